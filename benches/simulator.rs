@@ -6,7 +6,8 @@ use ptx_matrix::prelude::*;
 
 type Stage = (SharedTile<bf16, 64, 32, Swizzle64>, SharedTile<bf16, 32, 64, Swizzle128>);
 
-/// D = A x B, row-major, all sides multiples of 64: a block to 64x64, by `cp.async`, `ldmatrix` and `mma`.
+/// D = A x B, row-major, all sides multiples of 64: a block to 64x64, by `cp.async`, `ldmatrix` and
+/// `mma`.
 #[kernel(threads = 128, target = "sm_80")]
 fn product(
     block: &Block,
@@ -36,8 +37,10 @@ fn product(
         start(step + 1);
         let (tile_a, tile_b) = stages.part(step % 2);
         for k in [0, 16] {
-            let a: [_; 2] = from_fn(|i| FragmentA::<M16N8K16, bf16>::load(warp, &tile_a, (top + i * 16, k)));
-            let b: [_; 4] = from_fn(|j| FragmentB::<M16N8K16, bf16>::load(warp, &tile_b, (k, left + j * 8)));
+            let a: [_; 2] =
+                from_fn(|i| FragmentA::<M16N8K16, bf16>::load(warp, &tile_a, (top + i * 16, k)));
+            let b: [_; 4] =
+                from_fn(|j| FragmentB::<M16N8K16, bf16>::load(warp, &tile_b, (k, left + j * 8)));
             for (a, acc) in a.iter().zip(&mut acc) {
                 for (b, acc) in b.iter().zip(acc) {
                     Mma::<M16N8K16, bf16, bf16, f32>::accumulate(warp, acc, a, b);
@@ -48,7 +51,9 @@ fn product(
     let (top, left) = (block_top + top, block_left + left);
     for (i, acc) in acc.iter().enumerate() {
         for (j, acc) in acc.iter().enumerate() {
-            acc.for_each(warp, |row, col, value| d.set((top + i * 16 + row) * n + left + j * 8 + col, value));
+            acc.for_each(warp, |row, col, value| {
+                d.set((top + i * 16 + row) * n + left + j * 8 + col, value)
+            });
         }
     }
 }
@@ -60,7 +65,9 @@ fn product_256x256(bencher: divan::Bencher, k: usize) {
     let a: Vec<bf16> = (0..m * k).map(|i| bf16::from_f32((i % 7) as f32 - 3.0)).collect();
     let b: Vec<bf16> = (0..k * n).map(|i| bf16::from_f32((i % 5) as f32 - 2.0)).collect();
     let mut d = vec![0.0; m * n];
-    bencher.bench_local(|| product::simulate((n as u32 / 64, m as u32 / 64), &a, &b, &mut d, n, k).unwrap());
+    bencher.bench_local(|| {
+        product::simulate((n as u32 / 64, m as u32 / 64), &a, &b, &mut d, n, k).unwrap()
+    });
     let expected: f32 = (0..k).map(|i| a[3 * k + i].to_f32() * b[i * n + 200].to_f32()).sum();
     assert_eq!(d[3 * n + 200], expected);
 }

@@ -1,9 +1,10 @@
 //! Matrix instructions of NVIDIA GPUs as safe, typed Rust, and a simulator of the same kernels.
 //!
-//! A kernel written with this crate compiles to inline PTX: `ldmatrix`, `mma.sync`, `wgmma`, `cp.async`, TMA
-//! and `mbarrier`. The same source runs on the CPU, returns the hardware's bits, and reports each misuse
-//! with its source line. A fragment's type has its role, its shape and its element type. A collective
-//! cannot be called under a lane-dependent branch. Such mistakes do not compile.
+//! A kernel written with this crate compiles to inline PTX: `ldmatrix`, `mma.sync`, `wgmma`,
+//! `cp.async`, TMA and `mbarrier`. The same source runs on the CPU, returns the hardware's bits,
+//! and reports each misuse with its source line. A fragment's type has its role, its shape and its
+//! element type. A collective cannot be called under a lane-dependent branch. Such mistakes do not
+//! compile.
 //!
 //! # A kernel and its test
 //!
@@ -38,9 +39,10 @@
 //! assert_eq!(d, [32.0; 128]);
 //! ```
 //!
-//! The kernel runs at warp scope. A plain value is the same in all 32 lanes there, and control flow may
-//! depend on it. A value that differs from lane to lane is a [`PerLane`](lane::PerLane). Lane closures
-//! make it and read it, and a collective is out of their reach. On a GPU it is one register.
+//! The kernel runs at warp scope. A plain value is the same in all 32 lanes there, and control flow
+//! may depend on it. A value that differs from lane to lane is a [`PerLane`](lane::PerLane). Lane
+//! closures make it and read it, and a collective is out of their reach. On a GPU it is one
+//! register.
 //!
 //! # Modules
 //!
@@ -61,9 +63,9 @@
 //! | [`target`] | GPUs, and their instructions |
 //! | [`raw`] | one unsafe function for each PTX form |
 //!
-//! The macros are [`kernel`](macro@kernel), [`KernelArgs`](macro@KernelArgs) for structs of parameters, and
-//! [`SharedLayout`](macro@SharedLayout) for structs in shared memory. The crate `ptx-matrix-build` compiles
-//! kernels to PTX, and `ptx-matrix-host` launches them on a GPU.
+//! The macros are [`kernel`](macro@kernel), [`KernelArgs`](macro@KernelArgs) for structs of
+//! parameters, and [`SharedLayout`](macro@SharedLayout) for structs in shared memory. The crate
+//! `ptx-matrix-build` compiles kernels to PTX, and `ptx-matrix-host` launches them on a GPU.
 //!
 //! # Safety
 //!
@@ -83,8 +85,9 @@
 //! | A dependent kernel waits before it touches memory. | the type [`Early`](launch::Early), and the launch |
 //! | A launch passes the right arguments. | the kernel's own launch function, and a fingerprint in the PTX |
 //!
-//! The simulator reports these, with the lines of both sides: races, reads of unwritten memory, a `sync`
-//! that some warps miss, barriers that nobody completes, and copies without a fence or a wait.
+//! The simulator reports these, with the lines of both sides: races, reads of unwritten memory, a
+//! `sync` that some warps miss, barriers that nobody completes, and copies without a fence or a
+//! wait.
 //!
 //! # Targets
 //!
@@ -97,14 +100,16 @@
 //! | `sm_90a` | `wgmma`, `setmaxnreg` |
 //! | `sm_100a`, `sm_120a` (Blackwell) | `kind::f8f6f4`; on `sm_120a` also scaled blocks |
 //!
-//! An instruction that the target lacks does not compile. `#[kernel(target = "sm_90")]` leaves a kernel
-//! out of builds for older GPUs.
+//! An instruction that the target lacks does not compile. `#[kernel(target = "sm_90")]` leaves a
+//! kernel out of builds for older GPUs.
 
 #![no_std]
 #![feature(auto_traits, macro_metavar_expr_concat, negative_impls, trivial_bounds)]
-// What an older GPU has not, a build for it leaves unusable: the bound of a method that says so is false there, and known to be.
+// What an older GPU has not, a build for it leaves unusable: the bound of a method that says so is
+// false there, and known to be.
 #![allow(trivial_bounds)]
-// The builder switches on `abi_ptx` and `asm_experimental_arch` for every crate, so that kernels need not.
+// The builder switches on `abi_ptx` and `asm_experimental_arch` for every crate, so that kernels
+// need not.
 #![cfg_attr(target_arch = "nvptx64", feature(stdarch_nvptx))]
 #![cfg_attr(not(target_arch = "nvptx64"), feature(panic_can_unwind))]
 #![warn(missing_docs)]
@@ -159,7 +164,9 @@ pub use ptx_matrix_macros::kernel;
 pub mod forms {
     pub use crate::isa::*;
     #[cfg(not(target_arch = "nvptx64"))]
-    pub use crate::sim::by_name::{AnyForm, Held, HeldMatrix, UnknownForm, WgmmaMatrices, WgmmaMemory, find, find_any};
+    pub use crate::sim::by_name::{
+        AnyForm, Held, HeldMatrix, UnknownForm, WgmmaMatrices, WgmmaMemory, find, find_any,
+    };
 }
 
 /// The README's examples, as tests.
@@ -175,7 +182,9 @@ pub mod __private {
     pub use crate::memory::SharedLayout;
     pub use crate::scope::{Block, ClusterBlock};
     #[cfg(not(target_arch = "nvptx64"))]
-    pub use crate::sim::{Report, SHARED_BASE, SharedField, SharedName, SimError, Simulator, name_fields};
+    pub use crate::sim::{
+        Report, SHARED_BASE, SharedField, SharedName, SimError, Simulator, name_fields,
+    };
 }
 
 /// A kernel that panics stops with a trap; the launch reports it.

@@ -1,8 +1,8 @@
 //! The names that most kernels use: `use ptx_matrix::prelude::*`.
 //!
-//! It has the scopes, lanes, memory, the common element types, dense fragments and [`Mma`], barriers and
-//! tensor maps. A kernel imports other names from their modules, such as [`mma`](crate::mma) or
-//! [`copy`](crate::copy).
+//! It has the scopes, lanes, memory, the common element types, dense fragments and [`Mma`],
+//! barriers and tensor maps. A kernel imports other names from their modules, such as
+//! [`mma`](crate::mma) or [`copy`](crate::copy).
 //!
 //! ```
 //! use ptx_matrix::prelude::*;
@@ -19,10 +19,13 @@
 
 pub use crate::copy::{BulkGroup, TensorMap, TensorMapMut};
 pub use crate::element::{Element, F8E4M3, F8E5M2, Zeroable, bf16, f16, tf32};
-pub use crate::fragment::{Accumulator, ColMajor, FragmentA, FragmentB, M16N8K8, M16N8K16, M16N8K32, RowMajor};
+pub use crate::fragment::{
+    Accumulator, ColMajor, FragmentA, FragmentB, M16N8K8, M16N8K16, M16N8K32, RowMajor,
+};
 pub use crate::lane::{LANES, Lane, LaneCapture, PerLane};
 pub use crate::memory::{
-    At, Global, GlobalMut, SharedLayout, SharedRing, SharedTile, Swizzle32, Swizzle64, Swizzle128, Unswizzled,
+    At, Global, GlobalMut, SharedLayout, SharedRing, SharedTile, Swizzle32, Swizzle64, Swizzle128,
+    Unswizzled,
 };
 pub use crate::mma::Mma;
 pub use crate::scope::{Block, ClusterBlock, Threads, Warp, WarpGroup};

@@ -1,9 +1,10 @@
 //! The approximate special functions return, on the CPU, what an H100 returned for every argument.
 //!
-//! `approx/h100.json` has digests of what the GPU returned. The digest of a range of arguments is the sum, modulo 2^64,
-//! of [`mixed`] of each argument and its result. Of each function of f32 there are 256, each of the 2^24
-//! arguments with the same highest byte; and one of 2^20 arguments from everywhere, which the tests compute.
-//! All 15 x 2^32 of them: `cargo test --release -p ptx-matrix-tests --test approx -- --ignored`, in minutes.
+//! `approx/h100.json` has digests of what the GPU returned. The digest of a range of arguments is
+//! the sum, modulo 2^64, of [`mixed`] of each argument and its result. Of each function of f32
+//! there are 256, each of the 2^24 arguments with the same highest byte; and one of 2^20 arguments
+//! from everywhere, which the tests compute. All 15 x 2^32 of them: `cargo test --release -p
+//! ptx-matrix-tests --test approx -- --ignored`, in minutes.
 
 use ptx_matrix::element::{bf16, f16};
 use ptx_matrix::math::*;
@@ -80,14 +81,19 @@ struct Recorded(serde_json::Value);
 
 impl Recorded {
     fn read() -> Self {
-        let text = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/approx/h100.json")).unwrap();
+        let text =
+            fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/approx/h100.json")).unwrap();
         Recorded(serde_json::from_str(&text).unwrap())
     }
 
     /// A digest, in hexadecimal.
     fn digest(&self, kind: &str, ptx: &str, index: usize) -> u64 {
         let digest = &self.0[kind][ptx][index];
-        u64::from_str_radix(digest.as_str().unwrap_or_else(|| panic!("{kind} of {ptx}, {index}")), 16).unwrap()
+        u64::from_str_radix(
+            digest.as_str().unwrap_or_else(|| panic!("{kind} of {ptx}, {index}")),
+            16,
+        )
+        .unwrap()
     }
 }
 
@@ -132,7 +138,11 @@ fn all_arguments_are_as_the_gpu_returned_them() {
     let threads = thread::available_parallelism().map_or(1, usize::from);
     let wrong: Vec<_> = thread::scope(|scope| {
         let threads: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
-        threads.into_iter().map(|thread| thread.join().unwrap()).filter(|wrong| !wrong.is_empty()).collect()
+        threads
+            .into_iter()
+            .map(|thread| thread.join().unwrap())
+            .filter(|wrong| !wrong.is_empty())
+            .collect()
     });
     assert!(wrong.is_empty(), "arguments with these highest bytes: {wrong:?}");
 }
@@ -147,14 +157,35 @@ fn special_arguments() {
     }
     let (infinity, least) = (f32::INFINITY, f32::from_bits(1));
     assert_eq!((ex2_approx(-149.0), ex2_approx_ftz(-127.0), ex2_approx(-0.0)), (least, 0.0, 1.0));
-    assert_eq!((ex2_approx(128.0), ex2_approx(-infinity), ex2_approx_ftz(-126.0)), (infinity, 0.0, f32::MIN_POSITIVE));
-    assert_eq!((lg2_approx(least), lg2_approx_ftz(least), lg2_approx(1.0)), (-149.0, -infinity, 0.0));
+    assert_eq!(
+        (ex2_approx(128.0), ex2_approx(-infinity), ex2_approx_ftz(-126.0)),
+        (infinity, 0.0, f32::MIN_POSITIVE)
+    );
+    assert_eq!(
+        (lg2_approx(least), lg2_approx_ftz(least), lg2_approx(1.0)),
+        (-149.0, -infinity, 0.0)
+    );
     assert_eq!(bits(lg2_approx, -1.0), nan);
-    assert_eq!((rcp_approx(-0.0), rcp_approx_ftz(least), rcp_approx(infinity)), (-infinity, infinity, 0.0));
-    assert_eq!((rcp_approx(2f32.powi(127)), rcp_approx_ftz(2f32.powi(127))), (2f32.powi(-127), 0.0));
-    assert_eq!((rsqrt_approx(0.25), rsqrt_approx(-0.0), bits(rsqrt_approx, -1.0)), (2.0, -infinity, nan));
+    assert_eq!(
+        (rcp_approx(-0.0), rcp_approx_ftz(least), rcp_approx(infinity)),
+        (-infinity, infinity, 0.0)
+    );
+    assert_eq!(
+        (rcp_approx(2f32.powi(127)), rcp_approx_ftz(2f32.powi(127))),
+        (2f32.powi(-127), 0.0)
+    );
+    assert_eq!(
+        (rsqrt_approx(0.25), rsqrt_approx(-0.0), bits(rsqrt_approx, -1.0)),
+        (2.0, -infinity, nan)
+    );
     assert_eq!((sqrt_approx(f32::from_bits(2)), sqrt_approx_ftz(least)), (2f32.powi(-74), 0.0));
     assert_eq!((sqrt_approx(-0.0).to_bits(), bits(sqrt_approx, -least)), (1 << 31, nan));
-    assert_eq!((tanh_approx(-100.0), tanh_approx(least), tanh_approx(-0.0).to_bits()), (-1.0, least, 1 << 31));
-    assert_eq!((bits(sin_approx, infinity), bits(cos_approx, -infinity), cos_approx(0.0)), (nan, nan, 1.0));
+    assert_eq!(
+        (tanh_approx(-100.0), tanh_approx(least), tanh_approx(-0.0).to_bits()),
+        (-1.0, least, 1 << 31)
+    );
+    assert_eq!(
+        (bits(sin_approx, infinity), bits(cos_approx, -infinity), cos_approx(0.0)),
+        (nan, nan, 1.0)
+    );
 }

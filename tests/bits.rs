@@ -1,8 +1,9 @@
-//! What GPUs compute that were not run here: cases from a published bit-accurate model, which its authors validated on hardware
-//! of each architecture (MMA-Sim, arXiv 2511.10909).
+//! What GPUs compute that were not run here: cases from a published bit-accurate model, which its
+//! authors validated on hardware of each architecture (MMA-Sim, arXiv 2511.10909).
 //!
-//! `bits/cases.csv` has a line for each case. `bits/cases.bin`, deflated, has their matrices one behind the other: A, B, C, the
-//! scales of A and of B, and D, row by row, each element in as many bytes as it needs.
+//! `bits/cases.csv` has a line for each case. `bits/cases.bin`, deflated, has their matrices one
+//! behind the other: A, B, C, the scales of A and of B, and D, row by row, each element in as many
+//! bytes as it needs.
 
 use ptx_matrix::forms::{Form, HeldMatrix, Selectors, WgmmaOptions, all, all_wgmma, find};
 use ptx_matrix::lane::LANES;
@@ -41,13 +42,16 @@ fn matrices(form: &Form) -> Vec<(HeldMatrix, usize, usize)> {
 
 fn cases() -> (Vec<Case>, Vec<u8>) {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("bits");
-    let bytes = miniz_oxide::inflate::decompress_to_vec(&fs::read(folder.join("cases.bin")).unwrap()).unwrap();
+    let bytes =
+        miniz_oxide::inflate::decompress_to_vec(&fs::read(folder.join("cases.bin")).unwrap())
+            .unwrap();
     let text = fs::read_to_string(folder.join("cases.csv")).unwrap();
     let mut first = 0;
     let case = |line: &str| {
         let [gpu, form, data] = line.split(',').collect::<Vec<_>>()[..] else { panic!("{line}") };
         let form = find(form).unwrap();
-        let size: usize = matrices(form).iter().map(|(of, rows, cols)| rows * cols * bytes_of(of, form)).sum();
+        let size: usize =
+            matrices(form).iter().map(|(of, rows, cols)| rows * cols * bytes_of(of, form)).sum();
         first += size;
         Case { gpu: gpu.parse().unwrap(), form, data: data.into(), bytes: first - size..first }
     };
@@ -67,7 +71,8 @@ fn run(case: &Case, bytes: &[u8]) -> Option<String> {
         let size = bytes_of(matrix, form);
         let code = |row: usize, col: usize| {
             let mut code = [0; 8];
-            code[..size].copy_from_slice(&bytes[at + (row % rows * cols + col % cols) * size..][..size]);
+            code[..size]
+                .copy_from_slice(&bytes[at + (row % rows * cols + col % cols) * size..][..size]);
             u64::from_le_bytes(code)
         };
         let bits = form.register_bits / matrix.per_register;
@@ -77,9 +82,13 @@ fn run(case: &Case, bytes: &[u8]) -> Option<String> {
                 let mut word = [0; 8];
                 let start = (lane * form.d + index / matrix.per_register) * register;
                 word[..register].copy_from_slice(&output[start..start + register]);
-                u64::from_le_bytes(word) >> (index % matrix.per_register * bits) & (u64::MAX >> (64 - bits))
+                u64::from_le_bytes(word) >> (index % matrix.per_register * bits)
+                    & (u64::MAX >> (64 - bits))
             };
-            let differs = matrix.held.iter().find(|held| d(held.lane, held.index) != code(held.row, held.col));
+            let differs = matrix
+                .held
+                .iter()
+                .find(|held| d(held.lane, held.index) != code(held.row, held.col));
             return differs.map(|held| {
                 let (wrong, right) = (d(held.lane, held.index), code(held.row, held.col));
                 format!("element ({}, {}) is {wrong:#x}, not {right:#x}", held.row, held.col)
@@ -95,8 +104,12 @@ fn run(case: &Case, bytes: &[u8]) -> Option<String> {
         lanes.iter_mut().for_each(|lane| lane.resize(lane.len() + registers * register, 0));
         for held in &matrix.held {
             let word = firsts[held.lane] + held.index / matrix.per_register * register;
-            let shifted = (code(held.row, held.col) << (held.index % matrix.per_register * bits)).to_le_bytes();
-            lanes[held.lane][word..].iter_mut().zip(&shifted[..register]).for_each(|(byte, bits)| *byte |= bits);
+            let shifted = (code(held.row, held.col) << (held.index % matrix.per_register * bits))
+                .to_le_bytes();
+            lanes[held.lane][word..]
+                .iter_mut()
+                .zip(&shifted[..register])
+                .for_each(|(byte, bits)| *byte |= bits);
         }
         at += rows * cols * size;
     }
@@ -118,21 +131,28 @@ fn the_simulator_computes_like_the_gpu_that_is_named() {
         counts[1] += 1;
         match run(case, &bytes[case.bytes.clone()]) {
             None => counts[0] += 1,
-            Some(how) => wrong.push(format!("{}, {}, {}: {how}", case.gpu, case.form.ptx, case.data)),
+            Some(how) => {
+                wrong.push(format!("{}, {}, {}: {how}", case.gpu, case.form.ptx, case.data))
+            }
         }
     }
     assert!(wrong.is_empty(), "{of_each:?}\n{}", wrong.join("\n"));
     assert_eq!((cases.len(), of_each.len()), (1308, 7), "{of_each:?}");
 }
 
-/// Each architecture's arithmetic is its own: another's misses cases. (Two that compute alike have the same cases right.)
+/// Each architecture's arithmetic is its own: another's misses cases. (Two that compute alike have
+/// the same cases right.)
 #[test]
 fn another_gpu_has_other_bits() {
     let (cases, bytes) = cases();
     let missed = |of: Arch, by: Arch| {
         let common = cases.iter().filter(|case| case.gpu == of && case.form.is_on(by));
         let differs = common.filter(|case| {
-            run(&Case { gpu: by, data: String::new(), bytes: 0..0, ..**case }, &bytes[case.bytes.clone()]).is_some()
+            run(
+                &Case { gpu: by, data: String::new(), bytes: 0..0, ..**case },
+                &bytes[case.bytes.clone()],
+            )
+            .is_some()
         });
         differs.count()
     };
@@ -149,13 +169,20 @@ fn a_form_that_the_gpu_lacks_is_refused_by_name() {
         let simulator = Simulator::new(0).gpu(gpu);
         let mut has = 0;
         for form in all() {
-            let result = simulator.execute(form, &Selectors::default(), &vec![0; form.input_bytes()]);
+            let result =
+                simulator.execute(form, &Selectors::default(), &vec![0; form.input_bytes()]);
             match result {
                 Ok(_) => assert!(form.is_on(gpu), "{gpu}: {}", form.ptx),
-                // Without metadata, and with rows that lie nowhere, some forms are wrong for other reasons.
-                Err(error) if form.is_on(gpu) => assert!(!error.to_string().contains("is simulated"), "{error}"),
+                // Without metadata, and with rows that lie nowhere, some forms are wrong for other
+                // reasons.
+                Err(error) if form.is_on(gpu) => {
+                    assert!(!error.to_string().contains("is simulated"), "{error}")
+                }
                 Err(error) => {
-                    let expected = format!("error: `{}` needs {}, and {gpu} is simulated\n", form.ptx, form.needs);
+                    let expected = format!(
+                        "error: `{}` needs {}, and {gpu} is simulated\n",
+                        form.ptx, form.needs
+                    );
                     assert!(error.to_string().starts_with(&expected), "{error}");
                 }
             }

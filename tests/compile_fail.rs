@@ -1,10 +1,13 @@
 //! Each program in `compile_fail/` is refused, with the message that its comments promise:
 //!
-//! - `//~^ ERROR text`: the line above (a line up for each `^`) has an error whose message contains `text`;
-//! - `//~? ERROR text`: there is such an error at no line of the program, as the compiler finds it in generic code;
+//! - `//~^ ERROR text`: the line above (a line up for each `^`) has an error whose message contains
+//!   `text`;
+//! - `//~? ERROR text`: there is such an error at no line of the program, as the compiler finds it
+//!   in generic code;
 //! - `//~| text`: what the compiler prints about the error named before contains `text`.
 //!
-//! A program has no other errors. What else the compiler prints changes from nightly to nightly, and is not compared.
+//! A program has no other errors. What else the compiler prints changes from nightly to nightly,
+//! and is not compared.
 
 mod compiled;
 
@@ -59,20 +62,27 @@ fn compare(promises: &[Promise], reported: &[Reported]) -> Vec<String> {
     };
     let mut complaints = Vec::new();
     for promise in promises {
-        // One mistake is an error in each function that checks for it; one of them says where it was made.
+        // One mistake is an error in each function that checks for it; one of them says where it
+        // was made.
         let kept: Vec<_> = reported.iter().filter(|error| keeps(error, promise)).collect();
         if kept.is_empty() {
             complaints.push(format!("no error {:?} at line {:?}", promise.message, promise.line));
             continue;
         }
-        for text in promise.printed.iter().filter(|text| !kept.iter().any(|error| error.printed.contains(*text))) {
+        for text in promise
+            .printed
+            .iter()
+            .filter(|text| !kept.iter().any(|error| error.printed.contains(*text)))
+        {
             complaints.push(format!(
                 "{text:?} is missing in\n{}",
                 kept.iter().map(|error| &*error.printed).collect::<String>()
             ));
         }
     }
-    for error in reported.iter().filter(|error| !promises.iter().any(|promise| keeps(error, promise))) {
+    for error in
+        reported.iter().filter(|error| !promises.iter().any(|promise| keeps(error, promise)))
+    {
         complaints.push(format!("an error that is not promised:\n{}", error.printed));
     }
     complaints
@@ -83,17 +93,23 @@ fn promises(source: &str) -> Vec<Promise> {
     for (line, text) in (1..).zip(source.lines()) {
         let Some(promise) = text.trim_start().strip_prefix("//~") else { continue };
         if let Some(printed) = promise.strip_prefix("| ") {
-            promises.last_mut().expect("`//~|` is about an error named before").printed.push(printed.to_owned());
+            promises
+                .last_mut()
+                .expect("`//~|` is about an error named before")
+                .printed
+                .push(printed.to_owned());
             continue;
         }
-        let (place, message) = promise.split_once(" ERROR ").expect("`//~^ ERROR text` or `//~? ERROR text`");
+        let (place, message) =
+            promise.split_once(" ERROR ").expect("`//~^ ERROR text` or `//~? ERROR text`");
         let line = if place == "?" { None } else { Some(line - place.len() as u64) };
         promises.push(Promise { line, message: message.to_owned(), printed: Vec::new() });
     }
     promises
 }
 
-/// Compiles all programs (checking them is not enough: `At` is checked where generic code is instantiated). Returns the errors of each.
+/// Compiles all programs (checking them is not enough: `At` is checked where generic code is
+/// instantiated). Returns the errors of each.
 fn build(programs: &BTreeMap<String, PathBuf>) -> BTreeMap<String, Vec<Reported>> {
     let mut libraries = libraries();
     libraries.retain(|name, _| name == "ptx_matrix");
@@ -122,12 +138,15 @@ fn errors(libraries: &BTreeMap<String, PathBuf>, name: &str, path: &Path) -> Vec
         .expect("rustc");
     let mut errors: Vec<Reported> = Vec::new();
     for line in String::from_utf8(output.stderr).unwrap().lines() {
-        let message: Value = serde_json::from_str(line).unwrap_or_else(|_| panic!("{name}: {line}"));
+        let message: Value =
+            serde_json::from_str(line).unwrap_or_else(|_| panic!("{name}: {line}"));
         errors.extend(error(&message, path));
         // Where generic code was instantiated stands in a note of its own, behind the error.
-        if let (Some(last), "note", Some(note)) =
-            (errors.last_mut(), message["level"].as_str().unwrap_or_default(), message["rendered"].as_str())
-        {
+        if let (Some(last), "note", Some(note)) = (
+            errors.last_mut(),
+            message["level"].as_str().unwrap_or_default(),
+            message["rendered"].as_str(),
+        ) {
             last.printed.push_str(note);
         }
     }
@@ -140,12 +159,21 @@ fn error(message: &Value, program: &Path) -> Option<Reported> {
     if message["level"] != "error" || text.starts_with("aborting due to") {
         return None;
     }
-    let line = message["spans"].as_array()?.iter().find(|span| span["is_primary"] == true).and_then(|span| {
-        let mut span = span;
-        while !span["expansion"].is_null() {
-            span = &span["expansion"]["span"];
-        }
-        span["line_start"].as_u64().filter(|_| Path::new(span["file_name"].as_str().unwrap()) == program)
-    });
-    Some(Reported { line, message: text.to_owned(), printed: message["rendered"].as_str()?.to_owned() })
+    let line =
+        message["spans"].as_array()?.iter().find(|span| span["is_primary"] == true).and_then(
+            |span| {
+                let mut span = span;
+                while !span["expansion"].is_null() {
+                    span = &span["expansion"]["span"];
+                }
+                span["line_start"]
+                    .as_u64()
+                    .filter(|_| Path::new(span["file_name"].as_str().unwrap()) == program)
+            },
+        );
+    Some(Reported {
+        line,
+        message: text.to_owned(),
+        printed: message["rendered"].as_str()?.to_owned(),
+    })
 }

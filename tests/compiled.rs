@@ -1,4 +1,5 @@
-//! What the workspace's tests have been compiled with: a test that runs the compiler itself has nothing of that compiled again.
+//! What the workspace's tests have been compiled with: a test that runs the compiler itself has
+//! nothing of that compiled again.
 
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -14,7 +15,14 @@ pub fn root() -> &'static Path {
 pub fn libraries() -> BTreeMap<String, PathBuf> {
     // In the words of `cargo xtask test`, after which there is nothing left to compile.
     let output = Command::new(env!("CARGO"))
-        .args(["build", "--workspace", "--all-features", "--tests", "--quiet", "--message-format=json"])
+        .args([
+            "build",
+            "--workspace",
+            "--all-features",
+            "--tests",
+            "--quiet",
+            "--message-format=json",
+        ])
         .current_dir(root())
         .stderr(Stdio::inherit())
         .output()
@@ -23,9 +31,14 @@ pub fn libraries() -> BTreeMap<String, PathBuf> {
     let mut libraries = BTreeMap::new();
     for line in String::from_utf8(output.stdout).unwrap().lines() {
         let said: Value = serde_json::from_str(line).unwrap();
-        let files = said["filenames"].as_array().map_or(&[][..], Vec::as_slice).iter().filter_map(Value::as_str);
-        let library =
-            files.map(PathBuf::from).find(|file| file.extension().is_some_and(|it| it == "rlib" || it == "so"));
+        let files = said["filenames"]
+            .as_array()
+            .map_or(&[][..], Vec::as_slice)
+            .iter()
+            .filter_map(Value::as_str);
+        let library = files
+            .map(PathBuf::from)
+            .find(|file| file.extension().is_some_and(|it| it == "rlib" || it == "so"));
         if let (Some(library), Some(name)) = (library, said["target"]["name"].as_str()) {
             libraries.insert(name.replace('-', "_"), library);
         }

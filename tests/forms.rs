@@ -1,6 +1,7 @@
-//! The tables of forms against `forms/legal.csv`, a list of what ptxas 13.5 accepts on 26 targets and
-//! with every PTX version. It was made by asking ptxas about 1.7 million candidates, not from this crate
-//! or from documents. `cargo xtask legal` remakes it; of `mma` that has not been tried yet.
+//! The tables of forms against `forms/legal.csv`, a list of what ptxas 13.5 accepts on 26 targets
+//! and with every PTX version. It was made by asking ptxas about 1.7 million candidates, not from
+//! this crate or from documents. `cargo xtask legal` remakes it; of `mma` that has not been tried
+//! yet.
 
 use ptx_matrix::forms::{self, Form, Nature, Selectors};
 use ptx_matrix_build::Toolchain;
@@ -91,7 +92,12 @@ fn the_tables_are_the_list() {
 }
 
 /// Has ptxas assemble the forms for a target.
-fn assemble(toolchain: &Toolchain, target: &str, version: &str, forms: &[&Form]) -> Result<(), String> {
+fn assemble(
+    toolchain: &Toolchain,
+    target: &str,
+    version: &str,
+    forms: &[&Form],
+) -> Result<(), String> {
     let mut text = format!(".version {version}\n.target {target}\n.address_size 64\n");
     forms.iter().for_each(|form| text.push_str(&form.kernel(&form.name(), &Selectors::default())));
     let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("forms-{target}-{version}.ptx"));
@@ -105,11 +111,13 @@ fn assemble(toolchain: &Toolchain, target: &str, version: &str, forms: &[&Form])
 #[test]
 fn ptxas_assembles_every_form_for_each_of_its_targets() {
     let project = Path::new(ROOT).join("kernels");
-    let toolchain = Toolchain::find_or_fetch(&project, &Toolchain::store(&project).unwrap(), &|_| {}).unwrap();
+    let toolchain =
+        Toolchain::find_or_fetch(&project, &Toolchain::store(&project).unwrap(), &|_| {}).unwrap();
     let legal = legal();
     let mut jobs: Vec<(String, String, Vec<&Form>)> = Vec::new();
     for target in all_targets(&legal) {
-        let forms: Vec<&Form> = forms::all().filter(|form| form.needs.are_met_by(&target)).collect();
+        let forms: Vec<&Form> =
+            forms::all().filter(|form| form.needs.are_met_by(&target)).collect();
         jobs.push((target, String::from("9.5"), forms));
     }
     let mut by_version: BTreeMap<(&str, &str), Vec<&Form>> = BTreeMap::new();
@@ -126,7 +134,11 @@ fn ptxas_assembles_every_form_for_each_of_its_targets() {
         };
         by_version.entry((target, form.ptx_version)).or_default().push(form);
     }
-    jobs.extend(by_version.into_iter().map(|((target, version), forms)| (target.into(), version.into(), forms)));
+    jobs.extend(
+        by_version
+            .into_iter()
+            .map(|((target, version), forms)| (target.into(), version.into(), forms)),
+    );
     let jobs = std::sync::Mutex::new(jobs.into_iter());
     let failures: Vec<String> = thread::scope(|scope| {
         let work = || {
@@ -136,8 +148,9 @@ fn ptxas_assembles_every_form_for_each_of_its_targets() {
             };
             std::iter::from_fn(next).filter_map(run).collect::<Vec<String>>()
         };
-        let threads: Vec<_> =
-            (0..thread::available_parallelism().map_or(1, usize::from)).map(|_| scope.spawn(work)).collect();
+        let threads: Vec<_> = (0..thread::available_parallelism().map_or(1, usize::from))
+            .map(|_| scope.spawn(work))
+            .collect();
         threads.into_iter().flat_map(|thread| thread.join().unwrap()).collect()
     });
     assert!(failures.is_empty(), "{}", failures.join("\n"));

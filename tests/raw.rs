@@ -1,11 +1,14 @@
-//! Every function of `raw` is assembled by ptxas, for the least target that it needs: for the one before, it is refused.
+//! Every function of `raw` is assembled by ptxas, for the least target that it needs: for the one
+//! before, it is refused.
 //!
-//! Which functions there are, the compiler says, which expands the tables that they are made of: so that none is forgotten. Of each a kernel
-//! takes the address, and ptxas has to assemble it as a function, whether or not any other kernel calls it. The PTX of a few builds is
-//! assembled for all targets: where ptxas finds an error, there it refuses a function.
+//! Which functions there are, the compiler says, which expands the tables that they are made of: so
+//! that none is forgotten. Of each a kernel takes the address, and ptxas has to assemble it as a
+//! function, whether or not any other kernel calls it. The PTX of a few builds is assembled for all
+//! targets: where ptxas finds an error, there it refuses a function.
 //!
-//! But for those of `wgmma`, of which ptxas takes none in a function: `wgmma.mma_async` is compared with the table of forms, each of which
-//! `wgmma.rs` has assembled, and what orders them is in each of the kernels that `ptx.rs` counts them in.
+//! But for those of `wgmma`, of which ptxas takes none in a function: `wgmma.mma_async` is compared
+//! with the table of forms, each of which `wgmma.rs` has assembled, and what orders them is in each
+//! of the kernels that `ptx.rs` counts them in.
 
 mod compiled;
 
@@ -18,8 +21,9 @@ use std::fs;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-/// The targets, each with instructions that the one before lacks; and, beside each, the target whose build tries these. That one has all of
-/// them, so one build does for several targets: for which of them ptxas takes a function, it is asked with the same PTX.
+/// The targets, each with instructions that the one before lacks; and, beside each, the target
+/// whose build tries these. That one has all of them, so one build does for several targets: for
+/// which of them ptxas takes a function, it is asked with the same PTX.
 const TARGETS: [(&str, &str); 7] = [
     ("sm_75", "sm_90a"),
     ("sm_80", "sm_90a"),
@@ -30,7 +34,8 @@ const TARGETS: [(&str, &str); 7] = [
     ("sm_120a", "sm_120a"),
 ];
 
-/// What functions need whose names begin so: the first row that fits. Of those that are forms of a table, that says it.
+/// What functions need whose names begin so: the first row that fits. Of those that are forms of a
+/// table, that says it.
 const NEEDS: [(&str, &str); 51] = [
     ("bar_", "sm_75"),
     ("barrier_cluster_", "sm_90"),
@@ -95,7 +100,8 @@ struct Function {
 impl Function {
     /// It, with constants that it takes.
     fn instance(&self) -> String {
-        let constants = self.parameters.split(',').filter_map(|parameter| parameter.split(':').nth(1));
+        let constants =
+            self.parameters.split(',').filter_map(|parameter| parameter.split(':').nth(1));
         let constant = |kind: &str| match kind.trim() {
             "bool" => "false",
             "usize" => "1",
@@ -103,7 +109,11 @@ impl Function {
             _ => "0",
         };
         let constants: Vec<&str> = constants.map(constant).collect();
-        let constants = if constants.is_empty() { String::new() } else { format!("::<{}>", constants.join(", ")) };
+        let constants = if constants.is_empty() {
+            String::new()
+        } else {
+            format!("::<{}>", constants.join(", "))
+        };
         format!("raw::{}{constants}", self.path)
     }
 
@@ -130,8 +140,9 @@ fn functions() -> Vec<Function> {
     while let Some((line, behind)) = rest.split_once('\n') {
         rest = behind;
         let line = line.trim();
-        if let Some(name) =
-            line.strip_suffix(" {").and_then(|line| line.trim_start_matches("pub ").strip_prefix("mod "))
+        if let Some(name) = line
+            .strip_suffix(" {")
+            .and_then(|line| line.trim_start_matches("pub ").strip_prefix("mod "))
         {
             module = if line.starts_with("pub ") { name } else { "" };
         }
@@ -145,7 +156,11 @@ fn functions() -> Vec<Function> {
         } else {
             ""
         };
-        let path = if module.is_empty() { name[..end].to_owned() } else { format!("{module}::{}", &name[..end]) };
+        let path = if module.is_empty() {
+            name[..end].to_owned()
+        } else {
+            format!("{module}::{}", &name[..end])
+        };
         functions.push(Function { path, parameters: parameters.to_owned() });
     }
     functions
@@ -156,7 +171,9 @@ fn by_target(functions: &[Function]) -> BTreeMap<&'static str, Vec<&Function>> {
     let name = |ptx: &str| ptx.replace("::", "_").replace('.', "_").to_lowercase();
     let of_table: BTreeMap<String, &'static str> = forms::all()
         .map(|form| {
-            let least = Arch::supported().find(|arch| form.needs.are_met_by(arch.name())).expect("a target has it");
+            let least = Arch::supported()
+                .find(|arch| form.needs.are_met_by(arch.name()))
+                .expect("a target has it");
             (name(form.ptx), least.name())
         })
         .collect();
@@ -165,7 +182,8 @@ fn by_target(functions: &[Function]) -> BTreeMap<&'static str, Vec<&Function>> {
     for function in functions {
         let target = of_table.get(&function.path).copied().unwrap_or_else(|| {
             let row = NEEDS.iter().find(|(start, _)| function.path.starts_with(start));
-            let (start, target) = row.unwrap_or_else(|| panic!("`raw::{}` has no row in `NEEDS`", function.path));
+            let (start, target) =
+                row.unwrap_or_else(|| panic!("`raw::{}` has no row in `NEEDS`", function.path));
             unused.remove(start);
             target
         });
@@ -175,13 +193,15 @@ fn by_target(functions: &[Function]) -> BTreeMap<&'static str, Vec<&Function>> {
     by_target
 }
 
-/// A crate with a kernel that takes the address of each of these, built for this target. Returns the PTX.
+/// A crate with a kernel that takes the address of each of these, built for this target. Returns
+/// the PTX.
 fn assemble(toolchain: &Toolchain, target: &str, functions: &[&Function]) -> String {
     let mut source = "#![no_std]\nuse ptx_matrix::raw;\n\n/// Takes the address of each.\n#[unsafe(no_mangle)]\n\
                       pub unsafe extern \"ptx-kernel\" fn addresses(out: *mut *const ()) {\n    unsafe {\n"
         .to_owned();
     for (index, function) in functions.iter().enumerate() {
-        writeln!(source, "        out.add({index}).write({} as *const ());", function.instance()).unwrap();
+        writeln!(source, "        out.add({index}).write({} as *const ());", function.instance())
+            .unwrap();
     }
     source.push_str("    }\n}\n");
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("raw-{target}"));
@@ -197,9 +217,16 @@ fn assemble(toolchain: &Toolchain, target: &str, functions: &[&Function]) -> Str
     // The versions that are here already, so that nothing is downloaded.
     fs::copy(root().join("Cargo.lock"), folder.join("Cargo.lock")).unwrap();
     // The workspace's folder, which has the toolchain, and the library for most targets.
-    let target_dir = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from);
-    let builder = Builder::new(&folder).toolchain(toolchain.clone()).target_dir(target_dir).out_dir(folder.join("ptx"));
-    let built = builder.archs([target.parse().unwrap()]).build().unwrap_or_else(|error| panic!("{target}: {error:#}"));
+    let target_dir =
+        std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from);
+    let builder = Builder::new(&folder)
+        .toolchain(toolchain.clone())
+        .target_dir(target_dir)
+        .out_dir(folder.join("ptx"));
+    let built = builder
+        .archs([target.parse().unwrap()])
+        .build()
+        .unwrap_or_else(|error| panic!("{target}: {error:#}"));
     fs::read_to_string(&built[0].ptx).unwrap()
 }
 
@@ -211,7 +238,9 @@ fn bodies(ptx: &str) -> Vec<(&str, Range<usize>)> {
         if line.starts_with(".func") {
             // Behind the function's own name, what makes it unique.
             let unique = line.split_whitespace().find(|word| word.starts_with("ptx_matrix_raw_"));
-            name = unique.map(|name| name.split("_$_").next().unwrap_or(name).trim_end_matches("_shim_reify_0_"));
+            name = unique.map(|name| {
+                name.split("_$_").next().unwrap_or(name).trim_end_matches("_shim_reify_0_")
+            });
         } else if line == ";" || line.ends_with(");") {
             name = None; // It is only declared.
         } else if line == "{" {
@@ -223,15 +252,26 @@ fn bodies(ptx: &str) -> Vec<(&str, Range<usize>)> {
     bodies
 }
 
-/// The functions in this PTX, built for `built`, that ptxas refuses for `target`: their bodies' names.
-fn refused<'ptx>(toolchain: &Toolchain, ptx: &'ptx str, (built, target): (&str, &str)) -> Vec<&'ptx str> {
-    let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("raw-of-{built}-for-{target}.ptx"));
-    fs::write(&file, ptx.replace(&format!(".target {built}\n"), &format!(".target {target}\n"))).unwrap();
-    let Err(said) = toolchain.assemble(target, &file, &file.with_extension("cubin")) else { return Vec::new() };
-    let line = |line: &str| line.split_once("; error")?.0.rsplit_once("line ")?.1.trim().parse().ok();
+/// The functions in this PTX, built for `built`, that ptxas refuses for `target`: their bodies'
+/// names.
+fn refused<'ptx>(
+    toolchain: &Toolchain,
+    ptx: &'ptx str,
+    (built, target): (&str, &str),
+) -> Vec<&'ptx str> {
+    let file =
+        Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("raw-of-{built}-for-{target}.ptx"));
+    fs::write(&file, ptx.replace(&format!(".target {built}\n"), &format!(".target {target}\n")))
+        .unwrap();
+    let Err(said) = toolchain.assemble(target, &file, &file.with_extension("cubin")) else {
+        return Vec::new();
+    };
+    let line =
+        |line: &str| line.split_once("; error")?.0.rsplit_once("line ")?.1.trim().parse().ok();
     let lines: Vec<usize> = said.lines().filter_map(line).collect();
     assert!(!lines.is_empty(), "{target}: {said}");
-    let bodies = bodies(ptx).into_iter().filter(|(_, body)| lines.iter().any(|line| body.contains(line)));
+    let bodies =
+        bodies(ptx).into_iter().filter(|(_, body)| lines.iter().any(|line| body.contains(line)));
     bodies.map(|(name, _)| name).collect()
 }
 
@@ -251,31 +291,46 @@ fn ptxas_assembles_every_function_for_the_least_target_that_it_needs() {
     assert!(others.len() > 700, "{} functions", others.len());
 
     let project = root().join("kernels");
-    let toolchain = Toolchain::find_or_fetch(&project, &Toolchain::store(&project).unwrap(), &|_| {}).unwrap();
+    let toolchain =
+        Toolchain::find_or_fetch(&project, &Toolchain::store(&project).unwrap(), &|_| {}).unwrap();
     let by_target = by_target(&others);
     let builds: BTreeSet<&str> = TARGETS.map(|(_, built)| built).into();
     let ptx: BTreeMap<&str, String> = builds
         .into_iter()
         .map(|built| {
-            let brings = TARGETS.iter().filter(|(_, by)| *by == built).flat_map(|(target, _)| &by_target[target]);
+            let brings = TARGETS
+                .iter()
+                .filter(|(_, by)| *by == built)
+                .flat_map(|(target, _)| &by_target[target]);
             (built, assemble(&toolchain, built, &brings.copied().collect::<Vec<_>>()))
         })
         .collect();
     for (index, (target, built)) in TARGETS.into_iter().enumerate() {
         let ptx = &ptx[built];
         let bodies = bodies(ptx);
-        let refused = |target| if target == built { Vec::new() } else { refused(&toolchain, ptx, (built, target)) };
+        let refused = |target| {
+            if target == built { Vec::new() } else { refused(&toolchain, ptx, (built, target)) }
+        };
         let before = index.checked_sub(1).map(|index| TARGETS[index].0);
         let (refused, refused_before) = (refused(target), before.map(refused));
         for function in &by_target[target] {
             let name = function.in_ptx();
             // Some functions' names end with another's.
-            let longer: Vec<String> =
-                others.iter().map(Function::in_ptx).filter(|other| *other != name && other.ends_with(&name)).collect();
-            let is_its = |body: &str| body.ends_with(&name) && !longer.iter().any(|longer| body.ends_with(longer));
+            let longer: Vec<String> = others
+                .iter()
+                .map(Function::in_ptx)
+                .filter(|other| *other != name && other.ends_with(&name))
+                .collect();
+            let is_its = |body: &str| {
+                body.ends_with(&name) && !longer.iter().any(|longer| body.ends_with(longer))
+            };
             let is_of = |bodies: &[&str]| bodies.iter().any(|body| is_its(body));
             let path = &function.path;
-            assert_eq!(bodies.iter().filter(|(body, _)| is_its(body)).count(), 1, "{built}: `raw::{path}`");
+            assert_eq!(
+                bodies.iter().filter(|(body, _)| is_its(body)).count(),
+                1,
+                "{built}: `raw::{path}`"
+            );
             assert!(!is_of(&refused), "{target} does not do for `raw::{path}`");
             assert!(
                 refused_before.as_ref().is_none_or(|refused| is_of(refused)),
@@ -285,8 +340,9 @@ fn ptxas_assembles_every_function_for_the_least_target_that_it_needs() {
     }
     assert_eq!(by_target.len(), TARGETS.len());
 
-    let names =
-        |form: forms::WgmmaForm| ["ss", "rs"].map(|a| format!("{}_{a}", form.ptx.replace("::", "_").replace('.', "_")));
+    let names = |form: forms::WgmmaForm| {
+        ["ss", "rs"].map(|a| format!("{}_{a}", form.ptx.replace("::", "_").replace('.', "_")))
+    };
     let of_table: BTreeSet<String> = forms::all_wgmma().flat_map(names).collect();
     let order = [
         "wgmma_fence_sync_aligned",
@@ -294,7 +350,8 @@ fn ptxas_assembles_every_function_for_the_least_target_that_it_needs() {
         "wgmma_wait_group_sync_aligned",
         "wgmma_registers",
     ];
-    let of_raw = wgmma.into_iter().map(|function| function.path).filter(|path| !order.contains(&&**path));
+    let of_raw =
+        wgmma.into_iter().map(|function| function.path).filter(|path| !order.contains(&&**path));
     let of_raw: BTreeSet<String> = of_raw.collect();
     let difference: Vec<_> = of_table.symmetric_difference(&of_raw).collect();
     assert!(difference.is_empty(), "{difference:#?}");

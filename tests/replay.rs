@@ -1,5 +1,5 @@
-//! What GPUs returned, as recorded by `cargo xtask conformance --record FILE`, is what the simulator and the
-//! reference compute.
+//! What GPUs returned, as recorded by `cargo xtask conformance --record FILE`, is what the
+//! simulator and the reference compute.
 
 use ptx_matrix::forms;
 use ptx_matrix::sim::{Arch, Simulator};
@@ -15,7 +15,8 @@ static RECORDINGS: LazyLock<Vec<(PathBuf, Recording)>> = LazyLock::new(|| {
     let files = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
     let recordings = files.map(|file| {
         let text = fs::read_to_string(&file).unwrap();
-        let recording = serde_json::from_str(&text).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
+        let recording = serde_json::from_str(&text)
+            .unwrap_or_else(|error| panic!("{}: {error}", file.display()));
         (file, recording)
     });
     recordings.collect()
@@ -25,38 +26,59 @@ static RECORDINGS: LazyLock<Vec<(PathBuf, Recording)>> = LazyLock::new(|| {
 fn the_simulator_returns_what_the_hardware_returned() {
     for (file, recording) in &*RECORDINGS {
         let differences = recording.replay(&Simulator::default().strict().allow_boxes_outside());
-        assert!(differences.is_empty(), "{}, of {}:\n{}", file.display(), recording.device, differences.join("\n"));
+        assert!(
+            differences.is_empty(),
+            "{}, of {}:\n{}",
+            file.display(),
+            recording.device,
+            differences.join("\n")
+        );
     }
 }
 
 #[test]
 fn every_check_of_what_the_hardware_has_was_run_on_it() {
-    let recorded: HashSet<&str> = RECORDINGS.iter().flat_map(|(_, recording)| recording.recorded()).collect();
-    let checks = all::<Simulator>(Arch::SM_90).into_iter().filter(|check| check.needs.are_met_by("sm_90a"));
+    let recorded: HashSet<&str> =
+        RECORDINGS.iter().flat_map(|(_, recording)| recording.recorded()).collect();
+    let checks =
+        all::<Simulator>(Arch::SM_90).into_iter().filter(|check| check.needs.are_met_by("sm_90a"));
     let missing: Vec<String> =
         checks.map(|check| check.name).filter(|name| !recorded.contains(name.as_str())).collect();
     let how = "cargo xtask conformance --on gpu --filter PART --record FILE";
-    assert!(missing.is_empty(), "never run on a GPU, and recorded in tests/recorded by `{how}`: {missing:#?}");
+    assert!(
+        missing.is_empty(),
+        "never run on a GPU, and recorded in tests/recorded by `{how}`: {missing:#?}"
+    );
 }
 
 #[test]
 fn every_form_of_wgmma_was_executed_by_its_name() {
-    let recorded: HashSet<&str> = RECORDINGS.iter().flat_map(|(_, recording)| recording.recorded_by_name()).collect();
-    let missing: Vec<&str> = forms::all_wgmma().map(|form| form.ptx).filter(|form| !recorded.contains(form)).collect();
+    let recorded: HashSet<&str> =
+        RECORDINGS.iter().flat_map(|(_, recording)| recording.recorded_by_name()).collect();
+    let missing: Vec<&str> =
+        forms::all_wgmma().map(|form| form.ptx).filter(|form| !recorded.contains(form)).collect();
     let how = "cargo xtask conformance --on gpu --filter \"by name\" --record tests/recorded/h200-wgmma-names.json";
     assert!(missing.is_empty(), "never executed on a GPU, and recorded by `{how}`: {missing:#?}");
 }
 
 #[test]
 fn every_form_has_checks_of_its_own() {
-    let checks: Vec<String> = all::<Simulator>(Arch::SM_90).into_iter().map(|check| check.name).collect();
+    let checks: Vec<String> =
+        all::<Simulator>(Arch::SM_90).into_iter().map(|check| check.name).collect();
     for form in forms::all() {
-        let kinds: Vec<_> = checks.iter().filter_map(|name| name.strip_prefix(form.ptx)?.strip_prefix(", ")).collect();
+        let kinds: Vec<_> = checks
+            .iter()
+            .filter_map(|name| name.strip_prefix(form.ptx)?.strip_prefix(", "))
+            .collect();
         match form.family {
             // Of the kinds of data, the formats of less than a byte have three.
             "mma" | "mma.sp" | "mma.sp::ordered_metadata" => {
                 let least = if form.ptx.contains(".s32.") { 2 } else { 3 };
-                assert!(kinds.len() >= least && kinds.contains(&"small integers"), "{}: {kinds:?}", form.ptx);
+                assert!(
+                    kinds.len() >= least && kinds.contains(&"small integers"),
+                    "{}: {kinds:?}",
+                    form.ptx
+                );
             }
             _ => assert!(checks.iter().any(|name| name == form.ptx), "{}", form.ptx),
         }

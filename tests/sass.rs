@@ -1,5 +1,5 @@
-//! What the kernels that time instructions become in machine code: the instructions that they are to time, as many as they say, and
-//! where a GPU has the instruction, nothing else of their kind.
+//! What the kernels that time instructions become in machine code: the instructions that they are
+//! to time, as many as they say, and where a GPU has the instruction, nothing else of their kind.
 
 #![feature(macro_metavar_expr_concat)]
 
@@ -12,7 +12,8 @@ use ptx_matrix_timing_kernels::{timed_loads, timed_stores};
 use std::collections::HashMap;
 use std::path::Path;
 
-/// The disassembly for sm_90a of each kernel that times something: of all of them it would be nine times as much code.
+/// The disassembly for sm_90a of each kernel that times something: of all of them it would be nine
+/// times as much code.
 fn kernels() -> HashMap<String, String> {
     let folder = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../kernels/timings"));
     let artifact = Builder::new(folder).archs([Arch::SM_90A]).build().unwrap().remove(0);

@@ -13,8 +13,9 @@ fn build(arch: Arch, features: &[&str]) -> anyhow::Result<Artifact> {
 
 fn build_crate(name: &str, arch: Arch, features: &[&str]) -> anyhow::Result<Artifact> {
     let folder = &format!("{}/{name}", env!("CARGO_MANIFEST_DIR"));
-    // The versions that are here already, so that nothing is downloaded, nor compiled again that other tests have had compiled for a workspace
-    // of its own. Once: cargo may be reading it for another test.
+    // The versions that are here already, so that nothing is downloaded, nor compiled again that
+    // other tests have had compiled for a workspace of its own. Once: cargo may be reading it
+    // for another test.
     LOCK.call_once(|| {
         let lock = concat!(env!("CARGO_MANIFEST_DIR"), "/../Cargo.lock");
         for name in ["user_crate", "custom_epilogue"] {
@@ -22,10 +23,12 @@ fn build_crate(name: &str, arch: Arch, features: &[&str]) -> anyhow::Result<Arti
             std::fs::copy(lock, copy).expect("a copy of the workspace's Cargo.lock");
         }
     });
-    // Its target folder is this workspace's, which has the toolchain already, and what comes from elsewhere compiled for it.
+    // Its target folder is this workspace's, which has the toolchain already, and what comes from
+    // elsewhere compiled for it.
     let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap();
     let out = target.join("ptx-of-the-user-crate");
-    let builder = Builder::new(folder).target_dir(target).out_dir(out).features(features.iter().copied());
+    let builder =
+        Builder::new(folder).target_dir(target).out_dir(out).features(features.iter().copied());
     let mut artifacts = builder.archs([arch]).build()?;
     Ok(artifacts.remove(0))
 }
@@ -47,7 +50,9 @@ fn for_a_gpu_that_lacks_one_rustc_says_which_and_where() {
     let error = build(Arch::SM_80, &[]).unwrap_err();
     let CompileError { stderr, .. } = error.downcast_ref().unwrap_or_else(|| panic!("{error:?}"));
     assert!(
-        stderr.contains("this instruction needs a GPU that is `AtLeast<90>`; this build is for `Sm80`"),
+        stderr.contains(
+            "this instruction needs a GPU that is `AtLeast<90>`; this build is for `Sm80`"
+        ),
         "{stderr}"
     );
     assert!(stderr.contains("src/lib.rs:12"), "{stderr}");
@@ -109,14 +114,19 @@ fn a_struct_is_one_parameter_and_an_instance_one_entry() {
 #[test]
 fn a_kernel_that_is_named_as_a_function_that_it_calls_is_refused() {
     let error = format!("{:#}", build(Arch::SM_90A, &["named-as-a-function"]).unwrap_err());
-    assert!(error.contains("kernel `cbrtf` has the name of a function that compiled code calls"), "{error}");
+    assert!(
+        error.contains("kernel `cbrtf` has the name of a function that compiled code calls"),
+        "{error}"
+    );
 }
 
 #[test]
 fn a_kernel_that_uses_a_mutable_static_is_refused_by_its_name() {
     let error = format!("{:#}", build(Arch::SM_90A, &["mutable-static"]).unwrap_err());
     assert!(
-        error.contains("kernel `take_a_number` uses the mutable static `user_kernels::take_a_number::NEXT`"),
+        error.contains(
+            "kernel `take_a_number` uses the mutable static `user_kernels::take_a_number::NEXT`"
+        ),
         "{error}"
     );
     assert!(error.contains("let the kernel take a `GlobalMut` instead"), "{error}");
@@ -159,7 +169,8 @@ fn a_collective_that_is_called_by_its_address_stays_single() {
     let artifact = build(Arch::SM_90A, &["dynamic"]).unwrap();
     let ptx = std::fs::read_to_string(&artifact.ptx).unwrap();
     for kernel in ["table", "products", "stages", "applied", "closures", "plans", "chosen"] {
-        let (_, entry) = ptx.split_once(&format!(".entry {kernel}(")).unwrap_or_else(|| panic!("no {kernel}"));
+        let (_, entry) =
+            ptx.split_once(&format!(".entry {kernel}(")).unwrap_or_else(|| panic!("no {kernel}"));
         let entry = &entry[..entry.find("\n}").unwrap()];
         assert_eq!(entry.matches("{ // callseq").count(), 1, "{entry}");
     }
@@ -168,7 +179,8 @@ fn a_collective_that_is_called_by_its_address_stays_single() {
 #[test]
 fn two_kernels_of_one_name_are_refused_with_their_modules() {
     let error = format!("{:#}", build(Arch::SM_90A, &["namesakes"]).unwrap_err());
-    let expected = "two kernels are named `twin`: `user_kernels::one::twin` and `user_kernels::two::twin`";
+    let expected =
+        "two kernels are named `twin`: `user_kernels::one::twin` and `user_kernels::two::twin`";
     assert!(error.contains(expected), "{error}");
     assert!(error.contains("names go into the PTX as they are"), "{error}");
 }
@@ -177,7 +189,8 @@ fn two_kernels_of_one_name_are_refused_with_their_modules() {
 #[test]
 fn a_gemm_with_an_epilogue_of_ones_own_has_no_spills() {
     let artifact = build_crate("custom_epilogue", Arch::SM_90A, &[]).unwrap();
-    let names: Vec<&str> = artifact.manifest.kernels.iter().map(|kernel| kernel.name.as_str()).collect();
+    let names: Vec<&str> =
+        artifact.manifest.kernels.iter().map(|kernel| kernel.name.as_str()).collect();
     assert_eq!(names, ["swiglu"]);
     let kernel = artifact.manifest.kernel("swiglu").unwrap();
     assert_eq!((kernel.stack, kernel.spill_loads, kernel.spill_stores), (0, 0, 0));

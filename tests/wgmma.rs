@@ -13,7 +13,8 @@ fn toolchain() -> Toolchain {
     Toolchain::find_or_fetch(&project, &Toolchain::store(&project).unwrap(), &|_| {}).unwrap()
 }
 
-/// What is farthest from the least that a form can be given: the last selector, and both factors negated and transposed.
+/// What is farthest from the least that a form can be given: the last selector, and both factors
+/// negated and transposed.
 fn last_options(form: &WgmmaForm, a_in_registers: bool) -> WgmmaOptions {
     *form.options(a_in_registers).last().expect("every form has options")
 }
@@ -21,7 +22,8 @@ fn last_options(form: &WgmmaForm, a_in_registers: bool) -> WgmmaOptions {
 /// Has ptxas assemble kernels of sm_90a.
 fn assemble(toolchain: &Toolchain, version: &str, name: &str, kernels: &str) -> Result<(), String> {
     let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("wgmma-{name}.ptx"));
-    fs::write(&file, format!(".version {version}\n.target sm_90a\n.address_size 64\n{kernels}")).unwrap();
+    fs::write(&file, format!(".version {version}\n.target sm_90a\n.address_size 64\n{kernels}"))
+        .unwrap();
     toolchain.assemble("sm_90a", &file, &file.with_extension("cubin"))
 }
 
@@ -34,7 +36,9 @@ fn ptxas_assembles_every_form_from_its_version_on_and_for_no_other_gpu() {
         for in_registers in [false, true] {
             let of_version = forms.iter().filter(|form| form.ptx_version == version).enumerate();
             let kernels: String = of_version
-                .map(|(i, form)| form.kernel(&format!("kernel_{i}"), &last_options(form, in_registers)))
+                .map(|(i, form)| {
+                    form.kernel(&format!("kernel_{i}"), &last_options(form, in_registers))
+                })
                 .collect();
             assemble(&toolchain, version, &format!("{version}-{in_registers}"), &kernels).unwrap();
         }
@@ -42,14 +46,16 @@ fn ptxas_assembles_every_form_from_its_version_on_and_for_no_other_gpu() {
     for (version, before) in [("8.2", "8.1"), ("8.4", "8.3")] {
         let late = forms.iter().rfind(|form| form.ptx_version == version).unwrap();
         let refused =
-            assemble(&toolchain, before, "early", &late.kernel("kernel", &WgmmaOptions::default())).unwrap_err();
+            assemble(&toolchain, before, "early", &late.kernel("kernel", &WgmmaOptions::default()))
+                .unwrap_err();
         assert!(refused.contains(version), "{refused}");
     }
     let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join("wgmma-elsewhere.ptx");
     for target in ["sm_90", "sm_100a", "sm_120a"] {
         for form in [&forms[0], &forms[forms.len() - 1]] {
             let kernel = form.kernel("kernel", &WgmmaOptions::default());
-            fs::write(&file, format!(".version 9.0\n.target {target}\n.address_size 64\n{kernel}")).unwrap();
+            fs::write(&file, format!(".version 9.0\n.target {target}\n.address_size 64\n{kernel}"))
+                .unwrap();
             assert!(
                 toolchain.assemble(target, &file, &file.with_extension("cubin")).is_err(),
                 "{target}: {}",
@@ -59,21 +65,34 @@ fn ptxas_assembles_every_form_from_its_version_on_and_for_no_other_gpu() {
     }
 }
 
-/// Of each combination of elements, ptxas refuses the N that the tables lack, and the selector behind the last; and bits by xor.
+/// Of each combination of elements, ptxas refuses the N that the tables lack, and the selector
+/// behind the last; and bits by xor.
 #[test]
 fn ptxas_refuses_what_the_table_lacks() {
     let toolchain = toolchain();
     let forms: Vec<WgmmaForm> = forms::all_wgmma().collect();
-    let with_n = |form: &WgmmaForm, n: usize| form.ptx.replacen(&format!("m64n{}k", form.n), &format!("m64n{n}k"), 1);
+    let with_n = |form: &WgmmaForm, n: usize| {
+        form.ptx.replacen(&format!("m64n{}k", form.n), &format!("m64n{n}k"), 1)
+    };
     let known: BTreeSet<String> = forms.iter().map(|form| form.ptx.to_owned()).collect();
     let mut lacking = Vec::new();
     for form in forms.iter().filter(|form| form.n == 32) {
         let per_column = form.d / 4;
-        let others = (8..=264).step_by(8).map(|n| (n, with_n(form, n))).filter(|(_, ptx)| !known.contains(ptx));
-        lacking.extend(others.map(|(n, ptx)| WgmmaForm { ptx: ptx.leak(), n, d: n / 8 * per_column, ..*form }));
+        let others = (8..=264)
+            .step_by(8)
+            .map(|n| (n, with_n(form, n)))
+            .filter(|(_, ptx)| !known.contains(ptx));
+        lacking.extend(others.map(|(n, ptx)| WgmmaForm {
+            ptx: ptx.leak(),
+            n,
+            d: n / 8 * per_column,
+            ..*form
+        }));
     }
     let xor = forms.iter().filter(|form| form.ptx.ends_with(".and.popc"));
-    lacking.extend(xor.map(|form| WgmmaForm { ptx: form.ptx.replace(".and.", ".xor.").leak(), ..*form }));
+    lacking.extend(
+        xor.map(|form| WgmmaForm { ptx: form.ptx.replace(".and.", ".xor.").leak(), ..*form }),
+    );
     let sparse = forms.iter().filter(|form| form.n == 32 && form.selectors > 0);
     lacking.extend(sparse.map(|form| WgmmaForm { selectors: form.selectors + 1, ..*form }));
     assert_eq!(lacking.len(), 2 * 12 + (9 + 8) * 15 + 18 + 12 + 8);
@@ -89,5 +108,10 @@ fn ptxas_refuses_what_the_table_lacks() {
         .filter(|line| line.contains("error"))
         .filter_map(|line| line.split(", line ").nth(1)?.split(';').next())
         .collect();
-    assert!(lines.len() >= lacking.len(), "{} of {} are refused:\n{refused}", lines.len(), lacking.len());
+    assert!(
+        lines.len() >= lacking.len(),
+        "{} of {} are refused:\n{refused}",
+        lines.len(),
+        lacking.len()
+    );
 }

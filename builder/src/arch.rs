@@ -63,9 +63,10 @@ impl Arch {
     /// Blackwell, consumer.
     pub const SM_120A: Self = Self(&TABLE[8]);
 
-    /// What a build makes unless told otherwise: the targets with instructions that the one before lacks. On sm_86 and sm_87
-    /// the code for sm_80 runs.
-    pub const ALL: [Self; 6] = [Self::SM_75, Self::SM_80, Self::SM_89, Self::SM_90A, Self::SM_100A, Self::SM_120A];
+    /// What a build makes unless told otherwise: the targets with instructions that the one before
+    /// lacks. On sm_86 and sm_87 the code for sm_80 runs.
+    pub const ALL: [Self; 6] =
+        [Self::SM_75, Self::SM_80, Self::SM_89, Self::SM_90A, Self::SM_100A, Self::SM_120A];
 
     /// Every target that can be asked for by name.
     pub fn supported() -> impl Iterator<Item = Self> {
@@ -119,7 +120,9 @@ impl FromStr for Arch {
     type Err = UnsupportedArch;
 
     fn from_str(name: &str) -> Result<Self, UnsupportedArch> {
-        Self::supported().find(|arch| arch.name() == name).ok_or_else(|| UnsupportedArch { name: name.to_owned() })
+        Self::supported()
+            .find(|arch| arch.name() == name)
+            .ok_or_else(|| UnsupportedArch { name: name.to_owned() })
     }
 }
 

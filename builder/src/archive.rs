@@ -21,7 +21,9 @@ pub fn members(archive: &[u8]) -> Result<Vec<Member<'_>>> {
     let mut members = Vec::new();
     while rest.len() >= HEADER {
         let (header, body) = rest.split_at(HEADER);
-        let field = |range: std::ops::Range<usize>| String::from_utf8_lossy(&header[range]).trim_end().to_owned();
+        let field = |range: std::ops::Range<usize>| {
+            String::from_utf8_lossy(&header[range]).trim_end().to_owned()
+        };
         let name = field(0..16);
         let size: usize = field(48..58).parse().context("an archive member has no size")?;
         ensure!(size <= body.len(), "the archive ends inside its member `{name}`");
@@ -30,7 +32,9 @@ pub fn members(archive: &[u8]) -> Result<Vec<Member<'_>>> {
             long_names = name_table(bytes);
         } else if name != "/" && name != "/SYM64/" {
             let name = match name.strip_prefix('/') {
-                Some(offset) => offset.parse().ok().and_then(|offset| long_names.get(&offset)).cloned(),
+                Some(offset) => {
+                    offset.parse().ok().and_then(|offset| long_names.get(&offset)).cloned()
+                }
                 None => Some(name.trim_end_matches('/').to_owned()),
             };
             members.push(Member { name: name.context("an archive member has no name")?, bytes });
@@ -56,7 +60,9 @@ mod tests {
     use super::*;
 
     fn member(name: &str, bytes: &[u8]) -> Vec<u8> {
-        let mut entry = format!("{name:<16}{:<12}{:<6}{:<6}{:<8}{:<10}`\n", 0, 0, 0, 644, bytes.len()).into_bytes();
+        let mut entry =
+            format!("{name:<16}{:<12}{:<6}{:<6}{:<8}{:<10}`\n", 0, 0, 0, 644, bytes.len())
+                .into_bytes();
         entry.extend_from_slice(bytes);
         if bytes.len() % 2 == 1 {
             entry.push(b'\n');
@@ -68,12 +74,14 @@ mod tests {
     fn finds_members_by_short_and_long_name() {
         let mut archive = MAGIC.to_vec();
         archive.extend(member("/", b"symbols"));
-        archive.extend(member("//", b"a_name_longer_than_sixteen.o/\nanother_long_member_name.o/\n"));
+        archive
+            .extend(member("//", b"a_name_longer_than_sixteen.o/\nanother_long_member_name.o/\n"));
         archive.extend(member("/30", b"second"));
         archive.extend(member("short.o/", b"odd"));
         archive.extend(member("/0", b"first"));
         let found = members(&archive).unwrap();
-        let found: Vec<_> = found.iter().map(|member| (member.name.as_str(), member.bytes)).collect();
+        let found: Vec<_> =
+            found.iter().map(|member| (member.name.as_str(), member.bytes)).collect();
         assert_eq!(
             found,
             [

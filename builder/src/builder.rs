@@ -62,7 +62,8 @@ pub struct Artifact {
 }
 
 impl Builder {
-    /// A build of the crate whose manifest is in `manifest_dir`, for those of [`Arch::ALL`] that it has kernels for.
+    /// A build of the crate whose manifest is in `manifest_dir`, for those of [`Arch::ALL`] that it
+    /// has kernels for.
     pub fn new(manifest_dir: impl Into<PathBuf>) -> Self {
         Self {
             manifest_dir: manifest_dir.into(),
@@ -104,8 +105,8 @@ impl Builder {
         self
     }
 
-    /// The folder that gets a folder for each target. Otherwise it is `ptx` in the target folder (`ptx-plain` for a
-    /// plain compile).
+    /// The folder that gets a folder for each target. Otherwise it is `ptx` in the target folder
+    /// (`ptx-plain` for a plain compile).
     #[must_use]
     pub fn out_dir(mut self, folder: impl Into<PathBuf>) -> Self {
         self.out_dir = Some(folder.into());
@@ -128,7 +129,8 @@ impl Builder {
         self
     }
 
-    /// Compiles as if inline asm needed no care. **The result is wrong**: it is there to be compared with.
+    /// Compiles as if inline asm needed no care. **The result is wrong**: it is there to be
+    /// compared with.
     #[must_use]
     pub fn plain(mut self, plain: bool) -> Self {
         self.plain = plain;
@@ -144,8 +146,9 @@ impl Builder {
         self
     }
 
-    /// Makes it an error that a kernel uses local memory: for registers that are spilled, or an array that is not in registers,
-    /// as it is indexed by what is not known when it is compiled.
+    /// Makes it an error that a kernel uses local memory: for registers that are spilled, or an
+    /// array that is not in registers, as it is indexed by what is not known when it is
+    /// compiled.
     #[must_use]
     pub fn deny_local_memory(mut self, deny: bool) -> Self {
         self.deny_local_memory = deny;
@@ -180,7 +183,8 @@ impl Builder {
         self
     }
 
-    /// Who is told of each step that takes time, and of rustc's warnings. Otherwise they go to standard error.
+    /// Who is told of each step that takes time, and of rustc's warnings. Otherwise they go to
+    /// standard error.
     #[must_use]
     pub fn progress(mut self, progress: impl Fn(&str) + Send + Sync + 'static) -> Self {
         self.progress = Box::new(progress);
@@ -218,7 +222,8 @@ impl Builder {
         };
         let sysroot = sysroot::find_or_build(&work.join("sysroot"), &toolchain, &self.progress)?;
         let kernels = work.join("kernels");
-        // The targets share cargo's folder, and its library for one is replaced by that for the next.
+        // The targets share cargo's folder, and its library for one is replaced by that for the
+        // next.
         let _lock = FolderLock::acquire(&kernels, "build-lock")?;
         let request = Request {
             toolchain: &toolchain,
@@ -234,7 +239,8 @@ impl Builder {
         let kind = if self.plain { "ptx-plain" } else { "ptx" };
         let scratch = work.join(kind).join(&package.name);
         let crate_folder = manifest_dir.canonicalize().context("the kernel crate's folder")?;
-        let optimiser = Optimiser::new(&toolchain, self.plain, scratch.join("kernels"), crate_folder)?;
+        let optimiser =
+            Optimiser::new(&toolchain, self.plain, scratch.join("kernels"), crate_folder)?;
         let out_dir = match &self.out_dir {
             Some(folder) => package::absolute(folder)?,
             None => target_dir.join(kind),
@@ -244,7 +250,10 @@ impl Builder {
             let libraries = package::libraries(&manifest_dir)?;
             for named in &self.kernels_of {
                 let Some(library) = libraries.get(named) else {
-                    bail!("kernels_of names `{named}`, which is no dependency of `{}`", package.name);
+                    bail!(
+                        "kernels_of names `{named}`, which is no dependency of `{}`",
+                        package.name
+                    );
                 };
                 kept.0.insert(library.clone());
             }
@@ -295,7 +304,12 @@ impl Builder {
 
     /// The error, with the lines of the source if it is of kernels that are refused. For that they
     /// are compiled once more: with line information a build takes longer, and makes other code.
-    fn with_places<'t>(&self, error: Error, request: &Request<'_>, target: impl Fn(Arch) -> Target<'t>) -> Error {
+    fn with_places<'t>(
+        &self,
+        error: Error,
+        request: &Request<'_>,
+        target: impl Fn(Arch) -> Target<'t>,
+    ) -> Error {
         let Some(refused) = error.downcast_ref::<Refused>() else { return error };
         let kernels = refused.without_place();
         if kernels.is_empty() || self.line_info {
@@ -313,7 +327,8 @@ impl Builder {
 
     /// The targets that have kernels; those without are left out, unless they were asked for.
     fn with_kernels(&self, package: &str, built: Vec<Option<Artifact>>) -> Result<Vec<Artifact>> {
-        let missing: Vec<_> = self.archs.iter().zip(&built).filter(|(_, built)| built.is_none()).collect();
+        let missing: Vec<_> =
+            self.archs.iter().zip(&built).filter(|(_, built)| built.is_none()).collect();
         let names: Vec<_> = missing.iter().map(|(arch, _)| arch.name()).collect();
         let names = names.join(", ");
         ensure!(
@@ -336,8 +351,9 @@ impl Builder {
 }
 
 fn refuse_local_memory(artifacts: &[Artifact]) -> Result<()> {
-    let kernels =
-        artifacts.iter().flat_map(|artifact| artifact.manifest.kernels.iter().map(|kernel| (artifact.arch, kernel)));
+    let kernels = artifacts.iter().flat_map(|artifact| {
+        artifact.manifest.kernels.iter().map(|kernel| (artifact.arch, kernel))
+    });
     let local: Vec<_> = kernels
         .filter(|(_, kernel)| kernel.stack + kernel.spill_stores + kernel.spill_loads > 0)
         .map(|(arch, kernel)| {

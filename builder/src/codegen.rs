@@ -1,4 +1,5 @@
-//! A target's way from a kernel crate's bitcode to PTX: link, prepare, have each kernel optimised, generate.
+//! A target's way from a kernel crate's bitcode to PTX: link, prepare, have each kernel optimised,
+//! generate.
 
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
@@ -30,7 +31,8 @@ pub struct Codegen<'a> {
 impl Codegen<'_> {
     /// Links what belongs together and makes of it what the optimiser may have.
     pub fn prepare(&self, bitcode: &Bitcode) -> Result<Prepared> {
-        std::fs::create_dir_all(&self.scratch).with_context(|| format!("cannot make {}", self.scratch.display()))?;
+        std::fs::create_dir_all(&self.scratch)
+            .with_context(|| format!("cannot make {}", self.scratch.display()))?;
         let kernels = self.scratch.join("kernels.bc");
         write(&kernels, &bitcode.kernels)?;
         let mut builtins = Vec::new();
@@ -46,8 +48,11 @@ impl Codegen<'_> {
             write(&asking, arithmetic::by_functions(&self.linked(&kernels, &[])?).as_bytes())?;
             linked = self.linked(&asking, &builtins)?;
         }
-        let unknown_calls =
-            if self.plain || self.unmarked { UnknownCalls::LeaveAsTheyAre } else { UnknownCalls::MarkConvergent };
+        let unknown_calls = if self.plain || self.unmarked {
+            UnknownCalls::LeaveAsTheyAre
+        } else {
+            UnknownCalls::MarkConvergent
+        };
         ir::prepare(&linked, self.kept, unknown_calls)
     }
 
@@ -62,7 +67,8 @@ impl Codegen<'_> {
         let module = Module::read(&prepared.text);
         refuse_mutable_statics(&module, &prepared.kernels)?;
         let groups = module.groups(&prepared.kernels);
-        let optimised = groups.par_iter().map(|kernels| self.optimiser.optimised(&module.unit(kernels)));
+        let optimised =
+            groups.par_iter().map(|kernels| self.optimiser.optimised(&module.unit(kernels)));
         let (mut files, mut refusals) = (Vec::with_capacity(groups.len()), Vec::new());
         for result in optimised.collect::<Result<Vec<_>>>()? {
             match result {
@@ -122,7 +128,10 @@ fn refuse_mutable_statics(module: &Module<'_>, kernels: &[Kernel]) -> Result<()>
         let names = kernels.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
         let uses = if kernels.len() == 1 { "uses" } else { "use" };
         let kernels = if kernels.len() == 1 { "kernel" } else { "kernels" };
-        format!("{kernels} {names} {uses} the mutable static `{:#}`", rustc_demangle::demangle(name))
+        format!(
+            "{kernels} {names} {uses} the mutable static `{:#}`",
+            rustc_demangle::demangle(name)
+        )
     });
     let refused: Vec<String> = refused.collect();
     ensure!(
@@ -135,21 +144,28 @@ fn refuse_mutable_statics(module: &Module<'_>, kernels: &[Kernel]) -> Result<()>
 
 /// What llc says of an operation that it has no instructions for, without its stack.
 fn cannot_lower(said: &str, kernels: &[Kernel]) -> Option<Refusal> {
-    let error = said.lines().find_map(|line| line.split_once("LLVM ERROR: ").map(|(_, error)| error.trim()))?;
+    let error = said
+        .lines()
+        .find_map(|line| line.split_once("LLVM ERROR: ").map(|(_, error)| error.trim()))?;
     let rest = said.lines().find_map(|line| {
-        let (_, function) = line.split_once("In function: ").or_else(|| line.split_once("on function '@"))?;
+        let (_, function) =
+            line.split_once("In function: ").or_else(|| line.split_once("on function '@"))?;
         Some(function.trim_end_matches('\'').trim().to_owned())
     });
     let kernel = rest.filter(|function| kernels.iter().any(|kernel| kernel.name == *function));
-    let operation = match error.split_once("Cannot select: ").and_then(|(_, node)| node.split_once(" = ")) {
-        Some((result, node)) => {
-            let kind = result.rsplit(' ').next().unwrap_or_default();
-            format!("`{}` of {kind}", node.split([' ', '<']).next().unwrap_or(node))
-        }
-        None => format!("an operation: {error}"),
-    };
+    let operation =
+        match error.split_once("Cannot select: ").and_then(|(_, node)| node.split_once(" = ")) {
+            Some((result, node)) => {
+                let kind = result.rsplit(' ').next().unwrap_or_default();
+                format!("`{}` of {kind}", node.split([' ', '<']).next().unwrap_or(node))
+            }
+            None => format!("an operation: {error}"),
+        };
     // With line information the node ends with it.
-    let place = error.rsplit_once(", ").filter(|(_, place)| place.contains(".rs:")).map(|(_, place)| place.to_owned());
+    let place = error
+        .rsplit_once(", ")
+        .filter(|(_, place)| place.contains(".rs:"))
+        .map(|(_, place)| place.to_owned());
     let all = || kernels.iter().map(|kernel| kernel.name.clone()).collect();
     Some(Refusal {
         kernels: kernel.map_or_else(all, |kernel| vec![kernel]),
@@ -168,16 +184,28 @@ mod tests {
 
     #[test]
     fn of_llcs_abort_the_operation_and_the_kernel_are_told() {
-        let kernels = ["power", "other"].map(|name| Kernel { name: name.into(), metadata: None, fingerprint: None });
+        let kernels = ["power", "other"].map(|name| Kernel {
+            name: name.into(),
+            metadata: None,
+            fingerprint: None,
+        });
         let said = "LLVM ERROR: Cannot select: 0x55: f32 = fpow 0x56, 0x57\n  0x56: f32 = load\nIn function: power\n\
                     PLEASE submit a bug report\nStack dump:\n0.\tProgram arguments: llc\n";
         let refusal = cannot_lower(said, &kernels).unwrap();
         assert_eq!(refusal.kernels, ["power"]);
-        assert!(refusal.reason.starts_with("LLVM has no PTX for `fpow` of f32;"), "{}", refusal.reason);
+        assert!(
+            refusal.reason.starts_with("LLVM has no PTX for `fpow` of f32;"),
+            "{}",
+            refusal.reason
+        );
         let said = "LLVM ERROR: unsupported library call operation\nStack dump:\n1.\tRunning pass \'NVPTX DAG->DAG\' on function \'@other\'\n";
         let refusal = cannot_lower(said, &kernels).unwrap();
         assert_eq!(refusal.kernels, ["other"]);
-        assert!(refusal.reason.contains("unsupported library call operation"), "{}", refusal.reason);
+        assert!(
+            refusal.reason.contains("unsupported library call operation"),
+            "{}",
+            refusal.reason
+        );
         assert_eq!(cannot_lower("llc: error: no such file\n", &kernels), None);
     }
 }

@@ -11,8 +11,10 @@ pub const TARGET: &str = "nvptx64-nvidia-cuda";
 ///
 /// - MIR's jump threading copies blocks without knowing of convergence.
 /// - LLVM's passes would too: the IR must come out before they run, to be marked.
-/// - A panic on a GPU has nowhere to go; formatting its message would cost registers in every kernel that indexes.
-/// - All is inlined in the end. What rustc inlines, it does once for all types, and LLVM for each kernel.
+/// - A panic on a GPU has nowhere to go; formatting its message would cost registers in every
+///   kernel that indexes.
+/// - All is inlined in the end. What rustc inlines, it does once for all types, and LLVM for each
+///   kernel.
 pub fn cured() -> impl Iterator<Item = String> {
     let convergence = ["-Zmir-enable-passes=-JumpThreading", "-Cno-prepopulate-passes"];
     let inlining = ["-Zinline-mir-threshold=1000", "-Zinline-mir-hint-threshold=1000"];

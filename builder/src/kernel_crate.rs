@@ -41,7 +41,8 @@ pub struct Request<'a> {
 pub struct Bitcode {
     /// The kernels, their dependencies and `core`.
     pub kernels: Vec<u8>,
-    /// What compiled code calls without being written so, such as `memcmp`; to be linked as far as it is called.
+    /// What compiled code calls without being written so, such as `memcmp`; to be linked as far as
+    /// it is called.
     pub builtins: Vec<Vec<u8>>,
     /// The files that rustc read, those of path dependencies too.
     pub sources: BTreeSet<PathBuf>,
@@ -66,16 +67,20 @@ pub fn compile(request: &Request<'_>, arch: Arch) -> Result<Bitcode> {
     let library = static_library(&String::from_utf8_lossy(&output.stdout))
         .context("cargo reported no static library for the kernel crate")?;
     let archive = std::fs::read(&library).with_context(|| format!("cannot read {library}"))?;
-    let (kernels, builtins) = split(&archive).with_context(|| format!("unexpected contents of {library}"))?;
-    let dep_info = std::fs::read_to_string(Path::new(&library).with_extension("d")).unwrap_or_default();
+    let (kernels, builtins) =
+        split(&archive).with_context(|| format!("unexpected contents of {library}"))?;
+    let dep_info =
+        std::fs::read_to_string(Path::new(&library).with_extension("d")).unwrap_or_default();
     let sources = watch::sources(&dep_info, request.manifest_dir);
     Ok(Bitcode { kernels, builtins, sources, warnings: stderr })
 }
 
-/// A static library is the one output that takes no linker and is kept by cargo under one hash per set of flags, so that
-/// the targets do not rebuild each other. For this target rustc puts bitcode into it.
+/// A static library is the one output that takes no linker and is kept by cargo under one hash per
+/// set of flags, so that the targets do not rebuild each other. For this target rustc puts bitcode
+/// into it.
 fn cargo(request: &Request<'_>, arch: Arch) -> Command {
-    let Request { toolchain, manifest_dir, target_dir, sysroot, features, plain, line_info, color } = *request;
+    let Request { toolchain, manifest_dir, target_dir, sysroot, features, plain, line_info, color } =
+        *request;
     let flags = flags::kernel_crate(sysroot, arch, plain, line_info);
     let mut cargo = toolchain.cargo().command();
     cargo
@@ -115,7 +120,8 @@ fn static_library(messages: &str) -> Option<String> {
     libraries.find_map(|message| message.filenames.into_iter().next())
 }
 
-/// The kernel crate's own bitcode, and that of `compiler_builtins`, which rustc keeps out of its whole-program IR.
+/// The kernel crate's own bitcode, and that of `compiler_builtins`, which rustc keeps out of its
+/// whole-program IR.
 fn split(archive: &[u8]) -> Result<(Vec<u8>, Vec<Vec<u8>>)> {
     const BITCODE: &[u8] = b"BC\xC0\xDE";
     let members = archive::members(archive)?;

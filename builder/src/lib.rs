@@ -1,9 +1,10 @@
 //! Compiles a Rust kernel crate to PTX, and keeps the compiler from breaking warp convergence.
 //!
-//! rustc compiles for NVIDIA GPUs, but it does not tell LLVM that inline asm may be convergent: that all lanes of a warp
-//! must reach it together. LLVM then copies a `stmatrix` into both arms of a lane-dependent branch, which is undefined
-//! behaviour made from correct source. This crate takes the program from rustc before anything is optimised, marks what
-//! must be marked, and lets LLVM's own tools do the rest:
+//! rustc compiles for NVIDIA GPUs, but it does not tell LLVM that inline asm may be convergent:
+//! that all lanes of a warp must reach it together. LLVM then copies a `stmatrix` into both arms of
+//! a lane-dependent branch, which is undefined behaviour made from correct source. This crate takes
+//! the program from rustc before anything is optimised, marks what must be marked, and lets LLVM's
+//! own tools do the rest:
 //!
 //! ```text
 //! cargo rustc, for each target   unoptimised bitcode of the kernels and of all they use
@@ -32,9 +33,9 @@
 //!
 //! The toolchain is found or, if need be, fetched into the target folder: see [`Toolchain`].
 //!
-//! A kernel crate is `no_std`, without `alloc`, and needs a panic handler. What a kernel is compiled for (threads, shared
-//! memory, register limits) stands in a static that `#[kernel]` writes; functions that are `extern "ptx-kernel"` without
-//! one are compiled too.
+//! A kernel crate is `no_std`, without `alloc`, and needs a panic handler. What a kernel is
+//! compiled for (threads, shared memory, register limits) stands in a static that `#[kernel]`
+//! writes; functions that are `extern "ptx-kernel"` without one are compiled too.
 
 #![warn(missing_docs)]
 

@@ -18,7 +18,8 @@ pub struct Manifest {
     pub package: String,
     /// The target.
     pub arch: Arch,
-    /// The PTX version of the `.ptx` file: the target's, or what the kernels' instructions need if that is more.
+    /// The PTX version of the `.ptx` file: the target's, or what the kernels' instructions need if
+    /// that is more.
     pub ptx_version: PtxVersion,
     /// What compiled it.
     pub toolchain: ToolVersions,
@@ -106,6 +107,10 @@ impl KernelManifest {
 
 impl From<&Toolchain> for ToolVersions {
     fn from(toolchain: &Toolchain) -> Self {
-        Self { rustc: toolchain.rustc().version(), llvm: toolchain.llc().version(), ptxas: toolchain.ptxas().version() }
+        Self {
+            rustc: toolchain.rustc().version(),
+            llvm: toolchain.llc().version(),
+            ptxas: toolchain.ptxas().version(),
+        }
     }
 }

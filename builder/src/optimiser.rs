@@ -13,12 +13,13 @@ use crate::refusal::Refusal;
 use crate::stamp;
 use crate::toolchain::Toolchain;
 
-/// LLVM leaves nested loops over accumulators rolled, and with them the accumulators in local memory. This is enough
-/// for the largest tile that fits into registers.
+/// LLVM leaves nested loops over accumulators rolled, and with them the accumulators in local
+/// memory. This is enough for the largest tile that fits into registers.
 const UNROLL_THRESHOLD: &str = "-unroll-threshold=8000";
 
-/// Each inlined call would leave notes of which of its arguments do not alias, copied again with each level. They are a third
-/// of opt's time, and make no difference: what they are about is in registers once all is inlined.
+/// Each inlined call would leave notes of which of its arguments do not alias, copied again with
+/// each level. They are a third of opt's time, and make no difference: what they are about is in
+/// registers once all is inlined.
 const NO_ALIAS_SCOPES: &str = "-enable-noalias-to-md-conversion=false";
 
 /// Longest part of a file's name that says which kernel it is of.
@@ -51,12 +52,19 @@ pub struct Optimiser<'a> {
 
 impl<'a> Optimiser<'a> {
     /// Keeps what it makes in `folder`. With `plain`, rustc has optimised already.
-    pub fn new(toolchain: &'a Toolchain, plain: bool, folder: PathBuf, crate_folder: PathBuf) -> Result<Self> {
-        std::fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
+    pub fn new(
+        toolchain: &'a Toolchain,
+        plain: bool,
+        folder: PathBuf,
+        crate_folder: PathBuf,
+    ) -> Result<Self> {
+        std::fs::create_dir_all(&folder)
+            .with_context(|| format!("cannot make {}", folder.display()))?;
         Ok(Self { toolchain, plain, folder, crate_folder, turns: Mutex::default() })
     }
 
-    /// What opt is told of every kernel. Of the target it is told nothing: what it does would be the same.
+    /// What opt is told of every kernel. Of the target it is told nothing: what it does would be
+    /// the same.
     pub fn arguments(&self) -> [String; 4] {
         let passes = if self.plain { "internalize,globaldce".to_owned() } else { PASSES.join(",") };
         [
@@ -72,19 +80,35 @@ impl<'a> Optimiser<'a> {
         let arguments = self.arguments();
         let opt = self.toolchain.opt();
         let version = opt.version().to_string();
-        let inputs = [version.as_str(), unit.text.as_str()].into_iter().chain(arguments.iter().map(String::as_str));
+        let inputs = [version.as_str(), unit.text.as_str()]
+            .into_iter()
+            .chain(arguments.iter().map(String::as_str));
         let fingerprint = stamp::of(inputs.map(str::as_bytes));
-        let kernel: String = unit.kernels.first().into_iter().flat_map(|name| name.chars()).take(NAME_LENGTH).collect();
+        let kernel: String = unit
+            .kernels
+            .first()
+            .into_iter()
+            .flat_map(|name| name.chars())
+            .take(NAME_LENGTH)
+            .collect();
         let name = format!("{kernel}-{}", &fingerprint[..32]);
 
-        let turn = self.turns.lock().unwrap_or_else(PoisonError::into_inner).entry(name.clone()).or_default().clone();
+        let turn = self
+            .turns
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .entry(name.clone())
+            .or_default()
+            .clone();
         let _turn = turn.lock().unwrap_or_else(PoisonError::into_inner);
-        let [optimised, input, unfinished, checked] =
-            ["bc", "ll", "part", "checked"].map(|extension| self.folder.join(format!("{name}.{extension}")));
+        let [optimised, input, unfinished, checked] = ["bc", "ll", "part", "checked"]
+            .map(|extension| self.folder.join(format!("{name}.{extension}")));
         if !optimised.is_file() {
-            std::fs::write(&input, &unit.text).with_context(|| format!("cannot write {}", input.display()))?;
+            std::fs::write(&input, &unit.text)
+                .with_context(|| format!("cannot write {}", input.display()))?;
             let mut opt = opt.command();
-            opt.args(arguments).arg(format!("-internalize-public-api-list={}", unit.kernels.join(",")));
+            opt.args(arguments)
+                .arg(format!("-internalize-public-api-list={}", unit.kernels.join(",")));
             process::stdout(opt.arg(&input).arg("-o").arg(&unfinished))?;
             std::fs::rename(&unfinished, &optimised)
                 .with_context(|| format!("cannot rename {}", unfinished.display()))?;
@@ -93,7 +117,8 @@ impl<'a> Optimiser<'a> {
             if let Some(refusal) = self.refusal(unit, &optimised)? {
                 return Ok(Err(refusal));
             }
-            std::fs::write(&checked, CHECKED).with_context(|| format!("cannot write {}", checked.display()))?;
+            std::fs::write(&checked, CHECKED)
+                .with_context(|| format!("cannot write {}", checked.display()))?;
         }
         Ok(Ok(optimised))
     }
@@ -137,10 +162,18 @@ impl<'a> Optimiser<'a> {
     }
 
     /// What some passes make of a module's text, which goes to a file for them.
-    fn opt_to_text(&self, passes: &str, module: &str, input: &Path, kernels: &[String]) -> Result<String> {
-        std::fs::write(input, module).with_context(|| format!("cannot write {}", input.display()))?;
+    fn opt_to_text(
+        &self,
+        passes: &str,
+        module: &str,
+        input: &Path,
+        kernels: &[String],
+    ) -> Result<String> {
+        std::fs::write(input, module)
+            .with_context(|| format!("cannot write {}", input.display()))?;
         let mut opt = self.toolchain.opt().command();
-        let others = self.arguments().into_iter().filter(|argument| !argument.starts_with("-passes="));
+        let others =
+            self.arguments().into_iter().filter(|argument| !argument.starts_with("-passes="));
         opt.arg(format!("-passes={passes}")).args(others);
         opt.arg(format!("-internalize-public-api-list={}", kernels.join(",")));
         process::stdout(opt.arg("-S").arg(input).args(["-o", "-"]))
@@ -157,15 +190,27 @@ impl<'a> Optimiser<'a> {
     /// Deletes what none of the targets in `targets` was made of.
     pub fn forget_others(&self, targets: &Path) -> Result<()> {
         let entries = |folder: &Path| -> Result<Vec<PathBuf>> {
-            let entries = std::fs::read_dir(folder).with_context(|| format!("cannot read {}", folder.display()))?;
-            Ok(entries.collect::<std::io::Result<Vec<_>>>()?.into_iter().map(|entry| entry.path()).collect())
+            let entries = std::fs::read_dir(folder)
+                .with_context(|| format!("cannot read {}", folder.display()))?;
+            Ok(entries
+                .collect::<std::io::Result<Vec<_>>>()?
+                .into_iter()
+                .map(|entry| entry.path())
+                .collect())
         };
-        let lists = entries(targets)?.into_iter().filter_map(|target| std::fs::read_to_string(target.join(LIST)).ok());
+        let lists = entries(targets)?
+            .into_iter()
+            .filter_map(|target| std::fs::read_to_string(target.join(LIST)).ok());
         let kept: HashSet<String> =
             lists.flat_map(|list| list.lines().map(str::to_owned).collect::<Vec<_>>()).collect();
         for file in entries(&self.folder)? {
-            if file.file_stem().and_then(|name| name.to_str()).is_some_and(|name| !kept.contains(name)) {
-                std::fs::remove_file(&file).with_context(|| format!("cannot remove {}", file.display()))?;
+            if file
+                .file_stem()
+                .and_then(|name| name.to_str())
+                .is_some_and(|name| !kept.contains(name))
+            {
+                std::fs::remove_file(&file)
+                    .with_context(|| format!("cannot remove {}", file.display()))?;
             }
         }
         Ok(())

@@ -62,10 +62,17 @@ pub fn read(folder: &Path) -> Result<Package> {
         .with_context(|| format!("{} is no package's manifest", manifest.display()))?;
     let Metadata { target_directory, workspace_root, .. } = metadata;
     let library = package.library();
-    Ok(Package { name: package.name, library, folder: folder.to_owned(), target_directory, workspace_root })
+    Ok(Package {
+        name: package.name,
+        library,
+        folder: folder.to_owned(),
+        target_directory,
+        workspace_root,
+    })
 }
 
-/// The libraries of all packages that the one in `folder` may be built with, by the packages' names.
+/// The libraries of all packages that the one in `folder` may be built with, by the packages'
+/// names.
 pub fn libraries(folder: &Path) -> Result<BTreeMap<String, String>> {
     let packages = all_metadata(folder, &[])?.packages.into_iter();
     Ok(packages.map(|package| (package.name.clone(), package.library())).collect())
@@ -74,7 +81,8 @@ pub fn libraries(folder: &Path) -> Result<BTreeMap<String, String>> {
 impl MetadataPackage {
     /// The name of its library, as code has it.
     fn library(&self) -> String {
-        let is_library = |target: &&MetadataTarget| target.kind.iter().any(|kind| kind.ends_with("lib"));
+        let is_library =
+            |target: &&MetadataTarget| target.kind.iter().any(|kind| kind.ends_with("lib"));
         let name = self.targets.iter().find(is_library).map_or(&self.name, |target| &target.name);
         name.replace('-', "_")
     }
@@ -89,7 +97,10 @@ fn all_metadata(folder: &Path, options: &[&str]) -> Result<Metadata> {
     cargo.args(["metadata", "--format-version", "1"]).args(options).current_dir(folder);
     // It is relative to this process's folder, and cargo is run in another.
     if let Some(target) = std::env::var_os("CARGO_TARGET_DIR") {
-        cargo.env("CARGO_TARGET_DIR", absolute_target(Path::new(&target), std::env::var_os("OUT_DIR").as_deref())?);
+        cargo.env(
+            "CARGO_TARGET_DIR",
+            absolute_target(Path::new(&target), std::env::var_os("OUT_DIR").as_deref())?,
+        );
     }
     let output = process::output(&mut cargo)?;
     let said = String::from_utf8_lossy(&output.stderr);
@@ -102,7 +113,11 @@ fn all_metadata(folder: &Path, options: &[&str]) -> Result<Metadata> {
 /// A target folder that may be relative: to that of this process, or, in a build script, to that of
 /// the cargo which runs it.
 fn absolute_target(target: &Path, out_dir: Option<&OsStr>) -> Result<PathBuf> {
-    let outer = out_dir.map(Path::new).into_iter().flat_map(Path::ancestors).find(|folder| folder.ends_with(target));
+    let outer = out_dir
+        .map(Path::new)
+        .into_iter()
+        .flat_map(Path::ancestors)
+        .find(|folder| folder.ends_with(target));
     match outer {
         Some(outer) if target.is_relative() => Ok(outer.to_owned()),
         _ => absolute(target),
@@ -120,10 +135,12 @@ fn problem(said: &str, folder: &Path) -> String {
     let named = said.split(['\'', '`']).nth(1);
     match named {
         // rustup's words: the cargo that runs is its proxy.
-        Some(toolchain) if said.contains("toolchain") && said.contains("is not installed") => format!(
-            "{folder} is pinned to the toolchain `{toolchain}`, which is not installed: rustup toolchain install {toolchain} \
+        Some(toolchain) if said.contains("toolchain") && said.contains("is not installed") => {
+            format!(
+                "{folder} is pinned to the toolchain `{toolchain}`, which is not installed: rustup toolchain install {toolchain} \
              --component rust-src,llvm-tools"
-        ),
+            )
+        }
         _ => format!("{folder} holds no package that cargo can read"),
     }
 }
@@ -154,11 +171,15 @@ mod tests {
 
     #[test]
     fn a_relative_target_folder_is_that_of_the_cargo_that_was_started() {
-        let of =
-            |target: &str, out_dir: Option<&str>| absolute_target(Path::new(target), out_dir.map(OsStr::new)).unwrap();
+        let of = |target: &str, out_dir: Option<&str>| {
+            absolute_target(Path::new(target), out_dir.map(OsStr::new)).unwrap()
+        };
         assert_eq!(of("rel", None), std::env::current_dir().unwrap().join("rel"));
         assert_eq!(of("/t", Some("/w/t/debug/build/k-0/out")), Path::new("/t"));
         assert_eq!(of("a/rel", Some("/w/a/rel/debug/build/k-0/out")), Path::new("/w/a/rel"));
-        assert_eq!(of("rel", Some("/w/other/debug/build/k-0/out")), std::env::current_dir().unwrap().join("rel"));
+        assert_eq!(
+            of("rel", Some("/w/other/debug/build/k-0/out")),
+            std::env::current_dir().unwrap().join("rel")
+        );
     }
 }

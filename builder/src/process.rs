@@ -7,7 +7,8 @@ use anyhow::{Context, Result, bail};
 
 /// A command whose environment holds nothing that an outer cargo or rustup left there.
 ///
-/// A build script runs with the outer toolchain's variables set; inherited, they would mix two toolchains.
+/// A build script runs with the outer toolchain's variables set; inherited, they would mix two
+/// toolchains.
 pub fn clean_command(program: impl AsRef<OsStr>) -> Command {
     let mut command = Command::new(program);
     for (name, _) in std::env::vars_os() {
@@ -15,15 +16,22 @@ pub fn clean_command(program: impl AsRef<OsStr>) -> Command {
             command.env_remove(name);
         }
     }
-    // A toolchain that is named somewhere but not installed is a finding, not a reason to download it.
+    // A toolchain that is named somewhere but not installed is a finding, not a reason to download
+    // it.
     command.env("RUSTUP_AUTO_INSTALL", "0");
     command
 }
 
 fn belongs_to_outer_build(name: &str) -> bool {
     // What a user sets to say where caches, registries and outputs are, rather than how to compile.
-    const KEPT: [&str; 6] =
-        ["CARGO_HOME", "CARGO_TARGET_DIR", "CARGO_NET_", "CARGO_HTTP_", "CARGO_REGISTR", "CARGO_TERM_"];
+    const KEPT: [&str; 6] = [
+        "CARGO_HOME",
+        "CARGO_TARGET_DIR",
+        "CARGO_NET_",
+        "CARGO_HTTP_",
+        "CARGO_REGISTR",
+        "CARGO_TERM_",
+    ];
     const DROPPED: [&str; 9] = [
         "CARGO",
         "RUSTC",
@@ -35,7 +43,8 @@ fn belongs_to_outer_build(name: &str) -> bool {
         "MAKEFLAGS",
         "MFLAGS",
     ];
-    let starts_with_any = |prefixes: &[&str]| prefixes.iter().any(|prefix| name.starts_with(prefix));
+    let starts_with_any =
+        |prefixes: &[&str]| prefixes.iter().any(|prefix| name.starts_with(prefix));
     starts_with_any(&DROPPED) && !starts_with_any(&KEPT)
 }
 
@@ -44,11 +53,17 @@ pub fn output(command: &mut Command) -> Result<Output> {
     command.output().with_context(|| format!("cannot run {}", command.get_program().display()))
 }
 
-/// Runs to the end and returns its standard output; a failure becomes an error with its standard error.
+/// Runs to the end and returns its standard output; a failure becomes an error with its standard
+/// error.
 pub fn stdout(command: &mut Command) -> Result<String> {
     let output = output(command)?;
     if !output.status.success() {
-        bail!("{} failed ({}):\n{}", shown(command), output.status, String::from_utf8_lossy(&output.stderr).trim_end());
+        bail!(
+            "{} failed ({}):\n{}",
+            shown(command),
+            output.status,
+            String::from_utf8_lossy(&output.stderr).trim_end()
+        );
     }
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
@@ -65,20 +80,30 @@ mod tests {
 
     #[test]
     fn drops_the_outer_toolchain_and_keeps_the_users_places() {
-        for dropped in
-            ["CARGO", "CARGO_ENCODED_RUSTFLAGS", "CARGO_PROFILE_RELEASE_LTO", "RUSTC_WRAPPER", "RUSTUP_TOOLCHAIN"]
-        {
+        for dropped in [
+            "CARGO",
+            "CARGO_ENCODED_RUSTFLAGS",
+            "CARGO_PROFILE_RELEASE_LTO",
+            "RUSTC_WRAPPER",
+            "RUSTUP_TOOLCHAIN",
+        ] {
             assert!(belongs_to_outer_build(dropped), "{dropped}");
         }
-        for kept in ["CARGO_HOME", "CARGO_TARGET_DIR", "CARGO_REGISTRIES_MINE_INDEX", "RUSTUP_HOME", "PATH"] {
+        for kept in
+            ["CARGO_HOME", "CARGO_TARGET_DIR", "CARGO_REGISTRIES_MINE_INDEX", "RUSTUP_HOME", "PATH"]
+        {
             assert!(!belongs_to_outer_build(kept), "{kept}");
         }
     }
 
     #[test]
     fn a_failure_names_the_command_and_its_words() {
-        let error = stdout(Command::new("sh").args(["-c", "echo broken pipe dream >&2; exit 3"])).unwrap_err();
+        let error = stdout(Command::new("sh").args(["-c", "echo broken pipe dream >&2; exit 3"]))
+            .unwrap_err();
         let text = error.to_string();
-        assert!(text.contains("sh -c") && text.contains("broken pipe dream") && text.contains('3'), "{text}");
+        assert!(
+            text.contains("sh -c") && text.contains("broken pipe dream") && text.contains('3'),
+            "{text}"
+        );
     }
 }

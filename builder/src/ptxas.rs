@@ -32,17 +32,19 @@ pub struct Job<'a> {
 impl Job<'_> {
     /// Writes the PTX and its cubin.
     ///
-    /// The PTX's version is raised to what its instructions need, if need be: so each kernel crate gets the least, and
-    /// the oldest drivers that can load it will.
+    /// The PTX's version is raised to what its instructions need, if need be: so each kernel crate
+    /// gets the least, and the oldest drivers that can load it will.
     pub fn assemble(&self, mut text: String) -> Result<Assembled> {
         let mut version = self.arch.ptx_version();
         // That of another PTX is not to stay beside this one, should ptxas refuse it.
         stamp::remove(&self.cubin)?;
         loop {
-            std::fs::write(&self.ptx, &text).with_context(|| format!("cannot write {}", self.ptx.display()))?;
+            std::fs::write(&self.ptx, &text)
+                .with_context(|| format!("cannot write {}", self.ptx.display()))?;
             let said = match self.run()? {
                 Ok(said) => {
-                    let report = report::read(&said, &text).with_context(|| format!("ptxas for {}", self.arch))?;
+                    let report = report::read(&said, &text)
+                        .with_context(|| format!("ptxas for {}", self.arch))?;
                     return Ok(Assembled { version, report });
                 }
                 Err(said) => said,
@@ -52,20 +54,27 @@ impl Job<'_> {
                     text = with_version(&text, needed);
                     version = needed;
                 }
-                _ => bail!("ptxas refuses the PTX for {}:\n{}", self.arch, report::with_source(&said, &text)),
+                _ => bail!(
+                    "ptxas refuses the PTX for {}:\n{}",
+                    self.arch,
+                    report::with_source(&said, &text)
+                ),
             }
         }
     }
 
     fn run(&self) -> Result<Result<String, String>> {
         let mut ptxas = self.ptxas.command();
-        // A thread for each core. Of this project's library, one, two and seven allot the same registers, and spill as little.
+        // A thread for each core. Of this project's library, one, two and seven allot the same
+        // registers, and spill as little.
         ptxas.arg(format!("-arch={}", self.arch)).args(["-v", "--split-compile", "0"]);
         if self.line_info {
             ptxas.arg("-lineinfo");
         }
         let output = process::output(ptxas.arg(&self.ptx).arg("-o").arg(&self.cubin))?;
-        let said = [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).concat();
+        let said = [output.stdout, output.stderr]
+            .map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
+            .concat();
         Ok(if output.status.success() { Ok(said) } else { Err(said) })
     }
 }

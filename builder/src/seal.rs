@@ -17,7 +17,8 @@ const HEAD: &str = "// ptx-matrix fingerprints 1\n";
 
 /// Writes the lines of `kernels` behind a PTX, in the place of those that are there.
 pub fn write(ptx: &Path, cubin: &Path, kernels: &[Kernel]) -> Result<()> {
-    let text = std::fs::read_to_string(ptx).with_context(|| format!("cannot read {}", ptx.display()))?;
+    let text =
+        std::fs::read_to_string(ptx).with_context(|| format!("cannot read {}", ptx.display()))?;
     let code = std::fs::read(cubin).with_context(|| format!("cannot read {}", cubin.display()))?;
     let sealed = sealed(&text, &code, kernels);
     if sealed != text {
@@ -35,7 +36,9 @@ fn sealed(text: &str, cubin: &[u8], kernels: &[Kernel]) -> String {
         }
     }
     sealed.push_str(&format!("// cubin {}\n", stamp::hexadecimal(Sha256::digest(cubin))));
-    let lines = sealed.lines().fold(Sha256::new(), |hasher, line| hasher.chain_update(line).chain_update("\n"));
+    let lines = sealed
+        .lines()
+        .fold(Sha256::new(), |hasher, line| hasher.chain_update(line).chain_update("\n"));
     sealed + &format!("// text {}\n", stamp::hexadecimal(lines.finalize()))
 }
 
@@ -51,7 +54,10 @@ mod tests {
     fn other_lines_take_the_place_of_those_that_are_there() {
         let text = ".target sm_90\n.entry k() { ret; }\n";
         let one = sealed(text, b"code", &[kernel(Some("threads=32"))]);
-        assert!(one.starts_with(text) && one.contains("\n// kernel k: threads=32\n// cubin "), "{one}");
+        assert!(
+            one.starts_with(text) && one.contains("\n// kernel k: threads=32\n// cubin "),
+            "{one}"
+        );
         let other = sealed(&one, b"code", &[kernel(Some("threads=64"))]);
         assert_eq!(other, sealed(text, b"code", &[kernel(Some("threads=64"))]));
         assert_eq!(sealed(&other, b"code", &[kernel(Some("threads=32"))]), one);

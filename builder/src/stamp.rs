@@ -49,7 +49,8 @@ impl Stamp {
     fn text<const N: usize>(&self, files: [&Path; N]) -> Result<String> {
         let mut text = format!("{}\n", self.inputs);
         for file in files {
-            let bytes = std::fs::read(file).with_context(|| format!("cannot read {}", file.display()))?;
+            let bytes =
+                std::fs::read(file).with_context(|| format!("cannot read {}", file.display()))?;
             text += &format!("{} {}\n", bytes.len(), hexadecimal(Sha256::digest(&bytes)));
         }
         Ok(text)
@@ -62,7 +63,8 @@ impl Stamp {
 
     /// To be called once all files are complete.
     pub fn write<const N: usize>(&self, files: [&Path; N]) -> Result<()> {
-        std::fs::write(&self.path, self.text(files)?).with_context(|| format!("cannot write {}", self.path.display()))
+        std::fs::write(&self.path, self.text(files)?)
+            .with_context(|| format!("cannot write {}", self.path.display()))
     }
 }
 
@@ -74,7 +76,8 @@ mod tests {
     fn files_that_changed_are_not_kept() {
         let folder = tempfile::tempdir().unwrap();
         let [file, other] = ["file", "other"].map(|name| folder.path().join(name));
-        let stamp = |inputs: &str| Stamp { path: folder.path().join("stamp"), inputs: inputs.to_owned() };
+        let stamp =
+            |inputs: &str| Stamp { path: folder.path().join("stamp"), inputs: inputs.to_owned() };
         let kept = |inputs| stamp(inputs).kept([&file, &other]);
         assert!(!kept("a"));
         std::fs::write(&file, "kernel").unwrap();

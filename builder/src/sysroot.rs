@@ -14,7 +14,11 @@ use crate::toolchain::Toolchain;
 /// The sysroot under `folder` for this rustc and these flags; compiled if it is not there yet.
 ///
 /// One serves all targets: what `core` is compiled for is taken off its IR again.
-pub fn find_or_build(folder: &Path, toolchain: &Toolchain, progress: &dyn Fn(&str)) -> Result<PathBuf> {
+pub fn find_or_build(
+    folder: &Path,
+    toolchain: &Toolchain,
+    progress: &dyn Fn(&str),
+) -> Result<PathBuf> {
     let rustc = toolchain.rustc();
     let version = process::stdout(rustc.command().arg("-vV"))?;
     let recipe = recipe();
@@ -32,7 +36,8 @@ pub fn find_or_build(folder: &Path, toolchain: &Toolchain, progress: &dyn Fn(&st
             std::fs::remove_dir_all(&unfinished)?;
         }
         build(&unfinished, toolchain, &recipe).context("cannot compile core for the GPU")?;
-        std::fs::rename(&unfinished, &sysroot).with_context(|| format!("cannot make {}", sysroot.display()))?;
+        std::fs::rename(&unfinished, &sysroot)
+            .with_context(|| format!("cannot make {}", sysroot.display()))?;
     }
     Ok(sysroot)
 }
@@ -47,7 +52,11 @@ fn recipe() -> [Vec<String>; 2] {
         step("core/src/lib.rs", &["--crate-name=core"]),
         step(
             "compiler-builtins/compiler-builtins/src/lib.rs",
-            &["--crate-name=compiler_builtins", "--cfg=feature=\"compiler-builtins\"", "--cfg=feature=\"mem\""],
+            &[
+                "--crate-name=compiler_builtins",
+                "--cfg=feature=\"compiler-builtins\"",
+                "--cfg=feature=\"mem\"",
+            ],
         ),
     ]
 }
@@ -60,16 +69,23 @@ fn common_arguments() -> impl Iterator<Item = String> {
         "-Zforce-unstable-if-unmarked",
         "-Ccodegen-units=1",
     ];
-    own.into_iter().map(str::to_owned).chain([format!("--target={}", flags::TARGET)]).chain(flags::cured())
+    own.into_iter()
+        .map(str::to_owned)
+        .chain([format!("--target={}", flags::TARGET)])
+        .chain(flags::cured())
 }
 
 fn build(sysroot: &Path, toolchain: &Toolchain, recipe: &[Vec<String>]) -> Result<()> {
     let libraries = sysroot.join("lib/rustlib").join(flags::TARGET).join("lib");
-    std::fs::create_dir_all(&libraries).with_context(|| format!("cannot make {}", libraries.display()))?;
+    std::fs::create_dir_all(&libraries)
+        .with_context(|| format!("cannot make {}", libraries.display()))?;
     for step in recipe {
         let (source, arguments) = step.split_first().context("a step without a source")?;
         let mut rustc: Command = toolchain.rustc().command();
-        rustc.env("RUSTC_BOOTSTRAP", "1").arg(toolchain.library_source().join(source)).args(arguments);
+        rustc
+            .env("RUSTC_BOOTSTRAP", "1")
+            .arg(toolchain.library_source().join(source))
+            .args(arguments);
         rustc.arg("--sysroot").arg(sysroot).arg("--out-dir").arg(&libraries);
         process::stdout(&mut rustc)?;
     }

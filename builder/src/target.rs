@@ -33,8 +33,8 @@ pub struct Target<'a> {
 }
 
 impl Target<'_> {
-    /// Makes the files, unless those that are there were made of the same. There are none where the crate has no kernel for
-    /// the target.
+    /// Makes the files, unless those that are there were made of the same. There are none where the
+    /// crate has no kernel for the target.
     pub fn build(self, bitcode: &Bitcode) -> Result<Option<Artifact>> {
         let Self { toolchain, arch, package, .. } = self;
         let codegen = self.codegen();
@@ -46,11 +46,16 @@ impl Target<'_> {
             line_info: self.line_info,
         };
         let manifest_path = self.file("json");
-        let artifact = |manifest| Some(Artifact { arch, ptx: job.ptx.clone(), cubin: job.cubin.clone(), manifest });
-        // What the linker would be given: if that is the same, it need not be asked. If it is not, what it makes may be.
-        let linked = Stamp { path: self.file("linked"), inputs: self.inputs(&codegen, bitcode.parts()) };
+        let artifact = |manifest| {
+            Some(Artifact { arch, ptx: job.ptx.clone(), cubin: job.cubin.clone(), manifest })
+        };
+        // What the linker would be given: if that is the same, it need not be asked. If it is not,
+        // what it makes may be.
+        let linked =
+            Stamp { path: self.file("linked"), inputs: self.inputs(&codegen, bitcode.parts()) };
         let files = [job.ptx.as_path(), &job.cubin, &manifest_path];
-        let kept = |stamp: &Stamp| stamp.kept(files).then(|| Manifest::read(&manifest_path)).flatten();
+        let kept =
+            |stamp: &Stamp| stamp.kept(files).then(|| Manifest::read(&manifest_path)).flatten();
         if let Some(manifest) = kept(&linked) {
             return Ok(artifact(manifest));
         }
@@ -60,8 +65,12 @@ impl Target<'_> {
             return Ok(None);
         }
         check_shared_memory(&prepared.kernels, arch, self.progress)?;
-        std::fs::create_dir_all(&self.out_dir).with_context(|| format!("cannot make {}", self.out_dir.display()))?;
-        let stamp = Stamp { path: self.file("stamp"), inputs: self.inputs(&codegen, [prepared.text.as_bytes()]) };
+        std::fs::create_dir_all(&self.out_dir)
+            .with_context(|| format!("cannot make {}", self.out_dir.display()))?;
+        let stamp = Stamp {
+            path: self.file("stamp"),
+            inputs: self.inputs(&codegen, [prepared.text.as_bytes()]),
+        };
         let manifest = match kept(&stamp) {
             Some(manifest) => manifest,
             None => {
@@ -116,7 +125,11 @@ impl Target<'_> {
     }
 
     /// The fingerprint of some parts of the kernels, and all that is done with them.
-    fn inputs<'p>(&self, codegen: &Codegen<'_>, parts: impl IntoIterator<Item = &'p [u8]>) -> String {
+    fn inputs<'p>(
+        &self,
+        codegen: &Codegen<'_>,
+        parts: impl IntoIterator<Item = &'p [u8]>,
+    ) -> String {
         let ToolVersions { rustc, llvm, ptxas } = ToolVersions::from(self.toolchain);
         let own = env!("CARGO_PKG_VERSION");
         let crates: Vec<&str> = self.kept.0.iter().map(String::as_str).collect();
@@ -131,10 +144,13 @@ impl Target<'_> {
 /// More shared memory than any GPU of the target has is an error, unless a GPU of an older one has
 /// it: a kernel for that comes along in builds for the newer, and is told of.
 fn check_shared_memory(kernels: &[Kernel], arch: Arch, progress: &dyn Fn(&str)) -> Result<()> {
-    let bytes = |kernel: &Kernel| kernel.metadata.as_ref().map_or(0, |metadata| metadata.shared_bytes);
-    let beyond: Vec<&Kernel> = kernels.iter().filter(|kernel| bytes(kernel) > arch.max_shared()).collect();
-    let (along, refused): (Vec<&Kernel>, Vec<&Kernel>) =
-        beyond.into_iter().partition(|kernel| arch.up_to().any(|older| bytes(kernel) <= older.max_shared()));
+    let bytes =
+        |kernel: &Kernel| kernel.metadata.as_ref().map_or(0, |metadata| metadata.shared_bytes);
+    let beyond: Vec<&Kernel> =
+        kernels.iter().filter(|kernel| bytes(kernel) > arch.max_shared()).collect();
+    let (along, refused): (Vec<&Kernel>, Vec<&Kernel>) = beyond
+        .into_iter()
+        .partition(|kernel| arch.up_to().any(|older| bytes(kernel) <= older.max_shared()));
     let most = arch.max_shared();
     let lines = refused.iter().map(|kernel| {
         format!(
@@ -172,7 +188,8 @@ fn kernels(kernels: &[Kernel], report: &Report) -> Result<Vec<KernelManifest>> {
         .iter()
         .map(|kernel| {
             let usage = report.usage.get(&kernel.name);
-            let usage = usage.with_context(|| format!("ptxas said nothing about kernel `{}`", kernel.name))?;
+            let usage = usage
+                .with_context(|| format!("ptxas said nothing about kernel `{}`", kernel.name))?;
             Ok(KernelManifest::new(kernel, usage))
         })
         .collect::<Result<Vec<_>>>()?;

@@ -1,7 +1,8 @@
 //! One trap a kernel, where registers change hands.
 //!
-//! LLVM ends each panic in a trap of its own. With several of them in a kernel, ptxas (13.5, seen) takes no notice of
-//! `setmaxnreg`: it gives all warps the registers that the block started with, and spills what they do not hold.
+//! LLVM ends each panic in a trap of its own. With several of them in a kernel, ptxas (13.5, seen)
+//! takes no notice of `setmaxnreg`: it gives all warps the registers that the block started with,
+//! and spills what they do not hold.
 
 /// What a warp ends with that panics, as LLVM writes it.
 const TRAP: &str = "\ttrap; exit;";
@@ -38,11 +39,15 @@ mod tests {
 
     #[test]
     fn panics_of_a_kernel_with_setmaxnreg_share_a_trap() {
-        let kernel = |body: &str| format!(".entry k()\n{{\n\tsetmaxnreg.inc.sync.aligned.u32 232;\n{body}\n}}\n");
+        let kernel = |body: &str| {
+            format!(".entry k()\n{{\n\tsetmaxnreg.inc.sync.aligned.u32 232;\n{body}\n}}\n")
+        };
         let two = kernel("$L_1:\n\ttrap; exit;\n$L_2:\n\ttrap; exit;");
-        let one =
-            "$L_1:\n\tbra $L__ptx_matrix_trap;\n$L_2:\n\tbra $L__ptx_matrix_trap;\n$L__ptx_matrix_trap:\n\ttrap; exit;";
-        assert_eq!(merge_traps(&format!("{PLAIN}{two}{PLAIN}")), format!("{PLAIN}{}{PLAIN}", kernel(one)));
+        let one = "$L_1:\n\tbra $L__ptx_matrix_trap;\n$L_2:\n\tbra $L__ptx_matrix_trap;\n$L__ptx_matrix_trap:\n\ttrap; exit;";
+        assert_eq!(
+            merge_traps(&format!("{PLAIN}{two}{PLAIN}")),
+            format!("{PLAIN}{}{PLAIN}", kernel(one))
+        );
     }
 
     #[test]

@@ -5,7 +5,8 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-/// A version of two or three numbers, such as `1.96.0` or `13.5`. What follows the numbers is not kept.
+/// A version of two or three numbers, such as `1.96.0` or `13.5`. What follows the numbers is not
+/// kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Version {
@@ -43,8 +44,10 @@ impl FromStr for Version {
     type Err = NoVersion;
 
     fn from_str(text: &str) -> Result<Self, NoVersion> {
-        let numeric_end = text.find(|c: char| c != '.' && !c.is_ascii_digit()).unwrap_or(text.len());
-        let mut numbers = text[..numeric_end].split('.').filter(|part| !part.is_empty()).map(str::parse::<u32>);
+        let numeric_end =
+            text.find(|c: char| c != '.' && !c.is_ascii_digit()).unwrap_or(text.len());
+        let mut numbers =
+            text[..numeric_end].split('.').filter(|part| !part.is_empty()).map(str::parse::<u32>);
         let mut next = || numbers.next().and_then(Result::ok);
         match (next(), next()) {
             (Some(major), Some(minor)) => Ok(Self { major, minor, patch: next().unwrap_or(0) }),

@@ -22,21 +22,26 @@ fn out_dir() -> Option<PathBuf> {
 /// `sources` are the files that rustc has read, of path dependencies too.
 pub fn tell_cargo(package: &Package, sources: &BTreeSet<PathBuf>, artifacts: &[Artifact]) {
     let Some(out_dir) = out_dir() else { return };
-    let outputs = artifacts
-        .iter()
-        .flat_map(|artifact| [artifact.ptx.clone(), artifact.cubin.clone(), artifact.ptx.with_extension("json")]);
+    let outputs = artifacts.iter().flat_map(|artifact| {
+        [artifact.ptx.clone(), artifact.cubin.clone(), artifact.ptx.with_extension("json")]
+    });
     // Cargo has written the lock file, too, if there was none.
-    let outputs: Vec<PathBuf> = outputs.chain([package.workspace_root.join("Cargo.lock")]).collect();
+    let outputs: Vec<PathBuf> =
+        outputs.chain([package.workspace_root.join("Cargo.lock")]).collect();
     date_back(&outputs, &out_dir);
     let mut watched = sources.clone();
     watched.extend(sources.iter().filter_map(|file| manifest_of(file)));
     watched.insert(package.workspace_root.join("Cargo.toml"));
     for name in ["rust-toolchain.toml", "rust-toolchain"] {
-        watched.extend(package.folder.ancestors().map(|folder| folder.join(name)).find(|file| file.is_file()));
+        watched.extend(
+            package.folder.ancestors().map(|folder| folder.join(name)).find(|file| file.is_file()),
+        );
     }
     // Cargo knows by itself when it compiled another build script; this is for who reads what it is
     // told.
-    watched.extend(std::env::var_os("CARGO_MANIFEST_DIR").map(|folder| Path::new(&folder).join("build.rs")));
+    watched.extend(
+        std::env::var_os("CARGO_MANIFEST_DIR").map(|folder| Path::new(&folder).join("build.rs")),
+    );
     watched.extend(outputs);
     // One that is not there would have it run every time.
     let files = watched.iter().filter(|file| file.exists());
@@ -66,7 +71,10 @@ fn date_back(files: &[PathBuf], out_dir: &Path) {
     let Ok(start) = fs::metadata(start).and_then(|started| started.modified()) else { return };
     for file in files {
         if let Ok(file) = File::options().append(true).open(file)
-            && file.metadata().and_then(|file| file.modified()).is_ok_and(|modified| modified > start)
+            && file
+                .metadata()
+                .and_then(|file| file.modified())
+                .is_ok_and(|modified| modified > start)
         {
             // Else the script runs once more than it must.
             let _ = file.set_modified(start);
@@ -76,12 +84,18 @@ fn date_back(files: &[PathBuf], out_dir: &Path) {
 
 /// The manifest of the package that a file belongs to.
 fn manifest_of(file: &Path) -> Option<PathBuf> {
-    file.ancestors().skip(1).map(|folder| folder.join("Cargo.toml")).find(|manifest| manifest.is_file())
+    file.ancestors()
+        .skip(1)
+        .map(|folder| folder.join("Cargo.toml"))
+        .find(|manifest| manifest.is_file())
 }
 
 /// The files that cargo says, beside what it compiled, that it was compiled of.
 pub fn sources(dep_info: &str, folder: &Path) -> BTreeSet<PathBuf> {
-    let files = dep_info.lines().filter_map(|line| line.split_once(": ")).flat_map(|(_, files)| words(files));
+    let files = dep_info
+        .lines()
+        .filter_map(|line| line.split_once(": "))
+        .flat_map(|(_, files)| words(files));
     files.map(|file| folder.join(file)).collect()
 }
 

@@ -16,7 +16,9 @@ fn every_operation_of_core_builds_to_exact_instructions() {
             assert_eq!(found, None, "for {}", artifact.arch);
         }
         // LLVM's own remainder is a rounded quotient.
-        for (kernel, function) in [("f32_rem", "fmodf"), ("f64_rem", "fmod"), ("f32_powi", "__powisf2")] {
+        for (kernel, function) in
+            [("f32_rem", "fmodf"), ("f64_rem", "fmod"), ("f32_powi", "__powisf2")]
+        {
             let entry = common::entry(&artifact, kernel);
             assert!(entry.contains(function) || !entry.contains("div"), "{entry}");
             assert!(!entry.contains("cvt.rzi"), "{entry}");
@@ -27,7 +29,9 @@ fn every_operation_of_core_builds_to_exact_instructions() {
 #[test]
 fn what_has_no_exact_instruction_is_refused_with_kernel_and_line() {
     let folder = tempfile::tempdir().unwrap();
-    let crate_ = common::crate_named("arithmetic", folder.path()).archs([Arch::SM_90A]).features(["refused"]);
+    let crate_ = common::crate_named("arithmetic", folder.path())
+        .archs([Arch::SM_90A])
+        .features(["refused"]);
     let refused = format!("{:#}", crate_.build().unwrap_err());
     for (line, kernel, operation) in [
         (7, "refused_sin", "the sine of f32"),
@@ -42,8 +46,9 @@ fn what_has_no_exact_instruction_is_refused_with_kernel_and_line() {
         (16, "refused_pow", "a power of f32"),
         (17, "refused_pow_f64", "a power of f64"),
     ] {
-        let expected =
-            format!("src/refused.rs:{line}: kernel `{kernel}`: PTX has no exact instruction for {operation}");
+        let expected = format!(
+            "src/refused.rs:{line}: kernel `{kernel}`: PTX has no exact instruction for {operation}"
+        );
         assert!(refused.contains(&expected), "{expected}: {refused}");
     }
     let quad = "kernel `refused_quad`: PTX has no exact instruction for arithmetic of f128";

@@ -13,7 +13,10 @@ fn build(archs: impl IntoIterator<Item = Arch>) -> (tempfile::TempDir, Vec<Artif
 }
 
 fn kernel<'a>(artifact: &'a Artifact, name: &str) -> &'a KernelManifest {
-    artifact.manifest.kernel(name).unwrap_or_else(|| panic!("no kernel {name} for {}", artifact.arch))
+    artifact
+        .manifest
+        .kernel(name)
+        .unwrap_or_else(|| panic!("no kernel {name} for {}", artifact.arch))
 }
 
 #[test]
@@ -24,11 +27,17 @@ fn builds_every_target_with_what_each_can() {
         assert!(artifact.cubin.metadata().unwrap().len() > 0);
         let has = |name| artifact.manifest.kernel(name).is_some();
         assert!(has("ldmatrix_between_branches"), "{}", artifact.arch);
-        let number: u32 = artifact.arch.name()["sm_".len()..].trim_end_matches(['a', 'f']).parse().unwrap();
+        let number: u32 =
+            artifact.arch.name()["sm_".len()..].trim_end_matches(['a', 'f']).parse().unwrap();
         assert_eq!(has("stmatrix_between_branches"), number >= 90, "{}", artifact.arch);
         assert_eq!(has("fp8"), number >= 89, "{}", artifact.arch);
         let needed = if has("fp8") { "8.4".parse().unwrap() } else { artifact.arch.ptx_version() };
-        assert_eq!(artifact.manifest.ptx_version, needed.max(artifact.arch.ptx_version()), "{}", artifact.arch);
+        assert_eq!(
+            artifact.manifest.ptx_version,
+            needed.max(artifact.arch.ptx_version()),
+            "{}",
+            artifact.arch
+        );
     }
 }
 
@@ -60,7 +69,10 @@ fn metadata_reaches_ptx_and_manifest() {
     let ptx = std::fs::read_to_string(&artifact.ptx).unwrap();
     assert!(!ptx.contains("__ptx_matrix_kernel_"), "metadata must not reach the GPU");
     let manifest = std::fs::read_to_string(artifact.ptx.with_extension("json")).unwrap();
-    assert_eq!(serde_json::from_str::<ptx_matrix_build::Manifest>(&manifest).unwrap(), artifact.manifest);
+    assert_eq!(
+        serde_json::from_str::<ptx_matrix_build::Manifest>(&manifest).unwrap(),
+        artifact.manifest
+    );
 }
 
 #[test]
@@ -70,8 +82,16 @@ fn what_is_up_to_date_is_not_made_again() {
         let said = Arc::new(Mutex::new(Vec::new()));
         let told = Arc::clone(&said);
         let builder = common::fixture(folder.path()).archs([Arch::SM_80, Arch::SM_86]);
-        let artifacts = builder.progress(move |step| told.lock().unwrap().push(step.to_owned())).build().unwrap();
-        let said = said.lock().unwrap().iter().filter(|step| step.starts_with("compiling fixture")).count();
+        let artifacts = builder
+            .progress(move |step| told.lock().unwrap().push(step.to_owned()))
+            .build()
+            .unwrap();
+        let said = said
+            .lock()
+            .unwrap()
+            .iter()
+            .filter(|step| step.starts_with("compiling fixture"))
+            .count();
         (said, artifacts)
     };
     let (first, artifacts) = steps();
@@ -86,7 +106,9 @@ fn what_is_up_to_date_is_not_made_again() {
         let whole = std::fs::read(file).unwrap();
         let mut edited = whole.clone();
         edited[whole.len() / 2] ^= 1;
-        for damaged in [&whole[..whole.len() - 1], &edited, b"", &[whole.as_slice(), b"\n"].concat()] {
+        for damaged in
+            [&whole[..whole.len() - 1], &edited, b"", &[whole.as_slice(), b"\n"].concat()]
+        {
             std::fs::write(file, damaged).unwrap();
             assert_eq!(steps().0, 1, "{}", file.display());
             assert_eq!(std::fs::read(file).unwrap(), whole, "{}", file.display());
@@ -103,8 +125,10 @@ fn a_kernel_is_optimised_once_for_all_targets_where_it_is_the_same() {
     std::fs::write(&of_another_build, "what nobody needs any more").unwrap();
     build([Arch::SM_80, Arch::SM_86, Arch::SM_90A]);
     assert!(!of_another_build.exists());
-    let files: Vec<_> = std::fs::read_dir(&kept).unwrap().map(|file| file.unwrap().file_name()).collect();
-    let of = |start: &str| files.iter().filter(|name| name.to_string_lossy().starts_with(start)).count();
+    let files: Vec<_> =
+        std::fs::read_dir(&kept).unwrap().map(|file| file.unwrap().file_name()).collect();
+    let of =
+        |start: &str| files.iter().filter(|name| name.to_string_lossy().starts_with(start)).count();
     // Each is there as it was given to opt, as opt left it, and as looked at.
     assert_eq!((of("small_tile-"), of("ldmatrix_between_branches-")), (3, 3), "{files:?}");
 }
@@ -128,7 +152,10 @@ fn sums_that_are_read_in_flight_are_refused_with_the_place() {
     std::fs::create_dir_all(of_other_code.parent().unwrap()).unwrap();
     std::fs::write(&of_other_code, "{}").unwrap();
     let error = format!("{:#}", impatient().line_info(true).build().unwrap_err());
-    assert!(error.contains("kernel `impatient`") && error.contains("register 1 of its sums, in flight"), "{error}");
+    assert!(
+        error.contains("kernel `impatient`") && error.contains("register 1 of its sums, in flight"),
+        "{error}"
+    );
     assert!(error.contains("src/in_flight.rs:24"), "{error}");
     let error = format!("{:#}", impatient().build().unwrap_err());
     assert!(error.contains("`--line-info` says where in the source"), "{error}");
@@ -138,7 +165,11 @@ fn sums_that_are_read_in_flight_are_refused_with_the_place() {
 #[test]
 fn a_compile_error_is_rustcs_own() {
     let folder = tempfile::tempdir().unwrap();
-    let error = common::fixture(folder.path()).archs([Arch::SM_80]).features(["broken"]).build().unwrap_err();
+    let error = common::fixture(folder.path())
+        .archs([Arch::SM_80])
+        .features(["broken"])
+        .build()
+        .unwrap_err();
     let refused = error.downcast_ref::<CompileError>().expect("a compile error");
     assert!(refused.stderr.contains("this crate is broken on purpose"), "{}", refused.stderr);
     assert!(!refused.stderr.contains('\x1b'), "colours were not asked for");
@@ -147,7 +178,8 @@ fn a_compile_error_is_rustcs_own() {
 #[test]
 fn stacks_that_no_gpu_has_are_refused_and_unknown_ones_told_of() {
     let folder = tempfile::tempdir().unwrap();
-    let built = |feature| common::fixture(folder.path()).archs([Arch::SM_80]).features([feature]).build();
+    let built =
+        |feature| common::fixture(folder.path()).archs([Arch::SM_80]).features([feature]).build();
     let error = format!("{:#}", built("stack").unwrap_err());
     assert!(error.contains("kernel `deep` for sm_80 has a stack of 10"), "{error}");
     assert!(error.contains("a thread on a GPU has at most 524288"), "{error}");

@@ -48,13 +48,17 @@ impl App {
     assert!(status.unwrap().success());
 }"#,
         );
-        app.put("kernels/Cargo.toml", &manifest("kernels", "[dependencies]\nhelper = { path = \"../a helper\" }\n"));
+        app.put(
+            "kernels/Cargo.toml",
+            &manifest("kernels", "[dependencies]\nhelper = { path = \"../a helper\" }\n"),
+        );
         app.put("kernels/src/lib.rs", KERNELS);
         app.put("kernels/src/host.rs", "");
         app.put("a helper/Cargo.toml", &manifest("helper", ""));
         app.put("a helper/src/lib.rs", "#![no_std]\npub fn number() -> u32 { 20000 }\n");
         // The toolchain, and `core` for the GPU.
-        std::os::unix::fs::symlink(fs::canonicalize(target_dir()).unwrap(), app.path("relative")).unwrap();
+        std::os::unix::fs::symlink(fs::canonicalize(target_dir()).unwrap(), app.path("relative"))
+            .unwrap();
         app
     }
 
@@ -79,7 +83,9 @@ impl App {
         let before = self.runs();
         let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
         cargo.args(["build", "--offline", "--quiet"]).current_dir(self.0.path());
-        cargo.env("TEST_PROGRAM", std::env::current_exe().unwrap()).env("CARGO_TARGET_DIR", self.path("target"));
+        cargo
+            .env("TEST_PROGRAM", std::env::current_exe().unwrap())
+            .env("CARGO_TARGET_DIR", self.path("target"));
         let output = cargo.output().unwrap();
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         self.runs() > before
@@ -99,7 +105,12 @@ impl App {
 #[ignore = "the build script of `App` runs it"]
 fn as_the_build_script() {
     // Every folder is relative to that of the package.
-    Builder::new("kernels").target_dir("relative").out_dir("out").archs([Arch::SM_80]).build().unwrap();
+    Builder::new("kernels")
+        .target_dir("relative")
+        .out_dir("out")
+        .archs([Arch::SM_80])
+        .build()
+        .unwrap();
     let runs = fs::read_to_string("target/runs").unwrap_or_default();
     fs::write("target/runs", runs + "run\n").unwrap();
 }
@@ -129,7 +140,11 @@ fn cargo_runs_it_again_for_what_kernels_are_made_of_and_for_nothing_else() {
     assert!(app.build());
     assert!(app.ptx().contains("531112"), "{}", app.ptx());
 
-    app.replace("kernels/Cargo.toml", "[dependencies]", "[profile.release]\noverflow-checks = true\n[dependencies]");
+    app.replace(
+        "kernels/Cargo.toml",
+        "[dependencies]",
+        "[profile.release]\noverflow-checks = true\n[dependencies]",
+    );
     assert!(app.build());
     app.replace("src/main.rs", "main() {}", "main() { println!() }");
     assert!(!app.build(), "the kernels are not made of it");
@@ -171,7 +186,8 @@ fn finds_a_toolchain() {
 #[test]
 #[ignore = "another test runs it, with other variables"]
 fn builds_the_fixture() {
-    let error = Builder::new(fixture()).target_dir(target_dir()).archs([Arch::SM_80]).build().unwrap_err();
+    let error =
+        Builder::new(fixture()).target_dir(target_dir()).archs([Arch::SM_80]).build().unwrap_err();
     println!("error: {error:#}");
 }
 
@@ -187,14 +203,20 @@ fn script(folder: &Path, name: &str, text: &str) -> PathBuf {
 #[test]
 fn a_crate_pinned_to_a_toolchain_that_is_not_installed_is_said_to_be() {
     let folder = tempfile::tempdir().unwrap();
-    let proxy =
-        script(folder.path(), "cargo", "echo \"error: toolchain 'nightly-2020-01-01' is not installed\" >&2; exit 1");
+    let proxy = script(
+        folder.path(),
+        "cargo",
+        "echo \"error: toolchain 'nightly-2020-01-01' is not installed\" >&2; exit 1",
+    );
     let said = printed("builds_the_fixture", "CARGO", proxy);
     let expected = "is pinned to the toolchain `nightly-2020-01-01`, which is not installed: rustup toolchain install nightly-2020-01-01";
     assert!(said.contains(expected), "{said}");
     let other = script(folder.path(), "other", "echo 'error: no matching package' >&2; exit 1");
     let said = printed("builds_the_fixture", "CARGO", other);
-    assert!(said.contains("holds no package that cargo can read:\nerror: no matching package"), "{said}");
+    assert!(
+        said.contains("holds no package that cargo can read:\nerror: no matching package"),
+        "{said}"
+    );
 }
 
 #[test]
@@ -211,7 +233,8 @@ fn a_ptxas_that_is_named_is_taken_or_refused() {
     ];
     for (named, reason) in cases {
         let said = printed("finds_a_toolchain", "PTXAS", named);
-        let expected = format!("error: $PTXAS is `{}`, which cannot be used: {reason}\n", named.display());
+        let expected =
+            format!("error: $PTXAS is `{}`, which cannot be used: {reason}\n", named.display());
         assert!(said.contains(&expected), "{said}");
         assert!(!said.contains("step: "), "nothing is fetched in its place: {said}");
     }
@@ -221,6 +244,9 @@ fn a_ptxas_that_is_named_is_taken_or_refused() {
     // Others set the toolkit's variable, for their own reasons: it is told, and the next one taken.
     let said = printed("finds_a_toolchain", "CUDA_HOME", folder.path());
     let ptxas = folder.path().join("bin/ptxas");
-    assert!(said.contains(&format!("step: passed over: there is no {}", ptxas.display())), "{said}");
+    assert!(
+        said.contains(&format!("step: passed over: there is no {}", ptxas.display())),
+        "{said}"
+    );
     assert!(said.contains("ptxas ") && !said.contains("error"), "{said}");
 }

@@ -1,4 +1,5 @@
-//! The reason for this crate, kept reproducible: what the plain compile does to warp-wide instructions, and ours not.
+//! The reason for this crate, kept reproducible: what the plain compile does to warp-wide
+//! instructions, and ours not.
 
 mod common;
 
@@ -25,8 +26,12 @@ const CALL: &str = "{ // callseq";
 
 fn compile(plain: bool) -> (tempfile::TempDir, Artifact) {
     let folder = tempfile::tempdir().unwrap();
-    let built =
-        common::fixture(folder.path()).archs([Arch::SM_90A]).features(["indirect"]).plain(plain).build().unwrap();
+    let built = common::fixture(folder.path())
+        .archs([Arch::SM_90A])
+        .features(["indirect"])
+        .plain(plain)
+        .build()
+        .unwrap();
     (folder, built.into_iter().next().unwrap())
 }
 
@@ -76,11 +81,19 @@ fn the_plain_compile_still_miscompiles() {
 #[test]
 fn copies_are_refused_with_kernel_and_line() {
     let folder = tempfile::tempdir().unwrap();
-    let refused =
-        common::fixture(folder.path()).archs([Arch::SM_90A]).features(["indirect"]).unmarked(true).build().unwrap_err();
+    let refused = common::fixture(folder.path())
+        .archs([Arch::SM_90A])
+        .features(["indirect"])
+        .unmarked(true)
+        .build()
+        .unwrap_err();
     let refused = format!("{refused:#}");
     for (place, kernel, what) in [
-        ("src/convergence.rs", "stmatrix_between_branches", "stmatrix.sync.aligned.m8n8.x1.shared.b16"),
+        (
+            "src/convergence.rs",
+            "stmatrix_between_branches",
+            "stmatrix.sync.aligned.m8n8.x1.shared.b16",
+        ),
         ("src/convergence.rs", "mma_between_branches", "mma.sync.aligned.m8n8k16"),
         ("src/indirect.rs", "by_table", "a function that is not known"),
         ("src/indirect.rs", "by_dyn", "a function that is not known"),
@@ -97,6 +110,7 @@ fn copies_are_refused_with_kernel_and_line() {
 fn copies_that_no_warp_parts_for_are_let_through() {
     let (_folder, cured) = compile(false);
     let copies = |kernel| count(&cured, kernel, "bar.warp.sync");
-    let copied = ["part_of_the_warp", "part_by_argument", "part_by_memory", "part_by_sum"].map(copies);
+    let copied =
+        ["part_of_the_warp", "part_by_argument", "part_by_memory", "part_by_sum"].map(copies);
     assert!(copied.iter().any(|&copies| copies > 1), "nothing is copied any more: {copied:?}");
 }

@@ -27,7 +27,8 @@ pub struct Arch {
     reach: Reach,
 }
 
-/// Which devices run PTX of an architecture. The variants are in order of what they let the PTX use.
+/// Which devices run PTX of an architecture. The variants are in order of what they let the PTX
+/// use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 enum Reach {
     /// No suffix: this capability and every later one.
@@ -94,8 +95,8 @@ fn parse(name: &str) -> Option<Arch> {
     Some(Arch { capability, reach })
 }
 
-/// The best of the architectures at hand for a device: the latest that runs on it and, of two equally late, the one
-/// that was allowed to use more. `None` if none runs on it.
+/// The best of the architectures at hand for a device: the latest that runs on it and, of two
+/// equally late, the one that was allowed to use more. `None` if none runs on it.
 pub fn best_arch(device: Capability, at_hand: impl IntoIterator<Item = Arch>) -> Option<Arch> {
     at_hand.into_iter().filter(|arch| arch.runs_on(device)).max()
 }

@@ -10,9 +10,10 @@ use crate::arch::Arch;
 use crate::device_info::DeviceInfo;
 use crate::error::GpuError;
 
-/// Kernels to load: PTX, from a `&str`; and, from [`BuiltCode`], machine code too, which spares the driver compiling it (a minute and more
-/// for hundreds of kernels). A GPU that the machine code is not for, or a driver older than it, is
-/// given the PTX; so is any, if the code is not what was made of this PTX.
+/// Kernels to load: PTX, from a `&str`; and, from [`BuiltCode`], machine code too, which spares the
+/// driver compiling it (a minute and more for hundreds of kernels). A GPU that the machine code is
+/// not for, or a driver older than it, is given the PTX; so is any, if the code is not what was
+/// made of this PTX.
 #[derive(Clone, Copy, Debug)]
 pub struct Code<'a> {
     pub(crate) ptx: &'a str,
@@ -37,8 +38,8 @@ impl<'a> From<&'a BuiltCode> for Code<'a> {
     }
 }
 
-/// The kernels of a crate for one target, read from the folder that `ptx-matrix-build` put them in: `FOLDER/TARGET/CRATE.ptx`, and
-/// `CRATE.cubin` beside it.
+/// The kernels of a crate for one target, read from the folder that `ptx-matrix-build` put them in:
+/// `FOLDER/TARGET/CRATE.ptx`, and `CRATE.cubin` beside it.
 #[derive(Clone, Debug)]
 pub struct BuiltCode {
     /// The target.
@@ -63,19 +64,31 @@ impl BuiltCode {
     pub fn best(device: &DeviceInfo, folder: &Path, kernel_crate: &str) -> Result<Self, GpuError> {
         let file = format!("{kernel_crate}.ptx");
         let entries = fs::read_dir(folder).map_err(unreadable(folder))?;
-        let folders =
-            entries.flatten().filter_map(|entry| Some((entry.file_name().to_str()?.parse().ok()?, entry.path())));
+        let folders = entries
+            .flatten()
+            .filter_map(|entry| Some((entry.file_name().to_str()?.parse().ok()?, entry.path())));
         // In the order of the targets, and not of the directory.
         let folders: BTreeMap<Arch, PathBuf> = folders.collect();
-        let targets: Vec<Arch> =
-            folders.iter().filter(|(_, target)| target.join(&file).is_file()).map(|(&target, _)| target).collect();
+        let targets: Vec<Arch> = folders
+            .iter()
+            .filter(|(_, target)| target.join(&file).is_file())
+            .map(|(&target, _)| target)
+            .collect();
         if targets.is_empty() {
-            return Err(GpuError::NoKernels { file, folder: folder.to_owned(), at_hand: at_hand(folder, &folders) });
+            return Err(GpuError::NoKernels {
+                file,
+                folder: folder.to_owned(),
+                at_hand: at_hand(folder, &folders),
+            });
         }
         let target = device.best_arch(&targets)?;
         let ptx = folder.join(target.to_string()).join(file);
         let cubin = ptx.with_extension("cubin");
-        let cubin = if cubin.is_file() { Some(fs::read(&cubin).map_err(unreadable(&cubin))?) } else { None };
+        let cubin = if cubin.is_file() {
+            Some(fs::read(&cubin).map_err(unreadable(&cubin))?)
+        } else {
+            None
+        };
         Ok(Self { target, ptx: fs::read_to_string(&ptx).map_err(unreadable(&ptx))?, cubin })
     }
 }
@@ -85,12 +98,15 @@ fn at_hand(folder: &Path, targets: &BTreeMap<Arch, PathBuf>) -> Vec<String> {
     let in_folder = |shown: &str, folder: &Path| -> Vec<String> {
         let entries = fs::read_dir(folder).into_iter().flatten().flatten();
         let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
-        let mut files: Vec<_> =
-            names.filter(|name| name.ends_with(".ptx")).map(|name| format!("{shown}{name}")).collect();
+        let mut files: Vec<_> = names
+            .filter(|name| name.ends_with(".ptx"))
+            .map(|name| format!("{shown}{name}"))
+            .collect();
         files.sort();
         files
     };
-    let of_targets = targets.iter().flat_map(|(target, folder)| in_folder(&format!("{target}/"), folder));
+    let of_targets =
+        targets.iter().flat_map(|(target, folder)| in_folder(&format!("{target}/"), folder));
     of_targets.chain(in_folder("", folder)).collect()
 }
 

@@ -10,8 +10,8 @@ use crate::driver::During;
 use crate::error::GpuError;
 use crate::launch::KernelFailure;
 
-/// A handle to a device's primary context. What holds memory or code in the context holds one of these, so that the
-/// context outlives it.
+/// A handle to a device's primary context. What holds memory or code in the context holds one of
+/// these, so that the context outlives it.
 #[derive(Clone, Debug)]
 pub(crate) struct SharedContext(Arc<Inner>);
 
@@ -39,7 +39,8 @@ impl SharedContext {
         self.0.info.index
     }
 
-    /// Makes the context this thread's own, which every call of the driver needs. Refuses once it is lost.
+    /// Makes the context this thread's own, which every call of the driver needs. Refuses once it
+    /// is lost.
     pub(crate) fn enter(&self) -> Result<(), GpuError> {
         if let Some(failure) = self.0.lost.get() {
             return Err(GpuError::Lost(Box::new(failure.clone())));
@@ -48,12 +49,14 @@ impl SharedContext {
         Ok(())
     }
 
-    /// Enters the context to free something. If that fails so will the freeing, and there is nobody to tell.
+    /// Enters the context to free something. If that fails so will the freeing, and there is nobody
+    /// to tell.
     pub(crate) fn enter_to_free(&self) {
         let _ = CurrentContext::set_current(&self.0.context);
     }
 
-    /// Notes that a kernel has left the context unusable, so that later errors name that kernel and not their own.
+    /// Notes that a kernel has left the context unusable, so that later errors name that kernel and
+    /// not their own.
     pub(crate) fn lose(&self, failure: &KernelFailure) {
         let _ = self.0.lost.set(failure.clone());
     }

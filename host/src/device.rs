@@ -13,7 +13,8 @@ use crate::launch::{LaunchError, LaunchReport, LaunchRequest};
 use crate::module::Module;
 use crate::stream::Stream;
 
-/// A GPU and the modules whose kernels it launches, in the GPU's own stream. Each launch is waited for.
+/// A GPU and the modules whose kernels it launches, in the GPU's own stream. Each launch is waited
+/// for.
 #[derive(Debug)]
 pub struct GpuDevice {
     gpu: Gpu,
@@ -61,7 +62,10 @@ impl GpuDevice {
     ///
     /// # Errors
     /// It is for other GPUs, or the driver does not compile it.
-    pub unsafe fn new_unchecked<'a>(gpu: Gpu, kernels: impl Into<Code<'a>>) -> Result<Self, GpuError> {
+    pub unsafe fn new_unchecked<'a>(
+        gpu: Gpu,
+        kernels: impl Into<Code<'a>>,
+    ) -> Result<Self, GpuError> {
         let module = gpu.load(kernels)?;
         Ok(Self { gpu, modules: vec![module] })
     }
@@ -87,8 +91,8 @@ impl GpuDevice {
     }
 }
 
-/// The kernels of a [`GpuDevice`], launched in a stream. The host goes on; [`Stream::synchronize`] waits, and names a
-/// kernel that failed.
+/// The kernels of a [`GpuDevice`], launched in a stream. The host goes on; [`Stream::synchronize`]
+/// waits, and names a kernel that failed.
 ///
 /// The buffers have to belong to the stream; a launch with another's panics.
 ///
@@ -159,9 +163,15 @@ fn with_request<R>(
     run: impl FnOnce(&Module, &LaunchRequest<'_>) -> Result<R, GpuError>,
 ) -> Result<R, GpuError> {
     let name = launch.kernel.name;
-    let module = modules.iter().find(|module| module.has_kernel(name)).ok_or_else(|| LaunchError::NoSuchKernel {
-        kernel: name.to_owned(),
-        at_hand: modules.iter().flat_map(Module::kernels).map(|entry| entry.name.clone()).collect(),
+    let module = modules.iter().find(|module| module.has_kernel(name)).ok_or_else(|| {
+        LaunchError::NoSuchKernel {
+            kernel: name.to_owned(),
+            at_hand: modules
+                .iter()
+                .flat_map(Module::kernels)
+                .map(|entry| entry.name.clone())
+                .collect(),
+        }
     })?;
     module.check_kernel(launch.kernel)?;
     let params: Vec<&[u8]> = launch.params.iter().map(ParamValue::bytes).collect();
@@ -199,18 +209,24 @@ unsafe impl Device for GpuDevice {
         (address(self.gpu.stream(), buffer), buffer.len())
     }
 
-    fn encode_tensor_map(&self, encoding: &TensorEncoding) -> Result<TensorMapWords, TensorMapError> {
+    fn encode_tensor_map(
+        &self,
+        encoding: &TensorEncoding,
+    ) -> Result<TensorMapWords, TensorMapError> {
         encode(encoding)
     }
 
     unsafe fn launch(&self, launch: Launch<'_>) -> Result<LaunchReport, GpuError> {
         // SAFETY: the caller's.
-        with_request(&self.modules, &launch, |module, request| unsafe { self.gpu.launch(module, request) })
+        with_request(&self.modules, &launch, |module, request| unsafe {
+            self.gpu.launch(module, request)
+        })
     }
 }
 
-// SAFETY: buffers are memory of the GPU. They belong to the stream, so that everything done with them after the
-// launch, their end included, is done after the kernel; and the module, dropped, waits for it.
+// SAFETY: buffers are memory of the GPU. They belong to the stream, so that everything done with
+// them after the launch, their end included, is done after the kernel; and the module, dropped,
+// waits for it.
 unsafe impl Device for InStream<'_> {
     type Buffer<T: Pod> = DeviceBuffer<T>;
     type Owned<T: Pod> = DeviceBuffer<T>;
@@ -233,12 +249,17 @@ unsafe impl Device for InStream<'_> {
         (address(self.stream, buffer), buffer.len())
     }
 
-    fn encode_tensor_map(&self, encoding: &TensorEncoding) -> Result<TensorMapWords, TensorMapError> {
+    fn encode_tensor_map(
+        &self,
+        encoding: &TensorEncoding,
+    ) -> Result<TensorMapWords, TensorMapError> {
         encode(encoding)
     }
 
     unsafe fn launch(&self, launch: Launch<'_>) -> Result<(), GpuError> {
         // SAFETY: the caller's, and the buffers belong to the stream.
-        with_request(self.modules, &launch, |module, request| unsafe { self.stream.launch(module, request) })
+        with_request(self.modules, &launch, |module, request| unsafe {
+            self.stream.launch(module, request)
+        })
     }
 }

@@ -4,7 +4,9 @@ use std::ffi::{CStr, c_char};
 use std::fmt;
 
 use cust::device::{Device, DeviceAttribute};
-use cust::sys::{CUdevice_attribute, cuDeviceGetAttribute, cuDeviceGetPCIBusId, cuDriverGetVersion};
+use cust::sys::{
+    CUdevice_attribute, cuDeviceGetAttribute, cuDeviceGetPCIBusId, cuDriverGetVersion,
+};
 
 use crate::arch::{Arch, Capability, best_arch};
 use crate::driver::{DriverError, During};
@@ -101,11 +103,13 @@ fn driver_version() -> Result<CudaVersion, DriverError> {
     Ok(CudaVersion { major: version / 1000, minor: version % 1000 / 10 })
 }
 
-/// The shared memory that a block can have when its kernel asks for it; `cust` has no name for this attribute.
+/// The shared memory that a block can have when its kernel asks for it; `cust` has no name for this
+/// attribute.
 fn opt_in_shared_bytes(device: Device) -> Result<u32, DriverError> {
     let mut bytes = 0;
     let attribute = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN;
-    // SAFETY: the function sets the integer it is given, and the device is one that the driver handed out.
+    // SAFETY: the function sets the integer it is given, and the device is one that the driver
+    // handed out.
     unsafe { cuDeviceGetAttribute(&raw mut bytes, attribute, device.as_raw()) }
         .during("asking for the device's shared memory")?;
     Ok(bytes.try_into().unwrap_or_default())

@@ -39,7 +39,9 @@ pub enum GpuError {
         at_hand: Vec<Arch>,
     },
     /// Two PTX files that are loaded for one device have a kernel of the same name.
-    #[error("kernel `{kernel}` is loaded already: load its PTX for another `GpuDevice`, or rename one of the two")]
+    #[error(
+        "kernel `{kernel}` is loaded already: load its PTX for another `GpuDevice`, or rename one of the two"
+    )]
     LoadedTwice {
         /// Its name.
         kernel: String,
@@ -66,7 +68,9 @@ pub enum GpuError {
     #[error(transparent)]
     Ptx(#[from] PtxError),
     /// The PTX is for other devices.
-    #[error("this PTX is for {target}, which {device} does not run; build it for the device's own architecture")]
+    #[error(
+        "this PTX is for {target}, which {device} does not run; build it for the device's own architecture"
+    )]
     WrongTarget {
         /// The architecture of the PTX.
         target: Arch,

@@ -3,7 +3,10 @@
 use std::ptr;
 use std::time::Duration;
 
-use cust::sys::{CUevent, cuEventCreate, cuEventDestroy_v2, cuEventElapsedTime, cuEventRecord, cuEventSynchronize};
+use cust::sys::{
+    CUevent, cuEventCreate, cuEventDestroy_v2, cuEventElapsedTime, cuEventRecord,
+    cuEventSynchronize,
+};
 
 use crate::driver::During;
 use crate::error::GpuError;
@@ -28,7 +31,8 @@ pub struct Event {
     stream: Stream,
 }
 
-// SAFETY: the driver's handle of an event may be used from any thread, and at the same time from several.
+// SAFETY: the driver's handle of an event may be used from any thread, and at the same time from
+// several.
 unsafe impl Send for Event {}
 // SAFETY: as above.
 unsafe impl Sync for Event {}
@@ -54,7 +58,8 @@ impl Event {
         waited.map_err(|source| self.stream.failure(source))
     }
 
-    /// Waits until both have happened and says how long after the other this one did, on the GPU's own clock.
+    /// Waits until both have happened and says how long after the other this one did, on the GPU's
+    /// own clock.
     ///
     /// The clock ticks about every half microsecond. Nothing, if this one happened first.
     pub fn since(&self, earlier: &Event) -> Result<Duration, GpuError> {
@@ -62,7 +67,8 @@ impl Event {
         self.synchronize()?;
         let mut milliseconds = 0.0;
         // SAFETY: both events have happened, and the function sets the number that it is given.
-        unsafe { cuEventElapsedTime(&raw mut milliseconds, earlier.raw, self.raw) }.during("reading the time")?;
+        unsafe { cuEventElapsedTime(&raw mut milliseconds, earlier.raw, self.raw) }
+            .during("reading the time")?;
         Ok(Duration::from_secs_f64(f64::from(milliseconds).max(0.0) / 1e3))
     }
 
@@ -74,7 +80,8 @@ impl Event {
 impl Drop for Event {
     fn drop(&mut self) {
         self.stream.context().enter_to_free();
-        // SAFETY: nobody has the handle any more; the driver itself waits with what it still needs of the event.
+        // SAFETY: nobody has the handle any more; the driver itself waits with what it still needs
+        // of the event.
         let _ = unsafe { cuEventDestroy_v2(self.raw) };
     }
 }

@@ -47,7 +47,8 @@ impl Gpu {
         self.context.info()
     }
 
-    /// The GPU's own stream: that of [`upload`](Self::upload), [`filled`](Self::filled) and [`launch`](Self::launch).
+    /// The GPU's own stream: that of [`upload`](Self::upload), [`filled`](Self::filled) and
+    /// [`launch`](Self::launch).
     pub fn stream(&self) -> &Stream {
         &self.stream
     }
@@ -61,9 +62,9 @@ impl Gpu {
     ///
     /// # Safety
     ///
-    /// It is a `CUstream` of this device's primary context (null is the context's default stream). It is not
-    /// destroyed before every clone of the result, and every buffer and event of it, is dropped; until then nobody
-    /// captures it into a graph.
+    /// It is a `CUstream` of this device's primary context (null is the context's default stream).
+    /// It is not destroyed before every clone of the result, and every buffer and event of it,
+    /// is dropped; until then nobody captures it into a graph.
     pub unsafe fn stream_from_raw(&self, raw: *mut c_void) -> Stream {
         // SAFETY: the caller's.
         unsafe { Stream::from_raw(raw, &self.context) }
@@ -79,18 +80,23 @@ impl Gpu {
         self.stream.filled(len, byte)
     }
 
-    /// Takes memory of the GPU for `len` elements, whose contents are arbitrary: for a kernel that writes before it reads.
+    /// Takes memory of the GPU for `len` elements, whose contents are arbitrary: for a kernel that
+    /// writes before it reads.
     pub fn uninitialized<T: Pod>(&self, len: usize) -> Result<DeviceBuffer<T>, GpuError> {
         self.stream.uninitialized(len)
     }
 
-    /// Loads kernels: a PTX text, which the driver compiles for this GPU, or [`BuiltCode`](crate::BuiltCode).
+    /// Loads kernels: a PTX text, which the driver compiles for this GPU, or
+    /// [`BuiltCode`](crate::BuiltCode).
     pub fn load<'a>(&self, kernels: impl Into<Code<'a>>) -> Result<Module, GpuError> {
         Module::load(&self.context, kernels.into(), true)
     }
 
     /// The same, of kernels that have fingerprints.
-    pub(crate) fn load_checked<'a>(&self, kernels: impl Into<Code<'a>>) -> Result<Module, GpuError> {
+    pub(crate) fn load_checked<'a>(
+        &self,
+        kernels: impl Into<Code<'a>>,
+    ) -> Result<Module, GpuError> {
         Module::load(&self.context, kernels.into(), false)
     }
 
@@ -98,10 +104,14 @@ impl Gpu {
     ///
     /// # Safety
     ///
-    /// The parameters must mean what the kernel takes them for: a pointer among them has to be the address of memory
-    /// of this GPU that is as large as the kernel believes, and that stays until this function returns. Their number
-    /// and sizes are checked.
-    pub unsafe fn launch(&self, module: &Module, request: &LaunchRequest<'_>) -> Result<LaunchReport, GpuError> {
+    /// The parameters must mean what the kernel takes them for: a pointer among them has to be the
+    /// address of memory of this GPU that is as large as the kernel believes, and that stays
+    /// until this function returns. Their number and sizes are checked.
+    pub unsafe fn launch(
+        &self,
+        module: &Module,
+        request: &LaunchRequest<'_>,
+    ) -> Result<LaunchReport, GpuError> {
         // SAFETY: the parameters are the caller's, who answers for them.
         unsafe { launch::run(&self.stream, module, request) }
     }

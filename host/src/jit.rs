@@ -7,11 +7,12 @@ use cust::sys::{CUjit_option, CUmodule, cuModuleLoadDataEx};
 
 use crate::driver::{DriverError, During};
 
-/// Room for what the compiler prints, each for its remarks and its errors; it cuts off what is longer.
+/// Room for what the compiler prints, each for its remarks and its errors; it cuts off what is
+/// longer.
 const LOG_BYTES: usize = 16 * 1024;
 
-/// Loads code for the current context's device: a cubin, or PTX with a nul at its end, which is compiled. The text is what the compiler
-/// printed.
+/// Loads code for the current context's device: a cubin, or PTX with a nul at its end, which is
+/// compiled. The text is what the compiler printed.
 pub(crate) fn load(code: &[u8]) -> (Result<CUmodule, DriverError>, String) {
     let mut errors = vec![0_u8; LOG_BYTES];
     let mut remarks = vec![0_u8; LOG_BYTES];
@@ -25,8 +26,8 @@ pub(crate) fn load(code: &[u8]) -> (Result<CUmodule, DriverError>, String) {
     let size = ptr::without_provenance_mut::<c_void>(LOG_BYTES);
     let mut values = [errors.as_mut_ptr().cast(), size, remarks.as_mut_ptr().cast(), size];
     let mut module: CUmodule = ptr::null_mut();
-    // SAFETY: a cubin is whole (`BuiltCode`), and PTX ends with a nul; there are as many values as options, and each buffer has the size that the
-    // option after it gives.
+    // SAFETY: a cubin is whole (`BuiltCode`), and PTX ends with a nul; there are as many values as
+    // options, and each buffer has the size that the option after it gives.
     let status = unsafe {
         cuModuleLoadDataEx(
             &raw mut module,

@@ -1,14 +1,14 @@
 //! The GPU side of `ptx-matrix`: load kernels, move data, launch kernels.
 //!
-//! A program with this crate in it starts on any Linux machine. The NVIDIA driver is opened when it is first needed, and
-//! where there is none, [`Gpu::open`] says so in one line.
+//! A program with this crate in it starts on any Linux machine. The NVIDIA driver is opened when it
+//! is first needed, and where there is none, [`Gpu::open`] says so in one line.
 //!
-//! Nothing is left to the driver that can be checked before: the PTX's target against the device, and the kernel's name,
-//! parameters, grid, block and shared memory against the PTX, the compiled kernel and the device. A kernel that fails is
-//! named in the error.
+//! Nothing is left to the driver that can be checked before: the PTX's target against the device,
+//! and the kernel's name, parameters, grid, block and shared memory against the PTX, the compiled
+//! kernel and the device. A kernel that fails is named in the error.
 //!
-//! A launch through [`GpuDevice`] is waited for; one through [`GpuDevice::in_stream`] is put into a [`Stream`], and
-//! the host goes on.
+//! A launch through [`GpuDevice`] is waited for; one through [`GpuDevice::in_stream`] is put into a
+//! [`Stream`], and the host goes on.
 
 mod arch;
 mod buffer;

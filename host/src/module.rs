@@ -6,8 +6,8 @@ use std::ptr;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use cust::sys::{
-    CUfunction, CUfunction_attribute, CUmodule, cuCtxSynchronize, cuFuncGetAttribute, cuFuncSetAttribute,
-    cuModuleGetFunction, cuModuleUnload,
+    CUfunction, CUfunction_attribute, CUmodule, cuCtxSynchronize, cuFuncGetAttribute,
+    cuFuncSetAttribute, cuModuleGetFunction, cuModuleUnload,
 };
 
 use ptx_matrix::launch::KernelInfo;
@@ -31,12 +31,14 @@ pub struct Module {
     is_trusted: bool,
     /// Which of the entries each name is.
     numbers: HashMap<String, usize>,
-    /// What the driver said of each entry, once it was asked: a launch should not have to ask again.
+    /// What the driver said of each entry, once it was asked: a launch should not have to ask
+    /// again.
     found: Vec<OnceLock<Found>>,
     context: SharedContext,
 }
 
-// SAFETY: the driver's handle of a module may be used from any thread, and at the same time from several.
+// SAFETY: the driver's handle of a module may be used from any thread, and at the same time from
+// several.
 unsafe impl Send for Module {}
 // SAFETY: as above.
 unsafe impl Sync for Module {}
@@ -44,7 +46,11 @@ unsafe impl Sync for Module {}
 impl Module {
     /// Loads kernels that are known by their fingerprints, or, if they are trusted to be the
     /// program's, any.
-    pub(crate) fn load(context: &SharedContext, code: Code<'_>, is_trusted: bool) -> Result<Self, GpuError> {
+    pub(crate) fn load(
+        context: &SharedContext,
+        code: Code<'_>,
+        is_trusted: bool,
+    ) -> Result<Self, GpuError> {
         let device = context.info();
         let ptx: Ptx = code.ptx.parse()?;
         if !is_trusted {
@@ -56,21 +62,41 @@ impl Module {
         let text = CString::new(code.ptx).map_err(|_| PtxError::Nul)?;
         context.enter()?;
         // Of another PTX, or damaged, it is no longer what the text says.
-        let cubin = code.cubin.filter(|cubin| ptx.seal.as_ref().is_some_and(|seal| seal.is_whole && seal.is_of(cubin)));
+        let cubin = code.cubin.filter(|cubin| {
+            ptx.seal.as_ref().is_some_and(|seal| seal.is_whole && seal.is_of(cubin))
+        });
         // Machine code for other GPUs, or from tools newer than the driver, the driver refuses at
         // once.
         let assembled = cubin.and_then(|cubin| jit::load(cubin).0.ok());
         let is_assembled = assembled.is_some();
-        let (loaded, log) =
-            assembled.map_or_else(|| jit::load(text.as_bytes_with_nul()), |raw| (Ok(raw), String::new()));
+        let (loaded, log) = assembled
+            .map_or_else(|| jit::load(text.as_bytes_with_nul()), |raw| (Ok(raw), String::new()));
         match loaded {
             Ok(raw) => {
-                let numbers =
-                    ptx.entries.iter().enumerate().map(|(index, entry)| (entry.name.clone(), index)).collect();
+                let numbers = ptx
+                    .entries
+                    .iter()
+                    .enumerate()
+                    .map(|(index, entry)| (entry.name.clone(), index))
+                    .collect();
                 let found = ptx.entries.iter().map(|_| OnceLock::new()).collect();
-                Ok(Self { raw, ptx, log, is_assembled, is_trusted, numbers, found, context: context.clone() })
+                Ok(Self {
+                    raw,
+                    ptx,
+                    log,
+                    is_assembled,
+                    is_trusted,
+                    numbers,
+                    found,
+                    context: context.clone(),
+                })
             }
-            Err(source) => Err(GpuError::Load { device: device.to_string(), driver: device.driver, log, source }),
+            Err(source) => Err(GpuError::Load {
+                device: device.to_string(),
+                driver: device.driver,
+                log,
+                source,
+            }),
         }
     }
 
@@ -143,8 +169,10 @@ impl Module {
     fn find(&self, name: &str) -> Result<Found, GpuError> {
         let symbol = CString::new(name).map_err(|_| PtxError::Nul)?;
         let mut function: CUfunction = ptr::null_mut();
-        // SAFETY: the module is loaded, the name ends with a nul, and the function sets the handle it is given.
-        unsafe { cuModuleGetFunction(&raw mut function, self.raw, symbol.as_ptr()) }.during("finding the kernel")?;
+        // SAFETY: the module is loaded, the name ends with a nul, and the function sets the handle
+        // it is given.
+        unsafe { cuModuleGetFunction(&raw mut function, self.raw, symbol.as_ptr()) }
+            .during("finding the kernel")?;
         Ok(Found { function, resources: resources(function)?, dynamic_shared: Mutex::new(0) })
     }
 
@@ -201,7 +229,8 @@ impl Kernel<'_> {
             let attribute = CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
             let signed = bytes.try_into().unwrap_or(i32::MAX);
             // SAFETY: the function belongs to a module that is loaded.
-            unsafe { cuFuncSetAttribute(*function, attribute, signed) }.during("allowing dynamic shared memory")?;
+            unsafe { cuFuncSetAttribute(*function, attribute, signed) }
+                .during("allowing dynamic shared memory")?;
             *allowed = bytes;
         }
         Ok(())
@@ -212,8 +241,10 @@ impl Kernel<'_> {
 fn resources(function: CUfunction) -> Result<KernelResources, DriverError> {
     let attribute = |attribute| {
         let mut value = 0;
-        // SAFETY: the function belongs to a module that is loaded, and the call sets the integer it is given.
-        unsafe { cuFuncGetAttribute(&raw mut value, attribute, function) }.during("asking what the kernel needs")?;
+        // SAFETY: the function belongs to a module that is loaded, and the call sets the integer it
+        // is given.
+        unsafe { cuFuncGetAttribute(&raw mut value, attribute, function) }
+            .during("asking what the kernel needs")?;
         Ok::<u32, DriverError>(value.try_into().unwrap_or_default())
     };
     Ok(KernelResources {
@@ -227,7 +258,8 @@ fn resources(function: CUfunction) -> Result<KernelResources, DriverError> {
 /// What the driver's compiler made of a kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KernelResources {
-    /// The most threads that a block can have on this device, for the registers that the kernel takes.
+    /// The most threads that a block can have on this device, for the registers that the kernel
+    /// takes.
     pub max_threads: u32,
     /// Shared memory that the PTX declares, in bytes.
     pub static_shared_bytes: u32,

@@ -5,7 +5,10 @@ use std::ptr;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use bytemuck::Pod;
-use cust::sys::{CUstream, cuStreamCreateWithPriority, cuStreamDestroy_v2, cuStreamSynchronize, cuStreamWaitEvent};
+use cust::sys::{
+    CUstream, cuStreamCreateWithPriority, cuStreamDestroy_v2, cuStreamSynchronize,
+    cuStreamWaitEvent,
+};
 
 use crate::buffer::DeviceBuffer;
 use crate::context::SharedContext;
@@ -16,14 +19,17 @@ use crate::event::Event;
 use crate::launch::{self, KernelFailure, LaunchRequest};
 use crate::module::Module;
 
-/// A queue of work for a GPU: each piece of it begins when the one before has ended. What is put in is not waited for.
+/// A queue of work for a GPU: each piece of it begins when the one before has ended. What is put in
+/// is not waited for.
 ///
-/// A [`DeviceBuffer`] belongs to one stream, and whatever is done with it, freeing it included, is done in that
-/// stream's order. So a kernel that has not run yet still finds its buffers, as they were when it was launched,
-/// although their borrows are over: no guard has to be kept, and nothing is left to go wrong if one were leaked.
-/// [`DeviceBuffer::move_to`] hands a buffer to another stream.
+/// A [`DeviceBuffer`] belongs to one stream, and whatever is done with it, freeing it included, is
+/// done in that stream's order. So a kernel that has not run yet still finds its buffers, as they
+/// were when it was launched, although their borrows are over: no guard has to be kept, and nothing
+/// is left to go wrong if one were leaked. [`DeviceBuffer::move_to`] hands a buffer to another
+/// stream.
 ///
-/// Cloning it gives another handle to the same stream. It is destroyed with the last handle, buffer and event of it.
+/// Cloning it gives another handle to the same stream. It is destroyed with the last handle, buffer
+/// and event of it.
 #[derive(Clone, Debug)]
 pub struct Stream(Arc<Inner>);
 
@@ -33,7 +39,8 @@ struct Inner {
     /// Whether dropping it destroys the stream.
     owned: bool,
     context: SharedContext,
-    /// The kernels that were launched and not waited for, each once: who may have failed, if the stream does.
+    /// The kernels that were launched and not waited for, each once: who may have failed, if the
+    /// stream does.
     unwaited: Mutex<Vec<Launched>>,
 }
 
@@ -45,7 +52,8 @@ struct Launched {
     threads: u32,
 }
 
-// SAFETY: the driver's handle of a stream may be used from any thread, and at the same time from several.
+// SAFETY: the driver's handle of a stream may be used from any thread, and at the same time from
+// several.
 unsafe impl Send for Inner {}
 // SAFETY: as above.
 unsafe impl Sync for Inner {}
@@ -74,8 +82,8 @@ impl Stream {
 
     /// Waits until everything that was put in has been done. A kernel that failed is named here.
     ///
-    /// A failure breaks the whole context, and the driver does not say whose it was: with work in several streams, it
-    /// may show in another than that of the kernel.
+    /// A failure breaks the whole context, and the driver does not say whose it was: with work in
+    /// several streams, it may show in another than that of the kernel.
     pub fn synchronize(&self) -> Result<(), GpuError> {
         self.context().enter()?;
         // SAFETY: the stream is there as long as this handle.
@@ -93,8 +101,10 @@ impl Stream {
     /// Lets what is put in from now on wait for an event, of this stream or another.
     pub fn wait_for(&self, event: &Event) -> Result<(), GpuError> {
         self.context().enter()?;
-        // SAFETY: stream and event are there as long as their handles; the driver keeps what it needs of the event.
-        unsafe { cuStreamWaitEvent(self.as_raw(), event.as_raw(), 0) }.during("waiting for an event")?;
+        // SAFETY: stream and event are there as long as their handles; the driver keeps what it
+        // needs of the event.
+        unsafe { cuStreamWaitEvent(self.as_raw(), event.as_raw(), 0) }
+            .during("waiting for an event")?;
         Ok(())
     }
 
@@ -112,20 +122,26 @@ impl Stream {
 
     /// Takes memory for `len` elements, which belongs to this stream; their values are arbitrary.
     ///
-    /// This is safe because of `T: Pod`: whatever bits are in the GPU's memory, they are a value of it.
+    /// This is safe because of `T: Pod`: whatever bits are in the GPU's memory, they are a value of
+    /// it.
     pub fn uninitialized<T: Pod>(&self, len: usize) -> Result<DeviceBuffer<T>, GpuError> {
         DeviceBuffer::uninitialized(self, len)
     }
 
-    /// Checks a launch and puts it in. What it leads to is told by [`synchronize`](Self::synchronize).
+    /// Checks a launch and puts it in. What it leads to is told by
+    /// [`synchronize`](Self::synchronize).
     ///
     /// # Safety
     ///
-    /// The parameters must mean what the kernel takes them for: a pointer among them has to be the address of memory
-    /// of this GPU that is as large as the kernel believes, and that stays until the kernel has run, untouched by
-    /// what is not ordered after it. A [`DeviceBuffer`] of this stream is such memory. The number and the sizes of
-    /// the parameters are checked.
-    pub unsafe fn launch(&self, module: &Module, request: &LaunchRequest<'_>) -> Result<(), GpuError> {
+    /// The parameters must mean what the kernel takes them for: a pointer among them has to be the
+    /// address of memory of this GPU that is as large as the kernel believes, and that stays
+    /// until the kernel has run, untouched by what is not ordered after it. A [`DeviceBuffer`]
+    /// of this stream is such memory. The number and the sizes of the parameters are checked.
+    pub unsafe fn launch(
+        &self,
+        module: &Module,
+        request: &LaunchRequest<'_>,
+    ) -> Result<(), GpuError> {
         // SAFETY: the caller's.
         unsafe { launch::enqueue(self, module, request) }
     }
@@ -212,8 +228,8 @@ impl Drop for Inner {
     fn drop(&mut self) {
         if self.owned {
             self.context.enter_to_free();
-            // SAFETY: this is the last handle of a stream that was made here. The driver lets what is in it come to
-            // its end.
+            // SAFETY: this is the last handle of a stream that was made here. The driver lets what
+            // is in it come to its end.
             let _ = unsafe { cuStreamDestroy_v2(self.raw) };
         }
     }

@@ -33,7 +33,13 @@ fn root() -> &'static Path {
 fn build(manifest_dir: &Path, out_dir: &str) -> Artifact {
     let temporary = Path::new(env!("CARGO_TARGET_TMPDIR"));
     let (target, out) = (temporary.parent().unwrap(), temporary.join(out_dir));
-    Builder::new(manifest_dir).target_dir(target).out_dir(out).archs([Arch::SM_90A]).build().unwrap().remove(0)
+    Builder::new(manifest_dir)
+        .target_dir(target)
+        .out_dir(out)
+        .archs([Arch::SM_90A])
+        .build()
+        .unwrap()
+        .remove(0)
 }
 
 /// The PTX of the kernels, made once.
@@ -54,7 +60,14 @@ fn refusal<T>(launched: Result<T, GpuError>) -> String {
 /// The text of a PTX with another fingerprint of `scale`, as if it had been built so.
 fn with_scale(change: impl Fn(&str) -> String) -> String {
     let ptx: Ptx = built().parse().unwrap();
-    let fingerprint = ptx.entries.iter().find(|entry| entry.name == "scale").unwrap().fingerprint.clone().unwrap();
+    let fingerprint = ptx
+        .entries
+        .iter()
+        .find(|entry| entry.name == "scale")
+        .unwrap()
+        .fingerprint
+        .clone()
+        .unwrap();
     stand_in::sealed(built(), &[("scale", &change(&fingerprint))], b"")
 }
 
@@ -70,13 +83,18 @@ fn scale_on(ptx: &str) -> Result<Vec<f32>, GpuError> {
 fn the_ptx_and_the_program_have_the_same_fingerprint_of_the_same_kernel() {
     let ptx: Ptx = built().parse().unwrap();
     assert!(ptx.seal.as_ref().is_some_and(|seal| seal.is_whole));
-    let of = |name| ptx.entries.iter().find(|entry| entry.name == name).unwrap().fingerprint.as_deref();
+    let of =
+        |name| ptx.entries.iter().find(|entry| entry.name == name).unwrap().fingerprint.as_deref();
     assert_eq!(of("scale"), Some(kernels::scale::INFO.fingerprint));
     assert_eq!(of("same"), Some(kernels::same::INFO.fingerprint));
     let expected = "param _a=Early<Global<InByte<e2m1>>>; \
         param _b=Early<Option<TensorMapMut<SharedTile<u8, 16, 32, Swizzle32, ColMajor>, 5, Im2col>>>; param gr??e=u16; \
         shared=1024 aligned to 1024; threads=32; cluster=2x1x1; early=true; crate=fingerprint-kernels; sources=";
-    assert!(kernels::same::INFO.fingerprint.starts_with(expected), "{}", kernels::same::INFO.fingerprint);
+    assert!(
+        kernels::same::INFO.fingerprint.starts_with(expected),
+        "{}",
+        kernels::same::INFO.fingerprint
+    );
     for info in kernels::same_args::INSTANCES {
         assert_eq!(of(info.name), Some(info.fingerprint));
     }
@@ -105,7 +123,8 @@ fn the_kernel_of_the_ptx_is_launched_where_it_is_the_programs() {
 #[ignore = "needs a GPU"]
 fn another_kernel_of_the_same_sources_is_refused_with_the_difference() {
     let device = device();
-    let (mut numbers, words) = (device.upload(&[0_u32; 64]).unwrap(), device.upload(&[0_u32; 64]).unwrap());
+    let (mut numbers, words) =
+        (device.upload(&[0_u32; 64]).unwrap(), device.upload(&[0_u32; 64]).unwrap());
     let mut halves = device.upload(&[bf16::ZERO; 64]).unwrap();
     let buffer = device.upload(&[bf16::ZERO; 4096]).unwrap();
     type Tile = SharedTile<bf16, 16, 64, Swizzle128>;
@@ -121,11 +140,23 @@ fn another_kernel_of_the_same_sources_is_refused_with_the_difference() {
                 "Shape {cols: u32, rows: u32} of 8 bytes aligned to 4",
             ),
         ),
-        (refusal(kernels::doubled::launch(&device, 1, &mut numbers)), ("GlobalMut<u64>", "GlobalMut<u32>")),
-        (refusal(kernels::late::launch(&device, 1, &mut numbers)), ("GlobalMut<u32>", "Early<GlobalMut<u32>>")),
+        (
+            refusal(kernels::doubled::launch(&device, 1, &mut numbers)),
+            ("GlobalMut<u64>", "GlobalMut<u32>"),
+        ),
+        (
+            refusal(kernels::late::launch(&device, 1, &mut numbers)),
+            ("GlobalMut<u32>", "Early<GlobalMut<u32>>"),
+        ),
         (refusal(kernels::written::launch(&device, 1, &words)), ("GlobalMut<u32>", "Global<u32>")),
-        (refusal(kernels::signed::launch(&device, 1, &mut numbers)), ("GlobalMut<i32>", "GlobalMut<u32>")),
-        (refusal(kernels::rounded::launch(&device, 1, &mut halves)), ("GlobalMut<f16>", "GlobalMut<bf16>")),
+        (
+            refusal(kernels::signed::launch(&device, 1, &mut numbers)),
+            ("GlobalMut<i32>", "GlobalMut<u32>"),
+        ),
+        (
+            refusal(kernels::rounded::launch(&device, 1, &mut halves)),
+            ("GlobalMut<f16>", "GlobalMut<bf16>"),
+        ),
         (
             refusal(kernels::other_tile::launch(&device, 1, &map)),
             of_map("TensorMap<SharedTile<bf16, 8, 64, Swizzle128, RowMajor>, 3, Tiled>"),
@@ -152,16 +183,30 @@ fn another_kernel_of_the_same_sources_is_refused_with_the_difference() {
         ),
     ];
     for (refused, (theirs, ours)) in params {
-        let difference = format!("is `{theirs}` in the PTX and `{ours}` in this program; both are of the same sources");
+        let difference = format!(
+            "is `{theirs}` in the PTX and `{ours}` in this program; both are of the same sources"
+        );
         assert!(refused.contains("of the PTX is not this program's: parameter 1 (`"), "{refused}");
         assert!(refused.contains(&difference), "{refused}");
     }
     let others = [
-        (refusal(kernels::halved::launch(&device, 1)), "131072 aligned to 16 in the PTX and 65536 aligned to 16"),
-        (refusal(kernels::aligned::launch(&device, 1)), "1024 aligned to 1024 in the PTX and 1024 aligned to 16"),
+        (
+            refusal(kernels::halved::launch(&device, 1)),
+            "131072 aligned to 16 in the PTX and 65536 aligned to 16",
+        ),
+        (
+            refusal(kernels::aligned::launch(&device, 1)),
+            "1024 aligned to 1024 in the PTX and 1024 aligned to 16",
+        ),
         (refusal(kernels::narrow::launch(&device, 1)), "its threads are 64 in the PTX and 32"),
-        (refusal(kernels::paired::launch(&device, 1)), "its clusters are 1x1x1 in the PTX and 2x1x1"),
-        (refusal(kernels::ahead::launch(&device, 1, &mut numbers)), "`early` is false in the PTX and true"),
+        (
+            refusal(kernels::paired::launch(&device, 1)),
+            "its clusters are 1x1x1 in the PTX and 2x1x1",
+        ),
+        (
+            refusal(kernels::ahead::launch(&device, 1, &mut numbers)),
+            "`early` is false in the PTX and true",
+        ),
         (
             refusal(kernels::split::launch(&device, 1, &mut numbers)),
             "it takes 2 parameters in the PTX (`u64`, `usize`) and 1",
@@ -188,7 +233,9 @@ fn ptx_of_other_sources_is_refused_and_of_the_same_at_another_place_is_taken() {
     fs::create_dir_all(folder.join("src")).unwrap();
     fs::create_dir_all(folder.join("helper/src")).unwrap();
     let library = root().display();
-    let package = |name: &str| format!("[package]\nname = \"{name}\"\nversion = \"0.2.0\"\nedition = \"2024\"\n");
+    let package = |name: &str| {
+        format!("[package]\nname = \"{name}\"\nversion = \"0.2.0\"\nedition = \"2024\"\n")
+    };
     let dependencies = format!(
         "[dependencies]\nptx-matrix = {{ path = \"{library}\" }}\nfingerprint-helper = {{ path = \"helper\" }}\n[workspace]\n"
     );
@@ -203,7 +250,8 @@ fn ptx_of_other_sources_is_refused_and_of_the_same_at_another_place_is_taken() {
         fs::write(folder.join("helper/src/lib.rs"), helper).unwrap();
         scale_on(&fs::read_to_string(build(&folder, "fingerprints-elsewhere-ptx").ptx).unwrap())
     };
-    let reformatted = text.replace('\n', "\r\n\r\n").replace("const FACTOR", "/* A comment. */ const FACTOR");
+    let reformatted =
+        text.replace('\n', "\r\n\r\n").replace("const FACTOR", "/* A comment. */ const FACTOR");
     assert_eq!(scale_of(&reformatted, &helper).unwrap(), [3.0; 200]);
     let of = |name: &str| {
         format!(
@@ -211,7 +259,8 @@ fn ptx_of_other_sources_is_refused_and_of_the_same_at_another_place_is_taken() {
              build the PTX again, and this program"
         )
     };
-    let refused = refusal(scale_of(&text.replace("FACTOR: f32 = 1.0", "FACTOR: f32 = 2.0"), &helper));
+    let refused =
+        refusal(scale_of(&text.replace("FACTOR: f32 = 1.0", "FACTOR: f32 = 2.0"), &helper));
     assert_eq!(refused, of("fingerprint-kernels`"));
     let refused = refusal(scale_of(&text, &helper.replace("0.0", "1.0")));
     assert_eq!(refused, of("fingerprint-helper`, which `fingerprint-kernels` depends on,"));
@@ -221,12 +270,19 @@ fn ptx_of_other_sources_is_refused_and_of_the_same_at_another_place_is_taken() {
 #[ignore = "needs a GPU"]
 fn ptx_whose_fingerprints_are_missing_or_damaged_is_refused() {
     let refused = refusal(scale_on(stand_in::KERNELS));
-    assert!(refused.starts_with("this PTX has no fingerprints") && refused.contains("new_unchecked"), "{refused}");
+    assert!(
+        refused.starts_with("this PTX has no fingerprints") && refused.contains("new_unchecked"),
+        "{refused}"
+    );
     for changed in [
         built().replace("threads=32", "threads=64"),
         built().replace("ret;", "trap;"),
         built()[..built().len() - 3].to_owned(),
-        built().lines().filter(|line| !line.starts_with("// kernel scale")).map(|line| format!("{line}\n")).collect(),
+        built()
+            .lines()
+            .filter(|line| !line.starts_with("// kernel scale"))
+            .map(|line| format!("{line}\n"))
+            .collect(),
         format!("{}// a comment\n", built()),
     ] {
         assert!(refusal(scale_on(&changed)).starts_with("this PTX is not as it was built"));
@@ -234,8 +290,12 @@ fn ptx_whose_fingerprints_are_missing_or_damaged_is_refused() {
     let refused = refusal(scale_on(&stand_in::sealed(built(), &[], b"")));
     assert!(refused.starts_with("kernel `scale` of the PTX has no fingerprint"), "{refused}");
     let refused = refusal(scale_on(&with_scale(|_| "what is this".to_owned())));
-    assert!(refused.contains("it takes 0 parameters in the PTX () and 2 in this program"), "{refused}");
-    let refused = refusal(scale_on(&with_scale(|line| line.replace("ptx-matrix=", "ptx-matrix=9."))));
+    assert!(
+        refused.contains("it takes 0 parameters in the PTX () and 2 in this program"),
+        "{refused}"
+    );
+    let refused =
+        refusal(scale_on(&with_scale(|line| line.replace("ptx-matrix=", "ptx-matrix=9."))));
     assert!(refused.contains("the version of ptx-matrix is 9."), "{refused}");
     assert_eq!(scale_on(&with_scale(str::to_owned)).unwrap(), [3.0; 200]);
 }
@@ -254,11 +314,16 @@ fn without_fingerprints_the_unsafe_constructor_loads_and_what_is_known_is_compar
     let edited = built().replace("Generated by", "Edited after it was generated by");
     assert_eq!(scale_unchecked(&edited).unwrap(), [5.0; 200]);
 
-    let refused = refusal(scale_unchecked(&with_scale(|line| line.replace("factor=f32", "factor=u32"))));
+    let refused =
+        refusal(scale_unchecked(&with_scale(|line| line.replace("factor=f32", "factor=u32"))));
     assert!(refused.contains("parameter 2 (`factor`) is `u32` in the PTX"), "{refused}");
-    let cluster = stand_in::KERNELS.replace(".maxntid 128, 1, 1", ".maxntid 128, 1, 1\n.reqnctapercluster 2, 1, 1");
+    let cluster = stand_in::KERNELS
+        .replace(".maxntid 128, 1, 1", ".maxntid 128, 1, 1\n.reqnctapercluster 2, 1, 1");
     let refused = refusal(scale_unchecked(&cluster));
-    assert!(refused.ends_with("its clusters are 2x1x1 in the PTX and 1x1x1 in this program"), "{refused}");
+    assert!(
+        refused.ends_with("its clusters are 2x1x1 in the PTX and 1x1x1 in this program"),
+        "{refused}"
+    );
     let wide = stand_in::KERNELS.replace(".maxntid 128, 1, 1", ".maxntid 256, 1, 1");
     let refused = refusal(scale_unchecked(&wide));
     assert_eq!(refused, "kernel `scale`: a block of 128 threads; its .maxntid is for 256");

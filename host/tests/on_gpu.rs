@@ -1,4 +1,5 @@
-//! Memory, modules and launches. `cargo test -- --ignored` runs these on a GPU; without it a stand-in serves.
+//! Memory, modules and launches. `cargo test -- --ignored` runs these on a GPU; without it a
+//! stand-in serves.
 
 mod stand_in;
 
@@ -81,7 +82,11 @@ fn a_kernel_runs_and_is_timed() {
     let data: Vec<f32> = (0..1000).map(|i| i as f32).collect();
     let buffer = gpu.upload(&data).unwrap();
     let (address, len) = (buffer.address().to_le_bytes(), buffer.len().to_le_bytes());
-    let request = LaunchRequest { grid: [8, 1, 1], params: &[&address, &len, &3.0_f32.to_le_bytes()], ..SCALE_NOTHING };
+    let request = LaunchRequest {
+        grid: [8, 1, 1],
+        params: &[&address, &len, &3.0_f32.to_le_bytes()],
+        ..SCALE_NOTHING
+    };
     // SAFETY: `scale` takes a slice and a factor.
     let report = unsafe { gpu.launch(&module, &request) }.unwrap();
     assert!(report.elapsed > Duration::ZERO && report.elapsed < Duration::from_secs(1));
@@ -191,7 +196,12 @@ fn machine_code_is_loaded_where_it_is_for_the_gpu_and_else_the_ptx_compiled() {
     assert!(!load(sealed().replace("trap;", "ret;"), &file), "the PTX was changed");
     assert!(!load(stand_in::KERNELS.to_owned(), &file), "nothing says of which PTX it is");
     fs::remove_file(&cubin).unwrap();
-    assert!(!gpu().load(&BuiltCode::best(gpu().info(), &folder, "kernels").unwrap()).unwrap().is_assembled());
+    assert!(
+        !gpu()
+            .load(&BuiltCode::best(gpu().info(), &folder, "kernels").unwrap())
+            .unwrap()
+            .is_assembled()
+    );
 }
 
 #[test]
@@ -201,7 +211,10 @@ fn a_folder_without_the_kernels_is_named_with_what_is_in_it() {
     let _ = fs::remove_dir_all(&folder);
     let best = |name| BuiltCode::best(gpu().info(), &folder, name).unwrap_err().to_string();
     let message = best("kernels");
-    assert!(message.starts_with(&format!("no kernels in {}, which cannot be read: ", folder.display())), "{message}");
+    assert!(
+        message.starts_with(&format!("no kernels in {}, which cannot be read: ", folder.display())),
+        "{message}"
+    );
 
     let none = |file: &str, there: &str| {
         format!(
@@ -328,31 +341,43 @@ fn the_driver_encodes_a_tensor_map() {
     let is_stand_in = gpu.info().name == "Stand-in";
     let device = GpuDevice::new(gpu, &kernels()).unwrap();
     let buffer = device.upload(&[bf16::ZERO; 4096]).unwrap();
-    let tensor = Tensor::<Tile, 3>::new([60, 8, 3]).strides([1, 64, 1024]).boxes([64, 8, 4]).steps([1, 1, 2]).start(8);
+    let tensor = Tensor::<Tile, 3>::new([60, 8, 3])
+        .strides([1, 64, 1024])
+        .boxes([64, 8, 4])
+        .steps([1, 1, 2])
+        .start(8);
     let words = tensor.map(&device, &buffer).unwrap().words();
     assert_ne!(words, TensorMapWords([0; 16]));
     if is_stand_in {
-        // Type bf16, rank 3, not interleaved, swizzle of 128 bytes, promotion to 128, zeros beyond; boxes and steps.
+        // Type bf16, rank 3, not interleaved, swizzle of 128 bytes, promotion to 128, zeros beyond;
+        // boxes and steps.
         let address = device.slice(&buffer).0.addr() as u64 + 16;
         let expected = [address, 60, 8, 3, 128, 2048, 9, 3, 0, 3, 2, 0, 8 << 32 | 1, 4 << 32 | 2];
         assert_eq!(words.0[..14], expected);
         // What the driver refuses, here another rank, is an error with its words.
-        let error = Tensor::<Tile, 2>::new([64, 16]).map(&device, &buffer).err().unwrap().to_string();
+        let error =
+            Tensor::<Tile, 2>::new([64, 16]).map(&device, &buffer).err().unwrap().to_string();
         assert!(error.starts_with("encoding a tensor map: "), "{error}");
     }
 
     // At the limits of what there is for corners, which a real driver takes.
-    let images = Im2colTensor::<Tile, 4>::new([64, 4, 4, 4]).corners([-128, -1], [127, -3]).steps([8, 3]);
+    let images =
+        Im2colTensor::<Tile, 4>::new([64, 4, 4, 4]).corners([-128, -1], [127, -3]).steps([8, 3]);
     let words = images.map(&device, &buffer).unwrap().words();
     assert_ne!(words, TensorMapWords([0; 16]));
     if is_stand_in {
-        // A size, a stride, steps; both corners, W in the lower half; then as above, and 64 channels of 16 pixels.
+        // A size, a stride, steps; both corners, W in the lower half; then as above, and 64
+        // channels of 16 pixels.
         let address = device.slice(&buffer).0.addr() as u64;
         let (lower, upper) = (0xffff_ffff_ffff_ff80, 0xffff_fffd_0000_007f);
         assert_eq!(words.0[..15], [address, 4, 2048, 8, 3, lower, upper, 9, 4, 0, 3, 2, 0, 64, 16]);
     } else {
-        Im2colTensor::<Tile, 3>::new([64, 16, 4]).corners([-32768], [32767]).map(&device, &buffer).unwrap();
-        let images = Im2colTensor::<Tile, 5>::new([64, 4, 4, 2, 2]).corners([-16, -1, 0], [15, 0, -1]);
+        Im2colTensor::<Tile, 3>::new([64, 16, 4])
+            .corners([-32768], [32767])
+            .map(&device, &buffer)
+            .unwrap();
+        let images =
+            Im2colTensor::<Tile, 5>::new([64, 4, 4, 2, 2]).corners([-16, -1, 0], [15, 0, -1]);
         images.map(&device, &buffer).unwrap();
     }
 }

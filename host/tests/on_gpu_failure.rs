@@ -23,7 +23,12 @@ fn a_kernel_that_fails_is_named_and_stays_named() {
         early: false,
         params: &[],
     };
-    let earlier = LaunchRequest { kernel: "scale", threads: 128, params: &[&[0; 8], &[0; 8], &[0; 4]], ..request };
+    let earlier = LaunchRequest {
+        kernel: "scale",
+        threads: 128,
+        params: &[&[0; 8], &[0; 8], &[0; 4]],
+        ..request
+    };
     // SAFETY: `scale` of nothing.
     unsafe { gpu.stream().launch(&module, &earlier) }.unwrap();
     // SAFETY: `traps` takes nothing.
@@ -31,7 +36,10 @@ fn a_kernel_that_fails_is_named_and_stays_named() {
     assert!(message.starts_with("kernel `traps` failed on device 0 ("), "{message}");
     assert!(message.contains("launched with 2x1x1 blocks of 32 threads"), "{message}");
     assert!(message.contains("a trap"), "{message}");
-    assert!(message.ends_with("; or it was launched before and not waited for: scale"), "{message}");
+    assert!(
+        message.ends_with("; or it was launched before and not waited for: scale"),
+        "{message}"
+    );
 
     let later = buffer.download().unwrap_err().to_string();
     assert!(later.starts_with("nothing more can run on this device in this process"), "{later}");

@@ -1,4 +1,5 @@
-//! Bulk copies: a lane has a tile copied, asynchronously and in one piece (`cp.async.bulk`, PTX ISA 9.7.9.25.4).
+//! Bulk copies: a lane has a tile copied, asynchronously and in one piece (`cp.async.bulk`, PTX ISA
+//! 9.7.9.25.4).
 
 use crate::copy::reduction::Reduction;
 use crate::copy::{CachePolicy, LoadTma, StoreTma, TmaDestination, TmaSource};
@@ -10,21 +11,27 @@ use crate::raw;
 use crate::scope::Warp;
 use crate::target::{AtLeast, BuiltFor};
 
-/// Adjacent elements of a slice, as a place of TMA copies: those that a tile has, one line behind the other.
+/// Adjacent elements of a slice, as a place of TMA copies: those that a tile has, one line behind
+/// the other.
 #[derive(Debug, Clone, Copy)]
 pub struct TmaElements<Slice> {
     slice: Slice,
     index: usize,
 }
 
-impl<T: Element, const ROWS: usize, const COLS: usize, O: Order> SharedTile<T, ROWS, COLS, Unswizzled, O> {
-    /// The tile's bytes, which a barrier is told of when the tile has been loaded from adjacent elements.
+impl<T: Element, const ROWS: usize, const COLS: usize, O: Order>
+    SharedTile<T, ROWS, COLS, Unswizzled, O>
+{
+    /// The tile's bytes, which a barrier is told of when the tile has been loaded from adjacent
+    /// elements.
     pub const BULK_BYTES: u32 = (ROWS * COLS * size_of::<T>()) as u32;
 }
 
 impl<'k, T: Element> Global<'k, T> {
-    /// The elements from `index` on, as the source of TMA copies (`cp.async.bulk.shared::cluster.global`). They start at a multiple of
-    /// 16 bytes. [`SharedTile::load_tma`] takes as many as the tile has; a copy beyond the slice is refused.
+    /// The elements from `index` on, as the source of TMA copies
+    /// (`cp.async.bulk.shared::cluster.global`). They start at a multiple of
+    /// 16 bytes. [`SharedTile::load_tma`] takes as many as the tile has; a copy beyond the slice is
+    /// refused.
     ///
     /// ```
     /// use ptx_matrix::prelude::*;
@@ -75,8 +82,9 @@ impl<'k, T: Element> Global<'k, T> {
 }
 
 impl<'k, T: Element> GlobalMut<'k, T> {
-    /// The elements from `index` on, as the destination of TMA copies (`cp.async.bulk.global.shared::cta`): see
-    /// [`SharedTile::store_tma`] and [`SharedTile::reduce_tma`].
+    /// The elements from `index` on, as the destination of TMA copies
+    /// (`cp.async.bulk.global.shared::cta`): see [`SharedTile::store_tma`] and
+    /// [`SharedTile::reduce_tma`].
     #[inline(always)]
     pub fn bulk(self, index: usize) -> TmaDestination<TmaElements<Self>> {
         TmaDestination::new(TmaElements { slice: self, index })
@@ -85,22 +93,30 @@ impl<'k, T: Element> GlobalMut<'k, T> {
 
 impl<Slice> Sealed for TmaElements<Slice> {}
 
-impl<T: Element, const ROWS: usize, const COLS: usize, O: Order> LoadTma<SharedTile<T, ROWS, COLS, Unswizzled, O>>
-    for TmaElements<Global<'_, T>>
+impl<T: Element, const ROWS: usize, const COLS: usize, O: Order>
+    LoadTma<SharedTile<T, ROWS, COLS, Unswizzled, O>> for TmaElements<Global<'_, T>>
 {
     #[inline(always)]
     #[track_caller]
     unsafe fn load(self, to: u32, barrier: u32, mask: Option<u16>, policy: Option<CachePolicy>) {
         let TmaElements { slice, index } = self;
-        check_slice::<T>(Site::here(), slice.name(), (slice.len(), slice.alignment()), index, ROWS * COLS);
+        check_slice::<T>(
+            Site::here(),
+            slice.name(),
+            (slice.len(), slice.alignment()),
+            index,
+            ROWS * COLS,
+        );
         let from = slice.as_ptr().wrapping_add(index).cast::<u8>();
         let bytes = SharedTile::<T, ROWS, COLS, Unswizzled, O>::BULK_BYTES;
-        // SAFETY: within the slice, as checked, and aligned; the tile is so many bytes, and aligned; only `createpolicy` makes a policy.
-        // The rest is the caller's.
+        // SAFETY: within the slice, as checked, and aligned; the tile is so many bytes, and
+        // aligned; only `createpolicy` makes a policy. The rest is the caller's.
         unsafe {
             match (mask, policy) {
                 (None, None) => {
-                    raw::cp_async_bulk_shared_cluster_global_mbarrier_complete_tx_bytes(to, from, bytes, barrier);
+                    raw::cp_async_bulk_shared_cluster_global_mbarrier_complete_tx_bytes(
+                        to, from, bytes, barrier,
+                    );
                 }
                 (None, Some(policy)) => {
                     raw::cp_async_bulk_shared_cluster_global_mbarrier_complete_tx_bytes_L2_cache_hint(
@@ -131,14 +147,20 @@ impl<T: Element, const ROWS: usize, const COLS: usize, O: Order> LoadTma<SharedT
     }
 }
 
-impl<T: Element, const ROWS: usize, const COLS: usize, O: Order> StoreTma<T, SharedTile<T, ROWS, COLS, Unswizzled, O>>
-    for TmaElements<GlobalMut<'_, T>>
+impl<T: Element, const ROWS: usize, const COLS: usize, O: Order>
+    StoreTma<T, SharedTile<T, ROWS, COLS, Unswizzled, O>> for TmaElements<GlobalMut<'_, T>>
 {
     #[inline(always)]
     #[track_caller]
     unsafe fn store(self, from: u32, policy: Option<CachePolicy>) {
         let TmaElements { slice, index } = self;
-        check_slice::<T>(Site::here(), slice.name(), (slice.len(), slice.alignment()), index, ROWS * COLS);
+        check_slice::<T>(
+            Site::here(),
+            slice.name(),
+            (slice.len(), slice.alignment()),
+            index,
+            ROWS * COLS,
+        );
         let to = slice.as_ptr().wrapping_add(index).cast::<u8>();
         let bytes = SharedTile::<T, ROWS, COLS, Unswizzled, O>::BULK_BYTES;
         // SAFETY: as of a load.
@@ -146,7 +168,12 @@ impl<T: Element, const ROWS: usize, const COLS: usize, O: Order> StoreTma<T, Sha
             match policy {
                 None => raw::cp_async_bulk_global_shared_cta_bulk_group(to, from, bytes),
                 Some(policy) => {
-                    raw::cp_async_bulk_global_shared_cta_bulk_group_L2_cache_hint(to, from, bytes, policy.bits());
+                    raw::cp_async_bulk_global_shared_cta_bulk_group_L2_cache_hint(
+                        to,
+                        from,
+                        bytes,
+                        policy.bits(),
+                    );
                 }
             }
         }
@@ -156,7 +183,13 @@ impl<T: Element, const ROWS: usize, const COLS: usize, O: Order> StoreTma<T, Sha
     #[track_caller]
     unsafe fn reduce<R: Reduction<T>>(self, from: u32, policy: Option<CachePolicy>) {
         let TmaElements { slice, index } = self;
-        check_slice::<T>(Site::here(), slice.name(), (slice.len(), slice.alignment()), index, ROWS * COLS);
+        check_slice::<T>(
+            Site::here(),
+            slice.name(),
+            (slice.len(), slice.alignment()),
+            index,
+            ROWS * COLS,
+        );
         let to = slice.as_ptr().wrapping_add(index).cast::<u8>();
         let bytes = SharedTile::<T, ROWS, COLS, Unswizzled, O>::BULK_BYTES;
         // SAFETY: as of a load; the elements have the reduction.
@@ -170,8 +203,8 @@ impl<T: Element, const ROWS: usize, const COLS: usize, O: Order> StoreTma<T, Sha
 }
 
 impl<T: Element> TmaSource<TmaElements<Global<'_, T>>> {
-    /// Loads `count` elements into the L2 cache (`cp.async.bulk.prefetch.L2`). Their start and their size are multiples of 16 bytes.
-    /// Needs sm_90.
+    /// Loads `count` elements into the L2 cache (`cp.async.bulk.prefetch.L2`). Their start and
+    /// their size are multiples of 16 bytes. Needs sm_90.
     ///
     /// ```
     /// use ptx_matrix::prelude::*;
@@ -198,13 +231,16 @@ impl<T: Element> TmaSource<TmaElements<Global<'_, T>>> {
         unsafe {
             match self.policy {
                 None => raw::cp_async_bulk_prefetch_L2_global(from, bytes),
-                Some(policy) => raw::cp_async_bulk_prefetch_L2_global_L2_cache_hint(from, bytes, policy.bits()),
+                Some(policy) => {
+                    raw::cp_async_bulk_prefetch_L2_global_L2_cache_hint(from, bytes, policy.bits())
+                }
             }
         }
     }
 }
 
-/// The bytes of `count` elements from `index` on, if they are in the slice, and both are multiples of 16 bytes.
+/// The bytes of `count` elements from `index` on, if they are in the slice, and both are multiples
+/// of 16 bytes.
 #[inline(always)]
 fn check_prefetch<T: Element>(site: Site, slice: Global<'_, T>, index: usize, count: usize) -> u32 {
     check_slice::<T>(site, slice.name(), (slice.len(), slice.alignment()), index, count);
@@ -213,8 +249,8 @@ fn check_prefetch<T: Element>(site: Site, slice: Global<'_, T>, index: usize, co
     bytes as u32
 }
 
-/// Whether `count` elements from `index` on are in a slice of `len`, and start at a multiple of 16 bytes: a buffer does, what is
-/// behind elements that were skipped need not.
+/// Whether `count` elements from `index` on are in a slice of `len`, and start at a multiple of 16
+/// bytes: a buffer does, what is behind elements that were skipped need not.
 #[inline(always)]
 fn check_slice<T: Element>(
     site: Site,
@@ -227,14 +263,19 @@ fn check_slice<T: Element>(
     check!(
         count <= len && index <= len - count,
         site,
-        GlobalOutOfBounds { access: "copy", name, index: index.saturating_add(count).saturating_sub(1), len }
+        GlobalOutOfBounds {
+            access: "copy",
+            name,
+            index: index.saturating_add(count).saturating_sub(1),
+            len
+        }
     );
     let start = alignment + index * size_of::<T>();
     check!(start.is_multiple_of(16), site, BulkMisaligned { name, index, beyond: start % 16 });
 }
 
-/// Groups of the bulk copies that a lane has started from shared to global memory. The same lane commits and waits: that of
-/// [`Warp::elect`], which is the same each time.
+/// Groups of the bulk copies that a lane has started from shared to global memory. The same lane
+/// commits and waits: that of [`Warp::elect`], which is the same each time.
 ///
 /// ```
 /// use ptx_matrix::prelude::*;
@@ -266,7 +307,8 @@ fn check_slice<T: Element>(
 pub enum BulkGroup {}
 
 impl BulkGroup {
-    /// Makes a group of the copies that the lane has started since the last one (`cp.async.bulk.commit_group`).
+    /// Makes a group of the copies that the lane has started since the last one
+    /// (`cp.async.bulk.commit_group`).
     #[inline(always)]
     #[track_caller]
     pub fn commit<'l>(lane: Lane<'l>)
@@ -277,8 +319,8 @@ impl BulkGroup {
         raw::cp_async_bulk_commit_group();
     }
 
-    /// Waits until at most the lane's `N` newest groups are in flight (`cp.async.bulk.wait_group`): what the others wrote to global
-    /// memory, the lane sees.
+    /// Waits until at most the lane's `N` newest groups are in flight (`cp.async.bulk.wait_group`):
+    /// what the others wrote to global memory, the lane sees.
     #[inline(always)]
     #[track_caller]
     pub fn wait<'l, const N: u32>(lane: Lane<'l>)
@@ -289,8 +331,8 @@ impl BulkGroup {
         raw::cp_async_bulk_wait_group::<N>();
     }
 
-    /// Waits until at most the lane's `N` newest groups still read shared memory (`cp.async.bulk.wait_group.read`): the tiles of the others
-    /// may be written again.
+    /// Waits until at most the lane's `N` newest groups still read shared memory
+    /// (`cp.async.bulk.wait_group.read`): the tiles of the others may be written again.
     #[inline(always)]
     #[track_caller]
     pub fn wait_read<'l, const N: u32>(lane: Lane<'l>)
@@ -303,10 +345,12 @@ impl BulkGroup {
 }
 
 impl<'b> Warp<'b> {
-    /// What each lane knows of shared memory until now, bulk copies that come behind it know too (`fence.proxy.async.shared::cta`, PTX
-    /// ISA 9.7.13.4): behind stores to a tile that is then copied from, or to. It does not make the lanes, or warps, wait for each
-    /// other. Each warp that stored says it, before the `sync` or the barrier by which the one that copies knows of that: of another's stores, the
-    /// simulator takes the copying warp's own fence for none. Needs sm_90.
+    /// What each lane knows of shared memory until now, bulk copies that come behind it know too
+    /// (`fence.proxy.async.shared::cta`, PTX ISA 9.7.13.4): behind stores to a tile that is
+    /// then copied from, or to. It does not make the lanes, or warps, wait for each other. Each
+    /// warp that stored says it, before the `sync` or the barrier by which the one that copies
+    /// knows of that: of another's stores, the simulator takes the copying warp's own fence for
+    /// none. Needs sm_90.
     #[inline(always)]
     #[track_caller]
     pub fn fence_for_bulk(self)
@@ -316,8 +360,9 @@ impl<'b> Warp<'b> {
         raw::fence_proxy_async_shared_cta();
     }
 
-    /// The same of global memory (`fence.proxy.async.global`): behind ordinary stores to elements that a bulk copy then replaces, reduces
-    /// or takes. Of what a kernel launched before wrote, none is needed.
+    /// The same of global memory (`fence.proxy.async.global`): behind ordinary stores to elements
+    /// that a bulk copy then replaces, reduces or takes. Of what a kernel launched before
+    /// wrote, none is needed.
     #[inline(always)]
     #[track_caller]
     pub fn fence_global_for_bulk(self)

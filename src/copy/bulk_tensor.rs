@@ -1,15 +1,18 @@
-//! Copies of boxes of tensors: a lane has a tile filled, or brought back, from where a tensor map and coordinates say
-//! (`cp.async.bulk.tensor`, PTX ISA 9.7.9.27).
+//! Copies of boxes of tensors: a lane has a tile filled, or brought back, from where a tensor map
+//! and coordinates say (`cp.async.bulk.tensor`, PTX ISA 9.7.9.27).
 
 use crate::copy::reduction::{Operation, Reduction};
-use crate::copy::{BoxTile, CachePolicy, LoadTma, StoreTma, TensorMap, TensorMapMut, TmaDestination, TmaSource};
+use crate::copy::{
+    BoxTile, CachePolicy, LoadTma, StoreTma, TensorMap, TensorMapMut, TmaDestination, TmaSource,
+};
 use crate::element::Element;
 use crate::lane::{Lane, Sealed};
 use crate::memory::{Order, SharedTile, TensorSwizzle};
 use crate::raw;
 use crate::target::{AtLeast, BuiltFor};
 
-/// Where in a tensor a box starts, innermost coordinate first, for a tensor of one dimension to five: `[i32; RANK]`.
+/// Where in a tensor a box starts, innermost coordinate first, for a tensor of one dimension to
+/// five: `[i32; RANK]`.
 ///
 /// A box may start, or end, beyond the tensor.
 pub trait BoxAt: Sealed + Copy {
@@ -172,8 +175,11 @@ pub struct TmaBox<Map, const RANK: usize> {
     pub(super) at: [i32; RANK],
 }
 
-impl<T: Element, const ROWS: usize, const COLS: usize, S: TensorSwizzle, O: Order> SharedTile<T, ROWS, COLS, S, O> {
-    /// The tile's bytes, which a barrier is told of when the box has come, whatever of it lies beyond the tensor.
+impl<T: Element, const ROWS: usize, const COLS: usize, S: TensorSwizzle, O: Order>
+    SharedTile<T, ROWS, COLS, S, O>
+{
+    /// The tile's bytes, which a barrier is told of when the box has come, whatever of it lies
+    /// beyond the tensor.
     pub const BOX_BYTES: u32 = <Self as BoxTile>::BYTES;
 }
 
@@ -181,9 +187,11 @@ impl<Tile: BoxTile, const RANK: usize> TensorMap<'_, Tile, RANK>
 where
     [i32; RANK]: BoxAt,
 {
-    /// The box at these coordinates, as the source of TMA copies (`cp.async.bulk.tensor.shared::cluster.global.tile`, or, which is the
-    /// same here, `.shared::cta`). What of it is beyond the tensor, also before its start, becomes zero. Along dimension 0 it starts at a
-    /// multiple of 16 bytes: what PTX does not say, an H200 does; of others it makes an illegal instruction.
+    /// The box at these coordinates, as the source of TMA copies
+    /// (`cp.async.bulk.tensor.shared::cluster.global.tile`, or, which is the same here,
+    /// `.shared::cta`). What of it is beyond the tensor, also before its start, becomes zero. Along
+    /// dimension 0 it starts at a multiple of 16 bytes: what PTX does not say, an H200 does; of
+    /// others it makes an illegal instruction.
     ///
     /// See [`TensorMap`] for an example.
     #[inline(always)]
@@ -196,9 +204,11 @@ impl<Tile: BoxTile, const RANK: usize> TensorMapMut<'_, Tile, RANK>
 where
     [i32; RANK]: BoxAt,
 {
-    /// The box at these coordinates, as the destination of TMA copies (`cp.async.bulk.tensor.global.shared::cta.tile`). What of it is beyond the
-    /// tensor, goes nowhere. It starts at a multiple of 16 bytes, likewise, and at no negative coordinate, of which an H200 makes an illegal
-    /// instruction too. It is in flight until the lane has waited for its group: see [`BulkGroup`](crate::copy::BulkGroup).
+    /// The box at these coordinates, as the destination of TMA copies
+    /// (`cp.async.bulk.tensor.global.shared::cta.tile`). What of it is beyond the tensor, goes
+    /// nowhere. It starts at a multiple of 16 bytes, likewise, and at no negative coordinate, of
+    /// which an H200 makes an illegal instruction too. It is in flight until the lane has
+    /// waited for its group: see [`BulkGroup`](crate::copy::BulkGroup).
     #[inline(always)]
     pub fn at(self, at: [i32; RANK]) -> TmaDestination<TmaBox<Self, RANK>> {
         TmaDestination::new(TmaBox { map: self, at })
@@ -215,19 +225,23 @@ where
     #[track_caller]
     unsafe fn load(self, to: u32, barrier: u32, mask: Option<u16>, policy: Option<CachePolicy>) {
         let (map, at) = (self.map.as_ptr(), self.at);
-        // SAFETY: the map's tensor is there, and its boxes are such tiles; only `createpolicy` makes a policy. The rest is the caller's.
+        // SAFETY: the map's tensor is there, and its boxes are such tiles; only `createpolicy`
+        // makes a policy. The rest is the caller's.
         unsafe {
             match (mask, policy) {
                 (None, None) => at.load(to, map, barrier),
                 (None, Some(policy)) => at.load_cached(to, map, barrier, policy.bits()),
                 (Some(mask), None) => at.load_to(to, map, barrier, mask),
-                (Some(mask), Some(policy)) => at.load_to_cached(to, map, barrier, mask, policy.bits()),
+                (Some(mask), Some(policy)) => {
+                    at.load_to_cached(to, map, barrier, mask, policy.bits())
+                }
             }
         }
     }
 }
 
-impl<T: Element, Tile: BoxTile, const RANK: usize> StoreTma<T, Tile> for TmaBox<TensorMapMut<'_, Tile, RANK>, RANK>
+impl<T: Element, Tile: BoxTile, const RANK: usize> StoreTma<T, Tile>
+    for TmaBox<TensorMapMut<'_, Tile, RANK>, RANK>
 where
     [i32; RANK]: BoxAt,
 {
@@ -262,7 +276,8 @@ impl<Tile: BoxTile, const RANK: usize> TmaSource<TmaBox<TensorMap<'_, Tile, RANK
 where
     [i32; RANK]: BoxAt,
 {
-    /// Loads the box into the L2 cache (`cp.async.bulk.prefetch.tensor.L2.global.tile`). Needs sm_90.
+    /// Loads the box into the L2 cache (`cp.async.bulk.prefetch.tensor.L2.global.tile`). Needs
+    /// sm_90.
     #[inline(always)]
     #[track_caller]
     pub fn prefetch(self, lane: Lane<'_>)

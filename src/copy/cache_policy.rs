@@ -1,11 +1,14 @@
-//! What becomes of copied bytes in the second-level cache (`createpolicy`, PTX ISA 9.7.9.18; `.L2::cache_hint`).
+//! What becomes of copied bytes in the second-level cache (`createpolicy`, PTX ISA 9.7.9.18;
+//! `.L2::cache_hint`).
 
 use crate::raw;
 use crate::target::{AtLeast, BuiltFor};
 
-/// How long the second-level cache is to keep what a copy touches. It changes how fast memory is, and nothing else; the simulator ignores it.
+/// How long the second-level cache is to keep what a copy touches. It changes how fast memory is,
+/// and nothing else; the simulator ignores it.
 ///
-/// [`TmaSource::cached`](crate::copy::TmaSource::cached) and [`TmaDestination::cached`](crate::copy::TmaDestination::cached) take it. Needs sm_90.
+/// [`TmaSource::cached`](crate::copy::TmaSource::cached) and
+/// [`TmaDestination::cached`](crate::copy::TmaDestination::cached) take it. Needs sm_90.
 ///
 /// ```
 /// use ptx_matrix::copy::CachePolicy;
@@ -45,7 +48,8 @@ pub struct CachePolicy {
     bits: u64,
 }
 
-/// How long the second-level cache keeps a part of what a copy touches: see [`CachePolicy::of_part`].
+/// How long the second-level cache keeps a part of what a copy touches: see
+/// [`CachePolicy::of_part`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Priority {
     /// As [`CachePolicy::evict_first`].
@@ -104,9 +108,10 @@ impl CachePolicy {
         CachePolicy { bits: raw::createpolicy_fractional_L2_evict_unchanged_b64() }
     }
 
-    /// The first priority for `PERCENT` percent of what a copy touches, from 1 to 100, and the second for the rest
-    /// (`createpolicy.fractional` with a fraction and a secondary priority): of data that the cache has not room for, a part stays.
-    /// Which part, the hardware chooses by the addresses.
+    /// The first priority for `PERCENT` percent of what a copy touches, from 1 to 100, and the
+    /// second for the rest (`createpolicy.fractional` with a fraction and a secondary
+    /// priority): of data that the cache has not room for, a part stays. Which part, the
+    /// hardware chooses by the addresses.
     ///
     /// ```
     /// use ptx_matrix::{copy::{CachePolicy, Priority, RestPriority}, prelude::*};
@@ -125,7 +130,12 @@ impl CachePolicy {
     where
         Self: BuiltFor<AtLeast<90>>,
     {
-        const { assert!(PERCENT >= 1 && PERCENT <= 100, "a policy is for 1 to 100 percent of what a copy touches") };
+        const {
+            assert!(
+                PERCENT >= 1 && PERCENT <= 100,
+                "a policy is for 1 to 100 percent of what a copy touches"
+            )
+        };
         let fraction = const { PERCENT as f32 / 100.0 };
         use {Priority::*, RestPriority as Rest};
         // SAFETY: the fraction is more than 0 and at most 1.

@@ -1,4 +1,5 @@
-//! `cp.async`: copies from global to shared memory that go on while the kernel computes (PTX ISA 9.7.9.25.3).
+//! `cp.async`: copies from global to shared memory that go on while the kernel computes (PTX ISA
+//! 9.7.9.25.3).
 
 use crate::element::Element;
 use crate::lane::{Lane, LaneCapture, Sealed, Site};
@@ -10,13 +11,16 @@ use core::marker::PhantomData;
 
 /// `cp.async.{ca,cg}.shared.global [to], [from], BYTES{, some};`, and its groups.
 ///
-/// A copy is started by one lane, in a lane closure, and is *in flight* until the lane has waited for it: nobody may
-/// touch its destination meanwhile. Copies are waited for in groups: [`commit`](Self::commit) makes one of what each lane
-/// has started since the last, [`wait`](Self::wait) waits until at most the `N` newest are in flight. What has
-/// landed is seen by the lane that copied it; others see it behind a [`Block::sync`](crate::scope::Block::sync) (or, in the same
-/// warp, a [`Warp::sync`]). The simulator lets copies land as late as that allows, and reports whoever comes too early.
+/// A copy is started by one lane, in a lane closure, and is *in flight* until the lane has waited
+/// for it: nobody may touch its destination meanwhile. Copies are waited for in groups:
+/// [`commit`](Self::commit) makes one of what each lane has started since the last,
+/// [`wait`](Self::wait) waits until at most the `N` newest are in flight. What has landed is seen
+/// by the lane that copied it; others see it behind a [`Block::sync`](crate::scope::Block::sync)
+/// (or, in the same warp, a [`Warp::sync`]). The simulator lets copies land as late as that allows,
+/// and reports whoever comes too early.
 ///
-/// `BYTES` is 16 (past the first-level cache), 8 or 4. Needs sm_80. [`SharedTile::copy_async`] copies whole tiles.
+/// `BYTES` is 16 (past the first-level cache), 8 or 4. Needs sm_80. [`SharedTile::copy_async`]
+/// copies whole tiles.
 ///
 /// ```
 /// use ptx_matrix::{copy::CpAsync, prelude::*};
@@ -60,7 +64,9 @@ use core::marker::PhantomData;
 pub struct CpAsync<const BYTES: usize, Target = BuildTarget>(PhantomData<Target>);
 
 /// A size of `cp.async` that exists.
-#[diagnostic::on_unimplemented(message = "`cp.async` copies 4, 8 or 16 bytes: there is no `{Self}`")]
+#[diagnostic::on_unimplemented(
+    message = "`cp.async` copies 4, 8 or 16 bytes: there is no `{Self}`"
+)]
 pub trait CpAsyncForm: Sealed {
     /// The instruction, as in PTX.
     const PTX: &'static str;
@@ -113,12 +119,20 @@ impl<const BYTES: usize, Target> CpAsync<BYTES, Target>
 where
     Self: CpAsyncForm,
 {
-    /// Starts to copy `BYTES` of a slice, from element `index` on, to `at` of a tile and on along its contiguous side.
+    /// Starts to copy `BYTES` of a slice, from element `index` on, to `at` of a tile and on along
+    /// its contiguous side.
     ///
     /// `at` and the element's address are multiples of `BYTES`.
     #[inline(always)]
     #[track_caller]
-    pub fn copy<C: Coordinate, T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order>(
+    pub fn copy<
+        C: Coordinate,
+        T: Element,
+        const ROWS: usize,
+        const COLS: usize,
+        S: Swizzle,
+        O: Order,
+    >(
         lane: Lane<'_>,
         tile: &SharedTile<T, ROWS, COLS, S, O>,
         at: C,
@@ -131,11 +145,18 @@ where
         Self::copy_some(lane, tile, at, from, index, BYTES / size_of::<T>());
     }
 
-    /// The same for the first `count` elements; the rest of the `BYTES` becomes zero. With `count` 0 nothing is read, and
-    /// `index` may be anything.
+    /// The same for the first `count` elements; the rest of the `BYTES` becomes zero. With `count`
+    /// 0 nothing is read, and `index` may be anything.
     #[inline(always)]
     #[track_caller]
-    pub fn copy_some<C: Coordinate, T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order>(
+    pub fn copy_some<
+        C: Coordinate,
+        T: Element,
+        const ROWS: usize,
+        const COLS: usize,
+        S: Swizzle,
+        O: Order,
+    >(
         lane: Lane<'_>,
         tile: &SharedTile<T, ROWS, COLS, S, O>,
         at: C,
@@ -156,7 +177,13 @@ where
     /// # Safety
     /// (row, col) starts a chunk in the tile.
     #[inline(always)]
-    pub(crate) unsafe fn start<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order>(
+    pub(crate) unsafe fn start<
+        T: Element,
+        const ROWS: usize,
+        const COLS: usize,
+        S: Swizzle,
+        O: Order,
+    >(
         tile: SharedTile<T, ROWS, COLS, S, O>,
         row: usize,
         col: usize,
@@ -182,18 +209,23 @@ where
         // SAFETY: within the slice.
         let source = unsafe { from.start().add(index) }.cast::<u8>();
         let address = from.alignment() + index * size_of::<T>();
-        check!(address.is_multiple_of(BYTES), site, CopyMisaligned { name: from.name(), index, bytes: BYTES });
+        check!(
+            address.is_multiple_of(BYTES),
+            site,
+            CopyMisaligned { name: from.name(), index, bytes: BYTES }
+        );
         let to = tile.address() + SharedTile::<T, ROWS, COLS, S, O>::offset(row, col);
         from.note_read(site, index, count);
-        // SAFETY: both sides are in bounds and aligned; that nobody touches the destination meanwhile concerns values, not
-        // memory safety, and is the simulator's to check.
+        // SAFETY: both sides are in bounds and aligned; that nobody touches the destination
+        // meanwhile concerns values, not memory safety, and is the simulator's to check.
         unsafe {
             let some = (count < whole).then_some((count * size_of::<T>()) as u32);
             Self::issue(site, to, source, some);
         }
     }
 
-    /// Makes a group of the copies that each lane has started since the last one. A group may be empty.
+    /// Makes a group of the copies that each lane has started since the last one. A group may be
+    /// empty.
     #[inline(always)]
     #[track_caller]
     pub fn commit(warp: Warp<'_>)
@@ -219,14 +251,18 @@ where
 /// Bytes of each copy that makes up a tile.
 const CHUNK: usize = 16;
 
-impl<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order> SharedTile<T, ROWS, COLS, S, O> {
+impl<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order>
+    SharedTile<T, ROWS, COLS, S, O>
+{
     /// Elements of each copy.
     const PER_CHUNK: usize = CHUNK / size_of::<T>();
 
-    /// Starts to copy a whole tile, 16 bytes at a time; the threads (a warp's or the block's) share the work.
+    /// Starts to copy a whole tile, 16 bytes at a time; the threads (a warp's or the block's) share
+    /// the work.
     ///
-    /// `source(row, col)` is the index in `from` of the element that goes to (row, col); it is asked for the first of each
-    /// 16 bytes, and the others follow it. Its address is a multiple of 16. See [`CpAsync`] for when the tile may be read.
+    /// `source(row, col)` is the index in `from` of the element that goes to (row, col); it is
+    /// asked for the first of each 16 bytes, and the others follow it. Its address is a
+    /// multiple of 16. See [`CpAsync`] for when the tile may be read.
     #[inline(always)]
     #[track_caller]
     pub fn copy_async(
@@ -240,12 +276,22 @@ impl<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order> Sha
         let site = Site::here();
         Self::share_out_chunks(threads, |row, col| {
             // SAFETY: chunks that are shared out start in the tile.
-            unsafe { CpAsync::<CHUNK>::start(self, row, col, from, source(row, col), Self::PER_CHUNK, site) }
+            unsafe {
+                CpAsync::<CHUNK>::start(
+                    self,
+                    row,
+                    col,
+                    from,
+                    source(row, col),
+                    Self::PER_CHUNK,
+                    site,
+                )
+            }
         });
     }
 
-    /// The same where the matrix in `from` may end within the tile: `source(row, col)` is the index of the first element of
-    /// 16 bytes, and how many of them there are; the rest becomes zero.
+    /// The same where the matrix in `from` may end within the tile: `source(row, col)` is the index
+    /// of the first element of 16 bytes, and how many of them there are; the rest becomes zero.
     #[inline(always)]
     #[track_caller]
     pub fn copy_async_some(
@@ -264,8 +310,8 @@ impl<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order> Sha
         });
     }
 
-    /// Calls `visit(row, col)` once for the start of every 16 bytes, each in one of the threads. Neighbouring threads get
-    /// neighbouring chunks.
+    /// Calls `visit(row, col)` once for the start of every 16 bytes, each in one of the threads.
+    /// Neighbouring threads get neighbouring chunks.
     #[inline(always)]
     fn share_out_chunks(threads: impl Threads, visit: impl Fn(usize, usize) + LaneCapture) {
         let count = threads.count();

@@ -1,17 +1,19 @@
-//! Copies of the pixels of images, as convolutions multiply them: a lane has a tile filled, or brought back, by a tensor map of im2col mode
-//! (`cp.async.bulk.tensor` with `.im2col`, PTX ISA 9.7.9.27 and 5.5.4).
+//! Copies of the pixels of images, as convolutions multiply them: a lane has a tile filled, or
+//! brought back, by a tensor map of im2col mode (`cp.async.bulk.tensor` with `.im2col`, PTX ISA
+//! 9.7.9.27 and 5.5.4).
 
 use crate::copy::reduction::{Operation, Reduction};
 use crate::copy::{
-    BoxTile, CachePolicy, Im2col, LoadTma, StoreTma, TensorMap, TensorMapMut, TmaBox, TmaDestination, TmaSource,
+    BoxTile, CachePolicy, Im2col, LoadTma, StoreTma, TensorMap, TensorMapMut, TmaBox,
+    TmaDestination, TmaSource,
 };
 use crate::element::Element;
 use crate::lane::{Lane, Sealed};
 use crate::raw;
 use crate::target::{AtLeast, BuiltFor};
 
-/// Where the first pixel of an im2col copy is: its first channel, its place in the image, and which image. That is `[C, W, N]`, `[C, W, H, N]` or
-/// `[C, W, H, D, N]`.
+/// Where the first pixel of an im2col copy is: its first channel, its place in the image, and which
+/// image. That is `[C, W, N]`, `[C, W, H, N]` or `[C, W, H, D, N]`.
 #[diagnostic::on_unimplemented(
     message = "im2col copies have no coordinates `{Self}`",
     note = "they are of tensors of 3, 4 or 5 dimensions: `[C, W, N]`, `[C, W, H, N]` or `[C, W, H, D, N]`"
@@ -33,11 +35,25 @@ pub trait Im2colAt: Sealed + Copy {
     /// # Safety
     /// As the raw function.
     #[doc(hidden)]
-    unsafe fn load_to(self, to: u32, map: *const u8, barrier: u32, offsets: Self::Spatial<u16>, mask: u16);
+    unsafe fn load_to(
+        self,
+        to: u32,
+        map: *const u8,
+        barrier: u32,
+        offsets: Self::Spatial<u16>,
+        mask: u16,
+    );
     /// # Safety
     /// As the raw function.
     #[doc(hidden)]
-    unsafe fn load_cached(self, to: u32, map: *const u8, barrier: u32, offsets: Self::Spatial<u16>, policy: u64);
+    unsafe fn load_cached(
+        self,
+        to: u32,
+        map: *const u8,
+        barrier: u32,
+        offsets: Self::Spatial<u16>,
+        policy: u64,
+    );
     /// # Safety
     /// As the raw function.
     #[doc(hidden)]
@@ -198,7 +214,8 @@ ranks! {
     5 3 "5d";
 }
 
-/// Pixels of images that TMA loads read: a map of mode [`Im2col`], the first pixel's coordinates, and the offsets of the filter.
+/// Pixels of images that TMA loads read: a map of mode [`Im2col`], the first pixel's coordinates,
+/// and the offsets of the filter.
 pub struct TmaPixels<'k, Tile, const RANK: usize>
 where
     [i32; RANK]: Im2colAt,
@@ -225,15 +242,19 @@ where
     [i32; RANK]: Im2colAt,
 {
     /// The pixels from these coordinates on, each moved by the offsets, as the source of TMA copies
-    /// (`cp.async.bulk.tensor.shared::cluster.global.im2col`, or, which is the same here, `.shared::cta`). What of them is beyond the tensor becomes zero.
+    /// (`cp.async.bulk.tensor.shared::cluster.global.im2col`, or, which is the same here,
+    /// `.shared::cta`). What of them is beyond the tensor becomes zero.
     ///
-    /// A copy starts with the pixel at its coordinates, which is in the map's bounding box, and goes on by the map's steps: along W to the end of
-    /// the box; then from the box's start on, a step further along H; then along D; then in the next image. It has as many pixels as the tile has
-    /// lines. Pixels in images that there are not, and channels, count as any that are beyond the tensor.
+    /// A copy starts with the pixel at its coordinates, which is in the map's bounding box, and
+    /// goes on by the map's steps: along W to the end of the box; then from the box's start on,
+    /// a step further along H; then along D; then in the next image. It has as many pixels as the
+    /// tile has lines. Pixels in images that there are not, and channels, count as any that are
+    /// beyond the tensor.
     ///
-    /// In a convolution the bounding box has the pixels at which the filter starts, the coordinates say from which of them on, and the
-    /// offsets, which pixel of the filter it is: along each of three dimensions of an image less than 32, of two less than 256, of
-    /// one less than 65,536. The barrier is told of [`BOX_BYTES`](crate::memory::SharedTile::BOX_BYTES).
+    /// In a convolution the bounding box has the pixels at which the filter starts, the coordinates
+    /// say from which of them on, and the offsets, which pixel of the filter it is: along each
+    /// of three dimensions of an image less than 32, of two less than 256, of one less than
+    /// 65,536. The barrier is told of [`BOX_BYTES`](crate::memory::SharedTile::BOX_BYTES).
     ///
     /// ```
     /// use ptx_matrix::copy::Im2col;
@@ -292,8 +313,10 @@ impl<Tile: BoxTile, const RANK: usize> TensorMapMut<'_, Tile, RANK, Im2col>
 where
     [i32; RANK]: Im2colAt,
 {
-    /// The pixels from these coordinates on, as the destination of TMA copies (`cp.async.bulk.tensor.global.shared::cta.im2col_no_offs`). What of them is
-    /// beyond the tensor, goes nowhere. It is in flight until the lane has waited for its group: see [`BulkGroup`](crate::copy::BulkGroup).
+    /// The pixels from these coordinates on, as the destination of TMA copies
+    /// (`cp.async.bulk.tensor.global.shared::cta.im2col_no_offs`). What of them is beyond the
+    /// tensor, goes nowhere. It is in flight until the lane has waited for its group: see
+    /// [`BulkGroup`](crate::copy::BulkGroup).
     ///
     /// ```
     /// use ptx_matrix::copy::Im2col;
@@ -341,13 +364,16 @@ where
     #[track_caller]
     unsafe fn load(self, to: u32, barrier: u32, mask: Option<u16>, policy: Option<CachePolicy>) {
         let (map, at, offsets) = (self.map.as_ptr(), self.at, self.offsets);
-        // SAFETY: the map's tensor is there, and its pixels fill such tiles; only `createpolicy` makes a policy. The rest is the caller's.
+        // SAFETY: the map's tensor is there, and its pixels fill such tiles; only `createpolicy`
+        // makes a policy. The rest is the caller's.
         unsafe {
             match (mask, policy) {
                 (None, None) => at.load(to, map, barrier, offsets),
                 (None, Some(policy)) => at.load_cached(to, map, barrier, offsets, policy.bits()),
                 (Some(mask), None) => at.load_to(to, map, barrier, offsets, mask),
-                (Some(mask), Some(policy)) => at.load_to_cached(to, map, barrier, offsets, mask, policy.bits()),
+                (Some(mask), Some(policy)) => {
+                    at.load_to_cached(to, map, barrier, offsets, mask, policy.bits())
+                }
             }
         }
     }
@@ -389,7 +415,8 @@ impl<Tile: BoxTile, const RANK: usize> TmaSource<TmaPixels<'_, Tile, RANK>>
 where
     [i32; RANK]: Im2colAt,
 {
-    /// Loads the pixels into the L2 cache (`cp.async.bulk.prefetch.tensor.L2.global.im2col`). Needs sm_90.
+    /// Loads the pixels into the L2 cache (`cp.async.bulk.prefetch.tensor.L2.global.im2col`). Needs
+    /// sm_90.
     #[inline(always)]
     #[track_caller]
     pub fn prefetch(self, lane: Lane<'_>)

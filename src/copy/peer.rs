@@ -3,18 +3,25 @@
 use super::reduction::SharedReduction;
 use crate::element::Element;
 use crate::lane::{Lane, Site};
-use crate::memory::{Coordinate, Order, PeerTile, SharedTile, Single, Swizzle, Window, check_known};
+use crate::memory::{
+    Coordinate, Order, PeerTile, SharedTile, Single, Swizzle, Window, check_known,
+};
 use crate::raw;
 use crate::sync::PeerBarrier;
 use core::marker::PhantomData;
 
-impl<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order> PeerTile<T, ROWS, COLS, S, O> {
-    /// Sends `N` elements from registers to `at` and on along the contiguous side (`st.async.shared::cluster.mbarrier::complete_tx::bytes`, PTX
-    /// ISA 9.7.9.12): 4, 8 or 16 bytes, at a multiple of `N` elements. The lane goes on; the barrier, which is one of the tile's block, is
-    /// told of the bytes when they have come, and who has waited for its phase sees them. Needs sm_90.
+impl<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order>
+    PeerTile<T, ROWS, COLS, S, O>
+{
+    /// Sends `N` elements from registers to `at` and on along the contiguous side
+    /// (`st.async.shared::cluster.mbarrier::complete_tx::bytes`, PTX ISA 9.7.9.12): 4, 8 or 16
+    /// bytes, at a multiple of `N` elements. The lane goes on; the barrier, which is one of the
+    /// tile's block, is told of the bytes when they have come, and who has waited for its phase
+    /// sees them. Needs sm_90.
     ///
-    /// It is a store like any other, so that it needs no fence behind others; but before `wgmma` and bulk copies use what it brought, whoever
-    /// has waited puts a [`fence_for_bulk`](crate::scope::Warp::fence_for_bulk).
+    /// It is a store like any other, so that it needs no fence behind others; but before `wgmma`
+    /// and bulk copies use what it brought, whoever has waited puts a
+    /// [`fence_for_bulk`](crate::scope::Warp::fence_for_bulk).
     ///
     /// ```
     /// use ptx_matrix::prelude::*;
@@ -43,7 +50,13 @@ impl<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order> Pee
     /// ```
     #[inline(always)]
     #[track_caller]
-    pub fn send<C: Coordinate, const N: usize>(self, lane: Lane<'_>, at: C, values: [T; N], barrier: PeerBarrier) {
+    pub fn send<C: Coordinate, const N: usize>(
+        self,
+        lane: Lane<'_>,
+        at: C,
+        values: [T; N],
+        barrier: PeerBarrier,
+    ) {
         const { check_known::<C, Along<N, SharedTile<T, ROWS, COLS, S, O>>>() };
         let bytes = const {
             let bytes = N * size_of::<T>();
@@ -53,12 +66,19 @@ impl<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order> Pee
         let _ = lane;
         let (row, col) = at.resolve::<Along<N, SharedTile<T, ROWS, COLS, S, O>>>(Site::here());
         let to = self.tile.address() + SharedTile::<T, ROWS, COLS, S, O>::offset(row, col);
-        let word = |index: usize| bytemuck::pod_read_unaligned::<u32>(&bytemuck::bytes_of(&values)[4 * index..][..4]);
-        // SAFETY: in bounds, as resolved, and aligned, as tiles are. That the barrier is one of the same block, which runs, and that nobody
-        // touches the elements meanwhile, is the simulator's to check.
+        let word = |index: usize| {
+            bytemuck::pod_read_unaligned::<u32>(&bytemuck::bytes_of(&values)[4 * index..][..4])
+        };
+        // SAFETY: in bounds, as resolved, and aligned, as tiles are. That the barrier is one of the
+        // same block, which runs, and that nobody touches the elements meanwhile, is the
+        // simulator's to check.
         unsafe {
             match bytes {
-                4 => raw::st_async_weak_shared_cluster_mbarrier_complete_tx_bytes_b32(to, word(0), barrier.address()),
+                4 => raw::st_async_weak_shared_cluster_mbarrier_complete_tx_bytes_b32(
+                    to,
+                    word(0),
+                    barrier.address(),
+                ),
                 8 => raw::st_async_weak_shared_cluster_mbarrier_complete_tx_bytes_v2_b32(
                     to,
                     [word(0), word(1)],
@@ -73,9 +93,11 @@ impl<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order> Pee
         }
     }
 
-    /// Sends a value by which an element is reduced (`red.async.relaxed.cluster.shared::cluster.mbarrier::complete_tx::bytes`, PTX ISA 9.7.13.7):
-    /// it becomes this of itself and of the value, whoever else reduces it. Else as [`send`](Self::send), but that the element is to have been
-    /// written before, and who wrote it known of. Needs sm_90.
+    /// Sends a value by which an element is reduced
+    /// (`red.async.relaxed.cluster.shared::cluster.mbarrier::complete_tx::bytes`, PTX ISA
+    /// 9.7.13.7): it becomes this of itself and of the value, whoever else reduces it. Else as
+    /// [`send`](Self::send), but that the element is to have been written before, and who wrote
+    /// it known of. Needs sm_90.
     ///
     /// ```
     /// use ptx_matrix::{copy::reduction, prelude::*};
@@ -130,7 +152,8 @@ impl<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order> Pee
 /// The window of elements that are sent at once: `N` along the contiguous side of a tile.
 struct Along<const N: usize, Tile>(PhantomData<Tile>);
 
-impl<const N: usize, T, const ROWS: usize, const COLS: usize, S, O> Window for Along<N, SharedTile<T, ROWS, COLS, S, O>>
+impl<const N: usize, T, const ROWS: usize, const COLS: usize, S, O> Window
+    for Along<N, SharedTile<T, ROWS, COLS, S, O>>
 where
     T: Element,
     S: Swizzle,

@@ -9,10 +9,13 @@ use crate::scope::Peer;
 use crate::sync::Barrier;
 use crate::target::{AtLeast, BuiltFor};
 
-impl<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order> SharedTile<T, ROWS, COLS, S, O> {
+impl<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order>
+    SharedTile<T, ROWS, COLS, S, O>
+{
     /// Starts to copy the tile to `to` of another block of the cluster, whose `barrier` is told
-    /// (`cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes`, PTX ISA 9.7.9.25.4): this block's handles, which lie in
-    /// the other at the same place. Until the other has waited, nobody writes this tile. Needs sm_90.
+    /// (`cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes`, PTX ISA
+    /// 9.7.9.25.4): this block's handles, which lie in the other at the same place. Until the
+    /// other has waited, nobody writes this tile. Needs sm_90.
     ///
     /// ```
     /// use ptx_matrix::prelude::*;
@@ -54,8 +57,8 @@ impl<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order> Sha
         Self: BuiltFor<AtLeast<90>>,
     {
         let _ = lane;
-        // SAFETY: two tiles of so many bytes, aligned to 16 at least, and a barrier in the same block as the second. The rest is the
-        // simulator's to check, as above.
+        // SAFETY: two tiles of so many bytes, aligned to 16 at least, and a barrier in the same
+        // block as the second. The rest is the simulator's to check, as above.
         unsafe {
             raw::cp_async_bulk_shared_cluster_shared_cta_mbarrier_complete_tx_bytes(
                 peer.map(to.address()),
@@ -66,16 +69,21 @@ impl<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order> Sha
         }
     }
 
-    /// Starts to reduce the elements of `to` of another block of the cluster by this tile's, and has its `barrier` told
-    /// (`cp.reduce.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes`, PTX ISA 9.7.9.25.4): this block's handles, as of
-    /// [`copy_bulk_to`](Self::copy_bulk_to). The barrier is told of [`COPIED_BYTES`](Self::COPIED_BYTES).
+    /// Starts to reduce the elements of `to` of another block of the cluster by this tile's, and
+    /// has its `barrier` told (`cp.reduce.async.bulk.shared::cluster.shared::cta.
+    /// mbarrier::complete_tx::bytes`, PTX ISA 9.7.9.25.4): this block's handles, as of
+    /// [`copy_bulk_to`](Self::copy_bulk_to). The barrier is told of
+    /// [`COPIED_BYTES`](Self::COPIED_BYTES).
     ///
-    /// Each element is reduced as a whole, so that several blocks may reduce the same tile at once; in which order they come is not said,
-    /// which [`Inc`](crate::copy::reduction::Inc) and [`Dec`](crate::copy::reduction::Dec) tell. Who else touches it has waited for the
-    /// barriers that all of them tell, and what ordinary stores left in it is behind a [`fence_for_bulk`](crate::scope::Warp::fence_for_bulk) of who
-    /// stored it. The simulator has a reduction land as late as that allows. [`SharedReduction`] says which elements have
-    /// which; in global memory ([`reduce_tma`](SharedTile::reduce_tma)) there are more. The block itself may be the other one: so it is on an
-    /// H200, where compute-sanitizer's memcheck (2025.3) says that it is an invalid write, and stops it. Needs sm_90.
+    /// Each element is reduced as a whole, so that several blocks may reduce the same tile at once;
+    /// in which order they come is not said, which [`Inc`](crate::copy::reduction::Inc) and
+    /// [`Dec`](crate::copy::reduction::Dec) tell. Who else touches it has waited for the
+    /// barriers that all of them tell, and what ordinary stores left in it is behind a
+    /// [`fence_for_bulk`](crate::scope::Warp::fence_for_bulk) of who stored it. The simulator
+    /// has a reduction land as late as that allows. [`SharedReduction`] says which elements have
+    /// which; in global memory ([`reduce_tma`](SharedTile::reduce_tma)) there are more. The block
+    /// itself may be the other one: so it is on an H200, where compute-sanitizer's memcheck
+    /// (2025.3) says that it is an invalid write, and stops it. Needs sm_90.
     ///
     /// ```
     /// use ptx_matrix::{copy::reduction, prelude::*};
@@ -129,6 +137,7 @@ impl<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order> Sha
         unsafe { R::reduce_shared(to, self.address(), Self::COPIED_BYTES, barrier) }
     }
 
-    /// The bytes of [`copy_bulk_to`](Self::copy_bulk_to) and of [`reduce_bulk_to`](Self::reduce_bulk_to), which a barrier is told of.
+    /// The bytes of [`copy_bulk_to`](Self::copy_bulk_to) and of
+    /// [`reduce_bulk_to`](Self::reduce_bulk_to), which a barrier is told of.
     pub const COPIED_BYTES: u32 = (ROWS * COLS * size_of::<T>()) as u32;
 }

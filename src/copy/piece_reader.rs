@@ -1,4 +1,5 @@
-//! Tiles that lie one behind the other in a matrix whose lines start anywhere, brought to shared memory piece by piece.
+//! Tiles that lie one behind the other in a matrix whose lines start anywhere, brought to shared
+//! memory piece by piece.
 
 use super::tile_reader::{Along, ReadTile, Source};
 use crate::element::{Element, Moved};
@@ -10,7 +11,8 @@ use crate::target::{AtLeast, BuiltFor};
 use bytemuck::Pod;
 use core::marker::PhantomData;
 
-/// What a [`PieceReader`] moves at a time: as many bytes as `u8`, `u16`, `u32`, `u64` or `u128` has.
+/// What a [`PieceReader`] moves at a time: as many bytes as `u8`, `u16`, `u32`, `u64` or `u128`
+/// has.
 pub trait Piece: crate::lane::Sealed + Moved + LaneCapture {
     /// The piece of these bits.
     #[doc(hidden)]
@@ -56,15 +58,18 @@ async_pieces! {
     u64 copy_8;
 }
 
-/// Reads tiles of a matrix in global memory, one behind the other, into shared tiles of type `Tile`, in pieces as large as the
-/// alignment of the matrix allows: what a matrix product does where [`TileReader`](crate::copy::TileReader) cannot, whose lines start at
-/// multiples of 16 bytes.
+/// Reads tiles of a matrix in global memory, one behind the other, into shared tiles of type
+/// `Tile`, in pieces as large as the alignment of the matrix allows: what a matrix product does
+/// where [`TileReader`](crate::copy::TileReader) cannot, whose lines start at multiples of 16
+/// bytes.
 ///
-/// Lines of the matrix start at multiples of a piece. Neighbouring threads move neighbouring pieces, `COPIES` each for a tile. The
-/// matrix may have another order than the tile; then a piece is an element.
+/// Lines of the matrix start at multiples of a piece. Neighbouring threads move neighbouring
+/// pieces, `COPIES` each for a tile. The matrix may have another order than the tile; then a piece
+/// is an element.
 ///
-/// They go through registers, on any GPU: [`fetch`](Self::fetch) loads them, [`put`](Self::put) stores them, and between the two
-/// there is time to compute. Pieces of 4 and 8 bytes can also go by `cp.async`: [`copy`](Self::copy).
+/// They go through registers, on any GPU: [`fetch`](Self::fetch) loads them, [`put`](Self::put)
+/// stores them, and between the two there is time to compute. Pieces of 4 and 8 bytes can also go
+/// by `cp.async`: [`copy`](Self::copy).
 ///
 /// What of a tile is beyond the matrix becomes zero.
 ///
@@ -99,7 +104,13 @@ async_pieces! {
 /// sum::simulate(1, &[3; 8 * 21], 21, &mut d).unwrap();
 /// assert_eq!(d.iter().sum::<i32>(), 3 * 8 * 21);
 /// ```
-pub struct PieceReader<'k, Tile: ReadTile, P: Piece, const COPIES: usize, O: Order = <Tile as ReadTile>::Order> {
+pub struct PieceReader<
+    'k,
+    Tile: ReadTile,
+    P: Piece,
+    const COPIES: usize,
+    O: Order = <Tile as ReadTile>::Order,
+> {
     matrix: GlobalMatrix<'k, Tile::Element, O>,
     along: Along,
     /// The line where the next tile starts, and where in it, modulo 2^64.
@@ -114,7 +125,9 @@ pub struct PieceReader<'k, Tile: ReadTile, P: Piece, const COPIES: usize, O: Ord
 /// The pieces of a thread that are on their way.
 pub type Fetched<P, const COPIES: usize> = PerLane<[P; COPIES]>;
 
-impl<'k, Tile: ReadTile, P: Piece, const COPIES: usize, O: Order> PieceReader<'k, Tile, P, COPIES, O> {
+impl<'k, Tile: ReadTile, P: Piece, const COPIES: usize, O: Order>
+    PieceReader<'k, Tile, P, COPIES, O>
+{
     /// Elements of a piece.
     const EACH: usize = {
         let elements = size_of::<P>() / size_of::<Tile::Element>();
@@ -126,14 +139,18 @@ impl<'k, Tile: ReadTile, P: Piece, const COPIES: usize, O: Order> PieceReader<'k
         elements
     };
     /// The lines of the matrix in a tile, and the elements of each.
-    const LINES: (usize, usize) = if O::ROW_MAJOR { Tile::SIZE } else { (Tile::SIZE.1, Tile::SIZE.0) };
+    const LINES: (usize, usize) =
+        if O::ROW_MAJOR { Tile::SIZE } else { (Tile::SIZE.1, Tile::SIZE.0) };
     const PER_LINE: usize = {
-        assert!(Self::LINES.1.is_multiple_of(Self::EACH), "pieces do not make whole lines of the tile");
+        assert!(
+            Self::LINES.1.is_multiple_of(Self::EACH),
+            "pieces do not make whole lines of the tile"
+        );
         Self::LINES.1 / Self::EACH
     };
 
-    /// The reader of the tiles from (row, col) of the matrix on. All `threads` share the work, which comes to `COPIES` pieces for
-    /// each.
+    /// The reader of the tiles from (row, col) of the matrix on. All `threads` share the work,
+    /// which comes to `COPIES` pieces for each.
     #[inline(always)]
     #[track_caller]
     pub fn new(
@@ -144,7 +161,10 @@ impl<'k, Tile: ReadTile, P: Piece, const COPIES: usize, O: Order> PieceReader<'k
     ) -> Self {
         let site = Site::here();
         let count = threads.count();
-        assert!(count * COPIES == Self::LINES.0 * Self::PER_LINE, "the threads' pieces make one tile");
+        assert!(
+            count * COPIES == Self::LINES.0 * Self::PER_LINE,
+            "the threads' pieces make one tile"
+        );
         assert!(count.is_multiple_of(Self::PER_LINE), "the threads move whole lines at a time");
         let at = if O::ROW_MAJOR { at } else { (at.1, at.0) };
         let start = matrix.elements().start();
@@ -164,7 +184,8 @@ impl<'k, Tile: ReadTile, P: Piece, const COPIES: usize, O: Order> PieceReader<'k
             site,
             StrideTooLarge { name: matrix.elements().name(), stride: matrix.stride(), limit }
         );
-        let start = Source(start.wrapping_add(at.0.wrapping_mul(matrix.stride()).wrapping_add(at.1)));
+        let start =
+            Source(start.wrapping_add(at.0.wrapping_mul(matrix.stride()).wrapping_add(at.1)));
         let from = threads.each_thread(|_, rank| {
             let (line, along) = Self::place(count, rank, 0);
             line as u32 * matrix.stride() as u32 + along as u32
@@ -175,7 +196,10 @@ impl<'k, Tile: ReadTile, P: Piece, const COPIES: usize, O: Order> PieceReader<'k
     /// The line of the tile, and where in it, of a thread's piece.
     #[inline(always)]
     fn place(threads: usize, rank: usize, copy: usize) -> (usize, usize) {
-        (rank / Self::PER_LINE + copy * (threads / Self::PER_LINE), rank % Self::PER_LINE * Self::EACH)
+        (
+            rank / Self::PER_LINE + copy * (threads / Self::PER_LINE),
+            rank % Self::PER_LINE * Self::EACH,
+        )
     }
 
     /// Goes on by so many tiles, or back.
@@ -186,15 +210,18 @@ impl<'k, Tile: ReadTile, P: Piece, const COPIES: usize, O: Order> PieceReader<'k
         let elements = tiles.wrapping_mul(size as isize);
         if along_rows == O::ROW_MAJOR {
             self.at.0 = self.at.0.wrapping_add_signed(elements);
-            self.start = Source(self.start.0.wrapping_offset(elements.wrapping_mul(self.matrix.stride() as isize)));
+            self.start = Source(
+                self.start.0.wrapping_offset(elements.wrapping_mul(self.matrix.stride() as isize)),
+            );
         } else {
             self.at.1 = self.at.1.wrapping_add_signed(elements);
             self.start = Source(self.start.0.wrapping_offset(elements));
         }
     }
 
-    /// Calls `visit(result, index, place, distance, some)` for each piece of a part of the next tile: which of the part's it is, its
-    /// line of the tile and where in it, where it is in the matrix from the tile's start, and how many of its elements the matrix has.
+    /// Calls `visit(result, index, place, distance, some)` for each piece of a part of the next
+    /// tile: which of the part's it is, its line of the tile and where in it, where it is in
+    /// the matrix from the tile's start, and how many of its elements the matrix has.
     #[inline(always)]
     fn share_out<T>(
         &self,
@@ -217,8 +244,18 @@ impl<'k, Tile: ReadTile, P: Piece, const COPIES: usize, O: Order> PieceReader<'k
                 let copy = part * each + index;
                 if index < each && copy < COPIES {
                     let (line, along) = Self::place(count, rank, copy);
-                    let some = if line < there.0 { there.1.saturating_sub(along).min(Self::EACH) } else { 0 };
-                    visit(&mut result, index, (line, along), lane.get(from) + copy as u32 * pass, some);
+                    let some = if line < there.0 {
+                        there.1.saturating_sub(along).min(Self::EACH)
+                    } else {
+                        0
+                    };
+                    visit(
+                        &mut result,
+                        index,
+                        (line, along),
+                        lane.get(from) + copy as u32 * pass,
+                        some,
+                    );
                 }
             }
             result
@@ -238,14 +275,16 @@ impl<'k, Tile: ReadTile, P: Piece, const COPIES: usize, O: Order> PieceReader<'k
             |fetched, index, _, distance, some| {
                 let from = start.element(distance);
                 if some == Self::EACH {
-                    // SAFETY: elements of the matrix, and aligned, as checked when the reader was made.
+                    // SAFETY: elements of the matrix, and aligned, as checked when the reader was
+                    // made.
                     fetched[index] = unsafe { load(from, some, site, matrix) };
                 } else if some > 0 {
                     let mut piece = 0;
                     for element in 0..Self::EACH {
                         if element < some {
                             // SAFETY: an element of the matrix.
-                            let value: Tile::Element = unsafe { load(from.wrapping_add(element), 1, site, matrix) };
+                            let value: Tile::Element =
+                                unsafe { load(from.wrapping_add(element), 1, site, matrix) };
                             piece |= bits(value) << (element * size_of::<Tile::Element>() * 8);
                         }
                     }
@@ -258,7 +297,14 @@ impl<'k, Tile: ReadTile, P: Piece, const COPIES: usize, O: Order> PieceReader<'k
     /// Stores what [`fetch`](Self::fetch) has loaded, which was the same part of the same tile.
     #[inline(always)]
     #[track_caller]
-    pub fn put(&self, threads: impl Threads, to: &Tile, fetched: &Fetched<P, COPIES>, part: usize, parts: usize) {
+    pub fn put(
+        &self,
+        threads: impl Threads,
+        to: &Tile,
+        fetched: &Fetched<P, COPIES>,
+        part: usize,
+        parts: usize,
+    ) {
         let (site, count, tile) = (Site::here(), threads.count(), *to);
         let each = COPIES.div_ceil(parts);
         threads.each_thread(|lane, rank| {
@@ -275,9 +321,11 @@ impl<'k, Tile: ReadTile, P: Piece, const COPIES: usize, O: Order> PieceReader<'k
     }
 }
 
-impl<Tile: ReadTile, P: AsyncPiece, const COPIES: usize, O: Order> PieceReader<'_, Tile, P, COPIES, O> {
-    /// Starts to copy the pieces of the next tile that are part `part` of `parts`. See [`CpAsync`](crate::copy::CpAsync) for when they
-    /// may be read.
+impl<Tile: ReadTile, P: AsyncPiece, const COPIES: usize, O: Order>
+    PieceReader<'_, Tile, P, COPIES, O>
+{
+    /// Starts to copy the pieces of the next tile that are part `part` of `parts`. See
+    /// [`CpAsync`](crate::copy::CpAsync) for when they may be read.
     #[inline(always)]
     #[track_caller]
     pub fn copy(&self, threads: impl Threads, to: &Tile, part: usize, parts: usize)
@@ -292,10 +340,12 @@ impl<Tile: ReadTile, P: AsyncPiece, const COPIES: usize, O: Order> PieceReader<'
             |(), _, place, distance, some| {
                 let to = tile.start() + offset::<Tile, O>(place);
                 // Of nothing, the start of the matrix.
-                let from = if some == 0 { matrix.elements().start() } else { start.element(distance) };
+                let from =
+                    if some == 0 { matrix.elements().start() } else { start.element(distance) };
                 let bytes = some * size_of::<Tile::Element>();
                 matrix.elements().raw().note_read_at(site, from, some);
-                // SAFETY: a piece of the tile, and elements of the matrix; aligned, as checked when the reader was made.
+                // SAFETY: a piece of the tile, and elements of the matrix; aligned, as checked when
+                // the reader was made.
                 unsafe { P::start_copy(site, to, from.cast(), bytes as u32) };
             },
         );
@@ -312,7 +362,8 @@ fn offset<Tile: ReadTile, O: Order>((line, along): (usize, usize)) -> u32 {
 #[inline(always)]
 fn bits<T: Element>(element: T) -> u128 {
     let mut bits = 0;
-    bytemuck::bytes_of_mut(&mut bits)[..size_of::<T>()].copy_from_slice(bytemuck::bytes_of(&element));
+    bytemuck::bytes_of_mut(&mut bits)[..size_of::<T>()]
+        .copy_from_slice(bytemuck::bytes_of(&element));
     bits
 }
 

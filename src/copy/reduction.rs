@@ -1,4 +1,5 @@
-//! What a bulk copy can do to the elements that it comes to, instead of replacing them (`cp.reduce.async.bulk`).
+//! What a bulk copy can do to the elements that it comes to, instead of replacing them
+//! (`cp.reduce.async.bulk`).
 
 use crate::element::{Element, bf16, f16};
 #[doc(hidden)]
@@ -6,7 +7,8 @@ pub use crate::isa::Operation;
 use crate::lane::Sealed;
 use crate::raw;
 
-/// A reduction: an element of global memory becomes this of itself and of an element of the tile. Which elements have which:
+/// A reduction: an element of global memory becomes this of itself and of an element of the tile.
+/// Which elements have which:
 ///
 /// | | elements |
 /// | --- | --- |
@@ -29,7 +31,8 @@ pub trait Reduction<T: Element>: Operates {
     unsafe fn reduce_cached(to: *mut u8, from: u32, bytes: u32, policy: u64);
 }
 
-/// A reduction of what lies in shared memory, of another block of the cluster, by a bulk copy or by a value in registers: fewer elements have one.
+/// A reduction of what lies in shared memory, of another block of the cluster, by a bulk copy or by
+/// a value in registers: fewer elements have one.
 ///
 /// | | elements |
 /// | --- | --- |
@@ -58,7 +61,8 @@ pub trait Operates: Sealed + Copy {
     const OPERATION: Operation;
 }
 
-/// The operations: their types, and the raw function's end, of each element in global memory and of each in shared memory.
+/// The operations: their types, and the raw function's end, of each element in global memory and of
+/// each in shared memory.
 macro_rules! reductions {
     ($($(#[$doc:meta])* $name:ident $ptx:ident: [$($element:ty = $kind:ident),*] [$($shared:ty = $shared_kind:ident),*];)*) => {$(
         $(#[$doc])*

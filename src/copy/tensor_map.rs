@@ -1,5 +1,5 @@
-//! Tensor maps: a tensor in global memory, and what of it is copied to and from tiles, described once on the host (PTX ISA
-//! 5.5, `cuTensorMapEncodeTiled`, `cuTensorMapEncodeIm2col`).
+//! Tensor maps: a tensor in global memory, and what of it is copied to and from tiles, described
+//! once on the host (PTX ISA 5.5, `cuTensorMapEncodeTiled`, `cuTensorMapEncodeIm2col`).
 
 use crate::element::{Element, TypeName};
 use crate::isa::TensorMapWords;
@@ -12,8 +12,9 @@ use core::marker::PhantomData;
 
 /// A tile that tensor copies fill, a box each: any [`SharedTile`] whose swizzle the hardware has.
 ///
-/// With [`Unswizzled128`](crate::memory::Unswizzled128), the tile's contiguous side is at most 256 elements; with a swizzle of 32, 64 or 128 bytes,
-/// it has just so many. Anything else does not compile where a map of it is made.
+/// With [`Unswizzled128`](crate::memory::Unswizzled128), the tile's contiguous side is at most 256
+/// elements; with a swizzle of 32, 64 or 128 bytes, it has just so many. Anything else does not
+/// compile where a map of it is made.
 pub trait BoxTile: Sealed + Copy + 'static {
     /// What it is of.
     type Element: Element;
@@ -63,7 +64,8 @@ impl<T: Element, const ROWS: usize, const COLS: usize, S: TensorSwizzle, O: Orde
     ]);
 }
 
-/// What instructions copy by a tensor map: boxes, if it is [`Tiled`], or the pixels of images, if it is [`Im2col`].
+/// What instructions copy by a tensor map: boxes, if it is [`Tiled`], or the pixels of images, if
+/// it is [`Im2col`].
 pub trait TensorMode: Sealed + Copy + 'static {
     /// Its name.
     #[doc(hidden)]
@@ -74,7 +76,8 @@ pub trait TensorMode: Sealed + Copy + 'static {
 #[derive(Debug, Clone, Copy)]
 pub struct Tiled;
 
-/// The pixels of images that a convolution multiplies (PTX ISA 5.5.4): what [`Im2colTensor`](crate::launch::Im2colTensor) makes maps of.
+/// The pixels of images that a convolution multiplies (PTX ISA 5.5.4): what
+/// [`Im2colTensor`](crate::launch::Im2colTensor) makes maps of.
 #[derive(Debug, Clone, Copy)]
 pub struct Im2col;
 
@@ -87,11 +90,14 @@ impl TensorMode for Im2col {
     const NAME: &'static str = "Im2col";
 }
 
-/// A tensor of `RANK` dimensions, from 1 to 5, that no thread writes while the kernel runs, of which boxes are copied to tiles of the type `Tile`
-/// ([`SharedTile::load_tma`]); or, in [`Im2col`] mode, pixels.
+/// A tensor of `RANK` dimensions, from 1 to 5, that no thread writes while the kernel runs, of
+/// which boxes are copied to tiles of the type `Tile` ([`SharedTile::load_tma`]); or, in [`Im2col`]
+/// mode, pixels.
 ///
-/// The host makes it with [`Tensor::map`](crate::launch::Tensor::map) or [`Im2colTensor::map`](crate::launch::Im2colTensor::map); element, swizzle and size of a box are the tile's, so that they cannot differ. It is a kernel's
-/// parameter, 128 bytes by value, which stay where they are. Needs sm_90.
+/// The host makes it with [`Tensor::map`](crate::launch::Tensor::map) or
+/// [`Im2colTensor::map`](crate::launch::Im2colTensor::map); element, swizzle and size of a box are
+/// the tile's, so that they cannot differ. It is a kernel's parameter, 128 bytes by value, which
+/// stay where they are. Needs sm_90.
 ///
 /// ```
 /// use ptx_matrix::{isa::TensorMapError, launch::Tensor, prelude::*, sim::Simulator};
@@ -137,7 +143,10 @@ pub struct TensorMap<'k, Tile, const RANK: usize, Mode = Tiled> {
     _tile: PhantomData<fn() -> (Tile, Mode)>,
 }
 
-/// A tensor that tensor copies write: as [`TensorMap`], for [`SharedTile::store_tma`] and [`SharedTile::reduce_tma`]. The host makes it with [`Tensor::map_mut`](crate::launch::Tensor::map_mut) or [`Im2colTensor::map_mut`](crate::launch::Im2colTensor::map_mut).
+/// A tensor that tensor copies write: as [`TensorMap`], for [`SharedTile::store_tma`] and
+/// [`SharedTile::reduce_tma`]. The host makes it with
+/// [`Tensor::map_mut`](crate::launch::Tensor::map_mut) or
+/// [`Im2colTensor::map_mut`](crate::launch::Im2colTensor::map_mut).
 pub struct TensorMapMut<'k, Tile, const RANK: usize, Mode = Tiled> {
     map: MapRef,
     _kernel: PhantomData<&'k mut [u8]>,

@@ -23,14 +23,16 @@ pub enum Along {
     Cols,
 }
 
-/// Reads tiles of a matrix in global memory, one behind the other, into shared tiles of type `Tile`: what the main loop of a
-/// matrix product does.
+/// Reads tiles of a matrix in global memory, one behind the other, into shared tiles of type
+/// `Tile`: what the main loop of a matrix product does.
 ///
-/// Which thread copies which 16 bytes, and from where, is worked out once, when it is made; then each tile costs its copies
-/// and the addition of a constant to their addresses. Each thread makes `COPIES` copies for a tile.
+/// Which thread copies which 16 bytes, and from where, is worked out once, when it is made; then
+/// each tile costs its copies and the addition of a constant to their addresses. Each thread makes
+/// `COPIES` copies for a tile.
 ///
-/// The matrix may end within a tile. Along the way, what is beyond it becomes zero. Across the way, the tile gets rows (or
-/// columns) that are not the matrix's: their values mean nothing, and who computes with them throws the result away.
+/// The matrix may end within a tile. Along the way, what is beyond it becomes zero. Across the way,
+/// the tile gets rows (or columns) that are not the matrix's: their values mean nothing, and who
+/// computes with them throws the result away.
 ///
 /// ```
 /// use ptx_matrix::{copy::{Along, CpAsync, TileReader}, memory::GlobalMatrix, prelude::*};
@@ -73,8 +75,9 @@ pub struct TileReader<'k, Tile: ReadTile, const COPIES: usize> {
     at: u32,
     /// Where the matrix ends along the way.
     end: u32,
-    /// The first element, along the way, of the lines of the tiles, or of the matrix's last lines. What is read is counted
-    /// from here by `at`: so the two cannot part, however far one goes.
+    /// The first element, along the way, of the lines of the tiles, or of the matrix's last lines.
+    /// What is read is counted from here by `at`: so the two cannot part, however far one
+    /// goes.
     start: Source<Tile::Element>,
     /// Where each copy of a tile reads from, in elements from there.
     from: PerLane<[u32; COPIES]>,
@@ -166,8 +169,9 @@ impl<T> Copy for Source<T> {}
 unsafe impl<T> LaneCapture for Source<T> {}
 
 impl<T> Source<T> {
-    /// The address `count` times `pitch` elements further on, which is computed where it is asked for: the compiler would rather carry
-    /// it along in two registers, and what it grows by in another two.
+    /// The address `count` times `pitch` elements further on, which is computed where it is asked
+    /// for: the compiler would rather carry it along in two registers, and what it grows by in
+    /// another two.
     #[inline(always)]
     fn further(self, count: u32, pitch: u32) -> Self {
         Source(machine::further(self.0, count, pitch))
@@ -183,14 +187,17 @@ impl<T> Source<T> {
 impl<'k, Tile: ReadTile, const COPIES: usize> TileReader<'k, Tile, COPIES> {
     const PER_CHUNK: usize = CHUNK / size_of::<Tile::Element>();
     /// The tile's lines, and the elements of each.
-    const LINES: (usize, usize) = if Tile::Order::ROW_MAJOR { Tile::SIZE } else { (Tile::SIZE.1, Tile::SIZE.0) };
+    const LINES: (usize, usize) =
+        if Tile::Order::ROW_MAJOR { Tile::SIZE } else { (Tile::SIZE.1, Tile::SIZE.0) };
     const PER_LINE: usize = Self::LINES.1 / Self::PER_CHUNK;
 
-    /// Whether lines beyond the matrix are not read, but become zero; else others are read in the place of each, which costs less to
-    /// find out. Of a low tile's lines most may be beyond, and all blocks would read the same few from the cache.
+    /// Whether lines beyond the matrix are not read, but become zero; else others are read in the
+    /// place of each, which costs less to find out. Of a low tile's lines most may be beyond,
+    /// and all blocks would read the same few from the cache.
     const LEAVES_OUT: bool = Self::LINES.0 <= 16;
 
-    /// The reader of the tiles from (row, col) of the matrix on. All `threads` share the work, which comes to `COPIES` for each.
+    /// The reader of the tiles from (row, col) of the matrix on. All `threads` share the work,
+    /// which comes to `COPIES` for each.
     ///
     /// Lines of the matrix start at multiples of 16 bytes, and so does the tile in them.
     #[inline(always)]
@@ -218,7 +225,8 @@ impl<'k, Tile: ReadTile, const COPIES: usize> TileReader<'k, Tile, COPIES> {
         let (lines, length) = matrix.lines();
         let (first_line, first) = if Tile::Order::ROW_MAJOR { at } else { (at.1, at.0) };
         let start = matrix.elements().start();
-        let aligned = matrix.lines_start_at_multiples_of(CHUNK) && first.is_multiple_of(Self::PER_CHUNK);
+        let aligned =
+            matrix.lines_start_at_multiples_of(CHUNK) && first.is_multiple_of(Self::PER_CHUNK);
         check!(
             aligned,
             site,
@@ -231,7 +239,9 @@ impl<'k, Tile: ReadTile, const COPIES: usize> TileReader<'k, Tile, COPIES> {
         // The last line is read to the end of its last 16 bytes.
         let padded = length.next_multiple_of(Self::PER_CHUNK);
         check!(
-            lines == 0 || length == 0 || (lines - 1) * matrix.stride() + padded <= matrix.elements().len(),
+            lines == 0
+                || length == 0
+                || (lines - 1) * matrix.stride() + padded <= matrix.elements().len(),
             site,
             MatrixOutOfBounds {
                 name: matrix.elements().name(),
@@ -247,15 +257,22 @@ impl<'k, Tile: ReadTile, const COPIES: usize> TileReader<'k, Tile, COPIES> {
             site,
             StrideTooLarge { name: matrix.elements().name(), stride: matrix.stride(), limit }
         );
-        // Across the way, what is beyond the matrix is read from other lines of the tile, or the last chunk of its lines.
+        // Across the way, what is beyond the matrix is read from other lines of the tile, or the
+        // last chunk of its lines.
         let across = (along == Along::Cols) == Tile::Order::ROW_MAJOR;
         let last_line = if across { lines.saturating_sub(1) } else { usize::MAX };
-        let last = if across { usize::MAX } else { length.saturating_sub(1) / Self::PER_CHUNK * Self::PER_CHUNK };
+        let last = if across {
+            usize::MAX
+        } else {
+            length.saturating_sub(1) / Self::PER_CHUNK * Self::PER_CHUNK
+        };
         let (first_line, first) = (first_line.min(last_line), first.min(last));
-        let start = Source(start.wrapping_add(if across { first_line * matrix.stride() } else { first }));
+        let start =
+            Source(start.wrapping_add(if across { first_line * matrix.stride() } else { first }));
         let count = threads.count();
-        // The lines of the tile that are there; beyond them those are read again that are so many as a power of two, one after the
-        // other: were it always the last one, all blocks would wait for it at the cache.
+        // The lines of the tile that are there; beyond them those are read again that are so many
+        // as a power of two, one after the other: were it always the last one, all blocks
+        // would wait for it at the cache.
         let there = (last_line - first_line).min(Self::LINES.0 - 1) as u32 + 1;
         let again = (1 << there.ilog2()) - 1;
         let from = threads.each_thread(|_, rank| {
@@ -265,15 +282,21 @@ impl<'k, Tile: ReadTile, const COPIES: usize> TileReader<'k, Tile, COPIES> {
                 if Self::LEAVES_OUT && beyond {
                     return BEYOND;
                 }
-                let (line, along) = (if beyond { line & again } else { line }, along.min(last - first));
+                let (line, along) =
+                    (if beyond { line & again } else { line }, along.min(last - first));
                 line as u32 * matrix.stride() as u32 + along as u32
             })
         });
         let to = threads.each_thread(|_, rank| {
             let (line, along) = Self::chunk(count, rank, 0);
-            if Tile::Order::ROW_MAJOR { Tile::offset_of(line, along) } else { Tile::offset_of(along, line) }
+            if Tile::Order::ROW_MAJOR {
+                Tile::offset_of(line, along)
+            } else {
+                Tile::offset_of(along, line)
+            }
         });
-        let (at, end) = if along == Along::Rows { (at.0, matrix.rows()) } else { (at.1, matrix.cols()) };
+        let (at, end) =
+            if along == Along::Rows { (at.0, matrix.rows()) } else { (at.1, matrix.cols()) };
         // A matrix without lines has no last one to read in the place of others.
         let end = if lines == 0 || length == 0 { 0 } else { end as u32 };
         // A matrix has less than 2^32 lines: what starts further on is beyond it.
@@ -284,7 +307,10 @@ impl<'k, Tile: ReadTile, const COPIES: usize> TileReader<'k, Tile, COPIES> {
     /// The line, and where in it, of a thread's copy.
     #[inline(always)]
     fn chunk(threads: usize, rank: usize, copy: usize) -> (usize, usize) {
-        (rank / Self::PER_LINE + copy * (threads / Self::PER_LINE), rank % Self::PER_LINE * Self::PER_CHUNK)
+        (
+            rank / Self::PER_LINE + copy * (threads / Self::PER_LINE),
+            rank % Self::PER_LINE * Self::PER_CHUNK,
+        )
     }
 
     /// Goes on by so many tiles, or back.
@@ -331,8 +357,9 @@ impl<'k, Tile: ReadTile, const COPIES: usize> TileReader<'k, Tile, COPIES> {
         });
     }
 
-    /// Starts those copies of the next tile that are part `part` of `parts`, if the matrix has the whole tile along the way: for
-    /// kernels that spread the copies over what they compute meanwhile.
+    /// Starts those copies of the next tile that are part `part` of `parts`, if the matrix has the
+    /// whole tile along the way: for kernels that spread the copies over what they compute
+    /// meanwhile.
     #[inline(always)]
     #[track_caller]
     pub fn copy_part(&self, threads: impl Threads, to: &Tile, part: usize, parts: usize)
@@ -347,14 +374,16 @@ impl<'k, Tile: ReadTile, const COPIES: usize> TileReader<'k, Tile, COPIES> {
         threads.each_thread(|lane, rank| {
             for copy in 0..COPIES {
                 if copy * parts / COPIES == part {
-                    // SAFETY: the tile is in the matrix along the way; across it, the address was moved into it.
+                    // SAFETY: the tile is in the matrix along the way; across it, the address was
+                    // moved into it.
                     unsafe { reader.start(lane, tile, next, (rank, copy, count), None, site) };
                 }
             }
         });
     }
 
-    /// Starts one copy, of the first `some` elements of its 16 bytes, or of all: whether it is all is not asked when the kernel runs.
+    /// Starts one copy, of the first `some` elements of its 16 bytes, or of all: whether it is all
+    /// is not asked when the kernel runs.
     ///
     /// # Safety
     /// The matrix has them.
@@ -377,10 +406,15 @@ impl<'k, Tile: ReadTile, const COPIES: usize> TileReader<'k, Tile, COPIES> {
         let from = next.element(index);
         // The lines of one copy and the next lie so far apart that the swizzle repeats.
         let lines = copy * (threads / Self::PER_LINE);
-        let pass = if Tile::Order::ROW_MAJOR { Tile::offset_of(lines, 0) } else { Tile::offset_of(0, lines) };
+        let pass = if Tile::Order::ROW_MAJOR {
+            Tile::offset_of(lines, 0)
+        } else {
+            Tile::offset_of(0, lines)
+        };
         let to = tile.start() + lane.get(&self.to) + pass;
         #[cfg(target_arch = "nvptx64")]
-        // SAFETY: a chunk of the tile, and elements of the matrix, by the caller; aligned, as checked when the reader was made.
+        // SAFETY: a chunk of the tile, and elements of the matrix, by the caller; aligned, as
+        // checked when the reader was made.
         unsafe {
             let _ = (rank, site);
             match some {
@@ -395,11 +429,23 @@ impl<'k, Tile: ReadTile, const COPIES: usize> TileReader<'k, Tile, COPIES> {
         {
             let (line, along) = Self::chunk(threads, rank, copy);
             let at = if Tile::Order::ROW_MAJOR { (line, along) } else { (along, line) };
-            assert_eq!(to, tile.start() + Tile::offset_of(at.0, at.1), "the swizzle repeats from copy to copy");
+            assert_eq!(
+                to,
+                tile.start() + Tile::offset_of(at.0, at.1),
+                "the swizzle repeats from copy to copy"
+            );
             let first = self.matrix.elements().as_ptr().addr();
             let index = from.addr().wrapping_sub(first) / size_of::<Tile::Element>();
             // SAFETY: a chunk of the tile; the rest is checked.
-            unsafe { tile.start_copy(at, self.matrix.elements(), index, some.unwrap_or(Self::PER_CHUNK), site) };
+            unsafe {
+                tile.start_copy(
+                    at,
+                    self.matrix.elements(),
+                    index,
+                    some.unwrap_or(Self::PER_CHUNK),
+                    site,
+                )
+            };
         }
     }
 }

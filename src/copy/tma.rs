@@ -1,4 +1,5 @@
-//! TMA copies of tiles: loads, stores, reductions and prefetches, with a cache policy and multicast.
+//! TMA copies of tiles: loads, stores, reductions and prefetches, with a cache policy and
+//! multicast.
 
 use crate::copy::CachePolicy;
 use crate::copy::reduction::Reduction;
@@ -17,7 +18,8 @@ use crate::target::{AtLeast, BuiltFor};
 /// | a box of a tensor | [`TensorMap::at`](crate::copy::TensorMap::at) |
 /// | pixels of images | `at` of a [`TensorMap`](crate::copy::TensorMap) of mode [`Im2col`](crate::copy::Im2col) |
 ///
-/// [`SharedTile::load_tma`] loads a tile from it, and its `prefetch` loads the bytes into the L2 cache.
+/// [`SharedTile::load_tma`] loads a tile from it, and its `prefetch` loads the bytes into the L2
+/// cache.
 #[derive(Debug, Clone, Copy)]
 pub struct TmaSource<P, M = ()> {
     pub(super) place: P,
@@ -45,8 +47,8 @@ impl<P> TmaSource<P> {
         TmaSource { place, policy: None, multicast: () }
     }
 
-    /// The same for the tile in each of these blocks (`.multicast::cluster`). The bytes are read once. In each block its own barrier is
-    /// told, which has to expect them.
+    /// The same for the tile in each of these blocks (`.multicast::cluster`). The bytes are read
+    /// once. In each block its own barrier is told, which has to expect them.
     ///
     /// ```
     /// use ptx_matrix::{isa::TensorMapError, launch::Tensor, prelude::*, sim::Simulator};
@@ -159,35 +161,51 @@ pub trait StoreTma<T: Element, Tile>: Sealed + Copy {
     unsafe fn reduce<R: Reduction<T>>(self, from: u32, policy: Option<CachePolicy>);
 }
 
-/// TMA copies of whole tiles. One lane starts them ([`Warp::elect`](crate::scope::Warp::elect)), and no thread carries them out.
+/// TMA copies of whole tiles. One lane starts them ([`Warp::elect`](crate::scope::Warp::elect)),
+/// and no thread carries them out.
 ///
-/// A copy sees what ordinary stores wrote behind a [`Warp::fence_for_bulk`](crate::scope::Warp::fence_for_bulk) of the warps
-/// that wrote. Needs sm_90.
-impl<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order> SharedTile<T, ROWS, COLS, S, O> {
-    /// Starts to load the tile from a place in global memory, which also has the options of the copy.
+/// A copy sees what ordinary stores wrote behind a
+/// [`Warp::fence_for_bulk`](crate::scope::Warp::fence_for_bulk) of the warps that wrote. Needs
+/// sm_90.
+impl<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order>
+    SharedTile<T, ROWS, COLS, S, O>
+{
+    /// Starts to load the tile from a place in global memory, which also has the options of the
+    /// copy.
     ///
     /// The barrier's phase ends when all bytes have come that it was told to
-    /// [expect](Barrier::arrive_expecting): [`BULK_BYTES`](Self::BULK_BYTES) or [`BOX_BYTES`](Self::BOX_BYTES) of each copy. A warp
-    /// that has waited for it may read the tile. Until then nobody may touch it. The simulator lets copies land as late as that
-    /// allows. It reports early accesses, stores and copies without a fence between, and bytes that the phase does not expect.
+    /// [expect](Barrier::arrive_expecting): [`BULK_BYTES`](Self::BULK_BYTES) or
+    /// [`BOX_BYTES`](Self::BOX_BYTES) of each copy. A warp that has waited for it may read the
+    /// tile. Until then nobody may touch it. The simulator lets copies land as late as that
+    /// allows. It reports early accesses, stores and copies without a fence between, and bytes that
+    /// the phase does not expect.
     ///
-    /// [`Global::bulk`](crate::memory::Global::bulk) and [`TensorMap`](crate::copy::TensorMap) have examples.
+    /// [`Global::bulk`](crate::memory::Global::bulk) and [`TensorMap`](crate::copy::TensorMap) have
+    /// examples.
     #[inline(always)]
     #[track_caller]
-    pub fn load_tma<P: LoadTma<Self>, M: Multicast>(self, lane: Lane<'_>, from: TmaSource<P, M>, barrier: Barrier)
-    where
+    pub fn load_tma<P: LoadTma<Self>, M: Multicast>(
+        self,
+        lane: Lane<'_>,
+        from: TmaSource<P, M>,
+        barrier: Barrier,
+    ) where
         Self: BuiltFor<AtLeast<90>>,
     {
         let _ = lane;
-        // SAFETY: the tile is aligned as its swizzle needs, and the barrier was initialised, in each block of the mask, which names
-        // blocks of the cluster. That these run, and that nobody touches the tile meanwhile, concerns values, not memory safety, and is
+        // SAFETY: the tile is aligned as its swizzle needs, and the barrier was initialised, in
+        // each block of the mask, which names blocks of the cluster. That these run, and
+        // that nobody touches the tile meanwhile, concerns values, not memory safety, and is
         // the simulator's to check.
-        unsafe { from.place.load(self.address(), barrier.address(), from.multicast.mask(), from.policy) }
+        unsafe {
+            from.place.load(self.address(), barrier.address(), from.multicast.mask(), from.policy)
+        }
     }
 
     /// Starts to store the tile to a place in global memory.
     ///
-    /// The store is in flight until the lane has waited for its group: see [`BulkGroup`](crate::copy::BulkGroup).
+    /// The store is in flight until the lane has waited for its group: see
+    /// [`BulkGroup`](crate::copy::BulkGroup).
     #[inline(always)]
     #[track_caller]
     pub fn store_tma<P: StoreTma<T, Self>>(self, lane: Lane<'_>, to: TmaDestination<P>)
@@ -195,14 +213,17 @@ impl<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order> Sha
         Self: BuiltFor<AtLeast<90>>,
     {
         let _ = lane;
-        // SAFETY: it is a tile's address. A copy that is in flight when the kernel returns reaches its place before the launch has ended.
+        // SAFETY: it is a tile's address. A copy that is in flight when the kernel returns reaches
+        // its place before the launch has ended.
         unsafe { to.place.store(self.address(), to.policy) }
     }
 
-    /// Starts to reduce the elements of a place in global memory by the tile's (`cp.reduce.async.bulk`).
+    /// Starts to reduce the elements of a place in global memory by the tile's
+    /// (`cp.reduce.async.bulk`).
     ///
-    /// Each element is reduced as a whole. The order in which several tiles come to one is not defined, which sums of floats tell; the
-    /// simulator takes the order of the blocks. Like a store it is in flight until the lane has waited for its group.
+    /// Each element is reduced as a whole. The order in which several tiles come to one is not
+    /// defined, which sums of floats tell; the simulator takes the order of the blocks. Like a
+    /// store it is in flight until the lane has waited for its group.
     ///
     /// ```
     /// use ptx_matrix::{copy::reduction, prelude::*};
@@ -258,8 +279,12 @@ impl<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order> Sha
     /// ```
     #[inline(always)]
     #[track_caller]
-    pub fn reduce_tma<R: Reduction<T>, P: StoreTma<T, Self>>(self, lane: Lane<'_>, reduction: R, to: TmaDestination<P>)
-    where
+    pub fn reduce_tma<R: Reduction<T>, P: StoreTma<T, Self>>(
+        self,
+        lane: Lane<'_>,
+        reduction: R,
+        to: TmaDestination<P>,
+    ) where
         Self: BuiltFor<AtLeast<90>>,
     {
         let _ = (lane, reduction);

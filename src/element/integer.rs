@@ -160,7 +160,8 @@ mod tests {
     #[test]
     fn every_code_is_its_number() {
         for bits in 0..=u8::MAX {
-            let two_complement = if bits & 8 == 0 { i32::from(bits & 7) } else { i32::from(bits & 7) - 8 };
+            let two_complement =
+                if bits & 8 == 0 { i32::from(bits & 7) } else { i32::from(bits & 7) - 8 };
             assert_eq!(i32::from(s4::from_bits(bits)), two_complement);
             assert_eq!(i32::from(u4::from_bits(bits)), i32::from(bits) % 16);
             assert_eq!(i32::from(b1::from_bits(bits)), i32::from(bits) % 2);
@@ -168,7 +169,10 @@ mod tests {
             assert_eq!(u4::from_bits(bits).to_bits(), bits & 15);
             assert_eq!(b1::from_bits(bits).to_bits(), bits & 1);
             assert_eq!(bytemuck::cast::<u8, s4>(bits), s4::from_bits(bits));
-            assert_eq!(std::format!("{:?}", bytemuck::cast::<u8, u4>(bits)), std::format!("u4({})", bits & 15));
+            assert_eq!(
+                std::format!("{:?}", bytemuck::cast::<u8, u4>(bits)),
+                std::format!("u4({})", bits & 15)
+            );
         }
     }
 

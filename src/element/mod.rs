@@ -51,7 +51,8 @@ pub trait Element: Sealed + Pod + LaneCapture + Send + Sync {
     /// Its name in Rust, which no other has.
     #[doc(hidden)]
     const TYPE: &'static str;
-    /// The driver's number for it in tensor maps (`CUtensorMapDataType`); of what only has its width there, that of the unsigned integer.
+    /// The driver's number for it in tensor maps (`CUtensorMapDataType`); of what only has its
+    /// width there, that of the unsigned integer.
     const TENSOR_DATA_TYPE: u32;
 
     /// Its bits.
@@ -66,7 +67,8 @@ pub trait Element: Sealed + Pod + LaneCapture + Send + Sync {
         bytemuck::must_cast(bits)
     }
 
-    /// A register of fragments that holds these elements, the first in its lowest bits; what is left of it is zero.
+    /// A register of fragments that holds these elements, the first in its lowest bits; what is
+    /// left of it is zero.
     ///
     /// ```
     /// use ptx_matrix::element::{Element, s4, u4};
@@ -80,7 +82,11 @@ pub trait Element: Sealed + Pod + LaneCapture + Send + Sync {
     #[inline(always)]
     fn pack(elements: impl AsRef<[Self]>) -> <Self::Width as Width>::Register {
         let elements = elements.as_ref();
-        assert!(elements.len() <= Self::Width::PER_REGISTER, "a register holds {}", Self::Width::PER_REGISTER);
+        assert!(
+            elements.len() <= Self::Width::PER_REGISTER,
+            "a register holds {}",
+            Self::Width::PER_REGISTER
+        );
         let mut register = bytemuck::Zeroable::zeroed();
         for (slot, element) in elements.iter().enumerate() {
             Self::Width::pack(&mut register, slot, element.to_bits());

@@ -6,8 +6,8 @@ use float8::F8E4M3;
 
 /// `.e2m1`: 4 bits, up to 6; in the registers of `kind::mxf4` and `kind::mxf4nvf4`, eight to one.
 ///
-/// Conversions from `f32` round to the nearest, ties to even, and go no farther than the largest value. `kind::f8f6f4` and
-/// `kind::mxf8f6f4` take it in a byte: [`InByte`].
+/// Conversions from `f32` round to the nearest, ties to even, and go no farther than the largest
+/// value. `kind::f8f6f4` and `kind::mxf8f6f4` take it in a byte: [`InByte`].
 #[allow(non_camel_case_types, reason = "as in PTX")]
 pub type e2m1 = microfloat::f4e2m1fn;
 /// `.e3m2`: 6 bits, up to 28; in registers, and in memory, the lower ones of a byte.
@@ -18,7 +18,8 @@ pub type e3m2 = microfloat::f6e3m2fn;
 pub type e2m3 = microfloat::f6e2m3fn;
 /// `.ue8m0`: a power of two, from 2^-127 to 2^127, or, of all ones, NaN: the scale of a block.
 ///
-/// Conversions from `f32` take the nearer one of two powers, and of a value in the middle the greater.
+/// Conversions from `f32` take the nearer one of two powers, and of a value in the middle the
+/// greater.
 #[allow(non_camel_case_types, reason = "as in PTX")]
 pub type ue8m0 = microfloat::f8e8m0fnu;
 
@@ -43,7 +44,8 @@ impl ue4m3 {
     /// The largest value, 448.
     pub const MAX: Self = Self(0x7e);
 
-    /// The nearest value, ties to even, but none larger than the largest; what is negative becomes zero, and NaN stays NaN.
+    /// The nearest value, ties to even, but none larger than the largest; what is negative becomes
+    /// zero, and NaN stays NaN.
     pub fn from_f32(value: f32) -> Self {
         if value <= 0.0 { Self::ZERO } else { Self(F8E4M3::from_f32(value).to_bits() & 0x7f) }
     }
@@ -80,8 +82,8 @@ impl From<ue4m3> for f32 {
 
 /// A 4-bit element in a byte, as `kind::f8f6f4` and `kind::mxf8f6f4` take it: in bits 2 to 5.
 ///
-/// (`ldmatrix` with `.b4x16_p64` leaves it in bits 0 to 3: [`from_low_bits`](Self::from_low_bits) is a register of those,
-/// shifted.)
+/// (`ldmatrix` with `.b4x16_p64` leaves it in bits 0 to 3: [`from_low_bits`](Self::from_low_bits)
+/// is a register of those, shifted.)
 ///
 /// ```
 /// use ptx_matrix::element::{Element, InByte, e2m1};
@@ -130,17 +132,30 @@ mod tests {
         let bias = (1 << (exponent - 1)) - 1;
         let field = i32::from(bits >> fraction) & ((1 << exponent) - 1);
         let digits = f64::from(bits & ((1 << fraction) - 1)) / f64::from(1 << fraction);
-        let magnitude =
-            if field == 0 { digits * 2f64.powi(1 - bias) } else { (1.0 + digits) * 2f64.powi(field - bias) };
+        let magnitude = if field == 0 {
+            digits * 2f64.powi(1 - bias)
+        } else {
+            (1.0 + digits) * 2f64.powi(field - bias)
+        };
         if bits >> (exponent + fraction) & 1 == 1 { -magnitude } else { magnitude }
     }
 
-    /// Every code is its number; every f32 of 12 leading bits (which has all ties, and what lies beside them) goes to the
-    /// nearest number, of two to the even code.
-    fn check(exponent: u32, fraction: u32, codes: u8, to: impl Fn(u8) -> f32, from: impl Fn(f32) -> u8) {
+    /// Every code is its number; every f32 of 12 leading bits (which has all ties, and what lies
+    /// beside them) goes to the nearest number, of two to the even code.
+    fn check(
+        exponent: u32,
+        fraction: u32,
+        codes: u8,
+        to: impl Fn(u8) -> f32,
+        from: impl Fn(f32) -> u8,
+    ) {
         let numbers: Vec<f64> = (0..codes).map(|bits| number(bits, exponent, fraction)).collect();
         for bits in 0..codes {
-            assert_eq!(f64::from(to(bits)).to_bits(), numbers[usize::from(bits)].to_bits(), "{bits:#x}");
+            assert_eq!(
+                f64::from(to(bits)).to_bits(),
+                numbers[usize::from(bits)].to_bits(),
+                "{bits:#x}"
+            );
             assert_eq!(from(to(bits)), bits, "{bits:#x}");
         }
         for upper in 0..=u16::MAX {
@@ -148,11 +163,14 @@ mod tests {
             if value.is_nan() {
                 continue;
             }
-            let of_sign = |bits: &u8| numbers[usize::from(*bits)].is_sign_negative() == value.is_sign_negative();
-            let distance = |bits: &u8| (numbers[usize::from(*bits)] - f64::from(value).clamp(-1e3, 1e3)).abs();
-            let nearest = (0..codes)
-                .filter(of_sign)
-                .min_by(|a, b| distance(a).total_cmp(&distance(b)).then_with(|| (a & 1).cmp(&(b & 1))));
+            let of_sign = |bits: &u8| {
+                numbers[usize::from(*bits)].is_sign_negative() == value.is_sign_negative()
+            };
+            let distance =
+                |bits: &u8| (numbers[usize::from(*bits)] - f64::from(value).clamp(-1e3, 1e3)).abs();
+            let nearest = (0..codes).filter(of_sign).min_by(|a, b| {
+                distance(a).total_cmp(&distance(b)).then_with(|| (a & 1).cmp(&(b & 1)))
+            });
             if let Some(nearest) = nearest {
                 assert_eq!(from(value), nearest, "{value}");
             }
@@ -161,15 +179,41 @@ mod tests {
 
     #[test]
     fn every_code_and_every_rounding_of_the_formats_without_nan() {
-        check(2, 1, 16, |bits| e2m1::from_bits(bits).to_f32(), |value| e2m1::from_f32(value).to_bits());
-        check(3, 2, 64, |bits| e3m2::from_bits(bits).to_f32(), |value| e3m2::from_f32(value).to_bits());
-        check(2, 3, 64, |bits| e2m3::from_bits(bits).to_f32(), |value| e2m3::from_f32(value).to_bits());
+        check(
+            2,
+            1,
+            16,
+            |bits| e2m1::from_bits(bits).to_f32(),
+            |value| e2m1::from_f32(value).to_bits(),
+        );
+        check(
+            3,
+            2,
+            64,
+            |bits| e3m2::from_bits(bits).to_f32(),
+            |value| e3m2::from_f32(value).to_bits(),
+        );
+        check(
+            2,
+            3,
+            64,
+            |bits| e2m3::from_bits(bits).to_f32(),
+            |value| e2m3::from_f32(value).to_bits(),
+        );
     }
 
     #[test]
     fn every_code_and_every_rounding_of_ue4m3() {
-        check(4, 3, 0x7f, |bits| ue4m3::from_bits(bits).to_f32(), |value| ue4m3::from_f32(value.max(0.0)).to_bits());
-        assert!(ue4m3::from_bits(0x7f).to_f32().is_nan() && ue4m3::from_f32(f32::NAN).to_f32().is_nan());
+        check(
+            4,
+            3,
+            0x7f,
+            |bits| ue4m3::from_bits(bits).to_f32(),
+            |value| ue4m3::from_f32(value.max(0.0)).to_bits(),
+        );
+        assert!(
+            ue4m3::from_bits(0x7f).to_f32().is_nan() && ue4m3::from_f32(f32::NAN).to_f32().is_nan()
+        );
         assert_eq!(ue4m3::from_f32(-1.0), ue4m3::ZERO);
     }
 

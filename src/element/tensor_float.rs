@@ -3,10 +3,12 @@
 use bytemuck::{Pod, Zeroable};
 use core::fmt;
 
-/// The 19-bit floating-point format of the tensor cores: f32 with 10 instead of 23 bits of the significand.
+/// The 19-bit floating-point format of the tensor cores: f32 with 10 instead of 23 bits of the
+/// significand.
 ///
-/// It is held in 32 bits, those of the f32 of the same value: the lowest 13 are zero. A matrix of `f32` must be converted,
-/// element by element, for the tensor cores to round it; they do not by themselves.
+/// It is held in 32 bits, those of the f32 of the same value: the lowest 13 are zero. A matrix of
+/// `f32` must be converted, element by element, for the tensor cores to round it; they do not by
+/// themselves.
 ///
 /// ```
 /// use ptx_matrix::element::tf32;
@@ -29,8 +31,8 @@ impl tf32 {
     /// One.
     pub const ONE: Self = tf32(1.0);
 
-    /// The nearest value, ties away from zero, as `cvt.rna.tf32.f32` (PTX ISA 9.7.9.21) rounds. What is beyond the largest
-    /// value becomes infinity.
+    /// The nearest value, ties away from zero, as `cvt.rna.tf32.f32` (PTX ISA 9.7.9.21) rounds.
+    /// What is beyond the largest value becomes infinity.
     #[inline(always)]
     pub const fn from_f32(value: f32) -> Self {
         let bits = value.to_bits();
@@ -91,7 +93,10 @@ mod tests {
         for bits in (0..=u32::MAX >> DROPPED).map(|bits| bits << DROPPED) {
             let value = f32::from_bits(bits);
             let rounded = tf32::from_f32(value);
-            assert!(rounded.to_bits() == bits || value.is_nan() && rounded.to_f32().is_nan(), "{bits:#x}");
+            assert!(
+                rounded.to_bits() == bits || value.is_nan() && rounded.to_f32().is_nan(),
+                "{bits:#x}"
+            );
         }
     }
 
@@ -101,7 +106,10 @@ mod tests {
             for sign in [0, 1 << 31] {
                 let next = bits + (1 << DROPPED);
                 for (add, expected) in [(1, bits), (0xfff, bits), (0x1000, next), (0x1fff, next)] {
-                    assert_eq!(tf32::from_f32(f32::from_bits((bits + add) | sign)).to_bits(), expected | sign);
+                    assert_eq!(
+                        tf32::from_f32(f32::from_bits((bits + add) | sign)).to_bits(),
+                        expected | sign
+                    );
                 }
             }
         }

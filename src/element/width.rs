@@ -4,10 +4,11 @@ use super::{Moved, Sent};
 use crate::lane::LaneCapture;
 use crate::lane::Sealed;
 
-/// The width of an element: which bits it has, which registers hold it in fragments, and how a lane moves it to and from
-/// shared memory.
+/// The width of an element: which bits it has, which registers hold it in fragments, and how a lane
+/// moves it to and from shared memory.
 pub trait Width: Sealed + Copy + 'static {
-    /// The unsigned integer of this width, or, for what is narrower than a byte, `u8`: in memory, an element has bytes of its own.
+    /// The unsigned integer of this width, or, for what is narrower than a byte, `u8`: in memory,
+    /// an element has bytes of its own.
     type Bits: Sent + LaneCapture;
     /// A register of a fragment, of 32 bits, or of 64 for 64-bit elements.
     type Register: Moved + LaneCapture;

@@ -1,10 +1,12 @@
-//! What the functions of [`raw`](crate::raw) do here: each is one lane's; collectives wait for all lanes.
+//! What the functions of [`raw`](crate::raw) do here: each is one lane's; collectives wait for all
+//! lanes.
 
 use crate::element::Element;
 use crate::engine::{
     Mode,
     arithmetic::{
-        MetadataOrder, Product, ScaledProduct, multiply, multiply_scaled, multiply_sparse, multiply_sparse_scaled,
+        MetadataOrder, Product, ScaledProduct, multiply, multiply_scaled, multiply_sparse,
+        multiply_sparse_scaled,
     },
     findings::Misuse,
     memory::{
@@ -22,8 +24,8 @@ use crate::engine::{
     },
 };
 use crate::fragment::{
-    Accumulator, Arrangement, Fragment, FragmentShape, Registers, RoleA, RoleB, RoleC, RoleSparseA, RowAddr, ScaleA,
-    ScaleB, ScaledKind, Selected, Shape, SparseWidth,
+    Accumulator, Arrangement, Fragment, FragmentShape, Registers, RoleA, RoleB, RoleC, RoleSparseA,
+    RowAddr, ScaleA, ScaleB, ScaledKind, Selected, Shape, SparseWidth,
 };
 use crate::lane::{Grid, LANES, PerLane, Site};
 use bytemuck::Pod;
@@ -81,7 +83,14 @@ where
         let c = Accumulator::<S, f32>::from_registers(mapped(&operands, |(_, _, c, ..)| c));
         let scales_a = ScaleA::from_registers(mapped(&operands, |(.., scales, _)| scales));
         let scales_b = ScaleB::from_registers(mapped(&operands, |(.., scales)| scales));
-        multiply_scaled::<S, A, B, K>(site, form, (&a, &scales_a, select_a), (&b, &scales_b, select_b), &c).registers()
+        multiply_scaled::<S, A, B, K>(
+            site,
+            form,
+            (&a, &scales_a, select_a),
+            (&b, &scales_b, select_b),
+            &c,
+        )
+        .registers()
     })
 }
 
@@ -96,7 +105,10 @@ pub(crate) fn multiply_sparse_registers<S, A, B, C, O, Order>(
     metadata: u32,
 ) -> RegistersOf<S, RoleC, C>
 where
-    S: Shape + FragmentShape<RoleSparseA, A::Width> + FragmentShape<RoleB, B::Width> + FragmentShape<RoleC, C::Width>,
+    S: Shape
+        + FragmentShape<RoleSparseA, A::Width>
+        + FragmentShape<RoleB, B::Width>
+        + FragmentShape<RoleC, C::Width>,
     A: Element<Width: SparseWidth> + Product<B, C, O, D = C>,
     B: Element<Width = A::Width>,
     C: Element,
@@ -104,14 +116,22 @@ where
 {
     collective(Site::here(), form, (a, b, c, metadata, selector), move |_, site, operands| {
         let selectors = mapped(&operands, |(.., selector)| selector);
-        if let Some(&other) = selectors.array().iter().find(|&&other| other != selectors.array()[0]) {
+        if let Some(&other) = selectors.array().iter().find(|&&other| other != selectors.array()[0])
+        {
             fail(site, Misuse::SelectorsDiffer { form, selectors: (selectors.array()[0], other) });
         }
         let a = Fragment::from_registers(mapped(&operands, |(a, ..)| a));
         let b = Fragment::from_registers(mapped(&operands, |(_, b, ..)| b));
         let mut acc = Accumulator::<S, C>::from_registers(mapped(&operands, |(_, _, c, ..)| c));
         let metadata = mapped(&operands, |(_, _, _, metadata, _)| metadata);
-        multiply_sparse::<S, A, B, C, O, Order>((site, form), selector as usize, &mut acc, &a, &b, &metadata);
+        multiply_sparse::<S, A, B, C, O, Order>(
+            (site, form),
+            selector as usize,
+            &mut acc,
+            &a,
+            &b,
+            &metadata,
+        );
         acc.registers()
     })
 }
@@ -133,17 +153,23 @@ where
     B: Element<Width = A::Width>,
     K: ScaledKind,
 {
-    collective(Site::here(), form, (a, b, c, metadata, (scales_a, scales_b)), move |_, site, operands| {
-        let a = Fragment::from_registers(mapped(&operands, |(a, ..)| a));
-        let b = Fragment::from_registers(mapped(&operands, |(_, b, ..)| b));
-        let mut acc = Accumulator::<S, f32>::from_registers(mapped(&operands, |(_, _, c, ..)| c));
-        let metadata = mapped(&operands, |(.., metadata, _)| metadata);
-        let scales_a = ScaleA::<K>::from_registers(mapped(&operands, |(.., scales)| scales.0));
-        let scales_b = ScaleB::<K>::from_registers(mapped(&operands, |(.., scales)| scales.1));
-        let (a, b) = ((&a, &metadata, &scales_a, select_a), (&b, &scales_b, select_b));
-        multiply_sparse_scaled::<S, A, B, K>((site, form), &mut acc, a, b);
-        acc.registers()
-    })
+    collective(
+        Site::here(),
+        form,
+        (a, b, c, metadata, (scales_a, scales_b)),
+        move |_, site, operands| {
+            let a = Fragment::from_registers(mapped(&operands, |(a, ..)| a));
+            let b = Fragment::from_registers(mapped(&operands, |(_, b, ..)| b));
+            let mut acc =
+                Accumulator::<S, f32>::from_registers(mapped(&operands, |(_, _, c, ..)| c));
+            let metadata = mapped(&operands, |(.., metadata, _)| metadata);
+            let scales_a = ScaleA::<K>::from_registers(mapped(&operands, |(.., scales)| scales.0));
+            let scales_b = ScaleB::<K>::from_registers(mapped(&operands, |(.., scales)| scales.1));
+            let (a, b) = ((&a, &metadata, &scales_a, select_a), (&b, &scales_b, select_b));
+            multiply_sparse_scaled::<S, A, B, K>((site, form), &mut acc, a, b);
+            acc.registers()
+        },
+    )
 }
 
 /// `ldmatrix`.
@@ -168,7 +194,13 @@ pub(crate) fn store_matrices<R: Registers<Register = u32>>(
 ) {
     collective(Site::here(), form, (address, registers), move |_, site, operands| {
         let rows = rows(&operands, |(address, _)| address);
-        matrix::store_matrices(site, form, &rows, &mapped(&operands, |(_, registers)| registers), arrangement);
+        matrix::store_matrices(
+            site,
+            form,
+            &rows,
+            &mapped(&operands, |(_, registers)| registers),
+            arrangement,
+        );
         PerLane::splat(())
     });
 }
@@ -337,7 +369,12 @@ pub(crate) fn store_element<T: Pod>(address: u32, value: T) {
 /// # Safety
 /// They are there, if `from` points into a slice of the kernel's.
 #[track_caller]
-pub(crate) unsafe fn copy<const BYTES: usize>(form: &'static str, to: u32, from: *const u8, some: usize) {
+pub(crate) unsafe fn copy<const BYTES: usize>(
+    form: &'static str,
+    to: u32,
+    from: *const u8,
+    some: usize,
+) {
     if std::thread::panicking() {
         return;
     }
@@ -375,7 +412,8 @@ fn check_aligned(access: &'static str, site: Site, address: u32, bytes: usize) {
     }
 }
 
-/// `of` in each lane. As a loop, and by a pointer: there are a thousand and a half of these, of far fewer types.
+/// `of` in each lane. As a loop, and by a pointer: there are a thousand and a half of these, of far
+/// fewer types.
 #[inline(never)]
 fn mapped<T: Copy, U: Copy>(values: &PerLane<T>, of: fn(T) -> U) -> PerLane<U> {
     let values = values.array();

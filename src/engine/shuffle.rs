@@ -10,12 +10,15 @@ pub(crate) enum Mode {
 }
 
 impl Mode {
-    /// The lane whose value a lane gets, with these operands, and whether it is not its own for want of another.
+    /// The lane whose value a lane gets, with these operands, and whether it is not its own for
+    /// want of another.
     pub(crate) fn source(self, lane: usize, b: u32, c: u32) -> (usize, bool) {
         let (lane, b, clamp, segment) = (lane as u32, b % 32, c % 32, c >> 8 & 31);
         let last = lane & segment | clamp & !segment;
         let (source, within) = match self {
-            Mode::Up => (lane.wrapping_sub(b), lane.checked_sub(b).is_some_and(|source| source >= last)),
+            Mode::Up => {
+                (lane.wrapping_sub(b), lane.checked_sub(b).is_some_and(|source| source >= last))
+            }
             Mode::Down => (lane + b, lane + b <= last),
             Mode::Butterfly => (lane ^ b, lane ^ b <= last),
             Mode::Index => {

@@ -1,6 +1,7 @@
 //! How the matrices of `ldmatrix` and `stmatrix` lie in registers and in shared memory.
 
-/// Which byte of a lane's register is which byte of a row in shared memory, and what a row is there.
+/// Which byte of a lane's register is which byte of a row in shared memory, and what a row is
+/// there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Arrangement {
     /// `.m8n8` of 16 bits.
@@ -15,7 +16,8 @@ pub enum Arrangement {
     StoredColumnsOfBytes,
 }
 
-/// How wide the elements of a row of 16 are in shared memory; the rest of its 16 bytes counts for nothing.
+/// How wide the elements of a row of 16 are in shared memory; the rest of its 16 bytes counts for
+/// nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Packed {
     /// `.b8`.
@@ -37,7 +39,8 @@ impl Arrangement {
         self.rows() / 8
     }
 
-    /// Of one matrix: the row, and the byte of it (after it is unpacked), that byte `byte` of register `register` of `lane` is.
+    /// Of one matrix: the row, and the byte of it (after it is unpacked), that byte `byte` of
+    /// register `register` of `lane` is.
     pub const fn position(self, lane: usize, register: usize, byte: usize) -> (usize, usize) {
         let (group, thread) = (lane / 4, lane % 4);
         match self {
@@ -48,8 +51,8 @@ impl Arrangement {
         }
     }
 
-    /// The bytes of a row as the instruction takes them from shared memory: packed elements come into a byte each, into its lower
-    /// bits.
+    /// The bytes of a row as the instruction takes them from shared memory: packed elements come
+    /// into a byte each, into its lower bits.
     pub fn unpacked(self, row: [u8; 16]) -> [u8; 16] {
         let packed = match self {
             Arrangement::RowsOfBytes(packed) | Arrangement::ColumnsOfBytes(packed) => packed,
@@ -85,31 +88,42 @@ mod tests {
     fn every_byte_of_a_matrix_is_in_one_register() {
         for arrangement in ALL {
             let mut seen = [[false; 16]; 16];
-            for (lane, register, byte) in
-                (0..32).flat_map(|l| (0..arrangement.registers()).flat_map(move |r| (0..4).map(move |b| (l, r, b))))
-            {
+            for (lane, register, byte) in (0..32).flat_map(|l| {
+                (0..arrangement.registers()).flat_map(move |r| (0..4).map(move |b| (l, r, b)))
+            }) {
                 let (row, col) = arrangement.position(lane, register, byte);
-                assert!(row < arrangement.rows() && !seen[row][col], "{arrangement:?}: ({row}, {col})");
+                assert!(
+                    row < arrangement.rows() && !seen[row][col],
+                    "{arrangement:?}: ({row}, {col})"
+                );
                 seen[row][col] = true;
             }
-            assert!(seen[..arrangement.rows()].iter().flatten().all(|&seen| seen), "{arrangement:?}");
+            assert!(
+                seen[..arrangement.rows()].iter().flatten().all(|&seen| seen),
+                "{arrangement:?}"
+            );
         }
     }
 
-    /// "Each thread in a warp loads 4 consecutive columns across 2 rows", of the transposed matrix (PTX ISA 9.7.14.5.15).
+    /// "Each thread in a warp loads 4 consecutive columns across 2 rows", of the transposed matrix
+    /// (PTX ISA 9.7.14.5.15).
     #[test]
     fn a_lane_has_four_neighbours_of_two_columns() {
         for lane in 0..32 {
             for register in 0..2 {
                 for byte in 0..4 {
                     let expected = (4 * (lane % 4) + byte, lane / 4 + 8 * register);
-                    assert_eq!(Arrangement::ColumnsOfBytes(Packed::Bytes).position(lane, register, byte), expected);
+                    assert_eq!(
+                        Arrangement::ColumnsOfBytes(Packed::Bytes).position(lane, register, byte),
+                        expected
+                    );
                 }
             }
         }
     }
 
-    /// What `mma` leaves in an accumulator of 16 rows, narrowed to bytes, is what is stored transposed.
+    /// What `mma` leaves in an accumulator of 16 rows, narrowed to bytes, is what is stored
+    /// transposed.
     #[test]
     fn stored_columns_are_an_accumulator() {
         let layout = crate::fragment::Accumulator::<crate::fragment::M16N8K32, f32>::LAYOUT;
@@ -124,7 +138,9 @@ mod tests {
     #[test]
     fn rows_are_unpacked_from_their_lowest_bits_on() {
         let mut row = [0xff; 16];
-        row[..12].copy_from_slice(&[0x81, 0x30, 0x10, 0x05, 0x72, 0x20, 0x89, 0xb3, 0x30, 0xcd, 0xf4, 0x41]);
+        row[..12].copy_from_slice(&[
+            0x81, 0x30, 0x10, 0x05, 0x72, 0x20, 0x89, 0xb3, 0x30, 0xcd, 0xf4, 0x41,
+        ]);
         let sixes = Arrangement::RowsOfBytes(Packed::Sixes).unpacked(row);
         let expected: [u8; 16] = core::array::from_fn(|i| {
             let bit = |of: usize| row[of / 8] >> (of % 8) & 1;

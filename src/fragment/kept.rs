@@ -3,8 +3,8 @@
 use super::SparseWidth;
 use core::fmt;
 
-/// Which two of the four parts of a chunk are kept: a code of the metadata, of four bits, the first part's number in the lower
-/// two.
+/// Which two of the four parts of a chunk are kept: a code of the metadata, of four bits, the first
+/// part's number in the lower two.
 ///
 /// A part is an element of 16 or 8 bits, two elements of 4 bits, or half of a tf32.
 ///
@@ -31,10 +31,12 @@ impl Kept {
         if which == 0 { Kept(0b0100) } else { Kept(0b1110) }
     }
 
-    /// The parts that a bit is set of, and, where these are less than two, the first of the others; if they are no more.
+    /// The parts that a bit is set of, and, where these are less than two, the first of the others;
+    /// if they are no more.
     #[inline(always)]
     pub(crate) const fn at_least(parts: usize) -> Option<Self> {
-        // A code of four bits for each of the sixteen sets, the empty one's in the lowest; zero where there are too many.
+        // A code of four bits for each of the sixteen sets, the empty one's in the lowest; zero
+        // where there are too many.
         const CODES: u64 = {
             let mut codes = 0;
             let mut set = 0_usize;
@@ -57,7 +59,8 @@ impl Kept {
         }
     }
 
-    /// The code of these four bits, whatever they are: two parts in any order, or the same one twice.
+    /// The code of these four bits, whatever they are: two parts in any order, or the same one
+    /// twice.
     #[inline(always)]
     pub const fn from_code(code: u8) -> Self {
         Kept(code & 0xf)
@@ -107,7 +110,8 @@ mod tests {
 
     #[test]
     fn codes_are_those_of_the_ptx_isa() {
-        let pairs = (0..4).flat_map(|first| (0..4).filter_map(move |second| Kept::parts(first, second)));
+        let pairs =
+            (0..4).flat_map(|first| (0..4).filter_map(move |second| Kept::parts(first, second)));
         let mut codes: Vec<u8> = pairs.map(Kept::code).collect();
         codes.sort_unstable();
         assert_eq!(codes, [0b0100, 0b1000, 0b1001, 0b1100, 0b1101, 0b1110]);

@@ -9,11 +9,12 @@ pub enum Bit {
     Col(u32),
 }
 
-/// The layout of a fragment: a map from (lane, index) to (row, column), where `index` counts the elements
-/// that one lane holds.
+/// The layout of a fragment: a map from (lane, index) to (row, column), where `index` counts the
+/// elements that one lane holds.
 ///
-/// Every layout of the PTX ISA permutes bits: each bit of the lane and of the index is one bit of the row or of
-/// the column. So a layout is the list of those bits, lowest first, and can be read both ways.
+/// Every layout of the PTX ISA permutes bits: each bit of the lane and of the index is one bit of
+/// the row or of the column. So a layout is the list of those bits, lowest first, and can be read
+/// both ways.
 ///
 /// ```
 /// use ptx_matrix::fragment::{Accumulator, M16N8K16};
@@ -66,8 +67,8 @@ impl Layout {
         if bit < self.lane.len() { self.lane[bit] } else { self.index[bit - self.lane.len()] }
     }
 
-    /// Whether the first `count` elements of a lane, and the next, and so on, are neighbours: in a row, or, if not `in_rows`, in a
-    /// column.
+    /// Whether the first `count` elements of a lane, and the next, and so on, are neighbours: in a
+    /// row, or, if not `in_rows`, in a column.
     pub(crate) const fn groups(self, count: usize, in_rows: bool) -> bool {
         let mut bit = 0;
         while 1 << bit < count {
@@ -97,13 +98,15 @@ impl Layout {
         None
     }
 
-    /// Whether each register of `count` elements is a matrix of `ldmatrix`, of eight rows of four registers: lane `l` holds the
-    /// register `l % 4` of its row `l / 4`, or, if not `in_rows`, of its column.
+    /// Whether each register of `count` elements is a matrix of `ldmatrix`, of eight rows of four
+    /// registers: lane `l` holds the register `l % 4` of its row `l / 4`, or, if not `in_rows`,
+    /// of its column.
     pub(crate) const fn is_of_matrices(self, count: usize, in_rows: bool) -> bool {
         let within = count.ilog2();
         let mut bit = 0;
         while bit < self.lane.len() {
-            let (along, to) = if bit < 2 { (true, within + bit as u32) } else { (false, bit as u32 - 2) };
+            let (along, to) =
+                if bit < 2 { (true, within + bit as u32) } else { (false, bit as u32 - 2) };
             let held = match self.lane[bit] {
                 Bit::Row(of) => along != in_rows && of == to,
                 Bit::Col(of) => along == in_rows && of == to,
@@ -122,7 +125,8 @@ impl Layout {
         let (mut row, mut col) = (0, 0);
         let mut bit = 0;
         while bit < self.lane.len() + self.index.len() {
-            let value = if bit < self.lane.len() { lane >> bit } else { index >> (bit - self.lane.len()) };
+            let value =
+                if bit < self.lane.len() { lane >> bit } else { index >> (bit - self.lane.len()) };
             match self.bit(bit) {
                 Bit::Row(to) => row |= (value & 1) << to,
                 Bit::Col(to) => col |= (value & 1) << to,
@@ -182,8 +186,8 @@ pub(super) mod bits {
     pub const C7: Bit = Bit::Col(7);
 }
 
-/// The layouts, a row each: shape, role, width, registers, and the bits of the coordinate that the bits of the
-/// lane and of the index are, lowest first (`R3`: bit 3 of the row).
+/// The layouts, a row each: shape, role, width, registers, and the bits of the coordinate that the
+/// bits of the lane and of the index are, lowest first (`R3`: bit 3 of the row).
 macro_rules! layouts {
     ($($shape:ident $role:ident $width:ident $registers:literal [$($lane:ident)*] [$($index:ident)*];)*) => {$(
         impl FragmentShape<$role, $width> for $shape {

@@ -74,8 +74,8 @@ layouts! {
     M16N8K256 RoleC Bits32 4 [C1 C2 R0 R1 R2] [C0 R3];
 }
 
-/// The layouts of the four matrices of `M8N8K4Quad`, likewise (9.7.14.5.1): bits 3 and 4 of the row (of B, of the column) say
-/// which of the four.
+/// The layouts of the four matrices of `M8N8K4Quad`, likewise (9.7.14.5.1): bits 3 and 4 of the row
+/// (of B, of the column) say which of the four.
 macro_rules! quad_layouts {
     ($([$($orders:ident)*] $name:literal $a:ty, $b:ty, $role:ident $width:ident $registers:literal [$($lane:ident)*] [$($index:ident)*];)*) => {
         $(
@@ -126,19 +126,30 @@ mod tests {
         }
     }
 
-    /// A formula of the PTX ISA: the (row, column) of element `i`, from groupID, threadID_in_group and `i`.
+    /// A formula of the PTX ISA: the (row, column) of element `i`, from groupID, threadID_in_group
+    /// and `i`.
     type Formula = fn(usize, usize, usize) -> (usize, usize);
 
     /// As the PTX ISA prints them, section by section.
     const FORMULAS: &[(&[&str], Formula)] = &[
         (&["M8N8K4 RoleA Bits64"], |group, thread, _| (group, thread)),
-        (&["M8N8K4 RoleB Bits64", "M16N8K4 RoleB Bits32", "M16N8K4 RoleB Bits64"], |group, thread, _| (thread, group)),
         (
-            &["M8N8K4 RoleC Bits64", "M8N8K16 RoleC Bits32", "M8N8K32 RoleC Bits32", "M8N8K128 RoleC Bits32"],
+            &["M8N8K4 RoleB Bits64", "M16N8K4 RoleB Bits32", "M16N8K4 RoleB Bits64"],
+            |group, thread, _| (thread, group),
+        ),
+        (
+            &[
+                "M8N8K4 RoleC Bits64",
+                "M8N8K16 RoleC Bits32",
+                "M8N8K32 RoleC Bits32",
+                "M8N8K128 RoleC Bits32",
+            ],
             |group, thread, i| (group, thread * 2 + i),
         ),
         (&["M8N8K16 RoleA Bits8"], |group, thread, i| (group, thread * 4 + i)),
-        (&["M8N8K16 RoleB Bits8", "M16N8K16 RoleB Bits8"], |group, thread, i| (thread * 4 + i, group)),
+        (&["M8N8K16 RoleB Bits8", "M16N8K16 RoleB Bits8"], |group, thread, i| {
+            (thread * 4 + i, group)
+        }),
         (&["M16N8K4 RoleA Bits32", "M16N8K4 RoleA Bits64"], |group, thread, i| {
             (if i == 0 { group } else { group + 8 }, thread)
         }),
@@ -162,17 +173,29 @@ mod tests {
             |group, thread, i| (if i < 2 { group } else { group + 8 }, thread * 2 + (i & 1)),
         ),
         (&["M16N8K8 RoleA Bits32", "M16N8K8 RoleA Bits64"], |group, thread, i| {
-            (if i == 0 || i == 2 { group } else { group + 8 }, if i < 2 { thread } else { thread + 4 })
+            (
+                if i == 0 || i == 2 { group } else { group + 8 },
+                if i < 2 { thread } else { thread + 4 },
+            )
         }),
         (&["M16N8K8 RoleB Bits16"], |group, thread, i| (thread * 2 + i, group)),
         (&["M16N8K8 RoleB Bits32", "M16N8K8 RoleB Bits64"], |group, thread, i| {
             (if i == 0 { thread } else { thread + 4 }, group)
         }),
-        // The instruction's bits of the row, from the lowest on, are bits 1, 2, 3, 0 of the matrix's, those of the column 2, 0, 1, those of K 1, 2, 0.
-        (&["M16N8K8Pairs RoleA Bits64"], |group, thread, i| (2 * group + i % 2, 2 * thread + i / 2)),
-        (&["M16N8K8Pairs RoleB Bits64"], |group, thread, i| (2 * thread + i, group / 2 + 4 * (group % 2))),
-        (&["M16N8K8Pairs RoleC Bits64"], |group, thread, i| (2 * group + i / 2, thread + 4 * (i % 2))),
-        (&["M16N8K16 RoleA Bits8"], |group, thread, i| (if i < 4 { group } else { group + 8 }, thread * 4 + (i & 3))),
+        // The instruction's bits of the row, from the lowest on, are bits 1, 2, 3, 0 of the
+        // matrix's, those of the column 2, 0, 1, those of K 1, 2, 0.
+        (&["M16N8K8Pairs RoleA Bits64"], |group, thread, i| {
+            (2 * group + i % 2, 2 * thread + i / 2)
+        }),
+        (&["M16N8K8Pairs RoleB Bits64"], |group, thread, i| {
+            (2 * thread + i, group / 2 + 4 * (group % 2))
+        }),
+        (&["M16N8K8Pairs RoleC Bits64"], |group, thread, i| {
+            (2 * group + i / 2, thread + 4 * (i % 2))
+        }),
+        (&["M16N8K16 RoleA Bits8"], |group, thread, i| {
+            (if i < 4 { group } else { group + 8 }, thread * 4 + (i & 3))
+        }),
         (&["M16N8K16 RoleA Bits16"], |group, thread, i| {
             let row = if i < 2 || (4..6).contains(&i) { group } else { group + 8 };
             (row, thread * 2 + (i & 1) + if i >= 4 { 8 } else { 0 })
@@ -180,23 +203,35 @@ mod tests {
         (&["M16N8K16 RoleA Bits64"], |group, thread, i| {
             if i % 2 == 0 { (group, i * 2 + thread) } else { (group + 8, i * 2 - 2 + thread) }
         }),
-        (&["M16N8K16 RoleB Bits16"], |group, thread, i| (thread * 2 + (i & 1) + if i >= 2 { 8 } else { 0 }, group)),
+        (&["M16N8K16 RoleB Bits16"], |group, thread, i| {
+            (thread * 2 + (i & 1) + if i >= 2 { 8 } else { 0 }, group)
+        }),
         (&["M16N8K16 RoleB Bits64"], |group, thread, i| (thread + i * 4, group)),
         (&["M16N8K32 RoleA Bits8"], |group, thread, i| {
             let row = if i < 4 || (8..12).contains(&i) { group } else { group + 8 };
             (row, thread * 4 + (i & 3) + if i >= 8 { 16 } else { 0 })
         }),
-        (&["M16N8K32 RoleB Bits8"], |group, thread, i| (thread * 4 + (i & 3) + if i >= 4 { 16 } else { 0 }, group)),
+        (&["M16N8K32 RoleB Bits8"], |group, thread, i| {
+            (thread * 4 + (i & 3) + if i >= 4 { 16 } else { 0 }, group)
+        }),
         (&["M8N8K32 RoleA Bits4"], |group, thread, i| (group, thread * 8 + i)),
-        (&["M8N8K32 RoleB Bits4", "M16N8K32 RoleB Bits4"], |group, thread, i| (thread * 8 + i, group)),
-        (&["M16N8K32 RoleA Bits4"], |group, thread, i| (if i < 8 { group } else { group + 8 }, thread * 8 + (i & 7))),
+        (&["M8N8K32 RoleB Bits4", "M16N8K32 RoleB Bits4"], |group, thread, i| {
+            (thread * 8 + i, group)
+        }),
+        (&["M16N8K32 RoleA Bits4"], |group, thread, i| {
+            (if i < 8 { group } else { group + 8 }, thread * 8 + (i & 7))
+        }),
         (&["M16N8K64 RoleA Bits4"], |group, thread, i| {
             let row = if i < 8 || (16..24).contains(&i) { group } else { group + 8 };
             (row, thread * 8 + (i & 7) + if i >= 16 { 32 } else { 0 })
         }),
-        (&["M16N8K64 RoleB Bits4"], |group, thread, i| (thread * 8 + (i & 7) + if i >= 8 { 32 } else { 0 }, group)),
+        (&["M16N8K64 RoleB Bits4"], |group, thread, i| {
+            (thread * 8 + (i & 7) + if i >= 8 { 32 } else { 0 }, group)
+        }),
         (&["M8N8K128 RoleA Bits1"], |group, thread, i| (group, thread * 32 + i)),
-        (&["M8N8K128 RoleB Bits1", "M16N8K128 RoleB Bits1"], |group, thread, i| (thread * 32 + i, group)),
+        (&["M8N8K128 RoleB Bits1", "M16N8K128 RoleB Bits1"], |group, thread, i| {
+            (thread * 32 + i, group)
+        }),
         (&["M16N8K128 RoleA Bits1"], |group, thread, i| {
             (if i < 32 { group } else { group + 8 }, thread * 32 + (i & 31))
         }),
@@ -212,7 +247,8 @@ mod tests {
     /// The (row, column) of a lane's element.
     type QuadFormula = fn(usize, usize) -> (usize, usize);
 
-    /// As the PTX ISA prints those of `m8n8k4` with f16: the (row, column) in the matrix of the lane's multiplication.
+    /// As the PTX ISA prints those of `m8n8k4` with f16: the (row, column) in the matrix of the
+    /// lane's multiplication.
     const QUAD_FORMULAS: &[(&str, QuadFormula)] = &[
         ("row RoleA Bits16", |lane, i| (if lane < 16 { lane % 4 } else { lane % 4 + 4 }, i)),
         ("col RoleA Bits16", |lane, i| (if lane < 16 { i % 4 } else { i % 4 + 4 }, lane % 4)),
@@ -230,11 +266,16 @@ mod tests {
         for &(name, layout, held) in QUADS {
             let (_, formula) = QUAD_FORMULAS.iter().find(|(of, _)| *of == name).expect(name);
             for lane in 0..32 {
-                // Lanes 0-3 and 16-19 are the first multiplication's, 4-7 and 20-23 the second's, and so on.
+                // Lanes 0-3 and 16-19 are the first multiplication's, 4-7 and 20-23 the second's,
+                // and so on.
                 let which = lane % 16 / 4;
                 for i in 0..held {
                     let (row, col) = formula(lane, i);
-                    let stacked = if name.contains("RoleB") { (row, col + 8 * which) } else { (row + 8 * which, col) };
+                    let stacked = if name.contains("RoleB") {
+                        (row, col + 8 * which)
+                    } else {
+                        (row + 8 * which, col)
+                    };
                     assert_eq!(layout.position(lane, i), stacked, "{name}: lane {lane}, {i}");
                 }
             }
@@ -248,7 +289,11 @@ mod tests {
             let (_, formula) = formula.unwrap_or_else(|| panic!("no formula for {name}"));
             for lane in 0..32 {
                 for i in 0..held {
-                    assert_eq!(layout.position(lane, i), formula(lane >> 2, lane % 4, i), "{name}: lane {lane}, {i}");
+                    assert_eq!(
+                        layout.position(lane, i),
+                        formula(lane >> 2, lane % 4, i),
+                        "{name}: lane {lane}, {i}"
+                    );
                 }
             }
         }

@@ -1,6 +1,7 @@
 //! Fragments: the matrices of an `mma`, spread over the registers of a warp's lanes.
 //!
-//! A fragment's type has its role, its shape and its element type, so that it fits one operand only.
+//! A fragment's type has its role, its shape and its element type, so that it fits one operand
+//! only.
 //!
 //! | item | purpose |
 //! | --- | --- |
@@ -38,8 +39,9 @@ pub use order::{ColMajor, Order, RowMajor};
 pub use row::RowAddr;
 pub use scales::{Mxf4, Mxf4Nvf4, Mxf8f6f4, ScaleA, ScaleB, ScaledKind, Scales, Selected};
 pub use shape::{
-    FragmentShape, M8N8K4, M8N8K4Quad, M8N8K16, M8N8K32, M8N8K128, M16N8K4, M16N8K8, M16N8K8Pairs, M16N8K16, M16N8K32,
-    M16N8K64, M16N8K128, M16N8K256, Registers, Role, RoleA, RoleB, RoleC, Shape,
+    FragmentShape, M8N8K4, M8N8K4Quad, M8N8K16, M8N8K32, M8N8K128, M16N8K4, M16N8K8, M16N8K8Pairs,
+    M16N8K16, M16N8K32, M16N8K64, M16N8K128, M16N8K256, Registers, Role, RoleA, RoleB, RoleC,
+    Shape,
 };
 pub use sparse::{RoleSparseA, SparseWidth};
 
@@ -48,10 +50,11 @@ use crate::element::Width;
 use crate::lane::{Lane, PerLane};
 use core::marker::PhantomData;
 
-/// A matrix of role `R` in a multiplication of shape `S`, with elements of type `T`, spread over a warp's lanes.
+/// A matrix of role `R` in a multiplication of shape `S`, with elements of type `T`, spread over a
+/// warp's lanes.
 ///
-/// Role, shape and element type are part of its type, so that a fragment only goes where it belongs. Which
-/// lane holds which element is [`LAYOUT`](Self::LAYOUT) (PTX ISA 9.7.14.5.7 and .8).
+/// Role, shape and element type are part of its type, so that a fragment only goes where it
+/// belongs. Which lane holds which element is [`LAYOUT`](Self::LAYOUT) (PTX ISA 9.7.14.5.7 and .8).
 ///
 /// ```
 /// use ptx_matrix::prelude::*;
@@ -90,7 +93,8 @@ pub struct Fragment<R: Role, S: FragmentShape<R, T::Width>, T: Element> {
 
 /// The left factor of a multiplication: M x K.
 pub type FragmentA<S, T> = Fragment<RoleA, S, T>;
-/// What is kept of a sparse left factor: M x K/2. [`Metadata`](crate::mma::Metadata) says which columns they are of.
+/// What is kept of a sparse left factor: M x K/2. [`Metadata`](crate::mma::Metadata) says which
+/// columns they are of.
 pub type FragmentSparseA<S, T> = Fragment<RoleSparseA, S, T>;
 /// The right factor of a multiplication: K x N.
 pub type FragmentB<S, T> = Fragment<RoleB, S, T>;
@@ -105,9 +109,12 @@ impl<R: Role, S: FragmentShape<R, T::Width>, T: Element> Clone for Fragment<R, S
 }
 impl<R: Role, S: FragmentShape<R, T::Width>, T: Element> Copy for Fragment<R, S, T> {}
 
-// SAFETY: all-zero registers are all-zero elements. (`bytemuck::zeroed()` makes arrays of accumulators without a
-// loop over their elements, which would keep them in memory.)
-unsafe impl<R: Role, S: FragmentShape<R, T::Width>, T: Element> bytemuck::Zeroable for Fragment<R, S, T> {}
+// SAFETY: all-zero registers are all-zero elements. (`bytemuck::zeroed()` makes arrays of
+// accumulators without a loop over their elements, which would keep them in memory.)
+unsafe impl<R: Role, S: FragmentShape<R, T::Width>, T: Element> bytemuck::Zeroable
+    for Fragment<R, S, T>
+{
+}
 
 impl<R: Role, S: FragmentShape<R, T::Width>, T: Element> Fragment<R, S, T> {
     /// Which lane holds which element.
@@ -139,7 +146,11 @@ impl<R: Role, S: FragmentShape<R, T::Width>, T: Element> Fragment<R, S, T> {
     #[inline(always)]
     #[track_caller]
     pub fn get(&self, lane: Lane<'_>, index: usize) -> T {
-        assert!(index < S::LAYOUT.elements(), "a lane of this fragment holds {} elements", S::LAYOUT.elements());
+        assert!(
+            index < S::LAYOUT.elements(),
+            "a lane of this fragment holds {} elements",
+            S::LAYOUT.elements()
+        );
         take::<T>(self.registers.lane_ref(lane).as_ref(), index)
     }
 
@@ -165,7 +176,11 @@ pub(crate) fn take<T: Element>(registers: &[<T::Width as Width>::Register], inde
 
 /// Puts element `index` of a lane's registers.
 #[inline(always)]
-pub(crate) fn put<T: Element>(registers: &mut [<T::Width as Width>::Register], index: usize, value: T) {
+pub(crate) fn put<T: Element>(
+    registers: &mut [<T::Width as Width>::Register],
+    index: usize,
+    value: T,
+) {
     let per_register = T::Width::PER_REGISTER;
     T::Width::pack(&mut registers[index / per_register], index % per_register, value.to_bits());
 }

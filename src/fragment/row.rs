@@ -1,5 +1,5 @@
-/// The address of one matrix row for `ldmatrix` and `stmatrix`: eight 16-bit elements in shared memory,
-/// 16-byte aligned.
+/// The address of one matrix row for `ldmatrix` and `stmatrix`: eight 16-bit elements in shared
+/// memory, 16-byte aligned.
 ///
 /// A tile makes it ([`SharedTile::row`](crate::memory::SharedTile::row)), in bounds and aligned.
 #[derive(Clone, Copy)]
@@ -12,8 +12,8 @@ impl RowAddr {
     /// A row at an address of one's own making, in the `.shared` window.
     ///
     /// # Safety
-    /// The 16 bytes from `address` belong to the block's shared memory, and `address` is a multiple of 16.
-    /// (The simulator checks both.)
+    /// The 16 bytes from `address` belong to the block's shared memory, and `address` is a multiple
+    /// of 16. (The simulator checks both.)
     #[inline(always)]
     pub const unsafe fn from_address(address: u32) -> Self {
         RowAddr(address)

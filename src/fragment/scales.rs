@@ -32,7 +32,8 @@ pub struct Mxf8f6f4;
 /// `.kind::mxf4`, `.scale_vec::2X`: one scale for 32 elements, of 64.
 #[derive(Debug, Clone, Copy)]
 pub struct Mxf4;
-/// `.kind::mxf4nvf4`: `SCALES` scales of type `T` for 64 elements: [`ue8m0`], two or four, or [`ue4m3`], four.
+/// `.kind::mxf4nvf4`: `SCALES` scales of type `T` for 64 elements: [`ue8m0`], two or four, or
+/// [`ue4m3`], four.
 #[derive(Debug, Clone, Copy)]
 pub struct Mxf4Nvf4<const SCALES: usize, T>(PhantomData<T>);
 
@@ -73,11 +74,12 @@ impl<R, K> Clone for Scales<R, K> {
 impl<R, K> Copy for Scales<R, K> {}
 
 impl<R: Role, K: ScaledKind> Scales<R, K> {
-    /// What byte `byte` of the register of `lane` is: in the set that this selects, the scale of this row of A (column of B), of
-    /// the so-manieth block.
+    /// What byte `byte` of the register of `lane` is: in the set that this selects, the scale of
+    /// this row of A (column of B), of the so-manieth block.
     pub const fn position(lane: usize, byte: usize) -> (Selected, usize, usize) {
         let (group, thread) = (lane / 4, lane % 4);
-        let (thread, line) = if R::RUNS_DOWN { (thread / 2, group + 8 * (thread % 2)) } else { (thread, group) };
+        let (thread, line) =
+            if R::RUNS_DOWN { (thread / 2, group + 8 * (thread % 2)) } else { (thread, group) };
         let block = byte % K::SCALES;
         (Selected { byte: byte - block, thread }, line, block)
     }

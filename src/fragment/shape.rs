@@ -13,7 +13,8 @@ pub trait Shape: Sealed + Copy + 'static {
     const N: usize;
     /// Columns of A, rows of B.
     const K: usize;
-    /// Multiplications at once: fragments of A and C hold so many matrices, each below the one before, those of B each beside it.
+    /// Multiplications at once: fragments of A and C hold so many matrices, each below the one
+    /// before, those of B each beside it.
     const COUNT: usize = 1;
 }
 
@@ -44,11 +45,13 @@ shapes! {
     M16N8K256 16 8 256;
 }
 
-/// `.m8n8k4` with f16, which is four multiplications at once, each by eight lanes (four, and those 16 farther on), with A and B of
-/// the [`Order`](crate::fragment::Order)s `OrderA` and `OrderB` (PTX ISA 9.7.14.5.1).
+/// `.m8n8k4` with f16, which is four multiplications at once, each by eight lanes (four, and those
+/// 16 farther on), with A and B of the [`Order`](crate::fragment::Order)s `OrderA` and `OrderB`
+/// (PTX ISA 9.7.14.5.1).
 ///
-/// Its fragments hold four matrices: of A and C 32 rows, those of one multiplication below those of the one before; of B 32
-/// columns. A row-major A is the one whose registers hold neighbours of a row; it need not lie so in memory.
+/// Its fragments hold four matrices: of A and C 32 rows, those of one multiplication below those of
+/// the one before; of B 32 columns. A row-major A is the one whose registers hold neighbours of a
+/// row; it need not lie so in memory.
 #[derive(Debug, Clone, Copy)]
 pub struct M8N8K4Quad<OrderA, OrderB>(PhantomData<(OrderA, OrderB)>);
 impl<OrderA, OrderB> Sealed for M8N8K4Quad<OrderA, OrderB> {}
@@ -59,10 +62,12 @@ impl<OrderA: Copy + 'static, OrderB: Copy + 'static> Shape for M8N8K4Quad<OrderA
     const COUNT: usize = 4;
 }
 
-/// `.m16n8k8` of f64, with rows, columns and K in another order than the instruction's: what a lane holds of A are pairs of neighbours in
-/// a column, and of B likewise, so that from column-major tiles each pair is loaded at once (`ld.shared.v2.b64`), with [`Swizzle128`] without
-/// bank conflicts. (In the instruction's own order a lane's elements are far from each other.) A product is the same in any order of
-/// K that both factors have, but for how its sums are rounded. Needs sm_90.
+/// `.m16n8k8` of f64, with rows, columns and K in another order than the instruction's: what a lane
+/// holds of A are pairs of neighbours in a column, and of B likewise, so that from column-major
+/// tiles each pair is loaded at once (`ld.shared.v2.b64`), with [`Swizzle128`] without
+/// bank conflicts. (In the instruction's own order a lane's elements are far from each other.) A
+/// product is the same in any order of K that both factors have, but for how its sums are rounded.
+/// Needs sm_90.
 ///
 /// ```
 /// use ptx_matrix::{fragment::M16N8K8Pairs, prelude::*};
@@ -114,8 +119,8 @@ pub trait Role: Sealed + Copy + 'static {
     const NAME: char;
     /// Whether a register's elements are neighbours in a row; else in a column.
     const PACKS_ROWS: bool;
-    /// Whether of fragments that are loaded together each lies below the one before; else beside it. (They have K in
-    /// common.)
+    /// Whether of fragments that are loaded together each lies below the one before; else beside
+    /// it. (They have K in common.)
     const RUNS_DOWN: bool;
 }
 
@@ -150,7 +155,9 @@ impl Role for RoleC {
 }
 
 /// The shape has fragments of role `R` with elements of width `W`.
-#[diagnostic::on_unimplemented(message = "`{Self}` has no fragments of role `{R}` with elements of width `{W}`")]
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` has no fragments of role `{R}` with elements of width `{W}`"
+)]
 pub trait FragmentShape<R: Role, W: Width>: Shape {
     /// The registers of one lane.
     type Registers: Registers<Register = W::Register>;
@@ -159,7 +166,9 @@ pub trait FragmentShape<R: Role, W: Width>: Shape {
 }
 
 /// The registers of a fragment in one lane.
-pub trait Registers: Sealed + bytemuck::Pod + LaneCapture + AsRef<[Self::Register]> + AsMut<[Self::Register]> {
+pub trait Registers:
+    Sealed + bytemuck::Pod + LaneCapture + AsRef<[Self::Register]> + AsMut<[Self::Register]>
+{
     /// One of them: `u32`, or `u64`.
     type Register: bytemuck::Pod + LaneCapture;
     /// How many.

@@ -17,28 +17,31 @@ impl Role for RoleSparseA {
     const RUNS_DOWN: bool = true;
 }
 
-/// How a matrix with elements of this width is sparse: of each chunk of a row, half of the elements are kept.
+/// How a matrix with elements of this width is sparse: of each chunk of a row, half of the elements
+/// are kept.
 ///
-/// A chunk has four parts, of which two are kept. A part is an element of 16 or 8 bits; of 4-bit elements it is two; and of a
-/// tf32 it is a half, so that the two of an element go together.
+/// A chunk has four parts, of which two are kept. A part is an element of 16 or 8 bits; of 4-bit
+/// elements it is two; and of a tf32 it is a half, so that the two of an element go together.
 #[diagnostic::on_unimplemented(message = "there is no sparse `mma` of elements of width `{Self}`")]
 pub trait SparseWidth: Width {
     /// Columns of a chunk.
     const CHUNK: usize;
     /// Elements of a chunk that are kept.
     const KEPT: usize = Self::CHUNK / 2;
-    /// Which lane holds which code of the metadata: (lane, index of four bits) to (row, chunk). A register has those of 16 rows
-    /// of 16 chunks.
+    /// Which lane holds which code of the metadata: (lane, index of four bits) to (row, chunk). A
+    /// register has those of 16 rows of 16 chunks.
     const METADATA: Layout;
 
-    /// What the kept element `index` of a chunk is multiplied with, of the rows of B that the chunk is multiplied with.
+    /// What the kept element `index` of a chunk is multiplied with, of the rows of B that the chunk
+    /// is multiplied with.
     #[doc(hidden)]
     fn pick(rows: &[Self::Bits], kept: Kept, index: usize) -> Self::Bits {
         rows[kept.column::<Self>(index)]
     }
 }
 
-// The kept elements lie as a dense A of half as many columns does. Of B and C, only what no dense form has is here.
+// The kept elements lie as a dense A of half as many columns does. Of B and C, only what no dense
+// form has is here.
 layouts! {
     M16N8K8   RoleSparseA Bits32 2 [C0 C1 R0 R1 R2] [R3];
 
@@ -59,7 +62,8 @@ layouts! {
     M16N8K128 RoleB       Bits4  4 [R3 R4 C0 C1 C2] [R0 R1 R2 R5 R6];
 }
 
-/// The widths, a row each: columns of a chunk, and the bits of (row, chunk) that the bits of the lane and of the index are.
+/// The widths, a row each: columns of a chunk, and the bits of (row, chunk) that the bits of the
+/// lane and of the index are.
 macro_rules! widths {
     ($($width:ident $chunk:literal [$($lane:ident)*] [$($index:ident)*] $({ $($pick:tt)* })?;)*) => {$(
         impl SparseWidth for $width {
@@ -113,8 +117,8 @@ mod tests {
         }
     }
 
-    /// The PTX ISA gives, for each element of A, its row, and the columns among which its metadata says where it is: from groupID,
-    /// threadID_in_group and the element's index.
+    /// The PTX ISA gives, for each element of A, its row, and the columns among which its metadata
+    /// says where it is: from groupID, threadID_in_group and the element's index.
     type Chunks = fn(usize, usize, usize) -> (usize, core::ops::RangeInclusive<usize>);
 
     /// The sections of 9.7.14.6.2, with the elements that are kept of those columns.
@@ -164,7 +168,8 @@ mod tests {
             for lane in 0..32 {
                 for i in 0..held {
                     let (row, col) = layout.position(lane, i);
-                    // Of `2 * kept` columns, `kept` elements: those behind each other in the packed row.
+                    // Of `2 * kept` columns, `kept` elements: those behind each other in the packed
+                    // row.
                     let first = col / kept * 2 * kept;
                     assert_eq!(
                         (row, first..=first + 2 * kept - 1),
@@ -176,8 +181,8 @@ mod tests {
         }
     }
 
-    /// The PTX ISA prints where metadata lies as pictures. An H200 has it there: of all 120 ways to hand out the bits, one a form
-    /// explains what it returns for random metadata.
+    /// The PTX ISA prints where metadata lies as pictures. An H200 has it there: of all 120 ways to
+    /// hand out the bits, one a form explains what it returns for random metadata.
     #[test]
     fn metadata_lies_where_the_hardware_looks_for_it() {
         for &(name, layout, wide) in WIDTHS {
@@ -185,7 +190,8 @@ mod tests {
                 for col in 0..16 {
                     let (lane, bit) = (layout.owner(row, col).0, layout.owner(row, col).1 * 4);
                     let group = row % 8 * 4;
-                    // Wide elements: a lane has four chunks of a row, and of that eight below. Narrow ones: eight of one row.
+                    // Wide elements: a lane has four chunks of a row, and of that eight below.
+                    // Narrow ones: eight of one row.
                     let expected = if wide {
                         (group + col / 4, (row / 8 * 4 + col % 4) * 4)
                     } else {
@@ -206,14 +212,22 @@ mod tests {
             ("M16N8K32 RoleB Bits16", |group, thread, i| (thread * 2 + i % 2 + i / 2 * 8, group)),
             ("M16N8K64 RoleB Bits8", |group, thread, i| (thread * 4 + i % 4 + i / 4 * 16, group)),
             ("M16N8K128 RoleB Bits4", |group, thread, i| (thread * 8 + i % 8 + i / 8 * 32, group)),
-            ("M16N8K64 RoleC Bits16", |group, thread, i| (if i < 2 { group } else { group + 8 }, thread * 2 + i % 2)),
+            ("M16N8K64 RoleC Bits16", |group, thread, i| {
+                (if i < 2 { group } else { group + 8 }, thread * 2 + i % 2)
+            }),
         ];
         for &(name, layout, held) in ALL.iter().filter(|(name, ..)| !name.contains("RoleSparseA")) {
-            let (_, formula) =
-                formulas.iter().find(|row| row.0 == name).unwrap_or_else(|| panic!("no formula for {name}"));
+            let (_, formula) = formulas
+                .iter()
+                .find(|row| row.0 == name)
+                .unwrap_or_else(|| panic!("no formula for {name}"));
             for lane in 0..32 {
                 for i in 0..held {
-                    assert_eq!(layout.position(lane, i), formula(lane >> 2, lane % 4, i), "{name}: lane {lane}, {i}");
+                    assert_eq!(
+                        layout.position(lane, i),
+                        formula(lane >> 2, lane % 4, i),
+                        "{name}: lane {lane}, {i}"
+                    );
                 }
             }
         }

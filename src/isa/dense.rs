@@ -133,7 +133,8 @@ macro_rules! mma_ptx {
     (@behind $other:ident) => { "" };
 }
 
-/// Calls a macro with the name of a form of `mma_forms`, which is that of PTX with `_` for `.` and `::`, before other arguments.
+/// Calls a macro with the name of a form of `mma_forms`, which is that of PTX with `_` for `.` and
+/// `::`, before other arguments.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! mma_named {

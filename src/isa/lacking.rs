@@ -19,7 +19,8 @@ impl WgmmaForm {
     }
 }
 
-/// Beginnings and parts of other instructions' names, with what they need: the first that fits counts.
+/// Beginnings and parts of other instructions' names, with what they need: the first that fits
+/// counts.
 const OTHERS: [(&str, Needs); 15] = [
     ("wgmma.", WgmmaForm::NEEDS),
     ("setmaxnreg", Needs { specific: true, ..Needs::at_least(90) }),
@@ -41,8 +42,9 @@ const OTHERS: [(&str, Needs); 15] = [
 /// What an instruction needs that a GPU has not got, if so.
 pub(crate) fn lacking(gpu: Arch, ptx: &str) -> Option<Needs> {
     static MATRICES: OnceLock<HashMap<&'static str, Needs>> = OnceLock::new();
-    let matrices =
-        MATRICES.get_or_init(|| FORMS.iter().copied().flatten().map(|form| (form.ptx, form.needs)).collect());
+    let matrices = MATRICES.get_or_init(|| {
+        FORMS.iter().copied().flatten().map(|form| (form.ptx, form.needs)).collect()
+    });
     let other = || OTHERS.iter().find(|(part, _)| ptx.contains(part)).map(|&(_, needs)| needs);
     let needs = matrices.get(ptx).copied().or_else(other)?;
     let on_volta = gpu == Arch::SM_70 && ptx.contains(".m8n8k4.") && ptx.contains(".f16.f16.");
@@ -59,8 +61,14 @@ mod tests {
         let needs = |of: &str| Some(of.into());
         let quad = "mma.sync.aligned.m8n8k4.row.col.f32.f16.f16.f32";
         assert_eq!(lacks(Arch::SM_70, quad), None);
-        assert_eq!(lacks(Arch::SM_70, "mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32"), needs("sm_75"));
-        assert_eq!(lacks(Arch::SM_70, "mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64"), needs("sm_80"));
+        assert_eq!(
+            lacks(Arch::SM_70, "mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32"),
+            needs("sm_75")
+        );
+        assert_eq!(
+            lacks(Arch::SM_70, "mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64"),
+            needs("sm_80")
+        );
         assert_eq!(lacks(Arch::SM_70, "bar.sync"), None);
         assert_eq!(lacks(Arch::SM_75, "cp.async.ca.shared.global"), needs("sm_80"));
         assert_eq!(lacks(Arch::SM_80, "cp.async.ca.shared.global"), None);
@@ -70,8 +78,14 @@ mod tests {
         assert_eq!(lacks(Arch::SM_89, "stmatrix.sync.aligned.m8n8.x1.shared.b16"), needs("sm_90"));
         assert_eq!(lacks(Arch::SM_120, "wgmma.fence.sync.aligned"), needs("sm_90a"));
         assert_eq!(lacks(Arch::SM_120, "setmaxnreg.inc.sync.aligned.u32"), None);
-        assert_eq!(lacks(Arch::SM_90, "ldmatrix.sync.aligned.m16n16.x1.trans.shared.b8"), needs("sm_100a or sm_100f"));
+        assert_eq!(
+            lacks(Arch::SM_90, "ldmatrix.sync.aligned.m16n16.x1.trans.shared.b8"),
+            needs("sm_100a or sm_100f")
+        );
         let scaled = "mma.sync.aligned.m16n8k64.row.col.kind::mxf4.block_scale.scale_vec::2X.f32.e2m1.e2m1.f32.ue8m0";
-        assert_eq!((lacks(Arch::SM_100, scaled), lacks(Arch::SM_121, scaled)), (needs("sm_120a or sm_120f"), None));
+        assert_eq!(
+            (lacks(Arch::SM_100, scaled), lacks(Arch::SM_121, scaled)),
+            (needs("sm_120a or sm_120f"), None)
+        );
     }
 }

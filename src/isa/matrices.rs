@@ -10,7 +10,8 @@ use crate::target::Requirement;
 /// Hands the forms of `ldmatrix` to a macro, a row each:
 ///
 /// - its function in `raw`, and the instruction, as in PTX;
-/// - how many matrices it loads, whether transposed, and of what elements, as the types of `LdMatrix`;
+/// - how many matrices it loads, whether transposed, and of what elements, as the types of
+///   `LdMatrix`;
 /// - the registers of a lane, and how a matrix lies in them and in shared memory;
 /// - the target and the PTX version from which on there is the form;
 /// - what becomes of it on sm_90.

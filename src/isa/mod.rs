@@ -1,7 +1,7 @@
 //! The legal forms of the matrix instructions, as tables and as values.
 //!
-//! The crate makes its raw functions, its typed instructions and its tests from these tables. The test
-//! `tests/forms.rs` compares them with the list of forms that ptxas accepts.
+//! The crate makes its raw functions, its typed instructions and its tests from these tables. The
+//! test `tests/forms.rs` compares them with the list of forms that ptxas accepts.
 //!
 //! | item | purpose |
 //! | --- | --- |
@@ -40,7 +40,9 @@ pub use crate::target::Needs;
 pub(crate) use lacking::lacking;
 #[doc(hidden)]
 pub use operation::Operation;
-pub use options::{AndPopc, AnyOrder, F8F6F4, Ordered, Plain, Rm, Rn, Rp, Rz, SatFinite, Widen, XorPopc};
+pub use options::{
+    AndPopc, AnyOrder, F8F6F4, Ordered, Plain, Rm, Rn, Rp, Rz, SatFinite, Widen, XorPopc,
+};
 #[doc(hidden)]
 pub use options::{Quad, WarpGroupFp8};
 pub use tensor::TensorMapWords;
@@ -69,7 +71,8 @@ pub struct Form {
     pub ptx: &'static str,
     /// Bits of a register.
     pub register_bits: usize,
-    /// How the matrices of `ldmatrix`, `stmatrix` and `movmatrix` lie; of `movmatrix`, those of the result.
+    /// How the matrices of `ldmatrix`, `stmatrix` and `movmatrix` lie; of `movmatrix`, those of
+    /// the result.
     pub arrangement: Option<Arrangement>,
     /// Registers that D takes in a lane; zero where there is none.
     pub d: usize,
@@ -150,7 +153,12 @@ macro_rules! mma_kind {
 
 /// What the tables say, as types and values.
 #[doc(hidden)]
-#[allow(non_camel_case_types, non_upper_case_globals, missing_docs, reason = "as in PTX and in the tables")]
+#[allow(
+    non_camel_case_types,
+    non_upper_case_globals,
+    missing_docs,
+    reason = "as in PTX and in the tables"
+)]
 pub mod ptx {
     use super::Nature;
     use crate::target::{ArchOnly, ArchSpecific, AtLeast};
@@ -178,8 +186,8 @@ pub mod ptx {
     pub type col = crate::fragment::ColMajor;
 
     pub use super::options::{
-        AndPopc as and_popc, F8F6F4 as f8f6f4, Plain as plain, Rm as rm, Rn as rn, Rp as rp, Rz as rz,
-        SatFinite as satfinite, Widen as widen, XorPopc as xor_popc,
+        AndPopc as and_popc, F8F6F4 as f8f6f4, Plain as plain, Rm as rm, Rn as rn, Rp as rp,
+        Rz as rz, SatFinite as satfinite, Widen as widen, XorPopc as xor_popc,
     };
 
     pub type b32 = u32;

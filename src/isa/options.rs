@@ -38,12 +38,14 @@ options! {
 pub struct Ordered;
 impl Sealed for Ordered {}
 
-/// `mma.sp`, without `::ordered_metadata`: of a chunk, the parts are named in the order in which they lie in A's registers.
+/// `mma.sp`, without `::ordered_metadata`: of a chunk, the parts are named in the order in which
+/// they lie in A's registers.
 #[derive(Debug, Clone, Copy)]
 pub struct AnyOrder;
 impl Sealed for AnyOrder {}
 
-/// In place of `Plain`, that of `M8N8K4Quad`, which computes otherwise than the same elements in other shapes.
+/// In place of `Plain`, that of `M8N8K4Quad`, which computes otherwise than the same elements in
+/// other shapes.
 pub struct Quad;
 
 /// In place of `Plain`, that of fp8 in `wgmma`, which computes otherwise than `mma`.

@@ -3,9 +3,10 @@
 use super::{Form, Nature, ptx};
 use crate::target::Requirement;
 
-/// Hands the forms to a macro, as `mma_forms` does: the shape; the kind, how many scales a row of A and a column of B have, and
-/// of which elements these are; the elements of A and B; the target and the PTX version from which on there is the form. C and D
-/// are f32, and the registers of D, A, B and C are four, four, two and four of 32 bits. None is on sm_90.
+/// Hands the forms to a macro, as `mma_forms` does: the shape; the kind, how many scales a row of A
+/// and a column of B have, and of which elements these are; the elements of A and B; the target and
+/// the PTX version from which on there is the form. C and D are f32, and the registers of D, A, B
+/// and C are four, four, two and four of 32 bits. None is on sm_90.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! mma_scaled_forms {
@@ -48,7 +49,8 @@ macro_rules! mma_scaled_ptx {
     };
 }
 
-/// Calls a macro with the name of a form, which is that of PTX with `_` for `.` and `::`, before other arguments.
+/// Calls a macro with the name of a form, which is that of PTX with `_` for `.` and `::`, before
+/// other arguments.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! mma_scaled_named {

@@ -3,17 +3,20 @@
 use super::{Form, ptx};
 use crate::target::Requirement;
 
-/// Hands the forms that there are with metadata in any order, and with `::ordered_metadata`, to a macro; before them, what stands
-/// behind its name. In a row are forms that differ only in the elements of A and B:
+/// Hands the forms that there are with metadata in any order, and with `::ordered_metadata`, to a
+/// macro; before them, what stands behind its name. In a row are forms that differ only in the
+/// elements of A and B:
 ///
 /// - the shape, and what else is in the name (`plain`: nothing);
 /// - the elements of D, of A and B (in pairs), and of C;
 /// - how many registers D, A, B and C take in a lane;
 /// - of how many matrices a register has the metadata, among which the selector chooses;
-/// - the target, and the PTX version, from which on there is the form (with `::ordered_metadata`, 8.5);
+/// - the target, and the PTX version, from which on there is the form (with `::ordered_metadata`,
+///   8.5);
 /// - what becomes of it on sm_90.
 ///
-/// (ptxas takes a selector of 2 or 3 for `m16n8k32` with f16, and an H200 refuses to run it: there are two.)
+/// (ptxas takes a selector of 2 or 3 for `m16n8k32` with f16, and an H200 refuses to run it: there
+/// are two.)
 #[doc(hidden)]
 #[macro_export]
 macro_rules! mma_sparse_forms {
@@ -44,7 +47,8 @@ macro_rules! mma_sparse_forms {
     };
 }
 
-/// Hands the forms that there are with `::ordered_metadata` only to a macro, as `mma_sparse_forms` does.
+/// Hands the forms that there are with `::ordered_metadata` only to a macro, as `mma_sparse_forms`
+/// does.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! mma_sparse_ordered_forms {
@@ -89,7 +93,8 @@ macro_rules! mma_sparse_ptx {
     (@option f8f6f4) => { ".kind::f8f6f4" };
 }
 
-/// Calls a macro with the name of a form, which is that of PTX with `_` for `.` and `::`, before other arguments.
+/// Calls a macro with the name of a form, which is that of PTX with `_` for `.` and `::`, before
+/// other arguments.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! mma_sparse_named {

@@ -3,8 +3,8 @@
 use super::{Form, Nature, ptx};
 use crate::target::Requirement;
 
-/// Hands the forms to a macro, as `mma_scaled_forms` does. C and D are f32, and each matrix takes four registers of 32 bits; a register
-/// of metadata is that of one matrix.
+/// Hands the forms to a macro, as `mma_scaled_forms` does. C and D are f32, and each matrix takes
+/// four registers of 32 bits; a register of metadata is that of one matrix.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! mma_sparse_scaled_forms {
@@ -47,7 +47,8 @@ macro_rules! mma_sparse_scaled_ptx {
     };
 }
 
-/// Calls a macro with the name of a form, which is that of PTX with `_` for `.` and `::`, before other arguments.
+/// Calls a macro with the name of a form, which is that of PTX with `_` for `.` and `::`, before
+/// other arguments.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! mma_sparse_scaled_named {

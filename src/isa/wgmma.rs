@@ -1,15 +1,19 @@
-//! The tables of `wgmma.mma_async` and `wgmma.mma_async.sp` (PTX ISA 9.7.15.5.2, 9.7.15.6.4), as ptxas 13.5 accepts it (`tests/wgmma.rs`
-//! asks it).
+//! The tables of `wgmma.mma_async` and `wgmma.mma_async.sp` (PTX ISA 9.7.15.5.2, 9.7.15.6.4), as
+//! ptxas 13.5 accepts it (`tests/wgmma.rs` asks it).
 
-/// Hands the forms with a dense A to a macro, behind what else it is given, in rows of those that differ only in the elements of A and B, and
-/// in N:
+/// Hands the forms with a dense A to a macro, behind what else it is given, in rows of those that
+/// differ only in the elements of A and B, and in N:
 ///
-/// - the element of D, the elements of A and B (in pairs), K (the columns of A, also where only half of its elements are kept);
+/// - the element of D, the elements of A and B (in pairs), K (the columns of A, also where only
+///   half of its elements are kept);
 /// - what else is in the name (`plain`: nothing);
-/// - the N: `eights` are all multiples of 8 up to 256, `sixteens` those up to 32 and the multiples of 16;
+/// - the N: `eights` are all multiples of 8 up to 256, `sixteens` those up to 32 and the multiples
+///   of 16;
 /// - the registers that D takes in a lane for each 8 columns;
-/// - what stands behind the operands: A and B negated or not (`negate`), and transposed or not, too (`transpose`), or nothing (`nothing`);
-/// - of a sparse A, of how many matrices a register has the metadata, among which the selector chooses; 0 where A is dense;
+/// - what stands behind the operands: A and B negated or not (`negate`), and transposed or not, too
+///   (`transpose`), or nothing (`nothing`);
+/// - of a sparse A, of how many matrices a register has the metadata, among which the selector
+///   chooses; 0 where A is dense;
 /// - the PTX version from which on there is the form.
 ///
 /// A is in shared memory, or in four registers of each lane.
@@ -55,8 +59,8 @@ macro_rules! wgmma_sparse_forms {
     };
 }
 
-/// Calls a macro for each N of a row of the table, with N, names for the registers of D, and what else it is given:
-/// `$with! { @form N [d0 d1 ..] $arguments }`.
+/// Calls a macro for each N of a row of the table, with N, names for the registers of D, and what
+/// else it is given: `$with! { @form N [d0 d1 ..] $arguments }`.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! wgmma_columns {
@@ -130,8 +134,8 @@ macro_rules! wgmma_arithmetic {
     };
 }
 
-/// The shape of `mma`, by the selectors and the elements of A, whose fragments are a warp's part of a form's A (with a sparse A, of what is kept of
-/// it), and a warp's part of 8 columns of its D.
+/// The shape of `mma`, by the selectors and the elements of A, whose fragments are a warp's part of
+/// a form's A (with a sparse A, of what is kept of it), and a warp's part of 8 columns of its D.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! wgmma_shape {
@@ -164,7 +168,8 @@ macro_rules! wgmma_shape {
     };
 }
 
-/// Calls a macro with the name of a form, which is that of PTX with `_` for `.`, before other arguments.
+/// Calls a macro with the name of a form, which is that of PTX with `_` for `.`, before other
+/// arguments.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! wgmma_named {

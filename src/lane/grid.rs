@@ -23,7 +23,9 @@ impl Grid {
 
     /// Whether a grid has a whole number of these along each dimension.
     pub const fn divides(self, grid: Grid) -> bool {
-        grid.x.is_multiple_of(self.x) && grid.y.is_multiple_of(self.y) && grid.z.is_multiple_of(self.z)
+        grid.x.is_multiple_of(self.x)
+            && grid.y.is_multiple_of(self.y)
+            && grid.z.is_multiple_of(self.z)
     }
 }
 

@@ -80,8 +80,9 @@ impl Lane<'_> {
     }
 }
 
-// The functions that make arrays are compiled once for all closures with the same result, and not with each: with that the
-// kernels of this project are an eighth less to compile, by rustc's estimate (`-Zdump-mono-stats`).
+// The functions that make arrays are compiled once for all closures with the same result, and not
+// with each: with that the kernels of this project are an eighth less to compile, by rustc's
+// estimate (`-Zdump-mono-stats`).
 
 /// `[element(0), element(1), ..]`.
 #[inline(always)]

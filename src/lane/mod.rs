@@ -1,7 +1,7 @@
 //! Values that differ from lane to lane.
 //!
-//! A kernel runs at warp scope, where a plain value is the same in all 32 lanes. A value that may differ
-//! is a [`PerLane`]. A lane closure makes and reads it, and no collective is in reach there.
+//! A kernel runs at warp scope, where a plain value is the same in all 32 lanes. A value that may
+//! differ is a [`PerLane`]. A lane closure makes and reads it, and no collective is in reach there.
 //!
 //! | item | purpose |
 //! | --- | --- |
@@ -47,16 +47,18 @@ pub const LANES: usize = 32;
 
 /// What a lane closure may capture.
 ///
-/// A lane closure runs once per lane. It may read what is uniform and what is per lane, and write global
-/// and shared memory; it may not carry a lane's value out by another way than its result, or the value
-/// would pass for a uniform one. So it captures no interior mutability (`Cell`, atomics), no raw pointer,
-/// and neither the warp nor the block, whose collectives all lanes must reach together.
+/// A lane closure runs once per lane. It may read what is uniform and what is per lane, and write
+/// global and shared memory; it may not carry a lane's value out by another way than its result, or
+/// the value would pass for a uniform one. So it captures no interior mutability (`Cell`, atomics),
+/// no raw pointer, and neither the warp nor the block, whose collectives all lanes must reach
+/// together.
 ///
-/// A `static` is not captured; but a kernel that uses one that can change is refused by the builder.
+/// A `static` is not captured; but a kernel that uses one that can change is refused by the
+/// builder.
 ///
 /// # Safety
-/// An implementation by hand asserts that a shared reference to the type carries no value from one lane
-/// to uniform code.
+/// An implementation by hand asserts that a shared reference to the type carries no value from one
+/// lane to uniform code.
 #[diagnostic::on_unimplemented(
     message = "a lane closure must not capture `{Self}`",
     label = "this lane closure captures `{Self}`",
@@ -70,9 +72,9 @@ impl<T: ?Sized> !LaneCapture for *mut T {}
 
 /// A value that may differ from lane to lane of a warp.
 ///
-/// It is made by [`Warp::each`](crate::scope::Warp::each) and read with [`Lane::get`] inside another lane closure;
-/// outside of one there is no way to ask for "the" value. On the device it is the lane's own `T` and
-/// costs nothing; on the host it holds all 32.
+/// It is made by [`Warp::each`](crate::scope::Warp::each) and read with [`Lane::get`] inside
+/// another lane closure; outside of one there is no way to ask for "the" value. On the device it is
+/// the lane's own `T` and costs nothing; on the host it holds all 32.
 ///
 /// ```
 /// use ptx_matrix::prelude::*;

@@ -1,2 +1,3 @@
-/// What only this crate implements: traits whose numbers unsafe code relies on have it as a supertrait.
+/// What only this crate implements: traits whose numbers unsafe code relies on have it as a
+/// supertrait.
 pub trait Sealed {}

@@ -1,4 +1,5 @@
-//! Kernels whose blocks come before the kernels ahead have ended: PTX ISA 9.7.13.14 `griddepcontrol`, sm_90, PTX 7.8.
+//! Kernels whose blocks come before the kernels ahead have ended: PTX ISA 9.7.13.14
+//! `griddepcontrol`, sm_90, PTX 7.8.
 
 use super::param::check_bytes;
 use super::{ByValue, KernelInfo, KernelParam, ParamInfo, TypeName};
@@ -11,11 +12,14 @@ use crate::scope::Block;
 use crate::target::{AtLeast, BuiltFor};
 use core::marker::PhantomData;
 
-/// Memory that a kernel of `#[kernel(early = true)]` is not to touch before the kernels ahead in the stream have ended: a [`Global`](crate::memory::Global), a
-/// [`GlobalMut`](crate::memory::GlobalMut), a [`TensorMap`] or a [`TensorMapMut`](crate::copy::TensorMapMut).
+/// Memory that a kernel of `#[kernel(early = true)]` is not to touch before the kernels ahead in
+/// the stream have ended: a [`Global`](crate::memory::Global), a
+/// [`GlobalMut`](crate::memory::GlobalMut), a [`TensorMap`] or a
+/// [`TensorMapMut`](crate::copy::TensorMapMut).
 ///
-/// A kernel with such parameters is waited for where it asks, with [`Block::wait_for_kernels_ahead`]; what it does before, such as to
-/// initialise barriers, goes on while the kernel ahead ends. All its memory is `Early`. One without waits at its start.
+/// A kernel with such parameters is waited for where it asks, with
+/// [`Block::wait_for_kernels_ahead`]; what it does before, such as to initialise barriers, goes on
+/// while the kernel ahead ends. All its memory is `Early`. One without waits at its start.
 ///
 /// ```
 /// use ptx_matrix::{launch::Early, prelude::*};
@@ -46,7 +50,8 @@ use core::marker::PhantomData;
 #[derive(Debug, Clone, Copy)]
 pub struct Early<P>(P);
 
-/// The kernels ahead in the stream have ended, and what they wrote is seen: [`Block::wait_for_kernels_ahead`].
+/// The kernels ahead in the stream have ended, and what they wrote is seen:
+/// [`Block::wait_for_kernels_ahead`].
 #[derive(Debug, Clone, Copy)]
 pub struct AheadEnded<'b> {
     _block: PhantomData<&'b ()>,
@@ -65,7 +70,9 @@ impl<P> Early<P> {
     }
 }
 
-impl<'k, Tile: BoxTile, const RANK: usize, Mode: TensorMode> Early<TensorMap<'k, Tile, RANK, Mode>> {
+impl<'k, Tile: BoxTile, const RANK: usize, Mode: TensorMode>
+    Early<TensorMap<'k, Tile, RANK, Mode>>
+{
     /// As [`TensorMap::prefetch`]: the map itself is the kernel's own.
     #[inline(always)]
     #[track_caller]
@@ -78,8 +85,9 @@ impl<'k, Tile: BoxTile, const RANK: usize, Mode: TensorMode> Early<TensorMap<'k,
 }
 
 impl Block<'_> {
-    /// Waits until the kernels ahead in the stream have ended, and what they wrote is seen (`griddepcontrol.wait`). For each thread that
-    /// touches memory; on a GPU older than sm_90, or a simulator, a kernel begins behind those ahead anyway.
+    /// Waits until the kernels ahead in the stream have ended, and what they wrote is seen
+    /// (`griddepcontrol.wait`). For each thread that touches memory; on a GPU older than sm_90,
+    /// or a simulator, a kernel begins behind those ahead anyway.
     #[inline(always)]
     pub fn wait_for_kernels_ahead(&self) -> AheadEnded<'_> {
         dependent::wait();
@@ -94,7 +102,8 @@ unsafe impl<P: KernelParam> KernelParam for Early<P> {
     type Tail = P::Tail;
     const BY_VALUE: Option<ByValue> = P::BY_VALUE;
     const IS_EARLY: bool = true;
-    const TYPE: TypeName = TypeName::Parts(&[TypeName::Text("Early<"), P::TYPE, TypeName::Text(">")]);
+    const TYPE: TypeName =
+        TypeName::Parts(&[TypeName::Text("Early<"), P::TYPE, TypeName::Text(">")]);
 
     #[inline(always)]
     unsafe fn enter<'k>(head: Self::Head, tail: Self::Tail, name: &'static str) -> Self::In<'k> {
@@ -122,19 +131,26 @@ pub const fn asks(kernel: &KernelInfo, parameters: &[ParamInfo]) -> bool {
         asks |= parameters[index].is_early;
         index += 1;
     }
-    assert!(!asks || kernel.early, "a kernel with `Early` parameters is one of `#[kernel(early = true)]`");
+    assert!(
+        !asks || kernel.early,
+        "a kernel with `Early` parameters is one of `#[kernel(early = true)]`"
+    );
     index = 0;
     while index < parameters.len() {
         let ParamInfo { is_memory, is_early, .. } = parameters[index];
-        assert!(!asks || is_early || !is_memory, "if some of a kernel's memory is `Early`, all of it is");
+        assert!(
+            !asks || is_early || !is_memory,
+            "if some of a kernel's memory is `Early`, all of it is"
+        );
         index += 1;
     }
     asks
 }
 
-/// What a kernel of `early = true` does first: it lets the blocks of the kernel behind come, where there is room for them as its own end:
-/// where a multiprocessor has one of these at a time. Where it has several, those that are alone on theirs would be joined by two, and
-/// others by none; then the kernel behind comes when this one has ended. And it waits, unless it asks later.
+/// What a kernel of `early = true` does first: it lets the blocks of the kernel behind come, where
+/// there is room for them as its own end: where a multiprocessor has one of these at a time. Where
+/// it has several, those that are alone on theirs would be joined by two, and others by none; then
+/// the kernel behind comes when this one has ended. And it waits, unless it asks later.
 #[doc(hidden)]
 #[inline(always)]
 pub fn begin_early(kernel: &KernelInfo, asks: bool) {

@@ -93,9 +93,17 @@ impl<const CAPACITY: usize> Text<CAPACITY> {
 
     const fn push(&mut self, text: &str) {
         let len = text.len();
-        assert!(len <= CAPACITY - self.len, "the name of a kernel parameter's type is longer than 4096 bytes");
+        assert!(
+            len <= CAPACITY - self.len,
+            "the name of a kernel parameter's type is longer than 4096 bytes"
+        );
         // SAFETY: there is room for it, as was checked.
-        unsafe { (&raw mut self.bytes).cast::<u8>().add(self.len).copy_from_nonoverlapping(text.as_ptr(), len) };
+        unsafe {
+            (&raw mut self.bytes)
+                .cast::<u8>()
+                .add(self.len)
+                .copy_from_nonoverlapping(text.as_ptr(), len)
+        };
         self.len += len;
     }
 

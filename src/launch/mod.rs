@@ -1,7 +1,8 @@
 //! Kernels as programs launch them: parameters, descriptions and devices.
 //!
-//! [`kernel`](macro@crate::kernel) makes a module for each kernel. Its `launch` takes any `Device`: the
-//! simulator here, or a GPU of the crate `ptx-matrix-host`. Its `simulate` is the short form for tests.
+//! [`kernel`](macro@crate::kernel) makes a module for each kernel. Its `launch` takes any `Device`:
+//! the simulator here, or a GPU of the crate `ptx-matrix-host`. Its `simulate` is the short form
+//! for tests.
 //!
 //! | item | purpose |
 //! | --- | --- |
@@ -81,7 +82,8 @@ pub struct KernelInfo {
     pub shared_align: u32,
     /// The blocks of a cluster; one, where the kernel does not say.
     pub cluster: Grid,
-    /// Whether it waits by itself for the kernels ahead, so that its blocks may come before these have ended.
+    /// Whether it waits by itself for the kernels ahead, so that its blocks may come before these
+    /// have ended.
     pub early: bool,
     /// The line that the host compares with the PTX's: parameters, launch bounds, shared memory,
     /// and a hash of the crate's sources. A launch on a GPU fails where the two differ.
@@ -131,7 +133,8 @@ impl Bounds {
 }
 
 impl KernelInfo {
-    /// The description of a kernel whose shared memory is `S`; a kernel with more than any GPU has does not compile.
+    /// The description of a kernel whose shared memory is `S`; a kernel with more than any GPU has
+    /// does not compile.
     #[doc(hidden)]
     pub const fn new<S: SharedLayout>(name: &'static str, bounds: Bounds) -> Self {
         bounds.check();
@@ -157,11 +160,15 @@ impl KernelInfo {
     /// The same with a fingerprint.
     #[cfg(not(target_arch = "nvptx64"))]
     #[doc(hidden)]
-    pub const fn with_fingerprint<const CAPACITY: usize>(self, text: &'static Text<CAPACITY>) -> Self {
+    pub const fn with_fingerprint<const CAPACITY: usize>(
+        self,
+        text: &'static Text<CAPACITY>,
+    ) -> Self {
         KernelInfo { fingerprint: text.as_str(), ..self }
     }
 
-    /// Bytes of shared memory that the launch must ask for: all of it, if it is more than a kernel has by itself.
+    /// Bytes of shared memory that the launch must ask for: all of it, if it is more than a kernel
+    /// has by itself.
     pub const fn dynamic_shared_bytes(&self) -> u32 {
         if self.shared_bytes as usize > MAX_STATIC_BYTES { self.shared_bytes } else { 0 }
     }
@@ -171,8 +178,17 @@ impl KernelInfo {
     /// for each PTX parameter: of a grid constant its bytes, times 256, and its alignment, else 0.
     #[doc(hidden)]
     pub const fn metadata<const WORDS: usize>(&self, params: &[ParamInfo]) -> [u32; WORDS] {
-        let KernelInfo { threads, min_blocks, max_registers, shared_bytes, shared_align, cluster, .. } = *self;
-        let cluster = if cluster.blocks() == 1 { 0 } else { cluster.x | cluster.y << 8 | cluster.z << 16 };
+        let KernelInfo {
+            threads,
+            min_blocks,
+            max_registers,
+            shared_bytes,
+            shared_align,
+            cluster,
+            ..
+        } = *self;
+        let cluster =
+            if cluster.blocks() == 1 { 0 } else { cluster.x | cluster.y << 8 | cluster.z << 16 };
         let first = [4, threads, min_blocks, max_registers, shared_bytes, shared_align, cluster];
         let mut words = [0; WORDS];
         let (of_kernel, of_params) = words.split_at_mut(KERNEL_WORDS);

@@ -1,4 +1,5 @@
-//! The parameters of kernels: how each is handed over by the host, and how it arrives in the PTX entry.
+//! The parameters of kernels: how each is handed over by the host, and how it arrives in the PTX
+//! entry.
 
 use super::args::MAX_PARAM_BYTES;
 use super::{ByValue, TypeName, type_name};
@@ -53,7 +54,11 @@ pub unsafe trait KernelParam {
     type Host<'h, D: Device + 'h>;
     /// The parameter, from what the host handed over.
     #[cfg(not(target_arch = "nvptx64"))]
-    fn bind<'h, D: Device + 'h>(device: &D, host: Self::Host<'h, D>, name: &'static str) -> Self::In<'h>;
+    fn bind<'h, D: Device + 'h>(
+        device: &D,
+        host: Self::Host<'h, D>,
+        name: &'static str,
+    ) -> Self::In<'h>;
     /// Appends the PTX parameters.
     #[cfg(not(target_arch = "nvptx64"))]
     fn values(bound: Self::In<'_>, into: &mut Params);
@@ -220,7 +225,11 @@ slices! {
 }
 
 #[cfg(not(target_arch = "nvptx64"))]
-fn bind_global<'h, T: Element, D: Device>(device: &D, host: &'h D::Buffer<T>, name: &'static str) -> Global<'h, T> {
+fn bind_global<'h, T: Element, D: Device>(
+    device: &D,
+    host: &'h D::Buffer<T>,
+    name: &'static str,
+) -> Global<'h, T> {
     let (start, len) = device.slice(host);
     // SAFETY: the buffer is borrowed for `'h`.
     unsafe { Global::new(start, len, name) }.in_place(device.is_in_place(host))

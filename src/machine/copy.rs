@@ -66,14 +66,15 @@ pub(crate) fn wait_for_copies<const N: u32>(site: Site) {
     engine::wait_for_copies(site, N as usize);
 }
 
-/// The address `count` times `pitch` elements further on, which is computed where it is asked for: the compiler would rather carry
-/// it along in two registers, and what it grows by in another two.
+/// The address `count` times `pitch` elements further on, which is computed where it is asked for:
+/// the compiler would rather carry it along in two registers, and what it grows by in another two.
 #[inline(always)]
 pub(crate) fn further<T>(start: *const T, count: u32, pitch: u32) -> *const T {
     #[cfg(target_arch = "nvptx64")]
     return {
         let address: u64;
-        // SAFETY: it computes a number; a line has less than 2^32 bytes, as checked when the reader was made.
+        // SAFETY: it computes a number; a line has less than 2^32 bytes, as checked when the reader
+        // was made.
         unsafe {
             core::arch::asm!("mad.wide.u32 {address}, {count}, {bytes}, {start};", address = lateout(reg64) address,
                 count = in(reg32) count, bytes = in(reg32) pitch * size_of::<T>() as u32, start = in(reg64) start,
@@ -91,8 +92,8 @@ pub(crate) fn element<T>(start: *const T, index: u32) -> *const T {
     #[cfg(target_arch = "nvptx64")]
     return {
         let address: u64;
-        // The compiler would rather have every thread's 64-bit distances ready in registers than widen the 32-bit ones here.
-        // SAFETY: it computes a number.
+        // The compiler would rather have every thread's 64-bit distances ready in registers than
+        // widen the 32-bit ones here. SAFETY: it computes a number.
         unsafe {
             core::arch::asm!("mad.wide.u32 {address}, {index}, {size}, {start};", address = lateout(reg64) address,
                 index = in(reg32) index, size = const size_of::<T>(), start = in(reg64) start,

@@ -1,4 +1,5 @@
-//! `griddepcontrol`: kernels that begin before those ahead have ended. Elsewhere they begin behind them anyway.
+//! `griddepcontrol`: kernels that begin before those ahead have ended. Elsewhere they begin behind
+//! them anyway.
 
 /// Lets the blocks of the kernel behind come.
 #[inline(always)]

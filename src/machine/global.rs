@@ -73,7 +73,11 @@ impl<T> RawSlice<T> {
     #[inline(always)]
     pub(crate) fn skip(self, count: usize, site: Site) -> Self {
         let RawSlice { start, len, .. } = self;
-        check!(count <= len, site, GlobalOutOfBounds { access: "slice", name: self.name, index: count, len });
+        check!(
+            count <= len,
+            site,
+            GlobalOutOfBounds { access: "slice", name: self.name, index: count, len }
+        );
         // SAFETY: within the slice, or its end.
         let start = unsafe { start.add(count) };
         RawSlice {
@@ -85,8 +89,8 @@ impl<T> RawSlice<T> {
         }
     }
 
-    /// An address that is aligned as the slice's start is. A buffer on a GPU starts at a multiple of 256; the simulator counts
-    /// from the start of its slice, wherever the host has that.
+    /// An address that is aligned as the slice's start is. A buffer on a GPU starts at a multiple
+    /// of 256; the simulator counts from the start of its slice, wherever the host has that.
     #[inline(always)]
     pub(crate) fn alignment(self) -> usize {
         #[cfg(target_arch = "nvptx64")]
@@ -95,7 +99,8 @@ impl<T> RawSlice<T> {
         return self.skipped * size_of::<T>();
     }
 
-    /// Where it starts, for who goes there by other means: the simulator knows the slice by that address from here on.
+    /// Where it starts, for who goes there by other means: the simulator knows the slice by that
+    /// address from here on.
     #[inline(always)]
     pub(crate) fn as_ptr(self, is_mut: bool) -> *mut T {
         #[cfg(target_arch = "nvptx64")]
@@ -111,7 +116,8 @@ impl<T> RawSlice<T> {
         self.start
     }
 
-    /// The same slice, whose reads the simulator orders with the writes of the launch if it is `in_place`.
+    /// The same slice, whose reads the simulator orders with the writes of the launch if it is
+    /// `in_place`.
     #[allow(dead_code, reason = "the host binds a kernel's parameters")]
     pub(crate) fn in_place(self, in_place: bool) -> Self {
         #[cfg(target_arch = "nvptx64")]
@@ -135,7 +141,11 @@ impl<T: Element> RawSlice<T> {
     fn element(self, index: usize, access: &'static str, site: Site) -> *mut T {
         #[cfg(target_arch = "nvptx64")]
         let _ = access;
-        check!(index < self.len, site, GlobalOutOfBounds { access, name: self.name, index, len: self.len });
+        check!(
+            index < self.len,
+            site,
+            GlobalOutOfBounds { access, name: self.name, index, len: self.len }
+        );
         // SAFETY: within the slice.
         unsafe { self.start.add(index) }
     }

@@ -1,7 +1,8 @@
 //! What the optimiser and the assembler are told of a number. On the CPU it stays as it is.
 
-/// The same number, of which the compiler knows nothing: a loop from it on is not unrolled to the end, which for a tile would be
-/// hundreds of times; nor is what follows from it computed before a loop around that, to be kept in registers.
+/// The same number, of which the compiler knows nothing: a loop from it on is not unrolled to the
+/// end, which for a tile would be hundreds of times; nor is what follows from it computed before a
+/// loop around that, to be kept in registers.
 #[inline(always)]
 pub(crate) fn opaque(number: usize) -> usize {
     #[cfg(target_arch = "nvptx64")]
@@ -17,8 +18,9 @@ pub(crate) fn opaque(number: usize) -> usize {
     number
 }
 
-/// The same number, which all lanes of the warp have: of that the assembler, to which a thread's index differs by lane, learns by a
-/// `shfl.sync` (PTX ISA 9.7.9.6), and keeps what follows from it in uniform registers, and branches on it whole.
+/// The same number, which all lanes of the warp have: of that the assembler, to which a thread's
+/// index differs by lane, learns by a `shfl.sync` (PTX ISA 9.7.9.6), and keeps what follows from it
+/// in uniform registers, and branches on it whole.
 ///
 /// # Safety
 /// All lanes of the warp are there, converged, with the same number.
@@ -40,8 +42,9 @@ pub(crate) unsafe fn uniform(number: u32) -> u32 {
     number
 }
 
-/// Whether it is so in all lanes of the warp (`vote.sync.all`, PTX ISA 9.7.13.9): the assembler, which of an answer of memory's does not know
-/// that all lanes have it, learns it so, and branches on it whole.
+/// Whether it is so in all lanes of the warp (`vote.sync.all`, PTX ISA 9.7.13.9): the assembler,
+/// which of an answer of memory's does not know that all lanes have it, learns it so, and branches
+/// on it whole.
 ///
 /// # Safety
 /// All lanes of the warp are there, converged.
@@ -59,7 +62,8 @@ pub(crate) unsafe fn all(so: bool) -> bool {
     all != 0
 }
 
-/// The same number, which the compiler neither computes before a loop, to keep it in a register, nor takes apart.
+/// The same number, which the compiler neither computes before a loop, to keep it in a register,
+/// nor takes apart.
 #[inline(always)]
 pub(crate) fn fixed(number: u32) -> u32 {
     #[cfg(target_arch = "nvptx64")]
@@ -76,7 +80,8 @@ pub(crate) fn fixed(number: u32) -> u32 {
     number
 }
 
-/// On the CPU, the number or the most that it may be: on the GPU what is larger is found beyond a slice as well.
+/// On the CPU, the number or the most that it may be: on the GPU what is larger is found beyond a
+/// slice as well.
 #[inline(always)]
 pub(crate) fn clamped(number: usize, most: usize) -> usize {
     #[cfg(target_arch = "nvptx64")]

@@ -30,7 +30,11 @@ impl MapRef {
 
     #[cfg(not(target_arch = "nvptx64"))]
     /// The map that the host has made, of a parameter's slice: its name, start and length.
-    pub(crate) fn of<T>(words: TensorMapWords, slice: (&'static str, *mut T, usize), is_mut: bool) -> Self {
+    pub(crate) fn of<T>(
+        words: TensorMapWords,
+        slice: (&'static str, *mut T, usize),
+        is_mut: bool,
+    ) -> Self {
         let (name, start, len) = slice;
         let slice = Slice { name, address: start.addr(), len, element: size_of::<T>(), is_mut };
         MapRef { words, slice }

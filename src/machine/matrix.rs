@@ -1,4 +1,5 @@
-//! `ldmatrix`, `stmatrix` and `movmatrix` of a warp: functions of the names that `raw` has for a lane.
+//! `ldmatrix`, `stmatrix` and `movmatrix` of a warp: functions of the names that `raw` has for a
+//! lane.
 
 #[cfg(not(target_arch = "nvptx64"))]
 use crate::engine;
@@ -62,7 +63,10 @@ crate::stmatrix_forms!(stores);
 /// # Safety
 /// The warp is converged.
 #[inline(always)]
-pub(crate) unsafe fn movmatrix_sync_aligned_m8n8_trans_b16(site: Site, matrix: PerLane<u32>) -> PerLane<u32> {
+pub(crate) unsafe fn movmatrix_sync_aligned_m8n8_trans_b16(
+    site: Site,
+    matrix: PerLane<u32>,
+) -> PerLane<u32> {
     #[cfg(target_arch = "nvptx64")]
     return {
         let _ = site;

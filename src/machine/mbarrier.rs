@@ -39,7 +39,8 @@ pub(crate) unsafe fn invalidate(site: Site, address: u32) {
     engine::invalidate(site, "mbarrier.inval.shared::cta.b64", address);
 }
 
-/// One look of a lane at the phase of this number: its function, its operand, the raw one, PTX, whose writes are seen then.
+/// One look of a lane at the phase of this number: its function, its operand, the raw one, PTX,
+/// whose writes are seen then.
 macro_rules! looks {
     ($($name:ident($($operand:ident)?) $raw:ident $ptx:literal $scope:ident;)*) => {$(
         /// Whether the phase is over.
@@ -108,8 +109,8 @@ waits! {
 
 /// The warp asks until all lanes know that it is so.
 ///
-/// Which they learn together: else ptxas takes it that one may ask again while others have gone on, and has the warp yield wherever the loop
-/// around begins anew, which takes some 60 cycles.
+/// Which they learn together: else ptxas takes it that one may ask again while others have gone on,
+/// and has the warp yield wherever the loop around begins anew, which takes some 60 cycles.
 #[cfg(target_arch = "nvptx64")]
 #[inline(always)]
 fn until(is_so: impl Fn() -> bool) {
@@ -160,14 +161,20 @@ impl LookAhead {
         #[cfg(target_arch = "nvptx64")]
         return {
             let _ = site;
-            // Not `try_wait`, which of a phase that takes longer answers late, and whoever has asked ends no sooner.
-            // SAFETY: the caller's.
-            let is_over = unsafe { raw::mbarrier_test_wait_parity_shared_cta_b64(address, phase & 1) };
+            // Not `try_wait`, which of a phase that takes longer answers late, and whoever has
+            // asked ends no sooner. SAFETY: the caller's.
+            let is_over =
+                unsafe { raw::mbarrier_test_wait_parity_shared_cta_b64(address, phase & 1) };
             LookAhead { is_over: PerLane::from_own(is_over) }
         };
         #[cfg(not(target_arch = "nvptx64"))]
         {
-            engine::look_ahead(site, "mbarrier.test_wait.parity.shared::cta.b64", address, Phase::Number(phase));
+            engine::look_ahead(
+                site,
+                "mbarrier.test_wait.parity.shared::cta.b64",
+                address,
+                Phase::Number(phase),
+            );
             LookAhead {}
         }
     }

@@ -1,14 +1,18 @@
 //! `mma` and `mma.sp`: the bodies of what `mma` makes of its tables.
 //!
-//! On the host each has a function without parameters, which is compiled here, and not by each crate that has kernels.
+//! On the host each has a function without parameters, which is compiled here, and not by each
+//! crate that has kernels.
 
-/// `d = a x b + c`: the function of `raw`, the form's name and what of its row says how it is computed, and the operands.
+/// `d = a x b + c`: the function of `raw`, the form's name and what of its row says how it is
+/// computed, and the operands.
 #[cfg(target_arch = "nvptx64")]
 macro_rules! multiply {
     ($name:ident $form:expr, $arithmetic:tt, $site:ident, ($a:ident: $of_a:ty, $b:ident: $of_b:ty, $c:ident: $of_c:ty) -> $of_d:ty) => {{
         let _ = $site;
         // SAFETY: the caller's.
-        let d = unsafe { crate::raw::$name($a.registers().own(), $b.registers().own(), $c.registers().own()) };
+        let d = unsafe {
+            crate::raw::$name($a.registers().own(), $b.registers().own(), $c.registers().own())
+        };
         <$of_d>::from_registers(crate::lane::PerLane::from_own(d))
     }};
 }
@@ -52,13 +56,16 @@ macro_rules! multiply_sparse {
             b: &$of_b,
             metadata: &PerLane<u32>,
         ) {
-            crate::engine::multiply_sparse::<_, _, _, _, $q, $order>(at, selector, acc, a, b, metadata);
+            crate::engine::multiply_sparse::<_, _, _, _, $q, $order>(
+                at, selector, acc, a, b, metadata,
+            );
         }
         simulated(($site, $form), $selector as usize, $acc, $a, $b, &$metadata);
     }};
 }
 
-/// `acc += (a x its scales) x (b x its scales)`: the function of `raw` with its selectors; and of a sparse A, its metadata.
+/// `acc += (a x its scales) x (b x its scales)`: the function of `raw` with its selectors; and of a
+/// sparse A, its metadata.
 #[cfg(target_arch = "nvptx64")]
 macro_rules! multiply_scaled {
     ($name:ident [$($selector:ident)*] $form:expr, $site:ident, $acc:ident: $of_acc:ty, ($a:ident: $of_a:ty, $scales_a:ident: $of_scales_a:ty),
@@ -124,7 +131,12 @@ macro_rules! multiply_scaled {
         }
         let select_a = Selected { byte: $byte_a.into(), thread: $thread_a.into() };
         let select_b = Selected { byte: $byte_b.into(), thread: $thread_b.into() };
-        simulated(($site, $form), $acc, ($a, &$metadata, $scales_a, select_a), ($b, $scales_b, select_b));
+        simulated(
+            ($site, $form),
+            $acc,
+            ($a, &$metadata, $scales_a, select_a),
+            ($b, $scales_b, select_b),
+        );
     }};
 }
 

@@ -1,7 +1,8 @@
 //! The one seam: what an operation does on a GPU, and what it does on the CPU.
 //!
-//! Each function here stands for one operation. On the device it is an instruction of [`raw`](crate::raw); on the host it
-//! is a call of the simulator's engine. What is above is written once. What is below does not know of it.
+//! Each function here stands for one operation. On the device it is an instruction of
+//! [`raw`](crate::raw); on the host it is a call of the simulator's engine. What is above is
+//! written once. What is below does not know of it.
 
 /// Items of an implementation that only the CPU's build has.
 macro_rules! host_items {

@@ -9,7 +9,8 @@ use crate::lane::{Grid, Lane, LaneCapture, PerLane, Site};
 use crate::{machine::uniform as uniform_in_warp, raw};
 use core::marker::PhantomData;
 
-/// The executing warp of a block: on the device how many threads the block has, on the host the simulated warp.
+/// The executing warp of a block: on the device how many threads the block has, on the host the
+/// simulated warp.
 #[derive(Clone, Copy)]
 pub(crate) struct BlockRef<'k> {
     #[cfg(target_arch = "nvptx64")]
@@ -23,13 +24,14 @@ impl<'k> BlockRef<'k> {
     /// The block of a kernel's entry.
     ///
     /// # Safety
-    /// The kernel was launched with blocks of `threads` threads in one dimension, a multiple of 32, and all
-    /// threads of the block call this.
+    /// The kernel was launched with blocks of `threads` threads in one dimension, a multiple of 32,
+    /// and all threads of the block call this.
     #[inline(always)]
     pub(crate) unsafe fn enter(threads: usize) -> Self {
         #[cfg(target_arch = "nvptx64")]
         {
-            // SAFETY: the caller's; nothing but the bound depends on the number. LLVM learns the bounds of the warp's index from it.
+            // SAFETY: the caller's; nothing but the bound depends on the number. LLVM learns the
+            // bounds of the warp's index from it.
             unsafe { core::hint::assert_unchecked((raw::index::thread() as usize) < threads) };
             BlockRef { threads, _kernel: PhantomData }
         }

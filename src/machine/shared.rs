@@ -8,7 +8,8 @@ use crate::lane::Site;
 use crate::raw;
 use bytemuck::Pod;
 
-/// One row a value: its type, the type that `raw` moves it as, and what `raw`'s functions call that.
+/// One row a value: its type, the type that `raw` moves it as, and what `raw`'s functions call
+/// that.
 macro_rules! moved {
     ($($value:ty as $moved:ty, $named:ident;)*) => {$(
         impl Moved for $value {

@@ -9,7 +9,8 @@ use crate::lane::{PerLane, Site};
 use crate::raw;
 use bytemuck::Pod;
 
-/// One row a shuffle: its name, that of its function in `raw`, its form, how it finds a lane, and the last operand.
+/// One row a shuffle: its name, that of its function in `raw`, its form, how it finds a lane, and
+/// the last operand.
 macro_rules! shuffles {
     ($($(#[$doc:meta])* $name:ident $raw:ident $form:literal $mode:ident $clamp:literal;)*) => {$(
         $(#[$doc])*
@@ -43,7 +44,11 @@ shuffles! {
 /// # Safety
 /// The warp is converged.
 #[inline(always)]
-pub(crate) unsafe fn shuffle<T: Pod>(site: Site, values: &PerLane<T>, from: &PerLane<u32>) -> PerLane<T> {
+pub(crate) unsafe fn shuffle<T: Pod>(
+    site: Site,
+    values: &PerLane<T>,
+    from: &PerLane<u32>,
+) -> PerLane<T> {
     #[cfg(target_arch = "nvptx64")]
     return {
         let _ = site;
@@ -52,7 +57,9 @@ pub(crate) unsafe fn shuffle<T: Pod>(site: Site, values: &PerLane<T>, from: &Per
         passed(values, |value| unsafe { raw::shfl_sync_idx_b32(value, from, 31) })
     };
     #[cfg(not(target_arch = "nvptx64"))]
-    return passed(site, values, "shfl.sync.idx.b32", |lane| Mode::Index.source(lane, from.array()[lane], 31).0);
+    return passed(site, values, "shfl.sync.idx.b32", |lane| {
+        Mode::Index.source(lane, from.array()[lane], 31).0
+    });
 }
 
 /// What each lane gets, register by register.
@@ -68,7 +75,12 @@ fn passed<T: Pod>(values: &PerLane<T>, of_register: impl Fn(u32) -> u32) -> PerL
 
 /// What each lane gets, of the lane that is said.
 #[cfg(not(target_arch = "nvptx64"))]
-fn passed<T: Pod>(site: Site, values: &PerLane<T>, form: &'static str, source: impl Fn(usize) -> usize) -> PerLane<T> {
+fn passed<T: Pod>(
+    site: Site,
+    values: &PerLane<T>,
+    form: &'static str,
+    source: impl Fn(usize) -> usize,
+) -> PerLane<T> {
     for _ in 0..size_of::<T>() / 4 {
         note_collective(site, form);
     }

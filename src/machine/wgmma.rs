@@ -27,7 +27,10 @@ pub(crate) unsafe fn wait_for<const NEWEST: u32>(site: Site, block: BlockRef<'_>
 
 /// The registers, which no multiplication adds to any more.
 #[inline(always)]
-pub(crate) fn settled<R: Registers<Register = u32>>(site: Site, registers: PerLane<R>) -> PerLane<R> {
+pub(crate) fn settled<R: Registers<Register = u32>>(
+    site: Site,
+    registers: PerLane<R>,
+) -> PerLane<R> {
     #[cfg(all(target_arch = "nvptx64", target_feature = "sm_90a"))]
     let registers = {
         let mut registers = registers;
@@ -156,8 +159,8 @@ pub(crate) fn metadata<const N: usize>(words: [PerLane<u32>; N]) -> PerLane<u32>
     words.first().copied().unwrap_or(PerLane::splat(0))
 }
 
-/// What starts a multiplication in the simulator: A, B and whether it is transposed, the metadata of a sparse A with its selector, and
-/// whether products are added to D, and subtracted.
+/// What starts a multiplication in the simulator: A, B and whether it is transposed, the metadata
+/// of a sparse A with its selector, and whether products are added to D, and subtracted.
 #[cfg(not(target_arch = "nvptx64"))]
 pub(crate) fn simulated<R: Registers<Register = u32>>(
     site: Site,
@@ -167,6 +170,13 @@ pub(crate) fn simulated<R: Registers<Register = u32>>(
     (metadata, selector): (PerLane<u32>, u32),
     (accumulates, negates): (bool, bool),
 ) -> PerLane<R> {
-    let operation = engine::Operation { form, b, transposes_b, accumulates, negates: (negates, false), selector };
+    let operation = engine::Operation {
+        form,
+        b,
+        transposes_b,
+        accumulates,
+        negates: (negates, false),
+        selector,
+    };
     engine::multiply(site, engine::Operands { operation, a, metadata }, d)
 }

@@ -1,8 +1,8 @@
 //! Approximate special functions: one to three instructions of the special function unit each.
 //!
-//! They are scalar functions, in a lane closure as at warp scope. On the CPU they return the bits that an
-//! H100 returns for the same argument, for every argument: `docs/NUMERICS.md` says how that was found.
-//! Other GPUs were not run.
+//! They are scalar functions, in a lane closure as at warp scope. On the CPU they return the bits
+//! that an H100 returns for the same argument, for every argument: `docs/NUMERICS.md` says how that
+//! was found. Other GPUs were not run.
 //!
 //! | function | PTX | largest error, measured on all arguments or as stated |
 //! | --- | --- | --- |
@@ -18,8 +18,8 @@
 //! A function with `_ftz` takes subnormal numbers for zero, and returns zero for them.
 //! Every function returns the NaN `0x7fffffff` for a NaN; pairs have `0x7fff`.
 //!
-//! Division, `sqrt` and `mul_add` of `core` are exact on GPUs too, and slower: they are for results that
-//! must not depend on the GPU.
+//! Division, `sqrt` and `mul_add` of `core` are exact on GPUs too, and slower: they are for results
+//! that must not depend on the GPU.
 //!
 //! ```
 //! use ptx_matrix::{math::ex2_approx_ftz, prelude::*};

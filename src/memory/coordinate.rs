@@ -1,11 +1,12 @@
-//! Where in a tile something is loaded from or stored to: known at compile time ([`At`]) or at run time.
+//! Where in a tile something is loaded from or stored to: known at compile time ([`At`]) or at run
+//! time.
 
 use crate::lane::Sealed;
 use crate::lane::Site;
 use crate::machine::check;
 
-/// What is to lie in a tile, as numbers of the types involved: a window of `ROWS` x `COLS` elements in a tile
-/// of `TILE_ROWS` x `TILE_COLS`, at rows and columns that are multiples of the steps.
+/// What is to lie in a tile, as numbers of the types involved: a window of `ROWS` x `COLS` elements
+/// in a tile of `TILE_ROWS` x `TILE_COLS`, at rows and columns that are multiples of the steps.
 pub trait Window {
     /// Rows of the tile.
     const TILE_ROWS: usize;
@@ -21,8 +22,8 @@ pub trait Window {
     const COL_STEP: usize;
 }
 
-/// The (row, column) at which a window lies in a tile: `(row, col)`, checked when it runs (and not even then
-/// where the compiler can see it), or [`At`], checked when it is compiled.
+/// The (row, column) at which a window lies in a tile: `(row, col)`, checked when it runs (and not
+/// even then where the compiler can see it), or [`At`], checked when it is compiled.
 pub trait Coordinate: Sealed + Copy {
     /// The coordinate, if the type tells it.
     const KNOWN: Option<(usize, usize)>;
@@ -44,7 +45,11 @@ impl Coordinate for (usize, usize) {
         check!(
             inside,
             site,
-            TileOutOfBounds { at: self, size: (W::ROWS, W::COLS), tile: (W::TILE_ROWS, W::TILE_COLS) }
+            TileOutOfBounds {
+                at: self,
+                size: (W::ROWS, W::COLS),
+                tile: (W::TILE_ROWS, W::TILE_COLS)
+            }
         );
         let aligned = row.is_multiple_of(W::ROW_STEP) && col.is_multiple_of(W::COL_STEP);
         check!(aligned, site, TileMisaligned { at: self, step: (W::ROW_STEP, W::COL_STEP) });
@@ -69,11 +74,18 @@ impl<const ROW: usize, const COL: usize> Coordinate for At<ROW, COL> {
 
 /// Refuses, when it is compiled, a coordinate that is known to be wrong for a window.
 ///
-/// What users call evaluates it itself, in a `const` block: the compiler then names the line of the call.
+/// What users call evaluates it itself, in a `const` block: the compiler then names the line of the
+/// call.
 pub(crate) const fn check_known<C: Coordinate, W: Window>() {
     let Some((row, col)) = C::KNOWN else { return };
-    assert!(row + W::ROWS <= W::TILE_ROWS, "out of range: the last row lies beyond the tile's rows");
-    assert!(col + W::COLS <= W::TILE_COLS, "out of range: the last column lies beyond the tile's columns");
+    assert!(
+        row + W::ROWS <= W::TILE_ROWS,
+        "out of range: the last row lies beyond the tile's rows"
+    );
+    assert!(
+        col + W::COLS <= W::TILE_COLS,
+        "out of range: the last column lies beyond the tile's columns"
+    );
     assert!(
         row.is_multiple_of(W::ROW_STEP),
         "misaligned: in a column-major tile a matrix starts at a row that is a multiple of 16 bytes"

@@ -15,24 +15,35 @@ struct Chunk([u32; 4]);
 /// Pieces that a thread has on their way together, where they are small.
 const TOGETHER: usize = 4;
 
-impl<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order> SharedTile<T, ROWS, COLS, S, O> {
-    /// Copies the tile to `at` of a matrix in global memory: in pieces of 16 bytes where they lie so there, else of elements, or, if these have
-    /// 16 bits, of two; the threads (a warp's or the block's) share the work. What of the tile is beyond the matrix is left out.
+impl<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order>
+    SharedTile<T, ROWS, COLS, S, O>
+{
+    /// Copies the tile to `at` of a matrix in global memory: in pieces of 16 bytes where they lie
+    /// so there, else of elements, or, if these have 16 bits, of two; the threads (a warp's or
+    /// the block's) share the work. What of the tile is beyond the matrix is left out.
     #[inline(always)]
     #[track_caller]
     pub fn copy_to(self, threads: impl Threads, matrix: GlobalMatrixMut<T, O>, at: (usize, usize)) {
         let site = Site::here();
-        let (chunk, pair) = (RowAddr::BYTES as usize / T::Width::BYTES, T::Width::PER_REGISTER == 2);
-        let each_has_pieces = |elements: usize| (ROWS * COLS).is_multiple_of(elements * TOGETHER * threads.count());
+        let (chunk, pair) =
+            (RowAddr::BYTES as usize / T::Width::BYTES, T::Width::PER_REGISTER == 2);
+        let each_has_pieces =
+            |elements: usize| (ROWS * COLS).is_multiple_of(elements * TOGETHER * threads.count());
         let (top, left) = at;
         if !matrix.has(at, (ROWS, COLS)) || !each_has_pieces(1) && !matrix.has_pieces(at, chunk) {
             Self::share_out(threads, |lane, row, col| {
                 // Where it can be beyond all numbers, it is beyond the matrix.
-                let inside =
-                    |first: usize, further: usize, side| first.checked_add(further).is_some_and(|at| at < side);
+                let inside = |first: usize, further: usize, side| {
+                    first.checked_add(further).is_some_and(|at| at < side)
+                };
                 if inside(top, row, matrix.rows()) && inside(left, col, matrix.cols()) {
                     // SAFETY: an element of the tile.
-                    matrix.set_at(top + row, left + col, unsafe { self.load(lane, row, col, site) }, site);
+                    matrix.set_at(
+                        top + row,
+                        left + col,
+                        unsafe { self.load(lane, row, col, site) },
+                        site,
+                    );
                 }
             });
         } else if matrix.has_pieces(at, chunk) {
@@ -44,7 +55,14 @@ impl<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order> Sha
                         let (major, minor) = (index / line, index % line * chunk);
                         let (row, col) = if O::ROW_MAJOR { (major, minor) } else { (minor, major) };
                         // SAFETY: a chunk of the tile, and one of the matrix.
-                        unsafe { matrix.store_piece(top + row, left + col, self.load_chunk(row, col, site), site) };
+                        unsafe {
+                            matrix.store_piece(
+                                top + row,
+                                left + col,
+                                self.load_chunk(row, col, site),
+                                site,
+                            )
+                        };
                     }
                 }
             });
@@ -52,7 +70,8 @@ impl<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order> Sha
             Self::share_out_together::<TOGETHER>(threads, 2, |lane, places| {
                 // SAFETY: two elements of a line of the tile, and of the matrix, aligned.
                 unsafe {
-                    let pairs = mapped(places, |(row, col)| self.load_register(lane, row, col, site));
+                    let pairs =
+                        mapped(places, |(row, col)| self.load_register(lane, row, col, site));
                     for i in 0..TOGETHER {
                         matrix.store_piece(top + places[i].0, left + places[i].1, pairs[i], site);
                     }
@@ -64,7 +83,12 @@ impl<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order> Sha
                 unsafe {
                     let elements = mapped(places, |(row, col)| self.load(lane, row, col, site));
                     for i in 0..TOGETHER {
-                        matrix.store_piece(top + places[i].0, left + places[i].1, elements[i], site);
+                        matrix.store_piece(
+                            top + places[i].0,
+                            left + places[i].1,
+                            elements[i],
+                            site,
+                        );
                     }
                 }
             });

@@ -35,8 +35,8 @@ pub struct Global<'k, T> {
 
 /// A slice in global memory that threads write.
 ///
-/// The handle is copied freely among all threads; which of them writes what, and when, is for the kernel to order. Two
-/// threads that race for an element leave one of their values in it.
+/// The handle is copied freely among all threads; which of them writes what, and when, is for the
+/// kernel to order. Two threads that race for an element leave one of their values in it.
 pub struct GlobalMut<'k, T> {
     slice: RawSlice<T>,
     _kernel: PhantomData<&'k mut [T]>,
@@ -113,8 +113,8 @@ macro_rules! handle {
 handle!(Global false, GlobalMut true);
 
 impl<T: Element> Global<'_, T> {
-    /// The same slice, whose reads the simulator orders with the writes of the launch if it is `in_place`:
-    /// see [`Device::is_in_place`](crate::launch::Device::is_in_place).
+    /// The same slice, whose reads the simulator orders with the writes of the launch if it is
+    /// `in_place`: see [`Device::is_in_place`](crate::launch::Device::is_in_place).
     #[allow(dead_code, reason = "the host binds a kernel's parameters")]
     pub(crate) fn in_place(mut self, in_place: bool) -> Self {
         self.slice = self.slice.in_place(in_place);

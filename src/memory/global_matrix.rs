@@ -7,11 +7,12 @@ use crate::memory::{Global, GlobalMut, Order, RowMajor};
 use bytemuck::Pod;
 use core::marker::PhantomData;
 
-/// A matrix in global memory that no thread writes while the kernel runs: a [`Global`] slice, seen as `rows` x `cols`
-/// elements whose lines (rows if `RowMajor`, columns if `ColMajor`) start `stride` elements apart.
+/// A matrix in global memory that no thread writes while the kernel runs: a [`Global`] slice, seen
+/// as `rows` x `cols` elements whose lines (rows if `RowMajor`, columns if `ColMajor`) start
+/// `stride` elements apart.
 ///
-/// That it fits the slice is checked once, when it is made. [`TileReader`](crate::copy::TileReader) brings tiles of it to shared
-/// memory.
+/// That it fits the slice is checked once, when it is made. [`TileReader`](crate::copy::TileReader)
+/// brings tiles of it to shared memory.
 ///
 /// ```
 /// use ptx_matrix::{memory::GlobalMatrix, prelude::*};
@@ -74,7 +75,8 @@ impl<O: Order> Extent<O> {
         let (lines, length) = self.lines();
         lines == 0
             || length == 0
-            || length <= self.stride && (lines - 1).saturating_mul(self.stride).saturating_add(length) <= len
+            || length <= self.stride
+                && (lines - 1).saturating_mul(self.stride).saturating_add(length) <= len
     }
 
     /// The index of an element that is there.
@@ -209,7 +211,11 @@ impl<T: Element, O: Order> GlobalMatrixMut<'_, T, O> {
     #[inline(always)]
     pub(crate) fn set_at(self, row: usize, col: usize, value: T, site: Site) {
         let inside = row < self.rows() && col < self.cols();
-        check!(inside, site, TileOutOfBounds { at: (row, col), size: (1, 1), tile: (self.rows(), self.cols()) });
+        check!(
+            inside,
+            site,
+            TileOutOfBounds { at: (row, col), size: (1, 1), tile: (self.rows(), self.cols()) }
+        );
         self.elements.set_at(self.extent.index(row, col), value, site);
     }
 

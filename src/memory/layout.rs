@@ -4,10 +4,11 @@ use super::{Order, SharedTile, Swizzle};
 use crate::element::Element;
 use crate::machine::{SharedField, SharedName, name_fields};
 
-/// A kernel's shared memory, or a part of it: a [`SharedTile`], an array or tuple of parts, or a struct of
-/// parts with `#[derive(SharedLayout)]`.
+/// A kernel's shared memory, or a part of it: a [`SharedTile`], an array or tuple of parts, or a
+/// struct of parts with `#[derive(SharedLayout)]`.
 ///
-/// A kernel takes it as the parameter marked `#[shared]`. Parts are handles: copying one copies no memory.
+/// A kernel takes it as the parameter marked `#[shared]`. Parts are handles: copying one copies no
+/// memory.
 ///
 /// ```
 /// use ptx_matrix::prelude::*;
@@ -30,8 +31,8 @@ use crate::machine::{SharedField, SharedName, name_fields};
 /// ```
 ///
 /// # Safety
-/// Parts made by [`at`](Self::at) lie within `BYTES` bytes of the address and are aligned if it is a multiple of
-/// `ALIGN`.
+/// Parts made by [`at`](Self::at) lie within `BYTES` bytes of the address and are aligned if it is
+/// a multiple of `ALIGN`.
 pub unsafe trait SharedLayout: Sized {
     /// Its size in bytes.
     const BYTES: usize;
@@ -41,7 +42,8 @@ pub unsafe trait SharedLayout: Sized {
     /// The part that starts at `address` in the `.shared` window.
     ///
     /// # Safety
-    /// `BYTES` bytes from `address` belong to the block's shared memory, and `address` is a multiple of `ALIGN`.
+    /// `BYTES` bytes from `address` belong to the block's shared memory, and `address` is a
+    /// multiple of `ALIGN`.
     unsafe fn at(address: u32) -> Self;
 
     /// Names the byte so many bytes behind the start of such a part, for the simulator's reports.
@@ -91,7 +93,9 @@ unsafe impl<P: SharedLayout, const N: usize> SharedLayout for [P; N] {
     #[inline(always)]
     unsafe fn at(address: u32) -> Self {
         // SAFETY: part `i` lies at a multiple of the stride, within this array's bytes.
-        core::array::from_fn(|i| unsafe { P::at(address + (i * align_up(P::BYTES, P::ALIGN)) as u32) })
+        core::array::from_fn(|i| unsafe {
+            P::at(address + (i * align_up(P::BYTES, P::ALIGN)) as u32)
+        })
     }
 
     fn name_byte(offset: usize, name: &mut SharedName) {
@@ -182,6 +186,9 @@ mod tests {
         assert_eq!(Parts::BYTES, 1024 + 1024 + 3 * 48);
         // SAFETY: the handles are only asked where they are.
         let (small, big, array) = unsafe { Parts::at(1024) };
-        assert_eq!((small.address(), big.address(), array[2].address()), (1024, 2048, 3072 + 2 * 48));
+        assert_eq!(
+            (small.address(), big.address(), array[2].address()),
+            (1024, 2048, 3072 + 2 * 48)
+        );
     }
 }

@@ -51,6 +51,9 @@ pub use ptx_matrix_macros::SharedLayout;
 pub use ring::{RingIndex, SharedRing};
 #[allow(unused_imports, reason = "kernels by a form's name are the host's")]
 pub(crate) use swizzle::swizzled_in_line;
-pub use swizzle::{Swizzle, Swizzle32, Swizzle64, Swizzle128, SwizzleWords, TensorSwizzle, Unswizzled, Unswizzled128};
+pub use swizzle::{
+    Swizzle, Swizzle32, Swizzle64, Swizzle128, SwizzleWords, TensorSwizzle, Unswizzled,
+    Unswizzled128,
+};
 pub use tile::SharedTile;
 pub(crate) use tile::Single;

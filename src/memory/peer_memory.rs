@@ -3,7 +3,10 @@
 use crate::element::{Element, Moved, Sent};
 use crate::lane::{Lane, Site};
 use crate::machine::check;
-use crate::memory::{Coordinate, Order, RingIndex, SharedLayout, SharedRing, SharedTile, Single, Swizzle, check_known};
+use crate::memory::{
+    Coordinate, Order, RingIndex, SharedLayout, SharedRing, SharedTile, Single, Swizzle,
+    check_known,
+};
 use crate::scope::Peer;
 use crate::target::{AtLeast, BuiltFor};
 use core::marker::PhantomData;
@@ -21,11 +24,12 @@ pub trait OfPeer: SharedLayout {
     unsafe fn at_peer(address: u32) -> Self::Peer;
 }
 
-/// A [`SharedTile`] of another block of the cluster: [`SharedTile::of`] makes it. Its elements are read and written one by one
-/// (`ld.shared::cluster`, `st.shared::cluster`), in lane closures.
+/// A [`SharedTile`] of another block of the cluster: [`SharedTile::of`] makes it. Its elements are
+/// read and written one by one (`ld.shared::cluster`, `st.shared::cluster`), in lane closures.
 ///
-/// The other block runs (behind a [`sync`](crate::scope::Cluster::sync) of the cluster), and does not end meanwhile: the simulator reports both,
-/// and races with the other block's warps as with the own block's.
+/// The other block runs (behind a [`sync`](crate::scope::Cluster::sync) of the cluster), and does
+/// not end meanwhile: the simulator reports both, and races with the other block's warps as with
+/// the own block's.
 pub struct PeerTile<T, const ROWS: usize, const COLS: usize, S, O> {
     /// Its address is one of the `.shared::cluster` window.
     pub(crate) tile: SharedTile<T, ROWS, COLS, S, O>,
@@ -39,7 +43,9 @@ impl<T, const ROWS: usize, const COLS: usize, S, O> Clone for PeerTile<T, ROWS, 
 }
 impl<T, const ROWS: usize, const COLS: usize, S, O> Copy for PeerTile<T, ROWS, COLS, S, O> {}
 
-impl<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order> SharedTile<T, ROWS, COLS, S, O> {
+impl<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order>
+    SharedTile<T, ROWS, COLS, S, O>
+{
     /// The same tile of another block of the cluster (`mapa`, PTX ISA 9.7.9.23). Needs sm_90.
     ///
     /// See [`Cluster`](crate::scope::Cluster) for an example.
@@ -66,7 +72,9 @@ impl<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order> OfP
     }
 }
 
-impl<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order> PeerTile<T, ROWS, COLS, S, O> {
+impl<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order>
+    PeerTile<T, ROWS, COLS, S, O>
+{
     /// Writes one element (`st.shared::cluster`).
     #[inline(always)]
     #[track_caller]

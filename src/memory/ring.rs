@@ -7,8 +7,9 @@ use core::marker::PhantomData;
 
 /// `N` parts of shared memory that are chosen at run time: the stages of a pipeline.
 ///
-/// An array `[P; N]` of parts is an array of handles, and a GPU can only index registers by constants: chosen at run time,
-/// it goes to local memory. This is one handle, and a part's address is computed.
+/// An array `[P; N]` of parts is an array of handles, and a GPU can only index registers by
+/// constants: chosen at run time, it goes to local memory. This is one handle, and a part's address
+/// is computed.
 ///
 /// ```
 /// use ptx_matrix::prelude::*;
@@ -56,7 +57,8 @@ unsafe impl<P: SharedLayout, const N: usize> SharedLayout for SharedRing<P, N> {
     }
 }
 
-/// A part of a ring of `N`, to go round it with: less than `N` always, so that [`SharedRing::stage`] need not check.
+/// A part of a ring of `N`, to go round it with: less than `N` always, so that
+/// [`SharedRing::stage`] need not check.
 ///
 /// ```
 /// use ptx_matrix::memory::RingIndex;
@@ -87,7 +89,8 @@ impl<const N: usize> RingIndex<N> {
         if self.0 == 0 { RingIndex(N as u32 - 1) } else { RingIndex(self.0 - 1) }
     }
 
-    /// The same, of which the assembler learns that all lanes have it: as [`Warp::uniform`]. What a descriptor of `wgmma` is made of should be so.
+    /// The same, of which the assembler learns that all lanes have it: as [`Warp::uniform`]. What a
+    /// descriptor of `wgmma` is made of should be so.
     #[inline(always)]
     #[must_use]
     pub fn uniform(self, warp: Warp<'_>) -> Self {
@@ -118,8 +121,9 @@ impl<P: SharedLayout, const N: usize> SharedRing<P, N> {
         unsafe { P::at(self.address + index.0 * Self::STRIDE) }
     }
 
-    /// The same memory for something else, once nobody needs what is in it: a pipeline's, for the results. The simulator reports
-    /// who still reads or copies to it; not, who then takes what was in it for the new parts' elements.
+    /// The same memory for something else, once nobody needs what is in it: a pipeline's, for the
+    /// results. The simulator reports who still reads or copies to it; not, who then takes what
+    /// was in it for the new parts' elements.
     #[inline(always)]
     pub fn reuse<Q: SharedLayout>(self) -> Q {
         const {

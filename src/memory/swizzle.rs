@@ -1,10 +1,10 @@
-//! Swizzles: which 16-byte chunk of shared memory an element goes to, so that the eight rows of a matrix lie in
-//! different banks.
+//! Swizzles: which 16-byte chunk of shared memory an element goes to, so that the eight rows of a
+//! matrix lie in different banks.
 
 use crate::lane::Sealed;
 
-/// How a tile's bytes are permuted in shared memory: pieces of 2^`BASE` bytes change places, by an exclusive or of `BITS` bits of
-/// their number with as many of the number of their line.
+/// How a tile's bytes are permuted in shared memory: pieces of 2^`BASE` bytes change places, by an
+/// exclusive or of `BITS` bits of their number with as many of the number of their line.
 pub trait Swizzle: Sealed + Copy + 'static {
     /// How many bits are exchanged.
     const BITS: u32;
@@ -28,9 +28,9 @@ const fn mask<S: Swizzle>(line: u32) -> u32 {
 
 /// Where byte `offset` of a tile with lines of `pitch` bytes lies, from the tile's start.
 ///
-/// The chunk's number is XORed with the number of its 128-byte line: that is TMA's swizzle, a function of the address
-/// alone. In lines of several times 128 bytes (which TMA does not write in one piece) that number would repeat too
-/// soon, and the line's own number takes its place.
+/// The chunk's number is XORed with the number of its 128-byte line: that is TMA's swizzle, a
+/// function of the address alone. In lines of several times 128 bytes (which TMA does not write in
+/// one piece) that number would repeat too soon, and the line's own number takes its place.
 #[inline(always)]
 pub(crate) const fn swizzled<S: Swizzle>(offset: u32, pitch: u32) -> u32 {
     let line = if pitch.is_multiple_of(128) { offset / pitch } else { offset / 128 };
@@ -39,8 +39,9 @@ pub(crate) const fn swizzled<S: Swizzle>(offset: u32, pitch: u32) -> u32 {
 
 /// Where byte `along` of line `line` lies, from the tile's start.
 ///
-/// Where a line is a multiple of 128 bytes, the line and the place in it are kept apart: then what is constant in either is
-/// an addition for the compiler, which an exclusive or with bits of both would hide.
+/// Where a line is a multiple of 128 bytes, the line and the place in it are kept apart: then what
+/// is constant in either is an addition for the compiler, which an exclusive or with bits of both
+/// would hide.
 #[inline(always)]
 pub(crate) const fn swizzled_in_line<S: Swizzle>(line: u32, along: u32, pitch: u32) -> u32 {
     if pitch.is_multiple_of(128) {
@@ -106,7 +107,8 @@ impl TensorSwizzle for Swizzle128 {
 mod tests {
     use super::*;
 
-    /// Bank conflicts of the eight 16-byte rows of a matrix: the most rows in one 16-byte column of banks.
+    /// Bank conflicts of the eight 16-byte rows of a matrix: the most rows in one 16-byte column of
+    /// banks.
     fn ways<S: Swizzle>(pitch: u32) -> usize {
         let mut rows_in_banks = [0; 8];
         for row in 0..8 {
@@ -150,7 +152,11 @@ mod tests {
                 assert_eq!(to % 16, offset % 16, "chunks move whole");
                 seen[to as usize / 16] = true;
             }
-            assert!(seen[..bytes as usize / 16].iter().all(|&seen| seen), "{} bits, pitch {pitch}", S::BITS);
+            assert!(
+                seen[..bytes as usize / 16].iter().all(|&seen| seen),
+                "{} bits, pitch {pitch}",
+                S::BITS
+            );
         }
         each_swizzle!(check);
     }
@@ -170,8 +176,9 @@ mod tests {
     #[test]
     fn elements_of_four_lines_lie_in_different_banks() {
         fn banks<S: Swizzle>(lanes: std::ops::Range<u32>, bytes: u32) -> usize {
-            let words: std::vec::Vec<u32> =
-                lanes.map(|lane| swizzled::<S>(lane % 4 * 256 + lane / 4 * bytes, 256) / 4).collect();
+            let words: std::vec::Vec<u32> = lanes
+                .map(|lane| swizzled::<S>(lane % 4 * 256 + lane / 4 * bytes, 256) / 4)
+                .collect();
             let mut banks = [0; 32];
             words.iter().for_each(|word| banks[*word as usize % 32] += 1);
             *banks.iter().max().unwrap()

@@ -1,5 +1,8 @@
 use super::swizzle::swizzled_in_line;
-use super::{Coordinate, MAX_SHARED_BYTES, Order, RowAddr, RowMajor, Swizzle, Unswizzled, Window, check_known};
+use super::{
+    Coordinate, MAX_SHARED_BYTES, Order, RowAddr, RowMajor, Swizzle, Unswizzled, Window,
+    check_known,
+};
 use crate::element::{Element, Moved, Width};
 use crate::lane::{Lane, LaneCapture, Site, array, mapped};
 use crate::machine::{load_shared_pair, opaque};
@@ -8,9 +11,10 @@ use core::marker::PhantomData;
 
 /// A `ROWS` x `COLS` matrix in shared memory, swizzled by `S`.
 ///
-/// A tile is a handle, four bytes: copying it copies no elements. It lies in the block's shared memory, aligned as
-/// its swizzle needs, because only a kernel's `#[shared]` parameter makes one; what it is asked for is in
-/// bounds, or the kernel stops (on the host with the source line, on the device with a trap).
+/// A tile is a handle, four bytes: copying it copies no elements. It lies in the block's shared
+/// memory, aligned as its swizzle needs, because only a kernel's `#[shared]` parameter makes one;
+/// what it is asked for is in bounds, or the kernel stops (on the host with the source line, on the
+/// device with a trap).
 ///
 /// The contiguous side (a row if `RowMajor`) is a multiple of 16 bytes, else it does not compile.
 ///
@@ -79,7 +83,9 @@ impl<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order>
     const CHUNK: usize = RowAddr::BYTES as usize / T::Width::BYTES;
 }
 
-impl<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order> SharedTile<T, ROWS, COLS, S, O> {
+impl<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order>
+    SharedTile<T, ROWS, COLS, S, O>
+{
     /// Elements from one row (column, if `ColMajor`) to the next.
     pub(super) const PITCH: usize = if O::ROW_MAJOR { COLS } else { ROWS };
 
@@ -97,7 +103,8 @@ impl<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order> Sha
         (ROWS * COLS * T::Width::BYTES).next_multiple_of(S::SPAN)
     };
 
-    /// A number of lines after which the swizzle repeats: elements so far apart lie a constant number of bytes apart.
+    /// A number of lines after which the swizzle repeats: elements so far apart lie a constant
+    /// number of bytes apart.
     pub(crate) const PERIOD: usize = {
         let pitch = Self::PITCH * T::Width::BYTES;
         let (pattern, whole_lines) = (1 << S::BITS, pitch.is_multiple_of(128));
@@ -131,8 +138,13 @@ impl<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order> Sha
     /// Where element (row, col) lies in the tile, in bytes from its start.
     #[inline(always)]
     pub const fn offset(row: usize, col: usize) -> u32 {
-        let (line, along) = if O::ROW_MAJOR { (row as u32, col as u32) } else { (col as u32, row as u32) };
-        swizzled_in_line::<S>(line, along * T::Width::BYTES as u32, (Self::PITCH * T::Width::BYTES) as u32)
+        let (line, along) =
+            if O::ROW_MAJOR { (row as u32, col as u32) } else { (col as u32, row as u32) };
+        swizzled_in_line::<S>(
+            line,
+            along * T::Width::BYTES as u32,
+            (Self::PITCH * T::Width::BYTES) as u32,
+        )
     }
 
     #[inline(always)]
@@ -155,10 +167,12 @@ impl<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order> Sha
     /// The address of the 16 bytes from (row, col) on.
     ///
     /// # Safety
-    /// They lie in the tile, and the coordinate along the contiguous side is a multiple of 16 bytes.
+    /// They lie in the tile, and the coordinate along the contiguous side is a multiple of 16
+    /// bytes.
     #[inline(always)]
     pub(crate) unsafe fn row_unchecked(self, row: usize, col: usize) -> RowAddr {
-        // SAFETY: in bounds and aligned, by the caller; chunks of 16 bytes move whole under the swizzle.
+        // SAFETY: in bounds and aligned, by the caller; chunks of 16 bytes move whole under the
+        // swizzle.
         unsafe { RowAddr::from_address(self.element(row, col)) }
     }
 
@@ -173,8 +187,8 @@ impl<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order> Sha
         unsafe { self.store(row, col, value, site) }
     }
 
-    /// Reads one element. Shared memory may differ from lane to lane while others write it, so it is read in
-    /// a lane closure.
+    /// Reads one element. Shared memory may differ from lane to lane while others write it, so it
+    /// is read in a lane closure.
     #[inline(always)]
     #[track_caller]
     pub fn get<C: Coordinate>(self, lane: Lane<'_>, at: C) -> T {
@@ -197,7 +211,8 @@ impl<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order> Sha
     /// Writes a fragment's register, at (row, col) and on along the contiguous side.
     ///
     /// # Safety
-    /// Its elements are in the tile, and (row, col) lies a multiple of its size from its line's start.
+    /// Its elements are in the tile, and (row, col) lies a multiple of its size from its line's
+    /// start.
     #[inline(always)]
     pub(crate) unsafe fn store_register(
         self,
@@ -247,16 +262,20 @@ impl<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order> Sha
         unsafe { load_shared_pair(site, pair.address()) }
     }
 
-    /// Calls `visit(lane, row, col)` once for every element, each in one of the threads. Neighbouring threads
-    /// get neighbouring elements.
+    /// Calls `visit(lane, row, col)` once for every element, each in one of the threads.
+    /// Neighbouring threads get neighbouring elements.
     #[inline(always)]
-    pub(super) fn share_out(threads: impl Threads, visit: impl Fn(Lane<'_>, usize, usize) + LaneCapture) {
+    pub(super) fn share_out(
+        threads: impl Threads,
+        visit: impl Fn(Lane<'_>, usize, usize) + LaneCapture,
+    ) {
         let count = threads.count();
         threads.each_thread(|lane, rank| {
             // In 32 bits, which are half the registers of a `usize`.
             let (mut index, elements) = (opaque(rank) as u32, (ROWS * COLS) as u32);
             while index < elements {
-                let (major, minor) = ((index / Self::PITCH as u32) as usize, (index % Self::PITCH as u32) as usize);
+                let (major, minor) =
+                    ((index / Self::PITCH as u32) as usize, (index % Self::PITCH as u32) as usize);
                 let (row, col) = if O::ROW_MAJOR { (major, minor) } else { (minor, major) };
                 visit(lane, row, col);
                 index += count as u32;
@@ -264,26 +283,33 @@ impl<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order> Sha
         });
     }
 
-    /// Writes `value(row, col)` to every element; the threads (a warp's or the block's) share the work.
+    /// Writes `value(row, col)` to every element; the threads (a warp's or the block's) share the
+    /// work.
     #[inline(always)]
     #[track_caller]
     pub fn fill(self, threads: impl Threads, value: impl Fn(usize, usize) -> T + LaneCapture) {
         let site = Site::here();
         // SAFETY: every (row, col) that is shared out is an element.
-        Self::share_out(threads, |_, row, col| unsafe { self.store(row, col, value(row, col), site) });
+        Self::share_out(threads, |_, row, col| unsafe {
+            self.store(row, col, value(row, col), site)
+        });
     }
 
-    /// Calls `read(row, col, value)` for every element; the threads (a warp's or the block's) share the work.
+    /// Calls `read(row, col, value)` for every element; the threads (a warp's or the block's) share
+    /// the work.
     #[inline(always)]
     #[track_caller]
     pub fn for_each(self, threads: impl Threads, read: impl Fn(usize, usize, T) + LaneCapture) {
         let site = Site::here();
         // SAFETY: every (row, col) that is shared out is an element.
-        Self::share_out(threads, |lane, row, col| read(row, col, unsafe { self.load(lane, row, col, site) }));
+        Self::share_out(threads, |lane, row, col| {
+            read(row, col, unsafe { self.load(lane, row, col, site) })
+        });
     }
 
-    /// As [`for_each`](Self::for_each), `N` elements of a thread at a time: `read(places, values)`, where places are pairs of row and column. All of
-    /// them are on their way before the first is needed. If the threads do not have a multiple of that each, the kernel stops.
+    /// As [`for_each`](Self::for_each), `N` elements of a thread at a time: `read(places, values)`,
+    /// where places are pairs of row and column. All of them are on their way before the first
+    /// is needed. If the threads do not have a multiple of that each, the kernel stops.
     ///
     /// ```
     /// use ptx_matrix::prelude::*;
@@ -321,7 +347,8 @@ impl<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order> Sha
         });
     }
 
-    /// As `share_out`, in pieces of so many neighbours, `N` of a thread at a time. Threads have a multiple of that each.
+    /// As `share_out`, in pieces of so many neighbours, `N` of a thread at a time. Threads have a
+    /// multiple of that each.
     #[inline(always)]
     pub(super) fn share_out_together<const N: usize>(
         threads: impl Threads,
@@ -333,9 +360,13 @@ impl<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order> Sha
             let (mut index, pieces) = (opaque(rank) as u32, (ROWS * COLS / piece) as u32);
             while index < pieces {
                 let places = array(|i| {
-                    // Where the threads have whole lines at once, places differ in the line alone, which the compiler does not find out.
-                    let (lines, further) =
-                        if count.is_multiple_of(line) { (i * (count / line), 0) } else { (0, i * count) };
+                    // Where the threads have whole lines at once, places differ in the line alone,
+                    // which the compiler does not find out.
+                    let (lines, further) = if count.is_multiple_of(line) {
+                        (i * (count / line), 0)
+                    } else {
+                        (0, i * count)
+                    };
                     let index = index as usize + further;
                     let (major, minor) = (index / line + lines, index % line * piece);
                     if O::ROW_MAJOR { (major, minor) } else { (minor, major) }

@@ -12,12 +12,14 @@ where
     S: FragmentShape<RoleSparseA, T::Width>,
     T: Element<Width: SparseWidth> + PartialEq,
 {
-    /// The matrix of `value(row, col)`, M x K, compressed, and its metadata, which is the same for every selector.
+    /// The matrix of `value(row, col)`, M x K, compressed, and its metadata, which is the same for
+    /// every selector.
     ///
     /// A zero, of either sign, is what need not be kept.
     ///
     /// # Panics
-    /// If more of a chunk than half is not zero: on the device with a trap, on the host with a finding that names the chunk.
+    /// If more of a chunk than half is not zero: on the device with a trap, on the host with a
+    /// finding that names the chunk.
     ///
     /// ```
     /// use ptx_matrix::{fragment::FragmentSparseA, mma::MmaSparse, prelude::*};
@@ -45,9 +47,13 @@ where
     /// ```
     #[inline(always)]
     #[track_caller]
-    pub fn compress(warp: Warp<'_>, value: impl Fn(usize, usize) -> T + LaneCapture) -> (Self, Metadata<T::Width>) {
+    pub fn compress(
+        warp: Warp<'_>,
+        value: impl Fn(usize, usize) -> T + LaneCapture,
+    ) -> (Self, Metadata<T::Width>) {
         let site = Site::here();
-        let chunk_of = |row: usize, chunk: usize| kept::<T>(site, row, chunk, |col| value(row, col));
+        let chunk_of =
+            |row: usize, chunk: usize| kept::<T>(site, row, chunk, |col| value(row, col));
         let kept_cols = T::Width::KEPT;
         let values = Self::from_fn(warp, |row, col| {
             let (chunk, index) = (col / kept_cols, col % kept_cols);

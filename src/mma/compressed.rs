@@ -91,10 +91,18 @@ impl<T: Element<Width: SparseWidth> + PartialEq> Compressed<T> {
             let parts = parts_with::<T::Width>(|col| elements[col] != T::zeroed());
             let Some(code) = Kept::at_least(parts) else {
                 let (row, first) = (index / (cols / chunk), index % (cols / chunk) * chunk);
-                let found = (0..chunk).filter(|&col| elements[col] != T::zeroed()).map(|col| first + col).collect();
-                return Err(CompressError::NotSparse { row, cols: (first, first + chunk - 1), found });
+                let found = (0..chunk)
+                    .filter(|&col| elements[col] != T::zeroed())
+                    .map(|col| first + col)
+                    .collect();
+                return Err(CompressError::NotSparse {
+                    row,
+                    cols: (first, first + chunk - 1),
+                    found,
+                });
             };
-            values.extend((0..T::Width::KEPT).map(|index| elements[code.column::<T::Width>(index)]));
+            values
+                .extend((0..T::Width::KEPT).map(|index| elements[code.column::<T::Width>(index)]));
             kept.push(code);
         }
         Ok(Compressed { rows, cols, values, kept })
@@ -110,8 +118,9 @@ impl<T: Element<Width: SparseWidth> + PartialEq> Compressed<T> {
         &self.kept
     }
 
-    /// The metadata as [`Metadata::load`] takes it: 32 words for each block of 16 rows by [`Metadata::COLS`] columns, those beside
-    /// each other first. What is beyond the matrix keeps the first half of a chunk.
+    /// The metadata as [`Metadata::load`] takes it: 32 words for each block of 16 rows by
+    /// [`Metadata::COLS`] columns, those beside each other first. What is beyond the matrix
+    /// keeps the first half of a chunk.
     pub fn metadata(&self) -> Vec<u32> {
         let (down, right) = (Metadata::<T::Width>::ROWS, Metadata::<T::Width>::CHUNKS);
         let chunks = self.cols / T::Width::CHUNK;
@@ -132,7 +141,9 @@ impl<T: Element<Width: SparseWidth> + PartialEq> Compressed<T> {
     /// The whole matrix again.
     pub fn dense(&self) -> Vec<T> {
         let mut dense = vec![T::zeroed(); self.rows * self.cols];
-        for (index, (values, kept)) in self.values.chunks(T::Width::KEPT).zip(&self.kept).enumerate() {
+        for (index, (values, kept)) in
+            self.values.chunks(T::Width::KEPT).zip(&self.kept).enumerate()
+        {
             for (which, &value) in values.iter().enumerate() {
                 dense[index * T::Width::CHUNK + kept.column::<T::Width>(which)] = value;
             }
@@ -158,7 +169,11 @@ mod tests {
             let (first, second) = (rng.usize(..4), rng.usize(..4));
             for (col, element) in chunk.iter_mut().enumerate() {
                 let part = if T::Width::CHUNK < 4 { 2 * col } else { col * 4 / T::Width::CHUNK };
-                let is_kept = if T::Width::CHUNK < 4 { part / 2 == first / 2 } else { part == first || part == second };
+                let is_kept = if T::Width::CHUNK < 4 {
+                    part / 2 == first / 2
+                } else {
+                    part == first || part == second
+                };
                 if is_kept && rng.u8(..8) > 0 {
                     *element = value(rng.u8(1..8));
                 }
@@ -179,7 +194,11 @@ mod tests {
             for chunk in 0..32 {
                 let (lane, index) = Metadata::<T::Width>::owner(row % 16, chunk % 16);
                 let code = words[(row / 16 * 2 + chunk / 16) * 32 + lane] >> (4 * index) & 0xf;
-                let kept = if row < 40 && chunk < 24 { sparse.kept()[row * 24 + chunk].code() } else { 0b0100 };
+                let kept = if row < 40 && chunk < 24 {
+                    sparse.kept()[row * 24 + chunk].code()
+                } else {
+                    0b0100
+                };
                 assert_eq!(code, u32::from(kept), "row {row}, chunk {chunk}");
             }
         }
@@ -201,12 +220,19 @@ mod tests {
             dense[2 * 12 + col] = 1;
         }
         let message = error(Compressed::of(&dense, 3, 12));
-        assert!(message.starts_with("row 2, columns 8 to 11: columns 8, 9, 11 are not zero; of these 4 "), "{message}");
+        assert!(
+            message
+                .starts_with("row 2, columns 8 to 11: columns 8, 9, 11 are not zero; of these 4 "),
+            "{message}"
+        );
         let message = error(Compressed::of(&dense, 3, 13));
         assert!(message.starts_with("a matrix of 3 x 13 in 36 elements"), "{message}");
         let pairs = [1, 0, 0, 1, 0, 0, 1, 0].map(s4::new);
         let message = Compressed::of(&pairs, 1, 8).unwrap_err().to_string();
-        assert!(message.ends_with("of these 4 pairs of elements at most 2 may be other than zero"), "{message}");
+        assert!(
+            message.ends_with("of these 4 pairs of elements at most 2 may be other than zero"),
+            "{message}"
+        );
         let both = [tf32::ONE; 2];
         let message = Compressed::of(&both, 1, 2).unwrap_err().to_string();
         assert!(message.contains("at most 1 may be"), "{message}");

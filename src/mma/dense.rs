@@ -2,7 +2,8 @@
 
 use crate::element::Element;
 use crate::fragment::{
-    Accumulator, FragmentA, FragmentB, FragmentShape, M16N8K8, M16N8K8Pairs, RoleA, RoleB, RoleC, Shape,
+    Accumulator, FragmentA, FragmentB, FragmentShape, M16N8K8, M16N8K8Pairs, RoleA, RoleB, RoleC,
+    Shape,
 };
 use crate::isa::{Plain, ptx};
 use crate::lane::{Sealed, Site};
@@ -32,14 +33,16 @@ use core::marker::PhantomData;
 /// | [`M8N8K128`](crate::fragment::M8N8K128) | [`b1`](crate::element::b1) | i32 | [`XorPopc`](crate::isa::XorPopc), or [`AndPopc`](crate::isa::AndPopc) | sm_75, sm_80 |
 /// | [`M16N8K128`](crate::fragment::M16N8K128), [`M16N8K256`](crate::fragment::M16N8K256) | `b1` | i32 | [`XorPopc`](crate::isa::XorPopc), or [`AndPopc`](crate::isa::AndPopc) | sm_80 |
 ///
-/// Where two elements are named, A may be of one and B of the other. The option is a type; it may be left out, except where the
-/// row says otherwise (`XorPopc` or `AndPopc`), and is then [`Plain`].
+/// Where two elements are named, A may be of one and B of the other. The option is a type; it may
+/// be left out, except where the row says otherwise (`XorPopc` or `AndPopc`), and is then
+/// [`Plain`].
 ///
-/// Integers wrap around; f64 is a chain of fused multiply-adds. In the other formats products are exact, and each element of D
-/// is one sum over all of K and C, rounded once, as the tensor cores do it (on sm_90, which has no fp8 in this instruction,
-/// it is two such sums and an addition; `M8N8K4Quad`, which has no tensor core there, is additions of f32). A tf32 register's low
-/// 13 bits count for nothing. The simulator returns the same bits as an H200, and of what an H200 has not, what is published: see
-/// `docs/NUMERICS.md`.
+/// Integers wrap around; f64 is a chain of fused multiply-adds. In the other formats products are
+/// exact, and each element of D is one sum over all of K and C, rounded once, as the tensor cores
+/// do it (on sm_90, which has no fp8 in this instruction, it is two such sums and an addition;
+/// `M8N8K4Quad`, which has no tensor core there, is additions of f32). A tf32 register's low
+/// 13 bits count for nothing. The simulator returns the same bits as an H200, and of what an H200
+/// has not, what is published: see `docs/NUMERICS.md`.
 ///
 /// ```
 /// use half::bf16;
@@ -157,14 +160,21 @@ where
     A: Element,
     B: Element,
     C: Element,
-    S: Shape + FragmentShape<RoleA, A::Width> + FragmentShape<RoleB, B::Width> + FragmentShape<RoleC, C::Width>,
+    S: Shape
+        + FragmentShape<RoleA, A::Width>
+        + FragmentShape<RoleB, B::Width>
+        + FragmentShape<RoleC, C::Width>,
     Self: MmaForm<A = FragmentA<S, A>, B = FragmentB<S, B>, C = Accumulator<S, C>>,
 {
     /// `acc += a x b`.
     #[inline(always)]
     #[track_caller]
-    pub fn accumulate(_: Warp<'_>, acc: &mut Accumulator<S, C>, a: &FragmentA<S, A>, b: &FragmentB<S, B>)
-    where
+    pub fn accumulate(
+        _: Warp<'_>,
+        acc: &mut Accumulator<S, C>,
+        a: &FragmentA<S, A>,
+        b: &FragmentB<S, B>,
+    ) where
         Self: MmaForm<D = Accumulator<S, C>>,
         Target: Supports<<Self as MmaForm>::Needs>,
     {

@@ -36,8 +36,8 @@ impl<R: Role, S: FragmentShape<R, T::Width>, T: Element> Fragment<R, S, T> {
         });
     }
 
-    /// The matrix of `value(row, col, old)`, of the same shape and role; the element type may change
-    /// (`f32` accumulators to `bf16` before they are stored).
+    /// The matrix of `value(row, col, old)`, of the same shape and role; the element type may
+    /// change (`f32` accumulators to `bf16` before they are stored).
     #[inline(always)]
     #[track_caller]
     pub fn map<U: Element>(
@@ -57,7 +57,8 @@ impl<R: Role, S: FragmentShape<R, T::Width>, T: Element> Fragment<R, S, T> {
         let registers = &self.registers;
         Fragment::from_registers(warp.each(|lane| {
             let old = lane.get(registers);
-            let mut new: <S as FragmentShape<R, U::Width>>::Registers = bytemuck::Zeroable::zeroed();
+            let mut new: <S as FragmentShape<R, U::Width>>::Registers =
+                bytemuck::Zeroable::zeroed();
             for index in 0..Self::LAYOUT.elements() {
                 let (row, col) = Self::LAYOUT.position(lane.id(), index);
                 put::<U>(new.as_mut(), index, value(row, col, take::<T>(old.as_ref(), index)));
@@ -78,7 +79,8 @@ where
         Self: BuiltFor<U::Needs>,
     {
         Fragment::from_registers(self.registers.map(|sums| {
-            let mut rounded: <S as FragmentShape<RoleC, Bits16>>::Registers = bytemuck::Zeroable::zeroed();
+            let mut rounded: <S as FragmentShape<RoleC, Bits16>>::Registers =
+                bytemuck::Zeroable::zeroed();
             for (pair, sums) in rounded.as_mut().iter_mut().zip(sums.as_ref().chunks_exact(2)) {
                 *pair = U::round_pair(f32::from_bits(sums[0]), f32::from_bits(sums[1]));
             }

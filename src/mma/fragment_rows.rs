@@ -1,7 +1,9 @@
 //! What the rows of a warp's sums come to; and sums as the left factor of the next product.
 
 use crate::element::{Bits16, Element};
-use crate::fragment::{Accumulator, Fragment, FragmentA, FragmentShape, M16N8K16, RoleC, put, take};
+use crate::fragment::{
+    Accumulator, Fragment, FragmentA, FragmentShape, M16N8K16, RoleC, put, take,
+};
 use crate::lane::LaneCapture;
 use crate::mma::{RowParts, RowValues, rows::row_of};
 use crate::scope::Warp;
@@ -20,7 +22,8 @@ impl<S: FragmentShape<RoleC, T::Width>, T: Element> Accumulator<S, T> {
         }
     };
 
-    /// In each lane, `fold` over its own elements of each row, starting from those of `start`: see [`RowParts`].
+    /// In each lane, `fold` over its own elements of each row, starting from those of `start`: see
+    /// [`RowParts`].
     #[inline(always)]
     #[track_caller]
     pub fn fold_rows<P: Copy + LaneCapture>(
@@ -57,9 +60,14 @@ impl<S: FragmentShape<RoleC, T::Width>, T: Element> Accumulator<S, T> {
         let (registers, rows) = (&self.registers, &rows.0);
         Fragment::from_registers(warp.each(|lane| {
             let (old, rows) = (lane.get(registers), lane.get(rows));
-            let mut new: <S as FragmentShape<RoleC, U::Width>>::Registers = bytemuck::Zeroable::zeroed();
+            let mut new: <S as FragmentShape<RoleC, U::Width>>::Registers =
+                bytemuck::Zeroable::zeroed();
             for index in 0..Self::LAYOUT.elements() {
-                put::<U>(new.as_mut(), index, value(take::<T>(old.as_ref(), index), rows[row_of(index)]));
+                put::<U>(
+                    new.as_mut(),
+                    index,
+                    value(take::<T>(old.as_ref(), index), rows[row_of(index)]),
+                );
             }
             new
         }))
@@ -67,7 +75,8 @@ impl<S: FragmentShape<RoleC, T::Width>, T: Element> Accumulator<S, T> {
 }
 
 impl<T: Element<Width = Bits16>> FragmentA<M16N8K16, T> {
-    /// Two matrices of sums beside each other, as the left factor of a product: their registers are its registers.
+    /// Two matrices of sums beside each other, as the left factor of a product: their registers are
+    /// its registers.
     ///
     /// ```
     /// use ptx_matrix::prelude::*;

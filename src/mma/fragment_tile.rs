@@ -25,12 +25,15 @@ where
     const TILE_COLS: usize = COLS;
     const ROWS: usize = F::LAYOUT.rows();
     const COLS: usize = F::LAYOUT.cols();
-    const ROW_STEP: usize = if O::ROW_MAJOR { 1 } else { RowAddr::BYTES as usize / T::Width::BYTES };
-    const COL_STEP: usize = if O::ROW_MAJOR { RowAddr::BYTES as usize / T::Width::BYTES } else { 1 };
+    const ROW_STEP: usize =
+        if O::ROW_MAJOR { 1 } else { RowAddr::BYTES as usize / T::Width::BYTES };
+    const COL_STEP: usize =
+        if O::ROW_MAJOR { RowAddr::BYTES as usize / T::Width::BYTES } else { 1 };
 }
 
-/// The addresses that a fragment is loaded from or stored to, in a tile of order `O`: one matrix row (column, if
-/// `ColMajor`) in each lane. Made once by [`Fragment::rows`], they serve any number of loads and stores.
+/// The addresses that a fragment is loaded from or stored to, in a tile of order `O`: one matrix
+/// row (column, if `ColMajor`) in each lane. Made once by [`Fragment::rows`], they serve any number
+/// of loads and stores.
 pub struct FragmentRows<Frag, O> {
     rows: PerLane<RowAddr>,
     _fragment: PhantomData<fn() -> (Frag, O)>,
@@ -44,7 +47,8 @@ impl<Frag, O> Clone for FragmentRows<Frag, O> {
 }
 impl<Frag, O> Copy for FragmentRows<Frag, O> {}
 
-/// Fragments of 16-bit elements are made of 8x8 matrices, but for those of four multiplications at once.
+/// Fragments of 16-bit elements are made of 8x8 matrices, but for those of four multiplications at
+/// once.
 const fn check_8x8<R: Role>(layout: Layout) {
     assert!(
         layout.is_of_matrices(Bits16::PER_REGISTER, R::PACKS_ROWS),
@@ -52,8 +56,8 @@ const fn check_8x8<R: Role>(layout: Layout) {
     );
 }
 
-/// Each register of a fragment of 16-bit elements is an 8x8 matrix of `ldmatrix`: the first is that of index 0, the
-/// second that of index 2, and so on.
+/// Each register of a fragment of 16-bit elements is an 8x8 matrix of `ldmatrix`: the first is that
+/// of index 0, the second that of index 2, and so on.
 impl<R, F, T> Fragment<R, F, T>
 where
     R: Role,
@@ -63,11 +67,12 @@ where
 {
     /// Loads the matrix at `at` of a tile, with one `ldmatrix` (PTX ISA 9.7.14.5.15).
     ///
-    /// The form follows from the types: as many 8x8 matrices as the fragment has registers, `.trans` where the
-    /// tile's order is across the registers' (A from a column-major tile, B from a row-major one).
+    /// The form follows from the types: as many 8x8 matrices as the fragment has registers,
+    /// `.trans` where the tile's order is across the registers' (A from a column-major tile, B
+    /// from a row-major one).
     ///
-    /// `at` is a `(row, col)`, or an [`At`](crate::memory::At), which is checked when it is compiled; along the tile's
-    /// contiguous side it is a multiple of 8.
+    /// `at` is a `(row, col)`, or an [`At`](crate::memory::At), which is checked when it is
+    /// compiled; along the tile's contiguous side it is a multiple of 8.
     #[inline(always)]
     #[track_caller]
     pub fn load<C: Coordinate, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order>(
@@ -79,8 +84,8 @@ where
         Self::load_rows(warp, Self::rows(warp, tile, at))
     }
 
-    /// Stores the matrix at `at` of a tile, with one `stmatrix` (PTX ISA 9.7.14.5.16; sm_90). `at` as for
-    /// [`load`](Self::load).
+    /// Stores the matrix at `at` of a tile, with one `stmatrix` (PTX ISA 9.7.14.5.16; sm_90). `at`
+    /// as for [`load`](Self::load).
     #[inline(always)]
     #[track_caller]
     pub fn store_matrix<C: Coordinate, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order>(
@@ -95,8 +100,8 @@ where
         self.store_rows(warp, Self::rows(warp, tile, at));
     }
 
-    /// The addresses for [`load_rows`](Self::load_rows) and [`store_rows`](Self::store_rows), for kernels that keep
-    /// them out of their main loop. `at` as for [`load`](Self::load).
+    /// The addresses for [`load_rows`](Self::load_rows) and [`store_rows`](Self::store_rows), for
+    /// kernels that keep them out of their main loop. `at` as for [`load`](Self::load).
     #[inline(always)]
     #[track_caller]
     pub fn rows<C: Coordinate, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order>(
@@ -110,7 +115,8 @@ where
         let tile = *tile;
         let rows = warp.each(|lane| {
             let (down, right) = Self::place::<O>(lane, 1);
-            // SAFETY: within the window, which is within the tile, and a multiple of 8 along its contiguous side.
+            // SAFETY: within the window, which is within the tile, and a multiple of 8 along its
+            // contiguous side.
             unsafe { tile.row_unchecked(row + down, col + right) }
         });
         FragmentRows { rows, _fragment: PhantomData }
@@ -122,7 +128,9 @@ where
     pub fn load_rows<O: Order>(warp: Warp<'_>, from: FragmentRows<Self, O>) -> Self {
         let site = Site::here();
         Self::from_registers(if const { O::ROW_MAJOR == R::PACKS_ROWS } {
-            LdMatrix::<<F::Registers as CountOf>::Count, NoTrans, B16>::load_at(warp, from.rows, site)
+            LdMatrix::<<F::Registers as CountOf>::Count, NoTrans, B16>::load_at(
+                warp, from.rows, site,
+            )
         } else {
             LdMatrix::<<F::Registers as CountOf>::Count, Trans, B16>::load_at(warp, from.rows, site)
         })
@@ -137,22 +145,34 @@ where
     {
         let site = Site::here();
         if const { O::ROW_MAJOR == R::PACKS_ROWS } {
-            StMatrix::<<F::Registers as CountOf>::Count, NoTrans, B16>::store_at(warp, to.rows, self.registers(), site);
+            StMatrix::<<F::Registers as CountOf>::Count, NoTrans, B16>::store_at(
+                warp,
+                to.rows,
+                self.registers(),
+                site,
+            );
         } else {
-            StMatrix::<<F::Registers as CountOf>::Count, Trans, B16>::store_at(warp, to.rows, self.registers(), site);
+            StMatrix::<<F::Registers as CountOf>::Count, Trans, B16>::store_at(
+                warp,
+                to.rows,
+                self.registers(),
+                site,
+            );
         }
     }
 }
 
 impl<R: Role, F: FragmentShape<R, T::Width>, T: Element> Fragment<R, F, T> {
-    /// Whether the elements of a register are neighbours in tiles of this order, as they are in the register.
+    /// Whether the elements of a register are neighbours in tiles of this order, as they are in the
+    /// register.
     const fn registers_lie_whole<O: Order>() -> bool {
         T::Width::FILLS_BYTES && F::LAYOUT.groups(T::Width::PER_REGISTER, O::ROW_MAJOR)
     }
 
     /// Stores the matrix at `at` of a tile: for any element type, on any GPU. `at` as for `load`.
     ///
-    /// Where the elements of a register are neighbours in the tile, it goes there whole, else element by element.
+    /// Where the elements of a register are neighbours in the tile, it goes there whole, else
+    /// element by element.
     #[inline(always)]
     #[track_caller]
     pub fn store<C: Coordinate, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order>(
@@ -169,8 +189,10 @@ impl<R: Role, F: FragmentShape<R, T::Width>, T: Element> Fragment<R, F, T> {
             let registers = lane.get(registers);
             if Self::registers_lie_whole::<O>() {
                 for (index, register) in registers.as_ref().iter().enumerate() {
-                    let (down, right) = F::LAYOUT.position(lane.id(), index * T::Width::PER_REGISTER);
-                    // SAFETY: within the window, which is within the tile; chunks of 16 bytes, and the registers in them, lie whole.
+                    let (down, right) =
+                        F::LAYOUT.position(lane.id(), index * T::Width::PER_REGISTER);
+                    // SAFETY: within the window, which is within the tile; chunks of 16 bytes, and
+                    // the registers in them, lie whole.
                     unsafe { tile.store_register(row + down, col + right, *register, site) };
                 }
                 return;
@@ -178,17 +200,26 @@ impl<R: Role, F: FragmentShape<R, T::Width>, T: Element> Fragment<R, F, T> {
             for index in 0..F::LAYOUT.elements() {
                 let (down, right) = F::LAYOUT.position(lane.id(), index);
                 // SAFETY: within the window, which is within the tile.
-                unsafe { tile.store(row + down, col + right, take::<T>(registers.as_ref(), index), site) };
+                unsafe {
+                    tile.store(row + down, col + right, take::<T>(registers.as_ref(), index), site)
+                };
             }
         });
     }
 
     /// Loads the matrix at `at` of a tile: for any element type, on any GPU. `at` as for `load`.
     ///
-    /// Where the elements of a register are neighbours in the tile, they come from there at once, else one by one.
+    /// Where the elements of a register are neighbours in the tile, they come from there at once,
+    /// else one by one.
     #[inline(always)]
     #[track_caller]
-    pub fn load_elements<C: Coordinate, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order>(
+    pub fn load_elements<
+        C: Coordinate,
+        const ROWS: usize,
+        const COLS: usize,
+        S: Swizzle,
+        O: Order,
+    >(
         warp: Warp<'_>,
         tile: &SharedTile<T, ROWS, COLS, S, O>,
         at: C,
@@ -201,8 +232,10 @@ impl<R: Role, F: FragmentShape<R, T::Width>, T: Element> Fragment<R, F, T> {
             let mut registers: F::Registers = bytemuck::Zeroable::zeroed();
             if Self::registers_lie_whole::<O>() {
                 for (index, register) in registers.as_mut().iter_mut().enumerate() {
-                    let (down, right) = F::LAYOUT.position(lane.id(), index * T::Width::PER_REGISTER);
-                    // SAFETY: within the window, which is within the tile; chunks of 16 bytes, and the registers in them, lie whole.
+                    let (down, right) =
+                        F::LAYOUT.position(lane.id(), index * T::Width::PER_REGISTER);
+                    // SAFETY: within the window, which is within the tile; chunks of 16 bytes, and
+                    // the registers in them, lie whole.
                     *register = unsafe { tile.load_register(lane, row + down, col + right, site) };
                 }
                 return registers;

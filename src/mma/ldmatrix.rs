@@ -7,19 +7,24 @@ use crate::fragment::{
 };
 use crate::lane::{PerLane, Site};
 use crate::machine::matrix;
-use crate::mma::{B4x16P64, B6x16P32, B8, B16, Count, CountRegisters, NoTrans, Trans, Transposition, X1, X2, X4};
+use crate::mma::{
+    B4x16P64, B6x16P32, B8, B16, Count, CountRegisters, NoTrans, Trans, Transposition, X1, X2, X4,
+};
 use crate::scope::Warp;
 use crate::target::{ArchSpecific, AtLeast, BuildTarget, Supports};
 use core::marker::PhantomData;
 
-/// `ldmatrix.sync.aligned.m8n8{.x1,.x2,.x4}{.trans}.shared.b16`: loads one, two or four 8x8 matrices.
+/// `ldmatrix.sync.aligned.m8n8{.x1,.x2,.x4}{.trans}.shared.b16`: loads one, two or four 8x8
+/// matrices.
 ///
-/// Lane `8 * i + r` gives the address of row `r` of matrix `i`; each lane gets, in register `i`, two neighbouring
-/// elements of matrix `i`: of its row `lane / 4` from column `lane % 4 * 2` on, or, with [`Trans`], of its column
-/// `lane / 4` from row `lane % 4 * 2` on. The lower element is in the lower half.
+/// Lane `8 * i + r` gives the address of row `r` of matrix `i`; each lane gets, in register `i`,
+/// two neighbouring elements of matrix `i`: of its row `lane / 4` from column `lane % 4 * 2` on,
+/// or, with [`Trans`], of its column `lane / 4` from row `lane % 4 * 2` on. The lower element is in
+/// the lower half.
 ///
-/// Needs sm_75. With other elements than [`B16`], it is another instruction: see [`LdMatrixBytes`]. A [`Fragment`](crate::fragment::Fragment) is loaded with the right form by its own `load`; this one is
-/// for everything else.
+/// Needs sm_75. With other elements than [`B16`], it is another instruction: see [`LdMatrixBytes`].
+/// A [`Fragment`](crate::fragment::Fragment) is loaded with the right form by its own `load`; this
+/// one is for everything else.
 ///
 /// ```
 /// use ptx_matrix::{mma::{B16, LdMatrix, Trans, X1}, prelude::*};
@@ -48,7 +53,11 @@ pub trait LdMatrixForms: CountRegisters {
 
     /// # Safety
     /// As the form's function in `raw`.
-    unsafe fn issue(site: Site, transposed: bool, rows: PerLane<RowAddr>) -> PerLane<Self::Registers>;
+    unsafe fn issue(
+        site: Site,
+        transposed: bool,
+        rows: PerLane<RowAddr>,
+    ) -> PerLane<Self::Registers>;
 }
 
 macro_rules! forms {
@@ -83,8 +92,9 @@ impl<N: Count, Tr: Transposition, Target> LdMatrix<N, Tr, B16, Target> {
     /// The instruction, as in PTX.
     pub const PTX: &'static str = <N as LdMatrixForms>::PTX[Tr::TRANSPOSED as usize];
 
-    /// Loads the matrices whose rows the lanes name: lanes 0 to 7 those of the first, 8 to 15 those of the second, and so
-    /// on. What the lanes beyond name is not read (it is a valid row all the same, as sm_75 wants).
+    /// Loads the matrices whose rows the lanes name: lanes 0 to 7 those of the first, 8 to 15 those
+    /// of the second, and so on. What the lanes beyond name is not read (it is a valid row all
+    /// the same, as sm_75 wants).
     #[inline(always)]
     #[track_caller]
     pub fn load(warp: Warp<'_>, rows: PerLane<RowAddr>) -> PerLane<N::Registers>
@@ -95,7 +105,11 @@ impl<N: Count, Tr: Transposition, Target> LdMatrix<N, Tr, B16, Target> {
     }
 
     #[inline(always)]
-    pub(crate) fn load_at(_: Warp<'_>, rows: PerLane<RowAddr>, site: Site) -> PerLane<N::Registers> {
+    pub(crate) fn load_at(
+        _: Warp<'_>,
+        rows: PerLane<RowAddr>,
+        site: Site,
+    ) -> PerLane<N::Registers> {
         // SAFETY: warp scope is converged; a row is 16 aligned bytes of shared memory.
         unsafe { <N as LdMatrixForms>::issue(site, Tr::TRANSPOSED, rows) }
     }
@@ -109,13 +123,15 @@ impl<N: Count, Tr: Transposition, Target> LdMatrix<N, Tr, B16, Target> {
 /// | [`B6x16P32`], [`B4x16P64`] | [`NoTrans`] | `X1`, `X2`, `X4` | `.m8n16` | 1, 2, 4 |
 /// | [`B6x16P32`], [`B4x16P64`] | [`Trans`] | `X1`, `X2` | `.m16n16` | 2, 4 |
 ///
-/// A row is 16 aligned bytes of shared memory: 16 elements of a byte, or 16 narrower ones and padding. Of a matrix of 8 rows (16),
-/// eight lanes (sixteen) give the addresses of the rows. Which byte of a register is which element of a row is
-/// [`ARRANGEMENT`](Self::ARRANGEMENT): not transposed, a register holds four neighbours of row `lane / 4`, from column
-/// `lane % 4 * 4` on; transposed, the first register of a matrix holds those of column `lane / 4`, from row `lane % 4 * 4` on, and the
-/// second those of column `lane / 4 + 8`.
+/// A row is 16 aligned bytes of shared memory: 16 elements of a byte, or 16 narrower ones and
+/// padding. Of a matrix of 8 rows (16), eight lanes (sixteen) give the addresses of the rows. Which
+/// byte of a register is which element of a row is [`ARRANGEMENT`](Self::ARRANGEMENT): not
+/// transposed, a register holds four neighbours of row `lane / 4`, from column `lane % 4 * 4` on;
+/// transposed, the first register of a matrix holds those of column `lane / 4`, from row `lane % 4
+/// * 4` on, and the second those of column `lane / 4 + 8`.
 ///
-/// Needs sm_100a, sm_100f or the like, PTX 8.6 (PTX ISA 9.7.14.5.15). No GPU that has them has run them here: assembled and simulated.
+/// Needs sm_100a, sm_100f or the like, PTX 8.6 (PTX ISA 9.7.14.5.15). No GPU that has them has run
+/// them here: assembled and simulated.
 ///
 /// ```
 /// use ptx_matrix::{mma::{B8, LdMatrix, Trans, X1}, prelude::*};

@@ -1,6 +1,6 @@
-//! What `ldmatrix`, `stmatrix` and `movmatrix` have in common: 8x8 matrices of 16-bit elements, one, two or four
-//! of them, each spread over the lanes so that lane `l` holds two elements of row `l / 4`, from column
-//! `l % 4 * 2` on (transposed: of column `l / 4`).
+//! What `ldmatrix`, `stmatrix` and `movmatrix` have in common: 8x8 matrices of 16-bit elements,
+//! one, two or four of them, each spread over the lanes so that lane `l` holds two elements of row
+//! `l / 4`, from column `l % 4 * 2` on (transposed: of column `l / 4`).
 
 use crate::fragment::Arrangement;
 use crate::fragment::Registers;
@@ -49,7 +49,8 @@ pub trait Transposition: Sealed + Copy + 'static {
     /// Whether they are.
     const TRANSPOSED: bool;
     /// How matrices of 16-bit elements lie in registers.
-    const ARRANGEMENT: Arrangement = if Self::TRANSPOSED { Arrangement::Columns } else { Arrangement::Rows };
+    const ARRANGEMENT: Arrangement =
+        if Self::TRANSPOSED { Arrangement::Columns } else { Arrangement::Rows };
 }
 
 /// As they lie in memory: a lane's register holds neighbours of a row.
@@ -76,12 +77,12 @@ pub struct B16;
 #[derive(Debug, Clone, Copy)]
 pub struct B8;
 
-/// `.b8x16.b6x16_p32`: elements of 6 bits, 16 in 12 bytes of shared memory and 4 bytes of padding, unpacked to the lower bits of a
-/// byte each.
+/// `.b8x16.b6x16_p32`: elements of 6 bits, 16 in 12 bytes of shared memory and 4 bytes of padding,
+/// unpacked to the lower bits of a byte each.
 #[derive(Debug, Clone, Copy)]
 pub struct B6x16P32;
 
-/// `.b8x16.b4x16_p64`: elements of 4 bits, 16 in 8 bytes of shared memory and 8 bytes of padding, unpacked to the lower bits of a
-/// byte each.
+/// `.b8x16.b4x16_p64`: elements of 4 bits, 16 in 8 bytes of shared memory and 8 bytes of padding,
+/// unpacked to the lower bits of a byte each.
 #[derive(Debug, Clone, Copy)]
 pub struct B4x16P64;

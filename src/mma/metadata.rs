@@ -7,11 +7,13 @@ use crate::memory::Global;
 use crate::scope::Warp;
 use core::marker::PhantomData;
 
-/// The metadata of 16 rows of 16 chunks of a sparse A with elements of width `W`, in a register of each lane.
+/// The metadata of 16 rows of 16 chunks of a sparse A with elements of width `W`, in a register of
+/// each lane.
 ///
 /// These are one, two or four matrices beside each other, among which the selector of
-/// [`MmaSparse::accumulate`](crate::mma::MmaSparse::accumulate) chooses: with selector 1, a `m16n8k32` of f16 takes the columns from 32 on. Of a
-/// [`WgmmaSparse`](crate::mma::WgmmaSparse), each warp has that of its 16 rows.
+/// [`MmaSparse::accumulate`](crate::mma::MmaSparse::accumulate) chooses: with selector 1, a
+/// `m16n8k32` of f16 takes the columns from 32 on. Of a [`WgmmaSparse`](crate::mma::WgmmaSparse),
+/// each warp has that of its 16 rows.
 ///
 /// ```
 /// use ptx_matrix::{element::Bits16, mma::Metadata};
@@ -68,15 +70,17 @@ impl<W: SparseWidth> Metadata<W> {
         }))
     }
 
-    /// Block `index` of [`Compressed::metadata`](crate::mma::Compressed::metadata): 32 words behind each other, of which each lane takes
-    /// its own.
+    /// Block `index` of [`Compressed::metadata`](crate::mma::Compressed::metadata): 32 words behind
+    /// each other, of which each lane takes its own.
     #[inline(always)]
     #[track_caller]
     pub fn load(warp: Warp<'_>, words: Global<u32>, index: usize) -> Self {
         let site = Site::here();
         // What has no number is beyond the slice too.
         let index = machine::clamped(index, usize::MAX / crate::lane::LANES - 1);
-        Self::from_words(warp.each(|lane| words.get_at(index * crate::lane::LANES + lane.id(), site)))
+        Self::from_words(
+            warp.each(|lane| words.get_at(index * crate::lane::LANES + lane.id(), site)),
+        )
     }
 
     /// The metadata whose registers these are.

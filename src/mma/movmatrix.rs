@@ -7,8 +7,8 @@ use crate::scope::Warp;
 use crate::target::{AtLeast, BuildTarget, Supports};
 use core::marker::PhantomData;
 
-/// `movmatrix.sync.aligned.m8n8.trans.b16`: transposes an 8x8 matrix whose lane `l` holds two elements of row
-/// `l / 4`, from column `l % 4 * 2` on. Needs sm_75.
+/// `movmatrix.sync.aligned.m8n8.trans.b16`: transposes an 8x8 matrix whose lane `l` holds two
+/// elements of row `l / 4`, from column `l % 4 * 2` on. Needs sm_75.
 ///
 /// ```
 /// use ptx_matrix::{mma::{B16, MovMatrix, Trans}, prelude::*};

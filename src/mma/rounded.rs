@@ -4,12 +4,14 @@ use crate::element::{Bits16, Element};
 use crate::target::{AtLeast, BuiltFor};
 use half::{bf16, f16};
 
-/// An element that `f32` sums are rounded to, to the nearest, ties to even; what is not a number becomes `0x7fff`.
+/// An element that `f32` sums are rounded to, to the nearest, ties to even; what is not a number
+/// becomes `0x7fff`.
 pub trait Rounded: Element<Width = Bits16> {
     /// The GPUs that round to it.
     type Needs;
 
-    /// Two of them in a register, the first in the lower half, as `cvt.rn.{f16x2,bf16x2}.f32` rounds them.
+    /// Two of them in a register, the first in the lower half, as `cvt.rn.{f16x2,bf16x2}.f32`
+    /// rounds them.
     #[doc(hidden)]
     fn round_pair(low: f32, high: f32) -> u32;
 

@@ -1,7 +1,9 @@
-//! What the rows of sums come to: their largest elements, say, or their sums, as a softmax needs them.
+//! What the rows of sums come to: their largest elements, say, or their sums, as a softmax needs
+//! them.
 //!
-//! Of an accumulator, of an `mma` of 16 rows or of a `wgmma`, four lanes hold a row's elements, and each lane has two such rows, 8 apart. So what is
-//! made of a row is folded in each lane first ([`RowParts`]), and then the four lanes tell each other (`shfl.sync`): [`RowValues`].
+//! Of an accumulator, of an `mma` of 16 rows or of a `wgmma`, four lanes hold a row's elements, and
+//! each lane has two such rows, 8 apart. So what is made of a row is folded in each lane first
+//! ([`RowParts`]), and then the four lanes tell each other (`shfl.sync`): [`RowValues`].
 
 use crate::lane::{LaneCapture, PerLane};
 use crate::scope::{Threads, Warp};
@@ -34,7 +36,8 @@ pub struct RowValues<T>(pub(crate) PerLane<[T; 2]>);
 
 /// In each lane that holds elements of a row, a value for it: what the lane's own elements come to.
 ///
-/// [`combine`](Self::combine) makes of them what the whole rows come to. Sums that go on over several accumulators can be combined in the end.
+/// [`combine`](Self::combine) makes of them what the whole rows come to. Sums that go on over
+/// several accumulators can be combined in the end.
 #[derive(Clone, Copy)]
 pub struct RowParts<T>(pub(crate) PerLane<[T; 2]>);
 
@@ -44,7 +47,8 @@ pub(crate) const fn row_of(index: usize) -> usize {
     index / 2 % 2
 }
 
-/// The first of the two rows of which a thread, of a warp or of a warpgroup, holds elements; the other is the eighth behind it.
+/// The first of the two rows of which a thread, of a warp or of a warpgroup, holds elements; the
+/// other is the eighth behind it.
 #[inline(always)]
 const fn first_row(thread: usize) -> usize {
     thread / 32 * 16 + thread % 32 / 4
@@ -69,8 +73,8 @@ impl<T: Copy + LaneCapture> RowParts<T> {
         RowParts(zipped(warp, &self.0, &values.0, change))
     }
 
-    /// What the rows come to: of the four lanes of each, those next to each other tell each other first. All have the same if `both(x, y)` is
-    /// `both(y, x)`.
+    /// What the rows come to: of the four lanes of each, those next to each other tell each other
+    /// first. All have the same if `both(x, y)` is `both(y, x)`.
     #[inline(always)]
     #[track_caller]
     pub fn combine(&self, warp: Warp<'_>, both: impl Fn(T, T) -> T + LaneCapture) -> RowValues<T>
@@ -106,7 +110,11 @@ impl<T: Copy + LaneCapture> RowValues<T> {
     /// Each `change(value)`.
     #[inline(always)]
     #[track_caller]
-    pub fn map<R: Copy>(&self, warp: Warp<'_>, change: impl Fn(T) -> R + LaneCapture) -> RowValues<R> {
+    pub fn map<R: Copy>(
+        &self,
+        warp: Warp<'_>,
+        change: impl Fn(T) -> R + LaneCapture,
+    ) -> RowValues<R> {
         let values = &self.0;
         RowValues(warp.each(|lane| lane.get(values).map(&change)))
     }
@@ -123,7 +131,8 @@ impl<T: Copy + LaneCapture> RowValues<T> {
         RowValues(zipped(warp, &self.0, &others.0, change))
     }
 
-    /// Calls `read(row, value)` for each row of a warp's accumulator, or of a warpgroup's, in one of the lanes that have it.
+    /// Calls `read(row, value)` for each row of a warp's accumulator, or of a warpgroup's, in one
+    /// of the lanes that have it.
     #[inline(always)]
     #[track_caller]
     pub fn for_each(&self, threads: impl Threads, read: impl Fn(usize, T) + LaneCapture) {

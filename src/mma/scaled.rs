@@ -1,10 +1,10 @@
-//! `mma.sync` with scaled blocks: elements of A and B have scales in common, which their products are multiplied with (PTX ISA
-//! 9.7.14.3).
+//! `mma.sync` with scaled blocks: elements of A and B have scales in common, which their products
+//! are multiplied with (PTX ISA 9.7.14.3).
 
 use crate::element::Element;
 use crate::fragment::{
-    Accumulator, FragmentA, FragmentB, FragmentShape, Role, RoleA, RoleB, RoleC, ScaleA, ScaleB, ScaledKind, Scales,
-    Selected, Shape,
+    Accumulator, FragmentA, FragmentB, FragmentShape, Role, RoleA, RoleB, RoleC, ScaleA, ScaleB,
+    ScaledKind, Scales, Selected, Shape,
 };
 use crate::isa::ptx;
 use crate::lane::{LaneCapture, Sealed, Site, mapped};
@@ -13,7 +13,8 @@ use crate::scope::Warp;
 use crate::target::{BuildTarget, Requirement, Supports};
 use core::marker::PhantomData;
 
-/// `mma.sync.aligned.SHAPE.row.col.KIND.block_scale.SCALE_VEC.f32.A.B.f32.SCALE`: D = (A x scales) x (B x scales) + C, for a warp.
+/// `mma.sync.aligned.SHAPE.row.col.KIND.block_scale.SCALE_VEC.f32.A.B.f32.SCALE`: D = (A x scales)
+/// x (B x scales) + C, for a warp.
 ///
 /// | shape | A, B | kind | scales of a row of A, a column of B | of |
 /// | --- | --- | --- | --- | --- |
@@ -21,10 +22,11 @@ use core::marker::PhantomData;
 /// | [`M16N8K64`](crate::fragment::M16N8K64) | [`e2m1`](crate::element::e2m1) | [`Mxf4`](crate::fragment::Mxf4) | two | [`ue8m0`](crate::element::ue8m0) |
 /// | [`M16N8K64`](crate::fragment::M16N8K64) | [`e2m1`](crate::element::e2m1) | [`Mxf4Nvf4`](crate::fragment::Mxf4Nvf4) | two, or four | [`ue8m0`](crate::element::ue8m0); if four, also [`ue4m3`](crate::element::ue4m3) |
 ///
-/// C and D are f32. A register of scales holds several sets of them: [`Select`] says which one is meant.
+/// C and D are f32. A register of scales holds several sets of them: [`Select`] says which one is
+/// meant.
 ///
-/// Needs sm_120a, sm_120f or the like. The simulator computes what is published of sm_120; nothing of it has been compared with
-/// hardware (`docs/NUMERICS.md`).
+/// Needs sm_120a, sm_120f or the like. The simulator computes what is published of sm_120; nothing
+/// of it has been compared with hardware (`docs/NUMERICS.md`).
 ///
 /// ```
 /// use ptx_matrix::element::{e2m1, ue8m0};
@@ -49,11 +51,18 @@ use core::marker::PhantomData;
 /// scaled::simulate(1, &mut d).unwrap();
 /// assert_eq!(d[..8], [256.0, 256.0, 512.0, 512.0, 1024.0, 1024.0, 2048.0, 2048.0]);
 /// ```
-pub struct MmaScaled<S, A, B, K, SelectA = Select<0, 0>, SelectB = Select<0, 0>, Target = BuildTarget>(
-    PhantomData<(S, A, B, K, SelectA, SelectB, Target)>,
-);
+pub struct MmaScaled<
+    S,
+    A,
+    B,
+    K,
+    SelectA = Select<0, 0>,
+    SelectB = Select<0, 0>,
+    Target = BuildTarget,
+>(PhantomData<(S, A, B, K, SelectA, SelectB, Target)>);
 
-/// Which of the sets of scales in a register is meant: from byte `BYTE` on, of the lanes `THREAD` of each four.
+/// Which of the sets of scales in a register is meant: from byte `BYTE` on, of the lanes `THREAD`
+/// of each four.
 ///
 /// | scales | `BYTE` | `THREAD` for A | `THREAD` for B |
 /// | --- | --- | --- | --- |
@@ -95,11 +104,14 @@ selects! {
 }
 
 impl<R: Role, K: ScaledKind> Scales<R, K> {
-    /// The scales `scale(set, line, block)`: of each set that a [`Select`] can mean, those of each row of A (column of B), block
-    /// by block along K.
+    /// The scales `scale(set, line, block)`: of each set that a [`Select`] can mean, those of each
+    /// row of A (column of B), block by block along K.
     #[inline(always)]
     #[track_caller]
-    pub fn from_fn(warp: Warp<'_>, scale: impl Fn(Selected, usize, usize) -> K::Scale + LaneCapture) -> Self {
+    pub fn from_fn(
+        warp: Warp<'_>,
+        scale: impl Fn(Selected, usize, usize) -> K::Scale + LaneCapture,
+    ) -> Self {
         Self::from_registers(warp.each(|lane| {
             <K::Scale as Element>::pack(mapped([0, 1, 2, 3], |byte| {
                 let (selected, line, block) = Self::position(lane.id(), byte);

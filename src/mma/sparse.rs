@@ -1,8 +1,10 @@
-//! `mma.sp`: the product of a sparse fragment and a dense one, added to a third (PTX ISA 9.7.14.6.3).
+//! `mma.sp`: the product of a sparse fragment and a dense one, added to a third (PTX ISA
+//! 9.7.14.6.3).
 
 use crate::element::Element;
 use crate::fragment::{
-    Accumulator, FragmentB, FragmentShape, FragmentSparseA, RoleB, RoleC, RoleSparseA, Shape, SparseWidth,
+    Accumulator, FragmentB, FragmentShape, FragmentSparseA, RoleB, RoleC, RoleSparseA, Shape,
+    SparseWidth,
 };
 use crate::isa::{Ordered, ptx};
 use crate::lane::{PerLane, Sealed, Site};
@@ -12,8 +14,9 @@ use crate::scope::Warp;
 use crate::target::{BuildTarget, Requirement, Supports};
 use core::marker::PhantomData;
 
-/// `mma.sp{::ordered_metadata}.sync.aligned.SHAPE.row.col{.OPTION}.C.A.B.C`: D = A x B + C, for a warp, where half of each chunk of A
-/// is zero: four columns of elements of 16 and 8 bits, two of tf32, eight (four pairs) of 4 bits.
+/// `mma.sp{::ordered_metadata}.sync.aligned.SHAPE.row.col{.OPTION}.C.A.B.C`: D = A x B + C, for a
+/// warp, where half of each chunk of A is zero: four columns of elements of 16 and 8 bits, two of
+/// tf32, eight (four pairs) of 4 bits.
 ///
 /// | shape | selectors | A, B | C, D | option | needs |
 /// | --- | --- | --- | --- | --- | --- |
@@ -26,15 +29,18 @@ use core::marker::PhantomData;
 /// | [`M16N8K64`](crate::fragment::M16N8K64) | 1 | `F8E4M3`, `F8E5M2` | f32 | [`F8F6F4`](crate::isa::F8F6F4), ordered | sm_100a, 100f and the like |
 /// | [`M16N8K64`](crate::fragment::M16N8K64) | 1 | `F8E4M3`, `F8E5M2`, [`e3m2`](crate::element::e3m2), [`e2m3`](crate::element::e2m3), [`InByte`](crate::element::InByte)`<e2m1>` | f32, f16 | [`F8F6F4`](crate::isa::F8F6F4), ordered | sm_120a, 120f and the like |
 ///
-/// Where two elements are named, A may be of one and B of the other. The option is a type; without it, it is [`Plain`].
+/// Where two elements are named, A may be of one and B of the other. The option is a type; without
+/// it, it is [`Plain`].
 ///
-/// [`Metadata`] says which elements of A are kept. In a register is that of as many matrices as there are selectors. With
-/// [`Ordered`] (as if nothing is said) the parts of a chunk that are kept are named in ascending order, as [`Metadata`] and
-/// [`Compressed`](crate::mma::Compressed) make them; [`AnyOrder`](crate::isa::AnyOrder) takes them in any, and NVIDIA advises against it: it may be slow on GPUs
-/// to come. On sm_90 both are the same instruction.
+/// [`Metadata`] says which elements of A are kept. In a register is that of as many matrices as
+/// there are selectors. With [`Ordered`] (as if nothing is said) the parts of a chunk that are kept
+/// are named in ascending order, as [`Metadata`] and [`Compressed`](crate::mma::Compressed) make
+/// them; [`AnyOrder`](crate::isa::AnyOrder) takes them in any, and NVIDIA advises against it: it
+/// may be slow on GPUs to come. On sm_90 both are the same instruction.
 ///
-/// An element of D is what [`Mma`](crate::mma::Mma) makes of the elements of A that are kept, one behind the other, and the rows of B
-/// that these are multiplied with: see `docs/NUMERICS.md`. What is not kept is not multiplied, whatever B has there.
+/// An element of D is what [`Mma`](crate::mma::Mma) makes of the elements of A that are kept, one
+/// behind the other, and the rows of B that these are multiplied with: see `docs/NUMERICS.md`. What
+/// is not kept is not multiplied, whatever B has there.
 ///
 /// ```
 /// use ptx_matrix::fragment::FragmentSparseA;
@@ -184,10 +190,14 @@ where
     A: Element<Width: SparseWidth>,
     B: Element,
     C: Element,
-    S: Shape + FragmentShape<RoleSparseA, A::Width> + FragmentShape<RoleB, B::Width> + FragmentShape<RoleC, C::Width>,
+    S: Shape
+        + FragmentShape<RoleSparseA, A::Width>
+        + FragmentShape<RoleB, B::Width>
+        + FragmentShape<RoleC, C::Width>,
     Self: MmaSparseForm<A = FragmentSparseA<S, A>, B = FragmentB<S, B>, C = Accumulator<S, C>>,
 {
-    /// `acc += a x b`, where the metadata of `a` is that with selector `SELECTOR`: from column `SELECTOR * S::K` on.
+    /// `acc += a x b`, where the metadata of `a` is that with selector `SELECTOR`: from column
+    /// `SELECTOR * S::K` on.
     #[inline(always)]
     #[track_caller]
     pub fn accumulate<const SELECTOR: u32>(

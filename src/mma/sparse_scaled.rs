@@ -2,7 +2,8 @@
 
 use crate::element::Element;
 use crate::fragment::{
-    Accumulator, FragmentB, FragmentShape, FragmentSparseA, RoleA, RoleB, RoleC, RoleSparseA, Shape, SparseWidth,
+    Accumulator, FragmentB, FragmentShape, FragmentSparseA, RoleA, RoleB, RoleC, RoleSparseA,
+    Shape, SparseWidth,
 };
 use crate::isa::ptx;
 use crate::lane::{PerLane, Sealed, Site};
@@ -12,9 +13,9 @@ use crate::scope::Warp;
 use crate::target::{BuildTarget, Requirement, Supports};
 use core::marker::PhantomData;
 
-/// `mma.sp::ordered_metadata.sync.aligned.SHAPE.row.col.KIND.block_scale.SCALE_VEC.f32.A.B.f32.SCALE`:
-/// D = (A x scales) x (B x scales) + C, for a warp, where half of each chunk of A is zero: of [`e2m1`](crate::element::e2m1) two pairs of
-/// four, of the others two elements of four.
+/// `mma.sp::ordered_metadata.sync.aligned.SHAPE.row.col.KIND.block_scale.SCALE_VEC.f32.A.B.f32.
+/// SCALE`: D = (A x scales) x (B x scales) + C, for a warp, where half of each chunk of A is zero:
+/// of [`e2m1`](crate::element::e2m1) two pairs of four, of the others two elements of four.
 ///
 /// | shape | A, B | kind | scales of a row of A, a column of B | needs |
 /// | --- | --- | --- | --- | --- |
@@ -22,9 +23,10 @@ use core::marker::PhantomData;
 /// | [`M16N8K128`](crate::fragment::M16N8K128) | [`e2m1`](crate::element::e2m1) | [`Mxf4`](crate::fragment::Mxf4) | two | sm_120a, 121a |
 /// | [`M16N8K128`](crate::fragment::M16N8K128) | [`e2m1`](crate::element::e2m1) | [`Mxf4Nvf4`](crate::fragment::Mxf4Nvf4) | two, or four | the same |
 ///
-/// C and D are f32; the scales are those of [`MmaScaled`](crate::mma::MmaScaled), each for as many columns of the whole A as there are for
-/// one. A register of metadata is that of one matrix: there is no selector to choose. The simulator computes what is
-/// published of sm_120 for a dense A; nothing of it has been compared with hardware (`docs/NUMERICS.md`).
+/// C and D are f32; the scales are those of [`MmaScaled`](crate::mma::MmaScaled), each for as many
+/// columns of the whole A as there are for one. A register of metadata is that of one matrix: there
+/// is no selector to choose. The simulator computes what is published of sm_120 for a dense A;
+/// nothing of it has been compared with hardware (`docs/NUMERICS.md`).
 ///
 /// ```
 /// use ptx_matrix::element::ue8m0;
@@ -52,9 +54,15 @@ use core::marker::PhantomData;
 /// scaled::simulate(1, &mut d).check();
 /// assert_eq!(d, [64.0; 128]);
 /// ```
-pub struct MmaSparseScaled<S, A, B, K, SelectA = Select<0, 0>, SelectB = Select<0, 0>, Target = BuildTarget>(
-    PhantomData<(S, A, B, K, SelectA, SelectB, Target)>,
-);
+pub struct MmaSparseScaled<
+    S,
+    A,
+    B,
+    K,
+    SelectA = Select<0, 0>,
+    SelectB = Select<0, 0>,
+    Target = BuildTarget,
+>(PhantomData<(S, A, B, K, SelectA, SelectB, Target)>);
 
 /// A form of `mma.sp` with scaled blocks that exists: see the table at [`MmaSparseScaled`].
 #[diagnostic::on_unimplemented(
@@ -79,7 +87,12 @@ pub trait MmaSparseScaledForm: Sealed {
 pub trait IssueSparse<K, SelectA, SelectB>: MmaSparseScaledForm {
     /// # Safety
     /// All lanes of the warp execute it, converged.
-    unsafe fn issue(site: Site, acc: &mut Self::C, a: (&Self::A, PerLane<u32>, &ScaleA<K>), b: (&Self::B, &ScaleB<K>));
+    unsafe fn issue(
+        site: Site,
+        acc: &mut Self::C,
+        a: (&Self::A, PerLane<u32>, &ScaleA<K>),
+        b: (&Self::B, &ScaleB<K>),
+    );
 }
 
 macro_rules! implementations {

@@ -8,11 +8,12 @@ use crate::scope::Warp;
 use crate::target::{ArchSpecific, AtLeast, BuildTarget, Supports};
 use core::marker::PhantomData;
 
-/// `stmatrix.sync.aligned.m8n8{.x1,.x2,.x4}{.trans}.shared.b16`: stores one, two or four 8x8 matrices.
+/// `stmatrix.sync.aligned.m8n8{.x1,.x2,.x4}{.trans}.shared.b16`: stores one, two or four 8x8
+/// matrices.
 ///
-/// The reverse of [`LdMatrix`](crate::mma::LdMatrix): lane `8 * i + r` gives the address of row `r` of matrix `i`; each lane's
-/// register `i` goes to matrix `i`, to its row `lane / 4` from column `lane % 4 * 2` on, or, with [`Trans`], to its
-/// column `lane / 4` from row `lane % 4 * 2` on.
+/// The reverse of [`LdMatrix`](crate::mma::LdMatrix): lane `8 * i + r` gives the address of row `r`
+/// of matrix `i`; each lane's register `i` goes to matrix `i`, to its row `lane / 4` from column
+/// `lane % 4 * 2` on, or, with [`Trans`], to its column `lane / 4` from row `lane % 4 * 2` on.
 ///
 /// Needs sm_90. With [`B8`], it is another instruction: see [`StMatrixBytes`].
 ///
@@ -43,7 +44,12 @@ pub trait StMatrixForms: CountRegisters {
 
     /// # Safety
     /// As the form's function in `raw`.
-    unsafe fn issue(site: Site, transposed: bool, rows: PerLane<RowAddr>, registers: PerLane<Self::Registers>);
+    unsafe fn issue(
+        site: Site,
+        transposed: bool,
+        rows: PerLane<RowAddr>,
+        registers: PerLane<Self::Registers>,
+    );
 }
 
 macro_rules! forms {
@@ -87,8 +93,9 @@ impl<N: Count, Tr: Transposition, Target> StMatrix<N, Tr, B16, Target> {
     /// The instruction, as in PTX.
     pub const PTX: &'static str = <N as StMatrixForms>::PTX[Tr::TRANSPOSED as usize];
 
-    /// Stores the lanes' registers to the matrices whose rows the lanes name: lanes 0 to 7 those of the first, 8 to 15
-    /// those of the second, and so on. What the lanes beyond name is not written.
+    /// Stores the lanes' registers to the matrices whose rows the lanes name: lanes 0 to 7 those of
+    /// the first, 8 to 15 those of the second, and so on. What the lanes beyond name is not
+    /// written.
     #[inline(always)]
     #[track_caller]
     pub fn store(warp: Warp<'_>, rows: PerLane<RowAddr>, registers: PerLane<N::Registers>)
@@ -99,19 +106,27 @@ impl<N: Count, Tr: Transposition, Target> StMatrix<N, Tr, B16, Target> {
     }
 
     #[inline(always)]
-    pub(crate) fn store_at(_: Warp<'_>, rows: PerLane<RowAddr>, registers: PerLane<N::Registers>, site: Site) {
+    pub(crate) fn store_at(
+        _: Warp<'_>,
+        rows: PerLane<RowAddr>,
+        registers: PerLane<N::Registers>,
+        site: Site,
+    ) {
         // SAFETY: warp scope is converged; a row is 16 aligned bytes of shared memory.
         unsafe { <N as StMatrixForms>::issue(site, Tr::TRANSPOSED, rows, registers) }
     }
 }
 
-/// The forms of `stmatrix` with elements of a byte: `StMatrix<N, Trans, B8>`, `.m16n8`, for `X1`, `X2` and `X4`.
+/// The forms of `stmatrix` with elements of a byte: `StMatrix<N, Trans, B8>`, `.m16n8`, for `X1`,
+/// `X2` and `X4`.
 ///
-/// A matrix of 16 rows and 8 columns is stored transposed: to eight rows of 16 bytes, which eight lanes give the addresses of. A
-/// lane's register holds what it does of an accumulator of `mma` (`.m16n8`), in bytes: elements `lane / 4` of the rows
-/// `lane % 4 * 2` and the next in shared memory, and elements `lane / 4 + 8` of the same.
+/// A matrix of 16 rows and 8 columns is stored transposed: to eight rows of 16 bytes, which eight
+/// lanes give the addresses of. A lane's register holds what it does of an accumulator of `mma`
+/// (`.m16n8`), in bytes: elements `lane / 4` of the rows `lane % 4 * 2` and the next in shared
+/// memory, and elements `lane / 4 + 8` of the same.
 ///
-/// Needs sm_100a, sm_100f or the like, PTX 8.6 (PTX ISA 9.7.14.5.16). No GPU that has them has run them here: assembled and simulated.
+/// Needs sm_100a, sm_100f or the like, PTX 8.6 (PTX ISA 9.7.14.5.16). No GPU that has them has run
+/// them here: assembled and simulated.
 ///
 /// ```
 /// use ptx_matrix::{mma::{B8, StMatrix, Trans, X1}, prelude::*};
@@ -173,12 +188,16 @@ impl<N, Tr, Target> StMatrix<N, Tr, B8, Target>
 where
     Self: StMatrixBytes,
 {
-    /// Stores the lanes' registers to the matrices whose rows the lanes name: lanes 0 to 7 those of the first, 8 to 15
-    /// those of the second, and so on. What the lanes beyond name is not written.
+    /// Stores the lanes' registers to the matrices whose rows the lanes name: lanes 0 to 7 those of
+    /// the first, 8 to 15 those of the second, and so on. What the lanes beyond name is not
+    /// written.
     #[inline(always)]
     #[track_caller]
-    pub fn store(_: Warp<'_>, rows: PerLane<RowAddr>, registers: PerLane<<Self as StMatrixBytes>::Registers>)
-    where
+    pub fn store(
+        _: Warp<'_>,
+        rows: PerLane<RowAddr>,
+        registers: PerLane<<Self as StMatrixBytes>::Registers>,
+    ) where
         Target: Supports<ArchSpecific<100>>,
     {
         // SAFETY: warp scope is converged; a row is 16 aligned bytes of shared memory.

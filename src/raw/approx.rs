@@ -1,4 +1,5 @@
-//! Approximate special functions (PTX ISA 9.7.3 and 9.7.4): numbers to numbers. The typed ones are in [`math`](crate::math).
+//! Approximate special functions (PTX ISA 9.7.3 and 9.7.4): numbers to numbers. The typed ones are
+//! in [`math`](crate::math).
 
 #[cfg(not(target_arch = "nvptx64"))]
 use crate::engine::special::{self, Function};

@@ -1,5 +1,5 @@
-//! `st.async` (PTX ISA 9.7.9.12) and `red.async` (9.7.13.7): registers go to shared memory of a block of the cluster, which an mbarrier there is
-//! told of. sm_90, PTX 8.1.
+//! `st.async` (PTX ISA 9.7.9.12) and `red.async` (9.7.13.7): registers go to shared memory of a
+//! block of the cluster, which an mbarrier there is told of. sm_90, PTX 8.1.
 
 #[cfg(not(target_arch = "nvptx64"))]
 use crate::engine::bulk as sim;
@@ -8,7 +8,8 @@ use crate::lane::Site;
 #[cfg(target_arch = "nvptx64")]
 use core::arch::asm;
 
-/// Stores, one row a form: the function, its value's type, PTX's type, the value in PTX's braces, the registers' class and names.
+/// Stores, one row a form: the function, its value's type, PTX's type, the value in PTX's braces,
+/// the registers' class and names.
 macro_rules! stores {
     ($($name:ident $value:ty, $ptx:literal $braces:literal: $class:ident $($register:ident)*;)*) => {$(
         #[doc = concat!("`st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.", $ptx, " [to], value, [barrier];`")]
@@ -49,7 +50,8 @@ stores! {
     st_async_weak_shared_cluster_mbarrier_complete_tx_bytes_v4_b32 [u32; 4], "v4.b32" "{{{r0}, {r1}, {r2}, {r3}}}": reg32 r0 r1 r2 r3;
 }
 
-/// Reductions, one row an operation: what it is for the simulator; of what, with the value's type and the register's class.
+/// Reductions, one row an operation: what it is for the simulator; of what, with the value's type
+/// and the register's class.
 macro_rules! reductions {
     ($($operation:ident $simulated:ident: $($kind:ident $value:ident $class:ident),*;)*) => {$($(
         reductions!(@one

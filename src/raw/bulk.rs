@@ -1,5 +1,5 @@
-//! Bulk copies (PTX ISA 9.7.9.25.4 and .5): one thread has many bytes copied between global and shared memory, asynchronously, by what
-//! is no thread. sm_90, PTX 8.0.
+//! Bulk copies (PTX ISA 9.7.9.25.4 and .5): one thread has many bytes copied between global and
+//! shared memory, asynchronously, by what is no thread. sm_90, PTX 8.0.
 
 #[cfg(not(target_arch = "nvptx64"))]
 use crate::engine::bulk as sim;
@@ -8,8 +8,9 @@ use crate::lane::Site;
 #[cfg(target_arch = "nvptx64")]
 use core::arch::asm;
 
-/// The same address. Of one that is a sum of what is the same in all threads, ptxas 13.0 (which is also in the drivers of CUDA 13.0)
-/// keeps only the lower half for a bulk copy; of one that was turned over and back, all. Neither costs an instruction.
+/// The same address. Of one that is a sum of what is the same in all threads, ptxas 13.0 (which is
+/// also in the drivers of CUDA 13.0) keeps only the lower half for a bulk copy; of one that was
+/// turned over and back, all. Neither costs an instruction.
 #[cfg(target_arch = "nvptx64")]
 #[inline(always)]
 pub(super) fn whole<T>(address: *const T) -> *const T {
@@ -22,12 +23,13 @@ pub(super) fn whole<T>(address: *const T) -> *const T {
     whole
 }
 
-/// `cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [to], [from], bytes, [barrier];`: when the bytes are there, the
-/// barrier's phase lacks as many fewer.
+/// `cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [to], [from], bytes,
+/// [barrier];`: when the bytes are there, the barrier's phase lacks as many fewer.
 ///
 /// # Safety
-/// From now until a wait for that phase, `to` is the address of so many bytes in the block's shared memory that nobody else touches, and as
-/// many bytes of global memory at `from` are there; the addresses and the number are multiples of 16. `barrier` is that of an mbarrier. Both
+/// From now until a wait for that phase, `to` is the address of so many bytes in the block's shared
+/// memory that nobody else touches, and as many bytes of global memory at `from` are there; the
+/// addresses and the number are multiples of 16. `barrier` is that of an mbarrier. Both
 /// may be addresses in the `.shared::cluster` window: of one block, which runs until then.
 #[inline(always)]
 #[track_caller]
@@ -55,8 +57,9 @@ pub unsafe fn cp_async_bulk_shared_cluster_global_mbarrier_complete_tx_bytes(
 /// `cp.async.bulk.global.shared::cta.bulk_group [to], [from], bytes;`
 ///
 /// # Safety
-/// From now until a wait for its group, so many bytes of global memory at `to` are there, and nobody else touches them, and nobody writes
-/// as many bytes of the block's shared memory at `from`; the addresses and the number are multiples of 16.
+/// From now until a wait for its group, so many bytes of global memory at `to` are there, and
+/// nobody else touches them, and nobody writes as many bytes of the block's shared memory at
+/// `from`; the addresses and the number are multiples of 16.
 #[inline(always)]
 #[track_caller]
 pub unsafe fn cp_async_bulk_global_shared_cta_bulk_group(to: *mut u8, from: u32, bytes: u32) {
@@ -69,7 +72,14 @@ pub unsafe fn cp_async_bulk_global_shared_cta_bulk_group(to: *mut u8, from: u32,
     #[cfg(not(target_arch = "nvptx64"))]
     // SAFETY: the caller's.
     unsafe {
-        sim::store(Site::here(), "cp.async.bulk.global.shared::cta.bulk_group", to, from, bytes, None);
+        sim::store(
+            Site::here(),
+            "cp.async.bulk.global.shared::cta.bulk_group",
+            to,
+            from,
+            bytes,
+            None,
+        );
     }
 }
 
@@ -126,7 +136,8 @@ reductions! {
 /// `cp.async.bulk.prefetch.L2.global [from], bytes;`: to the second-level cache.
 ///
 /// # Safety
-/// So many bytes of global memory at `from` are there; the address and the number are multiples of 16.
+/// So many bytes of global memory at `from` are there; the address and the number are multiples of
+/// 16.
 #[inline(always)]
 #[track_caller]
 #[allow(non_snake_case, reason = "PTX's name")]
@@ -144,7 +155,8 @@ pub unsafe fn cp_async_bulk_prefetch_L2_global(from: *const u8, bytes: u32) {
     }
 }
 
-/// `cp.async.bulk.commit_group;`: the bulk copies from shared memory that the thread started since the last one become a group.
+/// `cp.async.bulk.commit_group;`: the bulk copies from shared memory that the thread started since
+/// the last one become a group.
 #[inline(always)]
 #[track_caller]
 pub fn cp_async_bulk_commit_group() {

@@ -1,5 +1,6 @@
-//! Copies of a box of a tensor (PTX ISA 9.7.9.27): as `cp.async.bulk`, from and to where a tensor map and coordinates say, innermost
-//! first. What of a box is beyond the tensor is zero in shared memory, and left alone in global memory. sm_90, PTX 8.0 (to `.shared::cta`, 8.6).
+//! Copies of a box of a tensor (PTX ISA 9.7.9.27): as `cp.async.bulk`, from and to where a tensor
+//! map and coordinates say, innermost first. What of a box is beyond the tensor is zero in shared
+//! memory, and left alone in global memory. sm_90, PTX 8.0 (to `.shared::cta`, 8.6).
 
 #[cfg(not(target_arch = "nvptx64"))]
 use crate::engine::tensor as sim;
@@ -8,7 +9,8 @@ use crate::lane::Site;
 #[cfg(target_arch = "nvptx64")]
 use core::arch::asm;
 
-/// One rank: how many dimensions, their number, their coordinates as names, in PTX's braces, and by index.
+/// One rank: how many dimensions, their number, their coordinates as names, in PTX's braces, and by
+/// index.
 macro_rules! rank {
     ($rank:literal $dims:literal $braces:literal: $($c:ident $index:literal)*) => {
         rank!(@load ${concat(cp_async_bulk_tensor_, $dims, _shared_cluster_global_tile_mbarrier_complete_tx_bytes)}
@@ -113,7 +115,8 @@ rank!(5 "5d" "{a}, {b}, {c}, {d}, {e}": a 0 b 1 c 2 d 3 e 4);
 /// `prefetch.tensormap [map];`: the map itself.
 ///
 /// # Safety
-/// `map` is that of a tensor map, which lies in a kernel's parameters, or in constant or global memory.
+/// `map` is that of a tensor map, which lies in a kernel's parameters, or in constant or global
+/// memory.
 #[inline(always)]
 #[track_caller]
 pub unsafe fn prefetch_tensormap(map: *const u8) {

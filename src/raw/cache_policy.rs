@@ -1,5 +1,6 @@
-//! What becomes of copied bytes in the second-level cache: policies (PTX ISA 9.7.9.18 `createpolicy`, sm_80, PTX 7.4), and bulk and tensor
-//! copies with one (`.L2::cache_hint`, sm_90, PTX 8.0). A policy changes how fast memory is, and nothing else.
+//! What becomes of copied bytes in the second-level cache: policies (PTX ISA 9.7.9.18
+//! `createpolicy`, sm_80, PTX 7.4), and bulk and tensor copies with one (`.L2::cache_hint`, sm_90,
+//! PTX 8.0). A policy changes how fast memory is, and nothing else.
 
 #[cfg(not(target_arch = "nvptx64"))]
 use crate::engine::{bulk as sim, tensor};
@@ -8,7 +9,8 @@ use crate::lane::Site;
 #[cfg(target_arch = "nvptx64")]
 use {super::bulk::whole, core::arch::asm};
 
-/// Policies for all that an access touches: the function, the priority, what it means, and the number that stands for it here.
+/// Policies for all that an access touches: the function, the priority, what it means, and the
+/// number that stands for it here.
 macro_rules! policies {
     ($($name:ident $priority:literal, $doc:literal, $bits:literal;)*) => {$(
         #[doc = concat!("`createpolicy.fractional.L2::", $priority, ".b64 policy, 1.0;`: ", $doc)]
@@ -38,8 +40,8 @@ policies! {
     createpolicy_fractional_L2_evict_unchanged_b64 "evict_unchanged", "as it was.", 0x10f0_0000_0000_0000;
 }
 
-/// Policies for a part of what an access touches, and another for the rest: the function, the two priorities, and the number that stands for
-/// it here, with the part's bits.
+/// Policies for a part of what an access touches, and another for the rest: the function, the two
+/// priorities, and the number that stands for it here, with the part's bits.
 macro_rules! policies_of_parts {
     ($($name:ident $priority:literal $rest:literal $bits:literal;)*) => {$(
         #[doc = concat!("`createpolicy.fractional.L2::", $priority, ".L2::", $rest, ".b64 policy, fraction;`: the first for so much of what is touched, the second for the rest.")]
@@ -76,7 +78,8 @@ policies_of_parts! {
     createpolicy_fractional_L2_evict_unchanged_L2_evict_unchanged_b64 "evict_unchanged" "evict_unchanged" 0x10f2_0000_0000_0000;
 }
 
-/// `cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.L2::cache_hint [to], [from], bytes, [barrier], policy;`
+/// `cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.L2::cache_hint [to], [from],
+/// bytes, [barrier], policy;`
 ///
 /// # Safety
 /// As [`cp_async_bulk_shared_cluster_global_mbarrier_complete_tx_bytes`](super::cp_async_bulk_shared_cluster_global_mbarrier_complete_tx_bytes);
@@ -101,13 +104,16 @@ pub unsafe fn cp_async_bulk_shared_cluster_global_mbarrier_complete_tx_bytes_L2_
     #[cfg(not(target_arch = "nvptx64"))]
     // SAFETY: the caller's.
     unsafe {
-        let (form, _) = ("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.L2::cache_hint", policy);
+        let (form, _) = (
+            "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.L2::cache_hint",
+            policy,
+        );
         sim::load(Site::here(), form, to, from, bytes, barrier, sim::Blocks::One);
     }
 }
 
-/// `cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster.L2::cache_hint [to], [from], bytes, [barrier], mask, policy;`:
-/// to each block whose bit is set.
+/// `cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster.
+/// L2::cache_hint [to], [from], bytes, [barrier], mask, policy;`: to each block whose bit is set.
 ///
 /// # Safety
 /// As [`cp_async_bulk_shared_cluster_global_mbarrier_complete_tx_bytes_multicast_cluster`](super::cp_async_bulk_shared_cluster_global_mbarrier_complete_tx_bytes_multicast_cluster);
@@ -133,21 +139,26 @@ pub unsafe fn cp_async_bulk_shared_cluster_global_mbarrier_complete_tx_bytes_mul
     #[cfg(not(target_arch = "nvptx64"))]
     // SAFETY: the caller's.
     unsafe {
-        let form =
-            "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster.L2::cache_hint";
+        let form = "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster.L2::cache_hint";
         let _ = policy;
         sim::load(Site::here(), form, to, from, bytes, barrier, sim::Blocks::Mask(mask));
     }
 }
 
-/// `cp.async.bulk.prefetch.L2.global.L2::cache_hint [from], bytes, policy;`: to the second-level cache.
+/// `cp.async.bulk.prefetch.L2.global.L2::cache_hint [from], bytes, policy;`: to the second-level
+/// cache.
 ///
 /// # Safety
-/// As [`cp_async_bulk_prefetch_L2_global`](super::cp_async_bulk_prefetch_L2_global); the policy is one that `createpolicy` made.
+/// As [`cp_async_bulk_prefetch_L2_global`](super::cp_async_bulk_prefetch_L2_global); the policy is
+/// one that `createpolicy` made.
 #[inline(always)]
 #[track_caller]
 #[allow(non_snake_case, reason = "PTX's name")]
-pub unsafe fn cp_async_bulk_prefetch_L2_global_L2_cache_hint(from: *const u8, bytes: u32, policy: u64) {
+pub unsafe fn cp_async_bulk_prefetch_L2_global_L2_cache_hint(
+    from: *const u8,
+    bytes: u32,
+    policy: u64,
+) {
     #[cfg(target_arch = "nvptx64")]
     // SAFETY: the caller's.
     unsafe {
@@ -191,7 +202,8 @@ pub unsafe fn cp_async_bulk_global_shared_cta_bulk_group_L2_cache_hint(
     }
 }
 
-/// One rank: how many dimensions, their number, their coordinates in PTX's braces, as names, and by index.
+/// One rank: how many dimensions, their number, their coordinates in PTX's braces, as names, and by
+/// index.
 macro_rules! rank {
     ($rank:literal $dims:literal $braces:literal: $($c:ident $index:literal)*) => {
         rank!(@load ${concat(cp_async_bulk_tensor_, $dims, _shared_cluster_global_tile_mbarrier_complete_tx_bytes_L2_cache_hint)}

@@ -1,8 +1,9 @@
-//! Clusters of blocks: their barrier (PTX ISA 9.7.13.3), addresses of each other's shared memory (9.7.9.23 `mapa`, 9.7.9.24
-//! `getctarank`), loads and stores of it; and grids that wait for each other (9.7.13.14 `griddepcontrol`). sm_90, PTX 7.8.
+//! Clusters of blocks: their barrier (PTX ISA 9.7.13.3), addresses of each other's shared memory
+//! (9.7.9.23 `mapa`, 9.7.9.24 `getctarank`), loads and stores of it; and grids that wait for each
+//! other (9.7.13.14 `griddepcontrol`). sm_90, PTX 7.8.
 //!
-//! An address of a block's own shared memory is one of the `.shared::cluster` window too; [`mapa_shared_cluster_u32`] makes that of the
-//! same place in another block of it.
+//! An address of a block's own shared memory is one of the `.shared::cluster` window too;
+//! [`mapa_shared_cluster_u32`] makes that of the same place in another block of it.
 
 #[cfg(not(target_arch = "nvptx64"))]
 use crate::engine::{cluster as sim, peer};
@@ -11,7 +12,8 @@ use crate::lane::Site;
 #[cfg(target_arch = "nvptx64")]
 use core::arch::asm;
 
-/// Forms of the barrier: the function, PTX, what it does, what is to hold, what it is for the simulator.
+/// Forms of the barrier: the function, PTX, what it does, what is to hold, what it is for the
+/// simulator.
 macro_rules! barriers {
     ($($name:ident $ptx:literal, $doc:literal, $safety:literal, $simulated:ident($($relaxed:literal)?);)*) => {$(
         #[doc = concat!("`", $ptx, ";`: ", $doc)]
@@ -113,7 +115,8 @@ addresses! {
     mapa_shared_cluster_u64 getctarank_shared_cluster_u64 u64, reg64, "u64";
 }
 
-/// One row a width: load, store, the value's type, its register class, PTX's type, what lies in memory.
+/// One row a width: load, store, the value's type, its register class, PTX's type, what lies in
+/// memory.
 macro_rules! memory {
     ($($load:ident $store:ident $value:ty, $class:ident, $ptx:literal, $element:ty;)*) => {$(
         #[doc = concat!("`ld.shared::cluster.", $ptx, " value, [address];`")]
@@ -166,7 +169,8 @@ memory! {
 /// `ld.shared::cluster.v4.b32 {r0, r1, r2, r3}, [address];`
 ///
 /// # Safety
-/// `address` is that of 16 readable bytes, 16-byte aligned, in shared memory of a block of the cluster that runs.
+/// `address` is that of 16 readable bytes, 16-byte aligned, in shared memory of a block of the
+/// cluster that runs.
 #[inline(always)]
 #[track_caller]
 pub unsafe fn ld_shared_cluster_v4_b32(address: u32) -> [u32; 4] {
@@ -188,7 +192,8 @@ pub unsafe fn ld_shared_cluster_v4_b32(address: u32) -> [u32; 4] {
 /// `st.shared::cluster.v4.b32 [address], {r0, r1, r2, r3};`
 ///
 /// # Safety
-/// `address` is that of 16 writable bytes, 16-byte aligned, in shared memory of a block of the cluster that runs.
+/// `address` is that of 16 writable bytes, 16-byte aligned, in shared memory of a block of the
+/// cluster that runs.
 #[inline(always)]
 #[track_caller]
 pub unsafe fn st_shared_cluster_v4_b32(address: u32, [r0, r1, r2, r3]: [u32; 4]) {
@@ -203,8 +208,9 @@ pub unsafe fn st_shared_cluster_v4_b32(address: u32, [r0, r1, r2, r3]: [u32; 4])
     peer::store_element(address, [r0, r1, r2, r3]);
 }
 
-/// `griddepcontrol.wait;`: until the grids that this one was launched to depend on have ended, and their writes are seen; of others, at
-/// once. The simulator runs a launch when those before it have ended.
+/// `griddepcontrol.wait;`: until the grids that this one was launched to depend on have ended, and
+/// their writes are seen; of others, at once. The simulator runs a launch when those before it have
+/// ended.
 #[inline(always)]
 #[track_caller]
 pub fn griddepcontrol_wait() {
@@ -217,7 +223,8 @@ pub fn griddepcontrol_wait() {
     crate::engine::note_lane(Site::here(), "griddepcontrol.wait");
 }
 
-/// `griddepcontrol.launch_dependents;`: as far as this block is concerned, grids that depend on this one may begin.
+/// `griddepcontrol.launch_dependents;`: as far as this block is concerned, grids that depend on
+/// this one may begin.
 #[inline(always)]
 #[track_caller]
 pub fn griddepcontrol_launch_dependents() {

@@ -1,11 +1,13 @@
-//! `cp.async` (PTX ISA 9.7.9.25.3): copies from global to shared memory that go on by themselves. sm_80, PTX 7.0.
+//! `cp.async` (PTX ISA 9.7.9.25.3): copies from global to shared memory that go on by themselves.
+//! sm_80, PTX 7.0.
 
 #[cfg(not(target_arch = "nvptx64"))]
 use crate::engine::raw as sim;
 #[cfg(target_arch = "nvptx64")]
 use core::arch::asm;
 
-/// One row a form: the function that copies all, the one that copies some and fills up with zeros, PTX, bytes.
+/// One row a form: the function that copies all, the one that copies some and fills up with zeros,
+/// PTX, bytes.
 macro_rules! forms {
     ($($copy:ident $copy_some:ident $ptx:literal $bytes:literal;)*) => {$(
         #[doc = concat!("`", $ptx, " [to], [from], ", $bytes, ";`")]

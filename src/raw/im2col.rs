@@ -1,6 +1,7 @@
-//! Copies of the pixels of images (PTX ISA 9.7.9.27, in the modes of 5.5.4): as those of boxes of tensors, with tensor maps of im2col
-//! mode. Coordinates say where the first pixel is, within the map's bounding box, and, of copies to shared memory, offsets by how much all are moved: along
-//! W; along W and H; along W, H and D. sm_90, PTX 8.0 (to `.shared::cta`, 8.6).
+//! Copies of the pixels of images (PTX ISA 9.7.9.27, in the modes of 5.5.4): as those of boxes of
+//! tensors, with tensor maps of im2col mode. Coordinates say where the first pixel is, within the
+//! map's bounding box, and, of copies to shared memory, offsets by how much all are moved: along W;
+//! along W and H; along W, H and D. sm_90, PTX 8.0 (to `.shared::cta`, 8.6).
 
 #[cfg(not(target_arch = "nvptx64"))]
 use crate::engine::tensor as sim;
@@ -9,7 +10,8 @@ use crate::lane::Site;
 #[cfg(target_arch = "nvptx64")]
 use core::arch::asm;
 
-/// One rank: how many dimensions, their number, its coordinates in PTX's braces, as names, and by index; and its offsets likewise.
+/// One rank: how many dimensions, their number, its coordinates in PTX's braces, as names, and by
+/// index; and its offsets likewise.
 macro_rules! rank {
     ($rank:literal $dims:literal $cs:literal $c:tt $spatial:literal $os:literal $o:tt) => {
         rank!(@load ${concat(cp_async_bulk_tensor_, $dims, _shared_cluster_global_im2col_mbarrier_complete_tx_bytes)}

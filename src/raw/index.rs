@@ -1,4 +1,5 @@
-//! Special registers (PTX ISA, section 10): where a thread stands in its block and its grid, and the clock.
+//! Special registers (PTX ISA, section 10): where a thread stands in its block and its grid, and
+//! the clock.
 //!
 //! Functions of registers that are the same in all lanes of a warp are safe; the others are not.
 
@@ -27,7 +28,9 @@ pub unsafe fn thread() -> u32 {
 pub fn block() -> [u32; 3] {
     #[cfg(target_arch = "nvptx64")]
     // SAFETY: reading special registers.
-    return unsafe { [nvptx::_block_idx_x() as u32, nvptx::_block_idx_y() as u32, nvptx::_block_idx_z() as u32] };
+    return unsafe {
+        [nvptx::_block_idx_x() as u32, nvptx::_block_idx_y() as u32, nvptx::_block_idx_z() as u32]
+    };
     #[cfg(not(target_arch = "nvptx64"))]
     return sim::block();
 }
@@ -37,12 +40,15 @@ pub fn block() -> [u32; 3] {
 pub fn grid() -> [u32; 3] {
     #[cfg(target_arch = "nvptx64")]
     // SAFETY: reading special registers.
-    return unsafe { [nvptx::_grid_dim_x() as u32, nvptx::_grid_dim_y() as u32, nvptx::_grid_dim_z() as u32] };
+    return unsafe {
+        [nvptx::_grid_dim_x() as u32, nvptx::_grid_dim_y() as u32, nvptx::_grid_dim_z() as u32]
+    };
     #[cfg(not(target_arch = "nvptx64"))]
     return sim::grid();
 }
 
-/// Special registers of clusters: the function, the register, how the simulator knows it. sm_90, PTX 7.8.
+/// Special registers of clusters: the function, the register, how the simulator knows it. sm_90,
+/// PTX 7.8.
 macro_rules! cluster {
     ($($name:ident $register:literal $simulated:ident;)*) => {$(
         #[doc = concat!("`%", $register, ".{x,y,z}`.")]
@@ -117,7 +123,8 @@ pub fn is_explicit_cluster() -> bool {
 }
 
 /// `%clock64`. What was written before it is executed before it, and the rest after it.
-/// [`Lane::clock`](crate::lane::Lane::clock) is its safe form: lanes may read it at different times.
+/// [`Lane::clock`](crate::lane::Lane::clock) is its safe form: lanes may read it at different
+/// times.
 ///
 /// # Safety
 /// As for [`thread`].
@@ -127,8 +134,11 @@ pub unsafe fn clock() -> u64 {
     #[cfg(target_arch = "nvptx64")]
     return {
         let cycles;
-        // SAFETY: reading a special register. Not `nomem`, so that accesses to memory stay on their side of it.
-        unsafe { core::arch::asm!("mov.u64 {cycles}, %clock64;", cycles = lateout(reg64) cycles, options(nostack)) };
+        // SAFETY: reading a special register. Not `nomem`, so that accesses to memory stay on their
+        // side of it.
+        unsafe {
+            core::arch::asm!("mov.u64 {cycles}, %clock64;", cycles = lateout(reg64) cycles, options(nostack))
+        };
         cycles
     };
     #[cfg(not(target_arch = "nvptx64"))]

@@ -1,4 +1,5 @@
-//! `ldmatrix` (PTX ISA 9.7.14.5.15): `.b16` sm_75, PTX 6.5; the others sm_100a, sm_100f and the like, PTX 8.6.
+//! `ldmatrix` (PTX ISA 9.7.14.5.15): `.b16` sm_75, PTX 6.5; the others sm_100a, sm_100f and the
+//! like, PTX 8.6.
 
 #[cfg(not(target_arch = "nvptx64"))]
 use crate::fragment::{Arrangement::*, Packed::*};

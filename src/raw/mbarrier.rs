@@ -1,10 +1,12 @@
-//! `mbarrier` (PTX ISA 9.7.13.15): barriers in shared memory that count arrivals and bytes; and proxy fences (9.7.13.4). sm_90,
-//! PTX 8.0.
+//! `mbarrier` (PTX ISA 9.7.13.15): barriers in shared memory that count arrivals and bytes; and
+//! proxy fences (9.7.13.4). sm_90, PTX 8.0.
 //!
-//! A state is what `arrive` returns: which phase it arrived in. A parity is that of a phase's number, from 0.
+//! A state is what `arrive` returns: which phase it arrived in. A parity is that of a phase's
+//! number, from 0.
 //!
-//! `try_wait` may give up, and return that the phase is not over, after a time that is the system's to choose. In the simulator it sometimes
-//! does at once, as the seed has it, and else where nobody can go on.
+//! `try_wait` may give up, and return that the phase is not over, after a time that is the system's
+//! to choose. In the simulator it sometimes does at once, as the seed has it, and else where nobody
+//! can go on.
 
 #[cfg(not(target_arch = "nvptx64"))]
 use crate::engine::mbarrier as sim;
@@ -13,7 +15,8 @@ use crate::lane::Site;
 #[cfg(target_arch = "nvptx64")]
 use core::arch::asm;
 
-/// Forms that return nothing: the function, its operands, PTX, the safety, what it is for the simulator.
+/// Forms that return nothing: the function, its operands, PTX, the safety, what it is for the
+/// simulator.
 macro_rules! plain {
     ($($name:ident($($operand:ident)*) $ptx:literal, $doc:literal, $safety:literal, $simulated:ident;)*) => {$(
         #[doc = concat!("`", $ptx, " [address]", $(", ", stringify!($operand),)* ";`: ", $doc)]
@@ -91,8 +94,8 @@ arrivals! {
         "mbarrier.arrive_drop.expect_tx.shared::cta.b64" { expect: bytes, drop: true };
 }
 
-/// Forms that ask whether a phase is over: the function, its operands, PTX, whose writes are seen then, what it is for the simulator, the
-/// phase.
+/// Forms that ask whether a phase is over: the function, its operands, PTX, whose writes are seen
+/// then, what it is for the simulator, the phase.
 macro_rules! waits {
     ($($name:ident($phase:ident: $type:ident $class:ident $(, $hint:ident)?) $ptx:literal $scope:ident $simulated:ident($kind:expr);)*) => {$(
         #[doc = concat!("`", $ptx, " over, [address], ", stringify!($phase), $(", ", stringify!($hint),)? ";`")]
@@ -150,7 +153,8 @@ waits! {
         "mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64" Cluster wait_in_lane(sim::Phase::Parity(parity));
 }
 
-/// `mbarrier.pending_count.b64 count, state;`: the arrivals that the phase still needed, before the one that returned the state.
+/// `mbarrier.pending_count.b64 count, state;`: the arrivals that the phase still needed, before the
+/// one that returned the state.
 #[inline(always)]
 pub fn mbarrier_pending_count_b64(state: u64) -> u32 {
     #[cfg(target_arch = "nvptx64")]

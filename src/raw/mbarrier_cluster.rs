@@ -1,8 +1,9 @@
-//! `mbarrier` in shared memory of any block of the cluster (PTX ISA 9.7.13.15): arrivals return no state, and only the block itself can wait.
-//! sm_90, PTX 8.0.
+//! `mbarrier` in shared memory of any block of the cluster (PTX ISA 9.7.13.15): arrivals return no
+//! state, and only the block itself can wait. sm_90, PTX 8.0.
 //!
-//! Of what was written before it, an arrival with `.release.cluster` tells those who wait with `.acquire.cluster`. One without is for the
-//! executing block, as PTX has it (`.release.cta`): that it has been read, what was read before it.
+//! Of what was written before it, an arrival with `.release.cluster` tells those who wait with
+//! `.acquire.cluster`. One without is for the executing block, as PTX has it (`.release.cta`): that
+//! it has been read, what was read before it.
 
 #[cfg(not(target_arch = "nvptx64"))]
 use crate::engine::mbarrier as sim;

@@ -3,7 +3,8 @@
 #[cfg(target_arch = "nvptx64")]
 use core::arch::asm;
 
-/// One row a width: load, store, the value's type, its register class, PTX's type, what lies in memory.
+/// One row a width: load, store, the value's type, its register class, PTX's type, what lies in
+/// memory.
 macro_rules! forms {
     ($($load:ident $store:ident $value:ty, $class:ident, $ptx:literal, $element:ty;)*) => {$(
         #[doc = concat!("`ld.shared.", $ptx, " value, [address];`")]

@@ -1,15 +1,17 @@
 //! PTX instructions as they are: one function per form, its body one `asm!`, its name PTX's own.
 //!
-//! A name is the instruction's, with `_` for `.` and `::`: `mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32` is
-//! [`mma_sync_aligned_m16n8k8_row_col_f32_f16_f16_f32`]. The typed layer for these is [`mma`](crate::mma),
-//! [`copy`](crate::copy) and [`sync`](crate::sync); [`isa`](crate::isa) lists the forms of matrix instructions.
+//! A name is the instruction's, with `_` for `.` and `::`:
+//! `mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32` is
+//! [`mma_sync_aligned_m16n8k8_row_col_f32_f16_f16_f32`]. The typed layer for these is
+//! [`mma`](crate::mma), [`copy`](crate::copy) and [`sync`](crate::sync); [`isa`](crate::isa) lists
+//! the forms of matrix instructions.
 //!
-//! On the device nothing here is checked, and nothing here needs the rest of the crate. Addresses of shared memory are
-//! 32-bit `.shared` addresses, not generic pointers. A caller of a `.sync.aligned` form answers for all 32
-//! lanes of the warp executing it together, converged.
+//! On the device nothing here is checked, and nothing here needs the rest of the crate. Addresses
+//! of shared memory are 32-bit `.shared` addresses, not generic pointers. A caller of a
+//! `.sync.aligned` form answers for all 32 lanes of the warp executing it together, converged.
 //!
-//! On the host each form runs in the simulator, which does check it. There a function is one lane's, called in a lane closure,
-//! and a collective waits for all lanes:
+//! On the host each form runs in the simulator, which does check it. There a function is one
+//! lane's, called in a lane closure, and a collective waits for all lanes:
 //!
 //! ```
 //! use ptx_matrix::{prelude::*, raw};
@@ -34,7 +36,8 @@
 //! assert_eq!(d, [8.0; 128]);
 //! ```
 //!
-//! No form is `pure`: LLVM would be free to move it under a branch. Those that touch no memory are `nomem`.
+//! No form is `pure`: LLVM would be free to move it under a branch. Those that touch no memory are
+//! `nomem`.
 
 mod approx;
 mod async_stores;

@@ -1,8 +1,9 @@
-//! Copies to shared memory of several blocks of the cluster, and from one block's to another's, which it also reduces (PTX ISA 9.7.9.25.4
-//! `cp.async.bulk` and `cp.reduce.async.bulk`, 9.7.9.27 `cp.async.bulk.tensor`). sm_90, PTX 8.0; to several blocks they are fast on sm_90a
-//! and newer.
+//! Copies to shared memory of several blocks of the cluster, and from one block's to another's,
+//! which it also reduces (PTX ISA 9.7.9.25.4 `cp.async.bulk` and `cp.reduce.async.bulk`, 9.7.9.27
+//! `cp.async.bulk.tensor`). sm_90, PTX 8.0; to several blocks they are fast on sm_90a and newer.
 //!
-//! What goes to several blocks lies in each at the same place, and in each tells the barrier at the same place.
+//! What goes to several blocks lies in each at the same place, and in each tells the barrier at the
+//! same place.
 
 #[cfg(not(target_arch = "nvptx64"))]
 use crate::engine::{bulk as sim, tensor};
@@ -11,8 +12,8 @@ use crate::lane::Site;
 #[cfg(target_arch = "nvptx64")]
 use {super::bulk::whole, core::arch::asm};
 
-/// `cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [to], [from], bytes, [barrier], mask;`: to each block
-/// whose bit is set.
+/// `cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [to],
+/// [from], bytes, [barrier], mask;`: to each block whose bit is set.
 ///
 /// # Safety
 /// As [`cp_async_bulk_shared_cluster_global_mbarrier_complete_tx_bytes`](super::cp_async_bulk_shared_cluster_global_mbarrier_complete_tx_bytes)
@@ -36,17 +37,19 @@ pub unsafe fn cp_async_bulk_shared_cluster_global_mbarrier_complete_tx_bytes_mul
     #[cfg(not(target_arch = "nvptx64"))]
     // SAFETY: the caller's.
     unsafe {
-        let form = "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster";
+        let form =
+            "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster";
         sim::load(Site::here(), form, to, from, bytes, barrier, sim::Blocks::Mask(mask));
     }
 }
 
-/// `cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes [to], [from], bytes, [barrier];`: to shared memory of the block of
-/// the cluster that both `to` and `barrier` are in.
+/// `cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes [to], [from], bytes,
+/// [barrier];`: to shared memory of the block of the cluster that both `to` and `barrier` are in.
 ///
 /// # Safety
-/// From now until a wait for the barrier's phase, `to` is the address, in the `.shared::cluster` window, of so many bytes that nobody else
-/// touches, and nobody writes as many of the executing block's shared memory at `from`; the addresses and the number are multiples of
+/// From now until a wait for the barrier's phase, `to` is the address, in the `.shared::cluster`
+/// window, of so many bytes that nobody else touches, and nobody writes as many of the executing
+/// block's shared memory at `from`; the addresses and the number are multiples of
 /// 16. `barrier` is that of an mbarrier in the block of `to`, which runs until then.
 #[inline(always)]
 #[track_caller]
@@ -115,7 +118,8 @@ reductions! {
     xor Xor: b32;
 }
 
-/// One rank: the function, PTX, how many dimensions, their coordinates in PTX's braces, as names, and by index.
+/// One rank: the function, PTX, how many dimensions, their coordinates in PTX's braces, as names,
+/// and by index.
 macro_rules! ranks {
     ($($name:ident $ptx:literal $rank:literal $braces:literal: $($c:ident $index:literal)*;)*) => {$(
         #[doc = concat!("`", $ptx, " [to], [map, ", $braces, "], [barrier], mask;`: to each block whose bit is set.")]

@@ -3,7 +3,8 @@
 #[cfg(target_arch = "nvptx64")]
 use core::arch::asm;
 
-/// A row each: the name; that of the form with a predicate; the mode, as PTX and as `Mode` name it; and whose value a lane has.
+/// A row each: the name; that of the form with a predicate; the mode, as PTX and as `Mode` name it;
+/// and whose value a lane has.
 macro_rules! shuffles {
     ($($name:ident $with_predicate:ident $ptx:literal $mode:ident, $whose:literal;)*) => {$(
         #[doc = concat!("`shfl.sync.", $ptx, ".b32 d, a, b, c, 0xffffffff;`: the `a` of lane ", $whose, ".")]

@@ -1,4 +1,5 @@
-//! `stmatrix` (PTX ISA 9.7.14.5.16): `.b16` sm_90, PTX 7.8; `.b8` sm_100a, sm_100f and the like, PTX 8.6.
+//! `stmatrix` (PTX ISA 9.7.14.5.16): `.b16` sm_90, PTX 7.8; `.b8` sm_100a, sm_100f and the like,
+//! PTX 8.6.
 
 #[cfg(not(target_arch = "nvptx64"))]
 use crate::fragment::Arrangement::*;

@@ -3,7 +3,8 @@
 #[cfg(target_arch = "nvptx64")]
 use core::arch::asm;
 
-/// `bar.sync 0;`: all threads of the block wait for each other; their memory accesses before it are seen after it.
+/// `bar.sync 0;`: all threads of the block wait for each other; their memory accesses before it are
+/// seen after it.
 ///
 /// # Safety
 /// All threads of the block execute it, each warp converged.
@@ -19,10 +20,12 @@ pub unsafe fn bar_sync() {
     crate::engine::raw::sync_block();
 }
 
-/// `bar.sync barrier, threads;`: the same for so many threads of the block, a multiple of 32, at the barrier of this number.
+/// `bar.sync barrier, threads;`: the same for so many threads of the block, a multiple of 32, at
+/// the barrier of this number.
 ///
 /// # Safety
-/// `barrier` is from 1 to 15, and so many threads, and no others, execute it with these operands, each warp converged.
+/// `barrier` is from 1 to 15, and so many threads, and no others, execute it with these operands,
+/// each warp converged.
 #[inline(always)]
 #[track_caller]
 pub unsafe fn bar_sync_threads(barrier: u32, threads: u32) {

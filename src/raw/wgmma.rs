@@ -1,4 +1,5 @@
-//! `wgmma` (PTX ISA 9.7.15): four warps multiply matrices, asynchronously. sm_90a; PTX 8.0, with a sparse A 8.2.
+//! `wgmma` (PTX ISA 9.7.15): four warps multiply matrices, asynchronously. sm_90a; PTX 8.0, with a
+//! sparse A 8.2.
 
 #[cfg(not(target_arch = "nvptx64"))]
 use crate::{engine::wgmma as sim, lane::Site};
@@ -156,7 +157,8 @@ const fn sign(negated: bool) -> i32 {
     if negated { -1 } else { 1 }
 }
 
-/// `wgmma.fence.sync.aligned;`: what was done to registers before it, a `wgmma.mma_async` behind it sees (PTX ISA 9.7.15.7.1).
+/// `wgmma.fence.sync.aligned;`: what was done to registers before it, a `wgmma.mma_async` behind it
+/// sees (PTX ISA 9.7.15.7.1).
 ///
 /// # Safety
 /// All lanes of the four warps of a warpgroup execute it, converged.
@@ -172,7 +174,8 @@ pub unsafe fn wgmma_fence_sync_aligned() {
     sim::fence_in_lane(Site::here());
 }
 
-/// `wgmma.commit_group.sync.aligned;`: what the warp started since the last one becomes a group (PTX ISA 9.7.15.7.2).
+/// `wgmma.commit_group.sync.aligned;`: what the warp started since the last one becomes a group
+/// (PTX ISA 9.7.15.7.2).
 ///
 /// # Safety
 /// All lanes of the four warps of a warpgroup execute it, converged.
@@ -188,7 +191,8 @@ pub unsafe fn wgmma_commit_group_sync_aligned() {
     sim::commit_in_lane(Site::here());
 }
 
-/// `wgmma.wait_group.sync.aligned N;`: waits until at most the warp's `N` newest groups are going on (PTX ISA 9.7.15.7.3).
+/// `wgmma.wait_group.sync.aligned N;`: waits until at most the warp's `N` newest groups are going
+/// on (PTX ISA 9.7.15.7.3).
 ///
 /// # Safety
 /// All lanes of the four warps of a warpgroup execute it, converged.
@@ -204,8 +208,9 @@ pub unsafe fn wgmma_wait_group_sync_aligned<const N: u32>() {
     sim::wait_in_lane(Site::here(), N as usize);
 }
 
-/// The same registers, as they are here: the compiler, which takes what a `wgmma.mma_async` returns for there, computes nothing with it
-/// before this, nor does it put off until behind this what makes them. It is no instruction.
+/// The same registers, as they are here: the compiler, which takes what a `wgmma.mma_async` returns
+/// for there, computes nothing with it before this, nor does it put off until behind this what
+/// makes them. It is no instruction.
 ///
 /// In the simulator it is also by this that results come into registers, once their wait is over.
 #[inline(always)]
@@ -216,7 +221,9 @@ pub fn wgmma_registers<const COUNT: usize>(registers: [u32; COUNT]) -> [u32; COU
         let mut registers = registers;
         for register in &mut registers {
             // SAFETY: it does nothing.
-            unsafe { asm!("/* {register} */", register = inout(reg32) * register, options(nostack)) };
+            unsafe {
+                asm!("/* {register} */", register = inout(reg32) * register, options(nostack))
+            };
         }
         registers
     };

@@ -4,8 +4,9 @@ use crate::lane::Lane;
 use crate::raw;
 
 impl Lane<'_> {
-    /// The multiprocessor's clock, in cycles (`%clock64`, PTX ISA 10.22): what lies between two readings, on one multiprocessor, is how long
-    /// the instructions between took. Each multiprocessor has its own.
+    /// The multiprocessor's clock, in cycles (`%clock64`, PTX ISA 10.22): what lies between two
+    /// readings, on one multiprocessor, is how long the instructions between took. Each
+    /// multiprocessor has its own.
     ///
     /// The simulator knows no time; there it counts how often it was read.
     ///

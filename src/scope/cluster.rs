@@ -1,4 +1,5 @@
-//! The scope of several blocks that run at the same time, and reach each other's shared memory (PTX ISA 2.2.3).
+//! The scope of several blocks that run at the same time, and reach each other's shared memory (PTX
+//! ISA 2.2.3).
 
 use super::{Blocks, Peer, Peers};
 use crate::lane::Grid;
@@ -11,7 +12,8 @@ use crate::target::{AtLeast, BuiltFor};
 use core::marker::PhantomData;
 use core::ops::Deref;
 
-/// Block scope, as [`Block`], of a block that is one of a cluster of `N`: the first parameter of a kernel with `#[kernel(cluster = ..)]`.
+/// Block scope, as [`Block`], of a block that is one of a cluster of `N`: the first parameter of a
+/// kernel with `#[kernel(cluster = ..)]`.
 ///
 /// All that takes a block takes it.
 pub struct ClusterBlock<'k, const N: usize> {
@@ -55,7 +57,10 @@ impl<'k, const N: usize> ClusterBlock<'k, N> {
     #[track_caller]
     pub fn simulated(block: &Block<'k>) -> Self {
         let blocks = block.at.blocks_of_cluster();
-        assert!(N == blocks, "a block of a cluster of {blocks} is taken for one of a cluster of {N}");
+        assert!(
+            N == blocks,
+            "a block of a cluster of {blocks} is taken for one of a cluster of {N}"
+        );
         ClusterBlock { block: Block { at: block.at } }
     }
 
@@ -83,12 +88,15 @@ impl<const N: usize> Threads for &ClusterBlock<'_, N> {
     }
 }
 
-/// Cluster scope: code that all warps of the cluster's `N` blocks run. `#[kernel(cluster = ..)]` says how many blocks that is, and
-/// [`ClusterBlock::cluster`] leads here. A cluster's blocks run at the same time, on neighbouring multiprocessors.
+/// Cluster scope: code that all warps of the cluster's `N` blocks run. `#[kernel(cluster = ..)]`
+/// says how many blocks that is, and [`ClusterBlock::cluster`] leads here. A cluster's blocks run
+/// at the same time, on neighbouring multiprocessors.
 ///
-/// Of its tiles and barriers a block knows where they lie in the others ([`SharedTile::of`](crate::memory::SharedTile::of),
-/// [`Barrier::of`](crate::sync::Barrier::of)), and may touch them there, from a [`sync`](Self::sync) of the cluster on, before which nothing says
-/// that the others run, or have initialised their barriers, until they end: mostly a second `sync` is the last that they do. Needs sm_90.
+/// Of its tiles and barriers a block knows where they lie in the others
+/// ([`SharedTile::of`](crate::memory::SharedTile::of), [`Barrier::of`](crate::sync::Barrier::of)),
+/// and may touch them there, from a [`sync`](Self::sync) of the cluster on, before which nothing
+/// says that the others run, or have initialised their barriers, until they end: mostly a second
+/// `sync` is the last that they do. Needs sm_90.
 ///
 /// ```
 /// use ptx_matrix::prelude::*;
@@ -126,8 +134,8 @@ impl<const N: usize> Copy for Cluster<'_, N> {}
 
 impl<const N: usize> !LaneCapture for Cluster<'_, N> {}
 
-/// That a warp has arrived at its cluster's barrier, and is to wait there: [`Cluster::wait`] takes it, which alone ends what
-/// [`Cluster::arrive`] began.
+/// That a warp has arrived at its cluster's barrier, and is to wait there: [`Cluster::wait`] takes
+/// it, which alone ends what [`Cluster::arrive`] began.
 #[must_use = "a warp that has arrived at the cluster's barrier waits there before it arrives again"]
 pub struct ClusterArrival<'b, const N: usize> {
     _cluster: PhantomData<Cluster<'b, N>>,
@@ -177,19 +185,20 @@ impl<'b, const N: usize> Cluster<'b, N> {
         self.peers().all()
     }
 
-    /// All warps of the cluster's blocks wait for each other; what each wrote to memory before, all see after
-    /// (`barrier.cluster.arrive.release`, `barrier.cluster.wait.acquire`, PTX ISA 9.7.13.3).
+    /// All warps of the cluster's blocks wait for each other; what each wrote to memory before, all
+    /// see after (`barrier.cluster.arrive.release`, `barrier.cluster.wait.acquire`, PTX ISA
+    /// 9.7.13.3).
     ///
-    /// All warps must come, as often as each other, but for those that have ended: the simulator reports a warp that waits elsewhere;
-    /// on a GPU the others wait for ever.
+    /// All warps must come, as often as each other, but for those that have ended: the simulator
+    /// reports a warp that waits elsewhere; on a GPU the others wait for ever.
     #[inline(always)]
     #[track_caller]
     pub fn sync(self) {
         self.wait(self.arrive());
     }
 
-    /// The warp has come to the cluster's barrier, and goes on: what it wrote to memory before, all see who have waited
-    /// (`barrier.cluster.arrive.release.aligned`).
+    /// The warp has come to the cluster's barrier, and goes on: what it wrote to memory before, all
+    /// see who have waited (`barrier.cluster.arrive.release.aligned`).
     ///
     /// ```
     /// use ptx_matrix::prelude::*;
@@ -215,13 +224,16 @@ impl<'b, const N: usize> Cluster<'b, N> {
     #[inline(always)]
     #[track_caller]
     pub fn arrive(self) -> ClusterArrival<'b, N> {
-        // SAFETY: cluster scope is not under lane-dependent control flow; before it arrives again, the warp waits.
+        // SAFETY: cluster scope is not under lane-dependent control flow; before it arrives again,
+        // the warp waits.
         unsafe { self.block.at.arrive_at_cluster(Site::here()) };
         ClusterArrival { _cluster: PhantomData }
     }
 
-    /// The same, but that nobody learns by it of what the warp wrote (`barrier.cluster.arrive.relaxed.aligned`), which need not have come
-    /// to memory then: those who have waited know that the blocks run, and of the barriers that they had initialised.
+    /// The same, but that nobody learns by it of what the warp wrote
+    /// (`barrier.cluster.arrive.relaxed.aligned`), which need not have come to memory then:
+    /// those who have waited know that the blocks run, and of the barriers that they had
+    /// initialised.
     #[inline(always)]
     #[track_caller]
     pub fn arrive_relaxed(self) -> ClusterArrival<'b, N> {
@@ -230,7 +242,8 @@ impl<'b, const N: usize> Cluster<'b, N> {
         ClusterArrival { _cluster: PhantomData }
     }
 
-    /// Waits until all warps of the cluster's blocks have arrived, or ended (`barrier.cluster.wait.acquire.aligned`).
+    /// Waits until all warps of the cluster's blocks have arrived, or ended
+    /// (`barrier.cluster.wait.acquire.aligned`).
     #[inline(always)]
     #[track_caller]
     pub fn wait(self, arrival: ClusterArrival<'b, N>) {

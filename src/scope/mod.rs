@@ -1,7 +1,7 @@
 //! The scopes of execution: warps, warpgroups, blocks and clusters.
 //!
-//! A kernel gets its [`Block`], or its [`ClusterBlock`]. From it come the scopes whose threads execute an
-//! instruction together.
+//! A kernel gets its [`Block`], or its [`ClusterBlock`]. From it come the scopes whose threads
+//! execute an instruction together.
 //!
 //! | item | purpose |
 //! | --- | --- |
@@ -44,8 +44,9 @@ use crate::lane::{LANES, Lane, LaneCapture, PerLane, Site};
 use crate::machine::{BlockRef, fixed, uniform};
 use crate::target::{AtLeast, BuiltFor};
 
-/// Block scope: code that all warps of a block run. What it computes from the block's index and the kernel's
-/// arguments is the same in all of them; [`warp`](Block::warp) leads to what differs by warp.
+/// Block scope: code that all warps of a block run. What it computes from the block's index and the
+/// kernel's arguments is the same in all of them; [`warp`](Block::warp) leads to what differs by
+/// warp.
 ///
 /// A kernel is given it as its first parameter; there is no other way to get one.
 pub struct Block<'k> {
@@ -54,8 +55,8 @@ pub struct Block<'k> {
 
 impl !LaneCapture for Block<'_> {}
 
-/// Warp scope: code that the 32 lanes of a warp run together, converged. Plain values in it are the same in
-/// all lanes; what differs by lane is a [`PerLane`].
+/// Warp scope: code that the 32 lanes of a warp run together, converged. Plain values in it are the
+/// same in all lanes; what differs by lane is a [`PerLane`].
 ///
 /// Collectives take it as proof that all lanes are there: a lane closure cannot capture it.
 #[derive(Clone, Copy)]
@@ -69,8 +70,8 @@ impl<'k> Block<'k> {
     /// The scope of a kernel's entry.
     ///
     /// # Safety
-    /// The kernel was launched with blocks of `threads` threads in one dimension, a multiple of 32, and all
-    /// threads of the block call this.
+    /// The kernel was launched with blocks of `threads` threads in one dimension, a multiple of 32,
+    /// and all threads of the block call this.
     #[inline(always)]
     #[doc(hidden)]
     pub unsafe fn enter(threads: usize) -> Self {
@@ -113,18 +114,18 @@ impl<'k> Block<'k> {
         Warp { block: self }
     }
 
-    /// The same number, from which the compiler computes nothing before here: for what is rarely needed in a loop that has no register to
-    /// spare. It is no instruction.
+    /// The same number, from which the compiler computes nothing before here: for what is rarely
+    /// needed in a loop that has no register to spare. It is no instruction.
     #[inline(always)]
     pub fn late(&self, number: u32) -> u32 {
         fixed(number)
     }
 
-    /// All warps wait for each other; what each wrote to memory before, all see after (`bar.sync 0`, PTX ISA
-    /// 9.7.13.1).
+    /// All warps wait for each other; what each wrote to memory before, all see after (`bar.sync
+    /// 0`, PTX ISA 9.7.13.1).
     ///
-    /// All warps of the block must come to a `sync`, as often as each other: the simulator reports a warp that
-    /// does not; on a GPU the others wait for ever.
+    /// All warps of the block must come to a `sync`, as often as each other: the simulator reports
+    /// a warp that does not; on a GPU the others wait for ever.
     #[inline(always)]
     #[track_caller]
     pub fn sync(&self) {
@@ -148,26 +149,32 @@ impl<'b> Warp<'b> {
 
     /// Runs the lane closure in each lane: `value(lane)`.
     ///
-    /// The closure may branch on what differs by lane; it can reach no collective (see [`LaneCapture`]).
+    /// The closure may branch on what differs by lane; it can reach no collective (see
+    /// [`LaneCapture`]).
     #[inline(always)]
     #[track_caller]
     pub fn each<T>(self, value: impl Fn(Lane<'_>) -> T + LaneCapture) -> PerLane<T> {
         self.block.at.each(value)
     }
 
-    /// Runs the lane closure in each lane, with that lane's value to change. (The closure is handed the value as if it had
-    /// captured it, so the value must be one that it may capture.)
+    /// Runs the lane closure in each lane, with that lane's value to change. (The closure is handed
+    /// the value as if it had captured it, so the value must be one that it may capture.)
     #[inline(always)]
     #[track_caller]
-    pub fn update<T: LaneCapture>(self, values: &mut PerLane<T>, change: impl Fn(Lane<'_>, &mut T) + LaneCapture) {
+    pub fn update<T: LaneCapture>(
+        self,
+        values: &mut PerLane<T>,
+        change: impl Fn(Lane<'_>, &mut T) + LaneCapture,
+    ) {
         self.block.at.update(values, change);
     }
 
-    /// Runs the lane closure in one lane, which the hardware elects, the same each time (`elect.sync`, PTX ISA 9.7.14.14): what one
-    /// thread is to do for all. Needs sm_90.
+    /// Runs the lane closure in one lane, which the hardware elects, the same each time
+    /// (`elect.sync`, PTX ISA 9.7.14.14): what one thread is to do for all. Needs sm_90.
     ///
-    /// It need not be the first: in the simulator the seed says which one it is. What the other lanes did before, that lane need not see: put a
-    /// [`sync`](Self::sync) before it where that matters.
+    /// It need not be the first: in the simulator the seed says which one it is. What the other
+    /// lanes did before, that lane need not see: put a [`sync`](Self::sync) before it where
+    /// that matters.
     #[inline(always)]
     #[track_caller]
     pub fn elect(self, work: impl Fn(Lane<'_>) + LaneCapture)
@@ -178,16 +185,18 @@ impl<'b> Warp<'b> {
         unsafe { self.block.at.elect(work) }
     }
 
-    /// The same number, of which the assembler learns that all lanes have it (`shfl.sync`, PTX ISA 9.7.9.6): of one that was read from
-    /// memory it does not know. What follows from it is kept in uniform registers, and branched on whole: as `wgmma`'s operands need it.
+    /// The same number, of which the assembler learns that all lanes have it (`shfl.sync`, PTX ISA
+    /// 9.7.9.6): of one that was read from memory it does not know. What follows from it is
+    /// kept in uniform registers, and branched on whole: as `wgmma`'s operands need it.
     #[inline(always)]
     pub fn uniform(self, number: u32) -> u32 {
-        // SAFETY: warp scope is not under lane-dependent control flow, and what is no `PerLane` is the same in all lanes.
+        // SAFETY: warp scope is not under lane-dependent control flow, and what is no `PerLane` is
+        // the same in all lanes.
         unsafe { uniform(number) }
     }
 
-    /// The lanes wait for each other; what each wrote to memory before, all see after (`bar.warp.sync`, PTX ISA
-    /// 9.7.13.2).
+    /// The lanes wait for each other; what each wrote to memory before, all see after
+    /// (`bar.warp.sync`, PTX ISA 9.7.13.2).
     #[inline(always)]
     #[track_caller]
     pub fn sync(self) {

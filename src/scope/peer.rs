@@ -4,7 +4,8 @@ use crate::lane::Site;
 use crate::machine::check;
 use core::marker::PhantomData;
 
-/// The `N` blocks of a cluster: [`Cluster::peers`](crate::scope::Cluster::peers). It is nothing at run time, and lane closures may capture it.
+/// The `N` blocks of a cluster: [`Cluster::peers`](crate::scope::Cluster::peers). It is nothing at
+/// run time, and lane closures may capture it.
 #[derive(Debug, Clone, Copy)]
 pub struct Peers<const N: usize> {
     _cluster: PhantomData<()>,
@@ -65,8 +66,8 @@ impl Peer {
     }
 }
 
-/// Blocks of the executing block's cluster, at least one, that a copy goes to: [`Cluster::all`](crate::scope::Cluster::all), or some
-/// ([`Peer::alone`], [`and`](Self::and)).
+/// Blocks of the executing block's cluster, at least one, that a copy goes to:
+/// [`Cluster::all`](crate::scope::Cluster::all), or some ([`Peer::alone`], [`and`](Self::and)).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Blocks {
     /// A bit for each.

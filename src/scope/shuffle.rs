@@ -5,10 +5,11 @@ use crate::machine;
 use crate::scope::Warp;
 use bytemuck::Pod;
 
-/// A value goes from lane to lane, through no memory: 32 bits by one `shfl.sync` (PTX ISA 9.7.9.6), so that `T` is of whole registers: of a
-/// multiple of 4 bytes, at a multiple of 4. Needs sm_75.
+/// A value goes from lane to lane, through no memory: 32 bits by one `shfl.sync` (PTX ISA 9.7.9.6),
+/// so that `T` is of whole registers: of a multiple of 4 bytes, at a multiple of 4. Needs sm_75.
 impl Warp<'_> {
-    /// In each lane, the value of the lane whose number differs in the bits of `mask`, from 0 to 31: `shfl.sync.bfly.b32`.
+    /// In each lane, the value of the lane whose number differs in the bits of `mask`, from 0 to
+    /// 31: `shfl.sync.bfly.b32`.
     ///
     /// ```
     /// use ptx_matrix::prelude::*;
@@ -41,7 +42,8 @@ impl Warp<'_> {
         unsafe { machine::shuffle_xor(Site::here(), values, mask) }
     }
 
-    /// In each lane, the value of the lane `by` before it; in the first `by`, up to 31, their own: `shfl.sync.up.b32`.
+    /// In each lane, the value of the lane `by` before it; in the first `by`, up to 31, their own:
+    /// `shfl.sync.up.b32`.
     ///
     /// ```
     /// use ptx_matrix::prelude::*;
@@ -78,7 +80,8 @@ impl Warp<'_> {
         unsafe { machine::shuffle_up(Site::here(), values, by) }
     }
 
-    /// In each lane, the value of the lane `by` behind it; in the last `by`, up to 31, their own: `shfl.sync.down.b32`.
+    /// In each lane, the value of the lane `by` behind it; in the last `by`, up to 31, their own:
+    /// `shfl.sync.down.b32`.
     ///
     /// # Panics
     /// If `by` is more than 31.
@@ -91,7 +94,8 @@ impl Warp<'_> {
         unsafe { machine::shuffle_down(Site::here(), values, by) }
     }
 
-    /// In each lane, the value of the lane that it names, by a number of which the last five bits count: `shfl.sync.idx.b32`.
+    /// In each lane, the value of the lane that it names, by a number of which the last five bits
+    /// count: `shfl.sync.idx.b32`.
     ///
     /// ```
     /// use ptx_matrix::prelude::*;

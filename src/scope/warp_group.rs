@@ -7,11 +7,13 @@ use crate::machine::fixed;
 use crate::scope::{Block, Threads, Warp};
 use crate::target::{ArchSpecific, BuiltFor};
 
-/// Warpgroup scope: code that the 128 threads of four warps in a row run together, each warp converged (PTX ISA 9.7.15.1). Plain values
-/// in it are the same in all of them; what differs by warp is led to by [`warp`](Self::warp).
+/// Warpgroup scope: code that the 128 threads of four warps in a row run together, each warp
+/// converged (PTX ISA 9.7.15.1). Plain values in it are the same in all of them; what differs by
+/// warp is led to by [`warp`](Self::warp).
 ///
-/// Collectives of a warpgroup take it as proof that a warp is converged. That all four warps come is, as of [`Block::sync`], the kernel's
-/// to see to: the simulator reports those that do not; on a GPU the others wait for ever, or are served as if they were there.
+/// Collectives of a warpgroup take it as proof that a warp is converged. That all four warps come
+/// is, as of [`Block::sync`], the kernel's to see to: the simulator reports those that do not; on a
+/// GPU the others wait for ever, or are served as if they were there.
 ///
 /// ```
 /// use ptx_matrix::prelude::*;
@@ -44,8 +46,8 @@ impl !LaneCapture for WarpGroup<'_> {}
 const THREADS: usize = 4 * LANES;
 
 impl Block<'_> {
-    /// The four warps that the executing one is of: in a block of 288 threads, say, of the first eight warps; the last is for what needs no
-    /// warpgroup, such as copies.
+    /// The four warps that the executing one is of: in a block of 288 threads, say, of the first
+    /// eight warps; the last is for what needs no warpgroup, such as copies.
     ///
     /// ```
     /// use ptx_matrix::prelude::*;
@@ -70,16 +72,19 @@ impl Block<'_> {
     /// ```
     ///
     /// # Panics
-    /// If the executing warp is one of the last of a block whose threads are no multiple of 128: these are fewer than four.
+    /// If the executing warp is one of the last of a block whose threads are no multiple of 128:
+    /// these are fewer than four.
     #[inline(always)]
     #[track_caller]
     pub fn warp_group(&self) -> WarpGroup<'_> {
         let warp = self.warp();
-        // SAFETY: block scope is not under lane-dependent control flow; a warp has one index, of its block's.
+        // SAFETY: block scope is not under lane-dependent control flow; a warp has one index, of
+        // its block's.
         let warp_index = unsafe { self.at.uniform_warp(self.warps()) };
         // Where all are whole, nothing is asked.
         assert!(
-            self.threads().is_multiple_of(THREADS) || (warp_index as usize / 4 + 1) * THREADS <= self.threads(),
+            self.threads().is_multiple_of(THREADS)
+                || (warp_index as usize / 4 + 1) * THREADS <= self.threads(),
             "a warpgroup has four warps, and this is one of the block's last, of which there are fewer"
         );
         WarpGroup { warp, warp_index }
@@ -99,7 +104,8 @@ impl<'b> WarpGroup<'b> {
         self.warp
     }
 
-    /// The executing warp's index in the warpgroup: it holds rows `16 * rank` to `16 * rank + 15` of a `wgmma`'s A and D.
+    /// The executing warp's index in the warpgroup: it holds rows `16 * rank` to `16 * rank + 15`
+    /// of a `wgmma`'s A and D.
     #[inline(always)]
     pub fn warp_rank(self) -> usize {
         (self.warp_index % 4) as usize
@@ -111,12 +117,14 @@ impl<'b> WarpGroup<'b> {
         self.warp.block()
     }
 
-    /// Each thread keeps `COUNT` registers, and the block has the others back, for other warpgroups to take (`setmaxnreg.dec`, PTX ISA
-    /// 9.7.20.5). `COUNT` is a multiple of 8, from 24 to 256. Needs a build for one architecture or family from Hopper on, such as sm_90a, sm_100f or
+    /// Each thread keeps `COUNT` registers, and the block has the others back, for other warpgroups
+    /// to take (`setmaxnreg.dec`, PTX ISA 9.7.20.5). `COUNT` is a multiple of 8, from 24 to
+    /// 256. Needs a build for one architecture or family from Hopper on, such as sm_90a, sm_100f or
     /// sm_120a.
     ///
-    /// A block begins with as many for each thread as fit a multiprocessor, if the kernel's `threads` and `min_blocks` say how many
-    /// threads that is; what a warpgroup does from here on, the assembler makes fit. All its warps come here, at one line, and wait for each other
+    /// A block begins with as many for each thread as fit a multiprocessor, if the kernel's
+    /// `threads` and `min_blocks` say how many threads that is; what a warpgroup does from here
+    /// on, the assembler makes fit. All its warps come here, at one line, and wait for each other
     /// ([`sync`](Self::sync)) before they come to another: the simulator reports those that do not.
     ///
     /// ```
@@ -141,12 +149,13 @@ impl<'b> WarpGroup<'b> {
     where
         Self: BuiltFor<ArchSpecific<90>>,
     {
-        // SAFETY: warpgroup scope is converged. How many registers there are concerns the assembler, which knows and refuses, or ignores it.
+        // SAFETY: warpgroup scope is converged. How many registers there are concerns the
+        // assembler, which knows and refuses, or ignores it.
         unsafe { self.block().at.give_registers::<COUNT>(Site::here()) }
     }
 
-    /// Waits until the block has as many registers free, then each thread has `COUNT` (`setmaxnreg.inc`): as
-    /// [`give_registers`](Self::give_registers).
+    /// Waits until the block has as many registers free, then each thread has `COUNT`
+    /// (`setmaxnreg.inc`): as [`give_registers`](Self::give_registers).
     #[inline(always)]
     #[track_caller]
     pub fn take_registers<const COUNT: u32>(self)
@@ -157,14 +166,16 @@ impl<'b> WarpGroup<'b> {
         unsafe { self.block().at.take_registers::<COUNT>(Site::here()) }
     }
 
-    /// The four warps wait for each other; what each wrote to memory before, all see after (`bar.sync` of 128 threads, PTX ISA
-    /// 9.7.13.1). Each warpgroup of a block has a barrier of its own.
+    /// The four warps wait for each other; what each wrote to memory before, all see after
+    /// (`bar.sync` of 128 threads, PTX ISA 9.7.13.1). Each warpgroup of a block has a barrier
+    /// of its own.
     #[inline(always)]
     #[track_caller]
     pub fn sync(self) {
         // Barrier 0 is the block's.
         let barrier = 1 + self.index() as u32;
-        // SAFETY: warpgroup scope is not under lane-dependent control flow, and no others come to this barrier.
+        // SAFETY: warpgroup scope is not under lane-dependent control flow, and no others come to
+        // this barrier.
         unsafe { self.block().at.sync_named(Site::here(), barrier, THREADS as u32) }
     }
 }

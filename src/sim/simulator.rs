@@ -27,8 +27,8 @@ use std::{format, vec};
 
 /// Runs kernels on the CPU.
 ///
-/// `name::simulate(grid, ..)`, which `#[kernel]` makes, runs a kernel on the default one; for another seed
-/// give `name::launch` a simulator of one's own.
+/// `name::simulate(grid, ..)`, which `#[kernel]` makes, runs a kernel on the default one; for
+/// another seed give `name::launch` a simulator of one's own.
 ///
 /// ```
 /// use ptx_matrix::{prelude::*, sim::Simulator};
@@ -143,9 +143,10 @@ impl Simulator {
         Simulator { gpu: Some(gpu), ..self }
     }
 
-    /// The simulator, to run each block in so many orders of its warps: those of the seed and of the ones that follow it.
-    /// They run in parallel, like the blocks; what is found in any is reported, with the first seed that shows it. What
-    /// the launch writes, its profile and its trace are those of the first.
+    /// The simulator, to run each block in so many orders of its warps: those of the seed and of
+    /// the ones that follow it. They run in parallel, like the blocks; what is found in any is
+    /// reported, with the first seed that shows it. What the launch writes, its profile and its
+    /// trace are those of the first.
     ///
     /// ```
     /// use ptx_matrix::{prelude::*, sim::Simulator};
@@ -175,8 +176,9 @@ impl Simulator {
         Simulator { schedules: count, ..self }
     }
 
-    /// The same, but a warp whose lanes make so many accesses to memory without coming to a `sync` of the block is taken for one that
-    /// does not end. (Without it: 2^28, which takes half a minute. A loop that accesses no memory is not noticed.)
+    /// The same, but a warp whose lanes make so many accesses to memory without coming to a `sync`
+    /// of the block is taken for one that does not end. (Without it: 2^28, which takes half a
+    /// minute. A loop that accesses no memory is not noticed.)
     #[must_use]
     pub const fn patience(self, accesses: u64) -> Self {
         Simulator { patience: accesses, ..self }
@@ -195,7 +197,8 @@ impl Simulator {
         Simulator { boxes_outside: true, ..self }
     }
 
-    /// The simulator, to report what a launch executed and moved, and the bank conflicts of each line.
+    /// The simulator, to report what a launch executed and moved, and the bank conflicts of each
+    /// line.
     ///
     /// ```
     /// use ptx_matrix::{prelude::*, sim::Simulator};
@@ -232,13 +235,21 @@ impl Simulator {
         Recorded { profiled: self.profiled, traced: self.traced }
     }
 
-    /// Runs the blocks of a cluster, mostly one, in each of the schedules. (With one warp, there is only one.)
+    /// Runs the blocks of a cluster, mostly one, in each of the schedules. (With one warp, there is
+    /// only one.)
     fn run_cluster(&self, job: &Job<'_>, first: Grid) -> Ran {
         let mut ran = schedule::run(job, first, self.seed, self.patience, self.recorded());
         let warps = u64::from(job.threads) / LANES as u64 * job.cluster.blocks();
         let schedules = if warps > 1 { self.schedules } else { 1 };
         let others = (1..schedules).into_par_iter().map(|other| {
-            schedule::run(job, first, self.seed.wrapping_add(other), self.patience, Recorded::default()).found
+            schedule::run(
+                job,
+                first,
+                self.seed.wrapping_add(other),
+                self.patience,
+                Recorded::default(),
+            )
+            .found
         });
         others.collect::<Vec<Found>>().into_iter().for_each(|found| ran.found.append(found));
         ran
@@ -287,10 +298,15 @@ impl Simulator {
             ));
         }
         if !(1..=MAX_CLUSTER).contains(&cluster.blocks()) {
-            return Err(format!("a cluster of {cluster} has {} blocks: from 1 to {MAX_CLUSTER}", cluster.blocks()));
+            return Err(format!(
+                "a cluster of {cluster} has {} blocks: from 1 to {MAX_CLUSTER}",
+                cluster.blocks()
+            ));
         }
         if let Some(gpu) = self.gpu.filter(|gpu| cluster.blocks() > 1 && gpu.sm() < 90) {
-            return Err(format!("a cluster of {cluster}: clusters need sm_90, and {gpu} is simulated"));
+            return Err(format!(
+                "a cluster of {cluster}: clusters need sm_90, and {gpu} is simulated"
+            ));
         }
         if !cluster.divides(grid) {
             return Err(format!(
@@ -333,7 +349,10 @@ unsafe impl Device for Simulator {
         (buffer.as_mut_ptr(), buffer.len())
     }
 
-    fn encode_tensor_map(&self, encoding: &TensorEncoding) -> Result<TensorMapWords, TensorMapError> {
+    fn encode_tensor_map(
+        &self,
+        encoding: &TensorEncoding,
+    ) -> Result<TensorMapWords, TensorMapError> {
         Ok(encoding.simulated())
     }
 
@@ -389,21 +408,30 @@ unsafe impl Device for Simulator {
                     let (block, warp) = (blocks[by.agent / warps], by.agent % warps);
                     finding(misuse, Some(by.location.into()), Some(block), Some(warp), by.lane())
                 };
-                // SAFETY: the kernel writes to buffers that the launch has borrowed mutably, and no block is running.
+                // SAFETY: the kernel writes to buffers that the launch has borrowed mutably, and no
+                // block is running.
                 unsafe { accesses.add(&blocks, warps, ran.accesses, &mut found, finding) };
                 if let (Some(record), Some(ran)) = (&mut record, ran.recorder) {
                     record.append(ran);
                 }
             }
         }
-        for (misuse, Outside { block, warp, lane, location, .. }) in boxes.warnings().filter(|_| !self.boxes_outside) {
+        for (misuse, Outside { block, warp, lane, location, .. }) in
+            boxes.warnings().filter(|_| !self.boxes_outside)
+        {
             found.add(finding(misuse, Some(location.into()), Some(block), Some(warp), lane));
         }
         let blocks = grid.blocks();
         let (profile, trace) = record.map_or((None, None), Recorder::finish);
         let Found { errors, warnings } = found;
-        let report =
-            Report { gpu: self.gpu, blocks, warps: blocks * u64::from(kernel.threads / 32), warnings, profile, trace };
+        let report = Report {
+            gpu: self.gpu,
+            blocks,
+            warps: blocks * u64::from(kernel.threads / 32),
+            warnings,
+            profile,
+            trace,
+        };
         let report = SimError::of(errors, report)?;
         if self.strict { report.check() } else { Ok(report) }
     }
@@ -418,12 +446,16 @@ const MAX_THREADS: u32 = 1024;
 /// Blocks that a cluster has at most, on any GPU that has clusters.
 const MAX_CLUSTER: u64 = 8;
 
-/// How many blocks, or clusters of several, run in parallel before their writes reach memory. (The same number on every machine, so that a
-/// launch whose blocks race does the same.)
+/// How many blocks, or clusters of several, run in parallel before their writes reach memory. (The
+/// same number on every machine, so that a launch whose blocks race does the same.)
 const CLUSTERS_TOGETHER: usize = 64;
 
 /// The first blocks of a grid's clusters, in order.
 fn clusters(grid: Grid, cluster: Grid) -> impl Iterator<Item = Grid> {
     let count = Grid { x: grid.x / cluster.x, y: grid.y / cluster.y, z: grid.z / cluster.z };
-    block::indices(count).map(move |at| Grid { x: at.x * cluster.x, y: at.y * cluster.y, z: at.z * cluster.z })
+    block::indices(count).map(move |at| Grid {
+        x: at.x * cluster.x,
+        y: at.y * cluster.y,
+        z: at.z * cluster.z,
+    })
 }

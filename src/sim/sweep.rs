@@ -4,8 +4,9 @@ use rayon::prelude::*;
 use std::ops::Range;
 
 impl Simulator {
-    /// Runs `launch` on a simulator of each seed, in parallel: in as many orders of the warps. Where `launch` is one launch,
-    /// [`schedules`](Simulator::schedules) does the same with less ado; this is for several, and for whatever is asserted of them.
+    /// Runs `launch` on a simulator of each seed, in parallel: in as many orders of the warps.
+    /// Where `launch` is one launch, [`schedules`](Simulator::schedules) does the same with
+    /// less ado; this is for several, and for whatever is asserted of them.
     ///
     /// # Errors
     /// What the least of the seeds showed that showed anything; it names the seed.
@@ -28,7 +29,8 @@ impl Simulator {
         seeds: Range<u64>,
         launch: impl Fn(&Simulator) -> Result<R, SimError> + Sync,
     ) -> Result<(), SimError> {
-        let shown = seeds.into_par_iter().find_map_first(|seed| launch(&Simulator::new(seed)).err());
+        let shown =
+            seeds.into_par_iter().find_map_first(|seed| launch(&Simulator::new(seed)).err());
         shown.map_or(Ok(()), Err)
     }
 }

@@ -1,4 +1,5 @@
-//! Barriers in shared memory that some threads arrive at and others wait for (`mbarrier`, PTX ISA 9.7.13.15).
+//! Barriers in shared memory that some threads arrive at and others wait for (`mbarrier`, PTX ISA
+//! 9.7.13.15).
 
 use super::BarrierRing;
 use crate::lane::{Lane, PerLane, Site};
@@ -29,8 +30,9 @@ unsafe impl SharedLayout for BarrierMemory {
 }
 
 impl BarrierMemory {
-    /// Makes it a barrier whose phases need `count` arrivals each (from 1 to 2^20 - 1), and waits until all warps see it
-    /// (`mbarrier.init`, `fence.mbarrier_init`, `fence.proxy.async`, `bar.sync`).
+    /// Makes it a barrier whose phases need `count` arrivals each (from 1 to 2^20 - 1), and waits
+    /// until all warps see it (`mbarrier.init`, `fence.mbarrier_init`, `fence.proxy.async`,
+    /// `bar.sync`).
     ///
     /// All warps of the block come here, once.
     #[inline(always)]
@@ -60,7 +62,12 @@ impl<const N: usize> SharedRing<BarrierMemory, N> {
 
 #[inline(always)]
 #[track_caller]
-fn init(block: &Block<'_>, address: impl Fn(usize) -> u32 + crate::lane::LaneCapture, barriers: usize, count: u32) {
+fn init(
+    block: &Block<'_>,
+    address: impl Fn(usize) -> u32 + crate::lane::LaneCapture,
+    barriers: usize,
+    count: u32,
+) {
     let warp = block.warp();
     if warp.index() == 0 {
         let site = Site::here();
@@ -80,13 +87,15 @@ fn init(block: &Block<'_>, address: impl Fn(usize) -> u32 + crate::lane::LaneCap
 
 /// A barrier in shared memory that goes from phase to phase.
 ///
-/// A phase is over when as many have arrived in it as the barrier was made for, and all bytes have come that it was told to
-/// expect; then the next begins. Who arrives does not wait, and who waits need not arrive. What a lane did before it arrived, those
-/// see who have waited for the phase: the lane's own doings, and those of others that it knows of, by a [`Warp::sync`] say.
+/// A phase is over when as many have arrived in it as the barrier was made for, and all bytes have
+/// come that it was told to expect; then the next begins. Who arrives does not wait, and who waits
+/// need not arrive. What a lane did before it arrived, those see who have waited for the phase: the
+/// lane's own doings, and those of others that it knows of, by a [`Warp::sync`] say.
 ///
-/// A warp keeps the [`Phase`] that it waits for next; [`wait`](Self::wait) returns the one behind it. The simulator reports a
-/// deadlock with what each phase lacks, arrivals and bytes that no phase is for, a phase that ends before all have
-/// waited for the one before, one that is waited for before it has begun, and accesses that no arrival orders. Needs sm_90.
+/// A warp keeps the [`Phase`] that it waits for next; [`wait`](Self::wait) returns the one behind
+/// it. The simulator reports a deadlock with what each phase lacks, arrivals and bytes that no
+/// phase is for, a phase that ends before all have waited for the one before, one that is waited
+/// for before it has begun, and accesses that no arrival orders. Needs sm_90.
 ///
 /// ```
 /// use ptx_matrix::prelude::*;
@@ -157,7 +166,8 @@ impl Phase {
     /// The first.
     pub const FIRST: Self = Phase(0);
 
-    /// The one before the first, which is over from the beginning: for who waits for memory to be free that is free at first.
+    /// The one before the first, which is over from the beginning: for who waits for memory to be
+    /// free that is free at first.
     pub const BEFORE_FIRST: Self = Phase(u32::MAX);
 
     /// The phase behind this one.
@@ -248,10 +258,11 @@ impl Barrier {
         unsafe { raw::mbarrier_complete_tx_relaxed_cta_shared_cta_b64(self.address, bytes) }
     }
 
-    /// One arrival, which comes when the copies by `cp.async` that the lane has started before have landed
-    /// (`cp.async.mbarrier.arrive.noinc`, PTX ISA 9.7.13.15.15): who waits for the phase sees them, and the lane need not wait for its groups.
-    /// What it wrote otherwise, that does not tell. `wgmma` and bulk copies need a [`fence_for_bulk`](Warp::fence_for_bulk) between the wait
-    /// and what they read.
+    /// One arrival, which comes when the copies by `cp.async` that the lane has started before have
+    /// landed (`cp.async.mbarrier.arrive.noinc`, PTX ISA 9.7.13.15.15): who waits for the phase
+    /// sees them, and the lane need not wait for its groups. What it wrote otherwise, that does
+    /// not tell. `wgmma` and bulk copies need a [`fence_for_bulk`](Warp::fence_for_bulk) between
+    /// the wait and what they read.
     ///
     /// ```
     /// use ptx_matrix::{memory::RingIndex, prelude::*};
@@ -307,11 +318,12 @@ impl Barrier {
         unsafe { raw::cp_async_mbarrier_arrive_noinc_shared_cta_b64(self.address) }
     }
 
-    /// The phase needs one arrival more, which comes when the copies by `cp.async` that the lane has started before have landed
-    /// (`cp.async.mbarrier.arrive`): so it does not end before that, for whoever arrives. Else as
-    /// [`arrive_when_copied`](Self::arrive_when_copied).
+    /// The phase needs one arrival more, which comes when the copies by `cp.async` that the lane
+    /// has started before have landed (`cp.async.mbarrier.arrive`): so it does not end before
+    /// that, for whoever arrives. Else as [`arrive_when_copied`](Self::arrive_when_copied).
     ///
-    /// The phase must not be over before this is executed: an arrival of the lane's own, behind it, sees to that.
+    /// The phase must not be over before this is executed: an arrival of the lane's own, behind it,
+    /// sees to that.
     #[inline(always)]
     #[track_caller]
     pub fn hold_until_copied(self, lane: Lane<'_>)
@@ -323,11 +335,12 @@ impl Barrier {
         unsafe { raw::cp_async_mbarrier_arrive_shared_cta_b64(self.address) }
     }
 
-    /// The warp waits until a phase is over (`mbarrier.try_wait.parity`, until it is for all lanes, which tell each other by `vote.sync.all`).
-    /// Returns the next phase.
+    /// The warp waits until a phase is over (`mbarrier.try_wait.parity`, until it is for all lanes,
+    /// which tell each other by `vote.sync.all`). Returns the next phase.
     ///
-    /// What copies brought, and lanes of the block wrote before they arrived, it sees then; of other blocks of the cluster it knows that they
-    /// have read what they were to read. (For what they wrote, [`wait_for_cluster`](Self::wait_for_cluster).)
+    /// What copies brought, and lanes of the block wrote before they arrived, it sees then; of
+    /// other blocks of the cluster it knows that they have read what they were to read. (For
+    /// what they wrote, [`wait_for_cluster`](Self::wait_for_cluster).)
     ///
     /// It is the current phase, or the one before: a barrier knows two phases apart, and no more.
     #[inline(always)]
@@ -341,8 +354,10 @@ impl Barrier {
         phase.next()
     }
 
-    /// The same, and what other blocks of the cluster wrote before they arrived ([`PeerBarrier::arrive`](crate::sync::PeerBarrier::arrive)), the warp
-    /// sees (`mbarrier.try_wait.parity.acquire.cluster`). Of tiles that only copies write, and others only read, [`wait`](Self::wait) is enough.
+    /// The same, and what other blocks of the cluster wrote before they arrived
+    /// ([`PeerBarrier::arrive`](crate::sync::PeerBarrier::arrive)), the warp sees (`mbarrier.
+    /// try_wait.parity.acquire.cluster`). Of tiles that only copies write, and others only read,
+    /// [`wait`](Self::wait) is enough.
     #[inline(always)]
     #[track_caller]
     pub fn wait_for_cluster(self, warp: Warp<'_>, phase: Phase) -> Phase
@@ -354,10 +369,11 @@ impl Barrier {
         phase.next()
     }
 
-    /// As [`wait`](Self::wait), and the hardware may let the warp sleep for about so many nanoseconds before it looks again
-    /// (`mbarrier.try_wait.parity` with `suspendTimeHint`, PTX ISA 9.7.13.15.16): longer than it does of itself where others need the issue
-    /// slots, shorter never makes the wait end sooner than the phase. It changes how fast the kernel is, and nothing else; the simulator
-    /// ignores it. Needs sm_90.
+    /// As [`wait`](Self::wait), and the hardware may let the warp sleep for about so many
+    /// nanoseconds before it looks again (`mbarrier.try_wait.parity` with `suspendTimeHint`,
+    /// PTX ISA 9.7.13.15.16): longer than it does of itself where others need the issue
+    /// slots, shorter never makes the wait end sooner than the phase. It changes how fast the
+    /// kernel is, and nothing else; the simulator ignores it. Needs sm_90.
     ///
     /// ```
     /// use ptx_matrix::prelude::*;
@@ -393,12 +409,21 @@ impl Barrier {
         Self: BuiltFor<AtLeast<90>>,
     {
         // SAFETY: a barrier, which `init` has made; warp scope is converged.
-        unsafe { mbarrier::wait_with_hint(warp.block().at, Site::here(), self.address, phase.0, nanoseconds) };
+        unsafe {
+            mbarrier::wait_with_hint(
+                warp.block().at,
+                Site::here(),
+                self.address,
+                phase.0,
+                nanoseconds,
+            )
+        };
         phase.next()
     }
 
     /// The same for the cluster: as [`wait_for_cluster`](Self::wait_for_cluster), with the hint of
-    /// [`wait_with_hint`](Self::wait_with_hint) (`mbarrier.try_wait.parity.acquire.cluster`). Needs sm_90.
+    /// [`wait_with_hint`](Self::wait_with_hint) (`mbarrier.try_wait.parity.acquire.cluster`). Needs
+    /// sm_90.
     #[inline(always)]
     #[track_caller]
     pub fn wait_for_cluster_with_hint(self, warp: Warp<'_>, phase: Phase, nanoseconds: u32) -> Phase
@@ -407,12 +432,19 @@ impl Barrier {
     {
         // SAFETY: a barrier, which `init` has made; warp scope is converged.
         unsafe {
-            mbarrier::wait_for_cluster_with_hint(warp.block().at, Site::here(), self.address, phase.0, nanoseconds)
+            mbarrier::wait_for_cluster_with_hint(
+                warp.block().at,
+                Site::here(),
+                self.address,
+                phase.0,
+                nanoseconds,
+            )
         };
         phase.next()
     }
 
-    /// Each lane waits until the phase is over that it arrived in (`mbarrier.try_wait`, until it is).
+    /// Each lane waits until the phase is over that it arrived in (`mbarrier.try_wait`, until it
+    /// is).
     #[inline(always)]
     #[track_caller]
     pub fn wait_behind(self, warp: Warp<'_>, arrivals: &PerLane<Arrival>)
@@ -427,8 +459,8 @@ impl Barrier {
         });
     }
 
-    /// As [`wait_behind`](Self::wait_behind), and what other blocks of the cluster wrote before they arrived, the lane sees
-    /// (`mbarrier.try_wait.acquire.cluster`). Needs sm_90.
+    /// As [`wait_behind`](Self::wait_behind), and what other blocks of the cluster wrote before
+    /// they arrived, the lane sees (`mbarrier.try_wait.acquire.cluster`). Needs sm_90.
     #[inline(always)]
     #[track_caller]
     pub fn wait_behind_for_cluster(self, warp: Warp<'_>, arrivals: &PerLane<Arrival>)
@@ -491,8 +523,8 @@ impl Barrier {
         try_wait_for_cluster(nanoseconds);
     }
 
-    /// The memory, for another barrier, once all warps of the block have come here and need this one no more (`bar.sync`,
-    /// `mbarrier.inval`).
+    /// The memory, for another barrier, once all warps of the block have come here and need this
+    /// one no more (`bar.sync`, `mbarrier.inval`).
     #[inline(always)]
     #[track_caller]
     pub fn invalidate(self, block: &Block<'_>) -> BarrierMemory

@@ -9,8 +9,8 @@ use core::fmt;
 
 /// What a warp has asked of a barrier ([`Barrier::look`]).
 ///
-/// The answer is each lane's own, and lanes may have come to different ones: only [`wait`](Self::wait)
-/// takes it, and nothing prints or compares it.
+/// The answer is each lane's own, and lanes may have come to different ones: only
+/// [`wait`](Self::wait) takes it, and nothing prints or compares it.
 #[derive(Clone, Copy)]
 #[must_use = "nothing has been waited for until `wait`"]
 pub struct Look {
@@ -23,16 +23,21 @@ pub struct Look {
 impl fmt::Debug for Look {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Look { barrier, phase, .. } = self;
-        f.debug_struct("Look").field("barrier", barrier).field("phase", phase).finish_non_exhaustive()
+        f.debug_struct("Look")
+            .field("barrier", barrier)
+            .field("phase", phase)
+            .finish_non_exhaustive()
     }
 }
 
 impl Barrier {
-    /// The warp asks whether a phase is over, and does something else before it needs the answer, with which [`Look::wait`] begins
-    /// (`mbarrier.test_wait.parity`, PTX ISA 9.7.13.15.16): so the time that an answer takes is spent on something. Needs sm_90.
+    /// The warp asks whether a phase is over, and does something else before it needs the answer,
+    /// with which [`Look::wait`] begins (`mbarrier.test_wait.parity`, PTX ISA 9.7.13.15.16): so
+    /// the time that an answer takes is spent on something. Needs sm_90.
     ///
-    /// It is the current phase, or the one before, as of [`wait`](Self::wait): of a later one the hardware would say that it is over,
-    /// which the simulator reports. Of what others did, nothing is known before the wait, whatever the answer is.
+    /// It is the current phase, or the one before, as of [`wait`](Self::wait): of a later one the
+    /// hardware would say that it is over, which the simulator reports. Of what others did,
+    /// nothing is known before the wait, whatever the answer is.
     ///
     /// ```
     /// use ptx_matrix::prelude::*;
@@ -83,7 +88,8 @@ impl Barrier {
 }
 
 impl Look {
-    /// Waits until the phase is over, if it was not when the warp looked. What is seen then, and what is returned, is as of [`Barrier::wait`].
+    /// Waits until the phase is over, if it was not when the warp looked. What is seen then, and
+    /// what is returned, is as of [`Barrier::wait`].
     #[inline(always)]
     #[track_caller]
     pub fn wait(self, warp: Warp<'_>) -> Phase

@@ -1,6 +1,7 @@
 //! Barriers in shared memory (`mbarrier`), their phases, and rings of them.
 //!
-//! A barrier counts arrivals and bytes of copies. A phase ends when all have come. Warps wait for a phase.
+//! A barrier counts arrivals and bytes of copies. A phase ends when all have come. Warps wait for a
+//! phase.
 //!
 //! | item | purpose |
 //! | --- | --- |

@@ -8,10 +8,12 @@ use crate::raw;
 use crate::scope::Peer;
 use crate::target::{AtLeast, BuiltFor};
 
-/// A [`Barrier`] of another block of the cluster: [`Barrier::of`] makes it. Others can arrive at it, but only its own block can wait.
+/// A [`Barrier`] of another block of the cluster: [`Barrier::of`] makes it. Others can arrive at
+/// it, but only its own block can wait.
 ///
-/// It is one behind the [`sync`](crate::scope::Cluster::sync) of the cluster that comes behind its initialisation, and as long as its block has not
-/// ended: the simulator reports whoever comes before, or may come after.
+/// It is one behind the [`sync`](crate::scope::Cluster::sync) of the cluster that comes behind its
+/// initialisation, and as long as its block has not ended: the simulator reports whoever comes
+/// before, or may come after.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PeerBarrier {
     address: u32,
@@ -167,7 +169,9 @@ impl<const N: usize> PeerBarrierRing<N> {
     /// The barrier of this index.
     #[inline(always)]
     pub fn stage(self, index: RingIndex<N>) -> PeerBarrier {
-        PeerBarrier { address: self.address + index.get() as u32 * SharedRing::<BarrierMemory, N>::STRIDE }
+        PeerBarrier {
+            address: self.address + index.get() as u32 * SharedRing::<BarrierMemory, N>::STRIDE,
+        }
     }
 
     /// Barrier `index`, less than `N`.
@@ -175,6 +179,8 @@ impl<const N: usize> PeerBarrierRing<N> {
     #[track_caller]
     pub fn part(self, index: usize) -> PeerBarrier {
         check!(index < N, Site::here(), RingOutOfBounds { index, len: N });
-        PeerBarrier { address: self.address + index as u32 * SharedRing::<BarrierMemory, N>::STRIDE }
+        PeerBarrier {
+            address: self.address + index as u32 * SharedRing::<BarrierMemory, N>::STRIDE,
+        }
     }
 }

@@ -71,8 +71,8 @@ impl<const N: usize> BarrierRing<N> {
         Barrier { address: self.memory.part(index).address }
     }
 
-    /// The memory, for something else, once all warps of the block have come here and need none of the barriers any more: as
-    /// [`Barrier::invalidate`]. Needs sm_90.
+    /// The memory, for something else, once all warps of the block have come here and need none of
+    /// the barriers any more: as [`Barrier::invalidate`]. Needs sm_90.
     #[inline(always)]
     #[track_caller]
     pub fn invalidate(self, block: &Block<'_>) -> SharedRing<BarrierMemory, N>
@@ -84,7 +84,8 @@ impl<const N: usize> BarrierRing<N> {
     }
 }
 
-/// A stage of a ring of `N`, and how often the ring was gone round: the phase that the stage's barrier is in.
+/// A stage of a ring of `N`, and how often the ring was gone round: the phase that the stage's
+/// barrier is in.
 ///
 /// ```
 /// use ptx_matrix::sync::{Phase, Turn};

@@ -134,12 +134,14 @@ impl FromStr for Arch {
     type Err = UnknownArch;
 
     fn from_str(name: &str) -> Result<Self, UnknownArch> {
-        let number = name.strip_prefix("sm_").map(|rest| rest.strip_suffix(['a', 'f']).unwrap_or(rest));
+        let number =
+            name.strip_prefix("sm_").map(|rest| rest.strip_suffix(['a', 'f']).unwrap_or(rest));
         // `parse` takes a sign, too.
         let number = number.filter(|number| !number.starts_with('+'));
         let has_suffix = name.ends_with(['a', 'f']);
         let arch = number.and_then(|number| number.parse().ok()).and_then(Arch::of);
-        arch.filter(|arch| !has_suffix || arch.sm >= 90).ok_or_else(|| UnknownArch { name: name.into() })
+        arch.filter(|arch| !has_suffix || arch.sm >= 90)
+            .ok_or_else(|| UnknownArch { name: name.into() })
     }
 }
 
@@ -157,7 +159,8 @@ mod tests {
         }
         for name in ["sm_89a", "sm_90b", "sm_90aa", "sm_60", "90", "", "sm_", "sm_+90"] {
             let error = name.parse::<Arch>().err().map(|error| error.to_string());
-            let expected = std::format!("the simulator knows no GPU `{name}`; it knows sm_70, sm_75, ");
+            let expected =
+                std::format!("the simulator knows no GPU `{name}`; it knows sm_70, sm_75, ");
             assert!(error.is_some_and(|error| error.starts_with(&expected)), "{name}");
         }
     }

@@ -1,4 +1,5 @@
-//! The target of a build for a GPU: `rustc` sets `target_feature` for the named target and all older ones.
+//! The target of a build for a GPU: `rustc` sets `target_feature` for the named target and all
+//! older ones.
 
 macro_rules! newest {
     ($($feature:literal $target:ident, not $newer:tt;)*) => {$(
@@ -18,4 +19,6 @@ newest! {
     "sm_120a" Sm120a, not ();
 }
 #[cfg(not(target_feature = "sm_75"))]
-compile_error!("ptx-matrix needs -C target-cpu=sm_75 or newer; `cargo xtask build --arch` names the targets");
+compile_error!(
+    "ptx-matrix needs -C target-cpu=sm_75 or newer; `cargo xtask build --arch` names the targets"
+);

@@ -1,9 +1,9 @@
 //! GPU targets, and the instructions that each has.
 //!
-//! An instruction type such as [`StMatrix`](crate::mma::StMatrix) has a target as its last parameter. It is
-//! [`BuildTarget`] unless written out: the GPU of this build on the device, and `AnyGpu` on the host, which
-//! has every instruction. A method asks for `Target: Supports<AtLeast<90>>` and the like, so that an
-//! instruction that the GPU lacks does not compile.
+//! An instruction type such as [`StMatrix`](crate::mma::StMatrix) has a target as its last
+//! parameter. It is [`BuildTarget`] unless written out: the GPU of this build on the device, and
+//! `AnyGpu` on the host, which has every instruction. A method asks for `Target:
+//! Supports<AtLeast<90>>` and the like, so that an instruction that the GPU lacks does not compile.
 //!
 //! | item | purpose |
 //! | --- | --- |
@@ -40,16 +40,18 @@ use crate::lane::Sealed;
 #[derive(Debug, Clone, Copy)]
 pub struct AtLeast<const SM: u32>;
 
-/// A requirement: [`AtLeast`] `SM`, in a build for one architecture (`sm_120a`) or family (`sm_120f`): PTX of such forms runs on
-/// no later one.
+/// A requirement: [`AtLeast`] `SM`, in a build for one architecture (`sm_120a`) or family
+/// (`sm_120f`): PTX of such forms runs on no later one.
 #[derive(Debug, Clone, Copy)]
 pub struct ArchSpecific<const SM: u32>;
 
-/// A requirement: [`AtLeast`] `SM`, in a build for one architecture (`sm_120a`, `sm_121a`), and not for a family.
+/// A requirement: [`AtLeast`] `SM`, in a build for one architecture (`sm_120a`, `sm_121a`), and not
+/// for a family.
 #[derive(Debug, Clone, Copy)]
 pub struct ArchOnly<const SM: u32>;
 
-/// A requirement: a build for the one architecture of compute capability `SM` (`sm_90a`): no other has got it, nor have newer ones.
+/// A requirement: a build for the one architecture of compute capability `SM` (`sm_90a`): no other
+/// has got it, nor have newer ones.
 #[derive(Debug, Clone, Copy)]
 pub struct OnlyArch<const SM: u32>;
 
@@ -89,8 +91,9 @@ impl Supports<ArchOnly<120>> for Sm121a {}
 )]
 pub trait Supports<R>: Target {}
 
-/// This build's GPU fulfils the requirement `R`: the same for methods that have no target among their parameters.
-/// (Every type implements it, or none, so that the bound is only checked where such a method is called.)
+/// This build's GPU fulfils the requirement `R`: the same for methods that have no target among
+/// their parameters. (Every type implements it, or none, so that the bound is only checked where
+/// such a method is called.)
 pub trait BuiltFor<R> {}
 impl<T, R> BuiltFor<R> for T where BuildTarget: Supports<R> {}
 
@@ -102,7 +105,8 @@ pub trait Target: Sealed + Copy + 'static {
     const NAME: &'static str;
 }
 
-/// One GPU target: its type, its name, its number, and the requirements that it fulfils: `AtLeast`, and `ArchSpecific`.
+/// One GPU target: its type, its name, its number, and the requirements that it fulfils: `AtLeast`,
+/// and `ArchSpecific`.
 macro_rules! targets {
     ($($(#[$doc:meta])* $target:ident $name:literal $sm:literal: $($least:literal)*, $($specific:literal)*;)*) => {$(
         $(#[$doc])*
@@ -180,9 +184,15 @@ mod tests {
     #[test]
     fn a_target_fulfils_a_requirement_as_a_type_if_it_does_as_a_value() {
         fn specific<
-            T: Target + Supports<ArchSpecific<120>> + Supports<ArchSpecific<100>> + Supports<ArchSpecific<90>>,
+            T: Target
+                + Supports<ArchSpecific<120>>
+                + Supports<ArchSpecific<100>>
+                + Supports<ArchSpecific<90>>,
         >() {
-            assert!(<ArchSpecific<120>>::NEEDS.are_met_by(T::NAME) && <ArchSpecific<100>>::NEEDS.are_met_by(T::NAME));
+            assert!(
+                <ArchSpecific<120>>::NEEDS.are_met_by(T::NAME)
+                    && <ArchSpecific<100>>::NEEDS.are_met_by(T::NAME)
+            );
         }
         specific::<Sm120a>();
         specific::<Sm121f>();
@@ -191,13 +201,21 @@ mod tests {
         assert!(!<ArchSpecific<100>>::NEEDS.are_met_by(Sm120::NAME));
         assert!(!<ArchSpecific<100>>::NEEDS.are_met_by(Sm90a::NAME));
         assert!(
-            <ArchSpecific<90>>::NEEDS.are_met_by(Sm90a::NAME) && <ArchSpecific<90>>::NEEDS.are_met_by(Sm100f::NAME)
+            <ArchSpecific<90>>::NEEDS.are_met_by(Sm90a::NAME)
+                && <ArchSpecific<90>>::NEEDS.are_met_by(Sm100f::NAME)
         );
         assert!(
-            !<ArchSpecific<90>>::NEEDS.are_met_by(Sm90::NAME) && !<ArchSpecific<90>>::NEEDS.are_met_by(Sm100::NAME)
+            !<ArchSpecific<90>>::NEEDS.are_met_by(Sm90::NAME)
+                && !<ArchSpecific<90>>::NEEDS.are_met_by(Sm100::NAME)
         );
         assert!(<OnlyArch<90>>::NEEDS.are_met_by(Sm90a::NAME));
-        assert!(!<OnlyArch<90>>::NEEDS.are_met_by(Sm90::NAME) && !<OnlyArch<90>>::NEEDS.are_met_by(Sm120a::NAME));
-        assert!(<AtLeast<90>>::NEEDS.are_met_by(Sm90a::NAME) && !<AtLeast<90>>::NEEDS.are_met_by(Sm89::NAME));
+        assert!(
+            !<OnlyArch<90>>::NEEDS.are_met_by(Sm90::NAME)
+                && !<OnlyArch<90>>::NEEDS.are_met_by(Sm120a::NAME)
+        );
+        assert!(
+            <AtLeast<90>>::NEEDS.are_met_by(Sm90a::NAME)
+                && !<AtLeast<90>>::NEEDS.are_met_by(Sm89::NAME)
+        );
     }
 }

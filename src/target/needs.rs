@@ -5,7 +5,8 @@
 pub struct Needs {
     /// The least compute capability, times ten.
     pub sm: u32,
-    /// Whether the build must be for one architecture or family (`sm_120a`, `sm_120f`), and not for newer ones as well.
+    /// Whether the build must be for one architecture or family (`sm_120a`, `sm_120f`), and not
+    /// for newer ones as well.
     pub specific: bool,
     /// Whether it must be for one architecture: a family will not do.
     pub arch: bool,

@@ -1,10 +1,11 @@
-//! `copy_to`: what of the tile is in the matrix, and nothing else, wherever that starts: in pieces of each size, and at its edges. And elements
-//! `for_each_together`.
+//! `copy_to`: what of the tile is in the matrix, and nothing else, wherever that starts: in pieces
+//! of each size, and at its edges. And elements `for_each_together`.
 
 use ptx_matrix::memory::GlobalMatrixMut;
 use ptx_matrix::prelude::*;
 
-/// A kernel that copies a tile to (row, col) of a matrix whose lines lie `stride` apart, by all threads, or by a warp.
+/// A kernel that copies a tile to (row, col) of a matrix whose lines lie `stride` apart, by all
+/// threads, or by a warp.
 macro_rules! copies {
     ($($copy:ident $element:ty, $rows:literal x $cols:literal $swizzle:ty, $order:ty;)*) => {$(mod $copy {
         use super::*;
@@ -128,5 +129,8 @@ fn too_many_together(block: &Block, #[shared] tile: SharedTile<u32, 3, 32>) {
 #[test]
 fn elements_that_are_no_multiple_are_refused() {
     let error = too_many_together::simulate(1).unwrap_err().to_string();
-    assert!(error.contains("each thread has a multiple of so many of the tile's elements"), "{error}");
+    assert!(
+        error.contains("each thread has a multiple of so many of the tile's elements"),
+        "{error}"
+    );
 }

@@ -1,4 +1,5 @@
-//! `fill` and `for_each`: every element once, by a warp and by a block, whatever the tile's size, swizzle and order.
+//! `fill` and `for_each`: every element once, by a warp and by a block, whatever the tile's size,
+//! swizzle and order.
 
 use ptx_matrix::fragment::Order;
 use ptx_matrix::memory::Swizzle;
@@ -11,8 +12,8 @@ fn distinct<T: Element>(row: usize, col: usize) -> T {
     bytemuck::pod_read_unaligned(&bytes[..size_of::<T>()])
 }
 
-/// Fills the tile and reads it back: each element is as it was filled. Counts what was read in `visits`, and marks it
-/// in `seen`.
+/// Fills the tile and reads it back: each element is as it was filled. Counts what was read in
+/// `visits`, and marks it in `seen`.
 fn round_trip<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order>(
     threads: impl Threads,
     block: &Block,

@@ -1,4 +1,5 @@
-//! Fragments to and from shared tiles, of all roles, shapes, swizzles and orders, at every coordinate that is legal.
+//! Fragments to and from shared tiles, of all roles, shapes, swizzles and orders, at every
+//! coordinate that is legal.
 
 use ptx_matrix::element::{Bits16, Bits32};
 use ptx_matrix::fragment::{Fragment, FragmentShape, Order, Role, RoleA, RoleB, RoleC};
@@ -29,7 +30,8 @@ fn coordinates<O: Order>(
 type Tiles<const ROWS: usize, const COLS: usize, S, O> =
     (SharedTile<u16, ROWS, COLS, S, O>, SharedTile<u32, ROWS, COLS, S, O>);
 
-/// `load` and `load_elements` find the tile's elements, and leave them in the lanes that the layout says.
+/// `load` and `load_elements` find the tile's elements, and leave them in the lanes that the layout
+/// says.
 fn loads<R: Role, F, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order>(
     warp: Warp,
     tile: SharedTile<u16, ROWS, COLS, S, O>,
@@ -177,7 +179,8 @@ fn map(block: &Block) {
     fragment
         .map(warp, |_, _, value| f16::from_f32(value))
         .for_each(warp, |row, col, value| assert_eq!(value.to_f32(), (row * 8 + col) as f32));
-    Accumulator::<M16N8K16, f32>::zero().for_each(warp, |_, _, value| assert_eq!(value.to_bits(), 0));
+    Accumulator::<M16N8K16, f32>::zero()
+        .for_each(warp, |_, _, value| assert_eq!(value.to_bits(), 0));
 }
 
 #[test]

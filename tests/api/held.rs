@@ -1,4 +1,5 @@
-//! Who holds which element of a form's matrices. Here, and not beside it, as what is asked of all forms at once is compiled for all at once.
+//! Who holds which element of a form's matrices. Here, and not beside it, as what is asked of all
+//! forms at once is compiled for all at once.
 
 use ptx_matrix::forms::{self, HeldMatrix};
 use ptx_matrix::lane::LANES;
@@ -25,7 +26,9 @@ fn every_element_of_every_matrix_is_held_once() {
                 "{}: {name}",
                 form.ptx
             );
-            assert!(held.iter().all(|held| held.row < *rows && held.col < *cols && held.lane < LANES));
+            assert!(
+                held.iter().all(|held| held.row < *rows && held.col < *cols && held.lane < LANES)
+            );
             let last = held.iter().map(|held| held.index / per_register).max().unwrap();
             assert_eq!(last + 1, registers(name), "{}: {name}", form.ptx);
         }

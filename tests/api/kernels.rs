@@ -83,7 +83,10 @@ fn what_is_known_of_a_kernel() {
     assert_eq!((shared_bytes, shared_align, cluster.blocks()), (48, 16, 1));
     assert!(!early);
     let start = "shared=48 aligned to 16; threads=1024; crate=";
-    assert!(fingerprint.starts_with(start), "how a kernel is tuned is no part of it: {fingerprint}");
+    assert!(
+        fingerprint.starts_with(start),
+        "how a kernel is tuned is no part of it: {fingerprint}"
+    );
     assert_eq!(described::simulate(2).unwrap().warps, 64);
 }
 
@@ -108,7 +111,15 @@ mod names {
     use ptx_matrix::prelude::*;
 
     #[kernel(threads = 32)]
-    pub fn scale(b: &Block, scale: u32, block: u32, grid: u32, device: u32, params: u32, d: GlobalMut<u32>) {
+    pub fn scale(
+        b: &Block,
+        scale: u32,
+        block: u32,
+        grid: u32,
+        device: u32,
+        params: u32,
+        d: GlobalMut<u32>,
+    ) {
         d.set(b.index().x as usize, scale + block + grid + device + params);
     }
 }

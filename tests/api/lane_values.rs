@@ -1,11 +1,12 @@
-//! The rule that a value which differs by lane leaves a lane closure as a `PerLane` only, checked in the
-//! crate's source: a new function or field that breaks it fails here.
+//! The rule that a value which differs by lane leaves a lane closure as a `PerLane` only, checked
+//! in the crate's source: a new function or field that breaks it fails here.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The safe functions of `raw`, and why each hands no lane's value to warp scope. All others are `unsafe`.
+/// The safe functions of `raw`, and why each hands no lane's value to warp scope. All others are
+/// `unsafe`.
 const SAFE: &[(&str, Why, &[&str])] = &[
     (
         "approx.rs",
@@ -33,7 +34,11 @@ const SAFE: &[(&str, Why, &[&str])] = &[
         ],
     ),
     ("bulk.rs", Why::ReturnsNothing, &["cp_async_bulk_commit_group"]),
-    ("bulk.rs", Why::ReturnsNothing, &["cp_async_bulk_wait_group", "cp_async_bulk_wait_group_read"]),
+    (
+        "bulk.rs",
+        Why::ReturnsNothing,
+        &["cp_async_bulk_wait_group", "cp_async_bulk_wait_group_read"],
+    ),
     (
         "cache_policy.rs",
         Why::SameInTheWarp,
@@ -44,9 +49,17 @@ const SAFE: &[(&str, Why, &[&str])] = &[
             "createpolicy_fractional_L2_evict_unchanged_b64",
         ],
     ),
-    ("cluster.rs", Why::ReturnsNothing, &["griddepcontrol_wait", "griddepcontrol_launch_dependents"]),
+    (
+        "cluster.rs",
+        Why::ReturnsNothing,
+        &["griddepcontrol_wait", "griddepcontrol_launch_dependents"],
+    ),
     ("cp_async.rs", Why::ReturnsNothing, &["cp_async_commit_group", "cp_async_wait_group"]),
-    ("cvt.rs", Why::Computes, &["cvt_rn_bf16x2_f32", "cvt_rn_f16x2_f32", "cvt_f32_f16", "cvt_rn_f16_f32"]),
+    (
+        "cvt.rs",
+        Why::Computes,
+        &["cvt_rn_bf16x2_f32", "cvt_rn_f16x2_f32", "cvt_f32_f16", "cvt_rn_f16_f32"],
+    ),
     (
         "index.rs",
         Why::SameInTheWarp,
@@ -115,11 +128,15 @@ const OF_A_LANE: [&str; 24] = [
     "mbarrier.arrive",
 ];
 
-/// Fields that only the device has, and that are no `PerLane`: all lanes of a warp have the same in them.
-const SAME_IN_THE_WARP: [(&str, &str); 2] =
-    [("machine/scope.rs", "threads: usize"), ("machine/map_ref.rs", "words: *const TensorMapWords")];
+/// Fields that only the device has, and that are no `PerLane`: all lanes of a warp have the same in
+/// them.
+const SAME_IN_THE_WARP: [(&str, &str); 2] = [
+    ("machine/scope.rs", "threads: usize"),
+    ("machine/map_ref.rs", "words: *const TensorMapWords"),
+];
 
-/// Traits that a type with a `PerLane` may have: none of them returns, prints or compares what is in it.
+/// Traits that a type with a `PerLane` may have: none of them returns, prints or compares what is
+/// in it.
 const ALLOWED: [&str; 4] = ["Clone", "Copy", "Zeroable", "LaneCapture"];
 
 fn source() -> PathBuf {
@@ -129,7 +146,8 @@ fn source() -> PathBuf {
     file.ancestors().nth(3).unwrap().join("src")
 }
 
-/// The files of a folder and of the folders in it, but for the simulator: by their path, without comments.
+/// The files of a folder and of the folders in it, but for the simulator: by their path, without
+/// comments.
 fn files(folder: &Path) -> BTreeMap<String, String> {
     let mut files = BTreeMap::new();
     let mut folders = vec![folder.to_owned()];
@@ -155,31 +173,41 @@ fn indent(line: &str) -> usize {
     line.len() - line.trim_start().len()
 }
 
-/// The lines from this one to the one that closes what it opens: as rustfmt lays code out, the next that is indented no further.
+/// The lines from this one to the one that closes what it opens: as rustfmt lays code out, the next
+/// that is indented no further.
 fn item<'t>(lines: &[&'t str], first: usize) -> Vec<&'t str> {
     let at = indent(lines[first]);
     let last = (first + 1..lines.len()).find(|&line| {
         let text = lines[line].trim_start();
-        !text.is_empty() && indent(lines[line]) <= at && !text.starts_with(['{', ')', '#']) && text != "where"
+        !text.is_empty()
+            && indent(lines[line]) <= at
+            && !text.starts_with(['{', ')', '#'])
+            && text != "where"
             || indent(lines[line]) == at && text.starts_with('}')
     });
     lines[first..=last.unwrap_or(lines.len() - 1)].to_vec()
 }
 
-/// The safe functions of a file: their names, and their text with that of the rows that they are made of.
+/// The safe functions of a file: their names, and their text with that of the rows that they are
+/// made of.
 fn safe_functions(text: &str) -> Vec<(Vec<String>, String)> {
     let lines: Vec<&str> = text.lines().collect();
     let mut found = Vec::new();
     let mut of_macro = None;
     for (number, line) in lines.iter().enumerate() {
         if indent(line) == 0 && !line.is_empty() {
-            of_macro = line.strip_prefix("macro_rules! ").map(|line| line.trim_end_matches(" {")).or_else(|| {
-                // The rest of the macro's rules.
-                of_macro.filter(|_| line.starts_with([' ', ')']))
-            });
+            of_macro = line
+                .strip_prefix("macro_rules! ")
+                .map(|line| line.trim_end_matches(" {"))
+                .or_else(|| {
+                    // The rest of the macro's rules.
+                    of_macro.filter(|_| line.starts_with([' ', ')']))
+                });
         }
         let code = line.trim_start();
-        let Some(name) = code.strip_prefix("pub fn ").or(code.strip_prefix("pub const fn ")) else { continue };
+        let Some(name) = code.strip_prefix("pub fn ").or(code.strip_prefix("pub const fn ")) else {
+            continue;
+        };
         let mut body = item(&lines, number).join("\n");
         let name = name.split(['(', '<']).next().unwrap();
         if name != "$name" {
@@ -188,7 +216,9 @@ fn safe_functions(text: &str) -> Vec<(Vec<String>, String)> {
         }
         let of_macro = of_macro.unwrap_or_else(|| panic!("no macro around {line}"));
         let mut names = Vec::new();
-        for (start, _) in lines.iter().enumerate().filter(|(_, line)| **line == format!("{of_macro}! {{")) {
+        for (start, _) in
+            lines.iter().enumerate().filter(|(_, line)| **line == format!("{of_macro}! {{"))
+        {
             let rows = item(&lines, start);
             names.extend(rows.iter().filter(|row| indent(row) == 4).map(|row| {
                 let row = row.trim_start();
@@ -208,23 +238,34 @@ fn safe_functions_of_raw_tell_nothing_of_a_lane() {
     for (file, text) in files(&source().join("raw")) {
         for (names, body) in safe_functions(&text) {
             for of_a_lane in OF_A_LANE {
-                assert!(!body.contains(of_a_lane), "{file}: {names:?} is safe, and has `{of_a_lane}`:\n{body}");
+                assert!(
+                    !body.contains(of_a_lane),
+                    "{file}: {names:?} is safe, and has `{of_a_lane}`:\n{body}"
+                );
             }
             let returns = body.split('{').next().unwrap().contains("-> ");
             for name in names {
                 let (_, why, _) = SAFE
                     .iter()
                     .find(|(of, _, known)| *of == file && known.contains(&&*name))
-                    .unwrap_or_else(|| panic!("{file}: `{name}` is safe: why? (`SAFE`; else make it `unsafe`)"));
+                    .unwrap_or_else(|| {
+                        panic!("{file}: `{name}` is safe: why? (`SAFE`; else make it `unsafe`)")
+                    });
                 let never = body.contains("-> !");
-                assert_eq!(returns && !never, *why != Why::ReturnsNothing, "{file}: {name}: {why:?}");
+                assert_eq!(
+                    returns && !never,
+                    *why != Why::ReturnsNothing,
+                    "{file}: {name}: {why:?}"
+                );
                 found.insert((file.clone(), name));
             }
         }
     }
     let known: BTreeSet<_> = SAFE
         .iter()
-        .flat_map(|(file, _, names)| names.iter().map(|name| ((*file).to_owned(), (*name).to_owned())))
+        .flat_map(|(file, _, names)| {
+            names.iter().map(|name| ((*file).to_owned(), (*name).to_owned()))
+        })
         .collect();
     assert_eq!(found, known);
 }
@@ -235,18 +276,26 @@ fn structs(text: &str) -> Vec<(String, String, String)> {
     let mut found = Vec::new();
     for (number, line) in lines.iter().enumerate() {
         let code = line.trim_start();
-        let code = code.trim_start_matches("pub ").trim_start_matches("pub(crate) ").trim_start_matches("pub(super) ");
-        let Some(name) = code.strip_prefix("struct ").or(code.strip_prefix("enum ")).or(code.strip_prefix("union "))
+        let code = code
+            .trim_start_matches("pub ")
+            .trim_start_matches("pub(crate) ")
+            .trim_start_matches("pub(super) ");
+        let Some(name) = code
+            .strip_prefix("struct ")
+            .or(code.strip_prefix("enum "))
+            .or(code.strip_prefix("union "))
         else {
             continue;
         };
-        let name = name.split(|c: char| !c.is_alphanumeric() && c != '_' && c != '$').next().unwrap();
+        let name =
+            name.split(|c: char| !c.is_alphanumeric() && c != '_' && c != '$').next().unwrap();
         let attributes = lines[..number].iter().rev().take_while(|line| {
             let line = line.trim_start();
             line.starts_with('#') || line.starts_with(']') || line.ends_with(',')
         });
         let attributes: Vec<&str> = attributes.copied().collect();
-        let body = if line.ends_with(';') { (*line).to_owned() } else { item(&lines, number).join("\n") };
+        let body =
+            if line.ends_with(';') { (*line).to_owned() } else { item(&lines, number).join("\n") };
         found.push((name.to_owned(), attributes.join("\n"), body));
     }
     found
@@ -257,14 +306,18 @@ fn a_field_that_only_the_device_has_is_a_per_lane() {
     let mut found = BTreeSet::new();
     for (file, text) in files(&source()) {
         for (name, _, body) in structs(&text) {
-            let mut lines = body.lines().map(str::trim).skip_while(|line| !line.starts_with("#[cfg"));
+            let mut lines =
+                body.lines().map(str::trim).skip_while(|line| !line.starts_with("#[cfg"));
             while let Some(line) = lines.next() {
                 // `PerLane` itself is written in one line.
                 if line != "#[cfg(target_arch = \"nvptx64\")]" {
                     continue;
                 }
                 let field = lines.by_ref().find(|line| !line.starts_with('#')).unwrap();
-                let field = field.trim_end_matches(',').trim_start_matches("pub(crate) ").trim_start_matches("pub ");
+                let field = field
+                    .trim_end_matches(',')
+                    .trim_start_matches("pub(crate) ")
+                    .trim_start_matches("pub ");
                 let (_, of) = field.split_once(": ").unwrap();
                 found.insert(format!("{file}: {field}"));
                 assert!(
@@ -289,9 +342,11 @@ fn nothing_prints_or_compares_what_is_per_lane() {
     loop {
         let before = holders.len();
         for (name, _, body) in files.values().flat_map(|text| structs(text)) {
-            // What is handed on by a pointer to a function, or not held at all, is not what the type holds.
+            // What is handed on by a pointer to a function, or not held at all, is not what the
+            // type holds.
             let fields = body.lines().filter(|line| !line.contains("PhantomData"));
-            let words = fields.flat_map(|line| line.split(|c: char| !c.is_alphanumeric() && c != '_'));
+            let words =
+                fields.flat_map(|line| line.split(|c: char| !c.is_alphanumeric() && c != '_'));
             if words.skip(2).any(|word| holders.contains(word)) {
                 holders.insert(name);
             }
@@ -300,11 +355,22 @@ fn nothing_prints_or_compares_what_is_per_lane() {
             break;
         }
     }
-    for known in ["Fragment", "InFlight", "GroupAccumulator", "Look", "RowValues", "TileReader", "Scales", "Metadata"] {
+    for known in [
+        "Fragment",
+        "InFlight",
+        "GroupAccumulator",
+        "Look",
+        "RowValues",
+        "TileReader",
+        "Scales",
+        "Metadata",
+    ] {
         assert!(holders.contains(known), "{known} is one of them: {holders:?}");
     }
     for (file, text) in &files {
-        for (name, attributes, _) in structs(text).into_iter().filter(|(name, ..)| holders.contains(name)) {
+        for (name, attributes, _) in
+            structs(text).into_iter().filter(|(name, ..)| holders.contains(name))
+        {
             for line in attributes.lines().filter(|line| line.contains("derive(")) {
                 let traits = line.split("derive(").nth(1).unwrap().split(')').next().unwrap();
                 for of in traits.split(", ").map(|path| path.rsplit("::").next().unwrap()) {
@@ -315,7 +381,16 @@ fn nothing_prints_or_compares_what_is_per_lane() {
         for line in text.lines().filter(|line| line.contains("impl") && line.contains(" for ")) {
             let (of, name) = line.rsplit_once(" for ").unwrap();
             let name = name.split(['<', ' ']).next().unwrap();
-            let of = of.rsplit(' ').next().unwrap().split('<').next().unwrap().rsplit("::").next().unwrap();
+            let of = of
+                .rsplit(' ')
+                .next()
+                .unwrap()
+                .split('<')
+                .next()
+                .unwrap()
+                .rsplit("::")
+                .next()
+                .unwrap();
             // By hand, and without the answer.
             let is_known = (name, of) == ("Look", "Debug");
             if holders.contains(name) {

@@ -1,7 +1,8 @@
-//! The rooms of `src/`: imports run one way, and few lines outside the seam ask what is compiled for.
+//! The rooms of `src/`: imports run one way, and few lines outside the seam ask what is compiled
+//! for.
 //!
-//! The test reads paths, in `use` items and inline. It does not see a call of a method that a higher
-//! room adds to a lower room's type.
+//! The test reads paths, in `use` items and inline. It does not see a call of a method that a
+//! higher room adds to a lower room's type.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -9,8 +10,8 @@ use std::path::{Path, PathBuf};
 
 /// The rooms, lowest first. A room imports from those before it.
 const ROOMS: [&str; 16] = [
-    "lane", "target", "element", "fragment", "isa", "engine", "raw", "machine", "math", "scope", "memory", "sync",
-    "copy", "mma", "launch", "sim",
+    "lane", "target", "element", "fragment", "isa", "engine", "raw", "machine", "math", "scope",
+    "memory", "sync", "copy", "mma", "launch", "sim",
 ];
 
 /// What chooses between the GPU's and the CPU's version of an instruction, and the simulator.
@@ -49,10 +50,13 @@ pub fn code(text: &str) -> String {
         let skipped = if rest.starts_with("//") {
             rest.find('\n').unwrap_or(rest.len())
         } else if next == '"' {
-            let escaped = |at: &usize| rest[..*at].bytes().rev().take_while(|b| *b == b'\\').count() % 2 == 1;
+            let escaped =
+                |at: &usize| rest[..*at].bytes().rev().take_while(|b| *b == b'\\').count() % 2 == 1;
             let end = rest[1..].match_indices('"').map(|(at, _)| at + 1).find(|at| !escaped(at));
             end.map_or(rest.len(), |at| at + 1)
-        } else if let Some(quoted) = ["'\"'", "'\\\"'", "'{'", "'}'"].iter().find(|c| rest.starts_with(**c)) {
+        } else if let Some(quoted) =
+            ["'\"'", "'\\\"'", "'{'", "'}'"].iter().find(|c| rest.starts_with(**c))
+        {
             quoted.len()
         } else {
             code.push(next);
@@ -180,7 +184,9 @@ fn imports(path: &Path, code: &str, names: &BTreeMap<String, From>) -> Vec<Impor
             }
             // A macro whose name another macro is given: the tables of `isa` have such.
             if rest.starts_with('$')
-                && rest[1..].trim_start_matches(|c: char| c.is_alphanumeric() || c == '_').starts_with('!')
+                && rest[1..]
+                    .trim_start_matches(|c: char| c.is_alphanumeric() || c == '_')
+                    .starts_with('!')
             {
                 continue;
             }
@@ -190,7 +196,9 @@ fn imports(path: &Path, code: &str, names: &BTreeMap<String, From>) -> Vec<Impor
                 match from {
                     Some(From::Room(room)) => found.push(Import { line, room }),
                     Some(From::Elsewhere) => {}
-                    None => panic!("{}:{line}: the crate's root has no `{}`", path.display(), of[0]),
+                    None => {
+                        panic!("{}:{line}: the crate's root has no `{}`", path.display(), of[0])
+                    }
                 }
             }
         }
@@ -228,8 +236,11 @@ pub fn files() -> BTreeMap<PathBuf, String> {
 fn every_file_is_in_a_room() {
     for path in files().keys() {
         let loose = path.iter().count() == 1;
-        let is_known =
-            if loose { path.ends_with("lib.rs") || path.ends_with("prelude.rs") } else { room_of(path).is_some() };
+        let is_known = if loose {
+            path.ends_with("lib.rs") || path.ends_with("prelude.rs")
+        } else {
+            room_of(path).is_some()
+        };
         assert!(is_known, "src/{}: not in a room of `ROOMS`", path.display());
     }
 }
@@ -244,7 +255,10 @@ fn imports_run_downwards() {
         for Import { line, room } in imports(path, &code(text), &names) {
             if room > own {
                 let (own, room) = (ROOMS[own], ROOMS[room]);
-                upward.push(format!("src/{}:{line}: `{own}` imports `{room}`, which is above it", path.display()));
+                upward.push(format!(
+                    "src/{}:{line}: `{own}` imports `{room}`, which is above it",
+                    path.display()
+                ));
             }
         }
     }
@@ -255,14 +269,20 @@ fn imports_run_downwards() {
 fn few_lines_outside_the_seam_name_the_device() {
     let mut lines = Vec::new();
     for (path, text) in files() {
-        let is_outside = path.iter().next().is_none_or(|room| SEAM.iter().all(|seam| room != *seam));
+        let is_outside =
+            path.iter().next().is_none_or(|room| SEAM.iter().all(|seam| room != *seam));
         for (number, line) in text.lines().enumerate().filter(|_| is_outside) {
             if line.contains("target_arch = \"nvptx64\"") {
                 lines.push(format!("src/{}:{}", path.display(), number + 1));
             }
         }
     }
-    assert!(lines.len() <= LIMIT, "{} lines, of at most {LIMIT}:\n{}", lines.len(), lines.join("\n"));
+    assert!(
+        lines.len() <= LIMIT,
+        "{} lines, of at most {LIMIT}:\n{}",
+        lines.len(),
+        lines.join("\n")
+    );
 }
 
 /// Names at the root, as the planted files below use them.
@@ -289,14 +309,26 @@ fn an_upward_import_is_seen_however_it_is_written() {
         [(2, "raw"), (3, "scope")]
     );
     assert_eq!(planted("lane/a.rs", "crate::rows!(x); $crate::rows! {}"), [(1, "isa"), (1, "isa")]);
-    assert_eq!(planted("lane/a.rs", "use super::super::copy::x;\nuse super::copy::y;"), [(1, "copy")]);
-    assert_eq!(planted("lane/mod.rs", "use super::copy::x;\nmod m {\n    use super::copy::y;\n}"), [(1, "copy")]);
+    assert_eq!(
+        planted("lane/a.rs", "use super::super::copy::x;\nuse super::copy::y;"),
+        [(1, "copy")]
+    );
+    assert_eq!(
+        planted("lane/mod.rs", "use super::copy::x;\nmod m {\n    use super::copy::y;\n}"),
+        [(1, "copy")]
+    );
     assert_eq!(planted("lane/a.rs", "use ptx_matrix::sim::x;"), [(1, "sim")]);
 }
 
 #[test]
 fn comments_strings_and_tests_are_not_imports() {
-    assert_eq!(planted("lane/a.rs", "// crate::raw::x\n/// [`y`](crate::Warp)\n\"crate::raw \\\" crate::raw\""), []);
+    assert_eq!(
+        planted(
+            "lane/a.rs",
+            "// crate::raw::x\n/// [`y`](crate::Warp)\n\"crate::raw \\\" crate::raw\""
+        ),
+        []
+    );
     let tests = "#[cfg(test)]\nmod tests {\n    fn f() { crate::raw::x() }\n}\nuse crate::raw::y;";
     assert_eq!(planted("lane/a.rs", tests), [(5, "raw")]);
 }

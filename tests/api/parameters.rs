@@ -21,7 +21,18 @@ fn numbers(
     integers: GlobalMut<i64>,
     floats: GlobalMut<f64>,
 ) {
-    let all = [a as i64, b.into(), c.into(), d.into(), e.into(), f.into(), g as i64, h, i as i64, j as i64];
+    let all = [
+        a as i64,
+        b.into(),
+        c.into(),
+        d.into(),
+        e.into(),
+        f.into(),
+        g as i64,
+        h,
+        i as i64,
+        j as i64,
+    ];
     for (index, value) in all.into_iter().enumerate() {
         integers.set(index, value);
     }
@@ -50,7 +61,8 @@ fn a_number_of_each_kind() {
         &mut floats,
     )
     .unwrap();
-    let expected = [255, -128, 65535, -32768, 4294967295, -2147483648, i64::MAX, i64::MIN, 123, -123];
+    let expected =
+        [255, -128, 65535, -32768, 4294967295, -2147483648, i64::MAX, i64::MIN, 123, -123];
     assert_eq!((integers, floats), (expected, [f64::from(0.1_f32), 0.2]));
 }
 
@@ -95,7 +107,8 @@ fn index_of_each_block(block: &Block, d: GlobalMut<u32>) {
     let (index, grid) = (block.index(), block.grid());
     let rank = ((index.z * grid.y + index.y) * grid.x + index.x) as usize;
     let warp = block.warp().index();
-    let values = [index.x, index.y, index.z, warp as u32, block.warps() as u32, block.threads() as u32];
+    let values =
+        [index.x, index.y, index.z, warp as u32, block.warps() as u32, block.threads() as u32];
     for (offset, value) in values.into_iter().enumerate() {
         d.set((rank * 2 + warp) * values.len() + offset, value);
     }
@@ -105,7 +118,10 @@ fn index_of_each_block(block: &Block, d: GlobalMut<u32>) {
 fn a_grid_in_three_dimensions() {
     let mut d = [u32::MAX; 2 * 3 * 4 * 2 * 6];
     let report = index_of_each_block::simulate((2, 3, 4), &mut d).unwrap();
-    assert_eq!(report, Report { gpu: None, blocks: 24, warps: 48, warnings: vec![], profile: None, trace: None });
+    assert_eq!(
+        report,
+        Report { gpu: None, blocks: 24, warps: 48, warnings: vec![], profile: None, trace: None }
+    );
     let mut of_each = d.chunks(6);
     for z in 0..4 {
         for y in 0..3 {

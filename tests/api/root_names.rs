@@ -39,30 +39,36 @@ fn items(mut code: &str) -> Vec<Item<'_>> {
     }
 }
 
-/// The names that a public item adds to its module; a glob adds `*`, as nobody knows how many that is.
+/// The names that a public item adds to its module; a glob adds `*`, as nobody knows how many that
+/// is.
 fn declared(item: &str) -> Vec<String> {
     let Some(item) = item.strip_prefix("pub ") else { return Vec::new() };
     match item.strip_prefix("use ") {
         Some(tree) if tree.contains('*') => vec!["*".to_owned()],
         Some(tree) => paths(tree).into_iter().map(|path| path.last().unwrap().clone()).collect(),
         None => {
-            let mut words = item.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|word| !word.is_empty());
+            let mut words = item
+                .split(|c: char| !c.is_alphanumeric() && c != '_')
+                .filter(|word| !word.is_empty());
             let name = words.find(|word| {
-                !["mod", "fn", "struct", "enum", "trait", "type", "const", "static", "unsafe"].contains(word)
+                !["mod", "fn", "struct", "enum", "trait", "type", "const", "static", "unsafe"]
+                    .contains(word)
             });
             name.map(str::to_owned).into_iter().collect()
         }
     }
 }
 
-/// The names that the documentation of the root lists: public items of `lib`, and macros that `files` export.
+/// The names that the documentation of the root lists: public items of `lib`, and macros that
+/// `files` export.
 fn root_names<'a>(lib: &str, files: impl IntoIterator<Item = &'a String>) -> BTreeSet<String> {
     let lib = code(lib);
     let listed = items(&lib).into_iter().filter(|item| !item.is_hidden);
     let mut names: BTreeSet<String> = listed.flat_map(|item| declared(item.text)).collect();
     for file in files.into_iter().filter(|file| file.contains("#[macro_export]")) {
         for (at, _) in file.match_indices("#[macro_export]") {
-            let mut attributes = file[..at].lines().rev().take_while(|line| line.starts_with(['#', '/']));
+            let mut attributes =
+                file[..at].lines().rev().take_while(|line| line.starts_with(['#', '/']));
             let (_, name) = file[at..].split_once("macro_rules! ").expect("an exported macro");
             if !attributes.any(|line| line.contains("doc(hidden)")) {
                 names.insert(name.split([' ', '{']).next().unwrap().to_owned());
@@ -76,8 +82,15 @@ fn root_names<'a>(lib: &str, files: impl IntoIterator<Item = &'a String>) -> BTr
 fn the_root_has_few_names() {
     let files = files();
     let names = root_names(&files[Path::new("lib.rs")], files.values());
-    assert!(["kernel", "prelude", "mma", "sim"].iter().all(|name| names.contains(*name)), "{names:?}");
-    assert!(names.len() <= LIMIT, "{} names at the root, of at most {LIMIT}: {names:?}", names.len());
+    assert!(
+        ["kernel", "prelude", "mma", "sim"].iter().all(|name| names.contains(*name)),
+        "{names:?}"
+    );
+    assert!(
+        names.len() <= LIMIT,
+        "{} names at the root, of at most {LIMIT}: {names:?}",
+        names.len()
+    );
 }
 
 #[test]
@@ -93,7 +106,8 @@ fn each_public_item_is_counted_and_no_other() {
     let lib = "#![no_std]\npub mod a;\nmod b;\n#[doc(hidden)]\npub mod c { pub use x::y; }\n\
         pub use a::{D,\n    E};\n/// pub mod f;\n#[cfg(x)]\npub use { a::G, b::H };\npub mod i { pub mod j {} }\npub fn k() {}\n";
     let shown = "/// A.\n#[macro_export]\nmacro_rules! l { () => {} }\n".to_owned();
-    let hidden = "/// A.\n#[doc(hidden)]\n#[macro_export]\nmacro_rules! m { () => {} }\n".to_owned();
+    let hidden =
+        "/// A.\n#[doc(hidden)]\n#[macro_export]\nmacro_rules! m { () => {} }\n".to_owned();
     let names = root_names(lib, [&shown, &hidden]);
     assert_eq!(names.into_iter().collect::<Vec<_>>(), ["D", "E", "G", "H", "a", "i", "k", "l"]);
     assert_eq!(root_names("pub use a::*;", []).into_iter().collect::<Vec<_>>(), ["*"]);

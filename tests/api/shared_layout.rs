@@ -1,5 +1,5 @@
-//! Shared memory: structs, arrays and tuples of tiles, and several `#[shared]` parameters, overlap nowhere and are
-//! aligned as their swizzles need.
+//! Shared memory: structs, arrays and tuples of tiles, and several `#[shared]` parameters, overlap
+//! nowhere and are aligned as their swizzles need.
 
 use ptx_matrix::memory::Swizzle;
 use ptx_matrix::prelude::*;
@@ -11,7 +11,11 @@ type Swizzled = SharedTile<u16, 8, 64, Swizzle128>;
 type Wide = SharedTile<f64, 5, 2>;
 
 /// Writes `value` to all of a tile.
-fn put<T: Element, const R: usize, const C: usize, S: Swizzle>(block: &Block, tile: SharedTile<T, R, C, S>, value: T) {
+fn put<T: Element, const R: usize, const C: usize, S: Swizzle>(
+    block: &Block,
+    tile: SharedTile<T, R, C, S>,
+    value: T,
+) {
     tile.fill(block, |_, _| value);
 }
 
@@ -107,9 +111,15 @@ fn several_shared_parameters() {
 }
 
 #[kernel(threads = 32)]
-fn addresses(_: &Block, #[shared] first: Odd, #[shared] stages: [Stage<Swizzle32>; 2], d: GlobalMut<u32>) {
+fn addresses(
+    _: &Block,
+    #[shared] first: Odd,
+    #[shared] stages: [Stage<Swizzle32>; 2],
+    d: GlobalMut<u32>,
+) {
     let [one, two] = stages;
-    let of_all = [first.address(), one.a.address(), one.b.address(), two.a.address(), two.b.address()];
+    let of_all =
+        [first.address(), one.a.address(), one.b.address(), two.a.address(), two.b.address()];
     for (index, address) in of_all.into_iter().enumerate() {
         d.set(index, address);
     }

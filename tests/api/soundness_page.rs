@@ -20,7 +20,8 @@ fn every_promise_names_tests_that_exist() {
         assert!(!named.is_empty(), "{promise}: no test is named");
         for test in named {
             let (file, function) = test.split_once("::").unwrap_or((test, ""));
-            let text = fs::read_to_string(root.join(file)).unwrap_or_else(|error| panic!("{promise}: {file}: {error}"));
+            let text = fs::read_to_string(root.join(file))
+                .unwrap_or_else(|error| panic!("{promise}: {file}: {error}"));
             let is_there = function.is_empty() || text.contains(&format!("fn {function}("));
             assert!(is_there, "{promise}: {file} has no test `{function}`");
         }

@@ -45,10 +45,15 @@ fn reference<T: Near>(of: &Attention, q: &[T], k: &[T], v: &[T]) -> Vec<f64> {
     };
     let of_query = |index: usize| {
         let (head, query) = (index / of.queries / (of.heads / of.key_heads), index % of.queries);
-        let seen = if of.causal { (query + 1 + of.keys).saturating_sub(of.queries) } else { of.keys };
+        let seen =
+            if of.causal { (query + 1 + of.keys).saturating_sub(of.queries) } else { of.keys };
         let asked = row(q, index);
         let score = |key: usize| {
-            let product: f64 = row(k, head * of.keys + key).iter().zip(&asked).map(|(key, query)| key * query).sum();
+            let product: f64 = row(k, head * of.keys + key)
+                .iter()
+                .zip(&asked)
+                .map(|(key, query)| key * query)
+                .sum();
             product * f64::from(of.scale)
         };
         let scores: Vec<f64> = (0..seen).map(score).collect();
@@ -68,34 +73,50 @@ fn reference<T: Near>(of: &Attention, q: &[T], k: &[T], v: &[T]) -> Vec<f64> {
 fn check<T: Near>(of: Attention, spread: f32) {
     let mut rng = Rng::with_seed(of.queries as u64);
     let [of_queries, of_keys] = of.lens();
-    let mut drawn =
-        |len: usize, spread: f32| (0..len).map(|_| T::near((rng.f32() * 2.0 - 1.0) * spread)).collect::<Vec<T>>();
+    let mut drawn = |len: usize, spread: f32| {
+        (0..len).map(|_| T::near((rng.f32() * 2.0 - 1.0) * spread)).collect::<Vec<T>>()
+    };
     let (q, k, v) = (drawn(of_queries, spread), drawn(of_keys, spread), drawn(of_keys, 1.0));
     let device = Simulator::new(0).schedules(2).strict();
     let [on_q, on_k, on_v] = [&q, &k, &v].map(|matrix| device.upload(matrix).unwrap());
     let mut o = device.upload(&vec![T::near(f32::NAN); of_queries]).unwrap();
     of.run(&device, &on_q, &on_k, &on_v, &mut o).unwrap();
-    for (index, (found, right)) in device.download(&o).unwrap().into_iter().zip(reference(&of, &q, &k, &v)).enumerate()
+    for (index, (found, right)) in
+        device.download(&o).unwrap().into_iter().zip(reference(&of, &q, &k, &v)).enumerate()
     {
         let (row, feature) = (index / of.features, index % of.features);
         let (found, off) = (found.number(), (found.number() - right).abs());
-        assert!(off <= T::TOLERANCE, "{of:?}: feature {feature} of row {row} is {found}, and not {right}");
+        assert!(
+            off <= T::TOLERANCE,
+            "{of:?}: feature {feature} of row {row} is {found}, and not {right}"
+        );
     }
 }
 
-const SMALL: Attention =
-    Attention { features: 64, queries: 100, keys: 300, heads: 2, key_heads: 1, scale: 0.125, causal: false };
+const SMALL: Attention = Attention {
+    features: 64,
+    queries: 100,
+    keys: 300,
+    heads: 2,
+    key_heads: 1,
+    scale: 0.125,
+    causal: false,
+};
 
 /// Queries and keys end within tiles, of which there are more than stages; heads share keys.
 #[test]
 fn queries_and_keys_end_within_tiles() {
     check::<bf16>(SMALL, 2.0);
     check::<f16>(Attention { queries: 130, keys: 77, ..SMALL }, 2.0);
-    check::<f16>(Attention { features: 128, queries: 65, keys: 257, key_heads: 2, scale: 0.088, ..SMALL }, 1.0);
+    check::<f16>(
+        Attention { features: 128, queries: 65, keys: 257, key_heads: 2, scale: 0.088, ..SMALL },
+        1.0,
+    );
     check::<bf16>(Attention { features: 128, queries: 1, keys: 1, heads: 1, ..SMALL }, 1.0);
 }
 
-/// Also with fewer queries than keys, which are the last; and with more, of which the first see nothing and come to zero.
+/// Also with fewer queries than keys, which are the last; and with more, of which the first see
+/// nothing and come to zero.
 #[test]
 fn a_causal_query_sees_the_keys_up_to_its_own() {
     let causal = Attention { causal: true, heads: 1, ..SMALL };
@@ -111,12 +132,16 @@ fn far_smaller_scores_count_for_nothing() {
     let of = Attention { heads: 1, queries: 2, keys: 400, scale: 1.0, ..SMALL };
     let device = Simulator::new(0).schedules(2).strict();
     let ones = vec![bf16::ONE; 2 * of.features];
-    let rising: Vec<bf16> = (0..of.keys * of.features).map(|i| bf16::from_f32((i / of.features) as f32)).collect();
+    let rising: Vec<bf16> =
+        (0..of.keys * of.features).map(|i| bf16::from_f32((i / of.features) as f32)).collect();
     let [q, k, v] = [&ones, &rising, &rising].map(|matrix| device.upload(matrix).unwrap());
     let mut o = device.upload(&vec![bf16::ZERO; 2 * of.features]).unwrap();
     of.run(&device, &q, &k, &v, &mut o).unwrap();
     let last = rising.last().unwrap();
-    assert!(device.download(&o).unwrap().iter().all(|share| share == last), "all see the last key alone");
+    assert!(
+        device.download(&o).unwrap().iter().all(|share| share == last),
+        "all see the last key alone"
+    );
 }
 
 /// A query, or a key, of which a score is no number makes shares none, of the queries that see it.
@@ -129,7 +154,8 @@ fn what_is_not_a_number_stays_so() {
         q[asked * of.features] = bf16::from_f32(strange);
         k[seen * of.features + 3] = bf16::from_f32(strange);
         let device = Simulator::new(0).strict();
-        let [q, k, v] = [&q, &k, &vec![bf16::ONE; of_keys]].map(|matrix| device.upload(matrix).unwrap());
+        let [q, k, v] =
+            [&q, &k, &vec![bf16::ONE; of_keys]].map(|matrix| device.upload(matrix).unwrap());
         let mut o = device.upload(&vec![bf16::ZERO; of_queries]).unwrap();
         of.run(&device, &q, &k, &v, &mut o).unwrap();
         for (index, share) in device.download(&o).unwrap().into_iter().enumerate() {
@@ -167,7 +193,8 @@ fn a_hidden_key_has_no_weight() {
         Attention { features: 128, queries: 200, keys: 70, heads: 1, ..small },
     ];
     for of in cases {
-        let values: Vec<bf16> = (0..of.lens()[1]).map(|i| bf16::from_f32((i % 37) as f32 / 16.0 - 1.0)).collect();
+        let values: Vec<bf16> =
+            (0..of.lens()[1]).map(|i| bf16::from_f32((i % 37) as f32 / 16.0 - 1.0)).collect();
         let right = of_ones(of, &values).unwrap();
         for hidden in [of.keys - 1, of.keys / 2] {
             let mut values = values.clone();
@@ -176,7 +203,10 @@ fn a_hidden_key_has_no_weight() {
             for (index, (found, right)) in found.iter().zip(&right).enumerate() {
                 let query = index / of.features % of.queries;
                 let sees = hidden + of.queries <= query + of.keys;
-                assert!(sees || found.to_bits() == right.to_bits(), "{of:?}: {found} of query {query}, not {right}");
+                assert!(
+                    sees || found.to_bits() == right.to_bits(),
+                    "{of:?}: {found} of query {query}, not {right}"
+                );
             }
         }
     }
@@ -187,22 +217,30 @@ fn a_hidden_key_has_no_weight() {
 fn the_least_weight_is_zero() {
     let of = Attention { queries: 1, keys: 200, heads: 1, key_heads: 1, scale: 1.0, ..SMALL };
     let [of_queries, of_keys] = of.lens();
-    let (q, mut k, mut v) = (vec![bf16::ONE; of_queries], vec![bf16::ONE; of_keys], vec![bf16::ONE; of_keys]);
+    let (q, mut k, mut v) =
+        (vec![bf16::ONE; of_queries], vec![bf16::ONE; of_keys], vec![bf16::ONE; of_keys]);
     // In the first tile these have the largest score; in the second they have not.
     for small in (0..128).chain([130, 199]) {
         k[small * of.features..][..of.features].fill(bf16::from_f32(-2.0));
-        v[small * of.features..][..of.features].fill(bf16::from_f32(if small < 128 { 1e30 } else { 3e38 }));
+        v[small * of.features..][..of.features].fill(bf16::from_f32(if small < 128 {
+            1e30
+        } else {
+            3e38
+        }));
     }
     let mut o = vec![bf16::NAN; of_queries];
     of.run(&Simulator::new(0).strict(), &q[..], &k[..], &v[..], &mut o[..]).unwrap();
     assert_eq!(o, vec![bf16::ONE; of_queries]);
 }
 
-/// Infinite and NaN values of hidden keys matter in the tiles of the block, as documented, and nowhere else.
+/// Infinite and NaN values of hidden keys matter in the tiles of the block, as documented, and
+/// nowhere else.
 #[test]
 fn hidden_values_that_are_not_finite() {
     let of = Attention { queries: 300, keys: 300, heads: 1, key_heads: 1, causal: true, ..SMALL };
-    for (strange, seen) in [(bf16::NAN, 299), (bf16::INFINITY, 140), (bf16::NEG_INFINITY, 5), (bf16::NAN, 128)] {
+    for (strange, seen) in
+        [(bf16::NAN, 299), (bf16::INFINITY, 140), (bf16::NEG_INFINITY, 5), (bf16::NAN, 128)]
+    {
         let mut values = vec![bf16::ONE; of.lens()[1]];
         values[seen * of.features + 3] = strange;
         for (index, share) in of_ones(of, &values).unwrap().into_iter().enumerate() {
@@ -220,17 +258,23 @@ fn hidden_values_that_are_not_finite() {
     // A query that sees nothing is zero, also beside one that sees what is no number.
     let of = Attention { queries: 40, keys: 20, heads: 1, key_heads: 1, causal: true, ..SMALL };
     let o = of_ones(of, &vec![bf16::NAN; of.lens()[1]]).unwrap();
-    assert!(o[..20 * of.features].iter().all(|share| share.to_bits() == 0), "the first 20 see nothing");
+    assert!(
+        o[..20 * of.features].iter().all(|share| share.to_bits() == 0),
+        "the first 20 see nothing"
+    );
     assert!(o[20 * of.features..].iter().all(|share| share.is_nan()));
-    // Behind the last key there is nothing to see, and a key's own score does not matter where it is hidden.
+    // Behind the last key there is nothing to see, and a key's own score does not matter where it
+    // is hidden.
     let of = Attention { queries: 3, keys: 20, heads: 2, key_heads: 2, causal: true, ..SMALL };
     let [of_queries, of_keys] = of.lens();
-    let (q, mut k, v) = (vec![bf16::ONE; of_queries], vec![bf16::ONE; of_keys], vec![bf16::ONE; of_keys]);
+    let (q, mut k, v) =
+        (vec![bf16::ONE; of_queries], vec![bf16::ONE; of_keys], vec![bf16::ONE; of_keys]);
     k[19 * of.features] = bf16::NAN;
     k[20 * of.features..].fill(bf16::NAN);
     let mut o = vec![bf16::ZERO; of_queries];
     of.run(&Simulator::new(0).strict(), &q[..], &k[..], &v[..], &mut o[..]).unwrap();
-    let is_nan = |query: usize| o[query * of.features..][..of.features].iter().all(|share| share.is_nan());
+    let is_nan =
+        |query: usize| o[query * of.features..][..of.features].iter().all(|share| share.is_nan());
     assert_eq!([0, 1, 2, 3, 4, 5].map(is_nan), [false, false, true, true, true, true]);
 }
 
@@ -257,8 +301,14 @@ fn nothing_to_compute_is_no_error() {
 #[test]
 fn refusals_say_what_would_be_right() {
     let cases = [
-        (Attention { features: 96, ..SMALL }, "heads of 96 features: kernels have heads of [64, 128] features"),
-        (Attention { features: 0, ..SMALL }, "heads of 0 features: kernels have heads of [64, 128] features"),
+        (
+            Attention { features: 96, ..SMALL },
+            "heads of 96 features: kernels have heads of [64, 128] features",
+        ),
+        (
+            Attention { features: 0, ..SMALL },
+            "heads of 0 features: kernels have heads of [64, 128] features",
+        ),
         (
             Attention { heads: 3, key_heads: 2, ..SMALL },
             "3 heads of queries do not share 2 heads of keys: `heads` must be a multiple of `key_heads`",
@@ -288,7 +338,8 @@ fn refusals_say_what_would_be_right() {
     ];
     let ones = vec![bf16::ONE; SMALL.lens()[0]];
     for (of, message) in cases {
-        let refused = of.run(&Simulator::default(), &ones[..], &ones[..], &ones[..], &mut ones.clone()[..]);
+        let refused =
+            of.run(&Simulator::default(), &ones[..], &ones[..], &ones[..], &mut ones.clone()[..]);
         assert_eq!(refused.expect_err("refused").to_string(), message);
     }
     let of = Attention { queries: 5, keys: 7, ..SMALL };

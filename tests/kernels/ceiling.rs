@@ -1,7 +1,9 @@
 //! That what measures the ceiling multiplies what it is given, as often as it is told.
 
 use ptx_matrix::element::{bf16, tf32};
-use ptx_matrix_timing_kernels::ceiling::{PRODUCTS, ceiling_bf16, ceiling_s8, ceiling_tf32, elements};
+use ptx_matrix_timing_kernels::ceiling::{
+    PRODUCTS, ceiling_bf16, ceiling_s8, ceiling_tf32, elements,
+};
 
 #[test]
 fn every_product_is_in_the_sum() {

@@ -12,7 +12,12 @@ fn value(row: usize, col: usize) -> i32 {
 }
 
 /// The matrix with its rows, or else its columns, behind each other, and its strides.
-fn matrix<T>(rows: usize, cols: usize, by_rows: bool, from: fn(f32) -> T) -> (Vec<T>, usize, usize) {
+fn matrix<T>(
+    rows: usize,
+    cols: usize,
+    by_rows: bool,
+    from: fn(f32) -> T,
+) -> (Vec<T>, usize, usize) {
     let at = |i: usize| if by_rows { (i / cols, i % cols) } else { (i % rows, i / rows) };
     let elements = (0..rows * cols).map(|i| from(value(at(i).0, at(i).1) as f32)).collect();
     if by_rows { (elements, cols, 1) } else { (elements, 1, rows) }

@@ -1,4 +1,5 @@
-//! The steps of the ladder behind the naive one, on the simulator, on integers whose sums are exact.
+//! The steps of the ladder behind the naive one, on the simulator, on integers whose sums are
+//! exact.
 
 use ptx_matrix::element::bf16;
 use ptx_matrix::sim::{CheckedRun, Profile, Simulator};
@@ -15,7 +16,9 @@ fn matrix(rows: usize, cols: usize, seed: usize) -> Vec<bf16> {
 }
 
 fn product(a: &[bf16], b: &[bf16], (m, n, k): (usize, usize, usize)) -> Vec<bf16> {
-    let element = |row: usize, col: usize| (0..k).map(|i| a[row * k + i].to_f32() * b[i * n + col].to_f32()).sum();
+    let element = |row: usize, col: usize| {
+        (0..k).map(|i| a[row * k + i].to_f32() * b[i * n + col].to_f32()).sum()
+    };
     (0..m * n).map(|i| bf16::from_f32(element(i / n, i % n))).collect()
 }
 
@@ -26,7 +29,8 @@ macro_rules! run {
         let (a, b) = (matrix(m, k, 0), matrix(k, n, 1));
         let mut d = vec![bf16::NAN; m * n];
         let simulator = Simulator::new(0).schedules(10).profiled();
-        let report = $kernel::launch(&simulator, ($wide, $tall), &a[..], &b[..], &mut d[..], n, k).check();
+        let report =
+            $kernel::launch(&simulator, ($wide, $tall), &a[..], &b[..], &mut d[..], n, k).check();
         assert!(d == product(&a, &b, (m, n, k)), "{} of {m} x {n} x {k}", stringify!($kernel));
         report.profile.unwrap()
     }};

@@ -1,4 +1,5 @@
-//! The kernels are written in safe Rust, but for those that time or try single instructions of `raw`.
+//! The kernels are written in safe Rust, but for those that time or try single instructions of
+//! `raw`.
 
 use std::fs;
 use std::path::Path;
@@ -13,10 +14,14 @@ fn unsafe_lines(folder: &Path) -> Vec<String> {
             continue;
         }
         let text = fs::read_to_string(&path).unwrap();
-        let code = text.lines().enumerate().map(|(line, text)| (line, text.split("//").next().unwrap()));
-        let words = |text: &str| text.split(|c: char| !c.is_alphanumeric() && c != '_').any(|word| word == "unsafe");
+        let code =
+            text.lines().enumerate().map(|(line, text)| (line, text.split("//").next().unwrap()));
+        let words = |text: &str| {
+            text.split(|c: char| !c.is_alphanumeric() && c != '_').any(|word| word == "unsafe")
+        };
         found.extend(
-            code.filter(|(_, text)| words(text)).map(|(line, text)| format!("{}:{}: {text}", path.display(), line + 1)),
+            code.filter(|(_, text)| words(text))
+                .map(|(line, text)| format!("{}:{}: {text}", path.display(), line + 1)),
         );
     }
     found
@@ -25,11 +30,14 @@ fn unsafe_lines(folder: &Path) -> Vec<String> {
 #[test]
 fn only_what_tries_raw_is_unsafe() {
     let kernels = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../kernels"));
-    let raw = ["async_stores", "barriers", "cluster", "shuffles"].map(|file| format!("conformance/src/{file}.rs"));
+    let raw = ["async_stores", "barriers", "cluster", "shuffles"]
+        .map(|file| format!("conformance/src/{file}.rs"));
     // The planner of products runs on the host.
     let host = ["src/plan.rs", "src/slices.rs", "tests/plan.rs"].map(|file| format!("gemm/{file}"));
     let of_host = |line: &String| host.iter().any(|file| line.contains(file));
-    let of_raw = |line: &String| line.contains("timings/src/matrices.rs") || raw.iter().any(|file| line.contains(file));
+    let of_raw = |line: &String| {
+        line.contains("timings/src/matrices.rs") || raw.iter().any(|file| line.contains(file))
+    };
     let (of_raw, others): (Vec<_>, Vec<_>) =
         unsafe_lines(kernels).into_iter().filter(|line| !of_host(line)).partition(of_raw);
     assert_eq!(others, Vec::<String>::new());

@@ -9,7 +9,8 @@ use ptx_matrix_timing_kernels::{timed_loads, timed_stores};
 
 const ROUNDS: u32 = 2;
 
-/// Runs a kernel with the arguments that it takes beside `clocks`, `out` and `rounds`, and returns `out` and the profile.
+/// Runs a kernel with the arguments that it takes beside `clocks`, `out` and `rounds`, and returns
+/// `out` and the profile.
 macro_rules! run {
     ($kernel:ident $(, $argument:expr)*) => {{
         let (mut clocks, mut out) = ([0; CLOCKS], [u32::MAX; 32 * WARPS]);

@@ -14,8 +14,12 @@ pub fn built(arch: Arch) -> &'static (Artifact, Ptx) {
 #[test]
 fn the_product_of_64_is_nothing_but_loads_and_products() {
     let (artifact, ptx) = built(Arch::SM_90A);
-    for kernel in ["product_64_unswizzled", "product_64_swizzle_32", "product_64_swizzle_64", "product_64_swizzle_128"]
-    {
+    for kernel in [
+        "product_64_unswizzled",
+        "product_64_swizzle_32",
+        "product_64_swizzle_64",
+        "product_64_swizzle_128",
+    ] {
         let all = instructions(ptx, kernel);
         let main_loop = main_loop(&all);
         let count = |name: &str| main_loop.iter().filter(|line| line.starts_with(name)).count();
@@ -36,7 +40,8 @@ fn the_product_of_64_is_nothing_but_loads_and_products() {
     }
 }
 
-/// The selector of an `mma.sp`, which stands behind the metadata: the fourth matrix, a register, and the number.
+/// The selector of an `mma.sp`, which stands behind the metadata: the fourth matrix, a register,
+/// and the number.
 fn selector_of(line: &str) -> Option<usize> {
     let behind = line.splitn(5, '}').nth(4)?;
     behind.split(',').nth(2)?.trim().trim_end_matches(';').parse().ok()
@@ -49,11 +54,15 @@ fn each_form_becomes_its_instruction_once_for_each_selector() {
         for form in forms::all().filter(|form| form.needs.are_met_by(arch.name())) {
             let kernel = form.name();
             let all = instructions(ptx, &kernel);
-            let matrix: Vec<_> = all.iter().filter(|line| line.contains(".sync.aligned.m")).collect();
+            let matrix: Vec<_> =
+                all.iter().filter(|line| line.contains(".sync.aligned.m")).collect();
             assert_eq!(matrix.len(), form.selectors.max(1), "{kernel}: {matrix:#?}");
             for (selector, line) in matrix.iter().enumerate() {
                 assert!(line.starts_with(&format!("{} ", form.ptx)), "{kernel}: {line}");
-                assert!(form.selectors == 0 || selector_of(line) == Some(selector), "{kernel}: {line}");
+                assert!(
+                    form.selectors == 0 || selector_of(line) == Some(selector),
+                    "{kernel}: {line}"
+                );
             }
         }
     }
@@ -98,14 +107,22 @@ fn reductions_by_bulk_copies_become_their_instructions() {
     let group = "cp.reduce.async.bulk.global.shared::cta.bulk_group";
     let kinds = ["u32", "s32", "u64", "s64", "f16", "bf16", "f32", "f64", "b32", "b64"];
     let mut found = 0;
-    for (operation, kind) in operations.iter().flat_map(|operation| kinds.map(|kind| (operation, kind))) {
+    for (operation, kind) in
+        operations.iter().flat_map(|operation| kinds.map(|kind| (operation, kind)))
+    {
         let kernel = format!("bulk_{operation}_{kind}");
         let Some(usage) = artifact.manifest.kernel(&kernel) else { continue };
         let rounded = if *operation == "add" && kind.ends_with("f16") { ".noftz" } else { "" };
         assert_eq!((usage.stack, usage.spill_loads, usage.spill_stores), (0, 0, 0), "{kernel}");
-        for (kernel, hint) in [(kernel.clone(), ""), (format!("{kernel}_cached"), ".L2::cache_hint")] {
+        for (kernel, hint) in
+            [(kernel.clone(), ""), (format!("{kernel}_cached"), ".L2::cache_hint")]
+        {
             let form = format!("{group}{hint}.{operation}{rounded}.{kind} [");
-            assert_eq!(instructions(ptx, &kernel).iter().filter(|line| line.starts_with(&form)).count(), 1, "{form}");
+            assert_eq!(
+                instructions(ptx, &kernel).iter().filter(|line| line.starts_with(&form)).count(),
+                1,
+                "{form}"
+            );
         }
         found += 1;
     }
@@ -123,7 +140,11 @@ fn copies_of_boxes_become_their_instructions_and_take_their_maps_by_value() {
         }
         let instructions = instructions(ptx, kernel);
         for form in forms {
-            assert_eq!(instructions.iter().filter(|line| line.starts_with(form)).count(), 1, "{kernel}: {form}");
+            assert_eq!(
+                instructions.iter().filter(|line| line.starts_with(form)).count(),
+                1,
+                "{kernel}: {form}"
+            );
         }
         // The map stays where it is.
         assert!(instructions.iter().any(|line| line.starts_with("cvta.param.u64 ")), "{kernel}");
@@ -141,15 +162,25 @@ fn copies_of_boxes_become_their_instructions_and_take_their_maps_by_value() {
         ("tensor_5d", 5),
     ] {
         let forms = [
-            format!("cp.async.bulk.tensor.{rank}d.shared::cluster.global.tile.mbarrier::complete_tx::bytes ["),
+            format!(
+                "cp.async.bulk.tensor.{rank}d.shared::cluster.global.tile.mbarrier::complete_tx::bytes ["
+            ),
             format!("cp.async.bulk.tensor.{rank}d.global.shared::cta.tile.bulk_group ["),
             format!("cp.async.bulk.prefetch.tensor.{rank}d.L2.global.tile ["),
         ];
         check(kernel, &[0, 1], &forms);
-        assert_eq!(instructions(ptx, kernel).iter().filter(|line| line.starts_with("prefetch.tensormap [")).count(), 2);
+        assert_eq!(
+            instructions(ptx, kernel)
+                .iter()
+                .filter(|line| line.starts_with("prefetch.tensormap ["))
+                .count(),
+            2
+        );
     }
     let reduced = |rank, operation| {
-        format!("cp.reduce.async.bulk.tensor.{rank}d.global.shared::cta.{operation}.tile.bulk_group [")
+        format!(
+            "cp.reduce.async.bulk.tensor.{rank}d.global.shared::cta.{operation}.tile.bulk_group ["
+        )
     };
     for rank in 1..=5 {
         check(&format!("tensor_add_{rank}d"), &[4], &[reduced(rank, "add")]);
@@ -165,15 +196,19 @@ fn copies_of_pixels_become_their_instructions() {
     let check = |kernel: &str, forms: &[String]| {
         let instructions = instructions(ptx, kernel);
         for form in forms {
-            let count = instructions.iter().filter(|line| line.starts_with(&format!("{form} ["))).count();
+            let count =
+                instructions.iter().filter(|line| line.starts_with(&format!("{form} ["))).count();
             assert_eq!(count, 1, "{kernel}: {form}");
         }
         let usage = artifact.manifest.kernel(kernel).unwrap();
         assert_eq!((usage.stack, usage.spill_loads, usage.spill_stores), (0, 0, 0), "{kernel}");
     };
     for (name, rank) in [("3d", 3), ("4d", 4), ("4d_swizzle_64", 4), ("5d", 5)] {
-        let load = format!("cp.async.bulk.tensor.{rank}d.shared::cluster.global.im2col.mbarrier::complete_tx::bytes");
-        let store = format!("cp.async.bulk.tensor.{rank}d.global.shared::cta.im2col_no_offs.bulk_group");
+        let load = format!(
+            "cp.async.bulk.tensor.{rank}d.shared::cluster.global.im2col.mbarrier::complete_tx::bytes"
+        );
+        let store =
+            format!("cp.async.bulk.tensor.{rank}d.global.shared::cta.im2col_no_offs.bulk_group");
         let prefetch = format!("cp.async.bulk.prefetch.tensor.{rank}d.L2.global.im2col");
         check(&format!("im2col_{name}"), &[load.clone(), store.clone(), prefetch]);
         let (to_both, hint) = (format!("{load}.multicast::cluster"), ".L2::cache_hint");
@@ -186,18 +221,27 @@ fn copies_of_pixels_become_their_instructions() {
         });
         check(&format!("im2col_reduce_{rank}d"), &reductions);
     }
-    let copy = "cp.async.bulk.tensor.4d.shared::cluster.global.im2col.mbarrier::complete_tx::bytes [";
+    let copy =
+        "cp.async.bulk.tensor.4d.shared::cluster.global.im2col.mbarrier::complete_tx::bytes [";
     // Before the loop, and in it.
-    assert_eq!(instructions(ptx, "convolution").iter().filter(|line| line.starts_with(copy)).count(), 2);
+    assert_eq!(
+        instructions(ptx, "convolution").iter().filter(|line| line.starts_with(copy)).count(),
+        2
+    );
     check("convolution", &[]);
 }
 
 #[test]
 fn wgmmas_become_their_instructions_and_keep_their_sums_in_registers() {
     let (artifact, ptx) = built(Arch::SM_90A);
-    let kernels: Vec<_> =
-        artifact.manifest.kernels.iter().filter(|usage| usage.name.starts_with("wgmma_mma_async_")).collect();
-    // Each combination of elements, and each N of bf16 and s8; and what subtracts. With a sparse A each combination, another N, and across K.
+    let kernels: Vec<_> = artifact
+        .manifest
+        .kernels
+        .iter()
+        .filter(|usage| usage.name.starts_with("wgmma_mma_async_"))
+        .collect();
+    // Each combination of elements, and each N of bf16 and s8; and what subtracts. With a sparse A
+    // each combination, another N, and across K.
     assert_eq!(kernels.len(), 69 + 12 + 20 + 1 + 1);
     for usage in kernels {
         let name = &usage.name;
@@ -208,9 +252,11 @@ fn wgmmas_become_their_instructions_and_keep_their_sums_in_registers() {
         // With A in shared memory, and in registers; for each selector.
         let groups = form.selectors.max(1);
         assert_eq!(count(&format!("{} {{", form.ptx)), 2 * groups, "{name}");
-        for each in
-            ["wgmma.fence.sync.aligned;", "wgmma.commit_group.sync.aligned;", "wgmma.wait_group.sync.aligned 0;"]
-        {
+        for each in [
+            "wgmma.fence.sync.aligned;",
+            "wgmma.commit_group.sync.aligned;",
+            "wgmma.wait_group.sync.aligned 0;",
+        ] {
             assert_eq!(count(each), groups, "{name}: {each}");
         }
         assert_eq!((usage.stack, usage.spill_loads, usage.spill_stores), (0, 0, 0), "{name}");
@@ -219,12 +265,14 @@ fn wgmmas_become_their_instructions_and_keep_their_sums_in_registers() {
 
 #[test]
 fn each_target_has_the_kernels_that_it_can_run() {
-    for (arch, bf16, stmatrix) in [(Arch::SM_75, false, false), (Arch::SM_80, true, false), (Arch::SM_90A, true, true)]
+    for (arch, bf16, stmatrix) in
+        [(Arch::SM_75, false, false), (Arch::SM_80, true, false), (Arch::SM_90A, true, true)]
     {
         let (artifact, _) = built(arch);
         let has = |kernel| artifact.manifest.kernel(kernel).is_some();
         assert!(
-            has("ldmatrix_sync_aligned_m8n8_x4_shared_b16") && has("mma_sync_aligned_m16n8k8_row_col_f32_f16_f16_f32"),
+            has("ldmatrix_sync_aligned_m8n8_x4_shared_b16")
+                && has("mma_sync_aligned_m16n8k8_row_col_f32_f16_f16_f32"),
             "{arch}"
         );
         assert_eq!(has("mma_sync_aligned_m16n8k16_row_col_f32_bf16_bf16_f32"), bf16, "{arch}");
@@ -236,10 +284,16 @@ fn each_target_has_the_kernels_that_it_can_run() {
 fn launch_bounds_and_shared_memory_are_those_of_the_kernel() {
     let (artifact, ptx) = built(Arch::SM_80);
     let product = artifact.manifest.kernel("product_64_swizzle_128").unwrap();
-    assert_eq!((product.threads, product.static_shared, product.dynamic_shared), (Some(128), 16384, 0));
+    assert_eq!(
+        (product.threads, product.static_shared, product.dynamic_shared),
+        (Some(128), 16384, 0)
+    );
     // More than 48 KiB is given at launch.
     let transpose = artifact.manifest.kernel("transpose").unwrap();
-    assert_eq!((transpose.threads, transpose.static_shared, transpose.dynamic_shared), (Some(256), 0, 65536));
+    assert_eq!(
+        (transpose.threads, transpose.static_shared, transpose.dynamic_shared),
+        (Some(256), 0, 65536)
+    );
     let head = ptx.kernel("product_64_swizzle_128").split_once('{').unwrap().0;
     assert!(head.contains(".maxntid 128"));
 }
@@ -247,13 +301,16 @@ fn launch_bounds_and_shared_memory_are_those_of_the_kernel() {
 #[test]
 fn a_kernel_says_how_many_blocks_its_clusters_have() {
     let (_, ptx) = built(Arch::SM_90A);
-    for (kernel, shape) in [("cluster_places", "2, 1, 2"), ("cluster_stages", "2, 1, 1"), ("cluster_send", "4, 1, 1")] {
+    for (kernel, shape) in
+        [("cluster_places", "2, 1, 2"), ("cluster_stages", "2, 1, 1"), ("cluster_send", "4, 1, 1")]
+    {
         let head = ptx.kernel(kernel).split_once("\n{").unwrap().0;
         assert!(head.contains(".explicitcluster\n"), "{head}");
         assert!(head.contains(&format!(".reqnctapercluster {shape}")), "{head}");
     }
     let mut others = ptx.kernels().filter(|entry| entry.contains(".reqnctapercluster"));
-    let is_known = |entry: &str| entry.starts_with("im2col_multicast_") || entry.starts_with("cluster_");
+    let is_known =
+        |entry: &str| entry.starts_with("im2col_multicast_") || entry.starts_with("cluster_");
     assert!(others.all(is_known), "of no other kernel");
     let (_, older) = built(Arch::SM_80);
     assert!(!older.text.contains("cluster"), "an older GPU has none");
@@ -271,7 +328,10 @@ fn what_is_done_to_other_blocks_is_an_instruction_each() {
     // Where the other block's ring and barriers lie is computed once, before the loop.
     assert_eq!(count("cluster_stages", "mapa.shared::cluster.u32 "), 3);
     assert_eq!(count("cluster_stages", "st.shared::cluster.b32 "), 1);
-    assert_eq!(count("cluster_stages", "mbarrier.arrive.release.cluster.shared::cluster.b64 _, "), 1);
+    assert_eq!(
+        count("cluster_stages", "mbarrier.arrive.release.cluster.shared::cluster.b64 _, "),
+        1
+    );
     assert_eq!(count("cluster_stages", "mbarrier.arrive.shared::cluster.b64 _, "), 1);
     assert_eq!(count("cluster_stages", "barrier.cluster.arrive.release.aligned"), 2);
     assert_eq!(count("cluster_stages", "barrier.cluster.wait.acquire.aligned"), 2);
@@ -279,21 +339,31 @@ fn what_is_done_to_other_blocks_is_an_instruction_each() {
     assert_eq!(count("cluster_exchange_16", "barrier.cluster.arrive.relaxed.aligned"), 1);
     let copy = "cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes ";
     assert_eq!(count("cluster_send", copy), 1);
-    let reduction = "cp.reduce.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes.";
+    let reduction =
+        "cp.reduce.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes.";
     for form in [
-        "add.u32", "add.s32", "add.u64", "min.u32", "min.s32", "max.u32", "max.s32", "inc.u32", "dec.u32", "and.b32",
-        "or.b32", "xor.b32",
+        "add.u32", "add.s32", "add.u64", "min.u32", "min.s32", "max.u32", "max.s32", "inc.u32",
+        "dec.u32", "and.b32", "or.b32", "xor.b32",
     ] {
-        assert_eq!(count(&format!("cluster_{}", form.replace('.', "_")), &format!("{reduction}{form} ")), 1, "{form}");
+        assert_eq!(
+            count(&format!("cluster_{}", form.replace('.', "_")), &format!("{reduction}{form} ")),
+            1,
+            "{form}"
+        );
     }
-    let multicast = "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster ";
+    let multicast =
+        "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster ";
     assert_eq!(count("cluster_multicast", multicast), 1);
     for dims in ["1d", "2d", "3d", "4d", "5d"] {
         let form = "shared::cluster.global.tile.mbarrier::complete_tx::bytes.multicast::cluster ";
         let kernel = format!("cluster_multicast_{dims}");
         assert_eq!(count(&kernel, &format!("cp.async.bulk.tensor.{dims}.{form}")), 1, "{dims}");
         let with_a_policy = form.replace(' ', ".L2::cache_hint ");
-        assert_eq!(count(&kernel, &format!("cp.async.bulk.tensor.{dims}.{with_a_policy}")), 1, "{dims}");
+        assert_eq!(
+            count(&kernel, &format!("cp.async.bulk.tensor.{dims}.{with_a_policy}")),
+            1,
+            "{dims}"
+        );
         let usage = artifact.manifest.kernel(&kernel).unwrap();
         assert_eq!((usage.stack, usage.spill_loads), (0, 0), "{dims}");
     }
@@ -306,20 +376,28 @@ fn a_cache_policy_is_made_once_and_goes_with_its_copies() {
     let count = |name: &str| all.iter().filter(|line| line.starts_with(name)).count();
     assert_eq!(count("createpolicy.fractional.L2::evict_last.b64 "), 1);
     assert_eq!(count("createpolicy.fractional.L2::evict_first.b64 "), 1);
-    assert_eq!(count("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.L2::cache_hint "), 1);
+    assert_eq!(
+        count("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.L2::cache_hint "),
+        1
+    );
     assert_eq!(count("cp.async.bulk.global.shared::cta.bulk_group.L2::cache_hint "), 1);
     for dims in ["1d", "2d", "3d", "4d", "5d"] {
         let all = instructions(ptx, &format!("cached_{dims}"));
         let tensor = |line: &&str| {
-            line.starts_with(&format!("cp.async.bulk.tensor.{dims}.")) && line.contains(".L2::cache_hint ")
+            line.starts_with(&format!("cp.async.bulk.tensor.{dims}."))
+                && line.contains(".L2::cache_hint ")
         };
         assert_eq!(all.iter().filter(|line| tensor(line)).count(), 2, "{dims}");
     }
-    for (name, prefetch, mode) in [("reduce", "tile", "tile"), ("reduce_im2col", "im2col", "im2col_no_offs")] {
+    for (name, prefetch, mode) in
+        [("reduce", "tile", "tile"), ("reduce_im2col", "im2col", "im2col_no_offs")]
+    {
         for rank in if mode == "tile" { 1..=5 } else { 3..=5 } {
             let all = instructions(ptx, &format!("cached_{name}_{rank}d"));
             let count = |form: &str| all.iter().filter(|line| line.starts_with(form)).count();
-            let prefetch = format!("cp.async.bulk.prefetch.tensor.{rank}d.L2.global.{prefetch}.L2::cache_hint [");
+            let prefetch = format!(
+                "cp.async.bulk.prefetch.tensor.{rank}d.L2.global.{prefetch}.L2::cache_hint ["
+            );
             assert_eq!(count(&prefetch), 1, "{prefetch}");
             for operation in ["add", "min", "max", "inc", "dec", "and", "or", "xor"] {
                 let reduction = "global.shared::cta";

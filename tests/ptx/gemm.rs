@@ -23,8 +23,8 @@ fn a_product_of_any_size_keeps_its_sums_in_registers() {
     ] {
         let all = instructions(ptx, kernel);
         let count = |name: &str| all.iter().filter(|line| line.starts_with(name)).count();
-        // A step has four slices of 4 x 8 products, each slice four loads of A and four of pairs of B; the first slice's loads
-        // are there once more, before the loop.
+        // A step has four slices of 4 x 8 products, each slice four loads of A and four of pairs of
+        // B; the first slice's loads are there once more, before the loop.
         assert_eq!(count("mma.sync.aligned.m16n8k16.row.col.f32."), 4 * 32, "{kernel}");
         assert_eq!(count("ldmatrix.sync.aligned.m8n8.x4."), 5 * 8, "{kernel}");
         let local: Vec<_> = all.iter().filter(|line| line.contains(".local")).collect();
@@ -42,7 +42,10 @@ fn warps_of_a_gemm_of_f64_with_tma_do_not_wait_for_each_other_in_the_main_loop()
         let is_mma = |line: &&str| line.starts_with("mma.sync.aligned.m16n8k8.row.col.f64");
         let (first, last) = (all.iter().position(is_mma), all.iter().rposition(is_mma));
         let main_loop = &all[first.unwrap()..=last.unwrap()];
-        assert!(!main_loop.iter().any(|line| line.starts_with("bar.sync")), "{kernel}: warps wait for each other");
+        assert!(
+            !main_loop.iter().any(|line| line.starts_with("bar.sync")),
+            "{kernel}: warps wait for each other"
+        );
         let local: Vec<_> = all.iter().filter(|line| line.contains(".local")).collect();
         assert!(local.is_empty(), "{kernel} has local memory: {local:#?}");
         let usage = artifact.manifest.kernel(kernel).unwrap();
@@ -53,8 +56,8 @@ fn warps_of_a_gemm_of_f64_with_tma_do_not_wait_for_each_other_in_the_main_loop()
 #[test]
 fn a_product_by_warpgroups_has_its_stages_multiplied_in_one_group() {
     let (artifact, ptx) = built(Arch::SM_90A);
-    let kernels =
-        ["bf16_nn", "bf16_nt", "bf16_tn", "bf16_tt", "f16_nn", "f16_nt"].map(|name| format!("sm90_{name}_128x256x64"));
+    let kernels = ["bf16_nn", "bf16_nt", "bf16_tn", "bf16_tt", "f16_nn", "f16_nt"]
+        .map(|name| format!("sm90_{name}_128x256x64"));
     for kernel in &kernels {
         let body = ptx.kernel(kernel);
         let count = |name: &str| body.matches(name).count();
@@ -66,7 +69,13 @@ fn a_product_by_warpgroups_has_its_stages_multiplied_in_one_group() {
             (1, 1),
             "{kernel}"
         );
-        assert_eq!((count("setmaxnreg.dec.sync.aligned.u32 24"), count("setmaxnreg.inc.sync.aligned.u32 240")), (1, 1));
+        assert_eq!(
+            (
+                count("setmaxnreg.dec.sync.aligned.u32 24"),
+                count("setmaxnreg.inc.sync.aligned.u32 240")
+            ),
+            (1, 1)
+        );
         // Four strips of 64 columns, four times 16 each: for copies of tensors, or for threads.
         assert_eq!(count("stmatrix.sync.aligned.m8n8.x4.shared.b16"), 2 * 16, "{kernel}");
         let usage = artifact.manifest.kernel(kernel).unwrap();
@@ -76,7 +85,8 @@ fn a_product_by_warpgroups_has_its_stages_multiplied_in_one_group() {
     assert!(artifact.manifest.remarks.iter().all(|remark| !remark.contains("setmaxnreg")));
 }
 
-/// Kernels that may begin before those ahead have ended touch no global memory before they wait for these. Older GPUs have no such wait.
+/// Kernels that may begin before those ahead have ended touch no global memory before they wait for
+/// these. Older GPUs have no such wait.
 #[test]
 fn what_begins_early_waits_before_it_touches_memory() {
     let ptx = &built(Arch::SM_90A).1;
@@ -94,16 +104,25 @@ fn what_begins_early_waits_before_it_touches_memory() {
     ] {
         let all = instructions(ptx, kernel);
         let position = |name: &str| all.iter().position(|line| line.starts_with(name));
-        let wait = position("griddepcontrol.wait").unwrap_or_else(|| panic!("{kernel} does not wait"));
-        assert!(all.iter().position(touches).unwrap() > wait, "{kernel} touches memory before it waits");
-        assert_eq!(position("griddepcontrol.launch_dependents").is_some(), lets_others_come, "{kernel}");
+        let wait =
+            position("griddepcontrol.wait").unwrap_or_else(|| panic!("{kernel} does not wait"));
+        assert!(
+            all.iter().position(touches).unwrap() > wait,
+            "{kernel} touches memory before it waits"
+        );
+        assert_eq!(
+            position("griddepcontrol.launch_dependents").is_some(),
+            lets_others_come,
+            "{kernel}"
+        );
     }
     assert!(!built(Arch::SM_80).1.text.contains("griddepcontrol"));
 }
 
 #[test]
 fn only_kernels_with_tensor_copies_have_clusters() {
-    let clustered = built(Arch::SM_90A).1.kernels().filter(|entry| entry.contains(".reqnctapercluster"));
+    let clustered =
+        built(Arch::SM_90A).1.kernels().filter(|entry| entry.contains(".reqnctapercluster"));
     let names: Vec<&str> = clustered.map(|entry| entry.split('(').next().unwrap()).collect();
     assert!(!names.is_empty());
     assert!(names.iter().all(|name| name.starts_with("sm90_")), "{names:?}");

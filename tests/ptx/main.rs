@@ -18,10 +18,12 @@ struct Ptx {
 
 impl Ptx {
     fn new(text: String) -> Self {
-        let starts: Vec<usize> = text.match_indices(".entry ").map(|(start, entry)| start + entry.len()).collect();
+        let starts: Vec<usize> =
+            text.match_indices(".entry ").map(|(start, entry)| start + entry.len()).collect();
         let ends = starts.iter().copied().skip(1).chain([text.len()]);
         let places = starts.iter().zip(ends).map(|(&start, end)| start..end);
-        let named = places.map(|place| (text[place.clone()].split('(').next().unwrap().to_owned(), place));
+        let named =
+            places.map(|place| (text[place.clone()].split('(').next().unwrap().to_owned(), place));
         Ptx { kernels: named.collect(), text }
     }
 
@@ -81,13 +83,18 @@ fn is_a_constant(line: &str) -> bool {
     line.starts_with("mov.") && operand.parse::<i64>().is_ok()
 }
 
-/// ptxas 13.0 keeps the lower half of an address that is the same in all threads, unless it is hidden from it.
+/// ptxas 13.0 keeps the lower half of an address that is the same in all threads, unless it is
+/// hidden from it.
 #[test]
 fn addresses_of_bulk_copies_are_hidden_from_ptxas() {
     let mut copies = 0;
     let (conformance, gemm) = (conformance::built(Arch::SM_90A), gemm::built(Arch::SM_90A));
     for kernel in conformance.1.kernels().chain(gemm.1.kernels()) {
-        for line in kernel.lines().map(str::trim).filter(|line| line.contains("async.bulk.") && line.contains('[')) {
+        for line in kernel
+            .lines()
+            .map(str::trim)
+            .filter(|line| line.contains("async.bulk.") && line.contains('['))
+        {
             // Of tensors a map has the address; between blocks nothing has one of 64 bits.
             if line.contains(".tensor.") || !line.contains("global") {
                 continue;

@@ -1,4 +1,5 @@
-//! Accumulators in shared memory: what orders those who store them and those who take them up, in another block too.
+//! Accumulators in shared memory: what orders those who store them and those who take them up, in
+//! another block too.
 
 use ptx_matrix::mma::{GroupAccumulator, SharedAccumulator};
 use ptx_matrix::prelude::*;
@@ -6,11 +7,18 @@ use ptx_matrix::sim::{Agent, Misuse, SimError, Simulator};
 
 /// Each block of a pair takes up what the other has stored.
 #[kernel(threads = 128, cluster = 2, target = "sm_90")]
-fn exchange(block: &ClusterBlock<2>, #[shared] memory: SharedAccumulator<8, f32>, d: GlobalMut<f32>, how: u32) {
+fn exchange(
+    block: &ClusterBlock<2>,
+    #[shared] memory: SharedAccumulator<8, f32>,
+    d: GlobalMut<f32>,
+    how: u32,
+) {
     let (group, cluster) = (block.warp_group(), block.cluster());
     let rank = cluster.rank();
     if how != 3 || rank == 0 {
-        let sums = GroupAccumulator::<8, f32>::from_fn(group, |row, col| (1000 * rank + 8 * row + col) as f32);
+        let sums = GroupAccumulator::<8, f32>::from_fn(group, |row, col| {
+            (1000 * rank + 8 * row + col) as f32
+        });
         memory.put(group, &sums);
     }
     if how == 1 {
@@ -30,30 +38,45 @@ fn exchange(block: &ClusterBlock<2>, #[shared] memory: SharedAccumulator<8, f32>
 fn what_is_stored_is_taken_up_behind_a_synchronisation() {
     let mut d = [0.0; 1024];
     exchange::launch(&Simulator::new(0).schedules(16), 2, &mut d, 0).check();
-    assert_eq!(d, core::array::from_fn(|i| if i < 512 { (1000 + i) as f32 } else { (i - 512) as f32 }));
+    assert_eq!(
+        d,
+        core::array::from_fn(|i| if i < 512 { (1000 + i) as f32 } else { (i - 512) as f32 })
+    );
 }
 
 #[test]
 fn who_takes_it_up_too_early_or_from_a_block_that_may_have_ended_is_found() {
     let find = |how: u32, is_it: fn(&SimError) -> bool| {
         for seed in 0..12 {
-            let error =
-                exchange::launch(&Simulator::new(seed), 2, &mut [0.0; 1024], how).expect_err("something is wrong");
+            let error = exchange::launch(&Simulator::new(seed), 2, &mut [0.0; 1024], how)
+                .expect_err("something is wrong");
             assert!(is_it(&error), "{error}");
-            assert_eq!(error.place.as_ref().expect("a place").line, crate::line_of("taken up").1, "{error}");
+            assert_eq!(
+                error.place.as_ref().expect("a place").line,
+                crate::line_of("taken up").1,
+                "{error}"
+            );
         }
     };
     find(1, |error| {
-        let Misuse::Race { access: "read", other_access: "write", other, .. } = error.misuse else { return false };
+        let Misuse::Race { access: "read", other_access: "write", other, .. } = error.misuse else {
+            return false;
+        };
         matches!(other, Agent::WarpOfPeer { .. })
     });
     find(2, |error| matches!(error.misuse, Misuse::PeerEnded { access: "read", .. }));
     find(3, |error| matches!(error.misuse, Misuse::SharedUnwritten { bytes: 16, .. }));
 }
 
-/// A warpgroup takes up what it stored itself without waiting, as each thread has its own; another group's, it waits for.
+/// A warpgroup takes up what it stored itself without waiting, as each thread has its own; another
+/// group's, it waits for.
 #[kernel(threads = 256, target = "sm_90")]
-fn hand_over(block: &Block, #[shared] memory: SharedAccumulator<16, u32>, d: GlobalMut<u32>, waits: u32) {
+fn hand_over(
+    block: &Block,
+    #[shared] memory: SharedAccumulator<16, u32>,
+    d: GlobalMut<u32>,
+    waits: u32,
+) {
     let group = block.warp_group();
     if group.index() == 0 {
         memory.put(group, &GroupAccumulator::from_fn(group, |row, col| (16 * row + col) as u32));
@@ -74,9 +97,16 @@ fn groups_wait_for_each_other() {
     let mut d = [0; 1024];
     hand_over::launch(&Simulator::new(0).schedules(16), 1, &mut d, 1).check();
     let element = |i: usize, first: usize| (16 * (i / 8) + first + i % 8) as u32;
-    assert_eq!(d, core::array::from_fn(|i| if i < 512 { element(i, 8) } else { element(i - 512, 0) }));
+    assert_eq!(
+        d,
+        core::array::from_fn(|i| if i < 512 { element(i, 8) } else { element(i - 512, 0) })
+    );
     for seed in 0..12 {
-        let error = hand_over::launch(&Simulator::new(seed), 1, &mut [0; 1024], 0).expect_err("nobody waits");
-        assert!(matches!(error.misuse, Misuse::Race { .. } | Misuse::SharedUnwritten { .. }), "{error}");
+        let error = hand_over::launch(&Simulator::new(seed), 1, &mut [0; 1024], 0)
+            .expect_err("nobody waits");
+        assert!(
+            matches!(error.misuse, Misuse::Race { .. } | Misuse::SharedUnwritten { .. }),
+            "{error}"
+        );
     }
 }

@@ -8,7 +8,8 @@ use ptx_matrix::sim::{BarrierMisuse, Misuse, SimError, Simulator};
 
 type Row = SharedTile<u32, 1, 64>;
 
-/// Block 1 sends the numbers from 0 to block 0, a lane two of them, which writes them out. What is wrong, `how` says.
+/// Block 1 sends the numbers from 0 to block 0, a lane two of them, which writes them out. What is
+/// wrong, `how` says.
 #[kernel(threads = 32, cluster = 2, target = "sm_90")]
 fn send(
     block: &ClusterBlock<2>,
@@ -48,7 +49,11 @@ fn send(
                     let to = first_row(lane, row, first) + 8 * lane.id() as u32 + 4;
                     // SAFETY: none; what it breaks is found.
                     unsafe {
-                        raw::st_async_weak_shared_cluster_mbarrier_complete_tx_bytes_v2_b32(to, [0, 0], told.address());
+                        raw::st_async_weak_shared_cluster_mbarrier_complete_tx_bytes_v2_b32(
+                            to,
+                            [0, 0],
+                            told.address(),
+                        );
                     }
                 }
                 _ => there.send(lane, (0, lane.id() * 2), [number, number + 1], told),
@@ -106,7 +111,10 @@ fn who_has_waited_has_what_was_sent() {
 #[test]
 fn the_barrier_expects_the_bytes() {
     for error in find(1) {
-        let wrong = matches!(error.misuse, Misuse::Barrier { misuse: BarrierMisuse::UnexpectedBytes { bytes: 1 }, .. });
+        let wrong = matches!(
+            error.misuse,
+            Misuse::Barrier { misuse: BarrierMisuse::UnexpectedBytes { bytes: 1 }, .. }
+        );
         assert!(wrong, "{error}");
     }
     for error in find(2) {
@@ -134,7 +142,10 @@ fn nobody_else_writes_there() {
 #[test]
 fn vectors_are_aligned() {
     for error in find(6) {
-        assert!(matches!(error.misuse, Misuse::SharedMisaligned { access: "write", bytes: 8, .. }), "{error}");
+        assert!(
+            matches!(error.misuse, Misuse::SharedMisaligned { access: "write", bytes: 8, .. }),
+            "{error}"
+        );
     }
 }
 
@@ -144,7 +155,9 @@ fn who_has_not_waited_comes_too_early() {
         let early = |error: &SimError| {
             matches!(
                 error.misuse,
-                Misuse::CopyInFlight { access: "read", .. } | Misuse::Race { .. } | Misuse::BulkUnfinished
+                Misuse::CopyInFlight { access: "read", .. }
+                    | Misuse::Race { .. }
+                    | Misuse::BulkUnfinished
             )
         };
         for error in find(how) {
@@ -160,9 +173,16 @@ fn the_async_proxy_needs_a_fence_behind_it() {
     }
 }
 
-/// All lanes of block 1 reduce elements of block 0, two blocks' lanes the same ones. What is wrong, `how` says.
+/// All lanes of block 1 reduce elements of block 0, two blocks' lanes the same ones. What is wrong,
+/// `how` says.
 #[kernel(threads = 32, cluster = 3, target = "sm_90")]
-fn count(block: &ClusterBlock<3>, #[shared] row: Row, #[shared] full: BarrierMemory, d: GlobalMut<u32>, how: u32) {
+fn count(
+    block: &ClusterBlock<3>,
+    #[shared] row: Row,
+    #[shared] full: BarrierMemory,
+    d: GlobalMut<u32>,
+    how: u32,
+) {
     let full = full.init(block, 1);
     let (warp, cluster) = (block.warp(), block.cluster());
     if how != 1 {
@@ -179,7 +199,9 @@ fn count(block: &ClusterBlock<3>, #[shared] row: Row, #[shared] full: BarrierMem
     if rank > 0 {
         warp.each(|lane| match (how, rank, lane.id()) {
             (2, 2, 3) => there.send(lane, (0, 3), [7], told),
-            (_, _, id) => there.reduce(lane, reduction::Max, (0, id / 2), (rank * 10 + id) as u32, told),
+            (_, _, id) => {
+                there.reduce(lane, reduction::Max, (0, id / 2), (rank * 10 + id) as u32, told)
+            }
         });
     } else {
         if how != 3 {
@@ -203,11 +225,14 @@ fn reductions_of_the_same_element_do_not_race() {
 fn reductions_race_with_all_else() {
     let find = |how, is_it: fn(&Misuse) -> bool| {
         for seed in 0..16 {
-            let error = count::launch(&Simulator::new(seed), 3, &mut [0; 64][..], how).expect_err("something is wrong");
+            let error = count::launch(&Simulator::new(seed), 3, &mut [0; 64][..], how)
+                .expect_err("something is wrong");
             assert!(is_it(&error.misuse), "{how}: {error}");
         }
     };
     find(1, |misuse| matches!(misuse, Misuse::SharedUnwritten { bytes: 4, .. }));
     find(2, |misuse| matches!(misuse, Misuse::CopyInFlight { .. }));
-    find(3, |misuse| matches!(misuse, Misuse::CopyInFlight { access: "read", .. } | Misuse::Race { .. }));
+    find(3, |misuse| {
+        matches!(misuse, Misuse::CopyInFlight { access: "read", .. } | Misuse::Race { .. })
+    });
 }

@@ -11,7 +11,8 @@ use ptx_matrix::sim::{Profile, SHARED_BASE, SharedSite, Simulator};
 #[track_caller]
 fn at(profile: &Profile, marker: &str) -> SharedSite {
     let (file, line) = line_of(marker);
-    let mut sites = profile.shared.iter().filter(|site| (&site.place.file, site.place.line) == (&file, line));
+    let mut sites =
+        profile.shared.iter().filter(|site| (&site.place.file, site.place.line) == (&file, line));
     let site = sites.next().expect("the line accesses shared memory").clone();
     assert!(sites.next().is_none(), "one instruction a line");
     site
@@ -80,7 +81,8 @@ fn number(row: usize, col: usize) -> f64 {
     (row * 16 + col) as f64
 }
 
-/// Loads fragments of f64 from tiles as tensor copies fill them, by pairs where lanes have neighbours.
+/// Loads fragments of f64 from tiles as tensor copies fill them, by pairs where lanes have
+/// neighbours.
 #[kernel(threads = 32, target = "sm_90")]
 fn pairs(
     block: &Block,
@@ -120,7 +122,11 @@ fn pairs_of_f64() {
 }
 
 #[kernel(threads = 32)]
-fn lanes(block: &Block, #[shared] words: SharedTile<u32, 32, 32>, #[shared] doubles: SharedTile<u64, 32, 16>) {
+fn lanes(
+    block: &Block,
+    #[shared] words: SharedTile<u32, 32, 32>,
+    #[shared] doubles: SharedTile<u64, 32, 16>,
+) {
     let warp = block.warp();
     words.fill(warp, |_, _| 1); // <- in a row
     doubles.fill(warp, |_, _| 1); // <- doubles in a row
@@ -160,15 +166,18 @@ fn accesses_by_lanes() {
 #[test]
 fn the_worst_addresses_are_shown() {
     let profile = lanes::launch(&Simulator::new(0).profiled(), 1).unwrap().profile.unwrap();
-    let column: Vec<_> = (0..32).map(|lane| (lane as usize, SHARED_BASE + lane * 128 + 12)).collect();
+    let column: Vec<_> =
+        (0..32).map(|lane| (lane as usize, SHARED_BASE + lane * 128 + 12)).collect();
     assert_eq!(at(&profile, "in a column").worst, column);
     let doubles = SHARED_BASE + 32 * 32 * 4;
     let half: Vec<_> = (0..16).map(|lane| (lane as usize, doubles + lane * 128 + 24)).collect();
     assert_eq!(at(&profile, "doubles in a column").worst, half, "the first half of the warp");
-    let strides: Vec<_> = (0..32).map(|lane| (lane as usize, SHARED_BASE + (lane << 4) * 4)).collect();
+    let strides: Vec<_> =
+        (0..32).map(|lane| (lane as usize, SHARED_BASE + (lane << 4) * 4)).collect();
     assert_eq!(at(&profile, "in strides").worst, strides);
 
-    let profile = rows_of_128_bytes::launch(&Simulator::new(0).profiled(), 1).unwrap().profile.unwrap();
+    let profile =
+        rows_of_128_bytes::launch(&Simulator::new(0).profiled(), 1).unwrap().profile.unwrap();
     let rows: Vec<_> = (0..8).map(|lane| (lane as usize, SHARED_BASE + lane * 128)).collect();
     assert_eq!(at(&profile, "load").worst, rows, "the first matrix");
 }
@@ -191,7 +200,10 @@ fn one_lane_at_a_time(block: &Block, #[shared] tile: SharedTile<u32, 64, 32>) {
 #[test]
 fn lanes_in_different_closures_do_not_meet() {
     for seed in 0..4 {
-        let profile = one_lane_at_a_time::launch(&Simulator::new(seed).profiled(), 2).unwrap().profile.unwrap();
+        let profile = one_lane_at_a_time::launch(&Simulator::new(seed).profiled(), 2)
+            .unwrap()
+            .profile
+            .unwrap();
         let site = at(&profile, "one lane");
         assert_eq!((site.accesses, site.wavefronts, site.worst_ways), (2 * 64, 2 * 64, 1));
     }

@@ -1,4 +1,5 @@
-//! The bytes of a live mbarrier: only its own instructions may touch them, and a state belongs to the barrier that returned it.
+//! The bytes of a live mbarrier: only its own instructions may touch them, and a state belongs to
+//! the barrier that returned it.
 
 use crate::line_of;
 use ptx_matrix::copy::CpAsync;
@@ -10,7 +11,8 @@ use ptx_matrix::sim::{BarrierMisuse, Misuse, SHARED_BASE, SimError, Simulator};
 type Tile = SharedTile<u32, 4, 8>;
 type Ring = SharedRing<Tile, 1>;
 
-/// The accesses to a barrier's memory that the error is, each with its address; all name the line that made the barrier.
+/// The accesses to a barrier's memory that the error is, each with its address; all name the line
+/// that made the barrier.
 #[track_caller]
 fn touched(error: &SimError, made: &str) -> Vec<(&'static str, u32)> {
     let touches = error.findings().iter().filter_map(|finding| match &finding.misuse {
@@ -110,12 +112,16 @@ fn tile_and_barrier(
 fn a_live_barrier_is_no_memory() {
     let run = |seed, how| {
         let (a, mut d) = ([1; 32], [0; 32]);
-        tile_and_barrier::launch(&Simulator::new(seed), 1, &a, &mut d, how).map(|report| report.check())
+        tile_and_barrier::launch(&Simulator::new(seed), 1, &a, &mut d, how)
+            .map(|report| report.check())
     };
     for seed in 0..16 {
         let accesses = |how| {
             let error = run(seed, how).unwrap_err();
-            assert!(!error.findings().iter().any(|other| matches!(other.misuse, Misuse::Race { .. })), "{error}");
+            assert!(
+                !error.findings().iter().any(|other| matches!(other.misuse, Misuse::Race { .. })),
+                "{error}"
+            );
             touched(&error, "made in a tile")
         };
         assert_eq!(accesses(1), [("write", SHARED_BASE)]);
@@ -129,12 +135,17 @@ fn a_live_barrier_is_no_memory() {
         }
         // Behind its end it is memory again, in which nobody knows what is.
         let error = run(seed, 8).unwrap_err();
-        assert_eq!(error.misuse, Misuse::SharedUnwritten { address: SHARED_BASE, bytes: 4 }, "{error}");
+        assert_eq!(
+            error.misuse,
+            Misuse::SharedUnwritten { address: SHARED_BASE, bytes: 4 },
+            "{error}"
+        );
         assert_eq!(line_of("read behind its end").1, error.place.as_ref().unwrap().line);
     }
     let text = run(0, 1).unwrap_err().to_string();
     assert!(
-        text.contains("= the mbarrier is initialised at ") && text.contains("tests/simulator/barrier_memory.rs:"),
+        text.contains("= the mbarrier is initialised at ")
+            && text.contains("tests/simulator/barrier_memory.rs:"),
         "{text}"
     );
 }
@@ -169,7 +180,10 @@ fn a_barrier_of_another_block_neither() {
         // In the window of the cluster, in which an address says whose memory it is.
         let of_first = SHARED_BASE | 1 << 24;
         assert_eq!(touched(&run(1).unwrap_err(), "made in a peer's tile"), [("write", of_first)]);
-        assert_eq!(touched(&run(2).unwrap_err(), "made in a peer's tile"), [("read", of_first + 4)]);
+        assert_eq!(
+            touched(&run(2).unwrap_err(), "made in a peer's tile"),
+            [("read", of_first + 4)]
+        );
         for how in [3, 4] {
             run(how).unwrap().check().unwrap();
         }
@@ -212,7 +226,8 @@ fn raw_accesses_to_a_barrier() {
         let run = |how| raw_memory::launch(&Simulator::new(seed), 1, &mut [0], how);
         assert_eq!(touched(&run(1).unwrap_err(), "made by hand"), [("write", SHARED_BASE + 4)]);
         assert_eq!(touched(&run(2).unwrap_err(), "made by hand"), [("read", SHARED_BASE)]);
-        let again = Misuse::Barrier { address: SHARED_BASE, misuse: BarrierMisuse::InitialisedAgain };
+        let again =
+            Misuse::Barrier { address: SHARED_BASE, misuse: BarrierMisuse::InitialisedAgain };
         assert_eq!(run(3).unwrap_err().misuse, again);
         for how in [4, 5, 6] {
             run(how).unwrap().check().unwrap();
@@ -222,7 +237,13 @@ fn raw_accesses_to_a_barrier() {
 
 /// A barrier is made of memory that something else still needs, or needs no more.
 #[kernel(threads = 64, target = "sm_90")]
-fn made_too_early(block: &Block, #[shared] ring: Ring, a: Global<u32>, d: GlobalMut<u32>, how: u32) {
+fn made_too_early(
+    block: &Block,
+    #[shared] ring: Ring,
+    a: Global<u32>,
+    d: GlobalMut<u32>,
+    how: u32,
+) {
     let (warp, tile) = (block.warp(), ring.part(0));
     let (first, waits) = (warp.index() == 0, how % 2 == 1);
     match how {
@@ -278,15 +299,24 @@ fn made_too_early(block: &Block, #[shared] ring: Ring, a: Global<u32>, d: Global
 #[test]
 fn memory_that_is_still_needed_is_no_barrier_yet() {
     for seed in 0..16 {
-        let run = |how| made_too_early::launch(&Simulator::new(seed), 1, &[1; 32], &mut [0; 32], how);
-        let is_copy = |misuse: &Misuse| matches!(misuse, Misuse::CopyInFlight { access: "mbarrier.init", .. });
+        let run =
+            |how| made_too_early::launch(&Simulator::new(seed), 1, &[1; 32], &mut [0; 32], how);
+        let is_copy = |misuse: &Misuse| {
+            matches!(misuse, Misuse::CopyInFlight { access: "mbarrier.init", .. })
+        };
         let error = run(0).unwrap_err();
         assert!(is_copy(&error.misuse), "{error}");
         let error = run(2).unwrap_err();
         assert!(matches!(error.misuse, Misuse::CopySourceInFlight { .. }), "{error}");
         let error = run(4).unwrap_err();
         // In some orders it is a barrier before it is read.
-        assert!(matches!(error.misuse, Misuse::Race { .. } | Misuse::BarrierMemory { access: "read", .. }), "{error}");
+        assert!(
+            matches!(
+                error.misuse,
+                Misuse::Race { .. } | Misuse::BarrierMemory { access: "read", .. }
+            ),
+            "{error}"
+        );
         for how in [1, 3, 5] {
             run(how).unwrap().check().unwrap();
         }
@@ -314,18 +344,27 @@ fn in_each_round(block: &Block, #[shared] ring: Ring, ends: u32) {
 fn a_barrier_that_is_made_anew_is_ended_before() {
     for seed in 0..16 {
         let error = in_each_round::launch(&Simulator::new(seed), 1, 0).unwrap_err();
-        let Misuse::Barrier { misuse: BarrierMisuse::InitialisedAgain, .. } = error.misuse else { panic!("{error}") };
+        let Misuse::Barrier { misuse: BarrierMisuse::InitialisedAgain, .. } = error.misuse else {
+            panic!("{error}")
+        };
         in_each_round::launch(&Simulator::new(seed), 1, 1).unwrap().check().unwrap();
     }
 }
 
-/// Lanes wait with the state of their arrival: at the same barrier, at another, or at what has come to lie at the same address.
+/// Lanes wait with the state of their arrival: at the same barrier, at another, or at what has come
+/// to lie at the same address.
 #[kernel(threads = 64, target = "sm_90")]
-fn by_state(block: &Block, #[shared] memory: SharedRing<BarrierMemory, 2>, how: u32, pending: GlobalMut<u32>) {
+fn by_state(
+    block: &Block,
+    #[shared] memory: SharedRing<BarrierMemory, 2>,
+    how: u32,
+    pending: GlobalMut<u32>,
+) {
     let warp = block.warp();
     let (ring, first) = (memory.init(block, 64), warp.index() * 32);
     for _ in 0..3 {
-        let [arrivals, others] = [0, 1].map(|index| warp.each(|lane| ring.part(index).arrive(lane)));
+        let [arrivals, others] =
+            [0, 1].map(|index| warp.each(|lane| ring.part(index).arrive(lane)));
         match how {
             1 => ring.part(1).wait_behind(warp, &arrivals), // <- at another
             _ => ring.part(0).wait_behind(warp, &arrivals),
@@ -346,16 +385,25 @@ fn a_state_belongs_to_its_barrier() {
     for seed in 0..16 {
         let run = |how| {
             let mut pending = [0; 64];
-            by_state::launch(&Simulator::new(seed), 1, how, &mut pending).map(|report| (report, pending))
+            by_state::launch(&Simulator::new(seed), 1, how, &mut pending)
+                .map(|report| (report, pending))
         };
         let (report, mut pending) = run(0).unwrap();
         report.check().unwrap();
         pending.sort_unstable();
-        assert_eq!(pending, core::array::from_fn(|i| i as u32 + 1), "each arrival found one more missing");
+        assert_eq!(
+            pending,
+            core::array::from_fn(|i| i as u32 + 1),
+            "each arrival found one more missing"
+        );
         for (how, marker, at) in [(1, "at another", 8), (2, "at a later one", 0)] {
             let error = run(how).unwrap_err();
             let misuse = BarrierMisuse::ArrivalOfAnother { address: SHARED_BASE };
-            assert_eq!(error.misuse, Misuse::Barrier { address: SHARED_BASE + at, misuse }, "{error}");
+            assert_eq!(
+                error.misuse,
+                Misuse::Barrier { address: SHARED_BASE + at, misuse },
+                "{error}"
+            );
             assert_eq!(line_of(marker).1, error.place.as_ref().unwrap().line);
         }
     }
@@ -387,7 +435,9 @@ fn by_a_peers_state(
         if lane.id() == 0 {
             let [low, high] = [0, 1].map(|col| u64::from(states.get(lane, (0, col))));
             // SAFETY: none, of another's state.
-            while !unsafe { raw::mbarrier_test_wait_shared_cta_b64(barrier.address(), low | high << 32) } {}
+            while !unsafe {
+                raw::mbarrier_test_wait_shared_cta_b64(barrier.address(), low | high << 32)
+            } {}
         }
     });
     cluster.sync();
@@ -399,7 +449,8 @@ fn a_state_of_another_blocks_barrier() {
         let run = |swap| by_a_peers_state::launch(&Simulator::new(seed), 2, swap);
         run(0).unwrap().check().unwrap();
         let error = run(1).unwrap_err();
-        let Misuse::Barrier { misuse: BarrierMisuse::ArrivalOfAnother { .. }, .. } = error.misuse else {
+        let Misuse::Barrier { misuse: BarrierMisuse::ArrivalOfAnother { .. }, .. } = error.misuse
+        else {
             panic!("{error}")
         };
     }

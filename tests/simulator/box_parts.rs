@@ -1,4 +1,5 @@
-//! Copies from a tile to a box that lies in part beyond its tensor: what goes nowhere, the copy does not need.
+//! Copies from a tile to a box that lies in part beyond its tensor: what goes nowhere, the copy
+//! does not need.
 
 use ptx_matrix::copy::{Im2col, reduction};
 use ptx_matrix::launch::{Im2colTensor, Tensor};
@@ -79,9 +80,19 @@ fn run_2d(
 ) -> Result<(Report, Vec<f32>), SimError> {
     let (device, mut d) = (Simulator::new(seed), vec![0.0; cols * rows]);
     let mut map = Tensor::<Tile, 2>::new([cols, rows]).map_mut(&device, &mut d[..]).unwrap();
-    store_2d::launch(&device, 1, map.by_ref(), written_rows, written_cols, at[0], at[1], adds, besides)
-        .and_then(Report::check)
-        .map(|report| (report, d))
+    store_2d::launch(
+        &device,
+        1,
+        map.by_ref(),
+        written_rows,
+        written_cols,
+        at[0],
+        at[1],
+        adds,
+        besides,
+    )
+    .and_then(Report::check)
+    .map(|report| (report, d))
 }
 
 #[test]
@@ -116,11 +127,13 @@ fn columns_beyond_the_tensor_need_not_be_written() {
 #[test]
 fn what_is_missing_is_named() {
     let misuse = |sizes, written, at| {
-        let errors = [0, 1].map(|adds| run_2d(3, sizes, written, at, adds, NOTHING).map(drop).unwrap_err());
+        let errors =
+            [0, 1].map(|adds| run_2d(3, sizes, written, at, adds, NOTHING).map(drop).unwrap_err());
         assert_eq!(errors[0].misuse, errors[1].misuse);
         errors[0].misuse.clone()
     };
-    let unwritten = |first: u32, bytes| Misuse::SharedUnwritten { address: SHARED_BASE + first, bytes };
+    let unwritten =
+        |first: u32, bytes| Misuse::SharedUnwritten { address: SHARED_BASE + first, bytes };
     assert_eq!(misuse([32, 8], (4, 32), [0, 0]), unwritten(512, 512));
     assert_eq!(misuse([32, 5], (4, 32), [0, 0]), unwritten(512, 128));
     assert_eq!(misuse([32, 9], (0, 32), [0, 8]), unwritten(0, 128));
@@ -150,9 +163,12 @@ fn boxes_of_three_dimensions() {
         let (device, mut d) = (Simulator::default(), vec![0.0; 32 * 3 * 3]);
         let tensor = Tensor::<Tile, 3>::new([32, 3, 3]).boxes([32, 4, 2]);
         let mut map = tensor.map_mut(&device, &mut d[..]).unwrap();
-        store_3d::launch(&device, 1, map.by_ref(), written, 32, x, y, z, 0, NOTHING).and_then(Report::check).map(|_| d)
+        store_3d::launch(&device, 1, map.by_ref(), written, 32, x, y, z, 0, NOTHING)
+            .and_then(Report::check)
+            .map(|_| d)
     };
-    // Of each four lines three are there, so the fifth to seventh are needed, and the fourth is not.
+    // Of each four lines three are there, so the fifth to seventh are needed, and the fourth is
+    // not.
     assert_eq!(run(7, [0, 0, 0]).unwrap()[3 * 32], (4 * 32) as f32);
     assert_eq!(
         run(4, [0, 0, 0]).unwrap_err().misuse,
@@ -160,7 +176,10 @@ fn boxes_of_three_dimensions() {
     );
     run(3, [0, 0, 2]).unwrap();
     run(1, [0, 2, 2]).unwrap();
-    assert_eq!(run(0, [0, 2, 2]).unwrap_err().misuse, Misuse::SharedUnwritten { address: SHARED_BASE, bytes: 128 });
+    assert_eq!(
+        run(0, [0, 2, 2]).unwrap_err().misuse,
+        Misuse::SharedUnwritten { address: SHARED_BASE, bytes: 128 }
+    );
 }
 
 type Pixels = SharedTile<u32, 16, 8, Unswizzled128>;
@@ -198,8 +217,11 @@ fn store_pixels(
 fn pixels_behind_the_last_image() {
     let run = |written, image, adds| {
         let (device, mut d) = (Simulator::default(), vec![0; 8 * 2 * 3 * 3]);
-        let mut map = Im2colTensor::<Pixels, 4>::new([8, 2, 3, 3]).map_mut(&device, &mut d[..]).unwrap();
-        store_pixels::launch(&device, 1, map.by_ref(), written, image, adds).and_then(Report::check).map(|_| d)
+        let mut map =
+            Im2colTensor::<Pixels, 4>::new([8, 2, 3, 3]).map_mut(&device, &mut d[..]).unwrap();
+        store_pixels::launch(&device, 1, map.by_ref(), written, image, adds)
+            .and_then(Report::check)
+            .map(|_| d)
     };
     for adds in [0, 1] {
         // Six pixels are an image.
@@ -212,7 +234,12 @@ fn pixels_behind_the_last_image() {
 
 /// A copy of a whole tile that is written in part.
 #[kernel(threads = 32, target = "sm_90")]
-fn store_lines(block: &Block, #[shared] tile: SharedTile<u32, 8, 32>, d: GlobalMut<u32>, rows: usize) {
+fn store_lines(
+    block: &Block,
+    #[shared] tile: SharedTile<u32, 8, 32>,
+    d: GlobalMut<u32>,
+    rows: usize,
+) {
     let warp = block.warp();
     warp.each(|lane| (0..rows).for_each(|row| tile.set((row, lane.id()), 1)));
     warp.fence_for_bulk();
@@ -227,6 +254,9 @@ fn store_lines(block: &Block, #[shared] tile: SharedTile<u32, 8, 32>, d: GlobalM
 #[test]
 fn a_bulk_copy_names_what_is_missing() {
     let error = store_lines::simulate(1, &mut [0; 256], 5).unwrap_err();
-    assert_eq!(error.misuse, Misuse::SharedUnwritten { address: SHARED_BASE + 5 * 128, bytes: 3 * 128 });
+    assert_eq!(
+        error.misuse,
+        Misuse::SharedUnwritten { address: SHARED_BASE + 5 * 128, bytes: 3 * 128 }
+    );
     store_lines::simulate(1, &mut [0; 256], 8).check();
 }

@@ -1,10 +1,13 @@
-//! Bulk copies: what is touched before they are through, what they are not told of, and bytes that no phase expects.
+//! Bulk copies: what is touched before they are through, what they are not told of, and bytes that
+//! no phase expects.
 
 use crate::{assert_at, assert_elected_at, line_of};
 use ptx_matrix::copy::reduction;
 use ptx_matrix::prelude::*;
 use ptx_matrix::raw;
-use ptx_matrix::sim::{Agent, Awaited, BarrierMisuse, Memory, Misuse, Place, SHARED_BASE, SimError, Simulator};
+use ptx_matrix::sim::{
+    Agent, Awaited, BarrierMisuse, Memory, Misuse, Place, SHARED_BASE, SimError, Simulator,
+};
 
 type Tile = SharedTile<u32, 4, 32>;
 
@@ -27,7 +30,8 @@ fn assert_place(place: &Place, marker: &str) {
     assert_eq!((place.file.clone(), place.line), line_of(marker));
 }
 
-/// Warp 0 has a tile loaded by two copies, of which the barrier is told to expect `expected` bytes; the other warps read it.
+/// Warp 0 has a tile loaded by two copies, of which the barrier is told to expect `expected` bytes;
+/// the other warps read it.
 #[kernel(threads = 96, target = "sm_90")]
 fn load(
     block: &Block,
@@ -53,8 +57,11 @@ fn load(
     }
     if index == 2 {
         warp.each(|lane| {
-            let sum =
-                |row| tiles[0].get(lane, (row, lane.id())).wrapping_add(tiles[1].get(lane, (row, 31 - lane.id())));
+            let sum = |row| {
+                tiles[0]
+                    .get(lane, (row, lane.id()))
+                    .wrapping_add(tiles[1].get(lane, (row, 31 - lane.id())))
+            };
             (0..4).for_each(|row| d.set(row * 32 + lane.id(), sum(row)));
         });
     }
@@ -62,7 +69,9 @@ fn load(
 
 fn run_load(simulator: Simulator, expected: u32, wait: u32) -> Result<[u32; 128], SimError> {
     let mut d = [0; 128];
-    load::launch(&simulator, 1, &A, &mut d, expected, wait).and_then(|report| report.check()).map(|_| d)
+    load::launch(&simulator, 1, &A, &mut d, expected, wait)
+        .and_then(|report| report.check())
+        .map(|_| d)
 }
 
 #[test]
@@ -75,7 +84,8 @@ fn what_was_loaded_is_there_behind_a_wait() {
 fn what_is_loaded_is_read_too_early() {
     for simulator in seeds() {
         let error = run_load(simulator, 1024, 0).unwrap_err();
-        // Before the copy has started, after, or without a copy that lands: a race, a copy in flight, nothing written.
+        // Before the copy has started, after, or without a copy that lands: a race, a copy in
+        // flight, nothing written.
         for finding in error.findings() {
             match &finding.misuse {
                 Misuse::CopyInFlight { place, .. } => assert_place(place, "loaded"),
@@ -87,7 +97,9 @@ fn what_is_loaded_is_read_too_early() {
         let error = run_load(simulator, 1024, 2).unwrap_err();
         let early = |misuse: &Misuse| match misuse {
             Misuse::CopyInFlight { .. } | Misuse::SharedUnwritten { .. } => true,
-            Misuse::Race { other, .. } => matches!(other, Agent::Asynchronous | Agent::WarpOfBlock(_)),
+            Misuse::Race { other, .. } => {
+                matches!(other, Agent::Asynchronous | Agent::WarpOfBlock(_))
+            }
             _ => false,
         };
         assert!(error.findings().iter().all(|finding| early(&finding.misuse)), "{error}");
@@ -99,7 +111,13 @@ fn bytes_that_are_not_those_that_the_phase_expects() {
     for simulator in seeds() {
         let error = run_load(simulator, 1040, 1).unwrap_err();
         let Misuse::Deadlock { waiting, .. } = &error.misuse else { panic!("{error}") };
-        let awaited = Awaited::Barrier { address: SHARED_BASE + 1024, phase: 0, of: 1, arrivals: 0, bytes: 16 };
+        let awaited = Awaited::Barrier {
+            address: SHARED_BASE + 1024,
+            phase: 0,
+            of: 1,
+            arrivals: 0,
+            bytes: 16,
+        };
         assert!(waiting.iter().all(|waiting| waiting.awaited == awaited), "{error}");
         assert_elected_at(&error, "expected", (0, 0, 0), 0);
         // The first that lands ends the phase.
@@ -113,8 +131,8 @@ fn bytes_that_are_not_those_that_the_phase_expects() {
     }
 }
 
-/// Fills a tile, which is then stored, or loaded to: with a fence by those who filled it (1), by who starts the copy (2), by the wrong
-/// warp (3), or without (0).
+/// Fills a tile, which is then stored, or loaded to: with a fence by those who filled it (1), by
+/// who starts the copy (2), by the wrong warp (3), or without (0).
 #[kernel(threads = 64, target = "sm_90")]
 fn fences(
     block: &Block,
@@ -161,10 +179,14 @@ fn a_fence_lies_between_stores_and_a_copy() {
             let mut d = [7; 128];
             for fence in [1, 2] {
                 fences::launch(&simulator, 1, &A, &mut d, fence, load).check();
-                assert_eq!(d, if load == 1 { [7; 128] } else { core::array::from_fn(|i| i as u32) });
+                assert_eq!(
+                    d,
+                    if load == 1 { [7; 128] } else { core::array::from_fn(|i| i as u32) }
+                );
             }
             for fence in [0, 3] {
-                let error = fences::launch(&simulator, 1, &A, &mut [7; 128], fence, load).unwrap_err();
+                let error =
+                    fences::launch(&simulator, 1, &A, &mut [7; 128], fence, load).unwrap_err();
                 let Misuse::ProxyFence { place, .. } = &error.misuse else { panic!("{error}") };
                 assert_place(place, "filled");
                 assert_elected_at(&error, marker, (0, 0, 0), 0);
@@ -219,7 +241,9 @@ fn what_is_stored_is_touched_too_early() {
     }
     for wait in [1, 2] {
         let error = run(wait, 2).unwrap_err();
-        let Misuse::StoreInFlight { access: "read", place, .. } = &error.misuse else { panic!("{error}") };
+        let Misuse::StoreInFlight { access: "read", place, .. } = &error.misuse else {
+            panic!("{error}")
+        };
         assert_place(place, "started");
         assert_at(&error, "read back", (0, 0, 0), 0, Some(0));
     }
@@ -230,7 +254,12 @@ fn what_is_stored_is_touched_too_early() {
 
 /// A stage is loaded again and again, each time behind a wait for those who read it.
 #[kernel(threads = 96, target = "sm_90")]
-fn again(block: &Block, #[shared] tile: Tile, #[shared] (full, empty): (BarrierMemory, BarrierMemory), a: Global<u32>) {
+fn again(
+    block: &Block,
+    #[shared] tile: Tile,
+    #[shared] (full, empty): (BarrierMemory, BarrierMemory),
+    a: Global<u32>,
+) {
     let (full, empty) = (full.init(block, 1), empty.init(block, 64));
     let (warp, index) = (block.warp(), block.warp().index());
     let (mut filled, mut emptied) = (Phase::FIRST, Phase::BEFORE_FIRST);
@@ -288,14 +317,21 @@ fn a_tile_is_loaded_while_another_warp_may_read_it() {
     for simulator in seeds() {
         read_and_loaded::launch(&simulator, 1, &A, 1).check();
         let error = read_and_loaded::launch(&simulator, 1, &A, 0).unwrap_err();
-        let is_it = |misuse: &Misuse| matches!(misuse, Misuse::Race { .. } | Misuse::CopyInFlight { .. });
+        let is_it =
+            |misuse: &Misuse| matches!(misuse, Misuse::Race { .. } | Misuse::CopyInFlight { .. });
         assert!(error.findings().iter().all(|finding| is_it(&finding.misuse)), "{error}");
     }
 }
 
 /// Raw copies: sides, sizes and barriers that are not as they must be.
 #[kernel(threads = 32, target = "sm_90")]
-fn raw_copy(block: &Block, #[shared] tile: Tile, #[shared] place: SharedTile<u64, 1, 2>, a: Global<u32>, how: u32) {
+fn raw_copy(
+    block: &Block,
+    #[shared] tile: Tile,
+    #[shared] place: SharedTile<u64, 1, 2>,
+    a: Global<u32>,
+    how: u32,
+) {
     let barrier = place.address();
     block.warp().elect(|lane| {
         let _ = lane;
@@ -317,13 +353,16 @@ fn raw_copy(block: &Block, #[shared] tile: Tile, #[shared] place: SharedTile<u64
         // SAFETY: none, but for the first two.
         unsafe {
             raw::mbarrier_arrive_expect_tx_shared_cta_b64(barrier, bytes);
-            raw::cp_async_bulk_shared_cluster_global_mbarrier_complete_tx_bytes(to, from, bytes, barrier);
+            raw::cp_async_bulk_shared_cluster_global_mbarrier_complete_tx_bytes(
+                to, from, bytes, barrier,
+            );
             while !raw::mbarrier_test_wait_parity_shared_cta_b64(barrier, 0) {}
         }
     });
 }
 
-/// A lane makes a barrier, of which a copy tells it. Who executes the fence for that, and when, `how` says.
+/// A lane makes a barrier, of which a copy tells it. Who executes the fence for that, and when,
+/// `how` says.
 #[kernel(threads = 64, target = "sm_90")]
 fn fence_of_another(
     block: &Block,
@@ -360,11 +399,14 @@ fn fence_of_another(
     block.sync();
     if index == 0 {
         warp.elect(|_| {
-            // SAFETY: none, where no fence is behind the barrier; else the barrier tells when the copy has landed.
+            // SAFETY: none, where no fence is behind the barrier; else the barrier tells when the
+            // copy has landed.
             unsafe {
                 raw::mbarrier_arrive_expect_tx_shared_cta_b64(barrier, 32);
                 let (to, from) = (tile.address(), a.as_ptr().cast());
-                raw::cp_async_bulk_shared_cluster_global_mbarrier_complete_tx_bytes(to, from, 32, barrier); // <- unfenced
+                raw::cp_async_bulk_shared_cluster_global_mbarrier_complete_tx_bytes(
+                    to, from, 32, barrier,
+                ); // <- unfenced
                 while !raw::mbarrier_try_wait_parity_shared_cta_b64(barrier, 0) {}
             }
         });
@@ -379,7 +421,10 @@ fn a_fence_is_for_what_its_thread_initialised() {
         }
         for how in [2, 4] {
             let error = fence_of_another::launch(&simulator, 1, &A, how).unwrap_err();
-            let misuse = Misuse::Barrier { address: SHARED_BASE + Tile::BULK_BYTES, misuse: BarrierMisuse::Unfenced };
+            let misuse = Misuse::Barrier {
+                address: SHARED_BASE + Tile::BULK_BYTES,
+                misuse: BarrierMisuse::Unfenced,
+            };
             assert_eq!(error.misuse, misuse, "{how}: {error}");
             assert_elected_at(&error, "unfenced", (0, 0, 0), 0);
         }
@@ -395,13 +440,22 @@ fn raw_copies() {
     assert_eq!(misuse(2), Misuse::Barrier { address: barrier, misuse: BarrierMisuse::Unfenced });
     assert!(matches!(misuse(3), Misuse::BulkSize { bytes: 24 }));
     assert!(matches!(misuse(4), Misuse::BulkMisaligned { index: 2, beyond: 8, .. }));
-    assert!(matches!(misuse(5), Misuse::GlobalOutOfBounds { access: "copy", index: 131, len: 128, .. }));
+    assert!(matches!(
+        misuse(5),
+        Misuse::GlobalOutOfBounds { access: "copy", index: 131, len: 128, .. }
+    ));
     assert!(matches!(misuse(6), Misuse::SharedMisaligned { access: "copy", bytes: 16, .. }));
 }
 
 /// Typed copies beyond a slice, and from where it is not aligned.
 #[kernel(threads = 32, target = "sm_90")]
-fn typed_copy(block: &Block, #[shared] tile: Tile, #[shared] full: BarrierMemory, a: Global<u32>, index: usize) {
+fn typed_copy(
+    block: &Block,
+    #[shared] tile: Tile,
+    #[shared] full: BarrierMemory,
+    a: Global<u32>,
+    index: usize,
+) {
     let full = full.init(block, 1);
     block.warp().elect(|lane| {
         full.arrive_expecting(lane, Tile::BULK_BYTES);
@@ -415,18 +469,25 @@ fn typed_copies() {
     let a = [1; 256];
     typed_copy::simulate(1, &a, 128).check();
     let error = typed_copy::simulate(1, &a, 132).unwrap_err();
-    assert!(matches!(error.misuse, Misuse::GlobalOutOfBounds { access: "copy", index: 259, .. }), "{error}");
+    assert!(
+        matches!(error.misuse, Misuse::GlobalOutOfBounds { access: "copy", index: 259, .. }),
+        "{error}"
+    );
     assert_elected_at(&error, "typed", (0, 0, 0), 0);
     let error = typed_copy::simulate(1, &a, 3).unwrap_err();
     assert!(matches!(error.misuse, Misuse::BulkMisaligned { index: 3, beyond: 12, .. }), "{error}");
     let text = error.to_string();
     let title = "error: misaligned: a bulk copy starts at element 3 of `a`, 12 bytes behind a multiple of 16\n";
     assert!(text.starts_with(title), "{text}");
-    assert!(text.ends_with("help: the address and the size of a bulk copy are multiples of 16 bytes"), "{text}");
+    assert!(
+        text.ends_with("help: the address and the size of a bulk copy are multiples of 16 bytes"),
+        "{text}"
+    );
 }
 
-/// Elements of global memory that ordinary stores wrote are then reduced, replaced or taken by a bulk copy: without a fence (0), with one of
-/// shared memory only (1), of global memory (2), of both (3).
+/// Elements of global memory that ordinary stores wrote are then reduced, replaced or taken by a
+/// bulk copy: without a fence (0), with one of shared memory only (1), of global memory (2), of
+/// both (3).
 #[kernel(threads = 32, target = "sm_90")]
 fn global_fences(
     block: &Block,
@@ -458,7 +519,12 @@ fn global_fences(
                 // SAFETY: within the slice and the tile; the barrier was initialised.
                 unsafe {
                     let (to, from) = (tile.address(), d.as_ptr().cast_const().cast());
-                    raw::cp_async_bulk_shared_cluster_global_mbarrier_complete_tx_bytes(to, from, 512, full.address()); // <- taken
+                    raw::cp_async_bulk_shared_cluster_global_mbarrier_complete_tx_bytes(
+                        to,
+                        from,
+                        512,
+                        full.address(),
+                    ); // <- taken
                 }
             }
         }
@@ -487,7 +553,9 @@ fn a_fence_lies_between_stores_to_global_memory_and_a_copy() {
                 continue;
             }
             let error = run.unwrap_err();
-            let Misuse::ProxyFence { memory: Memory::Global { name: "d", index: 0 }, place } = &error.misuse else {
+            let Misuse::ProxyFence { memory: Memory::Global { name: "d", index: 0 }, place } =
+                &error.misuse
+            else {
                 panic!("{error}")
             };
             assert_place(place, "initialised");
@@ -525,15 +593,24 @@ fn blocks_reduce_the_same_elements() {
     assert_eq!(d, core::array::from_fn(|i| i as u32 + 1 + 2 + 3 + 4));
     for (how, marker, access) in [(1, "written beside", "write"), (2, "read beside", "read")] {
         let error = reduce::simulate(2, &mut [0; 128], how).unwrap_err();
-        let Misuse::Race { access: found, other_access: "reduction", .. } = &error.misuse else { panic!("{error}") };
+        let Misuse::Race { access: found, other_access: "reduction", .. } = &error.misuse else {
+            panic!("{error}")
+        };
         assert_eq!(*found, access);
         assert_at(&error, marker, (1, 0, 0), 0, Some(0));
     }
 }
 
-/// A block reads, and writes, what it has reduced itself; of 32-bit elements or, as `raw`, of 16-bit ones.
+/// A block reads, and writes, what it has reduced itself; of 32-bit elements or, as `raw`, of
+/// 16-bit ones.
 #[kernel(threads = 32, target = "sm_90")]
-fn reduce_and_touch(block: &Block, #[shared] tile: Tile, d: GlobalMut<u32>, e: GlobalMut<u32>, how: u32) {
+fn reduce_and_touch(
+    block: &Block,
+    #[shared] tile: Tile,
+    d: GlobalMut<u32>,
+    e: GlobalMut<u32>,
+    how: u32,
+) {
     let warp = block.warp();
     tile.fill(warp, |_, _| 7);
     warp.fence_for_bulk();
@@ -542,7 +619,11 @@ fn reduce_and_touch(block: &Block, #[shared] tile: Tile, d: GlobalMut<u32>, e: G
         if how == 1 {
             // SAFETY: of another width; that is the bug.
             unsafe {
-                raw::cp_reduce_async_bulk_global_shared_cta_bulk_group_add_f16(d.as_ptr().cast(), tile.address(), 512); // <- of halves
+                raw::cp_reduce_async_bulk_global_shared_cta_bulk_group_add_f16(
+                    d.as_ptr().cast(),
+                    tile.address(),
+                    512,
+                ); // <- of halves
             }
         } else {
             tile.reduce_tma(lane, reduction::Max, d.bulk(0));
@@ -564,7 +645,10 @@ fn a_block_sees_its_own_reductions() {
     let (mut d, mut e): ([u32; 128], _) = (core::array::from_fn(|i| i as u32), [0; 32]);
     reduce_and_touch::simulate(1, &mut d, &mut e, 0).check();
     assert_eq!(e, core::array::from_fn(|i| 7.max(i as u32)));
-    assert_eq!(d, core::array::from_fn::<u32, 128, _>(|i| if i == 3 { 1 } else { 7.max(i as u32) }));
+    assert_eq!(
+        d,
+        core::array::from_fn::<u32, 128, _>(|i| if i == 3 { 1 } else { 7.max(i as u32) })
+    );
     let error = reduce_and_touch::simulate(1, &mut [0; 128], &mut [0; 32], 1).unwrap_err();
     assert_eq!(error.misuse, Misuse::ReductionWidth { name: "d", element: 4, bytes: 2 });
     assert_elected_at(&error, "of halves", (0, 0, 0), 0);
@@ -622,12 +706,16 @@ fn from_where_to(
 #[test]
 fn a_copy_lands_where_another_reads() {
     let error = from_where_to::simulate(1, &[2; 128], &mut [0; 128]).unwrap_err();
-    let landed = error.findings().iter().find(|finding| matches!(finding.misuse, Misuse::CopySourceInFlight { .. }));
+    let landed = error
+        .findings()
+        .iter()
+        .find(|finding| matches!(finding.misuse, Misuse::CopySourceInFlight { .. }));
     // It is no warp that writes.
     assert!(landed.is_some_and(|finding| finding.warp.is_none()), "{error}");
 }
 
-/// A lane has a tile copied, and waits for that before all write it again. Who starts the copy, and who waits, `how` says.
+/// A lane has a tile copied, and waits for that before all write it again. Who starts the copy, and
+/// who waits, `how` says.
 #[kernel(threads = 64, target = "sm_90")]
 fn by_elected(block: &Block, #[shared] tiles: [Tile; 2], d: GlobalMut<u32>, how: u32) {
     let (warp, index) = (block.warp(), block.warp().index());
@@ -687,7 +775,9 @@ fn the_lane_that_is_elected_is_one_and_maybe_not_the_first() {
     for how in 2..4 {
         let found = (0..16).filter(|&seed| {
             let Err(error) = run(seed, how) else { return false };
-            let is_it = |misuse: &Misuse| matches!(misuse, Misuse::CopySourceInFlight { .. } | Misuse::BulkUnfinished);
+            let is_it = |misuse: &Misuse| {
+                matches!(misuse, Misuse::CopySourceInFlight { .. } | Misuse::BulkUnfinished)
+            };
             assert!(error.findings().iter().all(|finding| is_it(&finding.misuse)), "{error}");
             true
         });

@@ -4,7 +4,8 @@ use ptx_matrix::prelude::*;
 use ptx_matrix::sim::Simulator;
 use std::panic::catch_unwind;
 
-/// Lanes read what their neighbours wrote: nothing wrong, a warning without `sync`, an error beyond the end.
+/// Lanes read what their neighbours wrote: nothing wrong, a warning without `sync`, an error beyond
+/// the end.
 #[kernel(threads = 32)]
 fn neighbours(block: &Block, #[shared] tile: SharedTile<u32, 1, 32>, d: GlobalMut<u32>, sync: u32) {
     let warp = block.warp();
@@ -43,14 +44,18 @@ fn it_panics_at_its_callers_line() {
 #[test]
 fn a_warning_or_an_error_panics_with_what_is_wrong() {
     let message = |len: usize, sync: u32| {
-        let panicked = catch_unwind(|| neighbours::launch(&Simulator::default(), 1, &mut vec![0; len], sync).check());
+        let panicked = catch_unwind(|| {
+            neighbours::launch(&Simulator::default(), 1, &mut vec![0; len], sync).check()
+        });
         *panicked.unwrap_err().downcast::<String>().unwrap()
     };
     let warning = message(32, 0);
     assert!(warning.starts_with("\nerror: race: read of `tile row 0, column 31`"), "{warning}");
     let error = message(31, 1);
     assert!(
-        error.starts_with("\nerror: write out of bounds: element 31 of `d`, which has 31\n  --> tests/"),
+        error.starts_with(
+            "\nerror: write out of bounds: element 31 of `d`, which has 31\n  --> tests/"
+        ),
         "{error}"
     );
 }

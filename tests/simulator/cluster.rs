@@ -19,7 +19,10 @@ fn places(block: &ClusterBlock<4>, d: GlobalMut<u32>) {
         let [clusters, ..] = raw::index::clusters();
         d.set(number + 5, x * 100 + y * 10 + z);
         d.set(number + 6, clusters);
-        d.set(number + 7, raw::index::cluster_size() + u32::from(raw::index::is_explicit_cluster()));
+        d.set(
+            number + 7,
+            raw::index::cluster_size() + u32::from(raw::index::is_explicit_cluster()),
+        );
     });
 }
 
@@ -40,7 +43,10 @@ fn a_grid_has_whole_clusters() {
     for grid in [(3, 2), (4, 1)] {
         let error = places::simulate(grid, &mut [0; 64]).unwrap_err();
         let Misuse::Launch { message } = &error.misuse else { panic!("{error}") };
-        assert!(message.ends_with("each dimension is a multiple of the cluster's, (2, 2, 1)"), "{message}");
+        assert!(
+            message.ends_with("each dimension is a multiple of the cluster's, (2, 2, 1)"),
+            "{message}"
+        );
     }
 }
 
@@ -129,7 +135,10 @@ fn without_it_or_relaxed_they_race() {
             let sim::Agent::WarpOfPeer { block, .. } = other else { panic!("{error}") };
             assert_ne!(Some(*block), error.block);
             let text = error.to_string();
-            assert!(text.contains(&format!(" of block {block} and nothing to order them")), "{text}");
+            assert!(
+                text.contains(&format!(" of block {block} and nothing to order them")),
+                "{text}"
+            );
             assert!(text.contains("put a `sync` of the cluster between the two"), "{text}");
         }
     }
@@ -148,7 +157,9 @@ fn all_write(block: &ClusterBlock<2>, d: GlobalMut<u32>) {
 fn clusters_race_as_blocks_do() {
     all_write::simulate(2, &mut [0]).check();
     let error = all_write::simulate(6, &mut [0]).unwrap_err();
-    let Misuse::Race { other: sim::Agent::OtherBlock(other), .. } = error.misuse else { panic!("{error}") };
+    let Misuse::Race { other: sim::Agent::OtherBlock(other), .. } = error.misuse else {
+        panic!("{error}")
+    };
     assert_eq!(other, Grid { x: 1, y: 0, z: 0 });
     assert_elected_at(&error, "by each cluster", (3, 0, 0), 0);
 }
@@ -220,7 +231,10 @@ type Waits = (Option<Grid>, usize, Awaited);
 
 fn deadlock(error: &SimError) -> (Vec<Waits>, Vec<EndedWarp>) {
     let Misuse::Deadlock { waiting, ended, .. } = &error.misuse else { panic!("{error}") };
-    (waiting.iter().map(|waiting| (waiting.block, waiting.warp, waiting.awaited)).collect(), ended.clone())
+    (
+        waiting.iter().map(|waiting| (waiting.block, waiting.warp, waiting.awaited)).collect(),
+        ended.clone(),
+    )
 }
 
 #[test]
@@ -229,7 +243,8 @@ fn a_warp_that_waits_elsewhere_keeps_the_cluster_waiting() {
     for seed in 0..8 {
         let error = some_come::launch(&Simulator::new(seed), 2, 0).unwrap_err();
         let all = Awaited::Cluster { lacking: 1 };
-        let waiting = vec![(first, 0, all), (first, 1, all), (second, 0, all), (second, 1, Awaited::Sync)];
+        let waiting =
+            vec![(first, 0, all), (first, 1, all), (second, 0, all), (second, 1, Awaited::Sync)];
         assert_eq!(deadlock(&error), (waiting, vec![]));
         assert_at(&error, "cluster", (0, 0, 0), None, None);
     }
@@ -270,7 +285,11 @@ fn alone(block: &Block, #[shared] tile: SharedTile<u32, 1, 4>, d: GlobalMut<u32>
             raw::griddepcontrol_wait();
             let address = raw::mapa_shared_cluster_u32(tile.address(), 0);
             if lane.id() == 0 && raw::index::thread() >= 32 {
-                d.set(0, raw::ld_shared_cluster_b32(address) + raw::getctarank_shared_cluster_u32(address));
+                d.set(
+                    0,
+                    raw::ld_shared_cluster_b32(address)
+                        + raw::getctarank_shared_cluster_u32(address),
+                );
             }
         }
         raw::griddepcontrol_launch_dependents();
@@ -301,7 +320,8 @@ fn a_block_is_one_of_its_own_cluster() {
     of_no_cluster::simulate(1, 1, &mut [1; 32]).check();
     for blocks in [0, 2] {
         let error = of_no_cluster::simulate(1, blocks, &mut [1; 32]).unwrap_err();
-        let message = format!("a block of a cluster of 1 is taken for one of a cluster of {blocks}");
+        let message =
+            format!("a block of a cluster of 1 is taken for one of a cluster of {blocks}");
         assert_eq!(error.misuse, Misuse::Panic { message });
     }
 }

@@ -21,7 +21,13 @@ fn find(run: impl Fn(&Simulator) -> Result<sim::Report, SimError>) -> Vec<SimErr
 
 /// Block 0 writes a row of block 1, which reads it; what orders the two, `how` says.
 #[kernel(threads = 32, cluster = 2, target = "sm_90")]
-fn send(block: &ClusterBlock<2>, #[shared] row: Row, #[shared] full: BarrierMemory, d: GlobalMut<u32>, how: u32) {
+fn send(
+    block: &ClusterBlock<2>,
+    #[shared] row: Row,
+    #[shared] full: BarrierMemory,
+    d: GlobalMut<u32>,
+    how: u32,
+) {
     let (warp, cluster) = (block.warp(), block.cluster());
     let full = full.init(block, 1);
     if how != 5 {
@@ -59,7 +65,8 @@ fn an_arrival_for_the_cluster_tells_of_what_was_written() {
 fn one_for_the_block_or_of_one_lane_does_not() {
     for how in [1, 2, 3] {
         for error in find(|simulator| send::launch(simulator, 2, &mut [0; 32], how)) {
-            let Misuse::Race { access: "read", other_access: "write", other, .. } = error.misuse else {
+            let Misuse::Race { access: "read", other_access: "write", other, .. } = error.misuse
+            else {
                 panic!("{error}")
             };
             assert_eq!(other, Agent::WarpOfPeer { block: FIRST, warp: 0 });
@@ -71,10 +78,13 @@ fn one_for_the_block_or_of_one_lane_does_not() {
 #[test]
 fn a_block_may_be_touched_when_it_is_known_to_run() {
     for error in find(|simulator| send::launch(simulator, 2, &mut [0; 32], 5)) {
-        let Misuse::PeerNotStarted { access: "write", block } = error.misuse else { panic!("{error}") };
+        let Misuse::PeerNotStarted { access: "write", block } = error.misuse else {
+            panic!("{error}")
+        };
         assert_eq!(block, SECOND);
         assert_at(&error, "sent", FIRST, 0, Some(0));
-        // Whether its barrier is one yet, is the schedule's. A race with its initialisation comes of that, and is no finding of its own.
+        // Whether its barrier is one yet, is the schedule's. A race with its initialisation comes
+        // of that, and is no finding of its own.
         let is_told = |misuse: &Misuse| match misuse {
             Misuse::PeerNotStarted { .. } => true,
             Misuse::Barrier { misuse, .. } => *misuse == BarrierMisuse::Uninitialised,
@@ -89,7 +99,13 @@ fn a_block_may_be_touched_when_it_is_known_to_run() {
 
 /// Block 0 reads, or writes, or arrives in block 1, and only then, if it does, the cluster waits.
 #[kernel(threads = 64, cluster = 2, target = "sm_90")]
-fn visit(block: &ClusterBlock<2>, #[shared] row: Row, #[shared] barrier: BarrierMemory, what: u32, ends: u32) {
+fn visit(
+    block: &ClusterBlock<2>,
+    #[shared] row: Row,
+    #[shared] barrier: BarrierMemory,
+    what: u32,
+    ends: u32,
+) {
     let (warp, cluster) = (block.warp(), block.cluster());
     let barrier = barrier.init(block, 1);
     row.fill(block, |_, col| col as u32);
@@ -122,7 +138,9 @@ fn a_block_is_touched_before_it_ends() {
         visit::launch(&Simulator::new(0).schedules(16), 2, what, 0).check();
     }
     visit::launch(&Simulator::new(0).schedules(16), 2, 2, 1).check();
-    for (what, marker, expected) in [(0, "reads", "read"), (1, "writes", "write"), (2, "arrives", "arrival")] {
+    for (what, marker, expected) in
+        [(0, "reads", "read"), (1, "writes", "write"), (2, "arrives", "arrival")]
+    {
         for ends in if what == 1 { 2..4 } else { 3..4 } {
             for error in find(|simulator| visit::launch(simulator, 2, what, ends)) {
                 let Misuse::PeerEnded { access, block } = error.misuse else { panic!("{error}") };
@@ -134,8 +152,8 @@ fn a_block_is_touched_before_it_ends() {
     }
 }
 
-/// A phase of block 1 ends by bytes that block 0 tells it of, alone (0) or having told it to expect them (1). Block 1 waits for that phase
-/// (1), or all for each other (2), or nobody for anything.
+/// A phase of block 1 ends by bytes that block 0 tells it of, alone (0) or having told it to expect
+/// them (1). Block 1 waits for that phase (1), or all for each other (2), or nobody for anything.
 #[kernel(threads = 32, cluster = 2, target = "sm_90")]
 fn tell_of_bytes(block: &ClusterBlock<2>, #[shared] full: BarrierMemory, how: u32, waits: u32) {
     let (warp, cluster) = (block.warp(), block.cluster());
@@ -172,7 +190,8 @@ fn the_end_of_a_phase_tells_that_its_bytes_have_come() {
             tell_of_bytes::launch(&Simulator::new(0).schedules(16), 2, how, waits).check();
         }
         for error in find(|simulator| tell_of_bytes::launch(simulator, 2, how, 0)) {
-            let is_it = |misuse: &Misuse| *misuse == Misuse::PeerEnded { access: "arrival", block: SECOND };
+            let is_it =
+                |misuse: &Misuse| *misuse == Misuse::PeerEnded { access: "arrival", block: SECOND };
             assert!(error.findings().iter().all(|finding| is_it(&finding.misuse)), "{error}");
         }
     }
@@ -191,7 +210,8 @@ fn both_write(block: &ClusterBlock<2>, #[shared] row: Row) {
 #[test]
 fn blocks_race_in_one_blocks_memory() {
     for error in find(|simulator| both_write::launch(simulator, 2)) {
-        let Misuse::Race { access: "write", other_access: "write", other, .. } = error.misuse else {
+        let Misuse::Race { access: "write", other_access: "write", other, .. } = error.misuse
+        else {
             panic!("{error}")
         };
         assert!(matches!(other, Agent::WarpOfPeer { .. }), "{error}");
@@ -251,7 +271,8 @@ fn there_are_only_the_clusters_blocks() {
     assert!(matches!(run(5).misuse, Misuse::ClusterRank { rank: 4, blocks: 2 }));
 }
 
-/// Block 0 copies its row to block 1's second, which tells it when that has come. What is wrong, `how` says.
+/// Block 0 copies its row to block 1's second, which tells it when that has come. What is wrong,
+/// `how` says.
 #[kernel(threads = 32, cluster = 2, target = "sm_90")]
 fn copy(
     block: &ClusterBlock<2>,
@@ -338,7 +359,8 @@ fn a_copy_to_another_block_is_waited_for_by_both() {
 
 type RowBox = SharedTile<u32, 1, 32, Unswizzled128>;
 
-/// Block 0 has a row of global memory copied to the block of rank `to`, which it names by a mapped address. What is wrong, `how` says.
+/// Block 0 has a row of global memory copied to the block of rank `to`, which it names by a mapped
+/// address. What is wrong, `how` says.
 #[kernel(threads = 32, cluster = 2, target = "sm_90")]
 fn load_mapped(
     block: &ClusterBlock<2>,
@@ -406,14 +428,16 @@ fn load_mapped(
 fn a_copy_from_global_memory_goes_where_its_addresses_are_mapped() {
     let a: Vec<u32> = (1..33).collect();
     let run = |simulator: &Simulator, to, how| {
-        let (mut d, map) = ([0; 32], Tensor::<RowBox, 2>::new([32, 1]).map(simulator, &a[..]).unwrap());
+        let (mut d, map) =
+            ([0; 32], Tensor::<RowBox, 2>::new([32, 1]).map(simulator, &a[..]).unwrap());
         load_mapped::launch(simulator, 2, &a, &map, &mut d, to, how)?.check()?;
         assert_eq!(d[..], a, "to {to}, {how}");
         Ok(())
     };
     for to in 0..2 {
         for how in [0, 1, 4] {
-            run(&Simulator::new(0).schedules(16), to, how).unwrap_or_else(|error: SimError| panic!("{error}"));
+            run(&Simulator::new(0).schedules(16), to, how)
+                .unwrap_or_else(|error: SimError| panic!("{error}"));
         }
         // What is for the block only takes no mapped address.
         let error = run(&Simulator::new(0), to, 3).unwrap_err();
@@ -425,7 +449,12 @@ fn a_copy_from_global_memory_goes_where_its_addresses_are_mapped() {
 
 /// Block 0 copies a row to block 1, and ends, with or without a `sync` of the cluster.
 #[kernel(threads = 32, cluster = 2, target = "sm_90")]
-fn copy_and_end(block: &ClusterBlock<2>, #[shared] (from, to): (Row, Row), #[shared] full: BarrierMemory, last: u32) {
+fn copy_and_end(
+    block: &ClusterBlock<2>,
+    #[shared] (from, to): (Row, Row),
+    #[shared] full: BarrierMemory,
+    last: u32,
+) {
     let (warp, cluster) = (block.warp(), block.cluster());
     let full = full.init(block, 1);
     from.fill(warp, |_, col| col as u32);
@@ -445,7 +474,8 @@ fn copy_and_end(block: &ClusterBlock<2>, #[shared] (from, to): (Row, Row), #[sha
     }
 }
 
-/// Block 0 copies a row of global memory to both blocks. Block 1 waits for it, or (0) has ended maybe before it starts.
+/// Block 0 copies a row of global memory to both blocks. Block 1 waits for it, or (0) has ended
+/// maybe before it starts.
 #[kernel(threads = 32, cluster = 2, target = "sm_90")]
 fn copy_to_both(
     block: &ClusterBlock<2>,

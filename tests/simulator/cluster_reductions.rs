@@ -1,4 +1,5 @@
-//! Reductions of what lies in shared memory of another block: what they may meet there, and what not.
+//! Reductions of what lies in shared memory of another block: what they may meet there, and what
+//! not.
 
 use crate::assert_at;
 use ptx_matrix::copy::reduction;
@@ -10,7 +11,8 @@ type Row = SharedTile<u32, 1, 32>;
 
 const FIRST: Grid = Grid { x: 0, y: 0, z: 0 };
 
-/// Blocks 1 and 2 add rows to one of block 0, which waits for them and reads it. What is wrong, `how` says.
+/// Blocks 1 and 2 add rows to one of block 0, which waits for them and reads it. What is wrong,
+/// `how` says.
 #[kernel(threads = 32, cluster = 3, target = "sm_90")]
 fn add(
     block: &ClusterBlock<3>,
@@ -117,25 +119,30 @@ fn what_is_reduced_was_written() {
 fn the_barrier_expects_the_bytes_of_all() {
     for error in find(32, 4) {
         let told = |misuse: &Misuse| match misuse {
-            Misuse::Barrier { misuse, .. } => matches!(misuse, BarrierMisuse::UnexpectedBytes { bytes: 128 }),
+            Misuse::Barrier { misuse, .. } => {
+                matches!(misuse, BarrierMisuse::UnexpectedBytes { bytes: 128 })
+            }
             _ => false,
         };
         assert!(error.findings().iter().any(|finding| told(&finding.misuse)), "{error}");
     }
     for error in find(32, 5) {
         let Misuse::Deadlock { waiting, .. } = &error.misuse else { panic!("{error}") };
-        let lacks = |awaited: &Awaited| matches!(awaited, Awaited::Barrier { arrivals: 0, bytes: 16, .. });
+        let lacks =
+            |awaited: &Awaited| matches!(awaited, Awaited::Barrier { arrivals: 0, bytes: 16, .. });
         assert!(waiting.iter().any(|waiting| lacks(&waiting.awaited)), "{error}");
     }
 }
 
-/// Whether the error is an access to what is reduced, while that goes on or with nothing to order the two.
+/// Whether the error is an access to what is reduced, while that goes on or with nothing to order
+/// the two.
 fn is_too_early(error: &SimError, accesses: &[&str]) -> bool {
     error.findings().iter().any(|finding| match &finding.misuse {
         Misuse::CopyInFlight { access, .. } => accesses.contains(access),
         Misuse::Race { access, other_access, other, .. } => {
             let by_reduction = *other_access == "reduction" && *other == Agent::Asynchronous;
-            accesses.contains(access) && by_reduction || *access == "reduction" && accesses.contains(other_access)
+            accesses.contains(access) && by_reduction
+                || *access == "reduction" && accesses.contains(other_access)
         }
         _ => false,
     })
@@ -152,7 +159,10 @@ fn who_reads_has_waited_for_all_of_them() {
             assert!(is_too_early(&error, &["read"]), "{error}");
         }
     }
-    let error = find(32, 6).into_iter().find(|error| matches!(error.misuse, Misuse::CopyInFlight { .. })).unwrap();
+    let error = find(32, 6)
+        .into_iter()
+        .find(|error| matches!(error.misuse, Misuse::CopyInFlight { .. }))
+        .unwrap();
     assert_at(&error, "taken", FIRST, 0, Some(0));
 }
 
@@ -161,7 +171,8 @@ fn nothing_else_touches_what_is_reduced() {
     for (how, access) in [(7, "copy"), (8, "read"), (9, "write")] {
         for error in find(32, how) {
             // A copy counts as a write, once it has landed.
-            let accesses = if access == "copy" { &["copy", "write", "reduction"][..] } else { &[access] };
+            let accesses =
+                if access == "copy" { &["copy", "write", "reduction"][..] } else { &[access] };
             assert!(is_too_early(&error, accesses), "{error}");
         }
     }
@@ -169,7 +180,12 @@ fn nothing_else_touches_what_is_reduced() {
 
 /// The last block's row takes the place of the others' sums, behind a wait for them.
 #[kernel(threads = 32, cluster = 2, target = "sm_90")]
-fn again(block: &ClusterBlock<2>, #[shared] (own, sums): (Row, Row), #[shared] full: BarrierMemory, d: GlobalMut<u32>) {
+fn again(
+    block: &ClusterBlock<2>,
+    #[shared] (own, sums): (Row, Row),
+    #[shared] full: BarrierMemory,
+    d: GlobalMut<u32>,
+) {
     let full = full.init(block, 1);
     let (warp, cluster) = (block.warp(), block.cluster());
     own.fill(warp, |_, col| col as u32);

@@ -1,5 +1,5 @@
-//! What a product by clusters does: each block brings half of what both need to both, by copies through stages, and what reads a stage
-//! tells both blocks' producers.
+//! What a product by clusters does: each block brings half of what both need to both, by copies
+//! through stages, and what reads a stage tells both blocks' producers.
 
 use ptx_matrix::launch::Tensor;
 use ptx_matrix::memory::Unswizzled128;
@@ -19,8 +19,8 @@ const NO_LAST_SYNC: u32 = 2;
 const OWN_CONSUMERS_ONLY: u32 = 3;
 const TOO_FEW_BYTES: u32 = 4;
 
-/// The columns' sums of the products of elements of A, which the blocks of a pair have in common, and of B, of which each has its own: of
-/// rows `0..4` and `4..8` of each step by a consumer each.
+/// The columns' sums of the products of elements of A, which the blocks of a pair have in common,
+/// and of B, of which each has its own: of rows `0..4` and `4..8` of each step by a consumer each.
 #[kernel(threads = 96, cluster = 2, target = "sm_90")]
 fn multiply(
     block: &ClusterBlock<2>,
@@ -43,13 +43,18 @@ fn multiply(
     let mut turn = Turn::FIRST;
     if warp.index() == 0 {
         let all = cluster.all();
-        let expected = if how == TOO_FEW_BYTES { Half::BOX_BYTES } else { 2 * Half::BOX_BYTES } + Own::BOX_BYTES;
+        let expected = if how == TOO_FEW_BYTES { Half::BOX_BYTES } else { 2 * Half::BOX_BYTES }
+            + Own::BOX_BYTES;
         for step in 0..steps as i32 {
             let ((own, halves), full) = (stages.stage(turn.index()), full.stage(turn.index()));
             empty.stage(turn.index()).wait(warp, turn.phase_before());
             warp.elect(|lane| {
                 full.arrive_expecting(lane, expected);
-                halves.part(rank).load_tma(lane, a.at([0, step * 8 + rank as i32 * 4]).multicast(all), full);
+                halves.part(rank).load_tma(
+                    lane,
+                    a.at([0, step * 8 + rank as i32 * 4]).multicast(all),
+                    full,
+                );
                 own.load_tma(lane, b.at([0, step * 8, index as i32]), full);
             });
             turn = turn.next();
@@ -63,7 +68,8 @@ fn multiply(
             full.stage(turn.index()).wait(warp, turn.phase());
             warp.update(&mut sums, |lane, sum| {
                 for row in 0..4 {
-                    *sum += half.get(lane, (row, lane.id())) * own.get(lane, (consumer * 4 + row, lane.id()));
+                    *sum += half.get(lane, (row, lane.id()))
+                        * own.get(lane, (consumer * 4 + row, lane.id()));
                 }
             });
             warp.sync();
@@ -101,7 +107,8 @@ fn run(simulator: Simulator, steps: u32, how: u32) -> Result<Vec<u32>, SimError>
     let expected = (0..d.len()).map(|i| {
         let (block, consumer, col) = (i / 64, i / 32 % 2, i % 32);
         let rows = (0..rows).filter(|row| row / 4 % 2 == consumer);
-        rows.map(|row| a[row * 32 + col] * b[(block * steps as usize * 8 + row) * 32 + col]).sum::<u32>()
+        rows.map(|row| a[row * 32 + col] * b[(block * steps as usize * 8 + row) * 32 + col])
+            .sum::<u32>()
     });
     assert_eq!(d, expected.collect::<Vec<_>>());
     Ok(d)
@@ -120,7 +127,9 @@ fn a_cluster_runs_alike_from_the_same_seed() {
             let a = vec![1; 3 * 8 * 32];
             let map_a = Tensor::<Half, 2>::new([32, 24]).map(&simulator, &a[..]).unwrap();
             let map_b = Tensor::<Own, 3>::new([32, 24, 1]).map(&simulator, &a[..]).unwrap();
-            multiply::launch(&simulator, 2, &map_a, &map_b, &mut vec![0; 128], 3, RIGHT).unwrap().trace
+            multiply::launch(&simulator, 2, &map_a, &map_b, &mut vec![0; 128], 3, RIGHT)
+                .unwrap()
+                .trace
         });
         assert_eq!(one, other);
     }
@@ -136,7 +145,10 @@ fn found(how: u32, seed: u64) -> Vec<Misuse> {
 fn who_tells_or_fills_another_block_waits_until_it_runs() {
     for seed in 0..16 {
         let found = found(NO_FIRST_SYNC, seed);
-        assert!(found.iter().any(|misuse| matches!(misuse, Misuse::PeerNotStarted { .. })), "{found:?}");
+        assert!(
+            found.iter().any(|misuse| matches!(misuse, Misuse::PeerNotStarted { .. })),
+            "{found:?}"
+        );
     }
 }
 
@@ -144,7 +156,12 @@ fn who_tells_or_fills_another_block_waits_until_it_runs() {
 fn a_block_stays_until_nobody_tells_it_any_more() {
     for seed in 0..16 {
         let found = found(NO_LAST_SYNC, seed);
-        assert!(found.iter().all(|misuse| matches!(misuse, Misuse::PeerEnded { access: "arrival", .. })), "{found:?}");
+        assert!(
+            found
+                .iter()
+                .all(|misuse| matches!(misuse, Misuse::PeerEnded { access: "arrival", .. })),
+            "{found:?}"
+        );
     }
 }
 
@@ -156,7 +173,8 @@ fn a_stage_is_filled_again_when_both_blocks_have_read_it() {
             Misuse::Race { access: "write", other, .. } => {
                 matches!(other, sim::Agent::WarpOfPeer { .. } | sim::Agent::Asynchronous)
             }
-            Misuse::CopyInFlight { block: Some(_), .. } | Misuse::CopyInFlight { access: "copy", .. } => true,
+            Misuse::CopyInFlight { block: Some(_), .. }
+            | Misuse::CopyInFlight { access: "copy", .. } => true,
             _ => false,
         };
         assert!(found.iter().any(is_it), "{found:?}");
@@ -167,7 +185,9 @@ fn a_stage_is_filled_again_when_both_blocks_have_read_it() {
 fn a_barrier_expects_what_both_blocks_bring() {
     for seed in 0..16 {
         let found = found(TOO_FEW_BYTES, seed);
-        let is_it = |misuse: &Misuse| matches!(misuse, Misuse::Barrier { .. } | Misuse::CopyInFlight { .. });
+        let is_it = |misuse: &Misuse| {
+            matches!(misuse, Misuse::Barrier { .. } | Misuse::CopyInFlight { .. })
+        };
         assert!(found.iter().any(is_it), "{found:?}");
     }
 }

@@ -11,7 +11,8 @@ type Tile = SharedTile<u32, 8, 8>;
 /// The error is an access of this kind while the copy that the marked line started is in flight.
 #[track_caller]
 fn assert_in_flight(error: &SimError, access: &str, copy_marker: &str) {
-    let Misuse::CopyInFlight { access: found, place: Place { file, line, .. }, .. } = &error.misuse else {
+    let Misuse::CopyInFlight { access: found, place: Place { file, line, .. }, .. } = &error.misuse
+    else {
         panic!("{error}")
     };
     assert_eq!(*found, access, "{error}");
@@ -20,7 +21,14 @@ fn assert_in_flight(error: &SimError, access: &str, copy_marker: &str) {
 
 /// Copies a tile, and reads it after `commit` and `wait` as asked.
 #[kernel(threads = 32, target = "sm_80")]
-fn wait_or_not(block: &Block, #[shared] tile: Tile, a: Global<u32>, d: GlobalMut<u32>, commit: u32, wait: u32) {
+fn wait_or_not(
+    block: &Block,
+    #[shared] tile: Tile,
+    a: Global<u32>,
+    d: GlobalMut<u32>,
+    commit: u32,
+    wait: u32,
+) {
     let warp = block.warp();
     tile.copy_async(warp, a, |row, col| row * 8 + col); // <- copied
     if commit == 1 {
@@ -122,11 +130,15 @@ fn what_has_landed_for_one_warp_needs_a_sync_for_another() {
     for seed in 0..20 {
         for_another_warp::launch(&Simulator::new(seed), 1, &a, 1).unwrap();
         let error = for_another_warp::launch(&Simulator::new(seed), 1, &a, 0).unwrap_err();
-        assert!(matches!(error.misuse, Misuse::Race { .. } | Misuse::SharedUnwritten { .. }), "{error}");
+        assert!(
+            matches!(error.misuse, Misuse::Race { .. } | Misuse::SharedUnwritten { .. }),
+            "{error}"
+        );
     }
 }
 
-/// A ring of two stages without the `sync` that keeps a fast warp from filling what a slow one still reads.
+/// A ring of two stages without the `sync` that keeps a fast warp from filling what a slow one
+/// still reads.
 #[kernel(threads = 64, target = "sm_80")]
 fn pipeline(block: &Block, #[shared] stages: SharedRing<Tile, 2>, a: Global<u32>, sync: u32) {
     let warp = block.warp();
@@ -171,7 +183,10 @@ fn copies_are_in_bounds_and_aligned() {
         from::simulate(1, &a, index, count).unwrap();
     }
     let error = from::simulate(1, &a, 60, 3).unwrap_err();
-    assert_eq!(error.misuse, Misuse::GlobalOutOfBounds { access: "copy", name: "a", index: 62, len: 62 });
+    assert_eq!(
+        error.misuse,
+        Misuse::GlobalOutOfBounds { access: "copy", name: "a", index: 62, len: 62 }
+    );
     assert_at(&error, "copied from", (0, 0, 0), 0, Some(9));
     let error = from::simulate(1, &a, usize::MAX, 4).unwrap_err();
     assert!(matches!(error.misuse, Misuse::GlobalOutOfBounds { .. }), "{error}");

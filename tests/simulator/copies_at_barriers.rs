@@ -95,19 +95,24 @@ fn who_waits_has_what_was_copied() {
 fn what_is_wrong_is_found() {
     let find = |how, is_it: fn(&Misuse) -> bool| {
         for seed in 0..16 {
-            let error = run(&Simulator::new(seed), how, &mut [0; 256]).expect_err("something is wrong");
+            let error =
+                run(&Simulator::new(seed), how, &mut [0; 256]).expect_err("something is wrong");
             assert!(is_it(&error.misuse), "{how}: {error}");
         }
     };
     // The phase is over without one lane's copies.
     find(1, |misuse| matches!(misuse, Misuse::CopyInFlight { access: "read", .. }));
     find(2, |misuse| matches!(misuse, Misuse::CopyInFlight { access: "read", .. }));
-    find(5, |misuse| matches!(misuse, Misuse::CopyInFlight { access: "read", .. } | Misuse::Race { .. }));
+    find(5, |misuse| {
+        matches!(misuse, Misuse::CopyInFlight { access: "read", .. } | Misuse::Race { .. })
+    });
     find(6, |misuse| matches!(misuse, Misuse::Deadlock { .. }));
     find(7, |misuse| {
         matches!(
             misuse,
-            Misuse::CopyInFlight { access: "read", .. } | Misuse::Race { .. } | Misuse::SharedUnwritten { .. }
+            Misuse::CopyInFlight { access: "read", .. }
+                | Misuse::Race { .. }
+                | Misuse::SharedUnwritten { .. }
         )
     });
     find(8, |misuse| matches!(misuse, Misuse::ProxyFence { .. }));

@@ -10,8 +10,8 @@ use std::sync::{LazyLock, Mutex};
 const WARPS: usize = 8;
 const ROUNDS: usize = 4;
 
-/// The warps in the order of their turns, by launch and block. (In memory of the host: on a GPU, and in the simulated
-/// memory, it would be a race.)
+/// The warps in the order of their turns, by launch and block. (In memory of the host: on a GPU,
+/// and in the simulated memory, it would be a race.)
 static TURNS: LazyLock<Mutex<Turns>> = LazyLock::new(Mutex::default);
 type Turns = HashMap<(u32, u32), Vec<usize>>;
 
@@ -100,7 +100,10 @@ fn a_sweep_finds_the_least_seed_that_shows_it() {
     let error = Simulator::sweep(0..100, run).unwrap_err();
     assert_eq!(error.seed, least);
     if least > 0 {
-        assert!(error.to_string().contains(&format!("with seed {least}, which shows it again")), "{error}");
+        assert!(
+            error.to_string().contains(&format!("with seed {least}, which shows it again")),
+            "{error}"
+        );
         Simulator::sweep(0..least, run).unwrap();
     }
 }

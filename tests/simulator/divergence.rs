@@ -16,8 +16,12 @@ type At = (Range<usize>, &'static str, &'static str);
 #[track_caller]
 fn assert_diverged(error: &SimError, expected: &[At], expected_ended: Range<usize>) {
     let Misuse::Divergence { waiting, ended } = &error.misuse else { panic!("{error}") };
-    let known = waiting.iter().map(|at| (at.lanes.clone(), at.form, (at.place.file.clone(), at.place.line)));
-    let expected = expected.iter().map(|(lanes, form, marker)| (lanes.clone().collect(), *form, line_of(marker)));
+    let known = waiting
+        .iter()
+        .map(|at| (at.lanes.clone(), at.form, (at.place.file.clone(), at.place.line)));
+    let expected = expected
+        .iter()
+        .map(|(lanes, form, marker)| (lanes.clone().collect(), *form, line_of(marker)));
     assert!(known.eq(expected), "{error}");
     assert_eq!(*ended, expected_ended.collect::<Vec<_>>(), "{error}");
 }
@@ -64,9 +68,15 @@ fn by_lanes_that_return_from_a_loop() {
     assert!(report.starts_with(&format!(
         "error: divergence: the lanes of a warp do not come to `{MOVMATRIX}` together\n  --> tests/simulator/"
     )));
-    assert!(report.contains(&format!("= lanes 0 to 19 wait at `{MOVMATRIX}`, at tests/simulator/")), "{report}");
+    assert!(
+        report.contains(&format!("= lanes 0 to 19 wait at `{MOVMATRIX}`, at tests/simulator/")),
+        "{report}"
+    );
     assert!(report.contains("= lanes 20 to 31 have ended the lane closure"), "{report}");
-    assert!(report.contains("= help: all 32 lanes must come to the same collective, at the same line"), "{report}");
+    assert!(
+        report.contains("= help: all 32 lanes must come to the same collective, at the same line"),
+        "{report}"
+    );
     lanes_that_return::simulate(1, 32).unwrap();
 }
 
@@ -78,7 +88,11 @@ fn two_forms(block: &Block, #[shared] tile: SharedTile<u16, 8, 8>, lanes: usize)
     warp.each(|lane| {
         if lane.id() < lanes {
             // SAFETY: none, unless `lanes` is 32; that is the bug.
-            unsafe { raw::ldmatrix_sync_aligned_m8n8_x1_shared_b16(tile.row((lane.id() % 8, 0)).address())[0] } // <- ldmatrix
+            unsafe {
+                raw::ldmatrix_sync_aligned_m8n8_x1_shared_b16(
+                    tile.row((lane.id() % 8, 0)).address(),
+                )[0]
+            } // <- ldmatrix
         } else {
             // SAFETY: none, unless `lanes` is 0; that is the bug.
             unsafe { raw::movmatrix_sync_aligned_m8n8_trans_b16(1) } // <- movmatrix
@@ -123,7 +137,11 @@ fn two_forms_for_one_line(block: &Block, #[shared] tile: SharedTile<u16, 8, 8>, 
 #[test]
 fn by_another_form_that_is_called_for_the_same_line() {
     let error = two_forms_for_one_line::simulate(1, 8).unwrap_err();
-    assert_diverged(&error, &[(0..8, LDMATRIX, "one of two"), (8..32, MOVMATRIX, "one of two")], 0..0);
+    assert_diverged(
+        &error,
+        &[(0..8, LDMATRIX, "one of two"), (8..32, MOVMATRIX, "one of two")],
+        0..0,
+    );
     two_forms_for_one_line::simulate(1, 0).unwrap();
     two_forms_for_one_line::simulate(1, 32).unwrap();
 }
@@ -172,7 +190,8 @@ fn warp_sync_in_branches(block: &Block, lanes: usize) {
             // SAFETY: the lanes come to one of the two.
             unsafe { raw::bar_warp_sync() }; // <- warp sync
         } else if lane.id() < lanes {
-            // SAFETY: the lanes come to one of the two, unless `lanes` is less than 32; that is the bug.
+            // SAFETY: the lanes come to one of the two, unless `lanes` is less than 32; that is the
+            // bug.
             unsafe { raw::bar_warp_sync() }; // <- other warp sync
         }
     });
@@ -183,7 +202,8 @@ fn warp_sync_in_branches(block: &Block, lanes: usize) {
 fn lanes_may_sync_at_different_lines_but_all_must() {
     warp_sync_in_branches::simulate(1, 32).unwrap();
     let error = warp_sync_in_branches::simulate(1, 30).unwrap_err();
-    let waiting = [(0..16, "bar.warp.sync", "warp sync"), (16..30, "bar.warp.sync", "other warp sync")];
+    let waiting =
+        [(0..16, "bar.warp.sync", "warp sync"), (16..30, "bar.warp.sync", "other warp sync")];
     assert_diverged(&error, &waiting, 30..32);
 }
 

@@ -10,7 +10,13 @@ type Tile = SharedTile<u32, 1, 64>;
 
 /// Each misuse that is asked for by a bit, many times over.
 #[kernel(threads = 64, target = "sm_80")]
-fn misuse(block: &Block, #[shared] tiles: [Tile; 3], a: Global<u32>, d: GlobalMut<u32>, which: u32) {
+fn misuse(
+    block: &Block,
+    #[shared] tiles: [Tile; 3],
+    a: Global<u32>,
+    d: GlobalMut<u32>,
+    which: u32,
+) {
     let warp = block.warp();
     let [raced, hole, copied] = tiles;
     let (first, index) = (warp.index() * 32, block.index().x as usize * 64);

@@ -35,7 +35,9 @@ fn scaled(
         let (scales, more) = (scales.of(cluster.peer(1)), more.of(cluster.peer(1)));
         scales_full.wait_for_cluster(warp, Phase::FIRST);
         // Bug 2: nothing waits for `more_full`.
-        warp.each(|lane| d.set(lane.id(), scales.get(lane, (0, lane.id())) * more.get(lane, (0, lane.id()))));
+        warp.each(|lane| {
+            d.set(lane.id(), scales.get(lane, (0, lane.id())) * more.get(lane, (0, lane.id())))
+        });
     }
     cluster.sync();
 }
@@ -61,7 +63,13 @@ fn store(block: &Block, #[shared] strip: Strip, d: TensorMapMut<Strip, 2>) {
 // gallery: fence
 /// Adds up `rounds` rows, and stores the sums.
 #[kernel(threads = 32, target = "sm_90")]
-fn row_sums(block: &Block, #[shared] sums: SharedTile<u32, 1, 32>, a: Global<u32>, d: GlobalMut<u32>, rounds: usize) {
+fn row_sums(
+    block: &Block,
+    #[shared] sums: SharedTile<u32, 1, 32>,
+    a: Global<u32>,
+    d: GlobalMut<u32>,
+    rounds: usize,
+) {
     let warp = block.warp();
     warp.each(|lane| sums.set((0, lane.id()), 0));
     for round in 0..rounds {
@@ -158,7 +166,12 @@ fn doubled(
 // gallery: early
 /// Block 0 of a pair adds up what both have counted.
 #[kernel(threads = 32, cluster = 2, target = "sm_90")]
-fn count(block: &ClusterBlock<2>, #[shared] counts: SharedTile<u32, 1, 32>, a: Global<u32>, d: GlobalMut<u32>) {
+fn count(
+    block: &ClusterBlock<2>,
+    #[shared] counts: SharedTile<u32, 1, 32>,
+    a: Global<u32>,
+    d: GlobalMut<u32>,
+) {
     let (warp, cluster) = (block.warp(), block.cluster());
     let first = 32 * cluster.rank();
     warp.each(|lane| counts.set((0, lane.id()), a.get(first + lane.id())));
@@ -167,7 +180,9 @@ fn count(block: &ClusterBlock<2>, #[shared] counts: SharedTile<u32, 1, 32>, a: G
         return; // Its shared memory goes with it.
     }
     let other = counts.of(cluster.peer(1));
-    warp.each(|lane| d.set(lane.id(), counts.get(lane, (0, lane.id())) + other.get(lane, (0, lane.id()))));
+    warp.each(|lane| {
+        d.set(lane.id(), counts.get(lane, (0, lane.id())) + other.get(lane, (0, lane.id())))
+    });
 }
 // end
 

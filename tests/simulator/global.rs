@@ -16,14 +16,20 @@ fn copy(block: &Block, a: Global<u32>, d: GlobalMut<u32>) {
 #[test]
 fn a_read_beyond_a_slice() {
     let error = copy::simulate(2, &[1; 127], &mut [0; 128]).unwrap_err();
-    assert_eq!(error.misuse, Misuse::GlobalOutOfBounds { access: "read", name: "a", index: 127, len: 127 });
+    assert_eq!(
+        error.misuse,
+        Misuse::GlobalOutOfBounds { access: "read", name: "a", index: 127, len: 127 }
+    );
     assert_at(&error, "read", (1, 0, 0), 1, Some(31));
 }
 
 #[test]
 fn a_write_beyond_a_slice() {
     let error = copy::simulate(2, &[1; 128], &mut [0; 100]).unwrap_err();
-    assert_eq!(error.misuse, Misuse::GlobalOutOfBounds { access: "write", name: "d", index: 100, len: 100 });
+    assert_eq!(
+        error.misuse,
+        Misuse::GlobalOutOfBounds { access: "write", name: "d", index: 100, len: 100 }
+    );
     assert_at(&error, "write", (1, 0, 0), 1, Some(4));
 }
 
@@ -42,7 +48,10 @@ fn read_at_warp_scope(_: &Block, a: Global<u32>) {
 #[test]
 fn at_warp_scope_no_lane_is_to_blame() {
     let error = read_at_warp_scope::simulate(1, &[1, 2]).unwrap_err();
-    assert_eq!(error.misuse, Misuse::GlobalOutOfBounds { access: "read", name: "a", index: 2, len: 2 });
+    assert_eq!(
+        error.misuse,
+        Misuse::GlobalOutOfBounds { access: "read", name: "a", index: 2, len: 2 }
+    );
     assert_at(&error, "uniform read", (0, 0, 0), 0, None);
 }
 
@@ -54,7 +63,10 @@ fn read_back(block: &Block, d: GlobalMut<u32>) {
 #[test]
 fn a_read_of_what_the_kernel_writes() {
     let error = read_back::simulate(1, &mut [0; 20]).unwrap_err();
-    assert_eq!(error.misuse, Misuse::GlobalOutOfBounds { access: "read", name: "d", index: 20, len: 20 });
+    assert_eq!(
+        error.misuse,
+        Misuse::GlobalOutOfBounds { access: "read", name: "d", index: 20, len: 20 }
+    );
     assert_at(&error, "read back", (0, 0, 0), 0, Some(20));
     read_back::simulate(1, &mut [0; 32]).unwrap();
 }

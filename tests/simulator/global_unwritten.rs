@@ -45,10 +45,16 @@ fn what_an_earlier_launch_wrote_is_written() {
 }
 
 #[kernel(threads = 32, target = "sm_80")]
-fn constants(block: &Block, #[shared] tile: SharedTile<u32, 1, 4>, a: Global<u32>, by: u32, index: usize) {
+fn constants(
+    block: &Block,
+    #[shared] tile: SharedTile<u32, 1, 4>,
+    a: Global<u32>,
+    by: u32,
+    index: usize,
+) {
     let warp = block.warp();
     match by {
-        0 => drop(a.get(index)),                                                    // <- at warp scope
+        0 => drop(a.get(index)), // <- at warp scope
         1 => drop(warp.each(|lane| if lane.id() == 9 { a.get(index) } else { 0 })), // <- in a lane
         _ => drop(warp.each(|lane| {
             if lane.id() == 9 {
@@ -65,7 +71,9 @@ fn of_a_slice_that_is_only_read() {
     let mut a = [0; 16];
     mark_unwritten(&mut a);
     a[8..12].fill(5);
-    for (by, marker, lane) in [(0, "at warp scope", None), (1, "in a lane", Some(9)), (2, "by a copy", Some(9))] {
+    for (by, marker, lane) in
+        [(0, "at warp scope", None), (1, "in a lane", Some(9)), (2, "by a copy", Some(9))]
+    {
         constants::simulate(1, &a, by, 8).unwrap();
         let error = constants::simulate(1, &a, by, 12).unwrap_err();
         assert_eq!(error.misuse, Misuse::GlobalUnwritten { name: "a", index: 12 });

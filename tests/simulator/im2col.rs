@@ -1,4 +1,5 @@
-//! Copies of pixels in im2col mode: which pixels they are of, what they are asked for that cannot be, and what is touched before they are through.
+//! Copies of pixels in im2col mode: which pixels they are of, what they are asked for that cannot
+//! be, and what is touched before they are through.
 
 use crate::{assert_at, assert_elected_at, line_of};
 use ptx_matrix::copy::{Im2col, reduction};
@@ -11,7 +12,8 @@ use ptx_matrix::sim::{BarrierMisuse, Misuse, SHARED_BASE, SimError, Simulator};
 /// 16 pixels of 8 channels.
 type Pixels = SharedTile<u32, 16, 8, Swizzle32>;
 
-/// Pixels are loaded from the coordinates on, moved by the offsets, and read: behind a wait (1), or not (0).
+/// Pixels are loaded from the coordinates on, moved by the offsets, and read: behind a wait (1), or
+/// not (0).
 #[kernel(threads = 32, target = "sm_90")]
 fn load(
     block: &Block,
@@ -27,7 +29,8 @@ fn load(
     let warp = block.warp();
     warp.elect(|lane| {
         full.arrive_expecting(lane, expected); // <- pixels expected
-        let (at, offsets) = ([0, 1, 2, 3].map(|i| start.get(i)), [4, 5].map(|i| start.get(i) as u16));
+        let (at, offsets) =
+            ([0, 1, 2, 3].map(|i| start.get(i)), [4, 5].map(|i| start.get(i) as u16));
         images.at(at, offsets).prefetch(lane); // <- pixels prefetched
         tile.load_tma(lane, images.at(at, offsets), full); // <- pixels loaded
     });
@@ -37,7 +40,8 @@ fn load(
     tile.for_each(warp, |row, col, value| d.set(row * 8 + col, value)); // <- pixels read
 }
 
-/// The first two channels of each pixel that is loaded of images of `W`, `H` and `N` pixels, whose channels are their number, and 1000 more.
+/// The first two channels of each pixel that is loaded of images of `W`, `H` and `N` pixels, whose
+/// channels are their number, and 1000 more.
 fn loaded(
     [w, h, n]: [usize; 3],
     images: impl Fn(Im2colTensor<Pixels, 4>) -> Im2colTensor<Pixels, 4>,
@@ -46,7 +50,8 @@ fn loaded(
     let (device, mut d) = (Simulator::default(), [7; 128]);
     let buffer: Vec<u32> = (0..w * h * n * 8).map(|i| (i / 8 + i % 8 * 1000) as u32 + 1).collect();
     let map = images(Im2colTensor::new([8, w, h, n])).map(&device, &buffer[..]).unwrap();
-    load::launch(&device, 1, &map, &start, &mut d, Pixels::BOX_BYTES, 1).and_then(|report| report.check())?;
+    load::launch(&device, 1, &map, &start, &mut d, Pixels::BOX_BYTES, 1)
+        .and_then(|report| report.check())?;
     Ok(core::array::from_fn(|pixel| (d[pixel * 8], d[pixel * 8 + 1])))
 }
 
@@ -57,8 +62,8 @@ fn first_channels(loaded: Result<[(u32, u32); 16], SimError>) -> [u32; 16] {
     })
 }
 
-/// Two images of 4 x 4 pixels, and a box that starts one pixel before them and ends one before their end: numbers that a published tutorial had
-/// of a Hopper.
+/// Two images of 4 x 4 pixels, and a box that starts one pixel before them and ends one before
+/// their end: numbers that a published tutorial had of a Hopper.
 #[test]
 fn pixels_go_on_in_the_next_line_and_the_next_image() {
     let within = |at, offsets: [i32; 2]| {
@@ -67,14 +72,19 @@ fn pixels_go_on_in_the_next_line_and_the_next_image() {
         first_channels(loaded([4, 4, 2], images, [0, w, h, n, offsets[0], offsets[1]]))
     };
     assert_eq!(within([-1, -1, 0], [0, 0]), [0, 0, 0, 0, 0, 1, 2, 3, 0, 5, 6, 7, 0, 9, 10, 11]);
-    assert_eq!(within([-1, -1, 0], [1, 1]), [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16]);
+    assert_eq!(
+        within([-1, -1, 0], [1, 1]),
+        [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16]
+    );
     assert_eq!(within([2, 1, 0], [0, 0]), [7, 0, 9, 10, 11, 0, 0, 0, 0, 0, 17, 18, 19, 0, 21, 22]);
-    // Offsets along W and along H are told apart, and reach beyond the image; behind the last image is nothing.
+    // Offsets along W and along H are told apart, and reach beyond the image; behind the last image
+    // is nothing.
     assert_eq!(within([-1, 2, 1], [2, 0]), [26, 27, 28, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
     assert_eq!(within([-1, 0, 1], [0, 1])[..8], [0, 21, 22, 23, 0, 25, 26, 27]);
 }
 
-/// The example of the PTX ISA with a stride of two (5.5.4.2), with fewer images: a box of 8 x 14 pixels, from -1 to 6 and from -1 to 12.
+/// The example of the PTX ISA with a stride of two (5.5.4.2), with fewer images: a box of 8 x 14
+/// pixels, from -1 to 6 and from -1 to 12.
 #[test]
 fn steps_leave_pixels_out_and_fill_the_tile_all_the_same() {
     let images = |images: Im2colTensor<Pixels, 4>| images.corners([-1, -1], [-1, -1]).steps([2, 2]);
@@ -96,20 +106,29 @@ fn channels_start_where_they_are_asked_for() {
 #[test]
 fn what_no_copy_of_pixels_can_be() {
     let misuse = |start| {
-        let error = loaded([4, 4, 2], |images| images.corners([-1, 0], [-1, 1]), start).unwrap_err();
+        let error =
+            loaded([4, 4, 2], |images| images.corners([-1, 0], [-1, 1]), start).unwrap_err();
         assert_elected_at(&error, "pixels prefetched", (0, 0, 0), 0);
         error.misuse.clone()
     };
-    let outside =
-        |dimension, coordinate, (first, last)| Misuse::OutOfBoundingBox { dimension, coordinate, first, last };
+    let outside = |dimension, coordinate, (first, last)| Misuse::OutOfBoundingBox {
+        dimension,
+        coordinate,
+        first,
+        last,
+    };
     assert_eq!(misuse([0, -2, 0, 0, 0, 0]), outside(1, -2, (-1, 2)));
     assert_eq!(misuse([0, 3, 0, 0, 0, 0]), outside(1, 3, (-1, 2)));
     assert_eq!(misuse([0, 0, 5, 0, 0, 0]), outside(2, 5, (0, 4)));
-    assert_eq!(misuse([0, 0, 0, 0, 0, 256]), Misuse::Im2colOffset { dimension: 2, offset: 256, limit: 256 });
+    assert_eq!(
+        misuse([0, 0, 0, 0, 0, 256]),
+        Misuse::Im2colOffset { dimension: 2, offset: 256, limit: 256 }
+    );
     assert_eq!(misuse([2, 0, 0, 0, 0, 0]), Misuse::BoxStart { bytes: 8 });
 }
 
-/// Numbers of one image of 4 x 4 pixels, loaded with a barrier that is told to expect so many bytes.
+/// Numbers of one image of 4 x 4 pixels, loaded with a barrier that is told to expect so many
+/// bytes.
 fn run_load(expected: u32, wait: u32) -> Result<(), SimError> {
     let (device, buffer) = (Simulator::default(), [1; 128]);
     let map = Im2colTensor::<Pixels, 4>::new([8, 4, 4, 1]).map(&device, &buffer[..]).unwrap();
@@ -130,12 +149,15 @@ fn pixels_are_told_of_with_those_that_there_are_not() {
 #[test]
 fn pixels_are_read_too_early() {
     let error = run_load(Pixels::BOX_BYTES, 0).unwrap_err();
-    let Misuse::CopyInFlight { access: "read", place, .. } = &error.misuse else { panic!("{error}") };
+    let Misuse::CopyInFlight { access: "read", place, .. } = &error.misuse else {
+        panic!("{error}")
+    };
     assert_eq!((place.file.clone(), place.line), line_of("pixels loaded"));
     assert_at(&error, "pixels read", (0, 0, 0), 0, Some(0));
 }
 
-/// Each block stores pixels, or, if told, adds them, from so many on, with a fence before or without.
+/// Each block stores pixels, or, if told, adds them, from so many on, with a fence before or
+/// without.
 #[kernel(threads = 32, target = "sm_90")]
 fn store(
     block: &Block,
@@ -163,13 +185,20 @@ fn store(
     });
 }
 
-/// Three images of 5 x 3 pixels, of which every other is written, so six each; and the rest of the tile goes to the next image.
+/// Three images of 5 x 3 pixels, of which every other is written, so six each; and the rest of the
+/// tile goes to the next image.
 fn run_store(distance: u32, add: u32, fence: u32) -> Result<Vec<u32>, SimError> {
     let (device, mut d) = (Simulator::default(), vec![7; 8 * 5 * 3 * 6]);
     let images = Im2colTensor::<Pixels, 4>::new([8, 5, 3, 6]).steps([2, 2]);
     let mut map = images.map_mut(&device, &mut d[..]).unwrap();
-    store::launch(&device, 2, map.by_ref(), distance, add, fence).and_then(|report| report.check())?;
-    assert!(d.as_chunks().0.iter().all(|pixel: &[u32; 8]| pixel.iter().all(|channel| channel == &pixel[0])));
+    store::launch(&device, 2, map.by_ref(), distance, add, fence)
+        .and_then(|report| report.check())?;
+    assert!(
+        d.as_chunks()
+            .0
+            .iter()
+            .all(|pixel: &[u32; 8]| pixel.iter().all(|channel| channel == &pixel[0]))
+    );
     Ok(d.into_iter().step_by(8).collect())
 }
 
@@ -180,7 +209,11 @@ fn pixels_are_stored_without_those_between() {
         let (image, line, col) = (pixel / 15, pixel % 15 / 5, pixel % 5);
         let number = image % 3 * 6 + line / 2 * 3 + col / 2;
         let is_written = line % 2 == 0 && col % 2 == 0 && number < 16;
-        assert_eq!(value, if is_written { 100 * (image / 3 + 1) + number } else { 7 } as u32, "pixel {pixel}");
+        assert_eq!(
+            value,
+            if is_written { 100 * (image / 3 + 1) + number } else { 7 } as u32,
+            "pixel {pixel}"
+        );
     }
 }
 
@@ -244,8 +277,12 @@ fn raw_copies(
 fn raw_copies_with_the_wrong_map() {
     let misuse = |how| {
         let (device, mut d, a) = (Simulator::default(), [0; 128], [0; 128]);
-        let mut images = Im2colTensor::<Pixels, 4>::new([8, 4, 4, 1]).map_mut(&device, &mut d[..]).unwrap();
-        let boxes = Tensor::<Pixels, 4>::new([8, 4, 4, 1]).boxes([8, 4, 4, 1]).map(&device, &a[..]).unwrap();
+        let mut images =
+            Im2colTensor::<Pixels, 4>::new([8, 4, 4, 1]).map_mut(&device, &mut d[..]).unwrap();
+        let boxes = Tensor::<Pixels, 4>::new([8, 4, 4, 1])
+            .boxes([8, 4, 4, 1])
+            .map(&device, &a[..])
+            .unwrap();
         raw_copies::launch(&device, 1, images.by_ref(), &boxes, how).unwrap_err().misuse.clone()
     };
     assert_eq!(misuse(0), Misuse::TensorMode { im2col: true });
@@ -253,7 +290,10 @@ fn raw_copies_with_the_wrong_map() {
     assert_eq!(misuse(2), Misuse::TensorMode { im2col: false });
     assert_eq!(misuse(3), Misuse::TensorRank { map: 4, instruction: 3 });
     assert_eq!(misuse(4), Misuse::BoxBefore { dimension: 3, coordinate: -1 });
-    assert_eq!(misuse(5), Misuse::SharedMisaligned { access: "copy", address: SHARED_BASE + 128, bytes: 256 });
+    assert_eq!(
+        misuse(5),
+        Misuse::SharedMisaligned { access: "copy", address: SHARED_BASE + 128, bytes: 256 }
+    );
 }
 
 #[test]
@@ -275,28 +315,48 @@ fn what_no_map_can_be() {
             right.corners([3, 0, 0], [-6, 0, 0]),
             "a bounding box starts at 3 and ends at 2 along dimension 1: it must not end before it starts",
         ),
-        (right.steps([1, 0, 1]), "a box takes every 0th element along dimension 2: it must be from 1 to 8"),
-        (right.steps([1, 1, 9]), "a box takes every 9th element along dimension 3: it must be from 1 to 8"),
+        (
+            right.steps([1, 0, 1]),
+            "a box takes every 0th element along dimension 2: it must be from 1 to 8",
+        ),
+        (
+            right.steps([1, 1, 9]),
+            "a box takes every 9th element along dimension 3: it must be from 1 to 8",
+        ),
         (right.start(4), "a tensor starts at byte 8: it must be a multiple of 16"),
         (right.start(32_000), "a tensor spans 72320 elements, and the buffer has 65536"),
         (
             right.strides([2, 40, 360, 2880, 20160]),
             "elements along dimension 0 of a tensor are 2 apart: they must be neighbours",
         ),
-        (Im2colTensor::new([40, 9, 0, 7, 2]), "dimension 2 of a tensor has 0 elements: it must have from 1 to 2^32"),
+        (
+            Im2colTensor::new([40, 9, 0, 7, 2]),
+            "dimension 2 of a tensor has 0 elements: it must have from 1 to 2^32",
+        ),
     ] {
         assert_eq!(images.map(&device, &buffer[..]).err().unwrap().to_string(), error);
     }
-    let error = Im2colTensor::<SharedTile<u16, 8, 12, Unswizzled128>, 3>::new([16, 8, 1]).map(&device, &buffer[..]);
-    assert_eq!(error.err().unwrap().to_string(), "a line of a box has 24 bytes: it must be a multiple of 16");
-    let error = Im2colTensor::<Small, 3>::new([40, 8, 1]).corners([-32_769], [0]).map(&device, &buffer[..]);
+    let error = Im2colTensor::<SharedTile<u16, 8, 12, Unswizzled128>, 3>::new([16, 8, 1])
+        .map(&device, &buffer[..]);
+    assert_eq!(
+        error.err().unwrap().to_string(),
+        "a line of a box has 24 bytes: it must be a multiple of 16"
+    );
+    let error =
+        Im2colTensor::<Small, 3>::new([40, 8, 1]).corners([-32_769], [0]).map(&device, &buffer[..]);
     assert!(error.err().unwrap().to_string().ends_with("it must be from -32768 to 32767"));
 
-    let written = right.corners([0, 0, -1], [0; 3]).map_mut(&device, &mut buffer[..]).err().unwrap();
+    let written =
+        right.corners([0, 0, -1], [0; 3]).map_mut(&device, &mut buffer[..]).err().unwrap();
     assert_eq!(
         written.to_string(),
         "the bounding box of a tensor that is written is from -1 to 6 along dimension 3: it must be within the tensor, from 0 to 6"
     );
     assert!(right.corners([0; 3], [1, 0, 0]).map_mut(&device, &mut buffer[..]).is_err());
-    assert!(Im2colTensor::<Small, 3>::new([36, 8, 1]).strides([1, 40, 320]).map_mut(&device, &mut buffer[..]).is_err());
+    assert!(
+        Im2colTensor::<Small, 3>::new([36, 8, 1])
+            .strides([1, 40, 320])
+            .map_mut(&device, &mut buffer[..])
+            .is_err()
+    );
 }

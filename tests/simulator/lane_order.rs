@@ -1,5 +1,5 @@
-//! The lanes of a closure run one after the other here, and in step on a GPU: what one reads that another wrote in the same closure is an
-//! error at once.
+//! The lanes of a closure run one after the other here, and in step on a GPU: what one reads that
+//! another wrote in the same closure is an error at once.
 
 use crate::assert_at;
 use ptx_matrix::prelude::*;
@@ -11,12 +11,15 @@ type Row = SharedTile<u32, 1, 32>;
 /// The race that the error is: whether both accesses are in one closure, and who wrote.
 #[track_caller]
 fn race(error: &SimError) -> (bool, Agent) {
-    let Misuse::Race { access, other_access, other, same_closure, .. } = error.misuse else { panic!("{error}") };
+    let Misuse::Race { access, other_access, other, same_closure, .. } = error.misuse else {
+        panic!("{error}")
+    };
     assert_eq!((access, other_access), ("read", "write"), "{error}");
     (same_closure, other)
 }
 
-/// A sum from lane to lane that comes out only where the lanes run one after the other; and one that comes out.
+/// A sum from lane to lane that comes out only where the lanes run one after the other; and one
+/// that comes out.
 #[kernel(threads = 32)]
 fn scan_global(block: &Block, d: GlobalMut<u32>, how: u32) {
     let warp = block.warp();
@@ -30,7 +33,9 @@ fn scan_global(block: &Block, d: GlobalMut<u32>, how: u32) {
     let mut sum = PerLane::splat(1);
     for by in [1, 2, 4, 8, 16] {
         let before = warp.shuffle_up(&sum, by as u32);
-        warp.update(&mut sum, |lane, sum| *sum += if lane.id() < by { 0 } else { lane.get(&before) });
+        warp.update(&mut sum, |lane, sum| {
+            *sum += if lane.id() < by { 0 } else { lane.get(&before) }
+        });
     }
     warp.each(|lane| d.set(lane.id(), lane.get(&sum)));
 }
@@ -46,12 +51,20 @@ fn a_value_of_the_lane_before_is_an_error_at_once() {
         assert_eq!(d, core::array::from_fn(|lane| lane as u32 + 1));
     }
     let text = scan_global::simulate(1, &mut [0; 32], 0).unwrap_err().to_string();
-    assert!(text.contains("which lane 0 of the same warp wrote in the same lane closure"), "{text}");
+    assert!(
+        text.contains("which lane 0 of the same warp wrote in the same lane closure"),
+        "{text}"
+    );
 }
 
 /// Lanes write and read a row, in an order that `how` says.
 #[kernel(threads = 64)]
-fn row_of_lanes(block: &Block, #[shared] rows: SharedTile<u32, 2, 32>, d: GlobalMut<u32>, how: u32) {
+fn row_of_lanes(
+    block: &Block,
+    #[shared] rows: SharedTile<u32, 2, 32>,
+    d: GlobalMut<u32>,
+    how: u32,
+) {
     let (warp, index) = (block.warp(), block.warp().index());
     let at = |col: usize| (index, col % 32);
     let set = |lane: Lane<'_>, value: usize| rows.set(at(lane.id()), value as u32 + 1);
@@ -80,7 +93,8 @@ fn row_of_lanes(block: &Block, #[shared] rows: SharedTile<u32, 2, 32>, d: Global
             set(lane, lane.id());
             d.set(index * 32 + lane.id(), rows.get(lane, at(lane.id())));
         })),
-        // Each reads what the one behind it writes later: on a GPU in step, the value from before too.
+        // Each reads what the one behind it writes later: on a GPU in step, the value from before
+        // too.
         4 => drop(warp.each(|lane| {
             if lane.id() < 31 {
                 d.set(index * 32 + lane.id(), rows.get(lane, at(lane.id() + 1)));
@@ -129,7 +143,9 @@ fn rows_that_lanes_hand_on() {
         let warning = run(1).unwrap().check().unwrap_err();
         assert!(!race(&warning).0, "{warning}");
         let warning = run(4).unwrap().check().unwrap_err();
-        let Misuse::Race { access: "write", other_access: "read", same_closure: false, .. } = warning.misuse else {
+        let Misuse::Race { access: "write", other_access: "read", same_closure: false, .. } =
+            warning.misuse
+        else {
             panic!("{warning}")
         };
         for how in [2, 3, 5] {
@@ -185,7 +201,10 @@ fn sum_by_halves(block: &Block, #[shared] row: Row, d: GlobalMut<u32>, how: u32)
     };
     if how == 0 {
         warp.each(|lane| {
-            [16, 8, 4, 2, 1].into_iter().filter(|&half| lane.id() < half).for_each(|half| step(lane, half))
+            [16, 8, 4, 2, 1]
+                .into_iter()
+                .filter(|&half| lane.id() < half)
+                .for_each(|half| step(lane, half))
         });
     } else {
         for half in [16, 8, 4, 2, 1] {
@@ -204,7 +223,8 @@ fn sum_by_halves(block: &Block, #[shared] row: Row, d: GlobalMut<u32>, how: u32)
     });
 }
 
-/// Each lane writes its own element, and then reads that of the next lane, which has not written it yet here.
+/// Each lane writes its own element, and then reads that of the next lane, which has not written it
+/// yet here.
 #[kernel(threads = 32)]
 fn next_element(block: &Block, d: GlobalMut<u32>, e: GlobalMut<u32>, first: u32) {
     let warp = block.warp();
@@ -225,7 +245,9 @@ fn a_lane_that_reads_too_soon_what_in_step_is_written() {
     for seed in 0..8 {
         let device = Simulator::new(seed);
         let error = sum_by_halves::launch(&device, 1, &mut [0], 0).unwrap_err();
-        let Misuse::Race { access: "write", other_access: "read", same_closure: true, .. } = error.misuse else {
+        let Misuse::Race { access: "write", other_access: "read", same_closure: true, .. } =
+            error.misuse
+        else {
             panic!("{error}")
         };
         assert_at(&error, "half of the sums", (0, 0, 0), 0, error.lane);
@@ -233,13 +255,16 @@ fn a_lane_that_reads_too_soon_what_in_step_is_written() {
         sum_by_halves::launch(&device, 1, &mut d, 1).check();
         assert_eq!(d, [496]);
         let error = next_element::launch(&device, 1, &mut [9; 32], &mut [0; 32], 0).unwrap_err();
-        let Misuse::Race { access: "write", other_access: "read", same_closure: true, .. } = error.misuse else {
+        let Misuse::Race { access: "write", other_access: "read", same_closure: true, .. } =
+            error.misuse
+        else {
             panic!("{error}")
         };
         assert_at(&error, "the next lane's own", (0, 0, 0), 0, Some(1));
         // What all read before any writes is the same in step: a warning.
         let mut e = [0; 32];
-        let warning = next_element::launch(&device, 1, &mut [9; 32], &mut e, 1).unwrap().check().unwrap_err();
+        let warning =
+            next_element::launch(&device, 1, &mut [9; 32], &mut e, 1).unwrap().check().unwrap_err();
         let Misuse::Race { same_closure: false, .. } = warning.misuse else { panic!("{warning}") };
         assert_eq!(e, [9; 32]);
     }
@@ -257,9 +282,16 @@ fn elected(block: &Block, #[shared] row: Row, d: GlobalMut<u32>) {
     warp.each(|lane| d.set(lane.id(), row.get(lane, (0, 31 - lane.id()))));
 }
 
-/// A lane waits for a barrier within the closure, and then reads what another lane wrote before it arrived.
+/// A lane waits for a barrier within the closure, and then reads what another lane wrote before it
+/// arrived.
 #[kernel(threads = 32, target = "sm_90")]
-fn told_by_a_barrier(block: &Block, #[shared] row: Row, #[shared] full: BarrierMemory, d: GlobalMut<u32>, waits: u32) {
+fn told_by_a_barrier(
+    block: &Block,
+    #[shared] row: Row,
+    #[shared] full: BarrierMemory,
+    d: GlobalMut<u32>,
+    waits: u32,
+) {
     let full = full.init(block, 1);
     row.fill(block, |_, _| 0);
     block.sync();

@@ -25,10 +25,15 @@ fn an_empty_grid() {
 
 #[test]
 fn a_grid_that_no_gpu_takes() {
-    for grid in [(1, 65_536, 1), (1, 1, 65_536), (1 << 31, 1, 1), (1, u32::MAX, u32::MAX), (u32::MAX, 1, 1)] {
+    for grid in
+        [(1, 65_536, 1), (1, 1, 65_536), (1 << 31, 1, 1), (1, u32::MAX, u32::MAX), (u32::MAX, 1, 1)]
+    {
         let error = nothing::simulate(grid).unwrap_err();
         let message = message(&error);
-        assert!(message.starts_with(&format!("a grid of {grid:?} is larger than any GPU takes")), "{message}");
+        assert!(
+            message.starts_with(&format!("a grid of {grid:?} is larger than any GPU takes")),
+            "{message}"
+        );
         assert!(message.contains("at most (2147483647, 65535, 65535)"), "{message}");
     }
     assert_eq!(nothing::simulate((1, 65_535, 1)).unwrap().blocks, 65_535);
@@ -52,16 +57,25 @@ fn a_kernel_that_no_gpu_runs() {
     let launch = |change: fn(&mut KernelInfo)| -> Result<_, String> {
         let kernel = Box::leak(Box::new(nothing::INFO));
         change(kernel);
-        let launch = Launch { kernel, grid: 1.into(), params: &[], body: &body, name_byte: |_, _| {} };
+        let launch =
+            Launch { kernel, grid: 1.into(), params: &[], body: &body, name_byte: |_, _| {} };
         // SAFETY: the kernel touches nothing.
-        unsafe { ptx_matrix::sim::Simulator::default().launch(launch) }.map_err(|error| message(&error).to_owned())
+        unsafe { ptx_matrix::sim::Simulator::default().launch(launch) }
+            .map_err(|error| message(&error).to_owned())
     };
     launch(|_| {}).unwrap();
     let error = launch(|kernel| kernel.threads = 2048).unwrap_err();
-    assert!(error.contains("a block of 2048 threads, which no GPU runs: a multiple of 32, at most 1024"), "{error}");
+    assert!(
+        error
+            .contains("a block of 2048 threads, which no GPU runs: a multiple of 32, at most 1024"),
+        "{error}"
+    );
     assert!(launch(|kernel| kernel.threads = 48).unwrap_err().contains("a multiple of 32"));
     let error = launch(|kernel| kernel.shared_bytes = 227 * 1024 + 16).unwrap_err();
-    assert!(error.contains("232464 bytes of shared memory, which no GPU has: at most 232448"), "{error}");
+    assert!(
+        error.contains("232464 bytes of shared memory, which no GPU has: at most 232448"),
+        "{error}"
+    );
     let error = launch(|kernel| kernel.cluster.x = 16).unwrap_err();
     assert!(error.contains("a cluster of (16, 1, 1) has 16 blocks: from 1 to 8"), "{error}");
 }

@@ -101,7 +101,13 @@ fn overflows() {
 fn overflow(which: &str) -> (Output, String) {
     let program = std::env::current_exe().unwrap();
     let mut command = Command::new(program);
-    command.args(["--exact", "limits::overflows", "--include-ignored", "--nocapture", "--test-threads=1"]);
+    command.args([
+        "--exact",
+        "limits::overflows",
+        "--include-ignored",
+        "--nocapture",
+        "--test-threads=1",
+    ]);
     let output = command.env(WHICH, which).output().unwrap();
     let text = String::from_utf8_lossy(&output.stderr).into_owned();
     (output, text)
@@ -112,7 +118,10 @@ fn overflow(which: &str) -> (Output, String) {
 fn a_stack_that_overflows_is_told_of() {
     let (output, text) = overflow("lane");
     assert!(!output.status.success());
-    assert!(text.contains("error: the stack of a lane overflows: a recursion without end"), "{text}");
+    assert!(
+        text.contains("error: the stack of a lane overflows: a recursion without end"),
+        "{text}"
+    );
     assert!(text.contains("   = in kernel `recurse`, block (0, 0, 0), warp 1, lane 5\n"), "{text}");
     assert!(text.contains("   = help: end the recursion"), "{text}");
     let (_, text) = overflow("warp");
@@ -120,7 +129,10 @@ fn a_stack_that_overflows_is_told_of() {
     assert!(text.contains("   = in kernel `recurse`, block (0, 0, 0), warp 1\n"), "{text}");
     let (_, text) = overflow("array");
     assert!(text.contains("error: the stack of a lane overflows"), "{text}");
-    assert!(text.contains("   = in kernel `too_large`, block (0, 0, 0), warp 0, lane 0\n"), "{text}");
+    assert!(
+        text.contains("   = in kernel `too_large`, block (0, 0, 0), warp 0, lane 0\n"),
+        "{text}"
+    );
 }
 
 #[cfg(unix)]
@@ -159,7 +171,10 @@ fn what_a_kernel_catches_is_found_all_the_same() {
         let run = |how| caught::launch(&Simulator::new(seed), 1, &[1; 32], &mut [0; 32], how);
         run(0).unwrap().check().unwrap();
         let error = run(1).unwrap_err();
-        assert_eq!(error.misuse, Misuse::GlobalOutOfBounds { access: "read", name: "a", index: 32, len: 32 });
+        assert_eq!(
+            error.misuse,
+            Misuse::GlobalOutOfBounds { access: "read", name: "a", index: 32, len: 32 }
+        );
         assert_at(&error, "beyond", (0, 0, 0), 0, Some(1));
         let error = run(2).unwrap_err();
         assert_eq!(error.misuse, Misuse::Panic { message: "so many lanes".into() });

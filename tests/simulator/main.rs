@@ -1,5 +1,5 @@
-//! The simulator ends a kernel that misuses the machine with the misuse, the line, the block, the warp and the lane;
-//! and it lets pass what comes close to a misuse and is none.
+//! The simulator ends a kernel that misuses the machine with the misuse, the line, the block, the
+//! warp and the lane; and it lets pass what comes close to a misuse and is none.
 
 #![feature(macro_metavar_expr_concat)]
 
@@ -63,15 +63,21 @@ use std::path::Path;
 #[track_caller]
 fn line_of(marker: &str) -> (String, u32) {
     let file = Location::caller().file();
-    let source = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(file)).unwrap();
+    let source =
+        std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(file))
+            .unwrap();
     let comment = format!("// <- {marker}");
-    let lines: Vec<u32> =
-        (1..).zip(source.lines()).filter(|(_, line)| line.ends_with(&comment)).map(|(number, _)| number).collect();
+    let lines: Vec<u32> = (1..)
+        .zip(source.lines())
+        .filter(|(_, line)| line.ends_with(&comment))
+        .map(|(number, _)| number)
+        .collect();
     let [line] = lines[..] else { panic!("`{comment}` must end one line, not lines {lines:?}") };
     (file.to_owned(), line)
 }
 
-/// The error is that of the marked line, in this block and warp, and in one lane: the elected one, which the seed says.
+/// The error is that of the marked line, in this block and warp, and in one lane: the elected one,
+/// which the seed says.
 #[track_caller]
 fn assert_elected_at(error: &SimError, marker: &str, block: impl Into<Grid>, warp: usize) {
     assert!(error.lane.is_some(), "{error}");

@@ -1,8 +1,11 @@
-//! mbarriers: what orders accesses and what does not, and barriers that are used as they must not be.
+//! mbarriers: what orders accesses and what does not, and barriers that are used as they must not
+//! be.
 
 use crate::{assert_at, assert_elected_at, line_of};
 use ptx_matrix::prelude::*;
-use ptx_matrix::sim::{Agent, Awaited, BarrierMisuse, EndedWarp, Misuse, SHARED_BASE, SimError, Simulator};
+use ptx_matrix::sim::{
+    Agent, Awaited, BarrierMisuse, EndedWarp, Misuse, SHARED_BASE, SimError, Simulator,
+};
 use ptx_matrix::{raw, sim};
 
 type Row = SharedTile<u32, 1, 32>;
@@ -14,9 +17,16 @@ fn misuse(error: &SimError) -> BarrierMisuse {
     misuse
 }
 
-/// Warp 0 writes a row, and arrives; warp 1 waits, and reads it. What is left out or done by one lane for all, `how` says.
+/// Warp 0 writes a row, and arrives; warp 1 waits, and reads it. What is left out or done by one
+/// lane for all, `how` says.
 #[kernel(threads = 64, target = "sm_90")]
-fn hand_over(block: &Block, #[shared] row: Row, #[shared] full: BarrierMemory, d: GlobalMut<u32>, how: u32) {
+fn hand_over(
+    block: &Block,
+    #[shared] row: Row,
+    #[shared] full: BarrierMemory,
+    d: GlobalMut<u32>,
+    how: u32,
+) {
     let full = full.init(block, if how == 0 { 32 } else { 1 });
     let (warp, index) = (block.warp(), block.warp().index());
     if index == 0 {
@@ -65,16 +75,29 @@ fn who_waits_sees_what_was_done_before_the_arrivals() {
     for seed in 0..8 {
         let run = |how| {
             let mut d = [0; 32];
-            hand_over::launch(&Simulator::new(seed), 1, &mut d, how).and_then(|report| report.check()).map(|_| d)
+            hand_over::launch(&Simulator::new(seed), 1, &mut d, how)
+                .and_then(|report| report.check())
+                .map(|_| d)
         };
         assert_eq!(run(0).unwrap(), [7; 32]);
         assert_eq!(run(1).unwrap(), [7; 32]);
         for how in [2, 3] {
             let error = run(how).unwrap_err();
-            let is_race = |misuse: &Misuse| matches!(misuse, Misuse::Race { .. } | Misuse::SharedUnwritten { .. });
-            assert!(error.findings().iter().all(|finding| is_race(&finding.misuse)), "{how}: {error}");
-            let race = error.findings().iter().find(|finding| matches!(finding.misuse, Misuse::Race { .. })).unwrap();
-            let Misuse::Race { other: Agent::WarpOfBlock(_), .. } = race.misuse else { panic!("{error}") };
+            let is_race = |misuse: &Misuse| {
+                matches!(misuse, Misuse::Race { .. } | Misuse::SharedUnwritten { .. })
+            };
+            assert!(
+                error.findings().iter().all(|finding| is_race(&finding.misuse)),
+                "{how}: {error}"
+            );
+            let race = error
+                .findings()
+                .iter()
+                .find(|finding| matches!(finding.misuse, Misuse::Race { .. }))
+                .unwrap();
+            let Misuse::Race { other: Agent::WarpOfBlock(_), .. } = race.misuse else {
+                panic!("{error}")
+            };
         }
     }
     let error = hand_over::simulate(1, &mut [0; 32], 2).unwrap_err();
@@ -111,16 +134,27 @@ fn a_writer_must_have_waited_for_every_reader() {
         many_readers::launch(&Simulator::new(seed), 1, 0).unwrap().check().unwrap();
         for silent in 1..4 {
             let error = many_readers::launch(&Simulator::new(seed), 1, silent).unwrap_err();
-            let Misuse::Race { access, other_access, other, .. } = error.misuse else { panic!("{error}") };
+            let Misuse::Race { access, other_access, other, .. } = error.misuse else {
+                panic!("{error}")
+            };
             let expected = if access == "write" { ("read", silent) } else { ("write", 0) };
-            assert_eq!((other_access, other), (expected.0, Agent::WarpOfBlock(expected.1)), "{error}");
+            assert_eq!(
+                (other_access, other),
+                (expected.0, Agent::WarpOfBlock(expected.1)),
+                "{error}"
+            );
         }
     }
 }
 
 /// What one warp learns from another, it tells a third.
 #[kernel(threads = 96, target = "sm_90")]
-fn chain(block: &Block, #[shared] row: Row, #[shared] barriers: SharedRing<BarrierMemory, 2>, d: GlobalMut<u32>) {
+fn chain(
+    block: &Block,
+    #[shared] row: Row,
+    #[shared] barriers: SharedRing<BarrierMemory, 2>,
+    d: GlobalMut<u32>,
+) {
     let barriers = barriers.init(block, 1);
     let (warp, index) = (block.warp(), block.warp().index());
     if index == 0 {
@@ -146,7 +180,12 @@ fn who_waits_learns_what_the_others_had_waited_for() {
 
 /// Every lane arrives and waits, a few times: a barrier of all warps.
 #[kernel(threads = 96, target = "sm_90")]
-fn rounds(block: &Block, #[shared] row: SharedTile<u32, 1, 96>, #[shared] all: BarrierMemory, d: GlobalMut<u32>) {
+fn rounds(
+    block: &Block,
+    #[shared] row: SharedTile<u32, 1, 96>,
+    #[shared] all: BarrierMemory,
+    d: GlobalMut<u32>,
+) {
     let all = all.init(block, 96);
     let (warp, index) = (block.warp(), block.warp().index());
     let first = index * 32;
@@ -170,9 +209,16 @@ fn a_barrier_of_all_threads() {
     assert_eq!((d[0], d[95]), (295, 200));
 }
 
-/// Waits for `wait` phases of a barrier for two that is arrived at by `arrivals`, expecting and being told of bytes.
+/// Waits for `wait` phases of a barrier for two that is arrived at by `arrivals`, expecting and
+/// being told of bytes.
 #[kernel(threads = 64, target = "sm_90")]
-fn transactions(block: &Block, #[shared] barrier: BarrierMemory, arrivals: u32, expected: u32, come: u32) {
+fn transactions(
+    block: &Block,
+    #[shared] barrier: BarrierMemory,
+    arrivals: u32,
+    expected: u32,
+    come: u32,
+) {
     let barrier = barrier.init(block, 2);
     let (warp, index) = (block.warp(), block.warp().index());
     if index == 0 {
@@ -194,13 +240,25 @@ fn transactions(block: &Block, #[shared] barrier: BarrierMemory, arrivals: u32, 
 fn a_phase_needs_its_arrivals_and_its_bytes() {
     transactions::simulate(1, 2, 512, 512).check();
     transactions::simulate(1, 2, 0, 0).check();
-    for (arrivals, expected, come, lacks) in [(1, 0, 0, (1, 0)), (2, 512, 500, (0, 12)), (1, 64, 32, (1, 32))] {
+    for (arrivals, expected, come, lacks) in
+        [(1, 0, 0, (1, 0)), (2, 512, 500, (0, 12)), (1, 64, 32, (1, 32))]
+    {
         for seed in 0..8 {
-            let error = transactions::launch(&Simulator::new(seed), 1, arrivals, expected, come).unwrap_err();
+            let error = transactions::launch(&Simulator::new(seed), 1, arrivals, expected, come)
+                .unwrap_err();
             let Misuse::Deadlock { waiting, ended, .. } = &error.misuse else { panic!("{error}") };
             let [waiting] = &waiting[..] else { panic!("{error}") };
-            let awaited = Awaited::Barrier { address: SHARED_BASE, phase: 0, of: 2, arrivals: lacks.0, bytes: lacks.1 };
-            assert_eq!((waiting.warp, waiting.awaited, ended), (1, awaited, &vec![EndedWarp { warp: 0, block: None }]));
+            let awaited = Awaited::Barrier {
+                address: SHARED_BASE,
+                phase: 0,
+                of: 2,
+                arrivals: lacks.0,
+                bytes: lacks.1,
+            };
+            assert_eq!(
+                (waiting.warp, waiting.awaited, ended),
+                (1, awaited, &vec![EndedWarp { warp: 0, block: None }])
+            );
             match lacks.0 {
                 0 => assert_elected_at(&error, "expects", (0, 0, 0), 0),
                 _ => assert_at(&error, "waits", (0, 0, 0), None, None),
@@ -209,13 +267,19 @@ fn a_phase_needs_its_arrivals_and_its_bytes() {
     }
     let text = transactions::simulate(1, 1, 64, 32).unwrap_err().to_string();
     let lacks = "1 of 2 arrivals missing; 32 of the bytes that it expects have not come";
-    let title = format!("error: deadlock: warp 1 waits for `barrier`, and nothing ends its phase 0: {lacks}\n");
+    let title = format!(
+        "error: deadlock: warp 1 waits for `barrier`, and nothing ends its phase 0: {lacks}\n"
+    );
     assert!(text.starts_with(&title), "{text}");
     let (file, line) = line_of("waits");
-    let waits = format!("\n   = warp 1 waits for `barrier` at {file}:{line}:17, phase 0: {lacks}\n");
+    let waits =
+        format!("\n   = warp 1 waits for `barrier` at {file}:{line}:17, phase 0: {lacks}\n");
     assert!(text.contains(&waits), "{text}");
     let (file, line) = line_of("arrives");
-    assert!(text.contains(&format!("\n   = in phase 0 arrived warp 0 at {file}:{line}:25\n")), "{text}");
+    assert!(
+        text.contains(&format!("\n   = in phase 0 arrived warp 0 at {file}:{line}:25\n")),
+        "{text}"
+    );
 }
 
 #[test]
@@ -248,12 +312,21 @@ fn numbers_of_arrivals() {
         assert_at(&error, "count", (0, 0, 0), 0, Some(0));
     }
     assert_eq!(misuse(&counts::simulate(1, 3, 0).unwrap_err()), BarrierMisuse::Count { count: 0 });
-    assert_eq!(misuse(&counts::simulate(1, 3, 4).unwrap_err()), BarrierMisuse::TooManyArrivals { of: 3 });
+    assert_eq!(
+        misuse(&counts::simulate(1, 3, 4).unwrap_err()),
+        BarrierMisuse::TooManyArrivals { of: 3 }
+    );
 }
 
-/// Warp 0 ends `phases` phases, and tells so by another barrier; only then warp 1 waits for the first.
+/// Warp 0 ends `phases` phases, and tells so by another barrier; only then warp 1 waits for the
+/// first.
 #[kernel(threads = 64, target = "sm_90")]
-fn late(block: &Block, #[shared] barrier: BarrierMemory, #[shared] done: BarrierMemory, phases: u32) {
+fn late(
+    block: &Block,
+    #[shared] barrier: BarrierMemory,
+    #[shared] done: BarrierMemory,
+    phases: u32,
+) {
     let (barrier, done) = (barrier.init(block, 1), done.init(block, 1));
     let (warp, index) = (block.warp(), block.warp().index());
     if index == 0 {
@@ -279,7 +352,8 @@ fn a_phase_that_ends_before_all_have_waited_for_the_one_before() {
     }
 }
 
-/// Warp 1 waits for the phase of this number when warp 0 has ended `phases` phases, and told so by another barrier; no more ends.
+/// Warp 1 waits for the phase of this number when warp 0 has ended `phases` phases, and told so by
+/// another barrier; no more ends.
 #[kernel(threads = 64, target = "sm_90")]
 fn early(
     block: &Block,
@@ -302,10 +376,10 @@ fn early(
         let phase = (0..number).fold(Phase::FIRST, |phase, _| phase.next());
         done.wait(warp, Phase::FIRST);
         match how {
-            0 => drop(barrier.wait(warp, phase)),                           // <- too early
-            1 => drop(barrier.wait_for_cluster(warp, phase)),               // <- too early for the cluster
+            0 => drop(barrier.wait(warp, phase)), // <- too early
+            1 => drop(barrier.wait_for_cluster(warp, phase)), // <- too early for the cluster
             2 => warp.elect(|lane| assert!(!barrier.is_over(lane, phase))), // <- tested too early
-            _ => drop(barrier.look(warp, phase).wait(warp)),                // <- looked too early
+            _ => drop(barrier.look(warp, phase).wait(warp)), // <- looked too early
         }
     }
 }
@@ -318,7 +392,8 @@ fn a_phase_that_has_not_begun_is_not_waited_for() {
         early::launch(&Simulator::new(0).schedules(8), 1, phases, phases, 2).check();
         early::launch(&Simulator::new(0).schedules(8), 1, phases, phases - 1, 3).check();
     }
-    let markers = ["too early", "too early for the cluster", "tested too early", "looked too early"];
+    let markers =
+        ["too early", "too early for the cluster", "tested too early", "looked too early"];
     for (how, marker) in (0..).zip(markers) {
         for (phases, ahead) in [(0, 1), (0, 2), (1, 1), (2, 1), (3, 4)] {
             let error = early::simulate(1, phases, phases + ahead, how).unwrap_err();
@@ -328,12 +403,20 @@ fn a_phase_that_has_not_begun_is_not_waited_for() {
         }
     }
     let text = early::simulate(1, 0, 1, 0).unwrap_err().to_string();
-    assert!(text.contains("is waited for too early: it is 1 phase short of the one that is to end"), "{text}");
+    assert!(
+        text.contains("is waited for too early: it is 1 phase short of the one that is to end"),
+        "{text}"
+    );
 }
 
 /// A consumer that begins with the second phase: the first is over only where it comes late enough.
 #[kernel(threads = 64, target = "sm_90")]
-fn one_phase_ahead(block: &Block, #[shared] row: Row, #[shared] full: BarrierMemory, d: GlobalMut<u32>) {
+fn one_phase_ahead(
+    block: &Block,
+    #[shared] row: Row,
+    #[shared] full: BarrierMemory,
+    d: GlobalMut<u32>,
+) {
     let full = full.init(block, 32);
     let warp = block.warp();
     if warp.index() == 0 {
@@ -351,14 +434,19 @@ fn one_phase_ahead(block: &Block, #[shared] row: Row, #[shared] full: BarrierMem
 
 #[test]
 fn some_order_shows_a_wait_that_is_one_phase_ahead() {
-    let error = one_phase_ahead::launch(&Simulator::new(0).schedules(16), 1, &mut [0; 32]).unwrap_err();
+    let error =
+        one_phase_ahead::launch(&Simulator::new(0).schedules(16), 1, &mut [0; 32]).unwrap_err();
     let ahead = |finding: &sim::Finding| {
-        matches!(finding.misuse, Misuse::Barrier { misuse: BarrierMisuse::PhaseAhead { ahead: 1 }, .. })
+        matches!(
+            finding.misuse,
+            Misuse::Barrier { misuse: BarrierMisuse::PhaseAhead { ahead: 1 }, .. }
+        )
     };
     assert!(error.findings().iter().any(ahead), "{error}");
 }
 
-/// One leaves, and later phases need one arrival fewer; the barrier is ended, and its memory becomes another.
+/// One leaves, and later phases need one arrival fewer; the barrier is ended, and its memory
+/// becomes another.
 #[kernel(threads = 64, target = "sm_90")]
 fn leave(block: &Block, #[shared] memory: BarrierMemory, end: u32) {
     let barrier = memory.init(block, 2);
@@ -403,7 +491,13 @@ fn who_leaves_is_not_waited_for_and_an_end_is_an_end() {
 
 /// The raw functions, by lanes that wait for each other.
 #[kernel(threads = 64, target = "sm_90")]
-fn raw_barrier(block: &Block, #[shared] row: Row, #[shared] place: SharedTile<u64, 1, 2>, d: GlobalMut<u32>, how: u32) {
+fn raw_barrier(
+    block: &Block,
+    #[shared] row: Row,
+    #[shared] place: SharedTile<u64, 1, 2>,
+    d: GlobalMut<u32>,
+    how: u32,
+) {
     let (warp, index) = (block.warp(), block.warp().index());
     let address = place.address();
     warp.each(|lane| {
@@ -432,7 +526,10 @@ fn raw_barrier(block: &Block, #[shared] row: Row, #[shared] place: SharedTile<u6
                 if how == 4 {
                     while !raw::mbarrier_test_wait_parity_shared_cta_b64(address, 0) {}
                 } else {
-                    while !raw::mbarrier_try_wait_parity_shared_cta_b64(address, u32::from(how == 5)) {}
+                    while !raw::mbarrier_try_wait_parity_shared_cta_b64(
+                        address,
+                        u32::from(how == 5),
+                    ) {}
                 }
                 d.set(0, row.get(lane, (0, 0)));
             }
@@ -444,7 +541,8 @@ fn raw_barrier(block: &Block, #[shared] row: Row, #[shared] place: SharedTile<u6
 fn raw_barriers() {
     let run = |seed, how| {
         let mut d = [0];
-        raw_barrier::launch(&Simulator::new(seed), 1, &mut d, how).map(|report| (report.check().unwrap(), d[0]))
+        raw_barrier::launch(&Simulator::new(seed), 1, &mut d, how)
+            .map(|report| (report.check().unwrap(), d[0]))
     };
     for seed in 0..8 {
         assert_eq!(run(seed, 0).unwrap().1, 8);
@@ -453,15 +551,23 @@ fn raw_barriers() {
         assert_eq!(misuse(&run(seed, 2).unwrap_err()), BarrierMisuse::InitialisedAgain);
         // Nobody waits for who makes it: in some orders it is not even one.
         let error = run(seed, 3).unwrap_err();
-        let uninitialised = Misuse::Barrier { address: SHARED_BASE + 128, misuse: BarrierMisuse::Uninitialised };
-        assert!(matches!(error.misuse, Misuse::Race { .. }) || error.misuse == uninitialised, "{error}");
+        let uninitialised =
+            Misuse::Barrier { address: SHARED_BASE + 128, misuse: BarrierMisuse::Uninitialised };
+        assert!(
+            matches!(error.misuse, Misuse::Race { .. }) || error.misuse == uninitialised,
+            "{error}"
+        );
         // The parity of the phase before: over at once, in some orders.
         let Err(error) = run(seed, 5) else { panic!("{seed}") };
-        assert!(matches!(error.misuse, Misuse::Race { .. } | Misuse::SharedUnwritten { .. } | Misuse::Deadlock { .. }));
+        assert!(matches!(
+            error.misuse,
+            Misuse::Race { .. } | Misuse::SharedUnwritten { .. } | Misuse::Deadlock { .. }
+        ));
     }
 }
 
-/// Lane 3 of warp 1 tries whether a row is full, and does what `how` says before it reads it; lane 3 of warp 0 fills it, when it may.
+/// Lane 3 of warp 1 tries whether a row is full, and does what `how` says before it reads it; lane
+/// 3 of warp 0 fills it, when it may.
 #[kernel(threads = 64, target = "sm_90")]
 fn try_and(
     block: &Block,
@@ -510,7 +616,8 @@ fn try_and(
                     while !tried(full) {}
                 }
             }
-            // It tries two barriers in turn: the second ends first, and the first behind what it does then.
+            // It tries two barriers in turn: the second ends first, and the first behind what it
+            // does then.
             _ => {
                 while !tried(full) {
                     if tried(other) {
@@ -537,7 +644,10 @@ fn a_lane_that_tries_may_do_something_else_before_it_tries_again() {
 #[test]
 fn a_lane_that_tries_once_may_have_tried_in_vain() {
     let error = try_and::launch(&Simulator::new(0).schedules(16), 1, &mut [0], 0).unwrap_err();
-    assert!(error.findings().iter().any(|finding| matches!(finding.misuse, Misuse::Race { .. })), "{error}");
+    assert!(
+        error.findings().iter().any(|finding| matches!(finding.misuse, Misuse::Race { .. })),
+        "{error}"
+    );
 }
 
 #[test]
@@ -546,7 +656,10 @@ fn a_lane_that_tries_on_and_on() {
         let error = try_and::launch(&Simulator::new(seed), 1, &mut [0], 5).unwrap_err();
         let Misuse::Deadlock { waiting, .. } = &error.misuse else { panic!("{error}") };
         let [waiting] = &waiting[..] else { panic!("{error}") };
-        assert!(matches!(waiting.awaited, Awaited::Barrier { phase: 0, arrivals: 1, bytes: 0, .. }), "{error}");
+        assert!(
+            matches!(waiting.awaited, Awaited::Barrier { phase: 0, arrivals: 1, bytes: 0, .. }),
+            "{error}"
+        );
         assert_at(&error, "tries", (0, 0, 0), None, None);
     }
 }
@@ -564,8 +677,7 @@ fn a_lane_that_tests_on_and_on() {
     assert!(matches!(error.misuse, Misuse::PollingBarrier { .. }), "{error}");
     assert_elected_at(&error, "in vain", (0, 0, 0), 0);
     let text = error.to_string();
-    let title =
-        "error: deadlock: `barrier` is tested again and again, and nothing ends its phase 0: 1 of 1 arrivals missing\n";
+    let title = "error: deadlock: `barrier` is tested again and again, and nothing ends its phase 0: 1 of 1 arrivals missing\n";
     assert!(text.starts_with(title), "{text}");
     assert!(text.contains("\n   = nobody has ever arrived at `barrier`\n"), "{text}");
 }

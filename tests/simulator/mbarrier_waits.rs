@@ -1,4 +1,5 @@
-//! mbarriers: looks at a phase and waits with a hint, and what is told by who leaves a barrier of another block.
+//! mbarriers: looks at a phase and waits with a hint, and what is told by who leaves a barrier of
+//! another block.
 
 use crate::{assert_at, assert_elected_at};
 use ptx_matrix::lane::Grid;
@@ -9,7 +10,13 @@ type Row = SharedTile<u32, 1, 32>;
 
 /// Warp 0 writes a row and arrives; warp 1 waits for it as `how` says, and reads it.
 #[kernel(threads = 64, target = "sm_90")]
-fn look(block: &Block, #[shared] row: Row, #[shared] full: BarrierMemory, d: GlobalMut<u32>, how: u32) {
+fn look(
+    block: &Block,
+    #[shared] row: Row,
+    #[shared] full: BarrierMemory,
+    d: GlobalMut<u32>,
+    how: u32,
+) {
     let full = full.init(block, 32);
     let warp = block.warp();
     if warp.index() == 0 {
@@ -53,7 +60,8 @@ fn who_looked_and_found_the_phase_over_sees_what_was_written() {
 
 #[test]
 fn who_does_not_heed_the_answer_may_read_too_early() {
-    let found = (0..32).filter_map(|seed| look::launch(&Simulator::new(seed), 1, &mut [0; 32], 2).err());
+    let found =
+        (0..32).filter_map(|seed| look::launch(&Simulator::new(seed), 1, &mut [0; 32], 2).err());
     let found: Vec<_> = found.collect();
     assert!(!found.is_empty());
     for error in found {
@@ -85,8 +93,8 @@ fn a_look_in_vain_is_no_deadlock_but_looking_without_end_is_told_of() {
     assert_at(&error, "in vain", (0, 0, 0), 1, Some(0));
 }
 
-/// Block 1 writes a row of block 0, and leaves its barrier, as many times as `times` says, which is for one arrival a phase. Block 0 looks
-/// for the cluster, or not, and reads the row.
+/// Block 1 writes a row of block 0, and leaves its barrier, as many times as `times` says, which is
+/// for one arrival a phase. Block 0 looks for the cluster, or not, and reads the row.
 #[kernel(threads = 32, cluster = 2, target = "sm_90")]
 fn leave(
     block: &ClusterBlock<2>,
@@ -104,7 +112,9 @@ fn leave(
         let (row, full) = (row.of(cluster.peer(0)), fulls.of(cluster.peer(0)).part(1));
         warp.each(|lane| row.set(lane, (0, lane.id()), lane.id() as u32));
         warp.sync();
-        warp.elect(|lane| if times == 1 { full.leave(lane) } else { full.leave_times(lane, times) }); // <- left
+        warp.elect(
+            |lane| if times == 1 { full.leave(lane) } else { full.leave_times(lane, times) },
+        ); // <- left
     } else {
         // In the first phase two arrive, in the second one.
         warp.elect(|lane| {
@@ -142,7 +152,9 @@ fn who_leaves_another_blocks_barrier_tells_what_it_wrote() {
 fn a_look_for_the_block_does_not_see_what_another_block_wrote() {
     for seed in 0..12 {
         let error = leave::launch(&Simulator::new(seed), 2, &mut [0; 32], 1, 2).unwrap_err();
-        let Misuse::Race { access: "read", other_access: "write", other, .. } = error.misuse else { panic!("{error}") };
+        let Misuse::Race { access: "read", other_access: "write", other, .. } = error.misuse else {
+            panic!("{error}")
+        };
         assert_eq!(other, Agent::WarpOfPeer { block: Grid { x: 1, y: 0, z: 0 }, warp: 0 });
         assert_at(&error, "read by the block", (0, 0, 0), 0, Some(0));
     }
@@ -157,7 +169,11 @@ fn no_more_leave_than_there_are() {
 }
 
 #[kernel(threads = 32, cluster = 2, target = "sm_90")]
-fn beyond_the_ring(block: &ClusterBlock<2>, #[shared] fulls: SharedRing<BarrierMemory, 2>, index: u32) {
+fn beyond_the_ring(
+    block: &ClusterBlock<2>,
+    #[shared] fulls: SharedRing<BarrierMemory, 2>,
+    index: u32,
+) {
     let fulls = fulls.init(block, 1);
     block.cluster().sync();
     fulls.of(block.cluster().peer(0)).part(index as usize);

@@ -6,16 +6,22 @@ use ptx_matrix::prelude::*;
 use ptx_matrix::raw;
 use ptx_matrix::sim::{Misuse, SimError};
 
-/// The error is about an operand of this role and element that is an accumulator of another, made at the marked line.
+/// The error is about an operand of this role and element that is an accumulator of another, made
+/// at the marked line.
 #[track_caller]
 fn assert_wrong(error: &SimError, expected: (char, &str, &str), made: &str) {
-    let Misuse::WrongOperand { role, element, result, place } = &error.misuse else { panic!("{error}") };
+    let Misuse::WrongOperand { role, element, result, place } = &error.misuse else {
+        panic!("{error}")
+    };
     assert_eq!((*role, *element, *result), expected, "{error}");
     assert_eq!(place.line, line_of(made).1, "{error}");
 }
 
 /// Matrices whose products are all different.
-fn factors<S, T: Element>(warp: Warp<'_>, of: impl Fn(f32) -> T + LaneCapture) -> (FragmentA<S, T>, FragmentB<S, T>)
+fn factors<S, T: Element>(
+    warp: Warp<'_>,
+    of: impl Fn(f32) -> T + LaneCapture,
+) -> (FragmentA<S, T>, FragmentB<S, T>)
 where
     S: FragmentShape<RoleA, T::Width> + FragmentShape<RoleB, T::Width>,
 {
@@ -51,18 +57,30 @@ fn typed(block: &Block, which: u32) {
     let mut acc = Accumulator::<M16N8K16, f32>::zero();
     let mut half_acc = Accumulator::<M16N8K16, f16>::zero();
     match which {
-        0 => Mma::<_, bf16, bf16, _>::accumulate(warp, &mut acc, &FragmentA::from_registers(c), &b), // <- f32 as A
-        1 => Mma::<_, bf16, bf16, _>::accumulate(warp, &mut acc, &a, &FragmentB::from_registers(two(1))), // <- f32 as B
+        0 => Mma::<_, bf16, bf16, _>::accumulate(warp, &mut acc, &FragmentA::from_registers(c), &b), /* <- f32 as A */
+        1 => Mma::<_, bf16, bf16, _>::accumulate(
+            warp,
+            &mut acc,
+            &a,
+            &FragmentB::from_registers(two(1)),
+        ), /* <- f32 as B */
         2 => {
             half_acc = Accumulator::from_registers(two(0));
             Mma::<_, f16, f16, _>::accumulate(warp, &mut half_acc, &half_a, &half_b); // <- f32 as C
         }
         3 => {
             let halves = warp.each(|lane| [lane.get(&h)[0], lane.get(&h)[1], 0, 0]);
-            Mma::<_, bf16, bf16, _>::accumulate(warp, &mut acc, &FragmentA::from_registers(halves), &b); // <- f16 as A
+            Mma::<_, bf16, bf16, _>::accumulate(
+                warp,
+                &mut acc,
+                &FragmentA::from_registers(halves),
+                &b,
+            ); // <- f16 as A
         }
         4 => {
-            acc = Accumulator::from_registers(warp.each(|lane| [0, 0, lane.get(&h)[0], lane.get(&h)[1]]));
+            acc = Accumulator::from_registers(
+                warp.each(|lane| [0, 0, lane.get(&h)[0], lane.get(&h)[1]]),
+            );
             Mma::<_, bf16, bf16, _>::accumulate(warp, &mut acc, &a, &b); // <- f16 as C
         }
         // What is right: the sum of another shape, of the same layout ..
@@ -72,14 +90,26 @@ fn typed(block: &Block, which: u32) {
         }
         // .. f16 accumulators as parts of A, and of B ..
         6 => {
-            let a = warp.each(|lane| [lane.get(&h)[0], lane.get(&h)[1], lane.get(&h)[0], lane.get(&h)[1]]);
-            Mma::<_, f16, f16, _>::accumulate(warp, &mut half_acc, &FragmentA::from_registers(a), &half_b);
+            let a = warp
+                .each(|lane| [lane.get(&h)[0], lane.get(&h)[1], lane.get(&h)[0], lane.get(&h)[1]]);
+            Mma::<_, f16, f16, _>::accumulate(
+                warp,
+                &mut half_acc,
+                &FragmentA::from_registers(a),
+                &half_b,
+            );
             half_acc = Accumulator::from_registers(h);
-            Mma::<_, f16, f16, _>::accumulate(warp, &mut half_acc, &half_a, &FragmentB::from_registers(h));
+            Mma::<_, f16, f16, _>::accumulate(
+                warp,
+                &mut half_acc,
+                &half_a,
+                &FragmentB::from_registers(h),
+            );
         }
         // .. and converted elements.
         _ => {
-            let c = Accumulator::<M16N8K8, f32>::from_registers(c).map(warp, |_, _, value| bf16::from_f32(value));
+            let c = Accumulator::<M16N8K8, f32>::from_registers(c)
+                .map(warp, |_, _, value| bf16::from_f32(value));
             let a = c.registers();
             let a = warp.each(|lane| [lane.get(&a)[0], lane.get(&a)[1], 0, 0]);
             Mma::<_, bf16, bf16, _>::accumulate(warp, &mut acc, &FragmentA::from_registers(a), &b);
@@ -176,7 +206,15 @@ fn few_different_words_prove_nothing() {
 fn the_report_names_both_lines() {
     let report = typed::simulate(1, 0).unwrap_err().to_string();
     let made = line_of("f32").1;
-    assert!(report.starts_with("error: the registers of an f32 accumulator are taken for A of bf16\n"), "{report}");
-    assert!(report.contains(&format!("= the `mma` that returned them is at tests/simulator/operands.rs:{made}:")));
-    assert!(report.contains("= help: convert the elements and move them to the right lanes"), "{report}");
+    assert!(
+        report.starts_with("error: the registers of an f32 accumulator are taken for A of bf16\n"),
+        "{report}"
+    );
+    assert!(report.contains(&format!(
+        "= the `mma` that returned them is at tests/simulator/operands.rs:{made}:"
+    )));
+    assert!(
+        report.contains("= help: convert the elements and move them to the right lanes"),
+        "{report}"
+    );
 }

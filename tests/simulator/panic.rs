@@ -125,7 +125,8 @@ fn destructors(block: &Block, #[shared] tile: SharedTile<u8, 2, 16>, d: GlobalMu
 fn destructors_of_warps_that_do_not_end_run_to_their_end() {
     destructors::simulate(1, &mut [0; 2], 0).unwrap();
     for seed in 0..8 {
-        let error = destructors::launch(&ptx_matrix::sim::Simulator::new(seed), 1, &mut [0; 2], 1).unwrap_err();
+        let error = destructors::launch(&ptx_matrix::sim::Simulator::new(seed), 1, &mut [0; 2], 1)
+            .unwrap_err();
         assert_at(&error, "with destructors", (0, 0, 0), 1, None);
     }
 }

@@ -1,8 +1,8 @@
 //! Mistakes planted in warp-specialized pipelines: each is named, at its line, first, and with what
 //! would be right.
 //!
-//! The texts are those of `tests/simulator/planted/`, one file a mistake. There, `{marker}` stands for the place of the line that
-//! ends with that marker here.
+//! The texts are those of `tests/simulator/planted/`, one file a mistake. There, `{marker}` stands
+//! for the place of the line that ends with that marker here.
 
 use ptx_matrix::launch::Tensor;
 use ptx_matrix::mma::{GroupAccumulator, Wgmma};
@@ -140,7 +140,9 @@ fn run(plant: Plant, seed: u64) -> Result<(), SimError> {
     let map = Tensor::<Tile, 2>::new([32, 48]).map(&device, &a[..]).unwrap();
     let mut d = [0; 64];
     pipeline::launch(&device, 1, &map, &mut d, plant as u32)?.check()?;
-    let sum = |i: usize| (0..24).map(|row| a[(row / 4 * 8 + i / 32 * 4 + row % 4) * 32 + i % 32]).sum::<u32>();
+    let sum = |i: usize| {
+        (0..24).map(|row| a[(row / 4 * 8 + i / 32 * 4 + row % 4) * 32 + i % 32]).sum::<u32>()
+    };
     assert_eq!(d, core::array::from_fn(sum));
     Ok(())
 }
@@ -207,11 +209,15 @@ mod product {
                     for k in 0..4 {
                         if is(Plant::WrongSwizzle) {
                             let tile_a = tiles_a.reuse::<SharedTile<bf16, 128, 32, Swizzle64>>();
-                            let (a, b) = (tile_a.matrix_a((k / 2 * 64, k % 2 * 16)), tile_b.matrix_b((k * 16, 0)));
+                            let (a, b) = (
+                                tile_a.matrix_a((k / 2 * 64, k % 2 * 16)),
+                                tile_b.matrix_b((k * 16, 0)),
+                            );
                             issue.accumulate(a, b); // <- product: wrong wgmma
                             continue;
                         }
-                        issue.accumulate(tile_a.matrix_a((0, k * 16)), tile_b.matrix_b((k * 16, 0))); // <- product: wgmma
+                        issue
+                            .accumulate(tile_a.matrix_a((0, k * 16)), tile_b.matrix_b((k * 16, 0))); // <- product: wgmma
                     }
                 });
                 if !is(Plant::ReleasedInFlight) {
@@ -237,7 +243,9 @@ mod product {
         let of_b = Tensor::<TileB, 2>::new([32, 192]).map(&device, &b[..]).unwrap();
         let mut d = vec![0.0; 64 * 32];
         multiply::launch(&device, 1, &of_a, &of_b, &mut d, plant as u32)?.check()?;
-        let sum = |row: usize, col: usize| (0..192).map(|k| a[row * 192 + k].to_f32() * b[k * 32 + col].to_f32()).sum();
+        let sum = |row: usize, col: usize| {
+            (0..192).map(|k| a[row * 192 + k].to_f32() * b[k * 32 + col].to_f32()).sum()
+        };
         assert_eq!(d, (0..64 * 32).map(|i| sum(i / 32, i % 32)).collect::<Vec<f32>>());
         Ok(())
     }
@@ -301,7 +309,12 @@ mod pair {
     }
 
     #[kernel(threads = 32, cluster = 2, target = "sm_90")]
-    fn exchange(block: &ClusterBlock<2>, #[shared] row: SharedTile<u32, 1, 32>, d: GlobalMut<u32>, plant: u32) {
+    fn exchange(
+        block: &ClusterBlock<2>,
+        #[shared] row: SharedTile<u32, 1, 32>,
+        d: GlobalMut<u32>,
+        plant: u32,
+    ) {
         let is = |which: Plant| plant == which as u32;
         let (warp, cluster) = (block.warp(), block.cluster());
         let rank = cluster.rank();
@@ -326,7 +339,8 @@ mod pair {
 
 /// The text of a file, its markers replaced by the places of their lines here, without columns.
 fn expected(file: &Path) -> String {
-    let text = std::fs::read_to_string(file).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
+    let text =
+        std::fs::read_to_string(file).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
     let mut parts = text.split('{');
     let mut expected = parts.next().unwrap_or_default().to_owned();
     for part in parts {

@@ -24,14 +24,18 @@ fn wait_for_a_flag(block: &Block, #[shared] flag: SharedTile<u8, 1, 16>) {
 fn a_flag_in_shared_memory() {
     let memory = Memory::Shared { address: SHARED_BASE };
     let found = (0..8).find_map(|seed| {
-        let error = wait_for_a_flag::launch(&Simulator::new(seed).patience(1 << 16), 1).unwrap_err();
+        let error =
+            wait_for_a_flag::launch(&Simulator::new(seed).patience(1 << 16), 1).unwrap_err();
         matches!(error.misuse, Misuse::Polling { .. }).then_some(error)
     });
     let error = found.expect("an order in which the first warp comes first");
     assert_eq!(error.misuse, Misuse::Polling { memory });
     assert_at(&error, "shared", (0, 0, 0), 0, Some(0));
     let report = error.to_string();
-    assert!(report.starts_with("error: deadlock: `flag row 0, column 0` is read again and again"), "{report}");
+    assert!(
+        report.starts_with("error: deadlock: `flag row 0, column 0` is read again and again"),
+        "{report}"
+    );
 }
 
 #[kernel(threads = 32)]
@@ -47,7 +51,8 @@ fn wait_for_another_block(block: &Block, d: GlobalMut<u32>) {
 
 #[test]
 fn a_flag_in_global_memory() {
-    let error = wait_for_another_block::launch(&Simulator::new(0).patience(1 << 16), 2, &mut [0]).unwrap_err();
+    let error = wait_for_another_block::launch(&Simulator::new(0).patience(1 << 16), 2, &mut [0])
+        .unwrap_err();
     assert_eq!(error.misuse, Misuse::Polling { memory: Memory::Global { name: "d", index: 0 } });
     assert_at(&error, "global", (0, 0, 0), 0, Some(0));
 }

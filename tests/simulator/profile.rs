@@ -10,7 +10,11 @@ const PROFILED: Simulator = Simulator::new(0).profiled();
 
 /// The instructions, each with how often warps and lanes executed it.
 fn instructions(profile: &Profile) -> Vec<(&'static str, u64, u64)> {
-    profile.instructions.iter().map(|(&form, &Executed { warps, lanes })| (form, warps, lanes)).collect()
+    profile
+        .instructions
+        .iter()
+        .map(|(&form, &Executed { warps, lanes })| (form, warps, lanes))
+        .collect()
 }
 
 #[kernel(threads = 64, target = "sm_90")]
@@ -32,7 +36,11 @@ fn collectives(block: &Block, #[shared] tile: SharedTile<f16, 16, 16>) {
     if warp.index() == 1 {
         a.store_matrix(warp, &tile, (0, 0));
         warp.sync();
-        StMatrix::<X1, Trans, B16>::store(warp, PerLane::splat(tile.row((0, 0))), PerLane::splat([0]));
+        StMatrix::<X1, Trans, B16>::store(
+            warp,
+            PerLane::splat(tile.row((0, 0))),
+            PerLane::splat([0]),
+        );
     }
 }
 
@@ -182,7 +190,8 @@ fn lanes_that_diverge() {
     let expected = [("st.global.b32", 1, 32), ("st.shared.b32", 3 + 2 + 1, 24 + 16 + 8 + 2 + 32)];
     assert_eq!(instructions(&profile), expected);
     assert_eq!(profile.bytes.shared_written, 4 * (24 + 16 + 8 + 2 + 32));
-    let of_each: Vec<_> = profile.shared.iter().map(|site| (site.accesses, site.wavefronts)).collect();
+    let of_each: Vec<_> =
+        profile.shared.iter().map(|site| (site.accesses, site.wavefronts)).collect();
     assert_eq!(of_each, [(3, 3), (2, 2), (1, 1)]);
 }
 
@@ -210,8 +219,9 @@ fn two_lines(block: &Block, #[shared] tile: SharedTile<u32, 8, 32>) {
 fn it_prints_as_a_table() {
     let profile = two_lines::launch(&PROFILED, 1).unwrap().profile.unwrap();
     let ((file, filled), (_, read)) = (line_of("filled"), line_of("read"));
-    let lanes: Vec<_> =
-        (0..32).map(|lane| format!("{lane}:{}", if lane % 2 == 0 { "0x414" } else { "0x494" })).collect();
+    let lanes: Vec<_> = (0..32)
+        .map(|lane| format!("{lane}:{}", if lane % 2 == 0 { "0x414" } else { "0x494" }))
+        .collect();
     let expected = format!(
         "\
 instruction                                        by warps       by lanes
@@ -235,6 +245,7 @@ shared memory                                      accesses  worst  average
         lanes.join(" ")
     );
     // Where lines end has nothing to say.
-    let printed: Vec<String> = profile.to_string().lines().map(|line| line.trim_end().to_owned()).collect();
+    let printed: Vec<String> =
+        profile.to_string().lines().map(|line| line.trim_end().to_owned()).collect();
     assert_eq!(printed.join("\n"), expected.trim_end());
 }

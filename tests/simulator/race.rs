@@ -11,7 +11,13 @@ type Tile = SharedTile<u16, 64, 8>;
 /// The error is a race of these accesses, the other one at the marked line.
 #[track_caller]
 fn assert_race(error: &SimError, accesses: (&str, &str), memory: Memory, other_marker: &str) {
-    let Misuse::Race { access, memory: raced, other_access, other_place: Place { file, line, .. }, .. } = &error.misuse
+    let Misuse::Race {
+        access,
+        memory: raced,
+        other_access,
+        other_place: Place { file, line, .. },
+        ..
+    } = &error.misuse
     else {
         panic!("{error}")
     };
@@ -47,8 +53,12 @@ fn a_read_of_what_another_warp_writes_needs_a_sync_between() {
         read_a_row::launch(&simulator, 1, 1, 1).unwrap();
         read_a_row::launch(&simulator, 1, 0, 0).unwrap();
         let error = read_a_row::launch(&simulator, 1, 1, 0).unwrap_err();
-        // The warp that goes first reads what is not written yet; with a row written before, it would race.
-        assert!(matches!(error.misuse, Misuse::SharedUnwritten { .. } | Misuse::Race { .. }), "{error}");
+        // The warp that goes first reads what is not written yet; with a row written before, it
+        // would race.
+        assert!(
+            matches!(error.misuse, Misuse::SharedUnwritten { .. } | Misuse::Race { .. }),
+            "{error}"
+        );
     }
 }
 
@@ -116,7 +126,12 @@ fn warps_race_in_global_memory() {
     let accesses = if *access == "read" { ("read", "write") } else { ("write", "read") };
     assert_race(&error, accesses, memory.clone(), other_marker);
     let error = global::simulate(1, &mut d, 31, 1).unwrap_err();
-    assert_race(&error, ("write", "write"), Memory::Global { name: "d", index: 31 }, "global written");
+    assert_race(
+        &error,
+        ("write", "write"),
+        Memory::Global { name: "d", index: 31 },
+        "global written",
+    );
 }
 
 #[kernel(threads = 32)]
@@ -133,12 +148,22 @@ fn blocks_race_in_global_memory() {
     let mut d = [0; 96];
     by_blocks::simulate((1, 3), &mut d, 32, 0).unwrap();
     let error = by_blocks::simulate((1, 3), &mut d, 16, 0).unwrap_err();
-    assert_race(&error, ("write", "write"), Memory::Global { name: "d", index: 16 }, "written by a block");
+    assert_race(
+        &error,
+        ("write", "write"),
+        Memory::Global { name: "d", index: 16 },
+        "written by a block",
+    );
     assert_at(&error, "written by a block", (0, 1, 0), 0, Some(0));
     let Misuse::Race { other, .. } = &error.misuse else { panic!("{error}") };
     assert_eq!(*other, Agent::OtherBlock(Grid { x: 0, y: 0, z: 0 }));
     let error = by_blocks::simulate((1, 2), &mut d, 32, 32).unwrap_err();
-    assert_race(&error, ("write", "read"), Memory::Global { name: "d", index: 32 }, "read by a block");
+    assert_race(
+        &error,
+        ("write", "read"),
+        Memory::Global { name: "d", index: 32 },
+        "read by a block",
+    );
 }
 
 /// Warps hand values to each other through global memory.
@@ -156,8 +181,9 @@ fn a_block_does_not_race_with_itself_once_it_has_synced() {
     hand_over::simulate(3, &mut [0; 192]).unwrap().check().unwrap();
 }
 
-/// What lanes of one warp do one after the other, with or without a `sync` of the warp between. On an H200
-/// compute-sanitizer's racecheck warns of the same cases, but for those with `stmatrix`, whose writes it does not see.
+/// What lanes of one warp do one after the other, with or without a `sync` of the warp between. On
+/// an H200 compute-sanitizer's racecheck warns of the same cases, but for those with `stmatrix`,
+/// whose writes it does not see.
 #[kernel(threads = 32, target = "sm_90")]
 fn within_a_warp(block: &Block, #[shared] tile: SharedTile<u16, 8, 8>, case: u32, sync: u32) {
     let warp = block.warp();
@@ -169,7 +195,8 @@ fn within_a_warp(block: &Block, #[shared] tile: SharedTile<u16, 8, 8>, case: u32
     let load = || {
         LdMatrix::<X1, NoTrans, B16>::load(warp, rows);
     };
-    let store = || StMatrix::<X1, NoTrans, B16>::store(warp, rows, warp.each(|lane| [lane.id() as u32]));
+    let store =
+        || StMatrix::<X1, NoTrans, B16>::store(warp, rows, warp.each(|lane| [lane.id() as u32]));
     let sync_if_asked = || {
         if sync == 1 {
             warp.sync();
@@ -224,7 +251,10 @@ fn lanes_may_write_the_same_value_but_not_different_ones() {
 #[test]
 fn the_report_names_both_lines() {
     let error = write_the_same::simulate(1, 3).unwrap_err().to_string();
-    assert!(error.starts_with("error: race: write of `tile row 3, column 0`, with a write by warp "), "{error}");
+    assert!(
+        error.starts_with("error: race: write of `tile row 3, column 0`, with a write by warp "),
+        "{error}"
+    );
     assert!(error.contains("\n   = the write by warp "), "{error}");
     assert!(error.contains("\n   = help: put a `sync` of the block between the two"), "{error}");
 }

@@ -1,4 +1,5 @@
-//! `ldmatrix` and `stmatrix` of elements of a byte, as raw functions: they do what the typed instructions do, and what is wrong is found.
+//! `ldmatrix` and `stmatrix` of elements of a byte, as raw functions: they do what the typed
+//! instructions do, and what is wrong is found.
 
 use crate::assert_at;
 use ptx_matrix::mma::{B4x16P64, B6x16P32, B8, LdMatrix, NoTrans, StMatrix, Trans, X1, X2, X4};
@@ -88,10 +89,17 @@ macro_rules! stores {
 }
 stmatrix_forms!(stores);
 
-/// Loads a matrix of sixteen rows, and stores it; lane 9 names this row, at either, and rows from `unwritten` on nothing wrote. Lanes from
-/// `lanes` on do not come.
+/// Loads a matrix of sixteen rows, and stores it; lane 9 names this row, at either, and rows from
+/// `unwritten` on nothing wrote. Lanes from `lanes` on do not come.
 #[kernel(threads = 32, target = "sm_100a or sm_120a")]
-fn move_one(block: &Block, #[shared] tile: Tile, loaded: u32, stored: u32, unwritten: usize, lanes: usize) {
+fn move_one(
+    block: &Block,
+    #[shared] tile: Tile,
+    loaded: u32,
+    stored: u32,
+    unwritten: usize,
+    lanes: usize,
+) {
     let warp = block.warp();
     warp.each(|lane| {
         for col in 0..16 {
@@ -102,7 +110,9 @@ fn move_one(block: &Block, #[shared] tile: Tile, loaded: u32, stored: u32, unwri
     });
     warp.sync();
     warp.each(|lane| {
-        let address = |of_lane_9: u32| if lane.id() == 9 { of_lane_9 } else { tile.row((lane.id(), 0)).address() };
+        let address = |of_lane_9: u32| {
+            if lane.id() == 9 { of_lane_9 } else { tile.row((lane.id(), 0)).address() }
+        };
         // SAFETY: as the test says.
         unsafe {
             let registers = raw::ldmatrix_sync_aligned_m16n16_x1_trans_shared_b8(address(loaded)); // <- load
@@ -135,9 +145,14 @@ fn rows_that_are_misaligned_or_outside() {
         assert_at(&error, marker, (0, 0, 0), 0, Some(9));
     }
     let address = SHARED_BASE + 512;
-    for (loaded, stored, marker, access) in [(address, ROW_9, "load", "read"), (ROW_9, address, "store", "write")] {
+    for (loaded, stored, marker, access) in
+        [(address, ROW_9, "load", "read"), (ROW_9, address, "store", "write")]
+    {
         let error = moved(loaded, stored).unwrap_err();
-        assert_eq!(error.misuse, Misuse::SharedOutOfBounds { access, address, bytes: 16, size: 512 });
+        assert_eq!(
+            error.misuse,
+            Misuse::SharedOutOfBounds { access, address, bytes: 16, size: 512 }
+        );
         assert_at(&error, marker, (0, 0, 0), 0, Some(9));
     }
 }

@@ -100,10 +100,12 @@ fn transpose(block: &Block, d: GlobalMut<u32>, expected: GlobalMut<u32>) {
     let warp = block.warp();
     warp.each(|lane| {
         // SAFETY: all lanes come here together.
-        let register = unsafe { raw::movmatrix_sync_aligned_m8n8_trans_b16(numbers(5, lane.id(), 0)) };
+        let register =
+            unsafe { raw::movmatrix_sync_aligned_m8n8_trans_b16(numbers(5, lane.id(), 0)) };
         d.set(lane.id(), register);
     });
-    let transposed = MovMatrix::<Trans, B16>::transpose(warp, warp.each(|lane| numbers(5, lane.id(), 0)));
+    let transposed =
+        MovMatrix::<Trans, B16>::transpose(warp, warp.each(|lane| numbers(5, lane.id(), 0)));
     warp.each(|lane| expected.set(lane.id(), lane.get(&transposed)));
 }
 
@@ -269,13 +271,18 @@ fn barriers() {
 
 /// What a warp executed: the instruction and its lanes.
 fn executed(trace: &Trace) -> Vec<(&'static str, usize)> {
-    trace.events().filter(|event| event.warp == 0).map(|event| (event.instruction, event.lanes)).collect()
+    trace
+        .events()
+        .filter(|event| event.warp == 0)
+        .map(|event| (event.instruction, event.lanes))
+        .collect()
 }
 
 /// A closure's accesses are put together up to each collective.
 #[test]
 fn the_trace_of_a_closure_with_collectives() {
-    let report = rotate::launch(&Simulator::default().traced().profiled(), 1, &mut [0; 128]).unwrap();
+    let report =
+        rotate::launch(&Simulator::default().traced().profiled(), 1, &mut [0; 128]).unwrap();
     let expected = [
         ("st.shared.b32", 32),
         ("bar.warp.sync", 32),
@@ -301,6 +308,10 @@ fn wait_in_lanes(block: &Block, #[shared] tile: SharedTile<u32, 1, 32>, a: Globa
 #[test]
 fn the_trace_of_groups_in_lanes() {
     let report = wait_in_lanes::launch(&Simulator::default().traced(), 1, &[1; 32]).unwrap();
-    let expected = [("cp.async.ca.shared.global 4", 32), ("cp.async.commit_group", 32), ("cp.async.wait_group", 32)];
+    let expected = [
+        ("cp.async.ca.shared.global 4", 32),
+        ("cp.async.commit_group", 32),
+        ("cp.async.wait_group", 32),
+    ];
     assert_eq!(executed(&report.trace.unwrap()), expected);
 }

@@ -33,10 +33,16 @@ fn store(block: &Block, #[shared] tile: Tile, of_lane_3: u32) {
 #[test]
 fn a_misaligned_address() {
     let error = load::simulate(1, SHARED_BASE + 6).unwrap_err();
-    assert_eq!(error.misuse, Misuse::SharedMisaligned { access: "read", address: SHARED_BASE + 6, bytes: 4 });
+    assert_eq!(
+        error.misuse,
+        Misuse::SharedMisaligned { access: "read", address: SHARED_BASE + 6, bytes: 4 }
+    );
     assert_at(&error, "load", (0, 0, 0), 0, Some(3));
     let error = store::simulate(1, SHARED_BASE + 4).unwrap_err();
-    assert_eq!(error.misuse, Misuse::SharedMisaligned { access: "write", address: SHARED_BASE + 4, bytes: 8 });
+    assert_eq!(
+        error.misuse,
+        Misuse::SharedMisaligned { access: "write", address: SHARED_BASE + 4, bytes: 8 }
+    );
     assert_at(&error, "store", (0, 0, 0), 0, Some(3));
     load::simulate(1, SHARED_BASE + 4).unwrap();
 }
@@ -44,7 +50,8 @@ fn a_misaligned_address() {
 #[test]
 fn an_address_outside_of_shared_memory() {
     for address in [0, SHARED_BASE - 8, SHARED_BASE + 128, u32::MAX - 7] {
-        let misuse = |access, bytes| Misuse::SharedOutOfBounds { access, address, bytes, size: 128 };
+        let misuse =
+            |access, bytes| Misuse::SharedOutOfBounds { access, address, bytes, size: 128 };
         let error = load::simulate(1, address).unwrap_err();
         assert_eq!(error.misuse, misuse("read", 4));
         assert_at(&error, "load", (0, 0, 0), 0, Some(3));
@@ -96,7 +103,10 @@ fn two_writers(block: &Block, #[shared] tile: Tile) {
 fn a_race_of_two_warps() {
     let error = two_writers::simulate(1).unwrap_err();
     let Misuse::Race { other_place, memory, .. } = &error.misuse else { panic!("{error}") };
-    assert_eq!((other_place.line, memory), (line_of("two writers").1, &Memory::Shared { address: SHARED_BASE }));
+    assert_eq!(
+        (other_place.line, memory),
+        (line_of("two writers").1, &Memory::Shared { address: SHARED_BASE })
+    );
     assert_at(&error, "two writers", (0, 0, 0), error.warp, Some(0));
 }
 
@@ -124,11 +134,20 @@ fn a_copy_from_or_to_where_it_may_not() {
     assert_eq!(copy_error(8, 5, 0).misuse, beyond(10));
     assert_eq!(copy_error(8, 8, 0).misuse, beyond(11));
     assert_eq!(copy_error(12, 8, 0).misuse, Misuse::CopyFromNowhere { bytes: 8 });
-    assert_eq!(copy_error(2, 8, 0).misuse, Misuse::CopyMisaligned { name: "a", index: 2, bytes: 8 });
+    assert_eq!(
+        copy_error(2, 8, 0).misuse,
+        Misuse::CopyMisaligned { name: "a", index: 2, bytes: 8 }
+    );
     assert_eq!(copy_error(0, 9, 0).misuse, Misuse::CopyTooLong { some: 9, bytes: 8 });
-    let misaligned = Misuse::SharedMisaligned { access: "copy", address: SHARED_BASE + 4, bytes: 8 };
+    let misaligned =
+        Misuse::SharedMisaligned { access: "copy", address: SHARED_BASE + 4, bytes: 8 };
     assert_eq!(copy_error(0, 8, 4).misuse, misaligned);
-    let beyond = Misuse::SharedOutOfBounds { access: "copy", address: SHARED_BASE + 128, bytes: 8, size: 128 };
+    let beyond = Misuse::SharedOutOfBounds {
+        access: "copy",
+        address: SHARED_BASE + 128,
+        bytes: 8,
+        size: 128,
+    };
     assert_eq!(copy_error(0, 8, 128).misuse, beyond);
     copy::simulate(1, &[0; 10], 4, 8, 120).unwrap();
     copy::simulate(1, &[0; 10], 8, 4, 0).unwrap();
@@ -136,7 +155,12 @@ fn a_copy_from_or_to_where_it_may_not() {
 }
 
 #[kernel(threads = 64, target = "sm_80")]
-fn copy_what_is_written(block: &Block, #[shared] tile: SharedTile<u32, 2, 32>, d: GlobalMut<u32>, by_itself: u32) {
+fn copy_what_is_written(
+    block: &Block,
+    #[shared] tile: SharedTile<u32, 2, 32>,
+    d: GlobalMut<u32>,
+    by_itself: u32,
+) {
     let warp = block.warp().index();
     block.warp().each(|lane| {
         if warp == 0 {
@@ -157,7 +181,8 @@ fn copy_what_is_written(block: &Block, #[shared] tile: SharedTile<u32, 2, 32>, d
 #[test]
 fn a_copy_from_what_another_warp_writes() {
     for seed in 0..8 {
-        let error = copy_what_is_written::launch(&sim::Simulator::new(seed), 1, &mut [0; 32], 0).unwrap_err();
+        let error = copy_what_is_written::launch(&sim::Simulator::new(seed), 1, &mut [0; 32], 0)
+            .unwrap_err();
         let Misuse::Race { memory, other, .. } = &error.misuse else { panic!("{error}") };
         assert_eq!(*memory, Memory::Global { name: "d", index: 0 });
         assert!(matches!(other, Agent::WarpOfBlock(_)));
@@ -195,7 +220,9 @@ fn groups_are_a_lanes() {
     groups_of_lanes::simulate(1, &[7; 32], &mut d, 32).unwrap().check().unwrap();
     assert_eq!(d, [7; 32]);
     let error = groups_of_lanes::simulate(1, &[7; 32], &mut d, 9).unwrap_err();
-    let Misuse::CopyInFlight { access: "read", place, warp: 0, .. } = &error.misuse else { panic!("{error}") };
+    let Misuse::CopyInFlight { access: "read", place, warp: 0, .. } = &error.misuse else {
+        panic!("{error}")
+    };
     assert_eq!(place.line, line_of("started").1);
     assert_at(&error, "in flight", (0, 0, 0), 0, Some(9));
 }
@@ -231,7 +258,8 @@ fn lanes_that_wait(
 fn one_lane_does_not_commit_or_wait() {
     lanes_that_wait::simulate(1, &[7; 32], 32, 32).unwrap().check().unwrap();
     for (not_committing, not_waiting) in [(9, 32), (32, 9)] {
-        let error = lanes_that_wait::simulate(1, &[7; 32], not_committing, not_waiting).unwrap_err();
+        let error =
+            lanes_that_wait::simulate(1, &[7; 32], not_committing, not_waiting).unwrap_err();
         assert!(matches!(error.misuse, Misuse::CopyInFlight { access: "read", .. }), "{error}");
         assert_at(&error, "one in flight", (0, 0, 0), 0, Some(9));
     }
@@ -277,7 +305,12 @@ fn copy_half_an_element(
         warp.each(|lane| {
             if lane.id() == 0 {
                 // SAFETY: the upper half of element 1, and four bytes of the tile.
-                unsafe { raw::cp_async_ca_shared_global_4(tile.address(), d.as_ptr().cast::<u8>().add(12)) };
+                unsafe {
+                    raw::cp_async_ca_shared_global_4(
+                        tile.address(),
+                        d.as_ptr().cast::<u8>().add(12),
+                    )
+                };
             }
         });
         CpAsync::<4>::commit(warp);
@@ -294,7 +327,8 @@ fn copy_half_an_element(
 fn a_copy_from_within_an_element() {
     let mut o = [0];
     let d = || [0.0; 2];
-    copy_half_an_element::launch(&Simulator::new(0).schedules(20).strict(), 1, &mut d(), &mut o, 1).unwrap();
+    copy_half_an_element::launch(&Simulator::new(0).schedules(20).strict(), 1, &mut d(), &mut o, 1)
+        .unwrap();
     assert_eq!(o[0], (1.0f64.to_bits() >> 32) as u32);
     let error = copy_half_an_element::simulate(1, &mut d(), &mut o, 0).unwrap_err();
     let Misuse::Race { memory, .. } = &error.misuse else { panic!("{error}") };

@@ -1,4 +1,5 @@
-//! Each raw function of `mma` returns, in the simulator, what the typed instruction returns: on any bits, NaNs among them.
+//! Each raw function of `mma` returns, in the simulator, what the typed instruction returns: on any
+//! bits, NaNs among them.
 
 use ptx_matrix::element::{InByte, e2m1, e3m2, ue4m3};
 use ptx_matrix::forms::ptx;
@@ -16,7 +17,8 @@ fn bits<T: Element>(elements: &[T]) -> &[u8] {
     bytemuck::cast_slice(elements)
 }
 
-/// For each form, a kernel that runs the typed instruction and the raw one, and a test that they return the same.
+/// For each form, a kernel that runs the typed instruction and the raw one, and a test that they
+/// return the same.
 macro_rules! same {
     ($($shape:ident $la:ident $lb:ident $q:ident $d:ident [$(($a:ident $b:ident))*] $c:ident $width:ident $registers:tt
         $needs:ident $version:literal $nature:ident;)*) => {$($(

@@ -68,8 +68,9 @@ fn load_what_lane_8_names(block: &Block, #[shared] tile: Tile, of_lane_8: u32) {
     let warp = block.warp();
     tile.fill(warp, |_, _| 1);
     // SAFETY: as the test says.
-    let rows =
-        warp.each(|lane| unsafe { RowAddr::from_address(if lane.id() < 8 { tile.address() } else { of_lane_8 }) });
+    let rows = warp.each(|lane| unsafe {
+        RowAddr::from_address(if lane.id() < 8 { tile.address() } else { of_lane_8 })
+    });
     LdMatrix::<X1, NoTrans, B16>::load(warp, rows); // <- x1
 }
 
@@ -80,9 +81,16 @@ fn a_row_that_is_not_loaded_is_valid_all_the_same() {
     assert_at(&error, "x1", (0, 0, 0), 0, Some(8));
 }
 
-/// Of addresses that no tile made, those that the form does not read may be anything, as from sm_80 on.
+/// Of addresses that no tile made, those that the form does not read may be anything, as from sm_80
+/// on.
 #[kernel(threads = 32, target = "sm_80")]
-fn raw_loads(block: &Block, #[shared] tile: SharedTile<u16, 16, 8>, d: GlobalMut<u32>, spare: u32, bad: usize) {
+fn raw_loads(
+    block: &Block,
+    #[shared] tile: SharedTile<u16, 16, 8>,
+    d: GlobalMut<u32>,
+    spare: u32,
+    bad: usize,
+) {
     let warp = block.warp();
     tile.fill(warp, |row, col| (row * 8 + col) as u16);
     warp.sync();
@@ -108,7 +116,10 @@ fn raw_addresses_that_are_not_read() {
         raw_loads::simulate(1, &mut d, spare, 32).check();
         assert_eq!((d[0], d[31]), (65 << 16 | 64, 127 << 16 | 126));
         let error = raw_loads::simulate(1, &mut d, spare, 5).unwrap_err();
-        assert!(matches!(error.misuse, Misuse::RowMisaligned { .. } | Misuse::SharedOutOfBounds { .. }), "{error}");
+        assert!(
+            matches!(error.misuse, Misuse::RowMisaligned { .. } | Misuse::SharedOutOfBounds { .. }),
+            "{error}"
+        );
         assert_at(&error, "one matrix", (0, 0, 0), 0, Some(5));
     }
 }

@@ -42,7 +42,10 @@ fn who_takes_more_than_there_are_waits_in_vain() {
     // 104 registers of each lane of four warps, of which 64 go to each of six.
     assert_eq!(waiting.len(), 2);
     assert!(
-        waiting.iter().all(|waiting| matches!(waiting.awaited, Awaited::Registers { count: 232, free: 32, .. })),
+        waiting.iter().all(|waiting| matches!(
+            waiting.awaited,
+            Awaited::Registers { count: 232, free: 32, .. }
+        )),
         "{waiting:?}"
     );
 }
@@ -50,12 +53,15 @@ fn who_takes_more_than_there_are_waits_in_vain() {
 #[test]
 fn registers_are_given_back_down_and_taken_up() {
     for (number, count) in [(2, 176), (3, 160)] {
-        let Misuse::RegisterCount { count: wrong, held: 168, .. } = misuse_of(number) else { panic!("{number}") };
+        let Misuse::RegisterCount { count: wrong, held: 168, .. } = misuse_of(number) else {
+            panic!("{number}")
+        };
         assert_eq!(wrong, count);
     }
 }
 
-/// Two warpgroups. What is wrong with how the first gives registers back, and takes some again, `how` says; 0 is nothing.
+/// Two warpgroups. What is wrong with how the first gives registers back, and takes some again,
+/// `how` says; 0 is nothing.
 #[kernel(threads = 256, min_blocks = 1, target = "sm_90a")]
 fn together(block: &Block, #[shared] told: BarrierMemory, how: u32) {
     let told = told.init(block, 4);
@@ -98,12 +104,18 @@ fn together(block: &Block, #[shared] told: BarrierMemory, how: u32) {
 fn all_warps_of_a_warpgroup_come_to_the_same() {
     let find = |seed, how| together::launch(&Simulator::new(seed), 1, how).unwrap_err();
     for seed in 0..8 {
-        for (how, markers) in [(1, ["given", "given"]), (2, ["given", "another count"]), (3, ["given", "another line"])]
-        {
+        for (how, markers) in [
+            (1, ["given", "given"]),
+            (2, ["given", "another count"]),
+            (3, ["given", "another line"]),
+        ] {
             let error = find(seed, how);
             for finding in error.findings() {
-                let Misuse::RegistersDiverge { form: "setmaxnreg.dec.sync.aligned.u32", warp, ref other } =
-                    finding.misuse
+                let Misuse::RegistersDiverge {
+                    form: "setmaxnreg.dec.sync.aligned.u32",
+                    warp,
+                    ref other,
+                } = finding.misuse
                 else {
                     panic!("{error}")
                 };
@@ -115,7 +127,12 @@ fn all_warps_of_a_warpgroup_come_to_the_same() {
         }
     }
     let text = find(0, 1).to_string();
-    assert!(text.contains(" does not come to this `setmaxnreg.dec.sync.aligned.u32` with its warpgroup"), "{text}");
+    assert!(
+        text.contains(
+            " does not come to this `setmaxnreg.dec.sync.aligned.u32` with its warpgroup"
+        ),
+        "{text}"
+    );
     assert!(text.contains("= help: all four warps of a warpgroup must come to the same"), "{text}");
 }
 
@@ -128,7 +145,13 @@ fn the_warps_wait_for_each_other_between_two() {
         for how in [4, 6] {
             let error = together::launch(&Simulator::new(seed), 1, how).unwrap_err();
             let is_it = |misuse: &Misuse| {
-                matches!(misuse, Misuse::RegistersUnsynced { form: "setmaxnreg.inc.sync.aligned.u32", warp: 0..4 })
+                matches!(
+                    misuse,
+                    Misuse::RegistersUnsynced {
+                        form: "setmaxnreg.inc.sync.aligned.u32",
+                        warp: 0..4
+                    }
+                )
             };
             assert!(error.findings().iter().all(|finding| is_it(&finding.misuse)), "{error}");
             assert_eq!(error.findings()[0].place.as_ref().unwrap().line, line_of("taken").1);

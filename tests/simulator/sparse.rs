@@ -1,4 +1,5 @@
-//! Sparse `mma`: each raw form returns what the typed one does; and metadata that a form does not take is found.
+//! Sparse `mma`: each raw form returns what the typed one does; and metadata that a form does not
+//! take is found.
 
 use crate::assert_at;
 use ptx_matrix::element::Bits16;
@@ -8,13 +9,15 @@ use ptx_matrix::mma::{AnyOrder, Metadata, MmaSparse, MmaSparseScaled, Plain, Sel
 use ptx_matrix::prelude::*;
 use ptx_matrix::sim::{Misuse, SimError};
 use ptx_matrix::{
-    mma_element, mma_kind, mma_sparse_forms, mma_sparse_named, mma_sparse_ordered_forms, mma_sparse_scaled_forms,
-    mma_sparse_scaled_named, raw,
+    mma_element, mma_kind, mma_sparse_forms, mma_sparse_named, mma_sparse_ordered_forms,
+    mma_sparse_scaled_forms, mma_sparse_scaled_named, raw,
 };
 
 /// Any bits of a register of A or B, that differ from register to register.
 fn registers<const N: usize>(salt: u32, lane: usize) -> [u32; N] {
-    core::array::from_fn(|i| (salt * 4096 + lane as u32 * 16 + i as u32 + 1).wrapping_mul(0x9e37_79b9).rotate_left(13))
+    core::array::from_fn(|i| {
+        (salt * 4096 + lane as u32 * 16 + i as u32 + 1).wrapping_mul(0x9e37_79b9).rotate_left(13)
+    })
 }
 
 /// Codes in order, those of tf32 or any.
@@ -107,7 +110,9 @@ mma_sparse_scaled_forms!(same_scaled);
 /// What the metadata of one code in lane 9 (row 2, and row 10) is said to be.
 #[track_caller]
 fn assert_code(error: &SimError, code: u8, row: usize, cols: (usize, usize), why: &str) {
-    let Misuse::Metadata { code: found, row: of, cols: at, why: because, .. } = error.misuse else { panic!("{error}") };
+    let Misuse::Metadata { code: found, row: of, cols: at, why: because, .. } = error.misuse else {
+        panic!("{error}")
+    };
     assert_eq!((found, of, at), (code, row, cols), "{error}");
     assert!(because.contains(why), "{error}");
 }
@@ -115,13 +120,16 @@ fn assert_code(error: &SimError, code: u8, row: usize, cols: (usize, usize), why
 #[kernel(threads = 32, target = "sm_80")]
 fn halves(block: &Block, ordered: u32, word: u32) {
     let warp = block.warp();
-    let metadata = Metadata::from_words(warp.each(|lane| if lane.id() == 9 { word } else { 0x4444_4444 }));
+    let metadata =
+        Metadata::from_words(warp.each(|lane| if lane.id() == 9 { word } else { 0x4444_4444 }));
     let (a, b) = (FragmentSparseA::<M16N8K16, f16>::zero(), FragmentB::<M16N8K16, f16>::zero());
     let mut acc = Accumulator::<M16N8K16, f32>::zero();
     if ordered == 1 {
         MmaSparse::<_, f16, f16, _>::accumulate::<1>(warp, &mut acc, &a, &b, &metadata); // <- ordered
     } else {
-        MmaSparse::<_, f16, f16, _, Plain, AnyOrder>::accumulate::<1>(warp, &mut acc, &a, &b, &metadata); // <- any order
+        MmaSparse::<_, f16, f16, _, Plain, AnyOrder>::accumulate::<1>(
+            warp, &mut acc, &a, &b, &metadata,
+        ); // <- any order
     }
 }
 
@@ -129,7 +137,8 @@ fn halves(block: &Block, ordered: u32, word: u32) {
 fn a_part_that_is_named_twice() {
     for code in [0b0000, 0b0101, 0b1010, 0b1111] {
         for (ordered, marker) in [(1, "ordered"), (0, "any order")] {
-            let error = halves::simulate(1, ordered, 0x4444_4444 & !0xf00 | u32::from(code) << 8).unwrap_err();
+            let error = halves::simulate(1, ordered, 0x4444_4444 & !0xf00 | u32::from(code) << 8)
+                .unwrap_err();
             assert_at(&error, marker, (0, 0, 0), 0, Some(9));
             assert_code(&error, code, 2, (8, 11), "one part twice");
         }
@@ -140,7 +149,13 @@ fn a_part_that_is_named_twice() {
 fn parts_that_are_not_in_order() {
     for code in [0b0001, 0b0010, 0b0011, 0b0110, 0b0111, 0b1011] {
         let word = 0x4444_4444 & !0xf00_0000 | u32::from(code) << 24;
-        assert_code(&halves::simulate(1, 1, word).unwrap_err(), code, 10, (8, 11), "the later part first");
+        assert_code(
+            &halves::simulate(1, 1, word).unwrap_err(),
+            code,
+            10,
+            (8, 11),
+            "the later part first",
+        );
         halves::simulate(1, 0, word).check();
     }
 }
@@ -150,7 +165,8 @@ fn metadata_of_lanes_that_the_selector_does_not_name_is_not_looked_at() {
     #[kernel(threads = 32, target = "sm_80")]
     fn other_lanes(block: &Block) {
         let warp = block.warp();
-        let metadata = Metadata::from_words(warp.each(|lane| if lane.id() % 4 < 2 { 0 } else { 0x4444_4444 }));
+        let metadata =
+            Metadata::from_words(warp.each(|lane| if lane.id() % 4 < 2 { 0 } else { 0x4444_4444 }));
         let (a, b) = (FragmentSparseA::<M16N8K32, f16>::zero(), FragmentB::<M16N8K32, f16>::zero());
         let mut acc = Accumulator::<M16N8K32, f32>::zero();
         MmaSparse::<_, f16, f16, _>::accumulate::<1>(warp, &mut acc, &a, &b, &metadata);
@@ -163,10 +179,15 @@ fn a_code_that_is_neither_half_of_a_pair_of_tf32() {
     #[kernel(threads = 32, target = "sm_80")]
     fn pairs(block: &Block) {
         let warp = block.warp();
-        let metadata = Metadata::from_words(warp.each(|lane| if lane.id() == 9 { 0x4449_4444 } else { 0x4444_4444 }));
-        let (a, b) = (FragmentSparseA::<M16N8K16, tf32>::zero(), FragmentB::<M16N8K16, tf32>::zero());
+        let metadata = Metadata::from_words(
+            warp.each(|lane| if lane.id() == 9 { 0x4449_4444 } else { 0x4444_4444 }),
+        );
+        let (a, b) =
+            (FragmentSparseA::<M16N8K16, tf32>::zero(), FragmentB::<M16N8K16, tf32>::zero());
         let mut acc = Accumulator::<M16N8K16, f32>::zero();
-        MmaSparse::<_, tf32, tf32, _, Plain, AnyOrder>::accumulate::<0>(warp, &mut acc, &a, &b, &metadata); // <- pairs
+        MmaSparse::<_, tf32, tf32, _, Plain, AnyOrder>::accumulate::<0>(
+            warp, &mut acc, &a, &b, &metadata,
+        ); // <- pairs
     }
     let error = pairs::simulate(1).unwrap_err();
     assert_at(&error, "pairs", (0, 0, 0), 0, Some(9));
@@ -178,7 +199,12 @@ fn lanes_with_different_selectors() {
     fn multiply<const SELECTOR: u32>() {
         // SAFETY: none; that is the bug.
         unsafe {
-            raw::mma_sp_sync_aligned_m16n8k32_row_col_f32_f16_f16_f32::<SELECTOR>([0; 4], [0; 4], [0; 4], 0x4444_4444);
+            raw::mma_sp_sync_aligned_m16n8k32_row_col_f32_f16_f16_f32::<SELECTOR>(
+                [0; 4],
+                [0; 4],
+                [0; 4],
+                0x4444_4444,
+            );
         }
     }
     #[kernel(threads = 32, target = "sm_80")]
@@ -189,7 +215,8 @@ fn lanes_with_different_selectors() {
     assert!(matches!(error.misuse, Misuse::SelectorsDiffer { selectors: (0, 1), .. }), "{error}");
 }
 
-/// What the hardware does with a code that a form does not take, it does here too, behind the finding.
+/// What the hardware does with a code that a form does not take, it does here too, behind the
+/// finding.
 #[test]
 fn what_is_found_is_computed_all_the_same() {
     #[kernel(threads = 32, target = "sm_80")]
@@ -197,8 +224,9 @@ fn what_is_found_is_computed_all_the_same() {
         let warp = block.warp();
         let metadata = Metadata::from_fn(warp, |_, _| Kept::from_code(0b1010));
         let a = FragmentSparseA::<M16N8K16, f16>::from_fn(warp, |_, _| f16::ONE);
-        let b =
-            FragmentB::<M16N8K16, f16>::from_fn(warp, |k, _| f16::from_f32(if k % 4 == 2 { k as f32 } else { 0.0 }));
+        let b = FragmentB::<M16N8K16, f16>::from_fn(warp, |k, _| {
+            f16::from_f32(if k % 4 == 2 { k as f32 } else { 0.0 })
+        });
         let mut acc = Accumulator::<M16N8K16, f32>::zero();
         MmaSparse::<_, f16, f16, _>::accumulate::<0>(warp, &mut acc, &a, &b, &metadata);
         acc.for_each(warp, |row, col, value| d.set(row * 8 + col, value));
@@ -216,7 +244,12 @@ fn lanes_that_do_not_come_to_a_sparse_product() {
             if lane.id() < 16 {
                 // SAFETY: none; that is the bug.
                 unsafe {
-                    raw::mma_sp_sync_aligned_m16n8k16_row_col_f32_f16_f16_f32::<0>([0; 2], [0; 2], [0; 4], 0x4444_4444); // <- half
+                    raw::mma_sp_sync_aligned_m16n8k16_row_col_f32_f16_f16_f32::<0>(
+                        [0; 2],
+                        [0; 2],
+                        [0; 4],
+                        0x4444_4444,
+                    ); // <- half
                 }
             }
         });
@@ -233,9 +266,12 @@ fn an_accumulator_that_is_taken_for_a_factor() {
     #[kernel(threads = 32, target = "sm_80")]
     fn taken(block: &Block) {
         let warp = block.warp();
-        let a =
-            FragmentSparseA::<M16N8K32, f16>::from_fn(warp, |row, k| f16::from_f32((row * 5 + k * 3) as f32 + 0.25));
-        let b = FragmentB::<M16N8K32, f16>::from_fn(warp, |k, col| f16::from_f32((k * 7 + col) as f32 * 0.125));
+        let a = FragmentSparseA::<M16N8K32, f16>::from_fn(warp, |row, k| {
+            f16::from_f32((row * 5 + k * 3) as f32 + 0.25)
+        });
+        let b = FragmentB::<M16N8K32, f16>::from_fn(warp, |k, col| {
+            f16::from_f32((k * 7 + col) as f32 * 0.125)
+        });
         let metadata = Metadata::from_fn(warp, |_, _| Kept::half(0));
         let mut acc = Accumulator::<M16N8K32, f32>::zero();
         MmaSparse::<_, f16, f16, _>::accumulate::<0>(warp, &mut acc, &a, &b, &metadata); // <- made
@@ -243,8 +279,13 @@ fn an_accumulator_that_is_taken_for_a_factor() {
         MmaSparse::<_, f16, f16, _>::accumulate::<0>(warp, &mut acc, &a, &b, &metadata); // <- taken
     }
     let error = taken::simulate(1).unwrap_err();
-    let Misuse::WrongOperand { role, element, result, place } = &error.misuse else { panic!("{error}") };
-    assert_eq!((*role, *element, *result, place.line), ('A', "f16", "f32", crate::line_of("made").1));
+    let Misuse::WrongOperand { role, element, result, place } = &error.misuse else {
+        panic!("{error}")
+    };
+    assert_eq!(
+        (*role, *element, *result, place.line),
+        ('A', "f16", "f32", crate::line_of("made").1)
+    );
     assert_at(&error, "taken", (0, 0, 0), 0, None);
 }
 
@@ -258,7 +299,10 @@ fn metadata_beyond_its_words() {
     load_metadata::simulate(1, &[0; 64], 1).check();
     for index in [2, 1 << 59, usize::MAX] {
         let error = load_metadata::simulate(1, &[0; 64], index).unwrap_err();
-        assert!(matches!(error.misuse, Misuse::GlobalOutOfBounds { name: "words", len: 64, .. }), "{error}");
+        assert!(
+            matches!(error.misuse, Misuse::GlobalOutOfBounds { name: "words", len: 64, .. }),
+            "{error}"
+        );
         assert_at(&error, "metadata loaded", (0, 0, 0), 0, Some(0));
     }
 }

@@ -1,4 +1,5 @@
-//! Copies of boxes of tensors: what they are asked for that cannot be, and what is touched before they are through.
+//! Copies of boxes of tensors: what they are asked for that cannot be, and what is touched before
+//! they are through.
 
 use crate::{assert_at, assert_elected_at, line_of};
 use ptx_matrix::copy::reduction;
@@ -19,7 +20,8 @@ fn assert_place(place: &Place, marker: &str) {
     assert_eq!((place.file.clone(), place.line), line_of(marker));
 }
 
-/// A box is loaded, whose barrier is told to expect so many bytes, and read: behind a wait (1), or not (0).
+/// A box is loaded, whose barrier is told to expect so many bytes, and read: behind a wait (1), or
+/// not (0).
 #[kernel(threads = 64, target = "sm_90")]
 fn load(
     block: &Block,
@@ -49,14 +51,18 @@ fn load(
 fn run_load(seed: u64, expected: u32, wait: u32) -> Result<[u32; 256], SimError> {
     let (device, a, mut d) = (Simulator::new(seed), numbers(), [7; 256]);
     let map = Tensor::<Tile, 2>::new([32, 8]).map(&device, &a[..]).unwrap();
-    load::launch(&device, 1, &map, &mut d, expected, wait).and_then(|report| report.check()).map(|_| d)
+    load::launch(&device, 1, &map, &mut d, expected, wait)
+        .and_then(|report| report.check())
+        .map(|_| d)
 }
 
 #[test]
 fn a_box_is_there_behind_a_wait() {
     let a = numbers();
     let beyond = |row: usize, col: usize| row + 2 >= 8 || col < 4;
-    let expected = core::array::from_fn(|i| if beyond(i / 32, i % 32) { 0 } else { a[(i / 32 + 2) * 32 + i % 32 - 4] });
+    let expected = core::array::from_fn(|i| {
+        if beyond(i / 32, i % 32) { 0 } else { a[(i / 32 + 2) * 32 + i % 32 - 4] }
+    });
     (0..8).for_each(|seed| assert_eq!(run_load(seed, Tile::BOX_BYTES, 1).unwrap(), expected));
 }
 
@@ -64,7 +70,9 @@ fn a_box_is_there_behind_a_wait() {
 fn a_box_is_read_too_early() {
     for seed in 0..8 {
         let error = run_load(seed, Tile::BOX_BYTES, 0).unwrap_err();
-        let Misuse::CopyInFlight { access: "read", place, .. } = &error.misuse else { panic!("{error}") };
+        let Misuse::CopyInFlight { access: "read", place, .. } = &error.misuse else {
+            panic!("{error}")
+        };
         assert_place(place, "box loaded");
         assert_at(&error, "box read", (0, 0, 0), 0, Some(0));
         // That the block ends before the copy has landed, comes of that.
@@ -96,8 +104,11 @@ fn load_twice(
 fn two_boxes_are_loaded_to_one_place() {
     let (device, a, mut d) = (Simulator::default(), numbers(), [0; 256]);
     let map = Tensor::<Tile, 2>::new([32, 8]).map(&device, &a[..]).unwrap();
-    let error = load_twice::launch(&device, 1, &map, &mut d).and_then(|report| report.check()).unwrap_err();
-    let Misuse::CopyInFlight { access: "copy", place, .. } = &error.misuse else { panic!("{error}") };
+    let error =
+        load_twice::launch(&device, 1, &map, &mut d).and_then(|report| report.check()).unwrap_err();
+    let Misuse::CopyInFlight { access: "copy", place, .. } = &error.misuse else {
+        panic!("{error}")
+    };
     assert_place(place, "first box loaded");
     assert_elected_at(&error, "second box loaded", (0, 0, 0), 0);
     assert_eq!(error.findings().len(), 1, "{error}");
@@ -113,15 +124,29 @@ fn a_box_counts_with_what_of_it_is_beyond_the_tensor() {
         assert_elected_at(&error, "box expected", (0, 0, 0), 0);
         let error = run_load(seed, 1040, 1).unwrap_err();
         let Misuse::Deadlock { waiting, .. } = &error.misuse else { panic!("{error}") };
-        let awaited = Awaited::Barrier { address: SHARED_BASE + 1024, phase: 0, of: 1, arrivals: 0, bytes: 16 };
+        let awaited = Awaited::Barrier {
+            address: SHARED_BASE + 1024,
+            phase: 0,
+            of: 1,
+            arrivals: 0,
+            bytes: 16,
+        };
         assert!(waiting.iter().all(|waiting| waiting.awaited == awaited), "{error}");
         assert_elected_at(&error, "box expected", (0, 0, 0), 0);
     }
 }
 
-/// Stores a box: with a fence before or without, with a wait behind that is enough for the touch that follows or not.
+/// Stores a box: with a fence before or without, with a wait behind that is enough for the touch
+/// that follows or not.
 #[kernel(threads = 32, target = "sm_90")]
-fn store(block: &Block, #[shared] tile: Tile, d: TensorMapMut<Tile, 2>, e: GlobalMut<u32>, fence: u32, wait: u32) {
+fn store(
+    block: &Block,
+    #[shared] tile: Tile,
+    d: TensorMapMut<Tile, 2>,
+    e: GlobalMut<u32>,
+    fence: u32,
+    wait: u32,
+) {
     let warp = block.warp();
     tile.fill(warp, |row, col| (row * 32 + col) as u32); // <- tile filled
     if fence == 1 {
@@ -143,7 +168,8 @@ fn store(block: &Block, #[shared] tile: Tile, d: TensorMapMut<Tile, 2>, e: Globa
 fn run_store(fence: u32, wait: u32) -> Result<[u32; 256], SimError> {
     let (device, mut d) = (Simulator::default(), [7; 256]);
     let mut map = Tensor::<Tile, 2>::new([32, 8]).map_mut(&device, &mut d[..]).unwrap();
-    store::launch(&device, 1, map.by_ref(), &mut [0], fence, wait).and_then(|report| report.check())?;
+    store::launch(&device, 1, map.by_ref(), &mut [0], fence, wait)
+        .and_then(|report| report.check())?;
     Ok(d)
 }
 
@@ -225,12 +251,18 @@ fn raw_copies_of_boxes() {
     let misuse = |how| run(how).unwrap_err().misuse.clone();
     assert_eq!(misuse(1), Misuse::NoTensorMap);
     assert_eq!(misuse(2), Misuse::TensorRank { map: 2, instruction: 3 });
-    assert_eq!(misuse(3), Misuse::SharedMisaligned { access: "copy", address: SHARED_BASE + 512, bytes: 1024 });
+    assert_eq!(
+        misuse(3),
+        Misuse::SharedMisaligned { access: "copy", address: SHARED_BASE + 512, bytes: 1024 }
+    );
     assert_eq!(misuse(4), Misuse::NoTensorMap);
     assert_eq!(misuse(6), Misuse::BoxStart { bytes: -12 });
     assert_eq!(misuse(7), Misuse::BoxBefore { dimension: 1, coordinate: -1 });
     let error = run(5).unwrap_err();
-    assert_eq!(error.findings()[0].misuse, Misuse::SharedUnwritten { address: SHARED_BASE, bytes: 1024 });
+    assert_eq!(
+        error.findings()[0].misuse,
+        Misuse::SharedUnwritten { address: SHARED_BASE, bytes: 1024 }
+    );
     assert_eq!(error.findings()[1].misuse, Misuse::CopyFromNowhere { bytes: 128 });
 }
 
@@ -249,7 +281,9 @@ fn raw_reduction(
         let (map, from) = (d.as_ptr(), tile.address());
         // SAFETY: none; that is the bug.
         unsafe {
-            raw::cp_reduce_async_bulk_tensor_2d_global_shared_cta_add_tile_bulk_group(map, [0; 2], from); // <- of what has no sum
+            raw::cp_reduce_async_bulk_tensor_2d_global_shared_cta_add_tile_bulk_group(
+                map, [0; 2], from,
+            ); // <- of what has no sum
         }
     });
 }
@@ -257,7 +291,9 @@ fn raw_reduction(
 #[test]
 fn a_raw_reduction_of_16_bit_integers() {
     let (device, mut d) = (Simulator::default(), [0; 512]);
-    let mut map = Tensor::<SharedTile<u16, 8, 64, Swizzle128>, 2>::new([64, 8]).map_mut(&device, &mut d[..]).unwrap();
+    let mut map = Tensor::<SharedTile<u16, 8, 64, Swizzle128>, 2>::new([64, 8])
+        .map_mut(&device, &mut d[..])
+        .unwrap();
     let error = raw_reduction::launch(&device, 1, map.by_ref()).unwrap_err();
     assert_eq!(error.misuse, Misuse::TensorReduction);
     assert_elected_at(&error, "of what has no sum", (0, 0, 0), 0);
@@ -311,16 +347,23 @@ fn boxes_of_two_blocks_share_a_line() {
 fn what_no_map_can_be() {
     type Small = SharedTile<u16, 8, 40, Unswizzled128>;
     let (device, buffer) = (Simulator::default(), vec![0u16; 1 << 16]);
-    let refused = |tensor: Tensor<Small, 3>| tensor.map(&device, &buffer[..]).err().unwrap().to_string();
+    let refused =
+        |tensor: Tensor<Small, 3>| tensor.map(&device, &buffer[..]).err().unwrap().to_string();
     let right = Tensor::<Small, 3>::new([40, 30, 20]);
     right.map(&device, &buffer[..]).unwrap();
     for (tensor, error) in [
-        (Tensor::new([40, 0, 20]), "dimension 1 of a tensor has 0 elements: it must have from 1 to 2^32"),
+        (
+            Tensor::new([40, 0, 20]),
+            "dimension 1 of a tensor has 0 elements: it must have from 1 to 2^32",
+        ),
         (
             Tensor::new([40, 1 << 33, 1]).strides([1, 40, 40]),
             "dimension 1 of a tensor has 8589934592 elements: it must have from 1 to 2^32",
         ),
-        (right.strides([2, 80, 2400]), "elements along dimension 0 of a tensor are 2 apart: they must be neighbours"),
+        (
+            right.strides([2, 80, 2400]),
+            "elements along dimension 0 of a tensor are 2 apart: they must be neighbours",
+        ),
         (
             right.strides([1, 44, 2400]),
             "elements along dimension 1 of a tensor are 88 bytes apart: it must be a multiple of 16, less than 2^40",
@@ -329,21 +372,37 @@ fn what_no_map_can_be() {
             right.strides([1, 40, 1 << 39]),
             "elements along dimension 2 of a tensor are 1099511627776 bytes apart: it must be a multiple of 16, less than 2^40",
         ),
-        (right.boxes([40, 512, 1]), "a box has 512 elements along dimension 1: it must have from 1 to 256"),
-        (right.boxes([40, 0, 8]), "a box has 0 elements along dimension 1: it must have from 1 to 256"),
+        (
+            right.boxes([40, 512, 1]),
+            "a box has 512 elements along dimension 1: it must have from 1 to 256",
+        ),
+        (
+            right.boxes([40, 0, 8]),
+            "a box has 0 elements along dimension 1: it must have from 1 to 256",
+        ),
         (right.boxes([40, 4, 4]), "a box has 16 lines of 40 elements, and the tile 8 of 40"),
         (right.boxes([36, 8, 1]), "a line of a box has 72 bytes: it must be a multiple of 16"),
         (right.boxes([48, 8, 1]), "a box has 8 lines of 48 elements, and the tile 8 of 40"),
         (right.steps([1, 2, 1]), "a box has 4 lines of 40 elements, and the tile 8 of 40"),
-        (right.steps([2, 1, 1]), "a box takes every 2th element along dimension 0: there it takes all"),
-        (right.steps([1, 1, 9]), "a box takes every 9th element along dimension 2: it must be from 1 to 8"),
+        (
+            right.steps([2, 1, 1]),
+            "a box takes every 2th element along dimension 0: there it takes all",
+        ),
+        (
+            right.steps([1, 1, 9]),
+            "a box takes every 9th element along dimension 2: it must be from 1 to 8",
+        ),
         (right.start(4), "a tensor starts at byte 8: it must be a multiple of 16"),
         (right.start(48_000), "a tensor spans 72000 elements, and the buffer has 65536"),
     ] {
         assert_eq!(refused(tensor), error);
     }
     type Swizzled = SharedTile<u16, 8, 64, Swizzle128>;
-    let error = Tensor::<Swizzled, 2>::new([64, 8]).boxes([32, 16]).map(&device, &buffer[..]).err().unwrap();
+    let error = Tensor::<Swizzled, 2>::new([64, 8])
+        .boxes([32, 16])
+        .map(&device, &buffer[..])
+        .err()
+        .unwrap();
     assert_eq!(error.to_string(), "a line of a box has 64 bytes: swizzled, it must have 128");
 }
 
@@ -371,16 +430,21 @@ fn a_tensor_that_is_written_does_not_overlap() {
         let tensor = Tensor::<Rows, 3>::new(sizes).strides(strides).boxes([32, 4, 2]);
         tensor.map_mut(&device, &mut d[..]).err().map(|error| error.to_string())
     };
-    // A batch whose matrices are one; rows in the gaps of others, once beside them, and once on them.
+    // A batch whose matrices are one; rows in the gaps of others, once beside them, and once on
+    // them.
     let text = error([32, 4, 3], [1, 32, 0]).unwrap();
-    assert!(text.contains("along dimension 2") && text.ends_with("they must be at least 128 apart"), "{text}");
+    assert!(
+        text.contains("along dimension 2") && text.ends_with("they must be at least 128 apart"),
+        "{text}"
+    );
     assert_eq!(error([32, 2, 3], [1, 96, 32]), None);
     assert_eq!(error([16, 2, 3], [1, 48, 32]), None);
     assert!(error([16, 2, 3], [1, 40, 32]).unwrap().ends_with("they must be at least 80 apart"));
     assert_eq!(error([16, 4, 2], [1, 32, 16]), None);
     // Images likewise.
     let (device, mut d) = (Simulator::default(), vec![0; 4096]);
-    let images = Im2colTensor::<SharedTile<u32, 16, 8, Unswizzled128>, 4>::new([8, 2, 3, 3]).strides([1, 8, 16, 32]);
+    let images = Im2colTensor::<SharedTile<u32, 16, 8, Unswizzled128>, 4>::new([8, 2, 3, 3])
+        .strides([1, 8, 16, 32]);
     let text = images.map_mut(&device, &mut d[..]).err().unwrap().to_string();
     assert!(text.contains("dimension 3 of a tensor that is written are 32 apart"), "{text}");
 }

@@ -66,7 +66,10 @@ fn row_of_each_lane(block: &Block, #[shared] tile: Tile, first_row: usize, col: 
 #[test]
 fn a_row_out_of_range() {
     let error = row_of_each_lane::simulate(1, 15, 16).unwrap_err();
-    assert_eq!(error.misuse, Misuse::TileOutOfBounds { at: (20, 16), size: (1, 8), tile: (20, 24) });
+    assert_eq!(
+        error.misuse,
+        Misuse::TileOutOfBounds { at: (20, 16), size: (1, 8), tile: (20, 24) }
+    );
     assert_at(&error, "row", (0, 0, 0), 0, Some(5));
 }
 
@@ -83,7 +86,12 @@ fn a_row_in_the_last_corner() {
 }
 
 #[kernel(threads = 32)]
-fn column(block: &Block, #[shared] tile: SharedTile<bf16, 24, 3, Unswizzled, ColMajor>, row: usize, col: usize) {
+fn column(
+    block: &Block,
+    #[shared] tile: SharedTile<bf16, 24, 3, Unswizzled, ColMajor>,
+    row: usize,
+    col: usize,
+) {
     block.warp().each(|_| tile.row((row, col))); // <- column
 }
 
@@ -98,7 +106,13 @@ fn a_column_major_tile_is_aligned_by_rows() {
 }
 
 #[kernel(threads = 32)]
-fn single_elements(block: &Block, #[shared] tile: Tile, row: usize, read_col: usize, write_col: usize) {
+fn single_elements(
+    block: &Block,
+    #[shared] tile: Tile,
+    row: usize,
+    read_col: usize,
+    write_col: usize,
+) {
     tile.set((row, write_col), bf16::ONE); // <- set
     block.warp().each(|lane| tile.get(lane, (row, read_col))); // <- get
 }

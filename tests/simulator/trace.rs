@@ -31,7 +31,8 @@ fn run(seed: u64) -> Report {
 
 /// (instruction, step, steps, lanes, line) of each event of a warp.
 fn expected(warp: usize) -> Vec<(&'static str, u64, u64, usize, u32)> {
-    let [first, more, wait, read] = ["first", "more to do", "wait", "read"].map(|marker| line_of(marker).1);
+    let [first, more, wait, read] =
+        ["first", "more to do", "wait", "read"].map(|marker| line_of(marker).1);
     let begin = [("ld.global.b32", 0, 1, 32, first), ("st.shared.b32", 1, 1, 32, first)];
     let more = (2..5).map(|step| ("bar.warp.sync", step, 1, 32, more)).filter(|_| warp == 1);
     let (step, steps) = if warp == 0 { (2, 4) } else { (5, 1) };

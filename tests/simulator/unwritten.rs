@@ -27,7 +27,10 @@ fn get(block: &Block, #[shared] tile: Tile, row: usize) {
 #[test]
 fn by_one_lane() {
     let error = get::simulate(1, 6).unwrap_err();
-    assert_eq!(error.misuse, Misuse::SharedUnwritten { address: SHARED_BASE + 6 * 16 + 2 * 2, bytes: 2 });
+    assert_eq!(
+        error.misuse,
+        Misuse::SharedUnwritten { address: SHARED_BASE + 6 * 16 + 2 * 2, bytes: 2 }
+    );
     assert_at(&error, "get", (0, 0, 0), 0, Some(2));
     get::simulate(1, 5).unwrap();
 }
@@ -44,7 +47,10 @@ fn ldmatrix(block: &Block, #[shared] tiles: [Tile; 2], hole_in: usize) {
 #[test]
 fn by_ldmatrix() {
     let error = ldmatrix::simulate(1, 0).unwrap_err();
-    assert_eq!(error.misuse, Misuse::SharedUnwritten { address: SHARED_BASE + 6 * 16 + 2 * 2, bytes: 2 });
+    assert_eq!(
+        error.misuse,
+        Misuse::SharedUnwritten { address: SHARED_BASE + 6 * 16 + 2 * 2, bytes: 2 }
+    );
     assert_at(&error, "ldmatrix", (0, 0, 0), 0, Some(6));
     ldmatrix::simulate(1, 1).unwrap();
 }
@@ -59,7 +65,10 @@ fn for_each(block: &Block, #[shared] tiles: [Tile; 2], hole_in: usize) {
 #[test]
 fn by_for_each() {
     let error = for_each::simulate(1, 0).unwrap_err();
-    assert_eq!(error.misuse, Misuse::SharedUnwritten { address: SHARED_BASE + 6 * 16 + 2 * 2, bytes: 2 });
+    assert_eq!(
+        error.misuse,
+        Misuse::SharedUnwritten { address: SHARED_BASE + 6 * 16 + 2 * 2, bytes: 2 }
+    );
     // Element 50 of the tile, the second that the lane reads.
     assert_at(&error, "for_each", (0, 0, 0), 0, Some(18));
     for_each::simulate(1, 1).unwrap();

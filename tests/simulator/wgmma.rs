@@ -9,12 +9,15 @@ type TileA = SharedTile<bf16, 64, 64, Swizzle128>;
 type TileB = SharedTile<bf16, 64, 32, Swizzle128, ColMajor>;
 type Product = Wgmma<32, bf16, bf16, f32>;
 
-/// The matrices that the tests multiply: 64 x 64 and 64 x 32, small numbers, so that sums are exact.
+/// The matrices that the tests multiply: 64 x 64 and 64 x 32, small numbers, so that sums are
+/// exact.
 fn matrices() -> (Vec<bf16>, Vec<bf16>, Vec<f32>) {
     let number = |i: usize, m: usize| bf16::from_f32((i % m) as f32 - 3.0);
     let a: Vec<bf16> = (0..64 * 64).map(|i| number(i, 7)).collect();
     let b: Vec<bf16> = (0..64 * 32).map(|i| number(i, 11)).collect();
-    let sum = |row: usize, col: usize| (0..64).map(|k| a[row * 64 + k].to_f32() * b[k * 32 + col].to_f32()).sum();
+    let sum = |row: usize, col: usize| {
+        (0..64).map(|k| a[row * 64 + k].to_f32() * b[k * 32 + col].to_f32()).sum()
+    };
     let d = (0..64 * 32).map(|i| sum(i / 32, i % 32)).collect();
     (a, b, d)
 }
@@ -67,7 +70,8 @@ fn typed(
 fn run_typed(misuse: u32) -> Result<(), Misuse> {
     let (a, b, expected) = matrices();
     let mut d = vec![0.0; 64 * 32];
-    typed::simulate(1, misuse, &a, &b, &mut d).map_err(|error| error.findings()[0].misuse.clone())?;
+    typed::simulate(1, misuse, &a, &b, &mut d)
+        .map_err(|error| error.findings()[0].misuse.clone())?;
     assert_eq!(d, expected);
     Ok(())
 }
@@ -86,19 +90,27 @@ fn stores_to_a_tile_need_a_proxy_fence() {
 fn warps_that_fill_a_tile_are_waited_for() {
     let (a, b, _) = matrices();
     let error = typed::simulate(1, 2, &a, &b, &mut [0.0; 64 * 32]).unwrap_err();
-    assert!(error.findings().iter().any(|finding| matches!(finding.misuse, Misuse::Race { .. })), "{error}");
+    assert!(
+        error.findings().iter().any(|finding| matches!(finding.misuse, Misuse::Race { .. })),
+        "{error}"
+    );
 }
 
 #[test]
 fn all_four_warps_come() {
-    let Err(Misuse::Deadlock { waiting, ended, .. }) = run_typed(3) else { panic!("a warp does not come") };
+    let Err(Misuse::Deadlock { waiting, ended, .. }) = run_typed(3) else {
+        panic!("a warp does not come")
+    };
     assert!(waiting.iter().all(|waiting| waiting.awaited == Awaited::WarpGroup { group: 0 }));
     assert_eq!((waiting.len(), ended), (3, vec![EndedWarp { warp: 2, block: None }]));
 }
 
 #[test]
 fn a_tile_is_not_written_before_the_wait() {
-    let Err(Misuse::Race { access: "write", other_access: "read", other, .. }) = run_typed(4) else { panic!("a race") };
+    let Err(Misuse::Race { access: "write", other_access: "read", other, .. }) = run_typed(4)
+    else {
+        panic!("a race")
+    };
     assert_eq!(other, Agent::WarpGroup);
 }
 
@@ -118,10 +130,14 @@ fn raw_product(
     load(group, tile_a, tile_b, a, b);
     group.warp().fence_for_bulk();
     group.sync();
-    let (left, right) = (tile_a.matrix_a((0, 0)).descriptor(), tile_b.matrix_b::<32, DenseA, _>((0, 0)).descriptor());
+    let (left, right) = (
+        tile_a.matrix_a((0, 0)).descriptor(),
+        tile_b.matrix_b::<32, DenseA, _>((0, 0)).descriptor(),
+    );
     let first = group.warp_rank() * 32;
     group.warp().each(|lane| {
-        // SAFETY: all lanes of the four warps come here; the descriptors are tiles'. The misuses are what is tested.
+        // SAFETY: all lanes of the four warps come here; the descriptors are tiles'. The misuses
+        // are what is tested.
         unsafe {
             let mut sums = [0; 16];
             if misuse != 1 {
@@ -141,7 +157,8 @@ fn raw_product(
                 raw::wgmma_wait_group_sync_aligned::<0>();
                 sums = raw::wgmma_registers(sums);
                 for (index, register) in sums.into_iter().enumerate() {
-                    let (row, col) = GroupAccumulator::<32, f32>::position(first + lane.id(), index);
+                    let (row, col) =
+                        GroupAccumulator::<32, f32>::position(first + lane.id(), index);
                     d.set(row * 32 + col, f32::from_bits(register));
                 }
             }
@@ -152,8 +169,11 @@ fn raw_product(
 fn run_raw(misuse: u32) -> Result<(), Misuse> {
     let (a, b, _) = matrices();
     let mut d = vec![0.0; 64 * 32];
-    raw_product::simulate(1, misuse, &a, &b, &mut d).map_err(|error| error.findings()[0].misuse.clone())?;
-    let sum = |row: usize, col: usize| (0..16).map(|k| a[row * 64 + k].to_f32() * b[k * 32 + col].to_f32()).sum();
+    raw_product::simulate(1, misuse, &a, &b, &mut d)
+        .map_err(|error| error.findings()[0].misuse.clone())?;
+    let sum = |row: usize, col: usize| {
+        (0..16).map(|k| a[row * 64 + k].to_f32() * b[k * 32 + col].to_f32()).sum()
+    };
     assert_eq!(d, (0..64 * 32).map(|i| sum(i / 32, i % 32)).collect::<Vec<f32>>());
     Ok(())
 }
@@ -165,7 +185,9 @@ fn the_raw_functions_do_the_same() {
 
 #[test]
 fn registers_need_a_fence() {
-    assert!(matches!(run_raw(1), Err(Misuse::WgmmaUnfenced { form }) if form.ends_with("m64n32k16.f32.bf16.bf16")));
+    assert!(
+        matches!(run_raw(1), Err(Misuse::WgmmaUnfenced { form }) if form.ends_with("m64n32k16.f32.bf16.bf16"))
+    );
 }
 
 #[test]
@@ -207,7 +229,8 @@ fn two_in_flight(
     tile_b.fill(group, |_, _| bf16::ONE);
     group.warp().fence_for_bulk();
     group.sync();
-    let mut sums: [_; 2] = core::array::from_fn(|_| GroupAccumulator::<32, f32>::zero().begin(group));
+    let mut sums: [_; 2] =
+        core::array::from_fn(|_| GroupAccumulator::<32, f32>::zero().begin(group));
     for (count, sums) in sums.iter_mut().enumerate() {
         Wgmma::<32, bf16, bf16, f32>::issue(group, sums, |issue| {
             for _ in 0..=count {
@@ -226,14 +249,19 @@ fn two_in_flight(
 fn the_older_is_taken_while_the_newer_is_in_flight() {
     let mut d = vec![0.0; 2 * 64 * 32];
     two_in_flight::simulate(1, 0, &mut d).check();
-    assert!(d[..64 * 32].iter().all(|&sum| sum == 16.0) && d[64 * 32..].iter().all(|&sum| sum == 32.0));
+    assert!(
+        d[..64 * 32].iter().all(|&sum| sum == 16.0) && d[64 * 32..].iter().all(|&sum| sum == 32.0)
+    );
 }
 
 #[test]
 fn the_newer_is_not_taken_before_its_wait() {
     let error = two_in_flight::simulate(1, 1, &mut [0.0; 2 * 64 * 32]).unwrap_err();
     let found = error.findings();
-    assert!(matches!(found[0].misuse, Misuse::AccumulatorInFlight { access: "read", .. }), "{error}");
+    assert!(
+        matches!(found[0].misuse, Misuse::AccumulatorInFlight { access: "read", .. }),
+        "{error}"
+    );
 }
 
 /// Warps that come to different matrices.
@@ -246,7 +274,9 @@ fn different(block: &Block, #[shared] tile_a: TileA, #[shared] tile_b: TileB, di
     group.sync();
     let mut sums = GroupAccumulator::<32, f32>::zero().begin(group);
     let k = if group.warp_rank() == 3 { 16 * different as usize } else { 0 };
-    Product::issue(group, &mut sums, |issue| issue.accumulate(tile_a.matrix_a((0, k)), tile_b.matrix_b((k, 0))));
+    Product::issue(group, &mut sums, |issue| {
+        issue.accumulate(tile_a.matrix_a((0, k)), tile_b.matrix_b((k, 0)))
+    });
     let _ = sums.finish(group);
 }
 
@@ -254,10 +284,14 @@ fn different(block: &Block, #[shared] tile_a: TileA, #[shared] tile_b: TileB, di
 fn all_four_warps_multiply_the_same_matrices() {
     different::simulate(1, 0).unwrap();
     let error = different::simulate(1, 1).unwrap_err();
-    assert!(matches!(error.findings()[0].misuse, Misuse::WarpGroupDiverges { warp: 3, .. }), "{error}");
+    assert!(
+        matches!(error.findings()[0].misuse, Misuse::WarpGroupDiverges { warp: 3, .. }),
+        "{error}"
+    );
 }
 
-/// Both ways that A and B can lie, from tiles beside each other where one is not enough, subtracted, and overwritten; A in registers.
+/// Both ways that A and B can lie, from tiles beside each other where one is not enough,
+/// subtracted, and overwritten; A in registers.
 #[kernel(threads = 128, target = "sm_90a")]
 fn other_ways(
     block: &Block,
@@ -275,7 +309,8 @@ fn other_ways(
     group.warp().fence_for_bulk();
     group.sync();
     let first = 16 * group.warp_rank();
-    let rows = FragmentA::<M16N8K16, f16>::from_fn(group.warp(), |row, k| a.get((first + row) * 32 + k));
+    let rows =
+        FragmentA::<M16N8K16, f16>::from_fn(group.warp(), |row, k| a.get((first + row) * 32 + k));
     let mut sums = GroupAccumulator::<104, f32>::from_fn(group, |_, _| f32::NAN).begin(group);
     Wgmma::<104, f16, f16, f32>::issue(group, &mut sums, |issue| {
         issue.multiply(tiles_a.matrix_a(At::<0, 0>), tiles_b.matrix_b(At::<0, 0>));
@@ -295,8 +330,10 @@ fn matrices_lie_either_way() {
     let mut d = vec![0.0; 64 * 104];
     other_ways::simulate(1, &a, &b, &mut d).check();
     for (row, col) in (0..64).flat_map(|row| (0..104).map(move |col| (row, col))) {
-        let product = |k: usize, with: usize| a[row * 32 + k].to_f32() * b[with * 128 + col].to_f32();
-        let sum = |from: usize, with: usize| (0..16).map(|k| product(from + k, with + k)).sum::<f32>();
+        let product =
+            |k: usize, with: usize| a[row * 32 + k].to_f32() * b[with * 128 + col].to_f32();
+        let sum =
+            |from: usize, with: usize| (0..16).map(|k| product(from + k, with + k)).sum::<f32>();
         assert_eq!(d[row * 104 + col], sum(0, 0) - sum(16, 16) + sum(0, 8), "{row}, {col}");
     }
 }
@@ -309,12 +346,20 @@ fn not_of_warpgroups(block: &Block) {
 
 #[test]
 fn warpgroups_are_of_128_threads() {
-    assert!(matches!(not_of_warpgroups::simulate(1).unwrap_err().findings()[0].misuse, Misuse::Panic { .. }));
+    assert!(matches!(
+        not_of_warpgroups::simulate(1).unwrap_err().findings()[0].misuse,
+        Misuse::Panic { .. }
+    ));
 }
 
 /// Warps that wait for each other, or do not.
 #[kernel(threads = 256)]
-fn neighbours(block: &Block, #[shared] tiles: SharedRing<SharedTile<u32, 1, 128>, 2>, wait: u32, d: GlobalMut<u32>) {
+fn neighbours(
+    block: &Block,
+    #[shared] tiles: SharedRing<SharedTile<u32, 1, 128>, 2>,
+    wait: u32,
+    d: GlobalMut<u32>,
+) {
     let group = block.warp_group();
     let (tile, first) = (tiles.part(group.index()), group.index() * 128);
     group.each_thread(|_, rank| tile.set((0, rank), rank as u32));
@@ -330,11 +375,19 @@ fn a_warpgroup_waits_for_itself() {
     neighbours::simulate(1, 1, &mut d).check();
     assert_eq!((d[0], d[255]), (40, 39));
     let findings = |wait| neighbours::simulate(1, wait, &mut [0; 256]).unwrap_err();
-    assert!(findings(0).findings().iter().any(|finding| matches!(finding.misuse, Misuse::Race { .. })));
-    assert!(findings(2).findings().iter().any(|finding| matches!(finding.misuse, Misuse::Deadlock { .. })));
+    assert!(
+        findings(0).findings().iter().any(|finding| matches!(finding.misuse, Misuse::Race { .. }))
+    );
+    assert!(
+        findings(2)
+            .findings()
+            .iter()
+            .any(|finding| matches!(finding.misuse, Misuse::Deadlock { .. }))
+    );
 }
 
-/// Columns of sums to tiles of either order, of 16 bits and of 32; and of as many columns as are no multiple of 16.
+/// Columns of sums to tiles of either order, of 16 bits and of 32; and of as many columns as are no
+/// multiple of 16.
 #[kernel(threads = 128, target = "sm_90")]
 fn store(
     block: &Block,

@@ -3,7 +3,8 @@
 use ptx_matrix::element::Bits16;
 use ptx_matrix::fragment::FragmentSparseA;
 use ptx_matrix::mma::{
-    Among, Compressed, GroupAccumulator, IssueSparse, Metadata, Plain, Selector, SelectorsBelow, SparseA, WgmmaSparse,
+    Among, Compressed, GroupAccumulator, IssueSparse, Metadata, Plain, Selector, SelectorsBelow,
+    SparseA, WgmmaSparse,
 };
 use ptx_matrix::prelude::*;
 use ptx_matrix::raw;
@@ -14,7 +15,8 @@ type TileA = SharedTile<bf16, 64, 32, Swizzle64>;
 type TileB = SharedTile<bf16, 64, 16, Swizzle128, ColMajor>;
 type Product = WgmmaSparse<16, bf16, bf16, f32>;
 
-/// The matrices that the tests multiply: 64 x 64, of each four elements of a row two, and 64 x 16; small numbers, so that sums are exact.
+/// The matrices that the tests multiply: 64 x 64, of each four elements of a row two, and 64 x 16;
+/// small numbers, so that sums are exact.
 fn matrices() -> (Compressed<bf16>, Vec<bf16>, Vec<f32>) {
     let number = |i: usize, m: usize| bf16::from_f32((i % m) as f32 + 1.0);
     let pairs = [(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3)];
@@ -25,7 +27,9 @@ fn matrices() -> (Compressed<bf16>, Vec<bf16>, Vec<f32>) {
     let element = |i: usize| if is_there(i / 64, i % 64) { number(i, 7) } else { bf16::ZERO };
     let dense: Vec<bf16> = (0..64 * 64).map(element).collect();
     let b: Vec<bf16> = (0..64 * 16).map(|i| number(i, 11)).collect();
-    let sum = |row: usize, col: usize| (0..64).map(|k| dense[row * 64 + k].to_f32() * b[k * 16 + col].to_f32()).sum();
+    let sum = |row: usize, col: usize| {
+        (0..64).map(|k| dense[row * 64 + k].to_f32() * b[k * 16 + col].to_f32()).sum()
+    };
     let d = (0..64 * 16).map(|i| sum(i / 16, i % 16)).collect();
     (Compressed::of(&dense, 64, 64).unwrap(), b, d)
 }
@@ -42,7 +46,8 @@ fn accumulate<const SELECTOR: u32>(
     issue.accumulate::<SELECTOR>(tile_a.matrix_a((0, k)), tile_b.matrix_b((2 * k, 0)), metadata);
 }
 
-/// One misuse each, by number; 0 is none. The first 32 columns of A are in shared memory, the others in registers.
+/// One misuse each, by number; 0 is none. The first 32 columns of A are in shared memory, the
+/// others in registers.
 #[kernel(threads = 128, target = "sm_90a")]
 fn typed(
     block: &Block,
@@ -100,7 +105,9 @@ fn all_four_warps_have_the_same_selector() {
 
 #[test]
 fn all_of_k_is_read_before_the_wait() {
-    let Err(Misuse::Race { access: "write", other_access: "read", other, .. }) = run_typed(2, |_| ()) else {
+    let Err(Misuse::Race { access: "write", other_access: "read", other, .. }) =
+        run_typed(2, |_| ())
+    else {
         panic!("a race")
     };
     assert_eq!(other, Agent::WarpGroup);
@@ -110,7 +117,9 @@ fn all_of_k_is_read_before_the_wait() {
 fn a_code_that_names_one_part_twice_is_found_with_its_row() {
     // Warp 2, its lane 13: of rows 3 and 11, columns 16 to 31.
     let twice = |words: &mut [u32]| words[2 * 32 + 13] = words[2 * 32 + 13] & !0xf00 | 0x500;
-    let Err(Misuse::Metadata { form, code, row, cols, .. }) = run_typed(0, twice) else { panic!("a code") };
+    let Err(Misuse::Metadata { form, code, row, cols, .. }) = run_typed(0, twice) else {
+        panic!("a code")
+    };
     assert_eq!(form, "wgmma.mma_async.sp.sync.aligned.m64n16k32.f32.bf16.bf16");
     assert_eq!((code, row, cols), (0b0101, 2 * 16 + 3, (24, 27)));
 }
@@ -119,12 +128,20 @@ fn a_code_that_names_one_part_twice_is_found_with_its_row() {
 ///
 /// # Safety
 /// As the raw function.
-unsafe fn multiply<const SELECTOR: u32>(sums: [u32; 8], a: [u32; 4], b: u64, metadata: u32) -> [u32; 8] {
+unsafe fn multiply<const SELECTOR: u32>(
+    sums: [u32; 8],
+    a: [u32; 4],
+    b: u64,
+    metadata: u32,
+) -> [u32; 8] {
     // SAFETY: the caller's.
     unsafe {
-        raw::wgmma_mma_async_sp_sync_aligned_m64n16k32_f32_bf16_bf16_rs::<SELECTOR, false, false, false>(
-            sums, a, b, metadata, true,
-        )
+        raw::wgmma_mma_async_sp_sync_aligned_m64n16k32_f32_bf16_bf16_rs::<
+            SELECTOR,
+            false,
+            false,
+            false,
+        >(sums, a, b, metadata, true)
     }
 }
 
@@ -144,12 +161,14 @@ fn raw_product(
     tile_b.fill(group, |k, col| b.get(k * 16 + col));
     group.warp().fence_for_bulk();
     group.sync();
-    let rows =
-        FragmentSparseA::<M16N8K32, bf16>::from_fn(group.warp(), |row, k| values.get((first / 2 + row) * 32 + 16 + k));
+    let rows = FragmentSparseA::<M16N8K32, bf16>::from_fn(group.warp(), |row, k| {
+        values.get((first / 2 + row) * 32 + 16 + k)
+    });
     let (rows, right) = (rows.registers(), tile_b.matrix_b::<16, SparseA, _>((32, 0)).descriptor());
     group.warp().each(|lane| {
         let (rows, word) = (lane.get(&rows), words.get(first + lane.id()));
-        // SAFETY: all lanes of the four warps come here; the descriptor is a tile's. The misuses are what is tested.
+        // SAFETY: all lanes of the four warps come here; the descriptor is a tile's. The misuses
+        // are what is tested.
         unsafe {
             raw::wgmma_fence_sync_aligned();
             let mut sums = if misuse == 1 && lane.id() == 7 {
@@ -174,10 +193,13 @@ fn raw_product(
 fn run_raw(misuse: u32) -> Result<(), Vec<Misuse>> {
     let (a, b, _) = matrices();
     let mut d = vec![0.0; 64 * 16];
-    raw_product::simulate(1, misuse, a.values(), &a.metadata(), &b, &mut d)
-        .map_err(|error| error.findings().iter().map(|finding| finding.misuse.clone()).collect::<Vec<_>>())?;
+    raw_product::simulate(1, misuse, a.values(), &a.metadata(), &b, &mut d).map_err(|error| {
+        error.findings().iter().map(|finding| finding.misuse.clone()).collect::<Vec<_>>()
+    })?;
     let dense = a.dense();
-    let sum = |row: usize, col: usize| (32..64).map(|k| dense[row * 64 + k].to_f32() * b[k * 16 + col].to_f32()).sum();
+    let sum = |row: usize, col: usize| {
+        (32..64).map(|k| dense[row * 64 + k].to_f32() * b[k * 16 + col].to_f32()).sum()
+    };
     assert_eq!(d, (0..64 * 16).map(|i| sum(i / 16, i % 16)).collect::<Vec<f32>>());
     Ok(())
 }
@@ -195,5 +217,8 @@ fn lanes_have_the_same_selector() {
 #[test]
 fn sums_in_flight_are_no_metadata() {
     let found = run_raw(2).unwrap_err();
-    assert!(found.iter().any(|of| matches!(of, Misuse::AccumulatorInFlight { access: "read", .. })), "{found:?}");
+    assert!(
+        found.iter().any(|of| matches!(of, Misuse::AccumulatorInFlight { access: "read", .. })),
+        "{found:?}"
+    );
 }

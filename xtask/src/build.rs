@@ -9,7 +9,8 @@ pub struct Arguments {
     /// Only these kernels. Without it: all of them.
     #[arg(value_enum, value_name = "KERNELS")]
     kernels: Vec<Kernels>,
-    /// Only for this target, such as sm_90a (may be given more than once). Without it: for every target.
+    /// Only for this target, such as sm_90a (may be given more than once). Without it: for every
+    /// target.
     #[arg(long = "arch", value_name = "TARGET")]
     archs: Vec<Arch>,
     /// Add the lines of the source to the output, for profilers.
@@ -24,7 +25,8 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     for kernels in kernels {
         let all = kernels.archs();
         // Of those for which all is built, some have kernels for other targets only.
-        let asked: Vec<Arch> = archs.iter().copied().filter(|arch| named || all.contains(arch)).collect();
+        let asked: Vec<Arch> =
+            archs.iter().copied().filter(|arch| named || all.contains(arch)).collect();
         if !archs.is_empty() && asked.is_empty() {
             continue;
         }
@@ -41,7 +43,14 @@ fn print(artifact: &Artifact) {
     let Artifact { arch, ptx, manifest, .. } = artifact;
     let Manifest { package, ptx_version, kernels, .. } = manifest;
     outln!("{package} for {arch}: PTX {ptx_version}, {} kernels, {}", kernels.len(), ptx.display());
-    outln!("  {:<32} {:>9} {:>14} {:>15} {:>6}", "kernel", "registers", "static shared", "dynamic shared", "local");
+    outln!(
+        "  {:<32} {:>9} {:>14} {:>15} {:>6}",
+        "kernel",
+        "registers",
+        "static shared",
+        "dynamic shared",
+        "local"
+    );
     for kernel in kernels {
         outln!(
             "  {:<32} {:>9} {:>14} {:>15} {:>6}",

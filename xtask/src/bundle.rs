@@ -72,7 +72,8 @@ exec "$folder/misuses" sanitize --ptx "$folder/ptx" --record sanitizer.json --lo
 
 pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     let folder = arguments.folder.clone().unwrap_or_else(|| crate::target().join("bundle"));
-    let programs: Vec<PathBuf> = PROGRAMS.iter().map(|(program, ..)| program.build()).collect::<Result<_>>()?;
+    let programs: Vec<PathBuf> =
+        PROGRAMS.iter().map(|(program, ..)| program.build()).collect::<Result<_>>()?;
     let mut artifacts = Vec::new();
     for kernels in Kernels::ALL {
         artifacts.extend(kernels.builder().build()?);
@@ -101,6 +102,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
 }
 
 fn copy(from: &Path, to: &Path) -> Result<()> {
-    fs::copy(from, to).with_context(|| format!("cannot copy {} to {}", from.display(), to.display()))?;
+    fs::copy(from, to)
+        .with_context(|| format!("cannot copy {} to {}", from.display(), to.display()))?;
     Ok(())
 }

@@ -11,7 +11,8 @@ pub struct Arguments {
 }
 
 pub fn run(arguments: &Arguments) -> Result<ExitCode> {
-    let (project, store) = (crate::root().to_owned(), crate::target().join("ptx-matrix").join("toolchain"));
+    let (project, store) =
+        (crate::root().to_owned(), crate::target().join("ptx-matrix").join("toolchain"));
     let found = if arguments.fetch {
         Toolchain::find_or_fetch(&project, &store, &|step| errln!("{step}"))
     } else {

@@ -7,7 +7,8 @@ use std::process::ExitCode;
 #[derive(Debug, clap::Args)]
 #[command(disable_help_flag = true)]
 pub struct Arguments {
-    /// Build the kernels for this target first, into `target/ptx`, for a run with `--gpu target/ptx`.
+    /// Build the kernels for this target first, into `target/ptx`, for a run with `--gpu
+    /// target/ptx`.
     #[arg(long, value_name = "TARGET")]
     build: Option<Arch>,
     /// What the program takes: `cargo xtask fuzz --help`.
@@ -19,6 +20,7 @@ pub fn run(Arguments { build, arguments }: &Arguments) -> Result<ExitCode> {
     if let Some(arch) = build {
         Kernels::Fuzz.builder().archs([*arch]).build()?;
     }
-    let run = ["run", "--quiet", "--release", "--package", "ptx-matrix-fuzz", "--bin", "fuzz", "--"];
+    let run =
+        ["run", "--quiet", "--release", "--package", "ptx-matrix-fuzz", "--bin", "fuzz", "--"];
     Ok(exit_code(status(cargo().args(run).args(arguments))?))
 }

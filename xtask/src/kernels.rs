@@ -44,7 +44,8 @@ impl Kernels {
         }
     }
 
-    /// The build, as every command does it: into target/ptx, and, but for misuses, without local memory.
+    /// The build, as every command does it: into target/ptx, and, but for misuses, without local
+    /// memory.
     pub fn builder(self) -> Builder {
         let builder = Builder::new(crate::root().join(self.folder())).target_dir(crate::target());
         let builder = builder.deny_local_memory(self != Self::Fuzz);

@@ -22,44 +22,52 @@ use ptx_matrix_output::errln;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-/// Builds, checks and runs ptx-matrix. What the toolchain lacks is fetched into target/, without touching the system.
+/// Builds, checks and runs ptx-matrix. What the toolchain lacks is fetched into target/, without
+/// touching the system.
 #[derive(Debug, Parser)]
 #[command(name = "cargo xtask", bin_name = "cargo xtask", version)]
 enum Command {
-    /// Run every form of every instruction and compare it, bit for bit, with a reference: on the GPU where an NVIDIA
-    /// driver answers, else on the simulator. Builds and assembles its kernels for every target first.
+    /// Run every form of every instruction and compare it, bit for bit, with a reference: on the
+    /// GPU where an NVIDIA driver answers, else on the simulator. Builds and assembles its
+    /// kernels for every target first.
     Conformance(program::Arguments),
-    /// Measure the GEMM kernels against cuBLAS, in turn and in one process, on a machine with an NVIDIA GPU and
-    /// cuBLAS: a table, CSV and a plot.
+    /// Measure the GEMM kernels against cuBLAS, in turn and in one process, on a machine with an
+    /// NVIDIA GPU and cuBLAS: a table, CSV and a plot.
     Bench(program::Arguments),
-    /// Measure latency and throughput of each instruction on an NVIDIA GPU, with and without bank conflicts: tables and CSV.
+    /// Measure latency and throughput of each instruction on an NVIDIA GPU, with and without bank
+    /// conflicts: tables and CSV.
     Timings(program::Arguments),
-    /// Multiply random matrices of every size, layout and kind through the interface that users call, and compare with sums
-    /// in f64: thousands of them on a GPU, or, with `--on sim`, some on the simulator.
+    /// Multiply random matrices of every size, layout and kind through the interface that users
+    /// call, and compare with sums in f64: thousands of them on a GPU, or, with `--on sim`,
+    /// some on the simulator.
     Trials(program::Arguments),
-    /// Everything that needs no GPU: formatting, lints, documentation, tests, the kernels built for every target, the
-    /// simulator's conformance run.
+    /// Everything that needs no GPU: formatting, lints, documentation, tests, the kernels built for
+    /// every target, the simulator's conformance run.
     Test(test::Arguments),
-    /// Compile the kernels to PTX into target/ptx/TARGET/, assembled, with a manifest of registers, shared memory
-    /// and local memory.
+    /// Compile the kernels to PTX into target/ptx/TARGET/, assembled, with a manifest of registers,
+    /// shared memory and local memory.
     Build(build::Arguments),
-    /// Make one folder with programs, PTX and scripts, which runs the conformance, the measurements, and the misuses under
-    /// compute-sanitizer, on a machine that has an NVIDIA driver and no Rust.
+    /// Make one folder with programs, PTX and scripts, which runs the conformance, the
+    /// measurements, and the misuses under compute-sanitizer, on a machine that has an NVIDIA
+    /// driver and no Rust.
     Bundle(bundle::Arguments),
-    /// List every legal form of every matrix instruction, those of `wgmma` too, and what was really done with it: run on the simulator and assembled for
-    /// each of its targets, now; run on hardware, as recorded. Fails if there is a hole.
+    /// List every legal form of every matrix instruction, those of `wgmma` too, and what was really
+    /// done with it: run on the simulator and assembled for each of its targets, now; run on
+    /// hardware, as recorded. Fails if there is a hole.
     Coverage(coverage::Arguments),
-    /// Execute one form of an instruction once, on registers and shared memory that a file gives: on the simulator, or, with
-    /// `--on gpu`, on a GPU.
+    /// Execute one form of an instruction once, on registers and shared memory that a file gives:
+    /// on the simulator, or, with `--on gpu`, on a GPU.
     Exec(program::Arguments),
     /// Ask ptxas which forms of the matrix instructions it accepts, and compare with
     /// `tests/forms/legal.csv`. Fails if they differ.
     Legal(legal::Arguments),
     /// Draw which lane holds which element of the matrices of a form.
     Layout(layout::Arguments),
-    /// Run random programs on the simulator, whose misuses are known, and see that it reports those and no others.
+    /// Run random programs on the simulator, whose misuses are known, and see that it reports those
+    /// and no others.
     Fuzz(fuzz::Arguments),
-    /// Run kernels with one misuse each on the GPU, under each tool of compute-sanitizer, and record what these say.
+    /// Run kernels with one misuse each on the GPU, under each tool of compute-sanitizer, and
+    /// record what these say.
     Sanitize(sanitize::Arguments),
     /// Say which toolchain was found where, and of what is missing, the command that gets it.
     Doctor(doctor::Arguments),
@@ -78,13 +86,16 @@ const BENCH: Program = Program {
     kernels: &[Kernels::Gemm, Kernels::Ladder, Kernels::Timings],
 };
 /// How long the instructions take.
-const TIMINGS: Program = Program { name: "timings", package: "ptx-matrix-timings", kernels: &[Kernels::Timings] };
+const TIMINGS: Program =
+    Program { name: "timings", package: "ptx-matrix-timings", kernels: &[Kernels::Timings] };
 /// Random products.
-const TRIALS: Program = Program { name: "trials", package: "ptx-matrix-trials", kernels: &[Kernels::Gemm] };
+const TRIALS: Program =
+    Program { name: "trials", package: "ptx-matrix-trials", kernels: &[Kernels::Gemm] };
 /// One instruction.
 const EXEC: Program = Program { name: "exec", package: "ptx-matrix-exec", kernels: &[] };
 /// Kernels with one misuse each.
-const MISUSES: Program = Program { name: "misuses", package: "ptx-matrix-fuzz", kernels: &[Kernels::Fuzz] };
+const MISUSES: Program =
+    Program { name: "misuses", package: "ptx-matrix-fuzz", kernels: &[Kernels::Fuzz] };
 
 fn main() -> ExitCode {
     match run(Command::parse()) {
@@ -125,5 +136,8 @@ fn target() -> PathBuf {
     let named = std::env::var_os("CARGO_TARGET_DIR").filter(|named| !named.is_empty());
     // A relative one is cargo's own, in whose folder this runs; programs that are started from here
     // run in others.
-    named.map_or_else(|| root().join("target"), |named| std::path::absolute(&named).unwrap_or_else(|_| named.into()))
+    named.map_or_else(
+        || root().join("target"),
+        |named| std::path::absolute(&named).unwrap_or_else(|_| named.into()),
+    )
 }

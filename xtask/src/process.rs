@@ -10,7 +10,8 @@ pub fn cargo() -> Command {
     command
 }
 
-/// Names the target folder to a program that runs in another folder, where the name may be relative.
+/// Names the target folder to a program that runs in another folder, where the name may be
+/// relative.
 pub fn with_target(command: &mut Command) {
     if std::env::var_os("CARGO_TARGET_DIR").is_some() {
         command.env("CARGO_TARGET_DIR", crate::target());

@@ -27,9 +27,11 @@ impl Program {
     /// Builds it and the kernels, and runs it.
     pub fn run(self, Arguments { arguments }: &Arguments) -> Result<ExitCode> {
         let program = self.build()?;
-        // A wrong option, help, or a machine that cannot run it, should not have to wait for the kernels' build.
+        // A wrong option, help, or a machine that cannot run it, should not have to wait for the
+        // kernels' build.
         let validated = status(Command::new(&program).arg("--validate").args(arguments))?;
-        let asks_for_help = arguments.iter().any(|argument| argument == "--help" || argument == "-h");
+        let asks_for_help =
+            arguments.iter().any(|argument| argument == "--help" || argument == "-h");
         if asks_for_help || !validated.success() {
             return Ok(exit_code(validated));
         }

@@ -28,7 +28,15 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     Kernels::Fuzz.builder().archs([arguments.arch]).build()?;
     let record = arguments.record.clone().unwrap_or_else(|| crate::target().join("sanitizer.json"));
     let mut sanitize = Command::new(program);
-    sanitize.args(["sanitize", "--ptx"]).arg(crate::target().join("ptx")).arg("--record").arg(record);
-    sanitize.arg("--sanitizer").arg(&arguments.sanitizer).arg("--logs").arg(crate::target().join("sanitizer"));
+    sanitize
+        .args(["sanitize", "--ptx"])
+        .arg(crate::target().join("ptx"))
+        .arg("--record")
+        .arg(record);
+    sanitize
+        .arg("--sanitizer")
+        .arg(&arguments.sanitizer)
+        .arg("--logs")
+        .arg(crate::target().join("sanitizer"));
     Ok(exit_code(status(&mut sanitize)?))
 }

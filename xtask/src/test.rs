@@ -19,8 +19,9 @@ pub struct Arguments {
 /// One step: its name, and what it does.
 type Step = (&'static str, fn() -> Result<()>);
 
-/// They run beside the others, one behind the other: the kernels take as long as half of these, and what is simulated, and the examples, come
-/// when the tests have been compiled. Then there is something to do for each core all the time.
+/// They run beside the others, one behind the other: the kernels take as long as half of these, and
+/// what is simulated, and the examples, come when the tests have been compiled. Then there is
+/// something to do for each core all the time.
 const BESIDE: [Step; 4] = [
     ("kernels for every target", build_kernels),
     ("conformance on the simulator", || simulate(&[])),
@@ -33,7 +34,15 @@ const BESIDE: [Step; 4] = [
 const STEPS: [Step; 4] = [
     ("formatting", || run_cargo(&["fmt", "--all", "--", "--check"])),
     ("lints", || {
-        let arguments = ["clippy", "--workspace", "--all-targets", "--all-features", "--quiet", "--", "-Dwarnings"];
+        let arguments = [
+            "clippy",
+            "--workspace",
+            "--all-targets",
+            "--all-features",
+            "--quiet",
+            "--",
+            "-Dwarnings",
+        ];
         run_cargo(&arguments)
     }),
     ("documentation", document),
@@ -45,13 +54,20 @@ fn build_kernels() -> Result<()> {
     let warnings = Arc::new(AtomicUsize::new(0));
     let counter = warnings.clone();
     let progress = move |step: &str| {
-        counter.fetch_add(step.lines().filter(|line| line.starts_with("warning: ")).count(), Ordering::Relaxed);
+        counter.fetch_add(
+            step.lines().filter(|line| line.starts_with("warning: ")).count(),
+            Ordering::Relaxed,
+        );
         errln!("{step}");
     };
     for kernels in Kernels::ALL {
         let builder = kernels.builder().progress(progress.clone());
         // Of the random programs, one target has all, an older one some.
-        let builder = if kernels == Kernels::Fuzz { builder.archs([Arch::SM_80, Arch::SM_90A]) } else { builder };
+        let builder = if kernels == Kernels::Fuzz {
+            builder.archs([Arch::SM_80, Arch::SM_90A])
+        } else {
+            builder
+        };
         builder.build()?;
     }
     let warnings = warnings.load(Ordering::Relaxed);
@@ -63,19 +79,25 @@ fn build_kernels() -> Result<()> {
 fn simulate(options: &[&str]) -> Result<()> {
     let program = crate::CONFORMANCE.build_as_tests_do()?;
     let passed = status(Command::new(program).args(["--on", "sim"]).args(options))?;
-    ensure!(passed.success(), "the simulator does not compute what the reference does, or finds a misuse");
+    ensure!(
+        passed.success(),
+        "the simulator does not compute what the reference does, or finds a misuse"
+    );
     Ok(())
 }
 
-/// What rustdoc reads of other crates, clippy has made: it is not made again if it is asked for in the words of `cargo clippy`. Should these
-/// change one day, it takes longer.
+/// What rustdoc reads of other crates, clippy has made: it is not made again if it is asked for in
+/// the words of `cargo clippy`. Should these change one day, it takes longer.
 fn document() -> Result<()> {
-    let sysroot = Command::new("rustc").args(["--print", "sysroot"]).current_dir(crate::root()).output()?;
+    let sysroot =
+        Command::new("rustc").args(["--print", "sysroot"]).current_dir(crate::root()).output()?;
     let clippy = Path::new(String::from_utf8(sysroot.stdout)?.trim()).join("bin/clippy-driver");
     let mut doc = cargo();
-    doc.args(["doc", "--workspace", "--no-deps", "--all-features", "--quiet"]).env("RUSTDOCFLAGS", "-Dwarnings");
+    doc.args(["doc", "--workspace", "--no-deps", "--all-features", "--quiet"])
+        .env("RUSTDOCFLAGS", "-Dwarnings");
     if clippy.is_file() {
-        doc.env("RUSTC_WORKSPACE_WRAPPER", clippy).env("CLIPPY_ARGS", "-Dwarnings__CLIPPY_HACKERY__");
+        doc.env("RUSTC_WORKSPACE_WRAPPER", clippy)
+            .env("CLIPPY_ARGS", "-Dwarnings__CLIPPY_HACKERY__");
     }
     ensure!(status(&mut doc)?.success(), "the documentation has warnings");
     Ok(())
@@ -114,10 +136,13 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     let results = std::thread::scope(|scope| {
         let beside = scope.spawn(|| pass(&BESIDE));
         let mut results = pass(&STEPS);
-        results.extend(beside.join().unwrap_or_else(|_| vec![("a step beside the others, by a panic", false)]));
+        results.extend(
+            beside.join().unwrap_or_else(|_| vec![("a step beside the others, by a panic", false)]),
+        );
         results
     });
-    let failures: Vec<_> = results.iter().filter(|(_, passed)| !passed).map(|(name, _)| name).collect();
+    let failures: Vec<_> =
+        results.iter().filter(|(_, passed)| !passed).map(|(name, _)| name).collect();
     for name in &failures {
         outln!("failed: {name}");
     }

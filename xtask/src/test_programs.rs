@@ -1,4 +1,5 @@
-//! The workspace's test programs, several at a time: `cargo test` runs one behind the other, and what one does alone leaves cores idle.
+//! The workspace's test programs, several at a time: `cargo test` runs one behind the other, and
+//! what one does alone leaves cores idle.
 
 use crate::process::{cargo, status, with_target};
 use anyhow::{Context, Result, ensure};
@@ -56,7 +57,10 @@ pub fn run() -> Result<()> {
                         outln!("{error:#}");
                         false
                     }) {
-                        failed.lock().unwrap_or_else(PoisonError::into_inner).push(name(&program.path));
+                        failed
+                            .lock()
+                            .unwrap_or_else(PoisonError::into_inner)
+                            .push(name(&program.path));
                     }
                 }
             });
@@ -71,9 +75,11 @@ pub fn run() -> Result<()> {
 fn programs(messages: &str) -> Result<Vec<Program>> {
     let mut programs = Vec::new();
     for line in messages.lines() {
-        let Artifact { executable, manifest_path, profile } =
-            serde_json::from_str(line).with_context(|| format!("cargo says what is not understood: {line}"))?;
-        if let (Some(path), true, Some(package)) = (executable, profile.test, manifest_path.parent()) {
+        let Artifact { executable, manifest_path, profile } = serde_json::from_str(line)
+            .with_context(|| format!("cargo says what is not understood: {line}"))?;
+        if let (Some(path), true, Some(package)) =
+            (executable, profile.test, manifest_path.parent())
+        {
             programs.push(Program { path, package: package.to_owned() });
         }
     }
@@ -85,7 +91,8 @@ fn passes(program: &Program) -> Result<bool> {
     let mut command = Command::new(&program.path);
     command.current_dir(&program.package).env("CARGO_MANIFEST_DIR", &program.package);
     with_target(&mut command);
-    let output = command.output().with_context(|| format!("cannot run {}", program.path.display()))?;
+    let output =
+        command.output().with_context(|| format!("cannot run {}", program.path.display()))?;
     let printed = [output.stdout, output.stderr].concat();
     out!("Running {}\n{}", name(&program.path), String::from_utf8_lossy(&printed));
     Ok(output.status.success())
@@ -114,7 +121,10 @@ mod tests {
         );
         let found = programs(messages).unwrap();
         assert_eq!(found.len(), 1);
-        assert_eq!((name(&found[0].path).as_str(), found[0].package.as_path()), ("exec", Path::new("/p")));
+        assert_eq!(
+            (name(&found[0].path).as_str(), found[0].package.as_path()),
+            ("exec", Path::new("/p"))
+        );
         assert!(programs("no message").is_err());
     }
 }

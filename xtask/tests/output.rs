@@ -24,7 +24,8 @@ fn a_closed_pipe_ends_a_program_quietly() {
     for _ in 0..20 {
         let (reader, writer) = std::io::pipe().unwrap();
         drop(reader);
-        let output = xtask(&["layout", FORM]).stdout(writer).stderr(Stdio::piped()).output().unwrap();
+        let output =
+            xtask(&["layout", FORM]).stdout(writer).stderr(Stdio::piped()).output().unwrap();
         assert_eq!(ended(&output), (Some(141), String::new()));
     }
 }
@@ -33,7 +34,8 @@ fn a_closed_pipe_ends_a_program_quietly() {
 #[test]
 fn a_reader_may_stop_after_a_line() {
     for _ in 0..20 {
-        let mut child = xtask(&["layout", FORM]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let mut child =
+            xtask(&["layout", FORM]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let mut line = String::new();
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
         assert_eq!(line.trim_end(), FORM);

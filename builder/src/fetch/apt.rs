@@ -9,8 +9,10 @@ use crate::process;
 use crate::toolchain::{MIN_RUSTC, Origin, Tool};
 use crate::version::Version;
 
-/// rustc, its sources and cargo, as Debian names them: `-web` is the newer Rust of its stable releases.
-const FAMILIES: [[&str; 3]; 2] = [["rustc-web", "rust-web-src", "cargo-web"], ["rustc", "rust-src", "cargo"]];
+/// rustc, its sources and cargo, as Debian names them: `-web` is the newer Rust of its stable
+/// releases.
+const FAMILIES: [[&str; 3]; 2] =
+    [["rustc-web", "rust-web-src", "cargo-web"], ["rustc", "rust-src", "cargo"]];
 
 /// Unpacks a Rust toolchain and the LLVM that goes with it into `root`.
 pub fn fetch_rust(root: &Path, progress: &dyn Fn(&str)) -> Result<()> {
@@ -24,12 +26,15 @@ pub fn fetch_rust(root: &Path, progress: &dyn Fn(&str)) -> Result<()> {
 /// Unpacks packages into `root`, with what they depend on and this system lacks.
 pub fn unpack_packages(packages: &[&str], root: &Path, progress: &dyn Fn(&str)) -> Result<()> {
     let scratch = Scratch::new(root)?;
-    let apt = Apt::offering(&scratch, progress, |apt| packages.iter().all(|package| apt.candidate(package).is_some()))
-        .with_context(|| format!("no package source of this system has {}", packages.join(", ")))?;
+    let apt = Apt::offering(&scratch, progress, |apt| {
+        packages.iter().all(|package| apt.candidate(package).is_some())
+    })
+    .with_context(|| format!("no package source of this system has {}", packages.join(", ")))?;
     apt.unpack(packages, root, &scratch, progress)
 }
 
-/// The LLVM of the rustc that was unpacked, or of the system's where apt found that one good enough.
+/// The LLVM of the rustc that was unpacked, or of the system's where apt found that one good
+/// enough.
 fn llvm_major(root: &Path) -> Result<u32> {
     let unpacked = root.join("usr/bin/rustc");
     let (path, origin) = if unpacked.is_file() {
@@ -47,7 +52,8 @@ struct Scratch(PathBuf);
 impl Scratch {
     fn new(root: &Path) -> Result<Self> {
         let folder = root.with_extension("scratch");
-        std::fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
+        std::fs::create_dir_all(&folder)
+            .with_context(|| format!("cannot make {}", folder.display()))?;
         Ok(Self(folder))
     }
 }
@@ -66,26 +72,39 @@ struct Apt {
 
 impl Apt {
     /// An apt that offers a recent enough Rust, and the names of its packages.
-    fn offering_rust(scratch: &Scratch, progress: &dyn Fn(&str)) -> Result<(Self, [&'static str; 3])> {
+    fn offering_rust(
+        scratch: &Scratch,
+        progress: &dyn Fn(&str),
+    ) -> Result<(Self, [&'static str; 3])> {
         let recent = |apt: &Self| {
-            FAMILIES.into_iter().find(|[rustc, ..]| apt.candidate(rustc).is_some_and(|version| version >= MIN_RUSTC))
+            FAMILIES.into_iter().find(|[rustc, ..]| {
+                apt.candidate(rustc).is_some_and(|version| version >= MIN_RUSTC)
+            })
         };
-        let apt = Self::offering(scratch, progress, |apt| recent(apt).is_some())
-            .with_context(|| format!("no package source of this system has rustc {MIN_RUSTC} or newer"))?;
+        let apt =
+            Self::offering(scratch, progress, |apt| recent(apt).is_some()).with_context(|| {
+                format!("no package source of this system has rustc {MIN_RUSTC} or newer")
+            })?;
         let family = recent(&apt).context("the offer went away")?;
         Ok((apt, family))
     }
 
     /// The system's apt if it offers what is wanted, else one with fresh lists of its own.
-    fn offering(scratch: &Scratch, progress: &dyn Fn(&str), wanted: impl Fn(&Self) -> bool) -> Result<Self> {
+    fn offering(
+        scratch: &Scratch,
+        progress: &dyn Fn(&str),
+        wanted: impl Fn(&Self) -> bool,
+    ) -> Result<Self> {
         ensure!(
-            process::output(process::clean_command("apt-get").arg("--version")).is_ok_and(|out| out.status.success()),
+            process::output(process::clean_command("apt-get").arg("--version"))
+                .is_ok_and(|out| out.status.success()),
             "this system has no apt to fetch it with"
         );
         let lists = scratch.0.join("lists");
         let cache = scratch.0.join("cache");
         for folder in [lists.join("partial"), cache.join("archives/partial")] {
-            std::fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
+            std::fs::create_dir_all(&folder)
+                .with_context(|| format!("cannot make {}", folder.display()))?;
         }
         // Who runs this may not switch to apt's own user, and need not.
         let own = ["APT::Sandbox::User=root".to_owned(), format!("Dir::Cache={}", cache.display())];
@@ -94,7 +113,10 @@ impl Apt {
             return Ok(system);
         }
         progress("reading the package lists");
-        let fresh = [format!("Dir::State::Lists={}", lists.display()), "Acquire::Languages=none".to_owned()];
+        let fresh = [
+            format!("Dir::State::Lists={}", lists.display()),
+            "Acquire::Languages=none".to_owned(),
+        ];
         let private = Self { options: [own, fresh].concat() };
         // One unreachable source fails the whole update, though the others may have what is wanted.
         let update = process::output(private.command("apt-get").arg("update"))?;
@@ -119,7 +141,13 @@ impl Apt {
         candidate_in(&policy)
     }
 
-    fn unpack(&self, packages: &[&str], root: &Path, scratch: &Scratch, progress: &dyn Fn(&str)) -> Result<()> {
+    fn unpack(
+        &self,
+        packages: &[&str],
+        root: &Path,
+        scratch: &Scratch,
+        progress: &dyn Fn(&str),
+    ) -> Result<()> {
         let mut simulate = self.command("apt-get");
         simulate.args(["--simulate", "--no-install-recommends", "install"]).args(packages);
         let simulation = process::stdout(&mut simulate)?;
@@ -127,10 +155,17 @@ impl Apt {
         if lacking.is_empty() {
             return Ok(());
         }
-        progress(&format!("downloading {} and {} packages they need", packages.join(", "), lacking.len()));
+        progress(&format!(
+            "downloading {} and {} packages they need",
+            packages.join(", "),
+            lacking.len()
+        ));
         let folder = scratch.0.join("packages");
-        std::fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
-        process::stdout(self.command("apt-get").arg("download").args(&lacking).current_dir(&folder))?;
+        std::fs::create_dir_all(&folder)
+            .with_context(|| format!("cannot make {}", folder.display()))?;
+        process::stdout(
+            self.command("apt-get").arg("download").args(&lacking).current_dir(&folder),
+        )?;
 
         progress(&format!("unpacking {} packages", lacking.len()));
         for entry in std::fs::read_dir(&folder)?.flatten() {
@@ -162,7 +197,10 @@ mod tests {
     fn reads_the_candidate_version() {
         let policy = "rustc-web:\n  Installed: (none)\n  Candidate: 1.96.0+dfsg1-1~deb12u2\n  Version table:\n";
         assert_eq!(candidate_in(policy), Some(Version::new(1, 96, 0)));
-        assert_eq!(candidate_in("llvm:\n  Candidate: 1:22.1.8-1~deb12u1\n"), Some(Version::new(22, 1, 8)));
+        assert_eq!(
+            candidate_in("llvm:\n  Candidate: 1:22.1.8-1~deb12u1\n"),
+            Some(Version::new(22, 1, 8))
+        );
         assert_eq!(candidate_in("rustc-web:\n  Candidate: (none)\n"), None);
         assert_eq!(candidate_in(""), None);
     }

@@ -24,7 +24,10 @@ pub fn system_root(store: &Path) -> PathBuf {
 /// The folder in a store with ptxas in it, if it was fetched.
 pub fn cuda_binaries(store: &Path) -> Option<PathBuf> {
     let versions = std::fs::read_dir(store.join("cuda/nvidia")).ok()?;
-    versions.flatten().map(|entry| entry.path().join("bin")).find(|folder| folder.join("ptxas").is_file())
+    versions
+        .flatten()
+        .map(|entry| entry.path().join("bin"))
+        .find(|folder| folder.join("ptxas").is_file())
 }
 
 /// Fetches the parts into `store`. An interrupted fetch leaves nothing there that looks complete.
@@ -42,15 +45,18 @@ pub fn fetch(store: &Path, parts: Parts, progress: &dyn Fn(&str)) -> Result<()> 
 fn complete_or_absent(folder: &Path, fill: impl FnOnce(&Path) -> Result<()>) -> Result<()> {
     let unfinished = folder.with_extension("unfinished");
     remove(&unfinished)?;
-    std::fs::create_dir_all(&unfinished).with_context(|| format!("cannot make {}", unfinished.display()))?;
+    std::fs::create_dir_all(&unfinished)
+        .with_context(|| format!("cannot make {}", unfinished.display()))?;
     fill(&unfinished)?;
     remove(folder)?;
-    std::fs::rename(&unfinished, folder).with_context(|| format!("cannot make {}", folder.display()))
+    std::fs::rename(&unfinished, folder)
+        .with_context(|| format!("cannot make {}", folder.display()))
 }
 
 fn remove(folder: &Path) -> Result<()> {
     if folder.exists() {
-        std::fs::remove_dir_all(folder).with_context(|| format!("cannot remove {}", folder.display()))?;
+        std::fs::remove_dir_all(folder)
+            .with_context(|| format!("cannot remove {}", folder.display()))?;
     }
     Ok(())
 }

@@ -45,7 +45,11 @@ fn system_pip() -> Option<Command> {
 }
 
 /// Runs a pip from Debian's packages that is unpacked for this one use.
-fn with_private_pip(folder: &Path, progress: &dyn Fn(&str), run: impl FnOnce(Command) -> Result<()>) -> Result<()> {
+fn with_private_pip(
+    folder: &Path,
+    progress: &dyn Fn(&str),
+    run: impl FnOnce(Command) -> Result<()>,
+) -> Result<()> {
     let root = folder.with_extension("pip");
     std::fs::create_dir_all(&root).with_context(|| format!("cannot make {}", root.display()))?;
     let result = private_pip(&root, progress).and_then(run);
@@ -55,7 +59,8 @@ fn with_private_pip(folder: &Path, progress: &dyn Fn(&str), run: impl FnOnce(Com
 }
 
 fn private_pip(root: &Path, progress: &dyn Fn(&str)) -> Result<Command> {
-    apt::unpack_packages(&["python3-pip"], root, progress).context("there is no pip, under any of its names")?;
+    apt::unpack_packages(&["python3-pip"], root, progress)
+        .context("there is no pip, under any of its names")?;
     let unpacked = root.join("usr/bin/python3");
     let mut pip = if unpacked.exists() {
         let mut python = process::clean_command(unpacked);
@@ -73,9 +78,12 @@ fn private_pip(root: &Path, progress: &dyn Fn(&str)) -> Result<Command> {
     Ok(pip)
 }
 
-/// The unpacked certificates in one file, if there are any: unpacking does not do what installing would.
+/// The unpacked certificates in one file, if there are any: unpacking does not do what installing
+/// would.
 fn certificates(root: &Path) -> Result<Option<std::path::PathBuf>> {
-    let Ok(entries) = std::fs::read_dir(root.join("usr/share/ca-certificates/mozilla")) else { return Ok(None) };
+    let Ok(entries) = std::fs::read_dir(root.join("usr/share/ca-certificates/mozilla")) else {
+        return Ok(None);
+    };
     let mut bundle = Vec::new();
     for entry in entries.flatten() {
         bundle.extend(std::fs::read(entry.path())?);
@@ -91,8 +99,11 @@ fn certificates(root: &Path) -> Result<Option<std::path::PathBuf>> {
 fn make_executable(folder: &Path) -> Result<()> {
     use std::os::unix::fs::PermissionsExt;
 
-    let Ok(versions) = std::fs::read_dir(folder.join("nvidia")) else { bail!("the packages hold no `nvidia` folder") };
-    let programs = versions.flatten().flat_map(|version| std::fs::read_dir(version.path().join("bin")));
+    let Ok(versions) = std::fs::read_dir(folder.join("nvidia")) else {
+        bail!("the packages hold no `nvidia` folder")
+    };
+    let programs =
+        versions.flatten().flat_map(|version| std::fs::read_dir(version.path().join("bin")));
     for program in programs.flatten().flatten().filter(|entry| entry.path().is_file()) {
         std::fs::set_permissions(program.path(), std::fs::Permissions::from_mode(0o755))?;
     }

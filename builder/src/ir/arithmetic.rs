@@ -33,8 +33,16 @@ const FROM_INTEGERS: [(&str, [Function; 2]); 2] = [
 /// Conversions to 128-bit integers, which saturate or need not, as the functions do: the two
 /// instructions, and the functions for `float` and `double`.
 const TO_INTEGERS: [(&str, &str, [Function; 2]); 2] = [
-    ("fptosi ", "@llvm.fptosi.sat.i128.", [("__fixsfti", "i128", "float"), ("__fixdfti", "i128", "double")]),
-    ("fptoui ", "@llvm.fptoui.sat.i128.", [("__fixunssfti", "i128", "float"), ("__fixunsdfti", "i128", "double")]),
+    (
+        "fptosi ",
+        "@llvm.fptosi.sat.i128.",
+        [("__fixsfti", "i128", "float"), ("__fixdfti", "i128", "double")],
+    ),
+    (
+        "fptoui ",
+        "@llvm.fptoui.sat.i128.",
+        [("__fixunssfti", "i128", "float"), ("__fixunsdfti", "i128", "double")],
+    ),
 ];
 
 /// The module with calls of functions in place of such arithmetic, and with their declarations; as
@@ -86,7 +94,8 @@ fn replaced(line: &str, used: &mut BTreeSet<Function>) -> Option<String> {
     let (instruction, metadata) = instruction
         .split_once(", !")
         .map_or((instruction, String::new()), |(text, metadata)| (text, format!(", !{metadata}")));
-    let lines = from_integer(result, instruction, used).or_else(|| to_integer(result, instruction, used))?;
+    let lines = from_integer(result, instruction, used)
+        .or_else(|| to_integer(result, instruction, used))?;
     Some(lines.iter().map(|line| format!("  {line}{metadata}\n")).collect())
 }
 
@@ -96,7 +105,11 @@ fn further(result: &str, what: &str) -> String {
 }
 
 /// To 16 bits by way of 32: integers that these do not hold exactly are infinite in 16.
-fn from_integer(result: &str, instruction: &str, used: &mut BTreeSet<Function>) -> Option<Vec<String>> {
+fn from_integer(
+    result: &str,
+    instruction: &str,
+    used: &mut BTreeSet<Function>,
+) -> Option<Vec<String>> {
     // A conversion that is known to be of no negative number says so.
     let instruction = instruction.replacen("uitofp nneg ", "uitofp ", 1);
     FROM_INTEGERS.iter().find_map(|(from, functions)| {
@@ -115,7 +128,11 @@ fn from_integer(result: &str, instruction: &str, used: &mut BTreeSet<Function>) 
     })
 }
 
-fn to_integer(result: &str, instruction: &str, used: &mut BTreeSet<Function>) -> Option<Vec<String>> {
+fn to_integer(
+    result: &str,
+    instruction: &str,
+    used: &mut BTreeSet<Function>,
+) -> Option<Vec<String>> {
     TO_INTEGERS.iter().find_map(|(plain, saturating, functions)| {
         let typed = match instruction.strip_prefix(plain) {
             Some(rest) => rest.strip_suffix(" to i128")?,
@@ -153,7 +170,8 @@ fn of_type(float: &str, [single, double]: &[Function; 2]) -> Option<(Function, b
 /// `frem` of numbers or vectors. Of 16 bits it is that of the same numbers in 32: the exact
 /// remainder is one of 16 bits.
 fn remainder(result: &str, operands: &str, used: &mut BTreeSet<Function>) -> Option<String> {
-    const FLAGS: [&str; 8] = ["fast ", "nnan ", "ninf ", "nsz ", "arcp ", "contract ", "afn ", "reassoc "];
+    const FLAGS: [&str; 8] =
+        ["fast ", "nnan ", "ninf ", "nsz ", "arcp ", "contract ", "afn ", "reassoc "];
     let mut operands = operands;
     while let Some(rest) = FLAGS.iter().find_map(|flag| operands.strip_prefix(flag)) {
         operands = rest;
@@ -165,7 +183,8 @@ fn remainder(result: &str, operands: &str, used: &mut BTreeSet<Function>) -> Opt
     let (whole, first) = (&typed[..type_end], typed[type_end..].trim());
     let second = second.trim();
     let vector = whole.strip_prefix('<').and_then(|rest| rest.strip_suffix('>')?.split_once(" x "));
-    let (count, element) = vector.map_or((None, whole), |(count, element)| (count.parse::<usize>().ok(), element));
+    let (count, element) =
+        vector.map_or((None, whole), |(count, element)| (count.parse::<usize>().ok(), element));
     let function = match element {
         "double" => FMOD,
         "float" | "half" | "bfloat" => FMODF,
@@ -198,7 +217,9 @@ fn remainder(result: &str, operands: &str, used: &mut BTreeSet<Function>) -> Opt
                 lines.push(format!("{x} = extractelement {whole} {first}, i64 {at}"));
                 lines.push(format!("{y} = extractelement {whole} {second}, i64 {at}"));
                 lines.extend(of_numbers(&r, &x, &y, &at.to_string()));
-                lines.push(format!("{next} = insertelement {whole} {vector}, {element} {r}, i64 {at}"));
+                lines.push(format!(
+                    "{next} = insertelement {whole} {vector}, {element} {r}, i64 {at}"
+                ));
                 vector = next;
             }
         }
@@ -218,14 +239,23 @@ mod tests {
     fn each_operation_is_a_call() {
         for (line, expected) in [
             ("%3 = frem float %1, %2", "%3 = call float @fmodf(float %1, float %2)"),
-            ("%3 = frem reassoc nsz double %1, 1.0, !dbg !7", "%3 = call double @fmod(double %1, double 1.0), !dbg !7"),
+            (
+                "%3 = frem reassoc nsz double %1, 1.0, !dbg !7",
+                "%3 = call double @fmod(double %1, double 1.0), !dbg !7",
+            ),
             (
                 "%p = tail call noundef float @llvm.powi.f32.i32(float %x, i32 %n) #4",
                 "%p = tail call noundef float @__powisf2(float %x, i32 %n) #4",
             ),
-            ("%i = call i128 @llvm.fptoui.sat.i128.f64(double %x)", "%i = call i128 @__fixunsdfti(double %x)"),
+            (
+                "%i = call i128 @llvm.fptoui.sat.i128.f64(double %x)",
+                "%i = call i128 @__fixunsdfti(double %x)",
+            ),
             ("%f = sitofp i128 %i to float", "%f = call float @__floattisf(i128 %i)"),
-            ("%f = uitofp nneg i128 %i to double, !dbg !1", "%f = call double @__floatuntidf(i128 %i), !dbg !1"),
+            (
+                "%f = uitofp nneg i128 %i to double, !dbg !1",
+                "%f = call double @__floatuntidf(i128 %i), !dbg !1",
+            ),
             ("%i = fptosi double %f to i128", "%i = call i128 @__fixdfti(double %f)"),
             (
                 "%i = tail call noundef i128 @llvm.fptosi.sat.i128.f32(float noundef %x) #3, !dbg !9",
@@ -235,7 +265,10 @@ mod tests {
             let found = lines(&format!("  {line}\n"));
             assert_eq!(found[0], expected);
             let name = expected.split_once('@').unwrap().1.split_once('(').unwrap().0;
-            assert!(found[1].starts_with("declare ") && found[1].contains(&format!("@{name}(")), "{found:?}");
+            assert!(
+                found[1].starts_with("declare ") && found[1].contains(&format!("@{name}(")),
+                "{found:?}"
+            );
         }
     }
 
@@ -253,15 +286,24 @@ mod tests {
         );
         assert_eq!(
             lines("  %9 = uitofp i128 %8 to half\n")[..2],
-            ["%\"9 wide\" = call float @__floatuntisf(i128 %8)", "%9 = fptrunc float %\"9 wide\" to half"]
+            [
+                "%\"9 wide\" = call float @__floatuntisf(i128 %8)",
+                "%9 = fptrunc float %\"9 wide\" to half"
+            ]
         );
         assert_eq!(
             lines("  %9 = call i128 @llvm.fptosi.sat.i128.f16(half %8)\n")[..2],
-            ["%\"9 wide\" = fpext half %8 to float", "%9 = call i128 @__fixsfti(float %\"9 wide\")"]
+            [
+                "%\"9 wide\" = fpext half %8 to float",
+                "%9 = call i128 @__fixsfti(float %\"9 wide\")"
+            ]
         );
         let of_vectors = lines("  %9 = frem <2 x double> %8, <double 1.0, double 2.0>\n");
         assert_eq!(of_vectors.iter().filter(|line| line.contains("call double @fmod(")).count(), 2);
-        assert_eq!(of_vectors[7], "%9 = insertelement <2 x double> %\"9 v0\", double %\"9 r1\", i64 1");
+        assert_eq!(
+            of_vectors[7],
+            "%9 = insertelement <2 x double> %\"9 v0\", double %\"9 r1\", i64 1"
+        );
     }
 
     #[test]

@@ -39,11 +39,13 @@ pub fn with_launch_bounds(line: &str, metadata: Option<&KernelMetadata>) -> Resu
         .iter()
         .filter_map(|(name, value)| value.as_ref().map(|value| format!(" \"{name}\"=\"{value}\"")))
         .collect();
-    let at = attributes_end(line).with_context(|| format!("a kernel's definition without parameters: {line}"))?;
+    let at = attributes_end(line)
+        .with_context(|| format!("a kernel's definition without parameters: {line}"))?;
     Ok(format!("{}{attributes}{}", &line[..at], &line[at..]))
 }
 
-/// Where further function attributes may stand: behind the reference to an attribute group, or where one would be.
+/// Where further function attributes may stand: behind the reference to an attribute group, or
+/// where one would be.
 pub fn attributes_end(line: &str) -> Option<usize> {
     let mut end = scan::closing_parenthesis(line, line.find('@')?)? + 1;
     for word in ["local_unnamed_addr", "unnamed_addr"] {
@@ -59,7 +61,8 @@ pub fn attributes_end(line: &str) -> Option<usize> {
 
 /// An attribute group without the target that rustc compiled its functions for.
 ///
-/// `core` is compiled once for all targets; with its own target on it, LLVM would not inline it into a kernel.
+/// `core` is compiled once for all targets; with its own target on it, LLVM would not inline it
+/// into a kernel.
 pub fn without_target(group: &str) -> String {
     let mut kept = group.to_owned();
     for name in ["\"target-cpu\"=\"", "\"target-features\"=\"", "\"tune-cpu\"=\""] {

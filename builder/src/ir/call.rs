@@ -33,7 +33,8 @@ pub fn read(line: &str) -> Result<Option<Call<'_>>> {
     }
     let (_, instruction) = result_and_instruction(line);
     let mut words = instruction.split(' ');
-    let word = words.find(|word| !["tail", "musttail", "notail"].contains(word)).unwrap_or_default();
+    let word =
+        words.find(|word| !["tail", "musttail", "notail"].contains(word)).unwrap_or_default();
     match word {
         "call" => {}
         "invoke" | "callbr" if line.starts_with(' ') => {
@@ -42,7 +43,9 @@ pub fn read(line: &str) -> Result<Option<Call<'_>>> {
         _ => return Ok(None),
     }
     let start = line.len() - words.collect::<Vec<_>>().join(" ").len();
-    find_callee(line, start).map(Some).with_context(|| format!("a call of unknown form: {}", line.trim()))
+    find_callee(line, start)
+        .map(Some)
+        .with_context(|| format!("a call of unknown form: {}", line.trim()))
 }
 
 /// The name of the result, with its `%`, and the instruction behind the equals sign.
@@ -72,8 +75,16 @@ fn find_callee(line: &str, start: usize) -> Option<Call<'_>> {
             sign @ (b'@' | b'%') => {
                 let end = name_end(bytes, at + 1);
                 if depth == 0 && bytes.get(end) == Some(&b'(') {
-                    let callee = if sign == b'@' { Callee::Named(&line[at + 1..end]) } else { Callee::Address };
-                    return Some(Call { callee, at, arguments_end: scan::closing_parenthesis(line, end)? + 1 });
+                    let callee = if sign == b'@' {
+                        Callee::Named(&line[at + 1..end])
+                    } else {
+                        Callee::Address
+                    };
+                    return Some(Call {
+                        callee,
+                        at,
+                        arguments_end: scan::closing_parenthesis(line, end)? + 1,
+                    });
                 }
                 at = end;
                 continue;
@@ -105,7 +116,11 @@ pub fn name_end(bytes: &[u8], from: usize) -> usize {
     if bytes.get(from) == Some(&b'"') {
         return behind(bytes[from + 1..].iter().position(|&byte| byte == b'"').map(|at| at + 2));
     }
-    behind(bytes[from..].iter().position(|byte| !byte.is_ascii_alphanumeric() && !b"-$._".contains(byte)))
+    behind(
+        bytes[from..]
+            .iter()
+            .position(|byte| !byte.is_ascii_alphanumeric() && !b"-$._".contains(byte)),
+    )
 }
 
 #[cfg(test)]
@@ -124,14 +139,23 @@ mod tests {
         for (line, expected) in [
             ("  call void @f(ptr %x)", Named("f")),
             ("  tail call void @\"a b\"(ptr %x) #1", Named("\"a b\"")),
-            ("  %3 = call noundef range(i32 0, 2) i32 @_RNv.1(i32 noundef %2) #4, !range !1", Named("_RNv.1")),
-            ("  %r = call fast float @llvm.fma.f32(float %a, float %b, float %c)", Named("llvm.fma.f32")),
+            (
+                "  %3 = call noundef range(i32 0, 2) i32 @_RNv.1(i32 noundef %2) #4, !range !1",
+                Named("_RNv.1"),
+            ),
+            (
+                "  %r = call fast float @llvm.fma.f32(float %a, float %b, float %c)",
+                Named("llvm.fma.f32"),
+            ),
             ("  call void %7(ptr %block) #2", Address),
             ("  %\"x = y\" = notail call fastcc zeroext i1 %\"f g\"(i32 1)", Address),
             ("  %4 = musttail call { i64, ptr } %3(ptr @table, ptr %2)", Address),
             ("  %4 = call void (ptr, ...) %f(ptr %a, i32 1)", Address),
             ("  %4 = call i32 (ptr, ...) @printf(ptr @text)", Named("printf")),
-            ("  call align 8 dereferenceable(8) ptr addrspace(1) %f(ptr byval([8 x i8]) align 8 %a)", Address),
+            (
+                "  call align 8 dereferenceable(8) ptr addrspace(1) %f(ptr byval([8 x i8]) align 8 %a)",
+                Address,
+            ),
             ("  call %\"struct.A\" @f(%\"struct.A\" %x)", Named("f")),
             ("  %9 = call <4 x float> %5(<4 x float> %4) [ \"deopt\"(i32 1) ]", Address),
             ("  call void inttoptr (i64 64 to ptr)(i32 1)", Address),
@@ -157,7 +181,12 @@ mod tests {
 
     #[test]
     fn calls_that_unwind_are_errors() {
-        assert!(read("  invoke void asm sideeffect \"bar.sync 0;\", \"\"() to label %a unwind label %b").is_err());
+        assert!(
+            read(
+                "  invoke void asm sideeffect \"bar.sync 0;\", \"\"() to label %a unwind label %b"
+            )
+            .is_err()
+        );
         assert!(read("  %1 = invoke i32 %0() to label %a unwind label %b").is_err());
     }
 }

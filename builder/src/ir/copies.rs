@@ -44,7 +44,11 @@ pub fn first(module: &str, known: Known) -> Option<Copied<'_>> {
     functions.iter().find_map(|function| in_function(function, known, &collective))
 }
 
-fn in_function<'a>(function: &Function<'a>, known: Known, collective: &HashSet<&str>) -> Option<Copied<'a>> {
+fn in_function<'a>(
+    function: &Function<'a>,
+    known: Known,
+    collective: &HashSet<&str>,
+) -> Option<Copied<'a>> {
     let mut places: BTreeMap<&str, Vec<(usize, &Instruction<'a>)>> = BTreeMap::new();
     for (at, block) in function.blocks.iter().enumerate() {
         for instruction in &block.instructions {
@@ -73,8 +77,10 @@ fn in_function<'a>(function: &Function<'a>, known: Known, collective: &HashSet<&
     let lanes = Lanes::of(function, &flow);
     let parting: Vec<usize> = lanes.part_behind().collect();
     let apart = places.into_values().find_map(|places| {
-        let part = |one: usize, other: usize| parting.iter().any(|&block| flow.parts(block, one, other));
-        let pair = pairs(&places).find(|(one, other)| flow.are_apart(one.0, other.0) && part(one.0, other.0));
+        let part =
+            |one: usize, other: usize| parting.iter().any(|&block| flow.parts(block, one, other));
+        let pair = pairs(&places)
+            .find(|(one, other)| flow.are_apart(one.0, other.0) && part(one.0, other.0));
         pair.map(|(one, _)| one.1.line)
     })?;
     Some(Copied { function: function.name, what: name_of(apart), line: apart })
@@ -134,7 +140,9 @@ fn is_collective_asm(text: &str) -> bool {
     words.any(|word| {
         word.contains(".sync")
             || word.contains(".aligned")
-            || ["bar.", "barrier.", "activemask", "vote.", "shfl."].iter().any(|start| word.starts_with(start))
+            || ["bar.", "barrier.", "activemask", "vote.", "shfl."]
+                .iter()
+                .any(|start| word.starts_with(start))
     })
 }
 
@@ -155,7 +163,8 @@ fn is_collective_intrinsic(name: &str) -> bool {
         "wgmma",
         "setmaxnreg",
     ];
-    name.strip_prefix("llvm.nvvm.").is_some_and(|name| STARTS.iter().any(|start| name.starts_with(start)))
+    name.strip_prefix("llvm.nvvm.")
+        .is_some_and(|name| STARTS.iter().any(|start| name.starts_with(start)))
 }
 
 /// The module with a number on each call that may be of a collective.
@@ -234,7 +243,11 @@ mod tests {
             "%b = call i32 @llvm.nvvm.read.ptx.sreg.ctaid.x()\n  %c = icmp eq i32 %b, 0",
             "%u = call i32 asm \"shfl.sync.idx.b32 $0, $1, 0, 31, 0xffffffff;\", \"=r,r\"(i32 %t)\n  %c = icmp eq i32 %u, 0",
         ] {
-            assert_eq!(first(&both_arms(&format!("{LANE}{condition}"), BARRIER), Known::ByText), None, "{condition}");
+            assert_eq!(
+                first(&both_arms(&format!("{LANE}{condition}"), BARRIER), Known::ByText),
+                None,
+                "{condition}"
+            );
         }
     }
 
@@ -243,11 +256,17 @@ mod tests {
         let lane = format!("{LANE}%c = icmp ult i32 %t, 16");
         let call = both_arms(&lane, "call void %f(ptr %a)");
         assert_eq!(first(&call, Known::ByText).unwrap().what, "a function that is not known");
-        let helper = |body: &str| format!("define internal void @help(ptr %f) {{\n  {body}\n  ret void\n}}\n");
+        let helper = |body: &str| {
+            format!("define internal void @help(ptr %f) {{\n  {body}\n  ret void\n}}\n")
+        };
         let direct = both_arms(&lane, "call void @help(ptr %a)");
-        assert_eq!(first(&(helper("call void %f()") + &direct), Known::ByText).unwrap().what, "help");
+        assert_eq!(
+            first(&(helper("call void %f()") + &direct), Known::ByText).unwrap().what,
+            "help"
+        );
         assert_eq!(first(&(helper("store i32 1, ptr %f") + &direct), Known::ByText), None);
-        let store = both_arms(&lane, "call void asm sideeffect \"st.shared.b32 [$0], 1;\", \"r\"(i32 %n)");
+        let store =
+            both_arms(&lane, "call void asm sideeffect \"st.shared.b32 [$0], 1;\", \"r\"(i32 %n)");
         assert_eq!(first(&store, Known::ByText), None);
     }
 
@@ -255,7 +274,9 @@ mod tests {
     fn a_phi_of_parted_lanes_differs_though_its_operands_do_not() {
         let condition = "br i1 %l, label %one, label %two\none:\n  br label %join\ntwo:\n  br label %join\njoin:\n  \
                          %v = phi i32 [ 0, %one ], [ 1, %two ]\n  %c = icmp eq i32 %v, 0";
-        let parted = |of: &str| both_arms(&format!("{LANE}%l = icmp ult i32 {of}, 16\n  {condition}"), BARRIER);
+        let parted = |of: &str| {
+            both_arms(&format!("{LANE}%l = icmp ult i32 {of}, 16\n  {condition}"), BARRIER)
+        };
         assert!(first(&parted("%t"), Known::ByText).is_some());
         assert_eq!(first(&parted("%n"), Known::ByText), None);
     }
@@ -275,7 +296,8 @@ mod tests {
         let condition = "br label %loop\nloop:\n  %i = phi i32 [ 0, %start ], [ %next, %loop ]\n  %next = add i32 %i, 1\n  \
                          %out = icmp eq i32 %next, LIMIT\n  br i1 %out, label %behind, label %loop\nbehind:\n  \
                          %c = icmp ult i32 %next, 7";
-        let counted = |limit| both_arms(&format!("{LANE}{}", condition.replace("LIMIT", limit)), BARRIER);
+        let counted =
+            |limit| both_arms(&format!("{LANE}{}", condition.replace("LIMIT", limit)), BARRIER);
         assert!(first(&counted("%t"), Known::ByText).is_some());
         assert_eq!(first(&counted("%n"), Known::ByText), None);
     }
@@ -283,15 +305,22 @@ mod tests {
     #[test]
     fn rounds_of_an_unrolled_loop_stand_behind_each_other() {
         let module = both_arms(&format!("{LANE}%c = icmp ult i32 %t, 16"), "store i32 2, ptr %a");
-        let module = module.replace("end:\n", &format!("end:\n  {BARRIER}\n  br label %more\nmore:\n  {BARRIER}\n"));
+        let module = module.replace(
+            "end:\n",
+            &format!("end:\n  {BARRIER}\n  br label %more\nmore:\n  {BARRIER}\n"),
+        );
         assert_eq!(first(&module, Known::ByText), None);
     }
 
     #[test]
     fn by_number_only_copies_of_one_place_count() {
-        let module = both_arms(&format!("{LANE}%c = icmp ult i32 %t, 16"), BARRIER) + "!7 = !{i32 1}\n";
+        let module =
+            both_arms(&format!("{LANE}%c = icmp ult i32 %t, 16"), BARRIER) + "!7 = !{i32 1}\n";
         let module = numbered(&module);
-        assert!(module.contains("() #2, !ptx_matrix.site !8\n") && module.contains("\n!9 = !{i64 9}\n"), "{module}");
+        assert!(
+            module.contains("() #2, !ptx_matrix.site !8\n") && module.contains("\n!9 = !{i64 9}\n"),
+            "{module}"
+        );
         assert!(!module.contains("tid.x(), !"), "{module}");
         assert_eq!(first(&module, Known::ByNumber), None);
         assert!(first(&module.replace("site !9", "site !8"), Known::ByNumber).is_some());

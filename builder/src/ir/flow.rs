@@ -49,7 +49,8 @@ impl Flow {
     pub fn of(function: &Function<'_>) -> Self {
         let count = function.blocks.len();
         let ends_in = |word: &str| -> Vec<usize> {
-            let last = |block: usize| function.blocks[block].instructions.last().map(|last| last.opcode);
+            let last =
+                |block: usize| function.blocks[block].instructions.last().map(|last| last.opcode);
             (0..count).filter(|&block| last(block) == Some(word)).collect()
         };
         let returns = ends_in("ret");
@@ -120,7 +121,9 @@ impl Flow {
         };
         let ways = &self.successors[block];
         let pairs = ways.iter().flat_map(|&way| ways.iter().map(move |&further| (way, further)));
-        pairs.into_iter().any(|(way, further)| way != further && leads(way, one) && leads(further, other))
+        pairs
+            .into_iter()
+            .any(|(way, further)| way != further && leads(way, one) && leads(further, other))
     }
 }
 
@@ -178,7 +181,11 @@ fn joins(successors: &[Vec<usize>]) -> Vec<Option<usize>> {
             let known = |next: &&usize| join[**next].is_some();
             let meet = match &successors[block][..] {
                 [] => Some(exit),
-                ways => ways.iter().filter(known).copied().reduce(|one, other| common(&join, &rank, one, other)),
+                ways => ways
+                    .iter()
+                    .filter(known)
+                    .copied()
+                    .reduce(|one, other| common(&join, &rank, one, other)),
             };
             changed |= join[block] != meet;
             join[block] = meet;
@@ -206,10 +213,12 @@ mod tests {
     fn flow(leads_to: &[&[usize]]) -> Flow {
         let mut text = "define void @f(i32 %x) {\n".to_owned();
         for (at, ways) in leads_to.iter().enumerate() {
-            let cases = ways.iter().map(|way| format!("    i32 1, label %b{way}\n")).collect::<String>();
+            let cases =
+                ways.iter().map(|way| format!("    i32 1, label %b{way}\n")).collect::<String>();
             match ways {
                 [] => text.push_str(&format!("b{at}:\n  ret void\n")),
-                [first, ..] => text.push_str(&format!("b{at}:\n  switch i32 %x, label %b{first} [\n{cases}  ]\n")),
+                [first, ..] => text
+                    .push_str(&format!("b{at}:\n  switch i32 %x, label %b{first} [\n{cases}  ]\n")),
             }
         }
         let function = function::all(&(text + "}\n")).next().map(|function| Flow::of(&function));
@@ -224,7 +233,10 @@ mod tests {
         let arm = flow.arm(1, 2);
         assert_eq!((0..6).filter(|&block| arm.contains(block)).collect::<Vec<_>>(), [2]);
         let around = flow.arm(4, 1);
-        assert_eq!((0..6).filter(|&block| around.contains(block)).collect::<Vec<_>>(), [1, 2, 3, 4]);
+        assert_eq!(
+            (0..6).filter(|&block| around.contains(block)).collect::<Vec<_>>(),
+            [1, 2, 3, 4]
+        );
         assert!(flow.are_apart(2, 3) && !flow.are_apart(1, 4) && !flow.are_apart(4, 2));
     }
 

@@ -91,7 +91,9 @@ impl<'a> Function<'a> {
         }
         let Some(block) = self.blocks.last_mut().filter(|_| !is_label(line)) else { return };
         let (result, instruction) = call::result_and_instruction(line);
-        let tail = ["tail ", "musttail ", "notail "].iter().find_map(|word| instruction.strip_prefix(word));
+        let tail = ["tail ", "musttail ", "notail "]
+            .iter()
+            .find_map(|word| instruction.strip_prefix(word));
         let instruction = tail.unwrap_or(instruction);
         let opcode = instruction.split(' ').next().unwrap_or_default();
         if line.contains("label %") {
@@ -104,7 +106,8 @@ impl<'a> Function<'a> {
         // The further lines of a `switch` have constants and labels.
         let further = line.starts_with("    ") || opcode == "]";
         if !further {
-            let operands = names(instruction).filter_map(|name| self.values.get(name).copied()).collect();
+            let operands =
+                names(instruction).filter_map(|name| self.values.get(name).copied()).collect();
             let result = result.and_then(|name| self.values.get(name).copied());
             block.instructions.push(Instruction { line, opcode, result, operands });
         }
@@ -113,8 +116,15 @@ impl<'a> Function<'a> {
 
 impl<'a> Function<'a> {
     /// What a `phi` takes, and from which block.
-    pub fn incoming<'i>(&'i self, phi: &Instruction<'a>) -> impl Iterator<Item = (&'a str, usize)> + 'i {
-        let pairs = phi.line.split("[ ").skip(1).filter_map(|pair| pair.split_once(" ]")?.0.rsplit_once(", %"));
+    pub fn incoming<'i>(
+        &'i self,
+        phi: &Instruction<'a>,
+    ) -> impl Iterator<Item = (&'a str, usize)> + 'i {
+        let pairs = phi
+            .line
+            .split("[ ")
+            .skip(1)
+            .filter_map(|pair| pair.split_once(" ]")?.0.rsplit_once(", %"));
         pairs.map(|(value, label)| (value, self.labels.get(label).copied().unwrap_or(0)))
     }
 }
@@ -201,7 +211,13 @@ start:
         assert_eq!(k.incoming(phi).collect::<Vec<_>>(), [("%3", 0), ("%3", 0), ("%4", 1)]);
         assert_eq!(k.blocks[0].instructions.len(), 2);
         let call = &k.blocks[1].instructions[0];
-        assert_eq!((call.opcode, call.metadata("dbg"), call.text()), ("call", Some("7"), "tail call i32 @f(i32 %n)"));
-        assert_eq!((g.name, g.is_kernel, g.blocks[0].successors.clone()), ("\"g h\"", false, vec![0]));
+        assert_eq!(
+            (call.opcode, call.metadata("dbg"), call.text()),
+            ("call", Some("7"), "tail call i32 @f(i32 %n)")
+        );
+        assert_eq!(
+            (g.name, g.is_kernel, g.blocks[0].successors.clone()),
+            ("\"g h\"", false, vec![0])
+        );
     }
 }

@@ -16,8 +16,17 @@ const ALL: u64 = u64::MAX;
 const LANE: u64 = 31;
 
 /// Special registers that are the same in all lanes: how their names begin.
-const UNIFORM: [&str; 9] =
-    ["ctaid.", "nctaid.", "ntid.", "cluster_", "clusterid", "nclusterid", "gridid", "warpsize", "nsmid"];
+const UNIFORM: [&str; 9] = [
+    "ctaid.",
+    "nctaid.",
+    "ntid.",
+    "cluster_",
+    "clusterid",
+    "nclusterid",
+    "gridid",
+    "warpsize",
+    "nsmid",
+];
 
 /// What is known of a function's values.
 pub struct Lanes {
@@ -32,7 +41,8 @@ pub struct Lanes {
 impl Lanes {
     pub fn of(function: &Function<'_>, flow: &Flow) -> Self {
         let values = function.values.len();
-        let mut lanes = Self { differing: vec![0; values], own: vec![false; values], parting: BTreeMap::new() };
+        let mut lanes =
+            Self { differing: vec![0; values], own: vec![false; values], parting: BTreeMap::new() };
         if !function.is_kernel {
             lanes.differing[..function.parameters].fill(ALL);
             lanes.own[..function.parameters].fill(true);
@@ -111,7 +121,9 @@ impl Lanes {
         let incoming: Vec<(&str, usize)> = function.incoming(phi).collect();
         let parted = || {
             self.parting.iter().any(|(&parting, region)| {
-                differ(incoming.iter().filter(|(_, from)| *from == parting || region.contains(*from)))
+                differ(
+                    incoming.iter().filter(|(_, from)| *from == parting || region.contains(*from)),
+                )
             })
         };
         if differ(incoming.iter()) && parted() { ALL } else { self.of_any(&phi.operands) }
@@ -144,7 +156,14 @@ impl Lanes {
         let text = instruction.text();
         match instruction.opcode {
             "phi" => self.of_phi(function, instruction),
-            "select" if instruction.operands.first().is_some_and(|_| self.of_any(&condition(instruction)) != 0) => ALL,
+            "select"
+                if instruction
+                    .operands
+                    .first()
+                    .is_some_and(|_| self.of_any(&condition(instruction)) != 0) =>
+            {
+                ALL
+            }
             "select" => bits,
             "load" => {
                 let plain = !text.starts_with("load atomic") && !text.starts_with("load volatile");
@@ -167,10 +186,9 @@ impl Lanes {
 
 /// The first operand of a `select`, if it is a value.
 fn condition(instruction: &Instruction<'_>) -> Vec<usize> {
-    let is_value = instruction
-        .text()
-        .strip_prefix("select ")
-        .is_some_and(|rest| rest.split(',').next().is_some_and(|condition| condition.contains('%')));
+    let is_value = instruction.text().strip_prefix("select ").is_some_and(|rest| {
+        rest.split(',').next().is_some_and(|condition| condition.contains('%'))
+    });
     instruction.operands.iter().copied().take(usize::from(is_value)).collect()
 }
 
@@ -202,11 +220,18 @@ fn of_register(name: &str) -> u64 {
 fn of_asm(asm: &str, has_one_result: bool, of_arguments: u64) -> u64 {
     let Some(text) = asm.split('"').nth(1) else { return ALL };
     let gives_all = |start: &str| {
-        let end = text.split_once(start).map(|(_, rest)| rest.split(';').next().unwrap_or_default());
-        end.is_some_and(|end| end.ends_with("0xffffffff") && (start != SHUFFLE || end.ends_with(", 0, 31, 0xffffffff")))
+        let end =
+            text.split_once(start).map(|(_, rest)| rest.split(';').next().unwrap_or_default());
+        end.is_some_and(|end| {
+            end.ends_with("0xffffffff")
+                && (start != SHUFFLE || end.ends_with(", 0, 31, 0xffffffff"))
+        })
     };
     let reads_registers = text.contains('%');
-    if has_one_result && !reads_registers && [SHUFFLE, "vote.sync.", "redux.sync."].into_iter().any(gives_all) {
+    if has_one_result
+        && !reads_registers
+        && [SHUFFLE, "vote.sync.", "redux.sync."].into_iter().any(gives_all)
+    {
         return 0;
     }
     let moved = |statement: &str| {

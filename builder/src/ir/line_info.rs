@@ -2,8 +2,8 @@
 
 /// Has LLVM emit nothing but line directives for a compile unit.
 ///
-/// rustc cannot ask for less than line tables, for which LLVM declares the whole PTX to be debug code; ptxas then
-/// optimises it less.
+/// rustc cannot ask for less than line tables, for which LLVM declares the whole PTX to be debug
+/// code; ptxas then optimises it less.
 pub fn directives_only(line: &str) -> Option<String> {
     let unit = line.starts_with('!') && line.contains("!DICompileUnit(");
     unit.then(|| line.replace("emissionKind: LineTablesOnly", "emissionKind: DebugDirectivesOnly"))
@@ -15,10 +15,12 @@ mod tests {
 
     #[test]
     fn changes_only_compile_units() {
-        let unit =
-            "!1 = distinct !DICompileUnit(language: DW_LANG_Rust, emissionKind: LineTablesOnly, nameTableKind: None)";
+        let unit = "!1 = distinct !DICompileUnit(language: DW_LANG_Rust, emissionKind: LineTablesOnly, nameTableKind: None)";
         let changed = directives_only(unit).unwrap();
-        assert!(changed.contains("emissionKind: DebugDirectivesOnly, nameTableKind: None"), "{changed}");
+        assert!(
+            changed.contains("emissionKind: DebugDirectivesOnly, nameTableKind: None"),
+            "{changed}"
+        );
         assert_eq!(directives_only("!2 = !DIFile(filename: \"a\")"), None);
     }
 }

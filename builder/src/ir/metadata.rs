@@ -8,7 +8,8 @@ const FORMAT: u32 = 4;
 /// Words that are about no parameter.
 const KERNEL_WORDS: usize = 7;
 
-/// How a kernel is launched and what it needs. `None` where its crate leaves the choice to the compiler.
+/// How a kernel is launched and what it needs. `None` where its crate leaves the choice to the
+/// compiler.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KernelMetadata {
     pub threads: Option<u32>,
@@ -32,7 +33,8 @@ pub struct GridConstant {
 
 /// The kernel's name and metadata, if the line is a metadata static.
 pub fn read(line: &str) -> Result<Option<(String, KernelMetadata)>> {
-    let Some((kernel, value)) = line.strip_prefix(PREFIX).and_then(|rest| rest.split_once(" = ")) else {
+    let Some((kernel, value)) = line.strip_prefix(PREFIX).and_then(|rest| rest.split_once(" = "))
+    else {
         return Ok(None);
     };
     // An `external` one is a declaration: the definition is what counts.
@@ -45,20 +47,28 @@ pub fn read(line: &str) -> Result<Option<(String, KernelMetadata)>> {
 
 /// The kernel's name and fingerprint, if the line is the static of one.
 pub fn fingerprint(line: &str) -> Result<Option<(String, String)>> {
-    let Some((kernel, value)) = line.strip_prefix(FINGERPRINT).and_then(|rest| rest.split_once(" = ")) else {
+    let Some((kernel, value)) =
+        line.strip_prefix(FINGERPRINT).and_then(|rest| rest.split_once(" = "))
+    else {
         return Ok(None);
     };
     if value.starts_with("external ") {
         return Ok(None);
     }
     // There are zeros behind it.
-    let text = bytes(value).and_then(|bytes| Ok(String::from_utf8(bytes)?.trim_end_matches('\0').to_owned()));
-    Ok(Some((kernel.to_owned(), text.with_context(|| format!("the fingerprint of kernel `{kernel}`"))?)))
+    let text = bytes(value)
+        .and_then(|bytes| Ok(String::from_utf8(bytes)?.trim_end_matches('\0').to_owned()));
+    Ok(Some((
+        kernel.to_owned(),
+        text.with_context(|| format!("the fingerprint of kernel `{kernel}`"))?,
+    )))
 }
 
 fn bytes(value: &str) -> Result<Vec<u8>> {
-    let literal =
-        value.split_once(" c\"").and_then(|(_, rest)| rest.split_once('"')).context("it is no byte string")?;
+    let literal = value
+        .split_once(" c\"")
+        .and_then(|(_, rest)| rest.split_once('"'))
+        .context("it is no byte string")?;
     unescape(literal.0)
 }
 
@@ -135,7 +145,8 @@ mod tests {
             })
             .collect();
         let array = format!("[{} x i8] c\"{text}\"", bytes.len());
-        let value = if wrapped { format!("<{{ [{} x i8] }}> <{{ {array} }}>", bytes.len()) } else { array };
+        let value =
+            if wrapped { format!("<{{ [{} x i8] }}> <{{ {array} }}>", bytes.len()) } else { array };
         format!("@__ptx_matrix_kernel_gemm = constant {value}, align 4")
     }
 
@@ -167,7 +178,10 @@ mod tests {
     #[test]
     fn zero_is_unset() {
         let (_, metadata) = read(&line(&[4, 32, 0, 0, 0, 0, 0], false)).unwrap().unwrap();
-        assert_eq!((metadata.threads, metadata.min_blocks, metadata.max_registers), (Some(32), None, None));
+        assert_eq!(
+            (metadata.threads, metadata.min_blocks, metadata.max_registers),
+            (Some(32), None, None)
+        );
         assert_eq!((metadata.cluster, metadata.grid_constants), (None, vec![]));
     }
 
@@ -175,7 +189,10 @@ mod tests {
     fn another_format_is_refused_as_such_even_if_its_length_differs() {
         let error = read(&line(&[1, 128, 0], false)).unwrap_err();
         let text = format!("{error:#}");
-        assert!(text.contains("`gemm`") && text.contains("different versions of ptx-matrix"), "{text}");
+        assert!(
+            text.contains("`gemm`") && text.contains("different versions of ptx-matrix"),
+            "{text}"
+        );
     }
 
     #[test]

@@ -60,11 +60,12 @@ fn unmangled_callee(line: &str) -> Option<&str> {
     let (_, rest) = rest.split_once('@')?;
     let (name, _) = rest.split_once('(')?;
     let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
-    (!name.starts_with("_R") && !name.starts_with("_ZN") && name.chars().all(is_name)).then_some(name)
+    (!name.starts_with("_R") && !name.starts_with("_ZN") && name.chars().all(is_name))
+        .then_some(name)
 }
 
-/// Turns the IR of a whole kernel crate, as rustc and llvm-link leave it, into what the optimiser may have.
-/// Of its kernels, those of some crates are kept.
+/// Turns the IR of a whole kernel crate, as rustc and llvm-link leave it, into what the optimiser
+/// may have. Of its kernels, those of some crates are kept.
 pub fn prepare(ir: &str, crates: &KeptCrates, unknown_calls: UnknownCalls) -> Result<Prepared> {
     let ir = &*names::without_paths(ir, crates)?;
     let mut metadata: BTreeMap<String, KernelMetadata> = BTreeMap::new();
@@ -86,7 +87,11 @@ pub fn prepare(ir: &str, crates: &KeptCrates, unknown_calls: UnknownCalls) -> Re
             let metadata = metadata.remove(name);
             let line = parameters::with_grid_constants(line, metadata.as_ref())?;
             text.push_str(&attributes::with_launch_bounds(&line, metadata.as_ref())?);
-            kernels.push(Kernel { name: name.to_owned(), metadata, fingerprint: fingerprints.remove(name) });
+            kernels.push(Kernel {
+                name: name.to_owned(),
+                metadata,
+                fingerprint: fingerprints.remove(name),
+            });
         } else if metadata::fingerprint(line)?.is_some() {
             // It is no part of the code, which need not be made again for another one.
             continue;
@@ -134,46 +139,71 @@ attributes #0 = { convergent nounwind "target-cpu"="sm_90a" }
 
     #[test]
     fn prepares_a_whole_module() {
-        let Prepared { text, kernels } = prepare(MODULE, &KeptCrates::default(), UnknownCalls::MarkConvergent).unwrap();
+        let Prepared { text, kernels } =
+            prepare(MODULE, &KeptCrates::default(), UnknownCalls::MarkConvergent).unwrap();
         assert!(text.contains(r#"(i32 %a, i32 %b) convergent"#), "{text}");
         assert!(text.contains(r#"#0 "nvvm.maxntid"="128,1,1" "nvvm.minctasm"="2" {"#), "{text}");
         assert!(text.contains("attributes #0 = { convergent nounwind }"), "{text}");
-        let names: Vec<_> = kernels.iter().map(|k| (k.name.as_str(), k.metadata.is_some())).collect();
+        let names: Vec<_> =
+            kernels.iter().map(|k| (k.name.as_str(), k.metadata.is_some())).collect();
         assert_eq!(names, [("tile", true), ("raw", false)]);
     }
 
     #[test]
     fn a_fingerprint_is_the_kernels_and_no_part_of_the_code() {
         let line = "@__ptx_matrix_signature_tile = constant [16 x i8] c\"threads=128; x\\00\\00\", align 1\n";
-        let without = prepare(MODULE, &KeptCrates::default(), UnknownCalls::MarkConvergent).unwrap();
-        let with = prepare(&format!("{line}{MODULE}"), &KeptCrates::default(), UnknownCalls::MarkConvergent).unwrap();
+        let without =
+            prepare(MODULE, &KeptCrates::default(), UnknownCalls::MarkConvergent).unwrap();
+        let with = prepare(
+            &format!("{line}{MODULE}"),
+            &KeptCrates::default(),
+            UnknownCalls::MarkConvergent,
+        )
+        .unwrap();
         assert_eq!(with.text, without.text);
-        let fingerprints: Vec<_> = with.kernels.iter().map(|kernel| kernel.fingerprint.as_deref()).collect();
+        let fingerprints: Vec<_> =
+            with.kernels.iter().map(|kernel| kernel.fingerprint.as_deref()).collect();
         assert_eq!(fingerprints, [Some("threads=128; x"), None]);
     }
 
     #[test]
     fn the_plain_compile_is_left_unmarked() {
-        let Prepared { text, .. } = prepare(MODULE, &KeptCrates::default(), UnknownCalls::LeaveAsTheyAre).unwrap();
+        let Prepared { text, .. } =
+            prepare(MODULE, &KeptCrates::default(), UnknownCalls::LeaveAsTheyAre).unwrap();
         assert!(!text.contains(") convergent"), "{text}");
     }
 
     #[test]
     fn a_kernel_of_the_name_of_a_called_function_is_an_error() {
-        let calls =
-            "define float @f(float %a) {\n  %b = tail call float @tile(float %a, float %a) #3\n  ret float %b\n}\n";
-        let error = prepare(&format!("{MODULE}{calls}"), &KeptCrates::default(), UnknownCalls::MarkConvergent)
-            .unwrap_err()
-            .to_string();
-        assert!(error.starts_with("kernel `tile` has the name of a function that compiled code calls"), "{error}");
+        let calls = "define float @f(float %a) {\n  %b = tail call float @tile(float %a, float %a) #3\n  ret float %b\n}\n";
+        let error = prepare(
+            &format!("{MODULE}{calls}"),
+            &KeptCrates::default(),
+            UnknownCalls::MarkConvergent,
+        )
+        .unwrap_err()
+        .to_string();
+        assert!(
+            error.starts_with("kernel `tile` has the name of a function that compiled code calls"),
+            "{error}"
+        );
         let others = calls.replace("@tile(", "@tiled(");
-        assert!(prepare(&format!("{MODULE}{others}"), &KeptCrates::default(), UnknownCalls::MarkConvergent).is_ok());
+        assert!(
+            prepare(
+                &format!("{MODULE}{others}"),
+                &KeptCrates::default(),
+                UnknownCalls::MarkConvergent
+            )
+            .is_ok()
+        );
     }
 
     #[test]
     fn metadata_without_its_kernel_is_an_error() {
         let orphan = MODULE.replace("@tile(", "@other(");
-        let error = prepare(&orphan, &KeptCrates::default(), UnknownCalls::MarkConvergent).unwrap_err().to_string();
+        let error = prepare(&orphan, &KeptCrates::default(), UnknownCalls::MarkConvergent)
+            .unwrap_err()
+            .to_string();
         assert!(error.contains("`tile`"), "{error}");
     }
 }

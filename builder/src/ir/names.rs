@@ -63,8 +63,11 @@ pub fn without_paths<'ir>(ir: &'ir str, crates: &KeptCrates) -> Result<Cow<'ir, 
 /// path.
 fn shortened<'l>(line: &'l str, crates: &KeptCrates) -> Option<(&'l str, String)> {
     let of_kernel = attributes::kernel_name(line).is_some();
-    let of_static =
-        || STATICS.iter().find(|start| line.strip_prefix("@\"").is_some_and(|rest| rest.starts_with(**start)));
+    let of_static = || {
+        STATICS
+            .iter()
+            .find(|start| line.strip_prefix("@\"").is_some_and(|rest| rest.starts_with(**start)))
+    };
     let start = if of_kernel { "" } else { of_static()? };
     let at = line.find('@')? + 1;
     let quoted = &line[at..];
@@ -96,7 +99,10 @@ mod tests {
         let both = format!("{ONE}{other}");
         let expected = format!("{kept}{}", other.replace("ptx_kernel ", ""));
         assert_eq!(without_paths(&both, &crates(&["a"])).unwrap(), expected);
-        assert!(without_paths(&both, &crates(&["a", "b"])).is_err(), "both are kept, and have one name");
+        assert!(
+            without_paths(&both, &crates(&["a", "b"])).is_err(),
+            "both are kept, and have one name"
+        );
     }
 
     #[test]
@@ -110,9 +116,11 @@ mod tests {
     #[test]
     fn two_kernels_of_one_name_are_told_by_their_paths() {
         for other in ["\"b::twin\"", "twin"] {
-            let error =
-                without_paths(&format!("{ONE}define ptx_kernel void @{other}() {{\n}}\n"), &crates(&["a", "b"]))
-                    .unwrap_err();
+            let error = without_paths(
+                &format!("{ONE}define ptx_kernel void @{other}() {{\n}}\n"),
+                &crates(&["a", "b"]),
+            )
+            .unwrap_err();
             let other = other.trim_matches('"');
             let expected = format!("two kernels are named `twin`: `a::one::twin` and `{other}`");
             assert!(error.to_string().starts_with(&expected), "{error}");

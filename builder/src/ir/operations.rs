@@ -40,12 +40,17 @@ pub struct Inexact<'a> {
 pub fn first_inexact(module: &str) -> Option<Inexact<'_>> {
     // Most modules are decided by this.
     let is_candidate = |line: &str| {
-        line.contains("@llvm.") || line.contains("i128") || line.contains("fp128") || line.contains(" frem ")
+        line.contains("@llvm.")
+            || line.contains("i128")
+            || line.contains("fp128")
+            || line.contains(" frem ")
     };
     module.lines().any(|line| line.starts_with(' ') && is_candidate(line)).then_some(())?;
     function::all(module).find_map(|function| {
         let mut instructions = function.blocks.into_iter().flat_map(|block| block.instructions);
-        instructions.find_map(|instruction| Some(Inexact { what: inexact(&instruction)?, line: instruction.line }))
+        instructions.find_map(|instruction| {
+            Some(Inexact { what: inexact(&instruction)?, line: instruction.line })
+        })
     })
 }
 
@@ -58,10 +63,14 @@ fn inexact(instruction: &Instruction<'_>) -> Option<String> {
     let of_128_bits = words().any(|word| word == "i128");
     match instruction.opcode {
         "frem" => Some(format!("the remainder `{text}`")),
-        "sitofp" | "uitofp" | "fptosi" | "fptoui" if of_128_bits => Some(format!("the conversion `{text}`")),
+        "sitofp" | "uitofp" | "fptosi" | "fptoui" if of_128_bits => {
+            Some(format!("the conversion `{text}`"))
+        }
         "atomicrmw" | "cmpxchg" if of_128_bits => Some("an atomic operation of 128 bits".into()),
         "call" => {
-            let Callee::Named(name) = call::read(instruction.line).ok()??.callee else { return None };
+            let Callee::Named(name) = call::read(instruction.line).ok()??.callee else {
+                return None;
+            };
             let mut parts = name.strip_prefix("llvm.")?.split('.');
             let word = parts.next()?;
             if word.starts_with("fpto") && name.contains("i128") {
@@ -86,10 +95,19 @@ mod tests {
     #[test]
     fn says_what_has_no_exact_instruction() {
         for (line, what) in [
-            ("%1 = tail call float @llvm.exp.f32(float %0), !dbg !3", "the exponential of f32 (LLVM's `llvm.exp.f32`)"),
-            ("%1 = call fast double @llvm.pow.f64(double %0, double %0)", "a power of f64 (LLVM's `llvm.pow.f64`)"),
+            (
+                "%1 = tail call float @llvm.exp.f32(float %0), !dbg !3",
+                "the exponential of f32 (LLVM's `llvm.exp.f32`)",
+            ),
+            (
+                "%1 = call fast double @llvm.pow.f64(double %0, double %0)",
+                "a power of f64 (LLVM's `llvm.pow.f64`)",
+            ),
             ("%1 = frem <2 x fp128> %0, %0", "arithmetic of f128"),
-            ("%1 = sitofp <2 x i128> %0 to <2 x float>", "the conversion `sitofp <2 x i128> %0 to <2 x float>`"),
+            (
+                "%1 = sitofp <2 x i128> %0 to <2 x float>",
+                "the conversion `sitofp <2 x i128> %0 to <2 x float>`",
+            ),
             ("%1 = atomicrmw add ptr %a, i128 1 seq_cst", "an atomic operation of 128 bits"),
         ] {
             assert_eq!(found(line).as_deref(), Some(what), "{line}");

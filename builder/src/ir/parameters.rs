@@ -1,7 +1,9 @@
-//! Parameters that a kernel takes by value, and has a pointer to: what CUDA C++ calls `__grid_constant__`.
+//! Parameters that a kernel takes by value, and has a pointer to: what CUDA C++ calls
+//! `__grid_constant__`.
 //!
-//! rustc cannot say so. In its IR the kernel takes a pointer; made `byval`, it is that of the parameter's own memory, which an instruction can
-//! be given without a copy. A tensor map and a struct are handed over so.
+//! rustc cannot say so. In its IR the kernel takes a pointer; made `byval`, it is that of the
+//! parameter's own memory, which an instruction can be given without a copy. A tensor map and a
+//! struct are handed over so.
 
 use anyhow::{Context, Result, ensure};
 
@@ -15,13 +17,19 @@ pub fn with_grid_constants(line: &str, metadata: Option<&KernelMetadata>) -> Res
     if constants.iter().all(Option::is_none) {
         return Ok(line.to_owned());
     }
-    let start = line.find('(').with_context(|| format!("a kernel's definition without parameters: {line}"))?;
+    let start = line
+        .find('(')
+        .with_context(|| format!("a kernel's definition without parameters: {line}"))?;
     let end = scan::closing_parenthesis(line, start).context("a kernel's parameters do not end")?;
-    let mut parameters: Vec<String> = scan::split(&line[start + 1..end]).into_iter().map(str::to_owned).collect();
+    let mut parameters: Vec<String> =
+        scan::split(&line[start + 1..end]).into_iter().map(str::to_owned).collect();
     for (index, constant) in constants.iter().enumerate() {
         let Some(constant) = constant else { continue };
-        let parameter = parameters.get_mut(index).with_context(|| format!("there is no parameter {index}: {line}"))?;
-        let at = parameter.trim_start().strip_prefix("ptr").map(|rest| parameter.len() - rest.len());
+        let parameter = parameters
+            .get_mut(index)
+            .with_context(|| format!("there is no parameter {index}: {line}"))?;
+        let at =
+            parameter.trim_start().strip_prefix("ptr").map(|rest| parameter.len() - rest.len());
         let at = at.with_context(|| format!("parameter {index} is no pointer: {line}"))?;
         ensure!(!parameter.contains("byval"), "parameter {index} is by value already: {line}");
         let (before, behind) = parameter.split_at(at);
@@ -68,16 +76,22 @@ mod tests {
 
     #[test]
     fn marks_the_parameters_that_the_metadata_names() {
-        let line =
-            "define ptx_kernel void @k(ptr noundef dereferenceable(8) %0, i64 %1, [2 x i64] %2, ptr noundef %3) #0 {";
+        let line = "define ptx_kernel void @k(ptr noundef dereferenceable(8) %0, i64 %1, [2 x i64] %2, ptr noundef %3) #0 {";
         assert_eq!(with_grid_constants(line, Some(&metadata(&[None; 4]))).unwrap(), line);
         assert_eq!(with_grid_constants(line, None).unwrap(), line);
         let map = attributes(MAP);
         assert_eq!(map, r#" byval([128 x i8]) align 64 "nvvm.grid_constant""#);
         let expected = line.replace("ptr noundef %3", &format!("ptr{map} noundef %3"));
-        assert_eq!(with_grid_constants(line, Some(&metadata(&[None, None, None, Some(MAP)]))).unwrap(), expected);
+        assert_eq!(
+            with_grid_constants(line, Some(&metadata(&[None, None, None, Some(MAP)]))).unwrap(),
+            expected
+        );
         let expected = expected.replace("ptr noundef deref", &format!("ptr{map} noundef deref"));
-        assert_eq!(with_grid_constants(line, Some(&metadata(&[Some(MAP), None, None, Some(MAP)]))).unwrap(), expected);
+        assert_eq!(
+            with_grid_constants(line, Some(&metadata(&[Some(MAP), None, None, Some(MAP)])))
+                .unwrap(),
+            expected
+        );
     }
 
     #[test]

@@ -7,13 +7,17 @@ use std::path::Path;
 /// other it is the innermost one of the crate whose folder is named, else the innermost that is
 /// none of `core`.
 pub fn of(module: &str, line: &str, crate_folder: &Path) -> Option<String> {
-    let nodes: HashMap<&str, &str> =
-        module.lines().filter(|line| line.starts_with('!')).filter_map(|line| line.split_once(" = ")).collect();
+    let nodes: HashMap<&str, &str> = module
+        .lines()
+        .filter(|line| line.starts_with('!'))
+        .filter_map(|line| line.split_once(" = "))
+        .collect();
     let (_, behind) = line.rsplit_once(", !dbg ")?;
     let mut location = Some(behind.split([',', ' ']).next()?);
     let mut first = None;
     while let Some(node) = location.and_then(|node| nodes.get(node)) {
-        let frame = field(node, "scope").and_then(|scope| file(&nodes, scope)).zip(field(node, "line"));
+        let frame =
+            field(node, "scope").and_then(|scope| file(&nodes, scope)).zip(field(node, "line"));
         if let Some((path, line)) = frame {
             if let Ok(within) = Path::new(&path).strip_prefix(crate_folder) {
                 return Some(format!("{}:{line}", within.display()));
@@ -62,8 +66,14 @@ mod tests {
     #[test]
     fn is_that_of_the_crate_and_not_of_what_it_calls() {
         let line = "  %1 = frem float %0, %0, !dbg !7";
-        assert_eq!(of(NODES, line, Path::new("/home/me/kernels")).as_deref(), Some("src/lib.rs:12"));
-        assert_eq!(of(NODES, line, Path::new("/home/you")).as_deref(), Some("/home/me/kernels/src/lib.rs:12"));
+        assert_eq!(
+            of(NODES, line, Path::new("/home/me/kernels")).as_deref(),
+            Some("src/lib.rs:12")
+        );
+        assert_eq!(
+            of(NODES, line, Path::new("/home/you")).as_deref(),
+            Some("/home/me/kernels/src/lib.rs:12")
+        );
         assert_eq!(of(NODES, "  %1 = frem float %0, %0", Path::new("/")), None);
     }
 }

@@ -29,7 +29,9 @@ pub fn of(text: &str) -> impl Iterator<Item = (Range<usize>, Symbol<'_>)> {
             let start = at;
             at = match sign {
                 b'@' if bytes.get(at) == Some(&b'"') => string_end(bytes, at + 1),
-                b'@' => run_end(bytes, at, |byte| byte.is_ascii_alphanumeric() || b"-$._".contains(&byte)),
+                b'@' => run_end(bytes, at, |byte| {
+                    byte.is_ascii_alphanumeric() || b"-$._".contains(&byte)
+                }),
                 _ => run_end(bytes, at, |byte| byte.is_ascii_digit()),
             };
             if at > start {
@@ -62,8 +64,7 @@ mod tests {
 
     #[test]
     fn strings_and_words_are_no_references() {
-        let line =
-            r#"  %1 = call i32 asm "@p mov #1 !2", "=r"(ptr @x.1, ptr @"y z") #7, !range !12, !{!"!3"} #dbg_value"#;
+        let line = r#"  %1 = call i32 asm "@p mov #1 !2", "=r"(ptr @x.1, ptr @"y z") #7, !range !12, !{!"!3"} #dbg_value"#;
         let symbols: Vec<_> = of(line).map(|(_, symbol)| symbol).collect();
         use Symbol::{Attributes, Metadata, Value};
         assert_eq!(symbols, [Value("x.1"), Value("\"y z\""), Attributes("7"), Metadata("12")]);

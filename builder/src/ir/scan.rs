@@ -1,6 +1,7 @@
 //! Reading a line of LLVM IR without being misled by what stands inside its string literals.
 
-/// The byte offsets of `line` that stand outside string literals. LLVM writes a quote within a string as `\22`.
+/// The byte offsets of `line` that stand outside string literals. LLVM writes a quote within a
+/// string as `\22`.
 pub fn outside_strings(line: &str) -> impl Iterator<Item = (usize, u8)> {
     let mut inside = false;
     line.bytes().enumerate().filter(move |&(_, byte)| {

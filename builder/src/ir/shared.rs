@@ -11,7 +11,9 @@ pub fn declaration(kernel: &str, metadata: &KernelMetadata) -> Option<String> {
     let symbol = format!("__ptx_matrix_shared_{kernel}");
     match bytes {
         0 => None,
-        1..=STATIC_SHARED_LIMIT => Some(format!("module asm \".shared .align {align} .b8 {symbol}[{bytes}];\"\n")),
+        1..=STATIC_SHARED_LIMIT => {
+            Some(format!("module asm \".shared .align {align} .b8 {symbol}[{bytes}];\"\n"))
+        }
         _ => Some(format!("module asm \".extern .shared .align {align} .b8 {symbol}[];\"\n")),
     }
 }

@@ -1,5 +1,6 @@
-//! Statics that the program can change. In them a lane could leave a value that another reads as if it were uniform, so
-//! crates with `#[kernel]`s, where only types keep the two apart, may not have any.
+//! Statics that the program can change. In them a lane could leave a value that another reads as if
+//! it were uniform, so crates with `#[kernel]`s, where only types keep the two apart, may not have
+//! any.
 
 use super::scan::find_word;
 
@@ -22,14 +23,23 @@ mod tests {
 
     #[test]
     fn constants_and_functions_are_not_mutable() {
-        assert_eq!(mutable("@COUNTER = internal global <{ [4 x i8] }> zeroinitializer, align 4"), Some("COUNTER"));
+        assert_eq!(
+            mutable("@COUNTER = internal global <{ [4 x i8] }> zeroinitializer, align 4"),
+            Some("COUNTER")
+        );
         assert_eq!(mutable("@C = local_unnamed_addr global [4 x i8] undef, align 4"), Some("C"));
         assert_eq!(mutable("@TABLE = internal constant [7 x i8] c\" global \", align 1"), None);
         assert_eq!(mutable("define void @f() {"), None);
-        assert_eq!(mutable("@\"my.counter\" = global i32 0, section \".data\", align 4"), Some("my.counter"));
+        assert_eq!(
+            mutable("@\"my.counter\" = global i32 0, section \".data\", align 4"),
+            Some("my.counter")
+        );
         assert_eq!(mutable("@T = internal thread_local global [4 x i8] undef"), Some("T"));
         assert_eq!(mutable("@E = external global [4 x i8]"), Some("E"));
         assert_eq!(mutable("@NOTHING = internal global <{ [0 x i8] }> zeroinitializer"), None);
-        assert_eq!(mutable("@llvm.used = appending global [1 x ptr] [ptr @C], section \"llvm.metadata\""), None);
+        assert_eq!(
+            mutable("@llvm.used = appending global [1 x ptr] [ptr @C], section \"llvm.metadata\""),
+            None
+        );
     }
 }

@@ -1,7 +1,8 @@
 //! A module's kernels, each by itself.
 //!
-//! A kernel's unit is a module of the kernel and what it calls and reads, under names and numbers that depend on nothing else. So it is the
-//! same on every target where the code does not differ, and until somebody changes that kernel: it has to be optimised once.
+//! A kernel's unit is a module of the kernel and what it calls and reads, under names and numbers
+//! that depend on nothing else. So it is the same on every target where the code does not differ,
+//! and until somebody changes that kernel: it has to be optimised once.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 
@@ -62,8 +63,12 @@ impl<'a> Module<'a> {
     }
 
     fn add(&mut self, text: &'a str) {
-        let is_numbered = text.strip_prefix('!').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
-        let defines = ["define ", "declare ", "@", "attributes #"].iter().any(|start| text.starts_with(start));
+        let is_numbered = text
+            .strip_prefix('!')
+            .is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
+        let defines = ["define ", "declare ", "@", "attributes #"]
+            .iter()
+            .any(|start| text.starts_with(start));
         if defines || is_numbered {
             let Some((_, symbol)) = references::of(text).next() else { return };
             let mut definition = Definition { text, called: None };
@@ -77,17 +82,21 @@ impl<'a> Module<'a> {
             self.definitions.insert(symbol, definition);
         } else if text.starts_with('!') {
             self.named_metadata.push(text);
-        } else if !text.starts_with("source_filename") && !text.starts_with(';') && !text.trim().is_empty() {
+        } else if !text.starts_with("source_filename")
+            && !text.starts_with(';')
+            && !text.trim().is_empty()
+        {
             self.frame.push(text);
         }
     }
 
-    /// The kernels, put together where they must stay so: what one leaves in a variable another may find there, and asm that is in no
-    /// function can be there once.
+    /// The kernels, put together where they must stay so: what one leaves in a variable another may
+    /// find there, and asm that is in no function can be there once.
     pub fn groups<'k>(&self, kernels: &'k [Kernel]) -> Vec<Vec<&'k Kernel>> {
         let has_asm = self.frame.iter().any(|line| line.starts_with("module asm"));
-        let (together, alone): (Vec<_>, Vec<_>) =
-            kernels.iter().partition(|kernel| has_asm || self.has_variables && self.reaches_variable(kernel));
+        let (together, alone): (Vec<_>, Vec<_>) = kernels
+            .iter()
+            .partition(|kernel| has_asm || self.has_variables && self.reaches_variable(kernel));
         let together = Some(together).filter(|kernels| !kernels.is_empty());
         together.into_iter().chain(alone.into_iter().map(|kernel| vec![kernel])).collect()
     }
@@ -105,7 +114,9 @@ impl<'a> Module<'a> {
             return found;
         }
         for kernel in kernels {
-            for name in self.reached_from(kernel).filter_map(|definition| statics::mutable(definition.text)) {
+            for name in
+                self.reached_from(kernel).filter_map(|definition| statics::mutable(definition.text))
+            {
                 found.entry(name).or_default().push(kernel.name.clone());
             }
         }
@@ -130,7 +141,8 @@ impl<'a> Module<'a> {
         }
         for kernel in kernels {
             let metadata = kernel.metadata.as_ref();
-            unit.text.extend(metadata.and_then(|metadata| shared::declaration(&kernel.name, metadata)));
+            unit.text
+                .extend(metadata.and_then(|metadata| shared::declaration(&kernel.name, metadata)));
             unit.refer_to_kernel(kernel);
         }
         for text in &self.named_metadata {
@@ -139,21 +151,27 @@ impl<'a> Module<'a> {
         while let Some(definition) = unit.to_be_written.pop_front() {
             unit.write(definition.text);
         }
-        Unit { kernels: kernels.iter().map(|kernel| kernel.name.clone()).collect(), text: unit.text }
+        Unit {
+            kernels: kernels.iter().map(|kernel| kernel.name.clone()).collect(),
+            text: unit.text,
+        }
     }
 }
 
-/// What to call a function or constant that is known by its name in this module only, where the name has something of its compile in it: its
-/// path is kept, without types.
+/// What to call a function or constant that is known by its name in this module only, where the
+/// name has something of its compile in it: its path is kept, without types.
 fn called(name: &str, definition: &str) -> Option<String> {
-    let linkage = definition.strip_prefix("define ").or_else(|| definition.split_once(" = ").map(|(_, rest)| rest))?;
+    let linkage = definition
+        .strip_prefix("define ")
+        .or_else(|| definition.split_once(" = ").map(|(_, rest)| rest))?;
     if !linkage.starts_with("internal ") && !linkage.starts_with("private ") {
         return None;
     }
     let name = name.trim_matches('"');
     // The linker numbers what comes from several crates.
     let unnumbered = name.trim_end_matches(|c: char| c.is_ascii_digit());
-    let demangled = [name, unnumbered].into_iter().find_map(|name| rustc_demangle::try_demangle(name).ok());
+    let demangled =
+        [name, unnumbered].into_iter().find_map(|name| rustc_demangle::try_demangle(name).ok());
     let Some(demangled) = demangled else { return Some("local".to_owned()) };
     let (mut path, mut depth) = (String::new(), 0_usize);
     for character in format!("{demangled:#}").chars() {
@@ -206,10 +224,12 @@ impl<'m, 'a> Writer<'m, 'a> {
         let definition = self.module.definitions.get(&symbol);
         let name = match symbol {
             Symbol::Attributes(_) | Symbol::Metadata(_) => number.to_string(),
-            Symbol::Value(name) => match definition.and_then(|definition| definition.called.as_ref()) {
-                Some(called) => format!("{called}.{number}"),
-                None => name.to_owned(),
-            },
+            Symbol::Value(name) => {
+                match definition.and_then(|definition| definition.called.as_ref()) {
+                    Some(called) => format!("{called}.{number}"),
+                    None => name.to_owned(),
+                }
+            }
         };
         self.names.insert(symbol, name);
         self.to_be_written.extend(definition);
@@ -249,7 +269,8 @@ attributes #{number} = {{ nounwind }}
     }
 
     fn units(module: &str) -> Vec<Unit> {
-        let prepared = prepare(module, &KeptCrates::default(), UnknownCalls::MarkConvergent).unwrap();
+        let prepared =
+            prepare(module, &KeptCrates::default(), UnknownCalls::MarkConvergent).unwrap();
         let module = Module::read(&prepared.text);
         module.groups(&prepared.kernels).iter().map(|kernels| module.unit(kernels)).collect()
     }
@@ -257,10 +278,18 @@ attributes #{number} = {{ nounwind }}
     #[test]
     fn a_unit_has_what_its_kernel_needs_and_nothing_of_others() {
         let [first, second] = &units(&two_kernels("s1_", 7))[..] else { panic!("not two units") };
-        assert_eq!((&first.kernels[..], &second.kernels[..]), (&["first".to_owned()][..], &["second".to_owned()][..]));
-        for part in
-            ["@crate_helper.", "private constant", "nounwind", "!{i32 0, i32 2}", "shared_first[1024]", "a rustc"]
-        {
+        assert_eq!(
+            (&first.kernels[..], &second.kernels[..]),
+            (&["first".to_owned()][..], &["second".to_owned()][..])
+        );
+        for part in [
+            "@crate_helper.",
+            "private constant",
+            "nounwind",
+            "!{i32 0, i32 2}",
+            "shared_first[1024]",
+            "a rustc",
+        ] {
             assert!(first.text.contains(part), "no {part} in {}", first.text);
         }
         for part in ["helper", "constant", "nounwind", "i32 2", "first"] {
@@ -270,17 +299,24 @@ attributes #{number} = {{ nounwind }}
 
     #[test]
     fn names_and_numbers_of_a_compile_make_no_difference() {
-        let texts =
-            |hash, number| units(&two_kernels(hash, number)).into_iter().map(|unit| unit.text).collect::<Vec<_>>();
+        let texts = |hash, number| {
+            units(&two_kernels(hash, number)).into_iter().map(|unit| unit.text).collect::<Vec<_>>()
+        };
         assert_eq!(texts("s1_", 7), texts("shfYCJJ1zIHR_", 12));
         assert_ne!(texts("s1_", 7)[0], units(&two_kernels("s1_", 7).replace("i16", "i8"))[0].text);
     }
 
     #[test]
     fn kernels_that_share_a_variable_stay_together() {
-        let uses =
-            |name: &str| format!("define ptx_kernel void @{name}() {{\n  store i8 1, ptr @COUNT\n  ret void\n}}\n");
-        let module = two_kernels("s1_", 7) + "@COUNT = internal global i8 0\n" + &uses("third") + &uses("fourth");
+        let uses = |name: &str| {
+            format!(
+                "define ptx_kernel void @{name}() {{\n  store i8 1, ptr @COUNT\n  ret void\n}}\n"
+            )
+        };
+        let module = two_kernels("s1_", 7)
+            + "@COUNT = internal global i8 0\n"
+            + &uses("third")
+            + &uses("fourth");
         let units = units(&module);
         let kernels: Vec<_> = units.iter().map(|unit| unit.kernels.join(" ")).collect();
         assert_eq!(kernels, ["third fourth", "first", "second"]);
@@ -294,16 +330,20 @@ attributes #{number} = {{ nounwind }}
     fn statics_are_known_by_the_kernels_that_reach_them() {
         let table = "@TABLE = internal constant [1 x ptr] [ptr @COUNT]\n@COUNT = internal global i8 0\n@OTHER = external global i8\n";
         let uses = |name: &str, of: &str| {
-            format!("define ptx_kernel void @{name}() {{\n  %1 = load ptr, ptr @{of}\n  ret void\n}}\n")
+            format!(
+                "define ptx_kernel void @{name}() {{\n  %1 = load ptr, ptr @{of}\n  ret void\n}}\n"
+            )
         };
         let module = two_kernels("s1_", 7)
             + table
             + &uses("third", "TABLE")
             + &uses("fourth", "OTHER")
             + &uses("fifth", "COUNT");
-        let prepared = prepare(&module, &KeptCrates::default(), UnknownCalls::MarkConvergent).unwrap();
+        let prepared =
+            prepare(&module, &KeptCrates::default(), UnknownCalls::MarkConvergent).unwrap();
         let found = Module::read(&prepared.text).mutable_statics(&prepared.kernels);
-        let found: Vec<_> = found.iter().map(|(name, kernels)| format!("{name}: {}", kernels.join(" "))).collect();
+        let found: Vec<_> =
+            found.iter().map(|(name, kernels)| format!("{name}: {}", kernels.join(" "))).collect();
         assert_eq!(found, ["COUNT: third fifth", "OTHER: fourth"]);
     }
 

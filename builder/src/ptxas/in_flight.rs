@@ -1,16 +1,19 @@
-//! What a kernel does between a `wgmma` and its wait, and should not: touch its registers, or check what may end in a panic. ptxas says it of the
-//! kernel only.
+//! What a kernel does between a `wgmma` and its wait, and should not: touch its registers, or check
+//! what may end in a panic. ptxas says it of the kernel only.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::fmt;
 
-/// Branches that a check may be away from its panic: LLVM writes one, the builder another to the kernel's one trap.
+/// Branches that a check may be away from its panic: LLVM writes one, the builder another to the
+/// kernel's one trap.
 const MOST_BRANCHES: usize = 3;
 
-/// Groups that are told apart, of those committed behind a `wgmma`: no kernel waits for all but more.
+/// Groups that are told apart, of those committed behind a `wgmma`: no kernel waits for all but
+/// more.
 const MOST_GROUPS: usize = 8;
 
-/// An instruction that comes, on some way through the kernel, to a register of a `wgmma` that has not been waited for.
+/// An instruction that comes, on some way through the kernel, to a register of a `wgmma` that has
+/// not been waited for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Touch {
     wgmma: Place,
@@ -21,8 +24,9 @@ pub struct Touch {
     by: Place,
 }
 
-/// A check that comes, on some way through the kernel, where a `wgmma` has not been waited for, and one way out of which is a panic. Where its outcome
-/// may differ by lane, ptxas waits for the `wgmma` first.
+/// A check that comes, on some way through the kernel, where a `wgmma` has not been waited for, and
+/// one way out of which is a panic. Where its outcome may differ by lane, ptxas waits for the
+/// `wgmma` first.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Check {
     wgmma: Place,
@@ -52,7 +56,11 @@ impl fmt::Display for Touch {
             Role::Sums => "its sums",
             Role::A => "its A",
         };
-        writeln!(f, "  `{}` ({wgmma}) has {register}, register {index} of {role}, in flight", wgmma.name())?;
+        writeln!(
+            f,
+            "  `{}` ({wgmma}) has {register}, register {index} of {role}, in flight",
+            wgmma.name()
+        )?;
         write!(f, "  when `{}` ({by}) comes to it, with no wait for that group between", by.text)?;
         if matches!(self.role, Role::A) {
             write!(
@@ -68,7 +76,11 @@ impl fmt::Display for Check {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { wgmma, by } = self;
         writeln!(f, "  `{}` ({wgmma}) is in flight", wgmma.name())?;
-        writeln!(f, "  when `{}` ({by}) may go to a panic, with no wait for that group between:", by.text)?;
+        writeln!(
+            f,
+            "  when `{}` ({by}) may go to a panic, with no wait for that group between:",
+            by.text
+        )?;
         write!(
             f,
             "  if its outcome may differ by lane, as that of a bounds check, let it come before the `wgmma`, or behind the wait"
@@ -79,7 +91,10 @@ impl fmt::Display for Check {
 impl Place {
     /// The instruction's name, of a `wgmma` with others in its line.
     fn name(&self) -> &str {
-        self.text.split_whitespace().find(|word| word.starts_with("wgmma.mma_async")).unwrap_or("wgmma")
+        self.text
+            .split_whitespace()
+            .find(|word| word.starts_with("wgmma.mma_async"))
+            .unwrap_or("wgmma")
     }
 }
 
@@ -87,7 +102,9 @@ impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.source {
             Some(source) => write!(f, "{source}, line {} of the PTX", self.line),
-            None => write!(f, "line {} of the PTX; `--line-info` says where in the source", self.line),
+            None => {
+                write!(f, "line {} of the PTX; `--line-info` says where in the source", self.line)
+            }
         }
     }
 }
@@ -117,8 +134,10 @@ impl<'p> Body<'p> {
     fn of(ptx: &'p str, kernel: &str) -> Option<Self> {
         let entry = format!(".entry {kernel}(");
         let first = ptx.lines().position(|line| line.contains(&entry))?;
-        let lines: Vec<&str> = ptx.lines().skip(first).take_while(|line| *line != "}").map(str::trim).collect();
-        let label = |(at, line): (usize, &&'p str)| Some((without_comment(line).strip_suffix(':')?, at));
+        let lines: Vec<&str> =
+            ptx.lines().skip(first).take_while(|line| *line != "}").map(str::trim).collect();
+        let label =
+            |(at, line): (usize, &&'p str)| Some((without_comment(line).strip_suffix(':')?, at));
         let labels = lines.iter().enumerate().filter_map(label).collect();
         Some(Self { ptx, first, lines, labels })
     }
@@ -141,13 +160,14 @@ impl<'p> Body<'p> {
     /// What first may go to a panic, likewise.
     fn check(&self, wgmma: usize) -> Option<Check> {
         self.find_in_flight(wgmma, |at| {
-            let is_check =
-                self.lines[at].starts_with('@') && self.behind(at).any(|at| self.is_panic(at, MOST_BRANCHES));
+            let is_check = self.lines[at].starts_with('@')
+                && self.behind(at).any(|at| self.is_panic(at, MOST_BRANCHES));
             is_check.then(|| Check { wgmma: self.place(wgmma), by: self.place(at) })
         })
     }
 
-    /// What comes first, on the shortest way from a `wgmma`, of what is found in lines where it is in flight.
+    /// What comes first, on the shortest way from a `wgmma`, of what is found in lines where it is
+    /// in flight.
     fn find_in_flight<F>(&self, wgmma: usize, find: impl Fn(usize) -> Option<F>) -> Option<F> {
         let mut seen = HashSet::new();
         let mut next: VecDeque<(usize, usize)> = self.behind(wgmma).map(|at| (at, 0)).collect();
@@ -170,16 +190,21 @@ impl<'p> Body<'p> {
         None
     }
 
-    /// Whether nothing comes in this line, and behind it, but a trap: so many branches away at most.
+    /// Whether nothing comes in this line, and behind it, but a trap: so many branches away at
+    /// most.
     fn is_panic(&self, at: usize, branches: usize) -> bool {
         let is_instruction = |line: &str| {
             let line = without_comment(line);
             !(line.is_empty() || line.ends_with(':') || line.starts_with('.'))
         };
-        let Some(at) = (at..self.lines.len()).find(|&at| is_instruction(self.lines[at])) else { return false };
+        let Some(at) = (at..self.lines.len()).find(|&at| is_instruction(self.lines[at])) else {
+            return false;
+        };
         let line = self.lines[at];
         line.starts_with("trap")
-            || branches > 0 && line.starts_with("bra") && self.behind(at).all(|at| self.is_panic(at, branches - 1))
+            || branches > 0
+                && line.starts_with("bra")
+                && self.behind(at).all(|at| self.is_panic(at, branches - 1))
     }
 
     /// The lines that may come behind this one.
@@ -189,24 +214,39 @@ impl<'p> Body<'p> {
         let is_branch = words().any(|word| word == "bra" || word.starts_with("bra."));
         let ends = is_branch || words().any(|word| ["ret", "exit", "trap"].contains(&word));
         let goes_on = is_conditional || !ends;
-        let targets = words().filter(|_| is_branch).filter_map(|name| self.labels.get(name).copied());
+        let targets =
+            words().filter(|_| is_branch).filter_map(|name| self.labels.get(name).copied());
         goes_on.then_some(at + 1).into_iter().chain(targets.collect::<Vec<_>>())
     }
 
     fn place(&self, at: usize) -> Place {
-        let source = self.lines[..at].iter().rev().find_map(|line| line.strip_prefix(".loc")).and_then(|place| {
-            let mut numbers = place.split_whitespace();
-            let (file, line) = (numbers.next()?, numbers.next()?);
-            let is_it = |of: &&str| of.split_whitespace().nth(1) == Some(file);
-            let named = self.ptx.lines().filter(|line| line.trim_start().starts_with(".file")).find(is_it)?;
-            // Behind it, in a comment, what it was inlined to: `// file:line:column @[ file:line:column @[ .. ] ]`.
-            let inlined =
-                place.split("@[").skip(1).filter_map(|at| Some(at.trim_matches([' ', ']']).rsplit_once(':')?.0));
-            let inlined = inlined.filter(|at| !at.contains("/rustlib/src/"));
-            let inlined: String = inlined.map(|at| format!(", inlined at {at}")).collect();
-            Some(format!("{}:{line}{inlined}", named.split('"').nth(1)?))
-        });
-        Place { line: self.first + at + 1, text: self.lines[at].trim_end_matches(';').to_owned(), source }
+        let source =
+            self.lines[..at].iter().rev().find_map(|line| line.strip_prefix(".loc")).and_then(
+                |place| {
+                    let mut numbers = place.split_whitespace();
+                    let (file, line) = (numbers.next()?, numbers.next()?);
+                    let is_it = |of: &&str| of.split_whitespace().nth(1) == Some(file);
+                    let named = self
+                        .ptx
+                        .lines()
+                        .filter(|line| line.trim_start().starts_with(".file"))
+                        .find(is_it)?;
+                    // Behind it, in a comment, what it was inlined to: `// file:line:column @[
+                    // file:line:column @[ .. ] ]`.
+                    let inlined = place
+                        .split("@[")
+                        .skip(1)
+                        .filter_map(|at| Some(at.trim_matches([' ', ']']).rsplit_once(':')?.0));
+                    let inlined = inlined.filter(|at| !at.contains("/rustlib/src/"));
+                    let inlined: String = inlined.map(|at| format!(", inlined at {at}")).collect();
+                    Some(format!("{}:{line}{inlined}", named.split('"').nth(1)?))
+                },
+            );
+        Place {
+            line: self.first + at + 1,
+            text: self.lines[at].trim_end_matches(';').to_owned(),
+            source,
+        }
     }
 }
 
@@ -218,19 +258,23 @@ fn without_comment(line: &str) -> &str {
 /// The registers of a `wgmma`'s sums, and of A, if it is in registers.
 fn registers_of(line: &str) -> (Vec<&str>, Vec<&str>) {
     let operands = line.split_once("wgmma.mma_async").map_or("", |(_, rest)| rest);
-    let Some((sums, rest)) = operands.split_once('{').and_then(|(_, rest)| rest.split_once('}')) else {
+    let Some((sums, rest)) = operands.split_once('{').and_then(|(_, rest)| rest.split_once('}'))
+    else {
         return (Vec::new(), Vec::new());
     };
-    let a = rest.trim_start_matches([',', ' ']).strip_prefix('{').and_then(|rest| rest.split_once('}'));
+    let a =
+        rest.trim_start_matches([',', ' ']).strip_prefix('{').and_then(|rest| rest.split_once('}'));
     (names(sums).collect(), a.map_or(Vec::new(), |(a, _)| names(a).collect()))
 }
 
 /// The registers that a text names, from left to right.
 fn names(text: &str) -> impl Iterator<Item = &str> {
-    text.split(|c: char| !(c.is_alphanumeric() || c == '%' || c == '_')).filter(|name| name.starts_with('%'))
+    text.split(|c: char| !(c.is_alphanumeric() || c == '%' || c == '_'))
+        .filter(|name| name.starts_with('%'))
 }
 
-/// A register of these that an instruction names: but for a `wgmma` that adds to the same sums, or also multiplies that A.
+/// A register of these that an instruction names: but for a `wgmma` that adds to the same sums, or
+/// also multiplies that A.
 fn touched<'l>(line: &'l str, sums: &[&str], a: &[&str]) -> Option<(&'l str, Role, usize)> {
     if line.starts_with("//") || line.starts_with('.') {
         return None;
@@ -242,13 +286,15 @@ fn touched<'l>(line: &'l str, sums: &[&str], a: &[&str]) -> Option<(&'l str, Rol
             .filter(|name| !fits(name))
             .find_map(|name| Some((name, role, of.iter().position(|of| *of == name)?)))
     };
-    find(Role::Sums, sums, &|name| own_sums == sums && own_sums.contains(&name))
-        .or_else(|| find(Role::A, a, &|name| own_a.contains(&name)).filter(|(name, ..)| is_written(line, name)))
+    find(Role::Sums, sums, &|name| own_sums == sums && own_sums.contains(&name)).or_else(|| {
+        find(Role::A, a, &|name| own_a.contains(&name)).filter(|(name, ..)| is_written(line, name))
+    })
 }
 
 /// Whether an instruction writes a register: its first operand is what it makes.
 fn is_written(line: &str, register: &str) -> bool {
-    let rest = line.split_once(char::is_whitespace).map_or("", |(_, operands)| operands.trim_start());
+    let rest =
+        line.split_once(char::is_whitespace).map_or("", |(_, operands)| operands.trim_start());
     let made = match rest.strip_prefix('{') {
         Some(rest) => rest.split('}').next(),
         None => rest.split(',').next(),
@@ -266,7 +312,8 @@ fn newest_of_wait(line: &str) -> Option<usize> {
 mod tests {
     use super::*;
 
-    /// A kernel with a loop, as the compiler writes it, and what is between a multiplication and its wait.
+    /// A kernel with a loop, as the compiler writes it, and what is between a multiplication and
+    /// its wait.
     fn kernel(between: &str, newest: u32) -> String {
         format!(
             ".version 8.0
@@ -304,7 +351,12 @@ $L__BB0_1:                              // =>This Inner Loop Header: Depth=1
 
     #[test]
     fn what_is_waited_for_is_not_touched() {
-        for between in ["mov.b32 \t%r10, %r9;", "// %r2", "st.global.b32 \t[%rd1], %r11;", "mov.b32 \t%r10, %r5;"] {
+        for between in [
+            "mov.b32 \t%r10, %r9;",
+            "// %r2",
+            "st.global.b32 \t[%rd1], %r11;",
+            "mov.b32 \t%r10, %r5;",
+        ] {
             for newest in [0, 1] {
                 assert_eq!(first_touch(&kernel(between, newest), "product"), None, "{between}");
             }
@@ -322,35 +374,54 @@ $L__BB0_1:                              // =>This Inner Loop Header: Depth=1
                 said.contains("m64n8k16.f32.bf16.bf16` (kernels/src/product.rs:40, line 19 of the PTX) has %r3"),
                 "{said}"
             );
-            assert!(said.contains("kernels/src/product.rs:42, line 22 of the PTX) comes to it"), "{said}");
+            assert!(
+                said.contains("kernels/src/product.rs:42, line 22 of the PTX) comes to it"),
+                "{said}"
+            );
         }
     }
 
     #[test]
     fn registers_of_a_are_not_written_in_flight() {
-        let touch = first_touch(&kernel("ld.global.v2.b32 \t{%r8, %r12}, [%rd2];", 0), "product").unwrap();
+        let touch =
+            first_touch(&kernel("ld.global.v2.b32 \t{%r8, %r12}, [%rd2];", 0), "product").unwrap();
         assert_eq!((touch.role, touch.index), (Role::A, 3), "{touch}");
     }
 
     #[test]
     fn what_may_panic_is_not_checked_in_flight() {
         let panics = "$L__BB0_8:\n\t.loc\t1 50 1\n\tbra \t$L__trap;\n$L__trap:\n\ttrap; exit;\n}";
-        let with = |between: &str, end: &str| kernel(between, 0).replace("ret;\n}", &format!("ret;\n{end}"));
+        let with = |between: &str, end: &str| {
+            kernel(between, 0).replace("ret;\n}", &format!("ret;\n{end}"))
+        };
         let at = ".loc\t1 43 7 // kernels/src/product.rs:43:7 @[ src/lib.rs:9:1 @[ src/lib.rs:7:5 ] ]\n\t";
         for check in ["@%p2 bra \t$L__BB0_8;", "@%p2 bra \t$L__BB0_1;\n\tbra.uni \t$L__BB0_8;"] {
-            let check = first_check(&with(&format!("{at}{check}"), panics), "product").unwrap().to_string();
+            let check =
+                first_check(&with(&format!("{at}{check}"), panics), "product").unwrap().to_string();
             let place = "product.rs:43, inlined at src/lib.rs:9, inlined at src/lib.rs:7, line 28 of the PTX) may go to a panic";
             assert!(check.contains(place), "{check}");
         }
-        assert_eq!(first_check(&with("@%p2 bra \t$L__BB0_8;", &panics.replace("trap; exit", "ret")), "product"), None);
-        assert_eq!(first_check(&with("mov.b32 \t%r10, %r9;", panics), "product"), None, "nothing is checked");
-        let behind = with("mov.b32 \t%r10, %r9;", panics).replace("st.global", "@%p2 bra \t$L__BB0_8;\n\tst.global");
+        assert_eq!(
+            first_check(
+                &with("@%p2 bra \t$L__BB0_8;", &panics.replace("trap; exit", "ret")),
+                "product"
+            ),
+            None
+        );
+        assert_eq!(
+            first_check(&with("mov.b32 \t%r10, %r9;", panics), "product"),
+            None,
+            "nothing is checked"
+        );
+        let behind = with("mov.b32 \t%r10, %r9;", panics)
+            .replace("st.global", "@%p2 bra \t$L__BB0_8;\n\tst.global");
         assert_eq!(first_check(&behind, "product"), None, "it is checked behind the wait");
     }
 
     #[test]
     fn a_wait_for_fewer_leaves_the_last_in_flight() {
-        let text = kernel("mov.b32 \t%r10, %r9;", 1).replace("wgmma.wait_group.sync.aligned 0;\n", "");
+        let text =
+            kernel("mov.b32 \t%r10, %r9;", 1).replace("wgmma.wait_group.sync.aligned 0;\n", "");
         let touch = first_touch(&text, "product").unwrap();
         assert_eq!((touch.index, &*touch.by.text), (0, "st.global.b32 \t[%rd1], %r1"), "{touch}");
     }

@@ -27,8 +27,8 @@ pub struct Usage {
     pub spill_loads: u32,
 }
 
-/// Reads the output of a successful run on this PTX. A remark that instructions were serialised or waits injected is an error, which says of
-/// which `wgmma` registers are touched, and where.
+/// Reads the output of a successful run on this PTX. A remark that instructions were serialised or
+/// waits injected is an error, which says of which `wgmma` registers are touched, and where.
 pub fn read(output: &str, ptx: &str) -> Result<Report> {
     let mut report = Report::default();
     let mut fatal = Vec::new();
@@ -43,9 +43,13 @@ pub fn read(output: &str, ptx: &str) -> Result<Report> {
             kernel = rest.split_once('\'').map(|(name, _)| name.to_owned());
             continue;
         }
-        let Some(usage) = kernel.as_ref().map(|name| report.usage.entry(name.clone()).or_default()) else { continue };
+        let Some(usage) = kernel.as_ref().map(|name| report.usage.entry(name.clone()).or_default())
+        else {
+            continue;
+        };
         if line.contains("bytes stack frame") {
-            // A function that the kernel calls has a line of its own: its spills are the kernel's too.
+            // A function that the kernel calls has a line of its own: its spills are the kernel's
+            // too.
             usage.stack = usage.stack.max(number_before(line, "bytes stack frame"));
             usage.spill_stores += number_before(line, "bytes spill stores");
             usage.spill_loads += number_before(line, "bytes spill loads");
@@ -74,10 +78,13 @@ fn unknown_stack(line: &str) -> Option<String> {
     })
 }
 
-/// Such a remark, with its kernel, and where in it registers in flight are touched, or what may panic is checked.
+/// Such a remark, with its kernel, and where in it registers in flight are touched, or what may
+/// panic is checked.
 fn with_place(line: &str, ptx: &str) -> String {
     let named = |(_, rest): (_, &str)| rest.split_once('\'').map(|(kernel, _)| kernel.to_owned());
-    let Some(kernel) = line.split_once("function '").and_then(named) else { return line.to_owned() };
+    let Some(kernel) = line.split_once("function '").and_then(named) else {
+        return line.to_owned();
+    };
     let remark = format!("kernel `{kernel}`: {line}");
     let touch = first_touch(ptx, &kernel).map(|touch| touch.to_string());
     match touch.or_else(|| first_check(ptx, &kernel).map(|check| check.to_string())) {
@@ -115,8 +122,9 @@ pub fn with_source(output: &str, ptx: &str) -> String {
     for line in output.lines() {
         shown.push_str(line);
         shown.push('\n');
-        let number =
-            line.split_once(", line ").and_then(|(_, rest)| rest.split(';').next()?.trim().parse::<usize>().ok());
+        let number = line
+            .split_once(", line ")
+            .and_then(|(_, rest)| rest.split(';').next()?.trim().parse::<usize>().ok());
         if let Some(number) = number
             && let Some(source) = ptx.lines().nth(number.wrapping_sub(1))
         {
@@ -149,7 +157,14 @@ ptxas info    : Used 14 registers, used 0 barriers
     #[test]
     fn reads_each_kernel() {
         let report = read(OUTPUT, "").unwrap();
-        let gemm = Usage { registers: 168, barriers: 2, shared: 1024, stack: 80, spill_stores: 12, spill_loads: 16 };
+        let gemm = Usage {
+            registers: 168,
+            barriers: 2,
+            shared: 1024,
+            stack: 80,
+            spill_stores: 12,
+            spill_loads: 16,
+        };
         let copy = Usage { registers: 14, ..Usage::default() };
         let usage = BTreeMap::from([("gemm".to_owned(), gemm), ("copy".to_owned(), copy)]);
         assert_eq!(report, Report { usage, remarks: Vec::new() });
@@ -166,7 +181,12 @@ ptxas info    : Used 14 registers, used 0 barriers
         let read_in_flight = "ptxas info    : (C7514) Potential Performance Loss: wgmma.mma_async instructions are serialized due to \
             non wgmma instructions reading accumulator registers of  a wgmma between start and end of the pipeline stage in the \
             function 'reader' in line 0\n";
-        assert!(read(read_in_flight, "").unwrap_err().to_string().contains("kernel `reader`: ptxas info    : (C7514)"));
+        assert!(
+            read(read_in_flight, "")
+                .unwrap_err()
+                .to_string()
+                .contains("kernel `reader`: ptxas info    : (C7514)")
+        );
         assert!(with("C7508").unwrap().remarks[0].contains("(C7508)"));
         assert_eq!(with("C7520").unwrap().usage.len(), 2);
     }
@@ -188,7 +208,8 @@ ptxas info    : Used 14 registers, used 0 barriers
             ptxas a.ptx, line 9; error   : Feature 'mma with FP8' requires PTX ISA .version 8.7 or later\n\
             ptxas fatal   : Ptx assembly aborted due to errors\n";
         assert_eq!(needed_version(version), Some("8.7".parse().unwrap()));
-        let target = "ptxas a.ptx, line 8; error   : Feature 'stmatrix' requires .target sm_90 or higher\n";
+        let target =
+            "ptxas a.ptx, line 8; error   : Feature 'stmatrix' requires .target sm_90 or higher\n";
         assert_eq!(needed_version(&format!("{version}{target}")), None);
         assert_eq!(needed_version("ptxas fatal   : out of memory\n"), None);
     }
@@ -199,6 +220,9 @@ ptxas info    : Used 14 registers, used 0 barriers
             "ptxas a.ptx, line 2; error   : Unknown symbol\nptxas fatal   : aborted\n",
             "one\n\ttwo;\nthree\n",
         );
-        assert_eq!(shown, "ptxas a.ptx, line 2; error   : Unknown symbol\n       2 | two;\nptxas fatal   : aborted");
+        assert_eq!(
+            shown,
+            "ptxas a.ptx, line 2; error   : Unknown symbol\n       2 | two;\nptxas fatal   : aborted"
+        );
     }
 }

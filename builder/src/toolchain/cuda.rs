@@ -35,8 +35,12 @@ pub fn find(store: &Path) -> Result<CudaTools, Missing> {
     if let Some(named) = std::env::var_os("PTXAS").filter(|named| !named.is_empty()) {
         let path = named_program(Path::new(&named));
         let usable = probe(path, Origin::CudaToolkit).and_then(new_enough);
-        let refused =
-            |reason| Missing::Named(format!("$PTXAS is `{}`, which cannot be used: {reason}", named.display()));
+        let refused = |reason| {
+            Missing::Named(format!(
+                "$PTXAS is `{}`, which cannot be used: {reason}",
+                named.display()
+            ))
+        };
         return usable.map(|ptxas| found(ptxas, Vec::new())).map_err(refused);
     }
     let mut reasons = Vec::new();
@@ -47,7 +51,8 @@ pub fn find(store: &Path) -> Result<CudaTools, Missing> {
         }
     }
     if reasons.is_empty() {
-        reasons.push("neither $PTXAS nor $CUDA_HOME is set, and no ptxas is on the PATH".to_owned());
+        reasons
+            .push("neither $PTXAS nor $CUDA_HOME is set, and no ptxas is on the PATH".to_owned());
     }
     Err(Missing::All(reasons))
 }
@@ -55,9 +60,12 @@ pub fn find(store: &Path) -> Result<CudaTools, Missing> {
 /// A program as a shell would find it: by its name on the `PATH`, or by its path.
 fn named_program(named: &Path) -> PathBuf {
     let is_name = named.components().count() == 1 && !named.is_file();
-    let on_path =
-        is_name.then(|| search_path().into_iter().map(|folder| folder.join(named)).find(|path| path.is_file()));
-    on_path.flatten().unwrap_or_else(|| std::path::absolute(named).unwrap_or_else(|_| named.to_owned()))
+    let on_path = is_name.then(|| {
+        search_path().into_iter().map(|folder| folder.join(named)).find(|path| path.is_file())
+    });
+    on_path
+        .flatten()
+        .unwrap_or_else(|| std::path::absolute(named).unwrap_or_else(|_| named.to_owned()))
 }
 
 fn new_enough(ptxas: Tool) -> Result<Tool, String> {
@@ -71,19 +79,28 @@ fn candidates(private: Option<&Path>, store: &Path) -> Vec<(PathBuf, Origin)> {
     let ptxas = |folder: PathBuf| folder.join("ptxas");
     let on_path = search_path().into_iter().map(ptxas).filter(|path| path.is_file());
     // What the user names is tried even if it is not there, so that a wrong name is reported.
-    let toolkits = ["CUDA_HOME", "CUDA_PATH"].into_iter().filter_map(std::env::var_os).filter(|root| !root.is_empty());
-    let named = toolkits.map(|root| ptxas(std::path::absolute(&root).unwrap_or_else(|_| root.into()).join("bin")));
+    let toolkits = ["CUDA_HOME", "CUDA_PATH"]
+        .into_iter()
+        .filter_map(std::env::var_os)
+        .filter(|root| !root.is_empty());
+    let named = toolkits
+        .map(|root| ptxas(std::path::absolute(&root).unwrap_or_else(|_| root.into()).join("bin")));
     let usual = [ptxas("/usr/local/cuda/bin".into())].into_iter().filter(|path| path.is_file());
 
-    let mut found: Vec<_> = on_path.chain(named).chain(usual).map(|path| (path, Origin::CudaToolkit)).collect();
+    let mut found: Vec<_> =
+        on_path.chain(named).chain(usual).map(|path| (path, Origin::CudaToolkit)).collect();
     found.extend(private.map(|folder| (folder.join("ptxas"), Origin::Private(store.to_owned()))));
     found
 }
 
 fn nvdisasm(ptxas: &Tool, private: Option<&Path>, store: &Path) -> Option<Tool> {
     let beside = (ptxas.path().with_file_name("nvdisasm"), ptxas.origin().clone());
-    let fetched = private.map(|folder| (folder.join("nvdisasm"), Origin::Private(store.to_owned())));
-    [Some(beside), fetched].into_iter().flatten().find_map(|(path, origin)| probe(path, origin).ok())
+    let fetched =
+        private.map(|folder| (folder.join("nvdisasm"), Origin::Private(store.to_owned())));
+    [Some(beside), fetched]
+        .into_iter()
+        .flatten()
+        .find_map(|(path, origin)| probe(path, origin).ok())
 }
 
 fn probe(path: PathBuf, origin: Origin) -> Result<Tool, String> {

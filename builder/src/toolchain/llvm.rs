@@ -15,7 +15,13 @@ pub struct LlvmTools {
 }
 
 /// The tools of LLVM `major`. Another major would not read rustc's IR, or would read it wrongly.
-pub fn find(major: u32, sysroot: &Path, host: &str, rust: &Origin, store: &Path) -> Result<LlvmTools, String> {
+pub fn find(
+    major: u32,
+    sysroot: &Path,
+    host: &str,
+    rust: &Origin,
+    store: &Path,
+) -> Result<LlvmTools, String> {
     let root = fetch::system_root(store);
     let private = root.join(format!("usr/lib/llvm-{major}/bin"));
     let mut folders = vec![

@@ -37,7 +37,8 @@ pub struct Toolchain {
     cuda: cuda::CudaTools,
 }
 
-/// The toolchain is not complete on this machine. Says for each part where it was looked for and what gets it.
+/// The toolchain is not complete on this machine. Says for each part where it was looked for and
+/// what gets it.
 #[derive(Debug, thiserror::Error)]
 pub struct Incomplete {
     /// Why no Rust and LLVM will do; empty if they were found.
@@ -49,16 +50,17 @@ pub struct Incomplete {
 }
 
 impl Toolchain {
-    /// The folder in which [`Toolchain::find_or_fetch`] keeps what it fetched for the package at `project`.
+    /// The folder in which [`Toolchain::find_or_fetch`] keeps what it fetched for the package at
+    /// `project`.
     pub fn store(project: &Path) -> Result<PathBuf> {
         Ok(package::target_directory(project)?.join("ptx-matrix").join("toolchain"))
     }
 
     /// Finds a complete toolchain without fetching anything.
     ///
-    /// Rust comes from rustup's toolchain for `project` if it has `rust-src` and `llvm-tools`, else from the system's
-    /// packages, else from what was fetched into `store` before. ptxas comes from `$PTXAS` alone if
-    /// that is set, else from the `PATH`, a CUDA toolkit, or `store`.
+    /// Rust comes from rustup's toolchain for `project` if it has `rust-src` and `llvm-tools`, else
+    /// from the system's packages, else from what was fetched into `store` before. ptxas comes
+    /// from `$PTXAS` alone if that is set, else from the `PATH`, a CUDA toolkit, or `store`.
     pub fn find(project: &Path, store: &Path) -> Result<Self, Incomplete> {
         // What is found is run in other folders.
         let store = std::path::absolute(store).unwrap_or_else(|_| store.to_owned());
@@ -77,8 +79,9 @@ impl Toolchain {
         }
     }
 
-    /// Finds a toolchain as [`Toolchain::find`] does; what is missing is fetched into `store`, without root and without
-    /// touching the system. `progress` is told each step that takes time.
+    /// Finds a toolchain as [`Toolchain::find`] does; what is missing is fetched into `store`,
+    /// without root and without touching the system. `progress` is told each step that takes
+    /// time.
     pub fn find_or_fetch(project: &Path, store: &Path, progress: &dyn Fn(&str)) -> Result<Self> {
         match Self::find(project, store) {
             Ok(found) => {
@@ -94,7 +97,8 @@ impl Toolchain {
             Ok(found) => return Ok(found),
             Err(missing) => missing,
         };
-        let parts = fetch::Parts { rust: !missing.rust.is_empty(), ptxas: !missing.ptxas.is_empty() };
+        let parts =
+            fetch::Parts { rust: !missing.rust.is_empty(), ptxas: !missing.ptxas.is_empty() };
         fetch::fetch(store, parts, progress).context(missing)?;
         Self::find(project, store).context("what was fetched is not a complete toolchain")
     }
@@ -146,20 +150,27 @@ impl Toolchain {
         &self.cuda.ptxas
     }
 
-    /// Has `ptxas` assemble a file for a target, such as `sm_110f`, which need not be one that kernels are built for; what it says if
-    /// it does not.
+    /// Has `ptxas` assemble a file for a target, such as `sm_110f`, which need not be one that
+    /// kernels are built for; what it says if it does not.
     pub fn assemble(&self, target: &str, ptx: &Path, cubin: &Path) -> Result<(), String> {
-        let output = self.ptxas().command().args(["-arch", target, "-o"]).args([cubin, ptx]).output();
+        let output =
+            self.ptxas().command().args(["-arch", target, "-o"]).args([cubin, ptx]).output();
         let output = output.map_err(|error| error.to_string())?;
-        if output.status.success() { Ok(()) } else { Err(String::from_utf8_lossy(&output.stderr).into_owned()) }
+        if output.status.success() {
+            Ok(())
+        } else {
+            Err(String::from_utf8_lossy(&output.stderr).into_owned())
+        }
     }
 
-    /// The machine code of each kernel of a cubin, as text; nothing if there is no [`nvdisasm`](Toolchain::nvdisasm).
+    /// The machine code of each kernel of a cubin, as text; nothing if there is no
+    /// [`nvdisasm`](Toolchain::nvdisasm).
     pub fn disassemble(&self, cubin: &Path) -> Result<Option<HashMap<String, String>>> {
         self.nvdisasm().map(|nvdisasm| disassemble(nvdisasm, &[], cubin)).transpose()
     }
 
-    /// The same of those kernels whose names are selected, which takes as much less time as they have less code.
+    /// The same of those kernels whose names are selected, which takes as much less time as they
+    /// have less code.
     pub fn disassemble_some(
         &self,
         cubin: &Path,
@@ -171,7 +182,8 @@ impl Toolchain {
         let elf = object::File::parse(&*bytes).with_context(|| cubin.display().to_string())?;
         let functions = elf.symbols().filter(|symbol| symbol.kind() == SymbolKind::Text);
         let selected = functions.filter(|function| function.name().is_ok_and(&selects));
-        let indices: Vec<String> = selected.map(|function| function.index().0.to_string()).collect();
+        let indices: Vec<String> =
+            selected.map(|function| function.index().0.to_string()).collect();
         // Of an empty list it would be all of them.
         if indices.is_empty() {
             return Ok(Some(HashMap::new()));
@@ -210,12 +222,24 @@ impl fmt::Display for Toolchain {
         ];
         let tools = required.into_iter().chain(self.nvdisasm().map(|tool| ("nvdisasm", tool)));
         for (name, tool) in tools {
-            writeln!(f, "{name:<10} {:<9} {} ({})", tool.version().to_string(), tool.path().display(), tool.origin())?;
+            writeln!(
+                f,
+                "{name:<10} {:<9} {} ({})",
+                tool.version().to_string(),
+                tool.path().display(),
+                tool.origin()
+            )?;
         }
         for reason in self.passed_over() {
             writeln!(f, "passed over: {reason}")?;
         }
-        write!(f, "{:<10} {:<9} {}", "rust-src", self.rustc().version().to_string(), self.library_source().display())
+        write!(
+            f,
+            "{:<10} {:<9} {}",
+            "rust-src",
+            self.rustc().version().to_string(),
+            self.library_source().display()
+        )
     }
 }
 
@@ -227,19 +251,31 @@ impl fmt::Display for Incomplete {
             for reason in &self.rust {
                 writeln!(message, "  - {reason}")?;
             }
-            writeln!(message, "  To get one: rustup component add rust-src llvm-tools --toolchain nightly")?;
-            writeln!(message, "  or, on Debian: apt-get install rustc-web rust-web-src cargo-web llvm-22")?;
+            writeln!(
+                message,
+                "  To get one: rustup component add rust-src llvm-tools --toolchain nightly"
+            )?;
+            writeln!(
+                message,
+                "  or, on Debian: apt-get install rustc-web rust-web-src cargo-web llvm-22"
+            )?;
         }
         if let Some(reason) = &self.named {
             writeln!(message, "{reason}")?;
-            writeln!(message, "  Name a ptxas {MIN_PTXAS} or newer, or unset the variable, and one is looked for")?;
+            writeln!(
+                message,
+                "  Name a ptxas {MIN_PTXAS} or newer, or unset the variable, and one is looked for"
+            )?;
         }
         if !self.ptxas.is_empty() {
             writeln!(message, "no ptxas {MIN_PTXAS} or newer:")?;
             for reason in &self.ptxas {
                 writeln!(message, "  - {reason}")?;
             }
-            writeln!(message, "  To get one: install a CUDA toolkit, or name a ptxas in $PTXAS; it is also in")?;
+            writeln!(
+                message,
+                "  To get one: install a CUDA toolkit, or name a ptxas in $PTXAS; it is also in"
+            )?;
             let packages = fetch::CUDA_PACKAGES.map(|package| format!("'{package}'"));
             writeln!(message, "  pip install --no-deps {}", packages.join(" "))?;
         }

@@ -35,7 +35,8 @@ pub fn find(project: &Path, store: &Path) -> Result<(RustTools, LlvmTools), Vec<
         });
         match found {
             Ok(Some((rust, llvm))) => {
-                let passed_over = reasons.into_iter().find(|reason: &String| reason.contains("is not installed"));
+                let passed_over =
+                    reasons.into_iter().find(|reason: &String| reason.contains("is not installed"));
                 return Ok((RustTools { passed_over, ..rust }, llvm));
             }
             Ok(None) => {}
@@ -49,11 +50,18 @@ pub fn find(project: &Path, store: &Path) -> Result<(RustTools, LlvmTools), Vec<
 }
 
 /// Each rustc there is, in the order of preference, or why it cannot be asked.
-fn candidates(project: &Path, store: &Path) -> impl Iterator<Item = Result<(PathBuf, Origin), String>> {
+fn candidates(
+    project: &Path,
+    store: &Path,
+) -> impl Iterator<Item = Result<(PathBuf, Origin), String>> {
     let outer = std::env::var("RUSTUP_TOOLCHAIN").ok();
-    // The project's, then the one that the outer cargo was called with, then the one that the advice to the user names.
+    // The project's, then the one that the outer cargo was called with, then the one that the
+    // advice to the user names.
     let rustup = [Some(None), outer.map(Some), Some(Some("nightly".to_owned()))];
-    let rustup = rustup.into_iter().flatten().filter_map(|toolchain| rustup_rustc(project, toolchain.as_deref()));
+    let rustup = rustup
+        .into_iter()
+        .flatten()
+        .filter_map(|toolchain| rustup_rustc(project, toolchain.as_deref()));
 
     // A rustc beside rustup is rustup's proxy, which was asked already.
     let system = search_path().into_iter().filter(|folder| !folder.join("rustup").exists());
@@ -65,9 +73,12 @@ fn candidates(project: &Path, store: &Path) -> impl Iterator<Item = Result<(Path
     rustup.chain(files.map(Ok))
 }
 
-/// The rustc that rustup would run: of the toolchain of this name, else of the one that is selected for `project`.
-/// `None` if there is no rustup, or no toolchain of this name.
-fn rustup_rustc(project: &Path, toolchain: Option<&str>) -> Option<Result<(PathBuf, Origin), String>> {
+/// The rustc that rustup would run: of the toolchain of this name, else of the one that is selected
+/// for `project`. `None` if there is no rustup, or no toolchain of this name.
+fn rustup_rustc(
+    project: &Path,
+    toolchain: Option<&str>,
+) -> Option<Result<(PathBuf, Origin), String>> {
     let mut rustup = process::clean_command("rustup");
     rustup.arg("which").current_dir(project);
     if let Some(toolchain) = toolchain {
@@ -76,7 +87,10 @@ fn rustup_rustc(project: &Path, toolchain: Option<&str>) -> Option<Result<(PathB
     let output = process::output(rustup.arg("rustc")).ok()?;
     if !output.status.success() {
         let said = String::from_utf8_lossy(&output.stderr);
-        let error = said.lines().find_map(|line| line.strip_prefix("error: ")).unwrap_or("rustup selects no toolchain");
+        let error = said
+            .lines()
+            .find_map(|line| line.strip_prefix("error: "))
+            .unwrap_or("rustup selects no toolchain");
         return toolchain.is_none().then(|| Err(error.to_owned()));
     }
     let rustc = PathBuf::from(String::from_utf8_lossy(&output.stdout).trim());
@@ -90,20 +104,27 @@ fn examine(rustc: PathBuf, origin: Origin, store: &Path) -> Result<(RustTools, L
     if rustc.version() < MIN_RUSTC {
         return Err(format!("{named} is older than {MIN_RUSTC}"));
     }
-    let verbose = process::stdout(rustc.command().arg("-vV")).map_err(|error| format!("{error:#}"))?;
-    let llvm = Version::after("LLVM version:", &verbose).ok_or_else(|| format!("{named} does not name its LLVM"))?;
-    let host = verbose.lines().find_map(|line| line.strip_prefix("host: ")).unwrap_or_default().to_owned();
-    let sysroot = sysroot(&mut rustc.command()).ok_or_else(|| format!("{named} does not name its sysroot"))?;
+    let verbose =
+        process::stdout(rustc.command().arg("-vV")).map_err(|error| format!("{error:#}"))?;
+    let llvm = Version::after("LLVM version:", &verbose)
+        .ok_or_else(|| format!("{named} does not name its LLVM"))?;
+    let host =
+        verbose.lines().find_map(|line| line.strip_prefix("host: ")).unwrap_or_default().to_owned();
+    let sysroot = sysroot(&mut rustc.command())
+        .ok_or_else(|| format!("{named} does not name its sysroot"))?;
 
     let library = library(&sysroot, &rustc, store);
     let tools = llvm::find(llvm.major(), &sysroot, &host, &origin, store);
     let (library, tools) = match (library, tools) {
         (Some(library), Ok(tools)) => (library, tools),
         (library, tools) => {
-            let lacking = [library.is_none().then_some("rust-src"), tools.is_err().then_some("llvm-tools")];
+            let lacking =
+                [library.is_none().then_some("rust-src"), tools.is_err().then_some("llvm-tools")];
             let lacking: Vec<_> = lacking.into_iter().flatten().collect();
             let remedy = match &origin {
-                Origin::Rustup(name) => format!(": rustup component add {} --toolchain {name}", lacking.join(" ")),
+                Origin::Rustup(name) => {
+                    format!(": rustup component add {} --toolchain {name}", lacking.join(" "))
+                }
                 _ => tools.err().map(|reason| format!(": {reason}")).unwrap_or_default(),
             };
             return Err(format!("{named} lacks {}{remedy}", lacking.join(" and ")));
@@ -122,7 +143,10 @@ fn sysroot(rustc: &mut Command) -> Option<PathBuf> {
 fn library(sysroot: &Path, rustc: &Tool, store: &Path) -> Option<PathBuf> {
     let fetched = fetch::system_root(store).join(format!("usr/src/rustc-{}", rustc.version()));
     let own = sysroot.join("lib/rustlib/src/rust");
-    [own, fetched].into_iter().map(|folder| folder.join("library")).find(|library| library.join("core").is_dir())
+    [own, fetched]
+        .into_iter()
+        .map(|folder| folder.join("library"))
+        .find(|library| library.join("core").is_dir())
 }
 
 fn cargo(rustc: &Tool, store: &Path) -> Result<Tool, String> {

@@ -29,13 +29,20 @@ pub enum Origin {
 }
 
 impl Tool {
-    /// The program at `path`, of the version that it prints behind `marker` when it is called with `argument`.
-    pub(crate) fn probe(path: PathBuf, origin: Origin, argument: &str, marker: &str) -> Result<Self, String> {
+    /// The program at `path`, of the version that it prints behind `marker` when it is called with
+    /// `argument`.
+    pub(crate) fn probe(
+        path: PathBuf,
+        origin: Origin,
+        argument: &str,
+        marker: &str,
+    ) -> Result<Self, String> {
         if !path.is_file() {
             return Err(format!("there is no {}", path.display()));
         }
         let mut tool = Self { path, version: Version::new(0, 0, 0), origin };
-        let printed = process::stdout(tool.command().arg(argument)).map_err(|error| format!("{error:#}"))?;
+        let printed =
+            process::stdout(tool.command().arg(argument)).map_err(|error| format!("{error:#}"))?;
         tool.version = Version::after(marker, &printed)
             .ok_or_else(|| format!("{} {argument} names no version", tool.path.display()))?;
         Ok(tool)
@@ -59,7 +66,8 @@ impl Tool {
         &self.origin
     }
 
-    /// A command that runs the program, free of the variables of an outer cargo and with the program's own libraries.
+    /// A command that runs the program, free of the variables of an outer cargo and with the
+    /// program's own libraries.
     #[must_use]
     pub fn command(&self) -> Command {
         let mut command = process::clean_command(&self.path);
@@ -76,7 +84,9 @@ pub fn library_folders(root: &Path) -> Vec<PathBuf> {
         let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
         entries.map(|entry| entry.path()).filter(|path| path.is_dir()).collect::<Vec<_>>()
     };
-    let named = |path: &Path, part: &str| path.file_name().is_some_and(|name| name.to_string_lossy().contains(part));
+    let named = |path: &Path, part: &str| {
+        path.file_name().is_some_and(|name| name.to_string_lossy().contains(part))
+    };
     let usr_lib = subfolders(root.join("usr/lib"));
     let lib = subfolders(root.join("lib"));
     let multiarch = usr_lib.iter().chain(&lib).filter(|path| named(path, "-linux-gnu")).cloned();

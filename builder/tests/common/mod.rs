@@ -26,7 +26,9 @@ pub fn target_dir() -> &'static Path {
 /// The artifact's PTX of one kernel.
 pub fn entry(artifact: &Artifact, kernel: &str) -> String {
     let ptx = std::fs::read_to_string(&artifact.ptx).unwrap();
-    let start = ptx.find(&format!(".entry {kernel}(")).unwrap_or_else(|| panic!("no kernel {kernel} in {ptx}"));
+    let start = ptx
+        .find(&format!(".entry {kernel}("))
+        .unwrap_or_else(|| panic!("no kernel {kernel} in {ptx}"));
     let end = ptx[start..].find("\n}").unwrap();
     ptx[start..start + end].to_owned()
 }

@@ -1,4 +1,5 @@
-//! `cuLaunchKernelEx`, which `cust` does not declare, for launches that do not wait for the one before.
+//! `cuLaunchKernelEx`, which `cust` does not declare, for launches that do not wait for the one
+//! before.
 
 use std::ffi::c_void;
 use std::mem::transmute;
@@ -33,10 +34,12 @@ struct Config {
 }
 
 /// The driver's function: how, which kernel, its parameters, others.
-type LaunchEx = unsafe extern "C" fn(*const Config, CUfunction, *mut *mut c_void, *mut *mut c_void) -> u32;
+type LaunchEx =
+    unsafe extern "C" fn(*const Config, CUfunction, *mut *mut c_void, *mut *mut c_void) -> u32;
 
-/// As `cuLaunchKernel`; but the kernel may begin as soon as all blocks of the one ahead in the stream let it, or have ended. A driver
-/// that has no such launches (before CUDA 11.8) says so by `CUDA_ERROR_SHARED_OBJECT_SYMBOL_NOT_FOUND`.
+/// As `cuLaunchKernel`; but the kernel may begin as soon as all blocks of the one ahead in the
+/// stream let it, or have ended. A driver that has no such launches (before CUDA 11.8) says so by
+/// `CUDA_ERROR_SHARED_OBJECT_SYMBOL_NOT_FOUND`.
 ///
 /// # Safety
 ///
@@ -51,14 +54,18 @@ pub(crate) unsafe fn launch_early(
 ) -> Result<(), DriverError> {
     static FUNCTION: OnceLock<Result<LaunchEx, u32>> = OnceLock::new();
     let launch = FUNCTION.get_or_init(|| {
-        // SAFETY: the driver's function of this name has this type, and stays where it is, because the library is never closed.
-        find("cuLaunchKernelEx").map(|address| unsafe { transmute::<*const c_void, LaunchEx>(address) })
+        // SAFETY: the driver's function of this name has this type, and stays where it is, because
+        // the library is never closed.
+        find("cuLaunchKernelEx")
+            .map(|address| unsafe { transmute::<*const c_void, LaunchEx>(address) })
     });
-    let mut attribute = Attribute { id: PROGRAMMATIC_STREAM_SERIALIZATION, padding: 0, value: [0; 16] };
+    let mut attribute =
+        Attribute { id: PROGRAMMATIC_STREAM_SERIALIZATION, padding: 0, value: [0; 16] };
     attribute.value[0] = 1;
     let threads = [threads, 1, 1];
     let attributes = &raw const attribute;
-    let config = Config { grid, threads, dynamic_shared_bytes, stream, attributes, attribute_count: 1 };
+    let config =
+        Config { grid, threads, dynamic_shared_bytes, stream, attributes, attribute_count: 1 };
     let status = match launch {
         // SAFETY: the caller's; configuration and attribute are read before it returns.
         Ok(launch) => unsafe { launch(&raw const config, function, params, std::ptr::null_mut()) },

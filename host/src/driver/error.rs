@@ -73,13 +73,17 @@ fn code_of(error: CudaError) -> u32 {
     }
 }
 
-fn driver_word(look_up: unsafe extern "C" fn(usize, usize) -> u32, code: u32) -> Option<&'static str> {
+fn driver_word(
+    look_up: unsafe extern "C" fn(usize, usize) -> u32,
+    code: u32,
+) -> Option<&'static str> {
     let mut word: *const c_char = ptr::null();
     // SAFETY: both look-ups take a status and the address of a string pointer to set.
     let status = unsafe { look_up(code as usize, (&raw mut word).expose_provenance()) };
     if status != 0 || word.is_null() {
         return None;
     }
-    // SAFETY: on success the driver has set the pointer to a string constant of its own, and it is never unloaded.
+    // SAFETY: on success the driver has set the pointer to a string constant of its own, and it is
+    // never unloaded.
     unsafe { CStr::from_ptr(word) }.to_str().ok()
 }

@@ -1,11 +1,16 @@
-//! The driver's functions under their own names: what `cust` links against, and `cuFuncSetAttribute` and
-//! `cuGetErrorName`, which this crate calls beside it.
+//! The driver's functions under their own names: what `cust` links against, and
+//! `cuFuncSetAttribute` and `cuGetErrorName`, which this crate calls beside it.
 //!
-//! Every argument of these functions is an integer or a pointer, none a float or a struct by value. In the C ABI of
-//! x86-64 and of aarch64 on Linux such arguments travel in the same registers and 8-byte stack slots whatever their
-//! width, so that a forwarder needs to know only how many there are.
+//! Every argument of these functions is an integer or a pointer, none a float or a struct by value.
+//! In the C ABI of x86-64 and of aarch64 on Linux such arguments travel in the same registers and
+//! 8-byte stack slots whatever their width, so that a forwarder needs to know only how many there
+//! are.
 
-#[cfg(not(all(target_os = "linux", target_endian = "little", any(target_arch = "x86_64", target_arch = "aarch64"))))]
+#[cfg(not(all(
+    target_os = "linux",
+    target_endian = "little",
+    any(target_arch = "x86_64", target_arch = "aarch64")
+)))]
 compile_error!("the driver's functions are forwarded by the C ABI of Linux on x86-64 or aarch64");
 
 use std::ffi::c_void;
@@ -195,7 +200,9 @@ mod tests {
             return;
         }
         // SAFETY: there is no driver to read the arguments.
-        let statuses = unsafe { [cuInit(0), cuCtxSynchronize(), cuLaunchKernel(0, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0)] };
+        let statuses = unsafe {
+            [cuInit(0), cuCtxSynchronize(), cuLaunchKernel(0, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0)]
+        };
         assert_eq!(statuses, [NO_LIBRARY; 3]);
     }
 }

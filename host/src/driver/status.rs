@@ -4,7 +4,8 @@ use std::cell::Cell;
 
 /// `CUDA_ERROR_SHARED_OBJECT_INIT_FAILED`: what every function returns where there is no driver.
 pub(super) const NO_LIBRARY: u32 = 303;
-/// `CUDA_ERROR_SHARED_OBJECT_SYMBOL_NOT_FOUND`: what a function returns that this driver does not have.
+/// `CUDA_ERROR_SHARED_OBJECT_SYMBOL_NOT_FOUND`: what a function returns that this driver does not
+/// have.
 pub(super) const NO_SYMBOL: u32 = 302;
 
 const SUCCESS: u32 = 0;
@@ -16,8 +17,8 @@ thread_local! {
 
 /// Keeps a failure for [`last_failure`], and makes of any status one that `cust` can hold.
 ///
-/// `cust` declares the status as a Rust enum of the codes of CUDA 11.4. A code that a newer driver added must not reach
-/// it: an enum outside its values is undefined behaviour.
+/// `cust` declares the status as a Rust enum of the codes of CUDA 11.4. A code that a newer driver
+/// added must not reach it: an enum outside its values is undefined behaviour.
 pub(super) fn pass_on(status: u32) -> u32 {
     if status != SUCCESS {
         LAST_FAILURE.set(status);

@@ -12,14 +12,16 @@ use super::status::pass_on;
 
 /// `CU_TENSOR_MAP_INTERLEAVE_NONE`.
 const NOT_INTERLEAVED: u32 = 0;
-/// `CU_TENSOR_MAP_L2_PROMOTION_L2_128B`: the second-level cache fetches so much at once. (256 bytes are no faster where lines start at
-/// multiples of 128 bytes, and take a fifth longer where they do not, as an H200 showed in products of 4104^3.)
+/// `CU_TENSOR_MAP_L2_PROMOTION_L2_128B`: the second-level cache fetches so much at once. (256 bytes
+/// are no faster where lines start at multiples of 128 bytes, and take a fifth longer where they do
+/// not, as an H200 showed in products of 4104^3.)
 const PROMOTE_128_BYTES: u32 = 2;
 /// `CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE`: zeros.
 const ZEROS_BEYOND: u32 = 0;
 
-/// Calls a function of the driver: its name, and the arguments that say what is copied at once, with their types. They stand between those that
-/// the functions have in common: the map; its type, rank and address; sizes, strides but for the first; and behind, steps; interleave,
+/// Calls a function of the driver: its name, and the arguments that say what is copied at once,
+/// with their types. They stand between those that the functions have in common: the map; its type,
+/// rank and address; sizes, strides but for the first; and behind, steps; interleave,
 /// swizzle, promotion in the second-level cache, what is beyond the tensor.
 macro_rules! encode {
     ($name:literal $encoding:ident $words:ident: $($access:expr => $type:ty),*) => {{
@@ -62,8 +64,14 @@ pub(crate) fn encode(encoding: &TensorEncoding) -> Result<TensorMapWords, Driver
         TensorAccess::Tiled { box_sizes } => {
             encode!("cuTensorMapEncodeTiled" encoding words: box_sizes.as_ptr() => *const u32)
         }
-        TensorAccess::Im2col { lower, upper, channels, pixels } => encode!("cuTensorMapEncodeIm2col" encoding words:
-            lower.as_ptr() => *const i32, upper.as_ptr() => *const i32, *channels => u32, *pixels => u32),
+        TensorAccess::Im2col { lower, upper, channels, pixels } => {
+            encode!("cuTensorMapEncodeIm2col" encoding words:
+            lower.as_ptr() => *const i32, upper.as_ptr() => *const i32, *channels => u32, *pixels => u32)
+        }
     };
-    if pass_on(status) == 0 { Ok(words) } else { Err(DriverError::new(status, "encoding a tensor map")) }
+    if pass_on(status) == 0 {
+        Ok(words)
+    } else {
+        Err(DriverError::new(status, "encoding a tensor map"))
+    }
 }

@@ -17,7 +17,8 @@ pub struct DeviceLimits {
     pub shared_bytes: u32,
 }
 
-/// Checks a launch against what its kernel expects, what the compiler made of it and what the device allows.
+/// Checks a launch against what its kernel expects, what the compiler made of it and what the
+/// device allows.
 pub(super) fn check(
     request: &LaunchRequest<'_>,
     entry: &Entry,
@@ -57,7 +58,11 @@ fn check_grid(request: &LaunchRequest<'_>, device: &DeviceLimits) -> Result<(), 
     if request.grid.iter().zip(&device.grid).all(fits) {
         return Ok(());
     }
-    Err(LaunchError::Grid { kernel: request.kernel.to_owned(), grid: request.grid, limit: device.grid })
+    Err(LaunchError::Grid {
+        kernel: request.kernel.to_owned(),
+        grid: request.grid,
+        limit: device.grid,
+    })
 }
 
 fn check_cluster(request: &LaunchRequest<'_>, entry: &Entry) -> Result<(), LaunchError> {
@@ -76,7 +81,11 @@ pub(crate) fn check_cluster_of(kernel: &KernelInfo, entry: &Entry) -> Result<(),
         return Ok(());
     }
     let by = |[x, y, z]: [u32; 3]| format!("{x}x{y}x{z}");
-    let differences = vec![format!("its clusters are {} in the PTX and {} in this program", by(theirs), by(ours))];
+    let differences = vec![format!(
+        "its clusters are {} in the PTX and {} in this program",
+        by(theirs),
+        by(ours)
+    )];
     Err(LaunchError::OtherKernel { kernel: kernel.name.to_owned(), differences })
 }
 
@@ -96,7 +105,9 @@ fn check_threads(
         });
     }
     // A kernel counts on all of its warps. They may be spread over the axes as the launch likes.
-    let declared = entry.max_threads.map(|extents| extents.iter().map(|&extent| u64::from(extent)).product::<u64>());
+    let declared = entry
+        .max_threads
+        .map(|extents| extents.iter().map(|&extent| u64::from(extent)).product::<u64>());
     if let Some(expected) = declared.filter(|&expected| expected != u64::from(request.threads)) {
         return Err(LaunchError::OtherThreads {
             kernel: request.kernel.to_owned(),
@@ -127,17 +138,28 @@ fn check_shared(
     if needed <= device.shared_bytes.into() {
         return Ok(());
     }
-    Err(LaunchError::SharedMemory { kernel: request.kernel.to_owned(), needed, available: device.shared_bytes })
+    Err(LaunchError::SharedMemory {
+        kernel: request.kernel.to_owned(),
+        needed,
+        available: device.shared_bytes,
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    const H200: DeviceLimits =
-        DeviceLimits { grid: [2_147_483_647, 65_535, 65_535], threads: 1024, shared_bytes: 232_448 };
-    const RESOURCES: KernelResources =
-        KernelResources { max_threads: 640, static_shared_bytes: 1024, local_bytes: 0, registers: 96 };
+    const H200: DeviceLimits = DeviceLimits {
+        grid: [2_147_483_647, 65_535, 65_535],
+        threads: 1024,
+        shared_bytes: 232_448,
+    };
+    const RESOURCES: KernelResources = KernelResources {
+        max_threads: 640,
+        static_shared_bytes: 1024,
+        local_bytes: 0,
+        registers: 96,
+    };
     const REQUEST: LaunchRequest<'_> = LaunchRequest {
         kernel: "k",
         grid: [1, 1, 1],
@@ -148,18 +170,25 @@ mod tests {
     };
 
     fn entry() -> Entry {
-        Entry { name: "k".to_owned(), params: vec![8, 4], max_threads: Some([32, 4, 1]), ..Entry::default() }
+        Entry {
+            name: "k".to_owned(),
+            params: vec![8, 4],
+            max_threads: Some([32, 4, 1]),
+            ..Entry::default()
+        }
     }
 
     /// The message for a request to a kernel, or nothing if it is accepted.
     fn refusal(request: LaunchRequest<'_>, entry: &Entry) -> String {
-        check(&request, entry, &RESOURCES, &H200).map_or_else(|error| error.to_string(), |()| String::new())
+        check(&request, entry, &RESOURCES, &H200)
+            .map_or_else(|error| error.to_string(), |()| String::new())
     }
 
     #[test]
     fn a_launch_within_every_limit_is_accepted() {
         assert_eq!(refusal(REQUEST, &entry()), "");
-        let largest = LaunchRequest { grid: H200.grid, dynamic_shared_bytes: 232_448 - 1024, ..REQUEST };
+        let largest =
+            LaunchRequest { grid: H200.grid, dynamic_shared_bytes: 232_448 - 1024, ..REQUEST };
         assert_eq!(refusal(largest, &entry()), "");
     }
 
@@ -199,7 +228,8 @@ mod tests {
         };
         assert_eq!(with(Some([32, 8, 1]), 256), "");
         for threads in [0, 32, 255, 257] {
-            let expected = format!("kernel `k`: a block of {threads} threads; its .maxntid is for 256");
+            let expected =
+                format!("kernel `k`: a block of {threads} threads; its .maxntid is for 256");
             assert_eq!(with(Some([32, 8, 1]), threads), expected);
         }
         assert!(with(None, 641).contains("its use of registers allows from 1 to 640"));
@@ -215,14 +245,21 @@ mod tests {
             refusal(REQUEST, &entry)
         };
         assert_eq!(required([128, 1, 1]), "");
-        assert_eq!(required([64, 2, 1]), "kernel `k`: a block of 128x1x1 threads; its .reqntid asks for 64x2x1");
+        assert_eq!(
+            required([64, 2, 1]),
+            "kernel `k`: a block of 128x1x1 threads; its .reqntid asks for 64x2x1"
+        );
     }
 
     #[test]
     fn too_much_shared_memory_is_told_with_both_numbers() {
         let refused = refusal(LaunchRequest { dynamic_shared_bytes: 232_448, ..REQUEST }, &entry());
-        assert_eq!(refused, "kernel `k` needs 233472 bytes of shared memory in each block; this device has 232448");
-        let refused = refusal(LaunchRequest { dynamic_shared_bytes: u32::MAX, ..REQUEST }, &entry());
+        assert_eq!(
+            refused,
+            "kernel `k` needs 233472 bytes of shared memory in each block; this device has 232448"
+        );
+        let refused =
+            refusal(LaunchRequest { dynamic_shared_bytes: u32::MAX, ..REQUEST }, &entry());
         assert!(refused.contains("4294968319"), "{refused}");
     }
 }

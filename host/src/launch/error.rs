@@ -94,7 +94,9 @@ pub enum LaunchError {
         expected: u64,
     },
     /// The block is empty or larger than something allows.
-    #[error("kernel `{kernel}`: a block of {threads} threads; {limited_by} allows from 1 to {limit}")]
+    #[error(
+        "kernel `{kernel}`: a block of {threads} threads; {limited_by} allows from 1 to {limit}"
+    )]
     Threads {
         /// The kernel.
         kernel: String,
@@ -120,7 +122,9 @@ pub enum LaunchError {
         required: [u32; 3],
     },
     /// The block needs more shared memory than the device has for one.
-    #[error("kernel `{kernel}` needs {needed} bytes of shared memory in each block; this device has {available}")]
+    #[error(
+        "kernel `{kernel}` needs {needed} bytes of shared memory in each block; this device has {available}"
+    )]
     SharedMemory {
         /// The kernel.
         kernel: String,
@@ -156,7 +160,8 @@ pub struct KernelFailure {
     pub grid: [u32; 3],
     /// The number of threads of each block.
     pub threads: u32,
-    /// Other kernels that were launched in its stream before and not waited for: it may have been one of them.
+    /// Other kernels that were launched in its stream before and not waited for: it may have been
+    /// one of them.
     pub earlier: Vec<String>,
     /// The driver's status.
     pub source: DriverError,
@@ -174,7 +179,9 @@ fn likely_cause(code: u32) -> &'static str {
     const LAUNCH_FAILED: u32 = 719;
     match code {
         ILLEGAL_ADDRESS | MISALIGNED_ADDRESS => "; compute-sanitizer names the instruction",
-        ILLEGAL_INSTRUCTION | LAUNCH_FAILED => "; this is also how a trap ends, which a panic in a kernel becomes",
+        ILLEGAL_INSTRUCTION | LAUNCH_FAILED => {
+            "; this is also how a trap ends, which a panic in a kernel becomes"
+        }
         _ => "",
     }
 }

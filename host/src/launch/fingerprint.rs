@@ -37,13 +37,17 @@ fn sources(ptx: &Fields, program: &Fields) -> Vec<String> {
         differences.push(if theirs == ours {
             of_crate(ours, "")
         } else {
-            format!("the kernel of the PTX is of crate `{theirs}`, and this program's of crate `{ours}`")
+            format!(
+                "the kernel of the PTX is of crate `{theirs}`, and this program's of crate `{ours}`"
+            )
         });
     }
     // Of a published crate, the same dependencies are none by path.
     let used = format!(", which `{ours}` depends on,");
-    let dependencies =
-        program.others.iter().filter_map(|(key, hash)| Some((key, key.strip_prefix("sources of ")?, hash)));
+    let dependencies = program
+        .others
+        .iter()
+        .filter_map(|(key, hash)| Some((key, key.strip_prefix("sources of ")?, hash)));
     let others = dependencies.filter(|(key, _, hash)| ptx.get(key, hash) != **hash);
     differences.extend(others.map(|(_, name, _)| of_crate(name, &used)));
     differences
@@ -61,8 +65,9 @@ const LAUNCH: [(&str, &str, &str); 5] = [
 
 fn params(ptx: &[(&str, &str)], program: &[(&str, &str)]) -> Vec<String> {
     if ptx.len() != program.len() {
-        let listed =
-            |params: &[(&str, &str)]| params.iter().map(|(_, ty)| format!("`{ty}`")).collect::<Vec<_>>().join(", ");
+        let listed = |params: &[(&str, &str)]| {
+            params.iter().map(|(_, ty)| format!("`{ty}`")).collect::<Vec<_>>().join(", ")
+        };
         let (theirs, ours) = (listed(ptx), listed(program));
         return vec![format!(
             "it takes {} parameters in the PTX ({theirs}) and {} in this program ({ours})",
@@ -73,8 +78,9 @@ fn params(ptx: &[(&str, &str)], program: &[(&str, &str)]) -> Vec<String> {
     let mut differences = Vec::new();
     for (number, ((_, theirs), (name, ours))) in (1..).zip(ptx.iter().zip(program)) {
         if theirs != ours {
-            let difference =
-                format!("parameter {number} (`{name}`) is `{theirs}` in the PTX and `{ours}` in this program");
+            let difference = format!(
+                "parameter {number} (`{name}`) is `{theirs}` in the PTX and `{ours}` in this program"
+            );
             differences.push(difference);
         }
     }
@@ -90,8 +96,12 @@ struct Fields<'a> {
 impl<'a> Fields<'a> {
     fn read(fingerprint: &'a str) -> Self {
         let fields = fingerprint.split("; ").filter_map(|field| field.split_once('='));
-        let (params, others): (Vec<_>, Vec<_>) = fields.partition(|(key, _)| key.starts_with("param "));
-        Fields { params: params.into_iter().map(|(key, ty)| (&key["param ".len()..], ty)).collect(), others }
+        let (params, others): (Vec<_>, Vec<_>) =
+            fields.partition(|(key, _)| key.starts_with("param "));
+        Fields {
+            params: params.into_iter().map(|(key, ty)| (&key["param ".len()..], ty)).collect(),
+            others,
+        }
     }
 
     fn get(&self, key: &str, unsaid: &'a str) -> &'a str {
@@ -118,16 +128,28 @@ mod tests {
     #[test]
     fn equal_ones_do_not_differ() {
         assert!(differences(KERNEL, KERNEL).is_empty());
-        assert!(differences(&with(&[("param a=", "param b=")]), KERNEL).is_empty(), "names are for the reader");
+        assert!(
+            differences(&with(&[("param a=", "param b=")]), KERNEL).is_empty(),
+            "names are for the reader"
+        );
     }
 
     #[test]
     fn each_difference_is_named() {
         let cases: [(&[(&str, &str)], &str); 8] = [
-            (&[("Global<f32>", "GlobalMut<f32>")], "parameter 1 (`a`) is `GlobalMut<f32>` and `Global<f32>`"),
+            (
+                &[("Global<f32>", "GlobalMut<f32>")],
+                "parameter 1 (`a`) is `GlobalMut<f32>` and `Global<f32>`",
+            ),
             (&[("n=u32", "n=u64")], "parameter 2 (`n`) is `u64` and `u32`"),
-            (&[("param n=u32; ", "")], "it takes 1 parameters (`Global<f32>`) and 2 (`Global<f32>`, `u32`)"),
-            (&[("to 128", "to 1024")], "its bytes of shared memory are 1024 aligned to 1024 and 1024 aligned to 128"),
+            (
+                &[("param n=u32; ", "")],
+                "it takes 1 parameters (`Global<f32>`) and 2 (`Global<f32>`, `u32`)",
+            ),
+            (
+                &[("to 128", "to 1024")],
+                "its bytes of shared memory are 1024 aligned to 1024 and 1024 aligned to 128",
+            ),
             (&[("threads=64", "threads=32")], "its threads are 32 and 64"),
             (&[("; crate", "; cluster=2x1x1; crate")], "its clusters are 2x1x1 and 1x1x1"),
             (&[("; crate", "; early=true; crate")], "`early` is true and false"),
@@ -136,21 +158,32 @@ mod tests {
         for (changes, expected) in cases {
             let said = of(changes).replace(" in the PTX", "").replace(" in this program", "");
             assert_eq!(said, expected);
-            assert!(differences(&with(changes), KERNEL)[1].starts_with("both are of the same sources"));
+            assert!(
+                differences(&with(changes), KERNEL)[1].starts_with("both are of the same sources")
+            );
         }
         assert_eq!(
             of(&[("=0123", "=1123")]),
             "the PTX was built of other sources of crate `kernels` than this program: build the PTX again, and this program"
         );
-        assert_eq!(of(&[("n=u32", "n=u64")]), "parameter 2 (`n`) is `u64` in the PTX and `u32` in this program");
+        assert_eq!(
+            of(&[("n=u32", "n=u64")]),
+            "parameter 2 (`n`) is `u64` in the PTX and `u32` in this program"
+        );
         let of_two = [("=0123", "=1123"), ("crate=kernels", "crate=others")];
-        assert_eq!(of(&of_two), "the kernel of the PTX is of crate `others`, and this program's of crate `kernels`");
+        assert_eq!(
+            of(&of_two),
+            "the kernel of the PTX is of crate `others`, and this program's of crate `kernels`"
+        );
     }
 
     #[test]
     fn dependencies_by_path_are_compared_where_both_have_them() {
         let with = |sources| KERNEL.to_owned() + "; sources of helper=" + sources;
-        assert!(differences(&with("1"), KERNEL).is_empty() && differences(KERNEL, &with("1")).is_empty());
+        assert!(
+            differences(&with("1"), KERNEL).is_empty()
+                && differences(KERNEL, &with("1")).is_empty()
+        );
         assert_eq!(
             differences(&with("1"), &with("2")),
             [

@@ -24,8 +24,9 @@ pub struct LaunchRequest<'a> {
     pub threads: u32,
     /// Shared memory of a block beyond what the PTX declares, in bytes.
     pub dynamic_shared_bytes: u32,
-    /// Whether it may begin before the kernels ahead in the stream have ended, as it waits for them before all else: a kernel of
-    /// `#[kernel(early = true)]`. One whose PTX does not wait begins behind them all the same.
+    /// Whether it may begin before the kernels ahead in the stream have ended, as it waits for
+    /// them before all else: a kernel of `#[kernel(early = true)]`. One whose PTX does not
+    /// wait begins behind them all the same.
     pub early: bool,
     /// The parameters' bytes, each in its natural size.
     pub params: &'a [&'a [u8]],

@@ -38,16 +38,25 @@ pub(crate) unsafe fn run(
 /// # Safety
 ///
 /// The parameters must mean what the kernel takes them for, until it has run.
-pub(crate) unsafe fn enqueue(stream: &Stream, module: &Module, request: &LaunchRequest<'_>) -> Result<(), GpuError> {
+pub(crate) unsafe fn enqueue(
+    stream: &Stream,
+    module: &Module,
+    request: &LaunchRequest<'_>,
+) -> Result<(), GpuError> {
     let (here, there) = (stream.device(), module.device());
-    assert!(here == there, "a module on device {there} cannot run in a stream of device {here}: load it there");
+    assert!(
+        here == there,
+        "a module on device {there} cannot run in a stream of device {here}: load it there"
+    );
     stream.context().enter()?;
     let kernel = module.kernel(request.kernel)?;
     check(request, kernel.entry, kernel.resources(), &stream.context().info().limits)?;
-    if kernel.resources().static_shared_bytes + request.dynamic_shared_bytes > SHARED_BYTES_UNASKED {
+    if kernel.resources().static_shared_bytes + request.dynamic_shared_bytes > SHARED_BYTES_UNASKED
+    {
         kernel.allow_dynamic_shared(request.dynamic_shared_bytes)?;
     }
-    // SAFETY: the number and the sizes of the parameters are checked, for their meaning the caller answers.
+    // SAFETY: the number and the sizes of the parameters are checked, for their meaning the caller
+    // answers.
     unsafe { launch(stream, &kernel, request) }
         .map_err(|source| LaunchError::Refused { kernel: request.kernel.to_owned(), source })?;
     stream.note(request);
@@ -56,13 +65,19 @@ pub(crate) unsafe fn enqueue(stream: &Stream, module: &Module, request: &LaunchR
 
 /// # Safety
 ///
-/// The parameters must have the number and sizes that the kernel declares, and the meaning that it takes them for; and a kernel that is to
-/// begin early waits before all else.
-unsafe fn launch(stream: &Stream, kernel: &Kernel<'_>, request: &LaunchRequest<'_>) -> Result<(), DriverError> {
+/// The parameters must have the number and sizes that the kernel declares, and the meaning that it
+/// takes them for; and a kernel that is to begin early waits before all else.
+unsafe fn launch(
+    stream: &Stream,
+    kernel: &Kernel<'_>,
+    request: &LaunchRequest<'_>,
+) -> Result<(), DriverError> {
     let [x, y, z] = request.grid;
-    let mut params: Vec<*mut c_void> = request.params.iter().map(|param| param.as_ptr().cast_mut().cast()).collect();
+    let mut params: Vec<*mut c_void> =
+        request.params.iter().map(|param| param.as_ptr().cast_mut().cast()).collect();
     if request.early && kernel.entry.waits {
-        // SAFETY: as below; and the kernel waits for those ahead before it does anything else, which the caller says and its PTX can.
+        // SAFETY: as below; and the kernel waits for those ahead before it does anything else,
+        // which the caller says and its PTX can.
         let launched = unsafe {
             launch_early(
                 kernel.function(),
@@ -78,8 +93,9 @@ unsafe fn launch(stream: &Stream, kernel: &Kernel<'_>, request: &LaunchRequest<'
             return launched;
         }
     }
-    // SAFETY: function and stream live in the current context, and each of the parameters' addresses has the kernel's
-    // number of bytes behind it, which the driver reads before it returns.
+    // SAFETY: function and stream live in the current context, and each of the parameters'
+    // addresses has the kernel's number of bytes behind it, which the driver reads before it
+    // returns.
     unsafe {
         cuLaunchKernel(
             kernel.function(),

@@ -1,4 +1,5 @@
-//! What a PTX text says about itself: its target, its kernels and what each of them expects of a launch.
+//! What a PTX text says about itself: its target, its kernels and what each of them expects of a
+//! launch.
 
 mod parse;
 mod seal;
@@ -47,7 +48,8 @@ pub struct Entry {
     pub required_threads: Option<[u32; 3]>,
     /// `.reqnctapercluster`: the blocks of a cluster, along x, y and z.
     pub cluster: Option<[u32; 3]>,
-    /// Whether it has a `griddepcontrol.wait`: it may be launched before the kernels ahead have ended, if it waits before all else.
+    /// Whether it has a `griddepcontrol.wait`: it may be launched before the kernels ahead have
+    /// ended, if it waits before all else.
     pub waits: bool,
     /// What the builder wrote of it: parameters, launch bounds, sources.
     pub fingerprint: Option<String>,

@@ -28,7 +28,8 @@ impl FromStr for Ptx {
         }
         let seal = Seal::read(text);
         for entry in &mut entries {
-            entry.fingerprint = seal.as_ref().and_then(|seal| seal.kernels.get(&entry.name).cloned());
+            entry.fingerprint =
+                seal.as_ref().and_then(|seal| seal.kernels.get(&entry.name).cloned());
         }
         Ok(Self { target: target.ok_or(PtxError::NoTarget)?.parse()?, entries, seal })
     }
@@ -37,7 +38,11 @@ impl FromStr for Ptx {
 fn entry<'a>(tokens: &mut Peekable<impl Iterator<Item = &'a str>>) -> Result<Entry, PtxError> {
     let name = tokens.next().unwrap_or_default();
     let problem = |problem: String| PtxError::Entry { kernel: name.to_owned(), problem };
-    let params = if tokens.next_if_eq(&"(").is_some() { params(tokens).map_err(problem)? } else { Vec::new() };
+    let params = if tokens.next_if_eq(&"(").is_some() {
+        params(tokens).map_err(problem)?
+    } else {
+        Vec::new()
+    };
     let mut entry = Entry { name: name.to_owned(), params, ..Entry::default() };
     while let Some(directive) = tokens.next_if(|token| !matches!(*token, "{" | ";")) {
         match directive {
@@ -50,7 +55,8 @@ fn entry<'a>(tokens: &mut Peekable<impl Iterator<Item = &'a str>>) -> Result<Ent
     Ok(entry)
 }
 
-/// The sizes of `.param .u64 a, .param .align 8 .b8 b[16])`, up to and with the closing parenthesis.
+/// The sizes of `.param .u64 a, .param .align 8 .b8 b[16])`, up to and with the closing
+/// parenthesis.
 fn params<'a>(tokens: &mut impl Iterator<Item = &'a str>) -> Result<Vec<usize>, String> {
     let mut sizes = Vec::new();
     let mut open: Option<usize> = None;
@@ -65,7 +71,8 @@ fn params<'a>(tokens: &mut impl Iterator<Item = &'a str>) -> Result<Vec<usize>, 
             ".align" => drop(tokens.next()),
             "[" => {
                 let count = tokens.next().unwrap_or_default();
-                let count: usize = count.parse().map_err(|_| format!("an array of `{count}` elements"))?;
+                let count: usize =
+                    count.parse().map_err(|_| format!("an array of `{count}` elements"))?;
                 open = open.map(|element| element.saturating_mul(count));
             }
             _ => open = open.or(scalar_size(token)),
@@ -146,15 +153,16 @@ mod tests {
             ("empty", vec![], None, Some([16, 4, 1]), None),
             ("bare", vec![], None, None, None),
         ];
-        let expected = expected.map(|(name, params, max_threads, required_threads, cluster)| Entry {
-            name: name.to_owned(),
-            params,
-            max_threads,
-            required_threads,
-            cluster,
-            waits: name == "empty",
-            fingerprint: None,
-        });
+        let expected =
+            expected.map(|(name, params, max_threads, required_threads, cluster)| Entry {
+                name: name.to_owned(),
+                params,
+                max_threads,
+                required_threads,
+                cluster,
+                waits: name == "empty",
+                fingerprint: None,
+            });
         assert_eq!(ptx.entries, expected);
     }
 

@@ -35,7 +35,9 @@ impl Seal {
         let mut seal = Seal::default();
         for line in text[start..].lines().skip(1) {
             let words = line.strip_prefix("// ").unwrap_or_default();
-            if let Some((name, fingerprint)) = words.strip_prefix("kernel ").and_then(|rest| rest.split_once(": ")) {
+            if let Some((name, fingerprint)) =
+                words.strip_prefix("kernel ").and_then(|rest| rest.split_once(": "))
+            {
                 seal.kernels.insert(name.to_owned(), fingerprint.to_owned());
             } else if let Some(hash) = words.strip_prefix("cubin ") {
                 hash.clone_into(&mut seal.cubin);
@@ -99,14 +101,17 @@ mod tests {
         for at in (0..sealed.len()).filter(|&at| sealed.as_bytes()[at] != b'\n') {
             let mut changed = sealed.clone().into_bytes();
             changed[at] ^= 1;
-            let whole = Seal::read(std::str::from_utf8(&changed).unwrap()).is_some_and(|seal| seal.is_whole);
+            let whole = Seal::read(std::str::from_utf8(&changed).unwrap())
+                .is_some_and(|seal| seal.is_whole);
             assert!(!whole, "byte {at}");
         }
         // But for the end of the last line.
         for len in 0..sealed.len() - 1 {
             assert!(!Seal::read(&sealed[..len]).is_some_and(|seal| seal.is_whole), "{len} bytes");
         }
-        assert!(!Seal::read(&format!("{sealed}.visible .entry other() {{ ret; }}\n")).unwrap().is_whole);
+        assert!(
+            !Seal::read(&format!("{sealed}.visible .entry other() {{ ret; }}\n")).unwrap().is_whole
+        );
         assert!(!Seal::read(&format!("x{sealed}")).unwrap().is_whole);
         assert!(!Seal::read(&format!("{sealed}{sealed}")).unwrap().is_whole);
     }

@@ -49,7 +49,10 @@ mod tests {
 
     #[test]
     fn words_and_punctuation() {
-        assert_eq!(all(".param .b8 a_0[16],%r1"), [".param", ".b8", "a_0", "[", "16", "]", ",", "%r1"]);
+        assert_eq!(
+            all(".param .b8 a_0[16],%r1"),
+            [".param", ".b8", "a_0", "[", "16", "]", ",", "%r1"]
+        );
     }
 
     #[test]

@@ -15,7 +15,8 @@ pub const KERNELS: &str = include_str!("kernels.ptx");
 #[allow(dead_code, reason = "not every program that has this module")]
 pub fn sealed(ptx: &str, kernels: &[(&str, &str)], cubin: &[u8]) -> String {
     const HEAD: &str = "// ptx-matrix fingerprints 1\n";
-    let hexadecimal = |hash: &[u8]| hash.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+    let hexadecimal =
+        |hash: &[u8]| hash.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
     let mut sealed = ptx.split(HEAD).next().unwrap().to_owned() + HEAD;
     for (name, fingerprint) in kernels {
         sealed += &format!("// kernel {name}: {fingerprint}\n");

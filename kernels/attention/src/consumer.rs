@@ -1,4 +1,5 @@
-//! A warpgroup that has 64 queries: it multiplies tile after tile of keys by them, and of values by what that comes to.
+//! A warpgroup that has 64 queries: it multiplies tile after tile of keys by them, and of values by
+//! what that comes to.
 
 use crate::kernel::{KEYS, LINE, Queries, STAGES, Sight};
 use crate::producer::Tiles;
@@ -6,7 +7,9 @@ use crate::softmax::{HIDDEN, Softmax};
 use ptx_matrix::element::{Bits16, Bits32};
 use ptx_matrix::target::BuiltFor;
 
-use ptx_matrix::mma::{GroupAccumulator, InFlight, M64, Multiplicand, Rounded, Wgmma, WgmmaColumns, WgmmaForm};
+use ptx_matrix::mma::{
+    GroupAccumulator, InFlight, M64, Multiplicand, Rounded, Wgmma, WgmmaColumns, WgmmaForm,
+};
 use ptx_matrix::prelude::*;
 
 /// Which queries.
@@ -63,15 +66,18 @@ where
 {
     /// Computes its queries' rows of O, from so many tiles of keys.
     ///
-    /// Tensor cores multiply a tile's values behind the next tile's keys, so that these become powers meanwhile. And the two consumers give them work by
-    /// turns: while one has them multiply, the other has its scores become powers, which takes about as long.
+    /// Tensor cores multiply a tile's values behind the next tile's keys, so that these become
+    /// powers meanwhile. And the two consumers give them work by turns: while one has them
+    /// multiply, the other has its scores become powers, which takes about as long.
     #[inline(always)]
     pub fn attend<const FEATURES: usize>(&self, steps: u32, o: TensorMapMut<'_, Queries<T>, 3>)
     where
         M64<FEATURES>: WgmmaColumns<Bits32> + WgmmaColumns<Bits16>,
         GroupAccumulator<FEATURES, f32>: BuiltFor<T::Needs>,
-        Wgmma<FEATURES, T, T, f32>:
-            WgmmaForm<Registers = <M64<FEATURES> as WgmmaColumns<Bits32>>::Registers, Shape = M16N8K16>,
+        Wgmma<FEATURES, T, T, f32>: WgmmaForm<
+                Registers = <M64<FEATURES> as WgmmaColumns<Bits32>>::Registers,
+                Shape = M16N8K16,
+            >,
     {
         const { assert!(FEATURES == PARTS * LINE, "tiles have all features") }
         let Consumer { group, tiles, sight, .. } = *self;
@@ -86,7 +92,8 @@ where
         tiles.asked.wait(group.warp(), Phase::FIRST);
         if steps > 0 {
             self.begin(&mut state);
-            // All queries see all of these: no branch is in the way where powers are made while tensor cores multiply.
+            // All queries see all of these: no branch is in the way where powers are made while
+            // tensor cores multiply.
             let whole = (sight.seen_before(first + 1) / KEYS as u32).min(steps);
             for step in 1..whole {
                 self.step::<FEATURES, false>(&mut state, step);
@@ -119,13 +126,19 @@ where
         state.powers = powers.round::<T>(group);
     }
 
-    /// The next tile of keys, and the values of the tile before; some queries may not see some of the keys, or all see all.
+    /// The next tile of keys, and the values of the tile before; some queries may not see some of
+    /// the keys, or all see all.
     #[inline(always)]
-    fn step<const FEATURES: usize, const MASKED: bool>(&self, state: &mut State<T, FEATURES>, step: u32)
-    where
+    fn step<const FEATURES: usize, const MASKED: bool>(
+        &self,
+        state: &mut State<T, FEATURES>,
+        step: u32,
+    ) where
         M64<FEATURES>: WgmmaColumns<Bits32>,
-        Wgmma<FEATURES, T, T, f32>:
-            WgmmaForm<Registers = <M64<FEATURES> as WgmmaColumns<Bits32>>::Registers, Shape = M16N8K16>,
+        Wgmma<FEATURES, T, T, f32>: WgmmaForm<
+                Registers = <M64<FEATURES> as WgmmaColumns<Bits32>>::Registers,
+                Shape = M16N8K16,
+            >,
     {
         let Consumer { group, tiles, scale_log2, .. } = *self;
         let next = state.turn.next();
@@ -137,8 +150,9 @@ where
         let scores = scores.finish_behind::<1>(group);
         let scores = if MASKED { self.seen(scores, step) } else { scores };
         let (powers, factors) = state.softmax.add::<KEYS, MASKED>(group, &scores, scale_log2);
-        // Computed before the wait, behind which the compiler would put it off, as nothing needs it before; and the assembler leaves it where it is only if
-        // there is a branch between: so the keys are given back here, and not before.
+        // Computed before the wait, behind which the compiler would put it off, as nothing needs it
+        // before; and the assembler leaves it where it is only if there is a branch
+        // between: so the keys are given back here, and not before.
         let powers = powers.settled(group);
         self.tell(tiles.keys_empty.stage(next.index()));
         let multiplied = multiplied.finish(group);
@@ -166,7 +180,11 @@ where
                 let (queries, keys) = (queries.part(part), keys.part(part));
                 for slice in (0..LINE).step_by(16) {
                     let (a, b) = (queries.matrix_a((0, slice)), keys.matrix_b((slice, 0)));
-                    if part == 0 && slice == 0 { issue.multiply(a, b) } else { issue.accumulate(a, b) }
+                    if part == 0 && slice == 0 {
+                        issue.multiply(a, b)
+                    } else {
+                        issue.accumulate(a, b)
+                    }
                 }
             }
         });
@@ -183,8 +201,10 @@ where
     ) -> InFlight<FEATURES, f32>
     where
         M64<FEATURES>: WgmmaColumns<Bits32>,
-        Wgmma<FEATURES, T, T, f32>:
-            WgmmaForm<Registers = <M64<FEATURES> as WgmmaColumns<Bits32>>::Registers, Shape = M16N8K16>,
+        Wgmma<FEATURES, T, T, f32>: WgmmaForm<
+                Registers = <M64<FEATURES> as WgmmaColumns<Bits32>>::Registers,
+                Shape = M16N8K16,
+            >,
     {
         let Consumer { group, tiles, .. } = *self;
         tiles.values_full.stage(turn.index()).wait(group.warp(), turn.phase());
@@ -202,12 +222,9 @@ where
     #[inline(always)]
     fn seen(&self, scores: Scores, step: u32) -> Scores {
         let (sight, query, key) = (self.sight, self.first_query(), step * KEYS as u32);
-        scores.map(
-            self.group,
-            |row, col, score| {
-                if sight.is_seen(query + row as u32, key + col as u32) { score } else { HIDDEN }
-            },
-        )
+        scores.map(self.group, |row, col, score| {
+            if sight.is_seen(query + row as u32, key + col as u32) { score } else { HIDDEN }
+        })
     }
 
     /// Until the other consumer has given the tensor cores its so many'th work; the first begins.
@@ -233,8 +250,11 @@ where
 
     /// Brings rows of O away, by way of the memory that its queries were in.
     #[inline(always)]
-    fn store<const FEATURES: usize>(&self, shares: &GroupAccumulator<FEATURES, T>, o: TensorMapMut<'_, Queries<T>, 3>)
-    where
+    fn store<const FEATURES: usize>(
+        &self,
+        shares: &GroupAccumulator<FEATURES, T>,
+        o: TensorMapMut<'_, Queries<T>, 3>,
+    ) where
         M64<FEATURES>: WgmmaColumns<Bits16>,
     {
         let Consumer { group, tiles, half, .. } = *self;

@@ -61,7 +61,9 @@ impl<E: fmt::Display> fmt::Display for AttentionError<E> {
                 f,
                 "{heads} heads of queries do not share {key_heads} heads of keys: `heads` must be a multiple of `key_heads`"
             ),
-            Self::Scale { given } => write!(f, "a scale of {given}: it must be positive and finite"),
+            Self::Scale { given } => {
+                write!(f, "a scale of {given}: it must be positive and finite")
+            }
             Self::TooLarge { size, given, limit } => {
                 write!(f, "{size} is {given}, more than the {limit} that kernels count to")
             }

@@ -50,7 +50,11 @@ impl Sight {
     #[inline(always)]
     pub fn seen_before(self, end: u32) -> u32 {
         let end = end.min(self.queries);
-        if self.causal { (end + self.keys).saturating_sub(self.queries).min(self.keys) } else { self.keys }
+        if self.causal {
+            (end + self.keys).saturating_sub(self.queries).min(self.keys)
+        } else {
+            self.keys
+        }
     }
 }
 
@@ -181,13 +185,15 @@ pub struct Attention {
     pub heads: usize,
     /// Heads of keys and values: as many, or a part, of which each serves as many neighbours.
     pub key_heads: usize,
-    /// What products of queries and keys are multiplied by: more than zero, 1 / sqrt(features) as a rule.
+    /// What products of queries and keys are multiplied by: more than zero, 1 / sqrt(features) as
+    /// a rule.
     pub scale: f32,
     /// Whether a query sees only the keys up to its own, the last query all of them.
     pub causal: bool,
 }
 
-/// The most queries, or keys, of a head. Counted up to whole tiles, both together are less than 2^32.
+/// The most queries, or keys, of a head. Counted up to whole tiles, both together are less than
+/// 2^32.
 #[cfg(not(target_arch = "nvptx64"))]
 const LONGEST: usize = (1 << 31) - KEYS;
 
@@ -195,25 +201,27 @@ const LONGEST: usize = (1 << 31) - KEYS;
 impl Attention {
     /// Elements of Q and O, and of K and V. A product beyond `usize` is `usize::MAX`.
     pub fn lens(&self) -> [usize; 2] {
-        let len = |rows: usize, heads: usize| rows.saturating_mul(heads).saturating_mul(self.features);
+        let len =
+            |rows: usize, heads: usize| rows.saturating_mul(heads).saturating_mul(self.features);
         [len(self.queries, self.heads), len(self.keys, self.key_heads)]
     }
 
-    /// Computes O from Q, K and V, each head behind the one before, row by row. Returns the report of
-    /// the launch; where O has no elements, nothing is launched, and there is none.
+    /// Computes O from Q, K and V, each head behind the one before, row by row. Returns the report
+    /// of the launch; where O has no elements, nothing is launched, and there is none.
     ///
     /// Without keys, O is zero. So is the row of a query that sees no key.
     ///
     /// # NaN and infinity
     /// - A query with an infinite or NaN score, among those of the keys that it sees, comes to NaN.
-    /// - A key that a query does not see has no effect on it, whatever the key is. Its weight is zero.
+    /// - A key that a query does not see has no effect on it, whatever the key is. Its weight is
+    ///   zero.
     /// - A finite value of such a key has no effect either.
     /// - An infinite or NaN value of such a key can make a query NaN, as in FlashAttention 2 and
     ///   PyTorch: tensor cores multiply it by the weight of zero. A block computes 128 queries of a
     ///   head: 0 to 127, 128 to 255 and so on. It reads values in tiles of 128 keys, up to the last
-    ///   key that any of these queries sees, and to the end of that tile. Such a value in one of these
-    ///   tiles makes its feature NaN in each query of the block that sees a key. Values beyond these
-    ///   tiles have no effect.
+    ///   key that any of these queries sees, and to the end of that tile. Such a value in one of
+    ///   these tiles makes its feature NaN in each query of the block that sees a key. Values
+    ///   beyond these tiles have no effect.
     ///
     /// So a hidden value can matter only with `causal`, and less than 255 keys behind the last key
     /// that the query sees. Where such values may be infinite or NaN, overwrite them before.
@@ -268,7 +276,11 @@ impl Attention {
         let limits = [
             ("the number of queries", queries, LONGEST),
             ("the number of keys", keys, LONGEST),
-            ("the number of blocks of 128 queries, counted through the heads,", blocks, i32::MAX as usize),
+            (
+                "the number of blocks of 128 queries, counted through the heads,",
+                blocks,
+                i32::MAX as usize,
+            ),
         ];
         match limits.into_iter().find(|&(_, given, limit)| given > limit) {
             Some((size, given, limit)) => Err(AttentionError::TooLarge { size, given, limit }),

@@ -1,7 +1,9 @@
-//! Attention in one kernel, for Hopper: of each head, O = softmax(scale Q x K^T) x V, of which the scores never leave the registers.
+//! Attention in one kernel, for Hopper: of each head, O = softmax(scale Q x K^T) x V, of which the
+//! scores never leave the registers.
 //!
-//! A block computes 128 queries of a head, by two warpgroups of 64 each (`consumer.rs`), while a warp of a third has the tiles of keys and of values
-//! copied (`producer.rs`). What is known of a softmax whose scores come tile by tile is in `softmax.rs`.
+//! A block computes 128 queries of a head, by two warpgroups of 64 each (`consumer.rs`), while a
+//! warp of a third has the tiles of keys and of values copied (`producer.rs`). What is known of a
+//! softmax whose scores come tile by tile is in `softmax.rs`.
 
 #![no_std]
 #![feature(core_float_math)]

@@ -4,7 +4,8 @@ use crate::kernel::{KEYS, Keys, LINE, Queries, STAGES, Values};
 use ptx_matrix::prelude::*;
 use ptx_matrix::sync::BarrierRing;
 
-/// A block's tiles, each of `PARTS` times 64 features, and what is told when they have come, and when they have been multiplied.
+/// A block's tiles, each of `PARTS` times 64 features, and what is told when they have come, and
+/// when they have been multiplied.
 #[derive(Clone, Copy)]
 pub struct Tiles<T: Element, const PARTS: usize> {
     /// The queries, of each consumer.
@@ -38,7 +39,8 @@ pub struct Maps<'k, T: Element> {
     pub v: TensorMap<'k, Values<T>, 3>,
 }
 
-/// Has the queries from (query, head) on copied, and so many tiles of keys and values of their head.
+/// Has the queries from (query, head) on copied, and so many tiles of keys and values of their
+/// head.
 #[inline(always)]
 pub fn bring<T: Element, const PARTS: usize>(
     warp: Warp<'_>,
@@ -60,8 +62,10 @@ pub fn bring<T: Element, const PARTS: usize>(
     let mut turn = Turn::<STAGES>::FIRST;
     for step in 0..steps {
         let (keys, values) = (tiles.keys.stage(turn.index()), tiles.values.stage(turn.index()));
-        let (keys_full, values_full) = (tiles.keys_full.stage(turn.index()), tiles.values_full.stage(turn.index()));
-        let at = |part: usize| [(part * LINE) as i32, (step * KEYS as u32) as i32, head_of_keys as i32];
+        let (keys_full, values_full) =
+            (tiles.keys_full.stage(turn.index()), tiles.values_full.stage(turn.index()));
+        let at =
+            |part: usize| [(part * LINE) as i32, (step * KEYS as u32) as i32, head_of_keys as i32];
         tiles.keys_empty.stage(turn.index()).wait(warp, turn.phase_before());
         warp.elect(|lane| {
             keys_full.arrive_expecting(lane, PARTS as u32 * Keys::<T>::BOX_BYTES);

@@ -3,7 +3,8 @@
 use ptx_matrix::math;
 use ptx_matrix::prelude::*;
 
-/// Hands the functions to a macro, a row each: the kernel, its target, the PTX, and the function of `math`.
+/// Hands the functions to a macro, a row each: the kernel, its target, the PTX, and the function of
+/// `math`.
 #[macro_export]
 macro_rules! special_functions {
     ($with:ident) => {

@@ -1,4 +1,5 @@
-//! `st.async` and `red.async`: registers go to other blocks of the cluster; and `cp.async` that an mbarrier is told of.
+//! `st.async` and `red.async`: registers go to other blocks of the cluster; and `cp.async` that an
+//! mbarrier is told of.
 
 use core::array::from_fn;
 use ptx_matrix::copy::reduction;
@@ -12,7 +13,8 @@ pub type Tile = SharedTile<u16, 8, 64, Swizzle128>;
 /// Elements of it.
 pub const ELEMENTS: usize = 8 * 64;
 
-/// Each block sends its matrix to the one `by` further in its cluster, `N` elements at a time, which writes it.
+/// Each block sends its matrix to the one `by` further in its cluster, `N` elements at a time,
+/// which writes it.
 #[inline(always)]
 fn send<const N: usize>(
     block: &ClusterBlock<4>,
@@ -22,7 +24,8 @@ fn send<const N: usize>(
     out: GlobalMut<u16>,
 ) {
     let full = full.init(block, 1);
-    let (warp, cluster, first) = (block.warp(), block.cluster(), block.index().x as usize * ELEMENTS);
+    let (warp, cluster, first) =
+        (block.warp(), block.cluster(), block.index().x as usize * ELEMENTS);
     if warp.index() == 0 {
         warp.elect(|lane| {
             full.arrive_expecting(lane, 2 * ELEMENTS as u32);
@@ -33,7 +36,12 @@ fn send<const N: usize>(
     let (tile_there, full_there) = (tile.of(to), full.of(to));
     block.each_thread(|lane, rank| {
         for at in (rank * N..ELEMENTS).step_by(64 * N) {
-            tile_there.send(lane, (at / 64, at % 64), from_fn::<u16, N, _>(|i| a.get(first + at + i)), full_there);
+            tile_there.send(
+                lane,
+                (at / 64, at % 64),
+                from_fn::<u16, N, _>(|i| a.get(first + at + i)),
+                full_there,
+            );
         }
     });
     full.wait(warp, Phase::FIRST);
@@ -75,24 +83,36 @@ pub fn cluster_send_b64(
     let full_there = full.of(cluster.peer((cluster.rank() + 1) % 4)).address();
     warp.each(|lane| {
         let [x, y, z] = from_fn(|i| a.get(first + lane.id() * 3 + i));
-        // SAFETY: the row of a tile, in a block that waits for what comes, and a barrier of the same block.
+        // SAFETY: the row of a tile, in a block that waits for what comes, and a barrier of the
+        // same block.
         unsafe {
             let row = raw::mapa_shared_cluster_u32(
                 tile.row((lane.id(), 0)).address(),
                 raw::getctarank_shared_cluster_u32(full_there),
             );
-            raw::st_async_weak_shared_cluster_mbarrier_complete_tx_bytes_v2_b64(row, [x, y], full_there);
-            raw::st_async_weak_shared_cluster_mbarrier_complete_tx_bytes_b64(row + 16, z, full_there);
+            raw::st_async_weak_shared_cluster_mbarrier_complete_tx_bytes_v2_b64(
+                row,
+                [x, y],
+                full_there,
+            );
+            raw::st_async_weak_shared_cluster_mbarrier_complete_tx_bytes_b64(
+                row + 16,
+                z,
+                full_there,
+            );
         }
     });
     full.wait(warp, Phase::FIRST);
-    warp.each(|lane| (0..3).for_each(|i| out.set(first + lane.id() * 3 + i, tile.get(lane, (lane.id(), i)))));
+    warp.each(|lane| {
+        (0..3).for_each(|i| out.set(first + lane.id() * 3 + i, tile.get(lane, (lane.id(), i))))
+    });
 }
 
 /// Elements that a block has reduced.
 pub const REDUCED: usize = 4 * 32;
 
-/// Each of four blocks has its tile reduced by those of the `count` blocks before it, and writes it.
+/// Each of four blocks has its tile reduced by those of the `count` blocks before it, and writes
+/// it.
 #[inline(always)]
 fn reduce<T: Element, R: reduction::SharedReduction<T> + LaneCapture>(
     block: &ClusterBlock<4>,
@@ -103,7 +123,8 @@ fn reduce<T: Element, R: reduction::SharedReduction<T> + LaneCapture>(
     out: GlobalMut<T>,
 ) {
     let full = full.init(block, 1);
-    let (warp, cluster, first) = (block.warp(), block.cluster(), block.index().x as usize * REDUCED);
+    let (warp, cluster, first) =
+        (block.warp(), block.cluster(), block.index().x as usize * REDUCED);
     reduced.fill(warp, |row, col| before.get(first + row * 32 + col));
     warp.elect(|lane| {
         full.arrive_expecting(lane, count * (REDUCED * size_of::<T>()) as u32);
@@ -114,7 +135,13 @@ fn reduce<T: Element, R: reduction::SharedReduction<T> + LaneCapture>(
         let (reduced, full) = (reduced.of(to), full.of(to));
         warp.each(|lane| {
             for row in 0..4 {
-                reduced.reduce(lane, reduction, (row, lane.id()), by.get(first + row * 32 + lane.id()), full);
+                reduced.reduce(
+                    lane,
+                    reduction,
+                    (row, lane.id()),
+                    by.get(first + row * 32 + lane.id()),
+                    full,
+                );
             }
         });
     }
@@ -175,11 +202,15 @@ pub fn cluster_reduce_add_s64(
     let own = sums.row((0, 0)).address();
     warp.each(|lane| {
         let value = by.get(first + lane.id());
-        // SAFETY: an element of a tile, in a block that waits for what comes, and a barrier of the same block.
+        // SAFETY: an element of a tile, in a block that waits for what comes, and a barrier of the
+        // same block.
         unsafe {
-            let there = raw::mapa_shared_cluster_u32(own, raw::getctarank_shared_cluster_u32(full_there));
+            let there =
+                raw::mapa_shared_cluster_u32(own, raw::getctarank_shared_cluster_u32(full_there));
             let to = there + 8 * lane.id() as u32;
-            raw::red_async_relaxed_cluster_shared_cluster_mbarrier_complete_tx_bytes_add_s64(to, value, full_there);
+            raw::red_async_relaxed_cluster_shared_cluster_mbarrier_complete_tx_bytes_add_s64(
+                to, value, full_there,
+            );
         }
     });
     full.wait(warp, Phase::FIRST);
@@ -189,8 +220,9 @@ pub fn cluster_reduce_add_s64(
 /// Elements of a stage that is copied by `cp.async`.
 pub const STAGE: usize = 4 * 64;
 
-/// Warp 0 copies a matrix to two stages by turns; warp 1 writes it out, and each stage's number behind it: an mbarrier tells of the copies, by an
-/// arrival of each lane (`held` 0), or by one that the phase does not count, before one that it does.
+/// Warp 0 copies a matrix to two stages by turns; warp 1 writes it out, and each stage's number
+/// behind it: an mbarrier tells of the copies, by an arrival of each lane (`held` 0), or by one
+/// that the phase does not count, before one that it does.
 #[kernel(threads = 64, target = "sm_90")]
 pub fn copy_to_barrier(
     block: &Block,

@@ -42,8 +42,9 @@ impl Step {
 /// What a script's output has for a step that arrives nowhere.
 pub const NO_ARRIVAL: u32 = u32::MAX;
 
-/// One lane does to a barrier for `count` what the script says: pairs of a [`Step`] and its operand. For each step it
-/// writes the arrivals that the phase needed before it, and whether the last even phase is over (bit 0), and the last odd one (bit 1).
+/// One lane does to a barrier for `count` what the script says: pairs of a [`Step`] and its
+/// operand. For each step it writes the arrivals that the phase needed before it, and whether the
+/// last even phase is over (bit 0), and the last odd one (bit 1).
 #[kernel(threads = 32, target = "sm_90")]
 pub fn barrier_script(
     block: &Block,
@@ -85,8 +86,8 @@ pub fn barrier_script(
 /// Rows on their way.
 const STAGES: usize = 3;
 
-/// One warp reads a matrix of 64 columns row by row; three warps wait for each row, and each writes one of its own: the row
-/// times the warp's number.
+/// One warp reads a matrix of 64 columns row by row; three warps wait for each row, and each writes
+/// one of its own: the row times the warp's number.
 #[kernel(threads = 128, target = "sm_90")]
 pub fn barrier_stages(
     block: &Block,
@@ -102,7 +103,8 @@ pub fn barrier_stages(
     let count = a.len() / 64;
     let mut turn = Turn::FIRST;
     for row in 0..count {
-        let (stage, full, empty) = (rows.stage(turn.index()), full.stage(turn.index()), empty.stage(turn.index()));
+        let (stage, full, empty) =
+            (rows.stage(turn.index()), full.stage(turn.index()), empty.stage(turn.index()));
         if number == 0 {
             empty.wait(warp, turn.phase_before());
             warp.each(|lane| {
@@ -115,7 +117,8 @@ pub fn barrier_stages(
             full.wait(warp, turn.phase());
             let first = (row * 3 + number - 1) * 64;
             // Other lanes' elements, so that an order that is missing shows.
-            stage.for_each(warp, |_, col, value| out.set(first + (col ^ 33), value * number as u32));
+            stage
+                .for_each(warp, |_, col, value| out.set(first + (col ^ 33), value * number as u32));
             warp.sync();
             warp.elect(|lane| {
                 empty.arrive(lane);
@@ -171,7 +174,11 @@ pub fn barrier_waits(
                         1 => full.try_wait(lane, written, HINT),
                         2 => raw::mbarrier_test_wait_shared_cta_b64(address, state),
                         3 => raw::mbarrier_try_wait_shared_cta_b64_hint(address, state, HINT),
-                        _ => raw::mbarrier_try_wait_parity_shared_cta_b64_hint(address, written.parity(), HINT),
+                        _ => raw::mbarrier_try_wait_parity_shared_cta_b64_hint(
+                            address,
+                            written.parity(),
+                            HINT,
+                        ),
                     }
                 };
                 while !is_over() {}

@@ -6,7 +6,8 @@ use ptx_matrix::prelude::*;
 /// The tile that is copied.
 pub type Tile = SharedTile<u16, 8, 64>;
 
-/// Copies a tile from the source to element `to` of the output, and, element by element and the lines in reverse, to its beginning.
+/// Copies a tile from the source to element `to` of the output, and, element by element and the
+/// lines in reverse, to its beginning.
 #[kernel(threads = 64, target = "sm_90")]
 pub fn bulk_copy(
     block: &Block,
@@ -43,8 +44,8 @@ const STAGES: usize = 3;
 /// Elements of a stage.
 pub const STEP: usize = 16 * 32;
 
-/// Squares numbers, `STEP` at a time: one warp has them loaded, three warps square every third step, and have it stored, while the next is on
-/// its way.
+/// Squares numbers, `STEP` at a time: one warp has them loaded, three warps square every third
+/// step, and have it stored, while the next is on its way.
 #[kernel(threads = 128, target = "sm_90")]
 pub fn bulk_stages(
     block: &Block,
@@ -58,7 +59,8 @@ pub fn bulk_stages(
     let (warp, number) = (block.warp(), block.warp().index());
     let mut turn = Turn::FIRST;
     for step in 0..a.len() / STEP {
-        let (stage, full, empty) = (stages.stage(turn.index()), full.stage(turn.index()), empty.stage(turn.index()));
+        let (stage, full, empty) =
+            (stages.stage(turn.index()), full.stage(turn.index()), empty.stage(turn.index()));
         if number == 3 {
             empty.wait(warp, turn.phase_before());
             warp.elect(|lane| {
@@ -93,7 +95,8 @@ pub fn bulk_stages(
 /// Elements that a reduction is of.
 pub const REDUCED: usize = 8 * 32;
 
-/// Reduces elements of the output, from `to` on, by those of the source; maybe with a policy for the cache.
+/// Reduces elements of the output, from `to` on, by those of the source; maybe with a policy for
+/// the cache.
 #[inline(always)]
 fn reduce<T: Element, R: reduction::Reduction<T> + LaneCapture>(
     block: &Block,

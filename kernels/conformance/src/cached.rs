@@ -56,11 +56,18 @@ fn copy<const ROWS: usize, S: TensorSwizzle, const RANK: usize>(
     let (usual, same) = (CachePolicy::evict_normal(), CachePolicy::evict_unchanged());
     warp.elect(|lane| {
         full.arrive_expecting(lane, SharedTile::<u16, ROWS, 64, S>::BOX_BYTES);
-        tile.load_tma(lane, from.at(core::array::from_fn(|dimension| at.get(dimension))).cached(usual), full);
+        tile.load_tma(
+            lane,
+            from.at(core::array::from_fn(|dimension| at.get(dimension))).cached(usual),
+            full,
+        );
     });
     full.wait(warp, Phase::FIRST);
     warp.elect(|lane| {
-        tile.store_tma(lane, to.at(core::array::from_fn(|dimension| at.get(RANK + dimension))).cached(same));
+        tile.store_tma(
+            lane,
+            to.at(core::array::from_fn(|dimension| at.get(RANK + dimension))).cached(same),
+        );
         BulkGroup::commit(lane);
         BulkGroup::wait_read::<0>(lane);
     });

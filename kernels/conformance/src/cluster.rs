@@ -1,4 +1,5 @@
-//! Clusters of blocks: where they stand, what they do to each other's shared memory and barriers, and copies to several of them.
+//! Clusters of blocks: where they stand, what they do to each other's shared memory and barriers,
+//! and copies to several of them.
 
 use crate::barriers::HINT;
 use ptx_matrix::copy::{BoxAt, CachePolicy, reduction};
@@ -39,7 +40,8 @@ pub fn cluster_places(block: &ClusterBlock<4>, out: GlobalMut<u32>) {
 /// Elements that each block has of each width.
 pub const EXCHANGED: usize = 64;
 
-/// Each of four blocks fills tiles, and writes the next block's marks; then it reads the tiles of the block behind that.
+/// Each of four blocks fills tiles, and writes the next block's marks; then it reads the tiles of
+/// the block behind that.
 #[inline(always)]
 fn exchange<T: Element>(
     block: &ClusterBlock<4>,
@@ -90,7 +92,8 @@ exchanges! {
     cluster_exchange_64 u64;
 }
 
-/// Block 0's warp hands rows to block 1's through stages in block 1, and is told when they are free again.
+/// Block 0's warp hands rows to block 1's through stages in block 1, and is told when they are free
+/// again.
 #[kernel(threads = 32, cluster = 2, target = "sm_90")]
 pub fn cluster_stages(
     block: &ClusterBlock<2>,
@@ -105,7 +108,8 @@ pub fn cluster_stages(
     let (first, second) = (cluster.peer(0), cluster.peer(1));
     let (peer_rows, peer_full, peer_empty) = (rows.of(second), full.of(second), empty.of(first));
     // Of each cluster.
-    let (count, from) = (a.len() / 32 / (block.grid().x as usize / 2), block.index().x as usize / 2);
+    let (count, from) =
+        (a.len() / 32 / (block.grid().x as usize / 2), block.index().x as usize / 2);
     let mut turn = Turn::FIRST;
     for row in from * count..(from + 1) * count {
         if cluster.rank() == 0 {
@@ -128,7 +132,8 @@ pub fn cluster_stages(
     cluster.sync();
 }
 
-/// What a step of a script does to a barrier of another block; its operand is a count or a number of bytes.
+/// What a step of a script does to a barrier of another block; its operand is a count or a number
+/// of bytes.
 #[repr(u32)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PeerStep {
@@ -150,8 +155,9 @@ pub enum PeerStep {
     Complete,
 }
 
-/// Block 1 does to a barrier of block 0 for `count` what the script says: pairs of a step, in the scope of the cluster if its number is 8
-/// more, and its operand. For each, block 0 writes whether the last even phase is over (bit 0), and the last odd one (bit 1).
+/// Block 1 does to a barrier of block 0 for `count` what the script says: pairs of a step, in the
+/// scope of the cluster if its number is 8 more, and its operand. For each, block 0 writes whether
+/// the last even phase is over (bit 0), and the last odd one (bit 1).
 #[kernel(threads = 32, cluster = 2, target = "sm_90")]
 pub fn cluster_barrier_script(
     block: &ClusterBlock<2>,
@@ -177,7 +183,9 @@ pub fn cluster_barrier_script(
                         2 => raw::mbarrier_arrive_expect_tx_shared_cluster_b64(address, operand),
                         3 => raw::mbarrier_arrive_drop_shared_cluster_b64(address),
                         4 => raw::mbarrier_arrive_drop_shared_cluster_b64_count(address, operand),
-                        5 => raw::mbarrier_arrive_drop_expect_tx_shared_cluster_b64(address, operand),
+                        5 => {
+                            raw::mbarrier_arrive_drop_expect_tx_shared_cluster_b64(address, operand)
+                        }
                         6 | 14 => peer.expect(lane, operand),
                         7 | 15 => peer.complete(lane, operand),
                         8 => peer.arrive(lane),
@@ -195,7 +203,9 @@ pub fn cluster_barrier_script(
             warp.elect(|_| {
                 // SAFETY: a barrier.
                 let over = [0, 1].map(|parity| unsafe {
-                    u32::from(raw::mbarrier_test_wait_parity_acquire_cluster_shared_cta_b64(own, parity))
+                    u32::from(raw::mbarrier_test_wait_parity_acquire_cluster_shared_cta_b64(
+                        own, parity,
+                    ))
                 });
                 out.set(step, over[0] | over[1] << 1);
             });
@@ -222,7 +232,8 @@ pub fn cluster_waits(
     cluster.sync();
     let (row_there, full_there) = (row.of(cluster.peer(1)), full.of(cluster.peer(1)));
     let empty_there = empty.of(cluster.peer(0));
-    let (count, from) = (a.len() / 32 / (block.grid().x as usize / 2), block.index().x as usize / 2);
+    let (count, from) =
+        (a.len() / 32 / (block.grid().x as usize / 2), block.index().x as usize / 2);
     let (mut written, mut read) = (Phase::FIRST, Phase::BEFORE_FIRST);
     for round in 0..count {
         let first = (from * count + round) * 32;
@@ -245,7 +256,11 @@ pub fn cluster_waits(
             }
             warp.each(|lane| {
                 // SAFETY: a barrier.
-                let state = if way > 1 { unsafe { raw::mbarrier_arrive_shared_cta_b64(address) } } else { 0 };
+                let state = if way > 1 {
+                    unsafe { raw::mbarrier_arrive_shared_cta_b64(address) }
+                } else {
+                    0
+                };
                 // SAFETY: likewise.
                 let is_over = || unsafe {
                     match way {
@@ -253,7 +268,9 @@ pub fn cluster_waits(
                         2 => full.is_over_for_cluster(lane, written),
                         3 => full.try_wait_for_cluster(lane, written, HINT),
                         4 => raw::mbarrier_test_wait_acquire_cluster_shared_cta_b64(address, state),
-                        _ => raw::mbarrier_try_wait_acquire_cluster_shared_cta_b64_hint(address, state, HINT),
+                        _ => raw::mbarrier_try_wait_acquire_cluster_shared_cta_b64_hint(
+                            address, state, HINT,
+                        ),
                     }
                 };
                 while !is_over() {}
@@ -270,7 +287,8 @@ pub fn cluster_waits(
     });
 }
 
-/// The forms that are not `.aligned`, and addresses of 64 bits: each lane of block 0 writes 16 bytes to block 1, which writes whose they are.
+/// The forms that are not `.aligned`, and addresses of 64 bits: each lane of block 0 writes 16
+/// bytes to block 1, which writes whose they are.
 #[kernel(threads = 32, cluster = 2, target = "sm_90")]
 pub fn cluster_raw(
     block: &ClusterBlock<2>,
@@ -281,7 +299,8 @@ pub fn cluster_raw(
     let first = block.index().x as usize / 2 * 128;
     block.warp().each(|lane| {
         let at = tile.row((lane.id(), 0)).address();
-        // SAFETY: all lanes come to each barrier, arrive once and wait once; addresses are those of rows of the tile in a block that runs.
+        // SAFETY: all lanes come to each barrier, arrive once and wait once; addresses are those of
+        // rows of the tile in a block that runs.
         unsafe {
             raw::barrier_cluster_arrive();
             raw::barrier_cluster_wait();
@@ -294,7 +313,8 @@ pub fn cluster_raw(
             raw::barrier_cluster_wait_acquire();
             if raw::index::cluster_rank() == 1 {
                 let rank = raw::getctarank_shared_cluster_u64(there);
-                let [w, x, y, z] = raw::ld_shared_cluster_v4_b32(raw::mapa_shared_cluster_u32(at, rank));
+                let [w, x, y, z] =
+                    raw::ld_shared_cluster_v4_b32(raw::mapa_shared_cluster_u32(at, rank));
                 let mine = raw::getctarank_shared_cluster_u32(at);
                 for (i, word) in [x, w, z, y].into_iter().enumerate() {
                     out.set(first + lane.id() * 4 + i, word + rank + mine);
@@ -340,7 +360,8 @@ pub fn cluster_send(
 /// Elements that a block has reduced.
 pub const REDUCED: usize = 8 * 32;
 
-/// Each of four blocks has its tile reduced by those of the `count` blocks before it, and writes it.
+/// Each of four blocks has its tile reduced by those of the `count` blocks before it, and writes
+/// it.
 #[inline(always)]
 fn reduce<T: Element, R: reduction::SharedReduction<T> + LaneCapture>(
     block: &ClusterBlock<4>,
@@ -351,7 +372,8 @@ fn reduce<T: Element, R: reduction::SharedReduction<T> + LaneCapture>(
     out: GlobalMut<T>,
 ) {
     let full = full.init(block, 1);
-    let (warp, cluster, first) = (block.warp(), block.cluster(), block.index().x as usize * REDUCED);
+    let (warp, cluster, first) =
+        (block.warp(), block.cluster(), block.index().x as usize * REDUCED);
     own.fill(warp, |row, col| by.get(first + row * 32 + col));
     reduced.fill(warp, |row, col| before.get(first + row * 32 + col));
     warp.fence_for_bulk();
@@ -404,8 +426,8 @@ reductions! {
     cluster_xor_b32 u32, Xor;
 }
 
-/// The block of rank 1 has a tile copied to itself and that of rank 2, or to all, if `all` is not 0; each block writes its tile, or, where
-/// none comes, the number 1.
+/// The block of rank 1 has a tile copied to itself and that of rank 2, or to all, if `all` is not
+/// 0; each block writes its tile, or, where none comes, the number 1.
 #[kernel(threads = 32, cluster = 4, target = "sm_90")]
 pub fn cluster_multicast(
     block: &ClusterBlock<4>,
@@ -419,7 +441,8 @@ pub fn cluster_multicast(
     let (warp, cluster, index) = (block.warp(), block.cluster(), block.index().x as usize);
     let rank = cluster.rank();
     let comes = all != 0 || rank == 1 || rank == 2;
-    let blocks = if all != 0 { cluster.all() } else { cluster.peer(1).alone().and(cluster.peer(2)) };
+    let blocks =
+        if all != 0 { cluster.all() } else { cluster.peer(1).alone().and(cluster.peer(2)) };
     warp.elect(|lane| {
         full.arrive_expecting(lane, if comes { Sent::BULK_BYTES } else { 0 });
     });
@@ -436,7 +459,8 @@ pub fn cluster_multicast(
     cluster.sync();
 }
 
-/// Each of two blocks has the tile with the pair's number copied to both, with a policy for the cache, one half of each; both write it.
+/// Each of two blocks has the tile with the pair's number copied to both, with a policy for the
+/// cache, one half of each; both write it.
 #[kernel(threads = 32, cluster = 2, target = "sm_90")]
 pub fn cluster_multicast_cached(
     block: &ClusterBlock<2>,
@@ -470,7 +494,8 @@ pub type Both = SharedTile<u16, 16, 64, Swizzle128>;
 /// One line, likewise.
 pub type BothLine = SharedTile<u16, 1, 64, Unswizzled128>;
 
-/// Each of two blocks has the box at its own coordinates copied to both, the second with a policy for the cache, and each writes both.
+/// Each of two blocks has the box at its own coordinates copied to both, the second with a policy
+/// for the cache, and each writes both.
 #[inline(always)]
 fn multicast_boxes<const ROWS: usize, S: TensorSwizzle, const RANK: usize>(
     block: &ClusterBlock<2>,

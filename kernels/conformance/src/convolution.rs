@@ -1,5 +1,6 @@
-//! A convolution as a product of matrices (implicit GEMM): a row of A is what the filter lies on for a pixel of the output, and copies in im2col mode bring
-//! it from the images, pixel of the filter by pixel, padding and all. Nobody makes A.
+//! A convolution as a product of matrices (implicit GEMM): a row of A is what the filter lies on
+//! for a pixel of the output, and copies in im2col mode bring it from the images, pixel of the
+//! filter by pixel, padding and all. Nobody makes A.
 
 #[cfg(not(target_arch = "nvptx64"))]
 use ptx_matrix::launch::{Device, LaunchError};
@@ -91,10 +92,12 @@ pub fn convolution(
     });
 }
 
-/// What a convolution is of: images, and filters with as many channels. Channels are multiples of 8.
+/// What a convolution is of: images, and filters with as many channels. Channels are multiples of
+/// 8.
 #[derive(Debug, Clone, Copy)]
 pub struct Convolution {
-    /// Channels of the images, their width and height, and how many there are. Channels are neighbours in memory (NHWC).
+    /// Channels of the images, their width and height, and how many there are. Channels are
+    /// neighbours in memory (NHWC).
     pub images: [usize; 4],
     /// The filters' width and height.
     pub filter: [usize; 2],
@@ -110,12 +113,15 @@ pub struct Convolution {
 impl Convolution {
     /// The output's width and height. Its channels are the filters.
     pub fn out(&self) -> [usize; 2] {
-        core::array::from_fn(|d| (self.images[1 + d] + 2 * self.padding - self.filter[d]) / self.stride + 1)
+        core::array::from_fn(|d| {
+            (self.images[1 + d] + 2 * self.padding - self.filter[d]) / self.stride + 1
+        })
     }
 
     /// Elements of the images, of the filters and of the output.
     pub fn lens(&self) -> [usize; 3] {
-        let ([channels, width, height, images], [out_width, out_height]) = (self.images, self.out());
+        let ([channels, width, height, images], [out_width, out_height]) =
+            (self.images, self.out());
         let [across, down] = self.filter;
         [
             channels * width * height * images,
@@ -124,7 +130,8 @@ impl Convolution {
         ]
     }
 
-    /// Computes the output: pixel by pixel, all filters of each. Of the filters, all have their first pixel's channels before their second's.
+    /// Computes the output: pixel by pixel, all filters of each. Of the filters, all have their
+    /// first pixel's channels before their second's.
     ///
     /// # Errors
     /// The tensor map's, or the device's.
@@ -135,17 +142,30 @@ impl Convolution {
         filters: &D::Buffer<bf16>,
         out: &mut D::Buffer<f32>,
     ) -> Result<D::Report, LaunchError<D::Error>> {
-        let ([channels, _, _, count], [across, down], [out_width, out_height]) = (self.images, self.filter, self.out());
+        let ([channels, _, _, count], [across, down], [out_width, out_height]) =
+            (self.images, self.filter, self.out());
         let padding = self.padding as i32;
         let upper = self.filter.map(|pixels| padding - (pixels as i32 - 1));
-        let places = Im2colTensor::new(self.images).corners([-padding; 2], upper).steps([self.stride; 2]);
+        let places =
+            Im2colTensor::new(self.images).corners([-padding; 2], upper).steps([self.stride; 2]);
         let images = places.map(device, images).map_err(LaunchError::TensorMap)?;
         let filters = Tensor::new([channels, self.filters, across * down]).map(device, filters);
         let filters = filters.map_err(LaunchError::TensorMap)?;
-        let grid = ((out_width * out_height * count).div_ceil(64) as u32, self.filters.div_ceil(64) as u32);
-        let [channels, across, down, filter_count, out_width, out_height, stride, padding] =
-            [channels, across, down, self.filters, out_width, out_height, self.stride, self.padding]
-                .map(|number| number as u32);
+        let grid = (
+            (out_width * out_height * count).div_ceil(64) as u32,
+            self.filters.div_ceil(64) as u32,
+        );
+        let [channels, across, down, filter_count, out_width, out_height, stride, padding] = [
+            channels,
+            across,
+            down,
+            self.filters,
+            out_width,
+            out_height,
+            self.stride,
+            self.padding,
+        ]
+        .map(|number| number as u32);
         convolution::launch(
             device,
             grid,

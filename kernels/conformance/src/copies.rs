@@ -8,8 +8,8 @@ use ptx_matrix::target::{AtLeast, BuildTarget, Supports};
 /// The tile that is copied to.
 pub type Tile = SharedTile<u16, 32, 64, Swizzle128>;
 
-/// Each lane copies `BYTES` bytes of the source to the tile: from the chunk `from[lane]` to the chunk `to[lane]`, of each
-/// `counts[lane]` elements.
+/// Each lane copies `BYTES` bytes of the source to the tile: from the chunk `from[lane]` to the
+/// chunk `to[lane]`, of each `counts[lane]` elements.
 #[inline(always)]
 fn copy<const BYTES: usize, Target: Supports<AtLeast<80>>>(
     block: &Block,
@@ -66,7 +66,8 @@ copies! {
     copy_16 16;
 }
 
-/// Copies a `rows` x `cols` matrix to a tile of either order, what is beyond it as zero, and both tiles out.
+/// Copies a `rows` x `cols` matrix to a tile of either order, what is beyond it as zero, and both
+/// tiles out.
 #[kernel(threads = 64, target = "sm_80")]
 pub fn copy_tiles(
     block: &Block,
@@ -79,7 +80,9 @@ pub fn copy_tiles(
 ) {
     let (rows, cols) = (rows as usize, cols as usize);
     // Rows of the source start at multiples of 64 elements, so that each is aligned.
-    let chunk = |row: usize, col: usize| (row * 64 + col, if row < rows { cols.saturating_sub(col) } else { 0 });
+    let chunk = |row: usize, col: usize| {
+        (row * 64 + col, if row < rows { cols.saturating_sub(col) } else { 0 })
+    };
     by_row.copy_async_some(block, source, chunk);
     by_col.copy_async_some(block, source, |row, col| chunk(col, row));
     CpAsync::<16>::commit(block.warp());
@@ -114,7 +117,8 @@ pub fn product_in_stages(
             tile_a.copy_async(block, a, |row, col| row * k + step * STEP + col);
             tile_b.copy_async(block, b, |row, col| (step * STEP + row) * 64 + col);
         }
-        // Also where there is nothing left: then the newest groups are empty, and the wait below stays the same.
+        // Also where there is nothing left: then the newest groups are empty, and the wait below
+        // stays the same.
         CpAsync::<16>::commit(warp);
     };
     for step in 0..STAGES - 1 {
@@ -124,13 +128,16 @@ pub fn product_in_stages(
     let mut acc: [[Accumulator<M16N8K16, f32>; 4]; 2] = Zeroable::zeroed();
     for step in 0..steps {
         CpAsync::<16>::wait::<{ STAGES as u32 - 2 }>(warp);
-        // What the others copied has landed too; and all are done with the stage that is filled next.
+        // What the others copied has landed too; and all are done with the stage that is filled
+        // next.
         block.sync();
         start(step + STAGES - 1);
         let (tile_a, tile_b) = stages.part(step % STAGES);
         for k in (0..STEP).step_by(16) {
-            let a: [_; 2] = from_fn(|i| FragmentA::<M16N8K16, bf16>::load(warp, &tile_a, (top + i * 16, k)));
-            let b: [_; 4] = from_fn(|j| FragmentB::<M16N8K16, bf16>::load(warp, &tile_b, (k, left + j * 8)));
+            let a: [_; 2] =
+                from_fn(|i| FragmentA::<M16N8K16, bf16>::load(warp, &tile_a, (top + i * 16, k)));
+            let b: [_; 4] =
+                from_fn(|j| FragmentB::<M16N8K16, bf16>::load(warp, &tile_b, (k, left + j * 8)));
             for (a, acc) in a.iter().zip(&mut acc) {
                 for (b, acc) in b.iter().zip(acc) {
                     Mma::<M16N8K16, bf16, bf16, f32>::accumulate(warp, acc, a, b);
@@ -140,7 +147,9 @@ pub fn product_in_stages(
     }
     for (i, acc) in acc.iter().enumerate() {
         for (j, acc) in acc.iter().enumerate() {
-            acc.for_each(warp, |row, col, value| d.set((top + i * 16 + row) * 64 + left + j * 8 + col, value));
+            acc.for_each(warp, |row, col, value| {
+                d.set((top + i * 16 + row) * 64 + left + j * 8 + col, value)
+            });
         }
     }
 }

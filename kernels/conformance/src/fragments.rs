@@ -23,13 +23,20 @@ fn write<R: Role, S: FragmentShape<R, Bits16>>(
     out: GlobalMut<u16>,
     start: usize,
 ) -> usize {
-    fragment.for_each(warp, |row, col, value| out.set(start + row * Fragment::<R, S, u16>::COLS + col, value));
+    fragment.for_each(warp, |row, col, value| {
+        out.set(start + row * Fragment::<R, S, u16>::COLS + col, value)
+    });
     start + Fragment::<R, S, u16>::ROWS * Fragment::<R, S, u16>::COLS
 }
 
 /// A and B of both shapes from both tiles, by `ldmatrix`.
 #[inline(always)]
-fn load<S: Swizzle>(block: &Block, (by_row, by_col): Both<S>, source: Global<u16>, out: GlobalMut<u16>) {
+fn load<S: Swizzle>(
+    block: &Block,
+    (by_row, by_col): Both<S>,
+    source: Global<u16>,
+    out: GlobalMut<u16>,
+) {
     let warp = block.warp();
     by_row.fill(warp, |row, col| source.get(row * COLS + col));
     by_col.fill(warp, |row, col| source.get(row * COLS + col));

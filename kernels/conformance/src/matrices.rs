@@ -1,7 +1,9 @@
 //! `ldmatrix`, `stmatrix`, `movmatrix`: one form a kernel, on rows anywhere in a swizzled tile.
 
 use ptx_matrix::fragment::RowAddr;
-use ptx_matrix::mma::{B4x16P64, B6x16P32, B8, B16, LdMatrix, MovMatrix, NoTrans, StMatrix, Trans, X1, X2, X4};
+use ptx_matrix::mma::{
+    B4x16P64, B6x16P32, B8, B16, LdMatrix, MovMatrix, NoTrans, StMatrix, Trans, X1, X2, X4,
+};
 use ptx_matrix::prelude::*;
 use ptx_matrix::{ldmatrix_forms, stmatrix_forms};
 
@@ -81,7 +83,11 @@ macro_rules! stores {
 stmatrix_forms!(stores);
 
 #[kernel(threads = 32)]
-pub fn movmatrix_sync_aligned_m8n8_trans_b16(block: &Block, source: Global<u32>, out: GlobalMut<u32>) {
+pub fn movmatrix_sync_aligned_m8n8_trans_b16(
+    block: &Block,
+    source: Global<u32>,
+    out: GlobalMut<u32>,
+) {
     let warp = block.warp();
     let matrix = warp.each(|lane| source.get(lane.id()));
     let transposed = MovMatrix::<Trans, B16>::transpose(warp, matrix);

@@ -1,12 +1,17 @@
-//! `mma.sync`: one form a kernel, of the form's name, D = A x B + C on row-major matrices in global memory; each block has its
-//! own, which lie one behind the other. The kernels are made of the tables in `src/isa/`.
+//! `mma.sync`: one form a kernel, of the form's name, D = A x B + C on row-major matrices in global
+//! memory; each block has its own, which lie one behind the other. The kernels are made of the
+//! tables in `src/isa/`.
 
 use ptx_matrix::forms::ptx;
-use ptx_matrix::fragment::{Fragment, FragmentShape, RoleA, RoleB, RoleC, ScaleA, ScaleB, ScaledKind, Selected, Shape};
+use ptx_matrix::fragment::{
+    Fragment, FragmentShape, RoleA, RoleB, RoleC, ScaleA, ScaleB, ScaledKind, Selected, Shape,
+};
 use ptx_matrix::mma::{MmaForm, MmaScaled, Select};
 use ptx_matrix::prelude::*;
 use ptx_matrix::target::{BuildTarget, Supports};
-use ptx_matrix::{mma_element, mma_forms, mma_kind, mma_named, mma_scaled_forms, mma_scaled_named, mma_shape};
+use ptx_matrix::{
+    mma_element, mma_forms, mma_kind, mma_named, mma_scaled_forms, mma_scaled_named, mma_shape,
+};
 
 /// What a kernel does. (Here, and not in each: the compiler would check it as often.)
 #[inline(always)]
@@ -19,7 +24,12 @@ fn multiply<S, A: Element, B: Element, C: Element, D: Element, Q>(
 ) where
     S: Shape + FragmentShape<RoleA, A::Width> + FragmentShape<RoleB, B::Width>,
     S: FragmentShape<RoleC, C::Width> + FragmentShape<RoleC, D::Width>,
-    Mma<S, A, B, C, Q>: MmaForm<A = FragmentA<S, A>, B = FragmentB<S, B>, C = Accumulator<S, C>, D = Accumulator<S, D>>,
+    Mma<S, A, B, C, Q>: MmaForm<
+            A = FragmentA<S, A>,
+            B = FragmentB<S, B>,
+            C = Accumulator<S, C>,
+            D = Accumulator<S, D>,
+        >,
     BuildTarget: Supports<<Mma<S, A, B, C, Q> as MmaForm>::Needs>,
 {
     let (warp, index) = (block.warp(), block.index().x as usize);
@@ -92,8 +102,8 @@ macro_rules! scaled_kernels {
 }
 mma_scaled_forms!(scaled_kernels);
 
-/// The same as `mma_sync_aligned_m16n8k8_row_col_f32_tf32_tf32_f32`, with whole `f32` as factors: registers whose low 13 bits
-/// are not zero.
+/// The same as `mma_sync_aligned_m16n8k8_row_col_f32_tf32_tf32_f32`, with whole `f32` as factors:
+/// registers whose low 13 bits are not zero.
 #[kernel(threads = 32, target = "sm_80")]
 pub fn mma_m16n8k8_tf32_whole_registers(
     block: &Block,

@@ -1,20 +1,22 @@
-//! `mma.sp`: one form a kernel, of the form's name, on row-major matrices in global memory, a multiplication a block. The kernels
-//! are made of the tables in `src/isa/`.
+//! `mma.sp`: one form a kernel, of the form's name, on row-major matrices in global memory, a
+//! multiplication a block. The kernels are made of the tables in `src/isa/`.
 
 use ptx_matrix::forms::ptx;
 use ptx_matrix::fragment::ScaledKind;
 
 use ptx_matrix::fragment::{
-    FragmentShape, FragmentSparseA, RoleB, RoleC, RoleSparseA, ScaleA, ScaleB, Selected, Shape, SparseWidth,
+    FragmentShape, FragmentSparseA, RoleB, RoleC, RoleSparseA, ScaleA, ScaleB, Selected, Shape,
+    SparseWidth,
 };
 use ptx_matrix::mma::{Metadata, MmaSparse, MmaSparseScaled, Select};
 use ptx_matrix::prelude::*;
 use ptx_matrix::{
-    mma_element, mma_kind, mma_sparse_forms, mma_sparse_named, mma_sparse_ordered_forms, mma_sparse_scaled_forms,
-    mma_sparse_scaled_named,
+    mma_element, mma_kind, mma_sparse_forms, mma_sparse_named, mma_sparse_ordered_forms,
+    mma_sparse_scaled_forms, mma_sparse_scaled_named,
 };
 
-/// A, of which half the columns are there, with its metadata, B and C of the block's multiplication.
+/// A, of which half the columns are there, with its metadata, B and C of the block's
+/// multiplication.
 #[inline(always)]
 #[allow(clippy::type_complexity, reason = "what the instruction takes")]
 fn load<S, A: Element<Width: SparseWidth>, B: Element, C: Element>(
@@ -22,7 +24,10 @@ fn load<S, A: Element<Width: SparseWidth>, B: Element, C: Element>(
     (a, metadata, b, c): (Global<'_, A>, Global<'_, u32>, Global<'_, B>, Global<'_, C>),
 ) -> (FragmentSparseA<S, A>, Metadata<A::Width>, FragmentB<S, B>, Accumulator<S, C>)
 where
-    S: Shape + FragmentShape<RoleSparseA, A::Width> + FragmentShape<RoleB, B::Width> + FragmentShape<RoleC, C::Width>,
+    S: Shape
+        + FragmentShape<RoleSparseA, A::Width>
+        + FragmentShape<RoleB, B::Width>
+        + FragmentShape<RoleC, C::Width>,
 {
     let (warp, which, half) = (block.warp(), block.index().x as usize, S::K / 2);
     (
@@ -41,7 +46,8 @@ fn store<S: Shape + FragmentShape<RoleC, C::Width>, C: Element>(
     d: GlobalMut<'_, C>,
     before: usize,
 ) {
-    result.for_each(block.warp(), |row, col, value| d.set((before * S::M + row) * S::N + col, value));
+    result
+        .for_each(block.warp(), |row, col, value| d.set((before * S::M + row) * S::N + col, value));
 }
 
 macro_rules! kernels {

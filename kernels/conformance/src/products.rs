@@ -1,4 +1,5 @@
-//! Whole tiles: one `mma` from shared memory, a 64x64x64 product by four warps, and a 64x128x64 product by a warpgroup.
+//! Whole tiles: one `mma` from shared memory, a 64x64x64 product by four warps, and a 64x128x64
+//! product by a warpgroup.
 
 use core::array::from_fn;
 use ptx_matrix::memory::Swizzle;
@@ -44,10 +45,12 @@ fn product_64<S: Swizzle, Target: Supports<AtLeast<80>>>(
     let warp = block.warp();
     let (top, left) = (warp.index() / 2 * 32, warp.index() % 2 * 32);
     // All addresses first, so that the main loop is nothing but loads and products.
-    let rows_a: [[_; 2]; 4] =
-        from_fn(|k| from_fn(|i| FragmentA::<M16N8K16, bf16>::rows(warp, &tile_a, (top + i * 16, k * 16))));
-    let rows_b: [[_; 4]; 4] =
-        from_fn(|k| from_fn(|j| FragmentB::<M16N8K16, bf16>::rows(warp, &tile_b, (k * 16, left + j * 8))));
+    let rows_a: [[_; 2]; 4] = from_fn(|k| {
+        from_fn(|i| FragmentA::<M16N8K16, bf16>::rows(warp, &tile_a, (top + i * 16, k * 16)))
+    });
+    let rows_b: [[_; 4]; 4] = from_fn(|k| {
+        from_fn(|j| FragmentB::<M16N8K16, bf16>::rows(warp, &tile_b, (k * 16, left + j * 8)))
+    });
     let mut acc: [[Accumulator<M16N8K16, f32>; 4]; 2] = Zeroable::zeroed();
     for k in 0..4 {
         let a = rows_a[k].map(|rows| FragmentA::load_rows(warp, rows));
@@ -61,7 +64,9 @@ fn product_64<S: Swizzle, Target: Supports<AtLeast<80>>>(
 
     for (i, acc) in acc.iter().enumerate() {
         for (j, acc) in acc.iter().enumerate() {
-            acc.for_each(warp, |row, col, value| d.set((top + i * 16 + row) * 64 + left + j * 8 + col, value));
+            acc.for_each(warp, |row, col, value| {
+                d.set((top + i * 16 + row) * 64 + left + j * 8 + col, value)
+            });
         }
     }
 }
@@ -89,7 +94,8 @@ products! {
     product_64_swizzle_128 Swizzle128;
 }
 
-/// D = A x B: 64x128x64, row-major, by `wgmma`; the left half of D is brought away while the right one is computed.
+/// D = A x B: 64x128x64, row-major, by `wgmma`; the left half of D is brought away while the right
+/// one is computed.
 #[kernel(threads = 128, target = "sm_90a")]
 pub fn product_in_halves(
     block: &Block,
@@ -110,11 +116,19 @@ pub fn product_in_halves(
     let mut sums_of_left = GroupAccumulator::<64, f32>::zero().begin(group);
     let mut sums_of_right = GroupAccumulator::<64, f32>::zero().begin(group);
     Wgmma::<64, bf16, bf16, f32>::issue(group, &mut sums_of_left, |issue| {
-        (0..4).for_each(|k| issue.accumulate(tile_a.matrix_a((0, k * 16)), left.matrix_b((k * 16, 0))));
+        (0..4).for_each(|k| {
+            issue.accumulate(tile_a.matrix_a((0, k * 16)), left.matrix_b((k * 16, 0)))
+        });
     });
     Wgmma::<64, bf16, bf16, f32>::issue(group, &mut sums_of_right, |issue| {
-        (0..4).for_each(|k| issue.accumulate(tile_a.matrix_a((0, k * 16)), right.matrix_b((k * 16, 0))));
+        (0..4).for_each(|k| {
+            issue.accumulate(tile_a.matrix_a((0, k * 16)), right.matrix_b((k * 16, 0)))
+        });
     });
-    sums_of_left.finish_behind::<1>(group).for_each(group, |row, col, value| d.set(row * 128 + col, value));
-    sums_of_right.finish(group).for_each(group, |row, col, value| d.set(row * 128 + 64 + col, value));
+    sums_of_left
+        .finish_behind::<1>(group)
+        .for_each(group, |row, col, value| d.set(row * 128 + col, value));
+    sums_of_right
+        .finish(group)
+        .for_each(group, |row, col, value| d.set(row * 128 + 64 + col, value));
 }

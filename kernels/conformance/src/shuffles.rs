@@ -25,9 +25,16 @@ macro_rules! shuffles {
 }
 shuffles! { up down bfly idx }
 
-/// The numbers of `source` up, down, exchanged by `by`, and had from where each of `from` says: 32 of 64 bits each.
+/// The numbers of `source` up, down, exchanged by `by`, and had from where each of `from` says: 32
+/// of 64 bits each.
 #[kernel(threads = 32)]
-pub fn shuffle(block: &Block, source: Global<u64>, from: Global<u32>, by: u32, out: GlobalMut<u64>) {
+pub fn shuffle(
+    block: &Block,
+    source: Global<u64>,
+    from: Global<u32>,
+    by: u32,
+    out: GlobalMut<u64>,
+) {
     let warp = block.warp();
     let numbers = warp.each(|lane| source.get(lane.id()));
     let from = warp.each(|lane| from.get(lane.id()));

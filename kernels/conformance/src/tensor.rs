@@ -16,9 +16,17 @@ pub type Of128 = SharedTile<u16, 24, 64, Swizzle128>;
 /// One line.
 pub type Line = SharedTile<u32, 1, 96, Unswizzled128>;
 
-/// Loads the box at the first coordinates, writes its elements to the output, row by row, and stores it at the coordinates behind those.
+/// Loads the box at the first coordinates, writes its elements to the output, row by row, and
+/// stores it at the coordinates behind those.
 #[inline(always)]
-fn copy<T: Element, const ROWS: usize, const COLS: usize, S: TensorSwizzle, O: Order, const RANK: usize>(
+fn copy<
+    T: Element,
+    const ROWS: usize,
+    const COLS: usize,
+    S: TensorSwizzle,
+    O: Order,
+    const RANK: usize,
+>(
     block: &Block,
     tile: SharedTile<T, ROWS, COLS, S, O>,
     full: BarrierMemory,
@@ -85,7 +93,14 @@ copies! {
 
 /// Reduces the box at these coordinates by the source's elements.
 #[inline(always)]
-fn reduce<T: Element, R, const ROWS: usize, const COLS: usize, S: TensorSwizzle, const RANK: usize>(
+fn reduce<
+    T: Element,
+    R,
+    const ROWS: usize,
+    const COLS: usize,
+    S: TensorSwizzle,
+    const RANK: usize,
+>(
     block: &Block,
     tile: SharedTile<T, ROWS, COLS, S>,
     reduction: R,
@@ -101,7 +116,11 @@ fn reduce<T: Element, R, const ROWS: usize, const COLS: usize, S: TensorSwizzle,
     warp.fence_for_bulk();
     warp.sync();
     warp.elect(|lane| {
-        tile.reduce_tma(lane, reduction, out.at(core::array::from_fn(|dimension| at.get(dimension))));
+        tile.reduce_tma(
+            lane,
+            reduction,
+            out.at(core::array::from_fn(|dimension| at.get(dimension))),
+        );
         BulkGroup::commit(lane);
         BulkGroup::wait::<0>(lane);
     });

@@ -6,8 +6,8 @@ use ptx_matrix::mma::{GroupAccumulator, Wgmma};
 use ptx_matrix::prelude::*;
 use ptx_matrix::{wgmma_columns, wgmma_forms, wgmma_named, wgmma_shape, wgmma_stored};
 
-/// Calls a macro with a form, if there is a kernel of it: for each combination of elements that with N of 32, and for bf16 and s8 that of
-/// each N. (To build them all would take minutes.)
+/// Calls a macro with a form, if there is a kernel of it: for each combination of elements that
+/// with N of 32, and for bf16 and s8 that of each N. (To build them all would take minutes.)
 #[doc(hidden)]
 #[macro_export]
 macro_rules! wgmma_with_kernel {
@@ -33,8 +33,9 @@ macro_rules! element {
     };
 }
 
-/// A kernel that executes a form with A in shared memory, and then in registers, as is said: A, with A' below it, B and D are row-major; words
-/// of bits go along K. Each block has matrices of its own.
+/// A kernel that executes a form with A in shared memory, and then in registers, as is said: A,
+/// with A' below it, B and D are row-major; words of bits go along K. Each block has matrices of
+/// its own.
 macro_rules! kernel {
     ($kernel:ident $n:literal $d:ident $a:ident $b:ident $option:ident [$cols:expr], $shared:ident $registers:ident) => {
         #[kernel(threads = 128, target = "sm_90a")]

@@ -6,7 +6,8 @@ use ptx_matrix::mma::{GroupAccumulator, Metadata, WgmmaSparse};
 use ptx_matrix::prelude::*;
 use ptx_matrix::{wgmma_columns, wgmma_named, wgmma_shape, wgmma_sparse_forms};
 
-/// Calls a macro with a form, if there is a kernel of it: for each combination of elements that with N of 16, and for bf16 that with N of 256.
+/// Calls a macro with a form, if there is a kernel of it: for each combination of elements that
+/// with N of 16, and for bf16 that with N of 256.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! wgmma_sparse_with_kernel {
@@ -19,8 +20,9 @@ macro_rules! wgmma_sparse_with_kernel {
     ($n:literal $form:tt => $with:ident) => {};
 }
 
-/// A kernel that executes a form with A in shared memory, and then A' in registers, as is said. What is kept of A, with A' below it, is row-major,
-/// and so are B and D; the metadata is that of the warps' rows of A, then of A'. Each block has matrices of its own, and of each a D for each
+/// A kernel that executes a form with A in shared memory, and then A' in registers, as is said.
+/// What is kept of A, with A' below it, is row-major, and so are B and D; the metadata is that of
+/// the warps' rows of A, then of A'. Each block has matrices of its own, and of each a D for each
 /// selector.
 macro_rules! kernel {
     ($kernel:ident $selectors:tt $n:literal $d:ident $a:ident $b:ident $option:ident [$($selector:literal)*]

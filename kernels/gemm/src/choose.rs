@@ -1,25 +1,32 @@
-//! Which kernel computes a product, in how many parts of K, and of A and B as they lie or copied: what is expected to take the fewest cycles.
+//! Which kernel computes a product, in how many parts of K, and of A and B as they lie or copied:
+//! what is expected to take the fewest cycles.
 //!
-//! - A round of blocks, one for each multiprocessor, takes as long as one block: its tile's products at the kernel's rate, or the
-//!   transfer of its tiles from the L2 cache, whatever is longer. Blocks go in whole rounds (wave quantisation), and compute whole
-//!   tiles, also where D ends within one.
-//! - From the cache come whole lines of it: twice as many, or more, where lines of the matrix do not start with one. What the blocks of a cluster share,
-//!   each brings a part of: they lie below each other, or beside each other, as takes less time.
+//! - A round of blocks, one for each multiprocessor, takes as long as one block: its tile's
+//!   products at the kernel's rate, or the transfer of its tiles from the L2 cache, whatever is
+//!   longer. Blocks go in whole rounds (wave quantisation), and compute whole tiles, also where D
+//!   ends within one.
+//! - From the cache come whole lines of it: twice as many, or more, where lines of the matrix do
+//!   not start with one. What the blocks of a cluster share, each brings a part of: they lie below
+//!   each other, or beside each other, as takes less time.
 //! - Lines across K that are shorter than a line of the cache take as long as one.
 //! - Copies of tensors take longer where a tile is partly beyond the matrix.
-//! - From one tile to the next of a multiprocessor something passes, the more the more of D is brought away, and before clusters begin.
+//! - From one tile to the next of a multiprocessor something passes, the more the more of D is
+//!   brought away, and before clusters begin.
 //! - Nothing is faster than bringing A and B from memory once, and D (and C) there.
-//! - Rows in groups are as a batch of as many products, each of as many rows as a group has on average.
-//! - A and B may be copied first, to lines that start with those of the cache, and in another order: that is a launch, and both are read, and
-//!   written, once more.
+//! - Rows in groups are as a batch of as many products, each of as many rows as a group has on
+//!   average.
+//! - A and B may be copied first, to lines that start with those of the cache, and in another
+//!   order: that is a launch, and both are read, and written, once more.
 //! - Threads bring D away slower than copies of tensors.
-//! - Blocks that compute a tile together have a part of K each, and take some time to add up their sums. They share nothing of their tiles: where
-//!   all multiprocessors do so, the cache is slower for each.
+//! - Blocks that compute a tile together have a part of K each, and take some time to add up their
+//!   sums. They share nothing of their tiles: where all multiprocessors do so, the cache is slower
+//!   for each.
 //! - Parts of K cost the way of their sums to the cache and back, and a second launch.
 //!
-//! The constants are an H200's, some of them fitted to what kernels take for products drawn at random (`docs/LADDER.md`); what matters is how they
-//! compare with each other. Of equals, what brings less from the cache is taken, where lines that few ask for count for more;
-//! of these, the first of the list and the fewest parts.
+//! The constants are an H200's, some of them fitted to what kernels take for products drawn at
+//! random (`docs/LADDER.md`); what matters is how they compare with each other. Of equals, what
+//! brings less from the cache is taken, where lines that few ask for count for more; of these, the
+//! first of the list and the fewest parts.
 
 use std::fmt;
 use std::str::FromStr;
@@ -36,47 +43,57 @@ use super::layout::{Operand, Order, Repacked};
 const CACHE_BYTES: f64 = 36.0;
 /// The same by copies of tensors.
 const CACHE_BYTES_BY_TENSOR_MAPS: f64 = 68.0;
-/// The same of tiles that no block of a cluster shares with another, where all multiprocessors bring some at once.
+/// The same of tiles that no block of a cluster shares with another, where all multiprocessors
+/// bring some at once.
 const CACHE_BYTES_OF_ALL: f64 = 45.0;
-/// Bytes of a line of that cache: as many as a copy of a tensor has one behind the other, from one line, or from parts of two.
+/// Bytes of a line of that cache: as many as a copy of a tensor has one behind the other, from one
+/// line, or from parts of two.
 pub(super) const CACHE_LINE: usize = 128;
-/// How much longer tiles take whose lines are parts of two lines of that cache each: lines across K, and lines along K.
+/// How much longer tiles take whose lines are parts of two lines of that cache each: lines across
+/// K, and lines along K.
 const BROKEN: [f64; 2] = [2.2, 2.25];
-/// How many clusters ask for the same lines at the same time if they are many: requests of one part of the GPU are answered together there.
+/// How many clusters ask for the same lines at the same time if they are many: requests of one part
+/// of the GPU are answered together there.
 const MANY: f64 = 64.0;
-/// What is asked for by fewer takes longer, by this power of how many fewer they are. It decides where cycles do not.
+/// What is asked for by fewer takes longer, by this power of how many fewer they are. It decides
+/// where cycles do not.
 const ASKED_BY_FEW: f64 = 0.3;
-/// Cycles that a stage of a pipeline is on its way, and until it is read: no more bytes come in them than the stages of a multiprocessor have.
+/// Cycles that a stage of a pipeline is on its way, and until it is read: no more bytes come in
+/// them than the stages of a multiprocessor have.
 const ON_THE_WAY: f64 = 2600.0;
-/// Cycles that clusters begin later than single blocks. Beyond that, they take as long, where lines of the matrix are lines of the cache.
+/// Cycles that clusters begin later than single blocks. Beyond that, they take as long, where lines
+/// of the matrix are lines of the cache.
 const CLUSTERS_BEGIN: f64 = 1400.0;
 /// Cycles that blocks of a cluster that compute a tile together take longer, for each of them.
 const TOGETHER: f64 = 1250.0;
-/// How much longer it takes to bring tiles whose lines all were beyond the matrix; likewise where some are.
+/// How much longer it takes to bring tiles whose lines all were beyond the matrix; likewise where
+/// some are.
 const BEYOND: f64 = 1.7;
-/// What part of the lines may be beyond the matrix where tiles wait for memory and not for the copy engine, and how much longer the rest of them takes.
+/// What part of the lines may be beyond the matrix where tiles wait for memory and not for the copy
+/// engine, and how much longer the rest of them takes.
 const BEYOND_FOR_NOTHING: f64 = 0.19;
 /// See [`BEYOND_FOR_NOTHING`].
 const BEYOND_IN_MEMORY: f64 = 1.1;
 /// Bytes of memory for each multiprocessor in a cycle.
 const MEMORY_BYTES: f64 = 15.5;
-/// What of a product's computation, or of its bytes on their way from memory, is not hidden behind the other, whichever takes longer: it decides between
-/// kernels that would wait for memory alike.
+/// What of a product's computation, or of its bytes on their way from memory, is not hidden behind
+/// the other, whichever takes longer: it decides between kernels that would wait for memory alike.
 const NOT_HIDDEN: f64 = 0.04;
 /// Bytes of sums that a multiprocessor writes, or reads, in a cycle.
 const SUM_BYTES: f64 = 16.0;
 /// Cycles from a kernel's start to its first product, and from its last to its end.
 const LATENCY: f64 = 3000.0;
-/// How many times these pass where a second launch adds up parts of K, which has them too, and between the two nothing is done: of kernels by copies
-/// of threads, and by copies of tensors, whose sums of parts go another way than D.
+/// How many times these pass where a second launch adds up parts of K, which has them too, and
+/// between the two nothing is done: of kernels by copies of threads, and by copies of tensors,
+/// whose sums of parts go another way than D.
 const LAUNCHES_OF_PARTS: [f64; 2] = [4.0, 5.0];
-/// Cycles from a tile's last product to the next one's first, of kernels whose blocks compute tile after tile: those that pass always, and of each
-/// byte of D that a warpgroup brings away.
+/// Cycles from a tile's last product to the next one's first, of kernels whose blocks compute tile
+/// after tile: those that pass always, and of each byte of D that a warpgroup brings away.
 const TURN: [f64; 2] = [350.0, 0.086];
 /// The same of kernels that compute transposes, whose strips are narrower.
 const TURN_OF_TRANSPOSES: [f64; 2] = [500.0, 0.105];
-/// The same of kernels that have a block for each tile, of which several share a multiprocessor: cycles from a block's last product to the next
-/// block's first, and of each byte of a tile of D.
+/// The same of kernels that have a block for each tile, of which several share a multiprocessor:
+/// cycles from a block's last product to the next block's first, and of each byte of a tile of D.
 const TURN_OF_BLOCKS: f64 = 4600.0;
 /// See [`TURN_OF_BLOCKS`].
 const TURN_OF_BLOCKS_BYTE: f64 = 0.06;
@@ -86,15 +103,17 @@ const COPY_BYTES: f64 = 11.0;
 const COPY_LATENCY: f64 = 6500.0;
 /// Bytes of D that a multiprocessor's threads bring away in a cycle, where no copies of tensors do.
 const THREAD_BYTES: f64 = 12.0;
-/// The same of kernels that compute transposes, whose strips are narrower: from 1.5, of 8 columns a strip, to 7, of 40.
+/// The same of kernels that compute transposes, whose strips are narrower: from 1.5, of 8 columns a
+/// strip, to 7, of 40.
 const THREAD_BYTES_OF_TRANSPOSES: f64 = 3.0;
 /// Steps of K that a part has at least: fewer do not fill a pipeline.
 const LEAST_STEPS: usize = 4;
 /// The most parts that are thought of.
 const MOST_PARTS: usize = 32;
 
-/// A kernel, what is copied for it first, and the parts that it cuts K in. As a text: `sm80_bf16_nn_64x64x64/4`, or, if K is not cut, the name
-/// alone; with copies of A and B, `sm80_bf16_nn_64x64x64+a+b/4`.
+/// A kernel, what is copied for it first, and the parts that it cuts K in. As a text:
+/// `sm80_bf16_nn_64x64x64/4`, or, if K is not cut, the name alone; with copies of A and B,
+/// `sm80_bf16_nn_64x64x64+a+b/4`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Choice {
@@ -117,7 +136,9 @@ impl Choice {
 impl fmt::Display for Choice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.kernel)?;
-        for (name, _) in [("+a", Operand::A), ("+b", Operand::B)].iter().filter(|(_, of)| self.copied.has(*of)) {
+        for (name, _) in
+            [("+a", Operand::A), ("+b", Operand::B)].iter().filter(|(_, of)| self.copied.has(*of))
+        {
             f.write_str(name)?;
         }
         if self.parts > 1 { write!(f, "/{}", self.parts) } else { Ok(()) }
@@ -202,15 +223,20 @@ impl Task {
 
     /// Elements that the parts' sums take.
     pub(super) fn workspace(&self, parts: usize) -> usize {
-        if parts > 1 { parts.saturating_mul(self.batches).saturating_mul(self.m * self.n) } else { 0 }
+        if parts > 1 {
+            parts.saturating_mul(self.batches).saturating_mul(self.m * self.n)
+        } else {
+            0
+        }
     }
 
     /// Bytes of the cache's lines that a block brings for each element of K, of A and of B.
     fn bytes_from_cache(&self, kernel: &Kernel, copied: Repacked, across: bool) -> [f64; 2] {
         let TileShape { m: tile_m, n: tile_n, .. } = kernel.tile;
         let input = self.bytes[0];
-        let along_k =
-            kernel.orders.map_or([true; 2], |orders| [orders.a == Order::RowMajor, orders.b == Order::ColMajor]);
+        let along_k = kernel
+            .orders
+            .map_or([true; 2], |orders| [orders.a == Order::RowMajor, orders.b == Order::ColMajor]);
         let shared_by = shared_by(kernel, across);
         let of_side = |operand: Operand, tile: usize, lines: usize| {
             let side = operand as usize;
@@ -221,35 +247,42 @@ impl Task {
             let parts = if is_whole { 1.0 } else { BROKEN[usize::from(along_k[side])] };
             // Of short lines across K, a line of the cache has several, each of which is asked for.
             let several = CACHE_LINE as f64 / (lines.max(1) * input) as f64;
-            let times = if several > 1.0 && !along_k[side] && !copied.has(operand) { several } else { parts };
+            let times = if several > 1.0 && !along_k[side] && !copied.has(operand) {
+                several
+            } else {
+                parts
+            };
             (tile * input) as f64 * times / shared_by[side] as f64
         };
         [of_side(Operand::A, tile_m, self.m), of_side(Operand::B, tile_n, self.n)]
     }
 
-    /// The part of the lines in the boxes of a first tile, or of the last one, which are beyond the matrix: a box that has none of it is left out.
+    /// The part of the lines in the boxes of a first tile, or of the last one, which are beyond the
+    /// matrix: a box that has none of it is left out.
     fn part_beyond(&self, kernel: &Kernel, across: bool, of_last: bool) -> f64 {
         let (sides, shared_by) = ([self.m, self.n], shared_by(kernel, across));
         let lines = [0, 1].map(|side| {
             let (tile, by) = ([kernel.tile.m, kernel.tile.n][side], shared_by[side] as f64);
             let before = if of_last { (sides[side].div_ceil(tile).max(1) - 1) * tile } else { 0 };
             let inside = (sides[side] - before).min(tile);
-            let brought = inside.next_multiple_of([kernel.box_rows, kernel.box_cols][side]).min(tile);
+            let brought =
+                inside.next_multiple_of([kernel.box_rows, kernel.box_cols][side]).min(tile);
             [brought, brought - inside].map(|lines| lines as f64 / by)
         });
         let [brought, beyond] = [0, 1].map(|which| lines[0][which] + lines[1][which]);
         beyond / brought.max(1.0)
     }
 
-    /// Whether the tiles of a cluster lie beside each other, and not below: whatever takes fewer cycles; of as many, fewer tiles; of as many, what
-    /// brings less from the cache.
+    /// Whether the tiles of a cluster lie beside each other, and not below: whatever takes fewer
+    /// cycles; of as many, fewer tiles; of as many, what brings less from the cache.
     pub(super) fn across(&self, way: Way) -> bool {
         let [across, below] = [true, false].map(|across| self.cost(way, across));
         across < below
     }
 
-    /// What a product costs with the tiles of clusters beside each other, or below: cycles, tiles, and what a tile brings from the cache for each element
-    /// of K, in bytes, of which those count for more that few clusters ask for.
+    /// What a product costs with the tiles of clusters beside each other, or below: cycles, tiles,
+    /// and what a tile brings from the cache for each element of K, in bytes, of which those
+    /// count for more that few clusters ask for.
     fn cost(&self, way: Way, across: bool) -> [f64; 3] {
         let Way { kernel, copied, .. } = way;
         let TileShape { m: tile_m, n: tile_n, .. } = kernel.tile;
@@ -257,7 +290,8 @@ impl Task {
         // A's lines are asked for by clusters beside each other, B's by those below each other.
         let [by_a, by_b] = shared_by(kernel, across);
         let asked_by = [self.n.div_ceil(tile_n * by_a), self.m.div_ceil(tile_m * by_b)];
-        let [of_a, of_b] = asked_by.map(|clusters| (MANY / clusters.max(1) as f64).powf(ASKED_BY_FEW).max(1.0));
+        let [of_a, of_b] =
+            asked_by.map(|clusters| (MANY / clusters.max(1) as f64).powf(ASKED_BY_FEW).max(1.0));
         let [bytes_a, bytes_b] = self.bytes_from_cache(kernel, copied, across);
         [self.cycles(way, across), tiles, bytes_a * of_a + bytes_b * of_b]
     }
@@ -267,7 +301,11 @@ impl Task {
         let TileShape { m: tile_m, n: tile_n, .. } = kernel.tile;
         let sms = f64::from(self.multiprocessors.max(1));
         let together = kernel.blocks_per_tile as usize;
-        let k = self.k_part(kernel, parts).min(self.k).div_ceil(together).next_multiple_of(kernel.tile.k) as f64;
+        let k = self
+            .k_part(kernel, parts)
+            .min(self.k)
+            .div_ceil(together)
+            .next_multiple_of(kernel.tile.k) as f64;
         let tiles = f64::from(kernel.tiles(self.m as u32, self.n as u32, across));
         let blocks = tiles * (self.batches * parts * together) as f64;
         let [input, output, sum] = self.bytes;
@@ -282,17 +320,25 @@ impl Task {
         let most = match (kernel.uses_tma, is_alone || together > 1) {
             (false, _) => CACHE_BYTES,
             (true, false) => CACHE_BYTES_BY_TENSOR_MAPS,
-            (true, true) => CACHE_BYTES_BY_TENSOR_MAPS.min(CACHE_BYTES_OF_ALL * sms / blocks.min(sms)),
+            (true, true) => {
+                CACHE_BYTES_BY_TENSOR_MAPS.min(CACHE_BYTES_OF_ALL * sms / blocks.min(sms))
+            }
         };
         let cache = most.min(beside * f64::from(kernel.info.shared_bytes) / ON_THE_WAY);
         let [of_a, of_b] = self.bytes_from_cache(kernel, copied, across);
         // In one round the last tile decides.
-        let beyond = if is_alone && rounds == 1.0 { BEYOND * self.part_beyond(kernel, across, true) } else { 0.0 };
+        let beyond = if is_alone && rounds == 1.0 {
+            BEYOND * self.part_beyond(kernel, across, true)
+        } else {
+            0.0
+        };
         let tiles = (of_a + of_b) * k / cache * (1.0 + beyond);
         // As floats: of the longest sides, the bytes are more than `usize` counts.
         let [m, n, k_whole] = [self.m, self.n, self.k].map(|side| side as f64);
-        let bytes = self.batches as f64 * ((m + n) * k_whole * input as f64 + m * n * output as f64);
-        let waits = (self.part_beyond(kernel, across, false) - BEYOND_FOR_NOTHING).max(0.0) * BEYOND_IN_MEMORY;
+        let bytes =
+            self.batches as f64 * ((m + n) * k_whole * input as f64 + m * n * output as f64);
+        let waits = (self.part_beyond(kernel, across, false) - BEYOND_FOR_NOTHING).max(0.0)
+            * BEYOND_IN_MEMORY;
         let memory = bytes / (MEMORY_BYTES * sms) * (1.0 + waits);
         let sums = 2.0 * sum as f64 * self.workspace(parts) as f64 / (SUM_BYTES * sms);
         let launches = match (parts, kernel.uses_tma) {
@@ -320,7 +366,11 @@ impl Task {
         };
         let repacked = Operand::BOTH.into_iter().filter(|&of| copied.has(of));
         let elements: f64 = repacked.map(|of| self.elements[of as usize]).sum();
-        let copy = if elements > 0.0 { 2.0 * elements * input as f64 / (COPY_BYTES * sms) + COPY_LATENCY } else { 0.0 };
+        let copy = if elements > 0.0 {
+            2.0 * elements * input as f64 / (COPY_BYTES * sms) + COPY_LATENCY
+        } else {
+            0.0
+        };
         let together = if together > 1 { TOGETHER * together as f64 } else { 0.0 };
         let computed = rounds * (products.max(tiles) + together) + turns + by_threads;
         copy + computed.max(memory) + NOT_HIDDEN * computed.min(memory) + sums + launches * begin
@@ -331,7 +381,8 @@ impl Task {
         let fitting = self.in_parts(ways).filter(|way| self.workspace(way.parts) <= workspace);
         let costs = fitting.map(|way| {
             let [cycles, tiles, bytes] = self.cost(way, self.across(way));
-            // Where both kernels' factors are copied, it is the order of the list that says which order is copied in less time.
+            // Where both kernels' factors are copied, it is the order of the list that says which
+            // order is copied in less time.
             (way, [cycles, if way.copied.is_none() { tiles * bytes } else { 0.0 }])
         });
         let best = costs.min_by(|(_, [cycles, bytes]), (_, [other_cycles, other_bytes])| {
@@ -341,7 +392,8 @@ impl Task {
     }
 }
 
-/// How many blocks of a cluster have a tile of A, and of B, from one copy: those beside each other, or those below each other.
+/// How many blocks of a cluster have a tile of A, and of B, from one copy: those beside each other,
+/// or those below each other.
 fn shared_by(kernel: &Kernel, across: bool) -> [usize; 2] {
     let blocks = kernel.info.cluster.blocks() as usize / kernel.blocks_per_tile as usize;
     if across { [blocks, 1] } else { [1, blocks] }
@@ -382,7 +434,8 @@ mod tests {
 
     fn chosen(m: usize, n: usize, k: usize, workspace: usize) -> String {
         let row_major = |kernel: &&Kernel| kernel.takes(Order::RowMajor, Order::RowMajor);
-        let way = task(m, n, k).best(KERNELS.iter().filter(row_major).map(alone), workspace).unwrap();
+        let way =
+            task(m, n, k).best(KERNELS.iter().filter(row_major).map(alone), workspace).unwrap();
         way.choice().to_string()
     }
 
@@ -454,10 +507,16 @@ mod tests {
     fn clusters_are_for_lines_that_start_within_lines_of_the_cache() {
         let chosen = |m, n, k, has_whole_lines| {
             let task = Task { has_whole_lines, ..task(m, n, k) };
-            task.best(KERNELS.iter().filter(|kernel| kernel.takes(Order::RowMajor, Order::RowMajor)).map(alone), 0)
-                .unwrap()
-                .kernel
-                .name
+            task.best(
+                KERNELS
+                    .iter()
+                    .filter(|kernel| kernel.takes(Order::RowMajor, Order::RowMajor))
+                    .map(alone),
+                0,
+            )
+            .unwrap()
+            .kernel
+            .name
         };
         assert_eq!(chosen(4104, 4104, 4104, [false; 2]), "sm90_bf16_nn_176x192x64_swap_c2");
         // Little more than sixteen times 128, in one round.
@@ -472,12 +531,15 @@ mod tests {
         assert_eq!(chosen(777, 4000, 2048, [true, false]), "sm90_bf16_nn_200x128x64_swap_c2");
     }
 
-    /// One more column of tiles is computed, if in it a cluster has more to share, and there is room for it in the round.
+    /// One more column of tiles is computed, if in it a cluster has more to share, and there is
+    /// room for it in the round.
     #[test]
     fn clusters_share_what_takes_longer() {
         let kernel = named("sm90_bf16_nn_240x128x64_swap_c2");
         assert_eq!([true, false].map(|across| kernel.tiles(1336, 2672, across)), [132, 126]);
-        let across = |has_whole_lines| Task { has_whole_lines, ..task(1336, 2672, 4008) }.across(alone(kernel));
+        let across = |has_whole_lines| {
+            Task { has_whole_lines, ..task(1336, 2672, 4008) }.across(alone(kernel))
+        };
         assert!(across([false; 2]));
         assert!(!across([true; 2]));
     }
@@ -492,14 +554,16 @@ mod tests {
         assert_eq!(named("sm90_bf16_nn_128x128x64_split8").at_once(1), 8);
     }
 
-    /// Of few rows, all of A is asked for by all clusters, and each of B's lines by few: so these are what is shared, whatever is longer. Likewise of
-    /// few columns. Where sides are alike, the longer of the tile's is shared.
+    /// Of few rows, all of A is asked for by all clusters, and each of B's lines by few: so these
+    /// are what is shared, whatever is longer. Likewise of few columns. Where sides are alike,
+    /// the longer of the tile's is shared.
     #[test]
     fn clusters_share_what_few_ask_for() {
         let across = |name, m, n| task(m, n, 8192).across(alone(named(name)));
-        for (name, few_rows, few_cols) in
-            [("sm90_bf16_nn_144x128x64_swap_c2", 257, 256), ("sm90_bf16_nn_80x64x64_swap_c2", 129, 128)]
-        {
+        for (name, few_rows, few_cols) in [
+            ("sm90_bf16_nn_144x128x64_swap_c2", 257, 256),
+            ("sm90_bf16_nn_80x64x64_swap_c2", 129, 128),
+        ] {
             assert!(!across(name, few_rows, 8192), "{name}");
             assert!(across(name, 8192, few_cols), "{name}");
         }
@@ -520,36 +584,55 @@ mod tests {
         for m in [24, 32, 48] {
             assert_eq!(chosen(m, 8192, 8192, usize::MAX), "sm90_bf16_nn_64x64x64", "{m} rows");
         }
-        // Where tiles of that height fill the device, they are not cut: the second launch would cost more.
+        // Where tiles of that height fill the device, they are not cut: the second launch would
+        // cost more.
         assert_eq!(chosen(64, 8192, 8192, usize::MAX), "sm90_bf16_nn_64x64x64");
     }
 
-    /// Where next to nothing is multiplied for each element of D, what takes long is to bring D away, and to go from tile to tile: so tiles are large, and
-    /// blocks stay.
+    /// Where next to nothing is multiplied for each element of D, what takes long is to bring D
+    /// away, and to go from tile to tile: so tiles are large, and blocks stay.
     #[test]
     fn short_sums_take_large_tiles_whose_blocks_stay() {
         let chosen = |m, n, k, batches| {
             let task = Task { batches, ..task(m, n, k) };
-            task.best(KERNELS.iter().filter(|kernel| kernel.takes(Order::RowMajor, Order::RowMajor)).map(alone), 0)
-                .unwrap()
-                .kernel
-                .name
+            task.best(
+                KERNELS
+                    .iter()
+                    .filter(|kernel| kernel.takes(Order::RowMajor, Order::RowMajor))
+                    .map(alone),
+                0,
+            )
+            .unwrap()
+            .kernel
+            .name
         };
-        for (m, n, k, batches) in
-            [(2048, 2048, 128, 64), (1024, 1024, 64, 64), (512, 512, 64, 64), (8192, 8192, 32, 1), (4096, 4096, 64, 1)]
-        {
-            assert_eq!(chosen(m, n, k, batches), "sm90_bf16_nn_128x256x64", "{batches} of {m} x {n} x {k}");
+        for (m, n, k, batches) in [
+            (2048, 2048, 128, 64),
+            (1024, 1024, 64, 64),
+            (512, 512, 64, 64),
+            (8192, 8192, 32, 1),
+            (4096, 4096, 64, 1),
+        ] {
+            assert_eq!(
+                chosen(m, n, k, batches),
+                "sm90_bf16_nn_128x256x64",
+                "{batches} of {m} x {n} x {k}"
+            );
         }
         assert_eq!(chosen(2048, 128, 128, 64), "sm90_bf16_nn_128x128x64_c2");
     }
 
-    /// Also where a line of the cache has several of B's, which no kernel by copies of threads brings fast.
+    /// Also where a line of the cache has several of B's, which no kernel by copies of threads
+    /// brings fast.
     #[test]
     fn few_columns_take_narrow_tiles() {
         let narrow = |m, n| {
             let task = Task { has_whole_lines: [true, n % 64 == 0], ..task(m, n, 4096) };
             let way = task.best(
-                KERNELS.iter().filter(|kernel| kernel.takes(Order::RowMajor, Order::RowMajor)).map(alone),
+                KERNELS
+                    .iter()
+                    .filter(|kernel| kernel.takes(Order::RowMajor, Order::RowMajor))
+                    .map(alone),
                 usize::MAX,
             );
             way.unwrap().choice().to_string()
@@ -590,7 +673,10 @@ mod tests {
             for kernel in KERNELS {
                 for parts in task.parts(kernel) {
                     let k_part = task.k_part(kernel, parts);
-                    assert!((parts - 1) * k_part < k && parts * k_part >= k, "{k} in {parts} of {k_part}");
+                    assert!(
+                        (parts - 1) * k_part < k && parts * k_part >= k,
+                        "{k} in {parts} of {k_part}"
+                    );
                     assert!(k_part.is_multiple_of(kernel.tile.k));
                 }
             }

@@ -11,10 +11,12 @@ pub trait GemmDevice: Device {
     /// How many multiprocessors it has: what blocks are counted against.
     fn multiprocessors(&self) -> u32;
 
-    /// Whether it has a kernel, and the shared memory for it. PTX for an older GPU leaves out kernels that such a GPU cannot run.
+    /// Whether it has a kernel, and the shared memory for it. PTX for an older GPU leaves out
+    /// kernels that such a GPU cannot run.
     fn has(&self, kernel: &KernelInfo) -> bool;
 
-    /// A buffer without elements, for a parameter that is not used. It takes no memory, and nothing waits for it.
+    /// A buffer without elements, for a parameter that is not used. It takes no memory, and nothing
+    /// waits for it.
     fn empty<T: Pod>(&self) -> Result<Self::Owned<T>, Self::Error>;
 }
 

@@ -44,7 +44,9 @@ pub enum Refusal {
         limit: usize,
     },
     /// Lines overlap.
-    #[error("{matrix} is {rows}x{cols} and {order}: its leading dimension is at least {length}, not {given}")]
+    #[error(
+        "{matrix} is {rows}x{cols} and {order}: its leading dimension is at least {length}, not {given}"
+    )]
     LinesOverlap {
         /// Which matrix.
         matrix: &'static str,
@@ -70,7 +72,9 @@ pub enum Refusal {
         needed: usize,
     },
     /// Products of a batch would write the same elements.
-    #[error("the batch stride of D is {given}: its products of {needed} elements each would overlap")]
+    #[error(
+        "the batch stride of D is {given}: its products of {needed} elements each would overlap"
+    )]
     BatchOverlaps {
         /// The batch stride.
         given: usize,
@@ -98,7 +102,9 @@ pub enum Refusal {
         beta: String,
     },
     /// There is a C, and nothing says its factor.
-    #[error("there is a C, and beta was not set: set it, 1 to add C as it is, 0 to leave it out, or give no C")]
+    #[error(
+        "there is a C, and beta was not set: set it, 1 to add C as it is, 0 to leave it out, or give no C"
+    )]
     NoBeta,
     /// The activation is not one of integers.
     #[error("{activation:?} is of floating-point numbers; integers have Identity and Relu")]
@@ -107,7 +113,11 @@ pub enum Refusal {
         activation: Activation,
     },
     /// No kernel has this name, or it does not do this.
-    #[error("no kernel `{name}` multiplies {what} on this device{}; there are: {}", renamed(name), list(at_hand))]
+    #[error(
+        "no kernel `{name}` multiplies {what} on this device{}; there are: {}",
+        renamed(name),
+        list(at_hand)
+    )]
     NoSuchKernel {
         /// The name.
         name: String,
@@ -137,13 +147,21 @@ pub enum Refusal {
 }
 
 fn why(what: &str) -> &'static str {
-    if what == "A" || what == "B" { " (lines of A and B are read in pieces of 16 bytes, the last one too)" } else { "" }
+    if what == "A" || what == "B" {
+        " (lines of A and B are read in pieces of 16 bytes, the last one too)"
+    } else {
+        ""
+    }
 }
 
 /// Names of before the kernels were called by their technique and tile.
 fn renamed(name: &str) -> &'static str {
     let is_old = ["gemm_", "hopper_"].iter().any(|start| name.starts_with(start));
-    if is_old { " (kernels have new names, by technique and tile: choose or tune again)" } else { "" }
+    if is_old {
+        " (kernels have new names, by technique and tile: choose or tune again)"
+    } else {
+        ""
+    }
 }
 
 fn list(names: &[String]) -> String {

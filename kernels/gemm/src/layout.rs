@@ -61,7 +61,9 @@ impl Operand {
 }
 
 /// The operands that are repacked before the multiplication.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize,
+)]
 #[serde(from = "[bool; 2]", into = "[bool; 2]")]
 pub enum Repacked {
     /// None: A and B are read as they lie.
@@ -136,12 +138,14 @@ impl Layout {
         Self { order: Order::ColMajor, stride: leading_dimension, start: 0, batch_stride: 0 }
     }
 
-    /// Where in the buffer the matrix, or the first of a batch, starts. At its start, if nothing is said.
+    /// Where in the buffer the matrix, or the first of a batch, starts. At its start, if nothing is
+    /// said.
     pub const fn starting_at(self, element: usize) -> Self {
         Self { start: element, ..self }
     }
 
-    /// How far the matrix of the next product of a batch lies behind that of one. 0, if nothing is said: all take the same.
+    /// How far the matrix of the next product of a batch lies behind that of one. 0, if nothing is
+    /// said: all take the same.
     pub const fn batch_stride(self, elements: usize) -> Self {
         Self { batch_stride: elements, ..self }
     }
@@ -179,7 +183,8 @@ impl Layout {
         }
     }
 
-    /// The leading dimension as kernels are given it: that of a single line does not matter, and is one that suits all of them.
+    /// The leading dimension as kernels are given it: that of a single line does not matter, and is
+    /// one that suits all of them.
     pub(super) fn stride_of(self, size: (usize, usize)) -> usize {
         let (lines, length) = self.lines(size);
         if lines <= 1 { length.next_multiple_of(16) } else { self.stride }
@@ -203,13 +208,15 @@ impl Matrices {
     /// Whether their lines, in each of them, start at multiples of so many elements.
     pub(super) fn are_aligned(self, elements: usize) -> bool {
         let Layout { stride, start, batch_stride, .. } = self.layout;
-        let one_behind_the_other = self.layout.lines(self.size).0 <= 1 || stride.is_multiple_of(elements);
+        let one_behind_the_other =
+            self.layout.lines(self.size).0 <= 1 || stride.is_multiple_of(elements);
         let beside_each_other = self.count <= 1 || batch_stride.is_multiple_of(elements);
         one_behind_the_other && beside_each_other && start.is_multiple_of(elements)
     }
 
-    /// Whether each line can be read in whole pieces of so many elements, the last too. Of lines that start at multiples of a piece it is
-    /// one that may not: a single one, which a buffer has no more of than its elements.
+    /// Whether each line can be read in whole pieces of so many elements, the last too. Of lines
+    /// that start at multiples of a piece it is one that may not: a single one, which a buffer
+    /// has no more of than its elements.
     pub(super) fn have_whole_pieces(self, elements: usize) -> bool {
         let length = self.layout.lines(self.size).1;
         length.is_multiple_of(elements) || length.next_multiple_of(elements) <= self.layout.stride
@@ -225,7 +232,8 @@ impl Matrices {
         if self.are_different() { self.count } else { 1 }
     }
 
-    /// They as copies, one behind the other from `start` on, in this order, with lines at multiples of so many elements.
+    /// They as copies, one behind the other from `start` on, in this order, with lines at multiples
+    /// of so many elements.
     pub(super) fn copied(self, order: Order, multiple: usize, start: usize) -> Self {
         let layout = Layout { order, stride: 0, start, batch_stride: 0 };
         let (lines, length) = layout.lines(self.size);
@@ -249,6 +257,8 @@ impl Matrices {
         }
         let length = length.next_multiple_of(piece);
         let before = (self.count - 1).saturating_mul(batch_stride);
-        [(lines - 1).saturating_mul(stride), length, before].iter().fold(start, |sum, more| sum.saturating_add(*more))
+        [(lines - 1).saturating_mul(stride), length, before]
+            .iter()
+            .fold(start, |sum, more| sum.saturating_add(*more))
     }
 }

@@ -1,7 +1,9 @@
-//! Multiplying matrices: D = f(alpha A x B + beta C + bias), on a GPU, in a stream of one, or on the simulator.
+//! Multiplying matrices: D = f(alpha A x B + beta C + bias), on a GPU, in a stream of one, or on
+//! the simulator.
 //!
-//! On the host, a [`Gemm`] says what is to be computed; [`Gemm::plan`] checks it and chooses a kernel; [`Plan::run`] checks the buffers and
-//! launches it. Nothing takes memory behind the caller's back.
+//! On the host, a [`Gemm`] says what is to be computed; [`Gemm::plan`] checks it and chooses a
+//! kernel; [`Plan::run`] checks the buffers and launches it. Nothing takes memory behind the
+//! caller's back.
 //!
 //! ```
 //! use ptx_matrix::{element::bf16, launch::Device, sim::Simulator};

@@ -21,8 +21,8 @@ pub(super) fn piece<T>(kernel: &Kernel) -> usize {
     if kernel.alignment == CHUNK { CHUNK / size_of::<T>() } else { 1 }
 }
 
-/// A [`Gemm`] that was checked, and the kernel that computes it. It can be run any number of times, also on other devices of the
-/// same kind.
+/// A [`Gemm`] that was checked, and the kernel that computes it. It can be run any number of times,
+/// also on other devices of the same kind.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Plan<T, O: Output = T> {
     /// With a row-major D.
@@ -57,7 +57,12 @@ enum C<'a, B: ?Sized> {
 
 impl<'a, D: Device, T: Element, O: Output> Operands<'a, D, T, O> {
     /// A, B and D of a device.
-    pub fn new(device: &'a D, a: &'a D::Buffer<T>, b: &'a D::Buffer<T>, d: &'a mut D::Buffer<O>) -> Self {
+    pub fn new(
+        device: &'a D,
+        a: &'a D::Buffer<T>,
+        b: &'a D::Buffer<T>,
+        d: &'a mut D::Buffer<O>,
+    ) -> Self {
         Self { device, a, b, c: None, bias: None, ends: None, d, workspace: None, copies: None }
     }
 
@@ -68,8 +73,8 @@ impl<'a, D: Device, T: Element, O: Output> Operands<'a, D, T, O> {
 
     /// C is D: D = f(alpha A x B + beta D + bias), in place. It needs a factor: [`Gemm::beta`].
     ///
-    /// Any kernel can do it, in parts of K and with batches, groups and copies too. Each element of D is read
-    /// before it is written, and what is around D stays.
+    /// Any kernel can do it, in parts of K and with batches, groups and copies too. Each element of
+    /// D is read before it is written, and what is around D stays.
     ///
     /// ```
     /// use ptx_matrix::{launch::Device, sim::Simulator};
@@ -90,39 +95,47 @@ impl<'a, D: Device, T: Element, O: Output> Operands<'a, D, T, O> {
         Self { c: Some(C::D), ..self }
     }
 
-    /// What is added to each row of D, an element for each column; or, if [so asked for](Gemm::bias_of_rows), to each column, an
-    /// element for each row. Rows in [groups](Gemm::groups) have a bias for each group, of an element for each column, one behind the other.
+    /// What is added to each row of D, an element for each column; or, if [so asked
+    /// for](Gemm::bias_of_rows), to each column, an element for each row. Rows in
+    /// [groups](Gemm::groups) have a bias for each group, of an element for each column, one behind
+    /// the other.
     pub fn bias(self, bias: &'a D::Buffer<O>) -> Self {
         Self { bias: Some(bias), ..self }
     }
 
-    /// The row behind the last of each [group](Gemm::groups), which begins where the one before ends: as many as there are groups. The rows
-    /// behind the last group are of none, and D keeps what it has there.
+    /// The row behind the last of each [group](Gemm::groups), which begins where the one before
+    /// ends: as many as there are groups. The rows behind the last group are of none, and D
+    /// keeps what it has there.
     ///
-    /// They are read when the product is computed. An end before the one before it is taken for that, and one behind the last row for that:
-    /// whatever the ends are, nothing but D is written.
+    /// They are read when the product is computed. An end before the one before it is taken for
+    /// that, and one behind the last row for that: whatever the ends are, nothing but D is
+    /// written.
     pub fn group_ends(self, ends: &'a D::Buffer<u32>) -> Self {
         Self { ends: Some(ends), ..self }
     }
 
-    /// Room for [`Plan::workspace_len`] sums, whatever they are. What is in it afterwards means nothing.
+    /// Room for [`Plan::workspace_len`] sums, whatever they are. What is in it afterwards means
+    /// nothing.
     pub fn workspace(self, workspace: &'a mut D::Buffer<O::Sum>) -> Self {
         Self { workspace: Some(workspace), ..self }
     }
 
-    /// Room for copies of A and B, of [`Plan::copies_len`] elements, whatever they are. What is in it afterwards means nothing.
+    /// Room for copies of A and B, of [`Plan::copies_len`] elements, whatever they are. What is in
+    /// it afterwards means nothing.
     pub fn copies(self, copies: &'a mut D::Buffer<T>) -> Self {
         Self { copies: Some(copies), ..self }
     }
 }
 
 impl<T: Multiply<O>, O: Output> Plan<T, O> {
-    /// The kernel, what is copied for it first, and the parts that it cuts K in; none where A and B are not multiplied.
+    /// The kernel, what is copied for it first, and the parts that it cuts K in; none where A and B
+    /// are not multiplied.
     pub fn choice(&self) -> Option<Choice> {
         self.way.map(Way::choice)
     }
 
-    /// How many sums (`f32`; of f64, `f64`; of s8, `i32`) of workspace it takes; 0 if it takes none.
+    /// How many sums (`f32`; of f64, `f64`; of s8, `i32`) of workspace it takes; 0 if it takes
+    /// none.
     pub fn workspace_len(&self) -> usize {
         let task = self.gemm.task(0);
         self.way.map_or(0, |way| task.workspace(way.parts))
@@ -133,9 +146,13 @@ impl<T: Multiply<O>, O: Output> Plan<T, O> {
         self.way.map_or(0, |way| self.gemm.copies_len(way.kernel, way.copied))
     }
 
-    /// Checks the buffers and computes the product: at once, or, on a device that is a stream, when its turn comes. No memory is
-    /// taken. Returns the reports of the launches: of copies, if there are any; then one, or, where K is cut, two; where D has no elements, none.
-    pub fn run<D: GemmDevice>(&self, operands: Operands<'_, D, T, O>) -> Result<Vec<D::Report>, GemmError<D::Error>> {
+    /// Checks the buffers and computes the product: at once, or, on a device that is a stream, when
+    /// its turn comes. No memory is taken. Returns the reports of the launches: of copies, if
+    /// there are any; then one, or, where K is cut, two; where D has no elements, none.
+    pub fn run<D: GemmDevice>(
+        &self,
+        operands: Operands<'_, D, T, O>,
+    ) -> Result<Vec<D::Report>, GemmError<D::Error>> {
         self.check(&operands)?;
         let gemm = &self.gemm;
         if gemm.elements_of_d() == 0 {
@@ -153,15 +170,16 @@ impl<T: Multiply<O>, O: Output> Plan<T, O> {
             _ => no_partials.borrow_mut(),
         };
         let on = OnSlices(device);
-        let (mut d, mut partials, mut no_d) = (on.write(d), on.write(partials), on.write(no_d.borrow_mut()));
+        let (mut d, mut partials, mut no_d) =
+            (on.write(d), on.write(partials), on.write(no_d.borrow_mut()));
         let mut copies = on.write(copies.unwrap_or_else(|| no_copies.borrow_mut()));
         let (a, b, bias) = (on.read(a), on.read(b), on.read(bias.unwrap_or(none.borrow())));
         let group_ends = &on.read(ends.unwrap_or(no_ends.borrow()));
         let c = match c {
             Some(C::Apart(c)) => on.read(c),
-            // SAFETY: in all kernels, the threads that store a tile of D read C's elements there before: the same
-            // thread does, or a TMA store does behind a sync of these threads. D is borrowed mutably, and
-            // nothing else is in its memory.
+            // SAFETY: in all kernels, the threads that store a tile of D read C's elements there
+            // before: the same thread does, or a TMA store does behind a sync of these
+            // threads. D is borrowed mutably, and nothing else is in its memory.
             Some(C::D) => unsafe { d.in_place() },
             None => on.read(none.borrow()),
         };
@@ -171,14 +189,21 @@ impl<T: Multiply<O>, O: Output> Plan<T, O> {
         if let Some(Way { kernel, copied, .. }) = self.way {
             let (as_they_lie, operands) = (gemm.matrices(), gemm.factors(kernel, copied));
             let [of_a, of_b] = Operand::BOTH.map(|of| match copied.has(of) {
-                true => repack(as_they_lie[of as usize], operands[of as usize], CHUNK / size_of::<T>()),
+                true => {
+                    repack(as_they_lie[of as usize], operands[of as usize], CHUNK / size_of::<T>())
+                }
                 false => Repack::default(),
             });
             if !copied.is_none() {
-                reports.push(T::repack(&on, (&a, of_a), (&b, of_b), &mut copies).map_err(GemmError::Device)?);
+                reports.push(
+                    T::repack(&on, (&a, of_a), (&b, of_b), &mut copies)
+                        .map_err(GemmError::Device)?,
+                );
             }
-            let (a, b) =
-                (if copied.has(Operand::A) { &copies } else { &a }, if copied.has(Operand::B) { &copies } else { &b });
+            let (a, b) = (
+                if copied.has(Operand::A) { &copies } else { &a },
+                if copied.has(Operand::B) { &copies } else { &b },
+            );
             let (d, no_d, partials) = (&mut d, &mut no_d, &mut partials);
             let buffers = Buffers { a, b, c, bias, group_ends, d, no_d, partials };
             reports.push(T::launch(&on, kernel, buffers, &launch)?);
@@ -201,8 +226,9 @@ impl<T: Multiply<O>, O: Output> Plan<T, O> {
         let gemm = &self.gemm;
         let [of_a, of_b, of_d] = gemm.matrices();
         if let Some(Way { kernel, copied, .. }) = self.way {
-            let needed =
-                |of: Operand, matrix: Matrices| matrix.extent(if copied.has(of) { 1 } else { piece::<T>(kernel) });
+            let needed = |of: Operand, matrix: Matrices| {
+                matrix.extent(if copied.has(of) { 1 } else { piece::<T>(kernel) })
+            };
             let needed = [needed(Operand::A, of_a), needed(Operand::B, of_b)];
             let [of_a, of_b] = if self.transposed { [needed[1], needed[0]] } else { needed };
             at_least("A", device.slice(*a).1, of_a)?;
@@ -211,7 +237,9 @@ impl<T: Multiply<O>, O: Output> Plan<T, O> {
         at_least("D", device.slice(&**d).1, of_d.extent(1))?;
         match (c, gemm.beta) {
             (Some(_), None) => return Err(Refusal::NoBeta),
-            (None, Some(beta)) if beta != O::Sum::ZERO => return Err(Refusal::NoC { beta: beta.to_string() }),
+            (None, Some(beta)) if beta != O::Sum::ZERO => {
+                return Err(Refusal::NoC { beta: beta.to_string() });
+            }
             (Some(C::Apart(c)), Some(beta)) if beta != O::Sum::ZERO => {
                 at_least("C", device.slice(*c).1, of_d.extent(1))?;
             }
@@ -219,12 +247,17 @@ impl<T: Multiply<O>, O: Output> Plan<T, O> {
         }
         if let Some(bias) = bias {
             let of_cols = gemm.n * gemm.groups.unwrap_or(1);
-            at_least("the bias", device.slice(*bias).1, if gemm.bias_of_rows { gemm.m } else { of_cols })?;
+            at_least(
+                "the bias",
+                device.slice(*bias).1,
+                if gemm.bias_of_rows { gemm.m } else { of_cols },
+            )?;
         }
         match (gemm.groups, ends) {
             (None, None) => {}
             (None, Some(_)) => {
-                let reason = "there are ends, and the product has no groups: say how many, or give no ends";
+                let reason =
+                    "there are ends, and the product has no groups: say how many, or give no ends";
                 return Err(Refusal::Groups { reason });
             }
             (Some(_), None) => {
@@ -245,7 +278,8 @@ impl<T: Multiply<O>, O: Output> Plan<T, O> {
     }
 
     fn launch(&self, sms: u32) -> GemmLaunch<O::Sum> {
-        let Gemm { m, n, k, batches, groups, alpha, beta, bias_of_rows, activation, .. } = self.gemm;
+        let Gemm { m, n, k, batches, groups, alpha, beta, bias_of_rows, activation, .. } =
+            self.gemm;
         let splits = self.way.map_or(1, |way| way.parts);
         let step = self.way.map_or(1, |way| way.kernel.tile.k);
         let [a, b, d] = self.gemm.matrices();

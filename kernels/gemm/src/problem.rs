@@ -17,7 +17,8 @@ const LARGEST_STRIDE: usize = u32::MAX as usize / 512;
 /// The largest batch, which is a dimension of the grid.
 const LARGEST_BATCH: usize = 65_535;
 
-/// D = f(alpha A x B + beta C + bias): what is to be computed, and where the matrices lie in their buffers.
+/// D = f(alpha A x B + beta C + bias): what is to be computed, and where the matrices lie in their
+/// buffers.
 ///
 /// A and B have elements `T`; C, D and the bias have elements `O`:
 ///
@@ -32,16 +33,21 @@ const LARGEST_BATCH: usize = 65_535;
 /// | `F8E4M3` | `bf16`, `f16`, `f32` | e4m3 | `f32` | sm_89 |
 /// | `F8E5M2` | `bf16`, `f16`, `f32` | e5m2 | `f32` | sm_89 |
 ///
-/// On sm_90a products go by `wgmma` where the lines of A and B start at multiples of 16 bytes (the matrices of a batch too): of bf16 and f16
-/// with A and B in any order; of tf32, s8, and, into 16 bits, of e4m3 and e5m2 with a row-major A and a column-major B. Where A or B lies
-/// otherwise, they do with [copies](Self::copies_up_to). Large products of such matrices that `wgmma` does not take, as on other GPUs from sm_90 on,
-/// go by `mma.sync` with tiles by tensor copies if the shared memory is enough; what is left by `mma.sync` with tiles by `cp.async`.
+/// On sm_90a products go by `wgmma` where the lines of A and B start at multiples of 16 bytes (the
+/// matrices of a batch too): of bf16 and f16 with A and B in any order; of tf32, s8, and, into 16
+/// bits, of e4m3 and e5m2 with a row-major A and a column-major B. Where A or B lies otherwise,
+/// they do with [copies](Self::copies_up_to). Large products of such matrices that `wgmma` does not
+/// take, as on other GPUs from sm_90 on, go by `mma.sync` with tiles by tensor copies if the shared
+/// memory is enough; what is left by `mma.sync` with tiles by `cp.async`.
 ///
-/// Without a word, the matrices are row-major and dense, alpha is 1, there is no C, and f changes nothing. As in BLAS,
-/// - C is not read if beta is 0, and neither A nor B if alpha is 0: what is not a number there goes nowhere;
-/// - otherwise infinities, and what is not a number, are carried on, through activations too. There is one exception:
-///   tf32 has 10 of the 23 bits of an `f32`'s fraction, so a NaN with all its set bits among the lowest 13 is
-///   infinity. The NaNs of arithmetic, and `f32::NAN`, are none of these.
+/// Without a word, the matrices are row-major and dense, alpha is 1, there is no C, and f changes
+/// nothing. As in BLAS,
+/// - C is not read if beta is 0, and neither A nor B if alpha is 0: what is not a number there goes
+///   nowhere;
+/// - otherwise infinities, and what is not a number, are carried on, through activations too. There
+///   is one exception: tf32 has 10 of the 23 bits of an `f32`'s fraction, so a NaN with all its set
+///   bits among the lowest 13 is infinity. The NaNs of arithmetic, and `f32::NAN`, are none of
+///   these.
 ///
 /// C lies as D does, and may [be D](super::Operands::c_is_d). Sums are rounded once, to D.
 #[derive(Clone, Debug, PartialEq)]
@@ -91,8 +97,8 @@ impl<T: Multiply<O>, O: Output> Gemm<T, O> {
         }
     }
 
-    /// How A lies. Any leading dimension and start will do. Where lines start at multiples of 16 bytes it is read fastest; then the
-    /// buffer has the last line's last 16 bytes whole.
+    /// How A lies. Any leading dimension and start will do. Where lines start at multiples of 16
+    /// bytes it is read fastest; then the buffer has the last line's last 16 bytes whole.
     pub fn a(self, layout: Layout) -> Self {
         Self { a: layout, ..self }
     }
@@ -102,26 +108,33 @@ impl<T: Multiply<O>, O: Output> Gemm<T, O> {
         Self { b: layout, ..self }
     }
 
-    /// How D, and C, lie. Any leading dimension will do; D is stored fastest if its lines start at multiples of 16 bytes.
+    /// How D, and C, lie. Any leading dimension will do; D is stored fastest if its lines start at
+    /// multiples of 16 bytes.
     pub fn d(self, layout: Layout) -> Self {
         Self { d: layout, ..self }
     }
 
-    /// So many products of the same shape, whose matrices lie [`batch_stride`](Layout::batch_stride) apart. They are computed by one
-    /// launch, as a dimension of its grid.
+    /// So many products of the same shape, whose matrices lie
+    /// [`batch_stride`](Layout::batch_stride) apart. They are computed by one launch, as a
+    /// dimension of its grid.
     pub fn batches(self, count: usize) -> Self {
         Self { batches: count, ..self }
     }
 
-    /// The rows of A and D are in so many groups, each of which is multiplied by a B of its own: those lie
-    /// [`batch_stride`](Layout::batch_stride) apart. Where groups end, [`group_ends`](super::Operands::group_ends) says: a buffer on the device,
-    /// which is read when the product is computed, so that what finds it out may be in the same stream, and no host waits for it. A group has any
-    /// number of rows, also none. Several groups need a batch stride of B: with one B for all, there is no need of groups.
+    /// The rows of A and D are in so many groups, each of which is multiplied by a B of its own:
+    /// those lie [`batch_stride`](Layout::batch_stride) apart. Where groups end,
+    /// [`group_ends`](super::Operands::group_ends) says: a buffer on the device, which is read
+    /// when the product is computed, so that what finds it out may be in the same stream, and no
+    /// host waits for it. A group has any number of rows, also none. Several groups need a
+    /// batch stride of B: with one B for all, there is no need of groups.
     ///
-    /// Such products are of bf16 and f16 into themselves, of f32 multiplied as tf32, of s8 into s32, and of e4m3 and e5m2 into bf16. A and D are
-    /// row-major, K is not cut, and it is no batch. The [bias](super::Operands::bias) of columns is each group's own. On sm_90a they go by `wgmma`
-    /// where the lines of A and B start at multiples of 16 bytes (B column-major, but of bf16 and f16), or with [copies](Self::copies_up_to); else,
-    /// and on other GPUs from sm_80 on (e4m3 and e5m2: sm_89), by `mma.sync` in a kernel for whatever lines, which is slow.
+    /// Such products are of bf16 and f16 into themselves, of f32 multiplied as tf32, of s8 into
+    /// s32, and of e4m3 and e5m2 into bf16. A and D are row-major, K is not cut, and it is no
+    /// batch. The [bias](super::Operands::bias) of columns is each group's own. On sm_90a they go
+    /// by `wgmma` where the lines of A and B start at multiples of 16 bytes (B column-major,
+    /// but of bf16 and f16), or with [copies](Self::copies_up_to); else, and on other GPUs from
+    /// sm_80 on (e4m3 and e5m2: sm_89), by `mma.sync` in a kernel for whatever lines, which is
+    /// slow.
     ///
     /// ```
     /// use ptx_matrix::{element::bf16, launch::Device, sim::Simulator};
@@ -148,7 +161,8 @@ impl<T: Multiply<O>, O: Output> Gemm<T, O> {
         Self { alpha, ..self }
     }
 
-    /// The factor of C, which is [given](super::Operands::c), or [D itself](super::Operands::c_is_d).
+    /// The factor of C, which is [given](super::Operands::c), or [D
+    /// itself](super::Operands::c_is_d).
     pub fn beta(self, beta: O::Sum) -> Self {
         Self { beta: Some(beta), ..self }
     }
@@ -168,9 +182,11 @@ impl<T: Multiply<O>, O: Output> Gemm<T, O> {
         self.activation(Activation::Relu)
     }
 
-    /// Sums of e4m3 and e5m2 may stay in the tensor cores' hands all along K: by `wgmma`, these add them up with 13 bits of fraction, and cut off the
-    /// rest (`docs/NUMERICS.md`); else what 128 elements of K come to is added up in `f32`. It is faster, and cuBLAS's fast accumulation
-    /// (`use_fast_accum` in PyTorch). Of other elements, of rows in groups, and of kernels on `mma.sync`, it changes nothing.
+    /// Sums of e4m3 and e5m2 may stay in the tensor cores' hands all along K: by `wgmma`, these add
+    /// them up with 13 bits of fraction, and cut off the rest (`docs/NUMERICS.md`); else what
+    /// 128 elements of K come to is added up in `f32`. It is faster, and cuBLAS's fast accumulation
+    /// (`use_fast_accum` in PyTorch). Of other elements, of rows in groups, and of kernels on
+    /// `mma.sync`, it changes nothing.
     ///
     /// ```
     /// use ptx_matrix::{element::{F8E4M3, bf16}, launch::Device, sim::Simulator};
@@ -192,15 +208,18 @@ impl<T: Multiply<O>, O: Output> Gemm<T, O> {
         Self { fast: true, ..self }
     }
 
-    /// The product may use a workspace of up to so many sums: with that, K can be cut in parts, so that a product with few rows or
-    /// columns keeps the whole GPU busy. How many it uses, [`Plan::workspace_len`] tells.
+    /// The product may use a workspace of up to so many sums: with that, K can be cut in parts, so
+    /// that a product with few rows or columns keeps the whole GPU busy. How many it uses,
+    /// [`Plan::workspace_len`] tells.
     pub fn workspace_up_to(self, elements: usize) -> Self {
         Self { workspace: elements, ..self }
     }
 
-    /// A and B may be laid out anew first, in up to so many elements: with lines at multiples of 128 bytes, where they lie otherwise, or in the
-    /// order that faster kernels take. How many it uses, [`Plan::copies_len`] tells. A matrix of odd lines is multiplied several times as fast so,
-    /// if it is not small; and on sm_90a, tf32, s8, e4m3 and e5m2 come to `wgmma` in any order.
+    /// A and B may be laid out anew first, in up to so many elements: with lines at multiples of
+    /// 128 bytes, where they lie otherwise, or in the order that faster kernels take. How many
+    /// it uses, [`Plan::copies_len`] tells. A matrix of odd lines is multiplied several times as
+    /// fast so, if it is not small; and on sm_90a, tf32, s8, e4m3 and e5m2 come to `wgmma` in
+    /// any order.
     ///
     /// ```
     /// use ptx_matrix::{element::bf16, launch::Device, sim::Simulator};
@@ -223,12 +242,14 @@ impl<T: Multiply<O>, O: Output> Gemm<T, O> {
         Self { copies: elements, ..self }
     }
 
-    /// By this kernel, in so many parts, of such copies. Whatever workspace, and room for copies, this needs is meant to be given.
+    /// By this kernel, in so many parts, of such copies. Whatever workspace, and room for copies,
+    /// this needs is meant to be given.
     pub fn choose(self, choice: Choice) -> Self {
         Self { choice: Some(choice), ..self }
     }
 
-    /// By what was measured to be the fastest for this product, if it was. Of rows in groups nothing is kept.
+    /// By what was measured to be the fastest for this product, if it was. Of rows in groups
+    /// nothing is kept.
     pub fn tuned(self, tuned: &Tuned) -> Self {
         if self.groups.is_some() {
             return self;
@@ -240,7 +261,17 @@ impl<T: Multiply<O>, O: Output> Gemm<T, O> {
     /// This product with a choice, as [`Tuned`] keeps it.
     pub fn tuned_product(&self, choice: Choice) -> TunedProduct {
         let Self { m, n, k, batches, fast, .. } = *self;
-        TunedProduct { element: Self::name(), a: self.a.order, b: self.b.order, m, n, k, batches, fast, choice }
+        TunedProduct {
+            element: Self::name(),
+            a: self.a.order,
+            b: self.b.order,
+            m,
+            n,
+            k,
+            batches,
+            fast,
+            choice,
+        }
     }
 
     /// Checks what can be checked without the buffers, and chooses a kernel.
@@ -250,8 +281,9 @@ impl<T: Multiply<O>, O: Output> Gemm<T, O> {
         Ok(Plan { gemm: self.row_major(), transposed: self.d.order == Order::ColMajor, way })
     }
 
-    /// Every kernel that computes this product on a device, with every number of parts that makes sense, and with every copy that does and
-    /// has room. None where [`plan`](Self::plan) refuses it.
+    /// Every kernel that computes this product on a device, with every number of parts that makes
+    /// sense, and with every copy that does and has room. None where [`plan`](Self::plan)
+    /// refuses it.
     pub fn choices<D: GemmDevice>(&self, device: &D) -> Vec<Choice> {
         if self.check().is_err() {
             return Vec::new();
@@ -270,12 +302,15 @@ impl<T: Multiply<O>, O: Output> Gemm<T, O> {
         if self.groups == Some(0) { 0 } else { self.m * self.n * self.batches }
     }
 
-    /// The rows of a product, and how many products: groups of rows are as a batch of their average size.
+    /// The rows of a product, and how many products: groups of rows are as a batch of their average
+    /// size.
     fn like_a_batch(&self) -> (usize, usize) {
-        self.groups.map_or((self.m, self.batches), |groups| (self.m.div_ceil(groups.max(1)), groups))
+        self.groups
+            .map_or((self.m, self.batches), |groups| (self.m.div_ceil(groups.max(1)), groups))
     }
 
-    /// The same product with a row-major D: that of a column-major one, transposed, is B's transpose times A's.
+    /// The same product with a row-major D: that of a column-major one, transposed, is B's
+    /// transpose times A's.
     fn row_major(&self) -> Self {
         match self.d.order {
             Order::RowMajor => self.clone(),
@@ -295,8 +330,12 @@ impl<T: Multiply<O>, O: Output> Gemm<T, O> {
     pub(super) fn matrices(&self) -> [Matrices; 3] {
         let Self { m, n, k, batches, .. } = *self;
         let of_b = self.groups.unwrap_or(batches);
-        [("A", (m, k), self.a, batches), ("B", (k, n), self.b, of_b), ("D", (m, n), self.d, batches)]
-            .map(|(name, size, layout, count)| Matrices { name, size, layout, count })
+        [
+            ("A", (m, k), self.a, batches),
+            ("B", (k, n), self.b, of_b),
+            ("D", (m, n), self.d, batches),
+        ]
+        .map(|(name, size, layout, count)| Matrices { name, size, layout, count })
     }
 
     pub(super) fn task(&self, multiprocessors: u32) -> Task {
@@ -307,10 +346,23 @@ impl<T: Multiply<O>, O: Output> Gemm<T, O> {
         let Self { n, k, groups, .. } = row_major;
         let bytes = [size_of::<T>(), size_of::<O>(), size_of::<O::Sum>()];
         let may_be_cut = groups.is_none();
-        let elements = [a, b].map(|matrix| matrix.different() as f64 * matrix.size.0 as f64 * matrix.size.1 as f64);
+        let elements = [a, b]
+            .map(|matrix| matrix.different() as f64 * matrix.size.0 as f64 * matrix.size.1 as f64);
         let d_is_mapped = row_major.d_is_mapped(d);
         let products = T::PRODUCTS;
-        Task { m, n, k, batches, bytes, products, multiprocessors, may_be_cut, has_whole_lines, elements, d_is_mapped }
+        Task {
+            m,
+            n,
+            k,
+            batches,
+            bytes,
+            products,
+            multiprocessors,
+            may_be_cut,
+            has_whole_lines,
+            elements,
+            d_is_mapped,
+        }
     }
 
     /// Whether there is a tensor map of D.
@@ -319,14 +371,17 @@ impl<T: Multiply<O>, O: Output> Gemm<T, O> {
         self.groups.is_none() && self.n.is_multiple_of(elements) && d.are_aligned(elements)
     }
 
-    /// The ways to compute it on a device, in one part: each kernel, with A and B as they lie, or copied first, in up to so many elements.
+    /// The ways to compute it on a device, in one part: each kernel, with A and B as they lie, or
+    /// copied first, in up to so many elements.
     fn ways<D: GemmDevice>(&self, device: &D, copies: usize) -> impl Iterator<Item = Way> {
         let row_major = self.row_major();
         let all = if self.groups.is_some() { T::GROUPED } else { T::KERNELS };
         let fast = self.fast;
-        let may = move |kernel: &&Kernel| device.has(kernel.info) && (fast || !kernel.fast_accumulation);
+        let may =
+            move |kernel: &&Kernel| device.has(kernel.info) && (fast || !kernel.fast_accumulation);
         let kernels = all.iter().filter(may);
-        let ways = kernels.flat_map(|kernel| Repacked::ALL.map(|copied| Way { kernel, parts: 1, copied }));
+        let ways =
+            kernels.flat_map(|kernel| Repacked::ALL.map(|copied| Way { kernel, parts: 1, copied }));
         ways.filter(move |way| {
             let Way { kernel, copied, .. } = *way;
             let matrices = row_major.factors(kernel, copied);
@@ -343,18 +398,24 @@ impl<T: Multiply<O>, O: Output> Gemm<T, O> {
             };
             let makes_sense = |of: Operand| {
                 let matrix = as_they_are[of as usize];
-                kernel.orders.is_some() && !(fits(of, matrix) && matrix.are_aligned(CACHE_LINE / size_of::<T>()))
+                kernel.orders.is_some()
+                    && !(fits(of, matrix) && matrix.are_aligned(CACHE_LINE / size_of::<T>()))
             };
-            Operand::BOTH.iter().all(|&of| fits(of, matrices[of as usize]) && (!copied.has(of) || makes_sense(of)))
+            Operand::BOTH
+                .iter()
+                .all(|&of| fits(of, matrices[of as usize]) && (!copied.has(of) || makes_sense(of)))
                 && row_major.copies_len(kernel, copied) <= copies
         })
     }
 
-    /// A and B as a kernel is given them: as they lie, or copied to a buffer, A before B, in the order that the kernel takes.
+    /// A and B as a kernel is given them: as they lie, or copied to a buffer, A before B, in the
+    /// order that the kernel takes.
     pub(super) fn factors(&self, kernel: &Kernel, copied: Repacked) -> [Matrices; 2] {
         let [a, b, _] = self.matrices();
         let copy = |of: Operand, matrix: Matrices, start| match kernel.orders {
-            Some(orders) if copied.has(of) => matrix.copied(orders.get(of), CACHE_LINE / size_of::<T>(), start),
+            Some(orders) if copied.has(of) => {
+                matrix.copied(orders.get(of), CACHE_LINE / size_of::<T>(), start)
+            }
             _ => matrix,
         };
         let a = copy(Operand::A, a, 0);
@@ -364,7 +425,9 @@ impl<T: Multiply<O>, O: Output> Gemm<T, O> {
     /// Elements that copies for a kernel take.
     pub(super) fn copies_len(&self, kernel: &Kernel, copied: Repacked) -> usize {
         let factors = self.factors(kernel, copied).into_iter().zip(Operand::BOTH);
-        factors.filter(|&(_, of)| copied.has(of)).fold(0, |sum, (matrix, _)| sum.saturating_add(matrix.copies_len()))
+        factors
+            .filter(|&(_, of)| copied.has(of))
+            .fold(0, |sum, (matrix, _)| sum.saturating_add(matrix.copies_len()))
     }
 
     /// The elements, as [`Tuned`] has them: those of A and B, and, if they are others, those of D.
@@ -385,14 +448,21 @@ impl<T: Multiply<O>, O: Output> Gemm<T, O> {
             return best.ok_or_else(|| Refusal::NoKernel { what: self.what() });
         };
         let Choice { kernel: name, parts, copied } = choice;
-        let way = self.ways(device, usize::MAX).find(|way| way.kernel.name == name && way.copied == *copied);
+        let way = self
+            .ways(device, usize::MAX)
+            .find(|way| way.kernel.name == name && way.copied == *copied);
         let way = way.ok_or_else(|| Refusal::NoSuchKernel {
             name: Choice { parts: 1, ..choice.clone() }.to_string(),
             what: self.what(),
             at_hand: self.ways(device, self.copies).map(|way| way.choice().to_string()).collect(),
         })?;
         let kernel = way.kernel;
-        let refused = |reason: String| Refusal::Parts { kernel: kernel.name, k: self.k, parts: *parts, reason };
+        let refused = |reason: String| Refusal::Parts {
+            kernel: kernel.name,
+            k: self.k,
+            parts: *parts,
+            reason,
+        };
         if *parts == 0 {
             return Err(refused("one is the least".to_owned()));
         }
@@ -404,7 +474,10 @@ impl<T: Multiply<O>, O: Output> Gemm<T, O> {
         }
         let whole = self.k.div_ceil(task.k_part(kernel, *parts));
         if whole != *parts {
-            return Err(refused(format!("parts of whole steps of {} would be {whole}", kernel.tile.k)));
+            return Err(refused(format!(
+                "parts of whole steps of {} would be {whole}",
+                kernel.tile.k
+            )));
         }
         Ok(Way { parts: *parts, ..way })
     }
@@ -429,22 +502,39 @@ impl<T: Multiply<O>, O: Output> Gemm<T, O> {
             let (lines, length) = layout.lines((rows, cols));
             let Layout { order, stride, .. } = layout;
             if lines > 1 && stride < length {
-                return Err(Refusal::LinesOverlap { matrix, rows, cols, order, length, given: stride });
+                return Err(Refusal::LinesOverlap {
+                    matrix,
+                    rows,
+                    cols,
+                    order,
+                    length,
+                    given: stride,
+                });
             }
             if matrix == "D" {
                 at_most("the leading dimension of D", stride, u32::MAX as usize)?;
                 continue;
             }
-            let side = if matrix == "A" { "the leading dimension of A" } else { "the leading dimension of B" };
+            let side = if matrix == "A" {
+                "the leading dimension of A"
+            } else {
+                "the leading dimension of B"
+            };
             at_most(side, stride, LARGEST_STRIDE)?;
         }
         let (lines, length) = self.d.lines((self.m, self.n));
         let Layout { stride, batch_stride, .. } = self.d;
-        let one_behind_the_other = lines.saturating_sub(1).saturating_mul(stride).saturating_add(length);
-        let interleaved = self.batches.saturating_sub(1).saturating_mul(batch_stride).saturating_add(length) <= stride;
+        let one_behind_the_other =
+            lines.saturating_sub(1).saturating_mul(stride).saturating_add(length);
+        let interleaved =
+            self.batches.saturating_sub(1).saturating_mul(batch_stride).saturating_add(length)
+                <= stride;
         let apart = batch_stride >= one_behind_the_other || batch_stride >= length && interleaved;
         if self.batches > 1 && !apart {
-            return Err(Refusal::BatchOverlaps { given: batch_stride, needed: one_behind_the_other });
+            return Err(Refusal::BatchOverlaps {
+                given: batch_stride,
+                needed: one_behind_the_other,
+            });
         }
         Ok(())
     }
@@ -463,7 +553,10 @@ impl<T: Multiply<O>, O: Output> Gemm<T, O> {
                 self.groups > Some(1) && self.b.batch_stride == 0,
                 "all would have the same B, as its batch stride is 0: say how far apart the groups' matrices lie, or, if one B is meant for all rows, leave the groups",
             ),
-            (self.k == 0 || self.alpha == O::Sum::ZERO, "nothing is multiplied, as K or alpha is 0: leave the groups"),
+            (
+                self.k == 0 || self.alpha == O::Sum::ZERO,
+                "nothing is multiplied, as K or alpha is 0: leave the groups",
+            ),
         ];
         match wrong.iter().find(|(is_wrong, _)| self.groups.is_some() && *is_wrong) {
             Some(&(_, reason)) => Err(Refusal::Groups { reason }),

@@ -1,5 +1,5 @@
-//! Buffers as slices of the device's memory. Two slices can be the same memory, which two references to a buffer
-//! cannot: so C can be D itself.
+//! Buffers as slices of the device's memory. Two slices can be the same memory, which two
+//! references to a buffer cannot: so C can be D itself.
 
 use std::marker::PhantomData;
 
@@ -37,14 +37,15 @@ impl<'b, T> Slice<'b, T> {
     /// The same memory once more, for a launch that reads it and writes it.
     ///
     /// # Safety
-    /// The launch reads each element before it writes it, and the simulator is to see that it does. Nothing else
-    /// uses the memory meanwhile.
+    /// The launch reads each element before it writes it, and the simulator is to see that it does.
+    /// Nothing else uses the memory meanwhile.
     pub(super) unsafe fn in_place(&self) -> Slice<'b, T> {
         Slice { in_place: true, ..*self }
     }
 }
 
-// SAFETY: a slice is a buffer's memory, and borrows the buffer. All else is done by the device itself.
+// SAFETY: a slice is a buffer's memory, and borrows the buffer. All else is done by the device
+// itself.
 unsafe impl<'b, D: Device> Device for OnSlices<'b, D> {
     type Buffer<T: Pod> = Slice<'b, T>;
     type Owned<T: Pod> = Slice<'b, T>;
@@ -71,7 +72,10 @@ unsafe impl<'b, D: Device> Device for OnSlices<'b, D> {
         slice.in_place
     }
 
-    fn encode_tensor_map(&self, encoding: &TensorEncoding) -> Result<TensorMapWords, TensorMapError> {
+    fn encode_tensor_map(
+        &self,
+        encoding: &TensorEncoding,
+    ) -> Result<TensorMapWords, TensorMapError> {
         self.0.encode_tensor_map(encoding)
     }
 
@@ -115,7 +119,8 @@ mod tests {
     fn each_element_is_read_before_it_is_written() {
         assert_eq!(increment_in_place(0), Ok((1..65).collect()));
         for shift in [1, 32, 63] {
-            let error = increment_in_place(shift).expect_err("another thread reads what is written");
+            let error =
+                increment_in_place(shift).expect_err("another thread reads what is written");
             assert!(error.contains("race") || error.contains("read"), "{error}");
         }
     }

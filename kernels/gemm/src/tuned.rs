@@ -9,7 +9,8 @@ use thiserror::Error;
 
 use super::{Choice, Order};
 
-/// What was measured to be the fastest for some products, on one kind of GPU. `cargo xtask bench --tune FILE` makes such a file.
+/// What was measured to be the fastest for some products, on one kind of GPU. `cargo xtask bench
+/// --tune FILE` makes such a file.
 ///
 /// ```
 /// use ptx_matrix::element::bf16;
@@ -89,14 +90,16 @@ pub enum TunedError {
 impl Tuned {
     /// Reads a file.
     pub fn load(file: &Path) -> Result<Self, TunedError> {
-        let text = fs::read_to_string(file).map_err(|source| TunedError::File { file: file.to_owned(), source })?;
+        let text = fs::read_to_string(file)
+            .map_err(|source| TunedError::File { file: file.to_owned(), source })?;
         text.parse().map_err(|source| TunedError::Text { file: file.to_owned(), source })
     }
 
     /// Writes a file.
     pub fn save(&self, file: &Path) -> Result<(), TunedError> {
         let text = serde_json::to_string_pretty(self).expect("names and numbers are JSON");
-        fs::write(file, text + "\n").map_err(|source| TunedError::File { file: file.to_owned(), source })
+        fs::write(file, text + "\n")
+            .map_err(|source| TunedError::File { file: file.to_owned(), source })
     }
 
     /// Adds a product, or replaces what is known of it.

@@ -21,12 +21,14 @@ fn in_place<T: Multiply<O>, O: Output + PartialEq>(
     let device = Simulator::default().strict();
     let plan = gemm.plan(&device).unwrap();
     let len = 40_000;
-    let (a, b): (Vec<T>, Vec<T>) = ((0..len).map(factor).collect(), (3..len + 3).map(factor).collect());
+    let (a, b): (Vec<T>, Vec<T>) =
+        ((0..len).map(factor).collect(), (3..len + 3).map(factor).collect());
     let before: Vec<O> = (0..len).map(value).collect();
     let run = |is_d: bool| {
         let (mut d, mut workspace, mut copies) =
             (before.clone(), elements(plan.workspace_len()), elements(plan.copies_len()));
-        let operands = Operands::new(&device, &a, &b, &mut d).workspace(&mut workspace).copies(&mut copies);
+        let operands =
+            Operands::new(&device, &a, &b, &mut d).workspace(&mut workspace).copies(&mut copies);
         let operands = if is_d { operands.c_is_d() } else { operands.c(&before) };
         let operands = if let Some(ends) = ends { operands.group_ends(ends) } else { operands };
         plan.run(operands).unwrap_or_else(|error| panic!("{:?}: {error}", plan.choice()));
@@ -40,8 +42,12 @@ fn in_place<T: Multiply<O>, O: Output + PartialEq>(
 /// A layout, by its leading dimension.
 type Order = fn(usize) -> Layout;
 
-/// Every kernel with C in D: each with two products, gaps around them, and the small ones in parts of K too.
-fn every_kernel_in_place<T: Multiply<O>, O: Output + PartialEq>(value: fn(usize) -> O, factor: fn(usize) -> T) {
+/// Every kernel with C in D: each with two products, gaps around them, and the small ones in parts
+/// of K too.
+fn every_kernel_in_place<T: Multiply<O>, O: Output + PartialEq>(
+    value: fn(usize) -> O,
+    factor: fn(usize) -> T,
+) {
     let orders: [[Order; 2]; 4] = [
         [Layout::row_major, Layout::row_major],
         [Layout::row_major, Layout::col_major],
@@ -61,11 +67,16 @@ fn every_kernel_in_place<T: Multiply<O>, O: Output + PartialEq>(value: fn(usize)
         for [of_a, of_b] in orders {
             for k in [80, 528] {
                 let batches = if k == 80 { 2 } else { 1 };
-                let gemm = Gemm::<T, O>::new(m, n, k).a(small(of_a, m, k)).b(small(of_b, k, n)).batches(batches);
-                let gemm = beta(gemm.d(Layout::row_major(56).starting_at(16).batch_stride(56 * 50)));
+                let gemm = Gemm::<T, O>::new(m, n, k)
+                    .a(small(of_a, m, k))
+                    .b(small(of_b, k, n))
+                    .batches(batches);
+                let gemm =
+                    beta(gemm.d(Layout::row_major(56).starting_at(16).batch_stride(56 * 50)));
                 for choice in gemm.choices(&Simulator::default()) {
                     let is_cut = choice.parts > 1;
-                    let is_small = choice.kernel.contains("64x64") || choice.kernel.ends_with("any");
+                    let is_small =
+                        choice.kernel.contains("64x64") || choice.kernel.ends_with("any");
                     // Threads store D of these always.
                     let is_new = n == 48 || choice.kernel.starts_with("sm90_");
                     let is_wanted = if k == 80 { !is_cut } else { choice.parts == 2 && is_small };
@@ -77,12 +88,16 @@ fn every_kernel_in_place<T: Multiply<O>, O: Output + PartialEq>(value: fn(usize)
         }
     }
     for kernel in T::GROUPED {
-        let of_b = if kernel.takes(ptx_matrix_gemm::Order::RowMajor, ptx_matrix_gemm::Order::ColMajor) {
-            Layout::col_major(80)
-        } else {
-            Layout::row_major(48)
-        };
-        let gemm = Gemm::<T, O>::new(40, 48, 80).groups(3).b(of_b.batch_stride(80 * 48)).d(Layout::row_major(56));
+        let of_b =
+            if kernel.takes(ptx_matrix_gemm::Order::RowMajor, ptx_matrix_gemm::Order::ColMajor) {
+                Layout::col_major(80)
+            } else {
+                Layout::row_major(48)
+            };
+        let gemm = Gemm::<T, O>::new(40, 48, 80)
+            .groups(3)
+            .b(of_b.batch_stride(80 * 48))
+            .d(Layout::row_major(56));
         let gemm = beta(gemm).choose(Choice::new(kernel.name, 1));
         in_place(&gemm, Some(&[7, 7, 33]), value, factor);
     }
@@ -113,7 +128,10 @@ every_kernel! {
 /// D column-major, a bias and an activation; and what is left of a product that multiplies nothing.
 #[test]
 fn the_rest_in_place() {
-    let (value, factor) = (|i: usize| bf16::from_f32((i % 31) as f32), |i: usize| bf16::from_f32((i % 7) as f32 - 3.0));
+    let (value, factor) = (
+        |i: usize| bf16::from_f32((i % 31) as f32),
+        |i: usize| bf16::from_f32((i % 7) as f32 - 3.0),
+    );
     let gemm = Gemm::<bf16>::new(40, 48, 80).beta(-2.0);
     in_place(&gemm.clone().d(Layout::col_major(43).starting_at(5)).relu(), None, value, factor);
     in_place(&gemm.clone().alpha(0.0), None, value, factor);

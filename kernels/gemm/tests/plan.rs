@@ -1,4 +1,5 @@
-//! Products through the interface that users call, on the simulator, and what is refused before anything is launched.
+//! Products through the interface that users call, on the simulator, and what is refused before
+//! anything is launched.
 
 use std::convert::Infallible;
 
@@ -87,15 +88,27 @@ fn layouts_are_refused_with_what_would_do() {
             gemm.clone().b(Layout::col_major(48)),
             "B is 56x48 and column-major: its leading dimension is at least 56, not 48",
         ),
-        (gemm.clone().batches(2), "the batch stride of D is 0: its products of 1920 elements each would overlap"),
-        (Gemm::new(1, 1, 1 << 31), "K is 2147483648, more than the 2147483647 that kernels count to"),
+        (
+            gemm.clone().batches(2),
+            "the batch stride of D is 0: its products of 1920 elements each would overlap",
+        ),
+        (
+            Gemm::new(1, 1, 1 << 31),
+            "K is 2147483648, more than the 2147483647 that kernels count to",
+        ),
     ];
     for (gemm, message) in cases {
         assert_eq!(refusal(&gemm), message);
     }
     // Lines may start anywhere.
-    let anywhere = gemm.clone().a(Layout::row_major(57).starting_at(3)).b(Layout::col_major(59).starting_at(1));
-    assert_eq!(anywhere.plan(&Idle).unwrap().choice().unwrap().kernel, "sm80_bf16_unaligned_128x128x32");
+    let anywhere = gemm
+        .clone()
+        .a(Layout::row_major(57).starting_at(3))
+        .b(Layout::col_major(59).starting_at(1));
+    assert_eq!(
+        anywhere.plan(&Idle).unwrap().choice().unwrap().kernel,
+        "sm80_bf16_unaligned_128x128x32"
+    );
     // Beside each other in lines that are long enough, products do not overlap.
     assert!(gemm.d(Layout::row_major(96).batch_stride(48)).batches(2).plan(&Idle).is_ok());
 }
@@ -112,7 +125,10 @@ fn buffers_are_refused_with_what_they_need() {
         refused_buffers(&gemm, [2240, 2687, 1760]),
         format!("B has 2687 elements, and the product needs 2688{pieces}")
     );
-    assert_eq!(refused_buffers(&gemm, [2240, 2688, 1759]), "D has 1759 elements, and the product needs 1760");
+    assert_eq!(
+        refused_buffers(&gemm, [2240, 2688, 1759]),
+        "D has 1759 elements, and the product needs 1760"
+    );
     assert_eq!(
         refused_buffers(&gemm.clone().beta(2.0), [2240, 2688, 1760]),
         "beta is 2, and there is no C: give one, or leave beta 0"
@@ -120,21 +136,28 @@ fn buffers_are_refused_with_what_they_need() {
 
     let (a, b, mut d) = (elements(2240), elements(2688), elements(1760));
     let (short, mut workspace) = (elements(43), vec![0.0; 7]);
-    let with_bias = gemm.plan(&Idle).unwrap().run(Operands::new(&Idle, &a, &b, &mut d).bias(&short));
-    assert_eq!(with_bias.unwrap_err().to_string(), "the bias has 43 elements, and the product needs 44");
+    let with_bias =
+        gemm.plan(&Idle).unwrap().run(Operands::new(&Idle, &a, &b, &mut d).bias(&short));
+    assert_eq!(
+        with_bias.unwrap_err().to_string(),
+        "the bias has 43 elements, and the product needs 44"
+    );
     let split = Gemm::<bf16>::new(8, 8, 512).choose(Choice::new("sm80_bf16_nn_64x64x64", 2));
     let plan = split.plan(&Idle).unwrap();
     assert_eq!(plan.workspace_len(), 128);
     let (a, b, mut d) = (elements(4096), elements(4096), elements(64));
-    let refused = plan.run(Operands::new(&Idle, &a, &b, &mut d).workspace(&mut workspace)).unwrap_err();
+    let refused =
+        plan.run(Operands::new(&Idle, &a, &b, &mut d).workspace(&mut workspace)).unwrap_err();
     assert_eq!(refused.to_string(), "the workspace has 7 elements, and the product needs 128");
     let by_rows = Gemm::<bf16>::new(41, 8, 8).bias_of_rows().plan(&Idle).unwrap();
     let mut of_rows = elements(41 * 8);
-    let refused = by_rows.run(Operands::new(&Idle, &a, &b, &mut of_rows).bias(&short[..40])).unwrap_err();
+    let refused =
+        by_rows.run(Operands::new(&Idle, &a, &b, &mut of_rows).bias(&short[..40])).unwrap_err();
     assert_eq!(refused.to_string(), "the bias has 40 elements, and the product needs 41");
 }
 
-/// A vector is a matrix of one line, which is no longer than its elements: pieces of 16 bytes of it end beyond.
+/// A vector is a matrix of one line, which is no longer than its elements: pieces of 16 bytes of it
+/// end beyond.
 #[test]
 fn a_vector_has_no_more_than_its_elements() {
     fn is_right<T: Multiply<f32> + Pod + std::fmt::Debug>(one: T) {
@@ -143,9 +166,13 @@ fn a_vector_has_no_more_than_its_elements() {
             let wide = k.next_multiple_of(16);
             let (vector, matrix) = (vec![one; k], vec![one; 3 * wide]);
             for copies in [0, 1 << 12] {
-                let row = Gemm::<T, f32>::new(1, 3, k).b(Layout::col_major(wide)).copies_up_to(copies);
-                let col = Gemm::<T, f32>::new(3, 1, k).a(Layout::row_major(wide)).copies_up_to(copies);
-                for (gemm, a, b) in [(row, &vector, &matrix), (col.b(Layout::col_major(k)), &matrix, &vector)] {
+                let row =
+                    Gemm::<T, f32>::new(1, 3, k).b(Layout::col_major(wide)).copies_up_to(copies);
+                let col =
+                    Gemm::<T, f32>::new(3, 1, k).a(Layout::row_major(wide)).copies_up_to(copies);
+                for (gemm, a, b) in
+                    [(row, &vector, &matrix), (col.b(Layout::col_major(k)), &matrix, &vector)]
+                {
                     let plan = gemm.plan(&device).unwrap();
                     let (mut d, mut room) = (vec![0.0; 3], vec![one; plan.copies_len()]);
                     plan.run(Operands::new(&device, a, b, &mut d).copies(&mut room)).unwrap();
@@ -164,15 +191,16 @@ fn a_vector_has_no_more_than_its_elements() {
     is_right(F8E4M3::from_bits(0x38));
 }
 
-/// What is far below the largest product of a sum is lost where that stays in the tensor cores' hands, and else counts when 128 products have been
-/// taken out.
+/// What is far below the largest product of a sum is lost where that stays in the tensor cores'
+/// hands, and else counts when 128 products have been taken out.
 #[test]
 fn sums_are_accumulated_fast_where_that_was_asked_for() {
     let device = Simulator::default().strict();
     let (side, k) = (128, 640);
     // Products of 4096, once, and of 0.25.
     let [large, small] = [64.0, 0.5].map(F8E4M3::from_f64);
-    let lines: Vec<F8E4M3> = (0..side * k).map(|i| if i % k == 0 { large } else { small }).collect();
+    let lines: Vec<F8E4M3> =
+        (0..side * k).map(|i| if i % k == 0 { large } else { small }).collect();
     let gemm = Gemm::<F8E4M3, bf16>::new(side, side, k).b(Layout::col_major(k));
     let product = |gemm: &Gemm<F8E4M3, bf16>| {
         let plan = gemm.plan(&device).unwrap();
@@ -186,8 +214,12 @@ fn sums_are_accumulated_fast_where_that_was_asked_for() {
     let fast = gemm.clone().fast_accumulation();
     assert_eq!(product(&fast), ("sm90_e4m3_bf16_nt_64x64x128_fast".to_owned(), kept));
     // So does each other tile; blocks that compute one together take out sums of other products.
-    let by_one_block = |choice: &Choice| choice.kernel.starts_with("sm90_") && !choice.kernel.contains("_split");
-    let all = fast.choices(&device).into_iter().filter(|choice| choice.parts == 1 && by_one_block(choice));
+    let by_one_block =
+        |choice: &Choice| choice.kernel.starts_with("sm90_") && !choice.kernel.contains("_split");
+    let all = fast
+        .choices(&device)
+        .into_iter()
+        .filter(|choice| choice.parts == 1 && by_one_block(choice));
     let mut counts = [0; 2];
     for choice in all {
         let is_fast = choice.kernel.ends_with("_fast");
@@ -199,12 +231,16 @@ fn sums_are_accumulated_fast_where_that_was_asked_for() {
 
     let by_name = Choice::new("sm90_e4m3_bf16_nt_128x256x128_c2_fast", 1);
     let refused = gemm.clone().choose(by_name.clone()).plan(&device).unwrap_err().to_string();
-    assert!(refused.contains("sm90_e4m3_bf16_nt_128x256x128_c2_fast") && !refused.contains("_fast,"), "{refused}");
+    assert!(
+        refused.contains("sm90_e4m3_bf16_nt_128x256x128_c2_fast") && !refused.contains("_fast,"),
+        "{refused}"
+    );
     assert!(fast.clone().choose(by_name.clone()).plan(&device).is_ok());
     // What was tuned for the one is not taken for the other.
     let mut tuned = Tuned::default();
     tuned.insert(fast.tuned_product(by_name.clone()));
-    let chosen = |gemm: Gemm<F8E4M3, bf16>| gemm.tuned(&tuned).plan(&device).unwrap().choice().unwrap();
+    let chosen =
+        |gemm: Gemm<F8E4M3, bf16>| gemm.tuned(&tuned).plan(&device).unwrap().choice().unwrap();
     assert_eq!(chosen(fast.clone()), by_name);
     assert_eq!(chosen(gemm), Choice::new("sm90_e4m3_bf16_nt_64x64x128", 1));
     // Elements of which the tensor cores lose no bits have nothing to lose.
@@ -226,18 +262,24 @@ fn products_go_by_wgmma_where_tensor_maps_do() {
     assert_eq!(kernel(&of_broken_lines), "sm90_bf16_nt_128x256x64_c2");
     assert_eq!(kernel(&gemm.clone().d(Layout::col_major(2048))), "sm90_bf16_tt_128x256x64");
     let of = |layout: Layout| layout.batch_stride(2048 * 2048);
-    let (a, b, d) = (of(Layout::row_major(2048)), of(Layout::row_major(2048)), of(Layout::row_major(2048)));
+    let (a, b, d) =
+        (of(Layout::row_major(2048)), of(Layout::row_major(2048)), of(Layout::row_major(2048)));
     assert_eq!(kernel(&gemm.clone().batches(2).a(a).b(b).d(d)), "sm90_bf16_nn_128x256x64");
     // Threads store D where no tensor copy does.
     assert_eq!(kernel(&gemm.clone().d(Layout::row_major(2049))), "sm90_bf16_nn_128x256x64");
-    assert_eq!(kernel(&gemm.clone().d(Layout::row_major(2048).starting_at(4))), "sm90_bf16_nn_128x256x64");
-    let ends_within_16_bytes = Gemm::new(2048, 2047, 2048).b(Layout::row_major(2048)).d(Layout::row_major(2048));
+    assert_eq!(
+        kernel(&gemm.clone().d(Layout::row_major(2048).starting_at(4))),
+        "sm90_bf16_nn_128x256x64"
+    );
+    let ends_within_16_bytes =
+        Gemm::new(2048, 2047, 2048).b(Layout::row_major(2048)).d(Layout::row_major(2048));
     assert_eq!(kernel(&ends_within_16_bytes), "sm90_bf16_nn_128x256x64");
     // One B for all products of a batch.
     assert_eq!(kernel(&gemm.batches(2).a(a).d(d)), "sm80_bf16_nn_128x256x64");
 }
 
-/// Every copy that makes sense, for one kernel of each family: of elements of each size, in each order, also in a batch.
+/// Every copy that makes sense, for one kernel of each family: of elements of each size, in each
+/// order, also in a batch.
 #[test]
 fn products_of_copies() {
     fn check<T: Multiply<O>, O: Output>(to: fn(i32) -> T, from: fn(O) -> f64, batches: usize) {
@@ -246,18 +288,28 @@ fn products_of_copies() {
         let value = |i: usize| (i * i % 7) as i32 - 3;
         let matrix = |row_major: bool, (rows, cols): (usize, usize)| {
             let stride = if row_major { cols } else { rows } + 1;
-            let layout = if row_major { Layout::row_major(stride) } else { Layout::col_major(stride) };
+            let layout =
+                if row_major { Layout::row_major(stride) } else { Layout::col_major(stride) };
             let layout = layout.starting_at(1).batch_stride(stride * 70);
             (layout, (0..1 + batches * stride * 70).map(|i| to(value(i))).collect::<Vec<T>>())
         };
         let at = |layout: Layout, batch: usize, row: usize, col: usize| {
             let (line, along) = if layout.is_row_major() { (row, col) } else { (col, row) };
-            value(layout.start() + batch * layout.batch() + line * layout.leading_dimension() + along)
+            value(
+                layout.start() + batch * layout.batch() + line * layout.leading_dimension() + along,
+            )
         };
-        for (row_major_a, row_major_b) in [(true, true), (true, false), (false, true), (false, false)] {
+        for (row_major_a, row_major_b) in
+            [(true, true), (true, false), (false, true), (false, false)]
+        {
             let ((of_a, a), (of_b, b)) = (matrix(row_major_a, (m, k)), matrix(row_major_b, (k, n)));
             let of_d = Layout::row_major(n).batch_stride(m * n);
-            let gemm = Gemm::<T, O>::new(m, n, k).a(of_a).b(of_b).d(of_d).batches(batches).copies_up_to(usize::MAX);
+            let gemm = Gemm::<T, O>::new(m, n, k)
+                .a(of_a)
+                .b(of_b)
+                .d(of_d)
+                .batches(batches)
+                .copies_up_to(usize::MAX);
             let mut choices = gemm.choices(&device);
             // Of a family (what copies are for is the same): sm80 or sm90, and by which order.
             let family = |choice: &Choice| {
@@ -270,13 +322,18 @@ fn products_of_copies() {
             assert!(!choices.is_empty(), "{} makes no copies", T::NAME);
             for choice in choices {
                 let plan = gemm.clone().choose(choice.clone()).plan(&device).unwrap();
-                let (mut d, mut copies) = (elements::<O>(batches * m * n), elements(plan.copies_len()));
+                let (mut d, mut copies) =
+                    (elements::<O>(batches * m * n), elements(plan.copies_len()));
                 plan.run(Operands::new(&device, &a, &b, &mut d).copies(&mut copies)).unwrap();
                 for (index, element) in d.into_iter().enumerate() {
                     let (batch, row, col) = (index / (m * n), index / n % m, index % n);
                     let terms = (0..k).map(|i| at(of_a, batch, row, i) * at(of_b, batch, i, col));
                     let expected = f64::from(terms.sum::<i32>());
-                    assert_eq!(from(element), expected, "{choice}: product {batch}, ({row}, {col})");
+                    assert_eq!(
+                        from(element),
+                        expected,
+                        "{choice}: product {batch}, ({row}, {col})"
+                    );
                 }
             }
         }
@@ -294,7 +351,11 @@ fn products_of_copies() {
 #[test]
 fn a_kernel_by_its_old_name_is_told_of_the_new_ones() {
     let choice: Choice = "hopper_bf16_nn_pairs".parse().unwrap();
-    let error = Gemm::<bf16>::new(64, 64, 64).choose(choice).plan(&Simulator::default()).unwrap_err().to_string();
+    let error = Gemm::<bf16>::new(64, 64, 64)
+        .choose(choice)
+        .plan(&Simulator::default())
+        .unwrap_err()
+        .to_string();
     assert!(error.contains("kernels have new names"), "{error}");
     assert!(error.contains("sm90_bf16_nn_128x256x64_c2"), "{error}");
 }
@@ -306,7 +367,9 @@ fn copies_are_of_what_needs_them_and_have_room() {
         gemm.choices(&device)
             .iter()
             .map(Choice::to_string)
-            .filter(|name| name.starts_with("sm90_bf16_nt_128x256x64/") || name.contains("nt_128x256x64+"))
+            .filter(|name| {
+                name.starts_with("sm90_bf16_nt_128x256x64/") || name.contains("nt_128x256x64+")
+            })
             .collect()
     };
     // Whole lines of the cache, in the order that the kernel takes.
@@ -320,17 +383,26 @@ fn copies_are_of_what_needs_them_and_have_room() {
         with_a.contains(&"sm90_bf16_nt_128x256x64+a".to_owned())
             && !with_a.contains(&"sm90_bf16_nt_128x256x64+a+b".to_owned())
     );
-    assert!(choices(&odd.clone().copies_up_to(192 * 192)).contains(&"sm90_bf16_nt_128x256x64+a+b".to_owned()));
+    assert!(
+        choices(&odd.clone().copies_up_to(192 * 192))
+            .contains(&"sm90_bf16_nt_128x256x64+a+b".to_owned())
+    );
 
     // Lines of a transposed copy would be too far apart.
-    let long = Gemm::<i8, i32>::new(16, 16, 10_000_000).a(Layout::col_major(16)).copies_up_to(usize::MAX);
+    let long =
+        Gemm::<i8, i32>::new(16, 16, 10_000_000).a(Layout::col_major(16)).copies_up_to(usize::MAX);
     let choices = long.choices(&device);
-    assert!(!choices.is_empty() && choices.iter().all(|choice| choice.copied.is_none()), "{choices:?}");
+    assert!(
+        !choices.is_empty() && choices.iter().all(|choice| choice.copied.is_none()),
+        "{choices:?}"
+    );
 
     let plan = odd.choose("sm90_bf16_nt_128x256x64+a".parse().unwrap()).plan(&device).unwrap();
     assert_eq!(plan.copies_len(), 64 * 192);
     let (a, b, mut d) = (elements(64 * 129), elements(128 * 136), elements(64 * 128));
-    let refused = plan.run(Operands::new(&device, &a, &b, &mut d).copies(&mut elements(64 * 192 - 1))).unwrap_err();
+    let refused = plan
+        .run(Operands::new(&device, &a, &b, &mut d).copies(&mut elements(64 * 192 - 1)))
+        .unwrap_err();
     let expected = "the room for copies of A and B has 12287 elements, and the product needs 12288";
     assert_eq!(refused.to_string(), expected);
 }
@@ -350,7 +422,10 @@ fn groups_are_as_products_of_their_own() {
         ("sm80_bf16_grouped_128x128x32", "sm80_bf16_unaligned_128x128x32"),
     ] {
         let choice = |kernel: &str| Choice::new(kernel, 1);
-        let gemm = Gemm::<bf16>::new(m, n, k).groups(ends.len()).b(of_b.batch_stride(k * n)).choose(choice(kernel));
+        let gemm = Gemm::<bf16>::new(m, n, k)
+            .groups(ends.len())
+            .b(of_b.batch_stride(k * n))
+            .choose(choice(kernel));
         let operands = Operands::new(&device, &a, &b, &mut together).group_ends(&ends);
         gemm.plan(&device).unwrap().run(operands).unwrap();
         let mut first = 0;
@@ -370,12 +445,25 @@ fn groups_are_as_products_of_their_own() {
 
 #[test]
 fn groups_are_refused_with_what_would_do() {
-    let gemm = Gemm::<bf16>::new(40, 48, 512).groups(3).b(Layout::row_major(48).batch_stride(512 * 48));
+    let gemm =
+        Gemm::<bf16>::new(40, 48, 512).groups(3).b(Layout::row_major(48).batch_stride(512 * 48));
     let cases = [
-        (gemm.clone().batches(2), "rows in groups: they are of one product, not of a batch: leave `batches` 1"),
-        (gemm.clone().a(Layout::col_major(40)), "rows in groups: rows of A are not lines: make A row-major"),
-        (gemm.clone().d(Layout::col_major(40)), "rows in groups: rows of D are not lines: make D row-major"),
-        (gemm.clone().alpha(0.0), "rows in groups: nothing is multiplied, as K or alpha is 0: leave the groups"),
+        (
+            gemm.clone().batches(2),
+            "rows in groups: they are of one product, not of a batch: leave `batches` 1",
+        ),
+        (
+            gemm.clone().a(Layout::col_major(40)),
+            "rows in groups: rows of A are not lines: make A row-major",
+        ),
+        (
+            gemm.clone().d(Layout::col_major(40)),
+            "rows in groups: rows of D are not lines: make D row-major",
+        ),
+        (
+            gemm.clone().alpha(0.0),
+            "rows in groups: nothing is multiplied, as K or alpha is 0: leave the groups",
+        ),
         (
             gemm.clone().b(Layout::row_major(48)),
             "rows in groups: all would have the same B, as its batch stride is 0: say how far apart the groups' matrices lie, or, if one B is meant for all rows, leave the groups",
@@ -398,26 +486,43 @@ fn groups_are_refused_with_what_would_do() {
         refused_buffers(&gemm, [40 * 512, b, 40 * 48]),
         "rows in groups: nothing says where they end: give `group_ends`"
     );
-    let (a, b, mut d, ends) = (elements(40 * 512), elements(b), elements(40 * 48), [40, 40, 40, 40]);
+    let (a, b, mut d, ends) =
+        (elements(40 * 512), elements(b), elements(40 * 48), [40, 40, 40, 40]);
     let plan = gemm.plan(&Idle).unwrap();
     let mut refused = |ends: &[u32], bias: &[bf16]| {
-        plan.run(Operands::new(&Idle, &a, &b, &mut d).group_ends(ends).bias(bias)).unwrap_err().to_string()
+        plan.run(Operands::new(&Idle, &a, &b, &mut d).group_ends(ends).bias(bias))
+            .unwrap_err()
+            .to_string()
     };
     let bias: Vec<bf16> = elements(3 * 48);
-    assert_eq!(refused(&ends, &bias), "there are 4 ends of groups, and the product has 3 groups: each has one");
-    assert_eq!(refused(&ends[..3], &bias[..48]), "the bias has 48 elements, and the product needs 144");
+    assert_eq!(
+        refused(&ends, &bias),
+        "there are 4 ends of groups, and the product has 3 groups: each has one"
+    );
+    assert_eq!(
+        refused(&ends[..3], &bias[..48]),
+        "the bias has 48 elements, and the product needs 144"
+    );
     // Of one group there is one B.
     assert!(gemm.clone().groups(1).b(Layout::row_major(48)).plan(&Idle).is_ok());
     let plain = Gemm::<bf16>::new(40, 48, 512).plan(&Idle).unwrap();
-    let refused = plain.run(Operands::new(&Idle, &a, &b, &mut d).group_ends(&ends)).unwrap_err().to_string();
-    assert_eq!(refused, "rows in groups: there are ends, and the product has no groups: say how many, or give no ends");
+    let refused =
+        plain.run(Operands::new(&Idle, &a, &b, &mut d).group_ends(&ends)).unwrap_err().to_string();
+    assert_eq!(
+        refused,
+        "rows in groups: there are ends, and the product has no groups: say how many, or give no ends"
+    );
 }
 
-/// Of rows in groups by `wgmma` where tensor maps do, else by `mma.sync`; other elements have no such kernels.
+/// Of rows in groups by `wgmma` where tensor maps do, else by `mma.sync`; other elements have no
+/// such kernels.
 #[test]
 fn groups_have_kernels_of_their_own() {
     let kernel = |n: usize, b: Layout| {
-        let gemm = Gemm::<bf16>::new(64, n, 4096).groups(8).b(b.batch_stride(4096 * n)).workspace_up_to(usize::MAX);
+        let gemm = Gemm::<bf16>::new(64, n, 4096)
+            .groups(8)
+            .b(b.batch_stride(4096 * n))
+            .workspace_up_to(usize::MAX);
         gemm.plan(&Simulator::default()).unwrap().choice().unwrap().to_string()
     };
     assert_eq!(kernel(4096, Layout::col_major(4096)), "sm90_bf16_nt_128x256x64_grouped");
@@ -426,14 +531,23 @@ fn groups_have_kernels_of_their_own() {
     assert_eq!(kernel(4095, Layout::col_major(4096)), "sm90_bf16_nt_128x256x64_grouped");
     // Where lines start elsewhere, or lie across K, by copies.
     let copied = |gemm: Gemm<i8, i32>| {
-        gemm.groups(8).copies_up_to(usize::MAX).plan(&Simulator::default()).unwrap().choice().unwrap().to_string()
+        gemm.groups(8)
+            .copies_up_to(usize::MAX)
+            .plan(&Simulator::default())
+            .unwrap()
+            .choice()
+            .unwrap()
+            .to_string()
     };
     let b = Layout::row_major(4096).batch_stride(4096 * 4096);
     assert_eq!(copied(Gemm::new(16384, 4096, 4096).b(b)), "sm90_s8_nt_128x256x128_grouped+b");
     let b = Layout::col_major(4095).batch_stride(4095 * 4096);
     assert_eq!(copied(Gemm::new(16384, 4096, 4095).b(b)), "sm90_s8_nt_128x256x128_grouped+a+b");
     let refused = Gemm::<f64>::new(64, 64, 64).groups(2).plan(&Idle).unwrap_err().to_string();
-    assert!(refused.starts_with("rows in groups: no kernel multiplies these elements so"), "{refused}");
+    assert!(
+        refused.starts_with("rows in groups: no kernel multiplies these elements so"),
+        "{refused}"
+    );
 }
 
 #[test]
@@ -511,7 +625,8 @@ fn a_tuned_choice_is_saved_and_taken() {
     assert!(missing.contains("tuned.none: "), "{missing}");
 }
 
-/// A C and its factor go together: what is given without the other is no default that is ever meant.
+/// A C and its factor go together: what is given without the other is no default that is ever
+/// meant.
 #[test]
 fn c_and_beta_are_given_together() {
     let gemm = Gemm::<bf16>::new(8, 8, 8);
@@ -537,7 +652,9 @@ fn c_and_beta_are_given_together() {
 #[test]
 fn the_longest_sides() {
     let longest = i32::MAX as usize;
-    for (m, n, k) in [(longest, 1, longest), (1, longest, longest), (longest, 64, longest), (1, 1, longest)] {
+    for (m, n, k) in
+        [(longest, 1, longest), (1, longest, longest), (longest, 64, longest), (1, 1, longest)]
+    {
         let gemm = Gemm::<f64>::new(m, n, k).workspace_up_to(usize::MAX).copies_up_to(usize::MAX);
         let gemm = gemm.a(Layout::col_major(m)).b(Layout::row_major(n));
         let refused = gemm.plan(&Idle).map(|plan| plan.workspace_len());
@@ -545,20 +662,30 @@ fn the_longest_sides() {
     }
     let huge = Gemm::<bf16>::new(usize::MAX, usize::MAX, usize::MAX);
     assert_eq!(huge.choices(&Idle), []);
-    assert_eq!(refusal(&huge), "M is 18446744073709551615, more than the 2147483647 that kernels count to");
+    assert_eq!(
+        refusal(&huge),
+        "M is 18446744073709551615, more than the 2147483647 that kernels count to"
+    );
     let far = Layout::row_major(8).starting_at(usize::MAX).batch_stride(usize::MAX);
     let gemm = Gemm::<bf16>::new(8, 8, 8);
     for (gemm, what) in [
         (gemm.clone().a(far), "A has 64 elements, and the product needs 18446744073709551615"),
         (gemm.clone().b(far), "B has 64 elements, and the product needs 18446744073709551615"),
         (gemm.clone().d(far), "D has 64 elements, and the product needs 18446744073709551615"),
-        (gemm.clone().d(far).batches(3), "D has 64 elements, and the product needs 18446744073709551615"),
+        (
+            gemm.clone().d(far).batches(3),
+            "D has 64 elements, and the product needs 18446744073709551615",
+        ),
     ] {
         let refused = refused_buffers(&gemm, [64, 64, 64]);
         assert!(refused.starts_with(what), "{refused}");
     }
-    let parts = Gemm::<bf16>::new(1, 1, longest).choose(Choice::new("sm80_bf16_unaligned_128x128x32", 1 << 17));
+    let parts = Gemm::<bf16>::new(1, 1, longest)
+        .choose(Choice::new("sm80_bf16_unaligned_128x128x32", 1 << 17));
     let parts = parts.a(Layout::row_major(longest)).b(Layout::row_major(1));
     let refused = refusal(&parts);
-    assert!(refused.ends_with("65535 is the most") || refused.contains("leading dimension"), "{refused}");
+    assert!(
+        refused.ends_with("65535 is the most") || refused.contains("leading dimension"),
+        "{refused}"
+    );
 }

@@ -1,4 +1,5 @@
-//! An epilogue of a user's own, on the simulator. `tests/user_crate.rs` builds the same file as PTX.
+//! An epilogue of a user's own, on the simulator. `tests/user_crate.rs` builds the same file as
+//! PTX.
 
 #[path = "../../../tests/custom_epilogue/src/swiglu.rs"]
 mod custom;
@@ -6,7 +7,9 @@ mod custom;
 use ptx_matrix::element::bf16;
 use ptx_matrix::launch::Tensor;
 use ptx_matrix::sim::Simulator;
-use ptx_matrix_gemm::parts::{EpilogueArgsHost, EpilogueScalars, MatrixArgs, ProblemShape, TmaArgsHost};
+use ptx_matrix_gemm::parts::{
+    EpilogueArgsHost, EpilogueScalars, MatrixArgs, ProblemShape, TmaArgsHost,
+};
 
 #[test]
 fn swiglu_is_silu_of_one_half_times_the_other() {
@@ -19,7 +22,10 @@ fn swiglu_is_silu_of_one_half_times_the_other() {
     let device = Simulator::default().strict();
     let map_a = Tensor::new([k, m, 1]).strides([1, k, m * k]).map(&device, &a[..]).unwrap();
     let map_b = Tensor::new([k, n, 1]).strides([1, k, n * k]).map(&device, &b[..]).unwrap();
-    let mut map_d = Tensor::new([n / 2, m, 1]).strides([1, n / 2, m * n / 2]).map_mut(&device, &mut d[..]).unwrap();
+    let mut map_d = Tensor::new([n / 2, m, 1])
+        .strides([1, n / 2, m * n / 2])
+        .map_mut(&device, &mut d[..])
+        .unwrap();
     let scalars = EpilogueScalars { alpha: 1.0, beta: 0.0, bias_per_row: 0, activation: 0 };
     let epilogue = EpilogueArgsHost {
         c: &[][..],
@@ -30,14 +36,23 @@ fn swiglu_is_silu_of_one_half_times_the_other() {
         scalars,
     };
     let [m32, n32, k32] = [m, n, k].map(|side| side as u32);
-    let shape = ProblemShape { m: m32, n: n32, k: k32, batches: 1, k_per_split: k32, cluster_along_n: false };
+    let shape = ProblemShape {
+        m: m32,
+        n: n32,
+        k: k32,
+        batches: 1,
+        k_per_split: k32,
+        cluster_along_n: false,
+    };
     let group_ends = &[][..];
-    let args = TmaArgsHost { a: &map_a, b: &map_b, d: Some(map_d.by_ref()), group_ends, epilogue, shape };
+    let args =
+        TmaArgsHost { a: &map_a, b: &map_b, d: Some(map_d.by_ref()), group_ends, epilogue, shape };
     // Two blocks have two tiles each.
     custom::swiglu::launch(&device, 2, args).unwrap();
 
-    let dot =
-        |row: usize, col: usize| -> f32 { (0..k).map(|i| a[row * k + i].to_f32() * b[col * k + i].to_f32()).sum() };
+    let dot = |row: usize, col: usize| -> f32 {
+        (0..k).map(|i| a[row * k + i].to_f32() * b[col * k + i].to_f32()).sum()
+    };
     for row in 0..m {
         for col in 0..n / 2 {
             let gate_col = col / 128 * 256 + col % 128;
@@ -45,7 +60,10 @@ fn swiglu_is_silu_of_one_half_times_the_other() {
             let expected = gate / (1.0 + (-gate).exp()) * up;
             let got = d[row * n / 2 + col].to_f32();
             let error = (got - expected).abs();
-            assert!(error <= 0.01 + expected.abs() / 128.0, "({row}, {col}): {got}, not {expected}");
+            assert!(
+                error <= 0.01 + expected.abs() / 128.0,
+                "({row}, {col}): {got}, not {expected}"
+            );
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Step 2: the tensor cores multiply, on fragments that `ldmatrix` loads.
 //!
-//! A warp computes 64 x 32 elements of D, 16 x 8 by an instruction. `cp.async` brings the tiles, past the registers; but the block
-//! waits for them, and multiplies nothing meanwhile.
+//! A warp computes 64 x 32 elements of D, 16 x 8 by an instruction. `cp.async` brings the tiles,
+//! past the registers; but the block waits for them, and multiplies nothing meanwhile.
 
 use super::TILE;
 use super::warp_tile::{Sums, TileA, TileB};

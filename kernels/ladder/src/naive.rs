@@ -3,15 +3,17 @@
 use core::convert::identity;
 use ptx_matrix::prelude::*;
 
-/// Rows and columns of D that a block computes: a row for each of its 8 warps, a column for each lane.
+/// Rows and columns of D that a block computes: a row for each of its 8 warps, a column for each
+/// lane.
 pub const BLOCK: (usize, usize) = (8, 32);
 
-/// Where element (row, column) of a matrix is: `row * strides.0 + column * strides.1`. Row-major is (columns, 1),
-/// column-major (1, rows).
+/// Where element (row, column) of a matrix is: `row * strides.0 + column * strides.1`. Row-major is
+/// (columns, 1), column-major (1, rows).
 type Strides = (usize, usize);
 
-/// A row a kernel: the elements of A and B, how one becomes a term of the sum, the sum, how that becomes an element
-/// of D. The threads of a block share rows of A and columns of B, and the caches are left to find that out.
+/// A row a kernel: the elements of A and B, how one becomes a term of the sum, the sum, how that
+/// becomes an element of D. The threads of a block share rows of A and columns of B, and the caches
+/// are left to find that out.
 macro_rules! naive {
     ($($kernel:ident: $element:ident $widen:path, $sum:ident $round:path, $out:ident;)*) => {$(
         /// D = A x B for a row-major D of `m` x `n`; the grid has `n / 32` x `m / 8` blocks, rounded up.

@@ -1,7 +1,7 @@
 //! Step 3: while one step is multiplied, the next three are on their way.
 //!
-//! The tiles go round a ring of four stages. A step waits for the oldest copies only, and starts those that fill the stage which
-//! the step before it has left.
+//! The tiles go round a ring of four stages. A step waits for the oldest copies only, and starts
+//! those that fill the stage which the step before it has left.
 
 use super::TILE;
 use super::warp_tile::{Sums, TileA, TileB};
@@ -61,7 +61,8 @@ pub(super) fn product<SA: Swizzle, SB: Swizzle>(
     stage = RingIndex::FIRST;
     for step in 0..steps {
         CpAsync::<16>::wait::<IN_FLIGHT>(warp);
-        // What the others copied has landed too, and all have multiplied the step before, whose stage is filled next.
+        // What the others copied has landed too, and all have multiplied the step before, whose
+        // stage is filled next.
         block.sync();
         start(step + STAGES - 1, stage.before());
         let (tile_a, tile_b) = stages.stage(stage);

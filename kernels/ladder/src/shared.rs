@@ -1,7 +1,8 @@
 //! Step 1: what the threads of a block all need comes to shared memory, once.
 //!
-//! Each element of A is read from global memory by one thread of the block instead of 64, and each thread computes 4 x 4 elements
-//! of D from registers. The arithmetic is that of the threads; the tensor cores stand idle.
+//! Each element of A is read from global memory by one thread of the block instead of 64, and each
+//! thread computes 4 x 4 elements of D from registers. The arithmetic is that of the threads; the
+//! tensor cores stand idle.
 
 use core::array::from_fn;
 use ptx_matrix::mma::Rounded;

@@ -1,8 +1,8 @@
 //! Step 4: the same, with the tiles swizzled.
 //!
-//! The eight rows of a matrix that `ldmatrix` loads lie in the same banks of shared memory if they are 128 bytes or more apart, and
-//! come one after the other; swizzled, they lie in different ones, and come at once. The types of the tiles say so; nothing else
-//! changes.
+//! The eight rows of a matrix that `ldmatrix` loads lie in the same banks of shared memory if they
+//! are 128 bytes or more apart, and come one after the other; swizzled, they lie in different ones,
+//! and come at once. The types of the tiles say so; nothing else changes.
 
 use super::pipelined::product;
 use super::warp_tile::{TileA, TileB};

@@ -9,7 +9,8 @@ use ptx_matrix::prelude::*;
 pub type TileA<S> = SharedTile<bf16, { TILE.0 }, { TILE.2 }, S>;
 pub type TileB<S> = SharedTile<bf16, { TILE.2 }, { TILE.1 }, S>;
 
-/// Rows and columns of D that a warp computes: the block's eight warps are two below each other, four beside each other.
+/// Rows and columns of D that a warp computes: the block's eight warps are two below each other,
+/// four beside each other.
 const WARP: (usize, usize) = (64, 32);
 
 /// A warp's sums: fragments of 16 x 8.
@@ -28,11 +29,18 @@ impl Sums {
 
     /// Adds the product of the block's tiles, as far as it is the warp's.
     #[inline(always)]
-    pub fn multiply<SA: Swizzle, SB: Swizzle>(&mut self, warp: Warp<'_>, tile_a: TileA<SA>, tile_b: TileB<SB>) {
+    pub fn multiply<SA: Swizzle, SB: Swizzle>(
+        &mut self,
+        warp: Warp<'_>,
+        tile_a: TileA<SA>,
+        tile_b: TileB<SB>,
+    ) {
         let (down, right) = place(warp);
         for i in (0..TILE.2).step_by(16) {
-            let a: [FragmentA<M16N8K16, bf16>; 4] = from_fn(|row| FragmentA::load(warp, &tile_a, (down + row * 16, i)));
-            let b: [FragmentB<M16N8K16, bf16>; 4] = from_fn(|col| FragmentB::load(warp, &tile_b, (i, right + col * 8)));
+            let a: [FragmentA<M16N8K16, bf16>; 4] =
+                from_fn(|row| FragmentA::load(warp, &tile_a, (down + row * 16, i)));
+            let b: [FragmentB<M16N8K16, bf16>; 4] =
+                from_fn(|col| FragmentB::load(warp, &tile_b, (i, right + col * 8)));
             for (sums, a) in self.0.iter_mut().zip(&a) {
                 for (sum, b) in sums.iter_mut().zip(&b) {
                     Mma::<M16N8K16, bf16, bf16, f32>::accumulate(warp, sum, a, b);
@@ -48,7 +56,9 @@ impl Sums {
         for (i, sums) in self.0.iter().enumerate() {
             for (j, sum) in sums.iter().enumerate() {
                 let (top, left) = (top + down + i * 16, left + right + j * 8);
-                sum.for_each(warp, |row, col, sum| d.set((top + row) * n + left + col, bf16::from_f32(sum)));
+                sum.for_each(warp, |row, col, sum| {
+                    d.set((top + row) * n + left + col, bf16::from_f32(sum))
+                });
             }
         }
     }

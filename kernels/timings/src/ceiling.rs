@@ -9,15 +9,16 @@ use ptx_matrix::target::{AtLeast, BuildTarget, Supports};
 /// Products of a warp in one round.
 pub const PRODUCTS: usize = 64;
 
-/// Elements of A, and of B, that a block reads, for an `mma` of this K: one fragment after the other.
+/// Elements of A, and of B, that a block reads, for an `mma` of this K: one fragment after the
+/// other.
 pub const fn elements(k: usize) -> (usize, usize) {
     (2 * 4 * 16 * k, 2 * 8 * k * 8)
 }
 
-/// Each warp multiplies 4 fragments of A by 8 of B, into 32 accumulators that do not depend on each other, as a warp
-/// of a fast GEMM does; in every second half of a round by another 4 and 8, so that operands change as a GEMM's do,
-/// and with them the power that is drawn. The sum goes to `out`, an element a thread, so that nothing of it can be
-/// left out.
+/// Each warp multiplies 4 fragments of A by 8 of B, into 32 accumulators that do not depend on each
+/// other, as a warp of a fast GEMM does; in every second half of a round by another 4 and 8, so
+/// that operands change as a GEMM's do, and with them the power that is drawn. The sum goes to
+/// `out`, an element a thread, so that nothing of it can be left out.
 macro_rules! ceilings {
     ($($kernel:ident $shape:ident $element:ident $sum:ident;)*) => {$(
         #[kernel(threads = 256, min_blocks = 1, target = "sm_80")]
@@ -65,7 +66,9 @@ fn multiply<S, T: Element, C: Element, Target: Supports<AtLeast<80>>>(
     a: &[FragmentA<S, T>; 4],
     b: &[FragmentB<S, T>; 8],
 ) where
-    S: FragmentShape<RoleA, T::Width> + FragmentShape<RoleB, T::Width> + FragmentShape<RoleC, C::Width>,
+    S: FragmentShape<RoleA, T::Width>
+        + FragmentShape<RoleB, T::Width>
+        + FragmentShape<RoleC, C::Width>,
     Mma<S, T, T, C, Plain, Target>: MmaForm<
             A = FragmentA<S, T>,
             B = FragmentB<S, T>,

@@ -1,8 +1,10 @@
-//! How long the instructions take: kernels of nothing but one of them, between two readings of the clock.
+//! How long the instructions take: kernels of nothing but one of them, between two readings of the
+//! clock.
 //!
-//! A warp whose instructions each wait for the one before shows the latency; warps that have several under way at a time show the
-//! throughput. What the instructions are given changes from one to the next, by a number that only the host knows (it is zero): so
-//! the compiler can neither leave one out nor move what belongs to it out of the loop.
+//! A warp whose instructions each wait for the one before shows the latency; warps that have
+//! several under way at a time show the throughput. What the instructions are given changes from
+//! one to the next, by a number that only the host knows (it is zero): so the compiler can neither
+//! leave one out nor move what belongs to it out of the loop.
 //!
 //! They are built for sm_90a alone, whose forms are in the table of them.
 
@@ -24,8 +26,9 @@ pub const ROUND: usize = 8;
 /// Words of `clocks`: for each warp, when it began and when it had ended.
 pub const CLOCKS: usize = 2 * WARPS;
 
-/// Lets each warp of the block do `work`, twice, since the first time brings the instructions into the cache; `clocks` is when it began
-/// and ended the second time, for each warp. `work` gets the block's number of the warp's first lane.
+/// Lets each warp of the block do `work`, twice, since the first time brings the instructions into
+/// the cache; `clocks` is when it began and ended the second time, for each warp. `work` gets the
+/// block's number of the warp's first lane.
 #[inline(always)]
 fn time(block: &Block, clocks: GlobalMut<u64>, mut work: impl FnMut(Warp<'_>, usize)) {
     let warp = block.warp();

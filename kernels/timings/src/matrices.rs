@@ -9,11 +9,12 @@ use ptx_matrix::raw;
 /// Matrix rows of a warp: one for each lane, up to 128 bytes apart.
 pub type Rows = SharedTile<u16, { 32 * 8 }, 8>;
 
-/// Bytes from a lane's row to the next lane's, and how many of a matrix's eight rows share their banks then.
+/// Bytes from a lane's row to the next lane's, and how many of a matrix's eight rows share their
+/// banks then.
 pub const STRIDES: [(u32, u32); 4] = [(16, 1), (32, 2), (64, 4), (128, 8)];
 
-/// Calls a macro with the forms that load: a kernel for the latency, one for the throughput, the function, its PTX, and whether it
-/// transposes.
+/// Calls a macro with the forms that load: a kernel for the latency, one for the throughput, the
+/// function, its PTX, and whether it transposes.
 #[macro_export]
 macro_rules! timed_loads {
     ($with:ident) => {
@@ -28,8 +29,8 @@ macro_rules! timed_loads {
     };
 }
 
-/// Likewise those that store: a kernel that loads back what it has stored, one for the throughput, both functions, the PTX of the
-/// store, and its matrices.
+/// Likewise those that store: a kernel that loads back what it has stored, one for the throughput,
+/// both functions, the PTX of the store, and its matrices.
 #[macro_export]
 macro_rules! timed_stores {
     ($with:ident) => {
@@ -105,8 +106,9 @@ macro_rules! loads {
 }
 timed_loads!(loads);
 
-/// Makes each lane's row, `stride` bytes behind that of the lane before, part of matrices whose first is all lanes' addresses: what
-/// `ldmatrix` returns first in each lane is where that lane has loaded from.
+/// Makes each lane's row, `stride` bytes behind that of the lane before, part of matrices whose
+/// first is all lanes' addresses: what `ldmatrix` returns first in each lane is where that lane has
+/// loaded from.
 #[inline(always)]
 fn point_to_themselves(warp: Warp<'_>, rows: Rows, stride: u32, trans: bool) {
     rows.fill(warp, |_, _| 0);
@@ -185,7 +187,8 @@ macro_rules! stores {
 }
 timed_stores!(stores);
 
-/// A warp transposes by `movmatrix.sync.aligned.m8n8.trans.b16`, each time what came out the last time.
+/// A warp transposes by `movmatrix.sync.aligned.m8n8.trans.b16`, each time what came out the last
+/// time.
 #[kernel(threads = 32, target = "sm_90a")]
 pub fn latency_mov_trans(block: &Block, clocks: GlobalMut<u64>, out: GlobalMut<u32>, rounds: u32) {
     time(block, clocks, |warp, first| {
@@ -203,7 +206,8 @@ pub fn latency_mov_trans(block: &Block, clocks: GlobalMut<u64>, out: GlobalMut<u
 #[kernel(threads = 256, target = "sm_90a")]
 pub fn time_mov_trans(block: &Block, clocks: GlobalMut<u64>, out: GlobalMut<u32>, rounds: u32) {
     time(block, clocks, |warp, first| {
-        let mut registers: [_; ROUND] = from_fn(|i| warp.each(|lane| (lane.id() + i * LANES) as u32));
+        let mut registers: [_; ROUND] =
+            from_fn(|i| warp.each(|lane| (lane.id() + i * LANES) as u32));
         for _ in 0..rounds {
             for register in &mut registers {
                 *register = MovMatrix::<Trans, B16>::transpose(warp, *register);

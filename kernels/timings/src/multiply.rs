@@ -13,11 +13,12 @@ use ptx_matrix::{mma_element, mma_forms, mma_named, mma_shape};
 
 /// Products of a warp in one round.
 pub const PRODUCTS: usize = 8;
-/// Accumulators of a warp where the throughput is measured: so many products in a row do not wait for each other.
+/// Accumulators of a warp where the throughput is measured: so many products in a row do not wait
+/// for each other.
 const CHAINS: usize = 4;
 
-/// Two kernels a form: its name behind `latency_`, by a warp that multiplies into one accumulator, time after time, and behind `time_`, by
-/// warps that multiply into several.
+/// Two kernels a form: its name behind `latency_`, by a warp that multiplies into one accumulator,
+/// time after time, and behind `time_`, by warps that multiply into several.
 macro_rules! kernels {
     ($($shape:ident $la:ident $lb:ident $q:ident $d:ident [$(($a:ident $b:ident))*] $c:ident $width:ident $registers:tt
         $needs:ident $version:literal $nature:ident;)*) => {$($(
@@ -39,10 +40,12 @@ macro_rules! kernels {
 }
 mma_forms!(kernels);
 
-/// What a kernel does, with so many accumulators. If it `changes` the factors, they are others for each product.
+/// What a kernel does, with so many accumulators. If it `changes` the factors, they are others for
+/// each product.
 ///
-/// Where the GPU has no such instruction, what others make of the factors must not stay the same from one product to the next: that would be
-/// done once. Where it has, the factors need not change, and changing them would take longer than the product. There all have the same A,
+/// Where the GPU has no such instruction, what others make of the factors must not stay the same
+/// from one product to the next: that would be done once. Where it has, the factors need not
+/// change, and changing them would take longer than the product. There all have the same A,
 /// as products in a GEMM's row have. (Not for f64 `m16n8k4`, for which ptxas 13.5 fails then.)
 #[inline(always)]
 fn multiply<S, A: Element, B: Element, C: Element, D: Element, Q, const CHAINS: usize>(
@@ -61,13 +64,19 @@ fn multiply<S, A: Element, B: Element, C: Element, D: Element, Q, const CHAINS: 
     D::Width: Width<Register = RegisterOf<C>>,
     Wrapping<RegisterOf<A>>: Add<Output = Wrapping<RegisterOf<A>>>,
     Wrapping<RegisterOf<B>>: Add<Output = Wrapping<RegisterOf<B>>>,
-    Mma<S, A, B, C, Q>: MmaForm<A = FragmentA<S, A>, B = FragmentB<S, B>, C = Accumulator<S, C>, D = Accumulator<S, D>>,
+    Mma<S, A, B, C, Q>: MmaForm<
+            A = FragmentA<S, A>,
+            B = FragmentB<S, B>,
+            C = Accumulator<S, C>,
+            D = Accumulator<S, D>,
+        >,
     BuildTarget: Supports<<Mma<S, A, B, C, Q> as MmaForm>::Needs>,
 {
     let has_own = changes || size_of::<C>() == size_of::<f64>() && S::K == 4;
     let of_a = |i: usize| if has_own { i } else { 0 };
     time(block, clocks, |warp, first| {
-        let (mut a, mut b) = ([FragmentA::<S, A>::zero(); CHAINS], [FragmentB::<S, B>::zero(); CHAINS]);
+        let (mut a, mut b) =
+            ([FragmentA::<S, A>::zero(); CHAINS], [FragmentB::<S, B>::zero(); CHAINS]);
         for i in 0..CHAINS {
             let by = (i as u32 * vary) << 8;
             (a[i], b[i]) = (changed(warp, a[i], by), changed(warp, b[i], by));
@@ -79,7 +88,8 @@ fn multiply<S, A: Element, B: Element, C: Element, D: Element, Q, const CHAINS: 
                     if changes {
                         (a[i], b[i]) = (changed(warp, a[i], vary), changed(warp, b[i], vary));
                     }
-                    let product = Mma::<S, A, B, C, Q>::multiply(warp, &a[of_a(i)], &b[i], &sums[i]);
+                    let product =
+                        Mma::<S, A, B, C, Q>::multiply(warp, &a[of_a(i)], &b[i], &sums[i]);
                     sums[i] = taken_for(warp, &product);
                 }
             }
@@ -100,7 +110,8 @@ fn multiply<S, A: Element, B: Element, C: Element, D: Element, Q, const CHAINS: 
 /// A register that has elements.
 type RegisterOf<T> = <<T as Element>::Width as Width>::Register;
 
-/// The fragment with other registers, which only the host knows; time after time, with others again.
+/// The fragment with other registers, which only the host knows; time after time, with others
+/// again.
 #[inline(always)]
 fn changed<R: Role, S, T>(warp: Warp<'_>, fragment: Fragment<R, S, T>, by: u32) -> Fragment<R, S, T>
 where
@@ -118,9 +129,13 @@ where
     Fragment::from_registers(registers)
 }
 
-/// The first registers of a product, as what is added to the next: where the two are of one type, the product itself.
+/// The first registers of a product, as what is added to the next: where the two are of one type,
+/// the product itself.
 #[inline(always)]
-fn taken_for<S, D: Element, C: Element>(warp: Warp<'_>, product: &Accumulator<S, D>) -> Accumulator<S, C>
+fn taken_for<S, D: Element, C: Element>(
+    warp: Warp<'_>,
+    product: &Accumulator<S, D>,
+) -> Accumulator<S, C>
 where
     S: FragmentShape<RoleC, D::Width> + FragmentShape<RoleC, C::Width>,
     D::Width: Width<Register = RegisterOf<C>>,

@@ -1,6 +1,7 @@
 //! What the tensor cores of each GPU compute: the table of all parameters.
 //!
-//! `docs/NUMERICS.md` has the same table in words. [`fused`](super::fused) is the sum that they are parameters of.
+//! `docs/NUMERICS.md` has the same table in words. [`fused`](super::fused) is the sum that they are
+//! parameters of.
 
 use crate::target::Arch;
 
@@ -9,9 +10,11 @@ use crate::target::Arch;
 pub(super) struct Fused {
     /// Bits behind the point that a term keeps, next to the largest one.
     pub(super) fraction_bits: i32,
-    /// The least exponent of the largest term, of sums into f32 and into f16. A smaller one counts as this.
+    /// The least exponent of the largest term, of sums into f32 and into f16. A smaller one counts
+    /// as this.
     pub(super) floor: (i32, i32),
-    /// Bytes of a row of A whose products are one sum. Further products are added by further sums, each rounded.
+    /// Bytes of a row of A whose products are one sum. Further products are added by further sums,
+    /// each rounded.
     pub(super) row_bytes: usize,
     /// Bits behind the point of a sum in f32; the others are cut off.
     pub(super) f32_bits: i32,
@@ -58,25 +61,34 @@ const fn fused(fraction_bits: i32, floor: (i32, i32), row_bytes: usize) -> Fused
 }
 
 /// Published.
-const VOLTA: TensorCores =
-    TensorCores { floats: fused(23, PUBLISHED_FLOOR, WHOLE_ROW), fp8: Fp8::InF16, quad: Quad::Fused };
+const VOLTA: TensorCores = TensorCores {
+    floats: fused(23, PUBLISHED_FLOOR, WHOLE_ROW),
+    fp8: Fp8::InF16,
+    quad: Quad::Fused,
+};
 
 /// Published.
-const TURING: TensorCores =
-    TensorCores { floats: fused(24, PUBLISHED_FLOOR, WHOLE_ROW), fp8: Fp8::InF16, quad: Quad::Fused };
+const TURING: TensorCores = TensorCores {
+    floats: fused(24, PUBLISHED_FLOOR, WHOLE_ROW),
+    fp8: Fp8::InF16,
+    quad: Quad::Fused,
+};
 
 /// Published; that `m8n8k4` is computed in f32 is in ptxas's machine code.
-const AMPERE: TensorCores = TensorCores { floats: fused(24, PUBLISHED_FLOOR, 16), fp8: Fp8::InF16, quad: Quad::InF32 };
+const AMPERE: TensorCores =
+    TensorCores { floats: fused(24, PUBLISHED_FLOOR, 16), fp8: Fp8::InF16, quad: Quad::InF32 };
 
 /// Published, likewise.
-const ADA: TensorCores = TensorCores { fp8: Fp8::Fused(Fused { f32_bits: 13, ..fused(13, NO_FLOOR, 16) }), ..AMPERE };
+const ADA: TensorCores =
+    TensorCores { fp8: Fp8::Fused(Fused { f32_bits: 13, ..fused(13, NO_FLOOR, 16) }), ..AMPERE };
 
 /// Verified on an H200.
 const HOPPER: TensorCores =
     TensorCores { floats: fused(25, (-133, -21), WHOLE_ROW), fp8: Fp8::InF16, quad: Quad::InF32 };
 
 /// Published; that fp8 is computed in f16 is in ptxas's machine code.
-const BLACKWELL: TensorCores = TensorCores { floats: fused(25, PUBLISHED_FLOOR, WHOLE_ROW), ..HOPPER };
+const BLACKWELL: TensorCores =
+    TensorCores { floats: fused(25, PUBLISHED_FLOOR, WHOLE_ROW), ..HOPPER };
 
 /// Published.
 const RTX_BLACKWELL: TensorCores = TensorCores { fp8: Fp8::Fused(BLACKWELL_KINDS), ..BLACKWELL };

@@ -36,8 +36,8 @@ chains! {
     Rp Up;
 }
 
-/// As the hardware does it: a NaN goes through, quiet, that of B before that of the sum before that of A; and one that
-/// arises has its sign set.
+/// As the hardware does it: a NaN goes through, quiet, that of B before that of the sum before that
+/// of A; and one that arises has its sign set.
 fn fused_multiply_add(a: f64, b: f64, c: f64, rounding: Rounding) -> f64 {
     const QUIET: u64 = 1 << 51;
     if let Some(nan) = [b, c, a].into_iter().find(|value| value.is_nan()) {
@@ -62,8 +62,10 @@ struct Exact {
 }
 
 fn exact(value: f64) -> Exact {
-    let (field, fraction) = ((value.to_bits() >> 52 & 0x7ff) as i32, value.to_bits() & ((1 << 52) - 1));
-    let (magnitude, exponent) = if field == 0 { (fraction, -1074) } else { (fraction | 1 << 52, field - 1075) };
+    let (field, fraction) =
+        ((value.to_bits() >> 52 & 0x7ff) as i32, value.to_bits() & ((1 << 52) - 1));
+    let (magnitude, exponent) =
+        if field == 0 { (fraction, -1074) } else { (fraction | 1 << 52, field - 1075) };
     Exact { negative: value.is_sign_negative(), magnitude: magnitude.into(), exponent }
 }
 
@@ -78,7 +80,11 @@ fn directed(a: f64, b: f64, c: f64, rounding: Rounding) -> f64 {
     let (large, small) = match (product.magnitude, c.magnitude) {
         (0, 0) => {
             // Zeros of both signs make one that is negative where sums are rounded down.
-            let negative = if product.negative == c.negative { c.negative } else { rounding == Rounding::Down };
+            let negative = if product.negative == c.negative {
+                c.negative
+            } else {
+                rounding == Rounding::Down
+            };
             return if negative { -0.0 } else { 0.0 };
         }
         (0, _) => (c, product),
@@ -86,8 +92,9 @@ fn directed(a: f64, b: f64, c: f64, rounding: Rounding) -> f64 {
         _ if top(product) >= top(c) => (product, c),
         _ => (c, product),
     };
-    // The larger one leads at bit 125, so that a carry stays in; what the smaller one loses to the right leaves a bit, which says
-    // that there was something. (It loses nothing where the two may cancel: neither has more than 106 bits.)
+    // The larger one leads at bit 125, so that a carry stays in; what the smaller one loses to the
+    // right leaves a bit, which says that there was something. (It loses nothing where the two
+    // may cancel: neither has more than 106 bits.)
     let up = large.magnitude.leading_zeros() as i32 - 2;
     let (large_magnitude, exponent) = (large.magnitude << up, large.exponent - up);
     let shift = small.exponent - exponent;
@@ -130,7 +137,8 @@ fn encode(negative: bool, magnitude: u128, exponent: i32, away: bool) -> f64 {
         1..=127 => (magnitude >> drop, magnitude << (128 - drop) != 0),
         _ => (0, true),
     };
-    // A significand that was rounded up to two, or from subnormal to one, carries into the exponent by itself.
+    // A significand that was rounded up to two, or from subnormal to one, carries into the exponent
+    // by itself.
     let kept = kept as u64 + u64::from(inexact && away);
     let largest = f64::MAX.to_bits();
     let bits = ((i64::from(result + 1022) << 52) as u64).saturating_add(kept);
@@ -142,7 +150,8 @@ fn encode(negative: bool, magnitude: u128, exponent: i32, away: bool) -> f64 {
 mod tests {
     use super::*;
 
-    /// Of the numbers around the one that is nearest, those that a direction may give: found with the error of the nearest.
+    /// Of the numbers around the one that is nearest, those that a direction may give: found with
+    /// the error of the nearest.
     #[test]
     fn directions_are_beside_the_nearest() {
         let mut random = fastrand::Rng::with_seed(3);
@@ -156,10 +165,13 @@ mod tests {
             // Half of them cancel, nearly.
             let c = if round % 2 == 0 { -(a * b) * (1.0 + c.abs().min(1.0) * 1e-15) } else { c };
             let nearest = a.mul_add(b, c);
-            let [zero, down, up] =
-                [Rounding::Zero, Rounding::Down, Rounding::Up].map(|r| fused_multiply_add(a, b, c, r));
+            let [zero, down, up] = [Rounding::Zero, Rounding::Down, Rounding::Up]
+                .map(|r| fused_multiply_add(a, b, c, r));
             assert!(down <= up, "{a:e} {b:e} {c:e}");
-            assert!(nearest == down || nearest == up, "{a:e} {b:e} {c:e}: {nearest:e} {down:e} {up:e}");
+            assert!(
+                nearest == down || nearest == up,
+                "{a:e} {b:e} {c:e}: {nearest:e} {down:e} {up:e}"
+            );
             assert!(down == up || down.next_up() == up);
             assert_eq!(zero, if nearest > 0.0 { down } else { up });
             // What is not exact differs: a double-double of the product and the sum says whether.
@@ -192,6 +204,9 @@ mod tests {
         assert_eq!(to(1.0, 0.0, -0.0, Rounding::Down).to_bits(), 1 << 63);
         assert_eq!(to(1.0, 0.0, -0.0, Rounding::Zero).to_bits(), 0);
         assert_eq!(to(least, least, 1.0, Rounding::Up), 1.0f64.next_up());
-        assert_eq!(to(least, least, -1.0, Rounding::Up), -1.0f64.next_down().abs().mul_add(0.0, 1.0).next_down());
+        assert_eq!(
+            to(least, least, -1.0, Rounding::Up),
+            -1.0f64.next_down().abs().mul_add(0.0, 1.0).next_down()
+        );
     }
 }

@@ -1,5 +1,5 @@
-//! fp8, and `m8n8k4` with f16: by the tensor cores where the GPU has such an instruction, else as the instructions compute it
-//! that ptxas makes of it.
+//! fp8, and `m8n8k4` with f16: by the tensor cores where the GPU has such an instruction, else as
+//! the instructions compute it that ptxas makes of it.
 
 use super::architecture::{Fp8, Fused, Quad as QuadOf, TensorCores};
 use super::format::{AccumulatorFloat, Float, Number};
@@ -12,8 +12,8 @@ use float8::{F8E4M3, F8E5M2};
 use half::f16;
 use std::vec::Vec;
 
-/// The numbers as f16 has them. Of the lines that belong to a `k`, which have so many elements, those with k mod 4 in {0, 1} come
-/// first.
+/// The numbers as f16 has them. Of the lines that belong to a `k`, which have so many elements,
+/// those with k mod 4 in {0, 1} come first.
 fn halves_in_f16<T: Float>(matrix: &[T], k: usize, line: usize) -> Vec<Number> {
     let mut numbers = Vec::with_capacity(matrix.len());
     for lines in matrix.chunks(k * line) {
@@ -27,8 +27,8 @@ fn halves_in_f16<T: Float>(matrix: &[T], k: usize, line: usize) -> Vec<Number> {
     numbers
 }
 
-/// The first half of the products is summed, from zero, then the other on top of it; then C is added, as two numbers are outside
-/// of the tensor cores.
+/// The first half of the products is summed, from zero, then the other on top of it; then C is
+/// added, as two numbers are outside of the tensor cores.
 fn sums_of_halves<C: AccumulatorFloat + Add<Output = C>>(
     matrices: (&[Number], &[Number], &[C]),
     n: usize,
@@ -42,7 +42,8 @@ fn sums_of_halves<C: AccumulatorFloat + Add<Output = C>>(
     })
 }
 
-/// fp8, of which ptxas makes, for some GPUs, two f16 instructions, and an addition: of the k with k mod 4 in {0, 1}, and of the others.
+/// fp8, of which ptxas makes, for some GPUs, two f16 instructions, and an addition: of the k with k
+/// mod 4 in {0, 1}, and of the others.
 macro_rules! fp8 {
     ($($a:ident $b:ident $c:ident;)*) => {$(
         impl Product<$b, $c, Plain> for $a {
@@ -82,7 +83,8 @@ fn chain_and_c(a: &[f16], b: &[f16], c: f32) -> f32 {
     canonical(c + chain)
 }
 
-/// C, of two products that are summed, and two: one after the other, in f32; then the result is rounded.
+/// C, of two products that are summed, and two: one after the other, in f32; then the result is
+/// rounded.
 fn pairs_and_c(a: &[f16], b: &[f16], c: f16) -> f16 {
     let product = |k: usize| (a[k].to_f32(), b[k].to_f32());
     let pair = |first: usize| {

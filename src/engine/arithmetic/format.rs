@@ -34,7 +34,11 @@ pub(super) trait Float: Copy {
             }
         }
         if field == 0 {
-            return Number::Finite { negative, significand: fraction, exponent: Self::MIN_EXPONENT };
+            return Number::Finite {
+                negative,
+                significand: fraction,
+                exponent: Self::MIN_EXPONENT,
+            };
         }
         let significand = fraction | 1 << Self::FRACTION;
         Number::Finite { negative, significand, exponent: field + Self::MIN_EXPONENT - 1 }
@@ -63,8 +67,8 @@ pub(super) trait AccumulatorFloat: Float + Zeroable {
     fn nan() -> Self;
 }
 
-/// If finite: `(-1)^negative * significand * 2^(exponent - fraction)`, the significand with its leading one
-/// at bit `fraction` unless the number is subnormal.
+/// If finite: `(-1)^negative * significand * 2^(exponent - fraction)`, the significand with its
+/// leading one at bit `fraction` unless the number is subnormal.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Number {
     Finite { negative: bool, significand: i64, exponent: i32 },
@@ -73,7 +77,8 @@ pub(super) enum Number {
 }
 
 impl Number {
-    /// The same number, of a format that f16 contains, as f16 has it: what is subnormal in a smaller format may be normal.
+    /// The same number, of a format that f16 contains, as f16 has it: what is subnormal in a
+    /// smaller format may be normal.
     pub(super) fn in_f16(self, fraction: i32) -> Number {
         match self {
             Number::Finite { negative, significand, exponent } if significand != 0 => {
@@ -119,8 +124,9 @@ formats! {
     ue4m3, 4 3 Nan |value| value.to_bits().into();
 }
 
-/// `sum * 2^exponent` cut toward zero to a format, as sign, significand with `fraction` bits behind the point and
-/// exponent; and whether what was cut off is more than, or exactly, half of the last place.
+/// `sum * 2^exponent` cut toward zero to a format, as sign, significand with `fraction` bits behind
+/// the point and exponent; and whether what was cut off is more than, or exactly, half of the last
+/// place.
 struct Cut {
     significand: i64,
     exponent: i32,
@@ -132,7 +138,11 @@ fn cut(magnitude: i64, exponent: i32, fraction: i32, min_exponent: i32) -> Cut {
     let result = (leading + exponent).max(min_exponent);
     let drop = result - fraction - exponent;
     if drop <= 0 {
-        return Cut { significand: magnitude << -drop, exponent: result, rest: std::cmp::Ordering::Less };
+        return Cut {
+            significand: magnitude << -drop,
+            exponent: result,
+            rest: std::cmp::Ordering::Less,
+        };
     }
     let drop = drop.min(63);
     let rest = i128::from(magnitude) & ((1 << drop) - 1);
@@ -140,8 +150,8 @@ fn cut(magnitude: i64, exponent: i32, fraction: i32, min_exponent: i32) -> Cut {
 }
 
 impl Cut {
-    /// The bits of the exponent and the significand. A significand that was rounded up to two, or from subnormal to
-    /// one, carries into the exponent by itself.
+    /// The bits of the exponent and the significand. A significand that was rounded up to two, or
+    /// from subnormal to one, carries into the exponent by itself.
     fn encode(&self, fraction: i32, min_exponent: i32) -> i64 {
         let field = i64::from(self.exponent - min_exponent);
         (field << fraction) + self.significand
@@ -163,7 +173,11 @@ impl AccumulatorFloat for f32 {
     }
 
     fn cut_to(self, bits: i32) -> f32 {
-        if self.is_finite() { f32::from_bits(self.to_bits() & (u32::MAX << (Self::FRACTION - bits))) } else { self }
+        if self.is_finite() {
+            f32::from_bits(self.to_bits() & (u32::MAX << (Self::FRACTION - bits)))
+        } else {
+            self
+        }
     }
 
     fn infinity(negative: bool) -> f32 {
@@ -247,8 +261,9 @@ mod tests {
 
     #[test]
     fn every_code_of_the_small_formats_is_its_number() {
-        let same =
-            |ours: f64, theirs: f32| ours.to_bits() == f64::from(theirs).to_bits() || ours.is_nan() && theirs.is_nan();
+        let same = |ours: f64, theirs: f32| {
+            ours.to_bits() == f64::from(theirs).to_bits() || ours.is_nan() && theirs.is_nan()
+        };
         for bits in 0..=u8::MAX {
             let (e4m3, e5m2) = (F8E4M3::from_bits(bits), F8E5M2::from_bits(bits));
             assert!(same(value(e4m3), e4m3.to_f32()), "e4m3 {bits:#x}");

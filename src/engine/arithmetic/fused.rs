@@ -1,8 +1,9 @@
 //! The sum of the tensor cores, bit for bit (`docs/NUMERICS.md`).
 //!
-//! An element of D is one sum over all products and C. Products are exact. Every term is written with the largest exponent
-//! among them, at least [`Fused::floor`], and [`Fused::fraction_bits`] bits behind the point, cut toward zero; the sum of those is
-//! exact; it is cut toward zero to f32, or rounded to the nearest f16. Some GPUs sum few products at a time.
+//! An element of D is one sum over all products and C. Products are exact. Every term is written
+//! with the largest exponent among them, at least [`Fused::floor`], and [`Fused::fraction_bits`]
+//! bits behind the point, cut toward zero; the sum of those is exact; it is cut toward zero to f32,
+//! or rounded to the nearest f16. Some GPUs sum few products at a time.
 
 use super::architecture::{BLACKWELL_KINDS, Fused, HOPPER_WGMMA_FP8, TensorCores};
 use super::format::{AccumulatorFloat, Float, Number};
@@ -42,7 +43,8 @@ impl Fused {
         let mut sums = c.to_vec();
         for first in (0..k).step_by(step) {
             let columns = first..k.min(first + step);
-            let a: Vec<Number> = a.chunks(k).flat_map(|row| &row[columns.clone()]).copied().collect();
+            let a: Vec<Number> =
+                a.chunks(k).flat_map(|row| &row[columns.clone()]).copied().collect();
             let b = &b[columns.start * n..columns.end * n];
             sums = fused_sums((&a, b, &sums), n, columns.len(), fraction, self);
         }
@@ -97,12 +99,14 @@ fused! { |_| HOPPER_WGMMA_FP8;
 pub(super) fn product(a: Number, b: Number) -> Number {
     match (a, b) {
         (Number::Nan, _) | (_, Number::Nan) => Number::Nan,
-        (Number::Infinite { negative }, other) | (other, Number::Infinite { negative }) => match other {
-            Number::Finite { significand: 0, .. } | Number::Nan => Number::Nan,
-            Number::Finite { negative: sign, .. } | Number::Infinite { negative: sign } => {
-                Number::Infinite { negative: negative != sign }
+        (Number::Infinite { negative }, other) | (other, Number::Infinite { negative }) => {
+            match other {
+                Number::Finite { significand: 0, .. } | Number::Nan => Number::Nan,
+                Number::Finite { negative: sign, .. } | Number::Infinite { negative: sign } => {
+                    Number::Infinite { negative: negative != sign }
+                }
             }
-        },
+        }
         (
             Number::Finite { negative: x, significand: m, exponent: e },
             Number::Finite { negative: y, significand: n, exponent: f },
@@ -110,7 +114,8 @@ pub(super) fn product(a: Number, b: Number) -> Number {
     }
 }
 
-/// A x B + C, each element one fused sum over all of K and C; the significands of products have `fraction` bits behind the point.
+/// A x B + C, each element one fused sum over all of K and C; the significands of products have
+/// `fraction` bits behind the point.
 ///
 /// It knows no formats but C's: each pair of them would be compiled on its own.
 fn fused_sums<C: AccumulatorFloat>(
@@ -123,12 +128,15 @@ fn fused_sums<C: AccumulatorFloat>(
     let sums: Option<Vec<Factor>> = c.iter().map(|c| Factor::finite(c.number())).collect();
     match (Factor::all_finite(a), Factor::all_finite(b), sums) {
         (Some(a), Some(b), Some(sums)) => whole_sums((&a, &b, &sums), n, k, fraction, fused)
-            .unwrap_or_else(|| each_element((&a, &b, &sums), n, k, |a, b, c| finite_sum(a, b, fraction, c, fused))),
+            .unwrap_or_else(|| {
+                each_element((&a, &b, &sums), n, k, |a, b, c| finite_sum(a, b, fraction, c, fused))
+            }),
         _ => each_element((a, b, c), n, k, |a, b, c| fused_sum(a, b, fraction, c, fused)),
     }
 }
 
-/// A finite number as most sums are computed with it, without a question of what kind it is: `significand * 2^(exponent - fraction)`.
+/// A finite number as most sums are computed with it, without a question of what kind it is:
+/// `significand * 2^(exponent - fraction)`.
 #[derive(Clone, Copy)]
 struct Factor {
     significand: i64,
@@ -142,9 +150,10 @@ impl Factor {
     fn finite(number: Number) -> Option<Self> {
         match number {
             Number::Finite { significand: 0, .. } => Some(Self::ZERO),
-            Number::Finite { negative, significand, exponent } => {
-                Some(Self { significand: if negative { -significand } else { significand }, exponent })
-            }
+            Number::Finite { negative, significand, exponent } => Some(Self {
+                significand: if negative { -significand } else { significand },
+                exponent,
+            }),
             Number::Infinite { .. } | Number::Nan => None,
         }
     }
@@ -163,18 +172,23 @@ struct Places {
 }
 
 impl Places {
-    /// Those of numbers whose significands have `fraction` bits behind the point. Of zeros alone, there are none.
+    /// Those of numbers whose significands have `fraction` bits behind the point. Of zeros alone,
+    /// there are none.
     fn of(numbers: &[Factor], fraction: i32) -> Option<Self> {
         let some = numbers.iter().filter(|number| number.significand != 0).map(|number| Self {
             lowest: number.exponent - fraction + number.significand.trailing_zeros() as i32,
             highest: number.exponent,
         });
-        some.reduce(|all, one| Self { lowest: all.lowest.min(one.lowest), highest: all.highest.max(one.highest) })
+        some.reduce(|all, one| Self {
+            lowest: all.lowest.min(one.lowest),
+            highest: all.highest.max(one.highest),
+        })
     }
 }
 
-/// The sums, if none of them loses a bit but where it is made a number of D: as of small whole numbers, of which most tests are. Then they are
-/// those of f64, which has room for all of their bits.
+/// The sums, if none of them loses a bit but where it is made a number of D: as of small whole
+/// numbers, of which most tests are. Then they are those of f64, which has room for all of their
+/// bits.
 fn whole_sums<C: AccumulatorFloat>(
     (a, b, c): (&[Factor], &[Factor], &[Factor]),
     n: usize,
@@ -188,7 +202,8 @@ fn whole_sums<C: AccumulatorFloat>(
         // Beyond the end of K there are zeros alone.
         return Some(c.iter().map(|&c| finite_sum(&[], &[], fraction, c, fused)).collect());
     };
-    let products = Places { lowest: of_a.lowest + of_b.lowest, highest: of_a.highest + of_b.highest };
+    let products =
+        Places { lowest: of_a.lowest + of_b.lowest, highest: of_a.highest + of_b.highest };
     let of_c = Places::of(c, C::FRACTION).unwrap_or(products);
     let unit = products.lowest.min(of_c.lowest);
     if unit < products.highest.max(of_c.highest).max(fused.least::<C>()) - fraction_bits {
@@ -212,7 +227,8 @@ fn whole_sums<C: AccumulatorFloat>(
     Some(d)
 }
 
-/// A significand with so many more bits behind the point, written so many places lower, cut toward zero.
+/// A significand with so many more bits behind the point, written so many places lower, cut toward
+/// zero.
 #[inline(always)]
 fn aligned(significand: i64, more: i32, below: i32) -> i64 {
     let cut = shifted(significand.abs(), more) >> below.min(63);
@@ -220,9 +236,16 @@ fn aligned(significand: i64, more: i32, below: i32) -> i64 {
 }
 
 /// The same as [`fused_sum`], where all is finite.
-fn finite_sum<C: AccumulatorFloat>(a: &[Factor], b: &[Factor], fraction: i32, c: Factor, fused: Fused) -> C {
+fn finite_sum<C: AccumulatorFloat>(
+    a: &[Factor],
+    b: &[Factor],
+    fraction: i32,
+    c: Factor,
+    fused: Fused,
+) -> C {
     let fraction_bits = fused.fraction_bits;
-    let products = || a.iter().zip(b).map(|(a, b)| (a.significand * b.significand, a.exponent + b.exponent));
+    let products =
+        || a.iter().zip(b).map(|(a, b)| (a.significand * b.significand, a.exponent + b.exponent));
     let least = fused.least::<C>().max(c.exponent);
     let largest = products().fold(least, |largest, (_, exponent)| largest.max(exponent));
     let c_written = aligned(c.significand, fraction_bits - C::FRACTION, largest - c.exponent);
@@ -232,8 +255,15 @@ fn finite_sum<C: AccumulatorFloat>(a: &[Factor], b: &[Factor], fraction: i32, c:
     fused.round(sum, largest - fraction_bits)
 }
 
-/// One element of D: the fused sum of all `a[k] * b[k]`, whose significands have `fraction` bits behind the point, and `c`.
-pub(super) fn fused_sum<C: AccumulatorFloat>(a: &[Number], b: &[Number], fraction: i32, c: C, fused: Fused) -> C {
+/// One element of D: the fused sum of all `a[k] * b[k]`, whose significands have `fraction` bits
+/// behind the point, and `c`.
+pub(super) fn fused_sum<C: AccumulatorFloat>(
+    a: &[Number],
+    b: &[Number],
+    fraction: i32,
+    c: C,
+    fused: Fused,
+) -> C {
     fused_terms(a.iter().zip(b).map(|(&a, &b)| (product(a, b), fraction)), c, fused)
 }
 
@@ -266,8 +296,12 @@ pub(super) fn fused_terms<C: AccumulatorFloat>(
     fused: Fused,
 ) -> C {
     let fraction_bits = fused.fraction_bits;
-    let mut seen =
-        Extremes { largest: fused.least::<C>(), positive_infinity: false, negative_infinity: false, nan: false };
+    let mut seen = Extremes {
+        largest: fused.least::<C>(),
+        positive_infinity: false,
+        negative_infinity: false,
+        nan: false,
+    };
     seen.see(c.number());
     for (term, _) in products.clone() {
         seen.see(term);
@@ -307,7 +341,8 @@ mod tests {
         TensorCores::of(Arch::SM_90).floats
     }
 
-    /// Of any bits, and of those of which sums are long; infinities and what is not a number among them.
+    /// Of any bits, and of those of which sums are long; infinities and what is not a number among
+    /// them.
     fn check<T: Float, C: AccumulatorFloat>(of: fn(u32) -> T, sum: fn(u32) -> C, fused: Fused) {
         let mut random = fastrand::Rng::with_seed(1);
         for case in 0..20_000 {
@@ -324,7 +359,11 @@ mod tests {
             let c = sum(if case % 4 == 0 { 0 } else { bits(case % 3 == 0) });
             let one = fused_sum(&a, &b, 2 * T::FRACTION, c, fused);
             let same = fused_sums((&a, &b, &[c]), 1, k, 2 * T::FRACTION, fused);
-            assert_eq!(vec![one.bits()], same.iter().map(|sum| sum.bits()).collect::<Vec<_>>(), "{a:?} {b:?}");
+            assert_eq!(
+                vec![one.bits()],
+                same.iter().map(|sum| sum.bits()).collect::<Vec<_>>(),
+                "{a:?} {b:?}"
+            );
         }
     }
 
@@ -338,7 +377,8 @@ mod tests {
         check(|bits| F8E5M2::from_bits(bits as u8), f32::from_bits, BLACKWELL_KINDS);
     }
 
-    /// Numbers of few bits, between as many places that in some cases all bits of a sum are kept, and in others one is not.
+    /// Numbers of few bits, between as many places that in some cases all bits of a sum are kept,
+    /// and in others one is not.
     #[test]
     fn sums_that_lose_no_bit_are_the_same() {
         fn check<C: AccumulatorFloat>(fused: Fused) -> [usize; 2] {
@@ -346,7 +386,11 @@ mod tests {
             for case in 0..20_000 {
                 let (rows, n, k, fraction) = (2, 3, 8, 20);
                 let (bits, spread) = (random.u32(1..=11), random.i32(1..=12));
-                let mut draw = |count: usize, point: i32, spread: i32, lowest: i32| -> Vec<Factor> {
+                let mut draw = |count: usize,
+                                point: i32,
+                                spread: i32,
+                                lowest: i32|
+                 -> Vec<Factor> {
                     let number = |random: &mut fastrand::Rng| match random.i64(0..1 << bits) {
                         0 => Factor::ZERO,
                         significand => {
@@ -360,13 +404,17 @@ mod tests {
                     (0..count).map(|_| number(&mut random)).collect()
                 };
                 let lowest = [-8, 0, 3, -70][case % 4];
-                let (mut a, b) =
-                    (draw(rows * k, fraction / 2, spread, lowest), draw(k * n, fraction / 2, spread, lowest));
+                let (mut a, b) = (
+                    draw(rows * k, fraction / 2, spread, lowest),
+                    draw(k * n, fraction / 2, spread, lowest),
+                );
                 if case % 10 == 9 {
                     a.fill(Factor::ZERO);
                 }
                 let c = draw(rows * n, C::FRACTION.max(10), 12, 2 * lowest);
-                let one = each_element((&a, &b, &c), n, k, |a, b, c| finite_sum::<C>(a, b, fraction, c, fused));
+                let one = each_element((&a, &b, &c), n, k, |a, b, c| {
+                    finite_sum::<C>(a, b, fraction, c, fused)
+                });
                 let whole = whole_sums::<C>((&a, &b, &c), n, k, fraction, fused);
                 cases[usize::from(whole.is_some())] += 1;
                 let bits = |sums: &[C]| sums.iter().map(|sum| sum.bits()).collect::<Vec<_>>();

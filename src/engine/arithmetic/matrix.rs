@@ -1,7 +1,9 @@
 //! Whole matrices of fragments and scales, and fragments of them.
 
 use crate::element::Element;
-use crate::fragment::{Fragment, FragmentShape, Layout, Role, ScaledKind, Scales, Selected, put, take};
+use crate::fragment::{
+    Fragment, FragmentShape, Layout, Role, ScaledKind, Scales, Selected, put, take,
+};
 use crate::lane::{LANES, PerLane};
 use std::vec;
 use std::vec::Vec;
@@ -31,14 +33,17 @@ impl<R: Role, S: FragmentShape<R, T::Width>, T: Element> Fragment<R, S, T> {
 }
 
 impl Layout {
-    /// Where each lane's first element stands in the matrix, row by row, and how far from it the others do: no bit of a place is both a
-    /// lane's and an element's.
+    /// Where each lane's first element stands in the matrix, row by row, and how far from it the
+    /// others do: no bit of a place is both a lane's and an element's.
     pub(crate) fn places(self) -> ([usize; LANES], Vec<usize>) {
         let place = |lane: usize, index: usize| {
             let (row, col) = self.position(lane, index);
             row * self.cols() + col
         };
-        (core::array::from_fn(|lane| place(lane, 0)), (0..self.elements()).map(|index| place(0, index)).collect())
+        (
+            core::array::from_fn(|lane| place(lane, 0)),
+            (0..self.elements()).map(|index| place(0, index)).collect(),
+        )
     }
 }
 

@@ -20,12 +20,14 @@ pub(crate) use sparse::{check_codes, codes, product};
 use crate::target::Arch;
 use std::vec::Vec;
 
-/// Elements that are multiplied with those of `B` and added to those of `C`, with the option `O` of `mma` (or [`Quad`](crate::sim::Quad)).
+/// Elements that are multiplied with those of `B` and added to those of `C`, with the option `O` of
+/// `mma` (or [`Quad`](crate::sim::Quad)).
 pub trait Product<B, C, O>: Sized {
     /// An element of the result.
     type D;
 
-    /// A x B + C, as the tensor cores of a GPU compute it: row-major matrices, with `k` columns in A and `n` in B.
+    /// A x B + C, as the tensor cores of a GPU compute it: row-major matrices, with `k` columns in
+    /// A and `n` in B.
     fn multiply(gpu: Arch, a: &[Self], b: &[B], c: &[C], n: usize, k: usize) -> Vec<Self::D>;
 }
 
@@ -70,8 +72,10 @@ mod tests {
         assert_eq!(element(&a, &b, -0.0f32).to_bits(), 0x8000_54ba);
 
         // The exact sum is 2^-25 + 2^-48, which would be rounded up.
-        let a = [0x0617, 0x8037, 0x828f, 0x82e0, 0x0269, 0x8822, 0x825a, 0x84ec].map(f16::from_bits);
-        let b = [0x08ed, 0x09f7, 0x0723, 0x816f, 0x036a, 0x017b, 0x8bcb, 0x894a].map(f16::from_bits);
+        let a =
+            [0x0617, 0x8037, 0x828f, 0x82e0, 0x0269, 0x8822, 0x825a, 0x84ec].map(f16::from_bits);
+        let b =
+            [0x08ed, 0x09f7, 0x0723, 0x816f, 0x036a, 0x017b, 0x8bcb, 0x894a].map(f16::from_bits);
         assert_eq!(element(&a, &b, f16::NEG_ZERO).to_bits(), 0);
     }
 

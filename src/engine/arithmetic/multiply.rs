@@ -10,7 +10,8 @@ use crate::engine::{
     warps::context::simulated_gpu,
 };
 use crate::fragment::{
-    Accumulator, FragmentA, FragmentB, FragmentShape, RoleA, RoleB, RoleC, ScaleA, ScaleB, ScaledKind, Selected, Shape,
+    Accumulator, FragmentA, FragmentB, FragmentShape, RoleA, RoleB, RoleC, ScaleA, ScaleB,
+    ScaledKind, Selected, Shape,
 };
 use crate::lane::Site;
 use core::ops::Range;
@@ -44,7 +45,8 @@ where
     let mut d = Vec::with_capacity(c.len());
     for which in 0..S::COUNT {
         let b = columns(&b, S::N * S::COUNT, which * S::N..(which + 1) * S::N);
-        let (a, c) = (&a[which * S::M * S::K..][..S::M * S::K], &c[which * S::M * S::N..][..S::M * S::N]);
+        let (a, c) =
+            (&a[which * S::M * S::K..][..S::M * S::K], &c[which * S::M * S::N..][..S::M * S::N]);
         d.extend(A::multiply(gpu, a, &b, c, S::N, S::K));
     }
     let d = Accumulator::from_matrix(&d);

@@ -1,8 +1,8 @@
-//! What the registers of a warp are: the results of its last `mma`s, and whether an operand takes one of them for what it
-//! cannot be.
+//! What the registers of a warp are: the results of its last `mma`s, and whether an operand takes
+//! one of them for what it cannot be.
 //!
-//! Registers are plain words. But 32 of them that are the same, lane by lane, as those that an `mma` returned are
-//! those, if they are not as few different words as chance would bring together.
+//! Registers are plain words. But 32 of them that are the same, lane by lane, as those that an
+//! `mma` returned are those, if they are not as few different words as chance would bring together.
 
 use crate::element::Element;
 use crate::engine::{findings::Misuse, memory::race::Lanes, warps::context::with_block};
@@ -21,7 +21,8 @@ const REMEMBERED: usize = 128;
 /// Words other than zero, and than each other, from which on 32 are not the same by chance.
 const TELLING: usize = 16;
 
-/// One register of 32 bits, or half of one of 64, in all lanes. What is the same has the same sum, which is compared first.
+/// One register of 32 bits, or half of one of 64, in all lanes. What is the same has the same sum,
+/// which is compared first.
 #[derive(Clone, PartialEq, Eq)]
 struct Column {
     sum: u64,
@@ -83,11 +84,13 @@ impl Matrix {
         Matrix { role: R::NAME, element: T::NAME }
     }
 
-    /// Whether registers that were returned as this may be taken as `operand`. An accumulator of the elements that A or B is
-    /// of (a tf32 is an f32) is a matrix of them too, of other rows and columns: kernels use it so on purpose.
+    /// Whether registers that were returned as this may be taken as `operand`. An accumulator of
+    /// the elements that A or B is of (a tf32 is an f32) is a matrix of them too, of other rows
+    /// and columns: kernels use it so on purpose.
     fn may_be(&self, operand: &Matrix) -> bool {
         // The registers of accumulators of all shapes lie alike: two of 8 rows make one of 16.
-        let as_tf32 = operand.role != self.role && (self.element, operand.element) == ("f32", "tf32");
+        let as_tf32 =
+            operand.role != self.role && (self.element, operand.element) == ("f32", "tf32");
         operand.element == self.element || as_tf32
     }
 }
@@ -108,7 +111,8 @@ impl WarpResults {
             return None;
         }
         self.results.iter().rev().find(|result| {
-            !result.matrix.may_be(operand) && columns.iter().any(|column| result.columns.contains(column))
+            !result.matrix.may_be(operand)
+                && columns.iter().any(|column| result.columns.contains(column))
         })
     }
 
@@ -133,7 +137,8 @@ impl WarpResults {
 }
 
 fn columns<N: Registers>(registers: &[N; LANES]) -> Vec<Column> {
-    let words = registers.each_ref().map(|registers| bytemuck::cast_slice::<_, u32>(registers.as_ref()));
+    let words =
+        registers.each_ref().map(|registers| bytemuck::cast_slice::<_, u32>(registers.as_ref()));
     let mut columns = vec![[0; LANES]; words[0].len()];
     for (lane, words) in words.into_iter().enumerate() {
         for (column, &word) in columns.iter_mut().zip(words) {
@@ -158,7 +163,8 @@ fn check_columns(site: Site, operand: Matrix, columns: &[Column]) {
         let mut results = block.results.borrow_mut();
         if let Some(taken) = results.of(block.running()).taken_wrongly(&operand, columns) {
             let (role, element, result) = (operand.role, operand.element, taken.matrix.element);
-            let misuse = Misuse::WrongOperand { role, element, result, place: taken.location.into() };
+            let misuse =
+                Misuse::WrongOperand { role, element, result, place: taken.location.into() };
             block.findings.note(block.access_by(Lanes::Each, site), misuse);
         }
     });

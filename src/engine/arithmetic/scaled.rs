@@ -13,8 +13,9 @@ pub(crate) trait ScaledProduct<B, K>: Sized {
     /// An element of the scales.
     type Scale;
 
-    /// A x B + C: row-major matrices, with `k` columns in A and `n` in B, whose rows and columns have so many scales each as
-    /// there are in `scales_a` for a row and in `scales_b` for a column.
+    /// A x B + C: row-major matrices, with `k` columns in A and `n` in B, whose rows and columns
+    /// have so many scales each as there are in `scales_a` for a row and in `scales_b` for a
+    /// column.
     fn multiply(
         a: &[Self],
         b: &[B],
@@ -44,7 +45,8 @@ fn each_scaled(
     let index: Vec<usize> = (0..c.len()).collect();
     each_element((a, b, &index), n, k, |a, b, index| {
         let (row, col) = (index / n, index % n);
-        let scales = (&scales_a[row * per_row..][..per_row], &scales_b[col * per_column..][..per_column]);
+        let scales =
+            (&scales_a[row * per_row..][..per_row], &scales_b[col * per_column..][..per_column]);
         element((a, scales.0), (b, scales.1), c[index])
     })
 }
@@ -57,7 +59,8 @@ fn power(scale: ue8m0) -> Number {
     }
 }
 
-/// One fused sum over all of K and C, in which the scales are added to the exponents of the products.
+/// One fused sum over all of K and C, in which the scales are added to the exponents of the
+/// products.
 fn scaled_sum((a, scale_a): Scaled<'_>, (b, scale_b): Scaled<'_>, c: f32, fraction: i32) -> f32 {
     let scale = product(scale_a[0], scale_b[0]);
     let products = a.iter().zip(b).map(|(&a, &b)| (product(product(a, b), scale), fraction));
@@ -109,14 +112,21 @@ const GROUP: usize = 16;
 /// Bits behind the point that the sum of a group keeps, next to the largest.
 const GROUP_FRACTION_BITS: i32 = 35;
 
-/// The sums of groups of products are exact; scaled, they are summed as products are elsewhere, each with the exponent of its
-/// scales, also if it is zero.
-fn sum_of_groups((a, scales_a): Scaled<'_>, (b, scales_b): Scaled<'_>, c: f32, scale_fraction: i32) -> f32 {
+/// The sums of groups of products are exact; scaled, they are summed as products are elsewhere,
+/// each with the exponent of its scales, also if it is zero.
+fn sum_of_groups(
+    (a, scales_a): Scaled<'_>,
+    (b, scales_b): Scaled<'_>,
+    c: f32,
+    scale_fraction: i32,
+) -> f32 {
     let per_scale = a.len() / scales_a.len();
     let mut terms = Vec::new();
     for (group, (a, b)) in a.chunks(GROUP).zip(b.chunks(GROUP)).enumerate() {
         let scale = group * GROUP / per_scale;
-        let Number::Finite { significand: scale, exponent, .. } = product(scales_a[scale], scales_b[scale]) else {
+        let Number::Finite { significand: scale, exponent, .. } =
+            product(scales_a[scale], scales_b[scale])
+        else {
             return f32::nan();
         };
         if scale != 0 {
@@ -129,7 +139,11 @@ fn sum_of_groups((a, scales_a): Scaled<'_>, (b, scales_b): Scaled<'_>, c: f32, s
         Number::Infinite { .. } => return c,
         Number::Finite { significand: 0, .. } => {}
         Number::Finite { negative, significand, exponent } => {
-            terms.push((if negative { -significand } else { significand }, exponent, <f32 as Float>::FRACTION));
+            terms.push((
+                if negative { -significand } else { significand },
+                exponent,
+                <f32 as Float>::FRACTION,
+            ));
         }
     }
     let Some(largest) = terms.iter().map(|&(_, exponent, _)| exponent).max() else { return 0.0 };

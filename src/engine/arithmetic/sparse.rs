@@ -1,7 +1,8 @@
 //! What `mma.sp` does, on all 32 lanes at once.
 //!
-//! An H200 multiplies each element that is kept with the row of B that its code names, and sums as it does for a dense A of as
-//! many columns as are kept, whatever the codes are: also such that are not allowed, of which this is a finding.
+//! An H200 multiplies each element that is kept with the row of B that its code names, and sums as
+//! it does for a dense A of as many columns as are kept, whatever the codes are: also such that are
+//! not allowed, of which this is a finding.
 
 use crate::element::{Element, Width};
 use crate::engine::{
@@ -15,8 +16,8 @@ use crate::engine::{
     warps::context::{simulated_gpu, with_block},
 };
 use crate::fragment::{
-    Accumulator, FragmentB, FragmentShape, FragmentSparseA, Kept, RoleB, RoleC, RoleSparseA, ScaleA, ScaleB,
-    ScaledKind, Selected, Shape, SparseWidth,
+    Accumulator, FragmentB, FragmentShape, FragmentSparseA, Kept, RoleB, RoleC, RoleSparseA,
+    ScaleA, ScaleB, ScaledKind, Selected, Shape, SparseWidth,
 };
 use crate::isa::{AnyOrder, Ordered};
 use crate::lane::{PerLane, Site};
@@ -45,7 +46,10 @@ pub(crate) fn multiply_sparse<S, A, B, C, O, Order>(
     b: &FragmentB<S, B>,
     metadata: &PerLane<u32>,
 ) where
-    S: Shape + FragmentShape<RoleSparseA, A::Width> + FragmentShape<RoleB, B::Width> + FragmentShape<RoleC, C::Width>,
+    S: Shape
+        + FragmentShape<RoleSparseA, A::Width>
+        + FragmentShape<RoleB, B::Width>
+        + FragmentShape<RoleC, C::Width>,
     A: Element<Width: SparseWidth> + Product<B, C, O, D = C>,
     B: Element<Width = A::Width>,
     C: Element,
@@ -58,13 +62,27 @@ pub(crate) fn multiply_sparse<S, A, B, C, O, Order>(
     let chunks = S::K / A::Width::CHUNK;
     let kept = codes::<A::Width>(selector * chunks..(selector + 1) * chunks, metadata);
     check_codes::<A::Width>((site, form, Order::ORDERED), 0, selector * chunks, &kept);
-    let d = product::<A, B, C, O>(simulated_gpu(), (&a.matrix(), &kept), &b.matrix(), &acc.matrix(), S::N, S::K);
+    let d = product::<A, B, C, O>(
+        simulated_gpu(),
+        (&a.matrix(), &kept),
+        &b.matrix(),
+        &acc.matrix(),
+        S::N,
+        S::K,
+    );
     *acc = Accumulator::from_matrix(&d);
     remember_result(site, acc);
 }
 
 /// A x B + C, of `n` columns, of what is kept of A, whose rows had `k`.
-pub(crate) fn product<A, B, C, O>(gpu: Arch, (a, kept): (&[A], &[Kept]), b: &[B], c: &[C], n: usize, k: usize) -> Vec<C>
+pub(crate) fn product<A, B, C, O>(
+    gpu: Arch,
+    (a, kept): (&[A], &[Kept]),
+    b: &[B],
+    c: &[C],
+    n: usize,
+    k: usize,
+) -> Vec<C>
 where
     A: Element<Width: SparseWidth> + Product<B, C, O, D = C>,
     B: Element<Width = A::Width>,
@@ -78,11 +96,17 @@ where
     d
 }
 
-/// The same with scaled blocks, of which a register has the metadata of one matrix. What is published is of a dense A.
+/// The same with scaled blocks, of which a register has the metadata of one matrix. What is
+/// published is of a dense A.
 pub(crate) fn multiply_sparse_scaled<S, A, B, K>(
     (site, form): (Site, &'static str),
     acc: &mut Accumulator<S, f32>,
-    (a, metadata, scales_a, select_a): (&FragmentSparseA<S, A>, &PerLane<u32>, &ScaleA<K>, Selected),
+    (a, metadata, scales_a, select_a): (
+        &FragmentSparseA<S, A>,
+        &PerLane<u32>,
+        &ScaleA<K>,
+        Selected,
+    ),
     (b, scales_b, select_b): (&FragmentB<S, B>, &ScaleB<K>, Selected),
 ) where
     S: Shape
@@ -103,7 +127,11 @@ pub(crate) fn multiply_sparse_scaled<S, A, B, K>(
     let (a, b, c) = (a.matrix(), b.matrix(), acc.matrix());
     let (scales_a, scales_b) = (scales_a.matrix(select_a), scales_b.matrix(select_b));
     let columns = columns(&b, S::N);
-    let rows = a.chunks(S::K / 2).zip(kept.chunks(chunks)).zip(c.chunks(S::N)).zip(scales_a.chunks(K::SCALES));
+    let rows = a
+        .chunks(S::K / 2)
+        .zip(kept.chunks(chunks))
+        .zip(c.chunks(S::N))
+        .zip(scales_a.chunks(K::SCALES));
     let mut d = Vec::with_capacity(c.len());
     for (((a, kept), c), scales_a) in rows {
         d.extend(A::multiply(a, &picked(&columns, kept), c, scales_a, &scales_b, S::N, S::K / 2));
@@ -118,7 +146,9 @@ pub(crate) fn codes<W: SparseWidth>(chunks: Range<usize>, metadata: &PerLane<u32
         let (lane, index) = W::METADATA.owner(row, chunk);
         Kept::from_code((metadata.array()[lane] >> (4 * index)) as u8)
     };
-    (0..W::METADATA.rows()).flat_map(|row| chunks.clone().map(move |chunk| code(row, chunk))).collect()
+    (0..W::METADATA.rows())
+        .flat_map(|row| chunks.clone().map(move |chunk| code(row, chunk)))
+        .collect()
 }
 
 /// Notes a code that the form does not take, of 16 rows from `first_row` on.
@@ -135,7 +165,9 @@ pub(crate) fn check_codes<W: SparseWidth>(
         let lane = W::METADATA.owner(row, first_chunk + chunk).0;
         let cols = (chunk * W::CHUNK, (chunk + 1) * W::CHUNK - 1);
         let misuse = Misuse::Metadata { form, code: kept.code(), row: first_row + row, cols, why };
-        with_block(|block| block.findings.note(block.access_by(Lanes::together(lane), site), misuse));
+        with_block(|block| {
+            block.findings.note(block.access_by(Lanes::together(lane), site), misuse)
+        });
     }
 }
 
@@ -167,7 +199,9 @@ fn picked<B: Element<Width: SparseWidth>>(columns: &[Vec<BitsOf<B>>], kept: &[Ke
     let mut picked = Vec::with_capacity(kept.len() * B::Width::KEPT * columns.len());
     for (index, &kept) in kept.iter().enumerate() {
         for which in 0..B::Width::KEPT {
-            let of = |column: &Vec<_>| B::from_bits(B::Width::pick(&column[index * chunk..][..chunk], kept, which));
+            let of = |column: &Vec<_>| {
+                B::from_bits(B::Width::pick(&column[index * chunk..][..chunk], kept, which))
+            };
             picked.extend(columns.iter().map(of));
         }
     }

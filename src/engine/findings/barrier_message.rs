@@ -32,22 +32,32 @@ fn phases(count: u32) -> &'static str {
 pub(super) fn barrier(misuse: BarrierMisuse, names: Namer) -> String {
     match misuse {
         BarrierMisuse::Uninitialised => "is used, and nothing has initialised it".into(),
-        BarrierMisuse::Unfenced => "is to be told by a copy, and no fence lies behind its initialisation".into(),
+        BarrierMisuse::Unfenced => {
+            "is to be told by a copy, and no fence lies behind its initialisation".into()
+        }
         BarrierMisuse::InitialisedAgain => "is initialised, and is one already".into(),
         BarrierMisuse::ArrivalOfAnother { address } => {
-            format!("is waited for with the state of an arrival at another, {}", names.barrier(address))
+            format!(
+                "is waited for with the state of an arrival at another, {}",
+                names.barrier(address)
+            )
         }
         BarrierMisuse::Count { count } => format!("cannot count {count} arrivals"),
         BarrierMisuse::TooManyArrivals { of } => {
             format!("gets more arrivals in a phase than the {of} that it was initialised for")
         }
         BarrierMisuse::TooManyBytes { bytes } => format!("cannot wait for {bytes} bytes"),
-        BarrierMisuse::UnexpectedBytes { bytes } => format!("is told of {bytes} bytes more than its phase expects"),
+        BarrierMisuse::UnexpectedBytes { bytes } => {
+            format!("is told of {bytes} bytes more than its phase expects")
+        }
         BarrierMisuse::PhaseMissed { behind } => {
             format!("is waited for too late: it is {behind} {} further", phases(behind))
         }
         BarrierMisuse::PhaseAhead { ahead } => {
-            format!("is waited for too early: it is {ahead} {} short of the one that is to end", phases(ahead))
+            format!(
+                "is waited for too early: it is {ahead} {} short of the one that is to end",
+                phases(ahead)
+            )
         }
     }
 }
@@ -70,7 +80,9 @@ pub(super) fn barrier_help(misuse: BarrierMisuse) -> &'static str {
             "initialise it for as many arrivals as a phase gets; who has arrived waits for the phase before it arrives again"
         }
         BarrierMisuse::TooManyBytes { .. } => "a phase has at most 1048575 bytes",
-        BarrierMisuse::UnexpectedBytes { .. } => "expect as many bytes as the copies of the phase bring",
+        BarrierMisuse::UnexpectedBytes { .. } => {
+            "expect as many bytes as the copies of the phase bring"
+        }
         BarrierMisuse::PhaseMissed { .. } => {
             "a phase must not end before all have waited for the one before: let them arrive at another barrier, and wait for that"
         }

@@ -45,8 +45,8 @@ pub enum Cause {
         phase: u32,
         /// The arrival in that phase.
         first: Actor,
-        /// The barrier that it waited for between the two, the phase, and where; nothing, if it has
-        /// waited for none. That phase was over before.
+        /// The barrier that it waited for between the two, the phase, and where; nothing, if it
+        /// has waited for none. That phase was over before.
         wait: Option<(u32, u32, Actor)>,
     },
     /// More warps arrive at an mbarrier than it has arrivals in a phase.

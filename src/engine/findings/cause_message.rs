@@ -21,14 +21,22 @@ fn brought(copies: &[(super::Place, i64)]) -> i64 {
 pub(super) fn title(f: &mut fmt::Formatter<'_>, cause: &Cause, names: Namer) -> fmt::Result {
     match cause {
         Cause::Bytes { barrier, phase, expected: 0, copies, .. } => {
-            write!(f, "phase {phase} of {} ended with 0 bytes expected, and ", names.barrier(*barrier))?;
+            write!(
+                f,
+                "phase {phase} of {} ended with 0 bytes expected, and ",
+                names.barrier(*barrier)
+            )?;
             match &copies[..] {
                 [(place, bytes)] => write!(f, "the copy started at {place} brings {bytes}"),
                 _ => write!(f, "the copies that tell it bring {}", brought(copies)),
             }
         }
         Cause::Bytes { barrier, phase, expected, copies, .. } => {
-            write!(f, "phase {phase} of {} expects {expected} bytes, and ", names.barrier(*barrier))?;
+            write!(
+                f,
+                "phase {phase} of {} expects {expected} bytes, and ",
+                names.barrier(*barrier)
+            )?;
             match brought(copies) {
                 0 => f.write_str("no copy tells it of any"),
                 brought => write!(f, "the copies that tell it bring {brought}"),
@@ -36,8 +44,16 @@ pub(super) fn title(f: &mut fmt::Formatter<'_>, cause: &Cause, names: Namer) -> 
         }
         Cause::RunsAhead { barrier, phase, first, wait: Some((of, waited, _)) } => {
             let (barrier, of) = (names.barrier(*barrier), names.barrier(*of));
-            write!(f, "a wait for a phase that is over already: {} of {of}; ", self::phase(*waited))?;
-            write!(f, "behind it {} fills a stage again, and phase {phase} of {barrier} is not over", who(first))
+            write!(
+                f,
+                "a wait for a phase that is over already: {} of {of}; ",
+                self::phase(*waited)
+            )?;
+            write!(
+                f,
+                "behind it {} fills a stage again, and phase {phase} of {barrier} is not over",
+                who(first)
+            )
         }
         Cause::RunsAhead { barrier, phase, first, wait: None } => write!(
             f,
@@ -59,7 +75,12 @@ pub(super) fn title(f: &mut fmt::Formatter<'_>, cause: &Cause, names: Namer) -> 
                     write!(f, "{memory} is read before the copy to it has come: ")?;
                     match told {
                         Some((barrier, number)) => {
-                            write!(f, "no wait for {} of {} is before", phase(*number), names.barrier(*barrier))
+                            write!(
+                                f,
+                                "no wait for {} of {} is before",
+                                phase(*number),
+                                names.barrier(*barrier)
+                            )
                         }
                         None => f.write_str("no wait for it is before"),
                     }
@@ -70,9 +91,14 @@ pub(super) fn title(f: &mut fmt::Formatter<'_>, cause: &Cause, names: Namer) -> 
                     names.barrier(*barrier)
                 ),
                 Mistake::WaitedForOver { barrier, waited, again, .. } => {
-                    let again = if *again { ", and this warp has waited for it before" } else { "" };
+                    let again =
+                        if *again { ", and this warp has waited for it before" } else { "" };
                     let barrier = names.barrier(*barrier);
-                    write!(f, "a wait for a phase that is over already: {} of {barrier}{again}", phase(*waited))
+                    write!(
+                        f,
+                        "a wait for a phase that is over already: {} of {barrier}{again}",
+                        phase(*waited)
+                    )
                 }
                 Mistake::ReleasedEarly { barrier, .. } => write!(
                     f,
@@ -83,14 +109,24 @@ pub(super) fn title(f: &mut fmt::Formatter<'_>, cause: &Cause, names: Namer) -> 
                 Mistake::NotReleased { release } => {
                     write!(f, "{memory} is refilled while {} may still read it: ", who(read))?;
                     match release {
-                        Some((barrier, _)) => write!(f, "no wait for {} is before the copy", names.barrier(*barrier)),
+                        Some((barrier, _)) => {
+                            write!(f, "no wait for {} is before the copy", names.barrier(*barrier))
+                        }
                         None => f.write_str("no wait for its release is before the copy"),
                     }
                 }
                 Mistake::RefilledBehindOver { barrier, waited, .. } => {
                     let barrier = names.barrier(*barrier);
-                    write!(f, "a wait for a phase that is over already: {} of {barrier}; ", phase(*waited))?;
-                    write!(f, "{memory} is refilled behind it while {} may still read it", who(read))
+                    write!(
+                        f,
+                        "a wait for a phase that is over already: {} of {barrier}; ",
+                        phase(*waited)
+                    )?;
+                    write!(
+                        f,
+                        "{memory} is refilled behind it while {} may still read it",
+                        who(read)
+                    )
                 }
                 Mistake::ReaderNotCounted { barrier, waited, of, .. } => write!(
                     f,
@@ -112,14 +148,27 @@ pub(super) fn notes(f: &mut fmt::Formatter<'_>, cause: &Cause, names: Namer) -> 
             if *expected == 0 && copies.len() == 1 {
                 return Ok(());
             }
-            copies.iter().try_for_each(|(place, bytes)| write!(f, "\n   = the copy started at {place} brings {bytes}"))
+            copies.iter().try_for_each(|(place, bytes)| {
+                write!(f, "\n   = the copy started at {place} brings {bytes}")
+            })
         }
         Cause::RunsAhead { barrier, phase, first, .. } => {
             let barrier = names.barrier(*barrier);
-            write!(f, "\n   = {} arrived in phase {phase} of {barrier} at {}", who(first), first.place)
+            write!(
+                f,
+                "\n   = {} arrived in phase {phase} of {barrier} at {}",
+                who(first),
+                first.place
+            )
         }
         Cause::Count { barrier, arrivals, .. } => arrivals.iter().try_for_each(|arrival| {
-            write!(f, "\n   = {} arrives at {} at {}", who(arrival), names.barrier(*barrier), arrival.place)
+            write!(
+                f,
+                "\n   = {} arrives at {} at {}",
+                who(arrival),
+                names.barrier(*barrier),
+                arrival.place
+            )
         }),
         Cause::Handover { mistake, address, read, copy, told } => {
             let memory = names.at(*address);
@@ -128,14 +177,29 @@ pub(super) fn notes(f: &mut fmt::Formatter<'_>, cause: &Cause, names: Namer) -> 
             }
             if let Mistake::NotReleased { release: Some((barrier, release)) } = mistake {
                 let (place, barrier) = (&release.place, names.barrier(*barrier));
-                write!(f, "\n   = {} releases it at {place}, by its arrival at {barrier}", who(release))?;
+                write!(
+                    f,
+                    "\n   = {} releases it at {place}, by its arrival at {barrier}",
+                    who(release)
+                )?;
             }
             if let Mistake::ReaderNotCounted { wait, barrier, .. } = mistake {
                 let barrier = names.barrier(*barrier);
-                write!(f, "\n   = {} waits for {barrier} at {}, before the copy", who(wait), wait.place)?;
+                write!(
+                    f,
+                    "\n   = {} waits for {barrier} at {}, before the copy",
+                    who(wait),
+                    wait.place
+                )?;
             }
             if let Mistake::NotWaited { last: Some((waited, wait)) } = mistake {
-                write!(f, "\n   = {} waited last for {}, at {}", who(wait), phase(*waited), wait.place)?;
+                write!(
+                    f,
+                    "\n   = {} waited last for {}, at {}",
+                    who(wait),
+                    phase(*waited),
+                    wait.place
+                )?;
             }
             match (copy, told) {
                 (Some(copy), Some((barrier, number))) => write!(
@@ -146,7 +210,9 @@ pub(super) fn notes(f: &mut fmt::Formatter<'_>, cause: &Cause, names: Namer) -> 
                     phase(*number),
                     names.barrier(*barrier)
                 ),
-                (Some(copy), None) => write!(f, "\n   = the copy is started at {}, by {}", copy.place, who(copy)),
+                (Some(copy), None) => {
+                    write!(f, "\n   = the copy is started at {}, by {}", copy.place, who(copy))
+                }
                 (None, _) => Ok(()),
             }
         }

@@ -9,9 +9,11 @@ use std::boxed::Box;
 use std::fmt;
 use std::vec::Vec;
 
-/// What is wrong with a simulated run: one or more [`Finding`]s, each once. It stands for the first of them.
+/// What is wrong with a simulated run: one or more [`Finding`]s, each once. It stands for the first
+/// of them.
 ///
-/// Printed, with `{}` and `{:?}` alike, it reads like the errors of the compiler; so `unwrap()` in a test shows it so.
+/// Printed, with `{}` and `{:?}` alike, it reads like the errors of the compiler; so `unwrap()` in
+/// a test shows it so.
 #[derive(Clone, PartialEq)]
 pub struct SimError(Box<Failed>);
 
@@ -26,16 +28,21 @@ impl SimError {
     /// The error of these findings, if there are any, else the report.
     pub(crate) fn of(findings: Vec<Finding>, report: Report) -> Result<Report, Self> {
         let findings = mistakes_first(findings);
-        if findings.is_empty() { Ok(report) } else { Err(SimError(Box::new(Failed { findings, report }))) }
+        if findings.is_empty() {
+            Ok(report)
+        } else {
+            Err(SimError(Box::new(Failed { findings, report })))
+        }
     }
 
-    /// The findings. Those whose [`cause`](Finding::cause) is known come first; else they come block by block, in the order in which
-    /// they were made.
+    /// The findings. Those whose [`cause`](Finding::cause) is known come first; else they come
+    /// block by block, in the order in which they were made.
     pub fn findings(&self) -> &[Finding] {
         &self.0.findings
     }
 
-    /// What ran all the same, with its profile and trace. A block that could not go on ran until there.
+    /// What ran all the same, with its profile and trace. A block that could not go on ran until
+    /// there.
     pub fn report(&self) -> &Report {
         &self.0.report
     }
@@ -76,7 +83,8 @@ impl std::ops::Deref for SimError {
 pub struct Finding {
     /// What it did.
     pub misuse: Misuse,
-    /// The mistake behind that, if it is known. Then the place, the warp and the lane are those of the mistake.
+    /// The mistake behind that, if it is known. Then the place, the warp and the lane are those of
+    /// the mistake.
     pub cause: Option<Box<Cause>>,
     /// The kernel's name.
     pub kernel: &'static str,
@@ -94,21 +102,35 @@ pub struct Finding {
 }
 
 impl Finding {
-    /// Whether it is the same mistake at the same line, or, where none is known, the same misuse at the same lines.
+    /// Whether it is the same mistake at the same line, or, where none is known, the same misuse at
+    /// the same lines.
     pub(crate) fn is_like(&self, other: &Self) -> bool {
         match (&self.cause, &other.cause) {
-            (Some(cause), Some(cause2)) => return cause.is_like(cause2) && self.place == other.place,
+            (Some(cause), Some(cause2)) => {
+                return cause.is_like(cause2) && self.place == other.place;
+            }
             (None, None) => {}
             _ => return false,
         }
         let same_lines = match (&self.misuse, &other.misuse) {
             (
                 Misuse::Race { access, other_access, other_place, .. },
-                Misuse::Race { access: access2, other_access: other_access2, other_place: other_place2, .. },
+                Misuse::Race {
+                    access: access2,
+                    other_access: other_access2,
+                    other_place: other_place2,
+                    ..
+                },
             ) => (access, other_access, other_place) == (access2, other_access2, other_place2),
-            (Misuse::Barrier { misuse, .. }, Misuse::Barrier { misuse: misuse2, .. }) => misuse == misuse2,
-            (Misuse::ClusterBarrier { misuse }, Misuse::ClusterBarrier { misuse: misuse2 }) => misuse == misuse2,
-            (Misuse::CopyInFlight { place, .. }, Misuse::CopyInFlight { place: place2, .. }) => place == place2,
+            (Misuse::Barrier { misuse, .. }, Misuse::Barrier { misuse: misuse2, .. }) => {
+                misuse == misuse2
+            }
+            (Misuse::ClusterBarrier { misuse }, Misuse::ClusterBarrier { misuse: misuse2 }) => {
+                misuse == misuse2
+            }
+            (Misuse::CopyInFlight { place, .. }, Misuse::CopyInFlight { place: place2, .. }) => {
+                place == place2
+            }
             (one, other) => std::mem::discriminant(one) == std::mem::discriminant(other),
         };
         same_lines && self.place == other.place

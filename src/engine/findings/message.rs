@@ -253,7 +253,8 @@ impl Misuse {
     }
 }
 
-/// Warps that wait: for what, if all wait for the same kind of event; else the first of them, whose wait is the others' cause.
+/// Warps that wait: for what, if all wait for the same kind of event; else the first of them, whose
+/// wait is the others' cause.
 fn deadlock(f: &mut fmt::Formatter<'_>, waiting: &[WaitingWarp], names: Namer) -> fmt::Result {
     let Some(first) = waiting.first() else { return f.write_str("deadlock") };
     let with_first = waiting.iter().filter(|waiting| waiting.awaited == first.awaited);
@@ -263,14 +264,23 @@ fn deadlock(f: &mut fmt::Formatter<'_>, waiting: &[WaitingWarp], names: Namer) -
     match first.awaited {
         Awaited::Sync => write!(f, "deadlock: {who} {waits} at a `sync` that not all warps reach"),
         Awaited::Named { barrier, threads } => {
-            write!(f, "deadlock: {who} {waits} at named barrier {barrier}, to which fewer than {threads} threads come")
+            write!(
+                f,
+                "deadlock: {who} {waits} at named barrier {barrier}, to which fewer than {threads} threads come"
+            )
         }
         Awaited::Cluster { lacking } => {
             let plural = if lacking == 1 { "warp does" } else { "warps do" };
-            write!(f, "deadlock: {who} {waits} at a `sync` of the cluster, to which {lacking} {plural} not come")
+            write!(
+                f,
+                "deadlock: {who} {waits} at a `sync` of the cluster, to which {lacking} {plural} not come"
+            )
         }
         Awaited::WarpGroup { group } => {
-            write!(f, "deadlock: {who} {waits} for all four warps of warpgroup {group} to come to its `wgmma`")
+            write!(
+                f,
+                "deadlock: {who} {waits} for all four warps of warpgroup {group} to come to its `wgmma`"
+            )
         }
         Awaited::Registers { count, held, free } => write!(
             f,

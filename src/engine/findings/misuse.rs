@@ -218,13 +218,14 @@ pub enum BarrierMisuse {
         /// How many more.
         bytes: i64,
     },
-    /// A phase is waited for when later ones are over too: a GPU, which knows only whether its number is odd, might wait for ever.
+    /// A phase is waited for when later ones are over too: a GPU, which knows only whether its
+    /// number is odd, might wait for ever.
     PhaseMissed {
         /// How many later ones.
         behind: u32,
     },
-    /// A phase is waited for that has not begun: a GPU, which knows only whether its number is odd, might take it for the one before the
-    /// current, and go on at once.
+    /// A phase is waited for that has not begun: a GPU, which knows only whether its number is odd,
+    /// might take it for the one before the current, and go on at once.
     PhaseAhead {
         /// How far it is ahead of the current one.
         ahead: u32,
@@ -320,14 +321,16 @@ pub enum Misuse {
         /// Bytes of the read that nothing wrote.
         bytes: usize,
     },
-    /// An element of global memory that nothing wrote was read: see [`mark_unwritten`](crate::engine::mark_unwritten).
+    /// An element of global memory that nothing wrote was read: see
+    /// [`mark_unwritten`](crate::engine::mark_unwritten).
     GlobalUnwritten {
         /// The kernel's parameter.
         name: &'static str,
         /// The element, or the first that was read.
         index: usize,
     },
-    /// Two warps, or two blocks, access the same memory, one of them writes, and nothing says in which order.
+    /// Two warps, or two blocks, access the same memory, one of them writes, and nothing says in
+    /// which order.
     Race {
         /// `read` or `write`: this access.
         access: &'static str,
@@ -339,8 +342,9 @@ pub enum Misuse {
         other_place: Place,
         /// Who made the other access.
         other: Agent,
-        /// Whether the value that is read comes of the order in which the simulator runs the lanes of a closure, one after the other. On a
-        /// GPU they go in step, or in any order. It is so of what another lane wrote earlier in the same closure, and of what one writes
+        /// Whether the value that is read comes of the order in which the simulator runs the lanes
+        /// of a closure, one after the other. On a GPU they go in step, or in any order.
+        /// It is so of what another lane wrote earlier in the same closure, and of what one writes
         /// later, if in step it would have done so before.
         same_closure: bool,
     },
@@ -389,7 +393,8 @@ pub enum Misuse {
         /// Bytes from the last such multiple to it.
         beyond: usize,
     },
-    /// Boxes of a tensor map lie completely outside of the tensor, and those inside do not reach all of it.
+    /// Boxes of a tensor map lie completely outside of the tensor, and those inside do not reach
+    /// all of it.
     BoxOutside {
         /// Whether they are loaded; else they are stored.
         loads: bool,
@@ -399,8 +404,8 @@ pub enum Misuse {
         size: Vec<u32>,
         /// The sizes of the tensor.
         tensor: Vec<u64>,
-        /// The dimension that copies inside of the tensor do not cover, and how far it is covered from its start; nothing, if all lie
-        /// outside.
+        /// The dimension that copies inside of the tensor do not cover, and how far it is covered
+        /// from its start; nothing, if all lie outside.
         uncovered: Option<(usize, i64)>,
     },
     /// Warps wait for what does not happen.
@@ -489,7 +494,8 @@ pub enum Misuse {
         /// The box's last.
         last: i64,
     },
-    /// A box that starts so many bytes along dimension 0 of its tensor: it must be a multiple of 16.
+    /// A box that starts so many bytes along dimension 0 of its tensor: it must be a multiple of
+    /// 16.
     BoxStart {
         /// The bytes.
         bytes: i64,
@@ -552,7 +558,8 @@ pub enum Misuse {
         /// The rank of the other.
         barrier: usize,
     },
-    /// An address in shared memory, given to a raw instruction, that is no multiple of what it accesses.
+    /// An address in shared memory, given to a raw instruction, that is no multiple of what it
+    /// accesses.
     SharedMisaligned {
         /// `read`, `write` or `copy`.
         access: &'static str,
@@ -578,7 +585,8 @@ pub enum Misuse {
         /// The instruction, as in PTX.
         form: &'static str,
     },
-    /// Some lanes of a warp come to a raw collective that the others do not come to, or to another, or at another line.
+    /// Some lanes of a warp come to a raw collective that the others do not come to, or to another,
+    /// or at another line.
     Divergence {
         /// The lanes that wait, and where.
         waiting: Vec<WaitingLanes>,
@@ -596,7 +604,8 @@ pub enum Misuse {
         /// The line of the `mma` that returned them.
         place: Place,
     },
-    /// The metadata of a sparse `mma` or `wgmma` has a code that names no two parts of a chunk, or, with `::ordered_metadata`, not in order.
+    /// The metadata of a sparse `mma` or `wgmma` has a code that names no two parts of a chunk, or,
+    /// with `::ordered_metadata`, not in order.
     Metadata {
         /// The instruction, as in PTX.
         form: &'static str,
@@ -618,7 +627,8 @@ pub enum Misuse {
         /// GPUs that have it.
         needs: Needs,
     },
-    /// The lanes of a warp come to a sparse `mma` with different selectors, which are part of the instruction.
+    /// The lanes of a warp come to a sparse `mma` with different selectors, which are part of the
+    /// instruction.
     SelectorsDiffer {
         /// The instruction, as in PTX.
         form: &'static str,
@@ -647,7 +657,8 @@ pub enum Misuse {
         /// What is wrong with it.
         why: &'static str,
     },
-    /// A `wgmma` takes registers with no fence since the last wait, and they are not what that left in them.
+    /// A `wgmma` takes registers with no fence since the last wait, and they are not what that left
+    /// in them.
     WgmmaUnfenced {
         /// The instruction, as in PTX.
         form: &'static str,
@@ -670,12 +681,14 @@ pub enum Misuse {
         /// The line of what it comes to, if it comes to any.
         other: Option<Place>,
     },
-    /// The lanes of a warp come to an instruction with different operands, which must be the same in all.
+    /// The lanes of a warp come to an instruction with different operands, which must be the same
+    /// in all.
     OperandsDiffer {
         /// The instruction, as in PTX.
         form: &'static str,
     },
-    /// A `setmaxnreg.dec` is for more registers than the threads of the warp have, or an `.inc` for fewer.
+    /// A `setmaxnreg.dec` is for more registers than the threads of the warp have, or an `.inc` for
+    /// fewer.
     RegisterCount {
         /// The instruction, as in PTX.
         form: &'static str,
@@ -693,7 +706,8 @@ pub enum Misuse {
         /// The line of what it comes to, if it comes to any.
         other: Option<Place>,
     },
-    /// A warp comes to a `setmaxnreg`, and nothing says that another of its warpgroup has come to the one before.
+    /// A warp comes to a `setmaxnreg`, and nothing says that another of its warpgroup has come to
+    /// the one before.
     RegistersUnsynced {
         /// The instruction, as in PTX.
         form: &'static str,
@@ -730,7 +744,8 @@ pub enum Misuse {
         /// The panic's message.
         message: String,
     },
-    /// A warp accesses memory on and on, and comes to no `sync`: see [`Simulator::patience`](crate::sim::Simulator::patience).
+    /// A warp accesses memory on and on, and comes to no `sync`: see
+    /// [`Simulator::patience`](crate::sim::Simulator::patience).
     Endless {
         /// Accesses of its lanes since its turn began.
         accesses: u64,
@@ -743,8 +758,8 @@ pub enum Misuse {
 }
 
 impl Misuse {
-    /// The same of shared memory of the block of this rank, for who is of the other: addresses become those of the
-    /// `.shared::cluster` window, which say whose memory it is.
+    /// The same of shared memory of the block of this rank, for who is of the other: addresses
+    /// become those of the `.shared::cluster` window, which say whose memory it is.
     #[must_use]
     pub(crate) fn in_memory_of(mut self, rank: usize, actor: usize) -> Self {
         let address = match &mut self {

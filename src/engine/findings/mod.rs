@@ -16,7 +16,8 @@ pub use cause::{Actor, Cause, Mistake};
 pub use error::{Finding, SimError};
 pub(crate) use misuse::address_of;
 pub use misuse::{
-    Agent, Awaited, BarrierMisuse, BarrierState, ClusterMisuse, EndedWarp, Memory, Misuse, Place, WaitingWarp,
+    Agent, Awaited, BarrierMisuse, BarrierState, ClusterMisuse, EndedWarp, Memory, Misuse, Place,
+    WaitingWarp,
 };
 
 pub use names::{NameByte, SharedField, SharedName, name_fields};
@@ -33,8 +34,9 @@ use std::boxed::Box;
 use std::cell::RefCell;
 use std::vec::Vec;
 
-/// The findings of one cluster's blocks, or of one block. What a GPU would go on after is noted here, and the block goes on too; what
-/// would stop it ends the block ([`fail`](crate::engine::fail)), and comes last.
+/// The findings of one cluster's blocks, or of one block. What a GPU would go on after is noted
+/// here, and the block goes on too; what would stop it ends the block
+/// ([`fail`](crate::engine::fail)), and comes last.
 pub(crate) struct Findings {
     kernel: &'static str,
     /// The blocks, by rank.
@@ -57,7 +59,8 @@ pub(crate) struct Found {
 impl Found {
     /// Adds a finding, if none is like it.
     pub(crate) fn add(&mut self, finding: Finding) {
-        let found = if finding.misuse.is_tolerated() { &mut self.warnings } else { &mut self.errors };
+        let found =
+            if finding.misuse.is_tolerated() { &mut self.warnings } else { &mut self.errors };
         if !found.iter().any(|known| known.is_like(&finding)) {
             found.push(finding);
         }
@@ -69,7 +72,13 @@ impl Found {
 }
 
 impl Findings {
-    pub(crate) fn new(kernel: &'static str, blocks: Vec<Grid>, warps: usize, seed: u64, names: Names) -> Self {
+    pub(crate) fn new(
+        kernel: &'static str,
+        blocks: Vec<Grid>,
+        warps: usize,
+        seed: u64,
+        names: Names,
+    ) -> Self {
         Findings { kernel, blocks, warps, seed, names, found: RefCell::default() }
     }
 
@@ -120,7 +129,8 @@ impl Findings {
         warp: Option<usize>,
         lane: Option<usize>,
     ) {
-        let (kernel, block, seed, names) = (self.kernel, Some(self.blocks[rank]), self.seed, Some(self.names));
+        let (kernel, block, seed, names) =
+            (self.kernel, Some(self.blocks[rank]), self.seed, Some(self.names));
         let cause = cause.map(Box::new);
         let mut finding = Finding { misuse, cause, kernel, place, block, warp, lane, seed, names };
         if let Some(Actor { block, warp, lane, place }) =
@@ -138,9 +148,10 @@ impl Findings {
         match by {
             _ if is_warp_group(agent, self.blocks.len()) => Agent::WarpGroup,
             _ if is_asynchronous(agent) => Agent::Asynchronous,
-            _ if agent / self.warps != later.agent / self.warps => {
-                Agent::WarpOfPeer { block: self.blocks[agent / self.warps], warp: agent % self.warps }
-            }
+            _ if agent / self.warps != later.agent / self.warps => Agent::WarpOfPeer {
+                block: self.blocks[agent / self.warps],
+                warp: agent % self.warps,
+            },
             _ if agent != later.agent => Agent::WarpOfBlock(agent % self.warps),
             Lanes::One(lane) => Agent::LaneOfWarp(lane.into()),
             Lanes::Each | Lanes::Together(_) => Agent::SameWarp,
@@ -158,14 +169,17 @@ impl Findings {
 }
 
 impl Misuse {
-    /// Whether it is only warned of: boxes outside of their tensor; and a race within a warp, unless it leaves open which of two values
-    /// is written, or the value that is read comes of the order in which the simulator runs the lanes of one closure. On today's GPUs a warp
+    /// Whether it is only warned of: boxes outside of their tensor; and a race within a warp,
+    /// unless it leaves open which of two values is written, or the value that is read comes of
+    /// the order in which the simulator runs the lanes of one closure. On today's GPUs a warp
     /// mostly goes in step, and nothing is left to chance; compute-sanitizer warns of it too.
     fn is_tolerated(&self) -> bool {
         if matches!(self, Misuse::BoxOutside { .. }) {
             return true;
         }
-        let Misuse::Race { access, other_access, other, same_closure, .. } = self else { return false };
+        let Misuse::Race { access, other_access, other, same_closure, .. } = self else {
+            return false;
+        };
         let within_a_warp = matches!(other, Agent::LaneOfWarp(_) | Agent::SameWarp);
         within_a_warp && !same_closure && (*access, *other_access) != ("write", "write")
     }

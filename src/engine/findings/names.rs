@@ -121,7 +121,8 @@ impl Names {
         let mut name = SharedName::default();
         (self.name_byte)(offset.filter(|&offset| offset < self.bytes)?, &mut name);
         let text = name.text()?;
-        let of_rank = |rank: u32| blocks(self.cluster.0, self.cluster.1).get(rank as usize).copied();
+        let of_rank =
+            |rank: u32| blocks(self.cluster.0, self.cluster.1).get(rank as usize).copied();
         match rank.checked_sub(1).and_then(of_rank).filter(|&block| Some(block) != seen_from) {
             Some(block) => Some(format!("`{text}` of block {block}")),
             None => Some(format!("`{text}`")),

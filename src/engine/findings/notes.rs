@@ -31,10 +31,11 @@ pub(super) fn warps(mut warps: Vec<(Option<Grid>, usize)>) -> String {
     warps.dedup();
     let of_block = |warps: &[(Option<Grid>, usize)]| {
         let plural = if warps.len() == 1 { "warp" } else { "warps" };
-        let ranges = warps.chunk_by(|one, next| one.1 + 1 == next.1).flat_map(|range| match range {
-            [first, _, _, .., last] => Vec::from([format!("{} to {}", first.1, last.1)]),
-            few => few.iter().map(|(_, warp)| format!("{warp}")).collect(),
-        });
+        let ranges =
+            warps.chunk_by(|one, next| one.1 + 1 == next.1).flat_map(|range| match range {
+                [first, _, _, .., last] => Vec::from([format!("{} to {}", first.1, last.1)]),
+                few => few.iter().map(|(_, warp)| format!("{warp}")).collect(),
+            });
         format!("{plural} {}{}", listed(&ranges.collect::<Vec<_>>()), of(warps[0].0))
     };
     let blocks: Vec<String> = warps.chunk_by(|one, next| one.0 == next.0).map(of_block).collect();
@@ -91,13 +92,19 @@ impl Finding {
             Misuse::Race { other_access, other_place, other, .. } => {
                 write!(f, "\n   = the {other_access} by {other} is at {other_place}")?;
             }
-            Misuse::BarrierMemory { place, .. } => write!(f, "\n   = the mbarrier is initialised at {place}")?,
+            Misuse::BarrierMemory { place, .. } => {
+                write!(f, "\n   = the mbarrier is initialised at {place}")?
+            }
             Misuse::ProxyFence { place, .. } => write!(f, "\n   = the store is at {place}")?,
             Misuse::CopyInFlight { place, .. }
             | Misuse::CopySourceInFlight { place, .. }
             | Misuse::StoreInFlight { place, .. }
-            | Misuse::WrongSwizzle { place, .. } => write!(f, "\n   = the copy is started at {place}")?,
-            Misuse::AccumulatorInFlight { place, .. } => write!(f, "\n   = the `wgmma` is at {place}")?,
+            | Misuse::WrongSwizzle { place, .. } => {
+                write!(f, "\n   = the copy is started at {place}")?
+            }
+            Misuse::AccumulatorInFlight { place, .. } => {
+                write!(f, "\n   = the `wgmma` is at {place}")?
+            }
             Misuse::WarpGroupDiverges { place, other, .. } => {
                 write!(f, "\n   = the `wgmma` is at {place}")?;
                 if let Some(other) = other {
@@ -112,13 +119,16 @@ impl Finding {
                     f,
                     "\n   = the boxes inside of the tensor leave out dimension {dimension} from coordinate {end} on"
                 )?,
-                None => f.write_str("\n   = all boxes that the launch copies by this map lie outside")?,
+                None => {
+                    f.write_str("\n   = all boxes that the launch copies by this map lie outside")?
+                }
             },
             Misuse::Deadlock { waiting, ended, barriers } => {
                 waits(f, waiting, barriers, names)?;
                 if !ended.is_empty() {
                     let have = if ended.len() == 1 { "has" } else { "have" };
-                    let all = ended.iter().map(|EndedWarp { warp, block }| (*block, *warp)).collect();
+                    let all =
+                        ended.iter().map(|EndedWarp { warp, block }| (*block, *warp)).collect();
                     write!(f, "\n   = {} {have} ended", warps(all))?;
                 }
             }
@@ -145,13 +155,19 @@ impl Finding {
 }
 
 /// A line for each place and event that warps wait for, and behind it, who has arrived there.
-fn waits(f: &mut fmt::Formatter<'_>, waiting: &[WaitingWarp], barriers: &[BarrierState], names: Namer) -> fmt::Result {
+fn waits(
+    f: &mut fmt::Formatter<'_>,
+    waiting: &[WaitingWarp],
+    barriers: &[BarrierState],
+    names: Namer,
+) -> fmt::Result {
     /// A block, if there are several, and a warp of it.
     type Warp = (Option<Grid>, usize);
     let mut groups: Vec<(&WaitingWarp, Vec<Warp>)> = Vec::new();
     for one in waiting {
         let warp = (one.block, one.warp);
-        match groups.iter_mut().find(|(of, _)| (&of.place, of.awaited) == (&one.place, one.awaited)) {
+        match groups.iter_mut().find(|(of, _)| (&of.place, of.awaited) == (&one.place, one.awaited))
+        {
             Some((_, warps)) => warps.push(warp),
             None => groups.push((one, Vec::from([warp]))),
         }
@@ -162,24 +178,35 @@ fn waits(f: &mut fmt::Formatter<'_>, waiting: &[WaitingWarp], barriers: &[Barrie
         match awaited {
             Awaited::Sync => write!(f, " at {place}")?,
             Awaited::Cluster { lacking } => {
-                let come = if *lacking == 1 { "warp of the cluster has" } else { "warps of the cluster have" };
+                let come = if *lacking == 1 {
+                    "warp of the cluster has"
+                } else {
+                    "warps of the cluster have"
+                };
                 write!(f, " at {place}: {lacking} {come} not come to its barrier")?;
             }
             Awaited::Named { barrier, threads } => {
                 write!(f, " at {place}, at barrier {barrier}, which {threads} threads come to")?;
             }
             Awaited::WarpGroup { group } => {
-                write!(f, " at {place}, for all four warps of warpgroup {group} to come to its `wgmma`s")?;
+                write!(
+                    f,
+                    " at {place}, for all four warps of warpgroup {group} to come to its `wgmma`s"
+                )?;
             }
             Awaited::Registers { count, held, free } => {
-                write!(f, " at {place}, for {count} registers a thread; it has {held}, and {free} are free")?;
+                write!(
+                    f,
+                    " at {place}, for {count} registers a thread; it has {held}, and {free} are free"
+                )?;
             }
             Awaited::Barrier { address, phase, of, arrivals, bytes } => {
                 let lacks = phase_lacks(*of, *arrivals, *bytes);
                 write!(f, " for {} at {place}, phase {phase}: {lacks}", names.barrier(*address))?;
                 // Of the others, it would be of no help.
                 if index == 0
-                    && let Some(barrier) = barriers.iter().find(|barrier| barrier.address == *address)
+                    && let Some(barrier) =
+                        barriers.iter().find(|barrier| barrier.address == *address)
                 {
                     self::arrivals(f, barrier, *phase, names)?;
                 }
@@ -190,7 +217,12 @@ fn waits(f: &mut fmt::Formatter<'_>, waiting: &[WaitingWarp], barriers: &[Barrie
 }
 
 /// Who has arrived at a barrier, in the phase that does not end, or, if nobody has, before that.
-fn arrivals(f: &mut fmt::Formatter<'_>, barrier: &BarrierState, current: u32, names: Namer) -> fmt::Result {
+fn arrivals(
+    f: &mut fmt::Formatter<'_>,
+    barrier: &BarrierState,
+    current: u32,
+    names: Namer,
+) -> fmt::Result {
     let name = names.barrier(barrier.address);
     if let Some(made) = &barrier.made {
         write!(f, "\n   = {name} is initialised at {}", made.place)?;
@@ -200,8 +232,9 @@ fn arrivals(f: &mut fmt::Formatter<'_>, barrier: &BarrierState, current: u32, na
     };
     let last = last.wrapping_sub(1);
     let in_last = barrier.arrivals.iter().filter(|(of, _)| *of == last);
-    let who: Vec<String> =
-        in_last.map(|(_, who)| format!("warp {}{} at {}", who.warp, of(who.block), who.place)).collect();
+    let who: Vec<String> = in_last
+        .map(|(_, who)| format!("warp {}{} at {}", who.warp, of(who.block), who.place))
+        .collect();
     if last == current {
         write!(f, "\n   = in {} arrived {}", phase(last), listed(&who))
     } else {

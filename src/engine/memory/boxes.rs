@@ -55,8 +55,10 @@ impl Boxes {
     ) {
         let TensorAccess::Tiled { box_sizes } = map.access else { return };
         let of_map = self.of_map(map, loads);
-        let spans =
-            coordinates.iter().zip(box_sizes).map(|(&at, size)| (i64::from(at), i64::from(at) + i64::from(size)));
+        let spans = coordinates
+            .iter()
+            .zip(box_sizes)
+            .map(|(&at, size)| (i64::from(at), i64::from(at) + i64::from(size)));
         let is_outside = |(span, &size): ((i64, i64), &u64)| span.0 >= size as i64 || span.1 <= 0;
         if spans.clone().zip(&map.sizes).any(is_outside) {
             let outside = || Outside {
@@ -75,7 +77,12 @@ impl Boxes {
     fn of_map(&mut self, map: &TensorEncoding, loads: bool) -> &mut OfMap {
         let known = self.0.iter().position(|of| of.loads == loads && of.map == *map);
         let index = known.unwrap_or_else(|| {
-            self.0.push(OfMap { map: *map, loads, covered: Default::default(), outside: Vec::new() });
+            self.0.push(OfMap {
+                map: *map,
+                loads,
+                covered: Default::default(),
+                outside: Vec::new(),
+            });
             self.0.len() - 1
         });
         &mut self.0[index]
@@ -97,8 +104,9 @@ impl Boxes {
         self.0.into_iter().filter_map(|of_map| {
             let OfMap { map, loads, ref outside, .. } = of_map;
             let TensorAccess::Tiled { box_sizes } = map.access else { return None };
-            let (outside, uncovered) =
-                outside.iter().find_map(|outside| Some((outside.clone(), of_map.mistake(outside, &box_sizes)?)))?;
+            let (outside, uncovered) = outside.iter().find_map(|outside| {
+                Some((outside.clone(), of_map.mistake(outside, &box_sizes)?))
+            })?;
             let misuse = Misuse::BoxOutside {
                 loads,
                 coordinates: outside.coordinates.clone(),
@@ -127,27 +135,34 @@ impl OfMap {
         }
         let coordinates = &outside.coordinates[..];
         let size = |dimension: usize| self.map.sizes[dimension] as i64;
-        let beyond = |dimension: usize, at: i64| at >= size(dimension) || at + i64::from(box_sizes[dimension]) <= 0;
+        let beyond = |dimension: usize, at: i64| {
+            at >= size(dimension) || at + i64::from(box_sizes[dimension]) <= 0
+        };
         let gap = |dimension: usize| {
             let (from, to) = self.covered[dimension][0];
             let end = if from > 0 { 0 } else { to };
             (end < size(dimension)).then_some((dimension, end))
         };
         let rank = self.map.rank;
-        let along = (0..rank).filter(|&dimension| beyond(dimension, coordinates[dimension])).find_map(gap);
+        let along =
+            (0..rank).filter(|&dimension| beyond(dimension, coordinates[dimension])).find_map(gap);
         // Where a box that lies here would be the only one.
         let is_missed = |dimension: usize, at: i64| {
-            let (from, to) = (at.max(0), (at + i64::from(box_sizes[dimension])).min(size(dimension)));
+            let (from, to) =
+                (at.max(0), (at + i64::from(box_sizes[dimension])).min(size(dimension)));
             !self.covered[dimension].iter().any(|&(start, end)| start <= from && to <= end)
         };
         let exchanged = || {
-            let pairs = (0..rank).flat_map(|first| (first + 1..rank).map(move |second| [first, second]));
+            let pairs =
+                (0..rank).flat_map(|first| (first + 1..rank).map(move |second| [first, second]));
             pairs.into_iter().find_map(|[first, second]| {
                 let mut coordinates = coordinates.to_vec();
                 coordinates.swap(first, second);
-                let is_inside = (0..rank).all(|dimension| !beyond(dimension, coordinates[dimension]));
-                let missed =
-                    [first, second].into_iter().find(|&dimension| is_missed(dimension, coordinates[dimension]));
+                let is_inside =
+                    (0..rank).all(|dimension| !beyond(dimension, coordinates[dimension]));
+                let missed = [first, second]
+                    .into_iter()
+                    .find(|&dimension| is_missed(dimension, coordinates[dimension]));
                 missed.filter(|_| is_inside).and_then(gap)
             })
         };
@@ -178,7 +193,9 @@ mod tests {
     #[test]
     fn spans_that_touch_become_one() {
         let mut spans = Vec::new();
-        [(8, 12), (0, 4), (20, 24), (4, 8), (5, 6)].into_iter().for_each(|span| cover(&mut spans, span));
+        [(8, 12), (0, 4), (20, 24), (4, 8), (5, 6)]
+            .into_iter()
+            .for_each(|span| cover(&mut spans, span));
         assert_eq!(spans, [(0, 12), (20, 24)]);
         cover(&mut spans, (12, 21));
         assert_eq!(spans, [(0, 24)]);

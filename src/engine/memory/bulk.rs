@@ -1,7 +1,8 @@
 //! Bulk copies: what is on its way to shared memory, and from it.
 //!
-//! A copy to shared memory lands when nobody can go on and somebody waits for its barrier, and no sooner; one from shared
-//! memory reaches global memory when the lane that started it waits for its group, or the block ends.
+//! A copy to shared memory lands when nobody can go on and somebody waits for its barrier, and no
+//! sooner; one from shared memory reaches global memory when the lane that started it waits for its
+//! group, or the block ends.
 
 use crate::engine::findings::Misuse;
 use crate::engine::memory::copies;
@@ -56,9 +57,11 @@ struct Load {
 /// Which blocks of the cluster a copy goes to.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Blocks {
-    /// The one that the addresses are of: the block that starts it, or, of a form for `.shared::cluster`, any of the cluster's.
+    /// The one that the addresses are of: the block that starts it, or, of a form for
+    /// `.shared::cluster`, any of the cluster's.
     One,
-    /// Those whose bit is set: in each to the same address, told to the barrier at the same address, whichever block's address that is.
+    /// Those whose bit is set: in each to the same address, told to the barrier at the same
+    /// address, whichever block's address that is.
     Mask(u16),
 }
 
@@ -91,7 +94,8 @@ struct Element {
 impl Store {
     fn touches(&self, addresses: &Range<usize>) -> bool {
         let overlaps = |of: Range<usize>| of.start < addresses.end && addresses.start < of.end;
-        overlaps(self.within.clone()) && self.elements.iter().any(|of| overlaps(of.address..of.address + of.size))
+        overlaps(self.within.clone())
+            && self.elements.iter().any(|of| overlaps(of.address..of.address + of.size))
     }
 
     /// Its bytes reach global memory.
@@ -99,14 +103,17 @@ impl Store {
         for Element { address, of, before, after, size } in &self.elements {
             match self.reduction {
                 None => land_copy(block, by, *address, *of, &before[..*size], &after[..*size]),
-                Some(reduction) => land_reduction(block, by, *address, *of, reduction, &after[..*size]),
+                Some(reduction) => {
+                    land_reduction(block, by, *address, *of, reduction, &after[..*size])
+                }
             }
         }
     }
 }
 
 impl BulkCopies {
-    /// The mbarrier, and its phase then, that a copy tells which was started by this access and is on its way to this address.
+    /// The mbarrier, and its phase then, that a copy tells which was started by this access and is
+    /// on its way to this address.
     pub(crate) fn told_of(&self, started: &Access, address: u32) -> Option<(u32, u32)> {
         let is_it = |load: &&Load| {
             let of = (load.started.agent, load.started.tick, load.started.location);
@@ -122,7 +129,8 @@ impl BulkCopies {
     }
 }
 
-/// The lane that starts a copy of so many bytes: both sides are aligned, and it is one lane that does.
+/// The lane that starts a copy of so many bytes: both sides are aligned, and it is one lane that
+/// does.
 fn starting(site: Site, form: &'static str, shared: u32, bytes: u32) -> Option<usize> {
     if std::thread::panicking() {
         return None;
@@ -138,8 +146,15 @@ fn starting(site: Site, form: &'static str, shared: u32, bytes: u32) -> Option<u
     Some(lane)
 }
 
-/// The slice that a bulk copy reads, or writes, and the first element. It starts at a multiple of `unit`.
-fn find_aligned(site: Site, from: *const u8, unit: usize, len: usize, writes: bool) -> (Slice, usize) {
+/// The slice that a bulk copy reads, or writes, and the first element. It starts at a multiple of
+/// `unit`.
+fn find_aligned(
+    site: Site,
+    from: *const u8,
+    unit: usize,
+    len: usize,
+    writes: bool,
+) -> (Slice, usize) {
     let (slice, index) = slices::find_for_copy(site, from, 1, len, writes);
     let beyond = (from.addr() - slice.address) % unit;
     if beyond != 0 {
@@ -159,7 +174,10 @@ pub(crate) unsafe fn read_global(site: Site, from: *const u8, unit: usize, into:
         let elements = (slice.address + first * slice.element..end).step_by(slice.element);
         with_block(|block| {
             let by = block.access(site);
-            let of = |address| ElementOf { name: slice.name, index: (address - slice.address) / slice.element };
+            let of = |address| ElementOf {
+                name: slice.name,
+                index: (address - slice.address) / slice.element,
+            };
             // One finding is enough of a copy.
             let _ = elements.clone().any(|address| check_fenced(block, by, address, of(address)));
         });
@@ -191,7 +209,14 @@ pub(crate) unsafe fn load(
 }
 
 /// A copy of these bytes to shared memory starts.
-pub(crate) fn start_load(site: Site, form: &'static str, to: u32, data: Vec<u8>, barrier: u32, blocks: Blocks) {
+pub(crate) fn start_load(
+    site: Site,
+    form: &'static str,
+    to: u32,
+    data: Vec<u8>,
+    barrier: u32,
+    blocks: Blocks,
+) {
     if starting(site, form, to, data.len() as u32).is_none() {
         return;
     }
@@ -223,9 +248,9 @@ pub(crate) fn start_load(site: Site, form: &'static str, to: u32, data: Vec<u8>,
             }
             Blocks::Mask(mask) => u32::from(mask),
         };
-        (0..cluster.blocks.len())
-            .filter(|rank| mask & 1 << rank != 0)
-            .try_for_each(|rank| start_load_to(block, &cluster.blocks[rank], load(to, data.clone(), barrier)))
+        (0..cluster.blocks.len()).filter(|rank| mask & 1 << rank != 0).try_for_each(|rank| {
+            start_load_to(block, &cluster.blocks[rank], load(to, data.clone(), barrier))
+        })
     });
     started.unwrap_or_else(|misuse| fail(site, misuse));
 }
@@ -248,22 +273,24 @@ fn start_load_to(block: &BlockState, target: &BlockState, mut load: Load) -> Res
     Ok(())
 }
 
-/// The block of the cluster in which both addresses of the `.shared::cluster` window are, and what they are there.
+/// The block of the cluster in which both addresses of the `.shared::cluster` window are, and what
+/// they are there.
 fn resolve_both<'c>(
     cluster: &'c ClusterState,
     block: &'c BlockState,
     to: u32,
     barrier: u32,
 ) -> Result<(&'c BlockState, u32, u32), Misuse> {
-    let ((target, to), (told, barrier)) = (peer::resolve(cluster, block, to)?, peer::resolve(cluster, block, barrier)?);
+    let ((target, to), (told, barrier)) =
+        (peer::resolve(cluster, block, to)?, peer::resolve(cluster, block, barrier)?);
     if target.rank != told.rank {
         return Err(Misuse::BarrierOfAnother { to: target.rank, barrier: told.rank });
     }
     Ok((target, to, barrier))
 }
 
-/// `cp.async.bulk`, or `cp.reduce.async.bulk`, from the block's shared memory to that of the block that the addresses of the
-/// `.shared::cluster` window name.
+/// `cp.async.bulk`, or `cp.reduce.async.bulk`, from the block's shared memory to that of the block
+/// that the addresses of the `.shared::cluster` window name.
 pub(crate) fn send(
     site: Site,
     form: &'static str,
@@ -280,13 +307,23 @@ pub(crate) fn send(
     let sent = with_cluster(|cluster, block| {
         let (target, to, barrier) = resolve_both(cluster, block, to, barrier)?;
         let (from, started) = (Some((block.rank, from..from + bytes)), block.access(site));
-        let load = Load { to, bytes: data, barrier, phase: 0, from, reduction, proxy: Proxy::Async, started };
+        let load = Load {
+            to,
+            bytes: data,
+            barrier,
+            phase: 0,
+            from,
+            reduction,
+            proxy: Proxy::Async,
+            started,
+        };
         start_load_to(block, target, load)
     });
     sent.unwrap_or_else(|misuse| fail(site, misuse));
 }
 
-/// `st.async`, or `red.async`: a value in registers goes to shared memory of the block that the addresses of the `.shared::cluster` window name.
+/// `st.async`, or `red.async`: a value in registers goes to shared memory of the block that the
+/// addresses of the `.shared::cluster` window name.
 pub(crate) fn send_registers(
     site: Site,
     form: &'static str,
@@ -310,14 +347,23 @@ pub(crate) fn send_registers(
         wgmma::check_stored(block, site, value);
         let (target, to, barrier) = resolve_both(cluster, block, to, barrier)?;
         let (bytes, started) = (value.to_vec(), block.access(site));
-        let load = Load { to, bytes, barrier, phase: 0, from: None, reduction, proxy: Proxy::Generic, started };
+        let load = Load {
+            to,
+            bytes,
+            barrier,
+            phase: 0,
+            from: None,
+            reduction,
+            proxy: Proxy::Generic,
+            started,
+        };
         start_load_to(block, target, load)
     });
     sent.unwrap_or_else(|misuse| fail(site, misuse));
 }
 
-/// Lets something land that tells a barrier that is waited for: one of these, by the block's rank and the address. `choose` picks one of
-/// so many. Returns whether there was something.
+/// Lets something land that tells a barrier that is waited for: one of these, by the block's rank
+/// and the address. `choose` picks one of so many. Returns whether there was something.
 pub(crate) fn land_one(
     cluster: &ClusterState,
     awaited: &BTreeSet<(usize, u32)>,
@@ -354,19 +400,28 @@ fn land_load(
     address: u32,
     number: usize,
 ) -> Result<(), Box<(Misuse, Access)>> {
-    let load = block.bulk.borrow_mut().loads.get_mut(&address).expect("it is of this barrier").swap_remove(number);
+    let load = block
+        .bulk
+        .borrow_mut()
+        .loads
+        .get_mut(&address)
+        .expect("it is of this barrier")
+        .swap_remove(number);
     let Load { to, bytes, barrier: _, phase: _, from, reduction, proxy, started } = load;
-    let landed = mbarrier::receive_copy(block, address, bytes.len() as u32, proxy, started.location, |by| {
-        match reduction {
-            None => block.shared.land_told(by, to, &bytes),
-            Some(reduction) => block.shared.land_reduction(by, &started, to, reduction, &bytes),
-        }
-        if let Some((rank, addresses)) = from {
-            cluster.blocks[rank].shared.finish_bulk_read(by, &started, addresses);
-            peer::read_by_copy(&cluster.blocks[rank], by, started);
-        }
-    });
-    landed.map_err(|misuse| Box::new((misuse.in_memory_of(block.rank, block.findings.rank(started)), started)))
+    let landed =
+        mbarrier::receive_copy(block, address, bytes.len() as u32, proxy, started.location, |by| {
+            match reduction {
+                None => block.shared.land_told(by, to, &bytes),
+                Some(reduction) => block.shared.land_reduction(by, &started, to, reduction, &bytes),
+            }
+            if let Some((rank, addresses)) = from {
+                cluster.blocks[rank].shared.finish_bulk_read(by, &started, addresses);
+                peer::read_by_copy(&cluster.blocks[rank], by, started);
+            }
+        });
+    landed.map_err(|misuse| {
+        Box::new((misuse.in_memory_of(block.rank, block.findings.rank(started)), started))
+    })
 }
 
 /// `cp.async.bulk` from shared memory, or `cp.reduce.async.bulk`.
@@ -387,9 +442,19 @@ pub(crate) unsafe fn store(
     let (slice, _) = find_aligned(site, to, UNIT, bytes as usize, true);
     let parts = whole(bytes as usize);
     let data = read_shared(site, form, from, bytes as usize, &parts);
-    let places = (0..data.len()).step_by(slice.element).map(|byte| to.wrapping_add(byte).cast_const());
+    let places =
+        (0..data.len()).step_by(slice.element).map(|byte| to.wrapping_add(byte).cast_const());
     // SAFETY: the caller's: elements of the slice.
-    unsafe { start_store(site, from, &parts, Some(slice), places.zip(data.chunks(slice.element)), reduction) };
+    unsafe {
+        start_store(
+            site,
+            from,
+            &parts,
+            Some(slice),
+            places.zip(data.chunks(slice.element)),
+            reduction,
+        )
+    };
 }
 
 /// All of a copy's bytes, as the one part that it needs.
@@ -397,9 +462,15 @@ fn whole(bytes: usize) -> Vec<Range<usize>> {
     std::iter::once(0..bytes).collect()
 }
 
-/// What is in shared memory when a copy from it starts, which needs the `parts` of its bytes. The others go nowhere: nobody need have
-/// written them.
-pub(crate) fn read_shared(site: Site, form: &'static str, from: u32, bytes: usize, parts: &[Range<usize>]) -> Vec<u8> {
+/// What is in shared memory when a copy from it starts, which needs the `parts` of its bytes. The
+/// others go nowhere: nobody need have written them.
+pub(crate) fn read_shared(
+    site: Site,
+    form: &'static str,
+    from: u32,
+    bytes: usize,
+    parts: &[Range<usize>],
+) -> Vec<u8> {
     starting(site, form, from, bytes as u32);
     note_copy(site, form, from, bytes);
     let mut data = vec![0; bytes];
@@ -411,7 +482,8 @@ pub(crate) fn read_shared(site: Site, form: &'static str, from: u32, bytes: usiz
     data
 }
 
-/// A copy of the parts of some bytes of shared memory to these elements of a slice starts; to none, without one.
+/// A copy of the parts of some bytes of shared memory to these elements of a slice starts; to none,
+/// without one.
 ///
 /// # Safety
 /// The elements are those of the slice.
@@ -423,7 +495,8 @@ pub(crate) unsafe fn start_store<'d>(
     elements: impl Iterator<Item = (*const u8, &'d [u8])>,
     reduction: Option<Reduction>,
 ) {
-    let width = |slice: &Slice| reduction.filter(|reduction| reduction.kind.bytes() != slice.element);
+    let width =
+        |slice: &Slice| reduction.filter(|reduction| reduction.kind.bytes() != slice.element);
     if let Some((Slice { name, element, .. }, Reduction { kind, .. })) =
         slice.and_then(|slice| Some((slice, width(&slice)?)))
     {
@@ -432,7 +505,8 @@ pub(crate) unsafe fn start_store<'d>(
     let elements = elements.zip(std::iter::repeat(slice)).map(|((element, bytes), slice)| {
         let slice = slice.expect("elements are a slice's");
         let (mut before, mut after, size) = ([0; 8], [0; 8], bytes.len());
-        let of = ElementOf { name: slice.name, index: (element.addr() - slice.address) / slice.element };
+        let of =
+            ElementOf { name: slice.name, index: (element.addr() - slice.address) / slice.element };
         // SAFETY: it lies in the slice, which nobody writes before the block has ended.
         unsafe { element.copy_to_nonoverlapping(before.as_mut_ptr(), size) };
         after[..size].copy_from_slice(bytes);
@@ -443,14 +517,27 @@ pub(crate) unsafe fn start_store<'d>(
     with_block(|block| {
         let started = block.access(site);
         // One finding is enough of a copy.
-        let _ = elements.iter().any(|element| check_fenced(block, started, element.address, element.of));
+        let _ = elements
+            .iter()
+            .any(|element| check_fenced(block, started, element.address, element.of));
         let first = elements.iter().map(|element| element.address).min().unwrap_or(0);
-        let within = first..elements.iter().map(|element| element.address + element.size).max().unwrap_or(0);
+        let within =
+            first..elements.iter().map(|element| element.address + element.size).max().unwrap_or(0);
         let lane = started.lane().expect("a lane starts a copy");
-        let from = parts.iter().map(|part| from + part.start as u32..from + part.end as u32).collect();
+        let from =
+            parts.iter().map(|part| from + part.start as u32..from + part.end as u32).collect();
         let mut bulk = block.bulk.borrow_mut();
         let group = bulk.groups.get(&(block.running(), lane)).copied().unwrap_or(0);
-        bulk.stores.push(Store { from, read: false, reduction, elements, within, lane, group, started });
+        bulk.stores.push(Store {
+            from,
+            read: false,
+            reduction,
+            elements,
+            within,
+            lane,
+            group,
+            started,
+        });
     });
 }
 
@@ -465,7 +552,8 @@ pub(crate) unsafe fn prefetch(site: Site, form: &'static str, from: *const u8, b
     }
 }
 
-/// `cp.async.bulk.commit_group`: the running lane, or each, makes a group of the stores that it started.
+/// `cp.async.bulk.commit_group`: the running lane, or each, makes a group of the stores that it
+/// started.
 pub(crate) fn commit(site: Site) {
     if std::thread::panicking() {
         return;
@@ -473,12 +561,13 @@ pub(crate) fn commit(site: Site) {
     note_lane(site, "cp.async.bulk.commit_group");
     with_block(|block| {
         let mut bulk = block.bulk.borrow_mut();
-        executing(current_lane()).for_each(|lane| *bulk.groups.entry((block.running(), lane)).or_default() += 1);
+        executing(current_lane())
+            .for_each(|lane| *bulk.groups.entry((block.running(), lane)).or_default() += 1);
     });
 }
 
-/// `cp.async.bulk.wait_group`: until at most the `newest` groups of the running lane, or of each, are on their way, or, if
-/// `read`, until of the others shared memory has been read.
+/// `cp.async.bulk.wait_group`: until at most the `newest` groups of the running lane, or of each,
+/// are on their way, or, if `read`, until of the others shared memory has been read.
 pub(crate) fn wait(site: Site, form: &'static str, newest: usize, read: bool) {
     if std::thread::panicking() {
         return;
@@ -490,15 +579,22 @@ pub(crate) fn wait(site: Site, form: &'static str, newest: usize, read: bool) {
             let BulkCopies { stores, groups, .. } = &mut *block.bulk.borrow_mut();
             let waited_for = |store: &Store| {
                 let group = groups.get(&(warp, store.lane)).copied().unwrap_or(0);
-                let mine = store.started.agent == block.agent() && executing(current_lane()).contains(&store.lane);
+                let mine = store.started.agent == block.agent()
+                    && executing(current_lane()).contains(&store.lane);
                 mine && store.group + newest < group
             };
             for store in stores.iter_mut().filter(|store| waited_for(store) && !store.read) {
                 store.read = true;
                 let by = block.access_by(Lanes::one(store.lane), site);
-                store.from.iter().for_each(|part| block.shared.finish_bulk_read(by, &store.started, part.clone()));
+                store.from.iter().for_each(|part| {
+                    block.shared.finish_bulk_read(by, &store.started, part.clone())
+                });
             }
-            if read { Vec::new() } else { stores.extract_if(.., |store| waited_for(store)).collect() }
+            if read {
+                Vec::new()
+            } else {
+                stores.extract_if(.., |store| waited_for(store)).collect()
+            }
         };
         for store in finished {
             store.land(block, block.access_by(Lanes::one(store.lane), site));
@@ -506,7 +602,8 @@ pub(crate) fn wait(site: Site, form: &'static str, newest: usize, read: bool) {
     });
 }
 
-/// The block has ended: what is on its way to global memory gets there. What still needs its shared memory is a misuse.
+/// The block has ended: what is on its way to global memory gets there. What still needs its shared
+/// memory is a misuse.
 pub(crate) fn end(block: &BlockState) {
     let BulkCopies { loads, stores, .. } = block.bulk.take();
     for load in loads.values().flatten() {

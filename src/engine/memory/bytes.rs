@@ -1,5 +1,5 @@
-//! What is known of each byte of a block's shared memory. Bytes that were always accessed together have it in common: it is kept once,
-//! and looked at once for all of them.
+//! What is known of each byte of a block's shared memory. Bytes that were always accessed together
+//! have it in common: it is kept once, and looked at once for all of them.
 
 use crate::engine::memory::order::Order;
 use crate::engine::memory::race::{Access, History};
@@ -37,7 +37,8 @@ pub(crate) enum BarrierBytes {
 struct Reductions {
     /// Who started those that are in flight.
     in_flight: Vec<Access>,
-    /// Those that have landed, since the last write. As reads: they do not race with each other, and with all else.
+    /// Those that have landed, since the last write. As reads: they do not race with each other,
+    /// and with all else.
     landed: History,
 }
 
@@ -68,7 +69,8 @@ impl Known {
     /// One that was started then has landed, by this asynchronous agent.
     pub(crate) fn land_reduction(&mut self, started: &Access, by: Access, order: &Order) {
         let Reductions { in_flight, landed } = &mut **self.reductions.get_or_insert_default();
-        let is_it = |of: &Access| (of.agent, of.by, of.tick) == (started.agent, started.by, started.tick);
+        let is_it =
+            |of: &Access| (of.agent, of.by, of.tick) == (started.agent, started.by, started.tick);
         if let Some(index) = in_flight.iter().position(is_it) {
             in_flight.swap_remove(index);
         }
@@ -101,7 +103,8 @@ impl KnownBytes {
         KnownBytes { of_byte: vec![0; size], known: vec![(Known::default(), size)] }
     }
 
-    /// Of these bytes, in order: what is known, and the first of those in a row that have it in common.
+    /// Of these bytes, in order: what is known, and the first of those in a row that have it in
+    /// common.
     pub(crate) fn of(&self, range: Range<usize>) -> impl Iterator<Item = (usize, &Known)> {
         let mut bytes = range.start;
         self.of_byte[range].chunk_by(|one, other| one == other).map(move |row| {
@@ -124,7 +127,8 @@ impl KnownBytes {
         found
     }
 
-    /// Changes what is known of these bytes: of those in a row that have it in common and are `alike`, at once.
+    /// Changes what is known of these bytes: of those in a row that have it in common and are
+    /// `alike`, at once.
     pub(crate) fn change(
         &mut self,
         range: Range<usize>,
@@ -133,7 +137,8 @@ impl KnownBytes {
     ) {
         let mut first = range.start;
         while first < range.end {
-            let goes_on = |&byte: &usize| self.of_byte[byte] == self.of_byte[first] && alike(first, byte);
+            let goes_on =
+                |&byte: &usize| self.of_byte[byte] == self.of_byte[first] && alike(first, byte);
             let end = first + (first..range.end).take_while(goes_on).count();
             change(first, self.own(first..end));
             first = end;
@@ -160,10 +165,23 @@ mod tests {
     use super::*;
     use crate::engine::memory::race::Lanes;
 
-    fn read(known: &mut KnownBytes, agent: usize, range: Range<usize>, alike: impl Fn(usize, usize) -> bool) {
+    fn read(
+        known: &mut KnownBytes,
+        agent: usize,
+        range: Range<usize>,
+        alike: impl Fn(usize, usize) -> bool,
+    ) {
         let location = Location::caller();
-        let access =
-            Access { agent, by: Lanes::Each, closure: 0, before: 0, epoch: 0, warp_epoch: 0, tick: 0, location };
+        let access = Access {
+            agent,
+            by: Lanes::Each,
+            closure: 0,
+            before: 0,
+            epoch: 0,
+            warp_epoch: 0,
+            tick: 0,
+            location,
+        };
         known.change(range, alike, |_, known| {
             known.history.read(access, &Order::default());
         });
@@ -183,14 +201,19 @@ mod tests {
         let mut known = KnownBytes::new(8);
         read(&mut known, 1, 2..6, |_, _| true);
         read(&mut known, 2, 4..8, |_, _| true);
-        assert_eq!(readers(&known), [vec![], vec![], vec![1], vec![1], vec![1, 2], vec![1, 2], vec![2], vec![2]]);
+        assert_eq!(
+            readers(&known),
+            [vec![], vec![], vec![1], vec![1], vec![1, 2], vec![1, 2], vec![2], vec![2]]
+        );
     }
 
     #[test]
     fn bytes_that_are_accessed_together_are_one() {
         let mut known = KnownBytes::new(64);
         for agent in 0..3 {
-            (0..64).step_by(16).for_each(|first| read(&mut known, agent, first..first + 16, |_, _| true));
+            (0..64)
+                .step_by(16)
+                .for_each(|first| read(&mut known, agent, first..first + 16, |_, _| true));
         }
         assert_eq!(known.of(0..64).map(|(first, _)| first).collect::<Vec<_>>(), [0, 16, 32, 48]);
         assert_eq!(known.known.len(), 4);

@@ -1,7 +1,7 @@
 //! Asynchronous copies: what is in flight, and when it lands.
 //!
-//! A copy lands when its warp waits for it, or when nobody can go on and somebody waits for an mbarrier that is told of it, and no sooner:
-//! whoever reads before sees what was there.
+//! A copy lands when its warp waits for it, or when nobody can go on and somebody waits for an
+//! mbarrier that is told of it, and no sooner: whoever reads before sees what was there.
 
 use crate::engine::findings::Misuse;
 use crate::engine::memory::order::{Known, executing};
@@ -27,7 +27,8 @@ pub(crate) struct WarpCopies {
     started: usize,
     /// The arrivals at mbarriers that wait for copies.
     arrivals: Vec<CopiesArrival>,
-    /// Those that have landed as an mbarrier was told, while the lane or another mbarrier is still to learn of them.
+    /// Those that have landed as an mbarrier was told, while the lane or another mbarrier is still
+    /// to learn of them.
     landed: Vec<Landed>,
 }
 
@@ -92,7 +93,9 @@ pub(crate) fn commit_copies(site: Site) {
     note_lane(site, "cp.async.commit_group");
     with_block(|block| {
         let lanes = executing(current_lane());
-        with_copies(block, |copies| copies.groups[lanes].iter_mut().for_each(|groups| *groups += 1));
+        with_copies(block, |copies| {
+            copies.groups[lanes].iter_mut().for_each(|groups| *groups += 1)
+        });
     });
 }
 
@@ -104,16 +107,23 @@ pub(crate) fn wait_for_copies(site: Site, newest: usize) {
     note_lane(site, "cp.async.wait_group");
     let waited = with_block(|block| {
         let lanes = executing(current_lane());
-        // What an mbarrier is to be told of, and has to have landed now, it is told of first: then it is known of who knows of the mbarrier.
+        // What an mbarrier is to be told of, and has to have landed now, it is told of first: then
+        // it is known of who knows of the mbarrier.
         while let Some(number) = with_copies(block, |copies| copies.arrival_of_some(newest)) {
             land_arrival(block, block.running(), number)?;
         }
         let (landing, learned): (Vec<Copy>, Vec<(usize, Access)>) = with_copies(block, |copies| {
             let WarpCopies { in_flight, groups, landed, arrivals, .. } = copies;
-            let waited_for = |lane: usize, group: usize| lanes.contains(&lane) && group + newest < groups[lane];
-            let landing = in_flight.extract_if(.., |copy| waited_for(copy.lane, copy.group)).collect();
+            let waited_for =
+                |lane: usize, group: usize| lanes.contains(&lane) && group + newest < groups[lane];
+            let landing =
+                in_flight.extract_if(.., |copy| waited_for(copy.lane, copy.group)).collect();
             let is_waited_for = |landed: &&Landed| waited_for(landed.lane, landed.group);
-            let learned = landed.iter().filter(is_waited_for).map(|landed| (landed.lane, landed.by)).collect();
+            let learned = landed
+                .iter()
+                .filter(is_waited_for)
+                .map(|landed| (landed.lane, landed.by))
+                .collect();
             landed.retain(|landed| !is_waited_for(&landed) || landed.is_awaited(arrivals));
             (landing, learned)
         });
@@ -139,18 +149,25 @@ impl Landed {
 }
 
 impl WarpCopies {
-    /// An arrival for which copies have yet to land that the executing lanes wait for, all but their `newest` groups.
+    /// An arrival for which copies have yet to land that the executing lanes wait for, all but
+    /// their `newest` groups.
     fn arrival_of_some(&self, newest: usize) -> Option<usize> {
         let lanes = executing(current_lane());
-        let waited_for = |copy: &&Copy| lanes.contains(&copy.lane) && copy.group + newest < self.groups[copy.lane];
+        let waited_for = |copy: &&Copy| {
+            lanes.contains(&copy.lane) && copy.group + newest < self.groups[copy.lane]
+        };
         let is_due = |arrival: &CopiesArrival| {
-            self.in_flight.iter().filter(waited_for).any(|copy| arrival.is_for(copy.lane, copy.number))
+            self.in_flight
+                .iter()
+                .filter(waited_for)
+                .any(|copy| arrival.is_for(copy.lane, copy.number))
         };
         self.arrivals.iter().position(is_due)
     }
 }
 
-/// `cp.async.mbarrier.arrive.noinc`: the running lane arrives at an mbarrier when the copies that it has started have landed.
+/// `cp.async.mbarrier.arrive.noinc`: the running lane arrives at an mbarrier when the copies that
+/// it has started have landed.
 pub(crate) fn arrive_when_copied(site: Site, form: &'static str, barrier: u32) {
     arrive_later(site, form, barrier, true);
 }
@@ -183,32 +200,45 @@ fn arrive_later(site: Site, form: &'static str, barrier: u32, is_counted: bool) 
 pub(crate) fn arrivals_at(block: &BlockState, barrier: u32) -> Vec<(usize, usize)> {
     let copies = block.copies.borrow();
     let arrivals = copies.iter().enumerate().flat_map(|(warp, copies)| {
-        let arrivals = copies.arrivals.iter().enumerate().filter(|(_, arrival)| arrival.barrier == barrier);
+        let arrivals =
+            copies.arrivals.iter().enumerate().filter(|(_, arrival)| arrival.barrier == barrier);
         arrivals.map(move |(number, _)| (warp, number))
     });
     arrivals.collect()
 }
 
 /// The copies that an arrival of a warp waits for land, and it arrives.
-pub(crate) fn land_arrival(block: &BlockState, warp: usize, number: usize) -> Result<(), Box<(Misuse, Access)>> {
+pub(crate) fn land_arrival(
+    block: &BlockState,
+    warp: usize,
+    number: usize,
+) -> Result<(), Box<(Misuse, Access)>> {
     let (arrival, landing, earlier) = {
         let copies = &mut block.copies.borrow_mut()[warp];
         let arrival = copies.arrivals.remove(number);
         let is_before = |copy: &mut Copy| arrival.is_for(copy.lane, copy.number);
         let landing: Vec<Copy> = copies.in_flight.extract_if(.., is_before).collect();
         // Another mbarrier may have been told of copies that this one is told of too.
-        let landed = copies.landed.iter().filter(|landed| arrival.is_for(landed.lane, landed.number));
+        let landed =
+            copies.landed.iter().filter(|landed| arrival.is_for(landed.lane, landed.number));
         let earlier: Vec<Access> = landed.map(|landed| landed.by).collect();
         (arrival, landing, earlier)
     };
-    let landed = mbarrier::receive_arrival(block, arrival.barrier, arrival.at.location, &earlier, |by| {
-        landing.iter().for_each(|copy| block.shared.land_told(by, copy.to, &copy.bytes));
-    });
+    let landed =
+        mbarrier::receive_arrival(block, arrival.barrier, arrival.at.location, &earlier, |by| {
+            landing.iter().for_each(|copy| block.shared.land_told(by, copy.to, &copy.bytes));
+        });
     let by = landed.map_err(|misuse| Box::new((misuse, arrival.at)))?;
-    let knows = |of: &Landed| block.order.knows(&Access { by: Lanes::one(of.lane), ..arrival.at }, &of.by);
+    let knows =
+        |of: &Landed| block.order.knows(&Access { by: Lanes::one(of.lane), ..arrival.at }, &of.by);
     let WarpCopies { landed, arrivals, .. } = &mut block.copies.borrow_mut()[warp];
     landed.retain(|landed| !knows(landed) || landed.is_awaited(arrivals));
-    landed.extend(landing.iter().map(|&Copy { lane, group, number, .. }| Landed { lane, group, number, by }));
+    landed.extend(landing.iter().map(|&Copy { lane, group, number, .. }| Landed {
+        lane,
+        group,
+        number,
+        by,
+    }));
     Ok(())
 }
 

@@ -1,9 +1,10 @@
 //! Global memory: what a block writes to it, and who accessed which element.
 //!
-//! The blocks of a launch run in parallel, and none sees what another writes: a block's writes are its own until it has
-//! ended, and reach memory in the order of the blocks. So a launch repeats exactly even where blocks race, which is found
-//! when their accesses are put together. The blocks of a cluster have theirs in common, and are as one here. Reductions of several blocks do not race with each other: they are done then, in the order of
-//! the blocks.
+//! The blocks of a launch run in parallel, and none sees what another writes: a block's writes are
+//! its own until it has ended, and reach memory in the order of the blocks. So a launch repeats
+//! exactly even where blocks race, which is found when their accesses are put together. The blocks
+//! of a cluster have theirs in common, and are as one here. Reductions of several blocks do not
+//! race with each other: they are done then, in the order of the blocks.
 
 use crate::engine::{
     findings::{Agent, Finding, Found, Memory, Misuse},
@@ -37,7 +38,8 @@ impl From<ElementOf> for Memory {
     }
 }
 
-/// The accesses of one block, or of a cluster's blocks, to memory that the kernel may write, by the elements' addresses.
+/// The accesses of one block, or of a cluster's blocks, to memory that the kernel may write, by the
+/// elements' addresses.
 #[derive(Default)]
 pub(crate) struct GlobalAccesses {
     /// Which of `accessed` an element is.
@@ -90,7 +92,10 @@ impl GlobalAccesses {
         let index = *self.indices.entry(address).or_insert(next);
         if index == next {
             let history = History::default();
-            self.accessed.push((address, Accessed { element, history, value: None, by_copy: false, reductions: None }));
+            self.accessed.push((
+                address,
+                Accessed { element, history, value: None, by_copy: false, reductions: None },
+            ));
         }
         &mut self.accessed[index as usize].1
     }
@@ -118,16 +123,19 @@ pub(crate) struct LaunchAccesses {
     elements: FxHashMap<usize, History>,
     /// Reductions, of the elements that have any.
     reductions: FxHashMap<usize, History>,
-    /// The blocks of the clusters that have run; accesses here name the cluster as the agent, and as the tick the block's rank.
+    /// The blocks of the clusters that have run; accesses here name the cluster as the agent, and
+    /// as the tick the block's rank.
     clusters: Vec<Vec<Grid>>,
 }
 
 impl LaunchAccesses {
-    /// Adds the accesses of a cluster's blocks, of so many warps each: writes what they wrote to memory, and finds where they race with
-    /// those of an earlier one. `finding` makes a finding of a misuse and the access that it is.
+    /// Adds the accesses of a cluster's blocks, of so many warps each: writes what they wrote to
+    /// memory, and finds where they race with those of an earlier one. `finding` makes a
+    /// finding of a misuse and the access that it is.
     ///
     /// # Safety
-    /// The elements' addresses are those of memory that the launch may write, and nobody else uses it meanwhile.
+    /// The elements' addresses are those of memory that the launch may write, and nobody else uses
+    /// it meanwhile.
     pub(crate) unsafe fn add(
         &mut self,
         blocks: &[Grid],
@@ -143,9 +151,9 @@ impl LaunchAccesses {
         // In an order that does not change from run to run.
         let mut accesses = accesses.accessed;
         accesses.sort_by_cached_key(|(address, _)| *address);
-        unwritten::wrote(
-            accesses.iter().filter_map(|(address, Accessed { value, .. })| Some((*address, value.as_ref()?.bytes()))),
-        );
+        unwritten::wrote(accesses.iter().filter_map(|(address, Accessed { value, .. })| {
+            Some((*address, value.as_ref()?.bytes()))
+        }));
         for (address, Accessed { element, history, value, reductions, .. }) in accesses {
             let known = self.elements.entry(address).or_default();
             let mut none_known = History::default();
@@ -153,23 +161,40 @@ impl LaunchAccesses {
                 Some(_) => self.reductions.entry(address).or_default(),
                 None => self.reductions.get_mut(&address).unwrap_or(&mut none_known),
             };
-            let Reductions { history: reductions, values: reduced } = reductions.map(|of| *of).unwrap_or_default();
-            // What threads of one cluster do to each other is known already: here it counts as done by one.
+            let Reductions { history: reductions, values: reduced } =
+                reductions.map(|of| *of).unwrap_or_default();
+            // What threads of one cluster do to each other is known already: here it counts as done
+            // by one.
             let as_a_block = |by: Access| {
                 let tick = (by.agent / warps) as u32;
-                Access { agent, by: Lanes::Each, closure: 0, before: 0, epoch: 0, warp_epoch: 0, tick, ..by }
+                Access {
+                    agent,
+                    by: Lanes::Each,
+                    closure: 0,
+                    before: 0,
+                    epoch: 0,
+                    warp_epoch: 0,
+                    tick,
+                    ..by
+                }
             };
             // Reads first: the block's own write takes the place of the one that they race with.
             let mut races = Vec::new();
             for reduction in reductions.reads() {
                 let earlier = known.beside(&as_a_block(reduction), &none);
-                races.extend(earlier.map(|(earlier, wrote)| (("reduction", read_or_write(wrote)), reduction, earlier)));
+                races.extend(earlier.map(|(earlier, wrote)| {
+                    (("reduction", read_or_write(wrote)), reduction, earlier)
+                }));
             }
             for read in history.reads() {
                 let by = as_a_block(read);
-                races.extend(known.read(by, &none).map(|earlier| (("read", "write"), read, earlier)));
                 races.extend(
-                    known_reductions.beside(&by, &none).map(|(earlier, _)| (("read", "reduction"), read, earlier)),
+                    known.read(by, &none).map(|earlier| (("read", "write"), read, earlier)),
+                );
+                races.extend(
+                    known_reductions
+                        .beside(&by, &none)
+                        .map(|(earlier, _)| (("read", "reduction"), read, earlier)),
                 );
             }
             // It is told first.
@@ -177,9 +202,13 @@ impl LaunchAccesses {
             if let Some(write) = history.last_write() {
                 let by = as_a_block(write);
                 let earlier = known.write(by, true, &none);
-                write_races.extend(earlier.map(|(earlier, wrote)| (("write", read_or_write(wrote)), write, earlier)));
+                write_races.extend(
+                    earlier
+                        .map(|(earlier, wrote)| (("write", read_or_write(wrote)), write, earlier)),
+                );
                 let earlier = known_reductions.beside(&by, &none);
-                write_races.extend(earlier.map(|(earlier, _)| (("write", "reduction"), write, earlier)));
+                write_races
+                    .extend(earlier.map(|(earlier, _)| (("write", "reduction"), write, earlier)));
             }
             for reduction in reductions.reads() {
                 known_reductions.read(as_a_block(reduction), &none);
@@ -187,7 +216,14 @@ impl LaunchAccesses {
             for ((access, other_access), by, earlier) in write_races.into_iter().chain(races) {
                 let other = Agent::OtherBlock(self.clusters[earlier.agent][earlier.tick as usize]);
                 let (memory, other_place) = (element.into(), earlier.location.into());
-                let race = Misuse::Race { access, memory, other_access, other_place, other, same_closure: false };
+                let race = Misuse::Race {
+                    access,
+                    memory,
+                    other_access,
+                    other_place,
+                    other,
+                    same_closure: false,
+                };
                 found.add(finding(race, by));
             }
             if let Some(value) = value {
@@ -205,8 +241,8 @@ impl LaunchAccesses {
     }
 }
 
-/// The running lane or warp reads an element of a slice that the kernel may write, which had these bytes when the launch
-/// began, at this address; they become what it reads.
+/// The running lane or warp reads an element of a slice that the kernel may write, which had these
+/// bytes when the launch began, at this address; they become what it reads.
 pub(crate) fn read_global(site: Site, address: usize, element: ElementOf, bytes: &mut [u8]) {
     if std::thread::panicking() {
         return;
@@ -227,13 +263,18 @@ pub(crate) fn read_by_copy(site: Site, address: usize, element: ElementOf, bytes
             block.findings.note(by, race(block, ("read", "write"), element.into(), by, earlier));
         }
         if let Some(earlier) = accessed.reduction_beside(&by, &block.order) {
-            block.findings.note(by, race(block, ("read", "reduction"), element.into(), by, earlier));
+            block
+                .findings
+                .note(by, race(block, ("read", "reduction"), element.into(), by, earlier));
         }
         match &accessed.value {
             Some(value) => bytes.copy_from_slice(value.bytes()),
             None => check_written(block, by, address..address + bytes.len(), element),
         }
-        accessed.reduced().iter().for_each(|(reduction, value)| reduction.apply(bytes, value.bytes()));
+        accessed
+            .reduced()
+            .iter()
+            .for_each(|(reduction, value)| reduction.apply(bytes, value.bytes()));
     });
 }
 
@@ -244,14 +285,25 @@ pub(crate) fn read_constant(site: Site, addresses: Range<usize>, first: ElementO
     }
 }
 
-fn check_written(block: &BlockState, by: Access, addresses: Range<usize>, ElementOf { name, index }: ElementOf) {
+fn check_written(
+    block: &BlockState,
+    by: Access,
+    addresses: Range<usize>,
+    ElementOf { name, index }: ElementOf,
+) {
     if unwritten::contains(addresses) {
         block.findings.note(by, Misuse::GlobalUnwritten { name, index });
     }
 }
 
 /// The running lane or warp writes an element, which had the bytes `before` when the launch began.
-pub(crate) fn write_global(site: Site, address: usize, element: ElementOf, before: &[u8], bytes: &[u8]) {
+pub(crate) fn write_global(
+    site: Site,
+    address: usize,
+    element: ElementOf,
+    before: &[u8],
+    bytes: &[u8],
+) {
     if std::thread::panicking() {
         return;
     }
@@ -284,11 +336,15 @@ fn land_write<'b>(
     before: &[u8],
     bytes: &[u8],
 ) -> RefMut<'b, Accessed> {
-    let mut accessed = RefMut::map(block.global.borrow_mut(), |global| global.accessed(address, element));
+    let mut accessed =
+        RefMut::map(block.global.borrow_mut(), |global| global.accessed(address, element));
     // What was reduced, and is now written: whether it changes is not looked at.
-    let changes = !accessed.reduced().is_empty() || bytes != accessed.value.as_ref().map_or(before, Value::bytes);
+    let changes = !accessed.reduced().is_empty()
+        || bytes != accessed.value.as_ref().map_or(before, Value::bytes);
     if let Some((earlier, wrote)) = accessed.history.write(by, changes, &block.order) {
-        block.findings.note(by, race(block, ("write", read_or_write(wrote)), element.into(), by, earlier));
+        block
+            .findings
+            .note(by, race(block, ("write", read_or_write(wrote)), element.into(), by, earlier));
     }
     if let Some(earlier) = accessed.reduction_beside(&by, &block.order) {
         block.findings.note(by, race(block, ("write", "reduction"), element.into(), by, earlier));
@@ -312,7 +368,10 @@ pub(crate) fn land_reduction(
     let mut global = block.global.borrow_mut();
     let accessed = global.accessed(address, element);
     if let Some((earlier, wrote)) = accessed.history.beside(&by, &block.order) {
-        block.findings.note(by, race(block, ("reduction", read_or_write(wrote)), element.into(), by, earlier));
+        block.findings.note(
+            by,
+            race(block, ("reduction", read_or_write(wrote)), element.into(), by, earlier),
+        );
     }
     let reductions = accessed.reductions.get_or_insert_default();
     reductions.history.read(by, &block.order);
@@ -325,13 +384,19 @@ pub(crate) fn land_reduction(
     }
 }
 
-/// Tells of an element that an ordinary store wrote, and no proxy fence is between that and a bulk copy. Returns whether it is one.
-pub(crate) fn check_fenced(block: &BlockState, by: Access, address: usize, element: ElementOf) -> bool {
+/// Tells of an element that an ordinary store wrote, and no proxy fence is between that and a bulk
+/// copy. Returns whether it is one.
+pub(crate) fn check_fenced(
+    block: &BlockState,
+    by: Access,
+    address: usize,
+    element: ElementOf,
+) -> bool {
     let global = block.global.borrow();
     let stored = global.get(address).filter(|accessed| !accessed.by_copy);
-    let unfenced = stored
-        .and_then(|accessed| accessed.history.last_write())
-        .filter(|write| !block.order.is_fenced(Space::Global, &by, write) && write.is_seen_by(&by, &block.order));
+    let unfenced = stored.and_then(|accessed| accessed.history.last_write()).filter(|write| {
+        !block.order.is_fenced(Space::Global, &by, write) && write.is_seen_by(&by, &block.order)
+    });
     if let Some(write) = unfenced {
         let (memory, place) = (element.into(), write.location.into());
         block.findings.note(by, Misuse::ProxyFence { memory, place });
@@ -344,7 +409,13 @@ fn read_or_write(wrote: bool) -> &'static str {
 }
 
 /// Notes an access to an element that a copy is on its way to.
-fn check_on_its_way(access: &'static str, block: &BlockState, by: Access, addresses: Range<usize>, of: ElementOf) {
+fn check_on_its_way(
+    access: &'static str,
+    block: &BlockState,
+    by: Access,
+    addresses: Range<usize>,
+    of: ElementOf,
+) {
     if let Some(started) = block.bulk.borrow().on_its_way_to(&addresses) {
         let ElementOf { name, index } = of;
         let place = started.location.into();

@@ -12,7 +12,9 @@ pub(super) fn check_offsets(map: &TensorEncoding, offsets: &[u16]) -> Result<(),
         _ => 1 << 5,
     };
     match offsets.iter().position(|&offset| u32::from(offset) >= limit) {
-        Some(index) => Err(Misuse::Im2colOffset { dimension: index + 1, offset: offsets[index], limit }),
+        Some(index) => {
+            Err(Misuse::Im2colOffset { dimension: index + 1, offset: offsets[index], limit })
+        }
         None => Ok(()),
     }
 }
@@ -28,10 +30,13 @@ pub(super) fn check_in_bounds(map: &TensorEncoding, at: [i64; 5]) -> Result<(), 
     Ok(())
 }
 
-/// Where the pixels are, one behind the other, in coordinates along all dimensions but that of the channels: from the first on along W, and,
-/// at the end of the bounding box, from its start on again, a step further along the next dimension, and at last in the next image.
+/// Where the pixels are, one behind the other, in coordinates along all dimensions but that of the
+/// channels: from the first on along W, and, at the end of the bounding box, from its start on
+/// again, a step further along the next dimension, and at last in the next image.
 pub(super) fn pixels(map: &TensorEncoding, at: [i64; 5], offsets: &[u16]) -> Vec<[i64; 4]> {
-    let TensorAccess::Im2col { pixels, .. } = map.access else { unreachable!("a map of im2col mode") };
+    let TensorAccess::Im2col { pixels, .. } = map.access else {
+        unreachable!("a map of im2col mode")
+    };
     let (images, mut at) = (map.rank - 1, at);
     let next = |at: &mut [i64; 5]| {
         for (dimension, coordinate) in at.iter_mut().enumerate().take(images).skip(1) {
@@ -46,7 +51,10 @@ pub(super) fn pixels(map: &TensorEncoding, at: [i64; 5], offsets: &[u16]) -> Vec
     };
     let places = (0..pixels).map(|_| {
         let mut place: [i64; 4] = core::array::from_fn(|d| at[d + 1]);
-        place.iter_mut().zip(offsets).for_each(|(coordinate, &offset)| *coordinate += i64::from(offset));
+        place
+            .iter_mut()
+            .zip(offsets)
+            .for_each(|(coordinate, &offset)| *coordinate += i64::from(offset));
         next(&mut at);
         place
     });

@@ -16,14 +16,20 @@ type Matrix = [[u8; 16]; 16];
 /// The address of a row, or what is wrong with it.
 fn aligned(row: RowAddr) -> Result<u32, Misuse> {
     let address = row.address();
-    if address.is_multiple_of(RowAddr::BYTES) { Ok(address) } else { Err(Misuse::RowMisaligned { address }) }
+    if address.is_multiple_of(RowAddr::BYTES) {
+        Ok(address)
+    } else {
+        Err(Misuse::RowMisaligned { address })
+    }
 }
 
-/// The rows of lanes that an instruction with fewer than four matrices does not use: a `RowAddr` is right anywhere, and sm_75 needs it so.
+/// The rows of lanes that an instruction with fewer than four matrices does not use: a `RowAddr` is
+/// right anywhere, and sm_75 needs it so.
 fn check_spare_rows(site: Site, rows: &PerLane<RowAddr>, used: usize) {
     for (lane, &row) in rows.array().iter().enumerate().skip(used) {
-        let checked = aligned(row)
-            .and_then(|address| with_block(|block| block.shared.check("read", address, RowAddr::BYTES as usize)));
+        let checked = aligned(row).and_then(|address| {
+            with_block(|block| block.shared.check("read", address, RowAddr::BYTES as usize))
+        });
         checked.unwrap_or_else(|misuse| fail_in_lane(site, Some(lane), misuse));
     }
 }
@@ -37,10 +43,11 @@ fn to_registers<R: Registers<Register = u32>>(
 ) {
     for (lane, registers) in registers.iter_mut().enumerate() {
         for register in 0..arrangement.registers() {
-            registers.as_mut()[first + register] = u32::from_le_bytes(core::array::from_fn(|byte| {
-                let (row, col) = arrangement.position(lane, register, byte);
-                matrix[row][col]
-            }));
+            registers.as_mut()[first + register] =
+                u32::from_le_bytes(core::array::from_fn(|byte| {
+                    let (row, col) = arrangement.position(lane, register, byte);
+                    matrix[row][col]
+                }));
         }
     }
 }
@@ -54,7 +61,9 @@ fn from_registers<R: Registers<Register = u32>>(
     let mut matrix = Matrix::default();
     for (lane, registers) in registers.iter().enumerate() {
         for register in 0..arrangement.registers() {
-            for (byte, value) in registers.as_ref()[first + register].to_le_bytes().into_iter().enumerate() {
+            for (byte, value) in
+                registers.as_ref()[first + register].to_le_bytes().into_iter().enumerate()
+            {
                 let (row, col) = arrangement.position(lane, register, byte);
                 matrix[row][col] = value;
             }
@@ -63,7 +72,8 @@ fn from_registers<R: Registers<Register = u32>>(
     matrix
 }
 
-/// Of a tile: rows whose addresses are right in all lanes, also in those that the form does not read.
+/// Of a tile: rows whose addresses are right in all lanes, also in those that the form does not
+/// read.
 pub(crate) fn load_matrices<R: Registers<Register = u32>>(
     site: Site,
     form: &'static str,
@@ -100,7 +110,9 @@ pub(crate) fn load_read_matrices<R: Registers<Register = u32>>(
         for (line, row) in matrix.iter_mut().take(arrangement.rows()).enumerate() {
             let lane = index * arrangement.rows() + line;
             let loaded = aligned(rows.array()[lane]).and_then(|address| {
-                with_block(|block| block.shared.load(block.access_by(Lanes::together(lane), site), address, row))
+                with_block(|block| {
+                    block.shared.load(block.access_by(Lanes::together(lane), site), address, row)
+                })
             });
             loaded.unwrap_or_else(|misuse| fail_in_lane(site, Some(lane), misuse));
             *row = arrangement.unpacked(*row);
@@ -127,7 +139,9 @@ pub(crate) fn store_matrices<R: Registers<Register = u32>>(
         for (line, row) in matrix.iter().take(arrangement.rows()).enumerate() {
             let lane = index * arrangement.rows() + line;
             let stored = aligned(rows.array()[lane]).and_then(|address| {
-                with_block(|block| block.shared.store(block.access_by(Lanes::together(lane), site), address, row))
+                with_block(|block| {
+                    block.shared.store(block.access_by(Lanes::together(lane), site), address, row)
+                })
             });
             stored.unwrap_or_else(|misuse| fail_in_lane(site, Some(lane), misuse));
         }
@@ -135,7 +149,8 @@ pub(crate) fn store_matrices<R: Registers<Register = u32>>(
 }
 
 pub(crate) fn transpose_matrix(registers: &PerLane<u32>) -> PerLane<u32> {
-    let matrix = from_registers(&registers.array().map(|register| [register]), Arrangement::Rows, 0);
+    let matrix =
+        from_registers(&registers.array().map(|register| [register]), Arrangement::Rows, 0);
     let mut transposed = [[0]; LANES];
     to_registers(&matrix, Arrangement::Columns, 0, &mut transposed);
     PerLane::from_array(transposed.map(|[register]| register))

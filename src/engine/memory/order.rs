@@ -1,15 +1,17 @@
 //! What comes before what: how much of each other lane's doings a lane knows to be behind it.
 //!
-//! Each warp counts ticks: at each point at which others can learn of what its lanes did (a `sync`, an arrival at an mbarrier), one
-//! ends. An access is known to a lane if the tick that it was made in is: by a `sync` that both came to, or by an arrival behind
-//! the access at a phase that the lane, or who told it, has waited for. What arrives asynchronously (a bulk copy) counts as done
+//! Each warp counts ticks: at each point at which others can learn of what its lanes did (a `sync`,
+//! an arrival at an mbarrier), one ends. An access is known to a lane if the tick that it was made
+//! in is: by a `sync` that both came to, or by an arrival behind the access at a phase that the
+//! lane, or who told it, has waited for. What arrives asynchronously (a bulk copy) counts as done
 //! by a lane of its own.
 //!
-//! The same is kept of proxy fences: which ticks lie before a fence that the lane knows of. Without one, what an ordinary store
-//! wrote is not there yet for what goes to memory asynchronously.
+//! The same is kept of proxy fences: which ticks lie before a fence that the lane knows of. Without
+//! one, what an ordinary store wrote is not there yet for what goes to memory asynchronously.
 //!
-//! The warps of a cluster's blocks are counted together: those of the block of rank 1 behind those of rank 0. Between blocks, an
-//! arrival or a wait that is for its block only hands on that a lane has come so far (what it read, it has read), and not what it wrote.
+//! The warps of a cluster's blocks are counted together: those of the block of rank 1 behind those
+//! of rank 0. Between blocks, an arrival or a wait that is for its block only hands on that a lane
+//! has come so far (what it read, it has read), and not what it wrote.
 
 use crate::engine::memory::race::{Access, Lanes};
 use crate::lane::LANES;
@@ -30,7 +32,8 @@ pub(crate) const fn rank_of_asynchronous(agent: usize, blocks: usize) -> usize {
     (agent - ASYNCHRONOUS) % blocks
 }
 
-/// The most warpgroups that a block can have. What their `wgmma`s do counts as done by the first asynchronous agents.
+/// The most warpgroups that a block can have. What their `wgmma`s do counts as done by the first
+/// asynchronous agents.
 pub(crate) const WARP_GROUPS: usize = 8;
 
 /// Whether an agent, in a cluster of so many blocks, is a warpgroup's `wgmma`s.
@@ -38,15 +41,17 @@ pub(crate) const fn is_warp_group(agent: usize, blocks: usize) -> bool {
     ASYNCHRONOUS <= agent && agent < ASYNCHRONOUS + WARP_GROUPS * blocks
 }
 
-/// The warps of the warpgroup, in a cluster of so many blocks of so many warps, whose `wgmma`s an agent is.
+/// The warps of the warpgroup, in a cluster of so many blocks of so many warps, whose `wgmma`s an
+/// agent is.
 pub(crate) const fn warps_of_group(agent: usize, blocks: usize, warps: usize) -> Range<usize> {
     let (group, rank) = ((agent - ASYNCHRONOUS) / blocks, (agent - ASYNCHRONOUS) % blocks);
     let first = rank * warps + group * 4;
     first..first + 4
 }
 
-/// The asynchronous agents of a block's mbarrier, counted from 0: of what comes to it by the async proxy, and of what comes as ordinary stores
-/// do, by `cp.async`, `st.async` and `red.async`, between which and the async proxy is to be a fence.
+/// The asynchronous agents of a block's mbarrier, counted from 0: of what comes to it by the async
+/// proxy, and of what comes as ordinary stores do, by `cp.async`, `st.async` and `red.async`,
+/// between which and the async proxy is to be a fence.
 pub(crate) const fn agents_of_barrier(barrier: usize) -> [usize; 2] {
     [WARP_GROUPS + 2 * barrier, WARP_GROUPS + 2 * barrier + 1]
 }
@@ -84,7 +89,8 @@ pub(crate) enum Space {
 #[derive(Clone, Default)]
 pub(crate) struct Known {
     seen: Ticks,
-    /// Ticks of which it is known that they are over, and no more: what was read in them, has been read.
+    /// Ticks of which it is known that they are over, and no more: what was read in them, has been
+    /// read.
     over: Ticks,
     /// What lies before a fence, of each [`Space`].
     fenced: [Ticks; 3],
@@ -100,7 +106,8 @@ impl Ticks {
         if self.asynchronous.len() < other.asynchronous.len() {
             self.asynchronous.resize(other.asynchronous.len(), 0);
         }
-        for (own, other) in self.warps.as_flattened_mut().iter_mut().zip(other.warps.as_flattened()) {
+        for (own, other) in self.warps.as_flattened_mut().iter_mut().zip(other.warps.as_flattened())
+        {
             *own = (*own).max(*other);
         }
         for (own, other) in self.asynchronous.iter_mut().zip(&other.asynchronous) {
@@ -118,7 +125,10 @@ impl Ticks {
     fn cover(&self, access: &Access) -> bool {
         let tick = access.tick;
         if is_asynchronous(access.agent) {
-            return self.asynchronous.get(access.agent - ASYNCHRONOUS).is_some_and(|&known| known >= tick);
+            return self
+                .asynchronous
+                .get(access.agent - ASYNCHRONOUS)
+                .is_some_and(|&known| known >= tick);
         }
         let Some(lanes) = self.warps.get(access.agent) else { return false };
         match access.by {
@@ -137,8 +147,8 @@ impl Known {
         self.fenced.iter_mut().zip(&other.fenced).for_each(|(own, other)| own.join(other));
     }
 
-    /// What another block learns that is told, or listens, for its own block only: how far lanes have come, and what has arrived
-    /// asynchronously.
+    /// What another block learns that is told, or listens, for its own block only: how far lanes
+    /// have come, and what has arrived asynchronously.
     pub(crate) fn without_writes(&self) -> Known {
         let mut over = self.over.clone();
         over.join(&self.seen);
@@ -146,7 +156,8 @@ impl Known {
         Known { seen, over, fenced: Default::default(), started: self.started }
     }
 
-    /// What a relaxed arrival tells: that its block runs, and of the mbarriers that were initialised before a fence of theirs.
+    /// What a relaxed arrival tells: that its block runs, and of the mbarriers that were
+    /// initialised before a fence of theirs.
     pub(crate) fn relaxed(mut self) -> Known {
         let made = std::mem::take(&mut self.fenced[Space::Barriers as usize]);
         let mut known = Known { started: self.started, ..Known::default() };
@@ -196,13 +207,20 @@ impl Order {
         let all = (0..blocks * warps).map(|agent| new(agent / warps)).collect();
         let block_warps = (blocks > 1).then_some(warps);
         // A `sync` of one block does not order the others.
-        Order { warps: RefCell::new(all), blocks, block_warps, is_partial: Cell::new(block_warps.is_some()) }
+        Order {
+            warps: RefCell::new(all),
+            blocks,
+            block_warps,
+            is_partial: Cell::new(block_warps.is_some()),
+        }
     }
 
-    /// Whether it is a `sync` of their block that orders two agents, if one is between. (What is asynchronous counts none.)
+    /// Whether it is a `sync` of their block that orders two agents, if one is between. (What is
+    /// asynchronous counts none.)
     pub(crate) fn shares_syncs(&self, one: usize, other: usize) -> bool {
-        self.block_warps
-            .is_none_or(|warps| is_asynchronous(one) || is_asynchronous(other) || one / warps == other / warps)
+        self.block_warps.is_none_or(|warps| {
+            is_asynchronous(one) || is_asynchronous(other) || one / warps == other / warps
+        })
     }
 
     /// From now on, some warps may be ordered and others not.
@@ -243,13 +261,18 @@ impl Order {
             }
     }
 
-    /// Whether who makes the later access, now, knows that some lane of a warp has come to the end of this tick.
+    /// Whether who makes the later access, now, knows that some lane of a warp has come to the end
+    /// of this tick.
     pub(crate) fn knows_some_lane(&self, later: &Access, warp: usize, tick: u32) -> bool {
         let warps = self.warps.borrow();
         let Some(knower) = warps.get(later.agent) else { return false };
-        let has_come = |of: &Ticks| of.warps.get(warp).is_some_and(|lanes| lanes.iter().any(|&known| known >= tick));
+        let has_come = |of: &Ticks| {
+            of.warps.get(warp).is_some_and(|lanes| lanes.iter().any(|&known| known >= tick))
+        };
         let knows = |known: &Known| has_come(&known.seen) || has_come(&known.over);
-        let own = |(lane, known): &(usize, Known)| later.lane().is_none_or(|of| of == *lane) && knows(known);
+        let own = |(lane, known): &(usize, Known)| {
+            later.lane().is_none_or(|of| of == *lane) && knows(known)
+        };
         knows(&knower.common) || knower.own.iter().any(own)
     }
 
@@ -266,15 +289,19 @@ impl Order {
         is_over(&warp.common) || warp.own.iter().any(|(_, known)| is_over(known))
     }
 
-    /// Whether there is a proxy fence between the earlier access and the later one, which is made now.
+    /// Whether there is a proxy fence between the earlier access and the later one, which is made
+    /// now.
     pub(crate) fn is_fenced(&self, of: Space, later: &Access, earlier: &Access) -> bool {
-        is_of_async_proxy(earlier.agent, self.blocks) || self.covers(later, earlier, |known| &known.fenced[of as usize])
+        is_of_async_proxy(earlier.agent, self.blocks)
+            || self.covers(later, earlier, |known| &known.fenced[of as usize])
     }
 
     fn covers(&self, later: &Access, earlier: &Access, of: impl Fn(&Known) -> &Ticks) -> bool {
         let warps = self.warps.borrow();
         let Some(warp) = warps.get(later.agent) else { return false };
-        let own = |lane| warp.own.iter().any(|(of_lane, known)| *of_lane == lane && of(known).cover(earlier));
+        let own = |lane| {
+            warp.own.iter().any(|(of_lane, known)| *of_lane == lane && of(known).cover(earlier))
+        };
         of(&warp.common).cover(earlier)
             || match later.by {
                 Lanes::One(lane) => own(lane.into()),
@@ -286,7 +313,11 @@ impl Order {
     pub(crate) fn release(&self, warp: usize, lanes: Range<usize>) -> Known {
         let order = &mut self.warps.borrow_mut()[warp];
         let mut known = order.common.clone();
-        order.own.iter().filter(|(lane, _)| lanes.contains(lane)).for_each(|(_, own)| known.join(own));
+        order
+            .own
+            .iter()
+            .filter(|(lane, _)| lanes.contains(lane))
+            .for_each(|(_, own)| known.join(own));
         known.seen.pass(warp, lanes, order.tick);
         order.tick += 1;
         known
@@ -307,7 +338,8 @@ impl Order {
         }
     }
 
-    /// These lanes of a warp execute a proxy fence: all that they know, and did, of such memory is before it.
+    /// These lanes of a warp execute a proxy fence: all that they know, and did, of such memory is
+    /// before it.
     pub(crate) fn fence(&self, warp: usize, lanes: Range<usize>, of: &[Space]) {
         self.make_partial();
         let mut known = self.release(warp, lanes.clone());
@@ -317,7 +349,8 @@ impl Order {
         self.acquire(warp, lanes, &known);
     }
 
-    /// The lanes of a warp wait for each other. (Where only `sync`s order, accesses are compared by those.)
+    /// The lanes of a warp wait for each other. (Where only `sync`s order, accesses are compared by
+    /// those.)
     pub(crate) fn sync_warp(&self, warp: usize) {
         if !self.is_partial() {
             return;
@@ -367,7 +400,16 @@ mod tests {
     #[track_caller]
     fn access(order: &Order, agent: usize, by: Lanes) -> Access {
         let tick = order.tick(agent);
-        Access { agent, by, closure: 0, before: 0, epoch: 0, warp_epoch: 0, tick, location: Location::caller() }
+        Access {
+            agent,
+            by,
+            closure: 0,
+            before: 0,
+            epoch: 0,
+            warp_epoch: 0,
+            tick,
+            location: Location::caller(),
+        }
     }
 
     #[test]
@@ -386,7 +428,8 @@ mod tests {
     #[test]
     fn behind_a_sync_of_the_warp_one_lane_speaks_for_all() {
         let order = partial();
-        let writes = [Lanes::One(5), Lanes::Each, Lanes::Together(3)].map(|by| access(&order, 0, by));
+        let writes =
+            [Lanes::One(5), Lanes::Each, Lanes::Together(3)].map(|by| access(&order, 0, by));
         let hasty = order.release(0, 0..1);
         order.sync_warp(0);
         let told = order.release(0, 0..1);
@@ -433,7 +476,10 @@ mod tests {
         assert!(order.knows(&reader, &write) && !order.is_fenced(Space::Shared, &reader, &write));
         order.fence(1, 0..1, &[Space::Shared]);
         assert!(order.is_fenced(Space::Shared, &reader, &write));
-        assert!(!order.is_fenced(Space::Shared, &access(&order, 1, Lanes::One(1)), &write), "another lane");
+        assert!(
+            !order.is_fenced(Space::Shared, &access(&order, 1, Lanes::One(1)), &write),
+            "another lane"
+        );
     }
 
     #[test]
@@ -446,7 +492,10 @@ mod tests {
         order.acquire(1, 3..4, &told);
         assert!(order.knows_over(&later, &access_of_first) && order.knows_started(&later, 0));
         assert!(!order.knows(&later, &access_of_first));
-        assert!(!order.knows_over(&access(&order, 1, Lanes::One(4)), &access_of_first), "another lane");
+        assert!(
+            !order.knows_over(&access(&order, 1, Lanes::One(4)), &access_of_first),
+            "another lane"
+        );
     }
 
     #[test]

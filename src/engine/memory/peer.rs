@@ -1,8 +1,9 @@
-//! Shared memory of the other blocks of a cluster: which of it an address names, and whether it is there.
+//! Shared memory of the other blocks of a cluster: which of it an address names, and whether it is
+//! there.
 //!
-//! A block's memory is there from when it is known to run until it ends. Of what others do to it, the block must know before it ends:
-//! each such visit is noted until a warp of the block that ends knows of it. So whether something is found does not depend on
-//! the schedule.
+//! A block's memory is there from when it is known to run until it ends. Of what others do to it,
+//! the block must know before it ends: each such visit is noted until a warp of the block that ends
+//! knows of it. So whether something is found does not depend on the schedule.
 
 use crate::engine::findings::{Memory, Misuse, RANK_SHIFT};
 use crate::engine::memory::race::Access;
@@ -16,8 +17,9 @@ use crate::lane::Site;
 use bytemuck::Pod;
 use std::collections::BTreeMap;
 
-/// What other blocks, and copies to them, did to a block's memory, of each lane, or asynchronous agent, that did the last (of bytes, for each
-/// mbarrier by itself, which is named by its agent); and what to blame for it.
+/// What other blocks, and copies to them, did to a block's memory, of each lane, or asynchronous
+/// agent, that did the last (of bytes, for each mbarrier by itself, which is named by its agent);
+/// and what to blame for it.
 #[derive(Default)]
 pub(crate) struct Visits(BTreeMap<(usize, usize, usize), (Access, Visit, Access)>);
 
@@ -45,7 +47,8 @@ impl Visit {
     }
 }
 
-/// The block of the cluster that an address of the block's `.shared::cluster` window names, and the address in it.
+/// The block of the cluster that an address of the block's `.shared::cluster` window names, and the
+/// address in it.
 pub(crate) fn resolve<'c>(
     cluster: &'c ClusterState,
     block: &'c BlockState,
@@ -61,7 +64,8 @@ pub(crate) fn resolve<'c>(
     }
 }
 
-/// Notes that who makes the access does something to memory of a block, if that is another: the other must be there.
+/// Notes that who makes the access does something to memory of a block, if that is another: the
+/// other must be there.
 pub(crate) fn visit(block: &BlockState, peer: &BlockState, by: Access, visit: Visit) {
     if peer.rank == block.rank {
         return;
@@ -78,7 +82,8 @@ pub(crate) fn visit(block: &BlockState, peer: &BlockState, by: Access, visit: Vi
     }
 }
 
-/// A copy from a block's memory to another's, started then, has read it and landed: that it has, the first must know before it ends.
+/// A copy from a block's memory to another's, started then, has read it and landed: that it has,
+/// the first must know before it ends.
 pub(crate) fn read_by_copy(block: &BlockState, by: Access, started: Access) {
     if block.has_ended.get() {
         block.findings.note(started, Misuse::BulkUnfinished);
@@ -87,8 +92,8 @@ pub(crate) fn read_by_copy(block: &BlockState, by: Access, started: Access) {
     }
 }
 
-/// An mbarrier of a block has been told of bytes by another. That it has, those know who know of `told`, which the phase's end tells; or of
-/// who did it, likewise.
+/// An mbarrier of a block has been told of bytes by another. That it has, those know who know of
+/// `told`, which the phase's end tells; or of who did it, likewise.
 pub(crate) fn count_bytes(peer: &BlockState, by: Access, told: Access) {
     if !peer.has_ended.get() {
         let lane = by.lane().unwrap_or(crate::lane::LANES);
@@ -108,12 +113,15 @@ pub(crate) fn end_warp(block: &BlockState, is_last: bool) {
     if is_last {
         for (_, visit, blamed) in visits.values() {
             let ended = Misuse::PeerEnded { access: visit.name(), block: block.index };
-            block.findings.note(*blamed, if *visit == Visit::Copy { Misuse::BulkUnfinished } else { ended });
+            block
+                .findings
+                .note(*blamed, if *visit == Visit::Copy { Misuse::BulkUnfinished } else { ended });
         }
     }
 }
 
-/// Does something to memory of the block of the cluster that an address names: `work(own, peer, by, address in it)`.
+/// Does something to memory of the block of the cluster that an address names: `work(own, peer, by,
+/// address in it)`.
 pub(crate) fn at_peer<R>(
     site: Site,
     address: u32,
@@ -147,7 +155,9 @@ pub(crate) fn rank_of(address: u32) -> u32 {
     if std::thread::panicking() {
         return 0;
     }
-    let rank = with_cluster(|cluster, block| resolve(cluster, block, address).map(|(peer, _)| peer.rank as u32));
+    let rank = with_cluster(|cluster, block| {
+        resolve(cluster, block, address).map(|(peer, _)| peer.rank as u32)
+    });
     rank.unwrap_or_else(|misuse| fail(Site::here(), misuse))
 }
 
@@ -157,7 +167,9 @@ pub(crate) fn load(site: Site, address: u32, into: &mut [u8]) {
         return;
     }
     note_element(site, Traffic::ClusterRead, address as usize, into.len());
-    let loaded = at_peer(site, address, Visit::Read, |_, peer, by, address| peer.shared.load(by, address, into));
+    let loaded = at_peer(site, address, Visit::Read, |_, peer, by, address| {
+        peer.shared.load(by, address, into)
+    });
     loaded.unwrap_or_else(|misuse| fail(site, misuse));
     note_read(site, address as usize, into, || Memory::Shared { address });
 }

@@ -1,8 +1,9 @@
 //! Who accessed a piece of memory last, and whether an access races with that.
 //!
-//! Two accesses race if different threads make them, one of them writes, and nothing orders them. Within a block, `block.sync`
-//! orders what is before it with what is behind, and within a warp `warp.sync` does; mbarriers order as [`Order`] knows;
-//! between blocks nothing does, but in a cluster, of which the warps of all blocks are told apart, what [`Order`] knows.
+//! Two accesses race if different threads make them, one of them writes, and nothing orders them.
+//! Within a block, `block.sync` orders what is before it with what is behind, and within a warp
+//! `warp.sync` does; mbarriers order as [`Order`] knows; between blocks nothing does, but in a
+//! cluster, of which the warps of all blocks are told apart, what [`Order`] knows.
 
 use crate::engine::memory::order::Order;
 use core::panic::Location;
@@ -11,10 +12,12 @@ use std::vec::Vec;
 /// An access: by whom, after how many barriers, at which line.
 #[derive(Clone, Copy)]
 pub(crate) struct Access {
-    /// The warp, counted through the blocks of the cluster (or the cluster of the launch, where clusters are compared).
+    /// The warp, counted through the blocks of the cluster (or the cluster of the launch, where
+    /// clusters are compared).
     pub(crate) agent: usize,
     pub(crate) by: Lanes,
-    /// The part of a lane closure that the warp runs, by the lowest bits of its number; [`NO_CLOSURE`] for none.
+    /// The part of a lane closure that the warp runs, by the lowest bits of its number;
+    /// [`NO_CLOSURE`] for none.
     pub(crate) closure: u8,
     /// Accesses that the lane made in that part before; at most 255.
     pub(crate) before: u8,
@@ -37,7 +40,8 @@ pub(crate) enum Lanes {
     One(u8),
     /// Each lane for itself, and all the same, at warp scope.
     Each,
-    /// The warp together: a lane's data goes to, or comes from, other lanes. The operand is this lane's.
+    /// The warp together: a lane's data goes to, or comes from, other lanes. The operand is this
+    /// lane's.
     Together(u8),
 }
 
@@ -62,14 +66,23 @@ impl Access {
 
     /// Whether two lanes of a warp make the two accesses, in the same part of one lane closure.
     fn is_in_closure_of(&self, other: &Access) -> bool {
-        let lanes = matches!((self.by, other.by), (Lanes::One(lane), Lanes::One(other)) if lane != other);
-        lanes && self.agent == other.agent && self.closure == other.closure && self.closure != NO_CLOSURE
+        let lanes =
+            matches!((self.by, other.by), (Lanes::One(lane), Lanes::One(other)) if lane != other);
+        lanes
+            && self.agent == other.agent
+            && self.closure == other.closure
+            && self.closure != NO_CLOSURE
     }
 
-    /// Whether the value that is read comes of the order in which the simulator runs the lanes of a closure. Of a read behind the write of
-    /// another lane, always. Of one before it (`other_is_write` is false), where it is the later step of the closure: lanes in step would
+    /// Whether the value that is read comes of the order in which the simulator runs the lanes of a
+    /// closure. Of a read behind the write of another lane, always. Of one before it
+    /// (`other_is_write` is false), where it is the later step of the closure: lanes in step would
     /// read what was written.
-    pub(crate) fn shows_order(&self, other: &Access, (is_write, other_is_write): (bool, bool)) -> bool {
+    pub(crate) fn shows_order(
+        &self,
+        other: &Access,
+        (is_write, other_is_write): (bool, bool),
+    ) -> bool {
         match (is_write, other_is_write) {
             (false, true) => other.is_in_closure_of(self),
             (true, false) => other.is_in_closure_of(self) && other.before > self.before,
@@ -77,7 +90,8 @@ impl Access {
         }
     }
 
-    /// Whether the two accesses happen in this order (or one after the other, by one thread) whatever the schedule is.
+    /// Whether the two accesses happen in this order (or one after the other, by one thread)
+    /// whatever the schedule is.
     fn is_before(&self, later: &Access, order: &Order) -> bool {
         if self.agent != later.agent {
             let synced = self.epoch < later.epoch && order.shares_syncs(self.agent, later.agent);
@@ -97,15 +111,18 @@ impl Access {
         self.is_before(later, order) || order.knows_over(later, self)
     }
 
-    /// Whether this write is what a later read sees, or before it: the lane that reads has written it too.
+    /// Whether this write is what a later read sees, or before it: the lane that reads has written
+    /// it too.
     pub(crate) fn is_seen_by(&self, read: &Access, order: &Order) -> bool {
-        let own = self.agent == read.agent && matches!((self.by, read.by), (Lanes::Each, Lanes::One(_)));
+        let own =
+            self.agent == read.agent && matches!((self.by, read.by), (Lanes::Each, Lanes::One(_)));
         own || self.is_before(read, order)
     }
 
     /// Whether it is a later write that stays: where each lane makes it, it is the last of each.
     fn is_overwritten_by(&self, write: &Access, order: &Order) -> bool {
-        let last = self.agent == write.agent && matches!((self.by, write.by), (Lanes::One(_), Lanes::Each));
+        let last = self.agent == write.agent
+            && matches!((self.by, write.by), (Lanes::One(_), Lanes::Each));
         last || self.is_before(write, order)
     }
 }
@@ -115,8 +132,9 @@ impl Access {
 pub(crate) struct History {
     /// The last write.
     write: Option<Access>,
-    /// Reads: the last of some warp, one by another lane of that warp, one by another warp. Of any thread that writes, one
-    /// of them is another's; where only `sync`s order warps, more would show no more races.
+    /// Reads: the last of some warp, one by another lane of that warp, one by another warp. Of any
+    /// thread that writes, one of them is another's; where only `sync`s order warps, more
+    /// would show no more races.
     reads: [Option<Access>; 3],
     /// The other reads, where a warp may be ordered with one that reads and not with another.
     further: Vec<Access>,
@@ -135,29 +153,43 @@ impl History {
         self.reads.into_iter().flatten().chain(self.further.iter().copied())
     }
 
-    /// Notes a write; returns an earlier access that it races with, and whether that was a write. `changes` tells whether the
-    /// value is another than before: lanes of one warp that write the same value leave nothing to chance.
-    pub(crate) fn write(&mut self, access: Access, changes: bool, order: &Order) -> Option<(Access, bool)> {
+    /// Notes a write; returns an earlier access that it races with, and whether that was a write.
+    /// `changes` tells whether the value is another than before: lanes of one warp that write
+    /// the same value leave nothing to chance.
+    pub(crate) fn write(
+        &mut self,
+        access: Access,
+        changes: bool,
+        order: &Order,
+    ) -> Option<(Access, bool)> {
         let unordered = self.write.filter(|earlier| !earlier.is_overwritten_by(&access, order));
         let raced_write = unordered.filter(|earlier| changes || earlier.agent != access.agent);
         let by = match (unordered, access.by) {
-            // Several lanes have written it: what one of them does next is not ordered with the others.
+            // Several lanes have written it: what one of them does next is not ordered with the
+            // others.
             (Some(_), Lanes::One(lane)) if raced_write.is_none() => Lanes::Together(lane),
             _ => access.by,
         };
         // A lane that writes its own value again does not take it back.
-        let before = self.write.filter(|earlier| (earlier.agent, earlier.by) == (access.agent, access.by));
+        let before =
+            self.write.filter(|earlier| (earlier.agent, earlier.by) == (access.agent, access.by));
         let unchanged = before.map_or(NO_CLOSURE, |earlier| earlier.closure);
-        self.write = Some(Access { by, closure: if changes { access.closure } else { unchanged }, ..access });
-        // What another warp reads, it reads before or after: the schedule must not decide whether that is found.
-        let raced_read = self
-            .reads()
-            .find(|earlier| (changes || earlier.agent != access.agent) && !earlier.is_over_before(&access, order));
+        self.write = Some(Access {
+            by,
+            closure: if changes { access.closure } else { unchanged },
+            ..access
+        });
+        // What another warp reads, it reads before or after: the schedule must not decide whether
+        // that is found.
+        let raced_read = self.reads().find(|earlier| {
+            (changes || earlier.agent != access.agent) && !earlier.is_over_before(&access, order)
+        });
         self.further.retain(|earlier| !earlier.is_over_before(&access, order));
         raced_write.map(|earlier| (earlier, true)).or(raced_read.map(|earlier| (earlier, false)))
     }
 
-    /// An earlier access that is not ordered with one that no other may be beside; and whether that was a write.
+    /// An earlier access that is not ordered with one that no other may be beside; and whether that
+    /// was a write.
     pub(crate) fn beside(&self, access: &Access, order: &Order) -> Option<(Access, bool)> {
         let write = self.write.filter(|earlier| !earlier.is_seen_by(access, order));
         let read = || self.reads().find(|earlier| !earlier.is_over_before(access, order));
@@ -220,7 +252,10 @@ mod tests {
     fn writes_of_different_warps_race_unless_a_barrier_is_between() {
         let mut history = History::default();
         assert!(history.written(access(0, 0), true).is_none());
-        assert!(history.written(access(0, 0), true).is_none(), "a thread does not race with itself");
+        assert!(
+            history.written(access(0, 0), true).is_none(),
+            "a thread does not race with itself"
+        );
         assert!(history.written(access(1, 1), true).is_none(), "ordered by the barrier");
         assert!(history.written(access(0, 1), true).is_some_and(|(_, write)| write));
         assert!(history.written(access(1, 1), false).is_some(), "also where it is the same value");
@@ -250,7 +285,11 @@ mod tests {
         ] {
             let mut history = History::default();
             history.written(by(writer, 0), true);
-            assert_eq!(history.clone().was_read(by(reader, 0)).is_some(), races, "{writer:?}, {reader:?}");
+            assert_eq!(
+                history.clone().was_read(by(reader, 0)).is_some(),
+                races,
+                "{writer:?}, {reader:?}"
+            );
             assert!(history.was_read(by(reader, 1)).is_none(), "{writer:?}, sync, {reader:?}");
         }
     }
@@ -260,12 +299,21 @@ mod tests {
         use Lanes::{Each, One};
         let mut history = History::default();
         history.written(by(Each, 0), true);
-        assert!(history.clone().written(by(One(3), 0), true).is_some(), "another lane's may come after it");
-        assert!(history.clone().written(by(Each, 0), true).is_none(), "the last of each lane stays");
+        assert!(
+            history.clone().written(by(One(3), 0), true).is_some(),
+            "another lane's may come after it"
+        );
+        assert!(
+            history.clone().written(by(Each, 0), true).is_none(),
+            "the last of each lane stays"
+        );
         history.written(by(One(3), 1), true);
         assert!(history.written(by(Each, 1), true).is_none(), "likewise");
         history.was_read(by(One(3), 2));
-        assert!(history.written(by(Each, 2), true).is_some(), "another lane's may come before the read");
+        assert!(
+            history.written(by(Each, 2), true).is_some(),
+            "another lane's may come before the read"
+        );
     }
 
     #[test]
@@ -274,7 +322,10 @@ mod tests {
         history.written(by(Lanes::One(0), 0), true);
         assert!(history.written(by(Lanes::One(1), 0), false).is_none());
         assert!(history.clone().written(by(Lanes::One(2), 0), true).is_some());
-        assert!(history.written(by(Lanes::One(1), 0), true).is_some(), "that of lane 0 may come after it");
+        assert!(
+            history.written(by(Lanes::One(1), 0), true).is_some(),
+            "that of lane 0 may come after it"
+        );
     }
 
     #[test]
@@ -306,7 +357,9 @@ mod tests {
         history.was_read(by(Lanes::One(0), 0));
         history.was_read(by(Lanes::One(1), 0));
         history.was_read(access(1, 0));
-        assert!(history.written(by(Lanes::One(2), 1), true).is_some_and(|(read, _)| read.agent == 1));
+        assert!(
+            history.written(by(Lanes::One(2), 1), true).is_some_and(|(read, _)| read.agent == 1)
+        );
     }
 
     #[test]

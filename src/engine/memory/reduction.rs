@@ -44,7 +44,8 @@ fn flushed(value: f32) -> f32 {
 }
 
 impl Reduction {
-    /// The operation on integers that are taken as unsigned, or, of `SIGNED` ones, compared by `compare`.
+    /// The operation on integers that are taken as unsigned, or, of `SIGNED` ones, compared by
+    /// `compare`.
     fn on_bits(self, memory: u64, value: u64, compare: impl Fn(u64, u64) -> Ordering) -> u64 {
         match self.operation {
             Operation::Add => memory.wrapping_add(value),
@@ -83,11 +84,13 @@ impl Reduction {
         }
     }
 
-    /// The operation on numbers that `f64` has, whose sums it has closely enough to be rounded again.
+    /// The operation on numbers that `f64` has, whose sums it has closely enough to be rounded
+    /// again.
     fn on_floats(self, memory: f64, value: f64) -> f64 {
         match self.operation {
             Operation::Add => memory + value,
-            // Of what is not a number, of either sign, and a number, the number; and -0 is less than 0.
+            // Of what is not a number, of either sign, and a number, the number; and -0 is less
+            // than 0.
             _ if value.is_nan() => memory,
             _ if memory.is_nan() => value,
             Operation::Min => {
@@ -116,7 +119,9 @@ impl Reduction {
         };
         let (old, value) = (word(memory), word(value));
         let new = match self.kind {
-            Kind::u32 | Kind::u64 | Kind::b32 | Kind::b64 => self.on_bits(old, value, |a, b| a.cmp(&b)),
+            Kind::u32 | Kind::u64 | Kind::b32 | Kind::b64 => {
+                self.on_bits(old, value, |a, b| a.cmp(&b))
+            }
             Kind::s32 => self.on_bits(old, value, |a, b| (a as i32).cmp(&(b as i32))),
             Kind::s64 => self.on_bits(old, value, |a, b| (a as i64).cmp(&(b as i64))),
             Kind::f16 => {
@@ -142,7 +147,12 @@ impl Reduction {
 mod tests {
     use super::*;
 
-    fn reduced<const N: usize>(operation: Operation, kind: Kind, memory: [u8; N], value: [u8; N]) -> [u8; N] {
+    fn reduced<const N: usize>(
+        operation: Operation,
+        kind: Kind,
+        memory: [u8; N],
+        value: [u8; N],
+    ) -> [u8; N] {
         assert_eq!(kind.bytes(), N);
         let mut memory = memory;
         Reduction { operation, kind }.apply(&mut memory, &value);
@@ -152,18 +162,43 @@ mod tests {
     #[test]
     fn integers() {
         let u32s = |operation, memory: u32, value: u32| {
-            u32::from_le_bytes(reduced(operation, Kind::u32, memory.to_le_bytes(), value.to_le_bytes()))
+            u32::from_le_bytes(reduced(
+                operation,
+                Kind::u32,
+                memory.to_le_bytes(),
+                value.to_le_bytes(),
+            ))
         };
         assert_eq!(u32s(Operation::Add, u32::MAX, 3), 2);
-        assert_eq!([u32s(Operation::Inc, 4, 5), u32s(Operation::Inc, 5, 5), u32s(Operation::Inc, 9, 5)], [5, 0, 0]);
-        assert_eq!([u32s(Operation::Dec, 4, 5), u32s(Operation::Dec, 0, 5), u32s(Operation::Dec, 9, 5)], [3, 5, 5]);
-        let s32s =
-            |operation| i32::from_le_bytes(reduced(operation, Kind::s32, (-3i32).to_le_bytes(), 2i32.to_le_bytes()));
+        assert_eq!(
+            [u32s(Operation::Inc, 4, 5), u32s(Operation::Inc, 5, 5), u32s(Operation::Inc, 9, 5)],
+            [5, 0, 0]
+        );
+        assert_eq!(
+            [u32s(Operation::Dec, 4, 5), u32s(Operation::Dec, 0, 5), u32s(Operation::Dec, 9, 5)],
+            [3, 5, 5]
+        );
+        let s32s = |operation| {
+            i32::from_le_bytes(reduced(
+                operation,
+                Kind::s32,
+                (-3i32).to_le_bytes(),
+                2i32.to_le_bytes(),
+            ))
+        };
         assert_eq!([s32s(Operation::Min), s32s(Operation::Max), s32s(Operation::Add)], [-3, 2, -1]);
         let b64s = |operation| {
-            u64::from_le_bytes(reduced(operation, Kind::b64, 0b1100u64.to_le_bytes(), 0b1010u64.to_le_bytes()))
+            u64::from_le_bytes(reduced(
+                operation,
+                Kind::b64,
+                0b1100u64.to_le_bytes(),
+                0b1010u64.to_le_bytes(),
+            ))
         };
-        assert_eq!([b64s(Operation::And), b64s(Operation::Or), b64s(Operation::Xor)], [0b1000, 0b1110, 0b0110]);
+        assert_eq!(
+            [b64s(Operation::And), b64s(Operation::Or), b64s(Operation::Xor)],
+            [0b1000, 0b1110, 0b0110]
+        );
     }
 
     #[test]
@@ -173,13 +208,22 @@ mod tests {
             f16::from_le_bytes(reduced(operation, Kind::f16, memory, value)).to_f32()
         };
         assert_eq!(f16s(Operation::Add, 2048.0, 1.0), 2048.0, "to the nearest, ties to even");
-        assert_eq!(f16s(Operation::Add, f32::powi(2.0, -24), f32::powi(2.0, -24)), f32::powi(2.0, -23), "subnormal");
+        assert_eq!(
+            f16s(Operation::Add, f32::powi(2.0, -24), f32::powi(2.0, -24)),
+            f32::powi(2.0, -23),
+            "subnormal"
+        );
         assert_eq!([f16s(Operation::Min, -1.0, 2.0), f16s(Operation::Max, -1.0, 2.0)], [-1.0, 2.0]);
         for nan in [f32::NAN, -f32::NAN] {
             for operation in [Operation::Min, Operation::Max] {
-                assert_eq!([f16s(operation, nan, 1.5), f16s(operation, 1.5, nan)], [1.5; 2], "{nan} is no number");
+                assert_eq!(
+                    [f16s(operation, nan, 1.5), f16s(operation, 1.5, nan)],
+                    [1.5; 2],
+                    "{nan} is no number"
+                );
                 let bf16s = |memory: f32, value: f32| {
-                    let [memory, value] = [memory, value].map(|value| bf16::from_f32(value).to_le_bytes());
+                    let [memory, value] =
+                        [memory, value].map(|value| bf16::from_f32(value).to_le_bytes());
                     bf16::from_le_bytes(reduced(operation, Kind::bf16, memory, value)).to_f32()
                 };
                 assert_eq!([bf16s(nan, -1.5), bf16s(-1.5, nan)], [-1.5; 2], "{nan} is no number");
@@ -189,7 +233,12 @@ mod tests {
         assert_eq!(f16s(Operation::Min, 0.0, -0.0).to_bits(), (-0.0f32).to_bits());
         assert_eq!(f16s(Operation::Max, -0.0, 0.0).to_bits(), 0.0f32.to_bits());
         let f32s = |memory: f32, value: f32| {
-            f32::from_le_bytes(reduced(Operation::Add, Kind::f32, memory.to_le_bytes(), value.to_le_bytes()))
+            f32::from_le_bytes(reduced(
+                Operation::Add,
+                Kind::f32,
+                memory.to_le_bytes(),
+                value.to_le_bytes(),
+            ))
         };
         assert_eq!(f32s(1.5, 2.25), 3.75);
         assert_eq!(f32s(1e-40, -1e-40 * 3.0).to_bits(), 0.0f32.to_bits(), "subnormals are flushed");

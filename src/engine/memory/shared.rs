@@ -20,8 +20,8 @@ use std::rc::Rc;
 use std::vec;
 use std::vec::Vec;
 
-/// Where a block's shared memory starts in the `.shared` window. On a GPU the first KiB belongs to the system,
-/// and an address of 0 is never right; the strictest alignment of a tile is 1024.
+/// Where a block's shared memory starts in the `.shared` window. On a GPU the first KiB belongs to
+/// the system, and an address of 0 is never right; the strictest alignment of a tile is 1024.
 pub const SHARED_BASE: u32 = 1024;
 
 pub(crate) struct SharedMemory {
@@ -52,7 +52,12 @@ impl SharedMemory {
     }
 
     /// Where `bytes` bytes at `address` lie, if they are part of the block's memory.
-    fn range(&self, access: &'static str, address: u32, bytes: usize) -> Result<Range<usize>, Misuse> {
+    fn range(
+        &self,
+        access: &'static str,
+        address: u32,
+        bytes: usize,
+    ) -> Result<Range<usize>, Misuse> {
         let size = self.bytes.borrow().len();
         let start = address.checked_sub(SHARED_BASE).map(|start| start as usize);
         let range = start.filter(|start| start + bytes <= size).map(|start| start..start + bytes);
@@ -60,7 +65,13 @@ impl SharedMemory {
     }
 
     /// A tensor copy is to write these bytes, with this swizzle (`CUtensorMapSwizzle`).
-    pub(crate) fn note_swizzle(&self, address: u32, bytes: usize, swizzle: u32, location: &'static Location<'static>) {
+    pub(crate) fn note_swizzle(
+        &self,
+        address: u32,
+        bytes: usize,
+        swizzle: u32,
+        location: &'static Location<'static>,
+    ) {
         if let Ok(range) = self.range("copy", address, bytes) {
             let mut swizzled = self.swizzled.borrow_mut();
             swizzled.retain(|(of, ..)| of.end <= range.start || range.end <= of.start);
@@ -68,7 +79,8 @@ impl SharedMemory {
         }
     }
 
-    /// The swizzle with which a tensor copy wrote a byte, and where that was started, if nothing has written it since.
+    /// The swizzle with which a tensor copy wrote a byte, and where that was started, if nothing
+    /// has written it since.
     pub(crate) fn swizzle_of(&self, address: u32) -> Option<(u32, &'static Location<'static>)> {
         let byte = self.range("read", address, 1).ok()?;
         let swizzled = self.swizzled.borrow();
@@ -79,7 +91,12 @@ impl SharedMemory {
     }
 
     /// Whether an access would be in bounds.
-    pub(crate) fn check(&self, access: &'static str, address: u32, bytes: usize) -> Result<(), Misuse> {
+    pub(crate) fn check(
+        &self,
+        access: &'static str,
+        address: u32,
+        bytes: usize,
+    ) -> Result<(), Misuse> {
         self.range(access, address, bytes).map(drop)
     }
 
@@ -97,7 +114,8 @@ impl SharedMemory {
         self.findings.note_caused(by, misuse.in_memory_of(self.rank, actor), cause);
     }
 
-    /// Notes a write of bytes, and, if it should, the races of it; `changes(offset, before)` tells which of them it changes.
+    /// Notes a write of bytes, and, if it should, the races of it; `changes(offset, before)` tells
+    /// which of them it changes.
     fn note_write(
         &self,
         by: Access,
@@ -149,18 +167,30 @@ impl SharedMemory {
 
     /// Tells of bytes that a bulk copy still reads, and that are to be written, or reduced.
     fn check_sources(&self, by: Access, address: u32, range: &Range<usize>) {
-        let overlaps = |(source, _): &&(Range<usize>, Access)| source.start < range.end && range.start < source.end;
+        let overlaps = |(source, _): &&(Range<usize>, Access)| {
+            source.start < range.end && range.start < source.end
+        };
         if let Some((source, started)) = self.sources.borrow().iter().find(overlaps) {
             let address = address + source.start.saturating_sub(range.start) as u32;
-            let (place, (warp, block)) = (started.location.into(), self.findings.warp(started.agent));
+            let (place, (warp, block)) =
+                (started.location.into(), self.findings.warp(started.agent));
             self.note(by, Misuse::CopySourceInFlight { address, place, warp, block }, None);
         }
     }
 
-    /// Whether the bytes are part of no live mbarrier, and no copy to them is in flight, nor a reduction of them. Else that is the finding,
-    /// and a race with the copy would be the same again.
-    fn check_in_flight(&self, access: &'static str, by: Access, address: u32, range: Range<usize>) -> bool {
-        self.check_free(access, by, address, range, |known| known.copying.or_else(|| known.reducing()))
+    /// Whether the bytes are part of no live mbarrier, and no copy to them is in flight, nor a
+    /// reduction of them. Else that is the finding, and a race with the copy would be the same
+    /// again.
+    fn check_in_flight(
+        &self,
+        access: &'static str,
+        by: Access,
+        address: u32,
+        range: Range<usize>,
+    ) -> bool {
+        self.check_free(access, by, address, range, |known| {
+            known.copying.or_else(|| known.reducing())
+        })
     }
 
     /// The same of copies of which `in_flight` says who started one.
@@ -176,7 +206,11 @@ impl SharedMemory {
         for (byte, known) in self.known.borrow().of(range) {
             let address = address + (byte - start) as u32;
             if let Some(initialised) = known.live_barrier() {
-                self.note(by, Misuse::BarrierMemory { access, address, place: initialised.into() }, None);
+                self.note(
+                    by,
+                    Misuse::BarrierMemory { access, address, place: initialised.into() },
+                    None,
+                );
                 return false;
             }
             if let Some(copy) = in_flight(known) {
@@ -184,10 +218,15 @@ impl SharedMemory {
                 let cause = (access == "read").then(|| {
                     let by_group = known.history.reads().any(|read| self.findings.is_group(read));
                     let reads = known.history.reads().filter(|read| read.agent == by.agent);
-                    let conflict = Conflict { rank: self.rank, address, read: by, copy, told: None };
+                    let conflict =
+                        Conflict { rank: self.rank, address, read: by, copy, told: None };
                     conflict.of_read(reads.map(|read| read.tick).max(), by_group)
                 });
-                self.note(by, Misuse::CopyInFlight { access, address, place, warp, block }, cause.flatten());
+                self.note(
+                    by,
+                    Misuse::CopyInFlight { access, address, place, warp, block },
+                    cause.flatten(),
+                );
                 return false;
             }
         }
@@ -199,7 +238,8 @@ impl SharedMemory {
         self.known.borrow_mut().change(range, |_, _| true, |_, known| known.copying = by);
     }
 
-    /// A copy starts: its bytes are written some time from now on. If it tells an mbarrier: which, and its phase.
+    /// A copy starts: its bytes are written some time from now on. If it tells an mbarrier: which,
+    /// and its phase.
     pub(crate) fn start_copy(
         &self,
         by: Access,
@@ -210,20 +250,23 @@ impl SharedMemory {
         let range = self.range("copy", address, bytes)?;
         let free = self.check_in_flight("copy", by, address, range.clone());
         self.set_copying(range.clone(), Some(by));
-        let cause = |address, read| Conflict { rank: self.rank, address, read, copy: by, told }.of_copy();
+        let cause =
+            |address, read| Conflict { rank: self.rank, address, read, copy: by, told }.of_copy();
         self.note_write_or_copy(by, address, range, free, |_, _| true, cause);
         Ok(())
     }
 
     /// A copy that has started has landed, by the wait of the warp that started it.
     pub(crate) fn land(&self, by: Access, address: u32, from: &[u8]) {
-        let range = self.range("copy", address, from.len()).expect("the start of the copy was in bounds");
+        let range =
+            self.range("copy", address, from.len()).expect("the start of the copy was in bounds");
         self.set_copying(range.clone(), None);
         self.note_write(by, address, range.clone(), true, |_, _| true);
         self.bytes.borrow_mut()[range].copy_from_slice(from);
     }
 
-    /// The async proxy is to write these bytes: tells of those that an ordinary store wrote, and no proxy fence is between.
+    /// The async proxy is to write these bytes: tells of those that an ordinary store wrote, and no
+    /// proxy fence is between.
     pub(crate) fn check_fenced_at(
         &self,
         access: &'static str,
@@ -238,15 +281,22 @@ impl SharedMemory {
 
     /// A copy to these bytes has landed, of which an mbarrier is told.
     pub(crate) fn land_told(&self, by: Access, address: u32, from: &[u8]) {
-        let range = self.range("copy", address, from.len()).expect("the start of the copy was in bounds");
+        let range =
+            self.range("copy", address, from.len()).expect("the start of the copy was in bounds");
         self.set_copying(range.clone(), None);
-        // What was not ordered with its start was found then, and what came since is told of as in flight.
+        // What was not ordered with its start was found then, and what came since is told of as in
+        // flight.
         self.note_write(by, address, range.clone(), false, |_, _| true);
         self.bytes.borrow_mut()[range].copy_from_slice(from);
     }
 
     /// A bulk copy that reduces these bytes starts. Others may, too.
-    pub(crate) fn start_reduction(&self, by: Access, address: u32, bytes: usize) -> Result<(), Misuse> {
+    pub(crate) fn start_reduction(
+        &self,
+        by: Access,
+        address: u32,
+        bytes: usize,
+    ) -> Result<(), Misuse> {
         let range = self.range("reduction", address, bytes)?;
         self.check_sources(by, address, &range);
         let free = self.check_free("reduction", by, address, range.clone(), |known| known.copying);
@@ -256,8 +306,11 @@ impl SharedMemory {
             |_, _| true,
             |byte, known| {
                 unwritten |= !known.is_written();
-                if let Some((earlier, wrote)) = known.history.beside(&by, &self.order).filter(|_| free) {
-                    let (address, other) = (address + (byte - start) as u32, if wrote { "write" } else { "read" });
+                if let Some((earlier, wrote)) =
+                    known.history.beside(&by, &self.order).filter(|_| free)
+                {
+                    let (address, other) =
+                        (address + (byte - start) as u32, if wrote { "write" } else { "read" });
                     self.note(by, self.race("reduction", address, other, by, earlier), None);
                 }
                 known.start_reduction(by);
@@ -269,7 +322,8 @@ impl SharedMemory {
         Ok(())
     }
 
-    /// A bulk copy that was started then reduces these bytes by the values: each element as a whole.
+    /// A bulk copy that was started then reduces these bytes by the values: each element as a
+    /// whole.
     pub(crate) fn land_reduction(
         &self,
         by: Access,
@@ -278,7 +332,9 @@ impl SharedMemory {
         reduction: Reduction,
         values: &[u8],
     ) {
-        let range = self.range("reduction", address, values.len()).expect("the start of the copy was in bounds");
+        let range = self
+            .range("reduction", address, values.len())
+            .expect("the start of the copy was in bounds");
         self.known.borrow_mut().change(
             range.clone(),
             |_, _| true,
@@ -318,10 +374,13 @@ impl SharedMemory {
     /// A bulk copy that was started then has read these bytes.
     pub(crate) fn finish_bulk_read(&self, by: Access, started: &Access, addresses: Range<u32>) {
         let bytes = addresses.len();
-        let range = self.range("copy", addresses.start, bytes).expect("the start of the copy was in bounds");
+        let range = self
+            .range("copy", addresses.start, bytes)
+            .expect("the start of the copy was in bounds");
         let mut sources = self.sources.borrow_mut();
-        let is_it =
-            |(of, by): &(Range<usize>, Access)| *of == range && (by.agent, by.tick) == (started.agent, started.tick);
+        let is_it = |(of, by): &(Range<usize>, Access)| {
+            *of == range && (by.agent, by.tick) == (started.agent, started.tick)
+        };
         if let Some(index) = sources.iter().position(is_it) {
             sources.swap_remove(index);
         }
@@ -334,7 +393,8 @@ impl SharedMemory {
         );
     }
 
-    /// A `wgmma` of the warp is to read these bytes, some time before `reading` is known to be over.
+    /// A `wgmma` of the warp is to read these bytes, some time before `reading` is known to be
+    /// over.
     pub(crate) fn start_group_read(
         &self,
         by: Access,
@@ -344,7 +404,8 @@ impl SharedMemory {
     ) -> Result<(), Misuse> {
         let range = self.range("read", address, bytes)?;
         self.check_fenced(by, address, range.clone());
-        // Who starts it must know of what was written; but it is not by what that warp does next that the read is over.
+        // Who starts it must know of what was written; but it is not by what that warp does next
+        // that the read is over.
         let unwritten = self.note_read(by, reading, address, range);
         self.note_unwritten(by, unwritten);
         Ok(())
@@ -356,11 +417,17 @@ impl SharedMemory {
         u32::from_le_bytes(self.bytes.borrow()[start..start + 4].try_into().expect("four bytes"))
     }
 
-    /// Tells of bytes that an ordinary store wrote, and no proxy fence is between. Those that a copy in flight is to write are another finding.
+    /// Tells of bytes that an ordinary store wrote, and no proxy fence is between. Those that a
+    /// copy in flight is to write are another finding.
     fn check_fenced(&self, by: Access, address: u32, range: Range<usize>) {
         let start = range.start;
-        for (byte, known) in self.known.borrow().of(range).filter(|(_, known)| known.copying.is_none()) {
-            let unfenced = known.history.last_write().filter(|write| !self.order.is_fenced(Space::Shared, &by, write));
+        for (byte, known) in
+            self.known.borrow().of(range).filter(|(_, known)| known.copying.is_none())
+        {
+            let unfenced = known
+                .history
+                .last_write()
+                .filter(|write| !self.order.is_fenced(Space::Shared, &by, write));
             // Where nothing orders the two, that is the finding.
             if let Some(write) = unfenced.filter(|write| write.is_seen_by(&by, &self.order)) {
                 let memory = Memory::Shared { address: address + (byte - start) as u32 };
@@ -374,18 +441,24 @@ impl SharedMemory {
     pub(crate) fn is_barrier_fenced(&self, by: Access, address: u32) -> bool {
         let Ok(range) = self.barrier(address) else { return true };
         let is_fenced = |made: Access| self.order.is_fenced(Space::Shared, &by, &made);
-        self.known.borrow().of(range).all(|(_, known)| known.history.last_write().is_none_or(is_fenced))
+        self.known
+            .borrow()
+            .of(range)
+            .all(|(_, known)| known.history.last_write().is_none_or(is_fenced))
     }
 
     /// Whether who does something then comes behind whoever made an mbarrier.
     pub(crate) fn is_barrier_made_before(&self, by: Access, address: u32) -> bool {
         let Ok(range) = self.barrier(address) else { return true };
         let is_known = |made: Access| made.is_seen_by(&by, &self.order);
-        self.known.borrow().of(range).all(|(_, known)| known.history.last_write().is_none_or(is_known))
+        self.known
+            .borrow()
+            .of(range)
+            .all(|(_, known)| known.history.last_write().is_none_or(is_known))
     }
 
-    /// An mbarrier is made, where none is live: for others, its eight bytes are written. From now on only its own instructions may touch
-    /// them.
+    /// An mbarrier is made, where none is live: for others, its eight bytes are written. From now
+    /// on only its own instructions may touch them.
     pub(crate) fn make_barrier(&self, by: Access, address: u32) -> Result<(), Misuse> {
         self.change_barrier("mbarrier.init", by, address, BarrierBytes::Live(by.location))
     }
@@ -395,9 +468,21 @@ impl SharedMemory {
         self.change_barrier("mbarrier.inval", by, address, BarrierBytes::Ended)
     }
 
-    fn change_barrier(&self, access: &'static str, by: Access, address: u32, to: BarrierBytes) -> Result<(), Misuse> {
+    fn change_barrier(
+        &self,
+        access: &'static str,
+        by: Access,
+        address: u32,
+        to: BarrierBytes,
+    ) -> Result<(), Misuse> {
         let range = self.barrier(address)?;
-        let set = |to| self.known.borrow_mut().change(range.clone(), |_, _| true, |_, known| known.barrier = to);
+        let set = |to| {
+            self.known.borrow_mut().change(
+                range.clone(),
+                |_, _| true,
+                |_, known| known.barrier = to,
+            )
+        };
         set(BarrierBytes::No);
         let free = self.check_in_flight(access, by, address, range.clone());
         self.note_write(by, address, range.clone(), free, |_, _| true);
@@ -410,8 +495,10 @@ impl SharedMemory {
         let range = self.barrier(address)?;
         let start = range.start;
         for (byte, known) in self.known.borrow().of(range) {
-            let is_known =
-                |made: &Access| made.is_seen_by(&by, &self.order) || self.order.is_fenced(Space::Barriers, &by, made);
+            let is_known = |made: &Access| {
+                made.is_seen_by(&by, &self.order)
+                    || self.order.is_fenced(Space::Barriers, &by, made)
+            };
             if let Some(earlier) = known.history.last_write().filter(|made| !is_known(made)) {
                 let address = address + (byte - start) as u32;
                 self.note(by, self.race("read", address, "write", by, earlier), None);
@@ -422,7 +509,11 @@ impl SharedMemory {
 
     fn barrier(&self, address: u32) -> Result<Range<usize>, Misuse> {
         if !(address as usize).is_multiple_of(mbarrier::BYTES) {
-            return Err(Misuse::SharedMisaligned { access: "mbarrier", address, bytes: mbarrier::BYTES });
+            return Err(Misuse::SharedMisaligned {
+                access: "mbarrier",
+                address,
+                bytes: mbarrier::BYTES,
+            });
         }
         self.range("mbarrier", address, mbarrier::BYTES)
     }
@@ -435,9 +526,15 @@ impl SharedMemory {
         Ok(())
     }
 
-    /// A read that `by` starts, and that is over when `reading` is. Returns which byte is the first that nothing wrote, and how many
-    /// nothing wrote.
-    fn note_read(&self, by: Access, reading: Access, address: u32, range: Range<usize>) -> Option<(usize, usize)> {
+    /// A read that `by` starts, and that is over when `reading` is. Returns which byte is the first
+    /// that nothing wrote, and how many nothing wrote.
+    fn note_read(
+        &self,
+        by: Access,
+        reading: Access,
+        address: u32,
+        range: Range<usize>,
+    ) -> Option<(usize, usize)> {
         let free = self.check_in_flight("read", by, address, range.clone());
         let mut unwritten = false;
         self.known.borrow_mut().change(
@@ -449,14 +546,20 @@ impl SharedMemory {
                 }
                 unwritten |= !known.is_written();
                 known.history.read(reading, &self.order);
-                let write = known.history.unseen_write(&by, &self.order).map(|earlier| ("write", earlier));
+                let write =
+                    known.history.unseen_write(&by, &self.order).map(|earlier| ("write", earlier));
                 let reduction = || Some(("reduction", known.unseen_reduction(&by, &self.order)?));
                 if let Some((other, earlier)) = write.or_else(reduction).filter(|_| free) {
                     let address = address + (byte - range.start) as u32;
                     let cause = handover::landed(self.rank, &earlier).and_then(|(copy, told)| {
-                        let reads = known.history.reads().filter(|read| read.agent == by.agent && read.tick < by.tick);
-                        let (read_at, is_group) = (reads.map(|read| read.tick).max(), reading.agent != by.agent);
-                        let conflict = Conflict { rank: self.rank, address, read: by, copy, told: Some(told) };
+                        let reads = known
+                            .history
+                            .reads()
+                            .filter(|read| read.agent == by.agent && read.tick < by.tick);
+                        let (read_at, is_group) =
+                            (reads.map(|read| read.tick).max(), reading.agent != by.agent);
+                        let conflict =
+                            Conflict { rank: self.rank, address, read: by, copy, told: Some(told) };
                         conflict.of_read(read_at, is_group)
                     });
                     self.note(by, self.race("read", address, other, by, earlier), cause);
@@ -491,7 +594,8 @@ impl SharedMemory {
     }
 }
 
-// A destructor that runs because the run has failed finds memory as it is left: no second failure, which would abort.
+// A destructor that runs because the run has failed finds memory as it is left: no second failure,
+// which would abort.
 
 /// One lane's store.
 pub(crate) fn store_shared(site: Site, address: u32, from: &[u8]) {

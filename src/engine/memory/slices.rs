@@ -1,4 +1,5 @@
-//! The slices of global memory that a kernel has pointers to: what an instruction that takes a pointer may read.
+//! The slices of global memory that a kernel has pointers to: what an instruction that takes a
+//! pointer may read.
 
 use crate::engine::findings::Misuse;
 use crate::engine::memory::global::{ElementOf, read_by_copy, read_constant};
@@ -32,19 +33,28 @@ pub(crate) fn note_slice(slice: Slice) {
     });
 }
 
-/// The slice that a copy reads `len` bytes of, from `from` on, or writes, and the first element. The address is a multiple of `unit`.
-pub(crate) fn find_for_copy(site: Site, from: *const u8, unit: usize, len: usize, writes: bool) -> (Slice, usize) {
+/// The slice that a copy reads `len` bytes of, from `from` on, or writes, and the first element.
+/// The address is a multiple of `unit`.
+pub(crate) fn find_for_copy(
+    site: Site,
+    from: *const u8,
+    unit: usize,
+    len: usize,
+    writes: bool,
+) -> (Slice, usize) {
     let address = from.addr();
     let found = try_with_block(|block| {
         let slices = block.slices.borrow();
         // Of slices that touch, the one that it starts in.
         let holds = |slice: &&Slice| {
             let is_right = slice.is_mut || !writes;
-            is_right && (slice.address..slice.address + slice.len * slice.element).contains(&address)
+            is_right
+                && (slice.address..slice.address + slice.len * slice.element).contains(&address)
         };
         slices.iter().find(holds).copied()
     });
-    let Some(slice @ Slice { name, address: start, len: elements, element, .. }) = found.flatten() else {
+    let Some(slice @ Slice { name, address: start, len: elements, element, .. }) = found.flatten()
+    else {
         fail(site, Misuse::CopyFromNowhere { bytes: len });
     };
     let offset = address - start;
@@ -76,13 +86,18 @@ pub(crate) unsafe fn read_for_copy(site: Site, from: *const u8, bytes: usize, in
         let mut bytes = [0; size_of::<u64>()];
         let bytes = &mut bytes[..element];
         // SAFETY: it lies in the slice, which nobody writes before the block has ended.
-        unsafe { from.wrapping_add(first).wrapping_sub(offset).copy_to_nonoverlapping(bytes.as_mut_ptr(), element) };
+        unsafe {
+            from.wrapping_add(first)
+                .wrapping_sub(offset)
+                .copy_to_nonoverlapping(bytes.as_mut_ptr(), element)
+        };
         let of = ElementOf { name, index };
         if is_mut {
             read_by_copy(site, address, of, bytes);
         } else {
             read_constant(site, start + part.start..start + part.end, of);
         }
-        into[part.start - offset..part.end - offset].copy_from_slice(&bytes[part.start - first..part.end - first]);
+        into[part.start - offset..part.end - offset]
+            .copy_from_slice(&bytes[part.start - first..part.end - first]);
     }
 }

@@ -1,4 +1,5 @@
-//! Copies of boxes of tensors, and of pixels: which element of the tensor is which of the tile, and where that lies in shared memory.
+//! Copies of boxes of tensors, and of pixels: which element of the tensor is which of the tile, and
+//! where that lies in shared memory.
 
 pub(crate) use crate::engine::memory::bulk::Blocks;
 pub(crate) use crate::engine::memory::reduction::Operation;
@@ -26,7 +27,8 @@ const CHUNK: usize = 16;
 #[derive(Clone, Copy)]
 pub(crate) struct At<'a> {
     coordinates: &'a [i32],
-    /// In im2col mode, by how much the pixels are moved along each dimension of an image; or nothing, if they are not.
+    /// In im2col mode, by how much the pixels are moved along each dimension of an image; or
+    /// nothing, if they are not.
     offsets: Option<&'a [u16]>,
 }
 
@@ -79,8 +81,9 @@ impl Lines {
         if map.rank != coordinates.len() {
             fail(site, Misuse::TensorRank { map: map.rank, instruction: coordinates.len() });
         }
-        let at =
-            core::array::from_fn(|dimension| coordinates.get(dimension).map_or(0, |&coordinate| i64::from(coordinate)));
+        let at = core::array::from_fn(|dimension| {
+            coordinates.get(dimension).map_or(0, |&coordinate| i64::from(coordinate))
+        });
         let places = match (map.access, offsets) {
             (TensorAccess::Tiled { .. }, None) => of_box(&map, at),
             (TensorAccess::Im2col { .. }, Some(offsets)) => {
@@ -101,7 +104,13 @@ impl Lines {
     /// Notes the box for what is warned of when all blocks have run.
     fn note(&self, site: Site, at: At<'_>, loads: bool) {
         with_cluster(|cluster, block| {
-            cluster.boxes.borrow_mut().note(block, block.access(site), &self.map, at.coordinates, loads);
+            cluster.boxes.borrow_mut().note(
+                block,
+                block.access(site),
+                &self.map,
+                at.coordinates,
+                loads,
+            );
         });
     }
 
@@ -114,7 +123,8 @@ impl Lines {
         128 << self.map.swizzle
     }
 
-    /// Where a byte of the tile, its lines lying behind each other, lies in shared memory, from the tile's start on, which is aligned.
+    /// Where a byte of the tile, its lines lying behind each other, lies in shared memory, from the
+    /// tile's start on, which is aligned.
     fn swizzled(&self, offset: usize) -> usize {
         offset ^ (offset >> 7 & ((1 << self.map.swizzle) - 1)) << 4
     }
@@ -122,29 +132,38 @@ impl Lines {
     /// What of the lines is in the tensor.
     fn inside(&self) -> impl Iterator<Item = Line> {
         let bytes = self.map.element_bytes;
-        let size = |dimension: usize| if dimension < self.map.rank { self.map.sizes[dimension] as i64 } else { 1 };
+        let size = |dimension: usize| {
+            if dimension < self.map.rank { self.map.sizes[dimension] as i64 } else { 1 }
+        };
         let (first, end) = (self.start.max(0), (self.start + self.inner as i64).min(size(0)));
         let count = usize::try_from(end - first).unwrap_or(0);
-        let inside = move |place: &[i64; 4]| zip(1.., place).all(|(d, coordinate)| (0..size(d)).contains(coordinate));
-        self.places.iter().enumerate().filter(move |(_, place)| count > 0 && inside(place)).map(move |(line, place)| {
-            let offsets =
-                zip(&self.map.strides[1..], place).map(|(stride, &coordinate)| stride.wrapping_mul(coordinate as u64));
-            let address = self.map.address.wrapping_add(first as u64 * bytes as u64);
-            let address = offsets.fold(address, u64::wrapping_add);
-            let from = std::ptr::with_exposed_provenance(address as usize);
-            let offset = line * self.inner + (first - self.start) as usize;
-            Line { offset: offset * bytes, from, bytes: count * bytes }
-        })
+        let inside = move |place: &[i64; 4]| {
+            zip(1.., place).all(|(d, coordinate)| (0..size(d)).contains(coordinate))
+        };
+        self.places.iter().enumerate().filter(move |(_, place)| count > 0 && inside(place)).map(
+            move |(line, place)| {
+                let offsets = zip(&self.map.strides[1..], place)
+                    .map(|(stride, &coordinate)| stride.wrapping_mul(coordinate as u64));
+                let address = self.map.address.wrapping_add(first as u64 * bytes as u64);
+                let address = offsets.fold(address, u64::wrapping_add);
+                let from = std::ptr::with_exposed_provenance(address as usize);
+                let offset = line * self.inner + (first - self.start) as usize;
+                Line { offset: offset * bytes, from, bytes: count * bytes }
+            },
+        )
     }
 
-    /// Where in shared memory, from the tile's start on, these lines lie: each part as long as can be.
+    /// Where in shared memory, from the tile's start on, these lines lie: each part as long as can
+    /// be.
     fn parts(&self, lines: &[Line]) -> Vec<Range<usize>> {
         let of_line = |line: &Line| {
             let end = line.offset + line.bytes;
             (line.offset..end).step_by(CHUNK).map(move |first| first..end.min(first + CHUNK))
         };
         let mut parts: Vec<Range<usize>> = lines.iter().flat_map(of_line).collect();
-        parts.iter_mut().for_each(|part| *part = self.swizzled(part.start)..self.swizzled(part.start) + part.len());
+        parts.iter_mut().for_each(|part| {
+            *part = self.swizzled(part.start)..self.swizzled(part.start) + part.len()
+        });
         parts.sort_unstable_by_key(|part| part.start);
         parts.dedup_by(|next, part| {
             let goes_on = part.end == next.start;
@@ -156,7 +175,10 @@ impl Lines {
 
     fn check_aligned(&self, site: Site, address: u32) {
         if !(address as usize).is_multiple_of(self.alignment()) {
-            fail(site, Misuse::SharedMisaligned { access: "copy", address, bytes: self.alignment() });
+            fail(
+                site,
+                Misuse::SharedMisaligned { access: "copy", address, bytes: self.alignment() },
+            );
         }
     }
 }
@@ -241,11 +263,13 @@ pub(crate) unsafe fn store(
     }
     target.check_aligned(site, from);
     target.note(site, at, false);
-    let reduction = operation.map(|operation| Reduction { operation, kind: kind(site, target.map.data_type) });
+    let reduction =
+        operation.map(|operation| Reduction { operation, kind: kind(site, target.map.data_type) });
     let lines: Vec<Line> = target.inside().collect();
     let parts = target.parts(&lines);
     let swizzled = bulk::read_shared(site, form, from, target.bytes(), &parts);
-    let data: Vec<u8> = (0..swizzled.len()).map(|offset| swizzled[target.swizzled(offset)]).collect();
+    let data: Vec<u8> =
+        (0..swizzled.len()).map(|offset| swizzled[target.swizzled(offset)]).collect();
     let Some(first) = lines.first() else {
         // SAFETY: there are no elements.
         unsafe { bulk::start_store(site, from, &parts, None, std::iter::empty(), reduction) };
@@ -253,7 +277,8 @@ pub(crate) unsafe fn store(
     };
     let (slice, _) = slices::find_for_copy(site, first.from, 1, first.bytes, true);
     let elements = lines.iter().flat_map(|line| {
-        let places = (0..line.bytes).step_by(slice.element).map(|byte| line.from.wrapping_add(byte));
+        let places =
+            (0..line.bytes).step_by(slice.element).map(|byte| line.from.wrapping_add(byte));
         zip(places, data[line.offset..line.offset + line.bytes].chunks(slice.element))
     });
     // SAFETY: the caller's: elements of the tensor.

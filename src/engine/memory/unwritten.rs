@@ -1,8 +1,8 @@
 //! Global memory that counts as not written, as freshly allocated memory of a GPU is.
 //!
-//! Such a buffer is filled with a pattern, and remembered with what its bytes must be: the pattern, or what kernels wrote
-//! since. Where a launch finds other bytes, the host has written there, or other memory has come to lie at the same
-//! addresses.
+//! Such a buffer is filled with a pattern, and remembered with what its bytes must be: the pattern,
+//! or what kernels wrote since. Where a launch finds other bytes, the host has written there, or
+//! other memory has come to lie at the same addresses.
 
 use bytemuck::Pod;
 use rangemap::RangeSet;
@@ -38,7 +38,8 @@ impl Marked {
     /// What is known of some of its bytes.
     fn part(&self, start: usize, addresses: Range<usize>) -> Self {
         let unwritten = self.unwritten.overlapping(&addresses);
-        let within = |range: &Range<usize>| range.start.max(addresses.start)..range.end.min(addresses.end);
+        let within =
+            |range: &Range<usize>| range.start.max(addresses.start)..range.end.min(addresses.end);
         Marked {
             bytes: self.bytes[addresses.start - start..addresses.end - start].to_vec(),
             unwritten: unwritten.map(within).collect(),
@@ -54,10 +55,11 @@ fn marked_mut() -> RwLockWriteGuard<'static, BTreeMap<usize, Marked>> {
     MARKED.write().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Makes a buffer one that nothing has written yet, as freshly allocated memory of a GPU is: it has arbitrary contents, and
-/// a kernel that reads an element of it before a kernel, or the host, has written it, is told of by the simulator.
-/// (What the host writes is known by its bytes: up to seven between others that it has written, or of smaller elements than four
-/// bytes beside others, pass for written too.)
+/// Makes a buffer one that nothing has written yet, as freshly allocated memory of a GPU is: it has
+/// arbitrary contents, and a kernel that reads an element of it before a kernel, or the host, has
+/// written it, is told of by the simulator. (What the host writes is known by its bytes: up to
+/// seven between others that it has written, or of smaller elements than four bytes beside others,
+/// pass for written too.)
 ///
 /// ```
 /// use ptx_matrix::{prelude::*, sim};
@@ -105,7 +107,8 @@ pub fn mark_unwritten<T: Pod>(buffer: &mut [T]) {
     ANY.store(true, Ordering::Release);
 }
 
-/// The byte at an address that nothing has written. Neighbours differ, so that no number fits by chance.
+/// The byte at an address that nothing has written. Neighbours differ, so that no number fits by
+/// chance.
 fn pattern(address: usize) -> u8 {
     ((address as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 56) as u8
 }
@@ -125,7 +128,8 @@ fn overlapping<'m>(
     before.take_while(move |(other, marked)| other + marked.bytes.len() > start)
 }
 
-/// So many bytes in a row are not what was left there by chance; fewer, between others, are taken for written.
+/// So many bytes in a row are not what was left there by chance; fewer, between others, are taken
+/// for written.
 const TELLING: usize = 8;
 
 /// A launch is given this buffer: what of it the host has written is unwritten no more.
@@ -145,7 +149,8 @@ pub(crate) fn launched_with<T: Pod>(buffer: &[T]) {
             first.max(common.start)..(first + size).min(common.end)
         };
         let still = |marked: &Marked, of: Range<usize>| {
-            bytes[of.start - here.start..of.end - here.start] == marked.bytes[of.start - start..of.end - start]
+            bytes[of.start - here.start..of.end - here.start]
+                == marked.bytes[of.start - start..of.end - start]
         };
         let mut at = common.start;
         while at < common.end {
@@ -155,7 +160,11 @@ pub(crate) fn launched_with<T: Pod>(buffer: &[T]) {
                 end = element(end).end;
             }
             let mut written = |part: Range<usize>| {
-                marked.set(start, part.clone(), &bytes[part.start - here.start..part.end - here.start]);
+                marked.set(
+                    start,
+                    part.clone(),
+                    &bytes[part.start - here.start..part.end - here.start],
+                );
             };
             if !is_still || (end - at < TELLING && (at..end) != common) {
                 written(at..end);
@@ -183,8 +192,10 @@ pub(crate) fn contains(addresses: Range<usize>) -> bool {
         return false;
     }
     let marked = marked();
-    let mut here =
-        marked.range(..addresses.end).rev().take_while(|(start, marked)| *start + marked.bytes.len() > addresses.start);
+    let mut here = marked
+        .range(..addresses.end)
+        .rev()
+        .take_while(|(start, marked)| *start + marked.bytes.len() > addresses.start);
     here.any(|(_, marked)| marked.unwritten.overlaps(&addresses))
 }
 
@@ -196,7 +207,11 @@ pub(crate) fn wrote<'b>(written: impl Iterator<Item = (usize, &'b [u8])>) {
             let addresses = address..address + bytes.len();
             for (start, around) in overlapping(&mut marked, &addresses) {
                 let common = start.max(address)..(start + around.bytes.len()).min(addresses.end);
-                around.set(start, common.clone(), &bytes[common.start - address..common.end - address]);
+                around.set(
+                    start,
+                    common.clone(),
+                    &bytes[common.start - address..common.end - address],
+                );
             }
         }
     }
@@ -210,7 +225,9 @@ mod tests {
     fn unwritten<T: Pod>(buffer: &[T]) -> Vec<usize> {
         launched_with(buffer);
         let address = |index: usize| (&raw const buffer[index]).addr();
-        (0..buffer.len()).filter(|&index| contains(address(index)..address(index) + size_of::<T>())).collect()
+        (0..buffer.len())
+            .filter(|&index| contains(address(index)..address(index) + size_of::<T>()))
+            .collect()
     }
 
     #[test]
@@ -271,7 +288,10 @@ mod tests {
         assert_eq!(unwritten(&buffer), [12]);
         mark_unwritten(&mut buffer);
         mark_unwritten(&mut buffer[5..6]);
-        wrote(std::iter::once(((&raw const buffer[4]).addr(), bytemuck::cast_slice(&[buffer[4], buffer[5]]))));
+        wrote(std::iter::once((
+            (&raw const buffer[4]).addr(),
+            bytemuck::cast_slice(&[buffer[4], buffer[5]]),
+        )));
         assert_eq!(unwritten(&buffer), (0..4).chain(6..16).collect::<Vec<_>>());
     }
 

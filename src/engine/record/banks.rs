@@ -1,8 +1,9 @@
 //! The banks of shared memory, and how often an access must go to one.
 //!
-//! There are 32, of four bytes each. An access of a warp goes through in phases of at most 128 bytes: all lanes at once if
-//! each asks for up to four bytes, half of them for eight, a quarter for sixteen; the eight rows of a matrix, sixteen bytes
-//! each, are a phase too. In a phase a bank yields one word to as many lanes as want it; a further word takes a further turn.
+//! There are 32, of four bytes each. An access of a warp goes through in phases of at most 128
+//! bytes: all lanes at once if each asks for up to four bytes, half of them for eight, a quarter
+//! for sixteen; the eight rows of a matrix, sixteen bytes each, are a phase too. In a phase a bank
+//! yields one word to as many lanes as want it; a further word takes a further turn.
 
 use crate::engine::record::instruction::LaneAccess;
 use crate::lane::LANES;
@@ -22,7 +23,8 @@ pub(crate) fn phases(accesses: &[LaneAccess]) -> impl Iterator<Item = (u32, &[La
 }
 
 fn ways(phase: &[LaneAccess]) -> u32 {
-    let words = |access: &LaneAccess| access.address / WORD..(access.address + access.bytes).div_ceil(WORD);
+    let words =
+        |access: &LaneAccess| access.address / WORD..(access.address + access.bytes).div_ceil(WORD);
     let mut words: Vec<usize> = phase.iter().flat_map(words).collect();
     words.sort_unstable();
     words.dedup();
@@ -39,7 +41,8 @@ mod tests {
 
     /// The ways of each phase, where each lane asks for `bytes` at `address(lane)`.
     fn ways_of(lanes: usize, bytes: usize, address: impl Fn(usize) -> usize) -> Vec<u32> {
-        let accesses: Vec<_> = (0..lanes).map(|lane| LaneAccess { lane, address: address(lane), bytes }).collect();
+        let accesses: Vec<_> =
+            (0..lanes).map(|lane| LaneAccess { lane, address: address(lane), bytes }).collect();
         phases(&accesses).map(|(ways, _)| ways).collect()
     }
 

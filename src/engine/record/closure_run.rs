@@ -1,7 +1,8 @@
 //! The accesses of a lane closure's 32 runs, put together to the instructions of the warp.
 //!
-//! On a GPU the lanes run side by side; here one runs after the other. What they do at the same place is taken for one
-//! instruction: the first time that each comes there, the second time, and so on.
+//! On a GPU the lanes run side by side; here one runs after the other. What they do at the same
+//! place is taken for one instruction: the first time that each comes there, the second time, and
+//! so on.
 
 use crate::engine::record::instruction::{Code, Instruction, LaneAccess, Traffic};
 use std::collections::HashMap;
@@ -35,7 +36,12 @@ impl ClosureRun {
             Some(&index) => index,
             None => {
                 visits.instructions.push(self.instructions.len());
-                self.instructions.push(Instruction { code, traffic, lanes: 0, accesses: Vec::new() });
+                self.instructions.push(Instruction {
+                    code,
+                    traffic,
+                    lanes: 0,
+                    accesses: Vec::new(),
+                });
                 self.instructions.len() - 1
             }
         };
@@ -74,7 +80,9 @@ mod tests {
         let seen: Vec<_> = run
             .end()
             .into_iter()
-            .map(|of| (of.code.form, of.accesses.iter().map(|access| access.address).collect::<Vec<_>>()))
+            .map(|of| {
+                (of.code.form, of.accesses.iter().map(|access| access.address).collect::<Vec<_>>())
+            })
             .collect();
         let expected = [
             ("load", std::vec![0, 1, 2]),

@@ -37,8 +37,8 @@ std::thread_local! {
 pub(crate) struct Recorder {
     profiler: Option<Profiler>,
     tracer: Option<Tracer>,
-    /// The lane closure that is running, from its start or its last collective: only one warp runs at a time, and none waits
-    /// in between.
+    /// The lane closure that is running, from its start or its last collective: only one warp runs
+    /// at a time, and none waits in between.
     closure: ClosureRun,
 }
 

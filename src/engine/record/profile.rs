@@ -7,21 +7,24 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::vec::Vec;
 
-/// What the warps of a launch executed, and what they moved: see [`Simulator::profiled`](crate::sim::Simulator::profiled).
+/// What the warps of a launch executed, and what they moved: see
+/// [`Simulator::profiled`](crate::sim::Simulator::profiled).
 ///
 /// Printed, it is a table. It does not depend on the seed unless the kernel's work does.
 ///
-/// Accesses of a lane closure are counted as the instructions of the warp that they are on a GPU: what its lanes do at one
-/// place, the first time that each comes there, is one instruction, the second time another. What code outside of lane
-/// closures reads or writes, all lanes do. Accesses to global memory are those that the kernel asks for: the compiler may
-/// merge some, or keep values in registers. Address computations, branches and arithmetic are not counted.
+/// Accesses of a lane closure are counted as the instructions of the warp that they are on a GPU:
+/// what its lanes do at one place, the first time that each comes there, is one instruction, the
+/// second time another. What code outside of lane closures reads or writes, all lanes do. Accesses
+/// to global memory are those that the kernel asks for: the compiler may merge some, or keep values
+/// in registers. Address computations, branches and arithmetic are not counted.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Profile {
     /// By instruction, as in PTX; `cp.async` with its size.
     pub instructions: BTreeMap<&'static str, Executed>,
     /// Bytes moved.
     pub bytes: BytesMoved,
-    /// The places that access shared memory (other than by asynchronous copies), in the order of the source.
+    /// The places that access shared memory (other than by asynchronous copies), in the order of
+    /// the source.
     pub shared: Vec<SharedSite>,
 }
 
@@ -41,7 +44,8 @@ pub struct BytesMoved {
     pub global_read: u64,
     /// Stored to global memory.
     pub global_written: u64,
-    /// Loaded from shared memory, by lanes and by `ldmatrix`; also from that of other blocks of the cluster.
+    /// Loaded from shared memory, by lanes and by `ldmatrix`; also from that of other blocks of
+    /// the cluster.
     pub shared_read: u64,
     /// Stored to shared memory, by lanes and by `stmatrix`, likewise.
     pub shared_written: u64,
@@ -51,9 +55,10 @@ pub struct BytesMoved {
 
 /// A place that accesses shared memory, and how its accesses meet in the banks.
 ///
-/// Shared memory has 32 banks of four bytes. An access goes through in phases: one, or two if each lane moves eight bytes, or
-/// four for sixteen; each matrix of `ldmatrix` and `stmatrix` is one. A phase takes as many turns ("ways") as the bank that
-/// has most to do must give different words. One way is free of conflicts.
+/// Shared memory has 32 banks of four bytes. An access goes through in phases: one, or two if each
+/// lane moves eight bytes, or four for sixteen; each matrix of `ldmatrix` and `stmatrix` is one. A
+/// phase takes as many turns ("ways") as the bank that has most to do must give different words.
+/// One way is free of conflicts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SharedSite {
     /// The line of the kernel's source.
@@ -68,7 +73,8 @@ pub struct SharedSite {
     pub wavefronts: u64,
     /// The ways of the worst phase.
     pub worst_ways: u32,
-    /// A phase that had so many, of several that of the first lanes and the lowest addresses: the lanes, and their addresses.
+    /// A phase that had so many, of several that of the first lanes and the lowest addresses: the
+    /// lanes, and their addresses.
     pub worst: Vec<(usize, u32)>,
 }
 
@@ -99,9 +105,12 @@ impl SharedSite {
         }
     }
 
-    /// Of several phases of so many ways, not the first is kept: which warp is the first is a matter of the seed.
+    /// Of several phases of so many ways, not the first is kept: which warp is the first is a
+    /// matter of the seed.
     fn note_worst(&mut self, ways: u32, pattern: impl Iterator<Item = (usize, u32)> + Clone) {
-        if ways > self.worst_ways || ways == self.worst_ways && pattern.clone().lt(self.worst.iter().copied()) {
+        if ways > self.worst_ways
+            || ways == self.worst_ways && pattern.clone().lt(self.worst.iter().copied())
+        {
             self.worst_ways = ways;
             self.worst = pattern.collect();
         }
@@ -162,7 +171,8 @@ impl Profiler {
             executed.warps += warps;
             executed.lanes += lanes;
         }
-        let BytesMoved { global_read, global_written, shared_read, shared_written, copied } = other.profile.bytes;
+        let BytesMoved { global_read, global_written, shared_read, shared_written, copied } =
+            other.profile.bytes;
         let moved = &mut self.profile.bytes;
         moved.global_read += global_read;
         moved.global_written += global_written;
@@ -182,13 +192,15 @@ impl Profiler {
 impl fmt::Display for Profile {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let names = self.instructions.keys().map(|form| form.len());
-        let width = names.max().unwrap_or(0).max("from global to shared memory, asynchronously".len());
+        let width =
+            names.max().unwrap_or(0).max("from global to shared memory, asynchronously".len());
         writeln!(f, "{:width$} {:>14} {:>14}", "instruction", "by warps", "by lanes")?;
         for (form, Executed { warps, lanes }) in &self.instructions {
             writeln!(f, "{form:width$} {warps:14} {lanes:14}")?;
         }
         writeln!(f, "\n{:width$} {:>14}", "moved", "bytes")?;
-        let BytesMoved { global_read, global_written, shared_read, shared_written, copied } = self.bytes;
+        let BytesMoved { global_read, global_written, shared_read, shared_written, copied } =
+            self.bytes;
         for (what, bytes) in [
             ("read from global memory", global_read),
             ("written to global memory", global_written),
@@ -199,13 +211,22 @@ impl fmt::Display for Profile {
             writeln!(f, "{what:width$} {bytes:14}")?;
         }
         if !self.shared.is_empty() {
-            writeln!(f, "\n{:width$} {:>14} {:>6} {:>8}", "shared memory", "accesses", "worst", "average")?;
+            writeln!(
+                f,
+                "\n{:width$} {:>14} {:>6} {:>8}",
+                "shared memory", "accesses", "worst", "average"
+            )?;
         }
         for site in &self.shared {
             writeln!(f, "{}", site.place)?;
             let (form, ways) = (site.instruction, site.worst_ways);
             let width = width - 2;
-            writeln!(f, "  {form:width$} {:14} {ways:2}-way {:8.2}", site.accesses, site.average_ways())?;
+            writeln!(
+                f,
+                "  {form:width$} {:14} {ways:2}-way {:8.2}",
+                site.accesses,
+                site.average_ways()
+            )?;
             if ways > 1 {
                 write!(f, "    {ways} ways:")?;
                 for (lane, address) in &site.worst {

@@ -8,11 +8,12 @@ use std::string::{String, ToString};
 use std::vec::Vec;
 use std::{format, fs, io, vec};
 
-/// What each warp of a launch executed, and when: see [`Simulator::traced`](crate::sim::Simulator::traced).
+/// What each warp of a launch executed, and when: see
+/// [`Simulator::traced`](crate::sim::Simulator::traced).
 ///
-/// Time is counted in steps: a warp executes one instruction in each, all warps of a block side by side, and a `sync` takes
-/// until the last of them has come. That is an order, not a prediction of how long a GPU takes. It does not depend on the
-/// seed unless the kernel's work does.
+/// Time is counted in steps: a warp executes one instruction in each, all warps of a block side by
+/// side, and a `sync` takes until the last of them has come. That is an order, not a prediction of
+/// how long a GPU takes. It does not depend on the seed unless the kernel's work does.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Trace {
     events: Vec<TraceEvent>,
@@ -57,20 +58,32 @@ impl Trace {
     fn chrome(&self, to: &mut impl io::Write) -> io::Result<()> {
         write!(to, "{{\"traceEvents\":[")?;
         let mut separator = "";
-        for (process, block) in self.events.chunk_by(|one, next| one.block == next.block).enumerate() {
+        for (process, block) in
+            self.events.chunk_by(|one, next| one.block == next.block).enumerate()
+        {
             let name = quoted(&format!("block {}", block[0].block));
             write!(to, "{separator}\n{{\"name\":\"process_name\",\"ph\":\"M\",\"pid\":{process},")?;
             write!(to, "\"args\":{{\"name\":{name}}}}}")?;
             separator = ",";
             for warp in block.chunk_by(|one, next| one.warp == next.warp) {
                 let thread = warp[0].warp;
-                write!(to, ",\n{{\"name\":\"thread_name\",\"ph\":\"M\",\"pid\":{process},\"tid\":{thread},")?;
+                write!(
+                    to,
+                    ",\n{{\"name\":\"thread_name\",\"ph\":\"M\",\"pid\":{process},\"tid\":{thread},"
+                )?;
                 write!(to, "\"args\":{{\"name\":\"warp {thread}\"}}}}")?;
                 for event in warp {
                     let TraceEvent { step, steps, lanes, .. } = event;
-                    let (name, source) = (quoted(event.instruction), quoted(&event.location.to_string()));
-                    write!(to, ",\n{{\"name\":{name},\"ph\":\"X\",\"pid\":{process},\"tid\":{thread},")?;
-                    write!(to, "\"ts\":{step},\"dur\":{steps},\"args\":{{\"source\":{source},\"lanes\":{lanes}}}}}")?;
+                    let (name, source) =
+                        (quoted(event.instruction), quoted(&event.location.to_string()));
+                    write!(
+                        to,
+                        ",\n{{\"name\":{name},\"ph\":\"X\",\"pid\":{process},\"tid\":{thread},"
+                    )?;
+                    write!(
+                        to,
+                        "\"ts\":{step},\"dur\":{steps},\"args\":{{\"source\":{source},\"lanes\":{lanes}}}}}"
+                    )?;
                 }
             }
         }

@@ -1,6 +1,7 @@
 //! What the approximate special functions of PTX return, bit for bit, as found on an H100.
 //!
-//! `unit` is what the special function unit computes; here is what ptxas makes of each PTX form with it.
+//! `unit` is what the special function unit computes; here is what ptxas makes of each PTX form
+//! with it.
 
 mod tables;
 mod unit;
@@ -50,7 +51,9 @@ impl Function {
                 root * root
             }
             Function::Ex2 | Function::Ex2Ftz => f32::from_bits(unit::ex2(bits)),
-            Function::Lg2 if is_subnormal => canonical(f32::from_bits(unit::lg2((x * UP).to_bits())) - 24.0),
+            Function::Lg2 if is_subnormal => {
+                canonical(f32::from_bits(unit::lg2((x * UP).to_bits())) - 24.0)
+            }
             Function::Lg2 | Function::Lg2Ftz => f32::from_bits(unit::lg2(bits)),
             Function::Rcp => {
                 let scale = match x.abs() {
@@ -103,7 +106,8 @@ fn cut_to_f16(value: f32) -> u16 {
         return 0x7fff;
     }
     let nearest = f16::from_f32(value);
-    // Rounding to the nearest goes at most one number too far from zero, also below 2^16, to infinity.
+    // Rounding to the nearest goes at most one number too far from zero, also below 2^16, to
+    // infinity.
     let is_beyond = value.abs() < 65_536.0 && nearest.to_f32().abs() > value.abs();
     nearest.to_bits() - u16::from(is_beyond)
 }

@@ -1,7 +1,9 @@
-//! The coefficients of the special function unit, as found on an H100: a row for each segment, 627 in all.
+//! The coefficients of the special function unit, as found on an H100: a row for each segment, 627
+//! in all.
 //!
-//! A row is (c0, c1, c2), in units of 2^-40. With the square that the unit computes, it is the only row of whole
-//! numbers that gives all results of the segment. (Of c0, the last bits make no difference, and are zero.)
+//! A row is (c0, c1, c2), in units of 2^-40. With the square that the unit computes, it is the only
+//! row of whole numbers that gives all results of the segment. (Of c0, the last bits make no
+//! difference, and are zero.)
 
 use super::unit::Segment;
 

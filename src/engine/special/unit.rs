@@ -1,7 +1,8 @@
 //! The special function unit (`MUFU` in machine code), bit for bit, as found on an H100.
 //!
-//! A function is a table of segments. In each, it is c0 + c1 x + c2 x^2 of the argument's lower bits, with
-//! a square whose least partial products are left out. Nothing else is rounded but the result, toward zero.
+//! A function is a table of segments. In each, it is c0 + c1 x + c2 x^2 of the argument's lower
+//! bits, with a square whose least partial products are left out. Nothing else is rounded but the
+//! result, toward zero.
 
 use super::tables::{EX2, LG2, RCP, RSQRT, SIN, SQRT, TANH};
 
@@ -23,7 +24,8 @@ const ONE: u32 = 0x3f80_0000;
 
 /// `low^2 / 2^19` without the partial products below 2^19.
 ///
-/// A product of bits i and j counts if i + j is at least 18; the square of a bit i, if 2 i is at least 20.
+/// A product of bits i and j counts if i + j is at least 18; the square of a bit i, if 2 i is at
+/// least 20.
 fn square(low: u32) -> i64 {
     let high = low >> 9;
     let pairs = |j: u32| (low >> j & 1) * (low >> (18 - j));
@@ -37,13 +39,15 @@ fn interpolate(table: &[Segment], argument: u32) -> i64 {
     c0 + i64::from(c1) * i64::from(low) + i64::from(c2) * square(low)
 }
 
-/// `value * 2^(exponent - 40)` as an f32: cut toward zero; infinite beyond the largest, zero below the least normal number.
+/// `value * 2^(exponent - 40)` as an f32: cut toward zero; infinite beyond the largest, zero below
+/// the least normal number.
 fn pack(value: u64, exponent: i32, sign: u32) -> u32 {
     if value == 0 {
         return sign;
     }
     let leading = 63 - value.leading_zeros() as i32;
-    let significand = if leading >= 23 { value >> (leading - 23) } else { value << (23 - leading) } as u32;
+    let significand =
+        if leading >= 23 { value >> (leading - 23) } else { value << (23 - leading) } as u32;
     match leading - POINT + exponent {
         128.. => sign | INFINITY,
         ..-126 => sign,
@@ -70,16 +74,19 @@ fn argument(bits: u32) -> Argument {
     let (sign, magnitude) = (bits & SIGN, bits & !SIGN);
     match magnitude {
         0..0x0080_0000 => Argument::Zero(sign),
-        0x0080_0000..INFINITY => {
-            Argument::Normal(Normal { sign, exponent: (magnitude >> 23) as i32 - 127, fraction: magnitude & 0x7f_ffff })
-        }
+        0x0080_0000..INFINITY => Argument::Normal(Normal {
+            sign,
+            exponent: (magnitude >> 23) as i32 - 127,
+            fraction: magnitude & 0x7f_ffff,
+        }),
         INFINITY => Argument::Infinite(sign),
         _ => Argument::Nan,
     }
 }
 
 impl Normal {
-    /// The magnitude with so many bits behind the point, cut toward zero; without bits from 2^32 on.
+    /// The magnitude with so many bits behind the point, cut toward zero; without bits from 2^32
+    /// on.
     fn fixed(&self, bits: i32) -> u32 {
         let significand = self.fraction | 1 << 23;
         match self.exponent - 23 + bits {
@@ -122,7 +129,8 @@ pub(super) fn lg2(bits: u32) -> u32 {
         Argument::Infinite(0) => INFINITY,
         Argument::Normal(_) if bits == ONE => 0,
         Argument::Normal(Normal { sign: 0, exponent, fraction }) => {
-            // The sum with the exponent has 36 bits behind the point; a negative one is complemented.
+            // The sum with the exponent has 36 bits behind the point; a negative one is
+            // complemented.
             let sum = (i64::from(exponent) << 36) + (interpolate(&LG2, fraction) >> 4);
             if sum < 0 { pack(!sum as u64, 4, SIGN) } else { pack(sum as u64, 4, 0) }
         }
@@ -153,11 +161,13 @@ pub(super) fn rsqrt(bits: u32) -> u32 {
     match argument(bits) {
         Argument::Zero(sign) => sign | INFINITY,
         Argument::Infinite(0) => 0,
-        Argument::Normal(Normal { sign: 0, exponent, fraction }) => match (exponent & 1, fraction) {
-            // Of a power of four, it is exact.
-            (0, 0) => pack(1 << POINT, -(exponent >> 1), 0),
-            _ => pack(by_parity(&RSQRT, exponent, fraction), -(exponent >> 1), 0),
-        },
+        Argument::Normal(Normal { sign: 0, exponent, fraction }) => {
+            match (exponent & 1, fraction) {
+                // Of a power of four, it is exact.
+                (0, 0) => pack(1 << POINT, -(exponent >> 1), 0),
+                _ => pack(by_parity(&RSQRT, exponent, fraction), -(exponent >> 1), 0),
+            }
+        }
         _ => NAN,
     }
 }
@@ -174,7 +184,8 @@ pub(super) fn sqrt(bits: u32) -> u32 {
     }
 }
 
-/// Of each binade from [2^-8, 2^-7) on: bits of the fraction that choose the segment, and its first segment.
+/// Of each binade from [2^-8, 2^-7) on: bits of the fraction that choose the segment, and its first
+/// segment.
 const TANH_BINADES: [(u32, u32); 11] =
     [(0, 0), (0, 1), (0, 2), (1, 3), (1, 5), (2, 7), (2, 11), (2, 15), (3, 19), (4, 27), (3, 43)];
 
@@ -228,7 +239,9 @@ pub(super) fn turns(bits: u32, flushes: bool) -> u32 {
     let leading = 63 - product.leading_zeros() as i32;
     match leading + scale {
         exponent @ -126.. => {
-            let significand = if leading >= 23 { product >> (leading - 23) } else { product << (23 - leading) } as u32;
+            let significand =
+                if leading >= 23 { product >> (leading - 23) } else { product << (23 - leading) }
+                    as u32;
             sign | ((exponent + 127) as u32) << 23 | significand & 0x7f_ffff
         }
         _ if flushes => sign,

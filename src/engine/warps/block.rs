@@ -1,4 +1,5 @@
-//! What the warps of a block have in common, what each of them waits for, and the cluster of blocks that run together.
+//! What the warps of a block have in common, what each of them waits for, and the cluster of blocks
+//! that run together.
 
 use crate::engine::{
     Job,
@@ -63,7 +64,8 @@ pub(crate) struct BlockState {
     epoch: Cell<u32>,
     /// Barriers that each warp has passed by itself.
     warp_epochs: RefCell<Vec<u32>>,
-    /// The part of a lane closure that each warp runs, or ran last: a collective ends one, and begins the next.
+    /// The part of a lane closure that each warp runs, or ran last: a collective ends one, and
+    /// begins the next.
     closures: RefCell<Vec<u8>>,
     /// Accesses that the running lane has made in it, as far as they are counted.
     accesses: Cell<u8>,
@@ -71,7 +73,8 @@ pub(crate) struct BlockState {
     is_deep: Cell<bool>,
     /// How often its clock was read.
     clock: Cell<u64>,
-    /// The lane that each warp elects. Which one, PTX leaves open: the run's seed says it, so that who takes it for the first is found.
+    /// The lane that each warp elects. Which one, PTX leaves open: the run's seed says it, so that
+    /// who takes it for the first is found.
     elected: Vec<usize>,
     pub(crate) index: Grid,
     pub(crate) grid: Grid,
@@ -89,7 +92,8 @@ impl BlockState {
         self.running.get()
     }
 
-    /// The warp that is running, counted through the blocks of the cluster: by which accesses name it.
+    /// The warp that is running, counted through the blocks of the cluster: by which accesses name
+    /// it.
     pub(crate) fn agent(&self) -> usize {
         self.agent_of(self.running.get())
     }
@@ -127,8 +131,16 @@ impl BlockState {
         let before = self.accesses.get();
         self.accesses.set(before.saturating_add(1));
         let tick = self.order.tick(agent);
-        let access =
-            Access { agent, by, closure, before, epoch: self.epoch.get(), warp_epoch, tick, location: site.location };
+        let access = Access {
+            agent,
+            by,
+            closure,
+            before,
+            epoch: self.epoch.get(),
+            warp_epoch,
+            tick,
+            location: site.location,
+        };
         if let Some(bytes) = stack::local_memory().filter(|_| !self.is_deep.replace(true)) {
             self.findings.note(access, Misuse::LocalMemory { bytes });
         }
@@ -195,7 +207,12 @@ impl ClusterState {
         let order = Rc::new(Order::new(blocks, warps));
         let global = Rc::default();
         let block = |(rank, index): (usize, Grid)| BlockState {
-            shared: SharedMemory::new(job.shared_bytes as usize, rank, findings.clone(), order.clone()),
+            shared: SharedMemory::new(
+                job.shared_bytes as usize,
+                rank,
+                findings.clone(),
+                order.clone(),
+            ),
             findings: findings.clone(),
             order: order.clone(),
             barriers: RefCell::new(Barriers::new(random_of(index, !seed))),
@@ -251,7 +268,9 @@ fn elected(block: Grid, seed: u64, warps: usize) -> Vec<usize> {
 
 /// The blocks of a cluster, by rank.
 pub(crate) fn blocks(first: Grid, shape: Grid) -> Vec<Grid> {
-    indices(shape).map(|at| Grid { x: first.x + at.x, y: first.y + at.y, z: first.z + at.z }).collect()
+    indices(shape)
+        .map(|at| Grid { x: first.x + at.x, y: first.y + at.y, z: first.z + at.z })
+        .collect()
 }
 
 /// The indices of a grid, in order.

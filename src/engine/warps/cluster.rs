@@ -49,7 +49,12 @@ fn bits(lanes: Range<usize>) -> u32 {
 impl ClusterBarrier {
     /// Of so many warps.
     pub(crate) fn new(warps: usize) -> Self {
-        ClusterBarrier { times: 0, warps: vec![Warp::default(); warps], told: Known::default(), over: Known::default() }
+        ClusterBarrier {
+            times: 0,
+            warps: vec![Warp::default(); warps],
+            told: Known::default(),
+            over: Known::default(),
+        }
     }
 
     /// Whether all have come so often.
@@ -68,7 +73,12 @@ impl ClusterBarrier {
         self.meet();
     }
 
-    fn arrive(&mut self, agent: usize, lanes: Range<usize>, told: &Known) -> Result<(), ClusterMisuse> {
+    fn arrive(
+        &mut self,
+        agent: usize,
+        lanes: Range<usize>,
+        told: &Known,
+    ) -> Result<(), ClusterMisuse> {
         let (warp, lanes) = (&mut self.warps[agent], bits(lanes));
         if warp.owes_wait & lanes != 0 {
             return Err(ClusterMisuse::ArrivedAgain);
@@ -92,7 +102,9 @@ impl ClusterBarrier {
 
     /// If all have come, it begins anew.
     fn meet(&mut self) {
-        if self.warps.iter().any(|warp| warp.arrived != 0) && !self.warps.iter().any(Warp::is_lacking) {
+        if self.warps.iter().any(|warp| warp.arrived != 0)
+            && !self.warps.iter().any(Warp::is_lacking)
+        {
             self.times += 1;
             self.warps.iter_mut().for_each(|warp| warp.arrived = 0);
             self.over.join(&std::mem::take(&mut self.told));
@@ -100,7 +112,8 @@ impl ClusterBarrier {
     }
 }
 
-/// `barrier.cluster.arrive`, by the running lane or by each of the warp. A relaxed one does not tell what was written before it.
+/// `barrier.cluster.arrive`, by the running lane or by each of the warp. A relaxed one does not
+/// tell what was written before it.
 pub(crate) fn arrive(site: Site, form: &'static str, is_relaxed: bool) {
     if std::thread::panicking() {
         return;
@@ -122,7 +135,9 @@ pub(crate) fn wait(warp: WarpOfBlock<'_>, site: Site, form: &'static str) {
         return;
     }
     note_collective(site, form);
-    let awaited = with_cluster(|cluster, block| cluster.barrier.borrow_mut().awaited(block.agent(), 0..LANES));
+    let awaited = with_cluster(|cluster, block| {
+        cluster.barrier.borrow_mut().awaited(block.agent(), 0..LANES)
+    });
     let times = awaited.unwrap_or_else(|misuse| fail(site, Misuse::ClusterBarrier { misuse }));
     while !with_cluster(|cluster, _| cluster.barrier.borrow().was_met(times)) {
         warp.suspend(Waiting::Cluster { times, location: site.location });
@@ -130,8 +145,11 @@ pub(crate) fn wait(warp: WarpOfBlock<'_>, site: Site, form: &'static str) {
             return;
         }
     }
-    // Nobody comes again before this warp does: what is over is what those told whom it has waited for.
-    with_cluster(|cluster, block| block.order.acquire(block.agent(), 0..LANES, &cluster.barrier.borrow().over));
+    // Nobody comes again before this warp does: what is over is what those told whom it has waited
+    // for.
+    with_cluster(|cluster, block| {
+        block.order.acquire(block.agent(), 0..LANES, &cluster.barrier.borrow().over)
+    });
 }
 
 // What the functions of `raw` call: each is one lane's.
@@ -152,7 +170,8 @@ pub(crate) fn arrive_in_lane(form: &'static str, is_relaxed: bool) {
     }
 }
 
-/// `barrier.cluster.wait`. Here the lanes of a warp wait together; where it is not `.aligned`, they may come to it at different lines.
+/// `barrier.cluster.wait`. Here the lanes of a warp wait together; where it is not `.aligned`, they
+/// may come to it at different lines.
 #[track_caller]
 pub(crate) fn wait_in_lane(form: &'static str) {
     collective(Site::here(), form, (), move |warp, site, _| {

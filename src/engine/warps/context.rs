@@ -79,7 +79,8 @@ pub(crate) fn with_block<R>(work: impl FnOnce(&BlockState) -> R) -> R {
 /// The block that is being simulated, and its cluster.
 pub(crate) fn with_cluster<R>(work: impl FnOnce(&ClusterState, &BlockState) -> R) -> R {
     BLOCK.with_borrow(|block| {
-        let (cluster, rank) = block.as_ref().expect("warps, tiles and slices are only used while their kernel runs");
+        let (cluster, rank) =
+            block.as_ref().expect("warps, tiles and slices are only used while their kernel runs");
         work(cluster, &cluster.blocks[*rank])
     })
 }
@@ -120,7 +121,8 @@ pub(crate) fn fail_in_lane(site: Site, lane: Option<usize>, misuse: Misuse) -> !
         tell_what_ended_the_run();
         _ = writeln!(std::io::stderr(), "error: {misuse}\n  --> {}", site.location);
     }
-    // A kernel that catches the unwinding does not hide it. Else it is found again at the end, and known then.
+    // A kernel that catches the unwinding does not hide it. Else it is found again at the end, and
+    // known then.
     try_with_block(|block| note_end(block, misuse.clone(), Some(site.location.into()), lane));
     panic::resume_unwind(Box::new(Failure { misuse, location: site.location, lane }))
 }
@@ -154,27 +156,31 @@ pub(crate) fn take_panic() -> Option<(String, Option<Place>)> {
     PANIC.take()
 }
 
-/// A panic in a kernel becomes part of the run's error, with its place, which only a panic hook is told. So the hook
-/// keeps it, and prints nothing; all other panics go to the hook that was there before, and those that cannot unwind, behind which nothing
-/// is reported any more.
+/// A panic in a kernel becomes part of the run's error, with its place, which only a panic hook is
+/// told. So the hook keeps it, and prints nothing; all other panics go to the hook that was there
+/// before, and those that cannot unwind, behind which nothing is reported any more.
 fn hush_panics() {
     static HOOK: Once = Once::new();
     HOOK.call_once(|| {
         stack::install();
         let before = panic::take_hook();
         panic::set_hook(Box::new(move |info| {
-            let simulating = BLOCK.try_with(|block| block.try_borrow().is_ok_and(|block| block.is_some()));
+            let simulating =
+                BLOCK.try_with(|block| block.try_borrow().is_ok_and(|block| block.is_some()));
             if simulating == Ok(true) {
                 let place = info.location().map(Place::from);
                 let message = info.payload_as_str().unwrap_or("(no message)").to_string();
-                let is_ending = ENDED_BY.try_with(|by| by.try_borrow().is_ok_and(|by| by.is_some())) == Ok(true);
+                let is_ending = ENDED_BY
+                    .try_with(|by| by.try_borrow().is_ok_and(|by| by.is_some()))
+                    == Ok(true);
                 if is_ending {
                     tell_what_ended_the_run();
                     before(info);
                 } else if !info.can_unwind() {
                     before(info);
                 } else {
-                    let (misuse, lane) = (Misuse::Panic { message: message.clone() }, current_lane());
+                    let (misuse, lane) =
+                        (Misuse::Panic { message: message.clone() }, current_lane());
                     try_with_block(|block| note_end(block, misuse, place.clone(), lane));
                 }
                 PANIC.set(Some((message, place)));

@@ -1,7 +1,8 @@
 //! Deadlocks: which warps wait for what, and which of the waits is the others' cause.
 
 use crate::engine::findings::{
-    Awaited, BarrierMisuse, BarrierState, Cause, EndedWarp, Misuse, RANK_SHIFT, WaitingWarp, address_of,
+    Awaited, BarrierMisuse, BarrierState, Cause, EndedWarp, Misuse, RANK_SHIFT, WaitingWarp,
+    address_of,
 };
 use crate::engine::warps::block::{BlockState, ClusterState, Waiting};
 use crate::engine::warps::schedule::{Progress, Stopped};
@@ -24,7 +25,8 @@ fn distance(cluster: &ClusterState, progress: &[Progress], waits: &WaitingWarp) 
             // Who arrived before, and waits now, is to arrive again when its own wait ends.
             let (rank, local) = memory(cluster, waits, address);
             let barriers = cluster.blocks[rank].barriers.borrow();
-            let arrived = barriers.get(local).into_iter().flat_map(|barrier| barrier.history.arrivals());
+            let arrived =
+                barriers.get(local).into_iter().flat_map(|barrier| barrier.history.arrivals());
             let mut arrived = arrived.filter(|(of, _)| *of != phase);
             let waits = |agent: usize| !matches!(progress.get(agent), Some(Progress::Ended) | None);
             if arrived.any(|(_, by)| waits(by.agent)) { 5 } else { 3 }
@@ -74,13 +76,19 @@ pub(super) fn deadlock(progress: &[Progress], cluster: &ClusterState) -> Stopped
                 for wait in phases {
                     let barriers = state.barriers.borrow();
                     // In a cluster, the address says of which block the barrier is.
-                    let address = if block.is_some() { address_of(state.rank, wait.address) } else { wait.address };
+                    let address = if block.is_some() {
+                        address_of(state.rank, wait.address)
+                    } else {
+                        wait.address
+                    };
                     if let Some(barrier) = barriers.get(wait.address) {
                         waits(wait.location, barrier.awaited(address));
                     }
                 }
             }
-            Progress::Waiting(Waiting::Turn(_)) | Progress::Ended => ended.push(EndedWarp { warp, block }),
+            Progress::Waiting(Waiting::Turn(_)) | Progress::Ended => {
+                ended.push(EndedWarp { warp, block })
+            }
         }
     }
     waiting.sort_by_cached_key(|waits| distance(cluster, progress, waits));
@@ -96,17 +104,31 @@ pub(super) fn deadlock(progress: &[Progress], cluster: &ClusterState) -> Stopped
             let (rank, local) = memory(cluster, waits, address);
             let block = &cluster.blocks[rank];
             if let Some(barrier) = block.barriers.borrow().get(local) {
-                barriers.push(BarrierState { address, ..mbarrier::barrier_state(block, local, barrier) });
+                barriers.push(BarrierState {
+                    address,
+                    ..mbarrier::barrier_state(block, local, barrier)
+                });
             }
         }
     }
-    Stopped { misuse: Misuse::Deadlock { waiting, ended, barriers }, place, rank, warp: None, lane: None }
+    Stopped {
+        misuse: Misuse::Deadlock { waiting, ended, barriers },
+        place,
+        rank,
+        warp: None,
+        lane: None,
+    }
 }
 
 /// The mistake behind what ended a run, by this warp of the block of this rank: a phase that is
 /// told of other bytes than it expects, or a barrier of too few arrivals, or one that is arrived at
 /// too early.
-pub(super) fn cause(cluster: &ClusterState, misuse: &Misuse, rank: usize, warp: Option<usize>) -> Option<Cause> {
+pub(super) fn cause(
+    cluster: &ClusterState,
+    misuse: &Misuse,
+    rank: usize,
+    warp: Option<usize>,
+) -> Option<Cause> {
     let at = match misuse {
         Misuse::Barrier { address, misuse } => {
             let of = (address >> RANK_SHIFT).checked_sub(1).map_or(rank, |rank| rank as usize);
@@ -117,7 +139,9 @@ pub(super) fn cause(cluster: &ClusterState, misuse: &Misuse, rank: usize, warp: 
                     let agent = cluster.blocks[rank].agent_of(warp?);
                     return handover::runs_ahead(cluster, of, address, agent);
                 }
-                BarrierMisuse::PhaseMissed { .. } => return handover::wrong_count(cluster, of, address),
+                BarrierMisuse::PhaseMissed { .. } => {
+                    return handover::wrong_count(cluster, of, address);
+                }
                 _ => None,
             }
         }
@@ -125,7 +149,10 @@ pub(super) fn cause(cluster: &ClusterState, misuse: &Misuse, rank: usize, warp: 
             let Awaited::Barrier { address, .. } = waits.awaited else { return None };
             let (rank, local) = memory(cluster, waits, address);
             let barriers = cluster.blocks[rank].barriers.borrow();
-            barriers.get(local).is_some_and(|barrier| barrier.lacks_bytes_only()).then_some((rank, local))
+            barriers
+                .get(local)
+                .is_some_and(|barrier| barrier.lacks_bytes_only())
+                .then_some((rank, local))
         }),
         _ => None,
     };

@@ -12,7 +12,8 @@ use std::vec::Vec;
 pub(crate) const BAR_WARP_SYNC: &str = "bar.warp.sync";
 
 /// All of them: those that are not `.aligned`.
-const UNALIGNED: [&str; 3] = [BAR_WARP_SYNC, "barrier.cluster.wait", "barrier.cluster.wait.acquire"];
+const UNALIGNED: [&str; 3] =
+    [BAR_WARP_SYNC, "barrier.cluster.wait", "barrier.cluster.wait.acquire"];
 
 /// Where a lane waits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,12 +40,15 @@ impl CollectiveAt {
 
     /// Whether lanes here and lanes there execute one instruction.
     fn meets(self, other: Self) -> bool {
-        self.form == other.form && (UNALIGNED.contains(&self.form) || self.location == other.location)
+        self.form == other.form
+            && (UNALIGNED.contains(&self.form) || self.location == other.location)
     }
 }
 
 /// Checks that all lanes wait, and at the same. There is at least one.
-pub(crate) fn check(waiting: impl ExactSizeIterator<Item = (usize, CollectiveAt)> + Clone) -> Result<(), Misuse> {
+pub(crate) fn check(
+    waiting: impl ExactSizeIterator<Item = (usize, CollectiveAt)> + Clone,
+) -> Result<(), Misuse> {
     let Some((_, first)) = waiting.clone().next() else { return Ok(()) };
     if waiting.len() == LANES && waiting.clone().all(|(_, at)| at.meets(first)) {
         return Ok(());
@@ -56,7 +60,8 @@ pub(crate) fn check(waiting: impl ExactSizeIterator<Item = (usize, CollectiveAt)
             None => places.push((at, Vec::from([lane]))),
         }
     }
-    let ended = (0..LANES).filter(|lane| waiting.clone().all(|(waits, _)| waits != *lane)).collect();
+    let ended =
+        (0..LANES).filter(|lane| waiting.clone().all(|(waits, _)| waits != *lane)).collect();
     let waiting = places.into_iter().map(|(at, lanes)| {
         let place = at.location.into();
         WaitingLanes { lanes, form: at.form, place }

@@ -36,8 +36,8 @@ pub(crate) struct BarrierHistory {
     arrivals: Vec<(u32, Access)>,
     /// Each warp's last wait.
     waits: Vec<Waited>,
-    /// The first mistake that was found of who hands memory over by it: what else goes wrong there,
-    /// comes of that.
+    /// The first mistake that was found of who hands memory over by it: what else goes wrong
+    /// there, comes of that.
     explained: RefCell<Option<Cause>>,
 }
 
@@ -135,7 +135,12 @@ impl BarrierHistory {
     }
 
     /// That the current phase is told of other bytes than it expects.
-    pub(super) fn wrong_bytes(&self, barrier: u32, phase: u32, actor: impl Fn(Access) -> Actor) -> Cause {
+    pub(super) fn wrong_bytes(
+        &self,
+        barrier: u32,
+        phase: u32,
+        actor: impl Fn(Access) -> Actor,
+    ) -> Cause {
         Cause::Bytes {
             barrier,
             phase,
@@ -158,7 +163,9 @@ impl BarrierHistory {
             by.agent == copy.agent && of.wrapping_add(1) == phase && by.tick + 1 == copy.tick
         };
         let arrival = self.arrivals.iter().copied().find(ended);
-        arrival.filter(|_| phase > 0 && self.expected == 0 && self.expected_before == 0).map(|(_, by)| by)
+        arrival
+            .filter(|_| phase > 0 && self.expected == 0 && self.expected_before == 0)
+            .map(|(_, by)| by)
     }
 
     fn wait_of(&self, agent: usize) -> Option<Waited> {
@@ -188,8 +195,12 @@ impl Conflict {
         try_with_cluster(|cluster| {
             let (barrier, phase) = self.told.or_else(|| self.find_told(cluster))?;
             self.told = Some((barrier, phase));
-            if let Some(cause) = not_expected(&cluster.blocks[self.rank], &self.copy, (barrier, phase)) {
-                return with_history(cluster, self.rank, barrier, |history| history.first_cause(cause));
+            if let Some(cause) =
+                not_expected(&cluster.blocks[self.rank], &self.copy, (barrier, phase))
+            {
+                return with_history(cluster, self.rank, barrier, |history| {
+                    history.first_cause(cause)
+                });
             }
             let (wait, of_others) = with_history(cluster, self.rank, barrier, |history| {
                 let before = |wait: &&Waited| phase > 0 && wait.phase == phase - 1;
@@ -205,7 +216,8 @@ impl Conflict {
                 Some(wait) if wait.phase == phase => return None,
                 Some(wait) => {
                     // Who copies has not waited until this reader releases the copy before.
-                    let is_read_in_time = !wait.again && wait.phase == phase.wrapping_sub(1) && phase > 0;
+                    let is_read_in_time =
+                        !wait.again && wait.phase == phase.wrapping_sub(1) && phase > 0;
                     if is_read_in_time && !wait.is_released {
                         self.of_refill(cluster, wait)
                     } else {
@@ -218,18 +230,29 @@ impl Conflict {
     }
 
     /// The mistake of a reader whose last wait for the copy's barrier was for an earlier phase.
-    fn of_wait(&self, cluster: &ClusterState, wait: Waited, read_at: Option<u32>, is_wgmma: bool) -> Mistake {
+    fn of_wait(
+        &self,
+        cluster: &ClusterState,
+        wait: Waited,
+        read_at: Option<u32>,
+        is_wgmma: bool,
+    ) -> Mistake {
         let barrier = self.told.map_or(0, |(barrier, _)| address_of(self.rank, barrier));
         let read_since = read_at.is_some_and(|tick| tick >= wait.by.tick);
-        let behind_wait = |arrival: &Access| arrival.tick >= wait.by.tick && arrival.tick < self.read.tick;
+        let behind_wait =
+            |arrival: &Access| arrival.tick >= wait.by.tick && arrival.tick < self.read.tick;
         let latest = self.wait_for_it(cluster);
-        let is_of_it = |release: &Release| latest.is_some_and(|(_, barrier, _)| barrier == release.barrier);
+        let is_of_it =
+            |release: &Release| latest.is_some_and(|(_, barrier, _)| barrier == release.barrier);
         // Rather the one that who copies has waited for right before.
         let behind = self.releases(cluster).filter(|release| behind_wait(&release.by));
         let release = behind.min_by_key(|release| (!is_of_it(release), !release.is_waited_for));
         match release {
             Some(release) if !is_wgmma && !read_since && release.is_waited_for => {
-                Mistake::ReleasedEarly { release: cluster_actor(cluster, release.by), barrier: release.barrier }
+                Mistake::ReleasedEarly {
+                    release: cluster_actor(cluster, release.by),
+                    barrier: release.barrier,
+                }
             }
             None if !read_since => Mistake::WaitedForOver {
                 wait: cluster_actor(cluster, wait.by),
@@ -251,11 +274,16 @@ impl Conflict {
                 return Some(self.cause(cluster, mistake));
             };
             let waits = with_history(cluster, self.rank, barrier, |history| {
-                readers.iter().filter_map(|&reader| history.wait_of(reader)).max_by_key(|wait| wait.by.tick)
+                readers
+                    .iter()
+                    .filter_map(|&reader| history.wait_of(reader))
+                    .max_by_key(|wait| wait.by.tick)
             })?;
             let mistake = match waits {
                 None if phase == 0 => Mistake::NotWaited { last: None },
-                None => self.of_release(cluster, None).unwrap_or(Mistake::NotReleased { release: None }),
+                None => {
+                    self.of_release(cluster, None).unwrap_or(Mistake::NotReleased { release: None })
+                }
                 Some(wait) if wait.again || wait.phase == u32::MAX => Mistake::WaitedForOver {
                     wait: cluster_actor(cluster, wait.by),
                     barrier: address_of(self.rank, barrier),
@@ -283,7 +311,9 @@ impl Conflict {
             let is_told = is_of_it && release.is_waited_for;
             is_told && behind_wait && (is_wgmma || release.by.tick < self.read.tick)
         };
-        if let Some(release) = self.releases(cluster).filter(early).max_by_key(|release| release.by.tick) {
+        if let Some(release) =
+            self.releases(cluster).filter(early).max_by_key(|release| release.by.tick)
+        {
             return Some(Mistake::ReleasedEarly {
                 release: cluster_actor(cluster, release.by),
                 barrier: release.barrier,
@@ -307,7 +337,8 @@ impl Conflict {
                 }
             });
         }
-        let behind = self.releases(cluster).filter(|release| is_wgmma || release.by.tick >= self.read.tick);
+        let behind =
+            self.releases(cluster).filter(|release| is_wgmma || release.by.tick >= self.read.tick);
         let release = behind.min_by_key(|release| release.by.tick);
         let release = release.map(|release| (release.barrier, cluster_actor(cluster, release.by)));
         (self.told.is_some() || release.is_some()).then_some(Mistake::NotReleased { release })
@@ -321,19 +352,32 @@ impl Conflict {
 
     /// The last wait of who copies for a barrier that others arrive at, from a tick on: with the
     /// barrier, and the arrivals of its phases.
-    fn latest_wait(&self, cluster: &ClusterState, from: u32) -> Option<(Waited, u32, (u32, Option<Access>))> {
+    fn latest_wait(
+        &self,
+        cluster: &ClusterState,
+        from: u32,
+    ) -> Option<(Waited, u32, (u32, Option<Access>))> {
         let told = self.told.map(|(barrier, _)| (self.rank, barrier));
         let mut latest: Option<(Waited, u32, (u32, Option<Access>))> = None;
         for block in &cluster.blocks {
             let Ok(barriers) = block.barriers.try_borrow() else { continue };
-            for (address, barrier) in barriers.iter().filter(|(address, _)| Some((block.rank, *address)) != told) {
+            for (address, barrier) in
+                barriers.iter().filter(|(address, _)| Some((block.rank, *address)) != told)
+            {
                 let history = &barrier.history;
-                let is_of_others = history.arrivals.iter().any(|(_, by)| by.agent != self.copy.agent);
-                let wait = history.wait_of(self.copy.agent).filter(|wait| is_of_others && wait.by.tick >= from);
+                let is_of_others =
+                    history.arrivals.iter().any(|(_, by)| by.agent != self.copy.agent);
+                let wait = history
+                    .wait_of(self.copy.agent)
+                    .filter(|wait| is_of_others && wait.by.tick >= from);
                 if let Some(wait) = wait
                     && latest.is_none_or(|(other, ..)| other.by.tick <= wait.by.tick)
                 {
-                    latest = Some((wait, address_of(block.rank, address), (barrier.count(), history.made)));
+                    latest = Some((
+                        wait,
+                        address_of(block.rank, address),
+                        (barrier.count(), history.made),
+                    ));
                 }
             }
         }
@@ -357,9 +401,12 @@ impl Conflict {
         let mut releases = Vec::new();
         for block in &cluster.blocks {
             let Ok(barriers) = block.barriers.try_borrow() else { continue };
-            for (address, barrier) in barriers.iter().filter(|(address, _)| Some((block.rank, *address)) != told) {
+            for (address, barrier) in
+                barriers.iter().filter(|(address, _)| Some((block.rank, *address)) != told)
+            {
                 let wait = barrier.history.wait_of(self.copy.agent).filter(|wait| !wait.again);
-                let of_readers = barrier.history.arrivals().filter(|(_, by)| readers.contains(&by.agent));
+                let of_readers =
+                    barrier.history.arrivals().filter(|(_, by)| readers.contains(&by.agent));
                 releases.extend(of_readers.map(|(phase, by)| Release {
                     by,
                     barrier: address_of(block.rank, address),
@@ -383,7 +430,8 @@ impl Conflict {
 
     fn cause(&self, cluster: &ClusterState, mistake: Mistake) -> Cause {
         if let Mistake::ReaderNotCounted { barrier, .. } = mistake {
-            let (rank, local) = ((barrier >> RANK_SHIFT) as usize - 1, barrier & ((1 << RANK_SHIFT) - 1));
+            let (rank, local) =
+                ((barrier >> RANK_SHIFT) as usize - 1, barrier & ((1 << RANK_SHIFT) - 1));
             if let Some(cause) = wrong_count(cluster, rank, local) {
                 return cause;
             }
@@ -421,20 +469,32 @@ pub(crate) fn not_expected(block: &BlockState, copy: &Access, told: (u32, u32)) 
 
 /// The mistake of a warp that arrives at a barrier more often than a phase has arrivals: if it
 /// starts the copies that tell the barrier, it has not waited for the phase of the last one.
-pub(super) fn runs_ahead(cluster: &ClusterState, rank: usize, address: u32, agent: usize) -> Option<Cause> {
+pub(super) fn runs_ahead(
+    cluster: &ClusterState,
+    rank: usize,
+    address: u32,
+    agent: usize,
+) -> Option<Cause> {
     let barriers = cluster.blocks[rank].barriers.borrow();
     let barrier = barriers.get(address)?;
     let (history, phase) = (&barrier.history, barrier.phase());
-    let (_, first) = history.arrivals.iter().copied().find(|&(of, by)| by.agent == agent && of == phase)?;
+    let (_, first) =
+        history.arrivals.iter().copied().find(|&(of, by)| by.agent == agent && of == phase)?;
     history.last_copy.filter(|copy| copy.agent == agent)?;
     drop(barriers);
     // Behind the first arrival, or the copy that comes with it.
-    let conflict = Conflict { rank, address, read: first, copy: first, told: Some((address, phase)) };
+    let conflict =
+        Conflict { rank, address, read: first, copy: first, told: Some((address, phase)) };
     let wait = match conflict.latest_wait(cluster, first.tick) {
         Some((wait, ..)) if !wait.again && wait.phase.wrapping_add(1) > phase => return None,
         wait => wait.map(|(wait, of, _)| (of, wait.phase, cluster_actor(cluster, wait.by))),
     };
-    Some(Cause::RunsAhead { barrier: address_of(rank, address), phase, first: cluster_actor(cluster, first), wait })
+    Some(Cause::RunsAhead {
+        barrier: address_of(rank, address),
+        phase,
+        first: cluster_actor(cluster, first),
+        wait,
+    })
 }
 
 /// The mistake of a barrier that has fewer arrivals in a phase than there are warps that arrive at
@@ -445,7 +505,12 @@ pub(super) fn wrong_count(cluster: &ClusterState, rank: usize, address: u32) -> 
     let (history, of) = (&barrier.history, barrier.count());
     let made = history.made.filter(|_| history.arrivals.len() > of as usize)?;
     let arrivals = history.arrivals.iter().map(|&(_, by)| cluster_actor(cluster, by)).collect();
-    Some(Cause::Count { barrier: address_of(rank, address), of, made: cluster_actor(cluster, made), arrivals })
+    Some(Cause::Count {
+        barrier: address_of(rank, address),
+        of,
+        made: cluster_actor(cluster, made),
+        arrivals,
+    })
 }
 
 /// An arrival of who reads.
@@ -462,7 +527,9 @@ struct Release {
 pub(crate) fn of_unwritten(rank: usize, address: u32, read: Access) -> Option<Cause> {
     try_with_cluster(|cluster| {
         let barriers = cluster.blocks[rank].barriers.try_borrow().ok()?;
-        let waits = barriers.iter().filter_map(|(at, barrier)| Some((at, barrier.history.wait_of(read.agent)?)));
+        let waits = barriers
+            .iter()
+            .filter_map(|(at, barrier)| Some((at, barrier.history.wait_of(read.agent)?)));
         let (barrier, wait) = waits.max_by_key(|(_, wait)| wait.by.tick)?;
         let is_for_nothing = wait.phase == u32::MAX && !wait.again;
         let mistake = Mistake::WaitedForOver {
@@ -478,7 +545,9 @@ pub(crate) fn of_unwritten(rank: usize, address: u32, read: Access) -> Option<Ca
             copy: None,
             told: None,
         };
-        is_for_nothing.then(|| barriers.get(barrier).map(|barrier| barrier.history.first_cause(cause))).flatten()
+        is_for_nothing
+            .then(|| barriers.get(barrier).map(|barrier| barrier.history.first_cause(cause)))
+            .flatten()
     })
 }
 

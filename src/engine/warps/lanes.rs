@@ -1,8 +1,9 @@
 //! The lanes of a lane closure, and the collectives at which they wait for each other.
 //!
-//! Lanes run one after the other, as in a plain loop, but on a stack of their own. A lane that comes to a raw collective
-//! stays there with its stack, and the lanes behind it go on on another one; a closure without collectives takes one stack.
-//! Once each lane has come to a collective or ended the closure, the collective is executed for all, and they go on in order.
+//! Lanes run one after the other, as in a plain loop, but on a stack of their own. A lane that
+//! comes to a raw collective stays there with its stack, and the lanes behind it go on on another
+//! one; a closure without collectives takes one stack. Once each lane has come to a collective or
+//! ended the closure, the collective is executed for all, and they go on in order.
 
 use crate::engine::{
     findings::Misuse,
@@ -25,8 +26,8 @@ use std::cell::{Cell, RefCell};
 use std::ptr;
 use std::vec::Vec;
 
-/// A lane's stack: what a thread of a GPU may have (512 KiB), and room for unoptimised code to move it about. Only what is
-/// touched takes memory.
+/// A lane's stack: what a thread of a GPU may have (512 KiB), and room for unoptimised code to move
+/// it about. Only what is touched takes memory.
 const STACK_BYTES: usize = 2 << 20;
 
 /// Stacks that are kept for the closures to come: those of all lanes of a warp.
@@ -82,8 +83,8 @@ pub(crate) fn set_yielder(yielder: LaneYielder) {
     YIELDER.set(yielder);
 }
 
-/// A lane closure, for functions that are compiled once for all of those with the same result. (The table of a `dyn Fn` would have
-/// each closure three times.)
+/// A lane closure, for functions that are compiled once for all of those with the same result. (The
+/// table of a `dyn Fn` would have each closure three times.)
 pub(crate) trait LaneClosure<T> {
     fn run(&self, lane: Lane<'_>) -> T;
 }
@@ -110,7 +111,8 @@ pub(crate) fn taken_in_turn<T>(values: &mut PerLane<T>) -> [Cell<Option<&mut T>>
 
 /// Runs `body(lane)` for each lane.
 fn run_lanes(warp: WarpOfBlock<'_>, body: &dyn Fn(usize)) {
-    // A destructor, while a run that failed is unwound, may come here with the lane that failed: it stays the one to blame.
+    // A destructor, while a run that failed is unwound, may come here with the lane that failed: it
+    // stays the one to blame.
     let outside = current_lane();
     with_block(BlockState::begin_closure);
     let next = Cell::new(0);
@@ -131,7 +133,8 @@ fn run_lanes(warp: WarpOfBlock<'_>, body: &dyn Fn(usize)) {
             Pause::Collective(arrival) => Some((runner, arrival)),
             Pause::Phase(_) | Pause::Test(_) => None,
         };
-        let (runners, arrivals): (Vec<_>, Vec<_>) = waiting.into_iter().filter_map(collective).unzip();
+        let (runners, arrivals): (Vec<_>, Vec<_>) =
+            waiting.into_iter().filter_map(collective).unzip();
         let lanes = runners.into_iter().zip(meet(warp, arrivals));
         with_block(BlockState::begin_closure);
         waiting = lanes.filter_map(|(runner, results)| resume(runner, outside, results)).collect();
@@ -141,7 +144,9 @@ fn run_lanes(warp: WarpOfBlock<'_>, body: &dyn Fn(usize)) {
 /// A runner of the lanes from `next` on.
 fn runner(next: &Cell<usize>, body: &dyn Fn(usize)) -> Runner {
     let stack = STACKS.with_borrow_mut(Vec::pop);
-    let stack = stack.unwrap_or_else(|| DefaultStack::new(STACK_BYTES).expect("address space for the stacks of lanes"));
+    let stack = stack.unwrap_or_else(|| {
+        DefaultStack::new(STACK_BYTES).expect("address space for the stacks of lanes")
+    });
     let of = StackOf::lane(&stack);
     // SAFETY: `run_lanes` keeps or drops its runners while `next` and `body` are there.
     let lanes = unsafe {
@@ -165,7 +170,11 @@ fn enter(lane: usize, yielder: &Yielder<Registers, Pause>) {
 }
 
 /// Waits with the lanes that wait by themselves, and lets those go on that can.
-fn wait_in_lanes(warp: WarpOfBlock<'_>, paused: Vec<(Runner, Pause)>, outside: Option<usize>) -> Vec<(Runner, Pause)> {
+fn wait_in_lanes(
+    warp: WarpOfBlock<'_>,
+    paused: Vec<(Runner, Pause)>,
+    outside: Option<usize>,
+) -> Vec<(Runner, Pause)> {
     let (mut phases, mut tested) = (Vec::new(), Vec::new());
     for (_, pause) in &paused {
         match pause {
@@ -175,21 +184,28 @@ fn wait_in_lanes(warp: WarpOfBlock<'_>, paused: Vec<(Runner, Pause)>, outside: O
         }
     }
     warp.suspend(if tested.is_empty() { Waiting::Phases(phases) } else { Waiting::Turn(tested) });
-    let is_settled = |wait: &PhaseWait| with_block(|block| block.barriers.borrow().is_settled(wait));
+    let is_settled =
+        |wait: &PhaseWait| with_block(|block| block.barriers.borrow().is_settled(wait));
     // The warp's turn has come with no phase over that its lanes wait for: they give up.
-    let give_up = !paused.iter().any(|(_, pause)| matches!(pause, Pause::Phase(wait) if is_settled(wait)));
+    let give_up =
+        !paused.iter().any(|(_, pause)| matches!(pause, Pause::Phase(wait) if is_settled(wait)));
     let goes_on = |pause: &Pause| match pause {
         Pause::Collective(_) => false,
         Pause::Phase(wait) => give_up || is_settled(wait),
         Pause::Test(_) => true,
     };
-    let step =
-        |(runner, pause)| if goes_on(&pause) { resume(runner, outside, Box::new(())) } else { Some((runner, pause)) };
+    let step = |(runner, pause)| {
+        if goes_on(&pause) { resume(runner, outside, Box::new(())) } else { Some((runner, pause)) }
+    };
     paused.into_iter().filter_map(step).collect()
 }
 
 /// Lets a runner run until a lane waits, if one does.
-fn resume(mut runner: Runner, outside: Option<usize>, results: Registers) -> Option<(Runner, Pause)> {
+fn resume(
+    mut runner: Runner,
+    outside: Option<usize>,
+    results: Registers,
+) -> Option<(Runner, Pause)> {
     let stack_outside = stack::run_on(runner.stack);
     let resumed = runner.lanes.resume(results);
     stack::run_on(stack_outside);
@@ -207,7 +223,8 @@ fn resume(mut runner: Runner, outside: Option<usize>, results: Registers) -> Opt
     }
 }
 
-/// All lanes have arrived or ended: executes what they arrived at, if it is the same in all. Returns each lane's results.
+/// All lanes have arrived or ended: executes what they arrived at, if it is the same in all.
+/// Returns each lane's results.
 fn meet(warp: WarpOfBlock<'_>, arrivals: Vec<Arrival>) -> Vec<Registers> {
     let site = arrivals[0].site;
     let lanes = arrivals.iter().map(|arrival| (arrival.lane, arrival.at));
@@ -217,9 +234,11 @@ fn meet(warp: WarpOfBlock<'_>, arrivals: Vec<Arrival>) -> Vec<Registers> {
     executions.swap_remove(0)(warp, site, operands)
 }
 
-/// The running lane comes to a collective: waits for all others, and returns what `execute` makes of all lanes' operands.
+/// The running lane comes to a collective: waits for all others, and returns what `execute` makes
+/// of all lanes' operands.
 ///
-/// There are hundreds of these: what is not the closure's own is compiled once, or once for each type.
+/// There are hundreds of these: what is not the closure's own is compiled once, or once for each
+/// type.
 pub(crate) fn collective<I: 'static, O: bytemuck::Zeroable + Copy + 'static>(
     site: Site,
     form: &'static str,
@@ -239,7 +258,9 @@ fn of_lanes<I: 'static>(operands: Vec<Registers>) -> PerLane<I> {
     for operands in operands {
         of_lanes.push(*operands.downcast::<I>().expect("the operands of one form"));
     }
-    PerLane::from_array(of_lanes.try_into().unwrap_or_else(|_| unreachable!("a collective of some lanes")))
+    PerLane::from_array(
+        of_lanes.try_into().unwrap_or_else(|_| unreachable!("a collective of some lanes")),
+    )
 }
 
 /// The results, each for its lane.
@@ -258,8 +279,14 @@ fn result<O: bytemuck::Zeroable + 'static>(result: Option<Registers>) -> O {
     result.map_or_else(O::zeroed, |result| *result.downcast().expect("the results of the form"))
 }
 
-/// The running lane waits for all others, and gets its results; none while a run that failed is unwound.
-fn arrive(site: Site, form: &'static str, operands: Registers, execute: Execute) -> Option<Registers> {
+/// The running lane waits for all others, and gets its results; none while a run that failed is
+/// unwound.
+fn arrive(
+    site: Site,
+    form: &'static str,
+    operands: Registers,
+    execute: Execute,
+) -> Option<Registers> {
     // A destructor, while a run that failed is unwound: nobody will come.
     if std::thread::panicking() {
         return None;
@@ -268,14 +295,16 @@ fn arrive(site: Site, form: &'static str, operands: Registers, execute: Execute)
     let at = CollectiveAt::new(form, site);
     let arrival = Arrival { lane, at, site, operands, execute };
     let yielder = YIELDER.get();
-    // SAFETY: a lane is running, in the runner whose yielder it is, as `enter` said when the lane began or went on.
+    // SAFETY: a lane is running, in the runner whose yielder it is, as `enter` said when the lane
+    // began or went on.
     let yielder = unsafe { &*yielder };
     let results = yielder.suspend(Pause::Collective(arrival));
     enter(lane, yielder);
     Some(results)
 }
 
-/// The running lane does not go on before its warp's next turn, or before the phase that it waits for is over.
+/// The running lane does not go on before its warp's next turn, or before the phase that it waits
+/// for is over.
 pub(crate) fn pause(site: Site, form: &'static str, pause: Pause) {
     let Some(lane) = current_lane() else { fail(site, Misuse::RawAtWarpScope { form }) };
     // SAFETY: as in `arrive`.

@@ -24,7 +24,8 @@ pub(crate) const BYTES: usize = 8;
 /// The most arrivals, and the most bytes, that a phase can have.
 const MOST: u32 = (1 << 20) - 1;
 
-/// Tests that may find nothing new, one behind the other: nobody makes so many but in a loop that waits for what does not happen.
+/// Tests that may find nothing new, one behind the other: nobody makes so many but in a loop that
+/// waits for what does not happen.
 const VAIN_TESTS: u64 = 1 << 16;
 
 /// The mbarriers of a block, by address.
@@ -52,7 +53,8 @@ pub(crate) struct Barrier {
     told: Known,
     /// What all told who arrived in the phases before.
     over: Known,
-    /// The same of other blocks of the cluster, which those learn of who wait for what the cluster did.
+    /// The same of other blocks of the cluster, which those learn of who wait for what the cluster
+    /// did.
     told_by_peers: Known,
     over_of_peers: Known,
     /// Whether a fence of its own is behind its initialisation.
@@ -65,9 +67,10 @@ pub(crate) struct Barrier {
     pub(super) history: BarrierHistory,
 }
 
-/// What an arrival returns, from the lowest bit on: the number of its phase, 20 bits; the arrivals that the phase still needed, 20; the
-/// barrier's address, in units of eight bytes, 15; the rank of its block in the cluster, 4; and how many barriers the block had before, 5.
-/// Of the numbers, the lowest bits. (A GPU's has another form, of which PTX says nothing.)
+/// What an arrival returns, from the lowest bit on: the number of its phase, 20 bits; the arrivals
+/// that the phase still needed, 20; the barrier's address, in units of eight bytes, 15; the rank of
+/// its block in the cluster, 4; and how many barriers the block had before, 5. Of the numbers, the
+/// lowest bits. (A GPU's has another form, of which PTX says nothing.)
 mod state {
     pub(super) const PHASES: u32 = (1 << 20) - 1;
     pub(super) const PENDING: u32 = 20;
@@ -139,14 +142,16 @@ pub(crate) enum Scope {
 }
 
 impl Barrier {
-    /// Whether a phase is over; the waiter is told if it comes too late to be sure, or too early: a GPU tells phases by their parity, so it
-    /// takes the one behind the current for the one before it, which is over. Who is right never asks for that: that it may wait for a phase,
+    /// Whether a phase is over; the waiter is told if it comes too late to be sure, or too early: a
+    /// GPU tells phases by their parity, so it takes the one behind the current for the one
+    /// before it, which is over. Who is right never asks for that: that it may wait for a phase,
     /// it knows by the end of the one before.
     fn is_over(&self, phase: Phase) -> Result<bool, BarrierMisuse> {
         match phase {
             Phase::Parity(parity) => Ok(self.phase % 2 != parity % 2),
             Phase::Of(of_state) if of_state >> state::ADDRESS != self.which >> state::ADDRESS => {
-                let units = (of_state >> state::ADDRESS) as u32 & ((1 << (state::RANK - state::ADDRESS)) - 1);
+                let units = (of_state >> state::ADDRESS) as u32
+                    & ((1 << (state::RANK - state::ADDRESS)) - 1);
                 Err(BarrierMisuse::ArrivalOfAnother { address: units * BYTES as u32 })
             }
             Phase::Of(of_state) => {
@@ -165,7 +170,11 @@ impl Barrier {
     fn expect(&mut self, by: Access, bytes: u32) -> Result<(), BarrierMisuse> {
         self.history.note_expected(by, bytes);
         self.bytes += i64::from(bytes);
-        if self.bytes > i64::from(MOST) { Err(BarrierMisuse::TooManyBytes { bytes: self.bytes }) } else { Ok(()) }
+        if self.bytes > i64::from(MOST) {
+            Err(BarrierMisuse::TooManyBytes { bytes: self.bytes })
+        } else {
+            Ok(())
+        }
     }
 
     /// Bytes have come.
@@ -182,7 +191,9 @@ impl Barrier {
         let Arrival { count, expect, drop, .. } = arrival;
         let lanes = executing(current_lane()).len() as u32;
         let arrivals = count * lanes;
-        let state = u64::from(self.phase & state::PHASES) | u64::from(self.pending) << state::PENDING | self.which;
+        let state = u64::from(self.phase & state::PHASES)
+            | u64::from(self.pending) << state::PENDING
+            | self.which;
         self.expect(by, expect * lanes)?;
         let phase = self.phase;
         if drop {
@@ -199,7 +210,8 @@ impl Barrier {
             return Err(BarrierMisuse::Count { count });
         }
         let of = self.count;
-        self.pending = self.pending.checked_sub(count).ok_or(BarrierMisuse::TooManyArrivals { of })?;
+        self.pending =
+            self.pending.checked_sub(count).ok_or(BarrierMisuse::TooManyArrivals { of })?;
         self.end_phase()
     }
 
@@ -223,16 +235,36 @@ impl Barrier {
         Ok(())
     }
 
-    /// What comes asynchronously comes in this phase, at whose end it is known: as done by whom, when.
-    fn tell_asynchronously(&mut self, proxy: Proxy, location: &'static Location<'static>) -> Access {
+    /// What comes asynchronously comes in this phase, at whose end it is known: as done by whom,
+    /// when.
+    fn tell_asynchronously(
+        &mut self,
+        proxy: Proxy,
+        location: &'static Location<'static>,
+    ) -> Access {
         let (agent, tick) = (self.agents[proxy as usize], self.phase.wrapping_add(1));
         self.told.pass_asynchronously(agent, tick);
-        Access { agent, by: Lanes::One(0), closure: 0, before: 0, epoch: u32::MAX, warp_epoch: 0, tick, location }
+        Access {
+            agent,
+            by: Lanes::One(0),
+            closure: 0,
+            before: 0,
+            epoch: u32::MAX,
+            warp_epoch: 0,
+            tick,
+            location,
+        }
     }
 
     /// What the current phase still needs, of the barrier of this address.
     pub(crate) fn awaited(&self, address: u32) -> Awaited {
-        Awaited::Barrier { address, phase: self.phase, of: self.count, arrivals: self.pending, bytes: self.bytes }
+        Awaited::Barrier {
+            address,
+            phase: self.phase,
+            of: self.count,
+            arrivals: self.pending,
+            bytes: self.bytes,
+        }
     }
 
     /// The phase that is running.
@@ -258,7 +290,8 @@ impl Barrier {
 
 /// Who has arrived at a barrier.
 pub(crate) fn barrier_state(block: &BlockState, address: u32, barrier: &Barrier) -> BarrierState {
-    let arrivals = barrier.history.arrivals().map(|(phase, by)| (phase, block.findings.actor(by))).collect();
+    let arrivals =
+        barrier.history.arrivals().map(|(phase, by)| (phase, block.findings.actor(by))).collect();
     let made = barrier.history.made().map(|by| block.findings.actor(by));
     BarrierState { address, made, arrivals }
 }
@@ -283,7 +316,8 @@ impl Barriers {
         self.live.get(&wait.address).is_none_or(|barrier| barrier.is_over(wait.phase) != Ok(false))
     }
 
-    /// Whether the wait may give up now. One that has done so again and again is part of a loop that waits for what does not happen.
+    /// Whether the wait may give up now. One that has done so again and again is part of a loop
+    /// that waits for what does not happen.
     pub(crate) fn may_give_up(&self, wait: &PhaseWait) -> bool {
         wait.gives_up && self.vain_tests < VAIN_TESTS
     }
@@ -309,7 +343,8 @@ fn at_barrier<R: Default>(
     done.unwrap_or_else(|misuse| fail(site, misuse))
 }
 
-/// The same to a barrier of the block of the cluster that the address names: `work(own, is it another's, barrier)`.
+/// The same to a barrier of the block of the cluster that the address names: `work(own, is it
+/// another's, barrier)`.
 fn at_barrier_of_cluster<R: Default>(
     site: Site,
     address: u32,
@@ -359,8 +394,9 @@ pub(crate) fn init(site: Site, form: &'static str, address: u32, count: u32) {
         }
         block.shared.make_barrier(block.access(site), address)?;
         let which = (u64::from(address) / BYTES as u64) & 0x7fff;
-        let which =
-            which << state::ADDRESS | (block.rank as u64) << state::RANK | (barriers.made as u64) << state::MADE;
+        let which = which << state::ADDRESS
+            | (block.rank as u64) << state::RANK
+            | (barriers.made as u64) << state::MADE;
         let agents = agents_of_barrier(barriers.made).map(|number| block.asynchronous(number));
         barriers.made += 1;
         let barrier = Barrier {
@@ -448,8 +484,9 @@ pub(crate) fn complete_bytes_at_peer(site: Site, form: &'static str, address: u3
     });
 }
 
-/// Bytes are expected, or come, at a barrier of the block of the cluster that the address names. Nobody is told of what was done before; but
-/// the phase is not over without them, so its end tells that this has happened: as of a copy that lands.
+/// Bytes are expected, or come, at a barrier of the block of the cluster that the address names.
+/// Nobody is told of what was done before; but the phase is not over without them, so its end tells
+/// that this has happened: as of a copy that lands.
 fn count_bytes_at_peer(
     site: Site,
     form: &'static str,
@@ -464,7 +501,11 @@ fn count_bytes_at_peer(
     let counted = peer::at_peer(site, address, Visit::Bytes, |own, peer, by, address| {
         use_barrier(peer, by, address, |barrier| {
             if own.rank != peer.rank {
-                peer::count_bytes(peer, by, barrier.tell_asynchronously(Proxy::Async, site.location));
+                peer::count_bytes(
+                    peer,
+                    by,
+                    barrier.tell_asynchronously(Proxy::Async, site.location),
+                );
             }
             count(by, barrier)
         })
@@ -496,20 +537,29 @@ fn look(site: Site, form: &'static str, wait: PhaseWait, scope: Scope) -> bool {
     })
 }
 
-/// At warp scope: asks for a phase that is waited for later, which must not be too late, or too early. What others did, nobody knows by that.
+/// At warp scope: asks for a phase that is waited for later, which must not be too late, or too
+/// early. What others did, nobody knows by that.
 pub(crate) fn look_ahead(site: Site, form: &'static str, address: u32, phase: Phase) {
     at_barrier(site, address, form, |_, _, barrier| barrier.is_over(phase).map(drop));
 }
 
 /// At warp scope: waits for a phase.
-pub(crate) fn wait(warp: WarpOfBlock<'_>, site: Site, form: &'static str, address: u32, phase: Phase, scope: Scope) {
+pub(crate) fn wait(
+    warp: WarpOfBlock<'_>,
+    site: Site,
+    form: &'static str,
+    address: u32,
+    phase: Phase,
+    scope: Scope,
+) {
     let wait = PhaseWait { address, phase, location: site.location, gives_up: false };
     while !std::thread::panicking() && !look(site, form, wait, scope) {
         warp.suspend(Waiting::Phases(vec![wait]));
     }
 }
 
-/// Looks whether a phase is over. If it is not, that is so many `more` tests in vain; what happened to a barrier since, counts.
+/// Looks whether a phase is over. If it is not, that is so many `more` tests in vain; what happened
+/// to a barrier since, counts.
 fn look_in_vain(site: Site, form: &'static str, wait: PhaseWait, scope: Scope, more: u64) -> bool {
     let vain = with_block(|block| block.barriers.borrow().vain_tests);
     let over = look(site, form, wait, scope);
@@ -519,12 +569,19 @@ fn look_in_vain(site: Site, form: &'static str, wait: PhaseWait, scope: Scope, m
     over
 }
 
-/// In a lane closure: waits for a phase, but not for ever, and returns whether it is over (`mbarrier.try_wait`).
+/// In a lane closure: waits for a phase, but not for ever, and returns whether it is over
+/// (`mbarrier.try_wait`).
 ///
-/// How long, PTX leaves open. Here some give up at once, drawn by the run's seed, so that who takes the phase for over whatever is returned
-/// is found; and the others when nobody can go on, so that who does something else then, for which others wait, is not taken for one
-/// that waits for ever.
-pub(crate) fn wait_in_lane(site: Site, form: &'static str, address: u32, phase: Phase, scope: Scope) -> bool {
+/// How long, PTX leaves open. Here some give up at once, drawn by the run's seed, so that who takes
+/// the phase for over whatever is returned is found; and the others when nobody can go on, so that
+/// who does something else then, for which others wait, is not taken for one that waits for ever.
+pub(crate) fn wait_in_lane(
+    site: Site,
+    form: &'static str,
+    address: u32,
+    phase: Phase,
+    scope: Scope,
+) -> bool {
     let wait = PhaseWait { address, phase, location: site.location, gives_up: true };
     if std::thread::panicking() || look_in_vain(site, form, wait, scope, 0) {
         return true;
@@ -536,8 +593,15 @@ pub(crate) fn wait_in_lane(site: Site, form: &'static str, address: u32, phase: 
     std::thread::panicking() || look_in_vain(site, form, wait, scope, 1)
 }
 
-/// In a lane closure: whether a phase is over (`mbarrier.test_wait`). Where it is not, others go on before this lane does.
-pub(crate) fn test_in_lane(site: Site, form: &'static str, address: u32, phase: Phase, scope: Scope) -> bool {
+/// In a lane closure: whether a phase is over (`mbarrier.test_wait`). Where it is not, others go on
+/// before this lane does.
+pub(crate) fn test_in_lane(
+    site: Site,
+    form: &'static str,
+    address: u32,
+    phase: Phase,
+    scope: Scope,
+) -> bool {
     if std::thread::panicking() {
         return true;
     }
@@ -573,7 +637,8 @@ pub(crate) fn phase_for_copy(
     block.shared.use_barrier(by, address)?;
     let mut barriers = block.barriers.borrow_mut();
     let barrier = barriers.live.get_mut(&address);
-    let barrier = barrier.ok_or(Misuse::Barrier { address, misuse: BarrierMisuse::Uninitialised })?;
+    let barrier =
+        barrier.ok_or(Misuse::Barrier { address, misuse: BarrierMisuse::Uninitialised })?;
     if proxy == Proxy::Async && !barrier.is_fenced && !block.shared.is_barrier_fenced(by, address) {
         return Err(Misuse::Barrier { address, misuse: BarrierMisuse::Unfenced });
     }
@@ -600,21 +665,30 @@ pub(crate) fn receive_copy(
     barrier.receive(bytes).map_err(misuse)
 }
 
-/// `cp.async.mbarrier.arrive`: the barrier is to be arrived at when copies have landed. If the arrival is not one of those that the phase
-/// needs, it needs one more.
-pub(crate) fn arrive_later(block: &BlockState, by: Access, address: u32, is_counted: bool) -> Result<(), Misuse> {
+/// `cp.async.mbarrier.arrive`: the barrier is to be arrived at when copies have landed. If the
+/// arrival is not one of those that the phase needs, it needs one more.
+pub(crate) fn arrive_later(
+    block: &BlockState,
+    by: Access,
+    address: u32,
+    is_counted: bool,
+) -> Result<(), Misuse> {
     use_barrier(block, by, address, |barrier| {
         barrier.history.note_arrival(by, barrier.phase);
         if is_counted {
             return Ok(());
         }
         barrier.pending += 1;
-        if barrier.pending > MOST { Err(BarrierMisuse::Count { count: barrier.pending }) } else { Ok(()) }
+        if barrier.pending > MOST {
+            Err(BarrierMisuse::Count { count: barrier.pending })
+        } else {
+            Ok(())
+        }
     })
 }
 
-/// These copies have landed: `land` puts them to memory, by this access, which is returned. The phase tells of the `earlier` ones too,
-/// which have landed before.
+/// These copies have landed: `land` puts them to memory, by this access, which is returned. The
+/// phase tells of the `earlier` ones too, which have landed before.
 pub(crate) fn receive_arrival(
     block: &BlockState,
     address: u32,
@@ -627,22 +701,27 @@ pub(crate) fn receive_arrival(
     let misuse = |misuse| Misuse::Barrier { address, misuse };
     let barrier = barriers.live.get_mut(&address).ok_or(misuse(BarrierMisuse::Uninitialised))?;
     let by = barrier.tell_asynchronously(Proxy::Generic, started);
-    earlier.iter().for_each(|earlier| barrier.told.pass_asynchronously(earlier.agent, earlier.tick));
+    earlier
+        .iter()
+        .for_each(|earlier| barrier.told.pass_asynchronously(earlier.agent, earlier.tick));
     land(by);
     barrier.arrive(1).map_err(misuse)?;
     Ok(by)
 }
 
-/// `fence.mbarrier_init`: what the executing lanes initialised before, or know of, is there for what comes asynchronously. Of what another
-/// thread has initialised it tells nothing.
+/// `fence.mbarrier_init`: what the executing lanes initialised before, or know of, is there for
+/// what comes asynchronously. Of what another thread has initialised it tells nothing.
 pub(crate) fn fence_init(site: Site, form: &'static str) {
     if !std::thread::panicking() {
         note_lane(site, form);
         with_block(|block| {
             let lanes = executing(current_lane());
             for (&address, barrier) in &mut block.barriers.borrow_mut().live {
-                let knows =
-                    |lane| block.shared.is_barrier_made_before(block.access_by(Lanes::one(lane), site), address);
+                let knows = |lane| {
+                    block
+                        .shared
+                        .is_barrier_made_before(block.access_by(Lanes::one(lane), site), address)
+                };
                 barrier.is_fenced |= lanes.clone().any(knows);
             }
             if block.blocks > 1 {

@@ -1,4 +1,5 @@
-//! How warps and lanes take turns, where they wait for each other, and how a run that went wrong ends.
+//! How warps and lanes take turns, where they wait for each other, and how a run that went wrong
+//! ends.
 
 pub(crate) mod block;
 pub(crate) mod cluster;

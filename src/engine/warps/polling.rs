@@ -1,15 +1,17 @@
 //! Lanes that wait by reading, and loops that do not end.
 //!
-//! Here a warp goes on until it waits at a barrier or ends, and no other of its block runs meanwhile. One that reads the same element
-//! over and over, and does nothing else, waits for what nobody will write; one that reads and writes without end waits for something
-//! else that does not happen.
+//! Here a warp goes on until it waits at a barrier or ends, and no other of its block runs
+//! meanwhile. One that reads the same element over and over, and does nothing else, waits for what
+//! nobody will write; one that reads and writes without end waits for something else that does not
+//! happen.
 
 use crate::engine::findings::{Memory, Misuse};
 use crate::engine::warps::context::fail;
 use crate::lane::Site;
 use std::cell::Cell;
 
-/// Accesses that a warp may make in a turn, unless the simulator is told otherwise: half a minute of them.
+/// Accesses that a warp may make in a turn, unless the simulator is told otherwise: half a minute
+/// of them.
 pub(crate) const PATIENCE: u64 = 1 << 28;
 
 /// Reads in a row, all of the same value, that nobody makes but to wait: seconds of them.

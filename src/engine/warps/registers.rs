@@ -1,9 +1,10 @@
 //! The registers of a block, as `setmaxnreg` has them change hands.
 //!
-//! All warps of a warpgroup execute the same, and wait for each other before they execute another; else a GPU may do anything.
+//! All warps of a warpgroup execute the same, and wait for each other before they execute another;
+//! else a GPU may do anything.
 //!
-//! How many a thread has when a kernel begins, the assembler decides; here it is as many as the kernel's bounds allow, which a kernel with
-//! `setmaxnreg` gets.
+//! How many a thread has when a kernel begins, the assembler decides; here it is as many as the
+//! kernel's bounds allow, which a kernel with `setmaxnreg` gets.
 
 use crate::engine::{
     Job,
@@ -61,7 +62,11 @@ impl Set {
     }
 
     fn diverges(&self, warp: usize, other: Option<&Set>) -> Misuse {
-        Misuse::RegistersDiverge { form: self.form, warp, other: other.map(|other| other.by.location.into()) }
+        Misuse::RegistersDiverge {
+            form: self.form,
+            warp,
+            other: other.map(|other| other.by.location.into()),
+        }
     }
 }
 
@@ -88,11 +93,15 @@ impl RegisterPool {
             None => other.has_ended.then(|| set.diverges(index, None)),
         };
         // The lanes of a warp wait for each other there: any of them speaks for all.
-        let knows =
-            |last: &Set| (0..LANES).any(|lane| Access { by: Lanes::one(lane), ..last.by }.is_seen_by(&set.by, order));
+        let knows = |last: &Set| {
+            (0..LANES)
+                .any(|lane| Access { by: Lanes::one(lane), ..last.by }.is_seen_by(&set.by, order))
+        };
         let is_behind = |other: &Warp| other.set[..number].last().is_none_or(knows);
-        let mut unsynced = self.others(warp).filter(|(_, other)| other.set.len() < number || !is_behind(other));
-        let unsynced = || unsynced.next().map(|(warp, _)| Misuse::RegistersUnsynced { form: set.form, warp });
+        let mut unsynced =
+            self.others(warp).filter(|(_, other)| other.set.len() < number || !is_behind(other));
+        let unsynced =
+            || unsynced.next().map(|(warp, _)| Misuse::RegistersUnsynced { form: set.form, warp });
         self.others(warp).find_map(diverges).or_else(unsynced)
     }
 
@@ -100,7 +109,9 @@ impl RegisterPool {
     fn end_warp(&mut self, warp: usize) -> Option<(Set, Misuse)> {
         self.warps[warp].has_ended = true;
         let number = self.warps[warp].set.len();
-        self.others(warp).find_map(|(_, other)| other.set.get(number).map(|set| (*set, set.diverges(warp, None))))
+        self.others(warp).find_map(|(_, other)| {
+            other.set.get(number).map(|set| (*set, set.diverges(warp, None)))
+        })
     }
 
     /// Whether a warp can have so many.

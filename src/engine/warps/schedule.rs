@@ -1,4 +1,5 @@
-//! The warps of a cluster as coroutines, which take turns, and the barriers at which they wait for each other.
+//! The warps of a cluster as coroutines, which take turns, and the barriers at which they wait for
+//! each other.
 
 use crate::engine::Job;
 use crate::engine::findings::{Found, Misuse, Place};
@@ -28,8 +29,8 @@ use std::rc::Rc;
 use std::string::String;
 use std::vec::Vec;
 
-/// A warp's stack. Fragments are held for all 32 lanes, and unoptimised code moves them about; only what is touched
-/// takes memory.
+/// A warp's stack. Fragments are held for all 32 lanes, and unoptimised code moves them about; only
+/// what is touched takes memory.
 const STACK_BYTES: usize = 16 << 20;
 
 /// A warp that is being simulated; it yields where it waits.
@@ -56,11 +57,15 @@ impl Progress {
                 let barriers = state.barriers.borrow();
                 waits.iter().any(|wait| barriers.is_settled(wait))
             }
-            Progress::Waiting(Waiting::Cluster { times, .. }) => cluster.barrier.borrow().was_met(*times),
+            Progress::Waiting(Waiting::Cluster { times, .. }) => {
+                cluster.barrier.borrow().was_met(*times)
+            }
             Progress::Waiting(Waiting::WarpGroup { group, groups, .. }) => {
                 state.wgmma.borrow().have_committed(*group, *groups)
             }
-            Progress::Waiting(Waiting::Registers { warp, count, .. }) => state.registers.borrow().has(*warp, *count),
+            Progress::Waiting(Waiting::Registers { warp, count, .. }) => {
+                state.registers.borrow().has(*warp, *count)
+            }
             Progress::Waiting(Waiting::Sync(_) | Waiting::Named { .. }) | Progress::Ended => false,
         }
     }
@@ -73,14 +78,16 @@ impl Progress {
     }
 }
 
-/// The warps of a block that wait at a barrier of which all have come that it is for, if there is one.
+/// The warps of a block that wait at a barrier of which all have come that it is for, if there is
+/// one.
 fn met(progress: &[Progress]) -> Option<Vec<usize>> {
     let named = |progress: &Progress| match progress {
         Progress::Waiting(Waiting::Named { barrier, threads, .. }) => Some((*barrier, *threads)),
         _ => None,
     };
     progress.iter().filter_map(named).find_map(|at| {
-        let warps: Vec<usize> = (0..progress.len()).filter(|&warp| named(&progress[warp]) == Some(at)).collect();
+        let warps: Vec<usize> =
+            (0..progress.len()).filter(|&warp| named(&progress[warp]) == Some(at)).collect();
         (warps.len() * LANES == at.1 as usize).then_some(warps)
     })
 }
@@ -101,13 +108,16 @@ pub(crate) fn run(job: &Job<'_>, first: Grid, seed: u64, patience: u64, recorded
             recorder.borrow_mut().begin_block(block.index, block.warps());
         }
     }
-    let warps = cluster.blocks.iter().flat_map(|block| (0..block.warps()).map(move |warp| (block, warp)));
+    let warps =
+        cluster.blocks.iter().flat_map(|block| (0..block.warps()).map(move |warp| (block, warp)));
     let mut warps: Vec<WarpCoroutine> = warps
         .map(|(state, warp)| {
             let body = job.body;
-            let stack = DefaultStack::new(STACK_BYTES).expect("address space for the stacks of a block's warps");
+            let stack = DefaultStack::new(STACK_BYTES)
+                .expect("address space for the stacks of a block's warps");
             let of = StackOf::warp(&stack);
-            // SAFETY: what the coroutine borrows (the launch's body, the block's state) outlives `warps`.
+            // SAFETY: what the coroutine borrows (the launch's body, the block's state) outlives
+            // `warps`.
             let warp = unsafe {
                 Coroutine::with_stack_unchecked(stack, move |yielder: &Yielder<(), Waiting>, ()| {
                     body(WarpOfBlock { state, warp, yielder });
@@ -117,14 +127,19 @@ pub(crate) fn run(job: &Job<'_>, first: Grid, seed: u64, patience: u64, recorded
         })
         .collect();
     let ran = take_turns(&cluster, &mut warps, random_of(first, seed), patience);
-    // Warps that have not ended are unwound, and what they hold is dropped, as part of the block that ended the run.
+    // Warps that have not ended are unwound, and what they hold is dropped, as part of the block
+    // that ended the run.
     let ended_by = ran.as_ref().err().map(|stopped| {
-        let place = stopped.place.as_ref().map_or(String::new(), |place| format!("\n  --> {place}"));
+        let place =
+            stopped.place.as_ref().map_or(String::new(), |place| format!("\n  --> {place}"));
         let block = cluster.blocks[stopped.rank].index;
         format!("error: {}{place}\n   = in kernel `{}`, block {block}", stopped.misuse, job.name)
     });
     let rank = ran.as_ref().err().map_or(0, |stopped| stopped.rank);
-    let cause = ran.as_ref().err().and_then(|stopped| deadlock::cause(&cluster, &stopped.misuse, rank, stopped.warp));
+    let cause = ran
+        .as_ref()
+        .err()
+        .and_then(|stopped| deadlock::cause(&cluster, &stopped.misuse, rank, stopped.warp));
     in_block(&cluster, rank, || unwind(ended_by, || drop(warps)));
     let cluster = Rc::into_inner(cluster).expect("the warps have let go of it");
     let findings = Rc::clone(&cluster.blocks[0].findings);
@@ -178,7 +193,10 @@ fn take_turns(
             if land_awaited(cluster, &progress, &mut random)? {
                 continue;
             }
-            ready.extend((0..warps.len()).filter(|&agent| progress[agent].may_give_up(cluster.warp(agent).0)));
+            ready.extend(
+                (0..warps.len())
+                    .filter(|&agent| progress[agent].may_give_up(cluster.warp(agent).0)),
+            );
         }
         let Some(&agent) = random.choice(&ready) else {
             if progress.iter().all(|progress| matches!(progress, Progress::Ended)) {
@@ -192,7 +210,8 @@ fn take_turns(
         let resumed = in_block(cluster, state.rank, || {
             let WarpCoroutine { warp, stack } = &mut warps[agent];
             stack::run_on(*stack);
-            catch_unwind(AssertUnwindSafe(|| warp.resume(()))).map_err(|payload| (payload, current_lane()))
+            catch_unwind(AssertUnwindSafe(|| warp.resume(())))
+                .map_err(|payload| (payload, current_lane()))
         });
         progress[agent] = match resumed {
             Ok(CoroutineResult::Yield(waiting)) => Progress::Waiting(waiting),
@@ -205,8 +224,10 @@ fn take_turns(
                         Stopped { misuse: failure.misuse, place, rank, warp, lane: failure.lane }
                     }
                     Err(payload) => {
-                        // The hook that is told the place is this crate's, unless the program has set another since.
-                        let (message, place) = take_panic().unwrap_or_else(|| (message_of(&*payload), None));
+                        // The hook that is told the place is this crate's, unless the program has
+                        // set another since.
+                        let (message, place) =
+                            take_panic().unwrap_or_else(|| (message_of(&*payload), None));
                         Stopped { misuse: Misuse::Panic { message }, place, rank, warp, lane }
                     }
                 }));
@@ -217,7 +238,10 @@ fn take_turns(
         if matches!(in_block[warp], Progress::Ended) {
             cluster.barrier.borrow_mut().leave(agent);
             end_warp(state, in_block.iter().all(|progress| matches!(progress, Progress::Ended)));
-        } else if in_block.iter().all(|progress| matches!(progress, Progress::Waiting(Waiting::Sync(_)))) {
+        } else if in_block
+            .iter()
+            .all(|progress| matches!(progress, Progress::Waiting(Waiting::Sync(_))))
+        {
             state.pass_sync();
             in_block.fill_with(|| Progress::READY);
         } else if let Some(warps) = met(in_block) {
@@ -246,7 +270,9 @@ fn land_awaited(
 ) -> Result<bool, Box<Stopped>> {
     let awaited = progress.iter().enumerate().flat_map(|(agent, progress)| {
         let addresses: Vec<u32> = match progress {
-            Progress::Waiting(Waiting::Phases(waits)) => waits.iter().map(|wait| wait.address).collect(),
+            Progress::Waiting(Waiting::Phases(waits)) => {
+                waits.iter().map(|wait| wait.address).collect()
+            }
             Progress::Waiting(Waiting::Turn(tested)) => tested.clone(),
             Progress::Waiting(
                 Waiting::Sync(_)

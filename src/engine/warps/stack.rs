@@ -1,7 +1,8 @@
 //! The stack that a lane or a warp runs on: how deep it is, and what is said where it overflows.
 //!
-//! Below each stack lies a page that nobody may touch. A program that does is ended by the system, which tells nothing of kernels. So a
-//! handler of that signal says which kernel, warp and lane it was, and leaves all other faults to whoever handled them before.
+//! Below each stack lies a page that nobody may touch. A program that does is ended by the system,
+//! which tells nothing of kernels. So a handler of that signal says which kernel, warp and lane it
+//! was, and leaves all other faults to whoever handled them before.
 
 use crate::engine::warps::block::BlockState;
 use crate::lane::Grid;
@@ -67,8 +68,8 @@ pub(crate) fn set_running(running: Option<Running>) -> Option<Running> {
     RUNNING.replace(running)
 }
 
-/// The bytes that the running lane has on its stack, if they are more than a thread of a GPU has: by half as much again and more, as
-/// unoptimised code moves values about.
+/// The bytes that the running lane has on its stack, if they are more than a thread of a GPU has:
+/// by half as much again and more, as unoptimised code moves values about.
 #[inline]
 pub(crate) fn local_memory() -> Option<usize> {
     let StackOf { base, is_lanes, .. } = STACK.get();
@@ -110,14 +111,17 @@ mod handler {
     /// Sets the handler. Once for the program.
     pub(crate) fn install() {
         for (signal, before) in SIGNALS.into_iter().zip(&BEFORE) {
-            // SAFETY: both are `sigaction`s, of which zeros are one; the handler calls nothing that a signal must not.
+            // SAFETY: both are `sigaction`s, of which zeros are one; the handler calls nothing that
+            // a signal must not.
             unsafe {
                 let mut old: libc::sigaction = zeroed();
                 if libc::sigaction(signal, std::ptr::null(), &raw mut old) != 0 {
                     continue;
                 }
-                before
-                    .store(std::boxed::Box::into_raw(std::boxed::Box::new(old)).expose_provenance(), Ordering::Release);
+                before.store(
+                    std::boxed::Box::into_raw(std::boxed::Box::new(old)).expose_provenance(),
+                    Ordering::Release,
+                );
                 let mut new: libc::sigaction = zeroed();
                 new.sa_sigaction = handle as *const () as usize;
                 new.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK;
@@ -133,10 +137,13 @@ mod handler {
         if IS_PREPARED.replace(true) {
             return;
         }
-        // SAFETY: zeros are a `stack_t`; the memory is never freed, as the thread has it to its end.
+        // SAFETY: zeros are a `stack_t`; the memory is never freed, as the thread has it to its
+        // end.
         unsafe {
             let mut there: libc::stack_t = zeroed();
-            if libc::sigaltstack(std::ptr::null(), &raw mut there) == 0 && there.ss_flags & libc::SS_DISABLE != 0 {
+            if libc::sigaltstack(std::ptr::null(), &raw mut there) == 0
+                && there.ss_flags & libc::SS_DISABLE != 0
+            {
                 let memory = std::vec::Vec::<u8>::with_capacity(BYTES).leak().as_mut_ptr();
                 let own = libc::stack_t { ss_sp: memory.cast(), ss_flags: 0, ss_size: BYTES };
                 libc::sigaltstack(&raw const own, null_mut());
@@ -160,7 +167,8 @@ mod handler {
     }
 
     fn describe(text: &mut Text, is_lanes: bool) -> fmt::Result {
-        let (who, most) = if is_lanes { ("lane", "512 KiB") } else { ("warp", "512 KiB for each lane") };
+        let (who, most) =
+            if is_lanes { ("lane", "512 KiB") } else { ("warp", "512 KiB for each lane") };
         write!(
             text,
             "\nerror: the stack of a {who} overflows: a recursion without end, or local variables of more than a thread of a GPU has"
@@ -177,7 +185,8 @@ mod handler {
         )
     }
 
-    /// Tells of a stack that has overflowed, and ends the program. Other faults are those of whoever handled them before.
+    /// Tells of a stack that has overflowed, and ends the program. Other faults are those of
+    /// whoever handled them before.
     extern "C" fn handle(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_void) {
         let StackOf { limit, base, is_lanes } = STACK.get();
         // SAFETY: the system's.
@@ -197,7 +206,9 @@ mod handler {
         let before = before.map_or(0, |(_, before)| before.load(Ordering::Acquire));
         // SAFETY: `install` has left a `sigaction` there, and what that names handles such signals.
         unsafe {
-            let Some(before) = std::ptr::with_exposed_provenance::<libc::sigaction>(before).as_ref() else {
+            let Some(before) =
+                std::ptr::with_exposed_provenance::<libc::sigaction>(before).as_ref()
+            else {
                 libc::signal(signal, libc::SIG_DFL);
                 return;
             };
@@ -207,7 +218,8 @@ mod handler {
                     libc::signal(signal, libc::SIG_DFL);
                 }
                 handler if before.sa_flags & libc::SA_SIGINFO != 0 => {
-                    let handler: extern "C" fn(c_int, *mut libc::siginfo_t, *mut c_void) = std::mem::transmute(handler);
+                    let handler: extern "C" fn(c_int, *mut libc::siginfo_t, *mut c_void) =
+                        std::mem::transmute(handler);
                     handler(signal, info, context);
                 }
                 handler => {

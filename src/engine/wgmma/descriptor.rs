@@ -10,7 +10,8 @@ pub(super) struct Descriptor {
     stride: u32,
     /// Bytes of a line of a swizzled pattern: 128, 64, 32; 16 without a swizzle.
     width: u32,
-    /// Whether elements of a column of A, or a row of B, are neighbours: `MN`-major. Else those along K.
+    /// Whether elements of a column of A, or a row of B, are neighbours: `MN`-major. Else those
+    /// along K.
     transposed: bool,
 }
 
@@ -34,13 +35,15 @@ impl Descriptor {
         (self.width / 16).trailing_zeros()
     }
 
-    /// The elements of a chunk of 16 bytes, which begins at multiples of these: so many lines, and so many along K.
+    /// The elements of a chunk of 16 bytes, which begins at multiples of these: so many lines, and
+    /// so many along K.
     pub(super) fn chunk(&self, bits: usize) -> (usize, usize) {
         let elements = 128 / bits;
         if self.transposed { (elements, 1) } else { (1, elements) }
     }
 
-    /// The address of the byte that has the element at `k` of line `line`, an element having `bits` bits.
+    /// The address of the byte that has the element at `k` of line `line`, an element having `bits`
+    /// bits.
     pub(super) fn address(&self, line: usize, k: usize, bits: usize) -> u32 {
         let (along, across) = if self.transposed { (line, k) } else { (k, line) };
         let (along, across) = ((along * bits / 8) as u32, across as u32);
@@ -62,8 +65,17 @@ mod tests {
     use crate::fragment::{ColMajor, RowMajor};
     use crate::memory::{SharedTile, Swizzle, Swizzle32, Swizzle64, Swizzle128};
 
-    fn descriptor(start: u32, leading: u32, stride: u32, code: u64, transposed: bool) -> Descriptor {
-        let word = u64::from(start >> 4) | u64::from(leading >> 4) << 16 | u64::from(stride >> 4) << 32 | code << 62;
+    fn descriptor(
+        start: u32,
+        leading: u32,
+        stride: u32,
+        code: u64,
+        transposed: bool,
+    ) -> Descriptor {
+        let word = u64::from(start >> 4)
+            | u64::from(leading >> 4) << 16
+            | u64::from(stride >> 4) << 32
+            | code << 62;
         Descriptor::read(word, transposed).unwrap()
     }
 
@@ -108,7 +120,10 @@ mod tests {
     fn what_means_nothing_is_refused() {
         assert!(Descriptor::read(1 << 14, false).is_err());
         assert!(Descriptor::read(1 << 49 | 1 << 62, false).is_err());
-        assert!(Descriptor::read(0x80 >> 4 | 1 << 62, false).is_err(), "the second line of a pattern");
+        assert!(
+            Descriptor::read(0x80 >> 4 | 1 << 62, false).is_err(),
+            "the second line of a pattern"
+        );
         assert!(Descriptor::read(0x60 >> 4 | 1 << 62, false).is_ok(), "the end of its first");
     }
 }

@@ -12,7 +12,8 @@ use crate::{wgmma_arithmetic, wgmma_forms, wgmma_ptx, wgmma_shape, wgmma_sparse_
 
 /// Forms that differ in N alone, as they are computed.
 ///
-/// All of them are in one table: what computes them is compiled there once, and not in each program whose kernels multiply.
+/// All of them are in one table: what computes them is compiled there once, and not in each program
+/// whose kernels multiply.
 #[derive(Debug)]
 pub(crate) struct Family {
     /// The instruction, as in PTX, of N columns.

@@ -6,7 +6,8 @@ use super::{A, Operands, Operation};
 use crate::element::{Element, Width};
 use crate::engine::arithmetic::{Product, codes, product};
 use crate::fragment::{
-    Accumulator, Fragment, FragmentShape, Kept, Registers, Role, RoleA, RoleC, RoleSparseA, Shape, SparseWidth,
+    Accumulator, Fragment, FragmentShape, Kept, Registers, Role, RoleA, RoleC, RoleSparseA, Shape,
+    SparseWidth,
 };
 use crate::lane::PerLane;
 use crate::target::Arch;
@@ -16,13 +17,18 @@ use std::vec::Vec;
 /// The word at an address in shared memory, which is a multiple of 4.
 pub(super) type Words<'a> = &'a dyn Fn(u32) -> u32;
 
-/// `(shared memory, operands, c)`: D's registers. Operands, sums and registers are those of the four warps, by rank.
+/// `(shared memory, operands, c)`: D's registers. Operands, sums and registers are those of the
+/// four warps, by rank.
 pub(super) type Land = fn(Words<'_>, &[Operands], &[Columns]) -> Vec<Columns>;
 
 /// Rows of a warp's part.
 pub(super) const ROWS: usize = 16;
 
-pub(super) fn land<S, Left, Right, D, O>(shared: Words<'_>, warps: &[Operands], c: &[Columns]) -> Vec<Columns>
+pub(super) fn land<S, Left, Right, D, O>(
+    shared: Words<'_>,
+    warps: &[Operands],
+    c: &[Columns],
+) -> Vec<Columns>
 where
     S: Shape + FragmentShape<RoleA, Left::Width> + FragmentShape<RoleC, D::Width>,
     Left: Element + Product<Right, D, O, D = D>,
@@ -35,7 +41,11 @@ where
     registers::<S, D>(&Left::multiply(Arch::SM_90, &a, &b, &c, n, S::K), n)
 }
 
-pub(super) fn land_sparse<S, Left, Right, D, O>(shared: Words<'_>, warps: &[Operands], c: &[Columns]) -> Vec<Columns>
+pub(super) fn land_sparse<S, Left, Right, D, O>(
+    shared: Words<'_>,
+    warps: &[Operands],
+    c: &[Columns],
+) -> Vec<Columns>
 where
     S: Shape + FragmentShape<RoleSparseA, Left::Width> + FragmentShape<RoleC, D::Width>,
     Left: Element<Width: SparseWidth> + Product<Right, D, O, D = D>,
@@ -44,23 +54,30 @@ where
 {
     let (operation, n) = (&warps[0].operation, warps[0].operation.form.n);
     let a = left::<RoleSparseA, S, Left>(shared, warps);
-    let kept = |warp: &Operands| codes::<Left::Width>(warp.chunks(S::K / Left::Width::CHUNK), &warp.metadata);
+    let kept = |warp: &Operands| {
+        codes::<Left::Width>(warp.chunks(S::K / Left::Width::CHUNK), &warp.metadata)
+    };
     let kept: Vec<Kept> = warps.iter().flat_map(kept).collect();
     let (b, c) = (right::<Right>(shared, operation, S::K), sums::<S, D>(operation, c));
     registers::<S, D>(&product::<Left, Right, D, O>(Arch::SM_90, (&a, &kept), &b, &c, n, S::K), n)
 }
 
 /// A, or what is kept of it.
-fn left<R: Role, S: FragmentShape<R, T::Width>, T: Element>(shared: Words<'_>, warps: &[Operands]) -> Vec<T> {
+fn left<R: Role, S: FragmentShape<R, T::Width>, T: Element>(
+    shared: Words<'_>,
+    warps: &[Operands],
+) -> Vec<T> {
     let of_warp = |(rank, warp): (usize, &Operands)| -> Vec<T> {
         let negates = warp.operation.negates.0;
         let elements: Vec<T> = match warp.a {
-            A::Registers(registers) => {
-                Fragment::<R, S, T>::from_registers(PerLane::from_array(registers.array().map(bytemuck::cast))).matrix()
-            }
+            A::Registers(registers) => Fragment::<R, S, T>::from_registers(PerLane::from_array(
+                registers.array().map(bytemuck::cast),
+            ))
+            .matrix(),
             A::Shared { descriptor, transposed } => {
                 let a = read(descriptor, transposed);
-                let places = (0..ROWS).flat_map(|row| (0..S::LAYOUT.cols()).map(move |k| (rank * ROWS + row, k)));
+                let places = (0..ROWS)
+                    .flat_map(|row| (0..S::LAYOUT.cols()).map(move |k| (rank * ROWS + row, k)));
                 places.map(|(row, k)| element(shared, &a, row, k)).collect()
             }
         };
@@ -77,7 +94,10 @@ fn right<T: Element>(shared: Words<'_>, operation: &Operation, k: usize) -> Vec<
 }
 
 /// What is added to.
-fn sums<S: FragmentShape<RoleC, D::Width>, D: Element>(operation: &Operation, c: &[Columns]) -> Vec<D> {
+fn sums<S: FragmentShape<RoleC, D::Width>, D: Element>(
+    operation: &Operation,
+    c: &[Columns],
+) -> Vec<D> {
     let n = operation.form.n;
     let mut sums = vec![D::zeroed(); c.len() * ROWS * n];
     if operation.accumulates {
@@ -117,7 +137,9 @@ const fn registers_of<S: FragmentShape<RoleC, D::Width>, D: Element>() -> usize 
 }
 
 /// 8 columns of D.
-fn piece_of<S: FragmentShape<RoleC, D::Width>, D: Element>(registers: &[Column]) -> Accumulator<S, D> {
+fn piece_of<S: FragmentShape<RoleC, D::Width>, D: Element>(
+    registers: &[Column],
+) -> Accumulator<S, D> {
     let lanes = match registers_of::<S, D>() {
         2 => of_columns::<[u32; 2]>(registers).array().map(bytemuck::cast),
         _ => of_columns::<[u32; 4]>(registers).array().map(bytemuck::cast),

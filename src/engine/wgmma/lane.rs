@@ -20,7 +20,9 @@ pub(crate) fn multiply_in_lane<R: Registers<Register = u32>>(
     let form = operation.form.ptx;
     collective(site, form, (d, a, metadata, operation), move |_, site, lanes| {
         let same = |one: &A, other: &A| match (one, other) {
-            (A::Shared { descriptor: one, .. }, A::Shared { descriptor: other, .. }) => one == other,
+            (A::Shared { descriptor: one, .. }, A::Shared { descriptor: other, .. }) => {
+                one == other
+            }
             _ => true,
         };
         let (_, a, _, operation) = lanes.array()[0];
@@ -29,13 +31,19 @@ pub(crate) fn multiply_in_lane<R: Registers<Register = u32>>(
         }
         let a = match a {
             A::Shared { descriptor, transposed } => A::Shared { descriptor, transposed },
-            A::Registers(_) => A::Registers(PerLane::from_array(lanes.array().map(|(_, a, ..)| match a {
-                A::Registers(registers) => registers,
-                A::Shared { .. } => unreachable!("one form has A in one place"),
-            }))),
+            A::Registers(_) => {
+                A::Registers(PerLane::from_array(lanes.array().map(|(_, a, ..)| match a {
+                    A::Registers(registers) => registers,
+                    A::Shared { .. } => unreachable!("one form has A in one place"),
+                })))
+            }
         };
         let metadata = PerLane::from_array(lanes.array().map(|(_, _, metadata, _)| metadata));
-        multiply(site, Operands { operation, a, metadata }, PerLane::from_array(lanes.array().map(|(d, ..)| d)))
+        multiply(
+            site,
+            Operands { operation, a, metadata },
+            PerLane::from_array(lanes.array().map(|(d, ..)| d)),
+        )
     })
 }
 

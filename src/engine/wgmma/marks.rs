@@ -1,5 +1,5 @@
-//! What registers hold while they are in flight: words by which they are known again, not numbers in any of the types that
-//! accumulators have but s32, and in that large ones.
+//! What registers hold while they are in flight: words by which they are known again, not numbers
+//! in any of the types that accumulators have but s32, and in that large ones.
 
 use crate::fragment::Registers;
 use crate::lane::{LANES, PerLane};
@@ -31,7 +31,11 @@ pub(super) struct Mark {
 pub(super) fn marked(word: u32) -> Option<Mark> {
     let number = word >> 12 & 0x3ff;
     let is_mark = word >> 22 == 0x7fc0_0000 >> 22 && (1..=DIFFERENT).contains(&number);
-    is_mark.then_some(Mark { number, register: (word >> 5 & 0x7f) as usize, lane: word as usize % LANES })
+    is_mark.then_some(Mark {
+        number,
+        register: (word >> 5 & 0x7f) as usize,
+        lane: word as usize % LANES,
+    })
 }
 
 impl Mark {
@@ -42,13 +46,19 @@ impl Mark {
 }
 
 pub(super) fn columns<R: Registers<Register = u32>>(registers: &PerLane<R>) -> Columns {
-    (0..R::COUNT).map(|register| registers.array().each_ref().map(|of| of.as_ref()[register])).collect()
+    (0..R::COUNT)
+        .map(|register| registers.array().each_ref().map(|of| of.as_ref()[register]))
+        .collect()
 }
 
 pub(super) fn of_columns<R: Registers<Register = u32>>(columns: &[Column]) -> PerLane<R> {
     PerLane::from_array(std::array::from_fn(|lane| {
         let mut registers = R::zeroed();
-        registers.as_mut().iter_mut().zip(columns).for_each(|(register, column)| *register = column[lane]);
+        registers
+            .as_mut()
+            .iter_mut()
+            .zip(columns)
+            .for_each(|(register, column)| *register = column[lane]);
         registers
     }))
 }

@@ -1,10 +1,12 @@
 //! `wgmma`: what warpgroups multiply, asynchronously.
 //!
-//! Results come when they are waited for, and no sooner: until then registers hold marks, by which they are known again, and
-//! what is in shared memory is read. That is when the first of the four warps goes on behind a wait that is for the group; it does
-//! when all four have come to that group's end. From then on, as kernels rely on, all four have read their operands.
+//! Results come when they are waited for, and no sooner: until then registers hold marks, by which
+//! they are known again, and what is in shared memory is read. That is when the first of the four
+//! warps goes on behind a wait that is for the group; it does when all four have come to that
+//! group's end. From then on, as kernels rely on, all four have read their operands.
 //!
-//! To those who write to shared memory, a multiplication has read it until a warp that knows of such a wait tells them.
+//! To those who write to shared memory, a multiplication has read it until a warp that knows of
+//! such a wait tells them.
 
 mod descriptor;
 mod form;
@@ -28,7 +30,9 @@ use crate::engine::{
 use crate::fragment::Registers;
 use crate::lane::{LANES, PerLane, Site};
 pub use form::Form;
-pub(crate) use lane::{commit_in_lane, fence_in_lane, multiply_in_lane, settle_in_lane, wait_in_lane};
+pub(crate) use lane::{
+    commit_in_lane, fence_in_lane, multiply_in_lane, settle_in_lane, wait_in_lane,
+};
 pub(crate) use marks::Columns;
 use marks::{Column, columns, mark, marked, of_columns};
 pub(crate) use start::multiply;
@@ -52,7 +56,8 @@ pub(crate) struct Operation {
     /// Whether it adds to D; else D is overwritten.
     pub(crate) accumulates: bool,
     pub(crate) negates: (bool, bool),
-    /// Of a sparse A, which of the matrices that a register has the metadata of; of a dense one, 0.
+    /// Of a sparse A, which of the matrices that a register has the metadata of; of a dense one,
+    /// 0.
     pub(crate) selector: u32,
 }
 
@@ -137,12 +142,22 @@ impl WarpGroups {
     }
 
     /// The first word that is a mark of what the warp has in flight.
-    pub(crate) fn find_mark(&self, warp: usize, lane: Option<usize>, bytes: &[u8]) -> Option<Access> {
+    pub(crate) fn find_mark(
+        &self,
+        warp: usize,
+        lane: Option<usize>,
+        bytes: &[u8],
+    ) -> Option<Access> {
         let warp = self.warps.get(warp)?;
-        let words = bytes.chunks_exact(4).map(|word| u32::from_le_bytes(word.try_into().expect("four bytes")));
+        let words = bytes
+            .chunks_exact(4)
+            .map(|word| u32::from_le_bytes(word.try_into().expect("four bytes")));
         words.filter_map(marked).find_map(|of| {
             let here = lane.is_none_or(|lane| of.lane == lane);
-            warp.in_flight.iter().find(|flying| here && of.is_of(flying.number, flying.registers)).map(|of| of.started)
+            warp.in_flight
+                .iter()
+                .find(|flying| here && of.is_of(flying.number, flying.registers))
+                .map(|of| of.started)
         })
     }
 }
@@ -159,8 +174,9 @@ impl Warp {
             _ => {
                 self.check_unmarked(block, by, &held);
                 // What another warp's wait has brought to its end, this one has not waited for.
-                let is_it =
-                    |(number, (_, d)): &(&u32, &(u32, Columns))| d.len() == held.len() && is_all_marks(&held, **number);
+                let is_it = |(number, (_, d)): &(&u32, &(u32, Columns))| {
+                    d.len() == held.len() && is_all_marks(&held, **number)
+                };
                 match self.landed.iter().find(is_it) {
                     Some((&number, _)) => C::Result(number),
                     None => C::Columns(held),
@@ -172,7 +188,9 @@ impl Warp {
     /// Tells of registers that are in flight, and taken for something else.
     fn check_unmarked(&self, block: &BlockState, by: Access, held: &[Column]) {
         let mut words = held.iter().flatten().copied().filter_map(marked);
-        let taken = words.find_map(|of| self.in_flight.iter().find(|flying| of.is_of(flying.number, flying.registers)));
+        let taken = words.find_map(|of| {
+            self.in_flight.iter().find(|flying| of.is_of(flying.number, flying.registers))
+        });
         if let Some(flying) = taken {
             let place = flying.started.location.into();
             block.findings.note(by, Misuse::AccumulatorInFlight { access: "read", place });
@@ -182,8 +200,9 @@ impl Warp {
 
 /// Whether registers are what a multiplication is to return.
 fn is_all_marks(held: &[Column], number: u32) -> bool {
-    let is_marks =
-        |(register, column): (usize, &Column)| (0..LANES).all(|lane| column[lane] == mark(number, register, lane));
+    let is_marks = |(register, column): (usize, &Column)| {
+        (0..LANES).all(|lane| column[lane] == mark(number, register, lane))
+    };
     held.iter().enumerate().all(is_marks)
 }
 
@@ -210,7 +229,9 @@ pub(crate) fn wait(warp: WarpOfBlock<'_>, site: Site, newest: usize) {
     }
     note_collective(site, "wgmma.wait_group.sync.aligned");
     let group = warp.warp() / WARPS;
-    let groups = with_block(|block| block.wgmma.borrow_mut().warp(warp.warp()).committed.saturating_sub(newest as u32));
+    let groups = with_block(|block| {
+        block.wgmma.borrow_mut().warp(warp.warp()).committed.saturating_sub(newest as u32)
+    });
     while !with_block(|block| block.wgmma.borrow().have_committed(group, groups)) {
         warp.suspend(Waiting::WarpGroup { group, groups, location: site.location });
         if std::thread::panicking() {
@@ -252,7 +273,9 @@ fn complete(block: &BlockState, group: usize, groups: u32) -> Result<(), Misuse>
             c.push(match of_warp.c {
                 C::Columns(columns) => columns,
                 // It has ended before this one.
-                C::Result(before) => landed.remove(&before).map(|(_, columns)| columns).unwrap_or_default(),
+                C::Result(before) => {
+                    landed.remove(&before).map(|(_, columns)| columns).unwrap_or_default()
+                }
             });
         }
         let Some(Operands { operation: Operation { form, .. }, .. }) = warps.first() else { break };
@@ -281,7 +304,8 @@ fn check_same(group: usize, ended: &[Vec<Multiplication>]) -> Result<(), Misuse>
         };
         let differing = first.iter().zip(other).position(|pair| !is_same(pair));
         let longer = if first.len() > other.len() { first } else { other };
-        let differing = differing.or((first.len() != other.len()).then(|| first.len().min(other.len())));
+        let differing =
+            differing.or((first.len() != other.len()).then(|| first.len().min(other.len())));
         if let Some(at) = differing {
             let one = first.get(at).unwrap_or(&longer[at]);
             return Err(Misuse::WarpGroupDiverges {
@@ -296,7 +320,10 @@ fn check_same(group: usize, ended: &[Vec<Multiplication>]) -> Result<(), Misuse>
 }
 
 /// Results come into registers of the running warp, if they are there.
-pub(crate) fn settle<R: Registers<Register = u32>>(site: Site, registers: PerLane<R>) -> PerLane<R> {
+pub(crate) fn settle<R: Registers<Register = u32>>(
+    site: Site,
+    registers: PerLane<R>,
+) -> PerLane<R> {
     if std::thread::panicking() {
         return registers;
     }
@@ -304,30 +331,37 @@ pub(crate) fn settle<R: Registers<Register = u32>>(site: Site, registers: PerLan
         let mut groups = block.wgmma.borrow_mut();
         let warp = groups.warp(block.running());
         let mut held = columns(&registers);
-        let numbers = warp.in_flight.iter().map(|flying| (flying.number, flying.registers, flying.started));
-        let landed = warp.landed.iter().map(|(number, (_, d))| (*number, d.len(), block.access_by(Lanes::Each, site)));
-        let known: Vec<(u32, usize, Access)> = numbers.chain(landed).filter(|(_, of, _)| *of == R::COUNT).collect();
+        let numbers =
+            warp.in_flight.iter().map(|flying| (flying.number, flying.registers, flying.started));
+        let landed = warp
+            .landed
+            .iter()
+            .map(|(number, (_, d))| (*number, d.len(), block.access_by(Lanes::Each, site)));
+        let known: Vec<(u32, usize, Access)> =
+            numbers.chain(landed).filter(|(_, of, _)| *of == R::COUNT).collect();
         let marks = |number: u32| {
             let is_mark = |(register, column): (usize, &Column)| {
                 (0..LANES).any(|lane| column[lane] == mark(number, register, lane))
             };
             held.iter().enumerate().any(is_mark)
         };
-        let Some((number, _, started)) = known.into_iter().find(|(number, ..)| marks(*number)) else {
+        let Some((number, _, started)) = known.into_iter().find(|(number, ..)| marks(*number))
+        else {
             return registers;
         };
         if !is_all_marks(&held, number) {
             let place = started.location.into();
-            block
-                .findings
-                .note(block.access_by(Lanes::Each, site), Misuse::AccumulatorInFlight { access: "write", place });
+            block.findings.note(
+                block.access_by(Lanes::Each, site),
+                Misuse::AccumulatorInFlight { access: "write", place },
+            );
         }
         let is_there = warp.landed.get(&number).is_some_and(|(group, _)| *group < warp.awaited);
         if is_there && let Some((_, d)) = warp.landed.remove(&number) {
             for (register, column) in held.iter_mut().enumerate() {
-                for lane in (0..LANES)
-                    .filter(|&lane| registers.array()[lane].as_ref()[register] == mark(number, register, lane))
-                {
+                for lane in (0..LANES).filter(|&lane| {
+                    registers.array()[lane].as_ref()[register] == mark(number, register, lane)
+                }) {
                     column[lane] = d[register][lane];
                 }
             }
@@ -356,7 +390,10 @@ pub(crate) fn check_finished<R: Registers<Register = u32>>(site: Site, registers
             *group >= warp.awaited && d.len() == held.len() && is_all_marks(&held, **number)
         };
         if warp.landed.iter().any(|landed| not_awaited(&landed)) {
-            block.findings.note(by, Misuse::AccumulatorInFlight { access: "read", place: site.location.into() });
+            block.findings.note(
+                by,
+                Misuse::AccumulatorInFlight { access: "read", place: site.location.into() },
+            );
         }
     });
 }
@@ -364,10 +401,13 @@ pub(crate) fn check_finished<R: Registers<Register = u32>>(site: Site, registers
 /// The running lane, or warp, stores these bytes: tells of those that are registers in flight.
 pub(crate) fn check_stored(block: &BlockState, site: Site, bytes: &[u8]) {
     if block.is_multiplying.get()
-        && let Some(started) = block.wgmma.borrow().find_mark(block.running(), current_lane(), bytes)
+        && let Some(started) =
+            block.wgmma.borrow().find_mark(block.running(), current_lane(), bytes)
     {
         let place = started.location.into();
-        block.findings.note(block.access(site), Misuse::AccumulatorInFlight { access: "read", place });
+        block
+            .findings
+            .note(block.access(site), Misuse::AccumulatorInFlight { access: "read", place });
     }
 }
 

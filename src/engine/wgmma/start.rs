@@ -1,4 +1,5 @@
-//! A `wgmma.mma_async` starts: what it will read is noted, and checked, and its registers become marks.
+//! A `wgmma.mma_async` starts: what it will read is noted, and checked, and its registers become
+//! marks.
 
 use super::descriptor::Descriptor;
 use super::land::ROWS;
@@ -16,8 +17,15 @@ use crate::lane::{PerLane, Site};
 use std::vec::Vec;
 
 /// A matrix in shared memory: its descriptor, read.
-fn described(site: Site, form: &'static str, operand: char, word: u64, transposed: bool) -> Descriptor {
-    Descriptor::read(word, transposed).unwrap_or_else(|why| fail(site, Misuse::MatrixDescriptor { form, operand, why }))
+fn described(
+    site: Site,
+    form: &'static str,
+    operand: char,
+    word: u64,
+    transposed: bool,
+) -> Descriptor {
+    Descriptor::read(word, transposed)
+        .unwrap_or_else(|why| fail(site, Misuse::MatrixDescriptor { form, operand, why }))
 }
 
 /// Notes what is wrong with the metadata of the running warp's rows.
@@ -28,8 +36,13 @@ pub(super) fn check_metadata<S: Shape, W: SparseWidth>(site: Site, operands: &Op
     check_codes::<W>((site, operands.operation.form.ptx, false), first_row, chunks.start, &kept);
 }
 
-/// A `wgmma.mma_async` of the running warp starts. Returns the registers as they are until its end: marks.
-pub(crate) fn multiply<R: Registers<Register = u32>>(site: Site, operands: Operands, d: PerLane<R>) -> PerLane<R> {
+/// A `wgmma.mma_async` of the running warp starts. Returns the registers as they are until its end:
+/// marks.
+pub(crate) fn multiply<R: Registers<Register = u32>>(
+    site: Site,
+    operands: Operands,
+    d: PerLane<R>,
+) -> PerLane<R> {
     if std::thread::panicking() { d } else { of_columns(&start(site, operands, columns(&d))) }
 }
 
@@ -73,7 +86,9 @@ fn start(site: Site, operands: Operands, held: Columns) -> Columns {
             warp.check_unmarked(block, by, &columns(registers));
         }
         warp.check_unmarked(block, by, &[*operands.metadata.array()]);
-        if !warp.is_fenced && !(matches!(c, C::Result(_)) || matches!(&c, C::Columns(of) if warp.settled.contains(of)))
+        if !warp.is_fenced
+            && !(matches!(c, C::Result(_))
+                || matches!(&c, C::Columns(of) if warp.settled.contains(of)))
         {
             block.findings.note(by, Misuse::WgmmaUnfenced { form: form.ptx });
         }
@@ -85,16 +100,25 @@ fn start(site: Site, operands: Operands, held: Columns) -> Columns {
         Ok(number)
     });
     let number = started.unwrap_or_else(|misuse| fail(site, misuse));
-    (0..registers).map(|register| std::array::from_fn(|lane| mark(number, register, lane))).collect()
+    (0..registers)
+        .map(|register| std::array::from_fn(|lane| mark(number, register, lane)))
+        .collect()
 }
 
 /// Tells of a matrix that a tensor copy wrote with another swizzle than its descriptor has.
-fn check_swizzle(site: Site, form: &'static str, operand: char, matrix: &Descriptor, chunks: &[u32]) {
+fn check_swizzle(
+    site: Site,
+    form: &'static str,
+    operand: char,
+    matrix: &Descriptor,
+    chunks: &[u32],
+) {
     with_block(|block| {
         let mut written = chunks.iter().filter_map(|&chunk| block.shared.swizzle_of(chunk));
         let read = matrix.swizzle();
         if let Some((written, location)) = written.find(|(written, _)| *written != read) {
-            let misuse = Misuse::WrongSwizzle { form, operand, read, written, place: location.into() };
+            let misuse =
+                Misuse::WrongSwizzle { form, operand, read, written, place: location.into() };
             block.findings.note(block.access_by(Lanes::Each, site), misuse);
         }
     });
@@ -103,7 +127,9 @@ fn check_swizzle(site: Site, form: &'static str, operand: char, matrix: &Descrip
 /// The chunks of 16 bytes that have the elements of so many lines along so many of K.
 fn chunks(descriptor: &Descriptor, lines: usize, k: usize, bits: usize) -> Vec<u32> {
     let (every_line, every_k) = descriptor.chunk(bits);
-    let firsts = (0..lines).step_by(every_line).flat_map(|line| (0..k).step_by(every_k).map(move |k| (line, k)));
+    let firsts = (0..lines)
+        .step_by(every_line)
+        .flat_map(|line| (0..k).step_by(every_k).map(move |k| (line, k)));
     let mut chunks: Vec<u32> = firsts.map(|(line, k)| descriptor.address(line, k, bits)).collect();
     chunks.sort_unstable();
     chunks.dedup();
@@ -116,15 +142,23 @@ mod tests {
 
     #[test]
     fn the_chunks_are_those_of_all_elements() {
-        for (swizzle, transposed, bits) in
-            [(0, false, 16), (1, false, 16), (2, false, 8), (3, false, 32), (1, false, 1), (0, true, 16), (1, true, 16)]
-        {
+        for (swizzle, transposed, bits) in [
+            (0, false, 16),
+            (1, false, 16),
+            (2, false, 8),
+            (3, false, 32),
+            (1, false, 1),
+            (0, true, 16),
+            (1, true, 16),
+        ] {
             let (start, leading, stride) = (0x800 >> 4, 1024 >> 4, 2048 >> 4);
             let descriptor =
-                Descriptor::read(start | leading << 16 | stride << 32 | swizzle << 62, transposed).unwrap();
+                Descriptor::read(start | leading << 16 | stride << 32 | swizzle << 62, transposed)
+                    .unwrap();
             let (lines, k) = (24, 256 / bits);
             let elements = (0..lines).flat_map(|line| (0..k).map(move |k| (line, k)));
-            let mut all: Vec<u32> = elements.map(|(line, k)| descriptor.address(line, k, bits) & !15).collect();
+            let mut all: Vec<u32> =
+                elements.map(|(line, k)| descriptor.address(line, k, bits) & !15).collect();
             all.sort_unstable();
             all.dedup();
             assert_eq!(chunks(&descriptor, lines, k, bits), all, "{swizzle} {transposed} {bits}");

@@ -1,4 +1,5 @@
-//! What is part of an instruction beside its name: constants that say which lanes and bytes hold metadata and scales.
+//! What is part of an instruction beside its name: constants that say which lanes and bytes hold
+//! metadata and scales.
 
 use crate::fragment::Selected;
 use crate::isa::Form;
@@ -29,8 +30,12 @@ impl Selectors {
     pub fn check(&self, form: &Form) -> Result<(), String> {
         let last = form.selectors.max(1) as u32 - 1;
         if self.metadata > last {
-            let takes = if last == 0 { String::from("0 only") } else { format!("one from 0 to {last}") };
-            return Err(format!("the selector of the metadata is {}; this form takes {takes}", self.metadata));
+            let takes =
+                if last == 0 { String::from("0 only") } else { format!("one from 0 to {last}") };
+            return Err(format!(
+                "the selector of the metadata is {}; this form takes {takes}",
+                self.metadata
+            ));
         }
         let bytes: &[usize] = match form.scales {
             1 => &[0, 1, 2, 3],

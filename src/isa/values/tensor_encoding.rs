@@ -3,8 +3,9 @@
 use super::TensorMapError;
 use crate::isa::TensorMapWords;
 
-/// A tensor map in words: what the driver's `cuTensorMapEncodeTiled` or `cuTensorMapEncodeIm2col` is told, without interleaving, and with zeros
-/// beyond the tensor. Of the arrays the first `rank` count.
+/// A tensor map in words: what the driver's `cuTensorMapEncodeTiled` or `cuTensorMapEncodeIm2col`
+/// is told, without interleaving, and with zeros beyond the tensor. Of the arrays the first `rank`
+/// count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TensorEncoding {
     /// The elements' type, a `CUtensorMapDataType`.
@@ -35,7 +36,8 @@ pub enum TensorAccess {
         /// Elements of a box along each dimension, those included that are left out.
         box_sizes: [u32; 5],
     },
-    /// Pixels, one behind the other (PTX ISA 5.5.4). Of the corners the first `rank - 2` coordinates count: along W, H and D.
+    /// Pixels, one behind the other (PTX ISA 5.5.4). Of the corners the first `rank - 2`
+    /// coordinates count: along W, H and D.
     Im2col {
         /// The first pixel of the bounding box, counted from the image's first.
         lower: [i32; 3],
@@ -69,7 +71,8 @@ impl TensorEncoding {
         }
     }
 
-    /// The bounding box along a dimension of an image: the coordinates of its first and its last pixel, before offsets are added.
+    /// The bounding box along a dimension of an image: the coordinates of its first and its last
+    /// pixel, before offsets are added.
     pub(crate) fn bounds(&self, dimension: usize) -> (i64, i64) {
         let TensorAccess::Im2col { lower, upper, .. } = self.access else {
             unreachable!("a box is where it is asked for")
@@ -92,7 +95,10 @@ impl TensorEncoding {
             if let TensorAccess::Tiled { box_sizes } = self.access
                 && !(1..=256).contains(&box_sizes[dimension])
             {
-                return Err(TensorMapError::BoxSize { dimension, size: box_sizes[dimension].into() });
+                return Err(TensorMapError::BoxSize {
+                    dimension,
+                    size: box_sizes[dimension].into(),
+                });
             }
             if !(1..=if dimension == 0 { 1 } else { 8 }).contains(&step) {
                 return Err(TensorMapError::Step { dimension, step: step.into() });
@@ -127,17 +133,23 @@ impl TensorEncoding {
             4 => 1 << 7,
             _ => 1 << 4,
         };
-        match (1..self.rank - 1).find(|dimension| !(-limit..limit).contains(&corner[dimension - 1])) {
-            Some(dimension) => {
-                Err(TensorMapError::Corner { which, dimension, value: corner[dimension - 1], rank: self.rank, limit })
-            }
+        match (1..self.rank - 1).find(|dimension| !(-limit..limit).contains(&corner[dimension - 1]))
+        {
+            Some(dimension) => Err(TensorMapError::Corner {
+                which,
+                dimension,
+                value: corner[dimension - 1],
+                rank: self.rank,
+                limit,
+            }),
             None => Ok(()),
         }
     }
 
     /// Elements from the tensor's first to its last.
     pub(crate) fn span(&self) -> u128 {
-        let last = |dimension| u128::from(self.sizes[dimension] - 1) * u128::from(self.strides[dimension]);
+        let last =
+            |dimension| u128::from(self.sizes[dimension] - 1) * u128::from(self.strides[dimension]);
         (0..self.rank).map(last).sum::<u128>() / self.element_bytes as u128 + 1
     }
 
@@ -160,7 +172,9 @@ impl TensorEncoding {
         // Four bits for a step, nine for a box's size, sixteen for a coordinate of a corner.
         (0..5).for_each(|d| words[13] |= u64::from(self.steps[d]) << (d * 4));
         match self.access {
-            TensorAccess::Tiled { box_sizes } => (0..5).for_each(|d| words[12] |= u64::from(box_sizes[d]) << (d * 9)),
+            TensorAccess::Tiled { box_sizes } => {
+                (0..5).for_each(|d| words[12] |= u64::from(box_sizes[d]) << (d * 9))
+            }
             TensorAccess::Im2col { lower, upper, channels, pixels } => {
                 words[2] |= Self::IM2COL;
                 words[12] = u64::from(channels) | u64::from(pixels) << 32;
@@ -177,10 +191,17 @@ impl TensorEncoding {
         let element_bytes = (words[2] >> 8 & 0xff) as usize;
         let corner = |word: u64| core::array::from_fn(|d| i32::from((word >> (d * 16)) as i16));
         let access = if words[2] & Self::IM2COL == 0 {
-            TensorAccess::Tiled { box_sizes: core::array::from_fn(|d| (words[12] >> (d * 9) & 0x1ff) as u32) }
+            TensorAccess::Tiled {
+                box_sizes: core::array::from_fn(|d| (words[12] >> (d * 9) & 0x1ff) as u32),
+            }
         } else {
             let (channels, pixels) = (words[12] as u32, (words[12] >> 32) as u32);
-            TensorAccess::Im2col { lower: corner(words[14]), upper: corner(words[15]), channels, pixels }
+            TensorAccess::Im2col {
+                lower: corner(words[14]),
+                upper: corner(words[15]),
+                channels,
+                pixels,
+            }
         };
         let encoding = || TensorEncoding {
             data_type: (words[2] & 0xff) as u32,
@@ -188,7 +209,9 @@ impl TensorEncoding {
             rank: (words[2] >> 16 & 0xff) as usize,
             address: words[1],
             sizes: core::array::from_fn(|d| words[3 + d]),
-            strides: core::array::from_fn(|d| if d == 0 { element_bytes as u64 } else { words[7 + d] }),
+            strides: core::array::from_fn(
+                |d| if d == 0 { element_bytes as u64 } else { words[7 + d] },
+            ),
             steps: core::array::from_fn(|d| (words[13] >> (d * 4) & 0xf) as u32),
             swizzle: (words[2] >> 24 & 0xff) as u32,
             access,
@@ -215,8 +238,10 @@ mod tests {
             access: TensorAccess::Tiled { box_sizes: [256, 1, 255, 256, 7] },
         };
         let (lower, upper) = ([-32768, 5, -1], [32767, -6, 0]);
-        let im2col =
-            TensorEncoding { access: TensorAccess::Im2col { lower, upper, channels: 256, pixels: 1024 }, ..tiled };
+        let im2col = TensorEncoding {
+            access: TensorAccess::Im2col { lower, upper, channels: 256, pixels: 1024 },
+            ..tiled
+        };
         for encoding in [tiled, im2col] {
             assert_eq!(TensorEncoding::of_simulated(encoding.simulated()), Some(encoding));
         }

@@ -3,7 +3,8 @@
 use std::boxed::Box;
 use std::fmt;
 
-/// Why there can be no such tensor map. Dimensions are counted from 0, which is the one whose elements are neighbours.
+/// Why there can be no such tensor map. Dimensions are counted from 0, which is the one whose
+/// elements are neighbours.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum TensorMapError {
@@ -92,7 +93,8 @@ pub enum TensorMapError {
         /// The bytes.
         bytes: u64,
     },
-    /// Elements of a tensor that is written lie on each other: which of two values stays there, nobody says.
+    /// Elements of a tensor that is written lie on each other: which of two values stays there,
+    /// nobody says.
     Overlap {
         /// The dimension.
         dimension: usize,
@@ -123,23 +125,38 @@ impl fmt::Display for TensorMapError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             TensorMapError::Size { dimension, size } => {
-                write!(f, "dimension {dimension} of a tensor has {size} elements: it must have from 1 to 2^32")
+                write!(
+                    f,
+                    "dimension {dimension} of a tensor has {size} elements: it must have from 1 to 2^32"
+                )
             }
             TensorMapError::Stride { dimension, bytes } => write!(
                 f,
                 "elements along dimension {dimension} of a tensor are {bytes} bytes apart: it must be a multiple of 16, less than 2^40"
             ),
             TensorMapError::Apart { stride } => {
-                write!(f, "elements along dimension 0 of a tensor are {stride} apart: they must be neighbours")
+                write!(
+                    f,
+                    "elements along dimension 0 of a tensor are {stride} apart: they must be neighbours"
+                )
             }
             TensorMapError::BoxSize { dimension, size } => {
-                write!(f, "a box has {size} elements along dimension {dimension}: it must have from 1 to 256")
+                write!(
+                    f,
+                    "a box has {size} elements along dimension {dimension}: it must have from 1 to 256"
+                )
             }
             TensorMapError::Step { dimension: 0, step } => {
-                write!(f, "a box takes every {step}th element along dimension 0: there it takes all")
+                write!(
+                    f,
+                    "a box takes every {step}th element along dimension 0: there it takes all"
+                )
             }
             TensorMapError::Step { dimension, step } => {
-                write!(f, "a box takes every {step}th element along dimension {dimension}: it must be from 1 to 8")
+                write!(
+                    f,
+                    "a box takes every {step}th element along dimension {dimension}: it must be from 1 to 8"
+                )
             }
             TensorMapError::NotTheTile { of_box, of_tile } => write!(
                 f,

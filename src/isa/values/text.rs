@@ -45,7 +45,8 @@ impl Form {
     /// Bytes that its [`kernel`](Form::kernel) takes.
     pub fn input_bytes(&self) -> usize {
         let registers: usize = self.operands().iter().map(|operand| operand.registers).sum();
-        self.image_bytes() + 32 * (usize::from(self.has_image()) + registers) * self.register_bits / 8
+        self.image_bytes()
+            + 32 * (usize::from(self.has_image()) + registers) * self.register_bits / 8
     }
 
     /// Bytes that its [`kernel`](Form::kernel) leaves.
@@ -57,12 +58,14 @@ impl Form {
         if self.has_image() { IMAGE_BYTES } else { 0 }
     }
 
-    /// A kernel of one warp that executes the form once: `.entry NAME(.param .u64 in, .param .u64 out)`.
+    /// A kernel of one warp that executes the form once: `.entry NAME(.param .u64 in, .param .u64
+    /// out)`.
     ///
-    /// In memory, the operands of a lane lie behind those of the lane before, and those of `mma` in the order A, B, C, metadata,
-    /// scales of A, scales of B; so do the results. `ldmatrix` and `stmatrix` have one more word before their operands, the offset of the
-    /// lane's row in shared memory; shared memory, [`IMAGE_BYTES`], lies in front of all, as it was before, and behind the
-    /// results, as it is then.
+    /// In memory, the operands of a lane lie behind those of the lane before, and those of `mma` in
+    /// the order A, B, C, metadata, scales of A, scales of B; so do the results. `ldmatrix` and
+    /// `stmatrix` have one more word before their operands, the offset of the lane's row in
+    /// shared memory; shared memory, [`IMAGE_BYTES`], lies in front of all, as it was before, and
+    /// behind the results, as it is then.
     pub fn kernel(&self, name: &str, selectors: &Selectors) -> String {
         let (word, bytes) = if self.register_bits == 64 { ("b64", 8) } else { ("b32", 4) };
         let shared = self.has_image();
@@ -75,7 +78,9 @@ impl Form {
             text.push_str(line);
             text.push('\n');
         };
-        push(".reg .b64 %in, %out, %from, %to; .reg .b32 %lane, %at, %row, %word; .reg .pred %more;");
+        push(
+            ".reg .b64 %in, %out, %from, %to; .reg .b32 %lane, %at, %row, %word; .reg .pred %more;",
+        );
         push(&format!(
             ".reg .{word} %d<{}>, %a<{}>, %b<{}>, %c<{}>, %e<1>, %u<1>, %v<1>;",
             self.d + 1,
@@ -91,14 +96,20 @@ impl Form {
             push(&format!(
                 "{name}_fill: cvt.u64.u32 %from, %at; add.u64 %from, %in, %from; ld.global.b32 %word, [%from];"
             ));
-            push("mov.u32 %row, image; add.u32 %row, %row, %at; st.shared.b32 [%row], %word; add.u32 %at, %at, 128;");
-            push(&format!("setp.lt.u32 %more, %at, {IMAGE_BYTES}; @%more bra {name}_fill; bar.sync 0;"));
+            push(
+                "mov.u32 %row, image; add.u32 %row, %row, %at; st.shared.b32 [%row], %word; add.u32 %at, %at, 128;",
+            );
+            push(&format!(
+                "setp.lt.u32 %more, %at, {IMAGE_BYTES}; @%more bra {name}_fill; bar.sync 0;"
+            ));
         }
         push(&format!("mul.wide.u32 %from, %lane, {of_lane}; add.u64 %from, %from, %in;"));
         push(&format!("mul.wide.u32 %to, %lane, {}; add.u64 %to, %to, %out;", self.d * bytes));
         let mut offset = self.image_bytes();
         if shared {
-            push(&format!("ld.global.b32 %at, [%from+{offset}]; mov.u32 %row, image; add.u32 %row, %row, %at;"));
+            push(&format!(
+                "ld.global.b32 %at, [%from+{offset}]; mov.u32 %row, image; add.u32 %row, %row, %at;"
+            ));
             offset += bytes;
         }
         for Operand { register, registers, .. } in operands {
@@ -113,9 +124,14 @@ impl Form {
         }
         if shared {
             push("bar.sync 0; shl.b32 %at, %lane, 2;");
-            push(&format!("{name}_keep: cvt.u64.u32 %to, %at; add.u64 %to, %out, %to; mov.u32 %row, image;"));
+            push(&format!(
+                "{name}_keep: cvt.u64.u32 %to, %at; add.u64 %to, %out, %to; mov.u32 %row, image;"
+            ));
             push("add.u32 %row, %row, %at; ld.shared.b32 %word, [%row];");
-            push(&format!("st.global.b32 [%to+{}], %word; add.u32 %at, %at, 128;", 32 * self.d * bytes));
+            push(&format!(
+                "st.global.b32 [%to+{}], %word; add.u32 %at, %at, 128;",
+                32 * self.d * bytes
+            ));
             push(&format!("setp.lt.u32 %more, %at, {IMAGE_BYTES}; @%more bra {name}_keep;"));
         }
         push("ret;");
@@ -126,7 +142,8 @@ impl Form {
     /// The operands of the instruction in that kernel.
     fn operand_list(&self, selectors: &Selectors) -> String {
         let list = |operand: &str, count: usize| {
-            let registers: Vec<String> = (0..count).map(|register| format!("%{operand}{register}")).collect();
+            let registers: Vec<String> =
+                (0..count).map(|register| format!("%{operand}{register}")).collect();
             format!("{{{}}}", registers.join(", "))
         };
         match self.family {
@@ -135,13 +152,16 @@ impl Form {
             "movmatrix" => String::from("%d0, %a0"),
             _ => {
                 let mut operands =
-                    [list("d", self.d), list("a", self.a), list("b", self.b), list("c", self.c)].join(", ");
+                    [list("d", self.d), list("a", self.a), list("b", self.b), list("c", self.c)]
+                        .join(", ");
                 let Selectors { metadata, scales_a, scales_b } = selectors;
                 if self.selectors > 0 {
                     operands += &format!(", %e0, {metadata}");
                 }
                 if self.scales > 0 {
-                    let select = |register, of: &Selected| format!(", {{{register}}}, {{{}, {}}}", of.byte, of.thread);
+                    let select = |register, of: &Selected| {
+                        format!(", {{{register}}}, {{{}, {}}}", of.byte, of.thread)
+                    };
                     operands += &(select("%u0", scales_a) + &select("%v0", scales_b));
                 }
                 operands
@@ -151,6 +171,11 @@ impl Form {
 
     /// The name of the form's function in [`raw`](crate::raw), and of its kernels.
     pub fn name(&self) -> String {
-        self.ptx.replace("::", "_").replace('.', "_").replace("1X", "1x").replace("2X", "2x").replace("4X", "4x")
+        self.ptx
+            .replace("::", "_")
+            .replace('.', "_")
+            .replace("1X", "1x")
+            .replace("2X", "2x")
+            .replace("4X", "4x")
     }
 }

@@ -8,12 +8,14 @@ use std::vec::Vec;
 /// Bytes of shared memory that all 128 threads of a form's kernel fill at once, each with 16.
 pub(crate) const FILLED: usize = 16 * 128;
 
-/// A form of `wgmma.mma_async` or `wgmma.mma_async.sp`. Of each there are two: with A in shared memory, and in registers.
+/// A form of `wgmma.mma_async` or `wgmma.mma_async.sp`. Of each there are two: with A in shared
+/// memory, and in registers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct WgmmaForm {
     /// The instruction, as in PTX.
     pub ptx: &'static str,
-    /// The same with `N` for the number of columns: what forms have in common that differ in nothing else.
+    /// The same with `N` for the number of columns: what forms have in common that differ in
+    /// nothing else.
     pub family: &'static str,
     /// The elements of D, A and B, as in PTX.
     pub elements: [&'static str; 3],
@@ -67,7 +69,8 @@ impl WgmmaForm {
     /// What a GPU must be to have them: all of them, as there is no other with `wgmma`.
     pub const NEEDS: Needs = <ptx::sm_90a as Requirement>::NEEDS;
 
-    /// The name of the form's functions in [`raw`](crate::raw), without `_ss` and `_rs`, which say where A is.
+    /// The name of the form's functions in [`raw`](crate::raw), without `_ss` and `_rs`, which say
+    /// where A is.
     pub fn name(&self) -> String {
         self.ptx.replace('.', "_")
     }

@@ -35,8 +35,12 @@ impl WgmmaOptions {
     pub fn check(&self, form: &WgmmaForm) -> Result<(), String> {
         let last = form.selectors.max(1) as u32 - 1;
         if self.selector > last {
-            let takes = if last == 0 { String::from("0 only") } else { format!("one from 0 to {last}") };
-            return Err(format!("the selector of the metadata is {}; this form takes {takes}", self.selector));
+            let takes =
+                if last == 0 { String::from("0 only") } else { format!("one from 0 to {last}") };
+            return Err(format!(
+                "the selector of the metadata is {}; this form takes {takes}",
+                self.selector
+            ));
         }
         for (factor, negates, transposes) in
             [("A", self.negates_a, self.transposes_a), ("B", self.negates_b, self.transposes_b)]
@@ -45,11 +49,15 @@ impl WgmmaOptions {
                 return Err(format!("{factor} is negated; this form takes it as it is only"));
             }
             if transposes && !form.transposes {
-                return Err(format!("{factor} is transposed; this form takes it with neighbours along K only"));
+                return Err(format!(
+                    "{factor} is transposed; this form takes it with neighbours along K only"
+                ));
             }
         }
         if self.transposes_a && self.a_in_registers {
-            return Err(String::from("A is transposed, and in registers: only in shared memory it can lie either way"));
+            return Err(String::from(
+                "A is transposed, and in registers: only in shared memory it can lie either way",
+            ));
         }
         Ok(())
     }
@@ -61,10 +69,20 @@ impl WgmmaForm {
         const EITHER: [bool; 2] = [false, true];
         let mut all = Vec::new();
         for selector in 0..self.selectors.max(1) as u32 {
-            for (transposes_a, transposes_b) in EITHER.into_iter().flat_map(|a| EITHER.map(|b| (a, b))) {
-                for (negates_a, negates_b) in EITHER.into_iter().flat_map(|a| EITHER.map(|b| (a, b))) {
-                    let options =
-                        WgmmaOptions { a_in_registers, negates_a, negates_b, transposes_a, transposes_b, selector };
+            for (transposes_a, transposes_b) in
+                EITHER.into_iter().flat_map(|a| EITHER.map(|b| (a, b)))
+            {
+                for (negates_a, negates_b) in
+                    EITHER.into_iter().flat_map(|a| EITHER.map(|b| (a, b)))
+                {
+                    let options = WgmmaOptions {
+                        a_in_registers,
+                        negates_a,
+                        negates_b,
+                        transposes_a,
+                        transposes_b,
+                        selector,
+                    };
                     all.extend(options.check(self).is_ok().then_some(options));
                 }
             }

@@ -7,10 +7,11 @@ use std::string::String;
 use std::vec::Vec;
 
 impl WgmmaForm {
-    /// A kernel of 128 threads that executes the form once: `.entry NAME(.param .u64 in, .param .u64 out, .param .u32 adds)`.
+    /// A kernel of 128 threads that executes the form once: `.entry NAME(.param .u64 in, .param
+    /// .u64 out, .param .u32 adds)`.
     ///
-    /// What it takes and leaves, and where in it the matrices are, [`memory`](Self::memory) says; both begin at multiples of 16 bytes. It adds to
-    /// D, or, where `adds` is 0, overwrites it.
+    /// What it takes and leaves, and where in it the matrices are, [`memory`](Self::memory) says;
+    /// both begin at multiples of 16 bytes. It adds to D, or, where `adds` is 0, overwrites it.
     ///
     /// # Panics
     /// If the form does not take the options.
@@ -28,16 +29,25 @@ impl WgmmaForm {
             text.push_str(line);
             text.push('\n');
         };
-        push("ld.param.u64 %in, [in]; ld.param.u64 %out, [out]; ld.param.u32 %at, [adds]; setp.ne.u32 %add, %at, 0;");
-        push("cvta.to.global.u64 %in, %in; cvta.to.global.u64 %out, %out; mov.u32 %thread, %tid.x;");
+        push(
+            "ld.param.u64 %in, [in]; ld.param.u64 %out, [out]; ld.param.u32 %at, [adds]; setp.ne.u32 %add, %at, 0;",
+        );
+        push(
+            "cvta.to.global.u64 %in, %in; cvta.to.global.u64 %out, %out; mov.u32 %thread, %tid.x;",
+        );
         // Unrolled, it would take longer to assemble than to run.
         push(&format!("shl.b32 %at, %thread, 4; {name}_fill: .pragma \"nounroll\";"));
         push("cvt.u64.u32 %from, %at; add.u64 %from, %in, %from;");
         push(
             "ld.global.v4.b32 {%word0, %word1, %word2, %word3}, [%from]; mov.u32 %row, image; add.u32 %row, %row, %at;",
         );
-        push(&format!("st.shared.v4.b32 [%row], {{%word0, %word1, %word2, %word3}}; add.u32 %at, %at, {FILLED};"));
-        push(&format!("setp.lt.u32 %more, %at, {}; @%more bra {name}_fill;", memory.shared_bytes()));
+        push(&format!(
+            "st.shared.v4.b32 [%row], {{%word0, %word1, %word2, %word3}}; add.u32 %at, %at, {FILLED};"
+        ));
+        push(&format!(
+            "setp.lt.u32 %more, %at, {}; @%more bra {name}_fill;",
+            memory.shared_bytes()
+        ));
         push("fence.proxy.async; bar.sync 0;");
 
         let d = registers("%d", self.d);
@@ -50,13 +60,17 @@ impl WgmmaForm {
         }
         if options.a_in_registers {
             push("mul.wide.u32 %from, %thread, 16; add.u64 %from, %from, %in;");
-            push(&format!("ld.global.v4.b32 {{%a0, %a1, %a2, %a3}}, [%from+{}];", memory.registers_of_a(0)));
+            push(&format!(
+                "ld.global.v4.b32 {{%a0, %a1, %a2, %a3}}, [%from+{}];",
+                memory.registers_of_a(0)
+            ));
         }
         if self.selectors > 0 {
             push("mul.wide.u32 %from, %thread, 4; add.u64 %from, %from, %in;");
             push(&format!("ld.global.b32 %kept, [%from+{}];", memory.metadata(0)));
         }
-        // The place in shared memory is an addition to what the descriptors are of matrices from 0 on.
+        // The place in shared memory is an addition to what the descriptors are of matrices from 0
+        // on.
         push("mov.u32 %at, image; bfe.u32 %at, %at, 4, 14; cvt.u64.u32 %start, %at;");
         let (a, b) = memory.descriptors();
         push(&format!("add.u64 %b, %start, {b:#x};"));
@@ -68,7 +82,11 @@ impl WgmmaForm {
         push("wgmma.commit_group.sync.aligned; wgmma.wait_group.sync.aligned 0;");
         push(&format!("mul.wide.u32 %to, %thread, {bytes}; add.u64 %to, %to, %out;"));
         for (piece, registers) in d.chunks(vector).enumerate() {
-            push(&format!("st.global.v{vector}.b32 [%to+{}], {{{}}};", piece * vector * 4, registers.join(", ")));
+            push(&format!(
+                "st.global.v{vector}.b32 [%to+{}], {{{}}};",
+                piece * vector * 4,
+                registers.join(", ")
+            ));
         }
         push("ret;");
         text.push_str("}\n");
@@ -77,7 +95,11 @@ impl WgmmaForm {
 
     /// The operands behind D.
     fn operands_behind(&self, options: &WgmmaOptions) -> String {
-        let mut operands = String::from(if options.a_in_registers { "{%a0, %a1, %a2, %a3}, %b" } else { "%a, %b" });
+        let mut operands = String::from(if options.a_in_registers {
+            "{%a0, %a1, %a2, %a3}, %b"
+        } else {
+            "%a, %b"
+        });
         if self.selectors > 0 {
             operands += &format!(", %kept, {}", options.selector);
         }

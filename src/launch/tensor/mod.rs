@@ -95,11 +95,13 @@ unsafe impl<P: KernelParam<Head = *const TensorMapWords, Tail = ()>> KernelParam
     type Tail = ();
     const BY_VALUE: Option<ByValue> = Some(ByValue::of::<TensorMapWords>());
     const IS_EARLY: bool = P::IS_EARLY;
-    const TYPE: TypeName = TypeName::Parts(&[TypeName::Text("Option<"), P::TYPE, TypeName::Text(">")]);
+    const TYPE: TypeName =
+        TypeName::Parts(&[TypeName::Text("Option<"), P::TYPE, TypeName::Text(">")]);
 
     #[inline(always)]
     unsafe fn enter<'k>(head: Self::Head, _: (), name: &'static str) -> Self::In<'k> {
-        // SAFETY: by the caller, it points to the parameter's bytes, which do not change; and to a map, if these are not zero.
+        // SAFETY: by the caller, it points to the parameter's bytes, which do not change; and to a
+        // map, if these are not zero.
         unsafe { if (*head).0[0] == 0 { None } else { Some(P::enter(head, (), name)) } }
     }
 

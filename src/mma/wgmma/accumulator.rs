@@ -1,7 +1,9 @@
 //! What a `wgmma` adds to: 64 rows, in the registers of four warps.
 
 use crate::element::{Bits16, Bits32, Element, Width};
-use crate::fragment::{Accumulator, Fragment, FragmentShape, M16N8K16, Registers, RoleC, RowAddr, put, take};
+use crate::fragment::{
+    Accumulator, Fragment, FragmentShape, M16N8K16, Registers, RoleC, RowAddr, put, take,
+};
 use crate::lane::{LANES, LaneCapture, PerLane, Sealed, Site, array};
 use crate::machine::fixed;
 use crate::memory::{Order, SharedTile, Swizzle};
@@ -14,7 +16,8 @@ use crate::target::{AtLeast, BuiltFor};
 pub struct M64<const N: usize>;
 impl<const N: usize> Sealed for M64<N> {}
 
-/// There is an accumulator of this shape, with elements of width `W`: `N` is a multiple of 8, at most 256.
+/// There is an accumulator of this shape, with elements of width `W`: `N` is a multiple of 8, at
+/// most 256.
 #[diagnostic::on_unimplemented(
     message = "there is no accumulator `{Self}`",
     note = "N is a multiple of 8, from 8 to 256"
@@ -39,12 +42,14 @@ accumulators! {
 }
 
 /// The registers of an accumulator in one lane.
-pub(super) type RegistersOf<const N: usize, T> = <M64<N> as WgmmaColumns<<T as Element>::Width>>::Registers;
+pub(super) type RegistersOf<const N: usize, T> =
+    <M64<N> as WgmmaColumns<<T as Element>::Width>>::Registers;
 
-/// A matrix of 64 x `N`, C or D of a [`Wgmma`](crate::mma::Wgmma), spread over the registers of a warpgroup (PTX ISA 9.7.15.5.1, "Register
-/// fragments").
+/// A matrix of 64 x `N`, C or D of a [`Wgmma`](crate::mma::Wgmma), spread over the registers of a
+/// warpgroup (PTX ISA 9.7.15.5.1, "Register fragments").
 ///
-/// Warp `w` of the four holds rows `16 * w` on, as `N / 8` accumulators of `mma.m16n8` beside each other: see [`part`](Self::part).
+/// Warp `w` of the four holds rows `16 * w` on, as `N / 8` accumulators of `mma.m16n8` beside each
+/// other: see [`part`](Self::part).
 ///
 /// ```
 /// use ptx_matrix::mma::GroupAccumulator;
@@ -68,7 +73,8 @@ where
         *self
     }
 }
-impl<const N: usize, T: Element> Copy for GroupAccumulator<N, T> where M64<N>: WgmmaColumns<T::Width> {}
+impl<const N: usize, T: Element> Copy for GroupAccumulator<N, T> where M64<N>: WgmmaColumns<T::Width>
+{}
 
 /// Elements of a lane in 8 columns.
 const IN_PART: usize = 4;
@@ -133,7 +139,11 @@ where
     /// The same with each element replaced by `value(row, col, element)`.
     #[inline(always)]
     #[track_caller]
-    pub fn map(&self, group: WarpGroup<'_>, value: impl Fn(usize, usize, T) -> T + LaneCapture) -> Self {
+    pub fn map(
+        &self,
+        group: WarpGroup<'_>,
+        value: impl Fn(usize, usize, T) -> T + LaneCapture,
+    ) -> Self {
         let mut registers = self.registers;
         let first = group.warp_rank() * LANES;
         group.warp().update(&mut registers, |lane, registers| {
@@ -146,8 +156,9 @@ where
         GroupAccumulator { registers }
     }
 
-    /// The same with each element of the columns `first` on replaced by `value(element, other)`, of a matrix of as many columns or fewer.
-    /// `first` is a multiple of 8, and the columns are in the matrix.
+    /// The same with each element of the columns `first` on replaced by `value(element, other)`, of
+    /// a matrix of as many columns or fewer. `first` is a multiple of 8, and the columns are in
+    /// the matrix.
     ///
     /// ```
     /// use ptx_matrix::{mma::GroupAccumulator, prelude::*};
@@ -181,7 +192,10 @@ where
         M64<COLS>: WgmmaColumns<T::Width>,
     {
         const { assert!(COLS <= N, "columns of the matrix are replaced") };
-        assert!(first.is_multiple_of(8) && first <= N - COLS, "columns of the matrix from a multiple of 8 on");
+        assert!(
+            first.is_multiple_of(8) && first <= N - COLS,
+            "columns of the matrix from a multiple of 8 on"
+        );
         let mut registers = self.registers;
         let others = &other.registers;
         group.warp().update(&mut registers, |lane, registers| {
@@ -189,14 +203,16 @@ where
             for index in 0..COLS / 2 {
                 let registers = cast_mut::<T>(registers.as_mut());
                 let at = first / 2 + index;
-                let (element, other) = (take::<T>(registers, at), take::<T>(cast::<T>(others.as_ref()), index));
+                let (element, other) =
+                    (take::<T>(registers, at), take::<T>(cast::<T>(others.as_ref()), index));
                 put::<T>(registers, at, value(element, other));
             }
         });
         GroupAccumulator { registers }
     }
 
-    /// Columns `first` on, as many as the result has. `first` is a multiple of 8, and the columns are in the matrix.
+    /// Columns `first` on, as many as the result has. `first` is a multiple of 8, and the columns
+    /// are in the matrix.
     ///
     /// # Panics
     /// If the columns are not in the matrix, or `first` is no multiple of 8.
@@ -207,7 +223,10 @@ where
         M64<COLS>: WgmmaColumns<T::Width>,
     {
         const { assert!(COLS <= N, "columns of the matrix") };
-        assert!(first.is_multiple_of(8) && first <= N - COLS, "columns of the matrix from a multiple of 8 on");
+        assert!(
+            first.is_multiple_of(8) && first <= N - COLS,
+            "columns of the matrix from a multiple of 8 on"
+        );
         let registers = self.registers.map(|all| {
             let mut some: RegistersOf<COLS, T> = bytemuck::Zeroable::zeroed();
             let count = some.as_ref().len();
@@ -218,8 +237,9 @@ where
         GroupAccumulator { registers }
     }
 
-    /// Stores columns `first` on to a tile, as many as it has: each warp its 16 rows. Elements of 16 bits go by `stmatrix.x4`, of 16 columns
-    /// each, and the last 8, if they are no 16, by `stmatrix.x2`, with `.trans` to a column-major tile; others by ordinary stores. `first` is a
+    /// Stores columns `first` on to a tile, as many as it has: each warp its 16 rows. Elements of
+    /// 16 bits go by `stmatrix.x4`, of 16 columns each, and the last 8, if they are no 16, by
+    /// `stmatrix.x2`, with `.trans` to a column-major tile; others by ordinary stores. `first` is a
     /// multiple of 8, and the columns are in the matrix. Needs sm_90.
     ///
     /// ```
@@ -252,10 +272,13 @@ where
         Self: BuiltFor<AtLeast<90>>,
     {
         const { assert!(COLS.is_multiple_of(8) && COLS <= N, "multiples of 8 columns are stored") };
-        assert!(first.is_multiple_of(8) && first <= N - COLS, "columns of the matrix from a multiple of 8 on");
+        assert!(
+            first.is_multiple_of(8) && first <= N - COLS,
+            "columns of the matrix from a multiple of 8 on"
+        );
         let (warp, top, site) = (group.warp(), 16 * group.warp_rank(), Site::here());
-        // In a loop, addresses of stores are not to take registers while the next sums are computed.
-        // SAFETY: the tile's own address.
+        // In a loop, addresses of stores are not to take registers while the next sums are
+        // computed. SAFETY: the tile's own address.
         let tile = &unsafe { SharedTile::<T, 64, COLS, S, O>::from_address(fixed(tile.address())) };
         if const { size_of::<T>() != 2 } {
             let registers = &self.registers;
@@ -277,9 +300,13 @@ where
             let is_last_half = COLS - right == 8;
             let rows = warp.each(|lane| {
                 let id = fixed(lane.id() as u32) as usize % if is_last_half { 16 } else { 32 };
-                let (row, col) =
-                    if O::ROW_MAJOR { (id % 16, id / 16 * 8) } else { (id / 8 % 2 * 8, id / 16 * 8 + id % 8) };
-                // SAFETY: 16 rows and columns of the tile, or 8 columns, and of each line the chunk at its start and the one behind it.
+                let (row, col) = if O::ROW_MAJOR {
+                    (id % 16, id / 16 * 8)
+                } else {
+                    (id / 8 % 2 * 8, id / 16 * 8 + id % 8)
+                };
+                // SAFETY: 16 rows and columns of the tile, or 8 columns, and of each line the chunk
+                // at its start and the one behind it.
                 unsafe { tile.row_unchecked(top + row, right + col) }
             });
             // Of 8 columns a lane has two registers: of the rows 0 to 7 and 8 to 15.
@@ -298,16 +325,19 @@ where
         self.registers.map(|registers| array(|index| registers.as_ref()[at + index]))
     }
 
-    /// Columns `8 * index` to `8 * index + 7` of the 16 rows that the executing warp holds: a fragment as `mma` has it, to store by `stmatrix`,
-    /// say.
+    /// Columns `8 * index` to `8 * index + 7` of the 16 rows that the executing warp holds: a
+    /// fragment as `mma` has it, to store by `stmatrix`, say.
     #[inline(always)]
     #[track_caller]
     pub fn part(&self, index: usize) -> Accumulator<M16N8K16, T> {
         assert!(index < N / 8, "an accumulator has a part for each 8 columns");
         Fragment::from_registers(self.registers.map(|registers| {
-            let mut part: <M16N8K16 as FragmentShape<RoleC, T::Width>>::Registers = bytemuck::Zeroable::zeroed();
+            let mut part: <M16N8K16 as FragmentShape<RoleC, T::Width>>::Registers =
+                bytemuck::Zeroable::zeroed();
             let count = part.as_ref().len();
-            part.as_mut().copy_from_slice(&cast::<T>(registers.as_ref())[index * count..(index + 1) * count]);
+            part.as_mut().copy_from_slice(
+                &cast::<T>(registers.as_ref())[index * count..(index + 1) * count],
+            );
             part
         }))
     }
@@ -330,7 +360,8 @@ where
         Self: BuiltFor<U::Needs>,
     {
         let registers = self.registers.map(|sums| {
-            let mut rounded: <M64<N> as WgmmaColumns<Bits16>>::Registers = bytemuck::Zeroable::zeroed();
+            let mut rounded: <M64<N> as WgmmaColumns<Bits16>>::Registers =
+                bytemuck::Zeroable::zeroed();
             for (pair, sums) in rounded.as_mut().iter_mut().zip(sums.as_ref().chunks_exact(2)) {
                 *pair = U::round_pair(f32::from_bits(sums[0]), f32::from_bits(sums[1]));
             }
@@ -386,7 +417,9 @@ mod tests {
             M16N8K16: FragmentShape<RoleC, T::Width>,
         {
             let mut seen = std::vec![false; 64 * N];
-            for (thread, index) in (0..128).flat_map(|thread| (0..N / 2).map(move |index| (thread, index))) {
+            for (thread, index) in
+                (0..128).flat_map(|thread| (0..N / 2).map(move |index| (thread, index)))
+            {
                 let (row, col) = GroupAccumulator::<N, T>::position(thread, index);
                 assert_eq!(GroupAccumulator::<N, T>::owner(row, col), (thread, index));
                 assert!(!std::mem::replace(&mut seen[row * N + col], true));
@@ -399,7 +432,8 @@ mod tests {
         check::<200, f16>();
     }
 
-    /// As the PTX ISA writes it: row `16 * (thread / 32) + thread % 32 / 4`, 8 more in every second pair; column `8 * (i / 4)`, `2 * (thread % 4)`.
+    /// As the PTX ISA writes it: row `16 * (thread / 32) + thread % 32 / 4`, 8 more in every second
+    /// pair; column `8 * (i / 4)`, `2 * (thread % 4)`.
     #[test]
     fn the_layout_is_that_of_the_ptx_isa() {
         for (thread, i) in (0..128).flat_map(|thread| (0..48).map(move |i| (thread, i))) {

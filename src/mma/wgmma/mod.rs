@@ -27,7 +27,8 @@ pub(crate) use operand::{descriptor, width};
 pub use shared::{PeerAccumulator, SharedAccumulator};
 pub use sparse::{IssueSparse, WgmmaSparse, WgmmaSparseForm};
 
-/// `wgmma.mma_async.sync.aligned.m64nNkK.D.A.B{.OPTION}`: D = A x B + D, of 64 rows and `N` columns, by a warpgroup.
+/// `wgmma.mma_async.sync.aligned.m64nNkK.D.A.B{.OPTION}`: D = A x B + D, of 64 rows and `N`
+/// columns, by a warpgroup.
 ///
 /// | A, B | D | K | N | option |
 /// | --- | --- | --- | --- | --- |
@@ -38,15 +39,18 @@ pub use sparse::{IssueSparse, WgmmaSparse, WgmmaSparseForm};
 /// | i8, u8 | i32 | 32 | 8, 16, 24, 32, and multiples of 16 up to 256 | [`SatFinite`](crate::isa::SatFinite) |
 /// | [`b1`](crate::element::b1) | i32 | 256 | the same | [`AndPopc`](crate::isa::AndPopc) |
 ///
-/// Where two elements are named, A may be of one and B of the other. Needs sm_90a; no newer GPU has it. With an A of which half is zero:
-/// [`WgmmaSparse`].
+/// Where two elements are named, A may be of one and B of the other. Needs sm_90a; no newer GPU has
+/// it. With an A of which half is zero: [`WgmmaSparse`].
 ///
-/// A and B are in shared memory, in tiles with the swizzle of their lines ([`SharedTile::matrix_a`](crate::memory::SharedTile::matrix_a)); A may be in
-/// registers instead. What ordinary stores wrote to a tile, they see behind a [`Warp::fence_for_bulk`](crate::scope::Warp::fence_for_bulk) of the warps
-/// that wrote, and a `sync`; what copies of tensors brought, behind the wait for their barrier.
+/// A and B are in shared memory, in tiles with the swizzle of their lines
+/// ([`SharedTile::matrix_a`](crate::memory::SharedTile::matrix_a)); A may be in registers instead.
+/// What ordinary stores wrote to a tile, they see behind a
+/// [`Warp::fence_for_bulk`](crate::scope::Warp::fence_for_bulk) of the warps that wrote, and a
+/// `sync`; what copies of tensors brought, behind the wait for their barrier.
 ///
-/// Sums that are in flight have a type from which nothing can be read, [`InFlight`]; [`InFlight::finish`] waits for them. How a GPU rounds
-/// in this instruction is in `docs/NUMERICS.md`.
+/// Sums that are in flight have a type from which nothing can be read, [`InFlight`];
+/// [`InFlight::finish`] waits for them. How a GPU rounds in this instruction is in
+/// `docs/NUMERICS.md`.
 ///
 /// ```
 /// use ptx_matrix::{mma::{GroupAccumulator, Wgmma}, prelude::*};
@@ -82,7 +86,9 @@ pub use sparse::{IssueSparse, WgmmaSparse, WgmmaSparseForm};
 /// let expected: f32 = (0..64).map(|k| a[50 * 64 + k].to_f32() * b[k * 32 + 9].to_f32()).sum();
 /// assert_eq!(d[50 * 32 + 9], expected);
 /// ```
-pub struct Wgmma<const N: usize, A, B, D, O = Plain, Target = BuildTarget>(PhantomData<(A, B, D, O, Target)>);
+pub struct Wgmma<const N: usize, A, B, D, O = Plain, Target = BuildTarget>(
+    PhantomData<(A, B, D, O, Target)>,
+);
 impl<const N: usize, A, B, D, O, Target> Sealed for Wgmma<N, A, B, D, O, Target> {}
 
 /// A form of `wgmma.mma_async` that exists: see the table at [`Wgmma`].
@@ -125,18 +131,21 @@ pub trait WgmmaForm: Sealed {
     ) -> PerLane<Self::Registers>;
 }
 
-/// A form of [`Wgmma`] or [`WgmmaSparse`] whose products can be subtracted: of floating-point elements.
+/// A form of [`Wgmma`] or [`WgmmaSparse`] whose products can be subtracted: of floating-point
+/// elements.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` does not subtract",
     note = "`wgmma` negates floating-point factors only"
 )]
 pub trait Subtracts: Sealed {}
 
-/// Sums that multiplications are, or may be, adding to: registers that nobody may touch before [`finish`](Self::finish).
+/// Sums that multiplications are, or may be, adding to: registers that nobody may touch before
+/// [`finish`](Self::finish).
 ///
-/// It is gone round a pipeline with: tiles are waited for, multiplied by [`Wgmma::issue`], and free again behind a
-/// [`wait`](Self::wait) for the group that read them. Several can be in flight together, of which the older are had by
-/// [`finish_behind`](Self::finish_behind) while the newer go on.
+/// It is gone round a pipeline with: tiles are waited for, multiplied by [`Wgmma::issue`], and free
+/// again behind a [`wait`](Self::wait) for the group that read them. Several can be in flight
+/// together, of which the older are had by [`finish_behind`](Self::finish_behind) while the newer
+/// go on.
 #[must_use = "what is in flight is to be waited for, by `finish`"]
 pub struct InFlight<const N: usize, T: Element>
 where
@@ -149,8 +158,8 @@ impl<const N: usize, T: Element> GroupAccumulator<N, T>
 where
     M64<N>: WgmmaColumns<T::Width>,
 {
-    /// The same, computed by here: none of what makes it is put off behind multiplications that come next, where it would take registers
-    /// beside theirs. It is no instruction.
+    /// The same, computed by here: none of what makes it is put off behind multiplications that
+    /// come next, where it would take registers beside theirs. It is no instruction.
     #[inline(always)]
     pub fn settled(self, _: WarpGroup<'_>) -> Self
     where
@@ -173,8 +182,9 @@ impl<const N: usize, T: Element> InFlight<N, T>
 where
     M64<N>: WgmmaColumns<T::Width>,
 {
-    /// Waits until at most the `NEWEST` newest groups are in flight (`wgmma.wait_group`): the tiles of the older ones, or of all, have been
-    /// read, and may be filled again by whoever is told of it.
+    /// Waits until at most the `NEWEST` newest groups are in flight (`wgmma.wait_group`): the tiles
+    /// of the older ones, or of all, have been read, and may be filled again by whoever is told
+    /// of it.
     #[inline(always)]
     #[track_caller]
     pub fn wait<const NEWEST: u32>(&mut self, group: WarpGroup<'_>)
@@ -198,10 +208,12 @@ where
         GroupAccumulator { registers: settled(site, self.registers) }
     }
 
-    /// Waits until at most the `NEWEST` newest groups are in flight (`wgmma.wait_group`), which add to other sums, and returns these: so the
-    /// tensor cores multiply on while a warpgroup computes with what it has of them already.
+    /// Waits until at most the `NEWEST` newest groups are in flight (`wgmma.wait_group`), which add
+    /// to other sums, and returns these: so the tensor cores multiply on while a warpgroup
+    /// computes with what it has of them already.
     ///
-    /// That none of the newest adds to these sums is not in their type. The simulator says so where one does; on a GPU the sums are no such.
+    /// That none of the newest adds to these sums is not in their type. The simulator says so where
+    /// one does; on a GPU the sums are no such.
     ///
     /// ```
     /// use ptx_matrix::{mma::{GroupAccumulator, Wgmma}, prelude::*};
@@ -260,9 +272,11 @@ where
     M64<N>: WgmmaColumns<D::Width>,
     Self: WgmmaForm<Registers = RegistersOf<N, D>>,
 {
-    /// Starts the multiplications that `work` asks for, as one group (`wgmma.fence` before them, `wgmma.commit_group` behind).
+    /// Starts the multiplications that `work` asks for, as one group (`wgmma.fence` before them,
+    /// `wgmma.commit_group` behind).
     ///
-    /// A group has come to its end behind [`InFlight::finish`], or behind a [`wait`](InFlight::wait) for as few as came later.
+    /// A group has come to its end behind [`InFlight::finish`], or behind a
+    /// [`wait`](InFlight::wait) for as few as came later.
     #[inline(always)]
     #[track_caller]
     pub fn issue(
@@ -305,22 +319,33 @@ where
     /// D = A x B + D.
     #[inline(always)]
     #[track_caller]
-    pub fn accumulate<X: Transposition, Y: Transposition>(&mut self, a: MatrixA<A, X>, b: MatrixB<N, B, Y>) {
+    pub fn accumulate<X: Transposition, Y: Transposition>(
+        &mut self,
+        a: MatrixA<A, X>,
+        b: MatrixB<N, B, Y>,
+    ) {
         self.shared::<X, Y, false>(Site::here(), a, b, true);
     }
 
     /// D = A x B, whatever D was.
     #[inline(always)]
     #[track_caller]
-    pub fn multiply<X: Transposition, Y: Transposition>(&mut self, a: MatrixA<A, X>, b: MatrixB<N, B, Y>) {
+    pub fn multiply<X: Transposition, Y: Transposition>(
+        &mut self,
+        a: MatrixA<A, X>,
+        b: MatrixB<N, B, Y>,
+    ) {
         self.shared::<X, Y, false>(Site::here(), a, b, false);
     }
 
     /// D = D - A x B.
     #[inline(always)]
     #[track_caller]
-    pub fn subtract<X: Transposition, Y: Transposition>(&mut self, a: MatrixA<A, X>, b: MatrixB<N, B, Y>)
-    where
+    pub fn subtract<X: Transposition, Y: Transposition>(
+        &mut self,
+        a: MatrixA<A, X>,
+        b: MatrixB<N, B, Y>,
+    ) where
         Wgmma<N, A, B, D, O, Target>: Subtracts,
     {
         self.shared::<X, Y, true>(Site::here(), a, b, true);
@@ -335,13 +360,22 @@ where
         adds: bool,
     ) {
         let (d, a, b) = (self.sums.registers, a.descriptor(), b.descriptor());
-        // SAFETY: `issue` has a warpgroup; the descriptors are tiles'; nothing but `finish` leads to the registers.
+        // SAFETY: `issue` has a warpgroup; the descriptors are tiles'; nothing but `finish` leads
+        // to the registers.
         let d = unsafe {
             match (X::TRANSPOSED, Y::TRANSPOSED) {
-                (false, false) => Wgmma::<N, A, B, D, O, Target>::shared::<NEGATE, false, false>(site, d, a, b, adds),
-                (false, true) => Wgmma::<N, A, B, D, O, Target>::shared::<NEGATE, false, true>(site, d, a, b, adds),
-                (true, false) => Wgmma::<N, A, B, D, O, Target>::shared::<NEGATE, true, false>(site, d, a, b, adds),
-                (true, true) => Wgmma::<N, A, B, D, O, Target>::shared::<NEGATE, true, true>(site, d, a, b, adds),
+                (false, false) => Wgmma::<N, A, B, D, O, Target>::shared::<NEGATE, false, false>(
+                    site, d, a, b, adds,
+                ),
+                (false, true) => Wgmma::<N, A, B, D, O, Target>::shared::<NEGATE, false, true>(
+                    site, d, a, b, adds,
+                ),
+                (true, false) => Wgmma::<N, A, B, D, O, Target>::shared::<NEGATE, true, false>(
+                    site, d, a, b, adds,
+                ),
+                (true, true) => Wgmma::<N, A, B, D, O, Target>::shared::<NEGATE, true, true>(
+                    site, d, a, b, adds,
+                ),
             }
         };
         self.sums.registers = d;
@@ -349,7 +383,8 @@ where
 }
 
 /// The fragment of a warp's 16 rows of A.
-type Left<const N: usize, A, B, D, O, Target> = FragmentA<<Wgmma<N, A, B, D, O, Target> as WgmmaForm>::Shape, A>;
+type Left<const N: usize, A, B, D, O, Target> =
+    FragmentA<<Wgmma<N, A, B, D, O, Target> as WgmmaForm>::Shape, A>;
 
 /// With A in registers: each warp's is the fragment that an `mma` of 16 rows has.
 impl<const N: usize, A, B, D, O, Target> Issue<'_, N, A, B, D, O, Target>
@@ -357,32 +392,46 @@ where
     A: Element,
     D: Element,
     M64<N>: WgmmaColumns<D::Width>,
-    Wgmma<N, A, B, D, O, Target>:
-        WgmmaForm<Registers = RegistersOf<N, D>, Shape: FragmentShape<RoleA, A::Width, Registers = [u32; 4]>>,
+    Wgmma<N, A, B, D, O, Target>: WgmmaForm<
+            Registers = RegistersOf<N, D>,
+            Shape: FragmentShape<RoleA, A::Width, Registers = [u32; 4]>,
+        >,
 {
     /// D = A x B + D, each warp having its 16 rows of A in registers.
     ///
-    /// These stay taken until the wait. A loop that loads the next step's A before it must not load it into the same: it takes two steps in a round,
-    /// each with fragments of its own. And what may panic in some lanes only, as a bounds check, does not come between the two: ptxas would wait
-    /// there. (The builder refuses a kernel in which ptxas does, and says where.)
+    /// These stay taken until the wait. A loop that loads the next step's A before it must not load
+    /// it into the same: it takes two steps in a round, each with fragments of its own. And
+    /// what may panic in some lanes only, as a bounds check, does not come between the two: ptxas
+    /// would wait there. (The builder refuses a kernel in which ptxas does, and says where.)
     #[inline(always)]
     #[track_caller]
-    pub fn accumulate_registers<Y: Transposition>(&mut self, a: &Left<N, A, B, D, O, Target>, b: MatrixB<N, B, Y>) {
+    pub fn accumulate_registers<Y: Transposition>(
+        &mut self,
+        a: &Left<N, A, B, D, O, Target>,
+        b: MatrixB<N, B, Y>,
+    ) {
         self.registers::<Y, false>(Site::here(), a, b, true);
     }
 
     /// D = A x B, whatever D was.
     #[inline(always)]
     #[track_caller]
-    pub fn multiply_registers<Y: Transposition>(&mut self, a: &Left<N, A, B, D, O, Target>, b: MatrixB<N, B, Y>) {
+    pub fn multiply_registers<Y: Transposition>(
+        &mut self,
+        a: &Left<N, A, B, D, O, Target>,
+        b: MatrixB<N, B, Y>,
+    ) {
         self.registers::<Y, false>(Site::here(), a, b, false);
     }
 
     /// D = D - A x B.
     #[inline(always)]
     #[track_caller]
-    pub fn subtract_registers<Y: Transposition>(&mut self, a: &Left<N, A, B, D, O, Target>, b: MatrixB<N, B, Y>)
-    where
+    pub fn subtract_registers<Y: Transposition>(
+        &mut self,
+        a: &Left<N, A, B, D, O, Target>,
+        b: MatrixB<N, B, Y>,
+    ) where
         Wgmma<N, A, B, D, O, Target>: Subtracts,
     {
         self.registers::<Y, true>(Site::here(), a, b, true);

@@ -1,17 +1,19 @@
-//! Matrices in shared memory, as `wgmma` takes them: descriptors, which tiles make (PTX ISA 9.7.15.5.1).
+//! Matrices in shared memory, as `wgmma` takes them: descriptors, which tiles make (PTX ISA
+//! 9.7.15.5.1).
 
 use crate::element::{Bits16, Element, F8E4M3, F8E5M2, b1, bf16, f16, tf32};
 use crate::fragment::{ColMajor, RowMajor};
 use crate::lane::{Sealed, Site};
 use crate::memory::{
-    Coordinate, SharedLayout, SharedRing, SharedTile, Swizzle, Swizzle32, Swizzle64, Swizzle128, TensorSwizzle, Window,
-    check_known,
+    Coordinate, SharedLayout, SharedRing, SharedTile, Swizzle, Swizzle32, Swizzle64, Swizzle128,
+    TensorSwizzle, Window, check_known,
 };
 use crate::mma::{NoTrans, Trans};
 use core::marker::PhantomData;
 
-/// A matrix of 64 x K in shared memory, of elements `T`: the left factor of a [`Wgmma`](crate::mma::Wgmma). `X` is [`NoTrans`] if elements along K
-/// are neighbours, and else [`Trans`].
+/// A matrix of 64 x K in shared memory, of elements `T`: the left factor of a
+/// [`Wgmma`](crate::mma::Wgmma). `X` is [`NoTrans`] if elements along K are neighbours, and else
+/// [`Trans`].
 ///
 /// A tile makes it: [`SharedTile::matrix_a`].
 pub struct MatrixA<T, X> {
@@ -19,8 +21,10 @@ pub struct MatrixA<T, X> {
     _type: PhantomData<fn() -> (T, X)>,
 }
 
-/// A matrix of K x `N` in shared memory, of elements `T`: the right factor of a [`Wgmma`](crate::mma::Wgmma), or, where `F` is [`SparseA`], of a
-/// [`WgmmaSparse`](crate::mma::WgmmaSparse). `X` is [`NoTrans`] if elements along K are neighbours, and else [`Trans`].
+/// A matrix of K x `N` in shared memory, of elements `T`: the right factor of a
+/// [`Wgmma`](crate::mma::Wgmma), or, where `F` is [`SparseA`], of a
+/// [`WgmmaSparse`](crate::mma::WgmmaSparse). `X` is [`NoTrans`] if elements along K are neighbours,
+/// and else [`Trans`].
 ///
 /// A tile makes it: [`SharedTile::matrix_b`].
 pub struct MatrixB<const N: usize, T, X, F = DenseA> {
@@ -92,7 +96,8 @@ impl<const N: usize, T, X, F> MatrixB<N, T, X, F> {
     }
 }
 
-/// An element of a tile that `wgmma` multiplies, as what: itself, an f32 as [`tf32`], the bits of a `u32` as [`b1`].
+/// An element of a tile that `wgmma` multiplies, as what: itself, an f32 as [`tf32`], the bits of a
+/// `u32` as [`b1`].
 #[diagnostic::on_unimplemented(message = "`wgmma` multiplies no tiles of `{Self}`")]
 pub trait Multiplicand: Element {
     /// What it is multiplied as.
@@ -118,7 +123,8 @@ multiplicands! {
     u32 as b1;
 }
 
-/// A swizzle that `wgmma` knows, of tiles whose lines are as long as it: [`Swizzle32`], [`Swizzle64`], [`Swizzle128`].
+/// A swizzle that `wgmma` knows, of tiles whose lines are as long as it: [`Swizzle32`],
+/// [`Swizzle64`], [`Swizzle128`].
 #[diagnostic::on_unimplemented(
     message = "`wgmma` takes no tiles with the swizzle `{Self}`",
     note = "it takes `Swizzle32`, `Swizzle64` and `Swizzle128`, of lines of as many bytes"
@@ -152,18 +158,20 @@ const fn check_step<S: Swizzle, F: FactorA>() {
     );
 }
 
-/// The descriptor of a matrix `offset` bytes behind `address`, whose patterns of eight lines lie behind each other, and those beside each other along a
-/// line `leading` bytes apart.
+/// The descriptor of a matrix `offset` bytes behind `address`, whose patterns of eight lines lie
+/// behind each other, and those beside each other along a line `leading` bytes apart.
 #[inline(always)]
 pub(crate) const fn descriptor<S: Swizzle>(address: u32, offset: u32, leading: usize) -> u64 {
     let pattern = ((8 * width::<S>() as u64) >> 4) << 32 | (4 - S::BITS as u64) << 62;
-    // Above the 18 bits of a place in shared memory, an address has the block's rank in its cluster. The sum of places is one of 18 bits
-    // again: what is constant of it is an addition, of 32 bits.
+    // Above the 18 bits of a place in shared memory, an address has the block's rank in its
+    // cluster. The sum of places is one of 18 bits again: what is constant of it is an
+    // addition, of 32 bits.
     let place = (address & 0x3_ffff) >> 4;
     pattern | ((place | ((leading as u32) >> 4) << 16) + (offset >> 4)) as u64
 }
 
-/// Where lines go along K: so many lines from a multiple of eight on, of `TILES` tiles, and of them what is taken of `F`, or with it.
+/// Where lines go along K: so many lines from a multiple of eight on, of `TILES` tiles, and of them
+/// what is taken of `F`, or with it.
 struct AlongK<
     T,
     F,
@@ -192,13 +200,25 @@ impl<
     const COL_STEP: usize = if ROW_MAJOR { F::STEP / size_of::<T>() } else { 8 };
 }
 
-/// Where lines go across K: as many as are taken of `F`, or with it, from a multiple of eight on, each from its start.
-struct AcrossK<T, F, const LINES: usize, const LINE: usize, const TAKEN: usize, const ROW_MAJOR: bool>(
-    PhantomData<(T, F)>,
-);
+/// Where lines go across K: as many as are taken of `F`, or with it, from a multiple of eight on,
+/// each from its start.
+struct AcrossK<
+    T,
+    F,
+    const LINES: usize,
+    const LINE: usize,
+    const TAKEN: usize,
+    const ROW_MAJOR: bool,
+>(PhantomData<(T, F)>);
 
-impl<T, F: FactorA, const LINES: usize, const LINE: usize, const TAKEN: usize, const ROW_MAJOR: bool> Window
-    for AcrossK<T, F, LINES, LINE, TAKEN, ROW_MAJOR>
+impl<
+    T,
+    F: FactorA,
+    const LINES: usize,
+    const LINE: usize,
+    const TAKEN: usize,
+    const ROW_MAJOR: bool,
+> Window for AcrossK<T, F, LINES, LINE, TAKEN, ROW_MAJOR>
 {
     const TILE_ROWS: usize = if ROW_MAJOR { LINES } else { LINE };
     const TILE_COLS: usize = if ROW_MAJOR { LINE } else { LINES };
@@ -208,16 +228,21 @@ impl<T, F: FactorA, const LINES: usize, const LINE: usize, const TAKEN: usize, c
     const COL_STEP: usize = if ROW_MAJOR { LINE } else { 8 };
 }
 
-/// Where (row, col) is in a tile, in bytes, with its place in a line as if nothing were swizzled; at the start of a pattern nothing is.
+/// Where (row, col) is in a tile, in bytes, with its place in a line as if nothing were swizzled;
+/// at the start of a pattern nothing is.
 #[inline(always)]
 const fn place<T, S: Swizzle>(line: usize, along: usize) -> u32 {
     (line * width::<S>() + along * size_of::<T>()) as u32
 }
 
-impl<T: Multiplicand, const ROWS: usize, const COLS: usize, S: PatternSwizzle> SharedTile<T, ROWS, COLS, S, RowMajor> {
-    /// The 64 rows, and 32 bytes of each, from (row, k) on, as the left factor of a [`Wgmma`](crate::mma::Wgmma): K is 16 elements of 16 bits, 32 of 8
-    /// bits, 8 of 32 bits (or words of bits); or as what is kept of that of a [`WgmmaSparse`](crate::mma::WgmmaSparse), of twice the K.
-    /// The row is a multiple of 8, k one of what is taken; a row of the tile has as many bytes as its swizzle.
+impl<T: Multiplicand, const ROWS: usize, const COLS: usize, S: PatternSwizzle>
+    SharedTile<T, ROWS, COLS, S, RowMajor>
+{
+    /// The 64 rows, and 32 bytes of each, from (row, k) on, as the left factor of a
+    /// [`Wgmma`](crate::mma::Wgmma): K is 16 elements of 16 bits, 32 of 8 bits, 8 of 32 bits
+    /// (or words of bits); or as what is kept of that of a
+    /// [`WgmmaSparse`](crate::mma::WgmmaSparse), of twice the K. The row is a multiple of 8, k
+    /// one of what is taken; a row of the tile has as many bytes as its swizzle.
     #[inline(always)]
     #[track_caller]
     pub fn matrix_a<C: Coordinate>(self, at: C) -> MatrixA<T::As, NoTrans> {
@@ -227,12 +252,16 @@ impl<T: Multiplicand, const ROWS: usize, const COLS: usize, S: PatternSwizzle> S
         MatrixA::new(descriptor::<S>(self.address(), place::<T, S>(row, k), 16))
     }
 
-    /// The 16 rows, and `N` columns of each, from (k, 0) on, as the right factor of a [`Wgmma`](crate::mma::Wgmma), or 32 of a
-    /// [`WgmmaSparse`](crate::mma::WgmmaSparse): elements of 16 bits. k is a multiple of 8; a row of the tile has as many bytes as its swizzle. Where
-    /// that is not enough for `N`: [`SharedRing::matrix_b`].
+    /// The 16 rows, and `N` columns of each, from (k, 0) on, as the right factor of a
+    /// [`Wgmma`](crate::mma::Wgmma), or 32 of a [`WgmmaSparse`](crate::mma::WgmmaSparse):
+    /// elements of 16 bits. k is a multiple of 8; a row of the tile has as many bytes as its
+    /// swizzle. Where that is not enough for `N`: [`SharedRing::matrix_b`].
     #[inline(always)]
     #[track_caller]
-    pub fn matrix_b<const N: usize, F: FactorA, C: Coordinate>(self, at: C) -> MatrixB<N, T::As, Trans, F>
+    pub fn matrix_b<const N: usize, F: FactorA, C: Coordinate>(
+        self,
+        at: C,
+    ) -> MatrixB<N, T::As, Trans, F>
     where
         T: Element<Width = Bits16>,
     {
@@ -243,9 +272,13 @@ impl<T: Multiplicand, const ROWS: usize, const COLS: usize, S: PatternSwizzle> S
     }
 }
 
-impl<T: Multiplicand, const ROWS: usize, const COLS: usize, S: PatternSwizzle> SharedTile<T, ROWS, COLS, S, ColMajor> {
-    /// The 64 rows of 16 columns from (0, k) on, as the left factor of a [`Wgmma`](crate::mma::Wgmma): elements of 16 bits. k is a multiple of 8; a
-    /// column of the tile has as many bytes as its swizzle, which is [`Swizzle128`]; else [`SharedRing::matrix_a`] takes several tiles.
+impl<T: Multiplicand, const ROWS: usize, const COLS: usize, S: PatternSwizzle>
+    SharedTile<T, ROWS, COLS, S, ColMajor>
+{
+    /// The 64 rows of 16 columns from (0, k) on, as the left factor of a
+    /// [`Wgmma`](crate::mma::Wgmma): elements of 16 bits. k is a multiple of 8; a column of the
+    /// tile has as many bytes as its swizzle, which is [`Swizzle128`]; else
+    /// [`SharedRing::matrix_a`] takes several tiles.
     #[inline(always)]
     #[track_caller]
     pub fn matrix_a<C: Coordinate>(self, at: C) -> MatrixA<T::As, Trans>
@@ -258,12 +291,17 @@ impl<T: Multiplicand, const ROWS: usize, const COLS: usize, S: PatternSwizzle> S
         MatrixA::new(descriptor::<S>(self.address(), place::<T, S>(k, 0), 16))
     }
 
-    /// The `N` columns, and 32 bytes of each, from (k, col) on, as the right factor of a [`Wgmma`](crate::mma::Wgmma): K is 16 elements of 16 bits, 32 of
-    /// 8 bits, 8 of 32 bits (or words of bits). As that of a [`WgmmaSparse`](crate::mma::WgmmaSparse) it is 64 bytes, and K twice as many elements.
-    /// The column is a multiple of 8, k one of K; a column of the tile has as many bytes as its swizzle.
+    /// The `N` columns, and 32 bytes of each, from (k, col) on, as the right factor of a
+    /// [`Wgmma`](crate::mma::Wgmma): K is 16 elements of 16 bits, 32 of 8 bits, 8 of 32 bits
+    /// (or words of bits). As that of a [`WgmmaSparse`](crate::mma::WgmmaSparse) it is 64 bytes,
+    /// and K twice as many elements. The column is a multiple of 8, k one of K; a column of the
+    /// tile has as many bytes as its swizzle.
     #[inline(always)]
     #[track_caller]
-    pub fn matrix_b<const N: usize, F: FactorA, C: Coordinate>(self, at: C) -> MatrixB<N, T::As, NoTrans, F> {
+    pub fn matrix_b<const N: usize, F: FactorA, C: Coordinate>(
+        self,
+        at: C,
+    ) -> MatrixB<N, T::As, NoTrans, F> {
         const { check_line::<T, S>(ROWS) };
         const { check_step::<S, F>() };
         const { check_known::<C, AlongK<T, F, 1, COLS, ROWS, N, false>>() };
@@ -272,16 +310,21 @@ impl<T: Multiplicand, const ROWS: usize, const COLS: usize, S: PatternSwizzle> S
     }
 }
 
-/// Lines that the tiles of a ring have: whole patterns, so that those of one tile lie behind those of the one before.
+/// Lines that the tiles of a ring have: whole patterns, so that those of one tile lie behind those
+/// of the one before.
 const fn check_patterns(lines: usize) {
-    assert!(lines.is_multiple_of(8), "tiles whose lines `wgmma` takes together have a multiple of 8 of them");
+    assert!(
+        lines.is_multiple_of(8),
+        "tiles whose lines `wgmma` takes together have a multiple of 8 of them"
+    );
 }
 
 /// Tiles below each other: a matrix with more rows than a tile, whose lines go along K.
 impl<T: Multiplicand, const ROWS: usize, const COLS: usize, S: PatternSwizzle, const TILES: usize>
     SharedRing<SharedTile<T, ROWS, COLS, S, RowMajor>, TILES>
 {
-    /// As [`SharedTile::matrix_a`] of a row-major tile, the rows of each tile behind those of the one before.
+    /// As [`SharedTile::matrix_a`] of a row-major tile, the rows of each tile behind those of the
+    /// one before.
     #[inline(always)]
     #[track_caller]
     pub fn matrix_a<C: Coordinate>(self, at: C) -> MatrixA<T::As, NoTrans> {
@@ -297,8 +340,8 @@ impl<T: Multiplicand, const ROWS: usize, const COLS: usize, S: PatternSwizzle, c
 impl<T: Multiplicand, const ROWS: usize, const COLS: usize, S: PatternSwizzle, const TILES: usize>
     SharedRing<SharedTile<T, ROWS, COLS, S, ColMajor>, TILES>
 {
-    /// As [`SharedTile::matrix_b`] of a column-major tile, the columns of each tile behind those of the one before: tiles that several
-    /// copies bring, say.
+    /// As [`SharedTile::matrix_b`] of a column-major tile, the columns of each tile behind those of
+    /// the one before: tiles that several copies bring, say.
     ///
     /// ```
     /// use ptx_matrix::{mma::{GroupAccumulator, Wgmma}, prelude::*};
@@ -332,7 +375,10 @@ impl<T: Multiplicand, const ROWS: usize, const COLS: usize, S: PatternSwizzle, c
     /// ```
     #[inline(always)]
     #[track_caller]
-    pub fn matrix_b<const N: usize, F: FactorA, C: Coordinate>(self, at: C) -> MatrixB<N, T::As, NoTrans, F> {
+    pub fn matrix_b<const N: usize, F: FactorA, C: Coordinate>(
+        self,
+        at: C,
+    ) -> MatrixB<N, T::As, NoTrans, F> {
         const { check_line::<T, S>(ROWS) };
         const { check_step::<S, F>() };
         const { check_patterns(COLS) };
@@ -343,15 +389,29 @@ impl<T: Multiplicand, const ROWS: usize, const COLS: usize, S: PatternSwizzle, c
 }
 
 /// Tiles beside each other: a matrix whose lines across K are longer than a swizzle.
-impl<T: Multiplicand<Width = Bits16>, const ROWS: usize, const COLS: usize, S: PatternSwizzle, const TILES: usize>
-    SharedRing<SharedTile<T, ROWS, COLS, S, RowMajor>, TILES>
+impl<
+    T: Multiplicand<Width = Bits16>,
+    const ROWS: usize,
+    const COLS: usize,
+    S: PatternSwizzle,
+    const TILES: usize,
+> SharedRing<SharedTile<T, ROWS, COLS, S, RowMajor>, TILES>
 {
-    /// As [`SharedTile::matrix_b`] of a row-major tile, the columns of each tile behind those of the one before.
+    /// As [`SharedTile::matrix_b`] of a row-major tile, the columns of each tile behind those of
+    /// the one before.
     #[inline(always)]
     #[track_caller]
-    pub fn matrix_b<const N: usize, F: FactorA, C: Coordinate>(self, at: C) -> MatrixB<N, T::As, Trans, F> {
+    pub fn matrix_b<const N: usize, F: FactorA, C: Coordinate>(
+        self,
+        at: C,
+    ) -> MatrixB<N, T::As, Trans, F> {
         const { check_line::<T, S>(COLS) };
-        const { assert!(N <= TILES * COLS, "out of range: the last column lies beyond the tiles' columns") };
+        const {
+            assert!(
+                N <= TILES * COLS,
+                "out of range: the last column lies beyond the tiles' columns"
+            )
+        };
         const { check_known::<C, AcrossK<T, F, ROWS, COLS, COLS, true>>() };
         let (k, _) = at.resolve::<AcrossK<T, F, ROWS, COLS, COLS, true>>(Site::here());
         let leading = SharedTile::<T, ROWS, COLS, S, RowMajor>::BYTES;
@@ -360,10 +420,16 @@ impl<T: Multiplicand<Width = Bits16>, const ROWS: usize, const COLS: usize, S: P
 }
 
 /// Tiles below each other: a matrix whose lines across K are longer than a swizzle.
-impl<T: Multiplicand<Width = Bits16>, const ROWS: usize, const COLS: usize, S: PatternSwizzle, const TILES: usize>
-    SharedRing<SharedTile<T, ROWS, COLS, S, ColMajor>, TILES>
+impl<
+    T: Multiplicand<Width = Bits16>,
+    const ROWS: usize,
+    const COLS: usize,
+    S: PatternSwizzle,
+    const TILES: usize,
+> SharedRing<SharedTile<T, ROWS, COLS, S, ColMajor>, TILES>
 {
-    /// As [`SharedTile::matrix_a`] of a column-major tile, the rows of each tile behind those of the one before.
+    /// As [`SharedTile::matrix_a`] of a column-major tile, the rows of each tile behind those of
+    /// the one before.
     #[inline(always)]
     #[track_caller]
     pub fn matrix_a<C: Coordinate>(self, at: C) -> MatrixA<T::As, Trans> {

@@ -12,7 +12,8 @@ where
     M64<N>: WgmmaColumns<T::Width>,
     M16N8K16: FragmentShape<RoleC, T::Width>,
 {
-    /// In each lane, `fold` over its own elements of each row, from left to right, starting from those of `start`: see [`RowParts`].
+    /// In each lane, `fold` over its own elements of each row, from left to right, starting from
+    /// those of `start`: see [`RowParts`].
     ///
     /// ```
     /// use ptx_matrix::{mma::{GroupAccumulator, RowParts}, prelude::*};
@@ -50,7 +51,8 @@ where
         }))
     }
 
-    /// The same with each element replaced by `value(element, of_row)`, with what there is for its row.
+    /// The same with each element replaced by `value(element, of_row)`, with what there is for its
+    /// row.
     #[inline(always)]
     #[track_caller]
     pub fn map_rows<V: Copy + LaneCapture>(
@@ -64,7 +66,11 @@ where
             let rows = lane.get(rows);
             for index in 0..Self::ELEMENTS {
                 let element = take::<T>(cast::<T>(registers.as_ref()), index);
-                put::<T>(cast_mut::<T>(registers.as_mut()), index, value(element, rows[row_of(index)]));
+                put::<T>(
+                    cast_mut::<T>(registers.as_mut()),
+                    index,
+                    value(element, rows[row_of(index)]),
+                );
             }
         });
         GroupAccumulator { registers }
@@ -75,8 +81,9 @@ impl<const N: usize, T: Element<Width = Bits16>> GroupAccumulator<N, T>
 where
     M64<N>: WgmmaColumns<Bits16>,
 {
-    /// Columns `16 * index` to `16 * index + 15`, as the left factor of a product, which a `wgmma` takes from registers: their registers are
-    /// its registers. So what one product comes to is multiplied again, without a way through memory.
+    /// Columns `16 * index` to `16 * index + 15`, as the left factor of a product, which a `wgmma`
+    /// takes from registers: their registers are its registers. So what one product comes to is
+    /// multiplied again, without a way through memory.
     ///
     /// # Panics
     /// If the columns are not in the matrix.

@@ -14,10 +14,12 @@ const THREADS: usize = 128;
 /// Registers that a thread stores or loads at once.
 const CHUNK: usize = 4;
 
-/// Shared memory for a [`GroupAccumulator`] as it lies in registers: for a warpgroup that takes it up again, whole; of the same block, or of another of its
-/// cluster, which adds it to its own. What is to be read by rows and columns goes to a tile ([`GroupAccumulator::store`]).
+/// Shared memory for a [`GroupAccumulator`] as it lies in registers: for a warpgroup that takes it
+/// up again, whole; of the same block, or of another of its cluster, which adds it to its own. What
+/// is to be read by rows and columns goes to a tile ([`GroupAccumulator::store`]).
 ///
-/// Threads move 16 bytes at a time, neighbours beside each other, without bank conflicts. It has 256 `N` bytes, of elements of 32 bits.
+/// Threads move 16 bytes at a time, neighbours beside each other, without bank conflicts. It has
+/// 256 `N` bytes, of elements of 32 bits.
 ///
 /// ```
 /// use ptx_matrix::{mma::{GroupAccumulator, SharedAccumulator}, prelude::*};
@@ -56,7 +58,8 @@ impl<const N: usize, T> Copy for SharedAccumulator<N, T> {}
 
 /// A [`SharedAccumulator`] of another block of the cluster: [`SharedAccumulator::of`] makes it.
 ///
-/// The other block runs (behind a [`sync`](crate::scope::Cluster::sync) of the cluster), and does not end meanwhile.
+/// The other block runs (behind a [`sync`](crate::scope::Cluster::sync) of the cluster), and does
+/// not end meanwhile.
 pub struct PeerAccumulator<const N: usize, T> {
     /// Its address is one of the `.shared::cluster` window.
     memory: SharedAccumulator<N, T>,
@@ -94,7 +97,8 @@ impl<const N: usize, T: Element<Width = Bits32>> SharedAccumulator<N, T>
 where
     M64<N>: WgmmaColumns<Bits32>,
 {
-    /// Stores an accumulator (`st.shared.v4.b32`). Those who take it up are behind a synchronisation.
+    /// Stores an accumulator (`st.shared.v4.b32`). Those who take it up are behind a
+    /// synchronisation.
     #[inline(always)]
     #[track_caller]
     pub fn put(self, group: WarpGroup<'_>, sums: &GroupAccumulator<N, T>) {
@@ -133,7 +137,11 @@ where
 
     #[inline(always)]
     #[track_caller]
-    fn read(self, group: WarpGroup<'_>, load: impl Fn(u32) -> [u32; CHUNK] + LaneCapture) -> GroupAccumulator<N, T> {
+    fn read(
+        self,
+        group: WarpGroup<'_>,
+        load: impl Fn(u32) -> [u32; CHUNK] + LaneCapture,
+    ) -> GroupAccumulator<N, T> {
         let registers = group.each_thread(|_, thread| {
             let mut registers: RegistersOf<N, T> = bytemuck::Zeroable::zeroed();
             for (index, to) in registers.as_mut().chunks_exact_mut(CHUNK).enumerate() {
@@ -160,7 +168,8 @@ where
     #[track_caller]
     pub fn get(self, group: WarpGroup<'_>) -> GroupAccumulator<N, T> {
         let site = Site::here();
-        // SAFETY: a chunk within the memory's bytes; that the other block runs is the simulator's to check.
+        // SAFETY: a chunk within the memory's bytes; that the other block runs is the simulator's
+        // to check.
         self.memory.read(group, |address| unsafe { Moved::load_cluster(site, address) })
     }
 }

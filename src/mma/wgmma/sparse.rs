@@ -12,8 +12,8 @@ use crate::scope::WarpGroup;
 use crate::target::{BuildTarget, OnlyArch, Supports};
 use core::marker::PhantomData;
 
-/// `wgmma.mma_async.sp.sync.aligned.m64nNkK.D.A.B{.OPTION}`: D = A x B + D, of 64 rows and `N` columns, by a warpgroup, where half of each chunk
-/// of A is zero: four columns, of tf32 two.
+/// `wgmma.mma_async.sp.sync.aligned.m64nNkK.D.A.B{.OPTION}`: D = A x B + D, of 64 rows and `N`
+/// columns, by a warpgroup, where half of each chunk of A is zero: four columns, of tf32 two.
 ///
 /// | A, B | D | K | selectors | N | option |
 /// | --- | --- | --- | --- | --- | --- |
@@ -23,14 +23,17 @@ use core::marker::PhantomData;
 /// | [`F8E4M3`](crate::element::F8E4M3), [`F8E5M2`](crate::element::F8E5M2) | f32, f16 | 64 | 1 | the same | |
 /// | i8, u8 | i32 | 64 | 1 | 8, 16, 24, 32, and multiples of 16 up to 256 | [`SatFinite`](crate::isa::SatFinite) |
 ///
-/// Where two elements are named, A may be of one and B of the other. Needs sm_90a; no newer GPU has it.
+/// Where two elements are named, A may be of one and B of the other. Needs sm_90a; no newer GPU has
+/// it.
 ///
-/// It is [`Wgmma`](crate::mma::Wgmma) but for this: of A there is what is kept, 64 x K/2, in shared memory
-/// ([`SharedTile::matrix_a`](crate::memory::SharedTile::matrix_a): 32 bytes of each row, as ever) or in registers, each warp's the
-/// [`FragmentSparseA`] of an `mma.sp` of 16 rows. Of B there is twice as much along K, 64 bytes.
+/// It is [`Wgmma`](crate::mma::Wgmma) but for this: of A there is what is kept, 64 x K/2, in shared
+/// memory ([`SharedTile::matrix_a`](crate::memory::SharedTile::matrix_a): 32 bytes of each row, as
+/// ever) or in registers, each warp's the [`FragmentSparseA`] of an `mma.sp` of 16 rows. Of B there
+/// is twice as much along K, 64 bytes.
 ///
-/// [`Metadata`] says which elements of A are kept: each warp has that of its 16 rows in a register, where `mma.sp` looks for it, too, and the
-/// selector says of which of the matrices in it. Elements that are kept may be named in any order.
+/// [`Metadata`] says which elements of A are kept: each warp has that of its 16 rows in a register,
+/// where `mma.sp` looks for it, too, and the selector says of which of the matrices in it. Elements
+/// that are kept may be named in any order.
 ///
 /// ```
 /// use ptx_matrix::mma::{CompressError, Compressed, GroupAccumulator, Metadata, WgmmaSparse};
@@ -73,7 +76,9 @@ use core::marker::PhantomData;
 /// assert_eq!(d[50 * 16 + 9], expected);
 /// # Ok::<(), CompressError>(())
 /// ```
-pub struct WgmmaSparse<const N: usize, A, B, D, O = Plain, Target = BuildTarget>(PhantomData<(A, B, D, O, Target)>);
+pub struct WgmmaSparse<const N: usize, A, B, D, O = Plain, Target = BuildTarget>(
+    PhantomData<(A, B, D, O, Target)>,
+);
 impl<const N: usize, A, B, D, O, Target> Sealed for WgmmaSparse<N, A, B, D, O, Target> {}
 
 /// A form of `wgmma.mma_async.sp` that exists: see the table at [`WgmmaSparse`].
@@ -98,7 +103,12 @@ pub trait WgmmaSparseForm: Sealed {
     /// # Safety
     /// As the raw functions.
     #[doc(hidden)]
-    unsafe fn shared<const SELECTOR: u32, const NEGATE: bool, const TRANS_A: bool, const TRANS_B: bool>(
+    unsafe fn shared<
+        const SELECTOR: u32,
+        const NEGATE: bool,
+        const TRANS_A: bool,
+        const TRANS_B: bool,
+    >(
         site: Site,
         d: PerLane<Self::Registers>,
         a: u64,
@@ -127,7 +137,8 @@ where
     M64<N>: WgmmaColumns<D::Width>,
     Self: WgmmaSparseForm<Registers = RegistersOf<N, D>>,
 {
-    /// Starts the multiplications that `work` asks for, as one group: as [`Wgmma::issue`](crate::mma::Wgmma::issue).
+    /// Starts the multiplications that `work` asks for, as one group: as
+    /// [`Wgmma::issue`](crate::mma::Wgmma::issue).
     #[inline(always)]
     #[track_caller]
     pub fn issue(
@@ -215,22 +226,32 @@ where
         metadata: &Metadata<A::Width>,
         adds: bool,
     ) {
-        let (d, a, b, kept) = (self.sums.registers, a.descriptor(), b.descriptor(), metadata.words());
-        // SAFETY: `issue` has a warpgroup; the descriptors are tiles'; nothing but `finish` leads to the registers.
+        let (d, a, b, kept) =
+            (self.sums.registers, a.descriptor(), b.descriptor(), metadata.words());
+        // SAFETY: `issue` has a warpgroup; the descriptors are tiles'; nothing but `finish` leads
+        // to the registers.
         let d = unsafe {
             match (X::TRANSPOSED, Y::TRANSPOSED) {
-                (false, false) => WgmmaSparse::<N, A, B, D, O, Target>::shared::<SELECTOR, NEGATE, false, false>(
-                    site, d, a, b, kept, adds,
-                ),
-                (false, true) => WgmmaSparse::<N, A, B, D, O, Target>::shared::<SELECTOR, NEGATE, false, true>(
-                    site, d, a, b, kept, adds,
-                ),
-                (true, false) => WgmmaSparse::<N, A, B, D, O, Target>::shared::<SELECTOR, NEGATE, true, false>(
-                    site, d, a, b, kept, adds,
-                ),
-                (true, true) => WgmmaSparse::<N, A, B, D, O, Target>::shared::<SELECTOR, NEGATE, true, true>(
-                    site, d, a, b, kept, adds,
-                ),
+                (false, false) => {
+                    WgmmaSparse::<N, A, B, D, O, Target>::shared::<SELECTOR, NEGATE, false, false>(
+                        site, d, a, b, kept, adds,
+                    )
+                }
+                (false, true) => {
+                    WgmmaSparse::<N, A, B, D, O, Target>::shared::<SELECTOR, NEGATE, false, true>(
+                        site, d, a, b, kept, adds,
+                    )
+                }
+                (true, false) => {
+                    WgmmaSparse::<N, A, B, D, O, Target>::shared::<SELECTOR, NEGATE, true, false>(
+                        site, d, a, b, kept, adds,
+                    )
+                }
+                (true, true) => {
+                    WgmmaSparse::<N, A, B, D, O, Target>::shared::<SELECTOR, NEGATE, true, true>(
+                        site, d, a, b, kept, adds,
+                    )
+                }
             }
         };
         self.sums.registers = d;
@@ -304,13 +325,18 @@ where
         metadata: &Metadata<A::Width>,
         adds: bool,
     ) {
-        let (d, a, b, kept) = (self.sums.registers, a.registers(), b.descriptor(), metadata.words());
+        let (d, a, b, kept) =
+            (self.sums.registers, a.registers(), b.descriptor(), metadata.words());
         // SAFETY: as above; A's registers, and the metadata's, are the compiler's to keep.
         let d = unsafe {
             if Y::TRANSPOSED {
-                WgmmaSparse::<N, A, B, D, O, Target>::registers::<SELECTOR, NEGATE, true>(site, d, a, b, kept, adds)
+                WgmmaSparse::<N, A, B, D, O, Target>::registers::<SELECTOR, NEGATE, true>(
+                    site, d, a, b, kept, adds,
+                )
             } else {
-                WgmmaSparse::<N, A, B, D, O, Target>::registers::<SELECTOR, NEGATE, false>(site, d, a, b, kept, adds)
+                WgmmaSparse::<N, A, B, D, O, Target>::registers::<SELECTOR, NEGATE, false>(
+                    site, d, a, b, kept, adds,
+                )
             }
         };
         self.sums.registers = d;

@@ -21,7 +21,8 @@ pub struct Execution {
 }
 
 impl Simulator {
-    /// Executes a form once, by one warp: as its [`kernel`](Form::kernel) does, from the same `input` to the same output.
+    /// Executes a form once, by one warp: as its [`kernel`](Form::kernel) does, from the same
+    /// `input` to the same output.
     ///
     /// ```
     /// use ptx_matrix::{forms::{self, Selectors}, sim::Simulator};
@@ -37,7 +38,12 @@ impl Simulator {
     ///
     /// # Panics
     /// If the form does not take the selectors, or so many bytes.
-    pub fn execute(&self, form: &Form, selectors: &Selectors, input: &[u8]) -> Result<Execution, SimError> {
+    pub fn execute(
+        &self,
+        form: &Form,
+        selectors: &Selectors,
+        input: &[u8],
+    ) -> Result<Execution, SimError> {
         selectors.check(form).unwrap_or_else(|why| panic!("{why}"));
         assert_eq!(input.len(), form.input_bytes(), "bytes of the input");
         let index = isa::all().position(|of| of == form).expect("the form is in the list");
@@ -83,8 +89,15 @@ fn once(
     output: GlobalMut<u32>,
 ) {
     let form = isa::all().nth(index as usize).expect("the launch's");
-    let selected = |byte: u32, thread: u32| crate::fragment::Selected { byte: byte as usize, thread: thread as usize };
-    let selectors = Selectors { metadata, scales_a: selected(byte_a, thread_a), scales_b: selected(byte_b, thread_b) };
+    let selected = |byte: u32, thread: u32| crate::fragment::Selected {
+        byte: byte as usize,
+        thread: thread as usize,
+    };
+    let selectors = Selectors {
+        metadata,
+        scales_a: selected(byte_a, thread_a),
+        scales_b: selected(byte_b, thread_b),
+    };
     let warp = block.warp();
     let in_image = if form.has_image() { IMAGE_WORDS } else { 0 };
     if in_image > 0 {
@@ -94,7 +107,8 @@ fn once(
     let of_lane = (input.len() - in_image) / 32;
     let results = form.d * form.register_bits / 32;
     warp.each(|lane| {
-        let words: Vec<u32> = (0..of_lane).map(|word| input.get(in_image + lane.id() * of_lane + word)).collect();
+        let words: Vec<u32> =
+            (0..of_lane).map(|word| input.get(in_image + lane.id() * of_lane + word)).collect();
         let returned = execute(form, selectors, image.address(), &words);
         assert_eq!(returned.len(), results, "registers");
         for (word, value) in returned.into_iter().enumerate() {
@@ -129,7 +143,12 @@ fn execute(form: &'static Form, selectors: Selectors, image: u32, words: &[u32])
 }
 
 /// `ldmatrix` or `stmatrix` of `N` registers.
-fn move_matrices<const N: usize>(form: &'static Form, arrangement: Arrangement, image: u32, words: &[u32]) -> Vec<u32>
+fn move_matrices<const N: usize>(
+    form: &'static Form,
+    arrangement: Arrangement,
+    image: u32,
+    words: &[u32],
+) -> Vec<u32>
 where
     [u32; N]: crate::fragment::Registers<Register = u32>,
 {
@@ -137,6 +156,11 @@ where
     if form.family == "ldmatrix" {
         return raw::load_matrices::<[u32; N]>(form.ptx, arrangement, row).to_vec();
     }
-    raw::store_matrices::<[u32; N]>(form.ptx, arrangement, row, core::array::from_fn(|i| words[1 + i]));
+    raw::store_matrices::<[u32; N]>(
+        form.ptx,
+        arrangement,
+        row,
+        core::array::from_fn(|i| words[1 + i]),
+    );
     Vec::new()
 }

@@ -11,8 +11,8 @@ use crate::sim::{Execution, Simulator};
 use std::vec::Vec;
 
 impl Simulator {
-    /// Executes a form once, by one warpgroup: as [`WgmmaForm::simulate`] does, and says, too, what PTX does not define of it, which can be
-    /// the metadata of a sparse A.
+    /// Executes a form once, by one warpgroup: as [`WgmmaForm::simulate`] does, and says, too, what
+    /// PTX does not define of it, which can be the metadata of a sparse A.
     ///
     /// # Errors
     /// The simulated GPU lacks `wgmma`.
@@ -49,7 +49,14 @@ fn once(block: &Block, index: u32, selector: u32, metadata: Global<u32>) {
     let group = block.warp_group();
     let first = group.warp_rank() * LANES;
     let metadata = group.warp().each(|lane| metadata.get(first + lane.id()));
-    let operation = Operation { form, b: 0, transposes_b: false, accumulates: true, negates: (false, false), selector };
+    let operation = Operation {
+        form,
+        b: 0,
+        transposes_b: false,
+        accumulates: true,
+        negates: (false, false),
+        selector,
+    };
     let a = A::Registers(PerLane::splat([0; 4]));
     (form.family.check)(Site::here(), &Operands { operation, a, metadata });
 }
@@ -62,7 +69,8 @@ mod tests {
 
     const FORM: &str = "wgmma.mma_async.sp.sync.aligned.m64n8k32.f32.bf16.bf16";
 
-    /// What is found of a word of metadata in thread 37, whose lane 5 has chunks of row 1 of its warp's.
+    /// What is found of a word of metadata in thread 37, whose lane 5 has chunks of row 1 of its
+    /// warp's.
     fn found(selector: u32, word: u32) -> Option<Misuse> {
         let form = isa::all_wgmma().find(|form| form.ptx == FORM).unwrap();
         let options = WgmmaOptions { selector, ..WgmmaOptions::default() };
@@ -93,7 +101,9 @@ mod tests {
     #[test]
     fn metadata_that_ptx_does_not_define_is_said() {
         assert_eq!(found(0, 0x4444_4444), None);
-        let Some(Misuse::Metadata { form: FORM, code: 0b1111, row: 17, .. }) = found(0, 0x4444_444f) else {
+        let Some(Misuse::Metadata { form: FORM, code: 0b1111, row: 17, .. }) =
+            found(0, 0x4444_444f)
+        else {
             panic!("{:?}", found(0, 0x4444_444f))
         };
         // Lanes 4 i and 4 i + 1 have the metadata of selector 0, the others that of 1.

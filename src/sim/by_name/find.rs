@@ -62,8 +62,8 @@ impl AnyForm {
     }
 }
 
-/// The form of a name, among those that a warp executes: an instruction as in PTX, or, as its function in [`raw`](crate::raw) is called, with
-/// `_` for `.` and `::`.
+/// The form of a name, among those that a warp executes: an instruction as in PTX, or, as its
+/// function in [`raw`](crate::raw) is called, with `_` for `.` and `::`.
 ///
 /// # Errors
 /// There is none, and those whose names are most like it.
@@ -71,7 +71,8 @@ pub fn find(name: &str) -> Result<&'static Form, UnknownForm> {
     find_among(name, isa::all(), |form| form.ptx, |form| form.name())
 }
 
-/// The same among all, also those that a warpgroup executes: the names of the functions of these are without `_ss` and `_rs`.
+/// The same among all, also those that a warpgroup executes: the names of the functions of these
+/// are without `_ss` and `_rs`.
 ///
 /// ```
 /// use ptx_matrix::forms::{AnyForm, find_any};
@@ -137,10 +138,14 @@ mod tests {
         assert_eq!(nearest("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16")[0], meant);
         assert_eq!(nearest("mma.sync.aligned.m16n8k16.f32.bf16.bf16.f32")[0], meant);
         assert_eq!(nearest("movmatrix")[0], "movmatrix.sync.aligned.m8n8.trans.b16");
-        let found = find_any("wgmma.mma_async.sync.aligned.m64n24k32.s32.s8.s8.satfinit").unwrap_err();
+        let found =
+            find_any("wgmma.mma_async.sync.aligned.m64n24k32.s32.s8.s8.satfinit").unwrap_err();
         assert_eq!(found.nearest[0], "wgmma.mma_async.sync.aligned.m64n24k32.s32.s8.s8.satfinite");
         let message = find("nonsense").unwrap_err().to_string();
-        assert!(message.starts_with("there is no form `nonsense`; the nearest are:\n  "), "{message}");
+        assert!(
+            message.starts_with("there is no form `nonsense`; the nearest are:\n  "),
+            "{message}"
+        );
         assert_eq!(message.lines().count(), 1 + NEAREST);
     }
 }

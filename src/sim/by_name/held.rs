@@ -10,7 +10,8 @@ use std::string::{String, ToString};
 use std::vec::Vec;
 use std::{format, vec};
 
-/// A matrix that an instruction takes from the registers of a warp or a warpgroup, or puts there: which lane holds which element.
+/// A matrix that an instruction takes from the registers of a warp or a warpgroup, or puts there:
+/// which lane holds which element.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HeldMatrix {
     /// `A`, or `metadata`.
@@ -36,7 +37,8 @@ pub struct Held {
     pub col: usize,
     /// The lane; of a matrix that a warpgroup holds, the thread, of 128.
     pub lane: usize,
-    /// The element's number among those that the lane holds: it is in register `index / per_register`.
+    /// The element's number among those that the lane holds: it is in register `index /
+    /// per_register`.
     pub index: usize,
 }
 
@@ -49,23 +51,39 @@ impl HeldMatrix {
             })
         });
         let (rows, cols) = (layout.rows(), layout.cols());
-        HeldMatrix { name: name.into(), elements: elements.into(), rows, cols, per_register, held: held.collect() }
+        HeldMatrix {
+            name: name.into(),
+            elements: elements.into(),
+            rows,
+            cols,
+            per_register,
+            held: held.collect(),
+        }
     }
 
     /// As many of them beside each other, in registers behind each other.
     pub(super) fn beside(self, count: usize) -> Self {
         let per_lane = self.held.len() / LANES;
-        let place =
-            |part, held: &Held| Held { col: held.col + part * self.cols, index: held.index + part * per_lane, ..*held };
-        let held = (0..count).flat_map(|part| self.held.iter().map(move |held| place(part, held))).collect();
+        let place = |part, held: &Held| Held {
+            col: held.col + part * self.cols,
+            index: held.index + part * per_lane,
+            ..*held
+        };
+        let held = (0..count)
+            .flat_map(|part| self.held.iter().map(move |held| place(part, held)))
+            .collect();
         HeldMatrix { cols: count * self.cols, held, ..self }
     }
 
     /// One of each of a warpgroup's four warps: below each other.
     pub(super) fn of_group(self) -> Self {
-        let place =
-            |warp, held: &Held| Held { row: held.row + warp * self.rows, lane: held.lane + warp * LANES, ..*held };
-        let held = (0..4).flat_map(|warp| self.held.iter().map(move |held| place(warp, held))).collect();
+        let place = |warp, held: &Held| Held {
+            row: held.row + warp * self.rows,
+            lane: held.lane + warp * LANES,
+            ..*held
+        };
+        let held =
+            (0..4).flat_map(|warp| self.held.iter().map(move |held| place(warp, held))).collect();
         HeldMatrix { rows: 4 * self.rows, held, ..self }
     }
 
@@ -81,13 +99,22 @@ impl HeldMatrix {
     /// A matrix of `ldmatrix`, `stmatrix` or `movmatrix` with elements of so many bytes.
     fn arranged(name: &str, arrangement: Arrangement, bytes: usize) -> Self {
         let (per_register, cols) = (4 / bytes, 16 / bytes);
-        let indices = (0..LANES).flat_map(|lane| (0..arrangement.registers() * per_register).map(move |i| (lane, i)));
+        let indices = (0..LANES)
+            .flat_map(|lane| (0..arrangement.registers() * per_register).map(move |i| (lane, i)));
         let held = indices.map(|(lane, index)| {
-            let (row, byte) = arrangement.position(lane, index / per_register, index % per_register * bytes);
+            let (row, byte) =
+                arrangement.position(lane, index / per_register, index % per_register * bytes);
             Held { row, col: byte / bytes, lane, index }
         });
         let elements = format!("{} bits", 8 * bytes);
-        HeldMatrix { name: name.into(), elements, rows: arrangement.rows(), cols, per_register, held: held.collect() }
+        HeldMatrix {
+            name: name.into(),
+            elements,
+            rows: arrangement.rows(),
+            cols,
+            per_register,
+            held: held.collect(),
+        }
     }
 
     /// The scales in the lanes and bytes that selectors of zero mean.
@@ -100,13 +127,20 @@ impl HeldMatrix {
         });
         let (rows, cols) = if R::RUNS_DOWN { (16, K::SCALES) } else { (K::SCALES, 8) };
         let elements = K::Scale::NAME.to_string();
-        HeldMatrix { name: name.into(), elements, rows, cols, per_register: 4, held: selected.collect() }
+        HeldMatrix {
+            name: name.into(),
+            elements,
+            rows,
+            cols,
+            per_register: 4,
+            held: selected.collect(),
+        }
     }
 }
 
 impl Form {
-    /// The matrices that it takes from the registers of a warp, and the one that it puts there. `ldmatrix` and `stmatrix` move
-    /// several, all held alike: this is the first.
+    /// The matrices that it takes from the registers of a warp, and the one that it puts there.
+    /// `ldmatrix` and `stmatrix` move several, all held alike: this is the first.
     ///
     /// ```
     /// use ptx_matrix::forms;
@@ -129,7 +163,9 @@ impl Form {
         let name = match self.a.max(self.d) / registers {
             1 => String::from("the matrix"),
             count if registers == 1 => format!("matrix 0 of {count} (matrix i is in register i)"),
-            count => format!("matrix 0 of {count} (matrix i is in the registers from {registers} i on)"),
+            count => {
+                format!("matrix 0 of {count} (matrix i is in the registers from {registers} i on)")
+            }
         };
         vec![HeldMatrix::arranged(&name, arrangement, bytes)]
     }

@@ -7,8 +7,8 @@ use std::vec;
 use std::vec::Vec;
 
 impl WgmmaForm {
-    /// Executes the form once, as its [`kernel`](Self::kernel) does, from the same `input` to the same output, by what the simulator computes
-    /// with in kernels.
+    /// Executes the form once, as its [`kernel`](Self::kernel) does, from the same `input` to the
+    /// same output, by what the simulator computes with in kernels.
     ///
     /// ```
     /// use ptx_matrix::forms::{self, WgmmaMatrices, WgmmaOptions};
@@ -26,7 +26,8 @@ impl WgmmaForm {
         let memory = self.memory(options);
         assert_eq!(input.len(), memory.input_bytes(), "bytes of the input");
         let form = self.simulated();
-        let word = |at: usize| u32::from_le_bytes(input[at..at + 4].try_into().expect("four bytes"));
+        let word =
+            |at: usize| u32::from_le_bytes(input[at..at + 4].try_into().expect("four bytes"));
         let (descriptor, b) = memory.descriptors();
         let operation = Operation {
             form,
@@ -39,17 +40,25 @@ impl WgmmaForm {
         let mut output = vec![0; memory.output_bytes()];
         let of_warp = |rank: usize| {
             let thread = |lane: usize| rank * LANES + lane;
-            let of_lanes = |of: &dyn Fn(usize) -> [u32; 4]| PerLane::from_array(core::array::from_fn(of));
+            let of_lanes =
+                |of: &dyn Fn(usize) -> [u32; 4]| PerLane::from_array(core::array::from_fn(of));
             let a = match descriptor {
                 Some(descriptor) => A::Shared { descriptor, transposed: options.transposes_a },
                 None => A::Registers(of_lanes(&|lane| {
-                    core::array::from_fn(|register| word(memory.registers_of_a(thread(lane)) + 4 * register))
+                    core::array::from_fn(|register| {
+                        word(memory.registers_of_a(thread(lane)) + 4 * register)
+                    })
                 })),
             };
-            let kept = |lane: usize| if self.selectors > 0 { word(memory.metadata(thread(lane))) } else { 0 };
+            let kept = |lane: usize| {
+                if self.selectors > 0 { word(memory.metadata(thread(lane))) } else { 0 }
+            };
             let metadata = PerLane::from_array(core::array::from_fn(kept));
-            let in_register =
-                |register: usize| core::array::from_fn(|lane| word(memory.registers_of_d(thread(lane)) + 4 * register));
+            let in_register = |register: usize| {
+                core::array::from_fn(|lane| {
+                    word(memory.registers_of_d(thread(lane)) + 4 * register)
+                })
+            };
             (Operands { operation, a, metadata }, (0..self.d).map(in_register).collect::<Columns>())
         };
         let (operands, c): (Vec<Operands>, Vec<Columns>) = (0..WARPS).map(of_warp).unzip();
@@ -58,7 +67,8 @@ impl WgmmaForm {
             for (register, column) in d.iter().enumerate() {
                 for (lane, value) in column.iter().enumerate() {
                     let thread = warp * LANES + lane;
-                    output[4 * (thread * self.d + register)..][..4].copy_from_slice(&value.to_le_bytes());
+                    output[4 * (thread * self.d + register)..][..4]
+                        .copy_from_slice(&value.to_le_bytes());
                 }
             }
         }

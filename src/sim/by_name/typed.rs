@@ -1,4 +1,5 @@
-//! The forms of `mma` as types, reached by their names: what each computes, and which lane holds which element.
+//! The forms of `mma` as types, reached by their names: what each computes, and which lane holds
+//! which element.
 
 use super::HeldMatrix;
 use crate::element::{Bits32, Element};
@@ -68,7 +69,10 @@ where
 
 const fn scaled<S, A, B, K>(ptx: &'static str) -> Typed
 where
-    S: Shape + FragmentShape<RoleA, A::Width> + FragmentShape<RoleB, B::Width> + FragmentShape<RoleC, Bits32>,
+    S: Shape
+        + FragmentShape<RoleA, A::Width>
+        + FragmentShape<RoleB, B::Width>
+        + FragmentShape<RoleC, Bits32>,
     A: Element + ScaledProduct<B, K, Scale = K::Scale>,
     B: Element,
     K: ScaledKind,
@@ -77,7 +81,8 @@ where
         ptx,
         execute: |form, operands| {
             let Selectors { scales_a, scales_b, .. } = operands.selectors;
-            let (a, b): (RegistersOf<S, RoleA, A>, RegistersOf<S, RoleB, B>) = (operands.take(), operands.take());
+            let (a, b): (RegistersOf<S, RoleA, A>, RegistersOf<S, RoleB, B>) =
+                (operands.take(), operands.take());
             let c = operands.take();
             let (a, b) = ((a, operands.take(), scales_a), (b, operands.take(), scales_b));
             words(raw::multiply_scaled_registers::<S, A, B, K>(form, a, b, c))
@@ -97,7 +102,10 @@ where
 
 const fn sparse<S, A, B, C, O, Order>(ptx: &'static str) -> Typed
 where
-    S: Shape + FragmentShape<RoleSparseA, A::Width> + FragmentShape<RoleB, B::Width> + FragmentShape<RoleC, C::Width>,
+    S: Shape
+        + FragmentShape<RoleSparseA, A::Width>
+        + FragmentShape<RoleB, B::Width>
+        + FragmentShape<RoleC, C::Width>,
     A: Element<Width: SparseWidth> + Product<B, C, O, D = C>,
     B: Element<Width = A::Width>,
     C: Element,
@@ -107,8 +115,11 @@ where
         ptx,
         execute: |form, operands| {
             let selector = operands.selectors.metadata;
-            let (a, b, c, metadata) = (operands.take(), operands.take(), operands.take(), operands.take());
-            words(raw::multiply_sparse_registers::<S, A, B, C, O, Order>(form, selector, a, b, c, metadata))
+            let (a, b, c, metadata) =
+                (operands.take(), operands.take(), operands.take(), operands.take());
+            words(raw::multiply_sparse_registers::<S, A, B, C, O, Order>(
+                form, selector, a, b, c, metadata,
+            ))
         },
         matrices: || {
             vec![
@@ -124,7 +135,10 @@ where
 
 const fn sparse_scaled<S, A, B, K>(ptx: &'static str) -> Typed
 where
-    S: Shape + FragmentShape<RoleSparseA, A::Width> + FragmentShape<RoleB, B::Width> + FragmentShape<RoleC, Bits32>,
+    S: Shape
+        + FragmentShape<RoleSparseA, A::Width>
+        + FragmentShape<RoleB, B::Width>
+        + FragmentShape<RoleC, Bits32>,
     A: Element<Width: SparseWidth> + ScaledProduct<B, K, Scale = K::Scale>,
     B: Element<Width = A::Width>,
     K: ScaledKind,
@@ -133,7 +147,8 @@ where
         ptx,
         execute: |form, operands| {
             let Selectors { scales_a, scales_b, .. } = operands.selectors;
-            let (a, b, c, metadata) = (operands.take(), operands.take(), operands.take(), operands.take());
+            let (a, b, c, metadata) =
+                (operands.take(), operands.take(), operands.take(), operands.take());
             let (a, b) = ((a, metadata, operands.take(), scales_a), (b, operands.take(), scales_b));
             words(raw::multiply_sparse_scaled_registers::<S, A, B, K>(form, a, b, c))
         },
@@ -208,6 +223,7 @@ crate::mma_sparse_ordered_forms!(sparse_forms SPARSE_ORDERED_ONLY ordered);
 
 /// The form of this name, if it is one of `mma`.
 pub(crate) fn find(ptx: &str) -> Option<&'static Typed> {
-    const ALL: [&[Typed]; 6] = [DENSE, SCALED, SPARSE, SPARSE_ORDERED, SPARSE_ORDERED_ONLY, SPARSE_SCALED];
+    const ALL: [&[Typed]; 6] =
+        [DENSE, SCALED, SPARSE, SPARSE_ORDERED, SPARSE_ORDERED_ONLY, SPARSE_SCALED];
     ALL.into_iter().flatten().find(|form| form.ptx == ptx)
 }

@@ -2,13 +2,16 @@
 
 use super::HeldMatrix;
 use crate::element::{Bits1, Bits8, Bits16, Bits32};
-use crate::fragment::{FragmentShape, Layout, M16N8K8, M16N8K16, M16N8K32, M16N8K256, RoleA, RoleC};
+use crate::fragment::{
+    FragmentShape, Layout, M16N8K8, M16N8K16, M16N8K32, M16N8K256, RoleA, RoleC,
+};
 use crate::isa::WgmmaForm;
 use std::vec::Vec;
 
 impl WgmmaForm {
-    /// The matrices that it takes from the registers of a warpgroup, and the one that it leaves there: A, if it is in registers, or what is
-    /// kept of it; D; and the metadata of a sparse A. Each warp has 16 rows. B is in shared memory, as A may be.
+    /// The matrices that it takes from the registers of a warpgroup, and the one that it leaves
+    /// there: A, if it is in registers, or what is kept of it; D; and the metadata of a sparse
+    /// A. Each warp has 16 rows. B is in shared memory, as A may be.
     ///
     /// ```
     /// use ptx_matrix::forms;
@@ -21,7 +24,8 @@ impl WgmmaForm {
     pub fn matrices(&self) -> Vec<HeldMatrix> {
         let [elements_of_d, elements_of_a, _] = self.elements;
         let a = HeldMatrix::of("A", elements_of_a, self.layout_of_a(), 32 / self.element_bits());
-        let d = HeldMatrix::of("D", elements_of_d, self.layout_of_d(), 32 / self.bits_of_d()).beside(self.n / 8);
+        let d = HeldMatrix::of("D", elements_of_d, self.layout_of_d(), 32 / self.bits_of_d())
+            .beside(self.n / 8);
         let metadata = (self.selectors > 0).then(|| match self.element_bits() {
             8 => HeldMatrix::metadata::<Bits8>(),
             16 => HeldMatrix::metadata::<Bits16>(),
@@ -65,10 +69,22 @@ mod tests {
     fn every_element_is_held_once_by_who_the_types_say() {
         for form in isa::all_wgmma() {
             for matrix in form.matrices() {
-                let places: HashSet<_> = matrix.held.iter().map(|held| (held.row, held.col)).collect();
-                let holders: HashSet<_> = matrix.held.iter().map(|held| (held.lane, held.index)).collect();
-                assert_eq!((matrix.rows, matrix.rows * matrix.cols), (64, matrix.held.len()), "{}", form.ptx);
-                assert_eq!((places.len(), holders.len()), (matrix.held.len(), matrix.held.len()), "{}", form.ptx);
+                let places: HashSet<_> =
+                    matrix.held.iter().map(|held| (held.row, held.col)).collect();
+                let holders: HashSet<_> =
+                    matrix.held.iter().map(|held| (held.lane, held.index)).collect();
+                assert_eq!(
+                    (matrix.rows, matrix.rows * matrix.cols),
+                    (64, matrix.held.len()),
+                    "{}",
+                    form.ptx
+                );
+                assert_eq!(
+                    (places.len(), holders.len()),
+                    (matrix.held.len(), matrix.held.len()),
+                    "{}",
+                    form.ptx
+                );
                 for held in matrix.held.iter().filter(|_| matrix.name == "D") {
                     let of_words = GroupAccumulator::<256, f32>::owner(held.row, held.col);
                     let of_halves = GroupAccumulator::<256, f16>::owner(held.row, held.col);

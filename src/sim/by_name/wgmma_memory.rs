@@ -18,7 +18,8 @@ const ROWS_OF_WARP: usize = 16;
 /// Bytes of a register.
 const REGISTER: usize = 4;
 
-/// The matrices of a `wgmma`, row-major, as codes: an element's bits are the lowest ones of a code, and those above are zero.
+/// The matrices of a `wgmma`, row-major, as codes: an element's bits are the lowest ones of a code,
+/// and those above are zero.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WgmmaMatrices {
     /// 64 rows of A; of a sparse A, what is kept of them.
@@ -33,11 +34,13 @@ pub struct WgmmaMatrices {
 
 /// The memory that the [`kernel`](WgmmaForm::kernel) of a form takes, and that it leaves.
 ///
-/// What it takes is, one behind the other: shared memory, with A, if that is not in registers, and B; then registers, those of a thread
-/// behind those of the thread before: of D, of an A in registers, and of the metadata of a sparse A. What it leaves is the registers of D.
+/// What it takes is, one behind the other: shared memory, with A, if that is not in registers, and
+/// B; then registers, those of a thread behind those of the thread before: of D, of an A in
+/// registers, and of the metadata of a sparse A. What it leaves is the registers of D.
 ///
-/// In shared memory a matrix lies as in a tile that `wgmma` takes: with the swizzle of 32 bytes, or, as the right factor of a sparse A, of 64;
-/// transposed, in tiles beside each other, of lines of 64 elements, with that of 128.
+/// In shared memory a matrix lies as in a tile that `wgmma` takes: with the swizzle of 32 bytes,
+/// or, as the right factor of a sparse A, of 64; transposed, in tiles beside each other, of lines
+/// of 64 elements, with that of 128.
 #[derive(Debug, Clone, Copy)]
 pub struct WgmmaMemory {
     /// A, if it is in shared memory.
@@ -131,7 +134,12 @@ impl WgmmaMemory {
         input.resize(self.input_bytes(), 0);
         if self.a.is_none() {
             for (index, code) in a.iter().enumerate() {
-                put(&mut input, self.a(index / self.kept, index % self.kept), self.element_bits, *code);
+                put(
+                    &mut input,
+                    self.a(index / self.kept, index % self.kept),
+                    self.element_bits,
+                    *code,
+                );
             }
         }
         for (index, code) in c.iter().enumerate() {
@@ -144,8 +152,8 @@ impl WgmmaMemory {
         input
     }
 
-    /// Shared memory, with these matrices in it, as codes, row-major: A, if that is there, or what is kept of it, and B. What else the kernel takes
-    /// are registers, which follow.
+    /// Shared memory, with these matrices in it, as codes, row-major: A, if that is there, or what
+    /// is kept of it, and B. What else the kernel takes are registers, which follow.
     ///
     /// # Panics
     /// If the matrices are not those that are there, or have not as many elements as the form's.
@@ -159,7 +167,12 @@ impl WgmmaMemory {
         let mut shared = vec![0; self.shared_bytes];
         if let (Some(tiles), Some(a)) = (self.a, a) {
             for (index, code) in a.iter().enumerate() {
-                put(&mut shared, tiles.bit(index / self.kept, index % self.kept), self.element_bits, *code);
+                put(
+                    &mut shared,
+                    tiles.bit(index / self.kept, index % self.kept),
+                    self.element_bits,
+                    *code,
+                );
             }
         }
         for (index, code) in b.iter().enumerate() {
@@ -199,7 +212,8 @@ impl WgmmaMemory {
     fn d(&self, row: usize, col: usize) -> usize {
         let (lane, index) = self.layout_d.owner(row % ROWS_OF_WARP, col % 8);
         let thread = row / ROWS_OF_WARP * LANES + lane;
-        8 * REGISTER * self.d * thread + (col / 8 * self.layout_d.elements() + index) * self.bits_of_d
+        8 * REGISTER * self.d * thread
+            + (col / 8 * self.layout_d.elements() + index) * self.bits_of_d
     }
 
     /// The byte of what the kernel takes with which a thread's metadata begins.
@@ -227,7 +241,8 @@ impl WgmmaMemory {
 /// Registers of an A in registers.
 const REGISTERS_OF_A: usize = 4;
 
-/// Tiles with a factor: their lines are rows of A, or columns of B, along which K goes; transposed, they are what has the same K.
+/// Tiles with a factor: their lines are rows of A, or columns of B, along which K goes; transposed,
+/// they are what has the same K.
 #[derive(Debug, Clone, Copy)]
 struct Tiles {
     start: usize,
@@ -241,7 +256,12 @@ struct Tiles {
 
 impl Tiles {
     /// Of so many rows of A, or columns of B, from `start` on.
-    fn new(start: usize, (lines, k): (usize, usize), element_bits: usize, transposed: bool) -> Self {
+    fn new(
+        start: usize,
+        (lines, k): (usize, usize),
+        element_bits: usize,
+        transposed: bool,
+    ) -> Self {
         let (lines, along) = if transposed { (k, lines) } else { (lines, k) };
         let along = along * element_bits / 8;
         let pattern = match (transposed, along) {
@@ -250,7 +270,14 @@ impl Tiles {
             (true, _) => Pattern::of::<Swizzle128>(),
         };
         let tile = lines * pattern.width;
-        Tiles { start, pattern, transposed, element_bits, tile, bytes: along.div_ceil(pattern.width) * tile }
+        Tiles {
+            start,
+            pattern,
+            transposed,
+            element_bits,
+            tile,
+            bytes: along.div_ceil(pattern.width) * tile,
+        }
     }
 
     /// Where the element at `k` of a row of A, or column of B, begins.
@@ -258,11 +285,16 @@ impl Tiles {
         let (line, along) = if self.transposed { (k, line) } else { (line, k) };
         let (byte, bit) = (along * self.element_bits / 8, along * self.element_bits % 8);
         let (tile, byte) = (byte / self.pattern.width, byte % self.pattern.width);
-        8 * (self.start + tile * self.tile + (self.pattern.byte)(line as u32, byte as u32) as usize) + bit
+        8 * (self.start + tile * self.tile + (self.pattern.byte)(line as u32, byte as u32) as usize)
+            + bit
     }
 
     fn descriptor(&self) -> u64 {
-        (self.pattern.descriptor)(0, self.start as u32, if self.transposed { self.tile } else { 16 })
+        (self.pattern.descriptor)(
+            0,
+            self.start as u32,
+            if self.transposed { self.tile } else { 16 },
+        )
     }
 }
 
@@ -303,7 +335,8 @@ mod tests {
     #[test]
     fn every_element_has_a_place_of_its_own() {
         for form in isa::all_wgmma().filter(|form| form.n == 256) {
-            let all = [false, true].into_iter().flat_map(|a_in_registers| form.options(a_in_registers));
+            let all =
+                [false, true].into_iter().flat_map(|a_in_registers| form.options(a_in_registers));
             for options in all.filter(|options| !options.negates_a && !options.negates_b) {
                 let memory = form.memory(&options);
                 let a = (0..ROWS).flat_map(|row| (0..form.kept()).map(move |k| memory.a(row, k)));
@@ -311,8 +344,14 @@ mod tests {
                 let d = (0..ROWS).flat_map(|row| (0..form.n).map(move |col| memory.d(row, col)));
                 let factors: Vec<usize> = a.chain(b).collect();
                 let count = factors.len();
-                let (mut seen, places) = (HashSet::new(), factors.into_iter().map(|bit| bit / form.element_bits()));
-                assert_eq!(places.filter(|place| seen.insert(*place)).count(), count, "{}: {options:?}", form.ptx);
+                let (mut seen, places) =
+                    (HashSet::new(), factors.into_iter().map(|bit| bit / form.element_bits()));
+                assert_eq!(
+                    places.filter(|place| seen.insert(*place)).count(),
+                    count,
+                    "{}: {options:?}",
+                    form.ptx
+                );
                 let places: HashSet<usize> = d.map(|bit| bit / memory.bits_of_d).collect();
                 let all = 0..8 * memory.output_bytes() / memory.bits_of_d;
                 assert_eq!(places, all.collect(), "{}: {options:?}", form.ptx);

@@ -3,7 +3,9 @@
 use ptx_matrix::element::{Element, F8E4M3, F8E5M2, bf16, f16};
 use ptx_matrix::sim::Simulator;
 use ptx_matrix_gemm::Order;
-use ptx_matrix_gemm::kernels::{Activation, Buffers, GemmLaunch, Kernel, LaunchError, Multiply, Number, Output};
+use ptx_matrix_gemm::kernels::{
+    Activation, Buffers, GemmLaunch, Kernel, LaunchError, Multiply, Number, Output,
+};
 use ptx_matrix_gemm::parts::{MatrixArgs, ProblemShape};
 use ptx_matrix_reference::integer_product;
 
@@ -108,11 +110,17 @@ impl<T: Integral> Matrix<T> {
         let stride = length.next_multiple_of(align) + case.padding.next_multiple_of(align);
         let batch = lines * stride + case.padding.next_multiple_of(align);
         let start = case.start.next_multiple_of(align);
-        let value = |line: usize, along: usize| ((line * 31 + along * 17 + line * along * 7 + seed) % 9) as i32 - 4;
+        let value = |line: usize, along: usize| {
+            ((line * 31 + along * 17 + line * along * 7 + seed) % 9) as i32 - 4
+        };
         let elements = (0..start + count * batch).map(|i| {
             let Some(i) = i.checked_sub(start) else { return T::POISON };
             let (line, along) = (i % batch / stride, i % batch % stride);
-            if line < lines && along < length { T::of(value(line + i / batch, along)) } else { T::POISON }
+            if line < lines && along < length {
+                T::of(value(line + i / batch, along))
+            } else {
+                T::POISON
+            }
         });
         Matrix { elements: elements.collect(), size: (rows, cols), stride, batch, row_major, start }
     }
@@ -142,8 +150,11 @@ impl<T: Integral> Matrix<T> {
 }
 
 /// Multiplies by a kernel, with the orders that it takes, in parts of K.
-pub fn check<T: Multiply<O> + Integral, O: Output + Integral>(kernel: &Kernel, case: Case, parts: usize)
-where
+pub fn check<T: Multiply<O> + Integral, O: Output + Integral>(
+    kernel: &Kernel,
+    case: Case,
+    parts: usize,
+) where
     O::Sum: Integral,
 {
     let orders = [true, false].map(|a| [true, false].map(|b| (a, b)));
@@ -169,27 +180,33 @@ fn check_orders<T: Multiply<O> + Integral, O: Output + Integral>(
     }
     let factors = groups.map_or(batches, <[u32]>::len);
     // The group of a row: the first that ends behind it, wherever it should begin.
-    let group = |row: usize| groups.map_or(Some(0), |ends| ends.iter().position(|&end| row < end as usize));
+    let group =
+        |row: usize| groups.map_or(Some(0), |ends| ends.iter().position(|&end| row < end as usize));
     let align = kernel.alignment / size_of::<T>();
-    let align_d = if kernel.uses_tma && !case.d_anyhow { kernel.alignment / size_of::<O>() } else { 1 };
+    let align_d =
+        if kernel.uses_tma && !case.d_anyhow { kernel.alignment / size_of::<O>() } else { 1 };
     let n = n.next_multiple_of(align_d);
     let a = Matrix::<T>::new((m, k), row_a, align, &case, batches, 1);
     let b = Matrix::<T>::new((k, n), row_b, align, &case, factors, 5);
     let c = Matrix::<O>::new((m, n), true, align_d, &case, batches, 7);
     let bias_len = if case.bias_of_rows { m } else { n * groups.map_or(1, <[u32]>::len) };
-    let bias: Vec<O> = if case.bias { (0..bias_len).map(|i| O::of((i % 5) as i32)).collect() } else { Vec::new() };
+    let bias: Vec<O> =
+        if case.bias { (0..bias_len).map(|i| O::of((i % 5) as i32)).collect() } else { Vec::new() };
     let mut d = vec![O::of(99); c.elements.len()];
     let k_part = k.div_ceil(parts).next_multiple_of(kernel.tile.k);
     assert_eq!(k.div_ceil(k_part), parts, "no part is empty");
     let mut sums = vec![O::Sum::POISON; if parts > 1 { parts * batches * m * n } else { 0 }];
-    let [of_a, of_b, of_d] =
-        [(a.stride, a.start, a.batch, row_a), (b.stride, b.start, b.batch, row_b), (c.stride, c.start, c.batch, true)]
-            .map(|(stride, offset, batch_stride, row_major)| MatrixArgs {
-                offset,
-                batch_stride,
-                ld: stride as u32,
-                row_major,
-            });
+    let [of_a, of_b, of_d] = [
+        (a.stride, a.start, a.batch, row_a),
+        (b.stride, b.start, b.batch, row_b),
+        (c.stride, c.start, c.batch, true),
+    ]
+    .map(|(stride, offset, batch_stride, row_major)| MatrixArgs {
+        offset,
+        batch_stride,
+        ld: stride as u32,
+        row_major,
+    });
     let launch = GemmLaunch {
         shape: ProblemShape {
             m: m as u32,
@@ -198,7 +215,8 @@ fn check_orders<T: Multiply<O> + Integral, O: Output + Integral>(
             batches: batches as u32,
             k_per_split: k_part as u32,
             cluster_along_n: case.across.unwrap_or_else(|| {
-                let [across, below] = [true, false].map(|across| kernel.tiles(m as u32, n as u32, across));
+                let [across, below] =
+                    [true, false].map(|across| kernel.tiles(m as u32, n as u32, across));
                 across < below
             }),
         },
@@ -220,7 +238,16 @@ fn check_orders<T: Multiply<O> + Integral, O: Output + Integral>(
         let c = if beta == 0 { &[] } else { &c.elements[..] };
         let (a, b) = (&a.elements[..], &b.elements[..]);
         let (group_ends, no_d) = (groups.unwrap_or(&[]), &mut [][..]);
-        let buffers = Buffers { a, b, c, bias: &bias[..], group_ends, d: &mut d[..], no_d, partials: &mut sums[..] };
+        let buffers = Buffers {
+            a,
+            b,
+            c,
+            bias: &bias[..],
+            group_ends,
+            d: &mut d[..],
+            no_d,
+            partials: &mut sums[..],
+        };
         let done = if add {
             T::reduce(&device, buffers, &launch).map_err(LaunchError::Device)
         } else {
@@ -240,7 +267,8 @@ fn check_orders<T: Multiply<O> + Integral, O: Output + Integral>(
     for batch in 0..batches {
         // By the B of each group. Of such integers sums are exact in every type.
         let rows = a.integers(batch, true);
-        let product = |group: usize| integer_product((m, n, k), &rows, &b.integers(batch + group, false));
+        let product =
+            |group: usize| integer_product((m, n, k), &rows, &b.integers(batch + group, false));
         let products: Vec<Vec<i32>> = (0..groups.map_or(1, <[u32]>::len)).map(product).collect();
         for row in 0..m {
             let Some(group) = group(row) else { continue };
@@ -250,13 +278,18 @@ fn check_orders<T: Multiply<O> + Integral, O: Output + Integral>(
                     expected += f64::from(beta) * c.at(batch, row, col);
                 }
                 if case.bias {
-                    expected += bias[if case.bias_of_rows { row } else { group * n + col }].number();
+                    expected +=
+                        bias[if case.bias_of_rows { row } else { group * n + col }].number();
                 }
                 let expected = O::Sum::of(expected as i32).activate(case.activation);
                 let index = c.index(batch, row, col);
                 touched[index] = true;
                 let (got, expected) = (d[index].number(), O::narrow(expected).number());
-                assert_eq!(got, expected, "{}: {m}x{n}x{k}, product {batch}, ({row}, {col})", kernel.name);
+                assert_eq!(
+                    got, expected,
+                    "{}: {m}x{n}x{k}, product {batch}, ({row}, {col})",
+                    kernel.name
+                );
             }
         }
     }

@@ -8,7 +8,14 @@ use ptx_matrix_gemm::parts::{MatrixArgs, ProblemShape};
 
 #[test]
 fn factors_c_bias_and_relu() {
-    let case = Case { size: (65, 40, 40), alpha: 2, beta: -3, bias: true, activation: Activation::Relu, ..PLAIN };
+    let case = Case {
+        size: (65, 40, 40),
+        alpha: 2,
+        beta: -3,
+        bias: true,
+        activation: Activation::Relu,
+        ..PLAIN
+    };
     fn of_rows_or_any(kernel: &&Kernel) -> bool {
         let of_rows = kernel.name.contains("nn_64x64x");
         of_rows || kernel.orders.is_none()
@@ -27,7 +34,10 @@ fn factors_c_bias_and_relu() {
 fn activations_are_what_they_are_called() {
     let near = |x: f64, activation, expected: f64, what| {
         let wide = x.activate(activation);
-        assert!((wide - expected).abs() <= 1e-15 * (1.0 + expected.abs()), "{what}({x}) is {wide}, not {expected}");
+        assert!(
+            (wide - expected).abs() <= 1e-15 * (1.0 + expected.abs()),
+            "{what}({x}) is {wide}, not {expected}"
+        );
         let narrow = (x as f32).activate(activation);
         let off = (f64::from(narrow) - expected).abs();
         assert!(off <= 4e-7 * (1e-3 + expected.abs()), "{what}({x}) is {narrow}, not {expected}");
@@ -52,13 +62,23 @@ fn activations_are_what_they_are_called() {
 /// A kernel has the same bits as the function.
 #[test]
 fn a_kernel_activates() {
-    let kernel = <f32 as Multiply<f32>>::KERNELS.iter().find(|kernel| kernel.name == "sm80_tf32_nn_64x64x32").unwrap();
+    let kernel = <f32 as Multiply<f32>>::KERNELS
+        .iter()
+        .find(|kernel| kernel.name == "sm80_tf32_nn_64x64x32")
+        .unwrap();
     let (a, b) = (vec![1.0f32; 8], [vec![0.5f32; 4], vec![-0.25; 4]].concat());
     for activation in [Activation::Gelu, Activation::Silu] {
         let mut d = [0.0; 8];
         let matrix = MatrixArgs { ld: 8, row_major: true, ..MatrixArgs::default() };
         let launch = GemmLaunch {
-            shape: ProblemShape { m: 1, n: 8, k: 1, batches: 1, k_per_split: 32, cluster_along_n: false },
+            shape: ProblemShape {
+                m: 1,
+                n: 8,
+                k: 1,
+                batches: 1,
+                k_per_split: 32,
+                cluster_along_n: false,
+            },
             splits: 1,
             groups: 0,
             a: matrix,
@@ -73,8 +93,10 @@ fn a_kernel_activates() {
         };
         let (c, bias, group_ends) = (&[][..], &[][..], &[][..]);
         let (d_buffer, no_d, partials) = (&mut d[..], &mut [][..], &mut [][..]);
-        let buffers = Buffers { a: &a[..], b: &b[..], c, bias, group_ends, d: d_buffer, no_d, partials };
-        <f32 as Multiply<f32>>::launch(&Simulator::new(0).strict(), kernel, buffers, &launch).unwrap();
+        let buffers =
+            Buffers { a: &a[..], b: &b[..], c, bias, group_ends, d: d_buffer, no_d, partials };
+        <f32 as Multiply<f32>>::launch(&Simulator::new(0).strict(), kernel, buffers, &launch)
+            .unwrap();
         assert_eq!((d[0], d[7]), (1.5f32.activate(activation), (-0.75f32).activate(activation)));
     }
 }

@@ -1,4 +1,5 @@
-//! Rows in groups, each with a B of its own: groups without rows, of one, and such as end within tiles.
+//! Rows in groups, each with a B of its own: groups without rows, of one, and such as end within
+//! tiles.
 
 use super::case::{Case, Integral, PLAIN, check};
 use ptx_matrix::element::{F8E4M3, F8E5M2, bf16, f16};
@@ -20,22 +21,39 @@ fn check_groups(case: Case, selects: fn(&&Kernel) -> bool) {
 /// D ends within tiles. One block goes through all tiles of those that stay.
 #[test]
 fn a_group_is_multiplied_by_its_own() {
-    let case = Case { size: (ROWS, 264, 72), groups: Some(ENDS), padding: 8, start: 8, alpha: 2, ..PLAIN };
+    let case =
+        Case { size: (ROWS, 264, 72), groups: Some(ENDS), padding: 8, start: 8, alpha: 2, ..PLAIN };
     check_groups(case, |_| true);
-    for kernel in <f16 as Multiply<f16>>::GROUPED.iter().filter(|kernel| kernel.name.contains("_nt_")) {
-        check::<f16, f16>(kernel, Case { size: (20, 24, 330), groups: Some(&[3, 20]), schedules: 2, ..PLAIN }, 1);
+    for kernel in
+        <f16 as Multiply<f16>>::GROUPED.iter().filter(|kernel| kernel.name.contains("_nt_"))
+    {
+        check::<f16, f16>(
+            kernel,
+            Case { size: (20, 24, 330), groups: Some(&[3, 20]), schedules: 2, ..PLAIN },
+            1,
+        );
     }
 }
 
-/// The other elements, whose kernels are one on `wgmma` and one on `mma.sync`: more steps than stages, and D that ends within tiles.
+/// The other elements, whose kernels are one on `wgmma` and one on `mma.sync`: more steps than
+/// stages, and D that ends within tiles.
 #[test]
 fn groups_of_every_element() {
     fn check_all<T: Multiply<O> + Integral, O: Output<Sum: Integral> + Integral>() {
         assert_eq!(T::GROUPED.len(), 2);
         for kernel in T::GROUPED {
-            let case = Case { size: (80, 72, 9 * kernel.tile.k / 2 + 8), groups: Some(&[3, 3, 70]), beta: 2, ..PLAIN };
+            let case = Case {
+                size: (80, 72, 9 * kernel.tile.k / 2 + 8),
+                groups: Some(&[3, 3, 70]),
+                beta: 2,
+                ..PLAIN
+            };
             check::<T, O>(kernel, case, 1);
-            check::<T, O>(kernel, Case { size: (20, 24, 40), groups: Some(&[3, 20]), beta: 0, padding: 16, ..case }, 1);
+            check::<T, O>(
+                kernel,
+                Case { size: (20, 24, 40), groups: Some(&[3, 20]), beta: 0, padding: 16, ..case },
+                1,
+            );
         }
     }
     check_all::<f32, f32>();

@@ -19,7 +19,8 @@ fn more_tiles_than_blocks() {
 
 #[test]
 fn c_bias_and_activation() {
-    let case = Case { size: (70, 24, 72), beta: -3, bias: true, activation: Activation::Relu, ..PLAIN };
+    let case =
+        Case { size: (70, 24, 72), beta: -3, bias: true, activation: Activation::Relu, ..PLAIN };
     check_kernels!(bf16 bf16, one, case);
     check_kernels!(bf16 bf16, one, Case { bias_of_rows: true, beta: 0, ..case });
     // Its strips are narrower.
@@ -33,10 +34,12 @@ fn batches_and_parts() {
     check_kernels!(bf16 bf16, one, case, 2);
 }
 
-/// Threads store D where no tensor map of it can be: with all that becomes of sums, and strips of each width.
+/// Threads store D where no tensor map of it can be: with all that becomes of sums, and strips of
+/// each width.
 #[test]
 fn d_that_lies_anyhow() {
-    let case = Case { size: (70, 37, 72), d_anyhow: true, batches: 2, padding: 8, start: 8, ..PLAIN };
+    let case =
+        Case { size: (70, 37, 72), d_anyhow: true, batches: 2, padding: 8, start: 8, ..PLAIN };
     check_kernels!(bf16 bf16, one, Case { start: 16, schedules: 3, ..case });
     check_kernels!(bf16 bf16, one, Case { beta: 2, bias: true, ..case });
     check_kernels!(bf16 bf16, |kernel| kernel.uses_tma, Case { size: (130, 261, 70), batches: 1, ..case });
@@ -48,7 +51,8 @@ fn three_schedules() {
     check_kernels!(bf16 bf16, one, Case { size: (20, 24, 330), schedules: 3, ..PLAIN });
 }
 
-/// Products of 8 bits, whose sums are taken out step by step, of which there are more than stages; and those that are not.
+/// Products of 8 bits, whose sums are taken out step by step, of which there are more than stages;
+/// and those that are not.
 #[test]
 fn sums_taken_out() {
     let case = Case { size: (140, 24, 700), alpha: 2, schedules: 2, ..PLAIN };
@@ -56,8 +60,9 @@ fn sums_taken_out() {
     check_kernels!(F8E4M3 f16, |kernel| kernel.fast_accumulation, case);
 }
 
-/// Blocks of a cluster bring parts of B to each other where they lie below each other, and of A where they lie beside each other. There are three
-/// tiles in one direction, so that the last block of a cluster has nothing of D, and two in the other.
+/// Blocks of a cluster bring parts of B to each other where they lie below each other, and of A
+/// where they lie beside each other. There are three tiles in one direction, so that the last block
+/// of a cluster has nothing of D, and two in the other.
 #[test]
 fn shares() {
     for kernel in <bf16 as Multiply<bf16>>::KERNELS
@@ -67,13 +72,18 @@ fn shares() {
         let TileShape { m: height, n: width, .. } = kernel.tile;
         for (m, n) in [(2 * height + 14, width + 8), (height + 14, 2 * width + 8)] {
             for across in [true, false] {
-                check::<bf16, bf16>(kernel, Case { size: (m, n, 70), across: Some(across), ..PLAIN }, 1);
+                check::<bf16, bf16>(
+                    kernel,
+                    Case { size: (m, n, 70), across: Some(across), ..PLAIN },
+                    1,
+                );
             }
         }
     }
 }
 
-/// Of tiles that are beyond the product in part, only what is inside comes again, once all stages have been filled: to one block, or to both.
+/// Of tiles that are beyond the product in part, only what is inside comes again, once all stages
+/// have been filled: to one block, or to both.
 #[test]
 fn tiles_that_are_filled_in_part() {
     let names = [
@@ -109,23 +119,30 @@ fn transposes() {
     check_kernels!(bf16 bf16, these, Case { bias: true, bias_of_rows: true, batches: 2, ..case });
     check_kernels!(bf16 bf16, these, Case { size: (65, 24, 200), batches: 2, beta: 1, ..case }, 2);
     check_kernels!(bf16 bf16, these, Case { size: (70, 37, 40), d_anyhow: true, batches: 2, ..case });
-    // Strips and parts of sums are of other widths in these than in the others; and consumers of the last are higher, and lie beside each other.
+    // Strips and parts of sums are of other widths in these than in the others; and consumers of
+    // the last are higher, and lie beside each other.
     let names = [
         "sm90_bf16_nt_200x128x64_swap_c2",
         "sm90_bf16_nn_160x192x64_swap_c2",
         "sm90_bf16_nt_176x192x64_swap_c2",
         "sm90_bf16_nt_160x256x64_swap_c2",
     ];
-    for kernel in <bf16 as Multiply<bf16>>::KERNELS.iter().filter(|kernel| names.contains(&kernel.name)) {
+    for kernel in
+        <bf16 as Multiply<bf16>>::KERNELS.iter().filter(|kernel| names.contains(&kernel.name))
+    {
         check::<bf16, bf16>(kernel, Case { size: (203, 216, 40), beta: 2, bias: true, ..case }, 1);
-        check::<bf16, bf16>(kernel, Case { size: (203, 184, 40), bias: true, bias_of_rows: true, ..case }, 1);
+        check::<bf16, bf16>(
+            kernel,
+            Case { size: (203, 184, 40), bias: true, bias_of_rows: true, ..case },
+            1,
+        );
         check::<bf16, bf16>(kernel, Case { size: (203, 136, 200), ..case }, 2);
         check::<bf16, bf16>(kernel, Case { size: (203, 181, 40), d_anyhow: true, ..case }, 1);
     }
 }
 
-/// Blocks of a cluster that compute a tile together, each a part of K: of which there are fewer steps than blocks, or as many that a block fills its
-/// stages again.
+/// Blocks of a cluster that compute a tile together, each a part of K: of which there are fewer
+/// steps than blocks, or as many that a block fills its stages again.
 #[test]
 fn tiles_of_several_blocks() {
     let these = |kernel: &&Kernel| kernel.blocks_per_tile > 1;

@@ -18,16 +18,25 @@ fn few_steps() {
 
 #[test]
 fn sizes_that_are_no_multiple_of_anything() {
-    each_product!(check_kernels, is_small, Case { size: (67, 70, 141), padding: 16, start: 16, ..PLAIN });
+    each_product!(
+        check_kernels,
+        is_small,
+        Case { size: (67, 70, 141), padding: 16, start: 16, ..PLAIN }
+    );
     each_product!(check_kernels, is_small, Case { size: (1, 3, 5), ..PLAIN });
 }
 
 #[test]
 fn large_tiles() {
-    each_product!(check_kernels, |kernel| !is_small(kernel), Case { size: (130, 40, 200), ..PLAIN });
+    each_product!(
+        check_kernels,
+        |kernel| !is_small(kernel),
+        Case { size: (130, 40, 200), ..PLAIN }
+    );
 }
 
-/// Lines that start at odd places, and such as start at multiples of four bytes, or eight, and of no more.
+/// Lines that start at odd places, and such as start at multiples of four bytes, or eight, and of
+/// no more.
 #[test]
 fn matrices_that_lie_anyhow() {
     for (padding, start) in [(1, 3), (2, 2), (4, 8)] {
@@ -40,10 +49,15 @@ fn matrices_that_lie_anyhow() {
 
 #[test]
 fn batches() {
-    each_product!(check_kernels, is_small, Case { size: (20, 70, 40), batches: 3, padding: 16, start: 32, ..PLAIN });
+    each_product!(
+        check_kernels,
+        is_small,
+        Case { size: (20, 70, 40), batches: 3, padding: 16, start: 32, ..PLAIN }
+    );
 }
 
-/// However its warps follow each other, nothing is wrong: with each kind of source, and fragments of each kind.
+/// However its warps follow each other, nothing is wrong: with each kind of source, and fragments
+/// of each kind.
 #[test]
 fn a_hundred_schedules() {
     let odd = Case { size: (20, 30, 260), bias: true, schedules: 100, ..PLAIN };
@@ -58,5 +72,9 @@ fn a_hundred_schedules() {
 #[test]
 #[ignore = "takes minutes: cargo test -p ptx-matrix-tests --test kernels -- --ignored"]
 fn every_kernel_in_a_hundred_schedules() {
-    each_product!(check_kernels, |_| true, Case { size: (20, 30, 260), bias: true, schedules: 100, ..PLAIN });
+    each_product!(
+        check_kernels,
+        |_| true,
+        Case { size: (20, 30, 260), bias: true, schedules: 100, ..PLAIN }
+    );
 }

@@ -1,4 +1,5 @@
-//! The matrix products on the simulator, in strict mode, against sums of small integers, which are exact: every kernel of the list.
+//! The matrix products on the simulator, in strict mode, against sums of small integers, which are
+//! exact: every kernel of the list.
 
 mod case;
 mod epilogue;

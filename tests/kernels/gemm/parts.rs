@@ -8,7 +8,8 @@ use ptx_matrix_gemm::kernels::{Activation, Kernel, Multiply};
 fn parts_are_added() {
     let case = Case { size: (17, 40, 300), ..PLAIN };
     each_product!(check_kernels, is_small, case, 2);
-    let case = Case { alpha: -2, beta: 1, bias: true, activation: Activation::Relu, batches: 2, ..case };
+    let case =
+        Case { alpha: -2, beta: 1, bias: true, activation: Activation::Relu, batches: 2, ..case };
     each_product!(check_kernels, |kernel| kernel.name.contains("nt_64x64x"), case, 2);
 }
 

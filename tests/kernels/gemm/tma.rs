@@ -17,7 +17,8 @@ fn of_f64_more_tiles_than_blocks() {
 
 #[test]
 fn of_f64_c_bias_and_activation() {
-    let case = Case { size: (70, 74, 22), beta: -3, bias: true, activation: Activation::Relu, ..PLAIN };
+    let case =
+        Case { size: (70, 74, 22), beta: -3, bias: true, activation: Activation::Relu, ..PLAIN };
     check_kernels!(f64 f64, of_f64, case);
     check_kernels!(f64 f64, of_f64, Case { bias_of_rows: true, beta: 0, ..case });
 }

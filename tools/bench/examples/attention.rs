@@ -61,7 +61,8 @@ fn main() -> anyhow::Result<()> {
     };
     let mut rng = SmallRng::seed_from_u64(1);
     let [of_queries, of_keys] = of.lens();
-    let mut drawn = |len| (0..len).map(|_| bf16::from_f32(rng.sample(StandardNormal))).collect::<Vec<bf16>>();
+    let mut drawn =
+        |len| (0..len).map(|_| bf16::from_f32(rng.sample(StandardNormal))).collect::<Vec<bf16>>();
     let (q, k, v) = (drawn(of_queries), drawn(of_keys), drawn(of_keys));
 
     let gpu = Gpu::open(0)?;
@@ -79,8 +80,10 @@ fn main() -> anyhow::Result<()> {
         Ok(stream.record()?.since(&start)? / count)
     };
     times(3)?;
-    let count = (Duration::from_millis(arguments.batch).as_secs_f64() / times(3)?.as_secs_f64()).ceil() as u32;
-    let mut times = (0..5).map(|_| times(count.max(1))).collect::<anyhow::Result<Vec<Duration>>>()?;
+    let count = (Duration::from_millis(arguments.batch).as_secs_f64() / times(3)?.as_secs_f64())
+        .ceil() as u32;
+    let mut times =
+        (0..5).map(|_| times(count.max(1))).collect::<anyhow::Result<Vec<Duration>>>()?;
     times.sort();
 
     let found = queue.download(&o)?;
@@ -113,7 +116,8 @@ fn row(of: &Attention, index: usize, q: &[bf16], k: &[bf16], v: &[bf16]) -> Vec<
     };
     let asked = rows(q, index);
     let score = |key: usize| {
-        let products = rows(k, head * of.keys + key).into_iter().zip(&asked).map(|(key, query)| key * query);
+        let products =
+            rows(k, head * of.keys + key).into_iter().zip(&asked).map(|(key, query)| key * query);
         products.sum::<f64>() * f64::from(of.scale)
     };
     let scores: Vec<f64> = (0..seen).map(score).collect();

@@ -1,11 +1,14 @@
-//! The two ceilings of a GPU, measured: tensor cores on registers alone, and copies within its memory.
+//! The two ceilings of a GPU, measured: tensor cores on registers alone, and copies within its
+//! memory.
 
 use std::time::Duration;
 
 use anyhow::Result;
 use half::{bf16, f16};
 use ptx_matrix::element::tf32;
-use ptx_matrix_timing_kernels::ceiling::{PRODUCTS, ceiling_bf16, ceiling_f16, ceiling_s8, ceiling_tf32, elements};
+use ptx_matrix_timing_kernels::ceiling::{
+    PRODUCTS, ceiling_bf16, ceiling_f16, ceiling_s8, ceiling_tf32, elements,
+};
 
 use super::data::normal;
 use super::measure::{Timer, launches_for};
@@ -16,7 +19,8 @@ use ptx_matrix_host::{GpuDevice, Stream};
 /// How often each is measured.
 const ROUNDS: usize = 5;
 
-/// How long the products are measured at least: the driver renews the clock that it tells only now and then.
+/// How long the products are measured at least: the driver renews the clock that it tells only now
+/// and then.
 const BATCH: Duration = Duration::from_millis(100);
 
 /// Operations of one `mma.sync` of m16n8, for each of its K.
@@ -32,7 +36,8 @@ pub struct Ceiling {
 }
 
 impl Ceiling {
-    /// The part of the ceiling that was reached, at the clock of the measurement; `None` where a clock is not known.
+    /// The part of the ceiling that was reached, at the clock of the measurement; `None` where a
+    /// clock is not known.
     pub fn utilisation(&self, tflops: f64, conditions: &Conditions) -> Option<f64> {
         Some(tflops / (self.tflops * conditions.clock_mhz? / self.conditions.clock_mhz?))
     }
@@ -66,7 +71,9 @@ impl Ceilings {
                 let a = stream.upload(&normal($element, elements($k).0, 1))?;
                 let b = stream.upload(&normal($element, elements($k).1, 2))?;
                 let (a, b) = (a.cast_ref::<$type>(), b.cast_ref::<$type>());
-                products(timer, blocks, $k, |rounds| Ok($kernel::launch(&queue, blocks, a, b, &mut out, rounds)?))?
+                products(timer, blocks, $k, |rounds| {
+                    Ok($kernel::launch(&queue, blocks, a, b, &mut out, rounds)?)
+                })?
             }};
         }
         Ok(Ceilings {
@@ -101,15 +108,22 @@ impl Ceilings {
 }
 
 /// One launch of as many rounds as a batch takes.
-fn products(timer: &Timer<'_>, blocks: u32, k: usize, mut launch: impl FnMut(u32) -> Result<()>) -> Result<Ceiling> {
+fn products(
+    timer: &Timer<'_>,
+    blocks: u32,
+    k: usize,
+    mut launch: impl FnMut(u32) -> Result<()>,
+) -> Result<Ceiling> {
     let probe = 1000;
     launch(probe)?;
     let (took, _) = timer.time(|| launch(probe))?;
     let rounds = probe.saturating_mul(u32::try_from(launches_for(BATCH, took)).unwrap_or(u32::MAX));
-    let operations = f64::from(rounds) * f64::from(blocks) * 8.0 * PRODUCTS as f64 * OPERATIONS * k as f64;
+    let operations =
+        f64::from(rounds) * f64::from(blocks) * 8.0 * PRODUCTS as f64 * OPERATIONS * k as f64;
     let rounds: Vec<(Duration, Conditions)> =
         (0..ROUNDS).map(|_| timer.time(|| launch(rounds))).collect::<Result<_>>()?;
-    let seconds = median(rounds.iter().map(|(took, _)| took.as_secs_f64())).expect("there is a round");
+    let seconds =
+        median(rounds.iter().map(|(took, _)| took.as_secs_f64())).expect("there is a round");
     let seen: Vec<Conditions> = rounds.into_iter().map(|(_, conditions)| conditions).collect();
     Ok(Ceiling { tflops: operations / seconds / 1e12, conditions: Conditions::over(&seen) })
 }

@@ -1,4 +1,5 @@
-//! Whether a product is right: against sums in f64 at some elements, and against another's product at all of them.
+//! Whether a product is right: against sums in f64 at some elements, and against another's product
+//! at all of them.
 
 use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
@@ -12,12 +13,13 @@ const SAMPLES: usize = 1024;
 
 /// How far from the exact product an element may be.
 ///
-/// A sum of K terms, each step of which is off by a factor of at most 1 + u, is off by at most 4 sqrt(K) u sum |a b|,
-/// but for one in thousands of sums (N. Higham and T. Mary, A new approach to probabilistic rounding error analysis,
-/// 2019), and sum |a b| is at most |a| |b| (Cauchy and Schwarz), the lengths of A's row and B's column. Then D's own
-/// type rounds.
+/// A sum of K terms, each step of which is off by a factor of at most 1 + u, is off by at most 4
+/// sqrt(K) u sum |a b|, but for one in thousands of sums (N. Higham and T. Mary, A new approach to
+/// probabilistic rounding error analysis, 2019), and sum |a b| is at most |a| |b| (Cauchy and
+/// Schwarz), the lengths of A's row and B's column. Then D's own type rounds.
 pub(super) struct Tolerance {
-    /// The lengths of A's rows and of B's columns, the factor above included, of all products: of each one's B behind each other.
+    /// The lengths of A's rows and of B's columns, the factor above included, of all products: of
+    /// each one's B behind each other.
     rows: Vec<f64>,
     cols: Vec<f64>,
     /// Where the rows of each product end.
@@ -31,7 +33,8 @@ impl Tolerance {
     pub(super) fn of(problem: &Problem, a: &[u8], b: &[u8]) -> Self {
         let Shape { n, k, .. } = problem.shape;
         let input = problem.ty.input();
-        // The tensor cores cut instead of rounding, which doubles what a step is off by; with floats of 8 bits they keep 13 bits.
+        // The tensor cores cut instead of rounding, which doubles what a step is off by; with
+        // floats of 8 bits they keep 13 bits.
         let step = match input {
             Element::S8 => 0.0,
             Element::F64 => 2f64.powi(-52),
@@ -76,7 +79,8 @@ impl Tolerance {
     }
 }
 
-/// Compares some elements of D with sums in f64, the corners among them. What is wrong comes as a line.
+/// Compares some elements of D with sums in f64, the corners among them. What is wrong comes as a
+/// line.
 pub(super) fn with_reference(
     problem: &Problem,
     tolerance: &Tolerance,
@@ -93,14 +97,20 @@ pub(super) fn with_reference(
     let places: Vec<(usize, usize)> = corners.into_iter().chain(sampled).collect();
     first_wrong(places.par_iter().copied(), |row, col| {
         let start = tolerance.product(row) * k * n + col * b_col;
-        let factor = |i| get(input, a, problem.row_of_a(row) + i * a_col) * get(input, b, start + i * b_row);
+        let factor =
+            |i| get(input, a, problem.row_of_a(row) + i * a_col) * get(input, b, start + i * b_row);
         let exact: f64 = (0..k).map(factor).sum();
         (get(output, d, row * n + col), exact, tolerance.at(row, col, exact))
     })
 }
 
 /// Compares all elements of D with those that another computed.
-pub(super) fn with_other(problem: &Problem, tolerance: &Tolerance, d: &[u8], other: &[u8]) -> Result<(), String> {
+pub(super) fn with_other(
+    problem: &Problem,
+    tolerance: &Tolerance,
+    d: &[u8],
+    other: &[u8],
+) -> Result<(), String> {
     let (m, n) = (problem.rows(), problem.shape.n);
     let output = problem.ty.output();
     first_wrong((0..m * n).into_par_iter().map(|i| (i / n, i % n)), |row, col| {
@@ -123,9 +133,9 @@ fn first_wrong(
     });
     match wrong.min_by_key(|&(row, col, ..)| (row, col)) {
         None => Ok(()),
-        Some((row, col, value, expected, tolerance)) => {
-            Err(format!("D[{row}, {col}] is {value}, not {expected} (give or take {tolerance:.2e})"))
-        }
+        Some((row, col, value, expected, tolerance)) => Err(format!(
+            "D[{row}, {col}] is {value}, not {expected} (give or take {tolerance:.2e})"
+        )),
     }
 }
 
@@ -150,7 +160,8 @@ mod tests {
                 let start = group * SHAPE.k * SHAPE.n + col * b_col;
                 let mut sum = 0.0_f32;
                 for i in 0..SHAPE.k {
-                    let product = get(input, &a, problem.row_of_a(row) + i * a_col) * get(input, &b, start + i * b_row);
+                    let product = get(input, &a, problem.row_of_a(row) + i * a_col)
+                        * get(input, &b, start + i * b_row);
                     sum += product as f32;
                 }
                 match problem.ty.output() {
@@ -178,7 +189,8 @@ mod tests {
                 assert_eq!(with_reference(&problem, &tolerance, &a, &b, &d), Ok(()), "{problem}");
                 assert_eq!(with_other(&problem, &tolerance, &d, &d), Ok(()), "{problem}");
 
-                // The last element as a kernel leaves it that does not write it, or writes its neighbour's.
+                // The last element as a kernel leaves it that does not write it, or writes its
+                // neighbour's.
                 let bytes = ty.output().bytes();
                 let mut poisoned = d.clone();
                 poisoned[d.len() - bytes..].fill(0xff);
@@ -186,7 +198,10 @@ mod tests {
                 shifted.copy_within(d.len() - 2 * bytes..d.len() - bytes, d.len() - bytes);
                 for wrong in [poisoned, shifted] {
                     let message = with_reference(&problem, &tolerance, &a, &b, &wrong).unwrap_err();
-                    assert!(message.starts_with(&format!("D[{}, 6] is ", problem.rows() - 1)), "{message}");
+                    assert!(
+                        message.starts_with(&format!("D[{}, 6] is ", problem.rows() - 1)),
+                        "{message}"
+                    );
                     assert!(with_other(&problem, &tolerance, &wrong, &d).is_err(), "{problem}");
                 }
             }
@@ -195,7 +210,12 @@ mod tests {
 
     #[test]
     fn one_term_left_out_of_a_sum_is_found() {
-        let problem = Problem { ty: Type::Bf16F32, layout: Layout::Nn, shape: SHAPE, products: Products::One };
+        let problem = Problem {
+            ty: Type::Bf16F32,
+            layout: Layout::Nn,
+            shape: SHAPE,
+            products: Products::One,
+        };
         let [a, b, mut d] = product(&problem);
         let tolerance = Tolerance::of(&problem, &a, &b);
         let term = get(Element::Bf16, &a, 5) * get(Element::Bf16, &b, 5 * SHAPE.n);

@@ -1,4 +1,5 @@
-//! What the GPU does besides: its clock, its power, and why it is held back; from NVML, the driver's monitor.
+//! What the GPU does besides: its clock, its power, and why it is held back; from NVML, the
+//! driver's monitor.
 
 use std::ffi::OsStr;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -40,7 +41,8 @@ pub struct Conditions {
 impl Conditions {
     /// The medians over several pieces of work.
     pub(super) fn over(all: &[Conditions]) -> Self {
-        let mut throttle: Vec<String> = all.iter().flat_map(|one| one.throttle.iter().cloned()).collect();
+        let mut throttle: Vec<String> =
+            all.iter().flat_map(|one| one.throttle.iter().cloned()).collect();
         throttle.sort();
         throttle.dedup();
         Conditions {
@@ -59,7 +61,9 @@ impl Monitor {
             nvml.device_by_pci_bus_id(device.pci_bus_id.as_str())?.clock_info(Clock::SM)?;
             Ok::<_, NvmlError>(nvml)
         };
-        let nvml = open().map_err(|error| format!("no clocks and no power, because NVML does not answer: {error}"))?;
+        let nvml = open().map_err(|error| {
+            format!("no clocks and no power, because NVML does not answer: {error}")
+        })?;
         Ok(Self { nvml, pci_bus_id: device.pci_bus_id.clone() })
     }
 
@@ -104,8 +108,9 @@ impl Samples {
 
     fn conditions(self) -> Conditions {
         // Being idle, between two batches, holds nothing back.
-        let reasons =
-            self.reasons.unwrap_or(ThrottleReasons::empty()) - ThrottleReasons::GPU_IDLE - ThrottleReasons::NONE;
+        let reasons = self.reasons.unwrap_or(ThrottleReasons::empty())
+            - ThrottleReasons::GPU_IDLE
+            - ThrottleReasons::NONE;
         Conditions {
             clock_mhz: median(self.clocks),
             power_w: median(self.powers),
@@ -125,8 +130,11 @@ mod tests {
             powers: vec![700.0, 500.0],
             reasons: Some(ThrottleReasons::SW_POWER_CAP | ThrottleReasons::GPU_IDLE),
         };
-        let expected =
-            Conditions { clock_mhz: Some(1965.0), power_w: Some(600.0), throttle: vec!["SW_POWER_CAP".to_owned()] };
+        let expected = Conditions {
+            clock_mhz: Some(1965.0),
+            power_w: Some(600.0),
+            throttle: vec!["SW_POWER_CAP".to_owned()],
+        };
         assert_eq!(samples.conditions(), expected);
         assert_eq!(Samples::default().conditions(), Conditions::default());
     }

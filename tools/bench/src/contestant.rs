@@ -25,7 +25,8 @@ pub trait Contestant {
 
     /// Puts D = A x B into the stream, which the operands belong to, and does not wait for it.
     ///
-    /// It is called once before anything is timed: what is made only once for a problem belongs there.
+    /// It is called once before anything is timed: what is made only once for a problem belongs
+    /// there.
     fn run(&self, stream: &Stream, problem: &Problem, operands: &mut Operands) -> Result<()>;
 }
 
@@ -41,10 +42,15 @@ pub struct Operands {
 }
 
 impl Operands {
-    /// Insists that these are the operands of a problem, in a stream: what code that takes bare addresses relies on.
+    /// Insists that these are the operands of a problem, in a stream: what code that takes bare
+    /// addresses relies on.
     pub(super) fn assert_of(&self, problem: &Problem, stream: &Stream) {
         let buffers = [&self.a, &self.b, &self.d];
-        assert_eq!(buffers.map(DeviceBuffer::len), problem.bytes(), "bytes of A, B and D of {problem}");
+        assert_eq!(
+            buffers.map(DeviceBuffer::len),
+            problem.bytes(),
+            "bytes of A, B and D of {problem}"
+        );
         for buffer in buffers {
             buffer.assert_in(stream);
         }

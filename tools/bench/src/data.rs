@@ -16,7 +16,8 @@ const CHUNK: usize = 1 << 16;
 pub(super) fn normal(element: Element, len: usize, seed: u64) -> Vec<u8> {
     let mut bytes = vec![0; len * element.bytes()];
     bytes.par_chunks_mut(CHUNK * element.bytes()).enumerate().for_each(|(chunk, bytes)| {
-        let mut random = SmallRng::seed_from_u64(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ chunk as u64);
+        let mut random =
+            SmallRng::seed_from_u64(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ chunk as u64);
         for bytes in bytes.chunks_exact_mut(element.bytes()) {
             let value: f64 = StandardNormal.sample(&mut random);
             put(element, bytes, value);
@@ -30,7 +31,8 @@ fn put(element: Element, bytes: &mut [u8], value: f64) {
         Element::F16 => bytes.copy_from_slice(&f16::from_f64(value).to_le_bytes()),
         Element::Bf16 => bytes.copy_from_slice(&bf16::from_f64(value).to_le_bytes()),
         Element::F32 => bytes.copy_from_slice(&(value as f32).to_le_bytes()),
-        // Without the bits that the tensor cores do not read, so that whether they round or cut does not matter.
+        // Without the bits that the tensor cores do not read, so that whether they round or cut
+        // does not matter.
         Element::Tf32 => bytes.copy_from_slice(&((value as f32).to_bits() & !0x1fff).to_le_bytes()),
         Element::F64 => bytes.copy_from_slice(&value.to_le_bytes()),
         Element::S8 => bytes.copy_from_slice(&((value * 32.0).round() as i8).to_le_bytes()),
@@ -87,7 +89,10 @@ mod tests {
             let values: Vec<f64> = (0..len).map(|i| get(element, &bytes, i) / deviation).collect();
             let mean = values.iter().sum::<f64>() / len as f64;
             let variance = values.iter().map(|value| value * value).sum::<f64>() / len as f64;
-            assert!(mean.abs() < 0.02 && (variance - 1.0).abs() < 0.03, "{element:?}: {mean}, {variance}");
+            assert!(
+                mean.abs() < 0.02 && (variance - 1.0).abs() < 0.03,
+                "{element:?}: {mean}, {variance}"
+            );
             // The second chunk is not the first again.
             assert_ne!(values[..100], values[CHUNK..CHUNK + 100], "{element:?}");
         }

@@ -1,12 +1,12 @@
-//! The GEMM measurements as a program of their own: `cargo xtask bench` starts it, and a bundle carries it to
-//! machines that have a driver and no Rust.
+//! The GEMM measurements as a program of their own: `cargo xtask bench` starts it, and a bundle
+//! carries it to machines that have a driver and no Rust.
 
 use anyhow::{Context, Result, ensure};
 use clap::Parser;
 use indicatif::{ProgressBar, ProgressStyle};
 use ptx_matrix_bench::{
-    Bench, Contestant, Cublas, Layout, Monitor, Problem, Products, Row, Shape, Type, default_shapes, fastest, own,
-    plot, rows, table, write_csv,
+    Bench, Contestant, Cublas, Layout, Monitor, Problem, Products, Row, Shape, Type,
+    default_shapes, fastest, own, plot, rows, table, write_csv,
 };
 use ptx_matrix_gemm::Tuned;
 use ptx_matrix_host::Gpu;
@@ -17,50 +17,54 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
-/// Measures this project's GEMM kernels against cuBLAS on an NVIDIA GPU: D = A x B on normally distributed data, in
-/// turn, in one process and stream. Every product is checked before it is timed.
+/// Measures this project's GEMM kernels against cuBLAS on an NVIDIA GPU: D = A x B on normally
+/// distributed data, in turn, in one process and stream. Every product is checked before it is
+/// timed.
 ///
-/// A ratio is cuBLAS's time over the contestant's: above 1 is faster than cuBLAS. `util` is the part of what
-/// `mma.sync` on registers alone reached, scaled to the clock at which the contestant ran. The driver's power is a
-/// mean over about a second, and so of everyone in turn; a contestant that is slow and draws little lets the others
-/// run at a higher clock than they could hold alone.
+/// A ratio is cuBLAS's time over the contestant's: above 1 is faster than cuBLAS. `util` is the
+/// part of what `mma.sync` on registers alone reached, scaled to the clock at which the contestant
+/// ran. The driver's power is a mean over about a second, and so of everyone in turn; a contestant
+/// that is slow and draws little lets the others run at a higher clock than they could hold alone.
 #[derive(Debug, Parser)]
 #[command(name = "bench", version, after_help = EXAMPLES)]
 struct Arguments {
-    /// A cube: M = N = K (may be given more than once, and beside --shape). Without either: cubes from 1024 to 8192,
-    /// 1 to 64 rows against 8192x8192, a short K, a wide N, and odd sides.
+    /// A cube: M = N = K (may be given more than once, and beside --shape). Without either: cubes
+    /// from 1024 to 8192, 1 to 64 rows against 8192x8192, a short K, a wide N, and odd sides.
     #[arg(long = "size", value_name = "SIDE", value_parser = cube)]
     sizes: Vec<Shape>,
     /// Any shape: rows of D, columns of D, terms of each sum (likewise).
     #[arg(long = "shape", value_name = "MxNxK")]
     shapes: Vec<Shape>,
-    /// The types (likewise). A and B, then D where it is another: bf16 is bf16 throughout, e4m3 has D in bf16.
+    /// The types (likewise). A and B, then D where it is another: bf16 is bf16 throughout, e4m3
+    /// has D in bf16.
     #[arg(long = "type", value_enum, default_value = "bf16")]
     types: Vec<Type>,
-    /// How A and B lie in memory, a letter each (likewise): n is row-major, t column-major. D is row-major.
+    /// How A and B lie in memory, a letter each (likewise): n is row-major, t column-major. D is
+    /// row-major.
     #[arg(long = "layout", value_enum, default_value = "nn")]
     layouts: Vec<Layout>,
-    /// The rows of D are in so many groups of different sizes, each of which is multiplied by a B of its own: in one launch, where cuBLAS is
-    /// called for each group.
+    /// The rows of D are in so many groups of different sizes, each of which is multiplied by a B
+    /// of its own: in one launch, where cuBLAS is called for each group.
     #[arg(long, default_value_t = 1, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..=65535))]
     groups: u32,
-    /// So many products of each shape, whose matrices lie behind each other: a batch, in one launch, as cuBLAS computes it in one call.
+    /// So many products of each shape, whose matrices lie behind each other: a batch, in one
+    /// launch, as cuBLAS computes it in one call.
     #[arg(long, default_value_t = 1, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..=65535), conflicts_with = "groups")]
     batches: u32,
-    /// Only the contestant beside cuBLAS whose configuration, or name, is this; else those whose name and configuration contain it
-    /// (likewise). Without it: the naive kernel, and
+    /// Only the contestant beside cuBLAS whose configuration, or name, is this; else those whose
+    /// name and configuration contain it (likewise). Without it: the naive kernel, and
     /// the product by the kernel that the rule chooses.
     #[arg(long = "config", value_name = "NAME")]
     configs: Vec<String>,
-    /// Let every configuration take part, and write the fastest for each shape to this file, from which `gemm::Tuned` loads it; what is
-    /// in it of other shapes stays.
+    /// Let every configuration take part, and write the fastest for each shape to this file, from
+    /// which `gemm::Tuned` loads it; what is in it of other shapes stays.
     #[arg(long, value_name = "FILE", conflicts_with = "configs")]
     tune: Option<PathBuf>,
     /// How often each contestant is timed, in turn.
     #[arg(long, default_value_t = 9, value_parser = clap::value_parser!(u32).range(1..))]
     rounds: u32,
-    /// How long each timing takes at least, in milliseconds: 20 shows what a short run gets, 1000 what the power
-    /// limit leaves of it.
+    /// How long each timing takes at least, in milliseconds: 20 shows what a short run gets, 1000
+    /// what the power limit leaves of it.
     #[arg(long, default_value_t = 20, value_name = "MS", value_parser = clap::value_parser!(u64).range(1..=60_000))]
     batch: u64,
     /// The folder for bench.csv and bench.svg.
@@ -90,7 +94,9 @@ const REFERENCE: &str = "cublas";
 
 fn cube(side: &str) -> Result<Shape, String> {
     let side = side.trim();
-    format!("{side}x{side}x{side}").parse().map_err(|_| format!("`{side}` is not a side from 1 to 2147483647"))
+    format!("{side}x{side}x{side}")
+        .parse()
+        .map_err(|_| format!("`{side}` is not a side from 1 to 2147483647"))
 }
 
 fn main() -> ExitCode {
@@ -105,7 +111,8 @@ fn main() -> ExitCode {
 }
 
 impl Arguments {
-    /// Every shape in every type and layout; shapes come last, so that a type's rows stand together.
+    /// Every shape in every type and layout; shapes come last, so that a type's rows stand
+    /// together.
     fn problems(&self) -> Vec<Problem> {
         let named: Vec<Shape> = self.sizes.iter().chain(&self.shapes).copied().collect();
         let shapes = if named.is_empty() { default_shapes() } else { named };
@@ -117,7 +124,12 @@ impl Arguments {
         let mut problems = Vec::new();
         for &ty in &self.types {
             for &layout in &self.layouts {
-                problems.extend(shapes.iter().map(|&shape| Problem { ty, layout, shape, products }));
+                problems.extend(shapes.iter().map(|&shape| Problem {
+                    ty,
+                    layout,
+                    shape,
+                    products,
+                }));
             }
         }
         problems
@@ -149,9 +161,13 @@ fn bench(arguments: &Arguments) -> Result<bool> {
     if arguments.validate {
         return Ok(true);
     }
-    fs::create_dir_all(&arguments.out).with_context(|| format!("cannot make {}", arguments.out.display()))?;
-    let (_, device) =
-        arguments.kernels.load(gpu, "ptx-matrix-gemm", &["ptx-matrix-ladder", "ptx-matrix-timing-kernels"])?;
+    fs::create_dir_all(&arguments.out)
+        .with_context(|| format!("cannot make {}", arguments.out.display()))?;
+    let (_, device) = arguments.kernels.load(
+        gpu,
+        "ptx-matrix-gemm",
+        &["ptx-matrix-ladder", "ptx-matrix-timing-kernels"],
+    )?;
     let own = own(&device);
     let chosen: Vec<&dyn Contestant> =
         own.iter().map(|one| &**one).filter(|one| arguments.selects(*one, &own)).collect();
@@ -161,7 +177,8 @@ fn bench(arguments: &Arguments) -> Result<bool> {
         "no contestant is called so; there are, many of them with copies too (+a, +b, +a+b) and in parts of K (/2 and more): {}",
         names.collect::<Vec<_>>().join(", ")
     );
-    let contestants: Vec<&dyn Contestant> = [&cublas as &dyn Contestant].into_iter().chain(chosen).collect();
+    let contestants: Vec<&dyn Contestant> =
+        [&cublas as &dyn Contestant].into_iter().chain(chosen).collect();
 
     let info = device.gpu().info();
     outln!("cuBLAS {}", cublas.version());
@@ -171,8 +188,10 @@ fn bench(arguments: &Arguments) -> Result<bool> {
     bench.batch = Duration::from_millis(arguments.batch);
     let ceilings = bench.ceilings()?;
     for (name, ceiling) in ceilings.named() {
-        let clock =
-            ceiling.conditions.clock_mhz.map_or_else(|| "an unknown clock".to_owned(), |mhz| format!("{mhz} MHz"));
+        let clock = ceiling
+            .conditions
+            .clock_mhz
+            .map_or_else(|| "an unknown clock".to_owned(), |mhz| format!("{mhz} MHz"));
         outln!("ceiling of mma.sync, {name}: {:.1} TFLOP/s at {clock}", ceiling.tflops);
     }
     outln!("copy within memory: {:.2} TB/s, read and written", ceilings.copy / 1e12);
@@ -189,7 +208,8 @@ fn bench(arguments: &Arguments) -> Result<bool> {
     for problem in &problems {
         progress.set_message(problem.to_string());
         if !cublas.supports(problem) {
-            progress.suspend(|| errln!("{problem}: cuBLAS does not support it, so there is no ratio"));
+            progress
+                .suspend(|| errln!("{problem}: cuBLAS does not support it, so there is no ratio"));
         }
         let measured = bench.measure(problem, &contestants).with_context(|| problem.to_string())?;
         all.extend(rows(problem, &measured, &ceilings, REFERENCE));
@@ -198,7 +218,10 @@ fn bench(arguments: &Arguments) -> Result<bool> {
             tuned.save(file)?;
         }
         // After each problem, so that what a long run has found stays if it is cut short.
-        write_csv(&all, File::create(&csv).with_context(|| format!("cannot write {}", csv.display()))?)?;
+        write_csv(
+            &all,
+            File::create(&csv).with_context(|| format!("cannot write {}", csv.display()))?,
+        )?;
         progress.inc(1);
     }
     progress.finish_and_clear();
@@ -231,8 +254,12 @@ mod tests {
 
     #[test]
     fn every_shape_comes_in_every_type_and_layout() {
-        let options = ["--size", "64", "--shape", "1x2x3", "--type", "f16", "--type", "e4m3-f32", "--layout", "nt"];
-        let expected = ["f16 nt 64x64x64", "f16 nt 1x2x3", "e4m3-f32 nt 64x64x64", "e4m3-f32 nt 1x2x3"];
+        let options = [
+            "--size", "64", "--shape", "1x2x3", "--type", "f16", "--type", "e4m3-f32", "--layout",
+            "nt",
+        ];
+        let expected =
+            ["f16 nt 64x64x64", "f16 nt 1x2x3", "e4m3-f32 nt 64x64x64", "e4m3-f32 nt 1x2x3"];
         assert_eq!(problems(&options), expected);
         assert_eq!(problems(&[]).len(), default_shapes().len());
         assert!(problems(&[]).iter().all(|problem| problem.starts_with("bf16 nn ")));
@@ -240,8 +267,16 @@ mod tests {
 
     #[test]
     fn what_makes_no_sense_is_refused() {
-        for wrong in [["--size", "0"], ["--shape", "1x2"], ["--type", "fp4"], ["--layout", "nx"], ["--rounds", "0"]] {
-            let error = Arguments::try_parse_from([&["bench"], &wrong[..]].concat()).unwrap_err().to_string();
+        for wrong in [
+            ["--size", "0"],
+            ["--shape", "1x2"],
+            ["--type", "fp4"],
+            ["--layout", "nx"],
+            ["--rounds", "0"],
+        ] {
+            let error = Arguments::try_parse_from([&["bench"], &wrong[..]].concat())
+                .unwrap_err()
+                .to_string();
             assert!(error.contains(wrong[1]), "{error}");
         }
     }

@@ -86,7 +86,8 @@ pub(super) fn launches_for(batch: Duration, one: Duration) -> usize {
     (batch.as_secs_f64() / one.as_secs_f64().max(1e-7)).ceil().max(1.0) as usize
 }
 
-/// How many sets of so many bytes it takes until none is still in a cache of `l2` bytes when its turn comes again.
+/// How many sets of so many bytes it takes until none is still in a cache of `l2` bytes when its
+/// turn comes again.
 fn sets_for(l2: usize, bytes: usize) -> usize {
     (CACHES * l2).div_ceil(bytes.max(1)).clamp(1, MAX_SETS)
 }
@@ -107,8 +108,13 @@ impl<'a> Bench<'a> {
         Ceilings::measure(self.device, &self.timer())
     }
 
-    /// Lets the contestants that support a problem solve it. The first is who the others are compared with.
-    pub fn measure(&self, problem: &Problem, contestants: &[&dyn Contestant]) -> Result<Vec<Measured>> {
+    /// Lets the contestants that support a problem solve it. The first is who the others are
+    /// compared with.
+    pub fn measure(
+        &self,
+        problem: &Problem,
+        contestants: &[&dyn Contestant],
+    ) -> Result<Vec<Measured>> {
         let contestants: Vec<&dyn Contestant> =
             contestants.iter().copied().filter(|contestant| contestant.supports(problem)).collect();
         if contestants.is_empty() {
@@ -132,7 +138,8 @@ impl<'a> Bench<'a> {
         Ok(measured)
     }
 
-    /// Makes the sets of operands, and checks each contestant's product of the first. Returns what became of them.
+    /// Makes the sets of operands, and checks each contestant's product of the first. Returns what
+    /// became of them.
     fn prepare(
         &self,
         problem: &Problem,
@@ -157,28 +164,32 @@ impl<'a> Bench<'a> {
         let mut outcomes = Vec::new();
         for contestant in contestants {
             operands.d.fill(POISON)?;
-            // A contestant that says no leaves the others in the race, one that breaks the device does not.
+            // A contestant that says no leaves the others in the race, one that breaks the device
+            // does not.
             if let Err(refused) = contestant.run(&self.stream, problem, operands) {
                 self.stream.synchronize()?;
                 outcomes.push(Outcome::Refused(format!("{refused:#}")));
                 continue;
             }
             let d = operands.d.download()?;
-            let compared = with_reference(problem, &tolerance, a, b, &d)
-                .and_then(|()| theirs.as_ref().map_or(Ok(()), |theirs| with_other(problem, &tolerance, &d, theirs)));
+            let compared = with_reference(problem, &tolerance, a, b, &d).and_then(|()| {
+                theirs.as_ref().map_or(Ok(()), |theirs| with_other(problem, &tolerance, &d, theirs))
+            });
             if compared.is_ok() {
                 theirs.get_or_insert(d);
             }
             outcomes.push(compared.map_or_else(Outcome::Wrong, |()| Outcome::Right));
         }
         for set in 1..sets_for(self.device.gpu().info().l2_bytes, problem.bytes().iter().sum()) {
-            sets.push(upload(&data(set as u64)).with_context(|| format!("the operands of {problem}"))?);
+            sets.push(
+                upload(&data(set as u64)).with_context(|| format!("the operands of {problem}"))?,
+            );
         }
         Ok(outcomes)
     }
 
-    /// Times the contestants in turn. The order changes from round to round, so that nobody always comes after the
-    /// same one.
+    /// Times the contestants in turn. The order changes from round to round, so that nobody always
+    /// comes after the same one.
     fn time(
         &self,
         problem: &Problem,
@@ -195,22 +206,28 @@ impl<'a> Bench<'a> {
                 })
             })
         };
-        let running: Vec<usize> =
-            (0..contestants.len()).filter(|&i| !matches!(measured[i].outcome, Outcome::Refused(_))).collect();
+        let running: Vec<usize> = (0..contestants.len())
+            .filter(|&i| !matches!(measured[i].outcome, Outcome::Refused(_)))
+            .collect();
         for &i in &running {
-            // The first estimate has the cold start in it; the second, a batch long, is the warm-up.
+            // The first estimate has the cold start in it; the second, a batch long, is the
+            // warm-up.
             let mut launches = 1;
             for _ in 0..2 {
                 let (took, _) = batch(contestants[i], launches)?;
-                launches = launches_for(self.batch, took / u32::try_from(launches).unwrap_or(u32::MAX));
+                launches =
+                    launches_for(self.batch, took / u32::try_from(launches).unwrap_or(u32::MAX));
             }
             measured[i].launches = launches;
         }
         let mut timings = vec![Vec::new(); contestants.len()];
         let mut seen = vec![Vec::new(); contestants.len()];
         for round in 0..self.rounds {
-            let turn: Vec<usize> =
-                if round % 2 == 0 { running.clone() } else { running.iter().rev().copied().collect() };
+            let turn: Vec<usize> = if round % 2 == 0 {
+                running.clone()
+            } else {
+                running.iter().rev().copied().collect()
+            };
             for i in turn {
                 let launches = measured[i].launches;
                 let (took, conditions) = batch(contestants[i], launches)?;

@@ -6,9 +6,10 @@ use plotters::style::RGBColor;
 
 use super::Row;
 
-/// Text, axes and lines have to be seen on white as on black: the text follows the reader's scheme, the rest is in
-/// between.
-const STYLE: &str = "<style>text{fill:#24292f}@media(prefers-color-scheme:dark){text{fill:#e6edf3}}</style>";
+/// Text, axes and lines have to be seen on white as on black: the text follows the reader's scheme,
+/// the rest is in between.
+const STYLE: &str =
+    "<style>text{fill:#24292f}@media(prefers-color-scheme:dark){text{fill:#e6edf3}}</style>";
 const AXIS: RGBColor = RGBColor(128, 128, 128);
 const COLOURS: [RGBColor; 6] = [
     RGBColor(31, 136, 229),
@@ -19,13 +20,16 @@ const COLOURS: [RGBColor; 6] = [
     RGBColor(190, 150, 30),
 ];
 
-/// An SVG with the ratio of each contestant to `reference`, over the shapes in the order in which they come, for each
-/// type and layout. `None` where there is no ratio to show.
+/// An SVG with the ratio of each contestant to `reference`, over the shapes in the order in which
+/// they come, for each type and layout. `None` where there is no ratio to show.
 pub fn plot(rows: &[Row], reference: &str) -> Result<Option<String>> {
-    let shown: Vec<&Row> =
-        rows.iter().filter(|row| row.contestant != reference && row.is_right() && row.ratio.is_some()).collect();
+    let shown: Vec<&Row> = rows
+        .iter()
+        .filter(|row| row.contestant != reference && row.is_right() && row.ratio.is_some())
+        .collect();
     let shapes = distinct(shown.iter().map(|row| row.shape()));
-    let series = distinct(shown.iter().map(|row| format!("{} {} {}", row.who(), row.ty, row.layout)));
+    let series =
+        distinct(shown.iter().map(|row| format!("{} {} {}", row.who(), row.ty, row.layout)));
     if shown.is_empty() {
         return Ok(None);
     }
@@ -45,7 +49,9 @@ pub fn plot(rows: &[Row], reference: &str) -> Result<Option<String>> {
             .y_label_area_size(50)
             .build_cartesian_2d((0..last).into_segmented(), 0.0..top)?;
         let label = |at: &SegmentValue<i32>| match at {
-            SegmentValue::CenterOf(i) => shapes.get(*i as usize).map_or_else(String::new, |shape| short(shape)),
+            SegmentValue::CenterOf(i) => {
+                shapes.get(*i as usize).map_or_else(String::new, |shape| short(shape))
+            }
             _ => String::new(),
         };
         chart
@@ -63,18 +69,26 @@ pub fn plot(rows: &[Row], reference: &str) -> Result<Option<String>> {
         chart.draw_series(LineSeries::new(ends.map(|at| (at, 1.0)), AXIS.stroke_width(2)))?;
         for (i, name) in series.iter().enumerate() {
             let colour = COLOURS[i % COLOURS.len()];
-            let of_series = |row: &&&Row| format!("{} {} {}", row.who(), row.ty, row.layout) == *name;
+            let of_series =
+                |row: &&&Row| format!("{} {} {}", row.who(), row.ty, row.layout) == *name;
             let mut points: Vec<(i32, f64)> = shown
                 .iter()
                 .filter(of_series)
-                .filter_map(|row| Some((shapes.iter().position(|shape| *shape == row.shape())? as i32, row.ratio?)))
+                .filter_map(|row| {
+                    Some((
+                        shapes.iter().position(|shape| *shape == row.shape())? as i32,
+                        row.ratio?,
+                    ))
+                })
                 .collect();
             points.sort_by_key(|&(at, _)| at);
             let points = points.into_iter().map(|(at, ratio)| (SegmentValue::CenterOf(at), ratio));
             chart
                 .draw_series(LineSeries::new(points, colour.stroke_width(2)).point_size(4))?
                 .label(name)
-                .legend(move |(x, y)| PathElement::new([(x, y), (x + 18, y)], colour.stroke_width(3)));
+                .legend(move |(x, y)| {
+                    PathElement::new([(x, y), (x + 18, y)], colour.stroke_width(3))
+                });
         }
         chart
             .configure_series_labels()
@@ -120,7 +134,9 @@ mod tests {
     fn the_picture_has_every_series_and_shape() {
         let rows: Vec<Row> = [1000, 2000, 4000].into_iter().flat_map(example).collect();
         let svg = plot(&rows, "cublas").unwrap().unwrap();
-        for text in ["Speed, cublas = 1", "ours bf16 nn", "1000", "2000", "4000", "prefers-color-scheme"] {
+        for text in
+            ["Speed, cublas = 1", "ours bf16 nn", "1000", "2000", "4000", "prefers-color-scheme"]
+        {
             assert!(svg.contains(text), "no {text} in {svg}");
         }
         // What refused has no ratio, and the reference is the line at 1.
@@ -132,7 +148,8 @@ mod tests {
     #[test]
     fn without_a_ratio_there_is_no_picture() {
         assert_eq!(plot(&[], "cublas").unwrap(), None);
-        let rows: Vec<Row> = example(1000).into_iter().filter(|row| row.contestant == "cublas").collect();
+        let rows: Vec<Row> =
+            example(1000).into_iter().filter(|row| row.contestant == "cublas").collect();
         assert_eq!(plot(&rows, "cublas").unwrap(), None);
     }
 }

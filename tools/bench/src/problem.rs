@@ -106,7 +106,9 @@ impl Type {
         match self {
             Type::Bf16 | Type::E4m3 | Type::E4m3Fast | Type::E5m2 | Type::E5m2Fast => Element::Bf16,
             Type::F16 | Type::E4m3F16 | Type::E5m2F16 => Element::F16,
-            Type::Bf16F32 | Type::F16F32 | Type::Tf32 | Type::E4m3F32 | Type::E5m2F32 => Element::F32,
+            Type::Bf16F32 | Type::F16F32 | Type::Tf32 | Type::E4m3F32 | Type::E5m2F32 => {
+                Element::F32
+            }
             Type::F64 => Element::F64,
             Type::S8 => Element::S32,
         }
@@ -199,8 +201,8 @@ impl FromStr for Shape {
     }
 }
 
-/// The shapes that are measured when none is named: cubes, few rows against a large B, a short and a wide product,
-/// and sides that nothing divides.
+/// The shapes that are measured when none is named: cubes, few rows against a large B, a short and
+/// a wide product, and sides that nothing divides.
 pub fn default_shapes() -> Vec<Shape> {
     let skinny = [1, 4, 16, 64].map(|m| Shape { m, n: 8192, k: 8192 });
     let others = [
@@ -288,7 +290,8 @@ impl Problem {
         [a * input, b * input, d * output]
     }
 
-    /// Where the rows of each product end: those of groups are of about a third to three times the rows of each other.
+    /// Where the rows of each product end: those of groups are of about a third to three times the
+    /// rows of each other.
     pub fn ends(&self) -> Vec<u32> {
         let Products::Groups(groups) = self.products else {
             return (1..=self.batches()).map(|products| (products * self.shape.m) as u32).collect();
@@ -345,7 +348,10 @@ mod tests {
     fn a_layout_is_two_letters_for_a_and_b() {
         let letter = |order| if order == Order::RowMajor { 'n' } else { 't' };
         for layout in Layout::value_variants() {
-            assert_eq!(layout.to_string(), [letter(layout.a()), letter(layout.b())].iter().collect::<String>());
+            assert_eq!(
+                layout.to_string(),
+                [letter(layout.a()), letter(layout.b())].iter().collect::<String>()
+            );
         }
     }
 
@@ -357,13 +363,17 @@ mod tests {
         assert_eq!(problem.bytes(), [21, 35, 60]);
         assert_eq!((problem.a_strides(), problem.b_strides()), ((1, 3), (5, 1)));
         assert_eq!(problem.to_string(), "s8 tn 3x5x7");
-        let in_groups = Problem { products: Products::Groups(4), shape: Shape { m: 1000, ..shape }, ..problem };
+        let in_groups =
+            Problem { products: Products::Groups(4), shape: Shape { m: 1000, ..shape }, ..problem };
         assert_eq!(in_groups.bytes(), [7000, 140, 20000]);
         let ends = in_groups.ends();
         assert!(ends.len() == 4 && ends.is_sorted() && ends[0] > 0 && ends[3] == 1000, "{ends:?}");
         assert_eq!(in_groups.to_string(), "s8 tn 1000x5x7 in 4 groups");
         let batch = Problem { products: Products::Batch(4), ..problem };
-        assert_eq!((batch.operations(), batch.bytes(), batch.ends()), (840.0, [84, 140, 240], vec![3, 6, 9, 12]));
+        assert_eq!(
+            (batch.operations(), batch.bytes(), batch.ends()),
+            (840.0, [84, 140, 240], vec![3, 6, 9, 12])
+        );
         assert_eq!((batch.row_of_a(2), batch.row_of_a(3), batch.row_of_a(7)), (2, 21, 43));
         assert_eq!(batch.to_string(), "s8 tn 3x5x7, 4 times");
     }

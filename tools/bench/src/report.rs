@@ -65,7 +65,11 @@ impl Row {
 
     /// Name and configuration in one.
     pub fn who(&self) -> String {
-        if self.config.is_empty() { self.contestant.clone() } else { format!("{} {}", self.contestant, self.config) }
+        if self.config.is_empty() {
+            self.contestant.clone()
+        } else {
+            format!("{} {}", self.contestant, self.config)
+        }
     }
 
     /// The shape, as it is written.
@@ -80,7 +84,12 @@ impl Row {
 }
 
 /// What was measured for a problem, as rows. Ratios are to the contestant of this name.
-pub fn rows(problem: &Problem, measured: &[Measured], ceilings: &Ceilings, reference: &str) -> Vec<Row> {
+pub fn rows(
+    problem: &Problem,
+    measured: &[Measured],
+    ceilings: &Ceilings,
+    reference: &str,
+) -> Vec<Row> {
     let median = |measured: &Measured| measured.micros.map(|micros| micros.median);
     let theirs = measured.iter().find(|measured| measured.contestant == reference).and_then(median);
     let bytes: usize = problem.bytes().iter().sum();
@@ -118,7 +127,8 @@ pub fn rows(problem: &Problem, measured: &[Measured], ceilings: &Ceilings, refer
             clock_mhz: measured.conditions.clock_mhz,
             power_w: measured.conditions.power_w,
             throttle: measured.conditions.throttle.join(" "),
-            utilisation: ceiling.and_then(|ceiling| ceiling.utilisation(tflops?, &measured.conditions)),
+            utilisation: ceiling
+                .and_then(|ceiling| ceiling.utilisation(tflops?, &measured.conditions)),
             gbs,
             copy_fraction: gbs.map(|gbs| gbs * 1e9 / ceilings.copy),
         }
@@ -135,9 +145,24 @@ pub fn write_csv(rows: &[Row], into: impl Write) -> Result<()> {
 
 /// The rows as a table; one that is not right says so below its line.
 pub fn table(rows: &[Row]) -> String {
-    const HEAD: [&str; 13] =
-        ["type", "layout", "shape", "who", "us", "min", "max", "TFLOP/s", "ratio", "MHz", "W", "util", "GB/s (copy)"];
-    let number = |value: Option<f64>, digits: usize| value.map_or_else(|| "-".to_owned(), |v| format!("{v:.digits$}"));
+    const HEAD: [&str; 13] = [
+        "type",
+        "layout",
+        "shape",
+        "who",
+        "us",
+        "min",
+        "max",
+        "TFLOP/s",
+        "ratio",
+        "MHz",
+        "W",
+        "util",
+        "GB/s (copy)",
+    ];
+    let number = |value: Option<f64>, digits: usize| {
+        value.map_or_else(|| "-".to_owned(), |v| format!("{v:.digits$}"))
+    };
     let cells = |row: &Row| {
         let copied = row.copy_fraction.map_or_else(String::new, |part| format!(" ({part:.2})"));
         [
@@ -156,8 +181,10 @@ pub fn table(rows: &[Row]) -> String {
             number(row.gbs, 0) + &copied,
         ]
     };
-    let lines: Vec<[String; 13]> = std::iter::once(HEAD.map(str::to_owned)).chain(rows.iter().map(cells)).collect();
-    let widths: [usize; 13] = std::array::from_fn(|i| lines.iter().map(|line| line[i].len()).max().unwrap_or(0));
+    let lines: Vec<[String; 13]> =
+        std::iter::once(HEAD.map(str::to_owned)).chain(rows.iter().map(cells)).collect();
+    let widths: [usize; 13] =
+        std::array::from_fn(|i| lines.iter().map(|line| line[i].len()).max().unwrap_or(0));
     let mut table = String::new();
     for (i, line) in lines.iter().enumerate() {
         let padded = line.iter().zip(widths).enumerate().map(|(column, (cell, width))| {
@@ -182,7 +209,11 @@ pub(super) mod tests {
         Measured {
             contestant: contestant.to_owned(),
             config: String::new(),
-            outcome: if median.is_some() { Outcome::Right } else { Outcome::Refused("too \"odd\"".to_owned()) },
+            outcome: if median.is_some() {
+                Outcome::Right
+            } else {
+                Outcome::Refused("too \"odd\"".to_owned())
+            },
             micros: median.map(|median| Summary { median, min: median - 1.0, max: median + 1.0 }),
             launches: 3,
             conditions: Conditions {
@@ -193,14 +224,21 @@ pub(super) mod tests {
         }
     }
 
-    /// A GPU with 1000 TFLOP/s at 2000 MHz and 4 TB/s; cuBLAS takes 100 us, we 125, and another refuses.
+    /// A GPU with 1000 TFLOP/s at 2000 MHz and 4 TB/s; cuBLAS takes 100 us, we 125, and another
+    /// refuses.
     pub(in super::super) fn example(side: usize) -> Vec<Row> {
         let conditions = Conditions { clock_mhz: Some(2000.0), ..Conditions::default() };
         let ceiling = Ceiling { tflops: 1000.0, conditions };
         let [f16, bf16, tf32, s8] = [(); 4].map(|()| ceiling.clone());
         let ceilings = Ceilings { f16, bf16, tf32, s8, copy: 4e12 };
-        let problem = Problem { ty: Type::Bf16, layout: Layout::Nn, shape: Shape::cube(side), products: Products::One };
-        let all = [measured("cublas", Some(100.0)), measured("ours", Some(125.0)), measured("odd", None)];
+        let problem = Problem {
+            ty: Type::Bf16,
+            layout: Layout::Nn,
+            shape: Shape::cube(side),
+            products: Products::One,
+        };
+        let all =
+            [measured("cublas", Some(100.0)), measured("ours", Some(125.0)), measured("odd", None)];
         rows(&problem, &all, &ceilings, "cublas")
     }
 
@@ -223,7 +261,9 @@ pub(super) mod tests {
         let lines: Vec<&str> = text.lines().collect();
         assert_eq!(lines.len(), 4, "{text}");
         assert!(
-            lines[0].starts_with("type,layout,m,n,k,batches,groups,contestant,config,check,launches,median_us,"),
+            lines[0].starts_with(
+                "type,layout,m,n,k,batches,groups,contestant,config,check,launches,median_us,"
+            ),
             "{text}"
         );
         assert_eq!(
@@ -238,7 +278,11 @@ pub(super) mod tests {
         let table = table(&example(1000));
         let lines: Vec<&str> = table.lines().collect();
         assert_eq!(lines.len(), 5, "{table}");
-        assert_eq!(lines[0].find("ratio").unwrap() + 5, lines[2].find("0.800").unwrap() + 5, "{table}");
+        assert_eq!(
+            lines[0].find("ratio").unwrap() + 5,
+            lines[2].find("0.800").unwrap() + 5,
+            "{table}"
+        );
         assert_eq!(lines[4], "  ^ does not run: too \"odd\"", "{table}");
     }
 }

@@ -7,7 +7,9 @@ mod stand_in;
 use std::time::Duration;
 
 use anyhow::{Result, bail};
-use ptx_matrix_bench::{Bench, Contestant, Cublas, Layout, Operands, Outcome, Problem, Products, Shape, Type};
+use ptx_matrix_bench::{
+    Bench, Contestant, Cublas, Layout, Operands, Outcome, Problem, Products, Shape, Type,
+};
 use ptx_matrix_host::{Gpu, GpuDevice, Stream};
 
 #[test]
@@ -45,7 +47,9 @@ fn cublas_is_asked_for_the_product_in_every_layout() {
                 let measured = bench.measure(&problem, &[&cublas]).unwrap();
                 assert_eq!(measured[0].outcome, Outcome::Right, "{problem}");
                 let micros = measured[0].micros.unwrap();
-                assert!(micros.min > 0.0 && micros.min <= micros.median && micros.median <= micros.max);
+                assert!(
+                    micros.min > 0.0 && micros.min <= micros.median && micros.median <= micros.max
+                );
                 assert!(measured[0].launches >= 1);
             }
         }
@@ -58,8 +62,12 @@ fn cublas_says_what_it_does_not_support() {
     let device = device();
     let cublas = Cublas::new(device.gpu()).unwrap();
     let bench = quick(&device);
-    let in_groups = |layout| Problem { products: Products::Groups(3), ..problem(Type::Tf32, layout) };
-    assert_eq!(bench.measure(&in_groups(Layout::Nt), &[&cublas]).unwrap()[0].outcome, Outcome::Right);
+    let in_groups =
+        |layout| Problem { products: Products::Groups(3), ..problem(Type::Tf32, layout) };
+    assert_eq!(
+        bench.measure(&in_groups(Layout::Nt), &[&cublas]).unwrap()[0].outcome,
+        Outcome::Right
+    );
     assert!(!cublas.supports(&in_groups(Layout::Tn)));
     let batch = Problem { products: Products::Batch(2), ..problem(Type::E4m3, Layout::Nt) };
     assert!(!cublas.supports(&batch));
@@ -101,7 +109,10 @@ fn a_wrong_product_and_a_refusal_are_told_and_the_others_go_on() {
     let measured = quick(&device).measure(&problem(Type::F64, Layout::Tn), &contestants).unwrap();
     let [theirs, wrong, refused] = &measured[..] else { panic!("{measured:?}") };
     assert_eq!(theirs.outcome, Outcome::Right);
-    assert!(matches!(&wrong.outcome, Outcome::Wrong(line) if line.starts_with("D[0, 0] is 0, not ")), "{wrong:?}");
+    assert!(
+        matches!(&wrong.outcome, Outcome::Wrong(line) if line.starts_with("D[0, 0] is 0, not ")),
+        "{wrong:?}"
+    );
     assert!(wrong.micros.is_some());
     assert_eq!(refused.outcome, Outcome::Refused("not today".to_owned()));
     assert_eq!(refused.micros, None);

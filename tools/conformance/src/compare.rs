@@ -1,6 +1,7 @@
 /// The index of the first element that is not as expected; and a message with it and their number.
 pub fn difference(expected: &[u8], output: &[u8], element: usize) -> Option<(usize, String)> {
-    let hex = |bytes: &[u8]| bytes.iter().rev().map(|byte| format!("{byte:02x}")).collect::<String>();
+    let hex =
+        |bytes: &[u8]| bytes.iter().rev().map(|byte| format!("{byte:02x}")).collect::<String>();
     if expected.len() != output.len() {
         return Some((0, format!("{} bytes of output, expected {}", output.len(), expected.len())));
     }
@@ -9,5 +10,10 @@ pub fn difference(expected: &[u8], output: &[u8], element: usize) -> Option<(usi
     let count = pairs().filter(|(_, (right, wrong))| right != wrong).count();
     let of = expected.len() / element;
     let (wrong, right) = (hex(wrong), hex(right));
-    Some((first, format!("{count} of {of} elements differ; element {first} is 0x{wrong}, expected 0x{right}")))
+    Some((
+        first,
+        format!(
+            "{count} of {of} elements differ; element {first} is 0x{wrong}, expected 0x{right}"
+        ),
+    ))
 }

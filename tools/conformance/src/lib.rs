@@ -1,8 +1,9 @@
-//! The conformance run: every form of every instruction, and whole tiles, on random data, compared bit for bit with a
-//! reference that is written from the matrices' definition.
+//! The conformance run: every form of every instruction, and whole tiles, on random data, compared
+//! bit for bit with a reference that is written from the matrices' definition.
 //!
-//! A [`Check`] is a kernel with its data and its reference. It runs the same on any [`Device`](ptx_matrix::launch::Device): a GPU, or the simulator.
-//! A [`FormCheck`] is one of the many forms of `wgmma`, executed by its name.
+//! A [`Check`] is a kernel with its data and its reference. It runs the same on any
+//! [`Device`](ptx_matrix::launch::Device): a GPU, or the simulator. A [`FormCheck`] is one of the
+//! many forms of `wgmma`, executed by its name.
 
 #![feature(macro_metavar_expr_concat)]
 
@@ -15,7 +16,9 @@ mod trials;
 
 pub use by_name::{ByName, Digests, FormCheck, all as all_by_name};
 pub use checks::{Check, all};
-pub use run::{Options, Outcome, Selected, Status, Summary, UnknownFilter, run, run_in_parallel, select};
+pub use run::{
+    Options, Outcome, Selected, Status, Summary, UnknownFilter, run, run_in_parallel, select,
+};
 pub use trials::{Trials, trials};
 
 use ptx_matrix_reference::{self as reference, data};

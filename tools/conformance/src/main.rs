@@ -1,5 +1,5 @@
-//! The conformance run as a program of its own: `cargo xtask conformance` starts it, and a bundle carries it to machines
-//! that have a driver and no Rust.
+//! The conformance run as a program of its own: `cargo xtask conformance` starts it, and a bundle
+//! carries it to machines that have a driver and no Rust.
 
 use anyhow::{Context, Result, bail};
 use clap::{Parser, ValueEnum};
@@ -14,8 +14,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-/// Runs every form of every instruction, and whole tiles, on random data, and compares each result bit for bit with a
-/// reference.
+/// Runs every form of every instruction, and whole tiles, on random data, and compares each result
+/// bit for bit with a reference.
 #[derive(Debug, Parser)]
 #[command(name = "conformance", version)]
 struct Arguments {
@@ -25,7 +25,8 @@ struct Arguments {
     /// Which of the machine's GPUs, as the driver counts them.
     #[arg(long, default_value_t = 0)]
     device: u32,
-    /// The GPU that the simulator computes like, such as sm_80: only on the simulator. Without it: sm_90, and whatever that lacks.
+    /// The GPU that the simulator computes like, such as sm_80: only on the simulator. Without it:
+    /// sm_90, and whatever that lacks.
     #[arg(long, value_name = "TARGET")]
     gpu: Option<Arch>,
     /// Only the checks whose name contains this.
@@ -37,7 +38,8 @@ struct Arguments {
     /// So many rounds of each check, each with data of its own. Without it: what the check needs.
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u64).range(1..))]
     rounds: Option<u64>,
-    /// Run each block in so many orders of its warps, and of checks that differ only in their data the first; only on the simulator.
+    /// Run each block in so many orders of its warps, and of checks that differ only in their data
+    /// the first; only on the simulator.
     #[arg(long, value_name = "COUNT", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..))]
     schedules: u64,
     /// Write the outcome of each check to this file, as JSON.
@@ -49,8 +51,8 @@ struct Arguments {
     /// How much of each check to record: launches up to so many bytes, and at least one.
     #[arg(long, default_value_t = 4096, requires = "record", value_name = "BYTES")]
     record_bytes: usize,
-    /// Instead, run so many random cases (elements of the output) of each kind of data of each form of `mma` and `wgmma`, and compare them with
-    /// the simulator's.
+    /// Instead, run so many random cases (elements of the output) of each kind of data of each
+    /// form of `mma` and `wgmma`, and compare them with the simulator's.
     #[arg(long, value_name = "COUNT", conflicts_with_all = ["record", "rounds", "schedules"], value_parser = clap::value_parser!(u64).range(1..))]
     cases: Option<u64>,
     /// Only say whether the other options make sense on this machine.
@@ -131,7 +133,9 @@ fn conformance(arguments: &Arguments) -> Result<bool> {
     if arguments.validate {
         let checks = select::<Simulator>(&options)?.checks;
         if arguments.cases.is_some() && checks.iter().all(|check| check.arithmetic.is_none()) {
-            bail!("--cases is for forms of `mma` and `wgmma` whose arithmetic is known: the filter selects none");
+            bail!(
+                "--cases is for forms of `mma` and `wgmma` whose arithmetic is known: the filter selects none"
+            );
         }
         return Ok(true);
     }
@@ -142,8 +146,11 @@ fn conformance(arguments: &Arguments) -> Result<bool> {
             run_in_parallel(&simulator.strict().allow_boxes_outside(), &options)?
         }
         Some(gpu) => {
-            let (target, device) =
-                arguments.kernels.load(gpu, "ptx-matrix-conformance-kernels", &["ptx-matrix-attention"])?;
+            let (target, device) = arguments.kernels.load(
+                gpu,
+                "ptx-matrix-conformance-kernels",
+                &["ptx-matrix-attention"],
+            )?;
             let info = device.gpu().info();
             options.target = Some(target.to_string());
             options.gpu = Arch::of(info.capability.major * 10 + info.capability.minor);

@@ -41,24 +41,37 @@ pub struct Recording {
 }
 
 impl Recording {
-    /// Runs the recorded launches again on a device, and compares it and the reference with what was recorded; and has the simulator
-    /// execute again what was executed by name. Returns what differs.
+    /// Runs the recorded launches again on a device, and compares it and the reference with what
+    /// was recorded; and has the simulator execute again what was executed by name. Returns
+    /// what differs.
     pub fn replay<D: Device + Sync + 'static>(&self, device: &D) -> Vec<String> {
         let checks = all::<D>(Arch::SM_90);
-        let by_name: HashMap<&str, _> = checks.iter().map(|check| (check.name.as_str(), check)).collect();
+        let by_name: HashMap<&str, _> =
+            checks.iter().map(|check| (check.name.as_str(), check)).collect();
         let differences = |Record { check: name, inputs, output }: &Record| {
             let Some(check) = by_name.get(name.as_str()) else {
                 return vec![format!("{name}: recorded, but there is no such check any more")];
             };
             let again = match (check.run)(device, inputs) {
-                Ok(again) => check.difference(inputs, output, &again).map(|why| format!("{name}: {why}")),
+                Ok(again) => {
+                    check.difference(inputs, output, &again).map(|why| format!("{name}: {why}"))
+                }
                 Err(error) => Some(format!("{name}: {error}")),
             };
             let reference = check.difference(inputs, output, &(check.reference)(inputs));
-            again.into_iter().chain(reference.map(|why| format!("{name}, by the reference: {why}"))).collect()
+            again
+                .into_iter()
+                .chain(reference.map(|why| format!("{name}, by the reference: {why}")))
+                .collect()
         };
         let by_name = self.by_name.iter().flat_map(Digests::replay);
-        self.records.par_iter().flat_map_iter(differences).collect::<Vec<String>>().into_iter().chain(by_name).collect()
+        self.records
+            .par_iter()
+            .flat_map_iter(differences)
+            .collect::<Vec<String>>()
+            .into_iter()
+            .chain(by_name)
+            .collect()
     }
 
     /// The checks that have records.

@@ -23,13 +23,15 @@ pub struct Options {
     pub seed: u64,
     /// So many rounds of each check, instead of its own number.
     pub rounds: Option<u64>,
-    /// The target of the PTX that runs (`sm_90a`): checks that need another are skipped. Without it, none is.
+    /// The target of the PTX that runs (`sm_90a`): checks that need another are skipped. Without
+    /// it, none is.
     pub target: Option<String>,
     /// The GPU whose bits are right.
     pub gpu: Option<Arch>,
     /// Of checks that differ only in their data, run the first.
     pub one_kind: bool,
-    /// Keep what the device returned, of each check launches up to so many bytes, and at least one.
+    /// Keep what the device returned, of each check launches up to so many bytes, and at least
+    /// one.
     pub keep: Option<usize>,
 }
 
@@ -111,11 +113,19 @@ impl fmt::Display for Summary {
         for outcome in &self.outcomes {
             match &outcome.status {
                 Status::Passed => {}
-                Status::Failed(why) => writeln!(f, "failed: {}\n  {}", outcome.name, why.replace('\n', "\n  "))?,
+                Status::Failed(why) => {
+                    writeln!(f, "failed: {}\n  {}", outcome.name, why.replace('\n', "\n  "))?
+                }
                 Status::Skipped(why) => writeln!(f, "skipped: {}: {why}", outcome.name)?,
             }
         }
-        write!(f, "conformance: {} passed, {} failed, {} skipped", self.passed(), self.failed(), self.skipped())?;
+        write!(
+            f,
+            "conformance: {} passed, {} failed, {} skipped",
+            self.passed(),
+            self.failed(),
+            self.skipped()
+        )?;
         self.gpu.map_or(Ok(()), |gpu| write!(f, ", by the arithmetic of {gpu}"))
     }
 }
@@ -133,7 +143,8 @@ pub fn select<D: Device + 'static>(options: &Options) -> Result<Selected<D>, Unk
     let (mut checks, mut forms) =
         (all::<D>(options.gpu.unwrap_or_default()), by_name::all().collect::<Vec<FormCheck>>());
     if let Some(filter) = &options.filter {
-        let names = checks.iter().map(|check| check.name.clone()).chain(forms.iter().map(FormCheck::name));
+        let names =
+            checks.iter().map(|check| check.name.clone()).chain(forms.iter().map(FormCheck::name));
         let names = names.map(|name| format!("  {name}\n")).collect();
         checks.retain(|check| check.name.contains(filter));
         forms.retain(|check| check.name().contains(filter));
@@ -146,8 +157,9 @@ pub fn select<D: Device + 'static>(options: &Options) -> Result<Selected<D>, Unk
         forms.clear();
         checks.retain(|check| !check.is_of_lanes_alone());
         // What is told apart by its data is the form, and then that.
-        let form =
-            |check: &Check<D>| check.arithmetic.as_ref().and_then(|_| Some(check.name.split_once(", ")?.0.to_owned()));
+        let form = |check: &Check<D>| {
+            check.arithmetic.as_ref().and_then(|_| Some(check.name.split_once(", ")?.0.to_owned()))
+        };
         let mut seen = HashSet::new();
         checks.retain(|check| form(check).is_none_or(|form| seen.insert(form)));
     }
@@ -158,7 +170,10 @@ pub fn select<D: Device + 'static>(options: &Options) -> Result<Selected<D>, Unk
 const BATCH: usize = 64;
 
 /// Runs the checks that the options select, one after the other.
-pub fn run<D: Device + ByName + Sync + 'static>(device: &D, options: &Options) -> Result<Summary, UnknownFilter> {
+pub fn run<D: Device + ByName + Sync + 'static>(
+    device: &D,
+    options: &Options,
+) -> Result<Summary, UnknownFilter> {
     run_all(device, options, |checks, progress| {
         checks.iter().map(|check| run_check(device, check, options, progress)).unzip()
     })
@@ -183,15 +198,22 @@ fn run_all<D: Device + ByName + Sync + 'static>(
     run: impl FnOnce(&[Check<D>], &ProgressBar) -> Ended,
 ) -> Result<Summary, UnknownFilter> {
     let Selected { checks, forms } = select::<D>(options)?;
-    let style = ProgressStyle::with_template("{bar:32} {pos}/{len} {wide_msg}").expect("a valid template");
+    let style =
+        ProgressStyle::with_template("{bar:32} {pos}/{len} {wide_msg}").expect("a valid template");
     let progress = ProgressBar::new((checks.len() + forms.len()) as u64).with_style(style);
     let (mut outcomes, records) = run(&checks, &progress);
     progress.set_message("forms of `wgmma` by their names");
-    let (by_name, digests) = by_name::run(device, &forms, options.target.as_deref(), options.seed, &progress);
+    let (by_name, digests) =
+        by_name::run(device, &forms, options.target.as_deref(), options.seed, &progress);
     progress.finish_and_clear();
     outcomes.extend(by_name);
     let is_kept = options.keep.is_some() && !digests.forms.is_empty();
-    Ok(Summary { gpu: options.gpu, outcomes, records: records.concat(), by_name: is_kept.then_some(digests) })
+    Ok(Summary {
+        gpu: options.gpu,
+        outcomes,
+        records: records.concat(),
+        by_name: is_kept.then_some(digests),
+    })
 }
 
 /// How the check ended, and what is kept of it.
@@ -216,8 +238,12 @@ fn run_rounds<D: Device + 'static>(
 ) -> Outcome {
     let (name, seed, element) = (&check.name, options.seed, check.element);
     let outcome = |status, rounds| Outcome { name: name.clone(), status, rounds, seed, element };
-    if let Some(target) = options.target.as_deref().filter(|target| !check.needs.are_met_by(target)) {
-        return outcome(Status::Skipped(format!("it needs {}, and this is {target}", check.needs)), 0);
+    if let Some(target) = options.target.as_deref().filter(|target| !check.needs.are_met_by(target))
+    {
+        return outcome(
+            Status::Skipped(format!("it needs {}, and this is {target}", check.needs)),
+            0,
+        );
     }
     let mut kept = 0;
     let rounds = options.rounds.unwrap_or(check.rounds);
@@ -229,11 +255,14 @@ fn run_rounds<D: Device + 'static>(
         let inputs: Vec<_> = batch.clone().into_par_iter().map(draw).collect();
         let outputs: Vec<_> = inputs.iter().map(|inputs| (check.run)(device, inputs)).collect();
         let expected: Vec<_> = inputs.par_iter().map(|inputs| (check.reference)(inputs)).collect();
-        for ((round, inputs), (output, expected)) in zip(zip(batch, inputs), zip(outputs, expected)) {
+        for ((round, inputs), (output, expected)) in zip(zip(batch, inputs), zip(outputs, expected))
+        {
             let (seed, round) = (seed(round), round + 1);
             let output = match output {
                 Ok(output) => output,
-                Err(error) => return outcome(Status::Failed(format!("seed {seed}: {error}")), round),
+                Err(error) => {
+                    return outcome(Status::Failed(format!("seed {seed}: {error}")), round);
+                }
             };
             let difference = check.difference(&inputs, &expected, &output);
             // What is recorded is what the device returned, right or wrong.

@@ -23,8 +23,8 @@ pub struct Trials {
     pub cases: BTreeMap<String, u64>,
     /// The first one of a check that differed, and how.
     pub mismatches: BTreeMap<String, String>,
-    /// Checks that were selected and not run: the target has not got them, or the simulator does not know their arithmetic apart from
-    /// their kernel.
+    /// Checks that were selected and not run: the target has not got them, or the simulator does
+    /// not know their arithmetic apart from their kernel.
     #[serde(skip)]
     pub skipped: usize,
 }
@@ -32,25 +32,43 @@ pub struct Trials {
 /// What differed, and the closing line.
 impl fmt::Display for Trials {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.mismatches.iter().try_for_each(|(check, why)| writeln!(f, "failed: {check}\n  {why}"))?;
+        self.mismatches
+            .iter()
+            .try_for_each(|(check, why)| writeln!(f, "failed: {check}\n  {why}"))?;
         let (checks, failed) = (self.cases.len(), self.mismatches.len());
         let cases: u64 = self.cases.values().sum();
-        write!(f, "trials: {cases} cases; {} checks passed, {failed} failed, {} skipped", checks - failed, self.skipped)
+        write!(
+            f,
+            "trials: {cases} cases; {} checks passed, {failed} failed, {} skipped",
+            checks - failed,
+            self.skipped
+        )
     }
 }
 
-/// Runs, of each check whose arithmetic the simulator knows apart from its kernel, so many rounds that there are at least `cases`
-/// elements of output, and compares them with it.
-pub fn trials<D: Device + 'static>(device: &D, options: &Options, cases: u64) -> Result<Trials, UnknownFilter> {
+/// Runs, of each check whose arithmetic the simulator knows apart from its kernel, so many rounds
+/// that there are at least `cases` elements of output, and compares them with it.
+pub fn trials<D: Device + 'static>(
+    device: &D,
+    options: &Options,
+    cases: u64,
+) -> Result<Trials, UnknownFilter> {
     Ok(trials_of(device, select::<D>(options)?.checks, options, cases))
 }
 
-fn trials_of<D: Device + 'static>(device: &D, checks: Vec<Check<D>>, options: &Options, cases: u64) -> Trials {
+fn trials_of<D: Device + 'static>(
+    device: &D,
+    checks: Vec<Check<D>>,
+    options: &Options,
+    cases: u64,
+) -> Trials {
     let is_run = |check: &Check<D>| {
-        check.arithmetic.is_some() && options.target.as_deref().is_none_or(|target| check.needs.are_met_by(target))
+        check.arithmetic.is_some()
+            && options.target.as_deref().is_none_or(|target| check.needs.are_met_by(target))
     };
     let (checks, skipped): (Vec<_>, Vec<_>) = checks.into_iter().partition(is_run);
-    let style = ProgressStyle::with_template("{bar:32} {pos}/{len} {wide_msg}").expect("a valid template");
+    let style =
+        ProgressStyle::with_template("{bar:32} {pos}/{len} {wide_msg}").expect("a valid template");
     let progress = ProgressBar::new(checks.len() as u64).with_style(style);
     let mut trials = Trials { skipped: skipped.len(), ..Trials::default() };
     for check in &checks {
@@ -64,8 +82,14 @@ fn trials_of<D: Device + 'static>(device: &D, checks: Vec<Check<D>>, options: &O
     trials
 }
 
-/// How many elements were compared, up to the end or to the launch with the first one that differed.
-fn trial<D: Device + 'static>(device: &D, check: &Check<D>, seed: u64, cases: u64) -> (u64, Option<String>) {
+/// How many elements were compared, up to the end or to the launch with the first one that
+/// differed.
+fn trial<D: Device + 'static>(
+    device: &D,
+    check: &Check<D>,
+    seed: u64,
+    cases: u64,
+) -> (u64, Option<String>) {
     let arithmetic = check.arithmetic.as_ref().expect("a check that has it");
     let (mut compared, mut mismatch) = (0, None);
     let mut first = seed;
@@ -77,14 +101,16 @@ fn trial<D: Device + 'static>(device: &D, check: &Check<D>, seed: u64, cases: u6
         };
         let (inputs, expected): (Vec<Buffers>, Vec<Vec<u8>>) =
             (first..first + JOINED).into_par_iter().map(round).unzip();
-        let joined =
-            (0..inputs[0].len()).map(|buffer| inputs.iter().flat_map(|round| &round[buffer]).copied().collect());
+        let joined = (0..inputs[0].len())
+            .map(|buffer| inputs.iter().flat_map(|round| &round[buffer]).copied().collect());
         match (check.run)(device, &joined.collect()) {
             Ok(output) => {
                 let outputs = output.chunks(expected[0].len());
                 let rounds = zip(first.., zip(&inputs, zip(&expected, outputs)));
                 let mut differences = rounds.filter_map(|(seed, (inputs, (expected, output)))| {
-                    check.difference(inputs, expected, output).map(|why| format!("seed {seed}: {why}"))
+                    check
+                        .difference(inputs, expected, output)
+                        .map(|why| format!("seed {seed}: {why}"))
                 });
                 mismatch = differences.next();
                 compared += (output.len() / check.element) as u64;
@@ -118,7 +144,9 @@ mod tests {
             needs: AtLeast::<75>::NEEDS,
             rounds: 1,
             element: 4,
-            inputs: Box::new(|rng| vec![cast_slice(&[(); 4].map(|()| rng.random::<u32>())).to_vec()]),
+            inputs: Box::new(|rng| {
+                vec![cast_slice(&[(); 4].map(|()| rng.random::<u32>())).to_vec()]
+            }),
             run: Box::new(move |_, inputs| Ok(successor(inputs))),
             reference: Box::new(successor),
             arithmetic: arithmetic.map(|of| Box::new(of_each(of)) as _),
@@ -133,11 +161,16 @@ mod tests {
     #[test]
     fn cases_are_counted_and_skipped_checks_too() {
         let checks = || {
-            let known = ["one", "another"].map(|name| check(name, Some(|number| number.wrapping_add(1))));
+            let known =
+                ["one", "another"].map(|name| check(name, Some(|number| number.wrapping_add(1))));
             Vec::from_iter(known.into_iter().chain([check("of no known arithmetic", None)]))
         };
         let trials = on_the_simulator(checks(), &Options::default());
-        assert_eq!(trials.cases, [("another".to_owned(), 8192), ("one".to_owned(), 8192)].into(), "{trials:?}");
+        assert_eq!(
+            trials.cases,
+            [("another".to_owned(), 8192), ("one".to_owned(), 8192)].into(),
+            "{trials:?}"
+        );
         assert_eq!(trials.to_string(), "trials: 16384 cases; 2 checks passed, 0 failed, 1 skipped");
 
         let options = Options { target: Some("sm_70".to_owned()), ..Options::default() };
@@ -153,6 +186,9 @@ mod tests {
         assert_eq!(trials.cases["wrong"], 4096);
         assert!(trials.mismatches["wrong"].starts_with("seed 7: "), "{trials:?}");
         let text = trials.to_string();
-        assert!(text.ends_with("trials: 4096 cases; 0 checks passed, 1 failed, 0 skipped"), "{text}");
+        assert!(
+            text.ends_with("trials: 4096 cases; 0 checks passed, 1 failed, 0 skipped"),
+            "{text}"
+        );
     }
 }

@@ -2,8 +2,9 @@
 
 use super::{Instruction, Problem, State};
 
-/// What a form can be given, if it is executed as `chosen` says: matrices of ones, of which a sparse A keeps the first half of each chunk, without
-/// scaling, and a C of zeros; to `ldmatrix`, `stmatrix` and `movmatrix`, bytes that all differ.
+/// What a form can be given, if it is executed as `chosen` says: matrices of ones, of which a
+/// sparse A keeps the first half of each chunk, without scaling, and a C of zeros; to `ldmatrix`,
+/// `stmatrix` and `movmatrix`, bytes that all differ.
 ///
 /// # Errors
 /// The form does not take what is chosen.

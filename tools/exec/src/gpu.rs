@@ -21,10 +21,15 @@ const KERNEL: &str = "exec";
 ///
 /// # Errors
 /// They have not got the form.
-pub fn kernel<I: Instruction>(form: &I, options: &I::Options, gpu: Capability) -> Result<String, Unsupported> {
+pub fn kernel<I: Instruction>(
+    form: &I,
+    options: &I::Options,
+    gpu: Capability,
+) -> Result<String, Unsupported> {
     let About { ptx, needs, ptx_version, .. } = form.about();
     let number = gpu.major * 10 + gpu.minor;
-    // The least target, so that the oldest driver that can compile it will; but what is one architecture's, for that.
+    // The least target, so that the oldest driver that can compile it will; but what is one
+    // architecture's, for that.
     let target = if needs.specific { format!("sm_{number}a") } else { format!("sm_{}", needs.sm) };
     if number < needs.sm || !needs.are_met_by(&target) {
         return Err(Unsupported { form: ptx, needs, gpu });
@@ -51,7 +56,12 @@ fn least_version(number: u32) -> &'static str {
 ///
 /// # Errors
 /// The GPU has not got it, does not compile the kernel, or stops at it.
-pub fn execute<I: Instruction>(gpu: &Gpu, form: &I, options: &I::Options, input: &[u8]) -> anyhow::Result<Vec<u8>> {
+pub fn execute<I: Instruction>(
+    gpu: &Gpu,
+    form: &I,
+    options: &I::Options,
+    input: &[u8],
+) -> anyhow::Result<Vec<u8>> {
     let (input_bytes, output_bytes) = form.bytes(options);
     assert_eq!(input.len(), input_bytes, "bytes of the input");
     let module = gpu.load(&kernel(form, options, gpu.info().capability)?)?;
@@ -60,7 +70,8 @@ pub fn execute<I: Instruction>(gpu: &Gpu, form: &I, options: &I::Options, input:
     let output = gpu.filled::<u8>(output_bytes, 0xff)?;
     let pointers = [input.address().to_le_bytes(), output.address().to_le_bytes()];
     let words: Vec<[u8; 4]> = form.parameters(options).into_iter().map(u32::to_le_bytes).collect();
-    let params: Vec<&[u8]> = pointers.iter().map(|of| &of[..]).chain(words.iter().map(|of| &of[..])).collect();
+    let params: Vec<&[u8]> =
+        pointers.iter().map(|of| &of[..]).chain(words.iter().map(|of| &of[..])).collect();
     let request = LaunchRequest {
         kernel: KERNEL,
         grid: [1, 1, 1],
@@ -69,8 +80,9 @@ pub fn execute<I: Instruction>(gpu: &Gpu, form: &I, options: &I::Options, input:
         early: false,
         params: &params,
     };
-    // SAFETY: two pointers to buffers of as many bytes as the form's kernel reads and writes, which are there until it has run, and the words that
-    // it takes besides. Rows are within its shared memory, or it reads other bytes of that.
+    // SAFETY: two pointers to buffers of as many bytes as the form's kernel reads and writes, which
+    // are there until it has run, and the words that it takes besides. Rows are within its
+    // shared memory, or it reads other bytes of that.
     unsafe { gpu.launch(&module, &request) }?;
     Ok(output.download()?)
 }

@@ -1,4 +1,5 @@
-//! Shared memory, as files give it to `ldmatrix` and `stmatrix`: an image, and where each lane's row starts in it.
+//! Shared memory, as files give it to `ldmatrix` and `stmatrix`: an image, and where each lane's
+//! row starts in it.
 
 use super::{Problem, State};
 use ptx_matrix::forms::IMAGE_BYTES;
@@ -12,30 +13,48 @@ pub(super) const NAMES: [&str; 2] = ["rows", "image"];
 
 /// The rows of a file, and its image, filled up with zeros.
 pub(super) fn parse(state: &State) -> Result<(Vec<u32>, Vec<u8>), Problem> {
-    let missing = |name| move || Problem::Missing(name, format!("this form takes {}", super::state::listed(&NAMES)));
+    let missing = |name| {
+        move || Problem::Missing(name, format!("this form takes {}", super::state::listed(&NAMES)))
+    };
     let rows = state.rows.as_ref().ok_or_else(missing("rows"))?;
     let lines = state.image.as_ref().ok_or_else(missing("image"))?;
     if lines.is_empty() || lines.len() > IMAGE_BYTES / LINE {
         let expected = format!("there are from 1 to {}, of {LINE} bytes each", IMAGE_BYTES / LINE);
-        return Err(Problem::Length { name: "image", given: lines.len(), of: "lines".into(), expected });
+        return Err(Problem::Length {
+            name: "image",
+            given: lines.len(),
+            of: "lines".into(),
+            expected,
+        });
     }
     let mut image = Vec::with_capacity(IMAGE_BYTES);
     for (index, line) in lines.iter().enumerate() {
         let digits: String = line.split_whitespace().collect();
         let bytes = hex::decode(&digits).ok().filter(|bytes| bytes.len() == LINE);
-        let expected =
-            || format!("`{line}` is not {LINE} bytes in hex, two digits each, the one at the lowest address first");
+        let expected = || {
+            format!(
+                "`{line}` is not {LINE} bytes in hex, two digits each, the one at the lowest address first"
+            )
+        };
         let problem = |what| Problem::Line { name: "image", line: format!("line {index}"), what };
         image.extend(bytes.ok_or_else(|| problem(expected()))?);
     }
     if rows.len() != LANES {
-        let expected = format!("there is one for each of {LANES} lanes, also for those whose row is not used");
-        return Err(Problem::Length { name: "rows", given: rows.len(), of: "lanes".into(), expected });
+        let expected =
+            format!("there is one for each of {LANES} lanes, also for those whose row is not used");
+        return Err(Problem::Length {
+            name: "rows",
+            given: rows.len(),
+            of: "lanes".into(),
+            expected,
+        });
     }
     for (lane, &row) in rows.iter().enumerate() {
         let problem = |what| Problem::Line { name: "rows", line: format!("lane {lane}"), what };
         if !(row as usize).is_multiple_of(LINE) {
-            return Err(problem(format!("{row} is not a multiple of {LINE}: a row starts at such an offset")));
+            return Err(problem(format!(
+                "{row} is not a multiple of {LINE}: a row starts at such an offset"
+            )));
         }
         if row as usize >= image.len() {
             return Err(problem(format!("{row} is not in the image, of {} bytes", image.len())));
@@ -58,5 +77,8 @@ fn line(bytes: &[u8]) -> String {
 /// An image whose bytes all differ, of a row for each lane.
 pub(super) fn example() -> (Vec<u32>, Vec<String>) {
     let image: Vec<u8> = (0..LANES * LINE).map(|at| at as u8).collect();
-    ((0..LANES as u32).map(|lane| lane * LINE as u32).collect(), image.chunks(LINE).map(line).collect())
+    (
+        (0..LANES as u32).map(|lane| lane * LINE as u32).collect(),
+        image.chunks(LINE).map(line).collect(),
+    )
 }

@@ -59,7 +59,12 @@ pub trait Instruction: Sealed {
     ///
     /// # Errors
     /// The image is not as the form takes it.
-    fn input(&self, state: &State, options: &Self::Options, operands: &[Vec<Vec<u64>>]) -> Result<Vec<u8>, Problem>;
+    fn input(
+        &self,
+        state: &State,
+        options: &Self::Options,
+        operands: &[Vec<Vec<u64>>],
+    ) -> Result<Vec<u8>, Problem>;
 
     /// Bytes that the kernel takes, and that it leaves: first the registers of D.
     fn bytes(&self, options: &Self::Options) -> (usize, usize);
@@ -80,6 +85,10 @@ pub trait Instruction: Sealed {
     ///
     /// # Errors
     /// What a GPU would stop at, or the simulated GPU lacks the form.
-    fn on_simulator(&self, simulator: &Simulator, options: &Self::Options, input: &[u8])
-    -> Result<Execution, SimError>;
+    fn on_simulator(
+        &self,
+        simulator: &Simulator,
+        options: &Self::Options,
+        input: &[u8],
+    ) -> Result<Execution, SimError>;
 }

@@ -1,6 +1,7 @@
 //! One instruction, executed once, on what a file gives: `cargo xtask exec`.
 //!
-//! What a warp executes and what a warpgroup does have files of the same kind. [`Instruction`] is where they differ.
+//! What a warp executes and what a warpgroup does have files of the same kind. [`Instruction`] is
+//! where they differ.
 
 mod example;
 mod gpu;

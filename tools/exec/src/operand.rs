@@ -66,12 +66,20 @@ impl Operand {
         let lines = lines.ok_or_else(|| Problem::Missing(self.name, self.to_string()))?;
         if lines.len() != self.lines {
             let (given, expected) = (lines.len(), self.to_string());
-            return Err(Problem::Length { name: self.name, given, of: format!("{line}s"), expected });
+            return Err(Problem::Length {
+                name: self.name,
+                given,
+                of: format!("{line}s"),
+                expected,
+            });
         }
         let parsed = |(index, text): (usize, &String)| {
-            let problem = |what| Problem::Line { name: self.name, line: format!("{line} {index}"), what };
-            let words =
-                text.split_whitespace().map(|text| parse_word(text, self.bits)).collect::<Result<Vec<u64>, _>>();
+            let problem =
+                |what| Problem::Line { name: self.name, line: format!("{line} {index}"), what };
+            let words = text
+                .split_whitespace()
+                .map(|text| parse_word(text, self.bits))
+                .collect::<Result<Vec<u64>, _>>();
             let words = words.map_err(problem)?;
             if words.len() != self.words {
                 return Err(problem(format!("{}; {self}", counted(words.len(), word))));
@@ -106,7 +114,11 @@ fn parse_word(text: &str, bits: usize) -> Result<u64, String> {
             8 => 0x3c,
             _ => 0x3c00,
         };
-        format!("`{text}` is not a word of {} in hex, such as `{}`", counted(bits, "bit"), write_word(such, bits))
+        format!(
+            "`{text}` is not a word of {} in hex, such as `{}`",
+            counted(bits, "bit"),
+            write_word(such, bits)
+        )
     })
 }
 

@@ -3,7 +3,8 @@
 use ptx_matrix::forms::{WgmmaForm, WgmmaOptions};
 use serde::{Deserialize, Serialize};
 
-/// How a `wgmma` is executed: what stands behind its operands, and where A is. What a file leaves out is no, but for `scale_d`.
+/// How a `wgmma` is executed: what stands behind its operands, and where A is. What a file leaves
+/// out is no, but for `scale_d`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct GroupOptions {
@@ -36,7 +37,8 @@ impl GroupOptions {
             scale_d: Some(adds),
             negates_a: signs(options.negates_a),
             negates_b: signs(options.negates_b),
-            transposes_a: (form.transposes && !options.a_in_registers).then_some(options.transposes_a),
+            transposes_a: (form.transposes && !options.a_in_registers)
+                .then_some(options.transposes_a),
             transposes_b: form.transposes.then_some(options.transposes_b),
         }
     }

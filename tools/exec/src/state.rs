@@ -6,11 +6,13 @@ use serde::{Deserialize, Serialize};
 
 /// What an instruction takes.
 ///
-/// Registers are lines of hex words, one line a lane, of which each is as many words as the form takes registers of the operand. Shared
-/// memory is lines of 16 bytes in hex, from offset 0 on, and a row the offset at which a lane's row starts in it.
+/// Registers are lines of hex words, one line a lane, of which each is as many words as the form
+/// takes registers of the operand. Shared memory is lines of 16 bytes in hex, from offset 0 on, and
+/// a row the offset at which a lane's row starts in it.
 ///
-/// Of `wgmma`, matrices in shared memory are lines of hex words, too, one line a row, of which each word is an element. Where these lie there is not
-/// for the file to say: the instruction's descriptors are its kernel's, and what it computes depends on the elements alone.
+/// Of `wgmma`, matrices in shared memory are lines of hex words, too, one line a row, of which each
+/// word is an element. Where these lie there is not for the file to say: the instruction's
+/// descriptors are its kernel's, and what it computes depends on the elements alone.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct State {
@@ -35,7 +37,8 @@ pub struct State {
     /// Shared memory.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub image: Option<Vec<String>>,
-    /// A; of `stmatrix` and `movmatrix`, what is stored or moved; of a sparse A, what is kept of it.
+    /// A; of `stmatrix` and `movmatrix`, what is stored or moved; of a sparse A, what is kept of
+    /// it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub a: Option<Vec<String>>,
     /// B.
@@ -94,7 +97,10 @@ impl State {
             };
             Problem::Json { place, what: error.into_inner().to_string() }
         })?;
-        json.end().map_err(|error| Problem::Json { place: "the file".to_owned(), what: error.to_string() })?;
+        json.end().map_err(|error| Problem::Json {
+            place: "the file".to_owned(),
+            what: error.to_string(),
+        })?;
         Ok(state)
     }
 
@@ -104,20 +110,30 @@ impl State {
     /// What is not as the form takes it, where, and how it should be.
     pub fn encode<I: Instruction>(&self, form: &I) -> Result<(I::Options, Vec<u8>), Problem> {
         let about = form.about();
-        if let Some(other) = self.form.as_ref().filter(|other| **other != about.ptx && **other != about.name) {
+        if let Some(other) =
+            self.form.as_ref().filter(|other| **other != about.ptx && **other != about.name)
+        {
             return Err(Problem::OtherForm(other.clone()));
         }
         let options = self.options(form)?;
         let operands = form.takes(&options);
         let taken = taken(&about, &operands);
         let image_given = image::NAMES.into_iter().zip([self.rows.is_some(), self.image.is_some()]);
-        let mut given = image_given.chain(self.operands().map(|(name, lines)| (name, lines.is_some())));
+        let mut given =
+            image_given.chain(self.operands().map(|(name, lines)| (name, lines.is_some())));
         if let Some((name, _)) = given.find(|(name, is_given)| *is_given && !taken.contains(name)) {
             return Err(Problem::Superfluous(name, listed(&taken)));
         }
-        let lines =
-            |name| self.operands().into_iter().find(|(of, _)| *of == name).and_then(|(_, lines)| lines.as_deref());
-        let words = operands.iter().map(|operand| operand.parse(lines(operand.name))).collect::<Result<Vec<_>, _>>()?;
+        let lines = |name| {
+            self.operands()
+                .into_iter()
+                .find(|(of, _)| *of == name)
+                .and_then(|(_, lines)| lines.as_deref())
+        };
+        let words = operands
+            .iter()
+            .map(|operand| operand.parse(lines(operand.name)))
+            .collect::<Result<Vec<_>, _>>()?;
         let input = form.input(self, &options, &words)?;
         Ok((options, input))
     }
@@ -140,7 +156,14 @@ impl State {
     /// The operands, by their names.
     fn operands(&self) -> [(&'static str, &Option<Vec<String>>); 6] {
         let State { a, b, c, metadata, scales_a, scales_b, .. } = self;
-        [("a", a), ("b", b), ("c", c), ("metadata", metadata), ("scales_a", scales_a), ("scales_b", scales_b)]
+        [
+            ("a", a),
+            ("b", b),
+            ("c", c),
+            ("metadata", metadata),
+            ("scales_a", scales_a),
+            ("scales_b", scales_b),
+        ]
     }
 
     /// An operand, by its name.
@@ -163,7 +186,9 @@ impl State {
         Results {
             form: ptx.to_owned(),
             on: on.to_owned(),
-            d: (d > 0).then(|| registers.chunks(of_lane).map(|lane| words(lane, register_bits)).collect()),
+            d: (d > 0).then(|| {
+                registers.chunks(of_lane).map(|lane| words(lane, register_bits)).collect()
+            }),
             image: stores.then(|| image::lines(self, image)),
         }
     }

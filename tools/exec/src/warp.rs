@@ -31,7 +31,11 @@ impl Instruction for Form {
             Selected { byte, thread }
         };
         let metadata = state.selector.unwrap_or_default();
-        let selectors = Selectors { metadata, scales_a: selected(state.select_a), scales_b: selected(state.select_b) };
+        let selectors = Selectors {
+            metadata,
+            scales_a: selected(state.select_a),
+            scales_b: selected(state.select_b),
+        };
         selectors.check(self).map_err(Problem::Options)?;
         Ok(selectors)
     }
@@ -43,12 +47,20 @@ impl Instruction for Form {
         self.operands().into_iter().map(of_lanes).collect()
     }
 
-    fn input(&self, state: &State, _: &Selectors, operands: &[Vec<Vec<u64>>]) -> Result<Vec<u8>, Problem> {
-        let (rows, mut input) = if self.has_image() { image::parse(state)? } else { (Vec::new(), Vec::new()) };
+    fn input(
+        &self,
+        state: &State,
+        _: &Selectors,
+        operands: &[Vec<Vec<u64>>],
+    ) -> Result<Vec<u8>, Problem> {
+        let (rows, mut input) =
+            if self.has_image() { image::parse(state)? } else { (Vec::new(), Vec::new()) };
         for lane in 0..LANES {
             input.extend(rows.get(lane).into_iter().flat_map(|row| row.to_le_bytes()));
             let words = operands.iter().flat_map(|lines| &lines[lane]);
-            input.extend(words.flat_map(|word| word.to_le_bytes().into_iter().take(self.register_bits / 8)));
+            input.extend(
+                words.flat_map(|word| word.to_le_bytes().into_iter().take(self.register_bits / 8)),
+            );
         }
         Ok(input)
     }
@@ -94,7 +106,12 @@ impl Instruction for Form {
         Vec::new()
     }
 
-    fn on_simulator(&self, simulator: &Simulator, selectors: &Selectors, input: &[u8]) -> Result<Execution, SimError> {
+    fn on_simulator(
+        &self,
+        simulator: &Simulator,
+        selectors: &Selectors,
+        input: &[u8],
+    ) -> Result<Execution, SimError> {
         simulator.execute(self, selectors, input)
     }
 }

@@ -32,7 +32,8 @@ impl Instruction for WgmmaForm {
     }
 
     fn options(&self, state: &State) -> Result<Self::Options, Problem> {
-        let (options, adds) = state.options.unwrap_or_default().read(state.selector.unwrap_or_default());
+        let (options, adds) =
+            state.options.unwrap_or_default().read(state.selector.unwrap_or_default());
         options.check(self).map_err(Problem::Options)?;
         Ok((options, adds))
     }
@@ -41,7 +42,10 @@ impl Instruction for WgmmaForm {
         let registers = |name, words| Operand::registers(name, Self::LANES, words, REGISTER_BITS);
         let matrix = |name, rows, cols| Operand::matrix(name, rows, cols, self.element_bits());
         let a = match options.a_in_registers {
-            true => Operand { otherwise: ", or, without `a_in_registers`, elements of 64 rows", ..registers("a", 4) },
+            true => Operand {
+                otherwise: ", or, without `a_in_registers`, elements of 64 rows",
+                ..registers("a", 4)
+            },
             false => Operand {
                 otherwise: ", or, with `a_in_registers`, registers of 128 lanes",
                 ..matrix("a", ROWS, self.kept())
@@ -52,15 +56,23 @@ impl Instruction for WgmmaForm {
         operands
     }
 
-    fn input(&self, _: &State, (options, _): &Self::Options, operands: &[Vec<Vec<u64>>]) -> Result<Vec<u8>, Problem> {
-        let words = |lines: &Vec<Vec<u64>>| lines.iter().flatten().map(|word| *word as u32).collect();
+    fn input(
+        &self,
+        _: &State,
+        (options, _): &Self::Options,
+        operands: &[Vec<Vec<u64>>],
+    ) -> Result<Vec<u8>, Problem> {
+        let words =
+            |lines: &Vec<Vec<u64>>| lines.iter().flatten().map(|word| *word as u32).collect();
         let mut operands = operands.iter().map(words);
         let mut next = || operands.next().unwrap_or_default();
         let (a, b, c, metadata): (Vec<u32>, _, _, _) = (next(), next(), next(), next());
         let in_shared = (!options.a_in_registers).then_some(&*a);
         let in_registers = if options.a_in_registers { &*a } else { &[] };
         let mut input = self.memory(options).encode_shared(in_shared, &b);
-        input.extend([&c, in_registers, &metadata].into_iter().flatten().flat_map(|word| word.to_le_bytes()));
+        input.extend(
+            [&c, in_registers, &metadata].into_iter().flatten().flat_map(|word| word.to_le_bytes()),
+        );
         Ok(input)
     }
 

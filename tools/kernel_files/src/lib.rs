@@ -10,7 +10,8 @@ use ptx_matrix_output::outln;
 /// Where the kernels are, as a program's options.
 #[derive(Debug, clap::Args)]
 pub struct KernelFiles {
-    /// The folder with the kernels, one folder in it for each target. Without it: `ptx` beside this program.
+    /// The folder with the kernels, one folder in it for each target. Without it: `ptx` beside
+    /// this program.
     #[arg(long, value_name = "FOLDER")]
     ptx: Option<PathBuf>,
     /// Have the driver compile the PTX, also where there is machine code for the GPU beside it.
@@ -19,7 +20,8 @@ pub struct KernelFiles {
 }
 
 impl KernelFiles {
-    /// A GPU with the kernels of some packages that are best for it, and what those of the first are built for.
+    /// A GPU with the kernels of some packages that are best for it, and what those of the first
+    /// are built for.
     ///
     /// # Errors
     /// A package has no kernels there for the GPU, or they cannot be loaded.
@@ -31,10 +33,16 @@ impl KernelFiles {
         let info = gpu.info().clone();
         let best = |package: &str| {
             let built = BuiltCode::best(&info, &folder, package);
-            built.with_context(|| format!("`cargo xtask build` makes the kernels: {}", folder.display()))
+            built.with_context(|| {
+                format!("`cargo xtask build` makes the kernels: {}", folder.display())
+            })
         };
         let built = best(first)?;
-        let mut device = if self.compile { GpuDevice::new(gpu, &built.ptx)? } else { GpuDevice::new(gpu, &built)? };
+        let mut device = if self.compile {
+            GpuDevice::new(gpu, &built.ptx)?
+        } else {
+            GpuDevice::new(gpu, &built)?
+        };
         for package in others {
             let built = best(package)?;
             if self.compile { device.load(&built.ptx)? } else { device.load(&built)? }

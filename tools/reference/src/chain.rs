@@ -28,14 +28,15 @@ fn fused_multiply_add<F: Float>(a: F, b: F, c: F, rounding: Rounding) -> Option<
         let sum = x * y + z;
         return (!sum.is_nan()).then(|| F::from_f64(sum));
     }
-    // A product of finite numbers adds nothing to an infinite C, even where f64 has no number for it.
+    // A product of finite numbers adds nothing to an infinite C, even where f64 has no number for
+    // it.
     if !z.is_finite() {
         return Some(c);
     }
     let sum = Exact::product(x, y) + z.into();
     let rounded: F = round(&sum, rounding);
-    // IEEE 754: a zero keeps the sign of what was rounded to it; an exact one has that of both terms, if they are alike, else it is
-    // negative where sums are rounded down.
+    // IEEE 754: a zero keeps the sign of what was rounded to it; an exact one has that of both
+    // terms, if they are alike, else it is negative where sums are rounded down.
     let product_negative = x.is_sign_negative() != y.is_sign_negative();
     let negative = match sum.integer.is_zero() {
         false => sum.integer.is_negative(),
@@ -80,6 +81,7 @@ impl Additions for f16 {
 }
 
 pub fn additions<C: Additions>(a: &[f16], b: &[f16], c: C) -> C {
-    let widened = |factors: &[f16]| factors.iter().map(|&factor| f32::from(factor)).collect::<Vec<f32>>();
+    let widened =
+        |factors: &[f16]| factors.iter().map(|&factor| f32::from(factor)).collect::<Vec<f32>>();
     C::sum(&widened(a), &widened(b), c)
 }

@@ -1,8 +1,10 @@
-//! Random data. Integers are distinct in every position, so that a value in the wrong place is never right by
-//! chance.
+//! Random data. Integers are distinct in every position, so that a value in the wrong place is
+//! never right by chance.
 
 use half::{bf16, f16};
-use ptx_matrix::element::{F8E4M3, F8E5M2, InByte, b1, e2m1, e2m3, e3m2, s4, tf32, u4, ue4m3, ue8m0};
+use ptx_matrix::element::{
+    F8E4M3, F8E5M2, InByte, b1, e2m1, e2m3, e3m2, s4, tf32, u4, ue4m3, ue8m0,
+};
 use rand::RngExt;
 use rand::seq::SliceRandom;
 use rand_distr::{Distribution, StandardNormal};
@@ -41,11 +43,13 @@ pub enum Kind {
     Zeros,
     /// So small that products and sums are subnormal, or nearly.
     Tiny,
-    /// So small that products are below the least exponent of what they are summed in; C is mostly zero.
+    /// So small that products are below the least exponent of what they are summed in; C is mostly
+    /// zero.
     Vanishing,
     /// So large that sums overflow, or nearly.
     Huge,
-    /// Few powers of two, and C around them: sums that lie between two numbers of D, exactly or but for a bit far below.
+    /// Few powers of two, and C around them: sums that lie between two numbers of D, exactly or but
+    /// for a bit far below.
     Ties,
 }
 
@@ -98,7 +102,8 @@ pub fn sums<T: Element>(rng: &mut Rng, len: usize, kind: Kind) -> Vec<T> {
     (0..len).map(|_| T::draw(rng, kind, Place::Sum)).collect()
 }
 
-/// A floating-point element: as a code, its sign is above its exponent and that above its fraction, which ends at bit 0.
+/// A floating-point element: as a code, its sign is above its exponent and that above its fraction,
+/// which ends at bit 0.
 pub trait Float: bytemuck::Pod {
     /// Bits of the significand behind the point.
     const FRACTION: u32;
@@ -295,7 +300,8 @@ fn float<T: Float>(rng: &mut Rng, kind: Kind, place: Place) -> T {
         }
         Kind::Codes if rng.random_range(0..8) == 0 => zero(rng),
         Kind::Normal | Kind::Codes => T::from_f64(StandardNormal.sample(rng)),
-        // A third of the exponents, around one: the sum of two of them is still an exponent of the sum's format.
+        // A third of the exponents, around one: the sum of two of them is still an exponent of the
+        // sum's format.
         Kind::Wide => {
             let reach = (bias / 3).max(4);
             with_exponent(rng, bias - reach..=bias + reach)
@@ -330,10 +336,13 @@ fn float<T: Float>(rng: &mut Rng, kind: Kind, place: Place) -> T {
         Kind::Huge if place == Place::Sum => with_exponent(rng, largest - 4..=largest - 1),
         Kind::Huge if full_range => with_exponent(rng, bias + bias / 2 - 2..=bias + bias / 2 + 1),
         Kind::Huge => with_exponent(rng, bias + 4..=bias + 7),
-        Kind::Ties if rng.random_range(0..if place == Place::Sum { 4 } else { 2 }) == 0 => zero(rng),
+        Kind::Ties if rng.random_range(0..if place == Place::Sum { 4 } else { 2 }) == 0 => {
+            zero(rng)
+        }
         // From one down to the least there is, or as far as the bits of a sum go.
         Kind::Ties if place == Place::Factor => {
-            let least = (bias - 1 + u64::from(T::FRACTION)).min(u64::from(T::FRACTION).max(25)) as i32;
+            let least =
+                (bias - 1 + u64::from(T::FRACTION)).min(u64::from(T::FRACTION).max(25)) as i32;
             let sign = if rng.random() { 1.0 } else { -1.0 };
             T::from_f64(sign * f64::from(rng.random_range(-least..=0)).exp2())
         }
@@ -349,7 +358,8 @@ fn zero<T: Float>(rng: &mut Rng) -> T {
 fn with_exponent<T: Float>(rng: &mut Rng, exponents: RangeInclusive<u64>) -> T {
     let sign = u64::from(rng.random::<bool>()) << (T::EXPONENT + T::FRACTION);
     // Round fractions make sums that cancel, and ties.
-    let fraction = if rng.random_range(0..4) == 0 { 0 } else { rng.random_range(0..1 << T::FRACTION) };
+    let fraction =
+        if rng.random_range(0..4) == 0 { 0 } else { rng.random_range(0..1 << T::FRACTION) };
     T::from_code(sign | rng.random_range(exponents) << T::FRACTION | fraction)
 }
 
@@ -362,10 +372,14 @@ mod tests {
     #[test]
     fn every_code_of_the_8_bit_formats_occurs() {
         let mut rng = Rng::seed_from_u64(0);
-        let e4m3: HashSet<u8> =
-            factors::<F8E4M3>(&mut rng, 40_000, Kind::Special).iter().map(|value| value.to_bits()).collect();
-        let e5m2: HashSet<u8> =
-            factors::<F8E5M2>(&mut rng, 40_000, Kind::Special).iter().map(|value| value.to_bits()).collect();
+        let e4m3: HashSet<u8> = factors::<F8E4M3>(&mut rng, 40_000, Kind::Special)
+            .iter()
+            .map(|value| value.to_bits())
+            .collect();
+        let e5m2: HashSet<u8> = factors::<F8E5M2>(&mut rng, 40_000, Kind::Special)
+            .iter()
+            .map(|value| value.to_bits())
+            .collect();
         assert_eq!((e4m3.len(), e5m2.len()), (256, 256));
     }
 

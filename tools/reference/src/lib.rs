@@ -1,5 +1,5 @@
-//! What the instructions are to return, from the definition of the matrices, and by other means than the simulator's:
-//! one element at a time, with integers of any size.
+//! What the instructions are to return, from the definition of the matrices, and by other means
+//! than the simulator's: one element at a time, with integers of any size.
 
 mod chain;
 pub mod data;
@@ -24,7 +24,8 @@ use ptx_matrix::mma::{AndPopc, F8F6F4, Plain, Rm, Rn, Rp, Rz, SatFinite, Widen, 
 use ptx_matrix::sim::{Arch, Quad, WarpGroupFp8};
 use tensor_core::{BLACKWELL_KINDS, HOPPER_WGMMA_FP8, fp8, quad, sum_of, sum_of_floats};
 
-/// D = A x B + C for row-major matrices, each element by `dot(row of A, column of B, element of C)`.
+/// D = A x B + C for row-major matrices, each element by `dot(row of A, column of B, element of
+/// C)`.
 pub fn multiply<A, B: Copy, C: Copy, D>(
     (m, n, k): (usize, usize, usize),
     (a, b, c): (&[A], &[B], &[C]),
@@ -40,11 +41,13 @@ pub fn multiply<A, B: Copy, C: Copy, D>(
     d
 }
 
-/// Elements of A, whose products with those of B are added to those of C, with the option `O` of `mma`.
+/// Elements of A, whose products with those of B are added to those of C, with the option `O` of
+/// `mma`.
 pub trait Factor<B, C, O>: Element {
     /// An element of D.
     type D: Element;
-    /// Whether small integers are multiplied and added as integers are. (Rounded down, a sum of zero may be negative.)
+    /// Whether small integers are multiplied and added as integers are. (Rounded down, a sum of
+    /// zero may be negative.)
     const MULTIPLIES: bool = true;
     /// An element of D as a GPU computes it (`docs/NUMERICS.md`).
     fn dot(gpu: Arch, a: &[Self], b: &[B], c: C) -> Self::D;

@@ -25,8 +25,9 @@ impl Matrices {
         Matrices { rows, bits, trans: form.contains(".trans"), halves: form.contains(".m16n8.") }
     }
 
-    /// The (row, column) that element `slot` of a register is, of those of one matrix: "a group of four threads loads an entire row"
-    /// (transposed, a column), "each thread 4 consecutive columns across 2 rows", the rows eight apart.
+    /// The (row, column) that element `slot` of a register is, of those of one matrix: "a group of
+    /// four threads loads an entire row" (transposed, a column), "each thread 4 consecutive
+    /// columns across 2 rows", the rows eight apart.
     fn place(&self, lane: usize, register: usize, slot: usize) -> (usize, usize) {
         let per_register = 32 / self.bits.0;
         let (outer, inner) = match self.halves {
@@ -37,9 +38,16 @@ impl Matrices {
     }
 
     /// Calls `each(index of the register, first bit in it, row's slot, column)` for every element.
-    fn for_each(&self, slots: &[u32], registers: usize, mut each: impl FnMut(usize, usize, usize, usize)) {
+    fn for_each(
+        &self,
+        slots: &[u32],
+        registers: usize,
+        mut each: impl FnMut(usize, usize, usize, usize),
+    ) {
         let per_matrix = self.rows / 8;
-        for (lane, register) in (0..32).flat_map(|lane| (0..registers).map(move |register| (lane, register))) {
+        for (lane, register) in
+            (0..32).flat_map(|lane| (0..registers).map(move |register| (lane, register)))
+        {
             for slot in 0..32 / self.bits.0 {
                 let (row, col) = self.place(lane, register % per_matrix, slot);
                 let row = slots[register / per_matrix * self.rows + row] as usize;
@@ -48,7 +56,8 @@ impl Matrices {
         }
     }
 
-    /// The registers of lane after lane, from rows of 16 bytes ("slots"), of which each lane names one.
+    /// The registers of lane after lane, from rows of 16 bytes ("slots"), of which each lane names
+    /// one.
     pub fn loaded(&self, source: &[u8], slots: &[u32], registers: usize) -> Vec<u32> {
         let mut loaded = vec![0; 32 * registers];
         self.for_each(slots, registers, |register, shift, row, col| {
@@ -66,7 +75,8 @@ impl Matrices {
         let mut stored = vec![0xff; bytes];
         self.for_each(slots, count, |register, shift, row, col| {
             for byte in 0..self.bits.0 / 8 {
-                stored[row * 16 + col * self.bits.0 / 8 + byte] = (registers[register] >> (shift + 8 * byte)) as u8;
+                stored[row * 16 + col * self.bits.0 / 8 + byte] =
+                    (registers[register] >> (shift + 8 * byte)) as u8;
             }
         });
         stored

@@ -50,7 +50,8 @@ impl Add for Exact {
     }
 }
 
-/// The sum of finite numbers, each cut toward zero to a multiple of `2^place`; none is more than `2^64` times that.
+/// The sum of finite numbers, each cut toward zero to a multiple of `2^place`; none is more than
+/// `2^64` times that.
 pub fn sum_of_cut(terms: &[f64], place: i64) -> Exact {
     let cut = |term: f64| {
         let (significand, last) = parts(term);
@@ -96,7 +97,8 @@ pub fn round<C: Float>(value: &Exact, rounding: Rounding) -> C {
     let fraction = i64::from(C::FRACTION);
     let least = 2 - (1 << (C::EXPONENT - 1));
     let exponent = (i64::from(first.ilog2()) + place).max(least);
-    // One unit in the last place is 2^(exponent - fraction), of which the integer has all bits or more.
+    // One unit in the last place is 2^(exponent - fraction), of which the integer has all bits or
+    // more.
     let unit = exponent - fraction - place;
     let first = u128::from(first) << (-unit).max(0);
     // What is less than half of it is, too, of one that is not as large.
@@ -106,13 +108,16 @@ pub fn round<C: Float>(value: &Exact, rounding: Rounding) -> C {
     let half = 1 << (unit - 1).max(0);
     let is_exact = remainder == 0 && !others;
     let away = match rounding {
-        Rounding::Nearest => remainder > half || remainder == half && (others || significand % 2 == 1),
+        Rounding::Nearest => {
+            remainder > half || remainder == half && (others || significand % 2 == 1)
+        }
         Rounding::Cut | Rounding::Zero => false,
         Rounding::Down => integer.is_negative() && !is_exact,
         Rounding::Up => integer.is_positive() && !is_exact,
     };
     let infinity = ((1 << C::EXPONENT) - 1) << C::FRACTION;
-    let code = (((exponent - least) as u64) << fraction).saturating_add(significand + u64::from(away));
+    let code =
+        (((exponent - least) as u64) << fraction).saturating_add(significand + u64::from(away));
     let beyond = match rounding {
         Rounding::Zero => infinity - 1,
         Rounding::Down if integer.is_positive() => infinity - 1,
@@ -125,7 +130,8 @@ pub fn round<C: Float>(value: &Exact, rounding: Rounding) -> C {
     C::from_code(code | u64::from(negative) << (C::EXPONENT + C::FRACTION))
 }
 
-/// The exponent that a number's significand has, written with one bit before the point: that of a subnormal is the least.
+/// The exponent that a number's significand has, written with one bit before the point: that of a
+/// subnormal is the least.
 pub fn exponent<F: Float>(value: F) -> i64 {
     let bias = (1 << (F::EXPONENT - 1)) - 1;
     let field = value.code() >> F::FRACTION & ((1 << F::EXPONENT) - 1);
@@ -138,14 +144,19 @@ mod tests {
     use half::f16;
     use std::fmt::Debug;
 
-    /// Halves of the last place and what is so little next to them, at every exponent: as casts round, which round to the nearest.
+    /// Halves of the last place and what is so little next to them, at every exponent: as casts
+    /// round, which round to the nearest.
     fn rounds_as<C: Float + PartialEq + Debug>(cast: fn(f64) -> C, little: f64) {
         for exponent in -200..200 {
             for halves in 0..8 {
                 let middle = 1.0 + f64::from(halves) * 0.5f64.powi(C::FRACTION as i32 + 1);
                 for value in [middle, middle + little, middle - little] {
                     let value = -value * 2f64.powi(exponent);
-                    assert_eq!(round::<C>(&value.into(), Rounding::Nearest), cast(value), "{value:e}");
+                    assert_eq!(
+                        round::<C>(&value.into(), Rounding::Nearest),
+                        cast(value),
+                        "{value:e}"
+                    );
                 }
             }
         }
@@ -158,7 +169,8 @@ mod tests {
         rounds_as(f16::from_f64, 0.5f64.powi(20));
     }
 
-    /// What is far behind the bits that are kept decides, too: of a number between two, and of one that is in the format.
+    /// What is far behind the bits that are kept decides, too: of a number between two, and of one
+    /// that is in the format.
     #[test]
     fn bits_far_behind_count() {
         let far = || Exact { integer: 1.into(), place: -900 };
@@ -175,7 +187,10 @@ mod tests {
 
     #[test]
     fn terms_are_cut_toward_zero() {
-        assert_eq!(sum_of_cut(&[1.75, -1.75, -2.75, 1e-300, -1e-300], -1), Exact { integer: (-5).into(), place: -1 });
+        assert_eq!(
+            sum_of_cut(&[1.75, -1.75, -2.75, 1e-300, -1e-300], -1),
+            Exact { integer: (-5).into(), place: -1 }
+        );
         assert_eq!(sum_of_cut(&[3.0, -2f64.powi(64), 2f64.powi(64)], 0).integer, 3.into());
     }
 }

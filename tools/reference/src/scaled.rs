@@ -14,7 +14,11 @@ pub trait Scale: bytemuck::Pod {
 
 impl Scale for ue8m0 {
     fn value(self) -> f64 {
-        if self.to_bits() == u8::MAX { f64::NAN } else { 2f64.powi(i32::from(self.to_bits()) - 127) }
+        if self.to_bits() == u8::MAX {
+            f64::NAN
+        } else {
+            2f64.powi(i32::from(self.to_bits()) - 127)
+        }
     }
     fn exponent(self) -> i64 {
         i64::from(self.to_bits()) - 127
@@ -57,7 +61,8 @@ by! { sixteen_products
     Mxf4Nvf4<4, ue4m3>, ue4m3, e2m1 => [e2m1];
 }
 
-/// D of row-major matrices; the scales of A lie as it does, in rows, and those of B likewise, in columns.
+/// D of row-major matrices; the scales of A lie as it does, in rows, and those of B likewise, in
+/// columns.
 pub fn scaled<A: ScaledFactor<B, K>, B: Float, K>(
     (m, n, k): (usize, usize, usize),
     (a, scales_a): (&[A], &[A::Scale]),
@@ -66,7 +71,8 @@ pub fn scaled<A: ScaledFactor<B, K>, B: Float, K>(
 ) -> Vec<f32> {
     let scales = scales_a.len() / m;
     let column = |col: usize| (0..k).map(|i| b[i * n + col]).collect::<Vec<B>>();
-    let scales_of_column = |col: usize| (0..scales).map(|i| scales_b[i * n + col]).collect::<Vec<_>>();
+    let scales_of_column =
+        |col: usize| (0..scales).map(|i| scales_b[i * n + col]).collect::<Vec<_>>();
     let element = |row: usize, col: usize| {
         let a = (&a[row * k..][..k], &scales_a[row * scales..][..scales]);
         A::dot(a, (&column(col), &scales_of_column(col)), c[row * n + col])
@@ -75,9 +81,15 @@ pub fn scaled<A: ScaledFactor<B, K>, B: Float, K>(
 }
 
 /// One sum of all products, each scaled.
-fn each_product<A: Float, B: Float, S: Scale>((a, scale_a): (&[A], &[S]), (b, scale_b): (&[B], &[S]), c: f32) -> f32 {
-    let scale = (scale_a[0].value() * scale_b[0].value(), scale_a[0].exponent() + scale_b[0].exponent());
-    let products: Vec<f64> = a.iter().zip(b).map(|(&a, &b)| a.to_f64() * b.to_f64() * scale.0).collect();
+fn each_product<A: Float, B: Float, S: Scale>(
+    (a, scale_a): (&[A], &[S]),
+    (b, scale_b): (&[B], &[S]),
+    c: f32,
+) -> f32 {
+    let scale =
+        (scale_a[0].value() * scale_b[0].value(), scale_a[0].exponent() + scale_b[0].exponent());
+    let products: Vec<f64> =
+        a.iter().zip(b).map(|(&a, &b)| a.to_f64() * b.to_f64() * scale.0).collect();
     let special: f64 = products.iter().filter(|product| !product.is_finite()).sum::<f64>()
         + if c.is_finite() { 0.0 } else { f64::from(c) };
     if special.is_nan() {
@@ -93,7 +105,11 @@ fn each_product<A: Float, B: Float, S: Scale>((a, scale_a): (&[A], &[S]), (b, sc
 }
 
 /// Products of sixteen each are summed, exactly, then scaled.
-fn sixteen_products<S: Scale>((a, scales_a): (&[e2m1], &[S]), (b, scales_b): (&[e2m1], &[S]), c: f32) -> f32 {
+fn sixteen_products<S: Scale>(
+    (a, scales_a): (&[e2m1], &[S]),
+    (b, scales_b): (&[e2m1], &[S]),
+    c: f32,
+) -> f32 {
     let per_scale = a.len() / scales_a.len();
     let scale = |k: usize| (scales_a[k / per_scale], scales_b[k / per_scale]);
     let all = scales_a.iter().chain(scales_b).map(|scale| scale.value());
@@ -104,13 +120,19 @@ fn sixteen_products<S: Scale>((a, scales_a): (&[e2m1], &[S]), (b, scales_b): (&[
         return c;
     }
     let sums = (0..a.len()).step_by(16).map(|first| {
-        let exact: f64 = (first..first + 16).map(|k| f64::from(a[k].to_f32()) * f64::from(b[k].to_f32())).sum();
+        let exact: f64 =
+            (first..first + 16).map(|k| f64::from(a[k].to_f32()) * f64::from(b[k].to_f32())).sum();
         let (scale_a, scale_b) = scale(first);
         let exponent = scale_a.exponent() + scale_b.exponent();
-        (exact * scale_a.value() * scale_b.value(), scale_a.value() * scale_b.value() != 0.0, exponent)
+        (
+            exact * scale_a.value() * scale_b.value(),
+            scale_a.value() * scale_b.value() != 0.0,
+            exponent,
+        )
     });
     let sums: Vec<_> = sums.collect();
-    let exponents = sums.iter().filter(|(_, counts, _)| *counts).map(|(.., exponent)| *exponent).collect();
+    let exponents =
+        sums.iter().filter(|(_, counts, _)| *counts).map(|(.., exponent)| *exponent).collect();
     sum(sums.iter().map(|(sum, ..)| *sum).collect(), exponents, c, 35)
 }
 
@@ -119,7 +141,8 @@ fn sum(mut terms: Vec<f64>, mut exponents: Vec<i64>, c: f32, bits: i64) -> f32 {
     if c != 0.0 {
         exponents.push(exponent(c));
     }
-    let largest = exponents.into_iter().chain([BLACKWELL_KINDS.least::<f32>()]).max().expect("one at least");
+    let largest =
+        exponents.into_iter().chain([BLACKWELL_KINDS.least::<f32>()]).max().expect("one at least");
     terms.push(c.into());
     let sum = sum_of_cut(&terms, largest - bits);
     round(&sum, Rounding::Cut)

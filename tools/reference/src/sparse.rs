@@ -1,4 +1,5 @@
-//! Products with a sparse A, from the definition: PTX ISA 9.7.14.6.1, and where the hardware looks for the metadata.
+//! Products with a sparse A, from the definition: PTX ISA 9.7.14.6.1, and where the hardware looks
+//! for the metadata.
 
 /// How a matrix is sparse, by the width of its elements.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,8 +19,9 @@ use Granularity::*;
 /// Codes of a chunk whose parts are named in order.
 const IN_ORDER: [u8; 6] = [0b0100, 0b1000, 0b1100, 0b1001, 0b1101, 0b1110];
 /// Those, and the same with the parts the other way round.
-const IN_ANY_ORDER: [u8; 12] =
-    [0b0100, 0b1000, 0b1100, 0b1001, 0b1101, 0b1110, 0b0001, 0b0010, 0b0011, 0b0110, 0b0111, 0b1011];
+const IN_ANY_ORDER: [u8; 12] = [
+    0b0100, 0b1000, 0b1100, 0b1001, 0b1101, 0b1110, 0b0001, 0b0010, 0b0011, 0b0110, 0b0111, 0b1011,
+];
 
 impl Granularity {
     /// That of elements of so many bits.
@@ -57,14 +59,15 @@ impl Granularity {
         let (thread, nibble) = match self {
             // Four chunks in a thread, of the row, and of that eight below.
             OneOfTwo | TwoOfFour => (chunk / 4, row / 8 * 4 + chunk % 4),
-            // Eight chunks of one row: the second thread has the row eight below, the others the chunks from 8 on.
+            // Eight chunks of one row: the second thread has the row eight below, the others the
+            // chunks from 8 on.
             TwoOfFourBytes | TwoPairsOfFour => (chunk / 8 * 2 + row / 8, chunk % 8),
         };
         (words[group * 4 + thread] >> (nibble * 4)) as u8 & 0xf
     }
 
-    /// The rows of B that the elements of a row of A are multiplied with that are kept of `k`: by the metadata, 32 words, among which the
-    /// selector chooses.
+    /// The rows of B that the elements of a row of A are multiplied with that are kept of `k`: by
+    /// the metadata, 32 words, among which the selector chooses.
     pub fn rows_of_b(self, (words, selector): (&[u32], usize), row: usize, k: usize) -> Vec<usize> {
         let chunks = k / self.columns();
         let of_chunk = |chunk: usize| {
@@ -85,8 +88,9 @@ impl Granularity {
     }
 }
 
-/// D = A x B + C for row-major matrices, of which A has what is kept: each element by `dot(row of A, those elements of the column
-/// of B, (row, column))`. The metadata are 32 words, among which the selector chooses.
+/// D = A x B + C for row-major matrices, of which A has what is kept: each element by `dot(row of
+/// A, those elements of the column of B, (row, column))`. The metadata are 32 words, among which
+/// the selector chooses.
 pub fn multiply_sparse<A, B: Copy, D>(
     (m, n, k): (usize, usize, usize),
     (a, b): (&[A], &[B]),

@@ -75,8 +75,9 @@ impl Sum for f32 {
     const NAN_CODE: u64 = 0x7fff_ffff;
 }
 
-/// One sum of the tensor cores of some GPU: every term cut toward zero some bits below the largest exponent of all terms, which is not
-/// less than some least one, then summed, then rounded. (The products of the formats that it takes are exact in f64.)
+/// One sum of the tensor cores of some GPU: every term cut toward zero some bits below the largest
+/// exponent of all terms, which is not less than some least one, then summed, then rounded. (The
+/// products of the formats that it takes are exact in f64.)
 pub fn sum_of<A: Float, B: Float, C: Sum>(a: &[A], b: &[B], c: C, summing: Summing) -> C {
     let at_once = summing.bytes / size_of::<A>();
     a.chunks(at_once).zip(b.chunks(at_once)).fold(c, |c, (a, b)| one_sum(a, b, c, summing))
@@ -105,7 +106,11 @@ fn one_sum<A: Float, B: Float, C: Sum>(a: &[A], b: &[B], c: C, summing: Summing)
     }
     let sum: C = round(&sum_of_cut(&terms, largest - summing.bits), C::ROUNDING);
     let unused = C::FRACTION.saturating_sub(summing.bits_of_f32);
-    if sum.to_f64().is_finite() && C::EXPONENT == 8 { C::from_code(sum.code() >> unused << unused) } else { sum }
+    if sum.to_f64().is_finite() && C::EXPONENT == 8 {
+        C::from_code(sum.code() >> unused << unused)
+    } else {
+        sum
+    }
 }
 
 /// f16, bf16 and tf32.
@@ -126,8 +131,8 @@ pub fn fp8<A: Float, B: Float, C: Sum>(gpu: Arch, a: &[A], b: &[B], c: C) -> C {
     }
 }
 
-/// fp8 on sm_90 and sm_100: two sums of the tensor cores, in f16, and an addition. The first sum is of every other pair of products; the
-/// other ones are added to it; then C, rounded to the nearest.
+/// fp8 on sm_90 and sm_100: two sums of the tensor cores, in f16, and an addition. The first sum is
+/// of every other pair of products; the other ones are added to it; then C, rounded to the nearest.
 fn two_tensor_cores<A: Float, B: Float, C: Sum>(gpu: Arch, a: &[A], b: &[B], c: C) -> C {
     let sum = [0, 2].into_iter().fold(C::from_code(0), |sum, first| {
         let chosen = || (first..a.len()).step_by(4).flat_map(|k| [k, k + 1]);

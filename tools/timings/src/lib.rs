@@ -33,10 +33,11 @@ pub struct Timing {
     pub instruction: &'static str,
     /// How many of a matrix's rows share their banks; for what reads shared memory.
     pub ways: Option<u32>,
-    /// Cycles from one instruction to the next, which needs what the first returns: for a store, through a synchronisation of the
-    /// warp and a load back.
+    /// Cycles from one instruction to the next, which needs what the first returns: for a store,
+    /// through a synchronisation of the warp and a load back.
     pub latency: f64,
-    /// Cycles from one instruction to the next on a multiprocessor whose warps have several under way.
+    /// Cycles from one instruction to the next on a multiprocessor whose warps have several under
+    /// way.
     pub interval: f64,
     /// What a multiprocessor does in a cycle then, of [`unit`](Self::unit).
     pub rate: f64,
@@ -58,7 +59,14 @@ pub fn measure<D: Device>(device: &D, form: &Form<D>, rounds: u32) -> Result<Tim
         Work::Bytes(bytes) => (bytes, "B/cycle"),
         Work::Operations(operations) => (operations, "op/cycle"),
     };
-    Ok(Timing { instruction: form.ptx, ways: form.ways, latency, interval, rate: work as f64 / interval, unit })
+    Ok(Timing {
+        instruction: form.ptx,
+        ways: form.ways,
+        latency,
+        interval,
+        rate: work as f64 / interval,
+        unit,
+    })
 }
 
 /// The cycles of one instruction, on a multiprocessor that `warps` warps share.
@@ -70,7 +78,8 @@ fn cycles<D: Device>(device: &D, run: &Run<D>, warps: usize, rounds: u32) -> Res
         (run.launch)(device, clocks.borrow_mut(), out.borrow_mut(), rounds)?;
         let clocks = device.download(clocks.borrow())?;
         let (begun, ended) = (clocks.iter().step_by(2), clocks.iter().skip(1).step_by(2));
-        let took = ended.take(warps).max().expect("a warp") - begun.take(warps).min().expect("a warp");
+        let took =
+            ended.take(warps).max().expect("a warp") - begun.take(warps).min().expect("a warp");
         runs.push(took as f64 / (f64::from(rounds) * (run.per_round * warps) as f64));
     }
     runs.sort_by(f64::total_cmp);

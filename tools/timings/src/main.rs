@@ -1,5 +1,5 @@
-//! How long the instructions take, as a program: `cargo xtask timings` runs it, and it runs by itself, with the kernels beside it,
-//! on machines that have a driver and no Rust.
+//! How long the instructions take, as a program: `cargo xtask timings` runs it, and it runs by
+//! itself, with the kernels beside it, on machines that have a driver and no Rust.
 
 use ptx_matrix_output::{errln, out, outln};
 use std::fs::{self, File};
@@ -16,11 +16,13 @@ use ptx_matrix_timings::{all, markdown, measure, write_csv};
 /// What the kernels that are timed are built for.
 const TARGET: &str = "sm_90a";
 
-/// Measures latency and throughput of each form of `ldmatrix`, `stmatrix`, `movmatrix` and `mma` on a Hopper GPU, in cycles.
+/// Measures latency and throughput of each form of `ldmatrix`, `stmatrix`, `movmatrix` and `mma` on
+/// a Hopper GPU, in cycles.
 ///
-/// Latency: one warp, whose instructions each wait for the one before. Interval: the cycles from one instruction to the next on a
-/// multiprocessor with eight warps, each with four (`mma`) or eight instructions under way. Both for rows of a matrix in different
-/// banks, and for two, four and eight of them in the same.
+/// Latency: one warp, whose instructions each wait for the one before. Interval: the cycles from
+/// one instruction to the next on a multiprocessor with eight warps, each with four (`mma`) or
+/// eight instructions under way. Both for rows of a matrix in different banks, and for two, four
+/// and eight of them in the same.
 #[derive(Debug, Parser)]
 #[command(name = "timings", version)]
 struct Arguments {
@@ -55,15 +57,24 @@ fn main() -> ExitCode {
 
 fn timings(arguments: &Arguments) -> Result<()> {
     let mut forms = all();
-    forms.retain(|form| arguments.filter.as_ref().is_none_or(|part| form.ptx.contains(part.as_str())));
-    ensure!(!forms.is_empty(), "no form's name contains `{}`", arguments.filter.as_deref().unwrap_or_default());
+    forms.retain(|form| {
+        arguments.filter.as_ref().is_none_or(|part| form.ptx.contains(part.as_str()))
+    });
+    ensure!(
+        !forms.is_empty(),
+        "no form's name contains `{}`",
+        arguments.filter.as_deref().unwrap_or_default()
+    );
     let gpu = Gpu::open(arguments.device).context("measuring needs a GPU")?;
     if arguments.validate {
         return Ok(());
     }
     let (target, device) = arguments.kernels.load(gpu, "ptx-matrix-timing-kernels", &[])?;
     let (target, name) = (target.to_string(), &device.gpu().info().name);
-    ensure!(target == TARGET, "{name} runs kernels for {target}; those that are timed are for {TARGET}");
+    ensure!(
+        target == TARGET,
+        "{name} runs kernels for {target}; those that are timed are for {TARGET}"
+    );
     let progress = ProgressBar::new(forms.len() as u64);
     let mut timings = Vec::new();
     for form in &forms {
@@ -72,10 +83,15 @@ fn timings(arguments: &Arguments) -> Result<()> {
     }
     progress.finish_and_clear();
     out!("{}", markdown(&timings));
-    fs::create_dir_all(&arguments.out).with_context(|| format!("cannot make {}", arguments.out.display()))?;
+    fs::create_dir_all(&arguments.out)
+        .with_context(|| format!("cannot make {}", arguments.out.display()))?;
     let (csv, table) = (arguments.out.join("timings.csv"), arguments.out.join("timings.md"));
-    write_csv(&timings, File::create(&csv).with_context(|| format!("cannot write {}", csv.display()))?)?;
-    fs::write(&table, markdown(&timings)).with_context(|| format!("cannot write {}", table.display()))?;
+    write_csv(
+        &timings,
+        File::create(&csv).with_context(|| format!("cannot write {}", csv.display()))?,
+    )?;
+    fs::write(&table, markdown(&timings))
+        .with_context(|| format!("cannot write {}", table.display()))?;
     outln!("{}\n{}\ntimings: {} measured", csv.display(), table.display(), timings.len());
     Ok(())
 }

@@ -15,7 +15,8 @@ pub fn write_csv(timings: &[Timing], to: impl Write) -> Result<(), csv::Error> {
     Ok(writer.flush()?)
 }
 
-/// Two tables in Markdown: what moves matrices, with a column for each way that rows share banks, and what multiplies.
+/// Two tables in Markdown: what moves matrices, with a column for each way that rows share banks,
+/// and what multiplies.
 pub fn markdown(timings: &[Timing]) -> String {
     let mut text = String::new();
     let moves: Vec<&Timing> = timings.iter().filter(|timing| timing.unit == "B/cycle").collect();
@@ -27,10 +28,13 @@ pub fn markdown(timings: &[Timing]) -> String {
                 let there = same.iter().find(|timing| timing.ways.unwrap_or(1) == ways);
                 there.map_or_else(String::new, |timing| format!("{:.1}", of(timing)))
             };
-            let columns = |of: fn(&Timing) -> f64| [1, 2, 4, 8].map(|ways| column(ways, of)).join(" | ");
-            let (latency, interval) = (columns(|timing| timing.latency), columns(|timing| timing.interval));
+            let columns =
+                |of: fn(&Timing) -> f64| [1, 2, 4, 8].map(|ways| column(ways, of)).join(" | ");
+            let (latency, interval) =
+                (columns(|timing| timing.latency), columns(|timing| timing.interval));
             let (name, rate) = (same[0].instruction, same[0].rate);
-            writeln!(text, "| `{name}` | {latency} | {interval} | {rate:.0} |").expect("a string takes it");
+            writeln!(text, "| `{name}` | {latency} | {interval} | {rate:.0} |")
+                .expect("a string takes it");
         }
         text.push('\n');
     }
@@ -49,7 +53,12 @@ pub fn markdown(timings: &[Timing]) -> String {
 mod tests {
     use super::*;
 
-    fn timing(instruction: &'static str, ways: Option<u32>, latency: f64, unit: &'static str) -> Timing {
+    fn timing(
+        instruction: &'static str,
+        ways: Option<u32>,
+        latency: f64,
+        unit: &'static str,
+    ) -> Timing {
         Timing { instruction, ways, latency, interval: latency / 4.0, rate: 512.0 / latency, unit }
     }
 
@@ -74,7 +83,8 @@ mod tests {
         assert_eq!(markdown(&timings), expected);
         let mut csv = Vec::new();
         write_csv(&timings[..1], &mut csv).unwrap();
-        let expected = "instruction,ways,latency,interval,rate,unit\nldmatrix.x4,1,32.0,8.0,16.0,B/cycle\n";
+        let expected =
+            "instruction,ways,latency,interval,rate,unit\nldmatrix.x4,1,32.0,8.0,16.0,B/cycle\n";
         assert_eq!(String::from_utf8(csv).unwrap(), expected);
     }
 }

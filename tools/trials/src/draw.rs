@@ -65,9 +65,11 @@ impl Trial {
     pub fn draw<T: Multiply<O>, O: Output>(seed: u64, longest: usize) -> Self {
         let mut random = SmallRng::seed_from_u64(seed);
         let [m, n, k] = [(); 3].map(|()| random.random_range(1..=longest));
-        let ends = (!T::GROUPED.is_empty() && random.random_bool(0.25)).then(|| ends(&mut random, m));
+        let ends =
+            (!T::GROUPED.is_empty() && random.random_bool(0.25)).then(|| ends(&mut random, m));
         let are_grouped = ends.is_some();
-        let batches = if !are_grouped && random.random_bool(0.25) { random.random_range(2..=3) } else { 1 };
+        let batches =
+            if !are_grouped && random.random_bool(0.25) { random.random_range(2..=3) } else { 1 };
         let a = input::<T>(&mut random, (m, k), are_grouped);
         let b = input::<T>(&mut random, (k, n), false);
         // Several groups have each a B of its own.
@@ -84,7 +86,8 @@ impl Trial {
             let apart = lines * stride + random.random_range(0..9);
             layout.starting_at(random.random_range(0..20)).batch_stride(apart)
         };
-        let factors: &[f64] = if O::Sum::HAS_EXP { &[1.0, 1.0, 0.0, -0.5, 2.0] } else { &[1.0, 1.0, 0.0, -3.0, 2.0] };
+        let factors: &[f64] =
+            if O::Sum::HAS_EXP { &[1.0, 1.0, 0.0, -0.5, 2.0] } else { &[1.0, 1.0, 0.0, -3.0, 2.0] };
         let [alpha, beta] = [(); 2].map(|()| *factors.choose(&mut random).expect("there are some"));
         // Where nothing is multiplied, there are no groups.
         let alpha = if are_grouped && alpha == 0.0 { 1.0 } else { alpha };
@@ -92,7 +95,9 @@ impl Trial {
             true => &[Activation::Relu, Activation::Gelu, Activation::Silu],
             false => &[Activation::Relu],
         };
-        let values = *[Values::Integers, Values::Normal, Values::Special].choose(&mut random).expect("likewise");
+        let values = *[Values::Integers, Values::Normal, Values::Special]
+            .choose(&mut random)
+            .expect("likewise");
         Self {
             seed,
             m,
@@ -122,8 +127,8 @@ impl Trial {
     }
 }
 
-/// Where groups of so many rows end: some are empty, and the last row may be in none. Here and there an end lies before the one before it, or
-/// behind the last row.
+/// Where groups of so many rows end: some are empty, and the last row may be in none. Here and
+/// there an end lies before the one before it, or behind the last row.
 fn ends(random: &mut SmallRng, rows: usize) -> Vec<u32> {
     let count = random.random_range(1..=8);
     let mut ends: Vec<u32> = (0..count).map(|_| random.random_range(0..=rows as u32)).collect();
@@ -163,12 +168,19 @@ impl<T: TrialElement, O: TrialElement> Data<T, O> {
         let mut random = SmallRng::seed_from_u64(!trial.seed);
         let groups = trial.ends.as_ref().map(Vec::len);
         let a = matrix(&mut random, trial, (a, trial.batches), (m, k), trial.alpha != 0.0);
-        let b = matrix(&mut random, trial, (b, groups.unwrap_or(trial.batches)), (k, n), trial.alpha != 0.0);
+        let b = matrix(
+            &mut random,
+            trial,
+            (b, groups.unwrap_or(trial.batches)),
+            (k, n),
+            trial.alpha != 0.0,
+        );
         let c: Vec<O> = matrix(&mut random, trial, (d, trial.batches), (m, n), trial.beta != 0.0);
         let bias = if bias_of_rows { m } else { n * groups.unwrap_or(1) };
         let bias = (0..bias).map(|_| O::of(value(&mut random, trial.values))).collect();
         // A number that no product has, each element another.
-        let mut poisoned: Vec<O> = (0..c.len()).map(|i| O::of(-20_000.0 - 16.0 * (i % 1000) as f64)).collect();
+        let mut poisoned: Vec<O> =
+            (0..c.len()).map(|i| O::of(-20_000.0 - 16.0 * (i % 1000) as f64)).collect();
         if trial.has_c() && trial.c_is_d {
             for batch in 0..trial.batches {
                 for row in 0..m {
@@ -228,13 +240,29 @@ mod tests {
             trials.iter().filter_map(|trial| Some((trial, trial.ends.as_deref()?))).collect();
         assert!((50..150).contains(&grouped.len()), "{}", grouped.len());
         for (trial, _) in &grouped {
-            assert!(trial.batches == 1 && trial.alpha != 0.0 && trial.a.is_row_major() && trial.d.is_row_major());
+            assert!(
+                trial.batches == 1
+                    && trial.alpha != 0.0
+                    && trial.a.is_row_major()
+                    && trial.d.is_row_major()
+            );
         }
-        let some = |is: &dyn Fn(&Trial, &[u32]) -> bool| grouped.iter().any(|(trial, ends)| is(trial, ends));
-        assert!(some(&|_, ends| ends.windows(2).any(|ends| ends[0] == ends[1])), "no group is empty");
+        let some = |is: &dyn Fn(&Trial, &[u32]) -> bool| {
+            grouped.iter().any(|(trial, ends)| is(trial, ends))
+        };
+        assert!(
+            some(&|_, ends| ends.windows(2).any(|ends| ends[0] == ends[1])),
+            "no group is empty"
+        );
         assert!(some(&|_, ends| !ends.is_sorted()), "no end lies before another");
-        assert!(some(&|trial, ends| ends.iter().any(|&end| end as usize > trial.m)), "none lies behind the last row");
-        assert!(some(&|trial, ends| ends.iter().all(|&end| (end as usize) < trial.m)), "no row is in none");
+        assert!(
+            some(&|trial, ends| ends.iter().any(|&end| end as usize > trial.m)),
+            "none lies behind the last row"
+        );
+        assert!(
+            some(&|trial, ends| ends.iter().all(|&end| (end as usize) < trial.m)),
+            "no row is in none"
+        );
         let of_f64 = |seed| Trial::draw::<f64, f64>(seed, 60).ends.is_some();
         assert!(!(0..400).any(of_f64), "no kernel multiplies f64 so");
     }

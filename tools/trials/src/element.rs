@@ -20,7 +20,8 @@ pub(super) trait TrialElement: Element {
     }
 }
 
-/// One row an element: what is poison, how many bits rounding keeps and the half of the least number, from and to f64.
+/// One row an element: what is poison, how many bits rounding keeps and the half of the least
+/// number, from and to f64.
 macro_rules! elements {
     ($($element:ident $poison:expr, $bits:literal $least:literal, $of:expr, $number:expr $(, $factor:expr)?;)*) => {$(
         impl TrialElement for $element {

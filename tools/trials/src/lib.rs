@@ -1,8 +1,9 @@
 //! Random matrix products, through the interface that users call, against sums in f64.
 //!
-//! A [`Trial`] is drawn from its seed: elements, sides from 1 to 300, orders, gaps between lines, batches or groups of rows, factors, bias, activation,
-//! kernel and parts of K, and what the matrices hold. Whatever must not be read is not a number, and D is poisoned before; what is around it
-//! has to stay. Each runs twice, for the same bits.
+//! A [`Trial`] is drawn from its seed: elements, sides from 1 to 300, orders, gaps between lines,
+//! batches or groups of rows, factors, bias, activation, kernel and parts of K, and what the
+//! matrices hold. Whatever must not be read is not a number, and D is poisoned before; what is
+//! around it has to stay. Each runs twice, for the same bits.
 
 mod draw;
 mod element;
@@ -22,7 +23,8 @@ pub use draw::{Trial, Values};
 /// Draws and runs a trial of some elements.
 type Run<D> = fn(&D, u64, usize) -> Result<(), String>;
 
-/// Draws trial `seed` with sides up to `longest`, and runs it. What went wrong is told with what was tried.
+/// Draws trial `seed` with sides up to `longest`, and runs it. What went wrong is told with what
+/// was tried.
 pub fn run<D: GemmDevice>(device: &D, seed: u64, longest: usize) -> Result<(), String> {
     let products: [Run<D>; 13] = [
         of::<D, bf16, bf16>,
@@ -48,8 +50,10 @@ fn gemm<T: Multiply<O>, O: Output<Sum: TrialElement>>(trial: &Trial) -> Gemm<T, 
     let (alpha, beta) = (O::Sum::of(trial.alpha), O::Sum::of(trial.beta));
     let gemm = Gemm::new(m, n, k).a(a).b(b).d(d).alpha(alpha).beta(beta).batches(batches);
     let up_to = |may: bool| if may { usize::MAX } else { 0 };
-    let gemm =
-        gemm.workspace_up_to(up_to(trial.may_split)).copies_up_to(up_to(trial.may_copy)).activation(trial.activation);
+    let gemm = gemm
+        .workspace_up_to(up_to(trial.may_split))
+        .copies_up_to(up_to(trial.may_copy))
+        .activation(trial.activation);
     let gemm = if trial.fast { gemm.fast_accumulation() } else { gemm };
     let gemm = if let Some(ends) = &trial.ends { gemm.groups(ends.len()) } else { gemm };
     if trial.bias_of_rows { gemm.bias_of_rows() } else { gemm }
@@ -62,7 +66,8 @@ where
 {
     let trial = Trial::draw::<T, O>(seed, longest);
     let outcome = multiply::<D, T, O>(device, &trial);
-    outcome.map_err(|reason| format!("seed {seed}, {} into {}: {reason}\n{trial:?}", T::NAME, O::NAME))
+    outcome
+        .map_err(|reason| format!("seed {seed}, {} into {}: {reason}\n{trial:?}", T::NAME, O::NAME))
 }
 
 fn multiply<D: GemmDevice, T, O>(device: &D, trial: &Trial) -> Result<(), String>
@@ -81,21 +86,25 @@ where
     let plan = gemm.plan(device).map_err(|error| error.to_string())?;
     let of = plan.choice().map_or_else(|| "no kernel".to_owned(), |choice| choice.to_string());
     let mut kernels = T::KERNELS.iter().chain(T::GROUPED);
-    let kernel = plan.choice().and_then(|choice| kernels.find(|kernel| kernel.name == choice.kernel));
+    let kernel =
+        plan.choice().and_then(|choice| kernels.find(|kernel| kernel.name == choice.kernel));
     let by_wgmma = kernel.filter(|kernel| kernel.name.starts_with("sm90_"));
     // How many products `wgmma` adds up before their sum is taken out.
-    let at_once = by_wgmma.map(|kernel| if kernel.fast_accumulation { trial.k } else { trial.k.min(128) });
+    let at_once =
+        by_wgmma.map(|kernel| if kernel.fast_accumulation { trial.k } else { trial.k.min(128) });
     let data = draw::Data::<T, O>::of(trial);
     let run = |poison: O::Sum, poison_of_copies: T| -> Result<Vec<O>, String> {
         let upload = || -> Result<_, D::Error> {
             let bias = device.upload(&data.bias)?;
             let workspace = device.upload(&vec![poison; plan.workspace_len()])?;
-            let (a, b, c) = (device.upload(&data.a)?, device.upload(&data.b)?, device.upload(&data.c)?);
+            let (a, b, c) =
+                (device.upload(&data.a)?, device.upload(&data.b)?, device.upload(&data.c)?);
             let copies = device.upload(&vec![poison_of_copies; plan.copies_len()])?;
             let ends = device.upload(trial.ends.as_deref().unwrap_or_default())?;
             Ok((a, b, c, bias, device.upload(&data.poisoned)?, workspace, copies, ends))
         };
-        let (a, b, c, bias, mut d, mut workspace, mut copies, ends) = upload().map_err(|error| error.to_string())?;
+        let (a, b, c, bias, mut d, mut workspace, mut copies, ends) =
+            upload().map_err(|error| error.to_string())?;
         let operands = Operands::new(device, a.borrow(), b.borrow(), d.borrow_mut());
         let mut operands = operands.workspace(workspace.borrow_mut()).copies(copies.borrow_mut());
         if trial.has_c() {

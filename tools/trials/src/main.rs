@@ -1,5 +1,5 @@
-//! The trials as a program: `cargo xtask trials` runs it, and it runs by itself, with the kernels beside it, on machines that
-//! have a driver and no Rust.
+//! The trials as a program: `cargo xtask trials` runs it, and it runs by itself, with the kernels
+//! beside it, on machines that have a driver and no Rust.
 
 use ptx_matrix_output::{errln, outln};
 use std::process::ExitCode;

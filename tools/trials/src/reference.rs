@@ -10,16 +10,19 @@ use super::{Trial, Values, index};
 
 /// Compares D, and what is around it.
 ///
-/// Integers have to be exact. Of other sums, each of the K products and at most as many additions is off by at most u = 2^-23 of what is
-/// added up to there (the tensor cores cut what does not fit, where rounding would be off by half of that), so that a sum is off
-/// by at most (K + 32) u sum |a b|: 32 for the additions of parts. Of f64, whose sums are rounded, and the reference's too, it is as much with
-/// u = 2^-52. Factors and C then round a few times, and D's own type once.
+/// Integers have to be exact. Of other sums, each of the K products and at most as many additions
+/// is off by at most u = 2^-23 of what is added up to there (the tensor cores cut what does not
+/// fit, where rounding would be off by half of that), so that a sum is off by at most (K + 32) u
+/// sum |a b|: 32 for the additions of parts. Of f64, whose sums are rounded, and the reference's
+/// too, it is as much with u = 2^-52. Factors and C then round a few times, and D's own type once.
 ///
-/// An activation that has an exponential function changes by at most 1.2 times as much as its argument. Its exponent y is off by a few u y, and
-/// with it what is left of x, x e^-y, by less than a few u: 16 u for this and for the function itself.
+/// An activation that has an exponential function changes by at most 1.2 times as much as its
+/// argument. Its exponent y is off by a few u y, and with it what is left of x, x e^-y, by less
+/// than a few u: 16 u for this and for the function itself.
 ///
-/// Of floats of 8 bits, so many products `at_once`, by `wgmma`, are summed with 13 bits of fraction (docs/NUMERICS.md): each of 32 products, and the
-/// sum so far, is off by at most 2^-13 of the largest of them. Then sums are taken out and added as others.
+/// Of floats of 8 bits, so many products `at_once`, by `wgmma`, are summed with 13 bits of fraction
+/// (docs/NUMERICS.md): each of 32 products, and the sum so far, is off by at most 2^-13 of the
+/// largest of them. Then sums are taken out and added as others.
 pub(super) fn compare<T: TrialElement, O: Output + TrialElement>(
     trial: &Trial,
     at_once: Option<usize>,
@@ -28,7 +31,8 @@ pub(super) fn compare<T: TrialElement, O: Output + TrialElement>(
 ) -> Result<(), String> {
     let Trial { n, k, .. } = *trial;
     let last_bit = if size_of::<O::Sum>() == 8 { 2f64.powi(-52) } else { 2f64.powi(-23) };
-    let of_bytes = at_once.filter(|_| size_of::<T>() == 1).map_or(0, |at_once| at_once + at_once.div_ceil(32));
+    let of_bytes =
+        at_once.filter(|_| size_of::<T>() == 1).map_or(0, |at_once| at_once + at_once.div_ceil(32));
     let of_products = 2f64.powi(-13) * of_bytes as f64 + last_bit * (k + 32) as f64;
     let mut is_of_d = vec![false; d.len()];
     for part in parts(trial) {
@@ -67,7 +71,8 @@ pub(super) fn compare<T: TrialElement, O: Output + TrialElement>(
     }
     let same = |i: usize| bytemuck::bytes_of(&d[i]) == bytemuck::bytes_of(&data.poisoned[i]);
     let touched = (0..d.len()).find(|&i| !is_of_d[i] && !same(i));
-    touched.map_or(Ok(()), |i| Err(format!("element {i} of the buffer is not D's, and was written")))
+    touched
+        .map_or(Ok(()), |i| Err(format!("element {i} of the buffer is not D's, and was written")))
 }
 
 /// Rows of D that come of one B.
@@ -80,7 +85,9 @@ struct Part {
 /// The products of a batch, or the groups of rows.
 fn parts(trial: &Trial) -> Vec<Part> {
     let Some(ends) = &trial.ends else {
-        return (0..trial.batches).map(|product| Part { product, rows: 0..trial.m, b: product }).collect();
+        return (0..trial.batches)
+            .map(|product| Part { product, rows: 0..trial.m, b: product })
+            .collect();
     };
     let mut first = 0;
     let part = |(b, &end): (usize, &u32)| {
@@ -92,15 +99,19 @@ fn parts(trial: &Trial) -> Vec<Part> {
 }
 
 /// A's rows, from the part's first on, and B's columns, each without gaps.
-fn factors<T: TrialElement, O>(trial: &Trial, data: &Data<T, O>, part: &Part) -> (Vec<Vec<f64>>, Vec<Vec<f64>>) {
+fn factors<T: TrialElement, O>(
+    trial: &Trial,
+    data: &Data<T, O>,
+    part: &Part,
+) -> (Vec<Vec<f64>>, Vec<Vec<f64>>) {
     let Trial { n, k, .. } = *trial;
     let row = |row| (0..k).map(|i| data.a[index(trial.a, part.product, row, i)].factor()).collect();
     let col = |col| (0..k).map(|i| data.b[index(trial.b, part.b, i, col)].factor()).collect();
     (part.rows.clone().map(row).collect(), (0..n).map(col).collect())
 }
 
-/// An element, and how far off it may be before it is rounded to D's type; nothing where it has to be exact. Of what is added, a part for each
-/// rounding is given, and that of all products.
+/// An element, and how far off it may be before it is rounded to D's type; nothing where it has to
+/// be exact. Of what is added, a part for each rounding is given, and that of all products.
 fn expect<T: TrialElement, O: Output + TrialElement>(
     trial: &Trial,
     (last_bit, of_products): (f64, f64),
@@ -139,9 +150,13 @@ fn expect<T: TrialElement, O: Output + TrialElement>(
     let tolerance = of_products * sizes + last_bit * 4.0 * size;
     let activated = activate(trial.activation, value);
     match trial.activation {
-        Activation::Identity | Activation::Relu if trial.values == Values::Integers => (activated, 0.0),
+        Activation::Identity | Activation::Relu if trial.values == Values::Integers => {
+            (activated, 0.0)
+        }
         Activation::Identity | Activation::Relu => (activated, tolerance),
-        Activation::Gelu | Activation::Silu => (activated, 1.2 * tolerance + 16.0 * last_bit * (1.0 + activated.abs())),
+        Activation::Gelu | Activation::Silu => {
+            (activated, 1.2 * tolerance + 16.0 * last_bit * (1.0 + activated.abs()))
+        }
     }
 }
 

@@ -50,8 +50,8 @@ struct Record {
 }
 
 impl Cases {
-    /// Those of `tests/trials`, and those of `tests/recorded`, which the tests replay. (The size of an element is known of the
-    /// checks that were simulated.)
+    /// Those of `tests/trials`, and those of `tests/recorded`, which the tests replay. (The size of
+    /// an element is known of the checks that were simulated.)
     pub fn recorded(simulated: &Simulated) -> Result<Self> {
         let mut cases = Cases::default();
         for (file, trials) in read_all::<Trials>("tests/trials")? {
@@ -63,16 +63,22 @@ impl Cases {
             }
         }
         for (file, recording) in read_all::<Recording>("tests/recorded")? {
-            ensure!(recording.target == TARGET, "{file} is of {}, not of {TARGET}", recording.target);
+            ensure!(
+                recording.target == TARGET,
+                "{file} is of {}, not of {TARGET}",
+                recording.target
+            );
             for Record { check, output } in recording.records {
                 let Some(element) = simulated.element(&check) else { continue };
-                let output = unpack(&output).with_context(|| format!("{file}: the output of {check}"))?;
+                let output =
+                    unpack(&output).with_context(|| format!("{file}: the output of {check}"))?;
                 *cases.0.entry(check).or_default() += (output.len() / element) as u64;
             }
             let by_name = recording.by_name.map(|digests| digests.forms).unwrap_or_default();
             for form in forms::all_wgmma().filter(|form| by_name.contains_key(form.ptx)) {
                 // With A in shared memory and in registers.
-                *cases.0.entry(format!("{}, by name", form.ptx)).or_default() += 2 * 64 * form.n as u64;
+                *cases.0.entry(format!("{}, by name", form.ptx)).or_default() +=
+                    2 * 64 * form.n as u64;
             }
         }
         Ok(cases)
@@ -80,7 +86,12 @@ impl Cases {
 
     /// Those of a form's checks, or nothing where one of them has none.
     pub fn of(&self, form: &str) -> Option<u64> {
-        let counts: Vec<u64> = self.0.iter().filter(|(check, _)| is_of(check, form)).map(|(_, &count)| count).collect();
+        let counts: Vec<u64> = self
+            .0
+            .iter()
+            .filter(|(check, _)| is_of(check, form))
+            .map(|(_, &count)| count)
+            .collect();
         (!counts.is_empty() && !counts.contains(&0)).then(|| counts.iter().sum())
     }
 }
@@ -88,8 +99,10 @@ impl Cases {
 /// The files of a folder, with their names.
 fn read_all<T: DeserializeOwned>(folder: &str) -> Result<Vec<(String, T)>> {
     let read = |file: &Path| {
-        let text = fs::read_to_string(file).with_context(|| format!("cannot read {}", file.display()))?;
-        let value = serde_json::from_str(&text).with_context(|| format!("cannot understand {}", file.display()))?;
+        let text =
+            fs::read_to_string(file).with_context(|| format!("cannot read {}", file.display()))?;
+        let value = serde_json::from_str(&text)
+            .with_context(|| format!("cannot understand {}", file.display()))?;
         Ok((file.display().to_string(), value))
     };
     fs::read_dir(crate::root().join(folder))?.map(|entry| read(&entry?.path())).collect()
@@ -107,7 +120,8 @@ mod tests {
     use crate::coverage::table::Hardware;
     use crate::coverage::{MachineCode, group_rows, legal};
 
-    /// Of each check of a form that the GPU has, something is recorded, and of floating-point forms at least ten million cases.
+    /// Of each check of a form that the GPU has, something is recorded, and of floating-point forms
+    /// at least ten million cases.
     #[test]
     fn every_form_that_the_gpu_has_was_run_on_it() {
         let simulated = elements_of_one_byte();
@@ -116,7 +130,11 @@ mod tests {
             let count = cases.of(&row.form);
             assert_eq!(count.is_some(), row.targets.contains(TARGET), "{}", row.form);
             let is_float = row.form.starts_with("mma") && !row.form.contains(".s32.");
-            assert!(!is_float || count.is_none_or(|count| count >= 10_000_000), "{}: {count:?}", row.form);
+            assert!(
+                !is_float || count.is_none_or(|count| count >= 10_000_000),
+                "{}: {count:?}",
+                row.form
+            );
         }
     }
 
@@ -140,9 +158,13 @@ mod tests {
     /// What the simulator's run would report, of every check that is recorded.
     fn elements_of_one_byte() -> Simulated {
         let recordings = read_all::<Recording>("tests/recorded").unwrap();
-        let checks = recordings.iter().flat_map(|(_, recording)| &recording.records).map(|record| &record.check);
-        let outcomes: Vec<_> =
-            checks.map(|check| serde_json::json!({"name": check, "status": "passed", "element": 1})).collect();
+        let checks = recordings
+            .iter()
+            .flat_map(|(_, recording)| &recording.records)
+            .map(|record| &record.check);
+        let outcomes: Vec<_> = checks
+            .map(|check| serde_json::json!({"name": check, "status": "passed", "element": 1}))
+            .collect();
         serde_json::from_value(serde_json::json!({ "outcomes": outcomes })).unwrap()
     }
 
@@ -152,26 +174,43 @@ mod tests {
         let docs = fs::read_to_string(crate::root().join("docs/NUMERICS.md")).unwrap();
         let in_words = |number: u64| {
             let digits = number.to_string();
-            let groups: Vec<&str> =
-                digits.as_bytes().rchunks(3).rev().map(|group| std::str::from_utf8(group).unwrap()).collect();
+            let groups: Vec<&str> = digits
+                .as_bytes()
+                .rchunks(3)
+                .rev()
+                .map(|group| std::str::from_utf8(group).unwrap())
+                .collect();
             groups.join(",")
         };
         let mut cases = BTreeMap::<String, u64>::new();
         for (file, trials) in read_all::<Trials>("tests/trials").unwrap() {
             assert!(trials.mismatches.is_empty(), "{file}");
-            trials.cases.into_iter().for_each(|(check, count)| *cases.entry(check).or_default() += count);
+            trials
+                .cases
+                .into_iter()
+                .for_each(|(check, count)| *cases.entry(check).or_default() += count);
         }
         let total: u64 = cases.values().sum();
         assert!(docs.contains(&format!("{} elements of D in all", in_words(total))), "{total}");
         let each = *cases.values().min().unwrap();
-        assert!(docs.contains(&format!("at least {} of each form with each kind of data", in_words(each))), "{each}");
+        assert!(
+            docs.contains(&format!(
+                "at least {} of each form with each kind of data",
+                in_words(each)
+            )),
+            "{each}"
+        );
         // The forms of the table are those of the list.
-        let rows = docs.lines().skip_while(|line| !line.starts_with("| A, B | C, D | shapes | forms |")).skip(2);
+        let rows = docs
+            .lines()
+            .skip_while(|line| !line.starts_with("| A, B | C, D | shapes | forms |"))
+            .skip(2);
         let forms: usize = rows
             .take_while(|line| line.starts_with('|'))
             .map(|line| line.split('|').nth(4).unwrap().trim().parse::<usize>().unwrap())
             .sum();
-        let of_mma = legal::list().unwrap().iter().filter(|row| row.form.starts_with("mma")).count();
+        let of_mma =
+            legal::list().unwrap().iter().filter(|row| row.form.starts_with("mma")).count();
         assert_eq!(forms, of_mma);
     }
 
@@ -179,7 +218,8 @@ mod tests {
     fn what_differed_is_no_evidence() {
         let form = "mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64";
         let cases = |counts: &[(&str, u64)]| {
-            Cases(counts.iter().map(|(kind, count)| (format!("{form}{kind}"), *count)).collect()).of(form)
+            Cases(counts.iter().map(|(kind, count)| (format!("{form}{kind}"), *count)).collect())
+                .of(form)
         };
         assert_eq!(cases(&[(", normal", 7), (", huge", 5)]), Some(12));
         assert_eq!(cases(&[(", normal", 7), (", huge", 0)]), None);

@@ -19,7 +19,11 @@ struct Line {
 
 pub fn list() -> Result<Vec<Legal>> {
     let file = crate::root().join("tests/forms/legal.csv");
-    let mut reader = csv::Reader::from_path(&file).with_context(|| format!("cannot read {}", file.display()))?;
-    let row = |line: Line| Legal { form: line.form, targets: line.targets.split(' ').map(str::to_owned).collect() };
+    let mut reader =
+        csv::Reader::from_path(&file).with_context(|| format!("cannot read {}", file.display()))?;
+    let row = |line: Line| Legal {
+        form: line.form,
+        targets: line.targets.split(' ').map(str::to_owned).collect(),
+    };
     reader.deserialize().map(|line| Ok(row(line?))).collect()
 }

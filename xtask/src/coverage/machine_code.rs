@@ -13,8 +13,10 @@ use std::thread;
 const PTX_VERSION: &str = "9.5";
 
 /// The machine instructions that multiply or move matrices.
-const MATRIX_INSTRUCTIONS: [&str; 13] =
-    ["HMMA", "IMMA", "DMMA", "BMMA", "QMMA", "OMMA", "LDSM", "STSM", "MOVM", "HGMMA", "IGMMA", "BGMMA", "QGMMA"];
+const MATRIX_INSTRUCTIONS: [&str; 13] = [
+    "HMMA", "IMMA", "DMMA", "BMMA", "QMMA", "OMMA", "LDSM", "STSM", "MOVM", "HGMMA", "IGMMA",
+    "BGMMA", "QGMMA",
+];
 
 /// A kernel with one form of an instruction.
 struct Kernel {
@@ -26,7 +28,8 @@ struct Kernel {
 /// What became of a form for a target.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
-    /// It was not assembled: ptxas refused the target's forms, or the crate says that it has not got this one.
+    /// It was not assembled: ptxas refused the target's forms, or the crate says that it has not
+    /// got this one.
     Refused,
     /// It was assembled, into what is not known: there is no `nvdisasm`.
     Assembled,
@@ -40,9 +43,16 @@ pub struct MachineCode(BTreeMap<&'static str, BTreeMap<String, Outcome>>);
 
 impl MachineCode {
     /// Assembles kernels with one form each, for each target that the crate says has them.
-    pub fn of(forms: &[&'static Form], groups: &[WgmmaForm], targets: &BTreeSet<&str>) -> Result<Self> {
+    pub fn of(
+        forms: &[&'static Form],
+        groups: &[WgmmaForm],
+        targets: &BTreeSet<&str>,
+    ) -> Result<Self> {
         let project = crate::root().to_owned();
-        let toolchain = Toolchain::find_or_fetch(&project, &Toolchain::store(&project)?, &|step| errln!("{step}"))?;
+        let toolchain =
+            Toolchain::find_or_fetch(&project, &Toolchain::store(&project)?, &|step| {
+                errln!("{step}")
+            })?;
         let jobs = Mutex::new(targets.iter());
         let code = Mutex::new(MachineCode::default());
         thread::scope(|scope| {
@@ -52,21 +62,31 @@ impl MachineCode {
                     let outcomes = assemble(&toolchain, target, kernels(forms, groups, target))?;
                     let mut code = code.lock().expect("no thread panics");
                     for (form, outcome) in outcomes {
-                        let known = code.0.entry(form).or_default().entry((*target).to_owned()).or_insert(outcome);
+                        let known = code
+                            .0
+                            .entry(form)
+                            .or_default()
+                            .entry((*target).to_owned())
+                            .or_insert(outcome);
                         *known = known.and(outcome);
                     }
                 }
                 Ok(())
             };
-            let threads: Vec<_> =
-                (0..thread::available_parallelism().map_or(1, usize::from)).map(|_| scope.spawn(work)).collect();
+            let threads: Vec<_> = (0..thread::available_parallelism().map_or(1, usize::from))
+                .map(|_| scope.spawn(work))
+                .collect();
             threads.into_iter().try_for_each(|thread| thread.join().expect("no thread panics"))
         })?;
         Ok(code.into_inner().expect("no thread panics"))
     }
 
     pub fn outcome(&self, form: &str, target: &str) -> Outcome {
-        self.0.get(form).and_then(|targets| targets.get(target)).copied().unwrap_or(Outcome::Refused)
+        self.0
+            .get(form)
+            .and_then(|targets| targets.get(target))
+            .copied()
+            .unwrap_or(Outcome::Refused)
     }
 }
 
@@ -81,7 +101,8 @@ impl Outcome {
     }
 }
 
-/// The kernels of what a target has of the forms; of `wgmma`, with A in shared memory and in registers.
+/// The kernels of what a target has of the forms; of `wgmma`, with A in shared memory and in
+/// registers.
 fn kernels(forms: &[&'static Form], groups: &[WgmmaForm], target: &str) -> Vec<Kernel> {
     let forms = forms.iter().filter(|form| form.needs.are_met_by(target)).map(|form| Kernel {
         form: form.ptx,
@@ -100,13 +121,18 @@ fn kernels(forms: &[&'static Form], groups: &[WgmmaForm], target: &str) -> Vec<K
 }
 
 /// Assembles kernels for a target.
-fn assemble(toolchain: &Toolchain, target: &str, kernels: Vec<Kernel>) -> Result<Vec<(&'static str, Outcome)>> {
+fn assemble(
+    toolchain: &Toolchain,
+    target: &str,
+    kernels: Vec<Kernel>,
+) -> Result<Vec<(&'static str, Outcome)>> {
     if kernels.is_empty() {
         return Ok(Vec::new());
     }
     let folder = crate::target().join("coverage");
     fs::create_dir_all(&folder)?;
-    let (text, cubin) = (folder.join(format!("{target}.ptx")), folder.join(format!("{target}.cubin")));
+    let (text, cubin) =
+        (folder.join(format!("{target}.ptx")), folder.join(format!("{target}.cubin")));
     let head = format!(".version {PTX_VERSION}\n.target {target}\n.address_size 64\n");
     fs::write(&text, kernels.iter().fold(head, |text, kernel| text + &kernel.text))?;
     if let Err(error) = toolchain.assemble(target, &text, &cubin) {
@@ -135,7 +161,8 @@ mod tests {
     use super::*;
     use ptx_matrix::forms;
 
-    /// Of the GPU whose code was looked at when the list was made, the same comes out; and elsewhere what is known of it.
+    /// Of the GPU whose code was looked at when the list was made, the same comes out; and
+    /// elsewhere what is known of it.
     #[test]
     fn what_forms_become() {
         let forms: Vec<&Form> = forms::all().collect();
@@ -143,7 +170,12 @@ mod tests {
         let groups: Vec<WgmmaForm> = forms::all_wgmma().filter(|form| form.n == 16).collect();
         let code = MachineCode::of(&forms, &groups, &BTreeSet::from(["sm_75", "sm_90a"])).unwrap();
         for form in &groups {
-            assert_eq!(code.outcome(form.ptx, "sm_90a"), Outcome::Became(Nature::Native), "{}", form.ptx);
+            assert_eq!(
+                code.outcome(form.ptx, "sm_90a"),
+                Outcome::Became(Nature::Native),
+                "{}",
+                form.ptx
+            );
             assert_eq!(code.outcome(form.ptx, "sm_75"), Outcome::Refused, "{}", form.ptx);
         }
         for form in &forms {
@@ -154,8 +186,14 @@ mod tests {
             assert_eq!(code.outcome(form.ptx, "sm_90a"), expected, "{}", form.ptx);
         }
         let on_turing = |form| code.outcome(form, "sm_75");
-        assert_eq!(on_turing("mma.sync.aligned.m8n8k32.row.col.s32.s4.s4.s32"), Outcome::Became(Nature::Native));
-        assert_eq!(on_turing("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32"), Outcome::Refused);
+        assert_eq!(
+            on_turing("mma.sync.aligned.m8n8k32.row.col.s32.s4.s4.s32"),
+            Outcome::Became(Nature::Native)
+        );
+        assert_eq!(
+            on_turing("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32"),
+            Outcome::Refused
+        );
         assert_eq!(on_turing("mma.sync.no.such.form"), Outcome::Refused);
     }
 }

@@ -44,16 +44,22 @@ pub enum Format {
 
 pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     let filter = arguments.filter.as_deref().unwrap_or_default();
-    let legal: Vec<Legal> = legal::list()?.into_iter().filter(|row| row.form.contains(filter)).collect();
+    let legal: Vec<Legal> =
+        legal::list()?.into_iter().filter(|row| row.form.contains(filter)).collect();
     let ours: Vec<&Form> = forms::all().filter(|form| form.ptx.contains(filter)).collect();
-    let groups: Vec<WgmmaForm> = forms::all_wgmma().filter(|form| form.ptx.contains(filter)).collect();
-    ensure!(!legal.is_empty() || !ours.is_empty() || !groups.is_empty(), "no form's name contains `{filter}`");
+    let groups: Vec<WgmmaForm> =
+        forms::all_wgmma().filter(|form| form.ptx.contains(filter)).collect();
+    ensure!(
+        !legal.is_empty() || !ours.is_empty() || !groups.is_empty(),
+        "no form's name contains `{filter}`"
+    );
 
     errln!("running every check on the simulator");
     let has_checks = !ours.is_empty() || !groups.is_empty();
     let simulated = if has_checks { Simulated::run(filter)? } else { Simulated::default() };
     let cases = Cases::recorded(&simulated)?;
-    let mut targets: BTreeSet<&str> = legal.iter().flat_map(|row| &row.targets).map(String::as_str).collect();
+    let mut targets: BTreeSet<&str> =
+        legal.iter().flat_map(|row| &row.targets).map(String::as_str).collect();
     targets.extend((!groups.is_empty()).then_some(hardware::TARGET));
     let machine_code = MachineCode::of(&ours, &groups, &targets)?;
 
@@ -74,9 +80,18 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
 }
 
 /// A row for each form of the list, and one for each of the crate that is not in it.
-fn rows(legal: &[Legal], ours: &[&Form], simulated: &Simulated, cases: &Cases, machine_code: &MachineCode) -> Vec<Row> {
+fn rows(
+    legal: &[Legal],
+    ours: &[&Form],
+    simulated: &Simulated,
+    cases: &Cases,
+    machine_code: &MachineCode,
+) -> Vec<Row> {
     let listed: BTreeSet<&str> = legal.iter().map(|row| row.form.as_str()).collect();
-    let unlisted = ours.iter().filter(|form| !listed.contains(form.ptx)).map(|form| (form.ptx, Default::default()));
+    let unlisted = ours
+        .iter()
+        .filter(|form| !listed.contains(form.ptx))
+        .map(|form| (form.ptx, Default::default()));
     let all = legal.iter().map(|row| (row.form.as_str(), row.targets.clone())).chain(unlisted);
     all.map(|(form, targets)| Row {
         form: form.to_owned(),
@@ -88,25 +103,36 @@ fn rows(legal: &[Legal], ours: &[&Form], simulated: &Simulated, cases: &Cases, m
             (true, Some(count)) => Hardware::Ran(count),
             (true, None) => Hardware::NotRun,
         },
-        on: targets.iter().map(|target| (target.clone(), machine_code.outcome(form, target))).collect(),
+        on: targets
+            .iter()
+            .map(|target| (target.clone(), machine_code.outcome(form, target)))
+            .collect(),
     })
     .collect()
 }
 
-/// A row for each form of `wgmma`. `tests/wgmma.rs` asks ptxas about the whole table, which is in no list.
-fn group_rows(groups: &[WgmmaForm], simulated: &Simulated, cases: &Cases, machine_code: &MachineCode) -> Vec<Row> {
+/// A row for each form of `wgmma`. `tests/wgmma.rs` asks ptxas about the whole table, which is in
+/// no list.
+fn group_rows(
+    groups: &[WgmmaForm],
+    simulated: &Simulated,
+    cases: &Cases,
+    machine_code: &MachineCode,
+) -> Vec<Row> {
     let row = |form: &WgmmaForm| Row {
         form: form.ptx.to_owned(),
         listed: true,
         typed: true,
         simulated: simulated.passed(form.ptx),
         hardware: cases.of(form.ptx).map_or(Hardware::NotRun, Hardware::Ran),
-        on: [(hardware::TARGET.to_owned(), machine_code.outcome(form.ptx, hardware::TARGET))].into(),
+        on: [(hardware::TARGET.to_owned(), machine_code.outcome(form.ptx, hardware::TARGET))]
+            .into(),
     };
     groups.iter().map(row).collect()
 }
 
-/// Whether a check of the conformance run is one of a form: its name is the form's, or goes on with the kind of data.
+/// Whether a check of the conformance run is one of a form: its name is the form's, or goes on with
+/// the kind of data.
 fn is_of(check: &str, form: &str) -> bool {
     check.strip_prefix(form).is_some_and(|rest| rest.is_empty() || rest.starts_with(", "))
 }

@@ -26,10 +26,15 @@ impl Simulated {
     pub fn run(filter: &str) -> Result<Self> {
         let report = crate::target().join("coverage.json");
         let mut conformance = Command::new(crate::CONFORMANCE.build()?);
-        conformance.args(["--on", "sim", "--rounds", "1", "--filter", filter, "--report"]).arg(&report);
+        conformance
+            .args(["--on", "sim", "--rounds", "1", "--filter", filter, "--report"])
+            .arg(&report);
         // 1 is a check that failed, which the report says.
         let ran = status(conformance.stdout(Stdio::null()))?.code();
-        ensure!(matches!(ran, Some(0 | 1)), "the conformance run on the simulator did not come to its end");
+        ensure!(
+            matches!(ran, Some(0 | 1)),
+            "the conformance run on the simulator did not come to its end"
+        );
         let simulated = serde_json::from_str(&fs::read_to_string(&report)?)?;
         fs::remove_file(&report)?;
         Ok(simulated)
@@ -37,7 +42,8 @@ impl Simulated {
 
     /// Whether the form has checks, and all passed.
     pub fn passed(&self, form: &str) -> bool {
-        let mut checks = self.outcomes.iter().filter(|outcome| is_of(&outcome.name, form)).peekable();
+        let mut checks =
+            self.outcomes.iter().filter(|outcome| is_of(&outcome.name, form)).peekable();
         checks.peek().is_some() && checks.all(|outcome| outcome.status == "passed")
     }
 

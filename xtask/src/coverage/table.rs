@@ -15,7 +15,8 @@ pub struct Row {
     pub form: String,
     /// Whether it is in the list of what ptxas accepts.
     pub listed: bool,
-    /// Whether the crate has it: its typed and its raw function are made of the same row of a table.
+    /// Whether the crate has it: its typed and its raw function are made of the same row of a
+    /// table.
     pub typed: bool,
     /// Whether all its checks passed on the simulator.
     pub simulated: bool,
@@ -86,10 +87,15 @@ fn table(rows: &[Row], preset: &str) -> Table {
     let with_holes = rows.iter().any(|row| !row.holes().is_empty());
     head.extend(with_holes.then(|| "holes".to_owned()));
     table.set_header(head);
-    let chips: BTreeSet<u32> = rows.iter().flat_map(|row| row.on.keys()).map(|target| chip(target)).collect();
+    let chips: BTreeSet<u32> =
+        rows.iter().flat_map(|row| row.on.keys()).map(|target| chip(target)).collect();
     for row in rows {
-        let became =
-            |nature| ranges(&chips, &row.targets(|outcome| outcome == Outcome::Became(nature)).map(chip).collect());
+        let became = |nature| {
+            ranges(
+                &chips,
+                &row.targets(|outcome| outcome == Outcome::Became(nature)).map(chip).collect(),
+            )
+        };
         let mut cells = vec![
             row.form.clone(),
             yes(row.typed),
@@ -112,7 +118,16 @@ fn table(rows: &[Row], preset: &str) -> Table {
 /// With every target's name.
 fn csv(rows: &[Row], to: impl io::Write) -> Result<()> {
     let mut writer = csv::Writer::from_writer(to);
-    writer.write_record(["form", "typed", "simulated", "assembled", "native", "emulated", "cases", "holes"])?;
+    writer.write_record([
+        "form",
+        "typed",
+        "simulated",
+        "assembled",
+        "native",
+        "emulated",
+        "cases",
+        "holes",
+    ])?;
     for row in rows {
         let names = |of: &dyn Fn(Outcome) -> bool| row.targets(of).collect::<Vec<&str>>().join(" ");
         writer.write_record([
@@ -194,7 +209,8 @@ mod tests {
 
     #[test]
     fn a_whole_row_has_no_hole() {
-        let whole = row(&[("sm_80", NATIVE), ("sm_90a", EMULATED), ("sm_100f", Outcome::Assembled)]);
+        let whole =
+            row(&[("sm_80", NATIVE), ("sm_90a", EMULATED), ("sm_100f", Outcome::Assembled)]);
         assert!(whole.holes().is_empty());
         assert!(Row { hardware: Hardware::Absent, ..whole }.holes().is_empty());
     }
@@ -207,14 +223,20 @@ mod tests {
         assert_eq!(holes(Row { typed: false, ..whole() }), "no typed wrapper");
         assert_eq!(holes(Row { simulated: false, ..whole() }), "not simulated");
         assert_eq!(holes(Row { hardware: Hardware::NotRun, ..whole() }), "not run on an H200");
-        let refused = row(&[("sm_80", NATIVE), ("sm_90", Outcome::Refused), ("sm_90a", Outcome::Refused)]);
+        let refused =
+            row(&[("sm_80", NATIVE), ("sm_90", Outcome::Refused), ("sm_90a", Outcome::Refused)]);
         assert_eq!(holes(refused), "not assembled for sm_90 sm_90a");
     }
 
     #[test]
     fn the_table_and_its_closing_line() {
         let rows = [
-            row(&[("sm_80", NATIVE), ("sm_90", EMULATED), ("sm_90a", EMULATED), ("sm_120a", NATIVE)]),
+            row(&[
+                ("sm_80", NATIVE),
+                ("sm_90", EMULATED),
+                ("sm_90a", EMULATED),
+                ("sm_120a", NATIVE),
+            ]),
             Row {
                 form: "mma.other".into(),
                 typed: false,
@@ -223,11 +245,19 @@ mod tests {
             },
         ];
         let text = table(&rows, presets::ASCII_MARKDOWN).to_string();
-        let cells: Vec<Vec<&str>> =
-            text.lines().map(|line| line.trim_matches('|').split('|').map(str::trim).collect()).collect();
-        assert_eq!(cells[2], ["mma.one", "yes", "yes", "4 of 4 targets", "80, 120", "90", "1280 cases", ""]);
+        let cells: Vec<Vec<&str>> = text
+            .lines()
+            .map(|line| line.trim_matches('|').split('|').map(str::trim).collect())
+            .collect();
+        assert_eq!(
+            cells[2],
+            ["mma.one", "yes", "yes", "4 of 4 targets", "80, 120", "90", "1280 cases", ""]
+        );
         let holes = "no typed wrapper; not assembled for sm_120a";
-        assert_eq!(cells[3], ["mma.other", "no", "yes", "1 of 2 targets", "100", "", "assembled, not run", holes]);
+        assert_eq!(
+            cells[3],
+            ["mma.other", "no", "yes", "1 of 2 targets", "100", "", "assembled, not run", holes]
+        );
         assert_eq!(
             summary(&rows),
             "coverage: 2 forms; 1 typed, 2 simulated, 1 assembled for each of their targets, 1 run on an H200 with 1280 cases, \
@@ -236,7 +266,10 @@ mod tests {
         let mut written = Vec::new();
         csv(&rows, &mut written).unwrap();
         let lines: Vec<&str> = std::str::from_utf8(&written).unwrap().lines().collect();
-        assert_eq!(lines[1], "mma.one,yes,yes,sm_120a sm_80 sm_90 sm_90a,sm_120a sm_80,sm_90 sm_90a,1280,");
+        assert_eq!(
+            lines[1],
+            "mma.one,yes,yes,sm_120a sm_80 sm_90 sm_90a,sm_120a sm_80,sm_90 sm_90a,1280,"
+        );
         assert_eq!(lines[2], format!("mma.other,no,yes,sm_100a,sm_100a,,0,{holes}"));
     }
 

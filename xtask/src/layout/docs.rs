@@ -9,7 +9,8 @@ use std::fmt::Write;
 use std::fs;
 use std::path::Path;
 
-/// Which lane holds which element, whatever they are called: matrices with the same have one picture.
+/// Which lane holds which element, whatever they are called: matrices with the same have one
+/// picture.
 type Layout = (usize, usize, usize, Vec<Held>);
 
 /// Matrices that are held alike: by role, shape and elements.
@@ -66,10 +67,14 @@ fn files() -> BTreeMap<String, String> {
     let mut files = BTreeMap::new();
     for Alike { file, picture, of } in &all {
         let matrices = of.iter().map(|(matrix, elements)| {
-            format!("{matrix} ({})", elements.iter().map(String::as_str).collect::<Vec<_>>().join(", "))
+            format!(
+                "{matrix} ({})",
+                elements.iter().map(String::as_str).collect::<Vec<_>>().join(", ")
+            )
         });
         let text = matrices.collect::<Vec<_>>().join("; ");
-        writeln!(page, "\n{text}:\n\n![{file}](layouts/{file}.svg)").expect("a string can be written to");
+        writeln!(page, "\n{text}:\n\n![{file}](layouts/{file}.svg)")
+            .expect("a string can be written to");
         files.insert(format!("{FOLDER}/{file}.svg"), svg::draw(picture));
     }
     files.insert(PAGE.to_owned(), page);
@@ -78,12 +83,14 @@ fn files() -> BTreeMap<String, String> {
 
 /// All matrices, in the order of the forms, and what they are called.
 fn matrices() -> impl Iterator<Item = (String, HeldMatrix)> {
-    let of_warps =
-        forms::all().flat_map(|form| form.matrices().into_iter().map(move |matrix| (called(form, &matrix), matrix)));
+    let of_warps = forms::all().flat_map(|form| {
+        form.matrices().into_iter().map(move |matrix| (called(form, &matrix), matrix))
+    });
     // Those of more columns are no other but for that.
     let least = forms::all_wgmma().filter(|form| form.n == 8);
-    let of_groups =
-        least.flat_map(|form| form.matrices().into_iter().map(move |matrix| (called_of_group(&form, &matrix), matrix)));
+    let of_groups = least.flat_map(|form| {
+        form.matrices().into_iter().map(move |matrix| (called_of_group(&form, &matrix), matrix))
+    });
     of_warps.chain(of_groups)
 }
 
@@ -94,7 +101,8 @@ fn distinct() -> Vec<Alike> {
     for (called, matrix) in matrices() {
         let HeldMatrix { rows, cols, per_register, ref held, .. } = matrix;
         let layout = (rows, cols, per_register, held.clone());
-        let index = known.iter().find(|(_, of)| **of == layout).map_or(all.len(), |(index, _)| *index);
+        let index =
+            known.iter().find(|(_, of)| **of == layout).map_or(all.len(), |(index, _)| *index);
         if index == all.len() {
             known.insert(index, layout);
             let file = file(&matrix, &all);
@@ -117,12 +125,14 @@ fn called_of_group(form: &WgmmaForm, matrix: &HeldMatrix) -> String {
 
 /// What a matrix of a form is called on the page: `A of m16n8k16`.
 fn called(form: &Form, matrix: &HeldMatrix) -> String {
-    let is_shape = |part: &&str| part.starts_with('m') && part[1..].starts_with(|c: char| c.is_ascii_digit());
+    let is_shape =
+        |part: &&str| part.starts_with('m') && part[1..].starts_with(|c: char| c.is_ascii_digit());
     let shape = form.ptx.split('.').find(is_shape).unwrap_or_default();
     let trans = if form.ptx.contains(".trans") { ".trans" } else { "" };
     let sparse = if form.selectors > 0 { "sparse " } else { "" };
     // Of four matrices at once, A and B lie either way.
-    let orders: Vec<&str> = form.ptx.split('.').filter(|part| matches!(*part, "row" | "col")).collect();
+    let orders: Vec<&str> =
+        form.ptx.split('.').filter(|part| matches!(*part, "row" | "col")).collect();
     let order = |operand: usize| match (shape, &*matrix.elements) {
         ("m8n8k4", "f16") => format!(", `.{}`", orders[operand]),
         _ => String::new(),
@@ -153,11 +163,15 @@ mod tests {
     fn the_pictures_in_the_docs_are_those_of_the_code() {
         let files = files();
         for (file, text) in &files {
-            let is_same = fs::read_to_string(crate::root().join(file)).is_ok_and(|there| there == *text);
+            let is_same =
+                fs::read_to_string(crate::root().join(file)).is_ok_and(|there| there == *text);
             assert!(is_same, "{file} is not what the code says: run `cargo xtask layout --docs`");
         }
         for file in committed(crate::root()).unwrap() {
-            assert!(files.contains_key(&file), "{file} is no picture of a form: run `cargo xtask layout --docs`");
+            assert!(
+                files.contains_key(&file),
+                "{file} is no picture of a form: run `cargo xtask layout --docs`"
+            );
         }
     }
 

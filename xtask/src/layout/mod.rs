@@ -14,8 +14,8 @@ use std::process::ExitCode;
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
     /// The instruction, as in PTX, such as mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 or
-    /// wgmma.mma_async.sync.aligned.m64n128k16.f32.bf16.bf16; `cargo xtask coverage` lists them. Of wgmma, whose B is in shared memory, it
-    /// draws what is in registers.
+    /// wgmma.mma_async.sync.aligned.m64n128k16.f32.bf16.bf16; `cargo xtask coverage` lists them.
+    /// Of wgmma, whose B is in shared memory, it draws what is in registers.
     #[arg(required_unless_present = "docs")]
     form: Option<String>,
     /// Only this matrix of it: A, B, C, D, metadata, ...
@@ -29,13 +29,16 @@ pub struct Arguments {
 pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     if arguments.docs {
         let (written, removed) = docs::write()?;
-        outln!("{written} pictures in docs/layouts, {removed} old ones removed; docs/LAYOUTS.md shows them");
+        outln!(
+            "{written} pictures in docs/layouts, {removed} old ones removed; docs/LAYOUTS.md shows them"
+        );
         return Ok(ExitCode::SUCCESS);
     }
     let form = find_any(arguments.form.as_deref().unwrap_or_default())?;
     let mut matrices = form.matrices();
     if let Some(name) = &arguments.matrix {
-        let names = matrices.iter().map(|matrix| matrix.name.clone()).collect::<Vec<_>>().join(", ");
+        let names =
+            matrices.iter().map(|matrix| matrix.name.clone()).collect::<Vec<_>>().join(", ");
         matrices.retain(|matrix| matrix.name.eq_ignore_ascii_case(name));
         let none = || format!("this form has no matrix `{name}`; it has {names}");
         matrices.first().with_context(none)?;
@@ -49,5 +52,9 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
 
 /// The first and the last element of a run, as `3` or `4-7`.
 fn indices(first: Held, length: usize) -> String {
-    if length == 1 { first.index.to_string() } else { format!("{}-{}", first.index, first.index + length - 1) }
+    if length == 1 {
+        first.index.to_string()
+    } else {
+        format!("{}-{}", first.index, first.index + length - 1)
+    }
 }

@@ -24,7 +24,8 @@ impl Picture {
         };
         let (along, across) = (longest(true), longest(false));
         let (run, in_rows) = if along >= across { (along, true) } else { (across, false) };
-        let mut cells: Vec<Held> = matrix.held.iter().filter(|held| held.index % run == 0).copied().collect();
+        let mut cells: Vec<Held> =
+            matrix.held.iter().filter(|held| held.index % run == 0).copied().collect();
         cells.sort_by_key(|held| (held.row, held.col));
         Picture { matrix: matrix.clone(), run, in_rows, cells }
     }
@@ -36,7 +37,8 @@ impl Picture {
 
     /// Registers that a lane holds of it.
     pub fn registers(&self) -> usize {
-        self.matrix.held.iter().map(|held| held.index / self.matrix.per_register).max().unwrap_or(0) + 1
+        self.matrix.held.iter().map(|held| held.index / self.matrix.per_register).max().unwrap_or(0)
+            + 1
     }
 
     /// The letter that the PTX ISA calls an element by, where it has one.
@@ -51,7 +53,8 @@ impl Picture {
     }
 }
 
-/// Whether the elements of every lane, so many from each multiple of that on, lie in a row (or a column).
+/// Whether the elements of every lane, so many from each multiple of that on, lie in a row (or a
+/// column).
 fn are_runs(matrix: &HeldMatrix, run: usize, in_rows: bool) -> bool {
     let places: HashMap<_, _> =
         matrix.held.iter().map(|held| ((held.lane, held.index), (held.row, held.col))).collect();
@@ -92,7 +95,12 @@ mod tests {
             for matrix in form.matrices() {
                 let picture = Picture::of(&matrix);
                 let (down, right) = picture.cell();
-                assert_eq!(picture.cells.len() * picture.run, matrix.rows * matrix.cols, "{}", form.ptx);
+                assert_eq!(
+                    picture.cells.len() * picture.run,
+                    matrix.rows * matrix.cols,
+                    "{}",
+                    form.ptx
+                );
                 for held in &matrix.held {
                     let cell = picture.cells.iter().find(|cell| {
                         (cell.row..cell.row + down).contains(&held.row)

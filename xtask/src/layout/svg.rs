@@ -10,7 +10,8 @@ const CELL: (usize, usize) = (54, 22);
 /// The space for the numbers of rows and columns.
 const MARGIN: usize = 26;
 
-/// Cells with the lane and its elements, a colour for each four lanes, the first of them the darkest.
+/// Cells with the lane and its elements, a colour for each four lanes, the first of them the
+/// darkest.
 pub fn draw(picture: &Picture) -> String {
     let matrix = &picture.matrix;
     let (down, right) = picture.cell();
@@ -24,7 +25,8 @@ pub fn draw(picture: &Picture) -> String {
     for &cell in &picture.cells {
         let (x, y) = at(cell.row, cell.col);
         let fill = format!("hsl({},70%,{}%)", cell.lane / 4 * 45, 70 + cell.lane % 4 * 6);
-        let rectangle = Rectangle::new().set("x", x).set("y", y).set("width", CELL.0).set("height", CELL.1);
+        let rectangle =
+            Rectangle::new().set("x", x).set("y", y).set("width", CELL.0).set("height", CELL.1);
         cells = cells.add(rectangle.set("fill", fill));
         let (x, y) = middle((x, y));
         labels = labels.add(label(format!("T{} {}", cell.lane, indices(cell, picture.run)), x, y));

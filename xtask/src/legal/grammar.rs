@@ -4,7 +4,8 @@
 //! not know cost one question each; they are there for a newer one.
 
 /// The families of `tests/forms/legal.csv`, in its order.
-pub const FAMILIES: [&str; 6] = ["ldmatrix", "stmatrix", "movmatrix", "mma", "mma.sp", "mma.sp::ordered_metadata"];
+pub const FAMILIES: [&str; 6] =
+    ["ldmatrix", "stmatrix", "movmatrix", "mma", "mma.sp", "mma.sp::ordered_metadata"];
 
 /// What a slot's word says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,8 +45,8 @@ pub struct Candidate(pub Vec<u8>);
 
 const DEPTHS: [u32; 8] = [4, 8, 16, 32, 64, 128, 256, 512];
 const OPERANDS: [&str; 19] = [
-    "f16", "bf16", "tf32", "f64", "s8", "u8", "s4", "u4", "b1", "e4m3", "e5m2", "e2m3", "e3m2", "e2m1", "f32", "s2",
-    "u2", "e0m3", "e3m0",
+    "f16", "bf16", "tf32", "f64", "s8", "u8", "s4", "u4", "b1", "e4m3", "e5m2", "e2m3", "e3m2",
+    "e2m1", "f32", "s2", "u2", "e0m3", "e3m0",
 ];
 const ACCUMULATORS: [&str; 5] = ["f16", "f32", "f64", "s32", "bf16"];
 const KINDS: [&str; 8] = ["f8f6f4", "mxf8f6f4", "mxf4", "mxf4nvf4", "i8", "f16", "tf32", "nvf4"];
@@ -58,7 +59,10 @@ impl Family {
         let name = FAMILIES.into_iter().find(|&family| family == name)?;
         let slots = match name {
             "ldmatrix" | "stmatrix" => vec![
-                slot(Role::Shape, &["m8n8", "m8n16", "m16n8", "m16n16", "m16n32", "m32n16", "m32n32"]),
+                slot(
+                    Role::Shape,
+                    &["m8n8", "m8n16", "m16n8", "m16n16", "m16n32", "m32n16", "m32n32"],
+                ),
                 slot(Role::Count, &["x1", "x2", "x4", "x8", "x16"]),
                 slot(Role::Option, &["", "trans"]),
                 // The spellings without a state space and with `.shared::cta` are the same form.
@@ -96,7 +100,10 @@ impl Family {
     }
 
     fn words(&self, candidate: &Candidate) -> impl Iterator<Item = &str> {
-        self.slots.iter().zip(&candidate.0).map(|(slot, &word)| slot.words[usize::from(word)].as_str())
+        self.slots
+            .iter()
+            .zip(&candidate.0)
+            .map(|(slot, &word)| slot.words[usize::from(word)].as_str())
     }
 
     /// The candidate of a mnemonic.
@@ -107,14 +114,24 @@ impl Family {
             let taken = partial.iter().flat_map(|(rest, words)| {
                 slot.words.iter().zip(0u8..).filter_map(move |(word, number)| {
                     let (here, behind) = word.split_once('|').unwrap_or((word, ""));
-                    let rest = if here.is_empty() { rest } else { rest.strip_prefix('.')?.strip_prefix(here)? };
-                    let rest = if behind.is_empty() { rest } else { rest.strip_suffix(behind)?.strip_suffix('.')? };
+                    let rest = if here.is_empty() {
+                        rest
+                    } else {
+                        rest.strip_prefix('.')?.strip_prefix(here)?
+                    };
+                    let rest = if behind.is_empty() {
+                        rest
+                    } else {
+                        rest.strip_suffix(behind)?.strip_suffix('.')?
+                    };
                     Some((rest.to_owned(), [words.as_slice(), &[number]].concat()))
                 })
             });
             partial = taken.collect();
         }
-        let whole = partial.into_iter().find(|(rest, words)| rest.is_empty() && words.len() == self.slots.len());
+        let whole = partial
+            .into_iter()
+            .find(|(rest, words)| rest.is_empty() && words.len() == self.slots.len());
         whole.map(|(_, words)| Candidate(words)).filter(|candidate| self.form(candidate) == form)
     }
 
@@ -142,14 +159,22 @@ impl Family {
 
     /// The candidates in which one more option is not the default.
     pub fn with_one_more_option(&self, candidate: &Candidate) -> Vec<Candidate> {
-        let slots = self.slots_where(|role| role == Role::Option).into_iter().filter(|&slot| candidate.0[slot] == 0);
-        let words = |slot: usize| (1..self.slots[slot].words.len()).map(move |word| candidate.with(slot, word as u8));
+        let slots = self
+            .slots_where(|role| role == Role::Option)
+            .into_iter()
+            .filter(|&slot| candidate.0[slot] == 0);
+        let words = |slot: usize| {
+            (1..self.slots[slot].words.len()).map(move |word| candidate.with(slot, word as u8))
+        };
         slots.flat_map(words).collect()
     }
 
     /// How many options are not the default.
     pub fn options(&self, candidate: &Candidate) -> usize {
-        self.slots_where(|role| role == Role::Option).into_iter().filter(|&slot| candidate.0[slot] != 0).count()
+        self.slots_where(|role| role == Role::Option)
+            .into_iter()
+            .filter(|&slot| candidate.0[slot] != 0)
+            .count()
     }
 
     fn slots_where(&self, takes: impl Fn(Role) -> bool) -> Vec<usize> {
@@ -159,7 +184,9 @@ impl Family {
     /// Removes the words of which `is_known` says no, but the defaults.
     pub fn retain(&mut self, is_known: impl Fn(&str) -> bool) {
         for slot in &mut self.slots {
-            slot.words.retain(|word| word.split(['.', '|']).all(|part| part.is_empty() || is_known(part)));
+            slot.words.retain(|word| {
+                word.split(['.', '|']).all(|part| part.is_empty() || is_known(part))
+            });
         }
     }
 }
@@ -179,14 +206,17 @@ fn slot(role: Role, words: &[impl AsRef<str>]) -> Slot {
 /// The elements of `ldmatrix`, `stmatrix` and `movmatrix`: plain, and unpacked from fewer bits.
 fn elements() -> Vec<String> {
     let plain = ["b16", "b8", "b32", "b64", "b4", "b6"].map(str::to_owned);
-    let unpacked = ["b4x16_p64", "b6x16_p32", "b2x16_p96", "b5x16_p48"].map(|packed| format!("b8x16.{packed}"));
+    let unpacked = ["b4x16_p64", "b6x16_p32", "b2x16_p96", "b5x16_p48"]
+        .map(|packed| format!("b8x16.{packed}"));
     plain.into_iter().chain(unpacked).collect()
 }
 
 fn multiplication() -> Vec<Slot> {
     let shapes = [(8, 8), (16, 8), (8, 16), (16, 16), (32, 8), (8, 32), (64, 8)];
-    let shapes: Vec<String> =
-        shapes.iter().flat_map(|(m, n)| DEPTHS.iter().map(move |k| format!("m{m}n{n}k{k}"))).collect();
+    let shapes: Vec<String> = shapes
+        .iter()
+        .flat_map(|(m, n)| DEPTHS.iter().map(move |k| format!("m{m}n{n}k{k}")))
+        .collect();
     // A form whose scales' number is left out is the same as one that names the default.
     let mut kinds = vec![String::new()];
     for kind in KINDS {
@@ -223,7 +253,8 @@ type Words<'a> = &'a dyn Fn(&str) -> bool;
 type Rule = fn(Words<'_>) -> bool;
 
 /// Forms that ptxas takes and that PTX's grammar does not have.
-const LEFT_OUT: &[(&str, Rule)] = &[("bit operations are for b1 alone", |has| has("popc") && !has("b1"))];
+const LEFT_OUT: &[(&str, Rule)] =
+    &[("bit operations are for b1 alone", |has| has("popc") && !has("b1"))];
 
 #[cfg(test)]
 mod tests {
@@ -239,12 +270,17 @@ mod tests {
             let rows: BTreeSet<Candidate> = list
                 .iter()
                 .filter(|row| row.family == name)
-                .map(|row| family.candidate(&row.form).unwrap_or_else(|| panic!("{} is no candidate", row.form)))
+                .map(|row| {
+                    family
+                        .candidate(&row.form)
+                        .unwrap_or_else(|| panic!("{} is no candidate", row.form))
+                })
                 .collect();
             // A row is reached where it has one option, or one with an option fewer is a row too.
             let fewer = |row: &Candidate| {
                 let options = family.slots_where(|role| role == Role::Option);
-                let departs: Vec<usize> = options.into_iter().filter(|&slot| row.0[slot] != 0).collect();
+                let departs: Vec<usize> =
+                    options.into_iter().filter(|&slot| row.0[slot] != 0).collect();
                 departs.len() <= 1 || departs.iter().any(|&slot| rows.contains(&row.with(slot, 0)))
             };
             for row in &rows {
@@ -264,7 +300,8 @@ mod tests {
                 family.slots[7].words.truncate(4);
             }
             let candidates = family.simple();
-            let forms: BTreeSet<String> = candidates.iter().map(|candidate| family.form(candidate)).collect();
+            let forms: BTreeSet<String> =
+                candidates.iter().map(|candidate| family.form(candidate)).collect();
             assert_eq!(forms.len(), candidates.len(), "{name}");
             for candidate in candidates.iter().step_by(7) {
                 assert_eq!(family.candidate(&family.form(candidate)).as_ref(), Some(candidate));

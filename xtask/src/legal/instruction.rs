@@ -56,7 +56,9 @@ impl Instruction {
         }
         // Fewer registers than matrices say nothing: ptxas then stores or loads fewer matrices.
         if self.family.ends_with("matrix") {
-            all.retain(|other| (0..4).all(|operand| other.registers[operand] >= self.registers[operand]));
+            all.retain(|other| {
+                (0..4).all(|operand| other.registers[operand] >= self.registers[operand])
+            });
         }
         all.retain(|other| other != self);
         all
@@ -67,7 +69,8 @@ impl Instruction {
         self
     }
 
-    /// The instruction, with its operands in the registers that [`DECLARATIONS`] and [`kernel`](Self::kernel) declare.
+    /// The instruction, with its operands in the registers that [`DECLARATIONS`] and
+    /// [`kernel`](Self::kernel) declare.
     pub fn line(&self) -> String {
         let mut text = self.form.clone();
         let list = |operand: usize| {
@@ -106,7 +109,8 @@ impl Instruction {
 
     /// A kernel that loads the operands, executes the instruction once, and stores the result.
     pub fn kernel(&self, name: &str) -> String {
-        let mut text = format!(".visible .entry {name}(.param .u64 in, .param .u64 out) {{\n{DECLARATIONS}");
+        let mut text =
+            format!(".visible .entry {name}(.param .u64 in, .param .u64 out) {{\n{DECLARATIONS}");
         let mut offset = 0;
         let mut access = |text: &mut String, load: bool, register: &str, bits: usize| {
             let _ = match load {
@@ -119,7 +123,8 @@ impl Instruction {
         text.push_str("cvta.to.global.u64 %in,%in; cvta.to.global.u64 %out,%out;\n");
         text.push_str("mov.u32 %row,%tid.x; mul.wide.u32 %at,%row,512; add.u64 %in,%in,%at; add.u64 %out,%out,%at;\n");
         if matches!(self.family, "ldmatrix" | "stmatrix") {
-            let _ = write!(text, ".shared .align 16 .b8 image[{SHARED}];\nmov.u32 %scales,image;\n");
+            let _ =
+                write!(text, ".shared .align 16 .b8 image[{SHARED}];\nmov.u32 %scales,image;\n");
             text.push_str("mad.lo.u32 %row,%row,16,%scales;\n");
         }
         if self.is_sparse() {
@@ -128,7 +133,9 @@ impl Instruction {
         if self.is_scaled() {
             access(&mut text, true, "%scales", 32);
         }
-        let each = |operand: usize| (0..self.registers[operand]).map(move |number| self.register(operand, number));
+        let each = |operand: usize| {
+            (0..self.registers[operand]).map(move |number| self.register(operand, number))
+        };
         for operand in 0..3 {
             let bits = if self.is_wide[operand] { 64 } else { 32 };
             each(operand).for_each(|register| access(&mut text, true, &register, bits));
@@ -148,7 +155,8 @@ pub const DECLARATIONS: &str = ".reg .b32 %wa<130>,%wb<130>,%wc<130>,%wd<130>,%r
 pub fn dimensions(shape: &str) -> [usize; 3] {
     ['m', 'n', 'k'].map(|letter| {
         let digits = shape.split_once(letter).map_or("1", |(_, rest)| rest);
-        let end = digits.find(|character: char| !character.is_ascii_digit()).unwrap_or(digits.len());
+        let end =
+            digits.find(|character: char| !character.is_ascii_digit()).unwrap_or(digits.len());
         digits[..end].parse().unwrap_or(1)
     })
 }

@@ -19,7 +19,8 @@ impl Journal {
     /// Opens the journal of a ptxas; with `fresh`, an empty one.
     pub fn open(path: &Path, fresh: bool) -> Result<Self> {
         let text = if fresh { String::new() } else { fs::read_to_string(path).unwrap_or_default() };
-        let file = OpenOptions::new().create(true).write(true).truncate(fresh).append(!fresh).open(path);
+        let file =
+            OpenOptions::new().create(true).write(true).truncate(fresh).append(!fresh).open(path);
         let mut file = file.with_context(|| format!("cannot write {}", path.display()))?;
         if !text.is_empty() && !text.ends_with('\n') {
             file.write_all(b"\n")?;
@@ -38,14 +39,17 @@ impl Journal {
     /// Keeps an answer of one line.
     pub fn put(&self, question: u64, answer: &str) -> Result<()> {
         let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
-        file.write_all(format!("{question:016x} {answer} .\n").as_bytes()).context("cannot write the journal")
+        file.write_all(format!("{question:016x} {answer} .\n").as_bytes())
+            .context("cannot write the journal")
     }
 }
 
 /// FNV-1a: the same in every release of Rust, unlike the standard library's.
 pub fn hash<'a>(parts: impl IntoIterator<Item = &'a str>) -> u64 {
     let bytes = parts.into_iter().flat_map(|part| part.bytes().chain([0]));
-    bytes.fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
+    bytes.fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    })
 }
 
 #[cfg(test)]

@@ -42,15 +42,20 @@ fn file() -> PathBuf {
 
 pub fn read() -> Result<Vec<Row>> {
     let file = file();
-    let mut reader = csv::Reader::from_path(&file).with_context(|| format!("cannot read {}", file.display()))?;
-    reader.deserialize().map(|row| row.with_context(|| format!("{} has a wrong row", file.display()))).collect()
+    let mut reader =
+        csv::Reader::from_path(&file).with_context(|| format!("cannot read {}", file.display()))?;
+    reader
+        .deserialize()
+        .map(|row| row.with_context(|| format!("{} has a wrong row", file.display())))
+        .collect()
 }
 
 pub fn write(rows: &[Row]) -> Result<()> {
     let file = file();
     let mut writer = csv::WriterBuilder::new().from_writer(Vec::new());
     rows.iter().try_for_each(|row| writer.serialize(row))?;
-    std::fs::write(&file, writer.into_inner()?).with_context(|| format!("cannot write {}", file.display()))
+    std::fs::write(&file, writer.into_inner()?)
+        .with_context(|| format!("cannot write {}", file.display()))
 }
 
 /// What differs between two lists, a line each.
@@ -60,7 +65,8 @@ pub fn write(rows: &[Row]) -> Result<()> {
 pub fn differences(old: &[Row], new: &[Row], targets: &BTreeSet<&str>) -> Vec<String> {
     let by_form = |rows| -> BTreeMap<String, Row> {
         let rows: &[Row] = rows;
-        let here = rows.iter().filter(|row| row.targets().iter().any(|target| targets.contains(target)));
+        let here =
+            rows.iter().filter(|row| row.targets().iter().any(|target| targets.contains(target)));
         here.map(|row| (row.form.clone(), row.clone())).collect()
     };
     let (old, new) = (by_form(old), by_form(new));
@@ -82,8 +88,9 @@ fn changes(old: &Row, new: &Row, targets: &BTreeSet<&str>) -> Vec<String> {
         row.targets().intersection(targets).map(|&target| target.to_owned()).collect()
     };
     let (before, now) = (of(old), of(new));
-    let only =
-        |one: &BTreeSet<String>, other: &BTreeSet<String>| one.difference(other).cloned().collect::<Vec<_>>().join(" ");
+    let only = |one: &BTreeSet<String>, other: &BTreeSet<String>| {
+        one.difference(other).cloned().collect::<Vec<_>>().join(" ")
+    };
     let mut lines = Vec::new();
     let mut say = |kind: &str, text: String| lines.push(format!("{kind:9} {form}: {text}"));
     if !before.is_subset(&now) {
@@ -93,9 +100,12 @@ fn changes(old: &Row, new: &Row, targets: &BTreeSet<&str>) -> Vec<String> {
         say("new", format!("on {}", only(&now, &before)));
     }
     let whole = [old, new].iter().all(|row| row.targets().is_subset(targets));
-    let registers =
-        |row: &Row| format!("{:?}", [row.a_regs, row.b_regs, row.c_regs, row.d_regs].map(|r| r.unwrap_or(0)));
-    let described = |row: &Row| [&row.family, &row.shape, &row.a, &row.b, &row.c, &row.d].map(String::as_str).join(" ");
+    let registers = |row: &Row| {
+        format!("{:?}", [row.a_regs, row.b_regs, row.c_regs, row.d_regs].map(|r| r.unwrap_or(0)))
+    };
+    let described = |row: &Row| {
+        [&row.family, &row.shape, &row.a, &row.b, &row.c, &row.d].map(String::as_str).join(" ")
+    };
     let mut compare = |name: &str, old: &str, new: &str| {
         if old != new {
             say("changed", format!("{name} from `{old}` to `{new}`"));
@@ -140,7 +150,9 @@ mod tests {
         let said = differences(&old, &new, &with_new);
         let has = |kind: &str, form: &str, text: &str| {
             assert!(
-                said.iter().any(|line| line.starts_with(kind) && line.contains(form) && line.contains(text)),
+                said.iter().any(|line| line.starts_with(kind)
+                    && line.contains(form)
+                    && line.contains(text)),
                 "{said:?}"
             );
         };

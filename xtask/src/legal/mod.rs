@@ -25,7 +25,8 @@ pub struct Arguments {
     /// Only this family; may be given several times.
     #[arg(long, value_parser = FAMILIES)]
     family: Vec<String>,
-    /// Only this target, such as `sm_90a`; may be given several times. Without, all that ptxas knows.
+    /// Only this target, such as `sm_90a`; may be given several times. Without, all that ptxas
+    /// knows.
     #[arg(long, value_name = "TARGET")]
     arch: Vec<String>,
     /// How many ptxas run at a time; without, one for each core.
@@ -47,14 +48,21 @@ pub struct Arguments {
 
 pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     let project = crate::root().to_owned();
-    let toolchain = Toolchain::find_or_fetch(&project, &Toolchain::store(&project)?, &|step| errln!("{step}"))?;
+    let toolchain =
+        Toolchain::find_or_fetch(&project, &Toolchain::store(&project)?, &|step| errln!("{step}"))?;
     let path = arguments.ptxas.clone().unwrap_or_else(|| toolchain.ptxas().path().to_owned());
     let folder = crate::target().join("legal");
     let ptxas = Ptxas::new(&path, &folder)?;
     let targets = targets(&ptxas, &arguments.arch)?;
-    let journal = folder.join(format!("{}-{:016x}.journal", ptxas.release(), journal::hash([ptxas.identity.as_str()])));
+    let journal = folder.join(format!(
+        "{}-{:016x}.journal",
+        ptxas.release(),
+        journal::hash([ptxas.identity.as_str()])
+    ));
     let journal = Journal::open(&journal, arguments.fresh)?;
-    let jobs = arguments.jobs.map_or_else(|| std::thread::available_parallelism().map_or(1, usize::from), usize::from);
+    let jobs = arguments
+        .jobs
+        .map_or_else(|| std::thread::available_parallelism().map_or(1, usize::from), usize::from);
     errln!("ptxas {}, {} targets, PTX up to {}", ptxas.release(), targets.len(), ptxas.newest());
     let search = Search { ptxas: &ptxas, journal: &journal, toolchain: &toolchain, jobs, targets };
 
@@ -70,8 +78,9 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
             new.extend(known);
         }
     }
-    let of =
-        |rows: &[Row]| -> Vec<Row> { rows.iter().filter(|row| asked.contains(row.family.as_str())).cloned().collect() };
+    let of = |rows: &[Row]| -> Vec<Row> {
+        rows.iter().filter(|row| asked.contains(row.family.as_str())).cloned().collect()
+    };
     let mut compared: BTreeSet<&str> = search.targets.iter().map(String::as_str).collect();
     if arguments.arch.is_empty() {
         // A target that ptxas no longer knows has lost its forms.
@@ -80,13 +89,19 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     let differences = list::differences(&of(&old), &of(&new), &compared);
     differences.iter().for_each(|difference| outln!("{difference}"));
     for target in &search.targets {
-        let count = |rows: &[Row]| of(rows).iter().filter(|row| row.targets().contains(target.as_str())).count();
+        let count = |rows: &[Row]| {
+            of(rows).iter().filter(|row| row.targets().contains(target.as_str())).count()
+        };
         let (before, now) = (count(&old), count(&new));
         if before != now {
             outln!("{target}: {before} forms in the list, {now} by ptxas {}", ptxas.release());
         }
     }
-    outln!("{} forms, {} differences from tests/forms/legal.csv", of(&new).len(), differences.len());
+    outln!(
+        "{} forms, {} differences from tests/forms/legal.csv",
+        of(&new).len(),
+        differences.len()
+    );
     if arguments.write {
         list::write(&new)?;
         return Ok(ExitCode::SUCCESS);
@@ -97,7 +112,11 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
 /// Those of the targets that ptxas knows which were asked for.
 fn targets(ptxas: &Ptxas, asked: &[String]) -> Result<Vec<String>> {
     for target in asked {
-        ensure!(ptxas.targets.contains(target), "ptxas knows no {target}; it knows {}", ptxas.targets.join(", "));
+        ensure!(
+            ptxas.targets.contains(target),
+            "ptxas knows no {target}; it knows {}",
+            ptxas.targets.join(", ")
+        );
     }
     let takes = |target: &&String| asked.is_empty() || asked.contains(target);
     let targets: Vec<String> = ptxas.targets.iter().filter(takes).cloned().collect();
@@ -105,21 +124,25 @@ fn targets(ptxas: &Ptxas, asked: &[String]) -> Result<Vec<String>> {
     Ok(targets)
 }
 
-/// The rows in the order of the list, and new ones behind; their targets in the list's order too, so
-/// that a rewritten list differs only where an answer does.
+/// The rows in the order of the list, and new ones behind; their targets in the list's order too,
+/// so that a rewritten list differs only where an answer does.
 fn in_order(known: &[Row], mut rows: Vec<Row>) -> Vec<Row> {
     let order: Vec<&str> = known.iter().flat_map(|row| row.targets.split(' ')).collect();
-    let place = |target: &&str| order.iter().position(|other| other == target).unwrap_or(usize::MAX);
+    let place =
+        |target: &&str| order.iter().position(|other| other == target).unwrap_or(usize::MAX);
     for row in &mut rows {
         let mut targets: Vec<&str> = row.targets.split(' ').collect();
         targets.sort_by_key(place);
         row.targets = targets.join(" ");
-        let same = known.iter().find(|other| other.form == row.form && other.on_sm_90 == row.on_sm_90);
+        let same =
+            known.iter().find(|other| other.form == row.form && other.on_sm_90 == row.on_sm_90);
         // The summary depends on the kernel around the instruction: it stays while its kind does.
         if let Some(known) = same {
             row.sass_sm_90.clone_from(&known.sass_sm_90);
         }
     }
-    rows.sort_by_key(|row| known.iter().position(|other| other.form == row.form).unwrap_or(usize::MAX));
+    rows.sort_by_key(|row| {
+        known.iter().position(|other| other.form == row.form).unwrap_or(usize::MAX)
+    });
     rows
 }

@@ -79,7 +79,8 @@ impl Ptxas {
             bail!("ptxas does not say which PTX version is its newest: {newest}");
         };
         let newest = rest.split('\'').next().unwrap_or_default();
-        let last = number(newest).with_context(|| format!("ptxas names `{newest}` as a PTX version"))?;
+        let last =
+            number(newest).with_context(|| format!("ptxas names `{newest}` as a PTX version"))?;
         let mut known = Vec::new();
         for version in (60..=last).map(|number| format!("{}.{}", number / 10, number % 10)) {
             if !self.call(&[], &self.targets[0], &version)?.1.contains("Unsupported .version") {
@@ -95,7 +96,12 @@ impl Ptxas {
     }
 
     /// The errors of each line.
-    pub fn messages(&self, lines: &[String], target: &str, version: &str) -> Result<Vec<Vec<String>>> {
+    pub fn messages(
+        &self,
+        lines: &[String],
+        target: &str,
+        version: &str,
+    ) -> Result<Vec<Vec<String>>> {
         let mut all = Vec::with_capacity(lines.len());
         while all.len() < lines.len() {
             let rest = &lines[all.len()..];
@@ -140,10 +146,18 @@ impl Ptxas {
     }
 
     /// Compiles a text; what ptxas says if it fails.
-    pub fn compile(&self, kernels: &str, target: &str, version: &str) -> Result<Result<PathBuf, String>> {
+    pub fn compile(
+        &self,
+        kernels: &str,
+        target: &str,
+        version: &str,
+    ) -> Result<Result<PathBuf, String>> {
         let (file, cubin) = self.files();
-        fs::write(&file, format!(".version {version}\n.target {target}\n.address_size 64\n{kernels}"))
-            .with_context(|| format!("cannot write {}", file.display()))?;
+        fs::write(
+            &file,
+            format!(".version {version}\n.target {target}\n.address_size 64\n{kernels}"),
+        )
+        .with_context(|| format!("cannot write {}", file.display()))?;
         let output = self.run(&file, &cubin, target)?;
         let _ = fs::remove_file(&file);
         Ok(if output.status.success() { Ok(cubin) } else { Err(text(&output)) })
@@ -163,7 +177,9 @@ impl Ptxas {
 }
 
 fn text(output: &Output) -> String {
-    [&output.stdout, &output.stderr].map(|bytes| String::from_utf8_lossy(bytes).into_owned()).concat()
+    [&output.stdout, &output.stderr]
+        .map(|bytes| String::from_utf8_lossy(bytes).into_owned())
+        .concat()
 }
 
 /// A PTX version as a number: 85 for `8.5`.
@@ -174,8 +190,9 @@ pub fn number(version: &str) -> Option<u32> {
 
 /// The targets in the help, by generation.
 fn targets(help: &str) -> Vec<String> {
-    let names =
-        help.split('\'').filter(|word| word.starts_with("sm_") && word[3..].starts_with(|c: char| c.is_ascii_digit()));
+    let names = help.split('\'').filter(|word| {
+        word.starts_with("sm_") && word[3..].starts_with(|c: char| c.is_ascii_digit())
+    });
     let mut targets: Vec<String> = names.map(str::to_owned).collect();
     let key = |target: &String| {
         let digits: String = target.chars().filter(char::is_ascii_digit).collect();
@@ -255,7 +272,13 @@ ptxas fatal   : Ptx assembly aborted due to errors\n";
     fn the_worst_error_of_a_line_decides_and_a_syntax_error_ends_the_answers() {
         let read = read(SAID, 6, 20).unwrap();
         let answers: Vec<Answer> = read.messages.iter().map(|messages| judge(messages)).collect();
-        let expected = [Answer::Accepted, Answer::OtherTarget, Answer::Registers, Answer::Refused, Answer::Refused];
+        let expected = [
+            Answer::Accepted,
+            Answer::OtherTarget,
+            Answer::Registers,
+            Answer::Refused,
+            Answer::Refused,
+        ];
         assert_eq!(answers, expected);
     }
 
@@ -269,8 +292,7 @@ ptxas fatal   : Ptx assembly aborted due to errors\n";
 
     #[test]
     fn targets_are_those_of_the_help() {
-        let help =
-            "Allowed values: 'compute_75','lto_90','sm_120a','sm_75',\n 'sm_90a','sm_90'. Default value: 'sm_75'.";
+        let help = "Allowed values: 'compute_75','lto_90','sm_120a','sm_75',\n 'sm_90a','sm_90'. Default value: 'sm_75'.";
         assert_eq!(targets(help), ["sm_75", "sm_90", "sm_90a", "sm_120a"]);
     }
 }

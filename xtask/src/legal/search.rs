@@ -65,7 +65,8 @@ impl Search<'_> {
         self.compile(&mut found)?;
         let code = self.machine_code(&found)?;
         let mut rows = Vec::new();
-        for (number, form) in found.iter().enumerate().filter(|(_, form)| !form.targets.is_empty()) {
+        for (number, form) in found.iter().enumerate().filter(|(_, form)| !form.targets.is_empty())
+        {
             let opcodes = &code[&number];
             if !does_something(opcodes) {
                 errln!("left out, as ptxas makes no code of it: {}", form.instruction.form);
@@ -89,12 +90,15 @@ impl Search<'_> {
         let (target, version) = (self.screen(), self.ptxas.newest());
         for word in words {
             let contexts = contexts(family, &word);
-            let lines: Vec<String> =
-                contexts.iter().map(|candidate| Instruction::new(family, candidate).line()).collect();
+            let lines: Vec<String> = contexts
+                .iter()
+                .map(|candidate| Instruction::new(family, candidate).line())
+                .collect();
             let messages = self.ptxas.messages(&lines, target, version)?;
             let quoted = format!("'.{word}'");
             let refuses = |message: &String| {
-                message.contains(&quoted) && ["Unknown", "Illegal"].iter().any(|start| message.starts_with(start))
+                message.contains(&quoted)
+                    && ["Unknown", "Illegal"].iter().any(|start| message.starts_with(start))
             };
             if messages.iter().all(|messages| messages.iter().any(refuses)) {
                 unknown.insert(word);
@@ -102,7 +106,12 @@ impl Search<'_> {
         }
         family.retain(|word| !unknown.contains(word));
         let lost = family.slots.iter().find(|slot| slot.words.is_empty());
-        ensure!(lost.is_none(), "ptxas knows no {:?} of {}", lost.map(|slot| slot.role), family.name);
+        ensure!(
+            lost.is_none(),
+            "ptxas knows no {:?} of {}",
+            lost.map(|slot| slot.role),
+            family.name
+        );
         Ok(())
     }
 
@@ -111,7 +120,11 @@ impl Search<'_> {
     ///
     /// One target is enough here: errors about types, shapes and options do not depend on the
     /// target, and ptxas reports all errors of a line.
-    fn candidates(&self, family: &Family, known: &[Row]) -> Result<BTreeMap<Candidate, Instruction>> {
+    fn candidates(
+        &self,
+        family: &Family,
+        known: &[Row],
+    ) -> Result<BTreeMap<Candidate, Instruction>> {
         let mut found = BTreeMap::new();
         let mut seen = BTreeSet::new();
         let mut next = family.simple();
@@ -119,7 +132,8 @@ impl Search<'_> {
             if next.is_empty() {
                 break;
             }
-            let stage = format!("{}, {options} option{}", family.name, if options == 1 { "" } else { "s" });
+            let stage =
+                format!("{}, {options} option{}", family.name, if options == 1 { "" } else { "s" });
             let line = |number: usize| Instruction::new(family, &next[number]).line();
             let batches = self.batches(next.len());
             let answers = self.ask(&stage, &batches, &line)?;
@@ -138,11 +152,20 @@ impl Search<'_> {
             let line = |number: usize| others[number].1.line();
             let answers = self.ask("  with other registers", &self.batches(others.len()), &line)?;
             let takes = |&(_, answer): &(usize, Answer)| answer < Answer::Registers;
-            fresh.extend(answers.into_iter().flatten().filter(takes).map(|(number, _)| others[number].clone()));
+            fresh.extend(
+                answers
+                    .into_iter()
+                    .flatten()
+                    .filter(takes)
+                    .map(|(number, _)| others[number].clone()),
+            );
             next.clear();
             for (candidate, instruction) in fresh {
                 next.extend(
-                    family.with_one_more_option(&candidate).into_iter().filter(|more| seen.insert(more.clone())),
+                    family
+                        .with_one_more_option(&candidate)
+                        .into_iter()
+                        .filter(|more| seen.insert(more.clone())),
                 );
                 found.entry(candidate).or_insert(instruction);
             }
@@ -159,26 +182,35 @@ impl Search<'_> {
                 continue;
             };
             let mut instruction = Instruction::new(family, &candidate);
-            instruction.registers = [row.a_regs, row.b_regs, row.c_regs, row.d_regs].map(Option::unwrap_or_default);
+            instruction.registers =
+                [row.a_regs, row.b_regs, row.c_regs, row.d_regs].map(Option::unwrap_or_default);
             found.entry(candidate).or_insert(instruction);
         }
         Ok(found)
     }
 
     /// The targets that accept each candidate.
-    fn on_targets(&self, family: &Family, candidates: BTreeMap<Candidate, Instruction>) -> Result<Vec<Found>> {
+    fn on_targets(
+        &self,
+        family: &Family,
+        candidates: BTreeMap<Candidate, Instruction>,
+    ) -> Result<Vec<Found>> {
         let mut found: Vec<Found> = candidates
             .into_iter()
             .map(|(candidate, instruction)| Found { instruction, candidate, targets: Vec::new() })
             .collect();
         let lines: Vec<String> = found.iter().map(|form| form.instruction.line()).collect();
         let version = self.ptxas.newest();
-        let batches: Vec<Batch<'_>> =
-            self.targets.iter().map(|target| Batch { target, version, first: 0, end: lines.len() }).collect();
+        let batches: Vec<Batch<'_>> = self
+            .targets
+            .iter()
+            .map(|target| Batch { target, version, first: 0, end: lines.len() })
+            .collect();
         let stage = format!("{}, on each target", family.name);
         let answers = self.ask(&stage, &batches, &|number| lines[number].clone())?;
         for (batch, answers) in batches.iter().zip(answers) {
-            for (number, _) in answers.into_iter().filter(|&(_, answer)| answer == Answer::Accepted) {
+            for (number, _) in answers.into_iter().filter(|&(_, answer)| answer == Answer::Accepted)
+            {
                 found[number].targets.push(batch.target.to_owned());
             }
         }
@@ -189,14 +221,20 @@ impl Search<'_> {
     /// The first PTX version with which some target accepts each form.
     fn least_versions(&self, found: &[Found]) -> Result<Vec<String>> {
         let lines: Vec<String> = found.iter().map(|form| form.instruction.line()).collect();
-        let pairs =
-            self.ptxas.versions.iter().flat_map(|version| self.targets.iter().map(move |target| (version, target)));
-        let batches: Vec<Batch<'_>> =
-            pairs.map(|(version, target)| Batch { target, version, first: 0, end: lines.len() }).collect();
-        let answers = self.ask("  with each PTX version", &batches, &|number| lines[number].clone())?;
+        let pairs = self
+            .ptxas
+            .versions
+            .iter()
+            .flat_map(|version| self.targets.iter().map(move |target| (version, target)));
+        let batches: Vec<Batch<'_>> = pairs
+            .map(|(version, target)| Batch { target, version, first: 0, end: lines.len() })
+            .collect();
+        let answers =
+            self.ask("  with each PTX version", &batches, &|number| lines[number].clone())?;
         let mut least = vec![String::new(); found.len()];
         for (batch, answers) in batches.iter().zip(answers) {
-            for (number, _) in answers.into_iter().filter(|&(_, answer)| answer == Answer::Accepted) {
+            for (number, _) in answers.into_iter().filter(|&(_, answer)| answer == Answer::Accepted)
+            {
                 if least[number].is_empty() {
                     least[number] = batch.version.to_owned();
                 }
@@ -208,12 +246,15 @@ impl Search<'_> {
     /// The sparsity selectors of each form, on the first of its targets.
     fn selectors(&self, found: &[Found]) -> Result<Vec<Vec<usize>>> {
         let mut all = vec![Vec::new(); found.len()];
-        for (form, selectors) in found.iter().zip(&mut all).filter(|(form, _)| form.instruction.is_sparse()) {
+        for (form, selectors) in
+            found.iter().zip(&mut all).filter(|(form, _)| form.instruction.is_sparse())
+        {
             let with = |selector| Instruction { selector, ..form.instruction.clone() };
             let lines: Vec<String> = (0..8).map(|selector| with(selector).line()).collect();
             let answers = self.ptxas.ask(&lines, &form.targets[0], self.ptxas.newest())?;
             let takes = |&(_, answer): &(usize, &Answer)| *answer == Answer::Accepted;
-            *selectors = answers.iter().enumerate().filter(takes).map(|(selector, _)| selector).collect();
+            *selectors =
+                answers.iter().enumerate().filter(takes).map(|(selector, _)| selector).collect();
             selectors.retain(|&selector| selector <= last_selector(&form.instruction.form));
         }
         Ok(all)
@@ -228,13 +269,17 @@ impl Search<'_> {
             jobs.extend(forms.chunks(KERNELS).map(|forms| (target.clone(), forms.to_vec())));
         }
         let forms: &[Found] = found;
-        let failures = self.parallel("  compiled", jobs.iter().map(|(_, forms)| forms.len()), |job| {
-            let (target, numbers) = &jobs[job];
-            self.failures(forms, numbers, target)
-        })?;
+        let failures =
+            self.parallel("  compiled", jobs.iter().map(|(_, forms)| forms.len()), |job| {
+                let (target, numbers) = &jobs[job];
+                self.failures(forms, numbers, target)
+            })?;
         for ((target, _), failed) in jobs.iter().zip(failures) {
             for number in failed {
-                errln!("left out, as ptxas does not compile it for {target}: {}", found[number].instruction.form);
+                errln!(
+                    "left out, as ptxas does not compile it for {target}: {}",
+                    found[number].instruction.form
+                );
                 found[number].targets.retain(|other| other != target);
             }
         }
@@ -263,7 +308,8 @@ impl Search<'_> {
             }
         };
         let places = numbers.iter().enumerate().filter(|(_, number)| failed.contains(number));
-        self.journal.put(question, &places.map(|(at, _)| at.to_string()).collect::<Vec<_>>().join(" "))?;
+        self.journal
+            .put(question, &places.map(|(at, _)| at.to_string()).collect::<Vec<_>>().join(" "))?;
         Ok(failed)
     }
 
@@ -278,16 +324,24 @@ impl Search<'_> {
         }
         let jobs: Vec<(&str, Vec<usize>)> = by_target
             .iter()
-            .flat_map(|(&target, numbers)| numbers.chunks(KERNELS).map(move |numbers| (target, numbers.to_vec())))
+            .flat_map(|(&target, numbers)| {
+                numbers.chunks(KERNELS).map(move |numbers| (target, numbers.to_vec()))
+            })
             .collect();
-        let code = self.parallel("  disassembled", jobs.iter().map(|(_, forms)| forms.len()), |job| {
-            let (target, numbers) = &jobs[job];
-            self.opcodes(found, numbers, target)
-        })?;
+        let code =
+            self.parallel("  disassembled", jobs.iter().map(|(_, forms)| forms.len()), |job| {
+                let (target, numbers) = &jobs[job];
+                self.opcodes(found, numbers, target)
+            })?;
         Ok(code.into_iter().flatten().collect())
     }
 
-    fn opcodes(&self, found: &[Found], numbers: &[usize], target: &str) -> Result<Vec<(usize, Vec<String>)>> {
+    fn opcodes(
+        &self,
+        found: &[Found],
+        numbers: &[usize],
+        target: &str,
+    ) -> Result<Vec<(usize, Vec<String>)>> {
         let text = kernels(found, numbers);
         let question = hash(["disassemble", target, &text]);
         let words = |line: &str| line.split_whitespace().map(str::to_owned).collect();
@@ -295,13 +349,17 @@ impl Search<'_> {
             return Ok(numbers.iter().copied().zip(known.split(';').map(words)).collect());
         }
         let cubin = self.ptxas.compile(&text, target, self.ptxas.newest())?;
-        let cubin = cubin.map_err(|said| anyhow::anyhow!("ptxas compiles this only once:\n{said}"))?;
-        let code = self.toolchain.disassemble(&cubin)?.context("there is no `nvdisasm` beside ptxas")?;
+        let cubin =
+            cubin.map_err(|said| anyhow::anyhow!("ptxas compiles this only once:\n{said}"))?;
+        let code =
+            self.toolchain.disassemble(&cubin)?.context("there is no `nvdisasm` beside ptxas")?;
         let _ = std::fs::remove_file(cubin);
         let of = |&number: &usize| -> Vec<String> {
-            code.get(&kernel_name(number)).map_or_else(Vec::new, |code| opcodes(code).map(str::to_owned).collect())
+            code.get(&kernel_name(number))
+                .map_or_else(Vec::new, |code| opcodes(code).map(str::to_owned).collect())
         };
-        let all: Vec<(usize, Vec<String>)> = numbers.iter().map(|number| (*number, of(number))).collect();
+        let all: Vec<(usize, Vec<String>)> =
+            numbers.iter().map(|number| (*number, of(number))).collect();
         let lines: Vec<String> = all.iter().map(|(_, opcodes)| opcodes.join(" ")).collect();
         self.journal.put(question, &lines.join(";"))?;
         Ok(all)
@@ -315,7 +373,9 @@ impl Search<'_> {
     fn batches(&self, count: usize) -> Vec<Batch<'_>> {
         let (target, version) = (self.screen(), self.ptxas.newest());
         let starts = (0..count).step_by(LINES);
-        starts.map(|first| Batch { target, version, first, end: count.min(first + LINES) }).collect()
+        starts
+            .map(|first| Batch { target, version, first, end: count.min(first + LINES) })
+            .collect()
     }
 
     /// The lines of each batch that are not refused.
@@ -328,7 +388,8 @@ impl Search<'_> {
         self.parallel(stage, batches.iter().map(|batch| batch.end - batch.first), |number| {
             let Batch { target, version, first, end } = batches[number];
             let lines: Vec<String> = (first..end).map(line).collect();
-            let question = hash(["ask", target, version].into_iter().chain(lines.iter().map(String::as_str)));
+            let question =
+                hash(["ask", target, version].into_iter().chain(lines.iter().map(String::as_str)));
             if let Some(known) = self.journal.get(question) {
                 return Ok(decode(known, first));
             }
@@ -358,14 +419,18 @@ impl Search<'_> {
             loop {
                 let job = next.fetch_add(1, Ordering::Relaxed);
                 let Some(&size) = sizes.get(job) else { return Ok(()) };
-                let result = work(job).inspect_err(|_| next.store(sizes.len(), Ordering::Relaxed))?;
+                let result =
+                    work(job).inspect_err(|_| next.store(sizes.len(), Ordering::Relaxed))?;
                 results.lock().unwrap_or_else(PoisonError::into_inner).insert(job, result);
                 bar.inc(size as u64);
             }
         };
         thread::scope(|scope| {
-            let threads: Vec<_> = (0..self.jobs.clamp(1, sizes.len())).map(|_| scope.spawn(worker)).collect();
-            threads.into_iter().try_for_each(|thread| thread.join().expect("a worker does not panic"))
+            let threads: Vec<_> =
+                (0..self.jobs.clamp(1, sizes.len())).map(|_| scope.spawn(worker)).collect();
+            threads
+                .into_iter()
+                .try_for_each(|thread| thread.join().expect("a worker does not panic"))
         })?;
         bar.finish_and_clear();
         if !std::io::stderr().is_terminal() {
@@ -376,7 +441,8 @@ impl Search<'_> {
 }
 
 fn bar(stage: &str, total: usize) -> ProgressBar {
-    let style = ProgressStyle::with_template("{msg:34} {bar:30} {human_pos}/{human_len}, {eta} left");
+    let style =
+        ProgressStyle::with_template("{msg:34} {bar:30} {human_pos}/{human_len}, {eta} left");
     let bar = ProgressBar::new(total as u64).with_message(stage.to_owned());
     bar.set_style(style.expect("the template is right"));
     bar.enable_steady_tick(Duration::from_millis(500));
@@ -386,12 +452,18 @@ fn bar(stage: &str, total: usize) -> ProgressBar {
 /// A word with each shape and each A, the rest as by default.
 fn contexts(family: &Family, word: &str) -> Vec<Candidate> {
     let has = |text: &String| text.split(['.', '|']).any(|part| part == word);
-    let place = family.slots.iter().enumerate().find_map(|(slot, of)| Some((slot, of.words.iter().position(has)?)));
+    let place = family
+        .slots
+        .iter()
+        .enumerate()
+        .find_map(|(slot, of)| Some((slot, of.words.iter().position(has)?)));
     let Some((place, number)) = place else { return Vec::new() };
     let mut all = vec![family.defaults().with(place, number as u8)];
     for (slot, of) in family.slots.iter().enumerate() {
         if slot != place && matches!(of.role, Role::Shape | Role::A | Role::Element) {
-            let each = |candidate: Candidate| (0..of.words.len()).map(move |word| candidate.with(slot, word as u8));
+            let each = |candidate: Candidate| {
+                (0..of.words.len()).map(move |word| candidate.with(slot, word as u8))
+            };
             all = all.into_iter().flat_map(each).collect();
         }
     }
@@ -469,20 +541,31 @@ fn last_selector(form: &str) -> usize {
     if form.ends_with(".m16n8k32.row.col.f32.f16.f16.f32") { 1 } else { usize::MAX }
 }
 
-fn row(family: &Family, form: &Found, min_ptx: String, selectors: &[usize], opcodes: &[String]) -> Row {
+fn row(
+    family: &Family,
+    form: &Found,
+    min_ptx: String,
+    selectors: &[usize],
+    opcodes: &[String],
+) -> Row {
     let Found { instruction, candidate, targets } = form;
     let word = |role| family.word(candidate, role).unwrap_or_default().to_owned();
     let element = |role, operand: usize| match family.name {
-        "ldmatrix" | "stmatrix" | "movmatrix" if instruction.registers[operand] > 0 => word(Role::Element),
+        "ldmatrix" | "stmatrix" | "movmatrix" if instruction.registers[operand] > 0 => {
+            word(Role::Element)
+        }
         _ => word(role),
     };
-    let registers = |operand: usize| (instruction.registers[operand] > 0).then_some(instruction.registers[operand]);
-    let matrix: Vec<&String> = opcodes.iter().filter(|opcode| is_matrix(opcode)).collect();
-    let (on_sm_90, sass) = match (targets.iter().any(|target| target == DESCRIBED), matrix.as_slice()) {
-        (false, _) => ("absent", String::new()),
-        (true, [one]) => ("native", (*one).clone()),
-        (true, _) => ("emulated", summary(opcodes)),
+    let registers = |operand: usize| {
+        (instruction.registers[operand] > 0).then_some(instruction.registers[operand])
     };
+    let matrix: Vec<&String> = opcodes.iter().filter(|opcode| is_matrix(opcode)).collect();
+    let (on_sm_90, sass) =
+        match (targets.iter().any(|target| target == DESCRIBED), matrix.as_slice()) {
+            (false, _) => ("absent", String::new()),
+            (true, [one]) => ("native", (*one).clone()),
+            (true, _) => ("emulated", summary(opcodes)),
+        };
     Row {
         family: family.name.to_owned(),
         form: instruction.form.clone(),
@@ -505,8 +588,8 @@ fn row(family: &Family, form: &Found, min_ptx: String, selectors: &[usize], opco
 
 /// Opcodes that every kernel has.
 const ORDINARY: [&str; 16] = [
-    "MOV", "LDC", "LDG", "STG", "IMAD", "S2R", "S2UR", "ULDC", "EXIT", "BRA", "NOP", "WARPSYNC", "LDCU", "IADD3",
-    "CS2R", "UMOV",
+    "MOV", "LDC", "LDG", "STG", "IMAD", "S2R", "S2UR", "ULDC", "EXIT", "BRA", "NOP", "WARPSYNC",
+    "LDCU", "IADD3", "CS2R", "UMOV",
 ];
 
 /// The matrix instructions of emulating code, and the four opcodes that are most frequent beside.
@@ -523,7 +606,11 @@ fn summary(opcodes: &[String]) -> String {
         counts
     };
     let list = |counts: &[(&str, usize)]| {
-        counts.iter().map(|(opcode, count)| format!("{opcode} x{count}")).collect::<Vec<_>>().join(" ")
+        counts
+            .iter()
+            .map(|(opcode, count)| format!("{opcode} x{count}"))
+            .collect::<Vec<_>>()
+            .join(" ")
     };
     let ordinary = |opcode: &str| ORDINARY.contains(&opcode.split('.').next().unwrap_or_default());
     let others = counted(&|opcode| !is_matrix(opcode) && !ordinary(opcode));

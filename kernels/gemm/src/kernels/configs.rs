@@ -170,9 +170,10 @@ sm80_mma! {
 #[cfg(not(target_arch = "nvptx64"))]
 host_table! { Sm90Mma: f64 => f64, host::TmaKernel, launch_tma, sm90_f64_nn_128x128x16 sm90_f64_tt_128x128x16 }
 
-/// Kernels on `wgmma`. A row says the orders of A, B and D; tile and K of a stage, in boxes of rows of A x
-/// columns of B; stages; consumers and their mainloop; blocks of a cluster; staging tiles x columns of each,
-/// and how many columns of accumulators pass through them at once; the function; the rate.
+/// Kernels on `wgmma`. A row says the orders of A, B and D; tile and K of a stage, in boxes of rows
+/// of A x columns of B; stages; consumers and their mainloop; blocks of a cluster; staging tiles x
+/// columns of each, and how many columns of accumulators pass through them at once; the function;
+/// the rate.
 #[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
 mod sm90a {
     use super::*;
@@ -335,8 +336,8 @@ mod sm90a {
         }
     }
 
-    // Swap-AB kernels compute Dᵀ = BᵀAᵀ, so that M maps to wgmma's N, any multiple of 8. The rows are of
-    // Bᵀ, Aᵀ and Dᵀ; the names, of A, B and D.
+    // Swap-AB kernels compute Dᵀ = BᵀAᵀ, so that M maps to wgmma's N, any multiple of 8. The rows
+    // are of Bᵀ, Aᵀ and Dᵀ; the names, of A, B and D.
     sm90_wgmma! {
         Sm90SwapAb:
         bf16 => bf16 {

@@ -8,8 +8,8 @@ use crate::layout::{Operand, Order};
 use crate::parts::mma::{TileA, TileB};
 use crate::parts::source::Source;
 use crate::parts::{
-    Activation, AsyncArgsHost, EpilogueArgsHost, EpilogueScalars, MatrixArgs, OperandA, OperandB, Output, ProblemShape,
-    TileShape, TmaArgsHost,
+    Activation, AsyncArgsHost, EpilogueArgsHost, EpilogueScalars, MatrixArgs, OperandA, OperandB,
+    Output, ProblemShape, TileShape, TmaArgsHost,
 };
 use ptx_matrix::copy::BoxTile;
 use ptx_matrix::element::Element;
@@ -50,8 +50,8 @@ pub struct Kernel {
     pub box_cols: usize,
     /// A multiple of so many bytes from a line of A and B to the next.
     pub alignment: usize,
-    /// Whether A and B are loaded by TMA, by persistent blocks, and D is stored so where it can be. The
-    /// GEMMs of a batch then have each an A and a B of their own.
+    /// Whether A and B are loaded by TMA, by persistent blocks, and D is stored so where it can
+    /// be. The GEMMs of a batch then have each an A and a B of their own.
     pub uses_tma: bool,
     /// Whether it computes Dᵀ = BᵀAᵀ. This description is of D, A and B.
     pub swaps_ab: bool,
@@ -59,8 +59,8 @@ pub struct Kernel {
     pub blocks_per_tile: u32,
     /// Whether the tensor cores accumulate 8-bit floats, with few bits.
     pub fast_accumulation: bool,
-    /// The part of an SM's `mma.sync` throughput that it reaches where nothing else is in the way, as
-    /// measured on an H200.
+    /// The part of an SM's `mma.sync` throughput that it reaches where nothing else is in the way,
+    /// as measured on an H200.
     pub rate: f64,
     /// Its threads and its shared memory.
     pub info: &'static KernelInfo,
@@ -102,8 +102,8 @@ impl Kernel {
         self.orders.is_none_or(|orders| orders.get(operand) == order)
     }
 
-    /// The most tiles that rows in so many groups can have: each group may end within one, and groups
-    /// without rows have none.
+    /// The most tiles that rows in so many groups can have: each group may end within one, and
+    /// groups without rows have none.
     pub fn grouped_tiles(&self, m: u32, n: u32, groups: u32) -> u32 {
         let (height, width) = (self.tile.m as u64, self.tile.n as u64);
         let (rows, ending) = (u64::from(m), u64::from(groups.min(m)));
@@ -115,17 +115,17 @@ impl Kernel {
         f64::from(self.info.threads / 128 - 1)
     }
 
-    /// Blocks for which so many SMs have room at once, one each, in whole clusters. A cluster's blocks are
-    /// in one GPC, and clusters of more than two leave some of its SMs over: an H200 has room for 120 blocks
-    /// in clusters of four, not for 128.
+    /// Blocks for which so many SMs have room at once, one each, in whole clusters. A cluster's
+    /// blocks are in one GPC, and clusters of more than two leave some of its SMs over: an H200
+    /// has room for 120 blocks in clusters of four, not for 128.
     pub fn at_once(&self, sms: u32) -> u32 {
         let blocks = self.info.cluster.blocks() as u32;
         let found = if blocks > 2 { sms * 23 / 25 } else { sms };
         (found / blocks).max(1) * blocks
     }
 
-    /// Tiles of an `m` x `n` GEMM, with clusters along N or along M. All blocks of a cluster have one, or
-    /// all of them one together.
+    /// Tiles of an `m` x `n` GEMM, with clusters along N or along M. All blocks of a cluster have
+    /// one, or all of them one together.
     pub fn tiles(&self, m: u32, n: u32, cluster_along_n: bool) -> u32 {
         let cluster = self.info.cluster.blocks() as u32 / self.blocks_per_tile;
         let (tiles_m, tiles_n) = (m.div_ceil(self.tile.m as u32), n.div_ceil(self.tile.n as u32));
@@ -182,11 +182,20 @@ pub const fn wgmma_kernel<C: sm90_wgmma::Config, L: TileOrder>(
         _ => 1,
     };
     let fast_accumulation = <C::Mainloop as sm90_wgmma::Mainloop<C::A, C::B>>::FAST;
-    Kernel { blocks_per_tile, fast_accumulation, ..tma_kernel::<C::A, C::B, L>(table, C::TILE, rate, info) }
+    Kernel {
+        blocks_per_tile,
+        fast_accumulation,
+        ..tma_kernel::<C::A, C::B, L>(table, C::TILE, rate, info)
+    }
 }
 
 /// A kernel whose threads load the tiles.
-pub const fn async_kernel<C: sm80_mma::Config<M, N, K>, const M: usize, const N: usize, const K: usize>(
+pub const fn async_kernel<
+    C: sm80_mma::Config<M, N, K>,
+    const M: usize,
+    const N: usize,
+    const K: usize,
+>(
     table: TableId,
     rate: f64,
     info: &'static KernelInfo,
@@ -204,7 +213,8 @@ pub const fn async_kernel<C: sm80_mma::Config<M, N, K>, const M: usize, const N:
         tile: TileShape { m: M, n: N, k: K },
         box_rows: M,
         box_cols: N,
-        alignment: <C::SourceA<'static> as Source<'static, TileA<C::Op, C::OrderA, M, K>>>::ALIGNMENT,
+        alignment:
+            <C::SourceA<'static> as Source<'static, TileA<C::Op, C::OrderA, M, K>>>::ALIGNMENT,
         uses_tma: false,
         swaps_ab: false,
         blocks_per_tile: 1,
@@ -292,7 +302,8 @@ impl<S: Copy> GemmLaunch<S> {
         count: u32,
         row_major: bool,
     ) -> Tensor<Tile, 3> {
-        let (length, lines) = if row_major { (cols as usize, rows as usize) } else { (rows as usize, cols as usize) };
+        let (length, lines) =
+            if row_major { (cols as usize, rows as usize) } else { (rows as usize, cols as usize) };
         let ld = matrix.ld as usize;
         let distance = if count > 1 { matrix.batch_stride } else { lines * ld };
         Tensor::new([length, lines, count as usize]).strides([1, ld, distance]).start(matrix.offset)
@@ -328,7 +339,12 @@ fn epilogue<'a, D: Device, O: Output>(
     launch: &GemmLaunch<O::Sum>,
 ) -> EpilogueArgsHost<'a, O, D> {
     let GemmLaunch { d: d_layout, alpha, beta, bias_per_row, activation, .. } = *launch;
-    let scalars = EpilogueScalars { alpha, beta, bias_per_row: bias_per_row.into(), activation: activation as u32 };
+    let scalars = EpilogueScalars {
+        alpha,
+        beta,
+        bias_per_row: bias_per_row.into(),
+        activation: activation as u32,
+    };
     EpilogueArgsHost { c, bias, d, partials, d_layout, scalars }
 }
 
@@ -418,11 +434,17 @@ where
         0 => (kernel.tiles(m, n, cluster_along_n) * batches * launch.splits, batches),
         groups => (kernel.grouped_tiles(m, n, groups), groups),
     };
-    let (a, b, launch) = if kernel.swaps_ab { (b, a, &launch.transposed()) } else { (a, b, launch) };
+    let (a, b, launch) =
+        if kernel.swaps_ab { (b, a, &launch.transposed()) } else { (a, b, launch) };
     let ProblemShape { m, n, k, .. } = launch.shape;
-    let a = launch.tensor(launch.a, m, k, batches, K::A::ROW_MAJOR).map(device, a).map_err(LaunchError::TensorMap)?;
-    let b =
-        launch.tensor(launch.b, k, n, matrices_b, K::B::ROW_MAJOR).map(device, b).map_err(LaunchError::TensorMap)?;
+    let a = launch
+        .tensor(launch.a, m, k, batches, K::A::ROW_MAJOR)
+        .map(device, a)
+        .map_err(LaunchError::TensorMap)?;
+    let b = launch
+        .tensor(launch.b, k, n, matrices_b, K::B::ROW_MAJOR)
+        .map(device, b)
+        .map_err(LaunchError::TensorMap)?;
     let (mut map, d) = match launch.tma_store && launch.groups == 0 {
         true => (
             Some(

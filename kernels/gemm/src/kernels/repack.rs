@@ -40,7 +40,11 @@ fn repack<T: Element>(block: &Block, tile: Tile<T>, layouts: &Layouts<'_, T>, pa
         core::array::from_fn(|i| {
             core::array::from_fn(|j| {
                 let (row, col) = (first_line + line + i, first + j * 32 + lane.id());
-                if row < from.rows() && col < from.cols() { from.get(row, col) } else { T::zeroed() }
+                if row < from.rows() && col < from.cols() {
+                    from.get(row, col)
+                } else {
+                    T::zeroed()
+                }
             })
         })
     });
@@ -71,7 +75,11 @@ type Held<T> = PerLane<[[T; ELEMENTS_EACH]; LINES_EACH]>;
 
 /// Calls `visit(lane, line, part, element)` for each element that a lane holds.
 #[inline(always)]
-fn each<T: Element>(warp: Warp<'_>, held: &Held<T>, visit: impl Fn(Lane<'_>, usize, usize, T) + LaneCapture) {
+fn each<T: Element>(
+    warp: Warp<'_>,
+    held: &Held<T>,
+    visit: impl Fn(Lane<'_>, usize, usize, T) + LaneCapture,
+) {
     warp.each(|lane| {
         for (i, elements) in lane.get(held).iter().enumerate() {
             for (j, &element) in elements.iter().enumerate() {
@@ -114,7 +122,11 @@ impl Repack {
     /// The blocks of one matrix.
     fn parts(&self) -> u32 {
         let lines = if self.transposes { self.length } else { self.lines };
-        if self.count > 0 { lines.div_ceil(SIDE as u32) * self.length_to.div_ceil(SIDE as u32) } else { 0 }
+        if self.count > 0 {
+            lines.div_ceil(SIDE as u32) * self.length_to.div_ceil(SIDE as u32)
+        } else {
+            0
+        }
     }
 }
 

@@ -1,14 +1,16 @@
 //! GEMM on `mma.sync`: a block for each tile; operand tiles by `cp.async` (sm_80), or through
 //! registers (sm_75, and elements that no `cp.async` copies).
 //!
-//! Tiles of A and B come from their [`Source`]s into a ring of stages in shared memory, several steps
-//! of K ahead. Within a step, each warp walks along K in k-slices, as long as an `mma`. While it
-//! multiplies the fragments of one, it loads those of the next, and starts to load a part of the
+//! Tiles of A and B come from their [`Source`]s into a ring of stages in shared memory, several
+//! steps of K ahead. Within a step, each warp walks along K in k-slices, as long as an `mma`. While
+//! it multiplies the fragments of one, it loads those of the next, and starts to load a part of the
 //! tiles for the step that is furthest ahead.
 
 use crate::parts::mma::{Lines, Stage, Sum, Sums, TileA, TileB};
 use crate::parts::source::{Groups as _, Source};
-use crate::parts::{AsyncArgs, EpilogueArgs, GroupCursor, Groups, MmaOp, Number, Output, ProblemShape};
+use crate::parts::{
+    AsyncArgs, EpilogueArgs, GroupCursor, Groups, MmaOp, Number, Output, ProblemShape,
+};
 use ptx_matrix::copy::Along;
 use ptx_matrix::fragment::Shape;
 use ptx_matrix::memory::{GlobalMatrixMut, RingIndex};
@@ -18,7 +20,8 @@ use ptx_matrix::prelude::*;
 const PAIR: usize = 2;
 
 /// A warp's fragments of one k-slice: a column of A's, and a row of pairs of B's.
-type Fragments<P, const I: usize, const J: usize> = ([<P as MmaOp>::A; I], [[<P as MmaOp>::B; PAIR]; J]);
+type Fragments<P, const I: usize, const J: usize> =
+    ([<P as MmaOp>::A; I], [[<P as MmaOp>::B; PAIR]; J]);
 
 /// The types of a GEMM with tiles of `M` x `N` and steps of `K`.
 pub trait Config<const M: usize, const N: usize, const K: usize>: 'static {
@@ -55,8 +58,8 @@ struct Problem<'k, P: MmaOp, A, B> {
 
 /// Computes the tile of block (tile, batch, split).
 ///
-/// (The eleven generic parameters are sizes of types, and Rust cannot compute one from another there.
-/// `IN_FLIGHT` is `STAGES` - 2; a warp computes `I` x `J` pairs of fragments.)
+/// (The eleven generic parameters are sizes of types, and Rust cannot compute one from another
+/// there. `IN_FLIGHT` is `STAGES` - 2; a warp computes `I` x `J` pairs of fragments.)
 #[inline(always)]
 pub fn gemm<
     C: Config<M, N, K>,
@@ -119,13 +122,16 @@ pub fn grouped_gemm<
     stages: SharedRing<Stage<C::Op, C::OrderA, C::OrderB, M, N, K>, STAGES>,
     args: Args<'_, C::Op>,
 ) {
-    let AsyncArgs { a, b, a_layout, b_layout, shape, epilogue: mut of_d, group_ends: ends, .. } = args;
+    let AsyncArgs { a, b, a_layout, b_layout, shape, epilogue: mut of_d, group_ends: ends, .. } =
+        args;
     let groups = Groups { ends, rows: shape.m };
     let tiles = |rows: u32| rows.div_ceil(M as u32) * shape.n.div_ceil(N as u32);
     let found = groups.find(block.warp(), GroupCursor::FIRST, block.index().x, tiles);
     let Some(GroupCursor { group, tiles_before }) = found else { return };
-    let (index, first, rows) = (group.index as usize, group.first as usize, (group.end - group.first) as usize);
-    let (n, k, lda, ldb) = (shape.n as usize, shape.k as usize, a_layout.ld as usize, b_layout.ld as usize);
+    let (index, first, rows) =
+        (group.index as usize, group.first as usize, (group.end - group.first) as usize);
+    let (n, k, lda, ldb) =
+        (shape.n as usize, shape.k as usize, a_layout.ld as usize, b_layout.ld as usize);
     // C and D of the group, and its bias.
     of_d.d_layout.offset += first * of_d.d_layout.ld as usize;
     if !of_d.bias.is_empty() {
@@ -173,24 +179,38 @@ fn tile<
     let (tall, wide, long) =
         (<C::Op as MmaOp>::Shape::M, PAIR * <C::Op as MmaOp>::Shape::N, <C::Op as MmaOp>::Shape::K);
     const {
-        assert!(IN_FLIGHT as usize == STAGES - 2, "of the stages, one is multiplied and one must have landed");
         assert!(
-            WARP_M == I * <C::Op as MmaOp>::Shape::M && WARP_N == J * PAIR * <C::Op as MmaOp>::Shape::N,
+            IN_FLIGHT as usize == STAGES - 2,
+            "of the stages, one is multiplied and one must have landed"
+        );
+        assert!(
+            WARP_M == I * <C::Op as MmaOp>::Shape::M
+                && WARP_N == J * PAIR * <C::Op as MmaOp>::Shape::N,
             "a warp computes I x J fragments"
         );
-        assert!(M * N == WARPS * WARP_M * WARP_N && N.is_multiple_of(WARP_N), "the warps compute the block's tile");
-        assert!(K.is_multiple_of(2 * <C::Op as MmaOp>::Shape::K), "slices alternate between two sets of fragments");
+        assert!(
+            M * N == WARPS * WARP_M * WARP_N && N.is_multiple_of(WARP_N),
+            "the warps compute the block's tile"
+        );
+        assert!(
+            K.is_multiple_of(2 * <C::Op as MmaOp>::Shape::K),
+            "slices alternate between two sets of fragments"
+        );
     }
     let warp = block.warp();
     let ((rows, cols), inner) = (problem.size, problem.k);
-    let (tile_row, tile_col) =
-        ProblemShape::raster(problem.tile, (SWIZZLE_ROWS / M) as u32, rows.div_ceil(M) as u32, cols.div_ceil(N) as u32);
+    let (tile_row, tile_col) = ProblemShape::raster(
+        problem.tile,
+        (SWIZZLE_ROWS / M) as u32,
+        rows.div_ceil(M) as u32,
+        cols.div_ceil(N) as u32,
+    );
     let (top, left) = (tile_row as usize * M, tile_col as usize * N);
     let mut read_a = C::SourceA::<'k>::new(block, problem.a, (top, 0), Along::Cols);
     let mut read_b = C::SourceB::<'k>::new(block, problem.b, (0, left), Along::Rows);
 
-    // All stages but one are filled before the first step. Where K ends within a step, that step comes first, so that all those
-    // that the main loop copies are whole.
+    // All stages but one are filled before the first step. Where K ends within a step, that step
+    // comes first, so that all those that the main loop copies are whole.
     let steps = (inner as u32).div_ceil(K as u32);
     let last_first = !inner.is_multiple_of(K);
     if last_first {
@@ -206,12 +226,14 @@ fn tile<
             read_a.advance(next);
             read_b.advance(next);
         }
-        // Also where there is nothing left: then the newest groups are empty, and the waits stay the same.
+        // Also where there is nothing left: then the newest groups are empty, and the waits stay
+        // the same.
         Copies::<C, M, N, K>::commit(warp);
     }
 
     // The warp's place in the block's tile.
-    let (down, right) = (warp.index() / (N / WARP_N) * WARP_M, warp.index() % (N / WARP_N) * WARP_N);
+    let (down, right) =
+        (warp.index() / (N / WARP_N) * WARP_M, warp.index() % (N / WARP_N) * WARP_N);
     let load_a = |stage, slice: usize| -> [<C::Op as MmaOp>::A; I] {
         C::Op::load_a(warp, &stages.stage(stage).0, (down, slice * long))
     };
@@ -225,11 +247,15 @@ fn tile<
     block.sync();
     let mut fragments: Fragments<C::Op, I, J> = (load_a(stage, 0), load_b(stage, 0));
     let slices = K / long;
-    // The next slice's are loaded behind the first of many rows, so that not all warps of a multiprocessor wait for their loads when they
-    // have met. Where they take so many registers that there are not enough for those of two slices, A's wait for the last row, and B's
+    // The next slice's are loaded behind the first of many rows, so that not all warps of a
+    // multiprocessor wait for their loads when they have met. Where they take so many registers
+    // that there are not enough for those of two slices, A's wait for the last row, and B's
     // until this slice's are used.
-    let is_large =
-        <C::Op as MmaOp>::Shape::M * <C::Op as MmaOp>::Shape::K * size_of::<<C::Op as MmaOp>::Input>() / LANES > 32;
+    let is_large = <C::Op as MmaOp>::Shape::M
+        * <C::Op as MmaOp>::Shape::K
+        * size_of::<<C::Op as MmaOp>::Input>()
+        / LANES
+        > 32;
     let load_row = if is_large { I - 1 } else { I / 4 };
     // What a thread holds meanwhile takes registers.
     let fetch_row = if size_of::<Held<C, M, N, K>>() == 0 { I / 2 } else { I - 1 };
@@ -237,8 +263,8 @@ fn tile<
         let free = stages.stage(stage.before());
         for slice in 0..slices {
             if slice == slices - 1 {
-                // What the others copied for the next step has landed too; and all have loaded the last of this one, whose stage is
-                // filled next.
+                // What the others copied for the next step has landed too; and all have loaded the
+                // last of this one, whose stage is filled next.
                 Copies::<C, M, N, K>::wait::<IN_FLIGHT>(warp);
                 block.sync();
                 // After the last step there is none: then what is loaded once more is not used.
@@ -262,7 +288,12 @@ fn tile<
                 // There and back again: the last fragment of B is the next row's first.
                 for j in 0..PAIR * J {
                     let j = if i % 2 == 0 { j } else { PAIR * J - 1 - j };
-                    C::Op::multiply(warp, &mut sums[i][j / PAIR][j % PAIR], &a[i], &b[j / PAIR][j % PAIR]);
+                    C::Op::multiply(
+                        warp,
+                        &mut sums[i][j / PAIR][j % PAIR],
+                        &a[i],
+                        &b[j / PAIR][j % PAIR],
+                    );
                 }
             }
             if is_large {
@@ -289,22 +320,31 @@ fn tile<
     let d = args.matrix_d::<RowMajor>(problem.batch, rows, cols);
     let epilogue = &args.epilogue::<RowMajor>(problem.batch, rows, cols);
     if args.partials.is_empty() && epilogue.only_scales() {
-        // Each warp's results go through a part of the stages, so that they are stored by whole lines.
-        let results: SharedRing<SharedTile<<C::Op as MmaOp>::Output, WARP_M, WARP_N, Swizzle128>, WARPS> =
-            stages.reuse();
+        // Each warp's results go through a part of the stages, so that they are stored by whole
+        // lines.
+        let results: SharedRing<
+            SharedTile<<C::Op as MmaOp>::Output, WARP_M, WARP_N, Swizzle128>,
+            WARPS,
+        > = stages.reuse();
         let result = results.part(warp.index());
         for (i, sums) in sums.iter().enumerate() {
             for (j, sum) in sums.as_flattened().iter().enumerate() {
                 let sum = sum.map(warp, |_, _, sum| sum.times(epilogue.alpha));
-                <C::Op as MmaOp>::Output::narrow_all(warp, &sum).store(warp, &result, (i * tall, j * (wide / PAIR)));
+                <C::Op as MmaOp>::Output::narrow_all(warp, &sum).store(
+                    warp,
+                    &result,
+                    (i * tall, j * (wide / PAIR)),
+                );
             }
         }
         warp.sync();
         result.copy_to(warp, d, at);
         return;
     }
-    // What is rarely asked for is kept out of the way: asked for each element in its register, it would take longer than the rest.
-    let parts: SharedRing<SharedTile<Sum<C::Op>, WARP_M, WARP_N, Swizzle128>, WARPS> = stages.reuse();
+    // What is rarely asked for is kept out of the way: asked for each element in its register, it
+    // would take longer than the rest.
+    let parts: SharedRing<SharedTile<Sum<C::Op>, WARP_M, WARP_N, Swizzle128>, WARPS> =
+        stages.reuse();
     let part = parts.part(warp.index());
     for (i, sums) in sums.iter().enumerate() {
         for (j, sum) in sums.as_flattened().iter().enumerate() {
@@ -313,7 +353,12 @@ fn tile<
     }
     warp.sync();
     if !args.partials.is_empty() {
-        let to = GlobalMatrixMut::<_, RowMajor>::new(args.partials.skip(problem.partial), rows, cols, cols);
+        let to = GlobalMatrixMut::<_, RowMajor>::new(
+            args.partials.skip(problem.partial),
+            rows,
+            cols,
+            cols,
+        );
         part.copy_to(warp, to, at);
         return;
     }
@@ -325,10 +370,11 @@ fn tile<
 }
 
 /// How the copies of A are waited for: those of B have the same groups.
-type Copies<C, const M: usize, const N: usize, const K: usize> = <<C as Config<M, N, K>>::SourceA<'static> as Source<
-    'static,
-    TileA<<C as Config<M, N, K>>::Op, <C as Config<M, N, K>>::OrderA, M, K>,
->>::Groups;
+type Copies<C, const M: usize, const N: usize, const K: usize> =
+    <<C as Config<M, N, K>>::SourceA<'static> as Source<
+        'static,
+        TileA<<C as Config<M, N, K>>::Op, <C as Config<M, N, K>>::OrderA, M, K>,
+    >>::Groups;
 
 /// What a thread holds of loads that go through registers.
 type Held<C, const M: usize, const N: usize, const K: usize> = (

@@ -6,7 +6,9 @@
 
 use super::sm90_wgmma::{Accumulators, Config, EpilogueStore, Shared, gemm};
 use crate::parts::tma::{WGMMA_M, place, store_by_threads, store_columns};
-use crate::parts::{Epilogue, EpilogueArgs, GroupedTiles, Number, Output, TmaArgs, TmaOperands, Unroll, WorkTile};
+use crate::parts::{
+    Epilogue, EpilogueArgs, GroupedTiles, Number, Output, TmaArgs, TmaOperands, Unroll, WorkTile,
+};
 use ptx_matrix::copy::BoxTile;
 use ptx_matrix::element::Bits32;
 use ptx_matrix::fragment::{FragmentShape, RoleC};
@@ -16,7 +18,14 @@ use ptx_matrix::prelude::*;
 
 /// A grouped GEMM, with the arguments of the table's kernels.
 #[inline(always)]
-pub fn grouped<C, Tile, const PART: usize, const STAGES: usize, const CONSUMERS: usize, const CLUSTER: usize>(
+pub fn grouped<
+    C,
+    Tile,
+    const PART: usize,
+    const STAGES: usize,
+    const CONSUMERS: usize,
+    const CLUSTER: usize,
+>(
     block: &ClusterBlock<'_, CLUSTER>,
     shared: Shared<C, STAGES, CONSUMERS>,
     args: TmaArgs<'_, C::A, C::B, Tile>,
@@ -42,15 +51,26 @@ pub struct GroupedStore<'k, O: Output, const PART: usize> {
     pub size: (usize, usize),
 }
 
-impl<O, S, const COLS: usize, const TILES: usize, const PART: usize, const N: usize, const M64_TILES: usize>
-    EpilogueStore<SharedRing<SharedTile<O, WGMMA_M, COLS, S>, TILES>, [GroupAccumulator<N, O::Sum>; M64_TILES]>
-    for GroupedStore<'_, O, PART>
+impl<
+    O,
+    S,
+    const COLS: usize,
+    const TILES: usize,
+    const PART: usize,
+    const N: usize,
+    const M64_TILES: usize,
+>
+    EpilogueStore<
+        SharedRing<SharedTile<O, WGMMA_M, COLS, S>, TILES>,
+        [GroupAccumulator<N, O::Sum>; M64_TILES],
+    > for GroupedStore<'_, O, PART>
 where
     O: Output<Sum: Element<Width = Bits32>>,
     S: TensorSwizzle,
     M64<N>: WgmmaColumns<Bits32> + WgmmaColumns<O::Width>,
     M16N8K16: FragmentShape<RoleC, O::Width>,
-    for<'a> [&'a GroupAccumulator<N, O::Sum>; M64_TILES]: Unroll<&'a GroupAccumulator<N, O::Sum>, M64_TILES>,
+    for<'a> [&'a GroupAccumulator<N, O::Sum>; M64_TILES]:
+        Unroll<&'a GroupAccumulator<N, O::Sum>, M64_TILES>,
     for<'a> [&'a GroupAccumulator<N, O>; M64_TILES]: Unroll<&'a GroupAccumulator<N, O>, M64_TILES>,
 {
     #[inline(always)]
@@ -63,7 +83,10 @@ where
         accumulators: &[GroupAccumulator<N, O::Sum>; M64_TILES],
     ) {
         const {
-            assert!(N.is_multiple_of(TILES * COLS) && N.is_multiple_of(PART), "staging tiles do not go beyond the tile")
+            assert!(
+                N.is_multiple_of(TILES * COLS) && N.is_multiple_of(PART),
+                "staging tiles do not go beyond the tile"
+            )
         };
         let late = |number| group.block().late(number);
         let rows = tile.group.expect("a grouped GEMM's tile has a group").end;
@@ -78,7 +101,8 @@ where
             accumulators.each_ref().map_each(
                 #[inline(always)]
                 |m64, accumulator| {
-                    let scaled = accumulator.map(group, |_, _, sum| sum.times(self.args.scalars.alpha));
+                    let scaled =
+                        accumulator.map(group, |_, _, sum| sum.times(self.args.scalars.alpha));
                     let elements = O::narrow_group(group, &scaled);
                     for col in (0..N).step_by(TILES * COLS) {
                         for index in 0..TILES {
@@ -86,7 +110,8 @@ where
                         }
                         group.sync();
                         for index in 0..TILES {
-                            let to = (at.0 as usize + m64 * WGMMA_M, at.1 as usize + col + index * COLS);
+                            let to =
+                                (at.0 as usize + m64 * WGMMA_M, at.1 as usize + col + index * COLS);
                             staging.part(index).copy_to(group, matrix(), to);
                         }
                         group.sync();
@@ -98,9 +123,12 @@ where
         let part = staging.reuse::<SharedRing<SharedTile<O::Sum, WGMMA_M, PART, S>, 2>>().part(0);
         let mut next = late(0);
         while next < (M64_TILES * N) as u32 {
-            store_columns::<_, N, M64_TILES, PART>(group, accumulators, next, |accumulator, col| {
-                accumulator.store(group, &part, col)
-            });
+            store_columns::<_, N, M64_TILES, PART>(
+                group,
+                accumulators,
+                next,
+                |accumulator, col| accumulator.store(group, &part, col),
+            );
             group.sync();
             let d = matrix();
             let (row, col) = place::<N, M64_TILES>(next);
@@ -110,11 +138,17 @@ where
             let is_per_column = !epilogue.bias.is_empty() && !epilogue.bias_per_row;
             let bias = if is_per_column { epilogue.bias.skip(index * cols) } else { epilogue.bias };
             let epilogue = Epilogue { bias, ..epilogue };
-            epilogue.finish::<4, _, _, _>(group, part, (row, col), (d.rows(), d.cols()), |_, to, element| {
-                if let Some((row, col)) = to {
-                    d.set(row, col, element);
-                }
-            });
+            epilogue.finish::<4, _, _, _>(
+                group,
+                part,
+                (row, col),
+                (d.rows(), d.cols()),
+                |_, to, element| {
+                    if let Some((row, col)) = to {
+                        d.set(row, col, element);
+                    }
+                },
+            );
             group.sync();
             next += PART as u32;
         }

@@ -9,8 +9,8 @@
 use crate::parts::TmaArgs;
 use crate::parts::mma::{F64Paired, Sum, Sums};
 use crate::parts::{
-    MmaOp, Multicast, Number, OperandA, OperandB, Output, ProblemShape, TileShape, TmaLoad, TmaOperands, TmaStore,
-    WorkTile,
+    MmaOp, Multicast, Number, OperandA, OperandB, Output, ProblemShape, TileShape, TmaLoad,
+    TmaOperands, TmaStore, WorkTile,
 };
 use core::marker::PhantomData;
 use ptx_matrix::fragment::{Order, Shape};
@@ -43,7 +43,8 @@ pub trait Config: Sized + 'static {
     const WARP_N: usize;
 }
 
-/// f64, with D of the order `L`: row-major, or column-major for D = (BᵀAᵀ)ᵀ. A and B are column-major.
+/// f64, with D of the order `L`: row-major, or column-major for D = (BᵀAᵀ)ᵀ. A and B are
+/// column-major.
 pub struct F64Gemm<L>(PhantomData<L>);
 
 /// The tiles of A: 128 x 16.
@@ -127,10 +128,17 @@ pub fn gemm<
     let (warp_m, warp_n) = (I * <C::Op as MmaOp>::Shape::M, J * PAIR * <C::Op as MmaOp>::Shape::N);
     const {
         let TileShape { m, n, k } = C::TILE;
-        let (warp_m, warp_n) = (I * <C::Op as MmaOp>::Shape::M, J * PAIR * <C::Op as MmaOp>::Shape::N);
-        assert!(m * n == WARPS * warp_m * warp_n && n.is_multiple_of(warp_n), "the warps compute the block's tile");
+        let (warp_m, warp_n) =
+            (I * <C::Op as MmaOp>::Shape::M, J * PAIR * <C::Op as MmaOp>::Shape::N);
+        assert!(
+            m * n == WARPS * warp_m * warp_n && n.is_multiple_of(warp_n),
+            "the warps compute the block's tile"
+        );
         assert!(C::WARP_N == warp_n, "a warp computes I x J pairs of fragments");
-        assert!(k * size_of::<<C::Op as MmaOp>::Input>() == K_BYTES, "a stage has 128 bytes along K");
+        assert!(
+            k * size_of::<<C::Op as MmaOp>::Input>() == K_BYTES,
+            "a stage has 128 bytes along K"
+        );
     }
     let (warp, index) = (block.warp(), block.warp().index());
     if index == 0 {
@@ -142,8 +150,16 @@ pub fn gemm<
     let ended = block.wait_for_kernels_ahead();
     let ((a, b), epilogue) = (operands.get(ended), epilogue(ended));
     let mut tiles = Tiles::<C>::of_block(shape, block);
-    let mut producer =
-        Producer { pipeline, a, b, tiles, rest: None, state: Turn::FIRST, until: index as u32, warps: WARPS as u32 };
+    let mut producer = Producer {
+        pipeline,
+        a,
+        b,
+        tiles,
+        rest: None,
+        state: Turn::FIRST,
+        until: index as u32,
+        warps: WARPS as u32,
+    };
     // All stages but one: the main loop fills that first.
     for _ in 0..STAGES - 1 {
         producer.fill(warp);
@@ -240,11 +256,15 @@ impl<C: Config, const STAGES: usize> Producer<'_, C, STAGES> {
         let (state, k) = (self.state, tile.k_start);
         if self.until == 0 {
             let Pipeline { stages, full, empty } = self.pipeline;
-            let ((tiles_a, tiles_b), barrier) = (stages.stage(state.index()), full.stage(state.index()));
+            let ((tiles_a, tiles_b), barrier) =
+                (stages.stage(state.index()), full.stage(state.index()));
             let (a, b) = (self.a, self.b);
             empty.stage(state.index()).wait(warp, state.phase_before());
             warp.elect(|lane| {
-                barrier.arrive_expecting(lane, C::A::load_bytes(u32::MAX) + C::B::load_bytes(u32::MAX));
+                barrier.arrive_expecting(
+                    lane,
+                    C::A::load_bytes(u32::MAX) + C::B::load_bytes(u32::MAX),
+                );
                 let (needed, multicast) = (u32::MAX, None::<Multicast<1>>);
                 let (at, batch) = ((tile.row, k), tile.batch);
                 tiles_a.load(TmaLoad { lane, map: a, at, batch, needed, barrier, multicast });
@@ -272,10 +292,11 @@ struct Consumer<'k, C: Config, const STAGES: usize> {
 impl<C: Config, const STAGES: usize> Consumer<'_, C, STAGES> {
     /// Accumulates `k_tiles` stages, at least one.
     ///
-    /// There is one set of fragments, and one more row of A. During the multiplication of a row, the
-    /// next row of A is loaded; B of the next k-slice follows behind the last row. The wait for the
-    /// next stage is a row ahead of its loads, so that enough is left to multiply meanwhile. Each
-    /// step calls `produce` when the other warps have had time to release the stage before.
+    /// There is one set of fragments, and one more row of A. During the multiplication of a row,
+    /// the next row of A is loaded; B of the next k-slice follows behind the last row. The wait
+    /// for the next stage is a row ahead of its loads, so that enough is left to multiply
+    /// meanwhile. Each step calls `produce` when the other warps have had time to release the
+    /// stage before.
     #[inline(always)]
     fn mainloop<const I: usize, const J: usize>(
         &mut self,
@@ -284,8 +305,11 @@ impl<C: Config, const STAGES: usize> Consumer<'_, C, STAGES> {
     ) -> Accumulators<C::Op, I, J> {
         const { assert!(I > 1, "the next stage is waited for in the last row but one") }
         let (warp, (down, right)) = (self.warp, self.at);
-        let (tall, wide, long) =
-            (<C::Op as MmaOp>::Shape::M, PAIR * <C::Op as MmaOp>::Shape::N, <C::Op as MmaOp>::Shape::K);
+        let (tall, wide, long) = (
+            <C::Op as MmaOp>::Shape::M,
+            PAIR * <C::Op as MmaOp>::Shape::N,
+            <C::Op as MmaOp>::Shape::K,
+        );
         let slices = K_BYTES / (long * size_of::<<C::Op as MmaOp>::Input>());
         let load_a = |(a, _): (C::A, C::B), i: usize, slice: usize| {
             let [a] = a.fragments::<C::Op, 1>(warp, down + i * tall, slice * long);
@@ -364,11 +388,15 @@ impl<C: Config, const STAGES: usize> Consumer<'_, C, STAGES> {
 
 // Epilogue
 
-impl<C, L: Order, const COLS: usize, const PART: usize, const I: usize, const J: usize> WarpStore<C, I, J>
+impl<C, L: Order, const COLS: usize, const PART: usize, const I: usize, const J: usize>
+    WarpStore<C, I, J>
     for TmaStore<'_, SharedTile<<C::Op as MmaOp>::Output, STAGING_ROWS, COLS, Swizzle128, L>, PART>
 where
     C: Config<
-        Staging = SharedRing<SharedTile<<<C as Config>::Op as MmaOp>::Output, STAGING_ROWS, COLS, Swizzle128, L>, 2>,
+        Staging = SharedRing<
+            SharedTile<<<C as Config>::Op as MmaOp>::Output, STAGING_ROWS, COLS, Swizzle128, L>,
+            2,
+        >,
     >,
 {
     /// One staging tile is filled while the other is stored.
@@ -399,9 +427,13 @@ where
                     let index = (i * (cols / COLS) + first / COLS) % 2;
                     wait_for_stores::<1>(warp);
                     for col in (0..COLS).step_by(wide) {
-                        let scaled =
-                            row[(first + col) / wide].map(warp, |_, _, sum| sum.times(self.args.scalars.alpha));
-                        <C::Op as MmaOp>::Output::narrow_all(warp, &scaled).store(warp, &staging.part(index), (0, col));
+                        let scaled = row[(first + col) / wide]
+                            .map(warp, |_, _, sum| sum.times(self.args.scalars.alpha));
+                        <C::Op as MmaOp>::Output::narrow_all(warp, &scaled).store(
+                            warp,
+                            &staging.part(index),
+                            (0, col),
+                        );
                     }
                     store(index, (at.0 + (i * STAGING_ROWS) as u32, at.1 + first as u32));
                 }
@@ -410,11 +442,14 @@ where
         }
         // The rare cases go through one staging tile to the other, in a loop that is not unrolled.
         let late = |number| warp.block().late(number);
-        let part = staging.reuse::<SharedRing<SharedTile<Sum<C::Op>, STAGING_ROWS, PART, Swizzle128, L>, 2>>().part(0);
+        let part = staging
+            .reuse::<SharedRing<SharedTile<Sum<C::Op>, STAGING_ROWS, PART, Swizzle128, L>, 2>>()
+            .part(0);
         let parts = cols / PART;
         let mut index = late(0);
         while index < (I * parts) as u32 {
-            let (down, first) = (index as usize / parts * STAGING_ROWS, index as usize % parts * PART);
+            let (down, first) =
+                (index as usize / parts * STAGING_ROWS, index as usize % parts * PART);
             let done = first % COLS;
             if done == 0 {
                 wait_for_stores::<0>(warp);

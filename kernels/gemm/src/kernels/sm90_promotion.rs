@@ -1,5 +1,5 @@
-//! Promotion of 8-bit floats to `f32`: the tensor cores accumulate them with 13 bits of fraction, and
-//! this mainloop takes their sums out after each stage.
+//! Promotion of 8-bit floats to `f32`: the tensor cores accumulate them with 13 bits of fraction,
+//! and this mainloop takes their sums out after each stage.
 
 use super::sm90_wgmma::{Consumer, K_SLICES, Mainloop, Op};
 use crate::parts::tma::WGMMA_M;
@@ -51,7 +51,10 @@ where
                 Op::<N_SLICE, A, B, T>::issue(group, &mut in_flight, |issue| {
                     issue.multiply(a.descriptor(rows_a, 0, 0), b.descriptor(tile_b, col, 0));
                     for slice in 1..K_SLICES {
-                        issue.accumulate(a.descriptor(rows_a, 0, slice), b.descriptor(tile_b, col, slice));
+                        issue.accumulate(
+                            a.descriptor(rows_a, 0, slice),
+                            b.descriptor(tile_b, col, slice),
+                        );
                     }
                 });
                 // All that is not adding happens during the multiplication.
@@ -65,8 +68,9 @@ where
                     }
                 }
                 partial = in_flight.finish(group);
-                accumulator =
-                    accumulator.zip(group, col, &partial, |sum, partial| sum.plus(T::ONE, partial)).settled(group);
+                accumulator = accumulator
+                    .zip(group, col, &partial, |sum, partial| sum.plus(T::ONE, partial))
+                    .settled(group);
             }
         }
         if k_tiles > 0 {

@@ -14,8 +14,8 @@
 
 use crate::parts::tma::{WGMMA_M, wait_for_stores};
 use crate::parts::{
-    Multicast, Multiplied, Number, OperandA, OperandB, Output, TileScheduler, TileShape, TileWalk, TmaArgs, TmaLoad,
-    TmaOperands, TmaStore, Unroll, WgmmaA, WgmmaB, WorkTile,
+    Multicast, Multiplied, Number, OperandA, OperandB, Output, TileScheduler, TileShape, TileWalk,
+    TmaArgs, TmaLoad, TmaOperands, TmaStore, Unroll, WgmmaA, WgmmaB, WorkTile,
 };
 use core::marker::PhantomData;
 use ptx_matrix::copy::BoxTile;
@@ -23,7 +23,9 @@ use ptx_matrix::element::Bits32;
 use ptx_matrix::fragment::{FragmentShape, Order, RoleC};
 use ptx_matrix::launch::AheadEnded;
 use ptx_matrix::memory::TensorSwizzle;
-use ptx_matrix::mma::{GroupAccumulator, InFlight, M64, Multiplicand, Wgmma, WgmmaColumns, WgmmaForm};
+use ptx_matrix::mma::{
+    GroupAccumulator, InFlight, M64, Multiplicand, Wgmma, WgmmaColumns, WgmmaForm,
+};
 use ptx_matrix::prelude::*;
 use ptx_matrix::sync::{BarrierRing, Look, PeerBarrierRing};
 
@@ -51,7 +53,8 @@ pub trait Config: Sized + 'static {
 }
 
 /// The accumulators of one consumer.
-pub type Accumulators<C> = <<C as Config>::Mainloop as Mainloop<<C as Config>::A, <C as Config>::B>>::Accumulators;
+pub type Accumulators<C> =
+    <<C as Config>::Mainloop as Mainloop<<C as Config>::A, <C as Config>::B>>::Accumulators;
 
 /// The shared memory of a block.
 pub struct Shared<C: Config, const STAGES: usize, const CONSUMERS: usize> {
@@ -135,11 +138,15 @@ pub fn gemm<
                     let k = tile.k_start + k_tile * tile_k;
                     // Out-of-bounds boxes are loaded once per stage, to zero it, and skipped
                     // afterwards: TMA fills zeros slower than it copies.
-                    let loads_all = k_tile < STAGES as u32 || tile.rows >= tile_m && tile.cols >= tile_n;
+                    let loads_all =
+                        k_tile < STAGES as u32 || tile.rows >= tile_m && tile.cols >= tile_n;
                     empty.stage(state.index()).wait(warp, state.phase_before());
                     warp.elect(|lane| {
                         let load = |rows, cols| {
-                            barrier.arrive_expecting(lane, C::A::load_bytes(rows) + C::B::load_bytes(cols));
+                            barrier.arrive_expecting(
+                                lane,
+                                C::A::load_bytes(rows) + C::B::load_bytes(cols),
+                            );
                             let (batch, multicast, needed) = (tile.batch, multicast_a, rows);
                             tiles_a.load(TmaLoad {
                                 lane,
@@ -161,8 +168,13 @@ pub fn gemm<
                                 multicast,
                             });
                         };
-                        // Two copies in the program, so that whole tiles take the fewest instructions.
-                        if loads_all { load(u32::MAX, u32::MAX) } else { load(tile.rows, tile.cols) }
+                        // Two copies in the program, so that whole tiles take the fewest
+                        // instructions.
+                        if loads_all {
+                            load(u32::MAX, u32::MAX)
+                        } else {
+                            load(tile.rows, tile.cols)
+                        }
                     });
                     state = state.next();
                 }
@@ -204,7 +216,14 @@ pub fn gemm<
 
 /// [`gemm`] with the arguments and the epilogue of the table's kernels.
 #[inline(always)]
-pub fn run<C, Tile, const PART: usize, const STAGES: usize, const CONSUMERS: usize, const CLUSTER: usize>(
+pub fn run<
+    C,
+    Tile,
+    const PART: usize,
+    const STAGES: usize,
+    const CONSUMERS: usize,
+    const CLUSTER: usize,
+>(
     block: &ClusterBlock<'_, CLUSTER>,
     shared: Shared<C, STAGES, CONSUMERS>,
     args: TmaArgs<'_, C::A, C::B, Tile>,
@@ -269,8 +288,8 @@ pub trait Mainloop<A, B> {
     ) -> Self::Accumulators;
 }
 
-/// `M64_TILES` x `m64nNk*`: the tensor cores accumulate along all of K. For 8-bit floats this is fast
-/// accumulation, with 13 bits of fraction.
+/// `M64_TILES` x `m64nNk*`: the tensor cores accumulate along all of K. For 8-bit floats this is
+/// fast accumulation, with 13 bits of fraction.
 pub struct Accumulate<const M64_TILES: usize, const N: usize, T>(PhantomData<T>);
 
 impl<A, B, T, const M64_TILES: usize, const N: usize> Mainloop<A, B> for Accumulate<M64_TILES, N, T>
@@ -293,8 +312,8 @@ where
         consumer: &mut Consumer<'_, A, B, STAGES, CLUSTER>,
         k_tiles: u32,
     ) -> Self::Accumulators {
-        // Registers are left to try the next barrier during the multiplication, to hold the stage in
-        // uniform registers, and to know the releasing lane.
+        // Registers are left to try the next barrier during the multiplication, to hold the stage
+        // in uniform registers, and to know the releasing lane.
         let quick = const { M64_TILES * N <= 264 };
         let group = consumer.group;
         let mut accumulators = <[_; M64_TILES]>::from_each(
@@ -309,19 +328,24 @@ where
                 None => consumer.wait(),
             }
             let index = consumer.state.index();
-            let (a, b) = consumer.stages.stage(if quick { index.uniform(group.warp()) } else { index });
+            let (a, b) =
+                consumer.stages.stage(if quick { index.uniform(group.warp()) } else { index });
             let (rows_a, tile_b) = (consumer.rows_a, consumer.tile_b);
             accumulators.each_mut().map_each(
                 #[inline(always)]
                 |m64, accumulator| {
                     Op::<N, A, B, T>::issue(group, accumulator, |issue| {
                         for slice in 0..K_SLICES {
-                            issue.accumulate(a.descriptor(rows_a, m64, slice), b.descriptor(tile_b, 0, slice));
+                            issue.accumulate(
+                                a.descriptor(rows_a, m64, slice),
+                                b.descriptor(tile_b, 0, slice),
+                            );
                         }
                     });
                     if m64 == 0 {
                         token = quick.then(|| consumer.try_wait(consumer.state.next()));
-                        // The tensor cores work on this stage during the release of the previous one.
+                        // The tensor cores work on this stage during the release of the previous
+                        // one.
                         accumulator.wait::<1>(group);
                         if k_tile > 0 {
                             consumer.release(before, quick);
@@ -345,7 +369,9 @@ where
 pub type Op<const N: usize, A, B, T> =
     Wgmma<N, Multiplied<<A as OperandA>::Element>, Multiplied<<B as OperandB>::Element>, T>;
 
-impl<A: SharedLayout, B: SharedLayout, const STAGES: usize, const CLUSTER: usize> Consumer<'_, A, B, STAGES, CLUSTER> {
+impl<A: SharedLayout, B: SharedLayout, const STAGES: usize, const CLUSTER: usize>
+    Consumer<'_, A, B, STAGES, CLUSTER>
+{
     /// Waits until the tiles of the next stage have landed.
     #[inline(always)]
     pub fn wait(&self) {
@@ -382,16 +408,28 @@ impl<A: SharedLayout, B: SharedLayout, const STAGES: usize, const CLUSTER: usize
 
 // Epilogue
 
-impl<O, S, L, const COLS: usize, const TILES: usize, const PART: usize, const N: usize, const M64_TILES: usize>
-    EpilogueStore<SharedRing<SharedTile<O, WGMMA_M, COLS, S, L>, TILES>, [GroupAccumulator<N, O::Sum>; M64_TILES]>
-    for TmaStore<'_, SharedTile<O, WGMMA_M, COLS, S, L>, PART>
+impl<
+    O,
+    S,
+    L,
+    const COLS: usize,
+    const TILES: usize,
+    const PART: usize,
+    const N: usize,
+    const M64_TILES: usize,
+>
+    EpilogueStore<
+        SharedRing<SharedTile<O, WGMMA_M, COLS, S, L>, TILES>,
+        [GroupAccumulator<N, O::Sum>; M64_TILES],
+    > for TmaStore<'_, SharedTile<O, WGMMA_M, COLS, S, L>, PART>
 where
     O: Output<Sum: Element<Width = Bits32>>,
     S: TensorSwizzle,
     L: Order,
     M64<N>: WgmmaColumns<Bits32> + WgmmaColumns<O::Width>,
     M16N8K16: FragmentShape<RoleC, O::Width>,
-    for<'a> [&'a GroupAccumulator<N, O::Sum>; M64_TILES]: Unroll<&'a GroupAccumulator<N, O::Sum>, M64_TILES>,
+    for<'a> [&'a GroupAccumulator<N, O::Sum>; M64_TILES]:
+        Unroll<&'a GroupAccumulator<N, O::Sum>, M64_TILES>,
     for<'a> [&'a GroupAccumulator<N, O>; M64_TILES]: Unroll<&'a GroupAccumulator<N, O>, M64_TILES>,
 {
     #[inline(always)]
@@ -408,7 +446,8 @@ where
             accumulators.each_ref().map_each(
                 #[inline(always)]
                 |m64, accumulator| {
-                    let scaled = accumulator.map(group, |_, _, sum| sum.times(self.args.scalars.alpha));
+                    let scaled =
+                        accumulator.map(group, |_, _, sum| sum.times(self.args.scalars.alpha));
                     let elements = O::narrow_group(group, &scaled);
                     for col in (0..N).step_by(TILES * COLS) {
                         let count = TILES.min((N - col) / COLS);

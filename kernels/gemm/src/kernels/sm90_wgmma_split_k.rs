@@ -5,10 +5,13 @@
 //! distributed shared memory (DSMEM), always in the same order, and stores it. So no partial
 //! accumulators go through global memory, and there is no second launch.
 
-use super::sm90_wgmma::{CONSUMER_REGISTERS, Config, Consumer, EpilogueStore, Mainloop, PRODUCER_REGISTERS, Shared};
+use super::sm90_wgmma::{
+    CONSUMER_REGISTERS, Config, Consumer, EpilogueStore, Mainloop, PRODUCER_REGISTERS, Shared,
+};
 use crate::parts::tma::{WGMMA_M, wait_for_stores};
 use crate::parts::{
-    Multicast, Number, OperandA, OperandB, Output, ProblemShape, TmaArgs, TmaLoad, TmaOperands, TmaStore, WgmmaA,
+    Multicast, Number, OperandA, OperandB, Output, ProblemShape, TmaArgs, TmaLoad, TmaOperands,
+    TmaStore, WgmmaA,
 };
 use ptx_matrix::copy::BoxTile;
 use ptx_matrix::element::Bits32;
@@ -33,7 +36,11 @@ pub fn run<
     args: TmaArgs<'_, C::A, C::B, Tile>,
 ) where
     C: Config,
-    C::Mainloop: Mainloop<C::A, C::B, Accumulators = [GroupAccumulator<N, <Tile::Element as Output>::Sum>; 1]>,
+    C::Mainloop: Mainloop<
+            C::A,
+            C::B,
+            Accumulators = [GroupAccumulator<N, <Tile::Element as Output>::Sum>; 1],
+        >,
     Tile: BoxTile<Element: Output<Sum: Element<Width = Bits32>>>,
     M64<N>: WgmmaColumns<Bits32>,
     M64<SHARE>: WgmmaColumns<Bits32>,
@@ -47,8 +54,8 @@ pub fn run<
 /// Computes the tile of a cluster.
 ///
 /// `C`'s mainloop accumulates `N` columns of 64 rows, of which a block reduces and stores `SHARE`:
-/// `N` divided by the blocks of the cluster. (The five constants are sizes of types, and Rust cannot
-/// compute one from another there.)
+/// `N` divided by the blocks of the cluster. (The five constants are sizes of types, and Rust
+/// cannot compute one from another there.)
 #[inline(always)]
 pub fn gemm_split_k<
     C,
@@ -103,11 +110,15 @@ pub fn gemm_split_k<
         let warp = group.warp();
         if group.warp_rank() == 0 {
             for k_tile in first..end {
-                let ((tiles_a, tiles_b), barrier) = (stages.stage(state.index()), full.stage(state.index()));
+                let ((tiles_a, tiles_b), barrier) =
+                    (stages.stage(state.index()), full.stage(state.index()));
                 let k = tile.k_start + k_tile * C::TILE.k as u32;
                 // As in `sm90_wgmma`.
-                let (rows, cols) =
-                    if k_tile - first < STAGES as u32 { (u32::MAX, u32::MAX) } else { (tile.rows, tile.cols) };
+                let (rows, cols) = if k_tile - first < STAGES as u32 {
+                    (u32::MAX, u32::MAX)
+                } else {
+                    (tile.rows, tile.cols)
+                };
                 empty.stage(state.index()).wait(warp, state.phase_before());
                 warp.elect(|lane| {
                     barrier.arrive_expecting(lane, C::A::load_bytes(rows) + C::B::load_bytes(cols));
@@ -136,12 +147,15 @@ pub fn gemm_split_k<
 
     // Reduction: all consumers have read the stages.
     block.sync();
-    let shares = stages.reuse::<SharedRing<SharedRing<SharedAccumulator<SHARE, T>, CLUSTER>, CONSUMERS>>().part(index);
+    let shares = stages
+        .reuse::<SharedRing<SharedRing<SharedAccumulator<SHARE, T>, CLUSTER>, CONSUMERS>>()
+        .part(index);
     for share in 0..CLUSTER {
         shares.part(share).put(group, &accumulator.columns(share * SHARE));
     }
     cluster.sync();
-    let of_blocks: [_; CLUSTER] = core::array::from_fn(|block| shares.of(cluster.peer(block)).part(rank).get(group));
+    let of_blocks: [_; CLUSTER] =
+        core::array::from_fn(|block| shares.of(cluster.peer(block)).part(rank).get(group));
     let sum = of_blocks.into_iter().reduce(|sum: GroupAccumulator<SHARE, T>, of_block| {
         sum.zip(group, 0, &of_block, |sum, of_block| sum.plus(T::ONE, of_block))
     });

@@ -36,24 +36,28 @@ fn reduce<D: Output>(block: &Block, of: &Partials<'_, D>) {
     let (m, n, batch) = (of.d.rows(), of.d.cols(), block.index().y as usize);
     let across = n.div_ceil(REDUCED_COLS) as u32;
     let row = (block.index().x / across) as usize;
-    let first = (block.index().x % across) as usize * REDUCED_COLS + block.warp().index() * COLS_EACH * 32;
+    let first =
+        (block.index().x % across) as usize * REDUCED_COLS + block.warp().index() * COLS_EACH * 32;
     block.warp().each(|lane| {
         let col = |i: usize| first + i * 32 + lane.id();
         // The loads of a split do not wait for those before.
         let mut total = [D::Sum::ZERO; COLS_EACH];
         for split in 0..of.splits {
             let before = ((split as usize * of.batches + batch) * m + row) * n;
-            let of_split: [D::Sum; COLS_EACH] =
-                core::array::from_fn(
-                    |i| if col(i) < n { of.partials.get(lane, before + col(i)) } else { D::Sum::ZERO },
-                );
+            let of_split: [D::Sum; COLS_EACH] = core::array::from_fn(|i| {
+                if col(i) < n { of.partials.get(lane, before + col(i)) } else { D::Sum::ZERO }
+            });
             for i in 0..COLS_EACH {
                 total[i] = total[i].plus(D::Sum::ONE, of_split[i]);
             }
         }
         // Without splits alpha does not matter: NaN times zero would be NaN.
-        let scaled = total.map(|total| if of.splits == 0 { D::Sum::ZERO } else { total.times(of.epilogue.alpha) });
-        let (places, is_inside) = (core::array::from_fn(|i| (row, col(i))), core::array::from_fn(|i| col(i) < n));
+        let scaled =
+            total.map(
+                |total| if of.splits == 0 { D::Sum::ZERO } else { total.times(of.epilogue.alpha) },
+            );
+        let (places, is_inside) =
+            (core::array::from_fn(|i| (row, col(i))), core::array::from_fn(|i| col(i) < n));
         let finished = of.epilogue.finish_scaled(places, is_inside, scaled);
         for i in 0..COLS_EACH {
             if is_inside[i] {
@@ -63,8 +67,8 @@ fn reduce<D: Output>(block: &Block, of: &Partials<'_, D>) {
     });
 }
 
-/// D = f(alpha (sum of the partials) + beta C + bias), for each matrix of a batch. The grid has a block
-/// for each [`REDUCED_COLS`] of each row, and the batch along y.
+/// D = f(alpha (sum of the partials) + beta C + bias), for each matrix of a batch. The grid has a
+/// block for each [`REDUCED_COLS`] of each row, and the batch along y.
 #[kernel(threads = 64, early = true, instances(
     split_k_reduce_bf16(target = "sm_80") = <bf16>,
     split_k_reduce_f16 = <f16>,

@@ -1,7 +1,7 @@
 //! The macros of the table of kernels, [`configs`](super::configs): what a row becomes.
 
-/// The type of the operand tiles of one stage: of A with M x K elements, or of B with K x N. K-major
-/// tiles come in boxes of so many rows of A, or columns of B.
+/// The type of the operand tiles of one stage: of A with M x K elements, or of B with K x N.
+/// K-major tiles come in boxes of so many rows of A, or columns of B.
 macro_rules! operand_tiles {
     (a RowMajor $input:ident $m:literal $k:literal $box:tt) => {
         SharedRing<SharedTile<$input, $box, $k, Swizzle128>, { $m / $box }>
@@ -133,8 +133,8 @@ macro_rules! built {
     };
 }
 
-/// Kernels with a block for each tile, on `mma.sync`: orders of the tiles of A and B; tile and step of
-/// K; stages; the instruction; the part of a warp; threads; blocks that share an SM; loader; the
+/// Kernels with a block for each tile, on `mma.sync`: orders of the tiles of A and B; tile and step
+/// of K; stages; the instruction; the part of a warp; threads; blocks that share an SM; loader; the
 /// oldest GPU; rate. `gemm` or `grouped_gemm` is the function.
 macro_rules! sm80_mma {
     ($table:ident by $function:ident: $($input:ident => $output:ident {$(
@@ -184,8 +184,8 @@ macro_rules! sm80_mma {
     )*};
 }
 
-/// The elements that A and B, and C and D, can have together: multiply-adds of an SM's `mma.sync` in a
-/// cycle; the kernel that reduces split-K; the tables with kernels for them.
+/// The elements that A and B, and C and D, can have together: multiply-adds of an SM's `mma.sync`
+/// in a cycle; the kernel that reduces split-K; the tables with kernels for them.
 macro_rules! elements {
     ($($input:ident => $output:ident: $rate:literal per cycle, $repack:ident, $reduce:ident, [$($table:ident)*] $(, grouped [$($grouped:ident)*])?;)*) => {$(
         #[cfg(not(target_arch = "nvptx64"))]

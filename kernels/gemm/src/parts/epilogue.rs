@@ -52,7 +52,8 @@ impl<'k, O: Output> EpilogueArgs<'k, O> {
     #[inline(always)]
     pub fn epilogue<L: Order>(&self, batch: usize, rows: usize, cols: usize) -> Epilogue<'k, O, L> {
         let (layout, scalars) = (self.d_layout, self.scalars);
-        let c = || GlobalMatrix::new(self.c.skip(layout.start(batch)), rows, cols, layout.ld as usize);
+        let c =
+            || GlobalMatrix::new(self.c.skip(layout.start(batch)), rows, cols, layout.ld as usize);
         Epilogue {
             c: (scalars.beta != O::Sum::ZERO).then(c),
             bias: self.bias,
@@ -65,7 +66,12 @@ impl<'k, O: Output> EpilogueArgs<'k, O> {
 
     /// One matrix D of the batch, of `rows` x `cols`.
     #[inline(always)]
-    pub fn matrix_d<L: Order>(&self, batch: usize, rows: usize, cols: usize) -> GlobalMatrixMut<'k, O, L> {
+    pub fn matrix_d<L: Order>(
+        &self,
+        batch: usize,
+        rows: usize,
+        cols: usize,
+    ) -> GlobalMatrixMut<'k, O, L> {
         let layout = self.d_layout;
         GlobalMatrixMut::new(self.d.skip(layout.start(batch)), rows, cols, layout.ld as usize)
     }

@@ -3,7 +3,9 @@
 use super::number::Output;
 use core::marker::PhantomData;
 use ptx_matrix::element::{Bits8, Bits16, Bits32, Bits64};
-use ptx_matrix::fragment::{Fragment, FragmentShape, M8N8K4, M16N8K8Pairs, Order, Role, RoleA, RoleB, RoleC};
+use ptx_matrix::fragment::{
+    Fragment, FragmentShape, M8N8K4, M16N8K8Pairs, Order, Role, RoleA, RoleB, RoleC,
+};
 use ptx_matrix::memory::{Swizzle, SwizzleWords};
 use ptx_matrix::mma::MmaForm;
 use ptx_matrix::prelude::*;
@@ -63,8 +65,12 @@ where
         + FragmentShape<RoleC, Width<D::Sum>>
         + FragmentShape<RoleC, Width<D>>,
     I::Width: Swizzled,
-    Mma<S, E, E, D::Sum>:
-        MmaForm<A = FragmentA<S, E>, B = FragmentB<S, E>, C = Accumulator<S, D::Sum>, D = Accumulator<S, D::Sum>>,
+    Mma<S, E, E, D::Sum>: MmaForm<
+            A = FragmentA<S, E>,
+            B = FragmentB<S, E>,
+            C = Accumulator<S, D::Sum>,
+            D = Accumulator<S, D::Sum>,
+        >,
     BuildTarget: Supports<<Mma<S, E, E, D::Sum> as MmaForm>::Needs>,
     Self: 'static,
 {
@@ -111,8 +117,9 @@ where
     fragments.map(|fragment| Fragment::from_registers(fragment.registers()))
 }
 
-/// The swizzles that let a warp load fragments of elements of this width without bank conflicts: rows of 16 bytes for `ldmatrix`, or,
-/// where it does not make such fragments, elements of four lines. (Bytes across K have conflicts in any; no kernel has such tiles.)
+/// The swizzles that let a warp load fragments of elements of this width without bank conflicts:
+/// rows of 16 bytes for `ldmatrix`, or, where it does not make such fragments, elements of four
+/// lines. (Bytes across K have conflicts in any; no kernel has such tiles.)
 pub trait Swizzled {
     /// Of tiles whose lines are along K.
     type Along: Swizzle;
@@ -167,10 +174,21 @@ impl Lines for ColMajor {
 }
 
 /// The block's tile of A in one step.
-pub type TileA<P, O, const M: usize, const K: usize> =
-    SharedTile<<P as MmaOp>::Input, M, K, <O as Lines>::Swizzle<<P as MmaOp>::Along, <P as MmaOp>::Across>, O>;
+pub type TileA<P, O, const M: usize, const K: usize> = SharedTile<
+    <P as MmaOp>::Input,
+    M,
+    K,
+    <O as Lines>::Swizzle<<P as MmaOp>::Along, <P as MmaOp>::Across>,
+    O,
+>;
 /// The block's tile of B in one step.
-pub type TileB<P, O, const K: usize, const N: usize> =
-    SharedTile<<P as MmaOp>::Input, K, N, <O as Lines>::Swizzle<<P as MmaOp>::Across, <P as MmaOp>::Along>, O>;
+pub type TileB<P, O, const K: usize, const N: usize> = SharedTile<
+    <P as MmaOp>::Input,
+    K,
+    N,
+    <O as Lines>::Swizzle<<P as MmaOp>::Across, <P as MmaOp>::Along>,
+    O,
+>;
 /// The tiles of one step.
-pub type Stage<P, OA, OB, const M: usize, const N: usize, const K: usize> = (TileA<P, OA, M, K>, TileB<P, OB, K, N>);
+pub type Stage<P, OA, OB, const M: usize, const N: usize, const K: usize> =
+    (TileA<P, OA, M, K>, TileB<P, OB, K, N>);

@@ -8,8 +8,8 @@
 //! | [`TmaStore`] | staging tiles and TMA stores of D |
 //! | [`TmaArgs`], [`AsyncArgs`], [`ProblemShape`] | kernel arguments |
 //!
-//! [`sm90_wgmma`](crate::kernels::sm90_wgmma) joins them to a GEMM. A kernel with an epilogue of its
-//! own implements [`EpilogueStore`](crate::kernels::sm90_wgmma::EpilogueStore).
+//! [`sm90_wgmma`](crate::kernels::sm90_wgmma) joins them to a GEMM. A kernel with an epilogue of
+//! its own implements [`EpilogueStore`](crate::kernels::sm90_wgmma::EpilogueStore).
 
 pub mod args;
 pub mod epilogue;
@@ -24,7 +24,9 @@ pub use args::{AsyncArgs, MatrixArgs, ProblemShape};
 pub use epilogue::{Epilogue, EpilogueArgs, EpilogueScalars};
 pub use mma::MmaOp;
 pub use number::{Activation, Number, Output};
-pub use scheduler::{Group, GroupCursor, GroupedTiles, Groups, TileScheduler, TileShape, TileWalk, WorkTile};
+pub use scheduler::{
+    Group, GroupCursor, GroupedTiles, Groups, TileScheduler, TileShape, TileWalk, WorkTile,
+};
 #[cfg(not(target_arch = "nvptx64"))]
 pub use {args::AsyncArgsHost, epilogue::EpilogueArgsHost};
 

@@ -9,7 +9,9 @@ use ptx_matrix::prelude::*;
 
 /// An accumulator's type, in which scales and activations are computed too: `f32`, `f64`, or `i32`,
 /// which wraps around.
-pub trait Number: Element + launch::KernelData + PartialEq + core::fmt::Debug + core::fmt::Display {
+pub trait Number:
+    Element + launch::KernelData + PartialEq + core::fmt::Debug + core::fmt::Display
+{
     /// Whether it has the activations with an exponential function.
     const HAS_EXP: bool;
     /// Zero.
@@ -279,7 +281,10 @@ impl<T: Number> Output for T {
     }
 
     #[inline(always)]
-    fn narrow_group<const N: usize>(_: WarpGroup<'_>, sums: &GroupAccumulator<N, T>) -> GroupAccumulator<N, T>
+    fn narrow_group<const N: usize>(
+        _: WarpGroup<'_>,
+        sums: &GroupAccumulator<N, T>,
+    ) -> GroupAccumulator<N, T>
     where
         M64<N>: WgmmaColumns<T::Width>,
     {
@@ -309,7 +314,10 @@ impl Output for f16 {
     }
 
     #[inline(always)]
-    fn narrow_group<const N: usize>(group: WarpGroup<'_>, sums: &GroupAccumulator<N, f32>) -> GroupAccumulator<N, f16>
+    fn narrow_group<const N: usize>(
+        group: WarpGroup<'_>,
+        sums: &GroupAccumulator<N, f32>,
+    ) -> GroupAccumulator<N, f16>
     where
         M64<N>: WgmmaColumns<Bits16> + WgmmaColumns<Bits32>,
     {
@@ -340,7 +348,10 @@ impl Output for bf16 {
     }
 
     #[inline(always)]
-    fn narrow_group<const N: usize>(group: WarpGroup<'_>, sums: &GroupAccumulator<N, f32>) -> GroupAccumulator<N, bf16>
+    fn narrow_group<const N: usize>(
+        group: WarpGroup<'_>,
+        sums: &GroupAccumulator<N, f32>,
+    ) -> GroupAccumulator<N, bf16>
     where
         M64<N>: WgmmaColumns<Bits16> + WgmmaColumns<Bits32>,
     {

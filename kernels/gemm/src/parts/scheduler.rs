@@ -55,7 +55,11 @@ impl WorkTile {
     /// The rest of the tile behind `k` elements of K; none at its end.
     #[inline(always)]
     pub fn after(self, k: u32) -> Option<Self> {
-        (self.k_len > k).then(|| WorkTile { k_start: self.k_start + k, k_len: self.k_len - k, ..self })
+        (self.k_len > k).then(|| WorkTile {
+            k_start: self.k_start + k,
+            k_len: self.k_len - k,
+            ..self
+        })
     }
 }
 
@@ -80,7 +84,11 @@ impl ProblemShape {
         let partial = index / (tiles_m * tiles_n);
         let swizzle_m = if self.cluster_along_n { SWIZZLE_M } else { SWIZZLE_M / cluster };
         let (row, col) = Self::raster(index % (tiles_m * tiles_n), swizzle_m, tiles_m, tiles_n);
-        let (row, col) = if self.cluster_along_n { (row, col * cluster + rank) } else { (row * cluster + rank, col) };
+        let (row, col) = if self.cluster_along_n {
+            (row, col * cluster + rank)
+        } else {
+            (row * cluster + rank, col)
+        };
         let (split, batch) = (partial / self.batches, partial % self.batches);
         let k_start = split * self.k_per_split;
         let (row, col) = (row * tile.m as u32, col * tile.n as u32);
@@ -189,12 +197,13 @@ pub struct GroupCursor {
 
 impl GroupCursor {
     /// The first group.
-    pub const FIRST: Self = GroupCursor { group: Group { index: 0, first: 0, end: 0 }, tiles_before: 0 };
+    pub const FIRST: Self =
+        GroupCursor { group: Group { index: 0, first: 0, end: 0 }, tiles_before: 0 };
 }
 
 impl Groups<'_> {
-    /// Finds the group of a tile, where a group of some rows has `tiles(rows)`. The search begins at
-    /// `from`, which is not behind it. None if there is no such tile.
+    /// Finds the group of a tile, where a group of some rows has `tiles(rows)`. The search begins
+    /// at `from`, which is not behind it. None if there is no such tile.
     ///
     /// An end before its predecessor counts as that, and an end behind the matrix as the matrix's:
     /// whatever the ends are, groups do not overlap.
@@ -219,7 +228,8 @@ impl Groups<'_> {
             index += 1;
         }
         // `wgmma` follows: the assembler has to see that all lanes have the same result.
-        let [index, first, end, before] = [index, first, end, before].map(|number| warp.uniform(number));
+        let [index, first, end, before] =
+            [index, first, end, before].map(|number| warp.uniform(number));
         let group = Group { index, first, end };
         ((index as usize) < self.ends.len()).then_some(GroupCursor { group, tiles_before: before })
     }
@@ -290,6 +300,16 @@ impl TileWalk for GroupedWalk<'_> {
         // Rows behind the group's are another group's: they take no longer than its own.
         let (rows, cols) = (u32::MAX, u32::MAX);
         let group = Some(group);
-        WorkTile { batch: 0, partial: 0, row, col, k_start: 0, k_len: self.shape.k, rows, cols, group }
+        WorkTile {
+            batch: 0,
+            partial: 0,
+            row,
+            col,
+            k_start: 0,
+            k_len: self.shape.k,
+            rows,
+            cols,
+            group,
+        }
     }
 }

@@ -1,6 +1,8 @@
 //! Loaders of operand tiles by the threads of a block: `cp.async`, or through registers.
 
-use ptx_matrix::copy::{Along, AsyncPiece, CpAsync, Fetched, Piece, PieceReader, ReadTile, TileReader};
+use ptx_matrix::copy::{
+    Along, AsyncPiece, CpAsync, Fetched, Piece, PieceReader, ReadTile, TileReader,
+};
 use ptx_matrix::fragment::Order;
 use ptx_matrix::memory::GlobalMatrix;
 use ptx_matrix::prelude::*;
@@ -15,10 +17,12 @@ pub trait Source<'k, Tile: ReadTile>: Sized {
     type Groups: Groups;
     /// The matrix's lines start at multiples of so many bytes.
     const ALIGNMENT: usize;
-    /// Whether the matrix is row-major, where its order is the tiles'; else that is said when the kernel runs.
+    /// Whether the matrix is row-major, where its order is the tiles'; else that is said when the
+    /// kernel runs.
     const ROW_MAJOR: Option<bool>;
 
-    /// The matrix of `rows` x `cols` at the start of a slice; its lines lie `stride` elements apart.
+    /// The matrix of `rows` x `cols` at the start of a slice; its lines lie `stride` elements
+    /// apart.
     #[track_caller]
     fn matrix(
         row_major: bool,
@@ -37,7 +41,8 @@ pub trait Source<'k, Tile: ReadTile>: Sized {
     /// Starts to bring the next tile, which may be the matrix's last, and not whole.
     fn fill(&self, block: &Block, tile: &Tile);
 
-    /// Starts to bring those elements of the next tile that are part `part` of `parts`, if the matrix has the whole tile along K.
+    /// Starts to bring those elements of the next tile that are part `part` of `parts`, if the
+    /// matrix has the whole tile along K.
     fn fetch(&self, block: &Block, tile: &Tile, part: usize, parts: usize) -> Self::Held;
 
     /// Stores what is held of that part.
@@ -65,7 +70,9 @@ impl Groups for Held {
 }
 
 /// Through registers: on any GPU.
-impl<'k, Tile: ReadTile, P: Piece, const COPIES: usize> Source<'k, Tile> for PieceReader<'k, Tile, P, COPIES> {
+impl<'k, Tile: ReadTile, P: Piece, const COPIES: usize> Source<'k, Tile>
+    for PieceReader<'k, Tile, P, COPIES>
+{
     type Matrix = GlobalMatrix<'k, Tile::Element, Tile::Order>;
     type Held = Fetched<P, COPIES>;
     type Groups = Held;
@@ -73,7 +80,13 @@ impl<'k, Tile: ReadTile, P: Piece, const COPIES: usize> Source<'k, Tile> for Pie
     const ROW_MAJOR: Option<bool> = Some(Tile::Order::ROW_MAJOR);
 
     #[inline(always)]
-    fn matrix(_: bool, elements: Global<'k, Tile::Element>, rows: usize, cols: usize, stride: usize) -> Self::Matrix {
+    fn matrix(
+        _: bool,
+        elements: Global<'k, Tile::Element>,
+        rows: usize,
+        cols: usize,
+        stride: usize,
+    ) -> Self::Matrix {
         GlobalMatrix::new(elements, rows, cols, stride)
     }
 
@@ -166,7 +179,8 @@ mod asynchronous {
         fn put(&self, _: &Block, _: &Tile, (): &(), _: usize, _: usize) {}
     }
 
-    /// A matrix whose order is known when the kernel runs. The tiles that its elements come to are of one order.
+    /// A matrix whose order is known when the kernel runs. The tiles that its elements come to are
+    /// of one order.
     #[derive(Clone, Copy)]
     pub enum InAnyOrder<'k, T: Element> {
         /// The elements of a row are neighbours.
@@ -176,10 +190,17 @@ mod asynchronous {
     }
 
     impl<'k, T: Element> InAnyOrder<'k, T> {
-        /// The matrix of `rows` x `cols` at the start of a slice; its lines lie `stride` elements apart.
+        /// The matrix of `rows` x `cols` at the start of a slice; its lines lie `stride` elements
+        /// apart.
         #[inline(always)]
         #[track_caller]
-        fn new(row_major: bool, elements: Global<'k, T>, rows: usize, cols: usize, stride: usize) -> Self {
+        fn new(
+            row_major: bool,
+            elements: Global<'k, T>,
+            rows: usize,
+            cols: usize,
+            stride: usize,
+        ) -> Self {
             if row_major {
                 Self::Rows(GlobalMatrix::new(elements, rows, cols, stride))
             } else {
@@ -196,7 +217,9 @@ mod asynchronous {
         Cols(PieceReader<'k, Tile, P, COPIES, ColMajor>),
     }
 
-    impl<'k, Tile: ReadTile, P: AsyncPiece, const COPIES: usize> Source<'k, Tile> for Words<'k, Tile, P, COPIES> {
+    impl<'k, Tile: ReadTile, P: AsyncPiece, const COPIES: usize> Source<'k, Tile>
+        for Words<'k, Tile, P, COPIES>
+    {
         type Matrix = InAnyOrder<'k, Tile::Element>;
         type Held = ();
         type Groups = Copied;
@@ -247,8 +270,9 @@ mod asynchronous {
         fn put(&self, _: &Block, _: &Tile, (): &(), _: usize, _: usize) {}
     }
 
-    /// Lines that start anywhere, of smaller elements: where they are those of the tile and start at multiples of 4 bytes, in pieces
-    /// of that by `cp.async`, else element by element, as `P`, through registers.
+    /// Lines that start anywhere, of smaller elements: where they are those of the tile and start
+    /// at multiples of 4 bytes, in pieces of that by `cp.async`, else element by element, as
+    /// `P`, through registers.
     pub enum Elements<'k, Tile: ReadTile, P: Piece, const WORDS: usize, const COPIES: usize> {
         /// In pieces.
         Words(PieceReader<'k, Tile, u32, WORDS>),
@@ -258,7 +282,8 @@ mod asynchronous {
         Cols(PieceReader<'k, Tile, P, COPIES, ColMajor>),
     }
 
-    impl<'k, Tile, P, const WORDS: usize, const COPIES: usize> Source<'k, Tile> for Elements<'k, Tile, P, WORDS, COPIES>
+    impl<'k, Tile, P, const WORDS: usize, const COPIES: usize> Source<'k, Tile>
+        for Elements<'k, Tile, P, WORDS, COPIES>
     where
         Tile: ReadTile<Order: Select>,
         P: Piece,

@@ -6,11 +6,11 @@ use crate::isa::{TensorAccess, TensorMapError, TensorMapWords};
 use crate::launch::Device;
 use core::marker::PhantomData;
 
-/// A tensor in a buffer, of which boxes fill tiles of the type `Tile`: its sizes, innermost first, that is, the dimension whose elements are
-/// neighbours.
+/// A tensor in a buffer, of which boxes fill tiles of the type `Tile`: its sizes, innermost first,
+/// that is, the dimension whose elements are neighbours.
 ///
-/// Without more, it lies densely from the buffer's start on, and a box is the tile: its lines along dimension 0, and as many of them along
-/// dimension 1.
+/// Without more, it lies densely from the buffer's start on, and a box is the tile: its lines along
+/// dimension 0, and as many of them along dimension 1.
 ///
 /// ```
 /// use ptx_matrix::{isa::TensorMapError, launch::Tensor, prelude::*, sim::Simulator};
@@ -59,20 +59,22 @@ impl<Tile: BoxTile, const RANK: usize> Tensor<Tile, RANK> {
         Tensor { place: TensorPlace { start: element, ..self.place }, ..self }
     }
 
-    /// So many elements from one to the next along each dimension: 1 along dimension 0, and multiples of 16 bytes, less than 2^40.
+    /// So many elements from one to the next along each dimension: 1 along dimension 0, and
+    /// multiples of 16 bytes, less than 2^40.
     #[must_use]
     pub fn strides(self, strides: [usize; RANK]) -> Self {
         Tensor { place: TensorPlace { strides, ..self.place }, ..self }
     }
 
-    /// So many elements of a box along each dimension, at most 256. Along dimension 0 they are the tile's lines; the product of the others is
-    /// the number of them.
+    /// So many elements of a box along each dimension, at most 256. Along dimension 0 they are the
+    /// tile's lines; the product of the others is the number of them.
     #[must_use]
     pub fn boxes(self, sizes: [usize; RANK]) -> Self {
         Tensor { boxes: sizes, ..self }
     }
 
-    /// Of a box, every so many elements along a dimension are copied, from 1 to 8; the others take no place in the tile. 1 along dimension 0.
+    /// Of a box, every so many elements along a dimension are copied, from 1 to 8; the others take
+    /// no place in the tile. 1 along dimension 0.
     #[must_use]
     pub fn steps(self, steps: [usize; RANK]) -> Self {
         Tensor { steps, ..self }
@@ -91,8 +93,9 @@ impl<Tile: BoxTile, const RANK: usize> Tensor<Tile, RANK> {
         Ok(EncodedMap::new(self.encode(device, start, len)?, buffer))
     }
 
-    /// The map, for a kernel to write through. No two places of the tensor are one element: a stride is not less than what the dimensions
-    /// with smaller ones span. Lines along dimension 0 have multiples of 16 bytes: of others, an H200 writes what lies behind
+    /// The map, for a kernel to write through. No two places of the tensor are one element: a
+    /// stride is not less than what the dimensions with smaller ones span. Lines along
+    /// dimension 0 have multiples of 16 bytes: of others, an H200 writes what lies behind
     /// them in the last 16 bytes, too.
     ///
     /// # Errors
@@ -119,10 +122,12 @@ impl<Tile: BoxTile, const RANK: usize> Tensor<Tile, RANK> {
                 return Err(TensorMapError::BoxSize { dimension, size: size as u64 });
             }
         }
-        let access = TensorAccess::Tiled { box_sizes: each(&self.boxes, 1).map(|size| size as u32) };
+        let access =
+            TensorAccess::Tiled { box_sizes: each(&self.boxes, 1).map(|size| size as u32) };
         let encoding = self.place.encoding(buffer, &each(&self.steps, 1), Tile::SWIZZLE, access)?;
         let (inner, lines) = encoding.copied();
-        let (of_box, of_tile) = ((inner as u64, lines as u64), (Tile::INNER as u64, Tile::LINES as u64));
+        let (of_box, of_tile) =
+            ((inner as u64, lines as u64), (Tile::INNER as u64, Tile::LINES as u64));
         if of_box != of_tile {
             return Err(TensorMapError::NotTheTile { of_box, of_tile });
         }
@@ -131,15 +136,17 @@ impl<Tile: BoxTile, const RANK: usize> Tensor<Tile, RANK> {
     }
 }
 
-/// A tensor map of a buffer, for a kernel's [`TensorMap`](crate::copy::TensorMap): [`Tensor::map`] makes it, or, of im2col mode,
-/// [`Im2colTensor::map`](super::Im2colTensor::map). It serves any number of launches.
+/// A tensor map of a buffer, for a kernel's [`TensorMap`](crate::copy::TensorMap): [`Tensor::map`]
+/// makes it, or, of im2col mode, [`Im2colTensor::map`](super::Im2colTensor::map). It serves any
+/// number of launches.
 pub struct EncodedMap<'b, D: Device + 'b, Tile: BoxTile, const RANK: usize, Mode = Tiled> {
     pub(crate) words: TensorMapWords,
     pub(crate) buffer: &'b D::Buffer<Tile::Element>,
     _tile: PhantomData<fn() -> (Tile, Mode)>,
 }
 
-/// A tensor map of a buffer that kernels write, for a kernel's [`TensorMapMut`](crate::copy::TensorMapMut): [`Tensor::map_mut`] makes it, or, of im2col
+/// A tensor map of a buffer that kernels write, for a kernel's
+/// [`TensorMapMut`](crate::copy::TensorMapMut): [`Tensor::map_mut`] makes it, or, of im2col
 /// mode, [`Im2colTensor::map_mut`](super::Im2colTensor::map_mut).
 pub struct EncodedMapMut<'b, D: Device + 'b, Tile: BoxTile, const RANK: usize, Mode = Tiled> {
     pub(crate) words: TensorMapWords,

@@ -7,14 +7,19 @@ use crate::isa::{TensorAccess, TensorEncoding, TensorMapError, TensorMapWords};
 use crate::launch::Device;
 use core::marker::PhantomData;
 
-/// Images in a buffer, whose pixels fill tiles of the type `Tile` (PTX ISA 5.5.4, `cuTensorMapEncodeIm2col`): how many channels, how wide, and, of more
-/// dimensions, how high and deep an image is, and how many images there are. That is `[C, W, N]`, `[C, W, H, N]` or `[C, W, H, D, N]`.
+/// Images in a buffer, whose pixels fill tiles of the type `Tile` (PTX ISA 5.5.4,
+/// `cuTensorMapEncodeIm2col`): how many channels, how wide, and, of more dimensions, how high and
+/// deep an image is, and how many images there are. That is `[C, W, N]`, `[C, W, H, N]` or `[C, W,
+/// H, D, N]`.
 ///
-/// A tile's line is a pixel, or as many of its channels as the line has elements, at most 256. Its lines, at most 1024, are pixels behind each other: along W, then
-/// H, then D, then in the next image, within a *bounding box* that is the same in each image. A convolution has the pixels where its
-/// filter starts in the box, and is brought to the others by offsets: see [`SharedTile::load_tma`](crate::memory::SharedTile::load_tma).
+/// A tile's line is a pixel, or as many of its channels as the line has elements, at most 256. Its
+/// lines, at most 1024, are pixels behind each other: along W, then H, then D, then in the next
+/// image, within a *bounding box* that is the same in each image. A convolution has the pixels
+/// where its filter starts in the box, and is brought to the others by offsets: see
+/// [`SharedTile::load_tma`](crate::memory::SharedTile::load_tma).
 ///
-/// Without more, the images lie densely from the buffer's start on, and the bounding box is the image.
+/// Without more, the images lie densely from the buffer's start on, and the bounding box is the
+/// image.
 ///
 /// ```
 /// use ptx_matrix::{isa::TensorMapError, launch::Im2colTensor, prelude::*, sim::Simulator};
@@ -62,17 +67,19 @@ impl<Tile: BoxTile, const RANK: usize> Im2colTensor<Tile, RANK> {
         Im2colTensor { place: TensorPlace { start: element, ..self.place }, ..self }
     }
 
-    /// So many elements from one to the next along each dimension: 1 along dimension 0, and multiples of 16 bytes, less than 2^40.
+    /// So many elements from one to the next along each dimension: 1 along dimension 0, and
+    /// multiples of 16 bytes, less than 2^40.
     #[must_use]
     pub fn strides(self, strides: [usize; RANK]) -> Self {
         Im2colTensor { place: TensorPlace { strides, ..self.place }, ..self }
     }
 
-    /// The bounding box, along W, H and D: its first pixel, counted from the image's first, and its last, counted from the image's last. So
-    /// the corners 0 and 0 are those of the image. Of a tensor of 3, 4 and 5 dimensions a corner has 16, 8 and 5 bits.
+    /// The bounding box, along W, H and D: its first pixel, counted from the image's first, and its
+    /// last, counted from the image's last. So the corners 0 and 0 are those of the image. Of a
+    /// tensor of 3, 4 and 5 dimensions a corner has 16, 8 and 5 bits.
     ///
-    /// A convolution with so much padding, and a filter of so many pixels, has the lower corner `-padding`, and the upper one
-    /// `padding - (filter - 1)`.
+    /// A convolution with so much padding, and a filter of so many pixels, has the lower corner
+    /// `-padding`, and the upper one `padding - (filter - 1)`.
     #[must_use]
     pub fn corners(
         self,
@@ -82,11 +89,13 @@ impl<Tile: BoxTile, const RANK: usize> Im2colTensor<Tile, RANK> {
     where
         [i32; RANK]: Im2colAt,
     {
-        let corner = |of: &[i32]| core::array::from_fn(|dimension| of.get(dimension).copied().unwrap_or(0));
+        let corner =
+            |of: &[i32]| core::array::from_fn(|dimension| of.get(dimension).copied().unwrap_or(0));
         Im2colTensor { lower: corner(lower.as_ref()), upper: corner(upper.as_ref()), ..self }
     }
 
-    /// Every so many pixels along W, H and D are copied, from 1 to 8: a convolution's stride. However many are left out, a tile is filled.
+    /// Every so many pixels along W, H and D are copied, from 1 to 8: a convolution's stride.
+    /// However many are left out, a tile is filled.
     #[must_use]
     pub fn steps(self, steps: <[i32; RANK] as Im2colAt>::Spatial<usize>) -> Self
     where
@@ -110,7 +119,8 @@ impl<Tile: BoxTile, const RANK: usize> Im2colTensor<Tile, RANK> {
         Ok(EncodedMap::new(self.encode(device, start, len, |_| Ok(()))?, buffer))
     }
 
-    /// The map, for a kernel to write through. The bounding box is within the image, and a pixel has channels of multiples of 16 bytes.
+    /// The map, for a kernel to write through. The bounding box is within the image, and a pixel
+    /// has channels of multiples of 16 bytes.
     ///
     /// # Errors
     /// As [`map`](Self::map).
@@ -133,7 +143,8 @@ impl<Tile: BoxTile, const RANK: usize> Im2colTensor<Tile, RANK> {
     ) -> Result<TensorMapWords, TensorMapError> {
         self.place.check_neighbours()?;
         let (channels, pixels) = (Tile::INNER as u32, Tile::LINES as u32);
-        let access = TensorAccess::Im2col { lower: self.lower, upper: self.upper, channels, pixels };
+        let access =
+            TensorAccess::Im2col { lower: self.lower, upper: self.upper, channels, pixels };
         let encoding = self.place.encoding(buffer, &self.steps, Tile::SWIZZLE, access)?;
         check(&encoding)?;
         self.place.check_in_buffer::<Tile::Element>(&encoding, len)?;
@@ -141,7 +152,8 @@ impl<Tile: BoxTile, const RANK: usize> Im2colTensor<Tile, RANK> {
     }
 }
 
-/// Whether the bounding box has no pixel beyond an image: what is copied to memory is not to start before it, as an H200 said of boxes.
+/// Whether the bounding box has no pixel beyond an image: what is copied to memory is not to start
+/// before it, as an H200 said of boxes.
 fn is_within_the_images(encoding: &TensorEncoding) -> Result<(), TensorMapError> {
     for dimension in 1..encoding.rank - 1 {
         let ((first, last), size) = (encoding.bounds(dimension), encoding.sizes[dimension]);

@@ -31,7 +31,8 @@ impl<const RANK: usize> TensorPlace<RANK> {
         TensorPlace { start: 0, sizes, strides }
     }
 
-    /// What a map of it says, if the hardware can be told so. What is too large for its field is refused as what it is.
+    /// What a map of it says, if the hardware can be told so. What is too large for its field is
+    /// refused as what it is.
     pub fn encoding<T: Element>(
         &self,
         buffer: *mut T,
@@ -49,7 +50,8 @@ impl<const RANK: usize> TensorPlace<RANK> {
             rank: RANK,
             address: (buffer.expose_provenance() as u64).wrapping_add(self.start_bytes::<T>()),
             sizes: each(&self.sizes, 1).map(|size| size as u64),
-            strides: each(&self.strides, 0).map(|stride| (stride as u64).saturating_mul(element_bytes as u64)),
+            strides: each(&self.strides, 0)
+                .map(|stride| (stride as u64).saturating_mul(element_bytes as u64)),
             steps: steps.map(|step| step as u32),
             swizzle,
             access,
@@ -67,7 +69,11 @@ impl<const RANK: usize> TensorPlace<RANK> {
     }
 
     /// Whether it starts where it can, and is all in a buffer of so many elements.
-    pub fn check_in_buffer<T: Element>(&self, encoding: &TensorEncoding, len: usize) -> Result<(), TensorMapError> {
+    pub fn check_in_buffer<T: Element>(
+        &self,
+        encoding: &TensorEncoding,
+        len: usize,
+    ) -> Result<(), TensorMapError> {
         let bytes = self.start_bytes::<T>();
         if !bytes.is_multiple_of(16) {
             return Err(TensorMapError::Start { bytes });
@@ -79,7 +85,8 @@ impl<const RANK: usize> TensorPlace<RANK> {
         Ok(())
     }
 
-    /// Whether its lines can be written, and none over another: of others, an H200 writes what lies behind them in the last 16 bytes, too.
+    /// Whether its lines can be written, and none over another: of others, an H200 writes what lies
+    /// behind them in the last 16 bytes, too.
     pub fn check_written<T: Element>(&self) -> Result<(), TensorMapError> {
         let bytes = (self.sizes[0] as u64).saturating_mul(size_of::<T>() as u64);
         if !bytes.is_multiple_of(16) {
@@ -88,20 +95,25 @@ impl<const RANK: usize> TensorPlace<RANK> {
         self.check_apart()
     }
 
-    /// Whether no two places of the tensor are one element: which of two that are stored there stays, nobody says.
+    /// Whether no two places of the tensor are one element: which of two that are stored there
+    /// stays, nobody says.
     fn check_apart(&self) -> Result<(), TensorMapError> {
-        // Dimensions of one element do not count. The others, from the closest elements on: each stride goes beyond all before it.
-        let mut dimensions: Vec<usize> = (0..RANK).filter(|&dimension| self.sizes[dimension] > 1).collect();
+        // Dimensions of one element do not count. The others, from the closest elements on: each
+        // stride goes beyond all before it.
+        let mut dimensions: Vec<usize> =
+            (0..RANK).filter(|&dimension| self.sizes[dimension] > 1).collect();
         dimensions.sort_by_key(|&dimension| self.strides[dimension]);
         let mut extent = 1_u128;
         let mut overlapping = None;
         for dimension in dimensions {
             let (size, stride) = (self.sizes[dimension] as u128, self.strides[dimension] as u128);
             if stride < extent {
-                let before =
-                    |dimension: usize| (self.sizes[dimension].max(1) as u128 - 1) * self.strides[dimension] as u128;
+                let before = |dimension: usize| {
+                    (self.sizes[dimension].max(1) as u128 - 1) * self.strides[dimension] as u128
+                };
                 let needed = extent.max((0..dimension).map(before).sum::<u128>() + 1) as u64;
-                overlapping = Some(TensorMapError::Overlap { dimension, stride: stride as u64, needed });
+                overlapping =
+                    Some(TensorMapError::Overlap { dimension, stride: stride as u64, needed });
             }
             extent += (size - 1) * stride;
         }
@@ -112,7 +124,8 @@ impl<const RANK: usize> TensorPlace<RANK> {
         }
     }
 
-    /// Whether no two lines along dimension 0 overlap, by where each of them starts; of very many, that is not asked.
+    /// Whether no two lines along dimension 0 overlap, by where each of them starts; of very many,
+    /// that is not asked.
     fn lines_are_apart(&self) -> bool {
         const MOST: usize = 1 << 20;
         if self.sizes[1..]
@@ -124,7 +137,8 @@ impl<const RANK: usize> TensorPlace<RANK> {
         }
         let mut starts = vec![0_u128];
         for (&size, &stride) in self.sizes.iter().zip(&self.strides).skip(1) {
-            let of_each = |start: u128| (0..size as u128).map(move |index| start + index * stride as u128);
+            let of_each =
+                |start: u128| (0..size as u128).map(move |index| start + index * stride as u128);
             starts = starts.into_iter().flat_map(of_each).collect();
         }
         starts.sort_unstable();

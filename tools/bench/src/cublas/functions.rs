@@ -143,7 +143,11 @@ impl Functions {
             // SAFETY: the function returns a string constant for any status.
             unsafe { CStr::from_ptr(text(status)) }.to_string_lossy().into_owned()
         });
-        Err(CublasError { call, status, text: text.unwrap_or_else(|| "no words for it".to_owned()) })
+        Err(CublasError {
+            call,
+            status,
+            text: text.unwrap_or_else(|| "no words for it".to_owned()),
+        })
     }
 }
 

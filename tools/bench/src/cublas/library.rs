@@ -21,8 +21,8 @@ pub(super) struct Libraries {
 const IN_TOOLKIT: [&str; 3] = ["lib64", "lib", "targets/x86_64-linux/lib"];
 const IN_PYTHON: [&str; 3] = ["nvidia/cu13/lib", "nvidia/cu12/lib", "nvidia/cublas/lib"];
 
-/// Opens the newest cuBLAS that a driver of this major version runs: by name, as the loader finds it, then in the
-/// toolkit's folder, then among Python's packages.
+/// Opens the newest cuBLAS that a driver of this major version runs: by name, as the loader finds
+/// it, then in the toolkit's folder, then among Python's packages.
 pub(super) fn open(driver: u32) -> Result<Libraries, NoCublas> {
     let versions: Vec<u32> = [13, 12].into_iter().filter(|&version| version <= driver).collect();
     if versions.is_empty() {
@@ -59,14 +59,20 @@ fn open_in(folder: &Path, version: u32) -> Result<Libraries, Missing> {
         // SAFETY: NVIDIA's libraries may be opened at any time; they are never closed here.
         unsafe { UnixLibrary::open(Some(&path), RTLD_NOW | RTLD_GLOBAL) }
             .map(Library::from)
-            .map_err(|error| missing(&path, error.source().map_or_else(|| error.to_string(), ToString::to_string)))
+            .map_err(|error| {
+                missing(
+                    &path,
+                    error.source().map_or_else(|| error.to_string(), ToString::to_string),
+                )
+            })
     };
     // cuBLAS needs this one by name, which the loader knows once it is open, wherever it lies.
     let lt = open("libcublasLt")?;
     Ok(Libraries { lt, cublas: open("libcublas")? })
 }
 
-/// The loader begins with the name of what it cannot open, which may be something that the library needs.
+/// The loader begins with the name of what it cannot open, which may be something that the library
+/// needs.
 fn missing(path: &Path, reason: String) -> Missing {
     let it = reason.strip_prefix(&*path.to_string_lossy());
     if it.is_some_and(|rest| rest.starts_with(": cannot open shared object file: No such file")) {
@@ -84,8 +90,11 @@ fn toolkits() -> Vec<PathBuf> {
 
 /// Where the Python that a shell would start keeps its packages.
 fn python() -> Vec<PathBuf> {
-    let asked = Command::new("python3").args(["-c", "import sys; print('\\n'.join(sys.path))"]).output();
-    let printed = asked.map(|output| String::from_utf8_lossy(&output.stdout).into_owned()).unwrap_or_default();
+    let asked =
+        Command::new("python3").args(["-c", "import sys; print('\\n'.join(sys.path))"]).output();
+    let printed = asked
+        .map(|output| String::from_utf8_lossy(&output.stdout).into_owned())
+        .unwrap_or_default();
     let roots = printed.lines().filter(|line| !line.is_empty()).map(PathBuf::from);
     roots.flat_map(|root| IN_PYTHON.map(|folder| root.join(folder))).collect()
 }
@@ -96,7 +105,8 @@ mod tests {
 
     #[test]
     fn what_is_not_there_is_told_from_what_does_not_load() {
-        let folder = std::env::temp_dir().join(format!("ptx-matrix-no-cublas-{}", std::process::id()));
+        let folder =
+            std::env::temp_dir().join(format!("ptx-matrix-no-cublas-{}", std::process::id()));
         assert!(matches!(open_in(&folder, 13), Err(Missing::Here)));
         std::fs::create_dir_all(&folder).unwrap();
         std::fs::write(folder.join("libcublasLt.so.13"), "not a library").unwrap();

@@ -1,11 +1,12 @@
-//! `cublasLtMatmul`, for the types that `cublasGemmEx` does not know: a plan for a problem, made once.
+//! `cublasLtMatmul`, for the types that `cublasGemmEx` does not know: a plan for a problem, made
+//! once.
 
 use std::ffi::{c_int, c_void};
 use std::ptr;
 
 use super::functions::{
-    CublasError, DESC_FAST_ACCUM, DESC_TRANSA, DESC_TRANSB, Functions, Handle, Heuristic, PREF_WORKSPACE, compute_type,
-    data_type,
+    CublasError, DESC_FAST_ACCUM, DESC_TRANSA, DESC_TRANSB, Functions, Handle, Heuristic,
+    PREF_WORKSPACE, compute_type, data_type,
 };
 use super::{ColumnMajor, scalars};
 use crate::{Operands, Problem};
@@ -54,23 +55,34 @@ impl Plan {
         let workspace = stream.uninitialized(WORKSPACE_BYTES)?;
         let (mut desc, mut preference) = (ptr::null_mut(), ptr::null_mut());
         let bytes = size_of::<c_int>();
-        // SAFETY: each function gets what the header asks for: places for handles, and attributes of the right size.
+        // SAFETY: each function gets what the header asks for: places for handles, and attributes
+        // of the right size.
         unsafe {
             let check = |call, status| functions.check(call, status);
-            check("cublasLtMatmulDescCreate", (functions.desc_create)(&raw mut desc, compute_type(input), scale_type))?;
+            check(
+                "cublasLtMatmulDescCreate",
+                (functions.desc_create)(&raw mut desc, compute_type(input), scale_type),
+            )?;
             let operations = [(DESC_TRANSA, view.a_operation), (DESC_TRANSB, view.b_operation)];
             for (which, operation) in operations {
                 let set = (functions.desc_set)(desc, which, (&raw const operation).cast(), bytes);
                 check("cublasLtMatmulDescSetAttribute", set)?;
             }
             if problem.ty.is_fast() {
-                let set = (functions.desc_set)(desc, DESC_FAST_ACCUM, (&raw const FAST).cast(), size_of_val(&FAST));
+                let set = (functions.desc_set)(
+                    desc,
+                    DESC_FAST_ACCUM,
+                    (&raw const FAST).cast(),
+                    size_of_val(&FAST),
+                );
                 check("cublasLtMatmulDescSetAttribute", set)?;
             }
             let layout = |kind, rows: c_int, cols: c_int, leading: c_int| {
                 let mut layout = ptr::null_mut();
-                let (rows, cols) = (u64::from(rows.cast_unsigned()), u64::from(cols.cast_unsigned()));
-                let made = (functions.layout_create)(&raw mut layout, kind, rows, cols, leading.into());
+                let (rows, cols) =
+                    (u64::from(rows.cast_unsigned()), u64::from(cols.cast_unsigned()));
+                let made =
+                    (functions.layout_create)(&raw mut layout, kind, rows, cols, leading.into());
                 check("cublasLtMatrixLayoutCreate", made).map(|()| layout)
             };
             let (a_rows, a_cols) = view.a_stored();
@@ -79,18 +91,36 @@ impl Plan {
             let b = layout(data_type(input), b_rows, b_cols, view.b_leading)?;
             let d = layout(data_type(output), view.m, view.n, view.d_leading)?;
 
-            check("cublasLtMatmulPreferenceCreate", (functions.preference_create)(&raw mut preference))?;
+            check(
+                "cublasLtMatmulPreferenceCreate",
+                (functions.preference_create)(&raw mut preference),
+            )?;
             let most = WORKSPACE_BYTES;
-            let set =
-                (functions.preference_set)(preference, PREF_WORKSPACE, (&raw const most).cast(), size_of::<usize>());
+            let set = (functions.preference_set)(
+                preference,
+                PREF_WORKSPACE,
+                (&raw const most).cast(),
+                size_of::<usize>(),
+            );
             check("cublasLtMatmulPreferenceSetAttribute", set)?;
             let mut heuristic = Heuristic::default();
             let mut returned = 0;
-            let asked =
-                (functions.heuristic)(handle, desc, a, b, d, d, preference, 1, &raw mut heuristic, &raw mut returned);
+            let asked = (functions.heuristic)(
+                handle,
+                desc,
+                a,
+                b,
+                d,
+                d,
+                preference,
+                1,
+                &raw mut heuristic,
+                &raw mut returned,
+            );
             (functions.preference_destroy)(preference);
             check("cublasLtMatmulAlgoGetHeuristic", asked)?;
-            if returned == 0 || heuristic.status != 0 || heuristic.workspace_bytes > WORKSPACE_BYTES {
+            if returned == 0 || heuristic.status != 0 || heuristic.workspace_bytes > WORKSPACE_BYTES
+            {
                 return Err(PlanError::NoAlgorithm);
             }
             Ok(Plan { desc, a, b, d, heuristic, workspace })
@@ -114,10 +144,12 @@ impl Plan {
         operands: &mut Operands,
     ) -> Result<(), CublasError> {
         let (one, zero) = scalars(problem.ty);
-        let (one, zero): (*const c_void, *const c_void) = ((&raw const one).cast(), (&raw const zero).cast());
+        let (one, zero): (*const c_void, *const c_void) =
+            ((&raw const one).cast(), (&raw const zero).cast());
         let d = operands.d.address();
         // A and B change places: see `ColumnMajor`.
-        // SAFETY: descriptors and algorithm are the plan's, and the operands as large as it says, by the caller.
+        // SAFETY: descriptors and algorithm are the plan's, and the operands as large as it says,
+        // by the caller.
         let status = unsafe {
             (functions.matmul)(
                 handle,

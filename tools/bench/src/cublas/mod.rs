@@ -11,7 +11,9 @@ use std::ptr;
 use anyhow::Result;
 use thiserror::Error;
 
-use self::functions::{CublasError, DEFAULT_ALGORITHM, Functions, Handle, Operation, compute_type, data_type};
+use self::functions::{
+    CublasError, DEFAULT_ALGORITHM, Functions, Handle, Operation, compute_type, data_type,
+};
 use self::lt::Plan;
 use super::{Contestant, Element, Layout, Operands, Problem, Products, Shape, Type};
 use ptx_matrix_gemm::Order;
@@ -73,12 +75,18 @@ impl Cublas {
     /// Its version, such as 13.1.0.
     pub fn version(&self) -> String {
         // Up to version 10 the parts had another width; those are not opened here.
-        let (major, minor, patch) = (self.version / 10_000, self.version / 100 % 100, self.version % 100);
+        let (major, minor, patch) =
+            (self.version / 10_000, self.version / 100 % 100, self.version % 100);
         format!("{major}.{minor}.{patch}")
     }
 
     /// A product, a batch, or, one behind the other, the products of all groups.
-    fn gemm_ex(&self, stream: &Stream, problem: &Problem, operands: &mut Operands) -> Result<(), CublasError> {
+    fn gemm_ex(
+        &self,
+        stream: &Stream,
+        problem: &Problem,
+        operands: &mut Operands,
+    ) -> Result<(), CublasError> {
         let Shape { n, k, .. } = problem.shape;
         let (input, output) = (problem.ty.input(), problem.ty.output());
         let (a, b, d) = (operands.a.address(), operands.b.address(), operands.d.address());
@@ -88,11 +96,18 @@ impl Cublas {
         }
         let mut first = 0;
         for (group, end) in problem.ends().into_iter().map(|end| end as usize).enumerate() {
-            let of_group = Problem { shape: Shape { m: end - first, n, k }, products: Products::One, ..*problem };
+            let of_group = Problem {
+                shape: Shape { m: end - first, n, k },
+                products: Products::One,
+                ..*problem
+            };
             let further = |elements: usize, element: Element| (elements * element.bytes()) as u64;
             // Rows of A are lines, if there are groups.
-            let addresses =
-                [a + further(first * k, input), b + further(group * k * n, input), d + further(first * n, output)];
+            let addresses = [
+                a + further(first * k, input),
+                b + further(group * k * n, input),
+                d + further(first * n, output),
+            ];
             if of_group.shape.m > 0 {
                 // SAFETY: the caller has seen to the operands, and a group's are parts of them.
                 unsafe { self.gemm_ex_at(stream, &of_group, addresses)? };
@@ -105,13 +120,20 @@ impl Cublas {
     /// # Safety
     ///
     /// At the addresses are matrices of the size of the problem, which belong to the stream.
-    unsafe fn gemm_ex_at(&self, stream: &Stream, problem: &Problem, [a, b, d]: [u64; 3]) -> Result<(), CublasError> {
+    unsafe fn gemm_ex_at(
+        &self,
+        stream: &Stream,
+        problem: &Problem,
+        [a, b, d]: [u64; 3],
+    ) -> Result<(), CublasError> {
         let view = ColumnMajor::of(problem);
         let (input, output) = (problem.ty.input(), problem.ty.output());
         let (one, zero) = scalars(problem.ty);
-        // SAFETY: handle and stream are there, and what is at the addresses the caller has seen to. The scalars are of the type that this computation takes.
+        // SAFETY: handle and stream are there, and what is at the addresses the caller has seen to.
+        // The scalars are of the type that this computation takes.
         unsafe {
-            self.functions.check("cublasSetStream", (self.functions.set_stream)(self.handle, stream.raw()))?;
+            self.functions
+                .check("cublasSetStream", (self.functions.set_stream)(self.handle, stream.raw()))?;
             let status = (self.functions.gemm_ex)(
                 self.handle,
                 view.a_operation,
@@ -139,7 +161,8 @@ impl Cublas {
 
     /// # Safety
     ///
-    /// At the addresses are so many matrices each, behind each other, of the size of the problem's shape, which belong to the stream.
+    /// At the addresses are so many matrices each, behind each other, of the size of the problem's
+    /// shape, which belong to the stream.
     unsafe fn gemm_batch_at(
         &self,
         stream: &Stream,
@@ -153,7 +176,8 @@ impl Cublas {
         let [of_a, of_b, of_d] = problem.elements().map(|elements| (elements / count) as i64);
         // SAFETY: as for one product.
         unsafe {
-            self.functions.check("cublasSetStream", (self.functions.set_stream)(self.handle, stream.raw()))?;
+            self.functions
+                .check("cublasSetStream", (self.functions.set_stream)(self.handle, stream.raw()))?;
             let status = (self.functions.gemm_batch)(
                 self.handle,
                 view.a_operation,
@@ -192,7 +216,8 @@ impl Cublas {
             *last = Some((*problem, Plan::new(&self.functions, self.lt, stream, problem)?));
         }
         let (_, plan) = last.as_ref().expect("it was made");
-        // SAFETY: the plan is this problem's and in this stream; the caller has seen to the operands.
+        // SAFETY: the plan is this problem's and in this stream; the caller has seen to the
+        // operands.
         Ok(unsafe { plan.run(&self.functions, self.lt, stream, problem, operands) }?)
     }
 }
@@ -202,8 +227,9 @@ impl Contestant for Cublas {
         "cublas"
     }
 
-    /// What its documentation asks for: s8 with sides in memory that 4 divides; e4m3 with both factors along K, and
-    /// sides that 16 divides. It multiplies no e5m2 by e5m2. Groups of rows are products of their own, whose A starts at any row. By `cublasLtMatmul` it
+    /// What its documentation asks for: s8 with sides in memory that 4 divides; e4m3 with both
+    /// factors along K, and sides that 16 divides. It multiplies no e5m2 by e5m2. Groups of
+    /// rows are products of their own, whose A starts at any row. By `cublasLtMatmul` it
     /// is asked for one product at a time.
     fn supports(&self, problem: &Problem) -> bool {
         let Shape { m, n, k } = problem.shape;
@@ -215,7 +241,9 @@ impl Contestant for Cublas {
         };
         has && match input {
             Element::S8 => [m, n, k].iter().all(|side| side.is_multiple_of(4)),
-            Element::E4m3 => problem.layout == Layout::Nt && [m, n, k].iter().all(|side| side.is_multiple_of(16)),
+            Element::E4m3 => {
+                problem.layout == Layout::Nt && [m, n, k].iter().all(|side| side.is_multiple_of(16))
+            }
             Element::E5m2 => false,
             _ => true,
         }
@@ -244,7 +272,8 @@ impl Drop for Cublas {
     }
 }
 
-/// 1 and 0 in eight bytes, of which cuBLAS reads as many as its scalar type for the computation has.
+/// 1 and 0 in eight bytes, of which cuBLAS reads as many as its scalar type for the computation
+/// has.
 fn scalars(ty: Type) -> ([u8; 8], [u8; 8]) {
     let one = match ty {
         Type::F64 => 1f64.to_le_bytes(),
@@ -254,8 +283,9 @@ fn scalars(ty: Type) -> ([u8; 8], [u8; 8]) {
     (one, [0; 8])
 }
 
-/// A problem as cuBLAS sees it, which knows column-major matrices only: a row-major D is a column-major transpose of
-/// D, and that is B transposed times A transposed. So its A is our B, and its M our N.
+/// A problem as cuBLAS sees it, which knows column-major matrices only: a row-major D is a
+/// column-major transpose of D, and that is B transposed times A transposed. So its A is our B, and
+/// its M our N.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct ColumnMajor {
     m: c_int,
@@ -270,7 +300,8 @@ struct ColumnMajor {
 
 impl ColumnMajor {
     fn of(problem: &Problem) -> Self {
-        let side = |side: usize| c_int::try_from(side).expect("a shape's sides are at most i32::MAX");
+        let side =
+            |side: usize| c_int::try_from(side).expect("a shape's sides are at most i32::MAX");
         let Shape { m, n, k } = problem.shape;
         let (m, n, k) = (side(n), side(m), side(k));
         // Row-major memory, read by columns, is transposed already.

@@ -10,7 +10,9 @@ use half::{bf16, f16};
 use ptx_matrix::element::{F8E4M3, F8E5M2};
 
 use crate::{Contestant, Operands, Problem, Products, Shape, Type};
-use ptx_matrix_gemm::{self, Choice, Gemm, Kernel, Layout, Multiply, Order, Output, Plan, Repacked};
+use ptx_matrix_gemm::{
+    self, Choice, Gemm, Kernel, Layout, Multiply, Order, Output, Plan, Repacked,
+};
 use ptx_matrix_host::{DeviceBuffer, GpuDevice, Stream};
 
 /// In how many parts K is cut, among what can be asked for by name.
@@ -30,10 +32,12 @@ pub(super) struct Product<'a> {
     scratch: Rc<Scratch>,
 }
 
-/// The problem that ran last, its plan, a `Plan` of the problem's elements, and where groups of rows end.
+/// The problem that ran last, its plan, a `Plan` of the problem's elements, and where groups of
+/// rows end.
 type Planned = (Problem, Box<dyn Any>, DeviceBuffer<u32>);
 
-/// A workspace, and room for copies, of bytes: for all contestants, which run one behind the other in one stream.
+/// A workspace, and room for copies, of bytes: for all contestants, which run one behind the other
+/// in one stream.
 #[derive(Default)]
 struct Scratch([RefCell<Option<DeviceBuffer<u8>>>; 2]);
 
@@ -97,8 +101,9 @@ impl<'a> Product<'a> {
         let types = Type::value_variants().iter().filter(|ty| !ty.is_fast());
         let kernels = types.flat_map(|&ty| by_type!(ty, kernels()));
         let choices = kernels.flat_map(|kernel| {
-            let with_copies =
-                |parts| Repacked::ALL.map(|copied| Choice { kernel: kernel.name.to_owned(), parts, copied });
+            let with_copies = |parts| {
+                Repacked::ALL.map(|copied| Choice { kernel: kernel.name.to_owned(), parts, copied })
+            };
             PARTS.into_iter().flat_map(with_copies)
         });
         [None].into_iter().chain(choices.map(Some)).map(with).collect()
@@ -148,9 +153,14 @@ impl<'a> Product<'a> {
         let [mut workspace, mut copies] = self.scratch.0.each_ref().map(RefCell::borrow_mut);
         let workspace = room(&mut workspace, stream, plan.workspace_len() * size_of::<O::Sum>())?;
         let copies = room(&mut copies, stream, plan.copies_len() * size_of::<T>())?;
-        let operands =
-            ptx_matrix_gemm::Operands::new(&queue, a, b, d).workspace(workspace.cast_mut()).copies(copies.cast_mut());
-        plan.run(if let Products::Groups(_) = problem.products { operands.group_ends(ends) } else { operands })?;
+        let operands = ptx_matrix_gemm::Operands::new(&queue, a, b, d)
+            .workspace(workspace.cast_mut())
+            .copies(copies.cast_mut());
+        plan.run(if let Products::Groups(_) = problem.products {
+            operands.group_ends(ends)
+        } else {
+            operands
+        })?;
         Ok(())
     }
 }

@@ -36,7 +36,9 @@ impl<'a> Step<'a> {
     /// The steps, in their order.
     pub(super) fn all(device: &'a GpuDevice) -> impl Iterator<Item = Self> {
         let steps: [(&'static str, _, Launch); 4] = [
-            ("shared", shared::TILE, |q, grid, a, b, d, n, k| shared_bf16::launch(q, grid, a, b, d, n, k)),
+            ("shared", shared::TILE, |q, grid, a, b, d, n, k| {
+                shared_bf16::launch(q, grid, a, b, d, n, k)
+            }),
             ("ldmatrix", ptx_matrix_ladder::TILE, |q, grid, a, b, d, n, k| {
                 ldmatrix_bf16::launch(q, grid, a, b, d, n, k)
             }),
@@ -58,8 +60,12 @@ impl Contestant for Step<'_> {
 
     fn supports(&self, problem: &Problem) -> bool {
         let (Shape { m, n, k }, tile) = (problem.shape, self.tile);
-        let whole_tiles = m.is_multiple_of(tile.0) && n.is_multiple_of(tile.1) && k.is_multiple_of(tile.2);
-        problem.ty == Type::Bf16 && problem.layout == Layout::Nn && problem.products == Products::One && whole_tiles
+        let whole_tiles =
+            m.is_multiple_of(tile.0) && n.is_multiple_of(tile.1) && k.is_multiple_of(tile.2);
+        problem.ty == Type::Bf16
+            && problem.layout == Layout::Nn
+            && problem.products == Products::One
+            && whole_tiles
     }
 
     fn run(&self, stream: &Stream, problem: &Problem, operands: &mut Operands) -> Result<()> {

@@ -11,22 +11,27 @@ use super::{Contestant, Measured, Outcome, Problem, Products, Shape};
 use ptx_matrix_gemm::{Choice, TunedProduct};
 use ptx_matrix_host::GpuDevice;
 
-/// All of them, in every configuration. Each new kernel is a file beside this one and a row in this list.
+/// All of them, in every configuration. Each new kernel is a file beside this one and a row in this
+/// list.
 pub fn own(device: &GpuDevice) -> Vec<Box<dyn Contestant + '_>> {
     let mut own: Vec<Box<dyn Contestant + '_>> = vec![Box::new(Naive::new(device))];
     own.extend(Step::all(device).map(|step| Box::new(step) as Box<dyn Contestant>));
-    own.extend(Product::all(device).into_iter().map(|product| Box::new(product) as Box<dyn Contestant>));
+    own.extend(
+        Product::all(device).into_iter().map(|product| Box::new(product) as Box<dyn Contestant>),
+    );
     own
 }
 
-/// The fastest of the configurations of a product that were right, as [`Tuned`](ptx_matrix_gemm::Tuned) keeps it: of rows in groups it keeps none.
+/// The fastest of the configurations of a product that were right, as
+/// [`Tuned`](ptx_matrix_gemm::Tuned) keeps it: of rows in groups it keeps none.
 pub fn fastest(problem: &Problem, measured: &[Measured]) -> Option<TunedProduct> {
     let batches = match problem.products {
         Products::One => 1,
         Products::Batch(count) => count,
         Products::Groups(_) => return None,
     };
-    let timed = measured.iter().filter(|one| one.contestant == gemm::NAME && one.outcome == Outcome::Right);
+    let timed =
+        measured.iter().filter(|one| one.contestant == gemm::NAME && one.outcome == Outcome::Right);
     let choices = timed.filter_map(|one| Some((one.micros?.median, one.config.parse().ok()?)));
     let named = choices.filter(|(_, choice): &(f64, Choice)| choice.kernel != gemm::BY_RULE);
     let (_, choice) = named.min_by(|one, other| one.0.total_cmp(&other.0))?;

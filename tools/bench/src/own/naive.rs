@@ -3,7 +3,8 @@
 use anyhow::{Result, bail};
 use half::{bf16, f16};
 use ptx_matrix_ladder::naive::{
-    BLOCK, naive_bf16_bf16, naive_bf16_f32, naive_f16_f16, naive_f16_f32, naive_f32_f32, naive_f64_f64, naive_s8_s32,
+    BLOCK, naive_bf16_bf16, naive_bf16_f32, naive_f16_f16, naive_f16_f32, naive_f32_f32,
+    naive_f64_f64, naive_s8_s32,
 };
 
 use crate::{Contestant, Element, Operands, Problem, Products, Shape, Type};

@@ -10,7 +10,8 @@ pub type Outputs = [Vec<u8>; 2];
 
 /// A device that executes forms of `wgmma` by their names.
 pub trait ByName {
-    /// Whether it is a GPU: what that returns is compared with the simulator too, and each element with the reference.
+    /// Whether it is a GPU: what that returns is compared with the simulator too, and each element
+    /// with the reference.
     #[doc(hidden)]
     const IS_GPU: bool;
 
@@ -29,9 +30,9 @@ impl ByName for Simulator {
 
 /// What the simulator makes of a form's matrices.
 pub(super) fn simulate(check: &FormCheck, matrices: &WgmmaMatrices) -> Outputs {
-    check
-        .ways()
-        .map(|(options, adds)| check.form.simulate(&options, adds, &check.form.memory(&options).encode(matrices)))
+    check.ways().map(|(options, adds)| {
+        check.form.simulate(&options, adds, &check.form.memory(&options).encode(matrices))
+    })
 }
 
 impl ByName for GpuDevice {
@@ -60,29 +61,37 @@ fn kernels<'a>(family: impl Iterator<Item = &'a FormCheck>) -> String {
 }
 
 /// Compiles all kernels of a family at once, and launches them in a stream of their own.
-fn execute(device: &GpuDevice, family: &[(FormCheck, WgmmaMatrices)]) -> Result<Vec<Outputs>, GpuError> {
+fn execute(
+    device: &GpuDevice,
+    family: &[(FormCheck, WgmmaMatrices)],
+) -> Result<Vec<Outputs>, GpuError> {
     let module = device.gpu().load(&kernels(family.iter().map(|(check, _)| check)))?;
     let stream = device.gpu().new_stream()?;
-    let launch = |check: &FormCheck, matrices: &WgmmaMatrices, which: usize| -> Result<Vec<u8>, GpuError> {
-        let (options, adds) = check.ways()[which];
-        let memory = check.form.memory(&options);
-        let input = stream.upload(&memory.encode(matrices))?;
-        // What the kernel leaves out is seen.
-        let output = stream.filled::<u8>(memory.output_bytes(), 0xff)?;
-        let params = [input.address().to_le_bytes(), output.address().to_le_bytes()];
-        let request = LaunchRequest {
-            kernel: &kernel(check, which),
-            grid: [1, 1, 1],
-            threads: 128,
-            dynamic_shared_bytes: 0,
-            early: false,
-            params: &[&params[0], &params[1], &u32::from(adds).to_le_bytes()],
+    let launch =
+        |check: &FormCheck, matrices: &WgmmaMatrices, which: usize| -> Result<Vec<u8>, GpuError> {
+            let (options, adds) = check.ways()[which];
+            let memory = check.form.memory(&options);
+            let input = stream.upload(&memory.encode(matrices))?;
+            // What the kernel leaves out is seen.
+            let output = stream.filled::<u8>(memory.output_bytes(), 0xff)?;
+            let params = [input.address().to_le_bytes(), output.address().to_le_bytes()];
+            let request = LaunchRequest {
+                kernel: &kernel(check, which),
+                grid: [1, 1, 1],
+                threads: 128,
+                dynamic_shared_bytes: 0,
+                early: false,
+                params: &[&params[0], &params[1], &u32::from(adds).to_le_bytes()],
+            };
+            // SAFETY: two pointers to buffers of as many bytes as the form's kernel reads and
+            // writes, of the stream that it is launched in.
+            unsafe { stream.launch(&module, &request) }?;
+            output.download()
         };
-        // SAFETY: two pointers to buffers of as many bytes as the form's kernel reads and writes, of the stream that it is launched in.
-        unsafe { stream.launch(&module, &request) }?;
-        output.download()
-    };
-    family.iter().map(|(check, matrices)| Ok([launch(check, matrices, 0)?, launch(check, matrices, 1)?])).collect()
+    family
+        .iter()
+        .map(|(check, matrices)| Ok([launch(check, matrices, 0)?, launch(check, matrices, 1)?]))
+        .collect()
 }
 
 #[cfg(test)]
@@ -94,13 +103,19 @@ mod tests {
     /// The loader finds in the text what is launched.
     #[test]
     fn the_kernels_of_a_family_are_what_is_launched() {
-        let family: Vec<FormCheck> = all().filter(|check| check.form.family.ends_with("m64nNk64.s32.s8.u8")).collect();
+        let family: Vec<FormCheck> =
+            all().filter(|check| check.form.family.ends_with("m64nNk64.s32.s8.u8")).collect();
         let ptx: Ptx = kernels(family.iter()).parse().unwrap();
         let found: Vec<_> = ptx.entries.iter().map(|entry| entry.name.as_str()).collect();
-        let launched: Vec<_> = family.iter().flat_map(|check| [kernel(check, 0), kernel(check, 1)]).collect();
-        assert_eq!((found, launched.len()), (launched.iter().map(String::as_str).collect(), 2 * 18));
-        let fit =
-            |entry: &ptx_matrix_host::Entry| entry.params == [8, 8, 4] && entry.required_threads == Some([128, 1, 1]);
+        let launched: Vec<_> =
+            family.iter().flat_map(|check| [kernel(check, 0), kernel(check, 1)]).collect();
+        assert_eq!(
+            (found, launched.len()),
+            (launched.iter().map(String::as_str).collect(), 2 * 18)
+        );
+        let fit = |entry: &ptx_matrix_host::Entry| {
+            entry.params == [8, 8, 4] && entry.required_threads == Some([128, 1, 1])
+        };
         assert!(ptx.entries.iter().all(fit), "{:?}", ptx.entries[0]);
     }
 }

@@ -1,6 +1,8 @@
-//! What the elements of a form are, and how they are multiplied: a row for each family, of forms that differ in nothing but N.
+//! What the elements of a form are, and how they are multiplied: a row for each family, of forms
+//! that differ in nothing but N.
 //!
-//! Elements are codes, their bits in the lowest of 32: so all else is compiled once, and not for each row.
+//! Elements are codes, their bits in the lowest of 32: so all else is compiled once, and not for
+//! each row.
 
 use crate::data::{Element, Kind, Place, Rng};
 use crate::reference::Factor;
@@ -36,17 +38,23 @@ wgmma_forms!(families[DENSE]);
 wgmma_sparse_forms!(families[SPARSE]);
 
 pub(super) fn find(name: &str) -> &'static Family {
-    DENSE.iter().chain(SPARSE).find(|family| family.name == name).expect("every form is of a family")
+    DENSE
+        .iter()
+        .chain(SPARSE)
+        .find(|family| family.name == name)
+        .expect("every form is of a family")
 }
 
-/// Normally distributed numbers, whose sums are rounded; integers of the whole range, whose sums wrap around or are saturated.
+/// Normally distributed numbers, whose sums are rounded; integers of the whole range, whose sums
+/// wrap around or are saturated.
 fn draw<T: Element>(rng: &mut Rng, count: usize, place: Place) -> Vec<u32> {
     let kind = if T::KINDS.contains(&Kind::Normal) { Kind::Normal } else { Kind::Wrapping };
     (0..count).map(|_| code(T::draw(rng, kind, place))).collect()
 }
 
 fn dot<A: Factor<B, R, O, D = R>, B: Element, R: Element, O>(a: &[u32], b: &[u32], c: u32) -> u32 {
-    let (a, b): (Vec<A>, Vec<B>) = (a.iter().copied().map(element).collect(), b.iter().copied().map(element).collect());
+    let (a, b): (Vec<A>, Vec<B>) =
+        (a.iter().copied().map(element).collect(), b.iter().copied().map(element).collect());
     code(A::dot(Arch::SM_90, &a, &b, element(c)))
 }
 

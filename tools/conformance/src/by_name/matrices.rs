@@ -20,7 +20,12 @@ pub(super) fn draw(seed: u64, form: &WgmmaForm, family: &Family) -> WgmmaMatrice
     let b = b(rng, form.k * form.n, Place::Factor);
     let c = c(rng, ROWS * form.n, Place::Sum);
     let words = if form.selectors > 0 { ROWS / ROWS_OF_WARP * LANES } else { 0 };
-    WgmmaMatrices { a, b, c, metadata: (0..words).map(|_| metadata(rng, granularity(form).codes(false))).collect() }
+    WgmmaMatrices {
+        a,
+        b,
+        c,
+        metadata: (0..words).map(|_| metadata(rng, granularity(form).codes(false))).collect(),
+    }
 }
 
 /// What the reference makes of matrices: D, element by element.
@@ -37,7 +42,11 @@ pub(super) fn reference<'a>(
         0 => (0..form.k).collect(),
         _ => {
             let words = &metadata[row / ROWS_OF_WARP * LANES..][..LANES];
-            granularity(form).rows_of_b((words, options.selector as usize), row % ROWS_OF_WARP, form.k)
+            granularity(form).rows_of_b(
+                (words, options.selector as usize),
+                row % ROWS_OF_WARP,
+                form.k,
+            )
         }
     };
     let rows_of_b: Vec<Vec<usize>> = (0..ROWS).map(rows_of_b).collect();

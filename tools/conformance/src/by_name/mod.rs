@@ -1,8 +1,10 @@
-//! Forms of `wgmma`, each executed by its name: on a GPU by a kernel that is written as PTX text and compiled by the driver, on the
-//! simulator as its arithmetic computes them. To compile a kernel for each from Rust would take far too long.
+//! Forms of `wgmma`, each executed by its name: on a GPU by a kernel that is written as PTX text
+//! and compiled by the driver, on the simulator as its arithmetic computes them. To compile a
+//! kernel for each from Rust would take far too long.
 //!
-//! Of each form there is one check: with A in shared memory, and with A in registers, of which one adds to D and the other overwrites it. What
-//! else a form can be given takes turns from one N to the next, so that of the same elements each combination occurs.
+//! Of each form there is one check: with A in shared memory, and with A in registers, of which one
+//! adds to D and the other overwrites it. What else a form can be given takes turns from one N to
+//! the next, so that of the same elements each combination occurs.
 
 mod device;
 mod families;
@@ -36,12 +38,14 @@ impl FormCheck {
         format!("{}, by name", self.form.ptx)
     }
 
-    /// How it is executed, with A in shared memory, and in registers: the options, and whether it adds to D.
+    /// How it is executed, with A in shared memory, and in registers: the options, and whether it
+    /// adds to D.
     fn ways(&self) -> [(WgmmaOptions, bool); 2] {
         let number = self.form.n / 8 - 1;
         [false, true].map(|a_in_registers| {
             let all = self.form.options(a_in_registers);
-            // In each run of so many N as there are options, what else differs does not go with one of them.
+            // In each run of so many N as there are options, what else differs does not go with one
+            // of them.
             let adds = number.count_ones().is_multiple_of(2) != a_in_registers;
             (all[number % all.len()], adds)
         })
@@ -63,8 +67,9 @@ mod tests {
     use super::*;
     use std::collections::{BTreeMap, BTreeSet};
 
-    /// Each combination of negations, transpositions and selectors, with A in shared memory and in registers, for each combination of elements;
-    /// and where there are fewer of them than N, each adding to D and overwriting it.
+    /// Each combination of negations, transpositions and selectors, with A in shared memory and in
+    /// registers, for each combination of elements; and where there are fewer of them than N,
+    /// each adding to D and overwriting it.
     #[test]
     fn each_combination_of_options_occurs_in_each_family() {
         let mut families: BTreeMap<&str, Vec<FormCheck>> = BTreeMap::new();
@@ -74,9 +79,16 @@ mod tests {
             for (which, a_in_registers) in [false, true].into_iter().enumerate() {
                 let all = checks[0].form.options(a_in_registers);
                 for options in &all {
-                    let ways = checks.iter().map(|check| check.ways()[which]).filter(|(of, _)| of == options);
+                    let ways = checks
+                        .iter()
+                        .map(|check| check.ways()[which])
+                        .filter(|(of, _)| of == options);
                     let adds: BTreeSet<bool> = ways.map(|(_, adds)| adds).collect();
-                    assert_eq!(adds.len(), if all.len() < checks.len() { 2 } else { 1 }, "{family}: {options:?}");
+                    assert_eq!(
+                        adds.len(),
+                        if all.len() < checks.len() { 2 } else { 1 },
+                        "{family}: {options:?}"
+                    );
                 }
             }
         }

@@ -13,7 +13,8 @@ use std::collections::BTreeMap;
 pub struct Digests {
     /// The seed of the matrices.
     pub seed: u64,
-    /// Of each form, as in PTX: the digest of its matrices, and that of all that it returned of them.
+    /// Of each form, as in PTX: the digest of its matrices, and that of all that it returned of
+    /// them.
     pub forms: BTreeMap<String, [String; 2]>,
 }
 
@@ -27,7 +28,9 @@ impl Digests {
             };
             let matrices = check.matrices(self.seed);
             if *given != of_matrices(&matrices) {
-                return Some(format!("{name}: its matrices are not those that were recorded: record it again"));
+                return Some(format!(
+                    "{name}: its matrices are not those that were recorded: record it again"
+                ));
             }
             let differs = *returned != of_outputs(&simulate(check, &matrices));
             differs.then(|| format!("{name}: the simulator returns other bits"))
@@ -48,7 +51,8 @@ pub(super) fn of_outputs(outputs: &Outputs) -> String {
 
 /// 64 bits of SHA-256.
 fn digest<'a>(parts: impl IntoIterator<Item = &'a [u8]>) -> String {
-    let hash = parts.into_iter().fold(Sha256::new(), |hash, part| hash.chain_update(part)).finalize();
+    let hash =
+        parts.into_iter().fold(Sha256::new(), |hash, part| hash.chain_update(part)).finalize();
     hash[..8].iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
@@ -71,11 +75,15 @@ mod tests {
     #[test]
     fn what_differs_is_told() {
         assert!(said(|_| ()).is_empty());
-        let other = |digests: &mut Digests| digests.forms.get_mut(FORM).unwrap()[1] = "0123456789abcdef".to_owned();
+        let other = |digests: &mut Digests| {
+            digests.forms.get_mut(FORM).unwrap()[1] = "0123456789abcdef".to_owned()
+        };
         assert_eq!(said(other), [format!("{FORM}: the simulator returns other bits")]);
         let why = "its matrices are not those that were recorded: record it again";
         assert_eq!(said(|digests| digests.seed = 4), [format!("{FORM}: {why}")]);
-        let removed = |digests: &mut Digests| digests.forms = [("wgmma.other".to_owned(), Default::default())].into();
+        let removed = |digests: &mut Digests| {
+            digests.forms = [("wgmma.other".to_owned(), Default::default())].into()
+        };
         assert_eq!(said(removed), ["wgmma.other: recorded, but there is no such form any more"]);
     }
 }

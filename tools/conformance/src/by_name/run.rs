@@ -26,23 +26,31 @@ pub(crate) fn run<D: ByName + Sync>(
     };
     if let Some(target) = target.filter(|target| !WgmmaForm::NEEDS.are_met_by(target)) {
         let why = Status::Skipped(format!("it needs {}, and this is {target}", WgmmaForm::NEEDS));
-        return (checks.iter().map(|check| outcome(check, why.clone(), 0)).collect(), Digests::default());
+        return (
+            checks.iter().map(|check| outcome(check, why.clone(), 0)).collect(),
+            Digests::default(),
+        );
     }
-    let families: Vec<&[FormCheck]> = checks.chunk_by(|one, next| one.form.family == next.form.family).collect();
+    let families: Vec<&[FormCheck]> =
+        checks.chunk_by(|one, next| one.form.family == next.form.family).collect();
     let run_family = |family: &&[FormCheck]| -> Vec<(Outcome, Option<Recorded>)> {
         let drawn: Vec<_> = family.par_iter().map(|check| (*check, check.matrices(seed))).collect();
         match device.execute(&drawn) {
-            Err(why) => family.iter().map(|check| (outcome(check, Status::Failed(why.clone()), 1), None)).collect(),
+            Err(why) => family
+                .iter()
+                .map(|check| (outcome(check, Status::Failed(why.clone()), 1), None))
+                .collect(),
             Ok(outputs) => {
-                let compare = |((check, matrices), outputs): (&(FormCheck, WgmmaMatrices), &Outputs)| {
-                    let status = match difference::<D>(check, matrices, outputs) {
-                        None => Status::Passed,
-                        Some(why) => Status::Failed(format!("seed {seed}: {why}")),
+                let compare =
+                    |((check, matrices), outputs): (&(FormCheck, WgmmaMatrices), &Outputs)| {
+                        let status = match difference::<D>(check, matrices, outputs) {
+                            None => Status::Passed,
+                            Some(why) => Status::Failed(format!("seed {seed}: {why}")),
+                        };
+                        // What is recorded is what the device returned, right or wrong.
+                        let digests = [of_matrices(matrices), of_outputs(outputs)];
+                        (outcome(check, status, 1), Some((check.form.ptx.to_owned(), digests)))
                     };
-                    // What is recorded is what the device returned, right or wrong.
-                    let digests = [of_matrices(matrices), of_outputs(outputs)];
-                    (outcome(check, status, 1), Some((check.form.ptx.to_owned(), digests)))
-                };
                 drawn.par_iter().zip(&outputs).map(compare).collect()
             }
         }
@@ -53,7 +61,11 @@ pub(crate) fn run<D: ByName + Sync>(
 }
 
 /// The first element that is not as it should be, of all that a form returned.
-fn difference<D: ByName>(check: &FormCheck, matrices: &WgmmaMatrices, outputs: &Outputs) -> Option<String> {
+fn difference<D: ByName>(
+    check: &FormCheck,
+    matrices: &WgmmaMatrices,
+    outputs: &Outputs,
+) -> Option<String> {
     let simulated = D::IS_GPU.then(|| simulate(check, matrices));
     let form = &check.form;
     let places = places(form.n, D::IS_GPU);
@@ -61,17 +73,22 @@ fn difference<D: ByName>(check: &FormCheck, matrices: &WgmmaMatrices, outputs: &
         let memory = form.memory(&options);
         let d = memory.decode(&outputs[which]);
         let wrong = |by: &str, expected: &dyn Fn(usize, usize) -> u32| {
-            let differs = |&&(row, col): &&(usize, usize)| expected(row, col) != d[row * form.n + col];
+            let differs =
+                |&&(row, col): &&(usize, usize)| expected(row, col) != d[row * form.n + col];
             let &(row, col) = places.iter().find(differs)?;
             let (right, wrong) = (expected(row, col), d[row * form.n + col]);
             let how = if adds { "added to" } else { "overwritten" };
-            Some(format!("{options:?}, D {how}: element ({row}, {col}) is {wrong:#x}, by the {by} {right:#x}"))
+            Some(format!(
+                "{options:?}, D {how}: element ({row}, {col}) is {wrong:#x}, by the {by} {right:#x}"
+            ))
         };
         let by_simulator = simulated.as_ref().and_then(|simulated| {
             let simulated = memory.decode(&simulated[which]);
             wrong("simulator", &|row, col| simulated[row * form.n + col])
         });
-        by_simulator.or_else(|| wrong("reference", &reference(matrices, form, check.family, (options, adds))))
+        by_simulator.or_else(|| {
+            wrong("reference", &reference(matrices, form, check.family, (options, adds)))
+        })
     })
 }
 
@@ -80,6 +97,8 @@ fn places(n: usize, all: bool) -> Vec<(usize, usize)> {
     match all {
         true => (0..ROWS * n).map(|index| (index / n, index % n)).collect(),
         // Behind each run of 64 columns the rows begin elsewhere.
-        false => (0..n.max(ROWS)).map(|index| ((index + index / ROWS * 11) % ROWS, index % n)).collect(),
+        false => {
+            (0..n.max(ROWS)).map(|index| ((index + index / ROWS * 11) % ROWS, index % n)).collect()
+        }
     }
 }

@@ -1,5 +1,6 @@
-//! Approximate special functions. Of the last bits there is no other definition than what hardware returns: so the reference is
-//! the simulator's model of it, which was compared with an H100 for every argument (`tests/approx.rs`).
+//! Approximate special functions. Of the last bits there is no other definition than what hardware
+//! returns: so the reference is the simulator's model of it, which was compared with an H100 for
+//! every argument (`tests/approx.rs`).
 
 use super::{Check, upload, with_output};
 use crate::{bytes, data::Rng, elements};
@@ -33,7 +34,8 @@ fn least(target: &str) -> Needs {
 /// Arguments of a round.
 const ARGUMENTS: usize = 1024;
 
-/// Zeros, the least and the largest numbers, infinities and NaNs, and where `ex2` and `tanh` begin and end; as f32 and as pairs.
+/// Zeros, the least and the largest numbers, infinities and NaNs, and where `ex2` and `tanh` begin
+/// and end; as f32 and as pairs.
 const SPECIAL: [u32; 20] = [
     0,
     1,
@@ -60,7 +62,9 @@ const SPECIAL: [u32; 20] = [
 /// Special ones of both signs, any bits, and numbers of moderate size.
 fn draw(rng: &mut Rng) -> u32 {
     match rng.random_range(0..4) {
-        0 => SPECIAL[rng.random_range(0..SPECIAL.len())] ^ if rng.random() { 0x8000_8000 } else { 0 },
+        0 => {
+            SPECIAL[rng.random_range(0..SPECIAL.len())] ^ if rng.random() { 0x8000_8000 } else { 0 }
+        }
         1 => rng.random(),
         // Of f32 from 2^-12 to 2^12; each half moderate, too.
         _ => rng.random::<u32>() & 0x8fff_bfff | 0x3000_2000,
@@ -69,18 +73,23 @@ fn draw(rng: &mut Rng) -> u32 {
 
 fn check<D: Device + 'static>(ptx: &'static str, needs: Needs, launch: Launch<D>) -> Check<D> {
     let value = move |x: u32| kernels::value(ptx, x);
-    let reference =
-        move |inputs: &Vec<Vec<u8>>| bytes(&elements::<u32>(&inputs[0]).into_iter().map(value).collect::<Vec<_>>());
+    let reference = move |inputs: &Vec<Vec<u8>>| {
+        bytes(&elements::<u32>(&inputs[0]).into_iter().map(value).collect::<Vec<_>>())
+    };
     Check {
         name: format!("special function {ptx}"),
         needs,
         rounds: 16,
         element: 4,
-        inputs: Box::new(|rng| vec![bytes(&(0..ARGUMENTS).map(|_| draw(rng)).collect::<Vec<u32>>())]),
+        inputs: Box::new(|rng| {
+            vec![bytes(&(0..ARGUMENTS).map(|_| draw(rng)).collect::<Vec<u32>>())]
+        }),
         run: Box::new(move |device, inputs| {
             let x = upload::<D, u32>(device, &inputs[0])?;
             let count = inputs[0].len() / 4;
-            with_output::<D, u32>(device, count, |d| launch(device, (count / 32) as u32, x.borrow(), d))
+            with_output::<D, u32>(device, count, |d| {
+                launch(device, (count / 32) as u32, x.borrow(), d)
+            })
         }),
         reference: Box::new(reference),
         arithmetic: Some(Box::new(reference)),

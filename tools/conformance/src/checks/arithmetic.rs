@@ -101,7 +101,9 @@ fn check<D: Device + 'static>(of: Type, launch: Launch<D>) -> Check<D> {
                 None => special_integers(bits),
             };
             let operand = |_| draw(rng, bits, mantissa, &special);
-            let words = (0..ITEMS * OPERANDS).map(operand).flat_map(|bits| [bits as u64, (bits >> 64) as u64]);
+            let words = (0..ITEMS * OPERANDS)
+                .map(operand)
+                .flat_map(|bits| [bits as u64, (bits >> 64) as u64]);
             vec![bytes(&words.collect::<Vec<u64>>())]
         }),
         run: Box::new(move |device, inputs| {
@@ -182,7 +184,8 @@ fn draw(rng: &mut Rng, bits: u32, mantissa: Option<u32>, special: &[u128]) -> u1
 fn special_floats(bits: u32, mantissa: u32) -> Vec<u128> {
     let bias = (1_u128 << (bits - 2 - mantissa)) - 1;
     let infinity = (2 * bias + 1) << mantissa;
-    let power = |exponent: i32| (bias as i128 + i128::from(exponent)).max(1) as u128 * (1 << mantissa);
+    let power =
+        |exponent: i32| (bias as i128 + i128::from(exponent)).max(1) as u128 * (1 << mantissa);
     let quarter = 1 << (mantissa - 2);
     let mut magnitudes = vec![
         0,
@@ -204,7 +207,9 @@ fn special_floats(bits: u32, mantissa: u32) -> Vec<u128> {
         power(-4) + (0x0999_9999_9999_9999 >> (60 - mantissa)),
         power(3) + quarter,
     ];
-    for exponent in [-150, -126, -24, -1, 0, 1, 7, 8, 15, 16, 22, 23, 24, 31, 32, 52, 53, 63, 64, 100, 127] {
+    for exponent in
+        [-150, -126, -24, -1, 0, 1, 7, 8, 15, 16, 22, 23, 24, 31, 32, 52, 53, 63, 64, 100, 127]
+    {
         let power = power(exponent);
         magnitudes.extend([power - 1, power, power + 1]);
     }
@@ -214,7 +219,9 @@ fn special_floats(bits: u32, mantissa: u32) -> Vec<u128> {
 /// Small numbers, powers of two and of ten and their neighbours, and the ends, of either sign.
 fn special_integers(bits: u32) -> Vec<u128> {
     let mut magnitudes: Vec<u128> = (0..=11).collect();
-    for exponent in (2..bits).filter(|exponent| exponent % 8 == 0 || exponent % 8 >= 6 || *exponent < 8) {
+    for exponent in
+        (2..bits).filter(|exponent| exponent % 8 == 0 || exponent % 8 >= 6 || *exponent < 8)
+    {
         let power = 1 << exponent;
         magnitudes.extend([power - 1, power, power + 1]);
     }

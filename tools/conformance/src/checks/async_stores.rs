@@ -1,4 +1,5 @@
-//! Registers that are sent to other blocks (`st.async`), and copies by `cp.async` that an mbarrier is told of.
+//! Registers that are sent to other blocks (`st.async`), and copies by `cp.async` that an mbarrier
+//! is told of.
 
 use super::{Check, upload, with_output};
 use crate::data::{Rng, distinct};
@@ -24,9 +25,15 @@ type Launch<D> = fn(
 
 pub fn checks<D: Device + 'static>() -> Vec<Check<D>> {
     vec![
-        send::<D>("b32", |d, a, by, o| kernels::cluster_send_b32::launch(d, BLOCKS as u32, a, by, o)),
-        send::<D>("v2.b32", |d, a, by, o| kernels::cluster_send_v2_b32::launch(d, BLOCKS as u32, a, by, o)),
-        send::<D>("v4.b32", |d, a, by, o| kernels::cluster_send_v4_b32::launch(d, BLOCKS as u32, a, by, o)),
+        send::<D>("b32", |d, a, by, o| {
+            kernels::cluster_send_b32::launch(d, BLOCKS as u32, a, by, o)
+        }),
+        send::<D>("v2.b32", |d, a, by, o| {
+            kernels::cluster_send_v2_b32::launch(d, BLOCKS as u32, a, by, o)
+        }),
+        send::<D>("v4.b32", |d, a, by, o| {
+            kernels::cluster_send_v4_b32::launch(d, BLOCKS as u32, a, by, o)
+        }),
         send_of_64_bits(),
         copies("cp.async.mbarrier.arrive.noinc.shared::cta.b64", 0),
         copies("cp.async.mbarrier.arrive.shared::cta.b64", 1),
@@ -47,11 +54,15 @@ fn send<D: Device + 'static>(form: &str, launch: Launch<D>) -> Check<D> {
         labels: None,
         rounds: 8,
         element: 2,
-        inputs: Box::new(|rng| vec![bytes(&distinct(rng, BLOCKS * ELEMENTS)), bytes(&[rng.random_range(0..4u32)])]),
+        inputs: Box::new(|rng| {
+            vec![bytes(&distinct(rng, BLOCKS * ELEMENTS)), bytes(&[rng.random_range(0..4u32)])]
+        }),
         run: Box::new(move |device, inputs| {
             let a = upload::<D, u16>(device, &inputs[0])?;
             let [by] = elements::<u32>(&inputs[1])[..] else { panic!("one number") };
-            with_output::<D, u16>(device, BLOCKS * ELEMENTS, |out| launch(device, a.borrow(), by, out))
+            with_output::<D, u16>(device, BLOCKS * ELEMENTS, |out| {
+                launch(device, a.borrow(), by, out)
+            })
         }),
         reference: Box::new(|inputs| {
             let (a, by) = (elements::<u16>(&inputs[0]), elements::<u32>(&inputs[1])[0] as usize);

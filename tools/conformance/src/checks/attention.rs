@@ -1,5 +1,6 @@
-//! Attention: of the kernel there is no other definition to the bit than what its instructions do, one after the other. So the reference is the simulator,
-//! which computes each of them as their own checks compare it.
+//! Attention: of the kernel there is no other definition to the bit than what its instructions do,
+//! one after the other. So the reference is the simulator, which computes each of them as their own
+//! checks compare it.
 
 use super::{Check, upload, with_output};
 use crate::{bytes, data::Rng, elements};
@@ -21,7 +22,9 @@ fn drawn(rng: &mut Rng) -> Vec<u8> {
 }
 
 fn of(sizes: &[u8]) -> Attention {
-    let [queries, keys, causal] = elements::<u32>(sizes)[..] else { unreachable!("three numbers are drawn") };
+    let [queries, keys, causal] = elements::<u32>(sizes)[..] else {
+        unreachable!("three numbers are drawn")
+    };
     Attention {
         features: 64,
         queries: queries as usize,
@@ -35,12 +38,17 @@ fn of(sizes: &[u8]) -> Attention {
 
 fn run<D: Device + 'static>(device: &D, inputs: &[Vec<u8>]) -> Result<Vec<u8>, D::Error> {
     let of = of(&inputs[0]);
-    let [q, k, v] = [upload::<D, bf16>(device, &inputs[1])?, upload(device, &inputs[2])?, upload(device, &inputs[3])?];
+    let [q, k, v] = [
+        upload::<D, bf16>(device, &inputs[1])?,
+        upload(device, &inputs[2])?,
+        upload(device, &inputs[3])?,
+    ];
     with_output::<D, bf16>(device, of.lens()[0], |out| {
-        let launched = of.run(device, q.borrow(), k.borrow(), v.borrow(), out).map_err(|error| match error {
-            AttentionError::Device(error) => error,
-            error => panic!("the sizes and the buffers are right: {error}"),
-        });
+        let launched =
+            of.run(device, q.borrow(), k.borrow(), v.borrow(), out).map_err(|error| match error {
+                AttentionError::Device(error) => error,
+                error => panic!("the sizes and the buffers are right: {error}"),
+            });
         launched.map(|report| report.expect("there are queries"))
     })
 }
@@ -58,11 +66,17 @@ fn attention<D: Device + 'static>() -> Check<D> {
             let sizes = drawn(rng);
             let [of_queries, of_keys] = of(&sizes).lens();
             let mut numbers = |len, spread: f32| {
-                bytes(&(0..len).map(|_| bf16::from_f32(rng.random_range(-spread..spread))).collect::<Vec<_>>())
+                bytes(
+                    &(0..len)
+                        .map(|_| bf16::from_f32(rng.random_range(-spread..spread)))
+                        .collect::<Vec<_>>(),
+                )
             };
             vec![sizes, numbers(of_queries, 3.0), numbers(of_keys, 3.0), numbers(of_keys, 1.0)]
         }),
         run: Box::new(|device, inputs| run(device, inputs)),
-        reference: Box::new(|inputs| run(&Simulator::default(), inputs).expect("the kernel makes no mistake")),
+        reference: Box::new(|inputs| {
+            run(&Simulator::default(), inputs).expect("the kernel makes no mistake")
+        }),
     }
 }

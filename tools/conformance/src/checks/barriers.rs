@@ -5,7 +5,9 @@ use crate::data::Rng;
 use crate::{bytes, elements};
 use ptx_matrix::forms::Needs;
 use ptx_matrix::launch::Device;
-use ptx_matrix_conformance_kernels::barriers::{NO_ARRIVAL, Step, WAYS, barrier_script, barrier_stages, barrier_waits};
+use ptx_matrix_conformance_kernels::barriers::{
+    NO_ARRIVAL, Step, WAYS, barrier_script, barrier_stages, barrier_waits,
+};
 use rand::RngExt;
 use std::borrow::Borrow;
 
@@ -38,7 +40,9 @@ impl Model {
             _ => 1,
         };
         match step {
-            Step::ArriveExpecting | Step::LeaveExpecting | Step::Expect => self.bytes += i64::from(operand),
+            Step::ArriveExpecting | Step::LeaveExpecting | Step::Expect => {
+                self.bytes += i64::from(operand)
+            }
             Step::Complete => self.bytes -= i64::from(operand),
             _ => {}
         }
@@ -56,7 +60,8 @@ impl Model {
     }
 }
 
-/// Input: the barrier's count, and the script. It is right, and mostly ends the phase that it is in.
+/// Input: the barrier's count, and the script. It is right, and mostly ends the phase that it is
+/// in.
 fn script<D: Device + 'static>(name: &str, most: u32) -> Check<D> {
     Check {
         name: format!("mbarrier, every form, {name}"),
@@ -94,7 +99,10 @@ fn script<D: Device + 'static>(name: &str, most: u32) -> Check<D> {
                 model = before.after(code, step[1]).expect("a script that is right");
                 let arrives = !matches!(code, Step::Expect | Step::Complete);
                 // The phase that is going on is not over; the one before is, also before the first.
-                [if arrives { before.pending } else { NO_ARRIVAL }, if model.phase.is_multiple_of(2) { 2 } else { 1 }]
+                [
+                    if arrives { before.pending } else { NO_ARRIVAL },
+                    if model.phase.is_multiple_of(2) { 2 } else { 1 },
+                ]
             });
             bytes(&output.collect::<Vec<u32>>())
         }),
@@ -128,14 +136,20 @@ fn stages<D: Device + 'static>() -> Check<D> {
         labels: None,
         rounds: 16,
         element: 4,
-        inputs: Box::new(|rng| vec![bytes(&(0..ROWS * 64).map(|_| rng.random::<u32>() >> 2).collect::<Vec<u32>>())]),
+        inputs: Box::new(|rng| {
+            vec![bytes(&(0..ROWS * 64).map(|_| rng.random::<u32>() >> 2).collect::<Vec<u32>>())]
+        }),
         run: Box::new(|device, inputs| {
             let a = upload::<D, u32>(device, &inputs[0])?;
-            with_output::<D, u32>(device, ROWS * 3 * 64, |out| barrier_stages::launch(device, 1, a.borrow(), out))
+            with_output::<D, u32>(device, ROWS * 3 * 64, |out| {
+                barrier_stages::launch(device, 1, a.borrow(), out)
+            })
         }),
         reference: Box::new(|inputs| {
             let a = elements::<u32>(&inputs[0]);
-            let element = |index: usize| a[index / 192 * 64 + ((index % 64) ^ 33)] * (index / 64 % 3 + 1) as u32;
+            let element = |index: usize| {
+                a[index / 192 * 64 + ((index % 64) ^ 33)] * (index / 64 % 3 + 1) as u32
+            };
             bytes(&(0..ROWS * 3 * 64).map(element).collect::<Vec<u32>>())
         }),
     }
@@ -151,10 +165,14 @@ fn waits<D: Device + 'static>() -> Check<D> {
         labels: None,
         rounds: 16,
         element: 4,
-        inputs: Box::new(|rng| vec![bytes(&(0..ROWS * 32).map(|_| rng.random::<u32>()).collect::<Vec<u32>>())]),
+        inputs: Box::new(|rng| {
+            vec![bytes(&(0..ROWS * 32).map(|_| rng.random::<u32>()).collect::<Vec<u32>>())]
+        }),
         run: Box::new(|device, inputs| {
             let a = upload::<D, u32>(device, &inputs[0])?;
-            with_output::<D, u32>(device, ROWS * 32, |out| barrier_waits::launch(device, 1, a.borrow(), out))
+            with_output::<D, u32>(device, ROWS * 32, |out| {
+                barrier_waits::launch(device, 1, a.borrow(), out)
+            })
         }),
         reference: Box::new(|inputs| {
             let a = elements::<u32>(&inputs[0]);

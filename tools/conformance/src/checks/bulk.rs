@@ -19,7 +19,8 @@ const SOURCE: usize = 2048;
 /// Elements of the output: the tile's, and where it is copied to.
 const OUTPUT: usize = TILE + 1024;
 
-/// Input: the source; where the tile lies in it, and where in the output, both multiples of eight elements.
+/// Input: the source; where the tile lies in it, and where in the output, both multiples of eight
+/// elements.
 fn copy<D: Device + 'static>() -> Check<D> {
     Check {
         name: "cp.async.bulk, to shared memory and from it".into(),
@@ -36,7 +37,9 @@ fn copy<D: Device + 'static>() -> Check<D> {
         run: Box::new(|device, inputs| {
             let source = upload::<D, u16>(device, &inputs[0])?;
             let [from, to] = elements::<u32>(&inputs[1])[..] else { panic!("two places") };
-            with_output::<D, u16>(device, OUTPUT, |out| bulk_copy::launch(device, 1, source.borrow(), from, to, out))
+            with_output::<D, u16>(device, OUTPUT, |out| {
+                bulk_copy::launch(device, 1, source.borrow(), from, to, out)
+            })
         }),
         reference: Box::new(|inputs| {
             let [from, to] = elements::<u32>(&inputs[1])[..] else { panic!("two places") };
@@ -68,7 +71,9 @@ fn stages<D: Device + 'static>() -> Check<D> {
         run: Box::new(|device, inputs| {
             let a = upload::<D, u32>(device, &inputs[0])?;
             let len = inputs[0].len() / 4;
-            with_output::<D, u32>(device, len, |out| bulk_stages::launch(device, 1, a.borrow(), out))
+            with_output::<D, u32>(device, len, |out| {
+                bulk_stages::launch(device, 1, a.borrow(), out)
+            })
         }),
         reference: Box::new(|inputs| {
             let a = elements::<u32>(&inputs[0]);

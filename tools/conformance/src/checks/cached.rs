@@ -14,8 +14,8 @@ use ptx_matrix_conformance_kernels::tensor::{self, Line};
 use rand::RngExt;
 use std::borrow::{Borrow, BorrowMut};
 
-/// The checks of a reduction: of what, the tile, the rank, the sizes of a tensor that is as much as the tile, which the source lies in, and the
-/// kernel.
+/// The checks of a reduction: of what, the tile, the rank, the sizes of a tensor that is as much as
+/// the tile, which the source lies in, and the kernel.
 macro_rules! boxes_and_pixels {
     ($device:ident $which:ident; $($mode:ident $tile:ty, $rank:literal $sizes:tt $kernel:ident;)*) => {
         vec![$(boxes_and_pixels!(@$mode $device $which $tile, $rank $sizes $kernel)),*]
@@ -43,10 +43,18 @@ macro_rules! boxes_and_pixels {
 pub fn checks<D: Device + 'static>() -> Vec<Check<D>> {
     let copies = vec![
         bulk(),
-        boxes::<D, CopiedLine, 1>("1d", [64], |device, a, d, at| kernels::cached_1d::launch(device, 1, a, d, at)),
-        boxes::<D, Copied, 2>("2d", [64, 16], |device, a, d, at| kernels::cached_2d::launch(device, 1, a, d, at)),
-        boxes::<D, Copied, 3>("3d", [64, 4, 4], |device, a, d, at| kernels::cached_3d::launch(device, 1, a, d, at)),
-        boxes::<D, Copied, 4>("4d", [64, 4, 2, 2], |device, a, d, at| kernels::cached_4d::launch(device, 1, a, d, at)),
+        boxes::<D, CopiedLine, 1>("1d", [64], |device, a, d, at| {
+            kernels::cached_1d::launch(device, 1, a, d, at)
+        }),
+        boxes::<D, Copied, 2>("2d", [64, 16], |device, a, d, at| {
+            kernels::cached_2d::launch(device, 1, a, d, at)
+        }),
+        boxes::<D, Copied, 3>("3d", [64, 4, 4], |device, a, d, at| {
+            kernels::cached_3d::launch(device, 1, a, d, at)
+        }),
+        boxes::<D, Copied, 4>("4d", [64, 4, 2, 2], |device, a, d, at| {
+            kernels::cached_4d::launch(device, 1, a, d, at)
+        }),
         boxes::<D, Copied, 5>("5d", [64, 2, 2, 2, 2], |device, a, d, at| {
             kernels::cached_5d::launch(device, 1, a, d, at)
         }),
@@ -121,14 +129,16 @@ fn parts<D: Device + 'static>() -> Check<D> {
     }
 }
 
-type Copy<D, Tile, const RANK: usize> = for<'d> fn(
-    &'d D,
-    &'d EncodedMap<'d, D, Tile, RANK>,
-    EncodedMapMut<'d, D, Tile, RANK>,
-    &'d <D as Device>::Buffer<i32>,
-) -> Result<<D as Device>::Report, <D as Device>::Error>;
+type Copy<D, Tile, const RANK: usize> =
+    for<'d> fn(
+        &'d D,
+        &'d EncodedMap<'d, D, Tile, RANK>,
+        EncodedMapMut<'d, D, Tile, RANK>,
+        &'d <D as Device>::Buffer<i32>,
+    ) -> Result<<D as Device>::Report, <D as Device>::Error>;
 
-/// Input: the tensor's place, and two coordinates; the source. Output: the buffer that the box was stored to.
+/// Input: the tensor's place, and two coordinates; the source. Output: the buffer that the box was
+/// stored to.
 fn boxes<D: Device + 'static, Tile: BoxTile<Element = u16>, const RANK: usize>(
     dims: &str,
     sizes: [usize; RANK],
@@ -161,7 +171,10 @@ fn boxes<D: Device + 'static, Tile: BoxTile<Element = u16>, const RANK: usize>(
         reference: Box::new(move |inputs| {
             let place = Place::<RANK>::of(&inputs[0], &inputs[1]);
             let source = elements::<u16>(&inputs[2]);
-            let tile = boxes.indices(&place, 0).into_iter().map(|from| from.map_or(0, |from| source[from]));
+            let tile = boxes
+                .indices(&place, 0)
+                .into_iter()
+                .map(|from| from.map_or(0, |from| source[from]));
             let mut to = vec![0xffff_u16; source.len()];
             for (value, place) in tile.zip(boxes.indices(&place.written(2), 1)) {
                 if let Some(place) = place {

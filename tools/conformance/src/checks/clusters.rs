@@ -11,7 +11,9 @@ use ptx_matrix::forms::Needs;
 use ptx_matrix::launch::{Device, EncodedMap};
 use ptx_matrix::target::{OnlyArch, Requirement};
 use ptx_matrix_conformance_kernels::barriers::Step;
-use ptx_matrix_conformance_kernels::cluster::{self as kernels, Both, BothLine, EXCHANGED, PLACES, WAYS};
+use ptx_matrix_conformance_kernels::cluster::{
+    self as kernels, Both, BothLine, EXCHANGED, PLACES, WAYS,
+};
 use rand::RngExt;
 use std::borrow::{Borrow, BorrowMut};
 
@@ -82,8 +84,9 @@ fn places<D: Device + 'static>() -> Check<D> {
         reference: Box::new(|inputs| {
             let [x, z] = elements::<u32>(&inputs[0])[..] else { panic!("two numbers") };
             let blocks = (0..z * 2).flat_map(|bz| (0..x * 2).map(move |bx| (bx, bz)));
-            let places =
-                blocks.flat_map(|(bx, bz)| [bx % 2 + bz % 2 * 2, bx % 2, bz % 2, bx / 2, bz / 2, 212, x, z, 4, 1]);
+            let places = blocks.flat_map(|(bx, bz)| {
+                [bx % 2 + bz % 2 * 2, bx % 2, bz % 2, bx / 2, bz / 2, 212, x, z, 4, 1]
+            });
             bytes(&places.collect::<Vec<u32>>())
         }),
     }
@@ -97,7 +100,8 @@ type Exchange<D, T> = for<'d> fn(
     &'d mut <D as Device>::Buffer<u32>,
 ) -> Result<<D as Device>::Report, <D as Device>::Error>;
 
-/// Input: each block's elements. Output: those of the block two further, and the marks of the one before.
+/// Input: each block's elements. Output: those of the block two further, and the marks of the one
+/// before.
 fn exchange<D: Device + 'static, T: Pod>(width: &str, launch: Exchange<D, T>) -> Check<D> {
     let (element, count) = (size_of::<T>(), CLUSTERS * 4 * EXCHANGED);
     Check {
@@ -123,8 +127,9 @@ fn exchange<D: Device + 'static, T: Pod>(width: &str, launch: Exchange<D, T>) ->
                 let from = of(i / EXCHANGED, 2) * EXCHANGED + ((i % EXCHANGED) ^ 31);
                 inputs[0][from * element..][..element].to_vec()
             });
-            let marks: Vec<u32> =
-                (0..count).map(|i| (of(i / EXCHANGED, 3) * EXCHANGED + ((i % EXCHANGED) ^ 32 ^ 5)) as u32).collect();
+            let marks: Vec<u32> = (0..count)
+                .map(|i| (of(i / EXCHANGED, 3) * EXCHANGED + ((i % EXCHANGED) ^ 32 ^ 5)) as u32)
+                .collect();
             [read.collect(), bytes(&marks)].concat()
         }),
     }
@@ -154,7 +159,8 @@ fn stages<D: Device + 'static>() -> Check<D> {
     }
 }
 
-/// Input: the barrier's count, and the script. It is right, and mostly ends the phase that it is in.
+/// Input: the barrier's count, and the script. It is right, and mostly ends the phase that it is
+/// in.
 fn script<D: Device + 'static>(name: &str, most: u32) -> Check<D> {
     Check {
         name: format!("mbarrier of another block, every form, {name}"),
@@ -188,7 +194,9 @@ fn script<D: Device + 'static>(name: &str, most: u32) -> Check<D> {
             let mut model = Model::new(elements::<u32>(&inputs[1])[0]);
             let script = elements::<u32>(&inputs[0]);
             let output = script.chunks(2).map(|step| {
-                model = model.after(Step::ALL[step[0] as usize % 8], step[1]).expect("a script that is right");
+                model = model
+                    .after(Step::ALL[step[0] as usize % 8], step[1])
+                    .expect("a script that is right");
                 if model.phase.is_multiple_of(2) { 2u32 } else { 1 }
             });
             bytes(&output.collect::<Vec<u32>>())
@@ -256,7 +264,9 @@ fn send<D: Device + 'static>() -> Check<D> {
         labels: None,
         rounds: 16,
         element: 2,
-        inputs: Box::new(|rng| vec![bytes(&distinct(rng, CLUSTERS * 4 * TILE)), bytes(&[rng.random_range(0..4u32)])]),
+        inputs: Box::new(|rng| {
+            vec![bytes(&distinct(rng, CLUSTERS * 4 * TILE)), bytes(&[rng.random_range(0..4u32)])]
+        }),
         run: Box::new(|device, inputs| {
             let a = upload::<D, u16>(device, &inputs[0])?;
             let [by] = elements::<u32>(&inputs[1])[..] else { panic!("one number") };
@@ -281,12 +291,20 @@ fn multicast<D: Device + 'static>() -> Check<D> {
         labels: None,
         rounds: 16,
         element: 2,
-        inputs: Box::new(|rng| vec![bytes(&distinct(rng, CLUSTERS * TILE)), bytes(&[rng.random_range(0..2u32)])]),
+        inputs: Box::new(|rng| {
+            vec![bytes(&distinct(rng, CLUSTERS * TILE)), bytes(&[rng.random_range(0..2u32)])]
+        }),
         run: Box::new(|device, inputs| {
             let a = upload::<D, u16>(device, &inputs[0])?;
             let [all] = elements::<u32>(&inputs[1])[..] else { panic!("one number") };
             with_output::<D, u16>(device, CLUSTERS * 4 * TILE, |out| {
-                kernels::cluster_multicast::launch(device, CLUSTERS as u32 * 4, a.borrow(), all, out)
+                kernels::cluster_multicast::launch(
+                    device,
+                    CLUSTERS as u32 * 4,
+                    a.borrow(),
+                    all,
+                    out,
+                )
             })
         }),
         reference: Box::new(|inputs| {
@@ -313,7 +331,12 @@ fn multicast_cached<D: Device + 'static>() -> Check<D> {
         run: Box::new(|device, inputs| {
             let a = upload::<D, u16>(device, &inputs[0])?;
             with_output::<D, u16>(device, CLUSTERS * 2 * TILE, |out| {
-                kernels::cluster_multicast_cached::launch(device, CLUSTERS as u32 * 2, a.borrow(), out)
+                kernels::cluster_multicast_cached::launch(
+                    device,
+                    CLUSTERS as u32 * 2,
+                    a.borrow(),
+                    out,
+                )
             })
         }),
         reference: Box::new(|inputs| {
@@ -324,12 +347,13 @@ fn multicast_cached<D: Device + 'static>() -> Check<D> {
     }
 }
 
-type Multicast<D, Tile, const RANK: usize> = for<'d> fn(
-    &'d D,
-    &'d EncodedMap<'d, D, Tile, RANK>,
-    &'d <D as Device>::Buffer<i32>,
-    &'d mut <D as Device>::Buffer<u16>,
-) -> Result<<D as Device>::Report, <D as Device>::Error>;
+type Multicast<D, Tile, const RANK: usize> =
+    for<'d> fn(
+        &'d D,
+        &'d EncodedMap<'d, D, Tile, RANK>,
+        &'d <D as Device>::Buffer<i32>,
+        &'d mut <D as Device>::Buffer<u16>,
+    ) -> Result<<D as Device>::Report, <D as Device>::Error>;
 
 /// Input: the tensor's place, and two coordinates; the source. Output: both boxes, in each block.
 fn boxes<D: Device + 'static, Tile: BoxTile<Element = u16>, const RANK: usize>(
@@ -356,12 +380,16 @@ fn boxes<D: Device + 'static, Tile: BoxTile<Element = u16>, const RANK: usize>(
             let source = upload::<D, u16>(device, &inputs[2])?;
             let at = upload::<D, i32>(device, &inputs[1])?;
             let from = right(place.tensor::<Tile>(&boxes).map(device, source.borrow()));
-            with_output::<D, u16>(device, elements_of_box * 4, |out| launch(device, &from, at.borrow(), out))
+            with_output::<D, u16>(device, elements_of_box * 4, |out| {
+                launch(device, &from, at.borrow(), out)
+            })
         }),
         reference: Box::new(move |inputs| {
             let place = Place::<RANK>::of(&inputs[0], &inputs[1]);
             let source = elements::<u16>(&inputs[2]);
-            let both = (0..2).flat_map(|at| boxes.indices(&place, at)).map(|from| from.map_or(0, |from| source[from]));
+            let both = (0..2)
+                .flat_map(|at| boxes.indices(&place, at))
+                .map(|from| from.map_or(0, |from| source[from]));
             let both: Vec<u16> = both.collect();
             bytes(&[&both[..], &both[..]].concat())
         }),

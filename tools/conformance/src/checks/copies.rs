@@ -25,16 +25,23 @@ type Launch<D> = fn(
 
 pub fn checks<D: Device + 'static>(gpu: Arch) -> Vec<Check<D>> {
     vec![
-        copy::<D>(CpAsync::<4>::PTX, 4, |d, s, [f, t, c], o| kernels::copy_4::launch(d, 1, s, f, t, c, o)),
-        copy::<D>(CpAsync::<8>::PTX, 8, |d, s, [f, t, c], o| kernels::copy_8::launch(d, 1, s, f, t, c, o)),
-        copy::<D>(CpAsync::<16>::PTX, 16, |d, s, [f, t, c], o| kernels::copy_16::launch(d, 1, s, f, t, c, o)),
+        copy::<D>(CpAsync::<4>::PTX, 4, |d, s, [f, t, c], o| {
+            kernels::copy_4::launch(d, 1, s, f, t, c, o)
+        }),
+        copy::<D>(CpAsync::<8>::PTX, 8, |d, s, [f, t, c], o| {
+            kernels::copy_8::launch(d, 1, s, f, t, c, o)
+        }),
+        copy::<D>(CpAsync::<16>::PTX, 16, |d, s, [f, t, c], o| {
+            kernels::copy_16::launch(d, 1, s, f, t, c, o)
+        }),
         tiles(),
         product(gpu, Kind::Integers),
         product(gpu, Kind::Normal),
     ]
 }
 
-/// Input: the source; each lane's chunk in it, its chunk in the tile, and how many elements it copies.
+/// Input: the source; each lane's chunk in it, its chunk in the tile, and how many elements it
+/// copies.
 fn copy<D: Device + 'static>(ptx: &str, size: usize, launch: Launch<D>) -> Check<D> {
     let per_chunk = size / 2;
     Check {
@@ -45,13 +52,15 @@ fn copy<D: Device + 'static>(ptx: &str, size: usize, launch: Launch<D>) -> Check
         inputs: Box::new(move |rng| {
             let chunks = (ELEMENTS / per_chunk) as u32;
             let (from, to) = (data::choose(rng, 32, chunks), data::choose(rng, 32, chunks));
-            let counts: Vec<u32> =
-                (0..32).map(|_| rng.random_range(0..=2 * per_chunk as u32).min(per_chunk as u32)).collect();
+            let counts: Vec<u32> = (0..32)
+                .map(|_| rng.random_range(0..=2 * per_chunk as u32).min(per_chunk as u32))
+                .collect();
             vec![bytes(&data::distinct(rng, ELEMENTS)), bytes(&from), bytes(&to), bytes(&counts)]
         }),
         run: Box::new(move |device, inputs| {
             let source = upload::<D, u16>(device, &inputs[0])?;
-            let (from, to) = (upload::<D, u32>(device, &inputs[1])?, upload::<D, u32>(device, &inputs[2])?);
+            let (from, to) =
+                (upload::<D, u32>(device, &inputs[1])?, upload::<D, u32>(device, &inputs[2])?);
             let counts = upload::<D, u32>(device, &inputs[3])?;
             with_output(device, ELEMENTS, |out| {
                 launch(device, source.borrow(), [from.borrow(), to.borrow(), counts.borrow()], out)
@@ -96,8 +105,10 @@ fn tiles<D: Device + 'static>() -> Check<D> {
         labels: None,
         reference: Box::new(|inputs| {
             let (source, size) = (elements::<u16>(&inputs[0]), elements::<u32>(&inputs[1]));
-            let inside = |index: usize| index / 64 < size[0] as usize && index % 64 < size[1] as usize;
-            let tile: Vec<u16> = (0..ELEMENTS).map(|i| if inside(i) { source[i] } else { 0 }).collect();
+            let inside =
+                |index: usize| index / 64 < size[0] as usize && index % 64 < size[1] as usize;
+            let tile: Vec<u16> =
+                (0..ELEMENTS).map(|i| if inside(i) { source[i] } else { 0 }).collect();
             bytes(&[tile.clone(), tile].concat())
         }),
     }
@@ -113,17 +124,27 @@ fn product<D: Device + 'static>(gpu: Arch, kind: Kind) -> Check<D> {
         element: 4,
         inputs: Box::new(move |rng| {
             let k = rng.random_range(0..=6) * 32;
-            let (a, b) = (data::factors::<bf16>(rng, m * k, kind), data::factors::<bf16>(rng, k * n, kind));
+            let (a, b) =
+                (data::factors::<bf16>(rng, m * k, kind), data::factors::<bf16>(rng, k * n, kind));
             vec![bytes(&a), bytes(&b)]
         }),
         run: Box::new(move |device, inputs| {
-            let (a, b) = (upload::<D, bf16>(device, &inputs[0])?, upload::<D, bf16>(device, &inputs[1])?);
-            with_output(device, m * n, |out| kernels::product_in_stages::launch(device, 1, a.borrow(), b.borrow(), out))
+            let (a, b) =
+                (upload::<D, bf16>(device, &inputs[0])?, upload::<D, bf16>(device, &inputs[1])?);
+            with_output(device, m * n, |out| {
+                kernels::product_in_stages::launch(device, 1, a.borrow(), b.borrow(), out)
+            })
         }),
         arithmetic: None,
         labels: None,
         reference: Box::new(move |inputs| {
-            bytes(&product_by_16(gpu, (m, n), kind, &elements::<bf16>(&inputs[0]), &elements::<bf16>(&inputs[1])))
+            bytes(&product_by_16(
+                gpu,
+                (m, n),
+                kind,
+                &elements::<bf16>(&inputs[0]),
+                &elements::<bf16>(&inputs[1]),
+            ))
         }),
     }
 }

@@ -19,26 +19,44 @@ pub fn checks<D: Device + 'static>() -> Vec<Check<D>> {
         load::<D>("32-byte swizzle", |d, s, o| kernels::load_swizzle_32::launch(d, 1, s, o)),
         load::<D>("64-byte swizzle", |d, s, o| kernels::load_swizzle_64::launch(d, 1, s, o)),
         load::<D>("128-byte swizzle", |d, s, o| kernels::load_swizzle_128::launch(d, 1, s, o)),
-        store::<D>("st.shared", "unswizzled", 75, |d, s, o| kernels::store_unswizzled::launch(d, 1, s, o)),
-        store::<D>("st.shared", "32-byte swizzle", 75, |d, s, o| kernels::store_swizzle_32::launch(d, 1, s, o)),
-        store::<D>("st.shared", "64-byte swizzle", 75, |d, s, o| kernels::store_swizzle_64::launch(d, 1, s, o)),
-        store::<D>("st.shared", "128-byte swizzle", 75, |d, s, o| kernels::store_swizzle_128::launch(d, 1, s, o)),
-        store::<D>("stmatrix", "unswizzled", 90, |d, s, o| kernels::store_matrix_unswizzled::launch(d, 1, s, o)),
-        store::<D>("stmatrix", "32-byte swizzle", 90, |d, s, o| kernels::store_matrix_swizzle_32::launch(d, 1, s, o)),
-        store::<D>("stmatrix", "64-byte swizzle", 90, |d, s, o| kernels::store_matrix_swizzle_64::launch(d, 1, s, o)),
-        store::<D>("stmatrix", "128-byte swizzle", 90, |d, s, o| kernels::store_matrix_swizzle_128::launch(d, 1, s, o)),
+        store::<D>("st.shared", "unswizzled", 75, |d, s, o| {
+            kernels::store_unswizzled::launch(d, 1, s, o)
+        }),
+        store::<D>("st.shared", "32-byte swizzle", 75, |d, s, o| {
+            kernels::store_swizzle_32::launch(d, 1, s, o)
+        }),
+        store::<D>("st.shared", "64-byte swizzle", 75, |d, s, o| {
+            kernels::store_swizzle_64::launch(d, 1, s, o)
+        }),
+        store::<D>("st.shared", "128-byte swizzle", 75, |d, s, o| {
+            kernels::store_swizzle_128::launch(d, 1, s, o)
+        }),
+        store::<D>("stmatrix", "unswizzled", 90, |d, s, o| {
+            kernels::store_matrix_unswizzled::launch(d, 1, s, o)
+        }),
+        store::<D>("stmatrix", "32-byte swizzle", 90, |d, s, o| {
+            kernels::store_matrix_swizzle_32::launch(d, 1, s, o)
+        }),
+        store::<D>("stmatrix", "64-byte swizzle", 90, |d, s, o| {
+            kernels::store_matrix_swizzle_64::launch(d, 1, s, o)
+        }),
+        store::<D>("stmatrix", "128-byte swizzle", 90, |d, s, o| {
+            kernels::store_matrix_swizzle_128::launch(d, 1, s, o)
+        }),
     ]
 }
 
-/// Rows and columns of what the kernels load, in order, each from the row-major and from the column-major tile: A of
-/// m16n8k8 and m16n8k16, B of both.
+/// Rows and columns of what the kernels load, in order, each from the row-major and from the
+/// column-major tile: A of m16n8k8 and m16n8k16, B of both.
 const LOADED: [(usize, usize); 4] = [(16, 8), (16, 16), (8, 8), (16, 8)];
 
 /// Input: the tile, row by row.
 fn load<D: Device + 'static>(swizzle: &str, launch: Launch<D>) -> Check<D> {
     let expected = |source: &[u16]| -> Vec<u16> {
         let window = |(rows, cols)| {
-            (0..rows).flat_map(move |row| (0..cols).map(move |col| source[(AT.0 + row) * COLS + AT.1 + col]))
+            (0..rows).flat_map(move |row| {
+                (0..cols).map(move |col| source[(AT.0 + row) * COLS + AT.1 + col])
+            })
         };
         LOADED.into_iter().flat_map(|size| window(size).chain(window(size))).collect()
     };

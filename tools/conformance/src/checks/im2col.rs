@@ -11,7 +11,9 @@ use ptx_matrix::forms::Needs;
 use ptx_matrix::launch::{Device, EncodedMap, EncodedMapMut, Im2colTensor, LaunchError};
 use ptx_matrix::target::{OnlyArch, Requirement};
 use ptx_matrix_conformance_kernels::convolution::Convolution;
-use ptx_matrix_conformance_kernels::im2col::{self as kernels, Of32, Of64, Of128, Plain, REDUCTIONS};
+use ptx_matrix_conformance_kernels::im2col::{
+    self as kernels, Of32, Of64, Of128, Plain, REDUCTIONS,
+};
 use rand::RngExt;
 use std::borrow::{Borrow, BorrowMut};
 use std::iter::zip;
@@ -39,7 +41,8 @@ struct Window {
     steps: [i32; 3],
 }
 
-/// Images in a buffer, of which copies go over two windows, from two first pixels on; and by how much the first copy's are moved.
+/// Images in a buffer, of which copies go over two windows, from two first pixels on; and by how
+/// much the first copy's are moved.
 struct Images<const RANK: usize> {
     start: usize,
     sizes: [usize; RANK],
@@ -58,7 +61,8 @@ impl<const RANK: usize> Images<RANK> {
     /// Dimensions of an image.
     const SPATIAL: usize = RANK - 2;
 
-    /// Few small images, with room between their lines, so that a tile has pixels of several. The second window is within the images.
+    /// Few small images, with room between their lines, so that a tile has pixels of several. The
+    /// second window is within the images.
     fn draw<Tile: BoxTile>(rng: &mut Rng, kind: Kind) -> Self {
         let unit = 16 / size_of::<Tile::Element>();
         let mut sizes = std::array::from_fn(|d| match d {
@@ -78,11 +82,15 @@ impl<const RANK: usize> Images<RANK> {
             let (mut lower, mut upper, mut steps) = ([0; 3], [0; 3], [1; 3]);
             for d in 0..Self::SPATIAL {
                 let size = sizes[d + 1] as i32;
-                lower[d] = if is_within { rng.random_range(0..size) } else { rng.random_range(-4..=2) };
-                let last = rng.random_range(lower[d]..if is_within { size } else { size + 4 }.max(lower[d] + 1));
+                lower[d] =
+                    if is_within { rng.random_range(0..size) } else { rng.random_range(-4..=2) };
+                let last = rng.random_range(
+                    lower[d]..if is_within { size } else { size + 4 }.max(lower[d] + 1),
+                );
                 upper[d] = last - (size - 1);
                 if matches!(kind, Kind::Steps | Kind::BetweenSteps) {
-                    steps[d] = if rng.random_range(0..8) == 0 { 8 } else { rng.random_range(1..=3) };
+                    steps[d] =
+                        if rng.random_range(0..8) == 0 { 8 } else { rng.random_range(1..=3) };
                 }
             }
             Window { lower, upper, steps }
@@ -91,12 +99,17 @@ impl<const RANK: usize> Images<RANK> {
         let mut first = |kind: Kind, Window { lower, upper, steps }: Window, is_within: bool| {
             std::array::from_fn(|d| {
                 if d == 0 {
-                    let (first, unit) = (if is_within { 0 } else { -(Tile::INNER as i32) / 2 }, unit as i32);
+                    let (first, unit) =
+                        (if is_within { 0 } else { -(Tile::INNER as i32) / 2 }, unit as i32);
                     rng.random_range(first..=sizes[0] as i32) / unit * unit
                 } else if d < RANK - 1 {
                     let last = sizes[d] as i32 - 1 + upper[d - 1];
                     let pixel = rng.random_range(lower[d - 1]..=last);
-                    let between = if kind == Kind::BetweenSteps { 0 } else { (pixel - lower[d - 1]) % steps[d - 1] };
+                    let between = if kind == Kind::BetweenSteps {
+                        0
+                    } else {
+                        (pixel - lower[d - 1]) % steps[d - 1]
+                    };
                     pixel - between
                 } else if kind == Kind::BeforeTheImages {
                     rng.random_range(-2..0)
@@ -107,14 +120,20 @@ impl<const RANK: usize> Images<RANK> {
         };
         let at = [first(kind, windows[0], false), first(Kind::Steps, windows[1], true)];
         let limit = [1 << 16, 1 << 8, 1 << 5][Self::SPATIAL - 1];
-        let offsets =
-            std::array::from_fn(|d| if kind == Kind::Corners || d >= Self::SPATIAL { 0 } else { offset(rng, limit) });
+        let offsets = std::array::from_fn(|d| {
+            if kind == Kind::Corners || d >= Self::SPATIAL { 0 } else { offset(rng, limit) }
+        });
         Images { start: rng.random_range(0..3) * unit, sizes, strides, windows, at, offsets }
     }
 
-    /// As buffers: where the images are; the windows; the coordinates and offsets, as kernels take them.
+    /// As buffers: where the images are; the windows; the coordinates and offsets, as kernels take
+    /// them.
     fn bytes(&self) -> [Vec<u8>; 3] {
-        let layout = [self.start].into_iter().chain(self.sizes).chain(self.strides).map(|value| value as u32);
+        let layout = [self.start]
+            .into_iter()
+            .chain(self.sizes)
+            .chain(self.strides)
+            .map(|value| value as u32);
         let windows = self.windows.map(|Window { lower, upper, steps }| [lower, upper, steps]);
         let at = self.at.as_flattened().iter().chain(&self.offsets[..Self::SPATIAL]).copied();
         let windows = windows.as_flattened().as_flattened();
@@ -122,10 +141,12 @@ impl<const RANK: usize> Images<RANK> {
     }
 
     fn of(buffers: &[Vec<u8>]) -> Self {
-        let layout: Vec<usize> = elements::<u32>(&buffers[0]).into_iter().map(|value| value as usize).collect();
+        let layout: Vec<usize> =
+            elements::<u32>(&buffers[0]).into_iter().map(|value| value as usize).collect();
         let (windows, at) = (elements::<i32>(&buffers[1]), elements::<i32>(&buffers[2]));
         let window = |of: &[i32]| {
-            let [lower, upper, steps] = [0, 3, 6].map(|first| std::array::from_fn(|d| of[first + d]));
+            let [lower, upper, steps] =
+                [0, 3, 6].map(|first| std::array::from_fn(|d| of[first + d]));
             Window { lower, upper, steps }
         };
         Images {
@@ -146,7 +167,9 @@ impl<const RANK: usize> Images<RANK> {
 
     /// Elements of a buffer that ends with the last image.
     fn len(&self) -> usize {
-        self.start + zip(self.sizes, self.strides).map(|(size, stride)| (size - 1) * stride).sum::<usize>() + 1
+        self.start
+            + zip(self.sizes, self.strides).map(|(size, stride)| (size - 1) * stride).sum::<usize>()
+            + 1
     }
 
     fn tensor<Tile: BoxTile>(&self, copy: usize) -> Im2colTensor<Tile, RANK>
@@ -156,18 +179,29 @@ impl<const RANK: usize> Images<RANK> {
         let Window { lower, upper, steps } = self.windows[copy];
         let spatial = |of: [i32; 3]| <[i32; RANK]>::spatial(|d| of[d]);
         let tensor = Im2colTensor::new(self.sizes).start(self.start).strides(self.strides);
-        tensor.corners(spatial(lower), spatial(upper)).steps(<[i32; RANK]>::spatial(|d| steps[d] as usize))
+        tensor
+            .corners(spatial(lower), spatial(upper))
+            .steps(<[i32; RANK]>::spatial(|d| steps[d] as usize))
     }
 
-    /// For each element of the tile, in the order of a row-major one's, its index in the buffer, if it is in the tensor.
+    /// For each element of the tile, in the order of a row-major one's, its index in the buffer, if
+    /// it is in the tensor.
     ///
-    /// Pixels are loops in loops: in each, a coordinate begins as that of the first pixel as long as all around it are the first's; else
-    /// at the window's start.
-    fn indices<Tile: BoxTile>(&self, copy: usize, offsets: [i32; 3], pixels_are_rows: bool) -> Vec<Option<usize>> {
+    /// Pixels are loops in loops: in each, a coordinate begins as that of the first pixel as long
+    /// as all around it are the first's; else at the window's start.
+    fn indices<Tile: BoxTile>(
+        &self,
+        copy: usize,
+        offsets: [i32; 3],
+        pixels_are_rows: bool,
+    ) -> Vec<Option<usize>> {
         let (at, Window { lower, upper, steps }) = (self.at[copy], self.windows[copy]);
         let line = |d: usize, is_first: bool| {
             let (first, last) = match d < Self::SPATIAL {
-                true => (if is_first { at[d + 1] } else { lower[d] }, self.sizes[d + 1] as i32 - 1 + upper[d]),
+                true => (
+                    if is_first { at[d + 1] } else { lower[d] },
+                    self.sizes[d + 1] as i32 - 1 + upper[d],
+                ),
                 false => (0, 0),
             };
             (first..=last)
@@ -178,7 +212,9 @@ impl<const RANK: usize> Images<RANK> {
         let images = (at[RANK - 1]..).map(|image| (image == at[RANK - 1], image));
         let pixels = images.flat_map(|(is_first, image)| {
             line(2, is_first).flat_map(move |(is_first, z)| {
-                line(1, is_first).flat_map(move |(is_first, y)| line(0, is_first).map(move |(_, x)| ([x, y, z], image)))
+                line(1, is_first).flat_map(move |(is_first, y)| {
+                    line(0, is_first).map(move |(_, x)| ([x, y, z], image))
+                })
             })
         });
         let inside = |d: usize, coordinate: i32| {
@@ -188,27 +224,49 @@ impl<const RANK: usize> Images<RANK> {
         let mut indices = vec![None; Tile::INNER * Tile::LINES];
         for (number, (pixel, image)) in pixels.take(Tile::LINES).enumerate() {
             let places = (0..Self::SPATIAL).map(|d| inside(d + 1, pixel[d] + offsets[d]));
-            let Some(place) = places.chain([inside(RANK - 1, image)]).sum::<Option<usize>>() else { continue };
+            let Some(place) = places.chain([inside(RANK - 1, image)]).sum::<Option<usize>>() else {
+                continue;
+            };
             for channel in 0..Tile::INNER {
-                let element =
-                    if pixels_are_rows { number * Tile::INNER + channel } else { channel * Tile::LINES + number };
-                indices[element] = inside(0, at[0] + channel as i32).map(|channel| self.start + place + channel);
+                let element = if pixels_are_rows {
+                    number * Tile::INNER + channel
+                } else {
+                    channel * Tile::LINES + number
+                };
+                indices[element] =
+                    inside(0, at[0] + channel as i32).map(|channel| self.start + place + channel);
             }
         }
         indices
     }
 
     /// The tile that copies of these elements fill, moved by the offsets.
-    fn loaded<Tile: BoxTile<Element: Pod>>(&self, source: &[u8], offsets: [i32; 3], pixels_are_rows: bool) -> Vec<u8> {
+    fn loaded<Tile: BoxTile<Element: Pod>>(
+        &self,
+        source: &[u8],
+        offsets: [i32; 3],
+        pixels_are_rows: bool,
+    ) -> Vec<u8> {
         let (source, element) = (elements::<Tile::Element>(source), bytemuck::Zeroable::zeroed());
         let indices = self.indices::<Tile>(0, offsets, pixels_are_rows);
-        bytes(&indices.into_iter().map(|index| index.map_or(element, |index| source[index])).collect::<Vec<_>>())
+        bytes(
+            &indices
+                .into_iter()
+                .map(|index| index.map_or(element, |index| source[index]))
+                .collect::<Vec<_>>(),
+        )
     }
 
     /// What becomes of a buffer that a tile is stored to.
-    fn stored<Tile: BoxTile<Element: Pod>>(self, tile: &[u8], len: usize, pixels_are_rows: bool) -> Vec<u8> {
+    fn stored<Tile: BoxTile<Element: Pod>>(
+        self,
+        tile: &[u8],
+        len: usize,
+        pixels_are_rows: bool,
+    ) -> Vec<u8> {
         let mut to = elements::<Tile::Element>(&vec![0xff; len]);
-        let indices = self.written(size_of::<Tile::Element>()).indices::<Tile>(1, [0; 3], pixels_are_rows);
+        let indices =
+            self.written(size_of::<Tile::Element>()).indices::<Tile>(1, [0; 3], pixels_are_rows);
         for (element, index) in zip(elements(tile), indices) {
             if let Some(index) = index {
                 to[index] = element;
@@ -218,15 +276,17 @@ impl<const RANK: usize> Images<RANK> {
     }
 }
 
-type Copy<D, Tile, const RANK: usize> = for<'d> fn(
-    &'d D,
-    &'d EncodedMap<'d, D, Tile, RANK, Im2col>,
-    EncodedMapMut<'d, D, Tile, RANK, Im2col>,
-    &'d <D as Device>::Buffer<i32>,
-    &'d mut <D as Device>::Buffer<<Tile as BoxTile>::Element>,
-) -> Result<<D as Device>::Report, <D as Device>::Error>;
+type Copy<D, Tile, const RANK: usize> =
+    for<'d> fn(
+        &'d D,
+        &'d EncodedMap<'d, D, Tile, RANK, Im2col>,
+        EncodedMapMut<'d, D, Tile, RANK, Im2col>,
+        &'d <D as Device>::Buffer<i32>,
+        &'d mut <D as Device>::Buffer<<Tile as BoxTile>::Element>,
+    ) -> Result<<D as Device>::Report, <D as Device>::Error>;
 
-/// Input: the images, windows and coordinates; the source. Output: the tiles, and the buffer that the last was stored to.
+/// Input: the images, windows and coordinates; the source. Output: the tiles, and the buffer that
+/// the last was stored to.
 fn copy<D: Device + 'static, Tile: BoxTile<Element: Pod>, const RANK: usize>(
     name: String,
     kind: Kind,
@@ -250,18 +310,26 @@ where
         inputs: Box::new(move |rng| {
             let images = Images::<RANK>::draw::<Tile>(rng, kind);
             let [layout, windows, at] = images.bytes();
-            let source = (0..images.written(element).len() * element).map(|_| rng.random()).collect();
+            let source =
+                (0..images.written(element).len() * element).map(|_| rng.random()).collect();
             vec![layout, windows, at, source]
         }),
         run: Box::new(move |device, inputs| {
             let images = Images::<RANK>::of(inputs);
             let source = upload::<D, Tile::Element>(device, &inputs[3])?;
             let mut to = upload::<D, Tile::Element>(device, &vec![0xff; inputs[3].len()])?;
-            let mut out = upload::<D, Tile::Element>(device, &vec![0xff; Tile::BYTES as usize * tiles])?;
+            let mut out =
+                upload::<D, Tile::Element>(device, &vec![0xff; Tile::BYTES as usize * tiles])?;
             let at = upload::<D, i32>(device, &inputs[2])?;
             let from = right(images.tensor::<Tile>(0).map(device, source.borrow()));
             let tensor = images.written(element).tensor::<Tile>(1);
-            launch(device, &from, right(tensor.map_mut(device, to.borrow_mut())), at.borrow(), out.borrow_mut())?;
+            launch(
+                device,
+                &from,
+                right(tensor.map_mut(device, to.borrow_mut())),
+                at.borrow(),
+                out.borrow_mut(),
+            )?;
             let (out, to) = (device.download(out.borrow())?, device.download(to.borrow())?);
             Ok([bytes(&out), bytes(&to)].concat())
         }),
@@ -274,13 +342,14 @@ where
     }
 }
 
-pub(super) type Reduce<D, const RANK: usize> = for<'d> fn(
-    &'d D,
-    &'d <D as Device>::Buffer<u32>,
-    &'d <D as Device>::Buffer<i32>,
-    u32,
-    EncodedMapMut<'d, D, Of32, RANK, Im2col>,
-) -> Result<<D as Device>::Report, <D as Device>::Error>;
+pub(super) type Reduce<D, const RANK: usize> =
+    for<'d> fn(
+        &'d D,
+        &'d <D as Device>::Buffer<u32>,
+        &'d <D as Device>::Buffer<i32>,
+        u32,
+        EncodedMapMut<'d, D, Of32, RANK, Im2col>,
+    ) -> Result<<D as Device>::Report, <D as Device>::Error>;
 
 /// What becomes of an element, by the number of the reduction.
 pub(super) fn reduced(which: usize, m: u32, v: u32) -> u32 {
@@ -308,7 +377,10 @@ where
     [i32; RANK]: Im2colAt,
 {
     Check {
-        name: format!("cp.reduce.async.bulk.tensor.{RANK}d.im2col_no_offs{hint}, {}", REDUCTIONS[which]),
+        name: format!(
+            "cp.reduce.async.bulk.tensor.{RANK}d.im2col_no_offs{hint}, {}",
+            REDUCTIONS[which]
+        ),
         needs: Needs::at_least(90),
         arithmetic: None,
         labels: None,
@@ -319,7 +391,9 @@ where
             let [layout, windows, at] = images.bytes();
             // Of which many are small.
             let mut numbers = |count| {
-                let number = |rng: &mut Rng| if rng.random() { rng.random_range(0..4) } else { rng.random::<u32>() };
+                let number = |rng: &mut Rng| {
+                    if rng.random() { rng.random_range(0..4) } else { rng.random::<u32>() }
+                };
                 bytes(&(0..count).map(|_| number(rng)).collect::<Vec<_>>())
             };
             vec![layout, windows, at, numbers(images.len()), numbers(Of32::ROWS * Of32::COLS)]
@@ -346,18 +420,33 @@ where
     }
 }
 
-/// The filter's width and height, the padding and the stride, and the sizes of the images and how many filters: as buffers.
+/// The filter's width and height, the padding and the stride, and the sizes of the images and how
+/// many filters: as buffers.
 fn drawn_convolution(rng: &mut Rng) -> Vec<u8> {
     let filter: [u32; 2] = std::array::from_fn(|_| rng.random_range(1..=3));
     let padding = rng.random_range(0..=2);
-    let side = |rng: &mut Rng, filter: u32| rng.random_range(filter.saturating_sub(2 * padding).max(1)..=7);
+    let side = |rng: &mut Rng, filter: u32| {
+        rng.random_range(filter.saturating_sub(2 * padding).max(1)..=7)
+    };
     let sides = filter.map(|filter| side(rng, filter));
-    let (channels, images, filters) = (rng.random_range(1..=9) * 8, rng.random_range(1..=3), rng.random_range(1..=70));
-    bytes(&[channels, sides[0], sides[1], images, filter[0], filter[1], filters, padding, rng.random_range(1..=2)])
+    let (channels, images, filters) =
+        (rng.random_range(1..=9) * 8, rng.random_range(1..=3), rng.random_range(1..=70));
+    bytes(&[
+        channels,
+        sides[0],
+        sides[1],
+        images,
+        filter[0],
+        filter[1],
+        filters,
+        padding,
+        rng.random_range(1..=2),
+    ])
 }
 
 fn convolution_of(buffer: &[u8]) -> Convolution {
-    let number: Vec<usize> = elements::<u32>(buffer).into_iter().map(|number| number as usize).collect();
+    let number: Vec<usize> =
+        elements::<u32>(buffer).into_iter().map(|number| number as usize).collect();
     Convolution {
         images: std::array::from_fn(|d| number[d]),
         filter: [number[4], number[5]],
@@ -379,17 +468,25 @@ fn convolution<D: Device + 'static>() -> Check<D> {
         inputs: Box::new(|rng| {
             let sizes = drawn_convolution(rng);
             let [images, filters, _] = convolution_of(&sizes).lens();
-            let mut integers =
-                |count| bytes(&(0..count).map(|_| bf16::from_f32(rng.random_range(-8..=8) as f32)).collect::<Vec<_>>());
+            let mut integers = |count| {
+                bytes(
+                    &(0..count)
+                        .map(|_| bf16::from_f32(rng.random_range(-8..=8) as f32))
+                        .collect::<Vec<_>>(),
+                )
+            };
             vec![sizes, integers(images), integers(filters)]
         }),
         run: Box::new(|device, inputs| {
             let convolution = convolution_of(&inputs[0]);
-            let (images, filters) = (upload::<D, bf16>(device, &inputs[1])?, upload::<D, bf16>(device, &inputs[2])?);
+            let (images, filters) =
+                (upload::<D, bf16>(device, &inputs[1])?, upload::<D, bf16>(device, &inputs[2])?);
             super::with_output::<D, f32>(device, convolution.lens()[2], |out| {
-                convolution.run(device, images.borrow(), filters.borrow(), out).map_err(|error| match error {
-                    LaunchError::Device(error) => error,
-                    LaunchError::TensorMap(error) => panic!("the tensors are right: {error}"),
+                convolution.run(device, images.borrow(), filters.borrow(), out).map_err(|error| {
+                    match error {
+                        LaunchError::Device(error) => error,
+                        LaunchError::TensorMap(error) => panic!("the tensors are right: {error}"),
+                    }
                 })
             })
         }),
@@ -398,12 +495,15 @@ fn convolution<D: Device + 'static>() -> Check<D> {
             let ([channels, width, height, images], [across, down]) = (of.images, of.filter);
             let ([out_width, out_height], out_len) = (of.out(), of.lens()[2]);
             let [image, filter] = [1, 2].map(|i| {
-                elements::<bf16>(&inputs[i]).into_iter().map(|value| value.to_f32() as i32).collect::<Vec<i32>>()
+                elements::<bf16>(&inputs[i])
+                    .into_iter()
+                    .map(|value| value.to_f32() as i32)
+                    .collect::<Vec<i32>>()
             });
             let mut out = Vec::with_capacity(out_len);
-            for (n, y, x) in
-                (0..images).flat_map(|n| (0..out_height).flat_map(move |y| (0..out_width).map(move |x| (n, y, x))))
-            {
+            for (n, y, x) in (0..images).flat_map(|n| {
+                (0..out_height).flat_map(move |y| (0..out_width).map(move |x| (n, y, x)))
+            }) {
                 for f in 0..of.filters {
                     let mut sum = 0;
                     for (v, u) in (0..down).flat_map(|v| (0..across).map(move |u| (v, u))) {
@@ -414,7 +514,9 @@ fn convolution<D: Device + 'static>() -> Check<D> {
                         if row < height && col < width {
                             let pixel = ((n * height + row) * width + col) * channels;
                             let place = ((v * across + u) * of.filters + f) * channels;
-                            sum += zip(&image[pixel..][..channels], &filter[place..]).map(|(a, b)| a * b).sum::<i32>();
+                            sum += zip(&image[pixel..][..channels], &filter[place..])
+                                .map(|(a, b)| a * b)
+                                .sum::<i32>();
                         }
                     }
                     out.push(sum as f32);
@@ -425,7 +527,8 @@ fn convolution<D: Device + 'static>() -> Check<D> {
     }
 }
 
-/// The checks of copies: the form, its kernel, that of clusters, tile, rank, whether pixels are rows.
+/// The checks of copies: the form, its kernel, that of clusters, tile, rank, whether pixels are
+/// rows.
 macro_rules! copies {
     ($device:ident; $($form:literal $kernel:ident $multicast:ident $tile:ty, $rank:literal $pixels_are_rows:literal;)*) => {
         [$(

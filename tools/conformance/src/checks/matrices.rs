@@ -62,10 +62,15 @@ fn load<D: Device + 'static>(ptx: &str, launch: Load<D>) -> Check<D> {
         needs: form.needs,
         rounds: 32,
         element: 4,
-        inputs: Box::new(|rng| vec![bytes(&data::distinct(rng, ELEMENTS)), bytes(&data::choose(rng, 32, SLOTS))]),
+        inputs: Box::new(|rng| {
+            vec![bytes(&data::distinct(rng, ELEMENTS)), bytes(&data::choose(rng, 32, SLOTS))]
+        }),
         run: Box::new(move |device, inputs| {
-            let (source, slots) = (upload::<D, u16>(device, &inputs[0])?, upload::<D, u32>(device, &inputs[1])?);
-            with_output(device, 32 * registers, |out| launch(device, source.borrow(), slots.borrow(), out))
+            let (source, slots) =
+                (upload::<D, u16>(device, &inputs[0])?, upload::<D, u32>(device, &inputs[1])?);
+            with_output(device, 32 * registers, |out| {
+                launch(device, source.borrow(), slots.borrow(), out)
+            })
         }),
         arithmetic: None,
         labels: None,
@@ -89,18 +94,27 @@ fn store<D: Device + 'static>(ptx: &str, launch: Store<D>) -> Check<D> {
             vec![bytes(&data::choose(rng, 32, SLOTS)), bytes(&data::distinct(rng, 64 * registers))]
         }),
         run: Box::new(move |device, inputs| {
-            let (slots, source) = (upload::<D, u32>(device, &inputs[0])?, upload::<D, u32>(device, &inputs[1])?);
-            with_output(device, ELEMENTS, |out| launch(device, slots.borrow(), source.borrow(), out))
+            let (slots, source) =
+                (upload::<D, u32>(device, &inputs[0])?, upload::<D, u32>(device, &inputs[1])?);
+            with_output(device, ELEMENTS, |out| {
+                launch(device, slots.borrow(), source.borrow(), out)
+            })
         }),
         arithmetic: None,
         labels: None,
         reference: Box::new(move |inputs| {
-            arrangement.stored(&elements::<u32>(&inputs[1]), &elements::<u32>(&inputs[0]), registers, 2 * ELEMENTS)
+            arrangement.stored(
+                &elements::<u32>(&inputs[1]),
+                &elements::<u32>(&inputs[0]),
+                registers,
+                2 * ELEMENTS,
+            )
         }),
     }
 }
 
-/// Input: each lane's register, which is row by row of the matrix; so is the output, of the transposed one.
+/// Input: each lane's register, which is row by row of the matrix; so is the output, of the
+/// transposed one.
 fn transpose<D: Device + 'static>() -> Check<D> {
     Check {
         name: MovMatrix::<Trans, B16>::PTX.to_string(),
@@ -111,7 +125,12 @@ fn transpose<D: Device + 'static>() -> Check<D> {
         run: Box::new(|device, inputs| {
             let source = upload::<D, u32>(device, &inputs[0])?;
             with_output::<D, u32>(device, 32, |out| {
-                kernels::movmatrix_sync_aligned_m8n8_trans_b16::launch(device, 1, source.borrow(), out)
+                kernels::movmatrix_sync_aligned_m8n8_trans_b16::launch(
+                    device,
+                    1,
+                    source.borrow(),
+                    out,
+                )
             })
         }),
         arithmetic: None,

@@ -49,8 +49,8 @@ pub struct Check<D: Device> {
     pub run: RunOn<D>,
     /// The output that is right.
     pub reference: Reference,
-    /// The output as the simulator's arithmetic computes it, of checks for which the inputs of several rounds, one behind the
-    /// other, are an input too.
+    /// The output as the simulator's arithmetic computes it, of checks for which the inputs of
+    /// several rounds, one behind the other, are an input too.
     pub arithmetic: Option<Reference>,
     /// Names of the output's elements.
     pub labels: Option<Labels>,
@@ -64,7 +64,12 @@ impl<D: Device> Check<D> {
 
     /// What differs between an output and the expected one: the first such element and their
     /// number, of the whole or of each group.
-    pub(super) fn difference(&self, inputs: &Buffers, expected: &[u8], output: &[u8]) -> Option<String> {
+    pub(super) fn difference(
+        &self,
+        inputs: &Buffers,
+        expected: &[u8],
+        output: &[u8],
+    ) -> Option<String> {
         let element = self.element;
         let whole = || difference(expected, output, element).map(|(_, text)| text);
         let Some(Labels { group, label }) = &self.labels else { return whole() };
@@ -98,7 +103,8 @@ pub type Inputs = Box<dyn Fn(&mut Rng) -> Buffers + Send + Sync>;
 pub type Reference = Box<dyn Fn(&Buffers) -> Vec<u8> + Send + Sync>;
 
 /// Runs a kernel on a device.
-pub type RunOn<D> = Box<dyn Fn(&D, &Buffers) -> Result<Vec<u8>, <D as Device>::Error> + Send + Sync>;
+pub type RunOn<D> =
+    Box<dyn Fn(&D, &Buffers) -> Result<Vec<u8>, <D as Device>::Error> + Send + Sync>;
 
 /// All checks, with the bits of a GPU.
 pub fn all<D: Device + 'static>(gpu: Arch) -> Vec<Check<D>> {
@@ -127,8 +133,8 @@ pub fn all<D: Device + 'static>(gpu: Arch) -> Vec<Check<D>> {
     families.into_iter().flatten().collect()
 }
 
-/// Runs a kernel with an output of `len` elements, which is filled with ones before: an element that the kernel leaves
-/// out is not right by chance.
+/// Runs a kernel with an output of `len` elements, which is filled with ones before: an element
+/// that the kernel leaves out is not right by chance.
 fn with_output<D: Device + 'static, T: Pod>(
     device: &D,
     len: usize,

@@ -12,7 +12,8 @@ use ptx_matrix::mma::{Mma, MmaForm, Plain};
 use ptx_matrix::sim::{Arch, Product, Quad};
 use ptx_matrix::target::{AtLeast, Requirement};
 use ptx_matrix::{
-    mma_element, mma_forms, mma_kind, mma_named, mma_ptx, mma_scaled_forms, mma_scaled_named, mma_scaled_ptx, mma_shape,
+    mma_element, mma_forms, mma_kind, mma_named, mma_ptx, mma_scaled_forms, mma_scaled_named,
+    mma_scaled_ptx, mma_shape,
 };
 use ptx_matrix_conformance_kernels::multiply as kernels;
 use rand::RngExt;
@@ -102,8 +103,8 @@ struct Size {
     count: usize,
 }
 
-/// Input: A, B and C, row by row; of forms with several multiplications at once, one A (and C) below the other, one B beside the
-/// other.
+/// Input: A, B and C, row by row; of forms with several multiplications at once, one A (and C)
+/// below the other, one B beside the other.
 fn multiply<D, S, A, B, C, O>(
     gpu: Arch,
     ptx: &str,
@@ -136,7 +137,10 @@ where
 
 fn inputs<A: Element, B: Element, C: Element>(Size { m, n, k, count }: Size, kind: Kind) -> Inputs {
     Box::new(move |rng| {
-        let (a, b) = (data::factors::<A>(rng, count * m * k, kind), data::factors::<B>(rng, count * k * n, kind));
+        let (a, b) = (
+            data::factors::<A>(rng, count * m * k, kind),
+            data::factors::<B>(rng, count * k * n, kind),
+        );
         vec![bytes(&a), bytes(&b), bytes(&data::sums::<C>(rng, count * m * n, kind))]
     })
 }
@@ -155,10 +159,16 @@ fn run<D: Device + 'static, A: Element, B: Element, C: Element, R: Element>(
     })
 }
 
-fn reference<A: Factor<B, C, O>, B: Element, C: Element, O>(gpu: Arch, size: Size, kind: Kind) -> Reference {
+fn reference<A: Factor<B, C, O>, B: Element, C: Element, O>(
+    gpu: Arch,
+    size: Size,
+    kind: Kind,
+) -> Reference {
     Box::new(move |inputs| {
         let is_exact = kind == Kind::Integers && A::MULTIPLIES;
-        let dot = |a: &[A], b: &[B], c| if is_exact { reference::exact(a, b, c) } else { A::dot(gpu, a, b, c) };
+        let dot = |a: &[A], b: &[B], c| {
+            if is_exact { reference::exact(a, b, c) } else { A::dot(gpu, a, b, c) }
+        };
         each_multiplication::<A, B, C, _>(size, inputs, |a, b, c| {
             reference::multiply((size.m, size.n, size.k), (a, b, c), dot)
         })
@@ -172,7 +182,9 @@ where
     C: Element,
 {
     Box::new(move |inputs| {
-        each_multiplication::<A, B, C, _>(size, inputs, |a, b, c| A::multiply(gpu, a, b, c, size.n, size.k))
+        each_multiplication::<A, B, C, _>(size, inputs, |a, b, c| {
+            A::multiply(gpu, a, b, c, size.n, size.k)
+        })
     })
 }
 
@@ -182,9 +194,11 @@ fn each_multiplication<A: Element, B: Element, C: Element, D: Element>(
     inputs: &Buffers,
     product: impl Fn(&[A], &[B], &[C]) -> Vec<D>,
 ) -> Vec<u8> {
-    let (a, b, c) = (elements::<A>(&inputs[0]), elements::<B>(&inputs[1]), elements::<C>(&inputs[2]));
+    let (a, b, c) =
+        (elements::<A>(&inputs[0]), elements::<B>(&inputs[1]), elements::<C>(&inputs[2]));
     let each = (0..count).flat_map(|which| {
-        let columns: Vec<B> = b.chunks(n * count).flat_map(|row| &row[which * n..][..n]).copied().collect();
+        let columns: Vec<B> =
+            b.chunks(n * count).flat_map(|row| &row[which * n..][..n]).copied().collect();
         product(&a[which * m * k..][..m * k], &columns, &c[which * m * n..][..m * n])
     });
     bytes(&each.collect::<Vec<D>>())
@@ -211,28 +225,45 @@ where
         rounds: rounds(needs),
         element: size_of::<f32>(),
         inputs: Box::new(move |rng| {
-            let (a, b) = (data::factors::<A>(rng, m * k, kind), data::factors::<B>(rng, k * n, kind));
+            let (a, b) =
+                (data::factors::<A>(rng, m * k, kind), data::factors::<B>(rng, k * n, kind));
             let c = data::sums::<f32>(rng, m * n, kind);
-            let mut draw = |len: usize| bytes(&(0..len).map(|_| A::Scale::draw(rng, kind)).collect::<Vec<A::Scale>>());
+            let mut draw = |len: usize| {
+                bytes(&(0..len).map(|_| A::Scale::draw(rng, kind)).collect::<Vec<A::Scale>>())
+            };
             let (scales_a, scales_b) = (draw(m * scales), draw(n * scales));
             vec![bytes(&a), bytes(&b), bytes(&c), scales_a, scales_b]
         }),
         run: Box::new(move |device, inputs| {
             let (a, b) = (upload::<D, A>(device, &inputs[0])?, upload::<D, B>(device, &inputs[1])?);
             let c = upload::<D, f32>(device, &inputs[2])?;
-            let [scales_a, scales_b] = [3, 4].map(|input| upload::<D, A::Scale>(device, &inputs[input]));
+            let [scales_a, scales_b] =
+                [3, 4].map(|input| upload::<D, A::Scale>(device, &inputs[input]));
             let (scales_a, scales_b) = (scales_a?, scales_b?);
             let blocks = inputs[0].len() / (m * k * size_of::<A>());
             with_output(device, blocks * m * n, |out| {
                 let (scales_a, scales_b) = (scales_a.borrow(), scales_b.borrow());
-                launch(device, blocks as u32, a.borrow(), b.borrow(), c.borrow(), scales_a, scales_b, out)
+                launch(
+                    device,
+                    blocks as u32,
+                    a.borrow(),
+                    b.borrow(),
+                    c.borrow(),
+                    scales_a,
+                    scales_b,
+                    out,
+                )
             })
         }),
         reference: Box::new(move |inputs| {
-            let (a, b, c) = (elements::<A>(&inputs[0]), elements::<B>(&inputs[1]), elements::<f32>(&inputs[2]));
-            let (scales_a, scales_b) = (elements::<A::Scale>(&inputs[3]), elements::<A::Scale>(&inputs[4]));
+            let (a, b, c) =
+                (elements::<A>(&inputs[0]), elements::<B>(&inputs[1]), elements::<f32>(&inputs[2]));
+            let (scales_a, scales_b) =
+                (elements::<A::Scale>(&inputs[3]), elements::<A::Scale>(&inputs[4]));
             let d = match kind {
-                Kind::Integers => reference::multiply((m, n, k), (&a, &b, &c), reference::exact::<A, B, f32, f32>),
+                Kind::Integers => {
+                    reference::multiply((m, n, k), (&a, &b, &c), reference::exact::<A, B, f32, f32>)
+                }
                 _ => reference::scaled((m, n, k), (&a, &scales_a), (&b, &scales_b), &c),
             };
             bytes(&d)
@@ -252,7 +283,9 @@ fn whole_registers<D: Device + 'static>(gpu: Arch) -> impl Iterator<Item = Check
             AtLeast::<80>::NEEDS,
             kind,
             |d, blocks, a, b, c, out| {
-                kernels::mma_sync_aligned_m16n8k8_row_col_f32_tf32_tf32_f32::launch(d, blocks, a, b, c, out)
+                kernels::mma_sync_aligned_m16n8k8_row_col_f32_tf32_tf32_f32::launch(
+                    d, blocks, a, b, c, out,
+                )
             },
         );
         Check {
@@ -261,7 +294,11 @@ fn whole_registers<D: Device + 'static>(gpu: Arch) -> impl Iterator<Item = Check
             labels: None,
             inputs: Box::new(move |rng| {
                 let inputs = (of_tf32.inputs)(rng);
-                vec![with_low_bits(rng, &inputs[0]), with_low_bits(rng, &inputs[1]), inputs[2].clone()]
+                vec![
+                    with_low_bits(rng, &inputs[0]),
+                    with_low_bits(rng, &inputs[1]),
+                    inputs[2].clone(),
+                ]
             }),
             run: Box::new(|device, inputs| {
                 let [a, b, c] = [0, 1, 2].map(|input| upload::<D, f32>(device, &inputs[input]));
@@ -272,8 +309,14 @@ fn whole_registers<D: Device + 'static>(gpu: Arch) -> impl Iterator<Item = Check
                 })
             }),
             reference: Box::new(move |inputs| {
-                let upper =
-                    |buffer| bytes(&elements::<u32>(buffer).iter().map(|bits| bits & !LOW_BITS).collect::<Vec<_>>());
+                let upper = |buffer| {
+                    bytes(
+                        &elements::<u32>(buffer)
+                            .iter()
+                            .map(|bits| bits & !LOW_BITS)
+                            .collect::<Vec<_>>(),
+                    )
+                };
                 (of_tf32.reference)(&vec![upper(&inputs[0]), upper(&inputs[1]), inputs[2].clone()])
             }),
             ..of_tf32
@@ -285,6 +328,7 @@ fn whole_registers<D: Device + 'static>(gpu: Arch) -> impl Iterator<Item = Check
 const LOW_BITS: u32 = (1 << 13) - 1;
 
 fn with_low_bits(rng: &mut Rng, buffer: &[u8]) -> Vec<u8> {
-    let bits = elements::<u32>(buffer).into_iter().map(|bits| bits | rng.random_range(0..=LOW_BITS));
+    let bits =
+        elements::<u32>(buffer).into_iter().map(|bits| bits | rng.random_range(0..=LOW_BITS));
     bytes(&bits.collect::<Vec<u32>>())
 }

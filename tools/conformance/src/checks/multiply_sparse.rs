@@ -12,8 +12,8 @@ use ptx_matrix::mma::{MmaSparse, MmaSparseForm};
 use ptx_matrix::sim::{Arch, Product};
 use ptx_matrix::target::Requirement;
 use ptx_matrix::{
-    mma_element, mma_kind, mma_sparse_forms, mma_sparse_named, mma_sparse_ordered_forms, mma_sparse_scaled_forms,
-    mma_sparse_scaled_named, mma_sparse_scaled_ptx,
+    mma_element, mma_kind, mma_sparse_forms, mma_sparse_named, mma_sparse_ordered_forms,
+    mma_sparse_scaled_forms, mma_sparse_scaled_named, mma_sparse_scaled_ptx,
 };
 use ptx_matrix_conformance_kernels::multiply_sparse as kernels;
 use rand::RngExt;
@@ -105,7 +105,12 @@ struct Size {
 }
 
 /// Input: of each multiplication, what is kept of A, the metadata, B and C, row by row.
-fn multiply<D, S, A, B, C, O>(gpu: Arch, form: Sparse, kind: Kind, launch: Launch<D, A, B, C>) -> Check<D>
+fn multiply<D, S, A, B, C, O>(
+    gpu: Arch,
+    form: Sparse,
+    kind: Kind,
+    launch: Launch<D, A, B, C>,
+) -> Check<D>
 where
     D: Device + 'static,
     S: Shape,
@@ -145,22 +150,39 @@ fn inputs<A: Element, B: Element, C: Element>(size: Size, kind: Kind, ordered: b
     })
 }
 
-fn run<D: Device + 'static, A: Element, B: Element, C: Element>(size: Size, launch: Launch<D, A, B, C>) -> RunOn<D> {
+fn run<D: Device + 'static, A: Element, B: Element, C: Element>(
+    size: Size,
+    launch: Launch<D, A, B, C>,
+) -> RunOn<D> {
     Box::new(move |device, inputs| {
         let a = upload::<D, A>(device, &inputs[0])?;
         let metadata = upload::<D, u32>(device, &inputs[1])?;
         let (b, c) = (upload::<D, B>(device, &inputs[2])?, upload::<D, C>(device, &inputs[3])?);
         let blocks = inputs[1].len() / size_of::<[u32; 32]>();
         with_output(device, blocks * size.selectors * size.m * size.n, |out| {
-            launch(device, blocks as u32, a.borrow(), metadata.borrow(), b.borrow(), c.borrow(), out)
+            launch(
+                device,
+                blocks as u32,
+                a.borrow(),
+                metadata.borrow(),
+                b.borrow(),
+                c.borrow(),
+                out,
+            )
         })
     })
 }
 
-fn reference<A: Factor<B, C, O, D = C>, B: Element, C: Element, O>(gpu: Arch, size: Size, kind: Kind) -> Reference {
+fn reference<A: Factor<B, C, O, D = C>, B: Element, C: Element, O>(
+    gpu: Arch,
+    size: Size,
+    kind: Kind,
+) -> Reference {
     Box::new(move |inputs| {
         let is_exact = kind == Kind::Integers && A::MULTIPLIES;
-        let dot = |a: &[A], b: &[B], c| if is_exact { reference::exact(a, b, c) } else { A::dot(gpu, a, b, c) };
+        let dot = |a: &[A], b: &[B], c| {
+            if is_exact { reference::exact(a, b, c) } else { A::dot(gpu, a, b, c) }
+        };
         each_selector::<A, B, C>(size, inputs, dot)
     })
 }
@@ -172,7 +194,9 @@ where
     C: Element,
 {
     Box::new(move |inputs| {
-        each_selector::<A, B, C>(size, inputs, |a, b, c| A::multiply(gpu, a, b, &[c], 1, a.len()).remove(0))
+        each_selector::<A, B, C>(size, inputs, |a, b, c| {
+            A::multiply(gpu, a, b, &[c], 1, a.len()).remove(0)
+        })
     })
 }
 
@@ -185,11 +209,14 @@ fn each_selector<A: Element, B: Element, C: Element>(
     let (a, words) = (elements::<A>(&inputs[0]), elements::<u32>(&inputs[1]));
     let (b, c) = (elements::<B>(&inputs[2]), elements::<C>(&inputs[3]));
     let element = |a: &[A], b: &[B], (row, col): (usize, usize)| dot(a, b, c[row * n + col]);
-    let product = |selector| reference::multiply_sparse((m, n, k), (&a, &b), granularity, (&words, selector), element);
+    let product = |selector| {
+        reference::multiply_sparse((m, n, k), (&a, &b), granularity, (&words, selector), element)
+    };
     bytes(&(0..selectors).flat_map(product).collect::<Vec<C>>())
 }
 
-/// Input: what is kept of A, the metadata, B and C, row by row, and the scales of A and B, likewise.
+/// Input: what is kept of A, the metadata, B and C, row by row, and the scales of A and B,
+/// likewise.
 fn multiply_scaled<D, S, A, B, K>(
     ptx: &str,
     scales: usize,
@@ -213,35 +240,60 @@ where
         inputs: Box::new(move |rng| {
             let a = data::factors::<A>(rng, m * k / 2, kind);
             let metadata: Vec<u32> = (0..32).map(|_| word(rng, granularity.codes(true))).collect();
-            let (b, c) = (data::factors::<B>(rng, k * n, kind), data::sums::<f32>(rng, m * n, kind));
-            let mut draw = |len: usize| bytes(&(0..len).map(|_| A::Scale::draw(rng, kind)).collect::<Vec<A::Scale>>());
+            let (b, c) =
+                (data::factors::<B>(rng, k * n, kind), data::sums::<f32>(rng, m * n, kind));
+            let mut draw = |len: usize| {
+                bytes(&(0..len).map(|_| A::Scale::draw(rng, kind)).collect::<Vec<A::Scale>>())
+            };
             let (scales_a, scales_b) = (draw(m * scales), draw(n * scales));
             vec![bytes(&a), bytes(&metadata), bytes(&b), bytes(&c), scales_a, scales_b]
         }),
         run: Box::new(move |device, inputs| {
             let a = upload::<D, A>(device, &inputs[0])?;
             let metadata = upload::<D, u32>(device, &inputs[1])?;
-            let (b, c) = (upload::<D, B>(device, &inputs[2])?, upload::<D, f32>(device, &inputs[3])?);
+            let (b, c) =
+                (upload::<D, B>(device, &inputs[2])?, upload::<D, f32>(device, &inputs[3])?);
             let scales_a = upload::<D, A::Scale>(device, &inputs[4])?;
             let scales_b = upload::<D, A::Scale>(device, &inputs[5])?;
             let blocks = inputs[1].len() / size_of::<[u32; 32]>();
             with_output(device, blocks * m * n, |out| {
                 let (a, metadata, b, c) = (a.borrow(), metadata.borrow(), b.borrow(), c.borrow());
-                launch(device, blocks as u32, a, metadata, b, c, scales_a.borrow(), scales_b.borrow(), out)
+                launch(
+                    device,
+                    blocks as u32,
+                    a,
+                    metadata,
+                    b,
+                    c,
+                    scales_a.borrow(),
+                    scales_b.borrow(),
+                    out,
+                )
             })
         }),
         reference: Box::new(move |inputs| {
             let (a, words) = (elements::<A>(&inputs[0]), elements::<u32>(&inputs[1]));
             let (b, c) = (elements::<B>(&inputs[2]), elements::<f32>(&inputs[3]));
-            let (scales_a, scales_b) = (elements::<A::Scale>(&inputs[4]), elements::<A::Scale>(&inputs[5]));
+            let (scales_a, scales_b) =
+                (elements::<A::Scale>(&inputs[4]), elements::<A::Scale>(&inputs[5]));
             let element = |a: &[A], b: &[B], (row, col): (usize, usize)| {
                 let of_col: Vec<A::Scale> = (0..scales).map(|i| scales_b[i * n + col]).collect();
                 match kind {
                     Kind::Integers => reference::exact(a, b, c[row * n + col]),
-                    _ => A::dot((a, &scales_a[row * scales..][..scales]), (b, &of_col), c[row * n + col]),
+                    _ => A::dot(
+                        (a, &scales_a[row * scales..][..scales]),
+                        (b, &of_col),
+                        c[row * n + col],
+                    ),
                 }
             };
-            bytes(&reference::multiply_sparse((m, n, k), (&a, &b), granularity, (&words, 0), element))
+            bytes(&reference::multiply_sparse(
+                (m, n, k),
+                (&a, &b),
+                granularity,
+                (&words, 0),
+                element,
+            ))
         }),
         arithmetic: None,
         labels: None,
@@ -262,7 +314,9 @@ mod tests {
     #[test]
     fn every_code_occurs() {
         let mut rng = Rng::seed_from_u64(0);
-        let mut drawn = |codes: &[u8]| (0..64).map(|_| word(&mut rng, codes) & 0xf).collect::<HashSet<_>>().len();
+        let mut drawn = |codes: &[u8]| {
+            (0..64).map(|_| word(&mut rng, codes) & 0xf).collect::<HashSet<_>>().len()
+        };
         assert_eq!(drawn(Granularity::OneOfTwo.codes(true)), 2);
         assert_eq!(drawn(Granularity::TwoOfFour.codes(true)), 6);
         assert_eq!(drawn(Granularity::TwoPairsOfFour.codes(false)), 12);

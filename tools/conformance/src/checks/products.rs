@@ -29,21 +29,46 @@ pub fn checks<D: Device + 'static>(gpu: Arch) -> Vec<Check<D>> {
             product::<D>(gpu, "multiply_tile", (16, 8, 16), mma, kind, |d, a, b, o| {
                 kernels::multiply_tile::launch(d, 1, a, b, o)
             }),
-            product::<D>(gpu, "product 64x64x64, unswizzled", (64, 64, 64), mma, kind, |d, a, b, o| {
-                kernels::product_64_unswizzled::launch(d, 1, a, b, o)
-            }),
-            product::<D>(gpu, "product 64x64x64, 32-byte swizzle", (64, 64, 64), mma, kind, |d, a, b, o| {
-                kernels::product_64_swizzle_32::launch(d, 1, a, b, o)
-            }),
-            product::<D>(gpu, "product 64x64x64, 64-byte swizzle", (64, 64, 64), mma, kind, |d, a, b, o| {
-                kernels::product_64_swizzle_64::launch(d, 1, a, b, o)
-            }),
-            product::<D>(gpu, "product 64x64x64, 128-byte swizzle", (64, 64, 64), mma, kind, |d, a, b, o| {
-                kernels::product_64_swizzle_128::launch(d, 1, a, b, o)
-            }),
-            product::<D>(gpu, "product 64x128x64, in halves", (64, 128, 64), wgmma, kind, |d, a, b, o| {
-                kernels::product_in_halves::launch(d, 1, a, b, o)
-            }),
+            product::<D>(
+                gpu,
+                "product 64x64x64, unswizzled",
+                (64, 64, 64),
+                mma,
+                kind,
+                |d, a, b, o| kernels::product_64_unswizzled::launch(d, 1, a, b, o),
+            ),
+            product::<D>(
+                gpu,
+                "product 64x64x64, 32-byte swizzle",
+                (64, 64, 64),
+                mma,
+                kind,
+                |d, a, b, o| kernels::product_64_swizzle_32::launch(d, 1, a, b, o),
+            ),
+            product::<D>(
+                gpu,
+                "product 64x64x64, 64-byte swizzle",
+                (64, 64, 64),
+                mma,
+                kind,
+                |d, a, b, o| kernels::product_64_swizzle_64::launch(d, 1, a, b, o),
+            ),
+            product::<D>(
+                gpu,
+                "product 64x64x64, 128-byte swizzle",
+                (64, 64, 64),
+                mma,
+                kind,
+                |d, a, b, o| kernels::product_64_swizzle_128::launch(d, 1, a, b, o),
+            ),
+            product::<D>(
+                gpu,
+                "product 64x128x64, in halves",
+                (64, 128, 64),
+                wgmma,
+                kind,
+                |d, a, b, o| kernels::product_in_halves::launch(d, 1, a, b, o),
+            ),
         ]
     });
     products.chain([transposition()]).collect()
@@ -64,23 +89,38 @@ fn product<D: Device + 'static>(
         rounds: 8,
         element: 4,
         inputs: Box::new(move |rng| {
-            let (a, b) = (data::factors::<bf16>(rng, m * k, kind), data::factors::<bf16>(rng, k * n, kind));
+            let (a, b) =
+                (data::factors::<bf16>(rng, m * k, kind), data::factors::<bf16>(rng, k * n, kind));
             vec![bytes(&a), bytes(&b)]
         }),
         run: Box::new(move |device, inputs| {
-            let (a, b) = (upload::<D, bf16>(device, &inputs[0])?, upload::<D, bf16>(device, &inputs[1])?);
+            let (a, b) =
+                (upload::<D, bf16>(device, &inputs[0])?, upload::<D, bf16>(device, &inputs[1])?);
             with_output(device, m * n, |out| launch(device, a.borrow(), b.borrow(), out))
         }),
         arithmetic: None,
         labels: None,
         reference: Box::new(move |inputs| {
-            bytes(&product_by_16(gpu, (m, n), kind, &elements::<bf16>(&inputs[0]), &elements::<bf16>(&inputs[1])))
+            bytes(&product_by_16(
+                gpu,
+                (m, n),
+                kind,
+                &elements::<bf16>(&inputs[0]),
+                &elements::<bf16>(&inputs[1]),
+            ))
         }),
     }
 }
 
-/// The product of row-major matrices with m rows and n columns, where each `mma` sums 16 products to what there was.
-pub(super) fn product_by_16(gpu: Arch, (m, n): (usize, usize), kind: Kind, a: &[bf16], b: &[bf16]) -> Vec<f32> {
+/// The product of row-major matrices with m rows and n columns, where each `mma` sums 16 products
+/// to what there was.
+pub(super) fn product_by_16(
+    gpu: Arch,
+    (m, n): (usize, usize),
+    kind: Kind,
+    a: &[bf16],
+    b: &[bf16],
+) -> Vec<f32> {
     let dot = |a: &[bf16], b: &[bf16], c: f32| {
         a.chunks(16).zip(b.chunks(16)).fold(c, |c, (a, b)| match kind {
             Kind::Integers => reference::exact(a, b, c),
@@ -93,14 +133,19 @@ pub(super) fn product_by_16(gpu: Arch, (m, n): (usize, usize), kind: Kind, a: &[
 /// Input: the matrix, row by row.
 fn transposition<D: Device + 'static>() -> Check<D> {
     Check {
-        name: format!("transposition through {} KiB of shared memory", transpose::INFO.shared_bytes / 1024),
+        name: format!(
+            "transposition through {} KiB of shared memory",
+            transpose::INFO.shared_bytes / 1024
+        ),
         needs: Needs::at_least(75),
         rounds: 4,
         element: 2,
         inputs: Box::new(|rng| vec![bytes(&data::distinct(rng, SIDE * SIDE))]),
         run: Box::new(|device, inputs| {
             let source = upload::<D, u16>(device, &inputs[0])?;
-            with_output::<D, u16>(device, SIDE * SIDE, |out| transpose::launch(device, 1, source.borrow(), out))
+            with_output::<D, u16>(device, SIDE * SIDE, |out| {
+                transpose::launch(device, 1, source.borrow(), out)
+            })
         }),
         arithmetic: None,
         labels: None,

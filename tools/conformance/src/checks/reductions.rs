@@ -23,7 +23,8 @@ type Launch<D, T> = fn(
     &mut <D as Device>::Buffer<T>,
 ) -> Result<<D as Device>::Report, <D as Device>::Error>;
 
-/// Input: the source; the output as it is before; where in it the reduction begins, a multiple of 16 bytes.
+/// Input: the source; the output as it is before; where in it the reduction begins, a multiple of
+/// 16 bytes.
 fn reduction<D: Device + 'static, T: Pod>(
     form: &str,
     draw: fn(&mut Rng) -> T,
@@ -41,7 +42,11 @@ fn reduction<D: Device + 'static, T: Pod>(
             let mut draw = |count| (0..count).map(|_| draw(rng)).collect::<Vec<T>>();
             let (source, out) = (bytes(&draw(REDUCED)), bytes(&draw(OUTPUT)));
             let per_unit = 16 / size_of::<T>();
-            vec![source, out, bytes(&[(rng.random_range(0..=(OUTPUT - REDUCED) / per_unit) * per_unit) as u32])]
+            vec![
+                source,
+                out,
+                bytes(&[(rng.random_range(0..=(OUTPUT - REDUCED) / per_unit) * per_unit) as u32]),
+            ]
         }),
         run: Box::new(move |device, inputs| {
             let source = upload::<D, T>(device, &inputs[0])?;
@@ -70,8 +75,8 @@ type ClusterLaunch<D, T> = for<'d> fn(
 const IN_CLUSTER: usize = 4;
 const BLOCKS: usize = 3 * IN_CLUSTER;
 
-/// Input: each block's elements, `per_block` of them, by which others reduce theirs, and those that are reduced; by how many blocks, at most
-/// `most`.
+/// Input: each block's elements, `per_block` of them, by which others reduce theirs, and those that
+/// are reduced; by how many blocks, at most `most`.
 fn in_cluster<D: Device + 'static, T: Pod>(
     name: &str,
     per_block: usize,
@@ -94,7 +99,8 @@ fn in_cluster<D: Device + 'static, T: Pod>(
             vec![by, before, bytes(&[rng.random_range(1..=most)])]
         }),
         run: Box::new(move |device, inputs| {
-            let (by, before) = (upload::<D, T>(device, &inputs[0])?, upload::<D, T>(device, &inputs[1])?);
+            let (by, before) =
+                (upload::<D, T>(device, &inputs[0])?, upload::<D, T>(device, &inputs[1])?);
             let [count] = elements::<u32>(&inputs[2])[..] else { panic!("one number") };
             with_output::<D, T>(device, elements_of_all, |out| {
                 launch(device, BLOCKS as u32, [by.borrow(), before.borrow()], count, out)
@@ -106,7 +112,8 @@ fn in_cluster<D: Device + 'static, T: Pod>(
             for (index, out) in out.iter_mut().enumerate() {
                 let (block, element) = (index / per_block, index % per_block);
                 for before in 1..=count {
-                    let from = block / IN_CLUSTER * IN_CLUSTER + (block + IN_CLUSTER - before) % IN_CLUSTER;
+                    let from = block / IN_CLUSTER * IN_CLUSTER
+                        + (block + IN_CLUSTER - before) % IN_CLUSTER;
                     *out = reduce(*out, by[from * per_block + element]);
                 }
             }
@@ -124,14 +131,15 @@ fn integer(rng: &mut Rng) -> u64 {
     }
 }
 
-/// Numbers whose sums are rounded, and are normal: what becomes of others, and of what is not a number, is not said of all.
+/// Numbers whose sums are rounded, and are normal: what becomes of others, and of what is not a
+/// number, is not said of all.
 fn float(rng: &mut Rng) -> f64 {
     let magnitude = rng.random_range(1.0..2.0) * 2f64.powi(rng.random_range(-3..4));
     if rng.random() { magnitude } else { -magnitude }
 }
 
-/// The checks: the form, its kernels, without and with a policy for the cache, its elements, how one is drawn, and what becomes of one
-/// (`m`, by `v`).
+/// The checks: the form, its kernels, without and with a policy for the cache, its elements, how
+/// one is drawn, and what becomes of one (`m`, by `v`).
 macro_rules! reductions {
     ($device:ident; $($form:literal $kernel:ident $cached:ident $element:ty: $draw:expr, |$m:ident, $v:ident| $reduced:expr;)*) => {
         vec![$(
@@ -144,8 +152,9 @@ macro_rules! reductions {
     };
 }
 
-/// The same in clusters: the form, its kernels, of a bulk copy and of registers, its elements, how many blocks reduce an element at most (where
-/// their order tells, one), how an element is drawn, and what becomes of one (`m`, by `v`).
+/// The same in clusters: the form, its kernels, of a bulk copy and of registers, its elements, how
+/// many blocks reduce an element at most (where their order tells, one), how an element is drawn,
+/// and what becomes of one (`m`, by `v`).
 macro_rules! in_clusters {
     ($device:ident; $($form:literal $kernel:ident $of_registers:ident $element:ty, $most:literal: $draw:expr, |$m:ident, $v:ident| $reduced:expr;)*) => {
         vec![$(

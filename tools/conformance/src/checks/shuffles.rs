@@ -16,10 +16,18 @@ type Launch<D> = fn(
 
 pub(super) fn checks<D: Device + 'static>() -> Vec<Check<D>> {
     vec![
-        of_mode("up", |device, source, out| kernels::shfl_sync_up_b32::launch(device, 1, source, out)),
-        of_mode("down", |device, source, out| kernels::shfl_sync_down_b32::launch(device, 1, source, out)),
-        of_mode("bfly", |device, source, out| kernels::shfl_sync_bfly_b32::launch(device, 1, source, out)),
-        of_mode("idx", |device, source, out| kernels::shfl_sync_idx_b32::launch(device, 1, source, out)),
+        of_mode("up", |device, source, out| {
+            kernels::shfl_sync_up_b32::launch(device, 1, source, out)
+        }),
+        of_mode("down", |device, source, out| {
+            kernels::shfl_sync_down_b32::launch(device, 1, source, out)
+        }),
+        of_mode("bfly", |device, source, out| {
+            kernels::shfl_sync_bfly_b32::launch(device, 1, source, out)
+        }),
+        of_mode("idx", |device, source, out| {
+            kernels::shfl_sync_idx_b32::launch(device, 1, source, out)
+        }),
         by_functions(),
     ]
 }
@@ -38,7 +46,8 @@ fn source(mode: &str, lane: i64, b: u32, c: u32) -> Option<usize> {
     is_within.then_some(from as usize)
 }
 
-/// Input: each lane's three operands, of which the last is of whole segments, or of none that makes sense.
+/// Input: each lane's three operands, of which the last is of whole segments, or of none that makes
+/// sense.
 fn of_mode<D: Device + 'static>(mode: &'static str, launch: Launch<D>) -> Check<D> {
     Check {
         name: format!("shfl.sync.{mode}.b32"),
@@ -65,7 +74,8 @@ fn of_mode<D: Device + 'static>(mode: &'static str, launch: Launch<D>) -> Check<
         reference: Box::new(move |inputs| {
             let operands = elements::<u32>(&inputs[0]);
             let of_lane = |lane: usize| {
-                let from = source(mode, lane as i64, operands[3 * lane + 1], operands[3 * lane + 2]);
+                let from =
+                    source(mode, lane as i64, operands[3 * lane + 1], operands[3 * lane + 2]);
                 let d = operands[3 * from.unwrap_or(lane)];
                 [d, d, from.is_some().into()]
             };
@@ -89,7 +99,8 @@ fn by_functions<D: Device + 'static>() -> Check<D> {
             vec![bytes(&numbers), bytes(&from), bytes(&[rng.random_range(0..32_u32)])]
         }),
         run: Box::new(|device, inputs| {
-            let (numbers, from) = (upload::<D, u64>(device, &inputs[0])?, upload::<D, u32>(device, &inputs[1])?);
+            let (numbers, from) =
+                (upload::<D, u64>(device, &inputs[0])?, upload::<D, u32>(device, &inputs[1])?);
             let by = elements::<u32>(&inputs[2])[0];
             with_output::<D, u64>(device, 4 * 32, |out| {
                 kernels::shuffle::launch(device, 1, numbers.borrow(), from.borrow(), by, out)
@@ -100,10 +111,13 @@ fn by_functions<D: Device + 'static>() -> Check<D> {
             let by = elements::<u32>(&inputs[2])[0] as usize;
             let moved = |place: fn(usize, usize) -> Option<usize>| {
                 let numbers = &numbers;
-                (0..32).map(move |lane| numbers[place(lane, by).filter(|from| *from < 32).unwrap_or(lane)])
+                (0..32).map(move |lane| {
+                    numbers[place(lane, by).filter(|from| *from < 32).unwrap_or(lane)]
+                })
             };
             let up = moved(|lane, by| lane.checked_sub(by));
-            let (down, exchanged) = (moved(|lane, by| Some(lane + by)), moved(|lane, by| Some(lane ^ by)));
+            let (down, exchanged) =
+                (moved(|lane, by| Some(lane + by)), moved(|lane, by| Some(lane ^ by)));
             let named = from.iter().map(|from| numbers[*from as usize % 32]);
             bytes(&up.chain(down).chain(exchanged).chain(named).collect::<Vec<u64>>())
         }),

@@ -8,7 +8,9 @@ use ptx_matrix::copy::BoxTile;
 use ptx_matrix::forms::Needs;
 use ptx_matrix::isa::TensorMapError;
 use ptx_matrix::launch::{Device, EncodedMap, EncodedMapMut, Tensor};
-use ptx_matrix_conformance_kernels::tensor::{self as kernels, Line, Of32, Of64, Of128, Plain, Reduced};
+use ptx_matrix_conformance_kernels::tensor::{
+    self as kernels, Line, Of32, Of64, Of128, Plain, Reduced,
+};
 use rand::RngExt;
 use std::borrow::{Borrow, BorrowMut};
 
@@ -36,12 +38,19 @@ impl<const RANK: usize> Boxes<RANK> {
         std::array::from_fn(|d| self.sizes[d].div_ceil(self.steps[d]))
     }
 
-    /// A tensor not much larger than a box, or smaller, with room between its lines, and where boxes start that are copied, mostly some of
-    /// them in it: of each, whether it is copied from there.
-    pub(super) fn draw(&self, rng: &mut Rng, element_bytes: usize, is_loaded: &[bool]) -> Place<RANK> {
+    /// A tensor not much larger than a box, or smaller, with room between its lines, and where
+    /// boxes start that are copied, mostly some of them in it: of each, whether it is copied
+    /// from there.
+    pub(super) fn draw(
+        &self,
+        rng: &mut Rng,
+        element_bytes: usize,
+        is_loaded: &[bool],
+    ) -> Place<RANK> {
         let unit = 16 / element_bytes;
-        let sizes: [usize; RANK] =
-            std::array::from_fn(|d| rng.random_range(1..=self.sizes[d] * if d < 2 { 2 } else { 1 } + 2));
+        let sizes: [usize; RANK] = std::array::from_fn(|d| {
+            rng.random_range(1..=self.sizes[d] * if d < 2 { 2 } else { 1 } + 2)
+        });
         let mut strides = [1; RANK];
         for d in 1..RANK {
             let least = strides[d - 1] * sizes[d - 1];
@@ -88,12 +97,17 @@ impl<const RANK: usize> Place<RANK> {
 
     /// Where it is, and where the boxes start.
     pub(super) fn bytes(&self) -> [Vec<u8>; 2] {
-        let layout = [self.start].into_iter().chain(self.sizes).chain(self.strides).map(|value| value as u32);
+        let layout = [self.start]
+            .into_iter()
+            .chain(self.sizes)
+            .chain(self.strides)
+            .map(|value| value as u32);
         [bytes(&layout.collect::<Vec<u32>>()), bytes(self.at.as_flattened())]
     }
 
     pub(super) fn of(layout: &[u8], at: &[u8]) -> Self {
-        let layout: Vec<usize> = elements::<u32>(layout).into_iter().map(|value| value as usize).collect();
+        let layout: Vec<usize> =
+            elements::<u32>(layout).into_iter().map(|value| value as usize).collect();
         Place {
             start: layout[0],
             sizes: std::array::from_fn(|d| layout[1 + d]),
@@ -119,15 +133,17 @@ pub(super) fn right<M>(map: Result<M, TensorMapError>) -> M {
     map.unwrap_or_else(|error| panic!("the tensor is right: {error}"))
 }
 
-type Copy<D, Tile, const RANK: usize> = for<'d> fn(
-    &'d D,
-    &'d EncodedMap<'d, D, Tile, RANK>,
-    EncodedMapMut<'d, D, Tile, RANK>,
-    &'d <D as Device>::Buffer<i32>,
-    &'d mut <D as Device>::Buffer<<Tile as BoxTile>::Element>,
-) -> Result<<D as Device>::Report, <D as Device>::Error>;
+type Copy<D, Tile, const RANK: usize> =
+    for<'d> fn(
+        &'d D,
+        &'d EncodedMap<'d, D, Tile, RANK>,
+        EncodedMapMut<'d, D, Tile, RANK>,
+        &'d <D as Device>::Buffer<i32>,
+        &'d mut <D as Device>::Buffer<<Tile as BoxTile>::Element>,
+    ) -> Result<<D as Device>::Report, <D as Device>::Error>;
 
-/// Input: the tensor's place, and two coordinates; the source. Output: the tile, and the buffer that it was stored to.
+/// Input: the tensor's place, and two coordinates; the source. Output: the tile, and the buffer
+/// that it was stored to.
 fn copy<D: Device + 'static, Tile: BoxTile<Element: Pod>, const RANK: usize>(
     name: &str,
     boxes: Boxes<RANK>,
@@ -145,7 +161,8 @@ fn copy<D: Device + 'static, Tile: BoxTile<Element: Pod>, const RANK: usize>(
         inputs: Box::new(move |rng| {
             let place = boxes.draw(rng, element, &[true, false]);
             let [layout, at] = place.bytes();
-            let source = (0..place.written(element).len() * element).map(|_| rng.random()).collect();
+            let source =
+                (0..place.written(element).len() * element).map(|_| rng.random()).collect();
             vec![layout, at, source]
         }),
         run: Box::new(move |device, inputs| {
@@ -156,7 +173,13 @@ fn copy<D: Device + 'static, Tile: BoxTile<Element: Pod>, const RANK: usize>(
             let at = upload::<D, i32>(device, &inputs[1])?;
             let from = right(place.tensor::<Tile>(&boxes).map(device, source.borrow()));
             let tensor = place.written(element).tensor::<Tile>(&boxes);
-            launch(device, &from, right(tensor.map_mut(device, to.borrow_mut())), at.borrow(), out.borrow_mut())?;
+            launch(
+                device,
+                &from,
+                right(tensor.map_mut(device, to.borrow_mut())),
+                at.borrow(),
+                out.borrow_mut(),
+            )?;
             let (out, to) = (device.download(out.borrow())?, device.download(to.borrow())?);
             Ok([bytes(&out), bytes(&to)].concat())
         }),
@@ -166,13 +189,16 @@ fn copy<D: Device + 'static, Tile: BoxTile<Element: Pod>, const RANK: usize>(
             let mut tile = vec![0; tile_bytes];
             for (index, from) in boxes.indices(&place, 0).into_iter().enumerate() {
                 if let Some(from) = from {
-                    tile[index * element..][..element].copy_from_slice(&source[from * element..][..element]);
+                    tile[index * element..][..element]
+                        .copy_from_slice(&source[from * element..][..element]);
                 }
             }
             let mut to = vec![0xff; source.len()];
-            for (index, place) in boxes.indices(&place.written(element), 1).into_iter().enumerate() {
+            for (index, place) in boxes.indices(&place.written(element), 1).into_iter().enumerate()
+            {
                 if let Some(place) = place {
-                    to[place * element..][..element].copy_from_slice(&tile[index * element..][..element]);
+                    to[place * element..][..element]
+                        .copy_from_slice(&tile[index * element..][..element]);
                 }
             }
             [tile, to].concat()
@@ -241,7 +267,8 @@ pub(super) fn reduction<D: Device + 'static, Tile: BoxTile<Element: Pod>, const 
         }),
         reference: Box::new(move |inputs| {
             let place = Place::<RANK>::of(&inputs[0], &inputs[1]);
-            let (mut out, tile) = (elements::<Tile::Element>(&inputs[2]), elements::<Tile::Element>(&inputs[3]));
+            let (mut out, tile) =
+                (elements::<Tile::Element>(&inputs[2]), elements::<Tile::Element>(&inputs[3]));
             for (index, place) in boxes.indices(&place, 0).into_iter().enumerate() {
                 if let Some(place) = place {
                     out[place] = reduce(out[place], tile[index]);
@@ -257,7 +284,8 @@ pub(super) fn number(rng: &mut Rng) -> u32 {
     if rng.random() { rng.random_range(0..4) } else { rng.random() }
 }
 
-/// The checks of copies: the name, its kernel, tile, rank, a box's sizes and steps, whether the tile is row-major.
+/// The checks of copies: the name, its kernel, tile, rank, a box's sizes and steps, whether the
+/// tile is row-major.
 macro_rules! copies {
     ($device:ident; $($name:literal $kernel:ident $tile:ty, $rank:literal $sizes:expr, $steps:expr, $row_major:literal;)*) => {
         vec![$(copy::<$device, $tile, $rank>(
@@ -268,7 +296,8 @@ macro_rules! copies {
     };
 }
 
-/// The checks of reductions: the name, its kernel, tile, rank, a box's sizes, how elements are drawn, what becomes of one (`m`, by `v`).
+/// The checks of reductions: the name, its kernel, tile, rank, a box's sizes, how elements are
+/// drawn, what becomes of one (`m`, by `v`).
 macro_rules! reductions {
     ($device:ident; $($name:literal $kernel:ident $tile:ty, $rank:literal $sizes:expr, $draw:expr, |$m:ident, $v:ident| $reduced:expr;)*) => {
         vec![$(reduction::<$device, $tile, $rank>(

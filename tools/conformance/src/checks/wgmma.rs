@@ -10,7 +10,9 @@ use ptx_matrix::forms::ptx;
 use ptx_matrix::launch::Device;
 use ptx_matrix::sim::{Arch, Product};
 use ptx_matrix::target::Requirement;
-use ptx_matrix::{wgmma_arithmetic, wgmma_columns, wgmma_forms, wgmma_named, wgmma_ptx, wgmma_stored};
+use ptx_matrix::{
+    wgmma_arithmetic, wgmma_columns, wgmma_forms, wgmma_named, wgmma_ptx, wgmma_stored,
+};
 use ptx_matrix_conformance_kernels::{wgmma as kernels, wgmma_with_kernel};
 use std::borrow::Borrow;
 
@@ -22,7 +24,8 @@ type Launch<D, A, B, R> = fn(
     &mut <D as Device>::Buffer<R>,
 ) -> Result<<D as Device>::Report, <D as Device>::Error>;
 
-/// Checks of each kernel, by kinds of data: all of them of those with 32 columns, small integers of the others, which differ in nothing else.
+/// Checks of each kernel, by kinds of data: all of them of those with 32 columns, small integers of
+/// the others, which differ in nothing else.
 pub fn checks<D: Device + 'static>() -> Vec<Check<D>> {
     let mut checks = Vec::new();
     macro_rules! of_each_subtraction {
@@ -94,10 +97,16 @@ as_they_are!(f16 bf16 tf32 e4m3 e5m2 s8 u8);
 
 impl Memory for b1 {
     fn to_memory(elements: &[Self]) -> Vec<u8> {
-        elements.chunks(8).map(|bits| (0..8).map(|bit| (bits[bit].to_integer() as u8) << bit).sum()).collect()
+        elements
+            .chunks(8)
+            .map(|bits| (0..8).map(|bit| (bits[bit].to_integer() as u8) << bit).sum())
+            .collect()
     }
     fn from_memory(bytes: &[u8]) -> Vec<Self> {
-        bytes.iter().flat_map(|byte| (0..8).map(move |bit| b1::from_integer(i64::from(byte >> bit & 1)))).collect()
+        bytes
+            .iter()
+            .flat_map(|byte| (0..8).map(move |bit| b1::from_integer(i64::from(byte >> bit & 1))))
+            .collect()
     }
 }
 
@@ -117,8 +126,8 @@ fn negated<A: Memory>(a: Vec<A>) -> Vec<A> {
     A::from_memory(&memory)
 }
 
-/// Input, of each multiplication: A, whose rows are twice 64, and the columns of B. D is the product of B with the first half of what is taken of
-/// A, and, on top of that, with the second.
+/// Input, of each multiplication: A, whose rows are twice 64, and the columns of B. D is the
+/// product of B with the first half of what is taken of A, and, on top of that, with the second.
 fn multiply<D, A, B, R, InA, InB, O>(
     ptx: &str,
     kind: Kind,
@@ -166,18 +175,25 @@ where
     R: Element,
 {
     Box::new(move |device, inputs| {
-        // The kernel takes B row by row: units of memory, which are elements or words, change places.
+        // The kernel takes B row by row: units of memory, which are elements or words, change
+        // places.
         let columns: Vec<InB> = elements(&inputs[1]);
         let blocks = inputs[1].len() / (32 * n);
         let along = columns.len() / (blocks * n);
-        let rows = columns.chunks(along * n).flat_map(|of| (0..of.len()).map(move |i| of[i % n * along + i / n]));
+        let rows = columns
+            .chunks(along * n)
+            .flat_map(|of| (0..of.len()).map(move |i| of[i % n * along + i / n]));
         let rows: Vec<InB> = rows.collect();
-        let (a, b) = (upload::<D, InA>(device, &inputs[0])?, upload::<D, InB>(device, &bytes(&rows))?);
-        with_output::<D, R>(device, blocks * 64 * n, |d| launch(device, blocks as u32, a.borrow(), b.borrow(), d))
+        let (a, b) =
+            (upload::<D, InA>(device, &inputs[0])?, upload::<D, InB>(device, &bytes(&rows))?);
+        with_output::<D, R>(device, blocks * 64 * n, |d| {
+            launch(device, blocks as u32, a.borrow(), b.borrow(), d)
+        })
     })
 }
 
-/// D, each element by what one multiplication makes of a row of A, a column of B and an element of D.
+/// D, each element by what one multiplication makes of a row of A, a column of B and an element of
+/// D.
 fn of_both_halves<A: Memory, B: Memory, R: Element>(
     (n, k): (usize, usize),
     taken: Taken<A>,

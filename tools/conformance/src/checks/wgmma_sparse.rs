@@ -25,7 +25,8 @@ type Launch<D, A, B, R> = fn(
     &mut <D as Device>::Buffer<R>,
 ) -> Result<<D as Device>::Report, <D as Device>::Error>;
 
-/// Checks of each kernel, by kinds of data: all of them of those with 16 columns, small integers of the others, which differ in nothing else.
+/// Checks of each kernel, by kinds of data: all of them of those with 16 columns, small integers of
+/// the others, which differ in nothing else.
 pub fn checks<D: Device + 'static>() -> Vec<Check<D>> {
     let mut checks = Vec::new();
     macro_rules! of_each_kernel {
@@ -80,9 +81,15 @@ struct Form {
 const ROWS: usize = 16;
 const LANES: usize = 32;
 
-/// Input, of each multiplication: what is kept of A and of A' below it, twice 64 rows; the metadata of their rows, warp by warp; and B. D is, for
-/// each selector, the product of B with what is taken of A, and, on top of that, with what is taken of A'.
-fn multiply<D, A, B, R, O>(form: Form, kind: Kind, taken: Taken<A>, launch: Launch<D, A, B, R>) -> Check<D>
+/// Input, of each multiplication: what is kept of A and of A' below it, twice 64 rows; the metadata
+/// of their rows, warp by warp; and B. D is, for each selector, the product of B with what is taken
+/// of A, and, on top of that, with what is taken of A'.
+fn multiply<D, A, B, R, O>(
+    form: Form,
+    kind: Kind,
+    taken: Taken<A>,
+    launch: Launch<D, A, B, R>,
+) -> Check<D>
 where
     D: Device + 'static,
     A: Factor<B, R, O, D = R> + Product<B, R, O, D = R> + ptx_matrix::element::Element,
@@ -97,7 +104,9 @@ where
         element: size_of::<R>(),
         inputs: inputs::<A, B>(form, kind, granularity),
         run: run::<D, A, B, R>(form, launch),
-        reference: of_both::<A, B, R>(form, granularity, taken, |a, b, c| A::dot(Arch::SM_90, a, b, c)),
+        reference: of_both::<A, B, R>(form, granularity, taken, |a, b, c| {
+            A::dot(Arch::SM_90, a, b, c)
+        }),
         labels: None,
         arithmetic: Some(of_both::<A, B, R>(form, granularity, taken, |a, b, c| {
             <A as Product<B, R, O>>::multiply(Arch::SM_90, a, b, &[c], 1, a.len()).remove(0)
@@ -107,18 +116,27 @@ where
 
 // Functions of their own, each generic over no more than it needs, as for `mma`.
 
-fn inputs<A: Element, B: Element>(Form { n, k, .. }: Form, kind: Kind, granularity: Granularity) -> Inputs {
+fn inputs<A: Element, B: Element>(
+    Form { n, k, .. }: Form,
+    kind: Kind,
+    granularity: Granularity,
+) -> Inputs {
     Box::new(move |rng| {
         let a = factors::<A>(rng, 128 * k / 2, kind);
-        let metadata: Vec<u32> = (0..128 / ROWS * LANES).map(|_| word(rng, granularity.codes(false))).collect();
+        let metadata: Vec<u32> =
+            (0..128 / ROWS * LANES).map(|_| word(rng, granularity.codes(false))).collect();
         vec![bytes(&a), bytes(&metadata), bytes(&factors::<B>(rng, k * n, kind))]
     })
 }
 
-fn run<D: Device + 'static, A: Element, B: Element, R: Element>(form: Form, launch: Launch<D, A, B, R>) -> RunOn<D> {
+fn run<D: Device + 'static, A: Element, B: Element, R: Element>(
+    form: Form,
+    launch: Launch<D, A, B, R>,
+) -> RunOn<D> {
     Box::new(move |device, inputs| {
         let a = upload::<D, A>(device, &inputs[0])?;
-        let (metadata, b) = (upload::<D, u32>(device, &inputs[1])?, upload::<D, B>(device, &inputs[2])?);
+        let (metadata, b) =
+            (upload::<D, u32>(device, &inputs[1])?, upload::<D, B>(device, &inputs[2])?);
         let blocks = inputs[1].len() / size_of::<[[u32; LANES]; 128 / ROWS]>();
         with_output(device, blocks * form.selectors * 64 * form.n, |d| {
             launch(device, blocks as u32, a.borrow(), metadata.borrow(), b.borrow(), d)
@@ -126,7 +144,8 @@ fn run<D: Device + 'static, A: Element, B: Element, R: Element>(form: Form, laun
     })
 }
 
-/// D, each element by what one multiplication makes of what is kept of a row of A, those elements of a column of B, and an element of D.
+/// D, each element by what one multiplication makes of what is kept of a row of A, those elements
+/// of a column of B, and an element of D.
 fn of_both<A: Element, B: Element, R: Element>(
     Form { n, k, selectors, .. }: Form,
     granularity: Granularity,
@@ -138,15 +157,24 @@ fn of_both<A: Element, B: Element, R: Element>(
         let words = elements::<u32>(&inputs[1]);
         let onto = |sums: &[R], first: usize, selector: usize| -> Vec<R> {
             let warps = (0..64 / ROWS).flat_map(|warp| {
-                let (a, words) = (&a[(first + warp * ROWS) * k / 2..], &words[(first / ROWS + warp) * LANES..]);
+                let (a, words) =
+                    (&a[(first + warp * ROWS) * k / 2..], &words[(first / ROWS + warp) * LANES..]);
                 let sums = &sums[warp * ROWS * n..];
-                let element = |a: &[A], b: &[B], (row, col): (usize, usize)| dot(a, b, sums[row * n + col]);
-                reference::multiply_sparse((ROWS, n, k), (a, &b), granularity, (words, selector), element)
+                let element =
+                    |a: &[A], b: &[B], (row, col): (usize, usize)| dot(a, b, sums[row * n + col]);
+                reference::multiply_sparse(
+                    (ROWS, n, k),
+                    (a, &b),
+                    granularity,
+                    (words, selector),
+                    element,
+                )
             });
             warps.collect()
         };
         let zeros = vec![R::from_integer(0); 64 * n];
-        let products = (0..selectors).flat_map(|selector| onto(&onto(&zeros, 0, selector), 64, selector));
+        let products =
+            (0..selectors).flat_map(|selector| onto(&onto(&zeros, 0, selector), 64, selector));
         bytes(&products.collect::<Vec<R>>())
     })
 }

@@ -12,7 +12,10 @@ fn files_that_are_not_understood() {
     says("", "the file: EOF while parsing");
     says("[]", "the file: invalid");
     says("{} {}", "the file: trailing characters at line 1 column 4");
-    says(r#"{"a": ["0", 1]}"#, "`a[1]`: invalid type: integer `1`, expected a string at line 1 column 13");
+    says(
+        r#"{"a": ["0", 1]}"#,
+        "`a[1]`: invalid type: integer `1`, expected a string at line 1 column 13",
+    );
     says(r#"{"rows": [-16]}"#, "`rows[0]`: invalid value: integer `-16`, expected u32");
     says(r#"{"d": []}"#, "`d`: unknown field `d`, expected one of `form`, `selector`,");
     says(r#"{"select_a": {"byte": 0}}"#, "`select_a`: missing field `thread`");

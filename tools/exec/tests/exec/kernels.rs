@@ -37,16 +37,21 @@ const HOPPER: Capability = Capability { major: 9, minor: 0 };
 fn of_groups(form: WgmmaForm) -> [Kernel; 2] {
     [false, true].map(|a_in_registers| {
         let options = *form.options(a_in_registers).last().unwrap();
-        (format!("{}-{a_in_registers}", form.name()), kernel(&form, &(options, true), HOPPER).unwrap(), &[8, 8, 4][..])
+        (
+            format!("{}-{a_in_registers}", form.name()),
+            kernel(&form, &(options, true), HOPPER).unwrap(),
+            &[8, 8, 4][..],
+        )
     })
 }
 
-/// ptxas takes the kernel of each form, of `wgmma` those of each combination of elements (of every N, `tests/wgmma.rs` has it take them), and the
-/// loader finds it in it.
+/// ptxas takes the kernel of each form, of `wgmma` those of each combination of elements (of every
+/// N, `tests/wgmma.rs` has it take them), and the loader finds it in it.
 #[test]
 fn ptxas_assembles_the_kernel_of_every_form() {
     let project = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap();
-    let toolchain = Toolchain::find_or_fetch(project, &Toolchain::store(project).unwrap(), &|_| {}).unwrap();
+    let toolchain =
+        Toolchain::find_or_fetch(project, &Toolchain::store(project).unwrap(), &|_| {}).unwrap();
     let groups = forms::all_wgmma().filter(|form| form.n == 8).flat_map(of_groups);
     let jobs = Mutex::new(forms::all().map(least).chain(groups));
     let assemble = |(name, text, params): Kernel| {
@@ -57,7 +62,8 @@ fn ptxas_assembles_the_kernel_of_every_form() {
         );
         let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("exec-{name}.ptx"));
         fs::write(&file, text).unwrap();
-        let assembled = toolchain.assemble(&ptx.target.to_string(), &file, &file.with_extension("cubin"));
+        let assembled =
+            toolchain.assemble(&ptx.target.to_string(), &file, &file.with_extension("cubin"));
         assembled.unwrap_or_else(|error| panic!("{name}: {error}"));
         fs::remove_file(file.with_extension("cubin")).unwrap();
         fs::remove_file(file).unwrap();
@@ -68,15 +74,21 @@ fn ptxas_assembles_the_kernel_of_every_form() {
                 assemble(kernel)
             }
         };
-        (0..thread::available_parallelism().map_or(1, usize::from)).for_each(|_| drop(scope.spawn(work)));
+        (0..thread::available_parallelism().map_or(1, usize::from))
+            .for_each(|_| drop(scope.spawn(work)));
     });
 }
 
 #[test]
 fn a_gpu_that_has_not_got_the_form_is_told_what_has() {
-    let of = |name: &str, major, minor| kernel(find(name).unwrap(), &Selectors::default(), Capability { major, minor });
+    let of = |name: &str, major, minor| {
+        kernel(find(name).unwrap(), &Selectors::default(), Capability { major, minor })
+    };
     let stmatrix = "stmatrix.sync.aligned.m8n8.x4.shared.b16";
-    assert_eq!(of(stmatrix, 8, 9).unwrap_err().to_string(), format!("`{stmatrix}` needs sm_90, and this GPU is sm_89"));
+    assert_eq!(
+        of(stmatrix, 8, 9).unwrap_err().to_string(),
+        format!("`{stmatrix}` needs sm_90, and this GPU is sm_89")
+    );
     assert!(of(stmatrix, 12, 0).unwrap().contains(".version 7.8\n.target sm_90\n"));
     let bytes = "ldmatrix.sync.aligned.m16n16.x1.trans.shared.b8";
     assert_eq!(
@@ -85,7 +97,12 @@ fn a_gpu_that_has_not_got_the_form_is_told_what_has() {
     );
     assert!(of(bytes, 12, 1).unwrap().contains(".version 8.8\n.target sm_121a\n"));
     let sparse = group_form("wgmma.mma_async.sp.sync.aligned.m64n8k64.s32.s8.s8");
-    let of = |major, minor| kernel(&sparse, &(WgmmaOptions::default(), true), Capability { major, minor });
+    let of = |major, minor| {
+        kernel(&sparse, &(WgmmaOptions::default(), true), Capability { major, minor })
+    };
     assert!(of(9, 0).unwrap().contains(".version 8.2\n.target sm_90a\n"));
-    assert_eq!(of(10, 0).unwrap_err().to_string(), format!("`{}` needs sm_90a, and this GPU is sm_100", sparse.ptx));
+    assert_eq!(
+        of(10, 0).unwrap_err().to_string(),
+        format!("`{}` needs sm_90a, and this GPU is sm_100", sparse.ptx)
+    );
 }

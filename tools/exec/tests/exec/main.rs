@@ -1,4 +1,5 @@
-//! `cargo xtask exec`: every form on the simulator, its kernel for GPUs by ptxas, and what wrong files are told.
+//! `cargo xtask exec`: every form on the simulator, its kernel for GPUs by ptxas, and what wrong
+//! files are told.
 
 mod files;
 mod kernels;

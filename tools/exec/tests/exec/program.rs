@@ -24,19 +24,30 @@ fn the_program() {
     assert!(exec(&[FP16, "--in", input_name, "--out", output_name]).status.success());
     let results: Results = serde_json::from_str(&fs::read_to_string(&output).unwrap()).unwrap();
     let d = Some(vec![["41800000"; 4].join(" "); LANES]);
-    assert_eq!(results, Results { form: FP16.into(), on: "the simulator, as sm_90".into(), d, image: None });
+    assert_eq!(
+        results,
+        Results { form: FP16.into(), on: "the simulator, as sm_90".into(), d, image: None }
+    );
 
     assert!(exec(&[GROUP, "--example", "--a-in-registers", "--out", input_name]).status.success());
     assert!(exec(&[GROUP, "--in", input_name, "--out", output_name]).status.success());
     let results: Results = serde_json::from_str(&fs::read_to_string(&output).unwrap()).unwrap();
     let d = Some(vec![["00000020"; 8].join(" "); 4 * LANES]);
-    assert_eq!(results, Results { form: GROUP.into(), on: "the simulator, as sm_90".into(), d, image: None });
+    assert_eq!(
+        results,
+        Results { form: GROUP.into(), on: "the simulator, as sm_90".into(), d, image: None }
+    );
     let wrong = exec(&[FP16, "--example", "--a-in-registers"]);
-    assert_eq!(String::from_utf8_lossy(&wrong.stderr), "error: --a-in-registers: `options`: this form has none\n");
+    assert_eq!(
+        String::from_utf8_lossy(&wrong.stderr),
+        "error: --a-in-registers: `options`: this form has none\n"
+    );
 
     // Ada has the form, Turing has not; on a real GPU there is nothing to choose.
     assert!(exec(&[FP16, "--example", "--out", input_name]).status.success());
-    assert!(exec(&[FP16, "--in", input_name, "--out", output_name, "--gpu", "sm_89"]).status.success());
+    assert!(
+        exec(&[FP16, "--in", input_name, "--out", output_name, "--gpu", "sm_89"]).status.success()
+    );
     let results: Results = serde_json::from_str(&fs::read_to_string(&output).unwrap()).unwrap();
     assert_eq!(results.on, "the simulator, as sm_89");
     let told = |arguments: &[&str]| {
@@ -45,15 +56,26 @@ fn the_program() {
         String::from_utf8(wrong.stderr).unwrap()
     };
     let lacking = told(&["--gpu", "sm_75"]);
-    assert!(lacking.starts_with(&format!("error: error: `{FP16}` needs sm_80, and sm_75 is simulated\n")), "{lacking}");
-    assert!(told(&["--gpu", "sm_60"]).contains("the simulator knows no GPU `sm_60`; it knows sm_70, sm_75, sm_80"));
-    assert!(told(&["--gpu", "sm_90", "--on", "gpu"]).starts_with("error: --gpu names the GPU that the simulator"));
+    assert!(
+        lacking
+            .starts_with(&format!("error: error: `{FP16}` needs sm_80, and sm_75 is simulated\n")),
+        "{lacking}"
+    );
+    assert!(
+        told(&["--gpu", "sm_60"])
+            .contains("the simulator knows no GPU `sm_60`; it knows sm_70, sm_75, sm_80")
+    );
+    assert!(
+        told(&["--gpu", "sm_90", "--on", "gpu"])
+            .starts_with("error: --gpu names the GPU that the simulator")
+    );
 
     fs::write(&input, "{}").unwrap();
     let wrong = exec(&[FP16, "--in", input_name]);
     assert_eq!(wrong.status.code(), Some(2));
-    let expected =
-        format!("error: {input_name}: `a` is missing: this form takes 4 registers of 32 bits in each of 32 lanes\n");
+    let expected = format!(
+        "error: {input_name}: `a` is missing: this form takes 4 registers of 32 bits in each of 32 lanes\n"
+    );
     assert_eq!(String::from_utf8_lossy(&wrong.stderr), expected);
     let unknown = exec(&["mma.sync", "--example"]);
     assert!(

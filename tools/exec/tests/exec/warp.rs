@@ -15,7 +15,8 @@ fn every_form_multiplies_its_example() {
         let (a, d) = (of("A"), of("D"));
         // Of a sparse A, the fragment is what is kept; and one xor one is nothing.
         let expected = if form.ptx.ends_with(".xor.popc") { 0 } else { a.cols };
-        let Results { d: Some(lines), image: None, .. } = execute(form, &plain_example(form)) else {
+        let Results { d: Some(lines), image: None, .. } = execute(form, &plain_example(form))
+        else {
             panic!("{}", form.ptx)
         };
         assert_eq!(lines.len(), LANES);
@@ -34,16 +35,24 @@ fn every_form_multiplies_its_example() {
 #[test]
 fn matrices_are_moved_as_the_manual_says() {
     let run = |name| execute(find(name).unwrap(), &plain_example(find(name).unwrap()));
-    let bytes = |line: &str| -> Vec<u8> { line.split(' ').map(|byte| u8::from_str_radix(byte, 16).unwrap()).collect() };
+    let bytes = |line: &str| -> Vec<u8> {
+        line.split(' ').map(|byte| u8::from_str_radix(byte, 16).unwrap()).collect()
+    };
 
     // The image has at each offset that offset, modulo 256.
     let loaded = run("ldmatrix.sync.aligned.m8n8.x1.shared.b16").d.unwrap();
     let transposed = run("ldmatrix.sync.aligned.m8n8.x1.trans.shared.b16").d.unwrap();
     for lane in 0..LANES {
         let first = 16 * (lane / 4) + 4 * (lane % 4);
-        assert_eq!(loaded[lane], format!("{:02x}{:02x}{:02x}{first:02x}", first + 3, first + 2, first + 1));
+        assert_eq!(
+            loaded[lane],
+            format!("{:02x}{:02x}{:02x}{first:02x}", first + 3, first + 2, first + 1)
+        );
         let (upper, lower) = (32 * (lane % 4) + 16 + lane / 4 * 2, 32 * (lane % 4) + lane / 4 * 2);
-        assert_eq!(transposed[lane], format!("{:02x}{upper:02x}{:02x}{lower:02x}", upper + 1, lower + 1));
+        assert_eq!(
+            transposed[lane],
+            format!("{:02x}{upper:02x}{:02x}{lower:02x}", upper + 1, lower + 1)
+        );
     }
     // Lane l stores bytes 4 l to 4 l + 3.
     let stored = run("stmatrix.sync.aligned.m8n8.x1.shared.b16");
@@ -51,24 +60,35 @@ fn matrices_are_moved_as_the_manual_says() {
     let image = stored.image.unwrap();
     assert_eq!(image.len(), 32);
     for (row, line) in image.iter().enumerate() {
-        assert_eq!(bytes(line), (0..16).map(|col| (16 * row + col) as u8).collect::<Vec<_>>(), "row {row}");
+        assert_eq!(
+            bytes(line),
+            (0..16).map(|col| (16 * row + col) as u8).collect::<Vec<_>>(),
+            "row {row}"
+        );
     }
     let moved = run("movmatrix.sync.aligned.m8n8.trans.b16").d.unwrap();
     assert_eq!(moved, transposed);
 }
 
-/// A selector takes the metadata from elsewhere: with it, the kept halves of the other lanes' codes count.
+/// A selector takes the metadata from elsewhere: with it, the kept halves of the other lanes' codes
+/// count.
 #[test]
 fn selectors_select() {
-    let form = find("mma.sp::ordered_metadata.sync.aligned.m16n8k32.row.col.f32.f16.f16.f32").unwrap();
+    let form =
+        find("mma.sp::ordered_metadata.sync.aligned.m16n8k32.row.col.f32.f16.f16.f32").unwrap();
     let mut state = plain_example(form);
     // Ones in the first half of each chunk of B's rows alone, so that it counts which half is kept.
     state.b = Some(
-        (0..LANES).map(|lane| if lane % 2 == 0 { "3c003c00 ".repeat(4) } else { "00000000 ".repeat(4) }).collect(),
+        (0..LANES)
+            .map(|lane| if lane % 2 == 0 { "3c003c00 ".repeat(4) } else { "00000000 ".repeat(4) })
+            .collect(),
     );
     // Selector 0 means lanes 0 and 1 of each four, and 1 the others.
-    state.metadata =
-        Some((0..LANES).map(|lane| if lane % 4 < 2 { "44444444".into() } else { "eeeeeeee".into() }).collect());
+    state.metadata = Some(
+        (0..LANES)
+            .map(|lane| if lane % 4 < 2 { "44444444".into() } else { "eeeeeeee".into() })
+            .collect(),
+    );
     let first = execute(form, &state).d.unwrap();
     assert!(first.iter().all(|line| *line == ["41800000"; 4].join(" ")), "{first:?}");
     state.selector = Some(1);
@@ -80,7 +100,8 @@ fn selectors_select() {
 #[test]
 fn what_ptx_does_not_define_has_results_and_is_said() {
     let form = find("mma.sp.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32").unwrap();
-    let state = State { metadata: Some(vec!["0x55555555".to_owned(); LANES]), ..plain_example(form) };
+    let state =
+        State { metadata: Some(vec!["0x55555555".to_owned(); LANES]), ..plain_example(form) };
     let (selectors, input) = state.encode(form).unwrap();
     let execution = form.on_simulator(&Simulator::default(), &selectors, &input).unwrap();
     let d = state.results(form, "", &execution.output).d.unwrap();
@@ -99,10 +120,20 @@ fn told_of(name: &str, change: impl FnOnce(&mut State)) -> String {
 #[test]
 fn wrong_operands() {
     let lines = |of: &mut Option<Vec<String>>| of.take().unwrap();
-    let says = |change: &dyn Fn(&mut State), expected: &str| assert_eq!(told_of(FP16, change), expected);
-    says(&|state| state.b = None, "`b` is missing: this form takes 2 registers of 32 bits in each of 32 lanes");
-    says(&|state| state.metadata = state.a.clone(), "`metadata`: this form takes none; it takes `a`, `b`, `c`");
-    says(&|state| state.image = Some(vec![]), "`image`: this form takes none; it takes `a`, `b`, `c`");
+    let says =
+        |change: &dyn Fn(&mut State), expected: &str| assert_eq!(told_of(FP16, change), expected);
+    says(
+        &|state| state.b = None,
+        "`b` is missing: this form takes 2 registers of 32 bits in each of 32 lanes",
+    );
+    says(
+        &|state| state.metadata = state.a.clone(),
+        "`metadata`: this form takes none; it takes `a`, `b`, `c`",
+    );
+    says(
+        &|state| state.image = Some(vec![]),
+        "`image`: this form takes none; it takes `a`, `b`, `c`",
+    );
     says(
         &|state| state.a = Some(lines(&mut state.a)[1..].to_vec()),
         "`a` has 31 lanes; this form takes 4 registers of 32 bits in each of 32 lanes",
@@ -114,11 +145,16 @@ fn wrong_operands() {
     for (word, line) in [("1ffffffff", 0), ("+1", 3), ("one", 31), ("0x", 1), ("-1", 2)] {
         says(
             &|state| state.a.as_mut().unwrap()[line] = format!("0 {word} 0 0"),
-            &format!("`a`, lane {line}: `{word}` is not a word of 32 bits in hex, such as `00003c00`"),
+            &format!(
+                "`a`, lane {line}: `{word}` is not a word of 32 bits in hex, such as `00003c00`"
+            ),
         );
     }
     says(&|state| state.form = Some("movmatrix".into()), "`form`: the file is for `movmatrix`");
-    says(&|state| state.selector = Some(1), "the selector of the metadata is 1; this form takes 0 only");
+    says(
+        &|state| state.selector = Some(1),
+        "the selector of the metadata is 1; this form takes 0 only",
+    );
     let f64 = "mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64";
     assert_eq!(
         told_of(f64, |state| state.a.as_mut().unwrap()[0] = "10000000000000000".into()),
@@ -143,7 +179,10 @@ fn wrong_images() {
         &|state| state.image.as_mut().unwrap()[2] = "00 01".into(),
         "`image`, line 2: `00 01` is not 16 bytes in hex, two digits each, the one at the lowest address first",
     );
-    says(&|state| state.image = Some(Vec::new()), "`image` has 0 lines; there are from 1 to 256, of 16 bytes each");
+    says(
+        &|state| state.image = Some(Vec::new()),
+        "`image` has 0 lines; there are from 1 to 256, of 16 bytes each",
+    );
 }
 
 #[test]
@@ -154,7 +193,9 @@ fn wrong_selectors() {
         "the selector of the metadata is 4; this form takes one from 0 to 3"
     );
     let scaled = forms::all().find(|form| form.scales == 2 && form.selectors == 0).unwrap().ptx;
-    let select = |byte, thread| serde_json::from_value(serde_json::json!({"byte": byte, "thread": thread})).unwrap();
+    let select = |byte, thread| {
+        serde_json::from_value(serde_json::json!({"byte": byte, "thread": thread})).unwrap()
+    };
     assert_eq!(
         told_of(scaled, |state| state.select_a = select(1, 0)),
         "the scales of A are selected from byte 1 on; this form takes [0, 2]"

@@ -29,7 +29,11 @@ fn element(form: &WgmmaForm, state: &State) -> f64 {
     assert_eq!(lines.len(), 4 * LANES);
     assert!(lines.iter().all(|line| line.split(' ').count() == form.d), "{}", form.ptx);
     let first = lines[0].split(' ').next().unwrap();
-    assert!(lines.iter().all(|line| line.split(' ').all(|word| word == first)), "{}: {lines:?}", form.ptx);
+    assert!(
+        lines.iter().all(|line| line.split(' ').all(|word| word == first)),
+        "{}: {lines:?}",
+        form.ptx
+    );
     let word = u64::from_str_radix(first, 16).unwrap();
     match form.elements[0] {
         "f16" => {
@@ -40,14 +44,19 @@ fn element(form: &WgmmaForm, state: &State) -> f64 {
     }
 }
 
-/// A and B of ones, and D of zeros: each element of D is as many as there are products. Of each combination of elements, a few and more columns;
-/// and all numbers of them of one.
+/// A and B of ones, and D of zeros: each element of D is as many as there are products. Of each
+/// combination of elements, a few and more columns; and all numbers of them of one.
 #[test]
 fn forms_multiply_their_examples() {
     let is_of_all = |form: &WgmmaForm| form.family == group_form(BF16).family;
     for form in forms::all_wgmma().filter(|form| matches!(form.n, 8 | 48) || is_of_all(form)) {
         for a_in_registers in [false, true] {
-            assert_eq!(element(&form, &example_of(&form, a_in_registers)), form.kept() as f64, "{}", form.ptx);
+            assert_eq!(
+                element(&form, &example_of(&form, a_in_registers)),
+                form.kept() as f64,
+                "{}",
+                form.ptx
+            );
         }
     }
 }
@@ -62,17 +71,32 @@ fn options_are_those_of_the_instruction() {
     assert_eq!(of(|_| ()), 17.0);
     assert_eq!(of(|options| options.scale_d = Some(false)), 16.0);
     assert_eq!(of(|options| options.negates_a = Some(true)), -15.0);
-    assert_eq!(of(|options| (options.negates_a, options.negates_b) = (Some(true), Some(true))), 17.0);
-    let said = |form: &WgmmaForm, a_in_registers| serde_json::to_value(example_of(form, a_in_registers)).unwrap();
-    let names = |state: serde_json::Value| {
-        state["options"].as_object().unwrap().iter().map(|(name, _)| name.clone()).collect::<Vec<_>>().join(" ")
+    assert_eq!(
+        of(|options| (options.negates_a, options.negates_b) = (Some(true), Some(true))),
+        17.0
+    );
+    let said = |form: &WgmmaForm, a_in_registers| {
+        serde_json::to_value(example_of(form, a_in_registers)).unwrap()
     };
-    assert_eq!(names(said(&form, false)), "a_in_registers negates_a negates_b scale_d transposes_a transposes_b");
+    let names = |state: serde_json::Value| {
+        state["options"]
+            .as_object()
+            .unwrap()
+            .iter()
+            .map(|(name, _)| name.clone())
+            .collect::<Vec<_>>()
+            .join(" ")
+    };
+    assert_eq!(
+        names(said(&form, false)),
+        "a_in_registers negates_a negates_b scale_d transposes_a transposes_b"
+    );
     assert_eq!(names(said(&form, true)), "a_in_registers negates_a negates_b scale_d transposes_b");
     assert_eq!(names(said(&group_form(S8), true)), "a_in_registers scale_d");
 }
 
-/// The lane and the register of the element of D at (row, col), of 32 bits, by the formulas of the PTX ISA.
+/// The lane and the register of the element of D at (row, col), of 32 bits, by the formulas of the
+/// PTX ISA.
 fn place(row: usize, col: usize) -> (usize, usize) {
     (row / 16 * LANES + row % 8 * 4 + col % 8 / 2, col / 8 * 4 + row % 16 / 8 * 2 + col % 2)
 }
@@ -81,7 +105,8 @@ fn place(row: usize, col: usize) -> (usize, usize) {
 #[test]
 fn matrices_lie_as_the_manual_says() {
     let form = group_form(S8);
-    // Of A column 9 counts, by its rows' numbers, and of B its columns'; and D had yet another in each place.
+    // Of A column 9 counts, by its rows' numbers, and of B its columns'; and D had yet another in
+    // each place.
     let only = |k: usize, number: usize| if k == 9 { format!("{number:02x}") } else { "00".into() };
     let row = |words: Vec<String>| words.join(" ");
     let mut state = plain_example(&form);
@@ -98,14 +123,20 @@ fn matrices_lie_as_the_manual_says() {
         for (line, col) in (0..64).flat_map(|line| (0..24).map(move |col| (line, col))) {
             let (lane, register) = place(line, col);
             let expected = 100_000 * (line * 24 + col) + (line + 1) * (col + 2);
-            assert_eq!(d[lane].split(' ').nth(register).unwrap(), format!("{expected:08x}"), "({line}, {col})");
+            assert_eq!(
+                d[lane].split(' ').nth(register).unwrap(),
+                format!("{expected:08x}"),
+                "({line}, {col})"
+            );
         }
     };
     is_right(&state);
-    // The same A in registers: column 9 is byte 1 of those of the third lane of each four, of 16 columns and 8 rows each.
+    // The same A in registers: column 9 is byte 1 of those of the third lane of each four, of 16
+    // columns and 8 rows each.
     let a = (0..4 * LANES).map(|lane| {
         let line = lane / LANES * 16 + lane % LANES / 4;
-        let word = |line: usize| if lane % 4 == 2 { format!("{:x}", (line + 1) << 8) } else { "0".into() };
+        let word =
+            |line: usize| if lane % 4 == 2 { format!("{:x}", (line + 1) << 8) } else { "0".into() };
         row(vec![word(line), word(line + 8), "0".into(), "0".into()])
     });
     state.a = Some(a.collect());
@@ -118,18 +149,24 @@ fn transposed_matrices_are_given_as_they_are() {
     let form = group_form(BF16);
     let mut state = plain_example(&form);
     let number = |at: usize| format!("{:04x}", 0x3f80 + at * 37 % 64);
-    let row =
-        |cols: usize| move |row: usize| (0..cols).map(|col| number(row * cols + col)).collect::<Vec<_>>().join(" ");
+    let row = |cols: usize| {
+        move |row: usize| {
+            (0..cols).map(|col| number(row * cols + col)).collect::<Vec<_>>().join(" ")
+        }
+    };
     state.a = Some((0..64).map(row(16)).collect());
     state.b = Some((0..16).map(row(16)).collect());
     let plain = execute(&form, &state);
     for (a, b) in [(true, false), (false, true), (true, true)] {
-        let transposed = with(&state, |options| (options.transposes_a, options.transposes_b) = (Some(a), Some(b)));
+        let transposed = with(&state, |options| {
+            (options.transposes_a, options.transposes_b) = (Some(a), Some(b))
+        });
         assert_eq!(execute(&form, &transposed), plain, "{a}, {b}");
     }
 }
 
-/// With a selector, the metadata of other lanes counts; and codes that PTX does not define do something, which is said.
+/// With a selector, the metadata of other lanes counts; and codes that PTX does not define do
+/// something, which is said.
 #[test]
 fn metadata_of_a_sparse_a() {
     let form = group_form(SPARSE);
@@ -157,21 +194,32 @@ fn wrong_operands() {
         change(&mut state);
         assert_eq!(told(&form, &state), expected);
     };
-    let a =
-        "this form takes 16 elements of 16 bits in each of 64 rows, or, with `a_in_registers`, registers of 128 lanes";
+    let a = "this form takes 16 elements of 16 bits in each of 64 rows, or, with `a_in_registers`, registers of 128 lanes";
     let b = "this form takes 16 elements of 16 bits in each of 16 rows";
     let c = "this form takes 8 registers of 32 bits in each of 128 lanes";
     says(&|state| state.a = state.c.clone(), &format!("`a` has 128 rows; {a}"));
     says(&|state| state.b = None, &format!("`b` is missing: {b}"));
-    says(&|state| state.b.as_mut().unwrap()[3] = "0 1 2".into(), &format!("`b`, row 3: 3 elements; {b}"));
+    says(
+        &|state| state.b.as_mut().unwrap()[3] = "0 1 2".into(),
+        &format!("`b`, row 3: 3 elements; {b}"),
+    );
     says(&|state| state.c.as_mut().unwrap().truncate(32), &format!("`c` has 32 lanes; {c}"));
-    says(&|state| state.c.as_mut().unwrap()[127] = "0".into(), &format!("`c`, lane 127: 1 register; {c}"));
+    says(
+        &|state| state.c.as_mut().unwrap()[127] = "0".into(),
+        &format!("`c`, lane 127: 1 register; {c}"),
+    );
     says(
         &|state| state.a.as_mut().unwrap()[63] = "10000".into(),
         "`a`, row 63: `10000` is not a word of 16 bits in hex, such as `3c00`",
     );
-    says(&|state| state.metadata = state.c.clone(), "`metadata`: this form takes none; it takes `a`, `b`, `c`");
-    says(&|state| state.image = Some(vec![]), "`image`: this form takes none; it takes `a`, `b`, `c`");
+    says(
+        &|state| state.metadata = state.c.clone(),
+        "`metadata`: this form takes none; it takes `a`, `b`, `c`",
+    );
+    says(
+        &|state| state.image = Some(vec![]),
+        "`image`: this form takes none; it takes `a`, `b`, `c`",
+    );
     says(&|state| state.form = Some(SPARSE.into()), &format!("`form`: the file is for `{SPARSE}`"));
 
     let in_registers = State { a: plain_example(&form).a, ..example_of(&form, true) };
@@ -201,17 +249,31 @@ fn wrong_options() {
     }
     let transposed = "A is transposed; this form takes it with neighbours along K only";
     says(S8, &|state| options(state).transposes_a = Some(true), transposed);
-    says(S8, &|state| options(state).negates_b = Some(true), "B is negated; this form takes it as it is only");
+    says(
+        S8,
+        &|state| options(state).negates_b = Some(true),
+        "B is negated; this form takes it as it is only",
+    );
     says(
         BF16,
-        &|state| (options(state).transposes_a, options(state).a_in_registers) = (Some(true), Some(true)),
+        &|state| {
+            (options(state).transposes_a, options(state).a_in_registers) = (Some(true), Some(true))
+        },
         "A is transposed, and in registers: only in shared memory it can lie either way",
     );
-    says(BF16, &|state| state.selector = Some(1), "the selector of the metadata is 1; this form takes 0 only");
+    says(
+        BF16,
+        &|state| state.selector = Some(1),
+        "the selector of the metadata is 1; this form takes 0 only",
+    );
     says(
         SPARSE,
         &|state| state.selector = Some(2),
         "the selector of the metadata is 2; this form takes one from 0 to 1",
     );
-    says(BF16, &|state| state.select_a = Some(Default::default()), "`select_a`: this form has none");
+    says(
+        BF16,
+        &|state| state.select_a = Some(Default::default()),
+        "`select_a`: this form has none",
+    );
 }

@@ -1,5 +1,5 @@
-//! The kernels by which the simulator is judged: one that runs random programs, and small ones that misuse the machine, or,
-//! mended, do not.
+//! The kernels by which the simulator is judged: one that runs random programs, and small ones that
+//! misuse the machine, or, mended, do not.
 
 #![no_std]
 // A build for an older GPU leaves kernels out, and with them what only they use.

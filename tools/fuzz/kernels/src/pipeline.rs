@@ -168,7 +168,10 @@ struct Barriers([BarrierRing<BARRIERS>; 4]);
 
 impl Barriers {
     #[inline(always)]
-    fn init(block: &Block<'_>, [ones, twos, fours, many]: [SharedRing<BarrierMemory, BARRIERS>; 4]) -> Self {
+    fn init(
+        block: &Block<'_>,
+        [ones, twos, fours, many]: [SharedRing<BarrierMemory, BARRIERS>; 4],
+    ) -> Self {
         Barriers([
             ones.init(block, ARRIVALS[0]),
             twos.init(block, ARRIVALS[1]),
@@ -292,7 +295,8 @@ pub fn run<const BLOCKS: usize>(
     loop {
         let word = |operand: usize| warp.uniform(script.get(at + operand));
         let number = |operand: usize| word(operand) as usize;
-        let (slot, other, ranks) = (number(operand::SLOT), number(operand::OTHER), word(operand::RANKS));
+        let (slot, other, ranks) =
+            (number(operand::SLOT), number(operand::OTHER), word(operand::RANKS));
         let (count, seed, form) = (word(operand::COUNT), word(operand::SEED), word(operand::FORM));
         let barrier = barriers.get(number(operand::BARRIER));
         let to = move |index: usize| ranks >> index & 1 == 1;
@@ -343,32 +347,63 @@ pub fn run<const BLOCKS: usize>(
             step::FILL => match form {
                 form::ROW => fill(warp, rows.part(slot), seed),
                 form::BOX => fill(warp, boxes.part(slot), seed),
-                _ => a.part(slot).fill(group, |row, k| bf16::from_f32(factor(seed, row * K + k) as f32)),
+                _ => a
+                    .part(slot)
+                    .fill(group, |row, k| bf16::from_f32(factor(seed, row * K + k) as f32)),
             },
             step::READ if form == form::ROW => read(warp, rows.part(slot), &mut known),
             step::READ => read(warp, boxes.part(slot), &mut known),
             step::LOAD => {
                 let first = peer.alone();
-                let blocks = (0..BLOCKS).filter(|&index| to(index)).fold(first, |all, index| all.and(peers.get(index)));
-                let (all, Arguments { rows: source, boxes: map, a: map_a, b: map_b, .. }) = (ranks != 0, arguments);
+                let blocks = (0..BLOCKS)
+                    .filter(|&index| to(index))
+                    .fold(first, |all, index| all.and(peers.get(index)));
+                let (all, Arguments { rows: source, boxes: map, a: map_a, b: map_b, .. }) =
+                    (ranks != 0, arguments);
                 let line = other as i32;
                 warp.elect(|lane| match (form, all) {
-                    (form::ROW, false) => rows.part(slot).load_tma(lane, source.bulk(other * ROW_ROWS * COLS), barrier),
+                    (form::ROW, false) => rows.part(slot).load_tma(
+                        lane,
+                        source.bulk(other * ROW_ROWS * COLS),
+                        barrier,
+                    ),
                     (form::ROW, true) => {
-                        rows.part(slot).load_tma(lane, source.bulk(other * ROW_ROWS * COLS).multicast(blocks), barrier);
+                        rows.part(slot).load_tma(
+                            lane,
+                            source.bulk(other * ROW_ROWS * COLS).multicast(blocks),
+                            barrier,
+                        );
                     }
                     (form::BOX, false) => {
-                        boxes.part(slot).load_tma(lane, map.at([0, line * BOX_ROWS as i32]), barrier);
+                        boxes.part(slot).load_tma(
+                            lane,
+                            map.at([0, line * BOX_ROWS as i32]),
+                            barrier,
+                        );
                     }
                     (form::BOX, true) => {
-                        boxes.part(slot).load_tma(lane, map.at([0, line * BOX_ROWS as i32]).multicast(blocks), barrier);
+                        boxes.part(slot).load_tma(
+                            lane,
+                            map.at([0, line * BOX_ROWS as i32]).multicast(blocks),
+                            barrier,
+                        );
                     }
-                    (form::A, false) => a.part(slot).load_tma(lane, map_a.at([0, line * M as i32]), barrier),
-                    (form::A, true) => {
-                        a.part(slot).load_tma(lane, map_a.at([0, line * M as i32]).multicast(blocks), barrier)
+                    (form::A, false) => {
+                        a.part(slot).load_tma(lane, map_a.at([0, line * M as i32]), barrier)
                     }
-                    (_, false) => b.part(slot).load_tma(lane, map_b.at([0, line * N as i32]), barrier),
-                    (_, true) => b.part(slot).load_tma(lane, map_b.at([0, line * N as i32]).multicast(blocks), barrier),
+                    (form::A, true) => a.part(slot).load_tma(
+                        lane,
+                        map_a.at([0, line * M as i32]).multicast(blocks),
+                        barrier,
+                    ),
+                    (_, false) => {
+                        b.part(slot).load_tma(lane, map_b.at([0, line * N as i32]), barrier)
+                    }
+                    (_, true) => b.part(slot).load_tma(
+                        lane,
+                        map_b.at([0, line * N as i32]).multicast(blocks),
+                        barrier,
+                    ),
                 });
             }
             step::STORE if form == form::ROW => {
@@ -391,7 +426,9 @@ pub fn run<const BLOCKS: usize>(
                 (_, _) => BulkGroup::wait::<3>(lane),
             }),
             step::COPY_ASYNC => {
-                rows.part(slot).copy_async(warp, arguments.rows, |row, col| (other * ROW_ROWS + row) * COLS + col);
+                rows.part(slot).copy_async(warp, arguments.rows, |row, col| {
+                    (other * ROW_ROWS + row) * COLS + col
+                });
             }
             step::ARRIVE_WHEN_COPIED => {
                 warp.each(|lane| barrier.arrive_when_copied(lane));
@@ -440,7 +477,11 @@ fn phase(number: u32) -> Phase {
 
 /// Each lane fills a column.
 #[inline(always)]
-fn fill<const ROWS: usize, S: Swizzle>(warp: Warp<'_>, tile: SharedTile<u32, ROWS, COLS, S>, seed: u32) {
+fn fill<const ROWS: usize, S: Swizzle>(
+    warp: Warp<'_>,
+    tile: SharedTile<u32, ROWS, COLS, S>,
+    seed: u32,
+) {
     warp.each(|lane| {
         for row in 0..ROWS {
             tile.set((row, lane.id()), value(seed, row * COLS + lane.id()));
@@ -450,7 +491,11 @@ fn fill<const ROWS: usize, S: Swizzle>(warp: Warp<'_>, tile: SharedTile<u32, ROW
 
 /// Each lane reads a row, so that it depends on every lane that filled a column.
 #[inline(always)]
-fn read<const ROWS: usize, S: Swizzle>(warp: Warp<'_>, tile: SharedTile<u32, ROWS, COLS, S>, known: &mut PerLane<u32>) {
+fn read<const ROWS: usize, S: Swizzle>(
+    warp: Warp<'_>,
+    tile: SharedTile<u32, ROWS, COLS, S>,
+    known: &mut PerLane<u32>,
+) {
     warp.update(known, |lane, known| {
         let row = lane.id() % ROWS;
         let sum = (0..COLS).fold(0_u32, |sum, col| sum.rotate_left(1) ^ tile.get(lane, (row, col)));

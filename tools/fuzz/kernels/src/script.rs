@@ -1,13 +1,16 @@
-//! A kernel that runs a program which it is given: each warp its own steps, on shared tiles and on a part of global memory
-//! that is its block's.
+//! A kernel that runs a program which it is given: each warp its own steps, on shared tiles and on
+//! a part of global memory that is its block's.
 //!
-//! A step is [`WORDS`] words: what to do, and its operands, by the names in [`operand`]. Where a step says where each lane
-//! goes, it is to `(first + lane * stride) % all`; only lanes in the mask go.
+//! A step is [`WORDS`] words: what to do, and its operands, by the names in [`operand`]. Where a
+//! step says where each lane goes, it is to `(first + lane * stride) % all`; only lanes in the mask
+//! go.
 
 use ptx_matrix::copy::CpAsync;
 use ptx_matrix::element::Bits16;
 use ptx_matrix::fragment::{FragmentSparseA, Kept, Registers, RowAddr};
-use ptx_matrix::mma::{B8, B16, LdMatrix, Metadata, MmaSparse, MovMatrix, NoTrans, StMatrix, Trans, X1, X2, X4};
+use ptx_matrix::mma::{
+    B8, B16, LdMatrix, Metadata, MmaSparse, MovMatrix, NoTrans, StMatrix, Trans, X1, X2, X4,
+};
 use ptx_matrix::prelude::*;
 
 /// Warps of a block.
@@ -59,7 +62,8 @@ pub mod step {
     pub const ARRIVE: u32 = 18;
     pub const AWAIT: u32 = 19;
     pub const MULTIPLY_SPARSE: u32 = 20;
-    /// On the simulator only: no GPU that the programs are run on has the forms with elements of a byte.
+    /// On the simulator only: no GPU that the programs are run on has the forms with elements of a
+    /// byte.
     pub const LOAD_BYTES: u32 = 21;
     /// Likewise.
     pub const STORE_BYTES: u32 = 22;
@@ -89,7 +93,9 @@ pub fn value(salt: u32, seed: u32, index: usize) -> u16 {
     if seed < 8 {
         return seed as u16;
     }
-    let mixed = (seed ^ salt.wrapping_mul(0x85eb_ca6b)).wrapping_add(index as u32).wrapping_mul(0x9e37_79b1);
+    let mixed = (seed ^ salt.wrapping_mul(0x85eb_ca6b))
+        .wrapping_add(index as u32)
+        .wrapping_mul(0x9e37_79b1);
     ((mixed ^ mixed >> 15).wrapping_mul(0x2c1b_3c6d) >> 16) as u16
 }
 
@@ -165,9 +171,13 @@ pub fn run(
     loop {
         let word = |operand: usize| script.get(at + operand);
         let number = |operand: usize| word(operand) as usize;
-        let places =
-            Places { first: number(operand::FIRST), stride: number(operand::STRIDE), mask: number(operand::MASK) };
-        let (seed, count, form) = (word(operand::SEED), number(operand::COUNT), number(operand::FORM));
+        let places = Places {
+            first: number(operand::FIRST),
+            stride: number(operand::STRIDE),
+            mask: number(operand::MASK),
+        };
+        let (seed, count, form) =
+            (word(operand::SEED), number(operand::COUNT), number(operand::FORM));
         let tile = parts.part(number(operand::PART));
         match word(0) {
             step::BLOCK_SYNC => block.sync(),
@@ -180,14 +190,19 @@ pub fn run(
                     }
                 });
             }
-            step::SET_UNIFORM => tile.set((places.first / COLS, places.first % COLS), value(salt, seed, 0)),
+            step::SET_UNIFORM => {
+                tile.set((places.first / COLS, places.first % COLS), value(salt, seed, 0))
+            }
             step::GET => warp.update(&mut known, |lane, known| {
                 let element = places.of(lane, ELEMENTS);
                 if places.has(lane) {
-                    *known = take_in(*known, tile.get(lane, (element / COLS, element % COLS)).into());
+                    *known =
+                        take_in(*known, tile.get(lane, (element / COLS, element % COLS)).into());
                 }
             }),
-            step::FILL if count == LANES => tile.fill(warp, |row, col| value(salt, seed, row * COLS + col)),
+            step::FILL if count == LANES => {
+                tile.fill(warp, |row, col| value(salt, seed, row * COLS + col))
+            }
             step::FILL => tile.fill(block, |row, col| value(salt, seed, row * COLS + col)),
             step::LOAD => load(warp, places.rows(warp, tile), count, form, &mut known),
             step::STORE => store(warp, places.rows(warp, tile), count, form, seed, salt),
@@ -207,13 +222,27 @@ pub fn run(
             step::COPY => {
                 warp.each(|lane| {
                     if places.has(lane) {
-                        copy(lane, tile, places.of(lane, ELEMENTS * 2 / count), count, source, seed as usize, form);
+                        copy(
+                            lane,
+                            tile,
+                            places.of(lane, ELEMENTS * 2 / count),
+                            count,
+                            source,
+                            seed as usize,
+                            form,
+                        );
                     }
                 });
             }
-            step::COPY_TILE if count == LANES => tile.copy_async(warp, source, |row, col| from(seed, row, col)),
-            step::COPY_TILE if form == 0 => tile.copy_async(block, source, |row, col| from(seed, row, col)),
-            step::COPY_TILE => tile.copy_async_some(block, source, |row, col| (from(seed, row, col), form)),
+            step::COPY_TILE if count == LANES => {
+                tile.copy_async(warp, source, |row, col| from(seed, row, col))
+            }
+            step::COPY_TILE if form == 0 => {
+                tile.copy_async(block, source, |row, col| from(seed, row, col))
+            }
+            step::COPY_TILE => {
+                tile.copy_async_some(block, source, |row, col| (from(seed, row, col), form))
+            }
             step::COMMIT => CpAsync::<16>::commit(warp),
             step::WAIT => match count {
                 0 => CpAsync::<16>::wait::<0>(warp),
@@ -223,11 +252,16 @@ pub fn run(
             step::GLOBAL_SET => {
                 warp.each(|lane| {
                     if places.has(lane) {
-                        out.set(left + places.of(lane, GLOBAL), value(salt, seed, lane.id()).into());
+                        out.set(
+                            left + places.of(lane, GLOBAL),
+                            value(salt, seed, lane.id()).into(),
+                        );
                     }
                 });
             }
-            step::GLOBAL_SET_UNIFORM => out.set(left + places.first % GLOBAL, value(salt, seed, 0).into()),
+            step::GLOBAL_SET_UNIFORM => {
+                out.set(left + places.first % GLOBAL, value(salt, seed, 0).into())
+            }
             step::GLOBAL_GET => warp.update(&mut known, |lane, known| {
                 if places.has(lane) {
                     *known = take_in(*known, out.get(lane, left + places.of(lane, GLOBAL)));
@@ -259,7 +293,13 @@ fn from(seed: u32, row: usize, col: usize) -> usize {
 }
 
 #[inline(always)]
-fn load(warp: Warp<'_>, rows: PerLane<RowAddr>, count: usize, form: usize, known: &mut PerLane<u32>) {
+fn load(
+    warp: Warp<'_>,
+    rows: PerLane<RowAddr>,
+    count: usize,
+    form: usize,
+    known: &mut PerLane<u32>,
+) {
     match (count, form) {
         (1, 0) => take_registers(warp, &LdMatrix::<X1, NoTrans, B16>::load(warp, rows), known),
         (1, _) => take_registers(warp, &LdMatrix::<X1, Trans, B16>::load(warp, rows), known),
@@ -288,7 +328,11 @@ fn store_bytes(warp: Warp<'_>, rows: PerLane<RowAddr>, count: usize, seed: u32, 
 }
 
 #[inline(always)]
-fn take_registers<R: Registers<Register = u32>>(warp: Warp<'_>, registers: &PerLane<R>, known: &mut PerLane<u32>) {
+fn take_registers<R: Registers<Register = u32>>(
+    warp: Warp<'_>,
+    registers: &PerLane<R>,
+    known: &mut PerLane<u32>,
+) {
     warp.update(known, |lane, known| {
         for register in lane.get(registers).as_ref() {
             *known = take_in(*known, *register);
@@ -308,20 +352,23 @@ fn store(warp: Warp<'_>, rows: PerLane<RowAddr>, count: usize, form: usize, seed
     }
 }
 
-/// The matrices that are stored: element (row, col) of matrix i is `value(salt, seed, i * 64 + row * 8 + col)`.
+/// The matrices that are stored: element (row, col) of matrix i is `value(salt, seed, i * 64 + row
+/// * 8 + col)`.
 #[inline(always)]
 fn registers<R: Registers<Register = u32>>(warp: Warp<'_>, seed: u32, salt: u32) -> PerLane<R> {
     warp.each(|lane| {
         let mut registers = R::zeroed();
         for (matrix, register) in registers.as_mut().iter_mut().enumerate() {
             let index = matrix * 64 + lane.id() * 2;
-            *register = u32::from(value(salt, seed, index)) | u32::from(value(salt, seed, index + 1)) << 16;
+            *register =
+                u32::from(value(salt, seed, index)) | u32::from(value(salt, seed, index + 1)) << 16;
         }
         registers
     })
 }
 
-/// `d`'s columns from `form / 2 * 8` on become the product of `a`'s from `first / 4 * 16` on and `b`'s from `first % 4 * 8` on.
+/// `d`'s columns from `form / 2 * 8` on become the product of `a`'s from `first / 4 * 16` on and
+/// `b`'s from `first % 4 * 8` on.
 #[inline(always)]
 fn multiply(warp: Warp<'_>, a: Tile, b: Tile, d: Tile, first: usize, form: usize) {
     let exact = |_, _, value| bf16::from_f32(factor(value).into());
@@ -338,12 +385,22 @@ fn multiply(warp: Warp<'_>, a: Tile, b: Tile, d: Tile, first: usize, form: usize
     }
 }
 
-/// `d`'s columns from `form / 4 * 8` on become the product of a sparse matrix, of which eight columns are kept, `a`'s from `first / 4 * 8` on,
-/// and `b`'s columns from `first % 4 * 8` on; the selector is `form % 4`.
+/// `d`'s columns from `form / 4 * 8` on become the product of a sparse matrix, of which eight
+/// columns are kept, `a`'s from `first / 4 * 8` on, and `b`'s columns from `first % 4 * 8` on; the
+/// selector is `form % 4`.
 #[inline(always)]
-fn multiply_sparse(warp: Warp<'_>, a: Tile, b: Tile, d: Tile, first: usize, form: usize, (salt, seed): (u32, u32)) {
+fn multiply_sparse(
+    warp: Warp<'_>,
+    a: Tile,
+    b: Tile,
+    d: Tile,
+    first: usize,
+    form: usize,
+    (salt, seed): (u32, u32),
+) {
     let exact = |_, _, value| bf16::from_f32(factor(value).into());
-    let a = FragmentSparseA::<M16N8K16, u16>::load(warp, &a, (0, first / 4 % 4 * 8)).map(warp, exact);
+    let a =
+        FragmentSparseA::<M16N8K16, u16>::load(warp, &a, (0, first / 4 % 4 * 8)).map(warp, exact);
     let b = FragmentB::<M16N8K16, u16>::load(warp, &b, (0, first % 4 * 8)).map(warp, exact);
     let metadata = Metadata::<Bits16>::from_fn(warp, |row, chunk| {
         let (one, other) = kept(salt, seed, row, chunk);
@@ -361,7 +418,15 @@ fn multiply_sparse(warp: Warp<'_>, a: Tile, b: Tile, d: Tile, first: usize, form
 
 /// Copies chunk `chunk` of the tile from chunk `chunk + shift` of the source.
 #[inline(always)]
-fn copy(lane: Lane<'_>, tile: Tile, chunk: usize, bytes: usize, source: Global<u16>, shift: usize, some: usize) {
+fn copy(
+    lane: Lane<'_>,
+    tile: Tile,
+    chunk: usize,
+    bytes: usize,
+    source: Global<u16>,
+    shift: usize,
+    some: usize,
+) {
     let per_chunk = bytes / 2;
     let element = chunk * per_chunk;
     let at = (element / COLS, element % COLS);

@@ -25,7 +25,8 @@ struct Arguments {
     /// Seeds to run.
     #[arg(long)]
     programs: Option<u64>,
-    /// The first seed; the next follow it. A failure names its seed: with that and `--programs 1` it runs again.
+    /// The first seed; the next follow it. A failure names its seed: with that and `--programs 1`
+    /// it runs again.
     #[arg(long, default_value_t = 0)]
     seed: u64,
     /// The programs to run.
@@ -34,7 +35,8 @@ struct Arguments {
     /// Go on after a failure.
     #[arg(long)]
     keep_going: bool,
-    /// Run the right programs on the GPU, with the kernels' PTX in this folder, and compare what they leave.
+    /// Run the right programs on the GPU, with the kernels' PTX in this folder, and compare what
+    /// they leave.
     #[arg(long, value_name = "FOLDER")]
     gpu: Option<PathBuf>,
 }
@@ -66,8 +68,12 @@ impl Family {
             None => fuzz::try_seed(seed, words).err().map(|failure| failure.to_string()),
         };
         let mut pipelines = || match gpu {
-            Some(gpu) => pipeline::try_on(gpu, seed, pipelines).err().map(|error| error.to_string()),
-            None => pipeline::try_seed(seed, pipelines).err().map(|failure| format!("seed {seed}: {failure}")),
+            Some(gpu) => {
+                pipeline::try_on(gpu, seed, pipelines).err().map(|error| error.to_string())
+            }
+            None => pipeline::try_seed(seed, pipelines)
+                .err()
+                .map(|failure| format!("seed {seed}: {failure}")),
         };
         match self {
             Family::Words => words(),
@@ -100,7 +106,8 @@ fn fuzz(arguments: &Arguments) -> Result<u64> {
         None => ProgressBar::new(time.as_secs()),
     };
     let progress = progress.with_style(ProgressStyle::with_template("{elapsed} {wide_bar} {msg}")?);
-    let more = |done: u64| arguments.programs.map_or(start.elapsed() < time, |programs| done < programs);
+    let more =
+        |done: u64| arguments.programs.map_or(start.elapsed() < time, |programs| done < programs);
     let (mut tally, mut seeds, mut failures) = (Tally::default(), 0, 0);
     while more(seeds) {
         let seed = first + seeds;
@@ -108,8 +115,11 @@ fn fuzz(arguments: &Arguments) -> Result<u64> {
         seeds += 1;
         if let Some(failure) = failure {
             failures += 1;
-            let name = family.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned());
-            let again = format!("again: cargo xtask fuzz --family {name} --seed {seed} --programs 1");
+            let name = family
+                .to_possible_value()
+                .map_or_else(String::new, |value| value.get_name().to_owned());
+            let again =
+                format!("again: cargo xtask fuzz --family {name} --seed {seed} --programs 1");
             progress.suspend(|| outln!("{failure}{again}\n"));
             if !arguments.keep_going {
                 break;

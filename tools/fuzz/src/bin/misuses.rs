@@ -1,5 +1,6 @@
-//! The cases with one misuse each, on the simulator, on a GPU, and on a GPU under compute-sanitizer: `cargo xtask sanitize`
-//! starts it, and a bundle carries it to machines that have a driver and no Rust.
+//! The cases with one misuse each, on the simulator, on a GPU, and on a GPU under
+//! compute-sanitizer: `cargo xtask sanitize` starts it, and a bundle carries it to machines that
+//! have a driver and no Rust.
 
 use anyhow::{Result, bail};
 use clap::{Parser, Subcommand};
@@ -33,7 +34,8 @@ enum Command {
     },
     /// Say whether there is a GPU to run cases on.
     Validate,
-    /// Run all cases on the GPU, mended and not, under each tool of compute-sanitizer, and write what these say to a file.
+    /// Run all cases on the GPU, mended and not, under each tool of compute-sanitizer, and write
+    /// what these say to a file.
     Sanitize {
         /// The folder with the kernels' PTX, one folder in it for each target.
         #[arg(long, value_name = "FOLDER")]
@@ -54,7 +56,9 @@ fn main() -> ExitCode {
     let done = match Arguments::parse().command {
         Command::Run { cases, mended, gpu } => run(&cases, mended, gpu.as_deref()),
         Command::Validate => Gpu::open(0).map(drop).map_err(Into::into),
-        Command::Sanitize { ptx, record, sanitizer, logs } => sanitize(&ptx, &record, sanitizer, logs),
+        Command::Sanitize { ptx, record, sanitizer, logs } => {
+            sanitize(&ptx, &record, sanitizer, logs)
+        }
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,
@@ -71,7 +75,9 @@ fn run(names: &[String], mended: bool, gpu: Option<&Path>) -> Result<()> {
         bail!("no case is `{unknown}`");
     }
     let device = gpu.map(gpu::open).transpose()?;
-    for case in CASES.iter().filter(|case| names.is_empty() || names.iter().any(|name| name == case.name)) {
+    for case in
+        CASES.iter().filter(|case| names.is_empty() || names.iter().any(|name| name == case.name))
+    {
         match &device {
             None => outln!("{}: {:?}", case.name, on_simulator(case, mended, 1)),
             Some(device) => match on_gpu(case, mended, device) {
@@ -97,8 +103,12 @@ fn sanitize(ptx: &Path, record: &Path, sanitizer: PathBuf, logs: PathBuf) -> Res
         }
     }
     said.retain(|said| !said.messages.is_empty());
-    let recording =
-        Recording { device: info.name.clone(), driver: info.driver.to_string(), sanitizer: sanitizer.version()?, said };
+    let recording = Recording {
+        device: info.name.clone(),
+        driver: info.driver.to_string(),
+        sanitizer: sanitizer.version()?,
+        said,
+    };
     fs::write(record, format!("{}\n", serde_json::to_string_pretty(&recording)?))?;
     CASES.iter().for_each(|case| print(case, &recording));
     Ok(())
@@ -107,8 +117,15 @@ fn sanitize(ptx: &Path, record: &Path, sanitizer: PathBuf, logs: PathBuf) -> Res
 /// A line of the table: what the simulator finds, and which tools say something.
 fn print(case: &Case, recording: &Recording) {
     let tools = |mended| {
-        let tools: Vec<_> = recording.tools(case.name, mended).map(|said| said.tool.name()).collect();
+        let tools: Vec<_> =
+            recording.tools(case.name, mended).map(|said| said.tool.name()).collect();
         tools.join(" ")
     };
-    outln!("{:<34} {:<16} {:<30} mended: {}", case.name, format!("{:?}", case.found), tools(false), tools(true));
+    outln!(
+        "{:<34} {:<16} {:<30} mended: {}",
+        case.name,
+        format!("{:?}", case.found),
+        tools(false),
+        tools(true)
+    );
 }

@@ -14,7 +14,8 @@ pub enum For {
     Gpu,
 }
 
-/// A program in which the model finds nothing wrong. Where a step would be wrong, what mends it is put before it.
+/// A program in which the model finds nothing wrong. Where a step would be wrong, what mends it is
+/// put before it.
 pub fn program(random: &mut Rng, runner: For) -> Program {
     let blocks = if random.u8(..4) == 0 { 3 } else { 1 };
     let (warps, steps) = (random.usize(1..=WARPS), random.usize(4..40));
@@ -50,10 +51,17 @@ pub fn program(random: &mut Rng, runner: For) -> Program {
 }
 
 /// What may mend a violation, to be done before the step.
-fn mends(random: &mut Rng, model: &Model, violation: &Violation, wanted: Entry, warps: usize) -> Vec<Entry> {
+fn mends(
+    random: &mut Rng,
+    model: &Model,
+    violation: &Violation,
+    wanted: Entry,
+    warps: usize,
+) -> Vec<Entry> {
     let Entry::Warp(warp, step) = wanted else { return Vec::new() };
     let (block, own) = (Entry::BlockSync { without: None }, Entry::Warp(warp, Step::WarpSync));
-    let land = |warp| [Entry::Warp(warp, Step::Commit), Entry::Warp(warp, Step::Wait { newest: 0 })];
+    let land =
+        |warp| [Entry::Warp(warp, Step::Commit), Entry::Warp(warp, Step::Wait { newest: 0 })];
     match violation {
         Violation { wrong: Wrong::Race, between_warps: true, .. } if random.bool() => {
             let tell = tell(random, model, warp, warps);
@@ -67,12 +75,17 @@ fn mends(random: &mut Rng, model: &Model, violation: &Violation, wanted: Entry, 
         Violation { wrong: Wrong::InFlight, .. } => land(warp).into_iter().chain([own]).collect(),
         Violation { wrong: Wrong::Unwritten, .. } => {
             let part = match step {
-                Step::Get { part, .. } | Step::Load { part, .. } | Step::LoadBytes { part, .. } => part,
-                Step::Multiply { a, b, .. } | Step::MultiplySparse { a, b, .. } => [a.0, b.0][random.usize(..2)],
+                Step::Get { part, .. } | Step::Load { part, .. } | Step::LoadBytes { part, .. } => {
+                    part
+                }
+                Step::Multiply { a, b, .. } | Step::MultiplySparse { a, b, .. } => {
+                    [a.0, b.0][random.usize(..2)]
+                }
                 _ => return Vec::new(),
             };
             let fill = Step::Fill { part, threads: Threads::Warp, seed: seed(random) };
-            let copy = Step::CopyTile { part, threads: Threads::Warp, shift: random.usize(..8), some: 8 };
+            let copy =
+                Step::CopyTile { part, threads: Threads::Warp, shift: random.usize(..8), some: 8 };
             let write = Entry::Warp(warp, if random.bool() { fill } else { copy });
             vec![write]
         }
@@ -82,12 +95,15 @@ fn mends(random: &mut Rng, model: &Model, violation: &Violation, wanted: Entry, 
 
 /// The other warps tell one what they did: by an mbarrier, if one is left.
 fn tell(random: &mut Rng, model: &Model, warp: usize, warps: usize) -> Vec<Entry> {
-    let Some(signal) = (0..SIGNALS).find(|&signal| model.lacks(signal) == ARRIVALS) else { return Vec::new() };
+    let Some(signal) = (0..SIGNALS).find(|&signal| model.lacks(signal) == ARRIVALS) else {
+        return Vec::new();
+    };
     let others: Vec<usize> = (0..warps).filter(|&other| other != warp).collect();
     let mut entries = Vec::new();
     for (index, &other) in others.iter().enumerate() {
         let share = ARRIVALS / others.len() as u32;
-        let arrivals = if index == 0 { ARRIVALS - share * (others.len() as u32 - 1) } else { share };
+        let arrivals =
+            if index == 0 { ARRIVALS - share * (others.len() as u32 - 1) } else { share };
         if arrivals == ARRIVALS && random.bool() {
             // Each lane for itself.
             entries.push(Entry::Warp(other, Step::Arrive { signal, mask: u32::MAX, times: 1 }));
@@ -115,7 +131,11 @@ fn signal(random: &mut Rng, model: &Model) -> Option<Step> {
         _ => random.u32(1..),
     };
     let most = lacks / mask.count_ones();
-    (most > 0).then(|| Step::Arrive { signal, mask, times: if random.bool() { most } else { random.u32(1..=most) } })
+    (most > 0).then(|| Step::Arrive {
+        signal,
+        mask,
+        times: if random.bool() { most } else { random.u32(1..=most) },
+    })
 }
 
 fn seed(random: &mut Rng) -> u32 {
@@ -166,7 +186,9 @@ fn step(random: &mut Rng, model: &Model, warp: usize, runner: For) -> Step {
             Step::StoreBytes { part, places: everywhere(random), count, seed: seed(random) }
         }
         8 | 9 => Step::Load { part, places: everywhere(random), count, trans },
-        10 | 11 => Step::Store { part, places: everywhere(random), count, trans, seed: seed(random) },
+        10 | 11 => {
+            Step::Store { part, places: everywhere(random), count, trans, seed: seed(random) }
+        }
         12 => Step::Transpose,
         13 if random.bool() => Step::MultiplySparse {
             a: (part, random.usize(..4)),
@@ -185,14 +207,23 @@ fn step(random: &mut Rng, model: &Model, warp: usize, runner: For) -> Step {
             let bytes = [4, 8, 16][random.usize(..3)];
             let (chunks, most) = (ELEMENTS * 2 / bytes, bytes / 2);
             let some = if random.bool() { most } else { random.usize(..=most) };
-            Step::Copy { part, places: places(random, chunks), bytes, shift: random.usize(..chunks), some }
+            Step::Copy {
+                part,
+                places: places(random, chunks),
+                bytes,
+                shift: random.usize(..chunks),
+                some,
+            }
         }
         16 => {
-            let some = if threads == Threads::Block && random.bool() { random.usize(1..=8) } else { 8 };
+            let some =
+                if threads == Threads::Block && random.bool() { random.usize(1..=8) } else { 8 };
             Step::CopyTile { part, threads, shift: random.usize(..CHUNKS), some }
         }
         17 => Step::GlobalSet { places: places(random, GLOBAL), seed: seed(random) },
-        18 if random.bool() => Step::GlobalSetUniform { element: random.usize(..GLOBAL), seed: seed(random) },
+        18 if random.bool() => {
+            Step::GlobalSetUniform { element: random.usize(..GLOBAL), seed: seed(random) }
+        }
         _ => Step::GlobalGet { places: places(random, GLOBAL) },
     }
 }
@@ -208,15 +239,25 @@ pub fn changed(random: &mut Rng, program: &Program) -> Program {
     let orders = |entry: &Entry| match entry {
         Entry::BlockSync { .. } => true,
         Entry::Warp(_, step) => {
-            matches!(step, Step::WarpSync | Step::Wait { .. } | Step::Commit | Step::Arrive { .. } | Step::Await { .. })
+            matches!(
+                step,
+                Step::WarpSync
+                    | Step::Wait { .. }
+                    | Step::Commit
+                    | Step::Arrive { .. }
+                    | Step::Await { .. }
+            )
         }
     };
     // Mostly what orders others.
-    let ordering: Vec<usize> = (0..program.entries.len()).filter(|&at| orders(&program.entries[at])).collect();
+    let ordering: Vec<usize> =
+        (0..program.entries.len()).filter(|&at| orders(&program.entries[at])).collect();
     let at = if random.u8(..4) == 0 { at } else { random.choice(ordering).unwrap_or(at) };
     let mut changed = program.clone();
     match &mut changed.entries[at] {
-        Entry::BlockSync { without } if random.u8(..4) == 0 => *without = Some(random.usize(..WARPS)),
+        Entry::BlockSync { without } if random.u8(..4) == 0 => {
+            *without = Some(random.usize(..WARPS))
+        }
         Entry::Warp(_, Step::Wait { newest }) if random.bool() => *newest = 2.min(*newest + 1),
         Entry::Warp(
             _,
@@ -259,7 +300,16 @@ mod tests {
     #[test]
     fn every_step_is_drawn_and_a_gpu_gets_none_that_it_has_not() {
         let mut steps = drawn(For::Simulator);
-        for step in ["WarpSync", "Load", "Store", "Multiply", "MultiplySparse", "LoadBytes", "StoreBytes", "Await"] {
+        for step in [
+            "WarpSync",
+            "Load",
+            "Store",
+            "Multiply",
+            "MultiplySparse",
+            "LoadBytes",
+            "StoreBytes",
+            "Await",
+        ] {
             assert!(steps.contains(step), "{step}: {steps:?}");
         }
         steps.retain(|step| !step.ends_with("Bytes"));

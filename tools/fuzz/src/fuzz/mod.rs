@@ -1,5 +1,6 @@
-//! Random programs against the simulator. A right program, by construction, must run clean and leave what a sequential model
-//! computes; with a barrier, a wait or a copy's commit taken away, or an access moved, it must be reported as what it then is.
+//! Random programs against the simulator. A right program, by construction, must run clean and
+//! leave what a sequential model computes; with a barrier, a wait or a copy's commit taken away, or
+//! an access moved, it must be reported as what it then is.
 
 mod generate;
 mod model;
@@ -51,7 +52,9 @@ pub fn try_seed(seed: u64, tally: &mut Tally) -> Result<(), Box<Failure>> {
         return Ok(());
     }
     let mut programs = vec![right];
-    programs.extend((0..CHANGES).map(|_| generate::changed(&mut random, &programs[0])).collect::<Vec<_>>());
+    programs.extend(
+        (0..CHANGES).map(|_| generate::changed(&mut random, &programs[0])).collect::<Vec<_>>(),
+    );
     for program in programs {
         let known = trial::Known::of(&program);
         match known.kind() {

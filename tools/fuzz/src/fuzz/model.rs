@@ -1,14 +1,17 @@
 //! What a program does, and whether it is right: a sequential model, and who may touch what when.
 //!
-//! Written from PTX's rules, and sharing nothing with the simulator: every access to an element is kept, and each new one is
-//! compared with all of them. Two accesses of which one writes are in order if one thread makes both, one after the other;
-//! if `bar.warp.sync` is between them in the same warp; or if `bar.sync` is. `ldmatrix` and `stmatrix` belong to no thread of
-//! their warp in particular. And two accesses are in order if who makes the later one has waited for an mbarrier at which one arrived who
-//! had the earlier one behind it. A `cp.async` writes at some time from its start to the wait of its thread for its group.
+//! Written from PTX's rules, and sharing nothing with the simulator: every access to an element is
+//! kept, and each new one is compared with all of them. Two accesses of which one writes are in
+//! order if one thread makes both, one after the other; if `bar.warp.sync` is between them in the
+//! same warp; or if `bar.sync` is. `ldmatrix` and `stmatrix` belong to no thread of their warp in
+//! particular. And two accesses are in order if who makes the later one has waited for an mbarrier
+//! at which one arrived who had the earlier one behind it. A `cp.async` writes at some time from
+//! its start to the wait of its thread for its group.
 
 use super::program::{Entry, Places, Program, Step, Threads};
 use ptx_matrix_fuzz_kernels::script::{
-    ARRIVALS, CHUNKS, COLS, ELEMENTS, GLOBAL, LEFT, PARTS, ROWS, SIGNALS, WARPS, factor, kept, take_in, value,
+    ARRIVALS, CHUNKS, COLS, ELEMENTS, GLOBAL, LEFT, PARTS, ROWS, SIGNALS, WARPS, factor, kept,
+    take_in, value,
 };
 use std::collections::{BTreeSet, VecDeque};
 use std::iter::once;
@@ -141,7 +144,9 @@ impl Model {
         let shared = (0..PARTS * ELEMENTS).map(|_| Cell::default());
         Model {
             salt: block,
-            cells: shared.chain(global.map(|&value| Cell { value, written: true, past: Vec::new() })).collect(),
+            cells: shared
+                .chain(global.map(|&value| Cell { value, written: true, past: Vec::new() }))
+                .collect(),
             known: vec![[0; 32]; WARPS],
             times: [(0, 0); WARPS],
             copies: Default::default(),
@@ -196,9 +201,9 @@ impl Model {
             Who::Lane(lane) => lane..lane + 1,
             Who::Each | Who::Some => 0..32,
         };
-        lanes
-            .into_iter()
-            .all(|lane| self.behind[warp * 32 + lane].get(step).is_some_and(|lanes| lanes & needed == needed))
+        lanes.into_iter().all(|lane| {
+            self.behind[warp * 32 + lane].get(step).is_some_and(|lanes| lanes & needed == needed)
+        })
     }
 
     /// Threads learn what each of them has behind it.
@@ -217,11 +222,9 @@ impl Model {
         let now = self.times[warp];
         let Cell { value, written, past } = &self.cells[cell];
         let changes = copy || write.is_some_and(|new| !written || new != *value);
-        let own_is_last = past
-            .iter()
-            .rev()
-            .find(|past| past.wrote.is_some())
-            .is_some_and(|past| past.warp == warp && past.who == who && matches!(who, Who::Lane(_)));
+        let own_is_last = past.iter().rev().find(|past| past.wrote.is_some()).is_some_and(|past| {
+            past.warp == warp && past.who == who && matches!(who, Who::Lane(_))
+        });
         let mut found = Vec::new();
         for past in past {
             let done = past.copy.map_or(Some((past.time, past.step)), |copy| self.landed[copy]);
@@ -238,8 +241,13 @@ impl Model {
                 }
                 continue;
             }
-            let one_thread = matches!((past.who, who), (Who::Lane(one), Who::Lane(other)) if one == other);
-            if time.0 < now.0 || time.1 < now.1 || one_thread || (past.who, who) == (Who::Each, Who::Each) {
+            let one_thread =
+                matches!((past.who, who), (Who::Lane(one), Who::Lane(other)) if one == other);
+            if time.0 < now.0
+                || time.1 < now.1
+                || one_thread
+                || (past.who, who) == (Who::Each, Who::Each)
+            {
                 continue;
             }
             match (past.wrote, write) {
@@ -247,19 +255,31 @@ impl Model {
                 (_, Some(_)) if !changes => {}
                 // Each lane has written what it reads.
                 (Some(_), None) if past.who == Who::Each && who != Who::Some => {}
-                (Some(wrote), None) if own_is_last && wrote == *value => found.push((Wrong::Race, false, true)),
+                (Some(wrote), None) if own_is_last && wrote == *value => {
+                    found.push((Wrong::Race, false, true))
+                }
                 // Each lane's own write comes last.
                 (Some(_), Some(_)) if who == Who::Each => found.push((Wrong::Race, false, true)),
                 _ => found.push((Wrong::Race, false, false)),
             }
         }
-        if write.is_none() && !written && !found.iter().any(|(wrong, ..)| *wrong == Wrong::InFlight) {
+        if write.is_none() && !written && !found.iter().any(|(wrong, ..)| *wrong == Wrong::InFlight)
+        {
             found.push((Wrong::Unwritten, false, false));
         }
-        found.into_iter().for_each(|(wrong, between_warps, harmless)| self.note(wrong, between_warps, harmless));
+        found
+            .into_iter()
+            .for_each(|(wrong, between_warps, harmless)| self.note(wrong, between_warps, harmless));
     }
 
-    fn remember(&mut self, cell: usize, warp: usize, who: Who, wrote: Option<u32>, copy: Option<usize>) {
+    fn remember(
+        &mut self,
+        cell: usize,
+        warp: usize,
+        who: Who,
+        wrote: Option<u32>,
+        copy: Option<usize>,
+    ) {
         let (time, step) = (self.times[warp], self.steps);
         self.cells[cell].past.push(Past { warp, who, wrote, time, step, copy });
     }
@@ -277,12 +297,21 @@ impl Model {
         (cell.value, cell.written) = (value, true);
     }
 
-    /// A lane starts to copy `count` elements, of which the first `some` come from `from` on in the source.
-    fn copy(&mut self, to: usize, warp: usize, lane: usize, from: usize, (some, count): (usize, usize)) {
+    /// A lane starts to copy `count` elements, of which the first `some` come from `from` on in the
+    /// source.
+    fn copy(
+        &mut self,
+        to: usize,
+        warp: usize,
+        lane: usize,
+        from: usize,
+        (some, count): (usize, usize),
+    ) {
         let copy = self.landed.len();
         self.landed.push(None);
         for index in 0..count {
-            let (cell, value) = (to + index, if index < some { source_element(from + index).into() } else { 0 });
+            let (cell, value) =
+                (to + index, if index < some { source_element(from + index).into() } else { 0 });
             self.judge(cell, warp, Who::Lane(lane), Some(value), true);
             self.remember(cell, warp, Who::Lane(lane), Some(value), Some(copy));
             self.copies[warp].open.push(Landing { copy, cell, value });
@@ -327,11 +356,17 @@ impl Model {
             }
             Step::Await { signal } => {
                 self.signals[signal].awaited = true;
-                threads(warp).for_each(|thread| join(&mut self.behind[thread], &self.signals[signal].told));
+                threads(warp)
+                    .for_each(|thread| join(&mut self.behind[thread], &self.signals[signal].told));
             }
             Step::Set { part, places, seed } => {
                 for (lane, element) in places.of(ELEMENTS) {
-                    self.write(part * ELEMENTS + element, warp, Who::Lane(lane), value(salt, seed, lane).into());
+                    self.write(
+                        part * ELEMENTS + element,
+                        warp,
+                        Who::Lane(lane),
+                        value(salt, seed, lane).into(),
+                    );
                 }
             }
             Step::SetUniform { part, element, seed } => {
@@ -345,13 +380,20 @@ impl Model {
             }
             Step::Fill { part, threads, seed } => {
                 for (lane, element) in share(warp, threads, ELEMENTS) {
-                    self.write(part * ELEMENTS + element, warp, Who::Lane(lane), value(salt, seed, element).into());
+                    self.write(
+                        part * ELEMENTS + element,
+                        warp,
+                        Who::Lane(lane),
+                        value(salt, seed, element).into(),
+                    );
                 }
             }
             Step::Load { part, places, count, trans } => {
                 for matrix in 0..count {
                     let cell = cells_of(part, places, matrix, trans);
-                    let read: Vec<u32> = (0..64).map(|at| self.read(cell(at / 8, at % 8), warp, Who::Some)).collect();
+                    let read: Vec<u32> = (0..64)
+                        .map(|at| self.read(cell(at / 8, at % 8), warp, Who::Some))
+                        .collect();
                     for (lane, pair) in read.chunks(2).enumerate() {
                         self.take(warp, lane, pair[0] | pair[1] << 16);
                     }
@@ -367,19 +409,26 @@ impl Model {
                 }
             }
             Step::Transpose => {
-                // Lane l holds, of row l / 4, the elements 2 * (l % 4), in its lower half, and the next.
-                let half = |row: usize, col: usize| self.known[warp][row * 4 + col / 2] >> (col % 2 * 16) & 0xffff;
+                // Lane l holds, of row l / 4, the elements 2 * (l % 4), in its lower half, and the
+                // next.
+                let half = |row: usize, col: usize| {
+                    self.known[warp][row * 4 + col / 2] >> (col % 2 * 16) & 0xffff
+                };
                 self.known[warp] = std::array::from_fn(|lane| {
                     let (row, col) = (lane / 4, lane % 4 * 2);
                     half(col, row) | half(col + 1, row) << 16
                 });
             }
             Step::Multiply { a, b, d, stmatrix } => {
-                let at = |(part, _): (usize, usize), row: usize, col: usize| part * ELEMENTS + row * COLS + col;
+                let at = |(part, _): (usize, usize), row: usize, col: usize| {
+                    part * ELEMENTS + row * COLS + col
+                };
                 let mut factors = |of, left: usize, cols: usize| -> Vec<u32> {
                     let all = (0..ROWS).flat_map(|row| (0..cols).map(move |col| (row, col)));
-                    all.map(|(row, col)| factor(self.read(at(of, row, left + col), warp, Who::Some) as u16).into())
-                        .collect()
+                    all.map(|(row, col)| {
+                        factor(self.read(at(of, row, left + col), warp, Who::Some) as u16).into()
+                    })
+                    .collect()
                 };
                 let (left, right) = (factors(a, a.1 * 16, 16), factors(b, b.1 * 8, 8));
                 for (row, col) in (0..16).flat_map(|row| (0..8).map(move |col| (row, col))) {
@@ -401,20 +450,23 @@ impl Model {
                     let of_chunk = |chunk: usize| {
                         let (one, other) = kept(salt, seed, row, selector * 4 + chunk);
                         let pair = &left[row * 8 + chunk * 2..];
-                        pair[0] * right[(chunk * 4 + one) * 8 + col] + pair[1] * right[(chunk * 4 + other) * 8 + col]
+                        pair[0] * right[(chunk * 4 + one) * 8 + col]
+                            + pair[1] * right[(chunk * 4 + other) * 8 + col]
                     };
                     let product = (0..4).map(of_chunk).sum();
                     self.write(at(d, row, col), warp, Who::Lane(row % 8 * 4 + col / 2), product);
                 }
             }
-            // A matrix of 16 rows of 16 bytes: the four bytes of a register are neighbours of a column.
+            // A matrix of 16 rows of 16 bytes: the four bytes of a register are neighbours of a
+            // column.
             Step::LoadBytes { part, places, count } => {
                 for matrix in 0..count {
                     let rows: Vec<[u8; 16]> = (0..16)
                         .map(|row| {
                             let chunk = chunk_of(places, matrix * 16 + row);
-                            let pairs = [0, 1, 2, 3, 4, 5, 6, 7]
-                                .map(|element| self.read(part * ELEMENTS + chunk * 8 + element, warp, Who::Some));
+                            let pairs = [0, 1, 2, 3, 4, 5, 6, 7].map(|element| {
+                                self.read(part * ELEMENTS + chunk * 8 + element, warp, Who::Some)
+                            });
                             std::array::from_fn(|byte| (pairs[byte / 2] >> (byte % 2 * 8)) as u8)
                         })
                         .collect();
@@ -426,7 +478,8 @@ impl Model {
                     }
                 }
             }
-            // Eight rows of 16 bytes: lane l has, of columns l / 4 and l / 4 + 8, those of two rows each.
+            // Eight rows of 16 bytes: lane l has, of columns l / 4 and l / 4 + 8, those of two rows
+            // each.
             Step::StoreBytes { part, places, count, seed } => {
                 for matrix in 0..count {
                     let byte = |row: usize, col: usize| {
@@ -434,8 +487,11 @@ impl Model {
                         let pair = value(salt, seed, matrix * 64 + lane * 2 + number / 2);
                         u32::from(pair >> (number % 2 * 8) & 0xff)
                     };
-                    for (row, element) in (0..8).flat_map(|row| (0..8).map(move |element| (row, element))) {
-                        let cell = part * ELEMENTS + chunk_of(places, matrix * 8 + row) * 8 + element;
+                    for (row, element) in
+                        (0..8).flat_map(|row| (0..8).map(move |element| (row, element)))
+                    {
+                        let cell =
+                            part * ELEMENTS + chunk_of(places, matrix * 8 + row) * 8 + element;
                         let value = byte(row, element * 2) | byte(row, element * 2 + 1) << 8;
                         self.write(cell, warp, Who::Some, value);
                     }
@@ -460,7 +516,8 @@ impl Model {
             }
             Step::Wait { newest } => {
                 let done = self.copies[warp].groups.len().saturating_sub(newest);
-                let landing: Vec<Landing> = self.copies[warp].groups.drain(..done).flatten().collect();
+                let landing: Vec<Landing> =
+                    self.copies[warp].groups.drain(..done).flatten().collect();
                 for Landing { copy, cell, value } in landing {
                     self.landed[copy] = Some((self.times[warp], self.steps));
                     let cell = &mut self.cells[cell];
@@ -469,11 +526,21 @@ impl Model {
             }
             Step::GlobalSet { places, seed } => {
                 for (lane, element) in places.of(GLOBAL) {
-                    self.write(PARTS * ELEMENTS + element, warp, Who::Lane(lane), value(salt, seed, lane).into());
+                    self.write(
+                        PARTS * ELEMENTS + element,
+                        warp,
+                        Who::Lane(lane),
+                        value(salt, seed, lane).into(),
+                    );
                 }
             }
             Step::GlobalSetUniform { element, seed } => {
-                self.write(PARTS * ELEMENTS + element, warp, Who::Each, value(salt, seed, 0).into());
+                self.write(
+                    PARTS * ELEMENTS + element,
+                    warp,
+                    Who::Each,
+                    value(salt, seed, 0).into(),
+                );
             }
             Step::GlobalGet { places } => {
                 for (lane, element) in places.of(GLOBAL) {
@@ -502,9 +569,14 @@ fn share(warp: usize, threads: Threads, all: usize) -> impl Iterator<Item = (usi
     (0..32).flat_map(of_lane)
 }
 
-/// Where element (row, col) of a matrix is that `ldmatrix` or `stmatrix` moves: lane `8 * matrix + r` names its row r, or,
-/// transposed, its column.
-fn cells_of(part: usize, places: Places, matrix: usize, trans: bool) -> impl Fn(usize, usize) -> usize {
+/// Where element (row, col) of a matrix is that `ldmatrix` or `stmatrix` moves: lane `8 * matrix +
+/// r` names its row r, or, transposed, its column.
+fn cells_of(
+    part: usize,
+    places: Places,
+    matrix: usize,
+    trans: bool,
+) -> impl Fn(usize, usize) -> usize {
     move |row, col| {
         let (line, along) = if trans { (col, row) } else { (row, col) };
         part * ELEMENTS + chunk_of(places, matrix * 8 + line) * 8 + along

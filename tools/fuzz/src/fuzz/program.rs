@@ -82,7 +82,8 @@ pub enum Step {
         d: (usize, usize),
         stmatrix: bool,
     },
-    /// `a` x `b` to `d`: of each tile, the block of 16 x 8 of this number. Of a sparse matrix, `a` is what is kept.
+    /// `a` x `b` to `d`: of each tile, the block of 16 x 8 of this number. Of a sparse matrix, `a`
+    /// is what is kept.
     MultiplySparse {
         a: (usize, usize),
         b: (usize, usize),
@@ -103,7 +104,8 @@ pub enum Step {
         count: usize,
         seed: u32,
     },
-    /// `cp.async` by each lane, of `bytes`, from the chunk that lies `shift` chunks farther in the source.
+    /// `cp.async` by each lane, of `bytes`, from the chunk that lies `shift` chunks farther in the
+    /// source.
     Copy {
         part: usize,
         places: Places,
@@ -200,11 +202,15 @@ fn with(step: u32, operands: &[(usize, usize)]) -> [u32; WORDS] {
 
 fn words(step: Step) -> [u32; WORDS] {
     use operand::{COUNT, FIRST, FORM, MASK, PART, SEED, STRIDE};
-    let to = |places: Places| [(FIRST, places.first), (STRIDE, places.stride), (MASK, places.mask as usize)];
+    let to = |places: Places| {
+        [(FIRST, places.first), (STRIDE, places.stride), (MASK, places.mask as usize)]
+    };
     let with_places = |step, places, more: &[_]| with(step, &[&to(places), more].concat());
     match step {
         Step::WarpSync => with(step::WARP_SYNC, &[]),
-        Step::Set { part, places, seed } => with_places(step::SET, places, &[(PART, part), (SEED, seed as usize)]),
+        Step::Set { part, places, seed } => {
+            with_places(step::SET, places, &[(PART, part), (SEED, seed as usize)])
+        }
         Step::SetUniform { part, element, seed } => {
             with(step::SET_UNIFORM, &[(PART, part), (FIRST, element), (SEED, seed as usize)])
         }
@@ -222,7 +228,10 @@ fn words(step: Step) -> [u32; WORDS] {
         Step::Transpose => with(step::TRANSPOSE, &[]),
         Step::Multiply { a, b, d, stmatrix } => {
             let form = d.1 * 2 + usize::from(stmatrix);
-            with(step::MULTIPLY, &[(PART, a.0), (FIRST, a.1 * 4 + b.1), (STRIDE, b.0), (MASK, d.0), (FORM, form)])
+            with(
+                step::MULTIPLY,
+                &[(PART, a.0), (FIRST, a.1 * 4 + b.1), (STRIDE, b.0), (MASK, d.0), (FORM, form)],
+            )
         }
         Step::MultiplySparse { a, b, d, selector, seed } => with(
             step::MULTIPLY_SPARSE,
@@ -238,9 +247,11 @@ fn words(step: Step) -> [u32; WORDS] {
         Step::LoadBytes { part, places, count } => {
             with_places(step::LOAD_BYTES, places, &[(PART, part), (COUNT, count)])
         }
-        Step::StoreBytes { part, places, count, seed } => {
-            with_places(step::STORE_BYTES, places, &[(PART, part), (COUNT, count), (SEED, seed as usize)])
-        }
+        Step::StoreBytes { part, places, count, seed } => with_places(
+            step::STORE_BYTES,
+            places,
+            &[(PART, part), (COUNT, count), (SEED, seed as usize)],
+        ),
         Step::Copy { part, places, bytes, shift, some } => {
             let more = [(PART, part), (COUNT, bytes), (SEED, shift), (FORM, some)];
             with_places(step::COPY, places, &more)
@@ -248,11 +259,16 @@ fn words(step: Step) -> [u32; WORDS] {
         Step::CopyTile { part, threads, shift, some } => {
             // Whole copies, and those of a warp, have a form of their own.
             let form = if some == 8 { 0 } else { some };
-            with(step::COPY_TILE, &[(PART, part), (COUNT, threads.count()), (SEED, shift), (FORM, form)])
+            with(
+                step::COPY_TILE,
+                &[(PART, part), (COUNT, threads.count()), (SEED, shift), (FORM, form)],
+            )
         }
         Step::Commit => with(step::COMMIT, &[]),
         Step::Wait { newest } => with(step::WAIT, &[(COUNT, newest)]),
-        Step::GlobalSet { places, seed } => with_places(step::GLOBAL_SET, places, &[(SEED, seed as usize)]),
+        Step::GlobalSet { places, seed } => {
+            with_places(step::GLOBAL_SET, places, &[(SEED, seed as usize)])
+        }
         Step::GlobalSetUniform { element, seed } => {
             with(step::GLOBAL_SET_UNIFORM, &[(FIRST, element), (SEED, seed as usize)])
         }
@@ -271,7 +287,9 @@ impl fmt::Display for Program {
             match entry {
                 Entry::Warp(warp, step) => writeln!(f, "{number:3}  warp {warp}: {step:?}")?,
                 Entry::BlockSync { without: None } => writeln!(f, "{number:3}  block.sync")?,
-                Entry::BlockSync { without: Some(warp) } => writeln!(f, "{number:3}  block.sync, not by warp {warp}")?,
+                Entry::BlockSync { without: Some(warp) } => {
+                    writeln!(f, "{number:3}  block.sync, not by warp {warp}")?
+                }
             }
         }
         Ok(())

@@ -8,7 +8,8 @@ use ptx_matrix_fuzz_kernels::script;
 use std::borrow::BorrowMut;
 use std::collections::BTreeSet;
 
-/// Orders of the warps in which a right program is run at once, and those in which any is run one by one.
+/// Orders of the warps in which a right program is run at once, and those in which any is run one
+/// by one.
 const SCHEDULES: u64 = 8;
 const SEEDS: u64 = 3;
 
@@ -30,7 +31,8 @@ pub enum Kind {
 
 impl Known {
     pub fn of(program: &Program) -> Self {
-        let blocks: Vec<Model> = (0..program.blocks).map(|block| Model::of(program, block)).collect();
+        let blocks: Vec<Model> =
+            (0..program.blocks).map(|block| Model::of(program, block)).collect();
         Known {
             violations: blocks.iter().flat_map(Model::violations).copied().collect(),
             left: blocks.iter().flat_map(Model::left).collect(),
@@ -38,7 +40,10 @@ impl Known {
     }
 
     pub fn kind(&self) -> Kind {
-        match (self.violations.is_empty(), self.violations.iter().all(|violation| violation.harmless)) {
+        match (
+            self.violations.is_empty(),
+            self.violations.iter().all(|violation| violation.harmless),
+        ) {
             (true, _) => Kind::Right,
             (_, true) => Kind::Harmless,
             _ => Kind::Wrong,
@@ -50,10 +55,13 @@ impl Known {
         let shows_as = |violation: &Violation| match violation {
             Violation { wrong: Wrong::Deadlock, .. } => vec![Wrong::Deadlock],
             // Who comes first finds nothing written yet, or nothing in flight.
-            Violation { between_warps: true, .. } => vec![Wrong::Race, Wrong::InFlight, Wrong::Unwritten],
+            Violation { between_warps: true, .. } => {
+                vec![Wrong::Race, Wrong::InFlight, Wrong::Unwritten]
+            }
             // What was touched too early is raced with when the copy lands.
             Violation { wrong: Wrong::InFlight, .. } => vec![Wrong::InFlight, Wrong::Race],
-            // What nothing wrote has any value, and so has what is made of it: whether two writes are the same is open.
+            // What nothing wrote has any value, and so has what is made of it: whether two writes
+            // are the same is open.
             Violation { wrong: Wrong::Unwritten, .. } => vec![Wrong::Unwritten, Wrong::Race],
             violation => vec![violation.wrong],
         };
@@ -81,18 +89,25 @@ pub fn judge(program: &Program, known: &Known, seed: u64) -> Result<(), String> 
     for simulator in simulators.chain([Simulator::new(seed).schedules(SCHEDULES)]) {
         let ran = run(&simulator.strict(), program);
         match (known.kind(), ran) {
-            (Kind::Right, Err(error)) => return Err(format!("a false report, with {simulator:?}:\n{error}")),
+            (Kind::Right, Err(error)) => {
+                return Err(format!("a false report, with {simulator:?}:\n{error}"));
+            }
             (Kind::Right, Ok(left)) => compare(&left, &known.left)?,
             (Kind::Harmless, _) => {}
             (Kind::Wrong, Ok(_)) => {
-                return Err(format!("a missed misuse, with {simulator:?}: there is {:?}", known.violations));
+                return Err(format!(
+                    "a missed misuse, with {simulator:?}: there is {:?}",
+                    known.violations
+                ));
             }
             (Kind::Wrong, Err(error)) => {
                 let (found, may) = (found(&error), known.may_show_as());
                 let deadlocks = may.contains(&Wrong::Deadlock) && !found.contains(&Wrong::Deadlock);
                 if deadlocks || !found.is_subset(&may) {
                     let violations = &known.violations;
-                    return Err(format!("with {simulator:?} there is {violations:?}, but it says:\n{error}"));
+                    return Err(format!(
+                        "with {simulator:?} there is {violations:?}, but it says:\n{error}"
+                    ));
                 }
             }
         }

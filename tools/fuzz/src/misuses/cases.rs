@@ -33,7 +33,9 @@ impl From<&Misuse> for Found {
             Misuse::CopyInFlight { .. } => Found::InFlight,
             Misuse::SharedUnwritten { .. } => Found::UnwrittenShared,
             Misuse::GlobalUnwritten { .. } => Found::UnwrittenGlobal,
-            Misuse::SharedOutOfBounds { .. } | Misuse::GlobalOutOfBounds { .. } => Found::OutOfBounds,
+            Misuse::SharedOutOfBounds { .. } | Misuse::GlobalOutOfBounds { .. } => {
+                Found::OutOfBounds
+            }
             Misuse::RowMisaligned { .. } => Found::Misaligned,
             Misuse::Deadlock { .. } => Found::Deadlock,
             Misuse::Divergence { .. } => Found::Divergence,
@@ -61,7 +63,8 @@ mod why {
     pub const GLOBAL: &str = "racecheck looks at shared memory only";
     pub const STMATRIX: &str = "racecheck does not see what `stmatrix` writes";
     pub const UNWRITTEN: &str = "initcheck looks at global memory only";
-    pub const ENDED: &str = "a warp, or a lane, that has ended counts as one that waits, on this GPU";
+    pub const ENDED: &str =
+        "a warp, or a lane, that has ended counts as one that waits, on this GPU";
     pub const PRODUCT: &str = "no tool looks at which lanes come to an `mma`";
 }
 

@@ -10,7 +10,8 @@ fn numbers() -> Vec<u32> {
     (0..BUFFER as u32).collect()
 }
 
-/// Everything that the simulator finds in a case, in so many schedules; nothing is `Found::Nothing`.
+/// Everything that the simulator finds in a case, in so many schedules; nothing is
+/// `Found::Nothing`.
 pub fn on_simulator(case: &Case, mended: bool, schedules: u64) -> Vec<Found> {
     let (mut d, mut nothing) = (vec![0; BUFFER], vec![0; BUFFER]);
     mark_unwritten(&mut nothing);

@@ -26,6 +26,8 @@ pub struct Recording {
 impl Recording {
     /// Which tools said something of a case.
     pub fn tools<'a>(&'a self, case: &'a str, mended: bool) -> impl Iterator<Item = &'a Said> {
-        self.said.iter().filter(move |said| said.case == case && said.mended == mended && !said.messages.is_empty())
+        self.said.iter().filter(move |said| {
+            said.case == case && said.mended == mended && !said.messages.is_empty()
+        })
     }
 }

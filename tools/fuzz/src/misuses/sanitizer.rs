@@ -11,7 +11,9 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 /// Its tools.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize,
+)]
 #[serde(rename_all = "lowercase")]
 pub enum Tool {
     Memcheck,
@@ -53,12 +55,18 @@ impl Sanitizer {
         let said = Command::new(&self.program).arg("--version").output();
         let said = said.with_context(|| format!("cannot run {}", self.program.display()))?;
         let text = String::from_utf8_lossy(&said.stdout);
-        Ok(text.lines().rfind(|line| line.contains("ersion")).unwrap_or_default().trim().to_string())
+        Ok(text
+            .lines()
+            .rfind(|line| line.contains("ersion"))
+            .unwrap_or_default()
+            .trim()
+            .to_string())
     }
 
     /// Runs the cases under a tool: together, but those alone that may stop the GPU.
     pub fn run(&self, tool: Tool, mended: bool) -> Result<Vec<Said>> {
-        let (alone, together): (Vec<&Case>, Vec<&Case>) = CASES.iter().partition(|case| case.alone && !mended);
+        let (alone, together): (Vec<&Case>, Vec<&Case>) =
+            CASES.iter().partition(|case| case.alone && !mended);
         let mut said = self.run_together(tool, mended, &together)?;
         for case in alone {
             said.extend(self.run_together(tool, mended, &[case])?);
@@ -108,9 +116,12 @@ impl Sanitizer {
 
 /// What the output says of a kernel: what each report that names it is about, without its numbers.
 fn messages(output: &str, kernel: &str) -> BTreeSet<String> {
-    let lines: Vec<&str> = output.lines().filter_map(|line| line.strip_prefix("=========")).map(str::trim).collect();
+    let lines: Vec<&str> =
+        output.lines().filter_map(|line| line.strip_prefix("=========")).map(str::trim).collect();
     let reports = lines.split(|line| line.is_empty() || *line == "COMPUTE-SANITIZER");
-    let names = |line: &&str| line.split(|c: char| !c.is_alphanumeric() && c != '_').any(|word| word == kernel);
+    let names = |line: &&str| {
+        line.split(|c: char| !c.is_alphanumeric() && c != '_').any(|word| word == kernel)
+    };
     let about = |report: &[&str]| {
         // The two accesses of a race are on a line each.
         let lines = report.iter().enumerate().filter(|(number, line)| {
@@ -126,7 +137,8 @@ fn messages(output: &str, kernel: &str) -> BTreeSet<String> {
 
 /// The words of a line up to its first place or address, as these differ from build to build.
 fn without_numbers(line: &str) -> String {
-    let words = line.split_whitespace().take_while(|word| !word.starts_with("0x") && !word.contains("+0x"));
+    let words =
+        line.split_whitespace().take_while(|word| !word.starts_with("0x") && !word.contains("+0x"));
     words.collect::<Vec<_>>().join(" ").trim_end_matches(" at").to_string()
 }
 
@@ -154,7 +166,10 @@ mod tests {
             ["Error: Race reported between Write access and Read access".into()].into()
         );
         assert_eq!(messages(output, "second_one").len(), 1);
-        assert_eq!(messages(output, "third"), ["Invalid __global__ read of size 4 bytes".into()].into());
+        assert_eq!(
+            messages(output, "third"),
+            ["Invalid __global__ read of size 4 bytes".into()].into()
+        );
         assert!(messages(output, "second").is_empty());
     }
 }

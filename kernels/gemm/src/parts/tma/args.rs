@@ -23,7 +23,8 @@ where
     pub d: Early<Option<TensorMapMut<'k, Tile, 3>>>,
     /// The row behind the last of each group of a grouped GEMM.
     pub group_ends: Early<Global<'k, u32>>,
-    /// What the epilogue needs. In a grouped GEMM, a bias per column has N elements for each group.
+    /// What the epilogue needs. In a grouped GEMM, a bias per column has N elements for each
+    /// group.
     pub epilogue: Early<EpilogueArgs<'k, Tile::Element>>,
     /// The sizes.
     pub shape: ProblemShape,
@@ -49,7 +50,10 @@ impl<'k, A: OperandA, B: OperandB> TmaOperands<'k, A, B> {
 
     /// The maps, once the preceding kernels have ended.
     #[inline(always)]
-    pub fn get(self, ended: AheadEnded<'_>) -> (TensorMap<'k, A::Box, 3>, TensorMap<'k, B::Box, 3>) {
+    pub fn get(
+        self,
+        ended: AheadEnded<'_>,
+    ) -> (TensorMap<'k, A::Box, 3>, TensorMap<'k, B::Box, 3>) {
         (self.a.get(ended), self.b.get(ended))
     }
 }
@@ -61,7 +65,11 @@ impl<'k, A: OperandA, B: OperandB, Tile: BoxTile<Element: Output>> TmaArgs<'k, A
     #[allow(clippy::type_complexity, reason = "a closure, of what it makes")]
     pub fn split<const PART: usize>(
         self,
-    ) -> (TmaOperands<'k, A, B>, ProblemShape, impl FnOnce(AheadEnded<'_>) -> TmaStore<'k, Tile, PART>) {
+    ) -> (
+        TmaOperands<'k, A, B>,
+        ProblemShape,
+        impl FnOnce(AheadEnded<'_>) -> TmaStore<'k, Tile, PART>,
+    ) {
         let TmaArgs { a, b, d, epilogue, shape, .. } = self;
         let store = move |ended: AheadEnded<'_>| TmaStore {
             map: d.get(ended),

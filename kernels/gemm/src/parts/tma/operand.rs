@@ -29,7 +29,8 @@ const WGMMA_M: usize = 64;
 /// The element as the tensor cores take it: tf32 for an `f32`.
 pub type Multiplied<T> = <T as Multiplicand>::As;
 
-/// How the blocks of a cluster share an operand: each loads every `CLUSTER`th tile, for all of them.
+/// How the blocks of a cluster share an operand: each loads every `CLUSTER`th tile, for all of
+/// them.
 #[derive(Clone, Copy)]
 pub struct Multicast<const CLUSTER: usize> {
     /// The rank of this block.
@@ -72,8 +73,8 @@ pub trait OperandA: SharedLayout + Copy + LaneCapture + 'static {
     /// Starts to load the tiles, from (row, k) on.
     fn load<const N: usize>(self, load: TmaLoad<'_, Self::Box, N>);
 
-    /// A warp's `mma` fragments, adjacent along M, from (row, k) on. All of them are in one tile, or
-    /// each is.
+    /// A warp's `mma` fragments, adjacent along M, from (row, k) on. All of them are in one tile,
+    /// or each is.
     fn fragments<P: MmaOp<Input = Self::Element>, const I: usize>(
         self,
         warp: Warp<'_>,
@@ -120,7 +121,12 @@ impl<T: Element, const ROWS: usize, const K: usize, const TILES: usize> OperandA
     }
 
     #[inline(always)]
-    fn fragments<P: MmaOp<Input = T>, const I: usize>(self, warp: Warp<'_>, row: usize, k: usize) -> [P::A; I] {
+    fn fragments<P: MmaOp<Input = T>, const I: usize>(
+        self,
+        warp: Warp<'_>,
+        row: usize,
+        k: usize,
+    ) -> [P::A; I] {
         P::load_a(warp, &self.part(row / ROWS), (row % ROWS, k))
     }
 }
@@ -136,7 +142,12 @@ impl<T: Multiplicand, const ROWS: usize, const K: usize, const TILES: usize> Wgm
     }
 
     #[inline(always)]
-    fn descriptor(self, (tile, row): (usize, usize), m64: usize, slice: usize) -> MatrixA<T::As, NoTrans> {
+    fn descriptor(
+        self,
+        (tile, row): (usize, usize),
+        m64: usize,
+        slice: usize,
+    ) -> MatrixA<T::As, NoTrans> {
         let (further, k) = (m64 * WGMMA_M, slice * (SLICE / size_of::<T>()));
         // Within one tile, so that the descriptor's constants fold even if the tile is not known.
         if const { ROWS.is_multiple_of(WGMMA_M) } {
@@ -167,7 +178,12 @@ impl<T: Element, const LINE: usize, const K: usize, const TILES: usize> OperandA
     }
 
     #[inline(always)]
-    fn fragments<P: MmaOp<Input = T>, const I: usize>(self, warp: Warp<'_>, row: usize, k: usize) -> [P::A; I] {
+    fn fragments<P: MmaOp<Input = T>, const I: usize>(
+        self,
+        warp: Warp<'_>,
+        row: usize,
+        k: usize,
+    ) -> [P::A; I] {
         const { assert!(LINE * size_of::<T>() == LINE_BYTES, "lines of a tile are those of its pattern") }
         if const { LINE.is_multiple_of(I * P::Shape::M) } {
             return P::load_a(warp, &self.part(row / LINE), (row % LINE, k));
@@ -194,7 +210,12 @@ impl<T: Multiplicand<Width = Bits16>, const LINE: usize, const K: usize, const T
     }
 
     #[inline(always)]
-    fn descriptor(self, (tile, _): (usize, usize), m64: usize, slice: usize) -> MatrixA<T::As, Trans> {
+    fn descriptor(
+        self,
+        (tile, _): (usize, usize),
+        m64: usize,
+        slice: usize,
+    ) -> MatrixA<T::As, Trans> {
         self.part(tile + m64).matrix_a((0, slice * (SLICE / size_of::<T>())))
     }
 }
@@ -230,9 +251,14 @@ pub trait WgmmaB<const N: usize>: OperandB<Element: Multiplicand> {
     /// Whether the instruction transposes B.
     type Trans: Transposition;
 
-    /// The columns from `col` of a tile on, and the k-slice, as a `wgmma` B descriptor. They go on in
-    /// the tiles behind.
-    fn descriptor(self, tile: usize, col: usize, slice: usize) -> MatrixB<N, Multiplied<Self::Element>, Self::Trans>;
+    /// The columns from `col` of a tile on, and the k-slice, as a `wgmma` B descriptor. They go on
+    /// in the tiles behind.
+    fn descriptor(
+        self,
+        tile: usize,
+        col: usize,
+        slice: usize,
+    ) -> MatrixB<N, Multiplied<Self::Element>, Self::Trans>;
 }
 
 /// K-major.
@@ -255,13 +281,18 @@ impl<T: Element, const K: usize, const COLS: usize, const TILES: usize> OperandB
     }
 
     #[inline(always)]
-    fn fragments<P: MmaOp<Input = T>, const J: usize>(self, warp: Warp<'_>, k: usize, col: usize) -> [[P::B; 2]; J] {
+    fn fragments<P: MmaOp<Input = T>, const J: usize>(
+        self,
+        warp: Warp<'_>,
+        k: usize,
+        col: usize,
+    ) -> [[P::B; 2]; J] {
         P::load_b(warp, &self.part(col / COLS), (k, col % COLS))
     }
 }
 
-impl<T: Multiplicand, const N: usize, const K: usize, const COLS: usize, const TILES: usize> WgmmaB<N>
-    for SharedRing<SharedTile<T, K, COLS, Swizzle128, ColMajor>, TILES>
+impl<T: Multiplicand, const N: usize, const K: usize, const COLS: usize, const TILES: usize>
+    WgmmaB<N> for SharedRing<SharedTile<T, K, COLS, Swizzle128, ColMajor>, TILES>
 {
     type Trans = NoTrans;
 
@@ -297,7 +328,12 @@ impl<T: Element, const K: usize, const LINE: usize, const TILES: usize> OperandB
     }
 
     #[inline(always)]
-    fn fragments<P: MmaOp<Input = T>, const J: usize>(self, warp: Warp<'_>, k: usize, col: usize) -> [[P::B; 2]; J] {
+    fn fragments<P: MmaOp<Input = T>, const J: usize>(
+        self,
+        warp: Warp<'_>,
+        k: usize,
+        col: usize,
+    ) -> [[P::B; 2]; J] {
         const { assert!(LINE * size_of::<T>() == LINE_BYTES, "lines of a tile are those of its pattern") }
         if const { LINE.is_multiple_of(J * 2 * P::Shape::N) } {
             return P::load_b(warp, &self.part(col / LINE), (k, col % LINE));
@@ -313,8 +349,13 @@ impl<T: Element, const K: usize, const LINE: usize, const TILES: usize> OperandB
     }
 }
 
-impl<T: Multiplicand<Width = Bits16>, const N: usize, const K: usize, const LINE: usize, const TILES: usize> WgmmaB<N>
-    for SharedRing<SharedTile<T, K, LINE, Swizzle128>, TILES>
+impl<
+    T: Multiplicand<Width = Bits16>,
+    const N: usize,
+    const K: usize,
+    const LINE: usize,
+    const TILES: usize,
+> WgmmaB<N> for SharedRing<SharedTile<T, K, LINE, Swizzle128>, TILES>
 {
     type Trans = Trans;
 
@@ -334,7 +375,14 @@ fn boxes(needed: u32, lines: usize, tiles: usize) -> u32 {
 /// Starts to load the boxes that have some of the needed rows or columns. A box begins where `at`
 /// says, by the place of the first box and the index.
 #[inline(always)]
-fn load_boxes<T: Element, O: Order, const ROWS: usize, const COLS: usize, const TILES: usize, const N: usize>(
+fn load_boxes<
+    T: Element,
+    O: Order,
+    const ROWS: usize,
+    const COLS: usize,
+    const TILES: usize,
+    const N: usize,
+>(
     tiles: SharedRing<SharedTile<T, ROWS, COLS, Swizzle128, O>, TILES>,
     load: TmaLoad<'_, SharedTile<T, ROWS, COLS, Swizzle128, O>, N>,
     lines: usize,
@@ -352,7 +400,11 @@ fn load_boxes<T: Element, O: Order, const ROWS: usize, const COLS: usize, const 
             for first in (0..TILES).step_by(N) {
                 let tile = first + share.rank;
                 if tile < count {
-                    tiles.part(tile).load_tma(lane, map.at(at(tile)).multicast(share.blocks), barrier);
+                    tiles.part(tile).load_tma(
+                        lane,
+                        map.at(at(tile)).multicast(share.blocks),
+                        barrier,
+                    );
                 }
             }
         }

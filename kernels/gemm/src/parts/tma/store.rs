@@ -107,14 +107,17 @@ where
             for index in which.clone() {
                 let col = col + ((index - which.start) * COLS) as u32;
                 let (along, across) = if L::ROW_MAJOR { (col, row) } else { (row, col) };
-                staging.part(index).store_tma(lane, map.at([along as i32, across as i32, batch as i32]));
+                staging
+                    .part(index)
+                    .store_tma(lane, map.at([along as i32, across as i32, batch as i32]));
             }
             BulkGroup::commit(lane);
         });
     }
 }
 
-impl<O, S, L, const COLS: usize, const PART: usize> TmaStore<'_, SharedTile<O, WGMMA_M, COLS, S, L>, PART>
+impl<O, S, L, const COLS: usize, const PART: usize>
+    TmaStore<'_, SharedTile<O, WGMMA_M, COLS, S, L>, PART>
 where
     O: Output<Sum: Element<Width = Bits32>>,
     S: TensorSwizzle,
@@ -152,20 +155,29 @@ where
     ) where
         M64<N>: WgmmaColumns<Bits32> + WgmmaColumns<O::Width>,
         M16N8K16: FragmentShape<RoleC, O::Width>,
-        for<'a> [&'a GroupAccumulator<N, O::Sum>; M64_TILES]: Unroll<&'a GroupAccumulator<N, O::Sum>, M64_TILES>,
-        for<'a> [&'a GroupAccumulator<N, O>; M64_TILES]: Unroll<&'a GroupAccumulator<N, O>, M64_TILES>,
+        for<'a> [&'a GroupAccumulator<N, O::Sum>; M64_TILES]:
+            Unroll<&'a GroupAccumulator<N, O::Sum>, M64_TILES>,
+        for<'a> [&'a GroupAccumulator<N, O>; M64_TILES]:
+            Unroll<&'a GroupAccumulator<N, O>, M64_TILES>,
     {
         const {
             assert!(N.is_multiple_of(PART), "parts do not go beyond the tile");
-            assert!((TILES / 2 * COLS).is_multiple_of(PART), "half of the staging tiles have whole parts");
-            assert!(PART * size_of::<O::Sum>() <= 128, "a part's accumulators have room in the other half");
+            assert!(
+                (TILES / 2 * COLS).is_multiple_of(PART),
+                "half of the staging tiles have whole parts"
+            );
+            assert!(
+                PART * size_of::<O::Sum>() <= 128,
+                "a part's accumulators have room in the other half"
+            );
         }
         let late = |number| group.block().late(number);
         if self.args.only_scales() {
             let to = || (self.matrix(late(tile.batch)), (late(at.0) as usize, late(at.1) as usize));
             return store_by_threads(group, staging, accumulators, self.args.scalars.alpha, to);
         }
-        let part = staging.reuse::<SharedRing<SharedTile<O::Sum, WGMMA_M, PART, S, L>, 2>>().part(0);
+        let part =
+            staging.reuse::<SharedRing<SharedTile<O::Sum, WGMMA_M, PART, S, L>, 2>>().part(0);
         let (half, half_cols) = (TILES / 2, TILES / 2 * COLS);
         let mut next = late(0);
         while next < (M64_TILES * N) as u32 {
@@ -174,13 +186,17 @@ where
             if done == 0 {
                 wait_for_stores(group);
             }
-            store_columns::<_, N, M64_TILES, PART>(group, accumulators, next, |accumulator, col| {
-                accumulator.store(group, &part, col)
-            });
+            store_columns::<_, N, M64_TILES, PART>(
+                group,
+                accumulators,
+                next,
+                |accumulator, col| accumulator.store(group, &part, col),
+            );
             group.sync();
             let to = (at.0 + row, at.1 + col);
-            let set =
-                |row, col, element| staging.part(half + (done + col) / COLS).set((row, (done + col) % COLS), element);
+            let set = |row, col, element| {
+                staging.part(half + (done + col) / COLS).set((row, (done + col) % COLS), element)
+            };
             // The more accumulators, the fewer registers are left beside them.
             let block = group.block();
             let by_tma = if const { M64_TILES * N <= 264 } {
@@ -208,8 +224,8 @@ pub fn place<const N: usize, const M64_TILES: usize>(next: u32) -> (u32, u32) {
     if M64_TILES == 1 { (0, next) } else { (next / N as u32 * WGMMA_M as u32, next % N as u32) }
 }
 
-/// Calls `store` with the accumulator that has columns `next` on, as [`place`] counts them, and with
-/// its first of `COLS` columns.
+/// Calls `store` with the accumulator that has columns `next` on, as [`place`] counts them, and
+/// with its first of `COLS` columns.
 #[inline(always)]
 pub fn store_columns<T: Element, const N: usize, const M64_TILES: usize, const COLS: usize>(
     group: WarpGroup<'_>,
@@ -236,7 +252,16 @@ pub fn store_columns<T: Element, const N: usize, const M64_TILES: usize, const C
 /// Stores alpha times the accumulators to a matrix by threads, through a staging tile. `to` makes
 /// the matrix, and the place of their first element in it.
 #[inline(always)]
-pub fn store_by_threads<'k, O, S, L, const COLS: usize, const N: usize, const M64_TILES: usize, const TILES: usize>(
+pub fn store_by_threads<
+    'k,
+    O,
+    S,
+    L,
+    const COLS: usize,
+    const N: usize,
+    const M64_TILES: usize,
+    const TILES: usize,
+>(
     group: WarpGroup<'_>,
     staging: SharedRing<SharedTile<O, WGMMA_M, COLS, S, L>, TILES>,
     accumulators: &[GroupAccumulator<N, O::Sum>; M64_TILES],
@@ -248,12 +273,15 @@ pub fn store_by_threads<'k, O, S, L, const COLS: usize, const N: usize, const M6
     L: Order,
     M64<N>: WgmmaColumns<Bits32> + WgmmaColumns<O::Width>,
     M16N8K16: FragmentShape<RoleC, O::Width>,
-    for<'a> [&'a GroupAccumulator<N, O::Sum>; M64_TILES]: Unroll<&'a GroupAccumulator<N, O::Sum>, M64_TILES>,
+    for<'a> [&'a GroupAccumulator<N, O::Sum>; M64_TILES]:
+        Unroll<&'a GroupAccumulator<N, O::Sum>, M64_TILES>,
     for<'a> [&'a GroupAccumulator<N, O>; M64_TILES]: Unroll<&'a GroupAccumulator<N, O>, M64_TILES>,
 {
     let elements = accumulators.each_ref().map_each(
         #[inline(always)]
-        |_, accumulator| O::narrow_group(group, &accumulator.map(group, |_, _, sum| sum.times(alpha))),
+        |_, accumulator| {
+            O::narrow_group(group, &accumulator.map(group, |_, _, sum| sum.times(alpha)))
+        },
     );
     let staged = staging.part(0);
     let mut next = group.block().late(0);

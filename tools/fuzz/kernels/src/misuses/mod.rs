@@ -1,6 +1,8 @@
-//! Small kernels, each with one misuse of the machine, which `mended` takes away: most often by the line that is missing.
+//! Small kernels, each with one misuse of the machine, which `mended` takes away: most often by the
+//! line that is missing.
 //!
-//! All take the same: `a`, of which the elements are their index; `d`, which they write; and `nothing`, which nobody has written.
+//! All take the same: `a`, of which the elements are their index; `d`, which they write; and
+//! `nothing`, which nobody has written.
 
 pub mod convergence;
 #[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_80"))]
@@ -30,7 +32,11 @@ fn rows(warp: Warp<'_>, tile: Matrix) -> PerLane<RowAddr> {
 #[inline(always)]
 fn load(warp: Warp<'_>, tile: Matrix, d: GlobalMut<u32>) {
     let registers = LdMatrix::<X4, NoTrans, B16>::load(warp, rows(warp, tile));
-    leave(warp, d, warp.each(|lane| lane.get(&registers).iter().fold(0, |sum, register| sum ^ register)));
+    leave(
+        warp,
+        d,
+        warp.each(|lane| lane.get(&registers).iter().fold(0, |sum, register| sum ^ register)),
+    );
 }
 
 /// Writes a number of each lane to the lane's own element.

@@ -28,7 +28,8 @@ pub struct Barrier {
     pub phase: i64,
     told: Known,
     told_by_peers: Known,
-    /// All that was told in phases that are over: by the block, and by other blocks of the cluster.
+    /// All that was told in phases that are over: by the block, and by other blocks of the
+    /// cluster.
     pub over: Known,
     pub over_of_peers: Known,
     /// The event that each phase's end is.
@@ -56,7 +57,13 @@ impl Barrier {
         }
     }
 
-    pub fn arrive(&mut self, told: &Known, of_peer: bool, count: u32, events: &mut usize) -> Result<(), Trouble> {
+    pub fn arrive(
+        &mut self,
+        told: &Known,
+        of_peer: bool,
+        count: u32,
+        events: &mut usize,
+    ) -> Result<(), Trouble> {
         if of_peer { &mut self.told_by_peers } else { &mut self.told }.join(told);
         self.count(count, events)
     }

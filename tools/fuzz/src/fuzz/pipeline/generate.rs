@@ -143,7 +143,9 @@ impl Maker<'_> {
     }
 
     fn put_all(&mut self, steps: &[Step]) {
-        for (rank, warp) in (0..self.program.blocks).flat_map(|rank| (0..WARPS).map(move |warp| (rank, warp))) {
+        for (rank, warp) in
+            (0..self.program.blocks).flat_map(|rank| (0..WARPS).map(move |warp| (rank, warp)))
+        {
             steps.iter().for_each(|&step| self.put(rank, warp, (0, 0), step));
         }
     }
@@ -170,7 +172,9 @@ impl Maker<'_> {
         if self.reaches_others {
             self.put_all(&[sync]);
         }
-        for rank in (0..self.program.blocks).filter(|&rank| self.multiplies[rank]).collect::<Vec<_>>() {
+        for rank in
+            (0..self.program.blocks).filter(|&rank| self.multiplies[rank]).collect::<Vec<_>>()
+        {
             for warp in 0..4 {
                 self.put(rank, warp, (0, 0), Step::TakeSums { newest: 0, to: 0 });
             }
@@ -279,12 +283,15 @@ impl Maker<'_> {
         let shapes: &[Shape] = match (fill, uses) {
             (Fill::Load, Use::Multiply) => &[Shape::A, Shape::B],
             (Fill::Load, _) => {
-                [&[Shape::Row][..], &[Shape::Box], &[Shape::Row, Shape::Box], &[Shape::Row; 2]][self.random.usize(..4)]
+                [&[Shape::Row][..], &[Shape::Box], &[Shape::Row, Shape::Box], &[Shape::Row; 2]]
+                    [self.random.usize(..4)]
             }
             (Fill::Lanes, _) if self.random.bool() => &[Shape::Box],
             _ => &[Shape::Row],
         };
-        let room = |shape: &Shape| self.unclaimed[usize::from(*shape == Shape::Box)] >= shapes.len() * rounds;
+        let room = |shape: &Shape| {
+            self.unclaimed[usize::from(*shape == Shape::Box)] >= shapes.len() * rounds
+        };
         let uses = if uses == Use::Store && !shapes.iter().all(room) { Use::Read } else { uses };
         // Each block loads a part for all; or one block loads for all, and the others, if at all,
         // for themselves.
@@ -308,14 +315,21 @@ impl Maker<'_> {
         let uses = if uses == Use::Store && multicast { Use::Read } else { uses };
         let by_group = uses == Use::Multiply && !multicast && self.random.u8(..4) == 0;
         let a_by_group = by_group.then(|| parts.remove(0).slots[0]);
-        let sources = if fill == Fill::CopyToPeer { self.take_slots(Shape::Row, stages)? } else { Vec::new() };
+        let sources = if fill == Fill::CopyToPeer {
+            self.take_slots(Shape::Row, stages)?
+        } else {
+            Vec::new()
+        };
         let producers = match (fill, multicast) {
             (Fill::Load, false) => self.random.usize(1..=2),
             _ => 1,
         };
-        let mut producers = self.warps(if uses == Use::Multiply { 4..WARPS } else { 0..WARPS }, producers);
+        let mut producers =
+            self.warps(if uses == Use::Multiply { 4..WARPS } else { 0..WARPS }, producers);
         // A producer that came to a stage every other time would not know that its phase has begun.
-        let by_turns = producers.len() > 1 && stages.is_multiple_of(2) && (parts.len() < 2 || self.random.bool());
+        let by_turns = producers.len() > 1
+            && stages.is_multiple_of(2)
+            && (parts.len() < 2 || self.random.bool());
         if !by_turns && parts.len() < 2 {
             producers.truncate(1);
         }
@@ -338,15 +352,18 @@ impl Maker<'_> {
             consumers
         };
         let told = match fill {
-            Fill::Load => {
-                Count { class: usize::from(producers.len() > 1 && !by_turns), times: 1, by: Arrives::Elected }
-            }
+            Fill::Load => Count {
+                class: usize::from(producers.len() > 1 && !by_turns),
+                times: 1,
+                by: Arrives::Elected,
+            },
             Fill::Send | Fill::CopyToPeer => Count { class: 0, times: 1, by: Arrives::Elected },
             Fill::CopyAsync => Count { class: 3, times: 64, by: Arrives::Elected },
             Fill::SetPeer => self.count(1, false),
             Fill::Lanes => self.count(1, true),
         };
-        let mut released = self.count(tellers * ranks.len(), !multicast && !peers && uses == Use::Read);
+        let mut released =
+            self.count(tellers * ranks.len(), !multicast && !peers && uses == Use::Read);
         if (multicast || peers) && released.times == 1 && self.random.bool() {
             released.by = Arrives::HavingRead;
         }
@@ -362,7 +379,9 @@ impl Maker<'_> {
             ranks.iter().for_each(|&rank| self.multiplies[rank] = true);
         }
         if uses == Use::Store {
-            shapes.iter().for_each(|&shape| self.unclaimed[usize::from(shape == Shape::Box)] -= rounds);
+            shapes
+                .iter()
+                .for_each(|&shape| self.unclaimed[usize::from(shape == Shape::Box)] -= rounds);
         }
         if matches!(fill, Fill::SetPeer | Fill::Send) {
             self.retired.extend(&parts[0].slots);

@@ -54,15 +54,19 @@ impl Mistake {
         let mut program = right.clone();
         match self {
             Mistake::MissingClusterSync => {
-                let syncs = program.warps[0].iter().filter(|entry| entry.step == Step::ClusterSync).count();
+                let syncs =
+                    program.warps[0].iter().filter(|entry| entry.step == Step::ClusterSync).count();
                 let lost = random.usize(..syncs.checked_sub(1)? + 1);
                 program.warps.iter_mut().for_each(|steps| remove_sync(steps, lost));
             }
             Mistake::EarlyExit => {
                 let rank = random.usize(..program.blocks);
-                let syncs = program.warps[0].iter().filter(|entry| entry.step == Step::ClusterSync).count();
+                let syncs =
+                    program.warps[0].iter().filter(|entry| entry.step == Step::ClusterSync).count();
                 let lost = syncs.checked_sub(1)?;
-                program.warps[rank * WARPS..][..WARPS].iter_mut().for_each(|steps| remove_sync(steps, lost));
+                program.warps[rank * WARPS..][..WARPS]
+                    .iter_mut()
+                    .for_each(|steps| remove_sync(steps, lost));
             }
             _ => {
                 let places: Vec<(usize, usize)> = (0..program.warps.len())
@@ -106,17 +110,29 @@ impl Mistake {
             (Mistake::WrongCount, Step::Arrive { by, .. }) => by != Arrives::HavingRead,
             (Mistake::MissingArrival, Step::Arrive { .. } | Step::ArriveToken { .. }) => true,
             (Mistake::MissingArrival, Step::ArriveWhenCopied { .. } | Step::Expect { .. }) => true,
-            (Mistake::WrongBarrier, Step::Arrive { .. } | Step::Load { .. } | Step::ArriveToken { .. }) => true,
+            (
+                Mistake::WrongBarrier,
+                Step::Arrive { .. } | Step::Load { .. } | Step::ArriveToken { .. },
+            ) => true,
             (Mistake::WrongBarrier, Step::Expect { .. } | Step::Wait { .. }) => true,
             (Mistake::MissingSync, Step::WarpSync | Step::GroupSync | Step::BlockSync) => true,
-            (Mistake::WrongDepth, Step::WaitStores { .. } | Step::WaitProducts { .. } | Step::TakeSums { .. }) => true,
+            (
+                Mistake::WrongDepth,
+                Step::WaitStores { .. } | Step::WaitProducts { .. } | Step::TakeSums { .. },
+            ) => true,
             (Mistake::WrongDepth, Step::Commit) => true,
             (Mistake::WrongScope, Step::Wait { cluster, .. }) => cluster,
-            (Mistake::WrongScope, Step::Arrive { by, ranks, .. }) => by == Arrives::Elected && ranks != 0,
-            (Mistake::WrongTile, Step::Load { .. } | Step::Fill { .. } | Step::Read { .. } | Step::Store { .. }) => {
-                true
+            (Mistake::WrongScope, Step::Arrive { by, ranks, .. }) => {
+                by == Arrives::Elected && ranks != 0
             }
-            (Mistake::WrongTile, Step::Multiply { .. } | Step::SetPeer { .. } | Step::Send { .. }) => true,
+            (
+                Mistake::WrongTile,
+                Step::Load { .. } | Step::Fill { .. } | Step::Read { .. } | Step::Store { .. },
+            ) => true,
+            (
+                Mistake::WrongTile,
+                Step::Multiply { .. } | Step::SetPeer { .. } | Step::Send { .. },
+            ) => true,
             (Mistake::LostStep, _) => true,
             _ => false,
         }
@@ -164,7 +180,9 @@ impl Mistake {
             }
             (
                 Mistake::WrongDepth,
-                Step::WaitStores { newest, .. } | Step::WaitProducts { newest } | Step::TakeSums { newest, .. },
+                Step::WaitStores { newest, .. }
+                | Step::WaitProducts { newest }
+                | Step::TakeSums { newest, .. },
             ) => {
                 *newest += 1;
                 false
@@ -179,7 +197,10 @@ impl Mistake {
             }
             (
                 Mistake::WrongTile,
-                Step::Load { tile, .. } | Step::Fill { tile, .. } | Step::Read { tile } | Step::Store { tile, .. },
+                Step::Load { tile, .. }
+                | Step::Fill { tile, .. }
+                | Step::Read { tile }
+                | Step::Store { tile, .. },
             ) => {
                 tile.slot = (tile.slot + random.usize(1..tile.shape.slots())) % tile.shape.slots();
                 false
@@ -206,7 +227,9 @@ impl Mistake {
                 )
             };
             let channel = steps[at].channel;
-            let before = steps[..at].iter().rposition(|entry| entry.channel == channel && uses(entry.step))?;
+            let before = steps[..at]
+                .iter()
+                .rposition(|entry| entry.channel == channel && uses(entry.step))?;
             let entry = steps.remove(at);
             steps.insert(before, entry);
         } else if removes {

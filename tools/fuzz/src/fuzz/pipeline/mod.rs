@@ -47,7 +47,11 @@ impl Tally {
 
 impl fmt::Display for Tally {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:<20} {:>10} {:>10} {:>10} {:>10}", "mistake", "planted", "reported", "harmless", "doubtful")?;
+        write!(
+            f,
+            "{:<20} {:>10} {:>10} {:>10} {:>10}",
+            "mistake", "planted", "reported", "harmless", "doubtful"
+        )?;
         for (mistake, &Planted { wrong, right, doubtful }) in &self.planted {
             let (name, all) = (format!("{mistake:?}"), wrong + right + doubtful);
             write!(f, "\n{name:<20} {all:>10} {wrong:>10} {right:>10} {doubtful:>10}")?;
@@ -102,7 +106,8 @@ pub fn try_seed(seed: u64, tally: &mut Tally) -> Result<(), Box<Failure>> {
     Ok(())
 }
 
-/// Runs a program and compares what is found with the verdict. Returns it, or a doubtful one if it depends on the order.
+/// Runs a program and compares what is found with the verdict. Returns it, or a doubtful one if it
+/// depends on the order.
 fn judge(
     program: &program::Program,
     verdict: Verdict,
@@ -131,8 +136,10 @@ pub fn try_on<D: Device>(device: &D, seed: u64, tally: &mut Tally) -> anyhow::Re
         anyhow::bail!("seed {seed}: the generator's mistake\n{program}");
     };
     tally.right += 1;
-    let left = trial::run(device, &program).map_err(|error| anyhow::anyhow!("seed {seed}: {error:?}\n{program}"))?;
-    trial::compare(&left, &out, &stored).map_err(|why| anyhow::anyhow!("seed {seed}: {why}\n{program}"))
+    let left = trial::run(device, &program)
+        .map_err(|error| anyhow::anyhow!("seed {seed}: {error:?}\n{program}"))?;
+    trial::compare(&left, &out, &stored)
+        .map_err(|why| anyhow::anyhow!("seed {seed}: {why}\n{program}"))
 }
 
 #[cfg(test)]
@@ -150,7 +157,9 @@ mod tests {
             assert!(matches!(verdict, Verdict::Right { .. }), "seed {seed}: {verdict:?}\n{right}");
             for mistake in Mistake::ALL {
                 let planted = mistake.plant(&mut random, &right);
-                if planted.is_some_and(|program| matches!(trial::verdict(&program, seed), Verdict::Wrong { .. })) {
+                if planted.is_some_and(|program| {
+                    matches!(trial::verdict(&program, seed), Verdict::Wrong { .. })
+                }) {
                     wrong.insert(mistake);
                 }
             }

@@ -62,7 +62,8 @@ pub enum Landing {
 pub enum Turns {
     /// Any that is ready, for a few steps.
     Random,
-    /// The ready warp of the highest rank. Ranks are random, and one warp in sixteen steps gets a new one.
+    /// The ready warp of the highest rank. Ranks are random, and one warp in sixteen steps gets a
+    /// new one.
     Ranked,
 }
 
@@ -216,7 +217,8 @@ impl<'p> Model<'p> {
     fn go(&mut self, random: &mut Rng, landing: Landing, turns: Turns) -> Result<(), Trouble> {
         let mut ranks: Vec<u32> = self.warps.iter().map(|_| random.u32(..)).collect();
         loop {
-            let ready: Vec<usize> = (0..self.warps.len()).filter(|&warp| self.is_ready(warp)).collect();
+            let ready: Vec<usize> =
+                (0..self.warps.len()).filter(|&warp| self.is_ready(warp)).collect();
             let lands = match landing {
                 _ if self.flying.is_empty() => false,
                 Landing::Late => ready.is_empty(),
@@ -256,8 +258,12 @@ impl<'p> Model<'p> {
             return false;
         }
         match self.next(warp) {
-            Some(Step::Wait { barrier, phase, .. }) => self.barrier(warp, barrier).phase != i64::from(phase) - 1,
-            Some(Step::WaitToken) => token.is_none_or(|(barrier, phase)| self.barriers[barrier].phase > phase),
+            Some(Step::Wait { barrier, phase, .. }) => {
+                self.barrier(warp, barrier).phase != i64::from(phase) - 1
+            }
+            Some(Step::WaitToken) => {
+                token.is_none_or(|(barrier, phase)| self.barriers[barrier].phase > phase)
+            }
             Some(Step::WaitProducts { newest } | Step::TakeSums { newest, .. }) => {
                 let needed = issued.saturating_sub(newest as usize);
                 group_of(warp).all(|other| self.warps[other].issued >= needed)
@@ -271,7 +277,8 @@ impl<'p> Model<'p> {
     }
 
     fn cell(rank: usize, Tile { shape, slot }: Tile) -> usize {
-        let before = Shape::ALL.iter().take_while(|other| **other != shape).map(|shape| shape.slots());
+        let before =
+            Shape::ALL.iter().take_while(|other| **other != shape).map(|shape| shape.slots());
         let all: usize = Shape::ALL.map(Shape::slots).iter().sum();
         rank * all + before.sum::<usize>() + slot
     }
@@ -325,8 +332,10 @@ impl<'p> Model<'p> {
         }
         for index in 0..self.cells[cell].len() {
             let past = self.cells[cell][index];
-            let same_lanes = past.lanes == lanes && matches!(lanes, Lanes::Columns { .. } | Lanes::Share { .. });
-            let disjoint = matches!((past.lanes, lanes), (Lanes::Share { .. }, Lanes::Share { .. }));
+            let same_lanes =
+                past.lanes == lanes && matches!(lanes, Lanes::Columns { .. } | Lanes::Share { .. });
+            let disjoint =
+                matches!((past.lanes, lanes), (Lanes::Share { .. }, Lanes::Share { .. }));
             if !(past.writes || writes) || same_lanes || disjoint {
                 continue;
             }
@@ -426,7 +435,14 @@ impl<'p> Model<'p> {
             self.doubts.insert("a copy that may tell the phase before");
         }
         let order = self.before(agent / 2);
-        self.flying.push(Copy { barrier: index, bytes, arrivals: 0, phase, events: vec![event], order });
+        self.flying.push(Copy {
+            barrier: index,
+            bytes,
+            arrivals: 0,
+            phase,
+            events: vec![event],
+            order,
+        });
         self.to_know.push((event, rank, Wrong::Unfinished));
     }
 

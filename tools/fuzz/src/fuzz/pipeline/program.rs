@@ -1,8 +1,8 @@
 //! Random pipelines: their steps, and the words that the kernel is given.
 
 use ptx_matrix_fuzz_kernels::pipeline::{
-    A_SLOTS, B_SLOTS, BARRIERS, BOX_ROWS, BOX_SLOTS, COLS, K, M, N, ROW_ROWS, ROW_SLOTS, WARPS, WORDS, form, operand,
-    step,
+    A_SLOTS, B_SLOTS, BARRIERS, BOX_ROWS, BOX_SLOTS, COLS, K, M, N, ROW_ROWS, ROW_SLOTS, WARPS,
+    WORDS, form, operand, step,
 };
 use std::fmt;
 
@@ -186,7 +186,10 @@ impl Program {
 
     /// The same with the entries that pass.
     pub fn filtered(&self, keep: impl Fn(&Entry) -> bool) -> Program {
-        let warps = self.warps.iter().map(|steps| steps.iter().copied().filter(|entry| keep(entry)).collect());
+        let warps = self
+            .warps
+            .iter()
+            .map(|steps| steps.iter().copied().filter(|entry| keep(entry)).collect());
         Program { blocks: self.blocks, warps: warps.collect() }
     }
 
@@ -249,7 +252,10 @@ fn words(of: Step) -> [u32; WORDS] {
                 Arrives::Each => form::EACH,
                 Arrives::HavingRead => form::HAVING_READ,
             };
-            with(step::ARRIVE, &[(BARRIER, barrier as u32), (RANKS, ranks), (COUNT, times), (FORM, form)])
+            with(
+                step::ARRIVE,
+                &[(BARRIER, barrier as u32), (RANKS, ranks), (COUNT, times), (FORM, form)],
+            )
         }
         Step::Expect { barrier, bytes, in_two } => {
             let form = if in_two { form::IN_TWO } else { form::AT_ONCE };
@@ -263,14 +269,20 @@ fn words(of: Step) -> [u32; WORDS] {
             let more = [(OTHER, from as u32), (BARRIER, barrier as u32), (RANKS, ranks)];
             with(step::LOAD, &[&on(tile)[..], &more].concat())
         }
-        Step::Store { tile, to } => with(step::STORE, &[&on(tile)[..], &[(OTHER, to as u32)]].concat()),
+        Step::Store { tile, to } => {
+            with(step::STORE, &[&on(tile)[..], &[(OTHER, to as u32)]].concat())
+        }
         Step::Commit => with(step::COMMIT, &[]),
         Step::WaitStores { newest, written } => {
             let form = if written { form::WRITTEN } else { form::READ };
             with(step::WAIT_STORES, &[(COUNT, newest), (FORM, form)])
         }
-        Step::CopyAsync { slot, from } => with(step::COPY_ASYNC, &[(SLOT, slot as u32), (OTHER, from as u32)]),
-        Step::ArriveWhenCopied { barrier } => with(step::ARRIVE_WHEN_COPIED, &[(BARRIER, barrier as u32)]),
+        Step::CopyAsync { slot, from } => {
+            with(step::COPY_ASYNC, &[(SLOT, slot as u32), (OTHER, from as u32)])
+        }
+        Step::ArriveWhenCopied { barrier } => {
+            with(step::ARRIVE_WHEN_COPIED, &[(BARRIER, barrier as u32)])
+        }
         Step::SetPeer { slot, seed, rank } => {
             with(step::SET_PEER, &[(SLOT, slot as u32), (SEED, seed), (RANKS, 1 << rank)])
         }
@@ -280,10 +292,15 @@ fn words(of: Step) -> [u32; WORDS] {
         }
         Step::CopyToPeer { slot, to, barrier, rank } => {
             let told = [(BARRIER, barrier as u32), (RANKS, 1 << rank)];
-            with(step::COPY_TO_PEER, &[&[(SLOT, slot as u32), (OTHER, to as u32)][..], &told].concat())
+            with(
+                step::COPY_TO_PEER,
+                &[&[(SLOT, slot as u32), (OTHER, to as u32)][..], &told].concat(),
+            )
         }
         Step::Multiply { a, b } => with(step::MULTIPLY, &[(SLOT, a as u32), (OTHER, b as u32)]),
         Step::WaitProducts { newest } => with(step::WAIT_PRODUCTS, &[(COUNT, newest)]),
-        Step::TakeSums { newest, to } => with(step::TAKE_SUMS, &[(COUNT, newest), (OTHER, to as u32)]),
+        Step::TakeSums { newest, to } => {
+            with(step::TAKE_SUMS, &[(COUNT, newest), (OTHER, to as u32)])
+        }
     }
 }

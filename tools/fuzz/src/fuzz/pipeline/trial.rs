@@ -45,10 +45,14 @@ pub fn verdict(program: &Program, seed: u64) -> Verdict {
     let may_be_right = models.iter().any(|model| model.doubts.contains(SEVERAL_PHASES));
     let is_wrong = models.iter().all(|model| !model.wrong.is_empty());
     if is_wrong && !may_be_right {
-        return Verdict::Wrong { by: models.iter().flat_map(|model| model.wrong.iter().copied()).collect() };
+        return Verdict::Wrong {
+            by: models.iter().flat_map(|model| model.wrong.iter().copied()).collect(),
+        };
     }
     if models.iter().any(|model| !model.doubts.is_empty() || !model.wrong.is_empty()) {
-        return Verdict::Doubtful { why: models.iter().flat_map(|model| model.doubts.iter().copied()).collect() };
+        return Verdict::Doubtful {
+            why: models.iter().flat_map(|model| model.doubts.iter().copied()).collect(),
+        };
     }
     let (out, stored) = models[0].left();
     Verdict::Right { out: out.to_vec(), stored: stored.to_vec() }
@@ -60,7 +64,8 @@ pub fn verdict(program: &Program, seed: u64) -> Verdict {
 /// and so who is told of what, depends on the order.
 pub fn depends_on_order(program: &Program, verdict: &Verdict, seed: u64) -> bool {
     let turns = |order| if order % 2 == 0 { Turns::Ranked } else { Turns::Random };
-    let mut others = (0..ORDERS).map(|order| Model::run(program, seed + order, Landing::Random, turns(order)));
+    let mut others =
+        (0..ORDERS).map(|order| Model::run(program, seed + order, Landing::Random, turns(order)));
     match verdict {
         Verdict::Right { .. } => others.any(|model| !model.wrong.is_empty()),
         Verdict::Wrong { .. } => others.any(|model| model.wrong.is_empty()),
@@ -76,12 +81,17 @@ type Left = (Vec<u32>, Vec<u32>);
 /// # Errors
 /// What went wrong there.
 pub fn run<D: Device>(device: &D, program: &Program) -> Result<Left, LaunchError<D::Error>> {
-    let floats =
-        |shape| -> Vec<bf16> { factors(shape).into_iter().map(|element| bf16::from_f32(element as f32)).collect() };
+    let floats = |shape| -> Vec<bf16> {
+        factors(shape).into_iter().map(|element| bf16::from_f32(element as f32)).collect()
+    };
     let run = |error| LaunchError::Device(error);
-    let (script, rows) = (device.upload(&program.script()).map_err(run)?, device.upload(&rows()).map_err(run)?);
+    let (script, rows) =
+        (device.upload(&program.script()).map_err(run)?, device.upload(&rows()).map_err(run)?);
     let boxes = device.upload(&boxes()).map_err(run)?;
-    let (a, b) = (device.upload(&floats(Shape::A)).map_err(run)?, device.upload(&floats(Shape::B)).map_err(run)?);
+    let (a, b) = (
+        device.upload(&floats(Shape::A)).map_err(run)?,
+        device.upload(&floats(Shape::B)).map_err(run)?,
+    );
     let mut out = device.upload(&vec![0; program.blocks * LEFT]).map_err(run)?;
     let mut kept = device.upload(&vec![0; stored(program.blocks)]).map_err(run)?;
     {
@@ -89,11 +99,13 @@ pub fn run<D: Device>(device: &D, program: &Program) -> Result<Left, LaunchError
         let map_a = Tensor::<A, 2>::new([K, Shape::A.sources() * M]).map(device, a.borrow())?;
         let map_b = Tensor::<B, 2>::new([K, Shape::B.sources() * N]).map(device, b.borrow())?;
         let lines = program.blocks * STORED_BOXES * BOX_ROWS;
-        let mut map_kept = Tensor::<Boxed, 2>::new([COLS, lines]).map_mut(device, kept.borrow_mut())?;
+        let mut map_kept =
+            Tensor::<Boxed, 2>::new([COLS, lines]).map_mut(device, kept.borrow_mut())?;
         let grid = Grid::from(program.blocks as u32);
         // The instances of the kernel, by the blocks of a cluster.
         let of_blocks = |info: &KernelInfo| info.cluster.blocks() == program.blocks as u64;
-        let instance = pipeline::run::INSTANCES.iter().position(of_blocks).expect("1, 2 or 4 blocks");
+        let instance =
+            pipeline::run::INSTANCES.iter().position(of_blocks).expect("1, 2 or 4 blocks");
         let arguments = ArgumentsHost {
             boxes: &map_boxes,
             a: &map_a,
@@ -115,7 +127,10 @@ pub fn run<D: Device>(device: &D, program: &Program) -> Result<Left, LaunchError
 pub fn compare(left: &(Vec<u32>, Vec<u32>), out: &[u32], stored: &[u32]) -> Result<(), String> {
     for (name, left, expected) in [("the words", &left.0, out), ("the boxes", &left.1, stored)] {
         if let Some(at) = left.iter().zip(expected).position(|(left, expected)| left != expected) {
-            return Err(format!("of {name}, it leaves {:#x} at {at}, and not {:#x}", left[at], expected[at]));
+            return Err(format!(
+                "of {name}, it leaves {:#x} at {at}, and not {:#x}",
+                left[at], expected[at]
+            ));
         }
     }
     Ok(())
@@ -135,11 +150,15 @@ pub fn judge(program: &Program, verdict: &Verdict, seed: u64) -> Result<(), Stri
             (Verdict::Right { .. }, Err(LaunchError::Device(error))) => {
                 return Err(format!("a false report, with {simulator:?}:\n{error}"));
             }
-            (Verdict::Wrong { by }, Ok(_)) => return Err(format!("a miss, with {simulator:?}: there is {by:?}")),
+            (Verdict::Wrong { by }, Ok(_)) => {
+                return Err(format!("a miss, with {simulator:?}: there is {by:?}"));
+            }
             (Verdict::Wrong { by }, Err(LaunchError::Device(error))) => {
                 let found = found(&error);
                 if !shows(by, &found) {
-                    return Err(format!("with {simulator:?} there is {by:?}, but it says {found:?}:\n{error}"));
+                    return Err(format!(
+                        "with {simulator:?} there is {by:?}, but it says {found:?}:\n{error}"
+                    ));
                 }
             }
             (Verdict::Doubtful { .. }, _) => {}
@@ -151,7 +170,10 @@ pub fn judge(program: &Program, verdict: &Verdict, seed: u64) -> Result<(), Stri
 /// Whether findings of these kinds are due to mistakes of those, as one leads to another.
 fn shows(by: &BTreeSet<Wrong>, found: &BTreeSet<Wrong>) -> bool {
     // Which phase an arrival is of, and who waits for ever, depends on the order.
-    if by.contains(&Wrong::Barrier) || by.contains(&Wrong::Deadlock) || found.contains(&Wrong::Barrier) {
+    if by.contains(&Wrong::Barrier)
+        || by.contains(&Wrong::Deadlock)
+        || found.contains(&Wrong::Barrier)
+    {
         return !found.is_empty();
     }
     let shows_as = |wrong: &Wrong| match wrong {
@@ -164,7 +186,9 @@ fn shows(by: &BTreeSet<Wrong>, found: &BTreeSet<Wrong>) -> bool {
 
 fn found(error: &SimError) -> BTreeSet<Wrong> {
     let wrong = |misuse: &Misuse| match misuse {
-        Misuse::Race { .. } | Misuse::CopyInFlight { .. } | Misuse::CopySourceInFlight { .. } => Some(Wrong::Unordered),
+        Misuse::Race { .. } | Misuse::CopyInFlight { .. } | Misuse::CopySourceInFlight { .. } => {
+            Some(Wrong::Unordered)
+        }
         Misuse::SharedUnwritten { .. } => Some(Wrong::Unwritten),
         Misuse::ProxyFence { .. } => Some(Wrong::Fence),
         Misuse::Barrier { .. } => Some(Wrong::Barrier),

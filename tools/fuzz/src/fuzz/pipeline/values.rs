@@ -2,7 +2,8 @@
 
 use super::program::{Shape, Tile};
 use ptx_matrix_fuzz_kernels::pipeline::{
-    BOX_ROWS, COLS, FIRST_ROW, FIRST_SUM, K, LEFT, M, N, STORED_BOXES, WARPS, factor, take_in, value,
+    BOX_ROWS, COLS, FIRST_ROW, FIRST_SUM, K, LEFT, M, N, STORED_BOXES, WARPS, factor, take_in,
+    value,
 };
 
 const ROWS_SEED: u32 = 11;
@@ -130,7 +131,8 @@ impl Values {
 
     /// A warp leaves its 16 rows of the sums.
     pub fn take_sums(&mut self, rank: usize, to: usize, warp: usize) {
-        let (first, own) = (rank * LEFT + FIRST_SUM + to * M * N, warp * 16 * N..(warp + 1) * 16 * N);
+        let (first, own) =
+            (rank * LEFT + FIRST_SUM + to * M * N, warp * 16 * N..(warp + 1) * 16 * N);
         self.out[first + own.start..first + own.end].copy_from_slice(&self.sums[rank][own]);
     }
 }

@@ -82,10 +82,20 @@ impl Maker<'_> {
             Fill::SetPeer => {
                 self.put(rank, warp, at, Step::SetPeer { slot: tile.slot, seed, rank: home });
                 self.put(rank, warp, at, Step::WarpSync);
-                self.put(rank, warp, at, Step::Arrive { barrier: full, ranks: 1 << home, times, by });
+                self.put(
+                    rank,
+                    warp,
+                    at,
+                    Step::Arrive { barrier: full, ranks: 1 << home, times, by },
+                );
             }
             Fill::Send => {
-                self.put(rank, warp, at, Step::Send { slot: tile.slot, seed, barrier: full, rank: home });
+                self.put(
+                    rank,
+                    warp,
+                    at,
+                    Step::Send { slot: tile.slot, seed, barrier: full, rank: home },
+                );
                 self.expect(channel, home, channel.consumers[0], at, full, tile.shape.bytes());
             }
             Fill::CopyToPeer => {
@@ -93,14 +103,23 @@ impl Maker<'_> {
                 self.put(rank, warp, at, Step::Fill { tile: from, seed });
                 self.put(rank, warp, at, Step::Fence);
                 self.put(rank, warp, at, Step::WarpSync);
-                let copy = Step::CopyToPeer { slot: from.slot, to: tile.slot, barrier: full, rank: home };
+                let copy =
+                    Step::CopyToPeer { slot: from.slot, to: tile.slot, barrier: full, rank: home };
                 self.put(rank, warp, at, copy);
                 self.expect(channel, home, channel.consumers[0], at, full, tile.shape.bytes());
             }
         }
     }
 
-    fn expect(&mut self, channel: &Channel, rank: usize, warp: usize, at: (usize, usize), barrier: usize, bytes: u32) {
+    fn expect(
+        &mut self,
+        channel: &Channel,
+        rank: usize,
+        warp: usize,
+        at: (usize, usize),
+        barrier: usize,
+        bytes: u32,
+    ) {
         self.put(rank, warp, at, Step::Expect { barrier, bytes, in_two: channel.in_two });
     }
 
@@ -113,7 +132,8 @@ impl Maker<'_> {
         let shares: Vec<(usize, Vec<&Part>)> = if channel.by_turns || producers.len() == 1 {
             vec![(producers[round % producers.len()], parts.iter().collect())]
         } else {
-            let of = |producer: usize| parts.iter().skip(producer).step_by(producers.len()).collect();
+            let of =
+                |producer: usize| parts.iter().skip(producer).step_by(producers.len()).collect();
             producers.iter().enumerate().map(|(index, &warp)| (warp, of(index))).collect()
         };
         for (warp, parts) in shares {
@@ -130,8 +150,15 @@ impl Maker<'_> {
                 let all = (1 << self.program.blocks) - 1;
                 match *shared_by {
                     Some(by) if by != rank => {}
-                    Some(_) => self.put(rank, warp, at, Step::Load { tile, from, barrier: full, ranks: all }),
-                    None => self.put(rank, warp, at, Step::Load { tile, from, barrier: full, ranks: 0 }),
+                    Some(_) => self.put(
+                        rank,
+                        warp,
+                        at,
+                        Step::Load { tile, from, barrier: full, ranks: all },
+                    ),
+                    None => {
+                        self.put(rank, warp, at, Step::Load { tile, from, barrier: full, ranks: 0 })
+                    }
                 }
             }
             if channel.expects_late {
@@ -149,20 +176,28 @@ impl Maker<'_> {
         let (stage, phase) = (round % channel.stages, (round / channel.stages) as u32 + 1);
         let cluster = channel.fill == Fill::SetPeer || self.random.u8(..4) == 0;
         let wait = Step::Wait { barrier: channel.full[stage], phase, cluster };
-        let tiles: Vec<Tile> =
-            channel.parts.iter().map(|part| Tile { shape: part.shape, slot: part.slots[stage] }).collect();
+        let tiles: Vec<Tile> = channel
+            .parts
+            .iter()
+            .map(|part| Tile { shape: part.shape, slot: part.slots[stage] })
+            .collect();
         let stored = channel.uses == Use::Store;
-        let regions: Vec<usize> = tiles.iter().filter(|_| stored).map(|tile| self.region(tile.shape)).collect();
+        let regions: Vec<usize> =
+            tiles.iter().filter(|_| stored).map(|tile| self.region(tile.shape)).collect();
         let seed = self.seed();
-        for (rank, &warp) in
-            channel.ranks.iter().flat_map(|rank| channel.consumers.iter().map(move |warp| (*rank, warp)))
+        for (rank, &warp) in channel
+            .ranks
+            .iter()
+            .flat_map(|rank| channel.consumers.iter().map(move |warp| (*rank, warp)))
         {
             match channel.uses {
                 Use::Read => {
                     self.put(rank, warp, at, wait);
                     let mut tiles = tiles.clone();
                     self.random.shuffle(&mut tiles);
-                    tiles.into_iter().for_each(|tile| self.put(rank, warp, at, Step::Read { tile }));
+                    tiles
+                        .into_iter()
+                        .for_each(|tile| self.put(rank, warp, at, Step::Read { tile }));
                     if channel.released.by != Arrives::Each {
                         // The lane that tells speaks for all.
                         self.put(rank, warp, at, Step::WarpSync);
@@ -224,14 +259,19 @@ impl Maker<'_> {
         };
         let barrier = channel.empty[round % channel.stages];
         let mut tellers = channel.consumers.clone();
-        let arrivals = ARRIVALS[channel.released.class] / times / if by == Arrives::Each { 32 } else { 1 };
+        let arrivals =
+            ARRIVALS[channel.released.class] / times / if by == Arrives::Each { 32 } else { 1 };
         tellers.truncate(arrivals as usize / channel.ranks.len());
-        for (rank, &warp) in
-            channel.ranks.iter().flat_map(|rank| channel.consumers.iter().map(move |warp| (*rank, warp)))
+        for (rank, &warp) in channel
+            .ranks
+            .iter()
+            .flat_map(|rank| channel.consumers.iter().map(move |warp| (*rank, warp)))
         {
             match channel.uses {
                 Use::Read => {}
-                Use::Store => self.put(rank, warp, at, Step::WaitStores { newest, written: newest == 1 }),
+                Use::Store => {
+                    self.put(rank, warp, at, Step::WaitStores { newest, written: newest == 1 })
+                }
                 Use::Multiply => self.put(rank, warp, at, Step::WaitProducts { newest }),
             }
             if tellers.contains(&warp) {

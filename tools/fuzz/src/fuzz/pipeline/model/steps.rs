@@ -30,7 +30,9 @@ impl Model<'_> {
                     known.fenced_by_others.join(&known.seen.clone());
                 }
             }
-            Step::Wait { barrier, phase, cluster } => self.wait(warp, barrier, i64::from(phase) - 1, cluster)?,
+            Step::Wait { barrier, phase, cluster } => {
+                self.wait(warp, barrier, i64::from(phase) - 1, cluster)?
+            }
             Step::Arrive { barrier, ranks, times, by } => {
                 let both = [elected, others];
                 let agents = if by == Arrives::Each { &both[..] } else { &both[..1] };
@@ -111,7 +113,14 @@ impl Model<'_> {
                     self.doubts.insert(EARLY_ARRIVAL);
                 }
                 let (events, order) = (self.warps[warp].copies.clone(), self.before(warp));
-                self.flying.push(Copy { barrier: index, bytes: 0, arrivals: 32, phase, events, order });
+                self.flying.push(Copy {
+                    barrier: index,
+                    bytes: 0,
+                    arrivals: 32,
+                    phase,
+                    events,
+                    order,
+                });
             }
             Step::SetPeer { slot, seed, rank: to } => {
                 let tile = Tile { shape: Shape::Row, slot };
@@ -131,7 +140,8 @@ impl Model<'_> {
                 self.values.fill(to, tile, seed);
             }
             Step::CopyToPeer { slot, to: other, barrier, rank: to } => {
-                let (from, tile) = (Tile { shape: Shape::Row, slot }, Tile { shape: Shape::Row, slot: other });
+                let (from, tile) =
+                    (Tile { shape: Shape::Row, slot }, Tile { shape: Shape::Row, slot: other });
                 let event = self.read_by_copy(Self::cell(rank, from), elected, rank);
                 let cell = Self::cell(to, tile);
                 self.judge(cell, elected, true, Lanes::Proxy);
@@ -176,8 +186,11 @@ impl Model<'_> {
     fn multiply(&mut self, warp: usize, a: usize, b: usize) {
         let (rank, group) = (warp / WARPS, self.warps[warp].issued);
         self.warps[warp].issued += 1;
-        let cells = [Tile { shape: Shape::A, slot: a }, Tile { shape: Shape::B, slot: b }].map(|t| Self::cell(rank, t));
-        for (cell, agent) in cells.into_iter().flat_map(|cell| [(cell, 2 * warp), (cell, 2 * warp + 1)]) {
+        let cells = [Tile { shape: Shape::A, slot: a }, Tile { shape: Shape::B, slot: b }]
+            .map(|t| Self::cell(rank, t));
+        for (cell, agent) in
+            cells.into_iter().flat_map(|cell| [(cell, 2 * warp), (cell, 2 * warp + 1)])
+        {
             self.judge(cell, agent, false, Lanes::Proxy);
         }
         let order = self.before(warp);
@@ -190,7 +203,9 @@ impl Model<'_> {
         }
         let event = self.event();
         self.products[rank].push(Product { operands: (a, b), event, order });
-        cells.into_iter().for_each(|cell| self.cells[cell].push(Past { event, writes: false, lanes: Lanes::Proxy }));
+        cells.into_iter().for_each(|cell| {
+            self.cells[cell].push(Past { event, writes: false, lanes: Lanes::Proxy })
+        });
         self.values.multiply(rank, a, b);
     }
 
@@ -206,7 +221,13 @@ impl Model<'_> {
         }
     }
 
-    fn wait(&mut self, warp: usize, barrier: usize, phase: i64, cluster: bool) -> Result<(), Trouble> {
+    fn wait(
+        &mut self,
+        warp: usize,
+        barrier: usize,
+        phase: i64,
+        cluster: bool,
+    ) -> Result<(), Trouble> {
         let (rank, agents) = (warp / WARPS, [2 * warp, 2 * warp + 1]);
         let index = rank * 4 * BARRIERS + barrier;
         let of = &self.barriers[index];
@@ -253,7 +274,8 @@ impl Model<'_> {
             at == At::Sync && self.program.warps[warp][next - 1].step == step
         };
         if warps.iter().all(waits) {
-            let agents: Vec<usize> = warps.iter().flat_map(|warp| [2 * warp, 2 * warp + 1]).collect();
+            let agents: Vec<usize> =
+                warps.iter().flat_map(|warp| [2 * warp, 2 * warp + 1]).collect();
             self.share(&agents);
             warps.into_iter().for_each(|warp| self.warps[warp].at = At::Step);
         }
