@@ -1,6 +1,10 @@
-"""What PyTorch's attention reaches in bf16: microseconds and TFLOP/s, the median of five runs of 100 ms, by each of its ways.
+"""Measures PyTorch's attention in bf16, with each of its backends: microseconds and TFLOP/s.
 
-To be run in turn with the example `attention` of `ptx-matrix-host`: `python3 benches/attention.py QUERIES HEADS FEATURES [causal]`."""
+The results are medians of five runs of 100 ms. Usage:
+
+    python3 benches/attention.py QUERIES HEADS FEATURES [causal]
+
+Run it alternately with the example `time_attention` of `ptx-matrix-bench`."""
 
 import sys
 

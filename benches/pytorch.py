@@ -1,6 +1,12 @@
-"""What PyTorch reaches with elements of 8 bits, for which it has functions of its own: TFLOP/s, the median of runs of 300 ms.
+"""Measures PyTorch's GEMM functions for 8-bit elements, `_scaled_mm` and `_int_mm`: TFLOP/s.
 
-To be run in turn with `cargo xtask bench --type e4m3 --type e4m3-fast --type s8 --layout nt --config "gemm auto" --batch 300` of the same sizes."""
+The results are medians of runs of 300 ms. Usage:
+
+    python3 benches/pytorch.py [SIZE ..]    # M = N = K; 4096 and 8192 without sizes
+
+Run it alternately with the same sizes of
+
+    cargo xtask bench --type e4m3 --type e4m3-fast --type s8 --layout nt --config "gemm auto" --batch 300"""
 
 import sys
 

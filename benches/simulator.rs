@@ -1,4 +1,4 @@
-//! How long the simulator takes, with all its checks: `cargo bench -p ptx-matrix`.
+//! The speed of the simulator with all its checks: `cargo bench -p ptx-matrix`.
 
 use core::array::from_fn;
 use ptx_matrix::copy::CpAsync;
@@ -6,8 +6,8 @@ use ptx_matrix::prelude::*;
 
 type Stage = (SharedTile<bf16, 64, 32, Swizzle64>, SharedTile<bf16, 32, 64, Swizzle128>);
 
-/// D = A x B, row-major, all sides multiples of 64: a block to 64x64, by `cp.async`, `ldmatrix` and
-/// `mma`.
+/// D = A x B, row-major; M, N and K are multiples of 64. A block computes 64x64 of D with
+/// `cp.async`, `ldmatrix` and `mma`.
 #[kernel(threads = 128, target = "sm_80")]
 fn product(
     block: &Block,
@@ -58,7 +58,7 @@ fn product(
     }
 }
 
-/// The same work per element of k: the times are to be as the sizes.
+/// The simulator works the same for each element of K, so the times must be proportional to `k`.
 #[divan::bench(args = [64, 128, 256, 512], sample_count = 5)]
 fn product_256x256(bencher: divan::Bencher, k: usize) {
     let (m, n) = (256, 256);

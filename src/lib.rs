@@ -1,11 +1,10 @@
 //! Matrix instructions of NVIDIA GPUs as safe, typed Rust, and a simulator of the same kernels.
 //!
 //! A kernel written with this crate compiles to inline PTX: `ldmatrix`, `mma.sync`, `wgmma`,
-//! `cp.async`, TMA and `mbarrier`. The same source runs on the CPU, returns the hardware's bits,
-//! and reports each misuse with its source line. A fragment's type has its role, its shape and its
-//! element type. A collective cannot be called under a lane-dependent branch. Such mistakes do not
-//! compile.
-//!
+//! `cp.async`, TMA and `mbarrier`. The same source runs on the CPU in a simulator. It returns the
+//! bits of the hardware, and reports each misuse with its source line. A fragment's type has its
+//! role, its shape and its element type, and a wrong combination does not compile. A collective
+//! under a lane-dependent branch does not compile either.
 //! # A kernel and its test
 //!
 //! ```
@@ -40,9 +39,9 @@
 //! ```
 //!
 //! The kernel runs at warp scope. A plain value is the same in all 32 lanes there, and control flow
-//! may depend on it. A value that differs from lane to lane is a [`PerLane`](lane::PerLane). Lane
-//! closures make it and read it, and a collective is out of their reach. On a GPU it is one
-//! register.
+//! may depend on it. A value that differs from lane to lane is a [`PerLane`](lane::PerLane): on a
+//! GPU, its `T` in registers. Only a lane closure sees the value of one lane, and it cannot call a
+//! collective.
 //!
 //! # Modules
 //!
@@ -57,13 +56,13 @@
 //! | [`mma`] | `ldmatrix`, `stmatrix`, `mma`, `mma.sp`, `wgmma` |
 //! | [`math`] | approximate special functions: `ex2`, `lg2`, `rcp`, `tanh` and others |
 //! | [`fragment`], [`element`] | matrices in registers: roles, shapes, layouts; element types |
-//! | [`launch`] | parameters, devices, tensor maps |
+//! | [`launch`] | kernel parameters, devices, tensor maps |
 //! | `sim` | the simulator: reports, profiles, traces |
-//! | [`isa`], [`forms`] | the legal forms as values; a form by its name |
+//! | [`isa`], [`forms`] | the legal forms of the instructions as values; a form by its name |
 //! | [`target`] | GPUs, and their instructions |
 //! | [`raw`] | one unsafe function for each PTX form |
 //!
-//! The macros are [`kernel`](macro@kernel), [`KernelArgs`](macro@KernelArgs) for structs of
+//! The macros are [`kernel`](macro@kernel), [`KernelArgs`](macro@KernelArgs) for structs as
 //! parameters, and [`SharedLayout`](macro@SharedLayout) for structs in shared memory. The crate
 //! `ptx-matrix-build` compiles kernels to PTX, and `ptx-matrix-host` launches them on a GPU.
 //!
@@ -73,21 +72,23 @@
 //!
 //! | condition | kept by |
 //! | --- | --- |
-//! | All lanes execute a collective together. | lane closures cannot reach it; the builder refuses code that the compiler moved |
+//! | All lanes execute a collective together. | lane closures cannot call it; the builder refuses code that the compiler moved |
 //! | A row address is in shared memory, and aligned to 16 bytes. | [`RowAddr`](fragment::RowAddr), made by a tile |
 //! | A fragment fits its operand. | the type [`Fragment`](fragment::Fragment) |
 //! | A barrier is initialised before its use. | the type [`Barrier`](sync::Barrier) |
 //! | A tensor map fits the tile and the mode of the copy. | the type [`TensorMap`](copy::TensorMap) |
 //! | The GPU has the instruction. | the [`target`] in the instruction's type |
-//! | A cluster's barrier is waited for after an arrival. | the type [`ClusterArrival`](scope::ClusterArrival) |
-//! | An access is in bounds. | the compiler for [`At`](memory::At), else a check at run time |
+//! | A warp waits at its cluster's barrier after it has arrived. | the type [`ClusterArrival`](scope::ClusterArrival) |
+//! | An access is in bounds. | the compiler for [`At`](memory::At), otherwise a check at run time |
 //! | A `wgmma` in flight keeps its operands and accumulators. | the type [`InFlight`](mma::InFlight), and the builder |
-//! | A dependent kernel waits before it touches memory. | the type [`Early`](launch::Early), and the launch |
+//! | A dependent kernel (PDL) waits before it touches memory. | the type [`Dependent`](launch::Dependent), and the launch |
 //! | A launch passes the right arguments. | the kernel's own launch function, and a fingerprint in the PTX |
 //!
-//! The simulator reports these, with the lines of both sides: races, reads of unwritten memory, a
-//! `sync` that some warps miss, barriers that nobody completes, and copies without a fence or a
-//! wait.
+//! The simulator reports these mistakes, with the source lines of both sides:
+//!
+//! - races and reads of unwritten memory;
+//! - a `sync` that some warps miss, and barriers that never complete;
+//! - copies without a fence or a wait.
 //!
 //! # Targets
 //!
@@ -98,26 +99,26 @@
 //! | `sm_89` (Ada) | `mma` of 8-bit floating point |
 //! | `sm_90` (Hopper) | `stmatrix`, bulk copies, TMA, `mbarrier`, clusters |
 //! | `sm_90a` | `wgmma`, `setmaxnreg` |
-//! | `sm_100a`, `sm_120a` (Blackwell) | `kind::f8f6f4`; on `sm_120a` also scaled blocks |
+//! | `sm_100a`, `sm_120a` (Blackwell) | `kind::f8f6f4`; on `sm_120a` also block scaling |
 //!
 //! An instruction that the target lacks does not compile. `#[kernel(target = "sm_90")]` leaves a
 //! kernel out of builds for older GPUs.
 
 #![no_std]
 #![feature(auto_traits, macro_metavar_expr_concat, negative_impls, trivial_bounds)]
-// What an older GPU has not, a build for it leaves unusable: the bound of a method that says so is
-// false there, and known to be.
+// A method is bounded by the build's target. In a build for an older GPU the bound is trivially
+// false, and the method cannot be called.
 #![allow(trivial_bounds)]
-// The builder switches on `abi_ptx` and `asm_experimental_arch` for every crate, so that kernels
+// The builder enables `abi_ptx` and `asm_experimental_arch` for every crate, so that kernel crates
 // need not.
-#![cfg_attr(target_arch = "nvptx64", feature(stdarch_nvptx))]
+#![cfg_attr(target_arch = "nvptx64", feature(core_float_math, stdarch_nvptx))]
 #![cfg_attr(not(target_arch = "nvptx64"), feature(panic_can_unwind))]
 #![warn(missing_docs)]
 
 #[cfg(not(target_arch = "nvptx64"))]
 extern crate std;
 
-// `#[kernel]` names this crate; so do the tests within it.
+// The code of `#[kernel]` names this crate, also in its own tests.
 extern crate self as ptx_matrix;
 
 pub mod copy;
@@ -146,7 +147,7 @@ pub use ptx_matrix_macros::SharedLayout;
 #[doc = include_str!("launch/kernel.md")]
 pub use ptx_matrix_macros::kernel;
 
-/// The forms of the instructions as values, and the execution of a form by its name.
+/// The legal forms of the instructions as values, and the execution of a form by its name.
 ///
 /// | item | purpose |
 /// | --- | --- |
@@ -169,12 +170,18 @@ pub mod forms {
     };
 }
 
-/// The README's examples, as tests.
+/// The examples of the README and of the guides, as tests.
 #[cfg(doctest)]
-#[doc = include_str!("../README.md")]
-struct Readme;
+mod guides {
+    #[doc = include_str!("../README.md")]
+    struct Readme;
+    #[doc = include_str!("../docs/GUIDE.md")]
+    struct Guide;
+    #[doc = include_str!("../docs/CUTLASS.md")]
+    struct Cutlass;
+}
 
-/// The paths in the code that the macros write.
+/// The paths that the code of the macros uses.
 #[doc(hidden)]
 pub mod __private {
     pub use crate::lane::Grid;

@@ -1,8 +1,8 @@
 //! The names that most kernels use: `use ptx_matrix::prelude::*`.
 //!
-//! It has the scopes, lanes, memory, the common element types, dense fragments and [`Mma`],
-//! barriers and tensor maps. A kernel imports other names from their modules, such as
-//! [`mma`](crate::mma) or [`copy`](crate::copy).
+//! Scopes, lanes, memory, the common element types, dense fragments and [`Mma`], barriers and
+//! tensor maps. A kernel imports other names from their modules, such as [`mma`](crate::mma) or
+//! [`copy`](crate::copy).
 //!
 //! ```
 //! use ptx_matrix::prelude::*;
@@ -31,5 +31,5 @@ pub use crate::mma::Mma;
 pub use crate::scope::{Block, ClusterBlock, Threads, Warp, WarpGroup};
 #[cfg(not(target_arch = "nvptx64"))]
 pub use crate::sim::CheckedRun;
-pub use crate::sync::{Barrier, BarrierMemory, Phase, Turn};
+pub use crate::sync::{Barrier, BarrierMemory, Phase, PipelineState};
 pub use crate::{KernelArgs, kernel};

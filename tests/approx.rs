@@ -1,10 +1,10 @@
-//! The approximate special functions return, on the CPU, what an H100 returned for every argument.
+//! The approximate special functions return the same on the CPU as on an H100, for every argument.
 //!
-//! `approx/h100.json` has digests of what the GPU returned. The digest of a range of arguments is
-//! the sum, modulo 2^64, of [`mixed`] of each argument and its result. Of each function of f32
-//! there are 256, each of the 2^24 arguments with the same highest byte; and one of 2^20 arguments
-//! from everywhere, which the tests compute. All 15 x 2^32 of them: `cargo test --release -p
-//! ptx-matrix-tests --test approx -- --ignored`, in minutes.
+//! `approx/h100.json` has digests of the GPU's results. The digest of a range of arguments is the
+//! sum, modulo 2^64, of [`mixed`] of each argument and its result. A function of f32 has 256
+//! digests, one for the 2^24 arguments with each highest byte. It also has one digest of 2^20
+//! arguments from the whole range, which the tests compute. `cargo test --release -p
+//! ptx-matrix-tests --test approx -- --ignored` computes all 15 x 2^32 results in minutes.
 
 use ptx_matrix::element::{bf16, f16};
 use ptx_matrix::math::*;
@@ -12,11 +12,11 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::{fs, thread};
 
-/// The step between arguments of a sample, which is odd: they are all different.
+/// The step between arguments of a sample. It is odd, so all arguments differ.
 const STEP: u32 = 4093;
 const SAMPLE: u32 = 1 << 20;
 
-/// A function by its name in PTX.
+/// A function with its PTX name.
 type Named<F> = (&'static str, F);
 type OfF32 = Named<fn(f32) -> f32>;
 type OfPairs = Named<fn(u32) -> u32>;
@@ -39,7 +39,7 @@ const FUNCTIONS: [OfF32; 15] = [
     ("cos.approx.ftz.f32", cos_approx_ftz),
 ];
 
-/// Functions of each 16-bit number, in both halves of a register.
+/// Functions of 16-bit numbers, in both halves of a register.
 const PAIRS: [OfPairs; 4] = [
     ("ex2.approx.f16x2", |pair| f16_bits(ex2_approx_f16x2(f16_pair(pair)))),
     ("tanh.approx.f16x2", |pair| f16_bits(tanh_approx_f16x2(f16_pair(pair)))),
@@ -63,7 +63,7 @@ fn bf16_bits([low, high]: [bf16; 2]) -> u32 {
     u32::from(low.to_bits()) | u32::from(high.to_bits()) << 16
 }
 
-/// An argument and its result, in 64 bits that look random.
+/// Mixes an argument and its result into 64 bits that look random.
 fn mixed(argument: u32, result: u32) -> u64 {
     let mut bits = u64::from(argument) << 32 | u64::from(result);
     for factor in [0xff51_afd7_ed55_8ccd, 0xc4ce_b9fe_1a85_ec53] {
@@ -76,7 +76,7 @@ fn digest(arguments: impl Iterator<Item = u32>, function: impl Fn(u32) -> u32) -
     arguments.fold(0, |sum, argument| sum.wrapping_add(mixed(argument, function(argument))))
 }
 
-/// What the GPU returned.
+/// The recorded digests of the GPU.
 struct Recorded(serde_json::Value);
 
 impl Recorded {
@@ -111,7 +111,7 @@ fn a_sample_of_all_arguments_is_as_the_gpu_returned_it() {
 fn all_numbers_of_16_bits_are_as_the_gpu_returned_them() {
     let recorded = Recorded::read();
     for (ptx, function) in PAIRS {
-        // Another number in the other half.
+        // The other half of the register has another number.
         let arguments = (0..1 << 16).map(|x: u32| x << 16 | x.wrapping_mul(0x9e37) & 0xffff);
         assert_eq!(digest(arguments, function), recorded.digest("pairs", ptx, 0), "{ptx}");
     }
@@ -147,7 +147,7 @@ fn all_arguments_are_as_the_gpu_returned_them() {
     assert!(wrong.is_empty(), "arguments with these highest bytes: {wrong:?}");
 }
 
-/// Special values and the edges of ranges, whose results the GPU's digests include, by themselves.
+/// Special values and the ends of ranges, one by one. The GPU's digests include their results.
 #[test]
 fn special_arguments() {
     let nan = 0x7fff_ffff;

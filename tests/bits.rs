@@ -1,9 +1,10 @@
-//! What GPUs compute that were not run here: cases from a published bit-accurate model, which its
-//! authors validated on hardware of each architecture (MMA-Sim, arXiv 2511.10909).
+//! The arithmetic of GPUs that this project has not run. The cases are from a published
+//! bit-accurate model, which its authors validated on hardware of each architecture (MMA-Sim, arXiv
+//! 2511.10909).
 //!
 //! `bits/cases.csv` has a line for each case. `bits/cases.bin`, deflated, has their matrices one
-//! behind the other: A, B, C, the scales of A and of B, and D, row by row, each element in as many
-//! bytes as it needs.
+//! after another: A, B, C, the scales of A and of B, and D. Each matrix is row by row, and each
+//! element has as many bytes as it needs.
 
 use ptx_matrix::forms::{Form, HeldMatrix, Selectors, WgmmaOptions, all, all_wgmma, find};
 use ptx_matrix::lane::LANES;
@@ -26,7 +27,7 @@ fn bytes_of(matrix: &HeldMatrix, form: &Form) -> usize {
     (form.register_bits / matrix.per_register).div_ceil(8)
 }
 
-/// The matrices of a form as the file has them: those of one multiplication.
+/// The matrices of a form in the file: those of one multiplication.
 fn matrices(form: &Form) -> Vec<(HeldMatrix, usize, usize)> {
     let of_four = form.ptx.contains(".m8n8k4.") && form.ptx.contains(".f16.f16.");
     let matrices = form.matrices();
@@ -60,7 +61,7 @@ fn cases() -> (Vec<Case>, Vec<u8>) {
     (cases, bytes)
 }
 
-/// The registers of all lanes, as a form takes or leaves them, and D's elements that are right.
+/// Runs a case on the simulator. Returns the first difference, if there is one.
 fn run(case: &Case, bytes: &[u8]) -> Option<String> {
     let form = case.form;
     let register = form.register_bits / 8;
@@ -140,8 +141,8 @@ fn the_simulator_computes_like_the_gpu_that_is_named() {
     assert_eq!((cases.len(), of_each.len()), (1308, 7), "{of_each:?}");
 }
 
-/// Each architecture's arithmetic is its own: another's misses cases. (Two that compute alike have
-/// the same cases right.)
+/// The arithmetic of each architecture differs: the cases of another one fail. (Cases of
+/// architectures with the same arithmetic pass.)
 #[test]
 fn another_gpu_has_other_bits() {
     let (cases, bytes) = cases();
@@ -162,7 +163,7 @@ fn another_gpu_has_other_bits() {
     assert_eq!([missed(Arch::SM_80, Arch::SM_86), missed(Arch::SM_90, Arch::SM_100)], [0, 0]);
 }
 
-/// Every GPU has its forms executed, and is refused the others by name.
+/// Every GPU executes the forms that it has, and refuses the others by name.
 #[test]
 fn a_form_that_the_gpu_lacks_is_refused_by_name() {
     for &gpu in Arch::ALL {
@@ -173,8 +174,8 @@ fn a_form_that_the_gpu_lacks_is_refused_by_name() {
                 simulator.execute(form, &Selectors::default(), &vec![0; form.input_bytes()]);
             match result {
                 Ok(_) => assert!(form.is_on(gpu), "{gpu}: {}", form.ptx),
-                // Without metadata, and with rows that lie nowhere, some forms are wrong for other
-                // reasons.
+                // Some forms fail for other reasons, because there are no metadata, and the rows
+                // have no valid addresses.
                 Err(error) if form.is_on(gpu) => {
                     assert!(!error.to_string().contains("is simulated"), "{error}")
                 }

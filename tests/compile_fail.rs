@@ -1,13 +1,13 @@
-//! Each program in `compile_fail/` is refused, with the message that its comments promise:
+//! The compiler refuses each program in `compile_fail/`, with the messages in its comments:
 //!
-//! - `//~^ ERROR text`: the line above (a line up for each `^`) has an error whose message contains
-//!   `text`;
-//! - `//~? ERROR text`: there is such an error at no line of the program, as the compiler finds it
-//!   in generic code;
-//! - `//~| text`: what the compiler prints about the error named before contains `text`.
+//! - `//~^ ERROR text`: the line above has an error whose message contains `text`. Each further `^`
+//!   means one line higher.
+//! - `//~? ERROR text`: such an error has no line in the program, because the compiler finds it in
+//!   generic code.
+//! - `//~| text`: the output for the previous error contains `text`.
 //!
-//! A program has no other errors. What else the compiler prints changes from nightly to nightly,
-//! and is not compared.
+//! A program must have no other errors. The rest of the output is not compared, because it changes
+//! from nightly to nightly.
 
 mod compiled;
 
@@ -20,14 +20,14 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::thread;
 
-/// An error that a program's comments promise.
+/// An expected error, from the comments of a program.
 struct Promise {
     line: Option<u64>,
     message: String,
     printed: Vec<String>,
 }
 
-/// An error that the compiler reported.
+/// An error of the compiler.
 struct Reported {
     line: Option<u64>,
     message: String,
@@ -55,15 +55,15 @@ fn every_misuse_is_refused_with_a_readable_message() {
     assert!(complaints.is_empty(), "\n{complaints}");
 }
 
-/// What is wrong with what was reported.
+/// The differences between expected and reported errors.
 fn compare(promises: &[Promise], reported: &[Reported]) -> Vec<String> {
     let keeps = |reported: &Reported, promise: &Promise| {
         reported.line == promise.line && reported.message.contains(&promise.message)
     };
     let mut complaints = Vec::new();
     for promise in promises {
-        // One mistake is an error in each function that checks for it; one of them says where it
-        // was made.
+        // One mistake may cause an error in each function that checks for it. One of these errors
+        // has the line of the mistake.
         let kept: Vec<_> = reported.iter().filter(|error| keeps(error, promise)).collect();
         if kept.is_empty() {
             complaints.push(format!("no error {:?} at line {:?}", promise.message, promise.line));
@@ -108,8 +108,8 @@ fn promises(source: &str) -> Vec<Promise> {
     promises
 }
 
-/// Compiles all programs (checking them is not enough: `At` is checked where generic code is
-/// instantiated). Returns the errors of each.
+/// Compiles all programs, and returns the errors of each. `cargo check` would not do: `At` is
+/// checked when generic code is instantiated.
 fn build(programs: &BTreeMap<String, PathBuf>) -> BTreeMap<String, Vec<Reported>> {
     let mut libraries = libraries();
     libraries.retain(|name, _| name == "ptx_matrix");
@@ -128,7 +128,7 @@ fn build(programs: &BTreeMap<String, PathBuf>) -> BTreeMap<String, Vec<Reported>
     reported.into_inner().unwrap()
 }
 
-/// Compiles one.
+/// Compiles one program.
 fn errors(libraries: &BTreeMap<String, PathBuf>, name: &str, path: &Path) -> Vec<Reported> {
     let output = rustc(libraries)
         .args(["--crate-type=bin", "--emit=obj", "--error-format=json", "--crate-name", name, "-o"])
@@ -141,7 +141,7 @@ fn errors(libraries: &BTreeMap<String, PathBuf>, name: &str, path: &Path) -> Vec
         let message: Value =
             serde_json::from_str(line).unwrap_or_else(|_| panic!("{name}: {line}"));
         errors.extend(error(&message, path));
-        // Where generic code was instantiated stands in a note of its own, behind the error.
+        // The place of instantiation is in a separate note after the error.
         if let (Some(last), "note", Some(note)) = (
             errors.last_mut(),
             message["level"].as_str().unwrap_or_default(),
@@ -153,7 +153,7 @@ fn errors(libraries: &BTreeMap<String, PathBuf>, name: &str, path: &Path) -> Vec
     errors
 }
 
-/// The error of a message, unless it is a warning, or only the sum of the errors before it.
+/// The error of a message; `None` for warnings and for the summary of the errors before it.
 fn error(message: &Value, program: &Path) -> Option<Reported> {
     let text = message["message"].as_str()?;
     if message["level"] != "error" || text.starts_with("aborting due to") {

@@ -1,19 +1,19 @@
-//! What the workspace's tests have been compiled with: a test that runs the compiler itself has
-//! nothing of that compiled again.
+//! The libraries that cargo has compiled for the workspace's tests. A test that runs the compiler
+//! reuses them.
 
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// The project's folder, without `..`: paths are compared with those that the compiler names.
+/// The project's folder, without `..`, because paths are compared with those of the compiler.
 pub fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap()
 }
 
-/// The libraries that tests are linked with, by the name of their crate.
+/// The libraries that the tests are linked with, by crate name.
 pub fn libraries() -> BTreeMap<String, PathBuf> {
-    // In the words of `cargo xtask test`, after which there is nothing left to compile.
+    // These are the arguments of `cargo xtask test`, so everything is compiled already.
     let output = Command::new(env!("CARGO"))
         .args([
             "build",
@@ -46,9 +46,9 @@ pub fn libraries() -> BTreeMap<String, PathBuf> {
     libraries
 }
 
-/// The compiler, in the project's folder, which finds these libraries, and what they need.
+/// The compiler, in the project's folder, with these libraries and their dependencies.
 pub fn rustc<'l>(libraries: impl IntoIterator<Item = (&'l String, &'l PathBuf)>) -> Command {
-    // The one beside this cargo, which has compiled them.
+    // The `rustc` next to this cargo, which has compiled the libraries.
     let mut rustc = Command::new(Path::new(env!("CARGO")).with_file_name("rustc"));
     rustc.current_dir(root()).arg("--edition=2024");
     for (name, path) in libraries {

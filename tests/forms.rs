@@ -1,7 +1,7 @@
-//! The tables of forms against `forms/legal.csv`, a list of what ptxas 13.5 accepts on 26 targets
-//! and with every PTX version. It was made by asking ptxas about 1.7 million candidates, not from
-//! this crate or from documents. `cargo xtask legal` remakes it; of `mma` that has not been tried
-//! yet.
+//! Compares the tables of forms with `forms/legal.csv`, which lists the forms that ptxas 13.5
+//! accepts, for 26 targets and every PTX version. The list comes from 1.7 million questions to
+//! ptxas, and not from this crate or from documents. `cargo xtask legal` makes the list again. For
+//! `mma` that has not been tried yet.
 
 use ptx_matrix::forms::{self, Form, Nature, Selectors};
 use ptx_matrix_build::Toolchain;
@@ -22,7 +22,7 @@ struct Legal {
     targets: BTreeSet<String>,
     ptx_version: String,
     on_sm_90: Nature,
-    /// Sparsity selectors.
+    /// The number of sparsity selectors.
     selectors: usize,
 }
 
@@ -52,7 +52,7 @@ fn legal() -> Vec<Legal> {
     rows.collect()
 }
 
-/// What the tables say, as the list does.
+/// A form of the tables as a row of the list.
 fn as_legal(form: &Form, targets: &BTreeSet<String>) -> Legal {
     Legal {
         form: form.ptx.to_owned(),
@@ -91,7 +91,7 @@ fn the_tables_are_the_list() {
     assert_eq!(seen.len(), 384);
 }
 
-/// Has ptxas assemble the forms for a target.
+/// Assembles forms for a target with ptxas.
 fn assemble(
     toolchain: &Toolchain,
     target: &str,
@@ -107,7 +107,7 @@ fn assemble(
         .map_err(|error| format!("{} forms for {target}:\n{error}", forms.len()))
 }
 
-/// Every form for each of its targets, and with the PTX version from which on there is the form.
+/// Assembles every form for each of its targets, and with its first PTX version.
 #[test]
 fn ptxas_assembles_every_form_for_each_of_its_targets() {
     let project = Path::new(ROOT).join("kernels");
@@ -122,7 +122,7 @@ fn ptxas_assembles_every_form_for_each_of_its_targets() {
     }
     let mut by_version: BTreeMap<(&str, &str), Vec<&Form>> = BTreeMap::new();
     for form in forms::all() {
-        // Of the targets that have the form, one that was there in the form's PTX version.
+        // A target that has the form, and that its first PTX version supports.
         let target = match (form.needs.specific, form.needs.sm) {
             (false, 75) => "sm_75",
             (false, 80) => "sm_80",

@@ -1,14 +1,15 @@
-//! Every function of `raw` is assembled by ptxas, for the least target that it needs: for the one
-//! before, it is refused.
+//! ptxas assembles every function of `raw` for the lowest target that it needs, and refuses it for
+//! the target before.
 //!
-//! Which functions there are, the compiler says, which expands the tables that they are made of: so
-//! that none is forgotten. Of each a kernel takes the address, and ptxas has to assemble it as a
-//! function, whether or not any other kernel calls it. The PTX of a few builds is assembled for all
-//! targets: where ptxas finds an error, there it refuses a function.
+//! The compiler lists the functions, by expanding the tables that they are made of. So none is
+//! forgotten. A kernel takes the address of each function. Then ptxas has to assemble it as a
+//! function, even if no other kernel calls it. The PTX of a few builds is assembled for all
+//! targets. An error of ptxas shows which function it refuses.
 //!
-//! But for those of `wgmma`, of which ptxas takes none in a function: `wgmma.mma_async` is compared
-//! with the table of forms, each of which `wgmma.rs` has assembled, and what orders them is in each
-//! of the kernels that `ptx.rs` counts them in.
+//! The functions of `wgmma` are an exception, because ptxas accepts none of these instructions in a
+//! function. The list of `wgmma.mma_async` is compared with the table of forms, and `wgmma.rs`
+//! assembles each of these. The instructions that order `wgmma`s are in each kernel in which
+//! `ptx.rs` counts them.
 
 mod compiled;
 
@@ -21,9 +22,9 @@ use std::fs;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-/// The targets, each with instructions that the one before lacks; and, beside each, the target
-/// whose build tries these. That one has all of them, so one build does for several targets: for
-/// which of them ptxas takes a function, it is asked with the same PTX.
+/// The targets, each with instructions that the previous one lacks. Next to each is the target of
+/// the build that tests these instructions. That target has all of them, so one build serves
+/// several targets: ptxas gets the same PTX for each of them.
 const TARGETS: [(&str, &str); 7] = [
     ("sm_75", "sm_90a"),
     ("sm_80", "sm_90a"),
@@ -34,8 +35,8 @@ const TARGETS: [(&str, &str); 7] = [
     ("sm_120a", "sm_120a"),
 ];
 
-/// What functions need whose names begin so: the first row that fits. Of those that are forms of a
-/// table, that says it.
+/// The lowest target of functions, by the start of their names; the first matching row counts.
+/// Functions of a form in a table are not listed: the table has their target.
 const NEEDS: [(&str, &str); 51] = [
     ("bar_", "sm_75"),
     ("barrier_cluster_", "sm_90"),
@@ -70,7 +71,7 @@ const NEEDS: [(&str, &str); 51] = [
     ("ld_shared_cluster_", "sm_90"),
     ("ld_shared_", "sm_75"),
     ("mapa_", "sm_90"),
-    // A part of them came before bytes, clusters and waits did.
+    // Some of these came before byte counts, clusters and waits did.
     ("mbarrier_arrive_drop_shared_cta_b64_count", "sm_90"),
     ("mbarrier_arrive_drop_shared_cta_b64", "sm_80"),
     ("mbarrier_arrive_shared_cta_b64_count", "sm_90"),
@@ -91,14 +92,14 @@ const NEEDS: [(&str, &str); 51] = [
     ("trap", "sm_75"),
 ];
 
-/// A function: its path in `raw`, and its constant parameters, as they stand in the source.
+/// A function: its path in `raw`, and its constant parameters as in the source.
 struct Function {
     path: String,
     parameters: String,
 }
 
 impl Function {
-    /// It, with constants that it takes.
+    /// The function with some constants as arguments.
     fn instance(&self) -> String {
         let constants =
             self.parameters.split(',').filter_map(|parameter| parameter.split(':').nth(1));
@@ -117,13 +118,13 @@ impl Function {
         format!("raw::{}{constants}", self.path)
     }
 
-    /// How its name ends in PTX.
+    /// The end of its name in PTX.
     fn in_ptx(&self) -> String {
         format!("_{}", self.path.replace("::", "_"))
     }
 }
 
-/// The functions of `raw`, as the compiler finds them.
+/// The functions of `raw`, as the compiler expands them.
 fn functions() -> Vec<Function> {
     let output = rustc(&libraries())
         .args(["--crate-name=ptx_matrix", "--crate-type=lib", "-Zunpretty=expanded", "src/lib.rs"])
@@ -149,7 +150,7 @@ fn functions() -> Vec<Function> {
         let line = line.strip_prefix("pub ").unwrap_or_default();
         let Some(name) = line.trim_start_matches("unsafe ").strip_prefix("fn ") else { continue };
         let end = name.find(['(', '<']).expect("parameters");
-        // What stands in angle brackets may go on in further lines.
+        // The text in angle brackets may span several lines.
         let parameters = if name[end..].starts_with('<') {
             let start = raw.len() - behind.len() - 1 - name.len() + end + 1;
             raw[start..].split_once('>').expect("their end").0
@@ -166,7 +167,7 @@ fn functions() -> Vec<Function> {
     functions
 }
 
-/// By the least target, the functions that are to be assembled for it.
+/// The functions by their lowest target.
 fn by_target(functions: &[Function]) -> BTreeMap<&'static str, Vec<&Function>> {
     let name = |ptx: &str| ptx.replace("::", "_").replace('.', "_").to_lowercase();
     let of_table: BTreeMap<String, &'static str> = forms::all()
@@ -193,7 +194,7 @@ fn by_target(functions: &[Function]) -> BTreeMap<&'static str, Vec<&Function>> {
     by_target
 }
 
-/// A crate with a kernel that takes the address of each of these, built for this target. Returns
+/// Builds a crate for this target, with a kernel that takes the address of each function. Returns
 /// the PTX.
 fn assemble(toolchain: &Toolchain, target: &str, functions: &[&Function]) -> String {
     let mut source = "#![no_std]\nuse ptx_matrix::raw;\n\n/// Takes the address of each.\n#[unsafe(no_mangle)]\n\
@@ -214,9 +215,9 @@ fn assemble(toolchain: &Toolchain, target: &str, functions: &[&Function]) -> Str
     fs::create_dir_all(folder.join("src")).unwrap();
     write_if_new(&folder.join("Cargo.toml"), &manifest);
     write_if_new(&folder.join("src/lib.rs"), &source);
-    // The versions that are here already, so that nothing is downloaded.
+    // The same versions, so nothing is downloaded.
     fs::copy(root().join("Cargo.lock"), folder.join("Cargo.lock")).unwrap();
-    // The workspace's folder, which has the toolchain, and the library for most targets.
+    // The target folder of the workspace has the toolchain, and the libraries for most targets.
     let target_dir =
         std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from);
     let builder = Builder::new(&folder)
@@ -230,19 +231,19 @@ fn assemble(toolchain: &Toolchain, target: &str, functions: &[&Function]) -> Str
     fs::read_to_string(&built[0].ptx).unwrap()
 }
 
-/// Of each function in PTX, its name and the lines of its body.
+/// The functions in a PTX text: the name and the line range of each body.
 fn bodies(ptx: &str) -> Vec<(&str, Range<usize>)> {
     let mut bodies = Vec::new();
     let (mut name, mut start) = (None, 0);
     for (number, line) in (1..).zip(ptx.lines()) {
         if line.starts_with(".func") {
-            // Behind the function's own name, what makes it unique.
+            // The mangled name ends with a unique suffix after the function's name.
             let unique = line.split_whitespace().find(|word| word.starts_with("ptx_matrix_raw_"));
             name = unique.map(|name| {
                 name.split("_$_").next().unwrap_or(name).trim_end_matches("_shim_reify_0_")
             });
         } else if line == ";" || line.ends_with(");") {
-            name = None; // It is only declared.
+            name = None; // This declaration has no body.
         } else if line == "{" {
             start = number;
         } else if line == "}" {
@@ -252,8 +253,8 @@ fn bodies(ptx: &str) -> Vec<(&str, Range<usize>)> {
     bodies
 }
 
-/// The functions in this PTX, built for `built`, that ptxas refuses for `target`: their bodies'
-/// names.
+/// The functions in this PTX, which was built for `built`, that ptxas refuses for `target`: the
+/// names of their bodies.
 fn refused<'ptx>(
     toolchain: &Toolchain,
     ptx: &'ptx str,
@@ -275,7 +276,7 @@ fn refused<'ptx>(
     bodies.map(|(name, _)| name).collect()
 }
 
-/// Cargo compiles again what has been written again.
+/// Writes a file only if its text differs, because cargo recompiles rewritten files.
 fn write_if_new(file: &Path, text: &str) {
     if fs::read_to_string(file).is_ok_and(|before| before == text) {
         return;
@@ -315,7 +316,7 @@ fn ptxas_assembles_every_function_for_the_least_target_that_it_needs() {
         let (refused, refused_before) = (refused(target), before.map(refused));
         for function in &by_target[target] {
             let name = function.in_ptx();
-            // Some functions' names end with another's.
+            // Some names of functions are suffixes of others.
             let longer: Vec<String> = others
                 .iter()
                 .map(Function::in_ptx)

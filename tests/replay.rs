@@ -1,5 +1,5 @@
-//! What GPUs returned, as recorded by `cargo xtask conformance --record FILE`, is what the
-//! simulator and the reference compute.
+//! The simulator and the reference compute the results that GPUs returned, as recorded by `cargo
+//! xtask conformance --record FILE`.
 
 use ptx_matrix::forms;
 use ptx_matrix::sim::{Arch, Simulator};
@@ -71,7 +71,7 @@ fn every_form_has_checks_of_its_own() {
             .filter_map(|name| name.strip_prefix(form.ptx)?.strip_prefix(", "))
             .collect();
         match form.family {
-            // Of the kinds of data, the formats of less than a byte have three.
+            // Formats of less than a byte have three kinds of data.
             "mma" | "mma.sp" | "mma.sp::ordered_metadata" => {
                 let least = if form.ptx.contains(".s32.") { 2 } else { 3 };
                 assert!(

@@ -1,5 +1,5 @@
-//! What the kernels that time instructions become in machine code: the instructions that they are
-//! to time, as many as they say, and where a GPU has the instruction, nothing else of their kind.
+//! The machine code of the kernels that time instructions. They have the timed instructions, in the
+//! expected number. If the GPU has the instruction, they have no other instructions of this kind.
 
 #![feature(macro_metavar_expr_concat)]
 
@@ -12,8 +12,8 @@ use ptx_matrix_timing_kernels::{timed_loads, timed_stores};
 use std::collections::HashMap;
 use std::path::Path;
 
-/// The disassembly for sm_90a of each kernel that times something: of all of them it would be nine
-/// times as much code.
+/// The disassembly for sm_90a of the timed kernels only; that of all kernels would be nine times as
+/// long.
 fn kernels() -> HashMap<String, String> {
     let folder = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../kernels/timings"));
     let artifact = Builder::new(folder).archs([Arch::SM_90A]).build().unwrap().remove(0);
@@ -23,7 +23,7 @@ fn kernels() -> HashMap<String, String> {
     code.expect("nvdisasm, which CUDA toolkits have beside ptxas")
 }
 
-/// How often instructions of these names stand in a kernel's code.
+/// The number of instructions with these names in a kernel's code.
 fn count(code: &str, names: &[&str]) -> usize {
     let words = code.lines().flat_map(str::split_whitespace);
     words.filter(|word| names.iter().any(|name| word.split('.').next() == Some(name))).count()
@@ -37,7 +37,7 @@ fn what_is_timed_is_in_the_machine_code_as_often_as_it_says() {
     let check = |kernel: &str, names: &[&str], expected: usize| {
         assert_eq!(count(&kernels[kernel], names), expected, "{kernel}: {names:?}");
     };
-    // Each kernel has its instructions twice: to be read into the cache, and to be timed.
+    // Each kernel has its instructions twice: to fill the instruction cache, and for the timing.
     macro_rules! loads {
         ($($latency:ident $throughput:ident $load:ident $ptx:literal $trans:literal;)*) => {
             for kernel in [$(stringify!($latency), stringify!($throughput)),*] {
@@ -68,7 +68,8 @@ fn what_is_timed_is_in_the_machine_code_as_often_as_it_says() {
                 let products = count(&kernels[kernel], &OPCODES);
                 match ptx::$nature {
                     Nature::Native => assert_eq!(products, 2 * PRODUCTS, "{kernel}"),
-                    // A function that ptxas writes, or as many instructions for each.
+                    // Emulation: a function that ptxas generates, or the same number of
+                    // instructions for each `mma`.
                     _ => {
                         let is_called = count(&kernels[kernel], &["CALL"]) >= 2 * PRODUCTS;
                         assert!(is_called || products > 0 && products % (2 * PRODUCTS) == 0, "{kernel}: {products}");

@@ -1,5 +1,5 @@
-//! Kernel crates as users have them, built as the README says: each in a workspace of its own,
-//! without a line for the build.
+//! Kernel crates as users have them, built as the README says: each in its own workspace, without a
+//! build script.
 
 use ptx_matrix_build::{Arch, Artifact, Builder, CompileError};
 use std::path::Path;
@@ -13,9 +13,8 @@ fn build(arch: Arch, features: &[&str]) -> anyhow::Result<Artifact> {
 
 fn build_crate(name: &str, arch: Arch, features: &[&str]) -> anyhow::Result<Artifact> {
     let folder = &format!("{}/{name}", env!("CARGO_MANIFEST_DIR"));
-    // The versions that are here already, so that nothing is downloaded, nor compiled again that
-    // other tests have had compiled for a workspace of its own. Once: cargo may be reading it
-    // for another test.
+    // The same versions, so nothing is downloaded, and other tests' dependencies are not compiled
+    // again. This runs once, because cargo may be reading the file for another test.
     LOCK.call_once(|| {
         let lock = concat!(env!("CARGO_MANIFEST_DIR"), "/../Cargo.lock");
         for name in ["user_crate", "custom_epilogue"] {
@@ -23,8 +22,7 @@ fn build_crate(name: &str, arch: Arch, features: &[&str]) -> anyhow::Result<Arti
             std::fs::copy(lock, copy).expect("a copy of the workspace's Cargo.lock");
         }
     });
-    // Its target folder is this workspace's, which has the toolchain already, and what comes from
-    // elsewhere compiled for it.
+    // The target folder of this workspace has the toolchain, and the compiled dependencies.
     let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap();
     let out = target.join("ptx-of-the-user-crate");
     let builder =
@@ -90,10 +88,10 @@ fn a_struct_is_one_parameter_and_an_instance_one_entry() {
         assert_eq!(text.matches(&parameter).count(), 1, "{text}");
         let reads = |line: &str| line.contains("ld.param") && line.contains(read);
         assert!(text.lines().any(reads), "{read}: {text}");
-        // Nothing is copied: neither the struct, nor an array that is indexed at run time.
+        // Neither the struct nor an array with a run-time index is copied to local memory.
         assert!(!text.contains(".local"), "{text}");
     }
-    // What a struct points to is global memory; a copy takes the tensor map where it lies.
+    // Slices in a struct point to global memory. A TMA copy uses the tensor map in place.
     assert!(entry("scale_by_struct").contains("ld.global.b32"));
     assert!(entry("store_by_struct").contains("cvta.param.u64"));
     for (name, threads, clusters, blocks) in [
@@ -185,7 +183,7 @@ fn two_kernels_of_one_name_are_refused_with_their_modules() {
     assert!(error.contains("names go into the PTX as they are"), "{error}");
 }
 
-/// Also that the kernels of the dependency are left out.
+/// The build also leaves out the kernels of the dependency.
 #[test]
 fn a_gemm_with_an_epilogue_of_ones_own_has_no_spills() {
     let artifact = build_crate("custom_epilogue", Arch::SM_90A, &[]).unwrap();

@@ -1,4 +1,5 @@
-//! The tables of `wgmma.mma_async` and `wgmma.mma_async.sp` against what ptxas accepts.
+//! Compares the tables of `wgmma.mma_async` and `wgmma.mma_async.sp` with the forms that ptxas
+//! accepts.
 
 use ptx_matrix::forms::{self, WgmmaForm, WgmmaOptions};
 use ptx_matrix_build::Toolchain;
@@ -13,13 +14,12 @@ fn toolchain() -> Toolchain {
     Toolchain::find_or_fetch(&project, &Toolchain::store(&project).unwrap(), &|_| {}).unwrap()
 }
 
-/// What is farthest from the least that a form can be given: the last selector, and both factors
-/// negated and transposed.
+/// The options farthest from the defaults: the last selector, and A and B negated and transposed.
 fn last_options(form: &WgmmaForm, a_in_registers: bool) -> WgmmaOptions {
     *form.options(a_in_registers).last().expect("every form has options")
 }
 
-/// Has ptxas assemble kernels of sm_90a.
+/// Assembles kernels for sm_90a with ptxas.
 fn assemble(toolchain: &Toolchain, version: &str, name: &str, kernels: &str) -> Result<(), String> {
     let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("wgmma-{name}.ptx"));
     fs::write(&file, format!(".version {version}\n.target sm_90a\n.address_size 64\n{kernels}"))
@@ -65,8 +65,8 @@ fn ptxas_assembles_every_form_from_its_version_on_and_for_no_other_gpu() {
     }
 }
 
-/// Of each combination of elements, ptxas refuses the N that the tables lack, and the selector
-/// behind the last; and bits by xor.
+/// For each combination of elements, ptxas refuses the N that the tables lack, and the selector
+/// after the last. It also refuses `xor` for `b1`.
 #[test]
 fn ptxas_refuses_what_the_table_lacks() {
     let toolchain = toolchain();
@@ -102,7 +102,7 @@ fn ptxas_refuses_what_the_table_lacks() {
         .map(|(i, form)| form.kernel(&format!("kernel_{i}"), &last_options(form, false)))
         .collect();
     let refused = assemble(&toolchain, "9.0", "lacking", &kernels).unwrap_err();
-    // One error, at least, for the line of each.
+    // The line of each kernel has at least one error.
     let lines: BTreeSet<&str> = refused
         .lines()
         .filter(|line| line.contains("error"))

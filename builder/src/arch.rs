@@ -1,11 +1,11 @@
-//! The targets: one table, from which everything else about a target follows.
+//! The supported targets, in one table.
 
 use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-/// A GPU target, such as `sm_90a`. Only targets that this crate supports can be made.
+/// A GPU target, such as `sm_90a`. Only supported targets have a value.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Arch(&'static Row);
@@ -29,12 +29,15 @@ const fn row(name: &'static str, major: u8, minor: u8, shared_kib: u32) -> Row {
     Row { name, ptx: PtxVersion { major, minor }, shared_kib }
 }
 
-// The PTX version decides which drivers can load the PTX, so each target has the least that LLVM
-// and ptxas take for it (7.8 where less would do: it is the first with everything that sm_89 and
-// sm_90 share). Code that needs more gets more. Targets that LLVM has but rustc does not know as
-// target features (`sm_100f`, `sm_103a`, `sm_121a`...) are left out: for them every
-// `cfg(target_feature = "sm_90")` would be false. Behind the version: the KiB of shared memory that
-// a block can have (CUDA programming guide, compute capabilities).
+// Columns: name; PTX version (major, minor); KiB of shared memory that a block can have (CUDA
+// programming guide, compute capabilities).
+//
+// The PTX version decides which drivers can load the PTX. So each target has the lowest version
+// that LLVM and ptxas accept for it. The minimum is 7.8, the first version with everything that
+// sm_89 and sm_90 share. Code that needs a higher version gets it.
+//
+// LLVM also has targets that rustc does not know as target features (`sm_100f`, `sm_103a`,
+// `sm_121a`...). They are left out: every `cfg(target_feature = "sm_90")` would be false for them.
 static TABLE: [Row; 9] = [
     row("sm_75", 7, 8, 64),
     row("sm_80", 7, 8, 163),
@@ -48,50 +51,50 @@ static TABLE: [Row; 9] = [
 ];
 
 impl Arch {
-    /// Turing.
+    /// Turing GPUs.
     pub const SM_75: Self = Self(&TABLE[0]);
-    /// Ampere, data centre.
+    /// Ampere data-centre GPUs.
     pub const SM_80: Self = Self(&TABLE[1]);
-    /// Ampere, consumer.
+    /// Ampere consumer GPUs.
     pub const SM_86: Self = Self(&TABLE[2]);
-    /// Ada.
+    /// Ada GPUs.
     pub const SM_89: Self = Self(&TABLE[4]);
-    /// Hopper, with its own instructions (`wgmma`).
+    /// Hopper GPUs, with their own instructions (`wgmma`).
     pub const SM_90A: Self = Self(&TABLE[6]);
-    /// Blackwell, data centre.
+    /// Blackwell data-centre GPUs.
     pub const SM_100A: Self = Self(&TABLE[7]);
-    /// Blackwell, consumer.
+    /// Blackwell consumer GPUs.
     pub const SM_120A: Self = Self(&TABLE[8]);
 
-    /// What a build makes unless told otherwise: the targets with instructions that the one before
-    /// lacks. On sm_86 and sm_87 the code for sm_80 runs.
+    /// The targets of a default build: those with instructions that the previous target lacks.
+    /// sm_86 and sm_87 run the code for sm_80.
     pub const ALL: [Self; 6] =
         [Self::SM_75, Self::SM_80, Self::SM_89, Self::SM_90A, Self::SM_100A, Self::SM_120A];
 
-    /// Every target that can be asked for by name.
+    /// Returns every supported target.
     pub fn supported() -> impl Iterator<Item = Self> {
         TABLE.iter().map(Self)
     }
 
-    /// The name that rustc, LLVM and ptxas all use, such as `sm_90a`.
+    /// Returns the name in rustc, LLVM and ptxas, such as `sm_90a`.
     #[must_use]
     pub const fn name(self) -> &'static str {
         self.0.name
     }
 
-    /// The bytes of shared memory that a block can have.
+    /// Returns the bytes of shared memory that a block can have.
     #[must_use]
     pub const fn max_shared(self) -> u32 {
         self.0.shared_kib * 1024
     }
 
-    /// The targets up to this one, of which a kernel may be meant for the least.
+    /// The targets up to this one. A kernel can require any of them as its minimum.
     pub(crate) fn up_to(self) -> impl Iterator<Item = Self> {
         let older = Self::supported().take_while(move |&arch| arch != self);
         older.chain([self])
     }
 
-    /// The PTX version that a build for this target starts from.
+    /// Returns the lowest PTX version of a build for this target.
     #[must_use]
     pub const fn ptx_version(self) -> PtxVersion {
         self.0.ptx
@@ -105,7 +108,7 @@ impl PtxVersion {
     }
 }
 
-/// The name is not that of a supported target.
+/// Error: the name is not that of a supported target.
 #[derive(Debug, thiserror::Error)]
 #[error("`{name}` is not a supported target; supported are {}", supported_names())]
 pub struct UnsupportedArch {
@@ -152,7 +155,7 @@ impl fmt::Debug for Arch {
     }
 }
 
-/// The text is not of the form `major.minor`.
+/// Error: the text is not of the form `major.minor`.
 #[derive(Debug, thiserror::Error)]
 #[error("`{0}` is not a PTX version")]
 pub struct NoPtxVersion(String);

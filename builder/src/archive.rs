@@ -1,4 +1,4 @@
-//! Reading `ar` archives, the form in which rustc hands over a static library.
+//! Reads `ar` archives, the format of rustc's static libraries.
 
 use std::collections::HashMap;
 
@@ -14,7 +14,7 @@ pub struct Member<'a> {
     pub bytes: &'a [u8],
 }
 
-/// The files of a GNU archive, without its symbol and name tables.
+/// Returns the files of a GNU archive, without its symbol and name tables.
 pub fn members(archive: &[u8]) -> Result<Vec<Member<'_>>> {
     let mut rest = archive.strip_prefix(MAGIC).context("not an archive")?;
     let mut long_names: HashMap<usize, String> = HashMap::new();

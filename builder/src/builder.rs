@@ -1,4 +1,4 @@
-//! The build of a kernel crate for several targets.
+//! Builds a kernel crate for several targets.
 
 use std::collections::BTreeSet;
 use std::io::Write;
@@ -32,7 +32,7 @@ use crate::watch;
 pub struct Builder {
     manifest_dir: PathBuf,
     archs: Vec<Arch>,
-    /// Whether the caller named the targets: then each must have a kernel.
+    /// The caller named the targets, so each must have a kernel.
     archs_named: bool,
     target_dir: Option<PathBuf>,
     out_dir: Option<PathBuf>,
@@ -48,22 +48,22 @@ pub struct Builder {
     progress: Box<dyn Fn(&str) + Send + Sync>,
 }
 
-/// One target's output.
+/// The build's output for one target.
 #[derive(Debug, Clone)]
 pub struct Artifact {
     /// The target.
     pub arch: Arch,
-    /// The PTX, which the driver can compile for this target.
+    /// The PTX. The driver can compile it for this target.
     pub ptx: PathBuf,
-    /// The machine code that ptxas made of it.
+    /// The machine code that ptxas made from the PTX.
     pub cubin: PathBuf,
-    /// What is in them.
+    /// The kernels in both files, and their resource usage.
     pub manifest: Manifest,
 }
 
 impl Builder {
-    /// A build of the crate whose manifest is in `manifest_dir`, for those of [`Arch::ALL`] that it
-    /// has kernels for.
+    /// Creates a build of the crate whose manifest is in `manifest_dir`. Its targets are those of
+    /// [`Arch::ALL`] that the crate has kernels for.
     pub fn new(manifest_dir: impl Into<PathBuf>) -> Self {
         Self {
             manifest_dir: manifest_dir.into(),
@@ -80,12 +80,12 @@ impl Builder {
             color: false,
             fetch: true,
             toolchain: None,
-            // A build does not fail because nobody reads its steps.
+            // A closed standard error must not fail the build.
             progress: Box::new(|step| _ = writeln!(std::io::stderr(), "{step}")),
         }
     }
 
-    /// The targets, each once; the crate must have a kernel for each.
+    /// Sets the targets; duplicates count once. The crate must have a kernel for each.
     #[must_use]
     pub fn archs(mut self, archs: impl IntoIterator<Item = Arch>) -> Self {
         self.archs.clear();
@@ -98,47 +98,47 @@ impl Builder {
         self
     }
 
-    /// The target folder to use instead of that of the crate's workspace.
+    /// Sets the target folder. By default it is that of the crate's workspace.
     #[must_use]
     pub fn target_dir(mut self, folder: impl Into<PathBuf>) -> Self {
         self.target_dir = Some(folder.into());
         self
     }
 
-    /// The folder that gets a folder for each target. Otherwise it is `ptx` in the target folder
-    /// (`ptx-plain` for a plain compile).
+    /// Sets the output folder, which gets one subfolder for each target. By default it is `ptx` in
+    /// the target folder (`ptx-plain` for a plain compile).
     #[must_use]
     pub fn out_dir(mut self, folder: impl Into<PathBuf>) -> Self {
         self.out_dir = Some(folder.into());
         self
     }
 
-    /// The features of the kernel crate to switch on.
+    /// Enables these features of the kernel crate.
     #[must_use]
     pub fn features<S: Into<String>>(mut self, features: impl IntoIterator<Item = S>) -> Self {
         self.features = features.into_iter().map(Into::into).collect();
         self
     }
 
-    /// The dependencies whose kernels are built too, by the names of their packages: those that the
-    /// program launches beside the crate's own, such as `ptx-matrix-gemm`. The kernels of other
-    /// dependencies are left out.
+    /// Also builds the kernels of these dependencies, given by package name. Name the packages
+    /// whose kernels the program launches, such as `ptx-matrix-gemm`. The build leaves out the
+    /// kernels of other dependencies.
     #[must_use]
     pub fn kernels_of<S: Into<String>>(mut self, packages: impl IntoIterator<Item = S>) -> Self {
         self.kernels_of = packages.into_iter().map(Into::into).collect();
         self
     }
 
-    /// Compiles as if inline asm needed no care. **The result is wrong**: it is there to be
-    /// compared with.
+    /// Compiles without the convergence marks and checks. **The result is wrong**: it exists only
+    /// for comparison.
     #[must_use]
     pub fn plain(mut self, plain: bool) -> Self {
         self.plain = plain;
         self
     }
 
-    /// Compiles as ever, but marks nothing `convergent`: to be refused for the copies that LLVM
-    /// makes then.
+    /// Compiles as usual, but marks nothing `convergent`. Tests use it: the checks must refuse the
+    /// copies that LLVM then makes.
     #[doc(hidden)]
     #[must_use]
     pub fn unmarked(mut self, unmarked: bool) -> Self {
@@ -146,57 +146,62 @@ impl Builder {
         self
     }
 
-    /// Makes it an error that a kernel uses local memory: for registers that are spilled, or an
-    /// array that is not in registers, as it is indexed by what is not known when it is
-    /// compiled.
+    /// Makes local memory in a kernel an error. Kernels use local memory for spilled registers, and
+    /// for arrays that are indexed by a value unknown at compile time.
     #[must_use]
     pub fn deny_local_memory(mut self, deny: bool) -> Self {
         self.deny_local_memory = deny;
         self
     }
 
-    /// Adds the lines of the source to the output, for profilers. The code stays the same.
+    /// Adds source lines to the output, for profilers. The machine code stays the same.
     #[must_use]
     pub fn line_info(mut self, line_info: bool) -> Self {
         self.line_info = line_info;
         self
     }
 
-    /// Whether rustc's messages have colours.
+    /// Colours rustc's messages.
     #[must_use]
     pub fn color(mut self, color: bool) -> Self {
         self.color = color;
         self
     }
 
-    /// Whether a toolchain that is missing is fetched; it is, unless told otherwise.
+    /// Fetches a missing toolchain. The default is `true`.
     #[must_use]
     pub fn fetch(mut self, fetch: bool) -> Self {
         self.fetch = fetch;
         self
     }
 
-    /// The toolchain to use, where the caller has found one already.
+    /// Uses this toolchain instead of searching for one.
     #[must_use]
     pub fn toolchain(mut self, toolchain: Toolchain) -> Self {
         self.toolchain = Some(toolchain);
         self
     }
 
-    /// Who is told of each step that takes time, and of rustc's warnings. Otherwise they go to
-    /// standard error.
+    /// Sets the receiver of progress messages: each step that takes time, and rustc's warnings. By
+    /// default they go to standard error.
     #[must_use]
     pub fn progress(mut self, progress: impl Fn(&str) + Send + Sync + 'static) -> Self {
         self.progress = Box::new(progress);
         self
     }
 
-    /// Builds, in the order of the targets. What is up to date is not made again; an output that
-    /// was changed or damaged is.
+    /// Builds all targets, and returns their artifacts in the order of the targets. The build skips
+    /// outputs that are up to date, and makes changed or damaged outputs again.
     ///
-    /// In a build script, cargo is told to run it again when the crate, a path dependency of it, or
-    /// an output changes. With that cargo no longer runs it again for every file of its own
-    /// package.
+    /// In a build script, the build makes cargo run the script again when its inputs or outputs
+    /// change. The inputs are the crate and its path dependencies. Cargo then no longer runs the
+    /// script again for every file of its own package.
+    ///
+    /// # Errors
+    /// - The toolchain is incomplete, or the crate does not compile.
+    /// - The crate has no kernel for a target that was named, or for any target.
+    /// - A kernel is refused. The error names the kernel, the reason and, if known, the source
+    ///   line.
     pub fn build(&self) -> Result<Vec<Artifact>> {
         let built = self.build_all();
         match &built {
@@ -206,9 +211,9 @@ impl Builder {
         built.map(|(.., artifacts)| artifacts)
     }
 
-    /// The crate, the files that it was compiled of, and the outputs.
+    /// Returns the crate, its source files, and the outputs.
     fn build_all(&self) -> Result<(Package, BTreeSet<PathBuf>, Vec<Artifact>)> {
-        // Other programs are run in other folders.
+        // The build runs other programs in other folders, so the path must be absolute.
         let manifest_dir = package::absolute(&self.manifest_dir)?;
         let package = package::read(&manifest_dir)?;
         let target_dir = match &self.target_dir {
@@ -222,8 +227,7 @@ impl Builder {
         };
         let sysroot = sysroot::find_or_build(&work.join("sysroot"), &toolchain, &self.progress)?;
         let kernels = work.join("kernels");
-        // The targets share cargo's folder, and its library for one is replaced by that for the
-        // next.
+        // The targets share cargo's folder: each target's library replaces the one before it there.
         let _lock = FolderLock::acquire(&kernels, "build-lock")?;
         let request = Request {
             toolchain: &toolchain,
@@ -275,15 +279,15 @@ impl Builder {
         let mut sources = BTreeSet::new();
         let artifacts = thread::scope(|scope| {
             let mut running = Vec::new();
-            // The newest have most kernels: what takes longest comes first.
+            // The newest target has the most kernels: the longest job starts first.
             for (index, &arch) in self.archs.iter().rev().enumerate() {
                 let bitcode = kernel_crate::compile(&request, arch)?;
                 sources.extend(bitcode.sources.iter().cloned());
-                // Once is enough, and on the older targets much of a crate is unused.
+                // One set of warnings is enough, and on older targets much of a crate is unused.
                 if index == 0 && !bitcode.warnings.trim().is_empty() {
                     (self.progress)(bitcode.warnings.trim_end());
                 }
-                // While cargo compiles for the next target, which it does one at a time.
+                // This runs while cargo, which handles one target at a time, compiles for the next.
                 let target = target(arch);
                 running.push(scope.spawn(move || target.build(&bitcode)));
             }
@@ -302,8 +306,9 @@ impl Builder {
         Ok((package, sources, artifacts))
     }
 
-    /// The error, with the lines of the source if it is of kernels that are refused. For that they
-    /// are compiled once more: with line information a build takes longer, and makes other code.
+    /// Adds source lines to the error, if it refuses kernels. An ordinary build has no line
+    /// information, which would make it slower and change the code. So this compiles the kernels
+    /// once more.
     fn with_places<'t>(
         &self,
         error: Error,
@@ -325,7 +330,7 @@ impl Builder {
         }
     }
 
-    /// The targets that have kernels; those without are left out, unless they were asked for.
+    /// Keeps the targets that have kernels. A target that the caller named must have one.
     fn with_kernels(&self, package: &str, built: Vec<Option<Artifact>>) -> Result<Vec<Artifact>> {
         let missing: Vec<_> =
             self.archs.iter().zip(&built).filter(|(_, built)| built.is_none()).collect();

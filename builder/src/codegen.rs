@@ -1,5 +1,5 @@
-//! A target's way from a kernel crate's bitcode to PTX: link, prepare, have each kernel optimised,
-//! generate.
+//! Turns a kernel crate's bitcode into one target's PTX: links, prepares, optimises each kernel,
+//! and generates code.
 
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
@@ -17,7 +17,8 @@ use crate::refusal::{Refusal, Refused};
 use crate::toolchain::Toolchain;
 use crate::traps::merge_traps;
 
-/// One target's way from bitcode to PTX. Intermediate files stay in `scratch`, to be looked at.
+/// One target's code generation, from bitcode to PTX. Intermediate files stay in `scratch`, for
+/// inspection.
 pub struct Codegen<'a> {
     pub toolchain: &'a Toolchain,
     pub optimiser: &'a Optimiser<'a>,
@@ -29,7 +30,7 @@ pub struct Codegen<'a> {
 }
 
 impl Codegen<'_> {
-    /// Links what belongs together and makes of it what the optimiser may have.
+    /// Links the bitcode, and prepares the module for the optimiser.
     pub fn prepare(&self, bitcode: &Bitcode) -> Result<Prepared> {
         std::fs::create_dir_all(&self.scratch)
             .with_context(|| format!("cannot make {}", self.scratch.display()))?;
@@ -42,8 +43,8 @@ impl Codegen<'_> {
         }
         let mut linked = self.linked(&kernels, &builtins)?;
         if let Cow::Owned(_) = arithmetic::by_functions(&linked) {
-            // The functions are among what is linked as far as it is needed: they have to be asked
-            // for before.
+            // The linker takes only the builtins that are called, so the calls of these functions
+            // must exist before it runs.
             let asking = self.scratch.join("kernels.ll");
             write(&asking, arithmetic::by_functions(&self.linked(&kernels, &[])?).as_bytes())?;
             linked = self.linked(&asking, &builtins)?;
@@ -56,13 +57,13 @@ impl Codegen<'_> {
         ir::prepare(&linked, self.kept, unknown_calls)
     }
 
-    /// The text of a module, and of others what it needs.
+    /// Returns the text of a module, linked with the functions that it needs from the others.
     fn linked(&self, module: &Path, others: &[PathBuf]) -> Result<String> {
         let mut link = self.toolchain.llvm_link().command();
         process::stdout(link.args(["--only-needed", "-S", "-o", "-"]).arg(module).args(others))
     }
 
-    /// Has each kernel optimised, and generates PTX of all of them.
+    /// Optimises each kernel, and generates the PTX of all.
     pub fn generate(&self, prepared: &Prepared) -> Result<String> {
         let module = Module::read(&prepared.text);
         refuse_mutable_statics(&module, &prepared.kernels)?;
@@ -95,8 +96,8 @@ impl Codegen<'_> {
         Ok(merge_traps(&String::from_utf8_lossy(&output.stdout)))
     }
 
-    /// What opt and llc are told, what is done to the PTX, and what it is refused for: besides the
-    /// IR and their versions, all that it depends on.
+    /// Returns the arguments of opt and llc, and the names of the edits and checks. The PTX depends
+    /// only on these, the IR and the tools' versions.
     pub fn arguments(&self) -> Vec<String> {
         let llc = self.llc();
         let arguments = llc.get_args().map(|word| word.to_string_lossy().into_owned());
@@ -117,8 +118,8 @@ impl Codegen<'_> {
     }
 }
 
-/// Kernels by `#[kernel]` rely on types to keep what differs by lane from what is uniform; a static
-/// goes around them.
+/// Refuses mutable statics in crates with `#[kernel]`s. Their types keep lane-dependent values
+/// apart from uniform ones, and a static would bypass them.
 fn refuse_mutable_statics(module: &Module<'_>, kernels: &[Kernel]) -> Result<()> {
     if !kernels.iter().any(|kernel| kernel.metadata.is_some()) {
         return Ok(());
@@ -142,7 +143,7 @@ fn refuse_mutable_statics(module: &Module<'_>, kernels: &[Kernel]) -> Result<()>
     Ok(())
 }
 
-/// What llc says of an operation that it has no instructions for, without its stack.
+/// Explains llc's message about an operation that it cannot lower, without its stack trace.
 fn cannot_lower(said: &str, kernels: &[Kernel]) -> Option<Refusal> {
     let error = said
         .lines()
@@ -161,7 +162,7 @@ fn cannot_lower(said: &str, kernels: &[Kernel]) -> Option<Refusal> {
             }
             None => format!("an operation: {error}"),
         };
-    // With line information the node ends with it.
+    // With line information, the message ends with the place.
     let place = error
         .rsplit_once(", ")
         .filter(|(_, place)| place.contains(".rs:"))

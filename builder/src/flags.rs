@@ -1,20 +1,20 @@
-//! The rustc flags of everything that is compiled for the GPU.
+//! The rustc flags for all GPU code.
 
 use std::path::Path;
 
 use crate::arch::Arch;
 
-/// The only target that rustc has for NVIDIA GPUs.
+/// rustc's only target for NVIDIA GPUs.
 pub const TARGET: &str = "nvptx64-nvidia-cuda";
 
-/// How `core` is compiled, and every kernel crate with what it depends on.
+/// The flags for `core`, kernel crates and their dependencies.
 ///
-/// - MIR's jump threading copies blocks without knowing of convergence.
-/// - LLVM's passes would too: the IR must come out before they run, to be marked.
-/// - A panic on a GPU has nowhere to go; formatting its message would cost registers in every
-///   kernel that indexes.
-/// - All is inlined in the end. What rustc inlines, it does once for all types, and LLVM for each
-///   kernel.
+/// - No jump threading: this MIR pass copies blocks, and does not know about convergence.
+/// - No LLVM passes: they copy blocks too, so the IR must be marked first.
+/// - No panic messages: a GPU cannot show them, and formatting one costs registers in every kernel
+///   that indexes.
+/// - Inlining in rustc: everything gets inlined anyway. rustc inlines once for all types, LLVM once
+///   for each kernel.
 pub fn cured() -> impl Iterator<Item = String> {
     let convergence = ["-Zmir-enable-passes=-JumpThreading", "-Cno-prepopulate-passes"];
     let inlining = ["-Zinline-mir-threshold=1000", "-Zinline-mir-hint-threshold=1000"];
@@ -27,14 +27,14 @@ fn common() -> impl Iterator<Item = String> {
         .map(str::to_owned)
 }
 
-/// The flags of a kernel crate and its dependencies.
+/// Returns the flags of a kernel crate and its dependencies.
 pub fn kernel_crate(sysroot: &Path, arch: Arch, plain: bool, line_info: bool) -> Vec<String> {
     let compile: Vec<String> = if plain { common().collect() } else { cured().collect() };
     let own = [
         format!("--sysroot={}", sysroot.display()),
         format!("-Ctarget-cpu={arch}"),
         format!("-Cdebuginfo={}", if line_info { "line-tables-only" } else { "none" }),
-        // Kernel crates need both; with this they need not say so, and may still.
+        // Kernel crates need both features. With these flags they need not enable them, but may.
         "-Zcrate-attr=feature(abi_ptx)".to_owned(),
         "-Zcrate-attr=feature(asm_experimental_arch)".to_owned(),
         "-Aduplicate_features".to_owned(),

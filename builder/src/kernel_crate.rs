@@ -1,4 +1,4 @@
-//! Compiling a kernel crate, with everything it depends on, to LLVM bitcode.
+//! Compiles a kernel crate and its dependencies to LLVM bitcode.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -14,17 +14,17 @@ use crate::process;
 use crate::toolchain::Toolchain;
 use crate::watch;
 
-/// rustc refused the kernel crate.
+/// Error: rustc refused the kernel crate.
 #[derive(Debug, thiserror::Error)]
 #[error("the kernel crate does not compile for {arch}:\n{stderr}")]
 pub struct CompileError {
-    /// The target it was compiled for.
+    /// The target of the failed compilation.
     pub arch: Arch,
-    /// What cargo and rustc wrote.
+    /// The output of cargo and rustc.
     pub stderr: String,
 }
 
-/// How a kernel crate is compiled.
+/// The options of a kernel crate's compilation.
 #[derive(Clone, Copy)]
 pub struct Request<'a> {
     pub toolchain: &'a Toolchain,
@@ -41,17 +41,17 @@ pub struct Request<'a> {
 pub struct Bitcode {
     /// The kernels, their dependencies and `core`.
     pub kernels: Vec<u8>,
-    /// What compiled code calls without being written so, such as `memcmp`; to be linked as far as
-    /// it is called.
+    /// Functions that the compiler calls by itself, such as `memcmp`. Only those that are called
+    /// get linked.
     pub builtins: Vec<Vec<u8>>,
-    /// The files that rustc read, those of path dependencies too.
+    /// The files that rustc read, including those of path dependencies.
     pub sources: BTreeSet<PathBuf>,
     /// rustc's warnings.
     pub warnings: String,
 }
 
 impl Bitcode {
-    /// All that is linked.
+    /// Returns all bitcode to link.
     pub fn parts(&self) -> impl Iterator<Item = &[u8]> {
         std::iter::once(&self.kernels).chain(&self.builtins).map(Vec::as_slice)
     }
@@ -75,9 +75,9 @@ pub fn compile(request: &Request<'_>, arch: Arch) -> Result<Bitcode> {
     Ok(Bitcode { kernels, builtins, sources, warnings: stderr })
 }
 
-/// A static library is the one output that takes no linker and is kept by cargo under one hash per
-/// set of flags, so that the targets do not rebuild each other. For this target rustc puts bitcode
-/// into it.
+/// The crate type is a static library, because it needs no linker. Also, cargo keeps it under one
+/// hash per set of flags, so the targets do not rebuild each other. No other output has both
+/// properties. For this target, rustc puts bitcode into the library.
 fn cargo(request: &Request<'_>, arch: Arch) -> Command {
     let Request { toolchain, manifest_dir, target_dir, sysroot, features, plain, line_info, color } =
         *request;
@@ -102,7 +102,7 @@ fn cargo(request: &Request<'_>, arch: Arch) -> Command {
     cargo
 }
 
-/// The static library among cargo's messages. Only the kernel crate is compiled to one.
+/// Finds the static library in cargo's messages. Only the kernel crate becomes one.
 fn static_library(messages: &str) -> Option<String> {
     #[derive(Deserialize)]
     struct Message {
@@ -120,8 +120,8 @@ fn static_library(messages: &str) -> Option<String> {
     libraries.find_map(|message| message.filenames.into_iter().next())
 }
 
-/// The kernel crate's own bitcode, and that of `compiler_builtins`, which rustc keeps out of its
-/// whole-program IR.
+/// Returns the kernel crate's bitcode, and that of `compiler_builtins`, which rustc keeps out of
+/// its whole-program IR.
 fn split(archive: &[u8]) -> Result<(Vec<u8>, Vec<Vec<u8>>)> {
     const BITCODE: &[u8] = b"BC\xC0\xDE";
     let members = archive::members(archive)?;

@@ -1,10 +1,10 @@
 //! Compiles a Rust kernel crate to PTX, and keeps the compiler from breaking warp convergence.
 //!
-//! rustc compiles for NVIDIA GPUs, but it does not tell LLVM that inline asm may be convergent:
-//! that all lanes of a warp must reach it together. LLVM then copies a `stmatrix` into both arms of
-//! a lane-dependent branch, which is undefined behaviour made from correct source. This crate takes
-//! the program from rustc before anything is optimised, marks what must be marked, and lets LLVM's
-//! own tools do the rest:
+//! rustc compiles for NVIDIA GPUs, but it does not tell LLVM that inline asm may be convergent. All
+//! lanes of a warp must reach a convergent instruction together. Without the mark, LLVM copies a
+//! `stmatrix` into both arms of a lane-dependent branch: undefined behaviour from correct source.
+//! This crate takes the program from rustc before any optimisation, marks the convergent asm and
+//! calls, and runs LLVM's own tools on the result:
 //!
 //! ```text
 //! cargo rustc, for each target   unoptimised bitcode of the kernels and of all they use
@@ -16,7 +16,7 @@
 //! ptxas                          cubin, and what each kernel takes: the manifest
 //! ```
 //!
-//! A build script or an `xtask` says:
+//! In a build script or an `xtask`:
 //!
 //! ```no_run
 //! use ptx_matrix_build::{Arch, Builder};
@@ -27,15 +27,16 @@
 //! # anyhow::Ok(())
 //! ```
 //!
-//! In a build script it also tells cargo to run the script again when the kernel crate, a path
-//! dependency of it, or an output changes. With that, cargo no longer does so for each file of the
-//! script's own package: a script that reads others has to name them, by `cargo::rerun-if-changed`.
+//! In a build script, the build makes cargo run the script again when its inputs or outputs change.
+//! The inputs are the kernel crate and its path dependencies. Cargo then no longer watches the
+//! other files of the script's own package. A script that reads other files must name them with
+//! `cargo::rerun-if-changed`.
 //!
-//! The toolchain is found or, if need be, fetched into the target folder: see [`Toolchain`].
+//! The build uses an installed toolchain, or fetches one into the target folder: see [`Toolchain`].
 //!
-//! A kernel crate is `no_std`, without `alloc`, and needs a panic handler. What a kernel is
-//! compiled for (threads, shared memory, register limits) stands in a static that `#[kernel]`
-//! writes; functions that are `extern "ptx-kernel"` without one are compiled too.
+//! A kernel crate is `no_std`, without `alloc`, and needs a panic handler. `#[kernel]` writes a
+//! static with the kernel's threads, shared memory and register limits, and the build reads it. The
+//! build also compiles `extern "ptx-kernel"` functions without such a static.
 
 #![warn(missing_docs)]
 

@@ -1,4 +1,4 @@
-//! What a build says about the kernels that it made.
+//! The manifest: a build's description of its kernels.
 
 use std::path::Path;
 
@@ -11,70 +11,70 @@ use crate::ptxas::Usage;
 use crate::toolchain::Toolchain;
 use crate::version::Version;
 
-/// One target's build of a kernel crate, as the `.json` file beside its PTX has it.
+/// A kernel crate's build for one target. The `.json` file beside the PTX has the same content.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Manifest {
     /// The kernel crate's name.
     pub package: String,
     /// The target.
     pub arch: Arch,
-    /// The PTX version of the `.ptx` file: the target's, or what the kernels' instructions need if
-    /// that is more.
+    /// The PTX version of the `.ptx` file: the target's, or a higher one if the kernels'
+    /// instructions need it.
     pub ptx_version: PtxVersion,
-    /// What compiled it.
+    /// The versions of the tools that built it.
     pub toolchain: ToolVersions,
     /// The kernels, by name.
     pub kernels: Vec<KernelManifest>,
-    /// What ptxas warned of, short of what fails a build.
+    /// ptxas's warnings that do not fail a build.
     pub remarks: Vec<String>,
 }
 
-/// The versions of the tools that a build used.
+/// The versions of a build's tools.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ToolVersions {
-    /// rustc's.
+    /// rustc's version.
     pub rustc: Version,
-    /// That of opt and llc.
+    /// The version of opt and llc.
     pub llvm: Version,
-    /// ptxas's.
+    /// ptxas's version.
     pub ptxas: Version,
 }
 
-/// What a kernel asks for, and what it takes.
+/// A kernel's launch bounds and resource usage.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct KernelManifest {
-    /// The name to launch it by.
+    /// The name for launches.
     pub name: String,
-    /// The threads of a block that it is compiled for.
+    /// The block size, in threads, that the kernel is compiled for.
     pub threads: Option<u32>,
-    /// The blocks that are to fit on a multiprocessor at once.
+    /// The number of blocks that must fit on an SM at once.
     pub min_blocks: Option<u32>,
-    /// The limit that its crate sets on registers.
+    /// The crate's limit on registers per thread.
     pub max_registers: Option<u32>,
-    /// Registers of each thread.
+    /// Registers per thread.
     pub registers: u32,
-    /// Barriers of each block.
+    /// Barriers per block.
     pub barriers: u32,
-    /// Bytes of shared memory that the kernel has without being given any at launch.
+    /// Bytes of static shared memory: the launch need not provide them.
     pub static_shared: u32,
-    /// Bytes of shared memory that must be given at launch.
+    /// Bytes of dynamic shared memory that the launch must provide.
     pub dynamic_shared: u32,
-    /// Bytes of each thread's stack, in local memory.
+    /// Bytes of stack per thread, in local memory.
     pub stack: u32,
-    /// Bytes stored by register spills.
+    /// Bytes that register spills store.
     pub spill_stores: u32,
-    /// Bytes loaded by register spills.
+    /// Bytes that register spills load.
     pub spill_loads: u32,
 }
 
 impl Manifest {
-    /// The kernel of this name.
+    /// Returns the kernel of this name.
     #[must_use]
     pub fn kernel(&self, name: &str) -> Option<&KernelManifest> {
         self.kernels.iter().find(|kernel| kernel.name == name)
     }
 
-    /// The manifest at `path`, if it is one of this version of the builder.
+    /// Reads the manifest at `path`. Returns `None` if another version of the builder wrote it.
     pub(crate) fn read(path: &Path) -> Option<Self> {
         serde_json::from_str(&std::fs::read_to_string(path).ok()?).ok()
     }

@@ -1,4 +1,4 @@
-//! Kernels, optimised: each once, however many targets and builds have the same.
+//! Optimises each kernel once, for all targets and builds that share it.
 
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -13,45 +13,47 @@ use crate::refusal::Refusal;
 use crate::stamp;
 use crate::toolchain::Toolchain;
 
-/// LLVM leaves nested loops over accumulators rolled, and with them the accumulators in local
-/// memory. This is enough for the largest tile that fits into registers.
+/// By default LLVM leaves nested loops over accumulators rolled, and the accumulators then stay in
+/// local memory. This threshold suffices for the largest tile that fits into registers.
 const UNROLL_THRESHOLD: &str = "-unroll-threshold=8000";
 
-/// Each inlined call would leave notes of which of its arguments do not alias, copied again with
-/// each level. They are a third of opt's time, and make no difference: what they are about is in
-/// registers once all is inlined.
+/// Without this option, each inlined call leaves metadata about its non-aliasing arguments, and
+/// each level of inlining copies it. The metadata costs a third of opt's time. It changes nothing,
+/// because the memory that it describes is in registers once all is inlined.
 const NO_ALIAS_SCOPES: &str = "-enable-noalias-to-md-conversion=false";
 
-/// Longest part of a file's name that says which kernel it is of.
+/// The maximum length of the kernel's name within a file name.
 const NAME_LENGTH: usize = 120;
 
-/// Beside what a target was linked to: the files of its kernels.
+/// The file in a target's folder that lists its optimised kernels.
 const LIST: &str = "kernels.txt";
 
-/// Beside each file: that it was looked at, and by which rules. To be changed with them.
+/// The content of the file that marks a kernel as checked: the version of each check. Change it
+/// with the checks.
 pub const CHECKED: &str = "copies 1, operations 1, statics 1";
 
-/// Which passes come first, and which behind them.
+/// The passes before and after the numbering of collectives in `refusal`.
 ///
-/// What functions keep in memory goes to registers before they are inlined many times over; no more
-/// than that, for which docs/LADDER.md has a kernel that was slower. Then inlining comes first, so
-/// that LLVM finds the reads of thread indices in the kernels, where it knows from the launch
-/// bounds how large they get.
+/// `sroa` moves the functions' memory to registers before they are inlined many times. No other
+/// pass runs before inlining: `simplifycfg` made a kernel slower (docs/lab/fp8.md). Inlining is
+/// next, so that LLVM finds the reads of thread indices in the kernels, whose launch bounds limit
+/// their values.
 const PASSES: [&str; 2] = ["internalize,function(sroa),inline", "default<O3>"];
 
-/// What opt makes of kernels, kept in a folder.
+/// Optimised kernels, in a folder.
 pub struct Optimiser<'a> {
     toolchain: &'a Toolchain,
     plain: bool,
     folder: PathBuf,
-    /// The kernel crate's.
+    /// The kernel crate's folder.
     crate_folder: PathBuf,
-    /// For each kernel, whose turn it is to make it, or to find it made.
+    /// A lock for each kernel: the first holder makes the file, and the next ones find it.
     turns: Mutex<HashMap<String, Arc<Mutex<()>>>>,
 }
 
 impl<'a> Optimiser<'a> {
-    /// Keeps what it makes in `folder`. With `plain`, rustc has optimised already.
+    /// Creates an optimiser with its results in `folder`. With `plain`, rustc has optimised
+    /// already.
     pub fn new(
         toolchain: &'a Toolchain,
         plain: bool,
@@ -63,8 +65,8 @@ impl<'a> Optimiser<'a> {
         Ok(Self { toolchain, plain, folder, crate_folder, turns: Mutex::default() })
     }
 
-    /// What opt is told of every kernel. Of the target it is told nothing: what it does would be
-    /// the same.
+    /// The arguments of opt for every kernel. They do not name the target, because its result would
+    /// be the same.
     pub fn arguments(&self) -> [String; 4] {
         let passes = if self.plain { "internalize,globaldce".to_owned() } else { PASSES.join(",") };
         [
@@ -75,7 +77,7 @@ impl<'a> Optimiser<'a> {
         ]
     }
 
-    /// The file of the unit's kernels, optimised, or why they are refused.
+    /// Returns the file of the unit's optimised kernels, or the reason why they are refused.
     pub fn optimised(&self, unit: &Unit) -> Result<Result<PathBuf, Refusal>> {
         let arguments = self.arguments();
         let opt = self.toolchain.opt();
@@ -123,7 +125,8 @@ impl<'a> Optimiser<'a> {
         Ok(Ok(optimised))
     }
 
-    /// Why kernels are refused, of which a GPU would compute something else than is written.
+    /// Checks for code that a GPU would compute differently from the source. Returns the reason to
+    /// refuse it.
     fn refusal(&self, unit: &Unit, optimised: &Path) -> Result<Option<Refusal>> {
         let mut link = self.toolchain.llvm_link().command();
         let text = process::stdout(link.args(["-S", "-o", "-"]).arg(optimised))?;
@@ -142,8 +145,8 @@ impl<'a> Optimiser<'a> {
         if copies::first(&text, copies::Known::ByText).is_none() {
             return Ok(None);
         }
-        // They may be two of the source. Once more, each with a number: behind the inlining, which
-        // may copy what it will.
+        // Two equal collectives may be separate in the source. So this repeats the passes with a
+        // number on each collective. The numbers come after inlining, which may make copies.
         let [first, then] = PASSES;
         let file = optimised.with_extension("numbered");
         let inlined = self.opt_to_text(first, &unit.text, &file, &unit.kernels)?;
@@ -161,7 +164,7 @@ impl<'a> Optimiser<'a> {
         }
     }
 
-    /// What some passes make of a module's text, which goes to a file for them.
+    /// Runs passes on a module's text, and returns the result. `file` keeps it.
     fn opt_to_text(
         &self,
         passes: &str,
@@ -179,7 +182,7 @@ impl<'a> Optimiser<'a> {
         process::stdout(opt.arg("-S").arg(input).args(["-o", "-"]))
     }
 
-    /// Notes in a target's folder which files it was made of.
+    /// Notes in a target's folder the files of its kernels.
     pub fn keep_for(&self, target: &Path, files: &[PathBuf]) -> Result<()> {
         let names = files.iter().filter_map(|file| file.file_stem()?.to_str());
         let list = target.join(LIST);
@@ -187,7 +190,7 @@ impl<'a> Optimiser<'a> {
             .with_context(|| format!("cannot write {}", list.display()))
     }
 
-    /// Deletes what none of the targets in `targets` was made of.
+    /// Deletes the files that no target in `targets` uses.
     pub fn forget_others(&self, targets: &Path) -> Result<()> {
         let entries = |folder: &Path| -> Result<Vec<PathBuf>> {
             let entries = std::fs::read_dir(folder)

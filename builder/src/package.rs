@@ -1,4 +1,4 @@
-//! What cargo knows about a kernel crate.
+//! A kernel crate's names and folders, from cargo's metadata.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -13,15 +13,15 @@ use crate::process;
 /// A kernel crate.
 #[derive(Debug)]
 pub struct Package {
-    /// Its name, as in its manifest.
+    /// The package name in the manifest.
     pub name: String,
-    /// The name of its library, as code has it.
+    /// The library's name in code.
     pub library: String,
-    /// Where it lies.
+    /// The package's folder.
     pub folder: PathBuf,
-    /// The target folder of its workspace.
+    /// The workspace's target folder.
     pub target_directory: PathBuf,
-    /// The folder of its workspace.
+    /// The workspace's folder.
     pub workspace_root: PathBuf,
 }
 
@@ -45,14 +45,14 @@ struct MetadataTarget {
     kind: Vec<String>,
 }
 
-/// The target folder of the workspace that `project` belongs to.
+/// Returns the target folder of the workspace that `project` belongs to.
 pub fn target_directory(project: &Path) -> Result<PathBuf> {
     Ok(metadata(project)?.target_directory)
 }
 
-/// The package whose manifest lies in `folder`.
+/// Reads the package whose manifest is in `folder`.
 pub fn read(folder: &Path) -> Result<Package> {
-    // Before cargo is run in it: "cannot run cargo" would be no help.
+    // Check this before cargo runs there: "cannot run cargo" would not help.
     let manifest = canonical(&folder.join("Cargo.toml"))?;
     let mut metadata = metadata(folder)?;
     let package = metadata
@@ -71,15 +71,15 @@ pub fn read(folder: &Path) -> Result<Package> {
     })
 }
 
-/// The libraries of all packages that the one in `folder` may be built with, by the packages'
-/// names.
+/// Returns the library names of all packages that the one in `folder` may be built with, by package
+/// name.
 pub fn libraries(folder: &Path) -> Result<BTreeMap<String, String>> {
     let packages = all_metadata(folder, &[])?.packages.into_iter();
     Ok(packages.map(|package| (package.name.clone(), package.library())).collect())
 }
 
 impl MetadataPackage {
-    /// The name of its library, as code has it.
+    /// Returns the library's name in code.
     fn library(&self) -> String {
         let is_library =
             |target: &&MetadataTarget| target.kind.iter().any(|kind| kind.ends_with("lib"));
@@ -95,7 +95,7 @@ fn metadata(folder: &Path) -> Result<Metadata> {
 fn all_metadata(folder: &Path, options: &[&str]) -> Result<Metadata> {
     let mut cargo = ambient_cargo();
     cargo.args(["metadata", "--format-version", "1"]).args(options).current_dir(folder);
-    // It is relative to this process's folder, and cargo is run in another.
+    // The variable is relative to this process's folder, and cargo runs in another.
     if let Some(target) = std::env::var_os("CARGO_TARGET_DIR") {
         cargo.env(
             "CARGO_TARGET_DIR",
@@ -110,8 +110,8 @@ fn all_metadata(folder: &Path, options: &[&str]) -> Result<Metadata> {
     serde_json::from_slice(&output.stdout).context("cannot read the output of cargo metadata")
 }
 
-/// A target folder that may be relative: to that of this process, or, in a build script, to that of
-/// the cargo which runs it.
+/// Resolves a target folder. A relative one starts at this process's folder or, in a build script,
+/// at the folder of the cargo that runs it.
 fn absolute_target(target: &Path, out_dir: Option<&OsStr>) -> Result<PathBuf> {
     let outer = out_dir
         .map(Path::new)
@@ -124,17 +124,17 @@ fn absolute_target(target: &Path, out_dir: Option<&OsStr>) -> Result<PathBuf> {
     }
 }
 
-/// The path from the root, whatever folder a process is run in.
+/// Returns the absolute path, which holds in every working folder.
 pub fn absolute(path: &Path) -> Result<PathBuf> {
     std::path::absolute(path).with_context(|| format!("`{}` is no path", path.display()))
 }
 
-/// What is wrong where cargo has said this of a folder.
+/// Describes the problem behind cargo's message about a folder.
 fn problem(said: &str, folder: &Path) -> String {
     let folder = folder.display();
     let named = said.split(['\'', '`']).nth(1);
     match named {
-        // rustup's words: the cargo that runs is its proxy.
+        // rustup's message: the cargo that runs is its proxy.
         Some(toolchain) if said.contains("toolchain") && said.contains("is not installed") => {
             format!(
                 "{folder} is pinned to the toolchain `{toolchain}`, which is not installed: rustup toolchain install {toolchain} \
@@ -145,7 +145,7 @@ fn problem(said: &str, folder: &Path) -> String {
     }
 }
 
-/// Whichever cargo is at hand: it only says where things are, so its version does not matter.
+/// Runs any available cargo: it only reports paths, so its version does not matter.
 fn ambient_cargo() -> Command {
     process::clean_command(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
 }

@@ -1,13 +1,13 @@
-//! Running other programs: a clean environment, and errors that say what was run and what it said.
+//! Runs other programs, in a clean environment. Errors name the command and its output.
 
 use std::ffi::OsStr;
 use std::process::{Command, Output};
 
 use anyhow::{Context, Result, bail};
 
-/// A command whose environment holds nothing that an outer cargo or rustup left there.
+/// Creates a command without the environment variables of an outer cargo or rustup.
 ///
-/// A build script runs with the outer toolchain's variables set; inherited, they would mix two
+/// A build script runs with the outer toolchain's variables set. If inherited, they would mix two
 /// toolchains.
 pub fn clean_command(program: impl AsRef<OsStr>) -> Command {
     let mut command = Command::new(program);
@@ -16,14 +16,14 @@ pub fn clean_command(program: impl AsRef<OsStr>) -> Command {
             command.env_remove(name);
         }
     }
-    // A toolchain that is named somewhere but not installed is a finding, not a reason to download
-    // it.
+    // A toolchain that a file names but that is not installed must be reported, not downloaded.
     command.env("RUSTUP_AUTO_INSTALL", "0");
     command
 }
 
 fn belongs_to_outer_build(name: &str) -> bool {
-    // What a user sets to say where caches, registries and outputs are, rather than how to compile.
+    // Users set these variables to place caches, registries and outputs. They do not change how
+    // cargo compiles.
     const KEPT: [&str; 6] = [
         "CARGO_HOME",
         "CARGO_TARGET_DIR",
@@ -48,13 +48,13 @@ fn belongs_to_outer_build(name: &str) -> bool {
     starts_with_any(&DROPPED) && !starts_with_any(&KEPT)
 }
 
-/// Runs to the end and returns what came out, whether the program succeeded or not.
+/// Runs a command to its end and returns its output, even if the command fails.
 pub fn output(command: &mut Command) -> Result<Output> {
     command.output().with_context(|| format!("cannot run {}", command.get_program().display()))
 }
 
-/// Runs to the end and returns its standard output; a failure becomes an error with its standard
-/// error.
+/// Runs a command to its end and returns its standard output. If the command fails, the error
+/// contains its standard error.
 pub fn stdout(command: &mut Command) -> Result<String> {
     let output = output(command)?;
     if !output.status.success() {
@@ -68,7 +68,7 @@ pub fn stdout(command: &mut Command) -> Result<String> {
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
-/// A command as it is shown in messages.
+/// Formats a command for messages.
 pub fn shown(command: &Command) -> String {
     let words = std::iter::once(command.get_program()).chain(command.get_args());
     words.map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")

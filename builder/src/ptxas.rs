@@ -1,4 +1,4 @@
-//! Assembling PTX, and reading what ptxas says about it.
+//! Assembles PTX, and reads ptxas's output.
 
 mod in_flight;
 mod report;
@@ -14,13 +14,13 @@ use crate::toolchain::Tool;
 
 pub use report::{Report, Usage};
 
-/// PTX as it was assembled.
+/// PTX in its assembled version.
 pub struct Assembled {
     pub version: PtxVersion,
     pub report: Report,
 }
 
-/// What to assemble, and where to.
+/// One run of ptxas: its input and its outputs.
 pub struct Job<'a> {
     pub ptxas: &'a Tool,
     pub arch: Arch,
@@ -32,11 +32,11 @@ pub struct Job<'a> {
 impl Job<'_> {
     /// Writes the PTX and its cubin.
     ///
-    /// The PTX's version is raised to what its instructions need, if need be: so each kernel crate
-    /// gets the least, and the oldest drivers that can load it will.
+    /// If the instructions need a higher PTX version, this raises it. So each kernel crate gets the
+    /// lowest possible version, which the oldest drivers can load.
     pub fn assemble(&self, mut text: String) -> Result<Assembled> {
         let mut version = self.arch.ptx_version();
-        // That of another PTX is not to stay beside this one, should ptxas refuse it.
+        // A cubin of other PTX must not stay beside this PTX if ptxas refuses it.
         stamp::remove(&self.cubin)?;
         loop {
             std::fs::write(&self.ptx, &text)
@@ -65,8 +65,8 @@ impl Job<'_> {
 
     fn run(&self) -> Result<Result<String, String>> {
         let mut ptxas = self.ptxas.command();
-        // A thread for each core. Of this project's library, one, two and seven allot the same
-        // registers, and spill as little.
+        // `0` runs a thread for each core. For this project's library, one, two and seven threads
+        // give the same register allocation and equally few spills.
         ptxas.arg(format!("-arch={}", self.arch)).args(["-v", "--split-compile", "0"]);
         if self.line_info {
             ptxas.arg("-lineinfo");

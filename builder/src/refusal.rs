@@ -1,28 +1,28 @@
-//! Kernels that are refused for what they do, and not for how they are written.
+//! Errors about kernels that compile, but that the builder refuses.
 
 use crate::arch::Arch;
 
-/// Kernels are refused.
+/// Error: the builder refuses kernels.
 #[derive(Debug, thiserror::Error)]
 #[error("{}", lines(.refusals))]
 pub struct Refused {
-    /// The target they were compiled for.
+    /// The target of the refused build.
     pub arch: Arch,
     pub refusals: Vec<Refusal>,
 }
 
-/// Why some kernels are refused.
+/// The reason why some kernels are refused.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refusal {
     pub kernels: Vec<String>,
-    /// The reason, behind "kernel `name`: ".
+    /// The reason, which follows "kernel `name`: ".
     pub reason: String,
-    /// Where in the source, if that is known.
+    /// The place in the source, if known.
     pub place: Option<String>,
 }
 
 impl Refused {
-    /// The kernels of which it is not known where in the source the reason is.
+    /// Returns the kernels whose refusals have no known place in the source.
     pub fn without_place(&self) -> Vec<String> {
         let unknown = self.refusals.iter().filter(|refusal| refusal.place.is_none());
         unknown.flat_map(|refusal| refusal.kernels.iter().cloned()).collect()

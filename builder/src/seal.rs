@@ -1,8 +1,9 @@
-//! The lines behind a PTX by which a program knows its kernels: their fingerprints, as `#[kernel]`
-//! wrote them, and hashes of the text and of its machine code. `host/src/ptx/seal.rs` reads them.
+//! Appends lines to the PTX that identify its kernels to a program. They hold the fingerprints that
+//! `#[kernel]` wrote, and hashes of the text and its machine code. `host/src/ptx/seal.rs` reads
+//! them.
 //!
-//! They are comments, written when all else is done: the assembler does not see them, and code that
-//! stays the same need not be made again for other fingerprints.
+//! The lines are comments, and the last step of a build writes them. The assembler does not see
+//! them, so unchanged code is not assembled again for a new fingerprint.
 
 use std::path::Path;
 
@@ -15,7 +16,7 @@ use crate::stamp;
 /// The first of the lines.
 const HEAD: &str = "// ptx-matrix fingerprints 1\n";
 
-/// Writes the lines of `kernels` behind a PTX, in the place of those that are there.
+/// Appends the lines of `kernels` to a PTX, and replaces earlier ones.
 pub fn write(ptx: &Path, cubin: &Path, kernels: &[Kernel]) -> Result<()> {
     let text =
         std::fs::read_to_string(ptx).with_context(|| format!("cannot read {}", ptx.display()))?;

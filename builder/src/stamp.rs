@@ -1,4 +1,4 @@
-//! Fingerprints of inputs, by which finished work is known to be up to date.
+//! Fingerprints of inputs. They show whether finished files are up to date.
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 use sha2::{Digest, Sha256};
 
-/// The fingerprint of a sequence of inputs. Where one ends and the next begins counts.
+/// Returns the fingerprint of a sequence of inputs. It also depends on where each input ends.
 pub fn of<'a>(inputs: impl IntoIterator<Item = &'a [u8]>) -> String {
     let mut hasher = Sha256::new();
     for input in inputs {
@@ -16,12 +16,12 @@ pub fn of<'a>(inputs: impl IntoIterator<Item = &'a [u8]>) -> String {
     hexadecimal(hasher.finalize())
 }
 
-/// A hash in hexadecimal digits.
+/// Formats a hash in hexadecimal digits.
 pub fn hexadecimal(hash: impl IntoIterator<Item = u8>) -> String {
     hash.into_iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Removes a file, if it is there.
+/// Removes a file, if it exists.
 pub fn remove(path: &Path) -> Result<()> {
     match std::fs::remove_file(path) {
         Err(error) if error.kind() != ErrorKind::NotFound => {
@@ -31,7 +31,7 @@ pub fn remove(path: &Path) -> Result<()> {
     }
 }
 
-/// Kept beside finished files: the fingerprint of what they were made of, and their own lengths and
+/// A file beside finished files, with the fingerprint of their inputs, and their own lengths and
 /// hashes.
 pub struct Stamp {
     pub path: PathBuf,
@@ -39,10 +39,10 @@ pub struct Stamp {
 }
 
 impl Stamp {
-    /// Whether `files` were made of the same inputs, and are as they were written.
+    /// Whether `files` come from the same inputs, and are unchanged since.
     pub fn kept<const N: usize>(&self, files: [&Path; N]) -> bool {
         let kept = std::fs::read_to_string(&self.path).unwrap_or_default();
-        // Without the same inputs, the files need not be read.
+        // If the inputs differ, this reads no files.
         kept.lines().next() == Some(&self.inputs) && self.text(files).is_ok_and(|text| text == kept)
     }
 
@@ -56,12 +56,12 @@ impl Stamp {
         Ok(text)
     }
 
-    /// To be called before the files change.
+    /// Removes the stamp. Call it before the files change.
     pub fn remove(&self) -> Result<()> {
         remove(&self.path)
     }
 
-    /// To be called once all files are complete.
+    /// Writes the stamp. Call it when all files are complete.
     pub fn write<const N: usize>(&self, files: [&Path; N]) -> Result<()> {
         std::fs::write(&self.path, self.text(files)?)
             .with_context(|| format!("cannot write {}", self.path.display()))

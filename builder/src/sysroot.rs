@@ -1,4 +1,4 @@
-//! A sysroot with `core` and `compiler_builtins` for the GPU, which no Rust release brings.
+//! Builds a sysroot with `core` and `compiler_builtins` for the GPU. No Rust release contains one.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -11,9 +11,10 @@ use crate::process;
 use crate::stamp;
 use crate::toolchain::Toolchain;
 
-/// The sysroot under `folder` for this rustc and these flags; compiled if it is not there yet.
+/// Returns the sysroot under `folder` for this rustc and these flags, and compiles it if it is
+/// missing.
 ///
-/// One serves all targets: what `core` is compiled for is taken off its IR again.
+/// One sysroot serves all targets: a later step removes the target of `core` from its IR.
 pub fn find_or_build(
     folder: &Path,
     toolchain: &Toolchain,
@@ -42,7 +43,7 @@ pub fn find_or_build(
     Ok(sysroot)
 }
 
-/// The crates in order: source below the library folder, and arguments.
+/// The steps in order, one per crate: the source below the library folder, and the arguments.
 fn recipe() -> [Vec<String>; 2] {
     let step = |source: &str, arguments: &[&str]| {
         let own = [source].into_iter().chain(arguments.iter().copied()).map(str::to_owned);

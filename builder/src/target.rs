@@ -1,4 +1,4 @@
-//! One target's part of a build: from the kernel crate's bitcode to its files.
+//! One target's part of a build: from the kernel crate's bitcode to the output files.
 
 use std::path::PathBuf;
 
@@ -16,13 +16,13 @@ use crate::seal;
 use crate::stamp::{self, Stamp};
 use crate::toolchain::Toolchain;
 
-/// What one target is built with and where to.
+/// The inputs and the output folder of one target's build.
 pub struct Target<'a> {
     pub toolchain: &'a Toolchain,
     pub optimiser: &'a Optimiser<'a>,
     pub package: &'a str,
     pub arch: Arch,
-    /// The crates whose kernels are kept.
+    /// The crates whose kernels the build keeps.
     pub kept: &'a KeptCrates,
     pub plain: bool,
     pub unmarked: bool,
@@ -33,8 +33,8 @@ pub struct Target<'a> {
 }
 
 impl Target<'_> {
-    /// Makes the files, unless those that are there were made of the same. There are none where the
-    /// crate has no kernel for the target.
+    /// Makes the output files, unless they are up to date. Returns `None` if the crate has no
+    /// kernel for the target.
     pub fn build(self, bitcode: &Bitcode) -> Result<Option<Artifact>> {
         let Self { toolchain, arch, package, .. } = self;
         let codegen = self.codegen();
@@ -49,8 +49,8 @@ impl Target<'_> {
         let artifact = |manifest| {
             Some(Artifact { arch, ptx: job.ptx.clone(), cubin: job.cubin.clone(), manifest })
         };
-        // What the linker would be given: if that is the same, it need not be asked. If it is not,
-        // what it makes may be.
+        // llvm-link's output depends only on these inputs. If they are unchanged, it need not run.
+        // If they differ, its output may still be the same.
         let linked =
             Stamp { path: self.file("linked"), inputs: self.inputs(&codegen, bitcode.parts()) };
         let files = [job.ptx.as_path(), &job.cubin, &manifest_path];
@@ -77,7 +77,7 @@ impl Target<'_> {
                 (self.progress)(&format!("compiling {package} for {arch}"));
                 linked.remove()?;
                 stamp.remove()?;
-                // What is refused has none: that of other code is not to stay beside it.
+                // A refused kernel has no manifest, and an old manifest must not stay beside it.
                 stamp::remove(&manifest_path)?;
                 let ptx = codegen.generate(&prepared)?;
                 let assembled = job.assemble(ptx)?;
@@ -97,7 +97,7 @@ impl Target<'_> {
                 manifest
             }
         };
-        // A plain compile is wrong: nothing is to take it for the program's kernels.
+        // A plain compile is wrong, so nothing may load it as the program's kernels.
         if !self.plain {
             seal::write(&job.ptx, &job.cubin, &prepared.kernels)?;
         }
@@ -106,8 +106,7 @@ impl Target<'_> {
         Ok(artifact(manifest))
     }
 
-    /// Compiles some of the kernels once more, for what there is to refuse of them: no files are
-    /// made.
+    /// Compiles some of the kernels once more, only to report why they are refused. Makes no files.
     pub fn refuse(self, bitcode: &Bitcode, kernels: &[String]) -> Result<()> {
         let codegen = self.codegen();
         let mut prepared = codegen.prepare(bitcode)?;
@@ -124,7 +123,7 @@ impl Target<'_> {
         self.out_dir.join(format!("{}.{extension}", self.package))
     }
 
-    /// The fingerprint of some parts of the kernels, and all that is done with them.
+    /// The fingerprint of the given bitcode and of all options that affect the output.
     fn inputs<'p>(
         &self,
         codegen: &Codegen<'_>,
@@ -141,8 +140,8 @@ impl Target<'_> {
     }
 }
 
-/// More shared memory than any GPU of the target has is an error, unless a GPU of an older one has
-/// it: a kernel for that comes along in builds for the newer, and is told of.
+/// Refuses kernels with more shared memory than any GPU of the target has. If a GPU of an older
+/// target has that much, the kernel is kept and reported: builds for newer targets include it too.
 fn check_shared_memory(kernels: &[Kernel], arch: Arch, progress: &dyn Fn(&str)) -> Result<()> {
     let bytes =
         |kernel: &Kernel| kernel.metadata.as_ref().map_or(0, |metadata| metadata.shared_bytes);

@@ -1,20 +1,21 @@
-//! One trap a kernel, where registers change hands.
+//! Merges the traps of a kernel that uses `setmaxnreg` into one.
 //!
-//! LLVM ends each panic in a trap of its own. With several of them in a kernel, ptxas (13.5, seen)
-//! takes no notice of `setmaxnreg`: it gives all warps the registers that the block started with,
-//! and spills what they do not hold.
+//! LLVM ends each panic in its own trap. If a kernel has several, ptxas ignores `setmaxnreg` (seen
+//! with 13.5). All warps then keep the register count that the block started with, and ptxas spills
+//! the rest.
 
-/// What a warp ends with that panics, as LLVM writes it.
+/// The end of a panic, as LLVM writes it.
 const TRAP: &str = "\ttrap; exit;";
 
-/// Where a kernel's one trap is.
+/// The label of a kernel's one trap.
 const LABEL: &str = "$L__ptx_matrix_trap";
 
-/// PTX whose kernels with `setmaxnreg` have one trap each, which all panics go to.
+/// Returns the PTX with one trap in each kernel that uses `setmaxnreg`. All panics of the kernel
+/// branch to it.
 pub fn merge_traps(ptx: &str) -> String {
     let mut merged = String::with_capacity(ptx.len());
     let mut rest = ptx;
-    // A function of LLVM's ends with a brace at the start of a line.
+    // A function in LLVM's output ends with a brace at the start of a line.
     while let Some(end) = rest.find("\n}") {
         let (function, behind) = rest.split_at(end);
         if function.contains("setmaxnreg") && function.contains(TRAP) {

@@ -5,8 +5,8 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-/// A version of two or three numbers, such as `1.96.0` or `13.5`. What follows the numbers is not
-/// kept.
+/// A version of two or three numbers, such as `1.96.0` or `13.5`. The type drops any text after the
+/// numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Version {
@@ -16,26 +16,26 @@ pub struct Version {
 }
 
 impl Version {
-    /// The version `major.minor.patch`.
+    /// Creates the version `major.minor.patch`.
     #[must_use]
     pub const fn new(major: u32, minor: u32, patch: u32) -> Self {
         Self { major, minor, patch }
     }
 
-    /// The first number.
+    /// Returns the first number.
     #[must_use]
     pub const fn major(self) -> u32 {
         self.major
     }
 
-    /// The version that stands behind `marker` in the output of a tool.
+    /// Reads the version that follows `marker` in a tool's output.
     pub(crate) fn after(marker: &str, output: &str) -> Option<Self> {
         let (_, rest) = output.split_once(marker)?;
         rest.trim_start().parse().ok()
     }
 }
 
-/// The text does not begin with two numbers that are separated by a dot.
+/// Error: the text does not begin with two numbers and a dot between them.
 #[derive(Debug, thiserror::Error)]
 #[error("`{0}` is not a version")]
 pub struct NoVersion(String);

@@ -1,4 +1,4 @@
-//! In a build script: the files and variables that cargo is to run it again for.
+//! Tells cargo, in a build script, which files and variables must trigger another run.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
@@ -8,24 +8,24 @@ use std::path::{Path, PathBuf};
 use crate::builder::Artifact;
 use crate::package::Package;
 
-/// The variables that choose a toolchain.
+/// The variables that select a toolchain.
 const VARIABLES: [&str; 3] = ["PTXAS", "CUDA_HOME", "CUDA_PATH"];
 
-/// The folder of the build script that runs, if cargo runs one.
+/// The output folder of the running build script, if cargo runs one.
 fn out_dir() -> Option<PathBuf> {
     std::env::var_os("CARGO")?;
     std::env::var_os("OUT_DIR").map(PathBuf::from)
 }
 
-/// Has cargo run the build script again when the crate is another one, or what was made of it.
+/// Makes cargo run the build script again when the crate or an output changes.
 ///
-/// `sources` are the files that rustc has read, of path dependencies too.
+/// `sources` are the files that rustc has read, including those of path dependencies.
 pub fn tell_cargo(package: &Package, sources: &BTreeSet<PathBuf>, artifacts: &[Artifact]) {
     let Some(out_dir) = out_dir() else { return };
     let outputs = artifacts.iter().flat_map(|artifact| {
         [artifact.ptx.clone(), artifact.cubin.clone(), artifact.ptx.with_extension("json")]
     });
-    // Cargo has written the lock file, too, if there was none.
+    // Cargo has also written the lock file, if there was none.
     let outputs: Vec<PathBuf> =
         outputs.chain([package.workspace_root.join("Cargo.lock")]).collect();
     date_back(&outputs, &out_dir);
@@ -37,19 +37,19 @@ pub fn tell_cargo(package: &Package, sources: &BTreeSet<PathBuf>, artifacts: &[A
             package.folder.ancestors().map(|folder| folder.join(name)).find(|file| file.is_file()),
         );
     }
-    // Cargo knows by itself when it compiled another build script; this is for who reads what it is
-    // told.
+    // Cargo runs a newly compiled build script anyway. This line is for readers of the output.
     watched.extend(
         std::env::var_os("CARGO_MANIFEST_DIR").map(|folder| Path::new(&folder).join("build.rs")),
     );
     watched.extend(outputs);
-    // One that is not there would have it run every time.
+    // A missing file would trigger a run every time.
     let files = watched.iter().filter(|file| file.exists());
     let files = files.map(|file| format!("cargo::rerun-if-changed={}\n", file.display()));
     print(files.chain(VARIABLES.map(|name| format!("cargo::rerun-if-env-changed={name}\n"))));
 }
 
-/// Has cargo run the build script again in any case, should it end well although the build did not.
+/// Makes cargo run the build script again in any case: the script may succeed although the build
+/// failed.
 pub fn tell_cargo_of_failure() {
     if let Some(out_dir) = out_dir() {
         let missing = out_dir.join("kernels-were-not-built");
@@ -57,15 +57,15 @@ pub fn tell_cargo_of_failure() {
     }
 }
 
-/// Where nobody reads it, there is nobody to be told.
+/// Prints lines for cargo. An error is ignored: it means that nobody reads them.
 fn print(lines: impl IntoIterator<Item = String>) {
-    // Behind what the script may have printed without an end of line.
+    // The script may have printed an unfinished line before.
     let text: String = std::iter::once("\n".to_owned()).chain(lines).collect();
     let _ = std::io::stdout().lock().write_all(text.as_bytes());
 }
 
-/// Gives files that are newer than the start of the build script that time: to cargo, newer ones
-/// were changed by somebody else.
+/// Sets files that are newer than the build script's start back to that time. Cargo would take
+/// newer ones for files that somebody else changed.
 fn date_back(files: &[PathBuf], out_dir: &Path) {
     let start = out_dir.with_file_name("invoked.timestamp");
     let Ok(start) = fs::metadata(start).and_then(|started| started.modified()) else { return };
@@ -76,13 +76,13 @@ fn date_back(files: &[PathBuf], out_dir: &Path) {
                 .and_then(|file| file.modified())
                 .is_ok_and(|modified| modified > start)
         {
-            // Else the script runs once more than it must.
+            // On failure, the script runs once more than necessary.
             let _ = file.set_modified(start);
         }
     }
 }
 
-/// The manifest of the package that a file belongs to.
+/// The manifest of a file's package.
 fn manifest_of(file: &Path) -> Option<PathBuf> {
     file.ancestors()
         .skip(1)
@@ -90,7 +90,7 @@ fn manifest_of(file: &Path) -> Option<PathBuf> {
         .find(|manifest| manifest.is_file())
 }
 
-/// The files that cargo says, beside what it compiled, that it was compiled of.
+/// Returns the source files in cargo's dep-info file.
 pub fn sources(dep_info: &str, folder: &Path) -> BTreeSet<PathBuf> {
     let files = dep_info
         .lines()
@@ -99,7 +99,7 @@ pub fn sources(dep_info: &str, folder: &Path) -> BTreeSet<PathBuf> {
     files.map(|file| folder.join(file)).collect()
 }
 
-/// The parts between spaces; a backslash keeps one in a part.
+/// Splits at spaces. A backslash keeps the next space in its part.
 fn words(text: &str) -> Vec<String> {
     let mut words = vec![String::new()];
     let mut characters = text.chars().peekable();

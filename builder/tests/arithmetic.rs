@@ -1,4 +1,4 @@
-//! Arithmetic comes out as Rust means it, or is refused.
+//! Arithmetic gives Rust's results, or the builder refuses it.
 
 mod common;
 

@@ -129,7 +129,7 @@ fn a_kernel_is_optimised_once_for_all_targets_where_it_is_the_same() {
         std::fs::read_dir(&kept).unwrap().map(|file| file.unwrap().file_name()).collect();
     let of =
         |start: &str| files.iter().filter(|name| name.to_string_lossy().starts_with(start)).count();
-    // Each is there as it was given to opt, as opt left it, and as looked at.
+    // Each kernel has three files: opt's input, opt's output, and the mark of the checks.
     assert_eq!((of("small_tile-"), of("ldmatrix_between_branches-")), (3, 3), "{files:?}");
 }
 

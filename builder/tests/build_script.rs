@@ -1,5 +1,5 @@
-//! A build script that has kernels built, run by cargo: again when something that they are made of
-//! changes, and only then.
+//! cargo runs a build script that builds kernels: again when one of their inputs changes, and only
+//! then.
 //!
 //! The build script runs this program's ignored tests, so that nothing else has to be compiled for
 //! it.
@@ -12,13 +12,13 @@ use std::process::Command;
 
 use ptx_matrix_build::{Arch, Builder, Toolchain};
 
-/// Where the builder leaves the toolchain, and `core` for the GPU.
+/// The folder in which the builder keeps the toolchain, and `core` for the GPU.
 fn target_dir() -> &'static Path {
     Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap()
 }
 
-/// A folder that is deleted when dropped, with a package `app`, a kernel crate in it, and a crate
-/// that this uses.
+/// A temporary folder with a package `app`, its kernel crate, and a crate that the kernel crate
+/// uses.
 struct App(tempfile::TempDir);
 
 const KERNELS: &str = r#"#![no_std]
@@ -56,7 +56,7 @@ impl App {
         app.put("kernels/src/host.rs", "");
         app.put("a helper/Cargo.toml", &manifest("helper", ""));
         app.put("a helper/src/lib.rs", "#![no_std]\npub fn number() -> u32 { 20000 }\n");
-        // The toolchain, and `core` for the GPU.
+        // This shares the toolchain, and `core` for the GPU.
         std::os::unix::fs::symlink(fs::canonicalize(target_dir()).unwrap(), app.path("relative"))
             .unwrap();
         app
@@ -78,7 +78,7 @@ impl App {
         self.put(path, &text.replace(from, to));
     }
 
-    /// Runs `cargo build`, and says whether that ran the build script.
+    /// Runs `cargo build`. Returns whether cargo ran the build script.
     fn build(&self) -> bool {
         let before = self.runs();
         let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
@@ -95,7 +95,7 @@ impl App {
         fs::read_to_string(self.path("target/runs")).unwrap_or_default().lines().count()
     }
 
-    /// What the kernel puts, by its PTX.
+    /// The PTX, which shows the value that the kernel stores.
     fn ptx(&self) -> String {
         fs::read_to_string(self.path("out/sm_80/kernels.ptx")).unwrap()
     }
@@ -104,7 +104,7 @@ impl App {
 #[test]
 #[ignore = "the build script of `App` runs it"]
 fn as_the_build_script() {
-    // Every folder is relative to that of the package.
+    // Every folder is relative to the package's.
     Builder::new("kernels")
         .target_dir("relative")
         .out_dir("out")
@@ -161,7 +161,7 @@ fn cargo_runs_it_again_for_what_kernels_are_made_of_and_for_nothing_else() {
     assert!(!app.build());
 }
 
-/// What an ignored test prints, where a variable has this value.
+/// The output of an ignored test, with a variable set to this value.
 fn printed(test: &str, variable: &str, value: impl AsRef<std::ffi::OsStr>) -> String {
     let mut this = Command::new(std::env::current_exe().unwrap());
     this.args(["--ignored", "--exact", test, "--nocapture"]).env(variable, value);
@@ -191,7 +191,7 @@ fn builds_the_fixture() {
     println!("error: {error:#}");
 }
 
-/// An executable script.
+/// Creates an executable script.
 fn script(folder: &Path, name: &str, text: &str) -> PathBuf {
     use std::os::unix::fs::PermissionsExt;
     let path = folder.join(name);
@@ -241,7 +241,8 @@ fn a_ptxas_that_is_named_is_taken_or_refused() {
     let new = script("new", "echo 'Cuda compilation tools, release 13.0, V13.0.1'");
     let said = printed("finds_a_toolchain", "PTXAS", &new);
     assert!(said.contains(&format!("ptxas      13.0.1    {}", new.display())), "{said}");
-    // Others set the toolkit's variable, for their own reasons: it is told, and the next one taken.
+    // Other programs also use the toolkit's variable. So an unusable toolkit is reported, and the
+    // next one used.
     let said = printed("finds_a_toolchain", "CUDA_HOME", folder.path());
     let ptxas = folder.path().join("bin/ptxas");
     assert!(

@@ -1,5 +1,5 @@
-//! The reason for this crate, kept reproducible: what the plain compile does to warp-wide
-//! instructions, and ours not.
+//! Reproduces the reason for this crate: a plain compile miscompiles warp-wide instructions, and
+//! the builder does not.
 
 mod common;
 
@@ -21,7 +21,7 @@ const COPIED: [(&str, &str); 12] = [
     ("by_recursion", CALL),
 ];
 
-/// As LLVM begins each call, of whomever.
+/// The start of every call in LLVM's output.
 const CALL: &str = "{ // callseq";
 
 fn compile(plain: bool) -> (tempfile::TempDir, Artifact) {
@@ -76,8 +76,8 @@ fn the_plain_compile_still_miscompiles() {
     );
 }
 
-/// The check does not rely on the marks: without them it finds the copies that LLVM makes, and says
-/// where in the source.
+/// The check does not rely on the marks. Without them, it finds LLVM's copies and their places in
+/// the source.
 #[test]
 fn copies_are_refused_with_kernel_and_line() {
     let folder = tempfile::tempdir().unwrap();
@@ -105,7 +105,7 @@ fn copies_are_refused_with_kernel_and_line() {
     }
 }
 
-/// Copies for the rounds of a loop are legal also where each warp comes to one of them only.
+/// Loop unrolling may copy a collective even if each warp reaches only one of the copies.
 #[test]
 fn copies_that_no_warp_parts_for_are_let_through() {
     let (_folder, cured) = compile(false);

@@ -1,4 +1,4 @@
-//! Lists the GPUs of this machine, or says in one line why there are none.
+//! Lists the GPUs of this machine, or prints in one line why there are none.
 
 use ptx_matrix_output::{errln, outln};
 use std::process::ExitCode;

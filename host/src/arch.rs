@@ -1,4 +1,4 @@
-//! Compute capabilities, and which built architecture a device can run.
+//! Compute capabilities, and the architectures that a device can run.
 
 use std::fmt;
 use std::str::FromStr;
@@ -20,15 +20,15 @@ impl fmt::Display for Capability {
     }
 }
 
-/// An architecture that PTX is built for, as `.target` names it: `sm_80`, `sm_100f`, `sm_90a`.
+/// An architecture that PTX is built for, by its `.target` name: `sm_80`, `sm_100f`, `sm_90a`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Arch {
     capability: Capability,
     reach: Reach,
 }
 
-/// Which devices run PTX of an architecture. The variants are in order of what they let the PTX
-/// use.
+/// The devices that run PTX of an architecture. Later variants allow the PTX to use more
+/// instructions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 enum Reach {
     /// No suffix: this capability and every later one.
@@ -40,12 +40,12 @@ enum Reach {
 }
 
 impl Arch {
-    /// The capability that it asks for at least, times ten: 90 for `sm_90` and `sm_90a`.
+    /// Returns the minimum compute capability, times ten: 90 for `sm_90` and `sm_90a`.
     pub fn number(self) -> u32 {
         self.capability.major * 10 + self.capability.minor
     }
 
-    /// Whether a device of this capability runs PTX built for this architecture.
+    /// Returns whether a device of this capability runs PTX built for this architecture.
     pub fn runs_on(self, device: Capability) -> bool {
         match self.reach {
             Reach::Later => device >= self.capability,
@@ -66,7 +66,7 @@ impl fmt::Display for Arch {
     }
 }
 
-/// A name that is not an architecture's.
+/// Error: the name is not an architecture's.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("`{0}` is not the name of an architecture, such as sm_80 or sm_90a")]
 pub struct NotAnArch(String);
@@ -95,8 +95,8 @@ fn parse(name: &str) -> Option<Arch> {
     Some(Arch { capability, reach })
 }
 
-/// The best of the architectures at hand for a device: the latest that runs on it and, of two
-/// equally late, the one that was allowed to use more. `None` if none runs on it.
+/// Selects the best available architecture for a device: the latest that runs on it. Between two
+/// equally late ones, it is the one with more instructions. `None` if none runs on the device.
 pub fn best_arch(device: Capability, at_hand: impl IntoIterator<Item = Arch>) -> Option<Arch> {
     at_hand.into_iter().filter(|arch| arch.runs_on(device)).max()
 }

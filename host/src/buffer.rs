@@ -1,4 +1,4 @@
-//! Memory of a GPU.
+//! Buffers in GPU memory.
 
 use std::marker::PhantomData;
 use std::mem::size_of;
@@ -12,23 +12,23 @@ use crate::driver::During;
 use crate::error::GpuError;
 use crate::stream::Stream;
 
-/// Elements in the memory of a GPU. Freed when dropped.
+/// A buffer of elements in GPU memory. Dropping it frees the memory.
 ///
-/// It belongs to a [`Stream`]: copies, kernels and its end are in that stream's order, so that
-/// nothing here can overtake a kernel that still runs.
+/// A buffer belongs to a [`Stream`]. Copies, kernels and the final free follow the order of that
+/// stream, so none of them can overtake a running kernel.
 #[derive(Debug)]
-// A buffer of other elements is the same memory: see `cast_ref`.
+// A buffer of another element type is the same memory: see `cast_ref`.
 #[repr(transparent)]
 pub struct DeviceBuffer<T> {
     memory: Memory,
     element: PhantomData<T>,
 }
 
-/// Bytes of a GPU's memory, in a stream's order.
+/// Bytes of GPU memory, used in a stream's order.
 #[derive(Debug)]
 struct Memory {
-    // As bytes, because cust's own elements have to be `DeviceCopy`, which no `Pod` type outside
-    // of cust is. The driver's allocations are aligned to 256 bytes.
+    // Bytes, because cust's own elements must be `DeviceCopy`, and no `Pod` type outside cust is.
+    // The driver aligns allocations to 256 bytes.
     bytes: cust::memory::DeviceBuffer<u8>,
     stream: Stream,
 }
@@ -40,12 +40,11 @@ impl<T: Pod> DeviceBuffer<T> {
         Ok(buffer)
     }
 
-    /// Memory with arbitrary contents.
+    /// Allocates memory with arbitrary contents.
     pub(crate) fn uninitialized(stream: &Stream, len: usize) -> Result<Self, GpuError> {
         const { assert!(size_of::<T>() > 0, "elements of no size have no place in memory") };
         stream.context().enter()?;
-        // No device has `usize::MAX` bytes, so that an overflow ends in the driver's "out of
-        // memory".
+        // No device has `usize::MAX` bytes, so an overflow becomes the driver's "out of memory".
         let size = len.saturating_mul(size_of::<T>());
         // SAFETY: every bit pattern is a `u8`.
         let bytes = unsafe { cust::memory::DeviceBuffer::uninitialized(size) }
@@ -53,14 +52,13 @@ impl<T: Pod> DeviceBuffer<T> {
         Ok(Self { memory: Memory { bytes, stream: stream.clone() }, element: PhantomData })
     }
 
-    /// Copies the elements back to the host, when everything that was put into the stream has been
-    /// done.
+    /// Copies the elements to the host. Waits for all earlier work in the stream, and for the copy.
     pub fn download(&self) -> Result<Vec<T>, GpuError> {
         self.stream().context().enter()?;
         let mut data = bytemuck::zeroed_vec(self.len());
         let bytes: &mut [u8] = bytemuck::cast_slice_mut::<T, u8>(&mut data);
         if !bytes.is_empty() {
-            // SAFETY: both have that many bytes, and both are there until the stream was waited
+            // SAFETY: both have that many bytes, and both exist until the stream has been waited
             // for.
             unsafe {
                 cuMemcpyDtoHAsync_v2(
@@ -77,13 +75,16 @@ impl<T: Pod> DeviceBuffer<T> {
         Ok(data)
     }
 
-    /// Overwrites the elements with as many of the host. Waits for the copy.
+    /// Overwrites all elements with `data` from the host. Waits for the copy.
+    ///
+    /// # Panics
+    /// `data` has another length than the buffer.
     pub fn write(&mut self, data: &[T]) -> Result<(), GpuError> {
         assert!(data.len() == self.len(), "{} elements for a buffer of {}", data.len(), self.len());
         self.stream().context().enter()?;
         let bytes: &[u8] = bytemuck::cast_slice(data);
         if !bytes.is_empty() {
-            // SAFETY: both have that many bytes, and both are there until the stream was waited
+            // SAFETY: both have that many bytes, and both exist until the stream has been waited
             // for.
             unsafe {
                 cuMemcpyHtoDAsync_v2(
@@ -99,7 +100,10 @@ impl<T: Pod> DeviceBuffer<T> {
         self.stream().synchronize()
     }
 
-    /// Puts a copy of another buffer of this stream, with as many elements, into the stream.
+    /// Enqueues a copy from another buffer of this stream. Does not wait for it.
+    ///
+    /// # Panics
+    /// The buffers differ in length, or `other` belongs to another stream.
     pub fn copy_from(&mut self, other: &DeviceBuffer<T>) -> Result<(), GpuError> {
         assert!(
             other.len() == self.len(),
@@ -110,8 +114,8 @@ impl<T: Pod> DeviceBuffer<T> {
         other.assert_in(self.stream());
         self.stream().context().enter()?;
         if !self.is_empty() {
-            // SAFETY: both have that many bytes and belong to the stream, which neither is freed
-            // before.
+            // SAFETY: both have that many bytes and belong to the stream. Neither is freed before
+            // the copy.
             unsafe {
                 cuMemcpyDtoDAsync_v2(
                     self.address(),
@@ -125,21 +129,24 @@ impl<T: Pod> DeviceBuffer<T> {
         Ok(())
     }
 
-    /// Sets every byte, so that what a kernel leaves unwritten is seen. Put into the stream, not
-    /// waited for.
+    /// Enqueues a fill of every byte, for example to reveal elements that a kernel leaves
+    /// unwritten. Does not wait for it.
     pub fn fill(&mut self, byte: u8) -> Result<(), GpuError> {
         self.stream().context().enter()?;
         if !self.is_empty() {
-            // SAFETY: the memory has that many bytes and belongs to the stream, which it is not
-            // freed before.
+            // SAFETY: the memory has that many bytes and belongs to the stream. It is not freed
+            // before the fill.
             unsafe { cuMemsetD8Async(self.address(), byte, self.size(), self.stream().as_raw()) }
                 .during("filling device memory")?;
         }
         Ok(())
     }
 
-    /// Hands the buffer to another stream of its device, which waits for what was put into the old
-    /// one.
+    /// Moves the buffer to another stream of its device. The new stream waits for all earlier work
+    /// in the old one.
+    ///
+    /// # Panics
+    /// `stream` belongs to another device.
     pub fn move_to(&mut self, stream: &Stream) -> Result<(), GpuError> {
         let (here, there) = (self.device(), stream.device());
         assert!(here == there, "a buffer of device {here} is handed to a stream of device {there}");
@@ -150,7 +157,10 @@ impl<T: Pod> DeviceBuffer<T> {
         Ok(())
     }
 
-    /// The same memory as elements of another type, whose size divides the buffer's.
+    /// Reinterprets the memory as elements of another type.
+    ///
+    /// # Panics
+    /// The size of `U` does not divide the buffer's size in bytes.
     pub fn cast_ref<U: Pod>(&self) -> &DeviceBuffer<U> {
         self.assert_castable::<U>();
         // SAFETY: both types are transparent over `Memory`, its address is aligned to 256 bytes and
@@ -158,7 +168,10 @@ impl<T: Pod> DeviceBuffer<T> {
         unsafe { &*std::ptr::from_ref(self).cast() }
     }
 
-    /// Likewise, to be written.
+    /// Reinterprets the memory as mutable elements of another type.
+    ///
+    /// # Panics
+    /// The size of `U` does not divide the buffer's size in bytes.
     pub fn cast_mut<U: Pod>(&mut self) -> &mut DeviceBuffer<U> {
         self.assert_castable::<U>();
         // SAFETY: as in `cast_ref`; and every bit pattern is a `T`.
@@ -174,37 +187,38 @@ impl<T: Pod> DeviceBuffer<T> {
         );
     }
 
-    /// How many elements there are.
+    /// Returns the number of elements.
     pub fn len(&self) -> usize {
         self.size() / size_of::<T>()
     }
 
-    /// Whether there are no elements.
+    /// Returns whether the buffer has no elements.
     pub fn is_empty(&self) -> bool {
         self.size() == 0
     }
 }
 
 impl<T> DeviceBuffer<T> {
-    /// The number of the device that has the memory.
+    /// Returns the number of the device that holds the memory.
     pub fn device(&self) -> u32 {
         self.stream().device()
     }
 
-    /// The stream that it belongs to.
+    /// Returns the stream that the buffer belongs to.
     pub fn stream(&self) -> &Stream {
         &self.memory.stream
     }
 
-    /// The address as a kernel sees it; null if there are no elements.
+    /// Returns the device address of the first element. It is null if there are no elements.
     pub fn address(&self) -> u64 {
         self.memory.bytes.as_device_ptr().as_raw()
     }
 
-    /// Checks that the buffer belongs to a stream, for work that another library puts in there.
+    /// Checks that the buffer belongs to a stream. Call it before another library enqueues work on
+    /// the buffer there.
     ///
     /// # Panics
-    /// It belongs to another one, or to another GPU.
+    /// The buffer belongs to another stream, or to another GPU.
     #[track_caller]
     pub fn assert_in(&self, stream: &Stream) {
         let (here, there) = (stream.device(), self.device());
@@ -226,8 +240,8 @@ impl<T> DeviceBuffer<T> {
 
 impl Drop for Memory {
     fn drop(&mut self) {
-        // What was put into the stream may still want the memory, which `cust` frees next; if there
-        // is any.
+        // Work in the stream may still use the memory, which `cust` frees next. An empty buffer has
+        // no memory.
         if !self.bytes.is_empty() {
             self.stream.wait_to_free();
         }

@@ -1,4 +1,5 @@
-//! Kernels as they are handed to a GPU: PTX, and what ptxas made of it for one kind of GPU.
+//! Kernels as code for a GPU: PTX, and the machine code that ptxas made from it for one kind of
+//! GPU.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -10,10 +11,14 @@ use crate::arch::Arch;
 use crate::device_info::DeviceInfo;
 use crate::error::GpuError;
 
-/// Kernels to load: PTX, from a `&str`; and, from [`BuiltCode`], machine code too, which spares the
-/// driver compiling it (a minute and more for hundreds of kernels). A GPU that the machine code is
-/// not for, or a driver older than it, is given the PTX; so is any, if the code is not what was
-/// made of this PTX.
+/// Kernels to load: PTX from a `&str`, or PTX and machine code from [`BuiltCode`].
+///
+/// Machine code spares the driver the compilation, which takes a minute or more for hundreds of
+/// kernels. The PTX is loaded instead if:
+///
+/// - the machine code is for another GPU;
+/// - the driver is older than the machine code;
+/// - the machine code was not made from this PTX.
 #[derive(Clone, Copy, Debug)]
 pub struct Code<'a> {
     pub(crate) ptx: &'a str,
@@ -38,7 +43,7 @@ impl<'a> From<&'a BuiltCode> for Code<'a> {
     }
 }
 
-/// The kernels of a crate for one target, read from the folder that `ptx-matrix-build` put them in:
+/// The kernels of a crate for one target, from the output folder of `ptx-matrix-build`:
 /// `FOLDER/TARGET/CRATE.ptx`, and `CRATE.cubin` beside it.
 #[derive(Clone, Debug)]
 pub struct BuiltCode {
@@ -46,12 +51,12 @@ pub struct BuiltCode {
     pub target: Arch,
     /// The PTX.
     pub ptx: String,
-    /// The machine code, which is loaded if the PTX says that it is its own.
+    /// The machine code. It is loaded only if the PTX names its hash.
     cubin: Option<Vec<u8>>,
 }
 
 impl BuiltCode {
-    /// The kernels of a crate for the best of the targets that a folder has them for.
+    /// Reads the kernels of a crate for the best target in a folder.
     ///
     /// ```no_run
     /// use ptx_matrix_host::{BuiltCode, Gpu, GpuDevice};
@@ -67,7 +72,7 @@ impl BuiltCode {
         let folders = entries
             .flatten()
             .filter_map(|entry| Some((entry.file_name().to_str()?.parse().ok()?, entry.path())));
-        // In the order of the targets, and not of the directory.
+        // Ordered by target, not by directory entry.
         let folders: BTreeMap<Arch, PathBuf> = folders.collect();
         let targets: Vec<Arch> = folders
             .iter()
@@ -93,7 +98,7 @@ impl BuiltCode {
     }
 }
 
-/// The PTX files of targets in a folder, or in the folder itself.
+/// The PTX files in the targets' folders, and in the folder itself.
 fn at_hand(folder: &Path, targets: &BTreeMap<Arch, PathBuf>) -> Vec<String> {
     let in_folder = |shown: &str, folder: &Path| -> Vec<String> {
         let entries = fs::read_dir(folder).into_iter().flatten().flatten();

@@ -1,4 +1,4 @@
-//! The device's context, shared by everything that lives in it.
+//! A device's context, shared by everything that lives in it.
 
 use std::sync::{Arc, OnceLock};
 
@@ -10,8 +10,8 @@ use crate::driver::During;
 use crate::error::GpuError;
 use crate::launch::KernelFailure;
 
-/// A handle to a device's primary context. What holds memory or code in the context holds one of
-/// these, so that the context outlives it.
+/// A handle to a device's primary context. Each owner of memory or code in the context holds a
+/// handle, so the context outlives it.
 #[derive(Clone, Debug)]
 pub(crate) struct SharedContext(Arc<Inner>);
 
@@ -29,18 +29,18 @@ impl SharedContext {
         Ok(Self(Arc::new(Inner { info, context, lost })))
     }
 
-    /// The device.
+    /// The context's device.
     pub(crate) fn info(&self) -> &DeviceInfo {
         &self.0.info
     }
 
-    /// The device's number. All contexts of a device here are its one primary context.
+    /// The device's number. This crate uses only the primary context of each device.
     pub(crate) fn index(&self) -> u32 {
         self.0.info.index
     }
 
-    /// Makes the context this thread's own, which every call of the driver needs. Refuses once it
-    /// is lost.
+    /// Makes the context current on this thread, as every driver call requires. Returns an error
+    /// once a kernel has broken the context.
     pub(crate) fn enter(&self) -> Result<(), GpuError> {
         if let Some(failure) = self.0.lost.get() {
             return Err(GpuError::Lost(Box::new(failure.clone())));
@@ -49,14 +49,13 @@ impl SharedContext {
         Ok(())
     }
 
-    /// Enters the context to free something. If that fails so will the freeing, and there is nobody
-    /// to tell.
+    /// Enters the context to free something. If this fails, the free fails too, and no caller could
+    /// handle either error.
     pub(crate) fn enter_to_free(&self) {
         let _ = CurrentContext::set_current(&self.0.context);
     }
 
-    /// Notes that a kernel has left the context unusable, so that later errors name that kernel and
-    /// not their own.
+    /// Records the kernel that broke the context, so that later errors name it.
     pub(crate) fn lose(&self, failure: &KernelFailure) {
         let _ = self.0.lost.set(failure.clone());
     }

@@ -1,4 +1,4 @@
-//! A GPU with PTX loaded, as the device that `#[kernel]`'s launch functions run on.
+//! A GPU with loaded PTX, on which the launch functions of `#[kernel]` run.
 
 use bytemuck::Pod;
 use ptx_matrix::isa::{TensorEncoding, TensorMapError, TensorMapWords};
@@ -13,8 +13,7 @@ use crate::launch::{LaunchError, LaunchReport, LaunchRequest};
 use crate::module::Module;
 use crate::stream::Stream;
 
-/// A GPU and the modules whose kernels it launches, in the GPU's own stream. Each launch is waited
-/// for.
+/// A GPU with loaded modules. Launches run in the GPU's own stream, and the host waits for each.
 #[derive(Debug)]
 pub struct GpuDevice {
     gpu: Gpu,
@@ -22,7 +21,7 @@ pub struct GpuDevice {
 }
 
 impl GpuDevice {
-    /// Loads kernels on a GPU: a PTX text that `ptx-matrix-build` wrote, or
+    /// Loads kernels on a GPU: a PTX text from `ptx-matrix-build`, or
     /// [`BuiltCode`](crate::BuiltCode).
     ///
     /// The PTX has a fingerprint of each kernel: its parameters' types, launch bounds and shared
@@ -30,7 +29,7 @@ impl GpuDevice {
     /// [`KernelInfo::fingerprint`](ptx_matrix::launch::KernelInfo::fingerprint) of the program.
     ///
     /// # Errors
-    /// The PTX has no fingerprints, was changed after it was built, is for other GPUs, or the
+    /// The PTX has no fingerprints, was changed after it was built, or is for other GPUs; or the
     /// driver does not compile it.
     pub fn new<'a>(gpu: Gpu, kernels: impl Into<Code<'a>>) -> Result<Self, GpuError> {
         let module = gpu.load_checked(kernels)?;
@@ -40,7 +39,7 @@ impl GpuDevice {
     /// Loads the kernels of another PTX file too, as [`new`](Self::new) does.
     ///
     /// # Errors
-    /// As with `new`; or one of the kernels has the name of one that is loaded.
+    /// Those of `new`; or one of the kernels has the name of a loaded kernel.
     pub fn load<'a>(&mut self, kernels: impl Into<Code<'a>>) -> Result<(), GpuError> {
         let module = self.gpu.load_checked(kernels)?;
         let twice = module.kernels().iter().find(|kernel| self.has_kernel(&kernel.name));
@@ -51,17 +50,17 @@ impl GpuDevice {
         Ok(())
     }
 
-    /// Loads kernels on a GPU: any PTX text, such as one without fingerprints, or a changed one.
+    /// Loads kernels on a GPU from any PTX text, even one without fingerprints, or a changed one.
     ///
-    /// A launch still compares the fingerprint of a kernel that has one.
+    /// A launch still checks the fingerprint of each kernel that has one.
     ///
     /// # Safety
-    /// Each kernel of the PTX that is launched by a function of `#[kernel]` is the one that this
-    /// function describes: its parameters mean the same, it relies on no other number of threads,
-    /// cluster or shared memory, and it accesses only memory that the source's kernel may access.
+    /// Each kernel that a `#[kernel]` function launches must match that function's description. Its
+    /// parameters have the same meaning. It relies on the same number of threads, cluster and
+    /// shared memory. It accesses only memory that the source's kernel may access.
     ///
     /// # Errors
-    /// It is for other GPUs, or the driver does not compile it.
+    /// The PTX is for other GPUs, or the driver does not compile it.
     pub unsafe fn new_unchecked<'a>(
         gpu: Gpu,
         kernels: impl Into<Code<'a>>,
@@ -70,31 +69,31 @@ impl GpuDevice {
         Ok(Self { gpu, modules: vec![module] })
     }
 
-    /// The GPU.
+    /// Returns the GPU.
     pub fn gpu(&self) -> &Gpu {
         &self.gpu
     }
 
-    /// The modules, in the order in which they were loaded.
+    /// Returns the modules, in the order in which they were loaded.
     pub fn modules(&self) -> &[Module] {
         &self.modules
     }
 
-    /// Whether a kernel of this name is loaded.
+    /// Returns whether a kernel of this name is loaded.
     pub fn has_kernel(&self, name: &str) -> bool {
         has_kernel(&self.modules, name)
     }
 
-    /// The same kernels, launched in a stream and not waited for.
+    /// Returns a device with the same kernels that launches in a stream, without waiting.
     pub fn in_stream<'a>(&'a self, stream: &'a Stream) -> InStream<'a> {
         InStream { modules: &self.modules, stream }
     }
 }
 
-/// The kernels of a [`GpuDevice`], launched in a stream. The host goes on; [`Stream::synchronize`]
-/// waits, and names a kernel that failed.
+/// The kernels of a [`GpuDevice`], launched in a stream. The host continues at once.
+/// [`Stream::synchronize`] waits, and names a kernel that failed.
 ///
-/// The buffers have to belong to the stream; a launch with another's panics.
+/// The buffers must belong to the stream. A launch panics for a buffer of another stream.
 ///
 /// ```no_run
 /// use ptx_matrix::launch::Device;
@@ -109,7 +108,7 @@ impl GpuDevice {
 /// let queue = device.in_stream(&stream);
 /// let mut data = queue.upload(&[1.0f32; 32])?;
 /// for _ in 0..10 {
-///     double::launch(&queue, 1, &mut data)?; // put in, one behind the other
+///     double::launch(&queue, 1, &mut data)?; // enqueues the kernel and returns
 /// }
 /// assert_eq!(queue.download(&data)?[0], 1024.0); // waits
 /// # Ok(())
@@ -122,17 +121,17 @@ pub struct InStream<'a> {
 }
 
 impl InStream<'_> {
-    /// The stream.
+    /// Returns the stream.
     pub fn stream(&self) -> &Stream {
         self.stream
     }
 
-    /// The modules, in the order in which they were loaded.
+    /// Returns the modules, in the order in which they were loaded.
     pub fn modules(&self) -> &[Module] {
         self.modules
     }
 
-    /// Whether a kernel of this name is loaded.
+    /// Returns whether a kernel of this name is loaded.
     pub fn has_kernel(&self, name: &str) -> bool {
         has_kernel(self.modules, name)
     }
@@ -142,13 +141,13 @@ fn has_kernel(modules: &[Module], name: &str) -> bool {
     modules.iter().any(|module| module.has_kernel(name))
 }
 
-/// The device's address in a pointer of the host, where nothing may follow it.
+/// The device address as a host pointer, which the host must not dereference.
 fn address<T: Pod>(stream: &Stream, buffer: &DeviceBuffer<T>) -> *mut T {
     buffer.assert_in(stream);
     std::ptr::without_provenance_mut(buffer.address() as usize)
 }
 
-/// A tensor map, as the driver encodes it.
+/// Encodes a tensor map with the driver.
 fn encode(encoding: &TensorEncoding) -> Result<TensorMapWords, TensorMapError> {
     if !encoding.address.is_multiple_of(16) {
         return Err(TensorMapError::Start { bytes: encoding.address });
@@ -156,7 +155,7 @@ fn encode(encoding: &TensorEncoding) -> Result<TensorMapWords, TensorMapError> {
     tensor_map::encode(encoding).map_err(|error| TensorMapError::Device(Box::new(error)))
 }
 
-/// The launch as this crate's own functions take it, of a kernel of one of the modules.
+/// Converts a launch to this crate's request, and passes it to `run` with the kernel's module.
 fn with_request<R>(
     modules: &[Module],
     launch: &Launch<'_>,
@@ -180,13 +179,13 @@ fn with_request<R>(
         grid: [launch.grid.x, launch.grid.y, launch.grid.z],
         threads: launch.kernel.threads,
         dynamic_shared_bytes: launch.kernel.dynamic_shared_bytes(),
-        early: launch.kernel.early,
+        dependent: launch.kernel.dependent,
         params: &params,
     };
     run(module, &request)
 }
 
-// SAFETY: buffers are memory of the GPU, which the kernel, on the GPU, reaches as they are.
+// SAFETY: buffers are GPU memory, and the kernel on the GPU accesses them at their own addresses.
 unsafe impl Device for GpuDevice {
     type Buffer<T: Pod> = DeviceBuffer<T>;
     type Owned<T: Pod> = DeviceBuffer<T>;
@@ -217,16 +216,15 @@ unsafe impl Device for GpuDevice {
     }
 
     unsafe fn launch(&self, launch: Launch<'_>) -> Result<LaunchReport, GpuError> {
-        // SAFETY: the caller's.
+        // SAFETY: the caller upholds the requirements.
         with_request(&self.modules, &launch, |module, request| unsafe {
             self.gpu.launch(module, request)
         })
     }
 }
 
-// SAFETY: buffers are memory of the GPU. They belong to the stream, so that everything done with
-// them after the launch, their end included, is done after the kernel; and the module, dropped,
-// waits for it.
+// SAFETY: buffers are GPU memory. They belong to the stream, so all later work on them, the final
+// free included, happens after the kernel. A dropped module waits for its kernels.
 unsafe impl Device for InStream<'_> {
     type Buffer<T: Pod> = DeviceBuffer<T>;
     type Owned<T: Pod> = DeviceBuffer<T>;
@@ -257,7 +255,7 @@ unsafe impl Device for InStream<'_> {
     }
 
     unsafe fn launch(&self, launch: Launch<'_>) -> Result<(), GpuError> {
-        // SAFETY: the caller's, and the buffers belong to the stream.
+        // SAFETY: the caller upholds the requirements, and the buffers belong to the stream.
         with_request(self.modules, &launch, |module, request| unsafe {
             self.stream.launch(module, request)
         })

@@ -1,4 +1,4 @@
-//! What a device is and what it can do.
+//! The properties of a device.
 
 use std::ffi::{CStr, c_char};
 use std::fmt;
@@ -13,26 +13,26 @@ use crate::driver::{DriverError, During};
 use crate::error::GpuError;
 use crate::launch::DeviceLimits;
 
-/// One GPU of this machine.
+/// A GPU of this machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DeviceInfo {
-    /// Its number, from 0.
+    /// The device number, from 0.
     pub index: u32,
-    /// What its maker calls it.
+    /// The product name.
     pub name: String,
-    /// Its compute capability.
+    /// The compute capability.
     pub capability: Capability,
-    /// The size of its memory in bytes.
+    /// The memory size in bytes.
     pub memory_bytes: usize,
-    /// How many multiprocessors (SMs) it has.
+    /// The number of streaming multiprocessors (SMs).
     pub multiprocessors: u32,
-    /// The size of its L2 cache in bytes.
+    /// The size of the L2 cache in bytes.
     pub l2_bytes: usize,
-    /// Where it sits, as the machine's own tools name it: `0000:3b:00.0`.
+    /// The PCI address, as the machine's own tools show it: `0000:3b:00.0`.
     pub pci_bus_id: String,
     /// The newest CUDA version that the driver supports.
     pub driver: CudaVersion,
-    /// What it allows of a launch.
+    /// The limits on launches.
     pub limits: DeviceLimits,
 }
 
@@ -67,7 +67,10 @@ impl DeviceInfo {
         })
     }
 
-    /// The best of the built architectures for this device.
+    /// Selects the best of the built architectures for this device.
+    ///
+    /// # Errors
+    /// None of them runs on it.
     pub fn best_arch(&self, at_hand: &[Arch]) -> Result<Arch, GpuError> {
         best_arch(self.capability, at_hand.iter().copied())
             .ok_or_else(|| GpuError::NoArch { device: self.to_string(), at_hand: at_hand.to_vec() })
@@ -97,31 +100,30 @@ impl fmt::Display for CudaVersion {
 
 fn driver_version() -> Result<CudaVersion, DriverError> {
     let mut version = 0;
-    // SAFETY: the function sets the integer it is given.
+    // SAFETY: the function sets the integer behind its pointer.
     unsafe { cuDriverGetVersion(&raw mut version) }.during("asking for the driver's version")?;
     let version: u32 = version.try_into().unwrap_or_default();
     Ok(CudaVersion { major: version / 1000, minor: version % 1000 / 10 })
 }
 
-/// The shared memory that a block can have when its kernel asks for it; `cust` has no name for this
+/// The maximum shared memory of a block whose kernel requests it. `cust` has no name for this
 /// attribute.
 fn opt_in_shared_bytes(device: Device) -> Result<u32, DriverError> {
     let mut bytes = 0;
     let attribute = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN;
-    // SAFETY: the function sets the integer it is given, and the device is one that the driver
-    // handed out.
+    // SAFETY: the function sets the integer behind its pointer, and the driver returned the device.
     unsafe { cuDeviceGetAttribute(&raw mut bytes, attribute, device.as_raw()) }
         .during("asking for the device's shared memory")?;
     Ok(bytes.try_into().unwrap_or_default())
 }
 
-/// `cust` has no name for this either.
+/// The PCI address. `cust` has no function for it.
 fn pci_bus_id(device: Device) -> Result<String, DriverError> {
     let mut id: [c_char; 32] = [0; 32];
-    // SAFETY: the function writes at most so many characters, the last of them a nul.
+    // SAFETY: the function writes at most that many characters, and a nul as the last of them.
     unsafe { cuDeviceGetPCIBusId(id.as_mut_ptr(), id.len() as i32, device.as_raw()) }
         .during("asking where the device is")?;
-    // SAFETY: there is a nul, if only the last of those that the array was made with.
+    // SAFETY: there is a nul: the function's, or at least the array's initial last one.
     Ok(unsafe { CStr::from_ptr(id.as_ptr()) }.to_string_lossy().into_owned())
 }
 

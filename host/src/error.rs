@@ -1,4 +1,4 @@
-//! All that can go wrong, each case one line that says what to do about it.
+//! All errors of this crate. Each is one line that says how to fix it.
 
 use std::io;
 use std::path::PathBuf;
@@ -12,59 +12,59 @@ use crate::driver::{DriverError, NoDriver};
 use crate::launch::{KernelFailure, LaunchError};
 use crate::ptx::PtxError;
 
-/// Why something could not be done on a GPU.
+/// The reason why an operation on a GPU failed.
 #[derive(Clone, Debug, Error)]
 #[non_exhaustive]
 pub enum GpuError {
     /// This machine has no NVIDIA driver.
     #[error(transparent)]
     NoDriver(#[from] NoDriver),
-    /// There is a driver, and it does not start.
+    /// There is a driver, but it does not start.
     #[error("the NVIDIA driver does not start: {0}")]
     DriverStart(#[source] DriverError),
-    /// There is no device of this number.
+    /// There is no device with this number.
     #[error("there is no device {index}: this machine has {count}")]
     NoSuchDevice {
-        /// The number asked for.
+        /// The requested number.
         index: u32,
-        /// How many there are.
+        /// The number of devices.
         count: u32,
     },
-    /// Of the architectures at hand none runs on the device.
+    /// None of the available architectures runs on the device.
     #[error("none of the architectures at hand runs on {device}: {}", list(at_hand))]
     NoArch {
         /// The device.
         device: String,
-        /// The architectures that were built.
+        /// The available architectures.
         at_hand: Vec<Arch>,
     },
-    /// Two PTX files that are loaded for one device have a kernel of the same name.
+    /// Two PTX files for one device have a kernel of the same name.
     #[error(
         "kernel `{kernel}` is loaded already: load its PTX for another `GpuDevice`, or rename one of the two"
     )]
     LoadedTwice {
-        /// Its name.
+        /// The kernel's name.
         kernel: String,
     },
     /// No target's folder has the kernels of this crate.
     #[error("there is no `{file}` in any target's folder, such as sm_90a, of {}; PTX there: {}", folder.display(), list(at_hand))]
     NoKernels {
-        /// The file that was looked for.
+        /// The missing file.
         file: String,
-        /// The folder with a folder for each target.
+        /// The folder that contains the targets' folders.
         folder: PathBuf,
-        /// The PTX files in these folders, and in that one itself.
+        /// The PTX files in these folders, and in the folder itself.
         at_hand: Vec<String>,
     },
-    /// A folder, or a file in it, with what the builder made of kernels cannot be read.
+    /// A folder with built kernels, or a file in it, cannot be read.
     #[error("no kernels in {}, which cannot be read: {source}", path.display())]
     Unreadable {
         /// The file or folder.
         path: PathBuf,
-        /// Why.
+        /// The reason.
         source: Arc<io::Error>,
     },
-    /// The PTX text is not understood.
+    /// The text is not valid PTX.
     #[error(transparent)]
     Ptx(#[from] PtxError),
     /// The PTX is for other devices.
@@ -82,9 +82,9 @@ pub enum GpuError {
     Load {
         /// The device.
         device: String,
-        /// The newest CUDA version that its driver supports, which bounds the PTX's `.version`.
+        /// The newest CUDA version that its driver supports. It limits the PTX's `.version`.
         driver: CudaVersion,
-        /// What the driver's compiler printed.
+        /// The output of the driver's compiler.
         log: String,
         /// The driver's status.
         source: DriverError,
@@ -95,15 +95,15 @@ pub enum GpuError {
     /// A kernel failed while it ran.
     #[error(transparent)]
     Kernel(Box<KernelFailure>),
-    /// A kernel failed earlier, and the device is lost to this process.
+    /// A kernel failed earlier, and this process can no longer use the device.
     #[error("nothing more can run on this device in this process, because earlier {0}")]
     Lost(#[source] Box<KernelFailure>),
-    /// Any other call of the driver failed.
+    /// Another driver call failed.
     #[error(transparent)]
     Driver(#[from] DriverError),
 }
 
-/// `a, b, c`, or `none`.
+/// Formats a list as `a, b, c`, or `none`.
 pub(crate) fn list<T: ToString>(items: &[T]) -> String {
     if items.is_empty() {
         return "none".to_owned();

@@ -1,4 +1,4 @@
-//! Events: when a stream came to a point.
+//! Events: timestamps in a stream.
 
 use std::ptr;
 use std::time::Duration;
@@ -12,7 +12,7 @@ use crate::driver::During;
 use crate::error::GpuError;
 use crate::stream::Stream;
 
-/// A point in a stream's work, and when the GPU came to it.
+/// A point in a stream's work, and the time at which the GPU reached it.
 ///
 /// ```no_run
 /// # fn main() -> Result<(), ptx_matrix_host::GpuError> {
@@ -31,8 +31,7 @@ pub struct Event {
     stream: Stream,
 }
 
-// SAFETY: the driver's handle of an event may be used from any thread, and at the same time from
-// several.
+// SAFETY: several threads may use the driver's handle of an event, even at the same time.
 unsafe impl Send for Event {}
 // SAFETY: as above.
 unsafe impl Sync for Event {}
@@ -42,31 +41,34 @@ impl Event {
         stream.context().enter()?;
         let mut raw = ptr::null_mut();
         let timed = 0;
-        // SAFETY: the function sets the handle that it is given.
+        // SAFETY: the function sets the handle behind its pointer.
         unsafe { cuEventCreate(&raw mut raw, timed) }.during("making an event")?;
         let event = Self { raw, stream: stream.clone() };
-        // SAFETY: event and stream are there, in one context.
+        // SAFETY: event and stream exist, in one context.
         unsafe { cuEventRecord(raw, stream.as_raw()) }.during("recording an event")?;
         Ok(event)
     }
 
-    /// Waits until it has happened. A kernel before it that failed is named here.
+    /// Waits for the event.
+    ///
+    /// # Errors
+    /// A kernel before it failed: the error names the kernel.
     pub fn synchronize(&self) -> Result<(), GpuError> {
         self.stream.context().enter()?;
-        // SAFETY: the event is there as long as this handle.
+        // SAFETY: the event exists as long as this handle.
         let waited = unsafe { cuEventSynchronize(self.raw) }.during("waiting for an event");
         waited.map_err(|source| self.stream.failure(source))
     }
 
-    /// Waits until both have happened and says how long after the other this one did, on the GPU's
-    /// own clock.
+    /// Waits for both events, and returns the time from `earlier` to this one, on the GPU's own
+    /// clock.
     ///
-    /// The clock ticks about every half microsecond. Nothing, if this one happened first.
+    /// The clock ticks about every half microsecond. The time is zero if this event happened first.
     pub fn since(&self, earlier: &Event) -> Result<Duration, GpuError> {
         earlier.synchronize()?;
         self.synchronize()?;
         let mut milliseconds = 0.0;
-        // SAFETY: both events have happened, and the function sets the number that it is given.
+        // SAFETY: both events have happened, and the function sets the number behind its pointer.
         unsafe { cuEventElapsedTime(&raw mut milliseconds, earlier.raw, self.raw) }
             .during("reading the time")?;
         Ok(Duration::from_secs_f64(f64::from(milliseconds).max(0.0) / 1e3))
@@ -80,8 +82,7 @@ impl Event {
 impl Drop for Event {
     fn drop(&mut self) {
         self.stream.context().enter_to_free();
-        // SAFETY: nobody has the handle any more; the driver itself waits with what it still needs
-        // of the event.
+        // SAFETY: no handle is left. The driver keeps the event as long as it needs it.
         let _ = unsafe { cuEventDestroy_v2(self.raw) };
     }
 }

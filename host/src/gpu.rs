@@ -1,4 +1,4 @@
-//! A GPU that is open for work.
+//! An open GPU.
 
 use std::ffi::c_void;
 
@@ -16,7 +16,7 @@ use crate::launch::{self, LaunchReport, LaunchRequest};
 use crate::module::Module;
 use crate::stream::Stream;
 
-/// A GPU that is open for work: memory, kernels and launches.
+/// An open GPU. It allocates memory, loads kernels and launches them.
 #[derive(Debug)]
 pub struct Gpu {
     stream: Stream,
@@ -24,12 +24,12 @@ pub struct Gpu {
 }
 
 impl Gpu {
-    /// The GPUs of this machine.
+    /// Lists the GPUs of this machine.
     pub fn list() -> Result<Vec<DeviceInfo>, GpuError> {
         (0..start_driver()?).map(|index| Ok(DeviceInfo::of(index, device(index)?)?)).collect()
     }
 
-    /// Opens the GPU of this number.
+    /// Opens the GPU with this number.
     pub fn open(index: u32) -> Result<Self, GpuError> {
         let count = start_driver()?;
         if index >= count {
@@ -42,46 +42,46 @@ impl Gpu {
         Ok(Self { stream, context })
     }
 
-    /// What this GPU is.
+    /// Returns the GPU's properties.
     pub fn info(&self) -> &DeviceInfo {
         self.context.info()
     }
 
-    /// The GPU's own stream: that of [`upload`](Self::upload), [`filled`](Self::filled) and
-    /// [`launch`](Self::launch).
+    /// Returns the GPU's own stream, which [`upload`](Self::upload), [`filled`](Self::filled) and
+    /// [`launch`](Self::launch) use.
     pub fn stream(&self) -> &Stream {
         &self.stream
     }
 
-    /// Makes another stream.
+    /// Creates another stream.
     pub fn new_stream(&self) -> Result<Stream, GpuError> {
         Stream::new(&self.context)
     }
 
-    /// A stream that someone else made: a framework's, say, to run kernels among its own.
+    /// Wraps a stream that other code created, such as a framework's, to run kernels in it.
     ///
     /// # Safety
     ///
-    /// It is a `CUstream` of this device's primary context (null is the context's default stream).
-    /// It is not destroyed before every clone of the result, and every buffer and event of it,
-    /// is dropped; until then nobody captures it into a graph.
+    /// `raw` must be a `CUstream` of this device's primary context (null is the context's default
+    /// stream). Nobody may destroy it, or capture it into a graph, before every clone, buffer and
+    /// event of the result has been dropped.
     pub unsafe fn stream_from_raw(&self, raw: *mut c_void) -> Stream {
-        // SAFETY: the caller's.
+        // SAFETY: the caller upholds the requirements.
         unsafe { Stream::from_raw(raw, &self.context) }
     }
 
-    /// Copies a slice into memory of the GPU.
+    /// Copies a slice into GPU memory.
     pub fn upload<T: Pod>(&self, data: &[T]) -> Result<DeviceBuffer<T>, GpuError> {
         self.stream.upload(data)
     }
 
-    /// Takes memory of the GPU for `len` elements, every byte of it `byte`.
+    /// Allocates GPU memory for `len` elements, and sets every byte to `byte`.
     pub fn filled<T: Pod>(&self, len: usize, byte: u8) -> Result<DeviceBuffer<T>, GpuError> {
         self.stream.filled(len, byte)
     }
 
-    /// Takes memory of the GPU for `len` elements, whose contents are arbitrary: for a kernel that
-    /// writes before it reads.
+    /// Allocates GPU memory for `len` elements with arbitrary contents, for a kernel that writes
+    /// before it reads.
     pub fn uninitialized<T: Pod>(&self, len: usize) -> Result<DeviceBuffer<T>, GpuError> {
         self.stream.uninitialized(len)
     }
@@ -92,7 +92,7 @@ impl Gpu {
         Module::load(&self.context, kernels.into(), true)
     }
 
-    /// The same, of kernels that have fingerprints.
+    /// Loads kernels that have fingerprints.
     pub(crate) fn load_checked<'a>(
         &self,
         kernels: impl Into<Code<'a>>,
@@ -104,20 +104,20 @@ impl Gpu {
     ///
     /// # Safety
     ///
-    /// The parameters must mean what the kernel takes them for: a pointer among them has to be the
-    /// address of memory of this GPU that is as large as the kernel believes, and that stays
-    /// until this function returns. Their number and sizes are checked.
+    /// Each parameter must have the meaning that the kernel expects. A pointer must be the address
+    /// of memory of this GPU, of the size that the kernel expects. That memory must stay valid
+    /// until this function returns. The number and sizes of the parameters are checked.
     pub unsafe fn launch(
         &self,
         module: &Module,
         request: &LaunchRequest<'_>,
     ) -> Result<LaunchReport, GpuError> {
-        // SAFETY: the parameters are the caller's, who answers for them.
+        // SAFETY: the caller upholds the requirements.
         unsafe { launch::run(&self.stream, module, request) }
     }
 }
 
-/// Starts the driver and says how many devices it has.
+/// Starts the driver and returns the number of devices.
 fn start_driver() -> Result<u32, GpuError> {
     driver::require()?;
     let count = || {

@@ -1,4 +1,4 @@
-//! Handing code to the driver, and reading what its compiler printed.
+//! Passes code to the driver, and reads the output of its compiler.
 
 use std::ffi::{c_uint, c_void};
 use std::ptr;
@@ -7,12 +7,12 @@ use cust::sys::{CUjit_option, CUmodule, cuModuleLoadDataEx};
 
 use crate::driver::{DriverError, During};
 
-/// Room for what the compiler prints, each for its remarks and its errors; it cuts off what is
-/// longer.
+/// The size of the compiler's two buffers, for remarks and errors. The compiler cuts off longer
+/// text.
 const LOG_BYTES: usize = 16 * 1024;
 
-/// Loads code for the current context's device: a cubin, or PTX with a nul at its end, which is
-/// compiled. The text is what the compiler printed.
+/// Loads code for the current context's device. The code is a cubin, or PTX with a nul at its end,
+/// which the driver compiles. The text is the compiler's output.
 pub(crate) fn load(code: &[u8]) -> (Result<CUmodule, DriverError>, String) {
     let mut errors = vec![0_u8; LOG_BYTES];
     let mut remarks = vec![0_u8; LOG_BYTES];
@@ -22,12 +22,12 @@ pub(crate) fn load(code: &[u8]) -> (Result<CUmodule, DriverError>, String) {
         CUjit_option::CU_JIT_INFO_LOG_BUFFER,
         CUjit_option::CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES,
     ];
-    // The driver takes a number in the place of a pointer to one.
+    // The driver takes this number itself in place of a pointer.
     let size = ptr::without_provenance_mut::<c_void>(LOG_BYTES);
     let mut values = [errors.as_mut_ptr().cast(), size, remarks.as_mut_ptr().cast(), size];
     let mut module: CUmodule = ptr::null_mut();
-    // SAFETY: a cubin is whole (`BuiltCode`), and PTX ends with a nul; there are as many values as
-    // options, and each buffer has the size that the option after it gives.
+    // SAFETY: a cubin is whole (`BuiltCode`), and PTX ends with a nul. There are as many values as
+    // options, and each buffer has the size in the option after it.
     let status = unsafe {
         cuModuleLoadDataEx(
             &raw mut module,

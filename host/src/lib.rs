@@ -1,14 +1,14 @@
-//! The GPU side of `ptx-matrix`: load kernels, move data, launch kernels.
+//! The host side of `ptx-matrix`: loads kernels, moves data, launches kernels.
 //!
-//! A program with this crate in it starts on any Linux machine. The NVIDIA driver is opened when it
-//! is first needed, and where there is none, [`Gpu::open`] says so in one line.
+//! A program with this crate starts on any Linux machine. It opens the NVIDIA driver on first use.
+//! Without a driver, [`Gpu::open`] returns a one-line error.
 //!
-//! Nothing is left to the driver that can be checked before: the PTX's target against the device,
-//! and the kernel's name, parameters, grid, block and shared memory against the PTX, the compiled
-//! kernel and the device. A kernel that fails is named in the error.
+//! Before a launch, the crate checks everything that it can. It checks the PTX's target against the
+//! device. It checks the kernel's name, parameters, grid, block and shared memory against the PTX,
+//! the compiled kernel and the device. The error of a failed kernel names the kernel.
 //!
-//! A launch through [`GpuDevice`] is waited for; one through [`GpuDevice::in_stream`] is put into a
-//! [`Stream`], and the host goes on.
+//! A launch through [`GpuDevice`] waits for the kernel. A launch through [`GpuDevice::in_stream`]
+//! enqueues it in a [`Stream`], and the host continues.
 
 mod arch;
 mod buffer;

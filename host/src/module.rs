@@ -1,4 +1,4 @@
-//! Kernels that are loaded on a GPU.
+//! Loaded kernels.
 
 use std::collections::HashMap;
 use std::ffi::CString;
@@ -20,32 +20,29 @@ use crate::jit;
 use crate::launch::{self, LaunchError};
 use crate::ptx::{Entry, Ptx, PtxError};
 
-/// Kernels that are loaded on a GPU, ready to be launched. Unloaded when dropped.
+/// Kernels loaded on a GPU, ready to launch. Dropping the module unloads them.
 #[derive(Debug)]
 pub struct Module {
     raw: CUmodule,
     ptx: Ptx,
     log: String,
     is_assembled: bool,
-    /// Whether kernels without a fingerprint are launched, too.
+    /// Whether kernels without a fingerprint may be launched.
     is_trusted: bool,
-    /// Which of the entries each name is.
+    /// The index of each name's entry.
     numbers: HashMap<String, usize>,
-    /// What the driver said of each entry, once it was asked: a launch should not have to ask
-    /// again.
+    /// The driver's answer about each entry, cached so that a launch does not ask again.
     found: Vec<OnceLock<Found>>,
     context: SharedContext,
 }
 
-// SAFETY: the driver's handle of a module may be used from any thread, and at the same time from
-// several.
+// SAFETY: several threads may use the driver's handle of a module, even at the same time.
 unsafe impl Send for Module {}
 // SAFETY: as above.
 unsafe impl Sync for Module {}
 
 impl Module {
-    /// Loads kernels that are known by their fingerprints, or, if they are trusted to be the
-    /// program's, any.
+    /// Loads kernels. Without `is_trusted`, they must have fingerprints.
     pub(crate) fn load(
         context: &SharedContext,
         code: Code<'_>,
@@ -61,12 +58,11 @@ impl Module {
         }
         let text = CString::new(code.ptx).map_err(|_| PtxError::Nul)?;
         context.enter()?;
-        // Of another PTX, or damaged, it is no longer what the text says.
+        // Damaged machine code, or that of other PTX, does not match the text.
         let cubin = code.cubin.filter(|cubin| {
             ptx.seal.as_ref().is_some_and(|seal| seal.is_whole && seal.is_of(cubin))
         });
-        // Machine code for other GPUs, or from tools newer than the driver, the driver refuses at
-        // once.
+        // The driver refuses machine code for other GPUs, or from newer tools, at once.
         let assembled = cubin.and_then(|cubin| jit::load(cubin).0.ok());
         let is_assembled = assembled.is_some();
         let (loaded, log) = assembled
@@ -100,41 +96,41 @@ impl Module {
         }
     }
 
-    /// The kernels of this module.
+    /// Returns the module's kernels.
     pub fn kernels(&self) -> &[Entry] {
         &self.ptx.entries
     }
 
-    /// Whether it has a kernel of this name.
+    /// Returns whether the module has a kernel of this name.
     pub fn has_kernel(&self, name: &str) -> bool {
         self.numbers.contains_key(name)
     }
 
-    /// What the driver's compiler printed, if it compiled the PTX; mostly nothing.
+    /// Returns the output of the driver's compiler, if it compiled the PTX. It is usually empty.
     pub fn log(&self) -> &str {
         &self.log
     }
 
-    /// Whether the machine code was loaded, and nothing compiled.
+    /// Returns whether the driver loaded the machine code, and compiled nothing.
     pub fn is_assembled(&self) -> bool {
         self.is_assembled
     }
 
-    /// What the driver's compiler made of a kernel.
+    /// Returns a kernel's resource usage, from the driver's compiler.
     pub fn resources(&self, kernel: &str) -> Result<KernelResources, GpuError> {
         self.context.enter()?;
         Ok(*self.kernel(kernel)?.resources())
     }
 
-    /// The number of the device that it is loaded on.
+    /// Returns the number of the module's device.
     pub fn device(&self) -> u32 {
         self.context.index()
     }
 
-    /// Whether the PTX's kernel is the one that the program launches.
+    /// Checks that the PTX's kernel is the one that the program launches.
     ///
     /// # Errors
-    /// It takes something else, is launched in another way, or is of other sources.
+    /// They differ in parameters, launch bounds or sources.
     pub(crate) fn check_kernel(&self, kernel: &KernelInfo) -> Result<(), LaunchError> {
         let entry = &self.ptx.entries[self.index(kernel.name)?];
         let name = || kernel.name.to_owned();
@@ -152,7 +148,7 @@ impl Module {
         }
     }
 
-    /// Finds a kernel. The caller has entered the module's context.
+    /// Finds a kernel. The caller must have entered the module's context.
     pub(crate) fn kernel(&self, name: &str) -> Result<Kernel<'_>, GpuError> {
         let index = self.index(name)?;
         let entry = &self.ptx.entries[index];
@@ -170,7 +166,7 @@ impl Module {
         let symbol = CString::new(name).map_err(|_| PtxError::Nul)?;
         let mut function: CUfunction = ptr::null_mut();
         // SAFETY: the module is loaded, the name ends with a nul, and the function sets the handle
-        // it is given.
+        // behind its pointer.
         unsafe { cuModuleGetFunction(&raw mut function, self.raw, symbol.as_ptr()) }
             .during("finding the kernel")?;
         Ok(Found { function, resources: resources(function)?, dynamic_shared: Mutex::new(0) })
@@ -187,19 +183,19 @@ impl Module {
 impl Drop for Module {
     fn drop(&mut self) {
         self.context.enter_to_free();
-        // SAFETY: the context is entered. Kernels of the module may still be in some stream.
+        // SAFETY: the context is entered. Kernels of the module may still run in some stream.
         let _ = unsafe { cuCtxSynchronize() };
-        // SAFETY: the module is loaded, and `Kernel` borrows it, so that nothing uses it any more.
+        // SAFETY: the module is loaded. `Kernel` borrows it, so nothing uses it any more.
         let _ = unsafe { cuModuleUnload(self.raw) };
     }
 }
 
-/// What the driver said of a kernel, and was told of it.
+/// The driver's answer about a kernel, and its settings.
 #[derive(Debug)]
 pub(crate) struct Found {
     function: CUfunction,
     resources: KernelResources,
-    /// The dynamic shared memory that launches may ask for, as the driver was told.
+    /// The maximum dynamic shared memory of launches, as set in the driver.
     dynamic_shared: Mutex<u32>,
 }
 
@@ -216,19 +212,19 @@ impl Kernel<'_> {
         self.found.function
     }
 
-    /// What the driver's compiler made of it.
+    /// The resource usage, from the driver's compiler.
     pub(crate) fn resources(&self) -> &KernelResources {
         &self.found.resources
     }
 
-    /// Lets a launch ask for this much dynamic shared memory.
+    /// Allows launches to request this much dynamic shared memory.
     pub(crate) fn allow_dynamic_shared(&self, bytes: u32) -> Result<(), DriverError> {
         let Found { function, dynamic_shared, .. } = self.found;
         let mut allowed = dynamic_shared.lock().unwrap_or_else(PoisonError::into_inner);
         if *allowed < bytes {
             let attribute = CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
             let signed = bytes.try_into().unwrap_or(i32::MAX);
-            // SAFETY: the function belongs to a module that is loaded.
+            // SAFETY: the function belongs to a loaded module.
             unsafe { cuFuncSetAttribute(*function, attribute, signed) }
                 .during("allowing dynamic shared memory")?;
             *allowed = bytes;
@@ -237,12 +233,12 @@ impl Kernel<'_> {
     }
 }
 
-/// Asks the driver about a function of a loaded module.
+/// Reads a function's resource usage from the driver.
 fn resources(function: CUfunction) -> Result<KernelResources, DriverError> {
     let attribute = |attribute| {
         let mut value = 0;
-        // SAFETY: the function belongs to a module that is loaded, and the call sets the integer it
-        // is given.
+        // SAFETY: the function belongs to a loaded module, and the call sets the integer behind its
+        // pointer.
         unsafe { cuFuncGetAttribute(&raw mut value, attribute, function) }
             .during("asking what the kernel needs")?;
         Ok::<u32, DriverError>(value.try_into().unwrap_or_default())
@@ -255,16 +251,15 @@ fn resources(function: CUfunction) -> Result<KernelResources, DriverError> {
     })
 }
 
-/// What the driver's compiler made of a kernel.
+/// A kernel's resource usage, from the driver's compiler.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KernelResources {
-    /// The most threads that a block can have on this device, for the registers that the kernel
-    /// takes.
+    /// The maximum number of threads in a block on this device, given the kernel's registers.
     pub max_threads: u32,
-    /// Shared memory that the PTX declares, in bytes.
+    /// Static shared memory in bytes, declared in the PTX.
     pub static_shared_bytes: u32,
-    /// Local memory of each thread in bytes: its stack and spilled registers.
+    /// Local memory per thread in bytes: stack and spilled registers.
     pub local_bytes: u32,
-    /// Registers of each thread.
+    /// Registers per thread.
     pub registers: u32,
 }

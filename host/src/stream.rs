@@ -1,4 +1,4 @@
-//! Streams: work that a GPU does in order, while the host goes on.
+//! Streams: queues of work that a GPU executes in order, while the host continues.
 
 use std::ffi::c_void;
 use std::ptr;
@@ -19,17 +19,17 @@ use crate::event::Event;
 use crate::launch::{self, KernelFailure, LaunchRequest};
 use crate::module::Module;
 
-/// A queue of work for a GPU: each piece of it begins when the one before has ended. What is put in
-/// is not waited for.
+/// A queue of work for a GPU. Each operation begins when the one before it has ended, and the host
+/// does not wait. Only kernels with programmatic dependent launch ([`LaunchRequest::dependent`])
+/// may begin before that.
 ///
-/// A [`DeviceBuffer`] belongs to one stream, and whatever is done with it, freeing it included, is
-/// done in that stream's order. So a kernel that has not run yet still finds its buffers, as they
-/// were when it was launched, although their borrows are over: no guard has to be kept, and nothing
-/// is left to go wrong if one were leaked. [`DeviceBuffer::move_to`] hands a buffer to another
-/// stream.
+/// A [`DeviceBuffer`] belongs to one stream, and all operations on it, the final free included,
+/// happen in that stream's order. So a queued kernel finds its buffers as they were at the launch,
+/// although their borrows have ended. There is no guard to hold, and none that could leak.
+/// [`DeviceBuffer::move_to`] moves a buffer to another stream.
 ///
-/// Cloning it gives another handle to the same stream. It is destroyed with the last handle, buffer
-/// and event of it.
+/// A clone is another handle to the same stream. The stream is destroyed with its last handle,
+/// buffer and event.
 #[derive(Clone, Debug)]
 pub struct Stream(Arc<Inner>);
 
@@ -39,12 +39,12 @@ struct Inner {
     /// Whether dropping it destroys the stream.
     owned: bool,
     context: SharedContext,
-    /// The kernels that were launched and not waited for, each once: who may have failed, if the
-    /// stream does.
+    /// The kernels launched since the last wait, each once. If the stream fails, one of them is
+    /// the cause.
     unwaited: Mutex<Vec<Launched>>,
 }
 
-/// A kernel and how it was launched last.
+/// A kernel and its latest launch.
 #[derive(Debug)]
 struct Launched {
     kernel: String,
@@ -52,8 +52,7 @@ struct Launched {
     threads: u32,
 }
 
-// SAFETY: the driver's handle of a stream may be used from any thread, and at the same time from
-// several.
+// SAFETY: several threads may use the driver's handle of a stream, even at the same time.
 unsafe impl Send for Inner {}
 // SAFETY: as above.
 unsafe impl Sync for Inner {}
@@ -63,7 +62,7 @@ impl Stream {
         context.enter()?;
         let (default_flags, default_priority) = (0, 0);
         let mut raw = ptr::null_mut();
-        // SAFETY: the function sets the handle that it is given.
+        // SAFETY: the function sets the handle behind its pointer.
         unsafe { cuStreamCreateWithPriority(&raw mut raw, default_flags, default_priority) }
             .during("making a stream")?;
         Ok(Self::with(raw, true, context))
@@ -71,7 +70,7 @@ impl Stream {
 
     /// # Safety
     ///
-    /// As [`Gpu::stream_from_raw`](crate::Gpu::stream_from_raw).
+    /// The requirements of [`Gpu::stream_from_raw`](crate::Gpu::stream_from_raw) apply.
     pub(crate) unsafe fn from_raw(raw: *mut c_void, context: &SharedContext) -> Self {
         Self::with(raw.cast(), false, context)
     }
@@ -80,97 +79,99 @@ impl Stream {
         Self(Arc::new(Inner { raw, owned, context: context.clone(), unwaited: Mutex::default() }))
     }
 
-    /// Waits until everything that was put in has been done. A kernel that failed is named here.
+    /// Waits for all work in the stream.
     ///
-    /// A failure breaks the whole context, and the driver does not say whose it was: with work in
-    /// several streams, it may show in another than that of the kernel.
+    /// # Errors
+    /// A kernel failed: the error names the kernel. A failure breaks the whole context, and the
+    /// driver does not name the kernel. If several streams have work, the error may show in another
+    /// stream than the kernel's.
     pub fn synchronize(&self) -> Result<(), GpuError> {
         self.context().enter()?;
-        // SAFETY: the stream is there as long as this handle.
+        // SAFETY: the stream exists as long as this handle.
         let waited = unsafe { cuStreamSynchronize(self.as_raw()) }.during("waiting for the stream");
         waited.map_err(|source| self.failure(source))?;
         self.unwaited().clear();
         Ok(())
     }
 
-    /// Puts in an event, which happens when everything before it has been done.
+    /// Enqueues an event, which happens when all work before it has ended.
     pub fn record(&self) -> Result<Event, GpuError> {
         Event::record(self)
     }
 
-    /// Lets what is put in from now on wait for an event, of this stream or another.
+    /// Makes all later work in this stream wait for an event, of this stream or another.
     pub fn wait_for(&self, event: &Event) -> Result<(), GpuError> {
         self.context().enter()?;
-        // SAFETY: stream and event are there as long as their handles; the driver keeps what it
-        // needs of the event.
+        // SAFETY: stream and event exist as long as their handles; the driver keeps the event as
+        // long as it needs it.
         unsafe { cuStreamWaitEvent(self.as_raw(), event.as_raw(), 0) }
             .during("waiting for an event")?;
         Ok(())
     }
 
-    /// Copies a slice into memory of the GPU, which belongs to this stream. Waits for the copy.
+    /// Copies a slice into a new buffer of this stream. Waits for the copy.
     pub fn upload<T: Pod>(&self, data: &[T]) -> Result<DeviceBuffer<T>, GpuError> {
         DeviceBuffer::from_slice(self, data)
     }
 
-    /// Takes memory for `len` elements, every byte of it `byte`, which belongs to this stream.
+    /// Allocates a buffer of `len` elements in this stream, and sets every byte to `byte`.
     pub fn filled<T: Pod>(&self, len: usize, byte: u8) -> Result<DeviceBuffer<T>, GpuError> {
         let mut buffer = DeviceBuffer::uninitialized(self, len)?;
         buffer.fill(byte)?;
         Ok(buffer)
     }
 
-    /// Takes memory for `len` elements, which belongs to this stream; their values are arbitrary.
+    /// Allocates a buffer of `len` elements in this stream, with arbitrary values.
     ///
-    /// This is safe because of `T: Pod`: whatever bits are in the GPU's memory, they are a value of
-    /// it.
+    /// This is safe because of `T: Pod`: all bit patterns in the GPU's memory are values of `T`.
     pub fn uninitialized<T: Pod>(&self, len: usize) -> Result<DeviceBuffer<T>, GpuError> {
         DeviceBuffer::uninitialized(self, len)
     }
 
-    /// Checks a launch and puts it in. What it leads to is told by
-    /// [`synchronize`](Self::synchronize).
+    /// Checks a launch and enqueues it. [`synchronize`](Self::synchronize) returns its failure, if
+    /// any.
     ///
     /// # Safety
     ///
-    /// The parameters must mean what the kernel takes them for: a pointer among them has to be the
-    /// address of memory of this GPU that is as large as the kernel believes, and that stays
-    /// until the kernel has run, untouched by what is not ordered after it. A [`DeviceBuffer`]
-    /// of this stream is such memory. The number and the sizes of the parameters are checked.
+    /// Each parameter must have the meaning that the kernel expects. A pointer must be the address
+    /// of memory of this GPU, of the size that the kernel expects. Until the kernel has run, that
+    /// memory must stay valid, and only work that is ordered after the kernel may touch it. A
+    /// [`DeviceBuffer`] of this stream is such memory. The number and sizes of the parameters are
+    /// checked.
     pub unsafe fn launch(
         &self,
         module: &Module,
         request: &LaunchRequest<'_>,
     ) -> Result<(), GpuError> {
-        // SAFETY: the caller's.
+        // SAFETY: the caller upholds the requirements.
         unsafe { launch::enqueue(self, module, request) }
     }
 
-    /// The number of the stream's device.
+    /// Returns the number of the stream's device.
     pub fn device(&self) -> u32 {
         self.context().index()
     }
 
-    /// The driver's handle, a `CUstream`, which other libraries take.
+    /// Returns the driver's handle, a `CUstream`, for other libraries.
     pub fn raw(&self) -> *mut c_void {
         self.0.raw.cast()
     }
 
-    /// The GPU that it is of.
+    /// Returns the properties of the stream's GPU.
     pub fn info(&self) -> &DeviceInfo {
         self.context().info()
     }
 
-    /// Makes its GPU the thread's current one: for other libraries, such as cuBLAS, that work on
-    /// that.
+    /// Makes the GPU's context current on this thread, for libraries such as cuBLAS that use the
+    /// current one.
     ///
     /// # Errors
-    /// The driver's.
+    /// Those of the driver.
     pub fn enter(&self) -> Result<(), GpuError> {
         self.context().enter()
     }
 
-    /// Whether both are the same stream of the driver.
+    /// Returns whether both are the same stream of the driver.
     pub fn is(&self, other: &Stream) -> bool {
         self.raw() == other.raw() && self.device() == other.device()
     }
@@ -183,10 +184,10 @@ impl Stream {
         &self.0.context
     }
 
-    /// Notes a kernel that was put in.
+    /// Records a launched kernel.
     pub(crate) fn note(&self, request: &LaunchRequest<'_>) {
         let mut unwaited = self.unwaited();
-        // The last one launched is the last in the list.
+        // The list is in order of the latest launches.
         if let Some(at) = unwaited.iter().position(|launched| launched.kernel == request.kernel) {
             unwaited[at..].rotate_left(1);
             let last = unwaited.last_mut().expect("it was found");
@@ -197,25 +198,26 @@ impl Stream {
         }
     }
 
-    /// What it means that the driver answered so to a call that waits for this stream.
+    /// Turns a driver error from a call that waits for this stream into an error that names the
+    /// kernel.
     pub(crate) fn failure(&self, source: DriverError) -> GpuError {
         let mut unwaited = std::mem::take(&mut *self.unwaited());
         let Some(Launched { kernel, grid, threads }) = unwaited.pop() else { return source.into() };
         let earlier = unwaited.into_iter().map(|launched| launched.kernel).collect();
         let device = self.context().info().to_string();
         let failure = KernelFailure { kernel, device, grid, threads, earlier, source };
-        // A context that a kernel has broken answers every later call with the same failure.
-        // SAFETY: the stream is there as long as this handle.
+        // A broken context returns the same failure from every later call.
+        // SAFETY: the stream exists as long as this handle.
         if unsafe { cuStreamSynchronize(self.as_raw()) }.during("waiting for the stream").is_err() {
             self.context().lose(&failure);
         }
         GpuError::Kernel(Box::new(failure))
     }
 
-    /// Waits before something is freed. If that fails, the context is lost and the memory with it.
+    /// Waits before memory is freed. If that fails, the context is lost, and the memory with it.
     pub(crate) fn wait_to_free(&self) {
         self.context().enter_to_free();
-        // SAFETY: the stream is there as long as this handle.
+        // SAFETY: the stream exists as long as this handle.
         let _ = unsafe { cuStreamSynchronize(self.as_raw()) };
     }
 
@@ -228,8 +230,8 @@ impl Drop for Inner {
     fn drop(&mut self) {
         if self.owned {
             self.context.enter_to_free();
-            // SAFETY: this is the last handle of a stream that was made here. The driver lets what
-            // is in it come to its end.
+            // SAFETY: this is the last handle of a stream that this crate created. The driver
+            // finishes the queued work.
             let _ = unsafe { cuStreamDestroy_v2(self.raw) };
         }
     }

@@ -1,6 +1,5 @@
-//! A launch takes no PTX of another kernel: of one that has other parameters, is launched in
-//! another way, or is of other sources. `cargo test -- --ignored` runs these on a GPU; without it a
-//! stand-in serves.
+//! A launch refuses PTX of another kernel: one with other parameters, launch bounds or sources.
+//! `cargo test -- --ignored` runs these tests on a GPU; without it, they run on a stand-in.
 
 mod stand_in;
 
@@ -52,12 +51,12 @@ fn device() -> GpuDevice {
     GpuDevice::new(Gpu::open(0).unwrap(), built()).unwrap()
 }
 
-/// The refusal of a launch.
+/// The error message of a refused launch.
 fn refusal<T>(launched: Result<T, GpuError>) -> String {
     launched.err().expect("a launch of another kernel was not refused").to_string()
 }
 
-/// The text of a PTX with another fingerprint of `scale`, as if it had been built so.
+/// The PTX with another fingerprint of `scale`, as if it had been built that way.
 fn with_scale(change: impl Fn(&str) -> String) -> String {
     let ptx: Ptx = built().parse().unwrap();
     let fingerprint = ptx
@@ -71,7 +70,7 @@ fn with_scale(change: impl Fn(&str) -> String) -> String {
     stand_in::sealed(built(), &[("scale", &change(&fingerprint))], b"")
 }
 
-/// What a launch of `scale` says on these kernels.
+/// The result of a launch of `scale` from these kernels.
 fn scale_on(ptx: &str) -> Result<Vec<f32>, GpuError> {
     let device = GpuDevice::new(Gpu::open(0)?, ptx)?;
     let mut data = device.upload(&[1.0_f32; 200])?;
@@ -87,9 +86,9 @@ fn the_ptx_and_the_program_have_the_same_fingerprint_of_the_same_kernel() {
         |name| ptx.entries.iter().find(|entry| entry.name == name).unwrap().fingerprint.as_deref();
     assert_eq!(of("scale"), Some(kernels::scale::INFO.fingerprint));
     assert_eq!(of("same"), Some(kernels::same::INFO.fingerprint));
-    let expected = "param _a=Early<Global<InByte<e2m1>>>; \
-        param _b=Early<Option<TensorMapMut<SharedTile<u8, 16, 32, Swizzle32, ColMajor>, 5, Im2col>>>; param gr??e=u16; \
-        shared=1024 aligned to 1024; threads=32; cluster=2x1x1; early=true; crate=fingerprint-kernels; sources=";
+    let expected = "param _a=Dependent<Global<InByte<e2m1>>>; \
+        param _b=Dependent<Option<TensorMapMut<SharedTile<u8, 16, 32, Swizzle32, ColMajor>, 5, Im2col>>>; param gr??e=u16; \
+        shared=1024 aligned to 1024; threads=32; cluster=2x1x1; dependent=true; crate=fingerprint-kernels; sources=";
     assert!(
         kernels::same::INFO.fingerprint.starts_with(expected),
         "{}",
@@ -102,7 +101,7 @@ fn the_ptx_and_the_program_have_the_same_fingerprint_of_the_same_kernel() {
         of 40 bytes aligned to 8; shared=0 aligned to 1; threads=64; crate=";
     let own = kernels::same_64::INFO.fingerprint;
     assert!(own.starts_with(expected), "{own}");
-    // A struct of the same size, whose fields have another order.
+    // A struct of the same size with another order of fields.
     let params = |fingerprint: &str| fingerprint.split("; ").next().unwrap().to_owned();
     let of_ptx = "param _shape=Shape {rows: u32, cols: u32} of 8 bytes aligned to 4";
     assert_eq!(of("shaped").map(params).as_deref(), Some(of_ptx));
@@ -129,7 +128,7 @@ fn another_kernel_of_the_same_sources_is_refused_with_the_difference() {
     let buffer = device.upload(&[bf16::ZERO; 4096]).unwrap();
     type Tile = SharedTile<bf16, 16, 64, Swizzle128>;
     let map = Tensor::<Tile, 3>::new([64, 8, 8]).map(&device, &buffer).unwrap();
-    // The first parameter's type in the PTX, and in this program; or what else differs.
+    // The first parameter's type in the PTX and in this program; or another difference.
     let of_map = |ptx| (ptx, "TensorMap<SharedTile<bf16, 16, 64, Swizzle128, RowMajor>, 3, Tiled>");
     let shape = kernels::Shape { cols: 2, rows: 3 };
     let params = [
@@ -146,7 +145,7 @@ fn another_kernel_of_the_same_sources_is_refused_with_the_difference() {
         ),
         (
             refusal(kernels::late::launch(&device, 1, &mut numbers)),
-            ("GlobalMut<u32>", "Early<GlobalMut<u32>>"),
+            ("GlobalMut<u32>", "Dependent<GlobalMut<u32>>"),
         ),
         (refusal(kernels::written::launch(&device, 1, &words)), ("GlobalMut<u32>", "Global<u32>")),
         (
@@ -205,7 +204,7 @@ fn another_kernel_of_the_same_sources_is_refused_with_the_difference() {
         ),
         (
             refusal(kernels::ahead::launch(&device, 1, &mut numbers)),
-            "`early` is false in the PTX and true",
+            "`dependent` is false in the PTX and true",
         ),
         (
             refusal(kernels::split::launch(&device, 1, &mut numbers)),
@@ -219,7 +218,7 @@ fn another_kernel_of_the_same_sources_is_refused_with_the_difference() {
         program; parameter 2 (`_b`) is `u32` in the PTX and `f32` in this program; both are of the same sources, in which a type or \
         a constant differs by target or feature";
     assert_eq!(refusal(kernels::swapped::launch(&device, 1, 1, 2.0)), expected);
-    // Also where nothing is waited for.
+    // This also holds for launches without a wait.
     let stream = device.gpu().new_stream().unwrap();
     let mut numbers = stream.upload(&[0_u32; 64]).unwrap();
     let refused = refusal(kernels::doubled::launch(&device.in_stream(&stream), 1, &mut numbers));
@@ -241,7 +240,7 @@ fn ptx_of_other_sources_is_refused_and_of_the_same_at_another_place_is_taken() {
     );
     fs::write(folder.join("Cargo.toml"), package("fingerprint-kernels") + &dependencies).unwrap();
     fs::write(folder.join("helper/Cargo.toml"), package("fingerprint-helper")).unwrap();
-    // The versions that are here already, so that nothing is downloaded, nor compiled again.
+    // The same versions of dependencies, so that cargo neither downloads nor compiles any again.
     fs::copy(root().join("Cargo.lock"), folder.join("Cargo.lock")).unwrap();
     let read = |path: &str| fs::read_to_string(source().join(path)).unwrap();
     let (text, helper) = (read("src/lib.rs"), read("helper/src/lib.rs"));

@@ -1,16 +1,16 @@
-//! A program with this crate in it starts anywhere, and says in one line that there is no driver.
+//! A program with this crate starts anywhere, and reports a missing driver in one line.
 
 use std::fs;
 use std::path::Path;
 
 use ptx_matrix_host::{Gpu, GpuError};
 
-/// Whether the driver's library is in this process.
+/// Whether the driver's library is loaded in this process.
 fn driver_is_mapped() -> bool {
     fs::read_to_string("/proc/self/maps").unwrap().contains("libcuda.so")
 }
 
-// No other test of this program calls the driver, which stays in the process once it is opened.
+// No other test of this program calls the driver: once opened, it stays in the process.
 #[test]
 fn the_driver_is_opened_on_first_use_and_missed_in_one_line() {
     assert!(!driver_is_mapped(), "the program was linked against the driver");
@@ -21,7 +21,7 @@ fn the_driver_is_opened_on_first_use_and_missed_in_one_line() {
             assert_eq!(line.lines().count(), 1, "{line}");
             assert!(matches!(Gpu::list(), Err(GpuError::NoDriver(_))));
         }
-        // Here is one, and then it is mapped by now, whatever it answered.
+        // Here is a driver, which is loaded by now, whatever it returned.
         _ => assert!(driver_is_mapped()),
     }
 }

@@ -1,5 +1,5 @@
-//! Memory, modules and launches. `cargo test -- --ignored` runs these on a GPU; without it a
-//! stand-in serves.
+//! Memory, modules and launches. `cargo test -- --ignored` runs these tests on a GPU; without it,
+//! they run on a stand-in.
 
 mod stand_in;
 
@@ -22,17 +22,17 @@ fn gpu() -> Gpu {
     Gpu::open(0).unwrap()
 }
 
-/// `scale` with a null pointer for no elements.
+/// A launch of `scale` on no elements, with a null pointer.
 const SCALE_NOTHING: LaunchRequest<'_> = LaunchRequest {
     kernel: "scale",
     grid: [1, 1, 1],
     threads: 128,
     dynamic_shared_bytes: 0,
-    early: false,
+    dependent: false,
     params: &[&[0; 8], &[0; 8], &[0; 4]],
 };
 
-/// The message with which a launch of this library's kernels is refused.
+/// The message that refuses a launch of this library's kernels.
 fn refusal(request: LaunchRequest<'_>) -> String {
     let gpu = gpu();
     let module = gpu.load(stand_in::KERNELS).unwrap();
@@ -121,7 +121,7 @@ fn a_kernel_gets_all_the_shared_memory_there_is_and_no_more() {
             kernel: "shared_size",
             threads: 1,
             dynamic_shared_bytes: bytes,
-            early: false,
+            dependent: false,
             params: &[&address],
             ..SCALE_NOTHING
         };
@@ -180,7 +180,7 @@ fn machine_code_is_loaded_where_it_is_for_the_gpu_and_else_the_ptx_compiled() {
         module.is_assembled()
     };
     let is_assembled = |code: &[u8]| load(stand_in::sealed(stand_in::KERNELS, &[], code), code);
-    // An ELF file without sections. A GPU refuses it, the stand-in asks its ninth byte.
+    // An ELF file without sections. A GPU refuses it; the stand-in checks its ninth byte.
     let mut file = [0; 64];
     file[..7].copy_from_slice(b"\x7fELF\x02\x01\x01");
     file[58] = 64;
@@ -230,7 +230,7 @@ fn a_folder_without_the_kernels_is_named_with_what_is_in_it() {
     }
     let listed = "sm_80/kernels.ptx, sm_90a/kernels.ptx, sm_100a/kernels.ptx";
     assert_eq!(best("my-kernels"), none("my-kernels.ptx", listed));
-    // The folder of a target in the place of the one above.
+    // This passes a target's folder instead of the folder above it.
     let target = folder.join("sm_90a");
     let message = BuiltCode::best(gpu().info(), &target, "kernels").unwrap_err().to_string();
     assert!(message.ends_with("PTX there: kernels.ptx"), "{message}");
@@ -244,12 +244,12 @@ fn a_folder_without_the_kernels_is_named_with_what_is_in_it() {
     assert!(message.ends_with(": sm_100a, sm_120a"), "{message}");
 }
 
-/// The kernels, known by their fingerprints.
+/// The kernels, with their fingerprints.
 fn kernels() -> String {
     stand_in::sealed(stand_in::KERNELS, &[("scale", scale::INFO.fingerprint)], b"")
 }
 
-/// `scale` of the PTX, as a typed launch knows it.
+/// `scale` of the PTX, declared for typed launches.
 #[kernel(threads = 128)]
 fn scale(block: &Block, data: GlobalMut<f32>, factor: f32) {
     let _ = (block, data, factor);
@@ -349,18 +349,18 @@ fn the_driver_encodes_a_tensor_map() {
     let words = tensor.map(&device, &buffer).unwrap().words();
     assert_ne!(words, TensorMapWords([0; 16]));
     if is_stand_in {
-        // Type bf16, rank 3, not interleaved, swizzle of 128 bytes, promotion to 128, zeros beyond;
-        // boxes and steps.
+        // Type bf16, rank 3, no interleave, swizzle of 128 bytes, L2 promotion to 128 bytes, zero
+        // fill; boxes and steps.
         let address = device.slice(&buffer).0.addr() as u64 + 16;
         let expected = [address, 60, 8, 3, 128, 2048, 9, 3, 0, 3, 2, 0, 8 << 32 | 1, 4 << 32 | 2];
         assert_eq!(words.0[..14], expected);
-        // What the driver refuses, here another rank, is an error with its words.
+        // If the driver refuses, here another rank, the error contains its words.
         let error =
             Tensor::<Tile, 2>::new([64, 16]).map(&device, &buffer).err().unwrap().to_string();
         assert!(error.starts_with("encoding a tensor map: "), "{error}");
     }
 
-    // At the limits of what there is for corners, which a real driver takes.
+    // Corners at their limits, which a real driver accepts.
     let images =
         Im2colTensor::<Tile, 4>::new([64, 4, 4, 4]).corners([-128, -1], [127, -3]).steps([8, 3]);
     let words = images.map(&device, &buffer).unwrap().words();

@@ -1,4 +1,5 @@
-//! A kernel that fails, in a process of its own because nothing more runs in one where it happened.
+//! A kernel that fails. It has its own process, because nothing more runs in a process after a
+//! failure.
 
 mod stand_in;
 
@@ -20,7 +21,7 @@ fn a_kernel_that_fails_is_named_and_stays_named() {
         grid: [2, 1, 1],
         threads: 32,
         dynamic_shared_bytes: 0,
-        early: false,
+        dependent: false,
         params: &[],
     };
     let earlier = LaunchRequest {
@@ -29,9 +30,9 @@ fn a_kernel_that_fails_is_named_and_stays_named() {
         params: &[&[0; 8], &[0; 8], &[0; 4]],
         ..request
     };
-    // SAFETY: `scale` of nothing.
+    // SAFETY: this launch of `scale` has no elements.
     unsafe { gpu.stream().launch(&module, &earlier) }.unwrap();
-    // SAFETY: `traps` takes nothing.
+    // SAFETY: `traps` takes no parameters.
     let message = unsafe { gpu.launch(&module, &request) }.unwrap_err().to_string();
     assert!(message.starts_with("kernel `traps` failed on device 0 ("), "{message}");
     assert!(message.contains("launched with 2x1x1 blocks of 32 threads"), "{message}");

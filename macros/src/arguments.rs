@@ -1,4 +1,4 @@
-//! What `#[kernel(..)]` is given.
+//! Parses the arguments of `#[kernel(..)]`.
 
 use quote::quote;
 use syn::ext::IdentExt;
@@ -8,39 +8,41 @@ use syn::{
     LitStr, Path, Result, Token, parenthesized,
 };
 
-/// What `#[kernel(..)]` is given.
+/// The arguments of `#[kernel(..)]`.
 pub struct Arguments {
     pub bounds: Bounds,
-    /// The rows of `instances(..)`, if it is there.
+    /// The rows of `instances(..)`, if given.
     pub instances: Option<Vec<Instance>>,
-    /// Where ptx-matrix is, if the manifest does not tell.
+    /// The path of ptx-matrix, if the manifest does not give it.
     pub krate: Option<Path>,
 }
 
-/// How a kernel is launched. A row of `instances(..)` has its own.
+/// A kernel's launch bounds. A row of `instances(..)` has its own.
 #[derive(Clone, Default)]
 pub struct Bounds {
     pub threads: Option<Expr>,
     pub min_blocks: Option<Expr>,
     pub max_registers: Option<Expr>,
-    /// Blocks of a cluster along each dimension.
+    /// The number of blocks in a cluster, along each dimension.
     pub cluster: Option<Vec<Expr>>,
-    /// Blocks come to their multiprocessors before the kernel ahead has ended.
-    pub early: Option<bool>,
-    /// The kernel is in builds for any of these; for all, if there are none.
+    /// Programmatic dependent launch (PDL): blocks may reach their SMs before the preceding kernel
+    /// has ended.
+    pub dependent: Option<bool>,
+    /// The kernel is in builds for any of these targets; in all builds, if the list is empty.
     pub targets: Option<Vec<LitStr>>,
 }
 
 /// `name(bounds) = <arguments>`: one kernel of a generic function.
 pub struct Instance {
-    /// Its documentation.
+    /// Its doc attributes.
     pub docs: Vec<Attribute>,
     pub name: Ident,
     pub bounds: Bounds,
     pub arguments: AngleBracketedGenericArguments,
 }
 
-/// The targets that a kernel may need: those that `rustc` sets `target_feature` for, in builds for them and for newer ones.
+/// The targets that a kernel may require. `rustc` sets each as a `target_feature`, in builds for it
+/// and for newer targets.
 const TARGETS: [&str; 11] = [
     "sm_75", "sm_80", "sm_86", "sm_87", "sm_89", "sm_90", "sm_90a", "sm_100", "sm_100a", "sm_120",
     "sm_120a",
@@ -67,13 +69,13 @@ impl Parse for Arguments {
 }
 
 impl Bounds {
-    /// Takes the value of `name`. Whether there was one before.
+    /// Parses the value of `name`. Returns whether `name` occurred before.
     fn parse(&mut self, name: &Ident, input: ParseStream) -> Result<bool> {
         let text = name.to_string();
-        if !["threads", "min_blocks", "max_registers", "cluster", "early", "target"]
+        if !["threads", "min_blocks", "max_registers", "cluster", "dependent", "target"]
             .contains(&text.as_str())
         {
-            let message = "expected `threads`, `min_blocks`, `max_registers`, `cluster`, `early`, \
+            let message = "expected `threads`, `min_blocks`, `max_registers`, `cluster`, `dependent`, \
                 `target`, `instances` or `crate`";
             return Err(Error::new_spanned(name, message));
         }
@@ -90,17 +92,17 @@ impl Bounds {
                 self.max_registers.replace(registers).is_some()
             }
             "cluster" => self.cluster.replace(cluster_size(input.parse()?)?).is_some(),
-            "early" => self.early.replace(input.parse::<LitBool>()?.value).is_some(),
+            "dependent" => self.dependent.replace(input.parse::<LitBool>()?.value).is_some(),
             _ => self.targets.replace(known_targets(&target_names(input)?)?).is_some(),
         })
     }
 
-    /// The targets; none for all.
+    /// The targets; an empty list means all.
     pub fn targets(&self) -> &[LitStr] {
         self.targets.as_deref().unwrap_or_default()
     }
 
-    /// Those of a row: what it does not say, the kernel does.
+    /// The bounds of a row. The kernel's bounds fill in the missing ones.
     pub fn or(&self, kernel: &Bounds) -> Bounds {
         let of = self.clone();
         Bounds {
@@ -108,7 +110,7 @@ impl Bounds {
             min_blocks: of.min_blocks.or_else(|| kernel.min_blocks.clone()),
             max_registers: of.max_registers.or_else(|| kernel.max_registers.clone()),
             cluster: of.cluster.or_else(|| kernel.cluster.clone()),
-            early: of.early.or(kernel.early),
+            dependent: of.dependent.or(kernel.dependent),
             targets: of.targets.or_else(|| kernel.targets.clone()),
         }
     }
@@ -150,7 +152,7 @@ impl Parse for Instance {
     }
 }
 
-/// `instances(name = <..>, ..)`.
+/// Parses `instances(name = <..>, ..)`.
 fn instances(name: &Ident, input: ParseStream) -> Result<Vec<Instance>> {
     if !input.peek(syn::token::Paren) {
         return Err(Error::new_spanned(
@@ -170,7 +172,7 @@ fn instances(name: &Ident, input: ParseStream) -> Result<Vec<Instance>> {
     Ok(instances)
 }
 
-/// `crate = px`, or `crate = "px"`.
+/// Parses `crate = px`, or `crate = "px"`.
 pub fn crate_path(input: ParseStream) -> Result<Path> {
     if input.peek(LitStr) {
         input.parse::<LitStr>()?.parse_with(Path::parse_mod_style)
@@ -194,7 +196,7 @@ fn comma(input: ParseStream) -> Result<()> {
     Ok(())
 }
 
-/// A number, which is checked here, or a constant expression, which the compiler evaluates.
+/// Checks a number. The compiler evaluates a constant expression later.
 fn number(expression: Expr, check: impl Fn(&LitInt) -> Result<u32>) -> Result<Expr> {
     match ungrouped(&expression) {
         Expr::Lit(ExprLit { lit: Lit::Int(literal), .. }) => drop(check(literal)?),
@@ -217,10 +219,10 @@ fn block_size(literal: &LitInt) -> Result<u32> {
     Ok(threads)
 }
 
-/// The most blocks that a cluster can have on every GPU that has clusters.
+/// The maximum number of blocks in a cluster on every GPU with clusters.
 const MAX_CLUSTER: u32 = 8;
 
-/// `2`, or the blocks along each dimension: `(2, 2)`, `(2, 2, 2)`.
+/// Parses a cluster size: `2`, or the blocks along each dimension, `(2, 2)` or `(2, 2, 2)`.
 fn cluster_size(size: Expr) -> Result<Vec<Expr>> {
     let dimensions: Vec<Expr> = match ungrouped(&size) {
         Expr::Tuple(tuple) if (1..=3).contains(&tuple.elems.len()) => {
@@ -251,7 +253,7 @@ fn cluster_size(size: Expr) -> Result<Vec<Expr>> {
     Ok(dimensions)
 }
 
-/// The expression that a macro's fragment stands for.
+/// The expression inside the invisible group around a macro's fragment.
 fn ungrouped(of: &Expr) -> &Expr {
     match of {
         Expr::Group(group) => ungrouped(&group.expr),
@@ -283,7 +285,7 @@ fn target_names(input: ParseStream) -> Result<LitStr> {
     }
 }
 
-/// `"sm_90"`, or several: `"sm_100a or sm_120a"`.
+/// Parses the targets `"sm_90"`, or several, `"sm_100a or sm_120a"`.
 fn known_targets(names: &LitStr) -> Result<Vec<LitStr>> {
     let value = names.value();
     let known = value.split(" or ").map(|name| {

@@ -1,4 +1,4 @@
-//! Where ptx-matrix is for the crate that is compiled: its manifest may give it another name.
+//! Finds the path of ptx-matrix in the compiled crate, whose manifest may rename it.
 
 use crate::arguments::crate_path;
 use crate::manifest;
@@ -10,10 +10,11 @@ use syn::ext::IdentExt;
 use syn::parse::ParseStream;
 use syn::{Attribute, Error, Ident, Path, Result, Token};
 
-/// The name that the manifest gives it.
+/// The name in the manifest.
 static NAME: LazyLock<String> = LazyLock::new(|| {
     let name = "ptx_matrix".to_owned();
-    // Within the package it is `extern crate self`, or what its tests and examples depend on.
+    // Inside the package, the name is `extern crate self`, or the dependency of its tests and
+    // examples.
     if std::env::var("CARGO_PKG_NAME").is_ok_and(|package| package == "ptx-matrix") {
         return name;
     }
@@ -21,10 +22,10 @@ static NAME: LazyLock<String> = LazyLock::new(|| {
     folder.and_then(|folder| manifest::name_of_dependency(&folder, "ptx-matrix")).unwrap_or(name)
 });
 
-/// The path of ptx-matrix: `given`, or the name that the manifest gives it.
+/// Returns the path of ptx-matrix: `given`, or the manifest's name for it.
 pub fn path(given: Option<&Path>) -> TokenStream {
     match given {
-        // A name alone is that of a dependency.
+        // A single name is that of a dependency.
         Some(path) => match path.get_ident() {
             Some(name) if name != "crate" && name != "self" => quote!(::#name),
             _ => path.to_token_stream(),
@@ -36,7 +37,7 @@ pub fn path(given: Option<&Path>) -> TokenStream {
     }
 }
 
-/// That path for a derive, which may have `#[ptx_matrix(crate = px)]` beside it.
+/// Returns the path for a derive, which may have `#[ptx_matrix(crate = px)]` beside it.
 pub fn path_of_derive(attributes: &[Attribute]) -> Result<TokenStream> {
     let mut given = None;
     for attribute in attributes.iter().filter(|attribute| attribute.path().is_ident("ptx_matrix")) {

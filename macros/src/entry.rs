@@ -1,4 +1,4 @@
-//! How a kernel is entered on the device, and launched on the host.
+//! Generates a kernel's entry on the device, and its launch functions on the host.
 
 use crate::kernel::Kernel;
 use crate::signature::Parameter;
@@ -7,7 +7,8 @@ use quote::{format_ident, quote};
 use syn::ext::IdentExt;
 use syn::{Pat, Type};
 
-/// `let (part, (part, ())) = ...;`: the shared parameters from the address of the whole.
+/// `let (part, (part, ())) = ...;`: splits the shared memory at `address` into the shared
+/// parameters.
 fn shared_parts(kernel: &Kernel, address: TokenStream) -> TokenStream {
     let (krate, shared) = (kernel.krate, kernel.shared());
     let names = kernel.parameters.iter().filter(|p| p.shared).map(|p| &p.name);
@@ -19,8 +20,8 @@ fn shared_parts(kernel: &Kernel, address: TokenStream) -> TokenStream {
     }
 }
 
-/// A `#[shared]` parameter, or a part of one, as the simulator's reports name it: by its own name,
-/// or, taken apart, by those of its parts.
+/// Names a `#[shared]` parameter for the simulator's reports. A destructured parameter has the
+/// names of its parts.
 fn shared_field(krate: &TokenStream, pattern: &Pat, ty: &Type) -> TokenStream {
     let field = quote!(#krate::__private::SharedField::of::<#ty>());
     match (pattern, ty) {
@@ -38,17 +39,17 @@ fn shared_field(krate: &TokenStream, pattern: &Pat, ty: &Type) -> TokenStream {
     }
 }
 
-/// A function that names a byte of such fields.
+/// A closure that names a byte of these fields.
 fn name_byte(krate: &TokenStream, fields: impl Iterator<Item = TokenStream>) -> TokenStream {
     quote!(|offset, name| #krate::__private::name_fields(offset, name, &[#(#fields),*]))
 }
 
-/// The PTX entry, and what the builder reads beside it.
+/// Generates the PTX entry, and the statics that the builder reads.
 pub fn device(kernel: &Kernel) -> TokenStream {
     let Kernel { krate, name, call, parameters, .. } = kernel;
     let name_text = name.unraw().to_string();
-    // With the path of its module, so that two kernels of one name come as far as the builder,
-    // which tells where they are.
+    // The name includes the module path. So two kernels of one name both reach the builder, which
+    // reports their places.
     let exported =
         |start: &str| quote!(::core::concat!(#start, ::core::module_path!(), "::", #name_text));
     let [entry, metadata, fingerprint] =
@@ -76,16 +77,16 @@ pub fn device(kernel: &Kernel) -> TokenStream {
         .unzip();
     let arguments = parameters.iter().map(|p| &p.name);
     let begin = kernel
-        .is_early()
-        .then(|| quote!(#krate::__private::begin_early(&#name::INFO, #name::ASKS);));
-    let end = kernel.is_early().then(|| quote!(#krate::__private::end_early(#name::ASKS);));
+        .is_dependent()
+        .then(|| quote!(#krate::__private::begin_dependent(&#name::INFO, #name::ASKS);));
+    let end = kernel.is_dependent().then(|| quote!(#krate::__private::end_dependent(#name::ASKS);));
     let block = kernel.block();
     quote! {
         #[unsafe(export_name = #metadata)]
         static METADATA: [u32; #krate::__private::metadata_words(#name::PARAMS)] =
             #name::INFO.metadata(#name::PARAMS);
 
-        // For the builder, which writes it into the PTX.
+        // The builder writes it into the PTX.
         #[unsafe(export_name = #fingerprint)]
         static FINGERPRINT: [u8; #name::FINGERPRINT.bytes.len()] = #name::FINGERPRINT.bytes;
 
@@ -98,10 +99,10 @@ pub fn device(kernel: &Kernel) -> TokenStream {
             )*
         ) {
             #begin
-            // SAFETY: a launch checks the block's size, and made the parameters.
+            // SAFETY: a launch checks the block's size, and provides the parameters.
             let block = unsafe { #block::enter(#name::INFO.threads as usize) };
             #(
-                // SAFETY: likewise.
+                // SAFETY: as above.
                 let #names = unsafe {
                     <#types as #krate::__private::KernelParam>::enter(#heads, #tails, #texts)
                 };
@@ -113,7 +114,7 @@ pub fn device(kernel: &Kernel) -> TokenStream {
     }
 }
 
-/// The launch functions.
+/// Generates the launch functions.
 pub fn host(kernel: &Kernel) -> TokenStream {
     let Kernel { krate, call, parameters, .. } = kernel;
     let (names, types): (Vec<_>, Vec<_>) = kernel.given().map(|p| (&p.name, &p.ty)).unzip();
@@ -126,7 +127,8 @@ pub fn host(kernel: &Kernel) -> TokenStream {
     let block =
         kernel.bounds.cluster.as_ref().map(|_| quote!(let block = &#of_cluster::simulated(block);));
     quote! {
-        /// Runs the kernel on a device: its arguments behind the grid, buffers by reference.
+        /// Launches the kernel on a device. The kernel's arguments follow the grid, with buffers by
+        /// reference.
         #[cfg(not(target_arch = "nvptx64"))]
         #[allow(clippy::too_many_arguments)]
         pub fn launch<'h, PtxMatrixDevice: #krate::__private::Device + 'h>(
@@ -138,7 +140,7 @@ pub fn host(kernel: &Kernel) -> TokenStream {
             #[allow(unused_mut)]
             let mut params = #krate::__private::Params::new();
             #(<#types as #krate::__private::KernelParam>::values(#names, &mut params);)*
-            // SAFETY: it calls the kernel with its parameters.
+            // SAFETY: it calls the kernel with its own parameters.
             let body = unsafe {
                 #krate::__private::KernelBody::new(move |block: &#krate::__private::Block<'_>| {
                     #block
@@ -153,12 +155,13 @@ pub fn host(kernel: &Kernel) -> TokenStream {
                 body: &|block| body.run(block),
                 name_byte: #name_byte,
             };
-            // SAFETY: the parameters are this kernel's, of buffers that are borrowed until this
+            // SAFETY: the parameters are this kernel's. Their buffers stay borrowed until this
             // returns.
             unsafe { device.launch(launch) }
         }
 
-        /// Runs the kernel on the simulator: its arguments behind the grid, buffers as slices.
+        /// Runs the kernel on the simulator. The kernel's arguments follow the grid, with buffers
+        /// as slices.
         #[cfg(not(target_arch = "nvptx64"))]
         #[allow(clippy::too_many_arguments)]
         pub fn simulate<'h>(

@@ -1,13 +1,13 @@
-//! Files for tests.
+//! Temporary files for tests.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// A folder with files, deleted when dropped.
+/// A temporary folder with files.
 pub struct Files(PathBuf);
 
 impl Files {
-    /// A folder of this name, with files of these paths and texts.
+    /// Creates a folder of this name, with files of these paths and texts.
     pub fn new(name: &str, files: &[(&str, &str)]) -> Self {
         let folder =
             std::env::temp_dir().join(format!("ptx-matrix-macros-{name}-{}", std::process::id()));
@@ -18,7 +18,7 @@ impl Files {
         made
     }
 
-    /// Where it is.
+    /// The folder's path.
     pub fn folder(&self) -> &Path {
         &self.0
     }

@@ -1,4 +1,4 @@
-//! The instances of a generic function, as a table.
+//! Generates the table of a generic function's instances.
 
 use crate::arguments::Instance;
 use crate::kernel::Kernel;
@@ -8,7 +8,7 @@ use quote::quote;
 use syn::ext::IdentExt;
 use syn::{Error, Ident, Result};
 
-/// Each instance has a name of its own, which PTX can have.
+/// Checks that each instance has a name of its own, which is legal in PTX.
 pub fn check_names(function: &Ident, instances: &[Instance]) -> Result<()> {
     for (index, Instance { name, .. }) in instances.iter().enumerate() {
         signature::check_name(name)?;
@@ -28,8 +28,8 @@ pub fn check_names(function: &Ident, instances: &[Instance]) -> Result<()> {
     Ok(())
 }
 
-/// The type of the function's name: what is known of its instances, and, unless their parameters
-/// `depend` on which it is, their launch by index.
+/// Generates the type of the function's name, with the descriptions of its instances. It also
+/// launches them by index, unless their parameter types `depend` on the instance.
 pub fn table(function: &Ident, kernels: &[Kernel], depend: bool) -> TokenStream {
     let Some(first) = kernels.first() else { return TokenStream::new() };
     let (krate, visibility, cfgs) = (first.krate, first.visibility, first.cfgs);
@@ -49,7 +49,7 @@ pub fn table(function: &Ident, kernels: &[Kernel], depend: bool) -> TokenStream 
         #[cfg(not(target_arch = "nvptx64"))]
         #[allow(dead_code)]
         impl #function {
-            /// What is known of each instance.
+            /// The descriptions of the instances.
             pub const INSTANCES: [#krate::__private::KernelInfo; #count] = [#(#names::INFO),*];
 
             #launch
@@ -67,7 +67,7 @@ fn by_index(kernel: &Kernel, instances: &[&Ident], text: &str) -> TokenStream {
         .map(|(index, instance)| quote!(#index => #instance::launch(device, grid, #(#names),*),));
     let message = format!("the kernel `{text}` has {count} instances, and none of index {{}}");
     quote! {
-        /// Runs an instance, by its index in `INSTANCES`, on a device.
+        /// Launches an instance on a device, by its index in `INSTANCES`.
         ///
         /// # Panics
         /// There is no such instance.
@@ -84,7 +84,7 @@ fn by_index(kernel: &Kernel, instances: &[&Ident], text: &str) -> TokenStream {
             }
         }
 
-        /// Runs an instance, by its index in `INSTANCES`, on the simulator.
+        /// Runs an instance on the simulator, by its index in `INSTANCES`.
         ///
         /// # Panics
         /// There is no such instance.

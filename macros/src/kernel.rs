@@ -1,5 +1,5 @@
-//! `#[kernel]`: the function as it is, and beside it, of each kernel that it is, how it is entered
-//! and launched.
+//! Expands `#[kernel]`: the unchanged function, and for each of its kernels an entry and launch
+//! functions.
 
 use crate::arguments::{Arguments, Bounds, Instance};
 use crate::dependency;
@@ -20,7 +20,7 @@ pub struct Kernel<'a> {
     /// The path of ptx-matrix.
     pub krate: &'a TokenStream,
     pub name: Ident,
-    /// The function that is called, with its generic arguments.
+    /// The function to call, with its generic arguments.
     pub call: TokenStream,
     pub parameters: Vec<Parameter>,
     pub bounds: Bounds,
@@ -28,11 +28,11 @@ pub struct Kernel<'a> {
     /// The `cfg`s of the function.
     pub cfgs: &'a [Attribute],
     docs: &'a [Attribute],
-    /// What the fingerprint says of sources.
+    /// The fingerprint's fields about sources.
     sources: &'a str,
 }
 
-/// The kernel `function`, which stands in this line of `file`.
+/// Expands the kernel `function`, which begins in this line of `file`.
 pub fn expand(
     arguments: TokenStream,
     function: TokenStream,
@@ -103,20 +103,19 @@ pub fn expand(
         }
     }
     let targets: Vec<&[LitStr]> = kernels.iter().map(|kernel| kernel.bounds.targets()).collect();
-    // A function whose instances are all for newer targets may not compile for others.
+    // If all instances need newer targets, the function may not compile for others.
     let of_any = if targets.iter().any(|of| of.is_empty()) { Vec::new() } else { targets.concat() };
     let built = built(&of_any);
     let kernels = kernels.iter().map(Kernel::tokens).collect::<Result<Vec<_>>>()?;
-    // So that cargo compiles the crate again when one of them changes, also one of another
-    // target's.
+    // These make cargo compile the crate again when a source changes, even one of another target.
     let watched: Vec<&str> = new_files.iter().filter_map(|file| file.to_str()).collect();
     let watched = (!watched.is_empty())
         .then(|| quote!(const _: &[&[u8]] = &[#(::core::include_bytes!(#watched)),*];));
     Ok(quote! {
         #built
-        // Into its entry. On the host it is compiled once, and as its crate is, whoever launches it.
+        // Inlined into its entry. On the host it is compiled once, with its own crate's options.
         #[cfg_attr(target_arch = "nvptx64", inline(always))]
-        // A kernel may take as many slices and numbers as it wants.
+        // A kernel may have any number of parameters.
         #[allow(clippy::too_many_arguments)]
         #function
 
@@ -128,18 +127,18 @@ pub fn expand(
     })
 }
 
-/// The `cfg` of what only these targets have; none for all.
+/// The `cfg` for items of these targets. `None` for all.
 fn built(targets: &[LitStr]) -> Option<TokenStream> {
     (!targets.is_empty())
         .then(|| quote!(#[cfg(any(not(target_arch = "nvptx64"), #(target_feature = #targets),*))]))
 }
 
-/// A parameter of an instance.
+/// An instance's parameter, without generic parameters.
 fn substituted(parameter: &Parameter, of: &Substitution) -> Result<Parameter> {
     Ok(Parameter { ty: parse2(of.in_type(&parameter.ty)?)?, ..parameter.clone() })
 }
 
-/// Bounds without generic parameters.
+/// An instance's bounds, without generic parameters.
 fn constant(bounds: &Bounds, of: &Substitution) -> Result<Bounds> {
     let expression = |of_one: &Expr| parse2::<Expr>(of.in_expression(of_one)?);
     let optional = |of_one: &Option<Expr>| of_one.as_ref().map(expression).transpose();
@@ -152,12 +151,12 @@ fn constant(bounds: &Bounds, of: &Substitution) -> Result<Bounds> {
             .as_ref()
             .map(|of| of.iter().map(expression).collect::<Result<_>>())
             .transpose()?,
-        early: bounds.early,
+        dependent: bounds.dependent,
         targets: bounds.targets.clone(),
     })
 }
 
-/// The tokens at a place, so that what is wrong there is told of it.
+/// The tokens with the span `place`, where the compiler then reports errors.
 fn at(place: Span, tokens: &TokenStream) -> TokenStream {
     let placed = tokens.clone().into_iter().map(|mut token| {
         token.set_span(token.span().located_at(place));
@@ -166,19 +165,18 @@ fn at(place: Span, tokens: &TokenStream) -> TokenStream {
     placed.collect()
 }
 
-/// A name as it can be in a PTX, where all is ASCII.
+/// A name for PTX, which is ASCII.
 pub fn ascii(name: &str) -> String {
     name.chars().map(|character| if character.is_ascii() { character } else { '?' }).collect()
 }
 
 impl Kernel<'_> {
-    /// The parameters that a launch hands over.
+    /// The parameters that a launch passes.
     pub fn given(&self) -> impl DoubleEndedIterator<Item = &Parameter> {
         self.parameters.iter().filter(|parameter| !parameter.shared)
     }
 
-    /// The type of its shared memory: the parts lie behind each other, as the fields of a nested
-    /// pair.
+    /// The type of its shared memory: a nested pair, whose parts lie one after the other.
     pub fn shared(&self) -> TokenStream {
         let types = self
             .parameters
@@ -188,9 +186,9 @@ impl Kernel<'_> {
         types.rev().fold(quote!(()), |rest, ty| quote!((#ty, #rest)))
     }
 
-    /// Of a kernel that says so, whether its blocks come early.
-    pub fn is_early(&self) -> bool {
-        self.bounds.early.unwrap_or(false)
+    /// Whether the kernel uses programmatic dependent launch (PDL).
+    pub fn is_dependent(&self) -> bool {
+        self.bounds.dependent.unwrap_or(false)
     }
 
     /// The type of its blocks.
@@ -212,15 +210,15 @@ impl Kernel<'_> {
         let texts: Vec<String> = self.given().map(|parameter| ascii(&parameter.text())).collect();
         let blocks = self.bounds.cluster.as_ref().map(|_| {
             quote! {
-                /// The blocks of a cluster.
+                /// The number of blocks in a cluster.
                 const BLOCKS: usize = Self::BOUNDS.cluster.blocks() as usize;
             }
         });
         let (host, device) = (entry::host(self), entry::device(self));
         let begins = if docs.is_empty() { quote!() } else { quote!(#[doc = ""]) };
         Ok(quote! {
-            // A type beside the function of the same name, and not a module: it sees what the
-            // function sees, also where the function stands in another function.
+            // A type beside the function, with the same name. Unlike a module, it sees the names
+            // that the function sees, even inside another function.
             #built
             #(#cfgs)*
             #(#docs)*
@@ -243,10 +241,10 @@ impl Kernel<'_> {
                     { #krate::__private::fingerprint_len(#name::PARAMS, #sources) }
                 > = #krate::__private::fingerprint(&Self::BOUNDS, Self::PARAMS, #sources);
 
-                /// What is known of the kernel.
+                /// The kernel's description.
                 #[cfg(target_arch = "nvptx64")]
                 pub const INFO: #krate::__private::KernelInfo = Self::BOUNDS;
-                /// What is known of the kernel.
+                /// The kernel's description.
                 #[cfg(not(target_arch = "nvptx64"))]
                 pub const INFO: #krate::__private::KernelInfo =
                     Self::BOUNDS.with_fingerprint(&Self::FINGERPRINT);
@@ -268,7 +266,7 @@ impl Kernel<'_> {
         })
     }
 
-    /// The description without a fingerprint. What is wrong with a constant is told at the name.
+    /// The description without a fingerprint. Errors in its constants point to the kernel's name.
     fn bounds(&self) -> Result<TokenStream> {
         let Kernel { krate, name, .. } = self;
         let Some(threads) = &self.bounds.threads else {
@@ -282,7 +280,8 @@ impl Kernel<'_> {
         for (dimension, of) in cluster.iter_mut().zip(self.bounds.cluster.iter().flatten()) {
             *dimension = quote!((#of) as u32);
         }
-        let (name_text, shared, early) = (name.unraw().to_string(), self.shared(), self.is_early());
+        let (name_text, shared, dependent) =
+            (name.unraw().to_string(), self.shared(), self.is_dependent());
         let place = Span::mixed_site().located_at(name.span());
         let krate = at(place, krate);
         Ok(quote_spanned! {place=>
@@ -291,7 +290,7 @@ impl Kernel<'_> {
                 min_blocks: #min_blocks,
                 max_registers: #max_registers,
                 cluster: [#(#cluster),*],
-                early: #early,
+                dependent: #dependent,
             })
         })
     }

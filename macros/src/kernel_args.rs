@@ -1,7 +1,8 @@
-//! `#[derive(KernelArgs)]`: a struct as one kernel parameter.
+//! Expands `#[derive(KernelArgs)]`: a struct as one kernel parameter.
 //!
-//! Without a lifetime it is plain data, with the same bytes on both sides. With one it has memory
-//! in it: then it is stored as another struct, field by field, and the host has one of buffers.
+//! A struct without a lifetime is plain data, with the same bytes on both sides. A struct with a
+//! lifetime contains memory. The kernel parameter then is another struct, with each field in its
+//! stored form, and the host's struct contains buffers.
 
 use crate::dependency;
 use crate::kernel::ascii;
@@ -41,7 +42,7 @@ pub fn expand(item: TokenStream) -> Result<TokenStream> {
     Err(Error::new_spanned(&item.ident, message))
 }
 
-/// A struct whose bytes the kernel has.
+/// Expands a struct that is passed as its bytes.
 fn plain(item: &DeriveInput, fields: &Fields, krate: &TokenStream) -> Result<TokenStream> {
     check_repr(item)?;
     let name = &item.ident;
@@ -59,7 +60,7 @@ fn plain(item: &DeriveInput, fields: &Fields, krate: &TokenStream) -> Result<Tok
     }
     let (of_impl, arguments, bounds) = generics.split_for_impl();
     Ok(quote! {
-        // SAFETY: of `repr(C)`, with fields that are `KernelData`. `values` writes each at its
+        // SAFETY: it is `repr(C)`, and its fields are `KernelData`. `values` writes each at its
         // offset.
         unsafe impl #of_impl #krate::__private::KernelData for #name #arguments #bounds {}
 
@@ -76,7 +77,7 @@ fn plain(item: &DeriveInput, fields: &Fields, krate: &TokenStream) -> Result<Tok
             }
         }
 
-        // SAFETY: one parameter: the struct's bytes, to which the builder makes `Head` point.
+        // SAFETY: one parameter: the struct's bytes. The builder makes `Head` point to them.
         unsafe impl #of_impl #krate::__private::KernelParam for #name #arguments #bounds {
             type In<'ptx_matrix> = Self;
             type Head = &'static Self;
@@ -120,7 +121,7 @@ fn plain(item: &DeriveInput, fields: &Fields, krate: &TokenStream) -> Result<Tok
     })
 }
 
-/// A struct with memory in it.
+/// Expands a struct that contains memory.
 fn with_memory(
     item: &DeriveInput,
     fields: &Fields,
@@ -136,7 +137,7 @@ fn with_memory(
     let names: Vec<&Ident> = fields.iter().filter_map(|field| field.ident.as_ref()).collect();
     let texts: Vec<String> = names.iter().map(|name| name.unraw().to_string()).collect();
     let types: Vec<&Type> = fields.iter().map(|field| &field.ty).collect();
-    // As they are stored, which is for no lifetime.
+    // The stored types have no lifetime.
     let stored: Vec<TokenStream> =
         types.iter().map(|ty| with_static(quote!(#ty), lifetime)).collect();
     let docs: Vec<Vec<&Attribute>> = fields.iter().map(|field| docs(&field.attrs)).collect();
@@ -180,7 +181,7 @@ fn with_memory(
         }
 
         const _: () = {
-            /// The struct as it lies in the `.param` space.
+            /// The struct's layout in the `.param` space.
             #[repr(C)]
             pub struct Stored #stored_impl #stored_bounds {
                 #(#names: <#stored as #krate::__private::KernelField>::Stored,)*
@@ -195,7 +196,7 @@ fn with_memory(
 
             impl #stored_impl ::core::marker::Copy for Stored #stored_arguments #stored_bounds {}
 
-            // SAFETY: one parameter: `Stored`, to which the builder makes `Head` point. `values`
+            // SAFETY: one parameter: `Stored`. The builder makes `Head` point to it. `values`
             // writes each field at its offset.
             unsafe impl #of_impl #param for #name #arguments #bounds {
                 type In<'ptx_matrix> = #name #in_kernel;
@@ -219,7 +220,7 @@ fn with_memory(
                 ) -> Self::In<'ptx_matrix> {
                     #name {
                         #(
-                            // SAFETY: the caller's, of each field.
+                            // SAFETY: the caller upholds the requirements of each field.
                             #names: unsafe {
                                 <#stored as #krate::__private::KernelField>::load(&head.#names, #texts)
                             },
@@ -263,7 +264,7 @@ fn with_memory(
                     stored: &'static Self::Stored,
                     name: &'static str,
                 ) -> Self::In<'ptx_matrix> {
-                    // SAFETY: the caller's.
+                    // SAFETY: the caller upholds the requirements.
                     unsafe { <Self as #param>::enter(stored, (), name) }
                 }
             }
@@ -271,7 +272,7 @@ fn with_memory(
     })
 }
 
-/// The name of the type in fingerprints: its fields, in order, with their types, and its layout.
+/// The type's name in fingerprints: its fields in order, with their types, and its layout.
 fn type_name<T: ToTokens>(
     name: &Ident,
     fields: impl Iterator<Item = String>,
@@ -321,7 +322,7 @@ fn without_default(parameter: &mut GenericParam) {
     }
 }
 
-/// Plain data has the layout that C gives it, on both sides.
+/// Checks the struct's `repr`: plain data needs C's layout, which is the same on both sides.
 fn check_repr(item: &DeriveInput) -> Result<()> {
     let mut says_so = false;
     for attribute in item.attrs.iter().filter(|attribute| attribute.path().is_ident("repr")) {
@@ -331,7 +332,7 @@ fn check_repr(item: &DeriveInput) -> Result<()> {
                 return Err(Error::new_spanned(&meta.path, message));
             }
             says_so |= meta.path.is_ident("C") || meta.path.is_ident("transparent");
-            // The number of `align(16)`.
+            // Skip the number of `align(16)`.
             if meta.input.peek(syn::token::Paren) {
                 let content;
                 syn::parenthesized!(content in meta.input);
@@ -352,7 +353,7 @@ fn with_static(tokens: TokenStream, lifetime: &Lifetime) -> TokenStream {
     with_lifetime(tokens, lifetime, "static")
 }
 
-/// The tokens with another lifetime for this one.
+/// Replaces a lifetime in the tokens.
 fn with_lifetime(tokens: TokenStream, lifetime: &Lifetime, other: &str) -> TokenStream {
     let mut is_lifetime = false;
     let replaced = tokens.into_iter().map(|token| {

@@ -1,4 +1,4 @@
-//! The macros of `ptx-matrix`; its documentation describes them.
+//! The macros of `ptx-matrix`. Its documentation describes them.
 
 mod arguments;
 mod dependency;
@@ -18,7 +18,7 @@ mod tokens;
 
 use proc_macro::TokenStream;
 
-// Their documentation is that of the re-exports in `ptx-matrix`, whose examples can use it.
+// Their documentation is on the re-exports in `ptx-matrix`, where examples can use the crate.
 
 #[allow(missing_docs)]
 #[proc_macro_attribute]
@@ -29,7 +29,8 @@ pub fn kernel(arguments: TokenStream, function: TokenStream) -> TokenStream {
         .into()
 }
 
-/// Lays out a struct of shared-memory parts, each behind the one before it, as its alignment needs.
+/// Lays out a struct of shared-memory parts: each follows the one before it, aligned as its type
+/// needs.
 #[proc_macro_derive(SharedLayout, attributes(ptx_matrix))]
 pub fn shared_layout(item: TokenStream) -> TokenStream {
     shared_layout::expand(item.into()).unwrap_or_else(|error| error.into_compile_error()).into()

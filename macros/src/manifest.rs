@@ -1,14 +1,14 @@
-//! The little of a `Cargo.toml` that sources are found by: where the library is, and which packages
-//! it depends on by path.
+//! Reads the entries of a `Cargo.toml` that lead to sources: the library's path, and the path
+//! dependencies.
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The target of dependencies that builds for a GPU do not have.
+/// The dependency table that GPU builds leave out.
 const HOST_ALONE: &str = "cfg(not(target_arch = \"nvptx64\"))";
 
-/// A manifest's entries: the names that lead to each, and its value as it is written.
+/// A manifest's entries: the keys that lead to each, and its unparsed value.
 struct Manifest {
     folder: PathBuf,
     entries: Vec<(Vec<String>, String)>,
@@ -32,7 +32,7 @@ impl Manifest {
         Manifest { folder: folder.to_owned(), entries }
     }
 
-    /// The value of `path.name`, or, where `path` is a table in braces, of `name` in that.
+    /// The value of `path.name`. If `path` is a table in braces, the value of `name` in it.
     fn value(&self, path: &[&str], name: &str) -> Option<&str> {
         self.entries.iter().find_map(|(entry, value)| {
             let (last, before) = entry.split_last()?;
@@ -51,12 +51,13 @@ impl Manifest {
         self.entries.iter().any(|(entry, _)| entry.first().is_some_and(|first| first == table))
     }
 
-    /// The tables of dependencies of the library, for any target but the host alone.
+    /// The library's dependencies (table and name), except those for the host alone.
     fn dependencies(&self) -> impl Iterator<Item = (Vec<&str>, &str)> {
         self.all_dependencies().filter(|(table, _)| !table.contains(&"dev-dependencies"))
     }
 
-    /// Those of the library, and of tests and examples, for any target.
+    /// The dependencies of the library, tests and examples, except the library's for the host
+    /// alone.
     fn all_dependencies(&self) -> impl Iterator<Item = (Vec<&str>, &str)> {
         self.entries.iter().filter_map(|(entry, _)| {
             let names: Vec<&str> = entry.iter().map(String::as_str).collect();
@@ -71,14 +72,14 @@ impl Manifest {
     }
 }
 
-/// The first file of the library of the package in `folder`.
+/// Returns the root file of the library of the package in `folder`.
 pub fn library_root(folder: &Path) -> PathBuf {
     let root = folder.join(Manifest::read(folder).text(&["lib"], "path").unwrap_or("src/lib.rs"));
     root.canonicalize().unwrap_or(root)
 }
 
-/// The folders of the packages that the one in `folder` depends on by path, and of those that they
-/// do. ptx-matrix is none of them: its version is compared.
+/// Returns the folders of all direct and indirect path dependencies of the package in `folder`.
+/// ptx-matrix is not among them: its version is compared.
 pub fn path_dependencies(folder: &Path) -> BTreeMap<String, PathBuf> {
     let mut found = BTreeMap::new();
     add_dependencies(folder, &mut found);
@@ -101,8 +102,8 @@ fn add_dependencies(folder: &Path, found: &mut BTreeMap<String, PathBuf>) {
     }
 }
 
-/// What the package in `folder` calls a package that it depends on, if it does, also for its tests
-/// alone; as Rust writes it.
+/// Returns the name in Rust code under which the package in `folder` depends on the package
+/// `wanted`, if it does. Dev-dependencies count too.
 pub fn name_of_dependency(folder: &Path, wanted: &str) -> Option<String> {
     let manifest = Manifest::read(folder);
     let names: Vec<(Vec<&str>, &str)> = manifest.all_dependencies().collect();
@@ -116,7 +117,8 @@ pub fn name_of_dependency(folder: &Path, wanted: &str) -> Option<String> {
     found.map(|(_, name)| name.replace('-', "_"))
 }
 
-/// The package that the workspace of the one in `folder` means by a name, if it says so.
+/// The package behind a name in the workspace of the package in `folder`, if the workspace defines
+/// it.
 fn package_of_workspace(folder: &Path, name: &str) -> Option<String> {
     let workspace = workspace(folder)?;
     workspace.text(&["workspace", "dependencies", name], "package").map(str::to_owned)
@@ -127,14 +129,14 @@ fn workspace(folder: &Path) -> Option<Manifest> {
     folder.ancestors().map(Manifest::read).find(|manifest| manifest.has("workspace"))
 }
 
-/// The folder of a dependency that the workspace of the package in `folder` has by path.
+/// The folder of a dependency that the workspace of the package in `folder` defines by path.
 fn in_workspace(folder: &Path, name: &str) -> Option<PathBuf> {
     let workspace = workspace(folder)?;
     let path = workspace.text(&["workspace", "dependencies", name], "path")?;
     Some(workspace.folder.join(path))
 }
 
-/// The parts of a name with dots, without quotes.
+/// The parts of a dotted key, without quotes.
 fn names(key: &str) -> Vec<String> {
     let mut rest = key;
     let mut names = Vec::new();
@@ -148,7 +150,7 @@ fn names(key: &str) -> Vec<String> {
     }
 }
 
-/// Where a character stands that is in no quotes, and before a comment.
+/// The position of a character outside quotes and before any comment.
 fn unquoted_position(text: &str, wanted: char) -> Option<usize> {
     let mut quote = None;
     for (at, character) in text.char_indices() {
@@ -177,7 +179,7 @@ fn in_braces<'a>(table: &'a str, name: &str) -> Option<&'a str> {
     }
 }
 
-/// The text of a string that a value starts with.
+/// The text of the string at the start of a value.
 fn string(value: &str) -> Option<&str> {
     let quote = value.chars().next().filter(|quote| matches!(quote, '"' | '\''))?;
     value[1..].split(quote).next()

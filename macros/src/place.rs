@@ -1,6 +1,6 @@
-//! Where a kernel stands: not in an `impl` or a `trait`, where nothing can stand beside it.
+//! Detects kernels inside an `impl` or a `trait`, where the macro cannot add items.
 //!
-//! A macro is not told what is around it, so the source is read up to there.
+//! A macro does not see its surroundings, so this reads the source up to the kernel.
 
 use crate::tokens::tokens;
 use std::collections::BTreeMap;
@@ -8,12 +8,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{LazyLock, Mutex, PoisonError};
 
-/// What is known of lines, of which a macro may make many kernels.
+/// The cached result for each line. A macro may create many kernels from one line.
 type Known = BTreeMap<(PathBuf, usize), Option<&'static str>>;
 
 static KNOWN: LazyLock<Mutex<Known>> = LazyLock::new(Mutex::default);
 
-/// The `impl` or `trait` that the line of a file stands in, if it does.
+/// Returns the kind of `impl` or `trait` around the line of a file, if there is one.
 pub fn block_around(file: &Path, line: usize) -> Option<&'static str> {
     let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
     *known.entry((file.to_owned(), line)).or_insert_with(|| {
@@ -24,10 +24,10 @@ pub fn block_around(file: &Path, line: usize) -> Option<&'static str> {
     })
 }
 
-/// What the innermost braces that are open behind a source are of.
+/// The kind of item around the end of a source.
 fn innermost(source: &str) -> Option<&'static str> {
     let (mut open, mut head) = (Vec::new(), Vec::new());
-    // Brackets and parentheses, in which `;` and `{` begin no item.
+    // Inside brackets and parentheses, `;` and `{` begin no item.
     let mut depth = 0_usize;
     for token in tokens(source) {
         match token {
@@ -49,7 +49,8 @@ fn innermost(source: &str) -> Option<&'static str> {
     open.pop().flatten()
 }
 
-/// What an item is that begins with these tokens, without what is in parentheses and brackets.
+/// The kind of an item that begins with these tokens. They exclude the contents of parentheses and
+/// brackets.
 fn kind(head: &[&str]) -> Option<&'static str> {
     let words = head
         .iter()

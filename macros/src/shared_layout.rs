@@ -4,7 +4,8 @@ use quote::quote;
 use syn::ext::IdentExt;
 use syn::{Data, DeriveInput, Error, Fields, Result, parse2};
 
-/// The fields become a tuple of their types, nested in pairs, so that its layout is theirs.
+/// Expands `#[derive(SharedLayout)]`. The struct has the layout of a tuple of its fields' types,
+/// nested in pairs.
 pub fn expand(item: TokenStream) -> Result<TokenStream> {
     let item: DeriveInput = parse2(item)?;
     let krate = dependency::path_of_derive(&item.attrs)?;
@@ -41,7 +42,7 @@ pub fn expand(item: TokenStream) -> Result<TokenStream> {
 
             #[inline(always)]
             unsafe fn at(address: u32) -> Self {
-                // SAFETY: the caller's; the parts lie as in the tuple of them.
+                // SAFETY: the caller upholds the requirements; the parts lie as in a tuple of them.
                 let #pattern = unsafe { <#types as #krate::__private::SharedLayout>::at(address) };
                 Self { #(#names),* }
             }

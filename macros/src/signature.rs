@@ -1,4 +1,4 @@
-//! The function that `#[kernel]` stands on: what its signature may be.
+//! Checks the signature of a `#[kernel]` function.
 
 use crate::arguments::Bounds;
 use proc_macro2::{Span, TokenStream, TokenTree};
@@ -20,13 +20,13 @@ pub struct Parameter {
 }
 
 impl Parameter {
-    /// Its name, as the source has it.
+    /// The parameter's name in the source.
     pub fn text(&self) -> String {
         self.name.unraw().to_string()
     }
 }
 
-/// Refuses what a kernel cannot be.
+/// Refuses functions that cannot be kernels.
 pub fn check(function: &ItemFn, has_instances: bool) -> Result<()> {
     let signature = &function.sig;
     check_name(&signature.ident)?;
@@ -141,7 +141,7 @@ fn check_type(input: &PatType) -> Result<()> {
     Ok(())
 }
 
-/// Where a word stands in tokens.
+/// The position of a word in tokens.
 fn word(tokens: TokenStream, wanted: &str) -> Option<Span> {
     tokens.into_iter().find_map(|token| match token {
         TokenTree::Ident(name) if name == wanted => Some(name.span()),
@@ -169,7 +169,7 @@ fn check_attributes(attributes: &[Attribute]) -> Result<()> {
     Ok(())
 }
 
-/// `Block` or `ClusterBlock` of `&Block`.
+/// `Block` or `ClusterBlock`, from `&Block` or `&ClusterBlock`.
 fn block_name(ty: &Type) -> Option<Ident> {
     let Type::Reference(reference) = ty else { return None };
     let Type::Path(path) = &*reference.elem else { return None };
@@ -177,7 +177,8 @@ fn block_name(ty: &Type) -> Option<Ident> {
     (reference.mutability.is_none() && (name == "Block" || name == "ClusterBlock")).then_some(name)
 }
 
-/// A kernel that takes its cluster's block has clusters. `place`: what is wrong if it has none.
+/// Checks that a kernel with a cluster's block has clusters. An error points to `place`, or else to
+/// the block's type.
 pub fn check_block(function: &ItemFn, bounds: &Bounds, place: Option<&Ident>) -> Result<()> {
     let Some(FnArg::Typed(first)) = function.sig.inputs.first() else { return Ok(()) };
     if bounds.cluster.is_some() || block_name(&first.ty).is_none_or(|name| name != "ClusterBlock") {
@@ -190,7 +191,7 @@ pub fn check_block(function: &ItemFn, bounds: &Bounds, place: Option<&Ident>) ->
     })
 }
 
-/// A kernel's name goes into the PTX as it is.
+/// Checks a kernel's name, which goes into the PTX unchanged.
 pub fn check_name(name: &Ident) -> Result<()> {
     let text = name.unraw().to_string();
     let message = if !text.is_ascii() {
@@ -208,11 +209,11 @@ pub fn check_name(name: &Ident) -> Result<()> {
     Err(Error::new_spanned(name, message))
 }
 
-/// Names that a kernel cannot have: a constant of the assembler, and the functions that compiled
-/// code calls without being written so. (The builder finds other functions that are called.)
+/// Names that a kernel cannot have: a constant of the assembler, and functions that the compiler
+/// calls by itself. (The builder finds other functions that are called.)
 const RESERVED: [&str; 7] = ["WARP_SZ", "memcpy", "memmove", "memset", "memcmp", "bcmp", "strlen"];
 
-/// The parameters after the block; `#[shared]` is taken off them.
+/// Takes the parameters after the block, and removes `#[shared]` from them.
 pub fn take_parameters(function: &mut ItemFn) -> Result<Vec<Parameter>> {
     let mut parameters = Vec::new();
     for (index, input) in function.sig.inputs.iter_mut().enumerate().skip(1) {
@@ -235,7 +236,8 @@ pub fn take_parameters(function: &mut ItemFn) -> Result<Vec<Parameter>> {
                 return Err(Error::new_spanned(pattern, message));
             }
         };
-        // A name of its own in the launch functions, so that it may be `grid`, or the kernel's.
+        // The name is hygienic in the launch functions, so a parameter may be called `grid`, or as
+        // the kernel.
         name.set_span(Span::mixed_site().located_at(name.span()));
         parameters.push(Parameter { name, ty: (*input.ty).clone(), shared, pattern });
     }

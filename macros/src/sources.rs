@@ -1,7 +1,7 @@
-//! The hash of a crate's sources, which its PTX and the program both have: of the tokens of its
-//! files, whatever its features and target.
+//! Hashes a crate's sources. The PTX and the program both contain the hash: of the tokens of the
+//! crate's files, independent of features and target.
 //!
-//! It is the same wherever the crate lies, and whatever its lines end with. Comments, formatting and
+//! The hash does not depend on the crate's folder or on line endings. Comments, formatting and
 //! modules for tests or for the host alone do not count.
 
 use crate::manifest::{library_root, path_dependencies};
@@ -11,7 +11,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{LazyLock, Mutex, PoisonError};
 
-/// The sources of one crate, or of one file of it and the modules in that.
+/// The sources of a crate, or of one of its files with its modules.
 #[derive(Debug)]
 struct Sources {
     /// Their hash.
@@ -20,32 +20,31 @@ struct Sources {
     files: BTreeSet<PathBuf>,
 }
 
-/// What a kernel is made of.
+/// The sources of a kernel.
 #[derive(Debug)]
 pub struct OfKernel {
-    /// The name of its crate.
+    /// The name of the kernel's crate.
     pub crate_name: String,
     /// The hash of the crate's sources, in hexadecimal digits.
     pub hash: String,
-    /// The name and the hash of each crate that it depends on by path.
+    /// The name and hash of each path dependency.
     pub dependencies: Vec<(String, String)>,
-    /// The files that no kernel before has named. The crate is to be compiled again when they
-    /// change.
+    /// The files that no earlier kernel has named. A change in one must recompile the crate.
     pub new_files: Vec<PathBuf>,
 }
 
-/// What has been read in this run of the compiler, which is that of one crate.
+/// The files read in this run of the compiler, which compiles one crate.
 #[derive(Default)]
 struct Read {
-    /// The packages, by their folders.
+    /// The packages, by folder.
     packages: BTreeMap<PathBuf, Package>,
-    /// The sources, by the file that they start with.
+    /// The sources, by their root file.
     sources: BTreeMap<PathBuf, Sources>,
     /// The files that no kernel has named yet.
     new_files: Vec<PathBuf>,
 }
 
-/// The first file of a library, and those of the packages that it depends on by path.
+/// The root file of a library, and those of its path dependencies.
 #[derive(Clone)]
 struct Package {
     library: PathBuf,
@@ -54,7 +53,7 @@ struct Package {
 
 static READ: LazyLock<Mutex<Read>> = LazyLock::new(Mutex::default);
 
-/// The sources of the crate that is compiled, which has a kernel in `file`.
+/// Returns the sources of the compiled crate, for a kernel in `file`.
 pub fn of_kernel(file: Option<PathBuf>) -> OfKernel {
     let folder = std::env::var_os("CARGO_MANIFEST_DIR").map(PathBuf::from).unwrap_or_default();
     let crate_name = std::env::var("CARGO_PKG_NAME").unwrap_or_else(|_| "unknown".to_owned());
@@ -76,8 +75,8 @@ impl Read {
         if library.is_file() {
             hasher.add(&self.sources(&library).hash.to_le_bytes());
         }
-        // Where modules are declared by macros, the library's own declarations do not lead to the
-        // file. One of another package is that of a macro, which this kernel came out of.
+        // If macros declare modules, the library's own declarations do not lead to the file. A file
+        // of another package belongs to a macro that generated this kernel.
         let file = file
             .map(|file| file.canonicalize().unwrap_or(file))
             .filter(|file| file.starts_with(&folder));
@@ -109,8 +108,8 @@ fn hexadecimal(hash: u64) -> String {
 }
 
 impl Sources {
-    /// Those of the file `root`, and of all modules and files that it includes, in the order in
-    /// which it names them.
+    /// Hashes the file `root` and all modules and files that it includes, in the order of their
+    /// declarations.
     fn of(root: &Path) -> Self {
         let mut reader = Reader { hasher: Hasher::default(), files: BTreeSet::new() };
         let folder = root.parent().unwrap_or(Path::new("")).to_owned();
@@ -124,23 +123,23 @@ struct Reader {
     files: BTreeSet<PathBuf>,
 }
 
-/// The attributes of the item that comes next.
+/// The attributes of the next item.
 #[derive(Default)]
 struct Attributes {
-    /// The files that `path = ".."` names.
+    /// The files named by `path = ".."`.
     paths: Vec<String>,
     is_left_out: bool,
 }
 
 impl Reader {
-    /// Adds a file, whose modules are in `folder`.
+    /// Adds a file with its modules in `folder`.
     fn file(&mut self, path: &Path, folder: &Path) {
         let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
         if !self.files.insert(path.clone()) {
             return;
         }
         let Ok(bytes) = fs::read(&path) else {
-            // It may be none of this target's.
+            // The file may belong to another target only.
             return self.hasher.add(b"no such file");
         };
         match String::from_utf8(bytes) {
@@ -155,7 +154,7 @@ impl Reader {
     fn source(&mut self, text: &str, path: &Path, folder: &Path) {
         let beside = path.parent().unwrap_or(Path::new(""));
         let tokens: Vec<&str> = tokens(text).collect();
-        // The modules whose braces are open, and how many are: `mod a { mod b { .. } }`.
+        // The open modules, each with its brace depth: `mod a { mod b { .. } }`.
         let (mut modules, mut depth): (Vec<(&str, usize)>, usize) = (Vec::new(), 0);
         let (mut attributes, mut at) = (Attributes::default(), 0);
         while at < tokens.len() {
@@ -216,7 +215,7 @@ impl Reader {
                         modules.pop_if(|(_, opened)| *opened == depth);
                         depth = depth.saturating_sub(1);
                     }
-                    // It was on something else than a module, which counts.
+                    // The attribute was on an item that is not a module, so it counts.
                     if std::mem::take(&mut attributes).is_left_out {
                         self.hasher.add(b"#[cfg(test)]");
                     }
@@ -229,8 +228,8 @@ impl Reader {
         }
     }
 
-    /// Adds the file of `mod name;`. `folder` has it, unless a path is named, which is one from
-    /// `beside`.
+    /// Adds the file of `mod name;` from `folder`. A `path` attribute names a file relative to
+    /// `beside` instead.
     fn module(&mut self, name: &str, attributes: &Attributes, folder: &Path, beside: &Path) {
         for path in &attributes.paths {
             let file = beside.join(path);
@@ -253,7 +252,7 @@ impl Reader {
 }
 
 impl Attributes {
-    /// Adds one, and says whether it keeps its item out of builds for a GPU: `#[cfg(test)]` and
+    /// Adds an attribute. Returns whether it excludes its item from GPU builds: `#[cfg(test)]` and
     /// `#[cfg(not(target_arch = "nvptx64"))]` do.
     fn add(&mut self, tokens: &[&str]) -> bool {
         let paths = tokens.windows(3).filter(|window| window[..2] == ["path", "="]);
@@ -267,7 +266,7 @@ impl Attributes {
     }
 }
 
-/// How many tokens there are up to the bracket that closes the first one.
+/// The number of tokens up to the bracket that closes the first one.
 fn group_len(tokens: &[&str]) -> usize {
     let mut depth = 0_usize;
     for (index, token) in tokens.iter().enumerate() {
@@ -285,14 +284,14 @@ fn group_len(tokens: &[&str]) -> usize {
     tokens.len()
 }
 
-/// The text of a string literal that needs no escapes.
+/// The text of a string literal without escapes.
 fn unquoted(literal: &str) -> Option<&str> {
     let raw = literal.strip_prefix('r').map(|rest| rest.trim_matches('#'));
     let text = raw.unwrap_or(literal).strip_prefix('"')?.strip_suffix('"')?;
     (raw.is_some() || !text.contains('\\')).then_some(text)
 }
 
-/// FNV-1a: what is hashed is nobody's attempt to be mistaken for something else.
+/// An FNV-1a hash. It need not resist attacks, because nobody gains from a collision.
 struct Hasher(u64);
 
 impl Default for Hasher {
@@ -302,7 +301,7 @@ impl Default for Hasher {
 }
 
 impl Hasher {
-    /// Adds a piece; where it ends counts.
+    /// Adds a piece. The hash depends on where it ends.
     fn add(&mut self, piece: &[u8]) {
         for &byte in (piece.len() as u64).to_le_bytes().iter().chain(piece) {
             self.0 = (self.0 ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
@@ -320,7 +319,7 @@ mod tests {
             Sources::of(&library_root(self.folder()))
         }
 
-        /// Whether a file's change changes the hash.
+        /// Whether a change of a file changes the hash.
         fn counts(&self, path: &str, text: &str) -> bool {
             let (before, old) = (self.read().hash, fs::read(self.folder().join(path)));
             self.put(path, text);
@@ -468,7 +467,7 @@ fn g() {}
             of("fn a() {}\n#[cfg(test)]\nmod tests { fn t() { let _ = '}'; \"}\"; } }\nfn b() {}");
         assert_eq!(with, of("fn a() {}\n#[cfg(test)]\nmod tests { }\nfn b() {}"));
         assert_ne!(with, of("fn a() {}\n#[cfg(test)]\nmod tests { }\nfn c() {}"));
-        // Only `test` by itself leaves it out of every build for a GPU.
+        // Only `test` by itself excludes the module from every GPU build.
         assert_ne!(
             of("#[cfg(not(test))] mod x { fn a() {} }"),
             of("#[cfg(not(test))] mod x { fn b() {} }")

@@ -1,8 +1,8 @@
-//! A generic function's parameters, replaced by an instance's arguments.
+//! Replaces a generic function's parameters with an instance's arguments.
 //!
-//! It is done token by token: a type or an expression of the function becomes one without generic
-//! parameters, which can stand where Rust has none: in the signature of a PTX entry, and in an
-//! array's length.
+//! The replacement works on tokens. The resulting types and expressions have no generic parameters.
+//! So they can stand where Rust allows none: in the signature of a PTX entry, and in an array's
+//! length.
 
 use proc_macro2::{Group, Ident, TokenStream, TokenTree};
 use quote::{ToTokens, quote};
@@ -12,7 +12,7 @@ use syn::{
     PathArguments, Result, TypeParamBound, WherePredicate,
 };
 
-/// What the generic parameters of a function stand for.
+/// The arguments for a function's generic parameters.
 pub struct Substitution {
     parameters: Vec<Parameter>,
     lifetimes: Vec<Ident>,
@@ -21,11 +21,11 @@ pub struct Substitution {
 struct Parameter {
     name: Ident,
     argument: TokenStream,
-    /// The traits of a type parameter, whose items it names as `C::Item`.
+    /// The bounds of a type parameter. It may name their items as `C::Item`.
     traits: Vec<Path>,
 }
 
-/// What is replaced.
+/// The kind of tokens that are replaced.
 #[derive(Clone, Copy, PartialEq)]
 enum In {
     Type,
@@ -33,13 +33,13 @@ enum In {
 }
 
 impl Substitution {
-    /// For a function without instances: its lifetimes alone.
+    /// Replaces only the lifetimes, for a function without instances.
     pub fn of_lifetimes(generics: &Generics) -> Self {
         let lifetimes = generics.lifetimes().map(|of| of.lifetime.ident.clone()).collect();
         Substitution { parameters: Vec::new(), lifetimes }
     }
 
-    /// For the instance `name` with these arguments.
+    /// Replaces the parameters with the arguments of the instance `name`.
     pub fn new(
         generics: &Generics,
         name: &Ident,
@@ -78,13 +78,13 @@ impl Substitution {
         Ok(made)
     }
 
-    /// The arguments as the function is called with them: `::<Tile128, 64>`; nothing without any.
+    /// The arguments for a call: `::<Tile128, 64>`. Empty without arguments.
     pub fn turbofish(&self) -> TokenStream {
         let arguments = self.parameters.iter().map(|of| &of.argument);
         if self.parameters.is_empty() { TokenStream::new() } else { quote!(::<#(#arguments),*>) }
     }
 
-    /// Whether the tokens name a parameter.
+    /// Whether the tokens name a generic parameter.
     pub fn concerns(&self, tokens: impl ToTokens) -> bool {
         tokens.into_token_stream().into_iter().any(|token| match token {
             TokenTree::Ident(name) => self.parameters.iter().any(|of| of.name == name),
@@ -93,12 +93,12 @@ impl Substitution {
         })
     }
 
-    /// A type.
+    /// Replaces the parameters in a type.
     pub fn in_type(&self, ty: impl ToTokens) -> Result<TokenStream> {
         self.replaced(ty.into_token_stream(), In::Type)
     }
 
-    /// An expression.
+    /// Replaces the parameters in an expression.
     pub fn in_expression(&self, expression: impl ToTokens) -> Result<TokenStream> {
         self.replaced(expression.into_token_stream(), In::Expression)
     }
@@ -143,7 +143,7 @@ impl Substitution {
         Ok(made)
     }
 
-    /// `C::Item`, which is of one of `C`'s traits.
+    /// Replaces `C::Item`, an item of one of `C`'s traits.
     fn item(
         &self,
         parameter: &Parameter,
@@ -153,7 +153,7 @@ impl Substitution {
         place: In,
     ) -> Result<TokenStream> {
         let argument = &parameter.argument;
-        // Constants and functions, of which a type's own path leads to each.
+        // Constants and functions: the type's own path leads to each.
         if place == In::Expression && !is_type_name(item) {
             return Ok(quote!(<#argument>::#item));
         }
@@ -188,7 +188,7 @@ fn parameter_name(of: &GenericParam) -> &Ident {
     }
 }
 
-/// The traits that a type parameter is bounded by, where it is declared and behind `where`.
+/// The trait bounds of a type parameter, from its declaration and the `where` clause.
 fn traits(generics: &Generics, of: &GenericParam) -> Vec<Path> {
     let GenericParam::Type(of) = of else { return Vec::new() };
     let predicates = generics.where_clause.iter().flat_map(|clause| &clause.predicates);
@@ -209,7 +209,7 @@ fn traits(generics: &Generics, of: &GenericParam) -> Vec<Path> {
     paths.collect()
 }
 
-/// `Config<N>` of `Config<N, Out = f32>`.
+/// Turns `Config<N, Out = f32>` into `Config<N>`.
 fn without_items(mut path: Path) -> Path {
     if let Some(PathArguments::AngleBracketed(arguments)) =
         path.segments.last_mut().map(|last| &mut last.arguments)
@@ -232,7 +232,8 @@ fn without_items(mut path: Path) -> Path {
     path
 }
 
-/// Whether a name behind these tokens is the first of its path, and no field's or lifetime's.
+/// Whether a name after these tokens begins a path: it is no path's later segment, field or
+/// lifetime.
 fn starts_a_path(before: &[TokenTree]) -> bool {
     !is_punct(before.last(), '.') && !is_punct(before.last(), '\'') && !ends_with_colons(before)
 }
@@ -242,7 +243,7 @@ fn ends_with_colons(before: &[TokenTree]) -> bool {
     is_punct(Some(first), ':') && is_punct(Some(second), ':')
 }
 
-/// The name behind `::`.
+/// The name after `::`.
 fn path_item(behind: &[TokenTree]) -> Option<&Ident> {
     match behind {
         [first, second, TokenTree::Ident(item), ..]
@@ -258,7 +259,7 @@ fn is_punct(token: Option<&TokenTree>, character: char) -> bool {
     matches!(token, Some(TokenTree::Punct(mark)) if mark.as_char() == character)
 }
 
-/// Whether a name is written as those of types are.
+/// Whether a name is written like a type's.
 fn is_type_name(name: &Ident) -> bool {
     let name = name.unraw().to_string();
     name.starts_with(char::is_uppercase) && name.chars().any(char::is_lowercase)

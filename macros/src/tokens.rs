@@ -1,10 +1,10 @@
-//! Rust source as tokens, without comments and white space.
+//! Splits Rust source into tokens, without comments and white space.
 //!
-//! The compiler's own lexer would report what it cannot read as errors of the crate, also in files
-//! that are not compiled.
+//! The compiler's own lexer would report unreadable text as errors of the crate, even in files that
+//! are not compiled.
 
-/// The tokens of a source, each as it is written: words, numbers, literals, and punctuation mark by
-/// mark.
+/// Returns the tokens of a source as written: words, numbers, literals, and single punctuation
+/// marks.
 pub fn tokens(source: &str) -> impl Iterator<Item = &str> {
     let mut rest = source;
     std::iter::from_fn(move || {
@@ -26,7 +26,7 @@ fn skip_blank(mut text: &str) -> &str {
     }
 }
 
-/// A comment of `/*` and `*/`, which may have others in it.
+/// The length of a `/* */` comment, which may contain others.
 fn comment_len(text: &str) -> usize {
     let (mut depth, mut at) = (0, 0);
     while let Some(pair) = text.as_bytes().get(at..at + 2) {
@@ -72,7 +72,7 @@ fn is_word(c: char) -> bool {
     c.is_alphanumeric() || c == '_'
 }
 
-/// A literal between quotes, in which a backslash takes the next character with it.
+/// The length of a quoted literal. A backslash escapes the next character.
 fn quoted_len(text: &str, quote: char) -> usize {
     let mut characters = text.char_indices().skip(1);
     while let Some((at, character)) = characters.next() {
@@ -85,7 +85,7 @@ fn quoted_len(text: &str, quote: char) -> usize {
     text.len()
 }
 
-/// A character, `'a'` or `'\n'`; or a lifetime, of which this is the quote only.
+/// The length of a character, `'a'` or `'\n'`; or of a lifetime's quote alone.
 fn quote_len(text: &str) -> usize {
     let mut characters = text.chars().skip(1);
     match (characters.next(), characters.next()) {
@@ -95,7 +95,7 @@ fn quote_len(text: &str) -> usize {
     }
 }
 
-/// `#"text"#` behind an `r`; none if it is no string, but a name such as `r#loop`.
+/// The length of `#"text"#` after an `r`. `None` for a name such as `r#loop`.
 fn raw_len(text: &str) -> Option<usize> {
     let hashes = text.find(|c| c != '#')?;
     let content = text[hashes..].strip_prefix('"')?;

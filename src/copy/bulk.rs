@@ -1,5 +1,5 @@
-//! Bulk copies: a lane has a tile copied, asynchronously and in one piece (`cp.async.bulk`, PTX ISA
-//! 9.7.9.25.4).
+//! Bulk copies of contiguous bytes between global memory and a shared tile (`cp.async.bulk`, PTX
+//! ISA 9.7.9.25.4).
 
 use crate::copy::reduction::Reduction;
 use crate::copy::{CachePolicy, LoadTma, StoreTma, TmaDestination, TmaSource};
@@ -11,8 +11,9 @@ use crate::raw;
 use crate::scope::Warp;
 use crate::target::{AtLeast, BuiltFor};
 
-/// Adjacent elements of a slice, as a place of TMA copies: those that a tile has, one line behind
-/// the other.
+/// The adjacent elements of a slice that a TMA copy reads or writes.
+///
+/// The tile's rows (columns if `ColMajor`) follow each other without padding.
 #[derive(Debug, Clone, Copy)]
 pub struct TmaElements<Slice> {
     slice: Slice,
@@ -22,21 +23,22 @@ pub struct TmaElements<Slice> {
 impl<T: Element, const ROWS: usize, const COLS: usize, O: Order>
     SharedTile<T, ROWS, COLS, Unswizzled, O>
 {
-    /// The tile's bytes, which a barrier is told of when the tile has been loaded from adjacent
-    /// elements.
+    /// The bytes that a load from adjacent elements completes on its barrier: those of the tile.
     pub const BULK_BYTES: u32 = (ROWS * COLS * size_of::<T>()) as u32;
 }
 
 impl<'k, T: Element> Global<'k, T> {
     /// The elements from `index` on, as the source of TMA copies
-    /// (`cp.async.bulk.shared::cluster.global`). They start at a multiple of
-    /// 16 bytes. [`SharedTile::load_tma`] takes as many as the tile has; a copy beyond the slice is
-    /// refused.
+    /// (`cp.async.bulk.shared::cluster.global`).
+    ///
+    /// They start at a multiple of 16 bytes. [`SharedTile::load_tma`] takes as many elements as the
+    /// tile has. A copy beyond the slice is refused.
     ///
     /// ```
     /// use ptx_matrix::prelude::*;
     ///
-    /// /// Sums the columns of a matrix of 32 columns: one warp has eight rows copied, up to three times ahead, another adds up.
+    /// /// Sums the columns of a matrix of 32 columns. One warp loads eight rows at a time, up to
+    /// /// three stages ahead; the other adds them up.
     /// #[kernel(threads = 64, target = "sm_90")]
     /// fn sum(
     ///     block: &Block,
@@ -49,21 +51,21 @@ impl<'k, T: Element> Global<'k, T> {
     ///     let (full, empty) = (full.init(block, 1), empty.init(block, 32));
     ///     let (warp, steps) = (block.warp(), a.len() / 256);
     ///     let mut sum = PerLane::splat(0.0);
-    ///     let mut turn = Turn::FIRST;
+    ///     let mut state = PipelineState::FIRST;
     ///     for step in 0..steps {
-    ///         let (tile, full, empty) = (tiles.stage(turn.index()), full.stage(turn.index()), empty.stage(turn.index()));
+    ///         let (tile, full, empty) = (tiles.stage(state.index()), full.stage(state.index()), empty.stage(state.index()));
     ///         if warp.index() == 0 {
-    ///             empty.wait(warp, turn.phase_before());
+    ///             empty.wait(warp, state.prev_phase());
     ///             warp.elect(|lane| {
     ///                 full.arrive_expecting(lane, SharedTile::<f32, 8, 32>::BULK_BYTES);
     ///                 tile.load_tma(lane, a.bulk(step * 256), full);
     ///             });
     ///         } else {
-    ///             full.wait(warp, turn.phase());
+    ///             full.wait(warp, state.phase());
     ///             warp.update(&mut sum, |lane, sum| *sum += (0..8).map(|row| tile.get(lane, (row, lane.id()))).sum::<f32>());
     ///             warp.each(|lane| empty.arrive(lane));
     ///         }
-    ///         turn = turn.next();
+    ///         state = state.next();
     ///     }
     ///     if warp.index() == 1 {
     ///         warp.each(|lane| d.set(lane.id(), lane.get(&sum)));
@@ -109,8 +111,9 @@ impl<T: Element, const ROWS: usize, const COLS: usize, O: Order>
         );
         let from = slice.as_ptr().wrapping_add(index).cast::<u8>();
         let bytes = SharedTile::<T, ROWS, COLS, Unswizzled, O>::BULK_BYTES;
-        // SAFETY: within the slice, as checked, and aligned; the tile is so many bytes, and
-        // aligned; only `createpolicy` makes a policy. The rest is the caller's.
+        // SAFETY: the elements are within the slice, as checked, and aligned. The tile has as many
+        // bytes, and is aligned. Only `createpolicy` makes a policy. The caller guarantees the
+        // rest.
         unsafe {
             match (mask, policy) {
                 (None, None) => {
@@ -163,7 +166,7 @@ impl<T: Element, const ROWS: usize, const COLS: usize, O: Order>
         );
         let to = slice.as_ptr().wrapping_add(index).cast::<u8>();
         let bytes = SharedTile::<T, ROWS, COLS, Unswizzled, O>::BULK_BYTES;
-        // SAFETY: as of a load.
+        // SAFETY: as for a load.
         unsafe {
             match policy {
                 None => raw::cp_async_bulk_global_shared_cta_bulk_group(to, from, bytes),
@@ -192,7 +195,7 @@ impl<T: Element, const ROWS: usize, const COLS: usize, O: Order>
         );
         let to = slice.as_ptr().wrapping_add(index).cast::<u8>();
         let bytes = SharedTile::<T, ROWS, COLS, Unswizzled, O>::BULK_BYTES;
-        // SAFETY: as of a load; the elements have the reduction.
+        // SAFETY: as for a load; the reduction exists for the element type.
         unsafe {
             match policy {
                 None => R::reduce(to, from, bytes),
@@ -203,8 +206,9 @@ impl<T: Element, const ROWS: usize, const COLS: usize, O: Order>
 }
 
 impl<T: Element> TmaSource<TmaElements<Global<'_, T>>> {
-    /// Loads `count` elements into the L2 cache (`cp.async.bulk.prefetch.L2`). Their start and
-    /// their size are multiples of 16 bytes. Needs sm_90.
+    /// Loads `count` elements into the L2 cache (`cp.async.bulk.prefetch.L2`).
+    ///
+    /// Their start and their size are multiples of 16 bytes. Needs sm_90.
     ///
     /// ```
     /// use ptx_matrix::prelude::*;
@@ -215,7 +219,7 @@ impl<T: Element> TmaSource<TmaElements<Global<'_, T>>> {
     /// }
     ///
     /// warm_up::simulate(1, &[0.0; 32]).check();
-    /// assert!(warm_up::simulate(1, &[0.0; 31]).is_err()); // beyond the slice
+    /// assert!(warm_up::simulate(1, &[0.0; 31]).is_err()); // The prefetch exceeds the slice.
     /// ```
     #[inline(always)]
     #[track_caller]
@@ -227,7 +231,8 @@ impl<T: Element> TmaSource<TmaElements<Global<'_, T>>> {
         let TmaElements { slice, index } = self.place;
         let bytes = check_prefetch(Site::here(), slice, index, count);
         let from = slice.as_ptr().wrapping_add(index).cast();
-        // SAFETY: within the slice, as checked, and aligned; only `createpolicy` makes a policy.
+        // SAFETY: the elements are within the slice, as checked, and aligned. Only `createpolicy`
+        // makes a policy.
         unsafe {
             match self.policy {
                 None => raw::cp_async_bulk_prefetch_L2_global(from, bytes),
@@ -239,8 +244,8 @@ impl<T: Element> TmaSource<TmaElements<Global<'_, T>>> {
     }
 }
 
-/// The bytes of `count` elements from `index` on, if they are in the slice, and both are multiples
-/// of 16 bytes.
+/// Returns the bytes of `count` elements from `index` on. Checks that they are in the slice, and
+/// that start and size are multiples of 16 bytes.
 #[inline(always)]
 fn check_prefetch<T: Element>(site: Site, slice: Global<'_, T>, index: usize, count: usize) -> u32 {
     check_slice::<T>(site, slice.name(), (slice.len(), slice.alignment()), index, count);
@@ -249,8 +254,8 @@ fn check_prefetch<T: Element>(site: Site, slice: Global<'_, T>, index: usize, co
     bytes as u32
 }
 
-/// Whether `count` elements from `index` on are in a slice of `len`, and start at a multiple of 16
-/// bytes: a buffer does, what is behind elements that were skipped need not.
+/// Checks that `count` elements from `index` on are in a slice of `len`, and start at a multiple of
+/// 16 bytes. A buffer starts aligned; a slice that skips elements may not.
 #[inline(always)]
 fn check_slice<T: Element>(
     site: Site,
@@ -274,19 +279,21 @@ fn check_slice<T: Element>(
     check!(start.is_multiple_of(16), site, BulkMisaligned { name, index, beyond: start % 16 });
 }
 
-/// Groups of the bulk copies that a lane has started from shared to global memory. The same lane
-/// commits and waits: that of [`Warp::elect`], which is the same each time.
+/// The bulk-async groups of a lane: its bulk copies from shared to global memory.
+///
+/// The lane that starts the copies also commits and waits for them. [`Warp::elect`] elects the same
+/// lane each time. Needs sm_90.
 ///
 /// ```
 /// use ptx_matrix::prelude::*;
 ///
-/// /// Writes numbers, a tile at a time, by copies of which one is in flight while the next tile is filled.
+/// /// Writes numbers, a tile at a time. One store is in flight while the next tile is filled.
 /// #[kernel(threads = 32, target = "sm_90")]
 /// fn count(block: &Block, #[shared] tiles: SharedRing<SharedTile<u32, 4, 32>, 2>, d: GlobalMut<u32>) {
 ///     let warp = block.warp();
 ///     for step in 0..d.len() / 128 {
 ///         let tile = tiles.part(step % 2);
-///         warp.elect(|lane| BulkGroup::wait_read::<1>(lane)); // The copy from this tile has read it.
+///         warp.elect(|lane| BulkGroup::wait_read::<1>(lane)); // The tile's previous store has read it.
 ///         warp.sync();
 ///         tile.fill(warp, |row, col| (step * 128 + row * 32 + col) as u32);
 ///         warp.fence_for_bulk();
@@ -296,7 +303,7 @@ fn check_slice<T: Element>(
 ///             BulkGroup::commit(lane);
 ///         });
 ///     }
-///     warp.elect(|lane| BulkGroup::wait_read::<0>(lane)); // Shared memory is needed until then.
+///     warp.elect(|lane| BulkGroup::wait_read::<0>(lane)); // The stores read shared memory until then.
 /// }
 ///
 /// let mut d = [0; 640];
@@ -307,7 +314,7 @@ fn check_slice<T: Element>(
 pub enum BulkGroup {}
 
 impl BulkGroup {
-    /// Makes a group of the copies that the lane has started since the last one
+    /// Makes a group of the copies that the lane has started since its last commit
     /// (`cp.async.bulk.commit_group`).
     #[inline(always)]
     #[track_caller]
@@ -319,8 +326,9 @@ impl BulkGroup {
         raw::cp_async_bulk_commit_group();
     }
 
-    /// Waits until at most the lane's `N` newest groups are in flight (`cp.async.bulk.wait_group`):
-    /// what the others wrote to global memory, the lane sees.
+    /// Waits until at most the lane's `N` newest groups are in flight (`cp.async.bulk.wait_group`).
+    ///
+    /// The lane then sees the writes of the completed groups to global memory.
     #[inline(always)]
     #[track_caller]
     pub fn wait<'l, const N: u32>(lane: Lane<'l>)
@@ -332,7 +340,9 @@ impl BulkGroup {
     }
 
     /// Waits until at most the lane's `N` newest groups still read shared memory
-    /// (`cp.async.bulk.wait_group.read`): the tiles of the others may be written again.
+    /// (`cp.async.bulk.wait_group.read`).
+    ///
+    /// The tiles of the completed groups may then be overwritten.
     #[inline(always)]
     #[track_caller]
     pub fn wait_read<'l, const N: u32>(lane: Lane<'l>)
@@ -345,12 +355,13 @@ impl BulkGroup {
 }
 
 impl<'b> Warp<'b> {
-    /// What each lane knows of shared memory until now, bulk copies that come behind it know too
-    /// (`fence.proxy.async.shared::cta`, PTX ISA 9.7.13.4): behind stores to a tile that is
-    /// then copied from, or to. It does not make the lanes, or warps, wait for each other. Each
-    /// warp that stored says it, before the `sync` or the barrier by which the one that copies
-    /// knows of that: of another's stores, the simulator takes the copying warp's own fence for
-    /// none. Needs sm_90.
+    /// Orders the lanes' earlier accesses to shared memory before later bulk copies
+    /// (`fence.proxy.async.shared::cta`, PTX ISA 9.7.13.4).
+    ///
+    /// It belongs between ordinary stores to a tile and a bulk copy from or to that tile. Each warp
+    /// that stored executes it, before the `sync` or the barrier that hands the tile to the copying
+    /// warp. The simulator does not count a fence of the copying warp for the stores of other
+    /// warps. The fence does not synchronise lanes or warps. Needs sm_90.
     #[inline(always)]
     #[track_caller]
     pub fn fence_for_bulk(self)
@@ -360,9 +371,11 @@ impl<'b> Warp<'b> {
         raw::fence_proxy_async_shared_cta();
     }
 
-    /// The same of global memory (`fence.proxy.async.global`): behind ordinary stores to elements
-    /// that a bulk copy then replaces, reduces or takes. Of what a kernel launched before
-    /// wrote, none is needed.
+    /// Orders the lanes' earlier accesses to global memory before later bulk copies
+    /// (`fence.proxy.async.global`).
+    ///
+    /// It belongs between ordinary stores to elements and a bulk copy that replaces, reduces or
+    /// reads them. The writes of a kernel that was launched before need no fence. Needs sm_90.
     #[inline(always)]
     #[track_caller]
     pub fn fence_global_for_bulk(self)

@@ -1,5 +1,5 @@
-//! Copies of boxes of tensors: a lane has a tile filled, or brought back, from where a tensor map
-//! and coordinates say (`cp.async.bulk.tensor`, PTX ISA 9.7.9.27).
+//! TMA copies of boxes of tensors, given by a tensor map and coordinates (`cp.async.bulk.tensor`,
+//! PTX ISA 9.7.9.27).
 
 use crate::copy::reduction::{Operation, Reduction};
 use crate::copy::{
@@ -11,49 +11,48 @@ use crate::memory::{Order, SharedTile, TensorSwizzle};
 use crate::raw;
 use crate::target::{AtLeast, BuiltFor};
 
-/// Where in a tensor a box starts, innermost coordinate first, for a tensor of one dimension to
-/// five: `[i32; RANK]`.
+/// The coordinates at which a box starts in a tensor, innermost first.
 ///
-/// A box may start, or end, beyond the tensor.
-pub trait BoxAt: Sealed + Copy {
+/// `[i32; RANK]`, for 1 to 5 dimensions. A box may start or end outside the tensor.
+pub trait TmaCoord: Sealed + Copy {
     /// # Safety
-    /// As the raw function.
+    /// As for the raw function.
     #[doc(hidden)]
     unsafe fn load(self, to: u32, map: *const u8, barrier: u32);
     /// # Safety
-    /// As the raw function.
+    /// As for the raw function.
     #[doc(hidden)]
     unsafe fn load_to(self, to: u32, map: *const u8, barrier: u32, mask: u16);
     /// # Safety
-    /// As the raw function.
+    /// As for the raw function.
     #[doc(hidden)]
     unsafe fn load_cached(self, to: u32, map: *const u8, barrier: u32, policy: u64);
     /// # Safety
-    /// As the raw function.
+    /// As for the raw function.
     #[doc(hidden)]
     unsafe fn load_to_cached(self, to: u32, map: *const u8, barrier: u32, mask: u16, policy: u64);
     /// # Safety
-    /// As the raw function.
+    /// As for the raw function.
     #[doc(hidden)]
     unsafe fn store_cached(self, map: *const u8, from: u32, policy: u64);
     /// # Safety
-    /// As the raw function.
+    /// As for the raw function.
     #[doc(hidden)]
     unsafe fn store(self, map: *const u8, from: u32);
     /// # Safety
-    /// As the raw function.
+    /// As for the raw function.
     #[doc(hidden)]
     unsafe fn prefetch(self, map: *const u8);
     /// # Safety
-    /// As the raw function.
+    /// As for the raw function.
     #[doc(hidden)]
     unsafe fn reduce(self, map: *const u8, from: u32, operation: Operation);
     /// # Safety
-    /// As the raw function.
+    /// As for the raw function.
     #[doc(hidden)]
     unsafe fn prefetch_cached(self, map: *const u8, policy: u64);
     /// # Safety
-    /// As the raw function.
+    /// As for the raw function.
     #[doc(hidden)]
     unsafe fn reduce_cached(self, map: *const u8, from: u32, operation: Operation, policy: u64);
 }
@@ -61,19 +60,20 @@ pub trait BoxAt: Sealed + Copy {
 macro_rules! ranks {
     ($($rank:literal $dims:literal;)*) => {$(
         impl Sealed for [i32; $rank] {}
-        impl BoxAt for [i32; $rank] {
+        impl TmaCoord for [i32; $rank] {
             #[inline(always)]
             #[track_caller]
             unsafe fn load(self, to: u32, map: *const u8, barrier: u32) {
-                // The one is in PTX since 8.0, the other since 8.6, which targets from sm_100 on have; for sm_90 they become the same. For
-                // sm_120 ptxas makes a call of the first.
+                // `.shared::cluster` is in PTX since 8.0, `.shared::cta` since 8.6, which targets
+                // from sm_100 on have. For sm_90 both become the same machine code. For sm_120
+                // ptxas turns the first into a call.
                 #[cfg(not(target_feature = "sm_100"))]
                 let load =
                     raw::${concat(cp_async_bulk_tensor_, $dims, _shared_cluster_global_tile_mbarrier_complete_tx_bytes)};
                 #[cfg(target_feature = "sm_100")]
                 let load =
                     raw::${concat(cp_async_bulk_tensor_, $dims, _shared_cta_global_tile_mbarrier_complete_tx_bytes)};
-                // SAFETY: the caller's.
+                // SAFETY: the caller upholds the conditions.
                 unsafe { load(to, map, self, barrier) }
             }
 
@@ -81,7 +81,7 @@ macro_rules! ranks {
             #[track_caller]
             unsafe fn load_to(self, to: u32, map: *const u8, barrier: u32, mask: u16) {
                 let load = raw::${concat(cp_async_bulk_tensor_, $dims, _shared_cluster_global_tile_mbarrier_complete_tx_bytes_multicast_cluster)};
-                // SAFETY: the caller's.
+                // SAFETY: the caller upholds the conditions.
                 unsafe { load(to, map, self, barrier, mask) }
             }
 
@@ -89,7 +89,7 @@ macro_rules! ranks {
             #[track_caller]
             unsafe fn load_cached(self, to: u32, map: *const u8, barrier: u32, policy: u64) {
                 let load = raw::${concat(cp_async_bulk_tensor_, $dims, _shared_cluster_global_tile_mbarrier_complete_tx_bytes_L2_cache_hint)};
-                // SAFETY: the caller's.
+                // SAFETY: the caller upholds the conditions.
                 unsafe { load(to, map, self, barrier, policy) }
             }
 
@@ -97,7 +97,7 @@ macro_rules! ranks {
             #[track_caller]
             unsafe fn load_to_cached(self, to: u32, map: *const u8, barrier: u32, mask: u16, policy: u64) {
                 let load = raw::${concat(cp_async_bulk_tensor_, $dims, _shared_cluster_global_tile_mbarrier_complete_tx_bytes_multicast_cluster_L2_cache_hint)};
-                // SAFETY: the caller's.
+                // SAFETY: the caller upholds the conditions.
                 unsafe { load(to, map, self, barrier, mask, policy) }
             }
 
@@ -105,21 +105,21 @@ macro_rules! ranks {
             #[track_caller]
             unsafe fn store_cached(self, map: *const u8, from: u32, policy: u64) {
                 let store = raw::${concat(cp_async_bulk_tensor_, $dims, _global_shared_cta_tile_bulk_group_L2_cache_hint)};
-                // SAFETY: the caller's.
+                // SAFETY: the caller upholds the conditions.
                 unsafe { store(map, self, from, policy) }
             }
 
             #[inline(always)]
             #[track_caller]
             unsafe fn store(self, map: *const u8, from: u32) {
-                // SAFETY: the caller's.
+                // SAFETY: the caller upholds the conditions.
                 unsafe { raw::${concat(cp_async_bulk_tensor_, $dims, _global_shared_cta_tile_bulk_group)}(map, self, from) }
             }
 
             #[inline(always)]
             #[track_caller]
             unsafe fn prefetch(self, map: *const u8) {
-                // SAFETY: the caller's.
+                // SAFETY: the caller upholds the conditions.
                 unsafe { raw::${concat(cp_async_bulk_prefetch_tensor_, $dims, _L2_global_tile)}(map, self) }
             }
 
@@ -134,7 +134,7 @@ macro_rules! ranks {
             #[track_caller]
             unsafe fn prefetch_cached(self, map: *const u8, policy: u64) {
                 let prefetch = raw::${concat(cp_async_bulk_prefetch_tensor_, $dims, _L2_global_tile_L2_cache_hint)};
-                // SAFETY: the caller's.
+                // SAFETY: the caller upholds the conditions.
                 unsafe { prefetch(map, self, policy) }
             }
 
@@ -152,7 +152,7 @@ macro_rules! ranks {
     (@each $dims:literal $at:ident $map:ident $from:ident $operation:ident $end:ident
         $(($which:ident $name:ident ($($policy:ident)?)))*) => {
         match $operation {
-            // SAFETY: the caller's.
+            // SAFETY: the caller upholds the conditions.
             $(Operation::$which => unsafe {
                 raw::${concat(cp_reduce_async_bulk_tensor_, $dims, _global_shared_cta_, $name, $end)}($map, $at, $from, $($policy)?)
             },)*
@@ -168,7 +168,7 @@ ranks! {
     5 "5d";
 }
 
-/// A box of a tensor, or pixels of images that TMA stores write: a map, and the coordinates.
+/// The place of a TMA copy in a tensor: a map and coordinates. Stores in im2col mode use it too.
 #[derive(Debug, Clone, Copy)]
 pub struct TmaBox<Map, const RANK: usize> {
     pub(super) map: Map,
@@ -178,20 +178,21 @@ pub struct TmaBox<Map, const RANK: usize> {
 impl<T: Element, const ROWS: usize, const COLS: usize, S: TensorSwizzle, O: Order>
     SharedTile<T, ROWS, COLS, S, O>
 {
-    /// The tile's bytes, which a barrier is told of when the box has come, whatever of it lies
-    /// beyond the tensor.
+    /// The bytes that a load of a box completes on its barrier: those of the tile, even if the box
+    /// is partly out of bounds.
     pub const BOX_BYTES: u32 = <Self as BoxTile>::BYTES;
 }
 
 impl<Tile: BoxTile, const RANK: usize> TensorMap<'_, Tile, RANK>
 where
-    [i32; RANK]: BoxAt,
+    [i32; RANK]: TmaCoord,
 {
     /// The box at these coordinates, as the source of TMA copies
-    /// (`cp.async.bulk.tensor.shared::cluster.global.tile`, or, which is the same here,
-    /// `.shared::cta`). What of it is beyond the tensor, also before its start, becomes zero. Along
-    /// dimension 0 it starts at a multiple of 16 bytes: what PTX does not say, an H200 does; of
-    /// others it makes an illegal instruction.
+    /// (`cp.async.bulk.tensor.shared::cluster.global.tile`, or the equivalent `.shared::cta`).
+    ///
+    /// Elements outside the tensor, also before its start, become zero. Along dimension 0 the box
+    /// starts at a multiple of 16 bytes. PTX does not state this; on an H200 any other start is an
+    /// illegal instruction.
     ///
     /// See [`TensorMap`] for an example.
     #[inline(always)]
@@ -202,13 +203,15 @@ where
 
 impl<Tile: BoxTile, const RANK: usize> TensorMapMut<'_, Tile, RANK>
 where
-    [i32; RANK]: BoxAt,
+    [i32; RANK]: TmaCoord,
 {
     /// The box at these coordinates, as the destination of TMA copies
-    /// (`cp.async.bulk.tensor.global.shared::cta.tile`). What of it is beyond the tensor, goes
-    /// nowhere. It starts at a multiple of 16 bytes, likewise, and at no negative coordinate, of
-    /// which an H200 makes an illegal instruction too. It is in flight until the lane has
-    /// waited for its group: see [`BulkGroup`](crate::copy::BulkGroup).
+    /// (`cp.async.bulk.tensor.global.shared::cta.tile`).
+    ///
+    /// Elements outside the tensor are not written. Along dimension 0 the box starts at a multiple
+    /// of 16 bytes. No coordinate is negative. On an H200 any other store is an illegal
+    /// instruction. The copy is in flight until the lane has waited for its group: see
+    /// [`BulkGroup`](crate::copy::BulkGroup).
     #[inline(always)]
     pub fn at(self, at: [i32; RANK]) -> TmaDestination<TmaBox<Self, RANK>> {
         TmaDestination::new(TmaBox { map: self, at })
@@ -219,14 +222,14 @@ impl<Map, const RANK: usize> Sealed for TmaBox<Map, RANK> {}
 
 impl<Tile: BoxTile, const RANK: usize> LoadTma<Tile> for TmaBox<TensorMap<'_, Tile, RANK>, RANK>
 where
-    [i32; RANK]: BoxAt,
+    [i32; RANK]: TmaCoord,
 {
     #[inline(always)]
     #[track_caller]
     unsafe fn load(self, to: u32, barrier: u32, mask: Option<u16>, policy: Option<CachePolicy>) {
         let (map, at) = (self.map.as_ptr(), self.at);
-        // SAFETY: the map's tensor is there, and its boxes are such tiles; only `createpolicy`
-        // makes a policy. The rest is the caller's.
+        // SAFETY: the map's tensor is live, and its boxes have the tile's size. Only `createpolicy`
+        // makes a policy. The caller guarantees the rest.
         unsafe {
             match (mask, policy) {
                 (None, None) => at.load(to, map, barrier),
@@ -243,13 +246,13 @@ where
 impl<T: Element, Tile: BoxTile, const RANK: usize> StoreTma<T, Tile>
     for TmaBox<TensorMapMut<'_, Tile, RANK>, RANK>
 where
-    [i32; RANK]: BoxAt,
+    [i32; RANK]: TmaCoord,
 {
     #[inline(always)]
     #[track_caller]
     unsafe fn store(self, from: u32, policy: Option<CachePolicy>) {
         let (map, at) = (self.map.as_ptr(), self.at);
-        // SAFETY: as of a load.
+        // SAFETY: as for a load.
         unsafe {
             match policy {
                 None => at.store(map, from),
@@ -262,7 +265,7 @@ where
     #[track_caller]
     unsafe fn reduce<R: Reduction<T>>(self, from: u32, policy: Option<CachePolicy>) {
         let (map, at) = (self.map.as_ptr(), self.at);
-        // SAFETY: as of a load; the elements have the reduction.
+        // SAFETY: as for a load; the reduction exists for the element type.
         unsafe {
             match policy {
                 None => at.reduce(map, from, R::OPERATION),
@@ -274,7 +277,7 @@ where
 
 impl<Tile: BoxTile, const RANK: usize> TmaSource<TmaBox<TensorMap<'_, Tile, RANK>, RANK>>
 where
-    [i32; RANK]: BoxAt,
+    [i32; RANK]: TmaCoord,
 {
     /// Loads the box into the L2 cache (`cp.async.bulk.prefetch.tensor.L2.global.tile`). Needs
     /// sm_90.
@@ -286,7 +289,7 @@ where
     {
         let _ = lane;
         let (map, at) = (self.place.map.as_ptr(), self.place.at);
-        // SAFETY: the map's tensor is there; only `createpolicy` makes a policy.
+        // SAFETY: the map's tensor is live; only `createpolicy` makes a policy.
         unsafe {
             match self.policy {
                 None => at.prefetch(map),

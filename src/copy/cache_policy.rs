@@ -1,12 +1,11 @@
-//! What becomes of copied bytes in the second-level cache (`createpolicy`, PTX ISA 9.7.9.18;
-//! `.L2::cache_hint`).
+//! L2 cache policies of copies (`createpolicy`, PTX ISA 9.7.9.18; `.L2::cache_hint`).
 
 use crate::raw;
 use crate::target::{AtLeast, BuiltFor};
 
-/// How long the second-level cache is to keep what a copy touches. It changes how fast memory is,
-/// and nothing else; the simulator ignores it.
+/// An L2 cache policy: how long the cache keeps the bytes of a copy.
 ///
+/// It affects speed alone; the simulator ignores it.
 /// [`TmaSource::cached`](crate::copy::TmaSource::cached) and
 /// [`TmaDestination::cached`](crate::copy::TmaDestination::cached) take it. Needs sm_90.
 ///
@@ -48,8 +47,7 @@ pub struct CachePolicy {
     bits: u64,
 }
 
-/// How long the second-level cache keeps a part of what a copy touches: see
-/// [`CachePolicy::of_part`].
+/// The primary priority of [`CachePolicy::of_part`]: for a fraction of the bytes of a copy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Priority {
     /// As [`CachePolicy::evict_first`].
@@ -62,17 +60,18 @@ pub enum Priority {
     EvictUnchanged,
 }
 
-/// The same of the rest, for which there are fewer.
+/// The secondary priority of [`CachePolicy::of_part`]: for the rest of the bytes. PTX allows these
+/// two.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RestPriority {
-    /// It goes first.
+    /// The bytes are evicted first.
     EvictFirst,
-    /// It keeps the priority that it had.
+    /// The bytes keep the priority that they had.
     EvictUnchanged,
 }
 
 impl CachePolicy {
-    /// It goes first: what is needed once.
+    /// The bytes are evicted first (`L2::evict_first`): for data that is needed once.
     #[inline(always)]
     pub fn evict_first() -> Self
     where
@@ -81,7 +80,7 @@ impl CachePolicy {
         CachePolicy { bits: raw::createpolicy_fractional_L2_evict_first_b64() }
     }
 
-    /// It stays as long as may be: what other blocks need too.
+    /// The bytes are evicted last (`L2::evict_last`): for data that other blocks need too.
     #[inline(always)]
     pub fn evict_last() -> Self
     where
@@ -90,7 +89,7 @@ impl CachePolicy {
         CachePolicy { bits: raw::createpolicy_fractional_L2_evict_last_b64() }
     }
 
-    /// As without a policy.
+    /// The priority of a copy without a policy (`L2::evict_normal`).
     #[inline(always)]
     pub fn evict_normal() -> Self
     where
@@ -99,7 +98,7 @@ impl CachePolicy {
         CachePolicy { bits: raw::createpolicy_fractional_L2_evict_normal_b64() }
     }
 
-    /// It keeps the priority that it had.
+    /// The bytes keep the priority that they had (`L2::evict_unchanged`).
     #[inline(always)]
     pub fn evict_unchanged() -> Self
     where
@@ -108,15 +107,16 @@ impl CachePolicy {
         CachePolicy { bits: raw::createpolicy_fractional_L2_evict_unchanged_b64() }
     }
 
-    /// The first priority for `PERCENT` percent of what a copy touches, from 1 to 100, and the
-    /// second for the rest (`createpolicy.fractional` with a fraction and a secondary
-    /// priority): of data that the cache has not room for, a part stays. Which part, the
-    /// hardware chooses by the addresses.
+    /// `priority` for `PERCENT` percent of the bytes of a copy, and `rest` for the others
+    /// (`createpolicy.fractional` with a fraction and a secondary priority).
+    ///
+    /// `PERCENT` is from 1 to 100. Of data larger than the cache, a part then stays. The hardware
+    /// chooses it by address.
     ///
     /// ```
     /// use ptx_matrix::{copy::{CachePolicy, Priority, RestPriority}, prelude::*};
     ///
-    /// /// Has 60 percent of a table stay, which all blocks will read; the rest need not go through the cache in vain.
+    /// /// Keeps 60 percent of a table in the L2 cache, for all blocks. The rest is evicted first.
     /// #[kernel(threads = 32, target = "sm_90")]
     /// fn warm_up(block: &Block, table: Global<f32>) {
     ///     let most = CachePolicy::of_part::<60>(Priority::EvictLast, RestPriority::EvictFirst);
@@ -170,7 +170,7 @@ impl CachePolicy {
         CachePolicy { bits }
     }
 
-    /// The policy, for `raw`'s functions.
+    /// The policy's bits, for the functions of `raw`.
     #[inline(always)]
     pub const fn bits(self) -> u64 {
         self.bits

@@ -1,5 +1,4 @@
-//! `cp.async`: copies from global to shared memory that go on while the kernel computes (PTX ISA
-//! 9.7.9.25.3).
+//! `cp.async`: asynchronous copies from global to shared memory (PTX ISA 9.7.9.25.3).
 
 use crate::element::Element;
 use crate::lane::{Lane, LaneCapture, Sealed, Site};
@@ -9,23 +8,25 @@ use crate::scope::{Threads, Warp};
 use crate::target::{AtLeast, BuildTarget, BuiltFor, Supports};
 use core::marker::PhantomData;
 
-/// `cp.async.{ca,cg}.shared.global [to], [from], BYTES{, some};`, and its groups.
+/// Asynchronous copies of `BYTES` bytes from global to shared memory (`cp.async`).
 ///
-/// A copy is started by one lane, in a lane closure, and is *in flight* until the lane has waited
-/// for it: nobody may touch its destination meanwhile. Copies are waited for in groups:
-/// [`commit`](Self::commit) makes one of what each lane has started since the last,
-/// [`wait`](Self::wait) waits until at most the `N` newest are in flight. What has landed is seen
-/// by the lane that copied it; others see it behind a [`Block::sync`](crate::scope::Block::sync)
-/// (or, in the same warp, a [`Warp::sync`]). The simulator lets copies land as late as that allows,
-/// and reports whoever comes too early.
+/// The form is `cp.async.{ca,cg}.shared.global [to], [from], BYTES{, some};`. `BYTES` is 16 (`.cg`,
+/// which bypasses L1), 8 or 4 (`.ca`). Needs sm_80. [`SharedTile::copy_async`] copies whole tiles.
 ///
-/// `BYTES` is 16 (past the first-level cache), 8 or 4. Needs sm_80. [`SharedTile::copy_async`]
-/// copies whole tiles.
+/// A lane starts a copy in a lane closure. The copy is *in flight* until that lane has waited for
+/// it, and nobody may touch its destination meanwhile. [`commit`](Self::commit) makes a group of
+/// the copies that each lane has started since its last commit. [`wait`](Self::wait) waits until at
+/// most the `N` newest groups are in flight.
+///
+/// The lane that copied sees the bytes after its wait. Other lanes see them after a
+/// [`Block::sync`](crate::scope::Block::sync), or in the same warp a [`Warp::sync`]. The simulator
+/// lets copies land as late as that allows, and reports earlier accesses.
 ///
 /// ```
 /// use ptx_matrix::{copy::CpAsync, prelude::*};
 ///
-/// /// Sums the columns of a matrix of 8 columns, eight rows at a time, while the next eight are on their way.
+/// /// Sums the columns of a matrix of 8 columns. While a step adds eight rows, the next eight are
+/// /// in flight.
 /// #[kernel(threads = 32, target = "sm_80")]
 /// fn sum(block: &Block, #[shared] tiles: [SharedTile<f32, 8, 8>; 2], a: Global<f32>, d: GlobalMut<f32>) {
 ///     let warp = block.warp();
@@ -63,7 +64,7 @@ use core::marker::PhantomData;
 /// ```
 pub struct CpAsync<const BYTES: usize, Target = BuildTarget>(PhantomData<Target>);
 
-/// A size of `cp.async` that exists.
+/// A legal size of `cp.async`.
 #[diagnostic::on_unimplemented(
     message = "`cp.async` copies 4, 8 or 16 bytes: there is no `{Self}`"
 )]
@@ -85,7 +86,7 @@ macro_rules! forms {
 
             #[inline(always)]
             unsafe fn issue(site: Site, to: u32, from: *const u8, some: Option<u32>) {
-                // SAFETY: the caller's.
+                // SAFETY: the caller upholds the conditions.
                 unsafe { machine::$copy(site, to, from, some) }
             }
         }
@@ -97,7 +98,7 @@ forms! {
     16 copy_16 "cp.async.cg.shared.global";
 }
 
-/// The window of one copy: `BYTES` along the contiguous side of a tile.
+/// The window of one copy: `BYTES` along the contiguous dimension of a tile.
 struct Chunk<const BYTES: usize, Tile>(PhantomData<Tile>);
 
 impl<const BYTES: usize, T, const ROWS: usize, const COLS: usize, S, O> Window
@@ -119,8 +120,8 @@ impl<const BYTES: usize, Target> CpAsync<BYTES, Target>
 where
     Self: CpAsyncForm,
 {
-    /// Starts to copy `BYTES` of a slice, from element `index` on, to `at` of a tile and on along
-    /// its contiguous side.
+    /// Starts a copy of `BYTES` from element `index` of a slice to `at` of a tile, along the tile's
+    /// contiguous dimension.
     ///
     /// `at` and the element's address are multiples of `BYTES`.
     #[inline(always)]
@@ -145,8 +146,10 @@ where
         Self::copy_some(lane, tile, at, from, index, BYTES / size_of::<T>());
     }
 
-    /// The same for the first `count` elements; the rest of the `BYTES` becomes zero. With `count`
-    /// 0 nothing is read, and `index` may be anything.
+    /// Like [`copy`](Self::copy), for the first `count` elements; the rest of the `BYTES` becomes
+    /// zero.
+    ///
+    /// With `count` 0 nothing is read, and `index` is ignored.
     #[inline(always)]
     #[track_caller]
     pub fn copy_some<
@@ -170,12 +173,12 @@ where
         let _ = lane;
         let site = Site::here();
         let (row, col) = at.resolve::<Chunk<BYTES, SharedTile<T, ROWS, COLS, S, O>>>(site);
-        // SAFETY: in the tile, as resolved.
+        // SAFETY: the window is in the tile, as resolved.
         unsafe { Self::start(*tile, row, col, from, index, count, site) }
     }
 
     /// # Safety
-    /// (row, col) starts a chunk in the tile.
+    /// (row, col) is the start of a chunk in the tile.
     #[inline(always)]
     pub(crate) unsafe fn start<
         T: Element,
@@ -216,16 +219,16 @@ where
         );
         let to = tile.address() + SharedTile::<T, ROWS, COLS, S, O>::offset(row, col);
         from.note_read(site, index, count);
-        // SAFETY: both sides are in bounds and aligned; that nobody touches the destination
-        // meanwhile concerns values, not memory safety, and is the simulator's to check.
+        // SAFETY: both sides are in bounds and aligned. Accesses to the destination meanwhile
+        // concern values and not memory safety; the simulator checks them.
         unsafe {
             let some = (count < whole).then_some((count * size_of::<T>()) as u32);
             Self::issue(site, to, source, some);
         }
     }
 
-    /// Makes a group of the copies that each lane has started since the last one. A group may be
-    /// empty.
+    /// Makes a group of the copies that each lane has started since its last commit
+    /// (`cp.async.commit_group`). A group may be empty.
     #[inline(always)]
     #[track_caller]
     pub fn commit(warp: Warp<'_>)
@@ -236,7 +239,8 @@ where
         machine::commit_copies(Site::here());
     }
 
-    /// Waits until at most the `N` newest groups of each lane are in flight.
+    /// Waits until at most the `N` newest groups of each lane are in flight
+    /// (`cp.async.wait_group`).
     #[inline(always)]
     #[track_caller]
     pub fn wait<const N: u32>(warp: Warp<'_>)
@@ -248,21 +252,21 @@ where
     }
 }
 
-/// Bytes of each copy that makes up a tile.
+/// The bytes of one copy of a tile.
 const CHUNK: usize = 16;
 
 impl<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order>
     SharedTile<T, ROWS, COLS, S, O>
 {
-    /// Elements of each copy.
+    /// The elements of one copy.
     const PER_CHUNK: usize = CHUNK / size_of::<T>();
 
-    /// Starts to copy a whole tile, 16 bytes at a time; the threads (a warp's or the block's) share
+    /// Starts to copy a whole tile, 16 bytes at a time. The threads of a warp or of the block share
     /// the work.
     ///
-    /// `source(row, col)` is the index in `from` of the element that goes to (row, col); it is
-    /// asked for the first of each 16 bytes, and the others follow it. Its address is a
-    /// multiple of 16. See [`CpAsync`] for when the tile may be read.
+    /// `source(row, col)` is the index in `from` of the element for (row, col). It is called for
+    /// the first element of each 16 bytes, and the others are adjacent. The element's address is a
+    /// multiple of 16. See [`CpAsync`] for when the tile may be read. Needs sm_80.
     #[inline(always)]
     #[track_caller]
     pub fn copy_async(
@@ -275,7 +279,7 @@ impl<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order>
     {
         let site = Site::here();
         Self::share_out_chunks(threads, |row, col| {
-            // SAFETY: chunks that are shared out start in the tile.
+            // SAFETY: the chunks start in the tile.
             unsafe {
                 CpAsync::<CHUNK>::start(
                     self,
@@ -290,8 +294,10 @@ impl<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order>
         });
     }
 
-    /// The same where the matrix in `from` may end within the tile: `source(row, col)` is the index
-    /// of the first element of 16 bytes, and how many of them there are; the rest becomes zero.
+    /// Like [`copy_async`](Self::copy_async), for a matrix that may end within the tile.
+    ///
+    /// `source(row, col)` is the index of the first element of 16 bytes, and how many elements to
+    /// copy. The rest of the 16 bytes becomes zero. Needs sm_80.
     #[inline(always)]
     #[track_caller]
     pub fn copy_async_some(
@@ -305,13 +311,13 @@ impl<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order>
         let site = Site::here();
         Self::share_out_chunks(threads, |row, col| {
             let (index, count) = source(row, col);
-            // SAFETY: chunks that are shared out start in the tile.
+            // SAFETY: the chunks start in the tile.
             unsafe { CpAsync::<CHUNK>::start(self, row, col, from, index, count, site) }
         });
     }
 
-    /// Calls `visit(row, col)` once for the start of every 16 bytes, each in one of the threads.
-    /// Neighbouring threads get neighbouring chunks.
+    /// Calls `visit(row, col)` once for the start of each 16-byte chunk. Neighbouring threads get
+    /// neighbouring chunks.
     #[inline(always)]
     fn share_out_chunks(threads: impl Threads, visit: impl Fn(usize, usize) + LaneCapture) {
         let count = threads.count();

@@ -1,6 +1,5 @@
-//! Copies of the pixels of images, as convolutions multiply them: a lane has a tile filled, or
-//! brought back, by a tensor map of im2col mode (`cp.async.bulk.tensor` with `.im2col`, PTX ISA
-//! 9.7.9.27 and 5.5.4).
+//! TMA copies of the pixels of images, for convolutions: im2col mode (`cp.async.bulk.tensor` with
+//! `.im2col`, PTX ISA 9.7.9.27 and 5.5.4).
 
 use crate::copy::reduction::{Operation, Reduction};
 use crate::copy::{
@@ -12,16 +11,17 @@ use crate::lane::{Lane, Sealed};
 use crate::raw;
 use crate::target::{AtLeast, BuiltFor};
 
-/// Where the first pixel of an im2col copy is: its first channel, its place in the image, and which
-/// image. That is `[C, W, N]`, `[C, W, H, N]` or `[C, W, H, D, N]`.
+/// The coordinates of the first pixel of an im2col copy: channel, place in the image, image.
+///
+/// `[C, W, N]`, `[C, W, H, N]` or `[C, W, H, D, N]`.
 #[diagnostic::on_unimplemented(
     message = "im2col copies have no coordinates `{Self}`",
     note = "they are of tensors of 3, 4 or 5 dimensions: `[C, W, N]`, `[C, W, H, N]` or `[C, W, H, D, N]`"
 )]
 pub trait Im2colAt: Sealed + Copy {
-    /// One for each dimension of an image: along W; along W and H; or along W, H and D.
+    /// One number for each spatial dimension: along W; along W and H; or along W, H and D.
     type Spatial<T: Copy>: Copy + AsRef<[T]>;
-    /// Such numbers, by those of the dimensions, from 0.
+    /// Makes such numbers by calling `number` with each dimension, from 0.
     ///
     /// ```
     /// use ptx_matrix::copy::Im2colAt;
@@ -29,11 +29,11 @@ pub trait Im2colAt: Sealed + Copy {
     /// ```
     fn spatial<T: Copy>(number: impl FnMut(usize) -> T) -> Self::Spatial<T>;
     /// # Safety
-    /// As the raw function.
+    /// As for the raw function.
     #[doc(hidden)]
     unsafe fn load(self, to: u32, map: *const u8, barrier: u32, offsets: Self::Spatial<u16>);
     /// # Safety
-    /// As the raw function.
+    /// As for the raw function.
     #[doc(hidden)]
     unsafe fn load_to(
         self,
@@ -44,7 +44,7 @@ pub trait Im2colAt: Sealed + Copy {
         mask: u16,
     );
     /// # Safety
-    /// As the raw function.
+    /// As for the raw function.
     #[doc(hidden)]
     unsafe fn load_cached(
         self,
@@ -55,7 +55,7 @@ pub trait Im2colAt: Sealed + Copy {
         policy: u64,
     );
     /// # Safety
-    /// As the raw function.
+    /// As for the raw function.
     #[doc(hidden)]
     unsafe fn load_to_cached(
         self,
@@ -67,27 +67,27 @@ pub trait Im2colAt: Sealed + Copy {
         policy: u64,
     );
     /// # Safety
-    /// As the raw function.
+    /// As for the raw function.
     #[doc(hidden)]
     unsafe fn store(self, map: *const u8, from: u32);
     /// # Safety
-    /// As the raw function.
+    /// As for the raw function.
     #[doc(hidden)]
     unsafe fn store_cached(self, map: *const u8, from: u32, policy: u64);
     /// # Safety
-    /// As the raw function.
+    /// As for the raw function.
     #[doc(hidden)]
     unsafe fn prefetch(self, map: *const u8, offsets: Self::Spatial<u16>);
     /// # Safety
-    /// As the raw function.
+    /// As for the raw function.
     #[doc(hidden)]
     unsafe fn reduce(self, map: *const u8, from: u32, operation: Operation);
     /// # Safety
-    /// As the raw function.
+    /// As for the raw function.
     #[doc(hidden)]
     unsafe fn prefetch_cached(self, map: *const u8, offsets: Self::Spatial<u16>, policy: u64);
     /// # Safety
-    /// As the raw function.
+    /// As for the raw function.
     #[doc(hidden)]
     unsafe fn reduce_cached(self, map: *const u8, from: u32, operation: Operation, policy: u64);
 }
@@ -105,14 +105,14 @@ macro_rules! ranks {
             #[inline(always)]
             #[track_caller]
             unsafe fn load(self, to: u32, map: *const u8, barrier: u32, offsets: [u16; $spatial]) {
-                // Which of the two: as of boxes.
+                // The choice of form: as for boxes (`bulk_tensor.rs`).
                 #[cfg(not(target_feature = "sm_100"))]
                 let load =
                     raw::${concat(cp_async_bulk_tensor_, $dims, _shared_cluster_global_im2col_mbarrier_complete_tx_bytes)};
                 #[cfg(target_feature = "sm_100")]
                 let load =
                     raw::${concat(cp_async_bulk_tensor_, $dims, _shared_cta_global_im2col_mbarrier_complete_tx_bytes)};
-                // SAFETY: the caller's.
+                // SAFETY: the caller upholds the conditions.
                 unsafe { load(to, map, self, barrier, offsets) }
             }
 
@@ -120,7 +120,7 @@ macro_rules! ranks {
             #[track_caller]
             unsafe fn load_to(self, to: u32, map: *const u8, barrier: u32, offsets: [u16; $spatial], mask: u16) {
                 let load = raw::${concat(cp_async_bulk_tensor_, $dims, _shared_cluster_global_im2col_mbarrier_complete_tx_bytes_multicast_cluster)};
-                // SAFETY: the caller's.
+                // SAFETY: the caller upholds the conditions.
                 unsafe { load(to, map, self, barrier, offsets, mask) }
             }
 
@@ -128,7 +128,7 @@ macro_rules! ranks {
             #[track_caller]
             unsafe fn load_cached(self, to: u32, map: *const u8, barrier: u32, offsets: [u16; $spatial], policy: u64) {
                 let load = raw::${concat(cp_async_bulk_tensor_, $dims, _shared_cluster_global_im2col_mbarrier_complete_tx_bytes_L2_cache_hint)};
-                // SAFETY: the caller's.
+                // SAFETY: the caller upholds the conditions.
                 unsafe { load(to, map, self, barrier, offsets, policy) }
             }
 
@@ -144,7 +144,7 @@ macro_rules! ranks {
                 policy: u64,
             ) {
                 let load = raw::${concat(cp_async_bulk_tensor_, $dims, _shared_cluster_global_im2col_mbarrier_complete_tx_bytes_multicast_cluster_L2_cache_hint)};
-                // SAFETY: the caller's.
+                // SAFETY: the caller upholds the conditions.
                 unsafe { load(to, map, self, barrier, offsets, mask, policy) }
             }
 
@@ -152,7 +152,7 @@ macro_rules! ranks {
             #[track_caller]
             unsafe fn store(self, map: *const u8, from: u32) {
                 let store = raw::${concat(cp_async_bulk_tensor_, $dims, _global_shared_cta_im2col_no_offs_bulk_group)};
-                // SAFETY: the caller's.
+                // SAFETY: the caller upholds the conditions.
                 unsafe { store(map, self, from) }
             }
 
@@ -160,14 +160,14 @@ macro_rules! ranks {
             #[track_caller]
             unsafe fn store_cached(self, map: *const u8, from: u32, policy: u64) {
                 let store = raw::${concat(cp_async_bulk_tensor_, $dims, _global_shared_cta_im2col_no_offs_bulk_group_L2_cache_hint)};
-                // SAFETY: the caller's.
+                // SAFETY: the caller upholds the conditions.
                 unsafe { store(map, self, from, policy) }
             }
 
             #[inline(always)]
             #[track_caller]
             unsafe fn prefetch(self, map: *const u8, offsets: [u16; $spatial]) {
-                // SAFETY: the caller's.
+                // SAFETY: the caller upholds the conditions.
                 unsafe { raw::${concat(cp_async_bulk_prefetch_tensor_, $dims, _L2_global_im2col)}(map, self, offsets) }
             }
 
@@ -182,7 +182,7 @@ macro_rules! ranks {
             #[track_caller]
             unsafe fn prefetch_cached(self, map: *const u8, offsets: [u16; $spatial], policy: u64) {
                 let prefetch = raw::${concat(cp_async_bulk_prefetch_tensor_, $dims, _L2_global_im2col_L2_cache_hint)};
-                // SAFETY: the caller's.
+                // SAFETY: the caller upholds the conditions.
                 unsafe { prefetch(map, self, offsets, policy) }
             }
 
@@ -200,7 +200,7 @@ macro_rules! ranks {
     (@each $dims:literal $at:ident $map:ident $from:ident $operation:ident $end:ident
         $(($which:ident $name:ident ($($policy:ident)?)))*) => {
         match $operation {
-            // SAFETY: the caller's.
+            // SAFETY: the caller upholds the conditions.
             $(Operation::$which => unsafe {
                 raw::${concat(cp_reduce_async_bulk_tensor_, $dims, _global_shared_cta_, $name, $end)}($map, $at, $from, $($policy)?)
             },)*
@@ -214,8 +214,8 @@ ranks! {
     5 3 "5d";
 }
 
-/// Pixels of images that TMA loads read: a map of mode [`Im2col`], the first pixel's coordinates,
-/// and the offsets of the filter.
+/// The source of a TMA load in im2col mode: a map, the first pixel's coordinates, and the filter's
+/// offsets.
 pub struct TmaPixels<'k, Tile, const RANK: usize>
 where
     [i32; RANK]: Im2colAt,
@@ -242,19 +242,18 @@ where
     [i32; RANK]: Im2colAt,
 {
     /// The pixels from these coordinates on, each moved by the offsets, as the source of TMA copies
-    /// (`cp.async.bulk.tensor.shared::cluster.global.im2col`, or, which is the same here,
-    /// `.shared::cta`). What of them is beyond the tensor becomes zero.
+    /// (`cp.async.bulk.tensor.shared::cluster.global.im2col`, or the equivalent `.shared::cta`).
     ///
-    /// A copy starts with the pixel at its coordinates, which is in the map's bounding box, and
-    /// goes on by the map's steps: along W to the end of the box; then from the box's start on,
-    /// a step further along H; then along D; then in the next image. It has as many pixels as the
-    /// tile has lines. Pixels in images that there are not, and channels, count as any that are
-    /// beyond the tensor.
+    /// A load starts with the pixel at `at`, which is in the map's bounding box, and advances by
+    /// the map's steps. It goes along W to the end of the box, and starts again a step further
+    /// along H. Then it goes along D, and to the next image. It loads one pixel for each row of the
+    /// tile (column if `ColMajor`). Elements outside the tensor become zero, also channels and
+    /// pixels of images that do not exist.
     ///
-    /// In a convolution the bounding box has the pixels at which the filter starts, the coordinates
-    /// say from which of them on, and the offsets, which pixel of the filter it is: along each
-    /// of three dimensions of an image less than 32, of two less than 256, of one less than
-    /// 65,536. The barrier is told of [`BOX_BYTES`](crate::memory::SharedTile::BOX_BYTES).
+    /// In a convolution, the bounding box contains the pixels at which the filter starts. `at` is
+    /// the first of these to load, and `offsets` is the pixel of the filter. Offsets are less than
+    /// 65,536 for one spatial dimension, 256 for two, and 32 for three. The load completes
+    /// [`BOX_BYTES`](crate::memory::SharedTile::BOX_BYTES) on the barrier.
     ///
     /// ```
     /// use ptx_matrix::copy::Im2col;
@@ -264,7 +263,8 @@ where
     /// use ptx_matrix::sim::Simulator;
     /// type Pixels = SharedTile<f32, 16, 8, Swizzle32>;
     ///
-    /// /// What a filter of 3 x 3 ones makes of an image of 4 x 4 pixels with 8 channels, and zeros around it.
+    /// /// Convolves an image of 4 x 4 pixels with 8 channels, padded by zeros, with a filter of 3
+    /// /// x 3 ones.
     /// #[kernel(threads = 32, target = "sm_90")]
     /// fn blur(
     ///     block: &Block,
@@ -291,7 +291,7 @@ where
     /// }
     ///
     /// let device = Simulator::default();
-    /// let image: [f32; 128] = core::array::from_fn(|i| (i / 8) as f32); // Each channel is the pixel's number.
+    /// let image: [f32; 128] = core::array::from_fn(|i| (i / 8) as f32); // The channels of pixel n are n.
     /// let images = Im2colTensor::<Pixels, 4>::new([8, 4, 4, 1]).corners([-1, -1], [-1, -1]);
     /// let mut d = [0.0; 128];
     /// blur::launch(&device, 1, &images.map(&device, &image[..])?, &mut d).check();
@@ -314,9 +314,10 @@ where
     [i32; RANK]: Im2colAt,
 {
     /// The pixels from these coordinates on, as the destination of TMA copies
-    /// (`cp.async.bulk.tensor.global.shared::cta.im2col_no_offs`). What of them is beyond the
-    /// tensor, goes nowhere. It is in flight until the lane has waited for its group: see
-    /// [`BulkGroup`](crate::copy::BulkGroup).
+    /// (`cp.async.bulk.tensor.global.shared::cta.im2col_no_offs`).
+    ///
+    /// Elements outside the tensor are not written. The copy is in flight until the lane has waited
+    /// for its group: see [`BulkGroup`](crate::copy::BulkGroup).
     ///
     /// ```
     /// use ptx_matrix::copy::Im2col;
@@ -327,7 +328,7 @@ where
     /// use ptx_matrix::sim::Simulator;
     /// type Pixels = SharedTile<u32, 8, 4, Unswizzled128>;
     ///
-    /// /// Each pixel becomes its number in the tile.
+    /// /// Sets each pixel to its number in the tile.
     /// #[kernel(threads = 32, target = "sm_90")]
     /// fn number(block: &Block, #[shared] pixels: Pixels, images: TensorMapMut<Pixels, 4, Im2col>) {
     ///     let warp = block.warp();
@@ -364,8 +365,8 @@ where
     #[track_caller]
     unsafe fn load(self, to: u32, barrier: u32, mask: Option<u16>, policy: Option<CachePolicy>) {
         let (map, at, offsets) = (self.map.as_ptr(), self.at, self.offsets);
-        // SAFETY: the map's tensor is there, and its pixels fill such tiles; only `createpolicy`
-        // makes a policy. The rest is the caller's.
+        // SAFETY: the map's tensor is live, and its pixels fill tiles of this size. Only
+        // `createpolicy` makes a policy. The caller guarantees the rest.
         unsafe {
             match (mask, policy) {
                 (None, None) => at.load(to, map, barrier, offsets),
@@ -388,7 +389,7 @@ where
     #[track_caller]
     unsafe fn store(self, from: u32, policy: Option<CachePolicy>) {
         let (map, at) = (self.map.as_ptr(), self.at);
-        // SAFETY: as of a load.
+        // SAFETY: as for a load.
         unsafe {
             match policy {
                 None => at.store(map, from),
@@ -401,7 +402,7 @@ where
     #[track_caller]
     unsafe fn reduce<R: Reduction<T>>(self, from: u32, policy: Option<CachePolicy>) {
         let (map, at) = (self.map.as_ptr(), self.at);
-        // SAFETY: as of a load; the elements have the reduction.
+        // SAFETY: as for a load; the reduction exists for the element type.
         unsafe {
             match policy {
                 None => at.reduce(map, from, R::OPERATION),
@@ -425,7 +426,7 @@ where
     {
         let _ = lane;
         let TmaPixels { map, at, offsets } = self.place;
-        // SAFETY: the map's tensor is there; only `createpolicy` makes a policy.
+        // SAFETY: the map's tensor is live; only `createpolicy` makes a policy.
         unsafe {
             match self.policy {
                 None => at.prefetch(map.as_ptr(), offsets),

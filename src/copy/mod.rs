@@ -1,22 +1,24 @@
-//! Copies between global and shared memory that run beside the threads.
+//! Asynchronous copies between global and shared memory: `cp.async`, bulk copies and TMA.
 //!
 //! | item | PTX | from |
 //! | --- | --- | --- |
 //! | [`CpAsync`] | `cp.async`: 4 to 16 bytes for each lane | sm_80 |
-//! | [`TileReader`], [`PieceReader`] | tiles by `cp.async`; rows that start anywhere | sm_75 |
+//! | [`TileReader`] | consecutive tiles of a matrix, aligned to 16 bytes, by `cp.async` | sm_80 |
+//! | [`UnalignedReader`] | consecutive tiles of an unaligned matrix, through registers (or `cp.async`, sm_80) | sm_75 |
 //! | [`SharedTile::load_tma`](crate::memory::SharedTile::load_tma), `store_tma`, `reduce_tma` | `cp.async.bulk`, `cp.async.bulk.tensor`, `cp.reduce.async.bulk` | sm_90 |
-//! | [`TmaSource`], [`TmaDestination`] | places of these copies, with a cache policy and multicast | sm_90 |
+//! | [`TmaSource`], [`TmaDestination`] | the global side of these copies, with a cache policy and multicast | sm_90 |
 //! | [`TensorMap`], [`TensorMapMut`] | boxes of a tensor of up to five dimensions; in mode [`Im2col`] for convolutions | sm_90 |
 //! | [`CachePolicy`] | how long the L2 cache keeps the bytes | sm_90 |
-//! | [`reduction`] | bulk copies that add, or otherwise reduce, at their destination | sm_90 |
+//! | [`reduction`] | bulk copies that reduce at their destination: add, min, max and others | sm_90 |
 //! | [`BulkGroup`] | waits for stores that a lane started | sm_90 |
 //!
-//! A load ends at a [barrier](crate::sync), and a store is waited for by its [`BulkGroup`].
+//! A load completes its bytes on a [barrier](crate::sync), and a warp waits for the barrier's
+//! phase. A store belongs to a group, and its lane waits for the [`BulkGroup`].
 //!
 //! ```
 //! use ptx_matrix::prelude::*;
 //!
-//! /// Copies a matrix of 8 rows by way of shared memory.
+//! /// Copies a matrix of 8 rows through shared memory.
 //! #[kernel(threads = 32, target = "sm_90")]
 //! fn copy(
 //!     block: &Block,
@@ -59,11 +61,11 @@ mod tile_reader;
 mod tma;
 
 pub use bulk::{BulkGroup, TmaElements};
-pub use bulk_tensor::{BoxAt, TmaBox};
+pub use bulk_tensor::{TmaBox, TmaCoord};
 pub use cache_policy::{CachePolicy, Priority, RestPriority};
 pub use cp_async::{CpAsync, CpAsyncForm};
 pub use im2col::{Im2colAt, TmaPixels};
-pub use piece_reader::{AsyncPiece, Fetched, Piece, PieceReader};
+pub use piece_reader::{AsyncPiece, Fetched, Piece, UnalignedReader};
 pub use tensor_map::{BoxTile, Im2col, TensorMap, TensorMapMut, TensorMode, Tiled};
 pub use tile_reader::{Along, ReadTile, TileReader};
 pub use tma::{LoadTma, Multicast, StoreTma, TmaDestination, TmaSource};

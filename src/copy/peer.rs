@@ -1,4 +1,5 @@
-//! Elements that a lane sends to another block of the cluster, whose barrier learns of them.
+//! Stores and reductions of single elements in another block's shared memory (DSMEM), which
+//! complete bytes on its barrier.
 
 use super::reduction::SharedReduction;
 use crate::element::Element;
@@ -13,20 +14,22 @@ use core::marker::PhantomData;
 impl<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order>
     PeerTile<T, ROWS, COLS, S, O>
 {
-    /// Sends `N` elements from registers to `at` and on along the contiguous side
-    /// (`st.async.shared::cluster.mbarrier::complete_tx::bytes`, PTX ISA 9.7.9.12): 4, 8 or 16
-    /// bytes, at a multiple of `N` elements. The lane goes on; the barrier, which is one of the
-    /// tile's block, is told of the bytes when they have come, and who has waited for its phase
-    /// sees them. Needs sm_90.
+    /// Stores `N` elements from registers to another block's tile, asynchronously
+    /// (`st.async.shared::cluster.mbarrier::complete_tx::bytes`, PTX ISA 9.7.9.12).
     ///
-    /// It is a store like any other, so that it needs no fence behind others; but before `wgmma`
-    /// and bulk copies use what it brought, whoever has waited puts a
+    /// The elements are adjacent along the contiguous dimension from `at` on. They have 4, 8 or 16
+    /// bytes, and start at a multiple of `N` elements. The lane does not wait. The barrier belongs
+    /// to the tile's block. The store completes its bytes there, and threads that have waited for
+    /// the phase see them. Needs sm_90.
+    ///
+    /// Like any store it needs no proxy fence after other stores. Before `wgmma` and bulk copies
+    /// use the elements, the threads that have waited execute a
     /// [`fence_for_bulk`](crate::scope::Warp::fence_for_bulk).
     ///
     /// ```
     /// use ptx_matrix::prelude::*;
     ///
-    /// /// Each block's lanes send their numbers to the next block of the cluster, without a word of global memory between.
+    /// /// Each block sends its numbers to the next block of the cluster, without global memory.
     /// #[kernel(threads = 32, cluster = 4, target = "sm_90")]
     /// fn rotate(block: &ClusterBlock<4>, #[shared] row: SharedTile<f32, 1, 32>, #[shared] full: BarrierMemory, a: Global<f32>, d: GlobalMut<f32>) {
     ///     let full = full.init(block, 1);
@@ -69,9 +72,9 @@ impl<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order>
         let word = |index: usize| {
             bytemuck::pod_read_unaligned::<u32>(&bytemuck::bytes_of(&values)[4 * index..][..4])
         };
-        // SAFETY: in bounds, as resolved, and aligned, as tiles are. That the barrier is one of the
-        // same block, which runs, and that nobody touches the elements meanwhile, is the
-        // simulator's to check.
+        // SAFETY: the elements are in bounds, as resolved, and aligned, as tiles are. The simulator
+        // checks that the barrier belongs to the same block, that the block runs, and that nobody
+        // touches the elements meanwhile.
         unsafe {
             match bytes {
                 4 => raw::st_async_weak_shared_cluster_mbarrier_complete_tx_bytes_b32(
@@ -93,16 +96,18 @@ impl<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order>
         }
     }
 
-    /// Sends a value by which an element is reduced
+    /// Reduces an element of another block's tile by a value, asynchronously
     /// (`red.async.relaxed.cluster.shared::cluster.mbarrier::complete_tx::bytes`, PTX ISA
-    /// 9.7.13.7): it becomes this of itself and of the value, whoever else reduces it. Else as
-    /// [`send`](Self::send), but that the element is to have been written before, and who wrote
-    /// it known of. Needs sm_90.
+    /// 9.7.13.7).
+    ///
+    /// The reduction is atomic with respect to other reductions of the element. Before it, the
+    /// element must have been written, and the write must be visible to this lane. The rest is as
+    /// for [`send`](Self::send). Needs sm_90.
     ///
     /// ```
     /// use ptx_matrix::{copy::reduction, prelude::*};
     ///
-    /// /// All lanes of all blocks count in block 0 how many numbers end with which digit.
+    /// /// Counts in block 0 how many numbers of all blocks end with each digit.
     /// #[kernel(threads = 32, cluster = 2, target = "sm_90")]
     /// fn digits(block: &ClusterBlock<2>, #[shared] counts: SharedTile<u32, 1, 16>, #[shared] full: BarrierMemory, a: Global<u32>, d: GlobalMut<u32>) {
     ///     let full = full.init(block, 1);
@@ -144,12 +149,12 @@ impl<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order>
         const { check_known::<C, Single<SharedTile<T, ROWS, COLS, S, O>>>() };
         let _ = (lane, reduction);
         let to = self.element(at, Site::here());
-        // SAFETY: as above; the elements have the reduction.
+        // SAFETY: as above; the reduction exists for the element type.
         unsafe { R::reduce_by(to, value, barrier.address()) }
     }
 }
 
-/// The window of elements that are sent at once: `N` along the contiguous side of a tile.
+/// The window of one store: `N` elements along the contiguous dimension of a tile.
 struct Along<const N: usize, Tile>(PhantomData<Tile>);
 
 impl<const N: usize, T, const ROWS: usize, const COLS: usize, S, O> Window

@@ -1,4 +1,4 @@
-//! Bulk copies from a tile to another block's of the cluster, which they also reduce.
+//! Bulk copies and bulk reductions from a tile to a tile of another block of the cluster (DSMEM).
 
 use crate::copy::reduction::SharedReduction;
 use crate::element::Element;
@@ -12,16 +12,19 @@ use crate::target::{AtLeast, BuiltFor};
 impl<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order>
     SharedTile<T, ROWS, COLS, S, O>
 {
-    /// Starts to copy the tile to `to` of another block of the cluster, whose `barrier` is told
+    /// Starts to copy the tile to another block of the cluster
     /// (`cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes`, PTX ISA
-    /// 9.7.9.25.4): this block's handles, which lie in the other at the same place. Until the
-    /// other has waited, nobody writes this tile. Needs sm_90.
+    /// 9.7.9.25.4).
+    ///
+    /// `to` and `barrier` are this block's handles; they name the same places in the shared memory
+    /// of `peer`. The copy completes [`COPIED_BYTES`](Self::COPIED_BYTES) on the peer's barrier.
+    /// Nobody may write this tile until the peer has waited. Needs sm_90.
     ///
     /// ```
     /// use ptx_matrix::prelude::*;
     /// type Tile = SharedTile<u32, 1, 32>;
     ///
-    /// /// Blocks hand their tiles round.
+    /// /// Each block passes its tile to the next block.
     /// #[kernel(threads = 32, cluster = 4, target = "sm_90")]
     /// fn round(
     ///     block: &ClusterBlock<4>,
@@ -43,7 +46,7 @@ impl<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order>
     ///     warp.elect(|lane| own.copy_bulk_to(lane, next, come, full));
     ///     full.wait(warp, Phase::FIRST);
     ///     come.for_each(warp, |_, col, value| d.set(rank * 32 + col, value));
-    ///     cluster.sync(); // What is sent has been read before its block ends.
+    ///     cluster.sync(); // The block's tile has been read before the block ends.
     /// }
     ///
     /// let mut d = [0; 128];
@@ -57,8 +60,8 @@ impl<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order>
         Self: BuiltFor<AtLeast<90>>,
     {
         let _ = lane;
-        // SAFETY: two tiles of so many bytes, aligned to 16 at least, and a barrier in the same
-        // block as the second. The rest is the simulator's to check, as above.
+        // SAFETY: both tiles have the same size, and are aligned to 16 at least. The barrier is in
+        // the same block as the second. The simulator checks the rest, as above.
         unsafe {
             raw::cp_async_bulk_shared_cluster_shared_cta_mbarrier_complete_tx_bytes(
                 peer.map(to.address()),
@@ -69,27 +72,30 @@ impl<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order>
         }
     }
 
-    /// Starts to reduce the elements of `to` of another block of the cluster by this tile's, and
-    /// has its `barrier` told (`cp.reduce.async.bulk.shared::cluster.shared::cta.
-    /// mbarrier::complete_tx::bytes`, PTX ISA 9.7.9.25.4): this block's handles, as of
-    /// [`copy_bulk_to`](Self::copy_bulk_to). The barrier is told of
-    /// [`COPIED_BYTES`](Self::COPIED_BYTES).
+    /// Starts to reduce the elements of a tile in another block of the cluster by this tile's
+    /// (`cp.reduce.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes`, PTX ISA
+    /// 9.7.9.25.4).
     ///
-    /// Each element is reduced as a whole, so that several blocks may reduce the same tile at once;
-    /// in which order they come is not said, which [`Inc`](crate::copy::reduction::Inc) and
-    /// [`Dec`](crate::copy::reduction::Dec) tell. Who else touches it has waited for the
-    /// barriers that all of them tell, and what ordinary stores left in it is behind a
-    /// [`fence_for_bulk`](crate::scope::Warp::fence_for_bulk) of who stored it. The simulator
-    /// has a reduction land as late as that allows. [`SharedReduction`] says which elements have
-    /// which; in global memory ([`reduce_tma`](SharedTile::reduce_tma)) there are more. The block
-    /// itself may be the other one: so it is on an H200, where compute-sanitizer's memcheck
-    /// (2025.3) says that it is an invalid write, and stops it. Needs sm_90.
+    /// `to` and `barrier` are handles as for [`copy_bulk_to`](Self::copy_bulk_to). The reduction
+    /// completes [`COPIED_BYTES`](Self::COPIED_BYTES) on the peer's barrier.
+    ///
+    /// Each element is reduced atomically, so that several blocks may reduce the same tile at once.
+    /// Their order is undefined, which affects the results of [`Inc`](crate::copy::reduction::Inc)
+    /// and [`Dec`](crate::copy::reduction::Dec). Any other access to the tile comes after a wait
+    /// for the barriers of all reductions. After ordinary stores to the tile, the storing warp
+    /// executes a [`fence_for_bulk`](crate::scope::Warp::fence_for_bulk). The simulator lets a
+    /// reduction land as late as that allows.
+    ///
+    /// [`SharedReduction`] has the table of elements and reductions. Global memory
+    /// ([`reduce_tma`](SharedTile::reduce_tma)) has more of them. `peer` may be the block itself.
+    /// That works on an H200, but compute-sanitizer's memcheck (2025.3) reports an invalid write,
+    /// and stops the kernel. Needs sm_90.
     ///
     /// ```
     /// use ptx_matrix::{copy::reduction, prelude::*};
     /// type Tile = SharedTile<u32, 1, 32>;
     ///
-    /// /// The blocks' numbers are added up in block 0, without a word of global memory between.
+    /// /// Adds up the numbers of all blocks in block 0, without global memory.
     /// #[kernel(threads = 32, cluster = 4, target = "sm_90")]
     /// fn total(block: &ClusterBlock<4>, #[shared] (own, sums): (Tile, Tile), #[shared] full: BarrierMemory, a: Global<u32>, d: GlobalMut<u32>) {
     ///     let full = full.init(block, 1);
@@ -104,14 +110,14 @@ impl<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order>
     ///             full.arrive_expecting(lane, 4 * Tile::COPIED_BYTES);
     ///         });
     ///     }
-    ///     cluster.sync(); // The sums of block 0 are zero, and its barrier expects the bytes.
+    ///     cluster.sync(); // Block 0's totals are zero, and its barrier expects the bytes.
     ///     let first = cluster.peer(0);
     ///     warp.elect(|lane| own.reduce_bulk_to(lane, reduction::Add, first, sums, full));
     ///     if rank == 0 {
     ///         full.wait(warp, Phase::FIRST);
     ///         sums.for_each(warp, |_, col, sum| d.set(col, sum));
     ///     }
-    ///     cluster.sync(); // What is sent has been read before its block ends.
+    ///     cluster.sync(); // The block's tile has been read before the block ends.
     /// }
     ///
     /// let a: Vec<u32> = (0..128).collect();
@@ -133,11 +139,11 @@ impl<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order>
     {
         let _ = (lane, reduction);
         let (to, barrier) = (peer.map(to.address()), peer.map(barrier.address()));
-        // SAFETY: as above; the elements have the reduction.
+        // SAFETY: as above; the reduction exists for the element type.
         unsafe { R::reduce_shared(to, self.address(), Self::COPIED_BYTES, barrier) }
     }
 
-    /// The bytes of [`copy_bulk_to`](Self::copy_bulk_to) and of
-    /// [`reduce_bulk_to`](Self::reduce_bulk_to), which a barrier is told of.
+    /// The bytes that [`copy_bulk_to`](Self::copy_bulk_to) and
+    /// [`reduce_bulk_to`](Self::reduce_bulk_to) complete on the barrier.
     pub const COPIED_BYTES: u32 = (ROWS * COLS * size_of::<T>()) as u32;
 }

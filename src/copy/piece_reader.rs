@@ -1,5 +1,7 @@
-//! Tiles that lie one behind the other in a matrix whose lines start anywhere, brought to shared
-//! memory piece by piece.
+//! Loads of consecutive tiles of an unaligned matrix into shared memory, in pieces of an element to
+//! 16 bytes.
+//!
+//! Comments speak of row-major matrices; for column-major ones, swap rows and columns.
 
 use super::tile_reader::{Along, ReadTile, Source};
 use crate::element::{Element, Moved};
@@ -11,23 +13,22 @@ use crate::target::{AtLeast, BuiltFor};
 use bytemuck::Pod;
 use core::marker::PhantomData;
 
-/// What a [`PieceReader`] moves at a time: as many bytes as `u8`, `u16`, `u32`, `u64` or `u128`
-/// has.
+/// The unit that a [`UnalignedReader`] moves: the bytes of a `u8`, `u16`, `u32`, `u64` or `u128`.
 pub trait Piece: crate::lane::Sealed + Moved + LaneCapture {
-    /// The piece of these bits.
+    /// Makes a piece from its bits.
     #[doc(hidden)]
     fn from_bits(bits: u128) -> Self;
 }
 
-/// A piece that `cp.async` moves: `u32` and `u64`.
+/// A piece of a size that `cp.async` copies: `u32` and `u64`.
 pub trait AsyncPiece: Piece {
     /// # Safety
-    /// As `machine`'s function of this size.
+    /// As for `machine`'s function of this size.
     #[doc(hidden)]
     unsafe fn start_copy(site: Site, to: u32, from: *const u8, some: u32);
 }
 
-// The others are elements too.
+// `u8` to `u64` are elements, and sealed as such.
 impl crate::lane::Sealed for u128 {}
 
 macro_rules! pieces {
@@ -47,7 +48,7 @@ macro_rules! async_pieces {
         impl AsyncPiece for $piece {
             #[inline(always)]
             unsafe fn start_copy(site: Site, to: u32, from: *const u8, some: u32) {
-                // SAFETY: the caller's.
+                // SAFETY: the caller upholds the conditions.
                 unsafe { machine::$copy(site, to, from, Some(some)) }
             }
         }
@@ -58,32 +59,31 @@ async_pieces! {
     u64 copy_8;
 }
 
-/// Reads tiles of a matrix in global memory, one behind the other, into shared tiles of type
-/// `Tile`, in pieces as large as the alignment of the matrix allows: what a matrix product does
-/// where [`TileReader`](crate::copy::TileReader) cannot, whose lines start at multiples of 16
-/// bytes.
+/// Loads consecutive tiles of an unaligned matrix into shared tiles of type `Tile`.
 ///
-/// Lines of the matrix start at multiples of a piece. Neighbouring threads move neighbouring
-/// pieces, `COPIES` each for a tile. The matrix may have another order than the tile; then a piece
-/// is an element.
+/// It serves GEMM operands that [`TileReader`](crate::copy::TileReader) refuses, because their rows
+/// or columns do not start at multiples of 16 bytes. A piece is as large as the matrix's alignment
+/// allows: its rows (columns if column-major) start at multiples of a piece. Neighbouring threads
+/// move neighbouring pieces, `COPIES` of them for each tile. The matrix may have another order than
+/// the tile; then a piece is one element.
 ///
-/// They go through registers, on any GPU: [`fetch`](Self::fetch) loads them, [`put`](Self::put)
-/// stores them, and between the two there is time to compute. Pieces of 4 and 8 bytes can also go
-/// by `cp.async`: [`copy`](Self::copy).
+/// Pieces go through registers, on any GPU. [`fetch`](Self::fetch) loads them and
+/// [`put`](Self::put) stores them, and the kernel may compute between the two. Pieces of 4 and 8
+/// bytes may instead use `cp.async` (sm_80): [`copy`](Self::copy).
 ///
-/// What of a tile is beyond the matrix becomes zero.
+/// The elements of a tile that are outside the matrix become zero.
 ///
 /// ```
-/// use ptx_matrix::{copy::{Along, PieceReader}, memory::GlobalMatrix, prelude::*};
+/// use ptx_matrix::{copy::{Along, UnalignedReader}, memory::GlobalMatrix, prelude::*};
 ///
 /// type Tile = SharedTile<i8, 8, 16>;
 ///
-/// /// The sum of a matrix of 8 rows, of any width.
+/// /// Sums a matrix of 8 rows and any width.
 /// #[kernel(threads = 32)]
 /// fn sum(block: &Block, #[shared] tile: Tile, a: Global<i8>, cols: usize, d: GlobalMut<i32>) {
 ///     let warp = block.warp();
 ///     let a = GlobalMatrix::new(a, 8, cols, cols);
-///     let mut reader = PieceReader::<Tile, u8, 4>::new(warp, a, (0, 0), Along::Cols);
+///     let mut reader = UnalignedReader::<Tile, u8, 4>::new(warp, a, (0, 0), Along::Cols);
 ///     let mut sum = PerLane::splat(0);
 ///     for _ in 0..cols.div_ceil(16) {
 ///         let fetched = reader.fetch(warp, 0, 1);
@@ -104,7 +104,7 @@ async_pieces! {
 /// sum::simulate(1, &[3; 8 * 21], 21, &mut d).unwrap();
 /// assert_eq!(d.iter().sum::<i32>(), 3 * 8 * 21);
 /// ```
-pub struct PieceReader<
+pub struct UnalignedReader<
     'k,
     Tile: ReadTile,
     P: Piece,
@@ -113,22 +113,22 @@ pub struct PieceReader<
 > {
     matrix: GlobalMatrix<'k, Tile::Element, O>,
     along: Along,
-    /// The line where the next tile starts, and where in it, modulo 2^64.
+    /// The row and the column at which the next tile starts, modulo 2^64.
     at: (usize, usize),
-    /// The address of that, modulo 2^64.
+    /// The address of that element, modulo 2^64.
     start: Source<Tile::Element>,
-    /// Where a thread's first piece is from there, in elements.
+    /// The distance of a thread's first piece from there, in elements.
     from: PerLane<u32>,
     _piece: PhantomData<fn() -> (Tile, P)>,
 }
 
-/// The pieces of a thread that are on their way.
+/// The pieces of a thread that [`UnalignedReader::fetch`] has loaded.
 pub type Fetched<P, const COPIES: usize> = PerLane<[P; COPIES]>;
 
 impl<'k, Tile: ReadTile, P: Piece, const COPIES: usize, O: Order>
-    PieceReader<'k, Tile, P, COPIES, O>
+    UnalignedReader<'k, Tile, P, COPIES, O>
 {
-    /// Elements of a piece.
+    /// The elements of a piece.
     const EACH: usize = {
         let elements = size_of::<P>() / size_of::<Tile::Element>();
         assert!(elements > 0, "an element has more bytes than a piece");
@@ -138,7 +138,7 @@ impl<'k, Tile: ReadTile, P: Piece, const COPIES: usize, O: Order>
         );
         elements
     };
-    /// The lines of the matrix in a tile, and the elements of each.
+    /// The rows of the matrix that a tile has, and the elements of each.
     const LINES: (usize, usize) =
         if O::ROW_MAJOR { Tile::SIZE } else { (Tile::SIZE.1, Tile::SIZE.0) };
     const PER_LINE: usize = {
@@ -149,8 +149,9 @@ impl<'k, Tile: ReadTile, P: Piece, const COPIES: usize, O: Order>
         Self::LINES.1 / Self::EACH
     };
 
-    /// The reader of the tiles from (row, col) of the matrix on. All `threads` share the work,
-    /// which comes to `COPIES` pieces for each.
+    /// Makes the reader of the tiles from (row, col) of the matrix on.
+    ///
+    /// All `threads` share the work: `COPIES` pieces each.
     #[inline(always)]
     #[track_caller]
     pub fn new(
@@ -177,7 +178,7 @@ impl<'k, Tile: ReadTile, P: Piece, const COPIES: usize, O: Order>
                 bytes: size_of::<P>()
             }
         );
-        // Distances within a tile are counted in 32 bits.
+        // Distances within a tile are 32-bit.
         let limit = u32::MAX as usize / (2 * Self::LINES.0);
         check!(
             matrix.stride() <= limit,
@@ -190,10 +191,10 @@ impl<'k, Tile: ReadTile, P: Piece, const COPIES: usize, O: Order>
             let (line, along) = Self::place(count, rank, 0);
             line as u32 * matrix.stride() as u32 + along as u32
         });
-        PieceReader { matrix, along, at, start, from, _piece: PhantomData }
+        UnalignedReader { matrix, along, at, start, from, _piece: PhantomData }
     }
 
-    /// The line of the tile, and where in it, of a thread's piece.
+    /// The row of the tile, and the column, of a thread's piece.
     #[inline(always)]
     fn place(threads: usize, rank: usize, copy: usize) -> (usize, usize) {
         (
@@ -202,7 +203,7 @@ impl<'k, Tile: ReadTile, P: Piece, const COPIES: usize, O: Order>
         )
     }
 
-    /// Goes on by so many tiles, or back.
+    /// Advances by `tiles` tiles; a negative number goes back.
     #[inline(always)]
     pub fn advance(&mut self, tiles: isize) {
         let along_rows = self.along == Along::Rows;
@@ -219,9 +220,13 @@ impl<'k, Tile: ReadTile, P: Piece, const COPIES: usize, O: Order>
         }
     }
 
-    /// Calls `visit(result, index, place, distance, some)` for each piece of a part of the next
-    /// tile: which of the part's it is, its line of the tile and where in it, where it is in
-    /// the matrix from the tile's start, and how many of its elements the matrix has.
+    /// Calls `visit(result, index, place, distance, some)` for each piece of part `part` of the
+    /// next tile:
+    ///
+    /// - `index`: the piece's number in the part;
+    /// - `place`: its row and column in the tile;
+    /// - `distance`: its distance in the matrix from the tile's start, in elements;
+    /// - `some`: how many of its elements are in the matrix.
     #[inline(always)]
     fn share_out<T>(
         &self,
@@ -237,7 +242,8 @@ impl<'k, Tile: ReadTile, P: Piece, const COPIES: usize, O: Order>
         let each = COPIES.div_ceil(parts);
         threads.each_thread(|lane, rank| {
             let mut result = initial();
-            // What each piece would have ready before the main loop would take all registers.
+            // `fixed` stops the compiler from hoisting every piece's address out of the main loop,
+            // which would need too many registers.
             let rank = fixed(rank as u32) as usize;
             let pass = fixed((count / Self::PER_LINE) as u32 * stride);
             for index in 0..COPIES {
@@ -262,7 +268,7 @@ impl<'k, Tile: ReadTile, P: Piece, const COPIES: usize, O: Order>
         })
     }
 
-    /// Loads the pieces of the next tile that are part `part` of `parts`.
+    /// Loads the pieces of the next tile that are in part `part` of `parts`.
     #[inline(always)]
     #[track_caller]
     pub fn fetch(&self, threads: impl Threads, part: usize, parts: usize) -> Fetched<P, COPIES> {
@@ -294,7 +300,7 @@ impl<'k, Tile: ReadTile, P: Piece, const COPIES: usize, O: Order>
         )
     }
 
-    /// Stores what [`fetch`](Self::fetch) has loaded, which was the same part of the same tile.
+    /// Stores the pieces that [`fetch`](Self::fetch) has loaded, of the same part of the same tile.
     #[inline(always)]
     #[track_caller]
     pub fn put(
@@ -313,7 +319,7 @@ impl<'k, Tile: ReadTile, P: Piece, const COPIES: usize, O: Order>
                 let copy = part * each + index;
                 if index < each && copy < COPIES {
                     let to = tile.start() + offset::<Tile, O>(Self::place(count, rank, copy));
-                    // SAFETY: a piece of the tile.
+                    // SAFETY: the piece is in the tile.
                     unsafe { piece.store_shared(site, to) };
                 }
             }
@@ -322,10 +328,11 @@ impl<'k, Tile: ReadTile, P: Piece, const COPIES: usize, O: Order>
 }
 
 impl<Tile: ReadTile, P: AsyncPiece, const COPIES: usize, O: Order>
-    PieceReader<'_, Tile, P, COPIES, O>
+    UnalignedReader<'_, Tile, P, COPIES, O>
 {
-    /// Starts to copy the pieces of the next tile that are part `part` of `parts`. See
-    /// [`CpAsync`](crate::copy::CpAsync) for when they may be read.
+    /// Starts to copy the pieces of the next tile that are in part `part` of `parts` (`cp.async`).
+    ///
+    /// See [`CpAsync`](crate::copy::CpAsync) for when they may be read. Needs sm_80.
     #[inline(always)]
     #[track_caller]
     pub fn copy(&self, threads: impl Threads, to: &Tile, part: usize, parts: usize)
@@ -339,7 +346,7 @@ impl<Tile: ReadTile, P: AsyncPiece, const COPIES: usize, O: Order>
             || (),
             |(), _, place, distance, some| {
                 let to = tile.start() + offset::<Tile, O>(place);
-                // Of nothing, the start of the matrix.
+                // A copy of no elements names the start of the matrix, a valid address.
                 let from =
                     if some == 0 { matrix.elements().start() } else { start.element(distance) };
                 let bytes = some * size_of::<Tile::Element>();
@@ -352,7 +359,7 @@ impl<Tile: ReadTile, P: AsyncPiece, const COPIES: usize, O: Order>
     }
 }
 
-/// Where an element of a matrix's line lies in a tile.
+/// The offset in the tile of the element at this row and column of the matrix.
 #[inline(always)]
 fn offset<Tile: ReadTile, O: Order>((line, along): (usize, usize)) -> u32 {
     if O::ROW_MAJOR { Tile::offset_of(line, along) } else { Tile::offset_of(along, line) }
@@ -367,7 +374,7 @@ fn bits<T: Element>(element: T) -> u128 {
     bits
 }
 
-/// Reads a value that is `count` elements of a matrix.
+/// Reads a value that spans `count` elements of a matrix.
 ///
 /// # Safety
 /// They are elements of the matrix, and the address is a multiple of the value's size.
@@ -378,6 +385,6 @@ unsafe fn load<V: Pod, T: Element, O: Order>(
     site: Site,
     matrix: GlobalMatrix<T, O>,
 ) -> V {
-    // SAFETY: the caller's.
+    // SAFETY: the caller upholds the conditions.
     unsafe { matrix.elements().raw().load_piece(from, count, site) }
 }

@@ -1,5 +1,4 @@
-//! What a bulk copy can do to the elements that it comes to, instead of replacing them
-//! (`cp.reduce.async.bulk`).
+//! Reductions at the destination of a bulk copy (`cp.reduce.async.bulk`, `red.async`).
 
 use crate::element::{Element, bf16, f16};
 #[doc(hidden)]
@@ -7,8 +6,9 @@ pub use crate::isa::Operation;
 use crate::lane::Sealed;
 use crate::raw;
 
-/// A reduction: an element of global memory becomes this of itself and of an element of the tile.
-/// Which elements have which:
+/// A reduction of elements in global memory: `element = op(element, tile's element)`.
+///
+/// The elements that each reduction takes:
 ///
 /// | | elements |
 /// | --- | --- |
@@ -22,17 +22,19 @@ use crate::raw;
 )]
 pub trait Reduction<T: Element>: Operates {
     /// # Safety
-    /// As the raw function.
+    /// As for the raw function.
     #[doc(hidden)]
     unsafe fn reduce(to: *mut u8, from: u32, bytes: u32);
     /// # Safety
-    /// As the raw function.
+    /// As for the raw function.
     #[doc(hidden)]
     unsafe fn reduce_cached(to: *mut u8, from: u32, bytes: u32, policy: u64);
 }
 
-/// A reduction of what lies in shared memory, of another block of the cluster, by a bulk copy or by
-/// a value in registers: fewer elements have one.
+/// A reduction of elements in another block's shared memory (DSMEM), by a bulk copy or by a value
+/// in registers.
+///
+/// It takes fewer elements than [`Reduction`]:
 ///
 /// | | elements |
 /// | --- | --- |
@@ -46,23 +48,23 @@ pub trait Reduction<T: Element>: Operates {
 )]
 pub trait SharedReduction<T: Element>: Sealed + Copy {
     /// # Safety
-    /// As the raw function.
+    /// As for the raw function.
     #[doc(hidden)]
     unsafe fn reduce_shared(to: u32, from: u32, bytes: u32, barrier: u32);
     /// # Safety
-    /// As the raw function.
+    /// As for the raw function.
     #[doc(hidden)]
     unsafe fn reduce_by(to: u32, value: T, barrier: u32);
 }
 
-/// What a reduction does, whatever it is of.
+/// The operation of a reduction, for any element type.
 pub trait Operates: Sealed + Copy {
     #[doc(hidden)]
     const OPERATION: Operation;
 }
 
-/// The operations: their types, and the raw function's end, of each element in global memory and of
-/// each in shared memory.
+/// For each operation: its name in PTX, and the suffix of its raw function for each element type,
+/// in global and in shared memory.
 macro_rules! reductions {
     ($($(#[$doc:meta])* $name:ident $ptx:ident: [$($element:ty = $kind:ident),*] [$($shared:ty = $shared_kind:ident),*];)*) => {$(
         $(#[$doc])*
@@ -77,7 +79,7 @@ macro_rules! reductions {
                 #[inline(always)]
                 #[track_caller]
                 unsafe fn reduce(to: *mut u8, from: u32, bytes: u32) {
-                    // SAFETY: the caller's.
+                    // SAFETY: the caller upholds the conditions.
                     unsafe { raw::${concat(cp_reduce_async_bulk_global_shared_cta_bulk_group_, $ptx, _, $kind)}(to, from, bytes) }
                 }
 
@@ -87,7 +89,7 @@ macro_rules! reductions {
                     let reduce = raw::${concat(
                         cp_reduce_async_bulk_global_shared_cta_bulk_group_L2_cache_hint_, $ptx, _, $kind
                     )};
-                    // SAFETY: the caller's.
+                    // SAFETY: the caller upholds the conditions.
                     unsafe { reduce(to, from, bytes, policy) }
                 }
             }
@@ -100,7 +102,7 @@ macro_rules! reductions {
                     let reduce = raw::${concat(
                         cp_reduce_async_bulk_shared_cluster_shared_cta_mbarrier_complete_tx_bytes_, $ptx, _, $shared_kind
                     )};
-                    // SAFETY: the caller's.
+                    // SAFETY: the caller upholds the conditions.
                     unsafe { reduce(to, from, bytes, barrier) }
                 }
 
@@ -108,7 +110,7 @@ macro_rules! reductions {
                 #[track_caller]
                 unsafe fn reduce_by(to: u32, value: $shared, barrier: u32) {
                     let reduce = raw::${concat(red_async_relaxed_cluster_shared_cluster_mbarrier_complete_tx_bytes_, $ptx, _, $shared_kind)};
-                    // SAFETY: the caller's.
+                    // SAFETY: the caller upholds the conditions.
                     unsafe { reduce(to, value.to_bits(), barrier) }
                 }
             }
@@ -117,21 +119,21 @@ macro_rules! reductions {
 }
 
 reductions! {
-    /// The sum; of integers, modulo their range.
+    /// The sum; integers wrap.
     Add add: [u32 = u32, i32 = s32, u64 = u64, f32 = f32, f64 = f64, f16 = f16, bf16 = bf16]
         [u32 = u32, i32 = s32, u64 = u64, i64 = u64]; // Modulo 2^64 a sign makes no difference.
-    /// The lesser.
+    /// The minimum.
     Min min: [u32 = u32, i32 = s32, u64 = u64, i64 = s64, f16 = f16, bf16 = bf16] [u32 = u32, i32 = s32];
-    /// The greater.
+    /// The maximum.
     Max max: [u32 = u32, i32 = s32, u64 = u64, i64 = s64, f16 = f16, bf16 = bf16] [u32 = u32, i32 = s32];
-    /// One more, or, if it is as much as the tile's element already, 0.
+    /// `element + 1`, or 0 if the element is at least the tile's element.
     Inc inc: [u32 = u32] [u32 = u32];
-    /// One less, or, if it is 0 or more than the tile's element, that.
+    /// `element - 1`, or the tile's element if the element is 0 or greater than that.
     Dec dec: [u32 = u32] [u32 = u32];
-    /// Bits that are set in both.
+    /// Bitwise AND.
     And and: [u32 = b32, i32 = b32, u64 = b64, i64 = b64] [u32 = b32, i32 = b32];
-    /// Bits that are set in either.
+    /// Bitwise OR.
     Or or: [u32 = b32, i32 = b32, u64 = b64, i64 = b64] [u32 = b32, i32 = b32];
-    /// Bits that are set in one.
+    /// Bitwise XOR.
     Xor xor: [u32 = b32, i32 = b32, u64 = b64, i64 = b64] [u32 = b32, i32 = b32];
 }

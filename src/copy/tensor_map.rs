@@ -1,5 +1,5 @@
-//! Tensor maps: a tensor in global memory, and what of it is copied to and from tiles, described
-//! once on the host (PTX ISA 5.5, `cuTensorMapEncodeTiled`, `cuTensorMapEncodeIm2col`).
+//! Tensor maps: the host's description of a tensor in global memory and of the boxes that TMA
+//! copies (PTX ISA 5.5, `cuTensorMapEncodeTiled`, `cuTensorMapEncodeIm2col`).
 
 use crate::element::{Element, TypeName};
 use crate::isa::TensorMapWords;
@@ -10,23 +10,23 @@ use crate::raw;
 use crate::target::{AtLeast, BuiltFor};
 use core::marker::PhantomData;
 
-/// A tile that tensor copies fill, a box each: any [`SharedTile`] whose swizzle the hardware has.
+/// A tile that a TMA copy fills with one box: any [`SharedTile`] whose swizzle the hardware has.
 ///
-/// With [`Unswizzled128`](crate::memory::Unswizzled128), the tile's contiguous side is at most 256
-/// elements; with a swizzle of 32, 64 or 128 bytes, it has just so many. Anything else does not
-/// compile where a map of it is made.
+/// With [`Unswizzled128`](crate::memory::Unswizzled128), the tile's contiguous dimension has at
+/// most 256 elements. With a swizzle of 32, 64 or 128 bytes, it has exactly as many bytes. A map of
+/// any other tile does not compile.
 pub trait BoxTile: Sealed + Copy + 'static {
-    /// What it is of.
+    /// The tile's elements.
     type Element: Element;
-    /// Elements of a line, which is a row, or of a `ColMajor` tile a column.
+    /// Elements along the contiguous dimension: the columns, or of a `ColMajor` tile the rows.
     const INNER: usize;
-    /// How many lines.
+    /// Elements along the other dimension.
     const LINES: usize;
-    /// Its bytes.
+    /// The tile's bytes.
     const BYTES: u32;
-    /// The driver's number of its swizzle.
+    /// The driver API's number of the swizzle (`CUtensorMapSwizzle`).
     const SWIZZLE: u32;
-    /// Its type's name in fingerprints of kernels.
+    /// The tile type's name in the fingerprints of kernels.
     #[doc(hidden)]
     const TYPE: TypeName;
 }
@@ -64,20 +64,20 @@ impl<T: Element, const ROWS: usize, const COLS: usize, S: TensorSwizzle, O: Orde
     ]);
 }
 
-/// What instructions copy by a tensor map: boxes, if it is [`Tiled`], or the pixels of images, if
-/// it is [`Im2col`].
+/// The mode of a tensor map: [`Tiled`] maps copy boxes, and [`Im2col`] maps the pixels of images.
 pub trait TensorMode: Sealed + Copy + 'static {
-    /// Its name.
+    /// The mode's name.
     #[doc(hidden)]
     const NAME: &'static str;
 }
 
-/// Boxes of a tensor (PTX ISA 5.5.3): what [`Tensor`](crate::launch::Tensor) makes maps of.
+/// Tiled mode: boxes of a tensor (PTX ISA 5.5.3). [`Tensor`](crate::launch::Tensor) makes such
+/// maps.
 #[derive(Debug, Clone, Copy)]
 pub struct Tiled;
 
-/// The pixels of images that a convolution multiplies (PTX ISA 5.5.4): what
-/// [`Im2colTensor`](crate::launch::Im2colTensor) makes maps of.
+/// Im2col mode: the pixels of images that a convolution multiplies (PTX ISA 5.5.4).
+/// [`Im2colTensor`](crate::launch::Im2colTensor) makes such maps.
 #[derive(Debug, Clone, Copy)]
 pub struct Im2col;
 
@@ -90,21 +90,23 @@ impl TensorMode for Im2col {
     const NAME: &'static str = "Im2col";
 }
 
-/// A tensor of `RANK` dimensions, from 1 to 5, that no thread writes while the kernel runs, of
-/// which boxes are copied to tiles of the type `Tile` ([`SharedTile::load_tma`]); or, in [`Im2col`]
-/// mode, pixels.
+/// A tensor map: a tensor of 1 to 5 dimensions in global memory, which TMA loads read.
 ///
-/// The host makes it with [`Tensor::map`](crate::launch::Tensor::map) or
-/// [`Im2colTensor::map`](crate::launch::Im2colTensor::map); element, swizzle and size of a box are
-/// the tile's, so that they cannot differ. It is a kernel's parameter, 128 bytes by value, which
-/// stay where they are. Needs sm_90.
+/// [`SharedTile::load_tma`] copies a box of the tensor to a tile of type `Tile`, or in [`Im2col`]
+/// mode its pixels. No thread writes the tensor while the kernel runs.
+///
+/// The host makes the map with [`Tensor::map`](crate::launch::Tensor::map) or
+/// [`Im2colTensor::map`](crate::launch::Im2colTensor::map). The tile's type determines element,
+/// swizzle and size of a box, so that map and tile always agree. As a kernel's parameter it has 128
+/// bytes by value, which the copies read in place (`__grid_constant__`). Needs sm_90.
 ///
 /// ```
 /// use ptx_matrix::{isa::TensorMapError, launch::Tensor, prelude::*, sim::Simulator};
 ///
 /// type Tile = SharedTile<bf16, 8, 64, Swizzle128>;
 ///
-/// /// Each block copies its part of a matrix: what of that is beyond the matrix, is zero in the tile, and stays out of the other.
+/// /// Copies a matrix, a box for each block. Elements outside the matrix are zero in the tile, and
+/// /// are not stored.
 /// #[kernel(threads = 32, target = "sm_90")]
 /// fn copy(
 ///     block: &Block,
@@ -127,7 +129,7 @@ impl TensorMode for Im2col {
 ///     });
 /// }
 ///
-/// // 13 rows of 72 columns: dimension 0 is the one whose elements are neighbours.
+/// // 13 rows of 72 columns. Dimension 0 is the contiguous one.
 /// let device = Simulator::default();
 /// let a: Vec<bf16> = (0..13 * 72).map(|i| bf16::from_f32((i % 251) as f32)).collect();
 /// let mut copied = vec![bf16::ZERO; 13 * 72];
@@ -143,9 +145,10 @@ pub struct TensorMap<'k, Tile, const RANK: usize, Mode = Tiled> {
     _tile: PhantomData<fn() -> (Tile, Mode)>,
 }
 
-/// A tensor that tensor copies write: as [`TensorMap`], for [`SharedTile::store_tma`] and
-/// [`SharedTile::reduce_tma`]. The host makes it with
-/// [`Tensor::map_mut`](crate::launch::Tensor::map_mut) or
+/// A tensor map for TMA stores and reductions: as [`TensorMap`], for [`SharedTile::store_tma`] and
+/// [`SharedTile::reduce_tma`].
+///
+/// The host makes it with [`Tensor::map_mut`](crate::launch::Tensor::map_mut) or
 /// [`Im2colTensor::map_mut`](crate::launch::Im2colTensor::map_mut).
 pub struct TensorMapMut<'k, Tile, const RANK: usize, Mode = Tiled> {
     map: MapRef,
@@ -162,40 +165,41 @@ macro_rules! maps {
             }
         }
         impl<Tile, const RANK: usize, Mode> Copy for $map<'_, Tile, RANK, Mode> {}
-        // SAFETY: the map does not change, and what it is of only copies touch.
+        // SAFETY: the map does not change, and only copies touch its tensor.
         unsafe impl<Tile, const RANK: usize, Mode> LaneCapture for $map<'_, Tile, RANK, Mode> {}
 
         impl<Tile: BoxTile, const RANK: usize, Mode: TensorMode> $map<'_, Tile, RANK, Mode> {
-            /// The map that a kernel's parameter points to.
+            /// Takes the map that a kernel's parameter points to.
             ///
             /// # Safety
-            /// It is one, and stays there for `'k`.
+            /// It points to a map that stays there for `'k`.
             #[inline(always)]
             pub(crate) unsafe fn from_ptr(map: *const TensorMapWords) -> Self {
-                // SAFETY: the caller's.
+                // SAFETY: the caller upholds the conditions.
                 let map = unsafe { MapRef::at(map) };
                 $map { map, _kernel: PhantomData, _tile: PhantomData }
             }
 
             #[cfg(not(target_arch = "nvptx64"))]
-            /// The map that the host has made, of a slice.
+            /// Takes a map that the host has made of a slice.
             pub(crate) fn of(words: TensorMapWords, slice: (&'static str, *mut Tile::Element, usize)) -> Self {
                 $map { map: MapRef::of(words, slice, $is_mut), _kernel: PhantomData, _tile: PhantomData }
             }
 
             #[cfg(not(target_arch = "nvptx64"))]
-            /// The map's bytes, on the host.
+            /// The map's bytes.
             pub(crate) fn words(&self) -> TensorMapWords {
                 self.map.words()
             }
 
-            /// Where the map is, for `raw`'s functions.
+            /// The address of the map, for the functions of `raw`.
             #[inline(always)]
             pub fn as_ptr(&self) -> *const u8 {
                 self.map.as_ptr()
             }
 
-            /// Has the map itself brought near (`prefetch.tensormap`, PTX ISA 9.7.9.20), before the first copy needs it.
+            /// Prefetches the map itself (`prefetch.tensormap`, PTX ISA 9.7.9.20), before the first
+            /// copy needs it.
             #[inline(always)]
             #[track_caller]
             pub fn prefetch(&self, lane: Lane<'_>)
@@ -203,7 +207,7 @@ macro_rules! maps {
                 Self: BuiltFor<AtLeast<90>>,
             {
                 let _ = lane;
-                // SAFETY: it is a map.
+                // SAFETY: the address is that of a map.
                 unsafe { raw::prefetch_tensormap(self.as_ptr()) }
             }
         }

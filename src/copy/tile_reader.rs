@@ -1,4 +1,6 @@
-//! Tiles that lie one behind the other in a matrix, brought to shared memory by `cp.async`.
+//! Loads of consecutive tiles of a 16-byte aligned matrix into shared memory, by `cp.async`.
+//!
+//! Comments speak of row-major matrices; for column-major ones, swap rows and columns.
 
 use crate::element::Element;
 use crate::lane::{Lane, LaneCapture, PerLane, Site, array};
@@ -8,38 +10,37 @@ use crate::scope::Threads;
 use crate::target::{AtLeast, BuiltFor};
 use core::marker::PhantomData;
 
-/// Bytes of each copy.
+/// The bytes of one copy.
 const CHUNK: usize = 16;
 
-/// In place of where a copy reads from: it is of a line that the matrix has not.
+/// Stands for the source of a copy whose row is outside the matrix.
 const BEYOND: u32 = u32::MAX;
 
-/// Which way a [`TileReader`] goes.
+/// The direction in which a [`TileReader`] advances.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Along {
-    /// From one tile to that of the next rows.
+    /// To the tile of the next rows.
     Rows,
-    /// From one tile to that of the next columns.
+    /// To the tile of the next columns.
     Cols,
 }
 
-/// Reads tiles of a matrix in global memory, one behind the other, into shared tiles of type
-/// `Tile`: what the main loop of a matrix product does.
+/// Copies consecutive tiles of a matrix in global memory into shared tiles of type `Tile`, by
+/// `cp.async`: the producer of a GEMM's main loop.
 ///
-/// Which thread copies which 16 bytes, and from where, is worked out once, when it is made; then
-/// each tile costs its copies and the addition of a constant to their addresses. Each thread makes
-/// `COPIES` copies for a tile.
+/// It computes once which thread copies which 16 bytes. Each tile then costs its copies, and one
+/// addition for each address. Each thread makes `COPIES` copies for a tile.
 ///
-/// The matrix may end within a tile. Along the way, what is beyond it becomes zero. Across the way,
-/// the tile gets rows (or columns) that are not the matrix's: their values mean nothing, and who
-/// computes with them throws the result away.
+/// The matrix may end within a tile. Along the direction, elements outside the matrix become zero.
+/// Across the direction, rows or columns outside the matrix have unspecified values, and the kernel
+/// discards the results that it computes from them. Needs sm_80.
 ///
 /// ```
 /// use ptx_matrix::{copy::{Along, CpAsync, TileReader}, memory::GlobalMatrix, prelude::*};
 ///
 /// type Tile = SharedTile<bf16, 16, 16, Swizzle32>;
 ///
-/// /// The sum of each row, of a matrix of any width.
+/// /// Sums each row of a matrix of any width.
 /// #[kernel(threads = 32, target = "sm_80")]
 /// fn sum_rows(block: &Block, #[shared] tile: Tile, a: Global<bf16>, cols: u32, d: GlobalMut<f32>) {
 ///     let warp = block.warp();
@@ -71,41 +72,41 @@ pub enum Along {
 pub struct TileReader<'k, Tile: ReadTile, const COPIES: usize> {
     matrix: GlobalMatrix<'k, Tile::Element, Tile::Order>,
     along: Along,
-    /// Where the next tile starts along the way: its row or column, modulo 2^32.
+    /// The row or column at which the next tile starts along the direction, modulo 2^32.
     at: u32,
-    /// Where the matrix ends along the way.
+    /// The end of the matrix along the direction.
     end: u32,
-    /// The first element, along the way, of the lines of the tiles, or of the matrix's last lines.
-    /// What is read is counted from here by `at`: so the two cannot part, however far one
-    /// goes.
+    /// The element at coordinate 0 along the direction, and across it at the tiles' coordinate,
+    /// clamped to the matrix. `at` alone gives the offset from here, so that address and bounds
+    /// cannot disagree, however far the reader advances.
     start: Source<Tile::Element>,
-    /// Where each copy of a tile reads from, in elements from there.
+    /// The source of each copy of a tile, in elements from the tile's start.
     from: PerLane<[u32; COPIES]>,
-    /// Where the first copy writes to, in bytes from the tile's start.
+    /// The destination of the first copy, in bytes from the tile's start.
     to: PerLane<u32>,
     _tile: PhantomData<fn() -> Tile>,
 }
 
 /// A shared tile that a [`TileReader`] can fill.
 pub trait ReadTile: crate::lane::Sealed + LaneCapture + Copy {
-    /// Its elements.
+    /// The tile's elements.
     type Element: Element;
-    /// Its order, which is that of the matrix.
+    /// The tile's order, which is that of the matrix.
     type Order: Order;
-    /// Its rows and columns.
+    /// The tile's rows and columns.
     const SIZE: (usize, usize);
-    /// Lines after which its swizzle repeats.
+    /// The rows after which the tile's swizzle repeats.
     #[doc(hidden)]
     const REPEATS: usize;
 
-    /// Where the element (row, col) lies in it.
+    /// The offset of the element (row, col), in bytes.
     #[doc(hidden)]
     fn offset_of(row: usize, col: usize) -> u32;
-    /// Where it starts.
+    /// The tile's address.
     #[doc(hidden)]
     fn start(self) -> u32;
     /// # Safety
-    /// As `crate::copy::CpAsync::start`.
+    /// As for `crate::copy::CpAsync::start`.
     #[doc(hidden)]
     #[cfg(not(target_arch = "nvptx64"))]
     unsafe fn start_copy(
@@ -149,7 +150,7 @@ impl<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order> Rea
         count: usize,
         site: Site,
     ) {
-        // SAFETY: the caller's.
+        // SAFETY: the caller upholds the conditions.
         unsafe { crate::copy::CpAsync::<CHUNK>::start(self, row, col, from, index, count, site) }
     }
 }
@@ -165,19 +166,18 @@ impl<T> Clone for Source<T> {
 }
 impl<T> Copy for Source<T> {}
 
-// SAFETY: the address is the same in all lanes, and goes to copies only.
+// SAFETY: the address is the same in all lanes, and only copies use it.
 unsafe impl<T> LaneCapture for Source<T> {}
 
 impl<T> Source<T> {
-    /// The address `count` times `pitch` elements further on, which is computed where it is asked
-    /// for: the compiler would rather carry it along in two registers, and what it grows by in
-    /// another two.
+    /// The address `count` times `pitch` elements after this one. It is computed at each use. The
+    /// compiler would otherwise keep it in two registers, and its increment in two more.
     #[inline(always)]
     fn further(self, count: u32, pitch: u32) -> Self {
         Source(machine::further(self.0, count, pitch))
     }
 
-    /// The address of an element further on.
+    /// The address of the element `index` elements after this one.
     #[inline(always)]
     pub(crate) fn element(self, index: u32) -> *const T {
         machine::element(self.0, index)
@@ -186,20 +186,20 @@ impl<T> Source<T> {
 
 impl<'k, Tile: ReadTile, const COPIES: usize> TileReader<'k, Tile, COPIES> {
     const PER_CHUNK: usize = CHUNK / size_of::<Tile::Element>();
-    /// The tile's lines, and the elements of each.
+    /// The tile's rows, and the elements of each.
     const LINES: (usize, usize) =
         if Tile::Order::ROW_MAJOR { Tile::SIZE } else { (Tile::SIZE.1, Tile::SIZE.0) };
     const PER_LINE: usize = Self::LINES.1 / Self::PER_CHUNK;
 
-    /// Whether lines beyond the matrix are not read, but become zero; else others are read in the
-    /// place of each, which costs less to find out. Of a low tile's lines most may be beyond,
-    /// and all blocks would read the same few from the cache.
+    /// Whether rows outside the matrix are not read, but become zero. Otherwise a copy reads
+    /// another row in the place of each, which needs fewer instructions. Of a tile of few rows most
+    /// may be outside, and all blocks would read the same few rows from the cache.
     const LEAVES_OUT: bool = Self::LINES.0 <= 16;
 
-    /// The reader of the tiles from (row, col) of the matrix on. All `threads` share the work,
-    /// which comes to `COPIES` for each.
+    /// Makes the reader of the tiles from (row, col) of the matrix on.
     ///
-    /// Lines of the matrix start at multiples of 16 bytes, and so does the tile in them.
+    /// All `threads` share the work: `COPIES` copies each. The rows of the matrix (columns if
+    /// column-major) start at multiples of 16 bytes, and so does the tile within them.
     #[inline(always)]
     #[track_caller]
     pub fn new(
@@ -236,7 +236,7 @@ impl<'k, Tile: ReadTile, const COPIES: usize> TileReader<'k, Tile, COPIES> {
                 bytes: CHUNK
             }
         );
-        // The last line is read to the end of its last 16 bytes.
+        // The last row is read to the end of its last 16 bytes.
         let padded = length.next_multiple_of(Self::PER_CHUNK);
         check!(
             lines == 0
@@ -250,15 +250,15 @@ impl<'k, Tile: ReadTile, const COPIES: usize> TileReader<'k, Tile, COPIES> {
                 len: matrix.elements().len()
             }
         );
-        // Distances within a tile are counted in 32 bits, in elements, and the bytes of a line.
+        // Distances within a tile, in elements, and the bytes of a row are 32-bit.
         let limit = u32::MAX as usize / (2 * Self::LINES.0).max(size_of::<Tile::Element>());
         check!(
             matrix.stride() <= limit,
             site,
             StrideTooLarge { name: matrix.elements().name(), stride: matrix.stride(), limit }
         );
-        // Across the way, what is beyond the matrix is read from other lines of the tile, or the
-        // last chunk of its lines.
+        // Across the direction, a copy outside the matrix reads another row of the tile, or the
+        // last chunk of its own row.
         let across = (along == Along::Cols) == Tile::Order::ROW_MAJOR;
         let last_line = if across { lines.saturating_sub(1) } else { usize::MAX };
         let last = if across {
@@ -270,9 +270,9 @@ impl<'k, Tile: ReadTile, const COPIES: usize> TileReader<'k, Tile, COPIES> {
         let start =
             Source(start.wrapping_add(if across { first_line * matrix.stride() } else { first }));
         let count = threads.count();
-        // The lines of the tile that are there; beyond them those are read again that are so many
-        // as a power of two, one after the other: were it always the last one, all blocks
-        // would wait for it at the cache.
+        // The tile's rows that are in the matrix. In place of the others the copies read its first
+        // 2^n rows, in turn. If they all read the last row, all blocks would wait for that row at
+        // the cache.
         let there = (last_line - first_line).min(Self::LINES.0 - 1) as u32 + 1;
         let again = (1 << there.ilog2()) - 1;
         let from = threads.each_thread(|_, rank| {
@@ -297,14 +297,14 @@ impl<'k, Tile: ReadTile, const COPIES: usize> TileReader<'k, Tile, COPIES> {
         });
         let (at, end) =
             if along == Along::Rows { (at.0, matrix.rows()) } else { (at.1, matrix.cols()) };
-        // A matrix without lines has no last one to read in the place of others.
+        // A matrix without rows has no other row to read.
         let end = if lines == 0 || length == 0 { 0 } else { end as u32 };
-        // A matrix has less than 2^32 lines: what starts further on is beyond it.
+        // A matrix has less than 2^32 rows: a larger coordinate is outside it.
         let at = at.min(u32::MAX as usize) as u32;
         TileReader { matrix, along, at, end, start, from, to, _tile: PhantomData }
     }
 
-    /// The line, and where in it, of a thread's copy.
+    /// The row and the column of a thread's copy, in the tile.
     #[inline(always)]
     fn chunk(threads: usize, rank: usize, copy: usize) -> (usize, usize) {
         (
@@ -313,19 +313,19 @@ impl<'k, Tile: ReadTile, const COPIES: usize> TileReader<'k, Tile, COPIES> {
         )
     }
 
-    /// Goes on by so many tiles, or back.
+    /// Advances by `tiles` tiles; a negative number goes back.
     #[inline(always)]
     pub fn advance(&mut self, tiles: isize) {
         self.at = self.at.wrapping_add((tiles as u32).wrapping_mul(self.size()));
     }
 
-    /// The side of a tile along the way.
+    /// The size of a tile along the direction.
     #[inline(always)]
     fn size(&self) -> u32 {
         (if self.along == Along::Rows { Tile::SIZE.0 } else { Tile::SIZE.1 }) as u32
     }
 
-    /// The first element of the next tile.
+    /// The address of the next tile.
     #[inline(always)]
     fn next(&self) -> Source<Tile::Element> {
         let across_lines = (self.along == Along::Rows) == Tile::Order::ROW_MAJOR;
@@ -340,7 +340,7 @@ impl<'k, Tile: ReadTile, const COPIES: usize> TileReader<'k, Tile, COPIES> {
         Self: BuiltFor<AtLeast<80>>,
     {
         let (site, count) = (Site::here(), threads.count());
-        // Elements of the tile, along the way, that the matrix has.
+        // Elements of the tile along the direction that are in the matrix.
         let there = self.end.saturating_sub(self.at) as usize;
         let (reader, tile, next) = (self, *to, self.next());
         threads.each_thread(|lane, rank| {
@@ -351,15 +351,16 @@ impl<'k, Tile: ReadTile, const COPIES: usize> TileReader<'k, Tile, COPIES> {
                 } else {
                     there.saturating_sub(along).min(Self::PER_CHUNK)
                 };
-                // SAFETY: as many elements as the matrix has.
+                // SAFETY: these elements are in the matrix.
                 unsafe { reader.start(lane, tile, next, (rank, copy, count), Some(some), site) };
             }
         });
     }
 
-    /// Starts those copies of the next tile that are part `part` of `parts`, if the matrix has the
-    /// whole tile along the way: for kernels that spread the copies over what they compute
-    /// meanwhile.
+    /// Starts the copies of part `part` of `parts` of the next tile, if the whole tile is in the
+    /// matrix along the direction.
+    ///
+    /// Kernels use it to interleave the copies with the computation.
     #[inline(always)]
     #[track_caller]
     pub fn copy_part(&self, threads: impl Threads, to: &Tile, part: usize, parts: usize)
@@ -374,19 +375,19 @@ impl<'k, Tile: ReadTile, const COPIES: usize> TileReader<'k, Tile, COPIES> {
         threads.each_thread(|lane, rank| {
             for copy in 0..COPIES {
                 if copy * parts / COPIES == part {
-                    // SAFETY: the tile is in the matrix along the way; across it, the address was
-                    // moved into it.
+                    // SAFETY: the tile is in the matrix along the direction. Across it, the address
+                    // was clamped to the matrix.
                     unsafe { reader.start(lane, tile, next, (rank, copy, count), None, site) };
                 }
             }
         });
     }
 
-    /// Starts one copy, of the first `some` elements of its 16 bytes, or of all: whether it is all
-    /// is not asked when the kernel runs.
+    /// Starts one copy, of the first `some` elements of its 16 bytes, or of all of them. `None`
+    /// avoids the test for a whole copy at run time.
     ///
     /// # Safety
-    /// The matrix has them.
+    /// These elements are in the matrix.
     #[inline(always)]
     unsafe fn start(
         &self,
@@ -404,7 +405,7 @@ impl<'k, Tile: ReadTile, const COPIES: usize> TileReader<'k, Tile, COPIES> {
             (true, _) => (index, Some(some.unwrap_or(Self::PER_CHUNK))),
         };
         let from = next.element(index);
-        // The lines of one copy and the next lie so far apart that the swizzle repeats.
+        // The rows of consecutive copies are whole periods of the swizzle apart.
         let lines = copy * (threads / Self::PER_LINE);
         let pass = if Tile::Order::ROW_MAJOR {
             Tile::offset_of(lines, 0)
@@ -413,8 +414,8 @@ impl<'k, Tile: ReadTile, const COPIES: usize> TileReader<'k, Tile, COPIES> {
         };
         let to = tile.start() + lane.get(&self.to) + pass;
         #[cfg(target_arch = "nvptx64")]
-        // SAFETY: a chunk of the tile, and elements of the matrix, by the caller; aligned, as
-        // checked when the reader was made.
+        // SAFETY: a chunk of the tile, and elements of the matrix, as the caller guarantees;
+        // aligned, as checked when the reader was made.
         unsafe {
             let _ = (rank, site);
             match some {

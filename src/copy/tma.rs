@@ -47,14 +47,16 @@ impl<P> TmaSource<P> {
         TmaSource { place, policy: None, multicast: () }
     }
 
-    /// The same for the tile in each of these blocks (`.multicast::cluster`). The bytes are read
-    /// once. In each block its own barrier is told, which has to expect them.
+    /// Loads the tile into each of these blocks (`.multicast::cluster`).
+    ///
+    /// The bytes are read once. The load completes them on the barrier at the same place in each
+    /// block, which has to expect them.
     ///
     /// ```
     /// use ptx_matrix::{isa::TensorMapError, launch::Tensor, prelude::*, sim::Simulator};
     /// type Half = SharedTile<f32, 4, 32, Swizzle128>;
     ///
-    /// /// Each block of a pair brings one half of a matrix to both, and sums all of it.
+    /// /// Each block of a pair loads one half of a matrix into both, and sums all of it.
     /// #[kernel(threads = 32, cluster = 2, target = "sm_90")]
     /// fn sum_both(
     ///     block: &ClusterBlock<2>,
@@ -68,7 +70,7 @@ impl<P> TmaSource<P> {
     ///     warp.elect(|lane| {
     ///         full.arrive_expecting(lane, 2 * Half::BOX_BYTES); // One half from each block.
     ///     });
-    ///     cluster.sync(); // The other's barrier is one, and expects them.
+    ///     cluster.sync(); // The other block's barrier is initialised, and expects them.
     ///     let (rank, all) = (cluster.rank(), cluster.all());
     ///     warp.elect(|lane| halves.part(rank).load_tma(lane, a.at([0, 4 * rank as i32]).multicast(all), full));
     ///     full.wait(warp, Phase::FIRST);
@@ -92,7 +94,7 @@ impl<P> TmaSource<P> {
 }
 
 impl<P, M> TmaSource<P, M> {
-    /// The same with a policy for the L2 cache (`.L2::cache_hint`).
+    /// Adds a policy for the L2 cache (`.L2::cache_hint`).
     #[inline(always)]
     pub fn cached(self, policy: CachePolicy) -> Self {
         TmaSource { policy: Some(policy), ..self }
@@ -104,7 +106,7 @@ impl<P> TmaDestination<P> {
         TmaDestination { place, policy: None }
     }
 
-    /// The same with a policy for the L2 cache (`.L2::cache_hint`).
+    /// Adds a policy for the L2 cache (`.L2::cache_hint`).
     #[inline(always)]
     pub fn cached(self, policy: CachePolicy) -> Self {
         TmaDestination { policy: Some(policy), ..self }
@@ -133,7 +135,7 @@ impl Multicast for Blocks {
     }
 }
 
-/// A place that a TMA load fills `Tile` from.
+/// The source of a TMA load that fills a `Tile`.
 #[diagnostic::on_unimplemented(
     message = "`{Tile}` cannot be loaded from `{Self}`",
     note = "a tensor map fills tiles of its own type; adjacent elements fill tiles without a swizzle"
@@ -145,7 +147,7 @@ pub trait LoadTma<Tile>: Sealed + Copy {
     unsafe fn load(self, to: u32, barrier: u32, mask: Option<u16>, policy: Option<CachePolicy>);
 }
 
-/// A place that TMA stores and reductions write a `Tile` of elements `T` to.
+/// The destination of TMA stores and reductions of a `Tile` of elements `T`.
 #[diagnostic::on_unimplemented(
     message = "`{Tile}` cannot be stored to `{Self}`",
     note = "a tensor map takes tiles of its own type; adjacent elements take tiles without a swizzle"
@@ -161,24 +163,26 @@ pub trait StoreTma<T: Element, Tile>: Sealed + Copy {
     unsafe fn reduce<R: Reduction<T>>(self, from: u32, policy: Option<CachePolicy>);
 }
 
-/// TMA copies of whole tiles. One lane starts them ([`Warp::elect`](crate::scope::Warp::elect)),
-/// and no thread carries them out.
+/// TMA copies of whole tiles.
 ///
-/// A copy sees what ordinary stores wrote behind a
-/// [`Warp::fence_for_bulk`](crate::scope::Warp::fence_for_bulk) of the warps that wrote. Needs
+/// One lane starts a copy ([`Warp::elect`](crate::scope::Warp::elect)), and the hardware carries it
+/// out. Ordinary stores become visible to a later copy by a
+/// [`Warp::fence_for_bulk`](crate::scope::Warp::fence_for_bulk) of the warps that stored. Needs
 /// sm_90.
 impl<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order>
     SharedTile<T, ROWS, COLS, S, O>
 {
-    /// Starts to load the tile from a place in global memory, which also has the options of the
-    /// copy.
+    /// Starts to load the tile from a place in global memory (`cp.async.bulk`,
+    /// `cp.async.bulk.tensor`).
     ///
-    /// The barrier's phase ends when all bytes have come that it was told to
-    /// [expect](Barrier::arrive_expecting): [`BULK_BYTES`](Self::BULK_BYTES) or
-    /// [`BOX_BYTES`](Self::BOX_BYTES) of each copy. A warp that has waited for it may read the
-    /// tile. Until then nobody may touch it. The simulator lets copies land as late as that
-    /// allows. It reports early accesses, stores and copies without a fence between, and bytes that
-    /// the phase does not expect.
+    /// `from` has the place and the options of the copy. Each copy completes
+    /// [`BULK_BYTES`](Self::BULK_BYTES) or [`BOX_BYTES`](Self::BOX_BYTES) on the barrier. The
+    /// barrier's phase ends when all bytes have come that it was told to
+    /// [expect](Barrier::arrive_expecting). A warp that has waited for the phase may read the tile.
+    /// Until then nobody may touch it.
+    ///
+    /// The simulator lets copies land as late as that allows. It reports early accesses, a missing
+    /// fence between stores and copies, and bytes that the phase does not expect.
     ///
     /// [`Global::bulk`](crate::memory::Global::bulk) and [`TensorMap`](crate::copy::TensorMap) have
     /// examples.
@@ -193,16 +197,17 @@ impl<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order>
         Self: BuiltFor<AtLeast<90>>,
     {
         let _ = lane;
-        // SAFETY: the tile is aligned as its swizzle needs, and the barrier was initialised, in
-        // each block of the mask, which names blocks of the cluster. That these run, and
-        // that nobody touches the tile meanwhile, concerns values, not memory safety, and is
-        // the simulator's to check.
+        // SAFETY: in each block of the mask, the tile is aligned as its swizzle needs, and the
+        // barrier was initialised. The mask names blocks of the cluster. Whether these run, and
+        // whether a thread touches the tile meanwhile, concerns values and not memory safety; the
+        // simulator checks it.
         unsafe {
             from.place.load(self.address(), barrier.address(), from.multicast.mask(), from.policy)
         }
     }
 
-    /// Starts to store the tile to a place in global memory.
+    /// Starts to store the tile to a place in global memory (`cp.async.bulk`,
+    /// `cp.async.bulk.tensor`).
     ///
     /// The store is in flight until the lane has waited for its group: see
     /// [`BulkGroup`](crate::copy::BulkGroup).
@@ -213,17 +218,17 @@ impl<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order>
         Self: BuiltFor<AtLeast<90>>,
     {
         let _ = lane;
-        // SAFETY: it is a tile's address. A copy that is in flight when the kernel returns reaches
-        // its place before the launch has ended.
+        // SAFETY: it is a tile's address. A copy that is in flight when the kernel returns
+        // completes before the launch ends.
         unsafe { to.place.store(self.address(), to.policy) }
     }
 
     /// Starts to reduce the elements of a place in global memory by the tile's
-    /// (`cp.reduce.async.bulk`).
+    /// (`cp.reduce.async.bulk`, `cp.reduce.async.bulk.tensor`).
     ///
-    /// Each element is reduced as a whole. The order in which several tiles come to one is not
-    /// defined, which sums of floats tell; the simulator takes the order of the blocks. Like a
-    /// store it is in flight until the lane has waited for its group.
+    /// Each element is reduced atomically. The order of several reductions of one element is
+    /// undefined, and sums of floats depend on it. The simulator takes the order of the blocks.
+    /// Like a store, the reduction is in flight until the lane has waited for its group.
     ///
     /// ```
     /// use ptx_matrix::{copy::reduction, prelude::*};
@@ -288,7 +293,7 @@ impl<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order>
         Self: BuiltFor<AtLeast<90>>,
     {
         let _ = (lane, reduction);
-        // SAFETY: as of a store; the elements have the reduction.
+        // SAFETY: as for a store; the reduction exists for the element type.
         unsafe { to.place.reduce::<R>(self.address(), to.policy) }
     }
 }

@@ -1,11 +1,11 @@
-//! Integers of less than a byte.
+//! Integer types of less than a byte.
 
 use bytemuck::{Pod, Zeroable};
 use core::cmp::Ordering;
 use core::fmt;
 use core::hash::{Hash, Hasher};
 
-/// An integer of few bits, held in the lowest of a byte.
+/// An integer type of few bits, held in the lowest bits of a byte.
 macro_rules! integers {
     ($($(#[$doc:meta])* $name:ident $held:ident $least:literal $greatest:literal |$bits:ident| $extended:expr;)*) => {$(
         $(#[$doc])*
@@ -15,47 +15,47 @@ macro_rules! integers {
         pub struct $name($held);
 
         impl $name {
-            /// The least one.
+            /// The least value.
             pub const MIN: Self = Self($least);
-            /// The greatest one.
+            /// The greatest value.
             pub const MAX: Self = Self($greatest);
 
-            /// This number.
+            /// Makes the integer of this value.
             ///
             /// # Panics
-            /// If it is less than `MIN` or greater than `MAX`.
+            /// If the value is less than `MIN` or greater than `MAX`.
             #[inline(always)]
             pub const fn new(value: $held) -> Self {
                 assert!(Self::saturating(value as i32).0 == value, "there is no such number");
                 Self(value)
             }
 
-            /// The number itself.
+            /// The value.
             #[inline(always)]
             pub const fn get(self) -> $held {
                 Self::from_bits(self.to_bits()).0
             }
 
-            /// The number of these bits, the lowest of the byte; the others are dropped.
+            /// Makes the integer of these bits, the lowest of the byte. The others are dropped.
             #[inline(always)]
             pub const fn from_bits($bits: u8) -> Self {
                 Self($extended)
             }
 
-            /// Its bits, the lowest of the byte; the others are zero.
+            /// The bits, the lowest of the byte. The others are zero.
             #[inline(always)]
             pub const fn to_bits(self) -> u8 {
                 self.0 as u8 & (Self::MAX.0 as u8).wrapping_sub(Self::MIN.0 as u8)
             }
 
-            /// The number, or, if there is none such, the nearest.
+            /// Makes the nearest integer to a value.
             #[inline(always)]
             pub const fn saturating(value: i32) -> Self {
                 Self(if value < $least { $least } else if value > $greatest { $greatest } else { value as $held })
             }
         }
 
-        // By the number: what comes out of memory may have anything in the other bits of its byte.
+        // Compares values, not bytes: the other bits of a byte from memory are arbitrary.
         impl PartialEq for $name {
             #[inline(always)]
             fn eq(&self, other: &Self) -> bool {
@@ -98,7 +98,7 @@ macro_rules! integers {
         }
 
         impl TryFrom<i32> for $name {
-            /// The number that there is none of.
+            /// The value that is out of range.
             type Error = i32;
 
             #[inline(always)]
@@ -110,7 +110,7 @@ macro_rules! integers {
 }
 
 integers! {
-    /// `.s4`: an integer from -8 to 7; in registers, eight to one.
+    /// A signed 4-bit integer, -8 to 7 (`.s4`). A register holds eight.
     ///
     /// ```
     /// use ptx_matrix::element::s4;
@@ -120,7 +120,7 @@ integers! {
     /// assert!(s4::try_from(8).is_err());
     /// ```
     s4 i8 -8 7 |bits| (bits << 4) as i8 >> 4;
-    /// `.u4`: an integer from 0 to 15; in registers, eight to one.
+    /// An unsigned 4-bit integer, 0 to 15 (`.u4`). A register holds eight.
     ///
     /// ```
     /// use ptx_matrix::element::u4;
@@ -128,7 +128,7 @@ integers! {
     /// assert_eq!(u4::saturating(-1), u4::MIN);
     /// ```
     u4 u8 0 15 |bits| bits & 15;
-    /// `.b1`: a bit; in registers, 32 to one.
+    /// A bit (`.b1`). A register holds 32.
     ///
     /// ```
     /// use ptx_matrix::element::{Element, b1};

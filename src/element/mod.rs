@@ -5,11 +5,11 @@
 //! | [`bf16`], [`struct@f16`], [`tf32`], `f32`, `f64` | floating point |
 //! | [`F8E4M3`], [`F8E5M2`] | 8-bit floating point |
 //! | [`e3m2`], [`e2m3`], [`e2m1`] | 6-bit and 4-bit floating point; [`InByte`] puts `e2m1` in a byte |
-//! | [`ue8m0`], [`ue4m3`] | scales of blocks |
+//! | [`ue8m0`], [`ue4m3`] | scales of block scaling |
 //! | `i8`, `u8`, [`s4`], [`u4`], [`b1`] | integers and bits |
 //!
-//! [`Element`] is the trait of them all, and [`Width`] is an element's width in bits.
-//! [`Element::pack`] puts elements into a register as the instructions take them.
+//! All of them implement [`Element`]. [`Width`] is the width of an element in bits.
+//! [`Element::pack`] packs elements into a register, in the form that the instructions take.
 //!
 //! ```
 //! use ptx_matrix::element::{Element, F8E4M3, bf16, s4};
@@ -44,31 +44,31 @@ use bytemuck::Pod;
 /// A type that can be an element of a matrix, in memory or in a fragment.
 #[diagnostic::on_unimplemented(message = "`{Self}` is not an element type of matrices")]
 pub trait Element: Sealed + Pod + LaneCapture + Send + Sync {
-    /// Its width.
+    /// The element's width.
     type Width: Width;
-    /// Its name in PTX.
+    /// The element's name in PTX.
     const NAME: &'static str;
-    /// Its name in Rust, which no other has.
+    /// The element's name in Rust, unique among all element types.
     #[doc(hidden)]
     const TYPE: &'static str;
-    /// The driver's number for it in tensor maps (`CUtensorMapDataType`); of what only has its
-    /// width there, that of the unsigned integer.
+    /// The driver's number for the type in tensor maps (`CUtensorMapDataType`). A type without a
+    /// number of its own has that of the unsigned integer of the same width.
     const TENSOR_DATA_TYPE: u32;
 
-    /// Its bits.
+    /// The element's bits.
     #[inline(always)]
     fn to_bits(self) -> <Self::Width as Width>::Bits {
         bytemuck::must_cast(self)
     }
 
-    /// The element of these bits.
+    /// Makes the element of these bits.
     #[inline(always)]
     fn from_bits(bits: <Self::Width as Width>::Bits) -> Self {
         bytemuck::must_cast(bits)
     }
 
-    /// A register of fragments that holds these elements, the first in its lowest bits; what is
-    /// left of it is zero.
+    /// Packs elements into a fragment register, the first in its lowest bits. The remaining bits
+    /// are zero.
     ///
     /// ```
     /// use ptx_matrix::element::{Element, s4, u4};
@@ -78,7 +78,7 @@ pub trait Element: Sealed + Pod + LaneCapture + Send + Sync {
     /// ```
     ///
     /// # Panics
-    /// If there are more than a register holds.
+    /// If a register holds fewer elements.
     #[inline(always)]
     fn pack(elements: impl AsRef<[Self]>) -> <Self::Width as Width>::Register {
         let elements = elements.as_ref();
@@ -94,14 +94,14 @@ pub trait Element: Sealed + Pod + LaneCapture + Send + Sync {
         register
     }
 
-    /// The element at `slot` of a register of fragments, lowest bits first.
+    /// Unpacks the element at `slot` of a fragment register. Slot 0 is the lowest bits.
     #[inline(always)]
     fn unpack(register: <Self::Width as Width>::Register, slot: usize) -> Self {
         Self::from_bits(Self::Width::unpack(register, slot))
     }
 }
 
-/// The elements: the type, its width, its name in PTX, its number in tensor maps.
+/// Defines the elements: type, width, name in PTX, number in tensor maps.
 macro_rules! elements {
     ($($element:ty: $width:ident $name:literal $tensor:literal;)*) => {$(
         impl Sealed for $element {}

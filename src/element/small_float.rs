@@ -1,29 +1,32 @@
-//! Floating-point formats of 8 bits and less, beside those of `float8`.
+//! Floating-point formats of 8 bits and less, in addition to those of `float8`.
 
 use bytemuck::{Pod, Zeroable};
 use core::fmt;
 use float8::F8E4M3;
 
-/// `.e2m1`: 4 bits, up to 6; in the registers of `kind::mxf4` and `kind::mxf4nvf4`, eight to one.
+/// 4-bit floating point, up to 6 (`.e2m1`).
 ///
-/// Conversions from `f32` round to the nearest, ties to even, and go no farther than the largest
-/// value. `kind::f8f6f4` and `kind::mxf8f6f4` take it in a byte: [`InByte`].
+/// In the registers of `kind::mxf4` and `kind::mxf4nvf4`, a register holds eight. `kind::f8f6f4`
+/// and `kind::mxf8f6f4` take one in each byte: [`InByte`]. Conversions from `f32` round to nearest,
+/// ties to even, and saturate at the largest value.
 #[allow(non_camel_case_types, reason = "as in PTX")]
 pub type e2m1 = microfloat::f4e2m1fn;
-/// `.e3m2`: 6 bits, up to 28; in registers, and in memory, the lower ones of a byte.
+/// 6-bit floating point, up to 28 (`.e3m2`). In registers and in memory, it is the lower bits of a
+/// byte.
 #[allow(non_camel_case_types, reason = "as in PTX")]
 pub type e3m2 = microfloat::f6e3m2fn;
-/// `.e2m3`: 6 bits, up to 7.5; in registers, and in memory, the lower ones of a byte.
+/// 6-bit floating point, up to 7.5 (`.e2m3`). In registers and in memory, it is the lower bits of a
+/// byte.
 #[allow(non_camel_case_types, reason = "as in PTX")]
 pub type e2m3 = microfloat::f6e2m3fn;
-/// `.ue8m0`: a power of two, from 2^-127 to 2^127, or, of all ones, NaN: the scale of a block.
+/// A scale of block scaling: a power of two from 2^-127 to 2^127, or NaN (all bits set) (`.ue8m0`).
 ///
-/// Conversions from `f32` take the nearer one of two powers, and of a value in the middle the
-/// greater.
+/// Conversions from `f32` round to the nearest power, and to the greater one of two that are
+/// equally near.
 #[allow(non_camel_case_types, reason = "as in PTX")]
 pub type ue8m0 = microfloat::f8e8m0fnu;
 
-/// `.ue4m3`: an e4m3 that is not negative, the scale of a block. Bit 7 is zero.
+/// A scale of block scaling: a non-negative e4m3 (`.ue4m3`). Bit 7 is zero.
 ///
 /// ```
 /// use ptx_matrix::element::ue4m3;
@@ -44,24 +47,24 @@ impl ue4m3 {
     /// The largest value, 448.
     pub const MAX: Self = Self(0x7e);
 
-    /// The nearest value, ties to even, but none larger than the largest; what is negative becomes
+    /// Rounds to nearest, ties to even, and saturates at the largest value. Negative values become
     /// zero, and NaN stays NaN.
     pub fn from_f32(value: f32) -> Self {
         if value <= 0.0 { Self::ZERO } else { Self(F8E4M3::from_f32(value).to_bits() & 0x7f) }
     }
 
-    /// The same value.
+    /// Converts to `f32`, exactly.
     pub fn to_f32(self) -> f32 {
         F8E4M3::from_bits(self.to_bits()).to_f32()
     }
 
-    /// The value of these bits; bit 7 is dropped.
+    /// Makes the value of these bits. Bit 7 is dropped.
     #[inline(always)]
     pub const fn from_bits(bits: u8) -> Self {
         Self(bits & 0x7f)
     }
 
-    /// Its bits.
+    /// The value's bits.
     #[inline(always)]
     pub const fn to_bits(self) -> u8 {
         self.0 & 0x7f
@@ -80,10 +83,10 @@ impl From<ue4m3> for f32 {
     }
 }
 
-/// A 4-bit element in a byte, as `kind::f8f6f4` and `kind::mxf8f6f4` take it: in bits 2 to 5.
+/// A 4-bit element in bits 2 to 5 of a byte, for `kind::f8f6f4` and `kind::mxf8f6f4`.
 ///
-/// (`ldmatrix` with `.b4x16_p64` leaves it in bits 0 to 3: [`from_low_bits`](Self::from_low_bits)
-/// is a register of those, shifted.)
+/// `ldmatrix` with `.b4x16_p64` loads elements to bits 0 to 3.
+/// [`from_low_bits`](Self::from_low_bits) shifts a register of them into place.
 ///
 /// ```
 /// use ptx_matrix::element::{Element, InByte, e2m1};
@@ -95,13 +98,13 @@ impl From<ue4m3> for f32 {
 #[repr(transparent)]
 pub struct InByte<T>(u8, core::marker::PhantomData<T>);
 
-// SAFETY: a byte, of which any value is one, and nothing else.
+// SAFETY: it is one byte, and any value of it is valid.
 unsafe impl<T: 'static> Zeroable for InByte<T> {}
-// SAFETY: likewise.
+// SAFETY: as above.
 unsafe impl<T: Copy + 'static> Pod for InByte<T> {}
 
 impl InByte<e2m1> {
-    /// The four elements of a register, whose bits are the lowest of each byte, as this.
+    /// Converts a register of four elements from bits 0 to 3 of each byte to bits 2 to 5.
     #[inline(always)]
     pub const fn from_low_bits(register: u32) -> u32 {
         (register & 0x0f0f_0f0f) << 2
@@ -127,7 +130,7 @@ mod tests {
     use super::*;
     use std::vec::Vec;
 
-    /// The number of a code, from the definition: sign, exponent, fraction.
+    /// The value of a code, from the definition: sign, exponent, fraction.
     fn number(bits: u8, exponent: u32, fraction: u32) -> f64 {
         let bias = (1 << (exponent - 1)) - 1;
         let field = i32::from(bits >> fraction) & ((1 << exponent) - 1);
@@ -140,8 +143,8 @@ mod tests {
         if bits >> (exponent + fraction) & 1 == 1 { -magnitude } else { magnitude }
     }
 
-    /// Every code is its number; every f32 of 12 leading bits (which has all ties, and what lies
-    /// beside them) goes to the nearest number, of two to the even code.
+    /// Checks that every code has its value, and that every f32 with 12 leading bits rounds to the
+    /// nearest value, ties to the even code. These f32 include all ties and their neighbours.
     fn check(
         exponent: u32,
         fraction: u32,

@@ -3,17 +3,16 @@
 use bytemuck::{Pod, Zeroable};
 use core::fmt;
 
-/// The 19-bit floating-point format of the tensor cores: f32 with 10 instead of 23 bits of the
-/// significand.
+/// The 19-bit floating-point format of the tensor cores: an f32 with a significand of 10 instead of
+/// 23 bits.
 ///
-/// It is held in 32 bits, those of the f32 of the same value: the lowest 13 are zero. A matrix of
-/// `f32` must be converted, element by element, for the tensor cores to round it; they do not by
-/// themselves.
+/// It has 32 bits, those of the f32 of the same value. The lowest 13 are zero. The tensor cores do
+/// not round f32 to tf32 themselves: convert a matrix of `f32` element by element.
 ///
 /// ```
 /// use ptx_matrix::element::tf32;
 /// assert_eq!(tf32::from_f32(1.0).to_f32(), 1.0);
-/// assert_eq!(tf32::from_f32(1.0 + 1.0 / 2048.0).to_f32(), 1.0 + 1.0 / 1024.0); // ties away from zero
+/// assert_eq!(tf32::from_f32(1.0 + 1.0 / 2048.0).to_f32(), 1.0 + 1.0 / 1024.0); // ties away
 /// assert_eq!(tf32::from_f32(-1.0 - 0.9 / 2048.0).to_f32(), -1.0);
 /// assert!(tf32::from_f32(f32::NAN).to_f32().is_nan());
 /// ```
@@ -22,7 +21,7 @@ use core::fmt;
 #[repr(transparent)]
 pub struct tf32(f32);
 
-/// Bits of an f32 that tf32 has not.
+/// Low bits of an f32 that tf32 drops.
 const DROPPED: u32 = 13;
 
 impl tf32 {
@@ -31,29 +30,30 @@ impl tf32 {
     /// One.
     pub const ONE: Self = tf32(1.0);
 
-    /// The nearest value, ties away from zero, as `cvt.rna.tf32.f32` (PTX ISA 9.7.9.21) rounds.
-    /// What is beyond the largest value becomes infinity.
+    /// Rounds to nearest, ties away from zero, like `cvt.rna.tf32.f32` (PTX ISA 9.7.9.21).
+    ///
+    /// Values beyond the largest one become infinity.
     #[inline(always)]
     pub const fn from_f32(value: f32) -> Self {
         let bits = value.to_bits();
-        // A NaN keeps its upper bits, and is quiet.
+        // NaN keeps its upper bits, and becomes quiet.
         let bits = if value.is_nan() { bits | 1 << 22 } else { bits + (1 << (DROPPED - 1)) };
         Self::from_bits(bits)
     }
 
-    /// The same value.
+    /// Converts to `f32`, exactly.
     #[inline(always)]
     pub const fn to_f32(self) -> f32 {
         self.0
     }
 
-    /// The value of these 32 bits; the lowest 13 are dropped.
+    /// Makes the value of these 32 bits. The lowest 13 are dropped.
     #[inline(always)]
     pub const fn from_bits(bits: u32) -> Self {
         tf32(f32::from_bits(bits >> DROPPED << DROPPED))
     }
 
-    /// Its 32 bits.
+    /// The value's 32 bits.
     #[inline(always)]
     pub const fn to_bits(self) -> u32 {
         self.0.to_bits()

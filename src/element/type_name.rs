@@ -1,7 +1,8 @@
-//! Names of types, as fingerprints of kernels have them.
+//! Names of types in kernel fingerprints.
 
-/// The name of a parameter's type in fingerprints: a tree, as constants of generic types cannot
-/// join strings.
+/// The name of a parameter's type in kernel fingerprints.
+///
+/// It is a tree, as constants of generic types cannot concatenate strings.
 ///
 /// ```
 /// use ptx_matrix::{copy::Im2col, launch::{KernelParam, TypeName}, prelude::*};
@@ -18,7 +19,7 @@ pub enum TypeName {
     Text(&'static str),
     /// A number, in decimal.
     Number(usize),
-    /// Several parts, one behind the other.
+    /// Several parts, in sequence.
     Parts(&'static [TypeName]),
 }
 

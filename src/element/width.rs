@@ -1,16 +1,16 @@
-//! How wide elements are, and what holds them.
+//! Widths of elements, and the registers that hold them.
 
 use super::{Moved, Sent};
 use crate::lane::LaneCapture;
 use crate::lane::Sealed;
 
-/// The width of an element: which bits it has, which registers hold it in fragments, and how a lane
-/// moves it to and from shared memory.
+/// The width of an element: its bits, its registers in fragments, and its loads and stores of
+/// shared memory.
 pub trait Width: Sealed + Copy + 'static {
-    /// The unsigned integer of this width, or, for what is narrower than a byte, `u8`: in memory,
-    /// an element has bytes of its own.
+    /// The unsigned integer of this width. For widths below a byte it is `u8`: in memory, each
+    /// element has its own byte.
     type Bits: Sent + LaneCapture;
-    /// A register of a fragment, of 32 bits, or of 64 for 64-bit elements.
+    /// A register of a fragment: 32 bits, or 64 bits for 64-bit elements.
     type Register: Moved + LaneCapture;
 
     /// Bits of one element in a register.
@@ -19,16 +19,16 @@ pub trait Width: Sealed + Copy + 'static {
     const BYTES: usize = size_of::<Self::Bits>();
     /// Elements in a register.
     const PER_REGISTER: usize = 8 * size_of::<Self::Register>() / Self::BITS;
-    /// Whether elements lie in registers as they do in memory.
+    /// Whether elements have the same packing in registers as in memory.
     const FILLS_BYTES: bool = 8 * Self::BYTES == Self::BITS;
 
-    /// The element at `slot` of a register (lowest bits first).
+    /// Unpacks the element at `slot` of a register. Slot 0 is the lowest bits.
     fn unpack(register: Self::Register, slot: usize) -> Self::Bits;
-    /// Puts an element at `slot` of a register.
+    /// Packs an element into `slot` of a register.
     fn pack(register: &mut Self::Register, slot: usize, bits: Self::Bits);
 }
 
-/// One row a width: the marker, how wide, its bits, its register.
+/// Defines the widths, one row each: marker type, bits of an element, its integer, its register.
 macro_rules! widths {
     ($($(#[$doc:meta])* $width:ident $wide:literal $bits:ty; $register:ty;)*) => {$(
         $(#[$doc])*

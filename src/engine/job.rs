@@ -1,4 +1,4 @@
-//! What the engine runs.
+//! The description of a launch for the engine.
 
 use crate::engine::{NameByte, WarpOfBlock};
 use crate::lane::Grid;
@@ -10,9 +10,9 @@ pub(crate) struct Job<'a> {
     pub(crate) name: &'static str,
     /// Threads in a block.
     pub(crate) threads: u32,
-    /// Blocks that are to fit an SM together; 0 where the kernel does not say.
+    /// Blocks that must fit on an SM together; 0 if the kernel sets no minimum.
     pub(crate) min_blocks: u32,
-    /// The most registers of a thread; 0 where the kernel does not say.
+    /// Register limit of a thread; 0 if the kernel sets none.
     pub(crate) max_registers: u32,
     /// Bytes of shared memory.
     pub(crate) shared_bytes: u32,
@@ -20,7 +20,7 @@ pub(crate) struct Job<'a> {
     pub(crate) cluster: Grid,
     /// The blocks of the launch.
     pub(crate) grid: Grid,
-    /// The GPU that was named: only what it has may run.
+    /// The GPU that the launch names: only its instructions may run.
     pub(crate) gpu: Option<Arch>,
     /// Names a byte of the kernel's shared memory.
     pub(crate) name_byte: NameByte,

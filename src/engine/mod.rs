@@ -1,25 +1,50 @@
-//! The simulator: kernels run on the CPU, lane by lane, from the same source as on a GPU.
+//! The simulator's engine: runs kernels on the CPU, lane by lane, from the source that a GPU runs.
 //!
-//! A block's warps run as coroutines on one thread, one at a time, until they wait for each other;
-//! which one goes on is drawn from a seed, so a run repeats exactly. The blocks of a launch run in
-//! parallel, and what one writes to global memory the others do not see; but those of a cluster
-//! take turns as one block's warps do, and share what memory they share on a GPU. In a warp, each
-//! lane closure runs once for lane 0, then for lane 1, and so on: a breakpoint in it stops with
-//! that lane's values. Collectives compute on all 32 lanes' values at once, and return the bits
-//! that the hardware returns. Where a lane closure calls a collective of [`raw`](crate::raw), each
-//! lane waits there for all others.
+//! `raw/` and `machine/` call it for each instruction, and `sim/` for each launch. Its folders:
 //!
-//! What would be undefined, left to chance, or never end on a GPU makes the run a [`SimError`],
-//! which names each misuse once, with the line of the kernel's source, the block, the warp and the
-//! lane: accesses out of bounds, matrix rows that are not aligned, reads of memory that nothing
-//! wrote or that a copy is on its way to, races between warps and between blocks (in whatever order
-//! they ran), a `sync` that not all warps reach, a raw collective that not all lanes come to
-//! together, registers that an `mma` takes for what they are not, panics. Of races within a warp
-//! the [`Report`] warns.
+//! - `warps/`: scheduling of warps and lanes, barriers, deadlocks;
+//! - `memory/`: shared and global memory, copies, TMA, races;
+//! - `arithmetic/`: the tensor cores of each GPU, bit for bit;
+//! - `wgmma/`: `wgmma`s in flight;
+//! - `special/`: approximate special functions;
+//! - `findings/`: misuses and their messages;
+//! - `record/`: profile and trace.
 //!
-//! On request a run returns what it executed and moved, with the bank conflicts of each line
-//! ([`Simulator::profiled`]), and a trace that shows each warp's instructions
-//! ([`Simulator::traced`]).
+//! The loose files are `job.rs` (a launch), `raw.rs` (the functions of [`raw`](crate::raw)) and
+//! `shuffle.rs`.
+//!
+//! # Order of execution
+//!
+//! - The warps of a block are coroutines on one thread. One runs at a time, until it waits. A seed
+//!   determines which warp runs next, so a run repeats exactly.
+//! - The blocks of a launch run in parallel. None sees the others' writes to global memory.
+//! - The blocks of a cluster are scheduled together, like the warps of one block. They share the
+//!   memory that they share on a GPU.
+//! - Within a warp, a lane closure runs for lane 0, then for lane 1, and so on. A breakpoint in it
+//!   stops with that lane's values.
+//! - A collective computes on the values of all 32 lanes at once, and returns the hardware's bits.
+//!   If a lane closure calls a collective of [`raw`](crate::raw), each lane waits there for all
+//!   others.
+//!
+//! # Errors
+//!
+//! A run ends with a [`SimError`] if a GPU's behaviour would be undefined, random or endless. The
+//! error names each misuse once, with source line, block, warp and lane:
+//!
+//! - accesses out of bounds, and unaligned matrix rows;
+//! - reads of unwritten memory, and of memory with a copy in flight;
+//! - races between warps and between blocks, whatever the order of the run;
+//! - a `sync` that some warps do not reach;
+//! - a raw collective that the lanes do not reach together;
+//! - registers of the wrong layout as operands of `mma`;
+//! - panics.
+//!
+//! Most races within a warp are only warnings in the [`Report`].
+//!
+//! # Records
+//!
+//! [`Simulator::profiled`] returns instruction counts, bytes moved and the bank conflicts of each
+//! source line. [`Simulator::traced`] returns a trace of each warp's instructions.
 
 pub(crate) mod arithmetic;
 pub(crate) mod findings;

@@ -1,5 +1,6 @@
-//! What the functions of [`raw`](crate::raw) do here: each is one lane's; collectives wait for all
-//! lanes.
+//! The CPU implementations of [`raw`](crate::raw).
+//!
+//! Each function runs in one lane. A collective waits for all lanes.
 
 use crate::element::Element;
 use crate::engine::{
@@ -33,7 +34,7 @@ use bytemuck::Pod;
 /// The registers of a matrix of role `R` in shape `S`, with elements of type `T`.
 type RegistersOf<S, R, T> = <S as FragmentShape<R, <T as Element>::Width>>::Registers;
 
-/// `mma`, of one shape, its elements and its option.
+/// `mma` of one shape, element types and option.
 #[track_caller]
 pub(crate) fn multiply_registers<S, A, B, C, D, O>(
     form: &'static str,
@@ -60,7 +61,7 @@ where
     })
 }
 
-/// `mma` with scaled blocks.
+/// `mma` with block scaling.
 #[track_caller]
 pub(crate) fn multiply_scaled_registers<S, A, B, K>(
     form: &'static str,
@@ -94,7 +95,7 @@ where
     })
 }
 
-/// `mma.sp`, of one shape and its elements.
+/// `mma.sp` of one shape and element types.
 #[track_caller]
 pub(crate) fn multiply_sparse_registers<S, A, B, C, O, Order>(
     form: &'static str,
@@ -136,7 +137,7 @@ where
     })
 }
 
-/// `mma.sp` with scaled blocks.
+/// `mma.sp` with block scaling.
 #[track_caller]
 pub(crate) fn multiply_sparse_scaled_registers<S, A, B, K>(
     form: &'static str,
@@ -214,7 +215,7 @@ pub(crate) fn transpose_matrix(form: &'static str, register: u32) -> u32 {
     })
 }
 
-/// `shfl.sync`, and whether the lane whose value it is lies within the segment.
+/// `shfl.sync`: the value, and whether the source lane is within the segment.
 #[track_caller]
 pub(crate) fn shuffle(form: &'static str, mode: Mode, operands: (u32, u32, u32)) -> (u32, bool) {
     let [d, within] = collective(Site::here(), form, operands, move |_, site, operands| {
@@ -238,7 +239,7 @@ pub(crate) fn sync_block() {
     });
 }
 
-/// `bar.sync` of some of the block's threads.
+/// `bar.sync` of a named barrier, for a part of the block's threads.
 #[track_caller]
 pub(crate) fn sync_named(barrier: u32, threads: u32) {
     collective(Site::here(), "bar.sync", (), move |warp, site, nothing| {
@@ -278,14 +279,14 @@ pub(crate) fn trap() -> ! {
 pub(crate) fn thread() -> u32 {
     let lane = match current_lane() {
         Some(lane) => lane,
-        // A destructor of a lane that waited when the run failed.
+        // A destructor of a lane that was waiting when the run failed.
         None if std::thread::panicking() => 0,
         None => fail(Site::here(), Misuse::RawAtWarpScope { form: "%tid.x" }),
     };
     with_block(|block| (block.running() * LANES + lane) as u32)
 }
 
-/// `%clock64`: how often the block has read it.
+/// `%clock64`: the number of times that the block has read it.
 #[track_caller]
 pub(crate) fn clock() -> u64 {
     if current_lane().is_none() && !std::thread::panicking() {
@@ -364,10 +365,10 @@ pub(crate) fn store_element<T: Pod>(address: u32, value: T) {
     store_shared(site, address, bytemuck::bytes_of(&value));
 }
 
-/// `cp.async` of `BYTES`, the first `some` of which come from `from`.
+/// `cp.async` of `BYTES` bytes. The first `some` come from `from`; the rest are zeros.
 ///
 /// # Safety
-/// They are there, if `from` points into a slice of the kernel's.
+/// If `from` points into a slice of the kernel, those `some` bytes are readable.
 #[track_caller]
 pub(crate) unsafe fn copy<const BYTES: usize>(
     form: &'static str,
@@ -388,7 +389,7 @@ pub(crate) unsafe fn copy<const BYTES: usize>(
     }
     let mut bytes = [0; BYTES];
     if some > 0 {
-        // SAFETY: the caller's.
+        // SAFETY: guaranteed by the caller.
         unsafe { slices::read_for_copy(site, from, BYTES, &mut bytes[..some]) };
     }
     copies::start_copy(site, form, to, &bytes, some);
@@ -412,8 +413,9 @@ fn check_aligned(access: &'static str, site: Site, address: u32, bytes: usize) {
     }
 }
 
-/// `of` in each lane. As a loop, and by a pointer: there are a thousand and a half of these, of far
-/// fewer types.
+/// Applies `of` to each lane's value.
+///
+/// A loop with a function pointer: about 1500 calls of this function need far fewer instances.
 #[inline(never)]
 fn mapped<T: Copy, U: Copy>(values: &PerLane<T>, of: fn(T) -> U) -> PerLane<U> {
     let values = values.array();
@@ -425,6 +427,6 @@ fn mapped<T: Copy, U: Copy>(values: &PerLane<T>, of: fn(T) -> U) -> PerLane<U> {
 }
 
 fn rows<T: Copy>(operands: &PerLane<T>, address: fn(T) -> u32) -> PerLane<RowAddr> {
-    // SAFETY: whoever loads or stores the row checks it.
+    // SAFETY: the functions that load or store the row check it.
     mapped(&mapped(operands, address), |address| unsafe { RowAddr::from_address(address) })
 }

@@ -1,6 +1,6 @@
-//! `shfl.sync`: whose value a lane gets (PTX ISA 9.7.9.6).
+//! `shfl.sync`: the source lane of each lane (PTX ISA 9.7.9.6).
 
-/// How a lane finds the one whose value it gets.
+/// The mode of a shuffle: how a lane finds its source lane.
 #[derive(Clone, Copy)]
 pub(crate) enum Mode {
     Up,
@@ -10,8 +10,8 @@ pub(crate) enum Mode {
 }
 
 impl Mode {
-    /// The lane whose value a lane gets, with these operands, and whether it is not its own for
-    /// want of another.
+    /// The source lane of `lane`, and whether it is within the segment. If not, the source is
+    /// `lane` itself.
     pub(crate) fn source(self, lane: usize, b: u32, c: u32) -> (usize, bool) {
         let (lane, b, clamp, segment) = (lane as u32, b % 32, c % 32, c >> 8 & 31);
         let last = lane & segment | clamp & !segment;

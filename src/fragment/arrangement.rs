@@ -1,35 +1,36 @@
-//! How the matrices of `ldmatrix` and `stmatrix` lie in registers and in shared memory.
+//! The arrangements of the matrices of `ldmatrix` and `stmatrix` in registers and shared memory.
 
-/// Which byte of a lane's register is which byte of a row in shared memory, and what a row is
-/// there.
+/// The arrangement of a matrix of `ldmatrix` or `stmatrix` in registers and in shared memory.
+///
+/// It maps each byte of a lane's register to a byte of a row in shared memory, and defines the
+/// rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Arrangement {
-    /// `.m8n8` of 16 bits.
+    /// 16-bit elements in 8x8 matrices (`.m8n8`).
     Rows,
-    /// `.m8n8.trans` of 16 bits.
+    /// 16-bit elements in transposed 8x8 matrices (`.m8n8.trans`).
     Columns,
-    /// `.m8n16`: rows of 16 elements, unpacked to bytes.
+    /// Rows of 16 elements, unpacked to bytes (`.m8n16`).
     RowsOfBytes(Packed),
-    /// `.m16n16.trans`: rows of 16 bytes, or of 16 elements that are unpacked to bytes.
+    /// Rows of 16 bytes, or of 16 elements unpacked to bytes; transposed (`.m16n16.trans`).
     ColumnsOfBytes(Packed),
-    /// `.m16n8.trans`: rows of 16 bytes, of a matrix of 16 rows that lies transposed.
+    /// Rows of 16 bytes, of a transposed matrix of 16 rows (`.m16n8.trans`).
     StoredColumnsOfBytes,
 }
 
-/// How wide the elements of a row of 16 are in shared memory; the rest of its 16 bytes counts for
-/// nothing.
+/// The width of the elements in a 16-byte row of shared memory. The rest of the row is ignored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Packed {
-    /// `.b8`.
+    /// Bytes (`.b8`).
     Bytes,
-    /// `.b6x16_p32`: the 12 first bytes of a row.
+    /// 6-bit elements, in the first 12 bytes of a row (`.b6x16_p32`).
     Sixes,
-    /// `.b4x16_p64`: the 8 first bytes of a row.
+    /// 4-bit elements, in the first 8 bytes of a row (`.b4x16_p64`).
     Fours,
 }
 
 impl Arrangement {
-    /// Rows of a matrix in shared memory: as many lanes give an address for it.
+    /// Rows of a matrix in shared memory. For each row, one lane gives the address.
     pub const fn rows(self) -> usize {
         if let Arrangement::ColumnsOfBytes(_) = self { 16 } else { 8 }
     }
@@ -39,8 +40,8 @@ impl Arrangement {
         self.rows() / 8
     }
 
-    /// Of one matrix: the row, and the byte of it (after it is unpacked), that byte `byte` of
-    /// register `register` of `lane` is.
+    /// The (row, byte of the row) in a matrix of byte `byte` of register `register` of `lane`,
+    /// after unpacking.
     pub const fn position(self, lane: usize, register: usize, byte: usize) -> (usize, usize) {
         let (group, thread) = (lane / 4, lane % 4);
         match self {
@@ -51,8 +52,7 @@ impl Arrangement {
         }
     }
 
-    /// The bytes of a row as the instruction takes them from shared memory: packed elements come
-    /// into a byte each, into its lower bits.
+    /// Unpacks a row as the instruction does: each packed element goes to the lower bits of a byte.
     pub fn unpacked(self, row: [u8; 16]) -> [u8; 16] {
         let packed = match self {
             Arrangement::RowsOfBytes(packed) | Arrangement::ColumnsOfBytes(packed) => packed,
@@ -122,8 +122,7 @@ mod tests {
         }
     }
 
-    /// What `mma` leaves in an accumulator of 16 rows, narrowed to bytes, is what is stored
-    /// transposed.
+    /// The transposed store takes the layout of a 16-row `mma` accumulator, narrowed to bytes.
     #[test]
     fn stored_columns_are_an_accumulator() {
         let layout = crate::fragment::Accumulator::<crate::fragment::M16N8K32, f32>::LAYOUT;

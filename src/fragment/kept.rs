@@ -1,17 +1,17 @@
-//! Which elements of a sparse matrix are kept.
+//! The positions of the kept elements of a sparse matrix.
 
 use super::SparseWidth;
 use core::fmt;
 
-/// Which two of the four parts of a chunk are kept: a code of the metadata, of four bits, the first
-/// part's number in the lower two.
+/// The two kept parts of a chunk (of four parts), as a metadata code of four bits.
 ///
-/// A part is an element of 16 or 8 bits, two elements of 4 bits, or half of a tf32.
+/// The lower two bits are the first part's number, the upper two the second part's. A part is an
+/// element of 16 or 8 bits, two elements of 4 bits, or half of a tf32.
 ///
 /// ```
 /// use ptx_matrix::fragment::Kept;
 /// assert_eq!(Kept::parts(1, 3).unwrap().code(), 0b1101);
-/// assert_eq!(Kept::parts(3, 1), None); // they are in order
+/// assert_eq!(Kept::parts(3, 1), None); // the parts must be in order
 /// assert_eq!(Kept::half(1).code(), 0b1110);
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -19,24 +19,26 @@ use core::fmt;
 pub struct Kept(u8);
 
 impl Kept {
-    /// Parts `first` and `second`, if `first < second < 4`: what every form takes.
+    /// Keeps the parts `first` and `second`, if `first < second < 4`. Every form accepts such a
+    /// code.
     #[inline(always)]
     pub const fn parts(first: usize, second: usize) -> Option<Self> {
         if first < second && second < 4 { Some(Kept((first | second << 2) as u8)) } else { None }
     }
 
-    /// The first half of the chunk, or, if `which` is not 0, the second: of two tf32, one.
+    /// Keeps the first half of the chunk, or the second if `which` is not 0. For tf32, a half is
+    /// one of two elements.
     #[inline(always)]
     pub const fn half(which: usize) -> Self {
         if which == 0 { Kept(0b0100) } else { Kept(0b1110) }
     }
 
-    /// The parts that a bit is set of, and, where these are less than two, the first of the others;
-    /// if they are no more.
+    /// Keeps the parts whose bit is set. If fewer than two are set, it keeps the first others too.
+    /// `None` if more than two bits are set.
     #[inline(always)]
     pub(crate) const fn at_least(parts: usize) -> Option<Self> {
-        // A code of four bits for each of the sixteen sets, the empty one's in the lowest; zero
-        // where there are too many.
+        // Four bits for each of the 16 sets, the empty set's in the lowest. Zero marks a set with
+        // more than two parts.
         const CODES: u64 = {
             let mut codes = 0;
             let mut set = 0_usize;
@@ -59,14 +61,13 @@ impl Kept {
         }
     }
 
-    /// The code of these four bits, whatever they are: two parts in any order, or the same one
-    /// twice.
+    /// Makes the code of these four bits, unchecked: the parts may be in any order, or equal.
     #[inline(always)]
     pub const fn from_code(code: u8) -> Self {
         Kept(code & 0xf)
     }
 
-    /// Its four bits.
+    /// The four bits.
     #[inline(always)]
     pub const fn code(self) -> u8 {
         self.0
@@ -84,7 +85,7 @@ impl Kept {
         (self.0 >> 2) as usize
     }
 
-    /// In a chunk of elements of width `W`, the column of the kept element `index`.
+    /// The column of the kept element `index`, in a chunk of elements of width `W`.
     #[inline(always)]
     pub const fn column<W: SparseWidth>(self, index: usize) -> usize {
         if W::CHUNK < 4 {

@@ -1,4 +1,4 @@
-//! Which lane holds which element of a matrix.
+//! Layouts: which lane holds which element of a matrix.
 
 /// One bit of an element's coordinate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -9,12 +9,11 @@ pub enum Bit {
     Col(u32),
 }
 
-/// The layout of a fragment: a map from (lane, index) to (row, column), where `index` counts the
-/// elements that one lane holds.
+/// The layout of a fragment: a map from (lane, index) to (row, column).
 ///
-/// Every layout of the PTX ISA permutes bits: each bit of the lane and of the index is one bit of
-/// the row or of the column. So a layout is the list of those bits, lowest first, and can be read
-/// both ways.
+/// `index` counts the elements of one lane. Every layout of the PTX ISA is a permutation of bits:
+/// each bit of the lane and of the index is one bit of the row or of the column. A `Layout` lists
+/// these bits, lowest first. The map works in both directions.
 ///
 /// ```
 /// use ptx_matrix::fragment::{Accumulator, M16N8K16};
@@ -49,7 +48,7 @@ impl Layout {
         1 << self.bits().1
     }
 
-    /// How many bits the row and the column have.
+    /// The numbers of bits of the row and of the column.
     const fn bits(self) -> (u32, u32) {
         let (mut rows, mut cols, mut bit) = (0, 0, 0);
         while bit < self.lane.len() + self.index.len() {
@@ -62,13 +61,13 @@ impl Layout {
         (rows, cols)
     }
 
-    /// The bits of the lane, then those of the index.
+    /// Bit `bit` of (lane, index): first the bits of the lane, then those of the index.
     const fn bit(self, bit: usize) -> Bit {
         if bit < self.lane.len() { self.lane[bit] } else { self.index[bit - self.lane.len()] }
     }
 
-    /// Whether the first `count` elements of a lane, and the next, and so on, are neighbours: in a
-    /// row, or, if not `in_rows`, in a column.
+    /// Whether a lane's elements are neighbours in groups of `count`: in a row, or, without
+    /// `in_rows`, in a column.
     pub(crate) const fn groups(self, count: usize, in_rows: bool) -> bool {
         let mut bit = 0;
         while 1 << bit < count {
@@ -84,7 +83,7 @@ impl Layout {
         true
     }
 
-    /// Which bit of the index is this bit of a coordinate, if one is.
+    /// The bit of the index that is this bit of a coordinate, if there is one.
     pub(crate) const fn index_bit(self, of: Bit) -> Option<u32> {
         let mut bit = 0;
         while bit < self.index.len() {
@@ -99,8 +98,10 @@ impl Layout {
     }
 
     /// Whether each register of `count` elements is a matrix of `ldmatrix`, of eight rows of four
-    /// registers: lane `l` holds the register `l % 4` of its row `l / 4`, or, if not `in_rows`,
-    /// of its column.
+    /// registers.
+    ///
+    /// Lane `l` then holds register `l % 4` of row `l / 4`, or, without `in_rows`, of column `l /
+    /// 4`.
     pub(crate) const fn is_of_matrices(self, count: usize, in_rows: bool) -> bool {
         let within = count.ilog2();
         let mut bit = 0;
@@ -157,14 +158,15 @@ impl Layout {
     }
 }
 
-/// As CuTe writes it: `(T32,V4) -> (16,8)`, 32 threads of 4 values to 16 rows of 8 columns.
+/// Formats in CuTe's notation: `(T32,V4) -> (16,8)`, 32 threads of 4 values to 16 rows of 8
+/// columns.
 impl core::fmt::Display for Layout {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         write!(f, "(T32,V{}) -> ({},{})", self.elements(), self.rows(), self.cols())
     }
 }
 
-/// The bits by their names, `R3` being bit 3 of the row.
+/// Names for the bits: `R3` is bit 3 of the row.
 pub(super) mod bits {
     use super::Bit;
 
@@ -186,8 +188,8 @@ pub(super) mod bits {
     pub const C7: Bit = Bit::Col(7);
 }
 
-/// The layouts, a row each: shape, role, width, registers, and the bits of the coordinate that the
-/// bits of the lane and of the index are, lowest first (`R3`: bit 3 of the row).
+/// Defines the layouts, one row each: shape, role, width, registers, then the coordinate bits of
+/// the lane's bits and of the index's bits. Lowest bits come first, and `R3` is bit 3 of the row.
 macro_rules! layouts {
     ($($shape:ident $role:ident $width:ident $registers:literal [$($lane:ident)*] [$($index:ident)*];)*) => {$(
         impl FragmentShape<$role, $width> for $shape {
@@ -195,7 +197,7 @@ macro_rules! layouts {
             const LAYOUT: Layout = Layout::new([$($lane),*], &[$($index),*]);
         }
     )*
-        /// All of them, with the elements that their registers hold.
+        /// All layouts, each with the number of elements in its registers.
         #[cfg(test)]
         const ALL: &[(&str, Layout, usize)] = &[$((
             concat!(stringify!($shape), " ", stringify!($role), " ", stringify!($width)),

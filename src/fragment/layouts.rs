@@ -74,8 +74,8 @@ layouts! {
     M16N8K256 RoleC Bits32 4 [C1 C2 R0 R1 R2] [C0 R3];
 }
 
-/// The layouts of the four matrices of `M8N8K4Quad`, likewise (9.7.14.5.1): bits 3 and 4 of the row
-/// (of B, of the column) say which of the four.
+/// The layouts of the four matrices of `M8N8K4Quad` (PTX ISA 9.7.14.5.1). Bits 3 and 4 of the row
+/// (for B, of the column) are the number of the matrix.
 macro_rules! quad_layouts {
     ($([$($orders:ident)*] $name:literal $a:ty, $b:ty, $role:ident $width:ident $registers:literal [$($lane:ident)*] [$($index:ident)*];)*) => {
         $(
@@ -130,7 +130,7 @@ mod tests {
     /// and `i`.
     type Formula = fn(usize, usize, usize) -> (usize, usize);
 
-    /// As the PTX ISA prints them, section by section.
+    /// The formulas as the PTX ISA prints them, section by section.
     const FORMULAS: &[(&[&str], Formula)] = &[
         (&["M8N8K4 RoleA Bits64"], |group, thread, _| (group, thread)),
         (
@@ -182,8 +182,8 @@ mod tests {
         (&["M16N8K8 RoleB Bits32", "M16N8K8 RoleB Bits64"], |group, thread, i| {
             (if i == 0 { thread } else { thread + 4 }, group)
         }),
-        // The instruction's bits of the row, from the lowest on, are bits 1, 2, 3, 0 of the
-        // matrix's, those of the column 2, 0, 1, those of K 1, 2, 0.
+        // From the lowest on, the instruction's row bits are bits 1, 2, 3, 0 of the matrix's. Its
+        // column bits are 2, 0, 1, and its K bits 1, 2, 0.
         (&["M16N8K8Pairs RoleA Bits64"], |group, thread, i| {
             (2 * group + i % 2, 2 * thread + i / 2)
         }),
@@ -244,11 +244,11 @@ mod tests {
         }),
     ];
 
-    /// The (row, column) of a lane's element.
+    /// The (row, column) of an element, from lane and index.
     type QuadFormula = fn(usize, usize) -> (usize, usize);
 
-    /// As the PTX ISA prints those of `m8n8k4` with f16: the (row, column) in the matrix of the
-    /// lane's multiplication.
+    /// The formulas of `m8n8k4` with f16 as the PTX ISA prints them: the (row, column) in the
+    /// matrix of the lane's own multiplication.
     const QUAD_FORMULAS: &[(&str, QuadFormula)] = &[
         ("row RoleA Bits16", |lane, i| (if lane < 16 { lane % 4 } else { lane % 4 + 4 }, i)),
         ("col RoleA Bits16", |lane, i| (if lane < 16 { i % 4 } else { i % 4 + 4 }, lane % 4)),
@@ -266,8 +266,8 @@ mod tests {
         for &(name, layout, held) in QUADS {
             let (_, formula) = QUAD_FORMULAS.iter().find(|(of, _)| *of == name).expect(name);
             for lane in 0..32 {
-                // Lanes 0-3 and 16-19 are the first multiplication's, 4-7 and 20-23 the second's,
-                // and so on.
+                // Lanes 0 to 3 and 16 to 19 compute the first multiplication, lanes 4 to 7 and 20
+                // to 23 the second, and so on.
                 let which = lane % 16 / 4;
                 for i in 0..held {
                     let (row, col) = formula(lane, i);

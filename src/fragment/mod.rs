@@ -1,7 +1,7 @@
-//! Fragments: the matrices of an `mma`, spread over the registers of a warp's lanes.
+//! Fragments: matrix operands in the registers of a warp's lanes, and their layouts.
 //!
-//! A fragment's type has its role, its shape and its element type, so that it fits one operand
-//! only.
+//! A fragment's type has its role (A, B or accumulator), its shape and its element type. So it fits
+//! one operand only.
 //!
 //! | item | purpose |
 //! | --- | --- |
@@ -10,7 +10,9 @@
 //! | [`M16N8K16`] and others | shapes |
 //! | [`RowMajor`], [`ColMajor`] | orders of matrices in memory |
 //! | [`Layout`] | which lane holds which element |
-//! | [`ScaleA`], [`ScaleB`], [`Mxf8f6f4`], [`Mxf4`], [`Mxf4Nvf4`] | scales of blocks, and their kinds |
+//! | [`ScaleA`], [`ScaleB`], [`Mxf8f6f4`], [`Mxf4`], [`Mxf4Nvf4`] | scales of block scaling, and their kinds |
+//!
+//! Loads, stores and multiplications of fragments are in [`mma`](crate::mma).
 //!
 //! ```
 //! use ptx_matrix::element::f16;
@@ -50,16 +52,15 @@ use crate::element::Width;
 use crate::lane::{Lane, PerLane};
 use core::marker::PhantomData;
 
-/// A matrix of role `R` in a multiplication of shape `S`, with elements of type `T`, spread over a
-/// warp's lanes.
+/// A matrix operand in the registers of a warp's lanes: role `R`, shape `S`, element type `T`.
 ///
-/// Role, shape and element type are part of its type, so that a fragment only goes where it
-/// belongs. Which lane holds which element is [`LAYOUT`](Self::LAYOUT) (PTX ISA 9.7.14.5.7 and .8).
+/// [`FragmentA`], [`FragmentB`] and [`Accumulator`] name the roles. [`LAYOUT`](Self::LAYOUT) says
+/// which lane holds which element (PTX ISA 9.7.14.5.7 and .8).
 ///
 /// ```
 /// use ptx_matrix::prelude::*;
 ///
-/// /// D = A x B for a row-major A and a column-major B, both 16-bit; D goes out as bf16.
+/// /// D = A x B: row-major A, column-major B, both 16-bit. D is stored as bf16.
 /// #[kernel(threads = 32, target = "sm_80")]
 /// fn multiply(
 ///     block: &Block,
@@ -74,7 +75,7 @@ use core::marker::PhantomData;
 ///     tile_b.fill(warp, |k, col| b.get(col * 16 + k));
 ///     block.sync();
 ///     let a = FragmentA::<M16N8K16, f16>::load(warp, &tile_a, (0, 0)); // ldmatrix.x4
-///     let b = FragmentB::<M16N8K16, f16>::load(warp, &tile_b, (0, 0)); // ldmatrix.x2, without .trans
+///     let b = FragmentB::<M16N8K16, f16>::load(warp, &tile_b, (0, 0)); // ldmatrix.x2
 ///     let mut acc = Accumulator::<M16N8K16, f32>::zero();
 ///     Mma::<M16N8K16, f16, f16, f32>::accumulate(warp, &mut acc, &a, &b);
 ///     let rounded = acc.map(warp, |_, _, value| bf16::from_f32(value));
@@ -91,14 +92,13 @@ pub struct Fragment<R: Role, S: FragmentShape<R, T::Width>, T: Element> {
     _element: PhantomData<fn() -> T>,
 }
 
-/// The left factor of a multiplication: M x K.
+/// The A operand of an `mma`: M x K.
 pub type FragmentA<S, T> = Fragment<RoleA, S, T>;
-/// What is kept of a sparse left factor: M x K/2. [`Metadata`](crate::mma::Metadata) says which
-/// columns they are of.
+/// The kept elements of a sparse A: M x K/2. [`Metadata`](crate::mma::Metadata) has their columns.
 pub type FragmentSparseA<S, T> = Fragment<RoleSparseA, S, T>;
-/// The right factor of a multiplication: K x N.
+/// The B operand of an `mma`: K x N.
 pub type FragmentB<S, T> = Fragment<RoleB, S, T>;
-/// What a multiplication adds to: M x N, C and D.
+/// The accumulator of an `mma`, C and D: M x N.
 pub type Accumulator<S, T> = Fragment<RoleC, S, T>;
 
 impl<R: Role, S: FragmentShape<R, T::Width>, T: Element> Clone for Fragment<R, S, T> {
@@ -110,7 +110,7 @@ impl<R: Role, S: FragmentShape<R, T::Width>, T: Element> Clone for Fragment<R, S
 impl<R: Role, S: FragmentShape<R, T::Width>, T: Element> Copy for Fragment<R, S, T> {}
 
 // SAFETY: all-zero registers are all-zero elements. (`bytemuck::zeroed()` makes arrays of
-// accumulators without a loop over their elements, which would keep them in memory.)
+// accumulators without a loop over their elements. Such a loop would keep them in memory.)
 unsafe impl<R: Role, S: FragmentShape<R, T::Width>, T: Element> bytemuck::Zeroable
     for Fragment<R, S, T>
 {
@@ -136,13 +136,14 @@ impl<R: Role, S: FragmentShape<R, T::Width>, T: Element> Fragment<R, S, T> {
         S::LAYOUT.owner(row, col)
     }
 
-    /// The matrix of zeros.
+    /// Makes the matrix of zeros.
     #[inline(always)]
     pub fn zero() -> Self {
         bytemuck::Zeroable::zeroed()
     }
 
-    /// Element `index` of the lane: that at [`position`](Self::position)`(lane.id(), index)`.
+    /// Returns element `index` of the lane: the one at [`position`](Self::position)`(lane.id(),
+    /// index)`.
     #[inline(always)]
     #[track_caller]
     pub fn get(&self, lane: Lane<'_>, index: usize) -> T {
@@ -154,27 +155,27 @@ impl<R: Role, S: FragmentShape<R, T::Width>, T: Element> Fragment<R, S, T> {
         take::<T>(self.registers.lane_ref(lane).as_ref(), index)
     }
 
-    /// The registers, as the instructions take them.
+    /// The registers, in the form that the instructions take.
     #[inline(always)]
     pub fn registers(&self) -> PerLane<S::Registers> {
         self.registers
     }
 
-    /// The fragment whose registers these are.
+    /// Makes a fragment of its registers.
     #[inline(always)]
     pub const fn from_registers(registers: PerLane<S::Registers>) -> Self {
         Fragment { registers, _element: PhantomData }
     }
 }
 
-/// Element `index` of a lane's registers.
+/// Returns element `index` of a lane's registers.
 #[inline(always)]
 pub(crate) fn take<T: Element>(registers: &[<T::Width as Width>::Register], index: usize) -> T {
     let per_register = T::Width::PER_REGISTER;
     T::from_bits(T::Width::unpack(registers[index / per_register], index % per_register))
 }
 
-/// Puts element `index` of a lane's registers.
+/// Writes element `index` of a lane's registers.
 #[inline(always)]
 pub(crate) fn put<T: Element>(
     registers: &mut [<T::Width as Width>::Register],

@@ -1,14 +1,14 @@
-//! The order of a matrix: along rows or along columns.
+//! The order of a matrix in memory: row-major or column-major.
 
 use crate::lane::Sealed;
 
-/// Which elements of a tile are neighbours in memory.
+/// The order of a tile in memory: [`RowMajor`] or [`ColMajor`].
 pub trait Order: Sealed + Copy + 'static {
-    /// Whether the elements of a row are; else those of a column.
+    /// Whether the elements of a row are neighbours. Otherwise, those of a column are.
     const ROW_MAJOR: bool;
 }
 
-/// The elements of a row are neighbours.
+/// Row-major: the elements of a row are neighbours.
 #[derive(Debug, Clone, Copy)]
 pub struct RowMajor;
 impl Sealed for RowMajor {}
@@ -16,7 +16,7 @@ impl Order for RowMajor {
     const ROW_MAJOR: bool = true;
 }
 
-/// The elements of a column are neighbours.
+/// Column-major: the elements of a column are neighbours.
 #[derive(Debug, Clone, Copy)]
 pub struct ColMajor;
 impl Sealed for ColMajor {}

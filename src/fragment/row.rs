@@ -1,4 +1,4 @@
-/// The address of one matrix row for `ldmatrix` and `stmatrix`: eight 16-bit elements in shared
+/// The address of a matrix row for `ldmatrix` and `stmatrix`: eight 16-bit elements in shared
 /// memory, 16-byte aligned.
 ///
 /// A tile makes it ([`SharedTile::row`](crate::memory::SharedTile::row)), in bounds and aligned.
@@ -9,11 +9,11 @@ impl RowAddr {
     /// Bytes of a row.
     pub const BYTES: u32 = 16;
 
-    /// A row at an address of one's own making, in the `.shared` window.
+    /// Makes the address of a row from an address in the `.shared` window.
     ///
     /// # Safety
     /// The 16 bytes from `address` belong to the block's shared memory, and `address` is a multiple
-    /// of 16. (The simulator checks both.)
+    /// of 16. The simulator checks both.
     #[inline(always)]
     pub const unsafe fn from_address(address: u32) -> Self {
         RowAddr(address)

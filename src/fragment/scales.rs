@@ -1,17 +1,17 @@
-//! The scales of blocks, and which lane holds which.
+//! The scales of block scaling, and the lanes that hold them.
 
 use super::{Role, RoleA, RoleB};
 use crate::element::{Bits8, Element, ue4m3, ue8m0};
 use crate::lane::{PerLane, Sealed};
 use core::marker::PhantomData;
 
-/// A kind of scaled blocks: [`Mxf8f6f4`], [`Mxf4`] or [`Mxf4Nvf4`].
+/// A kind of block scaling: [`Mxf8f6f4`], [`Mxf4`] or [`Mxf4Nvf4`].
 pub trait ScaledKind: Sealed + Copy + 'static {
-    /// An element of the scales.
+    /// The element type of the scales.
     type Scale: Element<Width = Bits8>;
-    /// The scales of a row of A or a column of B.
+    /// The scales of a row of A or a column of B, as an array type.
     type Scales;
-    /// How many there are.
+    /// The number of scales of a row of A or a column of B.
     const SCALES: usize;
 }
 
@@ -26,14 +26,15 @@ macro_rules! kinds {
     )*};
 }
 
-/// `.kind::mxf8f6f4`, `.scale_vec::1X`: one scale for 32 elements.
+/// Block scaling of 32 elements, with one scale (`.kind::mxf8f6f4`, `.scale_vec::1X`).
 #[derive(Debug, Clone, Copy)]
 pub struct Mxf8f6f4;
-/// `.kind::mxf4`, `.scale_vec::2X`: one scale for 32 elements, of 64.
+/// Block scaling of 64 elements, with one scale for each 32 (`.kind::mxf4`, `.scale_vec::2X`).
 #[derive(Debug, Clone, Copy)]
 pub struct Mxf4;
-/// `.kind::mxf4nvf4`: `SCALES` scales of type `T` for 64 elements: [`ue8m0`], two or four, or
-/// [`ue4m3`], four.
+/// Block scaling of 64 elements, with `SCALES` scales of type `T` (`.kind::mxf4nvf4`).
+///
+/// [`ue8m0`]: two or four scales. [`ue4m3`]: four.
 #[derive(Debug, Clone, Copy)]
 pub struct Mxf4Nvf4<const SCALES: usize, T>(PhantomData<T>);
 
@@ -50,19 +51,19 @@ kinds! {
 pub struct Selected {
     /// The first byte.
     pub byte: usize,
-    /// Which lanes of each four.
+    /// The lanes of each four.
     pub thread: usize,
 }
 
-/// Scales of role `R` of a kind: one register in each lane.
+/// The scales of role `R` and kind `K`: one register in each lane.
 pub struct Scales<R, K> {
     pub(crate) register: PerLane<u32>,
     _kind: PhantomData<fn() -> (R, K)>,
 }
 
-/// Scales of the rows of A.
+/// The scales of the rows of A.
 pub type ScaleA<K> = Scales<RoleA, K>;
-/// Scales of the columns of B.
+/// The scales of the columns of B.
 pub type ScaleB<K> = Scales<RoleB, K>;
 
 impl<R, K> Clone for Scales<R, K> {
@@ -74,8 +75,8 @@ impl<R, K> Clone for Scales<R, K> {
 impl<R, K> Copy for Scales<R, K> {}
 
 impl<R: Role, K: ScaledKind> Scales<R, K> {
-    /// What byte `byte` of the register of `lane` is: in the set that this selects, the scale of
-    /// this row of A (column of B), of the so-manieth block.
+    /// The scale in byte `byte` of the register of `lane`: its set as a selection, its row of A (or
+    /// column of B), and its block along K.
     pub const fn position(lane: usize, byte: usize) -> (Selected, usize, usize) {
         let (group, thread) = (lane / 4, lane % 4);
         let (thread, line) =
@@ -84,13 +85,13 @@ impl<R: Role, K: ScaledKind> Scales<R, K> {
         (Selected { byte: byte - block, thread }, line, block)
     }
 
-    /// The registers, as the instruction takes them.
+    /// The registers, in the form that the instruction takes.
     #[inline(always)]
     pub fn registers(&self) -> PerLane<u32> {
         self.register
     }
 
-    /// The scales whose registers these are.
+    /// Makes scales of their registers.
     #[inline(always)]
     pub const fn from_registers(register: PerLane<u32>) -> Self {
         Scales { register, _kind: PhantomData }

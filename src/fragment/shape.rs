@@ -13,8 +13,8 @@ pub trait Shape: Sealed + Copy + 'static {
     const N: usize;
     /// Columns of A, rows of B.
     const K: usize;
-    /// Multiplications at once: fragments of A and C hold so many matrices, each below the one
-    /// before, those of B each beside it.
+    /// Simultaneous multiplications. Fragments of A and C hold `COUNT` matrices, adjacent along M.
+    /// Fragments of B hold them adjacent along N.
     const COUNT: usize = 1;
 }
 
@@ -45,13 +45,14 @@ shapes! {
     M16N8K256 16 8 256;
 }
 
-/// `.m8n8k4` with f16, which is four multiplications at once, each by eight lanes (four, and those
-/// 16 farther on), with A and B of the [`Order`](crate::fragment::Order)s `OrderA` and `OrderB`
-/// (PTX ISA 9.7.14.5.1).
+/// Four simultaneous multiplications `.m8n8k4` with f16 (PTX ISA 9.7.14.5.1).
 ///
-/// Its fragments hold four matrices: of A and C 32 rows, those of one multiplication below those of
-/// the one before; of B 32 columns. A row-major A is the one whose registers hold neighbours of a
-/// row; it need not lie so in memory.
+/// `OrderA` and `OrderB` are the [`Order`](crate::fragment::Order)s of A and B.
+///
+/// Eight lanes compute each multiplication: four neighbours, and the four lanes 16 further. The
+/// fragments hold four matrices. Those of A and C have 32 rows, adjacent along M. Those of B have
+/// 32 columns, adjacent along N. With a row-major A, registers hold neighbours of a row. The order
+/// in memory is independent of this.
 #[derive(Debug, Clone, Copy)]
 pub struct M8N8K4Quad<OrderA, OrderB>(PhantomData<(OrderA, OrderB)>);
 impl<OrderA, OrderB> Sealed for M8N8K4Quad<OrderA, OrderB> {}
@@ -62,12 +63,13 @@ impl<OrderA: Copy + 'static, OrderB: Copy + 'static> Shape for M8N8K4Quad<OrderA
     const COUNT: usize = 4;
 }
 
-/// `.m16n8k8` of f64, with rows, columns and K in another order than the instruction's: what a lane
-/// holds of A are pairs of neighbours in a column, and of B likewise, so that from column-major
-/// tiles each pair is loaded at once (`ld.shared.v2.b64`), with [`Swizzle128`] without
-/// bank conflicts. (In the instruction's own order a lane's elements are far from each other.) A
-/// product is the same in any order of K that both factors have, but for how its sums are rounded.
+/// `.m16n8k8` of f64 with permuted rows, columns and K, so that lanes hold pairs of neighbours.
 /// Needs sm_90.
+///
+/// A lane's elements of A are pairs of neighbours in a column, and likewise for B. One load
+/// (`ld.shared.v2.b64`) fetches each pair from a column-major tile, without bank conflicts if the
+/// tile has [`Swizzle128`]. In the instruction's own order, a lane's elements are far from each
+/// other. Permuting K in both operands changes only the rounding of the result.
 ///
 /// ```
 /// use ptx_matrix::{fragment::M16N8K8Pairs, prelude::*};
@@ -113,18 +115,19 @@ impl Shape for M16N8K8Pairs {
     const K: usize = 8;
 }
 
-/// What a matrix is in a multiplication: [`RoleA`], [`RoleB`] or [`RoleC`].
+/// The role of a matrix in a multiplication: [`RoleA`], [`RoleB`] or [`RoleC`].
 pub trait Role: Sealed + Copy + 'static {
-    /// Its letter: `A`, `B` or `C`.
+    /// The role's letter: `A`, `B` or `C`.
     const NAME: char;
-    /// Whether a register's elements are neighbours in a row; else in a column.
+    /// Whether a register's elements are neighbours in a row. Otherwise, they are neighbours in a
+    /// column.
     const PACKS_ROWS: bool;
-    /// Whether of fragments that are loaded together each lies below the one before; else beside
-    /// it. (They have K in common.)
+    /// Whether fragments of a run are adjacent along M (downwards). Otherwise, they are adjacent
+    /// along the columns. A run of A or B has one range of K.
     const RUNS_DOWN: bool;
 }
 
-/// The left factor, M x K.
+/// The A operand, M x K.
 #[derive(Debug, Clone, Copy)]
 pub struct RoleA;
 impl Sealed for RoleA {}
@@ -134,7 +137,7 @@ impl Role for RoleA {
     const RUNS_DOWN: bool = true;
 }
 
-/// The right factor, K x N.
+/// The B operand, K x N.
 #[derive(Debug, Clone, Copy)]
 pub struct RoleB;
 impl Sealed for RoleB {}
@@ -154,7 +157,7 @@ impl Role for RoleC {
     const RUNS_DOWN: bool = false;
 }
 
-/// The shape has fragments of role `R` with elements of width `W`.
+/// A shape that has fragments of role `R` with elements of width `W`.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` has no fragments of role `{R}` with elements of width `{W}`"
 )]
@@ -169,9 +172,9 @@ pub trait FragmentShape<R: Role, W: Width>: Shape {
 pub trait Registers:
     Sealed + bytemuck::Pod + LaneCapture + AsRef<[Self::Register]> + AsMut<[Self::Register]>
 {
-    /// One of them: `u32`, or `u64`.
+    /// The type of a register: `u32` or `u64`.
     type Register: bytemuck::Pod + LaneCapture;
-    /// How many.
+    /// The number of registers.
     const COUNT: usize;
 }
 

@@ -1,4 +1,4 @@
-//! The layouts of fragments with a sparse A, and of its metadata (PTX ISA 9.7.14.6.2).
+//! The layouts of fragments for `mma.sp`, and of the metadata (PTX ISA 9.7.14.6.2).
 
 use super::Kept;
 use super::layout::bits::*;
@@ -7,7 +7,7 @@ use super::shape::*;
 use crate::element::{Bits4, Bits8, Bits16, Bits32, Width};
 use crate::lane::Sealed;
 
-/// A sparse left factor: the M x K/2 elements that are kept.
+/// A structured sparse A operand: its kept M x K/2 elements.
 #[derive(Debug, Clone, Copy)]
 pub struct RoleSparseA;
 impl Sealed for RoleSparseA {}
@@ -17,31 +17,31 @@ impl Role for RoleSparseA {
     const RUNS_DOWN: bool = true;
 }
 
-/// How a matrix with elements of this width is sparse: of each chunk of a row, half of the elements
-/// are kept.
+/// The sparsity of matrices with elements of this width: half of each chunk of a row is kept.
 ///
-/// A chunk has four parts, of which two are kept. A part is an element of 16 or 8 bits; of 4-bit
-/// elements it is two; and of a tf32 it is a half, so that the two of an element go together.
+/// A chunk has four parts, and two of them are kept. A part is an element of 16 or 8 bits, two
+/// elements of 4 bits, or half of a tf32. The two halves of a tf32 are kept or dropped together.
 #[diagnostic::on_unimplemented(message = "there is no sparse `mma` of elements of width `{Self}`")]
 pub trait SparseWidth: Width {
     /// Columns of a chunk.
     const CHUNK: usize;
-    /// Elements of a chunk that are kept.
+    /// Kept elements of a chunk.
     const KEPT: usize = Self::CHUNK / 2;
-    /// Which lane holds which code of the metadata: (lane, index of four bits) to (row, chunk). A
-    /// register has those of 16 rows of 16 chunks.
+    /// The layout of the metadata: (lane, index of four bits) to (row, chunk).
+    ///
+    /// A register holds the codes of 16 rows of 16 chunks.
     const METADATA: Layout;
 
-    /// What the kept element `index` of a chunk is multiplied with, of the rows of B that the chunk
-    /// is multiplied with.
+    /// The element that the kept element `index` of a chunk is multiplied with. `rows` are the
+    /// chunk's rows of B.
     #[doc(hidden)]
     fn pick(rows: &[Self::Bits], kept: Kept, index: usize) -> Self::Bits {
         rows[kept.column::<Self>(index)]
     }
 }
 
-// The kept elements lie as a dense A of half as many columns does. Of B and C, only what no dense
-// form has is here.
+// The kept elements have the layout of a dense A with half of the columns. The layouts of B and C
+// here are those without a dense form.
 layouts! {
     M16N8K8   RoleSparseA Bits32 2 [C0 C1 R0 R1 R2] [R3];
 
@@ -62,8 +62,8 @@ layouts! {
     M16N8K128 RoleB       Bits4  4 [R3 R4 C0 C1 C2] [R0 R1 R2 R5 R6];
 }
 
-/// The widths, a row each: columns of a chunk, and the bits of (row, chunk) that the bits of the
-/// lane and of the index are.
+/// Defines the widths, one row each: columns of a chunk, then the (row, chunk) bits of the lane's
+/// bits and of the index's bits.
 macro_rules! widths {
     ($($width:ident $chunk:literal [$($lane:ident)*] [$($index:ident)*] $({ $($pick:tt)* })?;)*) => {$(
         impl SparseWidth for $width {
@@ -75,7 +75,8 @@ macro_rules! widths {
 }
 widths! {
     Bits32 2 [C2 C3 R0 R1 R2] [C0 C1 R3] {
-        /// The two halves that the code names: of two elements, where it is no code of tf32.
+        /// The two halves that the code names. A code that is invalid for tf32 names halves of two
+        /// elements.
         fn pick(rows: &[u32], kept: Kept, _: usize) -> u32 {
             let half = |part: usize| rows[part / 2] >> (part % 2 * 16) & 0xffff;
             half(kept.first()) | half(kept.second()) << 16
@@ -91,7 +92,7 @@ mod tests {
     use super::*;
     use std::vec;
 
-    /// The metadata of each width, and whether it is one of the wider two.
+    /// The metadata layout of each width, and whether it is one of the wider two.
     const WIDTHS: &[(&str, Layout, bool)] = &[
         ("tf32", Bits32::METADATA, true),
         ("16 bits", Bits16::METADATA, true),
@@ -117,11 +118,11 @@ mod tests {
         }
     }
 
-    /// The PTX ISA gives, for each element of A, its row, and the columns among which its metadata
-    /// says where it is: from groupID, threadID_in_group and the element's index.
+    /// A formula of the PTX ISA for A: from groupID, threadID_in_group and the element's index, the
+    /// row and the columns that the element may come from.
     type Chunks = fn(usize, usize, usize) -> (usize, core::ops::RangeInclusive<usize>);
 
-    /// The sections of 9.7.14.6.2, with the elements that are kept of those columns.
+    /// The sections of 9.7.14.6.2, each with the number of kept elements in these columns.
     const CHUNKS: &[(&str, usize, Chunks)] = &[
         // .1
         ("M16N8K16 RoleSparseA Bits16", 2, |group, thread, i| {
@@ -168,8 +169,7 @@ mod tests {
             for lane in 0..32 {
                 for i in 0..held {
                     let (row, col) = layout.position(lane, i);
-                    // Of `2 * kept` columns, `kept` elements: those behind each other in the packed
-                    // row.
+                    // The packed row has `kept` consecutive elements for each `2 * kept` columns.
                     let first = col / kept * 2 * kept;
                     assert_eq!(
                         (row, first..=first + 2 * kept - 1),
@@ -181,8 +181,8 @@ mod tests {
         }
     }
 
-    /// The PTX ISA prints where metadata lies as pictures. An H200 has it there: of all 120 ways to
-    /// hand out the bits, one a form explains what it returns for random metadata.
+    /// The PTX ISA prints the metadata's layout as pictures. An H200 confirms it: of all 120
+    /// permutations of the bits, one for each form explains its results for random metadata.
     #[test]
     fn metadata_lies_where_the_hardware_looks_for_it() {
         for &(name, layout, wide) in WIDTHS {
@@ -190,8 +190,8 @@ mod tests {
                 for col in 0..16 {
                     let (lane, bit) = (layout.owner(row, col).0, layout.owner(row, col).1 * 4);
                     let group = row % 8 * 4;
-                    // Wide elements: a lane has four chunks of a row, and of that eight below.
-                    // Narrow ones: eight of one row.
+                    // Wide elements: a lane holds four chunks of a row, and four of the row eight
+                    // below. Narrow ones: eight chunks of one row.
                     let expected = if wide {
                         (group + col / 4, (row / 8 * 4 + col % 4) * 4)
                     } else {
@@ -203,7 +203,7 @@ mod tests {
         }
     }
 
-    /// Dense formulas of the PTX ISA, continued: those that it refers to.
+    /// The formulas of dense forms that the PTX ISA refers to, continued.
     #[test]
     fn b_and_c_are_those_of_the_ptx_isa() {
         type Formula = fn(usize, usize, usize) -> (usize, usize);

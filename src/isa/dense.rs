@@ -3,20 +3,20 @@
 use super::{Form, ptx};
 use crate::target::Requirement;
 
-/// Hands the forms to a macro, in rows of those that differ only in the elements of A and B:
+/// Passes the forms to a macro. A row has the forms that differ only in the elements of A and B:
 ///
-/// - the shape, and how A and B lie;
-/// - what else is in the name (`plain`: nothing; `widen`: C is f16, and D f32);
+/// - the shape, and the layouts of A and B;
+/// - the option (`plain`: none; `widen`: C is f16 and D is f32);
 /// - the elements of D, of A and B (in pairs), and of C;
-/// - the width of a register, and how many of them D, A, B and C take in a lane;
-/// - the target and the PTX version from which on there is the form;
-/// - what becomes of it on sm_90.
+/// - the width of a register, and the number of registers of D, A, B and C in a lane;
+/// - the minimum target and PTX version;
+/// - its [`Nature`](crate::isa::Nature) on sm_90.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! mma_forms {
     ($with:ident) => {
         $with! {
-            // Four multiplications at once, of eight lanes each (9.7.14.5.1).
+            // Four `mma`s at once, of eight lanes each (9.7.14.5.1).
             m8n8k4   row col plain     f16 [(f16 f16)] f16 b32 (4 2 2 4) sm_75 6.4 emulated;
             m8n8k4   row col widen     f32 [(f16 f16)] f16 b32 (8 2 2 4) sm_75 6.4 emulated;
             m8n8k4   row col plain     f32 [(f16 f16)] f32 b32 (8 2 2 8) sm_75 6.4 emulated;
@@ -40,7 +40,7 @@ macro_rules! mma_forms {
             m16n8k4  row col plain     f32 [(tf32 tf32)] f32 b32 (4 2 1 4) sm_80 7.0 native;
             m16n8k8  row col plain     f32 [(tf32 tf32)] f32 b32 (4 4 2 4) sm_80 7.0 native;
 
-            // f64, rounded to the nearest unless it says otherwise.
+            // f64, rounded to nearest unless the option says otherwise.
             m8n8k4   row col plain     f64 [(f64 f64)] f64 b64 (2 1 1 2) sm_80 7.0 native;
             m8n8k4   row col rn        f64 [(f64 f64)] f64 b64 (2 1 1 2) sm_80 7.0 native;
             m8n8k4   row col rz        f64 [(f64 f64)] f64 b64 (2 1 1 2) sm_80 7.0 native;
@@ -62,7 +62,7 @@ macro_rules! mma_forms {
             m16n8k16 row col rm        f64 [(f64 f64)] f64 b64 (4 8 4 4) sm_90 7.8 native;
             m16n8k16 row col rp        f64 [(f64 f64)] f64 b64 (4 8 4 4) sm_90 7.8 native;
 
-            // Integers, modulo 2^32 or kept within 32 bits.
+            // Integers, modulo 2^32 or saturated to 32 bits.
             m8n8k16  row col plain     s32 [(s8 s8) (s8 u8) (u8 s8) (u8 u8)] s32 b32 (2 1 1 2) sm_75 6.5 native;
             m8n8k16  row col satfinite s32 [(s8 s8) (s8 u8) (u8 s8) (u8 u8)] s32 b32 (2 1 1 2) sm_75 6.5 native;
             m16n8k16 row col plain     s32 [(s8 s8) (s8 u8) (u8 s8) (u8 u8)] s32 b32 (4 2 1 4) sm_80 7.0 native;
@@ -76,7 +76,7 @@ macro_rules! mma_forms {
             m16n8k64 row col plain     s32 [(s4 s4) (s4 u4) (u4 s4) (u4 u4)] s32 b32 (4 4 2 4) sm_80 7.0 emulated;
             m16n8k64 row col satfinite s32 [(s4 s4) (s4 u4) (u4 s4) (u4 u4)] s32 b32 (4 4 2 4) sm_80 7.0 emulated;
 
-            // Bits: how many are in one of both, or in both.
+            // Bits: the number of ones in the XOR or the AND.
             m8n8k128 row col xor_popc  s32 [(b1 b1)] s32 b32 (2 1 1 2) sm_75 7.0 emulated;
             m8n8k128 row col and_popc  s32 [(b1 b1)] s32 b32 (2 1 1 2) sm_80 7.1 native;
             m16n8k128 row col xor_popc  s32 [(b1 b1)] s32 b32 (4 2 1 4) sm_80 7.0 emulated;
@@ -90,7 +90,7 @@ macro_rules! mma_forms {
             m16n8k32 row col plain     f16 [(e4m3 e4m3) (e4m3 e5m2) (e5m2 e4m3) (e5m2 e5m2)] f16 b32 (2 4 2 2) sm_89 8.7 emulated;
             m16n8k32 row col plain     f32 [(e4m3 e4m3) (e4m3 e5m2) (e5m2 e4m3) (e5m2 e5m2)] f32 b32 (4 4 2 4) sm_89 8.4 emulated;
 
-            // fp8, fp6 and fp4 in bytes: of fp8 alone, on all of Blackwell.
+            // fp8, fp6 and fp4 in bytes. Forms with only fp8 are on all of Blackwell.
             m16n8k32 row col f8f6f4    f16 [(e4m3 e4m3) (e4m3 e5m2) (e5m2 e4m3) (e5m2 e5m2)] f16 b32 (2 4 2 2) blackwell 8.7 absent;
             m16n8k32 row col f8f6f4    f32 [(e4m3 e4m3) (e4m3 e5m2) (e5m2 e4m3) (e5m2 e5m2)] f32 b32 (4 4 2 4) blackwell 8.6 absent;
             m16n8k32 row col f8f6f4    f16 [
@@ -133,8 +133,8 @@ macro_rules! mma_ptx {
     (@behind $other:ident) => { "" };
 }
 
-/// Calls a macro with the name of a form of `mma_forms`, which is that of PTX with `_` for `.` and
-/// `::`, before other arguments.
+/// Passes the function name of a form of `mma_forms` to a macro, before other arguments. The name
+/// is PTX's with `_` for `.` and `::`.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! mma_named {

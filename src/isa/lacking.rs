@@ -1,4 +1,4 @@
-//! Which GPU lacks an instruction, by its name.
+//! The requirements of instructions by name, and the GPUs that lack them.
 
 use super::{FORMS, Form, Needs, WgmmaForm};
 use crate::target::Arch;
@@ -6,21 +6,20 @@ use std::collections::HashMap;
 use std::sync::OnceLock;
 
 impl Form {
-    /// Whether a GPU has the form. (Volta, for which no kernel is built, has `m8n8k4` with f16.)
+    /// Whether a GPU has the form. (Volta has `m8n8k4` with f16, but no kernel is built for it.)
     pub fn is_on(&self, gpu: Arch) -> bool {
         lacking(gpu, self.ptx).is_none()
     }
 }
 
 impl WgmmaForm {
-    /// Whether a GPU has the form: Hopper alone.
+    /// Whether a GPU has the form: only Hopper does.
     pub fn is_on(&self, gpu: Arch) -> bool {
         gpu.has(Self::NEEDS)
     }
 }
 
-/// Beginnings and parts of other instructions' names, with what they need: the first that fits
-/// counts.
+/// Substrings of other instructions' names, with their requirements. The first match applies.
 const OTHERS: [(&str, Needs); 15] = [
     ("wgmma.", WgmmaForm::NEEDS),
     ("setmaxnreg", Needs { specific: true, ..Needs::at_least(90) }),
@@ -39,13 +38,18 @@ const OTHERS: [(&str, Needs); 15] = [
     ("", Needs::at_least(70)),
 ];
 
-/// What an instruction needs that a GPU has not got, if so.
+/// The requirement of an instruction if the GPU does not meet it.
 pub(crate) fn lacking(gpu: Arch, ptx: &str) -> Option<Needs> {
     static MATRICES: OnceLock<HashMap<&'static str, Needs>> = OnceLock::new();
     let matrices = MATRICES.get_or_init(|| {
         FORMS.iter().copied().flatten().map(|form| (form.ptx, form.needs)).collect()
     });
-    let other = || OTHERS.iter().find(|(part, _)| ptx.contains(part)).map(|&(_, needs)| needs);
+    let other = || {
+        let families = ["mma.", "ldmatrix.", "stmatrix.", "movmatrix."];
+        let is_matrix = families.iter().any(|family| ptx.starts_with(family));
+        assert!(!is_matrix, "`{ptx}` has no row in the tables of `isa`, which say what it needs");
+        OTHERS.iter().find(|(part, _)| ptx.contains(part)).map(|&(_, needs)| needs)
+    };
     let needs = matrices.get(ptx).copied().or_else(other)?;
     let on_volta = gpu == Arch::SM_70 && ptx.contains(".m8n8k4.") && ptx.contains(".f16.f16.");
     (!on_volta && !gpu.has(needs)).then_some(needs)
@@ -54,6 +58,12 @@ pub(crate) fn lacking(gpu: Arch, ptx: &str) -> Option<Needs> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    #[should_panic(expected = "has no row in the tables of `isa`")]
+    fn a_matrix_instruction_without_a_row_panics() {
+        lacking(Arch::SM_90, "mma.sync.aligned.m16n8k64.row.col.f32.f16.f16.f32");
+    }
 
     #[test]
     fn gpus_lack_what_is_newer() {

@@ -7,14 +7,14 @@ use crate::fragment::{
 };
 use crate::target::Requirement;
 
-/// Hands the forms of `ldmatrix` to a macro, a row each:
+/// Passes the forms of `ldmatrix` to a macro, one in each row:
 ///
-/// - its function in `raw`, and the instruction, as in PTX;
-/// - how many matrices it loads, whether transposed, and of what elements, as the types of
+/// - its function in `raw`, and the instruction as in PTX;
+/// - the number of matrices, whether they are transposed, and their elements, as the types of
 ///   `LdMatrix`;
-/// - the registers of a lane, and how a matrix lies in them and in shared memory;
-/// - the target and the PTX version from which on there is the form;
-/// - what becomes of it on sm_90.
+/// - the registers of a lane, and the layout of a matrix in registers and in shared memory;
+/// - the minimum target and PTX version;
+/// - its [`Nature`](crate::isa::Nature) on sm_90.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! ldmatrix_forms {
@@ -60,7 +60,7 @@ macro_rules! ldmatrix_forms {
     };
 }
 
-/// Hands the forms of `stmatrix` to a macro, likewise.
+/// Passes the forms of `stmatrix` to a macro, in the same format.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! stmatrix_forms {
@@ -120,7 +120,7 @@ macro_rules! stores {
 }
 crate::stmatrix_forms!(stores);
 
-/// `movmatrix`: there is one form.
+/// `movmatrix`, which has one form.
 pub(super) const MOVES: &[Form] = &[Form {
     family: "movmatrix",
     ptx: "movmatrix.sync.aligned.m8n8.trans.b16",

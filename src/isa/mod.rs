@@ -3,9 +3,13 @@
 //! The crate makes its raw functions, its typed instructions and its tests from these tables. The
 //! test `tests/forms.rs` compares them with the list of forms that ptxas accepts.
 //!
+//! The files `dense.rs`, `scaled.rs`, `sparse.rs`, `sparse_scaled.rs`, `matrices.rs` and `wgmma.rs`
+//! have a table each, and `options.rs` the options as types. `lacking.rs` names the GPUs that lack
+//! an instruction. `values/` has kernels, options and tensor maps as values.
+//!
 //! | item | purpose |
 //! | --- | --- |
-//! | [`all`], [`FORMS`], [`Form`] | the forms of `mma`, `mma.sp`, `ldmatrix`, `stmatrix` and `movmatrix` |
+//! | [`all`], [`FORMS`], [`Form`] | forms of `mma`, `mma.sp`, `ldmatrix`, `stmatrix`, `movmatrix` |
 //! | `all_wgmma`, `WgmmaForm` | the forms of `wgmma`, on the host |
 //! | [`Needs`], [`Nature`] | the GPUs that have a form, and its nature on sm_90 |
 //! | [`SatFinite`], [`Rn`], [`XorPopc`] and others | options of instructions, as types |
@@ -51,14 +55,14 @@ pub use values::*;
 
 use crate::fragment::Arrangement;
 
-/// What becomes of a form on some GPU.
+/// The nature of a form on some GPU.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Nature {
     /// One matrix instruction.
     Native,
-    /// Several instructions, which ptxas makes of it.
+    /// Several instructions, which ptxas generates.
     Emulated,
-    /// Nothing: the GPU has not got it.
+    /// The GPU lacks it.
     Absent,
 }
 
@@ -71,26 +75,26 @@ pub struct Form {
     pub ptx: &'static str,
     /// Bits of a register.
     pub register_bits: usize,
-    /// How the matrices of `ldmatrix`, `stmatrix` and `movmatrix` lie; of `movmatrix`, those of
+    /// The layout of the matrices of `ldmatrix`, `stmatrix` and `movmatrix`; for `movmatrix`, of
     /// the result.
     pub arrangement: Option<Arrangement>,
-    /// Registers that D takes in a lane; zero where there is none.
+    /// Registers of D in a lane; zero without D.
     pub d: usize,
-    /// Registers that A takes; of `stmatrix` and `movmatrix`, those of the source.
+    /// Registers of A in a lane; for `stmatrix` and `movmatrix`, of the source.
     pub a: usize,
-    /// Registers that B takes.
+    /// Registers of B in a lane.
     pub b: usize,
-    /// Registers that C takes.
+    /// Registers of C in a lane.
     pub c: usize,
-    /// The scales that a row of A and a column of B have each, or zero.
+    /// Number of scales of each row of A and column of B, or zero.
     pub scales: usize,
-    /// Sparsity selectors, or zero where A is dense.
+    /// Number of sparsity selectors, or zero for a dense A.
     pub selectors: usize,
-    /// What the GPU must be.
+    /// The GPUs that have it.
     pub needs: Needs,
-    /// The PTX version from which on there is the form, as in `7.8`.
+    /// The minimum PTX version, as in `7.8`.
     pub ptx_version: &'static str,
-    /// What becomes of it on sm_90.
+    /// Its nature on sm_90.
     pub on_sm_90: Nature,
 }
 
@@ -112,7 +116,7 @@ pub fn all() -> impl Iterator<Item = &'static Form> {
     FORMS.iter().copied().flatten()
 }
 
-/// The type of a shape: that of `m8n8k4` with f16 says how A and B lie.
+/// The type of a shape. For `m8n8k4` with f16 it includes the layouts of A and B.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! mma_shape {
@@ -120,7 +124,7 @@ macro_rules! mma_shape {
     ($shape:ident row col $a:ident) => { $crate::isa::ptx::$shape };
 }
 
-/// The type of an element of A or B: `kind::f8f6f4` and `kind::mxf8f6f4` have e2m1 in bytes.
+/// The type of an element of A or B. `kind::f8f6f4` and `kind::mxf8f6f4` have e2m1 in bytes.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! mma_element {
@@ -129,7 +133,8 @@ macro_rules! mma_element {
     ($q:ident $element:ident) => { $crate::isa::ptx::$element };
 }
 
-/// By what the simulator knows the arithmetic of a form: its option, but for `m8n8k4` with f16.
+/// The type that selects the simulator's arithmetic of a form: its option, or `Quad` for `m8n8k4`
+/// with f16.
 #[allow(unused_macros, reason = "the simulator's")]
 macro_rules! mma_arithmetic {
     (m8n8k4 f16 plain) => {
@@ -142,7 +147,7 @@ macro_rules! mma_arithmetic {
 #[allow(unused_imports, reason = "the simulator's")]
 pub(crate) use mma_arithmetic;
 
-/// The type of a kind of scaled blocks.
+/// The type of a kind of block scaling.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! mma_kind {
@@ -151,7 +156,7 @@ macro_rules! mma_kind {
     (mxf4nvf4 $vec:tt $scale:ident) => { $crate::fragment::Mxf4Nvf4<$vec, $crate::isa::ptx::$scale> };
 }
 
-/// What the tables say, as types and values.
+/// The entries of the tables as types and values.
 #[doc(hidden)]
 #[allow(
     non_camel_case_types,

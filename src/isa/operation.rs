@@ -1,7 +1,7 @@
-//! What a bulk copy can do to elements instead of replacing them.
+//! The reductions of bulk copies.
 
-/// What is done, as a value: by it the simulator computes, and tensor copies choose the
-/// instruction.
+/// A reduction as a value. It selects the simulator's arithmetic and the instruction of a tensor
+/// copy.
 #[doc(hidden)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Operation {

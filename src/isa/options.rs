@@ -13,9 +13,9 @@ macro_rules! options {
 options! {
     /// An [`Mma`](crate::mma::Mma) without options.
     Plain;
-    /// `.satfinite`: sums beyond the ends of 32 bits become those ends.
+    /// `.satfinite`: sums are saturated to 32 bits.
     SatFinite;
-    /// `.rn`: each step of the chain is rounded to the nearest, ties to even, as without it.
+    /// `.rn`: each step of the chain is rounded to nearest, ties to even. This is also the default.
     Rn;
     /// `.rz`: each step of the chain is rounded toward zero.
     Rz;
@@ -23,30 +23,32 @@ options! {
     Rm;
     /// `.rp`: each step of the chain is rounded up.
     Rp;
-    /// `.xor.popc`: an element of D is the number of bits that are in one of A's row and B's column, plus C.
+    /// `.xor.popc`: an element of D is C plus the number of ones in the XOR of A's row and B's
+    /// column.
     XorPopc;
-    /// `.and.popc`: an element of D is the number of bits that are in both A's row and B's column, plus C.
+    /// `.and.popc`: an element of D is C plus the number of ones in the AND of A's row and B's
+    /// column.
     AndPopc;
-    /// `.kind::f8f6f4`: elements of 8, 6 and 4 bits, a byte each, in any mix.
+    /// `.kind::f8f6f4`: elements of 8, 6 and 4 bits, one in each byte, in any combination.
     F8F6F4;
-    /// C is f16, and D f32.
+    /// C is f16 and D is f32.
     Widen;
 }
 
-/// `::ordered_metadata`: of a chunk, the part that comes first in the row is named first.
+/// `::ordered_metadata`: the metadata names the parts of a chunk in ascending order.
 #[derive(Debug, Clone, Copy)]
 pub struct Ordered;
 impl Sealed for Ordered {}
 
-/// `mma.sp`, without `::ordered_metadata`: of a chunk, the parts are named in the order in which
-/// they lie in A's registers.
+/// `mma.sp` without `::ordered_metadata`: the metadata names the parts of a chunk in the order of
+/// A's registers.
 #[derive(Debug, Clone, Copy)]
 pub struct AnyOrder;
 impl Sealed for AnyOrder {}
 
-/// In place of `Plain`, that of `M8N8K4Quad`, which computes otherwise than the same elements in
+/// Replaces `Plain` for `M8N8K4Quad`, whose arithmetic differs from that of the same elements in
 /// other shapes.
 pub struct Quad;
 
-/// In place of `Plain`, that of fp8 in `wgmma`, which computes otherwise than `mma`.
+/// Replaces `Plain` for fp8 in `wgmma`, whose arithmetic differs from `mma`'s.
 pub struct WarpGroupFp8;

@@ -1,12 +1,18 @@
-//! The table of `mma.sync` with scaled blocks (PTX ISA 9.7.14.3 and 9.7.14.5.14).
+//! The table of `mma.sync` with block scaling (PTX ISA 9.7.14.3 and 9.7.14.5.14).
 
 use super::{Form, Nature, ptx};
 use crate::target::Requirement;
 
-/// Hands the forms to a macro, as `mma_forms` does: the shape; the kind, how many scales a row of A
-/// and a column of B have, and of which elements these are; the elements of A and B; the target and
-/// the PTX version from which on there is the form. C and D are f32, and the registers of D, A, B
-/// and C are four, four, two and four of 32 bits. None is on sm_90.
+/// Passes the forms to a macro, like `mma_forms`. A row has:
+///
+/// - the shape;
+/// - the kind, the number of scales of each row of A and column of B, and the elements of the
+///   scales;
+/// - the elements of A and B;
+/// - the minimum target and PTX version.
+///
+/// C and D are f32. The registers of D, A, B and C are four, four, two and four of 32 bits. None is
+/// on sm_90.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! mma_scaled_forms {
@@ -49,8 +55,8 @@ macro_rules! mma_scaled_ptx {
     };
 }
 
-/// Calls a macro with the name of a form, which is that of PTX with `_` for `.` and `::`, before
-/// other arguments.
+/// Passes the function name of a form to a macro, before other arguments. The name is PTX's with
+/// `_` for `.` and `::`.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! mma_scaled_named {

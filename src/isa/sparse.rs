@@ -3,20 +3,19 @@
 use super::{Form, ptx};
 use crate::target::Requirement;
 
-/// Hands the forms that there are with metadata in any order, and with `::ordered_metadata`, to a
-/// macro; before them, what stands behind its name. In a row are forms that differ only in the
+/// Passes the forms that exist with metadata in any order and with `::ordered_metadata` to a macro.
+/// The arguments after the macro's name come first. A row has the forms that differ only in the
 /// elements of A and B:
 ///
-/// - the shape, and what else is in the name (`plain`: nothing);
+/// - the shape, and the option (`plain`: none);
 /// - the elements of D, of A and B (in pairs), and of C;
-/// - how many registers D, A, B and C take in a lane;
-/// - of how many matrices a register has the metadata, among which the selector chooses;
-/// - the target, and the PTX version, from which on there is the form (with `::ordered_metadata`,
-///   8.5);
-/// - what becomes of it on sm_90.
+/// - the number of registers of D, A, B and C in a lane;
+/// - the number of matrices whose metadata is in one register; the selector chooses one of them;
+/// - the minimum target and PTX version (with `::ordered_metadata`, 8.5);
+/// - its [`Nature`](crate::isa::Nature) on sm_90.
 ///
-/// (ptxas takes a selector of 2 or 3 for `m16n8k32` with f16, and an H200 refuses to run it: there
-/// are two.)
+/// (ptxas accepts a selector of 2 or 3 for `m16n8k32` with f16, but an H200 refuses to run it:
+/// there are two.)
 #[doc(hidden)]
 #[macro_export]
 macro_rules! mma_sparse_forms {
@@ -31,7 +30,7 @@ macro_rules! mma_sparse_forms {
             m16n8k32  plain     f16 [(f16 f16)] f16 (2 4 4 2) 2 sm_80 7.1 native;
             m16n8k32  plain     f32 [(f16 f16) (bf16 bf16)] f32 (4 4 4 4) 2 sm_80 7.1 native;
 
-            // Integers, modulo 2^32 or kept within 32 bits.
+            // Integers, modulo 2^32 or saturated to 32 bits.
             m16n8k32  plain     s32 [(s8 s8) (s8 u8) (u8 s8) (u8 u8)] s32 (4 2 2 4) 2 sm_80 7.1 native;
             m16n8k32  satfinite s32 [(s8 s8) (s8 u8) (u8 s8) (u8 u8)] s32 (4 2 2 4) 2 sm_80 7.1 native;
             m16n8k64  plain     s32 [(s8 s8) (s8 u8) (u8 s8) (u8 u8)] s32 (4 4 4 4) 1 sm_80 7.1 native;
@@ -47,15 +46,15 @@ macro_rules! mma_sparse_forms {
     };
 }
 
-/// Hands the forms that there are with `::ordered_metadata` only to a macro, as `mma_sparse_forms`
-/// does.
+/// Passes the forms that exist only with `::ordered_metadata` to a macro, like `mma_sparse_forms`.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! mma_sparse_ordered_forms {
     ($with:ident $($before:ident)*) => {
         $with! {
             [$($before)*]
-            // fp8, fp6 and fp4 in bytes: into f32, of fp8 alone, on all of Blackwell.
+            // fp8, fp6 and fp4 in bytes. Forms with only fp8 and an f32 result are on all of
+            // Blackwell.
             m16n8k64 f8f6f4 f32 [(e4m3 e4m3) (e4m3 e5m2) (e5m2 e4m3) (e5m2 e5m2)] f32 (4 4 4 4) 1 blackwell 8.6 absent;
             m16n8k64 f8f6f4 f16 [(e4m3 e4m3) (e4m3 e5m2) (e5m2 e4m3) (e5m2 e5m2)] f16 (2 4 4 2) 1 blackwell_120 8.7 absent;
             m16n8k64 f8f6f4 f16 [
@@ -76,7 +75,7 @@ macro_rules! mma_sparse_ordered_forms {
     };
 }
 
-/// A form as in PTX; `any` is `mma.sp`, `ordered` is `mma.sp::ordered_metadata`.
+/// A form as in PTX. `any` is `mma.sp`; `ordered` is `mma.sp::ordered_metadata`.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! mma_sparse_ptx {
@@ -93,8 +92,8 @@ macro_rules! mma_sparse_ptx {
     (@option f8f6f4) => { ".kind::f8f6f4" };
 }
 
-/// Calls a macro with the name of a form, which is that of PTX with `_` for `.` and `::`, before
-/// other arguments.
+/// Passes the function name of a form to a macro, before other arguments. The name is PTX's with
+/// `_` for `.` and `::`.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! mma_sparse_named {
@@ -135,7 +134,7 @@ macro_rules! records {
             on_sm_90: ptx::$nature,
         }),*),*];
     };
-    // The first with `::ordered_metadata`.
+    // The first version with `::ordered_metadata`.
     (@version ordered 7.1) => { "8.5" };
     (@version ordered 8.4) => { "8.5" };
     (@version $order:ident $version:tt) => { stringify!($version) };

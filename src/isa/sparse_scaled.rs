@@ -1,10 +1,10 @@
-//! The table of `mma.sp::ordered_metadata` with scaled blocks (PTX ISA 9.7.14.3 and 9.7.14.6.3).
+//! The table of `mma.sp::ordered_metadata` with block scaling (PTX ISA 9.7.14.3 and 9.7.14.6.3).
 
 use super::{Form, Nature, ptx};
 use crate::target::Requirement;
 
-/// Hands the forms to a macro, as `mma_scaled_forms` does. C and D are f32, and each matrix takes
-/// four registers of 32 bits; a register of metadata is that of one matrix.
+/// Passes the forms to a macro, like `mma_scaled_forms`. C and D are f32, and each matrix has four
+/// registers of 32 bits. A metadata register has the metadata of one matrix.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! mma_sparse_scaled_forms {
@@ -47,8 +47,8 @@ macro_rules! mma_sparse_scaled_ptx {
     };
 }
 
-/// Calls a macro with the name of a form, which is that of PTX with `_` for `.` and `::`, before
-/// other arguments.
+/// Passes the function name of a form to a macro, before other arguments. The name is PTX's with
+/// `_` for `.` and `::`.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! mma_sparse_scaled_named {

@@ -1,20 +1,20 @@
 //! The tables of `wgmma.mma_async` and `wgmma.mma_async.sp` (PTX ISA 9.7.15.5.2, 9.7.15.6.4), as
-//! ptxas 13.5 accepts it (`tests/wgmma.rs` asks it).
+//! ptxas 13.5 accepts them (`tests/wgmma.rs` checks this).
 
-/// Hands the forms with a dense A to a macro, behind what else it is given, in rows of those that
-/// differ only in the elements of A and B, and in N:
+/// Passes the forms with a dense A to a macro. The other arguments come first. A row has the forms
+/// that differ only in the elements of A and B and in N:
 ///
-/// - the element of D, the elements of A and B (in pairs), K (the columns of A, also where only
-///   half of its elements are kept);
-/// - what else is in the name (`plain`: nothing);
-/// - the N: `eights` are all multiples of 8 up to 256, `sixteens` those up to 32 and the multiples
-///   of 16;
-/// - the registers that D takes in a lane for each 8 columns;
-/// - what stands behind the operands: A and B negated or not (`negate`), and transposed or not, too
-///   (`transpose`), or nothing (`nothing`);
-/// - of a sparse A, of how many matrices a register has the metadata, among which the selector
-///   chooses; 0 where A is dense;
-/// - the PTX version from which on there is the form.
+/// - the element of D, the elements of A and B (in pairs), and K (the columns of A before
+///   compression);
+/// - the option (`plain`: none);
+/// - the values of N: `eights` are all multiples of 8 up to 256; `sixteens` are those up to 32 and
+///   the multiples of 16;
+/// - the registers of D in a lane for each 8 columns;
+/// - the immediates after the operands: negation (`negate`), negation and transposition
+///   (`transpose`), or none (`nothing`);
+/// - the number of matrices whose metadata is in one register, from which the selector chooses; 0
+///   for a dense A;
+/// - the minimum PTX version.
 ///
 /// A is in shared memory, or in four registers of each lane.
 #[doc(hidden)]
@@ -38,7 +38,7 @@ macro_rules! wgmma_forms {
     };
 }
 
-/// Hands the forms with a sparse A to a macro, as `wgmma_forms` does.
+/// Passes the forms with a sparse A to a macro, like `wgmma_forms`.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! wgmma_sparse_forms {
@@ -59,8 +59,8 @@ macro_rules! wgmma_sparse_forms {
     };
 }
 
-/// Calls a macro for each N of a row of the table, with N, names for the registers of D, and what
-/// else it is given: `$with! { @form N [d0 d1 ..] $arguments }`.
+/// Calls a macro for each N of a row of the table: `$with! { @form N [d0 d1 ..] $arguments }`. The
+/// list has names for the registers of D.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! wgmma_columns {
@@ -97,7 +97,7 @@ macro_rules! wgmma_columns {
         $crate::wgmma_columns! { @4 $with $arguments [$($d)* $d0 $d1 $d2 $d3] [$($columns)*] $($rest)* }
     };
     (@$per:tt $with:ident $arguments:tt $d:tt [] $($rest:ident)*) => {};
-    // No form has so many columns.
+    // No form has this many columns.
     (@form _ $with:ident $arguments:tt $d:tt) => {};
     (@form $n:tt $with:ident $arguments:tt $d:tt) => { $with! { @form $n $d $arguments } };
 }
@@ -119,7 +119,8 @@ macro_rules! wgmma_ptx {
     (@and_popc) => { ".and.popc" };
 }
 
-/// By what the simulator knows the arithmetic of a form: its option, but for fp8.
+/// The type that selects the simulator's arithmetic of a form: its option, or `WarpGroupFp8` for
+/// fp8.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! wgmma_arithmetic {
@@ -134,8 +135,9 @@ macro_rules! wgmma_arithmetic {
     };
 }
 
-/// The shape of `mma`, by the selectors and the elements of A, whose fragments are a warp's part of
-/// a form's A (with a sparse A, of what is kept of it), and a warp's part of 8 columns of its D.
+/// The shape of `mma` with the same fragments, from the selectors and the elements of A. Its A is a
+/// warp's part of the form's A (its stored elements, if sparse). Its D is a warp's part of 8
+/// columns of D.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! wgmma_shape {
@@ -168,8 +170,8 @@ macro_rules! wgmma_shape {
     };
 }
 
-/// Calls a macro with the name of a form, which is that of PTX with `_` for `.`, before other
-/// arguments.
+/// Passes the function name of a form to a macro, before other arguments. The name is PTX's with
+/// `_` for `.`.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! wgmma_named {
@@ -183,7 +185,8 @@ macro_rules! wgmma_named {
     ($selectors:literal $($form:tt)*) => { $crate::wgmma_named! { @form wgmma_mma_async_sp_sync_aligned_m64n $($form)* } };
 }
 
-/// What a tile has of the elements of a form, by their name in the table: bits are in words.
+/// The type in which a tile stores the elements of a form, by their name in the table. Bits are in
+/// words.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! wgmma_stored {

@@ -1,18 +1,18 @@
-//! On the device a `PerLane` is the executing lane's own value, and a lane is the executing one.
+//! Lanes on the device: a `PerLane` is the executing lane's own value.
 
 use super::{LANES, Lane, PerLane};
 use core::marker::PhantomData;
 
-/// In each lane its own value.
+/// The executing lane's own value.
 pub(super) type Stored<T> = T;
 
-/// A lane's number: the hardware knows it.
+/// A lane's number: nothing, as the hardware knows it.
 pub(super) type Number = ();
 
-/// The source line of an operation: reports are the simulator's.
+/// The source line of an operation: nothing, as only the simulator reports it.
 pub(super) type Line = ();
 
-/// The line that calls.
+/// The caller's line.
 #[inline(always)]
 pub(super) fn caller() -> Line {}
 
@@ -25,7 +25,7 @@ impl<T> PerLane<T> {
         PerLane(value)
     }
 
-    /// A function, the same in every lane, of each lane's value.
+    /// Applies a function, the same in every lane, to each lane's value.
     #[inline(always)]
     pub(crate) fn map<U>(self, value: impl Fn(T) -> U) -> PerLane<U>
     where
@@ -34,7 +34,7 @@ impl<T> PerLane<T> {
         PerLane(value(self.0))
     }
 
-    /// A function, the same in every lane, of each lane's values.
+    /// Applies a function, the same in every lane, to each lane's values.
     #[inline(always)]
     pub(crate) fn zip<U, R>(self, other: PerLane<U>, value: impl Fn(T, U) -> R) -> PerLane<R>
     where
@@ -51,7 +51,7 @@ impl<T> PerLane<T> {
     }
 }
 
-/// The executing lane's own value: what an instruction's operand is made of.
+/// Access to the executing lane's own value, the operand of an instruction.
 impl<T> PerLane<T> {
     #[inline(always)]
     pub(crate) fn from_own(value: T) -> Self {
@@ -77,7 +77,7 @@ impl Lane<'_> {
 
     #[inline(always)]
     pub(super) fn number(self) -> usize {
-        // SAFETY: reading a special register; a lane, so this is a lane closure.
+        // SAFETY: it reads a special register. A `Lane` exists only in a lane closure.
         unsafe { core::arch::nvptx::_thread_idx_x() as u32 as usize % LANES }
     }
 }

@@ -1,4 +1,4 @@
-/// Blocks of a grid in three dimensions, or the index of one of them.
+/// The size of a grid in blocks, in three dimensions, or the coordinates of one of its blocks.
 ///
 /// ```
 /// use ptx_matrix::lane::Grid;
@@ -7,21 +7,21 @@
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Grid {
-    /// Innermost dimension.
+    /// The innermost dimension.
     pub x: u32,
-    /// Second dimension.
+    /// The second dimension.
     pub y: u32,
-    /// Third dimension.
+    /// The third dimension.
     pub z: u32,
 }
 
 impl Grid {
-    /// How many blocks the grid has.
+    /// The number of blocks.
     pub const fn blocks(self) -> u64 {
         (self.x as u64).saturating_mul(self.y as u64).saturating_mul(self.z as u64)
     }
 
-    /// Whether a grid has a whole number of these along each dimension.
+    /// Whether `self` divides `grid` in each dimension.
     pub const fn divides(self, grid: Grid) -> bool {
         grid.x.is_multiple_of(self.x)
             && grid.y.is_multiple_of(self.y)

@@ -1,4 +1,4 @@
-//! On the host a `PerLane` is the values of all 32 lanes.
+//! Lanes on the host: a `PerLane` is the values of all 32 lanes.
 
 use super::{LANES, Lane, PerLane};
 use core::marker::PhantomData;
@@ -13,7 +13,7 @@ pub(super) type Number = usize;
 /// The source line of an operation.
 pub(super) type Line = &'static Location<'static>;
 
-/// The line that calls.
+/// The caller's line.
 #[inline(always)]
 #[track_caller]
 pub(super) fn caller() -> Line {
@@ -29,7 +29,7 @@ impl<T> PerLane<T> {
         PerLane([value; LANES])
     }
 
-    /// A function, the same in every lane, of each lane's value.
+    /// Applies a function, the same in every lane, to each lane's value.
     #[inline(always)]
     pub(crate) fn map<U>(self, value: impl Fn(T) -> U) -> PerLane<U>
     where
@@ -38,7 +38,7 @@ impl<T> PerLane<T> {
         PerLane(mapped(self.0, value))
     }
 
-    /// A function, the same in every lane, of each lane's values.
+    /// Applies a function, the same in every lane, to each lane's values.
     #[inline(always)]
     pub(crate) fn zip<U, R>(self, other: PerLane<U>, value: impl Fn(T, U) -> R) -> PerLane<R>
     where
@@ -54,7 +54,7 @@ impl<T> PerLane<T> {
     }
 }
 
-/// All lanes' values, in order: what the simulator computes with.
+/// Access to all lanes' values, in order, for the simulator.
 impl<T> PerLane<T> {
     pub(crate) fn from_array(values: [T; LANES]) -> Self {
         PerLane(values)
@@ -80,9 +80,9 @@ impl Lane<'_> {
     }
 }
 
-// The functions that make arrays are compiled once for all closures with the same result, and not
-// with each: with that the kernels of this project are an eighth less to compile, by rustc's
-// estimate (`-Zdump-mono-stats`).
+// The functions that make arrays are compiled once for all closures with the same result type, and
+// not once for each closure. By rustc's estimate (`-Zdump-mono-stats`), this project's kernels then
+// have an eighth less to compile.
 
 /// `[element(0), element(1), ..]`.
 #[inline(always)]
@@ -96,7 +96,7 @@ pub(crate) fn mapped<T: Copy, U, const N: usize>(array: [T; N], value: impl Fn(T
     simulated(&|index: usize| value(array[index]))
 }
 
-/// In place of `dyn Fn`, whose table would have each closure three times.
+/// Replaces `dyn Fn`, whose vtable would contain each closure three times.
 trait Element<T> {
     fn at(&self, index: usize) -> T;
 }

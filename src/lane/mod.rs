@@ -1,7 +1,8 @@
-//! Values that differ from lane to lane.
+//! Values that differ between the lanes of a warp.
 //!
 //! A kernel runs at warp scope, where a plain value is the same in all 32 lanes. A value that may
-//! differ is a [`PerLane`]. A lane closure makes and reads it, and no collective is in reach there.
+//! differ is a [`PerLane`]. A lane closure makes and reads it. Collectives cannot be called
+//! there. So the lanes of a warp cannot diverge at a collective.
 //!
 //! | item | purpose |
 //! | --- | --- |
@@ -45,19 +46,21 @@ use core::marker::PhantomData;
 /// Lanes in a warp.
 pub const LANES: usize = 32;
 
-/// What a lane closure may capture.
+/// A type that a lane closure may capture.
 ///
-/// A lane closure runs once per lane. It may read what is uniform and what is per lane, and write
-/// global and shared memory; it may not carry a lane's value out by another way than its result, or
-/// the value would pass for a uniform one. So it captures no interior mutability (`Cell`, atomics),
-/// no raw pointer, and neither the warp nor the block, whose collectives all lanes must reach
-/// together.
+/// A lane closure runs once for each lane. It may read uniform and per-lane values, and write
+/// global and shared memory. A lane's value may leave it only as its result. By any other way, the
+/// value would pass for a uniform one.
 ///
-/// A `static` is not captured; but a kernel that uses one that can change is refused by the
-/// builder.
+/// So these types cannot be captured:
+///
+/// - interior mutability (`Cell`, atomics) and raw pointers,
+/// - the warp and the block, as all lanes must reach their collectives together.
+///
+/// A `static` is not captured. The builder refuses kernels that use a mutable `static`.
 ///
 /// # Safety
-/// An implementation by hand asserts that a shared reference to the type carries no value from one
+/// A manual implementation asserts that a shared reference to the type carries no value from one
 /// lane to uniform code.
 #[diagnostic::on_unimplemented(
     message = "a lane closure must not capture `{Self}`",
@@ -70,11 +73,11 @@ impl<T: ?Sized> !LaneCapture for UnsafeCell<T> {}
 impl<T: ?Sized> !LaneCapture for *const T {}
 impl<T: ?Sized> !LaneCapture for *mut T {}
 
-/// A value that may differ from lane to lane of a warp.
+/// A value that may differ between the lanes of a warp.
 ///
-/// It is made by [`Warp::each`](crate::scope::Warp::each) and read with [`Lane::get`] inside
-/// another lane closure; outside of one there is no way to ask for "the" value. On the device it is
-/// the lane's own `T` and costs nothing; on the host it holds all 32.
+/// [`Warp::each`](crate::scope::Warp::each) makes it, and [`Lane::get`] reads it in another lane
+/// closure. Outside of lane closures it cannot be read. On the device it is the lane's own `T`, at
+/// no cost. On the host it holds the values of all 32 lanes.
 ///
 /// ```
 /// use ptx_matrix::prelude::*;
@@ -109,7 +112,7 @@ impl<T> PerLane<T> {
 // SAFETY: all-zero bytes are a `T` in each lane.
 unsafe impl<T: bytemuck::Zeroable> bytemuck::Zeroable for PerLane<T> {}
 
-/// One lane of a warp, inside a lane closure.
+/// One lane of a warp, in a lane closure.
 #[derive(Clone, Copy)]
 pub struct Lane<'w> {
     #[allow(dead_code, reason = "the hardware knows it")]
@@ -124,7 +127,7 @@ impl Lane<'_> {
         self.number()
     }
 
-    /// This lane's value.
+    /// Returns this lane's value.
     #[inline(always)]
     pub fn get<T: Copy>(self, values: &PerLane<T>) -> T {
         *values.lane_ref(self)

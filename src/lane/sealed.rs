@@ -1,3 +1,3 @@
-/// What only this crate implements: traits whose numbers unsafe code relies on have it as a
-/// supertrait.
+/// Seals a trait: only this crate implements it. It is a supertrait of traits whose numbers unsafe
+/// code relies on.
 pub trait Sealed {}

@@ -1,8 +1,8 @@
-//! The source line that an operation was asked for at, for the simulator's reports.
+//! The source line of an operation, for the simulator's reports.
 
 use super::{LaneCapture, Line, caller};
 
-/// A line of the kernel's source. On the device it is nothing.
+/// A line of the kernel's source. On the device it is empty.
 #[derive(Clone, Copy)]
 pub struct Site {
     #[allow(dead_code, reason = "reports are the simulator's")]
@@ -10,7 +10,7 @@ pub struct Site {
 }
 
 impl Site {
-    /// The line that called the function that is marked `#[track_caller]` and calls this.
+    /// The line of the call of the enclosing `#[track_caller]` function.
     #[inline(always)]
     #[track_caller]
     pub(crate) fn here() -> Self {
@@ -18,5 +18,5 @@ impl Site {
     }
 }
 
-// SAFETY: a location is constant; nothing gets out through it.
+// SAFETY: a location is constant, and carries no lane's value out.
 unsafe impl LaneCapture for Site {}

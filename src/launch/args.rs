@@ -1,24 +1,25 @@
-//! Structs as kernel parameters: plain data, and arguments with memory in them. Both are one PTX
-//! parameter, by value in the `.param` space, as a `__grid_constant__` of CUDA C++.
+//! Structs and arrays as kernel parameters: plain data, and structs that also contain memory.
 //!
+//! Each is one PTX parameter, by value in the `.param` space, as a `__grid_constant__` of CUDA C++.
 //! `#[derive(KernelArgs)]` writes the implementations for structs.
 
+use super::{Dependent, KernelParam, TypeName};
 #[cfg(not(target_arch = "nvptx64"))]
 use super::{Device, ParamValue, Params};
-use super::{Early, KernelParam, TypeName};
 use crate::copy::{BoxTile, TensorMap, TensorMapMut, TensorMode};
 use crate::element::{Element, bf16, f16};
 use crate::isa::TensorMapWords;
 use crate::machine::host_items;
 use crate::memory::{Global, GlobalMut};
 
-/// Plain data that a kernel takes: numbers, `bool`, arrays and structs of them.
+/// Plain data as a kernel parameter: numbers, `bool`, arrays and structs of these.
 ///
 /// `#[derive(KernelArgs)]` implements it for a `#[repr(C)]` struct of such fields.
 ///
 /// # Safety
 /// The type has the same layout on the host and on the device. `KernelParam::values` appends one
-/// parameter of `size_of::<Self>()` bytes, which are a valid value there, with zeros as padding.
+/// parameter of `size_of::<Self>()` bytes. They are a valid value of the type there, and padding is
+/// zeros.
 #[diagnostic::on_unimplemented(
     message = "a kernel's arguments cannot hold a `{Self}`",
     label = "no plain data",
@@ -30,12 +31,10 @@ pub unsafe trait KernelData:
 {
 }
 
-/// A field of a struct that `#[derive(KernelArgs)]` makes a parameter of: plain data, memory, or
-/// another such struct.
+/// A field of a struct with `#[derive(KernelArgs)]`: plain data, memory, or another such struct.
 ///
 /// # Safety
-/// The parameters that `KernelParam::values` appends are, one behind the other, the bytes of
-/// `Stored`.
+/// The parameters that `KernelParam::values` appends, concatenated, are the bytes of `Stored`.
 #[diagnostic::on_unimplemented(
     message = "a kernel's arguments cannot hold a `{Self}`",
     label = "neither plain data nor memory",
@@ -43,17 +42,17 @@ pub unsafe trait KernelData:
     note = "memory: `Global`, `GlobalMut`, `TensorMap`, `TensorMapMut`, with a lifetime `'k`"
 )]
 pub unsafe trait KernelField: KernelParam {
-    /// The field as it lies in the `.param` space.
+    /// The field's representation in the `.param` space.
     type Stored: Copy + 'static;
 
-    /// The field, from its place in the `.param` space.
+    /// Makes the field from its bytes in the `.param` space.
     ///
     /// # Safety
-    /// The bytes are what the host's launch made of such a field.
+    /// The bytes are those that the host's launch made of such a field.
     unsafe fn load<'k>(stored: &'static Self::Stored, name: &'static str) -> Self::In<'k>;
 }
 
-/// Plain data is stored as it is.
+/// Plain data is stored unchanged.
 macro_rules! stored_as_it_is {
     ($([$($generics:tt)*] $data:ty;)*) => {$(
         // SAFETY: `KernelData` promises one parameter with the bytes of the type itself.
@@ -73,7 +72,7 @@ stored_as_it_is! {
     [T: KernelData, const N: usize] [T; N];
 }
 
-/// A slice as it lies in the `.param` space.
+/// A slice's representation in the `.param` space.
 #[doc(hidden)]
 #[derive(Clone, Copy)]
 #[repr(C)]
@@ -90,7 +89,7 @@ macro_rules! memory {
 
             #[inline(always)]
             unsafe fn load<'k>($from: &'static Self::Stored, name: &'static str) -> Self::In<'k> {
-                // SAFETY: the caller's.
+                // SAFETY: the caller upholds the conditions.
                 unsafe { <Self as KernelParam>::enter($head, $tail, name) }
             }
         }
@@ -108,14 +107,14 @@ memory! {
         TensorMapWords, |map| (map, ());
 }
 
-// SAFETY: as that of the memory.
-unsafe impl<P: KernelField> KernelField for Early<P> {
+// SAFETY: as for the memory itself.
+unsafe impl<P: KernelField> KernelField for Dependent<P> {
     type Stored = P::Stored;
 
     #[inline(always)]
     unsafe fn load<'k>(stored: &'static P::Stored, name: &'static str) -> Self::In<'k> {
-        // SAFETY: the caller's.
-        Early::new(unsafe { P::load(stored, name) })
+        // SAFETY: the caller upholds the conditions.
+        Dependent::new(unsafe { P::load(stored, name) })
     }
 }
 
@@ -131,7 +130,7 @@ macro_rules! numbers {
 }
 numbers!(u8 i8 u16 i16 u32 i32 u64 i64 usize isize f16 bf16 f32 f64);
 
-/// `true` is a byte of 1, `false` one of 0.
+/// `true` is the byte 1, and `false` the byte 0.
 // SAFETY: one parameter, a byte.
 unsafe impl KernelParam for bool {
     type In<'k> = bool;
@@ -159,8 +158,8 @@ unsafe impl KernelParam for bool {
 // SAFETY: the byte that `values` appends is a valid `bool`.
 unsafe impl KernelData for bool {}
 
-/// An array is one parameter, as a struct is.
-// SAFETY: one parameter: the elements' bytes, to which the builder makes `Head` point.
+/// An array is one parameter, like a struct.
+// SAFETY: one parameter: the bytes of the elements. The builder makes `Head` point to them.
 unsafe impl<T: KernelData, const N: usize> KernelParam for [T; N] {
     type In<'k> = [T; N];
     type Head = &'static [T; N];
@@ -195,9 +194,9 @@ unsafe impl<T: KernelData, const N: usize> KernelParam for [T; N] {
     }
 }
 
-/// Plain data by reference is the same parameter. The kernel reads it where it lies, also at an
-/// index that it only knows at run time.
-// SAFETY: one parameter: the bytes, to which the builder makes `Head` point.
+/// A reference to plain data is the same parameter. The kernel reads it in place, also at an index
+/// that is known only at run time.
+// SAFETY: one parameter: the bytes. The builder makes `Head` point to them.
 unsafe impl<T: KernelData> KernelParam for &T {
     type In<'k> = &'k T;
     type Head = &'static T;
@@ -234,24 +233,24 @@ unsafe impl<T: KernelData> KernelField for &T {
     }
 }
 
-// SAFETY: an array has no padding but its elements'.
+// SAFETY: an array's only padding is that of its elements.
 unsafe impl<T: KernelData, const N: usize> KernelData for [T; N] {}
 
-/// The size and the alignment of a parameter that the kernel has a pointer to, and the host hands
-/// over by value: `.param .align ALIGN .b8 name[BYTES]`.
+/// The size and alignment of a parameter that is passed by value and that the kernel has a pointer
+/// to: `.param .align ALIGN .b8 name[BYTES]`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ByValue {
-    /// Its size.
+    /// The size in bytes.
     pub bytes: usize,
-    /// Its alignment.
+    /// The alignment in bytes.
     pub align: usize,
 }
 
-/// The most bytes that the parameters of a kernel can have on every GPU.
+/// The most bytes of a kernel's parameters on every GPU.
 pub(super) const MAX_PARAM_BYTES: usize = 4096;
 
 impl ByValue {
-    /// Those of a type.
+    /// The size and alignment of a type.
     #[doc(hidden)]
     pub const fn of<T>() -> Self {
         let (bytes, align) = (size_of::<T>(), align_of::<T>());
@@ -265,21 +264,21 @@ impl ByValue {
     }
 }
 
-/// What a struct of these fields is as a whole: whether memory, and whether [`Early`].
+/// Whether a struct of these fields, each given as (is memory, is [`Dependent`]), is [`Dependent`].
 #[doc(hidden)]
 pub const fn any_early(fields: &[(bool, bool)]) -> bool {
-    let (mut early, mut other, mut index) = (false, false, 0);
+    let (mut dependent, mut other, mut index) = (false, false, 0);
     while index < fields.len() {
-        let (is_memory, is_early) = fields[index];
-        early |= is_early;
-        other |= is_memory && !is_early;
+        let (is_memory, is_dependent) = fields[index];
+        dependent |= is_dependent;
+        other |= is_memory && !is_dependent;
         index += 1;
     }
-    assert!(!(early && other), "if some of a struct's memory is `Early`, all of it is");
-    early
+    assert!(!(dependent && other), "if some of a struct's memory is `Dependent`, all of it is");
+    dependent
 }
 
-/// The bytes of a struct, put together field by field, so that padding is zeros.
+/// The bytes of a struct, assembled field by field, so that padding is zeros.
 #[cfg(not(target_arch = "nvptx64"))]
 #[doc(hidden)]
 pub struct Fields {
@@ -289,17 +288,17 @@ pub struct Fields {
 
 #[cfg(not(target_arch = "nvptx64"))]
 impl Fields {
-    /// So many bytes, all zero.
+    /// Starts with `bytes` bytes, all zero.
     pub fn new(bytes: usize) -> Self {
         Fields { value: ParamValue::zeros(bytes), of_field: Params::new() }
     }
 
-    /// Puts a field of plain data at its offset.
+    /// Writes a field of plain data at its offset.
     pub fn put_data<T: KernelData>(&mut self, offset: usize, value: T) {
         self.put::<T>(offset, value);
     }
 
-    /// Puts a field at its offset.
+    /// Writes a field at its offset.
     pub fn put<P: KernelField>(&mut self, offset: usize, bound: P::In<'_>) {
         P::values(bound, &mut self.of_field);
         let mut rest = &mut self.value.bytes_mut()[offset..];
@@ -310,7 +309,7 @@ impl Fields {
         }
     }
 
-    /// The parameter.
+    /// Returns the parameter.
     pub fn value(self) -> ParamValue {
         self.value
     }

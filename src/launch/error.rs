@@ -1,16 +1,16 @@
-//! Why a kernel with tensor maps did not run.
+//! Errors of launches with tensor maps.
 
 use core::error::Error;
 use core::fmt;
 
 use crate::isa::TensorMapError;
 
-/// Why a kernel that takes tensor maps was not launched, or failed.
+/// The reason why a kernel that takes tensor maps was not launched, or failed.
 #[derive(Debug)]
 pub enum LaunchError<E> {
-    /// The device's reason.
+    /// The device's error.
     Device(E),
-    /// A matrix has no tensor map.
+    /// A tensor map cannot be made.
     TensorMap(TensorMapError),
 }
 

@@ -1,10 +1,10 @@
-//! The fingerprint of a kernel: a line of text that the builder writes into the PTX, and that the
-//! host compares with the program's own.
+//! The fingerprint of a kernel: a line of text that the builder writes into the PTX. The host
+//! compares it with the program's own.
 
 use super::{KernelInfo, KernelParam, ParamInfo, TypeName};
 use core::marker::PhantomData;
 
-/// The name of a parameter's type, as text that is made once for each type.
+/// The name of a parameter's type, made once for each type.
 #[doc(hidden)]
 pub const fn type_name<P: KernelParam>() -> &'static str {
     Named::<P>::TEXT
@@ -21,11 +21,12 @@ impl<P: KernelParam> Named<P> {
     const TEXT: &'static str = Self::MADE.as_str();
 }
 
-/// The longest name of a parameter's type, which has the names and types of a struct's fields.
+/// The most bytes of the name of a parameter's type, which includes the names and types of a
+/// struct's fields.
 const MAX_NAME: usize = 4096;
 
-/// The fingerprint of a kernel: fields such as `param a=Global<f16>` and `threads=32`, with `; `
-/// between them. `sources` is what `#[kernel]` knows of these.
+/// Makes the fingerprint of a kernel: fields such as `param a=Global<f16>` and `threads=32`,
+/// separated by `; `. `sources` is the part that `#[kernel]` computes from the crate's sources.
 #[doc(hidden)]
 pub const fn fingerprint<const CAPACITY: usize>(
     kernel: &KernelInfo,
@@ -48,7 +49,7 @@ pub const fn fingerprint<const CAPACITY: usize>(
     text.number(kernel.shared_align as usize);
     text.push("; threads=");
     text.number(kernel.threads as usize);
-    // What most kernels do not say is left out.
+    // Defaults are left out.
     if kernel.cluster.blocks() != 1 {
         text.push("; cluster=");
         text.number(kernel.cluster.x as usize);
@@ -57,15 +58,15 @@ pub const fn fingerprint<const CAPACITY: usize>(
         text.push("x");
         text.number(kernel.cluster.z as usize);
     }
-    if kernel.early {
-        text.push("; early=true");
+    if kernel.dependent {
+        text.push("; dependent=true");
     }
     text.push(sources);
     text.push(concat!("; ptx-matrix=", env!("CARGO_PKG_VERSION")));
     text
 }
 
-/// Room for that text: its length, and that of a few numbers.
+/// The capacity for that text: the parameters and `sources`, and 160 bytes for the rest.
 #[doc(hidden)]
 pub const fn fingerprint_len(params: &[ParamInfo], sources: &str) -> usize {
     let (mut len, mut index) = (sources.len() + 160, 0);
@@ -76,12 +77,12 @@ pub const fn fingerprint_len(params: &[ParamInfo], sources: &str) -> usize {
     len
 }
 
-/// A text that is put together while constants are evaluated, for each of many kernels: so it is
-/// done in few steps, each of which takes the compiler a microsecond.
+/// A text that is built during constant evaluation. Each step takes the compiler a microsecond, for
+/// each of many kernels, so that it uses few steps.
 #[doc(hidden)]
 #[derive(Clone, Copy)]
 pub struct Text<const CAPACITY: usize> {
-    /// The text, and zeros behind it.
+    /// The text, followed by zeros.
     pub bytes: [u8; CAPACITY],
     len: usize,
 }
@@ -97,7 +98,7 @@ impl<const CAPACITY: usize> Text<CAPACITY> {
             len <= CAPACITY - self.len,
             "the name of a kernel parameter's type is longer than 4096 bytes"
         );
-        // SAFETY: there is room for it, as was checked.
+        // SAFETY: the text fits, as checked.
         unsafe {
             (&raw mut self.bytes)
                 .cast::<u8>()
@@ -129,7 +130,7 @@ impl<const CAPACITY: usize> Text<CAPACITY> {
         }
     }
 
-    /// The text.
+    /// Returns the text.
     pub const fn as_str(&self) -> &str {
         // SAFETY: the bytes before `len` are those of whole strings, and of digits.
         unsafe { core::str::from_utf8_unchecked(self.bytes.split_at(self.len).0) }

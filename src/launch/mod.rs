@@ -1,16 +1,18 @@
-//! Kernels as programs launch them: parameters, descriptions and devices.
+//! Kernel launches: parameters, kernel descriptions, devices and tensor maps.
 //!
 //! [`kernel`](macro@crate::kernel) makes a module for each kernel. Its `launch` takes any `Device`:
-//! the simulator here, or a GPU of the crate `ptx-matrix-host`. Its `simulate` is the short form
-//! for tests.
+//! the simulator of this crate, or a GPU of the crate `ptx-matrix-host`. Its `simulate` is the
+//! short form for tests.
 //!
 //! | item | purpose |
 //! | --- | --- |
 //! | `Device`, `Launch`, `LaunchError` | devices: memory, copies and launches (on the host) |
-//! | `Tensor`, `Im2colTensor` | tensors of which tensor maps are made (on the host) |
+//! | `Tensor`, `Im2colTensor` | descriptions of tensors, from which tensor maps are made (on the host) |
 //! | [`KernelInfo`] | a kernel's launch bounds, shared memory, cluster and fingerprint |
-//! | [`KernelParam`] | the types of parameters |
-//! | [`Early`] | programmatic dependent launch (PDL): a parameter that an earlier kernel writes |
+//! | [`KernelParam`] | the types of kernel parameters |
+//! | [`Dependent`] | programmatic dependent launch (PDL): memory that a preceding kernel writes |
+//!
+//! The types of memory parameters are in [`memory`](crate::memory) and [`copy`](crate::copy).
 //!
 //! ```
 //! use ptx_matrix::launch::Device;
@@ -31,7 +33,7 @@
 //! ```
 
 mod args;
-mod early;
+mod dependent;
 mod fingerprint;
 mod param;
 mod tensor;
@@ -49,7 +51,7 @@ pub use args::Fields;
 pub use args::{ByValue, KernelData, KernelField};
 #[doc(hidden)]
 pub use args::{StoredSlice, any_early};
-pub use early::{AheadEnded, Early, asks, begin_early, end_early};
+pub use dependent::{Dependent, PrecedingEnded, asks, begin_dependent, end_dependent};
 #[doc(hidden)]
 pub use fingerprint::{Text, fingerprint, fingerprint_len, type_name};
 pub use param::KernelParam;
@@ -65,28 +67,30 @@ pub use {
 
 use crate::memory::{MAX_SHARED_BYTES, MAX_STATIC_BYTES, SharedLayout};
 
-/// What is known of a kernel before it runs.
+/// The compile-time description of a kernel.
 #[derive(Debug, Clone, Copy)]
 pub struct KernelInfo {
-    /// The name of its entry in the PTX.
+    /// The name of the entry in the PTX.
     pub name: &'static str,
     /// Threads in a block.
     pub threads: u32,
-    /// Blocks that are to fit a multiprocessor together; 0 where the kernel does not say.
+    /// Blocks that must fit an SM together (`.minnctapersm`); 0 if the kernel does not set it.
     pub min_blocks: u32,
-    /// The most registers that a thread may take; 0 where the kernel does not say.
+    /// The most registers of a thread (`.maxnreg`); 0 if the kernel does not set it.
     pub max_registers: u32,
     /// Bytes of shared memory.
     pub shared_bytes: u32,
-    /// Alignment of the shared memory.
+    /// Alignment of the shared memory, in bytes.
     pub shared_align: u32,
-    /// The blocks of a cluster; one, where the kernel does not say.
+    /// Blocks of a cluster along each dimension; one block if the kernel does not set it.
     pub cluster: Grid,
-    /// Whether it waits by itself for the kernels ahead, so that its blocks may come before these
-    /// have ended.
-    pub early: bool,
-    /// The line that the host compares with the PTX's: parameters, launch bounds, shared memory,
-    /// and a hash of the crate's sources. A launch on a GPU fails where the two differ.
+    /// Whether the kernel itself waits for the preceding kernels, so that its blocks may start
+    /// before those have ended (PDL).
+    pub dependent: bool,
+    /// The kernel's fingerprint: parameters, launch bounds, shared memory, and a hash of the
+    /// crate's sources.
+    ///
+    /// The host compares it with the PTX's. A launch on a GPU fails if they differ.
     ///
     /// ```
     /// # use ptx_matrix::prelude::*;
@@ -101,23 +105,23 @@ pub struct KernelInfo {
     pub fingerprint: &'static str,
 }
 
-/// How a kernel is launched, as `#[kernel]` is told. What it is not told of is 0.
+/// The launch bounds that `#[kernel]` was given; 0 for the ones that it was not.
 #[doc(hidden)]
 pub struct Bounds {
     /// Threads in a block.
     pub threads: u32,
-    /// Blocks that are to fit an SM together.
+    /// Blocks that must fit an SM together.
     pub min_blocks: u32,
     /// The most registers of a thread.
     pub max_registers: u32,
     /// Blocks of a cluster along each dimension.
     pub cluster: [u32; 3],
-    /// Whether blocks come before the kernels ahead have ended.
-    pub early: bool,
+    /// Whether blocks start before the preceding kernels have ended (PDL).
+    pub dependent: bool,
 }
 
 impl Bounds {
-    /// `#[kernel]` has checked numbers; constants are checked here.
+    /// Checks constants; `#[kernel]` has checked literal numbers.
     const fn check(&self) {
         let [x, y, z] = self.cluster;
         assert!(
@@ -133,12 +137,12 @@ impl Bounds {
 }
 
 impl KernelInfo {
-    /// The description of a kernel whose shared memory is `S`; a kernel with more than any GPU has
-    /// does not compile.
+    /// Describes a kernel whose shared memory is `S`. More shared memory than any GPU has does not
+    /// compile.
     #[doc(hidden)]
     pub const fn new<S: SharedLayout>(name: &'static str, bounds: Bounds) -> Self {
         bounds.check();
-        let Bounds { threads, min_blocks, max_registers, cluster: [x, y, z], early } = bounds;
+        let Bounds { threads, min_blocks, max_registers, cluster: [x, y, z], dependent } = bounds;
         assert!(
             S::BYTES <= MAX_SHARED_BYTES,
             "the kernel's shared memory is more than any GPU has for a block: 227 KiB"
@@ -151,13 +155,13 @@ impl KernelInfo {
             shared_bytes: S::BYTES as u32,
             shared_align: S::ALIGN as u32,
             cluster: Grid { x, y, z },
-            early,
+            dependent,
             #[cfg(not(target_arch = "nvptx64"))]
             fingerprint: "",
         }
     }
 
-    /// The same with a fingerprint.
+    /// Adds the fingerprint.
     #[cfg(not(target_arch = "nvptx64"))]
     #[doc(hidden)]
     pub const fn with_fingerprint<const CAPACITY: usize>(
@@ -167,15 +171,20 @@ impl KernelInfo {
         KernelInfo { fingerprint: text.as_str(), ..self }
     }
 
-    /// Bytes of shared memory that the launch must ask for: all of it, if it is more than a kernel
-    /// has by itself.
+    /// The dynamic shared memory of a launch, in bytes: all of the kernel's, if it is more than
+    /// static shared memory can have.
     pub const fn dynamic_shared_bytes(&self) -> u32 {
         if self.shared_bytes as usize > MAX_STATIC_BYTES { self.shared_bytes } else { 0 }
     }
 
-    /// The words that the builder reads beside the kernel's entry: the format's version, the
-    /// bounds, shared memory, and the cluster, a byte for each dimension, or 0. Behind them, a word
-    /// for each PTX parameter: of a grid constant its bytes, times 256, and its alignment, else 0.
+    /// The metadata that the builder reads beside the kernel's entry: words, in this order.
+    ///
+    /// | words | content |
+    /// | --- | --- |
+    /// | 0 | the version of the format |
+    /// | 1 to 5 | threads, `min_blocks`, `max_registers`, bytes and alignment of shared memory |
+    /// | 6 | the cluster, `x \| y << 8 \| z << 16`; 0 for one block |
+    /// | 7 and on | one for each PTX parameter: `bytes << 8 \| alignment` of a grid constant, otherwise 0 |
     #[doc(hidden)]
     pub const fn metadata<const WORDS: usize>(&self, params: &[ParamInfo]) -> [u32; WORDS] {
         let KernelInfo {
@@ -206,10 +215,10 @@ impl KernelInfo {
     }
 }
 
-/// Words of a kernel's metadata that are about no parameter.
+/// The words of the metadata before those of the parameters.
 const KERNEL_WORDS: usize = 7;
 
-/// How many words a kernel's metadata has.
+/// The number of words of a kernel's metadata.
 #[doc(hidden)]
 pub const fn metadata_words(params: &[ParamInfo]) -> usize {
     let (mut words, mut index) = (KERNEL_WORDS, 0);

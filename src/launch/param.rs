@@ -1,5 +1,4 @@
-//! The parameters of kernels: how each is handed over by the host, and how it arrives in the PTX
-//! entry.
+//! The parameters of kernels: how the host passes them, and how the PTX entry receives them.
 
 use super::args::MAX_PARAM_BYTES;
 use super::{ByValue, TypeName, type_name};
@@ -9,50 +8,54 @@ use crate::memory::{Global, GlobalMut};
 #[cfg(not(target_arch = "nvptx64"))]
 use {super::Device, bytemuck::Pod, std::vec::Vec};
 
-/// A type that a kernel can take: [`Global`], [`GlobalMut`], [`TensorMap`](crate::copy::TensorMap),
+/// A type of kernel parameter.
+///
+/// [`Global`], [`GlobalMut`], [`TensorMap`](crate::copy::TensorMap),
 /// [`TensorMapMut`](crate::copy::TensorMapMut), numbers, `bool`, arrays, and structs with
 /// [`KernelArgs`](macro@crate::KernelArgs).
 ///
 /// # Safety
-/// `values` appends what `enter` takes: the bytes of `Head`, then, unless it is `()`, of `Tail`.
-/// Types whose parameters mean different things have different names in `TYPE`.
+/// `values` appends the PTX parameters that `enter` takes: the bytes of `Head`, then those of
+/// `Tail`, unless it is `()`. Types whose parameters have different meanings have different names
+/// in `TYPE`.
 #[diagnostic::on_unimplemented(
     message = "a kernel cannot take a parameter of type `{Self}`",
     label = "not a kernel parameter",
     note = "kernels take `Global<T>`, `GlobalMut<T>`, `TensorMap<Tile, RANK>`, `TensorMapMut<Tile, RANK>`, numbers, structs with `#[derive(KernelArgs)]`, and, marked `#[shared]`, their shared memory"
 )]
 pub unsafe trait KernelParam {
-    /// The parameter for a kernel that runs during `'k`.
+    /// The parameter in a kernel that runs during `'k`.
     type In<'k>: Copy;
-    /// The first PTX parameter that it becomes.
+    /// The type of its first PTX parameter.
     type Head: Copy;
-    /// The second, or `()`.
+    /// The type of its second PTX parameter, or `()`.
     type Tail: Copy;
-    /// Whether the first is handed over by value although `Head` is a pointer or a reference: as a
-    /// grid constant of so many bytes, where the builder makes it point.
+    /// The size and alignment of a first PTX parameter that is passed by value although `Head` is a
+    /// pointer or a reference. It is a grid constant, and the builder makes `Head` point to it.
     const BY_VALUE: Option<ByValue> = None;
-    /// Whether it is memory, which other kernels may have written.
+    /// Whether it is memory, which preceding kernels may have written.
     #[doc(hidden)]
     const IS_MEMORY: bool = true;
-    /// Whether it is memory that is not touched before these have ended: [`Early`](super::Early).
+    /// Whether it is memory that is touched only after these have ended:
+    /// [`Dependent`](super::Dependent).
     #[doc(hidden)]
     const IS_EARLY: bool = false;
-    /// The type's name in fingerprints, by which a launch knows that the PTX takes such a
-    /// parameter. It has no `; ` in it.
+    /// The type's name in fingerprints, by which a launch checks that the PTX takes such a
+    /// parameter. It does not contain `; `.
     const TYPE: TypeName;
-    /// How many PTX parameters it becomes.
+    /// The number of its PTX parameters.
     const PTX_PARAMS: usize = if size_of::<Self::Tail>() == 0 { 1 } else { 2 };
 
-    /// The parameter from its PTX parameters.
+    /// Makes the parameter from its PTX parameters.
     ///
     /// # Safety
-    /// They are what the host's launch made of such a parameter.
+    /// They are those that the host's launch made of such a parameter.
     unsafe fn enter<'k>(head: Self::Head, tail: Self::Tail, name: &'static str) -> Self::In<'k>;
 
-    /// What the host hands over for it, when it launches on `D`.
+    /// The argument that the host passes for it, for a launch on `D`.
     #[cfg(not(target_arch = "nvptx64"))]
     type Host<'h, D: Device + 'h>;
-    /// The parameter, from what the host handed over.
+    /// Makes the parameter from the host's argument.
     #[cfg(not(target_arch = "nvptx64"))]
     fn bind<'h, D: Device + 'h>(
         device: &D,
@@ -73,12 +76,12 @@ pub struct ParamInfo {
     pub(super) type_name: &'static str,
     /// The first PTX parameter.
     pub(super) head: ByValue,
-    /// The second, if there is one.
+    /// The second PTX parameter, if there is one.
     pub(super) tail: Option<ByValue>,
     /// Whether the first is a grid constant.
     pub(super) is_constant: bool,
     pub(super) is_memory: bool,
-    pub(super) is_early: bool,
+    pub(super) is_dependent: bool,
 }
 
 impl ParamInfo {
@@ -94,12 +97,12 @@ impl ParamInfo {
             tail: if P::PTX_PARAMS == 2 { Some(ByValue::of::<P::Tail>()) } else { None },
             is_constant: P::BY_VALUE.is_some(),
             is_memory: P::IS_MEMORY,
-            is_early: P::IS_EARLY,
+            is_dependent: P::IS_EARLY,
         }
     }
 }
 
-/// Refuses more bytes of parameters than a launch can hand over.
+/// Refuses parameters of more bytes than a launch can pass.
 pub(super) const fn check_bytes(params: &[ParamInfo]) {
     let (mut bytes, mut index) = (0_usize, 0);
     while index < params.len() {
@@ -116,19 +119,19 @@ pub(super) const fn check_bytes(params: &[ParamInfo]) {
     );
 }
 
-/// One parameter of a PTX entry: its bytes.
+/// The bytes of one parameter of a PTX entry.
 #[cfg(not(target_arch = "nvptx64"))]
 #[derive(Debug, Clone)]
 pub struct ParamValue {
     bytes: [u8; 128],
     len: usize,
-    /// All bytes, where they are more.
+    /// The bytes, if they are more than 128.
     long: Vec<u8>,
 }
 
 #[cfg(not(target_arch = "nvptx64"))]
 impl ParamValue {
-    /// The parameter `value`, of at most 128 bytes.
+    /// Makes the parameter from `value`, of at most 128 bytes.
     pub fn new(value: impl Pod) -> Self {
         let value = bytemuck::bytes_of(&value);
         let mut bytes = [0; 128];
@@ -136,7 +139,7 @@ impl ParamValue {
         ParamValue { bytes, len: value.len(), long: Vec::new() }
     }
 
-    /// So many bytes, all zero.
+    /// Makes a parameter of `len` zero bytes.
     pub(super) fn zeros(len: usize) -> Self {
         let long = if len > 128 { std::vec![0; len] } else { Vec::new() };
         ParamValue { bytes: [0; 128], len, long }
@@ -146,7 +149,7 @@ impl ParamValue {
         if self.len > 128 { &mut self.long } else { &mut self.bytes[..self.len] }
     }
 
-    /// Its bytes, in its own width.
+    /// The bytes of the parameter.
     pub fn bytes(&self) -> &[u8] {
         if self.len > 128 { &self.long } else { &self.bytes[..self.len] }
     }
@@ -156,7 +159,7 @@ impl ParamValue {
 #[cfg(not(target_arch = "nvptx64"))]
 pub type Params = Vec<ParamValue>;
 
-/// Numbers go by value.
+/// Numbers are passed by value.
 macro_rules! scalars {
     ($($scalar:ty)*) => {$(
         // SAFETY: one parameter, of its own type.
@@ -186,7 +189,8 @@ macro_rules! scalars {
 }
 scalars!(u8 i8 u16 i16 u32 i32 u64 i64 usize isize f16 bf16 f32 f64);
 
-/// A slice becomes its pointer (typed, so that LLVM sees it point to global memory) and its length.
+/// A slice is passed as a pointer and a length. The pointer is typed, so that LLVM knows that it
+/// points to global memory.
 macro_rules! slices {
     ($($slice:ident $bind:ident [$($borrow:tt)+];)*) => {$(
         // SAFETY: a pointer and a length, each of 64 bits on a GPU.
@@ -199,7 +203,8 @@ macro_rules! slices {
 
             #[inline(always)]
             unsafe fn enter<'k>(start: *mut T, len: usize, name: &'static str) -> $slice<'k, T> {
-                // SAFETY: by the caller, they are those of a buffer that the launch borrows.
+                // SAFETY: the caller guarantees that they are those of a buffer that the launch
+                // borrows.
                 unsafe { $slice::new(start, len, name) }
             }
 

@@ -1,9 +1,12 @@
-//! The same bytes as another type, in code whose branches for other sizes are dead.
+//! Conversion between types of the same size, in code whose branches for other sizes are dead.
 
 use bytemuck::Pod;
 
-/// The same bytes. Unlike `bytemuck::cast` it leaves no branch, which would change the order of
-/// blocks in the machine code; unlike `bytemuck::must_cast` it compiles where it is never called.
+/// Reinterprets the bytes as another type.
+///
+/// Unlike `bytemuck::cast` it leaves no branch, which would change the order of basic blocks in the
+/// machine code. Unlike `bytemuck::must_cast` it compiles for types of different sizes if it is
+/// never called.
 ///
 /// # Safety
 /// The types have the same size.
@@ -14,6 +17,7 @@ pub(crate) const unsafe fn cast<A: Pod, B: Pod>(value: A) -> B {
         from: A,
         to: B,
     }
-    // SAFETY: by the caller, all bytes of `to` are bytes of `from`; any bytes are a `B`.
+    // SAFETY: the caller guarantees that all bytes of `to` are bytes of `from`. Any bytes are a
+    // valid `B`.
     unsafe { Bytes { from: value }.to }
 }

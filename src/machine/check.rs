@@ -1,7 +1,8 @@
-//! Checks of what a kernel does: on the GPU a trap, on the CPU a finding.
+//! Checks of a kernel's operations: a trap on the GPU, a finding on the CPU.
 
-/// `check!(condition, site, Misuse { .. })`: where the condition does not hold, the kernel stops:
-/// on the host with a report of the misuse, on the device with a trap.
+/// `check!(condition, site, Misuse { .. })` stops the kernel if the condition is false.
+///
+/// The host reports the misuse; the device traps.
 macro_rules! check {
     ($condition:expr, $site:expr, $misuse:ident { $($field:tt)* }) => {
         if !$condition {

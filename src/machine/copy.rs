@@ -1,4 +1,4 @@
-//! `cp.async`, and the addresses that it copies from.
+//! `cp.async`, and the computation of its source addresses.
 
 #[cfg(not(target_arch = "nvptx64"))]
 use crate::engine;
@@ -6,18 +6,18 @@ use crate::lane::Site;
 #[cfg(target_arch = "nvptx64")]
 use crate::raw;
 
-/// One row a size: its function, the functions of `raw`, and the form.
+/// One row for each size: the function, the functions of `raw`, and the form.
 macro_rules! copies {
     ($($bytes:literal $name:ident $copy:ident $copy_some:ident $form:literal;)*) => {$(
-        /// Starts a copy, of which `some` bytes are there, or all, and the others become zeros.
+        /// Starts a copy. With `some`, only that many source bytes are read; the rest become zeros.
         ///
         /// # Safety
-        /// Both addresses are aligned; the destination is shared memory, and `some` bytes of the source are there,
-        /// which nobody writes.
+        /// Both addresses are aligned. The destination is in shared memory. The `some` source bytes
+        /// (or all) are readable, and no thread writes them.
         #[inline(always)]
         pub(crate) unsafe fn $name(site: Site, to: u32, from: *const u8, some: Option<u32>) {
             #[cfg(target_arch = "nvptx64")]
-            // SAFETY: the caller's.
+            // SAFETY: guaranteed by the caller.
             unsafe {
                 let _ = site;
                 match some {
@@ -29,7 +29,7 @@ macro_rules! copies {
             {
                 let some = some.map_or($bytes, |some| some as usize);
                 let mut bytes = [0; $bytes];
-                // SAFETY: the caller's.
+                // SAFETY: guaranteed by the caller.
                 bytes[..some].copy_from_slice(unsafe { core::slice::from_raw_parts(from, some) });
                 engine::start_copy(site, $form, to, &bytes, some);
             }
@@ -42,7 +42,7 @@ copies! {
     16 copy_16 cp_async_cg_shared_global_16 cp_async_cg_shared_global_16_src "cp.async.cg.shared.global 16";
 }
 
-/// Makes a group of the copies that each lane has started.
+/// Commits a group of the copies that each lane has started.
 #[inline(always)]
 pub(crate) fn commit_copies(site: Site) {
     #[cfg(target_arch = "nvptx64")]
@@ -66,15 +66,17 @@ pub(crate) fn wait_for_copies<const N: u32>(site: Site) {
     engine::wait_for_copies(site, N as usize);
 }
 
-/// The address `count` times `pitch` elements further on, which is computed where it is asked for:
-/// the compiler would rather carry it along in two registers, and what it grows by in another two.
+/// The address `count` times `pitch` elements after `start`.
+///
+/// `asm!` keeps the computation here. Otherwise the compiler would keep the address in two
+/// registers across the loop, and its increment in two more.
 #[inline(always)]
 pub(crate) fn further<T>(start: *const T, count: u32, pitch: u32) -> *const T {
     #[cfg(target_arch = "nvptx64")]
     return {
         let address: u64;
-        // SAFETY: it computes a number; a line has less than 2^32 bytes, as checked when the reader
-        // was made.
+        // SAFETY: it only computes a number. A row has less than 2^32 bytes, which was checked when
+        // the reader was made.
         unsafe {
             core::arch::asm!("mad.wide.u32 {address}, {count}, {bytes}, {start};", address = lateout(reg64) address,
                 count = in(reg32) count, bytes = in(reg32) pitch * size_of::<T>() as u32, start = in(reg64) start,
@@ -86,14 +88,14 @@ pub(crate) fn further<T>(start: *const T, count: u32, pitch: u32) -> *const T {
     start.wrapping_add(count as usize * pitch as usize)
 }
 
-/// The address of an element further on.
+/// The address of an element after `start`.
 #[inline(always)]
 pub(crate) fn element<T>(start: *const T, index: u32) -> *const T {
     #[cfg(target_arch = "nvptx64")]
     return {
         let address: u64;
-        // The compiler would rather have every thread's 64-bit distances ready in registers than
-        // widen the 32-bit ones here. SAFETY: it computes a number.
+        // The compiler would keep each thread's 64-bit offsets in registers instead of widening the
+        // 32-bit ones here. SAFETY: it only computes a number.
         unsafe {
             core::arch::asm!("mad.wide.u32 {address}, {index}, {size}, {start};", address = lateout(reg64) address,
                 index = in(reg32) index, size = const size_of::<T>(), start = in(reg64) start,

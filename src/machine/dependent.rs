@@ -1,14 +1,14 @@
-//! `griddepcontrol`: kernels that begin before those ahead have ended. Elsewhere they begin behind
-//! them anyway.
+//! Programmatic dependent launch (`griddepcontrol`): a kernel begins before the preceding kernels
+//! have ended. On other targets these functions do nothing, since kernels run one after the other.
 
-/// Lets the blocks of the kernel behind come.
+/// Lets the blocks of the next kernel start.
 #[inline(always)]
 pub(crate) fn launch() {
     #[cfg(all(target_arch = "nvptx64", target_feature = "sm_90"))]
     crate::raw::griddepcontrol_launch_dependents();
 }
 
-/// Waits until the kernels ahead have ended.
+/// Waits until the preceding kernels have ended.
 #[inline(always)]
 pub(crate) fn wait() {
     #[cfg(all(target_arch = "nvptx64", target_feature = "sm_90"))]

@@ -14,10 +14,10 @@ pub(crate) struct RawSlice<T> {
     /// The kernel's parameter.
     #[cfg(not(target_arch = "nvptx64"))]
     name: &'static str,
-    /// Elements of it that lie before `start`.
+    /// Number of elements of the parameter before `start`.
     #[cfg(not(target_arch = "nvptx64"))]
     skipped: usize,
-    /// Whether a `GlobalMut` of the launch is the same memory, though this is a `Global`.
+    /// Whether the launch has a `GlobalMut` of the same memory although this is a `Global`.
     #[cfg(not(target_arch = "nvptx64"))]
     in_place: bool,
 }
@@ -31,7 +31,7 @@ impl<T> Clone for RawSlice<T> {
 impl<T> Copy for RawSlice<T> {}
 
 impl<T> RawSlice<T> {
-    /// The slice of `len` elements from `start` on, for the kernel parameter `name`.
+    /// The slice of `len` elements at `start`, for the kernel parameter `name`.
     #[inline(always)]
     pub(crate) fn new(start: *mut T, len: usize, name: &'static str) -> Self {
         #[cfg(target_arch = "nvptx64")]
@@ -48,19 +48,19 @@ impl<T> RawSlice<T> {
         }
     }
 
-    /// Its first element's address.
+    /// The address of its first element.
     #[inline(always)]
     pub(crate) const fn start(self) -> *mut T {
         self.start
     }
 
-    /// Elements.
+    /// Number of elements.
     #[inline(always)]
     pub(crate) const fn len(self) -> usize {
         self.len
     }
 
-    /// The kernel's parameter, for reports; on the device nothing.
+    /// The kernel's parameter, for reports; empty on the device.
     #[inline(always)]
     pub(crate) const fn name(self) -> &'static str {
         #[cfg(target_arch = "nvptx64")]
@@ -78,7 +78,7 @@ impl<T> RawSlice<T> {
             site,
             GlobalOutOfBounds { access: "slice", name: self.name, index: count, len }
         );
-        // SAFETY: within the slice, or its end.
+        // SAFETY: within the slice, or at its end.
         let start = unsafe { start.add(count) };
         RawSlice {
             start,
@@ -89,8 +89,10 @@ impl<T> RawSlice<T> {
         }
     }
 
-    /// An address that is aligned as the slice's start is. A buffer on a GPU starts at a multiple
-    /// of 256; the simulator counts from the start of its slice, wherever the host has that.
+    /// An address with the alignment of the slice's start.
+    ///
+    /// A buffer on a GPU starts at a multiple of 256. The simulator counts from the start of the
+    /// slice, independent of the host's address.
     #[inline(always)]
     pub(crate) fn alignment(self) -> usize {
         #[cfg(target_arch = "nvptx64")]
@@ -99,8 +101,8 @@ impl<T> RawSlice<T> {
         return self.skipped * size_of::<T>();
     }
 
-    /// Where it starts, for who goes there by other means: the simulator knows the slice by that
-    /// address from here on.
+    /// The start address, for accesses by other means. From here on the simulator associates this
+    /// address with the slice.
     #[inline(always)]
     pub(crate) fn as_ptr(self, is_mut: bool) -> *mut T {
         #[cfg(target_arch = "nvptx64")]
@@ -116,8 +118,7 @@ impl<T> RawSlice<T> {
         self.start
     }
 
-    /// The same slice, whose reads the simulator orders with the writes of the launch if it is
-    /// `in_place`.
+    /// The same slice. If `in_place`, the simulator orders its reads with the writes of the launch.
     #[allow(dead_code, reason = "the host binds a kernel's parameters")]
     pub(crate) fn in_place(self, in_place: bool) -> Self {
         #[cfg(target_arch = "nvptx64")]
@@ -150,7 +151,7 @@ impl<T: Element> RawSlice<T> {
         unsafe { self.start.add(index) }
     }
 
-    /// Tells the simulator that elements of the slice are read.
+    /// Reports to the simulator that elements of the slice are read.
     #[inline(always)]
     pub(crate) fn note_read(self, site: Site, index: usize, count: usize) {
         #[cfg(target_arch = "nvptx64")]
@@ -162,7 +163,7 @@ impl<T: Element> RawSlice<T> {
         }
     }
 
-    /// The same, of those from an address on.
+    /// The same for the elements at an address.
     #[inline(always)]
     pub(crate) fn note_read_at(self, site: Site, from: *const T, count: usize) {
         #[cfg(target_arch = "nvptx64")]
@@ -171,7 +172,7 @@ impl<T: Element> RawSlice<T> {
         self.note_read(site, from.addr().wrapping_sub(self.start.addr()) / size_of::<T>(), count);
     }
 
-    /// Reads element `index`, which no thread writes.
+    /// Reads element `index`. No thread writes it.
     #[inline(always)]
     pub(crate) fn get(self, index: usize, site: Site) -> T {
         let element = self.element(index, "read", site);
@@ -184,18 +185,18 @@ impl<T: Element> RawSlice<T> {
             engine::note_element(site, Traffic::GlobalRead, element.addr(), size_of::<T>());
             self.note_read(site, index, 1);
         }
-        // SAFETY: an element of the slice, which nobody writes.
+        // SAFETY: an element of the slice, which no thread writes.
         unsafe { element.read() }
     }
 
-    /// The same, unchecked on the device.
+    /// The same without a check on the device.
     ///
     /// # Safety
     /// `index` is less than `len()`.
     #[inline(always)]
     pub(crate) unsafe fn get_unchecked(self, index: usize, site: Site) -> T {
         #[cfg(target_arch = "nvptx64")]
-        // SAFETY: the caller's.
+        // SAFETY: guaranteed by the caller.
         return unsafe {
             let _ = site;
             self.start.add(index).read()
@@ -204,7 +205,7 @@ impl<T: Element> RawSlice<T> {
         return self.get(index, site);
     }
 
-    /// Reads element `index`, which threads may write.
+    /// Reads element `index`. Threads may write it.
     #[inline(always)]
     pub(crate) fn get_written(self, index: usize, site: Site) -> T {
         let element = self.element(index, "read", site);
@@ -221,7 +222,7 @@ impl<T: Element> RawSlice<T> {
     #[cfg(not(target_arch = "nvptx64"))]
     #[inline(always)]
     fn read_written(self, element: *mut T, index: usize, site: Site) -> T {
-        // SAFETY: an element of the slice, which nobody writes before the block has ended.
+        // SAFETY: an element of the slice, which no thread writes before the block has ended.
         let mut value = unsafe { element.read() };
         let bytes = bytemuck::bytes_of_mut(&mut value);
         engine::read_global(site, element.addr(), self.of(index), bytes);
@@ -241,22 +242,22 @@ impl<T: Element> RawSlice<T> {
         #[cfg(not(target_arch = "nvptx64"))]
         {
             engine::note_access(site);
-            // SAFETY: an element of the slice, which nobody writes before the block has ended.
+            // SAFETY: an element of the slice, which no thread writes before the block has ended.
             let before = unsafe { element.read() };
             let (before, value) = (bytemuck::bytes_of(&before), bytemuck::bytes_of(&value));
-            // Exposed: when the block has ended, its writes go there.
+            // Exposed, since the block's writes go there after its end.
             engine::write_global(site, element.expose_provenance(), self.of(index), before, value);
         }
     }
 
-    /// The same, unchecked on the device.
+    /// The same without a check on the device.
     ///
     /// # Safety
     /// `index` is less than `len()`.
     #[inline(always)]
     pub(crate) unsafe fn set_unchecked(self, index: usize, value: T, site: Site) {
         #[cfg(target_arch = "nvptx64")]
-        // SAFETY: the caller's.
+        // SAFETY: guaranteed by the caller.
         unsafe {
             let _ = site;
             self.start.add(index).write(value);
@@ -265,14 +266,14 @@ impl<T: Element> RawSlice<T> {
         self.set(index, value, site);
     }
 
-    /// Writes as many bytes as a piece has, from element `first` on.
+    /// Writes the bytes of `piece` to consecutive elements from `first` on.
     ///
     /// # Safety
     /// They are elements of the slice, and aligned.
     #[inline(always)]
     pub(crate) unsafe fn store_piece<P: Pod>(self, first: usize, piece: P, site: Site) {
         #[cfg(target_arch = "nvptx64")]
-        // SAFETY: the caller's.
+        // SAFETY: guaranteed by the caller.
         unsafe {
             let _ = site;
             self.as_ptr(true).add(first).cast::<P>().write(piece);
@@ -283,14 +284,14 @@ impl<T: Element> RawSlice<T> {
         }
     }
 
-    /// Reads a value that is `count` elements of the slice, which nobody writes.
+    /// Reads a value that consists of `count` elements of the slice. No thread writes them.
     ///
     /// # Safety
     /// They are elements of the slice, and the address is a multiple of the value's size.
     #[inline(always)]
     pub(crate) unsafe fn load_piece<V: Pod>(self, from: *const T, count: usize, site: Site) -> V {
         #[cfg(target_arch = "nvptx64")]
-        // SAFETY: the caller's; nobody writes them.
+        // SAFETY: guaranteed by the caller; no thread writes them.
         return unsafe {
             let _ = (count, site);
             from.cast::<V>().read()
@@ -298,7 +299,7 @@ impl<T: Element> RawSlice<T> {
         #[cfg(not(target_arch = "nvptx64"))]
         {
             self.note_read_at(site, from, count);
-            // SAFETY: the caller's.
+            // SAFETY: guaranteed by the caller.
             let value = unsafe { from.cast::<V>().read_unaligned() };
             engine::note_access(site);
             engine::note_element(site, Traffic::GlobalRead, from.addr(), size_of::<V>());

@@ -1,14 +1,15 @@
-//! What the optimiser and the assembler are told of a number. On the CPU it stays as it is.
+//! Optimisation barriers: hints for the compiler and the assembler. On the CPU they do nothing.
 
-/// The same number, of which the compiler knows nothing: a loop from it on is not unrolled to the
-/// end, which for a tile would be hundreds of times; nor is what follows from it computed before a
-/// loop around that, to be kept in registers.
+/// Returns the number, and hides its value from the compiler.
+///
+/// A loop that depends on it is not fully unrolled, which for a tile would mean hundreds of copies.
+/// Values that depend on it are not hoisted out of a surrounding loop into registers.
 #[inline(always)]
 pub(crate) fn opaque(number: usize) -> usize {
     #[cfg(target_arch = "nvptx64")]
     return {
         let same: u64;
-        // SAFETY: it moves a number.
+        // SAFETY: it only moves a number.
         unsafe {
             core::arch::asm!("mov.b64 {same}, {number};", same = lateout(reg64) same, number = in(reg64) number as u64, options(nomem, nostack))
         };
@@ -18,18 +19,20 @@ pub(crate) fn opaque(number: usize) -> usize {
     number
 }
 
-/// The same number, which all lanes of the warp have: of that the assembler, to which a thread's
-/// index differs by lane, learns by a `shfl.sync` (PTX ISA 9.7.9.6), and keeps what follows from it
-/// in uniform registers, and branches on it whole.
+/// Returns the number, which is the same in all lanes, and tells the assembler so.
+///
+/// The assembler assumes that values derived from a thread's index differ between lanes. After a
+/// `shfl.sync` (PTX ISA 9.7.9.6) it keeps derived values in uniform registers, and treats branches
+/// on them as uniform.
 ///
 /// # Safety
-/// All lanes of the warp are there, converged, with the same number.
+/// All lanes of the warp are converged, and have the same number.
 #[inline(always)]
 pub(crate) unsafe fn uniform(number: u32) -> u32 {
     #[cfg(target_arch = "nvptx64")]
     return {
         let same;
-        // SAFETY: the caller's.
+        // SAFETY: guaranteed by the caller.
         unsafe {
             core::arch::asm!(
                 "shfl.sync.idx.b32 {same}, {number}, 0, 31, 0xffffffff;",
@@ -42,17 +45,18 @@ pub(crate) unsafe fn uniform(number: u32) -> u32 {
     number
 }
 
-/// Whether it is so in all lanes of the warp (`vote.sync.all`, PTX ISA 9.7.13.9): the assembler,
-/// which of an answer of memory's does not know that all lanes have it, learns it so, and branches
-/// on it whole.
+/// Whether the condition holds in all lanes of the warp (`vote.sync.all`, PTX ISA 9.7.13.9).
+///
+/// The assembler cannot know that a result from memory is equal in all lanes. After the vote it
+/// treats branches on it as uniform.
 ///
 /// # Safety
-/// All lanes of the warp are there, converged.
+/// All lanes of the warp are converged.
 #[cfg(target_arch = "nvptx64")]
 #[inline(always)]
 pub(crate) unsafe fn all(so: bool) -> bool {
     let all: u32;
-    // SAFETY: the caller's.
+    // SAFETY: guaranteed by the caller.
     unsafe {
         core::arch::asm!(
             "{{ .reg .pred p; setp.ne.b32 p, {so}, 0; vote.sync.all.pred p, p, 0xffffffff; selp.b32 {all}, 1, 0, p; }}",
@@ -62,14 +66,13 @@ pub(crate) unsafe fn all(so: bool) -> bool {
     all != 0
 }
 
-/// The same number, which the compiler neither computes before a loop, to keep it in a register,
-/// nor takes apart.
+/// Returns the number. The compiler neither hoists it out of a loop into a register, nor splits it.
 #[inline(always)]
 pub(crate) fn fixed(number: u32) -> u32 {
     #[cfg(target_arch = "nvptx64")]
     return {
         let same;
-        // SAFETY: it moves a number.
+        // SAFETY: it only moves a number.
         unsafe {
             core::arch::asm!("mov.b32 {same}, {number};", same = lateout(reg32) same, number = in(reg32) number,
                 options(nomem, nostack));
@@ -80,8 +83,8 @@ pub(crate) fn fixed(number: u32) -> u32 {
     number
 }
 
-/// On the CPU, the number or the most that it may be: on the GPU what is larger is found beyond a
-/// slice as well.
+/// On the CPU, the number limited to `most`. On the GPU, the number: a larger one is found to be
+/// outside of a slice too.
 #[inline(always)]
 pub(crate) fn clamped(number: usize, most: usize) -> usize {
     #[cfg(target_arch = "nvptx64")]

@@ -1,10 +1,10 @@
-//! A tensor map, as a kernel has it.
+//! A reference to a tensor map in a kernel.
 
 #[cfg(not(target_arch = "nvptx64"))]
 use crate::engine::{Slice, note_slice};
 use crate::isa::TensorMapWords;
 
-/// A tensor map: on the device where it lies, on the host its bytes and the slice that it is of.
+/// A tensor map: its address on the device; its bytes and its slice on the host.
 #[derive(Clone, Copy)]
 pub(crate) struct MapRef {
     #[cfg(target_arch = "nvptx64")]
@@ -19,7 +19,7 @@ impl MapRef {
     /// The map that a kernel's parameter points to.
     ///
     /// # Safety
-    /// It is one, and stays there.
+    /// It is a valid map, and stays there.
     #[inline(always)]
     pub(crate) unsafe fn at(words: *const TensorMapWords) -> Self {
         #[cfg(target_arch = "nvptx64")]
@@ -29,7 +29,7 @@ impl MapRef {
     }
 
     #[cfg(not(target_arch = "nvptx64"))]
-    /// The map that the host has made, of a parameter's slice: its name, start and length.
+    /// A map that the host has made. `slice` is the parameter's name, start and length.
     pub(crate) fn of<T>(
         words: TensorMapWords,
         slice: (&'static str, *mut T, usize),
@@ -40,7 +40,7 @@ impl MapRef {
         MapRef { words, slice }
     }
 
-    /// Where the map is.
+    /// The address of the map.
     #[inline(always)]
     pub(crate) fn as_ptr(&self) -> *const u8 {
         #[cfg(target_arch = "nvptx64")]

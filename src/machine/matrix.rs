@@ -1,5 +1,5 @@
-//! `ldmatrix`, `stmatrix` and `movmatrix` of a warp: functions of the names that `raw` has for a
-//! lane.
+//! `ldmatrix`, `stmatrix` and `movmatrix` of a warp. The functions have the names of the
+//! single-lane functions in `raw`.
 
 #[cfg(not(target_arch = "nvptx64"))]
 use crate::engine;
@@ -13,7 +13,7 @@ use crate::raw;
 macro_rules! loads {
     ($($name:ident $ptx:literal $count:ident $trans:ident $element:ident ($($r:ident)+) [$($arrangement:tt)+] $needs:ident
         $version:literal $nature:ident;)*) => {$(
-        /// Loads matrices, whose rows the lanes name.
+        /// Loads matrices. Each lane supplies the address of a row.
         ///
         /// # Safety
         /// The warp is converged, and the GPU has the form.
@@ -22,7 +22,7 @@ macro_rules! loads {
             #[cfg(target_arch = "nvptx64")]
             return {
                 let _ = site;
-                // SAFETY: the caller's; a row is 16 aligned bytes of shared memory.
+                // SAFETY: guaranteed by the caller; a row is 16 aligned bytes of shared memory.
                 PerLane::from_own(unsafe { raw::$name(rows.own().address()) })
             };
             #[cfg(not(target_arch = "nvptx64"))]
@@ -35,7 +35,7 @@ crate::ldmatrix_forms!(loads);
 macro_rules! stores {
     ($($name:ident $ptx:literal $count:ident $trans:ident $element:ident ($($r:ident)+) [$($arrangement:tt)+] $needs:ident
         $version:literal $nature:ident;)*) => {$(
-        /// Stores matrices, whose rows the lanes name.
+        /// Stores matrices. Each lane supplies the address of a row.
         ///
         /// # Safety
         /// The warp is converged, and the GPU has the form.
@@ -46,7 +46,7 @@ macro_rules! stores {
             registers: PerLane<[u32; [$(stringify!($r)),+].len()]>,
         ) {
             #[cfg(target_arch = "nvptx64")]
-            // SAFETY: the caller's; a row is 16 aligned bytes of shared memory.
+            // SAFETY: guaranteed by the caller; a row is 16 aligned bytes of shared memory.
             unsafe {
                 let _ = site;
                 raw::$name(rows.own().address(), registers.own());
@@ -70,7 +70,7 @@ pub(crate) unsafe fn movmatrix_sync_aligned_m8n8_trans_b16(
     #[cfg(target_arch = "nvptx64")]
     return {
         let _ = site;
-        // SAFETY: the caller's.
+        // SAFETY: guaranteed by the caller.
         PerLane::from_own(unsafe { raw::movmatrix_sync_aligned_m8n8_trans_b16(matrix.own()) })
     };
     #[cfg(not(target_arch = "nvptx64"))]

@@ -1,4 +1,4 @@
-//! `mbarrier`: made, waited for, asked.
+//! `mbarrier`: initialisation, waits and tests.
 
 use super::BlockRef;
 #[cfg(not(target_arch = "nvptx64"))]
@@ -7,14 +7,14 @@ use crate::lane::Site;
 #[cfg(target_arch = "nvptx64")]
 use crate::{lane::PerLane, machine::all, raw};
 
-/// Makes a barrier whose phases need `count` arrivals.
+/// Initialises a barrier whose phases need `count` arrivals.
 ///
 /// # Safety
 /// The address is that of memory for a barrier.
 #[inline(always)]
 pub(crate) unsafe fn init(site: Site, address: u32, count: u32) {
     #[cfg(target_arch = "nvptx64")]
-    // SAFETY: the caller's.
+    // SAFETY: guaranteed by the caller.
     unsafe {
         let _ = site;
         raw::mbarrier_init_shared_cta_b64(address, count);
@@ -23,14 +23,14 @@ pub(crate) unsafe fn init(site: Site, address: u32, count: u32) {
     engine::init(site, "mbarrier.init.shared::cta.b64", address, count);
 }
 
-/// Makes a barrier memory again.
+/// Ends a barrier, so that its memory can be reused.
 ///
 /// # Safety
-/// It is a barrier, which nobody needs any more.
+/// It is a barrier that is no longer used.
 #[inline(always)]
 pub(crate) unsafe fn invalidate(site: Site, address: u32) {
     #[cfg(target_arch = "nvptx64")]
-    // SAFETY: the caller's.
+    // SAFETY: guaranteed by the caller.
     unsafe {
         let _ = site;
         raw::mbarrier_inval_shared_cta_b64(address);
@@ -39,23 +39,23 @@ pub(crate) unsafe fn invalidate(site: Site, address: u32) {
     engine::invalidate(site, "mbarrier.inval.shared::cta.b64", address);
 }
 
-/// One look of a lane at the phase of this number: its function, its operand, the raw one, PTX,
-/// whose writes are seen then.
+/// A lane's test of a phase. A row: function, operand, function of `raw`, PTX form, and the scope
+/// of the acquired writes.
 macro_rules! looks {
     ($($name:ident($($operand:ident)?) $raw:ident $ptx:literal $scope:ident;)*) => {$(
         /// Whether the phase is over.
         ///
         /// # Safety
-        /// It is a barrier.
+        /// The address is that of a barrier.
         #[inline(always)]
         pub(crate) unsafe fn $name(site: Site, address: u32, phase: u32, $($operand: u32)?) -> bool {
             #[cfg(target_arch = "nvptx64")]
-            // SAFETY: the caller's.
+            // SAFETY: guaranteed by the caller.
             return unsafe {
                 let _ = site;
                 raw::$raw(address, phase & 1, $($operand)?)
             };
-            // Not as the raw function, which waits until the phase is over, and knows of it no more than that it is odd.
+            // The raw function would wait in the simulator, and would only know the phase's parity.
             #[cfg(not(target_arch = "nvptx64"))]
             return {
                 $(let _ = $operand;)?
@@ -73,20 +73,20 @@ looks! {
         "mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64" Cluster;
 }
 
-/// One wait of a warp for the phase of this number.
+/// A warp's wait for a phase. Rows as above.
 macro_rules! waits {
     ($($name:ident($($operand:ident)?) $raw:ident $ptx:literal $scope:ident;)*) => {$(
-        /// The warp waits until the phase is over.
+        /// Waits until the phase is over.
         ///
         /// # Safety
-        /// It is a barrier, and the warp is converged.
+        /// The address is that of a barrier, and the warp is converged.
         #[inline(always)]
         pub(crate) unsafe fn $name(warp: BlockRef<'_>, site: Site, address: u32, phase: u32, $($operand: u32)?) {
             #[cfg(target_arch = "nvptx64")]
             {
                 let _ = (warp, site);
                 let parity = phase & 1;
-                // SAFETY: the caller's.
+                // SAFETY: guaranteed by the caller.
                 until(|| unsafe { raw::$raw(address, parity, $($operand)?) });
             }
             #[cfg(not(target_arch = "nvptx64"))]
@@ -107,30 +107,30 @@ waits! {
         "mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64" Cluster;
 }
 
-/// The warp asks until all lanes know that it is so.
+/// Polls until the condition holds in all lanes of the warp.
 ///
-/// Which they learn together: else ptxas takes it that one may ask again while others have gone on,
-/// and has the warp yield wherever the loop around begins anew, which takes some 60 cycles.
+/// The lanes vote. Otherwise ptxas assumes that some lanes may poll again while others continue.
+/// Then it makes the warp yield at each start of the surrounding loop, which takes about 60 cycles.
 #[cfg(target_arch = "nvptx64")]
 #[inline(always)]
 fn until(is_so: impl Fn() -> bool) {
-    // SAFETY: warp scope is not under lane-dependent control flow.
+    // SAFETY: warp-scope code is not under lane-dependent control flow.
     while !unsafe { all(is_so()) } {}
 }
 
-/// A lane's wait for the phase that it arrived in.
+/// A lane's wait for the phase in which it arrived.
 macro_rules! waits_behind {
     ($($name:ident $raw:ident $ptx:literal $scope:ident;)*) => {$(
-        /// The lane waits until the phase is over that it arrived in, which `state` names.
+        /// Waits until the phase is over in which the lane arrived. `state` identifies the phase.
         ///
         /// # Safety
-        /// It is a barrier.
+        /// The address is that of a barrier.
         #[inline(always)]
         pub(crate) unsafe fn $name(site: Site, address: u32, state: u64) {
             #[cfg(target_arch = "nvptx64")]
             {
                 let _ = site;
-                // SAFETY: the caller's.
+                // SAFETY: guaranteed by the caller.
                 while !unsafe { raw::$raw(address, state) } {}
             }
             #[cfg(not(target_arch = "nvptx64"))]
@@ -144,7 +144,8 @@ waits_behind! {
         "mbarrier.try_wait.acquire.cluster.shared::cta.b64" Cluster;
 }
 
-/// The answer to a warp's look at a phase, ahead of its wait. The simulator has none: it waits.
+/// The result of a warp's early test of a phase, before its wait. The simulator has no result: it
+/// waits.
 #[derive(Clone, Copy)]
 pub(crate) struct LookAhead {
     #[cfg(target_arch = "nvptx64")]
@@ -152,17 +153,17 @@ pub(crate) struct LookAhead {
 }
 
 impl LookAhead {
-    /// Looks.
+    /// Tests the phase.
     ///
     /// # Safety
-    /// It is a barrier.
+    /// The address is that of a barrier.
     #[inline(always)]
     pub(crate) unsafe fn at(site: Site, address: u32, phase: u32) -> Self {
         #[cfg(target_arch = "nvptx64")]
         return {
             let _ = site;
-            // Not `try_wait`, which of a phase that takes longer answers late, and whoever has
-            // asked ends no sooner. SAFETY: the caller's.
+            // Not `try_wait`: for a longer phase it returns late, and the wait afterwards ends no
+            // sooner. SAFETY: guaranteed by the caller.
             let is_over =
                 unsafe { raw::mbarrier_test_wait_parity_shared_cta_b64(address, phase & 1) };
             LookAhead { is_over: PerLane::from_own(is_over) }
@@ -179,14 +180,14 @@ impl LookAhead {
         }
     }
 
-    /// Whether all lanes saw that the phase is over.
+    /// Whether the phase was over in all lanes.
     ///
     /// # Safety
     /// The warp is converged.
     #[inline(always)]
     pub(crate) unsafe fn is_over(self) -> bool {
         #[cfg(target_arch = "nvptx64")]
-        // SAFETY: the caller's.
+        // SAFETY: guaranteed by the caller.
         return unsafe { all(self.is_over.own()) };
         #[cfg(not(target_arch = "nvptx64"))]
         false

@@ -1,15 +1,14 @@
-//! `mma` and `mma.sp`: the bodies of what `mma` makes of its tables.
+//! `mma` and `mma.sp`: the bodies of the functions that `mma/` generates from its tables.
 //!
-//! On the host each has a function without parameters, which is compiled here, and not by each
-//! crate that has kernels.
+//! On the host, each form calls a function without generic parameters. It is compiled here and not
+//! in each crate with kernels.
 
-/// `d = a x b + c`: the function of `raw`, the form's name and what of its row says how it is
-/// computed, and the operands.
+/// `d = a x b + c`: the function of `raw`, the form's name, its arithmetic, and the operands.
 #[cfg(target_arch = "nvptx64")]
 macro_rules! multiply {
     ($name:ident $form:expr, $arithmetic:tt, $site:ident, ($a:ident: $of_a:ty, $b:ident: $of_b:ty, $c:ident: $of_c:ty) -> $of_d:ty) => {{
         let _ = $site;
-        // SAFETY: the caller's.
+        // SAFETY: guaranteed by the caller.
         let d = unsafe {
             crate::raw::$name($a.registers().own(), $b.registers().own(), $c.registers().own())
         };
@@ -27,12 +26,12 @@ macro_rules! multiply {
     }};
 }
 
-/// `acc += a x b`, of a sparse A: the function of `raw` with its selector.
+/// `acc += a x b` with a sparse A: the function of `raw` with its selector.
 #[cfg(target_arch = "nvptx64")]
 macro_rules! multiply_sparse {
     ($name:ident $selector:ident $form:expr, [$q:ty, $order:ty], $site:ident, $acc:ident: $of_acc:ty, $a:ident: $of_a:ty, $b:ident: $of_b:ty, $metadata:ident) => {{
         let _ = $site;
-        // SAFETY: the caller's.
+        // SAFETY: guaranteed by the caller.
         let d = unsafe {
             crate::raw::$name::<$selector>(
                 $a.registers().own(),
@@ -64,14 +63,14 @@ macro_rules! multiply_sparse {
     }};
 }
 
-/// `acc += (a x its scales) x (b x its scales)`: the function of `raw` with its selectors; and of a
-/// sparse A, its metadata.
+/// `acc += (a x its scales) x (b x its scales)`: the function of `raw` with its selectors. For a
+/// sparse A, also its metadata.
 #[cfg(target_arch = "nvptx64")]
 macro_rules! multiply_scaled {
     ($name:ident [$($selector:ident)*] $form:expr, $site:ident, $acc:ident: $of_acc:ty, ($a:ident: $of_a:ty, $scales_a:ident: $of_scales_a:ty),
         ($b:ident: $of_b:ty, $scales_b:ident: $of_scales_b:ty)) => {{
         let _ = $site;
-        // SAFETY: the caller's.
+        // SAFETY: guaranteed by the caller.
         let d = unsafe {
             crate::raw::$name::<$($selector),*>(
                 $a.registers().own(),
@@ -86,7 +85,7 @@ macro_rules! multiply_scaled {
     ($name:ident [$($selector:ident)*] $form:expr, $site:ident, $acc:ident: $of_acc:ty, ($a:ident: $of_a:ty, $metadata:ident, $scales_a:ident: $of_scales_a:ty),
         ($b:ident: $of_b:ty, $scales_b:ident: $of_scales_b:ty)) => {{
         let _ = $site;
-        // SAFETY: the caller's.
+        // SAFETY: guaranteed by the caller.
         let d = unsafe {
             crate::raw::$name::<$($selector),*>(
                 $a.registers().own(),

@@ -1,10 +1,21 @@
-//! The one seam: what an operation does on a GPU, and what it does on the CPU.
+//! The seam between the GPU and the CPU: the two implementations of each operation.
 //!
-//! Each function here stands for one operation. On the device it is an instruction of
-//! [`raw`](crate::raw); on the host it is a call of the simulator's engine. What is above is
-//! written once. What is below does not know of it.
+//! Each function stands for one operation. On the device it calls an instruction of
+//! [`raw`](crate::raw); on the host it calls the simulator's engine. `scope/`, `memory/`, `sync/`,
+//! `copy/`, `mma/` and `launch/` call these functions, and are written once for both. The folders
+//! below do not depend on this one.
+//!
+//! | file | contents |
+//! | --- | --- |
+//! | `scope.rs`, `shuffle.rs` | block, warp and lanes; `shfl.sync` |
+//! | `global.rs`, `shared.rs`, `names.rs` | global and shared memory; names for reports |
+//! | `copy.rs`, `map_ref.rs` | `cp.async`; tensor maps |
+//! | `mbarrier.rs`, `dependent.rs` | mbarriers; programmatic dependent launch |
+//! | `matrix.rs`, `mma.rs`, `wgmma.rs` | matrix instructions |
+//! | `hints.rs` | optimisation barriers |
+//! | `check.rs`, `cast.rs`, `round.rs` | checks, conversions |
 
-/// Items of an implementation that only the CPU's build has.
+/// Items of an implementation that exist only in the CPU's build.
 macro_rules! host_items {
     ($($item:item)*) => { $(#[cfg(not(target_arch = "nvptx64"))] $item)* };
 }
@@ -17,6 +28,7 @@ pub(crate) mod dependent;
 mod global;
 mod hints;
 mod map_ref;
+mod math;
 pub(crate) mod matrix;
 pub(crate) mod mbarrier;
 pub(crate) mod mma;
@@ -35,6 +47,7 @@ pub(crate) use global::RawSlice;
 pub(crate) use hints::all;
 pub(crate) use hints::{clamped, fixed, opaque, uniform};
 pub(crate) use map_ref::MapRef;
+pub(crate) use math::fma;
 pub use names::SharedName;
 pub(crate) use names::{SharedField, name_fields};
 pub(crate) use round::f16_pair;

@@ -1,4 +1,4 @@
-//! Names of shared memory, for reports: on the device nobody asks for them.
+//! Names of shared memory, for reports. On the device they are empty.
 
 #[cfg(not(target_arch = "nvptx64"))]
 pub use crate::engine::{SharedField, SharedName, name_fields};
@@ -7,22 +7,22 @@ pub use device::*;
 
 #[cfg(target_arch = "nvptx64")]
 mod device {
-    /// The name of a byte, which nobody asks for.
+    /// The name of a byte; unused on the device.
     #[derive(Debug)]
     pub struct SharedName;
 
     impl SharedName {
-        /// Nothing.
+        /// Does nothing.
         pub fn part(&mut self, _: usize) {}
 
-        /// Nothing.
+        /// Does nothing.
         pub fn element(&mut self, _: usize, _: usize, _: usize) {}
 
-        /// Nothing.
+        /// Does nothing.
         pub fn byte(&mut self, _: usize) {}
     }
 
-    /// A field, which nobody asks for.
+    /// A field; unused on the device.
     #[derive(Debug)]
     pub struct SharedField;
 
@@ -32,6 +32,6 @@ mod device {
         }
     }
 
-    /// Nothing.
+    /// Does nothing.
     pub fn name_fields(_: usize, _: &mut SharedName, _: &[SharedField]) {}
 }

@@ -1,6 +1,6 @@
-//! Rounding.
+//! Rounding of f32 to f16.
 
-/// By one instruction where the GPU has it.
+/// Rounds two numbers to a pair of f16. Uses one instruction if the GPU has it.
 #[inline(always)]
 pub(crate) fn f16_pair(low: f32, high: f32) -> u32 {
     if cfg!(any(not(target_arch = "nvptx64"), target_feature = "sm_80")) {

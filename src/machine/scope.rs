@@ -9,7 +9,7 @@ use crate::lane::{Grid, Lane, LaneCapture, PerLane, Site};
 use crate::{machine::uniform as uniform_in_warp, raw};
 use core::marker::PhantomData;
 
-/// The executing warp of a block: on the device how many threads the block has, on the host the
+/// The executing warp of a block: on the device the block's number of threads, on the host the
 /// simulated warp.
 #[derive(Clone, Copy)]
 pub(crate) struct BlockRef<'k> {
@@ -21,17 +21,17 @@ pub(crate) struct BlockRef<'k> {
 }
 
 impl<'k> BlockRef<'k> {
-    /// The block of a kernel's entry.
+    /// The block, at the entry of a kernel.
     ///
     /// # Safety
-    /// The kernel was launched with blocks of `threads` threads in one dimension, a multiple of 32,
-    /// and all threads of the block call this.
+    /// The kernel was launched with blocks of `threads` threads in one dimension, a multiple of 32.
+    /// All threads of the block call this.
     #[inline(always)]
     pub(crate) unsafe fn enter(threads: usize) -> Self {
         #[cfg(target_arch = "nvptx64")]
         {
-            // SAFETY: the caller's; nothing but the bound depends on the number. LLVM learns the
-            // bounds of the warp's index from it.
+            // SAFETY: guaranteed by the caller; only the bound depends on the number. It gives LLVM
+            // the bounds of the warp's index.
             unsafe { core::hint::assert_unchecked((raw::index::thread() as usize) < threads) };
             BlockRef { threads, _kernel: PhantomData }
         }
@@ -45,7 +45,7 @@ impl<'k> BlockRef<'k> {
         BlockRef { simulated, _kernel: PhantomData }
     }
 
-    /// The simulated warp, which the engine knows.
+    /// The simulated warp, for the engine.
     #[cfg(not(target_arch = "nvptx64"))]
     pub(super) fn warp_of_block(self) -> WarpOfBlock<'k> {
         self.simulated
@@ -69,7 +69,7 @@ impl<'k> BlockRef<'k> {
         return self.simulated.grid();
     }
 
-    /// Threads of the block.
+    /// Number of threads of the block.
     #[inline(always)]
     pub(crate) fn threads(self) -> usize {
         #[cfg(target_arch = "nvptx64")]
@@ -88,15 +88,15 @@ impl<'k> BlockRef<'k> {
         return self.simulated.warp();
     }
 
-    /// The same, of which the assembler learns that all lanes have it. It is less than `warps`.
+    /// The warp's index, which the assembler knows as uniform. It is less than `warps`.
     ///
     /// # Safety
-    /// The warp is converged, and of a block of `warps`.
+    /// The warp is converged, and its block has `warps` warps.
     #[inline(always)]
     pub(crate) unsafe fn uniform_warp(self, warps: usize) -> u32 {
         let index = self.warp() as u32;
         #[cfg(target_arch = "nvptx64")]
-        // SAFETY: the caller's.
+        // SAFETY: guaranteed by the caller.
         return unsafe {
             let index = uniform_in_warp(index);
             core::hint::assert_unchecked((index as usize) < warps);
@@ -109,7 +109,7 @@ impl<'k> BlockRef<'k> {
         }
     }
 
-    /// Blocks of the cluster.
+    /// Number of blocks of the cluster.
     #[inline(always)]
     pub(crate) fn blocks_of_cluster(self) -> usize {
         #[cfg(target_arch = "nvptx64")]
@@ -118,14 +118,14 @@ impl<'k> BlockRef<'k> {
         return self.simulated.blocks_of_cluster();
     }
 
-    /// All warps of the block wait for each other.
+    /// Synchronises all warps of the block.
     ///
     /// # Safety
     /// The warp is converged.
     #[inline(always)]
     pub(crate) unsafe fn sync(self, site: Site) {
         #[cfg(target_arch = "nvptx64")]
-        // SAFETY: the caller's.
+        // SAFETY: guaranteed by the caller.
         unsafe {
             let _ = site;
             raw::bar_sync();
@@ -134,14 +134,14 @@ impl<'k> BlockRef<'k> {
         self.simulated.sync(site);
     }
 
-    /// So many threads of the block wait for each other, at the barrier of this number.
+    /// Synchronises `threads` threads of the block at a named barrier.
     ///
     /// # Safety
-    /// The warp is converged, and no others come to the barrier.
+    /// The warp is converged, and no other threads use the barrier.
     #[inline(always)]
     pub(crate) unsafe fn sync_named(self, site: Site, barrier: u32, threads: u32) {
         #[cfg(target_arch = "nvptx64")]
-        // SAFETY: the caller's.
+        // SAFETY: guaranteed by the caller.
         unsafe {
             let _ = site;
             raw::bar_sync_threads(barrier, threads);
@@ -150,14 +150,14 @@ impl<'k> BlockRef<'k> {
         self.simulated.sync_named(site, barrier, threads);
     }
 
-    /// The lanes of the warp wait for each other.
+    /// Synchronises the lanes of the warp.
     ///
     /// # Safety
-    /// All of them come.
+    /// All lanes execute it.
     #[inline(always)]
     pub(crate) unsafe fn sync_warp(self, site: Site) {
         #[cfg(target_arch = "nvptx64")]
-        // SAFETY: the caller's.
+        // SAFETY: guaranteed by the caller.
         unsafe {
             let _ = site;
             raw::bar_warp_sync();
@@ -182,7 +182,7 @@ impl<'k> BlockRef<'k> {
         return engine::each_lane(self.simulated, &value);
     }
 
-    /// Runs the closure in each lane, with that lane's value to change.
+    /// Runs the closure in each lane, with a mutable reference to that lane's value.
     #[inline(always)]
     #[track_caller]
     pub(crate) fn update<T: LaneCapture>(
@@ -201,7 +201,7 @@ impl<'k> BlockRef<'k> {
         }
     }
 
-    /// Runs the closure in one lane.
+    /// Runs the closure in one elected lane.
     ///
     /// # Safety
     /// The warp is converged.
@@ -209,7 +209,7 @@ impl<'k> BlockRef<'k> {
     #[track_caller]
     pub(crate) unsafe fn elect(self, work: impl Fn(Lane<'_>) + LaneCapture) {
         #[cfg(target_arch = "nvptx64")]
-        // SAFETY: the caller's.
+        // SAFETY: guaranteed by the caller.
         if unsafe { raw::elect_sync() } {
             work(Lane::current());
         }
@@ -225,14 +225,14 @@ impl<'k> BlockRef<'k> {
         }
     }
 
-    /// Each thread of the warpgroup keeps `COUNT` registers, of more.
+    /// Reduces the registers of each thread of the warpgroup to `COUNT`.
     ///
     /// # Safety
     /// The warpgroup is converged.
     #[inline(always)]
     pub(crate) unsafe fn give_registers<const COUNT: u32>(self, site: Site) {
         #[cfg(target_arch = "nvptx64")]
-        // SAFETY: the caller's.
+        // SAFETY: guaranteed by the caller.
         unsafe {
             let _ = site;
             raw::setmaxnreg_dec_sync_aligned_u32::<COUNT>();
@@ -241,14 +241,14 @@ impl<'k> BlockRef<'k> {
         registers::set(self.simulated, site, "setmaxnreg.dec.sync.aligned.u32", COUNT);
     }
 
-    /// Each thread of the warpgroup has `COUNT` registers, of fewer.
+    /// Raises the registers of each thread of the warpgroup to `COUNT`.
     ///
     /// # Safety
     /// The warpgroup is converged.
     #[inline(always)]
     pub(crate) unsafe fn take_registers<const COUNT: u32>(self, site: Site) {
         #[cfg(target_arch = "nvptx64")]
-        // SAFETY: the caller's.
+        // SAFETY: guaranteed by the caller.
         unsafe {
             let _ = site;
             raw::setmaxnreg_inc_sync_aligned_u32::<COUNT>();
@@ -257,14 +257,14 @@ impl<'k> BlockRef<'k> {
         registers::set(self.simulated, site, "setmaxnreg.inc.sync.aligned.u32", COUNT);
     }
 
-    /// The warp arrives at the cluster's barrier; its writes are seen by those who have waited.
+    /// Arrives at the cluster's barrier, and releases the warp's writes.
     ///
     /// # Safety
     /// The warp is converged, and waits before it arrives again.
     #[inline(always)]
     pub(crate) unsafe fn arrive_at_cluster(self, site: Site) {
         #[cfg(target_arch = "nvptx64")]
-        // SAFETY: the caller's.
+        // SAFETY: guaranteed by the caller.
         unsafe {
             let _ = site;
             raw::barrier_cluster_arrive_release_aligned();
@@ -273,14 +273,14 @@ impl<'k> BlockRef<'k> {
         cluster::arrive(site, "barrier.cluster.arrive.release.aligned", false);
     }
 
-    /// The same, but for the writes.
+    /// Arrives at the cluster's barrier without a release of writes.
     ///
     /// # Safety
     /// As for [`arrive_at_cluster`](Self::arrive_at_cluster).
     #[inline(always)]
     pub(crate) unsafe fn arrive_at_cluster_relaxed(self, site: Site) {
         #[cfg(target_arch = "nvptx64")]
-        // SAFETY: the caller's.
+        // SAFETY: guaranteed by the caller.
         unsafe {
             let _ = site;
             raw::barrier_cluster_arrive_relaxed_aligned();
@@ -289,14 +289,14 @@ impl<'k> BlockRef<'k> {
         cluster::arrive(site, "barrier.cluster.arrive.relaxed.aligned", true);
     }
 
-    /// The warp waits at the cluster's barrier.
+    /// Waits at the cluster's barrier.
     ///
     /// # Safety
     /// The warp is converged, and has arrived.
     #[inline(always)]
     pub(crate) unsafe fn wait_for_cluster(self, site: Site) {
         #[cfg(target_arch = "nvptx64")]
-        // SAFETY: the caller's.
+        // SAFETY: guaranteed by the caller.
         unsafe {
             let _ = site;
             raw::barrier_cluster_wait_acquire_aligned();

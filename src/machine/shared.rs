@@ -1,4 +1,4 @@
-//! Values in shared memory, which one lane loads or stores.
+//! Loads and stores of shared memory by one lane.
 
 use crate::element::{Moved, Sent};
 #[cfg(not(target_arch = "nvptx64"))]
@@ -8,15 +8,15 @@ use crate::lane::Site;
 use crate::raw;
 use bytemuck::Pod;
 
-/// One row a value: its type, the type that `raw` moves it as, and what `raw`'s functions call
-/// that.
+/// One row for each value: its type, the type of the instruction in `raw`, and the suffix of
+/// `raw`'s functions.
 macro_rules! moved {
     ($($value:ty as $moved:ty, $named:ident;)*) => {$(
         impl Moved for $value {
             #[inline(always)]
             unsafe fn load_shared(site: Site, address: u32) -> $value {
                 #[cfg(target_arch = "nvptx64")]
-                // SAFETY: the caller's.
+                // SAFETY: guaranteed by the caller.
                 return unsafe {
                     let _ = site;
                     raw::${concat(ld_shared_, $named)}(address) as $value
@@ -28,7 +28,7 @@ macro_rules! moved {
             #[inline(always)]
             unsafe fn store_shared(self, site: Site, address: u32) {
                 #[cfg(target_arch = "nvptx64")]
-                // SAFETY: the caller's.
+                // SAFETY: guaranteed by the caller.
                 unsafe {
                     let _ = site;
                     raw::${concat(st_shared_, $named)}(address, self as $moved);
@@ -40,7 +40,7 @@ macro_rules! moved {
             #[inline(always)]
             unsafe fn load_cluster(site: Site, address: u32) -> $value {
                 #[cfg(target_arch = "nvptx64")]
-                // SAFETY: the caller's.
+                // SAFETY: guaranteed by the caller.
                 return unsafe {
                     let _ = site;
                     raw::${concat(ld_shared_cluster_, $named)}(address) as $value
@@ -62,19 +62,19 @@ moved! {
 impl Moved for u128 {
     #[inline(always)]
     unsafe fn load_shared(site: Site, address: u32) -> u128 {
-        // SAFETY: the caller's.
+        // SAFETY: guaranteed by the caller.
         bytemuck::must_cast(unsafe { <[u32; 4]>::load_shared(site, address) })
     }
 
     #[inline(always)]
     unsafe fn store_shared(self, site: Site, address: u32) {
-        // SAFETY: the caller's.
+        // SAFETY: guaranteed by the caller.
         unsafe { bytemuck::must_cast::<u128, [u32; 4]>(self).store_shared(site, address) }
     }
 
     #[inline(always)]
     unsafe fn load_cluster(site: Site, address: u32) -> u128 {
-        // SAFETY: the caller's.
+        // SAFETY: guaranteed by the caller.
         bytemuck::must_cast(unsafe { <[u32; 4]>::load_cluster(site, address) })
     }
 }
@@ -85,7 +85,7 @@ macro_rules! sent {
             #[inline(always)]
             unsafe fn store_cluster(self, site: Site, address: u32) {
                 #[cfg(target_arch = "nvptx64")]
-                // SAFETY: the caller's.
+                // SAFETY: guaranteed by the caller.
                 unsafe {
                     let _ = site;
                     raw::${concat(st_shared_cluster_, $named)}(address, self as $moved);
@@ -103,7 +103,7 @@ sent! {
     u64 as u64, b64;
 }
 
-/// A value whose bytes the simulator loads.
+/// Reads a value by a function that fills its bytes.
 #[cfg(not(target_arch = "nvptx64"))]
 #[inline(always)]
 fn loaded<V: Pod>(load: impl FnOnce(&mut [u8])) -> V {
@@ -115,11 +115,11 @@ fn loaded<V: Pod>(load: impl FnOnce(&mut [u8])) -> V {
 /// Loads two values of 8 bytes (`ld.shared.v2.b64`).
 ///
 /// # Safety
-/// The address is that of such values in shared memory, aligned to 16 bytes.
+/// The address is that of two such values in shared memory, aligned to 16 bytes.
 #[inline(always)]
 pub(crate) unsafe fn load_shared_pair<V: Pod>(site: Site, address: u32) -> [V; 2] {
     #[cfg(target_arch = "nvptx64")]
-    // SAFETY: the caller's.
+    // SAFETY: guaranteed by the caller.
     return unsafe {
         let _ = site;
         bytemuck::cast(raw::ld_shared_v2_b64(address))

@@ -1,4 +1,4 @@
-//! `shfl.sync`: values go from lane to lane, in registers of 32 bits.
+//! `shfl.sync`: the exchange of values between lanes, in 32-bit registers.
 
 #[cfg(not(target_arch = "nvptx64"))]
 use crate::engine::{Mode, note_collective};
@@ -9,8 +9,8 @@ use crate::lane::{PerLane, Site};
 use crate::raw;
 use bytemuck::Pod;
 
-/// One row a shuffle: its name, that of its function in `raw`, its form, how it finds a lane, and
-/// the last operand.
+/// One row for each shuffle: its name, the function of `raw`, the form, the mode, and the last
+/// operand.
 macro_rules! shuffles {
     ($($(#[$doc:meta])* $name:ident $raw:ident $form:literal $mode:ident $clamp:literal;)*) => {$(
         $(#[$doc])*
@@ -22,7 +22,7 @@ macro_rules! shuffles {
             #[cfg(target_arch = "nvptx64")]
             return {
                 let _ = site;
-                // SAFETY: the caller's.
+                // SAFETY: guaranteed by the caller.
                 passed(values, |value| unsafe { raw::$raw(value, operand, $clamp) })
             };
             #[cfg(not(target_arch = "nvptx64"))]
@@ -31,15 +31,15 @@ macro_rules! shuffles {
     )*};
 }
 shuffles! {
-    /// The value of the lane whose number differs in the bits of the operand.
+    /// The value of the lane whose number is this lane's XOR the operand.
     shuffle_xor shfl_sync_bfly_b32 "shfl.sync.bfly.b32" Butterfly 31;
-    /// The value of the lane so many before.
+    /// The value of the lane with a number lower by the operand.
     shuffle_up shfl_sync_up_b32 "shfl.sync.up.b32" Up 0;
-    /// The value of the lane so many behind.
+    /// The value of the lane with a number higher by the operand.
     shuffle_down shfl_sync_down_b32 "shfl.sync.down.b32" Down 31;
 }
 
-/// The value of the lane that each lane names.
+/// The value of the lane that each lane selects.
 ///
 /// # Safety
 /// The warp is converged.
@@ -53,7 +53,7 @@ pub(crate) unsafe fn shuffle<T: Pod>(
     return {
         let _ = site;
         let from = from.own();
-        // SAFETY: the caller's.
+        // SAFETY: guaranteed by the caller.
         passed(values, |value| unsafe { raw::shfl_sync_idx_b32(value, from, 31) })
     };
     #[cfg(not(target_arch = "nvptx64"))]
@@ -62,7 +62,7 @@ pub(crate) unsafe fn shuffle<T: Pod>(
     });
 }
 
-/// What each lane gets, register by register.
+/// The value for each lane, register by register.
 #[cfg(target_arch = "nvptx64")]
 #[inline(always)]
 fn passed<T: Pod>(values: &PerLane<T>, of_register: impl Fn(u32) -> u32) -> PerLane<T> {
@@ -73,7 +73,7 @@ fn passed<T: Pod>(values: &PerLane<T>, of_register: impl Fn(u32) -> u32) -> PerL
     PerLane::from_own(value)
 }
 
-/// What each lane gets, of the lane that is said.
+/// The value for each lane, from the lane `source(lane)`.
 #[cfg(not(target_arch = "nvptx64"))]
 fn passed<T: Pod>(
     site: Site,

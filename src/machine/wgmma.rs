@@ -1,4 +1,4 @@
-//! `wgmma`: what starts, waits for and settles multiplications.
+//! `wgmma`: start, groups, waits, and the registers of results.
 
 use super::BlockRef;
 #[cfg(not(target_arch = "nvptx64"))]
@@ -15,7 +15,7 @@ use crate::lane::{PerLane, Site};
 #[inline(always)]
 pub(crate) unsafe fn wait_for<const NEWEST: u32>(site: Site, block: BlockRef<'_>) {
     #[cfg(all(target_arch = "nvptx64", target_feature = "sm_90a"))]
-    // SAFETY: the caller's.
+    // SAFETY: guaranteed by the caller.
     unsafe {
         crate::raw::wgmma_wait_group_sync_aligned::<NEWEST>();
     }
@@ -25,7 +25,7 @@ pub(crate) unsafe fn wait_for<const NEWEST: u32>(site: Site, block: BlockRef<'_>
     let _ = (site, block);
 }
 
-/// The registers, which no multiplication adds to any more.
+/// The accumulator registers after the last wait: no `wgmma` writes them any more.
 #[inline(always)]
 pub(crate) fn settled<R: Registers<Register = u32>>(
     site: Site,
@@ -48,7 +48,7 @@ pub(crate) fn settled<R: Registers<Register = u32>>(
     registers
 }
 
-/// Tells the simulator that no multiplication is to add to the registers any more.
+/// Checks in the simulator that no `wgmma` in flight writes the registers.
 #[inline(always)]
 pub(crate) fn check_finished<R: Registers<Register = u32>>(site: Site, registers: &PerLane<R>) {
     #[cfg(target_arch = "nvptx64")]
@@ -57,14 +57,14 @@ pub(crate) fn check_finished<R: Registers<Register = u32>>(site: Site, registers
     engine::check_finished(site, registers);
 }
 
-/// What comes before a group's multiplications.
+/// `wgmma.fence`, before the first `wgmma` of a group.
 ///
 /// # Safety
 /// The warpgroup is converged.
 #[inline(always)]
 pub(crate) unsafe fn fence(site: Site) {
     #[cfg(all(target_arch = "nvptx64", target_feature = "sm_90a"))]
-    // SAFETY: the caller's.
+    // SAFETY: guaranteed by the caller.
     unsafe {
         crate::raw::wgmma_fence_sync_aligned();
     }
@@ -74,14 +74,14 @@ pub(crate) unsafe fn fence(site: Site) {
     let _ = site;
 }
 
-/// The end of a group.
+/// `wgmma.commit_group`: ends a group.
 ///
 /// # Safety
 /// The warpgroup is converged.
 #[inline(always)]
 pub(crate) unsafe fn commit(site: Site) {
     #[cfg(all(target_arch = "nvptx64", target_feature = "sm_90a"))]
-    // SAFETY: the caller's.
+    // SAFETY: guaranteed by the caller.
     unsafe {
         crate::raw::wgmma_commit_group_sync_aligned();
     }
@@ -91,7 +91,7 @@ pub(crate) unsafe fn commit(site: Site) {
     let _ = site;
 }
 
-/// What the simulator computes a form by: on the device nothing.
+/// The description of a form for the simulator; empty on the device.
 #[cfg(target_arch = "nvptx64")]
 #[derive(Debug, Clone, Copy)]
 pub struct Form;
@@ -104,26 +104,26 @@ impl Form {
     }
 }
 
-/// One multiplication with A in shared memory: the function of `raw`, and what the simulator needs.
+/// A `wgmma` with A in shared memory: the function of `raw`, and the arguments for the simulator.
 #[cfg(target_arch = "nvptx64")]
 #[allow(unused_macros, reason = "an older GPU has no `wgmma`")]
 macro_rules! multiply_shared {
     ([$($raw:tt)*] $form:expr, $site:ident, $d:ident, ($a:ident, $trans_a:expr), ($b:ident, $trans_b:expr),
         [$($metadata:ident)?] $selector:expr, $adds:ident, $negates:ident) => {{
         let _ = $site;
-        // SAFETY: the caller's.
+        // SAFETY: guaranteed by the caller.
         PerLane::from_own(unsafe { crate::raw::$($raw)*($d.own(), $a, $b, $($metadata.own(),)? $adds) })
     }};
 }
 
-/// The same with A in registers.
+/// A `wgmma` with A in registers.
 #[cfg(target_arch = "nvptx64")]
 #[allow(unused_macros, reason = "an older GPU has no `wgmma`")]
 macro_rules! multiply_registers {
     ([$($raw:tt)*] $form:expr, $site:ident, $d:ident, $a:ident, ($b:ident, $trans_b:expr),
         [$($metadata:ident)?] $selector:expr, $adds:ident, $negates:ident) => {{
         let _ = $site;
-        // SAFETY: the caller's.
+        // SAFETY: guaranteed by the caller.
         PerLane::from_own(unsafe { crate::raw::$($raw)*($d.own(), $a.own(), $b, $($metadata.own(),)? $adds) })
     }};
 }
@@ -153,14 +153,15 @@ macro_rules! multiply_registers {
 #[allow(unused_imports, reason = "as above")]
 pub(crate) use {multiply_registers, multiply_shared};
 
-/// The metadata of a sparse A, or none.
+/// The metadata of a sparse A; zeros for a dense A.
 #[cfg(not(target_arch = "nvptx64"))]
 pub(crate) fn metadata<const N: usize>(words: [PerLane<u32>; N]) -> PerLane<u32> {
     words.first().copied().unwrap_or(PerLane::splat(0))
 }
 
-/// What starts a multiplication in the simulator: A, B and whether it is transposed, the metadata
-/// of a sparse A with its selector, and whether products are added to D, and subtracted.
+/// Starts a `wgmma` in the simulator. Arguments: A; B and whether it is transposed; the metadata of
+/// a sparse A with its selector; whether it accumulates; whether A is negated, which subtracts the
+/// products.
 #[cfg(not(target_arch = "nvptx64"))]
 pub(crate) fn simulated<R: Registers<Register = u32>>(
     site: Site,

@@ -1,8 +1,8 @@
 //! Approximate special functions: one to three instructions of the special function unit each.
 //!
-//! They are scalar functions, in a lane closure as at warp scope. On the CPU they return the bits
-//! that an H100 returns for the same argument, for every argument: `docs/NUMERICS.md` says how that
-//! was found. Other GPUs were not run.
+//! They are scalar functions, for lane closures and for warp scope. On the CPU they return the bits
+//! of an H100, for every argument. `docs/NUMERICS.md` describes how these were found. No other GPU
+//! was run.
 //!
 //! | function | PTX | largest error, measured on all arguments or as stated |
 //! | --- | --- | --- |
@@ -14,12 +14,12 @@
 //! | [`tanh_approx`] | `tanh.approx` | 2^-16.4 of the result; PTX promises 2^-11 |
 //! | [`sin_approx`], [`cos_approx`] | `sin.approx`, `cos.approx` | 2^-21.2 for x in [-pi, pi] |
 //!
-//! The errors of `ex2`, `rcp`, `rsqrt` and `sqrt` are those of normal arguments and results.
-//! A function with `_ftz` takes subnormal numbers for zero, and returns zero for them.
-//! Every function returns the NaN `0x7fffffff` for a NaN; pairs have `0x7fff`.
+//! The errors of `ex2`, `rcp`, `rsqrt` and `sqrt` are those of normal arguments and results. A
+//! function with `_ftz` flushes subnormal arguments and results to zero. For NaN, every function
+//! returns the NaN `0x7fffffff`. Functions of pairs return `0x7fff`.
 //!
-//! Division, `sqrt` and `mul_add` of `core` are exact on GPUs too, and slower: they are for results
-//! that must not depend on the GPU.
+//! Division and [`fma`] are correctly rounded on every GPU. Use them for results that must not
+//! depend on the GPU.
 //!
 //! ```
 //! use ptx_matrix::{math::ex2_approx_ftz, prelude::*};
@@ -33,12 +33,12 @@
 //! let mut d = [0.0; 32];
 //! powers::simulate(1, &x, &mut d).unwrap();
 //! assert_eq!((d[0], d[12], d[16]), (0.125, 1.0, 2.0));
-//! assert_eq!(d[13].to_bits(), 0x3f98_37f1); // as an H100: one more than the nearest to 2^(1/4)
+//! assert_eq!(d[13].to_bits(), 0x3f98_37f1); // like an H100: 1 ulp above the nearest f32
 //! ```
 
 use crate::element::{bf16, f16};
-use crate::raw;
 use crate::target::{AtLeast, BuiltFor};
+use crate::{machine, raw};
 
 macro_rules! functions {
     ($($(#[$doc:meta])* $name:ident $raw:ident $ptx:literal;)*) => {$(
@@ -54,36 +54,53 @@ macro_rules! functions {
 }
 
 functions! {
-    /// 2^x. Of a whole number it is exact.
+    /// Computes 2^x. Exact for integers.
     ex2_approx ex2_approx_f32 "ex2.approx.f32";
-    /// 2^x, without subnormal numbers.
+    /// Computes 2^x, and flushes subnormal numbers to zero.
     ex2_approx_ftz ex2_approx_ftz_f32 "ex2.approx.ftz.f32";
-    /// The logarithm to base 2. Of 1 it is zero; of another power of two it need not be exact.
+    /// Computes the logarithm to base 2. For 1 it is zero. For other powers of two it may be
+    /// inexact.
     lg2_approx lg2_approx_f32 "lg2.approx.f32";
-    /// The logarithm to base 2, without subnormal numbers.
+    /// Computes the logarithm to base 2, and flushes subnormal numbers to zero.
     lg2_approx_ftz lg2_approx_ftz_f32 "lg2.approx.ftz.f32";
-    /// 1 / x.
+    /// Computes the reciprocal, 1 / x.
     rcp_approx rcp_approx_f32 "rcp.approx.f32";
-    /// 1 / x, without subnormal numbers.
+    /// Computes the reciprocal, 1 / x, and flushes subnormal numbers to zero.
     rcp_approx_ftz rcp_approx_ftz_f32 "rcp.approx.ftz.f32";
-    /// 1 / sqrt(x). Of a power of four it is exact.
+    /// Computes 1 / sqrt(x). Exact for powers of four.
     rsqrt_approx rsqrt_approx_f32 "rsqrt.approx.f32";
-    /// 1 / sqrt(x), without subnormal numbers.
+    /// Computes 1 / sqrt(x), and flushes subnormal numbers to zero.
     rsqrt_approx_ftz rsqrt_approx_ftz_f32 "rsqrt.approx.ftz.f32";
-    /// The square root.
+    /// Computes the square root.
     sqrt_approx sqrt_approx_f32 "sqrt.approx.f32";
-    /// The square root, without subnormal numbers.
+    /// Computes the square root, and flushes subnormal numbers to zero.
     sqrt_approx_ftz sqrt_approx_ftz_f32 "sqrt.approx.ftz.f32";
-    /// The hyperbolic tangent. It has no form with `.ftz`, and keeps subnormal numbers.
+    /// Computes the hyperbolic tangent. It has no form with `.ftz`, and keeps subnormal numbers.
     tanh_approx tanh_approx_f32 "tanh.approx.f32";
-    /// The sine of x in radians. Beyond a few turns the argument's reduction loses bits.
+    /// Computes the sine of x in radians. Beyond a few turns, the range reduction loses bits.
     sin_approx sin_approx_f32 "sin.approx.f32";
-    /// The sine, without subnormal numbers.
+    /// Computes the sine of x in radians, and flushes subnormal numbers to zero.
     sin_approx_ftz sin_approx_ftz_f32 "sin.approx.ftz.f32";
-    /// The cosine of x in radians. Beyond a few turns the argument's reduction loses bits.
+    /// Computes the cosine of x in radians. Beyond a few turns, the range reduction loses bits.
     cos_approx cos_approx_f32 "cos.approx.f32";
-    /// The cosine, without subnormal numbers.
+    /// Computes the cosine of x in radians, and flushes subnormal numbers to zero.
     cos_approx_ftz cos_approx_ftz_f32 "cos.approx.ftz.f32";
+}
+
+/// a x b + c, rounded once to the nearest.
+///
+/// PTX: `fma.rn.f32`, from sm_75 on.
+///
+/// ```
+/// use ptx_matrix::math::fma;
+///
+/// // The square of 1 + 2^-12 ends with 2^-24, which a product alone rounds off.
+/// let x = 1.0 + f32::EPSILON * 2048.0;
+/// assert_eq!(fma(x, x, -1.0) - 2.0 * (x - 1.0), 2.0f32.powi(-24));
+/// ```
+#[inline(always)]
+pub fn fma(a: f32, b: f32, c: f32) -> f32 {
+    machine::fma(a, b, c)
 }
 
 macro_rules! pairs {
@@ -104,12 +121,13 @@ macro_rules! pairs {
 }
 
 pairs! {
-    /// 2^x of two numbers: that of f32, cut toward zero.
+    /// Computes 2^x of two numbers: the result of f32, truncated toward zero.
     ex2_approx_f16x2 f16 75 ex2_approx_f16x2 "ex2.approx.f16x2";
-    /// 2^x of two numbers, without subnormal ones: that of f32, cut toward zero.
+    /// Computes 2^x of two numbers, and flushes subnormal numbers to zero: the result of f32,
+    /// truncated toward zero.
     ex2_approx_ftz_bf16x2 bf16 90 ex2_approx_ftz_bf16x2 "ex2.approx.ftz.bf16x2";
-    /// The hyperbolic tangent of two numbers: that of f32, cut toward zero.
+    /// Computes the hyperbolic tangent of two numbers: the result of f32, truncated toward zero.
     tanh_approx_f16x2 f16 75 tanh_approx_f16x2 "tanh.approx.f16x2";
-    /// The hyperbolic tangent of two numbers: that of f32, cut toward zero.
+    /// Computes the hyperbolic tangent of two numbers: the result of f32, truncated toward zero.
     tanh_approx_bf16x2 bf16 90 tanh_approx_bf16x2 "tanh.approx.bf16x2";
 }

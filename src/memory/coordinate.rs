@@ -1,12 +1,13 @@
-//! Where in a tile something is loaded from or stored to: known at compile time ([`At`]) or at run
-//! time.
+//! Coordinates in a tile: known at compile time ([`At`]) or at run time.
 
 use crate::lane::Sealed;
 use crate::lane::Site;
 use crate::machine::check;
 
-/// What is to lie in a tile, as numbers of the types involved: a window of `ROWS` x `COLS` elements
-/// in a tile of `TILE_ROWS` x `TILE_COLS`, at rows and columns that are multiples of the steps.
+/// The part of a tile that an access touches: `ROWS` x `COLS` elements of a tile of `TILE_ROWS` x
+/// `TILE_COLS`.
+///
+/// Its first row and column are multiples of the steps.
 pub trait Window {
     /// Rows of the tile.
     const TILE_ROWS: usize;
@@ -22,13 +23,16 @@ pub trait Window {
     const COL_STEP: usize;
 }
 
-/// The (row, column) at which a window lies in a tile: `(row, col)`, checked when it runs (and not
-/// even then where the compiler can see it), or [`At`], checked when it is compiled.
+/// The (row, column) at which a window starts in a tile.
+///
+/// `(row, col)` is checked at run time, unless the compiler can see that it is right. [`At`] is
+/// checked at compile time.
 pub trait Coordinate: Sealed + Copy {
-    /// The coordinate, if the type tells it.
+    /// The coordinate, if its type determines it.
     const KNOWN: Option<(usize, usize)>;
 
-    /// The coordinate as numbers, once it is known to be right for the window that `site` asks for.
+    /// Returns the coordinate as numbers, after a check that the window is in the tile and aligned.
+    /// `site` is the access's source line.
     fn resolve<W: Window>(self, site: Site) -> (usize, usize);
 }
 
@@ -57,7 +61,7 @@ impl Coordinate for (usize, usize) {
     }
 }
 
-/// A coordinate that is known at compile time: a wrong one does not compile.
+/// A coordinate known at compile time: a wrong one does not compile.
 #[derive(Debug, Clone, Copy)]
 pub struct At<const ROW: usize, const COL: usize>;
 
@@ -72,10 +76,10 @@ impl<const ROW: usize, const COL: usize> Coordinate for At<ROW, COL> {
     }
 }
 
-/// Refuses, when it is compiled, a coordinate that is known to be wrong for a window.
+/// Refuses a known coordinate that is wrong for a window, at compile time.
 ///
-/// What users call evaluates it itself, in a `const` block: the compiler then names the line of the
-/// call.
+/// Public methods evaluate it in a `const` block of their own, so that the compiler names the line
+/// of the call.
 pub(crate) const fn check_known<C: Coordinate, W: Window>() {
     let Some((row, col)) = C::KNOWN else { return };
     assert!(

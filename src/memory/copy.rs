@@ -1,4 +1,4 @@
-//! A tile's copy to a matrix in global memory, by threads.
+//! Copies of a tile to a matrix in global memory, by threads.
 
 use super::{Order, RowAddr, SharedTile, Swizzle};
 use crate::element::{Element, Moved, Width};
@@ -7,20 +7,22 @@ use crate::memory::GlobalMatrixMut;
 use crate::scope::Threads;
 use bytemuck::{Pod, Zeroable};
 
-/// 16 bytes, as a lane loads and stores them.
+/// 16 bytes, the unit of a lane's loads and stores.
 #[derive(Clone, Copy, Pod, Zeroable)]
 #[repr(C, align(16))]
 struct Chunk([u32; 4]);
 
-/// Pieces that a thread has on their way together, where they are small.
+/// The loads that a thread has in flight at once, if its stores have less than 16 bytes.
 const TOGETHER: usize = 4;
 
 impl<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order>
     SharedTile<T, ROWS, COLS, S, O>
 {
-    /// Copies the tile to `at` of a matrix in global memory: in pieces of 16 bytes where they lie
-    /// so there, else of elements, or, if these have 16 bits, of two; the threads (a warp's or
-    /// the block's) share the work. What of the tile is beyond the matrix is left out.
+    /// Copies the tile to `at`, a (row, column) of a matrix in global memory. The threads of a warp
+    /// or of the block share the work.
+    ///
+    /// A store has 16 bytes if the destination's alignment allows it. Otherwise it has one element,
+    /// or two if they have 16 bits and are aligned. Elements outside the matrix are not stored.
     #[inline(always)]
     #[track_caller]
     pub fn copy_to(self, threads: impl Threads, matrix: GlobalMatrixMut<T, O>, at: (usize, usize)) {
@@ -32,7 +34,7 @@ impl<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order>
         let (top, left) = at;
         if !matrix.has(at, (ROWS, COLS)) || !each_has_pieces(1) && !matrix.has_pieces(at, chunk) {
             Self::share_out(threads, |lane, row, col| {
-                // Where it can be beyond all numbers, it is beyond the matrix.
+                // A coordinate that overflows is outside the matrix.
                 let inside = |first: usize, further: usize, side| {
                     first.checked_add(further).is_some_and(|at| at < side)
                 };
@@ -54,7 +56,7 @@ impl<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order>
                     if index < ROWS * COLS / chunk {
                         let (major, minor) = (index / line, index % line * chunk);
                         let (row, col) = if O::ROW_MAJOR { (major, minor) } else { (minor, major) };
-                        // SAFETY: a chunk of the tile, and one of the matrix.
+                        // SAFETY: a chunk of the tile, and a chunk of the matrix.
                         unsafe {
                             matrix.store_piece(
                                 top + row,
@@ -68,7 +70,7 @@ impl<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order>
             });
         } else if pair && each_has_pieces(2) && matrix.has_pieces(at, 2) {
             Self::share_out_together::<TOGETHER>(threads, 2, |lane, places| {
-                // SAFETY: two elements of a line of the tile, and of the matrix, aligned.
+                // SAFETY: two adjacent elements of the tile, and of the matrix, aligned.
                 unsafe {
                     let pairs =
                         mapped(places, |(row, col)| self.load_register(lane, row, col, site));
@@ -96,11 +98,11 @@ impl<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order>
     }
 
     /// # Safety
-    /// (row, col) starts 16 bytes of the tile.
+    /// (row, col) is the start of 16 bytes of the tile.
     #[inline(always)]
     unsafe fn load_chunk(self, row: usize, col: usize, site: Site) -> Chunk {
         let address = self.element(row, col);
-        // SAFETY: in bounds, by the caller; chunks of 16 bytes lie whole under a swizzle.
+        // SAFETY: in bounds, as the caller guarantees; a swizzle moves chunks of 16 bytes whole.
         Chunk(unsafe { Moved::load_shared(site, address) })
     }
 }

@@ -1,18 +1,18 @@
-//! Slices of global memory, as kernels take them.
+//! Slices of global memory, as kernel parameters.
 
 use crate::element::Element;
 use crate::lane::{Lane, LaneCapture, Site};
 use crate::machine::RawSlice;
 use core::marker::PhantomData;
 
-/// A slice in global memory that no thread writes while the kernel runs.
+/// A slice of global memory that no thread writes while the kernel runs.
 ///
-/// What is read from it at warp scope is the same in all lanes.
+/// A value read from it at warp scope is the same in all lanes.
 ///
 /// ```
 /// use ptx_matrix::prelude::*;
 ///
-/// /// `d = factor * a`; what is beyond the slices is nobody's.
+/// /// Computes `d = factor * a`. Threads beyond the slices do nothing.
 /// #[kernel(threads = 64)]
 /// fn scale(block: &Block, a: Global<f32>, d: GlobalMut<f32>, factor: f32) {
 ///     let first = block.index().x as usize * block.threads() + block.warp().index() * 32;
@@ -33,10 +33,11 @@ pub struct Global<'k, T> {
     _kernel: PhantomData<&'k [T]>,
 }
 
-/// A slice in global memory that threads write.
+/// A slice of global memory that threads write.
 ///
-/// The handle is copied freely among all threads; which of them writes what, and when, is for the
-/// kernel to order. Two threads that race for an element leave one of their values in it.
+/// All threads have copies of the handle. The kernel determines which thread writes which element,
+/// and orders conflicting accesses. If two threads race for an element, one of their values is left
+/// in it.
 pub struct GlobalMut<'k, T> {
     slice: RawSlice<T>,
     _kernel: PhantomData<&'k mut [T]>,
@@ -51,28 +52,29 @@ macro_rules! handle {
             }
         }
         impl<T> Copy for $handle<'_, T> {}
-        // SAFETY: elements go in and out by value; what differs by lane is read with a `Lane` only.
+        // SAFETY: elements go in and out by value, and values that may differ by lane are read with
+        // a `Lane` only.
         unsafe impl<T: Element> LaneCapture for $handle<'_, T> {}
 
         impl<T> $handle<'_, T> {
-            /// The slice of `len` elements from `start` on, for the kernel parameter `name`.
+            /// Makes the slice of `len` elements from `start` on, for the kernel parameter `name`.
             ///
             /// # Safety
-            /// The elements are there for `'k`, in memory that the kernel's threads reach; nobody else writes
-            /// them meanwhile, and for `GlobalMut` nobody else reads them.
+            /// The elements are valid for `'k`, in memory that the kernel's threads reach. Nobody
+            /// else writes them meanwhile, and for `GlobalMut` nobody else reads them.
             #[inline(always)]
             #[doc(hidden)]
             pub unsafe fn new(start: *mut T, len: usize, name: &'static str) -> Self {
                 $handle { slice: RawSlice::new(start, len, name), _kernel: PhantomData }
             }
 
-            /// Elements in the slice.
+            /// The number of elements.
             #[inline(always)]
             pub const fn len(self) -> usize {
                 self.slice.len()
             }
 
-            /// The kernel's parameter, for reports; on the device nothing.
+            /// The kernel parameter's name, for reports; empty on the device.
             #[inline(always)]
             pub(crate) const fn name(self) -> &'static str {
                 self.slice.name()
@@ -84,25 +86,29 @@ macro_rules! handle {
                 self.slice.len() == 0
             }
 
-            /// The slice without its first `count` elements. If it has not so many, the kernel stops. Reports count the elements
-            /// of what is left.
+            /// The slice without its first `count` elements.
+            ///
+            /// If the slice is shorter, the kernel stops. Reports count from the first remaining
+            /// element.
             #[inline(always)]
             #[track_caller]
             pub fn skip(self, count: usize) -> Self {
                 $handle { slice: self.slice.skip(count, Site::here()), _kernel: PhantomData }
             }
 
-            /// An address that is aligned as the slice's start is. A buffer on a GPU starts at a multiple of 256; the simulator counts
-            /// from the start of its slice, wherever the host has that.
+            /// An address with the alignment of the slice's start. A buffer on a GPU starts at a
+            /// multiple of 256. The simulator counts from the start of its slice, so that the
+            /// host's alignment has no effect.
             #[inline(always)]
             pub(crate) fn alignment(self) -> usize {
                 self.slice.alignment()
             }
 
-            /// Where the slice starts, as the threads of the kernel see it.
+            /// The address of the first element, in the address space of the kernel's threads.
             ///
-            /// What goes there by other means than this crate's, as by `core`'s atomics, the simulator does not see. It may be lost: what a block
-            /// wrote itself can reach memory later, over that.
+            /// The simulator does not see accesses through this pointer, for example by `core`'s
+            /// atomics. It may lose such a write: a block's own writes reach memory later, and may
+            /// overwrite it.
             #[inline(always)]
             pub fn as_ptr(self) -> *mut T {
                 self.slice.as_ptr($is_mut)
@@ -113,51 +119,51 @@ macro_rules! handle {
 handle!(Global false, GlobalMut true);
 
 impl<T: Element> Global<'_, T> {
-    /// The same slice, whose reads the simulator orders with the writes of the launch if it is
-    /// `in_place`: see [`Device::is_in_place`](crate::launch::Device::is_in_place).
+    /// Sets whether the simulator orders the slice's reads with the writes of the launch: see
+    /// [`Device::is_in_place`](crate::launch::Device::is_in_place).
     #[allow(dead_code, reason = "the host binds a kernel's parameters")]
     pub(crate) fn in_place(mut self, in_place: bool) -> Self {
         self.slice = self.slice.in_place(in_place);
         self
     }
 
-    /// Where the slice starts.
+    /// The address of the first element.
     #[inline(always)]
     pub(crate) const fn start(self) -> *const T {
         self.slice.start()
     }
 
-    /// Tells the simulator that elements of the slice are read.
+    /// Reports a read of `count` elements from `index` on to the simulator.
     #[inline(always)]
     pub(crate) fn note_read(self, site: Site, index: usize, count: usize) {
         self.slice.note_read(site, index, count);
     }
 
-    /// Element `index`. Beyond the slice, the kernel stops.
+    /// Reads element `index`. Beyond the slice, the kernel stops.
     #[inline(always)]
     #[track_caller]
     pub fn get(self, index: usize) -> T {
         self.get_at(index, Site::here())
     }
 
-    /// As [`get`](Self::get), for a line of the kernel further out.
+    /// Like [`get`](Self::get), for the source line `site`.
     #[inline(always)]
     pub(crate) fn get_at(self, index: usize, site: Site) -> T {
         self.slice.get(index, site)
     }
 
-    /// Element `index`, unchecked.
+    /// Reads element `index`, unchecked.
     ///
     /// # Safety
     /// `index` is less than `len()`.
     #[inline(always)]
     #[track_caller]
     pub unsafe fn get_unchecked(self, index: usize) -> T {
-        // SAFETY: the caller's.
+        // SAFETY: the caller upholds the conditions.
         unsafe { self.slice.get_unchecked(index, Site::here()) }
     }
 
-    /// The slice, as the machine has it.
+    /// The slice's representation in `machine`.
     #[inline(always)]
     pub(crate) fn raw(self) -> RawSlice<T> {
         self.slice
@@ -165,9 +171,9 @@ impl<T: Element> Global<'_, T> {
 }
 
 impl<T: Element> GlobalMut<'_, T> {
-    /// Element `index`. Beyond the slice, the kernel stops.
+    /// Reads element `index`. Beyond the slice, the kernel stops.
     ///
-    /// Other lanes may be writing it, so it is read in a lane closure.
+    /// Other lanes may write it at the same time, so that it is read in a lane closure.
     #[inline(always)]
     #[track_caller]
     pub fn get(self, lane: Lane<'_>, index: usize) -> T {
@@ -194,11 +200,11 @@ impl<T: Element> GlobalMut<'_, T> {
     #[inline(always)]
     #[track_caller]
     pub unsafe fn set_unchecked(self, index: usize, value: T) {
-        // SAFETY: the caller's.
+        // SAFETY: the caller upholds the conditions.
         unsafe { self.slice.set_unchecked(index, value, Site::here()) }
     }
 
-    /// The slice, as the machine has it.
+    /// The slice's representation in `machine`.
     #[inline(always)]
     pub(crate) fn raw(self) -> RawSlice<T> {
         self.slice

@@ -7,17 +7,23 @@ use crate::memory::{Global, GlobalMut, Order, RowMajor};
 use bytemuck::Pod;
 use core::marker::PhantomData;
 
-/// A matrix in global memory that no thread writes while the kernel runs: a [`Global`] slice, seen
-/// as `rows` x `cols` elements whose lines (rows if `RowMajor`, columns if `ColMajor`) start
-/// `stride` elements apart.
+/// A matrix in global memory that no thread writes while the kernel runs.
 ///
-/// That it fits the slice is checked once, when it is made. [`TileReader`](crate::copy::TileReader)
-/// brings tiles of it to shared memory.
+/// It is a [`Global`] slice, seen as `rows` x `cols` elements with a leading dimension of `stride`
+/// elements:
+///
+/// | order | index of (row, col) in the slice |
+/// | --- | --- |
+/// | `RowMajor` | `row * stride + col` |
+/// | `ColMajor` | `col * stride + row` |
+///
+/// [`new`](Self::new) checks once that the matrix fits the slice.
+/// [`TileReader`](crate::copy::TileReader) loads tiles of it into shared memory.
 ///
 /// ```
 /// use ptx_matrix::{memory::GlobalMatrix, prelude::*};
 ///
-/// /// The trace of a square matrix, and of its transpose.
+/// /// Compares the first row of a matrix with the first column of its transpose: the same elements.
 /// #[kernel(threads = 32)]
 /// fn traces(block: &Block, a: Global<f32>, n: u32, stride: u32, d: GlobalMut<f32>) {
 ///     let (n, stride) = (n as usize, stride as usize);
@@ -46,7 +52,7 @@ pub struct GlobalMatrixMut<'k, T, O = RowMajor> {
     extent: Extent<O>,
 }
 
-/// How a matrix lies in its slice.
+/// The size and the leading dimension of a matrix.
 struct Extent<O> {
     rows: u32,
     cols: u32,
@@ -63,7 +69,7 @@ impl<O> Clone for Extent<O> {
 impl<O> Copy for Extent<O> {}
 
 impl<O: Order> Extent<O> {
-    /// Lines, and the elements of each.
+    /// The rows and the elements of each; if column-major, the columns and the elements of each.
     #[inline(always)]
     const fn lines(self) -> (usize, usize) {
         let (rows, cols) = (self.rows as usize, self.cols as usize);
@@ -79,7 +85,7 @@ impl<O: Order> Extent<O> {
                 && (lines - 1).saturating_mul(self.stride).saturating_add(length) <= len
     }
 
-    /// The index of an element that is there.
+    /// The index of an element, which is in bounds.
     #[inline(always)]
     const fn index(self, row: usize, col: usize) -> usize {
         if O::ROW_MAJOR { row * self.stride + col } else { col * self.stride + row }
@@ -96,12 +102,14 @@ macro_rules! matrix {
         }
         impl<T, O> Copy for $matrix<'_, T, O> {}
 
-        // SAFETY: as the slice, and three numbers.
+        // SAFETY: the slice is `LaneCapture`, and the rest is three numbers.
         unsafe impl<T: Element, O> LaneCapture for $matrix<'_, T, O> {}
 
         impl<'k, T: Element, O: Order> $matrix<'k, T, O> {
-            /// The matrix of `rows` x `cols` elements at the start of a slice; its lines lie `stride` elements apart. If it
-            /// does not fit the slice, the kernel stops.
+            /// Makes the matrix of `rows` x `cols` elements at the start of a slice, with a leading
+            /// dimension of `stride` elements.
+            ///
+            /// If it does not fit the slice, the kernel stops.
             #[inline(always)]
             #[track_caller]
             pub fn new(elements: $slice<'k, T>, rows: usize, cols: usize, stride: usize) -> Self {
@@ -114,37 +122,38 @@ macro_rules! matrix {
                 $matrix { elements, extent }
             }
 
-            /// Its rows.
+            /// The number of rows.
             #[inline(always)]
             pub const fn rows(self) -> usize {
                 self.extent.rows as usize
             }
 
-            /// Its columns.
+            /// The number of columns.
             #[inline(always)]
             pub const fn cols(self) -> usize {
                 self.extent.cols as usize
             }
 
-            /// Elements from the start of one line to that of the next.
+            /// The leading dimension: elements from one row to the next (column if `ColMajor`).
             #[inline(always)]
             pub const fn stride(self) -> usize {
                 self.extent.stride
             }
 
-            /// Whether its lines start at addresses that are multiples of so many bytes.
+            /// Whether the rows (columns if `ColMajor`) start at addresses that are multiples of
+            /// `bytes`.
             #[inline(always)]
             pub fn lines_start_at_multiples_of(self, bytes: usize) -> bool {
                 self.elements.alignment().is_multiple_of(bytes) && (self.stride() * size_of::<T>()).is_multiple_of(bytes)
             }
 
-            /// The slice that it lies in.
+            /// The slice that contains the matrix.
             #[inline(always)]
             pub const fn elements(self) -> $slice<'k, T> {
                 self.elements
             }
 
-            /// Where the element (row, col) is in the slice, if it is there.
+            /// The index of (row, col) in the slice. Outside the matrix, the kernel stops.
             #[inline(always)]
             #[track_caller]
             fn index(self, row: usize, col: usize) -> usize {
@@ -165,13 +174,13 @@ matrix! {
 }
 
 impl<T: Element, O: Order> GlobalMatrix<'_, T, O> {
-    /// Lines (rows if `RowMajor`), and the elements of each.
+    /// The rows and the elements of each; if column-major, the columns and the elements of each.
     #[inline(always)]
     pub(crate) const fn lines(self) -> (usize, usize) {
         self.extent.lines()
     }
 
-    /// The element (row, col). Beyond the matrix, the kernel stops.
+    /// Reads the element (row, col). Outside the matrix, the kernel stops.
     #[inline(always)]
     #[track_caller]
     pub fn get(self, row: usize, col: usize) -> T {
@@ -182,32 +191,32 @@ impl<T: Element, O: Order> GlobalMatrix<'_, T, O> {
 }
 
 impl<T: Element, O: Order> GlobalMatrixMut<'_, T, O> {
-    /// Whether the matrix has all of a window.
+    /// Whether a window is in the matrix.
     #[inline(always)]
     pub(crate) fn has(self, at: (usize, usize), size: (usize, usize)) -> bool {
         let inside = |at: usize, size: usize, side: usize| size <= side && at <= side - size;
         inside(at.0, size.0, self.rows()) && inside(at.1, size.1, self.cols())
     }
 
-    /// Whether the lines of a window from there on are aligned pieces of so many elements.
+    /// Whether a window that starts there consists of aligned pieces of `piece` elements.
     #[inline(always)]
     pub(crate) fn has_pieces(self, at: (usize, usize), piece: usize) -> bool {
         let along = if O::ROW_MAJOR { at.1 } else { at.0 };
         along.is_multiple_of(piece) && self.lines_start_at_multiples_of(piece * size_of::<T>())
     }
 
-    /// Writes as many bytes as a piece has, from (row, col) on.
+    /// Writes a piece to the elements from (row, col) on.
     ///
     /// # Safety
     /// They are elements of the matrix, and aligned.
     #[inline(always)]
     pub(crate) unsafe fn store_piece<P: Pod>(self, row: usize, col: usize, piece: P, site: Site) {
         let first = self.extent.index(row, col);
-        // SAFETY: in bounds and aligned, by the caller.
+        // SAFETY: in bounds and aligned, as the caller guarantees.
         unsafe { self.elements.raw().store_piece(first, piece, site) }
     }
 
-    /// As [`set`](Self::set), for a line of the kernel further out.
+    /// Like [`set`](Self::set), for the source line `site`.
     #[inline(always)]
     pub(crate) fn set_at(self, row: usize, col: usize, value: T, site: Site) {
         let inside = row < self.rows() && col < self.cols();
@@ -219,14 +228,15 @@ impl<T: Element, O: Order> GlobalMatrixMut<'_, T, O> {
         self.elements.set_at(self.extent.index(row, col), value, site);
     }
 
-    /// The element (row, col). Other lanes may be writing it, so it is read in a lane closure.
+    /// Reads the element (row, col). Other lanes may write it at the same time, so that it is read
+    /// in a lane closure.
     #[inline(always)]
     #[track_caller]
     pub fn get(self, lane: Lane<'_>, row: usize, col: usize) -> T {
         self.elements.get(lane, self.index(row, col))
     }
 
-    /// Writes the element (row, col). Beyond the matrix, the kernel stops.
+    /// Writes the element (row, col). Outside the matrix, the kernel stops.
     #[inline(always)]
     #[track_caller]
     pub fn set(self, row: usize, col: usize, value: T) {

@@ -1,14 +1,15 @@
-//! How the parts of a kernel's shared memory lie behind each other.
+//! The layout of a kernel's shared memory.
 
 use super::{Order, SharedTile, Swizzle};
 use crate::element::Element;
 use crate::machine::{SharedField, SharedName, name_fields};
 
-/// A kernel's shared memory, or a part of it: a [`SharedTile`], an array or tuple of parts, or a
-/// struct of parts with `#[derive(SharedLayout)]`.
+/// A kernel's shared memory, or a part of it.
 ///
-/// A kernel takes it as the parameter marked `#[shared]`. Parts are handles: copying one copies no
-/// memory.
+/// A part is a [`SharedTile`], a ring, an array or a tuple of parts, or a struct of parts with
+/// `#[derive(SharedLayout)]`. Parts follow each other in the order of their declaration, each at a
+/// multiple of its alignment. A kernel takes its shared memory as parameters marked `#[shared]`.
+/// Parts are handles: a copy of a handle copies no memory.
 ///
 /// ```
 /// use ptx_matrix::prelude::*;
@@ -31,29 +32,29 @@ use crate::machine::{SharedField, SharedName, name_fields};
 /// ```
 ///
 /// # Safety
-/// Parts made by [`at`](Self::at) lie within `BYTES` bytes of the address and are aligned if it is
-/// a multiple of `ALIGN`.
+/// Parts made by [`at`](Self::at) are within `BYTES` bytes of the address. They are aligned if the
+/// address is a multiple of `ALIGN`.
 pub unsafe trait SharedLayout: Sized {
-    /// Its size in bytes.
+    /// The size in bytes.
     const BYTES: usize;
-    /// Its alignment in bytes, a power of two.
+    /// The alignment in bytes, a power of two.
     const ALIGN: usize;
 
-    /// The part that starts at `address` in the `.shared` window.
+    /// Makes the part that starts at `address` in the `.shared` window.
     ///
     /// # Safety
     /// `BYTES` bytes from `address` belong to the block's shared memory, and `address` is a
     /// multiple of `ALIGN`.
     unsafe fn at(address: u32) -> Self;
 
-    /// Names the byte so many bytes behind the start of such a part, for the simulator's reports.
+    /// Names the byte at `offset` of such a part, for the simulator's reports.
     #[doc(hidden)]
     fn name_byte(offset: usize, name: &mut SharedName) {
         name.byte(offset);
     }
 }
 
-/// Where a part of alignment `align` starts, if the parts before it end at `end`.
+/// The offset of a part of alignment `align`, if the parts before it end at `end`.
 #[doc(hidden)]
 pub const fn align_up(end: usize, align: usize) -> usize {
     end.next_multiple_of(align)
@@ -68,7 +69,7 @@ unsafe impl<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Ord
 
     #[inline(always)]
     unsafe fn at(address: u32) -> Self {
-        // SAFETY: the caller's.
+        // SAFETY: the caller upholds the conditions.
         unsafe { SharedTile::from_address(address) }
     }
 
@@ -85,14 +86,14 @@ unsafe impl<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Ord
     }
 }
 
-// SAFETY: parts lie one stride apart, a multiple of their alignment.
+// SAFETY: parts are one stride apart, a multiple of their alignment.
 unsafe impl<P: SharedLayout, const N: usize> SharedLayout for [P; N] {
     const BYTES: usize = if N == 0 { 0 } else { align_up(P::BYTES, P::ALIGN) * (N - 1) + P::BYTES };
     const ALIGN: usize = P::ALIGN;
 
     #[inline(always)]
     unsafe fn at(address: u32) -> Self {
-        // SAFETY: part `i` lies at a multiple of the stride, within this array's bytes.
+        // SAFETY: part `i` starts at a multiple of the stride, within this array's bytes.
         core::array::from_fn(|i| unsafe {
             P::at(address + (i * align_up(P::BYTES, P::ALIGN)) as u32)
         })
@@ -114,10 +115,10 @@ unsafe impl SharedLayout for () {
     unsafe fn at(_: u32) -> Self {}
 }
 
-/// A tuple is its first part, and then the tuple of the others.
+/// A tuple is its first part, followed by the tuple of the others.
 macro_rules! tuples {
     ($($first:ident $($rest:ident)*;)*) => {$(
-        // SAFETY: each part starts where the one before it ends, or behind, at a multiple of its alignment.
+        // SAFETY: each part starts at the end of the preceding one, rounded up to its alignment.
         unsafe impl<$first: SharedLayout, $($rest: SharedLayout),*> SharedLayout for ($first, $($rest,)*) {
             const BYTES: usize = {
                 let end = $first::BYTES;
@@ -134,7 +135,7 @@ macro_rules! tuples {
             #[allow(unused_assignments, unused_mut, unused_variables, reason = "the last part's end is not read")]
             unsafe fn at(address: u32) -> Self {
                 let mut end = $first::BYTES;
-                // SAFETY: each part lies within this tuple's bytes, at a multiple of its alignment.
+                // SAFETY: each part is within this tuple's bytes, at a multiple of its alignment.
                 unsafe {
                     (
                         $first::at(address),
@@ -164,7 +165,7 @@ tuples! {
 }
 
 impl SharedField {
-    /// A field of this type, which has no name but its index.
+    /// A field of this type, named by its index.
     pub fn of<P: SharedLayout>() -> Self {
         Self::new(P::BYTES, P::ALIGN, P::name_byte)
     }
@@ -184,7 +185,7 @@ mod tests {
         assert_eq!(Small::BYTES, 48);
         assert_eq!(Parts::ALIGN, 1024);
         assert_eq!(Parts::BYTES, 1024 + 1024 + 3 * 48);
-        // SAFETY: the handles are only asked where they are.
+        // SAFETY: the test uses the handles' addresses alone.
         let (small, big, array) = unsafe { Parts::at(1024) };
         assert_eq!(
             (small.address(), big.address(), array[2].address()),

@@ -1,20 +1,23 @@
-//! Shared memory and global memory.
+//! Shared memory and global memory: tiles, rings, swizzles, slices and matrices.
 //!
 //! | item | purpose |
 //! | --- | --- |
 //! | [`Global`], [`GlobalMut`] | slices of global memory: read only, or also written |
-//! | [`GlobalMatrix`], [`GlobalMatrixMut`] | matrices in such slices |
+//! | [`GlobalMatrix`], [`GlobalMatrixMut`] | matrices in such slices, with a leading dimension |
 //! | [`SharedTile`] | a matrix in shared memory, with its order and its [`Swizzle`] |
-//! | [`SharedRing`] | the same part of shared memory several times: the stages of a pipeline |
+//! | [`SharedRing`] | `N` equal parts of shared memory, indexed at run time: the stages of a pipeline |
 //! | [`Swizzle128`], [`Swizzle64`], [`Swizzle32`], [`Unswizzled`] | permutations that avoid bank conflicts |
 //! | [`At`] | coordinates that the compiler checks |
 //! | [`macro@SharedLayout`] | derive: a struct of parts of shared memory |
 //! | [`PeerTile`], [`PeerRing`] | shared memory of another block of the cluster (DSMEM) |
 //!
+//! Asynchronous copies into tiles are in [`copy`](crate::copy). Loads and stores of fragments are
+//! in [`mma`](crate::mma).
+//!
 //! ```
 //! use ptx_matrix::prelude::*;
 //!
-//! /// Transposes a matrix by way of shared memory.
+//! /// Transposes a matrix through shared memory.
 //! #[kernel(threads = 32)]
 //! fn transpose(block: &Block, #[shared] tile: SharedTile<f32, 8, 8>, a: Global<f32>, d: GlobalMut<f32>) {
 //!     let warp = block.warp();

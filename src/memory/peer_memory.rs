@@ -1,4 +1,4 @@
-//! Shared memory of another block of the cluster: its tiles, and its barriers.
+//! Shared memory of another block of the cluster (distributed shared memory, DSMEM).
 
 use crate::element::{Element, Moved, Sent};
 use crate::lane::{Lane, Site};
@@ -11,12 +11,12 @@ use crate::scope::Peer;
 use crate::target::{AtLeast, BuiltFor};
 use core::marker::PhantomData;
 
-/// A part of shared memory that other blocks of the cluster can reach.
+/// A part of shared memory that other blocks of the cluster can access.
 pub trait OfPeer: SharedLayout {
-    /// The same part of another block.
+    /// The handle to the same part of another block.
     type Peer;
 
-    /// The part at an address in the `.shared::cluster` window.
+    /// Makes the handle for an address in the `.shared::cluster` window.
     ///
     /// # Safety
     /// As for [`SharedLayout::at`], in a block of the cluster.
@@ -24,14 +24,16 @@ pub trait OfPeer: SharedLayout {
     unsafe fn at_peer(address: u32) -> Self::Peer;
 }
 
-/// A [`SharedTile`] of another block of the cluster: [`SharedTile::of`] makes it. Its elements are
-/// read and written one by one (`ld.shared::cluster`, `st.shared::cluster`), in lane closures.
+/// A [`SharedTile`] of another block of the cluster, from [`SharedTile::of`].
 ///
-/// The other block runs (behind a [`sync`](crate::scope::Cluster::sync) of the cluster), and does
-/// not end meanwhile: the simulator reports both, and races with the other block's warps as with
-/// the own block's.
+/// Lanes read and write single elements (`ld.shared::cluster`, `st.shared::cluster`), in lane
+/// closures.
+///
+/// The other block must run, which a [`sync`](crate::scope::Cluster::sync) of the cluster ensures,
+/// and must not end meanwhile. The simulator reports violations of either. It also reports races
+/// with the other block's warps, as for the block's own memory.
 pub struct PeerTile<T, const ROWS: usize, const COLS: usize, S, O> {
-    /// Its address is one of the `.shared::cluster` window.
+    /// Its address is in the `.shared::cluster` window.
     pub(crate) tile: SharedTile<T, ROWS, COLS, S, O>,
 }
 
@@ -46,7 +48,8 @@ impl<T, const ROWS: usize, const COLS: usize, S, O> Copy for PeerTile<T, ROWS, C
 impl<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order>
     SharedTile<T, ROWS, COLS, S, O>
 {
-    /// The same tile of another block of the cluster (`mapa`, PTX ISA 9.7.9.23). Needs sm_90.
+    /// The tile at the same place in another block of the cluster (`mapa`, PTX ISA 9.7.9.23). Needs
+    /// sm_90.
     ///
     /// See [`Cluster`](crate::scope::Cluster) for an example.
     #[inline(always)]
@@ -55,7 +58,7 @@ impl<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order>
     where
         Self: BuiltFor<AtLeast<90>>,
     {
-        // SAFETY: the other block's shared memory is laid out as this one's.
+        // SAFETY: the other block's shared memory has the same layout.
         unsafe { Self::at_peer(peer.map(self.address())) }
     }
 }
@@ -67,7 +70,7 @@ impl<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order> OfP
 
     #[inline(always)]
     unsafe fn at_peer(address: u32) -> Self::Peer {
-        // SAFETY: the caller's; nothing but `PeerTile` uses the address.
+        // SAFETY: the caller upholds the conditions; `PeerTile` alone uses the address.
         PeerTile { tile: unsafe { SharedTile::from_address(address) } }
     }
 }
@@ -106,7 +109,7 @@ impl<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order>
     }
 }
 
-/// A [`SharedRing`] of another block of the cluster: [`SharedRing::of`] makes it.
+/// A [`SharedRing`] of another block of the cluster, from [`SharedRing::of`].
 pub struct PeerRing<P, const N: usize> {
     address: u32,
     _parts: PhantomData<fn() -> P>,
@@ -121,7 +124,7 @@ impl<P, const N: usize> Clone for PeerRing<P, N> {
 impl<P, const N: usize> Copy for PeerRing<P, N> {}
 
 impl<P: OfPeer, const N: usize> SharedRing<P, N> {
-    /// The same ring of another block of the cluster (`mapa`). Needs sm_90.
+    /// The ring at the same place in another block of the cluster (`mapa`). Needs sm_90.
     #[inline(always)]
     #[track_caller]
     pub fn of(self, peer: Peer) -> PeerRing<P, N>
@@ -133,14 +136,14 @@ impl<P: OfPeer, const N: usize> SharedRing<P, N> {
 }
 
 impl<P: OfPeer, const N: usize> PeerRing<P, N> {
-    /// The part of this index.
+    /// The part of the stage `index`.
     #[inline(always)]
     pub fn stage(self, index: RingIndex<N>) -> P::Peer {
         // SAFETY: an index is less than `N`.
         unsafe { P::at_peer(self.address + index.get() as u32 * SharedRing::<P, N>::STRIDE) }
     }
 
-    /// Part `index`, less than `N`.
+    /// Part `index`, less than `N`; otherwise the kernel stops.
     #[inline(always)]
     #[track_caller]
     pub fn part(self, index: usize) -> P::Peer {

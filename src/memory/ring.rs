@@ -5,16 +5,16 @@ use crate::machine::check;
 use crate::scope::Warp;
 use core::marker::PhantomData;
 
-/// `N` parts of shared memory that are chosen at run time: the stages of a pipeline.
+/// `N` parts of shared memory, indexed at run time: the stages of a pipeline.
 ///
-/// An array `[P; N]` of parts is an array of handles, and a GPU can only index registers by
-/// constants: chosen at run time, it goes to local memory. This is one handle, and a part's address
-/// is computed.
+/// It is one handle, and computes the address of a part. An array `[P; N]` is an array of handles
+/// instead. A GPU indexes registers by constants alone, so that an array indexed at run time goes
+/// to local memory.
 ///
 /// ```
 /// use ptx_matrix::prelude::*;
 ///
-/// /// Each warp has a tile of its own.
+/// /// Reverses numbers: each warp has a tile of its own.
 /// #[kernel(threads = 128)]
 /// fn scratch(block: &Block, #[shared] tiles: SharedRing<SharedTile<u32, 1, 32>, 4>, d: GlobalMut<u32>) {
 ///     let warp = block.warp();
@@ -57,8 +57,8 @@ unsafe impl<P: SharedLayout, const N: usize> SharedLayout for SharedRing<P, N> {
     }
 }
 
-/// A part of a ring of `N`, to go round it with: less than `N` always, so that
-/// [`SharedRing::stage`] need not check.
+/// An index into a ring of `N` parts, always less than `N`, so that [`SharedRing::stage`] needs no
+/// check.
 ///
 /// ```
 /// use ptx_matrix::memory::RingIndex;
@@ -75,29 +75,29 @@ impl<const N: usize> RingIndex<N> {
         RingIndex(0)
     };
 
-    /// The part behind this one; behind the last, the first.
+    /// The next part; after the last part comes part 0.
     #[inline(always)]
     #[must_use]
     pub const fn next(self) -> Self {
         if self.0 as usize == N - 1 { Self::FIRST } else { RingIndex(self.0 + 1) }
     }
 
-    /// The part before this one; before the first, the last.
+    /// The preceding part; before part 0 comes the last.
     #[inline(always)]
     #[must_use]
     pub const fn before(self) -> Self {
         if self.0 == 0 { RingIndex(N as u32 - 1) } else { RingIndex(self.0 - 1) }
     }
 
-    /// The same, of which the assembler learns that all lanes have it: as [`Warp::uniform`]. What a
-    /// descriptor of `wgmma` is made of should be so.
+    /// The same index, marked for ptxas as equal in all lanes: see [`Warp::uniform`]. Descriptors
+    /// of `wgmma` should be made of such an index.
     #[inline(always)]
     #[must_use]
     pub fn uniform(self, warp: Warp<'_>) -> Self {
         RingIndex(warp.uniform(self.0))
     }
 
-    /// Its number.
+    /// The index as a number.
     #[inline(always)]
     pub const fn get(self) -> usize {
         self.0 as usize
@@ -105,25 +105,28 @@ impl<const N: usize> RingIndex<N> {
 }
 
 impl<P: SharedLayout, const N: usize> SharedRing<P, N> {
-    /// Where the first part starts, in the `.shared` window.
+    /// The address of part 0 in the `.shared` window.
     #[inline(always)]
     pub const fn address(self) -> u32 {
         self.address
     }
 
-    /// Bytes from one part to the next.
+    /// The bytes from one part to the next.
     pub(crate) const STRIDE: u32 = align_up(P::BYTES, P::ALIGN) as u32;
 
-    /// The part of this index.
+    /// The part of the stage `index`.
     #[inline(always)]
     pub fn stage(self, index: RingIndex<N>) -> P {
-        // SAFETY: an index is less than `N`: within this ring's bytes, at a multiple of the stride.
+        // SAFETY: an index is less than `N`, so that the part is within this ring's bytes, at a
+        // multiple of the stride.
         unsafe { P::at(self.address + index.0 * Self::STRIDE) }
     }
 
-    /// The same memory for something else, once nobody needs what is in it: a pipeline's, for the
-    /// results. The simulator reports who still reads or copies to it; not, who then takes what
-    /// was in it for the new parts' elements.
+    /// Reuses the ring's memory for other parts, for example a pipeline's stages for the epilogue.
+    ///
+    /// The ring's contents must no longer be needed. The simulator reports threads that still read
+    /// the ring, and copies that still write it. It does not report a read of the old contents as
+    /// elements of the new parts.
     #[inline(always)]
     pub fn reuse<Q: SharedLayout>(self) -> Q {
         const {
@@ -134,7 +137,7 @@ impl<P: SharedLayout, const N: usize> SharedRing<P, N> {
         unsafe { Q::at(self.address) }
     }
 
-    /// Part `index`, less than `N`.
+    /// Part `index`, less than `N`; otherwise the kernel stops.
     #[inline(always)]
     #[track_caller]
     pub fn part(self, index: usize) -> P {

@@ -1,16 +1,19 @@
-//! Swizzles: which 16-byte chunk of shared memory an element goes to, so that the eight rows of a
-//! matrix lie in different banks.
+//! Swizzles: permutations of a tile's chunks in shared memory, so that the eight rows of a matrix
+//! are in different banks.
 
 use crate::lane::Sealed;
 
-/// How a tile's bytes are permuted in shared memory: pieces of 2^`BASE` bytes change places, by an
-/// exclusive or of `BITS` bits of their number with as many of the number of their line.
+/// A permutation of a tile's bytes in shared memory: `offset ^ ((row & (2^BITS - 1)) << BASE)`.
+///
+/// `offset` is the byte's offset without a swizzle, as `row * pitch + byte`. `row` is the row
+/// (column if `ColMajor`) if rows have a multiple of 128 bytes, and `offset / 128` otherwise.
+/// Chunks of 2^`BASE` bytes stay whole.
 pub trait Swizzle: Sealed + Copy + 'static {
-    /// How many bits are exchanged.
+    /// The number of address bits that are XORed.
     const BITS: u32;
-    /// The lowest of the address bits that are: 4, for chunks of 16 bytes, or more.
+    /// The lowest of these address bits: 4 for chunks of 16 bytes, or more.
     const BASE: u32 = 4;
-    /// The bytes within which pieces move: a tile's size is a multiple of it.
+    /// The bytes within which chunks move: a tile's size is a multiple of it.
     const SPAN: usize = if Self::BITS == 0 { 16 } else { 1 << (Self::BASE + Self::BITS) };
     /// A tile's alignment: for TMA's swizzles, the bytes after which the pattern repeats.
     const ALIGN: usize = match (Self::BITS, Self::BASE) {
@@ -20,28 +23,27 @@ pub trait Swizzle: Sealed + Copy + 'static {
     };
 }
 
-/// What bytes of line `line` are XORed with.
+/// The XOR mask of the offsets in row `line`.
 #[inline(always)]
 const fn mask<S: Swizzle>(line: u32) -> u32 {
     (line & ((1 << S::BITS) - 1)) << S::BASE
 }
 
-/// Where byte `offset` of a tile with lines of `pitch` bytes lies, from the tile's start.
+/// The offset of byte `offset` of a tile with rows of `pitch` bytes, after the swizzle.
 ///
-/// The chunk's number is XORed with the number of its 128-byte line: that is TMA's swizzle, a
-/// function of the address alone. In lines of several times 128 bytes (which TMA does not write in
-/// one piece) that number would repeat too soon, and the line's own number takes its place.
+/// TMA's swizzle XORs the chunk's number with the number of its 128-byte line: a function of the
+/// address alone. In rows of several times 128 bytes (which TMA does not write as one box) that
+/// number would repeat too soon. The row's number takes its place there.
 #[inline(always)]
 pub(crate) const fn swizzled<S: Swizzle>(offset: u32, pitch: u32) -> u32 {
     let line = if pitch.is_multiple_of(128) { offset / pitch } else { offset / 128 };
     offset ^ mask::<S>(line)
 }
 
-/// Where byte `along` of line `line` lies, from the tile's start.
+/// The offset of byte `along` of row `line`, after the swizzle.
 ///
-/// Where a line is a multiple of 128 bytes, the line and the place in it are kept apart: then what
-/// is constant in either is an addition for the compiler, which an exclusive or with bits of both
-/// would hide.
+/// If rows have a multiple of 128 bytes, only `along` is XORed. A constant term of either then
+/// remains an addition for the compiler, which an XOR over the bits of both would hide.
 #[inline(always)]
 pub(crate) const fn swizzled_in_line<S: Swizzle>(line: u32, along: u32, pitch: u32) -> u32 {
     if pitch.is_multiple_of(128) {
@@ -65,9 +67,9 @@ macro_rules! swizzles {
 }
 
 swizzles! {
-    /// Rows as they are. Eight rows of 128 bytes or more lie in the same banks: an 8-way conflict.
+    /// No swizzle. Eight rows of 128 bytes or more start in the same banks: an 8-way conflict.
     Unswizzled 0 4;
-    /// Rows as they are, from a multiple of 128 bytes on, as tensor copies need it.
+    /// No swizzle, with the alignment of 128 bytes that TMA needs (`CU_TENSOR_MAP_SWIZZLE_NONE`).
     Unswizzled128 0 7;
     /// TMA's 32-byte swizzle, for rows of 32 bytes: `a ^= ((a >> 7) & 1) << 4`.
     Swizzle32 1 4;
@@ -75,18 +77,19 @@ swizzles! {
     Swizzle64 2 4;
     /// TMA's 128-byte swizzle, for rows of 128 bytes and more: `a ^= ((a >> 7) & 7) << 4`.
     Swizzle128 3 4;
-    /// For lines of 128 bytes and more from which lanes read elements of 32 or 64 bits, four lines at once: pieces of 32 bytes,
-    /// by the line's number modulo 4.
+    /// Chunks of 32 bytes, XORed with the row's number modulo 4, for rows of 128 bytes and more.
+    ///
+    /// Lanes that read elements of 32 or 64 bits from four rows at once have no bank conflicts.
     SwizzleWords 2 5;
 }
 
-/// A swizzle that the hardware does when it copies a box of a tensor: those of TMA.
+/// A swizzle that TMA performs when it copies a box of a tensor.
 #[diagnostic::on_unimplemented(
     message = "tensor copies do not know the swizzle `{Self}`",
     note = "they know `Unswizzled128`, `Swizzle32`, `Swizzle64` and `Swizzle128`"
 )]
 pub trait TensorSwizzle: Swizzle {
-    /// The driver's number for it (`CUtensorMapSwizzle`).
+    /// The driver API's number of the swizzle (`CUtensorMapSwizzle`).
     const CODE: u32;
 }
 
@@ -107,8 +110,7 @@ impl TensorSwizzle for Swizzle128 {
 mod tests {
     use super::*;
 
-    /// Bank conflicts of the eight 16-byte rows of a matrix: the most rows in one 16-byte column of
-    /// banks.
+    /// The bank conflict of eight 16-byte matrix rows: the most rows in the same 16 bytes of banks.
     fn ways<S: Swizzle>(pitch: u32) -> usize {
         let mut rows_in_banks = [0; 8];
         for row in 0..8 {
@@ -126,7 +128,7 @@ mod tests {
         assert_eq!(ways::<Unswizzled>(128), 8);
     }
 
-    /// Every swizzle, with the pitches of the tiles that it is for.
+    /// Each swizzle, with the pitches of the tiles that it is for.
     macro_rules! each_swizzle {
         ($check:ident) => {
             for pitch in [16, 32, 48, 64, 128, 192, 256, 384] {
@@ -172,7 +174,8 @@ mod tests {
         each_swizzle!(check);
     }
 
-    /// As lanes read a fragment across K: lane `l` an element of line `l % 4`, and `l / 4` in it.
+    /// The access pattern of a fragment whose rows run across K: lane `l` reads element `l / 4` of
+    /// row `l % 4`.
     #[test]
     fn elements_of_four_lines_lie_in_different_banks() {
         fn banks<S: Swizzle>(lanes: std::ops::Range<u32>, bytes: u32) -> usize {
@@ -184,7 +187,7 @@ mod tests {
             *banks.iter().max().unwrap()
         }
         assert_eq!(banks::<SwizzleWords>(0..32, 4), 1);
-        // Half a warp at a time.
+        // A warp reads elements of 8 bytes half a warp at a time.
         assert_eq!(banks::<SwizzleWords>(0..16, 8), 1);
         assert_eq!(banks::<SwizzleWords>(16..32, 8), 1);
         assert!(banks::<Swizzle128>(0..32, 4) > 1);

@@ -11,17 +11,23 @@ use core::marker::PhantomData;
 
 /// A `ROWS` x `COLS` matrix in shared memory, swizzled by `S`.
 ///
-/// A tile is a handle, four bytes: copying it copies no elements. It lies in the block's shared
-/// memory, aligned as its swizzle needs, because only a kernel's `#[shared]` parameter makes one;
-/// what it is asked for is in bounds, or the kernel stops (on the host with the source line, on the
-/// device with a trap).
+/// | order | offset of (row, col) before the swizzle |
+/// | --- | --- |
+/// | `RowMajor` | `(row * COLS + col) * size_of::<T>()` |
+/// | `ColMajor` | `(col * ROWS + row) * size_of::<T>()` |
 ///
-/// The contiguous side (a row if `RowMajor`) is a multiple of 16 bytes, else it does not compile.
+/// The contiguous dimension (a row if `RowMajor`) has a multiple of 16 bytes; another tile does not
+/// compile.
+///
+/// A tile is a handle of four bytes: a copy of it copies no elements. In safe code only a kernel's
+/// `#[shared]` parameter makes one. So it is in the block's shared memory, with the alignment of
+/// its swizzle. An access out of bounds stops the kernel: on the host with the source line, on the
+/// device with a trap.
 ///
 /// ```
 /// use ptx_matrix::prelude::*;
 ///
-/// /// Transposes a 32x32 matrix: rows in, columns out.
+/// /// Transposes a 32x32 matrix.
 /// #[kernel(threads = 128)]
 /// fn transpose(block: &Block, #[shared] tile: SharedTile<u16, 32, 32, Swizzle64>, a: Global<u16>, d: GlobalMut<u16>) {
 ///     tile.fill(block, |row, col| a.get(row * 32 + col));
@@ -39,7 +45,7 @@ pub struct SharedTile<T, const ROWS: usize, const COLS: usize, S = Unswizzled, O
     _type: Elements<T, S, O>,
 }
 
-/// What a tile is of; a handle to it goes to any lane.
+/// The types of a tile; any lane may have its handle.
 type Elements<T, S, O> = PhantomData<fn() -> (T, S, O)>;
 
 impl<T, const ROWS: usize, const COLS: usize, S, O> Clone for SharedTile<T, ROWS, COLS, S, O> {
@@ -86,10 +92,10 @@ impl<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order>
 impl<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order>
     SharedTile<T, ROWS, COLS, S, O>
 {
-    /// Elements from one row (column, if `ColMajor`) to the next.
+    /// Elements from one row to the next (column if `ColMajor`).
     pub(super) const PITCH: usize = if O::ROW_MAJOR { COLS } else { ROWS };
 
-    /// Bytes that the tile takes.
+    /// The bytes of the tile.
     pub(super) const TILE_BYTES: usize = {
         assert!(ROWS > 0 && COLS > 0, "a shared tile has at least one row and one column");
         assert!(
@@ -103,8 +109,8 @@ impl<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order>
         (ROWS * COLS * T::Width::BYTES).next_multiple_of(S::SPAN)
     };
 
-    /// A number of lines after which the swizzle repeats: elements so far apart lie a constant
-    /// number of bytes apart.
+    /// The rows (columns if `ColMajor`) after which the swizzle repeats: elements this far apart
+    /// have a constant distance in bytes.
     pub(crate) const PERIOD: usize = {
         let pitch = Self::PITCH * T::Width::BYTES;
         let (pattern, whole_lines) = (1 << S::BITS, pitch.is_multiple_of(128));
@@ -120,7 +126,7 @@ impl<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order>
     /// The tile's columns.
     pub const COLS: usize = COLS;
 
-    /// A tile at an address of one's own making, in the `.shared` window.
+    /// Makes a tile at an address in the `.shared` window that the caller chooses.
     ///
     /// # Safety
     /// As for [`SharedLayout::at`](super::SharedLayout::at).
@@ -129,13 +135,13 @@ impl<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order>
         SharedTile { address, _type: PhantomData }
     }
 
-    /// Where the tile starts, in the `.shared` window.
+    /// The tile's address in the `.shared` window.
     #[inline(always)]
     pub const fn address(self) -> u32 {
         self.address
     }
 
-    /// Where element (row, col) lies in the tile, in bytes from its start.
+    /// The offset of element (row, col) from the tile's start, in bytes, after the swizzle.
     #[inline(always)]
     pub const fn offset(row: usize, col: usize) -> u32 {
         let (line, along) =
@@ -152,9 +158,11 @@ impl<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order>
         self.address + Self::offset(row, col)
     }
 
-    /// The address of the 16 bytes from (row, col) on, along the contiguous side: a matrix row.
+    /// The address of the 16 bytes from (row, col) on, along the contiguous dimension: a matrix row
+    /// of `ldmatrix`.
     ///
-    /// The coordinate along the contiguous side is a multiple of 16 bytes (8 elements of 16 bits).
+    /// The coordinate along the contiguous dimension is a multiple of 16 bytes (8 elements of 16
+    /// bits). A misaligned coordinate, or one out of bounds, stops the kernel.
     #[inline(always)]
     #[track_caller]
     pub fn row<C: Coordinate>(self, at: C) -> RowAddr {
@@ -167,12 +175,12 @@ impl<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order>
     /// The address of the 16 bytes from (row, col) on.
     ///
     /// # Safety
-    /// They lie in the tile, and the coordinate along the contiguous side is a multiple of 16
+    /// They are in the tile, and the coordinate along the contiguous dimension is a multiple of 16
     /// bytes.
     #[inline(always)]
     pub(crate) unsafe fn row_unchecked(self, row: usize, col: usize) -> RowAddr {
-        // SAFETY: in bounds and aligned, by the caller; chunks of 16 bytes move whole under the
-        // swizzle.
+        // SAFETY: in bounds and aligned, as the caller guarantees; a swizzle moves chunks of 16
+        // bytes whole.
         unsafe { RowAddr::from_address(self.element(row, col)) }
     }
 
@@ -187,8 +195,9 @@ impl<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order>
         unsafe { self.store(row, col, value, site) }
     }
 
-    /// Reads one element. Shared memory may differ from lane to lane while others write it, so it
-    /// is read in a lane closure.
+    /// Reads one element.
+    ///
+    /// Other lanes may write shared memory at the same time, so that it is read in a lane closure.
     #[inline(always)]
     #[track_caller]
     pub fn get<C: Coordinate>(self, lane: Lane<'_>, at: C) -> T {
@@ -204,15 +213,16 @@ impl<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order>
     #[inline(always)]
     pub(crate) unsafe fn store(self, row: usize, col: usize, value: T, site: Site) {
         let address = self.element(row, col);
-        // SAFETY: in bounds, by the caller; aligned, as the tile is.
+        // SAFETY: in bounds, as the caller guarantees; aligned, as the tile is.
         unsafe { value.to_bits().store_shared(site, address) }
     }
 
-    /// Writes a fragment's register, at (row, col) and on along the contiguous side.
+    /// Writes a fragment's register to the elements from (row, col) on, along the contiguous
+    /// dimension.
     ///
     /// # Safety
-    /// Its elements are in the tile, and (row, col) lies a multiple of its size from its line's
-    /// start.
+    /// Its elements are in the tile, and the coordinate along the contiguous dimension is a
+    /// multiple of the register's size.
     #[inline(always)]
     pub(crate) unsafe fn store_register(
         self,
@@ -222,11 +232,12 @@ impl<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order>
         site: Site,
     ) {
         let address = self.element(row, col);
-        // SAFETY: in bounds and aligned, by the caller.
+        // SAFETY: in bounds and aligned, as the caller guarantees.
         unsafe { register.store_shared(site, address) }
     }
 
-    /// Reads a fragment's register, from (row, col) on along the contiguous side.
+    /// Reads a fragment's register from the elements from (row, col) on, along the contiguous
+    /// dimension.
     ///
     /// # Safety
     /// As for `store_register`.
@@ -239,7 +250,7 @@ impl<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order>
         site: Site,
     ) -> <T::Width as Width>::Register {
         let address = self.element(row, col);
-        // SAFETY: in bounds and aligned, by the caller.
+        // SAFETY: in bounds and aligned, as the caller guarantees.
         unsafe { Moved::load_shared(site, address) }
     }
 
@@ -248,17 +259,17 @@ impl<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order>
     #[inline(always)]
     pub(crate) unsafe fn load(self, _: Lane<'_>, row: usize, col: usize, site: Site) -> T {
         let address = self.element(row, col);
-        // SAFETY: in bounds, by the caller; aligned, as the tile is.
+        // SAFETY: in bounds, as the caller guarantees; aligned, as the tile is.
         T::from_bits(unsafe { Moved::load_shared(site, address) })
     }
 
-    /// Reads two elements of 8 bytes, which are neighbours.
+    /// Reads two adjacent elements of 8 bytes.
     ///
     /// # Safety
     /// The 16 bytes are two such elements of the tile.
     #[inline(always)]
     pub(crate) unsafe fn load_pair(self, _: Lane<'_>, pair: RowAddr, site: Site) -> [T; 2] {
-        // SAFETY: by the caller; aligned, as `RowAddr` is.
+        // SAFETY: as the caller guarantees; aligned, as `RowAddr` is.
         unsafe { load_shared_pair(site, pair.address()) }
     }
 
@@ -271,7 +282,7 @@ impl<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order>
     ) {
         let count = threads.count();
         threads.each_thread(|lane, rank| {
-            // In 32 bits, which are half the registers of a `usize`.
+            // 32-bit indices take half the registers of a `usize`.
             let (mut index, elements) = (opaque(rank) as u32, (ROWS * COLS) as u32);
             while index < elements {
                 let (major, minor) =
@@ -283,33 +294,35 @@ impl<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order>
         });
     }
 
-    /// Writes `value(row, col)` to every element; the threads (a warp's or the block's) share the
+    /// Writes `value(row, col)` to every element. The threads of a warp or of the block share the
     /// work.
     #[inline(always)]
     #[track_caller]
     pub fn fill(self, threads: impl Threads, value: impl Fn(usize, usize) -> T + LaneCapture) {
         let site = Site::here();
-        // SAFETY: every (row, col) that is shared out is an element.
+        // SAFETY: every (row, col) is an element of the tile.
         Self::share_out(threads, |_, row, col| unsafe {
             self.store(row, col, value(row, col), site)
         });
     }
 
-    /// Calls `read(row, col, value)` for every element; the threads (a warp's or the block's) share
+    /// Calls `read(row, col, value)` for every element. The threads of a warp or of the block share
     /// the work.
     #[inline(always)]
     #[track_caller]
     pub fn for_each(self, threads: impl Threads, read: impl Fn(usize, usize, T) + LaneCapture) {
         let site = Site::here();
-        // SAFETY: every (row, col) that is shared out is an element.
+        // SAFETY: every (row, col) is an element of the tile.
         Self::share_out(threads, |lane, row, col| {
             read(row, col, unsafe { self.load(lane, row, col, site) })
         });
     }
 
-    /// As [`for_each`](Self::for_each), `N` elements of a thread at a time: `read(places, values)`,
-    /// where places are pairs of row and column. All of them are on their way before the first
-    /// is needed. If the threads do not have a multiple of that each, the kernel stops.
+    /// Like [`for_each`](Self::for_each), with `N` elements of a thread at a time:
+    /// `read(places, values)`.
+    ///
+    /// A place is a (row, column). All `N` loads are in flight before the first value is needed.
+    /// The elements of each thread must be a multiple of `N`; otherwise the kernel stops.
     ///
     /// ```
     /// use ptx_matrix::prelude::*;
@@ -342,13 +355,13 @@ impl<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order>
             "each thread has a multiple of so many of the tile's elements"
         );
         Self::share_out_together::<N>(threads, 1, |lane, places| {
-            // SAFETY: every (row, col) that is shared out is an element.
+            // SAFETY: every (row, col) is an element of the tile.
             read(places, mapped(places, |(row, col)| unsafe { self.load(lane, row, col, site) }));
         });
     }
 
-    /// As `share_out`, in pieces of so many neighbours, `N` of a thread at a time. Threads have a
-    /// multiple of that each.
+    /// Like `share_out`, with `N` places of a thread at a time, each the start of `piece` adjacent
+    /// elements. The pieces of each thread must be a multiple of `N`.
     #[inline(always)]
     pub(super) fn share_out_together<const N: usize>(
         threads: impl Threads,
@@ -360,8 +373,8 @@ impl<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order>
             let (mut index, pieces) = (opaque(rank) as u32, (ROWS * COLS / piece) as u32);
             while index < pieces {
                 let places = array(|i| {
-                    // Where the threads have whole lines at once, places differ in the line alone,
-                    // which the compiler does not find out.
+                    // If the threads cover whole rows at once, the places of a thread differ in
+                    // their row alone. The compiler does not find that out by itself.
                     let (lines, further) = if count.is_multiple_of(line) {
                         (i * (count / line), 0)
                     } else {

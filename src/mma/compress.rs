@@ -1,4 +1,4 @@
-//! Sparse fragments from dense elements, on the device.
+//! Compresses dense elements to sparse fragments, on the device.
 
 use super::{Kept, Metadata};
 use crate::element::Element;
@@ -12,13 +12,13 @@ where
     S: FragmentShape<RoleSparseA, T::Width>,
     T: Element<Width: SparseWidth> + PartialEq,
 {
-    /// The matrix of `value(row, col)`, M x K, compressed, and its metadata, which is the same for
-    /// every selector.
+    /// Compresses the M x K matrix `value(row, col)` to a sparse fragment and its metadata.
     ///
-    /// A zero, of either sign, is what need not be kept.
+    /// An element that is zero, of either sign, can be dropped. The metadata is the same for every
+    /// selector.
     ///
     /// # Panics
-    /// If more of a chunk than half is not zero: on the device with a trap, on the host with a
+    /// If more than half of a chunk is nonzero. On the device this is a trap. On the host it is a
     /// finding that names the chunk.
     ///
     /// ```
@@ -34,7 +34,7 @@ where
     ///     acc.for_each(warp, |row, col, value| d.set(row * 8 + col, value));
     /// }
     ///
-    /// // Of each four elements of a row, the second and the fourth.
+    /// // The second and the fourth of each four elements of a row are nonzero.
     /// let a: Vec<bf16> = (0..256).map(|i| bf16::from_f32((i % 2 * i) as f32)).collect();
     /// let b: Vec<bf16> = (0..128).map(|i| bf16::from_f32((i % 5) as f32)).collect();
     /// let mut d = vec![0.0; 128];
@@ -64,7 +64,7 @@ where
     }
 }
 
-/// What of a chunk is to be kept.
+/// Selects the elements of a chunk to keep.
 #[inline(always)]
 fn kept<T: Element<Width: SparseWidth> + PartialEq>(
     site: Site,
@@ -72,7 +72,7 @@ fn kept<T: Element<Width: SparseWidth> + PartialEq>(
     chunk: usize,
     value: impl Fn(usize) -> T,
 ) -> Kept {
-    // Only the simulator tells which it was.
+    // Only the simulator's finding names the row.
     let _ = row;
     let first = chunk * T::Width::CHUNK;
     let parts = parts_with::<T::Width>(|col| value(first + col) != T::zeroed());
@@ -83,13 +83,13 @@ fn kept<T: Element<Width: SparseWidth> + PartialEq>(
     kept
 }
 
-/// The parts of a chunk in which there is an element that is not zero: a bit each.
+/// The parts of a chunk with a nonzero element: one bit each.
 #[inline(always)]
 pub(super) fn parts_with<W: SparseWidth>(is_there: impl Fn(usize) -> bool) -> usize {
     let mut parts = 0;
     for col in 0..W::CHUNK {
         if is_there(col) {
-            // The two halves of a tf32 are two parts.
+            // Each tf32 is two parts, one for each half.
             parts |= if W::CHUNK < 4 { 0b11 << (2 * col) } else { 1 << (col * 4 / W::CHUNK) };
         }
     }

@@ -11,7 +11,7 @@ use std::string::ToString;
 use std::vec;
 use std::vec::Vec;
 
-/// A sparse matrix, compressed: what is kept of it, and where that was.
+/// A compressed sparse matrix: the kept elements and their positions.
 ///
 /// ```
 /// use ptx_matrix::{fragment::Kept, mma::Compressed};
@@ -34,25 +34,25 @@ pub struct Compressed<T> {
     kept: Vec<Kept>,
 }
 
-/// A matrix that is not sparse as `mma.sp` wants it.
+/// An error: a matrix is not structured sparse as `mma.sp` requires.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CompressError {
-    /// It has not so many elements, or its rows are no whole chunks.
+    /// The element count is not rows x columns, or the columns are no multiple of a chunk.
     Size {
         /// Rows and columns.
         size: (usize, usize),
-        /// Elements that there are.
+        /// The number of elements given.
         len: usize,
         /// Columns of a chunk.
         chunk: usize,
     },
-    /// More of a chunk than half is not zero.
+    /// More than half of a chunk is nonzero.
     NotSparse {
         /// The row.
         row: usize,
-        /// The first column of the chunk and the last.
+        /// The first and the last column of the chunk.
         cols: (usize, usize),
-        /// The columns that are not zero.
+        /// The nonzero columns.
         found: Vec<usize>,
     },
 }
@@ -80,7 +80,11 @@ impl fmt::Display for CompressError {
 }
 
 impl<T: Element<Width: SparseWidth> + PartialEq> Compressed<T> {
-    /// Compresses a row-major matrix. What need not be kept is a zero, of either sign.
+    /// Compresses a row-major matrix. Zeros, of either sign, can be dropped.
+    ///
+    /// # Errors
+    /// If the number of elements is not `rows * cols`, if `cols` is no multiple of a chunk, or if
+    /// more than half of a chunk is nonzero.
     pub fn of(dense: &[T], rows: usize, cols: usize) -> Result<Self, CompressError> {
         let (chunk, len) = (T::Width::CHUNK, dense.len());
         if rows.checked_mul(cols) != Some(len) || !cols.is_multiple_of(chunk) {
@@ -108,19 +112,19 @@ impl<T: Element<Width: SparseWidth> + PartialEq> Compressed<T> {
         Ok(Compressed { rows, cols, values, kept })
     }
 
-    /// What is kept: a row-major matrix of half as many columns.
+    /// The kept elements: a row-major matrix with half of the columns.
     pub fn values(&self) -> &[T] {
         &self.values
     }
 
-    /// Which elements these are: of each row, chunk by chunk.
+    /// The positions of the kept elements: row by row, one [`Kept`] for each chunk.
     pub fn kept(&self) -> &[Kept] {
         &self.kept
     }
 
-    /// The metadata as [`Metadata::load`] takes it: 32 words for each block of 16 rows by
-    /// [`Metadata::COLS`] columns, those beside each other first. What is beyond the matrix
-    /// keeps the first half of a chunk.
+    /// The metadata as [`Metadata::load`] reads it: 32 words for each block of 16 rows x
+    /// [`Metadata::COLS`] columns. Blocks are in row-major order. Chunks beyond the matrix keep
+    /// their first half.
     pub fn metadata(&self) -> Vec<u32> {
         let (down, right) = (Metadata::<T::Width>::ROWS, Metadata::<T::Width>::CHUNKS);
         let chunks = self.cols / T::Width::CHUNK;
@@ -138,7 +142,7 @@ impl<T: Element<Width: SparseWidth> + PartialEq> Compressed<T> {
         words
     }
 
-    /// The whole matrix again.
+    /// Decompresses the matrix: row-major, with zeros for the dropped elements.
     pub fn dense(&self) -> Vec<T> {
         let mut dense = vec![T::zeroed(); self.rows * self.cols];
         for (index, (values, kept)) in
@@ -157,7 +161,7 @@ mod tests {
     use super::*;
     use crate::element::{f16, s4, tf32};
 
-    /// A random matrix of which `live` says what is not zero.
+    /// A random matrix whose nonzero elements `live` selects.
     fn random<T: Element>(rows: usize, cols: usize, value: impl Fn(u8) -> T) -> Vec<T>
     where
         T::Width: SparseWidth,
@@ -187,7 +191,7 @@ mod tests {
         let dense = random(rows, cols, value);
         let sparse = Compressed::of(&dense, rows, cols).unwrap();
         assert_eq!(sparse.dense(), dense);
-        // Three blocks of rows, the last half empty; two of columns, likewise.
+        // Three blocks of rows, the last half empty. Two blocks of columns, the second half empty.
         let words = sparse.metadata();
         assert_eq!(words.len(), 3 * 2 * 32);
         for row in 0..48 {

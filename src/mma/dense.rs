@@ -1,4 +1,4 @@
-//! `mma.sync`: the product of two fragments, added to a third (PTX ISA 9.7.14.5.14).
+//! `mma.sync`: D = A x B + C, for one warp (PTX ISA 9.7.14.5.14).
 
 use crate::element::Element;
 use crate::fragment::{
@@ -12,7 +12,9 @@ use crate::scope::Warp;
 use crate::target::{BuildTarget, Requirement, Supports};
 use core::marker::PhantomData;
 
-/// `mma.sync.aligned.SHAPE.row.col{.OPTION}.D.A.B.C{.OPTION}`: D = A x B + C, for a warp.
+/// Multiplies two fragments and adds a third: D = A x B + C, for one warp.
+///
+/// PTX: `mma.sync.aligned.SHAPE.row.col{.OPTION}.D.A.B.C{.OPTION}` (PTX ISA 9.7.14.5.14).
 ///
 /// | shape | A, B | C, D | option | needs |
 /// | --- | --- | --- | --- | --- |
@@ -25,7 +27,7 @@ use core::marker::PhantomData;
 /// | [`M16N8K32`](crate::fragment::M16N8K32) | `F8E4M3`, `F8E5M2`, [`e3m2`](crate::element::e3m2), [`e2m3`](crate::element::e2m3), [`InByte`](crate::element::InByte)`<e2m1>` | f32, f16 | [`F8F6F4`](crate::isa::F8F6F4) | sm_120a, 120f and the like |
 /// | [`M8N8K4`](crate::fragment::M8N8K4) | f64 | f64 | [`Rn`](crate::isa::Rn), [`Rz`](crate::isa::Rz), [`Rm`](crate::isa::Rm), [`Rp`](crate::isa::Rp) | sm_80 |
 /// | [`M16N8K4`](crate::fragment::M16N8K4), [`M16N8K8`](crate::fragment::M16N8K8), [`M16N8K16`](crate::fragment::M16N8K16) | f64 | f64 | the same | sm_90 |
-/// | [`M16N8K8Pairs`](crate::fragment::M16N8K8Pairs), which is `M16N8K8` in another order | f64 | f64 | the same | sm_90 |
+/// | [`M16N8K8Pairs`](crate::fragment::M16N8K8Pairs): `M16N8K8` in another order | f64 | f64 | the same | sm_90 |
 /// | [`M8N8K16`](crate::fragment::M8N8K16) | i8, u8 | i32 | [`SatFinite`](crate::isa::SatFinite) | sm_75 |
 /// | [`M16N8K16`](crate::fragment::M16N8K16), [`M16N8K32`](crate::fragment::M16N8K32) | i8, u8 | i32 | [`SatFinite`](crate::isa::SatFinite) | sm_80 |
 /// | [`M8N8K32`](crate::fragment::M8N8K32) | [`s4`](crate::element::s4), [`u4`](crate::element::u4) | i32 | [`SatFinite`](crate::isa::SatFinite) | sm_75 |
@@ -33,16 +35,22 @@ use core::marker::PhantomData;
 /// | [`M8N8K128`](crate::fragment::M8N8K128) | [`b1`](crate::element::b1) | i32 | [`XorPopc`](crate::isa::XorPopc), or [`AndPopc`](crate::isa::AndPopc) | sm_75, sm_80 |
 /// | [`M16N8K128`](crate::fragment::M16N8K128), [`M16N8K256`](crate::fragment::M16N8K256) | `b1` | i32 | [`XorPopc`](crate::isa::XorPopc), or [`AndPopc`](crate::isa::AndPopc) | sm_80 |
 ///
-/// Where two elements are named, A may be of one and B of the other. The option is a type; it may
-/// be left out, except where the row says otherwise (`XorPopc` or `AndPopc`), and is then
-/// [`Plain`].
+/// Where a row names several element types, A and B may have different ones. The option is a type
+/// parameter. Its default is [`Plain`], a form without an option. The rows of `F8F6F4`, `XorPopc`
+/// and `AndPopc` need theirs.
 ///
-/// Integers wrap around; f64 is a chain of fused multiply-adds. In the other formats products are
-/// exact, and each element of D is one sum over all of K and C, rounded once, as the tensor cores
-/// do it (on sm_90, which has no fp8 in this instruction, it is two such sums and an addition;
-/// `M8N8K4Quad`, which has no tensor core there, is additions of f32). A tf32 register's low
-/// 13 bits count for nothing. The simulator returns the same bits as an H200, and of what an H200
-/// has not, what is published: see `docs/NUMERICS.md`.
+/// How each format rounds:
+///
+/// - Integers wrap around.
+/// - f64 is a chain of fused multiply-adds.
+/// - In all other formats the products are exact. The tensor cores add all of K and C in one sum,
+///   rounded once.
+/// - sm_90 has no fp8 in this instruction. It computes two such sums and an addition instead.
+/// - sm_90 has no tensor core for `M8N8K4Quad`. It computes additions of f32 instead.
+/// - The low 13 bits of a tf32 register are ignored.
+///
+/// The simulator returns the bits of an H200. For forms that an H200 does not have, it computes the
+/// published arithmetic: see `docs/NUMERICS.md`.
 ///
 /// ```
 /// use half::bf16;
@@ -71,20 +79,20 @@ pub struct Mma<S, A, B, C, O = Plain, Target = BuildTarget>(PhantomData<(S, A, B
     note = "`Mma<Shape, A, B, C, Option>` exists with `SatFinite` for integers, `Rn`, `Rz`, `Rm`, `Rp` for f64, `F8F6F4` for F8E4M3, F8E5M2, e3m2, e2m3 and InByte<e2m1> into f32 or f16 (`M16N8K32`), `XorPopc` and `AndPopc` for b1 (`M8N8K128`, `M16N8K128`, `M16N8K256`), `Widen` for `M8N8K4Quad` with C of f16"
 )]
 pub trait MmaForm: Sealed {
-    /// The left factor.
+    /// The A operand.
     type A;
-    /// The right factor.
+    /// The B operand.
     type B;
-    /// What is added to.
+    /// The C operand.
     type C;
     /// The result.
     type D;
-    /// What the GPU must be.
+    /// The targets that have the form.
     type Needs: Requirement;
-    /// The instruction, as in PTX.
+    /// The PTX instruction.
     const PTX: &'static str;
 
-    /// `a x b + c`.
+    /// Computes `a x b + c`.
     ///
     /// # Safety
     /// All lanes of the warp execute it, converged.
@@ -92,7 +100,7 @@ pub trait MmaForm: Sealed {
     unsafe fn issue(site: Site, a: &Self::A, b: &Self::B, c: &Self::C) -> Self::D;
 }
 
-/// The implementation of each form.
+/// Implements each form.
 macro_rules! implementations {
     ($($shape:ident $la:ident $lb:ident $q:ident $d:ident [$(($a:ident $b:ident))*] $c:ident $width:ident $registers:tt
         $needs:ident $version:literal $nature:ident;)*) => {$($(
@@ -127,7 +135,7 @@ macro_rules! implementations {
 crate::mma_forms!(implementations);
 
 impl<O, Target> Sealed for Mma<M16N8K8Pairs, f64, f64, f64, O, Target> {}
-/// The instruction of [`M16N8K8`], in whose registers the elements are in another order.
+/// The instruction of [`M16N8K8`]. Its registers hold the elements in another order.
 impl<O, Target> MmaForm for Mma<M16N8K8Pairs, f64, f64, f64, O, Target>
 where
     Mma<M16N8K8, f64, f64, f64, O, Target>: MmaForm<
@@ -149,7 +157,7 @@ where
         let a = FragmentA::from_registers(a.registers());
         let b = FragmentB::from_registers(b.registers());
         let c = Accumulator::from_registers(c.registers());
-        // SAFETY: the caller's.
+        // SAFETY: the caller upholds the same contract.
         let d = unsafe { Mma::<M16N8K8, f64, f64, f64, O, Target>::issue(site, &a, &b, &c) };
         Accumulator::from_registers(d.registers())
     }
@@ -166,7 +174,7 @@ where
         + FragmentShape<RoleC, C::Width>,
     Self: MmaForm<A = FragmentA<S, A>, B = FragmentB<S, B>, C = Accumulator<S, C>>,
 {
-    /// `acc += a x b`.
+    /// Computes `acc += a x b`.
     #[inline(always)]
     #[track_caller]
     pub fn accumulate(
@@ -178,11 +186,11 @@ where
         Self: MmaForm<D = Accumulator<S, C>>,
         Target: Supports<<Self as MmaForm>::Needs>,
     {
-        // SAFETY: warp scope is converged.
+        // SAFETY: at warp scope the lanes are converged.
         *acc = unsafe { Self::issue(Site::here(), a, b, acc) }
     }
 
-    /// `a x b + c`: the way where D is of another type than C.
+    /// Computes `a x b + c`, also for forms whose D has another type than C.
     #[inline(always)]
     #[track_caller]
     pub fn multiply(
@@ -194,7 +202,7 @@ where
     where
         Target: Supports<<Self as MmaForm>::Needs>,
     {
-        // SAFETY: warp scope is converged.
+        // SAFETY: at warp scope the lanes are converged.
         unsafe { Self::issue(Site::here(), a, b, c) }
     }
 }

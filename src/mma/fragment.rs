@@ -1,4 +1,4 @@
-//! Fragments from closures, and elements of them to closures.
+//! Makes fragments from closures, and passes their elements to closures.
 
 use super::Rounded;
 use crate::element::{Bits16, Bits32, Element};
@@ -8,7 +8,7 @@ use crate::scope::Warp;
 use crate::target::BuiltFor;
 
 impl<R: Role, S: FragmentShape<R, T::Width>, T: Element> Fragment<R, S, T> {
-    /// The matrix of `value(row, col)`.
+    /// Makes the matrix with the elements `value(row, col)`.
     #[inline(always)]
     #[track_caller]
     pub fn from_fn(warp: Warp<'_>, value: impl Fn(usize, usize) -> T + LaneCapture) -> Self {
@@ -36,8 +36,9 @@ impl<R: Role, S: FragmentShape<R, T::Width>, T: Element> Fragment<R, S, T> {
         });
     }
 
-    /// The matrix of `value(row, col, old)`, of the same shape and role; the element type may
-    /// change (`f32` accumulators to `bf16` before they are stored).
+    /// Makes a matrix of the same shape and role with the elements `value(row, col, old)`.
+    ///
+    /// The element type may change: for example from `f32` accumulators to `bf16`, before a store.
     #[inline(always)]
     #[track_caller]
     pub fn map<U: Element>(
@@ -72,7 +73,7 @@ impl<S> Accumulator<S, f32>
 where
     S: FragmentShape<RoleC, Bits32> + FragmentShape<RoleC, Bits16>,
 {
-    /// The sums, rounded to 16 bits.
+    /// Rounds the accumulators to 16 bits.
     #[inline(always)]
     pub fn round<U: Rounded>(&self, _: Warp<'_>) -> Accumulator<S, U>
     where

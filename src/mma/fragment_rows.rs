@@ -1,4 +1,4 @@
-//! What the rows of a warp's sums come to; and sums as the left factor of the next product.
+//! Row reductions of a warp's accumulators, and accumulators as the A operand of the next `mma`.
 
 use crate::element::{Bits16, Element};
 use crate::fragment::{
@@ -9,7 +9,8 @@ use crate::mma::{RowParts, RowValues, rows::row_of};
 use crate::scope::Warp;
 
 impl<S: FragmentShape<RoleC, T::Width>, T: Element> Accumulator<S, T> {
-    /// Four lanes hold a row, and each lane two elements of each of two rows.
+    /// Checks the layout: four lanes hold a row, and each lane holds two elements of each of two
+    /// rows.
     const HAS_ROWS_OF_FOUR_LANES: () = {
         let mut index = 0;
         while index < S::LAYOUT.elements() {
@@ -22,8 +23,9 @@ impl<S: FragmentShape<RoleC, T::Width>, T: Element> Accumulator<S, T> {
         }
     };
 
-    /// In each lane, `fold` over its own elements of each row, starting from those of `start`: see
-    /// [`RowParts`].
+    /// Folds each lane's own elements of each row with `fold`, starting from the lane's `start`.
+    ///
+    /// [`RowParts::combine`] combines the lanes of a row.
     #[inline(always)]
     #[track_caller]
     pub fn fold_rows<P: Copy + LaneCapture>(
@@ -44,7 +46,8 @@ impl<S: FragmentShape<RoleC, T::Width>, T: Element> Accumulator<S, T> {
         }))
     }
 
-    /// The matrix of `value(element, of_row)`, with what there is for the element's row.
+    /// Makes the matrix with the elements `value(element, of_row)`. `of_row` is the row's value in
+    /// `rows`.
     #[inline(always)]
     #[track_caller]
     pub fn map_rows<V: Copy + LaneCapture, U: Element>(
@@ -75,13 +78,14 @@ impl<S: FragmentShape<RoleC, T::Width>, T: Element> Accumulator<S, T> {
 }
 
 impl<T: Element<Width = Bits16>> FragmentA<M16N8K16, T> {
-    /// Two matrices of sums beside each other, as the left factor of a product: their registers are
-    /// its registers.
+    /// Makes an A operand (16 x 16) of two accumulators (16 x 8 each), the left and the right half.
+    ///
+    /// The registers are the same in both layouts, so this moves no data.
     ///
     /// ```
     /// use ptx_matrix::prelude::*;
     ///
-    /// /// D = (A x B) x C, of 16 x 16 matrices of small integers, all row-major; A x B stays in registers.
+    /// /// D = (A x B) x C, 16 x 16, row-major, small integers. A x B stays in registers.
     /// #[kernel(threads = 32, target = "sm_80")]
     /// fn multiply_twice(
     ///     block: &Block,

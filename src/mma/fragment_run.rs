@@ -1,4 +1,4 @@
-//! Runs of fragments from shared tiles: what a main loop loads.
+//! Loads runs of adjacent fragments from shared tiles, for mainloops.
 
 use super::{B16, Count, LdMatrix, NoTrans, Trans, X1, X2, X4};
 use crate::element::{Element, Width};
@@ -9,8 +9,8 @@ use crate::memory::{Coordinate, Order, SharedTile, Swizzle, Window};
 use crate::scope::Warp;
 use core::marker::PhantomData;
 
-/// The window that `N` times `EACH` fragments take in a tile that lie beside each other, or, for A,
-/// below each other.
+/// The window of `N` times `EACH` adjacent fragments in a tile: adjacent along M for A, along the
+/// columns for the others.
 struct RunIn<const N: usize, const EACH: usize, F, Tile>(PhantomData<(F, Tile)>);
 
 impl<const N: usize, const EACH: usize, R, F, T, const ROWS: usize, const COLS: usize, S, O> Window
@@ -33,31 +33,34 @@ where
 }
 
 impl<R: Role, F: FragmentShape<R, T::Width>, T: Element> Fragment<R, F, T> {
-    /// From one fragment of a run to the next.
+    /// The (row, column) step from one fragment of a run to the next.
     const STEP: (usize, usize) =
         if R::RUNS_DOWN { (F::LAYOUT.rows(), 0) } else { (0, F::LAYOUT.cols()) };
 
-    /// Whether `ldmatrix` makes the fragment's registers from a tile of this order: rows of eight
-    /// 16-bit pieces, each a register's elements. Across a register, it can transpose 16-bit
-    /// elements only.
+    /// Whether `ldmatrix` loads such a fragment from a tile of this order.
+    ///
+    /// A matrix row is 16 bytes of the tile: the elements of four registers. `.trans` transposes
+    /// only 16-bit elements.
     const fn by_matrix<O: Order>() -> bool {
         T::Width::FILLS_BYTES
             && (T::Width::BYTES == 2 || T::Width::BYTES < 8 && O::ROW_MAJOR == R::PACKS_ROWS)
             && F::LAYOUT.is_of_matrices(T::Width::PER_REGISTER, R::PACKS_ROWS)
     }
 
-    /// Loads `N` matrices that lie beside each other (for A: below each other), from `at` of a tile
-    /// on: with one `ldmatrix` each (PTX ISA 9.7.14.5.15), where it makes such fragments from a
-    /// tile of this order, else element by element.
+    /// Loads `N` adjacent fragments of a tile, with one `ldmatrix` each where that is possible (PTX
+    /// ISA 9.7.14.5.15).
     ///
-    /// | elements | along K | across K |
+    /// Fragments of A are adjacent along M, all others along the columns. The first one is at `at`.
+    /// The instructions depend on the element size and on the tile's contiguous side:
+    ///
+    /// | elements | K-major tile | MN-major tile |
     /// | --- | --- | --- |
     /// | 16 bits | `ldmatrix` | `ldmatrix.trans` |
     /// | 8 and 32 bits | `ldmatrix` | loads of elements |
     /// | 64 bits, 4 bits and less, and the f16 of [`M8N8K4Quad`](crate::fragment::M8N8K4Quad) | loads of elements | loads of elements |
     ///
-    /// Two elements of 64 bits that are neighbours in the tile, and both the same lane's, come by
-    /// one load ([`M16N8K8Pairs`](crate::fragment::M16N8K8Pairs)).
+    /// One load moves two 64-bit elements if they are neighbours in the tile and belong to the same
+    /// lane ([`M16N8K8Pairs`](crate::fragment::M16N8K8Pairs)).
     ///
     /// Along the tile's contiguous side, `at` is a multiple of 16 bytes.
     #[inline(always)]
@@ -78,11 +81,11 @@ impl<R: Role, F: FragmentShape<R, T::Width>, T: Element> Fragment<R, F, T> {
         let (row, col) = at.resolve::<RunIn<N, 1, Self, SharedTile<T, ROWS, COLS, S, O>>>(site);
         if !Self::by_matrix::<O>() {
             let place = |index| (row + index * Self::STEP.0, col + index * Self::STEP.1);
-            // SAFETY: within the window, which is within the tile.
+            // SAFETY: the fragment is in the window, and the window is in the tile.
             return array(|index| unsafe { Self::gather(warp, *tile, place(index), site) });
         }
-        // SAFETY: within the window, which is within the tile, and multiples of 16 bytes along its
-        // contiguous side.
+        // SAFETY: the fragments are in the window, and the window is in the tile. Along the
+        // contiguous side they start at multiples of 16 bytes.
         let run: [_; N] = unsafe {
             run_rows(warp, *tile, (row, col), Self::STEP, |lane| Self::place::<O>(lane, 1))
         };
@@ -90,9 +93,9 @@ impl<R: Role, F: FragmentShape<R, T::Width>, T: Element> Fragment<R, F, T> {
         mapped(run, |rows| Self::from_registers(load_matrices(warp, rows, transposed, site)))
     }
 
-    /// Loads `N` pairs of matrices that lie beside each other (for A: below each other), from `at`
-    /// of a tile on: as [`load_run`](Self::load_run), with one `ldmatrix` for both of a pair,
-    /// if their registers are no more than four.
+    /// Loads `N` pairs of adjacent fragments of a tile, with one `ldmatrix` for each pair.
+    ///
+    /// A pair has at most four registers. All else is as for [`load_run`](Self::load_run).
     #[inline(always)]
     #[track_caller]
     pub fn load_pairs<
@@ -112,15 +115,15 @@ impl<R: Role, F: FragmentShape<R, T::Width>, T: Element> Fragment<R, F, T> {
         if !Self::by_matrix::<O>() {
             let place = |index| (row + index * Self::STEP.0, col + index * Self::STEP.1);
             return array(|pair| {
-                // SAFETY: within the window, which is within the tile.
+                // SAFETY: the fragment is in the window, and the window is in the tile.
                 mapped([0, 1], |half| unsafe {
                     Self::gather(warp, *tile, place(2 * pair + half), site)
                 })
             });
         }
         let step = (2 * Self::STEP.0, 2 * Self::STEP.1);
-        // SAFETY: within the window, which is within the tile, and multiples of 16 bytes along its
-        // contiguous side.
+        // SAFETY: the fragments are in the window, and the window is in the tile. Along the
+        // contiguous side they start at multiples of 16 bytes.
         let run: [_; N] =
             unsafe { run_rows(warp, *tile, (row, col), step, |lane| Self::place::<O>(lane, 2)) };
         let transposed = O::ROW_MAJOR != R::PACKS_ROWS;
@@ -130,12 +133,12 @@ impl<R: Role, F: FragmentShape<R, T::Width>, T: Element> Fragment<R, F, T> {
         })
     }
 
-    /// Where in a run the matrix row lies that a lane gives the address of, to load so many
-    /// fragments at once.
+    /// The offset in a run of the matrix row whose address `lane` gives, if one `ldmatrix` loads
+    /// `fragments` fragments.
     #[inline(always)]
     pub(super) fn place<O: Order>(lane: Lane<'_>, fragments: usize) -> (usize, usize) {
-        // Eight lanes to a matrix. Where there are fewer than four, the other lanes repeat them:
-        // sm_75 wants a valid address in every lane.
+        // Eight lanes for each matrix. With fewer than four matrices, the other lanes repeat these
+        // addresses: sm_75 requires a valid address in every lane.
         let (matrix, line) = (lane.id() / 8 % (fragments * F::Registers::COUNT), lane.id() % 8);
         let (fragment, matrix) = (matrix / F::Registers::COUNT, matrix % F::Registers::COUNT);
         let (down, right) = F::LAYOUT.position(0, matrix * T::Width::PER_REGISTER);
@@ -143,8 +146,8 @@ impl<R: Role, F: FragmentShape<R, T::Width>, T: Element> Fragment<R, F, T> {
         if O::ROW_MAJOR { (down + line, right) } else { (down, right + line) }
     }
 
-    /// The bit of an element's index that says which of two neighbours in a tile of this order it
-    /// is, where a lane holds both, and they are 16 bytes.
+    /// The bit of an element's index that selects one of two 8-byte neighbours in a tile of this
+    /// order. `None` if no lane holds both.
     const fn neighbour<O: Order>() -> Option<u32> {
         if T::Width::BYTES != 8 {
             return None;
@@ -152,7 +155,7 @@ impl<R: Role, F: FragmentShape<R, T::Width>, T: Element> Fragment<R, F, T> {
         F::LAYOUT.index_bit(if O::ROW_MAJOR { Bit::Col(0) } else { Bit::Row(0) })
     }
 
-    /// Loads the elements one by one, or by pairs, if a lane holds such.
+    /// Loads the elements one by one, or in pairs where a lane holds neighbours.
     ///
     /// # Safety
     /// The fragment's window at (row, col) is in the tile.
@@ -164,14 +167,14 @@ impl<R: Role, F: FragmentShape<R, T::Width>, T: Element> Fragment<R, F, T> {
         site: Site,
     ) -> Self {
         if let Some(bit) = const { Self::neighbour::<O>() } {
-            // SAFETY: the caller's.
+            // SAFETY: the caller upholds the same contract.
             return unsafe { Self::gather_pairs(warp, tile, (row, col), bit, site) };
         }
         Self::from_registers(warp.each(|lane| {
             let mut registers: F::Registers = bytemuck::Zeroable::zeroed();
             for index in 0..F::LAYOUT.elements() {
                 let (down, right) = F::LAYOUT.position(lane.id(), index);
-                // SAFETY: by the caller.
+                // SAFETY: the caller keeps the window in the tile.
                 let value = unsafe { tile.load(lane, row + down, col + right, site) };
                 put::<T>(registers.as_mut(), index, value);
             }
@@ -179,13 +182,13 @@ impl<R: Role, F: FragmentShape<R, T::Width>, T: Element> Fragment<R, F, T> {
         }))
     }
 
-    /// Loads the elements by pairs of 16 bytes, of which this bit of the index says which it is.
+    /// Loads the elements in pairs of 16 bytes. `bit` of the index selects the element of a pair.
     ///
-    /// What differs by lane is added first, and what is constant last, as in `run_rows`.
+    /// As in `run_rows`, the lane's part of an address is added first, and the constant part last.
     ///
     /// # Safety
-    /// As for `gather`; and the window starts at a multiple of 16 bytes along the tile's contiguous
-    /// side.
+    /// As for `gather`. In addition, the window starts at a multiple of 16 bytes along the tile's
+    /// contiguous side.
     #[inline(always)]
     unsafe fn gather_pairs<const ROWS: usize, const COLS: usize, S: Swizzle, O: Order>(
         warp: Warp<'_>,
@@ -205,8 +208,8 @@ impl<R: Role, F: FragmentShape<R, T::Width>, T: Element> Fragment<R, F, T> {
                 let ((down, right), of_lane) =
                     (F::LAYOUT.position(0, index), F::LAYOUT.position(lane.id(), 0));
                 let behind = whole((down, right));
-                // The same for fragments that lie whole patterns from each other, in other tiles
-                // too.
+                // The lane's part is the same for all fragments whose distance is a whole number of
+                // swizzle patterns, also in other tiles.
                 let of_lane = SharedTile::<T, ROWS, COLS, S, O>::offset(
                     row - before.0 + down - behind.0 + of_lane.0,
                     col - before.1 + right - behind.1 + of_lane.1,
@@ -215,8 +218,8 @@ impl<R: Role, F: FragmentShape<R, T::Width>, T: Element> Fragment<R, F, T> {
                     before.0 + behind.0,
                     before.1 + behind.1,
                 );
-                // SAFETY: the caller's; no bit of a place is both the lane's and the index's, so
-                // that their places add up to one.
+                // SAFETY: the caller upholds the contract. The lane and the index set different
+                // bits of the coordinate, so their offsets add up.
                 let pair = unsafe {
                     let address = fixed(of_lane) + (tile.address() + patterns);
                     tile.load_pair(lane, RowAddr::from_address(address), site)
@@ -229,15 +232,15 @@ impl<R: Role, F: FragmentShape<R, T::Width>, T: Element> Fragment<R, F, T> {
     }
 }
 
-/// The row addresses of `N` loads, each `step` from the one before, the first at `at` of the tile;
-/// `place` is where each lane's row lies from there.
+/// The row addresses of `N` loads. The first is at `at` of the tile, and each is `step` after the
+/// one before. `place` is the offset of a lane's row from there.
 ///
-/// What differs by lane is added to the tile's address first, and what is constant last: the
-/// compiler, which would rather have every sum ready before the loop, in a register each, is kept
-/// from it, and the constants become part of the instructions.
+/// The lane's part is added to the tile's address first, and the constant part last. Otherwise the
+/// compiler computes every sum before the loop and keeps each in a register. `fixed` prevents that,
+/// and the constants become immediate offsets of the instructions.
 ///
 /// # Safety
-/// All rows lie in the tile, and start at multiples of 16 bytes.
+/// All rows are in the tile, and start at multiples of 16 bytes.
 #[inline(always)]
 unsafe fn run_rows<
     const N: usize,
@@ -261,7 +264,7 @@ unsafe fn run_rows<
     };
     let first = warp.each(|lane| {
         let (down, right) = place(lane);
-        // SAFETY: the caller's.
+        // SAFETY: the caller keeps the rows in the tile.
         let first = unsafe { tile.row_unchecked(row + down, col + right) };
         fixed(first.address())
     });
@@ -269,7 +272,7 @@ unsafe fn run_rows<
         let (down, right) = (index * step.0, index * step.1);
         if across_lines {
             let further = SharedTile::<T, ROWS, COLS, S, O>::offset(down, right);
-            // SAFETY: the caller's.
+            // SAFETY: the caller keeps the rows in the tile.
             return first.map(|first| unsafe { RowAddr::from_address(first + further) });
         }
         let lines =
@@ -277,7 +280,7 @@ unsafe fn run_rows<
         let further = SharedTile::<T, ROWS, COLS, S, O>::offset(lines.0, lines.1);
         warp.each(|lane| {
             let place = place(lane);
-            // SAFETY: the caller's.
+            // SAFETY: the caller keeps the rows in the tile.
             unsafe {
                 let first = tile
                     .row_unchecked(row - lines.0 + down + place.0, col - lines.1 + right + place.1);
@@ -286,7 +289,7 @@ unsafe fn run_rows<
         })
     })
 }
-/// The registers of the matrices whose rows the lanes name, by `ldmatrix`.
+/// Loads one fragment's registers with one `ldmatrix`. Each lane gives the address of a row.
 #[inline(always)]
 fn load_matrices<R: Registers>(
     warp: Warp<'_>,
@@ -294,7 +297,7 @@ fn load_matrices<R: Registers>(
     transposed: bool,
     site: Site,
 ) -> PerLane<R> {
-    // SAFETY: as many registers, of 32 bits.
+    // SAFETY: `R` has as many 32-bit registers as the loaded count.
     unsafe {
         match R::COUNT {
             1 => load::<X1>(warp, rows, transposed, site).map(|registers| cast(registers)),
@@ -305,7 +308,7 @@ fn load_matrices<R: Registers>(
     }
 }
 
-/// The same for two fragments, whose matrices one `ldmatrix` loads.
+/// Loads the registers of two fragments with one `ldmatrix`.
 #[inline(always)]
 fn load_pair<R: Registers>(
     warp: Warp<'_>,
@@ -313,7 +316,7 @@ fn load_pair<R: Registers>(
     transposed: bool,
     site: Site,
 ) -> PerLane<[R; 2]> {
-    // SAFETY: as above.
+    // SAFETY: both `R` together have as many 32-bit registers as the loaded count.
     unsafe {
         match R::COUNT {
             1 => load::<X2>(warp, rows, transposed, site).map(|[a, b]| [cast([a]), cast([b])]),

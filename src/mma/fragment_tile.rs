@@ -1,4 +1,4 @@
-//! Fragments from and to shared tiles.
+//! Loads fragments from shared tiles and stores them there.
 
 use crate::element::{Bits16, Element, Width};
 use crate::fragment::{Fragment, FragmentShape, Layout, Role, RowAddr, put, take};
@@ -9,7 +9,7 @@ use crate::scope::Warp;
 use crate::target::{AtLeast, BuiltFor};
 use core::marker::PhantomData;
 
-/// The window that a fragment takes in a tile.
+/// The window of a fragment in a tile.
 struct In<F, Tile>(PhantomData<(F, Tile)>);
 
 impl<R, F, T, const ROWS: usize, const COLS: usize, S, O> Window
@@ -31,9 +31,11 @@ where
         if O::ROW_MAJOR { RowAddr::BYTES as usize / T::Width::BYTES } else { 1 };
 }
 
-/// The addresses that a fragment is loaded from or stored to, in a tile of order `O`: one matrix
-/// row (column, if `ColMajor`) in each lane. Made once by [`Fragment::rows`], they serve any number
-/// of loads and stores.
+/// The row addresses of a fragment in a tile of order `O`, one in each lane, for `ldmatrix` and
+/// `stmatrix`.
+///
+/// [`Fragment::rows`] computes them once, for any number of loads and stores. With `ColMajor`, they
+/// are addresses of columns.
 pub struct FragmentRows<Frag, O> {
     rows: PerLane<RowAddr>,
     _fragment: PhantomData<fn() -> (Frag, O)>,
@@ -47,8 +49,8 @@ impl<Frag, O> Clone for FragmentRows<Frag, O> {
 }
 impl<Frag, O> Copy for FragmentRows<Frag, O> {}
 
-/// Fragments of 16-bit elements are made of 8x8 matrices, but for those of four multiplications at
-/// once.
+/// Checks that a fragment consists of the 8x8 matrices of `ldmatrix`. All fragments of 16-bit
+/// elements do, except those of `M8N8K4Quad`.
 const fn check_8x8<R: Role>(layout: Layout) {
     assert!(
         layout.is_of_matrices(Bits16::PER_REGISTER, R::PACKS_ROWS),
@@ -56,8 +58,10 @@ const fn check_8x8<R: Role>(layout: Layout) {
     );
 }
 
-/// Each register of a fragment of 16-bit elements is an 8x8 matrix of `ldmatrix`: the first is that
-/// of index 0, the second that of index 2, and so on.
+/// Loads and stores with `ldmatrix` and `stmatrix`, for 16-bit elements.
+///
+/// Each register of a fragment is one 8x8 matrix: the first holds the element of index 0, the
+/// second that of index 2, and so on.
 impl<R, F, T> Fragment<R, F, T>
 where
     R: Role,
@@ -65,14 +69,13 @@ where
     T: Element<Width = Bits16>,
     F::Registers: CountOf,
 {
-    /// Loads the matrix at `at` of a tile, with one `ldmatrix` (PTX ISA 9.7.14.5.15).
+    /// Loads the fragment at `at` of a tile, with one `ldmatrix` (PTX ISA 9.7.14.5.15).
     ///
-    /// The form follows from the types: as many 8x8 matrices as the fragment has registers,
-    /// `.trans` where the tile's order is across the registers' (A from a column-major tile, B
-    /// from a row-major one).
+    /// The types select the form. The count is the number of the fragment's registers. `.trans` is
+    /// used for A from a column-major tile and for B from a row-major tile.
     ///
-    /// `at` is a `(row, col)`, or an [`At`](crate::memory::At), which is checked when it is
-    /// compiled; along the tile's contiguous side it is a multiple of 8.
+    /// `at` is a `(row, col)`, or an [`At`](crate::memory::At), checked at compile time. Along the
+    /// tile's contiguous side it is a multiple of 8.
     #[inline(always)]
     #[track_caller]
     pub fn load<C: Coordinate, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order>(
@@ -84,8 +87,10 @@ where
         Self::load_rows(warp, Self::rows(warp, tile, at))
     }
 
-    /// Stores the matrix at `at` of a tile, with one `stmatrix` (PTX ISA 9.7.14.5.16; sm_90). `at`
-    /// as for [`load`](Self::load).
+    /// Stores the fragment at `at` of a tile, with one `stmatrix` (PTX ISA 9.7.14.5.16). Needs
+    /// sm_90.
+    ///
+    /// `at` is as for [`load`](Self::load).
     #[inline(always)]
     #[track_caller]
     pub fn store_matrix<C: Coordinate, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order>(
@@ -100,8 +105,10 @@ where
         self.store_rows(warp, Self::rows(warp, tile, at));
     }
 
-    /// The addresses for [`load_rows`](Self::load_rows) and [`store_rows`](Self::store_rows), for
-    /// kernels that keep them out of their main loop. `at` as for [`load`](Self::load).
+    /// Computes the addresses for [`load_rows`](Self::load_rows) and
+    /// [`store_rows`](Self::store_rows), outside of a mainloop.
+    ///
+    /// `at` is as for [`load`](Self::load).
     #[inline(always)]
     #[track_caller]
     pub fn rows<C: Coordinate, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order>(
@@ -115,14 +122,14 @@ where
         let tile = *tile;
         let rows = warp.each(|lane| {
             let (down, right) = Self::place::<O>(lane, 1);
-            // SAFETY: within the window, which is within the tile, and a multiple of 8 along its
-            // contiguous side.
+            // SAFETY: the row is in the window, and the window is in the tile. Along the contiguous
+            // side it starts at a multiple of 8 elements.
             unsafe { tile.row_unchecked(row + down, col + right) }
         });
         FragmentRows { rows, _fragment: PhantomData }
     }
 
-    /// Loads the matrix from where [`rows`](Self::rows) says, with one `ldmatrix`.
+    /// Loads the fragment from the addresses of [`rows`](Self::rows), with one `ldmatrix`.
     #[inline(always)]
     #[track_caller]
     pub fn load_rows<O: Order>(warp: Warp<'_>, from: FragmentRows<Self, O>) -> Self {
@@ -136,7 +143,8 @@ where
         })
     }
 
-    /// Stores the matrix to where [`rows`](Self::rows) says, with one `stmatrix` (sm_90).
+    /// Stores the fragment to the addresses of [`rows`](Self::rows), with one `stmatrix`. Needs
+    /// sm_90.
     #[inline(always)]
     #[track_caller]
     pub fn store_rows<O: Order>(&self, warp: Warp<'_>, to: FragmentRows<Self, O>)
@@ -163,16 +171,15 @@ where
 }
 
 impl<R: Role, F: FragmentShape<R, T::Width>, T: Element> Fragment<R, F, T> {
-    /// Whether the elements of a register are neighbours in tiles of this order, as they are in the
-    /// register.
+    /// Whether the elements of a register are neighbours in tiles of this order too.
     const fn registers_lie_whole<O: Order>() -> bool {
         T::Width::FILLS_BYTES && F::LAYOUT.groups(T::Width::PER_REGISTER, O::ROW_MAJOR)
     }
 
-    /// Stores the matrix at `at` of a tile: for any element type, on any GPU. `at` as for `load`.
+    /// Stores the fragment at `at` of a tile: for any element type, on any GPU.
     ///
-    /// Where the elements of a register are neighbours in the tile, it goes there whole, else
-    /// element by element.
+    /// One store moves a whole register if its elements are neighbours in the tile. Otherwise each
+    /// element has a store of its own. `at` is as for `load`.
     #[inline(always)]
     #[track_caller]
     pub fn store<C: Coordinate, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order>(
@@ -191,15 +198,15 @@ impl<R: Role, F: FragmentShape<R, T::Width>, T: Element> Fragment<R, F, T> {
                 for (index, register) in registers.as_ref().iter().enumerate() {
                     let (down, right) =
                         F::LAYOUT.position(lane.id(), index * T::Width::PER_REGISTER);
-                    // SAFETY: within the window, which is within the tile; chunks of 16 bytes, and
-                    // the registers in them, lie whole.
+                    // SAFETY: the register is in the window, and the window is in the tile. The
+                    // swizzle moves whole chunks of 16 bytes, so it does not split a register.
                     unsafe { tile.store_register(row + down, col + right, *register, site) };
                 }
                 return;
             }
             for index in 0..F::LAYOUT.elements() {
                 let (down, right) = F::LAYOUT.position(lane.id(), index);
-                // SAFETY: within the window, which is within the tile.
+                // SAFETY: the element is in the window, and the window is in the tile.
                 unsafe {
                     tile.store(row + down, col + right, take::<T>(registers.as_ref(), index), site)
                 };
@@ -207,10 +214,10 @@ impl<R: Role, F: FragmentShape<R, T::Width>, T: Element> Fragment<R, F, T> {
         });
     }
 
-    /// Loads the matrix at `at` of a tile: for any element type, on any GPU. `at` as for `load`.
+    /// Loads the fragment at `at` of a tile: for any element type, on any GPU.
     ///
-    /// Where the elements of a register are neighbours in the tile, they come from there at once,
-    /// else one by one.
+    /// One load fills a whole register if its elements are neighbours in the tile. Otherwise each
+    /// element has a load of its own. `at` is as for `load`.
     #[inline(always)]
     #[track_caller]
     pub fn load_elements<
@@ -234,15 +241,15 @@ impl<R: Role, F: FragmentShape<R, T::Width>, T: Element> Fragment<R, F, T> {
                 for (index, register) in registers.as_mut().iter_mut().enumerate() {
                     let (down, right) =
                         F::LAYOUT.position(lane.id(), index * T::Width::PER_REGISTER);
-                    // SAFETY: within the window, which is within the tile; chunks of 16 bytes, and
-                    // the registers in them, lie whole.
+                    // SAFETY: the register is in the window, and the window is in the tile. The
+                    // swizzle moves whole chunks of 16 bytes, so it does not split a register.
                     *register = unsafe { tile.load_register(lane, row + down, col + right, site) };
                 }
                 return registers;
             }
             for index in 0..F::LAYOUT.elements() {
                 let (down, right) = F::LAYOUT.position(lane.id(), index);
-                // SAFETY: within the window, which is within the tile.
+                // SAFETY: the element is in the window, and the window is in the tile.
                 let value = unsafe { tile.load(lane, row + down, col + right, site) };
                 put::<T>(registers.as_mut(), index, value);
             }

@@ -1,4 +1,4 @@
-//! `ldmatrix`: matrices from shared memory to registers (PTX ISA 9.7.14.5.15).
+//! `ldmatrix`: loads matrices from shared memory into registers (PTX ISA 9.7.14.5.15).
 
 use crate::fragment::{
     Arrangement::{self, ColumnsOfBytes, RowsOfBytes},
@@ -14,17 +14,22 @@ use crate::scope::Warp;
 use crate::target::{ArchSpecific, AtLeast, BuildTarget, Supports};
 use core::marker::PhantomData;
 
-/// `ldmatrix.sync.aligned.m8n8{.x1,.x2,.x4}{.trans}.shared.b16`: loads one, two or four 8x8
-/// matrices.
+/// Loads one, two or four 8x8 matrices of 16-bit elements from shared memory into registers.
 ///
-/// Lane `8 * i + r` gives the address of row `r` of matrix `i`; each lane gets, in register `i`,
-/// two neighbouring elements of matrix `i`: of its row `lane / 4` from column `lane % 4 * 2` on,
-/// or, with [`Trans`], of its column `lane / 4` from row `lane % 4 * 2` on. The lower element is in
-/// the lower half.
+/// PTX: `ldmatrix.sync.aligned.m8n8{.x1,.x2,.x4}{.trans}.shared.b16` (PTX ISA 9.7.14.5.15). Needs
+/// sm_75.
 ///
-/// Needs sm_75. With other elements than [`B16`], it is another instruction: see [`LdMatrixBytes`].
-/// A [`Fragment`](crate::fragment::Fragment) is loaded with the right form by its own `load`; this
-/// one is for everything else.
+/// Lane `8 * i + r` gives the address of row `r` of matrix `i`. Register `i` of lane `l` receives
+/// two elements of matrix `i`, the first in the lower half:
+///
+/// | form | rows | columns |
+/// | --- | --- | --- |
+/// | [`NoTrans`] | `l / 4` | `l % 4 * 2`, and the next |
+/// | [`Trans`] | `l % 4 * 2`, and the next | `l / 4` |
+///
+/// With other elements than [`B16`], it is another instruction: see [`LdMatrixBytes`].
+/// [`Fragment::load`](crate::fragment::Fragment) selects the right form for a fragment. Use this
+/// type for everything else.
 ///
 /// ```
 /// use ptx_matrix::{mma::{B16, LdMatrix, Trans, X1}, prelude::*};
@@ -45,14 +50,14 @@ use core::marker::PhantomData;
 /// ```
 pub struct LdMatrix<N, Tr, E, Target = BuildTarget>(PhantomData<(N, Tr, E, Target)>);
 
-/// The forms of `ldmatrix` for one count of matrices: as they lie, and transposed.
+/// The two forms of `ldmatrix` for one count of matrices: without and with `.trans`.
 #[doc(hidden)]
 pub trait LdMatrixForms: CountRegisters {
-    /// The instructions, as in PTX.
+    /// The PTX instructions.
     const PTX: [&'static str; 2];
 
     /// # Safety
-    /// As the form's function in `raw`.
+    /// As for the form's function in `raw`.
     unsafe fn issue(
         site: Site,
         transposed: bool,
@@ -67,7 +72,7 @@ macro_rules! forms {
 
             #[inline(always)]
             unsafe fn issue(site: Site, transposed: bool, rows: PerLane<RowAddr>) -> PerLane<[u32; $matrices]> {
-                // SAFETY: the caller's.
+                // SAFETY: the caller upholds the same contract.
                 unsafe {
                     if transposed { matrix::$trans(site, rows) } else { matrix::$plain(site, rows) }
                 }
@@ -89,12 +94,13 @@ forms! {
 }
 
 impl<N: Count, Tr: Transposition, Target> LdMatrix<N, Tr, B16, Target> {
-    /// The instruction, as in PTX.
+    /// The PTX instruction.
     pub const PTX: &'static str = <N as LdMatrixForms>::PTX[Tr::TRANSPOSED as usize];
 
-    /// Loads the matrices whose rows the lanes name: lanes 0 to 7 those of the first, 8 to 15 those
-    /// of the second, and so on. What the lanes beyond name is not read (it is a valid row all
-    /// the same, as sm_75 wants).
+    /// Loads the matrices whose row addresses the lanes give.
+    ///
+    /// Lanes 0 to 7 give the rows of the first matrix, lanes 8 to 15 those of the second, and so
+    /// on. The addresses of the remaining lanes are not read, but must be valid: sm_75 requires it.
     #[inline(always)]
     #[track_caller]
     pub fn load(warp: Warp<'_>, rows: PerLane<RowAddr>) -> PerLane<N::Registers>
@@ -110,12 +116,15 @@ impl<N: Count, Tr: Transposition, Target> LdMatrix<N, Tr, B16, Target> {
         rows: PerLane<RowAddr>,
         site: Site,
     ) -> PerLane<N::Registers> {
-        // SAFETY: warp scope is converged; a row is 16 aligned bytes of shared memory.
+        // SAFETY: at warp scope the lanes are converged. A row is 16 aligned bytes of shared
+        // memory.
         unsafe { <N as LdMatrixForms>::issue(site, Tr::TRANSPOSED, rows) }
     }
 }
 
-/// The forms of `ldmatrix` with elements of a byte each: `LdMatrix<N, Tr, E>` with
+/// The forms of `ldmatrix` with elements of one byte, or of 6 or 4 bits.
+///
+/// They are forms of `LdMatrix<N, Tr, E>`:
 ///
 /// | `E` | `Tr` | `N` | in PTX | registers |
 /// | --- | --- | --- | --- | --- |
@@ -123,15 +132,21 @@ impl<N: Count, Tr: Transposition, Target> LdMatrix<N, Tr, B16, Target> {
 /// | [`B6x16P32`], [`B4x16P64`] | [`NoTrans`] | `X1`, `X2`, `X4` | `.m8n16` | 1, 2, 4 |
 /// | [`B6x16P32`], [`B4x16P64`] | [`Trans`] | `X1`, `X2` | `.m16n16` | 2, 4 |
 ///
-/// A row is 16 aligned bytes of shared memory: 16 elements of a byte, or 16 narrower ones and
-/// padding. Of a matrix of 8 rows (16), eight lanes (sixteen) give the addresses of the rows. Which
-/// byte of a register is which element of a row is [`ARRANGEMENT`](Self::ARRANGEMENT): not
-/// transposed, a register holds four neighbours of row `lane / 4`, from column `lane % 4 * 4` on;
-/// transposed, the first register of a matrix holds those of column `lane / 4`, from row `lane % 4
-/// * 4` on, and the second those of column `lane / 4 + 8`.
+/// A row is 16 aligned bytes of shared memory: 16 elements of one byte, or 16 narrower elements and
+/// padding. One lane gives the address of each row: eight lanes for a matrix of 8 rows, sixteen for
+/// one of 16.
 ///
-/// Needs sm_100a, sm_100f or the like, PTX 8.6 (PTX ISA 9.7.14.5.15). No GPU that has them has run
-/// them here: assembled and simulated.
+/// [`ARRANGEMENT`](Self::ARRANGEMENT) maps the bytes of registers to elements. Lane `l` receives
+/// four neighbours:
+///
+/// | form | register of a matrix | rows | columns |
+/// | --- | --- | --- | --- |
+/// | [`NoTrans`] | 0 | `l / 4` | `l % 4 * 4` to `l % 4 * 4 + 3` |
+/// | [`Trans`] | 0 | `l % 4 * 4` to `l % 4 * 4 + 3` | `l / 4` |
+/// | [`Trans`] | 1 | `l % 4 * 4` to `l % 4 * 4 + 3` | `l / 4 + 8` |
+///
+/// Needs sm_100a, sm_100f or the like, and PTX 8.6 (PTX ISA 9.7.14.5.15). These forms are only
+/// assembled and simulated: no run on a GPU has checked them.
 ///
 /// ```
 /// use ptx_matrix::{mma::{B8, LdMatrix, Trans, X1}, prelude::*};
@@ -157,13 +172,13 @@ impl<N: Count, Tr: Transposition, Target> LdMatrix<N, Tr, B16, Target> {
 pub trait LdMatrixBytes: crate::lane::Sealed {
     /// The registers of a lane.
     type Registers: crate::fragment::Registers<Register = u32>;
-    /// The instruction, as in PTX.
+    /// The PTX instruction.
     const PTX: &'static str;
-    /// How a matrix lies in registers and in shared memory.
+    /// The arrangement of a matrix in registers and in shared memory.
     const ARRANGEMENT: Arrangement;
 
     /// # Safety
-    /// As the form's function in `raw`.
+    /// As for the form's function in `raw`.
     #[doc(hidden)]
     unsafe fn issue(site: Site, rows: PerLane<RowAddr>) -> PerLane<Self::Registers>;
 }
@@ -173,8 +188,12 @@ macro_rules! byte_forms {
         $nature:ident;)*) => {
         $(byte_forms! { @$element $raw $ptx $count $trans $registers $arrangement })*
     };
-    // These have the implementation above.
-    (@B16 $($row:tt)*) => {};
+    // These have the implementation above: one for each count and transposition. A second row of
+    // these conflicts here, and a new count lacks the trait.
+    (@B16 $raw:ident $ptx:literal $count:ident $trans:ident $($row:tt)*) => {
+        impl<Target> crate::lane::Sealed for LdMatrix<$count, $trans, B16, Target> {}
+        const _: [&str; 2] = <$count as LdMatrixForms>::PTX;
+    };
     (@$element:ident $raw:ident $ptx:literal $count:ident $trans:ident ($($r:ident)+) [$($arrangement:tt)+]) => {
         impl<Target> crate::lane::Sealed for LdMatrix<$count, $trans, $element, Target> {}
         impl<Target> LdMatrixBytes for LdMatrix<$count, $trans, $element, Target> {
@@ -184,7 +203,7 @@ macro_rules! byte_forms {
 
             #[inline(always)]
             unsafe fn issue(site: Site, rows: PerLane<RowAddr>) -> PerLane<Self::Registers> {
-                // SAFETY: the caller's.
+                // SAFETY: the caller upholds the same contract.
                 unsafe { matrix::$raw(site, rows) }
             }
         }
@@ -198,15 +217,18 @@ macro_rules! byte_loads {
         where
             Self: LdMatrixBytes,
         {
-            /// Loads the matrices whose rows the lanes name: the first lanes, eight or sixteen, those of the first matrix, and so on.
-            /// What the lanes beyond name is not read.
+            /// Loads the matrices whose row addresses the lanes give.
+            ///
+            /// The first eight or sixteen lanes give the rows of the first matrix, and so on. The
+            /// addresses of the remaining lanes are not read.
             #[inline(always)]
             #[track_caller]
             pub fn load(_: Warp<'_>, rows: PerLane<RowAddr>) -> PerLane<<Self as LdMatrixBytes>::Registers>
             where
                 Target: Supports<ArchSpecific<100>>,
             {
-                // SAFETY: warp scope is converged; a row is 16 aligned bytes of shared memory.
+                // SAFETY: at warp scope the lanes are converged. A row is 16 aligned bytes of
+                // shared memory.
                 unsafe { Self::issue(Site::here(), rows) }
             }
         }

@@ -1,6 +1,8 @@
-//! What `ldmatrix`, `stmatrix` and `movmatrix` have in common: 8x8 matrices of 16-bit elements,
-//! one, two or four of them, each spread over the lanes so that lane `l` holds two elements of row
-//! `l / 4`, from column `l % 4 * 2` on (transposed: of column `l / 4`).
+//! Types that `ldmatrix`, `stmatrix` and `movmatrix` share.
+//!
+//! The instructions move one, two or four 8x8 matrices of 16-bit elements. Lane `l` holds two
+//! elements of row `l / 4`, at the columns `l % 4 * 2` and `l % 4 * 2 + 1`. With `.trans`, it holds
+//! two elements of column `l / 4`, at the rows `l % 4 * 2` and `l % 4 * 2 + 1`.
 
 use crate::fragment::Arrangement;
 use crate::fragment::Registers;
@@ -8,18 +10,18 @@ use crate::lane::Sealed;
 use crate::mma::LdMatrixForms;
 use crate::mma::StMatrixForms;
 
-/// How many matrices an instruction moves: [`X1`], [`X2`] or [`X4`].
+/// The number of matrices that an instruction moves: [`X1`], [`X2`] or [`X4`].
 pub trait Count: CountRegisters + LdMatrixForms + StMatrixForms {}
 
-/// The registers of a [`Count`] of matrices: one a matrix, in each lane.
+/// The registers of a [`Count`] of matrices: one for each matrix, in each lane.
 pub trait CountRegisters: Sealed + Copy + 'static {
-    /// A lane's registers.
+    /// The registers of a lane.
     type Registers: CountOf<Count = Self>;
 }
 
-/// Registers that are as many as some [`Count`] of matrices.
+/// Registers, as many as a [`Count`] of matrices has.
 pub trait CountOf: Registers<Register = u32> {
-    /// That count.
+    /// The count.
     type Count: Count<Registers = Self>;
 }
 
@@ -44,16 +46,16 @@ counts! {
     X4 4 ".x4";
 }
 
-/// Whether the matrices are transposed on the way: [`Trans`] or [`NoTrans`].
+/// Whether an instruction transposes the matrices: [`Trans`] or [`NoTrans`].
 pub trait Transposition: Sealed + Copy + 'static {
-    /// Whether they are.
+    /// Whether it transposes them.
     const TRANSPOSED: bool;
-    /// How matrices of 16-bit elements lie in registers.
+    /// The arrangement of matrices of 16-bit elements in registers.
     const ARRANGEMENT: Arrangement =
         if Self::TRANSPOSED { Arrangement::Columns } else { Arrangement::Rows };
 }
 
-/// As they lie in memory: a lane's register holds neighbours of a row.
+/// No transposition: a lane's register holds neighbours of a row.
 #[derive(Debug, Clone, Copy)]
 pub struct NoTrans;
 impl Sealed for NoTrans {}
@@ -61,7 +63,7 @@ impl Transposition for NoTrans {
     const TRANSPOSED: bool = false;
 }
 
-/// `.trans`: a lane's register holds neighbours of a column.
+/// Transposition (`.trans`): a lane's register holds neighbours of a column.
 #[derive(Debug, Clone, Copy)]
 pub struct Trans;
 impl Sealed for Trans {}
@@ -69,20 +71,22 @@ impl Transposition for Trans {
     const TRANSPOSED: bool = true;
 }
 
-/// `.b16`: elements of 16 bits, of whatever type.
+/// Elements of 16 bits, of any type (`.b16`).
 #[derive(Debug, Clone, Copy)]
 pub struct B16;
 
-/// `.b8`: elements of 8 bits, of whatever type.
+/// Elements of 8 bits, of any type (`.b8`).
 #[derive(Debug, Clone, Copy)]
 pub struct B8;
 
-/// `.b8x16.b6x16_p32`: elements of 6 bits, 16 in 12 bytes of shared memory and 4 bytes of padding,
-/// unpacked to the lower bits of a byte each.
+/// Elements of 6 bits, unpacked to the lower bits of a byte each (`.b8x16.b6x16_p32`).
+///
+/// In shared memory, 16 elements have 12 bytes, followed by 4 bytes of padding.
 #[derive(Debug, Clone, Copy)]
 pub struct B6x16P32;
 
-/// `.b8x16.b4x16_p64`: elements of 4 bits, 16 in 8 bytes of shared memory and 8 bytes of padding,
-/// unpacked to the lower bits of a byte each.
+/// Elements of 4 bits, unpacked to the lower bits of a byte each (`.b8x16.b4x16_p64`).
+///
+/// In shared memory, 16 elements have 8 bytes, followed by 8 bytes of padding.
 #[derive(Debug, Clone, Copy)]
 pub struct B4x16P64;

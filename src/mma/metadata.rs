@@ -1,4 +1,4 @@
-//! Which elements of a sparse matrix are kept.
+//! The metadata of sparse matrices: the positions of the kept elements.
 
 use crate::fragment::{Kept, SparseWidth};
 use crate::lane::{LaneCapture, PerLane, Site};
@@ -7,18 +7,17 @@ use crate::memory::Global;
 use crate::scope::Warp;
 use core::marker::PhantomData;
 
-/// The metadata of 16 rows of 16 chunks of a sparse A with elements of width `W`, in a register of
-/// each lane.
+/// The metadata of 16 rows x 16 chunks of a sparse A, in one register of each lane.
 ///
-/// These are one, two or four matrices beside each other, among which the selector of
-/// [`MmaSparse::accumulate`](crate::mma::MmaSparse::accumulate) chooses: with selector 1, a
-/// `m16n8k32` of f16 takes the columns from 32 on. Of a [`WgmmaSparse`](crate::mma::WgmmaSparse),
-/// each warp has that of its 16 rows.
+/// `W` is the width of the elements. The register serves one, two or four adjacent matrices. The
+/// selector of [`MmaSparse::accumulate`](crate::mma::MmaSparse::accumulate) chooses one: with
+/// selector 1, an `m16n8k32` of f16 uses the columns from 32 on. For a
+/// [`WgmmaSparse`](crate::mma::WgmmaSparse), each warp holds the metadata of its own 16 rows.
 ///
 /// ```
 /// use ptx_matrix::{element::Bits16, mma::Metadata};
 /// assert_eq!(Metadata::<Bits16>::COLS, 64);
-/// // Lane 5 has that of rows 1 and 9, columns 16 to 31.
+/// // Lane 5 holds the metadata of rows 1 and 9, columns 16 to 31.
 /// assert_eq!(Metadata::<Bits16>::position(5, 0), (1, 4));
 /// assert_eq!(Metadata::<Bits16>::owner(9, 7), (5, 7));
 /// ```
@@ -39,14 +38,14 @@ impl<W: SparseWidth> Copy for Metadata<W> {}
 const CODES: usize = 8;
 
 impl<W: SparseWidth> Metadata<W> {
-    /// Rows of A that it is for.
+    /// Rows of A.
     pub const ROWS: usize = W::METADATA.rows();
     /// Chunks of a row.
     pub const CHUNKS: usize = W::METADATA.cols();
     /// Columns of A.
     pub const COLS: usize = Self::CHUNKS * W::CHUNK;
 
-    /// The (row, chunk) of the code `index` (four bits, lowest first) of `lane`.
+    /// The (row, chunk) of code `index` of `lane`. A code has four bits, and code 0 is the lowest.
     #[inline(always)]
     pub const fn position(lane: usize, index: usize) -> (usize, usize) {
         W::METADATA.position(lane, index)
@@ -58,7 +57,7 @@ impl<W: SparseWidth> Metadata<W> {
         W::METADATA.owner(row, chunk)
     }
 
-    /// The metadata of `kept(row, chunk)`.
+    /// Makes the metadata with the codes `kept(row, chunk)`.
     #[inline(always)]
     #[track_caller]
     pub fn from_fn(warp: Warp<'_>, kept: impl Fn(usize, usize) -> Kept + LaneCapture) -> Self {
@@ -70,26 +69,26 @@ impl<W: SparseWidth> Metadata<W> {
         }))
     }
 
-    /// Block `index` of [`Compressed::metadata`](crate::mma::Compressed::metadata): 32 words behind
-    /// each other, of which each lane takes its own.
+    /// Loads block `index` of [`Compressed::metadata`](crate::mma::Compressed::metadata): 32
+    /// consecutive words, one for each lane.
     #[inline(always)]
     #[track_caller]
     pub fn load(warp: Warp<'_>, words: Global<u32>, index: usize) -> Self {
         let site = Site::here();
-        // What has no number is beyond the slice too.
+        // An index whose address would overflow stays out of bounds.
         let index = machine::clamped(index, usize::MAX / crate::lane::LANES - 1);
         Self::from_words(
             warp.each(|lane| words.get_at(index * crate::lane::LANES + lane.id(), site)),
         )
     }
 
-    /// The metadata whose registers these are.
+    /// Makes metadata of its registers.
     #[inline(always)]
     pub const fn from_words(words: PerLane<u32>) -> Self {
         Metadata { words, _width: PhantomData }
     }
 
-    /// The registers, as the instructions take them.
+    /// The registers, in the form that the instructions take.
     #[inline(always)]
     pub fn words(&self) -> PerLane<u32> {
         self.words

@@ -1,16 +1,20 @@
-//! Matrix instructions, and loads and stores of their fragments.
+//! Matrix multiply-accumulate instructions, and loads and stores of their fragments.
 //!
 //! | item | PTX | from |
 //! | --- | --- | --- |
 //! | [`LdMatrix`], [`StMatrix`], [`MovMatrix`] | `ldmatrix`, `stmatrix`, `movmatrix` | sm_75, sm_90, sm_75 |
-//! | [`Mma`], [`MmaScaled`] | `mma.sync`, also with scales of blocks | sm_75, sm_120a |
-//! | [`MmaSparse`], [`MmaSparseScaled`] | `mma.sp` | sm_80, sm_120a |
-//! | [`Wgmma`], [`WgmmaSparse`] | `wgmma.mma_async` | sm_90a |
-//! | [`GroupAccumulator`], [`InFlight`] | accumulators of a warpgroup; those that an instruction in flight owns | sm_90a |
+//! | [`Mma`], [`MmaScaled`] | `mma.sync`, and `mma.sync` with block scaling | sm_75, sm_120a |
+//! | [`MmaSparse`], [`MmaSparseScaled`] | `mma.sp`, and `mma.sp` with block scaling | sm_80, sm_120a |
+//! | [`Wgmma`], [`WgmmaSparse`] | `wgmma.mma_async`, `wgmma.mma_async.sp` | sm_90a |
+//! | [`GroupAccumulator`], [`InFlight`] | accumulators of a warpgroup, and accumulators of `wgmma` in flight | sm_90a |
 //! | [`Metadata`], `Compressed` | sparse matrices | |
-//! | [`RowValues`], [`RowParts`] | the values of a row, for reductions such as a softmax | |
+//! | [`RowValues`], [`RowParts`] | row reductions of accumulators, for example for a softmax | |
 //!
-//! A [fragment](crate::fragment) loads itself from a tile with the right instruction:
+//! One warp executes `mma.sync` and `mma.sp`, with all operands in registers. One warpgroup (four
+//! warps) executes `wgmma`, with B in shared memory, and A in shared memory or registers.
+//!
+//! A [fragment](crate::fragment) is a matrix operand in registers. It loads itself from a [shared
+//! tile](crate::memory::SharedTile) with the right instruction:
 //!
 //! ```
 //! use ptx_matrix::prelude::*;

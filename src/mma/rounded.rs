@@ -1,21 +1,22 @@
-//! Elements of 16 bits that f32 is rounded to.
+//! 16-bit element types to which f32 is rounded.
 
 use crate::element::{Bits16, Element};
 use crate::target::{AtLeast, BuiltFor};
 use half::{bf16, f16};
 
-/// An element that `f32` sums are rounded to, to the nearest, ties to even; what is not a number
-/// becomes `0x7fff`.
+/// A 16-bit element type to which `f32` accumulators are rounded: to nearest, ties to even.
+///
+/// NaN becomes `0x7fff`.
 pub trait Rounded: Element<Width = Bits16> {
-    /// The GPUs that round to it.
+    /// The targets that have the conversion.
     type Needs;
 
-    /// Two of them in a register, the first in the lower half, as `cvt.rn.{f16x2,bf16x2}.f32`
-    /// rounds them.
+    /// Rounds two values into one register, the first into the lower half, as
+    /// `cvt.rn.{f16x2,bf16x2}.f32` does.
     #[doc(hidden)]
     fn round_pair(low: f32, high: f32) -> u32;
 
-    /// The nearest one.
+    /// Rounds to the nearest value.
     #[inline(always)]
     fn round(value: f32) -> Self
     where
@@ -24,7 +25,7 @@ pub trait Rounded: Element<Width = Bits16> {
         Self::from_bits(Self::round_pair(value, 0.0) as u16)
     }
 
-    /// The same number as `f32`, which has them all.
+    /// Converts to `f32`, exactly.
     fn widen(self) -> f32;
 }
 

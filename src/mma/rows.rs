@@ -1,15 +1,15 @@
-//! What the rows of sums come to: their largest elements, say, or their sums, as a softmax needs
-//! them.
+//! Row reductions of accumulators, such as the maxima and sums of a softmax.
 //!
-//! Of an accumulator, of an `mma` of 16 rows or of a `wgmma`, four lanes hold a row's elements, and
-//! each lane has two such rows, 8 apart. So what is made of a row is folded in each lane first
-//! ([`RowParts`]), and then the four lanes tell each other (`shfl.sync`): [`RowValues`].
+//! In an accumulator of a 16-row `mma` or of a `wgmma`, four lanes hold the elements of a row. Each
+//! lane holds elements of two rows, 8 apart. A reduction has two steps: each lane folds its own
+//! elements ([`RowParts`]), and then the four lanes exchange their results with `shfl.sync`
+//! ([`RowValues`]).
 
 use crate::lane::{LaneCapture, PerLane};
 use crate::scope::{Threads, Warp};
 use bytemuck::Pod;
 
-/// A value for each row of an accumulator, in all lanes that hold elements of it.
+/// A value for each row of an accumulator, in all lanes that hold elements of the row.
 ///
 /// ```
 /// use ptx_matrix::{mma::RowParts, prelude::*};
@@ -34,34 +34,33 @@ use bytemuck::Pod;
 #[derive(Clone, Copy)]
 pub struct RowValues<T>(pub(crate) PerLane<[T; 2]>);
 
-/// In each lane that holds elements of a row, a value for it: what the lane's own elements come to.
+/// Partial results of a row reduction: in each lane, the fold of the lane's own elements of a row.
 ///
-/// [`combine`](Self::combine) makes of them what the whole rows come to. Sums that go on over
-/// several accumulators can be combined in the end.
+/// [`combine`](Self::combine) makes the results of whole rows. A reduction over several
+/// accumulators combines once, at the end.
 #[derive(Clone, Copy)]
 pub struct RowParts<T>(pub(crate) PerLane<[T; 2]>);
 
-/// Which of its two rows element `index` of a lane is of.
+/// Which of the lane's two rows holds element `index`.
 #[inline(always)]
 pub(crate) const fn row_of(index: usize) -> usize {
     index / 2 % 2
 }
 
-/// The first of the two rows of which a thread, of a warp or of a warpgroup, holds elements; the
-/// other is the eighth behind it.
+/// The first of the two rows of a thread of a warp or of a warpgroup. The other is 8 rows further.
 #[inline(always)]
 const fn first_row(thread: usize) -> usize {
     thread / 32 * 16 + thread % 32 / 4
 }
 
 impl<T: Copy + LaneCapture> RowParts<T> {
-    /// The same for each row, in each lane: what a fold starts with.
+    /// The same value for each row, in each lane: the start of a fold.
     #[inline(always)]
     pub const fn splat(value: T) -> Self {
         RowParts(PerLane::splat([value; 2]))
     }
 
-    /// Each `change(part, value)`, of the row's value.
+    /// Replaces each part by `change(part, value)`, with the row's value.
     #[inline(always)]
     #[track_caller]
     pub fn zip<U: Copy + LaneCapture, R: Copy>(
@@ -73,8 +72,10 @@ impl<T: Copy + LaneCapture> RowParts<T> {
         RowParts(zipped(warp, &self.0, &values.0, change))
     }
 
-    /// What the rows come to: of the four lanes of each, those next to each other tell each other
-    /// first. All have the same if `both(x, y)` is `both(y, x)`.
+    /// Combines the parts of the four lanes of each row (`shfl.sync.bfly`): first neighbours, then
+    /// pairs.
+    ///
+    /// All four lanes have the same result if `both(x, y)` equals `both(y, x)`.
     #[inline(always)]
     #[track_caller]
     pub fn combine(&self, warp: Warp<'_>, both: impl Fn(T, T) -> T + LaneCapture) -> RowValues<T>
@@ -91,13 +92,13 @@ impl<T: Copy + LaneCapture> RowParts<T> {
 }
 
 impl<T: Copy + LaneCapture> RowValues<T> {
-    /// The same for each row.
+    /// The same value for each row.
     #[inline(always)]
     pub const fn splat(value: T) -> Self {
         RowValues(PerLane::splat([value; 2]))
     }
 
-    /// The values `value(row)` of the rows of a warp's accumulator, or of a warpgroup's.
+    /// Makes the values `value(row)` for the rows of a warp's accumulator, or of a warpgroup's.
     #[inline(always)]
     #[track_caller]
     pub fn from_fn(threads: impl Threads, value: impl Fn(usize) -> T + LaneCapture) -> Self {
@@ -107,7 +108,7 @@ impl<T: Copy + LaneCapture> RowValues<T> {
         }))
     }
 
-    /// Each `change(value)`.
+    /// Replaces each value by `change(value)`.
     #[inline(always)]
     #[track_caller]
     pub fn map<R: Copy>(
@@ -119,7 +120,7 @@ impl<T: Copy + LaneCapture> RowValues<T> {
         RowValues(warp.each(|lane| lane.get(values).map(&change)))
     }
 
-    /// Each `change(value, other)`, of the same row.
+    /// Replaces each value by `change(value, other)`, with the same row's value of `others`.
     #[inline(always)]
     #[track_caller]
     pub fn zip<U: Copy + LaneCapture, R: Copy>(
@@ -132,7 +133,7 @@ impl<T: Copy + LaneCapture> RowValues<T> {
     }
 
     /// Calls `read(row, value)` for each row of a warp's accumulator, or of a warpgroup's, in one
-    /// of the lanes that have it.
+    /// of the row's four lanes.
     #[inline(always)]
     #[track_caller]
     pub fn for_each(&self, threads: impl Threads, read: impl Fn(usize, T) + LaneCapture) {

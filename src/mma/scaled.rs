@@ -1,5 +1,4 @@
-//! `mma.sync` with scaled blocks: elements of A and B have scales in common, which their products
-//! are multiplied with (PTX ISA 9.7.14.3).
+//! `mma.sync` with block scaling: blocks of A and B along K share a scale (PTX ISA 9.7.14.3).
 
 use crate::element::Element;
 use crate::fragment::{
@@ -13,20 +12,21 @@ use crate::scope::Warp;
 use crate::target::{BuildTarget, Requirement, Supports};
 use core::marker::PhantomData;
 
-/// `mma.sync.aligned.SHAPE.row.col.KIND.block_scale.SCALE_VEC.f32.A.B.f32.SCALE`: D = (A x scales)
-/// x (B x scales) + C, for a warp.
+/// Multiplies block-scaled fragments: D = (A x scales) x (B x scales) + C, for one warp.
 ///
-/// | shape | A, B | kind | scales of a row of A, a column of B | of |
+/// PTX: `mma.sync.aligned.SHAPE.row.col.KIND.block_scale.SCALE_VEC.f32.A.B.f32.SCALE` (PTX ISA
+/// 9.7.14.3). Needs sm_120a, sm_120f or the like.
+///
+/// | shape | A, B | kind | scales of a row of A, a column of B | scale type |
 /// | --- | --- | --- | --- | --- |
 /// | [`M16N8K32`](crate::fragment::M16N8K32) | [`F8E4M3`](crate::element::F8E4M3), [`F8E5M2`](crate::element::F8E5M2), [`e3m2`](crate::element::e3m2), [`e2m3`](crate::element::e2m3), [`InByte`](crate::element::InByte)`<e2m1>`, in any mix | [`Mxf8f6f4`](crate::fragment::Mxf8f6f4) | one | [`ue8m0`](crate::element::ue8m0) |
 /// | [`M16N8K64`](crate::fragment::M16N8K64) | [`e2m1`](crate::element::e2m1) | [`Mxf4`](crate::fragment::Mxf4) | two | [`ue8m0`](crate::element::ue8m0) |
 /// | [`M16N8K64`](crate::fragment::M16N8K64) | [`e2m1`](crate::element::e2m1) | [`Mxf4Nvf4`](crate::fragment::Mxf4Nvf4) | two, or four | [`ue8m0`](crate::element::ue8m0); if four, also [`ue4m3`](crate::element::ue4m3) |
 ///
-/// C and D are f32. A register of scales holds several sets of them: [`Select`] says which one is
-/// meant.
+/// C and D are f32. A register of scales holds several sets. [`Select`] chooses one.
 ///
-/// Needs sm_120a, sm_120f or the like. The simulator computes what is published of sm_120; nothing
-/// of it has been compared with hardware (`docs/NUMERICS.md`).
+/// The simulator computes the published arithmetic of sm_120. No comparison with hardware exists
+/// (`docs/NUMERICS.md`).
 ///
 /// ```
 /// use ptx_matrix::element::{e2m1, ue8m0};
@@ -34,7 +34,7 @@ use core::marker::PhantomData;
 /// use ptx_matrix::mma::MmaScaled;
 /// use ptx_matrix::prelude::*;
 ///
-/// /// Ones, A's scaled by 4 and B's by the number of the column's pair.
+/// /// Ones. A is scaled by 4, and column `c` of B by 2^(c / 2).
 /// #[kernel(threads = 32, target = "sm_120a")]
 /// fn scaled(block: &Block, d: GlobalMut<f32>) {
 ///     let warp = block.warp();
@@ -61,8 +61,10 @@ pub struct MmaScaled<
     Target = BuildTarget,
 >(PhantomData<(S, A, B, K, SelectA, SelectB, Target)>);
 
-/// Which of the sets of scales in a register is meant: from byte `BYTE` on, of the lanes `THREAD`
-/// of each four.
+/// Selects a set of scales in a register: the bytes from `BYTE` on, in the lanes `THREAD` of each
+/// four.
+///
+/// These are the PTX operands `byte-id` and `thread-id`.
 ///
 /// | scales | `BYTE` | `THREAD` for A | `THREAD` for B |
 /// | --- | --- | --- | --- |
@@ -72,13 +74,13 @@ pub struct MmaScaled<
 #[derive(Debug, Clone, Copy)]
 pub struct Select<const BYTE: u16, const THREAD: u16>;
 
-/// A [`Select`] that exists for the scales `N` (an array) of role `R`.
+/// A [`Select`] that exists for the scales `N` (an array type) of role `R`.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` selects no scales of type `{N}` of `{R}`",
     note = "`Select<BYTE, THREAD>`: `BYTE` is 0 to 3 if there is one scale, 0 or 2 if there are two, 0 if there are four; `THREAD` is 0 or 1 for A, 0 to 3 for B"
 )]
 pub trait Selects<R, N>: Sealed {
-    /// The same as a value.
+    /// The selection as a value.
     const SELECTED: Selected;
 }
 
@@ -104,8 +106,10 @@ selects! {
 }
 
 impl<R: Role, K: ScaledKind> Scales<R, K> {
-    /// The scales `scale(set, line, block)`: of each set that a [`Select`] can mean, those of each
-    /// row of A (column of B), block by block along K.
+    /// Makes the scales `scale(set, line, block)`.
+    ///
+    /// `set` is one that a [`Select`] can select. `line` is a row of A or a column of B. `block`
+    /// counts the blocks along K.
     #[inline(always)]
     #[track_caller]
     pub fn from_fn(
@@ -121,25 +125,25 @@ impl<R: Role, K: ScaledKind> Scales<R, K> {
     }
 }
 
-/// A form of `mma` with scaled blocks that exists: see the table at [`MmaScaled`].
+/// A form of `mma` with block scaling that exists: see the table at [`MmaScaled`].
 #[diagnostic::on_unimplemented(
     message = "there is no form `{Self}`",
     note = "`MmaScaled<Shape, A, B, Kind>` exists for `Mxf8f6f4` with F8E4M3, F8E5M2, e3m2, e2m3 and InByte<e2m1> (`M16N8K32`), `Mxf4`, `Mxf4Nvf4<2, ue8m0>`, `Mxf4Nvf4<4, ue8m0>` and `Mxf4Nvf4<4, ue4m3>` with e2m1 (`M16N8K64`)"
 )]
 pub trait MmaScaledForm: Sealed {
-    /// The left factor.
+    /// The A operand.
     type A;
-    /// The right factor.
+    /// The B operand.
     type B;
-    /// What is added to.
+    /// The accumulator: C and D.
     type C;
-    /// What the GPU must be.
+    /// The targets that have the form.
     type Needs: Requirement;
-    /// The instruction, as in PTX.
+    /// The PTX instruction.
     const PTX: &'static str;
 }
 
-/// What runs a form.
+/// Executes a form.
 #[doc(hidden)]
 pub trait Issue<K, SelectA, SelectB>: MmaScaledForm {
     /// # Safety
@@ -203,7 +207,7 @@ where
         + FragmentShape<RoleC, <f32 as Element>::Width>,
     Self: MmaScaledForm<A = FragmentA<S, A>, B = FragmentB<S, B>, C = Accumulator<S, f32>>,
 {
-    /// `acc += (a x its scales) x (b x its scales)`.
+    /// Computes `acc += (a x its scales) x (b x its scales)`.
     #[inline(always)]
     #[track_caller]
     pub fn accumulate(
@@ -217,7 +221,7 @@ where
         Self: Issue<K, SelectA, SelectB>,
         Target: Supports<<Self as MmaScaledForm>::Needs>,
     {
-        // SAFETY: warp scope is converged.
+        // SAFETY: at warp scope the lanes are converged.
         unsafe { Self::issue(Site::here(), acc, a, scales_a, b, scales_b) }
     }
 }

@@ -1,5 +1,4 @@
-//! `mma.sp`: the product of a sparse fragment and a dense one, added to a third (PTX ISA
-//! 9.7.14.6.3).
+//! `mma.sp`: D = A x B + C with a structured sparse A, for one warp (PTX ISA 9.7.14.6.3).
 
 use crate::element::Element;
 use crate::fragment::{
@@ -14,9 +13,14 @@ use crate::scope::Warp;
 use crate::target::{BuildTarget, Requirement, Supports};
 use core::marker::PhantomData;
 
-/// `mma.sp{::ordered_metadata}.sync.aligned.SHAPE.row.col{.OPTION}.C.A.B.C`: D = A x B + C, for a
-/// warp, where half of each chunk of A is zero: four columns of elements of 16 and 8 bits, two of
-/// tf32, eight (four pairs) of 4 bits.
+/// Multiplies a structured sparse fragment and a dense one, and adds a third: D = A x B + C, for
+/// one warp.
+///
+/// PTX: `mma.sp{::ordered_metadata}.sync.aligned.SHAPE.row.col{.OPTION}.C.A.B.C` (PTX ISA
+/// 9.7.14.6.3).
+///
+/// Half of each chunk of a row of A is zero. A chunk has four columns of 16- or 8-bit elements (2:4
+/// sparsity), two columns of tf32 (1:2), or eight columns of 4-bit elements (two of four pairs).
 ///
 /// | shape | selectors | A, B | C, D | option | needs |
 /// | --- | --- | --- | --- | --- | --- |
@@ -29,18 +33,20 @@ use core::marker::PhantomData;
 /// | [`M16N8K64`](crate::fragment::M16N8K64) | 1 | `F8E4M3`, `F8E5M2` | f32 | [`F8F6F4`](crate::isa::F8F6F4), ordered | sm_100a, 100f and the like |
 /// | [`M16N8K64`](crate::fragment::M16N8K64) | 1 | `F8E4M3`, `F8E5M2`, [`e3m2`](crate::element::e3m2), [`e2m3`](crate::element::e2m3), [`InByte`](crate::element::InByte)`<e2m1>` | f32, f16 | [`F8F6F4`](crate::isa::F8F6F4), ordered | sm_120a, 120f and the like |
 ///
-/// Where two elements are named, A may be of one and B of the other. The option is a type; without
-/// it, it is [`Plain`].
+/// Where a row names several element types, A and B may have different ones. The option is a type
+/// parameter. Its default is [`Plain`], a form without an option.
 ///
-/// [`Metadata`] says which elements of A are kept. In a register is that of as many matrices as
-/// there are selectors. With [`Ordered`] (as if nothing is said) the parts of a chunk that are kept
-/// are named in ascending order, as [`Metadata`] and [`Compressed`](crate::mma::Compressed) make
-/// them; [`AnyOrder`](crate::isa::AnyOrder) takes them in any, and NVIDIA advises against it: it
-/// may be slow on GPUs to come. On sm_90 both are the same instruction.
+/// [`Metadata`] holds the positions of the kept elements of A. A register holds the metadata of as
+/// many matrices as the form has selectors.
 ///
-/// An element of D is what [`Mma`](crate::mma::Mma) makes of the elements of A that are kept, one
-/// behind the other, and the rows of B that these are multiplied with: see `docs/NUMERICS.md`. What
-/// is not kept is not multiplied, whatever B has there.
+/// With [`Ordered`], the default, the metadata names the kept parts of a chunk in ascending order.
+/// [`Metadata`] and [`Compressed`](crate::mma::Compressed) make such metadata. With
+/// [`AnyOrder`](crate::isa::AnyOrder), any order is valid. NVIDIA advises against it, as it may be
+/// slow on future GPUs. On sm_90 both are the same instruction.
+///
+/// D is the result of an [`Mma`](crate::mma::Mma) of the kept elements of A with their rows of B:
+/// see `docs/NUMERICS.md`. Dropped elements are not multiplied, so infinities and NaN in their rows
+/// of B have no effect.
 ///
 /// ```
 /// use ptx_matrix::fragment::FragmentSparseA;
@@ -62,7 +68,7 @@ use core::marker::PhantomData;
 ///     acc.for_each(warp, |row, col, value| d.set(row * 8 + col, value));
 /// }
 ///
-/// // Of each four elements of a row, two that depend on the row.
+/// // Two of each four elements of a row are nonzero: which two depends on the row.
 /// let there = |row: usize, col: usize| col % 4 == row % 4 || col % 4 == (row + 1) % 4;
 /// let number = |i: usize| f16::from_f32((i % 7) as f32 - 3.0);
 /// let dense: Vec<f16> = (0..16 * 64).map(|i| if there(i / 64, i % 64) { number(i) } else { f16::ZERO }).collect();
@@ -86,7 +92,7 @@ pub struct Selector<const WHICH: u32>;
 #[derive(Debug, Clone, Copy)]
 pub struct SelectorsBelow<const COUNT: u32>;
 
-/// A sparsity selector is among those of a form.
+/// A sparsity selector that a form has.
 #[diagnostic::on_unimplemented(
     message = "this form has no `{Self}`: it has {Selectors}",
     label = "the selector must be among the form's",
@@ -114,22 +120,22 @@ selectors! {
     note = "`MmaSparse<Shape, A, B, C, Option>` exists with `SatFinite` for integers, `F8F6F4` for F8E4M3, F8E5M2, e3m2, e2m3 and InByte<e2m1> into f32 or f16 (`M16N8K64`, `Ordered`)"
 )]
 pub trait MmaSparseForm: Sealed {
-    /// The left factor.
+    /// The A operand.
     type A;
-    /// The right factor.
+    /// The B operand.
     type B;
-    /// What is added to.
+    /// The accumulator: C and D.
     type C;
-    /// What the GPU must be.
+    /// The targets that have the form.
     type Needs: Requirement;
-    /// The selectors: [`SelectorsBelow`] a number.
+    /// The selectors, as [`SelectorsBelow`] their number.
     type Selectors;
-    /// How many there are.
+    /// The number of selectors.
     const SELECTORS: u32;
-    /// The instruction, as in PTX.
+    /// The PTX instruction.
     const PTX: &'static str;
 
-    /// `acc += a x b`.
+    /// Computes `acc += a x b`.
     ///
     /// # Safety
     /// All lanes of the warp execute it, converged.
@@ -143,7 +149,7 @@ pub trait MmaSparseForm: Sealed {
     );
 }
 
-/// The implementation of each form.
+/// Implements each form.
 macro_rules! implementations {
     ([$order:ident] $($shape:ident $q:ident $d:ident [$(($a:ident $b:ident))*] $c:ident $registers:tt $selectors:literal
         $needs:ident $version:literal $nature:ident;)*) => {$($(
@@ -196,8 +202,10 @@ where
         + FragmentShape<RoleC, C::Width>,
     Self: MmaSparseForm<A = FragmentSparseA<S, A>, B = FragmentB<S, B>, C = Accumulator<S, C>>,
 {
-    /// `acc += a x b`, where the metadata of `a` is that with selector `SELECTOR`: from column
-    /// `SELECTOR * S::K` on.
+    /// Computes `acc += a x b`.
+    ///
+    /// `SELECTOR` selects the matrix in the metadata register: `a` has its columns from `SELECTOR *
+    /// S::K` on.
     #[inline(always)]
     #[track_caller]
     pub fn accumulate<const SELECTOR: u32>(
@@ -210,7 +218,7 @@ where
         Target: Supports<<Self as MmaSparseForm>::Needs>,
         Selector<SELECTOR>: Among<<Self as MmaSparseForm>::Selectors>,
     {
-        // SAFETY: warp scope is converged.
+        // SAFETY: at warp scope the lanes are converged.
         unsafe { Self::issue::<SELECTOR>(Site::here(), acc, a, b, metadata.words()) }
     }
 }

@@ -1,4 +1,4 @@
-//! `mma.sp` with scaled blocks (PTX ISA 9.7.14.3 and 9.7.14.6.3).
+//! `mma.sp` with block scaling (PTX ISA 9.7.14.3 and 9.7.14.6.3).
 
 use crate::element::Element;
 use crate::fragment::{
@@ -13,9 +13,15 @@ use crate::scope::Warp;
 use crate::target::{BuildTarget, Requirement, Supports};
 use core::marker::PhantomData;
 
-/// `mma.sp::ordered_metadata.sync.aligned.SHAPE.row.col.KIND.block_scale.SCALE_VEC.f32.A.B.f32.
-/// SCALE`: D = (A x scales) x (B x scales) + C, for a warp, where half of each chunk of A is zero:
-/// of [`e2m1`](crate::element::e2m1) two pairs of four, of the others two elements of four.
+/// Multiplies block-scaled fragments with a structured sparse A: D = (A x scales) x (B x scales) +
+/// C, for one warp.
+///
+/// PTX:
+/// `mma.sp::ordered_metadata.sync.aligned.SHAPE.row.col.KIND.block_scale.VEC.f32.A.B.f32.SCALE`
+/// (PTX ISA 9.7.14.3 and 9.7.14.6.3).
+///
+/// Half of each chunk of A is zero: two of four pairs of [`e2m1`](crate::element::e2m1), or two of
+/// four elements of the other types.
 ///
 /// | shape | A, B | kind | scales of a row of A, a column of B | needs |
 /// | --- | --- | --- | --- | --- |
@@ -23,10 +29,12 @@ use core::marker::PhantomData;
 /// | [`M16N8K128`](crate::fragment::M16N8K128) | [`e2m1`](crate::element::e2m1) | [`Mxf4`](crate::fragment::Mxf4) | two | sm_120a, 121a |
 /// | [`M16N8K128`](crate::fragment::M16N8K128) | [`e2m1`](crate::element::e2m1) | [`Mxf4Nvf4`](crate::fragment::Mxf4Nvf4) | two, or four | the same |
 ///
-/// C and D are f32; the scales are those of [`MmaScaled`](crate::mma::MmaScaled), each for as many
-/// columns of the whole A as there are for one. A register of metadata is that of one matrix: there
-/// is no selector to choose. The simulator computes what is published of sm_120 for a dense A;
-/// nothing of it has been compared with hardware (`docs/NUMERICS.md`).
+/// C and D are f32. The scales are those of [`MmaScaled`](crate::mma::MmaScaled). Each scale covers
+/// K divided by the number of scales, in columns of the uncompressed A. A register of metadata
+/// holds one matrix, so there is no selector.
+///
+/// The simulator computes the arithmetic that is published of sm_120 for a dense A. No comparison
+/// with hardware exists (`docs/NUMERICS.md`).
 ///
 /// ```
 /// use ptx_matrix::element::ue8m0;
@@ -34,7 +42,7 @@ use core::marker::PhantomData;
 /// use ptx_matrix::mma::{Metadata, MmaSparseScaled};
 /// use ptx_matrix::prelude::*;
 ///
-/// /// The even columns of A are ones, its scales 4; B is ones, of which each row but four is lost.
+/// /// A has ones in its even columns, scaled by 4. B has ones in each fourth row, else zeros.
 /// #[kernel(threads = 32, target = "sm_120a")]
 /// fn scaled(block: &Block, d: GlobalMut<f32>) {
 ///     let warp = block.warp();
@@ -64,25 +72,25 @@ pub struct MmaSparseScaled<
     Target = BuildTarget,
 >(PhantomData<(S, A, B, K, SelectA, SelectB, Target)>);
 
-/// A form of `mma.sp` with scaled blocks that exists: see the table at [`MmaSparseScaled`].
+/// A form of `mma.sp` with block scaling that exists: see the table at [`MmaSparseScaled`].
 #[diagnostic::on_unimplemented(
     message = "there is no form `{Self}`",
     note = "`MmaSparseScaled<Shape, A, B, Kind>` exists for `Mxf8f6f4` with F8E4M3, F8E5M2, e3m2, e2m3 and InByte<e2m1> (`M16N8K64`), `Mxf4`, `Mxf4Nvf4<2, ue8m0>`, `Mxf4Nvf4<4, ue8m0>` and `Mxf4Nvf4<4, ue4m3>` with e2m1 (`M16N8K128`)"
 )]
 pub trait MmaSparseScaledForm: Sealed {
-    /// The left factor.
+    /// The A operand.
     type A;
-    /// The right factor.
+    /// The B operand.
     type B;
-    /// What is added to.
+    /// The accumulator: C and D.
     type C;
-    /// What the GPU must be.
+    /// The targets that have the form.
     type Needs: Requirement;
-    /// The instruction, as in PTX.
+    /// The PTX instruction.
     const PTX: &'static str;
 }
 
-/// What runs a form.
+/// Executes a form.
 #[doc(hidden)]
 pub trait IssueSparse<K, SelectA, SelectB>: MmaSparseScaledForm {
     /// # Safety
@@ -142,7 +150,7 @@ where
         + FragmentShape<RoleC, <f32 as Element>::Width>,
     Self: MmaSparseScaledForm<A = FragmentSparseA<S, A>, B = FragmentB<S, B>, C = Accumulator<S, f32>>,
 {
-    /// `acc += (a x its scales) x (b x its scales)`.
+    /// Computes `acc += (a x its scales) x (b x its scales)`.
     #[inline(always)]
     #[track_caller]
     pub fn accumulate(
@@ -156,7 +164,7 @@ where
         Self: IssueSparse<K, SelectA, SelectB>,
         Target: Supports<<Self as MmaSparseScaledForm>::Needs>,
     {
-        // SAFETY: warp scope is converged.
+        // SAFETY: at warp scope the lanes are converged.
         unsafe { Self::issue(Site::here(), acc, (a, metadata.words(), scales_a), (b, scales_b)) }
     }
 }

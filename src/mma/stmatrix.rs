@@ -1,21 +1,28 @@
-//! `stmatrix`: matrices from registers to shared memory (PTX ISA 9.7.14.5.16).
+//! `stmatrix`: stores matrices from registers to shared memory (PTX ISA 9.7.14.5.16).
 
 use crate::fragment::RowAddr;
 use crate::lane::{PerLane, Site};
 use crate::machine::matrix;
-use crate::mma::{B8, B16, Count, CountRegisters, Trans, Transposition, X1, X2, X4};
+use crate::mma::{B8, B16, Count, CountRegisters, NoTrans, Trans, Transposition, X1, X2, X4};
 use crate::scope::Warp;
 use crate::target::{ArchSpecific, AtLeast, BuildTarget, Supports};
 use core::marker::PhantomData;
 
-/// `stmatrix.sync.aligned.m8n8{.x1,.x2,.x4}{.trans}.shared.b16`: stores one, two or four 8x8
-/// matrices.
+/// Stores one, two or four 8x8 matrices of 16-bit elements from registers to shared memory.
 ///
-/// The reverse of [`LdMatrix`](crate::mma::LdMatrix): lane `8 * i + r` gives the address of row `r`
-/// of matrix `i`; each lane's register `i` goes to matrix `i`, to its row `lane / 4` from column
-/// `lane % 4 * 2` on, or, with [`Trans`], to its column `lane / 4` from row `lane % 4 * 2` on.
+/// PTX: `stmatrix.sync.aligned.m8n8{.x1,.x2,.x4}{.trans}.shared.b16` (PTX ISA 9.7.14.5.16). Needs
+/// sm_90.
 ///
-/// Needs sm_90. With [`B8`], it is another instruction: see [`StMatrixBytes`].
+/// It is the reverse of [`LdMatrix`](crate::mma::LdMatrix). Lane `8 * i + r` gives the address of
+/// row `r` of matrix `i`. Register `i` of lane `l` holds two elements of matrix `i`, the first in
+/// the lower half:
+///
+/// | form | rows | columns |
+/// | --- | --- | --- |
+/// | [`NoTrans`](crate::mma::NoTrans) | `l / 4` | `l % 4 * 2`, and the next |
+/// | [`Trans`] | `l % 4 * 2`, and the next | `l / 4` |
+///
+/// With [`B8`], it is another instruction: see [`StMatrixBytes`].
 ///
 /// ```
 /// use ptx_matrix::{mma::{B16, NoTrans, StMatrix, X1}, prelude::*};
@@ -36,14 +43,14 @@ use core::marker::PhantomData;
 /// ```
 pub struct StMatrix<N, Tr, E, Target = BuildTarget>(PhantomData<(N, Tr, E, Target)>);
 
-/// The forms of `stmatrix` for one count of matrices: as they lie, and transposed.
+/// The two forms of `stmatrix` for one count of matrices: without and with `.trans`.
 #[doc(hidden)]
 pub trait StMatrixForms: CountRegisters {
-    /// The instructions, as in PTX.
+    /// The PTX instructions.
     const PTX: [&'static str; 2];
 
     /// # Safety
-    /// As the form's function in `raw`.
+    /// As for the form's function in `raw`.
     unsafe fn issue(
         site: Site,
         transposed: bool,
@@ -64,7 +71,7 @@ macro_rules! forms {
                 rows: PerLane<RowAddr>,
                 registers: PerLane<[u32; $matrices]>,
             ) {
-                // SAFETY: the caller's.
+                // SAFETY: the caller upholds the same contract.
                 unsafe {
                     if transposed {
                         matrix::$trans(site, rows, registers);
@@ -90,12 +97,13 @@ forms! {
 }
 
 impl<N: Count, Tr: Transposition, Target> StMatrix<N, Tr, B16, Target> {
-    /// The instruction, as in PTX.
+    /// The PTX instruction.
     pub const PTX: &'static str = <N as StMatrixForms>::PTX[Tr::TRANSPOSED as usize];
 
-    /// Stores the lanes' registers to the matrices whose rows the lanes name: lanes 0 to 7 those of
-    /// the first, 8 to 15 those of the second, and so on. What the lanes beyond name is not
-    /// written.
+    /// Stores the registers to the matrices whose row addresses the lanes give.
+    ///
+    /// Lanes 0 to 7 give the rows of the first matrix, lanes 8 to 15 those of the second, and so
+    /// on. Nothing is written at the addresses of the remaining lanes.
     #[inline(always)]
     #[track_caller]
     pub fn store(warp: Warp<'_>, rows: PerLane<RowAddr>, registers: PerLane<N::Registers>)
@@ -112,21 +120,26 @@ impl<N: Count, Tr: Transposition, Target> StMatrix<N, Tr, B16, Target> {
         registers: PerLane<N::Registers>,
         site: Site,
     ) {
-        // SAFETY: warp scope is converged; a row is 16 aligned bytes of shared memory.
+        // SAFETY: at warp scope the lanes are converged. A row is 16 aligned bytes of shared
+        // memory.
         unsafe { <N as StMatrixForms>::issue(site, Tr::TRANSPOSED, rows, registers) }
     }
 }
 
-/// The forms of `stmatrix` with elements of a byte: `StMatrix<N, Trans, B8>`, `.m16n8`, for `X1`,
-/// `X2` and `X4`.
+/// The forms of `stmatrix` with elements of one byte: `StMatrix<N, Trans, B8>`, for `X1`, `X2` and
+/// `X4`.
 ///
-/// A matrix of 16 rows and 8 columns is stored transposed: to eight rows of 16 bytes, which eight
-/// lanes give the addresses of. A lane's register holds what it does of an accumulator of `mma`
-/// (`.m16n8`), in bytes: elements `lane / 4` of the rows `lane % 4 * 2` and the next in shared
-/// memory, and elements `lane / 4 + 8` of the same.
+/// In PTX they are `.m16n8`. A matrix of 16 rows and 8 columns is stored transposed, as eight rows
+/// of 16 bytes. Eight lanes give their addresses. A lane's register holds the same elements as an
+/// accumulator of `mma` (`.m16n8`), in bytes. In shared memory these are, for lane `l`:
 ///
-/// Needs sm_100a, sm_100f or the like, PTX 8.6 (PTX ISA 9.7.14.5.16). No GPU that has them has run
-/// them here: assembled and simulated.
+/// | bytes of the register | rows in shared memory | element of the row |
+/// | --- | --- | --- |
+/// | 0, 1 | `l % 4 * 2`, and the next | `l / 4` |
+/// | 2, 3 | `l % 4 * 2`, and the next | `l / 4 + 8` |
+///
+/// Needs sm_100a, sm_100f or the like, and PTX 8.6 (PTX ISA 9.7.14.5.16). These forms are only
+/// assembled and simulated: no run on a GPU has checked them.
 ///
 /// ```
 /// use ptx_matrix::{mma::{B8, StMatrix, Trans, X1}, prelude::*};
@@ -143,7 +156,7 @@ impl<N: Count, Tr: Transposition, Target> StMatrix<N, Tr, B16, Target> {
 ///
 /// let mut d = [0; 128];
 /// store::simulate(1, &mut d).unwrap();
-/// assert_eq!(d[3 * 16 + 2 + 8], 4 * (4 * 2 + 1) + 3); // row 3, column 10: of lane 9, the last byte
+/// assert_eq!(d[3 * 16 + 2 + 8], 4 * (4 * 2 + 1) + 3); // row 3, column 10: lane 9, byte 3
 /// ```
 #[diagnostic::on_unimplemented(
     message = "there is no form `{Self}`",
@@ -152,11 +165,11 @@ impl<N: Count, Tr: Transposition, Target> StMatrix<N, Tr, B16, Target> {
 pub trait StMatrixBytes: crate::lane::Sealed {
     /// The registers of a lane.
     type Registers: crate::fragment::Registers<Register = u32>;
-    /// The instruction, as in PTX.
+    /// The PTX instruction.
     const PTX: &'static str;
 
     /// # Safety
-    /// As the form's function in `raw`.
+    /// As for the form's function in `raw`.
     #[doc(hidden)]
     unsafe fn issue(site: Site, rows: PerLane<RowAddr>, registers: PerLane<Self::Registers>);
 }
@@ -166,8 +179,12 @@ macro_rules! byte_forms {
         $nature:ident;)*) => {
         $(byte_forms! { @$element $raw $ptx $count $trans $registers })*
     };
-    // These have the implementation above.
-    (@B16 $($row:tt)*) => {};
+    // These have the implementation above: one for each count and transposition. A second row of
+    // these conflicts here, and a new count lacks the trait.
+    (@B16 $raw:ident $ptx:literal $count:ident $trans:ident $($row:tt)*) => {
+        impl<Target> crate::lane::Sealed for StMatrix<$count, $trans, B16, Target> {}
+        const _: [&str; 2] = <$count as StMatrixForms>::PTX;
+    };
     (@$element:ident $raw:ident $ptx:literal $count:ident $trans:ident ($($r:ident)+)) => {
         impl<Target> crate::lane::Sealed for StMatrix<$count, $trans, $element, Target> {}
         impl<Target> StMatrixBytes for StMatrix<$count, $trans, $element, Target> {
@@ -176,7 +193,7 @@ macro_rules! byte_forms {
 
             #[inline(always)]
             unsafe fn issue(site: Site, rows: PerLane<RowAddr>, registers: PerLane<Self::Registers>) {
-                // SAFETY: the caller's.
+                // SAFETY: the caller upholds the same contract.
                 unsafe { matrix::$raw(site, rows, registers) }
             }
         }
@@ -188,9 +205,10 @@ impl<N, Tr, Target> StMatrix<N, Tr, B8, Target>
 where
     Self: StMatrixBytes,
 {
-    /// Stores the lanes' registers to the matrices whose rows the lanes name: lanes 0 to 7 those of
-    /// the first, 8 to 15 those of the second, and so on. What the lanes beyond name is not
-    /// written.
+    /// Stores the registers to the matrices whose row addresses the lanes give.
+    ///
+    /// Lanes 0 to 7 give the rows of the first matrix, lanes 8 to 15 those of the second, and so
+    /// on. Nothing is written at the addresses of the remaining lanes.
     #[inline(always)]
     #[track_caller]
     pub fn store(
@@ -200,7 +218,8 @@ where
     ) where
         Target: Supports<ArchSpecific<100>>,
     {
-        // SAFETY: warp scope is converged; a row is 16 aligned bytes of shared memory.
+        // SAFETY: at warp scope the lanes are converged. A row is 16 aligned bytes of shared
+        // memory.
         unsafe { Self::issue(Site::here(), rows, registers) }
     }
 }

@@ -1,12 +1,12 @@
-//! Approximate special functions (PTX ISA 9.7.3 and 9.7.4): numbers to numbers. The typed ones are
-//! in [`math`](crate::math).
+//! Approximate special functions (PTX ISA 9.7.3 and 9.7.4). The typed functions are in
+//! [`math`](crate::math).
 
 #[cfg(not(target_arch = "nvptx64"))]
 use crate::engine::special::{self, Function};
 #[cfg(target_arch = "nvptx64")]
 use core::arch::asm;
 
-/// One row a form: the function, its PTX, the type of a register, and what the simulator computes.
+/// One row for each form: function, PTX, register type, and the simulator's function.
 macro_rules! forms {
     ($($name:ident $ptx:literal $register:ident |$x:ident| $simulated:expr;)*) => {$(
         #[doc = concat!("`", $ptx, " d, a;`")]
@@ -16,7 +16,7 @@ macro_rules! forms {
             #[cfg(target_arch = "nvptx64")]
             return {
                 let d;
-                // SAFETY: it computes a number.
+                // SAFETY: the instruction only computes.
                 unsafe {
                     asm!(concat!($ptx, " {d}, {a};"), d = lateout(reg32) d, a = in(reg32) a,
                         options(pure, nomem, nostack));

@@ -1,5 +1,7 @@
-//! `st.async` (PTX ISA 9.7.9.12) and `red.async` (9.7.13.7): registers go to shared memory of a
-//! block of the cluster, which an mbarrier there is told of. sm_90, PTX 8.1.
+//! Asynchronous stores of registers to shared memory of a block of the cluster: `st.async` (PTX ISA
+//! 9.7.9.12) and `red.async` (9.7.13.7). sm_90, PTX 8.1.
+//!
+//! An mbarrier in the destination block counts the stored bytes.
 
 #[cfg(not(target_arch = "nvptx64"))]
 use crate::engine::bulk as sim;
@@ -8,23 +10,25 @@ use crate::lane::Site;
 #[cfg(target_arch = "nvptx64")]
 use core::arch::asm;
 
-/// Stores, one row a form: the function, its value's type, PTX's type, the value in PTX's braces,
-/// the registers' class and names.
+/// Stores, one row for each form: function, value type, PTX type, the value in PTX's braces,
+/// register class and names.
 macro_rules! stores {
     ($($name:ident $value:ty, $ptx:literal $braces:literal: $class:ident $($register:ident)*;)*) => {$(
+        /// Stores a value to shared memory of a block of the cluster, asynchronously.
+        ///
         #[doc = concat!("`st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.", $ptx, " [to], value, [barrier];`")]
         ///
         /// # Safety
-        /// From now until a wait for the barrier's phase, `to` is the address, in the `.shared::cluster` window, of as many bytes as the value
-        /// has, a multiple of their number, that nobody else touches. `barrier` is that of an mbarrier in the block of `to`, which runs until
-        /// then.
+        /// `to` is an address in the `.shared::cluster` window, a multiple of the value's size.
+        /// Until a wait for the barrier's phase, nobody else accesses the value's bytes there.
+        /// `barrier` is the address of an mbarrier in the same block. That block runs until then.
         #[inline(always)]
         #[track_caller]
         pub unsafe fn $name(to: u32, value: $value, barrier: u32) {
             #[cfg(target_arch = "nvptx64")]
             {
                 let stores!(@pattern $($register)*) = value;
-                // SAFETY: the caller's.
+                // SAFETY: the caller upholds the function's contract.
                 unsafe {
                     asm!(concat!("st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.", $ptx, " [{to}], ", $braces, ", [{barrier}];"),
                         to = in(reg32) to, barrier = in(reg32) barrier, $($register = in($class) $register,)*
@@ -50,8 +54,8 @@ stores! {
     st_async_weak_shared_cluster_mbarrier_complete_tx_bytes_v4_b32 [u32; 4], "v4.b32" "{{{r0}, {r1}, {r2}, {r3}}}": reg32 r0 r1 r2 r3;
 }
 
-/// Reductions, one row an operation: what it is for the simulator; of what, with the value's type
-/// and the register's class.
+/// Reductions, one row for each operation: the simulator's operation, then the element types with
+/// value type and register class.
 macro_rules! reductions {
     ($($operation:ident $simulated:ident: $($kind:ident $value:ident $class:ident),*;)*) => {$($(
         reductions!(@one
@@ -61,15 +65,18 @@ macro_rules! reductions {
             $simulated $kind $value $class);
     )*)*};
     (@one $name:ident ($ptx:expr) $simulated:ident $kind:ident $value:ident $class:ident) => {
+        /// Reduces an element of shared memory of a block of the cluster, asynchronously.
+        ///
         #[doc = concat!("`", $ptx, " [to], value, [barrier];`: the element at `to` becomes this of itself and of the value.")]
         ///
         /// # Safety
-        /// As [`st_async_weak_shared_cluster_mbarrier_complete_tx_bytes_b32`], but that others may reduce the same element.
+        /// As for [`st_async_weak_shared_cluster_mbarrier_complete_tx_bytes_b32`]. But others may
+        /// reduce the same element.
         #[inline(always)]
         #[track_caller]
         pub unsafe fn $name(to: u32, value: $value, barrier: u32) {
             #[cfg(target_arch = "nvptx64")]
-            // SAFETY: the caller's.
+            // SAFETY: the caller upholds the function's contract.
             unsafe {
                 asm!(concat!($ptx, " [{to}], {value}, [{barrier}];"),
                     to = in(reg32) to, value = in($class) value, barrier = in(reg32) barrier, options(nostack));

@@ -1,5 +1,6 @@
-//! Bulk copies (PTX ISA 9.7.9.25.4 and .5): one thread has many bytes copied between global and
-//! shared memory, asynchronously, by what is no thread. sm_90, PTX 8.0.
+//! Bulk copies between global and shared memory (PTX ISA 9.7.9.25.4 and .5). sm_90, PTX 8.0.
+//!
+//! One thread issues the copy of many bytes. The hardware completes it asynchronously.
 
 #[cfg(not(target_arch = "nvptx64"))]
 use crate::engine::bulk as sim;
@@ -8,9 +9,11 @@ use crate::lane::Site;
 #[cfg(target_arch = "nvptx64")]
 use core::arch::asm;
 
-/// The same address. Of one that is a sum of what is the same in all threads, ptxas 13.0 (which is
-/// also in the drivers of CUDA 13.0) keeps only the lower half for a bulk copy; of one that was
-/// turned over and back, all. Neither costs an instruction.
+/// Returns the same address, in a form that ptxas 13.0 handles correctly.
+///
+/// ptxas 13.0 (also in the drivers of CUDA 13.0) has a bug with bulk copies. If the address is a
+/// sum of values that are equal in all threads, ptxas keeps only its lower half. It keeps all of an
+/// address that is complemented twice. The complements cost no instruction.
 #[cfg(target_arch = "nvptx64")]
 #[inline(always)]
 pub(super) fn whole<T>(address: *const T) -> *const T {
@@ -23,14 +26,20 @@ pub(super) fn whole<T>(address: *const T) -> *const T {
     whole
 }
 
-/// `cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [to], [from], bytes,
-/// [barrier];`: when the bytes are there, the barrier's phase lacks as many fewer.
+/// Copies bytes from global to shared memory, and reports them to an mbarrier.
+///
+/// PTX: `cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [to], [from], bytes,
+/// [barrier];`. On completion, the barrier's phase has `bytes` fewer pending.
 ///
 /// # Safety
-/// From now until a wait for that phase, `to` is the address of so many bytes in the block's shared
-/// memory that nobody else touches, and as many bytes of global memory at `from` are there; the
-/// addresses and the number are multiples of 16. `barrier` is that of an mbarrier. Both
-/// may be addresses in the `.shared::cluster` window: of one block, which runs until then.
+/// Both addresses and `bytes` are multiples of 16. Until a wait for the barrier's phase:
+///
+/// - `to` is the address of `bytes` bytes in the block's shared memory, and nobody else accesses
+///   them.
+/// - `from` points to as many valid bytes of global memory.
+///
+/// `barrier` is the address of an mbarrier. `to` and `barrier` may be addresses in the
+/// `.shared::cluster` window, both in one block. That block runs until then.
 #[inline(always)]
 #[track_caller]
 pub unsafe fn cp_async_bulk_shared_cluster_global_mbarrier_complete_tx_bytes(
@@ -40,37 +49,40 @@ pub unsafe fn cp_async_bulk_shared_cluster_global_mbarrier_complete_tx_bytes(
     barrier: u32,
 ) {
     #[cfg(target_arch = "nvptx64")]
-    // SAFETY: the caller's.
+    // SAFETY: the caller upholds the function's contract.
     unsafe {
         asm!("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [{to}], [{from}], {bytes}, [{barrier}];",
             to = in(reg32) to, from = in(reg64) whole(from), bytes = in(reg32) bytes, barrier = in(reg32) barrier,
             options(nostack));
     }
     #[cfg(not(target_arch = "nvptx64"))]
-    // SAFETY: the caller's.
+    // SAFETY: the caller upholds the function's contract.
     unsafe {
         let form = "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes";
         sim::load(Site::here(), form, to, from, bytes, barrier, sim::Blocks::One);
     }
 }
 
-/// `cp.async.bulk.global.shared::cta.bulk_group [to], [from], bytes;`
+/// Copies bytes from shared to global memory, as part of the thread's current bulk group.
+///
+/// PTX: `cp.async.bulk.global.shared::cta.bulk_group [to], [from], bytes;`
 ///
 /// # Safety
-/// From now until a wait for its group, so many bytes of global memory at `to` are there, and
-/// nobody else touches them, and nobody writes as many bytes of the block's shared memory at
-/// `from`; the addresses and the number are multiples of 16.
+/// Both addresses and `bytes` are multiples of 16. Until a wait for the group:
+///
+/// - `to` points to `bytes` valid bytes of global memory, and nobody else accesses them.
+/// - Nobody writes the `bytes` bytes of the block's shared memory at `from`.
 #[inline(always)]
 #[track_caller]
 pub unsafe fn cp_async_bulk_global_shared_cta_bulk_group(to: *mut u8, from: u32, bytes: u32) {
     #[cfg(target_arch = "nvptx64")]
-    // SAFETY: the caller's.
+    // SAFETY: the caller upholds the function's contract.
     unsafe {
         asm!("cp.async.bulk.global.shared::cta.bulk_group [{to}], [{from}], {bytes};",
             to = in(reg64) whole(to), from = in(reg32) from, bytes = in(reg32) bytes, options(nostack));
     }
     #[cfg(not(target_arch = "nvptx64"))]
-    // SAFETY: the caller's.
+    // SAFETY: the caller upholds the function's contract.
     unsafe {
         sim::store(
             Site::here(),
@@ -83,7 +95,7 @@ pub unsafe fn cp_async_bulk_global_shared_cta_bulk_group(to: *mut u8, from: u32,
     }
 }
 
-/// Reductions: the operation, what it is of, `.noftz` where PTX wants it.
+/// Reductions: the operation, its element types, and `.noftz` where PTX requires it.
 macro_rules! reductions {
     ($($operation:ident $simulated:ident: $($kind:ident $noftz:literal)*;)*) => {$($(
         reductions!(@one ${concat(cp_reduce_async_bulk_global_shared_cta_bulk_group_, $operation, _, $kind)}
@@ -95,24 +107,27 @@ macro_rules! reductions {
             $simulated $kind (policy) ", {policy}");
     )*)*};
     (@one $name:ident ($ptx:expr) $simulated:ident $kind:ident ($($policy:ident)?) $behind:literal) => {
+        /// Reduces elements of global memory with elements of shared memory, as part of the
+        /// thread's current bulk group.
+        ///
         #[doc = concat!("`", $ptx, " [to], [from], bytes", $behind, ";`: each element in global memory becomes this of itself and of the one in shared memory.")]
         ///
         /// # Safety
-        /// As [`cp_async_bulk_global_shared_cta_bulk_group`], but that others may reduce the same elements. A policy is one that `createpolicy`
-        /// made.
+        /// As for [`cp_async_bulk_global_shared_cta_bulk_group`]. But others may reduce the same
+        /// elements. A policy was made by `createpolicy`.
         #[inline(always)]
         #[track_caller]
         #[allow(non_snake_case, reason = "PTX's name")]
         pub unsafe fn $name(to: *mut u8, from: u32, bytes: u32, $($policy: u64)?) {
             #[cfg(target_arch = "nvptx64")]
-            // SAFETY: the caller's.
+            // SAFETY: the caller upholds the function's contract.
             unsafe {
                 asm!(concat!($ptx, " [{to}], [{from}], {bytes}", $behind, ";"),
                     to = in(reg64) whole(to), from = in(reg32) from, bytes = in(reg32) bytes, $($policy = in(reg64) $policy,)?
                     options(nostack));
             }
             #[cfg(not(target_arch = "nvptx64"))]
-            // SAFETY: the caller's.
+            // SAFETY: the caller upholds the function's contract.
             unsafe {
                 $(let _ = $policy;)?
                 let reduction = sim::Reduction { operation: sim::Operation::$simulated, kind: sim::Kind::$kind };
@@ -133,35 +148,39 @@ reductions! {
     xor Xor: b32 "" b64 "";
 }
 
-/// `cp.async.bulk.prefetch.L2.global [from], bytes;`: to the second-level cache.
+/// Prefetches bytes of global memory to L2.
+///
+/// PTX: `cp.async.bulk.prefetch.L2.global [from], bytes;`
 ///
 /// # Safety
-/// So many bytes of global memory at `from` are there; the address and the number are multiples of
+/// `from` points to `bytes` valid bytes of global memory. The address and `bytes` are multiples of
 /// 16.
 #[inline(always)]
 #[track_caller]
 #[allow(non_snake_case, reason = "PTX's name")]
 pub unsafe fn cp_async_bulk_prefetch_L2_global(from: *const u8, bytes: u32) {
     #[cfg(target_arch = "nvptx64")]
-    // SAFETY: the caller's.
+    // SAFETY: the caller upholds the function's contract.
     unsafe {
         asm!("cp.async.bulk.prefetch.L2.global [{from}], {bytes};",
             from = in(reg64) whole(from), bytes = in(reg32) bytes, options(nostack));
     }
     #[cfg(not(target_arch = "nvptx64"))]
-    // SAFETY: the caller's.
+    // SAFETY: the caller upholds the function's contract.
     unsafe {
         sim::prefetch(Site::here(), "cp.async.bulk.prefetch.L2.global", from, bytes);
     }
 }
 
-/// `cp.async.bulk.commit_group;`: the bulk copies from shared memory that the thread started since
-/// the last one become a group.
+/// Closes the thread's current bulk group: all its bulk copies from shared memory since the last
+/// group.
+///
+/// PTX: `cp.async.bulk.commit_group;`
 #[inline(always)]
 #[track_caller]
 pub fn cp_async_bulk_commit_group() {
     #[cfg(target_arch = "nvptx64")]
-    // SAFETY: it touches no memory of the program's.
+    // SAFETY: it touches no memory of the program.
     unsafe {
         asm!("cp.async.bulk.commit_group;", options(nostack));
     }
@@ -169,7 +188,7 @@ pub fn cp_async_bulk_commit_group() {
     sim::commit(Site::here());
 }
 
-/// Waits: the function, PTX, whether it waits for the reads only, what it waits for.
+/// Waits: function, PTX, whether it waits for the reads only, and a description.
 macro_rules! waits {
     ($($name:ident $ptx:literal $read:literal, $doc:literal;)*) => {$(
         #[doc = concat!("`", $ptx, " N;`: ", $doc)]
@@ -177,7 +196,7 @@ macro_rules! waits {
         #[track_caller]
         pub fn $name<const N: u32>() {
             #[cfg(target_arch = "nvptx64")]
-            // SAFETY: it waits.
+            // SAFETY: it only waits.
             unsafe {
                 asm!(concat!($ptx, " {n};"), n = const N, options(nostack));
             }

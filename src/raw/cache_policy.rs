@@ -1,6 +1,7 @@
-//! What becomes of copied bytes in the second-level cache: policies (PTX ISA 9.7.9.18
-//! `createpolicy`, sm_80, PTX 7.4), and bulk and tensor copies with one (`.L2::cache_hint`, sm_90,
-//! PTX 8.0). A policy changes how fast memory is, and nothing else.
+//! L2 cache policies (PTX ISA 9.7.9.18 `createpolicy`, sm_80, PTX 7.4), and bulk and tensor copies
+//! with a policy (`.L2::cache_hint`, sm_90, PTX 8.0).
+//!
+//! A policy affects the speed of memory accesses, and nothing else.
 
 #[cfg(not(target_arch = "nvptx64"))]
 use crate::engine::{bulk as sim, tensor};
@@ -9,10 +10,12 @@ use crate::lane::Site;
 #[cfg(target_arch = "nvptx64")]
 use {super::bulk::whole, core::arch::asm};
 
-/// Policies for all that an access touches: the function, the priority, what it means, and the
-/// number that stands for it here.
+/// Policies for all bytes of an access: function, priority, description, and the simulator's number
+/// for it.
 macro_rules! policies {
     ($($name:ident $priority:literal, $doc:literal, $bits:literal;)*) => {$(
+        /// Makes an L2 cache policy for all bytes of an access.
+        ///
         #[doc = concat!("`createpolicy.fractional.L2::", $priority, ".b64 policy, 1.0;`: ", $doc)]
         #[inline(always)]
         #[allow(non_snake_case, reason = "PTX's name")]
@@ -20,7 +23,7 @@ macro_rules! policies {
             #[cfg(target_arch = "nvptx64")]
             return {
                 let policy;
-                // SAFETY: it computes.
+                // SAFETY: the instruction only computes.
                 unsafe {
                     asm!(concat!("createpolicy.fractional.L2::", $priority, ".b64 {policy}, 0f3F800000;"),
                         policy = lateout(reg64) policy, options(pure, nomem, nostack));
@@ -40,21 +43,25 @@ policies! {
     createpolicy_fractional_L2_evict_unchanged_b64 "evict_unchanged", "as it was.", 0x10f0_0000_0000_0000;
 }
 
-/// Policies for a part of what an access touches, and another for the rest: the function, the two
-/// priorities, and the number that stands for it here, with the part's bits.
+/// Policies for a fraction of the bytes of an access: function, the two priorities, and the
+/// simulator's number for it, with the bits of the fraction.
 macro_rules! policies_of_parts {
     ($($name:ident $priority:literal $rest:literal $bits:literal;)*) => {$(
+        /// Makes an L2 cache policy for a fraction of the bytes of an access, and a second one for
+        /// the rest.
+        ///
         #[doc = concat!("`createpolicy.fractional.L2::", $priority, ".L2::", $rest, ".b64 policy, fraction;`: the first for so much of what is touched, the second for the rest.")]
         ///
         /// # Safety
-        /// The fraction is more than 0 and at most 1.
+        /// `fraction` is greater than 0 and at most 1.
         #[inline(always)]
         #[allow(non_snake_case, reason = "PTX's name")]
         pub unsafe fn $name(fraction: f32) -> u64 {
             #[cfg(target_arch = "nvptx64")]
             return {
                 let policy;
-                // SAFETY: the caller's. It computes.
+                // SAFETY: the caller upholds the function's contract. The instruction only
+                // computes.
                 unsafe {
                     asm!(concat!("createpolicy.fractional.L2::", $priority, ".L2::", $rest, ".b64 {policy}, {fraction};"),
                         policy = lateout(reg64) policy, fraction = in(reg32) fraction, options(pure, nomem, nostack));
@@ -78,12 +85,15 @@ policies_of_parts! {
     createpolicy_fractional_L2_evict_unchanged_L2_evict_unchanged_b64 "evict_unchanged" "evict_unchanged" 0x10f2_0000_0000_0000;
 }
 
-/// `cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.L2::cache_hint [to], [from],
-/// bytes, [barrier], policy;`
+/// Copies bytes from global to shared memory with an L2 cache policy.
+///
+/// PTX: `cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.L2::cache_hint [to],
+/// [from], bytes, [barrier], policy;`
 ///
 /// # Safety
-/// As [`cp_async_bulk_shared_cluster_global_mbarrier_complete_tx_bytes`](super::cp_async_bulk_shared_cluster_global_mbarrier_complete_tx_bytes);
-/// the policy is one that `createpolicy` made.
+/// As for
+/// [`cp_async_bulk_shared_cluster_global_mbarrier_complete_tx_bytes`](super::cp_async_bulk_shared_cluster_global_mbarrier_complete_tx_bytes).
+/// `policy` was made by `createpolicy`.
 #[inline(always)]
 #[track_caller]
 #[allow(non_snake_case, reason = "PTX's name")]
@@ -95,14 +105,14 @@ pub unsafe fn cp_async_bulk_shared_cluster_global_mbarrier_complete_tx_bytes_L2_
     policy: u64,
 ) {
     #[cfg(target_arch = "nvptx64")]
-    // SAFETY: the caller's.
+    // SAFETY: the caller upholds the function's contract.
     unsafe {
         asm!("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.L2::cache_hint [{to}], [{from}], {bytes}, [{barrier}], {policy};",
             to = in(reg32) to, from = in(reg64) whole(from), bytes = in(reg32) bytes, barrier = in(reg32) barrier,
             policy = in(reg64) policy, options(nostack));
     }
     #[cfg(not(target_arch = "nvptx64"))]
-    // SAFETY: the caller's.
+    // SAFETY: the caller upholds the function's contract.
     unsafe {
         let (form, _) = (
             "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.L2::cache_hint",
@@ -112,12 +122,17 @@ pub unsafe fn cp_async_bulk_shared_cluster_global_mbarrier_complete_tx_bytes_L2_
     }
 }
 
-/// `cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster.
-/// L2::cache_hint [to], [from], bytes, [barrier], mask, policy;`: to each block whose bit is set.
+/// Copies bytes from global memory to shared memory of each block in `mask`, with an L2 cache
+/// policy.
+///
+/// | PTX |
+/// | --- |
+/// | `cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster.L2::cache_hint [to], [from], bytes, [barrier], mask, policy;` |
 ///
 /// # Safety
-/// As [`cp_async_bulk_shared_cluster_global_mbarrier_complete_tx_bytes_multicast_cluster`](super::cp_async_bulk_shared_cluster_global_mbarrier_complete_tx_bytes_multicast_cluster);
-/// the policy is one that `createpolicy` made.
+/// As for
+/// [`cp_async_bulk_shared_cluster_global_mbarrier_complete_tx_bytes_multicast_cluster`](super::cp_async_bulk_shared_cluster_global_mbarrier_complete_tx_bytes_multicast_cluster).
+/// `policy` was made by `createpolicy`.
 #[inline(always)]
 #[track_caller]
 #[allow(non_snake_case, reason = "PTX's name")]
@@ -130,14 +145,14 @@ pub unsafe fn cp_async_bulk_shared_cluster_global_mbarrier_complete_tx_bytes_mul
     policy: u64,
 ) {
     #[cfg(target_arch = "nvptx64")]
-    // SAFETY: the caller's.
+    // SAFETY: the caller upholds the function's contract.
     unsafe {
         asm!("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster.L2::cache_hint [{to}], [{from}], {bytes}, [{barrier}], {mask}, {policy};",
             to = in(reg32) to, from = in(reg64) whole(from), bytes = in(reg32) bytes, barrier = in(reg32) barrier,
             mask = in(reg16) mask, policy = in(reg64) policy, options(nostack));
     }
     #[cfg(not(target_arch = "nvptx64"))]
-    // SAFETY: the caller's.
+    // SAFETY: the caller upholds the function's contract.
     unsafe {
         let form = "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster.L2::cache_hint";
         let _ = policy;
@@ -145,12 +160,13 @@ pub unsafe fn cp_async_bulk_shared_cluster_global_mbarrier_complete_tx_bytes_mul
     }
 }
 
-/// `cp.async.bulk.prefetch.L2.global.L2::cache_hint [from], bytes, policy;`: to the second-level
-/// cache.
+/// Prefetches bytes of global memory to L2, with an L2 cache policy.
+///
+/// PTX: `cp.async.bulk.prefetch.L2.global.L2::cache_hint [from], bytes, policy;`
 ///
 /// # Safety
-/// As [`cp_async_bulk_prefetch_L2_global`](super::cp_async_bulk_prefetch_L2_global); the policy is
-/// one that `createpolicy` made.
+/// As for [`cp_async_bulk_prefetch_L2_global`](super::cp_async_bulk_prefetch_L2_global). `policy`
+/// was made by `createpolicy`.
 #[inline(always)]
 #[track_caller]
 #[allow(non_snake_case, reason = "PTX's name")]
@@ -160,24 +176,27 @@ pub unsafe fn cp_async_bulk_prefetch_L2_global_L2_cache_hint(
     policy: u64,
 ) {
     #[cfg(target_arch = "nvptx64")]
-    // SAFETY: the caller's.
+    // SAFETY: the caller upholds the function's contract.
     unsafe {
         asm!("cp.async.bulk.prefetch.L2.global.L2::cache_hint [{from}], {bytes}, {policy};",
             from = in(reg64) whole(from), bytes = in(reg32) bytes, policy = in(reg64) policy, options(nostack));
     }
     #[cfg(not(target_arch = "nvptx64"))]
-    // SAFETY: the caller's.
+    // SAFETY: the caller upholds the function's contract.
     unsafe {
         let _ = policy;
         sim::prefetch(Site::here(), "cp.async.bulk.prefetch.L2.global.L2::cache_hint", from, bytes);
     }
 }
 
-/// `cp.async.bulk.global.shared::cta.bulk_group.L2::cache_hint [to], [from], bytes, policy;`
+/// Copies bytes from shared to global memory with an L2 cache policy.
+///
+/// PTX: `cp.async.bulk.global.shared::cta.bulk_group.L2::cache_hint [to], [from], bytes, policy;`
 ///
 /// # Safety
-/// As [`cp_async_bulk_global_shared_cta_bulk_group`](super::cp_async_bulk_global_shared_cta_bulk_group); the policy is one that `createpolicy`
-/// made.
+/// As for
+/// [`cp_async_bulk_global_shared_cta_bulk_group`](super::cp_async_bulk_global_shared_cta_bulk_group).
+/// `policy` was made by `createpolicy`.
 #[inline(always)]
 #[track_caller]
 #[allow(non_snake_case, reason = "PTX's name")]
@@ -188,22 +207,22 @@ pub unsafe fn cp_async_bulk_global_shared_cta_bulk_group_L2_cache_hint(
     policy: u64,
 ) {
     #[cfg(target_arch = "nvptx64")]
-    // SAFETY: the caller's.
+    // SAFETY: the caller upholds the function's contract.
     unsafe {
         asm!("cp.async.bulk.global.shared::cta.bulk_group.L2::cache_hint [{to}], [{from}], {bytes}, {policy};",
             to = in(reg64) whole(to), from = in(reg32) from, bytes = in(reg32) bytes, policy = in(reg64) policy,
             options(nostack));
     }
     #[cfg(not(target_arch = "nvptx64"))]
-    // SAFETY: the caller's.
+    // SAFETY: the caller upholds the function's contract.
     unsafe {
         let (form, _) = ("cp.async.bulk.global.shared::cta.bulk_group.L2::cache_hint", policy);
         sim::store(Site::here(), form, to, from, bytes, None);
     }
 }
 
-/// One rank: how many dimensions, their number, their coordinates in PTX's braces, as names, and by
-/// index.
+/// One rank: its PTX name, its number, the coordinates in PTX's braces, and their names and
+/// indices.
 macro_rules! rank {
     ($rank:literal $dims:literal $braces:literal: $($c:ident $index:literal)*) => {
         rank!(@load ${concat(cp_async_bulk_tensor_, $dims, _shared_cluster_global_tile_mbarrier_complete_tx_bytes_L2_cache_hint)}
@@ -229,22 +248,24 @@ macro_rules! rank {
             (Some(tensor::Operation::$simulated)) $rank $braces: $($c $index)*);
     };
     (@prefetch $name:ident ($ptx:expr) $rank:literal $braces:literal: $($c:ident $index:literal)*) => {
+        /// Prefetches a box of a tensor to L2, with an L2 cache policy (TMA).
+        ///
         #[doc = concat!("`", $ptx, " [map, ", $braces, "], policy;`")]
         ///
         /// # Safety
-        /// As the same without a policy, which is one that `createpolicy` made.
+        /// As for the same form without a policy. `policy` was made by `createpolicy`.
         #[inline(always)]
         #[track_caller]
         #[allow(non_snake_case, reason = "PTX's name")]
         pub unsafe fn $name(map: *const u8, at: [i32; $rank], policy: u64) {
             #[cfg(target_arch = "nvptx64")]
-            // SAFETY: the caller's.
+            // SAFETY: the caller upholds the function's contract.
             unsafe {
                 asm!(concat!($ptx, " [{map}, {{", $braces, "}}], {policy};"), map = in(reg64) map,
                     policy = in(reg64) policy, $($c = in(reg32) at[$index],)* options(nostack));
             }
             #[cfg(not(target_arch = "nvptx64"))]
-            // SAFETY: the caller's.
+            // SAFETY: the caller upholds the function's contract.
             unsafe {
                 let _ = policy;
                 tensor::prefetch(Site::here(), $ptx, map, tensor::At::tiled(&at));
@@ -252,23 +273,25 @@ macro_rules! rank {
         }
     };
     (@load $name:ident ($ptx:expr) $rank:literal $braces:literal ($($mask:ident)?) $behind:literal: $($c:ident $index:literal)*) => {
+        /// Loads a box of a tensor into shared memory, with an L2 cache policy (TMA).
+        ///
         #[doc = concat!("`", $ptx, " [to], [map, ", $braces, "], [barrier]", $behind, ", policy;`")]
         ///
         /// # Safety
-        /// As the same without a policy, which is one that `createpolicy` made.
+        /// As for the same form without a policy. `policy` was made by `createpolicy`.
         #[inline(always)]
         #[track_caller]
         #[allow(non_snake_case, reason = "PTX's name")]
         pub unsafe fn $name(to: u32, map: *const u8, at: [i32; $rank], barrier: u32, $($mask: u16,)? policy: u64) {
             #[cfg(target_arch = "nvptx64")]
-            // SAFETY: the caller's.
+            // SAFETY: the caller upholds the function's contract.
             unsafe {
                 asm!(concat!($ptx, " [{to}], [{map}, {{", $braces, "}}], [{barrier}]", $behind, ", {policy};"),
                     to = in(reg32) to, map = in(reg64) map, barrier = in(reg32) barrier, $($mask = in(reg16) $mask,)?
                     policy = in(reg64) policy, $($c = in(reg32) at[$index],)* options(nostack));
             }
             #[cfg(not(target_arch = "nvptx64"))]
-            // SAFETY: the caller's.
+            // SAFETY: the caller upholds the function's contract.
             unsafe {
                 let _ = policy;
                 tensor::load(Site::here(), $ptx, to, map, tensor::At::tiled(&at), barrier, rank!(@blocks $($mask)?));
@@ -278,23 +301,26 @@ macro_rules! rank {
     (@blocks) => { tensor::Blocks::One };
     (@blocks $mask:ident) => { tensor::Blocks::Mask($mask) };
     (@store $name:ident ($ptx:expr) $operation:tt $rank:literal $braces:literal: $($c:ident $index:literal)*) => {
+        /// Stores a box of shared memory to a tensor, or reduces the tensor with it, with an L2
+        /// cache policy (TMA).
+        ///
         #[doc = concat!("`", $ptx, " [map, ", $braces, "], [from], policy;`")]
         ///
         /// # Safety
-        /// As the same without a policy, which is one that `createpolicy` made.
+        /// As for the same form without a policy. `policy` was made by `createpolicy`.
         #[inline(always)]
         #[track_caller]
         #[allow(non_snake_case, reason = "PTX's name")]
         pub unsafe fn $name(map: *const u8, at: [i32; $rank], from: u32, policy: u64) {
             #[cfg(target_arch = "nvptx64")]
-            // SAFETY: the caller's.
+            // SAFETY: the caller upholds the function's contract.
             unsafe {
                 asm!(concat!($ptx, " [{map}, {{", $braces, "}}], [{from}], {policy};"),
                     map = in(reg64) map, from = in(reg32) from, policy = in(reg64) policy,
                     $($c = in(reg32) at[$index],)* options(nostack));
             }
             #[cfg(not(target_arch = "nvptx64"))]
-            // SAFETY: the caller's.
+            // SAFETY: the caller upholds the function's contract.
             unsafe {
                 let _ = policy;
                 tensor::store(Site::here(), $ptx, map, tensor::At::tiled(&at), from, $operation);

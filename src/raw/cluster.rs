@@ -1,9 +1,12 @@
-//! Clusters of blocks: their barrier (PTX ISA 9.7.13.3), addresses of each other's shared memory
-//! (9.7.9.23 `mapa`, 9.7.9.24 `getctarank`), loads and stores of it; and grids that wait for each
-//! other (9.7.13.14 `griddepcontrol`). sm_90, PTX 7.8.
+//! Clusters and dependent grids. sm_90, PTX 7.8.
 //!
-//! An address of a block's own shared memory is one of the `.shared::cluster` window too;
-//! [`mapa_shared_cluster_u32`] makes that of the same place in another block of it.
+//! - The cluster barrier: `barrier.cluster` (PTX ISA 9.7.13.3).
+//! - Addresses of another block's shared memory: `mapa` (9.7.9.23), `getctarank` (9.7.9.24).
+//! - Loads and stores of distributed shared memory (DSMEM).
+//! - Programmatic dependent launch: `griddepcontrol` (9.7.13.14).
+//!
+//! An address of the block's own shared memory is valid in the `.shared::cluster` window too.
+//! [`mapa_shared_cluster_u32`] maps it to the same place in another block.
 
 #[cfg(not(target_arch = "nvptx64"))]
 use crate::engine::{cluster as sim, peer};
@@ -12,8 +15,7 @@ use crate::lane::Site;
 #[cfg(target_arch = "nvptx64")]
 use core::arch::asm;
 
-/// Forms of the barrier: the function, PTX, what it does, what is to hold, what it is for the
-/// simulator.
+/// Forms of the barrier: function, PTX, description, safety, and the simulator's function.
 macro_rules! barriers {
     ($($name:ident $ptx:literal, $doc:literal, $safety:literal, $simulated:ident($($relaxed:literal)?);)*) => {$(
         #[doc = concat!("`", $ptx, ";`: ", $doc)]
@@ -24,7 +26,7 @@ macro_rules! barriers {
         #[track_caller]
         pub unsafe fn $name() {
             #[cfg(target_arch = "nvptx64")]
-            // SAFETY: the caller's.
+            // SAFETY: the caller upholds the function's contract.
             unsafe {
                 asm!(concat!($ptx, ";"), options(nostack));
             }
@@ -62,20 +64,23 @@ barriers! {
         "as `barrier.cluster.wait.acquire`, of a warp together.", "As [`barrier_cluster_wait_aligned`].", wait_in_lane();
 }
 
-/// Addresses: `mapa`, `getctarank`, the address's type, its register class, PTX's type.
+/// Addresses: the `mapa` and `getctarank` functions, address type, register class, PTX type.
 macro_rules! addresses {
     ($($map:ident $rank:ident $address:ty, $class:ident, $ptx:literal;)*) => {$(
+        /// Maps an address of the block's shared memory to another block of the cluster.
+        ///
         #[doc = concat!("`mapa.shared::cluster.", $ptx, " mapped, address, rank;`: where in the shared memory of the block of this rank lies what lies at `address` in this block's.")]
         ///
         /// # Safety
-        /// `rank` is that of a block of the cluster.
+        /// `rank` is the rank of a block of the cluster.
         #[inline(always)]
         #[track_caller]
         pub unsafe fn $map(address: $address, rank: u32) -> $address {
             #[cfg(target_arch = "nvptx64")]
             return {
                 let mapped;
-                // SAFETY: the caller's. It computes, and is no collective.
+                // SAFETY: the caller upholds the function's contract. The instruction only
+                // computes, and is no collective.
                 unsafe {
                     asm!(concat!("mapa.shared::cluster.", $ptx, " {mapped}, {address}, {rank};"),
                         mapped = lateout($class) mapped, address = in($class) address, rank = in(reg32) rank,
@@ -87,17 +92,20 @@ macro_rules! addresses {
             return peer::map(address as u32, rank).into();
         }
 
+        /// Returns the rank of the block that an address belongs to.
+        ///
         #[doc = concat!("`getctarank.shared::cluster.", $ptx, " rank, address;`: the rank of the block in whose shared memory an address lies.")]
         ///
         /// # Safety
-        /// The address is one of the `.shared::cluster` window.
+        /// `address` is in the `.shared::cluster` window.
         #[inline(always)]
         #[track_caller]
         pub unsafe fn $rank(address: $address) -> u32 {
             #[cfg(target_arch = "nvptx64")]
             return {
                 let rank;
-                // SAFETY: the caller's. It computes, and is no collective.
+                // SAFETY: the caller upholds the function's contract. The instruction only
+                // computes, and is no collective.
                 unsafe {
                     asm!(concat!("getctarank.shared::cluster.", $ptx, " {rank}, {address};"),
                         rank = lateout(reg32) rank, address = in($class) address, options(pure, nomem, nostack));
@@ -115,21 +123,24 @@ addresses! {
     mapa_shared_cluster_u64 getctarank_shared_cluster_u64 u64, reg64, "u64";
 }
 
-/// One row a width: load, store, the value's type, its register class, PTX's type, what lies in
+/// One row for each width: load, store, value type, register class, PTX type, and the type in
 /// memory.
 macro_rules! memory {
     ($($load:ident $store:ident $value:ty, $class:ident, $ptx:literal, $element:ty;)*) => {$(
+        /// Loads a value from shared memory of a block of the cluster (DSMEM).
+        ///
         #[doc = concat!("`ld.shared::cluster.", $ptx, " value, [address];`")]
         ///
         /// # Safety
-        /// `address` is that of a readable, aligned value of this width in shared memory of a block of the cluster that runs.
+        /// `address` is the address of a readable, aligned value of this width, in shared memory of
+        /// a running block of the cluster.
         #[inline(always)]
         #[track_caller]
         pub unsafe fn $load(address: u32) -> $value {
             #[cfg(target_arch = "nvptx64")]
             return {
                 let value;
-                // SAFETY: the caller's.
+                // SAFETY: the caller upholds the function's contract.
                 unsafe {
                     asm!(concat!("ld.shared::cluster.", $ptx, " {value}, [{address}];"),
                         value = lateout($class) value, address = in(reg32) address, options(nostack, readonly));
@@ -140,15 +151,18 @@ macro_rules! memory {
             return peer::load_element::<$element>(address).into();
         }
 
+        /// Stores a value to shared memory of a block of the cluster (DSMEM).
+        ///
         #[doc = concat!("`st.shared::cluster.", $ptx, " [address], value;`")]
         ///
         /// # Safety
-        /// `address` is that of a writable, aligned value of this width in shared memory of a block of the cluster that runs.
+        /// `address` is the address of a writable, aligned value of this width, in shared memory of
+        /// a running block of the cluster.
         #[inline(always)]
         #[track_caller]
         pub unsafe fn $store(address: u32, value: $value) {
             #[cfg(target_arch = "nvptx64")]
-            // SAFETY: the caller's.
+            // SAFETY: the caller upholds the function's contract.
             unsafe {
                 asm!(concat!("st.shared::cluster.", $ptx, " [{address}], {value};"),
                     address = in(reg32) address, value = in($class) value, options(nostack));
@@ -166,18 +180,20 @@ memory! {
     ld_shared_cluster_b64 st_shared_cluster_b64 u64, reg64, "b64", u64;
 }
 
-/// `ld.shared::cluster.v4.b32 {r0, r1, r2, r3}, [address];`
+/// Loads 16 bytes from shared memory of a block of the cluster (DSMEM).
+///
+/// PTX: `ld.shared::cluster.v4.b32 {r0, r1, r2, r3}, [address];`
 ///
 /// # Safety
-/// `address` is that of 16 readable bytes, 16-byte aligned, in shared memory of a block of the
-/// cluster that runs.
+/// `address` is the address of 16 readable bytes, 16-byte aligned, in shared memory of a running
+/// block of the cluster.
 #[inline(always)]
 #[track_caller]
 pub unsafe fn ld_shared_cluster_v4_b32(address: u32) -> [u32; 4] {
     #[cfg(target_arch = "nvptx64")]
     return {
         let (r0, r1, r2, r3);
-        // SAFETY: the caller's.
+        // SAFETY: the caller upholds the function's contract.
         unsafe {
             asm!("ld.shared::cluster.v4.b32 {{{r0}, {r1}, {r2}, {r3}}}, [{address}];",
                 r0 = lateout(reg32) r0, r1 = lateout(reg32) r1, r2 = lateout(reg32) r2, r3 = lateout(reg32) r3,
@@ -189,16 +205,18 @@ pub unsafe fn ld_shared_cluster_v4_b32(address: u32) -> [u32; 4] {
     peer::load_element(address)
 }
 
-/// `st.shared::cluster.v4.b32 [address], {r0, r1, r2, r3};`
+/// Stores 16 bytes to shared memory of a block of the cluster (DSMEM).
+///
+/// PTX: `st.shared::cluster.v4.b32 [address], {r0, r1, r2, r3};`
 ///
 /// # Safety
-/// `address` is that of 16 writable bytes, 16-byte aligned, in shared memory of a block of the
-/// cluster that runs.
+/// `address` is the address of 16 writable bytes, 16-byte aligned, in shared memory of a running
+/// block of the cluster.
 #[inline(always)]
 #[track_caller]
 pub unsafe fn st_shared_cluster_v4_b32(address: u32, [r0, r1, r2, r3]: [u32; 4]) {
     #[cfg(target_arch = "nvptx64")]
-    // SAFETY: the caller's.
+    // SAFETY: the caller upholds the function's contract.
     unsafe {
         asm!("st.shared::cluster.v4.b32 [{address}], {{{r0}, {r1}, {r2}, {r3}}};",
             address = in(reg32) address, r0 = in(reg32) r0, r1 = in(reg32) r1, r2 = in(reg32) r2, r3 = in(reg32) r3,
@@ -208,14 +226,16 @@ pub unsafe fn st_shared_cluster_v4_b32(address: u32, [r0, r1, r2, r3]: [u32; 4])
     peer::store_element(address, [r0, r1, r2, r3]);
 }
 
-/// `griddepcontrol.wait;`: until the grids that this one was launched to depend on have ended, and
-/// their writes are seen; of others, at once. The simulator runs a launch when those before it have
-/// ended.
+/// Waits until the prerequisite grids are complete and their writes are visible (programmatic
+/// dependent launch).
+///
+/// PTX: `griddepcontrol.wait;`. Without prerequisite grids it returns at once. The simulator starts
+/// a launch after all earlier ones have ended.
 #[inline(always)]
 #[track_caller]
 pub fn griddepcontrol_wait() {
     #[cfg(target_arch = "nvptx64")]
-    // SAFETY: it waits.
+    // SAFETY: it only waits.
     unsafe {
         asm!("griddepcontrol.wait;", options(nostack));
     }
@@ -223,8 +243,9 @@ pub fn griddepcontrol_wait() {
     crate::engine::note_lane(Site::here(), "griddepcontrol.wait");
 }
 
-/// `griddepcontrol.launch_dependents;`: as far as this block is concerned, grids that depend on
-/// this one may begin.
+/// Signals that, for this block, dependent grids may start (programmatic dependent launch).
+///
+/// PTX: `griddepcontrol.launch_dependents;`
 #[inline(always)]
 #[track_caller]
 pub fn griddepcontrol_launch_dependents() {

@@ -1,20 +1,23 @@
-//! `cvt` (PTX ISA 9.7.9.21): pairs of `f32` to pairs of 16-bit numbers (sm_80, PTX 7.0), and back.
+//! Conversions: `cvt` (PTX ISA 9.7.9.21), from pairs of `f32` to pairs of 16-bit numbers (sm_80,
+//! PTX 7.0), and back.
 
 #[cfg(target_arch = "nvptx64")]
 use core::arch::asm;
 #[cfg(not(target_arch = "nvptx64"))]
 use half::{bf16, f16};
 
-/// One row a form: the function, its PTX, and the numbers that it rounds to.
+/// One row for each form: function, PTX, and the rounded type.
 macro_rules! forms {
     ($($name:ident $ptx:literal $to:ident;)*) => {$(
+        /// Rounds two `f32` to a pair of 16-bit numbers in one register.
+        ///
         #[doc = concat!("`", $ptx, " pair, high, low;`")]
         #[inline(always)]
         pub fn $name(low: f32, high: f32) -> u32 {
             #[cfg(target_arch = "nvptx64")]
             return {
                 let pair;
-                // SAFETY: it computes a number.
+                // SAFETY: the instruction only computes.
                 unsafe {
                     asm!(concat!($ptx, " {pair}, {high}, {low};"),
                         pair = lateout(reg32) pair, high = in(reg32) high, low = in(reg32) low,
@@ -36,13 +39,13 @@ forms! {
     cvt_rn_f16x2_f32 "cvt.rn.f16x2.f32" f16;
 }
 
-/// `cvt.f32.f16 wide, half;`
+/// Converts an f16 to `f32`, exactly: `cvt.f32.f16 wide, half;`.
 #[inline(always)]
 pub fn cvt_f32_f16(half: u16) -> f32 {
     #[cfg(target_arch = "nvptx64")]
     return {
         let wide;
-        // SAFETY: it computes a number.
+        // SAFETY: the instruction only computes.
         unsafe {
             asm!("cvt.f32.f16 {wide}, {half};", wide = lateout(reg32) wide, half = in(reg16) half,
                 options(pure, nomem, nostack));
@@ -53,13 +56,13 @@ pub fn cvt_f32_f16(half: u16) -> f32 {
     f16::from_bits(half).to_f32()
 }
 
-/// `cvt.rn.f16.f32 half, wide;`
+/// Rounds an `f32` to f16: `cvt.rn.f16.f32 half, wide;`.
 #[inline(always)]
 pub fn cvt_rn_f16_f32(wide: f32) -> u16 {
     #[cfg(target_arch = "nvptx64")]
     return {
         let half;
-        // SAFETY: it computes a number.
+        // SAFETY: the instruction only computes.
         unsafe {
             asm!("cvt.rn.f16.f32 {half}, {wide};", half = lateout(reg16) half, wide = in(reg32) wide,
                 options(pure, nomem, nostack));

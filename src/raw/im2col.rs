@@ -1,7 +1,9 @@
-//! Copies of the pixels of images (PTX ISA 9.7.9.27, in the modes of 5.5.4): as those of boxes of
-//! tensors, with tensor maps of im2col mode. Coordinates say where the first pixel is, within the
-//! map's bounding box, and, of copies to shared memory, offsets by how much all are moved: along W;
-//! along W and H; along W, H and D. sm_90, PTX 8.0 (to `.shared::cta`, 8.6).
+//! TMA in im2col mode: copies of the pixels of images (PTX ISA 9.7.9.27, with the modes of 5.5.4).
+//! sm_90, PTX 8.0 (to `.shared::cta`: 8.6).
+//!
+//! They are like copies of boxes, with tensor maps of im2col mode. The coordinates are those of the
+//! first pixel, in the map's bounding box. Loads to shared memory also take offsets that move all
+//! pixels: along W, along W and H, or along W, H and D.
 
 #[cfg(not(target_arch = "nvptx64"))]
 use crate::engine::tensor as sim;
@@ -10,8 +12,8 @@ use crate::lane::Site;
 #[cfg(target_arch = "nvptx64")]
 use core::arch::asm;
 
-/// One rank: how many dimensions, their number, its coordinates in PTX's braces, as names, and by
-/// index; and its offsets likewise.
+/// One rank: its PTX name, its number, the coordinates in PTX's braces with their names and
+/// indices, and the offsets likewise.
 macro_rules! rank {
     ($rank:literal $dims:literal $cs:literal $c:tt $spatial:literal $os:literal $o:tt) => {
         rank!(@load ${concat(cp_async_bulk_tensor_, $dims, _shared_cluster_global_im2col_mbarrier_complete_tx_bytes)}
@@ -56,14 +58,22 @@ macro_rules! rank {
     )*};
     (@load $name:ident ($ptx:expr) $rank:literal $cs:literal ($($c:ident $ci:literal)*) $spatial:literal $os:literal ($($o:ident $oi:literal)*)
         ($($mask:ident)?) ($($policy:ident)?) $behind:literal) => {
+        /// Loads pixels of a tensor into shared memory (TMA in im2col mode).
+        ///
         #[doc = concat!("`", $ptx, " [to], [map, ", $cs, "], [barrier], ", $os, $behind, ";`: when the pixels are there, the barrier's phase lacks their bytes fewer.")]
         ///
         /// # Safety
-        /// `map` is that of a tensor map of this rank and im2col mode, which lies in a kernel's parameters, or in constant or global memory. From now
-        /// until a wait for the barrier's phase the tensor is there, and `to` is the address of as many bytes as the pixels have in the
-        /// block's shared memory that nobody else touches, a multiple of 128, or, for the swizzles of 32, 64 and 128 bytes, of 256, 512
-        /// and 1024. `barrier` is that of an mbarrier. With a mask, all that holds in each block whose bit is set, which are of the cluster, and
-        /// run until then; a policy is one that `createpolicy` made.
+        /// `map` points to a tensor map of this rank and of im2col mode, in a kernel's parameters,
+        /// in constant or in global memory. `barrier` is the address of an mbarrier. A policy was
+        /// made by `createpolicy`. Until a wait for the barrier's phase:
+        ///
+        /// - The tensor is valid.
+        /// - `to` is the address of the pixels' bytes in the block's shared memory, and nobody else
+        ///   accesses them. It is a multiple of 128. For the swizzles of 32, 64 and 128 bytes, it
+        ///   is a multiple of 256, 512 and 1024.
+        ///
+        /// With a mask, this holds in each block whose bit is set. These blocks belong to the
+        /// cluster and run until then.
         #[inline(always)]
         #[track_caller]
         #[allow(non_snake_case, reason = "PTX's name")]
@@ -78,14 +88,14 @@ macro_rules! rank {
             $($policy: u64,)?
         ) {
             #[cfg(target_arch = "nvptx64")]
-            // SAFETY: the caller's.
+            // SAFETY: the caller upholds the function's contract.
             unsafe {
                 asm!(concat!($ptx, " [{to}], [{map}, {{", $cs, "}}], [{barrier}], {{", $os, "}}", $behind, ";"),
                     to = in(reg32) to, map = in(reg64) map, barrier = in(reg32) barrier, $($c = in(reg32) at[$ci],)*
                     $($o = in(reg16) offsets[$oi],)* $($mask = in(reg16) $mask,)? $($policy = in(reg64) $policy,)? options(nostack));
             }
             #[cfg(not(target_arch = "nvptx64"))]
-            // SAFETY: the caller's.
+            // SAFETY: the caller upholds the function's contract.
             unsafe {
                 $(let _ = $policy;)?
                 sim::load(Site::here(), $ptx, to, map, sim::At::im2col(&at, &offsets), barrier, rank!(@blocks $($mask)?));
@@ -96,26 +106,33 @@ macro_rules! rank {
     (@blocks $mask:ident) => { sim::Blocks::Mask($mask) };
     (@store $name:ident ($ptx:expr) $operation:tt $what:literal $rank:literal $cs:literal ($($c:ident $ci:literal)*)
         ($($policy:ident)?) $behind:literal) => {
+        /// Stores pixels of shared memory to a tensor, or reduces the tensor with them (TMA in
+        /// im2col mode).
+        ///
         #[doc = concat!("`", $ptx, " [map, ", $cs, "], [from]", $behind, ";`: ", $what, ".")]
         ///
         /// # Safety
-        /// `map` is that of a tensor map of this rank and im2col mode, which lies in a kernel's parameters, or in constant or global memory; of a
-        /// reduction, its elements have it. From now until a wait for its group the tensor is there, and nobody writes the pixels' bytes of
-        /// shared memory from `from` on, an address as for a load, or touches the pixels, but for other reductions. A policy is one that
-        /// `createpolicy` made.
+        /// `map` points to a tensor map of this rank and of im2col mode, in a kernel's parameters,
+        /// in constant or in global memory. For a reduction, the map's element type has the
+        /// operation. `from` is an address as for a load. A policy was made by `createpolicy`.
+        /// Until a wait for the group:
+        ///
+        /// - The tensor is valid.
+        /// - Nobody writes the pixels' bytes of shared memory.
+        /// - Nobody accesses the pixels in global memory, except for other reductions.
         #[inline(always)]
         #[track_caller]
         #[allow(non_snake_case, reason = "PTX's name")]
         pub unsafe fn $name(map: *const u8, at: [i32; $rank], from: u32, $($policy: u64)?) {
             #[cfg(target_arch = "nvptx64")]
-            // SAFETY: the caller's.
+            // SAFETY: the caller upholds the function's contract.
             unsafe {
                 asm!(concat!($ptx, " [{map}, {{", $cs, "}}], [{from}]", $behind, ";"),
                     map = in(reg64) map, from = in(reg32) from, $($c = in(reg32) at[$ci],)* $($policy = in(reg64) $policy,)?
                     options(nostack));
             }
             #[cfg(not(target_arch = "nvptx64"))]
-            // SAFETY: the caller's.
+            // SAFETY: the caller upholds the function's contract.
             unsafe {
                 $(let _ = $policy;)?
                 sim::store(Site::here(), $ptx, map, sim::At::im2col(&at, &[]), from, $operation);
@@ -124,23 +141,26 @@ macro_rules! rank {
     };
     (@prefetch $name:ident ($ptx:expr) $rank:literal $cs:literal ($($c:ident $ci:literal)*)
         $spatial:literal $os:literal ($($o:ident $oi:literal)*) ($($policy:ident)?) $behind:literal) => {
+        /// Prefetches pixels of a tensor to L2 (TMA in im2col mode).
+        ///
         #[doc = concat!("`", $ptx, " [map, ", $cs, "], ", $os, $behind, ";`: the pixels, to the second-level cache.")]
         ///
         /// # Safety
-        /// `map` is that of a tensor map of this rank and im2col mode, which lies in a kernel's parameters, or in constant or global memory; the
-        /// tensor is there. A policy is one that `createpolicy` made.
+        /// `map` points to a tensor map of this rank and of im2col mode, in a kernel's parameters,
+        /// in constant or in global memory. The tensor is valid. A policy was made by
+        /// `createpolicy`.
         #[inline(always)]
         #[track_caller]
         #[allow(non_snake_case, reason = "PTX's name")]
         pub unsafe fn $name(map: *const u8, at: [i32; $rank], offsets: [u16; $spatial], $($policy: u64)?) {
             #[cfg(target_arch = "nvptx64")]
-            // SAFETY: the caller's.
+            // SAFETY: the caller upholds the function's contract.
             unsafe {
                 asm!(concat!($ptx, " [{map}, {{", $cs, "}}], {{", $os, "}}", $behind, ";"), map = in(reg64) map,
                     $($c = in(reg32) at[$ci],)* $($o = in(reg16) offsets[$oi],)* $($policy = in(reg64) $policy,)? options(nostack));
             }
             #[cfg(not(target_arch = "nvptx64"))]
-            // SAFETY: the caller's.
+            // SAFETY: the caller upholds the function's contract.
             unsafe {
                 $(let _ = $policy;)?
                 sim::prefetch(Site::here(), $ptx, map, sim::At::im2col(&at, &offsets));

@@ -1,33 +1,34 @@
-//! Special registers (PTX ISA, section 10): where a thread stands in its block and its grid, and
+//! Special registers (PTX ISA, section 10): the coordinates of a thread in its block and grid, and
 //! the clock.
 //!
-//! Functions of registers that are the same in all lanes of a warp are safe; the others are not.
+//! Functions of registers with the same value in all lanes of a warp are safe. The others are not.
 
 #[cfg(not(target_arch = "nvptx64"))]
 use crate::engine::raw as sim;
 #[cfg(target_arch = "nvptx64")]
 use core::arch::nvptx;
 
-/// `%tid.x`, which differs from lane to lane. [`Lane::id`](crate::lane::Lane::id) is its safe form.
+/// The thread's index in its block (`%tid.x`). [`Lane::id`](crate::lane::Lane::id) is the safe
+/// form.
 ///
 /// # Safety
-/// It is called in a lane closure. Elsewhere, the caller answers for what depends on the number:
-/// no lane comes to a collective without the others of its warp.
+/// The value differs between lanes. Call this in a lane closure. Elsewhere, the caller ensures that
+/// code that depends on the value takes no lane to a collective without the others of its warp.
 #[inline(always)]
 #[track_caller]
 pub unsafe fn thread() -> u32 {
     #[cfg(target_arch = "nvptx64")]
-    // SAFETY: reading a special register.
+    // SAFETY: it reads a special register.
     return unsafe { nvptx::_thread_idx_x() as u32 };
     #[cfg(not(target_arch = "nvptx64"))]
     return sim::thread();
 }
 
-/// `%ctaid.{x,y,z}`.
+/// The block's coordinates in the grid (`%ctaid.{x,y,z}`).
 #[inline(always)]
 pub fn block() -> [u32; 3] {
     #[cfg(target_arch = "nvptx64")]
-    // SAFETY: reading special registers.
+    // SAFETY: it reads special registers.
     return unsafe {
         [nvptx::_block_idx_x() as u32, nvptx::_block_idx_y() as u32, nvptx::_block_idx_z() as u32]
     };
@@ -35,11 +36,11 @@ pub fn block() -> [u32; 3] {
     return sim::block();
 }
 
-/// `%nctaid.{x,y,z}`.
+/// The grid's size in blocks (`%nctaid.{x,y,z}`).
 #[inline(always)]
 pub fn grid() -> [u32; 3] {
     #[cfg(target_arch = "nvptx64")]
-    // SAFETY: reading special registers.
+    // SAFETY: it reads special registers.
     return unsafe {
         [nvptx::_grid_dim_x() as u32, nvptx::_grid_dim_y() as u32, nvptx::_grid_dim_z() as u32]
     };
@@ -47,8 +48,8 @@ pub fn grid() -> [u32; 3] {
     return sim::grid();
 }
 
-/// Special registers of clusters: the function, the register, how the simulator knows it. sm_90,
-/// PTX 7.8.
+/// Special registers of clusters with three coordinates: function, register, the simulator's
+/// function. sm_90, PTX 7.8.
 macro_rules! cluster {
     ($($name:ident $register:literal $simulated:ident;)*) => {$(
         #[doc = concat!("`%", $register, ".{x,y,z}`.")]
@@ -57,7 +58,7 @@ macro_rules! cluster {
             #[cfg(target_arch = "nvptx64")]
             return {
                 let (x, y, z);
-                // SAFETY: reading special registers, which do not change.
+                // SAFETY: it reads special registers, whose values do not change.
                 unsafe {
                     core::arch::asm!(
                         concat!("mov.u32 {x}, %", $register, ".x; mov.u32 {y}, %", $register, ".y; mov.u32 {z}, %", $register, ".z;"),
@@ -78,7 +79,7 @@ cluster! {
     clusters "nclusterid" clusters;
 }
 
-/// Those of one number: the function, the register, how the simulator knows it.
+/// Special registers of clusters with one value: function, register.
 macro_rules! ranks {
     ($($name:ident $register:literal;)*) => {$(
         #[doc = concat!("`%", $register, "`.")]
@@ -87,7 +88,7 @@ macro_rules! ranks {
             #[cfg(target_arch = "nvptx64")]
             return {
                 let number;
-                // SAFETY: reading a special register, which does not change.
+                // SAFETY: it reads a special register, whose value does not change.
                 unsafe {
                     core::arch::asm!(concat!("mov.u32 {number}, %", $register, ";"), number = lateout(reg32) number,
                         options(pure, nomem, nostack));
@@ -105,13 +106,13 @@ ranks! {
     cluster_size "cluster_nctarank";
 }
 
-/// `%is_explicit_cluster`: whether the kernel was launched with clusters.
+/// Whether the kernel was launched with clusters (`%is_explicit_cluster`).
 #[inline(always)]
 pub fn is_explicit_cluster() -> bool {
     #[cfg(target_arch = "nvptx64")]
     return {
         let is_one: u32;
-        // SAFETY: reading a special register, which does not change.
+        // SAFETY: it reads a special register, whose value does not change.
         unsafe {
             core::arch::asm!("{{ .reg .pred p; mov.pred p, %is_explicit_cluster; selp.b32 {is_one}, 1, 0, p; }}",
                 is_one = lateout(reg32) is_one, options(pure, nomem, nostack));
@@ -122,9 +123,10 @@ pub fn is_explicit_cluster() -> bool {
     return sim::cluster_size() > 1;
 }
 
-/// `%clock64`. What was written before it is executed before it, and the rest after it.
-/// [`Lane::clock`](crate::lane::Lane::clock) is its safe form: lanes may read it at different
-/// times.
+/// The clock (`%clock64`). [`Lane::clock`](crate::lane::Lane::clock) is the safe form.
+///
+/// Code before it in the source executes before it, and code after it executes after it. Lanes may
+/// read the clock at different times.
 ///
 /// # Safety
 /// As for [`thread`].
@@ -134,8 +136,8 @@ pub unsafe fn clock() -> u64 {
     #[cfg(target_arch = "nvptx64")]
     return {
         let cycles;
-        // SAFETY: reading a special register. Not `nomem`, so that accesses to memory stay on their
-        // side of it.
+        // SAFETY: it reads a special register. It is not `nomem`, so memory accesses are not moved
+        // across it.
         unsafe {
             core::arch::asm!("mov.u64 {cycles}, %clock64;", cycles = lateout(reg64) cycles, options(nostack))
         };

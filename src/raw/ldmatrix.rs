@@ -1,5 +1,5 @@
-//! `ldmatrix` (PTX ISA 9.7.14.5.15): `.b16` sm_75, PTX 6.5; the others sm_100a, sm_100f and the
-//! like, PTX 8.6.
+//! Matrix loads from shared memory: `ldmatrix` (PTX ISA 9.7.14.5.15). `.b16`: sm_75, PTX 6.5. The
+//! others: sm_100a, sm_100f and the like, PTX 8.6.
 
 #[cfg(not(target_arch = "nvptx64"))]
 use crate::fragment::{Arrangement::*, Packed::*};
@@ -10,18 +10,21 @@ use core::arch::asm;
 macro_rules! functions {
     ($($name:ident $ptx:literal $count:ident $trans:ident $element:ident ($($r:ident)+) [$($arrangement:tt)+] $needs:ident
         $version:literal $nature:ident;)*) => {$(
+        /// Loads matrices from shared memory into registers.
+        ///
         #[doc = concat!("`", $ptx, " {r..}, [address];`")]
         ///
         /// # Safety
-        /// All lanes of the warp execute it, converged. In every lane that the form reads an address of (on
-        /// sm_75: in every lane) `address` is that of 16 readable bytes in shared memory, 16-byte aligned.
+        /// All lanes of the warp execute it, converged. In every lane whose address the form reads
+        /// (on sm_75: in every lane), `address` is the address of 16 readable bytes in shared
+        /// memory, 16-byte aligned.
         #[inline(always)]
         #[track_caller]
         pub unsafe fn $name(address: u32) -> [u32; functions!(@count $($r)+)] {
             #[cfg(target_arch = "nvptx64")]
             return {
                 $(let $r;)+
-                // SAFETY: the caller's.
+                // SAFETY: the caller upholds the function's contract.
                 unsafe {
                     asm!(
                         concat!($ptx, " {{", functions!(@list $($r)+), "}}, [{address}];"),

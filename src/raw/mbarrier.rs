@@ -1,12 +1,11 @@
-//! `mbarrier` (PTX ISA 9.7.13.15): barriers in shared memory that count arrivals and bytes; and
+//! `mbarrier`: barriers in shared memory that count arrivals and bytes (PTX ISA 9.7.13.15), and
 //! proxy fences (9.7.13.4). sm_90, PTX 8.0.
 //!
-//! A state is what `arrive` returns: which phase it arrived in. A parity is that of a phase's
-//! number, from 0.
+//! `arrive` returns a state: a token of the phase of the arrival. A parity is that of a phase's
+//! number, counted from 0.
 //!
-//! `try_wait` may give up, and return that the phase is not over, after a time that is the system's
-//! to choose. In the simulator it sometimes does at once, as the seed has it, and else where nobody
-//! can go on.
+//! `try_wait` may give up after a system-dependent time, and return false. In the simulator, the
+//! seed decides whether it gives up at once. It also gives up if no warp can continue.
 
 #[cfg(not(target_arch = "nvptx64"))]
 use crate::engine::mbarrier as sim;
@@ -15,8 +14,8 @@ use crate::lane::Site;
 #[cfg(target_arch = "nvptx64")]
 use core::arch::asm;
 
-/// Forms that return nothing: the function, its operands, PTX, the safety, what it is for the
-/// simulator.
+/// Forms that return nothing: function, operands, PTX, description, safety, and the simulator's
+/// function.
 macro_rules! plain {
     ($($name:ident($($operand:ident)*) $ptx:literal, $doc:literal, $safety:literal, $simulated:ident;)*) => {$(
         #[doc = concat!("`", $ptx, " [address]", $(", ", stringify!($operand),)* ";`: ", $doc)]
@@ -27,7 +26,7 @@ macro_rules! plain {
         #[track_caller]
         pub unsafe fn $name(address: u32, $($operand: u32)*) {
             #[cfg(target_arch = "nvptx64")]
-            // SAFETY: the caller's.
+            // SAFETY: the caller upholds the function's contract.
             unsafe {
                 asm!(concat!($ptx, " [{address}]", $(", {", stringify!($operand), "}",)* ";"),
                     address = in(reg32) address, $($operand = in(reg32) $operand,)* options(nostack));
@@ -57,20 +56,22 @@ plain! {
         arrive_when_copied;
 }
 
-/// Forms that arrive: the function, its operands, PTX, what it is for the simulator.
+/// Forms of `arrive`: function, operands, PTX, and the simulator's arguments.
 macro_rules! arrivals {
     ($($name:ident($($operand:ident)*) $ptx:literal { $($field:ident: $value:expr),* };)*) => {$(
+        /// Arrives at a barrier, and returns the state of its phase.
+        ///
         #[doc = concat!("`", $ptx, " state, [address]", $(", ", stringify!($operand),)* ";`")]
         ///
         /// # Safety
-        /// `address` is that of a barrier.
+        /// `address` is the address of a barrier.
         #[inline(always)]
         #[track_caller]
         pub unsafe fn $name(address: u32, $($operand: u32)*) -> u64 {
             #[cfg(target_arch = "nvptx64")]
             return {
                 let state;
-                // SAFETY: the caller's.
+                // SAFETY: the caller upholds the function's contract.
                 unsafe {
                     asm!(concat!($ptx, " {state}, [{address}]", $(", {", stringify!($operand), "}",)* ";"),
                         state = lateout(reg64) state, address = in(reg32) address, $($operand = in(reg32) $operand,)*
@@ -94,21 +95,23 @@ arrivals! {
         "mbarrier.arrive_drop.expect_tx.shared::cta.b64" { expect: bytes, drop: true };
 }
 
-/// Forms that ask whether a phase is over: the function, its operands, PTX, whose writes are seen
-/// then, what it is for the simulator, the phase.
+/// Forms of `test_wait` and `try_wait`: function, operands, PTX, the scope of the writes that
+/// become visible, the simulator's function, and the phase.
 macro_rules! waits {
     ($($name:ident($phase:ident: $type:ident $class:ident $(, $hint:ident)?) $ptx:literal $scope:ident $simulated:ident($kind:expr);)*) => {$(
+        /// Returns whether a phase is complete: `test_wait` at once, `try_wait` after a wait.
+        ///
         #[doc = concat!("`", $ptx, " over, [address], ", stringify!($phase), $(", ", stringify!($hint),)? ";`")]
         ///
         /// # Safety
-        /// `address` is that of a barrier.
+        /// `address` is the address of a barrier.
         #[inline(always)]
         #[track_caller]
         pub unsafe fn $name(address: u32, $phase: $type $(, $hint: u32)?) -> bool {
             #[cfg(target_arch = "nvptx64")]
             return {
                 let over: u32;
-                // SAFETY: the caller's.
+                // SAFETY: the caller upholds the function's contract.
                 unsafe {
                     asm!(concat!("{{ .reg .pred p; ", $ptx, " p, [{address}], {phase}", $(", {", stringify!($hint), "}",)?
                             "; selp.b32 {over}, 1, 0, p; }}"),
@@ -153,14 +156,15 @@ waits! {
         "mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64" Cluster wait_in_lane(sim::Phase::Parity(parity));
 }
 
-/// `mbarrier.pending_count.b64 count, state;`: the arrivals that the phase still needed, before the
-/// one that returned the state.
+/// Returns the number of pending arrivals before the arrival that returned `state`.
+///
+/// PTX: `mbarrier.pending_count.b64 count, state;`
 #[inline(always)]
 pub fn mbarrier_pending_count_b64(state: u64) -> u32 {
     #[cfg(target_arch = "nvptx64")]
     return {
         let count;
-        // SAFETY: it computes.
+        // SAFETY: the instruction only computes.
         unsafe {
             asm!("mbarrier.pending_count.b64 {count}, {state};",
                 count = lateout(reg32) count, state = in(reg64) state, options(nomem, nostack));
@@ -171,7 +175,7 @@ pub fn mbarrier_pending_count_b64(state: u64) -> u32 {
     return sim::pending(state);
 }
 
-/// Fences: the function, PTX, what it is for the simulator, what is before it.
+/// Fences: function, PTX, the simulator's function, and a description.
 macro_rules! fences {
     ($($name:ident $ptx:literal $simulated:ident($($of:expr)?), $doc:literal;)*) => {$(
         #[doc = concat!("`", $ptx, ";`: ", $doc)]
@@ -179,7 +183,7 @@ macro_rules! fences {
         #[track_caller]
         pub fn $name() {
             #[cfg(target_arch = "nvptx64")]
-            // SAFETY: it orders memory accesses.
+            // SAFETY: it only orders memory accesses.
             unsafe {
                 asm!(concat!($ptx, ";"), options(nostack));
             }
@@ -200,7 +204,9 @@ fences! {
         "the same, of global memory only.";
 }
 
-/// `elect.sync _|elected, 0xffffffff;`: true in one lane of the warp, the same each time.
+/// Elects one lane of the warp: true in one lane, the same one each time.
+///
+/// PTX: `elect.sync _|elected, 0xffffffff;`
 ///
 /// # Safety
 /// All lanes of the warp execute it.
@@ -210,7 +216,7 @@ pub unsafe fn elect_sync() -> bool {
     #[cfg(target_arch = "nvptx64")]
     return {
         let elected: u32;
-        // SAFETY: the caller's.
+        // SAFETY: the caller upholds the function's contract.
         unsafe {
             asm!("{{ .reg .pred p; elect.sync _|p, 0xffffffff; selp.b32 {elected}, 1, 0, p; }}",
                 elected = lateout(reg32) elected, options(nomem, nostack));

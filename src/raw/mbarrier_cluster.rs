@@ -1,9 +1,10 @@
-//! `mbarrier` in shared memory of any block of the cluster (PTX ISA 9.7.13.15): arrivals return no
-//! state, and only the block itself can wait. sm_90, PTX 8.0.
+//! `mbarrier` in shared memory of any block of the cluster (PTX ISA 9.7.13.15). sm_90, PTX 8.0.
 //!
-//! Of what was written before it, an arrival with `.release.cluster` tells those who wait with
-//! `.acquire.cluster`. One without is for the executing block, as PTX has it (`.release.cta`): that
-//! it has been read, what was read before it.
+//! Arrivals return no state, and only the barrier's own block can wait.
+//!
+//! An arrival with `.release.cluster` publishes all earlier writes to waits with
+//! `.acquire.cluster`. An arrival without it has PTX's default, `.release.cta`. To another block it
+//! only says that earlier reads are complete.
 
 #[cfg(not(target_arch = "nvptx64"))]
 use crate::engine::mbarrier as sim;
@@ -12,19 +13,20 @@ use crate::lane::Site;
 #[cfg(target_arch = "nvptx64")]
 use core::arch::asm;
 
-/// The function, its operands, PTX up to the address, what it does, what it is for the simulator.
+/// Function, operands, PTX up to the address, description, and the simulator's function.
 macro_rules! forms {
     ($($name:ident($($operand:ident)*) $ptx:literal $destination:literal, $doc:literal,
         $simulated:ident($($argument:expr)?);)*) => {$(
         #[doc = concat!("`", $ptx, " ", $destination, "[address]", $(", ", stringify!($operand),)* ";`: ", $doc)]
         ///
         /// # Safety
-        /// `address` is that, in the `.shared::cluster` window, of a barrier of a block of the cluster that runs.
+        /// `address` is the address, in the `.shared::cluster` window, of a barrier of a running
+        /// block of the cluster.
         #[inline(always)]
         #[track_caller]
         pub unsafe fn $name(address: u32, $($operand: u32)*) {
             #[cfg(target_arch = "nvptx64")]
-            // SAFETY: the caller's.
+            // SAFETY: the caller upholds the function's contract.
             unsafe {
                 asm!(concat!($ptx, " ", $destination, "[{address}]", $(", {", stringify!($operand), "}",)* ";"),
                     address = in(reg32) address, $($operand = in(reg32) $operand,)* options(nostack));

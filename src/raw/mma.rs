@@ -1,4 +1,4 @@
-//! `mma.sync` (PTX ISA 9.7.14.5.14).
+//! Matrix multiply-accumulate of a warp: `mma.sync` (PTX ISA 9.7.14.5.14).
 
 #[cfg(target_arch = "nvptx64")]
 use core::arch::asm;
@@ -14,7 +14,7 @@ macro_rules! functions {
     (@named $name:ident (b32 $($form:tt)*)) => { functions! { @registers u32 reg32 $name $($form)* } };
     (@named $name:ident (b64 $($form:tt)*)) => { functions! { @registers u64 reg64 $name $($form)* } };
 
-    // The registers of D, A, B and C, and how they stand in the instruction.
+    // The registers of D, A, B and C, and their operands in the instruction.
     (@registers $word:ident $class:ident $name:ident (2 1 1 2) $($form:tt)*) => {
         functions! { @function $word $class $name [d0 d1] [a0] [b0] [c0 c1] "{{{d0}, {d1}}}, {{{a0}}}, {{{b0}}}, {{{c0}, {c1}}}" $($form)* }
     };
@@ -55,6 +55,8 @@ macro_rules! functions {
 
     (@function $word:ident $class:ident $name:ident [$($d:ident)+] [$($a:ident)+] [$($b:ident)+] [$($c:ident)+] $operands:literal
         $needs:ident $q:ident $shape:ident $la:ident $lb:ident $of_d:ident $of_a:ident $of_b:ident $of_c:ident) => {
+        /// Multiplies A and B, and adds C: D = A x B + C.
+        ///
         #[doc = concat!("`", crate::mma_ptx!($q $shape $la $lb $of_d $of_a $of_b $of_c), " {d..}, {a..}, {b..}, {c..};`: ", stringify!($needs), ".")]
         ///
         /// # Safety
@@ -69,7 +71,7 @@ macro_rules! functions {
             #[cfg(target_arch = "nvptx64")]
             return {
                 $(let $d;)+
-                // SAFETY: the caller's.
+                // SAFETY: the caller upholds the function's contract.
                 unsafe {
                     asm!(
                         concat!(crate::mma_ptx!($q $shape $la $lb $of_d $of_a $of_b $of_c), " ", $operands, ";"),

@@ -1,4 +1,4 @@
-//! `mma.sync` with scaled blocks (PTX ISA 9.7.14.5.14).
+//! Matrix multiply-accumulate of a warp with block scaling: `mma.sync` (PTX ISA 9.7.14.5.14).
 
 #[cfg(target_arch = "nvptx64")]
 use core::arch::asm;
@@ -11,13 +11,16 @@ macro_rules! functions {
         }
     )*)*};
     (@named $name:ident ($needs:ident $shape:ident $kind:ident $vec:literal $scale:ident $a:ident $b:ident)) => {
+        /// Multiplies block-scaled A and B, and adds C: D = (A x scales) x (B x scales) + C.
+        ///
         #[doc = concat!(
             "`", crate::mma_scaled_ptx!($shape $kind $vec $scale $a $b),
             " {d..}, {a..}, {b..}, {c..}, {scales_a}, {BYTE_A, THREAD_A}, {scales_b}, {BYTE_B, THREAD_B};`: ", stringify!($needs), "."
         )]
         ///
         /// # Safety
-        /// All lanes of the warp execute it, converged. The selectors exist: see [`Select`](crate::mma::Select).
+        /// All lanes of the warp execute it, converged. The selectors exist: see
+        /// [`Select`](crate::mma::Select).
         #[inline(always)]
         #[track_caller]
         pub unsafe fn $name<const BYTE_A: u16, const THREAD_A: u16, const BYTE_B: u16, const THREAD_B: u16>(
@@ -30,7 +33,7 @@ macro_rules! functions {
             #[cfg(target_arch = "nvptx64")]
             return {
                 let (d0, d1, d2, d3);
-                // SAFETY: the caller's.
+                // SAFETY: the caller upholds the function's contract.
                 unsafe {
                     asm!(
                         concat!(

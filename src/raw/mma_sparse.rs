@@ -1,4 +1,5 @@
-//! `mma.sp` and `mma.sp::ordered_metadata` (PTX ISA 9.7.14.6.3).
+//! Matrix multiply-accumulate of a warp with a structured sparse A: `mma.sp` and
+//! `mma.sp::ordered_metadata` (PTX ISA 9.7.14.6.3).
 
 #[cfg(target_arch = "nvptx64")]
 use core::arch::asm;
@@ -12,7 +13,7 @@ macro_rules! functions {
         }
     )*)*};
 
-    // The registers of D, A, B and C, and how they stand in the instruction.
+    // The registers of D, A, B and C, and their operands in the instruction.
     (@named $name:ident ((4 2 2 4) $($form:tt)*)) => {
         functions! { @function $name [d0 d1 d2 d3] [a0 a1] [b0 b1] [c0 c1 c2 c3]
             "{{{d0}, {d1}, {d2}, {d3}}}, {{{a0}, {a1}}}, {{{b0}, {b1}}}, {{{c0}, {c1}, {c2}, {c3}}}" $($form)* }
@@ -31,6 +32,8 @@ macro_rules! functions {
 
     (@function $name:ident [$($d:ident)+] [$($a:ident)+] [$($b:ident)+] [$($c:ident)+] $operands:literal
         $selectors:literal $needs:ident $order:ident $q:ident $shape:ident $of_d:ident $of_a:ident $of_b:ident $of_c:ident) => {
+        /// Multiplies a structured sparse A and B, and adds C: D = A x B + C.
+        ///
         #[doc = concat!(
             "`", crate::mma_sparse_ptx!($order $q $shape $of_d $of_a $of_b $of_c), " {d..}, {a..}, {b..}, {c..}, metadata, SELECTOR;`: ",
             stringify!($needs), "; selectors below ", $selectors, "."
@@ -50,7 +53,7 @@ macro_rules! functions {
             #[cfg(target_arch = "nvptx64")]
             return {
                 $(let $d;)+
-                // SAFETY: the caller's.
+                // SAFETY: the caller upholds the function's contract.
                 unsafe {
                     asm!(
                         concat!(crate::mma_sparse_ptx!($order $q $shape $of_d $of_a $of_b $of_c), " ", $operands, ", {metadata}, {selector};"),

@@ -1,4 +1,5 @@
-//! `mma.sp::ordered_metadata` with scaled blocks (PTX ISA 9.7.14.6.3).
+//! Matrix multiply-accumulate of a warp with a structured sparse A and block scaling:
+//! `mma.sp::ordered_metadata` (PTX ISA 9.7.14.6.3).
 
 #[cfg(target_arch = "nvptx64")]
 use core::arch::asm;
@@ -11,6 +12,9 @@ macro_rules! functions {
         }
     )*)*};
     (@named $name:ident ($needs:ident $shape:ident $kind:ident $vec:literal $scale:ident $a:ident $b:ident)) => {
+        /// Multiplies a block-scaled, structured sparse A and B, and adds C: D = (A x scales) x (B
+        /// x scales) + C.
+        ///
         #[doc = concat!(
             "`", crate::mma_sparse_scaled_ptx!($shape $kind $vec $scale $a $b),
             " {d..}, {a..}, {b..}, {c..}, metadata, 0, {scales_a}, {BYTE_A, THREAD_A}, {scales_b}, {BYTE_B, THREAD_B};`: ",
@@ -18,7 +22,8 @@ macro_rules! functions {
         )]
         ///
         /// # Safety
-        /// All lanes of the warp execute it, converged. The selectors exist: see [`Select`](crate::mma::Select).
+        /// All lanes of the warp execute it, converged. The selectors exist: see
+        /// [`Select`](crate::mma::Select).
         #[inline(always)]
         #[track_caller]
         pub unsafe fn $name<const BYTE_A: u16, const THREAD_A: u16, const BYTE_B: u16, const THREAD_B: u16>(
@@ -32,7 +37,7 @@ macro_rules! functions {
             #[cfg(target_arch = "nvptx64")]
             return {
                 let (d0, d1, d2, d3);
-                // SAFETY: the caller's.
+                // SAFETY: the caller upholds the function's contract.
                 unsafe {
                     asm!(
                         concat!(

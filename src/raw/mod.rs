@@ -1,22 +1,22 @@
-//! PTX instructions as they are: one function per form, its body one `asm!`, its name PTX's own.
+//! Raw PTX instructions: one function for each form, with one `asm!` and PTX's own name.
 //!
-//! A name is the instruction's, with `_` for `.` and `::`:
+//! The function's name is the instruction's, with `_` for `.` and `::`. For example,
 //! `mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32` is
-//! [`mma_sync_aligned_m16n8k8_row_col_f32_f16_f16_f32`]. The typed layer for these is
-//! [`mma`](crate::mma), [`copy`](crate::copy) and [`sync`](crate::sync); [`isa`](crate::isa) lists
+//! [`mma_sync_aligned_m16n8k8_row_col_f32_f16_f16_f32`]. The typed layer above is
+//! [`mma`](crate::mma), [`copy`](crate::copy) and [`sync`](crate::sync). [`isa`](crate::isa) lists
 //! the forms of matrix instructions.
 //!
-//! On the device nothing here is checked, and nothing here needs the rest of the crate. Addresses
-//! of shared memory are 32-bit `.shared` addresses, not generic pointers. A caller of a
-//! `.sync.aligned` form answers for all 32 lanes of the warp executing it together, converged.
+//! On the device, nothing here is checked, and nothing here needs the rest of the crate. Addresses
+//! of shared memory are 32-bit `.shared` addresses, not generic pointers. The caller of a
+//! `.sync.aligned` form ensures that all 32 lanes of the warp execute it together, converged.
 //!
-//! On the host each form runs in the simulator, which does check it. There a function is one
-//! lane's, called in a lane closure, and a collective waits for all lanes:
+//! On the host, each form runs in the simulator, and the simulator checks it. A function there is
+//! one lane's part. Call it in a lane closure. A collective waits for all lanes:
 //!
 //! ```
 //! use ptx_matrix::{prelude::*, raw};
 //!
-//! /// The product of matrices of ones.
+//! /// Multiplies matrices of ones.
 //! #[kernel(threads = 32)]
 //! fn multiply(block: &Block, d: GlobalMut<f32>) {
 //!     let one = u32::from(f16::ONE.to_bits()) * 0x1_0001;
@@ -36,8 +36,8 @@
 //! assert_eq!(d, [8.0; 128]);
 //! ```
 //!
-//! No form is `pure`: LLVM would be free to move it under a branch. Those that touch no memory are
-//! `nomem`.
+//! No collective is `pure`: LLVM could otherwise move it under a branch. Forms that touch no memory
+//! are `nomem`.
 
 mod approx;
 mod async_stores;

@@ -1,9 +1,13 @@
-//! Copies to shared memory of several blocks of the cluster, and from one block's to another's,
-//! which it also reduces (PTX ISA 9.7.9.25.4 `cp.async.bulk` and `cp.reduce.async.bulk`, 9.7.9.27
-//! `cp.async.bulk.tensor`). sm_90, PTX 8.0; to several blocks they are fast on sm_90a and newer.
+//! Bulk copies to shared memory of other blocks of the cluster, and multicast to several blocks.
+//! sm_90, PTX 8.0. Multicast is fast on sm_90a and newer.
 //!
-//! What goes to several blocks lies in each at the same place, and in each tells the barrier at the
-//! same place.
+//! | copies | PTX ISA |
+//! | --- | --- |
+//! | `cp.async.bulk`, `cp.reduce.async.bulk` | 9.7.9.25.4 |
+//! | `cp.async.bulk.tensor` | 9.7.9.27 |
+//!
+//! In each destination block, a multicast has the same shared memory offsets for the data and for
+//! the barrier.
 
 #[cfg(not(target_arch = "nvptx64"))]
 use crate::engine::{bulk as sim, tensor};
@@ -12,12 +16,15 @@ use crate::lane::Site;
 #[cfg(target_arch = "nvptx64")]
 use {super::bulk::whole, core::arch::asm};
 
-/// `cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [to],
-/// [from], bytes, [barrier], mask;`: to each block whose bit is set.
+/// Copies bytes from global memory to shared memory of each block in `mask` (multicast).
+///
+/// PTX: `cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [to],
+/// [from], bytes, [barrier], mask;`
 ///
 /// # Safety
-/// As [`cp_async_bulk_shared_cluster_global_mbarrier_complete_tx_bytes`](super::cp_async_bulk_shared_cluster_global_mbarrier_complete_tx_bytes)
-/// in each of these blocks, which are of the cluster, and run until then.
+/// As for
+/// [`cp_async_bulk_shared_cluster_global_mbarrier_complete_tx_bytes`](super::cp_async_bulk_shared_cluster_global_mbarrier_complete_tx_bytes),
+/// in each of these blocks. They belong to the cluster, and run until then.
 #[inline(always)]
 #[track_caller]
 pub unsafe fn cp_async_bulk_shared_cluster_global_mbarrier_complete_tx_bytes_multicast_cluster(
@@ -28,14 +35,14 @@ pub unsafe fn cp_async_bulk_shared_cluster_global_mbarrier_complete_tx_bytes_mul
     mask: u16,
 ) {
     #[cfg(target_arch = "nvptx64")]
-    // SAFETY: the caller's.
+    // SAFETY: the caller upholds the function's contract.
     unsafe {
         asm!("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [{to}], [{from}], {bytes}, [{barrier}], {mask};",
             to = in(reg32) to, from = in(reg64) whole(from), bytes = in(reg32) bytes, barrier = in(reg32) barrier,
             mask = in(reg16) mask, options(nostack));
     }
     #[cfg(not(target_arch = "nvptx64"))]
-    // SAFETY: the caller's.
+    // SAFETY: the caller upholds the function's contract.
     unsafe {
         let form =
             "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster";
@@ -43,14 +50,19 @@ pub unsafe fn cp_async_bulk_shared_cluster_global_mbarrier_complete_tx_bytes_mul
     }
 }
 
-/// `cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes [to], [from], bytes,
-/// [barrier];`: to shared memory of the block of the cluster that both `to` and `barrier` are in.
+/// Copies bytes from this block's shared memory to that of a block of the cluster.
+///
+/// PTX: `cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes [to], [from],
+/// bytes, [barrier];`. `to` and `barrier` are both in the destination block.
 ///
 /// # Safety
-/// From now until a wait for the barrier's phase, `to` is the address, in the `.shared::cluster`
-/// window, of so many bytes that nobody else touches, and nobody writes as many of the executing
-/// block's shared memory at `from`; the addresses and the number are multiples of
-/// 16. `barrier` is that of an mbarrier in the block of `to`, which runs until then.
+/// The addresses and `bytes` are multiples of 16. Until a wait for the barrier's phase:
+///
+/// - `to` is the address of `bytes` bytes in the `.shared::cluster` window, and nobody else
+///   accesses them.
+/// - Nobody writes the `bytes` bytes of the executing block's shared memory at `from`.
+///
+/// `barrier` is the address of an mbarrier in the block of `to`. That block runs until then.
 #[inline(always)]
 #[track_caller]
 pub unsafe fn cp_async_bulk_shared_cluster_shared_cta_mbarrier_complete_tx_bytes(
@@ -60,7 +72,7 @@ pub unsafe fn cp_async_bulk_shared_cluster_shared_cta_mbarrier_complete_tx_bytes
     barrier: u32,
 ) {
     #[cfg(target_arch = "nvptx64")]
-    // SAFETY: the caller's.
+    // SAFETY: the caller upholds the function's contract.
     unsafe {
         asm!("cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes [{to}], [{from}], {bytes}, [{barrier}];",
             to = in(reg32) to, from = in(reg32) from, bytes = in(reg32) bytes, barrier = in(reg32) barrier,
@@ -73,7 +85,7 @@ pub unsafe fn cp_async_bulk_shared_cluster_shared_cta_mbarrier_complete_tx_bytes
     }
 }
 
-/// Reductions: the operation, and what it is of.
+/// Reductions: the operation and its element types.
 macro_rules! reductions {
     ($($operation:ident $simulated:ident: $($kind:ident)*;)*) => {$($(
         reductions!(@one
@@ -83,15 +95,19 @@ macro_rules! reductions {
             $simulated $kind);
     )*)*};
     (@one $name:ident ($ptx:expr) $simulated:ident $kind:ident) => {
+        /// Reduces elements in shared memory of a block of the cluster with elements of this
+        /// block's.
+        ///
         #[doc = concat!("`", $ptx, " [to], [from], bytes, [barrier];`: each element at `to` becomes this of itself and of the one at `from`.")]
         ///
         /// # Safety
-        /// As [`cp_async_bulk_shared_cluster_shared_cta_mbarrier_complete_tx_bytes`], but that others may reduce the same elements.
+        /// As for [`cp_async_bulk_shared_cluster_shared_cta_mbarrier_complete_tx_bytes`]. But
+        /// others may reduce the same elements.
         #[inline(always)]
         #[track_caller]
         pub unsafe fn $name(to: u32, from: u32, bytes: u32, barrier: u32) {
             #[cfg(target_arch = "nvptx64")]
-            // SAFETY: the caller's.
+            // SAFETY: the caller upholds the function's contract.
             unsafe {
                 asm!(concat!($ptx, " [{to}], [{from}], {bytes}, [{barrier}];"),
                     to = in(reg32) to, from = in(reg32) from, bytes = in(reg32) bytes, barrier = in(reg32) barrier,
@@ -106,7 +122,7 @@ macro_rules! reductions {
     };
 }
 
-// Fewer than in global memory.
+// Fewer operations than in global memory.
 reductions! {
     add Add: u32 s32 u64;
     min Min: u32 s32;
@@ -118,26 +134,30 @@ reductions! {
     xor Xor: b32;
 }
 
-/// One rank: the function, PTX, how many dimensions, their coordinates in PTX's braces, as names,
-/// and by index.
+/// One rank: function, PTX, number of dimensions, the coordinates in PTX's braces, and their names
+/// and indices.
 macro_rules! ranks {
     ($($name:ident $ptx:literal $rank:literal $braces:literal: $($c:ident $index:literal)*;)*) => {$(
+        /// Loads a box of a tensor into shared memory of several blocks of the cluster (TMA
+        /// multicast).
+        ///
         #[doc = concat!("`", $ptx, " [to], [map, ", $braces, "], [barrier], mask;`: to each block whose bit is set.")]
         ///
         /// # Safety
-        /// As the load of a tensor of this rank without a mask, in each of these blocks, which are of the cluster, and run until then.
+        /// As for the load of this rank without a mask, in each of these blocks. They belong to the
+        /// cluster, and run until then.
         #[inline(always)]
         #[track_caller]
         pub unsafe fn $name(to: u32, map: *const u8, at: [i32; $rank], barrier: u32, mask: u16) {
             #[cfg(target_arch = "nvptx64")]
-            // SAFETY: the caller's.
+            // SAFETY: the caller upholds the function's contract.
             unsafe {
                 asm!(concat!($ptx, " [{to}], [{map}, {{", $braces, "}}], [{barrier}], {mask};"),
                     to = in(reg32) to, map = in(reg64) map, barrier = in(reg32) barrier, mask = in(reg16) mask,
                     $($c = in(reg32) at[$index],)* options(nostack));
             }
             #[cfg(not(target_arch = "nvptx64"))]
-            // SAFETY: the caller's.
+            // SAFETY: the caller upholds the function's contract.
             unsafe {
                 tensor::load(Site::here(), $ptx, to, map, tensor::At::tiled(&at), barrier, tensor::Blocks::Mask(mask));
             }

@@ -1,10 +1,10 @@
-//! `setmaxnreg` (PTX ISA 9.7.20.5): registers change hands between the warps of a block. PTX 8.0;
-//! sm_90a, and of newer GPUs the builds for one architecture or family.
+//! Register reallocation between the warps of a block: `setmaxnreg` (PTX ISA 9.7.20.5). PTX 8.0;
+//! sm_90a, and on newer GPUs the architecture- and family-specific targets.
 
 #[cfg(target_arch = "nvptx64")]
 use core::arch::asm;
 
-/// A count that the instruction takes.
+/// Checks that the instruction supports the count.
 const fn check(count: u32) {
     assert!(
         count >= 24 && count <= 256 && count.is_multiple_of(8),
@@ -12,19 +12,20 @@ const fn check(count: u32) {
     );
 }
 
-/// `setmaxnreg.dec.sync.aligned.u32 COUNT;`: each thread keeps `COUNT` registers, and the block has
-/// the others back.
+/// Reduces the registers of each thread to `COUNT`, and returns the others to the block.
+///
+/// PTX: `setmaxnreg.dec.sync.aligned.u32 COUNT;`
 ///
 /// # Safety
-/// All lanes of the four warps of a warpgroup execute it, converged; they have at least so many.
-/// The kernel was compiled with a bound of registers or of its launch. Between two `setmaxnreg` of
-/// a warpgroup its warps wait for each other.
+/// All lanes of the four warps of a warpgroup execute it, converged. They have at least `COUNT`
+/// registers. The kernel was compiled with a bound on its registers or on its launch. Between two
+/// `setmaxnreg` of a warpgroup, its warps synchronize.
 #[inline(always)]
 #[track_caller]
 pub unsafe fn setmaxnreg_dec_sync_aligned_u32<const COUNT: u32>() {
     const { check(COUNT) };
     #[cfg(target_arch = "nvptx64")]
-    // SAFETY: the caller's.
+    // SAFETY: the caller upholds the function's contract.
     unsafe {
         asm!("setmaxnreg.dec.sync.aligned.u32 {count};", count = const COUNT, options(nostack));
     }
@@ -32,17 +33,19 @@ pub unsafe fn setmaxnreg_dec_sync_aligned_u32<const COUNT: u32>() {
     crate::engine::registers::set_in_lane("setmaxnreg.dec.sync.aligned.u32", COUNT);
 }
 
-/// `setmaxnreg.inc.sync.aligned.u32 COUNT;`: waits until the block has as many free, then each
-/// thread has `COUNT` registers.
+/// Waits until the block has enough free registers, and increases the registers of each thread to
+/// `COUNT`.
+///
+/// PTX: `setmaxnreg.inc.sync.aligned.u32 COUNT;`
 ///
 /// # Safety
-/// As above, but that they have at most so many.
+/// As above, except that they have at most `COUNT` registers.
 #[inline(always)]
 #[track_caller]
 pub unsafe fn setmaxnreg_inc_sync_aligned_u32<const COUNT: u32>() {
     const { check(COUNT) };
     #[cfg(target_arch = "nvptx64")]
-    // SAFETY: the caller's.
+    // SAFETY: the caller upholds the function's contract.
     unsafe {
         asm!("setmaxnreg.inc.sync.aligned.u32 {count};", count = const COUNT, options(nostack));
     }

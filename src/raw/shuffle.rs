@@ -1,16 +1,20 @@
-//! `shfl.sync` (PTX ISA 9.7.9.6): sm_75, PTX 6.0.
+//! Exchange of registers between the lanes of a warp: `shfl.sync` (PTX ISA 9.7.9.6). sm_75, PTX
+//! 6.0.
 
 #[cfg(target_arch = "nvptx64")]
 use core::arch::asm;
 
-/// A row each: the name; that of the form with a predicate; the mode, as PTX and as `Mode` name it;
-/// and whose value a lane has.
+/// One row for each mode: the function, the function that also returns a predicate, the mode in PTX
+/// and in `Mode`, and the source lane.
 macro_rules! shuffles {
     ($($name:ident $with_predicate:ident $ptx:literal $mode:ident, $whose:literal;)*) => {$(
+        /// Returns the value of another lane.
+        ///
         #[doc = concat!("`shfl.sync.", $ptx, ".b32 d, a, b, c, 0xffffffff;`: the `a` of lane ", $whose, ".")]
         ///
-        /// Bits 0 to 4 of `c` are the last lane's of a segment (for `up`, the first's), and bits 8 to 12 say which bits of a lane's number are its
-        /// segment's; of a lane beyond its segment, the value is its own.
+        /// Bits 0 to 4 of `c` are the last lane of a segment (for `up`, the first). Bits 8 to 12
+        /// mask the bits of the lane number that select the segment. If the source lane is outside
+        /// of the segment, the value is the lane's own.
         ///
         /// # Safety
         /// All lanes of the warp execute it, converged.
@@ -20,7 +24,7 @@ macro_rules! shuffles {
             #[cfg(target_arch = "nvptx64")]
             return {
                 let d;
-                // SAFETY: the caller's.
+                // SAFETY: the caller upholds the function's contract.
                 unsafe {
                     asm!(
                         concat!("shfl.sync.", $ptx, ".b32 {d}, {a}, {b}, {c}, 0xffffffff;"),
@@ -37,6 +41,8 @@ macro_rules! shuffles {
             return crate::engine::raw::shuffle(concat!("shfl.sync.", $ptx, ".b32"), crate::engine::Mode::$mode, (a, b, c)).0;
         }
 
+        /// Returns the value of another lane, and whether that lane is in the segment.
+        ///
         #[doc = concat!("`shfl.sync.", $ptx, ".b32 d|p, a, b, c, 0xffffffff;`: likewise, and whether that lane is within the segment.")]
         ///
         /// # Safety
@@ -47,7 +53,7 @@ macro_rules! shuffles {
             #[cfg(target_arch = "nvptx64")]
             return {
                 let (d, p): (u32, u32);
-                // SAFETY: the caller's.
+                // SAFETY: the caller upholds the function's contract.
                 unsafe {
                     asm!(
                         "{{",

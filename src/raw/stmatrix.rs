@@ -1,5 +1,5 @@
-//! `stmatrix` (PTX ISA 9.7.14.5.16): `.b16` sm_90, PTX 7.8; `.b8` sm_100a, sm_100f and the like,
-//! PTX 8.6.
+//! Matrix stores to shared memory: `stmatrix` (PTX ISA 9.7.14.5.16). `.b16`: sm_90, PTX 7.8. `.b8`:
+//! sm_100a, sm_100f and the like, PTX 8.6.
 
 #[cfg(not(target_arch = "nvptx64"))]
 use crate::fragment::Arrangement::*;
@@ -10,16 +10,18 @@ use core::arch::asm;
 macro_rules! functions {
     ($($name:ident $ptx:literal $count:ident $trans:ident $element:ident ($($r:ident)+) [$($arrangement:tt)+] $needs:ident
         $version:literal $nature:ident;)*) => {$(
+        /// Stores matrices from registers to shared memory.
+        ///
         #[doc = concat!("`", $ptx, " [address], {r..};`")]
         ///
         /// # Safety
-        /// All lanes of the warp execute it, converged. In every lane that the form reads an address of,
-        /// `address` is that of 16 writable bytes in shared memory, 16-byte aligned.
+        /// All lanes of the warp execute it, converged. In every lane whose address the form reads,
+        /// `address` is the address of 16 writable bytes in shared memory, 16-byte aligned.
         #[inline(always)]
         #[track_caller]
         pub unsafe fn $name(address: u32, [$($r),+]: [u32; functions!(@count $($r)+)]) {
             #[cfg(target_arch = "nvptx64")]
-            // SAFETY: the caller's.
+            // SAFETY: the caller upholds the function's contract.
             unsafe {
                 asm!(
                     concat!($ptx, " [{address}], {{", functions!(@list $($r)+), "}};"),

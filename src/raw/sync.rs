@@ -1,10 +1,11 @@
-//! Barriers (PTX ISA 9.7.13), and the end of a kernel that went wrong.
+//! Barriers (PTX ISA 9.7.13), and the abort of a kernel.
 
 #[cfg(target_arch = "nvptx64")]
 use core::arch::asm;
 
-/// `bar.sync 0;`: all threads of the block wait for each other; their memory accesses before it are
-/// seen after it.
+/// Synchronizes all threads of the block: memory accesses before it are visible after it.
+///
+/// PTX: `bar.sync 0;`
 ///
 /// # Safety
 /// All threads of the block execute it, each warp converged.
@@ -12,7 +13,7 @@ use core::arch::asm;
 #[track_caller]
 pub unsafe fn bar_sync() {
     #[cfg(target_arch = "nvptx64")]
-    // SAFETY: the caller's.
+    // SAFETY: the caller upholds the function's contract.
     unsafe {
         asm!("bar.sync 0;", options(nostack));
     }
@@ -20,17 +21,18 @@ pub unsafe fn bar_sync() {
     crate::engine::raw::sync_block();
 }
 
-/// `bar.sync barrier, threads;`: the same for so many threads of the block, a multiple of 32, at
-/// the barrier of this number.
+/// Synchronizes `threads` threads of the block, at the barrier with number `barrier`.
+///
+/// PTX: `bar.sync barrier, threads;`. `threads` is a multiple of 32.
 ///
 /// # Safety
-/// `barrier` is from 1 to 15, and so many threads, and no others, execute it with these operands,
-/// each warp converged.
+/// `barrier` is from 1 to 15. Exactly `threads` threads execute it with these operands, each warp
+/// converged.
 #[inline(always)]
 #[track_caller]
 pub unsafe fn bar_sync_threads(barrier: u32, threads: u32) {
     #[cfg(target_arch = "nvptx64")]
-    // SAFETY: the caller's.
+    // SAFETY: the caller upholds the function's contract.
     unsafe {
         asm!("bar.sync {barrier}, {threads};", barrier = in(reg32) barrier, threads = in(reg32) threads, options(nostack));
     }
@@ -38,7 +40,7 @@ pub unsafe fn bar_sync_threads(barrier: u32, threads: u32) {
     crate::engine::raw::sync_named(barrier, threads);
 }
 
-/// `bar.warp.sync 0xffffffff;`: the same for the lanes of a warp.
+/// Synchronizes the lanes of a warp: `bar.warp.sync 0xffffffff;`.
 ///
 /// # Safety
 /// All lanes of the warp execute it.
@@ -46,7 +48,7 @@ pub unsafe fn bar_sync_threads(barrier: u32, threads: u32) {
 #[track_caller]
 pub unsafe fn bar_warp_sync() {
     #[cfg(target_arch = "nvptx64")]
-    // SAFETY: the caller's.
+    // SAFETY: the caller upholds the function's contract.
     unsafe {
         asm!("bar.warp.sync 0xffffffff;", options(nostack));
     }
@@ -54,12 +56,12 @@ pub unsafe fn bar_warp_sync() {
     crate::engine::raw::sync_warp();
 }
 
-/// `trap;`: stops the whole grid; the launch reports it (PTX ISA 9.7.19).
+/// Stops the whole grid, and the launch reports it: `trap;` (PTX ISA 9.7.19).
 #[inline(always)]
 #[track_caller]
 pub fn trap() -> ! {
     #[cfg(target_arch = "nvptx64")]
-    // SAFETY: it does nothing but stop.
+    // SAFETY: it only stops.
     unsafe {
         core::arch::nvptx::trap()
     }

@@ -1,18 +1,18 @@
-//! `wgmma` (PTX ISA 9.7.15): four warps multiply matrices, asynchronously. sm_90a; PTX 8.0, with a
-//! sparse A 8.2.
+//! Asynchronous matrix multiply-accumulate of a warpgroup: `wgmma` (PTX ISA 9.7.15). sm_90a. PTX
+//! 8.0; 8.2 with a sparse A.
 
 #[cfg(not(target_arch = "nvptx64"))]
 use crate::{engine::wgmma as sim, lane::Site};
 #[cfg(target_arch = "nvptx64")]
 use core::arch::asm;
 
-/// What a function does: the instruction.
+/// The body of a function: the instruction.
 #[cfg(target_arch = "nvptx64")]
 macro_rules! body {
     ([$($form:tt)*] [$d:ident $b:ident $scale_d:ident] [$first:ident $($r:ident)*] [$a_text:literal $($a_operand:tt)*]
         [$sparse_text:literal $($sparse_operand:tt)*] [$behind:literal $($immediate:tt)*] $simulated:tt $options:tt) => {{
         let [mut $first, $(mut $r),*] = $d;
-        // SAFETY: the caller's.
+        // SAFETY: the caller upholds the function's contract.
         unsafe {
             asm!(
                 concat!(
@@ -33,7 +33,7 @@ macro_rules! body {
     }};
 }
 
-/// What a function does: one lane's part, simulated.
+/// The body of a function: the simulation of one lane's part.
 #[cfg(not(target_arch = "nvptx64"))]
 macro_rules! body {
     ([$($form:tt)*] [$d:ident $b:ident $scale_d:ident] $registers:tt $a_text:tt $sparse_text:tt $behind:tt [$a:expr, $metadata:expr]
@@ -69,7 +69,7 @@ macro_rules! functions {
         crate::wgmma_named! { $selectors $n $d $a $b $k $option => functions ($behind $selectors $r $n $d $a $b $k $option $per) }
     };
 
-    // What stands behind the operands.
+    // The immediates after the operands.
     (@named $name:ident (nothing $($form:tt)*)) => {
         functions! { @function ${concat($name, _ss)} [] [] "" [(false false) false false] @ss $($form)* }
         functions! { @function ${concat($name, _rs)} [] [] "" [(false false) false false] @rs $($form)* }
@@ -95,7 +95,7 @@ macro_rules! functions {
             ", {na}, {nb}, {tb}" [(NEGATE_A NEGATE_B) false TRANS_B] @rs $($form)* }
     };
 
-    // Where A is.
+    // A's location.
     (@function $name:ident $generics:tt $immediate:tt $behind:literal $flags:tt @ss $selectors:tt $($form:tt)*) => {
         functions! { @sparsity $selectors $name $generics [a: u64] [a = in(reg64) a,] "{a}" $immediate $behind $flags
             [sim::A::Shared { descriptor: a, transposed: functions!(@trans_a $flags) }] "a-desc" $($form)* }
@@ -107,7 +107,7 @@ macro_rules! functions {
     };
     (@trans_a [$negated:tt $trans_a:tt $trans_b:tt]) => { $trans_a };
 
-    // What of A is kept.
+    // A's sparsity.
     (@sparsity 0 $name:ident $generics:tt $($form:tt)*) => {
         functions! { @one [0 0] $name $generics [] [] [] "" "" [0] $($form)* }
     };
@@ -123,14 +123,20 @@ macro_rules! functions {
         [$($a_parameter:tt)*] [$($a_operand:tt)*] $a_text:literal [$($immediate:tt)*] $behind:literal
         [($negate_a:tt $negate_b:tt) $trans_a:tt $trans_b:tt] [$a_simulated:expr] $a_doc:literal
         [$first:ident $($r:ident)*] $n:literal $d:ident $a:ident $b:ident $k:literal $option:ident $per:tt) => {
+        /// Multiplies A and B, and accumulates, asynchronously: D = A x B + D, or D = A x B if
+        /// `scale_d` is false.
+        ///
         #[doc = concat!(
             "`", crate::wgmma_ptx!($selectors $n $d $a $b $k $option), " {d..}, ", $a_doc, ", b-desc", $sparse_doc, ", scale-d ..;`: sm_90a."
         )]
         ///
         /// # Safety
-        /// All lanes of the four warps of a warpgroup execute it, converged, with the same operands but registers; the descriptors are of
-        /// matrices in the block's shared memory. What it returns, and the registers of an A, nobody reads or writes before a wait for its
-        /// group: let [`wgmma_registers`] take what it returned, behind the wait.
+        /// All lanes of the four warps of a warpgroup execute it, converged. Their operands are
+        /// equal, except for registers. The descriptors are of matrices in the block's shared
+        /// memory.
+        ///
+        /// Until a wait for the group, nobody reads or writes the returned registers or A's
+        /// registers. After the wait, pass the returned registers through [`wgmma_registers`].
         #[inline(always)]
         #[track_caller]
         pub unsafe fn $name<$($generics)*>(
@@ -151,14 +157,16 @@ macro_rules! functions {
 crate::wgmma_forms!(functions);
 crate::wgmma_sparse_forms!(functions);
 
-/// The immediate for an operand that is negated, or not.
+/// The immediate of an operand's sign.
 #[cfg(target_arch = "nvptx64")]
 const fn sign(negated: bool) -> i32 {
     if negated { -1 } else { 1 }
 }
 
-/// `wgmma.fence.sync.aligned;`: what was done to registers before it, a `wgmma.mma_async` behind it
-/// sees (PTX ISA 9.7.15.7.1).
+/// Orders earlier accesses of registers before the following `wgmma.mma_async` (PTX ISA
+/// 9.7.15.7.1).
+///
+/// PTX: `wgmma.fence.sync.aligned;`
 ///
 /// # Safety
 /// All lanes of the four warps of a warpgroup execute it, converged.
@@ -166,7 +174,7 @@ const fn sign(negated: bool) -> i32 {
 #[track_caller]
 pub unsafe fn wgmma_fence_sync_aligned() {
     #[cfg(target_arch = "nvptx64")]
-    // SAFETY: the caller's.
+    // SAFETY: the caller upholds the function's contract.
     unsafe {
         asm!("wgmma.fence.sync.aligned;", options(nostack));
     }
@@ -174,8 +182,9 @@ pub unsafe fn wgmma_fence_sync_aligned() {
     sim::fence_in_lane(Site::here());
 }
 
-/// `wgmma.commit_group.sync.aligned;`: what the warp started since the last one becomes a group
-/// (PTX ISA 9.7.15.7.2).
+/// Closes the warp's current group: all its `wgmma`s since the last group (PTX ISA 9.7.15.7.2).
+///
+/// PTX: `wgmma.commit_group.sync.aligned;`
 ///
 /// # Safety
 /// All lanes of the four warps of a warpgroup execute it, converged.
@@ -183,7 +192,7 @@ pub unsafe fn wgmma_fence_sync_aligned() {
 #[track_caller]
 pub unsafe fn wgmma_commit_group_sync_aligned() {
     #[cfg(target_arch = "nvptx64")]
-    // SAFETY: the caller's.
+    // SAFETY: the caller upholds the function's contract.
     unsafe {
         asm!("wgmma.commit_group.sync.aligned;", options(nostack));
     }
@@ -191,8 +200,9 @@ pub unsafe fn wgmma_commit_group_sync_aligned() {
     sim::commit_in_lane(Site::here());
 }
 
-/// `wgmma.wait_group.sync.aligned N;`: waits until at most the warp's `N` newest groups are going
-/// on (PTX ISA 9.7.15.7.3).
+/// Waits until at most the warp's `N` newest groups are in flight (PTX ISA 9.7.15.7.3).
+///
+/// PTX: `wgmma.wait_group.sync.aligned N;`
 ///
 /// # Safety
 /// All lanes of the four warps of a warpgroup execute it, converged.
@@ -200,7 +210,7 @@ pub unsafe fn wgmma_commit_group_sync_aligned() {
 #[track_caller]
 pub unsafe fn wgmma_wait_group_sync_aligned<const N: u32>() {
     #[cfg(target_arch = "nvptx64")]
-    // SAFETY: the caller's.
+    // SAFETY: the caller upholds the function's contract.
     unsafe {
         asm!("wgmma.wait_group.sync.aligned {n};", n = const N, options(nostack));
     }
@@ -208,11 +218,11 @@ pub unsafe fn wgmma_wait_group_sync_aligned<const N: u32>() {
     sim::wait_in_lane(Site::here(), N as usize);
 }
 
-/// The same registers, as they are here: the compiler, which takes what a `wgmma.mma_async` returns
-/// for there, computes nothing with it before this, nor does it put off until behind this what
-/// makes them. It is no instruction.
+/// Returns the same registers: an optimisation barrier, no instruction.
 ///
-/// In the simulator it is also by this that results come into registers, once their wait is over.
+/// The compiler assumes that the registers of a `wgmma.mma_async` are complete. This keeps it from
+/// moving code that uses them before this point, or code that computes them past it. In the
+/// simulator, the results reach the registers here, after their wait.
 #[inline(always)]
 #[track_caller]
 pub fn wgmma_registers<const COUNT: usize>(registers: [u32; COUNT]) -> [u32; COUNT] {

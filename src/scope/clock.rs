@@ -4,16 +4,15 @@ use crate::lane::Lane;
 use crate::raw;
 
 impl Lane<'_> {
-    /// The multiprocessor's clock, in cycles (`%clock64`, PTX ISA 10.22): what lies between two
-    /// readings, on one multiprocessor, is how long the instructions between took. Each
-    /// multiprocessor has its own.
+    /// Reads the SM's clock, in cycles (`%clock64`, PTX ISA 10.22).
     ///
-    /// The simulator knows no time; there it counts how often it was read.
+    /// The difference of two readings on one SM is the time of the instructions between them. Each
+    /// SM has its own clock. The simulator has no time: it returns how often the clock was read.
     ///
     /// ```
     /// use ptx_matrix::{mma::{B16, MovMatrix, Trans}, prelude::*};
     ///
-    /// /// How long a `movmatrix` takes, one that waits for nothing else.
+    /// /// Measures the latency of a `movmatrix` that waits for nothing else.
     /// #[kernel(threads = 32)]
     /// fn time(block: &Block, cycles: GlobalMut<u64>, d: GlobalMut<u32>) {
     ///     let warp = block.warp();
@@ -32,7 +31,7 @@ impl Lane<'_> {
     #[inline(always)]
     #[track_caller]
     pub fn clock(self) -> u64 {
-        // SAFETY: a lane, so this is a lane closure.
+        // SAFETY: a `Lane` exists only in a lane closure.
         unsafe { raw::index::clock() }
     }
 }

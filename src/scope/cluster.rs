@@ -1,5 +1,5 @@
-//! The scope of several blocks that run at the same time, and reach each other's shared memory (PTX
-//! ISA 2.2.3).
+//! Cluster scope: blocks that run at the same time and access each other's shared memory (DSMEM,
+//! PTX ISA 2.2.3).
 
 use super::{Blocks, Peer, Peers};
 use crate::lane::Grid;
@@ -12,10 +12,10 @@ use crate::target::{AtLeast, BuiltFor};
 use core::marker::PhantomData;
 use core::ops::Deref;
 
-/// Block scope, as [`Block`], of a block that is one of a cluster of `N`: the first parameter of a
-/// kernel with `#[kernel(cluster = ..)]`.
+/// Block scope, like [`Block`], of a block in a cluster of `N`.
 ///
-/// All that takes a block takes it.
+/// It is the first parameter of a kernel with `#[kernel(cluster = ..)]`. It derefs to [`Block`],
+/// and may be passed wherever a block is expected.
 pub struct ClusterBlock<'k, const N: usize> {
     block: Block<'k>,
 }
@@ -32,27 +32,27 @@ impl<'k, const N: usize> Deref for ClusterBlock<'k, N> {
 }
 
 impl<'k, const N: usize> ClusterBlock<'k, N> {
-    /// The scope of a kernel's entry.
+    /// Makes the scope of a kernel's entry.
     ///
     /// # Safety
-    /// As [`Block::enter`]; and the kernel is launched in clusters of `N`.
+    /// As for [`Block::enter`]. The kernel is launched in clusters of `N`.
     #[inline(always)]
     #[doc(hidden)]
     pub unsafe fn enter(threads: usize) -> Self
     where
         Self: BuiltFor<AtLeast<90>>,
     {
-        // SAFETY: the caller's. LLVM learns the bounds of the rank from it.
+        // SAFETY: the caller upholds the conditions. LLVM learns the bounds of the rank from them.
         unsafe {
             core::hint::assert_unchecked((raw::index::cluster_rank() as usize) < N);
             ClusterBlock { block: Block::enter(threads) }
         }
     }
 
-    /// The same block.
+    /// Makes the scope for a simulated block.
     ///
     /// # Panics
-    /// The launch's clusters have another number of blocks.
+    /// If the launch's clusters have another number of blocks.
     #[doc(hidden)]
     #[track_caller]
     pub fn simulated(block: &Block<'k>) -> Self {
@@ -64,7 +64,7 @@ impl<'k, const N: usize> ClusterBlock<'k, N> {
         ClusterBlock { block: Block { at: block.at } }
     }
 
-    /// The cluster that the block is of.
+    /// The block's cluster.
     #[inline(always)]
     pub fn cluster(&self) -> Cluster<'_, N>
     where
@@ -88,20 +88,21 @@ impl<const N: usize> Threads for &ClusterBlock<'_, N> {
     }
 }
 
-/// Cluster scope: code that all warps of the cluster's `N` blocks run. `#[kernel(cluster = ..)]`
-/// says how many blocks that is, and [`ClusterBlock::cluster`] leads here. A cluster's blocks run
-/// at the same time, on neighbouring multiprocessors.
+/// Cluster scope: code that all warps of the cluster's `N` blocks execute.
 ///
-/// Of its tiles and barriers a block knows where they lie in the others
-/// ([`SharedTile::of`](crate::memory::SharedTile::of), [`Barrier::of`](crate::sync::Barrier::of)),
-/// and may touch them there, from a [`sync`](Self::sync) of the cluster on, before which nothing
-/// says that the others run, or have initialised their barriers, until they end: mostly a second
-/// `sync` is the last that they do. Needs sm_90.
+/// `#[kernel(cluster = ..)]` sets the number of blocks, and [`ClusterBlock::cluster`] returns the
+/// scope. The blocks of a cluster run at the same time, on neighbouring SMs. Needs sm_90.
+///
+/// [`SharedTile::of`](crate::memory::SharedTile::of) and [`Barrier::of`](crate::sync::Barrier::of)
+/// give a block access to tiles and barriers of the others (DSMEM). Such an access comes after a
+/// [`sync`](Self::sync) of the cluster: before it, another block may not run yet, or its barriers
+/// may not be initialised. It also comes before the other block ends, so that most kernels end with
+/// a second `sync`.
 ///
 /// ```
 /// use ptx_matrix::prelude::*;
 ///
-/// /// Each block of a pair writes the sum of its numbers into the other's memory.
+/// /// Each block of a pair writes the sum of its numbers into the other's shared memory.
 /// #[kernel(threads = 32, cluster = 2, target = "sm_90")]
 /// fn other_sum(block: &ClusterBlock<2>, #[shared] sum: SharedTile<u32, 1, 4>, a: Global<u32>, d: GlobalMut<u32>) {
 ///     let (warp, cluster, index) = (block.warp(), block.cluster(), block.index().x as usize);
@@ -117,8 +118,8 @@ impl<const N: usize> Threads for &ClusterBlock<'_, N> {
 /// let a: Vec<u32> = (0..128).collect();
 /// let mut d = [0; 4];
 /// other_sum::simulate(4, &a, &mut d).check();
-/// assert_eq!(d, [1520, 496, 3568, 2544]); // of blocks 1, 0, 3 and 2
-/// assert!(other_sum::simulate(3, &a, &mut d).is_err()); // no whole clusters
+/// assert_eq!(d, [1520, 496, 3568, 2544]); // The sums of blocks 1, 0, 3 and 2.
+/// assert!(other_sum::simulate(3, &a, &mut d).is_err()); // Not a multiple of the cluster.
 /// ```
 pub struct Cluster<'b, const N: usize> {
     block: &'b Block<'b>,
@@ -134,18 +135,18 @@ impl<const N: usize> Copy for Cluster<'_, N> {}
 
 impl<const N: usize> !LaneCapture for Cluster<'_, N> {}
 
-/// That a warp has arrived at its cluster's barrier, and is to wait there: [`Cluster::wait`] takes
-/// it, which alone ends what [`Cluster::arrive`] began.
+/// The token of [`Cluster::arrive`]: the warp has arrived at its cluster's barrier, and has still
+/// to wait. [`Cluster::wait`] takes it.
 #[must_use = "a warp that has arrived at the cluster's barrier waits there before it arrives again"]
 pub struct ClusterArrival<'b, const N: usize> {
     _cluster: PhantomData<Cluster<'b, N>>,
 }
 
 impl<'b, const N: usize> Cluster<'b, N> {
-    /// How many blocks the cluster has.
+    /// The number of blocks in the cluster.
     pub const SIZE: usize = N;
 
-    /// The block's number in the cluster (`%cluster_ctarank`): less than `N`, x first.
+    /// The block's rank in the cluster (`%cluster_ctarank`): less than `N`, x fastest.
     #[inline(always)]
     pub fn rank(self) -> usize {
         let rank = raw::index::cluster_rank() as usize;
@@ -154,56 +155,58 @@ impl<'b, const N: usize> Cluster<'b, N> {
         rank
     }
 
-    /// The block's index in the cluster (`%cluster_ctaid`), where that has several dimensions.
+    /// The block's index in the cluster along each dimension (`%cluster_ctaid`).
     #[inline(always)]
     pub fn block_index(self) -> Grid {
         raw::index::block_in_cluster().into()
     }
 
-    /// The cluster's index among the grid's clusters (`%clusterid`).
+    /// The cluster's index in the grid of clusters (`%clusterid`).
     #[inline(always)]
     pub fn index(self) -> Grid {
         raw::index::cluster().into()
     }
 
-    /// The blocks of the cluster, which lane closures may capture.
+    /// The blocks of the cluster, as a value that lane closures may capture.
     #[inline(always)]
     pub fn peers(self) -> Peers<N> {
         Peers::new()
     }
 
-    /// The block of this rank, less than `N`; the executing one is one of them.
+    /// The block of this rank, which may be the executing block. A rank of `N` or more stops the
+    /// kernel.
     #[inline(always)]
     #[track_caller]
     pub fn peer(self, rank: usize) -> Peer {
         self.peers().get(rank)
     }
 
-    /// All blocks of the cluster, for a copy to go to.
+    /// All blocks of the cluster, for a multicast.
     #[inline(always)]
     pub fn all(self) -> Blocks {
         self.peers().all()
     }
 
-    /// All warps of the cluster's blocks wait for each other; what each wrote to memory before, all
-    /// see after (`barrier.cluster.arrive.release`, `barrier.cluster.wait.acquire`, PTX ISA
-    /// 9.7.13.3).
+    /// Synchronises all warps of the cluster's blocks (`barrier.cluster.arrive.release`,
+    /// `barrier.cluster.wait.acquire`, PTX ISA 9.7.13.3).
     ///
-    /// All warps must come, as often as each other, but for those that have ended: the simulator
-    /// reports a warp that waits elsewhere; on a GPU the others wait for ever.
+    /// Each warp then sees the earlier writes of all the others. All warps that still run must call
+    /// it, equally often. The simulator reports a warp that waits elsewhere; on a GPU the others
+    /// wait for ever.
     #[inline(always)]
     #[track_caller]
     pub fn sync(self) {
         self.wait(self.arrive());
     }
 
-    /// The warp has come to the cluster's barrier, and goes on: what it wrote to memory before, all
-    /// see who have waited (`barrier.cluster.arrive.release.aligned`).
+    /// Arrives at the cluster's barrier without waiting (`barrier.cluster.arrive.release.aligned`).
+    ///
+    /// Warps see the earlier writes of this warp after their [`wait`](Self::wait).
     ///
     /// ```
     /// use ptx_matrix::prelude::*;
     ///
-    /// /// Blocks that exchange a number each, and do something else meanwhile.
+    /// /// Blocks exchange a number each. Between arrival and wait they do other work.
     /// #[kernel(threads = 32, cluster = 2, target = "sm_90")]
     /// fn exchange(block: &ClusterBlock<2>, #[shared] own: SharedTile<u32, 1, 4>, d: GlobalMut<u32>) {
     ///     let (warp, cluster, index) = (block.warp(), block.cluster(), block.index().x as usize);
@@ -224,16 +227,17 @@ impl<'b, const N: usize> Cluster<'b, N> {
     #[inline(always)]
     #[track_caller]
     pub fn arrive(self) -> ClusterArrival<'b, N> {
-        // SAFETY: cluster scope is not under lane-dependent control flow; before it arrives again,
-        // the warp waits.
+        // SAFETY: cluster scope is not under lane-dependent control flow. The warp waits before it
+        // arrives again.
         unsafe { self.block.at.arrive_at_cluster(Site::here()) };
         ClusterArrival { _cluster: PhantomData }
     }
 
-    /// The same, but that nobody learns by it of what the warp wrote
-    /// (`barrier.cluster.arrive.relaxed.aligned`), which need not have come to memory then:
-    /// those who have waited know that the blocks run, and of the barriers that they had
-    /// initialised.
+    /// Like [`arrive`](Self::arrive), without making this warp's writes visible
+    /// (`barrier.cluster.arrive.relaxed.aligned`).
+    ///
+    /// It does not wait until the writes have reached memory. Warps that have waited only know that
+    /// the blocks run, and that their barriers are initialised.
     #[inline(always)]
     #[track_caller]
     pub fn arrive_relaxed(self) -> ClusterArrival<'b, N> {
@@ -242,13 +246,13 @@ impl<'b, const N: usize> Cluster<'b, N> {
         ClusterArrival { _cluster: PhantomData }
     }
 
-    /// Waits until all warps of the cluster's blocks have arrived, or ended
+    /// Waits until all warps of the cluster's blocks have arrived or ended
     /// (`barrier.cluster.wait.acquire.aligned`).
     #[inline(always)]
     #[track_caller]
     pub fn wait(self, arrival: ClusterArrival<'b, N>) {
         let _ = arrival;
-        // SAFETY: cluster scope is not under lane-dependent control flow; the warp has arrived.
+        // SAFETY: cluster scope is not under lane-dependent control flow. The warp has arrived.
         unsafe { self.block.at.wait_for_cluster(Site::here()) }
     }
 

@@ -1,16 +1,18 @@
 //! The scopes of execution: warps, warpgroups, blocks and clusters.
 //!
-//! A kernel gets its [`Block`], or its [`ClusterBlock`]. From it come the scopes whose threads
-//! execute an instruction together.
+//! A kernel receives its [`Block`], or its [`ClusterBlock`]. The other scopes come from it: the
+//! warps, warpgroups and clusters whose threads execute an instruction together.
 //!
 //! | item | purpose |
 //! | --- | --- |
-//! | [`Block`] | the block: its place in the grid, [`Block::sync`], its warps |
+//! | [`Block`] | the block: its index in the grid, [`Block::sync`], its warps |
 //! | [`Warp`] | 32 lanes; [`Warp::each`] runs a lane closure, [`Warp::elect`] runs it in one lane |
-//! | [`WarpGroup`] | four warps, as `wgmma` takes them |
+//! | [`WarpGroup`] | four warps, which execute `wgmma` together |
 //! | [`ClusterBlock`], [`Cluster`] | a block of a cluster, and the cluster: ranks and barriers |
-//! | [`Peer`], [`Peers`], [`Blocks`] | other blocks of the cluster; a set of them for multicast |
-//! | [`Threads`] | the threads that share work: a warp's, or a block's |
+//! | [`Peer`], [`Peers`], [`Blocks`] | blocks of the cluster, by rank; a set of them for multicast |
+//! | [`Threads`] | the threads that share work: a warp's, a warpgroup's or a block's |
+//!
+//! Values that differ from lane to lane, and lane closures, are in [`lane`](crate::lane).
 //!
 //! ```
 //! use ptx_matrix::prelude::*;
@@ -44,21 +46,23 @@ use crate::lane::{LANES, Lane, LaneCapture, PerLane, Site};
 use crate::machine::{BlockRef, fixed, uniform};
 use crate::target::{AtLeast, BuiltFor};
 
-/// Block scope: code that all warps of a block run. What it computes from the block's index and the
-/// kernel's arguments is the same in all of them; [`warp`](Block::warp) leads to what differs by
-/// warp.
+/// Block scope: code that all warps of a block execute.
 ///
-/// A kernel is given it as its first parameter; there is no other way to get one.
+/// Values computed from the block's index and the kernel's arguments are the same in all warps.
+/// [`warp`](Block::warp) returns the executing warp, and so values that differ by warp.
+///
+/// A kernel receives it as its first parameter. There is no other way to get one.
 pub struct Block<'k> {
     pub(crate) at: BlockRef<'k>,
 }
 
 impl !LaneCapture for Block<'_> {}
 
-/// Warp scope: code that the 32 lanes of a warp run together, converged. Plain values in it are the
-/// same in all lanes; what differs by lane is a [`PerLane`].
+/// Warp scope: code that the 32 lanes of a warp execute together, converged.
 ///
-/// Collectives take it as proof that all lanes are there: a lane closure cannot capture it.
+/// A plain value is the same in all lanes there. A value that differs by lane is a [`PerLane`]. A
+/// collective takes the `Warp` as proof that all lanes are present: a lane closure cannot capture
+/// it.
 #[derive(Clone, Copy)]
 pub struct Warp<'b> {
     block: &'b Block<'b>,
@@ -67,7 +71,7 @@ pub struct Warp<'b> {
 impl !LaneCapture for Warp<'_> {}
 
 impl<'k> Block<'k> {
-    /// The scope of a kernel's entry.
+    /// Makes the scope of a kernel's entry.
     ///
     /// # Safety
     /// The kernel was launched with blocks of `threads` threads in one dimension, a multiple of 32,
@@ -75,7 +79,7 @@ impl<'k> Block<'k> {
     #[inline(always)]
     #[doc(hidden)]
     pub unsafe fn enter(threads: usize) -> Self {
-        // SAFETY: the caller's.
+        // SAFETY: the caller upholds the conditions.
         Block { at: unsafe { BlockRef::enter(threads) } }
     }
 
@@ -84,19 +88,19 @@ impl<'k> Block<'k> {
         Block { at: BlockRef::simulated(simulated) }
     }
 
-    /// This block's index in the grid (`%ctaid`).
+    /// The block's index in the grid (`%ctaid`).
     #[inline(always)]
     pub fn index(&self) -> Grid {
         self.at.index()
     }
 
-    /// The grid: how many blocks there are (`%nctaid`).
+    /// The number of blocks in the grid along each dimension (`%nctaid`).
     #[inline(always)]
     pub fn grid(&self) -> Grid {
         self.at.grid()
     }
 
-    /// Threads in the block, as `#[kernel(threads = ..)]` says.
+    /// Threads in the block, from `#[kernel(threads = ..)]`.
     #[inline(always)]
     pub fn threads(&self) -> usize {
         self.at.threads()
@@ -114,18 +118,20 @@ impl<'k> Block<'k> {
         Warp { block: self }
     }
 
-    /// The same number, from which the compiler computes nothing before here: for what is rarely
-    /// needed in a loop that has no register to spare. It is no instruction.
+    /// Hides a number from the optimiser: an optimisation barrier, without an instruction.
+    ///
+    /// The compiler computes nothing from the result before this point. Use it for rarely needed
+    /// values in a loop that has no register to spare.
     #[inline(always)]
-    pub fn late(&self, number: u32) -> u32 {
+    pub fn opaque(&self, number: u32) -> u32 {
         fixed(number)
     }
 
-    /// All warps wait for each other; what each wrote to memory before, all see after (`bar.sync
-    /// 0`, PTX ISA 9.7.13.1).
+    /// Synchronises all warps of the block (`bar.sync 0`, PTX ISA 9.7.13.1).
     ///
-    /// All warps of the block must come to a `sync`, as often as each other: the simulator reports
-    /// a warp that does not; on a GPU the others wait for ever.
+    /// Each warp then sees the earlier writes of all the others. All warps of the block must call
+    /// it, equally often. The simulator reports a warp that does not; on a GPU the others wait for
+    /// ever.
     #[inline(always)]
     #[track_caller]
     pub fn sync(&self) {
@@ -141,15 +147,15 @@ impl<'b> Warp<'b> {
         self.block.at.warp()
     }
 
-    /// The block that the warp is of.
+    /// The warp's block.
     #[inline(always)]
     pub fn block(self) -> &'b Block<'b> {
         self.block
     }
 
-    /// Runs the lane closure in each lane: `value(lane)`.
+    /// Runs a lane closure in each lane: `value(lane)`.
     ///
-    /// The closure may branch on what differs by lane; it can reach no collective (see
+    /// The closure may branch on lane-dependent values. It cannot call a collective (see
     /// [`LaneCapture`]).
     #[inline(always)]
     #[track_caller]
@@ -157,8 +163,10 @@ impl<'b> Warp<'b> {
         self.block.at.each(value)
     }
 
-    /// Runs the lane closure in each lane, with that lane's value to change. (The closure is handed
-    /// the value as if it had captured it, so the value must be one that it may capture.)
+    /// Runs a lane closure in each lane, with mutable access to the lane's value.
+    ///
+    /// The closure receives the value as if it had captured it, so that its type must be
+    /// [`LaneCapture`].
     #[inline(always)]
     #[track_caller]
     pub fn update<T: LaneCapture>(
@@ -169,12 +177,11 @@ impl<'b> Warp<'b> {
         self.block.at.update(values, change);
     }
 
-    /// Runs the lane closure in one lane, which the hardware elects, the same each time
-    /// (`elect.sync`, PTX ISA 9.7.14.14): what one thread is to do for all. Needs sm_90.
+    /// Runs a lane closure in one elected lane (`elect.sync`, PTX ISA 9.7.14.14). Needs sm_90.
     ///
-    /// It need not be the first: in the simulator the seed says which one it is. What the other
-    /// lanes did before, that lane need not see: put a [`sync`](Self::sync) before it where
-    /// that matters.
+    /// The hardware elects the same lane each time, which need not be lane 0. In the simulator the
+    /// seed determines it. Earlier writes of the other lanes are visible to the elected lane only
+    /// after a [`sync`](Self::sync).
     #[inline(always)]
     #[track_caller]
     pub fn elect(self, work: impl Fn(Lane<'_>) + LaneCapture)
@@ -185,18 +192,20 @@ impl<'b> Warp<'b> {
         unsafe { self.block.at.elect(work) }
     }
 
-    /// The same number, of which the assembler learns that all lanes have it (`shfl.sync`, PTX ISA
-    /// 9.7.9.6): of one that was read from memory it does not know. What follows from it is
-    /// kept in uniform registers, and branched on whole: as `wgmma`'s operands need it.
+    /// Marks a number for ptxas as equal in all lanes (`shfl.sync`, PTX ISA 9.7.9.6).
+    ///
+    /// ptxas does not know this of a value that was read from memory. It keeps values derived from
+    /// the result in uniform registers, and branches on them for the whole warp. The operands of
+    /// `wgmma` need that.
     #[inline(always)]
     pub fn uniform(self, number: u32) -> u32 {
-        // SAFETY: warp scope is not under lane-dependent control flow, and what is no `PerLane` is
-        // the same in all lanes.
+        // SAFETY: warp scope is not under lane-dependent control flow, and a value that is no
+        // `PerLane` is the same in all lanes.
         unsafe { uniform(number) }
     }
 
-    /// The lanes wait for each other; what each wrote to memory before, all see after
-    /// (`bar.warp.sync`, PTX ISA 9.7.13.2).
+    /// Synchronises the lanes (`bar.warp.sync`, PTX ISA 9.7.13.2). Each lane then sees the earlier
+    /// writes of all the others.
     #[inline(always)]
     #[track_caller]
     pub fn sync(self) {
@@ -205,11 +214,12 @@ impl<'b> Warp<'b> {
     }
 }
 
-/// The threads among which work is shared out: a [`Warp`]'s 32, or all of a [`Block`].
+/// Threads that share work: the 32 of a [`Warp`], the 128 of a [`WarpGroup`], or all of a
+/// [`Block`].
 pub trait Threads: Sealed + Copy {
-    /// How many there are.
+    /// The number of threads.
     fn count(self) -> usize;
-    /// The value `value(lane, rank)` in each thread, `rank` counting them from 0.
+    /// Evaluates `value(lane, rank)` in each thread; `rank` counts the threads from 0.
     #[track_caller]
     fn each_thread<T>(self, value: impl Fn(Lane<'_>, usize) -> T + LaneCapture) -> PerLane<T>;
 }

@@ -1,20 +1,21 @@
-//! The blocks of a cluster, by their ranks.
+//! The blocks of a cluster, by rank.
 
 use crate::lane::Site;
 use crate::machine::check;
 use core::marker::PhantomData;
 
-/// The `N` blocks of a cluster: [`Cluster::peers`](crate::scope::Cluster::peers). It is nothing at
-/// run time, and lane closures may capture it.
+/// The `N` blocks of a cluster, from [`Cluster::peers`](crate::scope::Cluster::peers).
+///
+/// It has no size at run time, and lane closures may capture it.
 #[derive(Debug, Clone, Copy)]
 pub struct Peers<const N: usize> {
     _cluster: PhantomData<()>,
 }
 
-/// A block of the executing block's cluster, maybe itself.
+/// A block of the executing block's cluster, possibly the executing block itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Peer {
-    /// Less than the number of blocks.
+    /// The rank, less than the number of blocks.
     rank: u32,
 }
 
@@ -23,7 +24,7 @@ impl<const N: usize> Peers<N> {
         Peers { _cluster: PhantomData }
     }
 
-    /// The block of this rank, less than `N`.
+    /// The block of this rank. A rank of `N` or more stops the kernel.
     #[inline(always)]
     #[track_caller]
     pub fn get(self, rank: usize) -> Peer {
@@ -31,13 +32,13 @@ impl<const N: usize> Peers<N> {
         Peer { rank: rank as u32 }
     }
 
-    /// One after the other.
+    /// The blocks in the order of their ranks.
     #[inline(always)]
     pub fn iter(self) -> impl Iterator<Item = Peer> {
         (0..N as u32).map(|rank| Peer { rank })
     }
 
-    /// All of them, for a copy to go to.
+    /// All blocks, for a multicast.
     #[inline(always)]
     pub const fn all(self) -> Blocks {
         Blocks::of_mask(((1u32 << N) - 1) as u16)
@@ -45,32 +46,34 @@ impl<const N: usize> Peers<N> {
 }
 
 impl Peer {
-    /// Its rank.
+    /// The block's rank.
     #[inline(always)]
     pub const fn rank(self) -> usize {
         self.rank as usize
     }
 
-    /// It alone, for a copy to go to.
+    /// A set of this block alone, for a multicast.
     #[inline(always)]
     pub const fn alone(self) -> Blocks {
         Blocks::of_mask(1 << self.rank)
     }
 
-    /// Where in its shared memory lies what lies at this address in the executing block's.
+    /// The `.shared::cluster` address of the same place in this block's shared memory (`mapa`).
     #[inline(always)]
     #[track_caller]
     pub(crate) fn map(self, address: u32) -> u32 {
-        // SAFETY: the rank is that of a block of the cluster, as only its cluster makes one.
+        // SAFETY: the rank is that of a block of the cluster, since only the cluster makes one.
         unsafe { crate::raw::mapa_shared_cluster_u32(address, self.rank) }
     }
 }
 
-/// Blocks of the executing block's cluster, at least one, that a copy goes to:
-/// [`Cluster::all`](crate::scope::Cluster::all), or some ([`Peer::alone`], [`and`](Self::and)).
+/// A set of blocks of the executing block's cluster, at least one: the destinations of a multicast.
+///
+/// [`Cluster::all`](crate::scope::Cluster::all) makes the whole set; [`Peer::alone`] and
+/// [`and`](Self::and) make others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Blocks {
-    /// A bit for each.
+    /// A bit for each block.
     mask: u16,
 }
 
@@ -79,14 +82,14 @@ impl Blocks {
         Blocks { mask }
     }
 
-    /// These, and this one.
+    /// Adds a block to the set.
     #[inline(always)]
     #[must_use]
     pub const fn and(self, peer: Peer) -> Self {
         Blocks { mask: self.mask | 1 << peer.rank() }
     }
 
-    /// A bit for each, that of rank 0 the lowest.
+    /// A bit for each block; bit 0 is rank 0.
     #[inline(always)]
     pub const fn mask(self) -> u16 {
         self.mask

@@ -1,20 +1,22 @@
-//! `shfl.sync`: a value goes from lane to lane (PTX ISA 9.7.9.6).
+//! Warp shuffles: exchange of values between lanes (`shfl.sync`, PTX ISA 9.7.9.6).
 
 use crate::lane::{PerLane, Site};
 use crate::machine;
 use crate::scope::Warp;
 use bytemuck::Pod;
 
-/// A value goes from lane to lane, through no memory: 32 bits by one `shfl.sync` (PTX ISA 9.7.9.6),
-/// so that `T` is of whole registers: of a multiple of 4 bytes, at a multiple of 4. Needs sm_75.
+/// Warp shuffles: lanes exchange values without memory, 32 bits in each `shfl.sync` (PTX ISA
+/// 9.7.9.6).
+///
+/// `T` consists of whole registers: its size and alignment are multiples of 4 bytes. Another type
+/// does not compile. Needs sm_75.
 impl Warp<'_> {
-    /// In each lane, the value of the lane whose number differs in the bits of `mask`, from 0 to
-    /// 31: `shfl.sync.bfly.b32`.
+    /// Each lane gets the value of lane `id ^ mask` (`shfl.sync.bfly.b32`). `mask` is from 0 to 31.
     ///
     /// ```
     /// use ptx_matrix::prelude::*;
     ///
-    /// /// In each lane, the sum of all lanes' numbers.
+    /// /// Computes in each lane the sum over all lanes.
     /// #[kernel(threads = 32)]
     /// fn total(block: &Block, d: GlobalMut<f32>) {
     ///     let warp = block.warp();
@@ -42,13 +44,13 @@ impl Warp<'_> {
         unsafe { machine::shuffle_xor(Site::here(), values, mask) }
     }
 
-    /// In each lane, the value of the lane `by` before it; in the first `by`, up to 31, their own:
-    /// `shfl.sync.up.b32`.
+    /// Each lane gets the value of lane `id - by` (`shfl.sync.up.b32`). The first `by` lanes keep
+    /// their own. `by` is from 0 to 31.
     ///
     /// ```
     /// use ptx_matrix::prelude::*;
     ///
-    /// /// In each lane, the sum of the numbers of the lanes up to it.
+    /// /// Computes in each lane the sum over the lanes up to it.
     /// #[kernel(threads = 32)]
     /// fn running_sum(block: &Block, d: GlobalMut<u64>) {
     ///     let warp = block.warp();
@@ -80,8 +82,8 @@ impl Warp<'_> {
         unsafe { machine::shuffle_up(Site::here(), values, by) }
     }
 
-    /// In each lane, the value of the lane `by` behind it; in the last `by`, up to 31, their own:
-    /// `shfl.sync.down.b32`.
+    /// Each lane gets the value of lane `id + by` (`shfl.sync.down.b32`). The last `by` lanes keep
+    /// their own. `by` is from 0 to 31.
     ///
     /// # Panics
     /// If `by` is more than 31.
@@ -94,8 +96,8 @@ impl Warp<'_> {
         unsafe { machine::shuffle_down(Site::here(), values, by) }
     }
 
-    /// In each lane, the value of the lane that it names, by a number of which the last five bits
-    /// count: `shfl.sync.idx.b32`.
+    /// Each lane gets the value of lane `from & 31`, with a `from` of its own
+    /// (`shfl.sync.idx.b32`).
     ///
     /// ```
     /// use ptx_matrix::prelude::*;
@@ -122,7 +124,7 @@ impl Warp<'_> {
     }
 }
 
-/// In each function that users call: of an error there, the compiler says who called it.
+/// Each public function evaluates it, so that the compiler names the caller in an error.
 const fn assert_registers<T>() {
     assert!(
         size_of::<T>().is_multiple_of(4) && align_of::<T>().is_multiple_of(4),

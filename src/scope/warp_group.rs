@@ -1,4 +1,4 @@
-//! The scope of four warps: what executes `wgmma`.
+//! Warpgroup scope: four warps, which execute `wgmma` together.
 
 use crate::lane::Sealed;
 use crate::lane::Site;
@@ -7,18 +7,20 @@ use crate::machine::fixed;
 use crate::scope::{Block, Threads, Warp};
 use crate::target::{ArchSpecific, BuiltFor};
 
-/// Warpgroup scope: code that the 128 threads of four warps in a row run together, each warp
-/// converged (PTX ISA 9.7.15.1). Plain values in it are the same in all of them; what differs by
-/// warp is led to by [`warp`](Self::warp).
+/// Warpgroup scope: code that the 128 threads of four consecutive warps execute together, each warp
+/// converged (PTX ISA 9.7.15.1).
 ///
-/// Collectives of a warpgroup take it as proof that a warp is converged. That all four warps come
-/// is, as of [`Block::sync`], the kernel's to see to: the simulator reports those that do not; on a
-/// GPU the others wait for ever, or are served as if they were there.
+/// A plain value is the same in all of them. [`warp`](Self::warp) returns the executing warp, and
+/// so values that differ by warp.
+///
+/// A collective of a warpgroup takes the `WarpGroup` as proof that the executing warp is converged.
+/// All four warps must execute it, as for [`Block::sync`]. The simulator reports a warp that does
+/// not. On a GPU the others wait for ever, or continue as if it had.
 ///
 /// ```
 /// use ptx_matrix::prelude::*;
 ///
-/// /// Each of two warpgroups turns its 128 numbers round, without waiting for the other.
+/// /// Two warpgroups reverse 128 numbers each, independently.
 /// #[kernel(threads = 256)]
 /// fn turn(block: &Block, #[shared] tiles: SharedRing<SharedTile<u32, 1, 128>, 2>, d: GlobalMut<u32>) {
 ///     let group = block.warp_group();
@@ -36,7 +38,7 @@ use crate::target::{ArchSpecific, BuiltFor};
 #[derive(Clone, Copy)]
 pub struct WarpGroup<'b> {
     warp: Warp<'b>,
-    /// Its index.
+    /// The executing warp's index in the block.
     warp_index: u32,
 }
 
@@ -46,13 +48,15 @@ impl !LaneCapture for WarpGroup<'_> {}
 const THREADS: usize = 4 * LANES;
 
 impl Block<'_> {
-    /// The four warps that the executing one is of: in a block of 288 threads, say, of the first
-    /// eight warps; the last is for what needs no warpgroup, such as copies.
+    /// The warpgroup of the executing warp: four consecutive warps.
+    ///
+    /// In a block of 288 threads the first eight warps form two warpgroups. The last warp can do
+    /// work that needs no warpgroup, such as copies.
     ///
     /// ```
     /// use ptx_matrix::prelude::*;
     ///
-    /// /// Two warpgroups double what a warp has brought.
+    /// /// Two warpgroups double the numbers that a ninth warp has written.
     /// #[kernel(threads = 288, target = "sm_90")]
     /// fn doubled(block: &Block, #[shared] tile: SharedTile<u32, 2, 128>, d: GlobalMut<u32>) {
     ///     if block.warp().index() == 8 {
@@ -72,16 +76,16 @@ impl Block<'_> {
     /// ```
     ///
     /// # Panics
-    /// If the executing warp is one of the last of a block whose threads are no multiple of 128:
-    /// these are fewer than four.
+    /// If the block's threads are no multiple of 128, and the executing warp is one of the last,
+    /// incomplete group.
     #[inline(always)]
     #[track_caller]
     pub fn warp_group(&self) -> WarpGroup<'_> {
         let warp = self.warp();
         // SAFETY: block scope is not under lane-dependent control flow; a warp has one index, of
-        // its block's.
+        // those of its block.
         let warp_index = unsafe { self.at.uniform_warp(self.warps()) };
-        // Where all are whole, nothing is asked.
+        // No test at run time if all warpgroups are complete.
         assert!(
             self.threads().is_multiple_of(THREADS)
                 || (warp_index as usize / 4 + 1) * THREADS <= self.threads(),
@@ -105,32 +109,35 @@ impl<'b> WarpGroup<'b> {
     }
 
     /// The executing warp's index in the warpgroup: it holds rows `16 * rank` to `16 * rank + 15`
-    /// of a `wgmma`'s A and D.
+    /// of A and D of a `wgmma`.
     #[inline(always)]
     pub fn warp_rank(self) -> usize {
         (self.warp_index % 4) as usize
     }
 
-    /// The block that the warpgroup is of.
+    /// The warpgroup's block.
     #[inline(always)]
     pub fn block(self) -> &'b Block<'b> {
         self.warp.block()
     }
 
-    /// Each thread keeps `COUNT` registers, and the block has the others back, for other warpgroups
-    /// to take (`setmaxnreg.dec`, PTX ISA 9.7.20.5). `COUNT` is a multiple of 8, from 24 to
-    /// 256. Needs a build for one architecture or family from Hopper on, such as sm_90a, sm_100f or
-    /// sm_120a.
+    /// Releases registers to the block: each thread keeps `COUNT` (`setmaxnreg.dec`, PTX ISA
+    /// 9.7.20.5).
     ///
-    /// A block begins with as many for each thread as fit a multiprocessor, if the kernel's
-    /// `threads` and `min_blocks` say how many threads that is; what a warpgroup does from here
-    /// on, the assembler makes fit. All its warps come here, at one line, and wait for each other
-    /// ([`sync`](Self::sync)) before they come to another: the simulator reports those that do not.
+    /// `COUNT` is a multiple of 8, from 24 to 256. Other warpgroups can take the released
+    /// registers. Needs a build for one architecture or family from Hopper on, such as sm_90a,
+    /// sm_100f or sm_120a.
+    ///
+    /// If the kernel sets `threads` and `min_blocks`, each thread starts with as many registers as
+    /// fit the SM. The code after this instruction is compiled by ptxas to fit `COUNT`. All warps
+    /// of the warpgroup execute it at the same source line. They wait for each other
+    /// ([`sync`](Self::sync)) before they execute another one. The simulator reports warps that do
+    /// not.
     ///
     /// ```
     /// use ptx_matrix::prelude::*;
     ///
-    /// /// One warpgroup needs few registers; so the other two have more than 168.
+    /// /// One warpgroup needs few registers, so that the other two can have more than 168.
     /// #[kernel(threads = 384, min_blocks = 1, target = "sm_90a")]
     /// fn share(block: &Block) {
     ///     let group = block.warp_group();
@@ -149,13 +156,13 @@ impl<'b> WarpGroup<'b> {
     where
         Self: BuiltFor<ArchSpecific<90>>,
     {
-        // SAFETY: warpgroup scope is converged. How many registers there are concerns the
-        // assembler, which knows and refuses, or ignores it.
+        // SAFETY: warpgroup scope is converged. The number of registers concerns ptxas alone, which
+        // refuses or ignores a wrong one.
         unsafe { self.block().at.give_registers::<COUNT>(Site::here()) }
     }
 
-    /// Waits until the block has as many registers free, then each thread has `COUNT`
-    /// (`setmaxnreg.inc`): as [`give_registers`](Self::give_registers).
+    /// Waits until the block has enough free registers, and then gives each thread `COUNT`
+    /// (`setmaxnreg.inc`). The conditions are those of [`give_registers`](Self::give_registers).
     #[inline(always)]
     #[track_caller]
     pub fn take_registers<const COUNT: u32>(self)
@@ -166,15 +173,16 @@ impl<'b> WarpGroup<'b> {
         unsafe { self.block().at.take_registers::<COUNT>(Site::here()) }
     }
 
-    /// The four warps wait for each other; what each wrote to memory before, all see after
-    /// (`bar.sync` of 128 threads, PTX ISA 9.7.13.1). Each warpgroup of a block has a barrier
-    /// of its own.
+    /// Synchronises the four warps (`bar.sync` of 128 threads, PTX ISA 9.7.13.1).
+    ///
+    /// Each warp then sees the earlier writes of the others. Each warpgroup of a block has its own
+    /// barrier.
     #[inline(always)]
     #[track_caller]
     pub fn sync(self) {
         // Barrier 0 is the block's.
         let barrier = 1 + self.index() as u32;
-        // SAFETY: warpgroup scope is not under lane-dependent control flow, and no others come to
+        // SAFETY: warpgroup scope is not under lane-dependent control flow, and no other warps use
         // this barrier.
         unsafe { self.block().at.sync_named(Site::here(), barrier, THREADS as u32) }
     }
@@ -191,7 +199,7 @@ impl Threads for WarpGroup<'_> {
     #[track_caller]
     fn each_thread<T>(self, value: impl Fn(Lane<'_>, usize) -> T + LaneCapture) -> PerLane<T> {
         let first = self.warp_rank() * LANES;
-        // Computed here, and not before a loop around it, where it would take a register.
+        // Computed here, and not before an enclosing loop, where it would occupy a register.
         self.warp.each(|lane| value(lane, first + fixed(lane.id() as u32) as usize))
     }
 }

@@ -1,4 +1,4 @@
-//! The simulator: kernels run on the CPU, and each misuse is named with its source line.
+//! The simulator: runs kernels on the CPU, and reports each misuse with its source line.
 //!
 //! It returns the bits of the hardware. [`guide`] explains its reports, its limits and its seeds.
 //!
@@ -6,8 +6,11 @@
 //! | --- | --- |
 //! | [`Simulator`] | a device; with a seed, a profile or a trace |
 //! | [`CheckedRun`] | `check()`: a test fails with the report |
-//! | [`Report`], [`SimError`], [`Finding`], [`Misuse`] | the result of a run, and what was wrong |
+//! | [`Report`], [`SimError`], [`Finding`], [`Misuse`] | the result of a run, and its errors |
 //! | [`Profile`], [`Trace`] | executed instructions, moved bytes and bank conflicts; the schedule |
+//!
+//! `simulator.rs` has the device, `sweep.rs` runs with many seeds, and `by_name/` executes a form
+//! by its name. Programs call these; they call the engine in `engine/`.
 //!
 //! ```
 //! use ptx_matrix::prelude::*;

@@ -27,8 +27,8 @@ use std::{format, vec};
 
 /// Runs kernels on the CPU.
 ///
-/// `name::simulate(grid, ..)`, which `#[kernel]` makes, runs a kernel on the default one; for
-/// another seed give `name::launch` a simulator of one's own.
+/// `#[kernel]` generates `name::simulate(grid, ..)`, which uses the default simulator. For another
+/// seed, pass a simulator to `name::launch`.
 ///
 /// ```
 /// use ptx_matrix::{prelude::*, sim::Simulator};
@@ -54,18 +54,19 @@ pub struct Simulator {
     schedules: u64,
     patience: u64,
     strict: bool,
-    /// Whether boxes completely outside of their tensor are intended.
+    /// Whether boxes completely outside of their tensor are allowed without a warning.
     boxes_outside: bool,
     profiled: bool,
     traced: bool,
 }
 
-/// What a test asks of a run.
+/// Adds `check` to the result of a run, for tests.
 pub trait CheckedRun: Sealed {
-    /// The report, if nothing is wrong and there is nothing to warn of.
+    /// Returns the report of a run without errors and warnings.
     ///
     /// # Panics
-    /// Else, with all findings, as the compiler would print them.
+    /// If there are errors or warnings. The message has all findings, in the format of compiler
+    /// errors.
     ///
     /// ```
     /// use ptx_matrix::prelude::*;
@@ -95,7 +96,7 @@ impl CheckedRun for Result<Report, SimError> {
 }
 
 impl Simulator {
-    /// A simulator whose warps take turns in the order of this seed.
+    /// A simulator that schedules warps in the order of this seed.
     pub const fn new(seed: u64) -> Self {
         Simulator {
             seed,
@@ -109,10 +110,10 @@ impl Simulator {
         }
     }
 
-    /// The simulator of one GPU: its tensor cores' bits, and only its instructions.
+    /// Simulates one GPU: the bits of its tensor cores, and only its instructions.
     ///
-    /// Without it, the simulator has the instructions of every GPU. Results are Hopper's,
-    /// or Blackwell's of the forms that Hopper lacks.
+    /// Without it, the simulator has the instructions of every GPU. Results are Hopper's. For forms
+    /// that Hopper lacks, they are Blackwell's.
     ///
     /// ```
     /// use ptx_matrix::{prelude::*, sim::{Arch, Simulator}};
@@ -133,7 +134,7 @@ impl Simulator {
     ///     let mut d = [0.0];
     ///     sum::launch(&Simulator::new(0).gpu(gpu), 1, &mut d).map(|_| d[0])
     /// };
-    /// assert_eq!(on(Arch::SM_80).unwrap(), 16_777_216.0); // the halves are cut off
+    /// assert_eq!(on(Arch::SM_80).unwrap(), 16_777_216.0); // the halves are truncated
     /// assert_eq!(on(Arch::SM_90).unwrap(), 16_777_222.0);
     /// let error = on(Arch::SM_75).unwrap_err().to_string();
     /// assert!(error.contains("m16n8k16.row.col.f32.f16.f16.f32` needs sm_80, and sm_75 is simulated"), "{error}");
@@ -143,10 +144,11 @@ impl Simulator {
         Simulator { gpu: Some(gpu), ..self }
     }
 
-    /// The simulator, to run each block in so many orders of its warps: those of the seed and of
-    /// the ones that follow it. They run in parallel, like the blocks; what is found in any is
-    /// reported, with the first seed that shows it. What the launch writes, its profile and its
-    /// trace are those of the first.
+    /// Runs each block with `count` schedules of its warps: this seed and the following ones.
+    ///
+    /// The schedules run in parallel, like the blocks. A finding of any schedule is reported, with
+    /// the first seed that shows it. Written memory, profile and trace are those of the first
+    /// schedule.
     ///
     /// ```
     /// use ptx_matrix::{prelude::*, sim::Simulator};
@@ -164,7 +166,7 @@ impl Simulator {
     ///
     /// let error = hasty::launch(&Simulator::new(0).schedules(100), 1, &mut [0]).unwrap_err();
     /// let text = error.to_string();
-    /// // Where warp 0 comes first it is a race; where it comes last, the element is not even written.
+    /// // If warp 0 runs first it is a race; if it runs last, the element is not even written.
     /// assert!(text.contains("error: race: ") && text.contains("error: read of shared memory that nothing wrote"), "{text}");
     /// ```
     ///
@@ -176,29 +178,30 @@ impl Simulator {
         Simulator { schedules: count, ..self }
     }
 
-    /// The same, but a warp whose lanes make so many accesses to memory without coming to a `sync`
-    /// of the block is taken for one that does not end. (Without it: 2^28, which takes half a
-    /// minute. A loop that accesses no memory is not noticed.)
+    /// Sets the number of memory accesses after which a warp without a `sync` of the block counts
+    /// as endless.
+    ///
+    /// The default is 2^28, which takes about half a minute. A loop without memory accesses is not
+    /// detected.
     #[must_use]
     pub const fn patience(self, accesses: u64) -> Self {
         Simulator { patience: accesses, ..self }
     }
 
-    /// The same, but what a run is warned of ends it as an error.
+    /// Makes every warning an error.
     #[must_use]
     pub const fn strict(self) -> Self {
         Simulator { strict: true, ..self }
     }
 
-    /// The simulator, which takes boxes completely outside of their tensor for intended, and does
-    /// not warn of them: [`Misuse::BoxOutside`].
+    /// Allows boxes completely outside of their tensor, without the warning [`Misuse::BoxOutside`].
     #[must_use]
     pub const fn allow_boxes_outside(self) -> Self {
         Simulator { boxes_outside: true, ..self }
     }
 
-    /// The simulator, to report what a launch executed and moved, and the bank conflicts of each
-    /// line.
+    /// Adds a profile to the report: executed instructions, moved bytes, and the bank conflicts of
+    /// each source line.
     ///
     /// ```
     /// use ptx_matrix::{prelude::*, sim::Simulator};
@@ -214,7 +217,7 @@ impl Simulator {
     /// let profile = load::launch(&Simulator::new(0).profiled(), 1).unwrap().profile.unwrap();
     /// assert_eq!(profile.warps("ldmatrix.sync.aligned.m8n8.x4.shared.b16"), 1);
     /// assert_eq!(profile.bytes.shared_read, 4 * 8 * 16);
-    /// // Rows of 128 bytes, and no swizzle: the eight rows of each matrix lie in the same banks.
+    /// // Rows of 128 bytes without a swizzle: the eight rows of each matrix are in the same banks.
     /// assert_eq!(profile.worst_conflict().unwrap().worst_ways, 8);
     /// println!("{profile}");
     /// ```
@@ -223,20 +226,20 @@ impl Simulator {
         Simulator { profiled: true, ..self }
     }
 
-    /// The simulator, to report each warp's instructions, for a trace viewer to show
+    /// Adds a trace to the report: each warp's instructions, for a trace viewer
     /// ([`write_chrome`](crate::sim::Trace::write_chrome)).
     #[must_use]
     pub const fn traced(self) -> Self {
         Simulator { traced: true, ..self }
     }
 
-    /// What is to be recorded.
+    /// The records that a run makes.
     fn recorded(&self) -> Recorded {
         Recorded { profiled: self.profiled, traced: self.traced }
     }
 
-    /// Runs the blocks of a cluster, mostly one, in each of the schedules. (With one warp, there is
-    /// only one.)
+    /// Runs the blocks of a cluster (usually one) with each schedule. A single warp has only one
+    /// schedule.
     fn run_cluster(&self, job: &Job<'_>, first: Grid) -> Ran {
         let mut ran = schedule::run(job, first, self.seed, self.patience, self.recorded());
         let warps = u64::from(job.threads) / LANES as u64 * job.cluster.blocks();
@@ -255,12 +258,12 @@ impl Simulator {
         ran
     }
 
-    /// Which GPU was named.
+    /// The simulated GPU, if one is named.
     pub(super) const fn named_gpu(&self) -> Option<Arch> {
         self.gpu
     }
 
-    /// The error of a launch that cannot begin.
+    /// The error of a launch that cannot start.
     pub(super) fn refusal(&self, kernel: &'static str, misuse: Misuse) -> SimError {
         let finding = Finding {
             misuse,
@@ -276,7 +279,7 @@ impl Simulator {
         SimError::of(vec![finding], Report::default()).expect_err("there is a finding")
     }
 
-    /// What must hold before anything runs: what every GPU demands.
+    /// Checks the requirements of all GPUs before the launch.
     fn check(&self, grid: Grid, kernel: &KernelInfo) -> Result<(), String> {
         let KernelInfo { threads, shared_bytes, cluster, .. } = *kernel;
         if grid.blocks() == 0 {
@@ -318,13 +321,13 @@ impl Simulator {
 }
 
 impl Default for Simulator {
-    /// That of seed 0.
+    /// A simulator with seed 0.
     fn default() -> Self {
         Simulator::new(0)
     }
 }
 
-// SAFETY: buffers are slices of the host, which the kernel, on the host, reaches as they are.
+// SAFETY: buffers are slices of the host, and the kernel accesses them on the host.
 unsafe impl Device for Simulator {
     type Buffer<T: Pod> = [T];
     type Owned<T: Pod> = Vec<T>;
@@ -395,7 +398,7 @@ unsafe impl Device for Simulator {
                 break;
             }
             let run = |&first: &Grid| self.run_cluster(&job, first);
-            // A single block stays on this thread, where a debugger looks for it.
+            // A single block stays on this thread, where a debugger expects it.
             let ran: Vec<Ran> = match &*together {
                 [first] => vec![run(first)],
                 together => together.par_iter().map(run).collect(),
@@ -437,20 +440,20 @@ unsafe impl Device for Simulator {
     }
 }
 
-/// The blocks that a grid has at most along each dimension, on any GPU.
+/// The largest grid along each dimension, on any GPU.
 const MAX_GRID: Grid = Grid { x: i32::MAX as u32, y: 65_535, z: 65_535 };
 
-/// Threads that a block has at most.
+/// The most threads of a block.
 const MAX_THREADS: u32 = 1024;
 
-/// Blocks that a cluster has at most, on any GPU that has clusters.
+/// The most blocks of a cluster, on any GPU with clusters.
 const MAX_CLUSTER: u64 = 8;
 
-/// How many blocks, or clusters of several, run in parallel before their writes reach memory. (The
-/// same number on every machine, so that a launch whose blocks race does the same.)
+/// Number of clusters that run in parallel before their writes reach memory. It is the same on
+/// every machine, so that a launch whose blocks race gives the same result.
 const CLUSTERS_TOGETHER: usize = 64;
 
-/// The first blocks of a grid's clusters, in order.
+/// The first block of each cluster of a grid, in order.
 fn clusters(grid: Grid, cluster: Grid) -> impl Iterator<Item = Grid> {
     let count = Grid { x: grid.x / cluster.x, y: grid.y / cluster.y, z: grid.z / cluster.z };
     block::indices(count).map(move |at| Grid {

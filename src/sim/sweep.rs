@@ -4,12 +4,13 @@ use rayon::prelude::*;
 use std::ops::Range;
 
 impl Simulator {
-    /// Runs `launch` on a simulator of each seed, in parallel: in as many orders of the warps.
-    /// Where `launch` is one launch, [`schedules`](Simulator::schedules) does the same with
-    /// less ado; this is for several, and for whatever is asserted of them.
+    /// Runs `launch` on a simulator of each seed, in parallel.
+    ///
+    /// If `launch` is a single launch, [`schedules`](Simulator::schedules) does the same more
+    /// simply. Use this one for several launches, and for assertions about their results.
     ///
     /// # Errors
-    /// What the least of the seeds showed that showed anything; it names the seed.
+    /// The error of the lowest seed with an error; it names the seed.
     ///
     /// ```
     /// use ptx_matrix::{prelude::*, sim::Simulator};

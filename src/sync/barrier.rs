@@ -1,5 +1,4 @@
-//! Barriers in shared memory that some threads arrive at and others wait for (`mbarrier`, PTX ISA
-//! 9.7.13.15).
+//! Barriers in shared memory with separate arrival and wait (`mbarrier`, PTX ISA 9.7.13.15).
 
 use super::BarrierRing;
 use crate::lane::{Lane, PerLane, Site};
@@ -16,7 +15,7 @@ pub struct BarrierMemory {
     pub(super) address: u32,
 }
 
-// SAFETY: an mbarrier is eight bytes, aligned to eight.
+// SAFETY: an mbarrier has eight bytes, aligned to eight.
 unsafe impl SharedLayout for BarrierMemory {
     const BYTES: usize = 8;
     const ALIGN: usize = 8;
@@ -30,11 +29,10 @@ unsafe impl SharedLayout for BarrierMemory {
 }
 
 impl BarrierMemory {
-    /// Makes it a barrier whose phases need `count` arrivals each (from 1 to 2^20 - 1), and waits
-    /// until all warps see it (`mbarrier.init`, `fence.mbarrier_init`, `fence.proxy.async`,
-    /// `bar.sync`).
+    /// Initialises the barrier, for `count` arrivals in each phase, and waits until all warps see
+    /// it (`mbarrier.init`, `fence.mbarrier_init`, `fence.proxy.async`, `bar.sync`).
     ///
-    /// All warps of the block come here, once.
+    /// `count` is from 1 to `2^20 - 1`. All warps of the block call it, once. Needs sm_90.
     #[inline(always)]
     #[track_caller]
     pub fn init(self, block: &Block<'_>, count: u32) -> Barrier
@@ -48,7 +46,7 @@ impl BarrierMemory {
 }
 
 impl<const N: usize> SharedRing<BarrierMemory, N> {
-    /// Makes it `N` barriers whose phases need `count` arrivals each: as [`BarrierMemory::init`].
+    /// Initialises `N` barriers, for `count` arrivals in each phase: as [`BarrierMemory::init`].
     #[inline(always)]
     #[track_caller]
     pub fn init(self, block: &Block<'_>, count: u32) -> BarrierRing<N>
@@ -74,7 +72,7 @@ fn init(
         warp.each(|lane| {
             if lane.id() == 0 {
                 for index in 0..barriers {
-                    // SAFETY: memory of the kernel's, for a barrier.
+                    // SAFETY: the kernel's memory for a barrier.
                     unsafe { mbarrier::init(site, address(index), count) };
                 }
                 raw::fence_mbarrier_init_release_cluster();
@@ -85,22 +83,28 @@ fn init(
     block.sync();
 }
 
-/// A barrier in shared memory that goes from phase to phase.
+/// A barrier in shared memory that counts arrivals and bytes, phase by phase (`mbarrier`).
 ///
-/// A phase is over when as many have arrived in it as the barrier was made for, and all bytes have
-/// come that it was told to expect; then the next begins. Who arrives does not wait, and who waits
-/// need not arrive. What a lane did before it arrived, those see who have waited for the phase: the
-/// lane's own doings, and those of others that it knows of, by a [`Warp::sync`] say.
+/// A phase ends when all its arrivals and all its expected bytes have come; then the next phase
+/// begins. An arrival does not block, and a waiting thread need not arrive. A thread that has
+/// waited for a phase sees the earlier writes of the lanes that arrived in it. It also sees the
+/// writes that these lanes knew of, for example through a [`Warp::sync`].
 ///
-/// A warp keeps the [`Phase`] that it waits for next; [`wait`](Self::wait) returns the one behind
-/// it. The simulator reports a deadlock with what each phase lacks, arrivals and bytes that no
-/// phase is for, a phase that ends before all have waited for the one before, one that is waited
-/// for before it has begun, and accesses that no arrival orders. Needs sm_90.
+/// A warp keeps the [`Phase`] that it waits for next, and [`wait`](Self::wait) returns the
+/// following one. Needs sm_90.
+///
+/// The simulator reports:
+///
+/// - a deadlock, with the arrivals and bytes that each phase lacks;
+/// - arrivals and bytes that no phase needs;
+/// - a phase that ends before all have waited for the preceding one;
+/// - a wait for a phase before it begins;
+/// - accesses that no arrival orders.
 ///
 /// ```
 /// use ptx_matrix::prelude::*;
 ///
-/// /// Warp 0 hands numbers to warp 1, one round of 32 after the other, through one row.
+/// /// Warp 0 passes numbers to warp 1 through one row, 32 in each round.
 /// #[kernel(threads = 64, target = "sm_90")]
 /// fn hand_over(
 ///     block: &Block,
@@ -113,7 +117,7 @@ fn init(
 ///     let warp = block.warp();
 ///     let rounds = a.len() / 32;
 ///     if warp.index() == 0 {
-///         let mut phase = Phase::BEFORE_FIRST; // of `empty`: at first it is.
+///         let mut phase = Phase::BEFORE_FIRST; // The row is empty at the start.
 ///         for round in 0..rounds {
 ///             phase = empty.wait(warp, phase);
 ///             warp.each(|lane| {
@@ -144,14 +148,14 @@ pub struct Barrier {
     pub(super) address: u32,
 }
 
-/// What [`Barrier::arrive`] returns: the phase that was arrived in, as the hardware names it.
+/// The token of [`Barrier::arrive`]: the phase of the arrival, as the hardware encodes it.
 #[derive(Debug, Clone, Copy)]
 pub struct Arrival {
     state: u64,
 }
 
 impl Arrival {
-    /// Arrivals that the phase still needed before this one (`mbarrier.pending_count`).
+    /// The arrivals that the phase still needed before this one (`mbarrier.pending_count`).
     #[inline(always)]
     pub fn pending(self) -> u32 {
         raw::mbarrier_pending_count_b64(self.state)
@@ -163,28 +167,29 @@ impl Arrival {
 pub struct Phase(pub(super) u32);
 
 impl Phase {
-    /// The first.
+    /// The first phase.
     pub const FIRST: Self = Phase(0);
 
-    /// The one before the first, which is over from the beginning: for who waits for memory to be
-    /// free that is free at first.
+    /// The phase before the first, which is over from the start.
+    ///
+    /// A producer waits for it first: its stages are empty at the start.
     pub const BEFORE_FIRST: Self = Phase(u32::MAX);
 
-    /// The phase behind this one.
+    /// The following phase.
     #[inline(always)]
     #[must_use]
     pub const fn next(self) -> Self {
         Phase(self.0.wrapping_add(1))
     }
 
-    /// Whether its number is odd, by which alone the hardware knows it.
+    /// The parity of the phase's number, by which alone the hardware distinguishes phases.
     #[inline(always)]
     pub const fn parity(self) -> u32 {
         self.0 & 1
     }
 }
 
-/// One arrival: its function, the raw one, its operands.
+/// For each kind of arrival: its method, the raw function, and the operands.
 macro_rules! arrivals {
     ($($(#[$doc:meta])* $name:ident($($operand:ident)*) $raw:ident;)*) => {$(
         $(#[$doc])*
@@ -195,13 +200,13 @@ macro_rules! arrivals {
             Self: BuiltFor<AtLeast<90>>,
         {
             let _ = lane;
-            // SAFETY: a barrier, which `init` has made.
+            // SAFETY: `init` has initialised the barrier.
             Arrival { state: unsafe { raw::$raw(self.address, $($operand)*) } }
         }
     )*};
 }
 
-/// One look at a phase: its function, and its operand.
+/// For each kind of test: its method, and the operand.
 macro_rules! looks {
     ($($(#[$doc:meta])* $name:ident($($operand:ident)?);)*) => {$(
         $(#[$doc])*
@@ -212,7 +217,7 @@ macro_rules! looks {
             Self: BuiltFor<AtLeast<90>>,
         {
             let _ = lane;
-            // SAFETY: a barrier, which `init` has made.
+            // SAFETY: `init` has initialised the barrier.
             unsafe { mbarrier::$name(Site::here(), self.address, phase.0, $($operand)?) }
         }
     )*};
@@ -220,21 +225,26 @@ macro_rules! looks {
 
 impl Barrier {
     arrivals! {
-        /// One arrival (`mbarrier.arrive`).
+        /// Arrives once (`mbarrier.arrive`).
         arrive() mbarrier_arrive_shared_cta_b64;
-        /// As many at once, at least one.
+        /// Arrives `count` times, at least once (`mbarrier.arrive` with a count).
         arrive_times(count) mbarrier_arrive_shared_cta_b64_count;
-        /// The phase waits for so many bytes more, and one has arrived (`mbarrier.arrive.expect_tx`).
+        /// Expects `bytes` more bytes in the phase, and arrives once (`mbarrier.arrive.expect_tx`).
         arrive_expecting(bytes) mbarrier_arrive_expect_tx_shared_cta_b64;
-        /// One arrival, and from the next phase on one fewer is needed (`mbarrier.arrive_drop`).
-        leave() mbarrier_arrive_drop_shared_cta_b64;
-        /// As many at once, at least one.
-        leave_times(count) mbarrier_arrive_drop_shared_cta_b64_count;
-        /// The phase waits for so many bytes more, one has arrived, and later phases need one fewer.
+        /// Arrives once, and lowers the arrival count of the following phases by one
+        /// (`mbarrier.arrive_drop`).
+        arrive_drop() mbarrier_arrive_drop_shared_cta_b64;
+        /// Arrives `count` times, at least once, and lowers the arrival count of the following
+        /// phases by `count`.
+        arrive_drop_times(count) mbarrier_arrive_drop_shared_cta_b64_count;
+        /// Expects `bytes` more bytes in the phase, arrives once, and lowers the arrival count of
+        /// the following phases by one (`mbarrier.arrive_drop.expect_tx`).
         leave_expecting(bytes) mbarrier_arrive_drop_expect_tx_shared_cta_b64;
     }
 
-    /// The phase waits for so many bytes more (`mbarrier.expect_tx`). At most 2^20 - 1 in a phase.
+    /// Expects `bytes` more bytes in the phase (`mbarrier.expect_tx`).
+    ///
+    /// A phase expects at most `2^20 - 1` bytes.
     #[inline(always)]
     #[track_caller]
     pub fn expect(self, lane: Lane<'_>, bytes: u32)
@@ -242,11 +252,12 @@ impl Barrier {
         Self: BuiltFor<AtLeast<90>>,
     {
         let _ = lane;
-        // SAFETY: a barrier, which `init` has made.
+        // SAFETY: `init` has initialised the barrier.
         unsafe { raw::mbarrier_expect_tx_relaxed_cta_shared_cta_b64(self.address, bytes) }
     }
 
-    /// So many bytes have come (`mbarrier.complete_tx`): as a copy does when it has landed.
+    /// Completes `bytes` of the expected bytes (`mbarrier.complete_tx`), as a copy does when it
+    /// lands.
     #[inline(always)]
     #[track_caller]
     pub fn complete(self, lane: Lane<'_>, bytes: u32)
@@ -254,20 +265,22 @@ impl Barrier {
         Self: BuiltFor<AtLeast<90>>,
     {
         let _ = lane;
-        // SAFETY: a barrier, which `init` has made.
+        // SAFETY: `init` has initialised the barrier.
         unsafe { raw::mbarrier_complete_tx_relaxed_cta_shared_cta_b64(self.address, bytes) }
     }
 
-    /// One arrival, which comes when the copies by `cp.async` that the lane has started before have
-    /// landed (`cp.async.mbarrier.arrive.noinc`, PTX ISA 9.7.13.15.15): who waits for the phase
-    /// sees them, and the lane need not wait for its groups. What it wrote otherwise, that does
-    /// not tell. `wgmma` and bulk copies need a [`fence_for_bulk`](Warp::fence_for_bulk) between
-    /// the wait and what they read.
+    /// Arrives once when the lane's earlier copies by `cp.async` have landed
+    /// (`cp.async.mbarrier.arrive.noinc`, PTX ISA 9.7.13.15.15).
+    ///
+    /// The lane need not wait for its groups. Threads that wait for the phase see the copied bytes,
+    /// but not the lane's other writes. `wgmma` and bulk copies need a
+    /// [`fence_for_bulk`](Warp::fence_for_bulk) between the wait and their reads.
     ///
     /// ```
     /// use ptx_matrix::{memory::RingIndex, prelude::*};
     ///
-    /// /// Warp 0 copies rows of 128 numbers, which warp 1 sums up, through two rows of shared memory.
+    /// /// Sums rows of 128 numbers. Warp 0 copies them, through two stages, and warp 1 adds them
+    /// /// up.
     /// #[kernel(threads = 64, target = "sm_90")]
     /// fn sums(
     ///     block: &Block,
@@ -314,16 +327,16 @@ impl Barrier {
         Self: BuiltFor<AtLeast<90>>,
     {
         let _ = lane;
-        // SAFETY: a barrier, which `init` has made.
+        // SAFETY: `init` has initialised the barrier.
         unsafe { raw::cp_async_mbarrier_arrive_noinc_shared_cta_b64(self.address) }
     }
 
-    /// The phase needs one arrival more, which comes when the copies by `cp.async` that the lane
-    /// has started before have landed (`cp.async.mbarrier.arrive`): so it does not end before
-    /// that, for whoever arrives. Else as [`arrive_when_copied`](Self::arrive_when_copied).
+    /// Adds one pending arrival to the phase, which comes when the lane's earlier copies by
+    /// `cp.async` have landed (`cp.async.mbarrier.arrive`).
     ///
-    /// The phase must not be over before this is executed: an arrival of the lane's own, behind it,
-    /// sees to that.
+    /// The phase cannot end before that, whatever else arrives. It must not be over when this
+    /// executes: a later arrival of the same lane in the phase ensures it. The rest is as for
+    /// [`arrive_when_copied`](Self::arrive_when_copied).
     #[inline(always)]
     #[track_caller]
     pub fn hold_until_copied(self, lane: Lane<'_>)
@@ -331,54 +344,57 @@ impl Barrier {
         Self: BuiltFor<AtLeast<90>>,
     {
         let _ = lane;
-        // SAFETY: a barrier, which `init` has made.
+        // SAFETY: `init` has initialised the barrier.
         unsafe { raw::cp_async_mbarrier_arrive_shared_cta_b64(self.address) }
     }
 
-    /// The warp waits until a phase is over (`mbarrier.try_wait.parity`, until it is for all lanes,
-    /// which tell each other by `vote.sync.all`). Returns the next phase.
+    /// Waits until the phase is over for all lanes (`mbarrier.try_wait.parity` in a loop, with
+    /// `vote.sync.all`). Returns the next phase.
     ///
-    /// What copies brought, and lanes of the block wrote before they arrived, it sees then; of
-    /// other blocks of the cluster it knows that they have read what they were to read. (For
-    /// what they wrote, [`wait_for_cluster`](Self::wait_for_cluster).)
+    /// The warp then sees the bytes of copies, and the writes that lanes of its own block made
+    /// before they arrived. An arrival of another block of the cluster only says that its reads are
+    /// done. For its writes, use [`wait_for_cluster`](Self::wait_for_cluster).
     ///
-    /// It is the current phase, or the one before: a barrier knows two phases apart, and no more.
+    /// `phase` is the current phase, or the preceding one: a barrier cannot distinguish more.
     #[inline(always)]
     #[track_caller]
     pub fn wait(self, warp: Warp<'_>, phase: Phase) -> Phase
     where
         Self: BuiltFor<AtLeast<90>>,
     {
-        // SAFETY: a barrier, which `init` has made; warp scope is converged.
+        // SAFETY: `init` has initialised the barrier; warp scope is converged.
         unsafe { mbarrier::wait(warp.block().at, Site::here(), self.address, phase.0) };
         phase.next()
     }
 
-    /// The same, and what other blocks of the cluster wrote before they arrived
-    /// ([`PeerBarrier::arrive`](crate::sync::PeerBarrier::arrive)), the warp sees (`mbarrier.
-    /// try_wait.parity.acquire.cluster`). Of tiles that only copies write, and others only read,
-    /// [`wait`](Self::wait) is enough.
+    /// Like [`wait`](Self::wait); the warp also sees the writes that other blocks of the cluster
+    /// made before they arrived (`mbarrier.try_wait.parity.acquire.cluster`).
+    ///
+    /// Such blocks arrive by [`PeerBarrier::arrive`](crate::sync::PeerBarrier::arrive).
+    /// [`wait`](Self::wait) is enough for tiles that only copies write, and that other blocks only
+    /// read.
     #[inline(always)]
     #[track_caller]
     pub fn wait_for_cluster(self, warp: Warp<'_>, phase: Phase) -> Phase
     where
         Self: BuiltFor<AtLeast<90>>,
     {
-        // SAFETY: a barrier, which `init` has made; warp scope is converged.
+        // SAFETY: `init` has initialised the barrier; warp scope is converged.
         unsafe { mbarrier::wait_for_cluster(warp.block().at, Site::here(), self.address, phase.0) };
         phase.next()
     }
 
-    /// As [`wait`](Self::wait), and the hardware may let the warp sleep for about so many
-    /// nanoseconds before it looks again (`mbarrier.try_wait.parity` with `suspendTimeHint`,
-    /// PTX ISA 9.7.13.15.16): longer than it does of itself where others need the issue
-    /// slots, shorter never makes the wait end sooner than the phase. It changes how fast the
-    /// kernel is, and nothing else; the simulator ignores it. Needs sm_90.
+    /// Like [`wait`](Self::wait), with a hint for how long the warp may be suspended between tests
+    /// (`mbarrier.try_wait.parity` with `suspendTimeHint`, PTX ISA 9.7.13.15.16).
+    ///
+    /// The hint is in nanoseconds, and approximate. A hint longer than the hardware's default
+    /// leaves issue slots to other warps. A shorter one never ends the wait before the phase. It
+    /// affects speed alone; the simulator ignores it. Needs sm_90.
     ///
     /// ```
     /// use ptx_matrix::prelude::*;
     ///
-    /// /// Warp 0 computes for long, and warp 1 takes none of its time meanwhile.
+    /// /// Warp 0 computes for long. Warp 1 waits, and leaves the issue slots to warp 0.
     /// #[kernel(threads = 64, target = "sm_90")]
     /// fn collatz(block: &Block, #[shared] steps: SharedTile<u32, 1, 32>, #[shared] done: BarrierMemory, d: GlobalMut<u32>) {
     ///     let done = done.init(block, 32);
@@ -400,7 +416,7 @@ impl Barrier {
     ///
     /// let mut d = [0; 32];
     /// collatz::simulate(1, &mut d).check();
-    /// assert_eq!(d[26], 111); // of 27
+    /// assert_eq!(d[26], 111); // Lane 26 computed it for 27.
     /// ```
     #[inline(always)]
     #[track_caller]
@@ -408,7 +424,7 @@ impl Barrier {
     where
         Self: BuiltFor<AtLeast<90>>,
     {
-        // SAFETY: a barrier, which `init` has made; warp scope is converged.
+        // SAFETY: `init` has initialised the barrier; warp scope is converged.
         unsafe {
             mbarrier::wait_with_hint(
                 warp.block().at,
@@ -421,7 +437,7 @@ impl Barrier {
         phase.next()
     }
 
-    /// The same for the cluster: as [`wait_for_cluster`](Self::wait_for_cluster), with the hint of
+    /// Like [`wait_for_cluster`](Self::wait_for_cluster), with the hint of
     /// [`wait_with_hint`](Self::wait_with_hint) (`mbarrier.try_wait.parity.acquire.cluster`). Needs
     /// sm_90.
     #[inline(always)]
@@ -430,7 +446,7 @@ impl Barrier {
     where
         Self: BuiltFor<AtLeast<90>>,
     {
-        // SAFETY: a barrier, which `init` has made; warp scope is converged.
+        // SAFETY: `init` has initialised the barrier; warp scope is converged.
         unsafe {
             mbarrier::wait_for_cluster_with_hint(
                 warp.block().at,
@@ -443,8 +459,7 @@ impl Barrier {
         phase.next()
     }
 
-    /// Each lane waits until the phase is over that it arrived in (`mbarrier.try_wait`, until it
-    /// is).
+    /// Each lane waits until the phase of its own arrival is over (`mbarrier.try_wait` in a loop).
     #[inline(always)]
     #[track_caller]
     pub fn wait_behind(self, warp: Warp<'_>, arrivals: &PerLane<Arrival>)
@@ -454,13 +469,13 @@ impl Barrier {
         let site = Site::here();
         warp.each(|lane| {
             let state = lane.get(arrivals).state;
-            // SAFETY: a barrier, which `init` has made.
+            // SAFETY: `init` has initialised the barrier.
             unsafe { mbarrier::wait_behind(site, self.address, state) };
         });
     }
 
-    /// As [`wait_behind`](Self::wait_behind), and what other blocks of the cluster wrote before
-    /// they arrived, the lane sees (`mbarrier.try_wait.acquire.cluster`). Needs sm_90.
+    /// Like [`wait_behind`](Self::wait_behind); the lane also sees the writes that other blocks of
+    /// the cluster made before they arrived (`mbarrier.try_wait.acquire.cluster`). Needs sm_90.
     #[inline(always)]
     #[track_caller]
     pub fn wait_behind_for_cluster(self, warp: Warp<'_>, arrivals: &PerLane<Arrival>)
@@ -470,28 +485,33 @@ impl Barrier {
         let site = Site::here();
         warp.each(|lane| {
             let state = lane.get(arrivals).state;
-            // SAFETY: a barrier, which `init` has made.
+            // SAFETY: `init` has initialised the barrier.
             unsafe { mbarrier::wait_behind_for_cluster(site, self.address, state) };
         });
     }
 
     looks! {
-        /// Whether a phase is over (`mbarrier.test_wait.parity`). If it is, the lane sees what those did who arrived in it.
+        /// Whether a phase is over (`mbarrier.test_wait.parity`). If so, the lane sees the earlier
+        /// writes of the lanes that arrived in it.
         is_over();
-        /// The same, and what other blocks of the cluster wrote before they arrived, the lane sees too
-        /// (`mbarrier.test_wait.parity.acquire.cluster`). Needs sm_90.
+        /// Like [`is_over`](Self::is_over); the lane also sees the writes that other blocks of the
+        /// cluster made before they arrived (`mbarrier.test_wait.parity.acquire.cluster`). Needs
+        /// sm_90.
         is_over_for_cluster();
-        /// Whether a phase is over, for which the lane waits up to about so many nanoseconds (`mbarrier.try_wait.parity` with
-        /// `suspendTimeHint`, PTX ISA 9.7.13.15.16): for lanes that have something else to do if it takes longer. If it is, the lane
-        /// sees what those did who arrived in it.
+        /// Whether a phase is over, after waiting for it up to about `nanoseconds`
+        /// (`mbarrier.try_wait.parity` with `suspendTimeHint`, PTX ISA 9.7.13.15.16).
         ///
-        /// Lanes of a warp may come to different answers, so there is none for a warp: that waits
-        /// ([`wait_with_hint`](Self::wait_with_hint)). The simulator has no time; there others go on once before the answer. Needs sm_90.
+        /// It serves lanes that have other work if the wait takes longer. If the phase is over, the
+        /// lane sees the earlier writes of the lanes that arrived in it.
+        ///
+        /// Lanes of a warp may get different answers, so there is no form for a warp; a warp uses
+        /// [`wait_with_hint`](Self::wait_with_hint). The simulator has no clock: it lets others run
+        /// once before it answers. Needs sm_90.
         ///
         /// ```
         /// use ptx_matrix::prelude::*;
         ///
-        /// /// One lane counts as long as what the other warp is to bring has not come.
+        /// /// One lane counts its unsuccessful tests until the other warp's number has come.
         /// #[kernel(threads = 64, target = "sm_90")]
         /// fn look(block: &Block, #[shared] row: SharedTile<u32, 1, 4>, #[shared] come: BarrierMemory, d: GlobalMut<u32>) {
         ///     let come = come.init(block, 1);
@@ -518,13 +538,16 @@ impl Barrier {
         /// assert_eq!(d[0], 42);
         /// ```
         try_wait(nanoseconds);
-        /// The same, and what other blocks of the cluster wrote before they arrived, the lane sees too
-        /// (`mbarrier.try_wait.parity.acquire.cluster`). Needs sm_90.
+        /// Like [`try_wait`](Self::try_wait); the lane also sees the writes that other blocks of
+        /// the cluster made before they arrived (`mbarrier.try_wait.parity.acquire.cluster`). Needs
+        /// sm_90.
         try_wait_for_cluster(nanoseconds);
     }
 
-    /// The memory, for another barrier, once all warps of the block have come here and need this
-    /// one no more (`bar.sync`, `mbarrier.inval`).
+    /// Invalidates the barrier and returns its memory, for another barrier (`bar.sync`,
+    /// `mbarrier.inval`).
+    ///
+    /// All warps of the block call it, when they no longer need the barrier.
     #[inline(always)]
     #[track_caller]
     pub fn invalidate(self, block: &Block<'_>) -> BarrierMemory
@@ -535,7 +558,7 @@ impl Barrier {
         BarrierMemory { address: self.address }
     }
 
-    /// Where it lies, in the `.shared` window.
+    /// The barrier's address in the `.shared` window.
     #[inline(always)]
     pub const fn address(self) -> u32 {
         self.address
@@ -556,7 +579,7 @@ pub(super) fn invalidate(
         warp.each(|lane| {
             if lane.id() == 0 {
                 for index in 0..barriers {
-                    // SAFETY: a barrier, which `init` has made, and which nobody needs any more.
+                    // SAFETY: `init` has initialised the barrier, and nobody needs it any more.
                     unsafe { mbarrier::invalidate(site, address(index)) };
                 }
             }

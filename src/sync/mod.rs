@@ -1,21 +1,24 @@
 //! Barriers in shared memory (`mbarrier`), their phases, and rings of them.
 //!
-//! A barrier counts arrivals and bytes of copies. A phase ends when all have come. Warps wait for a
-//! phase.
+//! A barrier counts arrivals and the bytes of copies. A phase ends when all have come. Warps wait
+//! for a phase.
 //!
 //! | item | purpose |
 //! | --- | --- |
-//! | [`BarrierMemory`] | the room for a barrier; its `init` makes the barrier |
+//! | [`BarrierMemory`] | eight bytes of shared memory; its `init` makes the barrier |
 //! | [`Barrier`] | arrivals, expected bytes, and waits |
 //! | [`Phase`] | the phase that a warp waits for |
-//! | [`BarrierRing`], [`Turn`] | a barrier for each stage of a pipeline; the stage and its phase |
-//! | [`Look`] | the result of a look at a barrier that does not block |
+//! | [`BarrierRing`], [`PipelineState`] | a barrier for each stage of a pipeline; the pipeline's state: stage and phase |
+//! | [`BarrierToken`] | the token of a test of a barrier that does not block |
 //! | [`PeerBarrier`], [`PeerBarrierRing`] | barriers of another block of the cluster |
+//!
+//! Barriers need sm_90. The copies that complete bytes on them are in [`copy`](crate::copy), and
+//! the barriers of a whole block, warpgroup or cluster in [`scope`](crate::scope).
 //!
 //! ```
 //! use ptx_matrix::prelude::*;
 //!
-//! /// One warp writes, and the other waits for it at a barrier.
+//! /// One warp writes a row, and the other reads it after a barrier.
 //! #[kernel(threads = 64)]
 //! fn hand_over(block: &Block, #[shared] row: SharedTile<u32, 1, 32>, #[shared] full: BarrierMemory, d: GlobalMut<u32>) {
 //!     let full = full.init(block, 32); // A phase takes 32 arrivals.
@@ -35,11 +38,11 @@
 //! ```
 
 mod barrier;
-mod look;
 mod peer;
 mod ring;
+mod token;
 
 pub use barrier::{Arrival, Barrier, BarrierMemory, Phase};
-pub use look::Look;
 pub use peer::{PeerBarrier, PeerBarrierRing};
-pub use ring::{BarrierRing, Turn};
+pub use ring::{BarrierRing, PipelineState};
+pub use token::BarrierToken;

@@ -1,4 +1,4 @@
-//! Barriers of another block of the cluster.
+//! Barriers of another block of the cluster (DSMEM).
 
 use super::{Barrier, BarrierMemory, BarrierRing};
 use crate::lane::{Lane, Site};
@@ -8,24 +8,24 @@ use crate::raw;
 use crate::scope::Peer;
 use crate::target::{AtLeast, BuiltFor};
 
-/// A [`Barrier`] of another block of the cluster: [`Barrier::of`] makes it. Others can arrive at
-/// it, but only its own block can wait.
+/// A [`Barrier`] of another block of the cluster, from [`Barrier::of`].
 ///
-/// It is one behind the [`sync`](crate::scope::Cluster::sync) of the cluster that comes behind its
-/// initialisation, and as long as its block has not ended: the simulator reports whoever comes
-/// before, or may come after.
+/// Any block of the cluster may arrive at it, but only its own block may wait. It is valid from the
+/// cluster's [`sync`](crate::scope::Cluster::sync) after its initialisation until its block ends.
+/// The simulator reports uses before, and uses that may come after.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PeerBarrier {
     address: u32,
 }
 
 impl Barrier {
-    /// The same barrier of another block of the cluster (`mapa`, PTX ISA 9.7.9.23). Needs sm_90.
+    /// The barrier at the same place in another block of the cluster (`mapa`, PTX ISA 9.7.9.23).
+    /// Needs sm_90.
     ///
     /// ```
     /// use ptx_matrix::prelude::*;
     ///
-    /// /// Block 0 hands a number to block 1.
+    /// /// Block 0 passes a number to block 1.
     /// #[kernel(threads = 32, cluster = 2, target = "sm_90")]
     /// fn hand_over(
     ///     block: &ClusterBlock<2>,
@@ -35,7 +35,7 @@ impl Barrier {
     /// ) {
     ///     let full = full.init(block, 1);
     ///     let (warp, cluster) = (block.warp(), block.cluster());
-    ///     cluster.sync(); // The other block's barrier is one.
+    ///     cluster.sync(); // The other block's barrier is initialised.
     ///     let other = cluster.peer(1);
     ///     if cluster.rank() == 0 {
     ///         warp.elect(|lane| {
@@ -62,7 +62,7 @@ impl Barrier {
     }
 }
 
-/// One arrival: its function, the raw one, its operands.
+/// For each kind of arrival: its method, the raw function, and the operands.
 macro_rules! arrivals {
     ($($(#[$doc:meta])* $name:ident($($operand:ident)*) $raw:ident;)*) => {$(
         $(#[$doc])*
@@ -70,8 +70,9 @@ macro_rules! arrivals {
         #[track_caller]
         pub fn $name(self, lane: Lane<'_>, $($operand: u32)*) {
             let _ = lane;
-            // SAFETY: a barrier of a block of the cluster, as `Barrier::of` said. That it is one by now, and its block runs, is the
-            // simulator's to check, as of a missing `sync`.
+            // SAFETY: the address is that of a barrier in a block of the cluster, by `Barrier::of`.
+            // The simulator checks that it is initialised, and that its block runs: it reports a
+            // missing `sync`.
             unsafe { raw::$raw(self.address, $($operand)*) }
         }
     )*};
@@ -79,20 +80,24 @@ macro_rules! arrivals {
 
 impl PeerBarrier {
     arrivals! {
-        /// One arrival (`mbarrier.arrive.release.cluster.shared::cluster`): what the lane wrote before, and what it knows of, the other block
-        /// sees who waits by [`wait_for_cluster`](Barrier::wait_for_cluster).
+        /// Arrives once (`mbarrier.arrive.release.cluster.shared::cluster`). Threads of the other
+        /// block see the lane's earlier writes, and those it knew of, after a
+        /// [`wait_for_cluster`](Barrier::wait_for_cluster).
         arrive() mbarrier_arrive_release_cluster_shared_cluster_b64;
-        /// As many at once, at least one.
+        /// Arrives `count` times, at least once.
         arrive_times(count) mbarrier_arrive_release_cluster_shared_cluster_b64_count;
-        /// The phase waits for so many bytes more, and one has arrived (`mbarrier.arrive.expect_tx`).
+        /// Expects `bytes` more bytes in the phase, and arrives once (`mbarrier.arrive.expect_tx`).
         arrive_expecting(bytes) mbarrier_arrive_expect_tx_release_cluster_shared_cluster_b64;
-        /// One arrival, and from the next phase on one fewer is needed (`mbarrier.arrive_drop.release.cluster.shared::cluster`, PTX ISA
-        /// 9.7.13.15.14): of a block that has no more to bring, and may end when the barrier's own block knows of it.
+        /// Arrives once, and lowers the arrival count of the following phases by one
+        /// (`mbarrier.arrive_drop.release.cluster.shared::cluster`, PTX ISA 9.7.13.15.14).
+        ///
+        /// It serves a block that has no more data to send. The block may end when the barrier's
+        /// own block has waited for the phase.
         ///
         /// ```
         /// use ptx_matrix::prelude::*;
         ///
-        /// /// Blocks 1 to 3 bring block 0 as many numbers as their rank; who has no more leaves.
+        /// /// Blocks 1 to 3 send block 0 as many numbers as their rank, and then leave.
         /// #[kernel(threads = 32, cluster = 4, target = "sm_90")]
         /// fn gather(block: &ClusterBlock<4>, #[shared] row: SharedTile<u32, 1, 4>, #[shared] come: BarrierMemory, d: GlobalMut<u32>) {
         ///     let come = come.init(block, 4);
@@ -105,7 +110,7 @@ impl PeerBarrier {
         ///         if rank >= round {
         ///             warp.elect(|lane| {
         ///                 row_of_first.set(lane, (0, rank), (rank * 10 + round) as u32);
-        ///                 if rank == round { come_of_first.leave(lane) } else { come_of_first.arrive(lane) }
+        ///                 if rank == round { come_of_first.arrive_drop(lane) } else { come_of_first.arrive(lane) }
         ///             });
         ///         } else if rank == 0 {
         ///             warp.elect(|lane| {
@@ -124,37 +129,42 @@ impl PeerBarrier {
         /// gather::simulate(4, &mut d).check();
         /// assert_eq!(d, [0, 11, 22, 33]);
         /// ```
-        leave() mbarrier_arrive_drop_release_cluster_shared_cluster_b64;
-        /// As many at once, at least one.
-        leave_times(count) mbarrier_arrive_drop_release_cluster_shared_cluster_b64_count;
-        /// The phase waits for so many bytes more, one has arrived, and later phases need one fewer
+        arrive_drop() mbarrier_arrive_drop_release_cluster_shared_cluster_b64;
+        /// Arrives `count` times, at least once, and lowers the arrival count of the following
+        /// phases by `count`.
+        arrive_drop_times(count) mbarrier_arrive_drop_release_cluster_shared_cluster_b64_count;
+        /// Expects `bytes` more bytes in the phase, arrives once, and lowers the arrival count of
+        /// the following phases by one
         /// (`mbarrier.arrive_drop.expect_tx.release.cluster.shared::cluster`).
         leave_expecting(bytes) mbarrier_arrive_drop_expect_tx_release_cluster_shared_cluster_b64;
-        /// One arrival (`mbarrier.arrive.shared::cluster`), of a lane that has only read: what it, and who it knows of, read before may be
-        /// overwritten then. What they wrote the other block need not see. It is quick: [`arrive`](Self::arrive) waits until
-        /// what was written has come to memory.
+        /// Arrives once, for a lane that has only read (`mbarrier.arrive.shared::cluster`).
+        ///
+        /// It says that the earlier reads of the lane, and those that it knows of, are done: the
+        /// other block may overwrite the data. Earlier writes need not be visible there. It is
+        /// faster than [`arrive`](Self::arrive), which waits until earlier writes have reached
+        /// memory.
         arrive_having_read() mbarrier_arrive_shared_cluster_b64;
-        /// The phase waits for so many bytes more (`mbarrier.expect_tx`).
+        /// Expects `bytes` more bytes in the phase (`mbarrier.expect_tx`).
         expect(bytes) mbarrier_expect_tx_relaxed_cluster_shared_cluster_b64;
-        /// So many bytes have come (`mbarrier.complete_tx`).
+        /// Completes `bytes` of the expected bytes (`mbarrier.complete_tx`).
         complete(bytes) mbarrier_complete_tx_relaxed_cluster_shared_cluster_b64;
     }
 
-    /// Where it lies, in the `.shared::cluster` window.
+    /// The barrier's address in the `.shared::cluster` window.
     #[inline(always)]
     pub const fn address(self) -> u32 {
         self.address
     }
 }
 
-/// A [`BarrierRing`] of another block of the cluster: [`BarrierRing::of`] makes it.
+/// A [`BarrierRing`] of another block of the cluster, from [`BarrierRing::of`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PeerBarrierRing<const N: usize> {
     address: u32,
 }
 
 impl<const N: usize> BarrierRing<N> {
-    /// The same barriers of another block of the cluster (`mapa`). Needs sm_90.
+    /// The barriers at the same place in another block of the cluster (`mapa`). Needs sm_90.
     #[inline(always)]
     #[track_caller]
     pub fn of(self, peer: Peer) -> PeerBarrierRing<N>
@@ -166,7 +176,7 @@ impl<const N: usize> BarrierRing<N> {
 }
 
 impl<const N: usize> PeerBarrierRing<N> {
-    /// The barrier of this index.
+    /// The barrier of the stage `index`.
     #[inline(always)]
     pub fn stage(self, index: RingIndex<N>) -> PeerBarrier {
         PeerBarrier {
@@ -174,7 +184,7 @@ impl<const N: usize> PeerBarrierRing<N> {
         }
     }
 
-    /// Barrier `index`, less than `N`.
+    /// Barrier `index`, less than `N`; otherwise the kernel stops.
     #[inline(always)]
     #[track_caller]
     pub fn part(self, index: usize) -> PeerBarrier {

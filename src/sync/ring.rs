@@ -1,16 +1,16 @@
-//! Barriers of a pipeline's stages, and a way round them.
+//! The barriers of a pipeline's stages, and the pipeline's state.
 
 use super::{Barrier, BarrierMemory, Phase};
 use crate::memory::{RingIndex, SharedRing};
 use crate::scope::Block;
 use crate::target::{AtLeast, BuiltFor};
 
-/// `N` barriers, one for each stage of a pipeline: [`SharedRing`]'s `init` makes it.
+/// `N` barriers, one for each stage of a pipeline, from [`SharedRing`]'s `init`.
 ///
 /// ```
 /// use ptx_matrix::prelude::*;
 ///
-/// /// Warp 0 hands rows to warp 1, up to three rows ahead.
+/// /// Warp 0 passes rows to warp 1, up to three rows ahead.
 /// #[kernel(threads = 64, target = "sm_90")]
 /// fn hand_over(
 ///     block: &Block,
@@ -21,12 +21,12 @@ use crate::target::{AtLeast, BuiltFor};
 /// ) {
 ///     let (full, empty) = (full.init(block, 32), empty.init(block, 32));
 ///     let (warp, count) = (block.warp(), d.len() / 32);
-///     let mut turn = Turn::FIRST;
+///     let mut turn = PipelineState::FIRST;
 ///     for round in 0..count {
 ///         let row = rows.stage(turn.index());
 ///         if warp.index() == 0 {
-///             // The row's last round is over: in the first, from the beginning.
-///             empty.stage(turn.index()).wait(warp, turn.phase_before());
+/// // The consumer has released the row's previous round. In the first round it is free.
+///             empty.stage(turn.index()).wait(warp, turn.prev_phase());
 ///             warp.each(|lane| {
 ///                 row.set((0, lane.id()), (round * 32 + lane.id()) as u32);
 ///                 full.stage(turn.index()).arrive(lane);
@@ -52,27 +52,26 @@ pub struct BarrierRing<const N: usize> {
 }
 
 impl<const N: usize> BarrierRing<N> {
-    /// The barriers that the memory was made.
+    /// Takes the barriers that `init` has made in this memory.
     #[inline(always)]
     pub(super) const fn of_memory(memory: SharedRing<BarrierMemory, N>) -> Self {
         BarrierRing { memory }
     }
 
-    /// The barrier of this index.
+    /// The barrier of the stage `index`.
     #[inline(always)]
     pub fn stage(self, index: RingIndex<N>) -> Barrier {
         Barrier { address: self.memory.stage(index).address }
     }
 
-    /// Barrier `index`, less than `N`.
+    /// Barrier `index`, less than `N`; otherwise the kernel stops.
     #[inline(always)]
     #[track_caller]
     pub fn part(self, index: usize) -> Barrier {
         Barrier { address: self.memory.part(index).address }
     }
 
-    /// The memory, for something else, once all warps of the block have come here and need none of
-    /// the barriers any more: as [`Barrier::invalidate`]. Needs sm_90.
+    /// Invalidates the barriers and returns their memory: as [`Barrier::invalidate`]. Needs sm_90.
     #[inline(always)]
     #[track_caller]
     pub fn invalidate(self, block: &Block<'_>) -> SharedRing<BarrierMemory, N>
@@ -84,50 +83,50 @@ impl<const N: usize> BarrierRing<N> {
     }
 }
 
-/// A stage of a ring of `N`, and how often the ring was gone round: the phase that the stage's
-/// barrier is in.
+/// The state of a pipeline with `N` stages: the current stage, and the phase of its barriers
+/// (CUTLASS's `PipelineState`).
 ///
 /// ```
-/// use ptx_matrix::sync::{Phase, Turn};
-/// let second = Turn::<2>::FIRST.next();
+/// use ptx_matrix::sync::{Phase, PipelineState};
+/// let second = PipelineState::<2>::FIRST.next();
 /// assert_eq!((second.index().get(), second.phase()), (1, Phase::FIRST));
 /// let third = second.next();
-/// assert_eq!((third.index().get(), third.phase(), third.phase_before()), (0, Phase::FIRST.next(), Phase::FIRST));
+/// assert_eq!((third.index().get(), third.phase(), third.prev_phase()), (0, Phase::FIRST.next(), Phase::FIRST));
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Turn<const N: usize> {
+pub struct PipelineState<const N: usize> {
     index: RingIndex<N>,
     phase: Phase,
 }
 
-impl<const N: usize> Turn<N> {
-    /// Stage 0, for the first time.
-    pub const FIRST: Self = Turn { index: RingIndex::FIRST, phase: Phase::FIRST };
+impl<const N: usize> PipelineState<N> {
+    /// Stage 0, in the first round.
+    pub const FIRST: Self = PipelineState { index: RingIndex::FIRST, phase: Phase::FIRST };
 
-    /// The next stage; behind the last, the first, for one time more.
+    /// The next stage. After the last stage comes stage 0, with the next phase.
     #[inline(always)]
     #[must_use]
     pub const fn next(self) -> Self {
         let index = self.index.next();
         let phase = if index.get() == 0 { self.phase.next() } else { self.phase };
-        Turn { index, phase }
+        PipelineState { index, phase }
     }
 
-    /// The stage.
+    /// The index of the stage.
     #[inline(always)]
     pub const fn index(self) -> RingIndex<N> {
         self.index
     }
 
-    /// The phase of this time.
+    /// The phase of this round: the consumer waits for it on the full barrier.
     #[inline(always)]
     pub const fn phase(self) -> Phase {
         self.phase
     }
 
-    /// The phase of the time before.
+    /// The phase of the previous round: the producer waits for it on the empty barrier.
     #[inline(always)]
-    pub const fn phase_before(self) -> Phase {
+    pub const fn prev_phase(self) -> Phase {
         Phase(self.phase.0.wrapping_sub(1))
     }
 }

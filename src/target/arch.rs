@@ -1,4 +1,4 @@
-//! GPUs by their compute capability, as values: the GPU whose bits the simulator returns.
+//! GPU architectures as values: the GPU whose results the simulator returns.
 
 use super::Needs;
 use core::fmt;
@@ -26,7 +26,7 @@ macro_rules! archs {
         impl Arch {
             $($(#[$doc])* pub const $name: Arch = Arch { sm: $sm };)*
 
-            /// All GPUs that the simulator computes like, from the oldest on.
+            /// All GPUs whose arithmetic the simulator has, from the oldest on.
             pub const ALL: &[Arch] = &[$(Arch::$name),*];
 
             /// The name of the architecture, such as `Hopper`.
@@ -40,7 +40,7 @@ macro_rules! archs {
     };
 }
 archs! {
-    /// V100. Kernels are not built for it; the simulator has its `m8n8k4` of f16.
+    /// V100. Kernels are not built for it. The simulator has its `m8n8k4` of f16.
     SM_70 70 "Volta";
     /// T4, GeForce 20.
     SM_75 75 "Turing";
@@ -67,7 +67,7 @@ archs! {
 }
 
 impl Default for Arch {
-    /// Hopper, whose bits are verified.
+    /// Hopper: its bits are verified.
     fn default() -> Self {
         Arch::SM_90
     }
@@ -84,24 +84,25 @@ impl Arch {
         Self::ALL.iter().copied().find(|arch| arch.sm == sm)
     }
 
-    /// The target with all instructions of the GPU, as ptxas names it: `sm_89`, `sm_90a`.
+    /// The ptxas target with all instructions of the GPU, such as `sm_89` or `sm_90a`.
     pub fn target(self) -> String {
         std::format!("{self}{}", if self.sm >= 90 { "a" } else { "" })
     }
 
-    /// Whether the GPU has instructions with these needs.
+    /// Whether the GPU has the instructions with these needs.
     pub fn has(self, needs: Needs) -> bool {
         needs.are_met_by(&self.target())
     }
 
-    /// The default GPU if it has instructions with these needs, else the oldest GPU that has.
+    /// The default GPU if it has the instructions with these needs. Otherwise, the oldest GPU that
+    /// has them.
     pub fn default_for(needs: Needs) -> Self {
         let oldest = Self::ALL.iter().copied().find(|arch| arch.has(needs));
         if Self::default().has(needs) { Self::default() } else { oldest.unwrap_or_default() }
     }
 }
 
-/// `sm_89`.
+/// Formats as `sm_89`.
 impl fmt::Display for Arch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "sm_{}", self.sm)
@@ -114,7 +115,7 @@ impl fmt::Debug for Arch {
     }
 }
 
-/// The simulator computes like no GPU of this name.
+/// An error: the simulator has no GPU of this name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnknownArch {
     /// The name.
@@ -129,14 +130,14 @@ impl fmt::Display for UnknownArch {
     }
 }
 
-/// A target as ptxas names it, with or without the suffix of its features.
+/// Parses a ptxas target, with or without its feature suffix.
 impl FromStr for Arch {
     type Err = UnknownArch;
 
     fn from_str(name: &str) -> Result<Self, UnknownArch> {
         let number =
             name.strip_prefix("sm_").map(|rest| rest.strip_suffix(['a', 'f']).unwrap_or(rest));
-        // `parse` takes a sign, too.
+        // `parse` would accept a sign.
         let number = number.filter(|number| !number.starts_with('+'));
         let has_suffix = name.ends_with(['a', 'f']);
         let arch = number.and_then(|number| number.parse().ok()).and_then(Arch::of);

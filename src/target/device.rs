@@ -1,4 +1,4 @@
-//! The target of a build for a GPU: `rustc` sets `target_feature` for the named target and all
+//! The target of a build for a GPU: `rustc` sets `target_feature` for the named target and for all
 //! older ones.
 
 macro_rules! newest {

@@ -1,4 +1,4 @@
-//! The target of the host: a GPU that has everything.
+//! The target of the host: a GPU with every instruction.
 
 use super::{Supports, Target};
 use crate::lane::Sealed;

@@ -1,9 +1,9 @@
-//! GPU targets, and the instructions that each has.
+//! GPU targets, and the instructions of each.
 //!
-//! An instruction type such as [`StMatrix`](crate::mma::StMatrix) has a target as its last
-//! parameter. It is [`BuildTarget`] unless written out: the GPU of this build on the device, and
-//! `AnyGpu` on the host, which has every instruction. A method asks for `Target:
-//! Supports<AtLeast<90>>` and the like, so that an instruction that the GPU lacks does not compile.
+//! The last type parameter of an instruction type such as [`StMatrix`](crate::mma::StMatrix) is its
+//! target. The default is [`BuildTarget`]: on the device, the GPU of this build. On the host it is
+//! `AnyGpu`, which has every instruction. A method has a bound such as `Target:
+//! Supports<AtLeast<90>>`. So an instruction that the GPU lacks does not compile.
 //!
 //! | item | purpose |
 //! | --- | --- |
@@ -36,28 +36,29 @@ pub use needs::Needs;
 
 use crate::lane::Sealed;
 
-/// A requirement: compute capability `SM / 10`.`SM % 10` or newer (`AtLeast<75>` is sm_75, Turing).
+/// Requires compute capability `SM / 10`.`SM % 10` or newer: `AtLeast<75>` is sm_75 (Turing).
 #[derive(Debug, Clone, Copy)]
 pub struct AtLeast<const SM: u32>;
 
-/// A requirement: [`AtLeast`] `SM`, in a build for one architecture (`sm_120a`) or family
-/// (`sm_120f`): PTX of such forms runs on no later one.
+/// Requires [`AtLeast`] `SM`, in a build for one architecture (`sm_120a`) or family (`sm_120f`).
+///
+/// PTX of such forms does not run on later ones.
 #[derive(Debug, Clone, Copy)]
 pub struct ArchSpecific<const SM: u32>;
 
-/// A requirement: [`AtLeast`] `SM`, in a build for one architecture (`sm_120a`, `sm_121a`), and not
-/// for a family.
+/// Requires [`AtLeast`] `SM`, in a build for one architecture (`sm_120a`, `sm_121a`). A family is
+/// not enough.
 #[derive(Debug, Clone, Copy)]
 pub struct ArchOnly<const SM: u32>;
 
-/// A requirement: a build for the one architecture of compute capability `SM` (`sm_90a`): no other
-/// has got it, nor have newer ones.
+/// Requires a build for the one architecture of compute capability `SM` (`sm_90a`). No other has
+/// the form, not even newer ones.
 #[derive(Debug, Clone, Copy)]
 pub struct OnlyArch<const SM: u32>;
 
-/// What a GPU must be, as a type: [`AtLeast`], [`ArchSpecific`], [`ArchOnly`] or [`OnlyArch`].
+/// A requirement of a GPU, as a type: [`AtLeast`], [`ArchSpecific`], [`ArchOnly`] or [`OnlyArch`].
 pub trait Requirement: Sealed {
-    /// The same as a value.
+    /// The requirement as a value.
     const NEEDS: Needs;
 }
 
@@ -83,7 +84,7 @@ impl Supports<OnlyArch<90>> for Sm90a {}
 impl Supports<ArchOnly<120>> for Sm120a {}
 impl Supports<ArchOnly<120>> for Sm121a {}
 
-/// `Self` is a GPU that fulfils the requirement `R`.
+/// A target that meets the requirement `R`.
 #[diagnostic::on_unimplemented(
     message = "this instruction needs a GPU that is `{R}`; this build is for `{Self}`",
     label = "not on `{Self}`",
@@ -91,22 +92,24 @@ impl Supports<ArchOnly<120>> for Sm121a {}
 )]
 pub trait Supports<R>: Target {}
 
-/// This build's GPU fulfils the requirement `R`: the same for methods that have no target among
-/// their parameters. (Every type implements it, or none, so that the bound is only checked where
-/// such a method is called.)
+/// Bound: this build's GPU meets the requirement `R`. For methods without a target among their type
+/// parameters.
+///
+/// Either every type implements it or none does. So the bound is checked only where such a method
+/// is called.
 pub trait BuiltFor<R> {}
 impl<T, R> BuiltFor<R> for T where BuildTarget: Supports<R> {}
 
-/// A GPU that kernels are built for.
+/// A GPU target that kernels are built for.
 pub trait Target: Sealed + Copy + 'static {
     /// The compute capability times ten: 90 for sm_90 and sm_90a.
     const SM: u32;
-    /// The name that `rustc`, `llc` and `ptxas` use for it.
+    /// The target's name in `rustc`, `llc` and `ptxas`.
     const NAME: &'static str;
 }
 
-/// One GPU target: its type, its name, its number, and the requirements that it fulfils: `AtLeast`,
-/// and `ArchSpecific`.
+/// Defines the targets, one row each: type, name, number, and the `AtLeast` and `ArchSpecific`
+/// requirements that it meets.
 macro_rules! targets {
     ($($(#[$doc:meta])* $target:ident $name:literal $sm:literal: $($least:literal)*, $($specific:literal)*;)*) => {$(
         $(#[$doc])*
@@ -131,49 +134,49 @@ targets! {
     Sm86 "sm_86" 86: 75 80 86,;
     /// Ampere, Orin.
     Sm87 "sm_87" 87: 75 80 86,;
-    /// Ampere, without a name yet in NVIDIA's documents.
+    /// Ampere, not yet named in NVIDIA's documents.
     Sm88 "sm_88" 88: 75 80 86,;
     /// Ada.
     Sm89 "sm_89" 89: 75 80 86 89,;
     /// Hopper, without the instructions of `sm_90a`.
     Sm90 "sm_90" 90: 75 80 86 89 90,;
-    /// Hopper, all of it.
+    /// Hopper, with all instructions.
     Sm90a "sm_90a" 90: 75 80 86 89 90, 90;
-    /// Blackwell, B100 and B200, without what only its architecture or its family has.
+    /// Blackwell, B100 and B200, without architecture- and family-specific instructions.
     Sm100 "sm_100" 100: 75 80 86 89 90 100,;
-    /// Blackwell, B100 and B200, with what its family has.
+    /// Blackwell, B100 and B200, with family-specific instructions.
     Sm100f "sm_100f" 100: 75 80 86 89 90 100, 90 100;
-    /// Blackwell, B100 and B200, all of it.
+    /// Blackwell, B100 and B200, with all instructions.
     Sm100a "sm_100a" 100: 75 80 86 89 90 100, 90 100;
-    /// Blackwell, B300, without what only its architecture or its family has.
+    /// Blackwell, B300, without architecture- and family-specific instructions.
     Sm103 "sm_103" 103: 75 80 86 89 90 100,;
-    /// Blackwell, B300, with what its family has.
+    /// Blackwell, B300, with family-specific instructions.
     Sm103f "sm_103f" 103: 75 80 86 89 90 100, 90 100;
-    /// Blackwell, B300, all of it.
+    /// Blackwell, B300, with all instructions.
     Sm103a "sm_103a" 103: 75 80 86 89 90 100, 90 100;
-    /// After Blackwell, without what only its architecture or its family has.
+    /// After Blackwell, without architecture- and family-specific instructions.
     Sm107 "sm_107" 107: 75 80 86 89 90 100,;
-    /// After Blackwell, with what its family has.
+    /// After Blackwell, with family-specific instructions.
     Sm107f "sm_107f" 107: 75 80 86 89 90 100, 90 100;
-    /// After Blackwell, all of it.
+    /// After Blackwell, with all instructions.
     Sm107a "sm_107a" 107: 75 80 86 89 90 100, 90 100;
-    /// Blackwell, Thor, without what only its architecture or its family has.
+    /// Blackwell, Thor, without architecture- and family-specific instructions.
     Sm110 "sm_110" 110: 75 80 86 89 90 100,;
-    /// Blackwell, Thor, with what its family has.
+    /// Blackwell, Thor, with family-specific instructions.
     Sm110f "sm_110f" 110: 75 80 86 89 90 100, 90 100;
-    /// Blackwell, Thor, all of it.
+    /// Blackwell, Thor, with all instructions.
     Sm110a "sm_110a" 110: 75 80 86 89 90 100, 90 100;
-    /// Blackwell, GeForce 50, without what only its architecture or its family has.
+    /// Blackwell, GeForce 50, without architecture- and family-specific instructions.
     Sm120 "sm_120" 120: 75 80 86 89 90 100 120,;
-    /// Blackwell, GeForce 50, with what its family has.
+    /// Blackwell, GeForce 50, with family-specific instructions.
     Sm120f "sm_120f" 120: 75 80 86 89 90 100 120, 90 100 120;
-    /// Blackwell, GeForce 50, all of it.
+    /// Blackwell, GeForce 50, with all instructions.
     Sm120a "sm_120a" 120: 75 80 86 89 90 100 120, 90 100 120;
-    /// Blackwell, DGX Spark, without what only its architecture or its family has.
+    /// Blackwell, DGX Spark, without architecture- and family-specific instructions.
     Sm121 "sm_121" 121: 75 80 86 89 90 100 120,;
-    /// Blackwell, DGX Spark, with what its family has.
+    /// Blackwell, DGX Spark, with family-specific instructions.
     Sm121f "sm_121f" 121: 75 80 86 89 90 100 120, 90 100 120;
-    /// Blackwell, DGX Spark, all of it.
+    /// Blackwell, DGX Spark, with all instructions.
     Sm121a "sm_121a" 121: 75 80 86 89 90 100 120, 90 100 120;
 }
 

@@ -1,26 +1,26 @@
-//! What a GPU must be to have a form.
+//! Requirements of instruction forms on the GPU, as values.
 
-/// What a GPU must be to have a form.
+/// The requirements of an instruction form on the GPU.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Needs {
     /// The least compute capability, times ten.
     pub sm: u32,
     /// Whether the build must be for one architecture or family (`sm_120a`, `sm_120f`), and not
-    /// for newer ones as well.
+    /// for newer ones too.
     pub specific: bool,
-    /// Whether it must be for one architecture: a family will not do.
+    /// Whether the build must be for one architecture. A family is not enough.
     pub arch: bool,
-    /// Whether newer ones have not got it.
+    /// Whether newer architectures lack the form.
     pub only: bool,
 }
 
 impl Needs {
-    /// This compute capability, times ten, or a newer one.
+    /// Requires this compute capability, times ten, or a newer one.
     pub const fn at_least(sm: u32) -> Self {
         Needs { sm, specific: false, arch: false, only: false }
     }
 
-    /// Whether a target, as ptxas names it, has it.
+    /// Whether a target, by its ptxas name, has the form.
     pub fn are_met_by(self, target: &str) -> bool {
         let Some(number) = target.strip_prefix("sm_") else { return false };
         let digits = number.trim_end_matches(['a', 'f']);
@@ -30,7 +30,7 @@ impl Needs {
     }
 }
 
-/// `sm_90`, or `sm_120a or sm_120f`, for the least there is.
+/// Formats the least targets: `sm_90`, or `sm_120a or sm_120f`.
 impl core::fmt::Display for Needs {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         let sm = self.sm;

@@ -1,11 +1,11 @@
-//! `copy_to`: what of the tile is in the matrix, and nothing else, wherever that starts: in pieces
-//! of each size, and at its edges. And elements `for_each_together`.
+//! `copy_to` stores the elements of a tile that lie in the matrix, and nothing else. The matrix
+//! starts at any alignment, and the tile crosses its edges. Also tests `for_each_together`.
 
 use ptx_matrix::memory::GlobalMatrixMut;
 use ptx_matrix::prelude::*;
 
-/// A kernel that copies a tile to (row, col) of a matrix whose lines lie `stride` apart, by all
-/// threads, or by a warp.
+/// A kernel that copies a tile to (row, col) of a matrix with a row stride of `stride`, by all
+/// threads or by one warp.
 macro_rules! copies {
     ($($copy:ident $element:ty, $rows:literal x $cols:literal $swizzle:ty, $order:ty;)*) => {$(mod $copy {
         use super::*;
@@ -37,21 +37,21 @@ macro_rules! copies {
         fn what_is_inside() {
             let (rows, cols) = ($rows + 9, $cols + 9);
             let is_by_row = std::any::type_name::<$order>().ends_with("RowMajor");
-            // Where it starts, what is between lines, and where the tile comes to.
+            // The start of the matrix, the gap between its rows, and the tile's coordinates.
             let places = [
-                // Multiples of 16 bytes, or of 8.
+                // Multiples of 16 or of 8 bytes.
                 (0, 7, (0, 0)),
                 (0, 7, (8, 8)),
-                // Of fewer.
+                // Multiples of fewer bytes.
                 (0, 1, (2, 2)),
                 (2, 1, (4, 2)),
                 (1, 0, (1, 1)),
                 (0, 7, (3, 3)),
-                // In part, or altogether, beyond the matrix.
+                // Partly or completely outside of the matrix.
                 (3, 2, (9, 9)),
                 (0, 7, (10, 10)),
                 (0, 0, (17, 20)),
-                // Where a sum of coordinates has no number.
+                // Coordinates whose sum overflows.
                 (0, 0, (usize::MAX - 2, 0)),
                 (0, 0, (0, usize::MAX - 2)),
                 (0, 7, (usize::MAX, usize::MAX)),
@@ -83,13 +83,13 @@ copies! {
     halves u16, 16 x 16 Swizzle32, RowMajor;
     halves_of_a_strip u16, 16 x 64 Swizzle128, RowMajor;
     halves_by_column u16, 32 x 16 Swizzle64, ColMajor;
-    // Too few for several pieces of each thread.
+    // Too few elements for several pieces of each thread.
     few_halves u16, 3 x 8 Unswizzled, RowMajor;
     words u32, 16 x 32 Swizzle128, RowMajor;
     doubles f64, 16 x 8 Swizzle64, RowMajor;
 }
 
-/// Threads have whole lines at once, or parts of one.
+/// A thread has a whole row at once, or a part of one.
 #[kernel(threads = 32)]
 fn together(
     block: &Block,

@@ -1,19 +1,19 @@
-//! `fill` and `for_each`: every element once, by a warp and by a block, whatever the tile's size,
-//! swizzle and order.
+//! `fill` and `for_each` visit every element once, by a warp and by a block, for all sizes,
+//! swizzles and orders of tiles.
 
 use ptx_matrix::fragment::Order;
 use ptx_matrix::memory::Swizzle;
 use ptx_matrix::prelude::*;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// A value of its own for every element.
+/// A distinct value for every element.
 fn distinct<T: Element>(row: usize, col: usize) -> T {
     let bytes = (row * 256 + col + 1).to_le_bytes();
     bytemuck::pod_read_unaligned(&bytes[..size_of::<T>()])
 }
 
-/// Fills the tile and reads it back: each element is as it was filled. Counts what was read in
-/// `visits`, and marks it in `seen`.
+/// Fills the tile and reads it back: each element must have its value. Counts the reads in
+/// `visits`, and marks the elements in `seen`.
 fn round_trip<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order>(
     threads: impl Threads,
     block: &Block,
@@ -30,10 +30,10 @@ fn round_trip<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: O
     });
 }
 
-/// A counter that lane closures may capture: the host's way to look into them.
+/// A counter that lane closures may capture, for the host.
 struct Visits(AtomicUsize);
 
-// SAFETY: no kernel reads it.
+// SAFETY: No kernel reads it.
 unsafe impl LaneCapture for Visits {}
 
 impl Visits {
@@ -42,7 +42,8 @@ impl Visits {
     }
 }
 
-/// For each tile type: a kernel that fills it by block, one by warp, and a test that runs both.
+/// For each tile type: a kernel that fills it by block, one that fills it by warp, and a test of
+/// both.
 macro_rules! tiles {
     ($($name:ident: $element:ty, $rows:literal x $cols:literal, $($order:ident)?;)*) => {$(
         mod $name {

@@ -1,5 +1,5 @@
-//! Fragments to and from shared tiles, of all roles, shapes, swizzles and orders, at every
-//! coordinate that is legal.
+//! Loads and stores of fragments, for all roles, shapes, swizzles and orders, at every legal
+//! coordinate.
 
 use ptx_matrix::element::{Bits16, Bits32};
 use ptx_matrix::fragment::{Fragment, FragmentShape, Order, Role, RoleA, RoleB, RoleC};
@@ -7,12 +7,12 @@ use ptx_matrix::memory::Swizzle;
 use ptx_matrix::mma::CountOf;
 use ptx_matrix::prelude::*;
 
-/// The bits of the element at (row, col) of a tile: each has its own.
+/// The distinct bits of the element at (row, col) of a tile.
 fn bits(row: usize, col: usize) -> u16 {
     (row * 100 + col) as u16
 }
 
-/// What a store must leave alone.
+/// The value of elements outside of a store.
 const UNTOUCHED: u16 = 0xffff;
 
 /// Every legal coordinate of a fragment in a tile.
@@ -30,8 +30,7 @@ fn coordinates<O: Order>(
 type Tiles<const ROWS: usize, const COLS: usize, S, O> =
     (SharedTile<u16, ROWS, COLS, S, O>, SharedTile<u32, ROWS, COLS, S, O>);
 
-/// `load` and `load_elements` find the tile's elements, and leave them in the lanes that the layout
-/// says.
+/// `load` and `load_elements` load the tile's elements into the lanes of the layout.
 fn loads<R: Role, F, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order>(
     warp: Warp,
     tile: SharedTile<u16, ROWS, COLS, S, O>,
@@ -59,7 +58,7 @@ fn loads<R: Role, F, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order>
     }
 }
 
-/// `store` and `store_matrix` write the window, and nothing outside of it.
+/// `store` and `store_matrix` write the elements of the fragment and no others.
 fn stores<R: Role, F, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order>(
     warp: Warp,
     tile: SharedTile<u16, ROWS, COLS, S, O>,
@@ -89,7 +88,7 @@ fn stores<R: Role, F, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order
     }
 }
 
-/// Accumulators of 32-bit elements are moved element by element.
+/// Accumulators with 32-bit elements are moved element by element.
 fn wide_accumulators<F, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order>(
     warp: Warp,
     tile: SharedTile<u32, ROWS, COLS, S, O>,
@@ -113,7 +112,7 @@ fn wide_accumulators<F, const ROWS: usize, const COLS: usize, S: Swizzle, O: Ord
     }
 }
 
-/// All of it, for tiles of one size, swizzle and order.
+/// All tests for tiles of one size, swizzle and order.
 fn round_trips<const ROWS: usize, const COLS: usize, S: Swizzle, O: Order>(
     block: &Block,
     (tile, wide): Tiles<ROWS, COLS, S, O>,
@@ -175,7 +174,7 @@ fn map(block: &Block) {
             value * 2.0
         })
         .for_each(warp, |row, col, value| assert_eq!(value, (row * 16 + col * 2) as f32));
-    // Two elements to a register, of one each.
+    // From one element in a register to two.
     fragment
         .map(warp, |_, _, value| f16::from_f32(value))
         .for_each(warp, |row, col, value| assert_eq!(value.to_f32(), (row * 8 + col) as f32));

@@ -1,5 +1,5 @@
-//! Who holds which element of a form's matrices. Here, and not beside it, as what is asked of all
-//! forms at once is compiled for all at once.
+//! The lane and the register of each element of a form's matrices. A test over all forms compiles
+//! the code of all of them, so it is in this package and not beside that code.
 
 use ptx_matrix::forms::{self, HeldMatrix};
 use ptx_matrix::lane::LANES;

@@ -1,4 +1,4 @@
-//! Where kernels can stand, and what they can be called.
+//! Legal places and names of kernels.
 
 use ptx_matrix::launch;
 use ptx_matrix::prelude::*;
@@ -76,12 +76,12 @@ fn what_is_known_of_a_kernel() {
         shared_bytes,
         shared_align,
         cluster,
-        early,
+        dependent,
         fingerprint,
     } = described::INFO;
     assert_eq!((name, threads, min_blocks, max_registers), ("described", 1024, 2, 32));
     assert_eq!((shared_bytes, shared_align, cluster.blocks()), (48, 16, 1));
-    assert!(!early);
+    assert!(!dependent);
     let start = "shared=48 aligned to 16; threads=1024; crate=";
     assert!(
         fingerprint.starts_with(start),
@@ -106,7 +106,8 @@ fn each_lane_keeps_its_own_value() {
     assert_eq!(d, std::array::from_fn(|lane| 1000 + lane as u32 * 10 + lane as u32 % 10));
 }
 
-/// Kernels whose parameters have the names that `#[kernel]` itself uses, or the kernel's own.
+/// Kernels whose parameters have the names that `#[kernel]` uses internally, or the kernel's own
+/// name.
 mod names {
     use ptx_matrix::prelude::*;
 

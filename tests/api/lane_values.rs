@@ -1,12 +1,12 @@
-//! The rule that a value which differs by lane leaves a lane closure as a `PerLane` only, checked
-//! in the crate's source: a new function or field that breaks it fails here.
+//! Enforces a rule on the crate's source: a value that differs by lane leaves a lane closure only
+//! as a `PerLane`. A new function or field that breaks the rule fails here.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The safe functions of `raw`, and why each hands no lane's value to warp scope. All others are
-/// `unsafe`.
+/// The safe functions of `raw`, and why none of them returns a lane's value at warp scope. All
+/// others are `unsafe`.
 const SAFE: &[(&str, Why, &[&str])] = &[
     (
         "approx.rs",
@@ -90,17 +90,18 @@ const SAFE: &[(&str, Why, &[&str])] = &[
     ("wgmma.rs", Why::Computes, &["wgmma_registers"]),
 ];
 
-/// Why a safe function hands no lane's value to warp scope.
+/// The reason why a safe function returns no lane's value at warp scope.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Why {
     ReturnsNothing,
-    /// From its arguments alone.
+    /// The result depends only on its arguments.
     Computes,
-    /// All lanes of a warp get the same.
+    /// All lanes of a warp get the same result.
     SameInTheWarp,
 }
 
-/// PTX, and functions of `core`, by which a lane learns what another lane of its warp may not.
+/// PTX instructions and functions of `core` through which a lane learns a value that another lane
+/// of its warp may not have.
 const OF_A_LANE: [&str; 24] = [
     "%tid",
     "_thread_idx",
@@ -128,25 +129,25 @@ const OF_A_LANE: [&str; 24] = [
     "mbarrier.arrive",
 ];
 
-/// Fields that only the device has, and that are no `PerLane`: all lanes of a warp have the same in
-/// them.
+/// Fields that exist only on the device and are no `PerLane`. All lanes of a warp have the same
+/// value in them.
 const SAME_IN_THE_WARP: [(&str, &str); 2] = [
     ("machine/scope.rs", "threads: usize"),
     ("machine/map_ref.rs", "words: *const TensorMapWords"),
 ];
 
-/// Traits that a type with a `PerLane` may have: none of them returns, prints or compares what is
-/// in it.
+/// Traits that a type with a `PerLane` may implement. None of them returns, prints or compares its
+/// value.
 const ALLOWED: [&str; 4] = ["Clone", "Copy", "Zeroable", "LaneCapture"];
 
 fn source() -> PathBuf {
-    // Beside the folder of the test's own file, from wherever that is compiled.
+    // The path is relative to the folder of this file, and independent of the current folder.
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(file!());
     let file = if file.exists() { file } else { file!().into() };
     file.ancestors().nth(3).unwrap().join("src")
 }
 
-/// The files of a folder and of the folders in it, but for the simulator: by their path, without
+/// The files of a folder and its subfolders, except for the simulator, by path and without
 /// comments.
 fn files(folder: &Path) -> BTreeMap<String, String> {
     let mut files = BTreeMap::new();
@@ -173,8 +174,8 @@ fn indent(line: &str) -> usize {
     line.len() - line.trim_start().len()
 }
 
-/// The lines from this one to the one that closes what it opens: as rustfmt lays code out, the next
-/// that is indented no further.
+/// The lines of the item that starts here. It ends at the next line with at most the same
+/// indentation, because rustfmt has formatted the code.
 fn item<'t>(lines: &[&'t str], first: usize) -> Vec<&'t str> {
     let at = indent(lines[first]);
     let last = (first + 1..lines.len()).find(|&line| {
@@ -188,8 +189,8 @@ fn item<'t>(lines: &[&'t str], first: usize) -> Vec<&'t str> {
     lines[first..=last.unwrap_or(lines.len() - 1)].to_vec()
 }
 
-/// The safe functions of a file: their names, and their text with that of the rows that they are
-/// made of.
+/// The safe functions of a file: their names and their text. The text includes the table rows that
+/// a macro makes them of.
 fn safe_functions(text: &str) -> Vec<(Vec<String>, String)> {
     let lines: Vec<&str> = text.lines().collect();
     let mut found = Vec::new();
@@ -200,7 +201,7 @@ fn safe_functions(text: &str) -> Vec<(Vec<String>, String)> {
                 .strip_prefix("macro_rules! ")
                 .map(|line| line.trim_end_matches(" {"))
                 .or_else(|| {
-                    // The rest of the macro's rules.
+                    // The other rules of the macro.
                     of_macro.filter(|_| line.starts_with([' ', ')']))
                 });
         }
@@ -270,7 +271,7 @@ fn safe_functions_of_raw_tell_nothing_of_a_lane() {
     assert_eq!(found, known);
 }
 
-/// The structs of a file: the attributes before each, and its text.
+/// The structs of a file: the attributes of each, and its text.
 fn structs(text: &str) -> Vec<(String, String, String)> {
     let lines: Vec<&str> = text.lines().collect();
     let mut found = Vec::new();
@@ -309,7 +310,7 @@ fn a_field_that_only_the_device_has_is_a_per_lane() {
             let mut lines =
                 body.lines().map(str::trim).skip_while(|line| !line.starts_with("#[cfg"));
             while let Some(line) = lines.next() {
-                // `PerLane` itself is written in one line.
+                // `PerLane` itself is on one line.
                 if line != "#[cfg(target_arch = \"nvptx64\")]" {
                     continue;
                 }
@@ -327,7 +328,7 @@ fn a_field_that_only_the_device_has_is_a_per_lane() {
             }
         }
     }
-    // It sees those that there are.
+    // The search finds known fields.
     assert!(
         found.contains("machine/scope.rs: threads: usize")
             && found.contains("machine/mbarrier.rs: is_over: PerLane<bool>")
@@ -337,13 +338,13 @@ fn a_field_that_only_the_device_has_is_a_per_lane() {
 #[test]
 fn nothing_prints_or_compares_what_is_per_lane() {
     let files = files(&source());
-    // Types that hold a `PerLane`, and those that hold such, and so on.
+    // Types that hold a `PerLane`, directly or through other types.
     let mut holders = BTreeSet::from(["PerLane".to_owned()]);
     loop {
         let before = holders.len();
         for (name, _, body) in files.values().flat_map(|text| structs(text)) {
-            // What is handed on by a pointer to a function, or not held at all, is not what the
-            // type holds.
+            // A type does not hold the types in a `PhantomData`, or in the signature of a function
+            // pointer.
             let fields = body.lines().filter(|line| !line.contains("PhantomData"));
             let words =
                 fields.flat_map(|line| line.split(|c: char| !c.is_alphanumeric() && c != '_'));
@@ -359,7 +360,7 @@ fn nothing_prints_or_compares_what_is_per_lane() {
         "Fragment",
         "InFlight",
         "GroupAccumulator",
-        "Look",
+        "BarrierToken",
         "RowValues",
         "TileReader",
         "Scales",
@@ -391,8 +392,8 @@ fn nothing_prints_or_compares_what_is_per_lane() {
                 .rsplit("::")
                 .next()
                 .unwrap();
-            // By hand, and without the answer.
-            let is_known = (name, of) == ("Look", "Debug");
+            // A handwritten implementation that does not print the result.
+            let is_known = (name, of) == ("BarrierToken", "Debug");
             if holders.contains(name) {
                 assert!(ALLOWED.contains(&of) || is_known, "{file}: `{name}` implements `{of}`");
             }

@@ -1,26 +1,27 @@
-//! The rooms of `src/`: imports run one way, and few lines outside the seam ask what is compiled
-//! for.
+//! The rooms of `src/`: imports run in one direction, and few lines outside the seam depend on the
+//! compilation target.
 //!
 //! The test reads paths, in `use` items and inline. It does not see a call of a method that a
-//! higher room adds to a lower room's type.
+//! higher room adds to a type of a lower room.
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The rooms, lowest first. A room imports from those before it.
+/// The rooms, lowest first. A room imports from earlier rooms.
 const ROOMS: [&str; 16] = [
     "lane", "target", "element", "fragment", "isa", "engine", "raw", "machine", "math", "scope",
     "memory", "sync", "copy", "mma", "launch", "sim",
 ];
 
-/// What chooses between the GPU's and the CPU's version of an instruction, and the simulator.
+/// The rooms that select between the GPU's and the CPU's version of an instruction, and the
+/// simulator.
 const SEAM: [&str; 4] = ["machine", "raw", "engine", "sim"];
 
-/// Lines outside the seam that may name the device's target.
+/// The number of lines outside the seam that may name the device's target.
 const LIMIT: usize = 60;
 
-/// Where a name at the crate's root comes from.
+/// The origin of a name at the crate's root.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum From {
     Room(usize),
@@ -28,7 +29,7 @@ enum From {
     Elsewhere,
 }
 
-/// An import that crosses rooms.
+/// An import from another room.
 #[derive(Debug, PartialEq, Eq)]
 struct Import {
     line: usize,
@@ -89,7 +90,7 @@ fn block_end(text: &str) -> usize {
     text.len()
 }
 
-/// The names of each path of a use tree, which starts at `text`.
+/// The paths of a use tree that starts at `text`.
 pub fn paths(text: &str) -> Vec<Vec<String>> {
     let text = text.trim_start();
     if let Some(group) = text.strip_prefix('{') {
@@ -125,7 +126,7 @@ pub fn paths(text: &str) -> Vec<Vec<String>> {
     }
 }
 
-/// What the crate's root has by name: its `pub use` items and exported macros.
+/// The names at the crate's root: its `pub use` items and exported macros.
 fn root_names(lib: &str, files: &BTreeMap<PathBuf, String>) -> BTreeMap<String, From> {
     let mut names = BTreeMap::new();
     for item in code(lib).split(';') {
@@ -149,12 +150,12 @@ fn room_of(path: &Path) -> Option<usize> {
     room(path.iter().next()?.to_str()?)
 }
 
-/// How many `super` lead from a file to the crate's root.
+/// The number of `super`s from a file to the crate's root.
 fn depth(path: &Path) -> usize {
     path.iter().count() - usize::from(path.ends_with("mod.rs"))
 }
 
-/// The imports of a file's code, with the line of each.
+/// The imports of a file's code, with their lines.
 fn imports(path: &Path, code: &str, names: &BTreeMap<String, From>) -> Vec<Import> {
     let mut modules: Vec<(usize, usize)> = Vec::new();
     for (at, _) in code.match_indices("mod ") {
@@ -182,7 +183,7 @@ fn imports(path: &Path, code: &str, names: &BTreeMap<String, From>) -> Vec<Impor
             } else {
                 rest = &rest[start.len()..];
             }
-            // A macro whose name another macro is given: the tables of `isa` have such.
+            // A macro that gets the name of another macro, as in the tables of `isa`.
             if rest.starts_with('$')
                 && rest[1..]
                     .trim_start_matches(|c: char| c.is_alphanumeric() || c == '_')
@@ -285,7 +286,7 @@ fn few_lines_outside_the_seam_name_the_device() {
     );
 }
 
-/// Names at the root, as the planted files below use them.
+/// Names at the root, for the planted files below.
 fn planted_names() -> BTreeMap<String, From> {
     let lib = "pub use half::f16;\npub use scope::{Block, Warp};\npub use mma::Mma;\n";
     let file = "#[macro_export]\nmacro_rules! rows { () => {} }\n".to_owned();

@@ -1,4 +1,4 @@
-//! What the API does, run on the simulator.
+//! Tests of the API on the simulator.
 
 mod copy;
 mod fill;

@@ -1,4 +1,4 @@
-//! Numbers and slices as parameters, and their order.
+//! Numbers and slices as kernel parameters, and their order.
 
 use ptx_matrix::prelude::*;
 use ptx_matrix::sim::{Report, Simulator};

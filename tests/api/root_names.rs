@@ -1,19 +1,20 @@
-//! The crate's root has few public names: modules, the macros of kernels, and nothing by accident.
+//! The public names at the crate's root are few: modules, the macros of kernels, and nothing by
+//! accident.
 
 use super::layers::{code, files, paths};
 use std::collections::BTreeSet;
 use std::path::Path;
 
-/// Public names that the documentation of the crate's root may list.
+/// The largest number of public names in the documentation of the crate's root.
 const LIMIT: usize = 40;
 
-/// An item of a file: whether the documentation lists it, and the item behind its attributes.
+/// An item of a file: its text after the attributes, and whether the documentation lists it.
 struct Item<'a> {
     is_hidden: bool,
     text: &'a str,
 }
 
-/// The items of a file, whose comments and strings are blanked.
+/// The items of a file with blanked comments and strings.
 fn items(mut code: &str) -> Vec<Item<'_>> {
     let mut items = Vec::new();
     loop {
@@ -39,8 +40,7 @@ fn items(mut code: &str) -> Vec<Item<'_>> {
     }
 }
 
-/// The names that a public item adds to its module; a glob adds `*`, as nobody knows how many that
-/// is.
+/// The names that a public item adds to its module. A glob adds `*`, because its names are unknown.
 fn declared(item: &str) -> Vec<String> {
     let Some(item) = item.strip_prefix("pub ") else { return Vec::new() };
     match item.strip_prefix("use ") {
@@ -59,8 +59,8 @@ fn declared(item: &str) -> Vec<String> {
     }
 }
 
-/// The names that the documentation of the root lists: public items of `lib`, and macros that
-/// `files` export.
+/// The names in the documentation of the root: public items of `lib`, and macros that `files`
+/// export.
 fn root_names<'a>(lib: &str, files: impl IntoIterator<Item = &'a String>) -> BTreeSet<String> {
     let lib = code(lib);
     let listed = items(&lib).into_iter().filter(|item| !item.is_hidden);

@@ -1,10 +1,10 @@
-//! Runs of fragments, of every width and in both orders, hold what lies in the tile.
+//! Runs of fragments hold the elements of the tile, for every width and both orders.
 
 use ptx_matrix::fragment::{Fragment, FragmentShape, M8N8K4, Order, Role, RoleA, RoleB};
 use ptx_matrix::memory::{Swizzle, SwizzleWords};
 use ptx_matrix::prelude::*;
 
-/// An element of a tile; neighbours differ.
+/// An element of a tile; adjacent elements differ.
 fn value<T: From<u8>>(row: usize, col: usize) -> T {
     T::from(((row * 37 + col * 101 + row * col * 3) % 256) as u8)
 }

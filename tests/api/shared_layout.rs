@@ -1,16 +1,16 @@
-//! Shared memory: structs, arrays and tuples of tiles, and several `#[shared]` parameters, overlap
-//! nowhere and are aligned as their swizzles need.
+//! The layout of shared memory. Structs, arrays and tuples of tiles, and several `#[shared]`
+//! parameters, do not overlap, and have the alignment of their swizzles.
 
 use ptx_matrix::memory::Swizzle;
 use ptx_matrix::prelude::*;
 use ptx_matrix::sim::SHARED_BASE;
 
-/// 48 bytes: what comes behind it is out of step.
+/// 48 bytes, so that the next part needs padding.
 type Odd = SharedTile<u16, 3, 8>;
 type Swizzled = SharedTile<u16, 8, 64, Swizzle128>;
 type Wide = SharedTile<f64, 5, 2>;
 
-/// Writes `value` to all of a tile.
+/// Writes `value` to all elements of a tile.
 fn put<T: Element, const R: usize, const C: usize, S: Swizzle>(
     block: &Block,
     tile: SharedTile<T, R, C, S>,
@@ -19,7 +19,7 @@ fn put<T: Element, const R: usize, const C: usize, S: Swizzle>(
     tile.fill(block, |_, _| value);
 }
 
-/// All of a tile is `value` still.
+/// All elements of a tile are still `value`.
 fn check<T: Element + PartialEq, const R: usize, const C: usize, S: Swizzle>(
     block: &Block,
     tile: SharedTile<T, R, C, S>,
@@ -125,7 +125,7 @@ fn addresses(
     }
 }
 
-/// A struct starts at a multiple of its own alignment, which is the strictest of its parts.
+/// A struct has the strictest alignment of its parts.
 #[test]
 fn the_parts_lie_as_close_as_their_alignments_let_them() {
     let mut d = [0; 5];
@@ -144,7 +144,7 @@ fn sizes() {
     assert_eq!(<[Odd; 0] as SharedLayout>::BYTES, 0);
     assert_eq!(<[Odd; 3] as SharedLayout>::BYTES, 3 * 48);
     assert_eq!(<(Odd, Odd, Odd, Odd, Odd, Wide) as SharedLayout>::BYTES, 5 * 48 + 80);
-    // Chunks move within the span of the swizzle, so the tile takes all of it.
+    // A swizzle permutes chunks within its whole span, so the tile occupies all of it.
     assert_eq!(<SharedTile<u16, 3, 8, Swizzle128> as SharedLayout>::BYTES, 128);
     assert_eq!(<SharedTile<u16, 8, 9, Swizzle32, ColMajor> as SharedLayout>::ALIGN, 256);
 }

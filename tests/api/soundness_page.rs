@@ -1,4 +1,4 @@
-//! `docs/SOUNDNESS.md` names a test for each promise: each of them exists.
+//! The tests that `docs/SOUNDNESS.md` names for its promises exist.
 
 use std::fs;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! An accumulator starts as something: zeros, or what is added to.
+//! An accumulator must be initialised, with zeros or with C.
 
 use ptx_matrix::prelude::*;
 

@@ -1,4 +1,4 @@
-//! Lanes may read the clock at different times: where they are together, nothing safe returns it.
+//! Lanes may read the clock at different times, so no safe function returns it at warp scope.
 use ptx_matrix::prelude::*;
 use ptx_matrix::raw;
 

@@ -1,4 +1,4 @@
-//! A block that does not know of its cluster leads to none.
+//! A `Block` has no cluster; a `ClusterBlock` has one.
 use ptx_matrix::prelude::*;
 
 #[kernel(threads = 32)]

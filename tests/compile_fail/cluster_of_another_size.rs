@@ -1,4 +1,4 @@
-//! The block's cluster is the kernel's.
+//! The size of the block's cluster must be that of the kernel.
 use ptx_matrix::prelude::*;
 
 #[kernel(threads = 32, cluster = (2, 2))]

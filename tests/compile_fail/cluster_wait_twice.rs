@@ -1,4 +1,4 @@
-//! There is one wait for each arrival.
+//! An arrival allows one wait.
 use ptx_matrix::prelude::*;
 
 #[kernel(threads = 32, cluster = 2)]

@@ -1,4 +1,4 @@
-//! A wait takes what the arrival gave.
+//! A wait takes the token of an arrival.
 use ptx_matrix::prelude::*;
 
 #[kernel(threads = 32, cluster = 2)]

@@ -1,4 +1,4 @@
-//! A block is one of a cluster only where its kernel has clusters.
+//! A `ClusterBlock` needs a kernel with clusters.
 use ptx_matrix::prelude::*;
 
 #[kernel(threads = 32)]

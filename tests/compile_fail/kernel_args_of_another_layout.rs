@@ -1,4 +1,4 @@
-//! Structs that host and device may lay out differently, or of which not all bytes are values.
+//! Structs whose layout may differ between host and device, or with bytes that are no values.
 
 use ptx_matrix::prelude::*;
 

@@ -1,4 +1,4 @@
-//! Fields whose bytes are not values for both sides.
+//! Fields whose bytes are not valid values on both sides.
 
 use core::num::NonZero;
 use ptx_matrix::prelude::*;

@@ -1,4 +1,4 @@
-//! What `#[kernel]` cannot see, the compiler finds when it evaluates the constants.
+//! `#[kernel]` cannot check these; the compiler checks them when it evaluates the constants.
 
 use ptx_matrix::prelude::*;
 

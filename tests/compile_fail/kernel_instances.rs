@@ -1,4 +1,4 @@
-//! Rows of `instances(..)` that say no instance.
+//! Invalid rows of `instances(..)`.
 
 use ptx_matrix::prelude::*;
 

@@ -1,4 +1,4 @@
-//! What else a function can be, and a kernel cannot.
+//! Properties of functions that a kernel cannot have.
 
 use ptx_matrix::prelude::*;
 

@@ -1,4 +1,4 @@
-//! `ldmatrix` reads its own block's shared memory.
+//! `ldmatrix` only reads the shared memory of its own block.
 use ptx_matrix::prelude::*;
 
 #[kernel(threads = 32, cluster = 2)]

@@ -1,4 +1,4 @@
-//! What a `PerLane` prints, a branch could depend on.
+//! A `PerLane` does not print its values, since a branch could depend on the text.
 use ptx_matrix::prelude::*;
 use std::fmt::Write;
 

@@ -1,4 +1,4 @@
-//! A policy is for a part of what a copy touches, or for all of it.
+//! A policy applies to a fraction of the bytes of a copy, at most 100 percent.
 use ptx_matrix::copy::{CachePolicy, Priority, RestPriority};
 
 fn main() {

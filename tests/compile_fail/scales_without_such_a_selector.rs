@@ -1,4 +1,4 @@
-//! Two scales are selected by byte 0 or 2.
+//! Byte 0 or 2 selects two scales.
 use ptx_matrix::element::{e2m1, ue8m0};
 use ptx_matrix::fragment::{M16N8K64, Mxf4, ScaleA, ScaleB};
 use ptx_matrix::mma::{MmaScaled, Select};

@@ -1,4 +1,4 @@
-//! `st.async` has 4, 8 and 16 bytes.
+//! `st.async` stores 4, 8 or 16 bytes.
 use ptx_matrix::prelude::*;
 
 #[kernel(threads = 32, cluster = 2, target = "sm_90")]

@@ -1,4 +1,4 @@
-//! In shared memory fewer elements have reductions than in global memory.
+//! Fewer elements have reductions in shared memory than in global memory.
 use ptx_matrix::copy::reduction;
 use ptx_matrix::prelude::*;
 type Tile = SharedTile<u64, 8, 32>;

@@ -1,4 +1,4 @@
-//! A value of one lane would pass for a uniform one.
+//! A value of one lane would look uniform.
 use core::cell::Cell;
 use ptx_matrix::prelude::*;
 

@@ -1,4 +1,4 @@
-//! A value of one lane would pass for a uniform one.
+//! A value of one lane would look uniform.
 use ptx_matrix::prelude::*;
 
 #[kernel(threads = 32)]

@@ -1,4 +1,4 @@
-//! What `update` hands to the closure is no capture, and could carry as much.
+//! The argument of `update`'s closure is no capture, but it could carry a value out as well.
 
 use ptx_matrix::prelude::*;
 use std::cell::Cell;

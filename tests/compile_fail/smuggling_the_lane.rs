@@ -1,4 +1,4 @@
-//! A lane that outlived its closure would read `PerLane`s at warp scope.
+//! A lane that outlives its closure could read `PerLane`s at warp scope.
 use ptx_matrix::prelude::*;
 
 #[kernel(threads = 32)]

@@ -8,7 +8,7 @@ fn multiply(block: &Block) {
     let b = FragmentB::<M16N8K32, f16>::zero();
     let metadata = Metadata::from_fn(block.warp(), |_, _| Kept::half(0));
     let mut acc = Accumulator::<M16N8K32, f32>::zero();
-    // An H200 stops at this instruction, which ptxas takes.
+    // ptxas accepts this instruction, but an H200 faults.
     MmaSparse::<M16N8K32, f16, f16, f32>::accumulate::<2>(block.warp(), &mut acc, &a, &b, &metadata);
     //~^ ERROR this form has no `Selector<2>`: it has SelectorsBelow<2>
     //~| with 8 there are 0 and 1

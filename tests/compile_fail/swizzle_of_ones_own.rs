@@ -1,4 +1,4 @@
-//! Unsafe code relies on a swizzle's numbers, so nobody else's will do.
+//! Unsafe code relies on the numbers of a swizzle, so users cannot implement one.
 
 use ptx_matrix::memory::Swizzle;
 

@@ -1,4 +1,4 @@
-//! The thread's index differs from lane to lane: where lanes are together, nothing safe returns it.
+//! The thread index differs between lanes, so no safe function returns it at warp scope.
 use ptx_matrix::prelude::*;
 use ptx_matrix::raw;
 

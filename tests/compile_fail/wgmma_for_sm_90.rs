@@ -1,4 +1,4 @@
-//! Without the `a` it has no `wgmma`.
+//! Only the target sm_90a has `wgmma`.
 
 use ptx_matrix::mma::{GroupAccumulator, Plain, Wgmma};
 use ptx_matrix::prelude::*;

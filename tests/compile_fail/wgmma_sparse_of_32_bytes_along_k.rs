@@ -1,4 +1,4 @@
-//! With a sparse A, twice as much of B is taken along K.
+//! With a sparse A, the instruction takes twice as much of B along K.
 
 use ptx_matrix::fragment::Kept;
 use ptx_matrix::mma::{GroupAccumulator, Metadata, WgmmaSparse};

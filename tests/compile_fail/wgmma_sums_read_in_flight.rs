@@ -1,4 +1,4 @@
-//! What is in flight is nobody's to read.
+//! Accumulators in flight cannot be read.
 
 use ptx_matrix::mma::{GroupAccumulator, Wgmma};
 use ptx_matrix::prelude::*;

@@ -1,4 +1,4 @@
-//! Attention against a softmax in f64.
+//! Attention, compared with a softmax in f64.
 
 use fastrand::Rng;
 use half::{bf16, f16};
@@ -7,7 +7,7 @@ use ptx_matrix::sim::Simulator;
 use ptx_matrix_attention::{Attended, Attention};
 use std::error::Error;
 
-/// Elements as the reference has them, and how far off sums of shares of numbers up to one may be.
+/// An element type with its tolerance, for weighted sums of numbers up to one.
 trait Near: Attended {
     fn near(number: f32) -> Self;
     fn number(self) -> f64;
@@ -38,7 +38,7 @@ impl Near for f16 {
     const TOLERANCE: f64 = 1.0 / 1024.0;
 }
 
-/// O, row by row of all heads.
+/// O for all heads, row by row.
 fn reference<T: Near>(of: &Attention, q: &[T], k: &[T], v: &[T]) -> Vec<f64> {
     let row = |matrix: &[T], row: usize| -> Vec<f64> {
         matrix[row * of.features..][..of.features].iter().map(|element| element.number()).collect()
@@ -103,7 +103,7 @@ const SMALL: Attention = Attention {
     causal: false,
 };
 
-/// Queries and keys end within tiles, of which there are more than stages; heads share keys.
+/// Partial tiles of queries and keys, more tiles than stages, and heads that share keys.
 #[test]
 fn queries_and_keys_end_within_tiles() {
     check::<bf16>(SMALL, 2.0);
@@ -115,8 +115,8 @@ fn queries_and_keys_end_within_tiles() {
     check::<bf16>(Attention { features: 128, queries: 1, keys: 1, heads: 1, ..SMALL }, 1.0);
 }
 
-/// Also with fewer queries than keys, which are the last; and with more, of which the first see
-/// nothing and come to zero.
+/// Also with fewer queries than keys: the queries are the last ones. And with more queries than
+/// keys: the first queries see no key, and their result is zero.
 #[test]
 fn a_causal_query_sees_the_keys_up_to_its_own() {
     let causal = Attention { causal: true, heads: 1, ..SMALL };
@@ -125,7 +125,7 @@ fn a_causal_query_sees_the_keys_up_to_its_own() {
     check::<bf16>(Attention { features: 128, queries: 300, keys: 150, ..causal }, 1.0);
 }
 
-/// Scores that are far apart, and such as grow from tile to tile.
+/// Scores that are far apart, and scores that grow from tile to tile.
 #[test]
 fn far_smaller_scores_count_for_nothing() {
     check::<bf16>(Attention { scale: 4.0, heads: 1, ..SMALL }, 3.0);
@@ -144,7 +144,7 @@ fn far_smaller_scores_count_for_nothing() {
     );
 }
 
-/// A query, or a key, of which a score is no number makes shares none, of the queries that see it.
+/// If a score of a query or a key is NaN, the results of all queries that see it are NaN.
 #[test]
 fn what_is_not_a_number_stays_so() {
     let of = Attention { queries: 80, keys: 140, heads: 1, causal: true, ..SMALL };
@@ -169,7 +169,7 @@ fn what_is_not_a_number_stays_so() {
     }
 }
 
-/// O of bf16, with all queries and keys ones, so that a query sees its keys equally.
+/// O in bf16 for queries and keys of ones, so that a query weights its keys equally.
 fn of_ones(of: Attention, v: &[bf16]) -> Result<Vec<bf16>, Box<dyn Error>> {
     let [of_queries, of_keys] = of.lens();
     let (q, k) = (vec![bf16::ONE; of_queries], vec![bf16::ONE; of_keys]);
@@ -178,13 +178,13 @@ fn of_ones(of: Attention, v: &[bf16]) -> Result<Vec<bf16>, Box<dyn Error>> {
     Ok(o)
 }
 
-/// A hidden key has a weight of zero: its value has no effect to the last bit, however large it is.
+/// A masked key has zero weight: even a huge value does not change a bit of the result.
 #[test]
 fn a_hidden_key_has_no_weight() {
     let small = Attention { queries: 30, keys: 30, key_heads: 1, causal: true, ..SMALL };
     let cases = [
         small,
-        // The power of the least number times such a scale is no small one.
+        // With such a scale, the exponential of the least number is not small.
         Attention { scale: 1e-37, ..small },
         Attention { scale: f32::MIN_POSITIVE, ..small },
         Attention { scale: 1e35, ..small },
@@ -212,14 +212,14 @@ fn a_hidden_key_has_no_weight() {
     }
 }
 
-/// The same of a key that is seen, and whose score is far less than the largest.
+/// The same for a visible key with a score far below the largest.
 #[test]
 fn the_least_weight_is_zero() {
     let of = Attention { queries: 1, keys: 200, heads: 1, key_heads: 1, scale: 1.0, ..SMALL };
     let [of_queries, of_keys] = of.lens();
     let (q, mut k, mut v) =
         (vec![bf16::ONE; of_queries], vec![bf16::ONE; of_keys], vec![bf16::ONE; of_keys]);
-    // In the first tile these have the largest score; in the second they have not.
+    // These scores are the largest in the first tile, but not in the second.
     for small in (0..128).chain([130, 199]) {
         k[small * of.features..][..of.features].fill(bf16::from_f32(-2.0));
         v[small * of.features..][..of.features].fill(bf16::from_f32(if small < 128 {
@@ -233,8 +233,7 @@ fn the_least_weight_is_zero() {
     assert_eq!(o, vec![bf16::ONE; of_queries]);
 }
 
-/// Infinite and NaN values of hidden keys matter in the tiles of the block, as documented, and
-/// nowhere else.
+/// Infinite and NaN values of masked keys affect only the tiles of the block, as documented.
 #[test]
 fn hidden_values_that_are_not_finite() {
     let of = Attention { queries: 300, keys: 300, heads: 1, key_heads: 1, causal: true, ..SMALL };
@@ -255,7 +254,7 @@ fn hidden_values_that_are_not_finite() {
             assert!(right, "{strange} of key {seen}: {share} of query {query}");
         }
     }
-    // A query that sees nothing is zero, also beside one that sees what is no number.
+    // The result of a query without visible keys is zero, even next to a query with NaN.
     let of = Attention { queries: 40, keys: 20, heads: 1, key_heads: 1, causal: true, ..SMALL };
     let o = of_ones(of, &vec![bf16::NAN; of.lens()[1]]).unwrap();
     assert!(
@@ -263,8 +262,7 @@ fn hidden_values_that_are_not_finite() {
         "the first 20 see nothing"
     );
     assert!(o[20 * of.features..].iter().all(|share| share.is_nan()));
-    // Behind the last key there is nothing to see, and a key's own score does not matter where it
-    // is hidden.
+    // There is nothing visible after the last key. A NaN score has no effect if its key is masked.
     let of = Attention { queries: 3, keys: 20, heads: 2, key_heads: 2, causal: true, ..SMALL };
     let [of_queries, of_keys] = of.lens();
     let (q, mut k, v) =
@@ -297,7 +295,7 @@ fn nothing_to_compute_is_no_error() {
     }
 }
 
-/// All of them before anything is launched, as an error that any function can return.
+/// All invalid arguments are refused before a launch, with an error that any function can return.
 #[test]
 fn refusals_say_what_would_be_right() {
     let cases = [

@@ -1,4 +1,4 @@
-//! That what measures the ceiling multiplies what it is given, as often as it is told.
+//! The kernels that measure the ceiling multiply their operands, as often as their argument says.
 
 use ptx_matrix::element::{bf16, tf32};
 use ptx_matrix_timing_kernels::ceiling::{
@@ -7,7 +7,7 @@ use ptx_matrix_timing_kernels::ceiling::{
 
 #[test]
 fn every_product_is_in_the_sum() {
-    // Ones: each product adds K to each of 16 x 8 elements.
+    // Operands of ones: each `mma` adds K to each of 16 x 8 elements.
     macro_rules! check {
         ($kernel:ident $one:expr, $k:literal) => {
             let (a, b) = (vec![$one; elements($k).0], vec![$one; elements($k).1]);

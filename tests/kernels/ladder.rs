@@ -1,4 +1,4 @@
-//! The ladder's kernels on the simulator, on integers that are exact in every type.
+//! The kernels of the ladder on the simulator, with integers that are exact in every type.
 
 use ptx_matrix::element::{bf16, f16};
 use ptx_matrix::sim::Simulator;
@@ -6,12 +6,12 @@ use ptx_matrix_ladder::naive::*;
 
 const SHAPES: [(usize, usize, usize); 4] = [(1, 1, 1), (8, 32, 4), (9, 33, 5), (3, 70, 0)];
 
-/// A different integer, small, for each place.
+/// A small integer that varies with the place.
 fn value(row: usize, col: usize) -> i32 {
     ((row * 5 + col * 3) % 7) as i32 - 3
 }
 
-/// The matrix with its rows, or else its columns, behind each other, and its strides.
+/// A matrix, row-major or column-major, with its strides.
 fn matrix<T>(
     rows: usize,
     cols: usize,
@@ -30,7 +30,7 @@ macro_rules! check {
             for (m, n, k) in SHAPES {
                 for layout in 0..4 {
                     let (a, a_row, a_col) = matrix::<$input>(m, k, layout & 1 == 0, $from);
-                    // The other way round, so that A and B are never alike.
+                    // The rows and columns of B are swapped, so that A and B always differ.
                     let (b, b_col, b_row) = matrix::<$input>(n, k, layout & 2 == 0, $from);
                     let mut d = vec![<$output>::default(); m * n];
                     let grid = (n.div_ceil(BLOCK.1) as u32, m.div_ceil(BLOCK.0) as u32);

@@ -1,4 +1,4 @@
-//! The steps of the ladder behind the naive one, on the simulator, on integers whose sums are
+//! The steps of the ladder after the naive one on the simulator, with integers whose sums are
 //! exact.
 
 use ptx_matrix::element::bf16;
@@ -9,7 +9,7 @@ use ptx_matrix_ladder::shared::{self, shared_bf16};
 use ptx_matrix_ladder::swizzled::swizzled_bf16;
 use ptx_matrix_ladder::{self};
 
-/// A different small integer for each place.
+/// A small integer that varies with the place.
 fn matrix(rows: usize, cols: usize, seed: usize) -> Vec<bf16> {
     let value = |i: usize| ((i / cols * 5 + i % cols * 3 + seed) % 7) as f32 - 3.0;
     (0..rows * cols).map(|i| bf16::from_f32(value(i))).collect()
@@ -22,7 +22,7 @@ fn product(a: &[bf16], b: &[bf16], (m, n, k): (usize, usize, usize)) -> Vec<bf16
     (0..m * n).map(|i| bf16::from_f32(element(i / n, i % n))).collect()
 }
 
-/// Blocks and matrices of so many tiles, through a kernel; returns what it was profiled to do.
+/// Runs a kernel on a grid of blocks, and returns its profile.
 macro_rules! run {
     ($kernel:ident, $tile:expr, ($tall:literal, $wide:literal, $deep:literal)) => {{
         let (m, n, k) = ($tile.0 * $tall, $tile.1 * $wide, $tile.2 * $deep);
@@ -36,7 +36,7 @@ macro_rules! run {
     }};
 }
 
-/// The most ways that `ldmatrix` takes.
+/// The largest bank conflict of an `ldmatrix`.
 fn worst_ways(profile: &Profile) -> u32 {
     let loads = profile.shared.iter().filter(|site| site.instruction.starts_with("ldmatrix"));
     loads.map(|site| site.worst_ways).max().unwrap()
@@ -55,7 +55,7 @@ fn by_ldmatrix() {
 #[test]
 fn by_a_pipeline() {
     assert_eq!(worst_ways(&run!(pipelined_bf16, ptx_matrix_ladder::TILE, (1, 2, 6))), 8);
-    // Fewer steps than stages.
+    // Fewer steps of K than stages.
     run!(pipelined_bf16, ptx_matrix_ladder::TILE, (1, 1, 1));
 }
 

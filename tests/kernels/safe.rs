@@ -1,10 +1,10 @@
-//! The kernels are written in safe Rust, but for those that time or try single instructions of
+//! The kernels are written in safe Rust, except for those that time or test single instructions of
 //! `raw`.
 
 use std::fs;
 use std::path::Path;
 
-/// The lines of the Rust files in a folder that say `unsafe`, comments aside.
+/// The lines with `unsafe` in the Rust files of a folder, without comments.
 fn unsafe_lines(folder: &Path) -> Vec<String> {
     let mut found = Vec::new();
     for entry in fs::read_dir(folder).unwrap() {
@@ -32,7 +32,7 @@ fn only_what_tries_raw_is_unsafe() {
     let kernels = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../kernels"));
     let raw = ["async_stores", "barriers", "cluster", "shuffles"]
         .map(|file| format!("conformance/src/{file}.rs"));
-    // The planner of products runs on the host.
+    // The planner of GEMMs runs on the host.
     let host = ["src/plan.rs", "src/slices.rs", "tests/plan.rs"].map(|file| format!("gemm/{file}"));
     let of_host = |line: &String| host.iter().any(|file| line.contains(file));
     let of_raw = |line: &String| {
@@ -42,6 +42,6 @@ fn only_what_tries_raw_is_unsafe() {
         unsafe_lines(kernels).into_iter().filter(|line| !of_host(line)).partition(of_raw);
     assert_eq!(others, Vec::<String>::new());
     assert_eq!(of_raw.len(), 17, "{of_raw:#?}");
-    // The device crate, on which they stand, says it often enough for this to see it.
+    // The search works: it finds many such lines in the device crate.
     assert!(unsafe_lines(&kernels.join("../src/raw")).len() > 10);
 }

@@ -1,4 +1,4 @@
-//! The kernels that time instructions, on the simulator: they do what they say, cleanly.
+//! The kernels that time instructions, on the simulator: they do their work without findings.
 
 use ptx_matrix::sim::{CheckedRun, Profile, Simulator};
 use ptx_matrix::{mma_forms, mma_named, mma_ptx};
@@ -9,8 +9,8 @@ use ptx_matrix_timing_kernels::{timed_loads, timed_stores};
 
 const ROUNDS: u32 = 2;
 
-/// Runs a kernel with the arguments that it takes beside `clocks`, `out` and `rounds`, and returns
-/// `out` and the profile.
+/// Runs a kernel with its arguments other than `clocks`, `out` and `rounds`. Returns `out` and the
+/// profile.
 macro_rules! run {
     ($kernel:ident $(, $argument:expr)*) => {{
         let (mut clocks, mut out) = ([0; CLOCKS], [u32::MAX; 32 * WARPS]);
@@ -23,7 +23,7 @@ macro_rules! run {
     }};
 }
 
-/// How often an instruction was executed in one of the two times.
+/// How often an instruction was executed in one of the two runs of a kernel's loop.
 fn times(profile: &Profile, instruction: &str) -> u64 {
     let same = profile.instructions.iter().filter(|(name, _)| name.starts_with(instruction));
     let times: u64 = same.map(|(_, executed)| executed.warps).sum();
@@ -42,7 +42,7 @@ fn loads_follow_their_rows() {
         ($($latency:ident $throughput:ident $load:ident $ptx:literal $trans:literal;)*) => {$(
             for (stride, ways) in STRIDES {
                 let (out, profile) = run!($latency, stride);
-                // Each lane is where it was: its loads went around.
+                // Each lane is back at its start, because its loads form a cycle.
                 for lane in 0..32 {
                     assert_eq!(out[lane], lane as u32 * stride, "{} {stride}", $ptx);
                 }

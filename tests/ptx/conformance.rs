@@ -1,4 +1,4 @@
-//! The conformance kernels.
+//! The PTX of the conformance kernels.
 
 use crate::{Built, Ptx, adds_a_constant, build, instructions, is_a_constant, main_loop, of};
 use ptx_matrix::forms;
@@ -23,7 +23,8 @@ fn the_product_of_64_is_nothing_but_loads_and_products() {
         let all = instructions(ptx, kernel);
         let main_loop = main_loop(&all);
         let count = |name: &str| main_loop.iter().filter(|line| line.starts_with(name)).count();
-        // Four steps of k; in each a warp loads two A and four B, and multiplies each with each.
+        // K has four steps. In each step a warp loads two A and four B, and multiplies each A by
+        // each B.
         assert_eq!(count("ldmatrix.sync.aligned.m8n8.x4.shared.b16"), 8, "{kernel}");
         assert_eq!(count("ldmatrix.sync.aligned.m8n8.x2.trans.shared.b16"), 16, "{kernel}");
         assert_eq!(count("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32"), 32, "{kernel}");
@@ -40,8 +41,8 @@ fn the_product_of_64_is_nothing_but_loads_and_products() {
     }
 }
 
-/// The selector of an `mma.sp`, which stands behind the metadata: the fourth matrix, a register,
-/// and the number.
+/// The selector of an `mma.sp`. It follows the metadata, so it is the number after the fourth
+/// matrix and a register.
 fn selector_of(line: &str) -> Option<usize> {
     let behind = line.splitn(5, '}').nth(4)?;
     behind.split(',').nth(2)?.trim().trim_end_matches(';').parse().ok()
@@ -146,7 +147,7 @@ fn copies_of_boxes_become_their_instructions_and_take_their_maps_by_value() {
                 "{kernel}: {form}"
             );
         }
-        // The map stays where it is.
+        // The kernel uses the tensor map in place.
         assert!(instructions.iter().any(|line| line.starts_with("cvta.param.u64 ")), "{kernel}");
         let usage = artifact.manifest.kernel(kernel).unwrap();
         assert_eq!((usage.stack, usage.spill_loads, usage.spill_stores), (0, 0, 0), "{kernel}");
@@ -223,7 +224,7 @@ fn copies_of_pixels_become_their_instructions() {
     }
     let copy =
         "cp.async.bulk.tensor.4d.shared::cluster.global.im2col.mbarrier::complete_tx::bytes [";
-    // Before the loop, and in it.
+    // One before the loop, and one in it.
     assert_eq!(
         instructions(ptx, "convolution").iter().filter(|line| line.starts_with(copy)).count(),
         2
@@ -240,8 +241,8 @@ fn wgmmas_become_their_instructions_and_keep_their_sums_in_registers() {
         .iter()
         .filter(|usage| usage.name.starts_with("wgmma_mma_async_"))
         .collect();
-    // Each combination of elements, and each N of bf16 and s8; and what subtracts. With a sparse A
-    // each combination, another N, and across K.
+    // Each combination of elements; each N for bf16 and s8; and the kernels with negated operands.
+    // With a sparse A: each combination, another N, and a kernel across K.
     assert_eq!(kernels.len(), 69 + 12 + 20 + 1 + 1);
     for usage in kernels {
         let name = &usage.name;
@@ -288,7 +289,7 @@ fn launch_bounds_and_shared_memory_are_those_of_the_kernel() {
         (product.threads, product.static_shared, product.dynamic_shared),
         (Some(128), 16384, 0)
     );
-    // More than 48 KiB is given at launch.
+    // Shared memory beyond 48 KiB is requested by the launch.
     let transpose = artifact.manifest.kernel("transpose").unwrap();
     assert_eq!(
         (transpose.threads, transpose.static_shared, transpose.dynamic_shared),
@@ -325,7 +326,7 @@ fn what_is_done_to_other_blocks_is_an_instruction_each() {
             .filter(|line| line.strip_suffix(';').is_some_and(|line| line.starts_with(name)))
             .count()
     };
-    // Where the other block's ring and barriers lie is computed once, before the loop.
+    // The addresses of the other block's ring and barriers are computed once, before the loop.
     assert_eq!(count("cluster_stages", "mapa.shared::cluster.u32 "), 3);
     assert_eq!(count("cluster_stages", "st.shared::cluster.b32 "), 1);
     assert_eq!(

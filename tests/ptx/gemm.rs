@@ -1,4 +1,4 @@
-//! The kernels of matrix products.
+//! The PTX of the GEMM kernels.
 
 use crate::{Built, Ptx, build, instructions, of};
 use ptx_matrix_build::{Arch, Artifact};
@@ -23,8 +23,8 @@ fn a_product_of_any_size_keeps_its_sums_in_registers() {
     ] {
         let all = instructions(ptx, kernel);
         let count = |name: &str| all.iter().filter(|line| line.starts_with(name)).count();
-        // A step has four slices of 4 x 8 products, each slice four loads of A and four of pairs of
-        // B; the first slice's loads are there once more, before the loop.
+        // A step has four slices of 4 x 8 `mma`s. Each slice has four loads of A and four loads of
+        // pairs of B. The loads of the first slice occur once more, before the loop.
         assert_eq!(count("mma.sync.aligned.m16n8k16.row.col.f32."), 4 * 32, "{kernel}");
         assert_eq!(count("ldmatrix.sync.aligned.m8n8.x4."), 5 * 8, "{kernel}");
         let local: Vec<_> = all.iter().filter(|line| line.contains(".local")).collect();
@@ -61,7 +61,7 @@ fn a_product_by_warpgroups_has_its_stages_multiplied_in_one_group() {
     for kernel in &kernels {
         let body = ptx.kernel(kernel);
         let count = |name: &str| body.matches(name).count();
-        // Four slices of a stage; behind the loop the last group is waited for.
+        // Four k-slices of a stage. After the loop, the last group is waited for.
         assert_eq!(count("wgmma.mma_async.sync.aligned.m64n256k16.f32."), 4, "{kernel}");
         assert_eq!(count("wgmma.commit_group.sync.aligned"), 1, "{kernel}");
         assert_eq!(
@@ -76,17 +76,18 @@ fn a_product_by_warpgroups_has_its_stages_multiplied_in_one_group() {
             ),
             (1, 1)
         );
-        // Four strips of 64 columns, four times 16 each: for copies of tensors, or for threads.
+        // Four epilogue sub-tiles of 64 columns, each with 4 times 16 columns; once for TMA stores,
+        // and once for stores by threads.
         assert_eq!(count("stmatrix.sync.aligned.m8n8.x4.shared.b16"), 2 * 16, "{kernel}");
         let usage = artifact.manifest.kernel(kernel).unwrap();
         assert_eq!((usage.registers, usage.stack, usage.spill_loads), (168, 0, 0), "{kernel}");
     }
-    // Nor is `setmaxnreg` ignored, which ptxas would remark.
+    // ptxas did not ignore `setmaxnreg`, which would be a remark.
     assert!(artifact.manifest.remarks.iter().all(|remark| !remark.contains("setmaxnreg")));
 }
 
-/// Kernels that may begin before those ahead have ended touch no global memory before they wait for
-/// these. Older GPUs have no such wait.
+/// Kernels with programmatic dependent launch access no global memory before they wait for the
+/// preceding kernels. Older GPUs have no such wait.
 #[test]
 fn what_begins_early_waits_before_it_touches_memory() {
     let ptx = &built(Arch::SM_90A).1;
@@ -126,7 +127,7 @@ fn only_kernels_with_tensor_copies_have_clusters() {
     let names: Vec<&str> = clustered.map(|entry| entry.split('(').next().unwrap()).collect();
     assert!(!names.is_empty());
     assert!(names.iter().all(|name| name.starts_with("sm90_")), "{names:?}");
-    // A comment has each parameter's name, and one of them is `cluster_along_n`.
+    // A comment has the name of each parameter, and one of these is `cluster_along_n`.
     let code = built(Arch::SM_80).1.text.lines().filter(|line| !line.starts_with("//"));
     let clusters: Vec<&str> = code.filter(|line| line.contains("cluster")).collect();
     assert!(clusters.is_empty(), "sm_80 has no clusters: {clusters:?}");

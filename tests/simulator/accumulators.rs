@@ -1,11 +1,11 @@
-//! Accumulators in shared memory: what orders those who store them and those who take them up, in
-//! another block too.
+//! Accumulators in shared memory: the order between the warpgroups that store and load them, also
+//! across blocks.
 
 use ptx_matrix::mma::{GroupAccumulator, SharedAccumulator};
 use ptx_matrix::prelude::*;
 use ptx_matrix::sim::{Agent, Misuse, SimError, Simulator};
 
-/// Each block of a pair takes up what the other has stored.
+/// Each block of a pair loads the accumulators that the other has stored.
 #[kernel(threads = 128, cluster = 2, target = "sm_90")]
 fn exchange(
     block: &ClusterBlock<2>,
@@ -68,8 +68,8 @@ fn who_takes_it_up_too_early_or_from_a_block_that_may_have_ended_is_found() {
     find(3, |error| matches!(error.misuse, Misuse::SharedUnwritten { bytes: 16, .. }));
 }
 
-/// A warpgroup takes up what it stored itself without waiting, as each thread has its own; another
-/// group's, it waits for.
+/// A warpgroup loads its own accumulators without waiting, because each thread loads its own
+/// elements. It must wait for those of another group.
 #[kernel(threads = 256, target = "sm_90")]
 fn hand_over(
     block: &Block,

@@ -1,4 +1,5 @@
-//! `st.async` and `red.async`: what they bring is there for who has waited, and for nobody else.
+//! `st.async` and `red.async`: their results are there for those who have waited, and for nobody
+//! else.
 
 use ptx_matrix::copy::reduction;
 use ptx_matrix::prelude::*;
@@ -8,8 +9,8 @@ use ptx_matrix::sim::{BarrierMisuse, Misuse, SimError, Simulator};
 
 type Row = SharedTile<u32, 1, 64>;
 
-/// Block 1 sends the numbers from 0 to block 0, a lane two of them, which writes them out. What is
-/// wrong, `how` says.
+/// Block 1 sends numbers to block 0, two from each lane. Block 0 writes them to `d`. `how` selects
+/// a mistake.
 #[kernel(threads = 32, cluster = 2, target = "sm_90")]
 fn send(
     block: &ClusterBlock<2>,
@@ -47,7 +48,7 @@ fn send(
                 }
                 6 => {
                     let to = first_row(lane, row, first) + 8 * lane.id() as u32 + 4;
-                    // SAFETY: none; what it breaks is found.
+                    // SAFETY: None. The simulator finds the mistake.
                     unsafe {
                         raw::st_async_weak_shared_cluster_mbarrier_complete_tx_bytes_v2_b32(
                             to,
@@ -67,7 +68,7 @@ fn send(
     match how {
         8 => {}
         9 => {
-            // Without a proxy fence between.
+            // There is no proxy fence before this.
             warp.elect(|lane| {
                 row.store_tma(lane, d.bulk(0));
                 BulkGroup::commit(lane);
@@ -89,11 +90,11 @@ fn send(
 
 fn first_row(lane: Lane<'_>, row: Row, peer: Peer) -> u32 {
     let _ = lane;
-    // SAFETY: the other block's rank.
+    // SAFETY: This is the rank of the other block.
     unsafe { raw::mapa_shared_cluster_u32(row.row((0, 0)).address(), peer.rank() as u32) }
 }
 
-/// What is found, with the seeds, each of which must find something.
+/// The findings for all seeds; each seed must have one.
 fn find(how: u32) -> Vec<SimError> {
     let run = |seed| send::launch(&Simulator::new(seed), 2, &mut [0; 64][..], how);
     (0..16).map(|seed| run(seed).expect_err("something is wrong")).collect()
@@ -173,8 +174,8 @@ fn the_async_proxy_needs_a_fence_behind_it() {
     }
 }
 
-/// All lanes of block 1 reduce elements of block 0, two blocks' lanes the same ones. What is wrong,
-/// `how` says.
+/// All lanes of blocks 1 and 2 reduce elements of block 0; both blocks reduce the same elements.
+/// `how` selects a mistake.
 #[kernel(threads = 32, cluster = 3, target = "sm_90")]
 fn count(
     block: &ClusterBlock<3>,
@@ -186,7 +187,7 @@ fn count(
     let full = full.init(block, 1);
     let (warp, cluster) = (block.warp(), block.cluster());
     if how != 1 {
-        row.fill(warp, |_, _| 5); // No proxy fence: these are stores.
+        row.fill(warp, |_, _| 5); // No proxy fence is needed, because the reductions are stores of the generic proxy.
     }
     if cluster.rank() == 0 {
         warp.elect(|lane| {

@@ -1,4 +1,4 @@
-//! How accesses to shared memory meet in the banks.
+//! Bank conflicts of accesses to shared memory.
 
 use crate::line_of;
 use ptx_matrix::fragment::M16N8K8Pairs;
@@ -18,7 +18,7 @@ fn at(profile: &Profile, marker: &str) -> SharedSite {
     site
 }
 
-/// Loads and stores the matrices of each place in a tile.
+/// Loads and stores the matrices at each place in a tile.
 #[inline(always)]
 fn matrices<const COLS: usize, S: Swizzle>(block: &Block, tile: SharedTile<bf16, 32, COLS, S>) {
     let warp = block.warp();
@@ -35,7 +35,8 @@ fn matrices<const COLS: usize, S: Swizzle>(block: &Block, tile: SharedTile<bf16,
     }
 }
 
-/// One row a kind of tile: the kernel, its columns, its swizzle, the ways.
+/// A row for each kind of tile: the kernel, its columns, its swizzle, and the ways of the bank
+/// conflict.
 macro_rules! tiles {
     ($($kernel:ident $cols:literal $swizzle:ident $ways:literal;)*) => {
         $(
@@ -76,13 +77,12 @@ tiles! {
     rows_of_128_bytes_swizzled_for_64 64 Swizzle64 2;
 }
 
-/// What is at a place of the tiles of `pairs`.
+/// The element at a place in the tiles of `pairs`.
 fn number(row: usize, col: usize) -> f64 {
     (row * 16 + col) as f64
 }
 
-/// Loads fragments of f64 from tiles as tensor copies fill them, by pairs where lanes have
-/// neighbours.
+/// Loads f64 fragments from tiles as TMA fills them; by pairs if a lane's elements are adjacent.
 #[kernel(threads = 32, target = "sm_90")]
 fn pairs(
     block: &Block,
@@ -182,7 +182,7 @@ fn the_worst_addresses_are_shown() {
     assert_eq!(at(&profile, "load").worst, rows, "the first matrix");
 }
 
-/// The lanes of two warps, each in a closure of its own.
+/// The lanes of two warps, each in its own closure.
 #[kernel(threads = 64)]
 fn one_lane_at_a_time(block: &Block, #[shared] tile: SharedTile<u32, 64, 32>) {
     let warp = block.warp();

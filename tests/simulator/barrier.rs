@@ -1,10 +1,10 @@
-//! `sync`s that not all warps of a block reach are reported, and end the run.
+//! A `sync` that some warps of a block do not reach is reported, and ends the run.
 
 use crate::{assert_at, line_of};
 use ptx_matrix::prelude::*;
 use ptx_matrix::sim::{Misuse, SimError, Simulator};
 
-/// The warps that wait, each with its line, and the warps that have ended.
+/// The waiting warps with their lines, and the warps that have ended.
 #[track_caller]
 fn deadlock(error: &SimError) -> (Vec<(usize, u32)>, Vec<usize>) {
     let Misuse::Deadlock { waiting, ended, .. } = &error.misuse else { panic!("{error}") };
@@ -61,7 +61,7 @@ fn sync_here_or_there(block: &Block) {
     }
 }
 
-/// `bar.sync 0` is one barrier, wherever it stands.
+/// `bar.sync 0` is one barrier, on whatever line it is.
 #[test]
 fn a_sync_in_each_branch() {
     sync_here_or_there::simulate(1).unwrap();

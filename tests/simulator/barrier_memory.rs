@@ -1,5 +1,5 @@
-//! The bytes of a live mbarrier: only its own instructions may touch them, and a state belongs to
-//! the barrier that returned it.
+//! The bytes of a live mbarrier: only mbarrier instructions may access them. A state belongs to the
+//! barrier that returned it.
 
 use crate::line_of;
 use ptx_matrix::copy::CpAsync;
@@ -11,8 +11,8 @@ use ptx_matrix::sim::{BarrierMisuse, Misuse, SHARED_BASE, SimError, Simulator};
 type Tile = SharedTile<u32, 4, 8>;
 type Ring = SharedRing<Tile, 1>;
 
-/// The accesses to a barrier's memory that the error is, each with its address; all name the line
-/// that made the barrier.
+/// The accesses to a barrier's memory in the error, each with its address. Each must name the line
+/// of the barrier's initialisation.
 #[track_caller]
 fn touched(error: &SimError, made: &str) -> Vec<(&'static str, u32)> {
     let touches = error.findings().iter().filter_map(|finding| match &finding.misuse {
@@ -25,7 +25,7 @@ fn touched(error: &SimError, made: &str) -> Vec<(&'static str, u32)> {
     touches.collect()
 }
 
-/// A barrier in the first eight bytes of a tile, which is touched as `how` says.
+/// A barrier in the first eight bytes of a tile. `how` selects an access to it.
 #[kernel(threads = 64, target = "sm_90")]
 fn tile_and_barrier(
     block: &Block,
@@ -78,7 +78,7 @@ fn tile_and_barrier(
             let rows = warp.each(|lane| tile.row((lane.id() % 4, 0)));
             LdMatrix::<X1, NoTrans, B16>::load(warp, rows);
         }
-        // The same beside the barrier.
+        // The same accesses next to the barrier.
         7 if first => drop(warp.each(|lane| {
             tile.set((0, 2 + lane.id() % 6), 7);
             if lane.id() == 0 {
@@ -133,7 +133,7 @@ fn a_live_barrier_is_no_memory() {
         for how in [0, 7, 9] {
             run(seed, how).unwrap().unwrap();
         }
-        // Behind its end it is memory again, in which nobody knows what is.
+        // After `invalidate` it is memory again, with undefined contents.
         let error = run(seed, 8).unwrap_err();
         assert_eq!(
             error.misuse,
@@ -150,7 +150,7 @@ fn a_live_barrier_is_no_memory() {
     );
 }
 
-/// Of two blocks, one does something to the memory of the other's barrier.
+/// Block 1 accesses the memory of the barrier in block 0.
 #[kernel(threads = 32, cluster = 2, target = "sm_90")]
 fn of_a_peer(block: &ClusterBlock<2>, #[shared] ring: Ring, #[shared] source: Tile, how: u32) {
     let (warp, cluster, tile) = (block.warp(), block.cluster(), ring.part(0));
@@ -166,7 +166,7 @@ fn of_a_peer(block: &ClusterBlock<2>, #[shared] ring: Ring, #[shared] source: Ti
         warp.elect(|lane| match how {
             1 => others.set(lane, (0, 0), 7),
             2 => drop(others.get(lane, (0, 1))),
-            3 => others.set(lane, (0, 2), 7), // Beside it.
+            3 => others.set(lane, (0, 2), 7), // Next to the barrier.
             _ => told.arrive(lane),
         });
     }
@@ -177,7 +177,7 @@ fn of_a_peer(block: &ClusterBlock<2>, #[shared] ring: Ring, #[shared] source: Ti
 fn a_barrier_of_another_block_neither() {
     for seed in 0..16 {
         let run = |how| of_a_peer::launch(&Simulator::new(seed), 2, how);
-        // In the window of the cluster, in which an address says whose memory it is.
+        // An address in the window of the cluster, which contains the rank.
         let of_first = SHARED_BASE | 1 << 24;
         assert_eq!(touched(&run(1).unwrap_err(), "made in a peer's tile"), [("write", of_first)]);
         assert_eq!(
@@ -190,20 +190,20 @@ fn a_barrier_of_another_block_neither() {
     }
 }
 
-/// The functions of `raw` likewise.
+/// The same through functions of `raw`.
 #[kernel(threads = 32, target = "sm_90")]
 fn raw_memory(block: &Block, #[shared] tile: Tile, d: GlobalMut<u32>, how: u32) {
     let address = tile.address();
     block.warp().each(|lane| {
         if lane.id() == 3 {
-            // SAFETY: none; that is the bug.
+            // SAFETY: None. This is the bug under test.
             unsafe {
                 raw::mbarrier_init_shared_cta_b64(address, 1); // <- made by hand
                 match how {
                     1 => raw::st_shared_b32(address + 4, 1),
                     2 => d.set(0, raw::ld_shared_b32(address)),
                     3 => raw::mbarrier_init_shared_cta_b64(address, 2),
-                    // It ends between.
+                    // The barrier is invalidated in between.
                     4 => {
                         raw::mbarrier_inval_shared_cta_b64(address);
                         raw::mbarrier_init_shared_cta_b64(address, 2);
@@ -235,7 +235,7 @@ fn raw_accesses_to_a_barrier() {
     }
 }
 
-/// A barrier is made of memory that something else still needs, or needs no more.
+/// A barrier is initialised in memory that is, or is no longer, in use.
 #[kernel(threads = 64, target = "sm_90")]
 fn made_too_early(
     block: &Block,
@@ -309,7 +309,7 @@ fn memory_that_is_still_needed_is_no_barrier_yet() {
         let error = run(2).unwrap_err();
         assert!(matches!(error.misuse, Misuse::CopySourceInFlight { .. }), "{error}");
         let error = run(4).unwrap_err();
-        // In some orders it is a barrier before it is read.
+        // In some orders it is a barrier before the read.
         assert!(
             matches!(
                 error.misuse,
@@ -323,7 +323,7 @@ fn memory_that_is_still_needed_is_no_barrier_yet() {
     }
 }
 
-/// A barrier is made anew in each round, and ended before, or not.
+/// A barrier is initialised in each round. `ends` says whether it is invalidated before.
 #[kernel(threads = 64, target = "sm_90")]
 fn in_each_round(block: &Block, #[shared] ring: Ring, ends: u32) {
     let warp = block.warp();
@@ -351,8 +351,8 @@ fn a_barrier_that_is_made_anew_is_ended_before() {
     }
 }
 
-/// Lanes wait with the state of their arrival: at the same barrier, at another, or at what has come
-/// to lie at the same address.
+/// Lanes wait with the state of an arrival: at the same barrier, at another one, or at a later
+/// barrier with the same address.
 #[kernel(threads = 64, target = "sm_90")]
 fn by_state(
     block: &Block,
@@ -409,7 +409,7 @@ fn a_state_belongs_to_its_barrier() {
     }
 }
 
-/// The address of the barrier that each block of the cluster has is the same; the states are not.
+/// The barriers of the blocks have the same address within their block, but their states differ.
 #[kernel(threads = 32, cluster = 2, target = "sm_90")]
 fn by_a_peers_state(
     block: &ClusterBlock<2>,
@@ -424,7 +424,7 @@ fn by_a_peers_state(
     let of_peer = states.of(peer);
     warp.each(|lane| {
         if lane.id() == 0 {
-            // SAFETY: a barrier.
+            // SAFETY: The address is a barrier.
             let state = unsafe { raw::mbarrier_arrive_shared_cta_b64(barrier.address()) };
             of_peer.set(lane, (0, 0), state as u32);
             of_peer.set(lane, (0, 1), (state >> 32) as u32);
@@ -434,7 +434,7 @@ fn by_a_peers_state(
     warp.each(|lane| {
         if lane.id() == 0 {
             let [low, high] = [0, 1].map(|col| u64::from(states.get(lane, (0, col))));
-            // SAFETY: none, of another's state.
+            // SAFETY: None, if the state is of another barrier.
             while !unsafe {
                 raw::mbarrier_test_wait_shared_cta_b64(barrier.address(), low | high << 32)
             } {}

@@ -1,5 +1,5 @@
-//! Copies from a tile to a box that lies in part beyond its tensor: what goes nowhere, the copy
-//! does not need.
+//! TMA copies from a tile to a box that is partly outside of its tensor. The copy does not need the
+//! parts outside.
 
 use ptx_matrix::copy::{Im2col, reduction};
 use ptx_matrix::launch::{Im2colTensor, Tensor};
@@ -10,16 +10,16 @@ use ptx_matrix::sim::{Misuse, Report, SHARED_BASE, SimError, Simulator};
 /// Eight rows of 128 bytes.
 type Tile = SharedTile<f32, 8, 32, Swizzle128>;
 
-/// What is done besides.
+/// Another access during the copy: none.
 const NOTHING: u32 = 0;
 /// An element of the last row is written while the copy is in flight.
 const WRITTEN: u32 = 1;
-/// The last row is written with no fence behind.
+/// The last row is written without a fence afterwards.
 const UNFENCED: u32 = 2;
-/// Another warp writes the last row, and nothing orders it.
+/// Another warp writes the last row without any order.
 const RACE: u32 = 3;
 
-/// The rows and columns of a tile that are written, before it is stored, or added.
+/// Writes `rows` and `cols` of a tile, then stores or adds the tile.
 macro_rules! stores {
     ($($name:ident $rank:literal ($($at:ident)*);)*) => {$(
         #[kernel(threads = 64, target = "sm_90")]
@@ -69,7 +69,7 @@ stores! {
     store_3d 3 (x y z);
 }
 
-/// A matrix of these sizes, and what is stored there.
+/// Runs the kernel on a matrix of these sizes, and returns the matrix.
 fn run_2d(
     seed: u64,
     [cols, rows]: [usize; 2],
@@ -100,10 +100,10 @@ fn rows_beyond_the_tensor_need_not_be_written() {
     for (seed, adds) in (0..8).flat_map(|seed| [(seed, 0), (seed, 1)]) {
         let (_, d) = run_2d(seed, [32, 4], (4, 32), [0, 0], adds, NOTHING).unwrap();
         assert_eq!(d, (0..128).map(|i| i as f32).collect::<Vec<_>>());
-        // The last row of nine is the box's first.
+        // The first row of the box is the last of nine rows.
         let (_, d) = run_2d(seed, [32, 9], (1, 32), [0, 8], adds, NOTHING).unwrap();
         assert_eq!(d[256..], (0..32).map(|i| i as f32).collect::<Vec<_>>());
-        // All of it is beyond.
+        // The whole box is outside.
         for start in [[0, 4], [32, 0]] {
             let error = run_2d(seed, [32, 4], (0, 0), start, adds, NOTHING).unwrap_err();
             assert!(matches!(error.misuse, Misuse::BoxOutside { loads: false, .. }), "{error}");
@@ -119,7 +119,7 @@ fn columns_beyond_the_tensor_need_not_be_written() {
         assert_eq!(d, (0..128).map(|i| (i / 16 * 32 + i % 16) as f32).collect::<Vec<_>>());
         let (_, d) = run_2d(0, [40, 8], (8, 8), [32, 0], adds, NOTHING).unwrap();
         assert_eq!(d[7 * 40 + 39], (7 * 32 + 7) as f32);
-        // Both.
+        // Rows and columns are outside.
         run_2d(0, [40, 10], (2, 8), [32, 8], adds, NOTHING).unwrap();
     }
 }
@@ -167,8 +167,7 @@ fn boxes_of_three_dimensions() {
             .and_then(Report::check)
             .map(|_| d)
     };
-    // Of each four lines three are there, so the fifth to seventh are needed, and the fourth is
-    // not.
+    // Three of each four rows are inside. So rows 5 to 7 are needed, and row 4 is not.
     assert_eq!(run(7, [0, 0, 0]).unwrap()[3 * 32], (4 * 32) as f32);
     assert_eq!(
         run(4, [0, 0, 0]).unwrap_err().misuse,
@@ -184,7 +183,7 @@ fn boxes_of_three_dimensions() {
 
 type Pixels = SharedTile<u32, 16, 8, Unswizzled128>;
 
-/// Of 16 pixels so many are written, and all are stored, from this image on.
+/// Writes some of 16 pixels, and stores all of them from an image on.
 #[kernel(threads = 32, target = "sm_90")]
 fn store_pixels(
     block: &Block,
@@ -224,7 +223,7 @@ fn pixels_behind_the_last_image() {
             .map(|_| d)
     };
     for adds in [0, 1] {
-        // Six pixels are an image.
+        // An image has six pixels.
         assert_eq!(run(6, 2, adds).unwrap()[8 * 17], 105);
         run(12, 1, adds).unwrap();
         let unwritten = Misuse::SharedUnwritten { address: SHARED_BASE + 5 * 32, bytes: 32 };
@@ -232,7 +231,7 @@ fn pixels_behind_the_last_image() {
     }
 }
 
-/// A copy of a whole tile that is written in part.
+/// A bulk copy of a whole tile that is partly written.
 #[kernel(threads = 32, target = "sm_90")]
 fn store_lines(
     block: &Block,

@@ -1,5 +1,4 @@
-//! Bulk copies: what is touched before they are through, what they are not told of, and bytes that
-//! no phase expects.
+//! Bulk copies: accesses before they complete, missing fences, and bytes that no phase expects.
 
 use crate::{assert_at, assert_elected_at, line_of};
 use ptx_matrix::copy::reduction;
@@ -30,8 +29,8 @@ fn assert_place(place: &Place, marker: &str) {
     assert_eq!((place.file.clone(), place.line), line_of(marker));
 }
 
-/// Warp 0 has a tile loaded by two copies, of which the barrier is told to expect `expected` bytes;
-/// the other warps read it.
+/// Warp 0 loads a tile with two copies, and tells the barrier to expect `expected` bytes. The other
+/// warps read it.
 #[kernel(threads = 96, target = "sm_90")]
 fn load(
     block: &Block,
@@ -84,8 +83,8 @@ fn what_was_loaded_is_there_behind_a_wait() {
 fn what_is_loaded_is_read_too_early() {
     for simulator in seeds() {
         let error = run_load(simulator, 1024, 0).unwrap_err();
-        // Before the copy has started, after, or without a copy that lands: a race, a copy in
-        // flight, nothing written.
+        // The read comes before the copy's start, after it, or without a copy that lands: a race, a
+        // copy in flight, or unwritten memory.
         for finding in error.findings() {
             match &finding.misuse {
                 Misuse::CopyInFlight { place, .. } => assert_place(place, "loaded"),
@@ -93,7 +92,7 @@ fn what_is_loaded_is_read_too_early() {
                 other => panic!("{other:?}"),
             }
         }
-        // Another warp has waited, and not this one.
+        // Another warp has waited, but the reading warp has not.
         let error = run_load(simulator, 1024, 2).unwrap_err();
         let early = |misuse: &Misuse| match misuse {
             Misuse::CopyInFlight { .. } | Misuse::SharedUnwritten { .. } => true,
@@ -120,7 +119,7 @@ fn bytes_that_are_not_those_that_the_phase_expects() {
         };
         assert!(waiting.iter().all(|waiting| waiting.awaited == awaited), "{error}");
         assert_elected_at(&error, "expected", (0, 0, 0), 0);
-        // The first that lands ends the phase.
+        // The first copy that lands completes the phase.
         let error = run_load(simulator, 512, 1).unwrap_err();
         let misuse = BarrierMisuse::UnexpectedBytes { bytes: 512 };
         assert_eq!(error.misuse, Misuse::Barrier { address: SHARED_BASE + 1024, misuse });
@@ -131,8 +130,8 @@ fn bytes_that_are_not_those_that_the_phase_expects() {
     }
 }
 
-/// Fills a tile, which is then stored, or loaded to: with a fence by those who filled it (1), by
-/// who starts the copy (2), by the wrong warp (3), or without (0).
+/// Fills a tile, which is then stored or loaded. `fence` says which warp executes the fence: the
+/// filling warp (1), the warp that starts the copy (2), the wrong warp (3), or none (0).
 #[kernel(threads = 64, target = "sm_90")]
 fn fences(
     block: &Block,
@@ -195,7 +194,7 @@ fn a_fence_lies_between_stores_and_a_copy() {
     }
 }
 
-/// Stores a tile and touches what it goes from, or to, after the waits that `wait` asks for.
+/// Stores a tile, and accesses its source or destination after the waits that `wait` selects.
 #[kernel(threads = 32, target = "sm_90")]
 fn touched(block: &Block, #[shared] tile: Tile, d: GlobalMut<u32>, wait: u32, touch: u32) {
     let warp = block.warp();
@@ -252,7 +251,7 @@ fn what_is_stored_is_touched_too_early() {
     assert_elected_at(&error, "started", (0, 0, 0), 0);
 }
 
-/// A stage is loaded again and again, each time behind a wait for those who read it.
+/// A stage is loaded again and again, each time after a wait for its readers.
 #[kernel(threads = 96, target = "sm_90")]
 fn again(
     block: &Block,
@@ -283,7 +282,7 @@ fn a_stage_is_loaded_again_when_all_have_read_it() {
     seeds().for_each(|simulator| drop(again::launch(&simulator, 1, &A).check()));
 }
 
-/// Warp 1 reads a tile that warp 0 then has loaded, without waiting for that.
+/// Warp 1 reads a tile that warp 0 then loads, without waiting for the read.
 #[kernel(threads = 64, target = "sm_90")]
 fn read_and_loaded(
     block: &Block,
@@ -323,7 +322,7 @@ fn a_tile_is_loaded_while_another_warp_may_read_it() {
     }
 }
 
-/// Raw copies: sides, sizes and barriers that are not as they must be.
+/// Raw copies with wrong addresses, sizes or barriers.
 #[kernel(threads = 32, target = "sm_90")]
 fn raw_copy(
     block: &Block,
@@ -335,7 +334,7 @@ fn raw_copy(
     let barrier = place.address();
     block.warp().elect(|lane| {
         let _ = lane;
-        // SAFETY: memory for a barrier.
+        // SAFETY: The address is memory for a barrier.
         unsafe { raw::mbarrier_init_shared_cta_b64(barrier, 1) }
         match how {
             0 => raw::fence_mbarrier_init_release_cluster(),
@@ -350,7 +349,7 @@ fn raw_copy(
         };
         let to = tile.address() + if how == 6 { 8 } else { 0 };
         let from = a.as_ptr().cast::<u8>().wrapping_add(offset);
-        // SAFETY: none, but for the first two.
+        // SAFETY: None, except for the first two.
         unsafe {
             raw::mbarrier_arrive_expect_tx_shared_cta_b64(barrier, bytes);
             raw::cp_async_bulk_shared_cluster_global_mbarrier_complete_tx_bytes(
@@ -361,8 +360,8 @@ fn raw_copy(
     });
 }
 
-/// A lane makes a barrier, of which a copy tells it. Who executes the fence for that, and when,
-/// `how` says.
+/// A lane initialises a barrier for a copy. `how` selects the lane that executes the fence for it,
+/// and the time.
 #[kernel(threads = 64, target = "sm_90")]
 fn fence_of_another(
     block: &Block,
@@ -375,7 +374,7 @@ fn fence_of_another(
     if index == 0 {
         warp.each(|lane| {
             if lane.id() == 5 {
-                // SAFETY: memory for a barrier.
+                // SAFETY: The address is memory for a barrier.
                 unsafe { raw::mbarrier_init_shared_cta_b64(barrier, 1) }
             }
         });
@@ -384,9 +383,9 @@ fn fence_of_another(
         block.sync();
     }
     let fences = match how {
-        // The lane itself (0), each of its warp (1), another of its warp (2).
+        // The lane itself (0), each lane of its warp (1), another lane of its warp (2).
         0..3 => index == 0,
-        // Another warp's, that knows of it (3), or does not (4).
+        // A lane of another warp, after (3) or before (4) it knows of the barrier.
         _ => index == 1,
     };
     if fences {
@@ -399,14 +398,15 @@ fn fence_of_another(
     block.sync();
     if index == 0 {
         warp.elect(|_| {
-            // SAFETY: none, where no fence is behind the barrier; else the barrier tells when the
-            // copy has landed.
+            // SAFETY: None, if there is no fence after the initialisation. Otherwise the barrier
+            // completes when the copy has landed.
             unsafe {
                 raw::mbarrier_arrive_expect_tx_shared_cta_b64(barrier, 32);
                 let (to, from) = (tile.address(), a.as_ptr().cast());
                 raw::cp_async_bulk_shared_cluster_global_mbarrier_complete_tx_bytes(
+                    // <- unfenced
                     to, from, 32, barrier,
-                ); // <- unfenced
+                );
                 while !raw::mbarrier_try_wait_parity_shared_cta_b64(barrier, 0) {}
             }
         });
@@ -447,7 +447,7 @@ fn raw_copies() {
     assert!(matches!(misuse(6), Misuse::SharedMisaligned { access: "copy", bytes: 16, .. }));
 }
 
-/// Typed copies beyond a slice, and from where it is not aligned.
+/// Typed copies beyond a slice, and from an unaligned start.
 #[kernel(threads = 32, target = "sm_90")]
 fn typed_copy(
     block: &Block,
@@ -485,8 +485,8 @@ fn typed_copies() {
     );
 }
 
-/// Elements of global memory that ordinary stores wrote are then reduced, replaced or taken by a
-/// bulk copy: without a fence (0), with one of shared memory only (1), of global memory (2), of
+/// Ordinary stores write elements of global memory. A bulk copy then reduces, overwrites or reads
+/// them. There is no fence (0), or one for shared memory only (1), for global memory (2), or for
 /// both (3).
 #[kernel(threads = 32, target = "sm_90")]
 fn global_fences(
@@ -516,15 +516,17 @@ fn global_fences(
             1 => tile.store_tma(lane, d.bulk(0)),                  // <- replaced
             _ => {
                 full.arrive_expecting(lane, Tile::BULK_BYTES);
-                // SAFETY: within the slice and the tile; the barrier was initialised.
+                // SAFETY: The addresses are within the slice and the tile, and the barrier is
+                // initialised.
                 unsafe {
                     let (to, from) = (tile.address(), d.as_ptr().cast_const().cast());
                     raw::cp_async_bulk_shared_cluster_global_mbarrier_complete_tx_bytes(
+                        // <- taken
                         to,
                         from,
                         512,
                         full.address(),
-                    ); // <- taken
+                    );
                 }
             }
         }
@@ -535,7 +537,7 @@ fn global_fences(
         full.wait(warp, Phase::FIRST);
     } else {
         warp.elect(|lane| {
-            // What a copy wrote, the next sees without a fence.
+            // A copy sees the writes of the copy before it without a fence.
             tile.store_tma(lane, d.bulk(0));
             BulkGroup::commit(lane);
             BulkGroup::wait_read::<0>(lane);
@@ -564,7 +566,7 @@ fn a_fence_lies_between_stores_to_global_memory_and_a_copy() {
     }
 }
 
-/// Blocks reduce the same elements; block 1 also touches them as `how` says.
+/// Blocks reduce the same elements. Block 1 also accesses them; `how` selects the access.
 #[kernel(threads = 32, target = "sm_90")]
 fn reduce(block: &Block, #[shared] tile: Tile, d: GlobalMut<u32>, how: u32) {
     let (warp, index) = (block.warp(), block.index().x);
@@ -601,8 +603,8 @@ fn blocks_reduce_the_same_elements() {
     }
 }
 
-/// A block reads, and writes, what it has reduced itself; of 32-bit elements or, as `raw`, of
-/// 16-bit ones.
+/// A block reads and writes the elements that it has reduced itself. They have 32 bits, or 16 bits
+/// through `raw`.
 #[kernel(threads = 32, target = "sm_90")]
 fn reduce_and_touch(
     block: &Block,
@@ -617,13 +619,14 @@ fn reduce_and_touch(
     warp.sync();
     warp.elect(|lane| {
         if how == 1 {
-            // SAFETY: of another width; that is the bug.
+            // SAFETY: The elements have another width. This is the bug under test.
             unsafe {
                 raw::cp_reduce_async_bulk_global_shared_cta_bulk_group_add_f16(
+                    // <- of halves
                     d.as_ptr().cast(),
                     tile.address(),
                     512,
-                ); // <- of halves
+                );
             }
         } else {
             tile.reduce_tma(lane, reduction::Max, d.bulk(0));
@@ -680,7 +683,7 @@ fn what_was_skipped_counts_for_the_alignment() {
     assert_elected_at(&error, "from further on", (0, 0, 0), 0);
 }
 
-/// A copy is on its way to what another, which is started then, takes away.
+/// A copy is still writing to the source of a second copy.
 #[kernel(threads = 32, target = "sm_90")]
 fn from_where_to(
     block: &Block,
@@ -710,12 +713,12 @@ fn a_copy_lands_where_another_reads() {
         .findings()
         .iter()
         .find(|finding| matches!(finding.misuse, Misuse::CopySourceInFlight { .. }));
-    // It is no warp that writes.
+    // The writer is no warp.
     assert!(landed.is_some_and(|finding| finding.warp.is_none()), "{error}");
 }
 
-/// A lane has a tile copied, and waits for that before all write it again. Who starts the copy, and
-/// who waits, `how` says.
+/// A lane copies a tile and waits for the copy; then all lanes write the tile again. `how` selects
+/// the lanes that start the copy and that wait.
 #[kernel(threads = 64, target = "sm_90")]
 fn by_elected(block: &Block, #[shared] tiles: [Tile; 2], d: GlobalMut<u32>, how: u32) {
     let (warp, index) = (block.warp(), block.warp().index());
@@ -729,21 +732,21 @@ fn by_elected(block: &Block, #[shared] tiles: [Tile; 2], d: GlobalMut<u32>, how:
     };
     let wait = |lane: Lane<'_>| BulkGroup::wait_read::<0>(lane);
     match how {
-        // The same lane, each time it is elected.
+        // The same lane, because it is elected both times.
         0 => {
             warp.elect(start);
             warp.elect(wait);
         }
         1 => {
             warp.each(|lane| {
-                // SAFETY: all lanes come here.
+                // SAFETY: All lanes reach this.
                 if unsafe { raw::elect_sync() } {
                     start(lane);
                 }
             });
             warp.elect(wait);
         }
-        // The first lane is another than the one that is elected.
+        // The first lane is not the elected one.
         2 => {
             warp.elect(start);
             warp.each(|lane| {
@@ -781,7 +784,7 @@ fn the_lane_that_is_elected_is_one_and_maybe_not_the_first() {
             assert!(error.findings().iter().all(|finding| is_it(&finding.misuse)), "{error}");
             true
         });
-        // In some both warps elect the first, as they may.
+        // In a few seeds, both warps elect the first lane, which is legal.
         assert!(found.count() > 12, "{how}");
     }
 }

@@ -1,11 +1,11 @@
-//! `check`, with which a test asks that nothing is wrong.
+//! `check`, with which a test asserts that there are no findings.
 
 use ptx_matrix::prelude::*;
 use ptx_matrix::sim::Simulator;
 use std::panic::catch_unwind;
 
-/// Lanes read what their neighbours wrote: nothing wrong, a warning without `sync`, an error beyond
-/// the end.
+/// Lanes read elements that their neighbours wrote. There is no finding, a warning without `sync`,
+/// or an error beyond the end.
 #[kernel(threads = 32)]
 fn neighbours(block: &Block, #[shared] tile: SharedTile<u32, 1, 32>, d: GlobalMut<u32>, sync: u32) {
     let warp = block.warp();
@@ -23,7 +23,7 @@ fn a_clean_run_gives_its_report() {
     assert_eq!(d[0], 31);
 }
 
-/// The line of the test, not one of the library, is what a test's output shows.
+/// The output of a failing test shows the line of the test, not one of the library.
 #[test]
 fn it_panics_at_its_callers_line() {
     use std::sync::Mutex;

@@ -1,4 +1,4 @@
-//! Clusters: where their blocks stand, and their barrier.
+//! Clusters: the places of their blocks, and their barrier.
 
 use crate::{assert_at, assert_elected_at, line_of};
 use ptx_matrix::lane::Grid;
@@ -50,7 +50,7 @@ fn a_grid_has_whole_clusters() {
     }
 }
 
-/// A kernel with clusters whose block is any block.
+/// A kernel with clusters that takes a plain `Block`.
 #[kernel(threads = 32, cluster = 2, target = "sm_90")]
 fn plain(block: &Block, d: GlobalMut<u32>) {
     let index = block.index().x;
@@ -64,7 +64,8 @@ fn a_kernel_need_not_use_its_clusters() {
     assert_eq!(d, [0, 1, 2, 3]);
 }
 
-/// Each block writes an element, and reads the other's, with something between.
+/// Each block writes an element, and reads that of the other. `how` selects the synchronisation in
+/// between.
 #[kernel(threads = 64, cluster = 2, target = "sm_90")]
 fn exchange(block: &ClusterBlock<2>, d: GlobalMut<u32>, how: u32) {
     let (cluster, warp) = (block.cluster(), block.warp());
@@ -83,12 +84,12 @@ fn exchange(block: &ClusterBlock<2>, d: GlobalMut<u32>, how: u32) {
             let arrival = cluster.arrive_relaxed();
             cluster.wait(arrival);
         }
-        // SAFETY: all lanes come here.
+        // SAFETY: All lanes reach this.
         3 => drop(warp.each(|_| unsafe {
             raw::barrier_cluster_arrive_aligned();
             raw::barrier_cluster_wait_aligned();
         })),
-        // SAFETY: each lane comes to one of each.
+        // SAFETY: Each lane executes one of each.
         4 => drop(warp.each(|lane| unsafe {
             if lane.id() < 7 {
                 raw::barrier_cluster_arrive();
@@ -98,12 +99,12 @@ fn exchange(block: &ClusterBlock<2>, d: GlobalMut<u32>, how: u32) {
                 raw::barrier_cluster_wait();
             }
         })),
-        // SAFETY: as above.
+        // SAFETY: All lanes reach this.
         5 => drop(warp.each(|_| unsafe {
             raw::barrier_cluster_arrive_relaxed();
             raw::barrier_cluster_wait_acquire();
         })),
-        // SAFETY: as above.
+        // SAFETY: All lanes reach this.
         6 => drop(warp.each(|_| unsafe {
             raw::barrier_cluster_arrive_release_aligned();
             raw::barrier_cluster_wait_acquire_aligned();
@@ -144,7 +145,7 @@ fn without_it_or_relaxed_they_race() {
     }
 }
 
-/// Clusters are as blocks to each other.
+/// Clusters are ordered no more than blocks.
 #[kernel(threads = 32, cluster = 2, target = "sm_90")]
 fn all_write(block: &ClusterBlock<2>, d: GlobalMut<u32>) {
     let cluster = block.cluster();
@@ -174,11 +175,11 @@ fn misused(block: &ClusterBlock<2>, how: u32) {
             cluster.wait(first);
             cluster.wait(second);
         }
-        // SAFETY: none; that is the bug.
+        // SAFETY: None. This is the bug under test.
         1 => drop(warp.each(|_| unsafe { raw::barrier_cluster_wait_aligned() })), // <- not arrived
         2 => drop(warp.each(|lane| {
             if lane.id() == 3 {
-                // SAFETY: none; that is the bug.
+                // SAFETY: None. This is the bug under test.
                 unsafe {
                     raw::barrier_cluster_arrive();
                     raw::barrier_cluster_arrive_relaxed(); // <- lane again
@@ -187,11 +188,11 @@ fn misused(block: &ClusterBlock<2>, how: u32) {
         })),
         3 => drop(warp.each(|lane| {
             if lane.id() != 3 {
-                // SAFETY: none; that is the bug: lane 3 does not come.
+                // SAFETY: None. This is the bug under test: lane 3 is missing.
                 unsafe { raw::barrier_cluster_arrive_aligned() } // <- some lanes
             }
         })),
-        // An arrival that nobody waits behind, at the kernel's end.
+        // An arrival without a wait, at the end of the kernel.
         _ => drop(cluster.arrive()),
     }
 }
@@ -213,7 +214,7 @@ fn a_lane_arrives_once_and_then_waits() {
     misused::simulate(2, 4).check();
 }
 
-/// Some warps of block 1 do not come to the cluster's barrier: they wait elsewhere, or end.
+/// Some warps of block 1 do not reach the barrier of the cluster: they wait elsewhere, or end.
 #[kernel(threads = 64, cluster = 2, target = "sm_90")]
 fn some_come(block: &ClusterBlock<2>, ends: u32) {
     let cluster = block.cluster();
@@ -226,7 +227,7 @@ fn some_come(block: &ClusterBlock<2>, ends: u32) {
     cluster.sync(); // <- cluster
 }
 
-/// A warp's block, the warp, and what it waits for.
+/// The block of a warp, the warp, and the event that it waits for.
 type Waits = (Option<Grid>, usize, Awaited);
 
 fn deadlock(error: &SimError) -> (Vec<Waits>, Vec<EndedWarp>) {
@@ -260,13 +261,13 @@ fn a_warp_that_waits_elsewhere_keeps_the_cluster_waiting() {
     )));
 }
 
-/// As PTX has it, and other than at a `sync` of the block.
+/// The PTX ISA says so; at a `sync` of the block it differs.
 #[test]
 fn a_warp_that_has_ended_is_not_waited_for() {
     some_come::launch(&Simulator::new(0).schedules(16), 2, 1).check();
 }
 
-/// A kernel with no word of clusters is a cluster of one block.
+/// A kernel without clusters is a cluster of one block.
 #[kernel(threads = 64)]
 fn alone(block: &Block, #[shared] tile: SharedTile<u32, 1, 4>, d: GlobalMut<u32>) {
     let warp = block.warp();
@@ -278,7 +279,7 @@ fn alone(block: &Block, #[shared] tile: SharedTile<u32, 1, 4>, d: GlobalMut<u32>
         });
     }
     warp.each(|lane| {
-        // SAFETY: all lanes of the block come here; the address is that of the tile.
+        // SAFETY: All lanes of the block reach this. The address is that of the tile.
         unsafe {
             raw::barrier_cluster_arrive_aligned();
             raw::barrier_cluster_wait_aligned();
@@ -304,7 +305,7 @@ fn a_block_alone_is_a_cluster() {
     assert_eq!(d, [3, 0]);
 }
 
-/// Takes its block for one of a cluster that it is not of.
+/// Treats its block as one of a cluster that does not exist.
 #[kernel(threads = 32, target = "sm_90")]
 fn of_no_cluster(block: &Block, blocks: u32, d: GlobalMut<u32>) {
     let rank = match blocks {

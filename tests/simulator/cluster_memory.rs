@@ -1,4 +1,5 @@
-//! Shared memory of other blocks of the cluster: what orders accesses to it, and when it is there.
+//! Distributed shared memory: the order between accesses to it, and the lifetime of a block's
+//! shared memory.
 
 use crate::{assert_at, assert_elected_at};
 use ptx_matrix::lane::Grid;
@@ -10,16 +11,16 @@ use ptx_matrix::{raw, sim};
 
 type Row = SharedTile<u32, 1, 32>;
 
-/// The blocks of a cluster, which are the grid's.
+/// The blocks of the cluster, which is the whole grid.
 const FIRST: Grid = Grid { x: 0, y: 0, z: 0 };
 const SECOND: Grid = Grid { x: 1, y: 0, z: 0 };
 
-/// What `run` finds, with the seeds, each of which must find something.
+/// The findings of `run` for all seeds; each seed must have one.
 fn find(run: impl Fn(&Simulator) -> Result<sim::Report, SimError>) -> Vec<SimError> {
     (0..12).map(|seed| run(&Simulator::new(seed)).expect_err("something is wrong")).collect()
 }
 
-/// Block 0 writes a row of block 1, which reads it; what orders the two, `how` says.
+/// Block 0 writes a row of block 1, which reads it. `how` selects the synchronisation.
 #[kernel(threads = 32, cluster = 2, target = "sm_90")]
 fn send(
     block: &ClusterBlock<2>,
@@ -83,8 +84,8 @@ fn a_block_may_be_touched_when_it_is_known_to_run() {
         };
         assert_eq!(block, SECOND);
         assert_at(&error, "sent", FIRST, 0, Some(0));
-        // Whether its barrier is one yet, is the schedule's. A race with its initialisation comes
-        // of that, and is no finding of its own.
+        // The schedule decides whether the barrier is initialised by then. A race with its
+        // initialisation follows from that, and is not reported separately.
         let is_told = |misuse: &Misuse| match misuse {
             Misuse::PeerNotStarted { .. } => true,
             Misuse::Barrier { misuse, .. } => *misuse == BarrierMisuse::Uninitialised,
@@ -97,7 +98,8 @@ fn a_block_may_be_touched_when_it_is_known_to_run() {
     assert!(text.starts_with(first), "{text}");
 }
 
-/// Block 0 reads, or writes, or arrives in block 1, and only then, if it does, the cluster waits.
+/// Block 0 reads, writes or arrives in block 1. After that the cluster synchronises, depending on
+/// `ends`.
 #[kernel(threads = 64, cluster = 2, target = "sm_90")]
 fn visit(
     block: &ClusterBlock<2>,
@@ -121,9 +123,9 @@ fn visit(
     }
     match ends {
         0 => cluster.sync(),
-        // That it was told, the block waits for itself.
+        // The block itself waits for the arrival.
         1 if cluster.rank() == 1 && what == 2 => drop(barrier.wait(warp, Phase::FIRST)),
-        // Who does not release has not told that it wrote.
+        // Without release, the arrival does not make the write known.
         2 => {
             let arrival = cluster.arrive_relaxed();
             cluster.wait(arrival);
@@ -152,8 +154,8 @@ fn a_block_is_touched_before_it_ends() {
     }
 }
 
-/// A phase of block 1 ends by bytes that block 0 tells it of, alone (0) or having told it to expect
-/// them (1). Block 1 waits for that phase (1), or all for each other (2), or nobody for anything.
+/// A phase of block 1 completes with bytes of block 0, which block 0 does not expect there (0) or
+/// does (1). Block 1 waits for the phase (1), or all blocks synchronise (2), or nobody waits.
 #[kernel(threads = 32, cluster = 2, target = "sm_90")]
 fn tell_of_bytes(block: &ClusterBlock<2>, #[shared] full: BarrierMemory, how: u32, waits: u32) {
     let (warp, cluster) = (block.warp(), block.cluster());
@@ -232,7 +234,7 @@ fn out_of_cluster(
     warp.elect(|_| {
         let (to, barrier) = (row.address(), full.address());
         let copy = |mask| {
-            // SAFETY: none, if there are no such blocks; that is the bug.
+            // SAFETY: None, if the rank does not exist. This is the bug under test.
             unsafe {
                 raw::cp_async_bulk_shared_cluster_global_mbarrier_complete_tx_bytes_multicast_cluster(
                     to,
@@ -245,13 +247,13 @@ fn out_of_cluster(
         };
         match how {
             0 => drop(row.of(peers.get(2))), // <- typed
-            // SAFETY: likewise.
+            // SAFETY: None, if the rank does not exist. This is the bug under test.
             1 => drop(unsafe { raw::mapa_shared_cluster_u32(to, 2) }), // <- raw
             2 => copy(0b101),
             3 => copy(0),
-            // SAFETY: likewise: a mapped address is none of the block's own.
+            // SAFETY: None. A mapped address is not one of the block's own window.
             4 => drop(unsafe { raw::ld_shared_b32(raw::mapa_shared_cluster_u32(to, 1)) }),
-            // SAFETY: likewise.
+            // SAFETY: None. The rank does not exist.
             _ => drop(unsafe { raw::ld_shared_cluster_b32(5 << 24 | to) }),
         }
     });
@@ -271,8 +273,8 @@ fn there_are_only_the_clusters_blocks() {
     assert!(matches!(run(5).misuse, Misuse::ClusterRank { rank: 4, blocks: 2 }));
 }
 
-/// Block 0 copies its row to block 1's second, which tells it when that has come. What is wrong,
-/// `how` says.
+/// Block 0 copies its first row to the second row of block 1. Block 1 reads it, and arrives at
+/// block 0 afterwards. `how` selects a mistake.
 #[kernel(threads = 32, cluster = 2, target = "sm_90")]
 fn copy(
     block: &ClusterBlock<2>,
@@ -293,7 +295,7 @@ fn copy(
         warp.sync();
         warp.elect(|lane| {
             if how == 2 {
-                // SAFETY: none; that is the bug: the barrier is not the second block's.
+                // SAFETY: None. This is the bug under test: the barrier is not in the second block.
                 unsafe {
                     raw::cp_async_bulk_shared_cluster_shared_cta_mbarrier_complete_tx_bytes(
                         raw::mapa_shared_cluster_u32(to.address(), 1),
@@ -359,8 +361,8 @@ fn a_copy_to_another_block_is_waited_for_by_both() {
 
 type RowBox = SharedTile<u32, 1, 32, Unswizzled128>;
 
-/// Block 0 has a row of global memory copied to the block of rank `to`, which it names by a mapped
-/// address. What is wrong, `how` says.
+/// Block 0 copies a row of global memory to the block of rank `to`, through a mapped address. `how`
+/// selects a mistake.
 #[kernel(threads = 32, cluster = 2, target = "sm_90")]
 fn load_mapped(
     block: &ClusterBlock<2>,
@@ -377,7 +379,8 @@ fn load_mapped(
     cluster.sync();
     if cluster.rank() == 0 {
         warp.elect(|_| {
-            // SAFETY: `to` is a rank of the cluster, and in that block nobody touches the row before the wait; but for what is wrong.
+            // SAFETY: `to` is a rank of the cluster, and nobody in that block accesses the row
+            // before the wait, except for the mistakes.
             unsafe {
                 let mapped = |address| raw::mapa_shared_cluster_u32(address, to);
                 let (row, full) =
@@ -401,7 +404,8 @@ fn load_mapped(
                         [0, 0],
                         full,
                     ),
-                    // To several blocks it goes whichever of them the addresses are of.
+                    // A multicast goes to all its blocks, whichever of them the addresses belong
+                    // to.
                     _ => raw::cp_async_bulk_shared_cluster_global_mbarrier_complete_tx_bytes_multicast_cluster(
                         row,
                         a.as_ptr().cast(),
@@ -439,7 +443,7 @@ fn a_copy_from_global_memory_goes_where_its_addresses_are_mapped() {
             run(&Simulator::new(0).schedules(16), to, how)
                 .unwrap_or_else(|error: SimError| panic!("{error}"));
         }
-        // What is for the block only takes no mapped address.
+        // The instruction for the own block takes no mapped address.
         let error = run(&Simulator::new(0), to, 3).unwrap_err();
         assert!(matches!(error.misuse, Misuse::SharedOutOfBounds { .. }), "{error}");
     }
@@ -447,7 +451,7 @@ fn a_copy_from_global_memory_goes_where_its_addresses_are_mapped() {
     assert!(matches!(error.misuse, Misuse::BarrierOfAnother { to: 1, barrier: 0 }), "{error}");
 }
 
-/// Block 0 copies a row to block 1, and ends, with or without a `sync` of the cluster.
+/// Block 0 copies a row to block 1 and ends, with or without a `sync` of the cluster.
 #[kernel(threads = 32, cluster = 2, target = "sm_90")]
 fn copy_and_end(
     block: &ClusterBlock<2>,
@@ -474,8 +478,8 @@ fn copy_and_end(
     }
 }
 
-/// Block 0 copies a row of global memory to both blocks. Block 1 waits for it, or (0) has ended
-/// maybe before it starts.
+/// Block 0 copies a row of global memory to both blocks. Block 1 waits for it, or (0) may have
+/// ended before the copy starts.
 #[kernel(threads = 32, cluster = 2, target = "sm_90")]
 fn copy_to_both(
     block: &ClusterBlock<2>,
@@ -507,7 +511,7 @@ fn a_block_stays_until_what_is_copied_to_it_has_come() {
     for error in find(|simulator| copy_to_both::launch(simulator, 2, &a, 0)) {
         match &error.misuse {
             Misuse::PeerEnded { access: "copy", block } => assert_eq!(*block, SECOND),
-            // It ends behind the start.
+            // The block ends after the start.
             Misuse::BulkUnfinished => continue,
             _ => panic!("{error}"),
         }

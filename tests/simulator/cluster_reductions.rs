@@ -1,5 +1,5 @@
-//! Reductions of what lies in shared memory of another block: what they may meet there, and what
-//! not.
+//! Reductions in distributed shared memory: the accesses that may run at the same time, and those
+//! that may not.
 
 use crate::assert_at;
 use ptx_matrix::copy::reduction;
@@ -11,8 +11,8 @@ type Row = SharedTile<u32, 1, 32>;
 
 const FIRST: Grid = Grid { x: 0, y: 0, z: 0 };
 
-/// Blocks 1 and 2 add rows to one of block 0, which waits for them and reads it. What is wrong,
-/// `how` says.
+/// Blocks 1 and 2 add rows to a row of block 0, which waits for them and reads it. `how` selects a
+/// mistake.
 #[kernel(threads = 32, cluster = 3, target = "sm_90")]
 fn add(
     block: &ClusterBlock<3>,
@@ -52,7 +52,7 @@ fn add(
     cluster.sync();
     let first = cluster.peer(0);
     if rank > 0 {
-        // Both tell the first barrier, or each its own.
+        // Both complete on the first barrier, or each on its own.
         let full = fulls.part(if how == 6 { rank - 1 } else { 0 });
         warp.elect(|lane| match (how, rank) {
             (7, 2) => own.copy_bulk_to(lane, first, sums, full),
@@ -66,13 +66,13 @@ fn add(
     } else {
         match how {
             10 => {}
-            // One of the two.
+            // A wait for one of the two barriers.
             6 => drop(fulls.part(d.len() % 2).wait(warp, Phase::FIRST)),
             _ => drop(fulls.part(0).wait(warp, Phase::FIRST)),
         }
         sums.for_each(warp, |_, col, sum| d.set(col, sum)); // <- taken
         if how == 11 {
-            warp.each(|lane| sums.set((0, lane.id()), 0)); // What it has waited for, it may write.
+            warp.each(|lane| sums.set((0, lane.id()), 0)); // After the wait, the block may write the row.
         }
     }
     if rank == 0 && matches!(how, 6 | 10) {
@@ -83,7 +83,7 @@ fn add(
     cluster.sync();
 }
 
-/// What is found, with the seeds, each of which must find something.
+/// The findings for all seeds; each seed must have one.
 fn find(len: usize, how: u32) -> Vec<SimError> {
     let run = |seed| add::launch(&Simulator::new(seed), 3, &mut vec![0; len][..], how);
     (0..16).map(|seed| run(seed).expect_err("something is wrong")).collect()
@@ -134,8 +134,8 @@ fn the_barrier_expects_the_bytes_of_all() {
     }
 }
 
-/// Whether the error is an access to what is reduced, while that goes on or with nothing to order
-/// the two.
+/// Whether the error is an access to reduced elements that is unordered, or comes while the
+/// reduction is in flight.
 fn is_too_early(error: &SimError, accesses: &[&str]) -> bool {
     error.findings().iter().any(|finding| match &finding.misuse {
         Misuse::CopyInFlight { access, .. } => accesses.contains(access),
@@ -153,7 +153,7 @@ fn who_reads_has_waited_for_all_of_them() {
     for error in find(32, 10) {
         assert!(is_too_early(&error, &["read"]), "{error}");
     }
-    // Of two barriers, for one.
+    // One of two barriers is waited for.
     for len in [32, 33] {
         for error in find(len, 6) {
             assert!(is_too_early(&error, &["read"]), "{error}");
@@ -170,7 +170,7 @@ fn who_reads_has_waited_for_all_of_them() {
 fn nothing_else_touches_what_is_reduced() {
     for (how, access) in [(7, "copy"), (8, "read"), (9, "write")] {
         for error in find(32, how) {
-            // A copy counts as a write, once it has landed.
+            // A copy counts as a write once it has landed.
             let accesses =
                 if access == "copy" { &["copy", "write", "reduction"][..] } else { &[access] };
             assert!(is_too_early(&error, accesses), "{error}");
@@ -178,7 +178,7 @@ fn nothing_else_touches_what_is_reduced() {
     }
 }
 
-/// The last block's row takes the place of the others' sums, behind a wait for them.
+/// After a wait for the reductions, the row of the last block replaces the result.
 #[kernel(threads = 32, cluster = 2, target = "sm_90")]
 fn again(
     block: &ClusterBlock<2>,

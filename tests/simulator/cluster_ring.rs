@@ -1,5 +1,5 @@
-//! What a product by clusters does: each block brings half of what both need to both, by copies
-//! through stages, and what reads a stage tells both blocks' producers.
+//! The data flow of a GEMM with clusters. Each block loads half of the shared operand to both
+//! blocks, through a ring of stages. The readers of a stage arrive at the producers of both blocks.
 
 use ptx_matrix::launch::Tensor;
 use ptx_matrix::memory::Unswizzled128;
@@ -12,15 +12,15 @@ type Own = SharedTile<u32, 8, 32, Swizzle128>;
 
 const STAGES: usize = 3;
 
-/// What is left out.
+/// The mistake: a part that is left out.
 const RIGHT: u32 = 0;
 const NO_FIRST_SYNC: u32 = 1;
 const NO_LAST_SYNC: u32 = 2;
 const OWN_CONSUMERS_ONLY: u32 = 3;
 const TOO_FEW_BYTES: u32 = 4;
 
-/// The columns' sums of the products of elements of A, which the blocks of a pair have in common,
-/// and of B, of which each has its own: of rows `0..4` and `4..8` of each step by a consumer each.
+/// Sums over the rows of the products of A and B, for each column. The blocks of a pair share A;
+/// each has its own B. One consumer takes rows `0..4` of each step, another rows `4..8`.
 #[kernel(threads = 96, cluster = 2, target = "sm_90")]
 fn multiply(
     block: &ClusterBlock<2>,
@@ -33,21 +33,21 @@ fn multiply(
     how: u32,
 ) {
     let (warp, cluster) = (block.warp(), block.cluster());
-    // Each stage is read by two consumers of each block.
+    // Two consumers of each block read each stage.
     let readers = if how == OWN_CONSUMERS_ONLY { 2 } else { 4 };
     let (full, empty) = (full.init(block, 1), empty.init(block, readers));
     if how != NO_FIRST_SYNC {
         cluster.sync();
     }
     let (rank, index) = (cluster.rank(), block.index().x);
-    let mut turn = Turn::FIRST;
+    let mut state = PipelineState::FIRST;
     if warp.index() == 0 {
         let all = cluster.all();
         let expected = if how == TOO_FEW_BYTES { Half::BOX_BYTES } else { 2 * Half::BOX_BYTES }
             + Own::BOX_BYTES;
         for step in 0..steps as i32 {
-            let ((own, halves), full) = (stages.stage(turn.index()), full.stage(turn.index()));
-            empty.stage(turn.index()).wait(warp, turn.phase_before());
+            let ((own, halves), full) = (stages.stage(state.index()), full.stage(state.index()));
+            empty.stage(state.index()).wait(warp, state.prev_phase());
             warp.elect(|lane| {
                 full.arrive_expecting(lane, expected);
                 halves.part(rank).load_tma(
@@ -57,15 +57,15 @@ fn multiply(
                 );
                 own.load_tma(lane, b.at([0, step * 8, index as i32]), full);
             });
-            turn = turn.next();
+            state = state.next();
         }
     } else {
         let (consumer, peers) = (warp.index() - 1, cluster.peers());
         let mut sums = PerLane::splat(0);
         for _ in 0..steps {
-            let (own, halves) = stages.stage(turn.index());
-            let (half, empty) = (halves.part(consumer), empty.stage(turn.index()));
-            full.stage(turn.index()).wait(warp, turn.phase());
+            let (own, halves) = stages.stage(state.index());
+            let (half, empty) = (halves.part(consumer), empty.stage(state.index()));
+            full.stage(state.index()).wait(warp, state.phase());
             warp.update(&mut sums, |lane, sum| {
                 for row in 0..4 {
                     *sum += half.get(lane, (row, lane.id()))
@@ -84,18 +84,18 @@ fn multiply(
                     }
                 });
             }
-            turn = turn.next();
+            state = state.next();
         }
         let first = (index as usize * 2 + consumer) * 32;
         warp.each(|lane| d.set(first + lane.id(), lane.get(&sums)));
     }
     if how != NO_LAST_SYNC {
-        // The other block's consumers may tell this block's producer yet.
+        // The consumers of the other block may still arrive at this block's producer.
         cluster.sync();
     }
 }
 
-/// Two pairs of blocks.
+/// Runs two pairs of blocks.
 fn run(simulator: Simulator, steps: u32, how: u32) -> Result<Vec<u32>, SimError> {
     let rows = steps as usize * 8;
     let a: Vec<u32> = (0..rows * 32).map(|i| i as u32 % 97).collect();
@@ -135,7 +135,7 @@ fn a_cluster_runs_alike_from_the_same_seed() {
     }
 }
 
-/// The misuses that the findings are.
+/// The misuses of all findings.
 fn found(how: u32, seed: u64) -> Vec<Misuse> {
     let error = run(Simulator::new(seed), 7, how).unwrap_err();
     error.findings().iter().map(|finding| finding.misuse.clone()).collect()

@@ -1,4 +1,4 @@
-//! Asynchronous copies: what is touched before it has landed.
+//! Accesses to the memory of asynchronous copies before the copies have landed.
 
 use crate::{assert_at, line_of};
 use ptx_matrix::copy::{Along, CpAsync, TileReader};
@@ -8,7 +8,7 @@ use ptx_matrix::sim::{Misuse, Place, SimError, Simulator};
 
 type Tile = SharedTile<u32, 8, 8>;
 
-/// The error is an access of this kind while the copy that the marked line started is in flight.
+/// Asserts that the error is an access of this kind while the copy of the marked line is in flight.
 #[track_caller]
 fn assert_in_flight(error: &SimError, access: &str, copy_marker: &str) {
     let Misuse::CopyInFlight { access: found, place: Place { file, line, .. }, .. } = &error.misuse
@@ -19,7 +19,7 @@ fn assert_in_flight(error: &SimError, access: &str, copy_marker: &str) {
     assert_eq!((file.clone(), *line), line_of(copy_marker), "{error}");
 }
 
-/// Copies a tile, and reads it after `commit` and `wait` as asked.
+/// Copies a tile, and reads it. `commit` and `wait` say whether it waits.
 #[kernel(threads = 32, target = "sm_80")]
 fn wait_or_not(
     block: &Block,
@@ -54,7 +54,8 @@ fn data_is_read_before_its_wait() {
     }
 }
 
-/// Two groups in flight; waits until at most one, or none, is; reads the tile of the second.
+/// Two groups are in flight. Waits until at most one, or none, is left; reads the tile of the
+/// second.
 #[kernel(threads = 32, target = "sm_80")]
 fn two_groups(block: &Block, #[shared] tiles: [Tile; 2], a: Global<u32>, read: usize) {
     let warp = block.warp();
@@ -74,7 +75,7 @@ fn a_wait_that_does_not_cover_it() {
     assert_in_flight(&two_groups::simulate(1, &a, 1).unwrap_err(), "read", "copied in two groups");
 }
 
-/// Touches a tile while a copy to it is in flight.
+/// Accesses a tile while a copy to it is in flight.
 #[kernel(threads = 32, target = "sm_80")]
 fn overwrite(block: &Block, #[shared] tile: Tile, a: Global<u32>, by: u32, row: usize) {
     let warp = block.warp();
@@ -107,7 +108,7 @@ fn a_stage_is_overwritten_while_it_is_in_flight() {
     }
 }
 
-/// Warp 0 copies and waits; warp 1 reads behind a `sync`, or without one.
+/// Warp 0 copies and waits. Warp 1 reads, with or without a `sync` before.
 #[kernel(threads = 64, target = "sm_80")]
 fn for_another_warp(block: &Block, #[shared] tile: Tile, a: Global<u32>, sync: u32) {
     let warp = block.warp();
@@ -137,8 +138,8 @@ fn what_has_landed_for_one_warp_needs_a_sync_for_another() {
     }
 }
 
-/// A ring of two stages without the `sync` that keeps a fast warp from filling what a slow one
-/// still reads.
+/// A ring of two stages. Without the `sync`, a fast warp fills a stage that a slow warp still
+/// reads.
 #[kernel(threads = 64, target = "sm_80")]
 fn pipeline(block: &Block, #[shared] stages: SharedRing<Tile, 2>, a: Global<u32>, sync: u32) {
     let warp = block.warp();
@@ -158,7 +159,8 @@ fn pipeline(block: &Block, #[shared] stages: SharedRing<Tile, 2>, a: Global<u32>
 fn a_stage_is_filled_while_another_warp_reads_it() {
     let a = vec![7; 64];
     for seed in 0..20 {
-        // Two stages and one `sync` a step: a warp is at most one step ahead, in the other stage.
+        // With two stages and one `sync` in each step, a warp is at most one step ahead, in the
+        // other stage.
         pipeline::launch(&Simulator::new(seed), 1, &a, 0).unwrap();
         pipeline::launch(&Simulator::new(seed), 1, &a, 1).unwrap();
     }
@@ -175,7 +177,7 @@ fn from(block: &Block, #[shared] tile: Tile, a: Global<u32>, index: usize, count
 
 #[test]
 fn copies_are_in_bounds_and_aligned() {
-    // A slice of the host may start anywhere; a buffer of a GPU starts aligned.
+    // A host slice may start at any address. A GPU buffer starts aligned.
     let shifted = [1; 63];
     from::simulate(1, &shifted[1..], 56, 4).unwrap();
     let a = vec![1; 62];
@@ -205,7 +207,7 @@ fn the_report_names_the_copy_and_what_mends_it() {
 
 type Row = SharedTile<u64, 1, 64>;
 
-/// Reads the first tile of a matrix of one row, which fits its slice whatever its stride.
+/// Reads the first tile of a matrix with one row, which fits its slice for every stride.
 #[kernel(threads = 32, target = "sm_80")]
 fn one_row(block: &Block, #[shared] tile: Row, a: Global<u64>, stride: usize) {
     let a = GlobalMatrix::new(a, 1, 64, stride);

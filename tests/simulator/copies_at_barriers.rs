@@ -1,4 +1,4 @@
-//! Copies by `cp.async` that an mbarrier is told of.
+//! `cp.async` with completion on an mbarrier.
 
 use ptx_matrix::copy::CpAsync;
 use ptx_matrix::prelude::*;
@@ -7,7 +7,7 @@ use ptx_matrix::sim::{Misuse, SimError, Simulator};
 
 type Row = SharedTile<u32, 1, 128>;
 
-/// Warp 0 copies a row, which warp 1 writes out. What is done otherwise, `how` says.
+/// Warp 0 copies a row, and warp 1 writes it to `d`. `how` selects a variant or a mistake.
 #[kernel(threads = 64, target = "sm_90")]
 fn copy(
     block: &Block,
@@ -22,7 +22,7 @@ fn copy(
     let [row, other] = rows;
     if warp.index() == 0 {
         if how == 2 {
-            warp.each(|lane| full.arrive_when_copied(lane)); // Too early: of no copy.
+            warp.each(|lane| full.arrive_when_copied(lane)); // Too early: there is no copy yet.
         }
         row.copy_async(warp, a, |_, col| col);
         match how {
@@ -34,7 +34,7 @@ fn copy(
                 });
             }
             4 => {
-                // Groups are waited for, too, by who has copied.
+                // The copying warp also waits for its groups.
                 CpAsync::<16>::commit(warp);
                 warp.each(|lane| full.arrive_when_copied(lane));
                 other.copy_async(warp, a, |_, col| col);
@@ -44,7 +44,7 @@ fn copy(
                 CpAsync::<16>::wait::<0>(warp);
             }
             5 => {
-                // Arrived at, but not waited for, by who has copied.
+                // The copying warp arrives, but does not wait.
                 warp.each(|lane| full.arrive_when_copied(lane));
                 warp.each(|lane| d.set(128 + lane.id() * 4, row.get(lane, (0, lane.id() * 4))));
             }
@@ -100,7 +100,7 @@ fn what_is_wrong_is_found() {
             assert!(is_it(&error.misuse), "{how}: {error}");
         }
     };
-    // The phase is over without one lane's copies.
+    // The phase completes without the copies of one lane.
     find(1, |misuse| matches!(misuse, Misuse::CopyInFlight { access: "read", .. }));
     find(2, |misuse| matches!(misuse, Misuse::CopyInFlight { access: "read", .. }));
     find(5, |misuse| {
@@ -118,8 +118,8 @@ fn what_is_wrong_is_found() {
     find(8, |misuse| matches!(misuse, Misuse::ProxyFence { .. }));
 }
 
-/// Warp 0 tells two mbarriers of one copy, and waits for its groups in between if asked to. Warps 1
-/// and 2 wait for one mbarrier each.
+/// Warp 0 arrives at two mbarriers for one copy, with an optional wait for its groups in between.
+/// Warps 1 and 2 wait for one mbarrier each.
 #[kernel(threads = 96, target = "sm_90")]
 fn copy_for_two(
     block: &Block,

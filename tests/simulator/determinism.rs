@@ -1,4 +1,4 @@
-//! The order in which the warps of a block take turns is that of the seed.
+//! The seed determines the order in which the warps of a block run.
 
 use ptx_matrix::prelude::*;
 use ptx_matrix::sim::Simulator;
@@ -10,8 +10,8 @@ use std::sync::{LazyLock, Mutex};
 const WARPS: usize = 8;
 const ROUNDS: usize = 4;
 
-/// The warps in the order of their turns, by launch and block. (In memory of the host: on a GPU,
-/// and in the simulated memory, it would be a race.)
+/// The warps in the order of their turns, by launch and block. (It is in memory of the host; on a
+/// GPU, or in simulated memory, it would be a race.)
 static TURNS: LazyLock<Mutex<Turns>> = LazyLock::new(Mutex::default);
 type Turns = HashMap<(u32, u32), Vec<usize>>;
 
@@ -80,7 +80,7 @@ thread_local! {
     static STARTED: RefCell<Vec<usize>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Fails in the orders in which warp 2 has the first turn.
+/// Fails in the orders in which warp 2 runs first.
 #[kernel(threads = 128)]
 fn first_turn(block: &Block) {
     let first = STARTED.with_borrow_mut(|turns| {

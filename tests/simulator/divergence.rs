@@ -1,4 +1,4 @@
-//! Raw collectives that the lanes of a warp do not come to together.
+//! Raw collectives that the lanes of a warp do not reach together.
 
 use crate::{assert_at, line_of};
 use ptx_matrix::prelude::*;
@@ -9,10 +9,10 @@ use std::ops::Range;
 const LDMATRIX: &str = "ldmatrix.sync.aligned.m8n8.x1.shared.b16";
 const MOVMATRIX: &str = "movmatrix.sync.aligned.m8n8.trans.b16";
 
-/// Lanes that wait at a form, at the marked line.
+/// Lanes that wait at an instruction, on the marked line.
 type At = (Range<usize>, &'static str, &'static str);
 
-/// The error is a divergence of lanes that wait so, and of those that have ended.
+/// Asserts that the error is a divergence of these waiting lanes and of the lanes that have ended.
 #[track_caller]
 fn assert_diverged(error: &SimError, expected: &[At], expected_ended: Range<usize>) {
     let Misuse::Divergence { waiting, ended } = &error.misuse else { panic!("{error}") };
@@ -30,7 +30,7 @@ fn assert_diverged(error: &SimError, expected: &[At], expected_ended: Range<usiz
 fn some_lanes(block: &Block, lanes: usize) {
     block.warp().each(|lane| {
         if lane.id() < lanes {
-            // SAFETY: none, unless `lanes` is 32; that is the bug.
+            // SAFETY: None unless `lanes` is 32. This is the bug under test.
             unsafe { raw::movmatrix_sync_aligned_m8n8_trans_b16(1) }; // <- some
         }
     });
@@ -54,7 +54,7 @@ fn lanes_that_return(block: &Block, lanes: usize) {
             if lane.id() >= lanes && round == 2 {
                 return;
             }
-            // SAFETY: none, unless `lanes` is 32; that is the bug.
+            // SAFETY: None unless `lanes` is 32. This is the bug under test.
             unsafe { raw::movmatrix_sync_aligned_m8n8_trans_b16(1) }; // <- rounds
         }
     });
@@ -87,14 +87,11 @@ fn two_forms(block: &Block, #[shared] tile: SharedTile<u16, 8, 8>, lanes: usize)
     warp.sync();
     warp.each(|lane| {
         if lane.id() < lanes {
-            // SAFETY: none, unless `lanes` is 32; that is the bug.
-            unsafe {
-                raw::ldmatrix_sync_aligned_m8n8_x1_shared_b16(
-                    tile.row((lane.id() % 8, 0)).address(),
-                )[0]
-            } // <- ldmatrix
+            let row = tile.row((lane.id() % 8, 0)).address();
+            // SAFETY: None unless `lanes` is 32. This is the bug under test.
+            unsafe { raw::ldmatrix_sync_aligned_m8n8_x1_shared_b16(row)[0] } // <- ldmatrix
         } else {
-            // SAFETY: none, unless `lanes` is 0; that is the bug.
+            // SAFETY: None unless `lanes` is 0. This is the bug under test.
             unsafe { raw::movmatrix_sync_aligned_m8n8_trans_b16(1) } // <- movmatrix
         }
     });
@@ -109,10 +106,10 @@ fn by_another_form() {
 }
 
 /// # Safety
-/// All lanes come here together, with the same `first`.
+/// All lanes reach this together, with the same `first`.
 #[track_caller]
 unsafe fn one_of_two(first: bool, address: u32) -> u32 {
-    // SAFETY: the caller's.
+    // SAFETY: The caller guarantees it.
     unsafe {
         if first {
             raw::ldmatrix_sync_aligned_m8n8_x1_shared_b16(address)[0]
@@ -129,7 +126,7 @@ fn two_forms_for_one_line(block: &Block, #[shared] tile: SharedTile<u16, 8, 8>, 
     warp.sync();
     warp.each(|lane| {
         let row = tile.row((lane.id() % 8, 0)).address();
-        // SAFETY: none, unless `lanes` is 0 or 32; that is the bug.
+        // SAFETY: None unless `lanes` is 0 or 32. This is the bug under test.
         unsafe { one_of_two(lane.id() < lanes, row) } // <- one of two
     });
 }
@@ -151,10 +148,10 @@ fn by_another_form_that_is_called_for_the_same_line() {
 fn two_lines(block: &Block, lanes: usize) {
     block.warp().each(|lane| {
         if lane.id() < lanes {
-            // SAFETY: none, unless `lanes` is 32; that is the bug.
+            // SAFETY: None unless `lanes` is 32. This is the bug under test.
             unsafe { raw::movmatrix_sync_aligned_m8n8_trans_b16(1) } // <- here
         } else {
-            // SAFETY: none, unless `lanes` is 0; that is the bug.
+            // SAFETY: None unless `lanes` is 0. This is the bug under test.
             unsafe { raw::movmatrix_sync_aligned_m8n8_trans_b16(1) } // <- there
         }
     });
@@ -171,12 +168,12 @@ fn by_another_line() {
 fn one_line(block: &Block, one: u32, other: u32) {
     block.warp().each(|lane| {
         let operand = if lane.id() < 16 { one } else { other };
-        // SAFETY: all lanes come here together.
+        // SAFETY: All lanes reach this together.
         unsafe { raw::movmatrix_sync_aligned_m8n8_trans_b16(operand) }
     });
 }
 
-/// What the lanes give may differ, where they give it may not.
+/// The lanes may differ in the value of an operand, but not in the line of the instruction.
 #[test]
 fn other_operands_are_no_divergence() {
     one_line::simulate(1, 3, 4).unwrap();
@@ -187,11 +184,11 @@ fn other_operands_are_no_divergence() {
 fn warp_sync_in_branches(block: &Block, lanes: usize) {
     block.warp().each(|lane| {
         if lane.id() < 16 {
-            // SAFETY: the lanes come to one of the two.
+            // SAFETY: Each lane reaches one of the two.
             unsafe { raw::bar_warp_sync() }; // <- warp sync
         } else if lane.id() < lanes {
-            // SAFETY: the lanes come to one of the two, unless `lanes` is less than 32; that is the
-            // bug.
+            // SAFETY: Each lane reaches one of the two, unless `lanes` is less than 32. This is the
+            // bug under test.
             unsafe { raw::bar_warp_sync() }; // <- other warp sync
         }
     });
@@ -212,7 +209,7 @@ fn block_sync(block: &Block, lanes_of_warp_0: usize, warps: usize) {
     let warp = block.warp().index();
     block.warp().each(|lane| {
         if warp < warps && (warp > 0 || lane.id() < lanes_of_warp_0) {
-            // SAFETY: none, unless all lanes of all warps come; that is the bug.
+            // SAFETY: None unless all lanes of all warps reach this. This is the bug under test.
             unsafe { raw::bar_sync() }; // <- raw sync
         }
     });
@@ -244,12 +241,12 @@ fn raw_and_typed(block: &Block) {
     if block.warp().index() == 0 {
         block.sync();
     } else {
-        // SAFETY: all lanes come here together; the other warp comes to the same barrier.
+        // SAFETY: All lanes reach this together, and the other warp reaches the same barrier.
         block.warp().each(|_| unsafe { raw::bar_sync() });
     }
 }
 
-/// It is one barrier.
+/// They are the same barrier.
 #[test]
 fn a_raw_sync_meets_a_typed_one() {
     raw_and_typed::simulate(1).unwrap();
@@ -260,7 +257,7 @@ fn different_collectives_in_warps(block: &Block) {
     let first = block.warp().index() == 0;
     block.warp().each(|_| {
         if first {
-            // SAFETY: all lanes of the warp come here together.
+            // SAFETY: All lanes of the warp reach this together.
             unsafe { raw::movmatrix_sync_aligned_m8n8_trans_b16(1) };
         }
     });
@@ -273,7 +270,7 @@ fn warps_may_differ() {
 
 #[kernel(threads = 32)]
 fn at_warp_scope(_block: &Block, which: u32) {
-    // SAFETY: all lanes come here together.
+    // SAFETY: All lanes reach this together.
     unsafe {
         match which {
             0 => drop(raw::movmatrix_sync_aligned_m8n8_trans_b16(1)), // <- 0
@@ -302,7 +299,7 @@ struct AtTheEnd {
 
 impl Drop for AtTheEnd {
     fn drop(&mut self) {
-        // SAFETY: an element of the tile; all lanes come here together.
+        // SAFETY: The address is an element of the tile. All lanes reach this together.
         unsafe {
             raw::st_shared_b32(self.tile.address() + raw::index::thread() % 32 * 4, 1);
             raw::bar_warp_sync();
@@ -315,18 +312,18 @@ fn with_destructors(block: &Block, #[shared] tile: SharedTile<u32, 1, 32>, faili
     let warp = block.warp().index();
     block.warp().each(|lane| {
         let _at_the_end = AtTheEnd { tile };
-        // SAFETY: all lanes come here together.
+        // SAFETY: All lanes reach this together.
         unsafe { raw::bar_warp_sync() };
         assert_ne!(lane.id(), failing); // <- fails
         if warp == 0 || lane.id() != failing {
-            // SAFETY: all lanes come here together.
+            // SAFETY: All lanes reach this together.
             unsafe { raw::bar_sync() };
         }
         assert!(warp == 0 || failing < 32); // <- other warp fails
     });
 }
 
-/// Lanes that wait are unwound, and what they hold is dropped.
+/// Waiting lanes are unwound, and their values are dropped.
 #[test]
 fn lanes_that_wait_where_another_fails() {
     for seed in 0..8 {
@@ -336,7 +333,7 @@ fn lanes_that_wait_where_another_fails() {
     }
 }
 
-/// Likewise where a whole warp waits in its lanes.
+/// The same with a whole warp that waits in its lanes.
 #[test]
 fn a_warp_that_waits_in_its_lanes_where_another_fails() {
     for seed in 0..8 {
@@ -352,7 +349,7 @@ fn changed_by_lanes(block: &Block, d: GlobalMut<u32>) {
     let mut values = warp.each(|lane| lane.id() as u32);
     warp.update(&mut values, |_, value| {
         *value += 1;
-        // SAFETY: all lanes come here together.
+        // SAFETY: All lanes reach this together.
         unsafe { raw::bar_warp_sync() };
         *value *= 2;
     });
@@ -370,11 +367,11 @@ fn an_update_that_waits() {
 fn many_rounds(block: &Block, d: GlobalMut<u32>, rounds: usize) {
     block.warp().each(|lane| {
         for _ in 0..rounds {
-            // SAFETY: all lanes come here together.
+            // SAFETY: All lanes reach this together.
             unsafe { raw::bar_sync() };
         }
         if lane.id() == 0 {
-            // SAFETY: in a lane closure.
+            // SAFETY: This is in a lane closure.
             d.set(unsafe { raw::index::thread() } as usize / 32, rounds as u32);
         }
     });

@@ -1,4 +1,4 @@
-//! Several findings in one run, each once.
+//! Several findings in one run. Each is reported once.
 
 use crate::line_of;
 use ptx_matrix::copy::CpAsync;
@@ -8,7 +8,7 @@ use ptx_matrix::sim::{Finding, Misuse, SimError, Simulator};
 
 type Tile = SharedTile<u32, 1, 64>;
 
-/// Each misuse that is asked for by a bit, many times over.
+/// Executes the misuses whose bits are set, many times.
 #[kernel(threads = 64, target = "sm_80")]
 fn misuse(
     block: &Block,
@@ -56,7 +56,7 @@ fn run(which: u32) -> Result<sim::Report, SimError> {
     misuse::launch(&Simulator::new(5), 4, &[1; 4], &mut [0; 64], which)
 }
 
-/// What was found, and at which lines.
+/// The findings and their lines.
 fn found(error: &SimError) -> Vec<(&'static str, u32, Option<u32>)> {
     let of = |Finding { misuse, place, .. }: &Finding| {
         let line = place.as_ref().expect("a place").line;

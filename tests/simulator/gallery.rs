@@ -1,6 +1,5 @@
-//! The gallery of `docs/SIMULATOR.md`: bugs that others' kernels had, each with its report. What
-//! the page shows is the source here, between `// gallery: name` and `// end`, and the text that
-//! its run gives.
+//! The gallery of `docs/SIMULATOR.md`: bugs of other people's kernels, each with its report. The
+//! page shows the source between `// gallery: name` and `// end`, and the report of its run.
 
 use ptx_matrix::launch::Tensor;
 use ptx_matrix::mma::{GroupAccumulator, Wgmma};
@@ -105,24 +104,24 @@ fn gemm(
 ) {
     let (full, empty) = (full.init(block, 1), empty.init(block, 1));
     let (group, warp) = (block.warp_group(), block.warp());
-    let mut turn = Turn::FIRST;
+    let mut state = PipelineState::FIRST;
     if group.index() == 0 {
         for step in 0..if warp.index() == 0 { steps } else { 0 } {
-            let full = full.stage(turn.index());
-            empty.stage(turn.index()).wait(warp, turn.phase_before());
+            let full = full.stage(state.index());
+            empty.stage(state.index()).wait(warp, state.prev_phase());
             warp.elect(|lane| {
                 full.arrive_expecting(lane, TileA::BOX_BYTES + TileB::BOX_BYTES);
-                tiles_a.stage(turn.index()).load_tma(lane, a.at([64 * step, 0]), full);
-                tiles_b.stage(turn.index()).load_tma(lane, b.at([0, 64 * step]), full);
+                tiles_a.stage(state.index()).load_tma(lane, a.at([64 * step, 0]), full);
+                tiles_b.stage(state.index()).load_tma(lane, b.at([0, 64 * step]), full);
             });
-            turn = turn.next();
+            state = state.next();
         }
         return;
     }
     let mut sums = GroupAccumulator::<32, f32>::zero().begin(group);
     for _ in 0..steps {
-        let (tile_a, tile_b) = (tiles_a.stage(turn.index()), tiles_b.stage(turn.index()));
-        full.stage(turn.index()).wait(warp, turn.phase());
+        let (tile_a, tile_b) = (tiles_a.stage(state.index()), tiles_b.stage(state.index()));
+        full.stage(state.index()).wait(warp, state.phase());
         Wgmma::<32, bf16, bf16, f32>::issue(group, &mut sums, |issue| {
             for k in 0..4 {
                 issue.accumulate(tile_a.matrix_a((0, k * 16)), tile_b.matrix_b((k * 16, 0)));
@@ -131,9 +130,9 @@ fn gemm(
         // Here belongs `sums.wait::<0>(group)`.
         group.sync();
         if group.warp_rank() == 0 {
-            warp.elect(|lane| _ = empty.stage(turn.index()).arrive(lane));
+            warp.elect(|lane| _ = empty.stage(state.index()).arrive(lane));
         }
-        turn = turn.next();
+        state = state.next();
     }
     sums.finish(group).for_each(group, |row, col, sum| d.set(row * 32 + col, sum));
 }
@@ -223,7 +222,7 @@ fn source(name: &str, file: &str) -> (String, u32) {
     (file[start..end].trim_end().to_owned(), file[..start].lines().count() as u32 + 1)
 }
 
-/// The report, its lines counted from the entry's first, in a file `src/kernels.rs`.
+/// The report of an entry. Its lines count from the entry's first line, in a file `src/kernels.rs`.
 fn report(name: &str, first: u32) -> String {
     let report = run(name).expect_err(name).to_string();
     let mut parts = report.split(concat!(file!(), ":"));

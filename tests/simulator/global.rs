@@ -74,9 +74,9 @@ fn a_read_of_what_the_kernel_writes() {
 #[kernel(threads = 32)]
 fn unchecked(block: &Block, a: Global<u32>, d: GlobalMut<u32>) {
     block.warp().each(|lane| {
-        // SAFETY: as the test says.
+        // SAFETY: The tests say which arguments are valid.
         let value = unsafe { a.get_unchecked(lane.id()) }; // <- unchecked read
-        // SAFETY: as the test says.
+        // SAFETY: The tests say which arguments are valid.
         unsafe { d.set_unchecked(lane.id(), value) } // <- unchecked write
     });
 }

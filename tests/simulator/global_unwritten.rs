@@ -1,11 +1,11 @@
-//! Reads of global memory that nothing wrote.
+//! Reads of unwritten global memory.
 
 use crate::{assert_at, line_of};
 use ptx_matrix::copy::CpAsync;
 use ptx_matrix::prelude::*;
 use ptx_matrix::sim::{Misuse, mark_unwritten};
 
-/// Reads an element that the kernel itself may write: `first` of them it has.
+/// Reads an element after writing the first `first` elements.
 #[kernel(threads = 64)]
 fn read_back(block: &Block, d: GlobalMut<u16>, first: usize, read: usize) {
     let warp = block.warp();

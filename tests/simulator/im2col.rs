@@ -1,5 +1,5 @@
-//! Copies of pixels in im2col mode: which pixels they are of, what they are asked for that cannot
-//! be, and what is touched before they are through.
+//! TMA copies in im2col mode: the pixels that they copy, invalid arguments, and accesses before
+//! they complete.
 
 use crate::{assert_at, assert_elected_at, line_of};
 use ptx_matrix::copy::{Im2col, reduction};
@@ -12,8 +12,8 @@ use ptx_matrix::sim::{BarrierMisuse, Misuse, SHARED_BASE, SimError, Simulator};
 /// 16 pixels of 8 channels.
 type Pixels = SharedTile<u32, 16, 8, Swizzle32>;
 
-/// Pixels are loaded from the coordinates on, moved by the offsets, and read: behind a wait (1), or
-/// not (0).
+/// Loads pixels from the coordinates `start`, moved by offsets, and reads them, after a wait (1) or
+/// without one (0).
 #[kernel(threads = 32, target = "sm_90")]
 fn load(
     block: &Block,
@@ -40,8 +40,8 @@ fn load(
     tile.for_each(warp, |row, col, value| d.set(row * 8 + col, value)); // <- pixels read
 }
 
-/// The first two channels of each pixel that is loaded of images of `W`, `H` and `N` pixels, whose
-/// channels are their number, and 1000 more.
+/// The first two channels of each loaded pixel. There are `N` images of `W` x `H` pixels. A pixel's
+/// first channel is its number; each next channel is larger by 1000.
 fn loaded(
     [w, h, n]: [usize; 3],
     images: impl Fn(Im2colTensor<Pixels, 4>) -> Im2colTensor<Pixels, 4>,
@@ -62,8 +62,8 @@ fn first_channels(loaded: Result<[(u32, u32); 16], SimError>) -> [u32; 16] {
     })
 }
 
-/// Two images of 4 x 4 pixels, and a box that starts one pixel before them and ends one before
-/// their end: numbers that a published tutorial had of a Hopper.
+/// Two images of 4 x 4 pixels. The box starts one pixel before them, and ends one before their end.
+/// The expected values are those of a published tutorial, measured on Hopper.
 #[test]
 fn pixels_go_on_in_the_next_line_and_the_next_image() {
     let within = |at, offsets: [i32; 2]| {
@@ -77,14 +77,14 @@ fn pixels_go_on_in_the_next_line_and_the_next_image() {
         [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16]
     );
     assert_eq!(within([2, 1, 0], [0, 0]), [7, 0, 9, 10, 11, 0, 0, 0, 0, 0, 17, 18, 19, 0, 21, 22]);
-    // Offsets along W and along H are told apart, and reach beyond the image; behind the last image
-    // is nothing.
+    // Offsets along W and H are separate, and may lead out of the image. There is nothing after the
+    // last image.
     assert_eq!(within([-1, 2, 1], [2, 0]), [26, 27, 28, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
     assert_eq!(within([-1, 0, 1], [0, 1])[..8], [0, 21, 22, 23, 0, 25, 26, 27]);
 }
 
-/// The example of the PTX ISA with a stride of two (5.5.4.2), with fewer images: a box of 8 x 14
-/// pixels, from -1 to 6 and from -1 to 12.
+/// The example of the PTX ISA with a traversal stride of two (5.5.4.2), with fewer images. The box
+/// has 8 x 14 pixels, from -1 to 6 and from -1 to 12.
 #[test]
 fn steps_leave_pixels_out_and_fill_the_tile_all_the_same() {
     let images = |images: Im2colTensor<Pixels, 4>| images.corners([-1, -1], [-1, -1]).steps([2, 2]);
@@ -127,8 +127,7 @@ fn what_no_copy_of_pixels_can_be() {
     assert_eq!(misuse([2, 0, 0, 0, 0, 0]), Misuse::BoxStart { bytes: 8 });
 }
 
-/// Numbers of one image of 4 x 4 pixels, loaded with a barrier that is told to expect so many
-/// bytes.
+/// Loads one image of 4 x 4 pixels, with a barrier that expects `expected` bytes.
 fn run_load(expected: u32, wait: u32) -> Result<(), SimError> {
     let (device, buffer) = (Simulator::default(), [1; 128]);
     let map = Im2colTensor::<Pixels, 4>::new([8, 4, 4, 1]).map(&device, &buffer[..]).unwrap();
@@ -139,7 +138,7 @@ fn run_load(expected: u32, wait: u32) -> Result<(), SimError> {
 #[test]
 fn pixels_are_told_of_with_those_that_there_are_not() {
     run_load(Pixels::BOX_BYTES, 1).unwrap();
-    // So many bytes are in the image.
+    // 13 of the 16 pixels are in the image.
     let error = run_load(13 * 32, 1).unwrap_err();
     let misuse = BarrierMisuse::UnexpectedBytes { bytes: 3 * 32 };
     assert_eq!(error.misuse, Misuse::Barrier { address: SHARED_BASE + 512, misuse });
@@ -156,8 +155,8 @@ fn pixels_are_read_too_early() {
     assert_at(&error, "pixels read", (0, 0, 0), 0, Some(0));
 }
 
-/// Each block stores pixels, or, if told, adds them, from so many on, with a fence before or
-/// without.
+/// Each block stores or adds pixels, starting `distance` images after those of the block before,
+/// with or without a fence.
 #[kernel(threads = 32, target = "sm_90")]
 fn store(
     block: &Block,
@@ -185,8 +184,8 @@ fn store(
     });
 }
 
-/// Three images of 5 x 3 pixels, of which every other is written, so six each; and the rest of the
-/// tile goes to the next image.
+/// Six images of 5 x 3 pixels, of which every other pixel in each direction is written: six in each
+/// image. So the 16 pixels of a tile reach into the third image.
 fn run_store(distance: u32, add: u32, fence: u32) -> Result<Vec<u32>, SimError> {
     let (device, mut d) = (Simulator::default(), vec![7; 8 * 5 * 3 * 6]);
     let images = Im2colTensor::<Pixels, 4>::new([8, 5, 3, 6]).steps([2, 2]);
@@ -232,7 +231,7 @@ fn pixels_are_stored_without_a_fence() {
     assert_elected_at(&error, "pixels stored", (0, 0, 0), 0);
 }
 
-/// Raw instructions of one mode with maps of the other, and of other ranks.
+/// Raw instructions of one mode with tensor maps of the other mode, or of another rank.
 #[kernel(threads = 32, target = "sm_90")]
 fn raw_copies(
     block: &Block,
@@ -249,7 +248,7 @@ fn raw_copies(
     warp.sync();
     warp.elect(|_| {
         let (of_images, of_boxes, tile, barrier) = (images.as_ptr(), boxes.as_ptr(), tile.address(), full.address());
-        // SAFETY: none.
+        // SAFETY: None.
         unsafe {
             match how {
                 0 => raw::cp_async_bulk_tensor_4d_shared_cluster_global_im2col_mbarrier_complete_tx_bytes(

@@ -4,7 +4,7 @@ use ptx_matrix::launch;
 use ptx_matrix::prelude::*;
 use ptx_matrix::sim::Simulator;
 
-/// What an instance is made of.
+/// The configuration of an instance.
 trait Config {
     const THREADS: u32;
     const CLUSTER: usize;
@@ -67,7 +67,7 @@ impl<const ROWS: usize> Named for Large<ROWS> {
 fn fill<'k, C: Config>(
     block: &Block,
     #[shared] tile: C::Tile,
-    // A value of the instance's own type.
+    // A parameter with the instance's own type.
     value: Global<'k, C::Value>,
     d: GlobalMut<f64>,
 ) {
@@ -103,7 +103,7 @@ struct Args<'k> {
 
 const SIXTY_FOUR: u32 = 64;
 
-/// A generic kernel whose parameters are the same in each instance.
+/// A generic kernel with the same parameters in every instance.
 #[kernel(threads = SIXTY_FOUR, cluster = BLOCKS, instances(
     count_1_by_1 = <1, Small>,
     count_2_by_4 = <2, Large<4>>,

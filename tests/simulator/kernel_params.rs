@@ -1,7 +1,7 @@
 //! Structs, arrays and `bool` as kernel parameters.
 
 use crate::assert_at;
-use ptx_matrix::launch::{ByValue, Early, KernelParam, Params, Tensor};
+use ptx_matrix::launch::{ByValue, Dependent, KernelParam, Params, Tensor};
 use ptx_matrix::prelude::*;
 use ptx_matrix::sim::{Misuse, Simulator};
 
@@ -90,10 +90,10 @@ fn a_struct_is_known_by_its_fields_and_layout() {
 
 type Tile = SharedTile<f32, 8, 32, Swizzle128>;
 
-/// Arguments with memory in them.
+/// Arguments with slices.
 #[derive(Clone, Copy, KernelArgs)]
 struct Args<'k, T: Element> {
-    /// What is copied.
+    /// The source of the copy.
     a: Global<'k, T>,
     tile: Option<TensorMap<'k, Tile, 2>>,
     scale: Scale<'k>,
@@ -205,21 +205,21 @@ fn tensor_maps_stand_in_structs() {
 
 #[derive(Clone, Copy, KernelArgs)]
 struct Late<'k> {
-    a: Early<Global<'k, f32>>,
-    d: Early<GlobalMut<'k, f32>>,
+    a: Dependent<Global<'k, f32>>,
+    d: Dependent<GlobalMut<'k, f32>>,
     factor: f32,
 }
 
-#[kernel(threads = 32, early = true)]
+#[kernel(threads = 32, dependent = true)]
 fn late(block: &Block, args: Late) {
-    let ended = block.wait_for_kernels_ahead();
+    let ended = block.wait_for_preceding_kernels();
     let (a, d) = (args.a.get(ended), args.d.get(ended));
     block.warp().each(|lane| d.set(lane.id(), a.get(lane.id()) * args.factor));
 }
 
-#[kernel(threads = 32, early = true)]
-fn late_as_a_whole(block: &Block, args: Early<Scale>, d: Early<GlobalMut<f32>>) {
-    let ended = block.wait_for_kernels_ahead();
+#[kernel(threads = 32, dependent = true)]
+fn late_as_a_whole(block: &Block, args: Dependent<Scale>, d: Dependent<GlobalMut<f32>>) {
+    let ended = block.wait_for_preceding_kernels();
     let (args, d) = (args.get(ended), d.get(ended));
     block.warp().each(|lane| d.set(lane.id(), args.factors.get(lane.id() % 2) * args.line.factor));
 }
@@ -232,6 +232,6 @@ fn memory_of_a_struct_may_be_early() {
     let args = ScaleHost { factors: &[1.0, 1.0][..], line: LINE };
     late_as_a_whole::simulate(1, args, &mut d).unwrap();
     assert_eq!(d, [2.0; 32]);
-    let start = "param args=Late {a: Early<Global<f32>>, d: Early<GlobalMut<f32>>";
+    let start = "param args=Late {a: Dependent<Global<f32>>, d: Dependent<GlobalMut<f32>>";
     assert!(late::INFO.fingerprint.starts_with(start));
 }

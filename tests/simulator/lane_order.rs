@@ -1,5 +1,5 @@
-//! The lanes of a closure run one after the other here, and in step on a GPU: what one reads that
-//! another wrote in the same closure is an error at once.
+//! The lanes of a closure run one after another in the simulator, and in step on a GPU. So a read
+//! of an element that another lane wrote in the same closure is an error, and not only a warning.
 
 use crate::assert_at;
 use ptx_matrix::prelude::*;
@@ -8,7 +8,7 @@ use ptx_matrix::sim::{Agent, Misuse, SimError, Simulator};
 
 type Row = SharedTile<u32, 1, 32>;
 
-/// The race that the error is: whether both accesses are in one closure, and who wrote.
+/// The race in the error: whether both accesses are in one closure, and the writer.
 #[track_caller]
 fn race(error: &SimError) -> (bool, Agent) {
     let Misuse::Race { access, other_access, other, same_closure, .. } = error.misuse else {
@@ -18,8 +18,7 @@ fn race(error: &SimError) -> (bool, Agent) {
     (same_closure, other)
 }
 
-/// A sum from lane to lane that comes out only where the lanes run one after the other; and one
-/// that comes out.
+/// A prefix sum that is only right if the lanes run one after another; and a correct one.
 #[kernel(threads = 32)]
 fn scan_global(block: &Block, d: GlobalMut<u32>, how: u32) {
     let warp = block.warp();
@@ -57,7 +56,7 @@ fn a_value_of_the_lane_before_is_an_error_at_once() {
     );
 }
 
-/// Lanes write and read a row, in an order that `how` says.
+/// Lanes write and read a row; `how` selects the order.
 #[kernel(threads = 64)]
 fn row_of_lanes(
     block: &Block,
@@ -71,54 +70,54 @@ fn row_of_lanes(
     rows.fill(block, |_, _| 0);
     block.sync();
     match how {
-        // Each reads what the one before it wrote.
+        // Each lane reads the element that the lane before it wrote.
         0 => drop(warp.each(|lane| {
             set(lane, lane.id());
             d.set(index * 32 + lane.id(), rows.get(lane, at(lane.id() + 31))); // <- from the lane before
         })),
-        // In another closure, with no `sync` between.
+        // In another closure, without a `sync` in between.
         1 => {
             warp.each(|lane| set(lane, lane.id()));
             warp.each(|lane| d.set(index * 32 + lane.id(), rows.get(lane, at(lane.id() + 31)))); // <- in the next closure
         }
-        // With one.
+        // With a `sync` in between.
         2 => {
             warp.each(|lane| set(lane, lane.id()));
             warp.sync();
             warp.each(|lane| d.set(index * 32 + lane.id(), rows.get(lane, at(lane.id() + 31))));
         }
-        // Its own.
+        // Its own element.
         3 => drop(warp.each(|lane| {
             set(lane, lane.id());
             set(lane, lane.id());
             d.set(index * 32 + lane.id(), rows.get(lane, at(lane.id())));
         })),
-        // Each reads what the one behind it writes later: on a GPU in step, the value from before
-        // too.
+        // Each lane reads the element that the next lane writes later. On a GPU in step, it also
+        // has the old value.
         4 => drop(warp.each(|lane| {
             if lane.id() < 31 {
                 d.set(index * 32 + lane.id(), rows.get(lane, at(lane.id() + 1)));
             }
             set(lane, lane.id());
         })),
-        // One lane does it all.
+        // One lane does everything.
         5 => drop(warp.each(|lane| {
             if lane.id() == 5 {
                 (0..32).for_each(|col| rows.set(at(col), 9));
                 d.set(index * 32, (0..32).map(|col| rows.get(lane, at(col))).sum());
             }
         })),
-        // All write the same, and read it.
+        // All lanes write the same value, and read it.
         6 => drop(warp.each(|lane| {
             rows.set(at(0), 7);
             d.set(index * 32 + lane.id(), rows.get(lane, at(0)));
         })),
-        // What is written is there already.
+        // The written value is already there.
         7 => drop(warp.each(|lane| {
             rows.set(at(lane.id()), 0);
             d.set(index * 32 + lane.id(), rows.get(lane, at(lane.id() + 31)));
         })),
-        // One writes twice the same, and others read it.
+        // One lane writes the same value twice, and others read it.
         8 => drop(warp.each(|lane| {
             if lane.id() == 0 {
                 rows.set(at(0), 7);
@@ -139,7 +138,7 @@ fn rows_that_lanes_hand_on() {
         assert_at(&error, "from the lane before", (0, 0, 0), error.warp, Some(1));
         let error = run(8).unwrap_err();
         assert_eq!(race(&error), (true, Agent::LaneOfWarp(0)));
-        // Warnings, as before.
+        // These are warnings.
         let warning = run(1).unwrap().check().unwrap_err();
         assert!(!race(&warning).0, "{warning}");
         let warning = run(4).unwrap().check().unwrap_err();
@@ -157,14 +156,15 @@ fn rows_that_lanes_hand_on() {
     }
 }
 
-/// By functions of `raw`, behind a barrier of the warp, or a collective that is none, or neither.
+/// The same through functions of `raw`, after a warp barrier, after another collective, or after
+/// neither.
 #[kernel(threads = 32)]
 fn raw_rows(block: &Block, #[shared] row: Row, d: GlobalMut<u32>, how: u32) {
     row.fill(block, |_, _| 0);
     block.sync();
     block.warp().each(|lane| {
         let of = |lane: usize| row.address() + (lane % 32 * 4) as u32;
-        // SAFETY: elements of the row; all lanes come to the same.
+        // SAFETY: The addresses are elements of the row, and all lanes reach the same instructions.
         unsafe {
             raw::st_shared_b32(of(lane.id()), 7);
             match how {
@@ -184,12 +184,12 @@ fn raw_loads_of_what_other_lanes_stored() {
     assert_eq!(race(&error), (true, Agent::LaneOfWarp(0)));
     assert_at(&error, "raw read", (0, 0, 0), 0, Some(1));
     run(1).unwrap().check().unwrap();
-    // All lanes have stored before any goes on, but nothing says that the others see it.
+    // All lanes have stored before any lane continues, but nothing makes the stores visible.
     let warning = run(2).unwrap().check().unwrap_err();
     assert!(!race(&warning).0, "{warning}");
 }
 
-/// The sum of a row by halves: all steps in one closure, or each in one of its own.
+/// The sum of a row by halves, with all steps in one closure or in one closure each.
 #[kernel(threads = 32)]
 fn sum_by_halves(block: &Block, #[shared] row: Row, d: GlobalMut<u32>, how: u32) {
     let warp = block.warp();
@@ -224,7 +224,7 @@ fn sum_by_halves(block: &Block, #[shared] row: Row, d: GlobalMut<u32>, how: u32)
 }
 
 /// Each lane writes its own element, and then reads that of the next lane, which has not written it
-/// yet here.
+/// yet in the simulator.
 #[kernel(threads = 32)]
 fn next_element(block: &Block, d: GlobalMut<u32>, e: GlobalMut<u32>, first: u32) {
     let warp = block.warp();
@@ -261,7 +261,7 @@ fn a_lane_that_reads_too_soon_what_in_step_is_written() {
             panic!("{error}")
         };
         assert_at(&error, "the next lane's own", (0, 0, 0), 0, Some(1));
-        // What all read before any writes is the same in step: a warning.
+        // Reads that precede all writes give the same in step, so there is only a warning.
         let mut e = [0; 32];
         let warning =
             next_element::launch(&device, 1, &mut [9; 32], &mut e, 1).unwrap().check().unwrap_err();
@@ -270,7 +270,7 @@ fn a_lane_that_reads_too_soon_what_in_step_is_written() {
     }
 }
 
-/// The elected lane hands on to all, in one closure or in two.
+/// The elected lane passes values to all lanes, in one closure or in two.
 #[kernel(threads = 32, target = "sm_90")]
 fn elected(block: &Block, #[shared] row: Row, d: GlobalMut<u32>) {
     let warp = block.warp();
@@ -282,8 +282,8 @@ fn elected(block: &Block, #[shared] row: Row, d: GlobalMut<u32>) {
     warp.each(|lane| d.set(lane.id(), row.get(lane, (0, 31 - lane.id()))));
 }
 
-/// A lane waits for a barrier within the closure, and then reads what another lane wrote before it
-/// arrived.
+/// A lane waits for a barrier within the closure, and then reads an element that another lane wrote
+/// before its arrival.
 #[kernel(threads = 32, target = "sm_90")]
 fn told_by_a_barrier(
     block: &Block,

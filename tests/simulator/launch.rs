@@ -1,4 +1,4 @@
-//! Launches that no GPU would accept.
+//! Launches that every GPU rejects.
 
 use ptx_matrix::prelude::*;
 use ptx_matrix::sim::{Misuse, SimError};
@@ -49,7 +49,7 @@ fn a_grid_of_clusters_that_no_gpu_takes() {
     assert_eq!(pairs::simulate((2, 3, 1)).unwrap().blocks, 6);
 }
 
-/// A description that `#[kernel]` does not write.
+/// A kernel description that `#[kernel]` does not generate.
 #[test]
 fn a_kernel_that_no_gpu_runs() {
     use ptx_matrix::launch::{Device, KernelInfo, Launch};
@@ -59,7 +59,7 @@ fn a_kernel_that_no_gpu_runs() {
         change(kernel);
         let launch =
             Launch { kernel, grid: 1.into(), params: &[], body: &body, name_byte: |_, _| {} };
-        // SAFETY: the kernel touches nothing.
+        // SAFETY: The kernel accesses nothing.
         unsafe { ptx_matrix::sim::Simulator::default().launch(launch) }
             .map_err(|error| message(&error).to_owned())
     };

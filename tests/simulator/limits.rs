@@ -1,4 +1,4 @@
-//! What no GPU has room for: a thread's local memory, and stacks that overflow.
+//! Limits of a GPU: a thread's local memory, and stacks that overflow.
 
 use crate::assert_at;
 use ptx_matrix::prelude::*;
@@ -7,7 +7,7 @@ use ptx_matrix::sim::{Misuse, Simulator};
 use std::hint::black_box;
 use std::process::{Command, Output};
 
-/// Each lane has so many KiB of local memory, and writes while it has.
+/// Each lane has some KiB of local memory, and writes to it.
 macro_rules! arrays {
     ($($name:ident $kib:literal;)*) => {$(
         #[kernel(threads = 32)]
@@ -41,14 +41,14 @@ fn local_memory_that_no_thread_has() {
     assert!(text.contains("and a thread of a GPU at most 512 KiB"), "{text}");
 }
 
-/// Calls itself so often.
+/// Calls itself `times` times.
 #[inline(never)]
 fn depth(times: u64) -> u64 {
     let here = [times; 8];
     if times == 0 { 0 } else { black_box(&here)[3].min(1) + depth(times - 1) }
 }
 
-/// A recursion in lane 5 of warp 1, or at the scope of warp 1.
+/// A recursion in lane 5 of warp 1, or in warp 1 at warp scope.
 #[kernel(threads = 64)]
 fn recurse(block: &Block, d: GlobalMut<u32>, times: u64, at_warp_scope: u32) {
     let warp = block.warp();
@@ -73,7 +73,7 @@ fn a_recursion_that_ends() {
     recurse::simulate(1, &mut d, 100, 1).check();
 }
 
-/// Which kernel the test below runs, in a program of its own.
+/// The variable that selects the kernel of the test below, which runs in its own process.
 const WHICH: &str = "PTX_MATRIX_TEST_OVERFLOW";
 
 #[test]
@@ -83,13 +83,13 @@ fn overflows() {
         Ok("lane") => drop(recurse::simulate(1, &mut [0], u64::MAX, 0)),
         Ok("warp") => drop(recurse::simulate(1, &mut [0], u64::MAX, 1)),
         Ok("array") => drop(too_large::simulate(1, &mut [0; 32])),
-        // Threads of the test's own have their own stacks: here the system's message is to come.
+        // Other threads of the test have their own stacks, so the message is the system's.
         Ok("thread") => drop(black_box(depth(u64::MAX))),
         Ok("before") => {
             recurse::simulate(1, &mut [0], 100, 0).check();
             black_box(depth(u64::MAX));
         }
-        // SAFETY: none; the fault is to be the system's.
+        // SAFETY: None. The fault must be the system's.
         Ok("other fault") => unsafe {
             recurse::simulate(1, &mut [0], 100, 0).check();
             black_box(std::ptr::without_provenance::<u8>(8)).read_volatile();
@@ -150,7 +150,7 @@ fn other_faults_are_left_to_others() {
     assert_eq!(output.status.signal(), Some(11), "{text}");
 }
 
-/// A kernel that catches what would stop it.
+/// A kernel that catches the panic that should stop it.
 #[kernel(threads = 32)]
 fn caught(block: &Block, a: Global<u32>, d: GlobalMut<u32>, how: u32) {
     let warp = block.warp();

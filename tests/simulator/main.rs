@@ -1,5 +1,5 @@
-//! The simulator ends a kernel that misuses the machine with the misuse, the line, the block, the
-//! warp and the lane; and it lets pass what comes close to a misuse and is none.
+//! The simulator ends a kernel with a misuse, and names the misuse, the line, the block, the warp
+//! and the lane. It accepts kernels that come close to a misuse without being one.
 
 #![feature(macro_metavar_expr_concat)]
 
@@ -59,7 +59,8 @@ use ptx_matrix::sim::{Place, SimError};
 use std::panic::Location;
 use std::path::Path;
 
-/// The line of the test's own file that ends with the comment `// <- marker`.
+/// The line of the test's own file that ends with the comment `// <- marker`; the line before a
+/// comment that stands alone.
 #[track_caller]
 fn line_of(marker: &str) -> (String, u32) {
     let file = Location::caller().file();
@@ -70,21 +71,21 @@ fn line_of(marker: &str) -> (String, u32) {
     let lines: Vec<u32> = (1..)
         .zip(source.lines())
         .filter(|(_, line)| line.ends_with(&comment))
-        .map(|(number, _)| number)
+        .map(|(number, line)| if line.trim() == comment { number - 1 } else { number })
         .collect();
     let [line] = lines[..] else { panic!("`{comment}` must end one line, not lines {lines:?}") };
     (file.to_owned(), line)
 }
 
-/// The error is that of the marked line, in this block and warp, and in one lane: the elected one,
-/// which the seed says.
+/// Asserts that the error is on the marked line, in this block and warp, and in one lane. The seed
+/// decides which lane is elected.
 #[track_caller]
 fn assert_elected_at(error: &SimError, marker: &str, block: impl Into<Grid>, warp: usize) {
     assert!(error.lane.is_some(), "{error}");
     assert_at(error, marker, block, warp, error.lane);
 }
 
-/// The error is that of the marked line, in this block, warp and lane.
+/// Asserts that the error is on the marked line, in this block, warp and lane.
 #[track_caller]
 fn assert_at(
     error: &SimError,

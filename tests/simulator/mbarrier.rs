@@ -1,5 +1,4 @@
-//! mbarriers: what orders accesses and what does not, and barriers that are used as they must not
-//! be.
+//! mbarriers: the order that they create, and misuses of barriers.
 
 use crate::{assert_at, assert_elected_at, line_of};
 use ptx_matrix::prelude::*;
@@ -10,15 +9,15 @@ use ptx_matrix::{raw, sim};
 
 type Row = SharedTile<u32, 1, 32>;
 
-/// The misuse of an mbarrier that the error is.
+/// The misuse of an mbarrier in the error.
 #[track_caller]
 fn misuse(error: &SimError) -> BarrierMisuse {
     let Misuse::Barrier { misuse, .. } = error.misuse else { panic!("{error}") };
     misuse
 }
 
-/// Warp 0 writes a row, and arrives; warp 1 waits, and reads it. What is left out or done by one
-/// lane for all, `how` says.
+/// Warp 0 writes a row and arrives. Warp 1 waits and reads it. `how` selects the arrivals, or a
+/// mistake.
 #[kernel(threads = 64, target = "sm_90")]
 fn hand_over(
     block: &Block,
@@ -31,14 +30,14 @@ fn hand_over(
     let (warp, index) = (block.warp(), block.warp().index());
     if index == 0 {
         match how {
-            // Each lane writes, and arrives.
+            // Each lane writes and arrives.
             0 => {
                 warp.each(|lane| {
                     row.set((0, lane.id()), 7);
                     full.arrive(lane);
                 });
             }
-            // One arrives for all, behind a `sync`.
+            // One lane arrives for all, after a `sync`.
             1 => {
                 warp.each(|lane| row.set((0, lane.id()), 7));
                 warp.sync();
@@ -46,14 +45,14 @@ fn hand_over(
                     full.arrive(lane);
                 });
             }
-            // One arrives for all, who have not told it that they are done.
+            // One lane arrives for all, without a `sync`.
             2 => {
                 warp.each(|lane| row.set((0, lane.id()), 7)); // <- written
                 warp.elect(|lane| {
                     full.arrive(lane);
                 });
             }
-            // It arrives, and then they write.
+            // The lane arrives before the writes.
             _ => {
                 warp.elect(|lane| {
                     full.arrive(lane);
@@ -106,7 +105,8 @@ fn who_waits_sees_what_was_done_before_the_arrivals() {
     assert_at(&error, "read", (0, 0, 0), 1, Some(0));
 }
 
-/// Several warps read a row; each arrives, but for `silent`; then warp 0 writes it again.
+/// Several warps read a row, and each arrives except for `silent`. Then warp 0 writes the row
+/// again.
 #[kernel(threads = 128, target = "sm_90")]
 fn many_readers(block: &Block, #[shared] row: Row, #[shared] empty: BarrierMemory, silent: usize) {
     let (warp, index) = (block.warp(), block.warp().index());
@@ -116,7 +116,7 @@ fn many_readers(block: &Block, #[shared] row: Row, #[shared] empty: BarrierMemor
         warp.each(|lane| row.get(lane, (0, 31 - lane.id()))); // <- read by many
         warp.sync();
         warp.elect(|lane| {
-            // The silent one lets another arrive twice.
+            // Another warp arrives twice in place of the silent one.
             match (index == silent, index == silent % 3 + 1 && silent > 0) {
                 (true, _) => {}
                 (_, other) => drop(empty.arrive_times(lane, 1 + u32::from(other))),
@@ -147,7 +147,7 @@ fn a_writer_must_have_waited_for_every_reader() {
     }
 }
 
-/// What one warp learns from another, it tells a third.
+/// A warp learns of a write from another warp, and passes that on to a third one.
 #[kernel(threads = 96, target = "sm_90")]
 fn chain(
     block: &Block,
@@ -178,7 +178,7 @@ fn who_waits_learns_what_the_others_had_waited_for() {
     assert_eq!(d, [9; 32]);
 }
 
-/// Every lane arrives and waits, a few times: a barrier of all warps.
+/// Every lane arrives and waits several times: a barrier of all warps.
 #[kernel(threads = 96, target = "sm_90")]
 fn rounds(
     block: &Block,
@@ -209,8 +209,8 @@ fn a_barrier_of_all_threads() {
     assert_eq!((d[0], d[95]), (295, 200));
 }
 
-/// Waits for `wait` phases of a barrier for two that is arrived at by `arrivals`, expecting and
-/// being told of bytes.
+/// A barrier for two arrivals. Warp 0 arrives `arrivals` times, expects `expected` bytes and
+/// completes `come` bytes. Warp 1 waits.
 #[kernel(threads = 64, target = "sm_90")]
 fn transactions(
     block: &Block,
@@ -318,8 +318,8 @@ fn numbers_of_arrivals() {
     );
 }
 
-/// Warp 0 ends `phases` phases, and tells so by another barrier; only then warp 1 waits for the
-/// first.
+/// Warp 0 completes `phases` phases, and signals that through another barrier. Only then warp 1
+/// waits for the first phase.
 #[kernel(threads = 64, target = "sm_90")]
 fn late(
     block: &Block,
@@ -352,8 +352,8 @@ fn a_phase_that_ends_before_all_have_waited_for_the_one_before() {
     }
 }
 
-/// Warp 1 waits for the phase of this number when warp 0 has ended `phases` phases, and told so by
-/// another barrier; no more ends.
+/// Warp 0 completes `phases` phases, and signals that through another barrier. Then warp 1 waits
+/// for phase `number`. No further phase completes.
 #[kernel(threads = 64, target = "sm_90")]
 fn early(
     block: &Block,
@@ -379,14 +379,14 @@ fn early(
             0 => drop(barrier.wait(warp, phase)), // <- too early
             1 => drop(barrier.wait_for_cluster(warp, phase)), // <- too early for the cluster
             2 => warp.elect(|lane| assert!(!barrier.is_over(lane, phase))), // <- tested too early
-            _ => drop(barrier.look(warp, phase).wait(warp)), // <- looked too early
+            _ => drop(barrier.begin_wait(warp, phase).wait(warp)), // <- looked too early
         }
     }
 }
 
 #[test]
 fn a_phase_that_has_not_begun_is_not_waited_for() {
-    // The one before the current phase, and, if nobody waits for it to end, the current one.
+    // The phase before the current one; and the current one, if nobody waits for its end.
     for phases in 1..4 {
         early::launch(&Simulator::new(0).schedules(8), 1, phases, phases - 1, 0).check();
         early::launch(&Simulator::new(0).schedules(8), 1, phases, phases, 2).check();
@@ -409,7 +409,8 @@ fn a_phase_that_has_not_begun_is_not_waited_for() {
     );
 }
 
-/// A consumer that begins with the second phase: the first is over only where it comes late enough.
+/// A consumer that starts with the second phase. If it comes late enough, the first phase is
+/// already complete.
 #[kernel(threads = 64, target = "sm_90")]
 fn one_phase_ahead(
     block: &Block,
@@ -445,8 +446,8 @@ fn some_order_shows_a_wait_that_is_one_phase_ahead() {
     assert!(error.findings().iter().any(ahead), "{error}");
 }
 
-/// One leaves, and later phases need one arrival fewer; the barrier is ended, and its memory
-/// becomes another.
+/// A warp leaves, so later phases need one arrival fewer. The barrier is then invalidated, and its
+/// memory becomes another barrier.
 #[kernel(threads = 64, target = "sm_90")]
 fn leave(block: &Block, #[shared] memory: BarrierMemory, end: u32) {
     let barrier = memory.init(block, 2);
@@ -454,7 +455,7 @@ fn leave(block: &Block, #[shared] memory: BarrierMemory, end: u32) {
     let mut phase = Phase::FIRST;
     warp.elect(|lane| {
         if index == 0 {
-            barrier.leave(lane);
+            barrier.arrive_drop(lane);
         } else {
             barrier.arrive(lane);
         }
@@ -489,7 +490,7 @@ fn who_leaves_is_not_waited_for_and_an_end_is_an_end() {
     let Misuse::Barrier { .. } = error.misuse else { panic!("{error}") };
 }
 
-/// The raw functions, by lanes that wait for each other.
+/// The raw functions, used by lanes that wait for each other.
 #[kernel(threads = 64, target = "sm_90")]
 fn raw_barrier(
     block: &Block,
@@ -502,10 +503,10 @@ fn raw_barrier(
     let address = place.address();
     warp.each(|lane| {
         if index == 0 && lane.id() == 0 && how != 1 {
-            // SAFETY: memory for a barrier.
+            // SAFETY: The address is memory for a barrier.
             unsafe { raw::mbarrier_init_shared_cta_b64(address, 1) }
             if how == 2 {
-                // SAFETY: none; that is the bug.
+                // SAFETY: None. This is the bug under test.
                 unsafe { raw::mbarrier_init_shared_cta_b64(address, 1) }
             }
         }
@@ -517,7 +518,7 @@ fn raw_barrier(
         if lane.id() != 3 {
             return;
         }
-        // SAFETY: a barrier.
+        // SAFETY: The address is a barrier.
         unsafe {
             if index == 0 {
                 row.set((0, 0), 8);
@@ -549,7 +550,7 @@ fn raw_barriers() {
         assert_eq!(run(seed, 4).unwrap().1, 8);
         assert_eq!(misuse(&run(seed, 1).unwrap_err()), BarrierMisuse::Uninitialised);
         assert_eq!(misuse(&run(seed, 2).unwrap_err()), BarrierMisuse::InitialisedAgain);
-        // Nobody waits for who makes it: in some orders it is not even one.
+        // Nobody waits for the initialisation, so in some orders the barrier does not exist yet.
         let error = run(seed, 3).unwrap_err();
         let uninitialised =
             Misuse::Barrier { address: SHARED_BASE + 128, misuse: BarrierMisuse::Uninitialised };
@@ -557,7 +558,7 @@ fn raw_barriers() {
             matches!(error.misuse, Misuse::Race { .. }) || error.misuse == uninitialised,
             "{error}"
         );
-        // The parity of the phase before: over at once, in some orders.
+        // The parity of the phase before: in some orders the wait ends at once.
         let Err(error) = run(seed, 5) else { panic!("{seed}") };
         assert!(matches!(
             error.misuse,
@@ -566,8 +567,8 @@ fn raw_barriers() {
     }
 }
 
-/// Lane 3 of warp 1 tries whether a row is full, and does what `how` says before it reads it; lane
-/// 3 of warp 0 fills it, when it may.
+/// Lane 3 of warp 1 tests whether a row is full, and `how` selects its reaction before it reads the
+/// row. Lane 3 of warp 0 fills the row.
 #[kernel(threads = 64, target = "sm_90")]
 fn try_and(
     block: &Block,
@@ -579,7 +580,7 @@ fn try_and(
     let (full, go, other) = (full.init(block, 1), go.init(block, 1), other.init(block, 1));
     let (warp, index) = (block.warp(), block.warp().index());
     let tried = |barrier: Barrier| {
-        // SAFETY: a barrier.
+        // SAFETY: The address is a barrier.
         unsafe { raw::mbarrier_try_wait_parity_shared_cta_b64(barrier.address(), 0) } // <- tries
     };
     warp.each(|lane| {
@@ -603,21 +604,21 @@ fn try_and(
             return;
         }
         match how {
-            // It takes whatever comes for the end of the phase.
+            // Treats every answer as the end of the phase.
             0 => {
                 let _ = tried(full);
             }
-            // It tries until the phase is over.
+            // Tests until the phase is complete.
             1 | 5 => while !tried(full) {},
-            // It tries once, then says that it is ready, and only then waits.
+            // Tests once, then signals that it is ready, and only then waits.
             2 | 4 => {
                 if !tried(full) {
                     go.arrive(lane);
                     while !tried(full) {}
                 }
             }
-            // It tries two barriers in turn: the second ends first, and the first behind what it
-            // does then.
+            // Tests two barriers alternately. The second completes first; the lane's reaction lets
+            // the first complete.
             _ => {
                 while !tried(full) {
                     if tried(other) {
@@ -664,7 +665,7 @@ fn a_lane_that_tries_on_and_on() {
     }
 }
 
-/// A lane tests on and on for what does not happen.
+/// A lane tests again and again for a phase that does not complete.
 #[kernel(threads = 32, target = "sm_90")]
 fn test_in_vain(block: &Block, #[shared] barrier: BarrierMemory) {
     let barrier = barrier.init(block, 1);

@@ -1,4 +1,4 @@
-//! mbarriers: looks at a phase and waits with a hint, and what is told by who leaves a barrier of
+//! mbarriers: `try_wait` tokens, waits with a time hint, and the effects of leaving a barrier of
 //! another block.
 
 use crate::{assert_at, assert_elected_at};
@@ -8,7 +8,7 @@ use ptx_matrix::sim::{Agent, BarrierMisuse, Misuse, Simulator};
 
 type Row = SharedTile<u32, 1, 32>;
 
-/// Warp 0 writes a row and arrives; warp 1 waits for it as `how` says, and reads it.
+/// Warp 0 writes a row and arrives. Warp 1 waits in the way that `how` selects, and reads it.
 #[kernel(threads = 64, target = "sm_90")]
 fn look(
     block: &Block,
@@ -29,17 +29,17 @@ fn look(
     } else {
         match how {
             0 => _ = full.wait_with_hint(warp, Phase::FIRST, 100),
-            5 => _ = full.look(warp, Phase::FIRST).wait(warp),
-            // Whatever it has seen.
-            6 => _ = full.look(warp, Phase::FIRST),
+            5 => _ = full.begin_wait(warp, Phase::FIRST).wait(warp),
+            // The result of the look is ignored.
+            6 => _ = full.begin_wait(warp, Phase::FIRST),
             _ => {}
         }
         warp.each(|lane| {
             match how {
                 1 => while !full.try_wait(lane, Phase::FIRST, 100) {},
-                // Whatever the answer is.
+                // The answer is ignored.
                 2 => drop(full.try_wait(lane, Phase::FIRST, 100)),
-                // It does something else, when that takes too long.
+                // Does something else if the wait takes too long.
                 3 if !full.try_wait(lane, Phase::FIRST, 100) => return d.set(lane.id(), 7),
                 4 => while !full.try_wait(lane, Phase::FIRST, 100) {}, // <- in vain
                 _ => {}
@@ -65,21 +65,21 @@ fn who_does_not_heed_the_answer_may_read_too_early() {
     let found: Vec<_> = found.collect();
     assert!(!found.is_empty());
     for error in found {
-        assert!(error.findings().iter().all(|finding| is_early(&finding.misuse)), "{error}");
+        assert!(error.findings().iter().all(|finding| is_dependent(&finding.misuse)), "{error}");
     }
 }
 
-/// Whether somebody read before others had written, or knew of that by nothing.
-fn is_early(misuse: &Misuse) -> bool {
+/// Whether a read came before the write, or was not ordered after it.
+fn is_dependent(misuse: &Misuse) -> bool {
     matches!(misuse, Misuse::Race { .. } | Misuse::SharedUnwritten { .. })
 }
 
 #[test]
 fn a_look_ahead_tells_nothing_before_its_wait() {
-    // In no order, also where the phase is over when it is looked at.
+    // No order is right, even if the phase is complete at the time of the look.
     for seed in 0..16 {
         let error = look::launch(&Simulator::new(seed), 1, &mut [0; 32], 6).unwrap_err();
-        assert!(error.findings().iter().all(|finding| is_early(&finding.misuse)), "{error}");
+        assert!(error.findings().iter().all(|finding| is_dependent(&finding.misuse)), "{error}");
     }
 }
 
@@ -93,8 +93,9 @@ fn a_look_in_vain_is_no_deadlock_but_looking_without_end_is_told_of() {
     assert_at(&error, "in vain", (0, 0, 0), 1, Some(0));
 }
 
-/// Block 1 writes a row of block 0, and leaves its barrier, as many times as `times` says, which is
-/// for one arrival a phase. Block 0 looks for the cluster, or not, and reads the row.
+/// Block 1 writes a row of block 0, and leaves its barrier `times` times. Each phase has one
+/// arrival of this block. Block 0 tests the barrier, in the scope of the cluster or not, and reads
+/// the row.
 #[kernel(threads = 32, cluster = 2, target = "sm_90")]
 fn leave(
     block: &ClusterBlock<2>,
@@ -112,11 +113,13 @@ fn leave(
         let (row, full) = (row.of(cluster.peer(0)), fulls.of(cluster.peer(0)).part(1));
         warp.each(|lane| row.set(lane, (0, lane.id()), lane.id() as u32));
         warp.sync();
-        warp.elect(
-            |lane| if times == 1 { full.leave(lane) } else { full.leave_times(lane, times) },
-        ); // <- left
+        if times == 1 {
+            warp.elect(|lane| full.arrive_drop(lane));
+        } else {
+            warp.elect(|lane| full.arrive_drop_times(lane, times)); // <- left
+        }
     } else {
-        // In the first phase two arrive, in the second one.
+        // The first phase has two arrivals, the second one.
         warp.elect(|lane| {
             full.arrive(lane);
         });

@@ -1,4 +1,4 @@
-//! The errors as users read them.
+//! Errors as users see them.
 
 use crate::line_of;
 use ptx_matrix::prelude::*;
@@ -21,7 +21,7 @@ fn an_error_reads_like_one_of_the_compiler() {
    = help: pass a longer slice, or do not access it in these lanes"
     );
     assert_eq!(error.to_string(), expected);
-    // So `unwrap()` in a test shows it, from a line of its own.
+    // So `unwrap()` in a test shows the error from the start of a line.
     assert_eq!(format!("{error:?}"), format!("\n{expected}"));
 }
 

@@ -1,4 +1,4 @@
-//! Kernels that simulate others.
+//! Kernels that simulate other kernels.
 
 use ptx_matrix::prelude::*;
 use ptx_matrix::raw;
@@ -8,19 +8,19 @@ use ptx_matrix::sim::{Misuse, Simulator};
 fn inner(block: &Block, d: GlobalMut<u32>) {
     let first = block.warp().index() * 32;
     block.sync();
-    // SAFETY: in a lane closure.
+    // SAFETY: This is in a lane closure.
     block.warp().each(|lane| d.set(first + lane.id(), unsafe { raw::index::thread() }));
 }
 
-/// Each lane runs another kernel, then writes: its own element, or all the same.
+/// Each lane runs another kernel, then writes: its own element, or the same element as all lanes.
 #[kernel(threads = 32)]
 fn outer(block: &Block, d: GlobalMut<u32>, same: u32) {
     block.warp().each(|lane| {
         let mut result = [0; 64];
         inner::simulate(1, &mut result).unwrap();
-        // SAFETY: in a lane closure.
+        // SAFETY: This is in a lane closure.
         assert_eq!(unsafe { raw::index::thread() }, lane.id() as u32);
-        // SAFETY: all lanes come here.
+        // SAFETY: All lanes reach this.
         unsafe { raw::bar_warp_sync() };
         d.set(if same == 1 { 0 } else { lane.id() }, result[lane.id() + 1]);
     });

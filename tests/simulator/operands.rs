@@ -1,4 +1,4 @@
-//! Registers that an `mma` returned, taken for matrices that they are not.
+//! Results of an `mma` that are passed as operands of a wrong role or type.
 
 use crate::{assert_at, line_of};
 use ptx_matrix::fragment::{FragmentShape, RoleA, RoleB};
@@ -6,8 +6,8 @@ use ptx_matrix::prelude::*;
 use ptx_matrix::raw;
 use ptx_matrix::sim::{Misuse, SimError};
 
-/// The error is about an operand of this role and element that is an accumulator of another, made
-/// at the marked line.
+/// Asserts that the error is about an operand of this role and element type, which holds an
+/// accumulator of another type from the marked line.
 #[track_caller]
 fn assert_wrong(error: &SimError, expected: (char, &str, &str), made: &str) {
     let Misuse::WrongOperand { role, element, result, place } = &error.misuse else {
@@ -17,7 +17,7 @@ fn assert_wrong(error: &SimError, expected: (char, &str, &str), made: &str) {
     assert_eq!(place.line, line_of(made).1, "{error}");
 }
 
-/// Matrices whose products are all different.
+/// Matrices whose products all differ.
 fn factors<S, T: Element>(
     warp: Warp<'_>,
     of: impl Fn(f32) -> T + LaneCapture,
@@ -57,25 +57,22 @@ fn typed(block: &Block, which: u32) {
     let mut acc = Accumulator::<M16N8K16, f32>::zero();
     let mut half_acc = Accumulator::<M16N8K16, f16>::zero();
     match which {
-        0 => Mma::<_, bf16, bf16, _>::accumulate(warp, &mut acc, &FragmentA::from_registers(c), &b), /* <- f32 as A */
-        1 => Mma::<_, bf16, bf16, _>::accumulate(
-            warp,
-            &mut acc,
-            &a,
-            &FragmentB::from_registers(two(1)),
-        ), /* <- f32 as B */
+        0 => {
+            let a = FragmentA::from_registers(c);
+            Mma::<_, bf16, bf16, _>::accumulate(warp, &mut acc, &a, &b); // <- f32 as A
+        }
+        1 => {
+            let b = FragmentB::from_registers(two(1));
+            Mma::<_, bf16, bf16, _>::accumulate(warp, &mut acc, &a, &b); // <- f32 as B
+        }
         2 => {
             half_acc = Accumulator::from_registers(two(0));
             Mma::<_, f16, f16, _>::accumulate(warp, &mut half_acc, &half_a, &half_b); // <- f32 as C
         }
         3 => {
             let halves = warp.each(|lane| [lane.get(&h)[0], lane.get(&h)[1], 0, 0]);
-            Mma::<_, bf16, bf16, _>::accumulate(
-                warp,
-                &mut acc,
-                &FragmentA::from_registers(halves),
-                &b,
-            ); // <- f16 as A
+            let a = FragmentA::from_registers(halves);
+            Mma::<_, bf16, bf16, _>::accumulate(warp, &mut acc, &a, &b); // <- f16 as A
         }
         4 => {
             acc = Accumulator::from_registers(
@@ -83,12 +80,12 @@ fn typed(block: &Block, which: u32) {
             );
             Mma::<_, bf16, bf16, _>::accumulate(warp, &mut acc, &a, &b); // <- f16 as C
         }
-        // What is right: the sum of another shape, of the same layout ..
+        // Valid uses: an accumulator of another shape with the same layout,
         5 => {
             acc = Accumulator::from_registers(c);
             Mma::<_, bf16, bf16, _>::accumulate(warp, &mut acc, &a, &b);
         }
-        // .. f16 accumulators as parts of A, and of B ..
+        // f16 accumulators as parts of A and of B,
         6 => {
             let a = warp
                 .each(|lane| [lane.get(&h)[0], lane.get(&h)[1], lane.get(&h)[0], lane.get(&h)[1]]);
@@ -106,7 +103,7 @@ fn typed(block: &Block, which: u32) {
                 &FragmentB::from_registers(h),
             );
         }
-        // .. and converted elements.
+        // and converted elements.
         _ => {
             let c = Accumulator::<M16N8K8, f32>::from_registers(c)
                 .map(warp, |_, _, value| bf16::from_f32(value));
@@ -148,7 +145,7 @@ fn by_lanes(block: &Block, which: u32) {
             half(2 * i) | half(2 * i + 1) << 16
         };
         let (a, b) = ([word(0), word(1)], [word(2)]);
-        // SAFETY: all lanes come here together.
+        // SAFETY: All lanes reach this together.
         unsafe {
             let c = raw::mma_sync_aligned_m16n8k8_row_col_f32_f16_f16_f32(a, b, [0; 4]); // <- raw f32
             let h = raw::mma_sync_aligned_m16n8k8_row_col_f16_f16_f16_f16(a, b, [0; 2]); // <- raw f16
@@ -159,7 +156,7 @@ fn by_lanes(block: &Block, which: u32) {
                 3 => drop(raw::mma_sync_aligned_m16n8k8_row_col_f16_f16_f16_f16(a, b, [c[0], c[1]])), // <- raw 3
                 4 => drop(raw::mma_sync_aligned_m16n8k16_row_col_f32_bf16_bf16_f32([word(3); 4], a, c)),
                 5 => drop(raw::mma_sync_aligned_m16n8k8_row_col_f16_f16_f16_f16(h, [h[0]], h)),
-                // Bits are moved whatever they are.
+                // This instruction moves bits of any kind.
                 _ => drop(raw::movmatrix_sync_aligned_m8n8_trans_b16(c[0])),
             }
         }
@@ -196,7 +193,7 @@ fn few_values(block: &Block) {
     Mma::<_, bf16, bf16, f32>::accumulate(warp, &mut Accumulator::zero(), &a, &b);
 }
 
-/// Eight words could be the same as others by chance.
+/// Eight words could equal others by chance.
 #[test]
 fn few_different_words_prove_nothing() {
     few_values::simulate(1).unwrap();

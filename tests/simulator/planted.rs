@@ -1,8 +1,8 @@
-//! Mistakes planted in warp-specialized pipelines: each is named, at its line, first, and with what
-//! would be right.
+//! Mistakes planted in warp-specialized pipelines. The first finding names each mistake with its
+//! line and the correction.
 //!
-//! The texts are those of `tests/simulator/planted/`, one file a mistake. There, `{marker}` stands
-//! for the place of the line that ends with that marker here.
+//! The expected texts are in `tests/simulator/planted/`, a file for each mistake. There, `{marker}`
+//! stands for the place of the line with this marker here.
 
 use ptx_matrix::launch::Tensor;
 use ptx_matrix::mma::{GroupAccumulator, Wgmma};
@@ -14,7 +14,7 @@ type Tile = SharedTile<u32, 8, 32, Swizzle128>;
 
 const STAGES: usize = 2;
 
-/// What is wrong with [`pipeline`].
+/// The mistakes in [`pipeline`].
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Plant {
     Nothing,
@@ -26,9 +26,9 @@ enum Plant {
     PhaseNotAdvanced,
     /// The producer does not wait for `empty`.
     RefillWithoutWait,
-    /// The producer waits for the first phase of `empty` in each round but the first.
+    /// The producer waits for the first phase of `empty` in each round after the first.
     ProducerPhaseNotAdvanced,
-    /// `arrive` where `arrive_expecting` is meant.
+    /// `arrive` instead of `arrive_expecting`.
     BytesNotExpected,
     /// The phase expects two tiles.
     TooManyBytes,
@@ -36,23 +36,23 @@ enum Plant {
     TooFewBytes,
     /// Consumers release a stage before they read it.
     EarlyRelease,
-    /// `empty` is for three arrivals, and there are two consumers.
+    /// `empty` has a count of three arrivals, for two consumers.
     TooManyArrivals,
-    /// `empty` is for one arrival.
+    /// `empty` has a count of one arrival.
     TooFewArrivals,
-    /// Consumers do not release.
+    /// Consumers do not release the stages.
     MissingRelease,
-    /// A lane asks again and again for a phase that does not end.
+    /// A lane tests again and again for a phase that does not complete.
     Polling,
-    /// The coordinates of the boxes are exchanged.
+    /// The coordinates of the boxes are swapped.
     SwappedCoordinates,
-    /// The producer loads the other stage's tile.
+    /// The producer loads the tile of the other stage.
     WrongStage,
 }
 
 use Plant::*;
 
-/// Warp 0 loads 8 rows a round, through two stages; warps 1 and 2 add up their columns.
+/// Warp 0 loads 8 rows in each round, through two stages. Warps 1 and 2 add up their columns.
 #[kernel(threads = 96, target = "sm_90")]
 fn pipeline(
     block: &Block,
@@ -72,14 +72,14 @@ fn pipeline(
     };
     let (full, empty) = (full.init(block, 1), empty.init(block, readers)); // <- initialise
     let (warp, index) = (block.warp(), block.warp().index());
-    let mut turn = Turn::FIRST;
+    let mut state = PipelineState::FIRST;
     let mut sums = PerLane::splat(0);
     for round in 0..6 {
-        let stage = turn.index();
+        let stage = state.index();
         let (tile, full, empty) = (tiles.stage(stage), full.stage(stage), empty.stage(stage));
         if index == 0 {
             let late = is(ProducerPhaseNotAdvanced) && round >= STAGES as i32;
-            let phase = if late { Phase::FIRST } else { turn.phase_before() };
+            let phase = if late { Phase::FIRST } else { state.prev_phase() };
             if !is(RefillWithoutWait) {
                 empty.wait(warp, phase); // <- wait for empty
             }
@@ -102,14 +102,14 @@ fn pipeline(
             });
         } else {
             if is(Polling) {
-                warp.elect(|lane| while !empty.is_over(lane, turn.phase()) {}); // <- poll
+                warp.elect(|lane| while !empty.is_over(lane, state.phase()) {}); // <- poll
             }
             let phase = if is(WrongPhase) {
-                turn.phase_before()
+                state.prev_phase()
             } else if is(PhaseNotAdvanced) {
                 Phase::FIRST
             } else {
-                turn.phase()
+                state.phase()
             };
             if !is(MissingWait) {
                 full.wait(warp, phase); // <- wait for full
@@ -127,7 +127,7 @@ fn pipeline(
                 warp.elect(|lane| _ = empty.arrive(lane)); // <- release
             }
         }
-        turn = turn.next();
+        state = state.next();
     }
     if index > 0 {
         warp.each(|lane| d.set(32 * (index - 1) + lane.id(), lane.get(&sums)));
@@ -147,22 +147,22 @@ fn run(plant: Plant, seed: u64) -> Result<(), SimError> {
     Ok(())
 }
 
-/// A product of two steps along K, whose tiles a producer loads, and `wgmma` reads.
+/// A GEMM with two steps of K. A producer loads the tiles, and `wgmma` reads them.
 mod product {
     use super::*;
 
     type TileA = SharedTile<bf16, 64, 64, Swizzle128>;
     type TileB = SharedTile<bf16, 64, 32, Swizzle64, RowMajor>;
 
-    /// What is wrong with [`multiply`].
+    /// The mistakes in [`multiply`].
     #[derive(Debug, Clone, Copy, PartialEq)]
     pub enum Plant {
         Nothing,
-        /// A stage is released before the `wgmma` that reads it is waited for.
+        /// A stage is released before the wait for the `wgmma` that reads it.
         ReleasedInFlight,
-        /// The consumer takes registers that the producer does not give.
+        /// The consumer takes registers that the producer does not release.
         RegistersNotGiven,
-        /// The consumer reads A's stages as tiles of another swizzle.
+        /// The consumer reads the stages of A as tiles of another swizzle.
         WrongSwizzle,
     }
 
@@ -180,20 +180,20 @@ mod product {
         let is = |which: Plant| plant == which as u32;
         let (full, empty) = (full.init(block, 1), empty.init(block, 1)); // <- product: initialise
         let (group, warp) = (block.warp_group(), block.warp());
-        let mut turn = Turn::FIRST;
+        let mut state = PipelineState::FIRST;
         if group.index() == 0 {
             if !is(Plant::RegistersNotGiven) {
                 group.give_registers::<40>();
             }
             for step in 0..if warp.index() == 0 { 3 } else { 0 } {
-                empty.stage(turn.index()).wait(warp, turn.phase_before()); // <- product: wait for empty
+                empty.stage(state.index()).wait(warp, state.prev_phase()); // <- product: wait for empty
                 warp.elect(|lane| {
-                    let full = full.stage(turn.index());
+                    let full = full.stage(state.index());
                     full.arrive_expecting(lane, TileA::BOX_BYTES + TileB::BOX_BYTES);
-                    tiles_a.stage(turn.index()).load_tma(lane, a.at([64 * step, 0]), full); // <- product: load a
-                    tiles_b.stage(turn.index()).load_tma(lane, b.at([0, 64 * step]), full); // <- product: load b
+                    tiles_a.stage(state.index()).load_tma(lane, a.at([64 * step, 0]), full); // <- product: load a
+                    tiles_b.stage(state.index()).load_tma(lane, b.at([0, 64 * step]), full); // <- product: load b
                 });
-                turn = turn.next();
+                state = state.next();
             }
         } else {
             group.take_registers::<232>(); // <- product: take
@@ -202,8 +202,8 @@ mod product {
             }
             let mut sums = GroupAccumulator::<32, f32>::zero().begin(group);
             for _ in 0..3 {
-                let stage = turn.index();
-                full.stage(stage).wait(warp, turn.phase());
+                let stage = state.index();
+                full.stage(stage).wait(warp, state.phase());
                 let (tile_a, tile_b) = (tiles_a.stage(stage), tiles_b.stage(stage));
                 Wgmma::<32, bf16, bf16, f32>::issue(group, &mut sums, |issue| {
                     for k in 0..4 {
@@ -227,7 +227,7 @@ mod product {
                 if group.warp_rank() == 0 {
                     warp.elect(|lane| _ = empty.stage(stage).arrive(lane)); // <- product: release
                 }
-                turn = turn.next();
+                state = state.next();
             }
             let sums = sums.finish(group);
             sums.for_each(group, |row, col, sum| d.set(row * 32 + col, sum));
@@ -251,14 +251,14 @@ mod product {
     }
 }
 
-/// Results that go away by copies.
+/// Results that are stored by bulk copies.
 mod results {
     use super::*;
 
     #[derive(Debug, Clone, Copy, PartialEq)]
     pub enum Plant {
         Nothing,
-        /// No fence between the stores to a tile and the copy from it.
+        /// No fence between the stores to a tile and its copy.
         MissingFence,
         /// The tile is written again while the copy may still read it.
         ReadInFlight,
@@ -295,14 +295,14 @@ mod results {
     }
 }
 
-/// Blocks of a cluster that hand each other rows.
+/// Blocks of a cluster that exchange rows.
 mod pair {
     use super::*;
 
     #[derive(Debug, Clone, Copy, PartialEq)]
     pub enum Plant {
         Nothing,
-        /// The blocks do not wait until both run, and have made their barriers.
+        /// The blocks do not wait until both run, and have initialised their barriers.
         MissingFirstSync,
         /// A block does not wait until the other has read its row.
         MissingLastSync,
@@ -337,7 +337,7 @@ mod pair {
     }
 }
 
-/// The text of a file, its markers replaced by the places of their lines here, without columns.
+/// The text of a file, with its markers replaced by places here, without columns.
 fn expected(file: &Path) -> String {
     let text =
         std::fs::read_to_string(file).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
@@ -351,7 +351,7 @@ fn expected(file: &Path) -> String {
     expected.trim_end().to_owned()
 }
 
-/// The report, without columns of places, and without the seed.
+/// The report without the columns of places, and without the seed.
 fn without_columns(report: &str) -> String {
     let file = file!().rsplit('/').next().unwrap();
     let mut text = String::new();
@@ -370,8 +370,8 @@ fn without_columns(report: &str) -> String {
     text.lines().filter(|line| !is_seed(line)).collect::<Vec<_>>().join("\n")
 }
 
-/// The report of seed 0 is the file's, and the first finding of all other seeds has its title and
-/// place.
+/// Asserts that the report of seed 0 is the file's, and that the first finding of all other seeds
+/// has the same title and place.
 #[track_caller]
 fn assert_planted(name: &str, run: impl Fn(u64) -> Result<(), SimError>) {
     let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(file!());
@@ -391,7 +391,7 @@ fn assert_planted(name: &str, run: impl Fn(u64) -> Result<(), SimError>) {
     assert_eq!(first, expected(&file), "{name}");
     for seed in 1..12 {
         let other = report(seed);
-        // Which of the consumers is first, and so which stage, is the schedule's.
+        // The schedule decides which consumer comes first, and so which stage.
         let place = |report: &str| report.lines().nth(1).map(str::to_owned);
         assert_eq!(place(&other), place(&first), "{name}, seed {seed}: {other}");
     }

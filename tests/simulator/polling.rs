@@ -1,4 +1,4 @@
-//! Lanes that wait by reading.
+//! Lanes that wait by reading memory.
 
 use crate::assert_at;
 use ptx_matrix::prelude::*;
@@ -19,7 +19,7 @@ fn wait_for_a_flag(block: &Block, #[shared] flag: SharedTile<u8, 1, 16>) {
     });
 }
 
-/// Whichever warp comes first: if the other one does, it is a race.
+/// If the other warp comes first, there is a race instead.
 #[test]
 fn a_flag_in_shared_memory() {
     let memory = Memory::Shared { address: SHARED_BASE };
@@ -57,7 +57,7 @@ fn a_flag_in_global_memory() {
     assert_at(&error, "global", (0, 0, 0), 0, Some(0));
 }
 
-/// Waits in other ways than by one element, and does other things meanwhile.
+/// Waits by other means than one element, or does other things in the meantime.
 #[kernel(threads = 32)]
 fn wait_otherwise(block: &Block, a: Global<u32>, d: GlobalMut<u32>, how: u32) {
     let warp = block.warp();
@@ -69,13 +69,13 @@ fn wait_otherwise(block: &Block, a: Global<u32>, d: GlobalMut<u32>, how: u32) {
                 d.set(2 + lane.id(), d.get(lane, 2 + lane.id()) + 1);
             }
         })),
-        // SAFETY: all lanes come here, equally often.
+        // SAFETY: All lanes reach this equally often.
         3 => drop(warp.each(|lane| {
             while d.get(lane, 0) == 0 {
                 unsafe { raw::bar_warp_sync() }
             }
         })),
-        // Long, but it ends.
+        // This takes long, but it ends.
         _ => drop(warp.each(|lane| (0..1000).map(|_| d.get(lane, 0)).max())),
     }
 }

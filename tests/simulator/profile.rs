@@ -1,4 +1,4 @@
-//! What a launch executed and moved, counted.
+//! Counts of executed instructions and moved bytes.
 
 use crate::line_of;
 use ptx_matrix::copy::CpAsync;
@@ -8,7 +8,7 @@ use ptx_matrix::sim::{BytesMoved, Executed, Profile, Simulator};
 
 const PROFILED: Simulator = Simulator::new(0).profiled();
 
-/// The instructions, each with how often warps and lanes executed it.
+/// The instructions, each with the number of executions by warps and by lanes.
 fn instructions(profile: &Profile) -> Vec<(&'static str, u64, u64)> {
     profile
         .instructions
@@ -165,7 +165,7 @@ fn copies_by_their_size() {
 #[kernel(threads = 32)]
 fn diverge(block: &Block, #[shared] tile: SharedTile<u32, 1, 32>, d: GlobalMut<u32>) {
     let warp = block.warp();
-    // Lane 31 comes here as often as all, lane 0 not once.
+    // Lane 31 executes this as often as all lanes together, lane 0 never.
     warp.each(|lane| {
         for time in 0..lane.id() % 4 {
             tile.set((0, lane.id()), time as u32);
@@ -244,7 +244,7 @@ shared memory                                      accesses  worst  average
 ",
         lanes.join(" ")
     );
-    // Where lines end has nothing to say.
+    // Trailing spaces do not matter.
     let printed: Vec<String> =
         profile.to_string().lines().map(|line| line.trim_end().to_owned()).collect();
     assert_eq!(printed.join("\n"), expected.trim_end());

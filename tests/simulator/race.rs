@@ -8,7 +8,7 @@ use ptx_matrix::sim::{Agent, Memory, Misuse, Place, SHARED_BASE, SimError, Simul
 
 type Tile = SharedTile<u16, 64, 8>;
 
-/// The error is a race of these accesses, the other one at the marked line.
+/// Asserts that the error is a race of these accesses, with the other access on the marked line.
 #[track_caller]
 fn assert_race(error: &SimError, accesses: (&str, &str), memory: Memory, other_marker: &str) {
     let Misuse::Race {
@@ -26,7 +26,7 @@ fn assert_race(error: &SimError, accesses: (&str, &str), memory: Memory, other_m
     assert_eq!((file.clone(), *line), line_of(other_marker), "{error}");
 }
 
-/// Each warp writes a row of its own, and reads one; the other warp's if `rows_apart` is 1.
+/// Each warp writes its own row, and reads a row: that of the other warp if `rows_apart` is 1.
 #[kernel(threads = 64)]
 fn read_a_row(block: &Block, #[shared] tile: Tile, rows_apart: usize, sync: u32) {
     let warp = block.warp();
@@ -53,8 +53,8 @@ fn a_read_of_what_another_warp_writes_needs_a_sync_between() {
         read_a_row::launch(&simulator, 1, 1, 1).unwrap();
         read_a_row::launch(&simulator, 1, 0, 0).unwrap();
         let error = read_a_row::launch(&simulator, 1, 1, 0).unwrap_err();
-        // The warp that goes first reads what is not written yet; with a row written before, it
-        // would race.
+        // The first warp reads unwritten memory. If the row had been written before, the read would
+        // race.
         assert!(
             matches!(error.misuse, Misuse::SharedUnwritten { .. } | Misuse::Race { .. }),
             "{error}"
@@ -76,7 +76,7 @@ fn two_warps_write_the_same_element() {
     write_the_same::simulate(1, 4).unwrap();
 }
 
-/// A pipeline's mistake: the tile is filled again while another warp may still read it.
+/// A pipeline bug: the tile is filled again while another warp may still read it.
 #[kernel(threads = 64)]
 fn fill_again(block: &Block, #[shared] tile: SharedTile<u16, 16, 16>, sync: u32) {
     for _ in 0..2 {
@@ -94,7 +94,7 @@ fn a_tile_is_overwritten_while_another_warp_may_read_it() {
     for seed in 0..20 {
         fill_again::launch(&Simulator::new(seed), 1, 1).unwrap();
         let error = fill_again::launch(&Simulator::new(seed), 1, 0).unwrap_err();
-        // Which of the two comes first is the seed's choice.
+        // The seed decides which of the two comes first.
         let Misuse::Race { access, other, memory, .. } = &error.misuse else { panic!("{error}") };
         let (accesses, here, there) = match *access {
             "write" => (("write", "read"), "filled again", "loaded"),
@@ -166,7 +166,7 @@ fn blocks_race_in_global_memory() {
     );
 }
 
-/// Warps hand values to each other through global memory.
+/// Warps pass values to each other through global memory.
 #[kernel(threads = 64)]
 fn hand_over(block: &Block, d: GlobalMut<u32>) {
     let (warp, part) = (block.warp(), block.index().x as usize * 64);
@@ -181,9 +181,9 @@ fn a_block_does_not_race_with_itself_once_it_has_synced() {
     hand_over::simulate(3, &mut [0; 192]).unwrap().check().unwrap();
 }
 
-/// What lanes of one warp do one after the other, with or without a `sync` of the warp between. On
-/// an H200 compute-sanitizer's racecheck warns of the same cases, but for those with `stmatrix`,
-/// whose writes it does not see.
+/// Accesses of one warp's lanes, one after another, with or without a warp `sync` in between. The
+/// racecheck tool of compute-sanitizer warns about the same cases on an H200. It does not see the
+/// writes of `stmatrix`, so those cases are an exception.
 #[kernel(threads = 32, target = "sm_90")]
 fn within_a_warp(block: &Block, #[shared] tile: SharedTile<u16, 8, 8>, case: u32, sync: u32) {
     let warp = block.warp();
@@ -237,7 +237,7 @@ fn one_element(block: &Block, #[shared] tile: SharedTile<u16, 8, 8>, d: GlobalMu
         tile.set((0, 0), value);
         d.set(0, value);
     });
-    d.set(0, 7); // each lane for itself, and all the same
+    d.set(0, 7); // each lane for itself, all with the same value
 }
 
 #[test]

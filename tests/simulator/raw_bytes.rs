@@ -1,5 +1,5 @@
-//! `ldmatrix` and `stmatrix` of elements of a byte, as raw functions: they do what the typed
-//! instructions do, and what is wrong is found.
+//! `ldmatrix` and `stmatrix` with one-byte elements, as raw functions. They do the same as the
+//! typed instructions, and misuses are found.
 
 use crate::assert_at;
 use ptx_matrix::mma::{B4x16P64, B6x16P32, B8, LdMatrix, NoTrans, StMatrix, Trans, X1, X2, X4};
@@ -14,13 +14,13 @@ fn number(lane: usize, register: usize) -> u32 {
     (lane as u32 * 16 + register as u32 + 1).wrapping_mul(0x9e37_79b9).rotate_left(13)
 }
 
-/// Each form: a kernel that runs it raw, then typed.
+/// For each form, a kernel that runs it raw, then typed.
 macro_rules! loads {
     ($($name:ident $ptx:literal $count:ident $trans:ident $element:ident ($($r:ident)+) $arrangement:tt $needs:ident $version:literal
         $nature:ident;)*) => {
         $(loads! { @$element $name $count $trans [[$(stringify!($r)),+].len()] })*
     };
-    // Those of `raw_forms.rs`.
+    // `raw_forms.rs` has these.
     (@B16 $($row:tt)*) => {};
     (@$element:ident $name:ident $count:ident $trans:ident [$n:expr]) => {
         #[test]
@@ -31,7 +31,7 @@ macro_rules! loads {
                 tile.fill(warp, |row, col| (row * 37 + col * 11 + 5) as u8);
                 warp.sync();
                 warp.each(|lane| {
-                    // SAFETY: all lanes come here together, with rows of the tile.
+                    // SAFETY: All lanes reach this together, with rows of the tile.
                     let registers = unsafe { raw::$name(tile.row((31 - lane.id(), 0)).address()) };
                     registers.iter().enumerate().for_each(|(i, &register)| raw.set(lane.id() * $n + i, register));
                 });
@@ -57,7 +57,7 @@ macro_rules! stores {
         $nature:ident;)*) => {
         $(stores! { @$element $name $count $trans [[$(stringify!($r)),+].len()] })*
     };
-    // Those of `raw_forms.rs`.
+    // `raw_forms.rs` has these.
     (@B16 $($row:tt)*) => {};
     (@$element:ident $name:ident $count:ident $trans:ident [$n:expr]) => {
         #[test]
@@ -69,7 +69,7 @@ macro_rules! stores {
                 warp.sync();
                 warp.each(|lane| {
                     let row = tiles[0].row((31 - lane.id(), 0)).address();
-                    // SAFETY: all lanes come here together, with rows of the tile.
+                    // SAFETY: All lanes reach this together, with rows of the tile.
                     unsafe { raw::$name(row, core::array::from_fn(|i| number(lane.id(), i))) }
                 });
                 let rows = warp.each(|lane| tiles[1].row((31 - lane.id(), 0)));
@@ -89,8 +89,8 @@ macro_rules! stores {
 }
 stmatrix_forms!(stores);
 
-/// Loads a matrix of sixteen rows, and stores it; lane 9 names this row, at either, and rows from
-/// `unwritten` on nothing wrote. Lanes from `lanes` on do not come.
+/// Loads a matrix of sixteen rows, and stores it. Lane 9 gives the addresses `load_row` and
+/// `store_row`. Rows from `unwritten` on are unwritten. Lanes from `lanes` on are missing.
 #[kernel(threads = 32, target = "sm_100a or sm_120a")]
 fn move_one(
     block: &Block,
@@ -113,7 +113,7 @@ fn move_one(
         let address = |of_lane_9: u32| {
             if lane.id() == 9 { of_lane_9 } else { tile.row((lane.id(), 0)).address() }
         };
-        // SAFETY: as the test says.
+        // SAFETY: The tests say which arguments are valid.
         unsafe {
             let registers = raw::ldmatrix_sync_aligned_m16n16_x1_trans_shared_b8(address(loaded)); // <- load
             raw::bar_warp_sync();
@@ -133,7 +133,7 @@ fn moved(loaded: u32, stored: u32) -> Result<(), SimError> {
 #[test]
 fn what_is_right_passes() {
     moved(ROW_9, ROW_9).unwrap();
-    // Rows of lanes beyond the sixteenth are not read.
+    // Row addresses of lanes after the sixteenth are not used.
     move_one::simulate(1, ROW_9, ROW_9, 16, 32).check();
 }
 

@@ -1,4 +1,4 @@
-//! The raw functions return, in the simulator, what the typed instructions return.
+//! In the simulator, the raw functions return the same as the typed instructions.
 
 use ptx_matrix::copy::CpAsync;
 use ptx_matrix::mma::{B16, LdMatrix, MovMatrix, NoTrans, StMatrix, Trans, X1, X2, X4};
@@ -6,7 +6,7 @@ use ptx_matrix::prelude::*;
 use ptx_matrix::raw;
 use ptx_matrix::sim::{Simulator, Trace};
 
-/// Numbers that have nothing to do with each other; `salt` makes others.
+/// Unrelated numbers; `salt` selects others.
 fn numbers(salt: u32, lane: usize, register: usize) -> u32 {
     (salt * 4096 + lane as u32 * 16 + register as u32 + 1).wrapping_mul(0x9e37_79b9).rotate_left(13)
 }
@@ -17,7 +17,7 @@ fn registers<const N: usize>(salt: u32, lane: usize) -> [u32; N] {
 
 type Tile = SharedTile<u16, 32, 8>;
 
-/// Each form of `ldmatrix` and of `stmatrix`: kernels that run them raw, then typed.
+/// For each form of `ldmatrix` and `stmatrix`, kernels that run it raw, then typed.
 macro_rules! moves {
     ($($load:ident $load_raw:ident $store:ident $store_raw:ident $count:ident $trans:ident $n:literal;)*) => {
         $(
@@ -27,7 +27,7 @@ macro_rules! moves {
                 tile.fill(warp, |row, col| (row * 8 + col) as u16);
                 warp.sync();
                 warp.each(|lane| {
-                    // SAFETY: all lanes come here together, with rows of the tile.
+                    // SAFETY: All lanes reach this together, with rows of the tile.
                     let registers = unsafe { raw::$load_raw(tile.row((lane.id(), 0)).address()) };
                     registers.iter().enumerate().for_each(|(i, &register)| d.set(lane.id() * $n + i, register));
                 });
@@ -47,7 +47,7 @@ macro_rules! moves {
                 warp.sync();
                 warp.each(|lane| {
                     let row = tiles[0].row((lane.id(), 0)).address();
-                    // SAFETY: all lanes come here together, with rows of the tile.
+                    // SAFETY: All lanes reach this together, with rows of the tile.
                     unsafe { raw::$store_raw(row, registers(4, lane.id())) }
                 });
                 let rows = warp.each(|lane| tiles[1].row((lane.id(), 0)));
@@ -99,7 +99,7 @@ moves! {
 fn transpose(block: &Block, d: GlobalMut<u32>, expected: GlobalMut<u32>) {
     let warp = block.warp();
     warp.each(|lane| {
-        // SAFETY: all lanes come here together.
+        // SAFETY: All lanes reach this together.
         let register =
             unsafe { raw::movmatrix_sync_aligned_m8n8_trans_b16(numbers(5, lane.id(), 0)) };
         d.set(lane.id(), register);
@@ -117,7 +117,7 @@ fn movmatrix() {
     assert_ne!(d, [0; 32]);
 }
 
-/// Each width: elements that are stored raw and loaded typed, and the other way round.
+/// For each width, elements that are stored raw and loaded typed, and the reverse.
 macro_rules! elements {
     ($($kernel:ident $element:ident $moved:ident $load:ident $store:ident;)*) => {
         $(
@@ -133,11 +133,11 @@ macro_rules! elements {
                 let address = |lane: usize| (lane * size_of::<$element>()) as u32;
                 block.warp().each(|lane| {
                     let id = lane.id();
-                    // SAFETY: an element of the tile.
+                    // SAFETY: The address is an element of the tile.
                     unsafe { raw::$store(tiles[0].address() + address(id), value(id) as $moved) };
                     d.set(id, tiles[0].get(lane, at(id)));
                     tiles[1].set(at(id), value(id));
-                    // SAFETY: an element of the tile.
+                    // SAFETY: The address is an element of the tile.
                     e.set(id, unsafe { raw::$load(tiles[1].address() + address(id)) } as $element);
                 });
             }
@@ -164,7 +164,7 @@ elements! {
     words_of_64 u64 u64 ld_shared_b64 st_shared_b64;
 }
 
-/// Each size of copy, whole and in part: 32 lanes copy raw, and typed.
+/// For each size of copy, full and partial, 32 lanes copy raw and typed.
 macro_rules! copies {
     ($($kernel:ident $copy:ident $copy_some:ident $bytes:literal;)*) => {
         $(
@@ -181,7 +181,8 @@ macro_rules! copies {
                 warp.each(|lane| {
                     let (row, from) = (lane.id(), lane.id() * $bytes);
                     let to = |tile: usize| tiles[tile].address() + row as u32 * 16;
-                    // SAFETY: within the slice; the tile is read behind the wait.
+                    // SAFETY: The addresses are within the slice, and the tile is read after the
+                    // wait.
                     unsafe {
                         raw::$copy(to(0), a.as_ptr().add(from));
                         raw::$copy_some(to(1), a.as_ptr().add(from), 3);
@@ -224,7 +225,7 @@ fn indices(block: &Block, d: GlobalMut<u32>) {
     let [width, height, _] = raw::index::grid();
     let first = ((z * height + y) * width + x) * 64;
     block.warp().each(|_| {
-        // SAFETY: in a lane closure.
+        // SAFETY: This is in a lane closure.
         let index = first + unsafe { raw::index::thread() };
         d.set(index as usize, index);
     });
@@ -240,9 +241,9 @@ fn index_functions() {
 #[kernel(threads = 64)]
 fn rotate(block: &Block, #[shared] tile: SharedTile<u32, 1, 64>, d: GlobalMut<u32>) {
     block.warp().each(|lane| {
-        // SAFETY: in a lane closure.
+        // SAFETY: This is in a lane closure.
         let thread = unsafe { raw::index::thread() };
-        // SAFETY: elements of the tile; all lanes come to the barriers together.
+        // SAFETY: The addresses are elements of the tile. All lanes reach the barriers together.
         unsafe {
             raw::st_shared_b32(tile.address() + thread * 4, thread);
             raw::bar_warp_sync();
@@ -256,7 +257,7 @@ fn rotate(block: &Block, #[shared] tile: SharedTile<u32, 1, 64>, d: GlobalMut<u3
     });
 }
 
-/// Both order what is before with what is behind, for the checks too.
+/// Both barriers order the accesses before them and after them, for the checks too.
 #[test]
 fn barriers() {
     for seed in 0..8 {
@@ -269,7 +270,7 @@ fn barriers() {
     }
 }
 
-/// What a warp executed: the instruction and its lanes.
+/// The executed instructions of a warp, with their lanes.
 fn executed(trace: &Trace) -> Vec<(&'static str, usize)> {
     trace
         .events()
@@ -278,7 +279,7 @@ fn executed(trace: &Trace) -> Vec<(&'static str, usize)> {
         .collect()
 }
 
-/// A closure's accesses are put together up to each collective.
+/// The accesses of a closure are grouped up to each collective.
 #[test]
 fn the_trace_of_a_closure_with_collectives() {
     let report =

@@ -1,4 +1,4 @@
-//! Raw loads, stores and copies, checked as the typed ones are.
+//! Raw loads, stores and copies, with the same checks as the typed ones.
 
 use crate::{assert_at, line_of};
 use ptx_matrix::copy::CpAsync;
@@ -16,7 +16,7 @@ fn load(block: &Block, #[shared] tile: Tile, of_lane_3: u32) {
     warp.sync();
     warp.each(|lane| {
         let address = if lane.id() == 3 { of_lane_3 } else { tile.address() };
-        // SAFETY: none; that is the bug.
+        // SAFETY: None. This is the bug under test.
         unsafe { raw::ld_shared_b32(address) } // <- load
     });
 }
@@ -25,7 +25,7 @@ fn load(block: &Block, #[shared] tile: Tile, of_lane_3: u32) {
 fn store(block: &Block, #[shared] tile: Tile, of_lane_3: u32) {
     block.warp().each(|lane| {
         let address = if lane.id() == 3 { of_lane_3 } else { tile.address() };
-        // SAFETY: none; that is the bug.
+        // SAFETY: None. This is the bug under test.
         unsafe { raw::st_shared_b64(address, 1) }; // <- store
     });
 }
@@ -67,9 +67,9 @@ fn an_address_outside_of_shared_memory() {
 fn exchange(block: &Block, #[shared] tile: SharedTile<u32, 1, 64>, d: GlobalMut<u32>, synced: u32) {
     let warp = block.warp();
     warp.each(|_| {
-        // SAFETY: in a lane closure.
+        // SAFETY: This is in a lane closure.
         let thread = unsafe { raw::index::thread() };
-        // SAFETY: elements of the tile; all lanes come to the barrier together.
+        // SAFETY: The addresses are elements of the tile. All lanes reach the barrier together.
         unsafe {
             raw::st_shared_b32(tile.address() + thread * 4, thread); // <- written
             if synced == 1 {
@@ -84,7 +84,7 @@ fn exchange(block: &Block, #[shared] tile: SharedTile<u32, 1, 64>, d: GlobalMut<
 fn a_race_and_what_nothing_wrote() {
     for seed in 0..8 {
         let simulator = sim::Simulator::new(seed);
-        // The first warp to come reads what nothing has written.
+        // The first warp reads unwritten memory.
         let error = exchange::launch(&simulator, 1, &mut [0; 64], 0).unwrap_err();
         assert!(matches!(error.misuse, Misuse::SharedUnwritten { bytes: 4, .. }), "{error}");
         assert_at(&error, "read", (0, 0, 0), error.warp, Some(0));
@@ -95,7 +95,7 @@ fn a_race_and_what_nothing_wrote() {
 #[kernel(threads = 64)]
 fn two_writers(block: &Block, #[shared] tile: Tile) {
     let warp = block.warp().index() as u32;
-    // SAFETY: an element of the tile.
+    // SAFETY: The address is an element of the tile.
     block.warp().each(|_| unsafe { raw::st_shared_b32(tile.address(), warp) }); // <- two writers
 }
 
@@ -115,7 +115,7 @@ fn copy(block: &Block, #[shared] tile: Tile, a: Global<u16>, element: usize, som
     block.warp().each(|lane| {
         if lane.id() == 5 {
             let (to, from) = (tile.address() + to, a.as_ptr().wrapping_add(element).cast());
-            // SAFETY: none; that is the bug.
+            // SAFETY: None. This is the bug under test.
             unsafe { raw::cp_async_ca_shared_global_8_src(to, from, some) }; // <- copy
         }
     });
@@ -167,7 +167,7 @@ fn copy_what_is_written(
             d.set(lane.id(), 1); // <- set
         }
         if warp == 1 - by_itself as usize {
-            // SAFETY: an element of the slice, and one of the tile.
+            // SAFETY: The addresses are an element of the slice and one of the tile.
             unsafe {
                 raw::cp_async_ca_shared_global_4(
                     tile.address() + lane.id() as u32 * 4,
@@ -213,7 +213,7 @@ fn groups_of_lanes(
     });
 }
 
-/// Each lane has groups of its own: lane 9 waits for its first one only.
+/// Each lane has its own groups: lane 9 waits for its first group only.
 #[test]
 fn groups_are_a_lanes() {
     let mut d = [0; 32];
@@ -237,23 +237,23 @@ fn lanes_that_wait(
 ) {
     block.warp().each(|lane| {
         CpAsync::<4>::copy(lane, &tile, (0, lane.id()), a, lane.id());
-        // SAFETY: all lanes come to the barriers together.
+        // SAFETY: All lanes reach the barriers together.
         unsafe { raw::bar_warp_sync() };
         if lane.id() != not_committing {
             raw::cp_async_commit_group();
         }
-        // SAFETY: likewise.
+        // SAFETY: All lanes reach the barriers together.
         unsafe { raw::bar_warp_sync() };
         if lane.id() != not_waiting {
             raw::cp_async_wait_group::<0>();
         }
-        // SAFETY: likewise.
+        // SAFETY: All lanes reach the barriers together.
         unsafe { raw::bar_warp_sync() };
         tile.get(lane, (0, lane.id())) // <- one in flight
     });
 }
 
-/// What other lanes commit, or wait for, does not help the one that does not.
+/// Commits and waits of other lanes do not help this lane.
 #[test]
 fn one_lane_does_not_commit_or_wait() {
     lanes_that_wait::simulate(1, &[7; 32], 32, 32).unwrap().check().unwrap();
@@ -282,7 +282,7 @@ fn a_trap() {
     stop::simulate(1, 32).unwrap();
 }
 
-/// Copies four bytes from within an element of eight, which the block has written.
+/// Copies four bytes from the middle of an element of eight bytes, which the block has written.
 #[kernel(threads = 64, target = "sm_80")]
 fn copy_half_an_element(
     block: &Block,
@@ -304,7 +304,8 @@ fn copy_half_an_element(
     if !second {
         warp.each(|lane| {
             if lane.id() == 0 {
-                // SAFETY: the upper half of element 1, and four bytes of the tile.
+                // SAFETY: The addresses are the upper half of element 1, and four bytes of the
+                // tile.
                 unsafe {
                     raw::cp_async_ca_shared_global_4(
                         tile.address(),

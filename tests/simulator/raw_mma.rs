@@ -1,5 +1,5 @@
-//! Each raw function of `mma` returns, in the simulator, what the typed instruction returns: on any
-//! bits, NaNs among them.
+//! In the simulator, each raw function of `mma` returns the same as the typed instruction, for any
+//! bits, NaNs included.
 
 use ptx_matrix::element::{InByte, e2m1, e3m2, ue4m3};
 use ptx_matrix::forms::ptx;
@@ -17,8 +17,8 @@ fn bits<T: Element>(elements: &[T]) -> &[u8] {
     bytemuck::cast_slice(elements)
 }
 
-/// For each form, a kernel that runs the typed instruction and the raw one, and a test that they
-/// return the same.
+/// For each form, a kernel that runs the typed instruction and the raw one, and a test that
+/// compares their results.
 macro_rules! same {
     ($($shape:ident $la:ident $lb:ident $q:ident $d:ident [$(($a:ident $b:ident))*] $c:ident $width:ident $registers:tt
         $needs:ident $version:literal $nature:ident;)*) => {$($(
@@ -47,7 +47,7 @@ macro_rules! same {
                 let (a, b, c) = (a.registers(), b.registers(), c.registers());
                 let sum = warp.each(|lane| {
                     let (a, b, c) = (lane.get(&a), lane.get(&b), lane.get(&c));
-                    // SAFETY: all lanes come here.
+                    // SAFETY: All lanes reach this.
                     unsafe { raw::$name(a, b, c) }
                 });
                 let sum = Accumulator::<$s, $d>::from_registers(sum);
@@ -70,7 +70,7 @@ macro_rules! same {
 }
 mma_forms!(same);
 
-/// One form of each kind with scaled blocks, with selectors of its own.
+/// One form of each kind of block scaling, each with its own selectors.
 macro_rules! same_scaled {
     ($($name:ident $shape:ident $a:ty, $b:ty, $kind:ty, $select_a:ty [$byte_a:literal $thread_a:literal]
         $select_b:ty [$byte_b:literal $thread_b:literal];)*) => {$(
@@ -97,14 +97,14 @@ macro_rules! same_scaled {
                 let sum = warp.each(|lane| {
                     let (a, b, c) = (lane.get(&a), lane.get(&b), lane.get(&c));
                     let (scales_a, scales_b) = (lane.get(&scales_a), lane.get(&scales_b));
-                    // SAFETY: all lanes come here; there are those selectors.
+                    // SAFETY: All lanes reach this, and the selectors exist.
                     unsafe { raw::$name::<$byte_a, $thread_a, $byte_b, $thread_b>(a, b, c, scales_a, scales_b) }
                 });
                 let sum = Accumulator::<$shape, f32>::from_registers(sum);
                 sum.for_each(warp, |row, col, value| raw.set(row * 8 + col, value));
             }
 
-            // Scales near one, so that sums are numbers.
+            // Scales near one, so that sums are finite.
             let mut source = fastrand::Rng::with_seed(1);
             let words: Vec<u32> = (0..32 * 12).map(|i| match i % 12 {
                 10.. => u32::from_le_bytes([0; 4].map(|_: u8| if stringify!($kind).contains("ue4m3") { source.u8(0x30..0x40) } else { source.u8(120..134) })),

@@ -1,4 +1,4 @@
-//! Row addresses of the kernel's own making.
+//! Handmade row addresses.
 
 use crate::assert_at;
 use ptx_matrix::fragment::RowAddr;
@@ -16,7 +16,7 @@ fn load(block: &Block, #[shared] tile: Tile, of_lane_3: u32) {
     tile.fill(warp, |_, _| 1);
     let rows = warp.each(|lane| {
         let address = if lane.id() == 3 { of_lane_3 } else { tile.address() };
-        // SAFETY: as the test says.
+        // SAFETY: The tests say which arguments are valid.
         unsafe { RowAddr::from_address(address) }
     });
     LdMatrix::<X1, NoTrans, B16>::load(warp, rows); // <- load
@@ -27,7 +27,7 @@ fn store(block: &Block, #[shared] tile: Tile, of_lane_13: u32) {
     let warp = block.warp();
     let rows = warp.each(|lane| {
         let address = if lane.id() == 13 { of_lane_13 } else { tile.address() };
-        // SAFETY: as the test says.
+        // SAFETY: The tests say which arguments are valid.
         unsafe { RowAddr::from_address(address) }
     });
     StMatrix::<X2, Trans, B16>::store(warp, rows, PerLane::splat([0, 0])); // <- store
@@ -67,22 +67,22 @@ fn the_last_row_of_shared_memory() {
 fn load_what_lane_8_names(block: &Block, #[shared] tile: Tile, of_lane_8: u32) {
     let warp = block.warp();
     tile.fill(warp, |_, _| 1);
-    // SAFETY: as the test says.
+    // SAFETY: The tests say which arguments are valid.
     let rows = warp.each(|lane| unsafe {
         RowAddr::from_address(if lane.id() < 8 { tile.address() } else { of_lane_8 })
     });
     LdMatrix::<X1, NoTrans, B16>::load(warp, rows); // <- x1
 }
 
-/// sm_75 wants a valid address in every lane, also in those whose rows are not loaded.
+/// sm_75 requires a valid address in every lane, also for rows that are not loaded.
 #[test]
 fn a_row_that_is_not_loaded_is_valid_all_the_same() {
     let error = load_what_lane_8_names::simulate(1, SHARED_BASE + 8).unwrap_err();
     assert_at(&error, "x1", (0, 0, 0), 0, Some(8));
 }
 
-/// Of addresses that no tile made, those that the form does not read may be anything, as from sm_80
-/// on.
+/// Addresses that no tile has made. From sm_80 on, those that the form does not read may have any
+/// value.
 #[kernel(threads = 32, target = "sm_80")]
 fn raw_loads(
     block: &Block,
@@ -99,7 +99,7 @@ fn raw_loads(
             let is_read = lane.id() < count && lane.id() != bad;
             if is_read { tile.address() + (lane.id() % 16 * 16) as u32 } else { spare }
         };
-        // SAFETY: rows of the tile, in the lanes whose addresses are read.
+        // SAFETY: The lanes whose addresses are read have rows of the tile.
         unsafe {
             let [one] = raw::ldmatrix_sync_aligned_m8n8_x1_shared_b16(row(8)); // <- one matrix
             let [two, other] = raw::ldmatrix_sync_aligned_m8n8_x2_shared_b16(row(16));

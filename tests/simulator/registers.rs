@@ -1,11 +1,11 @@
-//! `setmaxnreg`, and the misuses of it.
+//! `setmaxnreg` and its misuses.
 
 use crate::line_of;
 use ptx_matrix::prelude::*;
 use ptx_matrix::raw;
 use ptx_matrix::sim::{Awaited, Misuse, Simulator};
 
-/// Three warpgroups, of 168 registers each: one misuse each, by number; 0 is none.
+/// Three warpgroups with 168 registers each. `misuse` selects one misuse; 0 is none.
 #[kernel(threads = 384, min_blocks = 1, target = "sm_90a")]
 fn share(block: &Block, misuse: u32, raw: u32) {
     let group = block.warp_group();
@@ -13,13 +13,13 @@ fn share(block: &Block, misuse: u32, raw: u32) {
         (0, 1) => group.give_registers::<64>(),
         (0, 2) => group.give_registers::<176>(),
         (0, _) if raw == 1 => {
-            // SAFETY: all lanes of the four warps come here.
+            // SAFETY: All lanes of the four warps reach this.
             group.warp().each(|_| unsafe { raw::setmaxnreg_dec_sync_aligned_u32::<40>() });
         }
         (0, _) => group.give_registers::<40>(),
         (_, 3) => group.take_registers::<160>(),
         (_, _) if raw == 1 => {
-            // SAFETY: all lanes of the four warps come here.
+            // SAFETY: All lanes of the four warps reach this.
             group.warp().each(|_| unsafe { raw::setmaxnreg_inc_sync_aligned_u32::<232>() });
         }
         (_, _) => group.take_registers::<232>(),
@@ -39,7 +39,7 @@ fn what_one_warpgroup_gives_back_the_others_take() {
 #[test]
 fn who_takes_more_than_there_are_waits_in_vain() {
     let Misuse::Deadlock { waiting, .. } = misuse_of(1) else { panic!("no deadlock") };
-    // 104 registers of each lane of four warps, of which 64 go to each of six.
+    // Four warps have released 104 registers of each lane, and six warps take 64 of each lane.
     assert_eq!(waiting.len(), 2);
     assert!(
         waiting.iter().all(|waiting| matches!(
@@ -60,8 +60,8 @@ fn registers_are_given_back_down_and_taken_up() {
     }
 }
 
-/// Two warpgroups. What is wrong with how the first gives registers back, and takes some again,
-/// `how` says; 0 is nothing.
+/// Two warpgroups. The first releases registers, and takes some again. `how` selects a mistake; 0
+/// is none.
 #[kernel(threads = 256, min_blocks = 1, target = "sm_90a")]
 fn together(block: &Block, #[shared] told: BarrierMemory, how: u32) {
     let told = told.init(block, 4);
@@ -79,14 +79,14 @@ fn together(block: &Block, #[shared] told: BarrierMemory, how: u32) {
     match how {
         0 => group.sync(),
         4 => warp.sync(),
-        // All four tell, and wait for, all four.
+        // All four warps arrive, and wait for all four.
         5 => {
             warp.elect(|lane| {
                 told.arrive(lane);
             });
             told.wait(warp, Phase::FIRST);
         }
-        // Who tells has not waited itself.
+        // All warps arrive, but only warp 0 waits.
         6 => {
             warp.elect(|lane| {
                 told.arrive(lane);

@@ -1,4 +1,4 @@
-//! Writes of the value that is there already, and of one value by all lanes.
+//! Writes of the value that is already there, and of one value by all lanes.
 
 use crate::assert_at;
 use ptx_matrix::prelude::*;

@@ -1,5 +1,4 @@
-//! Sparse `mma`: each raw form returns what the typed one does; and metadata that a form does not
-//! take is found.
+//! Sparse `mma`: each raw form returns the same as the typed one, and invalid metadata is found.
 
 use crate::assert_at;
 use ptx_matrix::element::Bits16;
@@ -13,14 +12,14 @@ use ptx_matrix::{
     mma_sparse_scaled_forms, mma_sparse_scaled_named, raw,
 };
 
-/// Any bits of a register of A or B, that differ from register to register.
+/// Any bits for the registers of A or B, different for each register.
 fn registers<const N: usize>(salt: u32, lane: usize) -> [u32; N] {
     core::array::from_fn(|i| {
         (salt * 4096 + lane as u32 * 16 + i as u32 + 1).wrapping_mul(0x9e37_79b9).rotate_left(13)
     })
 }
 
-/// Codes in order, those of tf32 or any.
+/// Metadata with ordered codes, for tf32 or for other types.
 fn word(lane: usize, tf32: bool) -> u32 {
     let codes: [u32; 6] = if tf32 { [4, 14, 4, 4, 14, 14] } else { [4, 8, 12, 9, 13, 14] };
     (0..8).fold(0, |word, i| word << 4 | codes[(lane * 5 + i * 7 + lane * i) % 6])
@@ -51,7 +50,7 @@ macro_rules! same {
                 acc.for_each(warp, |row, col, value| typed.set(row * 8 + col, value));
                 let (a, b, c, metadata) = (a.registers(), b.registers(), c.registers(), metadata.words());
                 let sums = warp.each(|lane| {
-                    // SAFETY: all lanes come here.
+                    // SAFETY: All lanes reach this.
                     unsafe { raw::$name::<$selector>(lane.get(&a), lane.get(&b), lane.get(&c), lane.get(&metadata)) }
                 });
                 Accumulator::<$s, $c>::from_registers(sums).for_each(warp, |row, col, value| raw.set(row * 8 + col, value));
@@ -93,7 +92,7 @@ macro_rules! same_scaled {
                 let (scales_a, scales_b) = (scales_a.registers(), scales_b.registers());
                 let sums = warp.each(|lane| {
                     let (a, b, metadata) = (lane.get(&a), lane.get(&b), lane.get(&metadata));
-                    // SAFETY: all lanes come here.
+                    // SAFETY: All lanes reach this.
                     unsafe { raw::$name::<0, 1, 0, 2>(a, b, [0; 4], metadata, lane.get(&scales_a), lane.get(&scales_b)) }
                 });
                 Accumulator::<$s, f32>::from_registers(sums).for_each(warp, |row, col, value| raw.set(row * 8 + col, value));
@@ -107,7 +106,7 @@ macro_rules! same_scaled {
 }
 mma_sparse_scaled_forms!(same_scaled);
 
-/// What the metadata of one code in lane 9 (row 2, and row 10) is said to be.
+/// Asserts that the finding is about this code in the metadata of lane 9 (rows 2 and 10).
 #[track_caller]
 fn assert_code(error: &SimError, code: u8, row: usize, cols: (usize, usize), why: &str) {
     let Misuse::Metadata { code: found, row: of, cols: at, why: because, .. } = error.misuse else {
@@ -128,8 +127,9 @@ fn halves(block: &Block, ordered: u32, word: u32) {
         MmaSparse::<_, f16, f16, _>::accumulate::<1>(warp, &mut acc, &a, &b, &metadata); // <- ordered
     } else {
         MmaSparse::<_, f16, f16, _, Plain, AnyOrder>::accumulate::<1>(
+            // <- any order
             warp, &mut acc, &a, &b, &metadata,
-        ); // <- any order
+        );
     }
 }
 
@@ -186,8 +186,9 @@ fn a_code_that_is_neither_half_of_a_pair_of_tf32() {
             (FragmentSparseA::<M16N8K16, tf32>::zero(), FragmentB::<M16N8K16, tf32>::zero());
         let mut acc = Accumulator::<M16N8K16, f32>::zero();
         MmaSparse::<_, tf32, tf32, _, Plain, AnyOrder>::accumulate::<0>(
+            // <- pairs
             warp, &mut acc, &a, &b, &metadata,
-        ); // <- pairs
+        );
     }
     let error = pairs::simulate(1).unwrap_err();
     assert_at(&error, "pairs", (0, 0, 0), 0, Some(9));
@@ -197,7 +198,7 @@ fn a_code_that_is_neither_half_of_a_pair_of_tf32() {
 #[test]
 fn lanes_with_different_selectors() {
     fn multiply<const SELECTOR: u32>() {
-        // SAFETY: none; that is the bug.
+        // SAFETY: None. This is the bug under test.
         unsafe {
             raw::mma_sp_sync_aligned_m16n8k32_row_col_f32_f16_f16_f32::<SELECTOR>(
                 [0; 4],
@@ -215,8 +216,7 @@ fn lanes_with_different_selectors() {
     assert!(matches!(error.misuse, Misuse::SelectorsDiffer { selectors: (0, 1), .. }), "{error}");
 }
 
-/// What the hardware does with a code that a form does not take, it does here too, behind the
-/// finding.
+/// After the finding, an invalid code has the same effect as on hardware.
 #[test]
 fn what_is_found_is_computed_all_the_same() {
     #[kernel(threads = 32, target = "sm_80")]
@@ -242,14 +242,15 @@ fn lanes_that_do_not_come_to_a_sparse_product() {
     fn half(block: &Block) {
         block.warp().each(|lane| {
             if lane.id() < 16 {
-                // SAFETY: none; that is the bug.
+                // SAFETY: None. This is the bug under test.
                 unsafe {
                     raw::mma_sp_sync_aligned_m16n8k16_row_col_f32_f16_f16_f32::<0>(
+                        // <- half
                         [0; 2],
                         [0; 2],
                         [0; 4],
                         0x4444_4444,
-                    ); // <- half
+                    );
                 }
             }
         });
@@ -260,7 +261,7 @@ fn lanes_that_do_not_come_to_a_sparse_product() {
     assert_at(&error, "half", (0, 0, 0), 0, None);
 }
 
-/// The result of a product is taken for what is kept of a sparse A.
+/// The result of an `mma` is passed as the kept elements of a sparse A.
 #[test]
 fn an_accumulator_that_is_taken_for_a_factor() {
     #[kernel(threads = 32, target = "sm_80")]

@@ -1,5 +1,4 @@
-//! Copies of boxes of tensors: what they are asked for that cannot be, and what is touched before
-//! they are through.
+//! TMA copies of boxes: invalid arguments, and accesses before they complete.
 
 use crate::{assert_at, assert_elected_at, line_of};
 use ptx_matrix::copy::reduction;
@@ -20,8 +19,8 @@ fn assert_place(place: &Place, marker: &str) {
     assert_eq!((place.file.clone(), place.line), line_of(marker));
 }
 
-/// A box is loaded, whose barrier is told to expect so many bytes, and read: behind a wait (1), or
-/// not (0).
+/// Loads a box with a barrier that expects `expected` bytes, and reads it, after a wait (1) or
+/// without one (0).
 #[kernel(threads = 64, target = "sm_90")]
 fn load(
     block: &Block,
@@ -75,12 +74,13 @@ fn a_box_is_read_too_early() {
         };
         assert_place(place, "box loaded");
         assert_at(&error, "box read", (0, 0, 0), 0, Some(0));
-        // That the block ends before the copy has landed, comes of that.
+        // The block ends before the copy has landed. This follows from the finding, and is not
+        // reported separately.
         assert_eq!(error.findings().len(), 1, "{error}");
     }
 }
 
-/// Two boxes go to one tile.
+/// Loads two boxes to one tile.
 #[kernel(threads = 32, target = "sm_90")]
 fn load_twice(
     block: &Block,
@@ -99,7 +99,7 @@ fn load_twice(
     tile.for_each(warp, |row, col, value| d.set(row * 32 + col, value));
 }
 
-/// And neither copy is an ordinary store, which a fence would help against.
+/// Neither copy is an ordinary store, so no missing fence is reported.
 #[test]
 fn two_boxes_are_loaded_to_one_place() {
     let (device, a, mut d) = (Simulator::default(), numbers(), [0; 256]);
@@ -117,7 +117,7 @@ fn two_boxes_are_loaded_to_one_place() {
 #[test]
 fn a_box_counts_with_what_of_it_is_beyond_the_tensor() {
     for seed in 0..8 {
-        // So many bytes are in the tensor.
+        // This part of the box is in the tensor.
         let error = run_load(seed, 28 * 6 * 4, 1).unwrap_err();
         let misuse = BarrierMisuse::UnexpectedBytes { bytes: 1024 - 28 * 6 * 4 };
         assert_eq!(error.misuse, Misuse::Barrier { address: SHARED_BASE + 1024, misuse });
@@ -136,8 +136,7 @@ fn a_box_counts_with_what_of_it_is_beyond_the_tensor() {
     }
 }
 
-/// Stores a box: with a fence before or without, with a wait behind that is enough for the touch
-/// that follows or not.
+/// Stores a box, with or without a fence before, and with or without a wait before the next write.
 #[kernel(threads = 32, target = "sm_90")]
 fn store(
     block: &Block,
@@ -195,7 +194,7 @@ fn a_box_is_stored_without_a_fence_or_a_wait() {
     assert_at(&error, "tile filled again", (0, 0, 0), 0, Some(0));
 }
 
-/// Raw instructions with what is no map, of another rank, or where shared memory is not aligned.
+/// Raw instructions with invalid tensor maps, maps of another rank, or unaligned shared memory.
 #[kernel(threads = 32, target = "sm_90")]
 fn raw_box(
     block: &Block,
@@ -209,7 +208,7 @@ fn raw_box(
     block.warp().elect(|lane| {
         full.arrive_expecting(lane, Tile::BOX_BYTES);
         let (map, to, barrier) = (a.as_ptr(), tile.address(), full.address());
-        // SAFETY: none, but for the first.
+        // SAFETY: None, except for the first one.
         unsafe {
             match how {
                 0 => raw::cp_async_bulk_tensor_2d_shared_cluster_global_tile_mbarrier_complete_tx_bytes(
@@ -266,7 +265,7 @@ fn raw_copies_of_boxes() {
     assert_eq!(error.findings()[1].misuse, Misuse::CopyFromNowhere { bytes: 128 });
 }
 
-/// A raw reduction of elements that have none.
+/// A raw reduction of an element type that has none.
 #[kernel(threads = 32, target = "sm_90")]
 fn raw_reduction(
     block: &Block,
@@ -279,11 +278,12 @@ fn raw_reduction(
     warp.sync();
     warp.elect(|_| {
         let (map, from) = (d.as_ptr(), tile.address());
-        // SAFETY: none; that is the bug.
+        // SAFETY: None. This is the bug under test.
         unsafe {
             raw::cp_reduce_async_bulk_tensor_2d_global_shared_cta_add_tile_bulk_group(
+                // <- of what has no sum
                 map, [0; 2], from,
-            ); // <- of what has no sum
+            );
         }
     });
 }
@@ -299,7 +299,7 @@ fn a_raw_reduction_of_16_bit_integers() {
     assert_elected_at(&error, "of what has no sum", (0, 0, 0), 0);
 }
 
-/// What of two boxes is the same, two blocks write, and one of them reduces.
+/// Two blocks write boxes that overlap. `reduce` says how many of them reduce.
 #[kernel(threads = 32, target = "sm_90")]
 fn overlapping(block: &Block, #[shared] tile: Tile, d: TensorMapMut<Tile, 2>, reduce: u32) {
     let (warp, index) = (block.warp(), block.index().x);
@@ -430,8 +430,8 @@ fn a_tensor_that_is_written_does_not_overlap() {
         let tensor = Tensor::<Rows, 3>::new(sizes).strides(strides).boxes([32, 4, 2]);
         tensor.map_mut(&device, &mut d[..]).err().map(|error| error.to_string())
     };
-    // A batch whose matrices are one; rows in the gaps of others, once beside them, and once on
-    // them.
+    // A batch whose matrices coincide; and matrices in the gaps between the rows of others, once
+    // without and once with an overlap.
     let text = error([32, 4, 3], [1, 32, 0]).unwrap();
     assert!(
         text.contains("along dimension 2") && text.ends_with("they must be at least 128 apart"),
@@ -441,7 +441,7 @@ fn a_tensor_that_is_written_does_not_overlap() {
     assert_eq!(error([16, 2, 3], [1, 48, 32]), None);
     assert!(error([16, 2, 3], [1, 40, 32]).unwrap().ends_with("they must be at least 80 apart"));
     assert_eq!(error([16, 4, 2], [1, 32, 16]), None);
-    // Images likewise.
+    // The same for images.
     let (device, mut d) = (Simulator::default(), vec![0; 4096]);
     let images = Im2colTensor::<SharedTile<u32, 16, 8, Unswizzled128>, 4>::new([8, 2, 3, 3])
         .strides([1, 8, 16, 32]);

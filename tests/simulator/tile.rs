@@ -1,4 +1,4 @@
-//! Coordinates in shared tiles that are only known when the kernel runs.
+//! Coordinates in shared tiles that are known only at run time.
 
 use crate::assert_at;
 use ptx_matrix::prelude::*;

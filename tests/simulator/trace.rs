@@ -1,4 +1,4 @@
-//! What each warp executed, step by step, as a trace viewer reads it.
+//! The steps of each warp, in the format of a trace viewer.
 
 use crate::line_of;
 use ptx_matrix::lane::Grid;
@@ -6,7 +6,7 @@ use ptx_matrix::prelude::*;
 use ptx_matrix::sim::{Report, Simulator, TraceEvent};
 use serde_json::{Value, json};
 
-/// Warp 0 writes and waits; warp 1 has more to do before.
+/// Warp 0 writes and waits. Warp 1 has more work before.
 #[kernel(threads = 64)]
 fn wait_for_the_other(block: &Block, #[shared] tile: SharedTile<u32, 2, 32>, a: Global<u32>) {
     let warp = block.warp();
@@ -29,7 +29,7 @@ fn run(seed: u64) -> Report {
     wait_for_the_other::launch(&Simulator::new(seed).traced(), (1, 2), &[1; 32]).unwrap()
 }
 
-/// (instruction, step, steps, lanes, line) of each event of a warp.
+/// The events of a warp: (instruction, step, steps, lanes, line).
 fn expected(warp: usize) -> Vec<(&'static str, u64, u64, usize, u32)> {
     let [first, more, wait, read] =
         ["first", "more to do", "wait", "read"].map(|marker| line_of(marker).1);

@@ -1,4 +1,4 @@
-//! Reads of shared memory that nothing wrote.
+//! Reads of unwritten shared memory.
 
 use crate::assert_at;
 use ptx_matrix::mma::{B16, LdMatrix, Trans, X1};
@@ -7,7 +7,7 @@ use ptx_matrix::sim::{Misuse, SHARED_BASE};
 
 type Tile = SharedTile<u16, 8, 8>;
 
-/// Writes all elements but one.
+/// Writes all elements except for one.
 fn fill_but_one(warp: Warp, tile: Tile, hole: (usize, usize)) {
     warp.each(|lane| {
         for col in 0..8 {
@@ -69,7 +69,7 @@ fn by_for_each() {
         error.misuse,
         Misuse::SharedUnwritten { address: SHARED_BASE + 6 * 16 + 2 * 2, bytes: 2 }
     );
-    // Element 50 of the tile, the second that the lane reads.
+    // Element 50 of the tile is the second one that the lane reads.
     assert_at(&error, "for_each", (0, 0, 0), 0, Some(18));
     for_each::simulate(1, 1).unwrap();
 }

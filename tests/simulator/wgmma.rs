@@ -1,4 +1,4 @@
-//! `wgmma`, and the misuses of it: each as it is, and mended.
+//! `wgmma` and its misuses, each with its correction.
 
 use ptx_matrix::mma::{DenseA, GroupAccumulator, Wgmma};
 use ptx_matrix::prelude::*;
@@ -9,8 +9,8 @@ type TileA = SharedTile<bf16, 64, 64, Swizzle128>;
 type TileB = SharedTile<bf16, 64, 32, Swizzle128, ColMajor>;
 type Product = Wgmma<32, bf16, bf16, f32>;
 
-/// The matrices that the tests multiply: 64 x 64 and 64 x 32, small numbers, so that sums are
-/// exact.
+/// The matrices of the tests, 64 x 64 and 64 x 32, and their product. The numbers are small, so
+/// sums are exact.
 fn matrices() -> (Vec<bf16>, Vec<bf16>, Vec<f32>) {
     let number = |i: usize, m: usize| bf16::from_f32((i % m) as f32 - 3.0);
     let a: Vec<bf16> = (0..64 * 64).map(|i| number(i, 7)).collect();
@@ -27,7 +27,7 @@ fn load(group: WarpGroup<'_>, tile_a: TileA, tile_b: TileB, a: Global<bf16>, b: 
     tile_b.fill(group, |k, col| b.get(k * 32 + col));
 }
 
-/// One misuse each, by number; 0 is none.
+/// `misuse` selects one misuse; 0 is none.
 #[kernel(threads = 128, target = "sm_90a")]
 fn typed(
     block: &Block,
@@ -60,7 +60,7 @@ fn typed(
     }
     let sums = sums.finish(group);
     if misuse == 0 {
-        // Behind the wait, and a `sync`, the tile is free.
+        // After the wait and a `sync`, the tile may be written again.
         group.sync();
         group.warp().each(|lane| tile_b.set((own_row, lane.id()), bf16::ZERO));
     }
@@ -114,7 +114,7 @@ fn a_tile_is_not_written_before_the_wait() {
     assert_eq!(other, Agent::WarpGroup);
 }
 
-/// The same in functions of `raw`, 16 columns of K.
+/// The same through functions of `raw`, with 16 columns of K.
 #[kernel(threads = 128, target = "sm_90a")]
 fn raw_product(
     block: &Block,
@@ -136,8 +136,8 @@ fn raw_product(
     );
     let first = group.warp_rank() * 32;
     group.warp().each(|lane| {
-        // SAFETY: all lanes of the four warps come here; the descriptors are tiles'. The misuses
-        // are what is tested.
+        // SAFETY: All lanes of the four warps reach this, and the descriptors are those of tiles.
+        // The tests select misuses.
         unsafe {
             let mut sums = [0; 16];
             if misuse != 1 {
@@ -215,7 +215,7 @@ fn a_block_waits_before_it_ends() {
     assert_eq!(run_raw(6), Err(Misuse::WgmmaUnfinished));
 }
 
-/// Two multiplications, of which the first or the second is taken for the older one.
+/// Two `wgmma` groups; the first or the second one is treated as the older.
 #[kernel(threads = 128, target = "sm_90a")]
 fn two_in_flight(
     block: &Block,
@@ -264,7 +264,7 @@ fn the_newer_is_not_taken_before_its_wait() {
     );
 }
 
-/// Warps that come to different matrices.
+/// Warps that issue a `wgmma` of different matrices.
 #[kernel(threads = 128, target = "sm_90a")]
 fn different(block: &Block, #[shared] tile_a: TileA, #[shared] tile_b: TileB, different: u32) {
     let group = block.warp_group();
@@ -290,8 +290,8 @@ fn all_four_warps_multiply_the_same_matrices() {
     );
 }
 
-/// Both ways that A and B can lie, from tiles beside each other where one is not enough,
-/// subtracted, and overwritten; A in registers.
+/// M-major A and N-major B; operands that span several tiles; subtraction and overwriting; A in
+/// registers.
 #[kernel(threads = 128, target = "sm_90a")]
 fn other_ways(
     block: &Block,
@@ -352,7 +352,7 @@ fn warpgroups_are_of_128_threads() {
     ));
 }
 
-/// Warps that wait for each other, or do not.
+/// Warps that synchronise or do not.
 #[kernel(threads = 256)]
 fn neighbours(
     block: &Block,
@@ -386,8 +386,8 @@ fn a_warpgroup_waits_for_itself() {
     );
 }
 
-/// Columns of sums to tiles of either order, of 16 bits and of 32; and of as many columns as are no
-/// multiple of 16.
+/// Stores columns of accumulators to tiles of both orders, in 16 and 32 bits. The number of columns
+/// is not always a multiple of 16.
 #[kernel(threads = 128, target = "sm_90")]
 fn store(
     block: &Block,
@@ -418,7 +418,7 @@ fn store(
 fn columns_are_stored_to_tiles_of_either_order() {
     let mut d = vec![0.0; 64 * 128];
     store::simulate(1, &mut d).check();
-    // What the tiles have of the matrix, beside each other.
+    // The columns of the matrix in each tile, one tile after another.
     let cols = (16..48).chain(32..64).chain(48..64).chain(8..16).chain(24..64);
     for (place, col) in cols.enumerate() {
         for row in 0..64 {

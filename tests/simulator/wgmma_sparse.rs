@@ -1,4 +1,4 @@
-//! `wgmma` with a sparse A, and what is another misuse of it than of `wgmma`.
+//! `wgmma` with a sparse A, and its additional misuses.
 
 use ptx_matrix::element::Bits16;
 use ptx_matrix::fragment::FragmentSparseA;
@@ -15,8 +15,8 @@ type TileA = SharedTile<bf16, 64, 32, Swizzle64>;
 type TileB = SharedTile<bf16, 64, 16, Swizzle128, ColMajor>;
 type Product = WgmmaSparse<16, bf16, bf16, f32>;
 
-/// The matrices that the tests multiply: 64 x 64, of each four elements of a row two, and 64 x 16;
-/// small numbers, so that sums are exact.
+/// The matrices of the tests, 64 x 64 with two of each four elements of a row, and 64 x 16, and
+/// their product. The numbers are small, so sums are exact.
 fn matrices() -> (Compressed<bf16>, Vec<bf16>, Vec<f32>) {
     let number = |i: usize, m: usize| bf16::from_f32((i % m) as f32 + 1.0);
     let pairs = [(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3)];
@@ -34,7 +34,7 @@ fn matrices() -> (Compressed<bf16>, Vec<bf16>, Vec<f32>) {
     (Compressed::of(&dense, 64, 64).unwrap(), b, d)
 }
 
-/// One line, whatever the selector.
+/// A function, so that all selectors have the same line.
 fn accumulate<const SELECTOR: u32>(
     issue: &mut IssueSparse<'_, 16, bf16, bf16, f32, Plain, BuildTarget>,
     (tile_a, k): (TileA, usize),
@@ -46,7 +46,7 @@ fn accumulate<const SELECTOR: u32>(
     issue.accumulate::<SELECTOR>(tile_a.matrix_a((0, k)), tile_b.matrix_b((2 * k, 0)), metadata);
 }
 
-/// One misuse each, by number; 0 is none. The first 32 columns of A are in shared memory, the
+/// `misuse` selects one misuse; 0 is none. The first 32 columns of A are in shared memory, the
 /// others in registers.
 #[kernel(threads = 128, target = "sm_90a")]
 fn typed(
@@ -115,7 +115,7 @@ fn all_of_k_is_read_before_the_wait() {
 
 #[test]
 fn a_code_that_names_one_part_twice_is_found_with_its_row() {
-    // Warp 2, its lane 13: of rows 3 and 11, columns 16 to 31.
+    // Lane 13 of warp 2 has rows 3 and 11, columns 16 to 31.
     let twice = |words: &mut [u32]| words[2 * 32 + 13] = words[2 * 32 + 13] & !0xf00 | 0x500;
     let Err(Misuse::Metadata { form, code, row, cols, .. }) = run_typed(0, twice) else {
         panic!("a code")
@@ -124,17 +124,17 @@ fn a_code_that_names_one_part_twice_is_found_with_its_row() {
     assert_eq!((code, row, cols), (0b0101, 2 * 16 + 3, (24, 27)));
 }
 
-/// One line, whatever the selector.
+/// A function, so that all selectors have the same line.
 ///
 /// # Safety
-/// As the raw function.
+/// As for the raw function.
 unsafe fn multiply<const SELECTOR: u32>(
     sums: [u32; 8],
     a: [u32; 4],
     b: u64,
     metadata: u32,
 ) -> [u32; 8] {
-    // SAFETY: the caller's.
+    // SAFETY: The caller guarantees it.
     unsafe {
         raw::wgmma_mma_async_sp_sync_aligned_m64n16k32_f32_bf16_bf16_rs::<
             SELECTOR,
@@ -145,7 +145,7 @@ unsafe fn multiply<const SELECTOR: u32>(
     }
 }
 
-/// The second half of K, in functions of `raw`.
+/// The second half of K, through functions of `raw`.
 #[kernel(threads = 128, target = "sm_90a")]
 fn raw_product(
     block: &Block,
@@ -167,8 +167,8 @@ fn raw_product(
     let (rows, right) = (rows.registers(), tile_b.matrix_b::<16, SparseA, _>((32, 0)).descriptor());
     group.warp().each(|lane| {
         let (rows, word) = (lane.get(&rows), words.get(first + lane.id()));
-        // SAFETY: all lanes of the four warps come here; the descriptor is a tile's. The misuses
-        // are what is tested.
+        // SAFETY: All lanes of the four warps reach this, and the descriptor is that of a tile. The
+        // tests select misuses.
         unsafe {
             raw::wgmma_fence_sync_aligned();
             let mut sums = if misuse == 1 && lane.id() == 7 {

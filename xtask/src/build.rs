@@ -5,18 +5,27 @@ use ptx_matrix_output::outln;
 use std::process::ExitCode;
 
 #[derive(Debug, clap::Args)]
+#[command(after_help = AFTER_HELP)]
 pub struct Arguments {
-    /// Only these kernels. Without it: all of them.
+    /// The kernel crates to build (default: all)
     #[arg(value_enum, value_name = "KERNELS")]
     kernels: Vec<Kernels>,
-    /// Only for this target, such as sm_90a (may be given more than once). Without it: for every
-    /// target.
+    /// A target to build for, such as sm_90a; may be repeated (default: every target)
     #[arg(long = "arch", value_name = "TARGET")]
     archs: Vec<Arch>,
-    /// Add the lines of the source to the output, for profilers.
+    /// Add source lines to PTX and cubin, for profilers
     #[arg(long)]
     line_info: bool,
 }
+
+const AFTER_HELP: &str = "Examples:
+  cargo xtask build                            every crate for every target: minutes
+  cargo xtask build gemm --arch sm_90a         one crate for one target
+  cargo xtask build attention gemm --line-info
+
+Exit codes:
+  0  everything is built and assembled
+  2  wrong options, or a kernel does not compile or assemble";
 
 pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     let Arguments { kernels, archs, line_info } = arguments;
@@ -24,7 +33,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     let kernels = if named { kernels } else { &Kernels::ALL[..] };
     for kernels in kernels {
         let all = kernels.archs();
-        // Of those for which all is built, some have kernels for other targets only.
+        // Without named crates, a crate that has no kernels for a given target is left out.
         let asked: Vec<Arch> =
             archs.iter().copied().filter(|arch| named || all.contains(arch)).collect();
         if !archs.is_empty() && asked.is_empty() {

@@ -9,13 +9,31 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 #[derive(Debug, clap::Args)]
+#[command(after_help = AFTER_HELP)]
 pub struct Arguments {
-    /// The folder to make. Without it: target/bundle.
+    /// The folder to make (default: target/bundle)
     #[arg(value_name = "FOLDER")]
     folder: Option<PathBuf>,
 }
 
-/// A program, the script that runs it, and that script: it starts what lies beside it.
+const AFTER_HELP: &str = "\
+Copy the folder to the machine with the GPU, and run one of its scripts there:
+  run.sh       the conformance run
+  bench.sh     the GEMM kernels against cuBLAS
+  timings.sh   latency and throughput of each instruction
+  trials.sh    random GEMMs against sums in f64
+  exec.sh      one instruction on registers and matrices from a file
+  sanitize.sh  kernels with one misuse each under compute-sanitizer
+
+Example:
+  cargo xtask bundle && scp -r target/bundle gpu-machine: && ssh gpu-machine bundle/run.sh
+
+Exit codes:
+  0  the folder is complete
+  2  a program or a kernel does not compile, or a file cannot be written";
+
+/// The programs, each with its script's name and text. A script starts the program in its own
+/// folder.
 const PROGRAMS: [(Program, &str, &str); 6] = [
     (
         CONFORMANCE,
@@ -79,7 +97,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         artifacts.extend(kernels.builder().build()?);
     }
 
-    // What an earlier bundle left there would be run too.
+    // The programs would also run kernels that an earlier bundle left there.
     if folder.join("ptx").exists() {
         fs::remove_dir_all(folder.join("ptx"))?;
     }

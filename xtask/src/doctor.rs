@@ -4,11 +4,20 @@ use ptx_matrix_output::{errln, outln};
 use std::process::ExitCode;
 
 #[derive(Debug, clap::Args)]
+#[command(after_help = AFTER_HELP)]
 pub struct Arguments {
-    /// Fetch what is missing into target/.
+    /// Fetch missing tools into target/
     #[arg(long)]
     fetch: bool,
 }
+
+const AFTER_HELP: &str = "Examples:
+  cargo xtask doctor          the tools and where they were found
+  cargo xtask doctor --fetch  the same, after missing tools were fetched
+
+Exit codes:
+  0  the toolchain is complete
+  1  a tool is missing, or cannot be fetched";
 
 pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     let (project, store) =

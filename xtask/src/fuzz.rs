@@ -7,11 +7,12 @@ use std::process::ExitCode;
 #[derive(Debug, clap::Args)]
 #[command(disable_help_flag = true)]
 pub struct Arguments {
-    /// Build the kernels for this target first, into `target/ptx`, for a run with `--gpu
-    /// target/ptx`.
+    /// Build the kernels for this target into target/ptx first, for a run with `--gpu target/ptx`
+    ///
+    /// For example: cargo xtask fuzz --build sm_90a --gpu target/ptx --seconds 60
     #[arg(long, value_name = "TARGET")]
     build: Option<Arch>,
-    /// What the program takes: `cargo xtask fuzz --help`.
+    /// The program's own options: see `cargo xtask fuzz --help`
     #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
     arguments: Vec<String>,
 }

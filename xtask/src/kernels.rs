@@ -1,27 +1,27 @@
-//! The crates with kernels, and how each is built.
+//! The kernel crates, and how each is built.
 
 use clap::ValueEnum;
 use ptx_matrix_build::{Arch, Builder};
 
-/// A crate with kernels.
+/// A kernel crate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Kernels {
-    /// One for each form of each instruction, and whole tiles
+    /// A kernel for each form of each instruction, and whole tiles
     Conformance,
-    /// Matrix products
+    /// GEMM
     Gemm,
     /// Attention
     Attention,
-    /// The tutorial's
+    /// The GEMM tutorial: a kernel for each step
     Ladder,
-    /// Those that time single instructions
+    /// Kernels that time single instructions
     Timings,
-    /// Random programs, and misuses
+    /// Random programs, and kernels with one misuse each
     Fuzz,
 }
 
 impl Kernels {
-    /// All of them, with those that take longest to build first.
+    /// All crates, those with the longest build first.
     pub const ALL: [Kernels; 6] =
         [Self::Gemm, Self::Conformance, Self::Timings, Self::Attention, Self::Ladder, Self::Fuzz];
 
@@ -36,7 +36,7 @@ impl Kernels {
         }
     }
 
-    /// The targets that it has kernels for.
+    /// The targets that the crate has kernels for.
     pub fn archs(self) -> Vec<Arch> {
         match self {
             Self::Attention => vec![Arch::SM_90A],
@@ -44,14 +44,14 @@ impl Kernels {
         }
     }
 
-    /// The build, as every command does it: into target/ptx, and, but for misuses, without local
-    /// memory.
+    /// The build that every command uses: into target/ptx. Local memory is an error, except in the
+    /// fuzz kernels.
     pub fn builder(self) -> Builder {
         let builder = Builder::new(crate::root().join(self.folder())).target_dir(crate::target());
         let builder = builder.deny_local_memory(self != Self::Fuzz);
         match self {
             Self::Attention => builder.archs(self.archs()),
-            // Some have none for the oldest.
+            // The builder's own targets: some crates have no kernels for the oldest.
             _ => builder,
         }
     }

@@ -22,56 +22,100 @@ use ptx_matrix_output::errln;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-/// Builds, checks and runs ptx-matrix. What the toolchain lacks is fetched into target/, without
-/// touching the system.
+/// Builds, tests and runs ptx-matrix
+///
+/// Commands that need ptxas or another missing tool fetch it into target/. They do not change the
+/// system.
 #[derive(Debug, Parser)]
-#[command(name = "cargo xtask", bin_name = "cargo xtask", version)]
+#[command(name = "cargo xtask", bin_name = "cargo xtask", version, after_help = AFTER_HELP)]
 enum Command {
-    /// Run every form of every instruction and compare it, bit for bit, with a reference: on the
-    /// GPU where an NVIDIA driver answers, else on the simulator. Builds and assembles its
-    /// kernels for every target first.
+    /// Compare every form of every instruction with a reference, bit for bit
+    ///
+    /// Runs on the GPU if there is an NVIDIA driver, otherwise on the simulator. First builds and
+    /// assembles its kernels for every target. `cargo xtask conformance --help` lists the options.
     Conformance(program::Arguments),
-    /// Measure the GEMM kernels against cuBLAS, in turn and in one process, on a machine with an
-    /// NVIDIA GPU and cuBLAS: a table, CSV and a plot.
+    /// Measure the GEMM kernels against cuBLAS (needs a GPU)
+    ///
+    /// The contestants alternate in one process. Needs an NVIDIA GPU and cuBLAS. Prints a table
+    /// and writes CSV and a plot. `cargo xtask bench --help` lists the options.
     Bench(program::Arguments),
-    /// Measure latency and throughput of each instruction on an NVIDIA GPU, with and without bank
-    /// conflicts: tables and CSV.
+    /// Measure latency and throughput of each instruction (needs a GPU)
+    ///
+    /// Measures with and without bank conflicts, in cycles. Prints tables and writes CSV and
+    /// Markdown. `cargo xtask timings --help` lists the options.
     Timings(program::Arguments),
-    /// Multiply random matrices of every size, layout and kind through the interface that users
-    /// call, and compare with sums in f64: thousands of them on a GPU, or, with `--on sim`,
-    /// some on the simulator.
+    /// Compare random GEMMs with sums in f64
+    ///
+    /// Draws sizes, layouts and types, and calls the public interface of `ptx-matrix-gemm`. Runs
+    /// thousands of GEMMs on a GPU, or with `--on sim` some on the simulator. `cargo xtask trials
+    /// --help` lists the options.
     Trials(program::Arguments),
-    /// Everything that needs no GPU: formatting, lints, documentation, tests, the kernels built for
-    /// every target, the simulator's conformance run.
+    /// Run every check that needs no GPU, as CI does
+    ///
+    /// The steps: formatting, lints, documentation, tests, the kernels built for every target, the
+    /// conformance run on the simulator, and the examples in the documentation.
     Test(test::Arguments),
-    /// Compile the kernels to PTX into target/ptx/TARGET/, assembled, with a manifest of registers,
-    /// shared memory and local memory.
+    /// Compile and assemble the kernels into target/ptx/TARGET/
+    ///
+    /// Writes PTX and cubin of each kernel crate. Prints a manifest: registers, shared memory
+    /// (static and dynamic) and local memory of each kernel, memory in bytes.
     Build(build::Arguments),
-    /// Make one folder with programs, PTX and scripts, which runs the conformance, the
-    /// measurements, and the misuses under compute-sanitizer, on a machine that has an NVIDIA
-    /// driver and no Rust.
+    /// Make a folder that runs on a GPU machine without Rust
+    ///
+    /// The folder holds programs, PTX, cubins and one script for each program: conformance, bench,
+    /// timings, trials, exec, and the misuses under compute-sanitizer. The machine needs an NVIDIA
+    /// driver.
     Bundle(bundle::Arguments),
-    /// List every legal form of every matrix instruction, those of `wgmma` too, and what was really
-    /// done with it: run on the simulator and assembled for each of its targets, now; run on
-    /// hardware, as recorded. Fails if there is a hole.
+    /// List every legal form of every matrix instruction and how it was tested
+    ///
+    /// For each form, `wgmma` included: whether it passes on the simulator and assembles for each
+    /// of its targets (both tried now), and whether hardware ran it (as recorded). Fails if one of
+    /// these is missing.
     Coverage(coverage::Arguments),
-    /// Execute one form of an instruction once, on registers and shared memory that a file gives:
-    /// on the simulator, or, with `--on gpu`, on a GPU.
+    /// Execute one instruction on registers and shared memory from a file
+    ///
+    /// Runs on the simulator, or with `--on gpu` on a GPU. `cargo xtask exec --help` describes the
+    /// file.
     Exec(program::Arguments),
-    /// Ask ptxas which forms of the matrix instructions it accepts, and compare with
-    /// `tests/forms/legal.csv`. Fails if they differ.
+    /// Compare the forms that ptxas accepts with `tests/forms/legal.csv`
+    ///
+    /// Asks ptxas about every combination of qualifiers of the matrix instructions. Fails if its
+    /// answers differ from the list.
     Legal(legal::Arguments),
-    /// Draw which lane holds which element of the matrices of a form.
+    /// Draw which lane holds which element of an instruction's matrices
     Layout(layout::Arguments),
-    /// Run random programs on the simulator, whose misuses are known, and see that it reports those
-    /// and no others.
+    /// Test the simulator with random programs whose misuses are known
+    ///
+    /// The simulator must report these misuses and no others. `cargo xtask fuzz --help` lists
+    /// the options.
     Fuzz(fuzz::Arguments),
-    /// Run kernels with one misuse each on the GPU, under each tool of compute-sanitizer, and
-    /// record what these say.
+    /// Run kernels with one misuse each under compute-sanitizer (needs a GPU)
+    ///
+    /// Runs each kernel, and its corrected version, under each tool of compute-sanitizer. Records
+    /// the tools' messages, for a comparison with the simulator.
     Sanitize(sanitize::Arguments),
-    /// Say which toolchain was found where, and of what is missing, the command that gets it.
+    /// Show which toolchain was found, and how to get missing tools
     Doctor(doctor::Arguments),
 }
+
+/// The text below the list of commands.
+const AFTER_HELP: &str = "Examples:
+  cargo xtask test                       all that CI runs; needs no GPU
+  cargo xtask test --only lints          one step of it
+  cargo xtask build --arch sm_90a        every kernel for Hopper
+  cargo xtask conformance --filter mma   on the GPU, or without a GPU on the simulator
+  cargo xtask bench --size 4096          the GEMM kernels against cuBLAS
+  cargo xtask layout mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32
+
+Environment:
+  CARGO_TARGET_DIR  the target folder; everything that a command writes by default is below it,
+                    except for bench-results/ of `bench` and `timings`
+
+Exit codes:
+  0    the command did its work, and every check passed
+  1    a check failed
+  2    wrong options, or an error that stopped the command
+  141  the reader of standard output went away, as `| head` does";
 
 /// The conformance run.
 const CONFORMANCE: Program = Program {
@@ -79,19 +123,19 @@ const CONFORMANCE: Program = Program {
     package: "ptx-matrix-conformance",
     kernels: &[Kernels::Conformance, Kernels::Attention],
 };
-/// The measurements.
+/// The GEMM benchmark against cuBLAS.
 const BENCH: Program = Program {
     name: "bench",
     package: "ptx-matrix-bench",
     kernels: &[Kernels::Gemm, Kernels::Ladder, Kernels::Timings],
 };
-/// How long the instructions take.
+/// Latency and throughput of the instructions.
 const TIMINGS: Program =
     Program { name: "timings", package: "ptx-matrix-timings", kernels: &[Kernels::Timings] };
-/// Random products.
+/// Random GEMMs.
 const TRIALS: Program =
     Program { name: "trials", package: "ptx-matrix-trials", kernels: &[Kernels::Gemm] };
-/// One instruction.
+/// One instruction, executed once.
 const EXEC: Program = Program { name: "exec", package: "ptx-matrix-exec", kernels: &[] };
 /// Kernels with one misuse each.
 const MISUSES: Program =
@@ -131,11 +175,11 @@ fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask is a folder of the workspace")
 }
 
-/// Cargo's target folder.
+/// Cargo's target folder, as an absolute path.
 fn target() -> PathBuf {
     let named = std::env::var_os("CARGO_TARGET_DIR").filter(|named| !named.is_empty());
-    // A relative one is cargo's own, in whose folder this runs; programs that are started from here
-    // run in others.
+    // A relative path is relative to the folder of cargo, which is this program's folder too. The
+    // programs that this one starts run in other folders, so the path becomes absolute.
     named.map_or_else(
         || root().join("target"),
         |named| std::path::absolute(&named).unwrap_or_else(|_| named.into()),

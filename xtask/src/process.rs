@@ -1,7 +1,7 @@
 use anyhow::{Context, Result};
 use std::process::{Command, ExitCode, ExitStatus};
 
-/// The cargo that runs this, in the workspace's root.
+/// The cargo that started this program, to run in the root of the workspace.
 pub fn cargo() -> Command {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut command = Command::new(cargo);
@@ -10,20 +10,20 @@ pub fn cargo() -> Command {
     command
 }
 
-/// Names the target folder to a program that runs in another folder, where the name may be
-/// relative.
+/// Passes the target folder to a program that runs in another folder: the variable may be a
+/// relative path.
 pub fn with_target(command: &mut Command) {
     if std::env::var_os("CARGO_TARGET_DIR").is_some() {
         command.env("CARGO_TARGET_DIR", crate::target());
     }
 }
 
-/// Runs a command to its end, with this program's input and output.
+/// Runs a command to its end. It shares this program's input and output.
 pub fn status(command: &mut Command) -> Result<ExitStatus> {
     command.status().with_context(|| format!("cannot run {}", command.get_program().display()))
 }
 
-/// The exit code of a program that has run, as this program's own.
+/// The exit code of a program, as this program's own.
 pub fn exit_code(status: ExitStatus) -> ExitCode {
     ExitCode::from(status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(2))
 }

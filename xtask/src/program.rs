@@ -1,4 +1,4 @@
-//! The programs: built, asked whether they can run here, and run with the kernels.
+//! The programs of `tools/`: build one, ask it whether it can run here, run it with its kernels.
 
 use crate::kernels::Kernels;
 use crate::process::{cargo, exit_code, status};
@@ -9,12 +9,12 @@ use std::process::{Command, ExitCode};
 #[derive(Debug, clap::Args)]
 #[command(disable_help_flag = true)]
 pub struct Arguments {
-    /// What the program takes: see its `--help`.
+    /// The program's own options: see its `--help`
     #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
     arguments: Vec<String>,
 }
 
-/// A program of one of the packages.
+/// A program of a package in `tools/`.
 #[derive(Clone, Copy)]
 pub struct Program {
     pub name: &'static str,
@@ -24,11 +24,11 @@ pub struct Program {
 }
 
 impl Program {
-    /// Builds it and the kernels, and runs it.
+    /// Builds the program and its kernels, and runs it.
     pub fn run(self, Arguments { arguments }: &Arguments) -> Result<ExitCode> {
         let program = self.build()?;
-        // A wrong option, help, or a machine that cannot run it, should not have to wait for the
-        // kernels' build.
+        // The kernels build for minutes. A wrong option, `--help`, or a machine without a GPU is
+        // answered before that.
         let validated = status(Command::new(&program).arg("--validate").args(arguments))?;
         let asks_for_help =
             arguments.iter().any(|argument| argument == "--help" || argument == "-h");
@@ -41,24 +41,26 @@ impl Program {
         Ok(exit_code(status(&mut command)?))
     }
 
-    /// Builds its kernels for every target.
+    /// Builds the kernels for every target.
     fn build_kernels(self) -> Result<()> {
         self.kernels.iter().try_for_each(|kernels| kernels.builder().build().map(drop))
     }
 
-    /// Builds it, and runs it without kernels.
+    /// Builds the program, and runs it without kernels.
     pub fn run_alone(self, Arguments { arguments }: &Arguments) -> Result<ExitCode> {
         Ok(exit_code(status(Command::new(self.build()?).args(arguments))?))
     }
 
-    /// Builds it, and says where it is.
+    /// Builds the program with optimisation, and returns its path.
     pub fn build(self) -> Result<PathBuf> {
         self.build_in("release", &["--release", "--package", self.package])
     }
 
-    /// The same, of what the tests have compiled already.
+    /// Builds the program from the crates that the tests have compiled already, and returns its
+    /// path.
     pub fn build_as_tests_do(self) -> Result<PathBuf> {
-        // With them as targets, it has what they depend on.
+        // Cargo unifies features over all selected targets. With the tests selected too, the
+        // program's dependencies have the tests' features, and nothing is compiled twice.
         self.build_in("debug", &["--workspace", "--all-features", "--tests"])
     }
 

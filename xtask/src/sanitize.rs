@@ -6,21 +6,33 @@ use std::path::PathBuf;
 use std::process::{Command, ExitCode};
 
 #[derive(Debug, clap::Args)]
+#[command(after_help = AFTER_HELP)]
 pub struct Arguments {
-    /// The target of the machine's GPU.
+    /// The target to build the kernels for: that of the machine's GPU
     #[arg(long, value_name = "TARGET", default_value = "sm_90a")]
     arch: Arch,
-    /// The file to write. Without it: target/sanitizer.json.
+    /// Write the record to FILE, as JSON (default: target/sanitizer.json)
     #[arg(long, value_name = "FILE")]
     record: Option<PathBuf>,
-    /// Where compute-sanitizer is.
+    /// The compute-sanitizer to run: a path, or a name to find in PATH
     #[arg(long, default_value = "compute-sanitizer", value_name = "PROGRAM")]
     sanitizer: PathBuf,
 }
 
+const AFTER_HELP: &str = "\
+The output of each tool goes to target/sanitizer/.
+
+Examples:
+  cargo xtask sanitize
+  cargo xtask sanitize --sanitizer /usr/local/cuda/bin/compute-sanitizer
+
+Exit codes:
+  0  every case has run, and the record is written
+  2  no GPU, no compute-sanitizer, or another error";
+
 pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     let program = crate::MISUSES.build()?;
-    // Where it cannot run, it should not have to wait for the kernels' build.
+    // A machine without a GPU is told so before the kernels are built.
     let validated = status(Command::new(&program).arg("validate"))?;
     if !validated.success() {
         return Ok(exit_code(validated));

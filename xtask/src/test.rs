@@ -10,22 +10,44 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
 #[derive(Debug, clap::Args)]
+#[command(after_help = AFTER_HELP)]
 pub struct Arguments {
-    /// Only the steps whose name contains this.
-    #[arg(long)]
+    /// Run only the steps whose name contains TEXT
+    #[arg(long, value_name = "TEXT")]
     only: Option<String>,
 }
 
-/// One step: its name, and what it does.
+const AFTER_HELP: &str = "Steps:
+  formatting, lints, documentation, tests
+  kernels for every target
+  conformance on the simulator
+  a hundred schedules of each kernel
+  examples in the documentation
+
+The first four run one after another, beside the others.
+
+Examples:
+  cargo xtask test                     everything
+  cargo xtask test --only formatting
+  cargo xtask test --only simulator    the conformance run on the simulator
+
+Exit codes:
+  0  every step passed
+  1  a step failed
+  2  no step has such a name, or another error";
+
+/// A step: its name, and the function that runs it.
 type Step = (&'static str, fn() -> Result<()>);
 
-/// They run beside the others, one behind the other: the kernels take as long as half of these, and
-/// what is simulated, and the examples, come when the tests have been compiled. Then there is
-/// something to do for each core all the time.
-const BESIDE: [Step; 4] = [
+/// These steps run one after another, on a second thread beside [`STEPS`].
+///
+/// The kernels' build takes half as long as `STEPS`. The simulated runs and the examples follow it,
+/// at a time when the tests have been compiled. So each core has work all the time.
+const BESIDE: [Step; 5] = [
     ("kernels for every target", build_kernels),
     ("conformance on the simulator", || simulate(&[])),
     ("a hundred schedules of each kernel", || simulate(&["--rounds", "1", "--schedules", "100"])),
+    ("examples", run_examples),
     ("examples in the documentation", || {
         run_cargo(&["test", "--doc", "--workspace", "--all-features", "--no-fail-fast"])
     }),
@@ -49,7 +71,8 @@ const STEPS: [Step; 4] = [
     ("tests", crate::test_programs::run),
 ];
 
-/// What only the device's build compiles, clippy does not see: there, rustc's warnings count.
+/// Builds the kernels for every target. A warning of rustc fails the step, because clippy does not
+/// see the code that only the device build compiles.
 fn build_kernels() -> Result<()> {
     let warnings = Arc::new(AtomicUsize::new(0));
     let counter = warnings.clone();
@@ -62,7 +85,7 @@ fn build_kernels() -> Result<()> {
     };
     for kernels in Kernels::ALL {
         let builder = kernels.builder().progress(progress.clone());
-        // Of the random programs, one target has all, an older one some.
+        // sm_90a has all kernels of the random programs, and sm_80 some of them.
         let builder = if kernels == Kernels::Fuzz {
             builder.archs([Arch::SM_80, Arch::SM_90A])
         } else {
@@ -75,7 +98,7 @@ fn build_kernels() -> Result<()> {
     Ok(())
 }
 
-/// The conformance run on the simulator, strict: also a warning fails it.
+/// Runs the conformance checks on the simulator in strict mode: warnings fail it too.
 fn simulate(options: &[&str]) -> Result<()> {
     let program = crate::CONFORMANCE.build_as_tests_do()?;
     let passed = status(Command::new(program).args(["--on", "sim"]).args(options))?;
@@ -86,8 +109,11 @@ fn simulate(options: &[&str]) -> Result<()> {
     Ok(())
 }
 
-/// What rustdoc reads of other crates, clippy has made: it is not made again if it is asked for in
-/// the words of `cargo clippy`. Should these change one day, it takes longer.
+/// Builds the documentation. A warning fails the step.
+///
+/// rustdoc reads the metadata of the dependencies, which clippy has made already. Cargo reuses that
+/// metadata if wrapper and arguments are those of `cargo clippy`. If `cargo clippy` changes its
+/// arguments one day, this step takes longer.
 fn document() -> Result<()> {
     let sysroot =
         Command::new("rustc").args(["--print", "sysroot"]).current_dir(crate::root()).output()?;
@@ -103,13 +129,32 @@ fn document() -> Result<()> {
     Ok(())
 }
 
+/// Runs each program of `examples/`: it ends with an error if a result is wrong.
+fn run_examples() -> Result<()> {
+    let entries = std::fs::read_dir(crate::root().join("examples"))?;
+    let paths: Vec<_> = entries.map(|entry| Ok(entry?.path())).collect::<Result<_>>()?;
+    // In the words of `Program::build_as_tests_do`: the tests have compiled them already.
+    let mut build = cargo();
+    build.args(["build", "--quiet", "--workspace", "--all-features", "--tests"]);
+    for path in &paths {
+        build.arg("--example").args(path.file_stem());
+    }
+    ensure!(status(&mut build)?.success(), "the examples do not compile");
+    for path in &paths {
+        let name = path.file_stem().unwrap_or_default();
+        let program = crate::target().join("debug/examples").join(name);
+        ensure!(status(&mut Command::new(program))?.success(), "{} failed", path.display());
+    }
+    Ok(())
+}
+
 fn run_cargo(arguments: &[&str]) -> Result<()> {
     let done = status(cargo().args(arguments))?;
     ensure!(done.success(), "`cargo {}` failed", arguments.join(" "));
     Ok(())
 }
 
-/// Whether it passed.
+/// Runs a step, and returns whether it passed.
 fn passes((name, step): Step) -> bool {
     outln!("== {name}");
     let start = Instant::now();

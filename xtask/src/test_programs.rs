@@ -1,5 +1,5 @@
-//! The workspace's test programs, several at a time: `cargo test` runs one behind the other, and
-//! what one does alone leaves cores idle.
+//! The workspace's test programs, several at a time. `cargo test` runs them one after another, and
+//! a program with one long test leaves cores idle.
 
 use crate::process::{cargo, status, with_target};
 use anyhow::{Context, Result, ensure};
@@ -14,11 +14,11 @@ use std::thread;
 /// A test program.
 struct Program {
     path: PathBuf,
-    /// Where cargo runs it.
+    /// The folder in which cargo runs it.
     package: PathBuf,
 }
 
-/// What cargo says of what it compiled; of other messages, nothing.
+/// Cargo's message about a compiled artifact. Other messages parse as an empty one.
 #[derive(Deserialize)]
 struct Artifact {
     #[serde(default)]
@@ -34,11 +34,11 @@ struct Profile {
     test: bool,
 }
 
-/// Compiles all of them, and runs them, as many at a time as there are cores.
+/// Compiles the test programs, and runs as many at a time as there are cores.
 pub fn run() -> Result<()> {
     let arguments = ["test", "--workspace", "--all-features"];
     ensure!(status(cargo().args(arguments).arg("--no-run"))?.success(), "the tests do not compile");
-    // Once more, now that there is nothing to compile, for the programs.
+    // Everything is compiled; this call only lists the programs.
     let listed = cargo()
         .args(arguments)
         .args(["--no-run", "--quiet", "--message-format=json"])
@@ -71,7 +71,7 @@ pub fn run() -> Result<()> {
     Ok(())
 }
 
-/// The test programs among cargo's messages, a line each.
+/// The test programs in cargo's messages, which are one in each line.
 fn programs(messages: &str) -> Result<Vec<Program>> {
     let mut programs = Vec::new();
     for line in messages.lines() {
@@ -86,7 +86,7 @@ fn programs(messages: &str) -> Result<Vec<Program>> {
     Ok(programs)
 }
 
-/// Runs one, and prints what it printed, in one piece.
+/// Runs a program, and prints its output in one piece.
 fn passes(program: &Program) -> Result<bool> {
     let mut command = Command::new(&program.path);
     command.current_dir(&program.package).env("CARGO_MANIFEST_DIR", &program.package);
@@ -98,7 +98,7 @@ fn passes(program: &Program) -> Result<bool> {
     Ok(output.status.success())
 }
 
-/// A program's name, without what cargo puts behind it.
+/// A program's name without cargo's hash.
 fn name(path: &Path) -> String {
     let stem = path.file_stem().unwrap_or_default().to_string_lossy();
     stem.rsplit_once('-').map_or(stem.as_ref(), |(name, _)| name).to_owned()

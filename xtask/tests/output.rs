@@ -1,4 +1,4 @@
-//! Programs whose output is not read to its end, or cannot be written.
+//! Programs with a reader that stops early, or with an output that cannot be written.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader};
@@ -13,12 +13,12 @@ fn xtask(arguments: &[&str]) -> Command {
     command
 }
 
-/// Its code and standard error.
+/// The exit code and standard error.
 fn ended(output: &Output) -> (Option<i32>, String) {
     (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
 }
 
-/// A pipe that nobody reads, from the start.
+/// The pipe has no reader from the start.
 #[test]
 fn a_closed_pipe_ends_a_program_quietly() {
     for _ in 0..20 {
@@ -30,7 +30,7 @@ fn a_closed_pipe_ends_a_program_quietly() {
     }
 }
 
-/// As by `| head -1`: the first line is there, and the rest may or may not have been written.
+/// As with `| head -1`: the first line is there, and the rest may or may not have been written.
 #[test]
 fn a_reader_may_stop_after_a_line() {
     for _ in 0..20 {
@@ -52,7 +52,7 @@ fn a_full_disk_is_an_error() {
     let output = xtask(&["layout", FORM]).stdout(full()).stderr(Stdio::piped()).output().unwrap();
     let message = "error: cannot write to standard output: No space left on device (os error 28)\n";
     assert_eq!(ended(&output), (Some(2), message.to_owned()));
-    // Nor is a panic what comes of an error that cannot be told.
+    // If standard error cannot be written either, the program does not panic.
     let output = xtask(&["layout", FORM]).stdout(full()).stderr(full()).output().unwrap();
     assert_eq!(output.status.code(), Some(2));
     let output = xtask(&["layout", "no.such.form"]).stdout(full()).stderr(full()).output().unwrap();

@@ -1,4 +1,4 @@
-//! Debian's packages, unpacked into a folder instead of installed.
+//! Unpacks Debian's packages into a folder, without installing them.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -9,12 +9,12 @@ use crate::process;
 use crate::toolchain::{MIN_RUSTC, Origin, Tool};
 use crate::version::Version;
 
-/// rustc, its sources and cargo, as Debian names them: `-web` is the newer Rust of its stable
+/// Debian's names for rustc, its sources and cargo. `-web` is the newer Rust of its stable
 /// releases.
 const FAMILIES: [[&str; 3]; 2] =
     [["rustc-web", "rust-web-src", "cargo-web"], ["rustc", "rust-src", "cargo"]];
 
-/// Unpacks a Rust toolchain and the LLVM that goes with it into `root`.
+/// Unpacks a Rust toolchain and its LLVM into `root`.
 pub fn fetch_rust(root: &Path, progress: &dyn Fn(&str)) -> Result<()> {
     let scratch = Scratch::new(root)?;
     let (apt, family) = Apt::offering_rust(&scratch, progress)?;
@@ -23,7 +23,7 @@ pub fn fetch_rust(root: &Path, progress: &dyn Fn(&str)) -> Result<()> {
     apt.unpack(&[&format!("llvm-{llvm}")], root, &scratch, progress)
 }
 
-/// Unpacks packages into `root`, with what they depend on and this system lacks.
+/// Unpacks packages into `root`, with the dependencies that this system lacks.
 pub fn unpack_packages(packages: &[&str], root: &Path, progress: &dyn Fn(&str)) -> Result<()> {
     let scratch = Scratch::new(root)?;
     let apt = Apt::offering(&scratch, progress, |apt| {
@@ -33,8 +33,7 @@ pub fn unpack_packages(packages: &[&str], root: &Path, progress: &dyn Fn(&str)) 
     apt.unpack(packages, root, &scratch, progress)
 }
 
-/// The LLVM of the rustc that was unpacked, or of the system's where apt found that one good
-/// enough.
+/// Returns the LLVM version of the unpacked rustc, or of the system's if apt found it good enough.
 fn llvm_major(root: &Path) -> Result<u32> {
     let unpacked = root.join("usr/bin/rustc");
     let (path, origin) = if unpacked.is_file() {
@@ -46,7 +45,7 @@ fn llvm_major(root: &Path) -> Result<u32> {
     Ok(rustc.version().major())
 }
 
-/// A folder for what is needed only until the packages are unpacked.
+/// A temporary folder for the downloads.
 struct Scratch(PathBuf);
 
 impl Scratch {
@@ -60,18 +59,18 @@ impl Scratch {
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        // What stays behind is only wasted space, and the next fetch reuses it.
+        // A leftover only wastes space, and the next fetch reuses it.
         let _ = std::fs::remove_dir_all(&self.0);
     }
 }
 
-/// apt, with the package lists of the system or with its own.
+/// apt, with the system's package lists or its own.
 struct Apt {
     options: Vec<String>,
 }
 
 impl Apt {
-    /// An apt that offers a recent enough Rust, and the names of its packages.
+    /// Finds an apt that offers a recent enough Rust. Also returns the names of its packages.
     fn offering_rust(
         scratch: &Scratch,
         progress: &dyn Fn(&str),
@@ -89,7 +88,7 @@ impl Apt {
         Ok((apt, family))
     }
 
-    /// The system's apt if it offers what is wanted, else one with fresh lists of its own.
+    /// Returns the system's apt if it offers the packages, else one with fresh lists of its own.
     fn offering(
         scratch: &Scratch,
         progress: &dyn Fn(&str),
@@ -106,7 +105,7 @@ impl Apt {
             std::fs::create_dir_all(&folder)
                 .with_context(|| format!("cannot make {}", folder.display()))?;
         }
-        // Who runs this may not switch to apt's own user, and need not.
+        // An unprivileged user cannot switch to apt's own user, and need not.
         let own = ["APT::Sandbox::User=root".to_owned(), format!("Dir::Cache={}", cache.display())];
         let system = Self { options: own.to_vec() };
         if wanted(&system) {
@@ -118,7 +117,8 @@ impl Apt {
             "Acquire::Languages=none".to_owned(),
         ];
         let private = Self { options: [own, fresh].concat() };
-        // One unreachable source fails the whole update, though the others may have what is wanted.
+        // One unreachable source fails the whole update, but the other sources may offer the
+        // packages.
         let update = process::output(private.command("apt-get").arg("update"))?;
         if !wanted(&private) {
             bail!("{}", String::from_utf8_lossy(&update.stderr).trim_end());
@@ -128,7 +128,7 @@ impl Apt {
 
     fn command(&self, program: &str) -> Command {
         let mut command = process::clean_command(program);
-        // The output is read below.
+        // The code below parses the output, so it must be in English.
         command.env("LC_ALL", "C");
         for option in &self.options {
             command.args(["-o", option]);
@@ -176,14 +176,14 @@ impl Apt {
     }
 }
 
-/// The version that apt would install, from `apt-cache policy`.
+/// Reads the version that apt would install, from `apt-cache policy`.
 fn candidate_in(policy: &str) -> Option<Version> {
     let candidate = policy.lines().find_map(|line| line.trim().strip_prefix("Candidate: "))?;
-    // An epoch stands before a colon.
+    // An epoch ends with a colon.
     candidate.rsplit(':').next()?.parse().ok()
 }
 
-/// The packages that apt would install, from `apt-get --simulate install`.
+/// Reads the packages that apt would install, from `apt-get --simulate install`.
 fn lacking_in(simulation: &str) -> Vec<&str> {
     let installs = simulation.lines().filter_map(|line| line.strip_prefix("Inst "));
     installs.filter_map(|line| line.split_whitespace().next()).collect()

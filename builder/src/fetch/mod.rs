@@ -1,4 +1,4 @@
-//! Fetching what the system lacks into a folder of our own, without root.
+//! Fetches missing programs into the builder's own folder, without root.
 
 mod apt;
 mod pip;
@@ -9,19 +9,19 @@ use anyhow::{Context, Result};
 
 pub use pip::PACKAGES as CUDA_PACKAGES;
 
-/// What to fetch.
+/// The parts to fetch.
 #[derive(Debug, Clone, Copy)]
 pub struct Parts {
     pub rust: bool,
     pub ptxas: bool,
 }
 
-/// The folder in a store that is laid out as the system's root is.
+/// The folder in a store with the layout of the system's root.
 pub fn system_root(store: &Path) -> PathBuf {
     store.join("system")
 }
 
-/// The folder in a store with ptxas in it, if it was fetched.
+/// The folder in a store that contains ptxas, if it was fetched.
 pub fn cuda_binaries(store: &Path) -> Option<PathBuf> {
     let versions = std::fs::read_dir(store.join("cuda/nvidia")).ok()?;
     versions
@@ -41,7 +41,7 @@ pub fn fetch(store: &Path, parts: Parts, progress: &dyn Fn(&str)) -> Result<()> 
     Ok(())
 }
 
-/// Lets `fill` fill a folder beside `folder`, which takes its place once it is complete.
+/// Lets `fill` fill a temporary folder, which replaces `folder` once it is complete.
 fn complete_or_absent(folder: &Path, fill: impl FnOnce(&Path) -> Result<()>) -> Result<()> {
     let unfinished = folder.with_extension("unfinished");
     remove(&unfinished)?;

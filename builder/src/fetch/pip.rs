@@ -1,4 +1,4 @@
-//! ptxas and nvdisasm, which NVIDIA publishes for pip.
+//! Fetches ptxas and nvdisasm, which NVIDIA publishes for pip.
 
 use std::path::Path;
 use std::process::Command;
@@ -10,10 +10,10 @@ use crate::toolchain::{joined, library_folders};
 
 use super::apt;
 
-/// What has ptxas and nvdisasm in it. The next major may drop targets.
+/// The packages with ptxas and nvdisasm. The next major version may drop targets.
 pub const PACKAGES: [&str; 2] = ["nvidia-cuda-nvcc>=13,<14", "nvidia-cuda-nvdisasm>=13,<14"];
 
-/// Installs them into `folder`.
+/// Installs the packages into `folder`.
 pub fn fetch_cuda(folder: &Path, progress: &dyn Fn(&str)) -> Result<()> {
     progress("downloading ptxas and nvdisasm");
     let installed = match system_pip() {
@@ -29,7 +29,7 @@ fn install(mut pip: Command, folder: &Path) -> Result<()> {
     process::stdout(&mut pip).map(drop)
 }
 
-/// The first of the usual names for pip that answers.
+/// Returns the first usual name of pip that runs.
 fn system_pip() -> Option<Command> {
     const NAMES: [&[&str]; 4] = [&["python3", "-m", "pip"], &["pip3"], &["pip"], &["uv", "pip"]];
     let command = |words: &[&str]| {
@@ -44,7 +44,7 @@ fn system_pip() -> Option<Command> {
     NAMES.into_iter().find(answers).map(command)
 }
 
-/// Runs a pip from Debian's packages that is unpacked for this one use.
+/// Runs a pip that is unpacked from Debian's packages for this one use.
 fn with_private_pip(
     folder: &Path,
     progress: &dyn Fn(&str),
@@ -53,7 +53,7 @@ fn with_private_pip(
     let root = folder.with_extension("pip");
     std::fs::create_dir_all(&root).with_context(|| format!("cannot make {}", root.display()))?;
     let result = private_pip(&root, progress).and_then(run);
-    // Unpacked again if it is ever needed again, which it is not once ptxas is there.
+    // pip is not needed again once ptxas is there.
     let _ = std::fs::remove_dir_all(&root);
     result
 }
@@ -78,8 +78,8 @@ fn private_pip(root: &Path, progress: &dyn Fn(&str)) -> Result<Command> {
     Ok(pip)
 }
 
-/// The unpacked certificates in one file, if there are any: unpacking does not do what installing
-/// would.
+/// Joins the unpacked certificates in one file, if there are any. Installing the package would do
+/// this, but unpacking does not.
 fn certificates(root: &Path) -> Result<Option<std::path::PathBuf>> {
     let Ok(entries) = std::fs::read_dir(root.join("usr/share/ca-certificates/mozilla")) else {
         return Ok(None);
@@ -94,7 +94,7 @@ fn certificates(root: &Path) -> Result<Option<std::path::PathBuf>> {
     Ok(Some(path))
 }
 
-/// Some versions of pip unpack programs without their permission to run.
+/// Makes programs executable: some versions of pip unpack them without that permission.
 #[cfg(unix)]
 fn make_executable(folder: &Path) -> Result<()> {
     use std::os::unix::fs::PermissionsExt;

@@ -1,9 +1,9 @@
-//! Arithmetic that LLVM lowers wrongly for GPUs, or not at all, by functions of
+//! Replaces arithmetic that LLVM lowers wrongly for GPUs, or not at all, by calls of
 //! `compiler_builtins`.
 //!
-//! `frem` comes out as a rounded quotient and a multiplication, which is not Rust's `%`. Of `powi`,
-//! and of conversions between floats and 128-bit integers, `llc` knows no instruction and no
-//! function to call.
+//! LLVM lowers `frem` to a rounded quotient and a multiplication, which differs from Rust's `%`.
+//! For `powi`, and for conversions between floats and 128-bit integers, `llc` has neither an
+//! instruction nor a library function.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -18,7 +18,7 @@ type Function = (&'static str, &'static str, &'static str);
 const FMODF: Function = ("fmodf", "float", "float, float");
 const FMOD: Function = ("fmod", "double", "double, double");
 
-/// Intrinsics, and the functions of the same parameters that compute them.
+/// Intrinsics, and the functions with the same parameters that compute them.
 const INTRINSICS: [(&str, Function); 2] = [
     ("llvm.powi.f32.i32", ("__powisf2", "float", "float, i32")),
     ("llvm.powi.f64.i32", ("__powidf2", "double", "double, i32")),
@@ -30,8 +30,8 @@ const FROM_INTEGERS: [(&str, [Function; 2]); 2] = [
     ("uitofp i128 ", [("__floatuntisf", "float", "i128"), ("__floatuntidf", "double", "i128")]),
 ];
 
-/// Conversions to 128-bit integers, which saturate or need not, as the functions do: the two
-/// instructions, and the functions for `float` and `double`.
+/// Conversions to 128-bit integers: the plain and the saturating instruction, and the functions for
+/// `float` and `double`. The functions saturate, which is right for both.
 const TO_INTEGERS: [(&str, &str, [Function; 2]); 2] = [
     (
         "fptosi ",
@@ -45,8 +45,8 @@ const TO_INTEGERS: [(&str, &str, [Function; 2]); 2] = [
     ),
 ];
 
-/// The module with calls of functions in place of such arithmetic, and with their declarations; as
-/// it is, if it has none. The functions are still to be linked.
+/// Returns the module with calls and declarations of functions in place of such arithmetic. A
+/// module without such arithmetic stays as it is. The functions must still be linked.
 pub fn by_functions(ir: &str) -> Cow<'_, str> {
     let mut used = BTreeSet::new();
     let mut text = String::new();
@@ -73,7 +73,7 @@ pub fn by_functions(ir: &str) -> Cow<'_, str> {
     Cow::Owned(text)
 }
 
-/// The lines instead of this one, whose functions are noted.
+/// The replacement of this line. Notes its functions in `used`.
 fn replaced(line: &str, used: &mut BTreeSet<Function>) -> Option<String> {
     let words = [" = frem ", "i128", "@llvm.powi."];
     if !line.starts_with(' ') || !words.iter().any(|word| line.contains(word)) {
@@ -99,18 +99,20 @@ fn replaced(line: &str, used: &mut BTreeSet<Function>) -> Option<String> {
     Some(lines.iter().map(|line| format!("  {line}{metadata}\n")).collect())
 }
 
-/// The name of a further value, of the result's: one that is a number would have to be in sequence.
+/// The name of an intermediate value, derived from the result's. A plain number would have to be in
+/// sequence.
 fn further(result: &str, what: &str) -> String {
     format!("%\"{} {what}\"", result.trim_matches(['%', '"']))
 }
 
-/// To 16 bits by way of 32: integers that these do not hold exactly are infinite in 16.
+/// Converts an integer to a float; to `half` through `float`. An integer that `float` cannot hold
+/// exactly is infinite in `half`, so nothing is rounded twice.
 fn from_integer(
     result: &str,
     instruction: &str,
     used: &mut BTreeSet<Function>,
 ) -> Option<Vec<String>> {
-    // A conversion that is known to be of no negative number says so.
+    // `nneg` marks a conversion whose operand is not negative.
     let instruction = instruction.replacen("uitofp nneg ", "uitofp ", 1);
     FROM_INTEGERS.iter().find_map(|(from, functions)| {
         let (operand, to) = instruction.strip_prefix(from)?.split_once(" to ")?;
@@ -157,7 +159,7 @@ fn to_integer(
     })
 }
 
-/// The function for a float's type, and whether that has 16 bits.
+/// The function for a float's type, and whether the type has 16 bits.
 fn of_type(float: &str, [single, double]: &[Function; 2]) -> Option<(Function, bool)> {
     match float {
         "half" | "bfloat" => Some((*single, true)),
@@ -167,8 +169,8 @@ fn of_type(float: &str, [single, double]: &[Function; 2]) -> Option<(Function, b
     }
 }
 
-/// `frem` of numbers or vectors. Of 16 bits it is that of the same numbers in 32: the exact
-/// remainder is one of 16 bits.
+/// Replaces `frem` of scalars or vectors. 16-bit operands are computed in 32 bits: their exact
+/// remainder fits into 16 bits.
 fn remainder(result: &str, operands: &str, used: &mut BTreeSet<Function>) -> Option<String> {
     const FLAGS: [&str; 8] =
         ["fast ", "nnan ", "ninf ", "nsz ", "arcp ", "contract ", "afn ", "reassoc "];

@@ -1,11 +1,11 @@
-//! Function attributes: launch bounds on kernels, and no target on anything.
+//! Edits function attributes: sets launch bounds on kernels, and removes the target.
 
 use anyhow::{Context, Result};
 
 use super::KernelMetadata;
 use super::scan;
 
-/// The name of the kernel that the line begins to define.
+/// The name of the kernel whose definition begins in this line.
 pub fn kernel_name(line: &str) -> Option<&str> {
     let signature = line.strip_prefix("define ")?;
     let (linkage, rest) = signature.split_once("ptx_kernel ")?;
@@ -16,7 +16,7 @@ pub fn kernel_name(line: &str) -> Option<&str> {
     Some(name.split_once('(')?.0.trim_matches('"'))
 }
 
-/// The name of the function that the line begins to define, or declares, with its quotes.
+/// The name, with its quotes, of the function that the line declares or begins to define.
 pub fn function_name(line: &str) -> Option<&str> {
     let (_, name) = line.split_once('@')?;
     let end = match name.strip_prefix('"') {
@@ -26,7 +26,7 @@ pub fn function_name(line: &str) -> Option<&str> {
     Some(&name[..end])
 }
 
-/// The `define` line of a kernel with the bounds that its metadata asks for.
+/// The `define` line of a kernel, with the launch bounds from its metadata.
 pub fn with_launch_bounds(line: &str, metadata: Option<&KernelMetadata>) -> Result<String> {
     let Some(metadata) = metadata else { return Ok(line.to_owned()) };
     let bounds = [
@@ -44,8 +44,8 @@ pub fn with_launch_bounds(line: &str, metadata: Option<&KernelMetadata>) -> Resu
     Ok(format!("{}{attributes}{}", &line[..at], &line[at..]))
 }
 
-/// Where further function attributes may stand: behind the reference to an attribute group, or
-/// where one would be.
+/// The position for further function attributes: after the reference to an attribute group, or in
+/// its place.
 pub fn attributes_end(line: &str) -> Option<usize> {
     let mut end = scan::closing_parenthesis(line, line.find('@')?)? + 1;
     for word in ["local_unnamed_addr", "unnamed_addr"] {
@@ -59,10 +59,10 @@ pub fn attributes_end(line: &str) -> Option<usize> {
     Some(end)
 }
 
-/// An attribute group without the target that rustc compiled its functions for.
+/// An attribute group without the target of its functions' compilation.
 ///
-/// `core` is compiled once for all targets; with its own target on it, LLVM would not inline it
-/// into a kernel.
+/// `core` is compiled once for all targets. With its own target, LLVM would not inline it into a
+/// kernel.
 pub fn without_target(group: &str) -> String {
     let mut kept = group.to_owned();
     for name in ["\"target-cpu\"=\"", "\"target-features\"=\"", "\"tune-cpu\"=\""] {

@@ -1,16 +1,16 @@
-//! Calls, as LLVM writes them: of whom, and where their arguments end.
+//! Reads calls in LLVM's text: the callee, and the end of the arguments.
 
 use anyhow::{Context, Result, bail};
 
 use super::scan;
 
-/// Whom an instruction calls.
+/// The callee of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Callee<'a> {
     Asm,
     /// A function by its name, without the `@`.
     Named(&'a str),
-    /// An address: of a function pointer, or out of a `dyn`'s table.
+    /// An address: from a function pointer, or from the vtable of a `dyn`.
     Address,
 }
 
@@ -18,16 +18,16 @@ pub enum Callee<'a> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Call<'a> {
     pub callee: Callee<'a>,
-    /// Where the callee is written.
+    /// The position of the callee.
     pub at: usize,
-    /// Behind the parenthesis that closes the arguments.
+    /// The position after the parenthesis that closes the arguments.
     pub arguments_end: usize,
 }
 
-/// The call that a line of a function's body is, if it is one. GPU code does not unwind, so an
+/// Reads the call in a line of a function's body, if it is one. GPU code does not unwind, so an
 /// `invoke` is an error.
 pub fn read(line: &str) -> Result<Option<Call<'_>>> {
-    // Most lines are decided by this; the scan below costs more.
+    // This decides most lines. The scan below costs more.
     if !["call ", "invoke ", "callbr "].iter().any(|word| line.contains(word)) {
         return Ok(None);
     }
@@ -48,7 +48,7 @@ pub fn read(line: &str) -> Result<Option<Call<'_>>> {
         .with_context(|| format!("a call of unknown form: {}", line.trim()))
 }
 
-/// The name of the result, with its `%`, and the instruction behind the equals sign.
+/// The name of the result, with its `%`, and the instruction after the equals sign.
 pub fn result_and_instruction(line: &str) -> (Option<&str>, &str) {
     let trimmed = line.trim_start();
     let end = match trimmed.strip_prefix("%\"") {
@@ -60,8 +60,9 @@ pub fn result_and_instruction(line: &str) -> (Option<&str>, &str) {
     named.map_or((None, trimmed), |(name, instruction)| (Some(name), instruction))
 }
 
-/// The callee is the first thing outside all brackets that is `asm`, or has a parenthesis directly
-/// behind it: those of attributes come behind words, and those of function types behind spaces.
+/// Finds the callee: outside all brackets, the first `asm`, or the first `@` or `%` name directly
+/// before a parenthesis. In attributes the parenthesis follows a plain word, and in function types
+/// a space.
 fn find_callee(line: &str, start: usize) -> Option<Call<'_>> {
     let bytes = line.as_bytes();
     let (mut depth, mut at) = (0_usize, start);
@@ -110,7 +111,7 @@ fn find_callee(line: &str, start: usize) -> Option<Call<'_>> {
     None
 }
 
-/// Behind the name, quoted or not, that begins at `from`.
+/// The position after the name, quoted or not, that begins at `from`.
 pub fn name_end(bytes: &[u8], from: usize) -> usize {
     let behind = |length: Option<usize>| length.map_or(bytes.len(), |length| from + length);
     if bytes.get(from) == Some(&b'"') {

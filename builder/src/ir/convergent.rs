@@ -1,10 +1,10 @@
-//! Marking `convergent` what LLVM must not copy into both arms of a lane-dependent branch, or sink
-//! into one.
+//! Marks calls `convergent` that LLVM must not copy into both arms of a lane-dependent branch, or
+//! sink into one.
 //!
-//! rustc marks GPU functions so, but neither the asm in them nor calls of a function that is not
-//! known: of a function pointer, or through a `dyn`. LLVM takes `convergent` off a function that
-//! has nothing convergent in it, and off calls of such a function. So what must be marked is just
-//! where the unknown begins, and all callers of that follow.
+//! rustc marks GPU functions, but not the asm in them, nor calls of unknown functions: through a
+//! function pointer or a `dyn`. LLVM removes `convergent` from functions that contain nothing
+//! convergent, and from calls of them. So it suffices to mark asm and unknown calls: their callers
+//! follow.
 
 use std::collections::HashSet;
 
@@ -13,7 +13,7 @@ use anyhow::Result;
 use super::attributes;
 use super::call::{self, Callee};
 
-/// The functions that a module defines: of them LLVM sees for itself whether they are convergent.
+/// The functions that a module defines. LLVM finds out by itself whether they are convergent.
 pub struct Marker<'a> {
     defined: HashSet<&'a str>,
 }
@@ -24,7 +24,7 @@ impl<'a> Marker<'a> {
         Self { defined: definitions.filter_map(attributes::function_name).collect() }
     }
 
-    /// The line as it is to be, if it calls something unknown, or declares it.
+    /// The marked line, if it calls or declares an unknown function.
     pub fn marked(&self, line: &str) -> Result<Option<String>> {
         if line.starts_with("declare ") {
             let foreign = attributes::function_name(line).is_some_and(|name| self.is_foreign(name));
@@ -37,13 +37,13 @@ impl<'a> Marker<'a> {
             Callee::Named(name) => self.is_foreign(name),
         };
         let (call, attributes) = line.split_at(call.arguments_end);
-        // The number behind `!srcloc` means something to rustc only.
+        // The number after `!srcloc` has a meaning for rustc only.
         let (attributes, source) = attributes.split_once(", !srcloc !").unwrap_or((attributes, ""));
         let rest = source.trim_start_matches(|c: char| c.is_ascii_digit());
         Ok(is_unknown.then(|| format!("{call} convergent{attributes}{rest}")))
     }
 
-    /// Whether the function is one of another module. LLVM knows of its own intrinsics which are
+    /// Whether the function belongs to another module. LLVM knows which of its own intrinsics are
     /// convergent.
     fn is_foreign(&self, name: &str) -> bool {
         !name.starts_with("llvm.") && !self.defined.contains(name)

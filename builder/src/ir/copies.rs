@@ -1,11 +1,10 @@
-//! Whether the optimiser left each collective in one place, as all that was marked `convergent`
-//! tells it to.
+//! Checks that the optimiser left each collective in one place, as the `convergent` marks require.
 //!
-//! Copies as such are no fault: loops are unrolled, and functions inlined. They are one if lanes of
-//! a warp come to different copies: both stand behind one branch whose condition may differ between
-//! lanes, each in another arm, and neither behind the other. Copies of one round of a loop and the
-//! next stand behind each other; those of a uniform branch have a condition in which lanes do not
-//! differ.
+//! Copies are legal in general, because loops are unrolled and functions inlined. They are wrong if
+//! lanes of one warp reach different copies. Then the copies lie in two arms of a branch whose
+//! condition may differ between lanes, with no path from one copy to the other. Copies from
+//! successive loop iterations lie on one path. Copies in the arms of a uniform branch are legal,
+//! because all lanes take the same arm.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -14,30 +13,30 @@ use super::flow::Flow;
 use super::function::{self, Function, Instruction};
 use super::lanes::Lanes;
 
-/// The kind of metadata by which the places of collectives are known.
+/// The kind of metadata that numbers the collectives.
 const SITE: &str = "ptx_matrix.site";
 
-/// By what two collectives are known to be copies of one.
+/// How two collectives are identified as copies of one.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Known {
-    /// By what they are: so two of the source may be taken for copies.
+    /// By their text: two separate collectives of the source may count as copies.
     ByText,
     /// By the number that [`numbered`] gave them.
     ByNumber,
 }
 
-/// A collective of which lanes may come to different copies.
+/// A collective whose copies may split the lanes of a warp.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Copied<'a> {
-    /// The function that it is in.
+    /// The function that contains it.
     pub function: &'a str,
-    /// What is executed: the text of asm, or the name of a function.
+    /// The text of its asm, or the name of the called function.
     pub what: &'a str,
     /// One of the copies.
     pub line: &'a str,
 }
 
-/// The first collective of the module of which lanes may come to different copies.
+/// Returns the module's first collective whose copies may split the lanes of a warp.
 pub fn first(module: &str, known: Known) -> Option<Copied<'_>> {
     let functions: Vec<Function<'_>> = function::all(module).collect();
     let collective = with_collectives(&functions);
@@ -59,7 +58,7 @@ fn in_function<'a>(
             };
             let Some(key) = key else { continue };
             let of_key = places.entry(key).or_default();
-            // Within a block one comes behind the other.
+            // Within a block, each copy follows the one before it.
             if of_key.last().is_none_or(|(last, _)| *last != at) {
                 of_key.push((at, instruction));
             }
@@ -90,7 +89,7 @@ fn pairs<T>(all: &[T]) -> impl Iterator<Item = (&T, &T)> {
     all.iter().enumerate().flat_map(|(at, one)| all[at + 1..].iter().map(move |other| (one, other)))
 }
 
-/// The functions in which lanes may have to come together.
+/// The functions that contain collectives.
 fn with_collectives<'a>(functions: &[Function<'a>]) -> HashSet<&'a str> {
     let mut collective = HashSet::new();
     loop {
@@ -107,7 +106,7 @@ fn with_collectives<'a>(functions: &[Function<'a>]) -> HashSet<&'a str> {
     }
 }
 
-/// What an instruction executes for which lanes have to come together, if it may.
+/// Returns the text or name of an instruction that may be a collective.
 fn collective_of<'a>(instruction: &Instruction<'a>, functions: &HashSet<&str>) -> Option<&'a str> {
     if instruction.opcode != "call" {
         return None;
@@ -133,8 +132,7 @@ fn name_of(line: &str) -> &str {
     }
 }
 
-/// PTX says `.sync` or `.aligned` of what all lanes execute together, except of the first barriers
-/// that it had.
+/// PTX marks collective instructions with `.sync` or `.aligned`, except for its oldest barriers.
 fn is_collective_asm(text: &str) -> bool {
     let mut words = text.split(|c: char| c.is_whitespace() || ";{}".contains(c));
     words.any(|word| {
@@ -167,7 +165,7 @@ fn is_collective_intrinsic(name: &str) -> bool {
         .is_some_and(|name| STARTS.iter().any(|start| name.starts_with(start)))
 }
 
-/// The module with a number on each call that may be of a collective.
+/// Returns the module with a number on each call that may be a collective.
 pub fn numbered(module: &str) -> String {
     let number_of = |line: &str| line.strip_prefix('!')?.split_once(" = ")?.0.parse::<usize>().ok();
     let mut next = module.lines().filter_map(number_of).max().map_or(0, |last| last + 1);

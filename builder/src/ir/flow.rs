@@ -1,4 +1,4 @@
-//! Where control flow parts and comes together again.
+//! Finds where control flow diverges and reconverges.
 
 use super::function::Function;
 
@@ -19,14 +19,14 @@ impl Set {
         self.0[block / 64] |= 1 << (block % 64);
     }
 
-    /// Puts the block into it, and says whether that is new.
+    /// Inserts a block. Returns whether it is new.
     pub fn insert(&mut self, block: usize) -> bool {
         let new = !self.contains(block);
         self.put(block);
         new
     }
 
-    /// Adds all of another set.
+    /// Adds all blocks of another set.
     pub fn add(&mut self, others: &Self) {
         for (word, other) in self.0.iter_mut().zip(&others.0) {
             *word |= other;
@@ -34,14 +34,14 @@ impl Set {
     }
 }
 
-/// A function's control flow, without the blocks from which it does not return: a warp that traps
-/// is followed no further.
+/// A function's control flow, without the blocks from which it cannot return: the analysis ignores
+/// warps that trap.
 pub struct Flow {
     pub successors: Vec<Vec<usize>>,
-    /// For each block the ones that come behind it, with itself, but by no edge back to where a
-    /// loop began.
+    /// For each block, itself and the blocks reachable from it without loop back edges.
     pub behind: Vec<Set>,
-    /// For each block the next one that all ways to the function's end go through.
+    /// For each block, its immediate post-dominator: the next block on all paths to the function's
+    /// end.
     joins: Vec<Option<usize>>,
 }
 
@@ -94,14 +94,14 @@ impl Flow {
         Self { successors, behind, joins }
     }
 
-    /// Whether neither of two blocks comes behind the other, unless a loop goes round.
+    /// Whether neither block is reachable from the other without loop back edges.
     pub fn are_apart(&self, one: usize, other: usize) -> bool {
         let are_reached = self.behind[one].contains(one) && self.behind[other].contains(other);
         are_reached && !self.behind[one].contains(other) && !self.behind[other].contains(one)
     }
 
-    /// The blocks that are executed by those alone who take this successor of a block, or another:
-    /// up to where all meet.
+    /// The blocks on the paths through this successor, up to the point where all paths from the
+    /// block meet.
     pub fn arm(&self, block: usize, successor: usize) -> Set {
         let end = self.joins[block];
         let mut arm = Set::of(self.successors.len());
@@ -114,7 +114,7 @@ impl Flow {
         arm
     }
 
-    /// Whether one way from a block leads to `one`, and another to `other`, before all ways meet.
+    /// Whether one path from a block leads to `one`, and another to `other`, before all paths meet.
     pub fn parts(&self, block: usize, one: usize, other: usize) -> bool {
         let leads = |successor: usize, to: usize| {
             self.behind[successor].contains(to) && self.arm(block, successor).contains(to)
@@ -127,8 +127,8 @@ impl Flow {
     }
 }
 
-/// The blocks in an order in which each comes behind its successors, but for those by edges back,
-/// and the edges that are none.
+/// The blocks in postorder (each after its successors, except across back edges), and the edges
+/// that are not back edges.
 fn depth_first(successors: &[Vec<usize>], start: usize) -> (Vec<usize>, Vec<Vec<usize>>) {
     let count = successors.len();
     let (mut seen, mut done) = (Set::of(count), Set::of(count));
@@ -161,7 +161,7 @@ fn depth_first(successors: &[Vec<usize>], start: usize) -> (Vec<usize>, Vec<Vec<
 /// Immediate post-dominators, by iteration (Cooper, Harvey, Kennedy).
 fn joins(successors: &[Vec<usize>]) -> Vec<Option<usize>> {
     let exit = successors.len();
-    // Against the edges, from the exit on.
+    // Depth first against the edges, from the exit.
     let mut back = vec![Vec::new(); exit + 1];
     for (block, ways) in successors.iter().enumerate() {
         ways.iter().for_each(|&next| back[next].push(block));
@@ -209,7 +209,7 @@ mod tests {
     use super::super::function;
     use super::*;
 
-    /// A function of blocks `0:`, `1:` and so on, by what they lead to.
+    /// A function of blocks `0:`, `1:` and so on, from their successors.
     fn flow(leads_to: &[&[usize]]) -> Flow {
         let mut text = "define void @f(i32 %x) {\n".to_owned();
         for (at, ways) in leads_to.iter().enumerate() {
@@ -227,7 +227,7 @@ mod tests {
 
     #[test]
     fn arms_end_where_they_meet() {
-        // A loop 1 2 3 4, in which 1 leads to 2 or 3, and which is left by 4.
+        // A loop 1 2 3 4: block 1 leads to 2 or 3, and block 4 leaves the loop.
         let flow = flow(&[&[1], &[2, 3], &[4], &[4], &[1, 5], &[]]);
         assert_eq!(flow.joins, [Some(1), Some(4), Some(4), Some(4), Some(5), None]);
         let arm = flow.arm(1, 2);

@@ -1,4 +1,4 @@
-//! A function's body as blocks of instructions, read from the text that the optimiser leaves.
+//! Reads a function's body, in the optimiser's output, as blocks of instructions.
 
 use std::collections::HashMap;
 
@@ -6,23 +6,23 @@ use super::{attributes, call};
 
 /// A function that a module defines.
 pub struct Function<'a> {
-    /// Its name, with quotes if it has any.
+    /// Its name, with any quotes.
     pub name: &'a str,
     pub is_kernel: bool,
     pub blocks: Vec<Block<'a>>,
-    /// The blocks' numbers by their labels. That of the first may be left out.
+    /// The blocks' numbers by their labels. The first block may have no label.
     labels: HashMap<&'a str, usize>,
-    /// The values that are instructions' results, or parameters: their numbers by their names.
+    /// The numbers of values (instructions' results and parameters) by their names.
     pub values: HashMap<&'a str, usize>,
-    /// How many of them are parameters, which come first.
+    /// The number of parameters. They are the first values.
     pub parameters: usize,
 }
 
-/// Instructions of which the last leads to other blocks, or out of the function.
+/// Instructions. The last one leads to other blocks, or out of the function.
 #[derive(Default)]
 pub struct Block<'a> {
     pub instructions: Vec<Instruction<'a>>,
-    /// The blocks that follow, each once.
+    /// The blocks that may execute next, each once.
     pub successors: Vec<usize>,
 }
 
@@ -31,7 +31,7 @@ pub struct Instruction<'a> {
     /// The first word of the instruction.
     pub opcode: &'a str,
     pub result: Option<usize>,
-    /// The values in the line, other than its result.
+    /// The values in the line, except its result.
     pub operands: Vec<usize>,
 }
 
@@ -61,7 +61,7 @@ impl<'a> Function<'a> {
                 values.insert(result, number);
             }
         }
-        // The first block's label may be left out.
+        // The first block may have no label.
         let mut labels: HashMap<&'a str, usize> = HashMap::new();
         let mut count = usize::from(body.first().is_some_and(|line| !is_label(line)));
         for line in body.iter().filter(|line| is_label(line)) {
@@ -103,7 +103,7 @@ impl<'a> Function<'a> {
                 }
             }
         }
-        // The further lines of a `switch` have constants and labels.
+        // A `switch` continues on further lines, with constants and labels.
         let further = line.starts_with("    ") || opcode == "]";
         if !further {
             let operands =
@@ -115,7 +115,7 @@ impl<'a> Function<'a> {
 }
 
 impl<'a> Function<'a> {
-    /// What a `phi` takes, and from which block.
+    /// The values of a `phi`, each with the block it comes from.
     pub fn incoming<'i>(
         &'i self,
         phi: &Instruction<'a>,
@@ -130,13 +130,13 @@ impl<'a> Function<'a> {
 }
 
 impl Instruction<'_> {
-    /// The metadata of a kind, as it is written behind the instruction.
+    /// The instruction's metadata of this kind.
     pub fn metadata(&self, kind: &str) -> Option<&str> {
         let (_, behind) = self.line.rsplit_once(&format!(", !{kind} !"))?;
         Some(behind.split(|c: char| !c.is_ascii_digit()).next().unwrap_or_default())
     }
 
-    /// Without metadata and comments, from the opcode on.
+    /// The instruction from its opcode on, without metadata and comments.
     pub fn text(&self) -> &str {
         let (_, instruction) = call::result_and_instruction(self.line);
         instruction.split(", !").next().unwrap_or_default()
@@ -147,13 +147,13 @@ fn is_label(line: &str) -> bool {
     !line.starts_with(' ') && line.contains(':')
 }
 
-/// The name that a block's first line gives it.
+/// The label in a block's first line.
 fn label(line: &str) -> &str {
     let end = line.strip_prefix('"').and_then(|rest| rest.find('"')).map(|at| at + 2);
     &line[..end.or_else(|| line.find(':')).unwrap_or(line.len())]
 }
 
-/// What is written with a `%`, and is in no string: values, and labels.
+/// The names after a `%`, outside strings: values and labels.
 fn names(text: &str) -> impl Iterator<Item = &str> {
     let bytes = text.as_bytes();
     let mut at = 0;

@@ -1,8 +1,8 @@
-//! Which values of a function may differ between the lanes of a warp, as far as its code shows.
+//! Finds the values of a function that may differ between the lanes of a warp.
 //!
-//! Of each value the bits that may differ are known: of `%tid.x` the lowest five, so that the index
-//! of a warp differs in none. Where in doubt, all do. A load of the same address in all lanes gives
-//! all the same.
+//! The analysis tracks, for each value, the bits that may differ. In `%tid.x` these are the lowest
+//! five bits, so the index of a warp differs in none. If nothing is known of a value, all bits may
+//! differ. A load from the same address in all lanes gives the same value.
 
 use std::collections::BTreeMap;
 
@@ -12,10 +12,10 @@ use super::function::{Block, Function, Instruction};
 
 const ALL: u64 = u64::MAX;
 
-/// The bits in which `%tid.x`, or `%laneid`, differs between the lanes of a warp.
+/// The bits of `%tid.x`, or `%laneid`, that differ between the lanes of a warp.
 const LANE: u64 = 31;
 
-/// Special registers that are the same in all lanes: how their names begin.
+/// Special registers with the same value in all lanes: the prefixes of their names.
 const UNIFORM: [&str; 9] = [
     "ctaid.",
     "nctaid.",
@@ -28,13 +28,13 @@ const UNIFORM: [&str; 9] = [
     "nsmid",
 ];
 
-/// What is known of a function's values.
+/// The analysis of a function's values.
 pub struct Lanes {
-    /// For each value the bits in which lanes may differ.
+    /// The bits of each value in which lanes may differ.
     differing: Vec<u64>,
-    /// Whether a value may point to a thread's own memory.
+    /// Whether each value may point to a thread's local memory.
     own: Vec<bool>,
-    /// Blocks behind which lanes may part, each with those up to where all meet again.
+    /// Blocks after which lanes may diverge, each with the blocks up to the reconvergence point.
     parting: BTreeMap<usize, Set>,
 }
 
@@ -51,12 +51,12 @@ impl Lanes {
         lanes
     }
 
-    /// The blocks behind which lanes may part.
+    /// The blocks after which lanes may diverge.
     pub fn part_behind(&self) -> impl Iterator<Item = usize> {
         self.parting.keys().copied()
     }
 
-    /// Goes once through the function; whether it learned something.
+    /// Goes through the function once. Returns whether it found anything new.
     fn pass(&mut self, function: &Function<'_>, flow: &Flow) -> bool {
         let mut learned = false;
         for (at, block) in function.blocks.iter().enumerate() {
@@ -86,8 +86,8 @@ impl Lanes {
         block.instructions.last().is_some_and(|last| self.of_any(&last.operands) != 0)
     }
 
-    /// Lanes that part behind a block may go different times round a loop: what was computed in it
-    /// differs behind it. Returns the blocks up to where all meet.
+    /// Lanes that diverge inside a loop may leave it after different numbers of iterations. Values
+    /// from the loop then differ after it. Returns the blocks up to the reconvergence point.
     fn note_parting(&mut self, function: &Function<'_>, flow: &Flow, block: usize) -> Set {
         let count = function.blocks.len();
         let mut region = Set::of(count);
@@ -108,7 +108,7 @@ impl Lanes {
         for outside in (0..count).filter(|&outside| !region.contains(outside)) {
             for instruction in &function.blocks[outside].instructions {
                 for &operand in instruction.operands.iter().filter(|&&operand| within[operand]) {
-                    // To be on the safe side, within the loop too.
+                    // This is conservative: the value now also counts as differing within the loop.
                     self.differing[operand] = ALL;
                 }
             }
@@ -116,7 +116,7 @@ impl Lanes {
         region
     }
 
-    /// A `phi` differs if its values do, or if lanes that parted bring different ones.
+    /// A `phi` differs if its values do, or if diverged lanes supply different values.
     fn of_phi(&self, function: &Function<'_>, phi: &Instruction<'_>) -> u64 {
         let incoming: Vec<(&str, usize)> = function.incoming(phi).collect();
         let parted = || {
@@ -149,7 +149,7 @@ impl Lanes {
         }
     }
 
-    /// The bits of an instruction's result that may differ.
+    /// The bits of an instruction's result that may differ between lanes.
     fn bits(&self, function: &Function<'_>, instruction: &Instruction<'_>) -> u64 {
         let bits = self.of_any(&instruction.operands);
         let all_if_any = if bits == 0 { 0 } else { ALL };
@@ -184,7 +184,7 @@ impl Lanes {
     }
 }
 
-/// The first operand of a `select`, if it is a value.
+/// The condition of a `select`, its first operand, if it is a value.
 fn condition(instruction: &Instruction<'_>) -> Vec<usize> {
     let is_value = instruction.text().strip_prefix("select ").is_some_and(|rest| {
         rest.split(',').next().is_some_and(|condition| condition.contains('%'))
@@ -192,7 +192,7 @@ fn condition(instruction: &Instruction<'_>) -> Vec<usize> {
     instruction.operands.iter().copied().take(usize::from(is_value)).collect()
 }
 
-/// Of what a call returns.
+/// The bits of a call's result that may differ.
 fn of_call(line: &str, of_arguments: u64) -> u64 {
     let all_if_any = if of_arguments == 0 { 0 } else { ALL };
     let Ok(Some(call)) = call::read(line) else { return ALL };
@@ -216,7 +216,9 @@ fn of_register(name: &str) -> u64 {
     }
 }
 
-/// Asm that only moves values, symbols or special registers, or that hands one value to all lanes.
+/// The bits of an asm's result that may differ. The analysis knows asm that only moves values,
+/// symbols or special registers, and asm that gives all lanes one value. For other asm, all bits
+/// may differ.
 fn of_asm(asm: &str, has_one_result: bool, of_arguments: u64) -> u64 {
     let Some(text) = asm.split('"').nth(1) else { return ALL };
     let gives_all = |start: &str| {
@@ -243,7 +245,7 @@ fn of_asm(asm: &str, has_one_result: bool, of_arguments: u64) -> u64 {
     statements.try_fold(of_arguments, |all, statement| Some(all | moved(statement)?)).unwrap_or(ALL)
 }
 
-/// Of lane 0's value, if its operands say so.
+/// A shuffle. It broadcasts lane 0's value if its other operands are `0, 31`.
 const SHUFFLE: &str = "shfl.sync.idx.b32 ";
 
 /// The second operand, if it is a constant.
@@ -263,8 +265,8 @@ fn trunc(text: &str, bits: u64) -> u64 {
     to.filter(|&to| to < 64).map_or(bits, |to| bits & ((1 << to) - 1))
 }
 
-/// A comparison with a constant is the same in all lanes if the bits in which they differ are below
-/// all of the constant's that count.
+/// The result bits of a comparison that may differ. A comparison with a constant is uniform if the
+/// differing bits lie below all bits of the constant that decide it.
 fn compare(text: &str, bits: u64) -> u64 {
     let Some((constant, _)) = constant(text).zip(width(text)) else { return ALL };
     let below = u64::MAX.checked_shr(bits.leading_zeros()).unwrap_or(0);
@@ -275,7 +277,8 @@ fn compare(text: &str, bits: u64) -> u64 {
     if same { 0 } else { ALL }
 }
 
-/// Of two operands of which lanes differ in `bits`. `None` if nothing is known.
+/// The result bits that may differ, for two operands that differ in `bits`. `None` if nothing is
+/// known.
 fn arithmetic(opcode: &str, text: &str, bits: u64) -> Option<u64> {
     width(text)?;
     let constant = constant(text);
@@ -288,7 +291,7 @@ fn arithmetic(opcode: &str, text: &str, bits: u64) -> Option<u64> {
         ("urem", Some(by)) => power.map(|_| bits & (by - 1)),
         ("shl", Some(by)) => Some(bits.checked_shl(u32::try_from(by).ok()?).unwrap_or(0)),
         ("mul", Some(_)) if power.is_some() => Some(bits << power?),
-        // Nothing is carried if the other has zeros where lanes differ.
+        // No carry occurs if the constant has zeros up to the highest differing bit.
         ("add", Some(constant)) => {
             let below = u64::MAX.checked_shr(bits.leading_zeros()).unwrap_or(0);
             Some(if constant & below == 0 { bits } else { ALL << bits.trailing_zeros() })
@@ -298,7 +301,7 @@ fn arithmetic(opcode: &str, text: &str, bits: u64) -> Option<u64> {
     }
 }
 
-/// Whether a `phi` brings more than one value from these blocks.
+/// Whether a `phi` takes more than one value from these blocks.
 fn differ<'i>(mut incoming: impl Iterator<Item = &'i (&'i str, usize)>) -> bool {
     let first = incoming.next();
     first.is_some_and(|(first, _)| incoming.any(|(value, _)| value != first))

@@ -1,9 +1,9 @@
-//! Source lines without debug code.
+//! Keeps source lines in PTX without debug code.
 
-/// Has LLVM emit nothing but line directives for a compile unit.
+/// Makes LLVM emit only line directives for a compile unit.
 ///
-/// rustc cannot ask for less than line tables, for which LLVM declares the whole PTX to be debug
-/// code; ptxas then optimises it less.
+/// rustc's minimum is line tables. With these, LLVM declares the whole PTX to be debug code, and
+/// ptxas optimises it less.
 pub fn directives_only(line: &str) -> Option<String> {
     let unit = line.starts_with('!') && line.contains("!DICompileUnit(");
     unit.then(|| line.replace("emissionKind: LineTablesOnly", "emissionKind: DebugDirectivesOnly"))

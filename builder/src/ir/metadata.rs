@@ -1,15 +1,14 @@
-//! What a kernel crate says about its kernels: one static per kernel, written by `#[kernel]`.
+//! Reads a crate's metadata about its kernels: `#[kernel]` writes one static per kernel.
 
 use anyhow::{Context, Result, bail, ensure};
 
 const PREFIX: &str = "@__ptx_matrix_kernel_";
 const FINGERPRINT: &str = "@__ptx_matrix_signature_";
 const FORMAT: u32 = 4;
-/// Words that are about no parameter.
+/// The number of leading words that describe the kernel rather than a parameter.
 const KERNEL_WORDS: usize = 7;
 
-/// How a kernel is launched and what it needs. `None` where its crate leaves the choice to the
-/// compiler.
+/// A kernel's launch bounds and needs. `None` leaves the choice to the compiler.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KernelMetadata {
     pub threads: Option<u32>,
@@ -17,14 +16,13 @@ pub struct KernelMetadata {
     pub max_registers: Option<u32>,
     pub shared_bytes: u32,
     pub shared_align: u32,
-    /// For each parameter, whether the pointer that the kernel takes is to be to bytes that are
-    /// handed over by value.
+    /// For each parameter, its size and alignment if it is a grid constant.
     pub grid_constants: Vec<Option<GridConstant>>,
-    /// The blocks of a cluster along x, y and z.
+    /// The number of blocks in a cluster along x, y and z.
     pub cluster: Option<[u32; 3]>,
 }
 
-/// The size and the alignment of a parameter that is handed over by value.
+/// The size and alignment of a parameter that is passed by value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct GridConstant {
     pub bytes: u32,
@@ -37,7 +35,7 @@ pub fn read(line: &str) -> Result<Option<(String, KernelMetadata)>> {
     else {
         return Ok(None);
     };
-    // An `external` one is a declaration: the definition is what counts.
+    // An `external` static is only a declaration. The definition counts.
     if value.starts_with("external ") {
         return Ok(None);
     }
@@ -45,7 +43,7 @@ pub fn read(line: &str) -> Result<Option<(String, KernelMetadata)>> {
     Ok(Some((kernel.to_owned(), decoded)))
 }
 
-/// The kernel's name and fingerprint, if the line is the static of one.
+/// The kernel's name and fingerprint, if the line is a fingerprint static.
 pub fn fingerprint(line: &str) -> Result<Option<(String, String)>> {
     let Some((kernel, value)) =
         line.strip_prefix(FINGERPRINT).and_then(|rest| rest.split_once(" = "))
@@ -55,7 +53,7 @@ pub fn fingerprint(line: &str) -> Result<Option<(String, String)>> {
     if value.starts_with("external ") {
         return Ok(None);
     }
-    // There are zeros behind it.
+    // The text is padded with zeros.
     let text = bytes(value)
         .and_then(|bytes| Ok(String::from_utf8(bytes)?.trim_end_matches('\0').to_owned()));
     Ok(Some((
@@ -135,7 +133,7 @@ mod tests {
 
     fn line(words: &[u32], wrapped: bool) -> String {
         let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
-        // As LLVM does: what can be printed is, but for the quote and the backslash.
+        // LLVM prints printable bytes as they are, except the quote and the backslash.
         let text: String = bytes
             .iter()
             .map(|&byte| match byte {
@@ -152,7 +150,7 @@ mod tests {
 
     #[test]
     fn decodes_every_word() {
-        // Printable bytes, a quote (34) and a backslash (92) among them.
+        // Printable bytes, including a quote (34) and a backslash (92).
         for wrapped in [false, true] {
             let words = [4, 128, 2, 92, 0x2241_5c22, 1024, 0x1_0402, 0, 0x8040, 0, 0x1804];
             let (name, metadata) = read(&line(&words, wrapped)).unwrap().unwrap();

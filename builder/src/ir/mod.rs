@@ -1,4 +1,4 @@
-//! What the builder does to the LLVM IR between rustc and the optimiser, as text.
+//! Edits the LLVM IR, as text, between rustc and the optimiser.
 
 pub mod arithmetic;
 mod attributes;
@@ -30,31 +30,31 @@ pub use names::KeptCrates;
 pub use shared::STATIC_SHARED_LIMIT;
 pub use unit::{Module, Unit};
 
-/// A module that is ready for the optimiser, and the kernels in it.
+/// A module that is ready for the optimiser, and its kernels.
 #[derive(Debug)]
 pub struct Prepared {
     pub text: String,
     pub kernels: Vec<Kernel>,
 }
 
-/// A kernel, and what its crate says about it; raw `extern "ptx-kernel"` functions say nothing.
+/// A kernel, and the metadata from its crate. Raw `extern "ptx-kernel"` functions have no metadata.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Kernel {
     pub name: String,
     pub metadata: Option<KernelMetadata>,
-    /// The line by which a program knows it; see [`seal`](crate::seal).
+    /// The line that identifies the kernel to a program; see [`seal`](crate::seal).
     pub fingerprint: Option<String>,
 }
 
-/// Whether inline asm, and calls of functions that are not known, are made `convergent`.
+/// Whether inline asm, and calls of unknown functions, become `convergent`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum UnknownCalls {
     MarkConvergent,
     LeaveAsTheyAre,
 }
 
-/// The function that the line calls, if it has a name of its own. A kernel is never called, but it
-/// may have the name of what the compiler calls, such as `fmodf`.
+/// The unmangled name of the function that the line calls. Nothing calls a kernel, but a kernel may
+/// share its name with a function that the compiler calls, such as `fmodf`.
 fn unmangled_callee(line: &str) -> Option<&str> {
     let (_, rest) = line.split_once("call ")?;
     let (_, rest) = rest.split_once('@')?;
@@ -64,8 +64,8 @@ fn unmangled_callee(line: &str) -> Option<&str> {
         .then_some(name)
 }
 
-/// Turns the IR of a whole kernel crate, as rustc and llvm-link leave it, into what the optimiser
-/// may have. Of its kernels, those of some crates are kept.
+/// Prepares the linked IR of a whole kernel crate for the optimiser. Keeps the kernels of some
+/// crates.
 pub fn prepare(ir: &str, crates: &KeptCrates, unknown_calls: UnknownCalls) -> Result<Prepared> {
     let ir = &*names::without_paths(ir, crates)?;
     let mut metadata: BTreeMap<String, KernelMetadata> = BTreeMap::new();
@@ -93,7 +93,8 @@ pub fn prepare(ir: &str, crates: &KeptCrates, unknown_calls: UnknownCalls) -> Re
                 fingerprint: fingerprints.remove(name),
             });
         } else if metadata::fingerprint(line)?.is_some() {
-            // It is no part of the code, which need not be made again for another one.
+            // The fingerprint is no part of the code: a new fingerprint does not change the machine
+            // code.
             continue;
         } else if line.starts_with("attributes #") {
             text.push_str(&attributes::without_target(line));

@@ -1,8 +1,9 @@
-//! The names of kernels: a crate exports each under the path of its module, and in PTX it is called
-//! without.
+//! Shortens kernel names: a crate exports each kernel under its module path, and the PTX uses the
+//! last part.
 //!
-//! The path begins with the crate, so that the kernels of dependencies can be left out. Two kernels
-//! of one name, of two modules or of two crates, come as far as here, where both can be told.
+//! The path begins with the crate, so that the builder can leave out the kernels of dependencies.
+//! Two kernels with one name, from two modules or two crates, become an error here, which names
+//! both paths.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -11,11 +12,10 @@ use anyhow::{Result, bail};
 
 use super::attributes;
 
-/// Statics of kernels, whose names begin so.
+/// The prefixes of the statics that describe kernels.
 const STATICS: [&str; 2] = ["__ptx_matrix_kernel_", "__ptx_matrix_signature_"];
 
-/// The crates whose kernels are kept, by the names that their code has. A kernel without a path is
-/// kept.
+/// The crates whose kernels are kept, by their names in code. A kernel without a path is kept.
 #[derive(Debug, Clone, Default)]
 pub struct KeptCrates(pub BTreeSet<String>);
 
@@ -25,8 +25,8 @@ impl KeptCrates {
     }
 }
 
-/// The module with the kernels of some crates, and what is said of them, under the names that PTX
-/// has. The kernels of others become functions that nothing calls.
+/// Renames the kernels of the kept crates, and their statics, to the names in PTX. The kernels of
+/// other crates become functions without callers.
 pub fn without_paths<'ir>(ir: &'ir str, crates: &KeptCrates) -> Result<Cow<'ir, str>> {
     let mut paths: BTreeMap<&str, &str> = BTreeMap::new();
     let (mut text, mut written, mut start) = (String::new(), 0, 0);
@@ -59,8 +59,8 @@ pub fn without_paths<'ir>(ir: &'ir str, crates: &KeptCrates) -> Result<Cow<'ir, 
     Ok(Cow::Owned(text))
 }
 
-/// Of a line that defines a kernel or a static of one, the name as it is written, and without the
-/// path.
+/// The name as written and the name without its path, for a line that defines a kernel or one of
+/// its statics.
 fn shortened<'l>(line: &'l str, crates: &KeptCrates) -> Option<(&'l str, String)> {
     let of_kernel = attributes::kernel_name(line).is_some();
     let of_static = || {

@@ -1,9 +1,9 @@
-//! Operations that LLVM cannot lower for GPUs, or only to an approximation.
+//! Finds operations that LLVM cannot lower for GPUs, or lowers only to an approximation.
 
 use super::call::{self, Callee};
 use super::function::{self, Instruction};
 
-/// Intrinsics by the word behind `llvm.`, and what they are.
+/// Intrinsics, by the word after `llvm.`, and their names in words.
 const INEXACT: [(&str, &str); 21] = [
     ("sin", "the sine"),
     ("cos", "the cosine"),
@@ -28,17 +28,17 @@ const INEXACT: [(&str, &str); 21] = [
     ("frexp", "the parts of a float"),
 ];
 
-/// An operation of which PTX has no exact instruction.
+/// An operation without an exact PTX instruction.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Inexact<'a> {
-    /// What it is, in words.
+    /// The operation in words.
     pub what: String,
     pub line: &'a str,
 }
 
-/// The first such operation in what is left of some kernels.
+/// Returns the first such operation in the optimised kernels.
 pub fn first_inexact(module: &str) -> Option<Inexact<'_>> {
-    // Most modules are decided by this.
+    // This decides most modules.
     let is_candidate = |line: &str| {
         line.contains("@llvm.")
             || line.contains("i128")

@@ -1,9 +1,9 @@
-//! Parameters that a kernel takes by value, and has a pointer to: what CUDA C++ calls
-//! `__grid_constant__`.
+//! Marks grid constants: parameters passed by value that the kernel reads through a pointer
+//! (`__grid_constant__` in CUDA C++).
 //!
-//! rustc cannot say so. In its IR the kernel takes a pointer; made `byval`, it is that of the
-//! parameter's own memory, which an instruction can be given without a copy. A tensor map and a
-//! struct are handed over so.
+//! rustc cannot express them: in its IR, the kernel takes a pointer. With `byval`, this becomes the
+//! address of the parameter's own memory. Instructions can use it without a copy. Tensor maps and
+//! structs are passed this way.
 
 use anyhow::{Context, Result, ensure};
 
@@ -11,7 +11,7 @@ use super::KernelMetadata;
 use super::metadata::GridConstant;
 use super::scan;
 
-/// The `define` line of a kernel whose parameters are grid constants where its metadata says so.
+/// The `define` line of a kernel, with the grid constants from its metadata.
 pub fn with_grid_constants(line: &str, metadata: Option<&KernelMetadata>) -> Result<String> {
     let constants = metadata.map_or(&[][..], |metadata| &metadata.grid_constants);
     if constants.iter().all(Option::is_none) {
@@ -42,7 +42,8 @@ fn attributes(GridConstant { bytes, align }: GridConstant) -> String {
     format!(r#" byval([{bytes} x i8]) align {align} "nvvm.grid_constant""#)
 }
 
-/// The attributes of a reference, of which rustc writes an alignment that is not the parameter's.
+/// The attributes of a reference, without the alignment that rustc wrote: it is not the
+/// parameter's.
 fn without_align(attributes: &str) -> String {
     let mut kept = String::new();
     let mut words = attributes.split_inclusive(' ').peekable();

@@ -1,11 +1,10 @@
-//! Where in the source an instruction is from, if the crate was compiled with line information.
+//! Finds an instruction's place in the source, if the crate was compiled with line information.
 
 use std::collections::HashMap;
 use std::path::Path;
 
-/// The file and line that an instruction is from. Of the functions that were inlined into each
-/// other it is the innermost one of the crate whose folder is named, else the innermost that is
-/// none of `core`.
+/// The file and line of an instruction. Among the functions inlined into each other, this is the
+/// innermost one in the given crate folder, else the innermost one outside `core`.
 pub fn of(module: &str, line: &str, crate_folder: &Path) -> Option<String> {
     let nodes: HashMap<&str, &str> = module
         .lines()
@@ -31,7 +30,7 @@ pub fn of(module: &str, line: &str, crate_folder: &Path) -> Option<String> {
     first
 }
 
-/// The path of the file that a scope is in.
+/// The path of a scope's file.
 fn file(nodes: &HashMap<&str, &str>, scope: &str) -> Option<String> {
     let file = nodes.get(field(nodes.get(scope)?, "file")?)?;
     let text = |name: &str| field(file, name).map(|text| text.trim_matches('"'));

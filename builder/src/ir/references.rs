@@ -1,8 +1,8 @@
-//! What a piece of LLVM IR refers to by name or number.
+//! Finds the names and numbers that a piece of LLVM IR refers to.
 
 use std::ops::Range;
 
-/// A name or number, as it is written behind its sign.
+/// A name or number, without its sigil.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Symbol<'a> {
     /// `@`: a function, constant or variable.
@@ -13,7 +13,7 @@ pub enum Symbol<'a> {
     Metadata(&'a str),
 }
 
-/// The symbols of a text, and where they stand, without their signs.
+/// The symbols of a text and their positions, without their sigils.
 pub fn of(text: &str) -> impl Iterator<Item = (Range<usize>, Symbol<'_>)> {
     let bytes = text.as_bytes();
     let mut at = 0;
@@ -47,7 +47,7 @@ pub fn of(text: &str) -> impl Iterator<Item = (Range<usize>, Symbol<'_>)> {
     })
 }
 
-/// Behind the quote that ends the string whose contents start at `from`.
+/// The position after the closing quote of the string whose contents start at `from`.
 fn string_end(bytes: &[u8], from: usize) -> usize {
     let length = bytes[from..].iter().position(|&byte| byte == b'"');
     length.map_or(bytes.len(), |length| from + length + 1)

@@ -1,7 +1,7 @@
-//! Reading a line of LLVM IR without being misled by what stands inside its string literals.
+//! Scans a line of LLVM IR outside its string literals.
 
-/// The byte offsets of `line` that stand outside string literals. LLVM writes a quote within a
-/// string as `\22`.
+/// The byte offsets of `line` outside string literals. LLVM writes a quote within a string as
+/// `\22`.
 pub fn outside_strings(line: &str) -> impl Iterator<Item = (usize, u8)> {
     let mut inside = false;
     line.bytes().enumerate().filter(move |&(_, byte)| {
@@ -13,7 +13,7 @@ pub fn outside_strings(line: &str) -> impl Iterator<Item = (usize, u8)> {
     })
 }
 
-/// Where the word `word`, followed by a space, stands outside string literals.
+/// The position of the word `word`, followed by a space, outside string literals.
 pub fn find_word(line: &str, word: &str) -> Option<usize> {
     let bytes = line.as_bytes();
     outside_strings(line).map(|(at, _)| at).find(|&at| {
@@ -22,7 +22,7 @@ pub fn find_word(line: &str, word: &str) -> Option<usize> {
     })
 }
 
-/// Where the parenthesis that opens first at or after `from` is closed.
+/// The position that closes the first parenthesis at or after `from`.
 pub fn closing_parenthesis(line: &str, from: usize) -> Option<usize> {
     let mut depth = 0;
     for (at, byte) in outside_strings(line).filter(|&(at, _)| at >= from) {
@@ -36,7 +36,7 @@ pub fn closing_parenthesis(line: &str, from: usize) -> Option<usize> {
     None
 }
 
-/// The parts between the commas that are in no parentheses, brackets or braces.
+/// Splits at the commas outside parentheses, brackets and braces.
 pub fn split(parameters: &str) -> Vec<&str> {
     let (mut parts, mut depth, mut first) = (Vec::new(), 0, 0);
     for (at, character) in parameters.char_indices() {

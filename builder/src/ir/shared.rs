@@ -1,8 +1,9 @@
-//! Shared memory: the kernel names a symbol in its asm, the builder declares it.
+//! Declares shared memory. The kernel names the symbol in its asm.
 
 use super::KernelMetadata;
 
-/// What a kernel may have without asking the driver for more at launch.
+/// The maximum bytes of static shared memory. A kernel with more requests dynamic shared memory at
+/// launch.
 pub const STATIC_SHARED_LIMIT: u32 = 48 * 1024;
 
 /// The module-level asm that declares a kernel's shared memory, if it has any.

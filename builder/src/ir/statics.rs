@@ -1,17 +1,16 @@
-//! Statics that the program can change. In them a lane could leave a value that another reads as if
-//! it were uniform, so crates with `#[kernel]`s, where only types keep the two apart, may not have
-//! any.
+//! Finds mutable statics. Crates with `#[kernel]`s may not have any: there, only types separate
+//! lane-dependent from uniform values. A lane could store its value in a static, and other code
+//! could read it as uniform.
 
 use super::scan::find_word;
 
-/// The name of the mutable static that the line defines or declares, if it does: one that has
-/// bytes.
+/// The name of the mutable, non-empty static that the line defines or declares, if any.
 pub fn mutable(line: &str) -> Option<&str> {
     let (name, definition) = line.strip_prefix('@')?.split_once(" = ")?;
     let at = find_word(definition, "global")?;
     let of = &definition[at + "global ".len()..];
     let is_empty = ["[0 x ", "<{ [0 x ", "{}", "<{}>"].iter().any(|start| of.starts_with(start));
-    // LLVM's own are lists for the linker, and a builder's is memory that a kernel asks for by its
+    // Excluded are LLVM's lists for the linker, and the shared memory that the builder declares by
     // name.
     let is_ours = name.starts_with("llvm.") || name.starts_with("__ptx_matrix_shared_");
     (!is_empty && !is_ours).then(|| name.trim_matches('"'))

@@ -1,15 +1,15 @@
-//! A module's kernels, each by itself.
+//! Splits a module into its kernels.
 //!
-//! A kernel's unit is a module of the kernel and what it calls and reads, under names and numbers
-//! that depend on nothing else. So it is the same on every target where the code does not differ,
-//! and until somebody changes that kernel: it has to be optimised once.
+//! A kernel's unit is a module with the kernel and everything that it calls and reads. Its names
+//! and numbers depend on nothing else. So a unit is the same on every target with the same code,
+//! until the kernel changes, and is optimised once.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 
 use super::references::{self, Symbol};
 use super::{Kernel, attributes, shared, statics};
 
-/// A kernel, or kernels that cannot be told apart, as a module.
+/// A kernel as a module, or kernels that must stay together.
 #[derive(Debug)]
 pub struct Unit {
     /// Its kernels.
@@ -18,12 +18,12 @@ pub struct Unit {
     pub text: String,
 }
 
-/// A module, by what it defines.
+/// A module, by its definitions.
 #[derive(Default)]
 pub struct Module<'a> {
-    /// What belongs to all kernels: the target, types, and asm that is in no function.
+    /// The lines that belong to all kernels: the target, types, and module-level asm.
     frame: Vec<&'a str>,
-    /// Metadata that has a name.
+    /// Named metadata.
     named_metadata: Vec<&'a str>,
     definitions: HashMap<Symbol<'a>, Definition<'a>>,
     kernels: HashMap<&'a str, Symbol<'a>>,
@@ -32,12 +32,12 @@ pub struct Module<'a> {
 
 struct Definition<'a> {
     text: &'a str,
-    /// What units call it, with a number behind; none if it keeps its name.
+    /// The stem of its name in units, before a number. `None` if it keeps its name.
     called: Option<String>,
 }
 
 impl Definition<'_> {
-    /// Whether it is memory that a kernel can write, and that is not declared only.
+    /// Whether it is memory that a kernel can write, and that this module defines.
     fn is_variable(&self) -> bool {
         self.mutable_static().is_some() && !self.text.contains(" = external ")
     }
@@ -90,8 +90,8 @@ impl<'a> Module<'a> {
         }
     }
 
-    /// The kernels, put together where they must stay so: what one leaves in a variable another may
-    /// find there, and asm that is in no function can be there once.
+    /// Groups the kernels that must stay in one module. Kernels may exchange data through a
+    /// variable, and module-level asm may be defined only once.
     pub fn groups<'k>(&self, kernels: &'k [Kernel]) -> Vec<Vec<&'k Kernel>> {
         let has_asm = self.frame.iter().any(|line| line.starts_with("module asm"));
         let (together, alone): (Vec<_>, Vec<_>) = kernels
@@ -105,9 +105,8 @@ impl<'a> Module<'a> {
         self.reached_from(kernel).any(Definition::is_variable)
     }
 
-    /// The statics that kernels reach and can change, also those that are declared only, each with
-    /// its kernels. They are looked for before anything is optimised: LLVM takes statics apart, and
-    /// renames them.
+    /// Returns the mutable statics that kernels reach, declared ones included, each with its
+    /// kernels. The search must run before the optimiser, because LLVM splits and renames statics.
     pub fn mutable_statics(&self, kernels: &[Kernel]) -> BTreeMap<&'a str, Vec<String>> {
         let mut found: BTreeMap<&str, Vec<String>> = BTreeMap::new();
         if !self.definitions.values().any(|definition| definition.mutable_static().is_some()) {
@@ -133,7 +132,7 @@ impl<'a> Module<'a> {
         })
     }
 
-    /// The kernels' own module.
+    /// Returns the module of these kernels.
     pub fn unit(&self, kernels: &[&Kernel]) -> Unit {
         let mut unit = Writer::new(self);
         for text in &self.frame {
@@ -158,8 +157,8 @@ impl<'a> Module<'a> {
     }
 }
 
-/// What to call a function or constant that is known by its name in this module only, where the
-/// name has something of its compile in it: its path is kept, without types.
+/// The name in units of a private function or constant, whose own name depends on its compilation.
+/// It keeps the path, without types.
 fn called(name: &str, definition: &str) -> Option<String> {
     let linkage = definition
         .strip_prefix("define ")
@@ -168,7 +167,7 @@ fn called(name: &str, definition: &str) -> Option<String> {
         return None;
     }
     let name = name.trim_matches('"');
-    // The linker numbers what comes from several crates.
+    // The linker appends a number to names that occur in several crates.
     let unnumbered = name.trim_end_matches(|c: char| c.is_ascii_digit());
     let demangled =
         [name, unnumbered].into_iter().find_map(|name| rustc_demangle::try_demangle(name).ok());
@@ -186,7 +185,7 @@ fn called(name: &str, definition: &str) -> Option<String> {
     Some(path)
 }
 
-/// Writes definitions one after the other, as they are referred to.
+/// Writes definitions in the order of the references to them.
 struct Writer<'m, 'a> {
     module: &'m Module<'a>,
     text: String,
@@ -218,7 +217,7 @@ impl<'m, 'a> Writer<'m, 'a> {
         self.text.push_str(&text[written..]);
     }
 
-    /// Something for the first time: its number is how many there have been.
+    /// Names a symbol at its first reference. Its number is the count of symbols before it.
     fn refer_to(&mut self, symbol: Symbol<'a>) {
         let number = self.names.len();
         let definition = self.module.definitions.get(&symbol);
@@ -241,7 +240,7 @@ mod tests {
     use super::super::{KeptCrates, UnknownCalls, prepare};
     use super::*;
 
-    /// Two kernels that share a function; `hash` and `number` are what two compiles differ in.
+    /// Two kernels that share a function; two compilations differ in `hash` and `number`.
     fn two_kernels(hash: &str, number: u32) -> String {
         format!(
             r#"; ModuleID = '{hash}'
@@ -321,7 +320,7 @@ attributes #{number} = {{ nounwind }}
         let kernels: Vec<_> = units.iter().map(|unit| unit.kernels.join(" ")).collect();
         assert_eq!(kernels, ["third fourth", "first", "second"]);
         assert!(units[0].text.contains("@COUNT = "), "{}", units[0].text);
-        // What is declared only, as shared memory is, has its name whoever uses it.
+        // A declared-only symbol, such as shared memory, keeps its name in every unit.
         let declared = module.replace("internal global i8 0", "external global i8");
         assert_eq!(super::tests::units(&declared).len(), 4);
     }

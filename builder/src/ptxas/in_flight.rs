@@ -1,45 +1,44 @@
-//! What a kernel does between a `wgmma` and its wait, and should not: touch its registers, or check
-//! what may end in a panic. ptxas says it of the kernel only.
+//! Finds instructions between a `wgmma` and its wait that touch its registers or may panic. ptxas
+//! names only the kernel.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::fmt;
 
-/// Branches that a check may be away from its panic: LLVM writes one, the builder another to the
-/// kernel's one trap.
+/// The maximum number of branches between a check and its trap: LLVM writes one, and the builder
+/// adds one to the kernel's single trap.
 const MOST_BRANCHES: usize = 3;
 
-/// Groups that are told apart, of those committed behind a `wgmma`: no kernel waits for all but
-/// more.
+/// The maximum count of groups committed after a `wgmma`; a higher count is clamped. No kernel
+/// leaves more groups in flight at a wait.
 const MOST_GROUPS: usize = 8;
 
-/// An instruction that comes, on some way through the kernel, to a register of a `wgmma` that has
-/// not been waited for.
+/// An instruction that touches a register of a `wgmma` in flight, on some path through the kernel.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Touch {
     wgmma: Place,
     register: String,
     role: Role,
-    /// Which of the role's registers it is.
+    /// The register's index within its role.
     index: usize,
     by: Place,
 }
 
-/// A check that comes, on some way through the kernel, where a `wgmma` has not been waited for, and
-/// one way out of which is a panic. Where its outcome may differ by lane, ptxas waits for the
-/// `wgmma` first.
+/// A branch that may lead to a panic while a `wgmma` is in flight, on some path through the kernel.
+/// If lanes may branch differently, ptxas inserts a wait for the `wgmma` before it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Check {
     wgmma: Place,
     by: Place,
 }
 
-/// An instruction, and where it is.
+/// An instruction, and its location.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Place {
-    /// Its line in the PTX, from 1 on.
+    /// Its line in the PTX, counted from 1.
     line: usize,
     text: String,
-    /// File and line of the source, if the PTX says, and those that it was inlined to.
+    /// File and line of the source, if the PTX has them, and those of the calls it was inlined
+    /// into.
     source: Option<String>,
 }
 
@@ -89,7 +88,7 @@ impl fmt::Display for Check {
 }
 
 impl Place {
-    /// The instruction's name, of a `wgmma` with others in its line.
+    /// The name of the `wgmma` in a line that may have several instructions.
     fn name(&self) -> &str {
         self.text
             .split_whitespace()
@@ -109,22 +108,22 @@ impl fmt::Display for Place {
     }
 }
 
-/// The first such instruction of a kernel, if this finds one.
+/// Finds the kernel's first instruction that touches registers in flight.
 pub fn first_touch(ptx: &str, kernel: &str) -> Option<Touch> {
     let body = Body::of(ptx, kernel)?;
     body.multiplications().filter_map(|at| body.touch(at)).min_by_key(|touch| touch.by.line)
 }
 
-/// The first such check of a kernel, if this finds one.
+/// Finds the kernel's first check with a `wgmma` in flight.
 pub fn first_check(ptx: &str, kernel: &str) -> Option<Check> {
     let body = Body::of(ptx, kernel)?;
     body.multiplications().filter_map(|at| body.check(at)).min_by_key(|check| check.by.line)
 }
 
-/// The lines of a kernel, of which each has one instruction, or a few that were written together.
+/// The lines of a kernel. Each has one instruction, or a few from one asm statement.
 struct Body<'p> {
     ptx: &'p str,
-    /// The line of the PTX, from 0 on, that the first is.
+    /// The index in the PTX of the first line, counted from 0.
     first: usize,
     lines: Vec<&'p str>,
     labels: HashMap<&'p str, usize>,
@@ -142,12 +141,13 @@ impl<'p> Body<'p> {
         Some(Self { ptx, first, lines, labels })
     }
 
-    /// The lines with a `wgmma`.
+    /// The indices of the lines with a `wgmma`.
     fn multiplications(&self) -> impl Iterator<Item = usize> {
         (0..self.lines.len()).filter(|&at| self.lines[at].contains("wgmma.mma_async"))
     }
 
-    /// What first touches registers of the `wgmma` in this line, on the shortest way from it.
+    /// Finds the nearest instruction after the `wgmma` in this line that touches its registers in
+    /// flight.
     fn touch(&self, wgmma: usize) -> Option<Touch> {
         let (sums, a) = registers_of(self.lines[wgmma]);
         self.find_in_flight(wgmma, |at| {
@@ -157,7 +157,7 @@ impl<'p> Body<'p> {
         })
     }
 
-    /// What first may go to a panic, likewise.
+    /// Finds the nearest branch after the `wgmma` that may lead to a panic with it in flight.
     fn check(&self, wgmma: usize) -> Option<Check> {
         self.find_in_flight(wgmma, |at| {
             let is_check = self.lines[at].starts_with('@')
@@ -166,8 +166,8 @@ impl<'p> Body<'p> {
         })
     }
 
-    /// What comes first, on the shortest way from a `wgmma`, of what is found in lines where it is
-    /// in flight.
+    /// Walks the paths from a `wgmma`, breadth first, as long as it is in flight. Returns the first
+    /// result of `find`.
     fn find_in_flight<F>(&self, wgmma: usize, find: impl Fn(usize) -> Option<F>) -> Option<F> {
         let mut seen = HashSet::new();
         let mut next: VecDeque<(usize, usize)> = self.behind(wgmma).map(|at| (at, 0)).collect();
@@ -190,8 +190,7 @@ impl<'p> Body<'p> {
         None
     }
 
-    /// Whether nothing comes in this line, and behind it, but a trap: so many branches away at
-    /// most.
+    /// Whether this line leads to nothing but a trap, within this number of branches.
     fn is_panic(&self, at: usize, branches: usize) -> bool {
         let is_instruction = |line: &str| {
             let line = without_comment(line);
@@ -207,7 +206,7 @@ impl<'p> Body<'p> {
                 && self.behind(at).all(|at| self.is_panic(at, branches - 1))
     }
 
-    /// The lines that may come behind this one.
+    /// The lines that may execute next after this one.
     fn behind(&self, at: usize) -> impl Iterator<Item = usize> {
         let words = || self.lines[at].split(|c: char| c.is_whitespace() || ",;".contains(c));
         let is_conditional = self.lines[at].starts_with('@');
@@ -231,8 +230,8 @@ impl<'p> Body<'p> {
                         .lines()
                         .filter(|line| line.trim_start().starts_with(".file"))
                         .find(is_it)?;
-                    // Behind it, in a comment, what it was inlined to: `// file:line:column @[
-                    // file:line:column @[ .. ] ]`.
+                    // A comment follows with the places it was inlined into: `// file:line:column
+                    // @[ file:line:column @[ .. ] ]`.
                     let inlined = place
                         .split("@[")
                         .skip(1)
@@ -250,12 +249,12 @@ impl<'p> Body<'p> {
     }
 }
 
-/// What LLVM writes behind a label, as `//   in Loop: Header=..`, left out.
+/// Cuts the comment that LLVM writes after a label, such as `//   in Loop: Header=..`.
 fn without_comment(line: &str) -> &str {
     line.split_once("//").map_or(line, |(line, _)| line.trim_end())
 }
 
-/// The registers of a `wgmma`'s sums, and of A, if it is in registers.
+/// The registers of a `wgmma`'s accumulators, and of A if it is in registers.
 fn registers_of(line: &str) -> (Vec<&str>, Vec<&str>) {
     let operands = line.split_once("wgmma.mma_async").map_or("", |(_, rest)| rest);
     let Some((sums, rest)) = operands.split_once('{').and_then(|(_, rest)| rest.split_once('}'))
@@ -267,14 +266,14 @@ fn registers_of(line: &str) -> (Vec<&str>, Vec<&str>) {
     (names(sums).collect(), a.map_or(Vec::new(), |(a, _)| names(a).collect()))
 }
 
-/// The registers that a text names, from left to right.
+/// The registers in a text, from left to right.
 fn names(text: &str) -> impl Iterator<Item = &str> {
     text.split(|c: char| !(c.is_alphanumeric() || c == '%' || c == '_'))
         .filter(|name| name.starts_with('%'))
 }
 
-/// A register of these that an instruction names: but for a `wgmma` that adds to the same sums, or
-/// also multiplies that A.
+/// Returns the first of these registers that an instruction touches. A `wgmma` may add to the same
+/// accumulators, or also read the same A.
 fn touched<'l>(line: &'l str, sums: &[&str], a: &[&str]) -> Option<(&'l str, Role, usize)> {
     if line.starts_with("//") || line.starts_with('.') {
         return None;
@@ -291,7 +290,7 @@ fn touched<'l>(line: &'l str, sums: &[&str], a: &[&str]) -> Option<(&'l str, Rol
     })
 }
 
-/// Whether an instruction writes a register: its first operand is what it makes.
+/// Whether an instruction writes a register: its first operand is its destination.
 fn is_written(line: &str, register: &str) -> bool {
     let rest =
         line.split_once(char::is_whitespace).map_or("", |(_, operands)| operands.trim_start());
@@ -302,7 +301,7 @@ fn is_written(line: &str, register: &str) -> bool {
     made.is_some_and(|made| names(made).any(|name| name == register))
 }
 
-/// How many groups a wait leaves in flight.
+/// The number of groups that a wait leaves in flight.
 fn newest_of_wait(line: &str) -> Option<usize> {
     let (_, rest) = line.split_once("wgmma.wait_group.sync.aligned")?;
     rest.trim().split(';').next()?.parse().ok()
@@ -312,8 +311,8 @@ fn newest_of_wait(line: &str) -> Option<usize> {
 mod tests {
     use super::*;
 
-    /// A kernel with a loop, as the compiler writes it, and what is between a multiplication and
-    /// its wait.
+    /// A kernel with a loop, in the compiler's form. `between` stands between a `wgmma` and its
+    /// wait.
     fn kernel(between: &str, newest: u32) -> String {
         format!(
             ".version 8.0

@@ -1,4 +1,4 @@
-//! What `ptxas -v` prints.
+//! Reads the output of `ptxas -v`.
 
 use std::collections::BTreeMap;
 
@@ -7,16 +7,16 @@ use anyhow::{Result, bail};
 use super::in_flight::{first_check, first_touch};
 use crate::arch::PtxVersion;
 
-/// What ptxas says about a module.
+/// ptxas's report about a module.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Report {
-    /// What each kernel takes, by its name.
+    /// Each kernel's resource usage, by kernel name.
     pub usage: BTreeMap<String, Usage>,
     /// Warnings, and remarks on lost performance.
     pub remarks: Vec<String>,
 }
 
-/// What a kernel takes.
+/// A kernel's resource usage.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Usage {
     pub registers: u32,
@@ -27,8 +27,9 @@ pub struct Usage {
     pub spill_loads: u32,
 }
 
-/// Reads the output of a successful run on this PTX. A remark that instructions were serialised or
-/// waits injected is an error, which says of which `wgmma` registers are touched, and where.
+/// Reads the output of a successful run on this PTX. A remark about serialised instructions or
+/// injected waits is an error. The error names the `wgmma` whose registers are touched, and the
+/// place.
 pub fn read(output: &str, ptx: &str) -> Result<Report> {
     let mut report = Report::default();
     let mut fatal = Vec::new();
@@ -48,8 +49,8 @@ pub fn read(output: &str, ptx: &str) -> Result<Report> {
             continue;
         };
         if line.contains("bytes stack frame") {
-            // A function that the kernel calls has a line of its own: its spills are the kernel's
-            // too.
+            // A function that the kernel calls has a line of its own. Its spills count as the
+            // kernel's.
             usage.stack = usage.stack.max(number_before(line, "bytes stack frame"));
             usage.spill_stores += number_before(line, "bytes spill stores");
             usage.spill_loads += number_before(line, "bytes spill loads");
@@ -66,7 +67,7 @@ pub fn read(output: &str, ptx: &str) -> Result<Report> {
     Ok(report)
 }
 
-/// What ptxas' warning of a stack without a known size means for the launch.
+/// Explains ptxas's warning about a stack of unknown size, in terms of the launch.
 fn unknown_stack(line: &str) -> Option<String> {
     let (_, rest) = line.split_once("Stack size for entry function '")?;
     let (kernel, rest) = rest.split_once('\'')?;
@@ -78,8 +79,8 @@ fn unknown_stack(line: &str) -> Option<String> {
     })
 }
 
-/// Such a remark, with its kernel, and where in it registers in flight are touched, or what may
-/// panic is checked.
+/// The remark with its kernel, and the place that touches registers in flight or checks for a
+/// panic.
 fn with_place(line: &str, ptx: &str) -> String {
     let named = |(_, rest): (_, &str)| rest.split_once('\'').map(|(kernel, _)| kernel.to_owned());
     let Some(kernel) = line.split_once("function '").and_then(named) else {
@@ -93,7 +94,7 @@ fn with_place(line: &str, ptx: &str) -> String {
     }
 }
 
-/// `wgmma` serialised, a wait injected: what was written to overlap does not.
+/// The remarks that `wgmma` was serialised or a wait injected: the intended overlap is lost.
 const FATAL_REMARKS: std::ops::RangeInclusive<u32> = 7510..=7519;
 
 fn remark_code(line: &str) -> Option<u32> {
@@ -106,7 +107,7 @@ fn number_before(line: &str, what: &str) -> u32 {
     before.split_whitespace().next_back().and_then(|number| number.parse().ok()).unwrap_or(0)
 }
 
-/// The PTX version to raise to, if nothing but a higher version is wanted.
+/// Returns the PTX version to raise to, if a too low version is the only error.
 pub fn needed_version(output: &str) -> Option<PtxVersion> {
     let errors = output.lines().filter(|line| line.contains("error   :"));
     let needs = errors.map(|line| {
@@ -116,7 +117,7 @@ pub fn needed_version(output: &str) -> Option<PtxVersion> {
     needs.collect::<Option<Vec<_>>>()?.into_iter().max()
 }
 
-/// The output with each line of PTX that it refers to.
+/// Adds to the output each line of PTX that it refers to.
 pub fn with_source(output: &str, ptx: &str) -> String {
     let mut shown = String::new();
     for line in output.lines() {

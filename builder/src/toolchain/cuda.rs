@@ -12,20 +12,20 @@ use super::tool::{Origin, Tool, search_path};
 pub struct CudaTools {
     pub ptxas: Tool,
     pub nvdisasm: Option<Tool>,
-    /// Why one that comes before is not taken.
+    /// The reasons why earlier candidates were rejected.
     pub passed_over: Vec<String>,
 }
 
-/// Why there is no ptxas.
+/// Why no ptxas is available.
 #[derive(Debug)]
 pub enum Missing {
-    /// The one that `$PTXAS` names will not do. No other is taken in its place.
+    /// The ptxas that `$PTXAS` names is unusable, for this reason. No other takes its place.
     Named(String),
-    /// None that was found will do, for these reasons.
+    /// Every candidate is unusable, for these reasons.
     All(Vec<String>),
 }
 
-/// The ptxas that `$PTXAS` names, or else the first that is new enough.
+/// Finds the ptxas that `$PTXAS` names, or else the first that is new enough.
 pub fn find(store: &Path) -> Result<CudaTools, Missing> {
     let private = fetch::cuda_binaries(store);
     let found = |ptxas: Tool, passed_over| {
@@ -57,7 +57,7 @@ pub fn find(store: &Path) -> Result<CudaTools, Missing> {
     Err(Missing::All(reasons))
 }
 
-/// A program as a shell would find it: by its name on the `PATH`, or by its path.
+/// Resolves a program as a shell does: by its name on the `PATH`, or by its path.
 fn named_program(named: &Path) -> PathBuf {
     let is_name = named.components().count() == 1 && !named.is_file();
     let on_path = is_name.then(|| {
@@ -78,7 +78,7 @@ fn new_enough(ptxas: Tool) -> Result<Tool, String> {
 fn candidates(private: Option<&Path>, store: &Path) -> Vec<(PathBuf, Origin)> {
     let ptxas = |folder: PathBuf| folder.join("ptxas");
     let on_path = search_path().into_iter().map(ptxas).filter(|path| path.is_file());
-    // What the user names is tried even if it is not there, so that a wrong name is reported.
+    // A path from the user is tried even if it does not exist, so that the error names it.
     let toolkits = ["CUDA_HOME", "CUDA_PATH"]
         .into_iter()
         .filter_map(std::env::var_os)

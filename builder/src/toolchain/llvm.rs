@@ -1,4 +1,4 @@
-//! LLVM's command-line tools, of the LLVM that rustc is built with.
+//! LLVM's command-line tools, in the version that rustc uses.
 
 use std::path::{Path, PathBuf};
 
@@ -14,7 +14,7 @@ pub struct LlvmTools {
     pub llc: Tool,
 }
 
-/// The tools of LLVM `major`. Another major would not read rustc's IR, or would read it wrongly.
+/// Finds the tools of LLVM `major`. Another major version fails to read rustc's IR, or misreads it.
 pub fn find(
     major: u32,
     sysroot: &Path,

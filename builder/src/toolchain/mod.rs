@@ -1,4 +1,4 @@
-//! The programs that a build runs, where they were found, and how to get those that are missing.
+//! The programs that a build runs, and how to find or fetch them.
 
 mod cuda;
 mod llvm;
@@ -29,7 +29,7 @@ pub const MIN_RUSTC: Version = Version::new(1, 96, 0);
 /// The oldest ptxas that knows every supported target.
 pub const MIN_PTXAS: Version = Version::new(12, 9, 0);
 
-/// Everything that turns a kernel crate into PTX and cubin.
+/// The programs and sources that turn a kernel crate into PTX and cubin.
 #[derive(Debug, Clone)]
 pub struct Toolchain {
     rust: rust::RustTools,
@@ -37,32 +37,37 @@ pub struct Toolchain {
     cuda: cuda::CudaTools,
 }
 
-/// The toolchain is not complete on this machine. Says for each part where it was looked for and
-/// what gets it.
+/// Error: the toolchain is not complete on this machine. The message says for each missing part
+/// where the search looked and how to get it.
 #[derive(Debug, thiserror::Error)]
 pub struct Incomplete {
-    /// Why no Rust and LLVM will do; empty if they were found.
+    /// The reasons why each Rust and LLVM is unusable; empty if they were found.
     pub rust: Vec<String>,
-    /// Why no ptxas will do; empty if it was found.
+    /// The reasons why each ptxas is unusable; empty if it was found.
     pub ptxas: Vec<String>,
-    /// Why the one that `$PTXAS` names will not do: nothing takes its place.
+    /// The reason why the ptxas that `$PTXAS` names is unusable. No other takes its place.
     pub named: Option<String>,
 }
 
 impl Toolchain {
-    /// The folder in which [`Toolchain::find_or_fetch`] keeps what it fetched for the package at
-    /// `project`.
+    /// Returns the folder in which [`Toolchain::find_or_fetch`] keeps its downloads for the package
+    /// at `project`.
     pub fn store(project: &Path) -> Result<PathBuf> {
         Ok(package::target_directory(project)?.join("ptx-matrix").join("toolchain"))
     }
 
     /// Finds a complete toolchain without fetching anything.
     ///
-    /// Rust comes from rustup's toolchain for `project` if it has `rust-src` and `llvm-tools`, else
-    /// from the system's packages, else from what was fetched into `store` before. ptxas comes
-    /// from `$PTXAS` alone if that is set, else from the `PATH`, a CUDA toolkit, or `store`.
+    /// The search order for Rust:
+    ///
+    /// 1. rustup's toolchain for `project`, if it has `rust-src` and `llvm-tools`;
+    /// 2. the system's packages;
+    /// 3. earlier downloads in `store`.
+    ///
+    /// If `$PTXAS` is set, ptxas comes from there alone. Otherwise the search order is the `PATH`,
+    /// a CUDA toolkit, `store`.
     pub fn find(project: &Path, store: &Path) -> Result<Self, Incomplete> {
-        // What is found is run in other folders.
+        // The found programs run in other folders, so their paths must be absolute.
         let store = std::path::absolute(store).unwrap_or_else(|_| store.to_owned());
         let rust = rust::find(project, &store);
         let cuda = cuda::find(&store);
@@ -79,9 +84,8 @@ impl Toolchain {
         }
     }
 
-    /// Finds a toolchain as [`Toolchain::find`] does; what is missing is fetched into `store`,
-    /// without root and without touching the system. `progress` is told each step that takes
-    /// time.
+    /// Finds a toolchain as [`Toolchain::find`] does, and fetches missing parts into `store`. This
+    /// needs no root, and does not touch the system. `progress` receives each step that takes time.
     pub fn find_or_fetch(project: &Path, store: &Path, progress: &dyn Fn(&str)) -> Result<Self> {
         match Self::find(project, store) {
             Ok(found) => {
@@ -103,55 +107,55 @@ impl Toolchain {
         Self::find(project, store).context("what was fetched is not a complete toolchain")
     }
 
-    /// Why what comes before was not taken.
+    /// The reasons why earlier candidates were rejected.
     fn passed_over(&self) -> impl Iterator<Item = &String> {
         self.rust.passed_over.iter().chain(&self.cuda.passed_over)
     }
 
-    /// rustc.
+    /// Returns rustc.
     #[must_use]
     pub fn rustc(&self) -> &Tool {
         &self.rust.rustc
     }
 
-    /// The cargo that goes with [`Toolchain::rustc`].
+    /// Returns the cargo that goes with [`Toolchain::rustc`].
     #[must_use]
     pub fn cargo(&self) -> &Tool {
         &self.rust.cargo
     }
 
-    /// The sources of Rust's standard library: the folder with `core` in it.
+    /// Returns the sources of Rust's standard library: the folder that contains `core`.
     #[must_use]
     pub fn library_source(&self) -> &Path {
         &self.rust.library
     }
 
-    /// LLVM's linker of IR modules.
+    /// Returns llvm-link, LLVM's linker of IR modules.
     #[must_use]
     pub fn llvm_link(&self) -> &Tool {
         &self.llvm.link
     }
 
-    /// LLVM's optimiser, of rustc's LLVM version.
+    /// Returns opt, LLVM's optimiser, in rustc's LLVM version.
     #[must_use]
     pub fn opt(&self) -> &Tool {
         &self.llvm.opt
     }
 
-    /// LLVM's code generator, of rustc's LLVM version.
+    /// Returns llc, LLVM's code generator, in rustc's LLVM version.
     #[must_use]
     pub fn llc(&self) -> &Tool {
         &self.llvm.llc
     }
 
-    /// NVIDIA's assembler.
+    /// Returns ptxas, NVIDIA's assembler.
     #[must_use]
     pub fn ptxas(&self) -> &Tool {
         &self.cuda.ptxas
     }
 
-    /// Has `ptxas` assemble a file for a target, such as `sm_110f`, which need not be one that
-    /// kernels are built for; what it says if it does not.
+    /// Assembles a file with ptxas for a target, such as `sm_110f`. The target need not be one that
+    /// the builder supports. The error is ptxas's output.
     pub fn assemble(&self, target: &str, ptx: &Path, cubin: &Path) -> Result<(), String> {
         let output =
             self.ptxas().command().args(["-arch", target, "-o"]).args([cubin, ptx]).output();
@@ -163,14 +167,13 @@ impl Toolchain {
         }
     }
 
-    /// The machine code of each kernel of a cubin, as text; nothing if there is no
+    /// Returns the machine code of each kernel of a cubin, as text, or `None` without
     /// [`nvdisasm`](Toolchain::nvdisasm).
     pub fn disassemble(&self, cubin: &Path) -> Result<Option<HashMap<String, String>>> {
         self.nvdisasm().map(|nvdisasm| disassemble(nvdisasm, &[], cubin)).transpose()
     }
 
-    /// The same of those kernels whose names are selected, which takes as much less time as they
-    /// have less code.
+    /// Does the same for the kernels whose names are selected. The time grows with their code.
     pub fn disassemble_some(
         &self,
         cubin: &Path,
@@ -178,26 +181,27 @@ impl Toolchain {
     ) -> Result<Option<HashMap<String, String>>> {
         let Some(nvdisasm) = self.nvdisasm() else { return Ok(None) };
         let bytes = fs::read(cubin).with_context(|| cubin.display().to_string())?;
-        // A cubin is an ELF file, and nvdisasm takes functions by their place among its symbols.
+        // A cubin is an ELF file, and nvdisasm selects functions by their index in its symbol
+        // table.
         let elf = object::File::parse(&*bytes).with_context(|| cubin.display().to_string())?;
         let functions = elf.symbols().filter(|symbol| symbol.kind() == SymbolKind::Text);
         let selected = functions.filter(|function| function.name().is_ok_and(&selects));
         let indices: Vec<String> =
             selected.map(|function| function.index().0.to_string()).collect();
-        // Of an empty list it would be all of them.
+        // For an empty list, nvdisasm would disassemble all functions.
         if indices.is_empty() {
             return Ok(Some(HashMap::new()));
         }
         disassemble(nvdisasm, &["-fun", &indices.join(",")], cubin).map(Some)
     }
 
-    /// NVIDIA's disassembler; no build needs it.
+    /// Returns nvdisasm, NVIDIA's disassembler. No build needs it.
     #[must_use]
     pub fn nvdisasm(&self) -> Option<&Tool> {
         self.cuda.nvdisasm.as_ref()
     }
 
-    /// One line for each tool: its version, where it is and where it came from.
+    /// Describes the toolchain, one line for each tool: its version, its path and its origin.
     #[must_use]
     pub fn describe(&self) -> String {
         self.to_string()

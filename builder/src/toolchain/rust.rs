@@ -1,4 +1,4 @@
-//! rustc, cargo and the sources of `core`.
+//! Finds rustc, cargo and the sources of `core`.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -17,11 +17,12 @@ pub struct RustTools {
     pub rustc: Tool,
     pub cargo: Tool,
     pub library: PathBuf,
-    /// That the project is pinned to a toolchain which is not installed, if it is.
+    /// Set if the project is pinned to a toolchain that is not installed: the message.
     pub passed_over: Option<String>,
 }
 
-/// The first Rust toolchain that will do, and its LLVM; else why each one will not.
+/// Finds the first usable Rust toolchain and its LLVM. The error gives the reason against each
+/// candidate.
 pub fn find(project: &Path, store: &Path) -> Result<(RustTools, LlvmTools), Vec<String>> {
     let mut reasons = Vec::new();
     let mut tried = Vec::new();
@@ -49,21 +50,21 @@ pub fn find(project: &Path, store: &Path) -> Result<(RustTools, LlvmTools), Vec<
     Err(reasons)
 }
 
-/// Each rustc there is, in the order of preference, or why it cannot be asked.
+/// Every available rustc, in order of preference, or the reason why it does not run.
 fn candidates(
     project: &Path,
     store: &Path,
 ) -> impl Iterator<Item = Result<(PathBuf, Origin), String>> {
     let outer = std::env::var("RUSTUP_TOOLCHAIN").ok();
-    // The project's, then the one that the outer cargo was called with, then the one that the
-    // advice to the user names.
+    // In order: the project's, the one of the outer cargo, and the one that error messages
+    // recommend.
     let rustup = [Some(None), outer.map(Some), Some(Some("nightly".to_owned()))];
     let rustup = rustup
         .into_iter()
         .flatten()
         .filter_map(|toolchain| rustup_rustc(project, toolchain.as_deref()));
 
-    // A rustc beside rustup is rustup's proxy, which was asked already.
+    // A rustc beside rustup is rustup's proxy, and `rustup` above covers it.
     let system = search_path().into_iter().filter(|folder| !folder.join("rustup").exists());
     let system = system.map(|folder| (folder.join("rustc"), Origin::System));
     let root = fetch::system_root(store);
@@ -73,8 +74,8 @@ fn candidates(
     rustup.chain(files.map(Ok))
 }
 
-/// The rustc that rustup would run: of the toolchain of this name, else of the one that is selected
-/// for `project`. `None` if there is no rustup, or no toolchain of this name.
+/// Returns the rustc that rustup would run: from the toolchain of this name, else from the one that
+/// `project` selects. `None` if rustup or the toolchain is missing.
 fn rustup_rustc(
     project: &Path,
     toolchain: Option<&str>,
@@ -139,7 +140,8 @@ fn sysroot(rustc: &mut Command) -> Option<PathBuf> {
     Some(PathBuf::from(printed.trim()))
 }
 
-/// The library sources of exactly this rustc: its own, or fetched for a rustc that came without.
+/// Finds the library sources of exactly this rustc: its own, or the fetched ones for a rustc
+/// without sources.
 fn library(sysroot: &Path, rustc: &Tool, store: &Path) -> Option<PathBuf> {
     let fetched = fetch::system_root(store).join(format!("usr/src/rustc-{}", rustc.version()));
     let own = sysroot.join("lib/rustlib/src/rust");

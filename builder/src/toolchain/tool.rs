@@ -7,7 +7,7 @@ use std::process::Command;
 use crate::process;
 use crate::version::Version;
 
-/// A program, with what it takes to run it.
+/// A program, with its version and its environment.
 #[derive(Debug, Clone)]
 pub struct Tool {
     path: PathBuf,
@@ -15,22 +15,21 @@ pub struct Tool {
     origin: Origin,
 }
 
-/// Where a tool comes from.
+/// The origin of a tool.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Origin {
     /// A toolchain that rustup manages, by name.
     Rustup(String),
     /// Installed on the system, by its packages or by hand.
     System,
-    /// A CUDA toolkit, or what `$PTXAS` or `$CUDA_HOME` names.
+    /// A CUDA toolkit, or the path in `$PTXAS` or `$CUDA_HOME`.
     CudaToolkit,
     /// Fetched by this crate into the named folder.
     Private(PathBuf),
 }
 
 impl Tool {
-    /// The program at `path`, of the version that it prints behind `marker` when it is called with
-    /// `argument`.
+    /// Runs the program at `path` with `argument`. Its version follows `marker` in the output.
     pub(crate) fn probe(
         path: PathBuf,
         origin: Origin,
@@ -48,26 +47,26 @@ impl Tool {
         Ok(tool)
     }
 
-    /// Where the program is.
+    /// Returns the program's path.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Its version, as it says itself.
+    /// Returns the version that the program prints.
     #[must_use]
     pub fn version(&self) -> Version {
         self.version
     }
 
-    /// Where it comes from.
+    /// Returns the tool's origin.
     #[must_use]
     pub fn origin(&self) -> &Origin {
         &self.origin
     }
 
-    /// A command that runs the program, free of the variables of an outer cargo and with the
-    /// program's own libraries.
+    /// Returns a command that runs the program with its own libraries, and without the variables of
+    /// an outer cargo.
     #[must_use]
     pub fn command(&self) -> Command {
         let mut command = process::clean_command(&self.path);
@@ -78,7 +77,7 @@ impl Tool {
     }
 }
 
-/// The folders with shared libraries in an unpacked tree of system packages.
+/// Finds the folders with shared libraries in an unpacked tree of system packages.
 pub fn library_folders(root: &Path) -> Vec<PathBuf> {
     let subfolders = |folder: PathBuf| {
         let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
@@ -94,13 +93,13 @@ pub fn library_folders(root: &Path) -> Vec<PathBuf> {
     multiarch.chain(llvm).collect()
 }
 
-/// The folders as one value of a search-path variable.
+/// Joins the folders to one value of a search-path variable.
 pub fn joined(folders: &[PathBuf]) -> std::ffi::OsString {
-    // A folder's own name cannot hold the separator: they are all ours.
+    // A folder's name cannot hold the separator, because this crate chose all of them.
     std::env::join_paths(folders).unwrap_or_default()
 }
 
-/// The folders that `$PATH` names.
+/// Returns the folders in `$PATH`.
 pub fn search_path() -> Vec<PathBuf> {
     std::env::var_os("PATH").map(|path| std::env::split_paths(&path).collect()).unwrap_or_default()
 }

@@ -1,5 +1,4 @@
-//! `cuLaunchKernelEx`, which `cust` does not declare, for launches that do not wait for the one
-//! before.
+//! Programmatic dependent launch (PDL) through `cuLaunchKernelEx`, which `cust` does not declare.
 
 use std::ffi::c_void;
 use std::mem::transmute;
@@ -14,7 +13,7 @@ use super::status::pass_on;
 /// `CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION`.
 const PROGRAMMATIC_STREAM_SERIALIZATION: u32 = 6;
 
-/// `CUlaunchAttribute`: which, and its value, of up to 64 bytes.
+/// `CUlaunchAttribute`: its kind, and its value of up to 64 bytes.
 #[repr(C, align(8))]
 struct Attribute {
     id: u32,
@@ -33,17 +32,18 @@ struct Config {
     attribute_count: u32,
 }
 
-/// The driver's function: how, which kernel, its parameters, others.
+/// The driver's function. Its arguments: configuration, kernel, parameters, extra options.
 type LaunchEx =
     unsafe extern "C" fn(*const Config, CUfunction, *mut *mut c_void, *mut *mut c_void) -> u32;
 
-/// As `cuLaunchKernel`; but the kernel may begin as soon as all blocks of the one ahead in the
-/// stream let it, or have ended. A driver that has no such launches (before CUDA 11.8) says so by
+/// Launches a kernel as `cuLaunchKernel` does, but with programmatic dependent launch (PDL). The
+/// kernel may begin once all blocks of the preceding kernel in the stream have released it or have
+/// ended. A driver without PDL (before CUDA 11.8) returns
 /// `CUDA_ERROR_SHARED_OBJECT_SYMBOL_NOT_FOUND`.
 ///
 /// # Safety
 ///
-/// As `cuLaunchKernel`; and the kernel waits by itself for those ahead.
+/// As for `cuLaunchKernel`. Also, the kernel must itself wait for the preceding kernels.
 pub(crate) unsafe fn launch_early(
     function: CUfunction,
     grid: [u32; 3],
@@ -54,8 +54,8 @@ pub(crate) unsafe fn launch_early(
 ) -> Result<(), DriverError> {
     static FUNCTION: OnceLock<Result<LaunchEx, u32>> = OnceLock::new();
     let launch = FUNCTION.get_or_init(|| {
-        // SAFETY: the driver's function of this name has this type, and stays where it is, because
-        // the library is never closed.
+        // SAFETY: the driver's function of this name has this type. It stays in place, because the
+        // library is never closed.
         find("cuLaunchKernelEx")
             .map(|address| unsafe { transmute::<*const c_void, LaunchEx>(address) })
     });
@@ -67,7 +67,8 @@ pub(crate) unsafe fn launch_early(
     let config =
         Config { grid, threads, dynamic_shared_bytes, stream, attributes, attribute_count: 1 };
     let status = match launch {
-        // SAFETY: the caller's; configuration and attribute are read before it returns.
+        // SAFETY: the caller upholds the requirements. The driver reads configuration and attribute
+        // before it returns.
         Ok(launch) => unsafe { launch(&raw const config, function, params, std::ptr::null_mut()) },
         Err(status) => *status,
     };

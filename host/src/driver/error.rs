@@ -1,4 +1,4 @@
-//! The driver's failures, in words.
+//! The driver's errors, in words.
 
 use std::ffi::{CStr, c_char};
 use std::ptr;
@@ -10,12 +10,12 @@ use thiserror::Error;
 use super::forward::{cuGetErrorName, cuGetErrorString};
 use super::status::{NO_SYMBOL, last_failure};
 
-/// There is no NVIDIA driver on this machine; the loader's reason.
+/// Error: this machine has no NVIDIA driver. It contains the loader's reason.
 #[derive(Clone, Debug, Error)]
 #[error("no NVIDIA driver on this machine: {0}")]
 pub struct NoDriver(pub(super) String);
 
-/// A call of the driver that failed.
+/// Error: a driver call failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error("{doing}: {name} ({code}): {text}")]
 pub struct DriverError {
@@ -23,7 +23,7 @@ pub struct DriverError {
     pub code: u32,
     /// The name of the code, such as `CUDA_ERROR_OUT_OF_MEMORY`.
     pub name: &'static str,
-    /// What the driver says about the code.
+    /// The driver's description of the code.
     pub text: &'static str,
     doing: &'static str,
 }
@@ -38,13 +38,13 @@ impl DriverError {
         }
     }
 
-    /// Whether this driver does not have the function that was called.
+    /// Returns whether this driver lacks the called function.
     pub(crate) fn is_of_a_missing_function(&self) -> bool {
         self.code == NO_SYMBOL
     }
 }
 
-/// Says what the program was doing when a call of `cust` failed.
+/// Adds to the error of a `cust` call the action that failed.
 pub(crate) trait During<T> {
     fn during(self, doing: &'static str) -> Result<T, DriverError>;
 }
@@ -67,7 +67,7 @@ impl During<()> for CUresult {
 
 fn code_of(error: CudaError) -> u32 {
     match error {
-        // cust folds every code that it has no name for into this one.
+        // cust turns every code without a name into this one.
         CudaError::UnknownError => last_failure(),
         named => named as u32,
     }
@@ -78,12 +78,12 @@ fn driver_word(
     code: u32,
 ) -> Option<&'static str> {
     let mut word: *const c_char = ptr::null();
-    // SAFETY: both look-ups take a status and the address of a string pointer to set.
+    // SAFETY: both look-ups take a status, and the address of the string pointer that they set.
     let status = unsafe { look_up(code as usize, (&raw mut word).expose_provenance()) };
     if status != 0 || word.is_null() {
         return None;
     }
-    // SAFETY: on success the driver has set the pointer to a string constant of its own, and it is
-    // never unloaded.
+    // SAFETY: on success the driver has set the pointer to a string constant of its own, and the
+    // driver is never unloaded.
     unsafe { CStr::from_ptr(word) }.to_str().ok()
 }

@@ -1,10 +1,9 @@
-//! The driver's functions under their own names: what `cust` links against, and
-//! `cuFuncSetAttribute` and `cuGetErrorName`, which this crate calls beside it.
+//! The driver's functions under their own names. `cust` links against them, and this crate calls
+//! two more: `cuFuncSetAttribute` and `cuGetErrorName`.
 //!
 //! Every argument of these functions is an integer or a pointer, none a float or a struct by value.
-//! In the C ABI of x86-64 and of aarch64 on Linux such arguments travel in the same registers and
-//! 8-byte stack slots whatever their width, so that a forwarder needs to know only how many there
-//! are.
+//! In the C ABI of x86-64 and aarch64 on Linux, such arguments use the same registers and 8-byte
+//! stack slots at every width. So a forwarder needs only their number.
 
 #[cfg(not(all(
     target_os = "linux",
@@ -35,12 +34,12 @@ macro_rules! forward {
             type Function = unsafe extern "C" fn($(forward!(@word $argument)),*) -> u32;
             static FUNCTION: OnceLock<Result<Function, u32>> = OnceLock::new();
             let function = FUNCTION.get_or_init(|| {
-                // SAFETY: the driver's function of this name takes as many integers and pointers, returns a status,
-                // and stays where it is, because the library is never closed.
+                // SAFETY: the driver's function of this name takes that many integers and pointers,
+                // and returns a status. It stays in place, because the library is never closed.
                 find(stringify!($name)).map(|address| unsafe { transmute::<*const c_void, Function>(address) })
             });
             pass_on(match function {
-                // SAFETY: the arguments are the caller's, who answers for them.
+                // SAFETY: the caller is responsible for the arguments.
                 Ok(function) => unsafe { function($($argument),*) },
                 Err(status) => *status,
             })
@@ -199,7 +198,7 @@ mod tests {
         if require().is_ok() {
             return;
         }
-        // SAFETY: there is no driver to read the arguments.
+        // SAFETY: there is no driver that could read the arguments.
         let statuses = unsafe {
             [cuInit(0), cuCtxSynchronize(), cuLaunchKernel(0, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0)]
         };

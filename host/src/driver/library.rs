@@ -1,4 +1,4 @@
-//! Opening `libcuda.so.1` and finding functions in it.
+//! Opens `libcuda.so.1` and finds functions in it.
 
 use std::error::Error;
 use std::ffi::c_void;
@@ -9,10 +9,10 @@ use libloading::Library;
 use super::NoDriver;
 use super::status;
 
-/// The name under which every NVIDIA driver for Linux installs its library.
+/// The library's file name in every NVIDIA driver for Linux.
 const FILE_NAME: &str = "libcuda.so.1";
 
-/// Answers whether there is a driver at all, with the loader's reason if not.
+/// Checks that there is a driver. The error contains the loader's reason.
 pub(crate) fn require() -> Result<(), NoDriver> {
     match library() {
         Ok(_) => Ok(()),
@@ -20,10 +20,10 @@ pub(crate) fn require() -> Result<(), NoDriver> {
     }
 }
 
-/// The address of a driver function, or the status that a call of it has to return.
+/// Returns the address of a driver function, or the status that a call of it must return.
 pub(super) fn find(name: &str) -> Result<*const c_void, u32> {
     let library = library().map_err(|_| status::NO_LIBRARY)?;
-    // SAFETY: the symbol is only taken as an address here; whoever calls it answers for its type.
+    // SAFETY: this code only takes the symbol's address. The caller is responsible for its type.
     let symbol = unsafe { library.get::<*const c_void>(name) };
     symbol.map(|address| *address).map_err(|_| status::NO_SYMBOL)
 }
@@ -31,13 +31,13 @@ pub(super) fn find(name: &str) -> Result<*const c_void, u32> {
 fn library() -> Result<&'static Library, &'static String> {
     static LIBRARY: OnceLock<Result<Library, String>> = OnceLock::new();
     let opened = LIBRARY.get_or_init(|| {
-        // SAFETY: the driver's initialisers are made to run in any process, at any time.
+        // SAFETY: the driver's initialisers may run in any process, at any time.
         unsafe { Library::new(FILE_NAME) }.map_err(|error| loader_reason(&error))
     });
     opened.as_ref()
 }
 
-/// The words of the system's loader, which `libloading` keeps behind its own.
+/// The message of the system's loader, which `libloading` wraps in its own.
 fn loader_reason(error: &libloading::Error) -> String {
     error.source().map_or_else(|| error.to_string(), ToString::to_string)
 }

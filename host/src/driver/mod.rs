@@ -1,8 +1,8 @@
-//! The CUDA driver, opened when it is first needed.
+//! The CUDA driver, opened on first use.
 //!
-//! `cust` declares the driver's functions as symbols to link. They are defined here instead, each
-//! one forwarding to `libcuda.so.1` opened at run time, so that a program with this crate in it
-//! starts on any machine.
+//! `cust` declares the driver's functions as symbols to link. This module defines them: each
+//! forwards to `libcuda.so.1`, opened at run time. So a program with this crate starts on any
+//! machine.
 
 pub(crate) mod early_launch;
 mod error;

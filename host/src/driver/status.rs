@@ -1,11 +1,10 @@
-//! The driver's status codes, on their way to `cust`.
+//! Passes the driver's status codes to `cust`.
 
 use std::cell::Cell;
 
-/// `CUDA_ERROR_SHARED_OBJECT_INIT_FAILED`: what every function returns where there is no driver.
+/// `CUDA_ERROR_SHARED_OBJECT_INIT_FAILED`: every function returns it if there is no driver.
 pub(super) const NO_LIBRARY: u32 = 303;
-/// `CUDA_ERROR_SHARED_OBJECT_SYMBOL_NOT_FOUND`: what a function returns that this driver does not
-/// have.
+/// `CUDA_ERROR_SHARED_OBJECT_SYMBOL_NOT_FOUND`: a function that this driver lacks returns it.
 pub(super) const NO_SYMBOL: u32 = 302;
 
 const SUCCESS: u32 = 0;
@@ -15,10 +14,10 @@ thread_local! {
     static LAST_FAILURE: Cell<u32> = const { Cell::new(SUCCESS) };
 }
 
-/// Keeps a failure for [`last_failure`], and makes of any status one that `cust` can hold.
+/// Stores a failure for [`last_failure`], and converts any status to one that `cust` can hold.
 ///
-/// `cust` declares the status as a Rust enum of the codes of CUDA 11.4. A code that a newer driver
-/// added must not reach it: an enum outside its values is undefined behaviour.
+/// `cust` declares the status as a Rust enum with the codes of CUDA 11.4. A newer driver's code
+/// must not reach it, because an enum outside its values is undefined behaviour.
 pub(super) fn pass_on(status: u32) -> u32 {
     if status != SUCCESS {
         LAST_FAILURE.set(status);
@@ -26,7 +25,7 @@ pub(super) fn pass_on(status: u32) -> u32 {
     if is_known_to_cust(status) { status } else { UNKNOWN }
 }
 
-/// The driver's own code for the last call of this thread that failed.
+/// Returns the driver's own code for this thread's last failed call.
 pub(super) fn last_failure() -> u32 {
     LAST_FAILURE.get()
 }

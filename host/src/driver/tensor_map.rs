@@ -12,17 +12,18 @@ use super::status::pass_on;
 
 /// `CU_TENSOR_MAP_INTERLEAVE_NONE`.
 const NOT_INTERLEAVED: u32 = 0;
-/// `CU_TENSOR_MAP_L2_PROMOTION_L2_128B`: the second-level cache fetches so much at once. (256 bytes
-/// are no faster where lines start at multiples of 128 bytes, and take a fifth longer where they do
-/// not, as an H200 showed in products of 4104^3.)
+/// `CU_TENSOR_MAP_L2_PROMOTION_L2_128B`: L2 fetches 128 bytes at once. On an H200, in GEMMs of
+/// 4104^3, 256 bytes are no faster where rows start at multiples of 128 bytes. Where they do not,
+/// 256 bytes take a fifth longer.
 const PROMOTE_128_BYTES: u32 = 2;
-/// `CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE`: zeros.
+/// `CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE`: out-of-bounds elements are zeros.
 const ZEROS_BEYOND: u32 = 0;
 
-/// Calls a function of the driver: its name, and the arguments that say what is copied at once,
-/// with their types. They stand between those that the functions have in common: the map; its type,
-/// rank and address; sizes, strides but for the first; and behind, steps; interleave,
-/// swizzle, promotion in the second-level cache, what is beyond the tensor.
+/// Calls an encoding function of the driver. `$name` is the function. Each `$access` is an
+/// argument, with its type, that describes the box or pixels of one copy. The other arguments are
+/// the same for all functions. Before `$access`: the map, its type, rank and address, the sizes,
+/// and all strides but the first. After it: steps, interleave, swizzle, L2 promotion, out-of-bounds
+/// fill.
 macro_rules! encode {
     ($name:literal $encoding:ident $words:ident: $($access:expr => $type:ty),*) => {{
         type Encode = unsafe extern "C" fn(
@@ -30,12 +31,13 @@ macro_rules! encode {
         ) -> u32;
         static FUNCTION: OnceLock<Result<Encode, u32>> = OnceLock::new();
         let function = FUNCTION.get_or_init(|| {
-            // SAFETY: the driver's function of this name has this type, and stays where it is, because the library is never closed.
+            // SAFETY: the driver's function of this name has this type. It stays in place, because
+            // the library is never closed.
             find($name).map(|address| unsafe { transmute::<*const c_void, Encode>(address) })
         });
         match function {
-            // SAFETY: the map is aligned to 64 bytes, and each array has as many elements as the rank says, the strides one fewer, the
-            // corners of im2col mode two fewer.
+            // SAFETY: the map is aligned to 64 bytes. Each array has as many elements as the rank;
+            // the strides have one fewer, and the corners of im2col mode two fewer.
             Ok(function) => unsafe {
                 function(
                     &raw mut $words,
@@ -57,7 +59,7 @@ macro_rules! encode {
     }};
 }
 
-/// Has the driver encode a tensor map. It looks at the parameters, and not at the memory.
+/// Encodes a tensor map with the driver, which checks the parameters but not the memory.
 pub(crate) fn encode(encoding: &TensorEncoding) -> Result<TensorMapWords, DriverError> {
     let mut words = TensorMapWords([0; 16]);
     let status = match &encoding.access {

@@ -1,4 +1,4 @@
-//! Whether a launch can succeed, decided before anything runs.
+//! Checks, before anything runs, whether a launch can succeed.
 
 use ptx_matrix::launch::KernelInfo;
 
@@ -6,19 +6,19 @@ use super::{LaunchError, LaunchRequest};
 use crate::module::KernelResources;
 use crate::ptx::Entry;
 
-/// What a device allows of a launch.
+/// A device's limits on launches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DeviceLimits {
-    /// The most blocks along x, y and z.
+    /// The maximum grid: blocks along x, y and z.
     pub grid: [u32; 3],
-    /// The most threads of a block along x.
+    /// The maximum number of threads in a block, along x.
     pub threads: u32,
-    /// The most shared memory of a block in bytes, for a kernel that asks for it.
+    /// The maximum shared memory of a block in bytes, for a kernel that requests it.
     pub shared_bytes: u32,
 }
 
-/// Checks a launch against what its kernel expects, what the compiler made of it and what the
-/// device allows.
+/// Checks a launch against the kernel's declaration, its compiled resource usage and the device's
+/// limits.
 pub(super) fn check(
     request: &LaunchRequest<'_>,
     entry: &Entry,
@@ -73,7 +73,7 @@ fn check_cluster(request: &LaunchRequest<'_>, entry: &Entry) -> Result<(), Launc
     Err(LaunchError::Cluster { kernel: request.kernel.to_owned(), grid: request.grid, cluster })
 }
 
-/// Whether a kernel without a fingerprint has the clusters that the program launches it with.
+/// Checks a kernel without a fingerprint: its clusters must be those that the program launches.
 pub(crate) fn check_cluster_of(kernel: &KernelInfo, entry: &Entry) -> Result<(), LaunchError> {
     let ours = [kernel.cluster.x, kernel.cluster.y, kernel.cluster.z];
     let theirs = entry.cluster.unwrap_or([1; 3]);
@@ -104,7 +104,7 @@ fn check_threads(
             required,
         });
     }
-    // A kernel counts on all of its warps. They may be spread over the axes as the launch likes.
+    // A kernel needs all of its warps. The launch may spread them over the axes in any way.
     let declared = entry
         .max_threads
         .map(|extents| extents.iter().map(|&extent| u64::from(extent)).product::<u64>());
@@ -165,7 +165,7 @@ mod tests {
         grid: [1, 1, 1],
         threads: 128,
         dynamic_shared_bytes: 0,
-        early: false,
+        dependent: false,
         params: &[&[0; 8], &[0; 4]],
     };
 
@@ -178,7 +178,7 @@ mod tests {
         }
     }
 
-    /// The message for a request to a kernel, or nothing if it is accepted.
+    /// The message that refuses the request, or an empty string if it is accepted.
     fn refusal(request: LaunchRequest<'_>, entry: &Entry) -> String {
         check(&request, entry, &RESOURCES, &H200)
             .map_or_else(|error| error.to_string(), |()| String::new())

@@ -1,31 +1,31 @@
-//! Why a launch did not happen, or did not end well.
+//! Errors of launches that were refused, and of kernels that failed.
 
 use thiserror::Error;
 
 use crate::driver::DriverError;
 use crate::error::list;
 
-/// A launch that was refused before anything ran.
+/// A launch was refused before anything ran.
 #[derive(Clone, Debug, Error)]
 #[non_exhaustive]
 pub enum LaunchError {
     /// The module has no kernel of this name.
     #[error("there is no kernel `{kernel}` in this module; its kernels: {}", list(at_hand))]
     NoSuchKernel {
-        /// The name asked for.
+        /// The requested name.
         kernel: String,
-        /// The names of those that there are.
+        /// The names of the module's kernels.
         at_hand: Vec<String>,
     },
-    /// The kernel of the PTX is not the program's.
+    /// The PTX's kernel is not the program's.
     #[error("kernel `{kernel}` of the PTX is not this program's: {}", differences.join("; "))]
     OtherKernel {
         /// The kernel.
         kernel: String,
-        /// In what they differ.
+        /// The differences between the two.
         differences: Vec<String>,
     },
-    /// Nothing says whether the kernel of the PTX is the program's.
+    /// The PTX's kernel has no fingerprint, so it cannot be compared with the program's.
     #[error(
         "kernel `{kernel}` of the PTX has no fingerprint, by which it is known to be this program's: it was not made by `#[kernel]`"
     )]
@@ -33,26 +33,26 @@ pub enum LaunchError {
         /// The kernel.
         kernel: String,
     },
-    /// The number of parameters is not the kernel's.
+    /// The launch has another number of parameters than the kernel.
     #[error("kernel `{kernel}` takes {expected} parameters and was given {given}")]
     ParamCount {
         /// The kernel.
         kernel: String,
-        /// How many the PTX declares.
+        /// The number that the PTX declares.
         expected: usize,
-        /// How many there were.
+        /// The number in the launch.
         given: usize,
     },
-    /// A parameter does not have the kernel's size.
+    /// A parameter has another size than the kernel's.
     #[error("parameter {index} of kernel `{kernel}` has {expected} bytes and was given {given}")]
     ParamSize {
         /// The kernel.
         kernel: String,
-        /// Which parameter, from 0.
+        /// The parameter's index, from 0.
         index: usize,
-        /// The size that the PTX declares.
+        /// The size in bytes that the PTX declares.
         expected: usize,
-        /// The size that it had.
+        /// The size in bytes in the launch.
         given: usize,
     },
     /// The grid is empty or larger than the device allows.
@@ -64,12 +64,12 @@ pub enum LaunchError {
     Grid {
         /// The kernel.
         kernel: String,
-        /// The grid asked for.
+        /// The requested grid.
         grid: [u32; 3],
-        /// The largest grid.
+        /// The largest allowed grid.
         limit: [u32; 3],
     },
-    /// The grid is not one of whole clusters.
+    /// The grid is not a whole number of clusters.
     #[error(
         "kernel `{kernel}`: a grid of {} blocks; its clusters have {}, and each extent has to be a multiple of theirs",
         by(*grid),
@@ -78,36 +78,36 @@ pub enum LaunchError {
     Cluster {
         /// The kernel.
         kernel: String,
-        /// The grid asked for.
+        /// The requested grid.
         grid: [u32; 3],
-        /// The blocks of a cluster.
+        /// The cluster size, in blocks along each axis.
         cluster: [u32; 3],
     },
-    /// The block has fewer threads than the kernel is compiled for, or more.
+    /// The block has fewer or more threads than the kernel is compiled for.
     #[error("kernel `{kernel}`: a block of {threads} threads; its .maxntid is for {expected}")]
     OtherThreads {
         /// The kernel.
         kernel: String,
-        /// The number of threads asked for.
+        /// The requested number of threads.
         threads: u32,
-        /// The number that the kernel counts on.
+        /// The number that the kernel requires.
         expected: u64,
     },
-    /// The block is empty or larger than something allows.
+    /// The block is empty, or larger than a limit.
     #[error(
         "kernel `{kernel}`: a block of {threads} threads; {limited_by} allows from 1 to {limit}"
     )]
     Threads {
         /// The kernel.
         kernel: String,
-        /// The number of threads asked for.
+        /// The requested number of threads.
         threads: u32,
-        /// The largest number.
+        /// The largest allowed number.
         limit: u64,
-        /// What sets the limit.
+        /// The source of the limit.
         limited_by: &'static str,
     },
-    /// The PTX asks for another block.
+    /// The PTX requires another block size.
     #[error(
         "kernel `{kernel}`: a block of {} threads; its .reqntid asks for {}",
         by([*threads, 1, 1]),
@@ -116,9 +116,9 @@ pub enum LaunchError {
     RequiredThreads {
         /// The kernel.
         kernel: String,
-        /// The number of threads asked for.
+        /// The requested number of threads.
         threads: u32,
-        /// What the PTX asks for.
+        /// The block size that the PTX requires.
         required: [u32; 3],
     },
     /// The block needs more shared memory than the device has for one.
@@ -128,12 +128,12 @@ pub enum LaunchError {
     SharedMemory {
         /// The kernel.
         kernel: String,
-        /// What the PTX declares and the launch adds, in bytes.
+        /// The sum of the PTX's declaration and the launch's request, in bytes.
         needed: u64,
-        /// What the device has for a block, in bytes.
+        /// The device's maximum for a block, in bytes.
         available: u32,
     },
-    /// The driver refused for a reason of its own.
+    /// The driver refused the launch for another reason.
     #[error("the driver refuses to launch kernel `{kernel}`: {source}")]
     Refused {
         /// The kernel.
@@ -143,7 +143,7 @@ pub enum LaunchError {
     },
 }
 
-/// A kernel that failed while it ran.
+/// A kernel failed while it ran.
 #[derive(Clone, Debug, Error)]
 #[error(
     "kernel `{kernel}` failed on {device}, launched with {} blocks of {threads} threads: {source}{}{}",
@@ -154,14 +154,14 @@ pub enum LaunchError {
 pub struct KernelFailure {
     /// The kernel.
     pub kernel: String,
-    /// The device it ran on.
+    /// The device that ran it.
     pub device: String,
     /// The number of blocks.
     pub grid: [u32; 3],
-    /// The number of threads of each block.
+    /// The number of threads in each block.
     pub threads: u32,
-    /// Other kernels that were launched in its stream before and not waited for: it may have been
-    /// one of them.
+    /// Other kernels launched earlier in the stream, without a wait since. One of them may have
+    /// failed instead.
     pub earlier: Vec<String>,
     /// The driver's status.
     pub source: DriverError,
@@ -171,7 +171,7 @@ fn by([x, y, z]: [u32; 3]) -> String {
     format!("{x}x{y}x{z}")
 }
 
-/// What the driver's own words leave out, for the failures that a kernel written in Rust meets.
+/// Explains, beyond the driver's own message, the failures that a Rust kernel typically meets.
 fn likely_cause(code: u32) -> &'static str {
     const ILLEGAL_ADDRESS: u32 = 700;
     const ILLEGAL_INSTRUCTION: u32 = 715;

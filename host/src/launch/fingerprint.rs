@@ -1,7 +1,7 @@
-//! How a kernel of a PTX differs from the program's kernel of the same name.
+//! Compares the fingerprint of a PTX's kernel with that of the program's kernel of the same name.
 
-/// The differences between two fingerprints, in words; none if both kernels take the same and are
-/// of the same sources.
+/// Returns the differences between two fingerprints, in words. The list is empty if both kernels
+/// have the same parameters, launch bounds and sources.
 pub(crate) fn differences(ptx: &str, program: &str) -> Vec<String> {
     if ptx == program {
         return Vec::new();
@@ -24,7 +24,7 @@ pub(crate) fn differences(ptx: &str, program: &str) -> Vec<String> {
     differences
 }
 
-/// The crates whose sources are others.
+/// The crates whose sources differ.
 fn sources(ptx: &Fields, program: &Fields) -> Vec<String> {
     let mut differences = Vec::new();
     let of_crate = |name: &str, used: &str| {
@@ -42,7 +42,7 @@ fn sources(ptx: &Fields, program: &Fields) -> Vec<String> {
             )
         });
     }
-    // Of a published crate, the same dependencies are none by path.
+    // A published crate has no path dependencies, although it has the same dependencies.
     let used = format!(", which `{ours}` depends on,");
     let dependencies = program
         .others
@@ -53,13 +53,13 @@ fn sources(ptx: &Fields, program: &Fields) -> Vec<String> {
     differences
 }
 
-/// What a launch depends on, besides the parameters, and what a fingerprint means that does not say
-/// it.
+/// The launch properties besides the parameters: key, description, and the value that a fingerprint
+/// without the key implies.
 const LAUNCH: [(&str, &str, &str); 5] = [
     ("shared", "its bytes of shared memory are", "unknown"),
     ("threads", "its threads are", "unknown"),
     ("cluster", "its clusters are", "1x1x1"),
-    ("early", "`early` is", "false"),
+    ("dependent", "`dependent` is", "false"),
     ("ptx-matrix", "the version of ptx-matrix is", "unknown"),
 ];
 
@@ -152,7 +152,7 @@ mod tests {
             ),
             (&[("threads=64", "threads=32")], "its threads are 32 and 64"),
             (&[("; crate", "; cluster=2x1x1; crate")], "its clusters are 2x1x1 and 1x1x1"),
-            (&[("; crate", "; early=true; crate")], "`early` is true and false"),
+            (&[("; crate", "; dependent=true; crate")], "`dependent` is true and false"),
             (&[("=0.1.0", "=0.2.0")], "the version of ptx-matrix is 0.2.0 and 0.1.0"),
         ];
         for (changes, expected) in cases {

@@ -1,4 +1,4 @@
-//! Running a launch that was checked.
+//! Runs a launch after checking it.
 
 use std::ffi::c_void;
 use std::ptr;
@@ -13,31 +13,31 @@ use crate::error::GpuError;
 use crate::module::{Kernel, Module};
 use crate::stream::Stream;
 
-/// The shared memory that a block gets without its kernel asking for more.
+/// The shared memory that a block gets without an explicit request.
 const SHARED_BYTES_UNASKED: u32 = 48 * 1024;
 
 /// Checks a launch, runs it on the stream and waits for its end.
 ///
 /// # Safety
 ///
-/// The parameters must mean what the kernel takes them for.
+/// Each parameter must have the meaning that the kernel expects.
 pub(crate) unsafe fn run(
     stream: &Stream,
     module: &Module,
     request: &LaunchRequest<'_>,
 ) -> Result<LaunchReport, GpuError> {
     let start = stream.record()?;
-    // SAFETY: the caller's.
+    // SAFETY: the caller upholds the requirements.
     unsafe { enqueue(stream, module, request) }?;
     let end = stream.record().and_then(|end| stream.synchronize().map(|()| end))?;
     Ok(LaunchReport { elapsed: end.since(&start)? })
 }
 
-/// Checks a launch and puts it into the stream.
+/// Checks a launch and enqueues it in the stream.
 ///
 /// # Safety
 ///
-/// The parameters must mean what the kernel takes them for, until it has run.
+/// Each parameter must have the meaning that the kernel expects, until the kernel has run.
 pub(crate) unsafe fn enqueue(
     stream: &Stream,
     module: &Module,
@@ -55,8 +55,8 @@ pub(crate) unsafe fn enqueue(
     {
         kernel.allow_dynamic_shared(request.dynamic_shared_bytes)?;
     }
-    // SAFETY: the number and the sizes of the parameters are checked, for their meaning the caller
-    // answers.
+    // SAFETY: the number and sizes of the parameters are checked. The caller is responsible for
+    // their meaning.
     unsafe { launch(stream, &kernel, request) }
         .map_err(|source| LaunchError::Refused { kernel: request.kernel.to_owned(), source })?;
     stream.note(request);
@@ -66,7 +66,7 @@ pub(crate) unsafe fn enqueue(
 /// # Safety
 ///
 /// The parameters must have the number and sizes that the kernel declares, and the meaning that it
-/// takes them for; and a kernel that is to begin early waits before all else.
+/// expects. A kernel with programmatic dependent launch must wait before everything else.
 unsafe fn launch(
     stream: &Stream,
     kernel: &Kernel<'_>,
@@ -75,9 +75,9 @@ unsafe fn launch(
     let [x, y, z] = request.grid;
     let mut params: Vec<*mut c_void> =
         request.params.iter().map(|param| param.as_ptr().cast_mut().cast()).collect();
-    if request.early && kernel.entry.waits {
-        // SAFETY: as below; and the kernel waits for those ahead before it does anything else,
-        // which the caller says and its PTX can.
+    if request.dependent && kernel.entry.waits {
+        // SAFETY: as below. The kernel waits for the preceding ones before everything else: the
+        // caller promises it, and the PTX contains a wait.
         let launched = unsafe {
             launch_early(
                 kernel.function(),
@@ -88,14 +88,13 @@ unsafe fn launch(
                 params.as_mut_ptr(),
             )
         };
-        // A driver that does not know such launches still knows others.
+        // A driver without PDL still supports plain launches.
         if !launched.as_ref().is_err_and(DriverError::is_of_a_missing_function) {
             return launched;
         }
     }
-    // SAFETY: function and stream live in the current context, and each of the parameters'
-    // addresses has the kernel's number of bytes behind it, which the driver reads before it
-    // returns.
+    // SAFETY: function and stream live in the current context. Each parameter's address has the
+    // kernel's number of bytes behind it, which the driver reads before it returns.
     unsafe {
         cuLaunchKernel(
             kernel.function(),

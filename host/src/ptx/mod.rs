@@ -1,5 +1,4 @@
-//! What a PTX text says about itself: its target, its kernels and what each of them expects of a
-//! launch.
+//! The facts in a PTX text: its target, its kernels and their requirements on a launch.
 
 mod parse;
 mod seal;
@@ -10,19 +9,19 @@ use thiserror::Error;
 use crate::arch::{Arch, NotAnArch};
 pub use seal::Seal;
 
-/// The facts of a PTX text that loading and launching are checked against.
+/// The facts of a PTX text that loading and launching check.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ptx {
     /// The architecture of `.target`.
     pub target: Arch,
     /// The kernels, in the order of the text.
     pub entries: Vec<Entry>,
-    /// The builder's lines behind the text, by which its kernels are known to be a program's own.
+    /// The lines with the kernels' fingerprints, which the builder appended to the text.
     pub seal: Option<Seal>,
 }
 
 impl Ptx {
-    /// Whether the kernels are as the builder made them of a crate.
+    /// Checks that the kernels are unchanged since the builder made them from a crate.
     ///
     /// # Errors
     /// They have no fingerprints, or the text was changed.
@@ -38,50 +37,50 @@ impl Ptx {
 /// One kernel of a PTX text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Entry {
-    /// The name to launch it by.
+    /// The name for launches.
     pub name: String,
     /// The size of each parameter in bytes.
     pub params: Vec<usize>,
-    /// `.maxntid`: the most threads that a block may have, along x, y and z.
+    /// `.maxntid`: the maximum number of threads in a block, along x, y and z.
     pub max_threads: Option<[u32; 3]>,
-    /// `.reqntid`: the threads that a block must have, along x, y and z.
+    /// `.reqntid`: the required number of threads in a block, along x, y and z.
     pub required_threads: Option<[u32; 3]>,
-    /// `.reqnctapercluster`: the blocks of a cluster, along x, y and z.
+    /// `.reqnctapercluster`: the number of blocks in a cluster, along x, y and z.
     pub cluster: Option<[u32; 3]>,
-    /// Whether it has a `griddepcontrol.wait`: it may be launched before the kernels ahead have
-    /// ended, if it waits before all else.
+    /// Whether it contains a `griddepcontrol.wait`. If it waits before everything else, it can use
+    /// programmatic dependent launch (PDL).
     pub waits: bool,
-    /// What the builder wrote of it: parameters, launch bounds, sources.
+    /// The builder's fingerprint: parameters, launch bounds, sources.
     pub fingerprint: Option<String>,
 }
 
-/// A text that is not PTX as a compiler writes it.
+/// Error: the text is not PTX in a compiler's form.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum PtxError {
     /// There is no `.target`.
     #[error("this is not PTX: it has no .target")]
     NoTarget,
-    /// `.target` names something unknown.
+    /// `.target` names an unknown architecture.
     #[error(".target: {0}")]
     Target(#[from] NotAnArch),
-    /// It has a nul, at which the driver would stop reading.
+    /// The text has a nul byte, where the driver would stop reading.
     #[error("this is not PTX: it has a nul byte")]
     Nul,
-    /// Nothing says of which kernels it is.
+    /// The PTX has no fingerprints, so its kernels are unknown.
     #[error(
         "this PTX has no fingerprints, by which its kernels are known to be this program's: build it with `ptx_matrix_build::Builder`, \
          or, if you know what it is, load it with `unsafe` `GpuDevice::new_unchecked`"
     )]
     NoFingerprints,
-    /// Its text is not the one that was built.
+    /// The text has changed since the build.
     #[error("this PTX is not as it was built: it was changed, or is not all there; build it again")]
     Changed,
-    /// The head of a kernel is not understood.
+    /// The head of a kernel cannot be parsed.
     #[error("the head of kernel `{kernel}`: {problem}")]
     Entry {
         /// The kernel.
         kernel: String,
-        /// What is wrong with it.
+        /// The problem with it.
         problem: String,
     },
 }

@@ -1,4 +1,4 @@
-//! Reading a PTX text's head and the heads of its kernels.
+//! Parses a PTX text's head and the heads of its kernels.
 
 use std::iter::Peekable;
 use std::str::FromStr;
@@ -55,7 +55,7 @@ fn entry<'a>(tokens: &mut Peekable<impl Iterator<Item = &'a str>>) -> Result<Ent
     Ok(entry)
 }
 
-/// The sizes of `.param .u64 a, .param .align 8 .b8 b[16])`, up to and with the closing
+/// The sizes of `.param .u64 a, .param .align 8 .b8 b[16])`, up to and including the closing
 /// parenthesis.
 fn params<'a>(tokens: &mut impl Iterator<Item = &'a str>) -> Result<Vec<usize>, String> {
     let mut sizes = Vec::new();
@@ -92,7 +92,7 @@ fn scalar_size(token: &str) -> Option<usize> {
     }
 }
 
-/// `x`, `x, y` or `x, y, z`; what is left out is 1.
+/// `x`, `x, y` or `x, y, z`; missing extents are 1.
 fn extents<'a>(tokens: &mut Peekable<impl Iterator<Item = &'a str>>) -> Result<[u32; 3], String> {
     let mut extents = [1; 3];
     for (axis, extent) in extents.iter_mut().enumerate() {

@@ -1,5 +1,5 @@
-//! The lines that the builder writes behind a PTX: the kernels' fingerprints, and hashes of the
-//! text and of its machine code.
+//! Reads the lines that the builder appends to a PTX. They hold the kernels' fingerprints, and
+//! hashes of the text and of its machine code.
 //!
 //! ```text
 //! // ptx-matrix fingerprints 1
@@ -8,7 +8,7 @@
 //! // text 2c26b46b..
 //! ```
 //!
-//! The last is the hash of all before it, whatever its lines end with.
+//! The last line is the hash of all lines before it, independent of their line endings.
 
 use std::collections::BTreeMap;
 
@@ -17,10 +17,10 @@ use sha2::{Digest, Sha256};
 /// The first of the lines.
 const HEAD: &str = "// ptx-matrix fingerprints 1";
 
-/// What the lines say.
+/// The content of the lines.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Seal {
-    /// Whether text and lines are as they were written.
+    /// Whether text and lines are unchanged since the build.
     pub is_whole: bool,
     /// Each kernel's name and fingerprint.
     pub(super) kernels: BTreeMap<String, String>,
@@ -29,7 +29,7 @@ pub struct Seal {
 }
 
 impl Seal {
-    /// That of a PTX, if there is one, also where it does not fit the text.
+    /// Reads the lines of a PTX, if it has any, even if they do not match the text.
     pub(super) fn read(text: &str) -> Option<Self> {
         let start = text.rfind(HEAD)?;
         let mut seal = Seal::default();
@@ -49,13 +49,13 @@ impl Seal {
         Some(seal)
     }
 
-    /// Whether this is the machine code that the PTX became.
+    /// Returns whether this is the machine code that was made from the PTX.
     pub(crate) fn is_of(&self, cubin: &[u8]) -> bool {
         self.cubin == hexadecimal(Sha256::digest(cubin))
     }
 }
 
-/// The hash of a text's lines.
+/// The hash of a text, whatever its line endings.
 fn of_text(text: &str) -> String {
     let mut hasher = Sha256::new();
     for line in text.lines() {
@@ -77,7 +77,7 @@ mod tests {
 
     fn sealed() -> String {
         let lines = format!(
-            "{BODY}{HEAD}\n// kernel scale: threads=32; early=false\n// cubin {}\n",
+            "{BODY}{HEAD}\n// kernel scale: threads=32; dependent=false\n// cubin {}\n",
             hexadecimal(Sha256::digest(b"code"))
         );
         format!("{lines}// text {}\n", of_text(&lines))
@@ -87,7 +87,7 @@ mod tests {
     fn what_was_written_is_read() {
         let seal = Seal::read(&sealed()).unwrap();
         assert!(seal.is_whole && seal.is_of(b"code") && !seal.is_of(b"cod") && !seal.is_of(b""));
-        assert_eq!(seal.kernels["scale"], "threads=32; early=false");
+        assert_eq!(seal.kernels["scale"], "threads=32; dependent=false");
         assert!(
             Seal::read(&sealed().replace('\n', "\r\n")).unwrap().is_whole,
             "a text is the same with other line ends"
@@ -105,7 +105,7 @@ mod tests {
                 .is_some_and(|seal| seal.is_whole);
             assert!(!whole, "byte {at}");
         }
-        // But for the end of the last line.
+        // The last line's end may be missing.
         for len in 0..sealed.len() - 1 {
             assert!(!Seal::read(&sealed[..len]).is_some_and(|seal| seal.is_whole), "{len} bytes");
         }

@@ -1,6 +1,6 @@
-//! PTX as words and punctuation.
+//! Splits PTX into words and punctuation.
 
-/// The words, quoted strings and punctuation marks of a PTX text, without its comments.
+/// Returns the words, quoted strings and punctuation marks of a PTX text, without its comments.
 pub(super) fn tokens(text: &str) -> impl Iterator<Item = &str> {
     let mut rest = text;
     std::iter::from_fn(move || {

@@ -1,5 +1,5 @@
-//! A stand-in for `libcublas.so.13` and `libcublasLt.so.13` beside that for the driver: products in plain loops, on the
-//! column-major matrices that cuBLAS is given.
+//! A stand-in for `libcublas.so.13` and `libcublasLt.so.13`, for use with the driver's stand-in. It
+//! computes GEMMs in plain loops, on column-major matrices as cuBLAS does.
 
 #![allow(non_snake_case, reason = "cuBLAS's names")]
 #![allow(clippy::too_many_arguments, reason = "cuBLAS's arguments")]
@@ -24,7 +24,8 @@ unsafe extern "C" {
     fn dlsym(library: *mut c_void, symbol: *const c_char) -> *const c_void;
 }
 
-/// Waits in the driver's stand-in for what is in the stream, since the product is computed at once.
+/// Waits, in the driver's stand-in, for the work in the stream, because the GEMM is computed at
+/// once.
 unsafe fn synchronize(stream: *mut c_void) {
     const RTLD_NOW: c_int = 2;
     type Synchronize = unsafe extern "C" fn(*mut c_void) -> u32;
@@ -36,7 +37,7 @@ unsafe fn synchronize(stream: *mut c_void) {
 }
 
 thread_local! {
-    /// The handle's stream; each test has its handle, and its thread.
+    /// The handle's stream. Each test has its own handle and thread.
     static STREAM: Cell<*mut c_void> = const { Cell::new(std::ptr::null_mut()) };
 }
 
@@ -129,7 +130,7 @@ unsafe extern "C" fn cublasGemmEx(
     SUCCESS
 }
 
-/// Bytes of an element.
+/// The bytes of an element.
 fn bytes(kind: c_int) -> i64 {
     match kind {
         R_64F => 8,
@@ -164,7 +165,8 @@ unsafe extern "C" fn cublasGemmStridedBatchedEx(
     compute: c_int,
     algorithm: c_int,
 ) -> c_int {
-    // The function called below may be that of the other library that is made of this file, which knows of no stream.
+    // The other library, made from this same file, may provide the function called below. It knows
+    // no stream.
     unsafe { synchronize(STREAM.get()) };
     for i in 0..i64::from(count) {
         let further = |start: u64, stride: i64, kind: c_int| start.wrapping_add_signed(i * stride * bytes(kind));
@@ -204,7 +206,7 @@ unsafe extern "C" fn cublasLtCreate(handle: *mut Handle) -> c_int {
     SUCCESS
 }
 
-/// The rest of cuBLASLt makes descriptors, and then has no algorithm.
+/// The rest of cuBLASLt creates descriptors, and then finds no algorithm.
 macro_rules! succeed {
     ($($name:ident($($argument:ty),*);)*) => {$(
         #[unsafe(no_mangle)]

@@ -1,9 +1,10 @@
-//! A stand-in for `libcuda.so.1` with one device, so that the tests of `on_gpu*.rs` also run where there is no GPU.
+//! A stand-in for `libcuda.so.1` with one device, so that the tests of `on_gpu*.rs` also run
+//! without a GPU.
 //!
-//! It knows the kernels of `kernels.ptx` by name and does their work itself. Like the driver it wants a current context
-//! on the calling thread, holds a launch to the shared memory that was allowed, and stays broken once a kernel trapped.
-//! What is put into a stream is done as late as a GPU could do it: when the host waits. Memory that is freed before
-//! is found.
+//! It knows the kernels of `kernels.ptx` by name and does their work itself. Like the driver, it
+//! requires a current context on the calling thread, and limits a launch to the shared memory that
+//! was allowed. Once a kernel has trapped, it stays broken. It delays queued work as long as a GPU
+//! could: until the host waits. It detects memory that is freed before that.
 
 #![allow(non_snake_case, reason = "the driver's names")]
 #![allow(unused_unsafe, reason = "some of its functions need none")]
@@ -30,12 +31,12 @@ const KERNELS: [&str; 3] = ["scale", "shared_size", "traps"];
 static TRAPPED: AtomicBool = AtomicBool::new(false);
 static DYNAMIC_SHARED_ALLOWED: AtomicU32 = AtomicU32::new(48 * 1024);
 static ALLOCATIONS: Mutex<Option<HashMap<u64, Layout>>> = Mutex::new(None);
-/// What each stream has not done yet, and the stream that each event was recorded in.
+/// Each stream's pending work, and each event's stream.
 static STREAMS: Mutex<BTreeMap<usize, Vec<Work>>> = Mutex::new(BTreeMap::new());
 static EVENTS: Mutex<BTreeMap<usize, usize>> = Mutex::new(BTreeMap::new());
 static HANDLES: AtomicUsize = AtomicUsize::new(0x100);
 
-/// Something that a stream will do, and the memory that it will touch.
+/// Pending work of a stream, and the memory that it touches.
 struct Work {
     addresses: Vec<u64>,
     run: Box<dyn FnOnce() + Send>,
@@ -45,7 +46,7 @@ fn put(stream: usize, addresses: Vec<u64>, run: impl FnOnce() + Send + 'static) 
     STREAMS.lock().unwrap().entry(stream).or_default().push(Work { addresses, run: Box::new(run) });
 }
 
-/// Does all that was put into a stream; what comes after a trap is not done.
+/// Executes the pending work of a stream, up to the first trap.
 fn finish(stream: usize) -> u32 {
     let work = STREAMS.lock().unwrap().remove(&stream).unwrap_or_default();
     for work in work {
@@ -182,14 +183,14 @@ driver! {
         }
         SUCCESS
     }
-    // From pageable memory: it is read before the call returns.
+    // The source is pageable memory: the call reads it before it returns.
     fn cuMemcpyHtoDAsync_v2(to: u64, from: *const u8, bytes: usize, stream: usize) {
         need_context!();
         let from = slice::from_raw_parts(from, bytes).to_vec();
         put(stream, vec![to], move || from.as_ptr().copy_to_nonoverlapping(to as *mut u8, bytes));
         SUCCESS
     }
-    // To pageable memory: it is written before the call returns.
+    // The destination is pageable memory: the call writes it before it returns.
     fn cuMemcpyDtoHAsync_v2(to: *mut u8, from: u64, bytes: usize, stream: usize) {
         need_context!();
         let status = finish(stream);
@@ -212,7 +213,7 @@ driver! {
     ) {
         need_context!();
         *module = HANDLE;
-        // Machine code says in the ninth byte what it is for: of 7 and above, it is for another GPU.
+        // The ninth byte of machine code names its GPU: 7 and above mean another GPU.
         if *image.cast::<[u8; 4]>() == *b"\x7fELF" {
             return if *image.add(8) < 7 { SUCCESS } else { NO_BINARY_FOR_GPU };
         }
@@ -281,7 +282,7 @@ driver! {
         SUCCESS
     }
 
-    // A map of the stand-in's is what it was told, for the test to look at.
+    // The stand-in's map contains the arguments, for the test to inspect.
     fn cuTensorMapEncodeTiled(
         map: *mut u64, data_type: c_uint, rank: c_uint, address: u64, sizes: *const u64, strides: *const u64,
         boxes: *const c_uint, steps: *const c_uint, interleave: c_uint, swizzle: c_uint, promotion: c_uint, fill: c_uint

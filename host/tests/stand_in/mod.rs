@@ -1,4 +1,4 @@
-//! Running a program's tests that need a GPU on a stand-in for the driver.
+//! Runs a program's GPU tests on a stand-in for the driver.
 
 use std::env;
 use std::fs;
@@ -10,8 +10,8 @@ use sha2::{Digest, Sha256};
 /// The kernels that the stand-in knows.
 pub const KERNELS: &str = include_str!("kernels.ptx");
 
-/// A PTX with the lines that the builder writes behind it, of kernels with these fingerprints, and
-/// this machine code.
+/// Appends the builder's lines to a PTX, for kernels with these fingerprints, and this machine
+/// code.
 #[allow(dead_code, reason = "not every program that has this module")]
 pub fn sealed(ptx: &str, kernels: &[(&str, &str)], cubin: &[u8]) -> String {
     const HEAD: &str = "// ptx-matrix fingerprints 1\n";
@@ -26,13 +26,13 @@ pub fn sealed(ptx: &str, kernels: &[(&str, &str)], cubin: &[u8]) -> String {
     sealed + &format!("// text {text}\n")
 }
 
-/// Runs the ignored tests of this program in another process, where `libcuda.so.1` is the stand-in.
+/// Runs the ignored tests of this program in another process, with the stand-in as `libcuda.so.1`.
 #[allow(dead_code, reason = "not every program that has this module")]
 pub fn run_ignored_tests() {
     run_ignored_tests_with(&[]);
 }
 
-/// Likewise, where these libraries are the stand-in for cuBLAS.
+/// Does the same, with the cuBLAS stand-in as these libraries.
 pub fn run_ignored_tests_with(cublas: &[&str]) {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(env!("CARGO_CRATE_NAME"));
     fs::create_dir_all(&folder).unwrap();

@@ -1,5 +1,5 @@
-//! A warpgroup that has 64 queries: it multiplies tile after tile of keys by them, and of values by
-//! what that comes to.
+//! The consumer: a warpgroup with 64 queries. For each tile of keys and values: scores S = Q x K^T,
+//! powers P of the scores (online softmax), O += P x V.
 
 use crate::kernel::{KEYS, LINE, Queries, STAGES, Sight};
 use crate::producer::Tiles;
@@ -12,50 +12,50 @@ use ptx_matrix::mma::{
 };
 use ptx_matrix::prelude::*;
 
-/// Which queries.
+/// The queries of a consumer.
 #[derive(Clone, Copy)]
 pub struct Half {
-    /// Which of the block's two consumers it is.
+    /// The consumer's index in the block: 0 or 1.
     pub index: usize,
     /// The block's first query.
     pub first: u32,
-    /// Their head.
+    /// The head of the queries.
     pub head: u32,
 }
 
-/// One of a block's two.
+/// One of a block's two consumers.
 pub struct Consumer<'k, T: Element, const PARTS: usize> {
     /// The warpgroup.
     pub group: WarpGroup<'k>,
-    /// What it multiplies.
+    /// The block's tiles and barriers.
     pub tiles: Tiles<T, PARTS>,
     /// Its queries.
     pub half: Half,
-    /// Which keys these see.
+    /// The mask.
     pub sight: Sight,
-    /// The powers of two that a score of one is.
+    /// The scale of the scores, times log2(e): powers are of two.
     pub scale_log2: f32,
 }
 
-/// What a consumer has between two tiles of keys.
+/// The state of a consumer between two tiles of keys.
 struct State<T: Element, const FEATURES: usize>
 where
     M64<FEATURES>: WgmmaColumns<Bits32>,
     M64<KEYS>: WgmmaColumns<T::Width>,
 {
-    /// What is known of the scores.
+    /// The online softmax.
     softmax: Softmax,
-    /// The sums of values by their powers, but those of the last tile.
+    /// The accumulators of P x V, without the last tile.
     sums: GroupAccumulator<FEATURES, f32>,
-    /// Its powers.
+    /// The powers P of the last tile.
     powers: GroupAccumulator<KEYS, T>,
-    /// Where its values come to.
-    turn: Turn<STAGES>,
-    /// Whose turn it is to give the tensor cores work.
-    order: Turn<1>,
+    /// The stage of the last tile, and its phase.
+    turn: PipelineState<STAGES>,
+    /// The phase of the order between the two consumers.
+    order: PipelineState<1>,
 }
 
-/// The scores of a tile's keys.
+/// The scores of a tile: 64 queries x keys.
 type Scores = GroupAccumulator<KEYS, f32>;
 
 impl<T, const PARTS: usize> Consumer<'_, T, PARTS>
@@ -64,11 +64,11 @@ where
     Scores: BuiltFor<T::Needs>,
     Wgmma<KEYS, T, T, f32>: WgmmaForm<Registers = <M64<KEYS> as WgmmaColumns<Bits32>>::Registers>,
 {
-    /// Computes its queries' rows of O, from so many tiles of keys.
+    /// Computes O for this consumer's queries, over `steps` tiles of keys.
     ///
-    /// Tensor cores multiply a tile's values behind the next tile's keys, so that these become
-    /// powers meanwhile. And the two consumers give them work by turns: while one has them
-    /// multiply, the other has its scores become powers, which takes about as long.
+    /// P x V of one tile is issued after Q x K^T of the next, so the softmax of the next tile
+    /// overlaps P x V. The two consumers alternate (pingpong): while one uses the tensor cores, the
+    /// other computes its softmax, which takes about as long.
     #[inline(always)]
     pub fn attend<const FEATURES: usize>(&self, steps: u32, o: TensorMapMut<'_, Queries<T>, 3>)
     where
@@ -86,14 +86,13 @@ where
             softmax: Softmax::new(),
             sums: GroupAccumulator::zero(),
             powers: GroupAccumulator::zero(),
-            turn: Turn::FIRST,
-            order: Turn::FIRST,
+            turn: PipelineState::FIRST,
+            order: PipelineState::FIRST,
         };
         tiles.asked.wait(group.warp(), Phase::FIRST);
         if steps > 0 {
             self.begin(&mut state);
-            // All queries see all of these: no branch is in the way where powers are made while
-            // tensor cores multiply.
+            // Unmasked tiles first: no branch interrupts the softmax while the tensor cores work.
             let whole = (sight.seen_before(first + 1) / KEYS as u32).min(steps);
             for step in 1..whole {
                 self.step::<FEATURES, false>(&mut state, step);
@@ -104,13 +103,13 @@ where
             state.sums = self.start_values(state.sums, &state.powers, state.turn).finish(group);
         }
         let factors = state.softmax.finish(group.warp());
-        // A row that sees nothing is zero, whatever the values of its tiles are.
+        // A fully masked row is zero, whatever the values of its tiles are.
         let share = |sum: f32, factor: f32| if factor == 0.0 { 0.0 } else { sum * factor };
         let shares = state.sums.map_rows(group, &factors, share).round::<T>(group);
         self.store(&shares, o);
     }
 
-    /// The first tile of keys.
+    /// Handles the first tile of keys.
     #[inline(always)]
     fn begin<const FEATURES: usize>(&self, state: &mut State<T, FEATURES>)
     where
@@ -126,8 +125,8 @@ where
         state.powers = powers.round::<T>(group);
     }
 
-    /// The next tile of keys, and the values of the tile before; some queries may not see some of
-    /// the keys, or all see all.
+    /// Handles the next tile of keys, and the values of the tile before. `MASKED`: some queries may
+    /// not see some of the keys.
     #[inline(always)]
     fn step<const FEATURES: usize, const MASKED: bool>(
         &self,
@@ -150,9 +149,9 @@ where
         let scores = scores.finish_behind::<1>(group);
         let scores = if MASKED { self.seen(scores, step) } else { scores };
         let (powers, factors) = state.softmax.add::<KEYS, MASKED>(group, &scores, scale_log2);
-        // Computed before the wait, behind which the compiler would put it off, as nothing needs it
-        // before; and the assembler leaves it where it is only if there is a branch
-        // between: so the keys are given back here, and not before.
+        // The powers are computed before the wait. Nothing needs them before, so the compiler would
+        // move them after it; and ptxas leaves them in place only if there is a branch in between.
+        // The release of the keys is that branch.
         let powers = powers.settled(group);
         self.tell(tiles.keys_empty.stage(next.index()));
         let multiplied = multiplied.finish(group);
@@ -162,15 +161,15 @@ where
         state.turn = next;
     }
 
-    /// The first of its queries.
+    /// The consumer's first query.
     #[inline(always)]
     fn first_query(&self) -> u32 {
         self.half.first + self.half.index as u32 * 64
     }
 
-    /// Has the tensor cores multiply queries by keys, when these have come.
+    /// Waits for a tile of keys and issues Q x K^T.
     #[inline(always)]
-    fn start_scores(&self, turn: Turn<STAGES>) -> InFlight<KEYS, f32> {
+    fn start_scores(&self, turn: PipelineState<STAGES>) -> InFlight<KEYS, f32> {
         let Consumer { group, tiles, half, .. } = *self;
         tiles.keys_full.stage(turn.index()).wait(group.warp(), turn.phase());
         let (queries, keys) = (tiles.queries.part(half.index), tiles.keys.stage(turn.index()));
@@ -191,13 +190,13 @@ where
         scores
     }
 
-    /// Has them multiply powers by values, when these have come.
+    /// Waits for a tile of values and issues P x V.
     #[inline(always)]
     fn start_values<const FEATURES: usize>(
         &self,
         sums: GroupAccumulator<FEATURES, f32>,
         powers: &GroupAccumulator<KEYS, T>,
-        turn: Turn<STAGES>,
+        turn: PipelineState<STAGES>,
     ) -> InFlight<FEATURES, f32>
     where
         M64<FEATURES>: WgmmaColumns<Bits32>,
@@ -218,7 +217,7 @@ where
         sums
     }
 
-    /// The scores of so many'th tile's keys, but `HIDDEN` of those that a query does not see.
+    /// Masks the scores of tile `step`: `HIDDEN` where a query does not see a key.
     #[inline(always)]
     fn seen(&self, scores: Scores, step: u32) -> Scores {
         let (sight, query, key) = (self.sight, self.first_query(), step * KEYS as u32);
@@ -227,20 +226,20 @@ where
         })
     }
 
-    /// Until the other consumer has given the tensor cores its so many'th work; the first begins.
+    /// Waits until it is this consumer's turn on the tensor cores. The first consumer begins.
     #[inline(always)]
-    fn take_turn(&self, order: Turn<1>) {
-        let phase = if self.half.index == 0 { order.phase_before() } else { order.phase() };
+    fn take_turn(&self, order: PipelineState<1>) {
+        let phase = if self.half.index == 0 { order.prev_phase() } else { order.phase() };
         self.tiles.turns.part(self.half.index).wait(self.group.warp(), phase);
     }
 
-    /// Leaves it to the other consumer.
+    /// Passes the tensor cores to the other consumer.
     #[inline(always)]
     fn give_turn(&self) {
         self.tell(self.tiles.turns.part(1 - self.half.index));
     }
 
-    /// Tells a barrier that this consumer has come here: that it has multiplied tiles, say.
+    /// Arrives on a barrier, once for this consumer: it has read a stage, for example.
     #[inline(always)]
     fn tell(&self, barrier: Barrier) {
         if self.group.warp_rank() == 0 {
@@ -248,7 +247,7 @@ where
         }
     }
 
-    /// Brings rows of O away, by way of the memory that its queries were in.
+    /// Stores rows of O by TMA, through the shared memory of its queries.
     #[inline(always)]
     fn store<const FEATURES: usize>(
         &self,

@@ -1,21 +1,22 @@
-//! Why attention is refused, or fails: what was wrong, where, and what would be right.
+//! The errors of attention: what was wrong, where, and what would be right.
 
 use core::error::Error;
 use core::fmt;
 use ptx_matrix::isa::TensorMapError;
 
-/// Why attention was not computed. Only [`Device`](Self::Device) comes after a launch.
+/// The error of an attention that was not computed. Only [`Device`](Self::Device) can follow a
+/// launch.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum AttentionError<E> {
-    /// No kernel has heads of so many features.
+    /// No kernel supports this number of features.
     Features {
-        /// The features asked for.
+        /// The features of the problem.
         given: usize,
-        /// The features that kernels have.
+        /// The features that kernels support.
         known: &'static [usize],
     },
-    /// The heads of the queries do not divide evenly among those of the keys.
+    /// The heads of the queries are not a multiple of the heads of the keys.
     Heads {
         /// Heads of the queries.
         heads: usize,
@@ -27,25 +28,25 @@ pub enum AttentionError<E> {
         /// The scale.
         given: f32,
     },
-    /// A size is more than kernels count to.
+    /// A size is too large for the kernels.
     TooLarge {
-        /// Which size.
+        /// The size.
         size: &'static str,
-        /// How much it is.
+        /// Its value.
         given: usize,
-        /// The most.
+        /// The largest value.
         limit: usize,
     },
     /// A buffer is too short.
     TooShort {
-        /// Which buffer.
+        /// The buffer.
         buffer: &'static str,
         /// Its elements.
         given: usize,
         /// The elements that it must have.
         needed: usize,
     },
-    /// The driver makes no tensor map of a buffer.
+    /// The driver cannot make a tensor map of a buffer.
     TensorMap(TensorMapError),
     /// The device failed.
     Device(E),

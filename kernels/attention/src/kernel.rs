@@ -1,4 +1,4 @@
-//! The kernel, and its launch.
+//! The kernel and its launch.
 
 use crate::consumer::{Consumer, Half};
 use crate::producer::{Maps, Tiles, bring};
@@ -14,28 +14,28 @@ use {core::f32::consts::LOG2_E, ptx_matrix::launch::Device};
 
 /// Queries of a block.
 pub const QUERIES: usize = 128;
-/// Keys of a tile, and their values.
+/// Keys of a tile, and values of a tile.
 pub const KEYS: usize = 128;
-/// Features of a line of the tiles: those that the swizzle has.
+/// Features of a row of the swizzle pattern: 128 bytes.
 pub const LINE: usize = 64;
-/// Tiles of keys, and of values, that are multiplied or on their way.
+/// Pipeline stages of keys, and of values.
 pub(crate) const STAGES: usize = 2;
 
-/// 64 features of a consumer's queries, or of what these come to.
+/// 64 features of a consumer's queries, or of its rows of O.
 pub type Queries<T> = SharedTile<T, 64, LINE, Swizzle128>;
-/// 64 features of a tile's keys: columns of the right factor of Q x K^T.
+/// 64 features of a tile's keys: the B operand of Q x K^T.
 pub type Keys<T> = SharedTile<T, LINE, KEYS, Swizzle128, ColMajor>;
-/// 64 features of a tile's values: the right factor of the probabilities.
+/// 64 features of a tile's values: the B operand of P x V.
 pub type Values<T> = SharedTile<T, KEYS, LINE, Swizzle128>;
 
-/// What a block has of the whole: how many queries and keys there are, and which keys a query sees.
+/// The mask: the sizes of the problem, and the keys that a query sees.
 #[derive(Clone, Copy)]
 pub struct Sight {
     /// Queries of a head.
     pub queries: u32,
     /// Keys of a head.
     pub keys: u32,
-    /// Whether a query sees only the keys up to its own, the last query all of them.
+    /// Whether a query sees only the keys up to its own position. The last query sees all keys.
     pub causal: bool,
 }
 
@@ -46,7 +46,7 @@ impl Sight {
         key < self.keys && (!self.causal || key + self.queries <= query + self.keys)
     }
 
-    /// How many keys the queries before `end` see, the last of them most: the first of all keys.
+    /// The number of keys, from the first, that the queries before `end` see at most.
     #[inline(always)]
     pub fn seen_before(self, end: u32) -> u32 {
         let end = end.min(self.queries);
@@ -58,12 +58,14 @@ impl Sight {
     }
 }
 
-/// The kernels: of some elements, for heads of some features.
+/// Makes a kernel for an element type and a number of features.
 macro_rules! kernels {
     ($($element:ident [$($features:literal)*];)*) => { paste! {$($(
-        /// O = softmax(`scale_log2` ln 2 x Q x K^T) x V, of `queries` queries and `keys` keys of each head, of which `heads_of_key` neighbours have the same keys.
+        /// O = softmax(`scale_log2` ln 2 x Q x K^T) x V, for `queries` queries and `keys` keys of
+        /// each head. `heads_of_key` consecutive heads share the same keys.
         ///
-        /// A block computes 128 queries, counted through the heads. The tensors have a dimension of the features, one of the queries or keys, and one of the heads.
+        /// A block computes 128 queries; blocks count through the heads. The tensors' dimensions:
+        /// features, queries or keys, heads.
         #[kernel(threads = 384, min_blocks = 1, target = "sm_90a")]
         pub fn [<attention_ $element _ $features>](
             block: &Block,
@@ -101,7 +103,7 @@ macro_rules! kernels {
             let sight = Sight { queries: query_count, keys: key_count, causal: causal != 0 };
             let blocks = query_count.div_ceil(QUERIES as u32);
             let (head, before) = (block.index().x / blocks, block.index().x % blocks);
-            // Those that see most come first, so that none of them is the last to end.
+            // The queries with most keys come first, so that none of them ends last.
             let first = (blocks - 1 - before) * QUERIES as u32;
             let steps = sight.seen_before(first + QUERIES as u32).div_ceil(KEYS as u32);
             let group = block.warp_group();
@@ -129,7 +131,8 @@ macro_rules! kernels {
                 o: &mut D::Buffer<Self>,
             ) -> Result<D::Report, AttentionError<D::Error>> {
                 let of_queries = [of.features, of.queries, of.heads];
-                // No kernel reads a tensor without keys, and no tensor map is of one: Q stands for it.
+                // Without keys, no kernel reads K and V, and they have no tensor map: Q stands in
+                // for them.
                 let (of_keys, k, v) = match of.keys {
                     0 => (of_queries, q, q),
                     keys => ([of.features, keys, of.key_heads], k, v),
@@ -156,13 +159,13 @@ kernels! {
     f16 [64 128];
 }
 
-/// Elements that there are kernels for.
+/// Element types that have kernels.
 #[cfg(not(target_arch = "nvptx64"))]
 pub trait Attended: Element {
-    /// Features of the heads that there are kernels for.
+    /// The numbers of features that have kernels.
     const FEATURES: &'static [usize];
 
-    /// Launches the kernel for the features of a checked problem with queries.
+    /// Launches the kernel for a checked problem that has queries.
     #[doc(hidden)]
     fn launch<D: Device>(
         of: &Attention,
@@ -172,7 +175,7 @@ pub trait Attended: Element {
     ) -> Result<D::Report, AttentionError<D::Error>>;
 }
 
-/// What attention is of: queries, and keys with their values, of heads of some features.
+/// An attention problem: queries, and keys with values, for a number of heads.
 #[derive(Debug, Clone, Copy)]
 pub struct Attention {
     /// Features of a query, a key and a value: 64 or 128.
@@ -183,36 +186,37 @@ pub struct Attention {
     pub keys: usize,
     /// Heads, of all sequences of a batch.
     pub heads: usize,
-    /// Heads of keys and values: as many, or a part, of which each serves as many neighbours.
+    /// Heads of keys and values: as many as `heads`, or a divisor of it (GQA); consecutive heads
+    /// share one.
     pub key_heads: usize,
-    /// What products of queries and keys are multiplied by: more than zero, 1 / sqrt(features) as
-    /// a rule.
+    /// The scale of Q x K^T: more than zero, usually 1 / sqrt(features).
     pub scale: f32,
-    /// Whether a query sees only the keys up to its own, the last query all of them.
+    /// Whether a query sees only the keys up to its own position. The last query sees all keys.
     pub causal: bool,
 }
 
-/// The most queries, or keys, of a head. Counted up to whole tiles, both together are less than
+/// The most queries, or keys, of a head: rounded up to whole tiles, both together are less than
 /// 2^32.
 #[cfg(not(target_arch = "nvptx64"))]
 const LONGEST: usize = (1 << 31) - KEYS;
 
 #[cfg(not(target_arch = "nvptx64"))]
 impl Attention {
-    /// Elements of Q and O, and of K and V. A product beyond `usize` is `usize::MAX`.
+    /// The number of elements of Q and O, and of K and V. A product beyond `usize` gives
+    /// `usize::MAX`.
     pub fn lens(&self) -> [usize; 2] {
         let len =
             |rows: usize, heads: usize| rows.saturating_mul(heads).saturating_mul(self.features);
         [len(self.queries, self.heads), len(self.keys, self.key_heads)]
     }
 
-    /// Computes O from Q, K and V, each head behind the one before, row by row. Returns the report
-    /// of the launch; where O has no elements, nothing is launched, and there is none.
+    /// Computes O from Q, K and V: each is row-major for one head, and heads are contiguous.
+    /// Returns the report of the launch; none if O has no elements, and nothing is launched.
     ///
-    /// Without keys, O is zero. So is the row of a query that sees no key.
+    /// Without keys, O is zero. The row of a query that sees no key is zero, too.
     ///
     /// # NaN and infinity
-    /// - A query with an infinite or NaN score, among those of the keys that it sees, comes to NaN.
+    /// - A query with an infinite or NaN score, among those of the keys that it sees, becomes NaN.
     /// - A key that a query does not see has no effect on it, whatever the key is. Its weight is
     ///   zero.
     /// - A finite value of such a key has no effect either.

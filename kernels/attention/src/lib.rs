@@ -1,16 +1,19 @@
-//! Attention in one kernel, for Hopper: of each head, O = softmax(scale Q x K^T) x V, of which the
-//! scores never leave the registers.
+//! Fused attention in one kernel, for Hopper: for each head, O = softmax(scale Q x K^T) x V. The
+//! scores stay in registers.
 //!
-//! A block computes 128 queries of a head, by two warpgroups of 64 each (`consumer.rs`), while a
-//! warp of a third has the tiles of keys and of values copied (`producer.rs`). What is known of a
-//! softmax whose scores come tile by tile is in `softmax.rs`.
+//! | role | threads | file |
+//! | --- | --- | --- |
+//! | producer | one warp of a warpgroup: TMA loads of K and V tiles | `producer.rs` |
+//! | consumers | two warpgroups of 64 queries each: `wgmma`, softmax | `consumer.rs` |
+//!
+//! A block computes 128 queries of a head. `softmax.rs` has the online softmax, over scores that
+//! arrive tile by tile.
 
 #![no_std]
-#![feature(core_float_math)]
 // A build for an older GPU leaves kernels out, and with them what only they use.
 #![cfg_attr(target_arch = "nvptx64", allow(unused))]
 
-// An older GPU has no `wgmma`.
+// Older GPUs have no `wgmma`.
 #[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
 mod consumer;
 #[cfg(not(target_arch = "nvptx64"))]

@@ -1,46 +1,44 @@
-//! The warp that has tiles copied, as many ahead of those that multiply them as there are stages.
+//! The producer: a warp that issues the TMA loads, up to `STAGES` tiles ahead of the consumers.
 
 use crate::kernel::{KEYS, Keys, LINE, Queries, STAGES, Values};
 use ptx_matrix::prelude::*;
 use ptx_matrix::sync::BarrierRing;
 
-/// A block's tiles, each of `PARTS` times 64 features, and what is told when they have come, and
-/// when they have been multiplied.
+/// The shared memory of a block: tiles of `PARTS` x 64 features, and their full and empty barriers.
 #[derive(Clone, Copy)]
 pub struct Tiles<T: Element, const PARTS: usize> {
-    /// The queries, of each consumer.
+    /// The queries of each consumer.
     pub queries: SharedRing<SharedRing<Queries<T>, PARTS>, 2>,
-    /// They have come.
+    /// Full barrier of the queries.
     pub asked: Barrier,
     /// Tiles of keys.
     pub keys: SharedRing<SharedRing<Keys<T>, PARTS>, STAGES>,
-    /// They have come.
+    /// Full barriers of the keys.
     pub keys_full: BarrierRing<STAGES>,
-    /// Both consumers have multiplied them.
+    /// Empty barriers of the keys: both consumers have read them.
     pub keys_empty: BarrierRing<STAGES>,
     /// Tiles of values.
     pub values: SharedRing<SharedRing<Values<T>, PARTS>, STAGES>,
-    /// They have come.
+    /// Full barriers of the values.
     pub values_full: BarrierRing<STAGES>,
-    /// Both consumers have multiplied them.
+    /// Empty barriers of the values: both consumers have read them.
     pub values_empty: BarrierRing<STAGES>,
-    /// It is this consumer's turn to give the tensor cores work.
+    /// The order barriers: it is this consumer's turn on the tensor cores.
     pub turns: BarrierRing<2>,
 }
 
-/// What is copied.
+/// The tensor maps.
 #[derive(Clone, Copy)]
 pub struct Maps<'k, T: Element> {
     /// The queries of all heads.
     pub q: TensorMap<'k, Queries<T>, 3>,
-    /// Their keys.
+    /// The keys.
     pub k: TensorMap<'k, Keys<T>, 3>,
-    /// And the values.
+    /// The values.
     pub v: TensorMap<'k, Values<T>, 3>,
 }
 
-/// Has the queries from (query, head) on copied, and so many tiles of keys and values of their
-/// head.
+/// Loads the queries from (query, head) on, and then `steps` tiles of keys and values of the head.
 #[inline(always)]
 pub fn bring<T: Element, const PARTS: usize>(
     warp: Warp<'_>,
@@ -59,27 +57,27 @@ pub fn bring<T: Element, const PARTS: usize>(
             }
         }
     });
-    let mut turn = Turn::<STAGES>::FIRST;
+    let mut state = PipelineState::<STAGES>::FIRST;
     for step in 0..steps {
-        let (keys, values) = (tiles.keys.stage(turn.index()), tiles.values.stage(turn.index()));
+        let (keys, values) = (tiles.keys.stage(state.index()), tiles.values.stage(state.index()));
         let (keys_full, values_full) =
-            (tiles.keys_full.stage(turn.index()), tiles.values_full.stage(turn.index()));
+            (tiles.keys_full.stage(state.index()), tiles.values_full.stage(state.index()));
         let at =
             |part: usize| [(part * LINE) as i32, (step * KEYS as u32) as i32, head_of_keys as i32];
-        tiles.keys_empty.stage(turn.index()).wait(warp, turn.phase_before());
+        tiles.keys_empty.stage(state.index()).wait(warp, state.prev_phase());
         warp.elect(|lane| {
             keys_full.arrive_expecting(lane, PARTS as u32 * Keys::<T>::BOX_BYTES);
             for part in 0..PARTS {
                 keys.part(part).load_tma(lane, k.at(at(part)), keys_full);
             }
         });
-        tiles.values_empty.stage(turn.index()).wait(warp, turn.phase_before());
+        tiles.values_empty.stage(state.index()).wait(warp, state.prev_phase());
         warp.elect(|lane| {
             values_full.arrive_expecting(lane, PARTS as u32 * Values::<T>::BOX_BYTES);
             for part in 0..PARTS {
                 values.part(part).load_tma(lane, v.at(at(part)), values_full);
             }
         });
-        turn = turn.next();
+        state = state.next();
     }
 }

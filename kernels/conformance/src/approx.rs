@@ -1,10 +1,10 @@
-//! Every approximate special function, on registers of any bits.
+//! Every approximate special function, on registers with arbitrary bits.
 
 use ptx_matrix::math;
 use ptx_matrix::prelude::*;
 
-/// Hands the functions to a macro, a row each: the kernel, its target, the PTX, and the function of
-/// `math`.
+/// Calls a macro with the functions, one row each: the kernel, its target, the PTX, and the
+/// function of `math`.
 #[macro_export]
 macro_rules! special_functions {
     ($with:ident) => {
@@ -80,7 +80,7 @@ macro_rules! kernels {
 }
 special_functions!(kernels);
 
-/// What the simulator computes of a register, by the name of the PTX.
+/// The simulator's result for a register, by the PTX name.
 #[cfg(not(target_arch = "nvptx64"))]
 pub fn value(ptx: &str, register: u32) -> u32 {
     macro_rules! values {

@@ -171,7 +171,7 @@ macro_rules! operations {
     }};
 }
 
-/// `divisor` unless it is zero, for which the operation would panic.
+/// An operation that is `None` for a zero divisor, with which it would panic.
 macro_rules! unless_zero {
     (|$a:ident, $b:ident| $value:expr) => {
         |$a, $b, _| if $b == 0 { None } else { Some($value) }
@@ -384,6 +384,6 @@ macro_rules! float_operations {
 }
 float_operations! {
     f32 f32_math f64 { "cbrt": |a, _, _| f32_math::cbrt(a); }
-    // That of f64 reads a table in local memory, which no kernel here may have.
+    // The `f64` version reads a table in local memory, which kernels here must not have.
     f64 f64_math f32 {}
 }

@@ -1,5 +1,5 @@
-//! `st.async` and `red.async`: registers go to other blocks of the cluster; and `cp.async` that an
-//! mbarrier is told of.
+//! `st.async` and `red.async` from registers to other blocks of the cluster, and `cp.async` with
+//! completion on an mbarrier.
 
 use core::array::from_fn;
 use ptx_matrix::copy::reduction;
@@ -7,14 +7,14 @@ use ptx_matrix::memory::RingIndex;
 use ptx_matrix::prelude::*;
 use ptx_matrix::raw;
 
-/// A tile that registers are sent to.
+/// The tile that registers are sent to.
 pub type Tile = SharedTile<u16, 8, 64, Swizzle128>;
 
-/// Elements of it.
+/// Elements of the tile.
 pub const ELEMENTS: usize = 8 * 64;
 
-/// Each block sends its matrix to the one `by` further in its cluster, `N` elements at a time,
-/// which writes it.
+/// Each block sends its matrix to the block `by` further in its cluster, `N` elements at a time.
+/// The receiver writes it out.
 #[inline(always)]
 fn send<const N: usize>(
     block: &ClusterBlock<4>,
@@ -48,10 +48,10 @@ fn send<const N: usize>(
     tile.for_each(block, |row, col, value| out.set(first + row * 64 + col, value));
 }
 
-/// One row a number of elements.
+/// One row per number of elements.
 macro_rules! sends {
     ($($name:ident $elements:literal;)*) => {$(
-        /// Each of four blocks sends its matrix to the one `by` further, which writes it.
+        /// Each of four blocks sends its matrix to the block `by` further, which writes it out.
         #[kernel(threads = 64, cluster = 4, target = "sm_90")]
         pub fn $name(block: &ClusterBlock<4>, #[shared] memory: (Tile, BarrierMemory), a: Global<u16>, by: u32, out: GlobalMut<u16>) {
             send::<$elements>(block, memory, a, by, out);
@@ -65,7 +65,7 @@ sends! {
     cluster_send_v4_b32 8;
 }
 
-/// The forms of 64 bits: each lane sends three words to the next block, which writes them.
+/// The 64-bit forms: each lane sends three words to the next block, which writes them out.
 #[kernel(threads = 32, cluster = 4, target = "sm_90")]
 pub fn cluster_send_b64(
     block: &ClusterBlock<4>,
@@ -83,8 +83,7 @@ pub fn cluster_send_b64(
     let full_there = full.of(cluster.peer((cluster.rank() + 1) % 4)).address();
     warp.each(|lane| {
         let [x, y, z] = from_fn(|i| a.get(first + lane.id() * 3 + i));
-        // SAFETY: the row of a tile, in a block that waits for what comes, and a barrier of the
-        // same block.
+        // SAFETY: the row of a tile, and a barrier of the same block, which waits for the stores.
         unsafe {
             let row = raw::mapa_shared_cluster_u32(
                 tile.row((lane.id(), 0)).address(),
@@ -108,11 +107,10 @@ pub fn cluster_send_b64(
     });
 }
 
-/// Elements that a block has reduced.
+/// Elements of a block's tile.
 pub const REDUCED: usize = 4 * 32;
 
-/// Each of four blocks has its tile reduced by those of the `count` blocks before it, and writes
-/// it.
+/// The `count` blocks before each of four blocks reduce into its tile. It writes the tile out.
 #[inline(always)]
 fn reduce<T: Element, R: reduction::SharedReduction<T> + LaneCapture>(
     block: &ClusterBlock<4>,
@@ -149,10 +147,11 @@ fn reduce<T: Element, R: reduction::SharedReduction<T> + LaneCapture>(
     reduced.for_each(warp, |row, col, value| out.set(first + row * 32 + col, value));
 }
 
-/// Kernels that reduce: their names, elements and reductions.
+/// Makes the reduction kernels, from names, elements and reductions.
 macro_rules! reductions {
     ($($name:ident $element:ty, $reduction:ident;)*) => {$(
-        /// Each of four blocks has its tile reduced by those of the `count` blocks before it, and writes it.
+        /// The `count` blocks before each of four blocks reduce into its tile. It writes the tile
+        /// out.
         #[kernel(threads = 32, cluster = 4, target = "sm_90")]
         pub fn $name(
             block: &ClusterBlock<4>,
@@ -182,7 +181,7 @@ reductions! {
     cluster_reduce_xor_b32 u32, Xor;
 }
 
-/// `red.async.add.s64`, by which each lane adds to an element of the next block, which writes it.
+/// `red.async.add.s64`: each lane adds to an element of the next block, which writes it out.
 #[kernel(threads = 32, cluster = 4, target = "sm_90")]
 pub fn cluster_reduce_add_s64(
     block: &ClusterBlock<4>,
@@ -202,8 +201,8 @@ pub fn cluster_reduce_add_s64(
     let own = sums.row((0, 0)).address();
     warp.each(|lane| {
         let value = by.get(first + lane.id());
-        // SAFETY: an element of a tile, in a block that waits for what comes, and a barrier of the
-        // same block.
+        // SAFETY: an element of a tile, and a barrier of the same block, which waits for the
+        // reductions.
         unsafe {
             let there =
                 raw::mapa_shared_cluster_u32(own, raw::getctarank_shared_cluster_u32(full_there));
@@ -217,12 +216,12 @@ pub fn cluster_reduce_add_s64(
     sums.for_each(warp, |_, col, sum| out.set(first + col, sum));
 }
 
-/// Elements of a stage that is copied by `cp.async`.
+/// Elements of a `cp.async` stage.
 pub const STAGE: usize = 4 * 64;
 
-/// Warp 0 copies a matrix to two stages by turns; warp 1 writes it out, and each stage's number
-/// behind it: an mbarrier tells of the copies, by an arrival of each lane (`held` 0), or by one
-/// that the phase does not count, before one that it does.
+/// Warp 0 copies a matrix to two stages, round-robin. Warp 1 writes it out. The copies arrive on an
+/// mbarrier: once per lane (`held` 0), or by an arrival that the phase does not count, before one
+/// that it counts.
 #[kernel(threads = 64, target = "sm_90")]
 pub fn copy_to_barrier(
     block: &Block,

@@ -1,9 +1,9 @@
-//! `mbarrier`: every form, as a script says, rows handed over through stages, and ways to wait.
+//! `mbarrier`: every form by a script; rows passed through a pipeline; and every way to wait.
 
 use ptx_matrix::prelude::*;
 use ptx_matrix::raw;
 
-/// What a step of a script does; its operand is a count or a number of bytes.
+/// A step of a script. Its operand is a count or a number of bytes.
 #[repr(u32)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Step {
@@ -13,9 +13,9 @@ pub enum Step {
     ArriveTimes,
     /// [`Barrier::arrive_expecting`].
     ArriveExpecting,
-    /// [`Barrier::leave`].
+    /// [`Barrier::arrive_drop`].
     Leave,
-    /// [`Barrier::leave_times`].
+    /// [`Barrier::arrive_drop_times`].
     LeaveTimes,
     /// [`Barrier::leave_expecting`].
     LeaveExpecting,
@@ -26,7 +26,7 @@ pub enum Step {
 }
 
 impl Step {
-    /// All of them, in order.
+    /// All steps, in the order of their numbers.
     pub const ALL: [Self; 8] = [
         Self::Arrive,
         Self::ArriveTimes,
@@ -39,12 +39,12 @@ impl Step {
     ];
 }
 
-/// What a script's output has for a step that arrives nowhere.
+/// The output for a step without an arrival.
 pub const NO_ARRIVAL: u32 = u32::MAX;
 
-/// One lane does to a barrier for `count` what the script says: pairs of a [`Step`] and its
-/// operand. For each step it writes the arrivals that the phase needed before it, and whether the
-/// last even phase is over (bit 0), and the last odd one (bit 1).
+/// One lane executes a script on a barrier that expects `count` arrivals: pairs of a [`Step`] and
+/// its operand. For each step it writes the arrivals that were pending before it, and whether the
+/// last even phase (bit 0) and the last odd phase (bit 1) are complete.
 #[kernel(threads = 32, target = "sm_90")]
 pub fn barrier_script(
     block: &Block,
@@ -61,8 +61,8 @@ pub fn barrier_script(
                 0 => barrier.arrive(lane).pending(),
                 1 => barrier.arrive_times(lane, operand).pending(),
                 2 => barrier.arrive_expecting(lane, operand).pending(),
-                3 => barrier.leave(lane).pending(),
-                4 => barrier.leave_times(lane, operand).pending(),
+                3 => barrier.arrive_drop(lane).pending(),
+                4 => barrier.arrive_drop_times(lane, operand).pending(),
                 5 => barrier.leave_expecting(lane, operand).pending(),
                 6 => {
                     barrier.expect(lane, operand);
@@ -74,7 +74,7 @@ pub fn barrier_script(
                 }
             };
             out.set(step * 2, pending);
-            // SAFETY: a barrier.
+            // SAFETY: it is an initialised barrier.
             let over = [0, 1].map(|parity| unsafe {
                 u32::from(raw::mbarrier_test_wait_parity_shared_cta_b64(barrier.address(), parity))
             });
@@ -83,11 +83,11 @@ pub fn barrier_script(
     });
 }
 
-/// Rows on their way.
+/// Pipeline stages: rows in flight.
 const STAGES: usize = 3;
 
-/// One warp reads a matrix of 64 columns row by row; three warps wait for each row, and each writes
-/// one of its own: the row times the warp's number.
+/// One warp reads a matrix of 64 columns row by row. Three warps wait for each row, and each writes
+/// a row of its own: the row times the warp's number.
 #[kernel(threads = 128, target = "sm_90")]
 pub fn barrier_stages(
     block: &Block,
@@ -101,12 +101,12 @@ pub fn barrier_stages(
     let (full, empty, all) = (full.init(block, 32), empty.init(block, 3), all.init(block, 128));
     let (warp, number) = (block.warp(), block.warp().index());
     let count = a.len() / 64;
-    let mut turn = Turn::FIRST;
+    let mut turn = PipelineState::FIRST;
     for row in 0..count {
         let (stage, full, empty) =
             (rows.stage(turn.index()), full.stage(turn.index()), empty.stage(turn.index()));
         if number == 0 {
-            empty.wait(warp, turn.phase_before());
+            empty.wait(warp, turn.prev_phase());
             warp.each(|lane| {
                 for col in [lane.id(), lane.id() + 32] {
                     stage.set((0, col), a.get(row * 64 + col));
@@ -116,7 +116,7 @@ pub fn barrier_stages(
         } else {
             full.wait(warp, turn.phase());
             let first = (row * 3 + number - 1) * 64;
-            // Other lanes' elements, so that an order that is missing shows.
+            // Elements of other lanes, so that a missing order shows.
             stage
                 .for_each(warp, |_, col, value| out.set(first + (col ^ 33), value * number as u32));
             warp.sync();
@@ -126,19 +126,19 @@ pub fn barrier_stages(
         }
         turn = turn.next();
     }
-    // A barrier of all threads: the kernel ends when all have come.
+    // A barrier of all threads: the kernel ends after all have arrived.
     let arrivals = warp.each(|lane| all.arrive(lane));
     all.wait_behind(warp, &arrivals);
     all.invalidate(block);
 }
 
-/// Ways to wait that `barrier_waits` goes through.
+/// Ways to wait in `barrier_waits`.
 pub const WAYS: usize = 5;
 
-/// Nanoseconds that the hardware may let a warp sleep.
+/// The suspend-time hint, in nanoseconds.
 pub(crate) const HINT: u32 = 200;
 
-/// One warp hands rows of 32 to another, which waits for each in another way.
+/// One warp passes rows of 32 to another, which waits for each in another way.
 #[kernel(threads = 64, target = "sm_90")]
 pub fn barrier_waits(
     block: &Block,
@@ -147,7 +147,7 @@ pub fn barrier_waits(
     a: Global<u32>,
     out: GlobalMut<u32>,
 ) {
-    // Who waits for a row arrives too: so it has a state to wait by.
+    // The waiting warp arrives too, and so has a state to wait with.
     let (full, empty) = (full.init(block, 64), empty.init(block, 32));
     let (warp, address) = (block.warp(), full.address());
     let (mut written, mut read) = (Phase::FIRST, Phase::BEFORE_FIRST);
@@ -159,7 +159,7 @@ pub fn barrier_waits(
                 full.arrive(lane);
             });
         } else {
-            // SAFETY: a barrier.
+            // SAFETY: it is an initialised barrier.
             let states = warp.each(|_| unsafe { raw::mbarrier_arrive_shared_cta_b64(address) });
             let way = round % WAYS;
             if way == 0 {
@@ -167,7 +167,7 @@ pub fn barrier_waits(
             }
             warp.each(|lane| {
                 let state = lane.get(&states);
-                // SAFETY: a barrier.
+                // SAFETY: it is an initialised barrier.
                 let is_over = || unsafe {
                     match way {
                         0 => true,

@@ -1,13 +1,13 @@
-//! Bulk copies: a tile from anywhere to anywhere, a matrix through stages, and reductions.
+//! Bulk copies: a tile between arbitrary addresses, a matrix through a pipeline, and reductions.
 
 use ptx_matrix::copy::{CachePolicy, reduction};
 use ptx_matrix::prelude::*;
 
-/// The tile that is copied.
+/// The tile of the copies.
 pub type Tile = SharedTile<u16, 8, 64>;
 
-/// Copies a tile from the source to element `to` of the output, and, element by element and the
-/// lines in reverse, to its beginning.
+/// Copies a tile from the source to element `to` of the output, and, by element with the rows in
+/// reverse, to the output's beginning.
 #[kernel(threads = 64, target = "sm_90")]
 pub fn bulk_copy(
     block: &Block,
@@ -30,7 +30,7 @@ pub fn bulk_copy(
     full.wait(warp, Phase::FIRST);
     tile.for_each(block, |row, col, value| out.set((7 - row) * 64 + col, value));
     if warp.index() == 1 {
-        // What a bulk copy wrote, another sees without a fence.
+        // One bulk copy sees the writes of another without a fence.
         warp.elect(|lane| {
             tile.store_tma(lane, out.bulk(to as usize));
             BulkGroup::commit(lane);
@@ -39,13 +39,13 @@ pub fn bulk_copy(
     }
 }
 
-/// Stages of the way in.
+/// Pipeline stages of the input.
 const STAGES: usize = 3;
 /// Elements of a stage.
 pub const STEP: usize = 16 * 32;
 
-/// Squares numbers, `STEP` at a time: one warp has them loaded, three warps square every third
-/// step, and have it stored, while the next is on its way.
+/// Squares numbers, `STEP` at a time. One warp issues the loads. Three warps each square every
+/// third step and issue its store, while the next step is in flight.
 #[kernel(threads = 128, target = "sm_90")]
 pub fn bulk_stages(
     block: &Block,
@@ -57,24 +57,24 @@ pub fn bulk_stages(
 ) {
     let (full, empty) = (full.init(block, 1), empty.init(block, 32));
     let (warp, number) = (block.warp(), block.warp().index());
-    let mut turn = Turn::FIRST;
+    let mut state = PipelineState::FIRST;
     for step in 0..a.len() / STEP {
         let (stage, full, empty) =
-            (stages.stage(turn.index()), full.stage(turn.index()), empty.stage(turn.index()));
+            (stages.stage(state.index()), full.stage(state.index()), empty.stage(state.index()));
         if number == 3 {
-            empty.wait(warp, turn.phase_before());
+            empty.wait(warp, state.prev_phase());
             warp.elect(|lane| {
                 full.arrive_expecting(lane, SharedTile::<u32, 16, 32>::BULK_BYTES);
                 stage.load_tma(lane, a.bulk(step * STEP), full);
             });
         } else if step % 3 == number {
-            full.wait(warp, turn.phase());
+            full.wait(warp, state.phase());
             let result = results.part(number);
             warp.elect(|lane| BulkGroup::wait_read::<0>(lane));
             warp.sync();
             warp.each(|lane| {
                 for row in 0..16 {
-                    // From another lane's column to this lane's.
+                    // Reads another lane's column.
                     let number = stage.get(lane, (row, lane.id() ^ 5));
                     result.set((row, lane.id()), number.wrapping_mul(number));
                 }
@@ -87,16 +87,16 @@ pub fn bulk_stages(
                 BulkGroup::commit(lane);
             });
         }
-        turn = turn.next();
+        state = state.next();
     }
     warp.elect(|lane| BulkGroup::wait_read::<0>(lane));
 }
 
-/// Elements that a reduction is of.
+/// Elements of a reduction.
 pub const REDUCED: usize = 8 * 32;
 
-/// Reduces elements of the output, from `to` on, by those of the source; maybe with a policy for
-/// the cache.
+/// Reduces elements of the output, from `to` on, by those of the source, optionally with a cache
+/// policy.
 #[inline(always)]
 fn reduce<T: Element, R: reduction::Reduction<T> + LaneCapture>(
     block: &Block,
@@ -120,7 +120,7 @@ fn reduce<T: Element, R: reduction::Reduction<T> + LaneCapture>(
     });
 }
 
-/// The kernels: their names, without and with a policy, elements, and reductions.
+/// Makes the kernels: names without and with a policy, elements, and reductions.
 macro_rules! reductions {
     ($($name:ident $cached:ident $element:ty, $reduction:ident;)*) => {$(
         /// Reduces elements of the output, from `to` on, by those of the source.
@@ -135,7 +135,7 @@ macro_rules! reductions {
             reduce(block, tile, (reduction::$reduction, None), source, to, out);
         }
 
-        /// The same, with a policy for the cache.
+        /// The same, with a cache policy.
         #[kernel(threads = 32, target = "sm_90")]
         pub fn $cached(
             block: &Block,

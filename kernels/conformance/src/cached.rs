@@ -1,11 +1,11 @@
-//! Copies and reductions with a policy for the second-level cache.
+//! Copies and reductions with an L2 cache policy.
 
 use crate::{im2col, tensor};
-use ptx_matrix::copy::{BoxAt, CachePolicy, Im2col, Priority, RestPriority, reduction};
+use ptx_matrix::copy::{CachePolicy, Im2col, Priority, RestPriority, TmaCoord, reduction};
 use ptx_matrix::memory::{TensorSwizzle, Unswizzled128};
 use ptx_matrix::prelude::*;
 
-/// The tile that is copied.
+/// The tile of the copies.
 pub type Tile = SharedTile<u16, 8, 64>;
 
 /// Each block copies a tile of the source to the output, `by` tiles further.
@@ -34,12 +34,12 @@ pub fn cached_bulk(
     });
 }
 
-/// A box that is copied.
+/// The box of the TMA copies.
 pub type Copied = SharedTile<u16, 16, 64, Swizzle128>;
-/// One line, likewise.
+/// A box of one row.
 pub type CopiedLine = SharedTile<u16, 1, 64, Unswizzled128>;
 
-/// Copies the box at the first coordinates to those behind them.
+/// Copies the box at the first coordinates to the coordinates after them.
 #[inline(always)]
 fn copy<const ROWS: usize, S: TensorSwizzle, const RANK: usize>(
     block: &Block,
@@ -49,7 +49,7 @@ fn copy<const ROWS: usize, S: TensorSwizzle, const RANK: usize>(
     to: TensorMapMut<SharedTile<u16, ROWS, 64, S>, RANK>,
     at: Global<i32>,
 ) where
-    [i32; RANK]: BoxAt,
+    [i32; RANK]: TmaCoord,
 {
     let full = full.init(block, 1);
     let warp = block.warp();
@@ -73,10 +73,11 @@ fn copy<const ROWS: usize, S: TensorSwizzle, const RANK: usize>(
     });
 }
 
-/// Kernels that copy boxes: their names, tiles and ranks.
+/// Makes kernels that copy boxes, from names, tiles and ranks.
 macro_rules! copies {
     ($($name:ident $tile:ty, $rank:literal;)*) => {$(
-        /// Copies the box at the first coordinates to those behind them. (For sm_120 ptxas makes a call of that, which takes local memory.)
+        /// Copies the box at the first coordinates to the coordinates after them. (For sm_120,
+        /// ptxas makes a call of this, which uses local memory.)
         #[kernel(threads = 32, target = "sm_90a")]
         pub fn $name(
             block: &Block,
@@ -99,10 +100,10 @@ copies! {
     cached_5d Copied, 5;
 }
 
-/// Policies for a part of what is touched.
+/// The fractional policies.
 pub const PARTS: usize = 8;
 
-/// Each block copies a tile of the source to the output, with one of the policies for a part of it.
+/// Each block copies a tile of the source to the output, with one of the fractional policies.
 #[kernel(threads = 32, target = "sm_90")]
 pub fn cached_parts(
     block: &Block,
@@ -135,10 +136,11 @@ pub fn cached_parts(
     });
 }
 
-/// Kernels that reduce: names, tiles, ranks, the maps' mode, and the offsets of pixels.
+/// Makes reduction kernels, from names, tiles, ranks, the maps' mode, and the offsets of pixels.
 macro_rules! reductions {
     ($($name:ident $tile:ty, $rank:literal ($($mode:ty)?) ($($offsets:expr)?);)*) => {$(
-        /// Reduces what begins at these coordinates by the source, by the reduction of this number in `im2col::REDUCTIONS`.
+        /// Reduces the box at these coordinates by the source. The reduction is an index into
+        /// `im2col::REDUCTIONS`.
         #[kernel(threads = 32, target = "sm_90")]
         pub fn $name(
             block: &Block,

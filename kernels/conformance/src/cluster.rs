@@ -1,16 +1,16 @@
-//! Clusters of blocks: where they stand, what they do to each other's shared memory and barriers,
-//! and copies to several of them.
+//! Clusters: ranks and coordinates, distributed shared memory (DSMEM), remote barriers, and
+//! multicast copies.
 
 use crate::barriers::HINT;
-use ptx_matrix::copy::{BoxAt, CachePolicy, reduction};
+use ptx_matrix::copy::{CachePolicy, TmaCoord, reduction};
 use ptx_matrix::memory::{TensorSwizzle, Unswizzled128};
 use ptx_matrix::prelude::*;
 use ptx_matrix::raw;
 
-/// Numbers that a block writes of where it stands.
+/// Numbers that a block writes about its position.
 pub const PLACES: usize = 10;
 
-/// Each block writes where it stands in its cluster, and that in the grid.
+/// Each block writes its position in the cluster, and the cluster's in the grid.
 #[kernel(threads = 32, cluster = (2, 1, 2), target = "sm_90")]
 pub fn cluster_places(block: &ClusterBlock<4>, out: GlobalMut<u32>) {
     let (cluster, warp) = (block.cluster(), block.warp());
@@ -37,11 +37,11 @@ pub fn cluster_places(block: &ClusterBlock<4>, out: GlobalMut<u32>) {
     });
 }
 
-/// Elements that each block has of each width.
+/// Elements per block, of each width.
 pub const EXCHANGED: usize = 64;
 
-/// Each of four blocks fills tiles, and writes the next block's marks; then it reads the tiles of
-/// the block behind that.
+/// Each of four blocks fills tiles, and writes marks to the next block. Then it reads the tiles of
+/// the block after that.
 #[inline(always)]
 fn exchange<T: Element>(
     block: &ClusterBlock<4>,
@@ -68,7 +68,7 @@ fn exchange<T: Element>(
     cluster.sync(); // All have read.
 }
 
-/// Kernels that exchange: their names and elements.
+/// Makes exchange kernels, from names and elements.
 macro_rules! exchanges {
     ($($name:ident $element:ty;)*) => {$(
         /// Blocks write and read each other's tiles.
@@ -92,8 +92,8 @@ exchanges! {
     cluster_exchange_64 u64;
 }
 
-/// Block 0's warp hands rows to block 1's through stages in block 1, and is told when they are free
-/// again.
+/// A warp of block 0 passes rows to a warp of block 1, through a pipeline in block 1's shared
+/// memory. Block 1 releases the stages.
 #[kernel(threads = 32, cluster = 2, target = "sm_90")]
 pub fn cluster_stages(
     block: &ClusterBlock<2>,
@@ -110,10 +110,10 @@ pub fn cluster_stages(
     // Of each cluster.
     let (count, from) =
         (a.len() / 32 / (block.grid().x as usize / 2), block.index().x as usize / 2);
-    let mut turn = Turn::FIRST;
+    let mut turn = PipelineState::FIRST;
     for row in from * count..(from + 1) * count {
         if cluster.rank() == 0 {
-            empty.stage(turn.index()).wait(warp, turn.phase_before());
+            empty.stage(turn.index()).wait(warp, turn.prev_phase());
             let (to, full) = (peer_rows.stage(turn.index()), peer_full.stage(turn.index()));
             warp.each(|lane| {
                 to.set(lane, (0, lane.id()), a.get(row * 32 + lane.id()));
@@ -132,20 +132,19 @@ pub fn cluster_stages(
     cluster.sync();
 }
 
-/// What a step of a script does to a barrier of another block; its operand is a count or a number
-/// of bytes.
+/// A step of a script on a barrier of another block. Its operand is a count or a number of bytes.
 #[repr(u32)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PeerStep {
     /// `mbarrier.arrive`, in both scopes.
     Arrive,
-    /// With a count.
+    /// `mbarrier.arrive` with a count.
     ArriveTimes,
     /// `mbarrier.arrive.expect_tx`.
     ArriveExpecting,
     /// `mbarrier.arrive_drop`.
     Leave,
-    /// With a count.
+    /// `mbarrier.arrive_drop` with a count.
     LeaveTimes,
     /// `mbarrier.arrive_drop.expect_tx`.
     LeaveExpecting,
@@ -155,9 +154,9 @@ pub enum PeerStep {
     Complete,
 }
 
-/// Block 1 does to a barrier of block 0 for `count` what the script says: pairs of a step, in the
-/// scope of the cluster if its number is 8 more, and its operand. For each, block 0 writes whether
-/// the last even phase is over (bit 0), and the last odd one (bit 1).
+/// Block 1 executes a script on a barrier of block 0 that expects `count` arrivals: pairs of a step
+/// and its operand. 8 added to the step's number selects cluster scope. For each step, block 0
+/// writes whether the last even phase (bit 0) and the last odd phase (bit 1) are complete.
 #[kernel(threads = 32, cluster = 2, target = "sm_90")]
 pub fn cluster_barrier_script(
     block: &ClusterBlock<2>,
@@ -174,7 +173,7 @@ pub fn cluster_barrier_script(
         let (code, operand) = (script.get(step * 2), script.get(step * 2 + 1));
         if cluster.rank() == 1 {
             warp.elect(|lane| {
-                // SAFETY: the address of a barrier of a block that runs.
+                // SAFETY: the address of a barrier in a running block.
                 unsafe {
                     let address = raw::mapa_shared_cluster_u32(own, 0);
                     match code {
@@ -191,8 +190,8 @@ pub fn cluster_barrier_script(
                         8 => peer.arrive(lane),
                         9 => peer.arrive_times(lane, operand),
                         10 => peer.arrive_expecting(lane, operand),
-                        11 => peer.leave(lane),
-                        12 => peer.leave_times(lane, operand),
+                        11 => peer.arrive_drop(lane),
+                        12 => peer.arrive_drop_times(lane, operand),
                         _ => peer.leave_expecting(lane, operand),
                     }
                 }
@@ -201,7 +200,7 @@ pub fn cluster_barrier_script(
         cluster.sync();
         if cluster.rank() == 0 {
             warp.elect(|_| {
-                // SAFETY: a barrier.
+                // SAFETY: it is an initialised barrier.
                 let over = [0, 1].map(|parity| unsafe {
                     u32::from(raw::mbarrier_test_wait_parity_acquire_cluster_shared_cta_b64(
                         own, parity,
@@ -214,10 +213,10 @@ pub fn cluster_barrier_script(
     }
 }
 
-/// Ways to wait that `cluster_waits` goes through.
+/// Ways to wait in `cluster_waits`.
 pub const WAYS: usize = 6;
 
-/// Block 0 hands rows of 32 to block 1, which waits for each in another way.
+/// Block 0 passes rows of 32 to block 1, which waits for each in another way.
 #[kernel(threads = 32, cluster = 2, target = "sm_90")]
 pub fn cluster_waits(
     block: &ClusterBlock<2>,
@@ -226,7 +225,7 @@ pub fn cluster_waits(
     a: Global<u32>,
     out: GlobalMut<u32>,
 ) {
-    // Who waits for a row arrives too: so it has a state to wait by.
+    // The waiting block arrives too, and so has a state to wait with.
     let (full, empty) = (full.init(block, 64), empty.init(block, 32));
     let (warp, cluster, address) = (block.warp(), block.cluster(), full.address());
     cluster.sync();
@@ -255,13 +254,13 @@ pub fn cluster_waits(
                 full.wait_behind_for_cluster(warp, &arrivals);
             }
             warp.each(|lane| {
-                // SAFETY: a barrier.
+                // SAFETY: it is an initialised barrier.
                 let state = if way > 1 {
                     unsafe { raw::mbarrier_arrive_shared_cta_b64(address) }
                 } else {
                     0
                 };
-                // SAFETY: likewise.
+                // SAFETY: as above.
                 let is_over = || unsafe {
                     match way {
                         0 | 1 => true,
@@ -280,15 +279,15 @@ pub fn cluster_waits(
             written = written.next();
         }
     }
-    // SAFETY: all lanes come here together, and wait behind their arrival.
+    // SAFETY: all lanes call it together, and wait after their arrival.
     warp.each(|_| unsafe {
         raw::barrier_cluster_arrive_aligned();
         raw::barrier_cluster_wait_aligned();
     });
 }
 
-/// The forms that are not `.aligned`, and addresses of 64 bits: each lane of block 0 writes 16
-/// bytes to block 1, which writes whose they are.
+/// The forms without `.aligned`, and 64-bit addresses: each lane of block 0 writes 16 bytes to
+/// block 1, which writes out their origin.
 #[kernel(threads = 32, cluster = 2, target = "sm_90")]
 pub fn cluster_raw(
     block: &ClusterBlock<2>,
@@ -299,8 +298,8 @@ pub fn cluster_raw(
     let first = block.index().x as usize / 2 * 128;
     block.warp().each(|lane| {
         let at = tile.row((lane.id(), 0)).address();
-        // SAFETY: all lanes come to each barrier, arrive once and wait once; addresses are those of
-        // rows of the tile in a block that runs.
+        // SAFETY: all lanes reach each barrier, arrive once and wait once. The addresses are of
+        // rows of the tile, in a running block.
         unsafe {
             raw::barrier_cluster_arrive();
             raw::barrier_cluster_wait();
@@ -328,10 +327,11 @@ pub fn cluster_raw(
     });
 }
 
-/// A tile that goes from block to block.
+/// A tile that is copied between blocks.
 pub type Sent = SharedTile<u16, 8, 32>;
 
-/// Each of four blocks loads a tile, and has it copied to the next one but `by`, which writes it.
+/// Each of four blocks loads a tile, and copies it to the block `1 + by` further, which writes it
+/// out.
 #[kernel(threads = 32, cluster = 4, target = "sm_90")]
 pub fn cluster_send(
     block: &ClusterBlock<4>,
@@ -357,11 +357,10 @@ pub fn cluster_send(
     cluster.sync();
 }
 
-/// Elements that a block has reduced.
+/// Elements of a block's tile.
 pub const REDUCED: usize = 8 * 32;
 
-/// Each of four blocks has its tile reduced by those of the `count` blocks before it, and writes
-/// it.
+/// The `count` blocks before each of four blocks reduce into its tile. It writes the tile out.
 #[inline(always)]
 fn reduce<T: Element, R: reduction::SharedReduction<T> + LaneCapture>(
     block: &ClusterBlock<4>,
@@ -393,10 +392,11 @@ fn reduce<T: Element, R: reduction::SharedReduction<T> + LaneCapture>(
     cluster.sync();
 }
 
-/// Kernels that reduce: their names, elements and reductions.
+/// Makes reduction kernels, from names, elements and reductions.
 macro_rules! reductions {
     ($($name:ident $element:ty, $reduction:ident;)*) => {$(
-        /// Each of four blocks has its tile reduced by those of the `count` blocks before it, and writes it.
+        /// The `count` blocks before each of four blocks reduce into its tile. It writes the tile
+        /// out.
         #[kernel(threads = 32, cluster = 4, target = "sm_90")]
         pub fn $name(
             block: &ClusterBlock<4>,
@@ -426,8 +426,8 @@ reductions! {
     cluster_xor_b32 u32, Xor;
 }
 
-/// The block of rank 1 has a tile copied to itself and that of rank 2, or to all, if `all` is not
-/// 0; each block writes its tile, or, where none comes, the number 1.
+/// The block of rank 1 multicasts a tile to itself and to rank 2, or to all blocks if `all` is not
+/// 0. Each block writes out its tile, or the number 1 where none arrives.
 #[kernel(threads = 32, cluster = 4, target = "sm_90")]
 pub fn cluster_multicast(
     block: &ClusterBlock<4>,
@@ -459,8 +459,8 @@ pub fn cluster_multicast(
     cluster.sync();
 }
 
-/// Each of two blocks has the tile with the pair's number copied to both, with a policy for the
-/// cache, one half of each; both write it.
+/// Each of two blocks multicasts one half of the tile with the pair's number to both, with a cache
+/// policy. Both write it out.
 #[kernel(threads = 32, cluster = 2, target = "sm_90")]
 pub fn cluster_multicast_cached(
     block: &ClusterBlock<2>,
@@ -489,13 +489,13 @@ pub fn cluster_multicast_cached(
     cluster.sync();
 }
 
-/// A box that goes to both blocks.
+/// A box that is multicast to both blocks.
 pub type Both = SharedTile<u16, 16, 64, Swizzle128>;
-/// One line, likewise.
+/// A box of one row.
 pub type BothLine = SharedTile<u16, 1, 64, Unswizzled128>;
 
-/// Each of two blocks has the box at its own coordinates copied to both, the second with a policy
-/// for the cache, and each writes both.
+/// Each of two blocks multicasts the box at its own coordinates to both, the second with a cache
+/// policy. Each writes out both boxes.
 #[inline(always)]
 fn multicast_boxes<const ROWS: usize, S: TensorSwizzle, const RANK: usize>(
     block: &ClusterBlock<2>,
@@ -505,7 +505,7 @@ fn multicast_boxes<const ROWS: usize, S: TensorSwizzle, const RANK: usize>(
     at: Global<i32>,
     out: GlobalMut<u16>,
 ) where
-    [i32; RANK]: BoxAt,
+    [i32; RANK]: TmaCoord,
 {
     let full = full.init(block, 1);
     let (warp, cluster) = (block.warp(), block.cluster());
@@ -529,10 +529,11 @@ fn multicast_boxes<const ROWS: usize, S: TensorSwizzle, const RANK: usize>(
     }
 }
 
-/// Kernels that copy boxes to both blocks: their names, tiles and ranks.
+/// Makes kernels that multicast boxes to both blocks, from names, tiles and ranks.
 macro_rules! multicasts {
     ($($name:ident $tile:ty, $rank:literal;)*) => {$(
-        /// Each of two blocks has a box copied to both. (For sm_120 ptxas makes a call of that, which takes local memory.)
+        /// Each of two blocks multicasts a box to both. (For sm_120, ptxas makes a call of this,
+        /// which uses local memory.)
         #[kernel(threads = 32, cluster = 2, target = "sm_90a")]
         pub fn $name(
             block: &ClusterBlock<2>,

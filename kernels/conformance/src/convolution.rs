@@ -1,6 +1,6 @@
-//! A convolution as a product of matrices (implicit GEMM): a row of A is what the filter lies on
-//! for a pixel of the output, and copies in im2col mode bring it from the images, pixel of the
-//! filter by pixel, padding and all. Nobody makes A.
+//! A convolution as an implicit GEMM: a row of A has the input pixels under the filter, for one
+//! output pixel. TMA in im2col mode loads it from the images, one filter pixel at a time, padding
+//! included. A is never materialized.
 
 #[cfg(not(target_arch = "nvptx64"))]
 use ptx_matrix::launch::{Device, LaunchError};
@@ -11,15 +11,15 @@ use ptx_matrix::launch::{Im2colTensor, Tensor};
 use ptx_matrix::mma::{GroupAccumulator, Wgmma};
 use ptx_matrix::prelude::*;
 
-/// Channels of pixels that one pixel of the filter is laid on: 64 rows of A, 64 of their channels.
+/// 64 channels of 64 pixels: rows of A, for one pixel of the filter.
 pub type Pixels = SharedTile<bf16, 64, 64, Swizzle128>;
-/// The same channels of 64 filters: columns of B.
+/// The same 64 channels of 64 filters: columns of B.
 pub type Filters = SharedTile<bf16, 64, 64, Swizzle128, ColMajor>;
 
-/// Tiles that are multiplied, and tiles on their way.
+/// Pipeline stages.
 const STAGES: usize = 2;
 
-/// Each block computes 64 pixels of the output, counted through the images, for 64 filters.
+/// Each block computes 64 output pixels, counted through the images, for 64 filters.
 #[kernel(threads = 128, target = "sm_90a")]
 pub fn convolution(
     block: &Block,
@@ -41,16 +41,16 @@ pub fn convolution(
     let (group, warp) = (block.warp_group(), block.warp());
     let (row, col) = (block.index().x * 64, block.index().y * 64);
 
-    // Where the filter lies for the first of the pixels: the bounding box has all such places.
+    // The filter's position for the first pixel. The bounding box contains all positions.
     let place = |of: u32| (of * stride) as i32 - padding as i32;
     let (x, y) = (place(row % out_width), place(row / out_width % out_height));
     let image = (row / (out_width * out_height)) as i32;
 
-    // K goes through the filter's pixels, and 64 channels of each at a time.
+    // K runs over the filter's pixels, with 64 channels of each at a time.
     let slices = channels.div_ceil(64);
     let steps = slices * filter_width * filter_height;
-    let load = |step: u32, turn: Turn<STAGES>| {
-        let ((pixels, columns), full) = (stages.stage(turn.index()), full.stage(turn.index()));
+    let load = |step: u32, state: PipelineState<STAGES>| {
+        let ((pixels, columns), full) = (stages.stage(state.index()), full.stage(state.index()));
         let (channel, of_filter) = ((step % slices * 64) as i32, step / slices);
         let offsets = [(of_filter % filter_width) as u16, (of_filter / filter_width) as u16];
         if warp.index() == 0 {
@@ -63,14 +63,14 @@ pub fn convolution(
     };
 
     let mut sums = GroupAccumulator::<64, f32>::zero();
-    let mut turn = Turn::FIRST;
-    load(0, turn);
+    let mut state = PipelineState::FIRST;
+    load(0, state);
     for step in 0..steps {
         if step + 1 < steps {
-            load(step + 1, turn.next());
+            load(step + 1, state.next());
         }
-        full.stage(turn.index()).wait(warp, turn.phase());
-        let (pixels, columns) = stages.stage(turn.index());
+        full.stage(state.index()).wait(warp, state.phase());
+        let (pixels, columns) = stages.stage(state.index());
         let mut in_flight = sums.begin(group);
         Wgmma::<64, bf16, bf16, f32>::issue(group, &mut in_flight, |issue| {
             for k in 0..4 {
@@ -78,9 +78,9 @@ pub fn convolution(
             }
         });
         sums = in_flight.finish(group);
-        // The stage is filled again when all four warps have multiplied.
+        // The stage is refilled after all four warps have multiplied.
         group.sync();
-        turn = turn.next();
+        state = state.next();
     }
 
     sums.for_each(group, |r, c, sum| {
@@ -92,26 +92,24 @@ pub fn convolution(
     });
 }
 
-/// What a convolution is of: images, and filters with as many channels. Channels are multiples of
-/// 8.
+/// A convolution problem: images, and filters with as many channels. Channels are multiples of 8.
 #[derive(Debug, Clone, Copy)]
 pub struct Convolution {
-    /// Channels of the images, their width and height, and how many there are. Channels are
-    /// neighbours in memory (NHWC).
+    /// Channels, width, height and number of the images. Channels are contiguous (NHWC).
     pub images: [usize; 4],
-    /// The filters' width and height.
+    /// Width and height of the filters.
     pub filter: [usize; 2],
-    /// How many filters there are.
+    /// The number of filters.
     pub filters: usize,
-    /// Pixels of zeros on each side of an image.
+    /// Zero padding on each side of an image, in pixels.
     pub padding: usize,
-    /// Pixels from one place of the filter to the next.
+    /// The stride of the filter, in pixels.
     pub stride: usize,
 }
 
 #[cfg(not(target_arch = "nvptx64"))]
 impl Convolution {
-    /// The output's width and height. Its channels are the filters.
+    /// Width and height of the output. Its channels are the filters.
     pub fn out(&self) -> [usize; 2] {
         core::array::from_fn(|d| {
             (self.images[1 + d] + 2 * self.padding - self.filter[d]) / self.stride + 1
@@ -130,8 +128,8 @@ impl Convolution {
         ]
     }
 
-    /// Computes the output: pixel by pixel, all filters of each. Of the filters, all have their
-    /// first pixel's channels before their second's.
+    /// Computes the output: for each pixel, all filters. The filters' layout is (filter pixel,
+    /// filter, channel), with the channels contiguous.
     ///
     /// # Errors
     /// The tensor map's, or the device's.

@@ -1,15 +1,15 @@
-//! `cp.async`: every size, whole tiles, and a product whose operands arrive in stages.
+//! `cp.async`: every size, whole tiles, and a GEMM with a multistage pipeline.
 
 use core::array::from_fn;
 use ptx_matrix::copy::{CpAsync, CpAsyncForm};
 use ptx_matrix::prelude::*;
 use ptx_matrix::target::{AtLeast, BuildTarget, Supports};
 
-/// The tile that is copied to.
+/// The destination tile.
 pub type Tile = SharedTile<u16, 32, 64, Swizzle128>;
 
-/// Each lane copies `BYTES` bytes of the source to the tile: from the chunk `from[lane]` to the
-/// chunk `to[lane]`, of each `counts[lane]` elements.
+/// Each lane copies `BYTES` bytes of the source to the tile: from chunk `from[lane]` to chunk
+/// `to[lane]`, with `counts[lane]` elements.
 #[inline(always)]
 fn copy<const BYTES: usize, Target: Supports<AtLeast<80>>>(
     block: &Block,
@@ -43,7 +43,7 @@ fn copy<const BYTES: usize, Target: Supports<AtLeast<80>>>(
     tile.for_each(warp, |row, col, value| out.set(row * 64 + col, value));
 }
 
-/// One row a size.
+/// One row per size.
 macro_rules! copies {
     ($($kernel:ident $bytes:literal;)*) => {$(
         #[kernel(threads = 32, target = "sm_80")]
@@ -66,8 +66,8 @@ copies! {
     copy_16 16;
 }
 
-/// Copies a `rows` x `cols` matrix to a tile of either order, what is beyond it as zero, and both
-/// tiles out.
+/// Copies a `rows` x `cols` matrix to a tile of either order, with zeros out of bounds, and writes
+/// both tiles out.
 #[kernel(threads = 64, target = "sm_80")]
 pub fn copy_tiles(
     block: &Block,
@@ -79,7 +79,7 @@ pub fn copy_tiles(
     out: GlobalMut<u16>,
 ) {
     let (rows, cols) = (rows as usize, cols as usize);
-    // Rows of the source start at multiples of 64 elements, so that each is aligned.
+    // Rows of the source start at multiples of 64 elements, so each is aligned.
     let chunk = |row: usize, col: usize| {
         (row * 64 + col, if row < rows { cols.saturating_sub(col) } else { 0 })
     };
@@ -92,9 +92,9 @@ pub fn copy_tiles(
     by_col.for_each(block, |row, col, value| out.set(2048 + col * 64 + row, value));
 }
 
-/// Stages of the product: one that is computed with, the others on their way.
+/// Pipeline stages: one to multiply, the others in flight.
 const STAGES: usize = 3;
-/// The product's k of one stage.
+/// K of one stage.
 const STEP: usize = 32;
 
 type Stage = (SharedTile<bf16, 64, STEP, Swizzle64>, SharedTile<bf16, STEP, 64, Swizzle128>);
@@ -117,7 +117,7 @@ pub fn product_in_stages(
             tile_a.copy_async(block, a, |row, col| row * k + step * STEP + col);
             tile_b.copy_async(block, b, |row, col| (step * STEP + row) * 64 + col);
         }
-        // Also where there is nothing left: then the newest groups are empty, and the wait below
+        // Commit also where nothing is left: the newest groups are then empty, and the wait below
         // stays the same.
         CpAsync::<16>::commit(warp);
     };
@@ -128,8 +128,8 @@ pub fn product_in_stages(
     let mut acc: [[Accumulator<M16N8K16, f32>; 4]; 2] = Zeroable::zeroed();
     for step in 0..steps {
         CpAsync::<16>::wait::<{ STAGES as u32 - 2 }>(warp);
-        // What the others copied has landed too; and all are done with the stage that is filled
-        // next.
+        // The copies of all threads have landed, and all warps have released the stage that is
+        // filled next.
         block.sync();
         start(step + STAGES - 1);
         let (tile_a, tile_b) = stages.part(step % STAGES);

@@ -1,21 +1,21 @@
-//! Fragments from and to shared tiles: every role, shape, order and swizzle.
+//! Fragments to and from shared tiles: every role, shape, order and swizzle.
 
 use ptx_matrix::element::Bits16;
 use ptx_matrix::fragment::{Fragment, FragmentShape, Role};
 use ptx_matrix::memory::Swizzle;
 use ptx_matrix::prelude::*;
 
-/// Rows and columns of the tiles: more than a fragment has, and different.
+/// Rows and columns of the tiles: more than those of a fragment, and different.
 pub const ROWS: usize = 32;
 /// See [`ROWS`].
 pub const COLS: usize = 64;
-/// Where in the tile the fragments lie. In a tile of either order both are multiples of 8.
+/// The position of the fragments in the tile. For both orders, it is a multiple of 8.
 pub const AT: (usize, usize) = (8, 24);
 
-/// The tile in both orders.
+/// A tile in both orders.
 type Both<S> = (SharedTile<u16, ROWS, COLS, S, RowMajor>, SharedTile<u16, ROWS, COLS, S, ColMajor>);
 
-/// Writes a fragment's elements, row by row, from `start` on; returns where the next starts.
+/// Writes a fragment's elements row by row, from `start` on. Returns the next free index.
 #[inline(always)]
 fn write<R: Role, S: FragmentShape<R, Bits16>>(
     warp: Warp,
@@ -29,7 +29,7 @@ fn write<R: Role, S: FragmentShape<R, Bits16>>(
     start + Fragment::<R, S, u16>::ROWS * Fragment::<R, S, u16>::COLS
 }
 
-/// A and B of both shapes from both tiles, by `ldmatrix`.
+/// Loads A and B of both shapes from both tiles, by `ldmatrix`.
 #[inline(always)]
 fn load<S: Swizzle>(
     block: &Block,
@@ -52,7 +52,7 @@ fn load<S: Swizzle>(
     write(warp, &FragmentB::<M16N8K16, u16>::load(warp, &by_col, AT), out, next);
 }
 
-/// A 16x16 fragment to both tiles, element by element or by `stmatrix`; then both tiles whole.
+/// Stores a 16x16 fragment to both tiles, by element or by `stmatrix`; then writes both tiles out.
 #[inline(always)]
 fn store<S: Swizzle>(
     block: &Block,
@@ -72,7 +72,7 @@ fn store<S: Swizzle>(
     by_col.for_each(warp, |row, col, value| out.set((ROWS + row) * COLS + col, value));
 }
 
-/// One row a swizzle: its three kernels.
+/// One row per swizzle, with its three kernels.
 macro_rules! swizzles {
     ($($swizzle:ident $load:ident $store:ident $store_matrix:ident;)*) => {$(
         #[kernel(threads = 32)]

@@ -1,23 +1,24 @@
-//! Copies of pixels in im2col mode, of each rank, and of each swizzle: in, looked at, and out.
+//! TMA copies of pixels in im2col mode, for each rank and swizzle: load, read, store.
 
 use ptx_matrix::copy::{BoxTile, CachePolicy, Im2col, reduction};
 use ptx_matrix::memory::Unswizzled128;
 use ptx_matrix::prelude::*;
 
-/// A tile for each swizzle.
+/// The tile without a swizzle.
 pub type Plain = SharedTile<u16, 48, 40, Unswizzled128>;
-/// Of 32 bytes.
+/// The tile with the 32-byte swizzle.
 pub type Of32 = SharedTile<u32, 40, 8, Swizzle32>;
-/// Of 64 bytes, whose columns are pixels.
+/// The tile with the 64-byte swizzle; its columns are pixels.
 pub type Of64 = SharedTile<u16, 32, 56, Swizzle64, ColMajor>;
-/// Of 128 bytes.
+/// The tile with the 128-byte swizzle.
 pub type Of128 = SharedTile<u16, 64, 64, Swizzle128>;
 
-/// Kernels that copy: their names, ranks, dimensions of an image, tiles.
+/// Makes copy kernels, from names, ranks, dimensions of an image, and tiles.
 macro_rules! copies {
     ($($name:ident $cached:ident $rank:literal $spatial:literal $tile:ty;)*) => {$(
-        /// Loads the pixels from the first coordinates on, moved by the offsets at the end, writes their elements to the output, row by row, and
-        /// stores them from the second coordinates on.
+        /// Loads the pixels from the first coordinates on, with the offsets at the end. Writes
+        /// their elements to the output, row by row, and stores them from the second coordinates
+        /// on.
         #[kernel(threads = 64, target = "sm_90")]
         pub fn $name(
             block: &Block,
@@ -53,8 +54,10 @@ macro_rules! copies {
             }
         }
 
-        /// To both blocks of a cluster: pixels that the first has loaded, and, not moved and with a policy for the cache, the second. Each block writes
-        /// both, and the second stores what it loaded for itself, with policies. (For sm_120 ptxas makes calls of that, which take local memory.)
+        /// Multicasts to both blocks of a cluster: pixels that the first block loads, and those of
+        /// the second, without offsets and with a cache policy. Each block writes out both. The
+        /// second stores its own, with policies. (For sm_120, ptxas makes calls of these, which use
+        /// local memory.)
         #[kernel(threads = 32, cluster = 2, target = "sm_90a")]
         pub fn $cached(
             block: &ClusterBlock<2>,
@@ -108,13 +111,14 @@ copies! {
     im2col_5d im2col_multicast_5d 5 3 Of32;
 }
 
-/// The reductions, by the number that a kernel is told.
+/// The reductions, by the index that a kernel gets.
 pub const REDUCTIONS: [&str; 8] = ["add", "min", "max", "inc", "dec", "and", "or", "xor"];
 
-/// Kernels that reduce: their names and ranks.
+/// Makes reduction kernels, from names and ranks.
 macro_rules! reductions {
     ($($name:ident $rank:literal;)*) => {$(
-        /// Reduces the pixels from these coordinates on by the source's elements, by the reduction of this number in `REDUCTIONS`.
+        /// Reduces the pixels from these coordinates on by the source's elements. The reduction is
+        /// an index into `REDUCTIONS`.
         #[kernel(threads = 32, target = "sm_90")]
         pub fn $name(
             block: &Block,

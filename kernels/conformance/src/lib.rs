@@ -1,11 +1,10 @@
-//! The kernels that the conformance run launches: one for each form of each instruction, and whole
-//! tiles.
+//! The kernels of the conformance run: one for each form of each instruction, and whole tiles.
 //!
 //! The same source is compiled to PTX for every GPU, and to the host for the simulator.
 
 #![no_std]
 #![feature(core_float_math, float_minimum_maximum, macro_metavar_expr_concat)]
-// A build for an older GPU leaves kernels out, and with them what only they use.
+// A build for an older GPU leaves out kernels, and the items that only they use.
 #![cfg_attr(target_arch = "nvptx64", allow(unused))]
 
 pub mod approx;
@@ -20,7 +19,7 @@ pub mod products;
 pub mod shared_memory;
 pub mod shuffles;
 
-// Of these, an older GPU has nothing.
+// Older GPUs have none of these instructions.
 #[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90"))]
 pub mod async_stores;
 #[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90"))]

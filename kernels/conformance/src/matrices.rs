@@ -1,4 +1,4 @@
-//! `ldmatrix`, `stmatrix`, `movmatrix`: one form a kernel, on rows anywhere in a swizzled tile.
+//! `ldmatrix`, `stmatrix`, `movmatrix`: one kernel per form, on rows anywhere in a swizzled tile.
 
 use ptx_matrix::fragment::RowAddr;
 use ptx_matrix::mma::{
@@ -7,10 +7,10 @@ use ptx_matrix::mma::{
 use ptx_matrix::prelude::*;
 use ptx_matrix::{ldmatrix_forms, stmatrix_forms};
 
-/// The tile that rows are loaded from and stored to: 32 rows of eight matrix rows each.
+/// The tile of the loads and stores: 32 rows of eight matrix rows each.
 pub type Tile = SharedTile<u16, 32, 64, Swizzle128>;
 
-/// Where in the tile a lane's matrix row starts: row `slot / 8`, column `slot % 8 * 8`.
+/// The start of a lane's matrix row in the tile: row `slot / 8`, column `slot % 8 * 8`.
 fn slot(tile: Tile, slot: u32) -> RowAddr {
     let slot = slot as usize % 256;
     tile.row((slot / 8, slot % 8 * 8))

@@ -1,6 +1,6 @@
-//! `mma.sync`: one form a kernel, of the form's name, D = A x B + C on row-major matrices in global
-//! memory; each block has its own, which lie one behind the other. The kernels are made of the
-//! tables in `src/isa/`.
+//! `mma.sync`: one kernel per form, with the form's name. It computes D = A x B + C on row-major
+//! matrices in global memory, contiguous for each block. The kernels are made from the tables in
+//! `src/isa/`.
 
 use ptx_matrix::forms::ptx;
 use ptx_matrix::fragment::{
@@ -13,7 +13,7 @@ use ptx_matrix::{
     mma_element, mma_forms, mma_kind, mma_named, mma_scaled_forms, mma_scaled_named, mma_shape,
 };
 
-/// What a kernel does. (Here, and not in each: the compiler would check it as often.)
+/// The body of a kernel. (A shared function, so that the compiler checks it once.)
 #[inline(always)]
 fn multiply<S, A: Element, B: Element, C: Element, D: Element, Q>(
     block: &Block<'_>,
@@ -69,7 +69,8 @@ macro_rules! scaled_kernels {
         ) }
     )*)*};
     (@named $kernel:ident ([$s:ty] [$a:ty] [$b:ty] [$kind:ty] [$scale:ty])) => {
-        /// The scales are row-major matrices, of as many columns as A has scales in a row, and as many rows as B has in a column.
+        /// The scales are row-major matrices: those of A have as many columns as A has scales per
+        /// row, those of B as many rows as B has scales per column.
         #[kernel(threads = 32, target = "sm_120a")]
         pub fn $kernel(
             block: &Block,
@@ -84,7 +85,8 @@ macro_rules! scaled_kernels {
             let a = FragmentA::<$s, $a>::from_fn(warp, |row, k| a.get((index * <$s>::M + row) * <$s>::K + k));
             let b = FragmentB::<$s, $b>::from_fn(warp, |k, col| b.get((index * <$s>::K + k) * <$s>::N + col));
             let mut acc = Accumulator::<$s, f32>::from_fn(warp, |row, col| c.get((index * <$s>::M + row) * <$s>::N + col));
-            // What lies in the register beside the scales that are meant is not those.
+            // Other bytes of the scale registers hold wrong values, to show that only the selected
+            // ones count.
             let wrong = <$scale>::from_bits(0x55);
             let meant = Selected { byte: 0, thread: 1 };
             let scales_a = ScaleA::<$kind>::from_fn(warp, |set, row, of| {
@@ -102,8 +104,8 @@ macro_rules! scaled_kernels {
 }
 mma_scaled_forms!(scaled_kernels);
 
-/// The same as `mma_sync_aligned_m16n8k8_row_col_f32_tf32_tf32_f32`, with whole `f32` as factors:
-/// registers whose low 13 bits are not zero.
+/// As `mma_sync_aligned_m16n8k8_row_col_f32_tf32_tf32_f32`, with whole `f32` operands: registers
+/// whose low 13 bits are not zero.
 #[kernel(threads = 32, target = "sm_80")]
 pub fn mma_m16n8k8_tf32_whole_registers(
     block: &Block,

@@ -1,5 +1,5 @@
-//! `mma.sp`: one form a kernel, of the form's name, on row-major matrices in global memory, a
-//! multiplication a block. The kernels are made of the tables in `src/isa/`.
+//! `mma.sp`: one kernel per form, with the form's name, on row-major matrices in global memory.
+//! Each block executes one multiplication. The kernels are made from the tables in `src/isa/`.
 
 use ptx_matrix::forms::ptx;
 use ptx_matrix::fragment::ScaledKind;
@@ -15,8 +15,7 @@ use ptx_matrix::{
     mma_sparse_scaled_forms, mma_sparse_scaled_named,
 };
 
-/// A, of which half the columns are there, with its metadata, B and C of the block's
-/// multiplication.
+/// Loads the block's operands: A, of which half the columns are stored, its metadata, B and C.
 #[inline(always)]
 #[allow(clippy::type_complexity, reason = "what the instruction takes")]
 fn load<S, A: Element<Width: SparseWidth>, B: Element, C: Element>(
@@ -38,7 +37,7 @@ where
     )
 }
 
-/// Stores a result, behind so many others.
+/// Stores a result, after the given number of others.
 #[inline(always)]
 fn store<S: Shape + FragmentShape<RoleC, C::Width>, C: Element>(
     block: &Block<'_>,
@@ -64,7 +63,7 @@ macro_rules! kernels {
     (@selectors $target:literal $kernel:ident 2 $($types:tt)*) => { kernels! { @kernel $target $kernel [0 1] $($types)* } };
     (@selectors $target:literal $kernel:ident 4 $($types:tt)*) => { kernels! { @kernel $target $kernel [0 1 2 3] $($types)* } };
     (@kernel $target:literal $kernel:ident [$($selector:literal)*] [$s:ty] [$a:ty] [$b:ty] [$c:ty] [$q:ty] [$order:ty]) => {
-        /// A has half the columns; D is A x B + C once for each selector.
+        /// A has half the columns; D is A x B + C, once for each selector.
         #[kernel(threads = 32, target = $target)]
         pub fn $kernel(
             block: &Block,
@@ -96,7 +95,8 @@ macro_rules! scaled_kernels {
         ) }
     )*)*};
     (@named $kernel:ident ([$s:ty] [$a:ty] [$b:ty] [$kind:ty] [$scale:ty])) => {
-        /// The scales are row-major matrices, of as many columns as A has scales in a row, and as many rows as B has in a column.
+        /// The scales are row-major matrices: those of A have as many columns as A has scales per
+        /// row, those of B as many rows as B has scales per column.
         #[kernel(threads = 32, target = "sm_120a")]
         pub fn $kernel(
             block: &Block,
@@ -110,7 +110,8 @@ macro_rules! scaled_kernels {
         ) {
             let (warp, which) = (block.warp(), block.index().x as usize);
             let (a, metadata, b, mut acc) = load::<$s, $a, $b, f32>(block, (a, metadata, b, c));
-            // What lies in the register beside the scales that are meant is not those.
+            // Other bytes of the scale registers hold wrong values, to show that only the selected
+            // ones count.
             let wrong = <$scale>::from_bits(0x55);
             let meant = Selected { byte: 0, thread: 1 };
             let scales_a = ScaleA::<$kind>::from_fn(warp, |set, row, of| {

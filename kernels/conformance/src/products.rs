@@ -1,5 +1,5 @@
-//! Whole tiles: one `mma` from shared memory, a 64x64x64 product by four warps, and a 64x128x64
-//! product by a warpgroup.
+//! Whole tiles: one `mma` from shared memory, a 64x64x64 GEMM by four warps, and a 64x128x64 GEMM
+//! by a warpgroup.
 
 use core::array::from_fn;
 use ptx_matrix::memory::Swizzle;
@@ -44,7 +44,7 @@ fn product_64<S: Swizzle, Target: Supports<AtLeast<80>>>(
 
     let warp = block.warp();
     let (top, left) = (warp.index() / 2 * 32, warp.index() % 2 * 32);
-    // All addresses first, so that the main loop is nothing but loads and products.
+    // All addresses first, so that the main loop has only loads and `mma`.
     let rows_a: [[_; 2]; 4] = from_fn(|k| {
         from_fn(|i| FragmentA::<M16N8K16, bf16>::rows(warp, &tile_a, (top + i * 16, k * 16)))
     });
@@ -71,7 +71,7 @@ fn product_64<S: Swizzle, Target: Supports<AtLeast<80>>>(
     }
 }
 
-/// One row a swizzle.
+/// One row per swizzle.
 macro_rules! products {
     ($($kernel:ident $swizzle:ident;)*) => {$(
         #[kernel(threads = 128, target = "sm_80")]
@@ -94,8 +94,8 @@ products! {
     product_64_swizzle_128 Swizzle128;
 }
 
-/// D = A x B: 64x128x64, row-major, by `wgmma`; the left half of D is brought away while the right
-/// one is computed.
+/// D = A x B: 64x128x64, row-major, by `wgmma`. The left half of D is stored while the right half
+/// is computed.
 #[kernel(threads = 128, target = "sm_90a")]
 pub fn product_in_halves(
     block: &Block,
@@ -112,7 +112,7 @@ pub fn product_in_halves(
     right.fill(group, |k, col| b.get(k * 128 + 64 + col));
     group.warp().fence_for_bulk();
     group.sync();
-    // Each by its name: an array of sums would have to lie in memory, for an index to find them.
+    // Separate variables: an array of accumulators that is indexed dynamically would be in memory.
     let mut sums_of_left = GroupAccumulator::<64, f32>::zero().begin(group);
     let mut sums_of_right = GroupAccumulator::<64, f32>::zero().begin(group);
     Wgmma::<64, bf16, bf16, f32>::issue(group, &mut sums_of_left, |issue| {

@@ -1,11 +1,11 @@
-//! Shared memory by the element, and more of it than a kernel has by itself.
+//! Shared memory by element, and more of it than the static limit.
 
 use ptx_matrix::prelude::*;
 
-/// The tiles' sides: two of them are 64 KiB, the most that a block of sm_75 can have.
+/// The sides of the tiles: two of them are 64 KiB, the most that a block of sm_75 can have.
 pub const SIDE: usize = 128;
 
-/// Transposes a matrix through two tiles, by eight warps: each thread reads what others wrote.
+/// Transposes a matrix through two tiles, by eight warps: each thread reads elements of others.
 #[kernel(threads = 256)]
 pub fn transpose(
     block: &Block,

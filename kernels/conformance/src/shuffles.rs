@@ -1,20 +1,21 @@
-//! `shfl.sync`: each mode, with what each lane says; and as the typed functions have it.
+//! `shfl.sync`: each mode with operands per lane, and the typed functions.
 
 use pastey::paste;
 use ptx_matrix::prelude::*;
 use ptx_matrix::raw;
 
-/// The kernels: a row each, of a mode as PTX names it.
+/// Makes the kernels: one row per mode, with its PTX name.
 macro_rules! shuffles {
     ($($mode:ident)*) => { paste! {$(
-        /// Each lane's operands are three numbers of `source`: `a`, `b` and `c`. Of each come back what it gets, and whether that is another's.
+        /// Each lane's operands are three numbers of `source`: `a`, `b` and `c`. It writes the
+        /// value that it gets, and whether that is another lane's.
         #[kernel(threads = 32)]
         pub fn [<shfl_sync_ $mode _b32>](block: &Block, source: Global<u32>, out: GlobalMut<u32>) {
             block.warp().each(|lane| {
                 let [a, b, c] = [0, 1, 2].map(|operand| source.get(3 * lane.id() + operand));
-                // SAFETY: all lanes come here together.
+                // SAFETY: all lanes call it together.
                 let (d, within) = unsafe { raw::[<shfl_sync_ $mode _b32_p>](a, b, c) };
-                // SAFETY: likewise.
+                // SAFETY: all lanes call it together.
                 let same = unsafe { raw::[<shfl_sync_ $mode _b32>](a, b, c) };
                 out.set(3 * lane.id(), d);
                 out.set(3 * lane.id() + 1, same);
@@ -25,8 +26,8 @@ macro_rules! shuffles {
 }
 shuffles! { up down bfly idx }
 
-/// The numbers of `source` up, down, exchanged by `by`, and had from where each of `from` says: 32
-/// of 64 bits each.
+/// Shifts the numbers of `source` up and down, exchanges them by `by` (xor), and reads them from
+/// the lanes in `from`: 32 of 64 bits each.
 #[kernel(threads = 32)]
 pub fn shuffle(
     block: &Block,

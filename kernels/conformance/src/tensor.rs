@@ -1,23 +1,23 @@
-//! Copies of boxes of tensors, of each rank and swizzle: in, looked at, and out.
+//! TMA copies of boxes, for each rank and swizzle: load, read, store.
 
-use ptx_matrix::copy::{BoxAt, BoxTile, reduction};
+use ptx_matrix::copy::{BoxTile, TmaCoord, reduction};
 use ptx_matrix::fragment::Order;
 use ptx_matrix::memory::{TensorSwizzle, Unswizzled128};
 use ptx_matrix::prelude::*;
 
-/// A tile for each swizzle.
+/// The tile without a swizzle.
 pub type Plain = SharedTile<u16, 8, 40, Unswizzled128>;
-/// Of 32 bytes.
+/// The tile with the 32-byte swizzle.
 pub type Of32 = SharedTile<u32, 24, 8, Swizzle32>;
-/// Of 64 bytes, column-major.
+/// The tile with the 64-byte swizzle, column-major.
 pub type Of64 = SharedTile<u16, 32, 24, Swizzle64, ColMajor>;
-/// Of 128 bytes.
+/// The tile with the 128-byte swizzle.
 pub type Of128 = SharedTile<u16, 24, 64, Swizzle128>;
-/// One line.
+/// A tile of one row.
 pub type Line = SharedTile<u32, 1, 96, Unswizzled128>;
 
 /// Loads the box at the first coordinates, writes its elements to the output, row by row, and
-/// stores it at the coordinates behind those.
+/// stores it at the coordinates after those.
 #[inline(always)]
 fn copy<
     T: Element,
@@ -35,7 +35,7 @@ fn copy<
     at: Global<i32>,
     out: GlobalMut<T>,
 ) where
-    [i32; RANK]: BoxAt,
+    [i32; RANK]: TmaCoord,
 {
     let full = full.init(block, 1);
     let warp = block.warp();
@@ -60,11 +60,11 @@ fn copy<
     }
 }
 
-/// Kernels that copy: their names, tiles, ranks.
+/// Makes copy kernels, from names, tiles and ranks.
 macro_rules! copies {
     ($($name:ident $tile:ty, $rank:literal;)*) => {$(
-        /// Loads the box at the first coordinates, writes its elements to the output, row by row, and stores it at the coordinates behind
-        /// those.
+        /// Loads the box at the first coordinates, writes its elements to the output, row by row,
+        /// and stores it at the coordinates after those.
         #[kernel(threads = 64, target = "sm_90")]
         pub fn $name(
             block: &Block,
@@ -109,7 +109,7 @@ fn reduce<
     out: TensorMapMut<SharedTile<T, ROWS, COLS, S>, RANK>,
 ) where
     R: reduction::Reduction<T> + reduction::Operates + LaneCapture,
-    [i32; RANK]: BoxAt,
+    [i32; RANK]: TmaCoord,
 {
     let warp = block.warp();
     tile.fill(warp, |row, col| source.get(row * COLS + col));
@@ -126,10 +126,10 @@ fn reduce<
     });
 }
 
-/// As `Of32`, of other elements.
+/// As `Of32`, with other elements.
 pub type Reduced<T> = SharedTile<T, 24, 8, Swizzle32>;
 
-/// Kernels that reduce: their names, reductions, tiles, ranks.
+/// Makes reduction kernels, from names, reductions, tiles and ranks.
 macro_rules! reductions {
     ($($name:ident $reduction:ident $tile:ty, $rank:literal;)*) => {$(
         /// Reduces the box at these coordinates by the source's elements.

@@ -1,4 +1,4 @@
-//! `wgmma`: a kernel for each combination of elements, and for each N of bf16 and s8.
+//! `wgmma`: a kernel for each combination of element types, and for each N of bf16 and s8.
 
 use ptx_matrix::element::b1;
 use ptx_matrix::forms::ptx;
@@ -6,8 +6,8 @@ use ptx_matrix::mma::{GroupAccumulator, Wgmma};
 use ptx_matrix::prelude::*;
 use ptx_matrix::{wgmma_columns, wgmma_forms, wgmma_named, wgmma_shape, wgmma_stored};
 
-/// Calls a macro with a form, if there is a kernel of it: for each combination of elements that
-/// with N of 32, and for bf16 and s8 that of each N. (To build them all would take minutes.)
+/// Calls a macro with a form, if it has a kernel: N = 32 for each combination of element types, and
+/// every N for bf16 and s8. (All forms would take minutes to build.)
 #[doc(hidden)]
 #[macro_export]
 macro_rules! wgmma_with_kernel {
@@ -33,9 +33,9 @@ macro_rules! element {
     };
 }
 
-/// A kernel that executes a form with A in shared memory, and then in registers, as is said: A,
-/// with A' below it, B and D are row-major; words of bits go along K. Each block has matrices of
-/// its own.
+/// Makes a kernel that executes a form with A in shared memory, and then with A' in registers. A
+/// with A' below it, B and D are row-major; words of bits are along K. Each block has its own
+/// matrices.
 macro_rules! kernel {
     ($kernel:ident $n:literal $d:ident $a:ident $b:ident $option:ident [$cols:expr], $shared:ident $registers:ident) => {
         #[kernel(threads = 128, target = "sm_90a")]
@@ -66,7 +66,7 @@ macro_rules! kernel {
     };
 }
 
-/// Kernels of the names of forms: D = A x B + A' x B.
+/// Makes the kernels, by the names of forms: D = A x B + A' x B.
 macro_rules! kernels {
     ($($d:ident [$(($a:ident $b:ident))*] $k:literal $option:ident $columns:ident $per:tt $behind:ident 0 $version:literal;)*) => {$($(
         wgmma_columns! { $columns $per => kernels ($d $a $b $k $option) }
@@ -81,7 +81,7 @@ macro_rules! kernels {
 }
 wgmma_forms!(kernels);
 
-/// For each combination of elements that can be subtracted, with N of 32: D = 0 - A x B - A' x B.
+/// Makes a kernel for each combination that supports negation, with N = 32: D = 0 - A x B - A' x B.
 macro_rules! subtracting {
     ($($d:ident [$(($a:ident $b:ident))*] $k:literal $option:ident $columns:ident $per:tt $behind:ident 0 $version:literal;)*) => {$($(
         subtracting! { $behind $d $a $b $k $option }

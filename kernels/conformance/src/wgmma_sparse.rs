@@ -1,4 +1,4 @@
-//! `wgmma` with a sparse A: a kernel for each combination of elements.
+//! `wgmma` with sparse A: a kernel for each combination of element types.
 
 use ptx_matrix::forms::ptx;
 use ptx_matrix::fragment::FragmentSparseA;
@@ -6,8 +6,8 @@ use ptx_matrix::mma::{GroupAccumulator, Metadata, WgmmaSparse};
 use ptx_matrix::prelude::*;
 use ptx_matrix::{wgmma_columns, wgmma_named, wgmma_shape, wgmma_sparse_forms};
 
-/// Calls a macro with a form, if there is a kernel of it: for each combination of elements that
-/// with N of 16, and for bf16 that with N of 256.
+/// Calls a macro with a form, if it has a kernel: N = 16 for each combination of element types, and
+/// N = 256 for bf16.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! wgmma_sparse_with_kernel {
@@ -20,10 +20,9 @@ macro_rules! wgmma_sparse_with_kernel {
     ($n:literal $form:tt => $with:ident) => {};
 }
 
-/// A kernel that executes a form with A in shared memory, and then A' in registers, as is said.
-/// What is kept of A, with A' below it, is row-major, and so are B and D; the metadata is that of
-/// the warps' rows of A, then of A'. Each block has matrices of its own, and of each a D for each
-/// selector.
+/// Makes a kernel that executes a form with A in shared memory, and then with A' in registers. The
+/// stored half of A with that of A' below it, B and D are row-major. The metadata is for the warps'
+/// rows of A, then of A'. Each block has its own matrices, with a D for each selector.
 macro_rules! kernel {
     ($kernel:ident $selectors:tt $n:literal $d:ident $a:ident $b:ident $option:ident [$($selector:literal)*]
         [$tile_a:ty] [$tile_b:ty] $shared:ident $registers:ident) => {
@@ -63,7 +62,7 @@ macro_rules! kernel {
     };
 }
 
-/// Kernels of the names of forms: D = A x B + A' x B.
+/// Makes the kernels, by the names of forms: D = A x B + A' x B.
 macro_rules! kernels {
     ($($d:ident [$(($a:ident $b:ident))*] $k:literal $option:ident $columns:ident $per:tt $behind:ident $selectors:tt
         $version:literal;)*) => {$($(
@@ -84,6 +83,6 @@ macro_rules! kernels {
 }
 wgmma_sparse_forms!(kernels);
 
-// D = 0 - A x B - A' x B, with tiles whose lines go across K.
+// D = 0 - A x B - A' x B, with MN-major tiles.
 kernel! { wgmma_mma_async_sp_sync_aligned_m64n16k32_f32_f16_f16_across_k 2 16 f32 f16 f16 plain [0 1]
 [SharedTile<f16, 64, 16, Swizzle128, ColMajor>] [SharedTile<f16, 32, 16, Swizzle32>] subtract subtract_registers }

@@ -1,4 +1,4 @@
-//! What a product needs to know of a device.
+//! The properties of a device that a GEMM needs.
 
 use bytemuck::Pod;
 use ptx_matrix::launch::{Device, KernelInfo};
@@ -6,21 +6,20 @@ use ptx_matrix::sim::{SimError, Simulator};
 
 use ptx_matrix_host::{DeviceBuffer, DeviceLimits, GpuDevice, GpuError, InStream};
 
-/// A device that products run on.
+/// A device that runs GEMMs.
 pub trait GemmDevice: Device {
-    /// How many multiprocessors it has: what blocks are counted against.
+    /// The number of SMs, for which the grid is sized.
     fn multiprocessors(&self) -> u32;
 
-    /// Whether it has a kernel, and the shared memory for it. PTX for an older GPU leaves out
-    /// kernels that such a GPU cannot run.
+    /// Whether the device has a kernel, and enough shared memory for it. PTX for an older GPU
+    /// leaves out kernels that need a newer one.
     fn has(&self, kernel: &KernelInfo) -> bool;
 
-    /// A buffer without elements, for a parameter that is not used. It takes no memory, and nothing
-    /// waits for it.
+    /// Makes an empty buffer for an unused parameter. It takes no memory and does not synchronize.
     fn empty<T: Pod>(&self) -> Result<Self::Owned<T>, Self::Error>;
 }
 
-/// It stands in for an H200: what is chosen here is what that would run.
+/// The simulator stands in for an H200: it selects the kernel that an H200 would run.
 impl GemmDevice for Simulator {
     fn multiprocessors(&self) -> u32 {
         132

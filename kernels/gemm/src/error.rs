@@ -1,4 +1,4 @@
-//! Why a product is refused: what was wrong, where, and what would be right.
+//! The errors of a GEMM: what was wrong, where, and what would be right.
 
 use thiserror::Error;
 
@@ -6,16 +6,16 @@ use crate::kernels::LaunchError;
 
 use super::{Activation, Order};
 
-/// Why a product was not computed.
+/// The error of a GEMM that was not computed.
 #[derive(Clone, Debug, PartialEq, Error)]
 pub enum GemmError<E> {
-    /// What is asked for makes no sense, or no kernel does it. Nothing was launched.
+    /// The request is inconsistent, or no kernel supports it. Nothing was launched.
     #[error(transparent)]
     Refused(#[from] Refusal),
     /// The device failed.
     #[error(transparent)]
     Device(E),
-    /// The driver makes no tensor map of a matrix.
+    /// The driver cannot make a tensor map of a matrix.
     #[error("no tensor map of a matrix: {0}")]
     TensorMap(String),
 }
@@ -29,26 +29,26 @@ impl<E> From<LaunchError<E>> for GemmError<E> {
     }
 }
 
-/// What is wrong with a product.
+/// The reason why a GEMM is refused.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum Refusal {
-    /// A side is too long.
+    /// A dimension is too large.
     #[error("{side} is {given}, more than the {limit} that kernels count to")]
     TooLarge {
-        /// Which one.
+        /// The dimension.
         side: &'static str,
-        /// Its length.
+        /// Its size.
         given: usize,
-        /// The longest.
+        /// The largest size.
         limit: usize,
     },
-    /// Lines overlap.
+    /// The leading dimension is too small: rows or columns overlap.
     #[error(
         "{matrix} is {rows}x{cols} and {order}: its leading dimension is at least {length}, not {given}"
     )]
     LinesOverlap {
-        /// Which matrix.
+        /// The matrix.
         matrix: &'static str,
         /// Its rows.
         rows: usize,
@@ -56,91 +56,89 @@ pub enum Refusal {
         cols: usize,
         /// Its order.
         order: Order,
-        /// Elements of a line.
+        /// Elements of a row (of a column, if column-major).
         length: usize,
         /// The leading dimension.
         given: usize,
     },
     /// A buffer is too short.
-    #[error("{what} has {given} elements, and the product needs {needed}{}", why(.what))]
+    #[error("{what} has {given} elements; the GEMM needs {needed}{}", why(.what))]
     TooShort {
-        /// Which buffer.
+        /// The buffer.
         what: &'static str,
         /// Its elements.
         given: usize,
-        /// What is needed.
+        /// The elements that it must have.
         needed: usize,
     },
     /// Products of a batch would write the same elements.
-    #[error(
-        "the batch stride of D is {given}: its products of {needed} elements each would overlap"
-    )]
+    #[error("the batch stride of D is {given}: matrices of {needed} elements each would overlap")]
     BatchOverlaps {
         /// The batch stride.
         given: usize,
-        /// The least.
+        /// The smallest batch stride.
         needed: usize,
     },
     /// Rows in groups are not multiplied so.
-    #[error("rows in groups: {reason}")]
+    #[error("grouped GEMM: {reason}")]
     Groups {
-        /// Why, and what would be right.
+        /// The reason, and what would be right.
         reason: &'static str,
     },
     /// As many ends as groups are needed.
-    #[error("there are {given} ends of groups, and the product has {groups} groups: each has one")]
+    #[error("there are {given} ends of groups, and {groups} groups: each group has one")]
     GroupEnds {
-        /// The ends.
+        /// The number of ends.
         given: usize,
-        /// The groups.
+        /// The number of groups.
         groups: usize,
     },
     /// `beta` is not zero, and there is no C.
     #[error("beta is {beta}, and there is no C: give one, or leave beta 0")]
     NoC {
-        /// The factor, in words.
+        /// The value of beta, as text.
         beta: String,
     },
-    /// There is a C, and nothing says its factor.
+    /// There is a C, but `beta` was not set.
     #[error(
-        "there is a C, and beta was not set: set it, 1 to add C as it is, 0 to leave it out, or give no C"
+        "there is a C, and beta was not set: set it (1 adds C as it is, 0 leaves it out), or give no C"
     )]
     NoBeta,
     /// The activation is not one of integers.
-    #[error("{activation:?} is of floating-point numbers; integers have Identity and Relu")]
+    #[error("{activation:?} is for floating-point numbers; integers have Identity and Relu")]
     NoActivation {
         /// The activation.
         activation: Activation,
     },
-    /// No kernel has this name, or it does not do this.
+    /// No kernel has this name, or it does not support this GEMM.
     #[error(
-        "no kernel `{name}` multiplies {what} on this device{}; there are: {}",
+        "no kernel `{name}` computes {what} on this device{}; those that do: {}",
         renamed(name),
         list(at_hand)
     )]
     NoSuchKernel {
         /// The name.
         name: String,
-        /// Elements and orders.
+        /// The elements and orders.
         what: String,
-        /// What does it.
+        /// The kernels that support it.
         at_hand: Vec<String>,
     },
     /// There is no kernel for this.
-    #[error("no kernel of the PTX that the device has loaded multiplies {what}")]
+    #[error("no kernel of the PTX that the device has loaded computes {what}")]
     NoKernel {
-        /// Elements and orders.
+        /// The elements and orders.
         what: String,
     },
-    /// The kernel does not cut K in parts, or not in so many.
-    #[error("{kernel} cannot cut a K of {k} in {parts} parts: {reason}")]
-    Parts {
+    /// The kernel cannot split K in this way.
+    #[error("{kernel} cannot split a K of {k} in {k_splits}: {reason}")]
+    KSplits {
         /// The kernel.
         kernel: &'static str,
         /// K.
         k: usize,
-        /// The parts.
-        parts: usize,
+        /// The splits.
+        k_splits: usize,
         /// Why.
         reason: String,
     },
@@ -148,13 +146,13 @@ pub enum Refusal {
 
 fn why(what: &str) -> &'static str {
     if what == "A" || what == "B" {
-        " (lines of A and B are read in pieces of 16 bytes, the last one too)"
+        " (rows of A and B are read in pieces of 16 bytes, the last one too)"
     } else {
         ""
     }
 }
 
-/// Names of before the kernels were called by their technique and tile.
+/// Explains kernel names of earlier versions, which did not begin with the technique and the tile.
 fn renamed(name: &str) -> &'static str {
     let is_old = ["gemm_", "hopper_"].iter().any(|start| name.starts_with(start));
     if is_old {

@@ -1,21 +1,21 @@
-//! How matrices lie in their buffers.
+//! The layout of matrices in their buffers.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// Which elements of a matrix are neighbours in memory.
+/// The order of a matrix: which elements are adjacent in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Order {
-    /// Row after row.
+    /// The elements of a row are adjacent.
     RowMajor,
-    /// Column after column.
+    /// The elements of a column are adjacent.
     ColMajor,
 }
 
 impl Order {
-    /// How far apart the rows, and the columns, of a matrix without gaps are.
+    /// Returns the row stride and the column stride of a matrix without padding.
     pub fn strides(self, rows: usize, cols: usize) -> (usize, usize) {
         match self {
             Order::RowMajor => (cols, 1),
@@ -23,7 +23,7 @@ impl Order {
         }
     }
 
-    /// The order of a matrix whose rows are lines, or not.
+    /// Converts a flag of a kernel's arguments.
     pub(crate) const fn of(row_major: bool) -> Self {
         if row_major { Order::RowMajor } else { Order::ColMajor }
     }
@@ -46,27 +46,27 @@ impl fmt::Display for Order {
     }
 }
 
-/// An operand of the multiplication.
+/// An operand of a GEMM.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operand {
-    /// The left one, M x K.
+    /// The left operand, M x K.
     A,
-    /// The right one, K x N.
+    /// The right operand, K x N.
     B,
 }
 
 impl Operand {
-    /// Both.
+    /// Both operands.
     pub const BOTH: [Self; 2] = [Self::A, Self::B];
 }
 
-/// The operands that are repacked before the multiplication.
+/// The operands that are repacked before the GEMM.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize,
 )]
 #[serde(from = "[bool; 2]", into = "[bool; 2]")]
 pub enum Repacked {
-    /// None: A and B are read as they lie.
+    /// Neither.
     #[default]
     None,
     /// A.
@@ -78,10 +78,10 @@ pub enum Repacked {
 }
 
 impl Repacked {
-    /// All cases, the least work first.
+    /// All cases, in order of work.
     pub const ALL: [Self; 4] = [Self::None, Self::A, Self::B, Self::Both];
 
-    /// Whether it has an operand.
+    /// Whether an operand is repacked.
     pub const fn has(self, operand: Operand) -> bool {
         match operand {
             Operand::A => matches!(self, Self::A | Self::Both),
@@ -89,7 +89,7 @@ impl Repacked {
         }
     }
 
-    /// Whether it has none.
+    /// Whether no operand is repacked.
     pub const fn is_none(&self) -> bool {
         matches!(self, Self::None)
     }
@@ -112,11 +112,11 @@ impl From<Repacked> for [bool; 2] {
     }
 }
 
-/// How a matrix, or those of a batch, lie in a buffer. All distances are in elements.
+/// The layout of a matrix, or of those of a batch, in a buffer. All strides are in elements.
 ///
 /// ```
 /// use ptx_matrix_gemm::Layout;
-/// // Columns 64 and on of a row-major matrix of 256 columns; the next product of the batch is 1000 rows further.
+/// // Columns 64 and on of a row-major matrix of 256 columns; the next matrix of the batch is 1000 rows further.
 /// let layout = Layout::row_major(256).starting_at(64).batch_stride(1000 * 256);
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -128,54 +128,53 @@ pub struct Layout {
 }
 
 impl Layout {
-    /// Row-major; rows lie `leading_dimension` apart.
+    /// Row-major; `leading_dimension` is the row stride.
     pub const fn row_major(leading_dimension: usize) -> Self {
         Self { order: Order::RowMajor, stride: leading_dimension, start: 0, batch_stride: 0 }
     }
 
-    /// Column-major; columns lie `leading_dimension` apart.
+    /// Column-major; `leading_dimension` is the column stride.
     pub const fn col_major(leading_dimension: usize) -> Self {
         Self { order: Order::ColMajor, stride: leading_dimension, start: 0, batch_stride: 0 }
     }
 
-    /// Where in the buffer the matrix, or the first of a batch, starts. At its start, if nothing is
-    /// said.
+    /// Sets the offset of the first matrix in the buffer. The default is 0.
     pub const fn starting_at(self, element: usize) -> Self {
         Self { start: element, ..self }
     }
 
-    /// How far the matrix of the next product of a batch lies behind that of one. 0, if nothing is
-    /// said: all take the same.
+    /// Sets the distance from one matrix of a batch to the next. The default is 0: all GEMMs of the
+    /// batch use the same matrix.
     pub const fn batch_stride(self, elements: usize) -> Self {
         Self { batch_stride: elements, ..self }
     }
 
-    /// Whether the elements of a row are neighbours; else those of a column.
+    /// Whether the elements of a row are adjacent; else those of a column.
     pub const fn is_row_major(self) -> bool {
         matches!(self.order, Order::RowMajor)
     }
 
-    /// From one line to the next.
+    /// The leading dimension: the row stride, or the column stride of a column-major matrix.
     pub const fn leading_dimension(self) -> usize {
         self.stride
     }
 
-    /// Where the first matrix starts.
+    /// The offset of the first matrix.
     pub const fn start(self) -> usize {
         self.start
     }
 
-    /// From the matrix of one product of a batch to that of the next.
+    /// The batch stride.
     pub const fn batch(self) -> usize {
         self.batch_stride
     }
 
-    /// The same memory as the transposed matrix.
+    /// The layout of the transpose, in the same memory.
     pub(super) fn transposed(self) -> Self {
         Self { order: self.order.transposed(), ..self }
     }
 
-    /// Lines (rows, if row-major) of a matrix of this size, and the elements of each.
+    /// Returns the number of lines (rows, if row-major; else columns) and the elements of each.
     pub(super) fn lines(self, (rows, cols): (usize, usize)) -> (usize, usize) {
         match self.order {
             Order::RowMajor => (rows, cols),
@@ -183,29 +182,29 @@ impl Layout {
         }
     }
 
-    /// The leading dimension as kernels are given it: that of a single line does not matter, and is
-    /// one that suits all of them.
+    /// The leading dimension that kernels get. A single line has none: it gets a value that suits
+    /// all kernels.
     pub(super) fn stride_of(self, size: (usize, usize)) -> usize {
         let (lines, length) = self.lines(size);
         if lines <= 1 { length.next_multiple_of(16) } else { self.stride }
     }
 }
 
-/// Matrices of a size in their buffer: those of a batch, or one of each group of rows.
+/// Matrices of one size in their buffer: those of a batch, or one for each group.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Matrices {
-    /// What they are called.
+    /// The name for messages.
     pub(super) name: &'static str,
     /// Rows and columns.
     pub(super) size: (usize, usize),
-    /// How they lie.
+    /// The layout.
     pub(super) layout: Layout,
-    /// How many.
+    /// The number of matrices.
     pub(super) count: usize,
 }
 
 impl Matrices {
-    /// Whether their lines, in each of them, start at multiples of so many elements.
+    /// Whether all rows (or columns) of all matrices start at multiples of `elements`.
     pub(super) fn are_aligned(self, elements: usize) -> bool {
         let Layout { stride, start, batch_stride, .. } = self.layout;
         let one_behind_the_other =
@@ -214,27 +213,26 @@ impl Matrices {
         one_behind_the_other && beside_each_other && start.is_multiple_of(elements)
     }
 
-    /// Whether each line can be read in whole pieces of so many elements, the last too. Of lines
-    /// that start at multiples of a piece it is one that may not: a single one, which a buffer
-    /// has no more of than its elements.
+    /// Whether each line can be read in whole pieces of `elements`, the last piece included. The
+    /// exception among aligned lines is a single one, whose buffer can end with its last element.
     pub(super) fn have_whole_pieces(self, elements: usize) -> bool {
         let length = self.layout.lines(self.size).1;
         length.is_multiple_of(elements) || length.next_multiple_of(elements) <= self.layout.stride
     }
 
-    /// Whether none is the same as another.
+    /// Whether all matrices are distinct.
     pub(super) fn are_different(self) -> bool {
         self.count <= 1 || self.layout.batch_stride > 0
     }
 
-    /// How many of them are not the same as another.
+    /// The number of distinct matrices.
     pub(super) fn different(self) -> usize {
         if self.are_different() { self.count } else { 1 }
     }
 
     /// They as copies, one behind the other from `start` on, in this order, with lines at multiples
     /// of so many elements.
-    pub(super) fn copied(self, order: Order, multiple: usize, start: usize) -> Self {
+    pub(super) fn repacked(self, order: Order, multiple: usize, start: usize) -> Self {
         let layout = Layout { order, stride: 0, start, batch_stride: 0 };
         let (lines, length) = layout.lines(self.size);
         let stride = length.next_multiple_of(multiple);
@@ -243,12 +241,12 @@ impl Matrices {
     }
 
     /// The elements from their start on of those copies, lines whole.
-    pub(super) fn copies_len(self) -> usize {
+    pub(super) fn repacked_len(self) -> usize {
         let lines = self.layout.lines(self.size).0;
         lines.saturating_mul(self.layout.stride).saturating_mul(self.different())
     }
 
-    /// Elements that their buffer has at least, if lines are read in pieces of so many.
+    /// The least number of elements of the buffer, if lines are read in pieces of `piece`.
     pub(super) fn extent(self, piece: usize) -> usize {
         let Layout { stride, start, batch_stride, .. } = self.layout;
         let (lines, length) = self.layout.lines(self.size);

@@ -1,9 +1,7 @@
-//! Multiplying matrices: D = f(alpha A x B + beta C + bias), on a GPU, in a stream of one, or on
-//! the simulator.
+//! GEMM: D = f(alpha A x B + beta C + bias), on a GPU, in one of its streams, or on the simulator.
 //!
-//! On the host, a [`Gemm`] says what is to be computed; [`Gemm::plan`] checks it and chooses a
-//! kernel; [`Plan::run`] checks the buffers and launches it. Nothing takes memory behind the
-//! caller's back.
+//! A [`Gemm`] describes the problem; [`Gemm::plan`] checks it and selects a kernel; [`Plan::run`]
+//! checks the buffers and launches it. Nothing allocates memory implicitly.
 //!
 //! ```
 //! use ptx_matrix::{element::bf16, launch::Device, sim::Simulator};
@@ -25,14 +23,12 @@
 
 #![cfg_attr(target_arch = "nvptx64", no_std)]
 #![feature(stmt_expr_attributes)]
-// A build for an older GPU leaves kernels out, and with them what only they use.
+// A build for an older GPU leaves out kernels, and the items that only they use.
 #![cfg_attr(target_arch = "nvptx64", allow(unused))]
 
 pub mod kernels;
 pub mod parts;
 
-#[cfg(not(target_arch = "nvptx64"))]
-mod choose;
 #[cfg(not(target_arch = "nvptx64"))]
 mod device;
 #[cfg(not(target_arch = "nvptx64"))]
@@ -44,18 +40,17 @@ mod plan;
 #[cfg(not(target_arch = "nvptx64"))]
 mod problem;
 #[cfg(not(target_arch = "nvptx64"))]
-mod slices;
+mod select;
 #[cfg(not(target_arch = "nvptx64"))]
-mod tuned;
+mod slices;
 
 #[cfg(not(target_arch = "nvptx64"))]
 pub use {
-    choose::{Choice, ParseChoiceError},
     device::GemmDevice,
     error::{GemmError, Refusal},
     kernels::{Activation, Kernel, Multiply, Number, Output},
     layout::{Layout, Operand, Order, Repacked},
     plan::{Operands, Plan},
     problem::Gemm,
-    tuned::{Tuned, TunedError, TunedProduct},
+    select::{Choice, ParseChoiceError, Tuned, TunedError, TunedGemm},
 };

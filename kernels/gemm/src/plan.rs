@@ -1,39 +1,39 @@
-//! A product that was checked, with its kernel, and its launches.
+//! A checked GEMM with its kernel, and its launches.
 
 use std::borrow::{Borrow, BorrowMut};
 
 use crate::kernels::repack::Repack;
-use crate::kernels::{Buffers, GemmLaunch, Kernel, Multiply, Number, Output};
+use crate::kernels::{Buffers, ClusterAlong, GemmLaunch, Kernel, Multiply, Number, Output};
 use crate::parts::{MatrixArgs, ProblemShape};
 use ptx_matrix::element::Element;
 use ptx_matrix::launch::Device;
 
-use super::choose::Way;
 use super::layout::{Matrices, Operand};
+use super::select::Candidate;
 use super::slices::OnSlices;
 use super::{Choice, Gemm, GemmDevice, GemmError, Refusal};
 
-/// Bytes that are copied at a time where lines start at multiples of them, the last ones too.
+/// Bytes of one vectorized copy, where rows or columns are aligned to it and can be read whole.
 pub(super) const CHUNK: usize = 16;
 
-/// Elements of a line of A or B that a kernel reads at a time, the last ones too.
+/// Elements of a row or column of A or B that a kernel reads in one piece, the last piece included.
 pub(super) fn piece<T>(kernel: &Kernel) -> usize {
     if kernel.alignment == CHUNK { CHUNK / size_of::<T>() } else { 1 }
 }
 
-/// A [`Gemm`] that was checked, and the kernel that computes it. It can be run any number of times,
-/// also on other devices of the same kind.
+/// A checked [`Gemm`], with the selected kernel. It can run any number of times, also on other
+/// devices of the same kind.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Plan<T, O: Output = T> {
-    /// With a row-major D.
+    /// The GEMM with a row-major D.
     pub(super) gemm: Gemm<T, O>,
     /// Whether the caller's D is column-major.
     pub(super) transposed: bool,
     /// None where nothing is multiplied.
-    pub(super) way: Option<Way>,
+    pub(super) candidate: Option<Candidate>,
 }
 
-/// Where a product is computed, and its buffers.
+/// The device and the buffers of a GEMM.
 #[allow(missing_debug_implementations, reason = "buffers of any device")]
 pub struct Operands<'a, D: Device, T: Element, O: Output = T> {
     device: &'a D,
@@ -44,37 +44,47 @@ pub struct Operands<'a, D: Device, T: Element, O: Output = T> {
     ends: Option<&'a D::Buffer<u32>>,
     d: &'a mut D::Buffer<O>,
     workspace: Option<&'a mut D::Buffer<O::Sum>>,
-    copies: Option<&'a mut D::Buffer<T>>,
+    repack_workspace: Option<&'a mut D::Buffer<T>>,
 }
 
-/// Where C is.
+/// The place of C.
 enum C<'a, B: ?Sized> {
     /// In a buffer of its own.
     Apart(&'a B),
-    /// Where D is.
+    /// In the buffer of D.
     D,
 }
 
 impl<'a, D: Device, T: Element, O: Output> Operands<'a, D, T, O> {
-    /// A, B and D of a device.
+    /// The buffers of A, B and D on a device.
     pub fn new(
         device: &'a D,
         a: &'a D::Buffer<T>,
         b: &'a D::Buffer<T>,
         d: &'a mut D::Buffer<O>,
     ) -> Self {
-        Self { device, a, b, c: None, bias: None, ends: None, d, workspace: None, copies: None }
+        Self {
+            device,
+            a,
+            b,
+            c: None,
+            bias: None,
+            ends: None,
+            d,
+            workspace: None,
+            repack_workspace: None,
+        }
     }
 
-    /// C, which lies as D does. It needs a factor: [`Gemm::beta`].
+    /// Sets C, which has the layout of D. It needs a scale: [`Gemm::beta`].
     pub fn c(self, c: &'a D::Buffer<O>) -> Self {
         Self { c: Some(C::Apart(c)), ..self }
     }
 
-    /// C is D: D = f(alpha A x B + beta D + bias), in place. It needs a factor: [`Gemm::beta`].
+    /// Uses D as C: D = f(alpha A x B + beta D + bias), in place. It needs a scale: [`Gemm::beta`].
     ///
-    /// Any kernel can do it, in parts of K and with batches, groups and copies too. Each element of
-    /// D is read before it is written, and what is around D stays.
+    /// Every kernel supports it, also with split-K, batches, groups and repacked operands. Each
+    /// element of D is read before it is written. Elements around D keep their values.
     ///
     /// ```
     /// use ptx_matrix::{launch::Device, sim::Simulator};
@@ -95,60 +105,62 @@ impl<'a, D: Device, T: Element, O: Output> Operands<'a, D, T, O> {
         Self { c: Some(C::D), ..self }
     }
 
-    /// What is added to each row of D, an element for each column; or, if [so asked
-    /// for](Gemm::bias_of_rows), to each column, an element for each row. Rows in
-    /// [groups](Gemm::groups) have a bias for each group, of an element for each column, one behind
-    /// the other.
+    /// Sets the bias. It has one element for each column of D, or, with
+    /// [`bias_per_row`](Gemm::bias_per_row), for each row. A [grouped GEMM](Gemm::groups) has a
+    /// bias for each group: N elements each, contiguous.
     pub fn bias(self, bias: &'a D::Buffer<O>) -> Self {
         Self { bias: Some(bias), ..self }
     }
 
-    /// The row behind the last of each [group](Gemm::groups), which begins where the one before
-    /// ends: as many as there are groups. The rows behind the last group are of none, and D
-    /// keeps what it has there.
+    /// Sets the ends of the [groups](Gemm::groups): one row past the last of each group, where the
+    /// next begins. There are as many ends as groups. Rows after the last group belong to none: D
+    /// keeps its elements there.
     ///
-    /// They are read when the product is computed. An end before the one before it is taken for
-    /// that, and one behind the last row for that: whatever the ends are, nothing but D is
-    /// written.
+    /// The GEMM reads the ends when it runs. An end less than its predecessor counts as its
+    /// predecessor. An end beyond the last row counts as the last row. So nothing but D is written,
+    /// whatever the ends are.
     pub fn group_ends(self, ends: &'a D::Buffer<u32>) -> Self {
         Self { ends: Some(ends), ..self }
     }
 
-    /// Room for [`Plan::workspace_len`] sums, whatever they are. What is in it afterwards means
-    /// nothing.
+    /// Sets the workspace: [`Plan::workspace_len`] accumulators. Its contents do not matter before,
+    /// and are undefined after.
     pub fn workspace(self, workspace: &'a mut D::Buffer<O::Sum>) -> Self {
         Self { workspace: Some(workspace), ..self }
     }
 
-    /// Room for copies of A and B, of [`Plan::copies_len`] elements, whatever they are. What is in
-    /// it afterwards means nothing.
-    pub fn copies(self, copies: &'a mut D::Buffer<T>) -> Self {
-        Self { copies: Some(copies), ..self }
+    /// Sets the repacking workspace: [`Plan::repack_workspace_len`] elements. Its contents do not
+    /// matter before, and are undefined after.
+    pub fn repack_workspace(self, workspace: &'a mut D::Buffer<T>) -> Self {
+        Self { repack_workspace: Some(workspace), ..self }
     }
 }
 
 impl<T: Multiply<O>, O: Output> Plan<T, O> {
-    /// The kernel, what is copied for it first, and the parts that it cuts K in; none where A and B
-    /// are not multiplied.
+    /// The kernel, the operands that are repacked, and the splits of K; none where A and B are not
+    /// multiplied.
     pub fn choice(&self) -> Option<Choice> {
-        self.way.map(Way::choice)
+        self.candidate.map(Candidate::choice)
     }
 
-    /// How many sums (`f32`; of f64, `f64`; of s8, `i32`) of workspace it takes; 0 if it takes
-    /// none.
+    /// The number of accumulators of workspace (`f32`; for f64, `f64`; for s8, `i32`); 0 without
+    /// split-K.
     pub fn workspace_len(&self) -> usize {
-        let task = self.gemm.task(0);
-        self.way.map_or(0, |way| task.workspace(way.parts))
+        let workload = self.gemm.workload(0);
+        self.candidate.map_or(0, |candidate| workload.workspace(candidate.k_splits))
     }
 
-    /// How many elements copies of A and B take; 0 if they are multiplied as they lie.
-    pub fn copies_len(&self) -> usize {
-        self.way.map_or(0, |way| self.gemm.copies_len(way.kernel, way.copied))
+    /// The number of elements of repacked A and B; 0 without repacking.
+    pub fn repack_workspace_len(&self) -> usize {
+        self.candidate
+            .map_or(0, |candidate| self.gemm.repack_len(candidate.kernel, candidate.repacked))
     }
 
-    /// Checks the buffers and computes the product: at once, or, on a device that is a stream, when
-    /// its turn comes. No memory is taken. Returns the reports of the launches: of copies, if
-    /// there are any; then one, or, where K is cut, two; where D has no elements, none.
+    /// Checks the buffers and runs the GEMM: at once, or, on a device that is a stream, in stream
+    /// order. It allocates no memory.
+    ///
+    /// Returns the reports of the launches: the repacking, if any; the GEMM; with split-K, the
+    /// reduction. Without elements of D there are no launches.
     pub fn run<D: GemmDevice>(
         &self,
         operands: Operands<'_, D, T, O>,
@@ -158,13 +170,13 @@ impl<T: Multiply<O>, O: Output> Plan<T, O> {
         if gemm.elements_of_d() == 0 {
             return Ok(Vec::new());
         }
-        let Operands { device, a, b, c, bias, ends, d, workspace, copies } = operands;
+        let Operands { device, a, b, c, bias, ends, d, workspace, repack_workspace } = operands;
         let (a, b) = if self.transposed { (b, a) } else { (a, b) };
         let none = device.empty::<O>().map_err(GemmError::Device)?;
         let no_ends = device.empty::<u32>().map_err(GemmError::Device)?;
         let mut no_d = device.empty::<O>().map_err(GemmError::Device)?;
         let mut no_partials = device.empty::<O::Sum>().map_err(GemmError::Device)?;
-        let mut no_copies = device.empty::<T>().map_err(GemmError::Device)?;
+        let mut no_repacked = device.empty::<T>().map_err(GemmError::Device)?;
         let partials = match workspace {
             Some(workspace) if self.workspace_len() > 0 => workspace,
             _ => no_partials.borrow_mut(),
@@ -172,37 +184,38 @@ impl<T: Multiply<O>, O: Output> Plan<T, O> {
         let on = OnSlices(device);
         let (mut d, mut partials, mut no_d) =
             (on.write(d), on.write(partials), on.write(no_d.borrow_mut()));
-        let mut copies = on.write(copies.unwrap_or_else(|| no_copies.borrow_mut()));
+        let mut repacked_to =
+            on.write(repack_workspace.unwrap_or_else(|| no_repacked.borrow_mut()));
         let (a, b, bias) = (on.read(a), on.read(b), on.read(bias.unwrap_or(none.borrow())));
         let group_ends = &on.read(ends.unwrap_or(no_ends.borrow()));
         let c = match c {
             Some(C::Apart(c)) => on.read(c),
-            // SAFETY: in all kernels, the threads that store a tile of D read C's elements there
-            // before: the same thread does, or a TMA store does behind a sync of these
-            // threads. D is borrowed mutably, and nothing else is in its memory.
+            // SAFETY: in all kernels, the threads that store a tile of D read the elements of C
+            // there first. The same thread stores, or a TMA store follows a sync of these threads.
+            // D is borrowed mutably, and nothing else is in its memory.
             Some(C::D) => unsafe { d.in_place() },
             None => on.read(none.borrow()),
         };
         let (c, bias) = (&c, &bias);
         let mut launch = self.launch(device.multiprocessors());
         let mut reports = Vec::new();
-        if let Some(Way { kernel, copied, .. }) = self.way {
-            let (as_they_lie, operands) = (gemm.matrices(), gemm.factors(kernel, copied));
-            let [of_a, of_b] = Operand::BOTH.map(|of| match copied.has(of) {
+        if let Some(Candidate { kernel, repacked, .. }) = self.candidate {
+            let (as_they_lie, operands) = (gemm.matrices(), gemm.operands(kernel, repacked));
+            let [of_a, of_b] = Operand::BOTH.map(|of| match repacked.has(of) {
                 true => {
                     repack(as_they_lie[of as usize], operands[of as usize], CHUNK / size_of::<T>())
                 }
                 false => Repack::default(),
             });
-            if !copied.is_none() {
+            if !repacked.is_none() {
                 reports.push(
-                    T::repack(&on, (&a, of_a), (&b, of_b), &mut copies)
+                    T::repack(&on, (&a, of_a), (&b, of_b), &mut repacked_to)
                         .map_err(GemmError::Device)?,
                 );
             }
             let (a, b) = (
-                if copied.has(Operand::A) { &copies } else { &a },
-                if copied.has(Operand::B) { &copies } else { &b },
+                if repacked.has(Operand::A) { &repacked_to } else { &a },
+                if repacked.has(Operand::B) { &repacked_to } else { &b },
             );
             let (d, no_d, partials) = (&mut d, &mut no_d, &mut partials);
             let buffers = Buffers { a, b, c, bias, group_ends, d, no_d, partials };
@@ -222,12 +235,12 @@ impl<T: Multiply<O>, O: Output> Plan<T, O> {
         let at_least = |what, given, needed| {
             if given < needed { Err(Refusal::TooShort { what, given, needed }) } else { Ok(()) }
         };
-        let Operands { device, a, b, c, bias, ends, d, workspace, copies } = operands;
+        let Operands { device, a, b, c, bias, ends, d, workspace, repack_workspace } = operands;
         let gemm = &self.gemm;
         let [of_a, of_b, of_d] = gemm.matrices();
-        if let Some(Way { kernel, copied, .. }) = self.way {
+        if let Some(Candidate { kernel, repacked, .. }) = self.candidate {
             let needed = |of: Operand, matrix: Matrices| {
-                matrix.extent(if copied.has(of) { 1 } else { piece::<T>(kernel) })
+                matrix.extent(if repacked.has(of) { 1 } else { piece::<T>(kernel) })
             };
             let needed = [needed(Operand::A, of_a), needed(Operand::B, of_b)];
             let [of_a, of_b] = if self.transposed { [needed[1], needed[0]] } else { needed };
@@ -250,18 +263,17 @@ impl<T: Multiply<O>, O: Output> Plan<T, O> {
             at_least(
                 "the bias",
                 device.slice(*bias).1,
-                if gemm.bias_of_rows { gemm.m } else { of_cols },
+                if gemm.bias_per_row { gemm.m } else { of_cols },
             )?;
         }
         match (gemm.groups, ends) {
             (None, None) => {}
             (None, Some(_)) => {
-                let reason =
-                    "there are ends, and the product has no groups: say how many, or give no ends";
+                let reason = "there are ends, and no groups: set `groups`, or give no ends";
                 return Err(Refusal::Groups { reason });
             }
             (Some(_), None) => {
-                let reason = "nothing says where they end: give `group_ends`";
+                let reason = "nothing says where the groups end: give `group_ends`";
                 return Err(Refusal::Groups { reason });
             }
             (Some(groups), Some(ends)) => {
@@ -273,18 +285,20 @@ impl<T: Multiply<O>, O: Output> Plan<T, O> {
         }
         let workspace = workspace.as_ref().map_or(0, |workspace| device.slice(&**workspace).1);
         at_least("the workspace", workspace, self.workspace_len())?;
-        let copies = copies.as_ref().map_or(0, |copies| device.slice(&**copies).1);
-        at_least("the room for copies of A and B", copies, self.copies_len())
+        let given = repack_workspace.as_ref().map_or(0, |workspace| device.slice(&**workspace).1);
+        at_least("the workspace for repacking", given, self.repack_workspace_len())
     }
 
     fn launch(&self, sms: u32) -> GemmLaunch<O::Sum> {
-        let Gemm { m, n, k, batches, groups, alpha, beta, bias_of_rows, activation, .. } =
+        let Gemm { m, n, k, batches, groups, alpha, beta, bias_per_row, activation, .. } =
             self.gemm;
-        let splits = self.way.map_or(1, |way| way.parts);
-        let step = self.way.map_or(1, |way| way.kernel.tile.k);
+        let splits = self.candidate.map_or(1, |candidate| candidate.k_splits);
+        let step = self.candidate.map_or(1, |candidate| candidate.kernel.tile.k);
         let [a, b, d] = self.gemm.matrices();
-        let tma_store = self.gemm.d_is_mapped(d);
-        let [a, b] = self.way.map_or([a, b], |way| self.gemm.factors(way.kernel, way.copied));
+        let tma_store = self.gemm.tma_stores_d(d);
+        let [a, b] = self
+            .candidate
+            .map_or([a, b], |candidate| self.gemm.operands(candidate.kernel, candidate.repacked));
         let [a, b, d] = [a, b, d].map(|matrix| MatrixArgs {
             offset: matrix.layout.start,
             batch_stride: matrix.layout.batch_stride,
@@ -297,7 +311,9 @@ impl<T: Multiply<O>, O: Output> Plan<T, O> {
             k: k as u32,
             batches: batches as u32,
             k_per_split: k.div_ceil(splits).next_multiple_of(step) as u32,
-            cluster_along_n: self.way.is_some_and(|way| self.gemm.task(sms).across(way)),
+            cluster_along_n: self.candidate.is_some_and(|candidate| {
+                self.gemm.workload(sms).cluster_along(candidate) == ClusterAlong::N
+            }),
         };
         GemmLaunch {
             shape,
@@ -308,7 +324,7 @@ impl<T: Multiply<O>, O: Output> Plan<T, O> {
             d,
             alpha,
             beta: beta.unwrap_or(O::Sum::ZERO),
-            bias_per_row: bias_of_rows,
+            bias_per_row,
             activation,
             tma_store,
             sms,
@@ -316,7 +332,7 @@ impl<T: Multiply<O>, O: Output> Plan<T, O> {
     }
 }
 
-/// How a matrix is repacked: with lines that end at a multiple of so many elements.
+/// How a matrix is repacked: its rows or columns are padded to a multiple of `multiple` elements.
 fn repack(from: Matrices, to: Matrices, multiple: usize) -> Repack {
     let (lines, length) = from.layout.lines(from.size);
     Repack {

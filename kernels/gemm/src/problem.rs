@@ -1,80 +1,79 @@
-//! A product as it is asked for, and whether it can be.
+//! The description of a GEMM, and its checks.
 
 use std::marker::PhantomData;
 
 use crate::kernels::{Activation, Kernel, Multiply, Number, Output};
 
-use super::choose::{CACHE_LINE, Task, Way};
 use super::layout::{Matrices, Operand, Repacked};
-use super::plan::{CHUNK, piece};
-use super::tuned::{Tuned, TunedProduct};
-use super::{Choice, GemmDevice, GemmError, Layout, Order, Plan, Refusal};
+use super::plan::CHUNK;
+use super::select::{CACHE_LINE, Candidate};
+use super::{Choice, GemmDevice, GemmError, Layout, Order, Plan, Refusal, Tuned, TunedGemm};
 
-/// The longest side: kernels count in 32 bits, and the driver takes grids up to this.
+/// The largest dimension: kernels count in 32 bits, and the driver takes grids up to this.
 const LONGEST: usize = i32::MAX as usize;
 /// The longest leading dimension of A and B: what 256 lines span is counted in 32 bits.
-const LARGEST_STRIDE: usize = u32::MAX as usize / 512;
+pub(crate) const LARGEST_STRIDE: usize = u32::MAX as usize / 512;
 /// The largest batch, which is a dimension of the grid.
-const LARGEST_BATCH: usize = 65_535;
+pub(crate) const LARGEST_BATCH: usize = 65_535;
 
-/// D = f(alpha A x B + beta C + bias): what is to be computed, and where the matrices lie in their
-/// buffers.
+/// A GEMM problem: D = f(alpha A x B + beta C + bias), with the layouts of the matrices.
 ///
 /// A and B have elements `T`; C, D and the bias have elements `O`:
 ///
-/// | `T` | `O` | multiplied as | summed in | from |
+/// | `T` | `O` | multiplied as | accumulated in | from |
 /// | --- | --- | --- | --- | --- |
 /// | `bf16` | `bf16`, `f32` | bf16 | `f32` | sm_80 |
 /// | `f16` | `f16` | f16 | `f32` | sm_75 |
 /// | `f16` | `f32` | f16 | `f32` | sm_80 |
-/// | `f32` | `f32` | tf32: of the 23 bits behind the point the tensor cores cut off 13 | `f32` | sm_80 |
+/// | `f32` | `f32` | tf32: the tensor cores truncate 13 of the 23 fraction bits | `f32` | sm_80 |
 /// | `f64` | `f64` | f64 | `f64` | sm_80 |
-/// | `i8` | `i32` | s8 | `i32`, which wraps around; the factors are integers too | sm_80 |
+/// | `i8` | `i32` | s8 | `i32`, with wrap-around; the scales are integers too | sm_80 |
 /// | `F8E4M3` | `bf16`, `f16`, `f32` | e4m3 | `f32` | sm_89 |
 /// | `F8E5M2` | `bf16`, `f16`, `f32` | e5m2 | `f32` | sm_89 |
 ///
-/// On sm_90a products go by `wgmma` where the lines of A and B start at multiples of 16 bytes (the
-/// matrices of a batch too): of bf16 and f16 with A and B in any order; of tf32, s8, and, into 16
-/// bits, of e4m3 and e5m2 with a row-major A and a column-major B. Where A or B lies otherwise,
-/// they do with [copies](Self::copies_up_to). Large products of such matrices that `wgmma` does not
-/// take, as on other GPUs from sm_90 on, go by `mma.sync` with tiles by tensor copies if the shared
-/// memory is enough; what is left by `mma.sync` with tiles by `cp.async`.
+/// # Kernels
+/// On sm_90a, `wgmma` computes a GEMM if the rows of A and B (columns, if column-major) start at
+/// multiples of 16 bytes. In a batch, each matrix must. bf16 and f16 take A and B in any order.
+/// tf32, s8, and e4m3 and e5m2 into 16 bits take a row-major A and a column-major B. With other
+/// orders they need [repacking](Self::repack_workspace). On sm_90 and later, f64 with A and B in
+/// the same order takes `mma.sync` with TMA loads. All other GEMMs take `mma.sync` with `cp.async`.
 ///
-/// Without a word, the matrices are row-major and dense, alpha is 1, there is no C, and f changes
-/// nothing. As in BLAS,
-/// - C is not read if beta is 0, and neither A nor B if alpha is 0: what is not a number there goes
-///   nowhere;
-/// - otherwise infinities, and what is not a number, are carried on, through activations too. There
-///   is one exception: tf32 has 10 of the 23 bits of an `f32`'s fraction, so a NaN with all its set
-///   bits among the lowest 13 is infinity. The NaNs of arithmetic, and `f32::NAN`, are none of
+/// # Semantics
+/// By default, the matrices are row-major and dense, alpha is 1, there is no C, and f
+/// is the identity. As in BLAS,
+/// - C is not read if beta is 0, and neither A nor B if alpha is 0: a NaN there has no effect;
+/// - otherwise infinities and NaNs propagate, also through activations. There is one exception:
+///   tf32 has 10 of the 23 fraction bits of an `f32`. So a NaN whose set fraction bits are all
+///   among the lowest 13 becomes infinity. The NaNs of arithmetic, and `f32::NAN`, are none of
 ///   these.
 ///
-/// C lies as D does, and may [be D](super::Operands::c_is_d). Sums are rounded once, to D.
+/// C has the layout of D, and may [be D](super::Operands::c_is_d). Accumulators are rounded once,
+/// to D.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Gemm<T, O: Output = T> {
     pub(super) m: usize,
     pub(super) n: usize,
     pub(super) k: usize,
     pub(super) batches: usize,
-    /// Groups of rows, each with a B of its own.
+    /// Groups of rows, each with its own B.
     pub(super) groups: Option<usize>,
     pub(super) a: Layout,
     pub(super) b: Layout,
     pub(super) d: Layout,
     pub(super) alpha: O::Sum,
-    /// None where nothing was said of it, and there is no C.
+    /// None if it was not set, and there is no C.
     pub(super) beta: Option<O::Sum>,
-    pub(super) bias_of_rows: bool,
+    pub(super) bias_per_row: bool,
     pub(super) activation: Activation,
-    fast: bool,
-    workspace: usize,
-    copies: usize,
-    choice: Option<Choice>,
+    pub(super) fast_accumulation: bool,
+    pub(super) workspace: usize,
+    pub(super) repack_workspace: usize,
+    pub(super) choice: Option<Choice>,
     element: PhantomData<T>,
 }
 
 impl<T: Multiply<O>, O: Output> Gemm<T, O> {
-    /// The product of an `m` x `k` matrix and a `k` x `n` matrix.
+    /// A GEMM of an `m` x `k` and a `k` x `n` matrix.
     pub fn new(m: usize, n: usize, k: usize) -> Self {
         Self {
             m,
@@ -87,54 +86,56 @@ impl<T: Multiply<O>, O: Output> Gemm<T, O> {
             d: Layout::row_major(n),
             alpha: O::Sum::ONE,
             beta: None,
-            bias_of_rows: false,
+            bias_per_row: false,
             activation: Activation::Identity,
-            fast: false,
+            fast_accumulation: false,
             workspace: 0,
-            copies: 0,
+            repack_workspace: 0,
             choice: None,
             element: PhantomData,
         }
     }
 
-    /// How A lies. Any leading dimension and start will do. Where lines start at multiples of 16
-    /// bytes it is read fastest; then the buffer has the last line's last 16 bytes whole.
+    /// Sets the layout of A. Any leading dimension and offset is legal. Rows or columns (by the
+    /// order) that start at multiples of 16 bytes are fastest; the buffer then contains the last
+    /// 16-byte piece of the last one whole.
     pub fn a(self, layout: Layout) -> Self {
         Self { a: layout, ..self }
     }
 
-    /// How B lies, likewise.
+    /// Sets the layout of B, likewise.
     pub fn b(self, layout: Layout) -> Self {
         Self { b: layout, ..self }
     }
 
-    /// How D, and C, lie. Any leading dimension will do; D is stored fastest if its lines start at
-    /// multiples of 16 bytes.
+    /// Sets the layout of D and C. Any leading dimension is legal; stores are fastest if rows or
+    /// columns start at multiples of 16 bytes.
     pub fn d(self, layout: Layout) -> Self {
         Self { d: layout, ..self }
     }
 
-    /// So many products of the same shape, whose matrices lie
-    /// [`batch_stride`](Layout::batch_stride) apart. They are computed by one launch, as a
-    /// dimension of its grid.
+    /// Sets the number of GEMMs of a batch. They have the same shape, and their matrices are
+    /// [`batch_stride`](Layout::batch_stride) apart. One launch computes them all, with the batch
+    /// as a dimension of the grid.
     pub fn batches(self, count: usize) -> Self {
         Self { batches: count, ..self }
     }
 
-    /// The rows of A and D are in so many groups, each of which is multiplied by a B of its own:
-    /// those lie [`batch_stride`](Layout::batch_stride) apart. Where groups end,
-    /// [`group_ends`](super::Operands::group_ends) says: a buffer on the device, which is read
-    /// when the product is computed, so that what finds it out may be in the same stream, and no
-    /// host waits for it. A group has any number of rows, also none. Several groups need a
-    /// batch stride of B: with one B for all, there is no need of groups.
+    /// Makes it a grouped GEMM: the rows of A and D are in `count` groups, and each group has its
+    /// own B. These matrices B are [`batch_stride`](Layout::batch_stride) apart.
+    /// [`group_ends`](super::Operands::group_ends) has the ends of the groups, in a device buffer
+    /// that the GEMM reads when it runs: a kernel in the same stream can compute it, without a sync
+    /// of the host. A group can have any number of rows, also zero. Several groups need a batch
+    /// stride of B; one B for all rows needs no groups.
     ///
-    /// Such products are of bf16 and f16 into themselves, of f32 multiplied as tf32, of s8 into
-    /// s32, and of e4m3 and e5m2 into bf16. A and D are row-major, K is not cut, and it is no
-    /// batch. The [bias](super::Operands::bias) of columns is each group's own. On sm_90a they go
-    /// by `wgmma` where the lines of A and B start at multiples of 16 bytes (B column-major,
-    /// but of bf16 and f16), or with [copies](Self::copies_up_to); else, and on other GPUs from
-    /// sm_80 on (e4m3 and e5m2: sm_89), by `mma.sync` in a kernel for whatever lines, which is
-    /// slow.
+    /// Elements: bf16 and f16 with D of the same type, f32 as tf32, s8 with s32 D, e4m3 and e5m2
+    /// with bf16 D. A and D are row-major; there is no split-K and no batch. A
+    /// [bias](super::Operands::bias) per column is separate for each group.
+    ///
+    /// sm_90a uses `wgmma` if the rows or columns of A and B start at multiples of 16 bytes, and B
+    /// is column-major (any order for bf16 and f16), or with [repacking](Self::repack_workspace).
+    /// Otherwise, and on other GPUs from sm_80 on (e4m3 and e5m2: sm_89), a slow `mma.sync` kernel
+    /// for unaligned rows is used.
     ///
     /// ```
     /// use ptx_matrix::{element::bf16, launch::Device, sim::Simulator};
@@ -156,37 +157,37 @@ impl<T: Multiply<O>, O: Output> Gemm<T, O> {
         Self { groups: Some(count), ..self }
     }
 
-    /// The factor of the product.
+    /// Sets alpha, the scale of A x B.
     pub fn alpha(self, alpha: O::Sum) -> Self {
         Self { alpha, ..self }
     }
 
-    /// The factor of C, which is [given](super::Operands::c), or [D
+    /// Sets beta, the scale of C, which is [a buffer](super::Operands::c) or [D
     /// itself](super::Operands::c_is_d).
     pub fn beta(self, beta: O::Sum) -> Self {
         Self { beta: Some(beta), ..self }
     }
 
-    /// The bias, if there is one, has an element for each row of D, and not for each column.
-    pub fn bias_of_rows(self) -> Self {
-        Self { bias_of_rows: true, ..self }
+    /// Makes the bias, if any, one element per row of D, and not per column.
+    pub fn bias_per_row(self) -> Self {
+        Self { bias_per_row: true, ..self }
     }
 
-    /// What is done with each element, last of all.
+    /// Sets the activation: the last step of the epilogue.
     pub fn activation(self, activation: Activation) -> Self {
         Self { activation, ..self }
     }
 
-    /// What is negative becomes zero, last of all.
+    /// Sets the activation to ReLU: negative elements become zero.
     pub fn relu(self) -> Self {
         self.activation(Activation::Relu)
     }
 
-    /// Sums of e4m3 and e5m2 may stay in the tensor cores' hands all along K: by `wgmma`, these add
-    /// them up with 13 bits of fraction, and cut off the rest (`docs/NUMERICS.md`); else what
-    /// 128 elements of K come to is added up in `f32`. It is faster, and cuBLAS's fast accumulation
-    /// (`use_fast_accum` in PyTorch). Of other elements, of rows in groups, and of kernels on
-    /// `mma.sync`, it changes nothing.
+    /// Allows fast accumulation of e4m3 and e5m2 along all of K: by `wgmma`, the tensor cores
+    /// accumulate with 13 bits of fraction and truncate the rest (`docs/NUMERICS.md`). Without it,
+    /// partial sums of 128 elements of K are promoted to `f32`. Fast accumulation is faster, and is
+    /// what cuBLAS calls so too (`use_fast_accum` in PyTorch). It has no effect on other elements,
+    /// on grouped GEMMs, and on `mma.sync` kernels.
     ///
     /// ```
     /// use ptx_matrix::{element::{F8E4M3, bf16}, launch::Device, sim::Simulator};
@@ -205,21 +206,20 @@ impl<T: Multiply<O>, O: Output> Gemm<T, O> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn fast_accumulation(self) -> Self {
-        Self { fast: true, ..self }
+        Self { fast_accumulation: true, ..self }
     }
 
-    /// The product may use a workspace of up to so many sums: with that, K can be cut in parts, so
-    /// that a product with few rows or columns keeps the whole GPU busy. How many it uses,
-    /// [`Plan::workspace_len`] tells.
+    /// Allows a workspace of up to `elements` accumulators for split-K, so that a GEMM with few
+    /// rows or columns keeps the whole GPU busy. [`Plan::workspace_len`] is the size it uses.
     pub fn workspace_up_to(self, elements: usize) -> Self {
         Self { workspace: elements, ..self }
     }
 
-    /// A and B may be laid out anew first, in up to so many elements: with lines at multiples of
-    /// 128 bytes, where they lie otherwise, or in the order that faster kernels take. How many
-    /// it uses, [`Plan::copies_len`] tells. A matrix of odd lines is multiplied several times as
-    /// fast so, if it is not small; and on sm_90a, tf32, s8, e4m3 and e5m2 come to `wgmma` in
-    /// any order.
+    /// Allows a repacking workspace of up to `elements` elements. A and B can then be repacked
+    /// before the GEMM: with rows or columns at multiples of 128 bytes, or in the order of a faster
+    /// kernel. [`Plan::repack_workspace_len`] is the size that it uses. With unaligned rows or
+    /// columns this is several times faster, if the GEMM is not small. On sm_90a, tf32, s8, e4m3
+    /// and e5m2 then use `wgmma` in any order.
     ///
     /// ```
     /// use ptx_matrix::{element::bf16, launch::Device, sim::Simulator};
@@ -228,40 +228,40 @@ impl<T: Multiply<O>, O: Output> Gemm<T, O> {
     /// // Lines of 301 and of 201 elements.
     /// let (m, n, k) = (300, 201, 301);
     /// let device = Simulator::default();
-    /// let plan = Gemm::<bf16>::new(m, n, k).copies_up_to(1 << 20).plan(&device)?;
-    /// assert_eq!(plan.choice().unwrap().copied, Repacked::Both);
-    /// assert_eq!(plan.copies_len(), 300 * 320 + 301 * 256);
+    /// let plan = Gemm::<bf16>::new(m, n, k).repack_workspace(1 << 20).plan(&device)?;
+    /// assert_eq!(plan.choice().unwrap().repacked, Repacked::Both);
+    /// assert_eq!(plan.repack_workspace_len(), 300 * 320 + 301 * 256);
     ///
     /// let (a, b) = (device.upload(&vec![bf16::ONE; m * k])?, device.upload(&vec![bf16::ONE; k * n])?);
-    /// let (mut d, mut copies) = (device.upload(&vec![bf16::ZERO; m * n])?, device.upload(&vec![bf16::ZERO; plan.copies_len()])?);
-    /// plan.run(Operands::new(&device, &a, &b, &mut d).copies(&mut copies))?;
+    /// let (mut d, mut workspace) = (device.upload(&vec![bf16::ZERO; m * n])?, device.upload(&vec![bf16::ZERO; plan.repack_workspace_len()])?);
+    /// plan.run(Operands::new(&device, &a, &b, &mut d).repack_workspace(&mut workspace))?;
     /// assert_eq!(d[m * n - 1], bf16::from_f32(301.0));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn copies_up_to(self, elements: usize) -> Self {
-        Self { copies: elements, ..self }
+    pub fn repack_workspace(self, elements: usize) -> Self {
+        Self { repack_workspace: elements, ..self }
     }
 
-    /// By this kernel, in so many parts, of such copies. Whatever workspace, and room for copies,
-    /// this needs is meant to be given.
+    /// Fixes the kernel, the splits of K and the repacked operands. The caller is taken to provide
+    /// the workspace and the repacking buffer that this needs.
     pub fn choose(self, choice: Choice) -> Self {
         Self { choice: Some(choice), ..self }
     }
 
-    /// By what was measured to be the fastest for this product, if it was. Of rows in groups
-    /// nothing is kept.
+    /// Uses the fastest measured choice for this GEMM, if there is one. Grouped GEMMs are not
+    /// tuned.
     pub fn tuned(self, tuned: &Tuned) -> Self {
         if self.groups.is_some() {
             return self;
         }
-        let choice = tuned.find(&self.tuned_product(Choice::default())).cloned();
+        let choice = tuned.find(&self.tuned_gemm(Choice::default())).cloned();
         Self { choice: choice.or(self.choice), ..self }
     }
 
-    /// This product with a choice, as [`Tuned`] keeps it.
-    pub fn tuned_product(&self, choice: Choice) -> TunedProduct {
-        let Self { m, n, k, batches, fast, .. } = *self;
-        TunedProduct {
+    /// This GEMM with a choice, as an entry of [`Tuned`].
+    pub fn tuned_gemm(&self, choice: Choice) -> TunedGemm {
+        let Self { m, n, k, batches, fast_accumulation: fast, .. } = *self;
+        TunedGemm {
             element: Self::name(),
             a: self.a.order,
             b: self.b.order,
@@ -274,22 +274,22 @@ impl<T: Multiply<O>, O: Output> Gemm<T, O> {
         }
     }
 
-    /// Checks what can be checked without the buffers, and chooses a kernel.
+    /// Checks everything that does not depend on the buffers, and selects a kernel.
     pub fn plan<D: GemmDevice>(&self, device: &D) -> Result<Plan<T, O>, GemmError<D::Error>> {
         self.check()?;
-        let way = if self.multiplies() { Some(self.way(device)?) } else { None };
-        Ok(Plan { gemm: self.row_major(), transposed: self.d.order == Order::ColMajor, way })
+        let candidate = if self.multiplies() { Some(self.select(device)?) } else { None };
+        Ok(Plan { gemm: self.row_major(), transposed: self.d.order == Order::ColMajor, candidate })
     }
 
-    /// Every kernel that computes this product on a device, with every number of parts that makes
-    /// sense, and with every copy that does and has room. None where [`plan`](Self::plan)
-    /// refuses it.
+    /// Every candidate on a device: each kernel, with each useful number of splits of K and each
+    /// useful repacking that has room. Empty where [`plan`](Self::plan) refuses the GEMM.
     pub fn choices<D: GemmDevice>(&self, device: &D) -> Vec<Choice> {
         if self.check().is_err() {
             return Vec::new();
         }
-        let task = self.task(device.multiprocessors());
-        task.in_parts(self.ways(device, self.copies)).map(Way::choice).collect()
+        let workload = self.workload(device.multiprocessors());
+        let candidates = self.candidates(device, self.repack_workspace);
+        workload.with_splits(candidates).map(Candidate::choice).collect()
     }
 
     /// Whether A and B are multiplied at all.
@@ -297,21 +297,20 @@ impl<T: Multiply<O>, O: Output> Gemm<T, O> {
         self.alpha != O::Sum::ZERO && self.k != 0 && self.elements_of_d() != 0
     }
 
-    /// Elements of D, in all products.
+    /// The elements of D, in all GEMMs of the batch.
     pub(super) fn elements_of_d(&self) -> usize {
         if self.groups == Some(0) { 0 } else { self.m * self.n * self.batches }
     }
 
-    /// The rows of a product, and how many products: groups of rows are as a batch of their average
+    /// The rows of one GEMM, and the number of GEMMs. Groups count as a batch of their average
     /// size.
-    fn like_a_batch(&self) -> (usize, usize) {
+    pub(super) fn like_a_batch(&self) -> (usize, usize) {
         self.groups
             .map_or((self.m, self.batches), |groups| (self.m.div_ceil(groups.max(1)), groups))
     }
 
-    /// The same product with a row-major D: that of a column-major one, transposed, is B's
-    /// transpose times A's.
-    fn row_major(&self) -> Self {
+    /// The same GEMM with a row-major D: a column-major D is computed as Dᵀ = BᵀAᵀ.
+    pub(super) fn row_major(&self) -> Self {
         match self.d.order {
             Order::RowMajor => self.clone(),
             Order::ColMajor => Self {
@@ -320,13 +319,13 @@ impl<T: Multiply<O>, O: Output> Gemm<T, O> {
                 a: self.b.transposed(),
                 b: self.a.transposed(),
                 d: self.d.transposed(),
-                bias_of_rows: !self.bias_of_rows,
+                bias_per_row: !self.bias_per_row,
                 ..self.clone()
             },
         }
     }
 
-    /// Where A, B and D lie.
+    /// A, B and D.
     pub(super) fn matrices(&self) -> [Matrices; 3] {
         let Self { m, n, k, batches, .. } = *self;
         let of_b = self.groups.unwrap_or(batches);
@@ -338,148 +337,43 @@ impl<T: Multiply<O>, O: Output> Gemm<T, O> {
         .map(|(name, size, layout, count)| Matrices { name, size, layout, count })
     }
 
-    pub(super) fn task(&self, multiprocessors: u32) -> Task {
-        let row_major = self.row_major();
-        let [a, b, d] = row_major.matrices();
-        let has_whole_lines = [a, b].map(|matrix| matrix.are_aligned(CACHE_LINE / size_of::<T>()));
-        let (m, batches) = row_major.like_a_batch();
-        let Self { n, k, groups, .. } = row_major;
-        let bytes = [size_of::<T>(), size_of::<O>(), size_of::<O::Sum>()];
-        let may_be_cut = groups.is_none();
-        let elements = [a, b]
-            .map(|matrix| matrix.different() as f64 * matrix.size.0 as f64 * matrix.size.1 as f64);
-        let d_is_mapped = row_major.d_is_mapped(d);
-        let products = T::PRODUCTS;
-        Task {
-            m,
-            n,
-            k,
-            batches,
-            bytes,
-            products,
-            multiprocessors,
-            may_be_cut,
-            has_whole_lines,
-            elements,
-            d_is_mapped,
-        }
-    }
-
     /// Whether there is a tensor map of D.
-    pub(super) fn d_is_mapped(&self, d: Matrices) -> bool {
+    pub(super) fn tma_stores_d(&self, d: Matrices) -> bool {
         let elements = CHUNK / size_of::<O>();
         self.groups.is_none() && self.n.is_multiple_of(elements) && d.are_aligned(elements)
     }
 
-    /// The ways to compute it on a device, in one part: each kernel, with A and B as they lie, or
-    /// copied first, in up to so many elements.
-    fn ways<D: GemmDevice>(&self, device: &D, copies: usize) -> impl Iterator<Item = Way> {
-        let row_major = self.row_major();
-        let all = if self.groups.is_some() { T::GROUPED } else { T::KERNELS };
-        let fast = self.fast;
-        let may =
-            move |kernel: &&Kernel| device.has(kernel.info) && (fast || !kernel.fast_accumulation);
-        let kernels = all.iter().filter(may);
-        let ways =
-            kernels.flat_map(|kernel| Repacked::ALL.map(|copied| Way { kernel, parts: 1, copied }));
-        ways.filter(move |way| {
-            let Way { kernel, copied, .. } = *way;
-            let matrices = row_major.factors(kernel, copied);
-            let as_they_are = row_major.factors(kernel, Repacked::None);
-            let fits = |of: Operand, matrix: Matrices| {
-                let mapped = !kernel.uses_tma || matrix.are_different();
-                let whole = matrix.have_whole_pieces(piece::<T>(kernel));
-                // Copied to another order, lines are as far apart as there were lines.
-                kernel.takes_operand(of, matrix.layout.order)
-                    && mapped
-                    && whole
-                    && matrix.are_aligned(kernel.alignment / size_of::<T>())
-                    && matrix.layout.stride <= LARGEST_STRIDE
-            };
-            let makes_sense = |of: Operand| {
-                let matrix = as_they_are[of as usize];
-                kernel.orders.is_some()
-                    && !(fits(of, matrix) && matrix.are_aligned(CACHE_LINE / size_of::<T>()))
-            };
-            Operand::BOTH
-                .iter()
-                .all(|&of| fits(of, matrices[of as usize]) && (!copied.has(of) || makes_sense(of)))
-                && row_major.copies_len(kernel, copied) <= copies
-        })
-    }
-
     /// A and B as a kernel is given them: as they lie, or copied to a buffer, A before B, in the
     /// order that the kernel takes.
-    pub(super) fn factors(&self, kernel: &Kernel, copied: Repacked) -> [Matrices; 2] {
+    pub(super) fn operands(&self, kernel: &Kernel, repacked: Repacked) -> [Matrices; 2] {
         let [a, b, _] = self.matrices();
         let copy = |of: Operand, matrix: Matrices, start| match kernel.orders {
-            Some(orders) if copied.has(of) => {
-                matrix.copied(orders.get(of), CACHE_LINE / size_of::<T>(), start)
+            Some(orders) if repacked.has(of) => {
+                matrix.repacked(orders.get(of), CACHE_LINE / size_of::<T>(), start)
             }
             _ => matrix,
         };
         let a = copy(Operand::A, a, 0);
-        [a, copy(Operand::B, b, if copied.has(Operand::A) { a.copies_len() } else { 0 })]
+        [a, copy(Operand::B, b, if repacked.has(Operand::A) { a.repacked_len() } else { 0 })]
     }
 
     /// Elements that copies for a kernel take.
-    pub(super) fn copies_len(&self, kernel: &Kernel, copied: Repacked) -> usize {
-        let factors = self.factors(kernel, copied).into_iter().zip(Operand::BOTH);
-        factors
-            .filter(|&(_, of)| copied.has(of))
-            .fold(0, |sum, (matrix, _)| sum.saturating_add(matrix.copies_len()))
+    pub(super) fn repack_len(&self, kernel: &Kernel, repacked: Repacked) -> usize {
+        let operands = self.operands(kernel, repacked).into_iter().zip(Operand::BOTH);
+        operands
+            .filter(|&(_, of)| repacked.has(of))
+            .fold(0, |sum, (matrix, _)| sum.saturating_add(matrix.repacked_len()))
     }
 
-    /// The elements, as [`Tuned`] has them: those of A and B, and, if they are others, those of D.
+    /// The name of the element types in [`Tuned`]: of A and B, and of D if it differs.
     pub fn name() -> String {
         if T::NAME == O::NAME { T::NAME.to_owned() } else { format!("{}-{}", T::NAME, O::NAME) }
     }
 
     /// Elements and orders, for messages.
-    fn what(&self) -> String {
+    pub(super) fn what(&self) -> String {
         let [a, b, d] = self.matrices().map(|matrix| matrix.layout.order);
         format!("{} x {} {} into {} D", a, b, Self::name(), d)
-    }
-
-    fn way<D: GemmDevice>(&self, device: &D) -> Result<Way, Refusal> {
-        let task = self.task(device.multiprocessors());
-        let Some(choice) = &self.choice else {
-            let best = task.best(self.ways(device, self.copies), self.workspace);
-            return best.ok_or_else(|| Refusal::NoKernel { what: self.what() });
-        };
-        let Choice { kernel: name, parts, copied } = choice;
-        let way = self
-            .ways(device, usize::MAX)
-            .find(|way| way.kernel.name == name && way.copied == *copied);
-        let way = way.ok_or_else(|| Refusal::NoSuchKernel {
-            name: Choice { parts: 1, ..choice.clone() }.to_string(),
-            what: self.what(),
-            at_hand: self.ways(device, self.copies).map(|way| way.choice().to_string()).collect(),
-        })?;
-        let kernel = way.kernel;
-        let refused = |reason: String| Refusal::Parts {
-            kernel: kernel.name,
-            k: self.k,
-            parts: *parts,
-            reason,
-        };
-        if *parts == 0 {
-            return Err(refused("one is the least".to_owned()));
-        }
-        if self.groups.is_some() && *parts > 1 {
-            return Err(refused("rows in groups are multiplied in one part".to_owned()));
-        }
-        if *parts > LARGEST_BATCH {
-            return Err(refused(format!("{LARGEST_BATCH} is the most")));
-        }
-        let whole = self.k.div_ceil(task.k_part(kernel, *parts));
-        if whole != *parts {
-            return Err(refused(format!(
-                "parts of whole steps of {} would be {whole}",
-                kernel.tile.k
-            )));
-        }
-        Ok(Way { parts: *parts, ..way })
     }
 
     fn check(&self) -> Result<(), Refusal> {
@@ -489,11 +383,11 @@ impl<T: Multiply<O>, O: Output> Gemm<T, O> {
         at_most("M", self.m, LONGEST)?;
         at_most("N", self.n, LONGEST)?;
         at_most("K", self.k, LONGEST)?;
-        at_most("the number of products of a batch", self.batches, LARGEST_BATCH)?;
+        at_most("the batch", self.batches, LARGEST_BATCH)?;
         self.check_groups()?;
         at_most("the number of groups", self.groups.unwrap_or(0), LARGEST_BATCH)?;
         let (m, n) = (self.row_major().m, self.row_major().n);
-        at_most("M times N / 64, as many as blocks can be,", m * n.div_ceil(64), LONGEST)?;
+        at_most("M x N / 64, the number of blocks,", m * n.div_ceil(64), LONGEST)?;
         let of_floats = !matches!(self.activation, Activation::Identity | Activation::Relu);
         if of_floats && !O::Sum::HAS_EXP {
             return Err(Refusal::NoActivation { activation: self.activation });
@@ -539,23 +433,23 @@ impl<T: Multiply<O>, O: Output> Gemm<T, O> {
         Ok(())
     }
 
-    /// Whether rows in groups are multiplied so.
+    /// Checks the conditions of a grouped GEMM.
     fn check_groups(&self) -> Result<(), Refusal> {
         let wrong = [
             (
                 T::GROUPED.is_empty(),
-                "no kernel multiplies these elements so: there are such of bf16 and f16 into themselves, of f32 as tf32, of s8 into s32, and of e4m3 and e5m2 into bf16",
+                "no kernel has these elements: use bf16 or f16 throughout, f32 as tf32, s8 into s32, or e4m3 or e5m2 into bf16",
             ),
-            (self.batches != 1, "they are of one product, not of a batch: leave `batches` 1"),
-            (!self.a.is_row_major(), "rows of A are not lines: make A row-major"),
-            (!self.d.is_row_major(), "rows of D are not lines: make D row-major"),
+            (self.batches != 1, "it cannot be a batch as well: leave `batches` 1"),
+            (!self.a.is_row_major(), "A is column-major: make it row-major"),
+            (!self.d.is_row_major(), "D is column-major: make it row-major"),
             (
                 self.groups > Some(1) && self.b.batch_stride == 0,
-                "all would have the same B, as its batch stride is 0: say how far apart the groups' matrices lie, or, if one B is meant for all rows, leave the groups",
+                "the batch stride of B is 0, so all groups have the same B: set the stride, or leave the groups if one B is meant for all rows",
             ),
             (
                 self.k == 0 || self.alpha == O::Sum::ZERO,
-                "nothing is multiplied, as K or alpha is 0: leave the groups",
+                "K or alpha is 0, so nothing is multiplied: leave the groups",
             ),
         ];
         match wrong.iter().find(|(is_wrong, _)| self.groups.is_some() && *is_wrong) {

@@ -1,5 +1,5 @@
-//! Buffers as slices of the device's memory. Two slices can be the same memory, which two
-//! references to a buffer cannot: so C can be D itself.
+//! Buffers as slices of device memory. Two slices can alias, unlike two references to a buffer: so
+//! C can be D.
 
 use std::marker::PhantomData;
 
@@ -7,14 +7,14 @@ use bytemuck::Pod;
 use ptx_matrix::isa::{TensorEncoding, TensorMapError, TensorMapWords};
 use ptx_matrix::launch::{Device, Launch};
 
-/// A device as launches see it: its buffers are [`Slice`]s, borrowed for `'b`.
+/// A device whose buffers are [`Slice`]s, borrowed for `'b`.
 pub(super) struct OnSlices<'b, D>(pub(super) &'b D);
 
 /// The memory of a buffer.
 pub(super) struct Slice<'b, T> {
     start: *mut T,
     len: usize,
-    /// Whether the launch that reads it writes the same memory.
+    /// Whether the launch that reads it also writes the same memory.
     in_place: bool,
     _buffer: PhantomData<&'b mut [T]>,
 }
@@ -34,18 +34,18 @@ impl<'b, D: Device> OnSlices<'b, D> {
 }
 
 impl<'b, T> Slice<'b, T> {
-    /// The same memory once more, for a launch that reads it and writes it.
+    /// A second slice of the same memory, for a launch that reads and writes it.
     ///
     /// # Safety
-    /// The launch reads each element before it writes it, and the simulator is to see that it does.
-    /// Nothing else uses the memory meanwhile.
+    /// The launch reads each element before it writes it, and the simulator must check that.
+    /// Nothing else uses the memory in the meantime.
     pub(super) unsafe fn in_place(&self) -> Slice<'b, T> {
         Slice { in_place: true, ..*self }
     }
 }
 
-// SAFETY: a slice is a buffer's memory, and borrows the buffer. All else is done by the device
-// itself.
+// SAFETY: a slice is a buffer's memory and borrows the buffer. The device itself does everything
+// else.
 unsafe impl<'b, D: Device> Device for OnSlices<'b, D> {
     type Buffer<T: Pod> = Slice<'b, T>;
     type Owned<T: Pod> = Slice<'b, T>;
@@ -80,7 +80,7 @@ unsafe impl<'b, D: Device> Device for OnSlices<'b, D> {
     }
 
     unsafe fn launch(&self, launch: Launch<'_>) -> Result<D::Report, D::Error> {
-        // SAFETY: the caller's.
+        // SAFETY: the caller guarantees it.
         unsafe { self.0.launch(launch) }
     }
 }
@@ -104,12 +104,12 @@ mod tests {
         });
     }
 
-    /// What comes of it in place.
+    /// Runs `increment` in place and returns the elements.
     fn increment_in_place(shift: u32) -> Result<Vec<u32>, String> {
         let (device, mut elements) = (Simulator::default().strict(), (0..64).collect::<Vec<u32>>());
         let on = OnSlices(&device);
         let mut d = on.write(&mut elements[..]);
-        // SAFETY: the simulator sees whether it is so.
+        // SAFETY: the simulator checks it.
         let c = unsafe { d.in_place() };
         increment::launch(&on, 1, &c, &mut d, shift).map_err(|error| error.to_string())?;
         Ok(elements)

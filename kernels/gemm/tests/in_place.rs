@@ -1,4 +1,4 @@
-//! D = A x B + D in place, on the simulator, which orders the reads of C with the writes of D.
+//! D = A x B + D in place, on the simulator, which checks the order of C's reads and D's writes.
 
 use std::collections::BTreeSet;
 
@@ -11,7 +11,7 @@ fn elements<T: Pod>(len: usize) -> Vec<T> {
     vec![T::zeroed(); len]
 }
 
-/// Computes with C apart, and with D as C: the same bits, and D's buffer stays around it.
+/// Runs with a separate C, and with D as C: the bits are equal, and the elements around D stay.
 fn in_place<T: Multiply<O>, O: Output + PartialEq>(
     gemm: &Gemm<T, O>,
     ends: Option<&[u32]>,
@@ -26,9 +26,10 @@ fn in_place<T: Multiply<O>, O: Output + PartialEq>(
     let before: Vec<O> = (0..len).map(value).collect();
     let run = |is_d: bool| {
         let (mut d, mut workspace, mut copies) =
-            (before.clone(), elements(plan.workspace_len()), elements(plan.copies_len()));
-        let operands =
-            Operands::new(&device, &a, &b, &mut d).workspace(&mut workspace).copies(&mut copies);
+            (before.clone(), elements(plan.workspace_len()), elements(plan.repack_workspace_len()));
+        let operands = Operands::new(&device, &a, &b, &mut d)
+            .workspace(&mut workspace)
+            .repack_workspace(&mut copies);
         let operands = if is_d { operands.c_is_d() } else { operands.c(&before) };
         let operands = if let Some(ends) = ends { operands.group_ends(ends) } else { operands };
         plan.run(operands).unwrap_or_else(|error| panic!("{:?}: {error}", plan.choice()));
@@ -39,11 +40,11 @@ fn in_place<T: Multiply<O>, O: Output + PartialEq>(
     assert!(in_place == apart, "{:?}: in place, D is another", plan.choice());
 }
 
-/// A layout, by its leading dimension.
+/// Makes a layout from a leading dimension.
 type Order = fn(usize) -> Layout;
 
-/// Every kernel with C in D: each with two products, gaps around them, and the small ones in parts
-/// of K too.
+/// Every kernel with D as C: each with a batch of two and gaps around the matrices, and the small
+/// ones also with split-K.
 fn every_kernel_in_place<T: Multiply<O>, O: Output + PartialEq>(
     value: fn(usize) -> O,
     factor: fn(usize) -> T,
@@ -56,7 +57,7 @@ fn every_kernel_in_place<T: Multiply<O>, O: Output + PartialEq>(
     ];
     let beta = |gemm: Gemm<T, O>| gemm.beta(O::Sum::ONE).workspace_up_to(usize::MAX);
     let mut tried = BTreeSet::new();
-    // D by tensor copies, and by threads.
+    // D by TMA stores, and by threads.
     for (m, n) in [(40, 48), (40, 37)] {
         let small = |order: fn(usize) -> Layout, rows: usize, cols: usize| {
             let lines_along_cols = order(1).is_row_major();
@@ -74,12 +75,13 @@ fn every_kernel_in_place<T: Multiply<O>, O: Output + PartialEq>(
                 let gemm =
                     beta(gemm.d(Layout::row_major(56).starting_at(16).batch_stride(56 * 50)));
                 for choice in gemm.choices(&Simulator::default()) {
-                    let is_cut = choice.parts > 1;
+                    let is_cut = choice.k_splits > 1;
                     let is_small =
                         choice.kernel.contains("64x64") || choice.kernel.ends_with("any");
-                    // Threads store D of these always.
+                    // In these kernels threads always store D.
                     let is_new = n == 48 || choice.kernel.starts_with("sm90_");
-                    let is_wanted = if k == 80 { !is_cut } else { choice.parts == 2 && is_small };
+                    let is_wanted =
+                        if k == 80 { !is_cut } else { choice.k_splits == 2 && is_small };
                     if is_wanted && is_new && tried.insert((choice.to_string(), n)) {
                         in_place(&gemm.clone().choose(choice), None, value, factor);
                     }
@@ -104,7 +106,7 @@ fn every_kernel_in_place<T: Multiply<O>, O: Output + PartialEq>(
     assert!(tried.len() >= 5, "{tried:?}");
 }
 
-/// Whole numbers as elements of D, and of A and B.
+/// Runs every kernel with integers as elements of A, B and D.
 macro_rules! every_kernel {
     ($($test:ident $input:ty as $factor:expr, $output:ty as $value:expr;)*) => {$(
         #[test]
@@ -125,7 +127,7 @@ every_kernel! {
     every_kernel_of_e4m3 F8E4M3 as |i| F8E4M3::from_f32(f32::from(i)), bf16 as |i| bf16::from_f32(f32::from(i));
 }
 
-/// D column-major, a bias and an activation; and what is left of a product that multiplies nothing.
+/// A column-major D, a bias and an activation; and a GEMM that multiplies nothing.
 #[test]
 fn the_rest_in_place() {
     let (value, factor) = (
@@ -136,8 +138,8 @@ fn the_rest_in_place() {
     in_place(&gemm.clone().d(Layout::col_major(43).starting_at(5)).relu(), None, value, factor);
     in_place(&gemm.clone().alpha(0.0), None, value, factor);
     in_place(&Gemm::<bf16>::new(40, 48, 0).beta(3.0), None, value, factor);
-    // Lines of odd lengths, copied first.
-    let odd = Gemm::<bf16>::new(41, 49, 83).beta(2.0).copies_up_to(usize::MAX);
-    assert!(odd.plan(&Simulator::default()).unwrap().copies_len() > 0);
+    // Odd leading dimensions, repacked.
+    let odd = Gemm::<bf16>::new(41, 49, 83).beta(2.0).repack_workspace(usize::MAX);
+    assert!(odd.plan(&Simulator::default()).unwrap().repack_workspace_len() > 0);
     in_place(&odd, None, value, factor);
 }

@@ -1,5 +1,4 @@
-//! Products through the interface that users call, on the simulator, and what is refused before
-//! anything is launched.
+//! GEMMs through the public interface, on the simulator; and refusals before any launch.
 
 use std::convert::Infallible;
 
@@ -10,10 +9,10 @@ use ptx_matrix::launch::{Device, KernelInfo, Launch};
 use ptx_matrix::sim::Simulator;
 use ptx_matrix_gemm::{Choice, Gemm, GemmDevice, Layout, Multiply, Operands, Order, Output, Tuned};
 
-/// A device that must not be asked to launch anything.
+/// A device that must not launch anything.
 struct Idle;
 
-// SAFETY: buffers are the host's, and nothing is launched.
+// SAFETY: buffers are in host memory, and nothing is launched.
 unsafe impl Device for Idle {
     type Buffer<T: Pod> = [T];
     type Owned<T: Pod> = Vec<T>;
@@ -50,7 +49,7 @@ impl GemmDevice for Idle {
         132
     }
 
-    /// As PTX for sm_80.
+    /// Has the kernels of PTX for sm_80.
     fn has(&self, kernel: &KernelInfo) -> bool {
         kernel.name != "sm80_bf16_nn_128x256x64" && !kernel.name.starts_with("sm90_")
     }
@@ -64,12 +63,12 @@ fn elements<T: Pod>(len: usize) -> Vec<T> {
     vec![T::zeroed(); len]
 }
 
-/// What planning is refused with.
+/// The message with which planning is refused.
 fn refusal(gemm: &Gemm<bf16>) -> String {
     gemm.plan(&Idle).map_or_else(|error| error.to_string(), |plan| panic!("planned: {plan:?}"))
 }
 
-/// What buffers of these lengths are refused with.
+/// The message with which buffers of these lengths are refused.
 fn refused_buffers(gemm: &Gemm<bf16>, [a, b, d]: [usize; 3]) -> String {
     let (a, b, mut d) = (elements(a), elements(b), elements(d));
     let outcome = gemm.plan(&Idle).unwrap().run(Operands::new(&Idle, &a, &b, &mut d));
@@ -90,7 +89,7 @@ fn layouts_are_refused_with_what_would_do() {
         ),
         (
             gemm.clone().batches(2),
-            "the batch stride of D is 0: its products of 1920 elements each would overlap",
+            "the batch stride of D is 0: matrices of 1920 elements each would overlap",
         ),
         (
             Gemm::new(1, 1, 1 << 31),
@@ -100,7 +99,7 @@ fn layouts_are_refused_with_what_would_do() {
     for (gemm, message) in cases {
         assert_eq!(refusal(&gemm), message);
     }
-    // Lines may start anywhere.
+    // Unaligned rows and columns.
     let anywhere = gemm
         .clone()
         .a(Layout::row_major(57).starting_at(3))
@@ -109,25 +108,25 @@ fn layouts_are_refused_with_what_would_do() {
         anywhere.plan(&Idle).unwrap().choice().unwrap().kernel,
         "sm80_bf16_unaligned_128x128x32"
     );
-    // Beside each other in lines that are long enough, products do not overlap.
+    // Interleaved in long rows, the matrices of a batch do not overlap.
     assert!(gemm.d(Layout::row_major(96).batch_stride(48)).batches(2).plan(&Idle).is_ok());
 }
 
 #[test]
 fn buffers_are_refused_with_what_they_need() {
     let gemm = Gemm::<bf16>::new(40, 44, 56).b(Layout::row_major(48));
-    let pieces = " (lines of A and B are read in pieces of 16 bytes, the last one too)";
+    let pieces = " (rows of A and B are read in pieces of 16 bytes, the last one too)";
     assert_eq!(
         refused_buffers(&gemm, [2239, 2688, 1760]),
-        format!("A has 2239 elements, and the product needs 2240{pieces}")
+        format!("A has 2239 elements; the GEMM needs 2240{pieces}")
     );
     assert_eq!(
         refused_buffers(&gemm, [2240, 2687, 1760]),
-        format!("B has 2687 elements, and the product needs 2688{pieces}")
+        format!("B has 2687 elements; the GEMM needs 2688{pieces}")
     );
     assert_eq!(
         refused_buffers(&gemm, [2240, 2688, 1759]),
-        "D has 1759 elements, and the product needs 1760"
+        "D has 1759 elements; the GEMM needs 1760"
     );
     assert_eq!(
         refused_buffers(&gemm.clone().beta(2.0), [2240, 2688, 1760]),
@@ -138,26 +137,23 @@ fn buffers_are_refused_with_what_they_need() {
     let (short, mut workspace) = (elements(43), vec![0.0; 7]);
     let with_bias =
         gemm.plan(&Idle).unwrap().run(Operands::new(&Idle, &a, &b, &mut d).bias(&short));
-    assert_eq!(
-        with_bias.unwrap_err().to_string(),
-        "the bias has 43 elements, and the product needs 44"
-    );
+    assert_eq!(with_bias.unwrap_err().to_string(), "the bias has 43 elements; the GEMM needs 44");
     let split = Gemm::<bf16>::new(8, 8, 512).choose(Choice::new("sm80_bf16_nn_64x64x64", 2));
     let plan = split.plan(&Idle).unwrap();
     assert_eq!(plan.workspace_len(), 128);
     let (a, b, mut d) = (elements(4096), elements(4096), elements(64));
     let refused =
         plan.run(Operands::new(&Idle, &a, &b, &mut d).workspace(&mut workspace)).unwrap_err();
-    assert_eq!(refused.to_string(), "the workspace has 7 elements, and the product needs 128");
-    let by_rows = Gemm::<bf16>::new(41, 8, 8).bias_of_rows().plan(&Idle).unwrap();
+    assert_eq!(refused.to_string(), "the workspace has 7 elements; the GEMM needs 128");
+    let by_rows = Gemm::<bf16>::new(41, 8, 8).bias_per_row().plan(&Idle).unwrap();
     let mut of_rows = elements(41 * 8);
     let refused =
         by_rows.run(Operands::new(&Idle, &a, &b, &mut of_rows).bias(&short[..40])).unwrap_err();
-    assert_eq!(refused.to_string(), "the bias has 40 elements, and the product needs 41");
+    assert_eq!(refused.to_string(), "the bias has 40 elements; the GEMM needs 41");
 }
 
-/// A vector is a matrix of one line, which is no longer than its elements: pieces of 16 bytes of it
-/// end beyond.
+/// A vector is a matrix of one row or column. Its buffer is no longer than its elements, so the
+/// last 16-byte piece goes beyond it.
 #[test]
 fn a_vector_has_no_more_than_its_elements() {
     fn is_right<T: Multiply<f32> + Pod + std::fmt::Debug>(one: T) {
@@ -166,22 +162,25 @@ fn a_vector_has_no_more_than_its_elements() {
             let wide = k.next_multiple_of(16);
             let (vector, matrix) = (vec![one; k], vec![one; 3 * wide]);
             for copies in [0, 1 << 12] {
-                let row =
-                    Gemm::<T, f32>::new(1, 3, k).b(Layout::col_major(wide)).copies_up_to(copies);
-                let col =
-                    Gemm::<T, f32>::new(3, 1, k).a(Layout::row_major(wide)).copies_up_to(copies);
+                let row = Gemm::<T, f32>::new(1, 3, k)
+                    .b(Layout::col_major(wide))
+                    .repack_workspace(copies);
+                let col = Gemm::<T, f32>::new(3, 1, k)
+                    .a(Layout::row_major(wide))
+                    .repack_workspace(copies);
                 for (gemm, a, b) in
                     [(row, &vector, &matrix), (col.b(Layout::col_major(k)), &matrix, &vector)]
                 {
                     let plan = gemm.plan(&device).unwrap();
-                    let (mut d, mut room) = (vec![0.0; 3], vec![one; plan.copies_len()]);
-                    plan.run(Operands::new(&device, a, b, &mut d).copies(&mut room)).unwrap();
+                    let (mut d, mut room) = (vec![0.0; 3], vec![one; plan.repack_workspace_len()]);
+                    plan.run(Operands::new(&device, a, b, &mut d).repack_workspace(&mut room))
+                        .unwrap();
                     assert_eq!(d, [k as f32; 3], "{plan:?}");
                 }
             }
         }
     }
-    // What lies behind a single line does not matter, where its last piece is whole.
+    // Memory after a single row does not matter, if its last piece is whole.
     let of_whole_pieces = Gemm::<bf16>::new(1, 3, 136);
     let plan = |gemm: &Gemm<bf16>| gemm.plan(&Idle).unwrap().choice();
     assert_eq!(plan(&of_whole_pieces), plan(&of_whole_pieces.clone().a(Layout::row_major(1))));
@@ -191,13 +190,13 @@ fn a_vector_has_no_more_than_its_elements() {
     is_right(F8E4M3::from_bits(0x38));
 }
 
-/// What is far below the largest product of a sum is lost where that stays in the tensor cores'
-/// hands, and else counts when 128 products have been taken out.
+/// Terms far below the largest are lost with fast accumulation. With promotion, they count after
+/// 128 terms.
 #[test]
 fn sums_are_accumulated_fast_where_that_was_asked_for() {
     let device = Simulator::default().strict();
     let (side, k) = (128, 640);
-    // Products of 4096, once, and of 0.25.
+    // One product is 4096; the others are 0.25.
     let [large, small] = [64.0, 0.5].map(F8E4M3::from_f64);
     let lines: Vec<F8E4M3> =
         (0..side * k).map(|i| if i % k == 0 { large } else { small }).collect();
@@ -213,13 +212,13 @@ fn sums_are_accumulated_fast_where_that_was_asked_for() {
     assert_eq!(product(&gemm), ("sm90_e4m3_bf16_nt_64x64x128".to_owned(), taken_out));
     let fast = gemm.clone().fast_accumulation();
     assert_eq!(product(&fast), ("sm90_e4m3_bf16_nt_64x64x128_fast".to_owned(), kept));
-    // So does each other tile; blocks that compute one together take out sums of other products.
+    // The other tiles agree too; cluster split-K promotes sums of other products.
     let by_one_block =
         |choice: &Choice| choice.kernel.starts_with("sm90_") && !choice.kernel.contains("_split");
     let all = fast
         .choices(&device)
         .into_iter()
-        .filter(|choice| choice.parts == 1 && by_one_block(choice));
+        .filter(|choice| choice.k_splits == 1 && by_one_block(choice));
     let mut counts = [0; 2];
     for choice in all {
         let is_fast = choice.kernel.ends_with("_fast");
@@ -236,14 +235,14 @@ fn sums_are_accumulated_fast_where_that_was_asked_for() {
         "{refused}"
     );
     assert!(fast.clone().choose(by_name.clone()).plan(&device).is_ok());
-    // What was tuned for the one is not taken for the other.
+    // A choice for one GEMM is not used for the other.
     let mut tuned = Tuned::default();
-    tuned.insert(fast.tuned_product(by_name.clone()));
+    tuned.insert(fast.tuned_gemm(by_name.clone()));
     let chosen =
         |gemm: Gemm<F8E4M3, bf16>| gemm.tuned(&tuned).plan(&device).unwrap().choice().unwrap();
     assert_eq!(chosen(fast.clone()), by_name);
     assert_eq!(chosen(gemm), Choice::new("sm90_e4m3_bf16_nt_64x64x128", 1));
-    // Elements of which the tensor cores lose no bits have nothing to lose.
+    // The tensor cores lose no bits of these elements.
     let of_halves = Gemm::<bf16>::new(side, side, k);
     let kernel = |gemm: &Gemm<bf16>| gemm.plan(&device).unwrap().choice();
     assert_eq!(kernel(&of_halves), kernel(&of_halves.clone().fast_accumulation()));
@@ -265,7 +264,7 @@ fn products_go_by_wgmma_where_tensor_maps_do() {
     let (a, b, d) =
         (of(Layout::row_major(2048)), of(Layout::row_major(2048)), of(Layout::row_major(2048)));
     assert_eq!(kernel(&gemm.clone().batches(2).a(a).b(b).d(d)), "sm90_bf16_nn_128x256x64");
-    // Threads store D where no tensor copy does.
+    // Threads store D where TMA cannot.
     assert_eq!(kernel(&gemm.clone().d(Layout::row_major(2049))), "sm90_bf16_nn_128x256x64");
     assert_eq!(
         kernel(&gemm.clone().d(Layout::row_major(2048).starting_at(4))),
@@ -274,12 +273,12 @@ fn products_go_by_wgmma_where_tensor_maps_do() {
     let ends_within_16_bytes =
         Gemm::new(2048, 2047, 2048).b(Layout::row_major(2048)).d(Layout::row_major(2048));
     assert_eq!(kernel(&ends_within_16_bytes), "sm90_bf16_nn_128x256x64");
-    // One B for all products of a batch.
+    // One B for all GEMMs of the batch.
     assert_eq!(kernel(&gemm.batches(2).a(a).d(d)), "sm80_bf16_nn_128x256x64");
 }
 
-/// Every copy that makes sense, for one kernel of each family: of elements of each size, in each
-/// order, also in a batch.
+/// Every useful repacking, for one kernel of each family: each element size, each order, also in a
+/// batch.
 #[test]
 fn products_of_copies() {
     fn check<T: Multiply<O>, O: Output>(to: fn(i32) -> T, from: fn(O) -> f64, batches: usize) {
@@ -309,22 +308,23 @@ fn products_of_copies() {
                 .b(of_b)
                 .d(of_d)
                 .batches(batches)
-                .copies_up_to(usize::MAX);
+                .repack_workspace(usize::MAX);
             let mut choices = gemm.choices(&device);
-            // Of a family (what copies are for is the same): sm80 or sm90, and by which order.
+            // A family shares the reasons to repack: sm80 or sm90, and the order.
             let family = |choice: &Choice| {
                 let parts: Vec<&str> = choice.kernel.split('_').collect();
-                (parts[0].to_owned(), parts.contains(&"nn"), choice.copied)
+                (parts[0].to_owned(), parts.contains(&"nn"), choice.repacked)
             };
-            choices.retain(|choice| !choice.copied.is_none() && choice.parts == 1);
+            choices.retain(|choice| !choice.repacked.is_none() && choice.k_splits == 1);
             choices.sort_by_key(family);
             choices.dedup_by_key(|choice| family(choice));
             assert!(!choices.is_empty(), "{} makes no copies", T::NAME);
             for choice in choices {
                 let plan = gemm.clone().choose(choice.clone()).plan(&device).unwrap();
                 let (mut d, mut copies) =
-                    (elements::<O>(batches * m * n), elements(plan.copies_len()));
-                plan.run(Operands::new(&device, &a, &b, &mut d).copies(&mut copies)).unwrap();
+                    (elements::<O>(batches * m * n), elements(plan.repack_workspace_len()));
+                plan.run(Operands::new(&device, &a, &b, &mut d).repack_workspace(&mut copies))
+                    .unwrap();
                 for (index, element) in d.into_iter().enumerate() {
                     let (batch, row, col) = (index / (m * n), index / n % m, index % n);
                     let terms = (0..k).map(|i| at(of_a, batch, row, i) * at(of_b, batch, i, col));
@@ -347,7 +347,7 @@ fn products_of_copies() {
     check::<F8E5M2, f16>(|i| F8E5M2::from_f32(i as f32), f64::from, 1);
 }
 
-/// As a `Tuned` file of an earlier version has it.
+/// A `Tuned` file of an earlier version.
 #[test]
 fn a_kernel_by_its_old_name_is_told_of_the_new_ones() {
     let choice: Choice = "hopper_bf16_nn_pairs".parse().unwrap();
@@ -373,41 +373,43 @@ fn copies_are_of_what_needs_them_and_have_room() {
             .collect()
     };
     // Whole lines of the cache, in the order that the kernel takes.
-    let whole = Gemm::<bf16>::new(64, 64, 128).b(Layout::col_major(128)).copies_up_to(usize::MAX);
+    let whole =
+        Gemm::<bf16>::new(64, 64, 128).b(Layout::col_major(128)).repack_workspace(usize::MAX);
     assert_eq!(choices(&whole), Vec::<String>::new());
-    // A of odd lines: 64 x 128, and 128 x 129 of B, if that is copied too.
+    // A with an odd leading dimension: 64 x 128, and 128 x 129 of B if it is repacked too.
     let odd = Gemm::<bf16>::new(64, 128, 129).a(Layout::row_major(129)).b(Layout::col_major(136));
-    assert!(choices(&odd.clone().copies_up_to(64 * 192 - 1)).is_empty());
-    let with_a = choices(&odd.clone().copies_up_to(64 * 192));
+    assert!(choices(&odd.clone().repack_workspace(64 * 192 - 1)).is_empty());
+    let with_a = choices(&odd.clone().repack_workspace(64 * 192));
     assert!(
         with_a.contains(&"sm90_bf16_nt_128x256x64+a".to_owned())
             && !with_a.contains(&"sm90_bf16_nt_128x256x64+a+b".to_owned())
     );
     assert!(
-        choices(&odd.clone().copies_up_to(192 * 192))
+        choices(&odd.clone().repack_workspace(192 * 192))
             .contains(&"sm90_bf16_nt_128x256x64+a+b".to_owned())
     );
 
     // Lines of a transposed copy would be too far apart.
-    let long =
-        Gemm::<i8, i32>::new(16, 16, 10_000_000).a(Layout::col_major(16)).copies_up_to(usize::MAX);
+    let long = Gemm::<i8, i32>::new(16, 16, 10_000_000)
+        .a(Layout::col_major(16))
+        .repack_workspace(usize::MAX);
     let choices = long.choices(&device);
     assert!(
-        !choices.is_empty() && choices.iter().all(|choice| choice.copied.is_none()),
+        !choices.is_empty() && choices.iter().all(|choice| choice.repacked.is_none()),
         "{choices:?}"
     );
 
     let plan = odd.choose("sm90_bf16_nt_128x256x64+a".parse().unwrap()).plan(&device).unwrap();
-    assert_eq!(plan.copies_len(), 64 * 192);
+    assert_eq!(plan.repack_workspace_len(), 64 * 192);
     let (a, b, mut d) = (elements(64 * 129), elements(128 * 136), elements(64 * 128));
     let refused = plan
-        .run(Operands::new(&device, &a, &b, &mut d).copies(&mut elements(64 * 192 - 1)))
+        .run(Operands::new(&device, &a, &b, &mut d).repack_workspace(&mut elements(64 * 192 - 1)))
         .unwrap_err();
-    let expected = "the room for copies of A and B has 12287 elements, and the product needs 12288";
+    let expected = "the workspace for repacking has 12287 elements; the GEMM needs 12288";
     assert_eq!(refused.to_string(), expected);
 }
 
-/// Rows in groups, and the same group by group.
+/// A grouped GEMM equals a GEMM for each group.
 #[test]
 fn groups_are_as_products_of_their_own() {
     let (m, n, k, ends) = (90, 48, 40, [33u32, 33, 34, 90]);
@@ -448,43 +450,40 @@ fn groups_are_refused_with_what_would_do() {
     let gemm =
         Gemm::<bf16>::new(40, 48, 512).groups(3).b(Layout::row_major(48).batch_stride(512 * 48));
     let cases = [
-        (
-            gemm.clone().batches(2),
-            "rows in groups: they are of one product, not of a batch: leave `batches` 1",
-        ),
+        (gemm.clone().batches(2), "grouped GEMM: it cannot be a batch as well: leave `batches` 1"),
         (
             gemm.clone().a(Layout::col_major(40)),
-            "rows in groups: rows of A are not lines: make A row-major",
+            "grouped GEMM: A is column-major: make it row-major",
         ),
         (
             gemm.clone().d(Layout::col_major(40)),
-            "rows in groups: rows of D are not lines: make D row-major",
+            "grouped GEMM: D is column-major: make it row-major",
         ),
         (
             gemm.clone().alpha(0.0),
-            "rows in groups: nothing is multiplied, as K or alpha is 0: leave the groups",
+            "grouped GEMM: K or alpha is 0, so nothing is multiplied: leave the groups",
         ),
         (
             gemm.clone().b(Layout::row_major(48)),
-            "rows in groups: all would have the same B, as its batch stride is 0: say how far apart the groups' matrices lie, or, if one B is meant for all rows, leave the groups",
+            "grouped GEMM: the batch stride of B is 0, so all groups have the same B: set the stride, or leave the groups if one B is meant for all rows",
         ),
         (
             gemm.clone().choose(Choice::new("sm80_bf16_grouped_128x128x32", 2)),
-            "sm80_bf16_grouped_128x128x32 cannot cut a K of 512 in 2 parts: rows in groups are multiplied in one part",
+            "sm80_bf16_grouped_128x128x32 cannot split a K of 512 in 2: a grouped GEMM has no split-K: 1 is the most",
         ),
     ];
     for (gemm, message) in cases {
         assert_eq!(refusal(&gemm), message);
     }
-    let pieces = " (lines of A and B are read in pieces of 16 bytes, the last one too)";
+    let pieces = " (rows of A and B are read in pieces of 16 bytes, the last one too)";
     let b = 3 * 512 * 48;
     assert_eq!(
         refused_buffers(&gemm, [40 * 512, b - 1, 40 * 48]),
-        format!("B has {} elements, and the product needs {b}{pieces}", b - 1)
+        format!("B has {} elements; the GEMM needs {b}{pieces}", b - 1)
     );
     assert_eq!(
         refused_buffers(&gemm, [40 * 512, b, 40 * 48]),
-        "rows in groups: nothing says where they end: give `group_ends`"
+        "grouped GEMM: nothing says where the groups end: give `group_ends`"
     );
     let (a, b, mut d, ends) =
         (elements(40 * 512), elements(b), elements(40 * 48), [40, 40, 40, 40]);
@@ -497,12 +496,9 @@ fn groups_are_refused_with_what_would_do() {
     let bias: Vec<bf16> = elements(3 * 48);
     assert_eq!(
         refused(&ends, &bias),
-        "there are 4 ends of groups, and the product has 3 groups: each has one"
+        "there are 4 ends of groups, and 3 groups: each group has one"
     );
-    assert_eq!(
-        refused(&ends[..3], &bias[..48]),
-        "the bias has 48 elements, and the product needs 144"
-    );
+    assert_eq!(refused(&ends[..3], &bias[..48]), "the bias has 48 elements; the GEMM needs 144");
     // Of one group there is one B.
     assert!(gemm.clone().groups(1).b(Layout::row_major(48)).plan(&Idle).is_ok());
     let plain = Gemm::<bf16>::new(40, 48, 512).plan(&Idle).unwrap();
@@ -510,12 +506,12 @@ fn groups_are_refused_with_what_would_do() {
         plain.run(Operands::new(&Idle, &a, &b, &mut d).group_ends(&ends)).unwrap_err().to_string();
     assert_eq!(
         refused,
-        "rows in groups: there are ends, and the product has no groups: say how many, or give no ends"
+        "grouped GEMM: there are ends, and no groups: set `groups`, or give no ends"
     );
 }
 
-/// Of rows in groups by `wgmma` where tensor maps do, else by `mma.sync`; other elements have no
-/// such kernels.
+/// Grouped GEMMs use `wgmma` where TMA is legal, else `mma.sync`; other elements have no grouped
+/// kernels.
 #[test]
 fn groups_have_kernels_of_their_own() {
     let kernel = |n: usize, b: Layout| {
@@ -529,10 +525,10 @@ fn groups_have_kernels_of_their_own() {
     assert_eq!(kernel(4096, Layout::row_major(4096)), "sm90_bf16_nn_128x256x64_grouped");
     assert_eq!(kernel(4095, Layout::row_major(4095)), "sm80_bf16_grouped_128x128x32");
     assert_eq!(kernel(4095, Layout::col_major(4096)), "sm90_bf16_nt_128x256x64_grouped");
-    // Where lines start elsewhere, or lie across K, by copies.
+    // Unaligned or MN-major operands are repacked.
     let copied = |gemm: Gemm<i8, i32>| {
         gemm.groups(8)
-            .copies_up_to(usize::MAX)
+            .repack_workspace(usize::MAX)
             .plan(&Simulator::default())
             .unwrap()
             .choice()
@@ -544,10 +540,7 @@ fn groups_have_kernels_of_their_own() {
     let b = Layout::col_major(4095).batch_stride(4095 * 4096);
     assert_eq!(copied(Gemm::new(16384, 4096, 4095).b(b)), "sm90_s8_nt_128x256x128_grouped+a+b");
     let refused = Gemm::<f64>::new(64, 64, 64).groups(2).plan(&Idle).unwrap_err().to_string();
-    assert!(
-        refused.starts_with("rows in groups: no kernel multiplies these elements so"),
-        "{refused}"
-    );
+    assert!(refused.starts_with("grouped GEMM: no kernel has these elements"), "{refused}");
 }
 
 #[test]
@@ -556,27 +549,27 @@ fn a_named_kernel_has_to_do_it() {
     let named = |kernel: &str, parts| gemm.clone().choose(Choice::new(kernel, parts));
     assert_eq!(
         refusal(&named("sm80_bf16_nn_128x256x64", 1)),
-        "no kernel `sm80_bf16_nn_128x256x64` multiplies row-major x row-major bf16 into row-major D on this device; \
-         there are: sm80_bf16_nn_16x64x64, sm80_bf16_nn_16x128x64, sm80_bf16_nn_64x128x64, \
+        "no kernel `sm80_bf16_nn_128x256x64` computes row-major x row-major bf16 into row-major D on this device; \
+         those that do: sm80_bf16_nn_16x64x64, sm80_bf16_nn_16x128x64, sm80_bf16_nn_64x128x64, \
          sm80_bf16_nn_64x64x128, sm80_bf16_nn_64x64x64, \
          sm80_bf16_unaligned_128x128x32"
     );
     assert!(
         refusal(&named("sm80_bf16_nt_64x64x64", 1))
-            .starts_with("no kernel `sm80_bf16_nt_64x64x64` multiplies row-major x row")
+            .starts_with("no kernel `sm80_bf16_nt_64x64x64` computes row-major x row")
     );
     assert!(named("sm80_bf16_nn_64x64x64", 2).plan(&Idle).is_ok());
 }
 
 #[test]
-fn k_is_cut_in_whole_steps() {
+fn splits_of_k_are_whole_steps() {
     let gemm = Gemm::<bf16>::new(64, 64, 512);
-    let named = |parts| gemm.clone().choose(Choice::new("sm80_bf16_nn_64x64x64", parts));
+    let named = |splits| gemm.clone().choose(Choice::new("sm80_bf16_nn_64x64x64", splits));
     assert_eq!(
         refusal(&named(5)),
-        "sm80_bf16_nn_64x64x64 cannot cut a K of 512 in 5 parts: parts of whole steps of 64 would be 4"
+        "sm80_bf16_nn_64x64x64 cannot split a K of 512 in 5: with whole steps of 64 there are 4 splits"
     );
-    assert!(refusal(&named(0)).ends_with("one is the least"));
+    assert!(refusal(&named(0)).ends_with("1 is the least"));
 }
 
 #[test]
@@ -604,34 +597,36 @@ fn without_terms_d_is_what_is_added() {
 fn a_tuned_choice_is_saved_and_taken() {
     let gemm = Gemm::<bf16>::new(64, 128, 1024).b(Layout::col_major(1024));
     let choice = Choice::new("sm80_bf16_nt_64x128x64", 4);
-    let mut tuned = Tuned { device: "a simulator".to_owned(), products: Vec::new() };
-    tuned.insert(gemm.tuned_product(Choice::new("another", 1)));
-    tuned.insert(gemm.tuned_product(choice.clone()));
-    assert_eq!((tuned.products.len(), tuned.products[0].b), (1, Order::ColMajor));
+    let mut tuned = Tuned { device: "a simulator".to_owned(), gemms: Vec::new() };
+    tuned.insert(gemm.tuned_gemm(Choice::new("another", 1)));
+    tuned.insert(gemm.tuned_gemm(choice.clone()));
+    assert_eq!((tuned.gemms.len(), tuned.gemms[0].b), (1, Order::ColMajor));
 
     let file = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("tuned.json");
     tuned.save(&file).unwrap();
     let loaded = Tuned::load(&file).unwrap();
     assert_eq!(loaded, tuned);
     assert_eq!(gemm.clone().tuned(&loaded).plan(&Idle).unwrap().choice(), Some(choice));
-    // Another product is chosen for as ever.
+    // The selection for another GEMM does not change.
     let other = Gemm::<bf16>::new(64, 128, 1024);
     assert_eq!(other.clone().tuned(&loaded), other);
 
     std::fs::write(&file, "{}").unwrap();
     let message = Tuned::load(&file).unwrap_err().to_string();
-    assert!(message.contains("tuned.json: no tuned choices: missing field `device`"), "{message}");
+    assert!(
+        message.contains("tuned.json has no tuned choices: missing field `device`"),
+        "{message}"
+    );
     let missing = Tuned::load(&file.with_extension("none")).unwrap_err().to_string();
     assert!(missing.contains("tuned.none: "), "{missing}");
 }
 
-/// A C and its factor go together: what is given without the other is no default that is ever
-/// meant.
+/// C and beta go together: one without the other is refused, as no default could be meant.
 #[test]
 fn c_and_beta_are_given_together() {
     let gemm = Gemm::<bf16>::new(8, 8, 8);
     let (a, b, c, mut d) = (elements(64), elements(64), elements(64), elements(64));
-    let without = "there is a C, and beta was not set: set it, 1 to add C as it is, 0 to leave it out, or give no C";
+    let without = "there is a C, and beta was not set: set it (1 adds C as it is, 0 leaves it out), or give no C";
     let plan = gemm.plan(&Idle).unwrap();
     let refused = plan.run(Operands::new(&Idle, &a, &b, &mut d).c(&c)).unwrap_err();
     assert_eq!(refused.to_string(), without);
@@ -639,7 +634,7 @@ fn c_and_beta_are_given_together() {
     assert_eq!(refused.to_string(), without);
     let plan = gemm.clone().beta(1.0).plan(&Idle).unwrap();
     let refused = plan.run(Operands::new(&Idle, &a, &b, &mut d).c(&c[..63])).unwrap_err();
-    assert_eq!(refused.to_string(), "C has 63 elements, and the product needs 64");
+    assert_eq!(refused.to_string(), "C has 63 elements; the GEMM needs 64");
     // With 0, C is not read, and may be too short.
     let (device, mut ones) = (Simulator::default().strict(), vec![bf16::NAN; 64]);
     let plan = gemm.beta(0.0).plan(&device).unwrap();
@@ -648,14 +643,15 @@ fn c_and_beta_are_given_together() {
     plan.run(Operands::new(&device, &a, &b, &mut ones).c(&[])).unwrap();
 }
 
-/// The longest sides, and what they come to, are refused or planned: no number wraps around.
+/// The largest dimensions, and products of them, are refused or planned: no number wraps around.
 #[test]
 fn the_longest_sides() {
     let longest = i32::MAX as usize;
     for (m, n, k) in
         [(longest, 1, longest), (1, longest, longest), (longest, 64, longest), (1, 1, longest)]
     {
-        let gemm = Gemm::<f64>::new(m, n, k).workspace_up_to(usize::MAX).copies_up_to(usize::MAX);
+        let gemm =
+            Gemm::<f64>::new(m, n, k).workspace_up_to(usize::MAX).repack_workspace(usize::MAX);
         let gemm = gemm.a(Layout::col_major(m)).b(Layout::row_major(n));
         let refused = gemm.plan(&Idle).map(|plan| plan.workspace_len());
         assert!(gemm.choices(&Idle).is_empty() == refused.is_err(), "{m}x{n}x{k}: {refused:?}");
@@ -669,13 +665,10 @@ fn the_longest_sides() {
     let far = Layout::row_major(8).starting_at(usize::MAX).batch_stride(usize::MAX);
     let gemm = Gemm::<bf16>::new(8, 8, 8);
     for (gemm, what) in [
-        (gemm.clone().a(far), "A has 64 elements, and the product needs 18446744073709551615"),
-        (gemm.clone().b(far), "B has 64 elements, and the product needs 18446744073709551615"),
-        (gemm.clone().d(far), "D has 64 elements, and the product needs 18446744073709551615"),
-        (
-            gemm.clone().d(far).batches(3),
-            "D has 64 elements, and the product needs 18446744073709551615",
-        ),
+        (gemm.clone().a(far), "A has 64 elements; the GEMM needs 18446744073709551615"),
+        (gemm.clone().b(far), "B has 64 elements; the GEMM needs 18446744073709551615"),
+        (gemm.clone().d(far), "D has 64 elements; the GEMM needs 18446744073709551615"),
+        (gemm.clone().d(far).batches(3), "D has 64 elements; the GEMM needs 18446744073709551615"),
     ] {
         let refused = refused_buffers(&gemm, [64, 64, 64]);
         assert!(refused.starts_with(what), "{refused}");

@@ -1,5 +1,4 @@
-//! An epilogue of a user's own, on the simulator. `tests/user_crate.rs` builds the same file as
-//! PTX.
+//! A user-defined epilogue, on the simulator. `tests/user_crate.rs` builds the same file as PTX.
 
 #[path = "../../../tests/custom_epilogue/src/swiglu.rs"]
 mod custom;
@@ -47,7 +46,7 @@ fn swiglu_is_silu_of_one_half_times_the_other() {
     let group_ends = &[][..];
     let args =
         TmaArgsHost { a: &map_a, b: &map_b, d: Some(map_d.by_ref()), group_ends, epilogue, shape };
-    // Two blocks have two tiles each.
+    // Two blocks, with two tiles each.
     custom::swiglu::launch(&device, 2, args).unwrap();
 
     let dot = |row: usize, col: usize| -> f32 {

@@ -1,14 +1,18 @@
-//! Step 2: the tensor cores multiply, on fragments that `ldmatrix` loads.
+//! Step 2, tensor cores: `mma.sync` multiplies fragments that `ldmatrix` loads.
 //!
-//! A warp computes 64 x 32 elements of D, 16 x 8 by an instruction. `cp.async` brings the tiles,
-//! past the registers; but the block waits for them, and multiplies nothing meanwhile.
+//! Data flow, for each k-tile: `global A, B -cp.async-> shared tiles -ldmatrix-> fragments -mma->
+//! accumulators`.
+//!
+//! A warp computes a 64 x 32 warp tile of D, 16 x 8 per instruction. `cp.async` copies the tiles
+//! without registers in between. But the block waits for the copies, and multiplies nothing
+//! meanwhile.
 
 use super::TILE;
 use super::warp_tile::{Sums, TileA, TileB};
 use ptx_matrix::copy::CpAsync;
 use ptx_matrix::prelude::*;
 
-/// D = A x B: `m` x `n` by blocks of [`TILE`], n / 128 x m / 128 of them.
+/// D = A x B: `m` x `n` in tiles of [`TILE`]; the grid is n / 128 x m / 128.
 #[kernel(threads = 256, target = "sm_80")]
 pub fn ldmatrix_bf16(
     block: &Block,

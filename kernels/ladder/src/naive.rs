@@ -1,19 +1,23 @@
-//! Step 0: one thread computes one element of D = A x B, straight from global memory.
+//! Step 0, naive: one thread computes one element of D = A x B, straight from global memory.
+//!
+//! Data flow, for each k: `global A, B -> registers -> multiply-add`; at the end, `register ->
+//! global D`.
+//!
+//! Each element of A is loaded by all threads of its row of D, each element of B by all threads of
+//! its column. Only the caches reduce this traffic.
 
 use core::convert::identity;
 use ptx_matrix::prelude::*;
 
-/// Rows and columns of D that a block computes: a row for each of its 8 warps, a column for each
-/// lane.
+/// The block's tile of D, M x N: a row for each of its 8 warps, a column for each lane.
 pub const BLOCK: (usize, usize) = (8, 32);
 
-/// Where element (row, column) of a matrix is: `row * strides.0 + column * strides.1`. Row-major is
-/// (columns, 1), column-major (1, rows).
+/// Row stride and column stride: element (row, column) is at `row * strides.0 + column *
+/// strides.1`. Row-major is (columns, 1), column-major (1, rows).
 type Strides = (usize, usize);
 
-/// A row a kernel: the elements of A and B, how one becomes a term of the sum, the sum, how that
-/// becomes an element of D. The threads of a block share rows of A and columns of B, and the caches
-/// are left to find that out.
+/// One kernel per line: the elements of A and B, their conversion to a term, the accumulator, its
+/// conversion to an element of D.
 macro_rules! naive {
     ($($kernel:ident: $element:ident $widen:path, $sum:ident $round:path, $out:ident;)*) => {$(
         /// D = A x B for a row-major D of `m` x `n`; the grid has `n / 32` x `m / 8` blocks, rounded up.

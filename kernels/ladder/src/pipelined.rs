@@ -1,7 +1,11 @@
-//! Step 3: while one step is multiplied, the next three are on their way.
+//! Step 3, a multistage pipeline: the copies of the next k-tiles overlap the multiplication.
 //!
-//! The tiles go round a ring of four stages. A step waits for the oldest copies only, and starts
-//! those that fill the stage which the step before it has left.
+//! Data flow in k-tile `i`, both at once:
+//! - `global A, B -cp.async-> stage (i + 3) % 4`
+//! - `stage i % 4 -ldmatrix-> fragments -mma-> accumulators`
+//!
+//! The tiles use a ring of four stages. Each k-tile waits for the oldest copies only. It then
+//! refills the stage that the previous k-tile has released.
 
 use super::TILE;
 use super::warp_tile::{Sums, TileA, TileB};
@@ -11,10 +15,10 @@ use ptx_matrix::prelude::*;
 
 /// Stages of the ring.
 const STAGES: usize = 4;
-/// Copies that may be in flight while a step is multiplied.
+/// Groups of copies that may be in flight during a multiplication.
 const IN_FLIGHT: u32 = STAGES as u32 - 2;
 
-/// D = A x B: `m` x `n` by blocks of [`TILE`], n / 128 x m / 128 of them.
+/// D = A x B: `m` x `n` in tiles of [`TILE`]; the grid is n / 128 x m / 128.
 #[kernel(threads = 256, target = "sm_80")]
 pub fn pipelined_bf16(
     block: &Block,
@@ -28,7 +32,7 @@ pub fn pipelined_bf16(
     product(block, stages, a, b, d, n, k);
 }
 
-/// The product, with tiles of any swizzle.
+/// The GEMM, for tiles of any swizzle.
 #[inline(always)]
 pub(super) fn product<SA: Swizzle, SB: Swizzle>(
     block: &Block,
@@ -48,7 +52,7 @@ pub(super) fn product<SA: Swizzle, SB: Swizzle>(
             tile_a.copy_async(block, a, |row, i| (top + row) * k + step * TILE.2 + i);
             tile_b.copy_async(block, b, |i, col| (step * TILE.2 + i) * n + left + col);
         }
-        // Behind the last step the groups are empty, and the waits stay the same.
+        // After the last k-tile, the groups are empty, and the waits stay the same.
         CpAsync::<16>::commit(warp);
     };
 
@@ -61,8 +65,8 @@ pub(super) fn product<SA: Swizzle, SB: Swizzle>(
     stage = RingIndex::FIRST;
     for step in 0..steps {
         CpAsync::<16>::wait::<IN_FLIGHT>(warp);
-        // What the others copied has landed too, and all have multiplied the step before, whose
-        // stage is filled next.
+        // The copies of all threads have landed, and all warps have multiplied the previous k-tile,
+        // whose stage is refilled next.
         block.sync();
         start(step + STAGES - 1, stage.before());
         let (tile_a, tile_b) = stages.stage(stage);

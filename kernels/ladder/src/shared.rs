@@ -1,21 +1,24 @@
-//! Step 1: what the threads of a block all need comes to shared memory, once.
+//! Step 1, tiling: the operands of a block are loaded into shared memory, once.
 //!
-//! Each element of A is read from global memory by one thread of the block instead of 64, and each
-//! thread computes 4 x 4 elements of D from registers. The arithmetic is that of the threads; the
-//! tensor cores stand idle.
+//! Data flow, for each k-tile: `global A, B -> registers -> shared tiles -> registers ->
+//! multiply-add`.
+//!
+//! Each element of A is read from global memory by one thread of the block instead of 64. Each
+//! thread computes 4 x 4 elements of D from registers (a thread tile). The arithmetic uses the CUDA
+//! cores; the tensor cores are idle.
 
 use core::array::from_fn;
 use ptx_matrix::mma::Rounded;
 use ptx_matrix::prelude::*;
 
-/// Rows and columns of D that a block computes, and how far it goes along K in a step.
+/// The tile of a block, M x N x K. K is that of one k-tile.
 pub const TILE: (usize, usize, usize) = (64, 64, 16);
 const SIDE: usize = TILE.0;
 const DEPTH: usize = TILE.2;
-/// Rows and columns of D that a thread computes.
+/// Rows and columns of a thread tile.
 const OWN: usize = 4;
 
-/// D = A x B: `m` x `n` by blocks of [`TILE`], n / 64 x m / 64 of them.
+/// D = A x B: `m` x `n` in tiles of [`TILE`]; the grid is n / 64 x m / 64.
 #[kernel(threads = 256)]
 pub fn shared_bf16(
     block: &Block,

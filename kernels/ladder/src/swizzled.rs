@@ -1,14 +1,18 @@
-//! Step 4: the same, with the tiles swizzled.
+//! Step 4, swizzled tiles: `ldmatrix` without bank conflicts.
 //!
-//! The eight rows of a matrix that `ldmatrix` loads lie in the same banks of shared memory if they
-//! are 128 bytes or more apart, and come one after the other; swizzled, they lie in different ones,
-//! and come at once. The types of the tiles say so; nothing else changes.
+//! The data flow is that of [`pipelined`](super::pipelined); only the places within the shared
+//! tiles change.
+//!
+//! `ldmatrix` loads matrices of eight rows of 16 bytes. If these rows are 128 bytes or a multiple
+//! apart, they are in the same banks, and are read one after the other. In a swizzled tile they are
+//! in different banks, and are read at once. The swizzle is part of the tiles' types; nothing else
+//! changes.
 
 use super::pipelined::product;
 use super::warp_tile::{TileA, TileB};
 use ptx_matrix::prelude::*;
 
-/// D = A x B: `m` x `n` by blocks of [`TILE`](super::TILE), n / 128 x m / 128 of them.
+/// D = A x B: `m` x `n` in tiles of [`TILE`](super::TILE); the grid is n / 128 x m / 128.
 #[kernel(threads = 256, target = "sm_80")]
 pub fn swizzled_bf16(
     block: &Block,

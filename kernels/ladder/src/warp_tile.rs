@@ -1,22 +1,21 @@
-//! What the steps from `ldmatrix` on have in common: a warp's part of the block's product.
+//! The warp tile: the part of the block's tile that one warp computes, from `ldmatrix` on.
 
 use super::TILE;
 use core::array::from_fn;
 use ptx_matrix::memory::Swizzle;
 use ptx_matrix::prelude::*;
 
-/// The block's tiles of A and B in one step.
+/// The block's tiles of A and B in one k-tile.
 pub type TileA<S> = SharedTile<bf16, { TILE.0 }, { TILE.2 }, S>;
 pub type TileB<S> = SharedTile<bf16, { TILE.2 }, { TILE.1 }, S>;
 
-/// Rows and columns of D that a warp computes: the block's eight warps are two below each other,
-/// four beside each other.
+/// The warp tile, M x N. The block's eight warps are two along M, four along N.
 const WARP: (usize, usize) = (64, 32);
 
-/// A warp's sums: fragments of 16 x 8.
+/// A warp's accumulators: fragments of 16 x 8.
 pub struct Sums([[Accumulator<M16N8K16, f32>; WARP.1 / 8]; WARP.0 / 16]);
 
-/// Where in the block's tile the warp's is.
+/// The origin of the warp tile in the block's tile.
 fn place(warp: Warp<'_>) -> (usize, usize) {
     (warp.index() / 4 * WARP.0, warp.index() % 4 * WARP.1)
 }
@@ -27,7 +26,7 @@ impl Sums {
         Sums(Zeroable::zeroed())
     }
 
-    /// Adds the product of the block's tiles, as far as it is the warp's.
+    /// Accumulates the warp's part of the product of the block's tiles.
     #[inline(always)]
     pub fn multiply<SA: Swizzle, SB: Swizzle>(
         &mut self,
@@ -49,7 +48,7 @@ impl Sums {
         }
     }
 
-    /// Writes the sums to D, which has `n` columns; the block's tile starts at (top, left).
+    /// Stores the accumulators to D, which has `n` columns; the block's tile starts at (top, left).
     #[inline(always)]
     pub fn store(&self, warp: Warp<'_>, d: GlobalMut<bf16>, n: usize, (top, left): (usize, usize)) {
         let (down, right) = place(warp);

@@ -1,4 +1,4 @@
-//! How fast the tensor cores can go: `mma.sync` on registers and nothing else.
+//! The peak throughput of the tensor cores: `mma.sync` on registers, and nothing else.
 
 use core::array::from_fn;
 use ptx_matrix::fragment::{FragmentShape, RoleA, RoleB, RoleC, Shape};
@@ -6,19 +6,18 @@ use ptx_matrix::mma::{MmaForm, Plain};
 use ptx_matrix::prelude::*;
 use ptx_matrix::target::{AtLeast, BuildTarget, Supports};
 
-/// Products of a warp in one round.
+/// `mma` instructions per warp and round.
 pub const PRODUCTS: usize = 64;
 
-/// Elements of A, and of B, that a block reads, for an `mma` of this K: one fragment after the
-/// other.
+/// Elements of A, and of B, that a block reads for an `mma` of this K: fragment after fragment.
 pub const fn elements(k: usize) -> (usize, usize) {
     (2 * 4 * 16 * k, 2 * 8 * k * 8)
 }
 
-/// Each warp multiplies 4 fragments of A by 8 of B, into 32 accumulators that do not depend on each
-/// other, as a warp of a fast GEMM does; in every second half of a round by another 4 and 8, so
-/// that operands change as a GEMM's do, and with them the power that is drawn. The sum goes to
-/// `out`, an element a thread, so that nothing of it can be left out.
+/// Each warp multiplies 4 fragments of A by 8 of B, into 32 independent accumulators, like a warp
+/// of a fast GEMM. Every second half of a round uses another 4 and 8, so that operands change as in
+/// a GEMM, and with them the power. The sum goes to `out`, one element per thread, so that the
+/// compiler removes nothing.
 macro_rules! ceilings {
     ($($kernel:ident $shape:ident $element:ident $sum:ident;)*) => {$(
         #[kernel(threads = 256, min_blocks = 1, target = "sm_80")]

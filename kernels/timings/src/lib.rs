@@ -1,16 +1,15 @@
-//! How long the instructions take: kernels of nothing but one of them, between two readings of the
-//! clock.
+//! Instruction timings: kernels of one instruction each, between two readings of the clock.
 //!
-//! A warp whose instructions each wait for the one before shows the latency; warps that have
-//! several under way at a time show the throughput. What the instructions are given changes from
-//! one to the next, by a number that only the host knows (it is zero): so the compiler can neither
-//! leave one out nor move what belongs to it out of the loop.
+//! Latency: one warp, in which each instruction waits for the one before. Throughput: several warps
+//! with several instructions in flight. The operands change from one instruction to the next by a
+//! number that only the host knows (it is zero). So the compiler can neither remove an instruction
+//! nor move its operands out of the loop.
 //!
-//! They are built for sm_90a alone, whose forms are in the table of them.
+//! The kernels are built for sm_90a only, whose forms are in the table of forms.
 
 #![no_std]
 #![feature(macro_metavar_expr_concat, stmt_expr_attributes)]
-// A build for an older GPU leaves kernels out, and with them what only they use.
+// A build for an older GPU leaves out kernels, and the items that only they use.
 #![cfg_attr(target_arch = "nvptx64", allow(unused))]
 
 pub mod ceiling;
@@ -19,16 +18,16 @@ pub mod multiply;
 
 use ptx_matrix::prelude::*;
 
-/// Warps of a block that shows the throughput, two for each of a multiprocessor's four parts.
+/// Warps of a throughput block: two for each of an SM's four partitions.
 pub const WARPS: usize = 8;
-/// Instructions of a warp in one round.
+/// Instructions per warp and round.
 pub const ROUND: usize = 8;
-/// Words of `clocks`: for each warp, when it began and when it had ended.
+/// Words of `clocks`: for each warp, the clock at its start and at its end.
 pub const CLOCKS: usize = 2 * WARPS;
 
-/// Lets each warp of the block do `work`, twice, since the first time brings the instructions into
-/// the cache; `clocks` is when it began and ended the second time, for each warp. `work` gets the
-/// block's number of the warp's first lane.
+/// Runs `work` twice in each warp of the block; the first run loads the instruction cache. `clocks`
+/// gets the start and end of the second run, for each warp. `work` gets the number, within the
+/// block, of the warp's first lane.
 #[inline(always)]
 fn time(block: &Block, clocks: GlobalMut<u64>, mut work: impl FnMut(Warp<'_>, usize)) {
     let warp = block.warp();

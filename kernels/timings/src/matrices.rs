@@ -1,4 +1,4 @@
-//! `ldmatrix`, `stmatrix` and `movmatrix`, a form a kernel.
+//! `ldmatrix`, `stmatrix` and `movmatrix`: kernels for each form.
 
 use super::{ROUND, WARPS, time};
 use core::array::from_fn;
@@ -9,12 +9,12 @@ use ptx_matrix::raw;
 /// Matrix rows of a warp: one for each lane, up to 128 bytes apart.
 pub type Rows = SharedTile<u16, { 32 * 8 }, 8>;
 
-/// Bytes from a lane's row to the next lane's, and how many of a matrix's eight rows share their
-/// banks then.
+/// Bytes from a lane's row to the next lane's, and the number of a matrix's eight rows that then
+/// share banks.
 pub const STRIDES: [(u32, u32); 4] = [(16, 1), (32, 2), (64, 4), (128, 8)];
 
-/// Calls a macro with the forms that load: a kernel for the latency, one for the throughput, the
-/// function, its PTX, and whether it transposes.
+/// Calls a macro with the load forms: the latency kernel, the throughput kernel, the function, its
+/// PTX, and whether it transposes.
 #[macro_export]
 macro_rules! timed_loads {
     ($with:ident) => {
@@ -29,7 +29,7 @@ macro_rules! timed_loads {
     };
 }
 
-/// Likewise those that store: a kernel that loads back what it has stored, one for the throughput,
+/// Calls a macro with the store forms: a kernel that loads back its stores, the throughput kernel,
 /// both functions, the PTX of the store, and its matrices.
 #[macro_export]
 macro_rules! timed_stores {
@@ -64,7 +64,8 @@ macro_rules! loads {
                     let mut address = start + lane.id() as u32 * stride;
                     for _ in 0..rounds {
                         for _ in 0..ROUND {
-                            // SAFETY: all lanes come here together, with the address of a row of the tile.
+                            // SAFETY: all lanes call it together, with the address of a row of the
+                            // tile.
                             [address, ..] = unsafe { raw::$load(address) };
                         }
                     }
@@ -91,7 +92,8 @@ macro_rules! loads {
                     let mut address = rows.row((0, 0)).address() + lane.id() as u32 * stride;
                     let mut all = 0;
                     for _ in 0..rounds {
-                        // SAFETY: all lanes come here together, with the address of a row of the tile.
+                        // SAFETY: all lanes call it together, with the address of a row of the
+                        // tile.
                         let loaded: [_; ROUND] = from_fn(|i| unsafe { raw::$load(address + i as u32 * vary) });
                         for register in loaded.as_flattened() {
                             all ^= register;
@@ -106,9 +108,9 @@ macro_rules! loads {
 }
 timed_loads!(loads);
 
-/// Makes each lane's row, `stride` bytes behind that of the lane before, part of matrices whose
-/// first is all lanes' addresses: what `ldmatrix` returns first in each lane is where that lane has
-/// loaded from.
+/// Fills each lane's row, `stride` bytes after the previous lane's, as part of a matrix of
+/// addresses. So the first register that `ldmatrix` returns to a lane is the address from which the
+/// lane has loaded.
 #[inline(always)]
 fn point_to_themselves(warp: Warp<'_>, rows: Rows, stride: u32, trans: bool) {
     rows.fill(warp, |_, _| 0);
@@ -142,7 +144,8 @@ macro_rules! stores {
                     let mut registers: [_; $matrices] = from_fn(|i| (lane.id() + i * LANES) as u32);
                     for _ in 0..rounds {
                         for _ in 0..ROUND {
-                            // SAFETY: all lanes come here together, with the address of a row of the tile.
+                            // SAFETY: all lanes call it together, with the address of a row of the
+                            // tile.
                             unsafe {
                                 raw::$store(address, registers);
                                 raw::bar_warp_sync();
@@ -174,7 +177,8 @@ macro_rules! stores {
                     let registers: [_; $matrices] = from_fn(|i| (lane.id() + i * LANES) as u32);
                     for _ in 0..rounds {
                         for i in 0..ROUND {
-                            // SAFETY: all lanes come here together, with the address of a row of the tile.
+                            // SAFETY: all lanes call it together, with the address of a row of the
+                            // tile.
                             unsafe { raw::$store(address + i as u32 * vary, registers) };
                         }
                         address ^= vary;
@@ -187,8 +191,7 @@ macro_rules! stores {
 }
 timed_stores!(stores);
 
-/// A warp transposes by `movmatrix.sync.aligned.m8n8.trans.b16`, each time what came out the last
-/// time.
+/// A warp transposes by `movmatrix.sync.aligned.m8n8.trans.b16`; each result is the next operand.
 #[kernel(threads = 32, target = "sm_90a")]
 pub fn latency_mov_trans(block: &Block, clocks: GlobalMut<u64>, out: GlobalMut<u32>, rounds: u32) {
     time(block, clocks, |warp, first| {
@@ -202,7 +205,7 @@ pub fn latency_mov_trans(block: &Block, clocks: GlobalMut<u64>, out: GlobalMut<u
     });
 }
 
-/// Each warp transposes by `movmatrix.sync.aligned.m8n8.trans.b16`, several at a time.
+/// Each warp transposes by `movmatrix.sync.aligned.m8n8.trans.b16`, several matrices in flight.
 #[kernel(threads = 256, target = "sm_90a")]
 pub fn time_mov_trans(block: &Block, clocks: GlobalMut<u64>, out: GlobalMut<u32>, rounds: u32) {
     time(block, clocks, |warp, first| {

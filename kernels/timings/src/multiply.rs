@@ -1,4 +1,4 @@
-//! `mma.sync`: the forms that sm_90 has, made of the table in `src/isa/`.
+//! `mma.sync`: the forms of sm_90, from the table in `src/isa/`.
 
 use super::time;
 use core::num::Wrapping;
@@ -11,14 +11,14 @@ use ptx_matrix::prelude::*;
 use ptx_matrix::target::{BuildTarget, Supports};
 use ptx_matrix::{mma_element, mma_forms, mma_named, mma_shape};
 
-/// Products of a warp in one round.
+/// `mma` instructions per warp and round.
 pub const PRODUCTS: usize = 8;
-/// Accumulators of a warp where the throughput is measured: so many products in a row do not wait
-/// for each other.
+/// Accumulators of a warp in a throughput kernel: this many consecutive instructions are
+/// independent.
 const CHAINS: usize = 4;
 
-/// Two kernels a form: its name behind `latency_`, by a warp that multiplies into one accumulator,
-/// time after time, and behind `time_`, by warps that multiply into several.
+/// Two kernels per form: `latency_*`, in which a warp accumulates into one accumulator, and
+/// `time_*`, in which warps accumulate into several.
 macro_rules! kernels {
     ($($shape:ident $la:ident $lb:ident $q:ident $d:ident [$(($a:ident $b:ident))*] $c:ident $width:ident $registers:tt
         $needs:ident $version:literal $nature:ident;)*) => {$($(
@@ -40,13 +40,13 @@ macro_rules! kernels {
 }
 mma_forms!(kernels);
 
-/// What a kernel does, with so many accumulators. If it `changes` the factors, they are others for
-/// each product.
+/// The body of a kernel, with a number of accumulators. If it `changes` the operands, they differ
+/// for each instruction.
 ///
-/// Where the GPU has no such instruction, what others make of the factors must not stay the same
-/// from one product to the next: that would be done once. Where it has, the factors need not
-/// change, and changing them would take longer than the product. There all have the same A,
-/// as products in a GEMM's row have. (Not for f64 `m16n8k4`, for which ptxas 13.5 fails then.)
+/// On a GPU without the instruction, it is emulated: operations on unchanged operands would be
+/// hoisted, and done once. On a GPU with it, the operands need not change, and changing them would
+/// take longer than the instruction. There all instructions have the same A, as in a row of a GEMM.
+/// (Not for f64 `m16n8k4`, for which ptxas 13.5 fails then.)
 #[inline(always)]
 fn multiply<S, A: Element, B: Element, C: Element, D: Element, Q, const CHAINS: usize>(
     block: &Block<'_>,
@@ -107,11 +107,10 @@ fn multiply<S, A: Element, B: Element, C: Element, D: Element, Q, const CHAINS: 
     });
 }
 
-/// A register that has elements.
+/// The register that holds elements.
 type RegisterOf<T> = <<T as Element>::Width as Width>::Register;
 
-/// The fragment with other registers, which only the host knows; time after time, with others
-/// again.
+/// Changes the registers of a fragment by a number that only the host knows.
 #[inline(always)]
 fn changed<R: Role, S, T>(warp: Warp<'_>, fragment: Fragment<R, S, T>, by: u32) -> Fragment<R, S, T>
 where
@@ -129,8 +128,8 @@ where
     Fragment::from_registers(registers)
 }
 
-/// The first registers of a product, as what is added to the next: where the two are of one type,
-/// the product itself.
+/// The first registers of a result, as the next accumulator: the result itself, if the two have one
+/// type.
 #[inline(always)]
 fn taken_for<S, D: Element, C: Element>(
     warp: Warp<'_>,

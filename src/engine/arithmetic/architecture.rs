@@ -1,40 +1,39 @@
-//! What the tensor cores of each GPU compute: the table of all parameters.
+//! The arithmetic of each GPU's tensor cores: the table of all parameters.
 //!
-//! `docs/NUMERICS.md` has the same table in words. [`fused`](super::fused) is the sum that they are
-//! parameters of.
+//! `docs/NUMERICS.md` has the same table in words. [`fused`](super::fused) has the algorithm.
 
 use crate::target::Arch;
 
-/// One fused sum of products and C.
+/// The parameters of a fused sum of products and C.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Fused {
-    /// Bits behind the point that a term keeps, next to the largest one.
+    /// Fraction bits that a term keeps, relative to the largest term.
     pub(super) fraction_bits: i32,
-    /// The least exponent of the largest term, of sums into f32 and into f16. A smaller one counts
-    /// as this.
+    /// The smallest exponent of the largest term, for accumulators of f32 and of f16. A smaller
+    /// exponent is replaced by it.
     pub(super) floor: (i32, i32),
-    /// Bytes of a row of A whose products are one sum. Further products are added by further sums,
-    /// each rounded.
+    /// Bytes of a row of A whose products form one sum. Further products are added by further
+    /// sums, each of which is rounded.
     pub(super) row_bytes: usize,
-    /// Bits behind the point of a sum in f32; the others are cut off.
+    /// Fraction bits of a sum in f32; the others are truncated.
     pub(super) f32_bits: i32,
 }
 
-/// How fp8 is multiplied by `mma` without a kind.
+/// The arithmetic of fp8 in `mma` without a kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Fp8 {
-    /// By one instruction.
+    /// One instruction.
     Fused(Fused),
-    /// In f16, by two instructions and an addition.
+    /// Two f16 instructions and an addition.
     InF16,
 }
 
-/// How `m8n8k4` with f16 is multiplied.
+/// The arithmetic of `m8n8k4` with f16.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Quad {
-    /// By the tensor cores, as the other shapes.
+    /// The tensor cores, as for the other shapes.
     Fused,
-    /// By fused multiply-adds of f32.
+    /// Fused multiply-adds in f32.
     InF32,
 }
 
@@ -47,13 +46,13 @@ pub(super) struct TensorCores {
     pub(super) quad: Quad,
 }
 
-/// No bound on the largest exponent: less than that of any sum.
+/// No floor: smaller than the exponent of any sum.
 const NO_FLOOR: (i32, i32) = (-1000, -1000);
 
-/// The published model (MMA-Sim, arXiv 2511.10909) takes a C of zero for one with this exponent.
+/// The published model (MMA-Sim, arXiv 2511.10909) gives a zero C this exponent.
 const PUBLISHED_FLOOR: (i32, i32) = (-126, -126);
 
-/// One sum, however long the rows are.
+/// One sum for rows of any length.
 const WHOLE_ROW: usize = usize::MAX;
 
 const fn fused(fraction_bits: i32, floor: (i32, i32), row_bytes: usize) -> Fused {
@@ -74,11 +73,11 @@ const TURING: TensorCores = TensorCores {
     quad: Quad::Fused,
 };
 
-/// Published; that `m8n8k4` is computed in f32 is in ptxas's machine code.
+/// Published. The arithmetic of `m8n8k4` in f32 is from ptxas's machine code.
 const AMPERE: TensorCores =
     TensorCores { floats: fused(24, PUBLISHED_FLOOR, 16), fp8: Fp8::InF16, quad: Quad::InF32 };
 
-/// Published, likewise.
+/// Published. The arithmetic of `m8n8k4` in f32 is from ptxas's machine code.
 const ADA: TensorCores =
     TensorCores { fp8: Fp8::Fused(Fused { f32_bits: 13, ..fused(13, NO_FLOOR, 16) }), ..AMPERE };
 
@@ -86,21 +85,21 @@ const ADA: TensorCores =
 const HOPPER: TensorCores =
     TensorCores { floats: fused(25, (-133, -21), WHOLE_ROW), fp8: Fp8::InF16, quad: Quad::InF32 };
 
-/// Published; that fp8 is computed in f16 is in ptxas's machine code.
+/// Published. The arithmetic of fp8 in f16 is from ptxas's machine code.
 const BLACKWELL: TensorCores =
     TensorCores { floats: fused(25, PUBLISHED_FLOOR, WHOLE_ROW), ..HOPPER };
 
 /// Published.
 const RTX_BLACKWELL: TensorCores = TensorCores { fp8: Fp8::Fused(BLACKWELL_KINDS), ..BLACKWELL };
 
-/// `wgmma` of fp8, on Hopper alone: published, and verified on an H200.
+/// `wgmma` of fp8, on Hopper only: published, and verified on an H200.
 pub(super) const HOPPER_WGMMA_FP8: Fused = Fused { f32_bits: 13, ..fused(13, NO_FLOOR, WHOLE_ROW) };
 
-/// `kind::f8f6f4` and `kind::mxf8f6f4`, on Blackwell alone: published.
+/// `kind::f8f6f4` and `kind::mxf8f6f4`, on Blackwell only: published.
 pub(super) const BLACKWELL_KINDS: Fused = fused(25, NO_FLOOR, WHOLE_ROW);
 
 impl TensorCores {
-    /// Those of a GPU.
+    /// The tensor cores of a GPU.
     pub(super) const fn of(arch: Arch) -> &'static Self {
         match arch.sm() {
             70 => &VOLTA,

@@ -5,7 +5,7 @@ use crate::isa::{Plain, Rm, Rn, Rp, Rz};
 use crate::target::Arch;
 use std::vec::Vec;
 
-/// In which direction a sum goes to a number of f64.
+/// The direction in which a sum is rounded to f64.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Rounding {
     Nearest,
@@ -36,8 +36,10 @@ chains! {
     Rp Up;
 }
 
-/// As the hardware does it: a NaN goes through, quiet, that of B before that of the sum before that
-/// of A; and one that arises has its sign set.
+/// A fused multiply-add with the hardware's NaNs.
+///
+/// A NaN operand is returned, made quiet. B's NaN has precedence over the accumulator's, which has
+/// precedence over A's. A new NaN has its sign set.
 fn fused_multiply_add(a: f64, b: f64, c: f64, rounding: Rounding) -> f64 {
     const QUIET: u64 = 1 << 51;
     if let Some(nan) = [b, c, a].into_iter().find(|value| value.is_nan()) {
@@ -69,7 +71,7 @@ fn exact(value: f64) -> Exact {
     Exact { negative: value.is_sign_negative(), magnitude: magnitude.into(), exponent }
 }
 
-/// `a * b + c`, of finite numbers, rounded in a direction.
+/// `a * b + c` of finite numbers, rounded in the given direction.
 fn directed(a: f64, b: f64, c: f64, rounding: Rounding) -> f64 {
     let (x, y, c) = (exact(a), exact(b), exact(c));
     let product = Exact {
@@ -79,7 +81,7 @@ fn directed(a: f64, b: f64, c: f64, rounding: Rounding) -> f64 {
     };
     let (large, small) = match (product.magnitude, c.magnitude) {
         (0, 0) => {
-            // Zeros of both signs make one that is negative where sums are rounded down.
+            // Zeros of different signs have a negative sum only when rounding down.
             let negative = if product.negative == c.negative {
                 c.negative
             } else {
@@ -92,9 +94,9 @@ fn directed(a: f64, b: f64, c: f64, rounding: Rounding) -> f64 {
         _ if top(product) >= top(c) => (product, c),
         _ => (c, product),
     };
-    // The larger one leads at bit 125, so that a carry stays in; what the smaller one loses to the
-    // right leaves a bit, which says that there was something. (It loses nothing where the two
-    // may cancel: neither has more than 106 bits.)
+    // The larger number has its leading bit at bit 125, so that a carry fits. Bits that the smaller
+    // one loses on the right set a sticky bit. (It loses none if the two may cancel: neither has
+    // more than 106 bits.)
     let up = large.magnitude.leading_zeros() as i32 - 2;
     let (large_magnitude, exponent) = (large.magnitude << up, large.exponent - up);
     let shift = small.exponent - exponent;
@@ -127,7 +129,7 @@ fn top(value: Exact) -> i32 {
     value.exponent + 128 - value.magnitude.leading_zeros() as i32
 }
 
-/// A number of f64: toward zero, or away from it.
+/// A number of f64, rounded toward zero or away from it.
 fn encode(negative: bool, magnitude: u128, exponent: i32, away: bool) -> f64 {
     let leading = 127 - magnitude.leading_zeros() as i32;
     let result = (leading + exponent).max(-1022);
@@ -137,8 +139,7 @@ fn encode(negative: bool, magnitude: u128, exponent: i32, away: bool) -> f64 {
         1..=127 => (magnitude >> drop, magnitude << (128 - drop) != 0),
         _ => (0, true),
     };
-    // A significand that was rounded up to two, or from subnormal to one, carries into the exponent
-    // by itself.
+    // A significand that is rounded up to 2, or from subnormal to 1, carries into the exponent.
     let kept = kept as u64 + u64::from(inexact && away);
     let largest = f64::MAX.to_bits();
     let bits = ((i64::from(result + 1022) << 52) as u64).saturating_add(kept);
@@ -150,8 +151,8 @@ fn encode(negative: bool, magnitude: u128, exponent: i32, away: bool) -> f64 {
 mod tests {
     use super::*;
 
-    /// Of the numbers around the one that is nearest, those that a direction may give: found with
-    /// the error of the nearest.
+    /// Compares each direction with the neighbours of the nearest number. The error of the nearest
+    /// number determines the expected neighbour.
     #[test]
     fn directions_are_beside_the_nearest() {
         let mut random = fastrand::Rng::with_seed(3);
@@ -162,7 +163,7 @@ mod tests {
                 f64::from_bits(random.u64(..) & 0x800f_ffff_ffff_ffff | exponent << 52)
             };
             let (a, b, c) = (draw(), draw(), draw());
-            // Half of them cancel, nearly.
+            // In half of the cases the sum nearly cancels.
             let c = if round % 2 == 0 { -(a * b) * (1.0 + c.abs().min(1.0) * 1e-15) } else { c };
             let nearest = a.mul_add(b, c);
             let [zero, down, up] = [Rounding::Zero, Rounding::Down, Rounding::Up]
@@ -174,7 +175,8 @@ mod tests {
             );
             assert!(down == up || down.next_up() == up);
             assert_eq!(zero, if nearest > 0.0 { down } else { up });
-            // What is not exact differs: a double-double of the product and the sum says whether.
+            // Inexact sums differ. A double-double of the product and the sum shows which sums are
+            // exact.
             let exact = (a * b).is_normal() && c.is_normal() && {
                 let product = a * b;
                 let low = a.mul_add(b, -product);

@@ -1,5 +1,7 @@
-//! fp8, and `m8n8k4` with f16: by the tensor cores where the GPU has such an instruction, else as
-//! the instructions compute it that ptxas makes of it.
+//! fp8, and `m8n8k4` with f16.
+//!
+//! The tensor cores compute them if the GPU has such an instruction. Otherwise this is the
+//! arithmetic of the instructions that ptxas generates.
 
 use super::architecture::{Fp8, Fused, Quad as QuadOf, TensorCores};
 use super::format::{AccumulatorFloat, Float, Number};
@@ -12,8 +14,8 @@ use float8::{F8E4M3, F8E5M2};
 use half::f16;
 use std::vec::Vec;
 
-/// The numbers as f16 has them. Of the lines that belong to a `k`, which have so many elements,
-/// those with k mod 4 in {0, 1} come first.
+/// The numbers as f16, reordered: the K indices with k mod 4 in {0, 1} come first, then the others.
+/// Each K index has `line` consecutive elements: 1 in a row of A, a whole row in B.
 fn halves_in_f16<T: Float>(matrix: &[T], k: usize, line: usize) -> Vec<Number> {
     let mut numbers = Vec::with_capacity(matrix.len());
     for lines in matrix.chunks(k * line) {
@@ -27,8 +29,8 @@ fn halves_in_f16<T: Float>(matrix: &[T], k: usize, line: usize) -> Vec<Number> {
     numbers
 }
 
-/// The first half of the products is summed, from zero, then the other on top of it; then C is
-/// added, as two numbers are outside of the tensor cores.
+/// Sums the first half of the products from zero, then adds the other half. Then adds C with an
+/// ordinary addition, outside the tensor cores.
 fn sums_of_halves<C: AccumulatorFloat + Add<Output = C>>(
     matrices: (&[Number], &[Number], &[C]),
     n: usize,
@@ -42,8 +44,8 @@ fn sums_of_halves<C: AccumulatorFloat + Add<Output = C>>(
     })
 }
 
-/// fp8, of which ptxas makes, for some GPUs, two f16 instructions, and an addition: of the k with k
-/// mod 4 in {0, 1}, and of the others.
+/// fp8. For some GPUs ptxas generates two f16 instructions and an addition: one instruction for k
+/// mod 4 in {0, 1}, and one for the other k.
 macro_rules! fp8 {
     ($($a:ident $b:ident $c:ident;)*) => {$(
         impl Product<$b, $c, Plain> for $a {
@@ -77,14 +79,14 @@ fn canonical<C: AccumulatorFloat>(sum: C) -> C {
     if sum.number() == Number::Nan { C::nan() } else { sum }
 }
 
-/// A chain of fused multiply-adds of f32, from zero on, and C.
+/// A chain of fused multiply-adds in f32 that starts at zero, plus C.
 fn chain_and_c(a: &[f16], b: &[f16], c: f32) -> f32 {
     let chain = a.iter().zip(b).fold(0.0f32, |sum, (a, b)| a.to_f32().mul_add(b.to_f32(), sum));
     canonical(c + chain)
 }
 
-/// C, of two products that are summed, and two: one after the other, in f32; then the result is
-/// rounded.
+/// C, plus the sum of the first two products, plus the sum of the other two. Each addition is in
+/// f32; the result is rounded.
 fn pairs_and_c(a: &[f16], b: &[f16], c: f16) -> f16 {
     let product = |k: usize| (a[k].to_f32(), b[k].to_f32());
     let pair = |first: usize| {
@@ -94,7 +96,7 @@ fn pairs_and_c(a: &[f16], b: &[f16], c: f16) -> f16 {
     canonical(f16::from_f32(c.to_f32() + pair(0) + pair(2)))
 }
 
-/// `m8n8k4` with f16, by what computes an element outside of the tensor cores.
+/// `m8n8k4` with f16. `in_f32` computes an element outside the tensor cores.
 fn quad<C: AccumulatorFloat>(
     gpu: Arch,
     (a, b, c): (&[f16], &[f16], &[C]),

@@ -1,4 +1,4 @@
-//! The floating-point formats that the tensor cores take and return.
+//! The floating-point formats of the tensor cores' operands and results.
 
 use crate::element::{InByte, e2m1, e2m3, e3m2, tf32, ue4m3};
 use bytemuck::Zeroable;
@@ -7,19 +7,19 @@ use half::{bf16, f16};
 
 /// A floating-point format.
 pub(super) trait Float: Copy {
-    /// Bits of the significand behind the point.
+    /// Fraction bits of the significand.
     const FRACTION: i32;
     /// Bits of the exponent.
     const EXPONENT: i32;
-    /// The least exponent of a normal number.
+    /// The smallest exponent of a normal number.
     const MIN_EXPONENT: i32 = 2 - (1 << (Self::EXPONENT - 1));
-    /// What the greatest exponent is for.
+    /// The meaning of the largest exponent field.
     const SPECIAL: Special = Special::InfinityAndNan;
 
-    /// Its bits, in the lowest of 32.
+    /// Its bits, right-aligned in 32.
     fn bits(self) -> u32;
 
-    /// The number that it is.
+    /// Its value.
     fn number(self) -> Number {
         let bits = self.bits();
         let negative = bits >> (Self::FRACTION + Self::EXPONENT) & 1 == 1;
@@ -45,30 +45,30 @@ pub(super) trait Float: Copy {
     }
 }
 
-/// What the greatest exponent of a format is for.
+/// The meaning of the largest exponent field of a format.
 pub(super) enum Special {
-    /// Infinity, and NaN.
+    /// Infinity and NaN.
     InfinityAndNan,
-    /// Numbers, and, of all ones, NaN.
+    /// Numbers; NaN if all bits are one.
     Nan,
     /// Numbers.
     None,
 }
 
-/// A format that the tensor cores accumulate in.
+/// A format of accumulators.
 pub(super) trait AccumulatorFloat: Float + Zeroable {
-    /// `sum * 2^exponent`, as the tensor cores round it.
+    /// `sum * 2^exponent`, rounded like the tensor cores do.
     fn round(sum: i64, exponent: i32) -> Self;
-    /// An f32 with so many bits behind the point, the others cut off; an f16 as it is.
+    /// Truncates an f32 to `bits` fraction bits; returns an f16 unchanged.
     fn cut_to(self, bits: i32) -> Self;
-    /// Infinity of that sign.
+    /// Infinity with this sign.
     fn infinity(negative: bool) -> Self;
-    /// What the tensor core returns for "not a number".
+    /// The NaN that the tensor cores return.
     fn nan() -> Self;
 }
 
-/// If finite: `(-1)^negative * significand * 2^(exponent - fraction)`, the significand with its
-/// leading one at bit `fraction` unless the number is subnormal.
+/// A finite number is `(-1)^negative * significand * 2^(exponent - fraction)`. Its significand has
+/// the leading one at bit `fraction` unless the number is subnormal.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Number {
     Finite { negative: bool, significand: i64, exponent: i32 },
@@ -77,8 +77,8 @@ pub(super) enum Number {
 }
 
 impl Number {
-    /// The same number, of a format that f16 contains, as f16 has it: what is subnormal in a
-    /// smaller format may be normal.
+    /// The same number in f16, from a format that f16 contains. A subnormal number of the smaller
+    /// format may be normal in f16.
     pub(super) fn in_f16(self, fraction: i32) -> Number {
         match self {
             Number::Finite { negative, significand, exponent } if significand != 0 => {
@@ -92,7 +92,8 @@ impl Number {
     }
 }
 
-/// One row a format: bits of the exponent and the significand, and how its bits are widened to 32.
+/// One row for each format: bits of the exponent and the fraction, and the conversion of its bits
+/// to 32.
 macro_rules! formats {
     ($($format:ty, $exponent:literal $fraction:literal $special:ident |$value:ident| $bits:expr;)*) => {$(
         impl Float for $format {
@@ -110,13 +111,13 @@ macro_rules! formats {
 
 formats! {
     f32, 8 23 InfinityAndNan |value| value.to_bits();
-    // Its 19 bits are the upper ones of 32.
+    // The 19 bits of a tf32 are the upper ones of 32.
     tf32, 8 10 InfinityAndNan |value| value.to_bits() >> 13;
     bf16, 8 7 InfinityAndNan |value| value.to_bits().into();
     f16, 5 10 InfinityAndNan |value| value.to_bits().into();
     F8E5M2, 5 2 InfinityAndNan |value| value.to_bits().into();
     F8E4M3, 4 3 Nan |value| value.to_bits().into();
-    // The bits above them in a byte count for nothing.
+    // The higher bits of the byte are ignored.
     e3m2, 3 2 None |value| value.to_bits().into();
     e2m3, 2 3 None |value| value.to_bits().into();
     e2m1, 2 1 None |value| value.to_bits().into();
@@ -124,9 +125,8 @@ formats! {
     ue4m3, 4 3 Nan |value| value.to_bits().into();
 }
 
-/// `sum * 2^exponent` cut toward zero to a format, as sign, significand with `fraction` bits behind
-/// the point and exponent; and whether what was cut off is more than, or exactly, half of the last
-/// place.
+/// `sum * 2^exponent`, truncated to a format: sign, significand with `fraction` fraction bits, and
+/// exponent. `rest` compares the truncated part with half a unit in the last place.
 struct Cut {
     significand: i64,
     exponent: i32,
@@ -150,8 +150,8 @@ fn cut(magnitude: i64, exponent: i32, fraction: i32, min_exponent: i32) -> Cut {
 }
 
 impl Cut {
-    /// The bits of the exponent and the significand. A significand that was rounded up to two, or
-    /// from subnormal to one, carries into the exponent by itself.
+    /// The bits of the exponent and the fraction. A significand that is rounded up to 2, or from
+    /// subnormal to 1, carries into the exponent.
     fn encode(&self, fraction: i32, min_exponent: i32) -> i64 {
         let field = i64::from(self.exponent - min_exponent);
         (field << fraction) + self.significand
@@ -165,7 +165,7 @@ impl AccumulatorFloat for f32 {
         }
         let cut = cut(sum.abs(), exponent, Self::FRACTION, Self::MIN_EXPONENT);
         match cut.encode(Self::FRACTION, Self::MIN_EXPONENT) {
-            // What is cut to nothing loses its sign too.
+            // A result that is truncated to zero loses its sign too.
             0 => 0.0,
             bits if bits >= i64::from(f32::INFINITY.to_bits()) => Self::infinity(sum < 0),
             bits => f32::from_bits(bits as u32 | u32::from(sum < 0) << 31),
@@ -249,7 +249,7 @@ mod tests {
                 (e5m2.number().in_f16(F8E5M2::FRACTION), e5m2.to_f32()),
             ] {
                 match f16::from_f32(value).number() {
-                    // The exponent of a zero says nothing.
+                    // The exponent of a zero has no meaning.
                     Number::Finite { significand: 0, .. } => {
                         assert!(matches!(number, Number::Finite { significand: 0, .. }))
                     }

@@ -1,9 +1,14 @@
-//! The sum of the tensor cores, bit for bit (`docs/NUMERICS.md`).
+//! The fused sum of the tensor cores, bit for bit (`docs/NUMERICS.md`).
 //!
-//! An element of D is one sum over all products and C. Products are exact. Every term is written
-//! with the largest exponent among them, at least [`Fused::floor`], and [`Fused::fraction_bits`]
-//! bits behind the point, cut toward zero; the sum of those is exact; it is cut toward zero to f32,
-//! or rounded to the nearest f16. Some GPUs sum few products at a time.
+//! An element of D is one sum of all products and C:
+//!
+//! 1. Products are exact.
+//! 2. All terms are aligned to the largest exponent among them, which is at least [`Fused::floor`].
+//!    Each is truncated toward zero to [`Fused::fraction_bits`] fraction bits.
+//! 3. The sum of the aligned terms is exact.
+//! 4. The result is truncated toward zero to f32, or rounded to the nearest f16.
+//!
+//! Some GPUs sum only few products at a time.
 
 use super::architecture::{BLACKWELL_KINDS, Fused, HOPPER_WGMMA_FP8, TensorCores};
 use super::format::{AccumulatorFloat, Float, Number};
@@ -17,17 +22,17 @@ use std::vec;
 use std::vec::Vec;
 
 impl Fused {
-    /// The least exponent that the terms of a sum in `C` are aligned to.
+    /// The smallest exponent to which the terms of a sum in `C` are aligned.
     fn least<C: AccumulatorFloat>(self) -> i32 {
         if C::FRACTION == f32::FRACTION { self.floor.0 } else { self.floor.1 }
     }
 
-    /// `sum * 2^exponent` as the tensor cores round it.
+    /// `sum * 2^exponent`, rounded like the tensor cores do.
     fn round<C: AccumulatorFloat>(self, sum: i64, exponent: i32) -> C {
         C::round(sum, exponent).cut_to(self.f32_bits)
     }
 
-    /// A x B + C, of elements as they are.
+    /// A x B + C for plain elements.
     pub(super) fn multiply<A: Float, B: Float, C: AccumulatorFloat>(
         self,
         (a, b, c): (&[A], &[B], &[C]),
@@ -56,7 +61,8 @@ fn numbers<T: Float>(matrix: &[T]) -> Vec<Number> {
     matrix.iter().map(|element| element.number()).collect()
 }
 
-/// Fused sums, as an expression of the GPU's tensor cores says.
+/// Implements `Product` with fused sums. The expression selects the parameters of the GPU's tensor
+/// cores.
 macro_rules! fused {
     (|$cores:pat_param| $fused:expr; $($option:ident $a:ty, [$($b:ty),*] $c:ident;)*) => {$($(
         impl Product<$b, $c, $option> for $a {
@@ -114,10 +120,9 @@ pub(super) fn product(a: Number, b: Number) -> Number {
     }
 }
 
-/// A x B + C, each element one fused sum over all of K and C; the significands of products have
-/// `fraction` bits behind the point.
+/// A x B + C, each element as one fused sum. Products have `fraction` fraction bits.
 ///
-/// It knows no formats but C's: each pair of them would be compiled on its own.
+/// It is generic over C's format only, since each pair of formats would be compiled separately.
 fn fused_sums<C: AccumulatorFloat>(
     (a, b, c): (&[Number], &[Number], &[C]),
     n: usize,
@@ -135,8 +140,7 @@ fn fused_sums<C: AccumulatorFloat>(
     }
 }
 
-/// A finite number as most sums are computed with it, without a question of what kind it is:
-/// `significand * 2^(exponent - fraction)`.
+/// A finite number without its class, for the fast path: `significand * 2^(exponent - fraction)`.
 #[derive(Clone, Copy)]
 struct Factor {
     significand: i64,
@@ -144,7 +148,7 @@ struct Factor {
 }
 
 impl Factor {
-    /// A zero is less than whatever it is added to, and multiplied with.
+    /// A zero, with an exponent below that of any term or product.
     const ZERO: Self = Self { significand: 0, exponent: -100_000 };
 
     fn finite(number: Number) -> Option<Self> {
@@ -163,7 +167,7 @@ impl Factor {
     }
 }
 
-/// Between which places the bits of some numbers lie that are not zero.
+/// The range of the nonzero bits of some numbers.
 #[derive(Clone, Copy)]
 struct Places {
     lowest: i32,
@@ -172,8 +176,7 @@ struct Places {
 }
 
 impl Places {
-    /// Those of numbers whose significands have `fraction` bits behind the point. Of zeros alone,
-    /// there are none.
+    /// The range for numbers with `fraction` fraction bits. `None` if all are zero.
     fn of(numbers: &[Factor], fraction: i32) -> Option<Self> {
         let some = numbers.iter().filter(|number| number.significand != 0).map(|number| Self {
             lowest: number.exponent - fraction + number.significand.trailing_zeros() as i32,
@@ -186,9 +189,8 @@ impl Places {
     }
 }
 
-/// The sums, if none of them loses a bit but where it is made a number of D: as of small whole
-/// numbers, of which most tests are. Then they are those of f64, which has room for all of their
-/// bits.
+/// The sums, if all of them are exact before the conversion to D. Most tests have small integers,
+/// for which this holds. Then f64 arithmetic is exact too.
 fn whole_sums<C: AccumulatorFloat>(
     (a, b, c): (&[Factor], &[Factor], &[Factor]),
     n: usize,
@@ -197,9 +199,9 @@ fn whole_sums<C: AccumulatorFloat>(
     fused: Fused,
 ) -> Option<Vec<C>> {
     let fraction_bits = fused.fraction_bits;
-    // Which of the two factors the point is in makes no difference.
+    // Only the total of A's and B's fraction bits matters.
     let (Some(of_a), Some(of_b)) = (Places::of(a, 0), Places::of(b, fraction)) else {
-        // Beyond the end of K there are zeros alone.
+        // Beyond the end of K all elements are zero.
         return Some(c.iter().map(|&c| finite_sum(&[], &[], fraction, c, fused)).collect());
     };
     let products =
@@ -227,15 +229,14 @@ fn whole_sums<C: AccumulatorFloat>(
     Some(d)
 }
 
-/// A significand with so many more bits behind the point, written so many places lower, cut toward
-/// zero.
+/// Shifts a significand left by `more` bits, then right by `below` bits, truncating toward zero.
 #[inline(always)]
 fn aligned(significand: i64, more: i32, below: i32) -> i64 {
     let cut = shifted(significand.abs(), more) >> below.min(63);
     if significand < 0 { -cut } else { cut }
 }
 
-/// The same as [`fused_sum`], where all is finite.
+/// [`fused_sum`] for finite numbers.
 fn finite_sum<C: AccumulatorFloat>(
     a: &[Factor],
     b: &[Factor],
@@ -255,8 +256,8 @@ fn finite_sum<C: AccumulatorFloat>(
     fused.round(sum, largest - fraction_bits)
 }
 
-/// One element of D: the fused sum of all `a[k] * b[k]`, whose significands have `fraction` bits
-/// behind the point, and `c`.
+/// One element of D: the fused sum of all `a[k] * b[k]` and `c`. Products have `fraction` fraction
+/// bits.
 pub(super) fn fused_sum<C: AccumulatorFloat>(
     a: &[Number],
     b: &[Number],
@@ -267,7 +268,7 @@ pub(super) fn fused_sum<C: AccumulatorFloat>(
     fused_terms(a.iter().zip(b).map(|(&a, &b)| (product(a, b), fraction)), c, fused)
 }
 
-/// What decides how the terms of a sum are written, or what it is without them.
+/// The largest exponent of the terms, and the special values among them.
 struct Extremes {
     largest: i32,
     positive_infinity: bool,
@@ -288,7 +289,7 @@ impl Extremes {
     }
 }
 
-/// The same of products that are there, each with its bits behind the point.
+/// The fused sum of given products, each with its number of fraction bits.
 #[inline]
 pub(super) fn fused_terms<C: AccumulatorFloat>(
     products: impl Iterator<Item = (Number, i32)> + Clone,
@@ -327,7 +328,7 @@ pub(super) fn fused_terms<C: AccumulatorFloat>(
     fused.round(sum, largest - fraction_bits)
 }
 
-/// `value * 2^by`, cut toward zero.
+/// `value * 2^by`, truncated toward zero.
 #[inline]
 pub(super) fn shifted(value: i64, by: i32) -> i64 {
     if by >= 0 { value << by } else { value >> (-by).min(63) }
@@ -341,8 +342,7 @@ mod tests {
         TensorCores::of(Arch::SM_90).floats
     }
 
-    /// Of any bits, and of those of which sums are long; infinities and what is not a number among
-    /// them.
+    /// Random bits, and numbers with long sums, with infinities and NaNs among them.
     fn check<T: Float, C: AccumulatorFloat>(of: fn(u32) -> T, sum: fn(u32) -> C, fused: Fused) {
         let mut random = fastrand::Rng::with_seed(1);
         for case in 0..20_000 {
@@ -377,8 +377,7 @@ mod tests {
         check(|bits| F8E5M2::from_bits(bits as u8), f32::from_bits, BLACKWELL_KINDS);
     }
 
-    /// Numbers of few bits, between as many places that in some cases all bits of a sum are kept,
-    /// and in others one is not.
+    /// Numbers with few bits in a range of exponents: some sums are exact, others lose a bit.
     #[test]
     fn sums_that_lose_no_bit_are_the_same() {
         fn check<C: AccumulatorFloat>(fused: Fused) -> [usize; 2] {
@@ -394,7 +393,7 @@ mod tests {
                     let number = |random: &mut fastrand::Rng| match random.i64(0..1 << bits) {
                         0 => Factor::ZERO,
                         significand => {
-                            // As numbers have it: the point is behind the first bit.
+                            // Normalised: the point follows the first bit.
                             let first = 63 - significand.leading_zeros() as i32;
                             let sign = if random.bool() { -1 } else { 1 };
                             let significand = (sign * significand) << (point - first);

@@ -1,4 +1,4 @@
-//! Integers and bits: exact sums, modulo 2^32 or kept within 32 bits.
+//! Integers and bits: exact sums, modulo 2^32 or saturated to 32 bits.
 
 use super::{Product, each_element};
 use crate::element::{b1, s4, u4};
@@ -6,7 +6,7 @@ use crate::isa::{AndPopc, Plain, SatFinite, XorPopc};
 use crate::target::Arch;
 use std::vec::Vec;
 
-/// The sum, exact: of 128 products of 16 bits, or 256 bits, and C.
+/// The exact sum of up to 128 products of 16 bits (or 256 bits) and C.
 fn sum<A: Copy + Into<i32>, B: Copy + Into<i32>>(a: &[A], b: &[B], c: i32) -> i64 {
     a.iter().zip(b).fold(c.into(), |sum, (&a, &b)| sum + i64::from(a.into() * b.into()))
 }

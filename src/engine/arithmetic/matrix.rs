@@ -1,4 +1,4 @@
-//! Whole matrices of fragments and scales, and fragments of them.
+//! Conversions between whole matrices and fragments or scales.
 
 use crate::element::Element;
 use crate::fragment::{
@@ -33,8 +33,8 @@ impl<R: Role, S: FragmentShape<R, T::Width>, T: Element> Fragment<R, S, T> {
 }
 
 impl Layout {
-    /// Where each lane's first element stands in the matrix, row by row, and how far from it the
-    /// others do: no bit of a place is both a lane's and an element's.
+    /// The row-major offset of each lane's first element, and the relative offsets of the other
+    /// elements. Lane and element use disjoint bits of an offset.
     pub(crate) fn places(self) -> ([usize; LANES], Vec<usize>) {
         let place = |lane: usize, index: usize| {
             let (row, col) = self.position(lane, index);
@@ -48,7 +48,7 @@ impl Layout {
 }
 
 impl<R: Role, K: ScaledKind> Scales<R, K> {
-    /// One set of scales, line by line.
+    /// The scales of one set, ordered by row of A or column of B.
     pub(crate) fn matrix(&self, selected: Selected) -> Vec<K::Scale> {
         let lines = if R::RUNS_DOWN { 16 } else { 8 };
         let mut scales = vec![bytemuck::Zeroable::zeroed(); lines * K::SCALES];

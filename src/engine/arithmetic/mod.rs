@@ -1,4 +1,17 @@
-//! What `mma` computes, on whole matrices: each of the kinds of arithmetic that the forms have.
+//! The arithmetic of `mma` and `wgmma`, on whole matrices.
+//!
+//! | file | contents |
+//! | --- | --- |
+//! | `multiply.rs`, `sparse.rs` | `mma` and `mma.sp` of a warp |
+//! | `fused.rs`, `format.rs` | the fused sum of the tensor cores, and its formats |
+//! | `architecture.rs` | the parameters of each GPU |
+//! | `emulated.rs` | fp8 and `m8n8k4`, which some GPUs emulate |
+//! | `scaled.rs` | block scaling |
+//! | `integer.rs`, `chain.rs` | integers and bits; f64 |
+//! | `matrix.rs` | matrices and fragments |
+//! | `operands.rs` | registers that are used with a wrong layout |
+//!
+//! `machine/` and `raw` call it for `mma`, and `wgmma/` for `wgmma`.
 
 mod architecture;
 mod chain;
@@ -20,18 +33,18 @@ pub(crate) use sparse::{check_codes, codes, product};
 use crate::target::Arch;
 use std::vec::Vec;
 
-/// Elements that are multiplied with those of `B` and added to those of `C`, with the option `O` of
-/// `mma` (or [`Quad`](crate::sim::Quad)).
+/// The arithmetic of one combination of element types: `Self` for A, then B, C and the option `O`
+/// of `mma` (or [`Quad`](crate::sim::Quad)).
 pub trait Product<B, C, O>: Sized {
-    /// An element of the result.
+    /// The element type of D.
     type D;
 
-    /// A x B + C, as the tensor cores of a GPU compute it: row-major matrices, with `k` columns in
-    /// A and `n` in B.
+    /// A x B + C as the tensor cores of a GPU compute it. Matrices are row-major; A has `k` columns
+    /// and B has `n`.
     fn multiply(gpu: Arch, a: &[Self], b: &[B], c: &[C], n: usize, k: usize) -> Vec<Self::D>;
 }
 
-/// `element(row of A, column of B, element of C)`, for each element of D.
+/// Computes each element of D by `element(row of A, column of B, element of C)`.
 fn each_element<A: Copy, B: Copy, C: Copy, D>(
     (a, b, c): (&[A], &[B], &[C]),
     n: usize,
@@ -48,12 +61,12 @@ fn each_element<A: Copy, B: Copy, C: Copy, D>(
     d
 }
 
-/// The columns of a matrix that has `n`.
+/// The columns of a matrix with `n` columns.
 fn columns<T: Copy>(matrix: &[T], n: usize) -> Vec<Vec<T>> {
     (0..n).map(|col| matrix[col..].iter().step_by(n).copied().collect()).collect()
 }
 
-/// What an H200 returned, of the rarer kinds.
+/// Rare cases, with the results of an H200.
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -71,7 +84,7 @@ mod tests {
         let b = [0x9a00_0000, 0x198f_a000, 0x9fba_c000, 0x1dec_e000].map(tf32::from_bits);
         assert_eq!(element(&a, &b, -0.0f32).to_bits(), 0x8000_54ba);
 
-        // The exact sum is 2^-25 + 2^-48, which would be rounded up.
+        // The exact sum is 2^-25 + 2^-48. Exact arithmetic would round it up.
         let a =
             [0x0617, 0x8037, 0x828f, 0x82e0, 0x0269, 0x8822, 0x825a, 0x84ec].map(f16::from_bits);
         let b =
@@ -93,7 +106,7 @@ mod tests {
 
     #[test]
     fn what_is_subnormal_in_e4m3_is_normal_in_f16() {
-        // 2^-9 * 2^15 has the exponent 6, not -6 + 15: beside it, 2^-6 * 2^-11 is not cut off.
+        // 2^-9 * 2^15 has the exponent 6, not -6 + 15. So 2^-6 * 2^-11 is not truncated next to it.
         let a = [0x01, 0x08, 0x00, 0x00].map(F8E4M3::from_bits);
         let b = [0x78, 0x10, 0x00, 0x00].map(F8E5M2::from_bits);
         assert_eq!(element(&a, &b, -64.0f32), 2.0f32.powi(-17));

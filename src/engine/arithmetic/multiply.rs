@@ -1,4 +1,4 @@
-//! What `mma` does, on all 32 lanes at once.
+//! `mma` of a warp, on all 32 lanes at once.
 
 use crate::element::Element;
 use crate::engine::{
@@ -17,7 +17,7 @@ use crate::lane::Site;
 use core::ops::Range;
 use std::vec::Vec;
 
-/// `a x b + c`, with the option `O`, by an instruction at this line.
+/// `a x b + c` with the option `O`, by an instruction at `site`.
 pub(crate) fn multiply<S, A, B, C, D, O>(
     site: Site,
     form: &'static str,
@@ -54,7 +54,7 @@ where
     d
 }
 
-/// These columns of a matrix that has so many.
+/// The columns `some` of a matrix with `all` columns.
 fn columns<T: Copy>(matrix: &[T], all: usize, some: Range<usize>) -> Vec<T> {
     let mut columns = Vec::with_capacity(matrix.len() / all * some.len());
     for row in matrix.chunks(all) {
@@ -63,7 +63,7 @@ fn columns<T: Copy>(matrix: &[T], all: usize, some: Range<usize>) -> Vec<T> {
     columns
 }
 
-/// `a x b + c` with scaled blocks, by an instruction at this line.
+/// `a x b + c` with block scaling, by an instruction at `site`.
 pub(crate) fn multiply_scaled<S, A, B, K>(
     site: Site,
     form: &'static str,

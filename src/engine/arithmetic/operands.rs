@@ -1,8 +1,8 @@
-//! What the registers of a warp are: the results of its last `mma`s, and whether an operand takes
-//! one of them for what it cannot be.
+//! Remembers the results of each warp's last `mma`s, and finds operands that use one with a wrong
+//! layout.
 //!
-//! Registers are plain words. But 32 of them that are the same, lane by lane, as those that an
-//! `mma` returned are those, if they are not as few different words as chance would bring together.
+//! Registers are plain words. But if a register of all 32 lanes equals one that an `mma` returned,
+//! it is that one. Registers with few different words are excluded, as they may be equal by chance.
 
 use crate::element::Element;
 use crate::engine::{findings::Misuse, memory::race::Lanes, warps::context::with_block};
@@ -15,14 +15,14 @@ use std::collections::hash_map::Entry;
 use std::vec;
 use std::vec::Vec;
 
-/// Results that are remembered of each warp.
+/// Results remembered for each warp.
 const REMEMBERED: usize = 128;
 
-/// Words other than zero, and than each other, from which on 32 are not the same by chance.
+/// Number of different nonzero words from which on 32 words do not match by chance.
 const TELLING: usize = 16;
 
-/// One register of 32 bits, or half of one of 64, in all lanes. What is the same has the same sum,
-/// which is compared first.
+/// One 32-bit register, or half of a 64-bit one, in all lanes. `sum` is a hash, which is compared
+/// first.
 #[derive(Clone, PartialEq, Eq)]
 struct Column {
     sum: u64,
@@ -38,7 +38,7 @@ impl Column {
         Self { sum, words }
     }
 
-    /// Whether the words are different enough to be known again.
+    /// Whether enough words differ to identify the register.
     fn is_telling(&self) -> bool {
         let mut words = self.words;
         words.sort_unstable();
@@ -52,17 +52,17 @@ impl Column {
     }
 }
 
-/// What registers hold.
+/// The matrix in some registers.
 #[derive(Debug, Clone, Copy)]
 struct Matrix {
     role: char,
     element: &'static str,
 }
 
-/// What an `mma` returned.
+/// The result of an `mma`.
 struct MmaResult {
     matrix: Matrix,
-    /// Those that are telling.
+    /// Its registers that can be identified.
     columns: Vec<Column>,
     location: &'static Location<'static>,
 }
@@ -71,7 +71,7 @@ struct MmaResult {
 #[derive(Default)]
 struct WarpResults {
     results: VecDeque<MmaResult>,
-    /// How many columns of them have a sum: what has another is in none of them.
+    /// The number of remembered registers with each hash.
     sums: FxHashMap<u64, usize>,
 }
 
@@ -84,11 +84,12 @@ impl Matrix {
         Matrix { role: R::NAME, element: T::NAME }
     }
 
-    /// Whether registers that were returned as this may be taken as `operand`. An accumulator of
-    /// the elements that A or B is of (a tf32 is an f32) is a matrix of them too, of other rows
-    /// and columns: kernels use it so on purpose.
+    /// Whether registers returned as this matrix may be used as `operand`.
+    ///
+    /// An accumulator with the element type of A or B is a valid A or B too, with other rows and
+    /// columns: kernels use this on purpose. (A tf32 is an f32.)
     fn may_be(&self, operand: &Matrix) -> bool {
-        // The registers of accumulators of all shapes lie alike: two of 8 rows make one of 16.
+        // The accumulators of all shapes have one layout: two with 8 rows make one with 16.
         let as_tf32 =
             operand.role != self.role && (self.element, operand.element) == ("f32", "tf32");
         operand.element == self.element || as_tf32
@@ -105,7 +106,7 @@ impl MmaResults {
 }
 
 impl WarpResults {
-    /// The last that has one of these columns and may not be taken as `operand`.
+    /// The last result that has one of these registers and must not be used as `operand`.
     fn taken_wrongly(&self, operand: &Matrix, columns: &[Column]) -> Option<&MmaResult> {
         if !columns.iter().any(|column| self.sums.contains_key(&column.sum)) {
             return None;
@@ -148,7 +149,7 @@ fn columns<N: Registers>(registers: &[N; LANES]) -> Vec<Column> {
     columns.into_iter().map(Column::new).collect()
 }
 
-/// An `mma` takes the fragment: a finding, if its registers are known to be something else.
+/// Checks an operand of an `mma`. A finding if its registers are known as another matrix.
 pub(crate) fn check_operand<R: Role, S: FragmentShape<R, T::Width>, T: Element>(
     site: Site,
     fragment: &Fragment<R, S, T>,
@@ -170,7 +171,7 @@ fn check_columns(site: Site, operand: Matrix, columns: &[Column]) {
     });
 }
 
-/// An `mma` has returned the fragment.
+/// Remembers the result of an `mma`.
 pub(crate) fn remember_result<R: Role, S: FragmentShape<R, T::Width>, T: Element>(
     site: Site,
     fragment: &Fragment<R, S, T>,

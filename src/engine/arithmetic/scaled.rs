@@ -1,4 +1,4 @@
-//! Scaled blocks, as published of sm_120 (MMA-Sim, arXiv 2511.10909), and not verified here.
+//! Block scaling, as published for sm_120 (MMA-Sim, arXiv 2511.10909). Not verified here.
 
 use super::architecture::BLACKWELL_KINDS;
 use super::each_element;
@@ -8,14 +8,13 @@ use crate::element::{F8E4M3, F8E5M2, InByte, e2m1, e2m3, e3m2, ue4m3, ue8m0};
 use crate::fragment::{Mxf4, Mxf4Nvf4, Mxf8f6f4};
 use std::vec::Vec;
 
-/// Elements that are multiplied with those of `B`, with scales of a kind.
+/// The arithmetic of one combination of element types and a kind of scales: `Self` for A, then B.
 pub(crate) trait ScaledProduct<B, K>: Sized {
-    /// An element of the scales.
+    /// The element type of the scales.
     type Scale;
 
-    /// A x B + C: row-major matrices, with `k` columns in A and `n` in B, whose rows and columns
-    /// have so many scales each as there are in `scales_a` for a row and in `scales_b` for a
-    /// column.
+    /// A x B + C of row-major matrices; A has `k` columns and B has `n`. The lengths of `scales_a`
+    /// and `scales_b` determine the number of scales for each row and column.
     fn multiply(
         a: &[Self],
         b: &[B],
@@ -27,10 +26,10 @@ pub(crate) trait ScaledProduct<B, K>: Sized {
     ) -> Vec<f32>;
 }
 
-/// Numbers of a row or column, and their scales.
+/// The numbers of a row or column, and their scales.
 type Scaled<'s> = (&'s [Number], &'s [Number]);
 
-/// D, of the numbers of A and B with their scales, by `element`.
+/// Computes each element of D by `element(row of A, column of B, element of C)`, with scales.
 fn each_scaled(
     (a, scales_a): Scaled<'_>,
     (b, scales_b): Scaled<'_>,
@@ -41,7 +40,7 @@ fn each_scaled(
 ) -> Vec<f32> {
     let rows = a.len() / k;
     let (per_row, per_column) = (scales_a.len() / rows, scales_b.len() / n);
-    // Which element it is, in place of C: it knows its row and column.
+    // The index of the element replaces C: it gives the row and the column.
     let index: Vec<usize> = (0..c.len()).collect();
     each_element((a, b, &index), n, k, |a, b, index| {
         let (row, col) = (index / n, index % n);
@@ -59,8 +58,7 @@ fn power(scale: ue8m0) -> Number {
     }
 }
 
-/// One fused sum over all of K and C, in which the scales are added to the exponents of the
-/// products.
+/// One fused sum over all of K and C. The scales are added to the exponents of the products.
 fn scaled_sum((a, scale_a): Scaled<'_>, (b, scale_b): Scaled<'_>, c: f32, fraction: i32) -> f32 {
     let scale = product(scale_a[0], scale_b[0]);
     let products = a.iter().zip(b).map(|(&a, &b)| (product(product(a, b), scale), fraction));
@@ -106,14 +104,14 @@ fn powers(scales: &[ue8m0]) -> Vec<Number> {
     scales.iter().map(|&scale| power(scale)).collect()
 }
 
-/// Products whose sum is exact, before it is scaled.
+/// Number of products whose sum is exact before it is scaled.
 const GROUP: usize = 16;
 
-/// Bits behind the point that the sum of a group keeps, next to the largest.
+/// Fraction bits that the sum of a group keeps, relative to the largest sum.
 const GROUP_FRACTION_BITS: i32 = 35;
 
-/// The sums of groups of products are exact; scaled, they are summed as products are elsewhere,
-/// each with the exponent of its scales, also if it is zero.
+/// The sums of groups of products are exact. The scaled sums are added like products elsewhere.
+/// Each has the exponent of its scales, also if it is zero.
 fn sum_of_groups(
     (a, scales_a): Scaled<'_>,
     (b, scales_b): Scaled<'_>,
@@ -154,7 +152,7 @@ fn sum_of_groups(
     <f32 as AccumulatorFloat>::round(sum.sum(), largest - GROUP_FRACTION_BITS)
 }
 
-/// A product of two e2m1, in quarters: a whole number.
+/// The product of two e2m1 numbers, as an integer multiple of 1/4.
 fn quarters(product: Number) -> i64 {
     match product {
         Number::Finite { negative, significand, exponent } => {

@@ -1,8 +1,8 @@
-//! What `mma.sp` does, on all 32 lanes at once.
+//! `mma.sp` of a warp, on all 32 lanes at once.
 //!
-//! An H200 multiplies each element that is kept with the row of B that its code names, and sums as
-//! it does for a dense A of as many columns as are kept, whatever the codes are: also such that are
-//! not allowed, of which this is a finding.
+//! An H200 multiplies each stored element with the row of B that its code names. It sums like a
+//! dense A with as many columns as are stored. This holds for all codes, also for invalid ones,
+//! which are a finding.
 
 use crate::element::{Element, Width};
 use crate::engine::{
@@ -25,9 +25,9 @@ use crate::target::Arch;
 use std::ops::Range;
 use std::vec::Vec;
 
-/// Which codes a form takes.
+/// The valid codes of a form.
 pub(crate) trait MetadataOrder {
-    /// Whether the parts of a chunk are named in ascending order.
+    /// Whether the code names the parts of a chunk in ascending order.
     const ORDERED: bool;
 }
 impl MetadataOrder for Ordered {
@@ -37,7 +37,7 @@ impl MetadataOrder for AnyOrder {
     const ORDERED: bool = false;
 }
 
-/// `acc += a x b`, with the option `O`, by an instruction of this form at this line.
+/// `acc += a x b` with the option `O`, by an instruction of this form at `site`.
 pub(crate) fn multiply_sparse<S, A, B, C, O, Order>(
     (site, form): (Site, &'static str),
     selector: usize,
@@ -74,7 +74,7 @@ pub(crate) fn multiply_sparse<S, A, B, C, O, Order>(
     remember_result(site, acc);
 }
 
-/// A x B + C, of `n` columns, of what is kept of A, whose rows had `k`.
+/// A x B + C with `n` columns. A has only its stored elements; its uncompressed rows have `k`.
 pub(crate) fn product<A, B, C, O>(
     gpu: Arch,
     (a, kept): (&[A], &[Kept]),
@@ -96,8 +96,8 @@ where
     d
 }
 
-/// The same with scaled blocks, of which a register has the metadata of one matrix. What is
-/// published is of a dense A.
+/// The same with block scaling. A metadata register has the metadata of one matrix. The published
+/// arithmetic is that of a dense A.
 pub(crate) fn multiply_sparse_scaled<S, A, B, K>(
     (site, form): (Site, &'static str),
     acc: &mut Accumulator<S, f32>,
@@ -151,7 +151,7 @@ pub(crate) fn codes<W: SparseWidth>(chunks: Range<usize>, metadata: &PerLane<u32
         .collect()
 }
 
-/// Notes a code that the form does not take, of 16 rows from `first_row` on.
+/// Reports an invalid code in 16 rows from `first_row` on.
 pub(crate) fn check_codes<W: SparseWidth>(
     (site, form, is_ordered): (Site, &'static str, bool),
     first_row: usize,
@@ -171,7 +171,7 @@ pub(crate) fn check_codes<W: SparseWidth>(
     }
 }
 
-/// What is wrong with a code.
+/// The reason why a code is invalid.
 fn fault<W: SparseWidth>(kept: Kept, ordered: bool) -> Option<&'static str> {
     let (first, second) = (kept.first(), kept.second());
     if W::CHUNK < 4 && kept != Kept::half(0) && kept != Kept::half(1) {
@@ -188,12 +188,12 @@ fn fault<W: SparseWidth>(kept: Kept, ordered: bool) -> Option<&'static str> {
 /// The bits of an element of B.
 type BitsOf<B> = <<B as Element>::Width as Width>::Bits;
 
-/// The columns of B, which has `n`.
+/// The columns of B, which has `n` columns.
 fn columns<B: Element>(b: &[B], n: usize) -> Vec<Vec<BitsOf<B>>> {
     (0..n).map(|col| b[col..].iter().step_by(n).map(|b| b.to_bits()).collect()).collect()
 }
 
-/// The rows of B that the kept elements of a row of A are multiplied with.
+/// The elements of B that are multiplied with the stored elements of a row of A, column by column.
 fn picked<B: Element<Width: SparseWidth>>(columns: &[Vec<BitsOf<B>>], kept: &[Kept]) -> Vec<B> {
     let chunk = B::Width::CHUNK;
     let mut picked = Vec::with_capacity(kept.len() * B::Width::KEPT * columns.len());

@@ -1,11 +1,11 @@
-//! What reports say about mbarriers.
+//! Report text about mbarriers.
 
 use super::misuse::BarrierMisuse;
 use super::names::Namer;
 use std::format;
 use std::string::String;
 
-/// What a phase that does not end lacks: "1 of 2 arrivals missing; 512 bytes more arrived than were
+/// The missing parts of a phase: "1 of 2 arrivals missing; 512 bytes more arrived than were
 /// expected".
 pub(super) fn phase_lacks(of: u32, arrivals: u32, bytes: i64) -> String {
     let arrivals = match arrivals {
@@ -19,7 +19,7 @@ pub(super) fn phase_lacks(of: u32, arrivals: u32, bytes: i64) -> String {
     }
 }
 
-/// A phase as reports name it.
+/// The name of a phase in reports.
 pub(super) fn phase(number: u32) -> String {
     if number == u32::MAX { "the phase before the first".into() } else { format!("phase {number}") }
 }
@@ -28,7 +28,7 @@ fn phases(count: u32) -> &'static str {
     if count == 1 { "phase" } else { "phases" }
 }
 
-/// What is wrong with an mbarrier, behind its name.
+/// The predicate of a sentence about an mbarrier: follows the barrier's name.
 pub(super) fn barrier(misuse: BarrierMisuse, names: Namer) -> String {
     match misuse {
         BarrierMisuse::Uninitialised => "is used, and nothing has initialised it".into(),
@@ -62,7 +62,7 @@ pub(super) fn barrier(misuse: BarrierMisuse, names: Namer) -> String {
     }
 }
 
-/// What would be right.
+/// The help line of a misused mbarrier.
 pub(super) fn barrier_help(misuse: BarrierMisuse) -> &'static str {
     match misuse {
         BarrierMisuse::Uninitialised => {

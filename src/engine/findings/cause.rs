@@ -1,14 +1,14 @@
-//! Why something went wrong, where the line that shows it is not the line to mend.
+//! Causes: the mistake behind a misuse, if its line is not the line to correct.
 
 use super::error::Finding;
 use super::misuse::{Agent, BarrierMisuse, Misuse, Place};
 use crate::lane::Grid;
 use std::vec::Vec;
 
-/// A warp, or a lane of it, that did something, and where.
+/// A warp, or one of its lanes, with the source line of its action.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Actor {
-    /// Its block, in a cluster of several.
+    /// Its block, if the cluster has several.
     pub block: Option<Grid>,
     /// The warp.
     pub warp: usize,
@@ -18,69 +18,68 @@ pub struct Actor {
     pub place: Place,
 }
 
-/// The mistake behind a misuse. A finding that has one is reported at the mistake's line.
+/// The mistake behind a misuse. A finding with a cause is reported at the mistake's line.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Cause {
-    /// The copies that tell a phase of an mbarrier bring other bytes than it was told to expect.
+    /// The copies that signal a phase of an mbarrier differ from its expected bytes.
     Bytes {
         /// The barrier's address.
         barrier: u32,
         /// The phase.
         phase: u32,
-        /// The bytes that it was told to expect.
+        /// The bytes that the phase expects.
         expected: i64,
-        /// Who told it so last.
+        /// The last operation that set them.
         expected_by: Option<Actor>,
-        /// The bytes that copies bring, by the line that starts them.
+        /// The bytes of the copies, by the line that starts them.
         copies: Vec<(Place, i64)>,
-        /// Whether the phase has ended, and some of them come later.
+        /// Whether the phase has ended, and some copies land later.
         has_ended: bool,
     },
-    /// Who starts the copies that tell an mbarrier arrives for the next one before the phase of the
-    /// last one is over.
+    /// A warp that starts copies arrives for the next phase before the last copy's phase is over.
     RunsAhead {
         /// The barrier's address.
         barrier: u32,
-        /// The phase that is not over.
+        /// The phase that is still running.
         phase: u32,
-        /// The arrival in that phase.
+        /// The warp's first arrival in that phase.
         first: Actor,
-        /// The barrier that it waited for between the two, the phase, and where; nothing, if it
-        /// has waited for none. That phase was over before.
+        /// The barrier, the phase and the wait between the two arrivals, if there is one. That
+        /// phase was over before.
         wait: Option<(u32, u32, Actor)>,
     },
-    /// More warps arrive at an mbarrier than it has arrivals in a phase.
+    /// More warps arrive at an mbarrier than its count allows in a phase.
     Count {
         /// The barrier's address.
         barrier: u32,
-        /// Arrivals of a phase.
+        /// The barrier's count: arrivals of a phase.
         of: u32,
-        /// Who initialised it.
+        /// The initialisation.
         made: Actor,
         /// Each warp's last arrival.
         arrivals: Vec<Actor>,
     },
-    /// A part of shared memory is read before its copy has come, or copied to before it was read.
+    /// Shared memory is read before its copy has landed, or refilled before it was read.
     Handover {
-        /// What is done too early.
+        /// The premature operation.
         mistake: Mistake,
-        /// A byte of the memory.
+        /// The address of a byte of the memory.
         address: u32,
-        /// Who reads it.
+        /// The reader.
         read: Actor,
-        /// Who copies to it.
+        /// The start of the copy.
         copy: Option<Actor>,
-        /// The mbarrier that the copy tells, and its phase then.
+        /// The mbarrier that the copy signals, and its phase at that time.
         told: Option<(u32, u32)>,
     },
 }
 
-/// What is done too early where memory is handed over by mbarriers.
+/// The operation that is too early where mbarriers guard memory.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Mistake {
-    /// The reader has not waited for the copy.
+    /// The reader did not wait for the copy.
     NotWaited {
-        /// The phase of the copy's barrier that it waited for last.
+        /// The last phase of the copy's barrier that it waited for.
         last: Option<(u32, Actor)>,
     },
     /// The reader waits for a phase that was over before.
@@ -89,49 +88,49 @@ pub enum Mistake {
         wait: Actor,
         /// The barrier.
         barrier: u32,
-        /// The phase that was waited for; the one before the first is `u32::MAX`.
+        /// The phase of the wait; `u32::MAX` is the one before the first.
         waited: u32,
-        /// Whether it had waited for that phase before.
+        /// Whether the reader had waited for that phase before.
         again: bool,
     },
-    /// The reader tells a barrier that it has read, and reads behind that.
+    /// The reader releases the memory, and reads it after that.
     ReleasedEarly {
         /// The arrival.
         release: Actor,
-        /// Where it arrives.
+        /// The barrier of the arrival.
         barrier: u32,
     },
-    /// Who copies has waited for nothing that the reader does behind its read.
+    /// The copying warp did not wait for any operation of the reader after its read.
     NotReleased {
-        /// The barrier that the reader arrives at behind its read, and where, if it has.
+        /// The barrier of the reader's arrival after its read, and the arrival, if there is one.
         release: Option<(u32, Actor)>,
     },
-    /// Who copies waits for a phase that was over before.
+    /// The copying warp waits for a phase that was over before.
     RefilledBehindOver {
         /// The wait.
         wait: Actor,
         /// The barrier.
         barrier: u32,
-        /// The phase that was waited for.
+        /// The phase of the wait.
         waited: u32,
     },
-    /// Who copies has waited for a phase that ended without the reader.
+    /// The copying warp waited for a phase that ended without the reader.
     ReaderNotCounted {
         /// The wait.
         wait: Actor,
         /// The barrier.
         barrier: u32,
-        /// The phase that was waited for.
+        /// The phase of the wait.
         waited: u32,
-        /// Arrivals that a phase of it needs.
+        /// The barrier's count: arrivals of a phase.
         of: u32,
-        /// Who initialised it.
+        /// The initialisation.
         made: Actor,
     },
 }
 
 impl Cause {
-    /// Who made the mistake; none, where it is who is found anyway.
+    /// The author of the mistake; `None` if it is the finding's own author.
     pub(super) fn blamed(&self) -> Option<&Actor> {
         match self {
             Cause::Bytes { expected_by, .. } => expected_by.as_ref(),
@@ -148,12 +147,12 @@ impl Cause {
         }
     }
 
-    /// Whether it is of a barrier that warps wait for: who waits in vain, may do so because of it.
+    /// Whether warps wait for its barrier. Then a wait without end may be its consequence.
     pub(super) fn is_of_barrier(&self) -> bool {
         !matches!(self, Cause::Handover { told: None, .. })
     }
 
-    /// Whether it is the same mistake: found with the finding's place.
+    /// Whether both are the same mistake. The caller compares the places.
     pub(super) fn is_like(&self, other: &Cause) -> bool {
         match (self, other) {
             (Cause::Handover { mistake: one, .. }, Cause::Handover { mistake: other, .. }) => {
@@ -165,14 +164,14 @@ impl Cause {
 }
 
 impl Finding {
-    /// Whether it names the mistake: that of its cause, or access to a block of which nothing says
-    /// that it runs.
+    /// Whether the finding names the mistake: by its cause, or as an access to a block that may not
+    /// run yet.
     pub(super) fn is_mistake(&self) -> bool {
         self.cause.is_some() || matches!(self.misuse, Misuse::PeerNotStarted { .. })
     }
 
-    /// Whether it is what comes of access to a block that may not run yet: what that has not
-    /// written, or writes then.
+    /// Whether the finding may follow from an access to a block that may not run yet: unwritten
+    /// memory, or a race with a warp of that block.
     pub(super) fn is_of_peer_not_started(&self) -> bool {
         let Misuse::Race { other, .. } = self.misuse else {
             return matches!(self.misuse, Misuse::SharedUnwritten { .. });
@@ -180,8 +179,8 @@ impl Finding {
         self.cause.is_none() && matches!(other, Agent::WarpOfPeer { .. })
     }
 
-    /// Whether it is what comes of a mistake that another finding names: copies that nobody waits
-    /// for, warps that wait in vain.
+    /// Whether the finding may follow from a mistake that another finding names: copies that no
+    /// warp waits for, or waits without end.
     pub(super) fn is_consequence(&self) -> bool {
         self.cause.is_none()
             && matches!(

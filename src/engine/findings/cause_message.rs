@@ -1,4 +1,4 @@
-//! What reports say about mistakes behind misuses.
+//! Report text about causes.
 
 use super::barrier_message::phase;
 use super::cause::{Actor, Cause, Mistake};
@@ -17,7 +17,7 @@ fn brought(copies: &[(super::Place, i64)]) -> i64 {
     copies.iter().map(|(_, bytes)| bytes).sum()
 }
 
-/// What was wrong.
+/// The title of a report.
 pub(super) fn title(f: &mut fmt::Formatter<'_>, cause: &Cause, names: Namer) -> fmt::Result {
     match cause {
         Cause::Bytes { barrier, phase, expected: 0, copies, .. } => {
@@ -141,7 +141,7 @@ pub(super) fn title(f: &mut fmt::Formatter<'_>, cause: &Cause, names: Namer) -> 
     }
 }
 
-/// The other lines that belong to it.
+/// The notes of a report: the other lines that belong to the mistake.
 pub(super) fn notes(f: &mut fmt::Formatter<'_>, cause: &Cause, names: Namer) -> fmt::Result {
     match cause {
         Cause::Bytes { expected, copies, .. } => {
@@ -219,7 +219,7 @@ pub(super) fn notes(f: &mut fmt::Formatter<'_>, cause: &Cause, names: Namer) -> 
     }
 }
 
-/// What would be right.
+/// The help line of a report.
 pub(super) fn help(cause: &Cause, names: Namer) -> String {
     match cause {
         Cause::Bytes { expected: 0, copies, .. } => {
@@ -256,7 +256,7 @@ pub(super) fn help(cause: &Cause, names: Namer) -> String {
                     .into()
             }
             Mistake::WaitedForOver { .. } => {
-                "wait for the next phase: keep the phase that `wait` returns, for each barrier by itself, or take it from `Turn`"
+                "wait for the next phase: keep the phase that `wait` returns, for each barrier by itself, or take it from `PipelineState`"
                     .into()
             }
             Mistake::ReleasedEarly { .. } => {

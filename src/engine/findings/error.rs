@@ -1,4 +1,4 @@
-//! Findings, and the error that they make together.
+//! A finding, and the error that consists of findings.
 
 use super::cause::Cause;
 use super::misuse::{Misuse, Place};
@@ -9,11 +9,10 @@ use std::boxed::Box;
 use std::fmt;
 use std::vec::Vec;
 
-/// What is wrong with a simulated run: one or more [`Finding`]s, each once. It stands for the first
-/// of them.
+/// The errors of a simulated run: one or more [`Finding`]s, each once.
 ///
-/// Printed, with `{}` and `{:?}` alike, it reads like the errors of the compiler; so `unwrap()` in
-/// a test shows it so.
+/// Printed with `{}` or `{:?}` it looks like a compiler's errors, so `unwrap()` in a test shows
+/// them. As a single error it stands for the first finding.
 #[derive(Clone, PartialEq)]
 pub struct SimError(Box<Failed>);
 
@@ -25,7 +24,7 @@ struct Failed {
 }
 
 impl SimError {
-    /// The error of these findings, if there are any, else the report.
+    /// The error of these findings, or the report if there are none.
     pub(crate) fn of(findings: Vec<Finding>, report: Report) -> Result<Report, Self> {
         let findings = mistakes_first(findings);
         if findings.is_empty() {
@@ -35,20 +34,20 @@ impl SimError {
         }
     }
 
-    /// The findings. Those whose [`cause`](Finding::cause) is known come first; else they come
-    /// block by block, in the order in which they were made.
+    /// The findings. Those with a known [`cause`](Finding::cause) come first. The others come block
+    /// by block, in the order of their discovery.
     pub fn findings(&self) -> &[Finding] {
         &self.0.findings
     }
 
-    /// What ran all the same, with its profile and trace. A block that could not go on ran until
-    /// there.
+    /// The report of the run, with its profile and trace. It includes blocks that failed, up to
+    /// their failure.
     pub fn report(&self) -> &Report {
         &self.0.report
     }
 }
 
-/// The findings without those that come of a mistake which another names; the mistakes come first.
+/// The findings without consequences of other findings. Mistakes come first.
 fn mistakes_first(mut findings: Vec<Finding>) -> Vec<Finding> {
     let causes = || findings.iter().filter_map(|finding| finding.cause.as_deref());
     let (is_known, is_of_barrier) = (causes().next().is_some(), causes().any(Cause::is_of_barrier));
@@ -59,7 +58,7 @@ fn mistakes_first(mut findings: Vec<Finding>) -> Vec<Finding> {
     if findings.iter().any(|finding| matches!(finding.misuse, Misuse::PeerNotStarted { .. })) {
         findings.retain(|finding| !finding.is_of_peer_not_started());
     }
-    // Who reads memory before it is written, tells others too early that it has read it.
+    // A warp that reads memory before it is written also releases it too early.
     let mut is_behind_early_read = false;
     findings.retain(|finding| {
         let is_dropped = is_behind_early_read && finding.is_consequence();
@@ -78,32 +77,31 @@ impl std::ops::Deref for SimError {
     }
 }
 
-/// What a simulated kernel did, and where.
+/// A misuse by a simulated kernel, with its place.
 #[derive(Clone, PartialEq)]
 pub struct Finding {
-    /// What it did.
+    /// The misuse.
     pub misuse: Misuse,
-    /// The mistake behind that, if it is known. Then the place, the warp and the lane are those of
-    /// the mistake.
+    /// The mistake behind it, if known. Then `place`, `warp` and `lane` are those of the mistake.
     pub cause: Option<Box<Cause>>,
     /// The kernel's name.
     pub kernel: &'static str,
-    /// The line of its source.
+    /// The line of the kernel's source.
     pub place: Option<Place>,
     /// The block.
     pub block: Option<Grid>,
     /// The warp in the block.
     pub warp: Option<usize>,
-    /// The lane, if it happened in a lane closure, or by the operand of one lane.
+    /// The lane, for a misuse in a lane closure or in one lane's operand.
     pub lane: Option<usize>,
-    /// The seed that shows it again.
+    /// The seed that reproduces it.
     pub seed: u64,
     pub(crate) names: Option<Names>,
 }
 
 impl Finding {
-    /// Whether it is the same mistake at the same line, or, where none is known, the same misuse at
-    /// the same lines.
+    /// Whether both are the same mistake at the same line. Without a known mistake: the same misuse
+    /// at the same lines.
     pub(crate) fn is_like(&self, other: &Self) -> bool {
         match (&self.cause, &other.cause) {
             (Some(cause), Some(cause2)) => {

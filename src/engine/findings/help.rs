@@ -1,4 +1,4 @@
-//! The last line of each report: what would be right.
+//! The last line of each report: the help.
 
 use super::barrier_message::barrier_help;
 use super::misuse::{Agent, Awaited, ClusterMisuse, Memory, Misuse, WaitingWarp};
@@ -7,7 +7,7 @@ use std::format;
 use std::string::String;
 
 impl Misuse {
-    /// What would be right.
+    /// The help line: the correct use.
     pub(super) fn help(&self, names: Namer) -> Option<String> {
         Some(match self {
             Misuse::GlobalOutOfBounds { .. } => "pass a longer slice, or do not access it in these lanes".into(),
@@ -142,7 +142,7 @@ impl Misuse {
     }
 }
 
-/// What would end a wait.
+/// The help line of a wait without end.
 fn awaited_help(awaited: Awaited, names: Namer) -> String {
     match awaited {
         Awaited::Sync => "every warp of a block must come to `sync` equally often".into(),

@@ -1,4 +1,4 @@
-//! The first line of each report: what was wrong.
+//! The first line of each report: the title.
 
 use super::barrier_message::{barrier, phase_lacks};
 use super::misuse::{Awaited, ClusterMisuse, Misuse, WaitingWarp};
@@ -16,7 +16,7 @@ impl fmt::Display for Misuse {
 }
 
 impl Misuse {
-    /// What was wrong, in memory of these names.
+    /// Writes the title. `names` has the names of the kernel's memory.
     pub(super) fn title(&self, f: &mut fmt::Formatter<'_>, names: Namer) -> fmt::Result {
         match self {
             Misuse::GlobalOutOfBounds { access, name, index, len } => {
@@ -253,8 +253,8 @@ impl Misuse {
     }
 }
 
-/// Warps that wait: for what, if all wait for the same kind of event; else the first of them, whose
-/// wait is the others' cause.
+/// Writes the title of a deadlock. It names the event if all warps wait for the same kind.
+/// Otherwise it names the first wait, which causes the others.
 fn deadlock(f: &mut fmt::Formatter<'_>, waiting: &[WaitingWarp], names: Namer) -> fmt::Result {
     let Some(first) = waiting.first() else { return f.write_str("deadlock") };
     let with_first = waiting.iter().filter(|waiting| waiting.awaited == first.awaited);

@@ -1,4 +1,4 @@
-//! What can be wrong with a kernel.
+//! All misuses that the simulator reports.
 
 use super::cause::Actor;
 use super::names::{Namer, RANK_SHIFT};
@@ -14,7 +14,7 @@ use std::vec::Vec;
 /// A place in a source file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Place {
-    /// The file, as the compiler was given it.
+    /// The file, as passed to the compiler.
     pub file: String,
     /// The line, from 1.
     pub line: u32,
@@ -34,7 +34,7 @@ impl fmt::Display for Place {
     }
 }
 
-/// A piece of memory.
+/// A place in memory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Memory {
     /// A byte of the block's shared memory.
@@ -58,7 +58,7 @@ impl fmt::Display for Memory {
 }
 
 impl Memory {
-    /// What it is called.
+    /// Its name.
     pub(super) fn named(&self, names: Namer) -> String {
         match self {
             Memory::Shared { address } => names.at(*address),
@@ -67,12 +67,12 @@ impl Memory {
     }
 }
 
-/// Who else accessed the memory.
+/// The author of the other access.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Agent {
     /// Another lane of the same warp.
     LaneOfWarp(usize),
-    /// The same warp, all lanes together: `ldmatrix`, `stmatrix`.
+    /// The same warp as a whole: `ldmatrix`, `stmatrix`.
     SameWarp,
     /// Another warp of the same block.
     WarpOfBlock(usize),
@@ -105,143 +105,143 @@ impl fmt::Display for Agent {
     }
 }
 
-/// A warp that waits for what does not happen.
+/// A warp that waits for an event that does not happen.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WaitingWarp {
     /// The warp.
     pub warp: usize,
-    /// Its block, in a cluster of several.
+    /// Its block, if the cluster has several.
     pub block: Option<Grid>,
-    /// Where it waits.
+    /// The source line of the wait.
     pub place: Place,
-    /// For what.
+    /// The awaited event.
     pub awaited: Awaited,
 }
 
-/// Who has arrived at an mbarrier that is waited for in vain.
+/// The arrivals at an mbarrier with a wait without end.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BarrierState {
     /// Its address.
     pub address: u32,
-    /// Who initialised it.
+    /// The initialisation.
     pub made: Option<Actor>,
-    /// Who arrived last of each warp, and in which phase.
+    /// The last arrival of each warp, with its phase.
     pub arrivals: Vec<(u32, Actor)>,
 }
 
-/// A warp that has ended, while others wait.
+/// A warp that has ended while others wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct EndedWarp {
     /// The warp.
     pub warp: usize,
-    /// Its block, in a cluster of several.
+    /// Its block, if the cluster has several.
     pub block: Option<Grid>,
 }
 
-/// What a warp waits for.
+/// The event that a warp waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Awaited {
-    /// All warps of the block at a `sync`.
+    /// All warps of the block reach a `sync`.
     Sync,
-    /// So many threads at a barrier of the block's others.
+    /// `threads` threads of the block reach a named barrier.
     Named {
         /// The barrier's number.
         barrier: u32,
-        /// How many threads it is for.
+        /// The barrier's number of threads.
         threads: u32,
     },
-    /// All warps of the cluster's blocks, but for those that have ended, at the cluster's barrier.
+    /// All warps of the cluster that are still running reach the cluster's barrier.
     Cluster {
-        /// How many have not come.
+        /// Number of warps that are missing.
         lacking: usize,
     },
-    /// All four warps of a warpgroup at a `wgmma`.
+    /// All four warps of a warpgroup execute a `wgmma`.
     WarpGroup {
         /// The warpgroup.
         group: usize,
     },
-    /// Registers for each thread of the warp.
+    /// Registers become free for each thread of the warp.
     Registers {
-        /// How many it is to have.
+        /// Number of registers requested for each thread.
         count: u32,
-        /// How many it has.
+        /// Number of registers that each thread has.
         held: u32,
-        /// How many are free.
+        /// Number of free registers.
         free: u32,
     },
-    /// A phase of an mbarrier.
+    /// A phase of an mbarrier ends.
     Barrier {
         /// The barrier's address.
         address: u32,
-        /// The phase that is not over, from 0.
+        /// The current phase, counted from 0.
         phase: u32,
-        /// Arrivals that it needs.
+        /// The arrivals that it needs.
         of: u32,
-        /// Arrivals that it lacks.
+        /// The arrivals that are missing.
         arrivals: u32,
-        /// Bytes that it lacks; if negative, it has been told of more than it was to expect.
+        /// The bytes that are missing; negative if more have landed than expected.
         bytes: i64,
     },
 }
 
-/// What is wrong with the use of an mbarrier.
+/// A wrong use of an mbarrier.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BarrierMisuse {
-    /// Nothing has initialised it.
+    /// It is not initialised.
     Uninitialised,
-    /// A copy is to tell it, and no fence lies behind its initialisation.
+    /// A copy signals it, and no fence follows its initialisation.
     Unfenced,
-    /// It is initialised while it is one already.
+    /// It is initialised while it is live.
     InitialisedAgain,
-    /// It is waited for with the state of an arrival at another.
+    /// A wait for it has the state of an arrival at another mbarrier.
     ArrivalOfAnother {
-        /// The address of the other, or, of one that was ended since, its own.
+        /// The address of the other one; its own address if it was ended and initialised again.
         address: u32,
     },
-    /// So many arrivals: no barrier counts them.
+    /// The count is not valid for any mbarrier.
     Count {
-        /// The number.
+        /// The count.
         count: u32,
     },
-    /// More arrive in a phase than it has.
+    /// More arrivals come in a phase than its count.
     TooManyArrivals {
-        /// The arrivals of a phase.
+        /// The count of the phase.
         of: u32,
     },
-    /// A phase is to wait for more bytes than a barrier counts.
+    /// A phase expects more bytes than an mbarrier can count.
     TooManyBytes {
         /// The bytes.
         bytes: i64,
     },
-    /// More bytes have come than the phase was to expect.
+    /// More bytes have landed than the phase expects.
     UnexpectedBytes {
-        /// How many more.
+        /// The number of extra bytes.
         bytes: i64,
     },
-    /// A phase is waited for when later ones are over too: a GPU, which knows only whether its
-    /// number is odd, might wait for ever.
+    /// A wait for a phase when later phases are over too. A GPU only knows the parity of the phase,
+    /// so it might wait forever.
     PhaseMissed {
-        /// How many later ones.
+        /// Number of later phases that are over.
         behind: u32,
     },
-    /// A phase is waited for that has not begun: a GPU, which knows only whether its number is odd,
-    /// might take it for the one before the current, and go on at once.
+    /// A wait for a phase that is still in the future. A GPU only knows the parity of the phase. So
+    /// it might confuse it with the one before the current, and not wait.
     PhaseAhead {
-        /// How far it is ahead of the current one.
+        /// The distance from the current phase.
         ahead: u32,
     },
 }
 
-/// What is wrong with the use of a cluster's barrier.
+/// A wrong use of a cluster's barrier.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ClusterMisuse {
-    /// A lane arrives that has arrived and not waited since.
+    /// A lane arrives again without a wait in between.
     ArrivedAgain,
-    /// A lane waits that has not arrived.
+    /// A lane waits without an arrival.
     NotArrived,
 }
 
-/// What a kernel did that no GPU would do as meant.
+/// An operation of a kernel that fails, or has no defined result, on a GPU.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Misuse {
     /// An element beyond the end of a slice in global memory.
@@ -250,60 +250,60 @@ pub enum Misuse {
         access: &'static str,
         /// The kernel's parameter.
         name: &'static str,
-        /// The element asked for.
+        /// The index of the element.
         index: usize,
-        /// Elements that there are.
+        /// Number of elements.
         len: usize,
     },
-    /// A matrix that does not fit the slice that it is to lie in.
+    /// A matrix that does not fit into its slice.
     MatrixOutOfBounds {
         /// The kernel's parameter.
         name: &'static str,
         /// Rows and columns of the matrix.
         size: (usize, usize),
-        /// Elements from one line to the next.
+        /// The row or column stride, in elements.
         stride: usize,
-        /// Elements of the slice.
+        /// Number of elements of the slice.
         len: usize,
     },
-    /// A matrix whose lines lie so far apart that a reader of its tiles cannot count the distance.
+    /// A stride too large for the 32-bit offsets within a tile.
     StrideTooLarge {
         /// The kernel's parameter.
         name: &'static str,
-        /// Elements from one line to the next.
+        /// The row or column stride, in elements.
         stride: usize,
-        /// The most that there may be.
+        /// The largest valid stride.
         limit: usize,
     },
     /// A coordinate beyond a tile.
     TileOutOfBounds {
         /// The first row and column.
         at: (usize, usize),
-        /// Rows and columns of what was asked for.
+        /// Rows and columns of the accessed part.
         size: (usize, usize),
         /// Rows and columns of the tile.
         tile: (usize, usize),
     },
-    /// A coordinate at which no matrix row starts.
+    /// A coordinate that is not the start of a matrix row.
     TileMisaligned {
         /// The first row and column.
         at: (usize, usize),
-        /// What they should be multiples of.
+        /// Their required alignment.
         step: (usize, usize),
     },
-    /// A part beyond a ring of them.
+    /// An index beyond a ring of tiles or barriers.
     RingOutOfBounds {
-        /// The part asked for.
+        /// The index.
         index: usize,
-        /// Parts that there are.
+        /// Number of members of the ring.
         len: usize,
     },
-    /// A row address, made by hand, that is no multiple of 16.
+    /// A raw row address that is not a multiple of 16.
     RowMisaligned {
         /// The address.
         address: u32,
     },
-    /// An address, made by hand, outside of the block's shared memory.
+    /// A raw address outside of the block's shared memory.
     SharedOutOfBounds {
         /// `read` or `write`.
         access: &'static str,
@@ -311,17 +311,17 @@ pub enum Misuse {
         address: u32,
         /// Bytes accessed.
         bytes: usize,
-        /// Bytes of shared memory that the block has.
+        /// Bytes of the block's shared memory.
         size: usize,
     },
-    /// Bytes of shared memory that nothing wrote were read.
+    /// A read of unwritten shared memory.
     SharedUnwritten {
-        /// The first byte that nothing wrote.
+        /// The first unwritten byte.
         address: u32,
-        /// Bytes of the read that nothing wrote.
+        /// Number of unwritten bytes of the read.
         bytes: usize,
     },
-    /// An element of global memory that nothing wrote was read: see
+    /// A read of an unwritten element of global memory: see
     /// [`mark_unwritten`](crate::engine::mark_unwritten).
     GlobalUnwritten {
         /// The kernel's parameter.
@@ -329,8 +329,7 @@ pub enum Misuse {
         /// The element, or the first that was read.
         index: usize,
     },
-    /// Two warps, or two blocks, access the same memory, one of them writes, and nothing says in
-    /// which order.
+    /// A race: two threads access the same memory without an order, and one of them writes.
     Race {
         /// `read` or `write`: this access.
         access: &'static str,
@@ -340,15 +339,16 @@ pub enum Misuse {
         other_access: &'static str,
         /// The other access's line.
         other_place: Place,
-        /// Who made the other access.
+        /// The author of the other access.
         other: Agent,
-        /// Whether the value that is read comes of the order in which the simulator runs the lanes
-        /// of a closure, one after the other. On a GPU they go in step, or in any order.
-        /// It is so of what another lane wrote earlier in the same closure, and of what one writes
-        /// later, if in step it would have done so before.
+        /// Whether the read value depends on the simulator's order of lanes within a closure.
+        ///
+        /// On a GPU the lanes run in lockstep, or in any order. True for a value that another lane
+        /// wrote earlier in the same closure. True also for a value that another lane writes
+        /// later, if it had written it earlier in lockstep.
         same_closure: bool,
     },
-    /// Bytes of a live mbarrier are touched by something other than its own instructions.
+    /// Bytes of a live mbarrier are accessed by an instruction that is not one of its own.
     BarrierMemory {
         /// `read`, `write`, `copy`, `reduction`, or the instruction.
         access: &'static str,
@@ -357,12 +357,12 @@ pub enum Misuse {
         /// The line that initialised the mbarrier.
         place: Place,
     },
-    /// A lane has more on its stack than a GPU's thread has local memory.
+    /// A lane's stack exceeds the local memory of a GPU thread.
     LocalMemory {
         /// Bytes on the stack.
         bytes: usize,
     },
-    /// Shared memory is touched while an asynchronous copy to it is in flight.
+    /// Shared memory is accessed while an asynchronous copy to it is in flight.
     CopyInFlight {
         /// `read`, `write`, or `copy`: a second copy.
         access: &'static str,
@@ -370,18 +370,18 @@ pub enum Misuse {
         address: u32,
         /// The line that started the copy.
         place: Place,
-        /// The warp that did.
+        /// The warp that started it.
         warp: usize,
-        /// Its block, in a cluster of several.
+        /// Its block, if the cluster has several.
         block: Option<Grid>,
     },
-    /// An asynchronous copy from an address that is no multiple of its size.
+    /// An asynchronous copy from an address that is not a multiple of its size.
     CopyMisaligned {
         /// The kernel's parameter.
         name: &'static str,
         /// The first element.
         index: usize,
-        /// Bytes that are copied.
+        /// Size of the copy in bytes.
         bytes: usize,
     },
     /// A bulk copy from or to an element that does not start at a multiple of 16 bytes.
@@ -390,31 +390,31 @@ pub enum Misuse {
         name: &'static str,
         /// The first element.
         index: usize,
-        /// Bytes from the last such multiple to it.
+        /// Bytes from the previous multiple of 16 to the element.
         beyond: usize,
     },
-    /// Boxes of a tensor map lie completely outside of the tensor, and those inside do not reach
-    /// all of it.
+    /// Boxes of a tensor map lie completely outside the tensor, and the other boxes do not cover
+    /// the tensor.
     BoxOutside {
-        /// Whether they are loaded; else they are stored.
+        /// Whether they are loaded; otherwise they are stored.
         loads: bool,
-        /// The coordinates of one that lies outside, from the innermost dimension on.
+        /// The coordinates of an outside box, innermost dimension first.
         coordinates: Vec<i64>,
         /// The sizes of the box.
         size: Vec<u32>,
         /// The sizes of the tensor.
         tensor: Vec<u64>,
-        /// The dimension that copies inside of the tensor do not cover, and how far it is covered
-        /// from its start; nothing, if all lie outside.
+        /// The dimension that inside boxes do not cover, and the end of the covered part. `None`
+        /// if all boxes lie outside.
         uncovered: Option<(usize, i64)>,
     },
-    /// Warps wait for what does not happen.
+    /// Warps wait for events that do not happen.
     Deadlock {
-        /// The warps that wait, and where.
+        /// The waiting warps.
         waiting: Vec<WaitingWarp>,
         /// The warps that have ended.
         ended: Vec<EndedWarp>,
-        /// The mbarriers that are waited for.
+        /// The mbarriers that they wait for.
         barriers: Vec<BarrierState>,
     },
     /// Shared memory is written while a bulk copy from it may still read it.
@@ -423,12 +423,12 @@ pub enum Misuse {
         address: u32,
         /// The line that started the copy.
         place: Place,
-        /// The warp that did.
+        /// The warp that started it.
         warp: usize,
-        /// Its block, in a cluster of several.
+        /// Its block, if the cluster has several.
         block: Option<Grid>,
     },
-    /// Global memory is touched while a bulk copy to it is on its way.
+    /// Global memory is accessed while a bulk copy to it is in flight.
     StoreInFlight {
         /// `read` or `write`.
         access: &'static str,
@@ -439,127 +439,125 @@ pub enum Misuse {
         /// The line that started the copy.
         place: Place,
     },
-    /// A bulk copy reads or writes what ordinary stores wrote, and no proxy fence is between.
+    /// A bulk copy accesses memory that ordinary stores wrote, without a proxy fence in between.
     ProxyFence {
-        /// The first such byte, or element.
+        /// The first such byte or element.
         memory: Memory,
         /// The line of the store.
         place: Place,
     },
-    /// A bulk copy of so many bytes: it must be a multiple of 16.
+    /// The size of a bulk copy is not a multiple of 16.
     BulkSize {
-        /// The bytes.
+        /// The size in bytes.
         bytes: u32,
     },
-    /// A reduction of elements of another width than the slice's.
+    /// The element width of a reduction differs from that of the slice.
     ReductionWidth {
         /// The kernel's parameter.
         name: &'static str,
-        /// Bytes of its elements.
+        /// Bytes of an element of the slice.
         element: usize,
-        /// Bytes of those that are reduced.
+        /// Bytes of an element of the reduction.
         bytes: usize,
     },
-    /// What an instruction takes for a tensor map is none.
+    /// The operand for a tensor map is not one.
     NoTensorMap,
-    /// An instruction for tensors of another rank than the map's.
+    /// The rank of a tensor instruction differs from that of its map.
     TensorRank {
-        /// Dimensions of the map.
+        /// Rank of the map.
         map: usize,
-        /// Dimensions of the instruction.
+        /// Rank of the instruction.
         instruction: usize,
     },
-    /// An instruction for im2col mode and a tensor map of boxes, or the other way round.
+    /// An im2col instruction has a tiled tensor map, or a tiled instruction has an im2col map.
     TensorMode {
-        /// Whether the instruction is for im2col mode.
+        /// Whether the instruction is in im2col mode.
         im2col: bool,
     },
-    /// An offset of im2col mode that has more bits than there are for it.
+    /// An im2col offset that does not fit its bits.
     Im2colOffset {
         /// The dimension.
         dimension: usize,
         /// The offset.
         offset: u16,
-        /// What it must be less than.
+        /// The exclusive upper limit.
         limit: u32,
     },
-    /// A copy in im2col mode that starts with a pixel beyond the bounding box.
+    /// An im2col copy whose first pixel is outside the bounding box.
     OutOfBoundingBox {
         /// The dimension.
         dimension: usize,
         /// The coordinate.
         coordinate: i64,
-        /// The box's first.
+        /// The first coordinate of the bounding box.
         first: i64,
-        /// The box's last.
+        /// The last coordinate of the bounding box.
         last: i64,
     },
-    /// A box that starts so many bytes along dimension 0 of its tensor: it must be a multiple of
-    /// 16.
+    /// A box whose start along dimension 0 is not a multiple of 16 bytes.
     BoxStart {
-        /// The bytes.
+        /// The start in bytes.
         bytes: i64,
     },
-    /// A tensor copy from shared memory to a box that starts at a negative coordinate.
+    /// A tensor store to a box that starts at a negative coordinate.
     BoxBefore {
         /// The dimension.
         dimension: usize,
         /// The coordinate.
         coordinate: i64,
     },
-    /// A reduction of a tensor whose elements have none.
+    /// A reduction of a tensor whose element type has none.
     TensorReduction,
-    /// The block ends while a bulk copy goes to or from its shared memory.
+    /// The block ends while a bulk copy uses its shared memory.
     BulkUnfinished,
-    /// An mbarrier is used as it must not be.
+    /// A wrong use of an mbarrier.
     Barrier {
         /// Its address.
         address: u32,
-        /// What is wrong.
+        /// The kind of misuse.
         misuse: BarrierMisuse,
     },
-    /// The barrier of the cluster is used as it must not be.
+    /// A wrong use of the cluster's barrier.
     ClusterBarrier {
-        /// What is wrong.
+        /// The kind of misuse.
         misuse: ClusterMisuse,
     },
-    /// A block of the cluster is asked for that there is not.
+    /// A rank that the cluster does not have.
     ClusterRank {
-        /// Its number.
+        /// The rank.
         rank: usize,
-        /// The blocks of the cluster.
+        /// Number of blocks of the cluster.
         blocks: usize,
     },
-    /// A copy to several blocks that names others than the cluster's, or none.
+    /// A multicast mask that is empty, or that names blocks outside the cluster.
     BlockMask {
         /// The mask.
         mask: u16,
-        /// The blocks of the cluster.
+        /// Number of blocks of the cluster.
         blocks: usize,
     },
-    /// Shared memory of another block of the cluster is touched when that need not run yet.
+    /// An access to shared memory of another block of the cluster that may not run yet.
     PeerNotStarted {
         /// `read`, `write`, `arrival` or `copy`.
         access: &'static str,
         /// The other block.
         block: Grid,
     },
-    /// Shared memory of another block of the cluster is touched when that may have ended.
+    /// An access to shared memory of another block of the cluster that may have ended.
     PeerEnded {
         /// `read`, `write`, `arrival` or `copy`.
         access: &'static str,
         /// The other block.
         block: Grid,
     },
-    /// A copy to shared memory of one block that is to tell a barrier of another.
+    /// A copy to shared memory of one block that signals a barrier of another block.
     BarrierOfAnother {
-        /// The rank of the one.
+        /// The rank of the destination.
         to: usize,
-        /// The rank of the other.
+        /// The rank of the barrier's block.
         barrier: usize,
     },
-    /// An address in shared memory, given to a raw instruction, that is no multiple of what it
-    /// accesses.
+    /// A raw shared address that is not aligned to the size of the access.
     SharedMisaligned {
         /// `read`, `write` or `copy`.
         access: &'static str,
@@ -568,44 +566,44 @@ pub enum Misuse {
         /// Bytes accessed.
         bytes: usize,
     },
-    /// A raw copy from outside of all slices that the kernel asked for a pointer to.
+    /// A raw copy whose source is in no slice of the kernel.
     CopyFromNowhere {
-        /// Bytes that it would read.
+        /// Bytes of the source.
         bytes: usize,
     },
-    /// A raw copy that would read more than it copies.
+    /// A raw copy with a source longer than the copy.
     CopyTooLong {
-        /// Bytes that it would read.
+        /// Bytes of the source.
         some: usize,
-        /// Bytes that it copies.
+        /// Bytes of the copy.
         bytes: usize,
     },
-    /// A raw function that is one lane's is called where there is no lane.
+    /// A raw function of one lane is called outside of a lane closure.
     RawAtWarpScope {
         /// The instruction, as in PTX.
         form: &'static str,
     },
-    /// Some lanes of a warp come to a raw collective that the others do not come to, or to another,
-    /// or at another line.
+    /// Some lanes of a warp reach a raw collective that the other lanes do not reach, or the lanes
+    /// reach different ones.
     Divergence {
-        /// The lanes that wait, and where.
+        /// The waiting lanes.
         waiting: Vec<WaitingLanes>,
         /// The lanes that have ended the lane closure.
         ended: Vec<usize>,
     },
-    /// An `mma` takes registers that another returned for a matrix that they are not.
+    /// An `mma` uses registers that another `mma` returned, as a matrix with a different layout.
     WrongOperand {
-        /// What they are taken for: `A`, `B` or `C`.
+        /// The role in which they are used: `A`, `B` or `C`.
         role: char,
-        /// Its elements.
+        /// The element type of that role.
         element: &'static str,
-        /// The elements of the accumulator that they are.
+        /// The element type of the accumulator that returned them.
         result: &'static str,
         /// The line of the `mma` that returned them.
         place: Place,
     },
-    /// The metadata of a sparse `mma` or `wgmma` has a code that names no two parts of a chunk, or,
-    /// with `::ordered_metadata`, not in order.
+    /// An invalid code in the metadata of a sparse `mma` or `wgmma`. It does not name two parts of
+    /// a chunk, or names them out of order with `::ordered_metadata`.
     Metadata {
         /// The instruction, as in PTX.
         form: &'static str,
@@ -613,29 +611,29 @@ pub enum Misuse {
         code: u8,
         /// The row of A.
         row: usize,
-        /// The first column of the chunk, and the last.
+        /// The first and the last column of the chunk.
         cols: (usize, usize),
-        /// What is wrong with it.
+        /// The reason why it is invalid.
         why: &'static str,
     },
-    /// The GPU that the simulator was [told](crate::sim::Simulator::gpu) lacks the instruction.
+    /// The simulator's [GPU](crate::sim::Simulator::gpu) lacks the instruction.
     Absent {
         /// The instruction, as in PTX.
         form: &'static str,
         /// The GPU.
         gpu: Arch,
-        /// GPUs that have it.
+        /// The GPUs that have it.
         needs: Needs,
     },
-    /// The lanes of a warp come to a sparse `mma` with different selectors, which are part of the
-    /// instruction.
+    /// The lanes of a warp execute a sparse `mma` with different selectors, which are immediates of
+    /// the instruction.
     SelectorsDiffer {
         /// The instruction, as in PTX.
         form: &'static str,
-        /// The first lane's, and another.
+        /// The first lane's selector, and a different one.
         selectors: (u32, u32),
     },
-    /// A `wgmma` takes a matrix with another swizzle than a tensor copy wrote it with.
+    /// The swizzle of a `wgmma` operand differs from that of the tensor copy that wrote it.
     WrongSwizzle {
         /// The instruction, as in PTX.
         form: &'static str,
@@ -643,123 +641,123 @@ pub enum Misuse {
         operand: char,
         /// The swizzle of the descriptor: 0 for none, 1, 2 and 3 for 32, 64 and 128 bytes.
         read: u32,
-        /// The swizzle of the copy, likewise.
+        /// The swizzle of the copy, with the same codes.
         written: u32,
         /// The line that started the copy.
         place: Place,
     },
-    /// A matrix descriptor that a `wgmma` takes is none.
+    /// An invalid matrix descriptor of a `wgmma`.
     MatrixDescriptor {
         /// The instruction, as in PTX.
         form: &'static str,
         /// `A` or `B`.
         operand: char,
-        /// What is wrong with it.
+        /// The reason why it is invalid.
         why: &'static str,
     },
-    /// A `wgmma` takes registers with no fence since the last wait, and they are not what that left
-    /// in them.
+    /// A `wgmma` uses registers without a fence since the last wait, and they are not the result of
+    /// that wait.
     WgmmaUnfenced {
         /// The instruction, as in PTX.
         form: &'static str,
     },
-    /// Registers that a `wgmma` has in flight are used.
+    /// Registers of a `wgmma` in flight are used.
     AccumulatorInFlight {
         /// `read` or `write`.
         access: &'static str,
         /// The line of the `wgmma`.
         place: Place,
     },
-    /// The warps of a warpgroup come to different `wgmma`s.
+    /// The warps of a warpgroup execute different `wgmma`s.
     WarpGroupDiverges {
-        /// What one comes to, as in PTX.
+        /// The `wgmma` of one warp, as in PTX.
         form: &'static str,
         /// Its line.
         place: Place,
-        /// A warp that does not.
+        /// A warp that does not execute it.
         warp: usize,
-        /// The line of what it comes to, if it comes to any.
+        /// The line of that warp's `wgmma`, if it executes one.
         other: Option<Place>,
     },
-    /// The lanes of a warp come to an instruction with different operands, which must be the same
-    /// in all.
+    /// The lanes of a warp execute an instruction with different operands that must be equal.
     OperandsDiffer {
         /// The instruction, as in PTX.
         form: &'static str,
     },
-    /// A `setmaxnreg.dec` is for more registers than the threads of the warp have, or an `.inc` for
-    /// fewer.
+    /// A `setmaxnreg.dec` that would raise the number of registers, or an `.inc` that would lower
+    /// it.
     RegisterCount {
         /// The instruction, as in PTX.
         form: &'static str,
-        /// How many each thread is to have.
+        /// The requested registers of each thread.
         count: u32,
-        /// How many it has.
+        /// The registers that each thread has.
         held: u32,
     },
-    /// The warps of a warpgroup do not come to the same `setmaxnreg`.
+    /// The warps of a warpgroup do not execute the same `setmaxnreg`.
     RegistersDiverge {
-        /// What one comes to, as in PTX.
+        /// The `setmaxnreg` of one warp, as in PTX.
         form: &'static str,
-        /// A warp that does not.
+        /// A warp that does not execute it.
         warp: usize,
-        /// The line of what it comes to, if it comes to any.
+        /// The line of that warp's `setmaxnreg`, if it executes one.
         other: Option<Place>,
     },
-    /// A warp comes to a `setmaxnreg`, and nothing says that another of its warpgroup has come to
-    /// the one before.
+    /// A warp executes a `setmaxnreg` without synchronisation with the previous one of another warp
+    /// of its warpgroup.
     RegistersUnsynced {
         /// The instruction, as in PTX.
         form: &'static str,
         /// The other warp.
         warp: usize,
     },
-    /// The block ends and has not waited for a `wgmma`.
+    /// The block ends without a wait for a `wgmma`.
     WgmmaUnfinished,
-    /// A matrix that is to be compressed has more in a chunk than half that is not zero.
+    /// A matrix to be compressed has too many nonzero parts in a chunk: more than half.
     NotSparse {
         /// The row.
         row: usize,
-        /// The first column of the chunk, and the last.
+        /// The first and the last column of the chunk.
         cols: (usize, usize),
-        /// The parts of the chunk that are not zero: a bit each.
+        /// The nonzero parts of the chunk, as a bit mask.
         parts: usize,
     },
-    /// A lane reads the same again and again, as if to wait for another to write it.
+    /// A lane polls: it reads the same value again and again, as if another lane would write it.
     Polling {
-        /// What it reads.
+        /// The memory that it reads.
         memory: Memory,
     },
-    /// A lane asks again and again whether a phase of an mbarrier is over, and nothing can end it.
+    /// A lane polls a phase of an mbarrier that no event can end.
     PollingBarrier {
-        /// The barrier and what its phase lacks.
+        /// The barrier, and the missing parts of its phase.
         awaited: Awaited,
-        /// Who has arrived at it.
+        /// The arrivals at the barrier.
         barrier: Box<BarrierState>,
     },
-    /// The kernel stopped by `trap`.
+    /// The kernel executed `trap`.
     Trap,
     /// The kernel panicked: an assertion, an index, an overflow.
     Panic {
         /// The panic's message.
         message: String,
     },
-    /// A warp accesses memory on and on, and comes to no `sync`: see
+    /// A warp accesses memory without end and reaches no `sync`: see
     /// [`Simulator::patience`](crate::sim::Simulator::patience).
     Endless {
-        /// Accesses of its lanes since its turn began.
+        /// Accesses of its lanes in this turn.
         accesses: u64,
     },
-    /// The launch itself is wrong; no kernel ran.
+    /// The launch itself is invalid; no kernel ran.
     Launch {
-        /// What is.
+        /// The reason.
         message: String,
     },
 }
 
 impl Misuse {
-    /// The same of shared memory of the block of this rank, for who is of the other: addresses
-    /// become those of the `.shared::cluster` window, which say whose memory it is.
+    /// The same misuse for shared memory of block `rank`, reported by a warp of block `actor`.
+    ///
+    /// Addresses of another block become `.shared::cluster` addresses, which include the rank.
     #[must_use]
     pub(crate) fn in_memory_of(mut self, rank: usize, actor: usize) -> Self {
         let address = match &mut self {
@@ -782,7 +780,7 @@ impl Misuse {
     }
 }
 
-/// The address, in the `.shared::cluster` window, of what lies there in the block of this rank.
+/// The `.shared::cluster` address of a place in the block of this rank.
 pub(crate) fn address_of(rank: usize, address: u32) -> u32 {
     if address >> RANK_SHIFT == 0 { (rank as u32 + 1) << RANK_SHIFT | address } else { address }
 }

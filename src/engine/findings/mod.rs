@@ -1,4 +1,15 @@
-//! What a block's run has found so far, each finding once.
+//! Findings: the misuses of a run, each recorded once, and their reports.
+//!
+//! | file | contents |
+//! | --- | --- |
+//! | `misuse.rs` | all misuses |
+//! | `cause.rs` | the mistakes behind misuses |
+//! | `error.rs`, `report.rs` | [`SimError`] with its [`Finding`]s; the [`Report`] of a run |
+//! | `message.rs`, `cause_message.rs`, `barrier_message.rs` | titles of reports |
+//! | `notes.rs`, `help.rs`, `sparse.rs` | notes and help lines of reports |
+//! | `names.rs` | names of places in shared memory |
+//!
+//! Every other folder of the engine records findings here. `sim/` returns them to the program.
 
 mod barrier_message;
 mod cause;
@@ -34,30 +45,31 @@ use std::boxed::Box;
 use std::cell::RefCell;
 use std::vec::Vec;
 
-/// The findings of one cluster's blocks, or of one block. What a GPU would go on after is noted
-/// here, and the block goes on too; what would stop it ends the block
-/// ([`fail`](crate::engine::fail)), and comes last.
+/// The findings of a cluster's blocks.
+///
+/// A misuse after which a GPU would continue is recorded here, and the block continues too. A
+/// misuse that would stop it ends the block ([`fail`](crate::engine::fail)) and comes last.
 pub(crate) struct Findings {
     kernel: &'static str,
     /// The blocks, by rank.
     blocks: Vec<Grid>,
-    /// Warps of a block.
+    /// Number of warps of a block.
     warps: usize,
     seed: u64,
     names: Names,
     found: RefCell<Found>,
 }
 
-/// Findings, in the order in which they were made.
+/// Findings, in the order of their discovery.
 #[derive(Default)]
 pub(crate) struct Found {
     pub(crate) errors: Vec<Finding>,
-    /// What today's GPUs mostly do as meant, but PTX does not promise.
+    /// Misuses that work on most of today's GPUs, without a guarantee of PTX.
     pub(crate) warnings: Vec<Finding>,
 }
 
 impl Found {
-    /// Adds a finding, if none is like it.
+    /// Adds a finding unless an equal one is known.
     pub(crate) fn add(&mut self, finding: Finding) {
         let found =
             if finding.misuse.is_tolerated() { &mut self.warnings } else { &mut self.errors };
@@ -87,19 +99,19 @@ impl Findings {
         self.kernel
     }
 
-    /// Notes what an access does wrong.
+    /// Records a misuse by an access.
     pub(crate) fn note(&self, by: Access, misuse: Misuse) {
         self.note_caused(by, misuse, None);
     }
 
-    /// The same, with the mistake behind it, if it is known.
+    /// The same, with its cause, if known.
     pub(crate) fn note_caused(&self, by: Access, misuse: Misuse, cause: Option<Cause>) {
         let (place, lane) = (Some(by.location.into()), by.lane());
         let warp = (!is_asynchronous(by.agent)).then(|| by.agent % self.warps);
         self.add(misuse, cause, place, self.rank(by), warp, lane.filter(|_| warp.is_some()));
     }
 
-    /// The block of who makes an access, by its rank.
+    /// The rank of the block of an access.
     pub(crate) fn rank(&self, by: Access) -> usize {
         if is_asynchronous(by.agent) {
             rank_of_asynchronous(by.agent, self.blocks.len())
@@ -108,18 +120,18 @@ impl Findings {
         }
     }
 
-    /// The warp that makes an access.
+    /// The warp of an access.
     pub(crate) fn actor(&self, by: Access) -> Actor {
         let (warp, block) = self.warp(by.agent);
         Actor { block, warp, lane: by.lane(), place: by.location.into() }
     }
 
-    /// Whether an access is one of a warpgroup's `wgmma`.
+    /// Whether an access belongs to a warpgroup's `wgmma`.
     pub(crate) fn is_group(&self, by: Access) -> bool {
         is_warp_group(by.agent, self.blocks.len())
     }
 
-    /// Adds a finding in the block of this rank, if none is like it.
+    /// Adds a finding in the block of this rank unless an equal one is known.
     pub(crate) fn add(
         &self,
         misuse: Misuse,
@@ -142,7 +154,7 @@ impl Findings {
         self.found.borrow_mut().add(finding);
     }
 
-    /// Who made the earlier of two accesses, seen from the later one.
+    /// The author of the earlier of two accesses, relative to the later one.
     pub(crate) fn agent(&self, later: Access, earlier: Access) -> Agent {
         let Access { agent, by, .. } = earlier;
         match by {
@@ -158,7 +170,7 @@ impl Findings {
         }
     }
 
-    /// The warp in its block that an agent is, and, if there are several, the block.
+    /// The warp of an agent, and its block if the cluster has several.
     pub(crate) fn warp(&self, agent: usize) -> (usize, Option<Grid>) {
         (agent % self.warps, (self.blocks.len() > 1).then(|| self.blocks[agent / self.warps]))
     }
@@ -169,10 +181,12 @@ impl Findings {
 }
 
 impl Misuse {
-    /// Whether it is only warned of: boxes outside of their tensor; and a race within a warp,
-    /// unless it leaves open which of two values is written, or the value that is read comes of
-    /// the order in which the simulator runs the lanes of one closure. On today's GPUs a warp
-    /// mostly goes in step, and nothing is left to chance; compute-sanitizer warns of it too.
+    /// Whether the misuse is only a warning.
+    ///
+    /// Warnings are outside boxes and most races within a warp. Today's GPUs mostly run a warp in
+    /// lockstep, so the result is determined; compute-sanitizer warns of such races too. It is an
+    /// error if two different values are written, or if the read value depends on the simulator's
+    /// order of lanes within a closure.
     fn is_tolerated(&self) -> bool {
         if matches!(self, Misuse::BoxOutside { .. }) {
             return true;

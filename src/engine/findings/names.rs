@@ -1,15 +1,14 @@
-//! Names of shared memory: the parameter, field, part and element that an address is in.
+//! Names of places in shared memory: parameter, field, part and element.
 //!
-//! [`SharedLayout`] knows where its parts lie. `#[kernel]` hands the simulator one function, which
-//! names a byte of the kernel's shared memory; it is called when a report is printed, and never
-//! before.
+//! [`SharedLayout`] knows the places of its parts. `#[kernel]` passes the simulator one function
+//! that names a byte of the kernel's shared memory. The simulator calls it only to print a report.
 
 use crate::engine::{SHARED_BASE, warps::block::blocks};
 use crate::lane::Grid;
 use std::format;
 use std::string::String;
 
-/// The name of a byte of shared memory, while it is put together: `tiles[2] row 5, column 8`.
+/// The name of a byte of shared memory under construction: `tiles[2] row 5, column 8`.
 #[derive(Debug, Default)]
 pub struct SharedName {
     path: String,
@@ -25,18 +24,18 @@ impl SharedName {
         self.path.push_str(name);
     }
 
-    /// Appends the index of a part of an array or ring.
+    /// Appends the index of an array's or ring's member.
     pub fn part(&mut self, index: usize) {
         self.path.push_str(&format!("[{index}]"));
     }
 
-    /// The byte is this one of an element of a tile.
+    /// Appends the byte's place in a tile: the element, and the byte within it.
     pub fn element(&mut self, row: usize, col: usize, byte: usize) {
         let byte = if byte > 0 { format!(", byte {byte}") } else { String::new() };
         self.within = format!(" row {row}, column {col}{byte}");
     }
 
-    /// The byte is this one of the part.
+    /// Appends the byte's offset in its part.
     pub fn byte(&mut self, index: usize) {
         self.within = format!(" byte {index}");
     }
@@ -46,7 +45,7 @@ impl SharedName {
     }
 }
 
-/// Names the byte so many bytes behind the start of some shared memory.
+/// Names the byte at this offset in some shared memory.
 pub type NameByte = fn(usize, &mut SharedName);
 
 /// A field of a struct or tuple in shared memory, or a `#[shared]` parameter.
@@ -58,25 +57,25 @@ pub struct SharedField {
 }
 
 impl SharedField {
-    /// A field of so many bytes, whose bytes `name_byte` names.
+    /// A field of `bytes` bytes. `name_byte` names its bytes.
     pub(crate) fn new(bytes: usize, align: usize, name_byte: NameByte) -> Self {
         SharedField { name: None, bytes, align, name_byte }
     }
 
-    /// The same, of this name.
+    /// The same field with a name.
     #[must_use]
     pub fn named(self, name: &'static str) -> Self {
         SharedField { name: Some(name), ..self }
     }
 
-    /// The same, whose bytes this function names.
+    /// The same field with another function that names its bytes.
     #[must_use]
     pub fn with(self, name_byte: NameByte) -> Self {
         SharedField { name_byte, ..self }
     }
 }
 
-/// Names a byte of fields that lie behind each other.
+/// Names a byte of consecutive fields.
 pub fn name_fields(offset: usize, name: &mut SharedName, fields: &[SharedField]) {
     let mut end: usize = 0;
     for (index, field) in fields.iter().enumerate() {
@@ -92,17 +91,17 @@ pub fn name_fields(offset: usize, name: &mut SharedName, fields: &[SharedField])
     }
 }
 
-/// What the shared memory of a cluster's blocks is called.
+/// The names of a cluster's shared memory.
 #[derive(Clone, Copy)]
 pub(crate) struct Names {
     name_byte: NameByte,
-    /// Bytes of each block's memory.
+    /// Bytes of shared memory of each block.
     bytes: usize,
-    /// The first block of the cluster, and how many there are along each dimension.
+    /// The first block of the cluster, and the number of blocks along each dimension.
     cluster: (Grid, Grid),
 }
 
-/// Two findings are the same whatever their names are.
+/// Equal for all names, so that findings compare without them.
 impl PartialEq for Names {
     fn eq(&self, _: &Self) -> bool {
         true
@@ -114,7 +113,8 @@ impl Names {
         Names { name_byte, bytes: bytes as usize, cluster: (first, cluster) }
     }
 
-    /// The name of the byte at an address, as seen from a block; nothing where there is none.
+    /// The name of the byte at an address, for a report about a block. `None` if there is no such
+    /// byte.
     fn name(&self, address: u32, seen_from: Option<Grid>) -> Option<String> {
         let (rank, local) = (address >> RANK_SHIFT, address & ((1 << RANK_SHIFT) - 1));
         let offset = local.checked_sub(SHARED_BASE).map(|offset| offset as usize);
@@ -130,11 +130,11 @@ impl Names {
     }
 }
 
-/// The bits of an address behind those of the block: in the `.shared::cluster` window, the memory
-/// of rank 0 starts at `1 << RANK_SHIFT`. Below that is the executing block's own.
+/// The position of the rank in a `.shared::cluster` address. The memory of rank 0 starts at `1 <<
+/// RANK_SHIFT`; lower addresses are the executing block's own.
 pub(crate) const RANK_SHIFT: u32 = 24;
 
-/// The names that a report can use: none, where a misuse is printed by itself.
+/// The names for a report; none if a misuse is printed alone.
 #[derive(Clone, Copy)]
 pub(super) struct Namer {
     pub(super) names: Option<Names>,
@@ -188,7 +188,7 @@ mod tests {
         assert_eq!(named(1024 + Tile::offset(5, 9)), "`tiles[1] row 5, column 9`");
         assert_eq!(named(1024 + Tile::offset(5, 9) + 1), "`tiles[1] row 5, column 9, byte 1`");
         assert_eq!(named(2048 + 16), "`full[2]`");
-        // The pair is aligned as its tile is.
+        // The pair has the alignment of its tile.
         assert_eq!(named(2048 + 32), "`pair.0`");
         assert_eq!(named(2048 + 48 + 8), "`pair.1 row 0, column 2`");
         assert_eq!(named(4096), "shared address 0x1400".to_string());

@@ -1,4 +1,4 @@
-//! A finding as the compiler would print it: its title, its line, and notes.
+//! The layout of a printed finding: title, source line, notes.
 
 use super::barrier_message::{phase, phase_lacks};
 use super::cause_message;
@@ -12,7 +12,7 @@ use std::format;
 use std::string::String;
 use std::vec::Vec;
 
-/// " of block (1, 0, 0)", if it is said.
+/// " of block (1, 0, 0)", or nothing without a block.
 pub(super) fn of(block: Option<Grid>) -> String {
     block.map_or(String::new(), |block| format!(" of block {block}"))
 }
@@ -26,7 +26,7 @@ pub(super) fn listed(items: &[String]) -> String {
     }
 }
 
-/// "warp 0" or "warps 0 and 2", block by block where there are several.
+/// "warp 0" or "warps 0 and 2", for each block if there are several.
 pub(super) fn warps(mut warps: Vec<(Option<Grid>, usize)>) -> String {
     warps.dedup();
     let of_block = |warps: &[(Option<Grid>, usize)]| {
@@ -42,7 +42,7 @@ pub(super) fn warps(mut warps: Vec<(Option<Grid>, usize)>) -> String {
     blocks.join(" and ")
 }
 
-/// As the compiler writes its errors.
+/// In the format of compiler errors.
 impl fmt::Display for Finding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let names = Namer { names: self.names, block: self.block };
@@ -86,7 +86,7 @@ impl fmt::Display for Finding {
 }
 
 impl Finding {
-    /// What else there is to say of the misuse.
+    /// Writes the notes of the misuse.
     fn notes(&self, f: &mut fmt::Formatter<'_>, names: Namer) -> fmt::Result {
         match &self.misuse {
             Misuse::Race { other_access, other_place, other, .. } => {
@@ -154,14 +154,14 @@ impl Finding {
     }
 }
 
-/// A line for each place and event that warps wait for, and behind it, who has arrived there.
+/// Writes a line for each place and event of a wait, with the arrivals so far.
 fn waits(
     f: &mut fmt::Formatter<'_>,
     waiting: &[WaitingWarp],
     barriers: &[BarrierState],
     names: Namer,
 ) -> fmt::Result {
-    /// A block, if there are several, and a warp of it.
+    /// The block, if there are several, and the warp.
     type Warp = (Option<Grid>, usize);
     let mut groups: Vec<(&WaitingWarp, Vec<Warp>)> = Vec::new();
     for one in waiting {
@@ -203,7 +203,7 @@ fn waits(
             Awaited::Barrier { address, phase, of, arrivals, bytes } => {
                 let lacks = phase_lacks(*of, *arrivals, *bytes);
                 write!(f, " for {} at {place}, phase {phase}: {lacks}", names.barrier(*address))?;
-                // Of the others, it would be of no help.
+                // Only for the first barrier: the others would not help.
                 if index == 0
                     && let Some(barrier) =
                         barriers.iter().find(|barrier| barrier.address == *address)
@@ -216,7 +216,7 @@ fn waits(
     Ok(())
 }
 
-/// Who has arrived at a barrier, in the phase that does not end, or, if nobody has, before that.
+/// Writes the arrivals at a barrier in the current phase, or, if there are none, in earlier ones.
 fn arrivals(
     f: &mut fmt::Formatter<'_>,
     barrier: &BarrierState,

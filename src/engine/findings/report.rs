@@ -1,36 +1,37 @@
-//! What a run leaves.
+//! The report of a run.
 
 use crate::engine::findings::{Finding, SimError};
 use crate::engine::record::{Profile, Trace};
 use crate::target::Arch;
 use std::vec::Vec;
 
-/// What a simulated run did.
+/// The results of a simulated run.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Report {
-    /// The GPU that the simulator was [told](crate::sim::Simulator::gpu); if none, it has every
-    /// instruction, and Hopper's bits.
+    /// The simulator's [GPU](crate::sim::Simulator::gpu). Without one, all instructions are
+    /// available, and results have Hopper's bits.
     pub gpu: Option<Arch>,
-    /// Blocks that ran.
+    /// Number of blocks that ran.
     pub blocks: u64,
-    /// Warps that ran.
+    /// Number of warps that ran.
     pub warps: u64,
-    /// Races within a warp: one lane reads what another writes, with no
-    /// [`Warp::sync`](crate::scope::Warp::sync) between. On today's GPUs a warp mostly goes in
-    /// step, but PTX does not promise it. Each pair of lines once.
+    /// Warnings: races within a warp, and boxes outside of their tensor.
     ///
-    /// And boxes completely outside of their tensor, in a launch that does not copy all of that:
-    /// see [`Misuse::BoxOutside`](crate::sim::Misuse::BoxOutside).
+    /// A lane reads a value that another lane writes, with no
+    /// [`Warp::sync`](crate::scope::Warp::sync) in between. Today's GPUs mostly run a warp in
+    /// lockstep, but PTX does not guarantee it. Each pair of lines appears once.
+    ///
+    /// Boxes completely outside of their tensor are reported if the launch does not copy the whole
+    /// tensor: see [`Misuse::BoxOutside`](crate::sim::Misuse::BoxOutside).
     pub warnings: Vec<Finding>,
-    /// What they executed and moved, if the simulator was
-    /// [asked](crate::sim::Simulator::profiled).
+    /// Instructions and data movement, if [requested](crate::sim::Simulator::profiled).
     pub profile: Option<Profile>,
-    /// Each warp's instructions, if the simulator was [asked](crate::sim::Simulator::traced).
+    /// Each warp's instructions, if [requested](crate::sim::Simulator::traced).
     pub trace: Option<Trace>,
 }
 
 impl Report {
-    /// The report, if there is nothing to warn of.
+    /// Returns the report if it has no warnings.
     ///
     /// # Errors
     /// The warnings.

@@ -1,6 +1,6 @@
-//! Words for sparse matrices.
+//! Report text about sparse matrices.
 
-/// What a chunk of so many columns may have.
+/// The sparsity rule for a chunk of this many columns.
 pub(crate) fn allowed(chunk: usize) -> &'static str {
     match chunk {
         2 => "of these 2 elements at most 1 may be other than zero",

@@ -1,13 +1,14 @@
-//! Boxes that lie completely outside of their tensor: padding, or a mistake?
+//! Warnings of tensor boxes that lie completely outside their tensor.
 //!
-//! A load of such a box fills the tile with zeros, and a store of one writes nothing. Kernels do
-//! that on purpose, where a tile reaches beyond the end of a matrix; but they copy all of the
-//! matrix, too. With exchanged coordinates, or with coordinates in bytes, a part of it is left out.
-//! So a launch is warned of if a box of a map lies outside, and one of these holds:
+//! A load of such a box fills the tile with zeros, and a store of one writes nothing. Kernels use
+//! this on purpose as padding, if a tile extends beyond the end of a matrix. But such kernels also
+//! copy the whole matrix. A kernel with exchanged coordinates, or with coordinates in bytes, omits
+//! a part of it. So a launch warns of an outside box if one of these conditions holds:
 //!
-//! - all boxes that the launch copies by this map lie outside;
-//! - along a dimension in which the box lies outside, the others do not reach all of the tensor;
-//! - with two of its coordinates exchanged, the box would lie where no other box reaches.
+//! - all boxes that the launch copies with this map lie outside;
+//! - along a dimension in which the box lies outside, the other boxes do not cover the whole
+//!   tensor;
+//! - with two coordinates exchanged, the box would cover elements that no other box covers.
 
 use crate::engine::{findings::Misuse, memory::race::Access, warps::block::BlockState};
 use crate::isa::{TensorAccess, TensorEncoding};
@@ -19,21 +20,21 @@ use std::vec::Vec;
 #[derive(Default)]
 pub(crate) struct Boxes(Vec<OfMap>);
 
-/// The boxes of one map that were loaded, or stored.
+/// The boxes of one map: either the loaded or the stored ones.
 struct OfMap {
     map: TensorEncoding,
     loads: bool,
-    /// The coordinates that boxes inside of the tensor cover, along each dimension: from, to, in
-    /// order, with gaps between.
+    /// The coordinates covered by boxes inside the tensor: for each dimension, disjoint ranges in
+    /// order.
     covered: [Vec<(i64, i64)>; 5],
-    /// Boxes that lie outside, of different coordinates: the first of them.
+    /// The first outside box of each set of coordinates.
     outside: Vec<Outside>,
 }
 
-/// Boxes outside that are kept of a map. More of them say nothing new.
+/// Outside boxes kept for a map. More add no information.
 const KEPT: usize = 64;
 
-/// A box that lies outside, and who copied it.
+/// An outside box, and the access that copied it.
 #[derive(Clone)]
 pub(crate) struct Outside {
     coordinates: Vec<i64>,
@@ -44,7 +45,7 @@ pub(crate) struct Outside {
 }
 
 impl Boxes {
-    /// The running lane copies a box.
+    /// Records a box that the running lane copies.
     pub(crate) fn note(
         &mut self,
         block: &BlockState,
@@ -88,7 +89,7 @@ impl Boxes {
         &mut self.0[index]
     }
 
-    /// Those of other blocks, which come behind.
+    /// Appends the boxes of later blocks.
     pub(crate) fn append(&mut self, other: Boxes) {
         for of in other.0 {
             let known = self.of_map(&of.map, of.loads);
@@ -99,7 +100,7 @@ impl Boxes {
         }
     }
 
-    /// What to warn of when all blocks have run.
+    /// The warnings, after all blocks have run.
     pub(crate) fn warnings(self) -> impl Iterator<Item = (Misuse, Outside)> {
         self.0.into_iter().filter_map(|of_map| {
             let OfMap { map, loads, ref outside, .. } = of_map;
@@ -127,8 +128,9 @@ impl OfMap {
         }
     }
 
-    /// The dimension that makes a box outside a mistake, and how far it is covered; nothing in its
-    /// place where no box lies inside. `None` where the box is padding.
+    /// The reason why an outside box is a mistake: the dimension, and the end of its covered part.
+    ///
+    /// `Some(None)` if no box lies inside. `None` if the box is padding.
     fn mistake(&self, outside: &Outside, box_sizes: &[u32]) -> Option<Option<(usize, i64)>> {
         if self.covered[0].is_empty() {
             return Some(None);
@@ -146,7 +148,7 @@ impl OfMap {
         let rank = self.map.rank;
         let along =
             (0..rank).filter(|&dimension| beyond(dimension, coordinates[dimension])).find_map(gap);
-        // Where a box that lies here would be the only one.
+        // Whether no other box covers the place of a box at this coordinate.
         let is_missed = |dimension: usize, at: i64| {
             let (from, to) =
                 (at.max(0), (at + i64::from(box_sizes[dimension])).min(size(dimension)));
@@ -170,7 +172,7 @@ impl OfMap {
     }
 }
 
-/// Adds a span to spans that are in order and apart.
+/// Adds a range to disjoint ranges in order.
 fn cover(spans: &mut Vec<(i64, i64)>, (mut from, mut to): (i64, i64)) {
     if spans.iter().any(|&(start, end)| start <= from && to <= end) {
         return;

@@ -1,8 +1,8 @@
-//! Bulk copies: what is on its way to shared memory, and from it.
+//! Bulk copies in flight, to and from shared memory.
 //!
-//! A copy to shared memory lands when nobody can go on and somebody waits for its barrier, and no
-//! sooner; one from shared memory reaches global memory when the lane that started it waits for its
-//! group, or the block ends.
+//! A copy to shared memory lands as late as possible: when no warp can run and one waits for its
+//! barrier. A copy from shared memory reaches global memory when its lane waits for its group, or
+//! when the block ends.
 
 use crate::engine::findings::Misuse;
 use crate::engine::memory::copies;
@@ -26,63 +26,63 @@ use std::ops::Range;
 use std::vec;
 use std::vec::Vec;
 
-/// Addresses and sizes of bulk copies are multiples of this.
+/// Alignment of the addresses and sizes of bulk copies, in bytes.
 const UNIT: usize = 16;
 
 /// The bulk copies of a block.
 #[derive(Default)]
 pub(crate) struct BulkCopies {
-    /// By the mbarriers that are told of them.
+    /// By the address of the mbarrier that they signal.
     loads: BTreeMap<u32, Vec<Load>>,
     stores: Vec<Store>,
-    /// The groups that each lane of each warp has made.
+    /// The number of groups that each lane has committed, by warp and lane.
     groups: HashMap<(usize, usize), usize>,
 }
 
-/// A copy to shared memory that has not landed. One to several blocks is one for each of them.
+/// A copy to shared memory in flight. A multicast is one `Load` for each block.
 struct Load {
     to: u32,
     bytes: Vec<u8>,
     barrier: u32,
-    /// The barrier's phase when it was started.
+    /// The barrier's phase at the start of the copy.
     phase: u32,
-    /// If it comes from shared memory: the block's rank, and which memory.
+    /// For a copy from shared memory: the source block's rank and the addresses.
     from: Option<(usize, Range<u32>)>,
-    /// If it does not write the elements, but reduces them.
+    /// The reduction, if the copy reduces elements instead of writing them.
     reduction: Option<Reduction>,
     proxy: Proxy,
     started: Access,
 }
 
-/// Which blocks of the cluster a copy goes to.
+/// The destination blocks of a copy.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Blocks {
-    /// The one that the addresses are of: the block that starts it, or, of a form for
-    /// `.shared::cluster`, any of the cluster's.
+    /// The block of the addresses: the executing block, or, for `.shared::cluster` forms, any block
+    /// of the cluster.
     One,
-    /// Those whose bit is set: in each to the same address, told to the barrier at the same
-    /// address, whichever block's address that is.
+    /// A multicast to the blocks of this mask. In each block the copy has the same address and
+    /// signals the barrier at the same address, whichever block the operands name.
     Mask(u16),
 }
 
-/// A copy from shared memory that has not reached global memory.
+/// A copy from shared memory that is still in flight to global memory.
 struct Store {
-    /// The parts of shared memory that it needs.
+    /// The parts of shared memory that it reads.
     from: Vec<Range<u32>>,
     /// Whether shared memory has been read.
     read: bool,
-    /// If it does not write the elements, but reduces them.
+    /// The reduction, if the copy reduces elements instead of writing them.
     reduction: Option<Reduction>,
     elements: Vec<Element>,
-    /// The addresses that its elements lie within.
+    /// The address range of its elements.
     within: Range<usize>,
     lane: usize,
-    /// Which of its lane's groups it is in, or will be.
+    /// The number of the lane's group that it belongs to.
     group: usize,
     started: Access,
 }
 
-/// An element of global memory, and what becomes of it.
+/// An element of global memory, before and after the copy.
 struct Element {
     address: usize,
     of: ElementOf,
@@ -98,7 +98,7 @@ impl Store {
             && self.elements.iter().any(|of| overlaps(of.address..of.address + of.size))
     }
 
-    /// Its bytes reach global memory.
+    /// Writes its bytes to global memory.
     fn land(&self, block: &BlockState, by: Access) {
         for Element { address, of, before, after, size } in &self.elements {
             match self.reduction {
@@ -112,8 +112,8 @@ impl Store {
 }
 
 impl BulkCopies {
-    /// The mbarrier, and its phase then, that a copy tells which was started by this access and is
-    /// on its way to this address.
+    /// The mbarrier and its phase for the copy that this access started and that is in flight to
+    /// this address.
     pub(crate) fn told_of(&self, started: &Access, address: u32) -> Option<(u32, u32)> {
         let is_it = |load: &&Load| {
             let of = (load.started.agent, load.started.tick, load.started.location);
@@ -123,14 +123,14 @@ impl BulkCopies {
         self.loads.values().flatten().find(is_it).map(|load| (load.barrier, load.phase))
     }
 
-    /// The copy that is on its way to an element, if one is.
+    /// The copy in flight to an element, if there is one.
     pub(crate) fn on_its_way_to(&self, addresses: &Range<usize>) -> Option<Access> {
         self.stores.iter().find(|store| store.touches(addresses)).map(|store| store.started)
     }
 }
 
-/// The lane that starts a copy of so many bytes: both sides are aligned, and it is one lane that
-/// does.
+/// The lane that starts a copy of this size. Checks that the address and the size are aligned, and
+/// that a single lane executes it.
 fn starting(site: Site, form: &'static str, shared: u32, bytes: u32) -> Option<usize> {
     if std::thread::panicking() {
         return None;
@@ -146,7 +146,7 @@ fn starting(site: Site, form: &'static str, shared: u32, bytes: u32) -> Option<u
     Some(lane)
 }
 
-/// The slice that a bulk copy reads, or writes, and the first element. It starts at a multiple of
+/// The slice that a bulk copy reads or writes, and the first element. The address is a multiple of
 /// `unit`.
 fn find_aligned(
     site: Site,
@@ -163,10 +163,10 @@ fn find_aligned(
     (slice, index)
 }
 
-/// What is in global memory when a copy from it starts.
+/// Reads global memory as it is at the start of a copy.
 ///
 /// # Safety
-/// The bytes at `from` are there, if it points into a slice of the kernel's.
+/// If `from` points into a slice of the kernel, the bytes there are readable.
 pub(crate) unsafe fn read_global(site: Site, from: *const u8, unit: usize, into: &mut [u8]) {
     let (slice, first) = find_aligned(site, from, unit, into.len(), false);
     if slice.is_mut {
@@ -178,18 +178,18 @@ pub(crate) unsafe fn read_global(site: Site, from: *const u8, unit: usize, into:
                 name: slice.name,
                 index: (address - slice.address) / slice.element,
             };
-            // One finding is enough of a copy.
+            // One finding for each copy is enough.
             let _ = elements.clone().any(|address| check_fenced(block, by, address, of(address)));
         });
     }
-    // SAFETY: the caller's.
+    // SAFETY: guaranteed by the caller.
     unsafe { slices::read_for_copy(site, from, 1, into) };
 }
 
-/// `cp.async.bulk` to shared memory.
+/// `cp.async.bulk` from global to shared memory.
 ///
 /// # Safety
-/// The bytes at `from` are there, if it points into a slice of the kernel's.
+/// If `from` points into a slice of the kernel, the bytes there are readable.
 pub(crate) unsafe fn load(
     site: Site,
     form: &'static str,
@@ -203,12 +203,12 @@ pub(crate) unsafe fn load(
         return;
     }
     let mut data = vec![0; bytes as usize];
-    // SAFETY: the caller's.
+    // SAFETY: guaranteed by the caller.
     unsafe { read_global(site, from, UNIT, &mut data) };
     start_load(site, form, to, data, barrier, blocks);
 }
 
-/// A copy of these bytes to shared memory starts.
+/// Starts a copy of these bytes to shared memory.
 pub(crate) fn start_load(
     site: Site,
     form: &'static str,
@@ -255,7 +255,7 @@ pub(crate) fn start_load(
     started.unwrap_or_else(|misuse| fail(site, misuse));
 }
 
-/// The same to one block. The barrier's phase is not known yet.
+/// Starts a copy to one block. `load.phase` is set here.
 fn start_load_to(block: &BlockState, target: &BlockState, mut load: Load) -> Result<(), Misuse> {
     block.order.make_partial();
     let (started, to, bytes) = (load.started, load.to, load.bytes.len());
@@ -273,8 +273,8 @@ fn start_load_to(block: &BlockState, target: &BlockState, mut load: Load) -> Res
     Ok(())
 }
 
-/// The block of the cluster in which both addresses of the `.shared::cluster` window are, and what
-/// they are there.
+/// Resolves two `.shared::cluster` addresses, which must be in the same block. Returns that block
+/// and the addresses in it.
 fn resolve_both<'c>(
     cluster: &'c ClusterState,
     block: &'c BlockState,
@@ -289,8 +289,8 @@ fn resolve_both<'c>(
     Ok((target, to, barrier))
 }
 
-/// `cp.async.bulk`, or `cp.reduce.async.bulk`, from the block's shared memory to that of the block
-/// that the addresses of the `.shared::cluster` window name.
+/// `cp.async.bulk` or `cp.reduce.async.bulk` from the block's shared memory to the block of the
+/// `.shared::cluster` addresses.
 pub(crate) fn send(
     site: Site,
     form: &'static str,
@@ -322,8 +322,8 @@ pub(crate) fn send(
     sent.unwrap_or_else(|misuse| fail(site, misuse));
 }
 
-/// `st.async`, or `red.async`: a value in registers goes to shared memory of the block that the
-/// addresses of the `.shared::cluster` window name.
+/// `st.async` or `red.async`: writes a value in registers to the shared memory of the block of the
+/// `.shared::cluster` addresses.
 pub(crate) fn send_registers(
     site: Site,
     form: &'static str,
@@ -362,14 +362,16 @@ pub(crate) fn send_registers(
     sent.unwrap_or_else(|misuse| fail(site, misuse));
 }
 
-/// Lets something land that tells a barrier that is waited for: one of these, by the block's rank
-/// and the address. `choose` picks one of so many. Returns whether there was something.
+/// Lands one operation that signals an awaited barrier, and returns whether there was one.
+///
+/// `awaited` has the rank and the address of each barrier. `choose` picks an index below its
+/// argument.
 pub(crate) fn land_one(
     cluster: &ClusterState,
     awaited: &BTreeSet<(usize, u32)>,
     choose: impl FnOnce(usize) -> usize,
 ) -> Result<bool, Box<(Misuse, Access)>> {
-    // How many loads tell each, and which arrivals of which warps, that wait for copies.
+    // For each barrier: its loads, and the arrivals of warps that wait for `cp.async` copies.
     let waiting = awaited.iter().map(|&(rank, barrier)| {
         let block = &cluster.blocks[rank];
         let loads = block.bulk.borrow().loads.get(&barrier).map_or(0, Vec::len);
@@ -393,7 +395,7 @@ pub(crate) fn land_one(
     unreachable!("`choose` has chosen one of them")
 }
 
-/// Lets a load of a block land: the one of this number, of those that tell this barrier.
+/// Lands a load of a block: number `number` of those that signal this barrier.
 fn land_load(
     cluster: &ClusterState,
     block: &BlockState,
@@ -424,10 +426,10 @@ fn land_load(
     })
 }
 
-/// `cp.async.bulk` from shared memory, or `cp.reduce.async.bulk`.
+/// `cp.async.bulk` or `cp.reduce.async.bulk` from shared to global memory.
 ///
 /// # Safety
-/// The bytes at `to` are there, if it points into a slice of the kernel's.
+/// If `to` points into a slice of the kernel, the bytes there are valid.
 pub(crate) unsafe fn store(
     site: Site,
     form: &'static str,
@@ -444,7 +446,7 @@ pub(crate) unsafe fn store(
     let data = read_shared(site, form, from, bytes as usize, &parts);
     let places =
         (0..data.len()).step_by(slice.element).map(|byte| to.wrapping_add(byte).cast_const());
-    // SAFETY: the caller's: elements of the slice.
+    // SAFETY: guaranteed by the caller: these are elements of the slice.
     unsafe {
         start_store(
             site,
@@ -457,13 +459,13 @@ pub(crate) unsafe fn store(
     };
 }
 
-/// All of a copy's bytes, as the one part that it needs.
+/// All bytes of a copy, as its only part.
 fn whole(bytes: usize) -> Vec<Range<usize>> {
     std::iter::once(0..bytes).collect()
 }
 
-/// What is in shared memory when a copy from it starts, which needs the `parts` of its bytes. The
-/// others go nowhere: nobody need have written them.
+/// Reads shared memory at the start of a copy. Only the bytes of `parts` must be written: the
+/// others are not copied.
 pub(crate) fn read_shared(
     site: Site,
     form: &'static str,
@@ -482,11 +484,11 @@ pub(crate) fn read_shared(
     data
 }
 
-/// A copy of the parts of some bytes of shared memory to these elements of a slice starts; to none,
-/// without one.
+/// Starts a copy from parts of shared memory to these elements of a slice. Without a slice there
+/// are no elements.
 ///
 /// # Safety
-/// The elements are those of the slice.
+/// The elements belong to the slice.
 pub(crate) unsafe fn start_store<'d>(
     site: Site,
     from: u32,
@@ -507,16 +509,16 @@ pub(crate) unsafe fn start_store<'d>(
         let (mut before, mut after, size) = ([0; 8], [0; 8], bytes.len());
         let of =
             ElementOf { name: slice.name, index: (element.addr() - slice.address) / slice.element };
-        // SAFETY: it lies in the slice, which nobody writes before the block has ended.
+        // SAFETY: it lies in the slice, which no thread writes before the block has ended.
         unsafe { element.copy_to_nonoverlapping(before.as_mut_ptr(), size) };
         after[..size].copy_from_slice(bytes);
-        // Exposed: when the block has ended, its writes go there.
+        // Exposed, since the block's writes go there after its end.
         Element { address: element.expose_provenance(), of, before, after, size }
     });
     let elements: Vec<Element> = elements.collect();
     with_block(|block| {
         let started = block.access(site);
-        // One finding is enough of a copy.
+        // One finding for each copy is enough.
         let _ = elements
             .iter()
             .any(|element| check_fenced(block, started, element.address, element.of));
@@ -552,8 +554,8 @@ pub(crate) unsafe fn prefetch(site: Site, form: &'static str, from: *const u8, b
     }
 }
 
-/// `cp.async.bulk.commit_group`: the running lane, or each, makes a group of the stores that it
-/// started.
+/// `cp.async.bulk.commit_group`: the running lane, or each lane, makes a group of the stores that
+/// it started.
 pub(crate) fn commit(site: Site) {
     if std::thread::panicking() {
         return;
@@ -566,8 +568,10 @@ pub(crate) fn commit(site: Site) {
     });
 }
 
-/// `cp.async.bulk.wait_group`: until at most the `newest` groups of the running lane, or of each,
-/// are on their way, or, if `read`, until of the others shared memory has been read.
+/// `cp.async.bulk.wait_group`, for the groups of the running lane or of each lane.
+///
+/// Waits until at most the `newest` groups are in flight. With `read`, waits only until the older
+/// groups have read shared memory.
 pub(crate) fn wait(site: Site, form: &'static str, newest: usize, read: bool) {
     if std::thread::panicking() {
         return;
@@ -602,8 +606,8 @@ pub(crate) fn wait(site: Site, form: &'static str, newest: usize, read: bool) {
     });
 }
 
-/// The block has ended: what is on its way to global memory gets there. What still needs its shared
-/// memory is a misuse.
+/// Ends the block. Copies to global memory land. Copies that still use its shared memory are a
+/// misuse.
 pub(crate) fn end(block: &BlockState) {
     let BulkCopies { loads, stores, .. } = block.bulk.take();
     for load in loads.values().flatten() {

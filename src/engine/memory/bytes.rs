@@ -1,5 +1,7 @@
-//! What is known of each byte of a block's shared memory. Bytes that were always accessed together
-//! have it in common: it is kept once, and looked at once for all of them.
+//! The records of each byte of a block's shared memory.
+//!
+//! Bytes that were always accessed together share one record. It is stored once and checked once
+//! for all of them.
 
 use crate::engine::memory::order::Order;
 use crate::engine::memory::race::{Access, History};
@@ -9,46 +11,46 @@ use std::ops::Range;
 use std::vec;
 use std::vec::Vec;
 
-/// What is known of some bytes.
+/// The record of some bytes.
 #[derive(Clone, Default)]
 pub(crate) struct Known {
     pub(crate) history: History,
-    /// Who copies to them, while a copy to them is in flight.
+    /// The start of the copy to them that is in flight.
     pub(crate) copying: Option<Access>,
-    /// The mbarrier that they are part of, or were until nothing wrote them since.
+    /// Their part in an mbarrier, until an ordinary write after its end.
     pub(crate) barrier: BarrierBytes,
-    /// Few bytes have any.
+    /// Only few bytes have reductions.
     reductions: Option<Box<Reductions>>,
 }
 
-/// Whether bytes are part of an mbarrier: these only its own instructions may touch.
+/// Whether bytes belong to an mbarrier. Only mbarrier instructions may access such bytes.
 #[derive(Clone, Copy, Default)]
 pub(crate) enum BarrierBytes {
     #[default]
     No,
-    /// Of one that was initialised here.
+    /// To a live one, initialised at this line.
     Live(&'static Location<'static>),
-    /// Of one that has ended: what is in them, PTX leaves open.
+    /// To one that has ended. PTX leaves their contents open.
     Ended,
 }
 
-/// The reductions of some bytes, by bulk copies.
+/// The reductions of some bytes by bulk copies.
 #[derive(Clone, Default)]
 struct Reductions {
-    /// Who started those that are in flight.
+    /// The starts of the reductions in flight.
     in_flight: Vec<Access>,
-    /// Those that have landed, since the last write. As reads: they do not race with each other,
-    /// and with all else.
+    /// Reductions that have landed since the last write. Recorded as reads: they race with all
+    /// accesses except each other.
     landed: History,
 }
 
 impl Known {
-    /// Whether something wrote a value to them that can be read.
+    /// Whether the bytes contain a written value.
     pub(crate) fn is_written(&self) -> bool {
         self.history.is_written() && !matches!(self.barrier, BarrierBytes::Ended)
     }
 
-    /// Where the live mbarrier was initialised that they are part of.
+    /// The line that initialised the live mbarrier of these bytes.
     pub(crate) fn live_barrier(&self) -> Option<&'static Location<'static>> {
         match self.barrier {
             BarrierBytes::Live(location) => Some(location),
@@ -56,17 +58,17 @@ impl Known {
         }
     }
 
-    /// Who started a reduction that is in flight.
+    /// The start of a reduction in flight.
     pub(crate) fn reducing(&self) -> Option<Access> {
         self.reductions.as_ref()?.in_flight.first().copied()
     }
 
-    /// A reduction starts.
+    /// Records the start of a reduction.
     pub(crate) fn start_reduction(&mut self, started: Access) {
         self.reductions.get_or_insert_default().in_flight.push(started);
     }
 
-    /// One that was started then has landed, by this asynchronous agent.
+    /// Records that the reduction `started` has landed, by this asynchronous agent.
     pub(crate) fn land_reduction(&mut self, started: &Access, by: Access, order: &Order) {
         let Reductions { in_flight, landed } = &mut **self.reductions.get_or_insert_default();
         let is_it =
@@ -77,12 +79,12 @@ impl Known {
         landed.read(by, order);
     }
 
-    /// One that has landed, which who makes the access does not know of.
+    /// A landed reduction that is not ordered before this access.
     pub(crate) fn unseen_reduction(&self, by: &Access, order: &Order) -> Option<Access> {
         self.reductions.as_ref()?.landed.reads().find(|landed| !landed.is_seen_by(by, order))
     }
 
-    /// The bytes are written: what they were reduced by before is no more.
+    /// Forgets the landed reductions, because the bytes are overwritten.
     pub(crate) fn forget_reductions(&mut self) {
         if let Some(reductions) = &mut self.reductions {
             reductions.landed = History::default();
@@ -92,9 +94,9 @@ impl Known {
 }
 
 pub(crate) struct KnownBytes {
-    /// Which of `known` each byte has. At first it is all zeros, which takes no memory.
+    /// The index into `known` for each byte. All zeros at first, which use no memory.
     of_byte: Vec<u32>,
-    /// With the number of bytes that have it.
+    /// Each record, with the number of its bytes.
     known: Vec<(Known, usize)>,
 }
 
@@ -103,8 +105,8 @@ impl KnownBytes {
         KnownBytes { of_byte: vec![0; size], known: vec![(Known::default(), size)] }
     }
 
-    /// Of these bytes, in order: what is known, and the first of those in a row that have it in
-    /// common.
+    /// The records of these bytes, in order: for each run of equal records, its first byte and the
+    /// record.
     pub(crate) fn of(&self, range: Range<usize>) -> impl Iterator<Item = (usize, &Known)> {
         let mut bytes = range.start;
         self.of_byte[range].chunk_by(|one, other| one == other).map(move |row| {
@@ -114,7 +116,7 @@ impl KnownBytes {
         })
     }
 
-    /// The first of these bytes that nothing wrote, and how many nothing wrote.
+    /// The first unwritten byte of these, and the number of unwritten bytes.
     pub(crate) fn unwritten(&self, range: Range<usize>) -> Option<(usize, usize)> {
         let (mut first, mut found) = (range.start, None);
         for row in self.of_byte[range].chunk_by(|one, other| one == other) {
@@ -127,8 +129,8 @@ impl KnownBytes {
         found
     }
 
-    /// Changes what is known of these bytes: of those in a row that have it in common and are
-    /// `alike`, at once.
+    /// Changes the records of these bytes. Adjacent bytes with one record that are `alike` change
+    /// together.
     pub(crate) fn change(
         &mut self,
         range: Range<usize>,
@@ -145,7 +147,7 @@ impl KnownBytes {
         }
     }
 
-    /// What these bytes have in common; from now on, with no others.
+    /// The common record of these bytes, which from now on no other bytes share.
     fn own(&mut self, bytes: Range<usize>) -> &mut Known {
         let mut index = self.of_byte[bytes.start] as usize;
         let (known, having) = &mut self.known[index];
@@ -187,7 +189,7 @@ mod tests {
         });
     }
 
-    /// Who has read each byte.
+    /// The agents that have read each byte.
     fn readers(known: &KnownBytes) -> Vec<Vec<usize>> {
         let of = |byte| {
             let (_, known) = known.of(byte..byte + 1).next().unwrap();

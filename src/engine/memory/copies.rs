@@ -1,7 +1,7 @@
-//! Asynchronous copies: what is in flight, and when it lands.
+//! Copies by `cp.async`: those in flight, and their landing.
 //!
-//! A copy lands when its warp waits for it, or when nobody can go on and somebody waits for an
-//! mbarrier that is told of it, and no sooner: whoever reads before sees what was there.
+//! A copy lands as late as possible: when its warp waits for it, or when no warp can run and one
+//! waits for an mbarrier that the copy signals. An earlier read sees the old contents.
 
 use crate::engine::findings::Misuse;
 use crate::engine::memory::order::{Known, executing};
@@ -19,16 +19,16 @@ use std::vec::Vec;
 /// The copies of one warp.
 #[derive(Default)]
 pub(crate) struct WarpCopies {
-    /// Those that are in flight, in the order in which they were started.
+    /// Copies in flight, in the order of their start.
     in_flight: Vec<Copy>,
-    /// The groups that each lane has made.
+    /// The number of groups that each lane has committed.
     groups: [usize; LANES],
-    /// How many have been started.
+    /// Number of copies started.
     started: usize,
     /// The arrivals at mbarriers that wait for copies.
     arrivals: Vec<CopiesArrival>,
-    /// Those that have landed as an mbarrier was told, while the lane or another mbarrier is still
-    /// to learn of them.
+    /// Copies that landed for one mbarrier, and that their lane or another mbarrier still waits
+    /// for.
     landed: Vec<Landed>,
 }
 
@@ -37,23 +37,23 @@ struct Copy {
     to: u32,
     bytes: Vec<u8>,
     lane: usize,
-    /// Which of its lane's groups it is in, or will be.
+    /// The number of the lane's group that it belongs to.
     group: usize,
-    /// How many were started before it.
+    /// Number of copies that the warp started before it.
     number: usize,
 }
 
-/// A lane arrives at an mbarrier when the copies that it has started before have landed.
+/// An arrival of a lane at an mbarrier, due when the lane's earlier copies have landed.
 struct CopiesArrival {
     /// The mbarrier's address.
     barrier: u32,
     lane: usize,
-    /// How many copies had been started.
+    /// Number of copies that had been started.
     before: usize,
     at: Access,
 }
 
-/// A copy of this lane and group has landed, by this access.
+/// A copy that landed, with its lane, its group, and the access that landed it.
 struct Landed {
     lane: usize,
     group: usize,
@@ -62,13 +62,13 @@ struct Landed {
 }
 
 impl CopiesArrival {
-    /// Whether it comes when the copy of this number has landed.
+    /// Whether the arrival waits for the copy of this number.
     fn is_for(&self, lane: usize, number: usize) -> bool {
         self.lane == lane && number < self.before
     }
 }
 
-/// One lane starts a copy of `bytes`, of which the first `read` come from global memory.
+/// Starts a copy of one lane. The first `read` of `bytes` come from global memory.
 pub(crate) fn start_copy(site: Site, form: &'static str, to: u32, bytes: &[u8], read: usize) {
     if std::thread::panicking() {
         return;
@@ -88,7 +88,7 @@ pub(crate) fn start_copy(site: Site, form: &'static str, to: u32, bytes: &[u8], 
     started.unwrap_or_else(|misuse| fail(site, misuse));
 }
 
-/// The running lane, or each of the warp, makes a group of the copies that it started.
+/// Commits a group of copies in the running lane, or in each lane of the warp.
 pub(crate) fn commit_copies(site: Site) {
     note_lane(site, "cp.async.commit_group");
     with_block(|block| {
@@ -99,7 +99,7 @@ pub(crate) fn commit_copies(site: Site) {
     });
 }
 
-/// The running lane, or each of the warp, waits until at most its `newest` groups are in flight.
+/// Waits, in the running lane or in each lane, until at most its `newest` groups are in flight.
 pub(crate) fn wait_for_copies(site: Site, newest: usize) {
     if std::thread::panicking() {
         return;
@@ -107,8 +107,8 @@ pub(crate) fn wait_for_copies(site: Site, newest: usize) {
     note_lane(site, "cp.async.wait_group");
     let waited = with_block(|block| {
         let lanes = executing(current_lane());
-        // What an mbarrier is to be told of, and has to have landed now, it is told of first: then
-        // it is known of who knows of the mbarrier.
+        // Copies that an mbarrier waits for, and that must land now, land for the mbarrier first.
+        // Then waits for the mbarrier acquire them.
         while let Some(number) = with_copies(block, |copies| copies.arrival_of_some(newest)) {
             land_arrival(block, block.running(), number)?;
         }
@@ -128,7 +128,7 @@ pub(crate) fn wait_for_copies(site: Site, newest: usize) {
             (landing, learned)
         });
         for Copy { to, bytes, lane, .. } in landing {
-            // It is the lane that copied, and no other, that sees what has landed.
+            // Only the lane that copied sees the data.
             block.shared.land(block.access_by(Lanes::one(lane), site), to, &bytes);
         }
         for (lane, by) in learned {
@@ -142,15 +142,15 @@ pub(crate) fn wait_for_copies(site: Site, newest: usize) {
 }
 
 impl Landed {
-    /// Whether one of these arrivals is still to tell an mbarrier of it.
+    /// Whether an arrival at an mbarrier still waits for this copy.
     fn is_awaited(&self, arrivals: &[CopiesArrival]) -> bool {
         arrivals.iter().any(|arrival| arrival.is_for(self.lane, self.number))
     }
 }
 
 impl WarpCopies {
-    /// An arrival for which copies have yet to land that the executing lanes wait for, all but
-    /// their `newest` groups.
+    /// An arrival that waits for copies which the executing lanes wait for too: all but their
+    /// `newest` groups.
     fn arrival_of_some(&self, newest: usize) -> Option<usize> {
         let lanes = executing(current_lane());
         let waited_for = |copy: &&Copy| {
@@ -166,13 +166,13 @@ impl WarpCopies {
     }
 }
 
-/// `cp.async.mbarrier.arrive.noinc`: the running lane arrives at an mbarrier when the copies that
-/// it has started have landed.
+/// `cp.async.mbarrier.arrive.noinc`: the running lane arrives at an mbarrier when its earlier
+/// copies have landed.
 pub(crate) fn arrive_when_copied(site: Site, form: &'static str, barrier: u32) {
     arrive_later(site, form, barrier, true);
 }
 
-/// `cp.async.mbarrier.arrive`: the phase needs one arrival more, which comes then.
+/// `cp.async.mbarrier.arrive`: the same, and the phase needs one arrival more.
 pub(crate) fn hold_until_copied(site: Site, form: &'static str, barrier: u32) {
     arrive_later(site, form, barrier, false);
 }
@@ -196,7 +196,7 @@ fn arrive_later(site: Site, form: &'static str, barrier: u32, is_counted: bool) 
     noted.unwrap_or_else(|misuse| fail(site, misuse));
 }
 
-/// The arrivals at an mbarrier that wait for copies: of which warp, and which of its arrivals.
+/// The arrivals at an mbarrier that wait for copies: the warp, and the index among its arrivals.
 pub(crate) fn arrivals_at(block: &BlockState, barrier: u32) -> Vec<(usize, usize)> {
     let copies = block.copies.borrow();
     let arrivals = copies.iter().enumerate().flat_map(|(warp, copies)| {
@@ -207,7 +207,7 @@ pub(crate) fn arrivals_at(block: &BlockState, barrier: u32) -> Vec<(usize, usize
     arrivals.collect()
 }
 
-/// The copies that an arrival of a warp waits for land, and it arrives.
+/// Lands the copies of an arrival, and arrives.
 pub(crate) fn land_arrival(
     block: &BlockState,
     warp: usize,
@@ -218,7 +218,7 @@ pub(crate) fn land_arrival(
         let arrival = copies.arrivals.remove(number);
         let is_before = |copy: &mut Copy| arrival.is_for(copy.lane, copy.number);
         let landing: Vec<Copy> = copies.in_flight.extract_if(.., is_before).collect();
-        // Another mbarrier may have been told of copies that this one is told of too.
+        // Some of these copies may have landed for another mbarrier.
         let landed =
             copies.landed.iter().filter(|landed| arrival.is_for(landed.lane, landed.number));
         let earlier: Vec<Access> = landed.map(|landed| landed.by).collect();

@@ -1,10 +1,10 @@
-//! Global memory: what a block writes to it, and who accessed which element.
+//! Global memory: the writes of each block, and the accesses to each element.
 //!
-//! The blocks of a launch run in parallel, and none sees what another writes: a block's writes are
-//! its own until it has ended, and reach memory in the order of the blocks. So a launch repeats
-//! exactly even where blocks race, which is found when their accesses are put together. The blocks
-//! of a cluster have theirs in common, and are as one here. Reductions of several blocks do not
-//! race with each other: they are done then, in the order of the blocks.
+//! The blocks of a launch run in parallel, and none sees another's writes. The writes of a block
+//! stay private until its end. Then they reach memory, in the order of the blocks. So a launch
+//! repeats exactly, even if blocks race. Races are found when the accesses of blocks are combined.
+//! The blocks of a cluster share their writes and count as one block here. Reductions by several
+//! blocks do not race with each other: they are applied at that time, in the order of the blocks.
 
 use crate::engine::{
     findings::{Agent, Finding, Found, Memory, Misuse},
@@ -25,7 +25,7 @@ use std::cell::RefMut;
 use std::ops::Range;
 use std::vec::Vec;
 
-/// A kernel's parameter, and one of its elements.
+/// An element of a kernel's parameter.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) struct ElementOf {
     pub(crate) name: &'static str,
@@ -38,11 +38,10 @@ impl From<ElementOf> for Memory {
     }
 }
 
-/// The accesses of one block, or of a cluster's blocks, to memory that the kernel may write, by the
-/// elements' addresses.
+/// The accesses of one cluster to memory that the kernel may write, by the address of the element.
 #[derive(Default)]
 pub(crate) struct GlobalAccesses {
-    /// Which of `accessed` an element is.
+    /// The index into `accessed` for each address.
     indices: FxHashMap<usize, u32>,
     accessed: Vec<(usize, Accessed)>,
 }
@@ -50,20 +49,20 @@ pub(crate) struct GlobalAccesses {
 struct Accessed {
     element: ElementOf,
     history: History,
-    /// What the block wrote last.
+    /// The last value that the block wrote.
     value: Option<Value>,
     /// Whether a bulk copy wrote it.
     by_copy: bool,
-    /// Few elements have any.
+    /// Only few elements have reductions.
     reductions: Option<Box<Reductions>>,
 }
 
 /// The reductions of an element by one block.
 #[derive(Default)]
 struct Reductions {
-    /// As reads: they do not race with each other, and with all else.
+    /// Recorded as reads: they race with all accesses except each other.
     history: History,
-    /// What the block has reduced it by, where it has not written it.
+    /// The block's reductions of an element that it did not write.
     values: Vec<(Reduction, Value)>,
 }
 
@@ -106,12 +105,12 @@ impl GlobalAccesses {
 }
 
 impl Accessed {
-    /// What the block has reduced it by, since it wrote it.
+    /// The block's reductions since its last write.
     fn reduced(&self) -> &[(Reduction, Value)] {
         self.reductions.as_ref().map_or(&[], |reductions| &reductions.values)
     }
 
-    /// A reduction that is not ordered with an access.
+    /// A reduction that is not ordered with this access.
     fn reduction_beside(&self, by: &Access, order: &Order) -> Option<Access> {
         Some(self.reductions.as_ref()?.history.beside(by, order)?.0)
     }
@@ -121,21 +120,22 @@ impl Accessed {
 #[derive(Default)]
 pub(crate) struct LaunchAccesses {
     elements: FxHashMap<usize, History>,
-    /// Reductions, of the elements that have any.
+    /// Reductions, for the elements with any.
     reductions: FxHashMap<usize, History>,
-    /// The blocks of the clusters that have run; accesses here name the cluster as the agent, and
-    /// as the tick the block's rank.
+    /// The blocks of each cluster that has run. Accesses here have the cluster's index as the
+    /// agent, and the block's rank as the tick.
     clusters: Vec<Vec<Grid>>,
 }
 
 impl LaunchAccesses {
-    /// Adds the accesses of a cluster's blocks, of so many warps each: writes what they wrote to
-    /// memory, and finds where they race with those of an earlier one. `finding` makes a
-    /// finding of a misuse and the access that it is.
+    /// Adds the accesses of a cluster, with `warps` warps in each block.
+    ///
+    /// Writes the cluster's values to memory, and finds races with earlier clusters. `finding`
+    /// makes a finding from a misuse and its access.
     ///
     /// # Safety
-    /// The elements' addresses are those of memory that the launch may write, and nobody else uses
-    /// it meanwhile.
+    /// The elements' addresses are in memory that the launch may write. Nothing else uses that
+    /// memory meanwhile.
     pub(crate) unsafe fn add(
         &mut self,
         blocks: &[Grid],
@@ -145,10 +145,10 @@ impl LaunchAccesses {
         finding: impl Fn(Misuse, Access) -> Finding,
     ) {
         let agent = self.clusters.len();
-        // Nothing orders clusters.
+        // Clusters are not ordered with each other.
         let none = Order::default();
         self.clusters.push(blocks.to_vec());
-        // In an order that does not change from run to run.
+        // Sorted, so that the order is the same in each run.
         let mut accesses = accesses.accessed;
         accesses.sort_by_cached_key(|(address, _)| *address);
         unwritten::wrote(accesses.iter().filter_map(|(address, Accessed { value, .. })| {
@@ -163,8 +163,8 @@ impl LaunchAccesses {
             };
             let Reductions { history: reductions, values: reduced } =
                 reductions.map(|of| *of).unwrap_or_default();
-            // What threads of one cluster do to each other is known already: here it counts as done
-            // by one.
+            // Races within a cluster are known already, so the whole cluster counts as one agent
+            // here.
             let as_a_block = |by: Access| {
                 let tick = (by.agent / warps) as u32;
                 Access {
@@ -178,7 +178,7 @@ impl LaunchAccesses {
                     ..by
                 }
             };
-            // Reads first: the block's own write takes the place of the one that they race with.
+            // Reads first: the block's own write would replace the write with which they race.
             let mut races = Vec::new();
             for reduction in reductions.reads() {
                 let earlier = known.beside(&as_a_block(reduction), &none);
@@ -197,7 +197,7 @@ impl LaunchAccesses {
                         .map(|(earlier, _)| (("read", "reduction"), read, earlier)),
                 );
             }
-            // It is told first.
+            // Write races are reported first.
             let mut write_races = Vec::new();
             if let Some(write) = history.last_write() {
                 let by = as_a_block(write);
@@ -228,12 +228,12 @@ impl LaunchAccesses {
             }
             if let Some(value) = value {
                 let to = std::ptr::with_exposed_provenance_mut::<u8>(address);
-                // SAFETY: the caller's.
+                // SAFETY: guaranteed by the caller.
                 unsafe { to.copy_from_nonoverlapping(value.bytes().as_ptr(), value.bytes().len()) };
             }
             for (reduction, value) in reduced {
                 let to = std::ptr::with_exposed_provenance_mut::<u8>(address);
-                // SAFETY: the caller's.
+                // SAFETY: guaranteed by the caller.
                 let memory = unsafe { std::slice::from_raw_parts_mut(to, value.bytes().len()) };
                 reduction.apply(memory, value.bytes());
             }
@@ -241,8 +241,9 @@ impl LaunchAccesses {
     }
 }
 
-/// The running lane or warp reads an element of a slice that the kernel may write, which had these
-/// bytes when the launch began, at this address; they become what it reads.
+/// Reads an element of a slice that the kernel may write, in the running lane or warp.
+///
+/// `bytes` holds the element's bytes at the start of the launch, and receives the value.
 pub(crate) fn read_global(site: Site, address: usize, element: ElementOf, bytes: &mut [u8]) {
     if std::thread::panicking() {
         return;
@@ -252,7 +253,7 @@ pub(crate) fn read_global(site: Site, address: usize, element: ElementOf, bytes:
     note_read(site, address, bytes, || element.into());
 }
 
-/// The same for what is no load of an element: an asynchronous copy.
+/// The same for an asynchronous copy, which is no load of an element.
 pub(crate) fn read_by_copy(site: Site, address: usize, element: ElementOf, bytes: &mut [u8]) {
     with_block(|block| {
         let by = block.access(site);
@@ -278,7 +279,7 @@ pub(crate) fn read_by_copy(site: Site, address: usize, element: ElementOf, bytes
     });
 }
 
-/// The running lane or warp reads elements of a slice that no thread writes, from this one on.
+/// Reads elements of a slice that no thread writes, from `first` on, in the running lane or warp.
 pub(crate) fn read_constant(site: Site, addresses: Range<usize>, first: ElementOf) {
     if unwritten::is_known() && !std::thread::panicking() {
         with_block(|block| check_written(block, block.access(site), addresses, first));
@@ -296,7 +297,8 @@ fn check_written(
     }
 }
 
-/// The running lane or warp writes an element, which had the bytes `before` when the launch began.
+/// Writes an element in the running lane or warp. `before` holds its bytes at the start of the
+/// launch.
 pub(crate) fn write_global(
     site: Site,
     address: usize,
@@ -316,7 +318,7 @@ pub(crate) fn write_global(
     });
 }
 
-/// What an element becomes is written to memory, by a bulk copy.
+/// Writes an element by a bulk copy that lands.
 pub(crate) fn land_copy(
     block: &BlockState,
     by: Access,
@@ -338,7 +340,7 @@ fn land_write<'b>(
 ) -> RefMut<'b, Accessed> {
     let mut accessed =
         RefMut::map(block.global.borrow_mut(), |global| global.accessed(address, element));
-    // What was reduced, and is now written: whether it changes is not looked at.
+    // After a reduction, every write counts as a change.
     let changes = !accessed.reduced().is_empty()
         || bytes != accessed.value.as_ref().map_or(before, Value::bytes);
     if let Some((earlier, wrote)) = accessed.history.write(by, changes, &block.order) {
@@ -356,7 +358,7 @@ fn land_write<'b>(
     accessed
 }
 
-/// An element is reduced by a value, by a bulk copy.
+/// Reduces an element by a value, for a bulk copy that lands.
 pub(crate) fn land_reduction(
     block: &BlockState,
     by: Access,
@@ -384,8 +386,8 @@ pub(crate) fn land_reduction(
     }
 }
 
-/// Tells of an element that an ordinary store wrote, and no proxy fence is between that and a bulk
-/// copy. Returns whether it is one.
+/// Reports an element that an ordinary store wrote without a proxy fence before a bulk copy.
+/// Returns whether it is one.
 pub(crate) fn check_fenced(
     block: &BlockState,
     by: Access,
@@ -408,7 +410,7 @@ fn read_or_write(wrote: bool) -> &'static str {
     if wrote { "write" } else { "read" }
 }
 
-/// Notes an access to an element that a copy is on its way to.
+/// Reports an access to an element with a copy in flight.
 fn check_on_its_way(
     access: &'static str,
     block: &BlockState,
@@ -423,7 +425,7 @@ fn check_on_its_way(
     }
 }
 
-/// The race of an access with an earlier one, by another thread of the block, or of its cluster.
+/// The race of an access with an earlier one of another thread in the cluster.
 fn race(
     block: &BlockState,
     (access, other_access): (&'static str, &'static str),

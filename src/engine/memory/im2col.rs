@@ -1,10 +1,11 @@
-//! The pixels that a copy by a tensor map of im2col mode is of (PTX ISA 5.5.4).
+//! The pixels of a TMA copy in im2col mode (PTX ISA 5.5.4).
 
 use crate::engine::findings::Misuse;
 use crate::isa::{TensorAccess, TensorEncoding};
 use std::vec::Vec;
 
-/// The offsets have as many bits as the instruction has for each, by the rank: 16 together, or 15.
+/// Checks that each offset fits the instruction. Its bits depend on the rank: 16 bits in total, or
+/// 15.
 pub(super) fn check_offsets(map: &TensorEncoding, offsets: &[u16]) -> Result<(), Misuse> {
     let limit: u32 = match map.rank {
         3 => 1 << 16,
@@ -19,7 +20,7 @@ pub(super) fn check_offsets(map: &TensorEncoding, offsets: &[u16]) -> Result<(),
     }
 }
 
-/// The first pixel is in the bounding box.
+/// Checks that the first pixel is in the bounding box.
 pub(super) fn check_in_bounds(map: &TensorEncoding, at: [i64; 5]) -> Result<(), Misuse> {
     for (dimension, &coordinate) in at.iter().enumerate().take(map.rank - 1).skip(1) {
         let (first, last) = map.bounds(dimension);
@@ -30,9 +31,10 @@ pub(super) fn check_in_bounds(map: &TensorEncoding, at: [i64; 5]) -> Result<(), 
     Ok(())
 }
 
-/// Where the pixels are, one behind the other, in coordinates along all dimensions but that of the
-/// channels: from the first on along W, and, at the end of the bounding box, from its start on
-/// again, a step further along the next dimension, and at last in the next image.
+/// The coordinates of the pixels, in order, along all dimensions except the channels.
+///
+/// The pixels follow each other along W. At the end of the bounding box they continue at its start,
+/// one step further in the next dimension, and finally in the next image.
 pub(super) fn pixels(map: &TensorEncoding, at: [i64; 5], offsets: &[u16]) -> Vec<[i64; 4]> {
     let TensorAccess::Im2col { pixels, .. } = map.access else {
         unreachable!("a map of im2col mode")

@@ -1,4 +1,4 @@
-//! What `ldmatrix`, `stmatrix` and `movmatrix` do, on all 32 lanes at once.
+//! `ldmatrix`, `stmatrix` and `movmatrix`, on all 32 lanes at once.
 
 use crate::engine::{
     findings::Misuse,
@@ -13,7 +13,7 @@ use crate::lane::{LANES, PerLane, Site};
 /// The rows of a matrix.
 type Matrix = [[u8; 16]; 16];
 
-/// The address of a row, or what is wrong with it.
+/// The address of a row, or a misuse if it is not aligned.
 fn aligned(row: RowAddr) -> Result<u32, Misuse> {
     let address = row.address();
     if address.is_multiple_of(RowAddr::BYTES) {
@@ -23,8 +23,8 @@ fn aligned(row: RowAddr) -> Result<u32, Misuse> {
     }
 }
 
-/// The rows of lanes that an instruction with fewer than four matrices does not use: a `RowAddr` is
-/// right anywhere, and sm_75 needs it so.
+/// Checks the rows of lanes that an instruction with fewer than four matrices does not use. Every
+/// `RowAddr` must be valid, and sm_75 requires it here.
 fn check_spare_rows(site: Site, rows: &PerLane<RowAddr>, used: usize) {
     for (lane, &row) in rows.array().iter().enumerate().skip(used) {
         let checked = aligned(row).and_then(|address| {
@@ -34,7 +34,7 @@ fn check_spare_rows(site: Site, rows: &PerLane<RowAddr>, used: usize) {
     }
 }
 
-/// Puts a matrix into registers, from `first` on.
+/// Writes a matrix to registers, from `first` on.
 fn to_registers<R: Registers<Register = u32>>(
     matrix: &Matrix,
     arrangement: Arrangement,
@@ -52,7 +52,7 @@ fn to_registers<R: Registers<Register = u32>>(
     }
 }
 
-/// The matrix of the registers from `first` on.
+/// The matrix in the registers from `first` on.
 fn from_registers<R: Registers<Register = u32>>(
     registers: &[R; LANES],
     arrangement: Arrangement,
@@ -72,8 +72,8 @@ fn from_registers<R: Registers<Register = u32>>(
     matrix
 }
 
-/// Of a tile: rows whose addresses are right in all lanes, also in those that the form does not
-/// read.
+/// `ldmatrix` from a tile: the addresses must be valid in all lanes, also for rows that the form
+/// does not read.
 pub(crate) fn load_matrices<R: Registers<Register = u32>>(
     site: Site,
     form: &'static str,
@@ -87,12 +87,12 @@ pub(crate) fn load_matrices<R: Registers<Register = u32>>(
     registers
 }
 
-/// The rows that a form reads for these registers.
+/// Number of rows that a form reads for these registers.
 fn rows_read<R: Registers>(arrangement: Arrangement) -> usize {
     R::COUNT / arrangement.registers() * arrangement.rows()
 }
 
-/// By raw addresses, of which those that the form does not read may be anything, as from sm_80 on.
+/// `ldmatrix` from raw addresses. Unused addresses may have any value, as on sm_80 and later.
 pub(crate) fn load_read_matrices<R: Registers<Register = u32>>(
     site: Site,
     form: &'static str,
@@ -132,6 +132,14 @@ pub(crate) fn store_matrices<R: Registers<Register = u32>>(
     if std::thread::panicking() {
         return;
     }
+    // A matrix is one register, and its elements are stored as they are.
+    assert!(
+        matches!(
+            arrangement,
+            Arrangement::Rows | Arrangement::Columns | Arrangement::StoredColumnsOfBytes
+        ),
+        "`store_matrices` does not know {arrangement:?}, of `{form}`"
+    );
     note_rows(site, form, Traffic::SharedWrite, &rows.array()[..R::COUNT * arrangement.rows()]);
     with_block(|block| wgmma::check_stored(block, site, bytemuck::cast_slice(registers.array())));
     for index in 0..R::COUNT {

@@ -1,4 +1,18 @@
-//! Memory, who accessed which of it, and what may not be read or overwritten yet.
+//! Shared and global memory, copies, and the order of accesses.
+//!
+//! | file | contents |
+//! | --- | --- |
+//! | `shared.rs`, `bytes.rs` | shared memory of a block, and the records of each byte |
+//! | `global.rs`, `slices.rs`, `unwritten.rs` | global memory, slices, unwritten buffers |
+//! | `order.rs`, `race.rs` | the happens-before order, and data races |
+//! | `copies.rs`, `bulk.rs` | `cp.async`; bulk copies |
+//! | `tensor.rs`, `im2col.rs`, `boxes.rs` | TMA copies of tensors; boxes outside of a tensor |
+//! | `reduction.rs` | reductions of an element |
+//! | `matrix.rs` | `ldmatrix`, `stmatrix`, `movmatrix` |
+//! | `peer.rs` | shared memory of other blocks of the cluster |
+//!
+//! `machine/` and `raw` call these functions, one for each instruction. `warps/` lands copies that
+//! a warp waits for.
 
 pub(crate) mod boxes;
 pub(crate) mod bulk;

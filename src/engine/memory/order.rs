@@ -1,17 +1,17 @@
-//! What comes before what: how much of each other lane's doings a lane knows to be behind it.
+//! The happens-before order: which accesses of other lanes are ordered before a lane's next access.
 //!
-//! Each warp counts ticks: at each point at which others can learn of what its lanes did (a `sync`,
-//! an arrival at an mbarrier), one ends. An access is known to a lane if the tick that it was made
-//! in is: by a `sync` that both came to, or by an arrival behind the access at a phase that the
-//! lane, or who told it, has waited for. What arrives asynchronously (a bulk copy) counts as done
-//! by a lane of its own.
+//! These are vector clocks. Each warp counts ticks. A tick ends at each release: a `sync`, or an
+//! arrival at an mbarrier. A lane knows an access if it knows the access's tick. It learns ticks by
+//! a common `sync`, and by waiting for the phase of an arrival. Knowledge is transitive: an arrival
+//! passes on all that its lane knows. An agent is a warp, or a source of
+//! asynchronous operations, such as the bulk copies that signal one mbarrier.
 //!
-//! The same is kept of proxy fences: which ticks lie before a fence that the lane knows of. Without
-//! one, what an ordinary store wrote is not there yet for what goes to memory asynchronously.
+//! Proxy fences are recorded in the same way: which ticks precede a fence that the lane knows.
+//! Without a fence, the async proxy does not see the writes of ordinary stores.
 //!
-//! The warps of a cluster's blocks are counted together: those of the block of rank 1 behind those
-//! of rank 0. Between blocks, an arrival or a wait that is for its block only hands on that a lane
-//! has come so far (what it read, it has read), and not what it wrote.
+//! The warps of a cluster are numbered across its blocks, by rank. Between blocks, an arrival or a
+//! wait of block scope orders only the progress of lanes. Their reads are over, but their writes
+//! are not visible.
 
 use crate::engine::memory::race::{Access, Lanes};
 use crate::lane::LANES;
@@ -19,7 +19,7 @@ use std::cell::{Cell, RefCell};
 use std::ops::Range;
 use std::vec::Vec;
 
-/// Who is no warp: asynchronous agents count from here.
+/// The number of the first asynchronous agent. Lower numbers are warps.
 const ASYNCHRONOUS: usize = 1 << 16;
 
 /// The asynchronous agent of this number.
@@ -27,36 +27,38 @@ pub(crate) const fn asynchronous(number: usize) -> usize {
     ASYNCHRONOUS + number
 }
 
-/// The rank of the block, of so many, that an asynchronous agent is of.
+/// The rank of an asynchronous agent's block, in a cluster of `blocks` blocks.
 pub(crate) const fn rank_of_asynchronous(agent: usize, blocks: usize) -> usize {
     (agent - ASYNCHRONOUS) % blocks
 }
 
-/// The most warpgroups that a block can have. What their `wgmma`s do counts as done by the first
-/// asynchronous agents.
+/// The most warpgroups of a block. The first asynchronous agents stand for the `wgmma`s of each
+/// warpgroup.
 pub(crate) const WARP_GROUPS: usize = 8;
 
-/// Whether an agent, in a cluster of so many blocks, is a warpgroup's `wgmma`s.
+/// Whether an agent stands for a warpgroup's `wgmma`s, in a cluster of `blocks` blocks.
 pub(crate) const fn is_warp_group(agent: usize, blocks: usize) -> bool {
     ASYNCHRONOUS <= agent && agent < ASYNCHRONOUS + WARP_GROUPS * blocks
 }
 
-/// The warps of the warpgroup, in a cluster of so many blocks of so many warps, whose `wgmma`s an
-/// agent is.
+/// The warps of the warpgroup whose `wgmma`s an agent stands for, in a cluster of `blocks` blocks
+/// with `warps` warps each.
 pub(crate) const fn warps_of_group(agent: usize, blocks: usize, warps: usize) -> Range<usize> {
     let (group, rank) = ((agent - ASYNCHRONOUS) / blocks, (agent - ASYNCHRONOUS) % blocks);
     let first = rank * warps + group * 4;
     first..first + 4
 }
 
-/// The asynchronous agents of a block's mbarrier, counted from 0: of what comes to it by the async
-/// proxy, and of what comes as ordinary stores do, by `cp.async`, `st.async` and `red.async`,
-/// between which and the async proxy is to be a fence.
+/// The two asynchronous agents of a block's mbarrier, counted from 0.
+///
+/// The first stands for operations of the async proxy. The second stands for operations like
+/// ordinary stores: `cp.async`, `st.async` and `red.async`. The async proxy needs a fence after
+/// these.
 pub(crate) const fn agents_of_barrier(barrier: usize) -> [usize; 2] {
     [WARP_GROUPS + 2 * barrier, WARP_GROUPS + 2 * barrier + 1]
 }
 
-/// Whether an agent, in a cluster of so many blocks, writes by the async proxy.
+/// Whether an agent writes through the async proxy, in a cluster of `blocks` blocks.
 const fn is_of_async_proxy(agent: usize, blocks: usize) -> bool {
     if !is_asynchronous(agent) {
         return false;
@@ -70,14 +72,14 @@ pub(crate) const fn is_asynchronous(agent: usize) -> bool {
     agent >= ASYNCHRONOUS
 }
 
-/// Ticks that lie behind: up to which, of each lane of each warp, and of each asynchronous agent.
+/// A vector clock: the last known tick of each lane of each warp, and of each asynchronous agent.
 #[derive(Clone, Default)]
 struct Ticks {
     warps: Vec<[u32; LANES]>,
     asynchronous: Vec<u32>,
 }
 
-/// What a fence is for: memory, of a proxy fence, or that mbarriers were initialised.
+/// The subject of a fence: a state space of a proxy fence, or the initialisation of mbarriers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Space {
     Shared,
@@ -85,16 +87,15 @@ pub(crate) enum Space {
     Barriers,
 }
 
-/// What a lane knows, to hand on.
+/// The knowledge of a lane, as a release passes it on.
 #[derive(Clone, Default)]
 pub(crate) struct Known {
     seen: Ticks,
-    /// Ticks of which it is known that they are over, and no more: what was read in them, has been
-    /// read.
+    /// Ticks known to be over, but without their writes: their reads have ended.
     over: Ticks,
-    /// What lies before a fence, of each [`Space`].
+    /// Ticks that precede a fence, for each [`Space`].
     fenced: [Ticks; 3],
-    /// The blocks of the cluster that run, a bit for each.
+    /// The blocks of the cluster that are known to run, one bit each.
     started: u16,
 }
 
@@ -133,7 +134,7 @@ impl Ticks {
         let Some(lanes) = self.warps.get(access.agent) else { return false };
         match access.by {
             Lanes::One(lane) => lanes[usize::from(lane)] >= tick,
-            // Done by all lanes: all must have gone on.
+            // An access by all lanes: each lane must have reached the tick.
             Lanes::Each | Lanes::Together(_) => lanes.iter().all(|&known| known >= tick),
         }
     }
@@ -147,8 +148,8 @@ impl Known {
         self.fenced.iter_mut().zip(&other.fenced).for_each(|(own, other)| own.join(other));
     }
 
-    /// What another block learns that is told, or listens, for its own block only: how far lanes
-    /// have come, and what has arrived asynchronously.
+    /// The part of the knowledge that passes between blocks at block scope: the progress of lanes,
+    /// and asynchronous operations.
     pub(crate) fn without_writes(&self) -> Known {
         let mut over = self.over.clone();
         over.join(&self.seen);
@@ -156,8 +157,8 @@ impl Known {
         Known { seen, over, fenced: Default::default(), started: self.started }
     }
 
-    /// What a relaxed arrival tells: that its block runs, and of the mbarriers that were
-    /// initialised before a fence of theirs.
+    /// The knowledge that a relaxed arrival passes on: that its block runs, and fenced
+    /// initialisations of mbarriers.
     pub(crate) fn relaxed(mut self) -> Known {
         let made = std::mem::take(&mut self.fenced[Space::Barriers as usize]);
         let mut known = Known { started: self.started, ..Known::default() };
@@ -165,7 +166,7 @@ impl Known {
         known
     }
 
-    /// An asynchronous agent has come to this tick.
+    /// Records that an asynchronous agent has reached this tick.
     pub(crate) fn pass_asynchronously(&mut self, agent: usize, tick: u32) {
         let number = agent - ASYNCHRONOUS;
         let seen = &mut self.seen.asynchronous;
@@ -174,31 +175,31 @@ impl Known {
     }
 }
 
-/// What the lanes of one warp know.
+/// The knowledge of the lanes of one warp.
 #[derive(Default)]
 struct WarpOrder {
-    /// The tick that is running.
+    /// The current tick.
     tick: u32,
-    /// What all lanes know.
+    /// The knowledge that all lanes share.
     common: Known,
-    /// What some lane has learned since the warp's last `sync`.
+    /// The additional knowledge of single lanes since the warp's last `sync`.
     own: Vec<(usize, Known)>,
 }
 
-/// What the warps of a cluster's blocks know. Of an empty one, nobody knows anything.
+/// The knowledge of all warps of a cluster. In an empty `Order`, no warp knows anything.
 #[derive(Default)]
 pub(crate) struct Order {
     warps: RefCell<Vec<WarpOrder>>,
-    /// The blocks.
+    /// Number of blocks.
     blocks: usize,
-    /// The warps of a block, if there are several blocks.
+    /// Number of warps of a block, if there are several blocks.
     block_warps: Option<usize>,
-    /// Whether something but `sync`s orders warps.
+    /// Whether operations other than `sync`s order warps.
     is_partial: Cell<bool>,
 }
 
 impl Order {
-    /// Of so many blocks of so many warps.
+    /// A cluster of `blocks` blocks with `warps` warps each.
     pub(crate) fn new(blocks: usize, warps: usize) -> Self {
         let new = |rank: usize| {
             let common = Known { started: 1 << rank, ..Known::default() };
@@ -206,7 +207,7 @@ impl Order {
         };
         let all = (0..blocks * warps).map(|agent| new(agent / warps)).collect();
         let block_warps = (blocks > 1).then_some(warps);
-        // A `sync` of one block does not order the others.
+        // A `sync` of one block does not order the other blocks.
         Order {
             warps: RefCell::new(all),
             blocks,
@@ -215,8 +216,8 @@ impl Order {
         }
     }
 
-    /// Whether it is a `sync` of their block that orders two agents, if one is between. (What is
-    /// asynchronous counts none.)
+    /// Whether a `sync` of the block orders two agents. (`sync` does not count for asynchronous
+    /// agents.)
     pub(crate) fn shares_syncs(&self, one: usize, other: usize) -> bool {
         self.block_warps.is_none_or(|warps| {
             is_asynchronous(one) || is_asynchronous(other) || one / warps == other / warps
@@ -238,17 +239,18 @@ impl Order {
         self.warps.borrow()[warp].tick
     }
 
-    /// Whether the earlier access is known to whoever makes the later one, now.
+    /// Whether the author of the later access, made now, knows the earlier access.
     pub(crate) fn knows(&self, later: &Access, earlier: &Access) -> bool {
         self.covers(later, earlier, |known| &known.seen)
     }
 
-    /// Whether who makes the later access, now, knows that the earlier one, a read, is over.
+    /// Whether the author of the later access, made now, knows that the earlier one, a read, is
+    /// over.
     pub(crate) fn knows_over(&self, later: &Access, earlier: &Access) -> bool {
         self.block_warps.is_some() && self.covers(later, earlier, |known| &known.over)
     }
 
-    /// Whether who makes the access, now, knows that the block of this rank runs.
+    /// Whether the author of the access, made now, knows that the block of this rank runs.
     pub(crate) fn knows_started(&self, by: &Access, rank: usize) -> bool {
         let warps = self.warps.borrow();
         let Some(warp) = warps.get(by.agent) else { return true };
@@ -261,8 +263,8 @@ impl Order {
             }
     }
 
-    /// Whether who makes the later access, now, knows that some lane of a warp has come to the end
-    /// of this tick.
+    /// Whether the author of the later access, made now, knows that some lane of `warp` has reached
+    /// this tick.
     pub(crate) fn knows_some_lane(&self, later: &Access, warp: usize, tick: u32) -> bool {
         let warps = self.warps.borrow();
         let Some(knower) = warps.get(later.agent) else { return false };
@@ -276,7 +278,7 @@ impl Order {
         knows(&knower.common) || knower.own.iter().any(own)
     }
 
-    /// Whether some lane of a warp knows of an access.
+    /// Whether some lane of a warp knows an access.
     pub(crate) fn is_known_in(&self, agent: usize, access: &Access) -> bool {
         let warp = &self.warps.borrow()[agent];
         warp.common.seen.cover(access) || warp.own.iter().any(|(_, known)| known.seen.cover(access))
@@ -289,8 +291,7 @@ impl Order {
         is_over(&warp.common) || warp.own.iter().any(|(_, known)| is_over(known))
     }
 
-    /// Whether there is a proxy fence between the earlier access and the later one, which is made
-    /// now.
+    /// Whether a proxy fence lies between the earlier access and the later one, which is made now.
     pub(crate) fn is_fenced(&self, of: Space, later: &Access, earlier: &Access) -> bool {
         is_of_async_proxy(earlier.agent, self.blocks)
             || self.covers(later, earlier, |known| &known.fenced[of as usize])
@@ -309,7 +310,7 @@ impl Order {
             }
     }
 
-    /// What these lanes of a warp tell others: what they know, and what they did. A tick ends.
+    /// Returns the knowledge and the accesses of these lanes, for others to acquire. Ends the tick.
     pub(crate) fn release(&self, warp: usize, lanes: Range<usize>) -> Known {
         let order = &mut self.warps.borrow_mut()[warp];
         let mut known = order.common.clone();
@@ -323,7 +324,7 @@ impl Order {
         known
     }
 
-    /// These lanes of a warp learn of what others told.
+    /// Adds knowledge that others released to these lanes of a warp.
     pub(crate) fn acquire(&self, warp: usize, lanes: Range<usize>, known: &Known) {
         let order = &mut self.warps.borrow_mut()[warp];
         if lanes.len() == LANES {
@@ -338,19 +339,19 @@ impl Order {
         }
     }
 
-    /// These lanes of a warp execute a proxy fence: all that they know, and did, of such memory is
-    /// before it.
+    /// Executes a proxy fence in these lanes of a warp. All accesses of this space that the lanes
+    /// made or know precede the fence.
     pub(crate) fn fence(&self, warp: usize, lanes: Range<usize>, of: &[Space]) {
         self.make_partial();
         let mut known = self.release(warp, lanes.clone());
         of.iter().for_each(|&of| known.fenced[of as usize].join(&known.seen));
-        // What a lane did itself, it knows; what the others did, only the fence is told of.
+        // A lane knows its own accesses anyway. The other lanes' accesses are known to the fence
+        // only.
         known.seen = Ticks::default();
         self.acquire(warp, lanes, &known);
     }
 
-    /// The lanes of a warp wait for each other. (Where only `sync`s order, accesses are compared by
-    /// those.)
+    /// Synchronises the lanes of a warp. (If only `sync`s order warps, their counts suffice.)
     pub(crate) fn sync_warp(&self, warp: usize) {
         if !self.is_partial() {
             return;
@@ -361,14 +362,14 @@ impl Order {
         order.own.clear();
     }
 
-    /// All warps of a block wait for each other.
+    /// Synchronises all warps of a block.
     pub(crate) fn sync_block(&self, warps: Range<usize>) {
         if self.is_partial() {
             self.sync_warps(&Vec::from_iter(warps));
         }
     }
 
-    /// These warps wait for each other.
+    /// Synchronises these warps.
     pub(crate) fn sync_warps(&self, warps: &[usize]) {
         warps.iter().for_each(|&warp| self.sync_warp(warp));
         let mut order = self.warps.borrow_mut();
@@ -390,7 +391,7 @@ mod tests {
     use super::*;
     use core::panic::Location;
 
-    /// Of two warps that have a barrier.
+    /// Two warps with a barrier.
     fn partial() -> Order {
         let order = Order::new(1, 2);
         order.make_partial();

@@ -1,9 +1,9 @@
-//! Shared memory of the other blocks of a cluster: which of it an address names, and whether it is
-//! there.
+//! Shared memory of the other blocks of a cluster (DSMEM): address resolution and lifetime.
 //!
-//! A block's memory is there from when it is known to run until it ends. Of what others do to it,
-//! the block must know before it ends: each such visit is noted until a warp of the block that ends
-//! knows of it. So whether something is found does not depend on the schedule.
+//! The memory of a block is accessible from the time when the block is known to run until it ends.
+//! The block must know of others' accesses before it ends. So each access ("visit") is recorded
+//! until an ending warp of the block knows of it. This makes the findings independent of the
+//! schedule.
 
 use crate::engine::findings::{Memory, Misuse, RANK_SHIFT};
 use crate::engine::memory::race::Access;
@@ -17,22 +17,23 @@ use crate::lane::Site;
 use bytemuck::Pod;
 use std::collections::BTreeMap;
 
-/// What other blocks, and copies to them, did to a block's memory, of each lane, or asynchronous
-/// agent, that did the last (of bytes, for each mbarrier by itself, which is named by its agent);
-/// and what to blame for it.
+/// Other blocks' accesses and copies to a block's memory.
+///
+/// For each lane or asynchronous agent, the last visit, and the access to report. Byte counts are
+/// kept separately for each mbarrier, identified by its agent.
 #[derive(Default)]
 pub(crate) struct Visits(BTreeMap<(usize, usize, usize), (Access, Visit, Access)>);
 
-/// What is done to memory of another block.
+/// The kind of an access to another block's memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Visit {
     Read,
     Write,
-    /// An mbarrier is told of something.
+    /// An arrival at an mbarrier.
     Arrival,
-    /// An mbarrier is told of bytes to expect, or that have come, and of nothing else.
+    /// A change of an mbarrier's transaction count, and nothing else.
     Bytes,
-    /// A copy to it starts. That it lands, the block must wait for; else that is found.
+    /// The start of a copy to it. The block must wait until it lands; otherwise that is a misuse.
     Copy,
 }
 
@@ -47,8 +48,7 @@ impl Visit {
     }
 }
 
-/// The block of the cluster that an address of the block's `.shared::cluster` window names, and the
-/// address in it.
+/// The block of the cluster, and the address in it, of an address in the `.shared::cluster` window.
 pub(crate) fn resolve<'c>(
     cluster: &'c ClusterState,
     block: &'c BlockState,
@@ -64,8 +64,7 @@ pub(crate) fn resolve<'c>(
     }
 }
 
-/// Notes that who makes the access does something to memory of a block, if that is another: the
-/// other must be there.
+/// Records an access to the memory of another block, and checks that this block runs.
 pub(crate) fn visit(block: &BlockState, peer: &BlockState, by: Access, visit: Visit) {
     if peer.rank == block.rank {
         return;
@@ -82,8 +81,8 @@ pub(crate) fn visit(block: &BlockState, peer: &BlockState, by: Access, visit: Vi
     }
 }
 
-/// A copy from a block's memory to another's, started then, has read it and landed: that it has,
-/// the first must know before it ends.
+/// Records that a copy from this block's memory to another block has landed. The block must know
+/// this before it ends.
 pub(crate) fn read_by_copy(block: &BlockState, by: Access, started: Access) {
     if block.has_ended.get() {
         block.findings.note(started, Misuse::BulkUnfinished);
@@ -92,8 +91,9 @@ pub(crate) fn read_by_copy(block: &BlockState, by: Access, started: Access) {
     }
 }
 
-/// An mbarrier of a block has been told of bytes by another. That it has, those know who know of
-/// `told`, which the phase's end tells; or of who did it, likewise.
+/// Records that another block has changed the transaction count of an mbarrier of `peer`.
+///
+/// A lane knows of the change if it knows `told`, which the end of the phase releases, or `by`.
 pub(crate) fn count_bytes(peer: &BlockState, by: Access, told: Access) {
     if !peer.has_ended.get() {
         let lane = by.lane().unwrap_or(crate::lane::LANES);
@@ -101,7 +101,7 @@ pub(crate) fn count_bytes(peer: &BlockState, by: Access, told: Access) {
     }
 }
 
-/// The running warp of a block has ended, and, if it is the last, the block.
+/// Ends the running warp of a block, and the block if the warp is the last.
 pub(crate) fn end_warp(block: &BlockState, is_last: bool) {
     let visits = &mut block.visits.borrow_mut().0;
     let (order, agent) = (&block.order, block.agent());
@@ -120,7 +120,7 @@ pub(crate) fn end_warp(block: &BlockState, is_last: bool) {
     }
 }
 
-/// Does something to memory of the block of the cluster that an address names: `work(own, peer, by,
+/// Performs an access to the block of the cluster that an address names: `work(own, peer, by,
 /// address in it)`.
 pub(crate) fn at_peer<R>(
     site: Site,
@@ -161,7 +161,7 @@ pub(crate) fn rank_of(address: u32) -> u32 {
     rank.unwrap_or_else(|misuse| fail(Site::here(), misuse))
 }
 
-/// One lane's `ld.shared::cluster`.
+/// `ld.shared::cluster` of one lane.
 pub(crate) fn load(site: Site, address: u32, into: &mut [u8]) {
     if std::thread::panicking() {
         return;
@@ -174,7 +174,7 @@ pub(crate) fn load(site: Site, address: u32, into: &mut [u8]) {
     note_read(site, address as usize, into, || Memory::Shared { address });
 }
 
-/// One lane's `st.shared::cluster`.
+/// `st.shared::cluster` of one lane.
 pub(crate) fn store(site: Site, address: u32, from: &[u8]) {
     if std::thread::panicking() {
         return;

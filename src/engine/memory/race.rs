@@ -1,47 +1,51 @@
-//! Who accessed a piece of memory last, and whether an access races with that.
+//! The last accesses to a piece of memory, and races with them.
 //!
-//! Two accesses race if different threads make them, one of them writes, and nothing orders them.
-//! Within a block, `block.sync` orders what is before it with what is behind, and within a warp
-//! `warp.sync` does; mbarriers order as [`Order`] knows; between blocks nothing does, but in a
-//! cluster, of which the warps of all blocks are told apart, what [`Order`] knows.
+//! Two accesses race if different threads make them, one of them is a write, and no synchronisation
+//! orders them. Synchronisation is:
+//!
+//! - within a block, `block.sync`;
+//! - within a warp, `warp.sync`;
+//! - mbarriers, as recorded in [`Order`];
+//! - between the blocks of a cluster, only the orders recorded in [`Order`];
+//! - between other blocks, none.
 
 use crate::engine::memory::order::Order;
 use core::panic::Location;
 use std::vec::Vec;
 
-/// An access: by whom, after how many barriers, at which line.
+/// An access: its author, its position relative to barriers, and its source line.
 #[derive(Clone, Copy)]
 pub(crate) struct Access {
-    /// The warp, counted through the blocks of the cluster (or the cluster of the launch, where
-    /// clusters are compared).
+    /// The warp's number within the cluster. (If clusters are compared: the cluster's number
+    /// within the launch.)
     pub(crate) agent: usize,
     pub(crate) by: Lanes,
-    /// The part of a lane closure that the warp runs, by the lowest bits of its number;
+    /// The lane-closure section that the warp runs, as the lowest bits of its number.
     /// [`NO_CLOSURE`] for none.
     pub(crate) closure: u8,
-    /// Accesses that the lane made in that part before; at most 255.
+    /// The lane's earlier accesses in this section; at most 255.
     pub(crate) before: u8,
-    /// Barriers that the block has passed.
+    /// Number of `sync`s that the block has passed.
     pub(crate) epoch: u32,
-    /// Barriers that the warp has passed by itself.
+    /// Number of synchronisations of the warp alone.
     pub(crate) warp_epoch: u32,
     /// The warp's tick: see [`Order`].
     pub(crate) tick: u32,
     pub(crate) location: &'static Location<'static>,
 }
 
-/// In place of a closure's number: what is written changes nothing, so no order of the lanes shows.
+/// Instead of a section number: the write does not change the value, so the order of lanes is
+/// invisible.
 pub(crate) const NO_CLOSURE: u8 = 0;
 
-/// Which lanes of the warp make an access. Small, as each byte of shared memory has four accesses.
+/// The lanes that make an access. Small, because each byte of shared memory has four accesses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Lanes {
     /// One lane, in a lane closure.
     One(u8),
-    /// Each lane for itself, and all the same, at warp scope.
+    /// Each lane by itself, and all lanes alike, at warp scope.
     Each,
-    /// The warp together: a lane's data goes to, or comes from, other lanes. The operand is this
-    /// lane's.
+    /// The warp as a whole: data moves between lanes. The operand belongs to this lane.
     Together(u8),
 }
 
@@ -56,7 +60,7 @@ impl Lanes {
 }
 
 impl Access {
-    /// The lane that asks, if it is one.
+    /// The lane that makes the access, if it is a single one.
     pub(crate) fn lane(&self) -> Option<usize> {
         match self.by {
             Lanes::One(lane) | Lanes::Together(lane) => Some(lane.into()),
@@ -64,7 +68,7 @@ impl Access {
         }
     }
 
-    /// Whether two lanes of a warp make the two accesses, in the same part of one lane closure.
+    /// Whether two lanes of a warp make the two accesses in the same section of one lane closure.
     fn is_in_closure_of(&self, other: &Access) -> bool {
         let lanes =
             matches!((self.by, other.by), (Lanes::One(lane), Lanes::One(other)) if lane != other);
@@ -74,10 +78,11 @@ impl Access {
             && self.closure != NO_CLOSURE
     }
 
-    /// Whether the value that is read comes of the order in which the simulator runs the lanes of a
-    /// closure. Of a read behind the write of another lane, always. Of one before it
-    /// (`other_is_write` is false), where it is the later step of the closure: lanes in step would
-    /// read what was written.
+    /// Whether the value that is read depends on the simulator's order of lanes within a closure.
+    ///
+    /// It always does if a read follows another lane's write. It also does if a read precedes the
+    /// write (`other_is_write` is false) but is the later step of the closure: lanes in lockstep
+    /// would read the written value.
     pub(crate) fn shows_order(
         &self,
         other: &Access,
@@ -90,8 +95,7 @@ impl Access {
         }
     }
 
-    /// Whether the two accesses happen in this order (or one after the other, by one thread)
-    /// whatever the schedule is.
+    /// Whether the two accesses happen in this order, or are made by one thread, in every schedule.
     fn is_before(&self, later: &Access, order: &Order) -> bool {
         if self.agent != later.agent {
             let synced = self.epoch < later.epoch && order.shares_syncs(self.agent, later.agent);
@@ -106,20 +110,20 @@ impl Access {
         synced || same_thread || order.knows(later, self)
     }
 
-    /// Whether this read is over, whatever the schedule is, when the later access is made.
+    /// Whether this read is over before the later access, in every schedule.
     fn is_over_before(&self, later: &Access, order: &Order) -> bool {
         self.is_before(later, order) || order.knows_over(later, self)
     }
 
-    /// Whether this write is what a later read sees, or before it: the lane that reads has written
-    /// it too.
+    /// Whether this write is ordered before a later read. It is, too, if the reading lane has made
+    /// the write itself.
     pub(crate) fn is_seen_by(&self, read: &Access, order: &Order) -> bool {
         let own =
             self.agent == read.agent && matches!((self.by, read.by), (Lanes::Each, Lanes::One(_)));
         own || self.is_before(read, order)
     }
 
-    /// Whether it is a later write that stays: where each lane makes it, it is the last of each.
+    /// Whether a later write replaces this one. A write by each lane is the last one of each.
     fn is_overwritten_by(&self, write: &Access, order: &Order) -> bool {
         let last = self.agent == write.agent
             && matches!((self.by, write.by), (Lanes::One(_), Lanes::Each));
@@ -127,16 +131,17 @@ impl Access {
     }
 }
 
-/// What is known of the accesses to one byte or element.
+/// The accesses to one byte or element.
 #[derive(Clone, Default)]
 pub(crate) struct History {
     /// The last write.
     write: Option<Access>,
-    /// Reads: the last of some warp, one by another lane of that warp, one by another warp. Of any
-    /// thread that writes, one of them is another's; where only `sync`s order warps, more
-    /// would show no more races.
+    /// Reads: the last of some warp, one by another lane of that warp, and one by another warp.
+    ///
+    /// For each thread that writes, one of these reads belongs to another thread. If only `sync`s
+    /// order warps, more reads would reveal no more races.
     reads: [Option<Access>; 3],
-    /// The other reads, where a warp may be ordered with one that reads and not with another.
+    /// Further reads. A write may be ordered after the reads of one warp and not of another.
     further: Vec<Access>,
 }
 
@@ -153,9 +158,10 @@ impl History {
         self.reads.into_iter().flatten().chain(self.further.iter().copied())
     }
 
-    /// Notes a write; returns an earlier access that it races with, and whether that was a write.
-    /// `changes` tells whether the value is another than before: lanes of one warp that write
-    /// the same value leave nothing to chance.
+    /// Records a write. Returns an earlier access that it races with, and whether that was a write.
+    ///
+    /// `changes` says whether the value changes. Lanes of one warp that write the same value leave
+    /// the result determined.
     pub(crate) fn write(
         &mut self,
         access: Access,
@@ -165,12 +171,12 @@ impl History {
         let unordered = self.write.filter(|earlier| !earlier.is_overwritten_by(&access, order));
         let raced_write = unordered.filter(|earlier| changes || earlier.agent != access.agent);
         let by = match (unordered, access.by) {
-            // Several lanes have written it: what one of them does next is not ordered with the
-            // others.
+            // Several lanes have written it: the next access of one of them is not ordered after
+            // the others' writes.
             (Some(_), Lanes::One(lane)) if raced_write.is_none() => Lanes::Together(lane),
             _ => access.by,
         };
-        // A lane that writes its own value again does not take it back.
+        // A lane that writes its own value again does not undo the earlier change.
         let before =
             self.write.filter(|earlier| (earlier.agent, earlier.by) == (access.agent, access.by));
         let unchanged = before.map_or(NO_CLOSURE, |earlier| earlier.closure);
@@ -179,8 +185,8 @@ impl History {
             closure: if changes { access.closure } else { unchanged },
             ..access
         });
-        // What another warp reads, it reads before or after: the schedule must not decide whether
-        // that is found.
+        // A read by another warp may happen before or after. The finding must not depend on the
+        // schedule.
         let raced_read = self.reads().find(|earlier| {
             (changes || earlier.agent != access.agent) && !earlier.is_over_before(&access, order)
         });
@@ -188,15 +194,14 @@ impl History {
         raced_write.map(|earlier| (earlier, true)).or(raced_read.map(|earlier| (earlier, false)))
     }
 
-    /// An earlier access that is not ordered with one that no other may be beside; and whether that
-    /// was a write.
+    /// An earlier access that is not ordered before this exclusive one, and whether it was a write.
     pub(crate) fn beside(&self, access: &Access, order: &Order) -> Option<(Access, bool)> {
         let write = self.write.filter(|earlier| !earlier.is_seen_by(access, order));
         let read = || self.reads().find(|earlier| !earlier.is_over_before(access, order));
         write.map(|earlier| (earlier, true)).or_else(|| Some((read()?, false)))
     }
 
-    /// Notes a read; returns an earlier write that it races with.
+    /// Records a read. Returns an earlier write that it races with.
     pub(crate) fn read(&mut self, access: Access, order: &Order) -> Option<Access> {
         let [last, lane, warp] = &mut self.reads;
         let slot = match last {
@@ -228,7 +233,7 @@ mod tests {
     use super::*;
 
     impl History {
-        /// Where there are no mbarriers.
+        /// Without mbarriers.
         fn written(&mut self, access: Access, changes: bool) -> Option<(Access, bool)> {
             self.write(access, changes, &Order::default())
         }

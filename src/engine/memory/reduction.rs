@@ -1,10 +1,10 @@
-//! What a reduction makes of an element of memory and a value.
+//! The arithmetic of reductions of a memory element by a value.
 
 pub(crate) use crate::isa::Operation;
 use core::cmp::Ordering;
 use half::{bf16, f16};
 
-/// As what the bits are taken.
+/// The type of the operands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[allow(non_camel_case_types, reason = "PTX's names")]
 pub(crate) enum Kind {
@@ -38,14 +38,13 @@ impl Kind {
     }
 }
 
-/// Subnormal numbers become zeros of their sign.
+/// Flushes subnormal numbers to zeros of the same sign.
 fn flushed(value: f32) -> f32 {
     if value.is_subnormal() { 0f32.copysign(value) } else { value }
 }
 
 impl Reduction {
-    /// The operation on integers that are taken as unsigned, or, of `SIGNED` ones, compared by
-    /// `compare`.
+    /// The operation on integers, as unsigned numbers. Min and max order them by `compare`.
     fn on_bits(self, memory: u64, value: u64, compare: impl Fn(u64, u64) -> Ordering) -> u64 {
         match self.operation {
             Operation::Add => memory.wrapping_add(value),
@@ -63,7 +62,7 @@ impl Reduction {
                     memory
                 }
             }
-            // Up to the value, and again from 0; down to 0, and again from the value.
+            // `inc` wraps to 0 after the value; `dec` wraps from 0 to the value.
             Operation::Inc => {
                 if memory >= value {
                     0
@@ -84,13 +83,12 @@ impl Reduction {
         }
     }
 
-    /// The operation on numbers that `f64` has, whose sums it has closely enough to be rounded
+    /// The operation on numbers that `f64` represents. Its sums are exact enough to be rounded
     /// again.
     fn on_floats(self, memory: f64, value: f64) -> f64 {
         match self.operation {
             Operation::Add => memory + value,
-            // Of what is not a number, of either sign, and a number, the number; and -0 is less
-            // than 0.
+            // Of a NaN (of either sign) and a number, the result is the number. -0 is less than 0.
             _ if value.is_nan() => memory,
             _ if memory.is_nan() => value,
             Operation::Min => {
@@ -110,7 +108,7 @@ impl Reduction {
         }
     }
 
-    /// What becomes of an element of memory.
+    /// Applies the reduction to an element of memory.
     pub(crate) fn apply(self, memory: &mut [u8], value: &[u8]) {
         let word = |bytes: &[u8]| {
             let mut word = [0; 8];

@@ -1,4 +1,4 @@
-//! A block's shared memory, and who accessed which of its bytes.
+//! The shared memory of a block, and the accesses to each of its bytes.
 
 use crate::engine::findings::{Cause, Findings, Memory, Misuse};
 use crate::engine::memory::bytes::{BarrierBytes, Known, KnownBytes};
@@ -20,16 +20,18 @@ use std::rc::Rc;
 use std::vec;
 use std::vec::Vec;
 
-/// Where a block's shared memory starts in the `.shared` window. On a GPU the first KiB belongs to
-/// the system, and an address of 0 is never right; the strictest alignment of a tile is 1024.
+/// The first address of a block's shared memory in the `.shared` window.
+///
+/// On a GPU the first KiB belongs to the system, so address 0 is never valid. The strictest
+/// alignment of a tile is 1024.
 pub const SHARED_BASE: u32 = 1024;
 
 pub(crate) struct SharedMemory {
     bytes: RefCell<Vec<u8>>,
     known: RefCell<KnownBytes>,
-    /// What bulk copies still read.
+    /// Source ranges that bulk copies in flight still read.
     sources: RefCell<Vec<(Range<usize>, Access)>>,
-    /// What tensor copies write, with which swizzle, and where they are started.
+    /// Destinations of tensor copies, with their swizzle and the line of the copy.
     swizzled: RefCell<Vec<(Range<usize>, u32, &'static Location<'static>)>>,
     /// The rank of the block.
     rank: usize,
@@ -39,7 +41,7 @@ pub(crate) struct SharedMemory {
 
 impl SharedMemory {
     pub(crate) fn new(size: usize, rank: usize, findings: Rc<Findings>, order: Rc<Order>) -> Self {
-        // What was never written is not zero on a GPU either.
+        // Unwritten memory is not zero on a GPU either.
         SharedMemory {
             bytes: RefCell::new(vec![0xa5; size]),
             known: RefCell::new(KnownBytes::new(size)),
@@ -51,7 +53,7 @@ impl SharedMemory {
         }
     }
 
-    /// Where `bytes` bytes at `address` lie, if they are part of the block's memory.
+    /// The range of `bytes` bytes at `address`, if the block has them.
     fn range(
         &self,
         access: &'static str,
@@ -64,7 +66,7 @@ impl SharedMemory {
         range.ok_or(Misuse::SharedOutOfBounds { access, address, bytes, size })
     }
 
-    /// A tensor copy is to write these bytes, with this swizzle (`CUtensorMapSwizzle`).
+    /// Records that a tensor copy writes these bytes with this swizzle (`CUtensorMapSwizzle`).
     pub(crate) fn note_swizzle(
         &self,
         address: u32,
@@ -79,8 +81,8 @@ impl SharedMemory {
         }
     }
 
-    /// The swizzle with which a tensor copy wrote a byte, and where that was started, if nothing
-    /// has written it since.
+    /// The swizzle of the tensor copy that wrote a byte, and the line of the copy. `None` after a
+    /// later write.
     pub(crate) fn swizzle_of(&self, address: u32) -> Option<(u32, &'static Location<'static>)> {
         let byte = self.range("read", address, 1).ok()?;
         let swizzled = self.swizzled.borrow();
@@ -90,7 +92,7 @@ impl SharedMemory {
         written.filter(|write| write.location == *location).map(|_| (*swizzle, *location))
     }
 
-    /// Whether an access would be in bounds.
+    /// Checks that an access is in bounds.
     pub(crate) fn check(
         &self,
         access: &'static str,
@@ -108,14 +110,14 @@ impl SharedMemory {
         Ok(())
     }
 
-    /// Notes a finding, of an access to this block's memory.
+    /// Records a finding for an access to this block's memory.
     fn note(&self, by: Access, misuse: Misuse, cause: Option<Cause>) {
         let actor = self.findings.rank(by);
         self.findings.note_caused(by, misuse.in_memory_of(self.rank, actor), cause);
     }
 
-    /// Notes a write of bytes, and, if it should, the races of it; `changes(offset, before)` tells
-    /// which of them it changes.
+    /// Records a write of bytes, and, with `report`, its races. `changes(offset, before)` says
+    /// which bytes change.
     fn note_write(
         &self,
         by: Access,
@@ -127,7 +129,8 @@ impl SharedMemory {
         self.note_write_or_copy(by, address, range, report, changes, |_, _| None);
     }
 
-    /// The same, where `cause(address, read)` is the mistake behind a race with a read.
+    /// The same, with a cause: `cause(address, read)` is the mistake that explains a race with a
+    /// read.
     fn note_write_or_copy(
         &self,
         by: Access,
@@ -142,7 +145,7 @@ impl SharedMemory {
         let changes = |byte: usize| changes(byte - start, bytes[byte]);
         let alike = |one, other| changes(one) == changes(other);
         self.known.borrow_mut().change(range, alike, |byte, known| {
-            // That is the finding; for the barrier's own instructions, nothing has happened.
+            // This was reported already. For the barrier's own instructions, no write has happened.
             if known.live_barrier().is_some() {
                 return;
             }
@@ -165,7 +168,7 @@ impl SharedMemory {
         });
     }
 
-    /// Tells of bytes that a bulk copy still reads, and that are to be written, or reduced.
+    /// Reports a write or a reduction of bytes that a bulk copy still reads.
     fn check_sources(&self, by: Access, address: u32, range: &Range<usize>) {
         let overlaps = |(source, _): &&(Range<usize>, Access)| {
             source.start < range.end && range.start < source.end
@@ -178,9 +181,8 @@ impl SharedMemory {
         }
     }
 
-    /// Whether the bytes are part of no live mbarrier, and no copy to them is in flight, nor a
-    /// reduction of them. Else that is the finding, and a race with the copy would be the same
-    /// again.
+    /// Whether the bytes are free: no live mbarrier, no copy to them and no reduction of them in
+    /// flight. If not, that is the finding, and a race with the copy is not reported again.
     fn check_in_flight(
         &self,
         access: &'static str,
@@ -193,7 +195,7 @@ impl SharedMemory {
         })
     }
 
-    /// The same of copies of which `in_flight` says who started one.
+    /// The same for one kind of copies: `in_flight` returns the start of one.
     fn check_free(
         &self,
         access: &'static str,
@@ -233,13 +235,13 @@ impl SharedMemory {
         true
     }
 
-    /// A copy to these bytes is in flight, or is no more.
+    /// Sets or clears the copy in flight to these bytes.
     fn set_copying(&self, range: Range<usize>, by: Option<Access>) {
         self.known.borrow_mut().change(range, |_, _| true, |_, known| known.copying = by);
     }
 
-    /// A copy starts: its bytes are written some time from now on. If it tells an mbarrier: which,
-    /// and its phase.
+    /// Starts a copy, which writes its bytes later. `told` is the mbarrier that it signals, with
+    /// its phase.
     pub(crate) fn start_copy(
         &self,
         by: Access,
@@ -256,7 +258,7 @@ impl SharedMemory {
         Ok(())
     }
 
-    /// A copy that has started has landed, by the wait of the warp that started it.
+    /// Lands a copy, by the wait of the warp that started it.
     pub(crate) fn land(&self, by: Access, address: u32, from: &[u8]) {
         let range =
             self.range("copy", address, from.len()).expect("the start of the copy was in bounds");
@@ -265,8 +267,8 @@ impl SharedMemory {
         self.bytes.borrow_mut()[range].copy_from_slice(from);
     }
 
-    /// The async proxy is to write these bytes: tells of those that an ordinary store wrote, and no
-    /// proxy fence is between.
+    /// Checks bytes that the async proxy is about to write. Reports ordinary stores to them without
+    /// a proxy fence.
     pub(crate) fn check_fenced_at(
         &self,
         access: &'static str,
@@ -279,18 +281,18 @@ impl SharedMemory {
         Ok(())
     }
 
-    /// A copy to these bytes has landed, of which an mbarrier is told.
+    /// Lands a copy that signals an mbarrier.
     pub(crate) fn land_told(&self, by: Access, address: u32, from: &[u8]) {
         let range =
             self.range("copy", address, from.len()).expect("the start of the copy was in bounds");
         self.set_copying(range.clone(), None);
-        // What was not ordered with its start was found then, and what came since is told of as in
-        // flight.
+        // Accesses that are not ordered with its start were found then. Later ones were reported as
+        // accesses to memory with a copy in flight.
         self.note_write(by, address, range.clone(), false, |_, _| true);
         self.bytes.borrow_mut()[range].copy_from_slice(from);
     }
 
-    /// A bulk copy that reduces these bytes starts. Others may, too.
+    /// Starts a bulk copy that reduces these bytes. Other reductions may be in flight.
     pub(crate) fn start_reduction(
         &self,
         by: Access,
@@ -322,8 +324,7 @@ impl SharedMemory {
         Ok(())
     }
 
-    /// A bulk copy that was started then reduces these bytes by the values: each element as a
-    /// whole.
+    /// Lands the bulk copy `started`: reduces these bytes by the values, element by element.
     pub(crate) fn land_reduction(
         &self,
         by: Access,
@@ -346,7 +347,7 @@ impl SharedMemory {
         }
     }
 
-    /// A bulk copy from these bytes starts, which needs the `parts` of them.
+    /// Starts a bulk copy from these bytes, which reads the `parts` of them.
     pub(crate) fn start_bulk_read(
         &self,
         by: Access,
@@ -371,7 +372,7 @@ impl SharedMemory {
         Ok(())
     }
 
-    /// A bulk copy that was started then has read these bytes.
+    /// Records that the bulk copy `started` has read these bytes.
     pub(crate) fn finish_bulk_read(&self, by: Access, started: &Access, addresses: Range<u32>) {
         let bytes = addresses.len();
         let range = self
@@ -393,8 +394,7 @@ impl SharedMemory {
         );
     }
 
-    /// A `wgmma` of the warp is to read these bytes, some time before `reading` is known to be
-    /// over.
+    /// Starts a read of these bytes by a `wgmma` of the warp. It is over when `reading` is.
     pub(crate) fn start_group_read(
         &self,
         by: Access,
@@ -404,21 +404,21 @@ impl SharedMemory {
     ) -> Result<(), Misuse> {
         let range = self.range("read", address, bytes)?;
         self.check_fenced(by, address, range.clone());
-        // Who starts it must know of what was written; but it is not by what that warp does next
-        // that the read is over.
+        // The warp that starts it must know the writes. But the later operations of that warp do
+        // not end the read.
         let unwritten = self.note_read(by, reading, address, range);
         self.note_unwritten(by, unwritten);
         Ok(())
     }
 
-    /// The word at an address that is known to be in bounds, as it is now.
+    /// The current word at an address that is known to be in bounds.
     pub(crate) fn peek(&self, address: u32) -> u32 {
         let start = (address - SHARED_BASE) as usize;
         u32::from_le_bytes(self.bytes.borrow()[start..start + 4].try_into().expect("four bytes"))
     }
 
-    /// Tells of bytes that an ordinary store wrote, and no proxy fence is between. Those that a
-    /// copy in flight is to write are another finding.
+    /// Reports bytes that an ordinary store wrote without a proxy fence. A destination of a copy in
+    /// flight is a finding of its own.
     fn check_fenced(&self, by: Access, address: u32, range: Range<usize>) {
         let start = range.start;
         for (byte, known) in
@@ -428,7 +428,7 @@ impl SharedMemory {
                 .history
                 .last_write()
                 .filter(|write| !self.order.is_fenced(Space::Shared, &by, write));
-            // Where nothing orders the two, that is the finding.
+            // If the two accesses are not ordered, the race is the finding.
             if let Some(write) = unfenced.filter(|write| write.is_seen_by(&by, &self.order)) {
                 let memory = Memory::Shared { address: address + (byte - start) as u32 };
                 self.note(by, Misuse::ProxyFence { memory, place: write.location.into() }, None);
@@ -437,7 +437,7 @@ impl SharedMemory {
         }
     }
 
-    /// Whether who made an mbarrier has put a proxy fence behind that.
+    /// Whether a proxy fence follows the initialisation of an mbarrier.
     pub(crate) fn is_barrier_fenced(&self, by: Access, address: u32) -> bool {
         let Ok(range) = self.barrier(address) else { return true };
         let is_fenced = |made: Access| self.order.is_fenced(Space::Shared, &by, &made);
@@ -447,7 +447,7 @@ impl SharedMemory {
             .all(|(_, known)| known.history.last_write().is_none_or(is_fenced))
     }
 
-    /// Whether who does something then comes behind whoever made an mbarrier.
+    /// Whether the access `by` is ordered after the initialisation of an mbarrier.
     pub(crate) fn is_barrier_made_before(&self, by: Access, address: u32) -> bool {
         let Ok(range) = self.barrier(address) else { return true };
         let is_known = |made: Access| made.is_seen_by(&by, &self.order);
@@ -457,13 +457,13 @@ impl SharedMemory {
             .all(|(_, known)| known.history.last_write().is_none_or(is_known))
     }
 
-    /// An mbarrier is made, where none is live: for others, its eight bytes are written. From now
-    /// on only its own instructions may touch them.
+    /// Initialises an mbarrier at a place without a live one. For others this writes its eight
+    /// bytes. From now on only mbarrier instructions may access them.
     pub(crate) fn make_barrier(&self, by: Access, address: u32) -> Result<(), Misuse> {
         self.change_barrier("mbarrier.init", by, address, BarrierBytes::Live(by.location))
     }
 
-    /// An mbarrier is ended: its eight bytes are written, and nothing is known of their value.
+    /// Ends an mbarrier. This writes its eight bytes with unknown values.
     pub(crate) fn end_barrier(&self, by: Access, address: u32) -> Result<(), Misuse> {
         self.change_barrier("mbarrier.inval", by, address, BarrierBytes::Ended)
     }
@@ -490,7 +490,7 @@ impl SharedMemory {
         Ok(())
     }
 
-    /// An mbarrier is used: whoever does must come behind whoever made it.
+    /// Checks a use of an mbarrier: it must be ordered after the initialisation.
     pub(crate) fn use_barrier(&self, by: Access, address: u32) -> Result<(), Misuse> {
         let range = self.barrier(address)?;
         let start = range.start;
@@ -526,8 +526,8 @@ impl SharedMemory {
         Ok(())
     }
 
-    /// A read that `by` starts, and that is over when `reading` is. Returns which byte is the first
-    /// that nothing wrote, and how many nothing wrote.
+    /// Records a read that `by` starts and that is over when `reading` is. Returns the first
+    /// unwritten byte and the number of unwritten bytes.
     fn note_read(
         &self,
         by: Access,
@@ -569,7 +569,7 @@ impl SharedMemory {
         if unwritten { self.known.borrow().unwritten(range) } else { None }
     }
 
-    /// Tells of bytes that are read, and that nothing wrote: the first, and how many.
+    /// Reports a read of unwritten bytes: the first one, and their number.
     fn note_unwritten(&self, by: Access, unwritten: Option<(usize, usize)>) {
         if let Some((first, bytes)) = unwritten {
             let address = SHARED_BASE + first as u32;
@@ -578,7 +578,7 @@ impl SharedMemory {
         }
     }
 
-    /// The race of an access with an earlier one, by another thread.
+    /// The race of an access with an earlier one by another thread.
     fn race(
         &self,
         access: &'static str,
@@ -594,10 +594,10 @@ impl SharedMemory {
     }
 }
 
-// A destructor that runs because the run has failed finds memory as it is left: no second failure,
-// which would abort.
+// A destructor that runs because the run has failed returns without a check. A second failure would
+// abort the program.
 
-/// One lane's store.
+/// A store of one lane.
 pub(crate) fn store_shared(site: Site, address: u32, from: &[u8]) {
     if std::thread::panicking() {
         return;
@@ -611,7 +611,7 @@ pub(crate) fn store_shared(site: Site, address: u32, from: &[u8]) {
     stored.unwrap_or_else(|misuse| fail(site, misuse));
 }
 
-/// One lane's load.
+/// A load of one lane.
 pub(crate) fn load_shared(site: Site, address: u32, into: &mut [u8]) {
     if std::thread::panicking() {
         return;

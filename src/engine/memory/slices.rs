@@ -1,5 +1,5 @@
-//! The slices of global memory that a kernel has pointers to: what an instruction that takes a
-//! pointer may read.
+//! The slices of global memory whose pointers a kernel has. Instructions that take a pointer may
+//! access them.
 
 use crate::engine::findings::Misuse;
 use crate::engine::memory::global::{ElementOf, read_by_copy, read_constant};
@@ -7,7 +7,7 @@ use crate::engine::warps::context::{fail, try_with_block};
 use crate::lane::Site;
 use std::vec::Vec;
 
-/// A slice whose pointer the kernel asked for.
+/// A slice whose pointer the kernel has requested.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Slice {
     /// The kernel's parameter.
@@ -23,7 +23,8 @@ pub(crate) struct Slice {
 /// The slices of a block.
 pub(crate) type Slices = Vec<Slice>;
 
-/// The kernel asks for a slice's pointer. (So does the host, when it launches; that is no matter.)
+/// Records that the kernel requests a slice's pointer. (The host does this too at a launch, without
+/// effect.)
 pub(crate) fn note_slice(slice: Slice) {
     try_with_block(|block| {
         let mut slices = block.slices.borrow_mut();
@@ -33,8 +34,8 @@ pub(crate) fn note_slice(slice: Slice) {
     });
 }
 
-/// The slice that a copy reads `len` bytes of, from `from` on, or writes, and the first element.
-/// The address is a multiple of `unit`.
+/// The slice of which a copy reads or writes `len` bytes at `from`, and the first element. The
+/// address must be a multiple of `unit`.
 pub(crate) fn find_for_copy(
     site: Site,
     from: *const u8,
@@ -45,7 +46,7 @@ pub(crate) fn find_for_copy(
     let address = from.addr();
     let found = try_with_block(|block| {
         let slices = block.slices.borrow();
-        // Of slices that touch, the one that it starts in.
+        // If slices touch, the copy belongs to the one in which it starts.
         let holds = |slice: &&Slice| {
             let is_right = slice.is_mut || !writes;
             is_right
@@ -63,29 +64,30 @@ pub(crate) fn find_for_copy(
         let index = (end - 1) / element;
         fail(site, Misuse::GlobalOutOfBounds { access: "copy", name, index, len: elements });
     }
-    // A buffer on a GPU starts at a multiple of 256, wherever the host has it.
+    // A buffer on a GPU starts at a multiple of 256. The alignment of the host's memory does not
+    // matter.
     if !offset.is_multiple_of(unit) {
         fail(site, Misuse::CopyMisaligned { name, index, bytes: unit });
     }
     (slice, index)
 }
 
-/// Reads what a copy of `bytes` takes from `from`: as many of them as `into` has room for.
+/// Reads the source of a copy of `bytes` bytes at `from`: as many bytes as fit into `into`.
 ///
 /// # Safety
-/// They are there, if `from` points into a slice of the kernel's.
+/// If `from` points into a slice of the kernel, the bytes there are readable.
 pub(crate) unsafe fn read_for_copy(site: Site, from: *const u8, bytes: usize, into: &mut [u8]) {
     let (Slice { name, address: start, element, is_mut, .. }, index) =
         find_for_copy(site, from, bytes, into.len(), false);
     let offset = from.addr() - start;
     let end = offset + into.len();
-    // Element by element, whole ones, as others access them: a copy may begin or end within one.
+    // Reads whole elements, as other accesses do: a copy may begin or end within one.
     for index in index..end.div_ceil(element) {
         let (first, address) = (index * element, start + index * element);
         let part = offset.max(first)..end.min(first + element);
         let mut bytes = [0; size_of::<u64>()];
         let bytes = &mut bytes[..element];
-        // SAFETY: it lies in the slice, which nobody writes before the block has ended.
+        // SAFETY: it lies in the slice, which no thread writes before the block has ended.
         unsafe {
             from.wrapping_add(first)
                 .wrapping_sub(offset)

@@ -1,5 +1,5 @@
-//! Copies of boxes of tensors, and of pixels: which element of the tensor is which of the tile, and
-//! where that lies in shared memory.
+//! TMA copies of boxes and of im2col pixels: the mapping from elements of the tensor to the tile in
+//! shared memory.
 
 pub(crate) use crate::engine::memory::bulk::Blocks;
 pub(crate) use crate::engine::memory::reduction::Operation;
@@ -20,15 +20,15 @@ use std::ops::Range;
 use std::vec;
 use std::vec::Vec;
 
-/// Bytes that a swizzle moves together.
+/// Bytes that a swizzle moves as a unit.
 const CHUNK: usize = 16;
 
-/// Where in a tensor an instruction has a copy start.
+/// The position of a copy in a tensor.
 #[derive(Clone, Copy)]
 pub(crate) struct At<'a> {
     coordinates: &'a [i32],
-    /// In im2col mode, by how much the pixels are moved along each dimension of an image; or
-    /// nothing, if they are not.
+    /// In im2col mode, the offsets of the pixels along each dimension of an image, if there are
+    /// any.
     offsets: Option<&'a [u16]>,
 }
 
@@ -42,31 +42,31 @@ impl<'a> At<'a> {
     }
 }
 
-/// Lines of a tensor, along dimension 0, that fill a tile or are filled by one.
+/// Rows of a tensor along dimension 0: the source or the destination of a tile.
 struct Lines {
     map: TensorEncoding,
     /// Their first coordinate along dimension 0.
     start: i64,
-    /// Elements of a line.
+    /// Elements of a row.
     inner: usize,
-    /// Each one's coordinates along the other dimensions.
+    /// The coordinates of each row along the other dimensions.
     places: Vec<[i64; 4]>,
 }
 
-/// The part of a line that is in the tensor.
+/// The part of a row inside the tensor.
 struct Line {
-    /// Where it starts in the tile, in bytes, its lines lying behind each other.
+    /// Its start in the unswizzled tile, in bytes.
     offset: usize,
     from: *const u8,
     bytes: usize,
 }
 
-/// What a pointer to a map points to.
+/// The tensor map behind a pointer.
 ///
 /// # Safety
-/// There are 128 bytes.
+/// 128 bytes are readable there.
 unsafe fn map_at(site: Site, map: *const u8) -> TensorEncoding {
-    // SAFETY: the caller's.
+    // SAFETY: guaranteed by the caller.
     let words = unsafe { map.cast::<TensorMapWords>().read_unaligned() };
     TensorEncoding::of_simulated(words).unwrap_or_else(|| fail(site, Misuse::NoTensorMap))
 }
@@ -75,7 +75,7 @@ impl Lines {
     /// # Safety
     /// As `map_at`.
     unsafe fn new(site: Site, map: *const u8, at: At<'_>) -> Self {
-        // SAFETY: the caller's.
+        // SAFETY: guaranteed by the caller.
         let map = unsafe { map_at(site, map) };
         let At { coordinates, offsets } = at;
         if map.rank != coordinates.len() {
@@ -101,7 +101,7 @@ impl Lines {
         Lines { map, start: at[0], inner, places }
     }
 
-    /// Notes the box for what is warned of when all blocks have run.
+    /// Records the box for the warnings after all blocks have run.
     fn note(&self, site: Site, at: At<'_>, loads: bool) {
         with_cluster(|cluster, block| {
             cluster.boxes.borrow_mut().note(
@@ -118,18 +118,18 @@ impl Lines {
         self.inner * self.places.len() * self.map.element_bytes
     }
 
-    /// The bytes that the start of the tile in shared memory is a multiple of.
+    /// Required alignment of the tile in shared memory, in bytes.
     fn alignment(&self) -> usize {
         128 << self.map.swizzle
     }
 
-    /// Where a byte of the tile, its lines lying behind each other, lies in shared memory, from the
-    /// tile's start on, which is aligned.
+    /// The swizzled place of a byte of the tile: its offset from the tile's start, which is
+    /// aligned. `offset` is the place without a swizzle.
     fn swizzled(&self, offset: usize) -> usize {
         offset ^ (offset >> 7 & ((1 << self.map.swizzle) - 1)) << 4
     }
 
-    /// What of the lines is in the tensor.
+    /// The parts of the rows inside the tensor.
     fn inside(&self) -> impl Iterator<Item = Line> {
         let bytes = self.map.element_bytes;
         let size = |dimension: usize| {
@@ -153,8 +153,8 @@ impl Lines {
         )
     }
 
-    /// Where in shared memory, from the tile's start on, these lines lie: each part as long as can
-    /// be.
+    /// The places of these rows in shared memory, relative to the tile's start. Adjacent parts are
+    /// merged.
     fn parts(&self, lines: &[Line]) -> Vec<Range<usize>> {
         let of_line = |line: &Line| {
             let end = line.offset + line.bytes;
@@ -183,10 +183,10 @@ impl Lines {
     }
 }
 
-/// Where the lines of a box are.
+/// The coordinates of the rows of a box.
 fn of_box(map: &TensorEncoding, at: [i64; 5]) -> Vec<[i64; 4]> {
     let mut places = vec![core::array::from_fn(|d| at[d + 1])];
-    // Each dimension repeats what there is.
+    // Each dimension repeats the rows so far.
     for dimension in 1..map.rank {
         let before = places.len();
         for index in 1..map.of_box(dimension) {
@@ -201,10 +201,10 @@ fn of_box(map: &TensorEncoding, at: [i64; 5]) -> Vec<[i64; 4]> {
     places
 }
 
-/// `cp.async.bulk.tensor` to shared memory.
+/// `cp.async.bulk.tensor` from global to shared memory.
 ///
 /// # Safety
-/// `map` points to 128 bytes; if they are a map, its tensor is there.
+/// `map` points to 128 readable bytes. If they are a map, its tensor is valid memory.
 pub(crate) unsafe fn load(
     site: Site,
     form: &'static str,
@@ -217,13 +217,13 @@ pub(crate) unsafe fn load(
     if std::thread::panicking() {
         return;
     }
-    // SAFETY: the caller's.
+    // SAFETY: guaranteed by the caller.
     let source = unsafe { Lines::new(site, map, at) };
     source.check_aligned(site, to);
     source.note(site, at, true);
     let mut lines = vec![0; source.bytes()];
     for Line { offset, from, bytes } in source.inside() {
-        // SAFETY: the caller's.
+        // SAFETY: guaranteed by the caller.
         unsafe { bulk::read_global(site, from, 1, &mut lines[offset..offset + bytes]) };
     }
     let mut data = vec![0; lines.len()];
@@ -241,7 +241,7 @@ pub(crate) unsafe fn load(
     bulk::start_load(site, form, to, data, barrier, blocks);
 }
 
-/// `cp.async.bulk.tensor` from shared memory, or `cp.reduce.async.bulk.tensor`.
+/// `cp.async.bulk.tensor` or `cp.reduce.async.bulk.tensor` from shared to global memory.
 ///
 /// # Safety
 /// As `load`.
@@ -256,7 +256,7 @@ pub(crate) unsafe fn store(
     if std::thread::panicking() {
         return;
     }
-    // SAFETY: the caller's.
+    // SAFETY: guaranteed by the caller.
     let target = unsafe { Lines::new(site, map, at) };
     if let Some(dimension) = at.coordinates.iter().position(|&coordinate| coordinate < 0) {
         fail(site, Misuse::BoxBefore { dimension, coordinate: at.coordinates[dimension].into() });
@@ -281,11 +281,11 @@ pub(crate) unsafe fn store(
             (0..line.bytes).step_by(slice.element).map(|byte| line.from.wrapping_add(byte));
         zip(places, data[line.offset..line.offset + line.bytes].chunks(slice.element))
     });
-    // SAFETY: the caller's: elements of the tensor.
+    // SAFETY: guaranteed by the caller: these are elements of the tensor.
     unsafe { bulk::start_store(site, from, &parts, Some(slice), elements, reduction) };
 }
 
-/// As what the driver's type is reduced.
+/// The operand type of a reduction, from the driver's data type.
 fn kind(site: Site, data_type: u32) -> Kind {
     match data_type {
         2 => Kind::u32,
@@ -307,7 +307,7 @@ fn kind(site: Site, data_type: u32) -> Kind {
 pub(crate) unsafe fn prefetch(site: Site, form: &'static str, map: *const u8, at: At<'_>) {
     if !std::thread::panicking() {
         note_lane(site, form);
-        // SAFETY: the caller's.
+        // SAFETY: guaranteed by the caller.
         unsafe { Lines::new(site, map, at) };
     }
 }
@@ -319,7 +319,7 @@ pub(crate) unsafe fn prefetch(site: Site, form: &'static str, map: *const u8, at
 pub(crate) unsafe fn prefetch_map(site: Site, form: &'static str, map: *const u8) {
     if !std::thread::panicking() {
         note_lane(site, form);
-        // SAFETY: the caller's.
+        // SAFETY: guaranteed by the caller.
         unsafe { map_at(site, map) };
     }
 }

@@ -1,8 +1,8 @@
-//! Global memory that counts as not written, as freshly allocated memory of a GPU is.
+//! Global memory that counts as unwritten, like freshly allocated memory of a GPU.
 //!
-//! Such a buffer is filled with a pattern, and remembered with what its bytes must be: the pattern,
-//! or what kernels wrote since. Where a launch finds other bytes, the host has written there, or
-//! other memory has come to lie at the same addresses.
+//! Such a buffer is filled with a pattern. Its expected bytes are recorded: the pattern, or the
+//! values that kernels wrote since. If a launch finds other bytes, the host has written there, or
+//! other memory now has the same addresses.
 
 use bytemuck::Pod;
 use rangemap::RangeSet;
@@ -12,21 +12,21 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::vec::Vec;
 
-/// The buffers that were marked, by where they start. They do not overlap.
+/// The marked buffers, by their start address. They do not overlap.
 static MARKED: RwLock<BTreeMap<usize, Marked>> = RwLock::new(BTreeMap::new());
 
-/// Whether there are any. Most programs have none, and pay for no more than a look at this.
+/// Whether there are any. Most programs have none, and only pay for this check.
 static ANY: AtomicBool = AtomicBool::new(false);
 
 struct Marked {
-    /// What its bytes are, if nobody but kernels wrote any.
+    /// Its expected bytes, if the host wrote none.
     bytes: Vec<u8>,
-    /// Of these, those that nothing wrote, by address.
+    /// The addresses of its unwritten bytes.
     unwritten: RangeSet<usize>,
 }
 
 impl Marked {
-    /// A byte is known to be this now.
+    /// Records new values of some bytes.
     fn set(&mut self, start: usize, addresses: Range<usize>, to: &[u8]) {
         if addresses.is_empty() {
             return;
@@ -35,7 +35,7 @@ impl Marked {
         self.unwritten.remove(addresses);
     }
 
-    /// What is known of some of its bytes.
+    /// The record of a part of its bytes.
     fn part(&self, start: usize, addresses: Range<usize>) -> Self {
         let unwritten = self.unwritten.overlapping(&addresses);
         let within =
@@ -55,11 +55,13 @@ fn marked_mut() -> RwLockWriteGuard<'static, BTreeMap<usize, Marked>> {
     MARKED.write().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Makes a buffer one that nothing has written yet, as freshly allocated memory of a GPU is: it has
-/// arbitrary contents, and a kernel that reads an element of it before a kernel, or the host, has
-/// written it, is told of by the simulator. (What the host writes is known by its bytes: up to
-/// seven between others that it has written, or of smaller elements than four bytes beside others,
-/// pass for written too.)
+/// Marks a buffer as unwritten, like freshly allocated memory of a GPU.
+///
+/// The buffer gets arbitrary contents. The simulator reports a kernel that reads an element which
+/// neither a kernel nor the host has written before.
+///
+/// The host's writes are recognised by their bytes. So up to seven unwritten bytes between written
+/// ones count as written. So do unwritten elements of less than four bytes next to written ones.
 ///
 /// ```
 /// use ptx_matrix::{prelude::*, sim};
@@ -93,7 +95,8 @@ pub fn mark_unwritten<T: Pod>(buffer: &mut [T]) {
     let before: Vec<usize> = overlapping(&mut marked, &addresses).map(|(start, _)| start).collect();
     for start in before {
         let around = marked.remove(&start).expect("a buffer that was marked");
-        // What lies on both sides of a part is the same buffer's. Else what lay there is no more.
+        // The parts on both sides of `addresses` belong to the same buffer. Otherwise the old
+        // buffer is gone.
         if start <= addresses.start && addresses.end <= start + around.bytes.len() {
             for side in [start..addresses.start, addresses.end..start + around.bytes.len()] {
                 if !side.is_empty() {
@@ -107,7 +110,7 @@ pub fn mark_unwritten<T: Pod>(buffer: &mut [T]) {
     ANY.store(true, Ordering::Release);
 }
 
-/// The byte at an address that nothing has written. Neighbours differ, so that no number fits by
+/// The pattern byte of an unwritten address. Neighbours differ, so that no number matches by
 /// chance.
 fn pattern(address: usize) -> u8 {
     ((address as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 56) as u8
@@ -118,7 +121,7 @@ fn addresses(bytes: &[u8]) -> Range<usize> {
     start..start + bytes.len()
 }
 
-/// The marked buffers that share addresses with these, with where each starts.
+/// The marked buffers that overlap these addresses, with their start addresses.
 fn overlapping<'m>(
     marked: &'m mut BTreeMap<usize, Marked>,
     addresses: &Range<usize>,
@@ -128,22 +131,22 @@ fn overlapping<'m>(
     before.take_while(move |(other, marked)| other + marked.bytes.len() > start)
 }
 
-/// So many bytes in a row are not what was left there by chance; fewer, between others, are taken
-/// for written.
+/// Length of a run of unchanged bytes that counts as unwritten: it does not match by chance.
+/// Shorter runs between changed bytes count as written.
 const TELLING: usize = 8;
 
-/// A launch is given this buffer: what of it the host has written is unwritten no more.
+/// A launch receives this buffer: its bytes that the host has written count as written.
 pub(crate) fn launched_with<T: Pod>(buffer: &[T]) {
     if !is_known() || buffer.is_empty() {
         return;
     }
     let bytes: &[u8] = bytemuck::cast_slice(buffer);
     let (here, size) = (addresses(bytes), size_of::<T>());
-    // Beside what was written, a small element may be what it was by chance.
+    // A small element next to a written one may equal the pattern by chance.
     let border = if size < size_of::<u32>() { TELLING - size } else { 0 };
     for (start, marked) in overlapping(&mut marked_mut(), &here) {
         let common = start.max(here.start)..(start + marked.bytes.len()).min(here.end);
-        // The element that has the byte, as far as it is here.
+        // The part of the byte's element that is in `common`.
         let element = |address: usize| {
             let first = here.start + (address - here.start) / size * size;
             first.max(common.start)..(first + size).min(common.end)
@@ -186,7 +189,7 @@ pub(crate) fn is_known() -> bool {
     ANY.load(Ordering::Acquire)
 }
 
-/// Whether some of these addresses are of bytes that nothing wrote.
+/// Whether some of these addresses are unwritten.
 pub(crate) fn contains(addresses: Range<usize>) -> bool {
     if !is_known() || addresses.is_empty() {
         return false;
@@ -199,7 +202,7 @@ pub(crate) fn contains(addresses: Range<usize>) -> bool {
     here.any(|(_, marked)| marked.unwritten.overlaps(&addresses))
 }
 
-/// Kernels have written these bytes.
+/// Records the bytes that kernels have written.
 pub(crate) fn wrote<'b>(written: impl Iterator<Item = (usize, &'b [u8])>) {
     if is_known() {
         let mut marked = marked_mut();
@@ -221,7 +224,7 @@ pub(crate) fn wrote<'b>(written: impl Iterator<Item = (usize, &'b [u8])>) {
 mod tests {
     use super::*;
 
-    /// Which elements of a buffer that a launch is given count as unwritten.
+    /// The elements of a launched buffer that count as unwritten.
     fn unwritten<T: Pod>(buffer: &[T]) -> Vec<usize> {
         launched_with(buffer);
         let address = |index: usize| (&raw const buffer[index]).addr();

@@ -1,9 +1,15 @@
-//! The banks of shared memory, and how often an access must go to one.
+//! Bank conflicts of shared memory.
 //!
-//! There are 32, of four bytes each. An access of a warp goes through in phases of at most 128
-//! bytes: all lanes at once if each asks for up to four bytes, half of them for eight, a quarter
-//! for sixteen; the eight rows of a matrix, sixteen bytes each, are a phase too. In a phase a bank
-//! yields one word to as many lanes as want it; a further word takes a further turn.
+//! There are 32 banks of four bytes. A warp's access is served in phases of at most 128 bytes:
+//!
+//! | bytes of a lane | lanes of a phase |
+//! | --- | --- |
+//! | up to 4 | 32 |
+//! | 8 | 16 |
+//! | 16 | 8 |
+//!
+//! The eight rows of a matrix (16 bytes each) are one phase too. In a phase a bank delivers one
+//! word, to any number of lanes. Each further word of that bank costs one more pass ("way").
 
 use crate::engine::record::instruction::LaneAccess;
 use crate::lane::LANES;
@@ -12,12 +18,12 @@ use std::vec::Vec;
 const BANKS: usize = 32;
 const WORD: usize = 4;
 
-/// The lanes that a phase serves.
+/// The number of the phase that serves an access.
 fn phase(access: &LaneAccess) -> usize {
     access.lane / (LANES * WORD / access.bytes.max(WORD))
 }
 
-/// The phases of an access of a warp: each with the turns ("ways") that it takes.
+/// The phases of a warp's access, each with its number of ways.
 pub(crate) fn phases(accesses: &[LaneAccess]) -> impl Iterator<Item = (u32, &[LaneAccess])> {
     accesses.chunk_by(|one, next| phase(one) == phase(next)).map(|phase| (ways(phase), phase))
 }
@@ -39,7 +45,7 @@ fn ways(phase: &[LaneAccess]) -> u32 {
 mod tests {
     use super::*;
 
-    /// The ways of each phase, where each lane asks for `bytes` at `address(lane)`.
+    /// The ways of each phase if each lane accesses `bytes` bytes at `address(lane)`.
     fn ways_of(lanes: usize, bytes: usize, address: impl Fn(usize) -> usize) -> Vec<u32> {
         let accesses: Vec<_> =
             (0..lanes).map(|lane| LaneAccess { lane, address: address(lane), bytes }).collect();

@@ -1,8 +1,7 @@
-//! The accesses of a lane closure's 32 runs, put together to the instructions of the warp.
+//! Combines the accesses of a lane closure's 32 runs into instructions of the warp.
 //!
-//! On a GPU the lanes run side by side; here one runs after the other. What they do at the same
-//! place is taken for one instruction: the first time that each comes there, the second time, and
-//! so on.
+//! On a GPU the lanes run side by side; here they run one after the other. The n-th visits of all
+//! lanes to one source position count as one instruction.
 
 use crate::engine::record::instruction::{Code, Instruction, LaneAccess, Traffic};
 use std::collections::HashMap;
@@ -10,23 +9,23 @@ use std::vec::Vec;
 
 #[derive(Default)]
 pub(crate) struct ClosureRun {
-    /// In the order in which the first lane came to them.
+    /// In the order in which the first lane reached them.
     instructions: Vec<Instruction>,
     visits: HashMap<Code, Visits>,
 }
 
-/// How the lanes came by one place.
+/// The lanes' visits to one source position.
 #[derive(Default)]
 struct Visits {
-    /// The instruction of each time, in `instructions`.
+    /// The index in `instructions` for each visit number.
     instructions: Vec<usize>,
-    /// The lane that came last, and how often it has.
+    /// The last lane that came, and its number of visits.
     lane: usize,
     times: usize,
 }
 
 impl ClosureRun {
-    /// A lane's access. Lanes come in order, each with all of its accesses.
+    /// Adds an access of a lane. Lanes come in order, each with all of its accesses.
     pub(crate) fn add(&mut self, code: Code, traffic: Traffic, access: LaneAccess) {
         let visits = self.visits.entry(code).or_default();
         if visits.lane != access.lane {
@@ -51,7 +50,7 @@ impl ClosureRun {
         instruction.accesses.push(access);
     }
 
-    /// The last lane has run.
+    /// Returns the instructions after the last lane has run.
     pub(crate) fn end(&mut self) -> Vec<Instruction> {
         self.visits.clear();
         std::mem::take(&mut self.instructions)

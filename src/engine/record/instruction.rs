@@ -1,9 +1,9 @@
-//! An instruction that a warp has executed, as the profile and the trace are told of it.
+//! An instruction that a warp has executed, for the profile and the trace.
 
 use core::panic::Location;
 use std::vec::Vec;
 
-/// Which memory an instruction goes to.
+/// The kind of memory access of an instruction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Traffic {
     /// None: it computes or waits.
@@ -12,7 +12,7 @@ pub(crate) enum Traffic {
     GlobalWrite,
     SharedRead,
     SharedWrite,
-    /// Of a block of the cluster, by an address that may name another.
+    /// Shared memory of any block of the cluster.
     ClusterRead,
     ClusterWrite,
     /// From global to shared memory, asynchronously.
@@ -20,7 +20,7 @@ pub(crate) enum Traffic {
 }
 
 impl Traffic {
-    /// The load or store of one element by a lane.
+    /// The PTX name of one element's load or store by a lane.
     pub(crate) fn of_an_element(self, bytes: usize) -> &'static str {
         match (self, bytes) {
             (Traffic::GlobalRead, 1) => "ld.global.b8",
@@ -56,15 +56,15 @@ impl Traffic {
     }
 }
 
-/// What an instruction does, and where it is asked for.
+/// An instruction and its source position.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct Code {
     pub(crate) location: &'static Location<'static>,
-    /// As in PTX.
+    /// The instruction, as in PTX.
     pub(crate) form: &'static str,
 }
 
-/// What one lane asks of memory.
+/// The memory access of one lane.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct LaneAccess {
     pub(crate) lane: usize,
@@ -77,8 +77,8 @@ pub(crate) struct LaneAccess {
 pub(crate) struct Instruction {
     pub(crate) code: Code,
     pub(crate) traffic: Traffic,
-    /// Lanes that execute it.
+    /// Number of lanes that execute it.
     pub(crate) lanes: usize,
-    /// In the order of the lanes; a collective may need the addresses of some lanes only.
+    /// In lane order. For a collective, only the lanes whose addresses it uses.
     pub(crate) accesses: Vec<LaneAccess>,
 }

@@ -1,4 +1,13 @@
-//! What the operations tell of themselves, if the simulator was asked for a profile or a trace.
+//! Profile and trace: records of the executed instructions, on request.
+//!
+//! | file | contents |
+//! | --- | --- |
+//! | `instruction.rs` | an instruction of a warp |
+//! | `closure_run.rs` | lanes' accesses combined into instructions |
+//! | `profile.rs`, `banks.rs` | instruction counts, bytes moved, bank conflicts |
+//! | `trace.rs` | the sequence of instructions of each warp |
+//!
+//! Every function of the engine that stands for an instruction calls a `note_..` function here.
 
 mod banks;
 mod closure_run;
@@ -28,21 +37,21 @@ use std::vec::Vec;
 use trace::Tracer;
 
 std::thread_local! {
-    /// Whether the block that is being simulated has a recorder, or is to have only the instructions of a GPU. Most runs have
-    /// neither, and pay for no more than a look at this.
+    /// Whether the simulated block has a recorder, or is limited to the instructions of one GPU.
+    /// Most runs have neither, and only pay for this check.
     static RECORDING: Cell<bool> = const { Cell::new(false) };
 }
 
-/// What a block is recorded in, or, put together, a launch.
+/// The record of a block, or the combined record of a launch.
 pub(crate) struct Recorder {
     profiler: Option<Profiler>,
     tracer: Option<Tracer>,
-    /// The lane closure that is running, from its start or its last collective: only one warp runs
-    /// at a time, and none waits in between.
+    /// The lane closure that runs, since its start or its last collective. Only one warp runs at a
+    /// time, and none waits in between.
     closure: ClosureRun,
 }
 
-/// What is to be recorded.
+/// The requested records.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Recorded {
     pub(crate) profiled: bool,
@@ -50,7 +59,7 @@ pub(crate) struct Recorded {
 }
 
 impl Recorded {
-    /// A recorder, if there is something to record.
+    /// A recorder, if any record is requested.
     pub(crate) fn recorder(self) -> Option<Recorder> {
         let Recorded { profiled, traced } = self;
         (profiled || traced).then(|| Recorder {
@@ -68,7 +77,7 @@ impl Recorder {
         }
     }
 
-    /// All warps have come to a `sync`.
+    /// All warps have reached a `sync`.
     pub(crate) fn pass_barrier(&mut self) {
         if let Some(tracer) = &mut self.tracer {
             tracer.pass_barrier();
@@ -81,7 +90,7 @@ impl Recorder {
         }
     }
 
-    /// Adds what a later block was recorded in.
+    /// Appends the record of a later block.
     pub(crate) fn append(&mut self, later: Self) {
         if let (Some(profiler), Some(later)) = (&mut self.profiler, later.profiler) {
             profiler.append(later);
@@ -107,7 +116,7 @@ impl Recorder {
     fn access(&mut self, warp: usize, code: Code, traffic: Traffic, address: usize, bytes: usize) {
         match current_lane() {
             Some(lane) => self.closure.add(code, traffic, LaneAccess { lane, address, bytes }),
-            // Outside of a lane closure it is uniform: all lanes do it.
+            // Outside of a lane closure the access is uniform: all lanes make it.
             None => {
                 let accesses = (0..LANES).map(|lane| LaneAccess { lane, address, bytes }).collect();
                 self.add(warp, &Instruction { code, traffic, lanes: LANES, accesses });
@@ -116,7 +125,7 @@ impl Recorder {
     }
 }
 
-/// From now on, whether instructions are noted; returns what was before.
+/// Switches recording on or off. Returns the previous state.
 pub(crate) fn set_recording(recording: bool) -> bool {
     RECORDING.replace(recording)
 }
@@ -129,7 +138,8 @@ fn recorded(work: impl FnOnce(&mut Recorder, &BlockState)) {
     });
 }
 
-/// The running lane, or, at warp scope, the warp, executes an instruction that goes to no memory.
+/// Records an instruction without memory access, by the running lane, or, at warp scope, by the
+/// warp.
 #[inline]
 pub(crate) fn note_lane(site: Site, form: &'static str) {
     if RECORDING.get() {
@@ -140,7 +150,7 @@ pub(crate) fn note_lane(site: Site, form: &'static str) {
     }
 }
 
-/// The warp executes a collective that goes to no memory.
+/// Records a collective without memory access.
 #[inline]
 pub(crate) fn note_collective(site: Site, form: &'static str) {
     if RECORDING.get() {
@@ -148,7 +158,7 @@ pub(crate) fn note_collective(site: Site, form: &'static str) {
     }
 }
 
-/// The warp executes a collective that goes to the rows whose addresses the first lanes give.
+/// Records a collective that accesses the rows whose addresses the first lanes supply.
 #[inline]
 pub(crate) fn note_rows(site: Site, form: &'static str, traffic: Traffic, rows: &[RowAddr]) {
     if RECORDING.get() {
@@ -161,7 +171,7 @@ pub(crate) fn note_rows(site: Site, form: &'static str, traffic: Traffic, rows: 
     }
 }
 
-/// Ends the run, if the GPU that it is for lacks the instruction.
+/// Ends the run if the simulated GPU lacks the instruction.
 fn check_gpu(site: Site, form: &'static str) {
     if let Some(gpu) = with_block(|block| block.gpu)
         && let Some(needs) = isa::lacking(gpu, form)
@@ -178,7 +188,7 @@ fn collective(site: Site, form: &'static str, traffic: Traffic, accesses: Vec<La
     recorded(|recorder, block| recorder.add(block.running(), &instruction));
 }
 
-/// The warp comes to a `sync`.
+/// Records that the warp reaches a `sync`.
 #[inline]
 pub(crate) fn note_sync(site: Site) {
     if RECORDING.get() {
@@ -191,7 +201,7 @@ pub(crate) fn note_sync(site: Site) {
     }
 }
 
-/// A lane, or uniform code, loads or stores an element.
+/// Records the load or store of an element by a lane or by uniform code.
 #[inline]
 pub(crate) fn note_element(site: Site, traffic: Traffic, address: usize, bytes: usize) {
     if RECORDING.get() {
@@ -199,7 +209,7 @@ pub(crate) fn note_element(site: Site, traffic: Traffic, address: usize, bytes: 
     }
 }
 
-/// A lane starts a copy of so many bytes from global memory.
+/// Records that a lane starts a copy of `bytes` bytes from global memory.
 #[inline]
 pub(crate) fn note_copy(site: Site, form: &'static str, to: u32, bytes: usize) {
     if RECORDING.get() {
@@ -214,7 +224,7 @@ fn access(site: Site, form: &'static str, traffic: Traffic, address: usize, byte
     recorded(|recorder, block| recorder.access(block.running(), code, traffic, address, bytes));
 }
 
-/// The last lane has ended a lane closure, or has come to a collective in it.
+/// Ends a section of a lane closure: all lanes have ended or reached a collective.
 #[inline]
 pub(crate) fn note_end_of_closure() {
     if RECORDING.get() {

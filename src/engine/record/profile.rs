@@ -1,4 +1,4 @@
-//! What a launch executed and moved, and how its accesses to shared memory meet in the banks.
+//! The profile of a launch: instructions, bytes moved, and bank conflicts.
 
 use crate::engine::findings::Place;
 use crate::engine::record::banks;
@@ -7,74 +7,74 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::vec::Vec;
 
-/// What the warps of a launch executed, and what they moved: see
+/// The instructions and data movement of a launch: see
 /// [`Simulator::profiled`](crate::sim::Simulator::profiled).
 ///
-/// Printed, it is a table. It does not depend on the seed unless the kernel's work does.
+/// Printed, it is a table. It depends on the seed only if the kernel's work does.
 ///
-/// Accesses of a lane closure are counted as the instructions of the warp that they are on a GPU:
-/// what its lanes do at one place, the first time that each comes there, is one instruction, the
-/// second time another. What code outside of lane closures reads or writes, all lanes do. Accesses
-/// to global memory are those that the kernel asks for: the compiler may merge some, or keep values
-/// in registers. Address computations, branches and arithmetic are not counted.
+/// Accesses of a lane closure count as instructions of the warp, as on a GPU. The first visits of
+/// all lanes to one source position are one instruction, the second visits are another. Reads and
+/// writes outside of lane closures count for all lanes. Accesses to global memory are those of the
+/// source: the compiler may merge some, or keep values in registers. Address computations, branches
+/// and arithmetic are not counted.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Profile {
     /// By instruction, as in PTX; `cp.async` with its size.
     pub instructions: BTreeMap<&'static str, Executed>,
     /// Bytes moved.
     pub bytes: BytesMoved,
-    /// The places that access shared memory (other than by asynchronous copies), in the order of
-    /// the source.
+    /// The source positions that access shared memory (other than by asynchronous copies), in
+    /// source order.
     pub shared: Vec<SharedSite>,
 }
 
-/// How often an instruction was executed.
+/// Execution counts of an instruction.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Executed {
-    /// By warps.
+    /// Number of warps that executed it, over all executions.
     pub warps: u64,
-    /// By lanes.
+    /// Number of lanes that executed it, over all executions.
     pub lanes: u64,
 }
 
-/// Bytes moved: the sum of what the lanes asked for.
+/// Bytes moved: the sum over all lanes' accesses.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct BytesMoved {
     /// Loaded from global memory.
     pub global_read: u64,
     /// Stored to global memory.
     pub global_written: u64,
-    /// Loaded from shared memory, by lanes and by `ldmatrix`; also from that of other blocks of
-    /// the cluster.
+    /// Loaded from shared memory, by lanes and by `ldmatrix`; includes other blocks of the
+    /// cluster.
     pub shared_read: u64,
-    /// Stored to shared memory, by lanes and by `stmatrix`, likewise.
+    /// Stored to shared memory, by lanes and by `stmatrix`; includes other blocks of the cluster.
     pub shared_written: u64,
-    /// Copied asynchronously from global to shared memory, without the zeros that fill up.
+    /// Copied asynchronously from global to shared memory, without zero fill.
     pub copied: u64,
 }
 
-/// A place that accesses shared memory, and how its accesses meet in the banks.
+/// A source position that accesses shared memory, and its bank conflicts.
 ///
-/// Shared memory has 32 banks of four bytes. An access goes through in phases: one, or two if each
-/// lane moves eight bytes, or four for sixteen; each matrix of `ldmatrix` and `stmatrix` is one. A
-/// phase takes as many turns ("ways") as the bank that has most to do must give different words.
-/// One way is free of conflicts.
+/// Shared memory has 32 banks of four bytes. An access has one phase; two if each lane moves eight
+/// bytes; four for sixteen bytes. Each matrix of `ldmatrix` and `stmatrix` is one phase. A phase
+/// takes as many passes ("ways") as its busiest bank must deliver different words. One way means no
+/// conflict.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SharedSite {
     /// The line of the kernel's source.
     pub place: Place,
     /// The instruction, as in PTX.
     pub instruction: &'static str,
-    /// Times that a warp executed it.
+    /// Number of executions by warps.
     pub accesses: u64,
     /// Their phases.
     pub phases: u64,
-    /// The ways of all phases together.
+    /// The sum of the ways of all phases.
     pub wavefronts: u64,
     /// The ways of the worst phase.
     pub worst_ways: u32,
-    /// A phase that had so many, of several that of the first lanes and the lowest addresses: the
-    /// lanes, and their addresses.
+    /// The lanes and addresses of a phase with `worst_ways` ways. Of several such phases, the one
+    /// with the first lanes and the lowest addresses.
     pub worst: Vec<(usize, u32)>,
 }
 
@@ -105,8 +105,8 @@ impl SharedSite {
         }
     }
 
-    /// Of several phases of so many ways, not the first is kept: which warp is the first is a
-    /// matter of the seed.
+    /// Of phases with equally many ways, not the first is kept: the seed determines which warp is
+    /// first.
     fn note_worst(&mut self, ways: u32, pattern: impl Iterator<Item = (usize, u32)> + Clone) {
         if ways > self.worst_ways
             || ways == self.worst_ways && pattern.clone().lt(self.worst.iter().copied())
@@ -125,19 +125,19 @@ impl SharedSite {
 }
 
 impl Profile {
-    /// Times that warps executed an instruction, given as in PTX.
+    /// Number of executions by warps of an instruction, named as in PTX.
     pub fn warps(&self, instruction: &str) -> u64 {
         self.instructions.get(instruction).map_or(0, |executed| executed.warps)
     }
 
-    /// The place that loses the most turns to conflicts, if one does.
+    /// The source position with the most passes lost to conflicts, if there are conflicts.
     pub fn worst_conflict(&self) -> Option<&SharedSite> {
         let lost = |site: &&SharedSite| site.wavefronts - site.phases;
         self.shared.iter().max_by_key(lost).filter(|site| lost(site) > 0)
     }
 }
 
-/// A profile in the making.
+/// A profile under construction.
 #[derive(Default)]
 pub(crate) struct Profiler {
     profile: Profile,

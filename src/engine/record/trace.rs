@@ -1,4 +1,4 @@
-//! What each warp executed, instruction by instruction.
+//! The trace: each warp's instructions in order.
 
 use crate::engine::record::instruction::Instruction;
 use crate::lane::Grid;
@@ -8,12 +8,12 @@ use std::string::{String, ToString};
 use std::vec::Vec;
 use std::{format, fs, io, vec};
 
-/// What each warp of a launch executed, and when: see
+/// The instructions of each warp of a launch, with their times: see
 /// [`Simulator::traced`](crate::sim::Simulator::traced).
 ///
-/// Time is counted in steps: a warp executes one instruction in each, all warps of a block side by
-/// side, and a `sync` takes until the last of them has come. That is an order, not a prediction of
-/// how long a GPU takes. It does not depend on the seed unless the kernel's work does.
+/// The unit of time is a step. A warp executes one instruction in each step, and all warps of a
+/// block run side by side. A `sync` lasts until the last warp arrives. This shows the order, and
+/// does not predict the time on a GPU. It depends on the seed only if the kernel's work does.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Trace {
     events: Vec<TraceEvent>,
@@ -22,30 +22,32 @@ pub struct Trace {
 /// An instruction that a warp executed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TraceEvent {
-    /// The block.
+    /// The block's index.
     pub block: Grid,
-    /// The warp of the block.
+    /// The warp's number in the block.
     pub warp: usize,
-    /// The step at which it began, from the block's beginning.
+    /// The step at which it began, counted from the start of the block.
     pub step: u64,
-    /// How many it took.
+    /// Its duration in steps.
     pub steps: u64,
     /// The instruction, as in PTX; `cp.async` with its size.
     pub instruction: &'static str,
-    /// The lanes that executed it.
+    /// Number of lanes that executed it.
     pub lanes: usize,
     /// The line of the kernel's source.
     pub location: &'static Location<'static>,
 }
 
 impl Trace {
-    /// The instructions, block by block, in it warp by warp, in their order.
+    /// The instructions, ordered by block, then by warp, then by time.
     pub fn events(&self) -> impl ExactSizeIterator<Item = &TraceEvent> {
         self.events.iter()
     }
 
-    /// Writes the trace in Chrome's trace format, which <https://ui.perfetto.dev> and `chrome://tracing` show: a process
-    /// for each block, a thread for each of its warps, a microsecond for each step.
+    /// Writes the trace in Chrome's trace format, for <https://ui.perfetto.dev> and
+    /// `chrome://tracing`.
+    ///
+    /// A block is a process, a warp is a thread, and a step is a microsecond.
     ///
     /// # Errors
     /// The file cannot be written.
@@ -105,13 +107,13 @@ fn quoted(text: &str) -> String {
     quoted
 }
 
-/// A trace in the making.
+/// A trace under construction.
 pub(crate) struct Tracer {
     trace: Trace,
     block: Grid,
-    /// Each warp's next step.
+    /// The next step of each warp.
     clocks: Vec<u64>,
-    /// The `sync`s that have not ended.
+    /// The indices of `sync`s that are still in progress.
     waiting: Vec<usize>,
 }
 
@@ -140,12 +142,12 @@ impl Tracer {
         *clock += 1;
     }
 
-    /// The instruction that was added last is a `sync`.
+    /// Marks the last instruction as a `sync` in progress.
     pub(crate) fn wait(&mut self) {
         self.waiting.push(self.trace.events.len() - 1);
     }
 
-    /// All warps have come to a `sync`, and go on.
+    /// Ends the `sync`: all warps have arrived.
     pub(crate) fn pass_barrier(&mut self) {
         let now = self.clocks.iter().copied().max().unwrap_or(0);
         self.clocks.fill(now);
@@ -159,7 +161,7 @@ impl Tracer {
         self.trace.events.sort_by_key(|event| (event.warp, event.step));
     }
 
-    /// Adds what a later block did.
+    /// Appends the trace of a later block.
     pub(crate) fn append(&mut self, later: Self) {
         self.trace.events.extend(later.trace.events);
     }

@@ -1,7 +1,7 @@
-//! What the approximate special functions of PTX return, bit for bit, as found on an H100.
+//! The approximate special functions of PTX, bit for bit, as measured on an H100.
 //!
-//! `unit` is what the special function unit computes; here is what ptxas makes of each PTX form
-//! with it.
+//! `unit.rs` has the special function unit, and `tables.rs` its coefficients. This file has the
+//! code that ptxas generates around the unit for each PTX form. `raw/approx.rs` calls it.
 
 mod tables;
 mod unit;
@@ -9,7 +9,7 @@ mod unit;
 use core::ops::RangeInclusive;
 use half::{bf16, f16};
 
-/// The functions of an f32, as PTX names them without `.f32`.
+/// The functions of an f32; the names are PTX's without `.f32`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Function {
     Ex2,
@@ -32,15 +32,15 @@ pub(crate) enum Function {
 /// Magnitudes of subnormal numbers.
 const SUBNORMAL: RangeInclusive<u32> = 0..=0x007f_ffff;
 
-/// 2^24, by which ptxas makes a subnormal argument normal.
+/// 2^24: the factor by which ptxas normalises a subnormal argument.
 const UP: f32 = 16_777_216.0;
 
 impl Function {
-    /// Its value.
+    /// The value of the function.
     pub(crate) fn of(self, x: f32) -> f32 {
         let bits = x.to_bits();
         let is_subnormal = SUBNORMAL.contains(&(bits & 0x7fff_ffff));
-        // The argument of the unit times `up`, its result times `down`, of a subnormal number.
+        // For a subnormal number: scales the unit's argument by `up`, and its result by `down`.
         let scaled = |unit: fn(u32) -> u32, up: f32, down: f32| match is_subnormal {
             true => canonical(f32::from_bits(unit((x * up).to_bits())) * down),
             false => f32::from_bits(unit(bits)),
@@ -57,7 +57,7 @@ impl Function {
             Function::Lg2 | Function::Lg2Ftz => f32::from_bits(unit::lg2(bits)),
             Function::Rcp => {
                 let scale = match x.abs() {
-                    // 2^126: the result of a larger number is subnormal.
+                    // 2^126: the reciprocal of a larger number is subnormal.
                     large if large > 8.507_059e37 => 0.25,
                     _ if is_subnormal => UP,
                     _ => 1.0,
@@ -83,12 +83,12 @@ fn canonical(x: f32) -> f32 {
     if x.is_nan() { f32::from_bits(unit::NAN) } else { x }
 }
 
-/// `ex2` or `tanh` of each half of a register: that of f32, cut toward zero.
+/// `ex2` or `tanh` of each half of a register: the f32 result, rounded toward zero to f16.
 pub(crate) fn of_f16_pair(function: Function, pair: u32) -> u32 {
     of_halves(pair, |half| cut_to_f16(function.of(f16::from_bits(half).to_f32())))
 }
 
-/// The same of bf16.
+/// The same for bf16.
 pub(crate) fn of_bf16_pair(function: Function, pair: u32) -> u32 {
     of_halves(pair, |half| {
         let value = function.of(bf16::from_bits(half).to_f32());
@@ -100,13 +100,13 @@ fn of_halves(pair: u32, of: impl Fn(u16) -> u16) -> u32 {
     u32::from(of(pair as u16)) | u32::from(of((pair >> 16) as u16)) << 16
 }
 
-/// The f16 that is nearest toward zero; infinity stays.
+/// Rounds to f16 toward zero; infinity stays infinity.
 fn cut_to_f16(value: f32) -> u16 {
     if value.is_nan() {
         return 0x7fff;
     }
     let nearest = f16::from_f32(value);
-    // Rounding to the nearest goes at most one number too far from zero, also below 2^16, to
+    // Rounding to nearest is at most one step too large, also below 2^16, where it may give
     // infinity.
     let is_beyond = value.abs() < 65_536.0 && nearest.to_f32().abs() > value.abs();
     nearest.to_bits() - u16::from(is_beyond)

@@ -1,9 +1,8 @@
-//! The coefficients of the special function unit, as found on an H100: a row for each segment, 627
-//! in all.
+//! The coefficients of the special function unit, as measured on an H100: 627 segments, one row
+//! each.
 //!
-//! A row is (c0, c1, c2), in units of 2^-40. With the square that the unit computes, it is the only
-//! row of whole numbers that gives all results of the segment. (Of c0, the last bits make no
-//! difference, and are zero.)
+//! A row is (c0, c1, c2), in units of 2^-40. With the unit's square, it is the only row of integers
+//! that gives all results of the segment. (The last bits of c0 have no effect and are zero.)
 
 use super::unit::Segment;
 
@@ -205,7 +204,7 @@ pub(super) const SQRT: [Segment; 128] = [
     (2181775785982, 66054, -522), (2190416510972, 65794, -518),
 ];
 
-/// tanh(x): [2^-8, 8); binade by binade, in 1, 1, 1, 2, 2, 4, 4, 4, 8, 16 and 8 segments.
+/// tanh(x): [2^-8, 8), with 1, 1, 1, 2, 2, 4, 4, 4, 8, 16 and 8 segments for the binades.
 #[rustfmt::skip]
 pub(super) const TANH: [Segment; 51] = [
     (4294967296, 32768, -4), (8589803520, 65532, -24), (17178558464, 131048, -208),

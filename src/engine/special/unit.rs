@@ -1,21 +1,21 @@
-//! The special function unit (`MUFU` in machine code), bit for bit, as found on an H100.
+//! The special function unit (`MUFU` in machine code), bit for bit, as measured on an H100.
 //!
-//! A function is a table of segments. In each, it is c0 + c1 x + c2 x^2 of the argument's lower
-//! bits, with a square whose least partial products are left out. Nothing else is rounded but the
-//! result, toward zero.
+//! A function is a table of segments. In each segment its value is c0 + c1 x + c2 x^2, where x is
+//! the argument's lower bits. The square omits its lowest partial products. Only the result is
+//! rounded, toward zero.
 
 use super::tables::{EX2, LG2, RCP, RSQRT, SIN, SQRT, TANH};
 
 /// Coefficients (c0, c1, c2) in units of 2^-40.
 pub(super) type Segment = (i64, i32, i32);
 
-/// Bits behind the point of what a segment gives.
+/// Fraction bits of a segment's value.
 const POINT: i32 = 40;
 
-/// Bits of the argument below those that choose the segment.
+/// Bits of the argument below the segment's index.
 const LOW_BITS: u32 = 17;
 
-/// The result for whatever is not a number.
+/// The result for NaN and for invalid arguments.
 pub(super) const NAN: u32 = 0x7fff_ffff;
 
 const INFINITY: u32 = 0x7f80_0000;
@@ -24,23 +24,23 @@ const ONE: u32 = 0x3f80_0000;
 
 /// `low^2 / 2^19` without the partial products below 2^19.
 ///
-/// A product of bits i and j counts if i + j is at least 18; the square of a bit i, if 2 i is at
-/// least 20.
+/// The product of bits i and j counts if i + j is at least 18. The square of bit i counts if 2 i is
+/// at least 20.
 fn square(low: u32) -> i64 {
     let high = low >> 9;
     let pairs = |j: u32| (low >> j & 1) * (low >> (18 - j));
     i64::from((high * high - (high & 1)) / 2 + (2..=8).map(pairs).sum::<u32>())
 }
 
-/// The table's function of an argument whose upper bits are the segment's index.
+/// The function of a table. The upper bits of the argument are the segment's index.
 fn interpolate(table: &[Segment], argument: u32) -> i64 {
     let (c0, c1, c2) = table[(argument >> LOW_BITS) as usize];
     let low = argument & ((1 << LOW_BITS) - 1);
     c0 + i64::from(c1) * i64::from(low) + i64::from(c2) * square(low)
 }
 
-/// `value * 2^(exponent - 40)` as an f32: cut toward zero; infinite beyond the largest, zero below
-/// the least normal number.
+/// `value * 2^(exponent - 40)` as an f32, rounded toward zero. Infinite above the largest number,
+/// zero below the smallest normal number.
 fn pack(value: u64, exponent: i32, sign: u32) -> u32 {
     if value == 0 {
         return sign;
@@ -55,14 +55,14 @@ fn pack(value: u64, exponent: i32, sign: u32) -> u32 {
     }
 }
 
-/// An argument that is no special value.
+/// An argument that is a normal number.
 struct Normal {
     sign: u32,
     exponent: i32,
     fraction: u32,
 }
 
-/// What an argument is; subnormal numbers count as zeros.
+/// The class of an argument. Subnormal numbers count as zeros.
 enum Argument {
     Nan,
     Zero(u32),
@@ -85,8 +85,8 @@ fn argument(bits: u32) -> Argument {
 }
 
 impl Normal {
-    /// The magnitude with so many bits behind the point, cut toward zero; without bits from 2^32
-    /// on.
+    /// The magnitude as a fixed-point number with `bits` fraction bits, rounded toward zero. Bits
+    /// from 2^32 up are dropped.
     fn fixed(&self, bits: i32) -> u32 {
         let significand = self.fraction | 1 << 23;
         match self.exponent - 23 + bits {
@@ -104,7 +104,7 @@ pub(super) fn ex2(bits: u32) -> u32 {
         Argument::Zero(_) => ONE,
         Argument::Normal(of) if of.exponent < 8 => {
             let fixed = i64::from(of.fixed(23));
-            // A negative number is complemented, which is 2^-23 less than it, unless it is whole.
+            // A negative number is complemented, which subtracts 2^-23, unless it is an integer.
             let signed = match (of.sign, fixed & 0x7f_ffff) {
                 (0, _) => fixed,
                 (_, 0) => -fixed,
@@ -129,8 +129,7 @@ pub(super) fn lg2(bits: u32) -> u32 {
         Argument::Infinite(0) => INFINITY,
         Argument::Normal(_) if bits == ONE => 0,
         Argument::Normal(Normal { sign: 0, exponent, fraction }) => {
-            // The sum with the exponent has 36 bits behind the point; a negative one is
-            // complemented.
+            // The sum with the exponent has 36 fraction bits. A negative sum is complemented.
             let sum = (i64::from(exponent) << 36) + (interpolate(&LG2, fraction) >> 4);
             if sum < 0 { pack(!sum as u64, 4, SIGN) } else { pack(sum as u64, 4, 0) }
         }
@@ -144,14 +143,14 @@ pub(super) fn rcp(bits: u32) -> u32 {
         Argument::Nan => NAN,
         Argument::Zero(sign) => sign | INFINITY,
         Argument::Infinite(sign) => sign,
-        // Twice as many segments, with one bit less below.
+        // Twice as many segments, each with one bit less.
         Argument::Normal(Normal { sign, exponent, fraction }) => {
             pack(interpolate(&RCP, fraction << 1) as u64, -exponent, sign)
         }
     }
 }
 
-/// The table's function of a number whose exponent is even, or, in the second half, odd.
+/// The function of a table with one half for even exponents and one for odd exponents.
 fn by_parity(table: &[Segment; 128], exponent: i32, fraction: u32) -> u64 {
     interpolate(table, (exponent as u32 & 1) << 23 | fraction) as u64
 }
@@ -163,7 +162,7 @@ pub(super) fn rsqrt(bits: u32) -> u32 {
         Argument::Infinite(0) => 0,
         Argument::Normal(Normal { sign: 0, exponent, fraction }) => {
             match (exponent & 1, fraction) {
-                // Of a power of four, it is exact.
+                // A power of four has an exact result.
                 (0, 0) => pack(1 << POINT, -(exponent >> 1), 0),
                 _ => pack(by_parity(&RSQRT, exponent, fraction), -(exponent >> 1), 0),
             }
@@ -184,12 +183,12 @@ pub(super) fn sqrt(bits: u32) -> u32 {
     }
 }
 
-/// Of each binade from [2^-8, 2^-7) on: bits of the fraction that choose the segment, and its first
-/// segment.
+/// For each binade from [2^-8, 2^-7) up: the number of fraction bits that select the segment, and
+/// the first segment.
 const TANH_BINADES: [(u32, u32); 11] =
     [(0, 0), (0, 1), (0, 2), (1, 3), (1, 5), (2, 7), (2, 11), (2, 15), (3, 19), (4, 27), (3, 43)];
 
-/// tanh(x). A number below 2^-8, subnormal ones too, is its own.
+/// tanh(x). Numbers below 2^-8, also subnormal ones, are returned unchanged.
 pub(super) fn tanh(bits: u32) -> u32 {
     let (sign, magnitude) = (bits & SIGN, bits & !SIGN);
     if magnitude > INFINITY {
@@ -206,12 +205,12 @@ pub(super) fn tanh(bits: u32) -> u32 {
     }
 }
 
-/// The sine of a number of turns; or, a quarter of a turn ahead, the cosine.
+/// The sine of an angle in turns, or its cosine.
 pub(super) fn sine(turns: u32, is_cosine: bool) -> u32 {
     let (sign, fixed) = match argument(turns) {
         Argument::Nan | Argument::Infinite(_) => return NAN,
         Argument::Zero(sign) => return if is_cosine { ONE } else { sign },
-        // Two bits of the quadrant, and 23 within it.
+        // Two bits for the quadrant, and 23 bits within it.
         Argument::Normal(of) => (of.sign, of.fixed(25)),
     };
     let quadrant = (fixed >> 23) + u32::from(is_cosine);
@@ -220,7 +219,7 @@ pub(super) fn sine(turns: u32, is_cosine: bool) -> u32 {
     pack(interpolate(&SIN, argument).min(1 << POINT) as u64, 0, sign)
 }
 
-/// x / (2 pi), cut toward zero; a subnormal x counts, unless they are flushed.
+/// x / (2 pi), rounded toward zero. A subnormal x is flushed to zero if `flushes`.
 pub(super) fn turns(bits: u32, flushes: bool) -> u32 {
     const INVERSE: u64 = 0xa2_f983; // times 2^-26
     let (sign, magnitude) = (bits & SIGN, bits & !SIGN);

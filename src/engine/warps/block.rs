@@ -1,5 +1,4 @@
-//! What the warps of a block have in common, what each of them waits for, and the cluster of blocks
-//! that run together.
+//! The state of a block and of a cluster, and the events that warps wait for.
 
 use crate::engine::{
     Job,
@@ -35,12 +34,12 @@ use std::rc::Rc;
 use std::vec;
 use std::vec::Vec;
 
-/// What the warps of a block have in common.
+/// The state that the warps of a block share.
 pub(crate) struct BlockState {
     pub(crate) shared: SharedMemory,
-    /// The whole cluster's.
+    /// Shared by the whole cluster.
     pub(crate) global: Rc<RefCell<GlobalAccesses>>,
-    /// Each warp's copies that are in flight.
+    /// Copies in flight, for each warp.
     pub(crate) copies: RefCell<Vec<WarpCopies>>,
     pub(crate) results: RefCell<MmaResults>,
     pub(crate) slices: RefCell<Slices>,
@@ -50,37 +49,37 @@ pub(crate) struct BlockState {
     pub(crate) bulk: RefCell<BulkCopies>,
     pub(crate) wgmma: RefCell<WarpGroups>,
     pub(crate) registers: RefCell<RegisterPool>,
-    /// Whether a `wgmma` is in flight: registers may hold its marks.
+    /// Whether a `wgmma` is in flight, so that registers may hold its marks.
     pub(crate) is_multiplying: Cell<bool>,
-    /// If the launch is recorded.
+    /// The recorder, if the launch is recorded.
     pub(crate) recorder: Option<RefCell<Recorder>>,
-    /// Whether all its warps have ended.
+    /// Whether all warps of the block have ended.
     pub(crate) has_ended: Cell<bool>,
-    /// What other blocks did to its memory.
+    /// Accesses of other blocks to this block's shared memory.
     pub(crate) visits: RefCell<Visits>,
     /// The warp that is running.
     running: Cell<usize>,
-    /// Barriers that the block has passed.
+    /// Number of `sync`s that the block has passed.
     epoch: Cell<u32>,
-    /// Barriers that each warp has passed by itself.
+    /// Number of synchronisations of each warp: `bar.warp.sync` and named barriers.
     warp_epochs: RefCell<Vec<u32>>,
-    /// The part of a lane closure that each warp runs, or ran last: a collective ends one, and
-    /// begins the next.
+    /// The number of the lane-closure section that each warp runs or ran last. A collective ends
+    /// one section and begins the next.
     closures: RefCell<Vec<u8>>,
-    /// Accesses that the running lane has made in it, as far as they are counted.
+    /// Accesses of the running lane in its section; the count saturates.
     accesses: Cell<u8>,
-    /// Whether a lane was found to have more local memory than there is: that is told once.
+    /// Whether a lane was found to exceed local memory. This is reported once.
     is_deep: Cell<bool>,
-    /// How often its clock was read.
+    /// Number of reads of the clock.
     clock: Cell<u64>,
-    /// The lane that each warp elects. Which one, PTX leaves open: the run's seed says it, so that
-    /// who takes it for the first is found.
+    /// The lane that each warp elects. PTX leaves the choice open, so the seed determines it. This
+    /// finds kernels that assume the first lane.
     elected: Vec<usize>,
     pub(crate) index: Grid,
     pub(crate) grid: Grid,
-    /// The GPU that the launch named.
+    /// The GPU that the launch names.
     pub(crate) gpu: Option<Arch>,
-    /// The block's number in its cluster, and how many blocks that has.
+    /// The block's rank in its cluster, and the cluster's number of blocks.
     pub(crate) rank: usize,
     pub(crate) blocks: usize,
     threads: usize,
@@ -92,38 +91,37 @@ impl BlockState {
         self.running.get()
     }
 
-    /// The warp that is running, counted through the blocks of the cluster: by which accesses name
-    /// it.
+    /// The running warp's number within the cluster. Accesses name the warp by it.
     pub(crate) fn agent(&self) -> usize {
         self.agent_of(self.running.get())
     }
 
-    /// A warp of the block, likewise.
+    /// The number of a warp of this block within the cluster.
     pub(crate) fn agent_of(&self, warp: usize) -> usize {
         self.rank * self.warps() + warp
     }
 
-    /// An asynchronous agent of the block.
+    /// The agent number of an asynchronous unit of the block.
     pub(crate) fn asynchronous(&self, number: usize) -> usize {
         asynchronous(number * self.blocks + self.rank)
     }
 
-    /// Warps of the block.
+    /// Number of warps of the block.
     pub(crate) fn warps(&self) -> usize {
         self.threads / LANES
     }
 
-    /// Reads the clock, which goes on with that.
+    /// Reads the clock. Each read advances it by one.
     pub(crate) fn read_clock(&self) -> u64 {
         self.clock.replace(self.clock.get() + 1)
     }
 
-    /// An access by the running lane, or, at warp scope, by each lane.
+    /// Describes an access by the running lane, or, at warp scope, by each lane.
     pub(crate) fn access(&self, site: Site) -> Access {
         self.access_by(current_lane().map_or(Lanes::Each, Lanes::one), site)
     }
 
-    /// An access by lanes of the running warp.
+    /// Describes an access by lanes of the running warp.
     pub(crate) fn access_by(&self, by: Lanes, site: Site) -> Access {
         let agent = self.agent();
         let warp_epoch = self.warp_epochs.borrow()[self.running.get()];
@@ -147,29 +145,30 @@ impl BlockState {
         access
     }
 
-    /// The lanes of the running warp begin a lane closure, or go on with one behind a collective.
+    /// Begins a section of a lane closure in the running warp: at its start, and after a
+    /// collective.
     pub(crate) fn begin_closure(&self) {
         let closure = &mut self.closures.borrow_mut()[self.running.get()];
         *closure = closure.checked_add(1).unwrap_or(NO_CLOSURE + 1);
     }
 
-    /// A lane begins its part of the closure, or goes on with it.
+    /// Begins a lane's part of a section.
     pub(crate) fn begin_lane(&self) {
         self.accesses.set(0);
     }
 
-    /// The lanes of the running warp wait for each other.
+    /// Synchronises the lanes of the running warp.
     pub(crate) fn sync_warp(&self) {
         self.warp_epochs.borrow_mut()[self.running.get()] += 1;
         self.order.sync_warp(self.agent());
     }
 
-    /// From now on this warp runs.
+    /// Makes this warp the running one.
     pub(crate) fn run_warp(&self, warp: usize) {
         self.running.set(warp);
     }
 
-    /// All its warps have come to a `sync`.
+    /// All warps of the block have reached a `sync`.
     pub(crate) fn pass_sync(&self) {
         self.epoch.update(|epoch| epoch + 1);
         if let Some(recorder) = &self.recorder {
@@ -178,7 +177,7 @@ impl BlockState {
         self.order.sync_block(self.agent_of(0)..self.agent_of(self.warps()));
     }
 
-    /// These warps have come to a barrier of theirs.
+    /// These warps have reached their named barrier.
     pub(crate) fn pass_named(&self, warps: &[usize]) {
         let agents: Vec<usize> = warps.iter().map(|&warp| self.agent_of(warp)).collect();
         self.order.sync_warps(&agents);
@@ -190,14 +189,14 @@ impl BlockState {
 pub(crate) struct ClusterState {
     pub(crate) blocks: Vec<BlockState>,
     pub(crate) barrier: RefCell<ClusterBarrier>,
-    /// The boxes of tensors that the blocks copied.
+    /// The tensor boxes that the blocks copied.
     pub(crate) boxes: RefCell<Boxes>,
-    /// Blocks along each dimension.
+    /// Number of blocks along each dimension.
     pub(crate) shape: Grid,
 }
 
 impl ClusterState {
-    /// The cluster whose first block is this one.
+    /// The cluster that begins at block `first`.
     pub(crate) fn new(job: &Job<'_>, first: Grid, seed: u64, recorded: Recorded) -> Self {
         let (threads, shape) = (job.threads as usize, job.cluster);
         let indices = blocks(first, shape);
@@ -247,20 +246,20 @@ impl ClusterState {
         ClusterState { blocks, barrier, boxes: RefCell::default(), shape }
     }
 
-    /// The block, and the warp in it, that an agent is.
+    /// The block and the warp of an agent.
     pub(crate) fn warp(&self, agent: usize) -> (&BlockState, usize) {
         let warps = self.blocks[0].warps();
         (&self.blocks[agent / warps], agent % warps)
     }
 }
 
-/// Random numbers that the run's seed gives a block.
+/// The random numbers of a block, from the run's seed.
 pub(crate) fn random_of(block: Grid, seed: u64) -> fastrand::Rng {
     let number = u64::from(block.x) << 32 | u64::from(block.y) << 16 | u64::from(block.z);
     fastrand::Rng::with_seed(seed ^ number)
 }
 
-/// The lanes that the warps of a block elect.
+/// The elected lane of each warp of a block.
 fn elected(block: Grid, seed: u64, warps: usize) -> Vec<usize> {
     let mut random = random_of(block, !seed);
     (0..warps).map(|_| random.usize(..LANES)).collect()
@@ -273,30 +272,30 @@ pub(crate) fn blocks(first: Grid, shape: Grid) -> Vec<Grid> {
         .collect()
 }
 
-/// The indices of a grid, in order.
+/// All indices of a grid, x fastest.
 pub(crate) fn indices(Grid { x, y, z }: Grid) -> impl Iterator<Item = Grid> {
     (0..z).flat_map(move |z| (0..y).flat_map(move |y| (0..x).map(move |x| Grid { x, y, z })))
 }
 
-/// What a warp waits for.
+/// The event that a warp waits for.
 pub(crate) enum Waiting {
-    /// All warps, at a `sync` here.
+    /// All warps of the block reach this `sync`.
     Sync(&'static Location<'static>),
-    /// So many threads, at this barrier of the block's others.
+    /// This many threads reach a named barrier.
     Named { barrier: u32, threads: u32, location: &'static Location<'static> },
-    /// One of these phases.
+    /// One of these phases ends.
     Phases(Vec<PhaseWait>),
-    /// All warps of the cluster, to have come to its barrier so often.
+    /// All warps of the cluster reach its barrier this many times.
     Cluster { times: u32, location: &'static Location<'static> },
-    /// The four warps of this warpgroup, to have made so many groups of `wgmma`s.
+    /// The four warps of a warpgroup commit this many `wgmma` groups.
     WarpGroup { group: usize, groups: u32, location: &'static Location<'static> },
-    /// So many registers for each lane of this warp.
+    /// This many registers are available for each lane of the warp.
     Registers { warp: usize, count: u32, location: &'static Location<'static> },
-    /// Its next turn, having tested these mbarriers in vain.
-    Turn(Vec<u32>),
+    /// Its next turn. It has tested these mbarriers without success.
+    PipelineState(Vec<u32>),
 }
 
-/// A warp of a block that is being simulated.
+/// A warp of a simulated block.
 #[derive(Clone, Copy)]
 pub struct WarpOfBlock<'k> {
     pub(crate) state: &'k BlockState,
@@ -321,24 +320,24 @@ impl WarpOfBlock<'_> {
         self.warp
     }
 
-    /// How many blocks its cluster has.
+    /// Number of blocks of its cluster.
     pub(crate) fn blocks_of_cluster(self) -> usize {
         self.state.blocks
     }
 
-    /// The lane that the warp elects, each time the same.
+    /// The lane that the warp elects; the same each time.
     pub(crate) fn elected(self) -> usize {
         self.state.elected[self.warp]
     }
 
-    /// The lanes of the warp wait for each other.
+    /// Synchronises the lanes of the warp.
     pub(crate) fn sync_warp(self) {
         self.state.sync_warp();
     }
 
-    /// Waits until all warps of the block do.
+    /// Waits until all warps of the block wait here.
     pub(crate) fn sync(self, site: Site) {
-        // A destructor, while a run that failed is unwound: nobody will come.
+        // A destructor while a failed run is unwound: the other warps will not arrive.
         if std::thread::panicking() {
             return;
         }
@@ -346,7 +345,7 @@ impl WarpOfBlock<'_> {
         self.yielder.suspend(Waiting::Sync(site.location));
     }
 
-    /// Waits until so many threads of the block do, at the barrier of this number.
+    /// Waits until this many threads of the block wait at this named barrier.
     pub(crate) fn sync_named(self, site: Site, barrier: u32, threads: u32) {
         if !std::thread::panicking() {
             self.state.order.make_partial();
@@ -355,7 +354,7 @@ impl WarpOfBlock<'_> {
         }
     }
 
-    /// Lets others go on, until what it waits for has happened.
+    /// Lets other warps run until the wait is over.
     pub(crate) fn suspend(self, waiting: Waiting) {
         self.yielder.suspend(waiting);
     }

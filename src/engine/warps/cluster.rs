@@ -1,4 +1,4 @@
-//! The barrier of a cluster: who has arrived, and who waits (`barrier.cluster`).
+//! The barrier of a cluster (`barrier.cluster`): arrivals and waits.
 
 use crate::engine::{
     findings::{ClusterMisuse, Misuse},
@@ -15,24 +15,24 @@ use std::ops::Range;
 use std::vec;
 use std::vec::Vec;
 
-/// What has come to a cluster's barrier. Of a warp that has ended nobody waits for an arrival.
+/// The state of a cluster's barrier. Warps that have ended are not waited for.
 pub(crate) struct ClusterBarrier {
-    /// How often all have come.
+    /// Number of times that the barrier has completed.
     times: u32,
     warps: Vec<Warp>,
-    /// What those told who have arrived since.
+    /// Accesses released by arrivals since the last completion.
     told: Known,
-    /// What all told before.
+    /// Accesses released by all arrivals before that.
     over: Known,
 }
 
-/// The lanes of a warp, a bit for each.
+/// The lanes of a warp, one bit for each.
 #[derive(Debug, Clone, Copy, Default)]
 struct Warp {
     has_ended: bool,
-    /// Those that have arrived since all had come.
+    /// Lanes that have arrived since the last completion.
     arrived: u32,
-    /// Those that have arrived and not waited since.
+    /// Lanes that have arrived and not waited since.
     owes_wait: u32,
 }
 
@@ -47,7 +47,7 @@ fn bits(lanes: Range<usize>) -> u32 {
 }
 
 impl ClusterBarrier {
-    /// Of so many warps.
+    /// A barrier of this many warps.
     pub(crate) fn new(warps: usize) -> Self {
         ClusterBarrier {
             times: 0,
@@ -57,12 +57,12 @@ impl ClusterBarrier {
         }
     }
 
-    /// Whether all have come so often.
+    /// Whether the barrier has completed this many times.
     pub(crate) fn was_met(&self, times: u32) -> bool {
         self.times >= times
     }
 
-    /// The warps, counted through the blocks, that are to come yet.
+    /// The warps whose arrival is missing, by their number within the cluster.
     pub(crate) fn lacking(&self) -> impl Iterator<Item = usize> {
         (0..self.warps.len()).filter(|&agent| self.warps[agent].is_lacking())
     }
@@ -90,7 +90,7 @@ impl ClusterBarrier {
         Ok(())
     }
 
-    /// How often all must have come before these lanes go on.
+    /// The number of completions that these lanes must wait for.
     fn awaited(&mut self, agent: usize, lanes: Range<usize>) -> Result<u32, ClusterMisuse> {
         let (warp, lanes) = (&mut self.warps[agent], bits(lanes));
         if warp.owes_wait & lanes != lanes {
@@ -100,7 +100,7 @@ impl ClusterBarrier {
         Ok(if warp.arrived & lanes == 0 { self.times } else { self.times + 1 })
     }
 
-    /// If all have come, it begins anew.
+    /// Completes the barrier if all warps have arrived, and resets it.
     fn meet(&mut self) {
         if self.warps.iter().any(|warp| warp.arrived != 0)
             && !self.warps.iter().any(Warp::is_lacking)
@@ -112,8 +112,8 @@ impl ClusterBarrier {
     }
 }
 
-/// `barrier.cluster.arrive`, by the running lane or by each of the warp. A relaxed one does not
-/// tell what was written before it.
+/// `barrier.cluster.arrive`, by the running lane or by all lanes of the warp. A relaxed arrival
+/// releases no earlier writes.
 pub(crate) fn arrive(site: Site, form: &'static str, is_relaxed: bool) {
     if std::thread::panicking() {
         return;
@@ -145,16 +145,16 @@ pub(crate) fn wait(warp: WarpOfBlock<'_>, site: Site, form: &'static str) {
             return;
         }
     }
-    // Nobody comes again before this warp does: what is over is what those told whom it has waited
-    // for.
+    // No warp arrives again before this one does. So `over` holds exactly the accesses released by
+    // the arrivals that this warp has waited for.
     with_cluster(|cluster, block| {
         block.order.acquire(block.agent(), 0..LANES, &cluster.barrier.borrow().over)
     });
 }
 
-// What the functions of `raw` call: each is one lane's.
+// The functions below are called by `raw`. Each runs in one lane.
 
-/// `barrier.cluster.arrive`; an `.aligned` one all lanes come to together.
+/// `barrier.cluster.arrive`. All lanes execute an `.aligned` one together.
 #[track_caller]
 pub(crate) fn arrive_in_lane(form: &'static str, is_relaxed: bool) {
     let site = Site::here();
@@ -170,8 +170,8 @@ pub(crate) fn arrive_in_lane(form: &'static str, is_relaxed: bool) {
     }
 }
 
-/// `barrier.cluster.wait`. Here the lanes of a warp wait together; where it is not `.aligned`, they
-/// may come to it at different lines.
+/// `barrier.cluster.wait`. The lanes of a warp wait together. Without `.aligned`, their calls may
+/// be on different source lines.
 #[track_caller]
 pub(crate) fn wait_in_lane(form: &'static str) {
     collective(Site::here(), form, (), move |warp, site, _| {

@@ -1,4 +1,4 @@
-//! Which warp and lane the thread is simulating, for the operations that are handed no scope.
+//! The warp and the lane that this thread simulates, for operations that receive no scope.
 
 use crate::engine::findings::{Misuse, Place};
 use crate::engine::record;
@@ -19,26 +19,27 @@ use std::string::{String, ToString};
 use std::sync::Once;
 
 std::thread_local! {
-    /// The cluster that is being simulated, and the rank of the block.
+    /// The simulated cluster, and the rank of the block.
     static BLOCK: RefCell<Option<(Rc<ClusterState>, usize)>> = const { RefCell::new(None) };
     static LANE: Cell<usize> = const { Cell::new(NO_LANE) };
     static PANIC: RefCell<Option<(String, Option<Place>)>> = const { RefCell::new(None) };
-    /// What ended the run, while the warps that wait are unwound. A destructor that fails now ends the program.
+    /// The error that ended the run, while the waiting warps are unwound. A destructor that fails
+    /// then ends the program.
     static ENDED_BY: RefCell<Option<String>> = const { RefCell::new(None) };
 }
 
 const NO_LANE: usize = LANES;
 
-/// A misuse on its way out of the kernel.
+/// A misuse that unwinds the kernel.
 pub(crate) struct Failure {
     pub(crate) misuse: Misuse,
     pub(crate) location: &'static Location<'static>,
     pub(crate) lane: Option<usize>,
 }
 
-/// Runs `work` as part of simulating the block of this rank.
+/// Runs `work` as a part of the simulation of the block of this rank.
 pub(crate) fn in_block<R>(cluster: &Rc<ClusterState>, rank: usize, work: impl FnOnce() -> R) -> R {
-    /// What was being simulated before: a kernel may simulate another.
+    /// The simulation that is interrupted: a kernel may simulate another one.
     struct Restore {
         block: Option<(Rc<ClusterState>, usize)>,
         recording: bool,
@@ -71,12 +72,12 @@ pub(crate) fn in_block<R>(cluster: &Rc<ClusterState>, rank: usize, work: impl Fn
     work()
 }
 
-/// The block that is being simulated.
+/// Calls `work` with the simulated block.
 pub(crate) fn with_block<R>(work: impl FnOnce(&BlockState) -> R) -> R {
     with_cluster(|_, block| work(block))
 }
 
-/// The block that is being simulated, and its cluster.
+/// Calls `work` with the simulated block and its cluster.
 pub(crate) fn with_cluster<R>(work: impl FnOnce(&ClusterState, &BlockState) -> R) -> R {
     BLOCK.with_borrow(|block| {
         let (cluster, rank) =
@@ -85,32 +86,32 @@ pub(crate) fn with_cluster<R>(work: impl FnOnce(&ClusterState, &BlockState) -> R
     })
 }
 
-/// The GPU whose arithmetic counts.
+/// The GPU whose arithmetic applies.
 pub(crate) fn simulated_gpu() -> Arch {
     with_block(|block| block.gpu).unwrap_or_default()
 }
 
-/// The block that is being simulated, if one is.
+/// Calls `work` with the simulated block, if there is one.
 pub(crate) fn try_with_block<R>(work: impl FnOnce(&BlockState) -> R) -> Option<R> {
     BLOCK.with_borrow(|block| block.as_ref().map(|(cluster, rank)| work(&cluster.blocks[*rank])))
 }
 
-/// The cluster that is being simulated, if one is and it can tell.
+/// Calls `work` with the simulated cluster, if there is one. `work` itself may return `None`.
 pub(crate) fn try_with_cluster<R>(work: impl FnOnce(&ClusterState) -> Option<R>) -> Option<R> {
     BLOCK.with_borrow(|block| block.as_ref().and_then(|(cluster, _)| work(cluster)))
 }
 
-/// From now on this lane runs, or, again, uniform code.
+/// Makes this lane the running one; `None` means uniform code.
 pub(crate) fn set_lane(lane: Option<usize>) {
     LANE.set(lane.unwrap_or(NO_LANE));
 }
 
-/// The lane that is running, or that was when the kernel ended by a panic.
+/// The running lane, or the lane that ended the kernel by a panic.
 pub(crate) fn current_lane() -> Option<usize> {
     Some(LANE.get()).filter(|&lane| lane != NO_LANE)
 }
 
-/// Ends the run with a misuse, at the lane that is running if one is.
+/// Ends the run with a misuse by the running lane, if a lane runs.
 pub(crate) fn fail(site: Site, misuse: Misuse) -> ! {
     fail_in_lane(site, current_lane(), misuse)
 }
@@ -121,27 +122,27 @@ pub(crate) fn fail_in_lane(site: Site, lane: Option<usize>, misuse: Misuse) -> !
         tell_what_ended_the_run();
         _ = writeln!(std::io::stderr(), "error: {misuse}\n  --> {}", site.location);
     }
-    // A kernel that catches the unwinding does not hide it. Else it is found again at the end, and
-    // known then.
+    // Noted now, so that a kernel that catches the unwinding does not hide the misuse. If it does
+    // not catch it, the scheduler finds the misuse again, as a known one.
     try_with_block(|block| note_end(block, misuse.clone(), Some(site.location.into()), lane));
     panic::resume_unwind(Box::new(Failure { misuse, location: site.location, lane }))
 }
 
-/// Notes what ends the running warp.
+/// Records the misuse that ends the running warp.
 fn note_end(block: &BlockState, misuse: Misuse, place: Option<Place>, lane: Option<usize>) {
     let (rank, warp) = (block.rank, Some(block.running()));
     let cause = try_with_cluster(|cluster| deadlock::cause(cluster, &misuse, rank, warp));
     block.findings.add(misuse, cause, place, rank, warp, lane);
 }
 
-/// Unwinds what is left of a run that ended by this.
+/// Unwinds the remaining warps of a run that `ended_by` has ended.
 pub(crate) fn unwind(ended_by: Option<String>, work: impl FnOnce()) {
     ENDED_BY.set(ended_by);
     work();
     ENDED_BY.set(None);
 }
 
-/// A destructor is about to end the program, with what ended the run untold.
+/// Prints the error that ended the run, before a destructor ends the program.
 fn tell_what_ended_the_run() {
     ENDED_BY.with_borrow(|ended_by| {
         if let Some(ended_by) = ended_by {
@@ -156,9 +157,11 @@ pub(crate) fn take_panic() -> Option<(String, Option<Place>)> {
     PANIC.take()
 }
 
-/// A panic in a kernel becomes part of the run's error, with its place, which only a panic hook is
-/// told. So the hook keeps it, and prints nothing; all other panics go to the hook that was there
-/// before, and those that cannot unwind, behind which nothing is reported any more.
+/// Installs a panic hook for kernels.
+///
+/// A panic in a kernel becomes a part of the run's error, with its place. Only a panic hook learns
+/// the place, so the hook keeps it and prints nothing. All other panics go to the previous hook. So
+/// do panics that cannot unwind, because nothing is reported after them.
 fn hush_panics() {
     static HOOK: Once = Once::new();
     HOOK.call_once(|| {

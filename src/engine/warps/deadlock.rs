@@ -1,4 +1,4 @@
-//! Deadlocks: which warps wait for what, and which of the waits is the others' cause.
+//! Deadlocks: the waits of all warps, and the wait that causes the others.
 
 use crate::engine::findings::{
     Awaited, BarrierMisuse, BarrierState, Cause, EndedWarp, Misuse, RANK_SHIFT, WaitingWarp,
@@ -10,7 +10,7 @@ use crate::engine::warps::{handover, mbarrier};
 use core::panic::Location;
 use std::vec::Vec;
 
-/// How far a wait is from being the cause of the others: 0 is nearest.
+/// The distance of a wait from the cause of the deadlock; 0 is nearest.
 fn distance(cluster: &ClusterState, progress: &[Progress], waits: &WaitingWarp) -> usize {
     let Awaited::Barrier { address, phase, of, arrivals, bytes } = waits.awaited else {
         return match waits.awaited {
@@ -22,7 +22,7 @@ fn distance(cluster: &ClusterState, progress: &[Progress], waits: &WaitingWarp) 
         0 if bytes > 0 => 1,
         _ if arrivals < of => 2,
         _ => {
-            // Who arrived before, and waits now, is to arrive again when its own wait ends.
+            // A warp that arrived before and waits now arrives again after its own wait.
             let (rank, local) = memory(cluster, waits, address);
             let barriers = cluster.blocks[rank].barriers.borrow();
             let arrived =
@@ -34,7 +34,7 @@ fn distance(cluster: &ClusterState, progress: &[Progress], waits: &WaitingWarp) 
     }
 }
 
-/// The block, by rank, and the address in it, of a barrier that a warp waits for: one of its own.
+/// The rank of the block, and the address in it, of a barrier that a warp waits for.
 fn memory(cluster: &ClusterState, waits: &WaitingWarp, address: u32) -> (usize, u32) {
     let is_its = |block: &BlockState| Some(block.index) == waits.block;
     let own = cluster.blocks.iter().position(is_its).unwrap_or(0);
@@ -42,7 +42,7 @@ fn memory(cluster: &ClusterState, waits: &WaitingWarp, address: u32) -> (usize, 
     (rank, address & ((1 << RANK_SHIFT) - 1))
 }
 
-/// No warp can go on, and not all have ended.
+/// Describes a deadlock: no warp can run, and not all have ended.
 pub(super) fn deadlock(progress: &[Progress], cluster: &ClusterState) -> Stopped {
     let (mut waiting, mut ended) = (Vec::new(), Vec::new());
     for (agent, progress) in progress.iter().enumerate() {
@@ -50,7 +50,7 @@ pub(super) fn deadlock(progress: &[Progress], cluster: &ClusterState) -> Stopped
         let (warp, block) = state.findings.warp(agent);
         let mut waits = |location: &'static Location<'static>, awaited| {
             let waits = WaitingWarp { warp, block, place: location.into(), awaited };
-            // Lanes of a warp may wait each for itself.
+            // Lanes of one warp may wait individually.
             if !waiting.contains(&waits) {
                 waiting.push(waits);
             }
@@ -75,7 +75,7 @@ pub(super) fn deadlock(progress: &[Progress], cluster: &ClusterState) -> Stopped
             Progress::Waiting(Waiting::Phases(phases)) => {
                 for wait in phases {
                     let barriers = state.barriers.borrow();
-                    // In a cluster, the address says of which block the barrier is.
+                    // In a cluster, the address includes the rank of the barrier's block.
                     let address = if block.is_some() {
                         address_of(state.rank, wait.address)
                     } else {
@@ -86,7 +86,7 @@ pub(super) fn deadlock(progress: &[Progress], cluster: &ClusterState) -> Stopped
                     }
                 }
             }
-            Progress::Waiting(Waiting::Turn(_)) | Progress::Ended => {
+            Progress::Waiting(Waiting::PipelineState(_)) | Progress::Ended => {
                 ended.push(EndedWarp { warp, block })
             }
         }
@@ -120,9 +120,10 @@ pub(super) fn deadlock(progress: &[Progress], cluster: &ClusterState) -> Stopped
     }
 }
 
-/// The mistake behind what ended a run, by this warp of the block of this rank: a phase that is
-/// told of other bytes than it expects, or a barrier of too few arrivals, or one that is arrived at
-/// too early.
+/// The mistake that explains the end of a run. `rank` and `warp` name the warp that ended it.
+///
+/// The mistake is a phase whose copies differ from its expected bytes, a barrier with too few
+/// arrivals, or an arrival that comes too early.
 pub(super) fn cause(
     cluster: &ClusterState,
     misuse: &Misuse,

@@ -1,4 +1,4 @@
-//! Whether the lanes of a warp come to one collective together.
+//! Checks that the lanes of a warp execute one collective together.
 
 use crate::engine::findings::{Misuse, Place};
 use crate::lane::LANES;
@@ -8,14 +8,14 @@ use std::format;
 use std::string::String;
 use std::vec::Vec;
 
-/// One of the collectives that lanes may reach at different lines, as long as all of them reach it.
+/// A collective that lanes may execute on different source lines, if all lanes execute it.
 pub(crate) const BAR_WARP_SYNC: &str = "bar.warp.sync";
 
-/// All of them: those that are not `.aligned`.
+/// All such collectives: those without `.aligned`.
 const UNALIGNED: [&str; 3] =
     [BAR_WARP_SYNC, "barrier.cluster.wait", "barrier.cluster.wait.acquire"];
 
-/// Where a lane waits.
+/// The position of a waiting lane.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct CollectiveAt {
     form: &'static str,
@@ -29,7 +29,7 @@ pub struct WaitingLanes {
     pub lanes: Vec<usize>,
     /// The collective, as in PTX.
     pub form: &'static str,
-    /// Its line.
+    /// Its source line.
     pub place: Place,
 }
 
@@ -38,14 +38,14 @@ impl CollectiveAt {
         CollectiveAt { form, location: site.location }
     }
 
-    /// Whether lanes here and lanes there execute one instruction.
+    /// Whether lanes at `self` and lanes at `other` execute one instruction.
     fn meets(self, other: Self) -> bool {
         self.form == other.form
             && (UNALIGNED.contains(&self.form) || self.location == other.location)
     }
 }
 
-/// Checks that all lanes wait, and at the same. There is at least one.
+/// Checks that all 32 lanes wait, at the same collective. At least one lane waits.
 pub(crate) fn check(
     waiting: impl ExactSizeIterator<Item = (usize, CollectiveAt)> + Clone,
 ) -> Result<(), Misuse> {

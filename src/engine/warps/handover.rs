@@ -1,9 +1,9 @@
-//! Memory that mbarriers hand over from who copies to it to who reads it: which mistake is behind a
-//! misuse of it.
+//! Finds the mistake that explains a misuse of memory guarded by mbarriers.
 //!
-//! Each mbarrier keeps who arrived at it last, and who waited for it; nothing here decides whether
-//! something is wrong. Only when something is, the mistake is looked for: the line to mend is
-//! seldom the one at which it shows.
+//! A copy fills the memory, an mbarrier hands it over, and readers release it. Each mbarrier
+//! records its last arrivals and waits. These records do not decide whether a run is wrong. They
+//! are searched only after a misuse was found, since the line to correct is rarely the line of the
+//! misuse.
 
 use crate::engine::findings::{Actor, Cause, Mistake, RANK_SHIFT, address_of};
 use crate::engine::memory::order::{Order, is_warp_group, warps_of_group};
@@ -14,30 +14,29 @@ use core::panic::Location;
 use std::cell::RefCell;
 use std::vec::Vec;
 
-/// What an mbarrier was told, and by whom.
+/// The operations on an mbarrier, and their authors.
 #[derive(Default)]
 pub(crate) struct BarrierHistory {
-    /// Who initialised it.
+    /// The initialisation.
     made: Option<Access>,
-    /// Bytes that the current phase was told to expect, and by whom last.
+    /// Bytes that the current phase expects, and the last access that set them.
     expected: i64,
     expected_by: Option<Access>,
-    /// Bytes that the phase before was told to expect.
+    /// Bytes that the previous phase expected.
     expected_before: i64,
-    /// Bytes of the copies that tell the current phase, by the line that starts them.
+    /// Bytes of the copies that signal the current phase, by the source line of the copy.
     copies: Vec<(&'static Location<'static>, i64)>,
-    /// Of these, bytes that have not landed.
+    /// Bytes of these copies that are still in flight.
     in_flight: i64,
-    /// Whether a copy of another block has ever told it.
+    /// Whether a copy from another block has ever signalled this barrier.
     is_told_by_peers: bool,
-    /// Who started a copy last.
+    /// The start of the last copy.
     last_copy: Option<Access>,
-    /// Each warp's last arrival, and its phase.
+    /// The phase and the access of each warp's last arrival.
     arrivals: Vec<(u32, Access)>,
     /// Each warp's last wait.
     waits: Vec<Waited>,
-    /// The first mistake that was found of who hands memory over by it: what else goes wrong
-    /// there, comes of that.
+    /// The first mistake found with this barrier. Later errors there follow from it.
     explained: RefCell<Option<Cause>>,
 }
 
@@ -45,12 +44,12 @@ pub(crate) struct BarrierHistory {
 #[derive(Clone, Copy)]
 struct Waited {
     by: Access,
-    /// The phase; the one before the first is `u32::MAX`.
+    /// The phase; `u32::MAX` is the one before the first.
     phase: u32,
-    /// Whether the warp had waited for it before.
+    /// Whether the warp had waited for this phase before.
     again: bool,
-    /// Whether who started the last copy knew of something that the warp did behind the wait, and
-    /// before it told others.
+    /// Whether the warp released the memory after this wait, to the warp that started the last
+    /// copy.
     is_released: bool,
 }
 
@@ -59,7 +58,7 @@ impl BarrierHistory {
         BarrierHistory { made: Some(made), ..BarrierHistory::default() }
     }
 
-    /// Who initialised it.
+    /// The initialisation.
     pub(super) fn made(&self) -> Option<Access> {
         self.made
     }
@@ -88,7 +87,7 @@ impl BarrierHistory {
         }
     }
 
-    /// A copy of so many bytes starts that is to tell the current phase.
+    /// Records the start of a copy that signals the current phase.
     pub(super) fn note_copy(&mut self, by: Access, bytes: i64, is_of_peer: bool, order: &Order) {
         self.note_bytes(by.location, bytes);
         self.in_flight += bytes;
@@ -100,12 +99,12 @@ impl BarrierHistory {
         }
     }
 
-    /// A copy has landed.
+    /// Records that a copy has landed.
     pub(super) fn note_landed(&mut self, bytes: i64) {
         self.in_flight -= bytes;
     }
 
-    /// The current phase is told of so many bytes, by this line.
+    /// Adds bytes that signal the current phase, by their source line.
     pub(super) fn note_bytes(&mut self, location: &'static Location<'static>, bytes: i64) {
         match self.copies.iter_mut().find(|(of, _)| *of == location) {
             Some((_, of_line)) => *of_line += bytes,
@@ -113,19 +112,19 @@ impl BarrierHistory {
         }
     }
 
-    /// Bytes of copies that tell the current phase and have not landed.
+    /// Bytes of copies in flight that signal the current phase.
     pub(super) fn in_flight(&self) -> i64 {
         self.in_flight
     }
 
-    /// The phase ends.
+    /// Ends the phase.
     pub(super) fn end_phase(&mut self) {
         self.expected_before = self.expected;
         (self.expected, self.expected_by, self.in_flight) = (0, None, 0);
         self.copies.clear();
     }
 
-    /// Each warp's last arrival, and its phase.
+    /// The phase and the access of each warp's last arrival.
     pub(super) fn arrivals(&self) -> impl Iterator<Item = (u32, Access)> + '_ {
         self.arrivals.iter().copied()
     }
@@ -134,7 +133,7 @@ impl BarrierHistory {
         self.is_told_by_peers
     }
 
-    /// That the current phase is told of other bytes than it expects.
+    /// The cause "the bytes of the current phase differ from the expected bytes".
     pub(super) fn wrong_bytes(
         &self,
         barrier: u32,
@@ -151,13 +150,14 @@ impl BarrierHistory {
         }
     }
 
-    /// The first mistake that was found, which is this one if there was none.
+    /// The first mistake found with this barrier: `cause`, if there was none before.
     fn first_cause(&self, cause: Cause) -> Cause {
         self.explained.borrow_mut().get_or_insert(cause).clone()
     }
 
-    /// Whether who started a copy that tells this phase arrived right before that, and so ended the
-    /// phase before, which expected nothing: then it is that phase which was to expect the copy.
+    /// The arrival that ended the phase before `phase` right before the copy started.
+    ///
+    /// Returned if that phase expected no bytes: the copy was meant for it.
     fn phase_that_expected_nothing(&self, copy: &Access, phase: u32) -> Option<Access> {
         let ended = |(of, by): &(u32, Access)| {
             by.agent == copy.agent && of.wrapping_add(1) == phase && by.tick + 1 == copy.tick
@@ -173,24 +173,25 @@ impl BarrierHistory {
     }
 }
 
-/// Memory of a block that is read and copied to, in an order that nothing ensures.
+/// A read and a copy of the same memory without an order between them.
 #[derive(Clone, Copy)]
 pub(crate) struct Conflict {
-    /// The block, by rank, and an address in it.
+    /// The rank of the block, and an address in it.
     pub(crate) rank: usize,
     pub(crate) address: u32,
-    /// Who reads; a `wgmma` does as the warp that starts it, or as its warpgroup.
+    /// The read. For a `wgmma`: by the warp that starts it, or by its warpgroup.
     pub(crate) read: Access,
-    /// Who starts the copy.
+    /// The start of the copy.
     pub(crate) copy: Access,
-    /// The mbarrier that the copy tells, and its phase then.
+    /// The mbarrier that the copy signals, and its phase at that time.
     pub(crate) told: Option<(u32, u32)>,
 }
 
 impl Conflict {
-    /// The mistake behind a read of memory while a copy to it is in flight, or has landed.
-    /// `read_at` is the tick at which the same warp read the same byte before; of a `wgmma`'s reads
-    /// that is not known.
+    /// The mistake that explains a read of memory with a copy in flight or landed.
+    ///
+    /// `read_at` is the tick of the same warp's previous read of the same byte. For the reads of a
+    /// `wgmma` it is unknown.
     pub(crate) fn of_read(mut self, read_at: Option<u32>, is_wgmma: bool) -> Option<Cause> {
         try_with_cluster(|cluster| {
             let (barrier, phase) = self.told.or_else(|| self.find_told(cluster))?;
@@ -207,15 +208,17 @@ impl Conflict {
                 (history.wait_of(self.read.agent), history.waits.iter().find(before).copied())
             })?;
             let mistake = match wait {
-                // Another warp has waited for what it reads, and told it so.
+                // Another warp has waited for the data and synchronised with this reader. The
+                // copying warp does not know that the memory is released.
                 None if of_others.is_some_and(|wait| !wait.is_released) => {
                     self.of_release(cluster, None).unwrap_or(Mistake::NotReleased { release: None })
                 }
                 None => Mistake::NotWaited { last: None },
-                // It has come for what it reads: what is wrong is something else.
+                // The reader has waited for the right phase: the mistake is elsewhere.
                 Some(wait) if wait.phase == phase => return None,
                 Some(wait) => {
-                    // Who copies has not waited until this reader releases the copy before.
+                    // The warp that copies did not wait until this reader released the previous
+                    // copy.
                     let is_read_in_time =
                         !wait.again && wait.phase == phase.wrapping_sub(1) && phase > 0;
                     if is_read_in_time && !wait.is_released {
@@ -244,7 +247,7 @@ impl Conflict {
         let latest = self.wait_for_it(cluster);
         let is_of_it =
             |release: &Release| latest.is_some_and(|(_, barrier, _)| barrier == release.barrier);
-        // Rather the one that who copies has waited for right before.
+        // Prefers the release that the copying warp waited for right before the copy.
         let behind = self.releases(cluster).filter(|release| behind_wait(&release.by));
         let release = behind.min_by_key(|release| (!is_of_it(release), !release.is_waited_for));
         match release {
@@ -264,12 +267,12 @@ impl Conflict {
         }
     }
 
-    /// The mistake behind a copy to memory that somebody may still read.
+    /// The mistake that explains a copy to memory that may still be read.
     pub(crate) fn of_copy(self) -> Option<Cause> {
         try_with_cluster(|cluster| {
             let readers = self.readers(cluster);
             let Some((barrier, phase)) = self.told else {
-                // Copies by `cp.async` tell no barrier when they start.
+                // Copies by `cp.async` signal no barrier when they start.
                 let mistake = self.of_release(cluster, None)?;
                 return Some(self.cause(cluster, mistake));
             };
@@ -296,12 +299,12 @@ impl Conflict {
         })
     }
 
-    /// The mistake where memory is refilled that a reader has waited for, and may still read.
+    /// The mistake if memory is refilled that a reader has waited for and may still read.
     fn of_refill(&self, cluster: &ClusterState, wait: Waited) -> Mistake {
         self.of_release(cluster, Some(wait)).unwrap_or(Mistake::NotReleased { release: None })
     }
 
-    /// The mistake with the barriers at which the reader arrives, for who copies to wait for them.
+    /// The mistake with the barriers by which the reader releases memory to the copying warp.
     fn of_release(&self, cluster: &ClusterState, wait: Option<Waited>) -> Option<Mistake> {
         let is_wgmma = is_warp_group(self.read.agent, cluster.blocks.len());
         let latest = self.wait_for_it(cluster);
@@ -319,8 +322,8 @@ impl Conflict {
                 barrier: release.barrier,
             });
         }
-        // Who copies waits for a barrier that readers arrive at, and for the wrong phase of it; or
-        // it ended without this reader.
+        // The copying warp waits for a barrier of the readers, but for the wrong phase; or the
+        // phase completed without this reader.
         let fills = self.told.map(|(_, phase)| phase);
         if let Some((wait, barrier, (of, made))) = latest {
             let (waited, actor) = (wait.phase, cluster_actor(cluster, wait.by));
@@ -344,14 +347,14 @@ impl Conflict {
         (self.told.is_some() || release.is_some()).then_some(Mistake::NotReleased { release })
     }
 
-    /// The wait right before the copy, likewise: an arrival, which may expect its bytes, is between
-    /// the two at most.
+    /// The copying warp's wait right before the copy. At most one arrival lies between the two, the
+    /// one that may expect the copy's bytes.
     fn wait_for_it(&self, cluster: &ClusterState) -> Option<(Waited, u32, (u32, Option<Access>))> {
         self.latest_wait(cluster, self.copy.tick.saturating_sub(1))
     }
 
-    /// The last wait of who copies for a barrier that others arrive at, from a tick on: with the
-    /// barrier, and the arrivals of its phases.
+    /// The copying warp's last wait, since a tick, for a barrier at which others arrive. Returns
+    /// also the barrier and the arrivals that its phases need.
     fn latest_wait(
         &self,
         cluster: &ClusterState,
@@ -394,7 +397,7 @@ impl Conflict {
         }
     }
 
-    /// The last arrivals of who reads, at other barriers than the copy's.
+    /// The readers' last arrivals at barriers other than the copy's.
     fn releases(&self, cluster: &ClusterState) -> impl Iterator<Item = Release> {
         let readers = self.readers(cluster);
         let told = self.told.map(|(barrier, _)| (self.rank, barrier));
@@ -417,12 +420,12 @@ impl Conflict {
         releases.into_iter()
     }
 
-    /// The barrier that the copy tells, and its phase when it was started.
+    /// The barrier that the copy signals, and its phase when the copy started.
     fn find_told(&self, cluster: &ClusterState) -> Option<(u32, u32)> {
         cluster.blocks[self.rank].bulk.try_borrow().ok()?.told_of(&self.copy, self.address)
     }
 
-    /// The first mistake that was found of this barrier.
+    /// The first mistake found with this barrier.
     fn explained(&self, cluster: &ClusterState, barrier: u32, mistake: Mistake) -> Option<Cause> {
         let cause = self.cause(cluster, mistake);
         with_history(cluster, self.rank, barrier, |history| history.first_cause(cause))
@@ -450,7 +453,7 @@ impl Conflict {
     }
 }
 
-/// That the phase before the one that a copy tells, of a barrier of the block, was to expect it.
+/// The cause "the previous phase should have expected this copy", for a barrier of the block.
 pub(crate) fn not_expected(block: &BlockState, copy: &Access, told: (u32, u32)) -> Option<Cause> {
     let barriers = block.barriers.try_borrow().ok()?;
     let history = &barriers.get(told.0)?.history;
@@ -467,8 +470,10 @@ pub(crate) fn not_expected(block: &BlockState, copy: &Access, told: (u32, u32)) 
     })
 }
 
-/// The mistake of a warp that arrives at a barrier more often than a phase has arrivals: if it
-/// starts the copies that tell the barrier, it has not waited for the phase of the last one.
+/// The mistake of a warp that arrives at a barrier more often than a phase has arrivals.
+///
+/// If that warp starts the copies that signal the barrier, it did not wait for the phase of the
+/// last copy.
 pub(super) fn runs_ahead(
     cluster: &ClusterState,
     rank: usize,
@@ -482,7 +487,7 @@ pub(super) fn runs_ahead(
         history.arrivals.iter().copied().find(|&(of, by)| by.agent == agent && of == phase)?;
     history.last_copy.filter(|copy| copy.agent == agent)?;
     drop(barriers);
-    // Behind the first arrival, or the copy that comes with it.
+    // After the first arrival, or after the copy that belongs to it.
     let conflict =
         Conflict { rank, address, read: first, copy: first, told: Some((address, phase)) };
     let wait = match conflict.latest_wait(cluster, first.tick) {
@@ -497,8 +502,7 @@ pub(super) fn runs_ahead(
     })
 }
 
-/// The mistake of a barrier that has fewer arrivals in a phase than there are warps that arrive at
-/// it.
+/// The mistake of a barrier whose count is smaller than the number of warps that arrive at it.
 pub(super) fn wrong_count(cluster: &ClusterState, rank: usize, address: u32) -> Option<Cause> {
     let barriers = cluster.blocks[rank].barriers.borrow();
     let barrier = barriers.get(address)?;
@@ -513,16 +517,16 @@ pub(super) fn wrong_count(cluster: &ClusterState, rank: usize, address: u32) -> 
     })
 }
 
-/// An arrival of who reads.
+/// An arrival by which a reader releases memory.
 struct Release {
     by: Access,
-    /// The barrier, with its block.
+    /// The barrier's address, with the rank of its block.
     barrier: u32,
-    /// Whether who copies has waited for its phase.
+    /// Whether the copying warp has waited for its phase.
     is_waited_for: bool,
 }
 
-/// The mistake behind a read of memory that nothing wrote, if the wait before it was for a phase
+/// The mistake that explains a read of unwritten memory, if the wait before it was for the phase
 /// before the first.
 pub(crate) fn of_unwritten(rank: usize, address: u32, read: Access) -> Option<Cause> {
     try_with_cluster(|cluster| {
@@ -551,8 +555,8 @@ pub(crate) fn of_unwritten(rank: usize, address: u32, read: Access) -> Option<Ca
     })
 }
 
-/// Copies of which a barrier has been told, that landed: who started the last, and which barrier
-/// and phase that was.
+/// For the asynchronous agent of a barrier: the last copy that landed, and the barrier and phase
+/// that it signalled.
 pub(crate) fn landed(rank: usize, by: &Access) -> Option<(Access, (u32, u32))> {
     try_with_cluster(|cluster| {
         let barriers = cluster.blocks[rank].barriers.try_borrow().ok()?;

@@ -1,9 +1,9 @@
-//! The lanes of a lane closure, and the collectives at which they wait for each other.
+//! The lanes of a lane closure, and the collectives that they execute together.
 //!
-//! Lanes run one after the other, as in a plain loop, but on a stack of their own. A lane that
-//! comes to a raw collective stays there with its stack, and the lanes behind it go on on another
-//! one; a closure without collectives takes one stack. Once each lane has come to a collective or
-//! ended the closure, the collective is executed for all, and they go on in order.
+//! Lanes run in order, as in a plain loop, but on a separate stack. A lane that reaches a raw
+//! collective keeps its stack, and the following lanes continue on another one. A closure without
+//! collectives uses one stack. When each lane has reached a collective or ended, the collective
+//! runs for all lanes. Then the lanes continue in order.
 
 use crate::engine::{
     findings::Misuse,
@@ -26,36 +26,36 @@ use std::cell::{Cell, RefCell};
 use std::ptr;
 use std::vec::Vec;
 
-/// A lane's stack: what a thread of a GPU may have (512 KiB), and room for unoptimised code to move
-/// it about. Only what is touched takes memory.
+/// The stack of a lane: 512 KiB, the most that a GPU thread may have, and room for the moves of
+/// unoptimised code. Only pages that are touched use memory.
 const STACK_BYTES: usize = 2 << 20;
 
-/// Stacks that are kept for the closures to come: those of all lanes of a warp.
+/// Stacks kept for later closures: enough for all lanes of a warp.
 const STACKS_KEPT: usize = LANES;
 
-/// One lane's operands of a collective, or its results.
+/// One lane's operands or results of a collective.
 pub(crate) type Registers = Box<dyn Any>;
 
 /// Computes all lanes' results from all lanes' operands.
 type Execute = Box<dyn FnOnce(WarpOfBlock<'_>, Site, Vec<Registers>) -> Vec<Registers>>;
 
-/// Runs lanes, one after the other, until one waits; it is resumed with that lane's results.
+/// Runs lanes in order until one waits. It is resumed with that lane's results.
 struct Runner {
     lanes: Coroutine<Registers, Pause, ()>,
     stack: StackOf,
 }
 
-/// Why a lane does not go on.
+/// The reason why a lane pauses.
 pub(crate) enum Pause {
-    /// It has come to a collective.
+    /// It has reached a collective.
     Collective(Arrival),
-    /// It waits for a phase of an mbarrier, or to give up.
+    /// It waits for a phase of an mbarrier. The wait may give up.
     Phase(PhaseWait),
-    /// It has tested the mbarrier here, and lets others go on.
+    /// It has tested the mbarrier at this address, and yields.
     Test(u32),
 }
 
-/// A lane has come to a collective.
+/// A lane that has reached a collective.
 pub(crate) struct Arrival {
     lane: usize,
     at: CollectiveAt,
@@ -66,25 +66,27 @@ pub(crate) struct Arrival {
 
 std::thread_local! {
     static STACKS: RefCell<Vec<DefaultStack>> = const { RefCell::new(Vec::new()) };
-    /// What the running lane waits by.
+    /// The yielder of the running lane.
     static YIELDER: Cell<LaneYielder> = const { Cell::new(ptr::null()) };
 }
 
-/// What a lane waits by, if one is running.
+/// The yielder by which a lane waits; null if no lane runs.
 pub(crate) type LaneYielder = *const Yielder<Registers, Pause>;
 
-/// What the running lane waits by.
+/// The yielder of the running lane.
 pub(crate) fn yielder() -> LaneYielder {
     YIELDER.get()
 }
 
-/// The same lane goes on.
+/// Restores the yielder of the interrupted lane.
 pub(crate) fn set_yielder(yielder: LaneYielder) {
     YIELDER.set(yielder);
 }
 
-/// A lane closure, for functions that are compiled once for all of those with the same result. (The
-/// table of a `dyn Fn` would have each closure three times.)
+/// A lane closure.
+///
+/// The functions that take `&dyn LaneClosure<T>` are compiled once for all closures with the same
+/// result. The table of a `dyn Fn` would contain each closure three times.
 pub(crate) trait LaneClosure<T> {
     fn run(&self, lane: Lane<'_>) -> T;
 }
@@ -95,7 +97,7 @@ impl<T, F: Fn(Lane<'_>) -> T> LaneClosure<T> for F {
     }
 }
 
-/// What the closure returns in each lane.
+/// The closure's result in each lane.
 #[inline(never)]
 pub(crate) fn each_lane<T>(warp: WarpOfBlock<'_>, closure: &dyn LaneClosure<T>) -> PerLane<T> {
     let values = [const { Cell::new(None) }; LANES];
@@ -103,7 +105,7 @@ pub(crate) fn each_lane<T>(warp: WarpOfBlock<'_>, closure: &dyn LaneClosure<T>) 
     PerLane::from_array(values.map(|value| value.into_inner().expect("each lane has run")))
 }
 
-/// References to the values, each to be taken by its lane.
+/// References to the values. Each lane takes its own.
 #[inline(never)]
 pub(crate) fn taken_in_turn<T>(values: &mut PerLane<T>) -> [Cell<Option<&mut T>>; LANES] {
     values.array_mut().each_mut().map(|value| Cell::new(Some(value)))
@@ -111,8 +113,8 @@ pub(crate) fn taken_in_turn<T>(values: &mut PerLane<T>) -> [Cell<Option<&mut T>>
 
 /// Runs `body(lane)` for each lane.
 fn run_lanes(warp: WarpOfBlock<'_>, body: &dyn Fn(usize)) {
-    // A destructor, while a run that failed is unwound, may come here with the lane that failed: it
-    // stays the one to blame.
+    // A destructor in the failed lane may come here while a failed run is unwound. That lane stays
+    // the one in the report.
     let outside = current_lane();
     with_block(BlockState::begin_closure);
     let next = Cell::new(0);
@@ -141,14 +143,14 @@ fn run_lanes(warp: WarpOfBlock<'_>, body: &dyn Fn(usize)) {
     }
 }
 
-/// A runner of the lanes from `next` on.
+/// A coroutine that runs the lanes from `next` on.
 fn runner(next: &Cell<usize>, body: &dyn Fn(usize)) -> Runner {
     let stack = STACKS.with_borrow_mut(Vec::pop);
     let stack = stack.unwrap_or_else(|| {
         DefaultStack::new(STACK_BYTES).expect("address space for the stacks of lanes")
     });
     let of = StackOf::lane(&stack);
-    // SAFETY: `run_lanes` keeps or drops its runners while `next` and `body` are there.
+    // SAFETY: `run_lanes` keeps or drops its runners while `next` and `body` are alive.
     let lanes = unsafe {
         Coroutine::with_stack_unchecked(stack, move |yielder: &Yielder<Registers, Pause>, _| {
             while next.get() < LANES {
@@ -161,7 +163,7 @@ fn runner(next: &Cell<usize>, body: &dyn Fn(usize)) -> Runner {
     Runner { lanes, stack: of }
 }
 
-/// From now on this lane runs.
+/// Makes this lane the running one.
 fn enter(lane: usize, yielder: &Yielder<Registers, Pause>) {
     set_lane(Some(lane));
     YIELDER.set(yielder);
@@ -169,7 +171,7 @@ fn enter(lane: usize, yielder: &Yielder<Registers, Pause>) {
     with_block(BlockState::begin_lane);
 }
 
-/// Waits with the lanes that wait by themselves, and lets those go on that can.
+/// Suspends the warp for lanes that wait individually, and resumes those that can run.
 fn wait_in_lanes(
     warp: WarpOfBlock<'_>,
     paused: Vec<(Runner, Pause)>,
@@ -183,10 +185,14 @@ fn wait_in_lanes(
             Pause::Test(address) => tested.push(*address),
         }
     }
-    warp.suspend(if tested.is_empty() { Waiting::Phases(phases) } else { Waiting::Turn(tested) });
+    warp.suspend(if tested.is_empty() {
+        Waiting::Phases(phases)
+    } else {
+        Waiting::PipelineState(tested)
+    });
     let is_settled =
         |wait: &PhaseWait| with_block(|block| block.barriers.borrow().is_settled(wait));
-    // The warp's turn has come with no phase over that its lanes wait for: they give up.
+    // The warp was scheduled although none of its lanes' phases is over: these lanes give up.
     let give_up =
         !paused.iter().any(|(_, pause)| matches!(pause, Pause::Phase(wait) if is_settled(wait)));
     let goes_on = |pause: &Pause| match pause {
@@ -200,7 +206,7 @@ fn wait_in_lanes(
     paused.into_iter().filter_map(step).collect()
 }
 
-/// Lets a runner run until a lane waits, if one does.
+/// Runs a runner until a lane waits or all have ended.
 fn resume(
     mut runner: Runner,
     outside: Option<usize>,
@@ -223,8 +229,8 @@ fn resume(
     }
 }
 
-/// All lanes have arrived or ended: executes what they arrived at, if it is the same in all.
-/// Returns each lane's results.
+/// All lanes have reached a collective or ended. Executes the collective if it is the same in all
+/// lanes. Returns each lane's results.
 fn meet(warp: WarpOfBlock<'_>, arrivals: Vec<Arrival>) -> Vec<Registers> {
     let site = arrivals[0].site;
     let lanes = arrivals.iter().map(|arrival| (arrival.lane, arrival.at));
@@ -234,11 +240,12 @@ fn meet(warp: WarpOfBlock<'_>, arrivals: Vec<Arrival>) -> Vec<Registers> {
     executions.swap_remove(0)(warp, site, operands)
 }
 
-/// The running lane comes to a collective: waits for all others, and returns what `execute` makes
-/// of all lanes' operands.
+/// Executes a collective in the running lane.
 ///
-/// There are hundreds of these: what is not the closure's own is compiled once, or once for each
-/// type.
+/// Waits for all lanes, and returns this lane's part of `execute`'s result.
+///
+/// There are hundreds of instances. Code that does not depend on the closure is compiled once, or
+/// once for each type.
 pub(crate) fn collective<I: 'static, O: bytemuck::Zeroable + Copy + 'static>(
     site: Site,
     form: &'static str,
@@ -263,7 +270,7 @@ fn of_lanes<I: 'static>(operands: Vec<Registers>) -> PerLane<I> {
     )
 }
 
-/// The results, each for its lane.
+/// The results, boxed for each lane.
 #[inline(never)]
 fn by_lane<O: Copy + 'static>(results: &PerLane<O>) -> Vec<Registers> {
     let mut by_lane: Vec<Registers> = Vec::with_capacity(LANES);
@@ -273,21 +280,21 @@ fn by_lane<O: Copy + 'static>(results: &PerLane<O>) -> Vec<Registers> {
     by_lane
 }
 
-/// A lane's result; zeros where there is none.
+/// A lane's result; zeros if there is none.
 #[inline(never)]
 fn result<O: bytemuck::Zeroable + 'static>(result: Option<Registers>) -> O {
     result.map_or_else(O::zeroed, |result| *result.downcast().expect("the results of the form"))
 }
 
-/// The running lane waits for all others, and gets its results; none while a run that failed is
-/// unwound.
+/// Waits for all lanes, and returns the running lane's results. Returns `None` while a failed run
+/// is unwound.
 fn arrive(
     site: Site,
     form: &'static str,
     operands: Registers,
     execute: Execute,
 ) -> Option<Registers> {
-    // A destructor, while a run that failed is unwound: nobody will come.
+    // A destructor while a failed run is unwound: the other lanes will not arrive.
     if std::thread::panicking() {
         return None;
     }
@@ -295,16 +302,15 @@ fn arrive(
     let at = CollectiveAt::new(form, site);
     let arrival = Arrival { lane, at, site, operands, execute };
     let yielder = YIELDER.get();
-    // SAFETY: a lane is running, in the runner whose yielder it is, as `enter` said when the lane
-    // began or went on.
+    // SAFETY: a lane is running. `enter` stored its runner's yielder when the lane began or was
+    // resumed.
     let yielder = unsafe { &*yielder };
     let results = yielder.suspend(Pause::Collective(arrival));
     enter(lane, yielder);
     Some(results)
 }
 
-/// The running lane does not go on before its warp's next turn, or before the phase that it waits
-/// for is over.
+/// Suspends the running lane until its warp's next turn, or until its phase is over.
 pub(crate) fn pause(site: Site, form: &'static str, pause: Pause) {
     let Some(lane) = current_lane() else { fail(site, Misuse::RawAtWarpScope { form }) };
     // SAFETY: as in `arrive`.

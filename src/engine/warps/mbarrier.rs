@@ -1,4 +1,4 @@
-//! mbarriers: what has arrived at each, and who waits for which phase.
+//! mbarriers: arrivals, expected bytes and waits for phases.
 
 use crate::engine::findings::{Awaited, BarrierMisuse, BarrierState, Misuse};
 pub(crate) use crate::engine::memory::copies::{arrive_when_copied, hold_until_copied};
@@ -18,59 +18,66 @@ use std::boxed::Box;
 use std::collections::BTreeMap;
 use std::vec;
 
-/// Bytes of an mbarrier, and its alignment.
+/// The size and the alignment of an mbarrier, in bytes.
 pub(crate) const BYTES: usize = 8;
 
-/// The most arrivals, and the most bytes, that a phase can have.
+/// The largest count of arrivals, and the largest transaction count in bytes, of a phase.
 const MOST: u32 = (1 << 20) - 1;
 
-/// Tests that may find nothing new, one behind the other: nobody makes so many but in a loop that
-/// waits for what does not happen.
+/// Consecutive tests without success before a loop counts as endless.
 const VAIN_TESTS: u64 = 1 << 16;
 
 /// The mbarriers of a block, by address.
 pub(crate) struct Barriers {
     live: BTreeMap<u32, Barrier>,
-    /// How many there have been.
+    /// Number of mbarriers that the block has initialised.
     made: usize,
-    /// Tests since something has happened to a barrier, and waits that were given up.
+    /// Tests since the last event at a barrier, and waits that gave up.
     vain_tests: u64,
-    /// Draws which waits give up at once.
+    /// Determines the waits that give up at once.
     random: fastrand::Rng,
 }
 
 /// An mbarrier.
 pub(crate) struct Barrier {
-    /// Arrivals that a phase needs, from the next one on.
+    /// Arrivals that each phase needs, from the next phase on.
     count: u32,
-    /// Arrivals that the current one still needs.
+    /// Arrivals that the current phase still needs.
     pending: u32,
-    /// Bytes that the current one still needs; below 0, more have come than were asked for yet.
+    /// Bytes that the current phase still expects. Negative if more bytes have landed than are
+    /// expected so far.
     bytes: i64,
-    /// Phases that are over.
+    /// Number of completed phases.
     phase: u32,
-    /// What those who arrived in this phase told.
+    /// Accesses released by the arrivals of the current phase.
     told: Known,
-    /// What all told who arrived in the phases before.
+    /// Accesses released by the arrivals of all earlier phases.
     over: Known,
-    /// The same of other blocks of the cluster, which those learn of who wait for what the cluster
-    /// did.
+    /// The same for arrivals of other blocks of the cluster. Only waits of cluster scope acquire
+    /// them.
     told_by_peers: Known,
     over_of_peers: Known,
-    /// Whether a fence of its own is behind its initialisation.
+    /// Whether a `fence.mbarrier_init` follows its initialisation.
     is_fenced: bool,
-    /// What comes asynchronously counts as done by these agents.
+    /// The agents of asynchronous operations that signal this barrier, indexed by [`Proxy`].
     agents: [usize; 2],
-    /// Where it is, and which one it is of those that were there: in a state, behind the arrivals.
+    /// The barrier's identity: the upper fields of [`state`], from `ADDRESS` on.
     which: u64,
     /// For reports.
     pub(super) history: BarrierHistory,
 }
 
-/// What an arrival returns, from the lowest bit on: the number of its phase, 20 bits; the arrivals
-/// that the phase still needed, 20; the barrier's address, in units of eight bytes, 15; the rank of
-/// its block in the cluster, 4; and how many barriers the block had before, 5. Of the numbers, the
-/// lowest bits. (A GPU's has another form, of which PTX says nothing.)
+/// The 64-bit state that an arrival returns.
+///
+/// | bits | field |
+/// | --- | --- |
+/// | 0 to 19 | number of the phase |
+/// | 20 to 39 | arrivals that the phase still needed |
+/// | 40 to 54 | address of the barrier, in units of 8 bytes |
+/// | 55 to 58 | rank of its block in the cluster |
+/// | 59 to 63 | number of barriers that the block had before |
+///
+/// Each field has the lowest bits of its number. A GPU uses another format, which PTX leaves open.
 mod state {
     pub(super) const PHASES: u32 = (1 << 20) - 1;
     pub(super) const PENDING: u32 = 20;
@@ -79,73 +86,74 @@ mod state {
     pub(super) const MADE: u32 = 59;
 }
 
-/// The arrivals that the phase still needed, by a state.
+/// The arrivals that the phase still needed, from a state.
 pub(crate) const fn pending(of_state: u64) -> u32 {
     (of_state >> state::PENDING) as u32 & MOST
 }
 
-/// How something that an mbarrier is told of comes to shared memory.
+/// The way in which data that signals an mbarrier reaches shared memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Proxy {
-    /// By the async proxy, as bulk copies do.
+    /// Through the async proxy, like bulk copies.
     Async,
-    /// As ordinary stores do, though it takes its time: by `cp.async`, `st.async` and `red.async`.
+    /// Like ordinary stores, but later: `cp.async`, `st.async` and `red.async`.
     Generic,
 }
 
-/// A phase that is waited for.
+/// The phase of a wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Phase {
-    /// The phase of this number; before the first is `u32::MAX`.
+    /// The phase of this number; `u32::MAX` is the one before the first.
     Number(u32),
     /// The last phase of this parity.
     Parity(u32),
-    /// The one that an arrival was in, by the state that it returned.
+    /// The phase of an arrival, from the state that it returned.
     Of(u64),
 }
 
-/// A warp, or a lane, waits for a phase to be over.
+/// A wait of a warp or of a lane for the end of a phase.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct PhaseWait {
     pub(crate) address: u32,
     pub(crate) phase: Phase,
     pub(crate) location: &'static Location<'static>,
-    /// Whether it ends, by the phase or without, where nobody can go on otherwise.
+    /// Whether the wait may end without the phase if no warp can run otherwise.
     pub(crate) gives_up: bool,
 }
 
-/// What an arrival does besides.
+/// The operands of an arrival.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Arrival {
-    /// As how many arrivals it counts, in each lane that executes it.
+    /// Its count, in each lane that executes it.
     pub(crate) count: u32,
-    /// Bytes that the phase is to wait for.
+    /// Bytes by which it raises the transaction count of the phase.
     pub(crate) expect: u32,
-    /// Whether later phases are to need as many fewer.
+    /// Whether it also lowers the count of later phases (`arrive_drop`).
     pub(crate) drop: bool,
-    /// Who is told of what was written before it.
+    /// The scope in which it releases earlier writes.
     pub(crate) scope: Scope,
 }
 
 impl Arrival {
-    /// A plain one.
+    /// A plain arrival.
     pub(crate) const ONE: Self = Arrival { count: 1, expect: 0, drop: false, scope: Scope::Block };
 }
 
-/// Whose writes an arrival or a wait orders.
+/// The scope of an arrival or a wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Scope {
-    /// The executing block's (`.cta`).
+    /// The executing block (`.cta`).
     Block,
-    /// Those of all blocks of the cluster.
+    /// All blocks of the cluster (`.cluster`).
     Cluster,
 }
 
 impl Barrier {
-    /// Whether a phase is over; the waiter is told if it comes too late to be sure, or too early: a
-    /// GPU tells phases by their parity, so it takes the one behind the current for the one
-    /// before it, which is over. Who is right never asks for that: that it may wait for a phase,
-    /// it knows by the end of the one before.
+    /// Whether a phase is over. An error if the wait is too late or too early to be reliable.
+    ///
+    /// A GPU identifies phases by parity. So it confuses the phase after the current one with the
+    /// one before it, which is over. A correct kernel never waits like this: the end of one phase
+    /// tells it that it may wait for the next.
     fn is_over(&self, phase: Phase) -> Result<bool, BarrierMisuse> {
         match phase {
             Phase::Parity(parity) => Ok(self.phase % 2 != parity % 2),
@@ -177,7 +185,7 @@ impl Barrier {
         }
     }
 
-    /// Bytes have come.
+    /// Counts bytes that have landed.
     fn receive(&mut self, bytes: u32) -> Result<(), BarrierMisuse> {
         self.bytes -= i64::from(bytes);
         if self.bytes < -i64::from(MOST) {
@@ -186,7 +194,7 @@ impl Barrier {
         self.end_phase()
     }
 
-    /// The lanes that execute it arrive. Returns the state before.
+    /// Counts the arrival of each executing lane. Returns the state before it.
     fn count_arrival(&mut self, by: Access, arrival: Arrival) -> Result<u64, BarrierMisuse> {
         let Arrival { count, expect, drop, .. } = arrival;
         let lanes = executing(current_lane()).len() as u32;
@@ -215,12 +223,12 @@ impl Barrier {
         self.end_phase()
     }
 
-    /// Ends the phase, if nothing is missing.
+    /// Ends the phase if no arrival and no bytes are missing.
     fn end_phase(&mut self) -> Result<(), BarrierMisuse> {
         if self.pending > 0 {
             return Ok(());
         }
-        // Copies that have not landed might have, before now.
+        // Copies in flight might have landed by now.
         let unexpected = self.history.in_flight() - self.bytes;
         if self.bytes <= 0 && unexpected > 0 {
             return Err(BarrierMisuse::UnexpectedBytes { bytes: unexpected });
@@ -235,8 +243,8 @@ impl Barrier {
         Ok(())
     }
 
-    /// What comes asynchronously comes in this phase, at whose end it is known: as done by whom,
-    /// when.
+    /// Records that an asynchronous operation belongs to the current phase, whose end releases it.
+    /// Returns the access that stands for it.
     fn tell_asynchronously(
         &mut self,
         proxy: Proxy,
@@ -256,7 +264,7 @@ impl Barrier {
         }
     }
 
-    /// What the current phase still needs, of the barrier of this address.
+    /// The missing arrivals and bytes of the current phase, for the barrier at this address.
     pub(crate) fn awaited(&self, address: u32) -> Awaited {
         Awaited::Barrier {
             address,
@@ -267,7 +275,7 @@ impl Barrier {
         }
     }
 
-    /// The phase that is running.
+    /// The current phase.
     pub(super) fn phase(&self) -> u32 {
         self.phase
     }
@@ -277,18 +285,18 @@ impl Barrier {
         self.count
     }
 
-    /// Whether bytes are missing, and nothing else, that no copy will bring.
+    /// Whether only bytes are missing that no copy will bring.
     pub(super) fn lacks_bytes_only(&self) -> bool {
         self.pending == 0 && self.bytes > 0 && !self.history.is_told_by_peers()
     }
 
-    /// Whether it is by this agent that what comes to it asynchronously counts as done.
+    /// Whether asynchronous operations that signal this barrier count as this agent's.
     pub(super) fn is_agent(&self, agent: usize) -> bool {
         self.agents.contains(&agent)
     }
 }
 
-/// Who has arrived at a barrier.
+/// The arrivals at a barrier, for reports.
 pub(crate) fn barrier_state(block: &BlockState, address: u32, barrier: &Barrier) -> BarrierState {
     let arrivals =
         barrier.history.arrivals().map(|(phase, by)| (phase, block.findings.actor(by))).collect();
@@ -297,7 +305,7 @@ pub(crate) fn barrier_state(block: &BlockState, address: u32, barrier: &Barrier)
 }
 
 impl Barriers {
-    /// None yet.
+    /// No barriers yet.
     pub(crate) fn new(random: fastrand::Rng) -> Self {
         Barriers { live: BTreeMap::new(), made: 0, vain_tests: 0, random }
     }
@@ -311,26 +319,27 @@ impl Barriers {
         self.live.iter().map(|(&address, barrier)| (address, barrier))
     }
 
-    /// Whether the wait has an end: by the phase, or by a misuse.
+    /// Whether the wait is over: by the phase, or by a misuse.
     pub(crate) fn is_settled(&self, wait: &PhaseWait) -> bool {
         self.live.get(&wait.address).is_none_or(|barrier| barrier.is_over(wait.phase) != Ok(false))
     }
 
-    /// Whether the wait may give up now. One that has done so again and again is part of a loop
-    /// that waits for what does not happen.
+    /// Whether the wait may give up now. After `VAIN_TESTS` vain tests it may not: the loop around
+    /// it counts as endless.
     pub(crate) fn may_give_up(&self, wait: &PhaseWait) -> bool {
         wait.gives_up && self.vain_tests < VAIN_TESTS
     }
 }
 
-/// The running lane, or each of the warp, does something to a barrier of its block.
+/// Performs an operation of the running lane, or of each lane of the warp, on a barrier of its
+/// block.
 fn at_barrier<R: Default>(
     site: Site,
     address: u32,
     form: &'static str,
     work: impl FnOnce(&BlockState, Access, &mut Barrier) -> Result<R, BarrierMisuse>,
 ) -> R {
-    // A destructor, while a run that failed is unwound.
+    // A destructor while a failed run is unwound.
     if std::thread::panicking() {
         return R::default();
     }
@@ -343,8 +352,9 @@ fn at_barrier<R: Default>(
     done.unwrap_or_else(|misuse| fail(site, misuse))
 }
 
-/// The same to a barrier of the block of the cluster that the address names: `work(own, is it
-/// another's, barrier)`.
+/// Performs an operation on a barrier of the block that the cluster address names.
+///
+/// Calls `work(own block, whether the barrier is another block's, access, barrier)`.
 fn at_barrier_of_cluster<R: Default>(
     site: Site,
     address: u32,
@@ -431,7 +441,7 @@ pub(crate) fn invalidate(site: Site, form: &'static str, address: u32) {
     }
 }
 
-/// `mbarrier.arrive` and its like. Returns the state before.
+/// `mbarrier.arrive` and its variants. Returns the state before the arrival.
 pub(crate) fn arrive(site: Site, form: &'static str, address: u32, arrival: Arrival) -> u64 {
     at_barrier(site, address, form, |block, by, barrier| {
         let told = block.order.release(block.agent(), executing(current_lane()));
@@ -440,7 +450,7 @@ pub(crate) fn arrive(site: Site, form: &'static str, address: u32, arrival: Arri
     })
 }
 
-/// The same at a barrier of the block that an address of the `.shared::cluster` window names.
+/// `mbarrier.arrive` at the barrier of a `.shared::cluster` address.
 pub(crate) fn arrive_at_peer(site: Site, form: &'static str, address: u32, arrival: Arrival) {
     at_barrier_of_cluster(site, address, form, |own, is_peer, by, barrier| {
         let told = own.order.release(own.agent(), executing(current_lane()));
@@ -469,13 +479,13 @@ pub(crate) fn complete_bytes(site: Site, form: &'static str, address: u32, bytes
     });
 }
 
-/// `mbarrier.expect_tx`, likewise.
+/// `mbarrier.expect_tx` at the barrier of a `.shared::cluster` address.
 pub(crate) fn expect_bytes_at_peer(site: Site, form: &'static str, address: u32, bytes: u32) {
     let bytes = bytes * executing(current_lane()).len() as u32;
     count_bytes_at_peer(site, form, address, |by, barrier| barrier.expect(by, bytes));
 }
 
-/// `mbarrier.complete_tx`, likewise.
+/// `mbarrier.complete_tx` at the barrier of a `.shared::cluster` address.
 pub(crate) fn complete_bytes_at_peer(site: Site, form: &'static str, address: u32, bytes: u32) {
     let bytes = bytes * executing(current_lane()).len() as u32;
     count_bytes_at_peer(site, form, address, |by, barrier| {
@@ -484,9 +494,10 @@ pub(crate) fn complete_bytes_at_peer(site: Site, form: &'static str, address: u3
     });
 }
 
-/// Bytes are expected, or come, at a barrier of the block of the cluster that the address names.
-/// Nobody is told of what was done before; but the phase is not over without them, so its end tells
-/// that this has happened: as of a copy that lands.
+/// Changes the transaction count of a barrier in any block of the cluster.
+///
+/// It releases no earlier accesses. But the phase cannot end without these bytes, so the phase's
+/// end proves that this operation has happened. In this it is like the landing of a copy.
 fn count_bytes_at_peer(
     site: Site,
     form: &'static str,
@@ -513,7 +524,8 @@ fn count_bytes_at_peer(
     counted.unwrap_or_else(|misuse| fail(site, misuse));
 }
 
-/// Whether a phase is over. If it is, those who execute this know what those did who arrived in it.
+/// Tests a phase. If it is over, the executing lanes acquire the accesses that its arrivals
+/// released.
 fn look(site: Site, form: &'static str, wait: PhaseWait, scope: Scope) -> bool {
     at_barrier(site, wait.address, form, |block, by, barrier| {
         let over = barrier.is_over(wait.phase)?;
@@ -537,8 +549,8 @@ fn look(site: Site, form: &'static str, wait: PhaseWait, scope: Scope) -> bool {
     })
 }
 
-/// At warp scope: asks for a phase that is waited for later, which must not be too late, or too
-/// early. What others did, nobody knows by that.
+/// At warp scope: tests a phase that the warp waits for later. Finds waits that are too late or too
+/// early. Acquires nothing.
 pub(crate) fn look_ahead(site: Site, form: &'static str, address: u32, phase: Phase) {
     at_barrier(site, address, form, |_, _, barrier| barrier.is_over(phase).map(drop));
 }
@@ -558,8 +570,9 @@ pub(crate) fn wait(
     }
 }
 
-/// Looks whether a phase is over. If it is not, that is so many `more` tests in vain; what happened
-/// to a barrier since, counts.
+/// Tests a phase. If it is not over, the count of vain tests grows by `more`.
+///
+/// The test itself does not reset this count; every other event at a barrier does.
 fn look_in_vain(site: Site, form: &'static str, wait: PhaseWait, scope: Scope, more: u64) -> bool {
     let vain = with_block(|block| block.barriers.borrow().vain_tests);
     let over = look(site, form, wait, scope);
@@ -569,12 +582,12 @@ fn look_in_vain(site: Site, form: &'static str, wait: PhaseWait, scope: Scope, m
     over
 }
 
-/// In a lane closure: waits for a phase, but not for ever, and returns whether it is over
+/// In a lane closure: waits for a phase for a limited time, and returns whether it is over
 /// (`mbarrier.try_wait`).
 ///
-/// How long, PTX leaves open. Here some give up at once, drawn by the run's seed, so that who takes
-/// the phase for over whatever is returned is found; and the others when nobody can go on, so that
-/// who does something else then, for which others wait, is not taken for one that waits for ever.
+/// PTX leaves the time limit open. The run's seed makes some waits give up at once. This finds
+/// kernels that ignore the result. The other waits give up when no warp can run. So a kernel that
+/// does other work after a failed wait is not reported as endless.
 pub(crate) fn wait_in_lane(
     site: Site,
     form: &'static str,
@@ -593,8 +606,8 @@ pub(crate) fn wait_in_lane(
     std::thread::panicking() || look_in_vain(site, form, wait, scope, 1)
 }
 
-/// In a lane closure: whether a phase is over (`mbarrier.test_wait`). Where it is not, others go on
-/// before this lane does.
+/// In a lane closure: whether a phase is over (`mbarrier.test_wait`). If not, other lanes and warps
+/// run before this lane continues.
 pub(crate) fn test_in_lane(
     site: Site,
     form: &'static str,
@@ -616,7 +629,7 @@ pub(crate) fn test_in_lane(
     over
 }
 
-/// A phase of a barrier is asked for without end.
+/// The misuse of a loop that polls a barrier without end.
 fn polling(block: &BlockState, address: u32) -> Misuse {
     let barriers = block.barriers.borrow();
     let barrier = &barriers.live[&address];
@@ -626,7 +639,7 @@ fn polling(block: &BlockState, address: u32) -> Misuse {
     }
 }
 
-/// A copy of so many bytes that is to tell a barrier starts. Returns the barrier's phase.
+/// Registers the start of a copy that signals a barrier. Returns the barrier's current phase.
 pub(crate) fn phase_for_copy(
     block: &BlockState,
     by: Access,
@@ -647,7 +660,7 @@ pub(crate) fn phase_for_copy(
     Ok(barrier.phase)
 }
 
-/// A copy that was started there has brought bytes: `land` puts them to memory, by this access.
+/// Lands the bytes of a copy: `land` writes them to memory as the given access.
 pub(crate) fn receive_copy(
     block: &BlockState,
     address: u32,
@@ -665,8 +678,10 @@ pub(crate) fn receive_copy(
     barrier.receive(bytes).map_err(misuse)
 }
 
-/// `cp.async.mbarrier.arrive`: the barrier is to be arrived at when copies have landed. If the
-/// arrival is not one of those that the phase needs, it needs one more.
+/// `cp.async.mbarrier.arrive`: the barrier receives an arrival when the copies have landed.
+///
+/// With `is_counted` it is one of the arrivals that the phase needs. Otherwise it raises their
+/// number by one.
 pub(crate) fn arrive_later(
     block: &BlockState,
     by: Access,
@@ -687,8 +702,8 @@ pub(crate) fn arrive_later(
     })
 }
 
-/// These copies have landed: `land` puts them to memory, by this access, which is returned. The
-/// phase tells of the `earlier` ones too, which have landed before.
+/// Lands these copies: `land` writes them to memory as the given access, which is returned. The
+/// phase also releases the `earlier` copies, which have landed before.
 pub(crate) fn receive_arrival(
     block: &BlockState,
     address: u32,
@@ -709,8 +724,9 @@ pub(crate) fn receive_arrival(
     Ok(by)
 }
 
-/// `fence.mbarrier_init`: what the executing lanes initialised before, or know of, is there for
-/// what comes asynchronously. Of what another thread has initialised it tells nothing.
+/// `fence.mbarrier_init`: makes initialisations visible to asynchronous operations. Applies to
+/// those that the executing lanes made or have acquired. It does not cover other threads'
+/// initialisations.
 pub(crate) fn fence_init(site: Site, form: &'static str) {
     if !std::thread::panicking() {
         note_lane(site, form);
@@ -731,7 +747,7 @@ pub(crate) fn fence_init(site: Site, form: &'static str) {
     }
 }
 
-/// `fence.proxy.async`, of these kinds of memory.
+/// `fence.proxy.async` for these state spaces.
 pub(crate) fn fence_proxy(site: Site, form: &'static str, of: &[Space]) {
     if !std::thread::panicking() {
         note_lane(site, form);

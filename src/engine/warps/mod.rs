@@ -1,5 +1,19 @@
-//! How warps and lanes take turns, where they wait for each other, and how a run that went wrong
-//! ends.
+//! Scheduling of warps and lanes, barriers, deadlocks, and the end of a failed run.
+//!
+//! | file | contents |
+//! | --- | --- |
+//! | `schedule.rs` | the warps of a cluster as coroutines; the loop that resumes them |
+//! | `lanes.rs` | the lanes of a lane closure; collectives that lanes reach separately |
+//! | `context.rs` | the running block, warp and lane of this thread |
+//! | `block.rs` | the state of a block and of a cluster |
+//! | `cluster.rs`, `mbarrier.rs`, `registers.rs` | `barrier.cluster`, mbarriers, `setmaxnreg` |
+//! | `divergence.rs` | lanes that diverge |
+//! | `deadlock.rs`, `polling.rs` | waits without end, loops without end |
+//! | `handover.rs` | the mistake behind a misuse of memory that mbarriers guard |
+//! | `stack.rs` | stack overflow |
+//!
+//! `sim/` starts the schedule, and `machine/` and `raw` call the other functions, one for each
+//! instruction.
 
 pub(crate) mod block;
 pub(crate) mod cluster;

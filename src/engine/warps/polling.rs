@@ -1,23 +1,21 @@
-//! Lanes that wait by reading, and loops that do not end.
+//! Lanes that poll memory, and loops without end.
 //!
-//! Here a warp goes on until it waits at a barrier or ends, and no other of its block runs
-//! meanwhile. One that reads the same element over and over, and does nothing else, waits for what
-//! nobody will write; one that reads and writes without end waits for something else that does not
-//! happen.
+//! A warp runs until it waits at a barrier or ends. No other warp of its block runs meanwhile. So a
+//! lane that only reads the same element again and again waits for a value that no warp will write.
+//! A lane that reads and writes without end waits for another event that does not happen.
 
 use crate::engine::findings::{Memory, Misuse};
 use crate::engine::warps::context::fail;
 use crate::lane::Site;
 use std::cell::Cell;
 
-/// Accesses that a warp may make in a turn, unless the simulator is told otherwise: half a minute
-/// of them.
+/// Default limit of a warp's accesses in one turn: about half a minute of them.
 pub(crate) const PATIENCE: u64 = 1 << 28;
 
-/// Reads in a row, all of the same value, that nobody makes but to wait: seconds of them.
+/// Consecutive reads of the same value that count as polling: seconds of them.
 const MANY: u64 = 1 << 25;
 
-/// Reads in a row of one element and of one value.
+/// Consecutive reads of one element that returned one value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Reads {
     address: usize,
@@ -28,26 +26,26 @@ struct Reads {
 const NONE: Reads = Reads { address: 0, value: 0, times: 0 };
 
 std::thread_local! {
-    /// Those of the running lane, up to now.
+    /// The consecutive reads of the running lane so far.
     static READS: Cell<Reads> = const { Cell::new(NONE) };
-    /// Accesses that the warp may make in this turn, and those that are left.
+    /// The limit of accesses in this turn, and the accesses that are left.
     static TURN: Cell<(u64, u64)> = const { Cell::new((u64::MAX, u64::MAX)) };
 }
 
 impl Reads {
-    /// With one more.
+    /// The count with one more read.
     fn and(self, address: usize, value: u128) -> Self {
         let times = if (self.address, self.value) == (address, value) { self.times } else { 0 };
         Reads { address, value, times: times + 1 }
     }
 }
 
-/// A warp's turn begins.
+/// Begins a warp's turn.
 pub(crate) fn begin_turn(patience: u64) {
     TURN.set((patience, patience));
 }
 
-/// The running lane has read `value` from memory that may change.
+/// Records that the running lane has read `value` from memory that may change.
 #[inline]
 pub(crate) fn note_read(site: Site, address: usize, value: &[u8], memory: impl FnOnce() -> Memory) {
     let mut bits = [0; size_of::<u128>()];
@@ -61,14 +59,14 @@ pub(crate) fn note_read(site: Site, address: usize, value: &[u8], memory: impl F
     spend(site);
 }
 
-/// The running lane accesses memory in another way.
+/// Records another kind of access by the running lane.
 #[inline]
 pub(crate) fn note_access(site: Site) {
     forget_reads();
     spend(site);
 }
 
-/// One of the accesses that a warp may make in a turn.
+/// Spends one of the warp's accesses in this turn.
 #[inline]
 pub(crate) fn spend(site: Site) {
     let (patience, left) = TURN.get();
@@ -78,7 +76,7 @@ pub(crate) fn spend(site: Site) {
     TURN.set((patience, left.saturating_sub(1)));
 }
 
-/// The running lane does something else, or another goes on.
+/// Ends the sequence of reads: the lane does something else, or another lane runs.
 #[inline]
 pub(crate) fn forget_reads() {
     READS.set(NONE);

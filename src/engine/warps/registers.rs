@@ -1,10 +1,10 @@
-//! The registers of a block, as `setmaxnreg` has them change hands.
+//! The registers of a block, which `setmaxnreg` redistributes.
 //!
-//! All warps of a warpgroup execute the same, and wait for each other before they execute another;
-//! else a GPU may do anything.
+//! All warps of a warpgroup must execute the same `setmaxnreg`, and synchronise before the next
+//! one. Otherwise the behaviour is undefined.
 //!
-//! How many a thread has when a kernel begins, the assembler decides; here it is as many as the
-//! kernel's bounds allow, which a kernel with `setmaxnreg` gets.
+//! The assembler decides how many registers a thread has at the start. The simulator assumes the
+//! most that the kernel's launch bounds allow. A kernel with `setmaxnreg` gets that number.
 
 use crate::engine::{
     Job,
@@ -24,30 +24,31 @@ use crate::lane::{LANES, PerLane, Site};
 use std::vec;
 use std::vec::Vec;
 
-/// Registers of a multiprocessor.
+/// Registers of an SM.
 const ALL: u32 = 65_536;
-/// The most of a thread at its beginning: 255, of which whole eights are given.
+/// The most registers of a thread at its start: 255, rounded down to a multiple of eight.
 const MOST: u32 = 248;
 
 /// Warps of a warpgroup.
 const WARPS: usize = 4;
 
-/// The registers of a block: for each lane of a warp, as all lanes of a warp have the same.
+/// The registers of a block, counted for one lane of each warp: all lanes of a warp have equally
+/// many.
 pub(crate) struct RegisterPool {
     warps: Vec<Warp>,
     free: u32,
 }
 
-/// What a warp has, and by what.
+/// A warp's registers and the instructions that changed them.
 #[derive(Clone)]
 struct Warp {
     held: u32,
-    /// Those that it has executed.
+    /// The `setmaxnreg`s that the warp has executed.
     set: Vec<Set>,
     has_ended: bool,
 }
 
-/// A `setmaxnreg`.
+/// One execution of `setmaxnreg`.
 #[derive(Clone, Copy)]
 struct Set {
     form: &'static str,
@@ -56,7 +57,7 @@ struct Set {
 }
 
 impl Set {
-    /// Whether it is the same instruction.
+    /// Whether both are the same instruction.
     fn is(&self, other: &Set) -> bool {
         (self.form, self.count, self.by.location) == (other.form, other.count, other.by.location)
     }
@@ -78,21 +79,21 @@ impl RegisterPool {
         RegisterPool { warps: vec![warp; kernel.threads as usize / LANES], free: 0 }
     }
 
-    /// The other warps of a warp's warpgroup, by number.
+    /// The other warps of a warp's warpgroup, with their numbers.
     fn others(&self, warp: usize) -> impl Iterator<Item = (usize, &Warp)> {
         let first = warp / WARPS * WARPS;
         let group = self.warps.iter().enumerate().skip(first).take(WARPS);
         group.filter(move |(other, _)| *other != warp)
     }
 
-    /// What is wrong with what a warp comes to as its next.
+    /// The misuse in a warp's next `setmaxnreg`, if there is one.
     fn wrong_with(&self, warp: usize, set: &Set, order: &Order) -> Option<Misuse> {
         let number = self.warps[warp].set.len();
         let diverges = |(index, other): (usize, &Warp)| match other.set.get(number) {
             Some(of_other) => (!of_other.is(set)).then(|| set.diverges(index, Some(of_other))),
             None => other.has_ended.then(|| set.diverges(index, None)),
         };
-        // The lanes of a warp wait for each other there: any of them speaks for all.
+        // The lanes of a warp are synchronised there, so one lane's knowledge suffices.
         let knows = |last: &Set| {
             (0..LANES)
                 .any(|lane| Access { by: Lanes::one(lane), ..last.by }.is_seen_by(&set.by, order))
@@ -105,7 +106,7 @@ impl RegisterPool {
         self.others(warp).find_map(diverges).or_else(unsynced)
     }
 
-    /// A warp has ended: what others of its warpgroup have executed that it has not.
+    /// Ends a warp. Returns a `setmaxnreg` of its warpgroup that it did not execute.
     fn end_warp(&mut self, warp: usize) -> Option<(Set, Misuse)> {
         self.warps[warp].has_ended = true;
         let number = self.warps[warp].set.len();
@@ -114,17 +115,17 @@ impl RegisterPool {
         })
     }
 
-    /// Whether a warp can have so many.
+    /// Whether enough registers are free for a warp to have this many.
     pub(crate) fn has(&self, warp: usize, count: u32) -> bool {
         count <= self.warps[warp].held + self.free
     }
 
-    /// Registers that each lane of a warp has.
+    /// Registers of each lane of a warp.
     pub(crate) fn held(&self, warp: usize) -> u32 {
         self.warps[warp].held
     }
 
-    /// Registers that nobody holds.
+    /// Free registers.
     pub(crate) fn free(&self) -> u32 {
         self.free
     }
@@ -136,7 +137,7 @@ impl RegisterPool {
     }
 }
 
-/// The running warp is to have so many registers: it waits until there are.
+/// Sets the registers of the running warp. Waits until enough are free.
 pub(crate) fn set(warp: WarpOfBlock<'_>, site: Site, form: &'static str, count: u32) {
     if std::thread::panicking() {
         return;
@@ -170,7 +171,7 @@ pub(crate) fn end_warp(block: &BlockState) {
     }
 }
 
-/// The running warp, by a raw function, likewise.
+/// `setmaxnreg` by a raw function, in a lane of the running warp.
 #[track_caller]
 pub(crate) fn set_in_lane(form: &'static str, count: u32) {
     collective(Site::here(), form, (), move |warp, site, _| {

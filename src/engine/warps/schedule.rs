@@ -1,5 +1,5 @@
-//! The warps of a cluster as coroutines, which take turns, and the barriers at which they wait for
-//! each other.
+//! The scheduler: resumes the warps of a cluster, which are coroutines, and completes their
+//! barriers.
 
 use crate::engine::Job;
 use crate::engine::findings::{Found, Misuse, Place};
@@ -29,30 +29,30 @@ use std::rc::Rc;
 use std::string::String;
 use std::vec::Vec;
 
-/// A warp's stack. Fragments are held for all 32 lanes, and unoptimised code moves them about; only
-/// what is touched takes memory.
+/// The stack of a warp. Fragments hold the values of all 32 lanes, and unoptimised code copies
+/// them. Only pages that are touched use memory.
 const STACK_BYTES: usize = 16 << 20;
 
-/// A warp that is being simulated; it yields where it waits.
+/// A simulated warp. It yields when it waits.
 struct WarpCoroutine {
     warp: Coroutine<(), Waiting, ()>,
     stack: StackOf,
 }
 
-/// How far a warp is.
+/// The state of a warp.
 pub(super) enum Progress {
     Waiting(Waiting),
     Ended,
 }
 
 impl Progress {
-    /// It can go on.
-    const READY: Self = Progress::Waiting(Waiting::Turn(Vec::new()));
+    /// It can run.
+    const READY: Self = Progress::Waiting(Waiting::PipelineState(Vec::new()));
 
-    /// Whether the warp can go on.
+    /// Whether the warp can run.
     fn is_ready(&self, cluster: &ClusterState, state: &BlockState) -> bool {
         match self {
-            Progress::Waiting(Waiting::Turn(_)) => true,
+            Progress::Waiting(Waiting::PipelineState(_)) => true,
             Progress::Waiting(Waiting::Phases(waits)) => {
                 let barriers = state.barriers.borrow();
                 waits.iter().any(|wait| barriers.is_settled(wait))
@@ -70,7 +70,7 @@ impl Progress {
         }
     }
 
-    /// Whether the warp can go on by a wait that ends without what it was for.
+    /// Whether the warp can run because its wait may give up.
     fn may_give_up(&self, state: &BlockState) -> bool {
         let Progress::Waiting(Waiting::Phases(waits)) = self else { return false };
         let barriers = state.barriers.borrow();
@@ -78,8 +78,7 @@ impl Progress {
     }
 }
 
-/// The warps of a block that wait at a barrier of which all have come that it is for, if there is
-/// one.
+/// The warps of a block that wait at a named barrier that is complete, if there is one.
 fn met(progress: &[Progress]) -> Option<Vec<usize>> {
     let named = |progress: &Progress| match progress {
         Progress::Waiting(Waiting::Named { barrier, threads, .. }) => Some((*barrier, *threads)),
@@ -92,7 +91,7 @@ fn met(progress: &[Progress]) -> Option<Vec<usize>> {
     })
 }
 
-/// What is known of a cluster that has run.
+/// The results of a cluster's run.
 pub(crate) struct Ran {
     pub(crate) accesses: GlobalAccesses,
     pub(crate) found: Found,
@@ -100,7 +99,7 @@ pub(crate) struct Ran {
     pub(crate) recorder: Option<Recorder>,
 }
 
-/// Runs the blocks of a cluster to their end, or as far as they can go. The first is this one.
+/// Runs the blocks of the cluster at `first` to their end, or as far as possible.
 pub(crate) fn run(job: &Job<'_>, first: Grid, seed: u64, patience: u64, recorded: Recorded) -> Ran {
     let cluster = Rc::new(ClusterState::new(job, first, seed, recorded));
     for block in &cluster.blocks {
@@ -116,8 +115,7 @@ pub(crate) fn run(job: &Job<'_>, first: Grid, seed: u64, patience: u64, recorded
             let stack = DefaultStack::new(STACK_BYTES)
                 .expect("address space for the stacks of a block's warps");
             let of = StackOf::warp(&stack);
-            // SAFETY: what the coroutine borrows (the launch's body, the block's state) outlives
-            // `warps`.
+            // SAFETY: the borrowed values (the launch's body, the block's state) outlive `warps`.
             let warp = unsafe {
                 Coroutine::with_stack_unchecked(stack, move |yielder: &Yielder<(), Waiting>, ()| {
                     body(WarpOfBlock { state, warp, yielder });
@@ -127,8 +125,8 @@ pub(crate) fn run(job: &Job<'_>, first: Grid, seed: u64, patience: u64, recorded
         })
         .collect();
     let ran = take_turns(&cluster, &mut warps, random_of(first, seed), patience);
-    // Warps that have not ended are unwound, and what they hold is dropped, as part of the block
-    // that ended the run.
+    // Unwinds the other warps and drops their values, as a part of the block that
+    // ended the run.
     let ended_by = ran.as_ref().err().map(|stopped| {
         let place =
             stopped.place.as_ref().map_or(String::new(), |place| format!("\n  --> {place}"));
@@ -160,24 +158,24 @@ pub(crate) fn run(job: &Job<'_>, first: Grid, seed: u64, patience: u64, recorded
     Ran { accesses, found: findings.take(), boxes, recorder }
 }
 
-/// Why the warps of a cluster did not all end.
+/// The reason why the warps of a cluster did not all end.
 pub(super) struct Stopped {
     pub(super) misuse: Misuse,
     pub(super) place: Option<Place>,
-    /// The block.
+    /// The rank of the block.
     pub(super) rank: usize,
     pub(super) warp: Option<usize>,
     pub(super) lane: Option<usize>,
 }
 
-/// What a panic says.
+/// The message of a panic.
 fn message_of(payload: &(dyn Any + Send)) -> String {
     let text = payload.downcast_ref::<&str>().copied();
     let text = text.or_else(|| payload.downcast_ref::<String>().map(String::as_str));
     text.unwrap_or("(no message)").into()
 }
 
-/// Resumes the warps, one at a time and in a random order, until all have ended.
+/// Resumes the warps, one at a time and in random order, until all have ended.
 fn take_turns(
     cluster: &Rc<ClusterState>,
     warps: &mut [WarpCoroutine],
@@ -188,7 +186,7 @@ fn take_turns(
     loop {
         let is_ready = |&agent: &usize| progress[agent].is_ready(cluster, cluster.warp(agent).0);
         let mut ready: Vec<usize> = (0..warps.len()).filter(is_ready).collect();
-        let goes_on = |&agent: &usize| !matches!(&progress[agent], Progress::Waiting(Waiting::Turn(tested)) if !tested.is_empty());
+        let goes_on = |&agent: &usize| !matches!(&progress[agent], Progress::Waiting(Waiting::PipelineState(tested)) if !tested.is_empty());
         if !ready.iter().any(goes_on) {
             if land_awaited(cluster, &progress, &mut random)? {
                 continue;
@@ -224,8 +222,8 @@ fn take_turns(
                         Stopped { misuse: failure.misuse, place, rank, warp, lane: failure.lane }
                     }
                     Err(payload) => {
-                        // The hook that is told the place is this crate's, unless the program has
-                        // set another since.
+                        // This crate's panic hook has kept the place, unless the program has set
+                        // another hook since.
                         let (message, place) =
                             take_panic().unwrap_or_else(|| (message_of(&*payload), None));
                         Stopped { misuse: Misuse::Panic { message }, place, rank, warp, lane }
@@ -251,7 +249,7 @@ fn take_turns(
     }
 }
 
-/// The running warp of a block has ended, and maybe with it the block.
+/// The running warp of a block has ended; with `is_last`, the block has ended too.
 fn end_warp(state: &BlockState, is_last: bool) {
     peer::end_warp(state, is_last);
     registers::end_warp(state);
@@ -262,7 +260,7 @@ fn end_warp(state: &BlockState, is_last: bool) {
     }
 }
 
-/// Lets a copy land that a warp waits for, if there is one.
+/// Lands a copy that a warp waits for, if there is one.
 fn land_awaited(
     cluster: &ClusterState,
     progress: &[Progress],
@@ -273,7 +271,7 @@ fn land_awaited(
             Progress::Waiting(Waiting::Phases(waits)) => {
                 waits.iter().map(|wait| wait.address).collect()
             }
-            Progress::Waiting(Waiting::Turn(tested)) => tested.clone(),
+            Progress::Waiting(Waiting::PipelineState(tested)) => tested.clone(),
             Progress::Waiting(
                 Waiting::Sync(_)
                 | Waiting::Named { .. }

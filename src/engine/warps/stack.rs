@@ -1,28 +1,28 @@
-//! The stack that a lane or a warp runs on: how deep it is, and what is said where it overflows.
+//! The stack of a lane or a warp: its depth, and the message if it overflows.
 //!
-//! Below each stack lies a page that nobody may touch. A program that does is ended by the system,
-//! which tells nothing of kernels. So a handler of that signal says which kernel, warp and lane it
-//! was, and leaves all other faults to whoever handled them before.
+//! A guard page lies below each stack. The system ends a program that touches it, without a word on
+//! kernels. So a signal handler prints the kernel, the warp and the lane. It passes all other
+//! faults to the previous handler.
 
 use crate::engine::warps::block::BlockState;
 use crate::lane::Grid;
 use corosensei::stack::Stack;
 use std::cell::Cell;
 
-/// What a thread of a GPU has at most of local memory, in bytes.
+/// The largest local memory of a GPU thread, in bytes.
 const LOCAL_MEMORY: usize = 512 << 10;
 
-/// A stack, or none: of what runs on the thread's own, nothing is known.
+/// A stack, or none: nothing is known about the thread's own stack.
 #[derive(Clone, Copy)]
 pub(crate) struct StackOf {
-    /// Its lowest address, where the page lies that nobody may touch.
+    /// Its lowest address, where the guard page lies.
     limit: usize,
-    /// Its end, where it begins to grow down.
+    /// Its highest address: it grows down from here.
     base: usize,
     is_lanes: bool,
 }
 
-/// What runs, for the handler.
+/// The running kernel and warp, for the handler.
 #[derive(Clone, Copy)]
 pub(crate) struct Running {
     kernel: &'static str,
@@ -53,23 +53,23 @@ impl Running {
     }
 }
 
-/// From now on the thread runs on this stack. Returns the one before.
+/// Records that the thread now runs on this stack. Returns the previous one.
 pub(crate) fn run_on(stack: StackOf) -> StackOf {
     STACK.replace(stack)
 }
 
-/// The stack that the thread runs on.
+/// The stack on which the thread runs.
 pub(crate) fn current() -> StackOf {
     STACK.get()
 }
 
-/// From now on this runs. Returns what ran before.
+/// Records the running kernel and warp. Returns the previous ones.
 pub(crate) fn set_running(running: Option<Running>) -> Option<Running> {
     RUNNING.replace(running)
 }
 
-/// The bytes that the running lane has on its stack, if they are more than a thread of a GPU has:
-/// by half as much again and more, as unoptimised code moves values about.
+/// The bytes on the running lane's stack, if they exceed 1.5 times the local memory of a GPU
+/// thread. The factor allows for the moves of unoptimised code.
 #[inline]
 pub(crate) fn local_memory() -> Option<usize> {
     let StackOf { base, is_lanes, .. } = STACK.get();
@@ -98,21 +98,21 @@ mod handler {
     use std::ptr::null_mut;
     use std::sync::atomic::{AtomicUsize, Ordering};
 
-    /// The signals of a page that nobody may touch.
+    /// The signals of an access to a guard page.
     const SIGNALS: [c_int; 2] = [libc::SIGSEGV, libc::SIGBUS];
 
-    /// Who handled each before: the address of a `sigaction` that is never freed.
+    /// The previous handlers: each the address of a `sigaction` that is never freed.
     static BEFORE: [AtomicUsize; 2] = [const { AtomicUsize::new(0) }; 2];
 
     std::thread_local! {
         static IS_PREPARED: Cell<bool> = const { Cell::new(false) };
     }
 
-    /// Sets the handler. Once for the program.
+    /// Installs the handler. Called once in a program.
     pub(crate) fn install() {
         for (signal, before) in SIGNALS.into_iter().zip(&BEFORE) {
-            // SAFETY: both are `sigaction`s, of which zeros are one; the handler calls nothing that
-            // a signal must not.
+            // SAFETY: both are `sigaction`s, for which zeros are valid. The handler calls only
+            // async-signal-safe functions.
             unsafe {
                 let mut old: libc::sigaction = zeroed();
                 if libc::sigaction(signal, std::ptr::null(), &raw mut old) != 0 {
@@ -130,15 +130,15 @@ mod handler {
         }
     }
 
-    /// Gives this thread a stack for the handler, if it has none: `std` gives its own threads one.
+    /// Gives this thread a signal stack if it has none. `std` gives one to its own threads.
     pub(crate) fn prepare_thread() {
-        /// The handler's own needs, and the system's for the registers of any CPU.
+        /// Room for the handler, and for the registers of any CPU that the system saves.
         const BYTES: usize = 64 << 10;
         if IS_PREPARED.replace(true) {
             return;
         }
-        // SAFETY: zeros are a `stack_t`; the memory is never freed, as the thread has it to its
-        // end.
+        // SAFETY: zeros are a valid `stack_t`. The memory is never freed, as the thread uses it to
+        // its end.
         unsafe {
             let mut there: libc::stack_t = zeroed();
             if libc::sigaltstack(std::ptr::null(), &raw mut there) == 0
@@ -151,7 +151,7 @@ mod handler {
         }
     }
 
-    /// Text, as far as there is room.
+    /// A text buffer. Text beyond its end is dropped.
     struct Text {
         bytes: [u8; 640],
         len: usize,
@@ -185,18 +185,17 @@ mod handler {
         )
     }
 
-    /// Tells of a stack that has overflowed, and ends the program. Other faults are those of
-    /// whoever handled them before.
+    /// Reports a stack overflow and ends the program. Passes other faults to the previous handler.
     extern "C" fn handle(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_void) {
         let StackOf { limit, base, is_lanes } = STACK.get();
-        // SAFETY: the system's.
+        // SAFETY: the system passes a valid `info`.
         let address = unsafe { (*info).si_addr() }.addr();
-        // SAFETY: it asks for a number.
+        // SAFETY: `sysconf` only returns a number.
         let page = unsafe { libc::sysconf(libc::_SC_PAGESIZE) } as usize;
         if base != 0 && (limit..limit + page).contains(&address) {
             let mut text = Text { bytes: [0; 640], len: 0 };
             let _ = describe(&mut text, is_lanes);
-            // SAFETY: bytes of the text.
+            // SAFETY: the bytes belong to `text`.
             unsafe {
                 libc::write(libc::STDERR_FILENO, text.bytes.as_ptr().cast(), text.len);
                 libc::abort()
@@ -204,7 +203,7 @@ mod handler {
         }
         let before = SIGNALS.iter().zip(&BEFORE).find(|(of, _)| **of == signal);
         let before = before.map_or(0, |(_, before)| before.load(Ordering::Acquire));
-        // SAFETY: `install` has left a `sigaction` there, and what that names handles such signals.
+        // SAFETY: `install` stored a `sigaction` there, and its handler accepts such signals.
         unsafe {
             let Some(before) =
                 std::ptr::with_exposed_provenance::<libc::sigaction>(before).as_ref()
@@ -213,7 +212,7 @@ mod handler {
                 return;
             };
             match before.sa_sigaction {
-                // The fault happens again, and is then the system's.
+                // On return the fault happens again, and the system handles it.
                 libc::SIG_DFL | libc::SIG_IGN => {
                     libc::signal(signal, libc::SIG_DFL);
                 }

@@ -1,17 +1,17 @@
-//! What a matrix descriptor says of where elements lie in shared memory (PTX ISA 9.7.15.5.1).
+//! Matrix descriptors: the addresses of elements in shared memory (PTX ISA 9.7.15.5.1).
 
-/// A matrix in shared memory: `lines` of rows of A, or columns of B, along which K goes.
+/// A matrix in shared memory. A "line" is a row of A or a column of B; K runs along it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Descriptor {
     start: u32,
-    /// The leading dimension's byte offset.
+    /// The leading-dimension byte offset (LBO).
     leading: u32,
-    /// The stride dimension's byte offset.
+    /// The stride-dimension byte offset (SBO).
     stride: u32,
-    /// Bytes of a line of a swizzled pattern: 128, 64, 32; 16 without a swizzle.
+    /// Bytes of a row of the swizzle pattern: 128, 64 or 32; 16 without a swizzle.
     width: u32,
-    /// Whether elements of a column of A, or a row of B, are neighbours: `MN`-major. Else those
-    /// along K.
+    /// Whether the matrix is MN-major: neighbours in memory belong to a column of A or a row of B.
+    /// Otherwise it is K-major.
     transposed: bool,
 }
 
@@ -30,25 +30,24 @@ impl Descriptor {
         }
     }
 
-    /// The swizzle, as a tensor map has it (`CUtensorMapSwizzle`).
+    /// The swizzle, in the encoding of a tensor map (`CUtensorMapSwizzle`).
     pub(super) fn swizzle(&self) -> u32 {
         (self.width / 16).trailing_zeros()
     }
 
-    /// The elements of a chunk of 16 bytes, which begins at multiples of these: so many lines, and
-    /// so many along K.
+    /// The extent of a 16-byte chunk: lines, and elements along K. Chunks begin at multiples of
+    /// these.
     pub(super) fn chunk(&self, bits: usize) -> (usize, usize) {
         let elements = 128 / bits;
         if self.transposed { (elements, 1) } else { (1, elements) }
     }
 
-    /// The address of the byte that has the element at `k` of line `line`, an element having `bits`
-    /// bits.
+    /// The address of the byte with element (`line`, `k`), for elements of `bits` bits.
     pub(super) fn address(&self, line: usize, k: usize, bits: usize) -> u32 {
         let (along, across) = if self.transposed { (line, k) } else { (k, line) };
         let (along, across) = ((along * bits / 8) as u32, across as u32);
         let Descriptor { start, leading, stride, width, .. } = *self;
-        // Groups of eight lines, and pieces of a line.
+        // The group of eight lines, and the column of patterns.
         let (group, piece) = (across / 8, along / width);
         let offset = match (width, self.transposed) {
             (16, true) => piece * stride + group * leading,
@@ -79,7 +78,7 @@ mod tests {
         Descriptor::read(word, transposed).unwrap()
     }
 
-    /// Swizzled patterns are where tiles of as long lines have their elements.
+    /// A swizzle pattern has the layout of a tile with rows of that length.
     #[test]
     fn a_pattern_is_a_tile() {
         fn check<S: Swizzle, const LINE: usize>(code: u64) {
@@ -97,7 +96,7 @@ mod tests {
         check::<Swizzle32, 16>(3);
     }
 
-    /// As the prototype's descriptors, which ran on an H200: 32 bytes farther along K.
+    /// As observed on an H200: a start address 32 bytes higher moves the matrix 32 bytes along K.
     #[test]
     fn a_step_along_k_is_32_bytes() {
         let pattern = descriptor(0x400, 16, 1024, 1, false);

@@ -1,4 +1,4 @@
-//! What the simulator knows of a form of `wgmma`.
+//! The forms of `wgmma`, as the simulator computes them.
 
 use super::Operands;
 use super::land::{Land, land, land_sparse};
@@ -10,31 +10,31 @@ use crate::isa::ptx;
 use crate::lane::Site;
 use crate::{wgmma_arithmetic, wgmma_forms, wgmma_ptx, wgmma_shape, wgmma_sparse_forms};
 
-/// Forms that differ in N alone, as they are computed.
+/// Forms that differ only in N.
 ///
-/// All of them are in one table: what computes them is compiled there once, and not in each program
-/// whose kernels multiply.
+/// All families are in one table. Their code is compiled once, here, and not in each program with
+/// `wgmma` kernels.
 #[derive(Debug)]
 pub(crate) struct Family {
-    /// The instruction, as in PTX, of N columns.
+    /// The instruction, as in PTX, for any N.
     pub(super) ptx: &'static str,
-    /// Columns of A, rows of B.
+    /// K: columns of A and rows of B.
     pub(super) k: usize,
-    /// Columns of A that are there.
+    /// Stored columns of A; half of K for a sparse A.
     pub(super) kept: usize,
     /// Bits of an element of A or B.
     pub(super) bits: usize,
-    /// Notes what is wrong with a sparse A's metadata.
+    /// Reports errors in the metadata of a sparse A.
     pub(crate) check: fn(Site, &Operands),
     pub(crate) land: Land,
 }
 
-/// A form, as it is computed.
+/// A form.
 #[derive(Debug, Clone, Copy)]
 pub struct Form {
-    /// The instruction, as in PTX, of which there is one form.
+    /// The instruction, as in PTX, with its N.
     pub(crate) ptx: &'static str,
-    /// Columns of B and D.
+    /// N: columns of B and D.
     pub(crate) n: usize,
     pub(crate) family: &'static Family,
 }
@@ -67,7 +67,7 @@ const fn find(families: &'static [Family], ptx: &str) -> Option<&'static Family>
     None
 }
 
-/// Whether two names are the same. (In constants, `==` is not for strings.)
+/// Whether two names are equal. (`==` on strings is not available in constants.)
 const fn is_same(one: &str, other: &str) -> bool {
     let (one, other) = (one.as_bytes(), other.as_bytes());
     let mut at = 0;
@@ -78,7 +78,7 @@ const fn is_same(one: &str, other: &str) -> bool {
 }
 
 impl Family {
-    /// With a dense A.
+    /// A family with a dense A.
     const fn dense<S, Left, Right, D, O>(ptx: &'static str) -> Self
     where
         S: Shape + FragmentShape<RoleA, Left::Width> + FragmentShape<RoleC, D::Width>,
@@ -91,7 +91,7 @@ impl Family {
         Self { ptx, k: S::K, kept, bits: Left::Width::BITS, check, land }
     }
 
-    /// With a sparse A.
+    /// A family with a sparse A.
     const fn sparse<S, Left, Right, D, O>(ptx: &'static str) -> Self
     where
         S: Shape + FragmentShape<RoleSparseA, Left::Width> + FragmentShape<RoleC, D::Width>,

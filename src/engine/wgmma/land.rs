@@ -1,4 +1,4 @@
-//! What a `wgmma.mma_async` computes: of each of its four warps 16 rows of A and D.
+//! The arithmetic of `wgmma.mma_async`. Each of the four warps has 16 rows of A and D.
 
 use super::descriptor::Descriptor;
 use super::marks::{Column, Columns, columns, of_columns};
@@ -17,11 +17,11 @@ use std::vec::Vec;
 /// The word at an address in shared memory, which is a multiple of 4.
 pub(super) type Words<'a> = &'a dyn Fn(u32) -> u32;
 
-/// `(shared memory, operands, c)`: D's registers. Operands, sums and registers are those of the
-/// four warps, by rank.
+/// Computes D's registers from `(shared memory, operands, c)`. Operands, accumulators and registers
+/// are those of the four warps, by rank.
 pub(super) type Land = fn(Words<'_>, &[Operands], &[Columns]) -> Vec<Columns>;
 
-/// Rows of a warp's part.
+/// Rows of A and D for each warp.
 pub(super) const ROWS: usize = 16;
 
 pub(super) fn land<S, Left, Right, D, O>(
@@ -62,7 +62,7 @@ where
     registers::<S, D>(&product::<Left, Right, D, O>(Arch::SM_90, (&a, &kept), &b, &c, n, S::K), n)
 }
 
-/// A, or what is kept of it.
+/// The elements of A; for a sparse A, the stored ones.
 fn left<R: Role, S: FragmentShape<R, T::Width>, T: Element>(
     shared: Words<'_>,
     warps: &[Operands],
@@ -86,14 +86,14 @@ fn left<R: Role, S: FragmentShape<R, T::Width>, T: Element>(
     warps.iter().enumerate().flat_map(of_warp).collect()
 }
 
-/// B, of `k` rows.
+/// The elements of B, which has `k` rows.
 fn right<T: Element>(shared: Words<'_>, operation: &Operation, k: usize) -> Vec<T> {
     let b = read(operation.b, operation.transposes_b);
     let places = (0..k).flat_map(|k| (0..operation.form.n).map(move |col| (col, k)));
     places.map(|(col, k)| signed(element(shared, &b, col, k), operation.negates.1)).collect()
 }
 
-/// What is added to.
+/// The accumulators: zeros, if the instruction does not accumulate.
 fn sums<S: FragmentShape<RoleC, D::Width>, D: Element>(
     operation: &Operation,
     c: &[Columns],
@@ -113,7 +113,7 @@ fn sums<S: FragmentShape<RoleC, D::Width>, D: Element>(
     sums
 }
 
-/// The registers of D, of `n` columns.
+/// The registers of D, which has `n` columns.
 fn registers<S: FragmentShape<RoleC, D::Width>, D: Element>(d: &[D], n: usize) -> Vec<Columns> {
     let of_piece = |d: &[D], piece: usize| -> Columns {
         let matrix: Vec<D> = d.chunks(n).flat_map(|row| &row[piece * 8..][..8]).copied().collect();
@@ -126,17 +126,17 @@ fn registers<S: FragmentShape<RoleC, D::Width>, D: Element>(d: &[D], n: usize) -
     d.chunks(ROWS * n).map(|d| (0..n / 8).flat_map(|piece| of_piece(d, piece)).collect()).collect()
 }
 
-/// A descriptor, which was read before.
+/// Reads a descriptor that was valid at the start of the `wgmma`.
 fn read(word: u64, transposed: bool) -> Descriptor {
     Descriptor::read(word, transposed).expect("it was read when the multiplication was started")
 }
 
-/// Registers of 8 columns of D: 2 or 4.
+/// Registers for 8 columns of D: 2 or 4.
 const fn registers_of<S: FragmentShape<RoleC, D::Width>, D: Element>() -> usize {
     <S::Registers as Registers>::COUNT
 }
 
-/// 8 columns of D.
+/// An accumulator of 8 columns of D.
 fn piece_of<S: FragmentShape<RoleC, D::Width>, D: Element>(
     registers: &[Column],
 ) -> Accumulator<S, D> {
@@ -147,21 +147,21 @@ fn piece_of<S: FragmentShape<RoleC, D::Width>, D: Element>(
     Accumulator::from_registers(PerLane::from_array(lanes))
 }
 
-/// The element at `k` of a line of a matrix in shared memory.
+/// The element (`line`, `k`) of a matrix in shared memory.
 fn element<T: Element>(shared: Words<'_>, matrix: &Descriptor, line: usize, k: usize) -> T {
     let bits = T::Width::BITS;
     let address = matrix.address(line, k, bits);
     let word = shared(address & !3);
-    // Bits of one byte are told apart by K.
+    // Elements of less than a byte: K selects the bits within the byte.
     let slot = (address as usize % 4 * 8 + if bits < 8 { k * bits % 8 } else { 0 }) / bits;
     T::unpack(bytemuck::cast(word), slot)
 }
 
-/// The element, or, negated, that of the other sign.
+/// The element, with its sign inverted if `negated`.
 fn signed<T: Element>(element: T, negated: bool) -> T {
     let mut element = element;
     if negated {
-        // Of floating-point numbers, the highest bit is the sign.
+        // The highest bit of a floating-point number is the sign.
         let bytes = bytemuck::bytes_of_mut(&mut element);
         *bytes.last_mut().expect("an element has bytes") ^= 0x80;
     }

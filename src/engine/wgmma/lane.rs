@@ -1,4 +1,4 @@
-//! What the functions of `raw` call: each is one lane's.
+//! The functions that `raw` calls. Each runs in one lane.
 
 use super::{A, Operands, Operation, commit, fence, multiply, settle, wait};
 use crate::engine::{
@@ -8,7 +8,7 @@ use crate::engine::{
 use crate::fragment::Registers;
 use crate::lane::{PerLane, Site};
 
-/// One lane's part of a multiplication.
+/// `wgmma.mma_async`, in one lane.
 #[track_caller]
 pub(crate) fn multiply_in_lane<R: Registers<Register = u32>>(
     site: Site,
@@ -71,7 +71,7 @@ pub(crate) fn wait_in_lane(site: Site, newest: usize) {
     });
 }
 
-/// No instruction, but the lanes do it together.
+/// Not an instruction, but the lanes execute it together.
 pub(crate) fn settle_in_lane<const R: usize>(site: Site, registers: [u32; R]) -> [u32; R] {
     collective(site, "wgmma_registers", registers, |_, site, registers| settle(site, registers))
 }

@@ -1,5 +1,7 @@
-//! What registers hold while they are in flight: words by which they are known again, not numbers
-//! in any of the types that accumulators have but s32, and in that large ones.
+//! Marks: the contents of accumulator registers in flight.
+//!
+//! A mark is a word that identifies the register and its `wgmma`. In every floating-point
+//! accumulator type it is a NaN; as an s32 it is a large number.
 
 use crate::fragment::Registers;
 use crate::lane::{LANES, PerLane};
@@ -8,18 +10,18 @@ use std::vec::Vec;
 /// One register, in all lanes.
 pub(super) type Column = [u32; LANES];
 
-/// The registers of a warp's part of a matrix.
+/// The registers of a warp's fragment of a matrix.
 pub(crate) type Columns = Vec<Column>;
 
-/// Multiplications whose marks differ.
+/// Number of `wgmma`s with different marks.
 const DIFFERENT: u32 = 1000;
 
-/// The mark of one register of a multiplication: a NaN of f32.
+/// The mark of one register of a `wgmma`: a NaN of f32.
 pub(super) fn mark(number: u32, register: usize, lane: usize) -> u32 {
     0x7fc0_0000 | (1 + number % DIFFERENT) << 12 | (register as u32) << 5 | lane as u32
 }
 
-/// What a mark is of.
+/// The register that a mark identifies.
 #[derive(Clone, Copy)]
 pub(super) struct Mark {
     number: u32,
@@ -27,7 +29,7 @@ pub(super) struct Mark {
     pub(super) lane: usize,
 }
 
-/// What a word is a mark of, if it is one.
+/// Decodes a mark. `None` if the word is no mark.
 pub(super) fn marked(word: u32) -> Option<Mark> {
     let number = word >> 12 & 0x3ff;
     let is_mark = word >> 22 == 0x7fc0_0000 >> 22 && (1..=DIFFERENT).contains(&number);
@@ -39,7 +41,7 @@ pub(super) fn marked(word: u32) -> Option<Mark> {
 }
 
 impl Mark {
-    /// Whether it is a mark of this multiplication, which has so many registers.
+    /// Whether it is a mark of this `wgmma`, which has `registers` registers.
     pub(super) fn is_of(&self, number: u32, registers: usize) -> bool {
         self.number == 1 + number % DIFFERENT && self.register < registers
     }

@@ -1,12 +1,21 @@
-//! `wgmma`: what warpgroups multiply, asynchronously.
+//! `wgmma`: the asynchronous matrix multiply of a warpgroup.
 //!
-//! Results come when they are waited for, and no sooner: until then registers hold marks, by which
-//! they are known again, and what is in shared memory is read. That is when the first of the four
-//! warps goes on behind a wait that is for the group; it does when all four have come to that
-//! group's end. From then on, as kernels rely on, all four have read their operands.
+//! | file | contents |
+//! | --- | --- |
+//! | `start.rs` | the start of a `wgmma`: checks, marks in the registers |
+//! | `land.rs` | the arithmetic, at the end |
+//! | `descriptor.rs` | matrix descriptors |
+//! | `marks.rs` | marks: the contents of registers in flight |
+//! | `form.rs` | the table of forms |
+//! | `lane.rs` | the functions for `raw`, one lane each |
 //!
-//! To those who write to shared memory, a multiplication has read it until a warp that knows of
-//! such a wait tells them.
+//! Results appear as late as possible, at the wait. Until then the registers hold marks. A wait
+//! completes a group when all four warps have committed it. When the first warp continues after
+//! such a wait, shared memory is read and the group is computed. From then on all four warps have
+//! read their operands, and kernels rely on this.
+//!
+//! To a warp that writes to shared memory, a `wgmma` counts as finished only if that warp is
+//! synchronised with a warp that has waited for it.
 
 mod descriptor;
 mod form;
@@ -44,50 +53,49 @@ use std::vec::Vec;
 /// Warps of a warpgroup.
 pub(crate) const WARPS: usize = 4;
 
-/// Results in registers that are remembered of each warp.
+/// Results in registers that are remembered for each warp.
 const REMEMBERED: usize = 16;
 
-/// A `wgmma.mma_async`, but for its registers, A, and the metadata of that.
+/// The operands of a `wgmma.mma_async` except its registers, A, and A's metadata.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Operation {
     pub(crate) form: Form,
     pub(crate) b: u64,
     pub(crate) transposes_b: bool,
-    /// Whether it adds to D; else D is overwritten.
+    /// Whether it adds to D; otherwise D is overwritten.
     pub(crate) accumulates: bool,
     pub(crate) negates: (bool, bool),
-    /// Of a sparse A, which of the matrices that a register has the metadata of; of a dense one,
-    /// 0.
+    /// Sparse A: the selector of the matrix among those in a metadata register. Dense A: 0.
     pub(crate) selector: u32,
 }
 
-/// Where A is.
+/// The location of A.
 #[derive(Clone, Copy)]
 pub(crate) enum A<R = [u32; 4]> {
     Shared { descriptor: u64, transposed: bool },
     Registers(R),
 }
 
-/// A `wgmma.mma_async`, but for what it adds to.
+/// The operands of a `wgmma.mma_async` except its accumulators.
 pub(crate) struct Operands {
     pub(crate) operation: Operation,
     pub(crate) a: A<PerLane<[u32; 4]>>,
-    /// The metadata of a sparse A; of a dense one, nothing.
+    /// The metadata of a sparse A; unused for a dense A.
     pub(crate) metadata: PerLane<u32>,
 }
 
 impl Operands {
-    /// Of so many chunks in a row of a sparse A, where its metadata lies among that in a register.
+    /// The part of a metadata register for this A, in chunks. A row of A has `count` chunks.
     fn chunks(&self, count: usize) -> Range<usize> {
         let first = self.operation.selector as usize * count;
         first..first + count
     }
 }
 
-/// A multiplication that has not come to its end in all four warps.
+/// A `wgmma` that is still in flight in some warp.
 struct Multiplication {
     number: u32,
-    /// How many groups the warp had made before this one's.
+    /// Number of groups that the warp had committed before this one's.
     group: u32,
     registers: usize,
     c: C,
@@ -95,28 +103,28 @@ struct Multiplication {
     started: Access,
 }
 
-/// What a multiplication adds to.
+/// The accumulator input of a `wgmma`.
 enum C {
     Columns(Columns),
-    /// What the multiplication of this number is to return.
+    /// The result of the `wgmma` of this number.
     Result(u32),
 }
 
-/// What has become of a warp's multiplications.
+/// The `wgmma`s of a warp.
 #[derive(Default)]
 struct Warp {
-    /// Whether a fence lies behind the last wait.
+    /// Whether a `wgmma.fence` follows the last wait.
     is_fenced: bool,
     started: u32,
     committed: u32,
-    /// Groups that it has waited for.
+    /// Number of groups that it has waited for.
     awaited: u32,
     in_flight: Vec<Multiplication>,
-    /// Results that are there, by the number of the multiplication, with its group.
+    /// Results that are available: by the number of the `wgmma`, with its group.
     landed: HashMap<u32, (u32, Columns)>,
-    /// Results that have come into registers.
+    /// Results that are in registers now.
     settled: VecDeque<Columns>,
-    /// The last one's group, and where.
+    /// The group and the access of the last `wgmma`.
     last: Option<(u32, Access)>,
 }
 
@@ -135,13 +143,13 @@ impl WarpGroups {
         &mut self.warps[warp]
     }
 
-    /// Whether all four warps of a warpgroup have made so many groups.
+    /// Whether all four warps of a warpgroup have committed this many groups.
     pub(crate) fn have_committed(&self, group: usize, groups: u32) -> bool {
         let warps = self.warps.get(group * WARPS..(group + 1) * WARPS);
         groups == 0 || warps.is_some_and(|warps| warps.iter().all(|warp| warp.committed >= groups))
     }
 
-    /// The first word that is a mark of what the warp has in flight.
+    /// The access of the `wgmma` of the first mark among these bytes.
     pub(crate) fn find_mark(
         &self,
         warp: usize,
@@ -163,7 +171,7 @@ impl WarpGroups {
 }
 
 impl Warp {
-    /// Registers become those of a multiplication: what it adds to.
+    /// Takes registers as the accumulators of a new `wgmma`. Returns its accumulator input.
     fn take_registers(&self, block: &BlockState, by: Access, held: Columns) -> C {
         let newest = self.in_flight.iter().rev().find(|flying| {
             let is_mark = |register: usize| held[register][0] == mark(flying.number, register, 0);
@@ -173,7 +181,7 @@ impl Warp {
             Some(flying) if is_all_marks(&held, flying.number) => C::Result(flying.number),
             _ => {
                 self.check_unmarked(block, by, &held);
-                // What another warp's wait has brought to its end, this one has not waited for.
+                // Another warp's wait has completed it, but this warp still has to wait.
                 let is_it = |(number, (_, d)): &(&u32, &(u32, Columns))| {
                     d.len() == held.len() && is_all_marks(&held, **number)
                 };
@@ -185,7 +193,7 @@ impl Warp {
         }
     }
 
-    /// Tells of registers that are in flight, and taken for something else.
+    /// Reports registers in flight that are used for another purpose.
     fn check_unmarked(&self, block: &BlockState, by: Access, held: &[Column]) {
         let mut words = held.iter().flatten().copied().filter_map(marked);
         let taken = words.find_map(|of| {
@@ -198,7 +206,7 @@ impl Warp {
     }
 }
 
-/// Whether registers are what a multiplication is to return.
+/// Whether the registers hold the marks of a `wgmma`.
 fn is_all_marks(held: &[Column], number: u32) -> bool {
     let is_marks = |(register, column): (usize, &Column)| {
         (0..LANES).all(|lane| column[lane] == mark(number, register, lane))
@@ -252,7 +260,7 @@ pub(crate) fn wait(warp: WarpOfBlock<'_>, site: Site, newest: usize) {
     });
 }
 
-/// The multiplications of a warpgroup's first groups come to their end.
+/// Completes the `wgmma`s of a warpgroup's first `groups` groups.
 fn complete(block: &BlockState, group: usize, groups: u32) -> Result<(), Misuse> {
     let mut all = block.wgmma.borrow_mut();
     let mut ended: Vec<Vec<Multiplication>> = Vec::new();
@@ -261,7 +269,7 @@ fn complete(block: &BlockState, group: usize, groups: u32) -> Result<(), Misuse>
         ended.push(flying.extract_if(.., |flying| flying.group < groups).collect());
     }
     check_same(group, &ended)?;
-    // The same of each warp is one multiplication.
+    // The n-th `wgmma`s of the four warps are one `wgmma`.
     let mut ended: Vec<_> = ended.into_iter().map(Vec::into_iter).collect();
     loop {
         let (mut numbers, mut warps, mut c) = (Vec::new(), Vec::new(), Vec::new());
@@ -288,7 +296,7 @@ fn complete(block: &BlockState, group: usize, groups: u32) -> Result<(), Misuse>
     Ok(())
 }
 
-/// Checks that the warps of a warpgroup have come to the same.
+/// Checks that the warps of a warpgroup have executed the same `wgmma`s.
 fn check_same(group: usize, ended: &[Vec<Multiplication>]) -> Result<(), Misuse> {
     let shared = |a: &A<PerLane<[u32; 4]>>| match a {
         A::Shared { descriptor, transposed } => Some((*descriptor, *transposed)),
@@ -319,7 +327,7 @@ fn check_same(group: usize, ended: &[Vec<Multiplication>]) -> Result<(), Misuse>
     Ok(())
 }
 
-/// Results come into registers of the running warp, if they are there.
+/// Writes results to registers of the running warp, if they are available.
 pub(crate) fn settle<R: Registers<Register = u32>>(
     site: Site,
     registers: PerLane<R>,
@@ -374,7 +382,7 @@ pub(crate) fn settle<R: Registers<Register = u32>>(
     })
 }
 
-/// Tells of registers that are taken for what they are to be, and that the warp has not waited for.
+/// Reports accumulators that are read before the warp has waited for them.
 pub(crate) fn check_finished<R: Registers<Register = u32>>(site: Site, registers: &PerLane<R>) {
     if std::thread::panicking() {
         return;
@@ -385,7 +393,7 @@ pub(crate) fn check_finished<R: Registers<Register = u32>>(site: Site, registers
         let by = block.access_by(Lanes::Each, site);
         let held = columns(registers);
         warp.check_unmarked(block, by, &held);
-        // What another warp's wait has brought to its end, this one has not waited for.
+        // Another warp's wait has completed it, but this warp still has to wait.
         let not_awaited = |(number, (group, d)): &(&u32, &(u32, Columns))| {
             *group >= warp.awaited && d.len() == held.len() && is_all_marks(&held, **number)
         };
@@ -398,7 +406,7 @@ pub(crate) fn check_finished<R: Registers<Register = u32>>(site: Site, registers
     });
 }
 
-/// The running lane, or warp, stores these bytes: tells of those that are registers in flight.
+/// Reports registers in flight among the bytes that the running lane or warp stores.
 pub(crate) fn check_stored(block: &BlockState, site: Site, bytes: &[u8]) {
     if block.is_multiplying.get()
         && let Some(started) =
@@ -411,7 +419,7 @@ pub(crate) fn check_stored(block: &BlockState, site: Site, bytes: &[u8]) {
     }
 }
 
-/// The block has ended: nothing may be in flight.
+/// Ends the block: no `wgmma` may be in flight.
 pub(crate) fn end(block: &BlockState) {
     for warp in &block.wgmma.borrow().warps {
         if let Some((_, started)) = warp.last.filter(|(group, _)| *group >= warp.awaited) {

@@ -1,5 +1,5 @@
-//! A `wgmma.mma_async` starts: what it will read is noted, and checked, and its registers become
-//! marks.
+//! The start of a `wgmma.mma_async`: checks its operands, records its reads, and puts marks into
+//! its registers.
 
 use super::descriptor::Descriptor;
 use super::land::ROWS;
@@ -16,7 +16,7 @@ use crate::fragment::{Registers, Shape, SparseWidth};
 use crate::lane::{PerLane, Site};
 use std::vec::Vec;
 
-/// A matrix in shared memory: its descriptor, read.
+/// The descriptor of a matrix in shared memory.
 fn described(
     site: Site,
     form: &'static str,
@@ -28,7 +28,7 @@ fn described(
         .unwrap_or_else(|why| fail(site, Misuse::MatrixDescriptor { form, operand, why }))
 }
 
-/// Notes what is wrong with the metadata of the running warp's rows.
+/// Reports errors in the metadata of the running warp's rows.
 pub(super) fn check_metadata<S: Shape, W: SparseWidth>(site: Site, operands: &Operands) {
     let chunks = operands.chunks(S::K / W::CHUNK);
     let kept = codes::<W>(chunks.clone(), &operands.metadata);
@@ -36,7 +36,7 @@ pub(super) fn check_metadata<S: Shape, W: SparseWidth>(site: Site, operands: &Op
     check_codes::<W>((site, operands.operation.form.ptx, false), first_row, chunks.start, &kept);
 }
 
-/// A `wgmma.mma_async` of the running warp starts. Returns the registers as they are until its end:
+/// Starts a `wgmma.mma_async` of the running warp. Returns the registers in flight, which hold
 /// marks.
 pub(crate) fn multiply<R: Registers<Register = u32>>(
     site: Site,
@@ -46,7 +46,7 @@ pub(crate) fn multiply<R: Registers<Register = u32>>(
     if std::thread::panicking() { d } else { of_columns(&start(site, operands, columns(&d))) }
 }
 
-/// The same of columns, whose number the compiler need not know.
+/// The same for any number of registers, so that it is compiled once.
 fn start(site: Site, operands: Operands, held: Columns) -> Columns {
     let Operation { form, b, transposes_b, .. } = operands.operation;
     let family = form.family;
@@ -105,7 +105,7 @@ fn start(site: Site, operands: Operands, held: Columns) -> Columns {
         .collect()
 }
 
-/// Tells of a matrix that a tensor copy wrote with another swizzle than its descriptor has.
+/// Reports a matrix whose descriptor has another swizzle than the tensor copy that wrote it.
 fn check_swizzle(
     site: Site,
     form: &'static str,
@@ -124,7 +124,7 @@ fn check_swizzle(
     });
 }
 
-/// The chunks of 16 bytes that have the elements of so many lines along so many of K.
+/// The addresses of the 16-byte chunks that contain `lines` lines of `k` elements.
 fn chunks(descriptor: &Descriptor, lines: usize, k: usize, bits: usize) -> Vec<u32> {
     let (every_line, every_k) = descriptor.chunk(bits);
     let firsts = (0..lines)

@@ -1,4 +1,12 @@
-//! Forms as values: options, kernels as text, encodings of tensors. For the host only.
+//! Forms as values: options, kernels as PTX text, encodings of tensor maps. On the host only.
+//!
+//! | file | contents |
+//! | --- | --- |
+//! | `text.rs`, `selectors.rs` | kernels and selectors of warp forms |
+//! | `wgmma_form.rs`, `wgmma_options.rs`, `wgmma_text.rs` | `wgmma` forms, options, kernels |
+//! | `tensor_encoding.rs`, `tensor_error.rs` | tensor maps |
+//!
+//! `sim/by_name/` executes these forms; `copy/`, `launch/` and the engine use the tensor maps.
 
 mod selectors;
 mod tensor_encoding;

@@ -1,24 +1,24 @@
-//! What is part of an instruction beside its name: constants that say which lanes and bytes hold
-//! metadata and scales.
+//! Selectors: the immediates of an instruction that say which lanes and bytes hold metadata and
+//! scales.
 
 use crate::fragment::Selected;
 use crate::isa::Form;
 use std::format;
 use std::string::String;
 
-/// The selectors of an instruction; those that its form has not got are zero.
+/// The selectors of an instruction. Those that its form lacks are zero.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Selectors {
-    /// Of which of the matrices in a register of metadata.
+    /// Selects one of the matrices whose metadata is in a register.
     pub metadata: u32,
-    /// Which scales of A.
+    /// Selects the scales of A.
     pub scales_a: Selected,
-    /// Which scales of B.
+    /// Selects the scales of B.
     pub scales_b: Selected,
 }
 
 impl Selectors {
-    /// Whether a form takes these; if not, what it takes.
+    /// Checks that a form takes these selectors. The error says which ones it takes.
     ///
     /// ```
     /// use ptx_matrix::forms::{self, Selectors};

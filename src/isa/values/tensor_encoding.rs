@@ -1,57 +1,59 @@
-//! What a tensor map says.
+//! The contents of a tensor map.
 
 use super::TensorMapError;
 use crate::isa::TensorMapWords;
 
-/// A tensor map in words: what the driver's `cuTensorMapEncodeTiled` or `cuTensorMapEncodeIm2col`
-/// is told, without interleaving, and with zeros beyond the tensor. Of the arrays the first `rank`
-/// count.
+/// A tensor map before its encoding: the arguments of the driver's `cuTensorMapEncodeTiled` or
+/// `cuTensorMapEncodeIm2col`.
+///
+/// There is no interleaving, and elements beyond the tensor are zeros. Only the first `rank`
+/// members of an array are valid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TensorEncoding {
-    /// The elements' type, a `CUtensorMapDataType`.
+    /// The element type, a `CUtensorMapDataType`.
     pub data_type: u32,
     /// Bytes of an element.
     pub element_bytes: usize,
-    /// Dimensions.
+    /// Number of dimensions.
     pub rank: usize,
-    /// Where the tensor starts.
+    /// The start address of the tensor.
     pub address: u64,
     /// Elements along each dimension.
     pub sizes: [u64; 5],
-    /// Bytes from one element to the next, along each dimension.
+    /// Stride of each dimension, in bytes.
     pub strides: [u64; 5],
-    /// Along each dimension, every so many elements are copied.
+    /// Element stride of each dimension: every `steps[d]`-th element is copied.
     pub steps: [u32; 5],
     /// The swizzle, a `CUtensorMapSwizzle`.
     pub swizzle: u32,
-    /// What is copied at once.
+    /// The part of the tensor that one instruction copies: a box, or pixels.
     pub access: TensorAccess,
 }
 
-/// What of a tensor is copied at once.
+/// The part of the tensor that one instruction copies: a box, or pixels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TensorAccess {
     /// A box (PTX ISA 5.5.3).
     Tiled {
-        /// Elements of a box along each dimension, those included that are left out.
+        /// Size of the box along each dimension, including the elements that `steps` skips.
         box_sizes: [u32; 5],
     },
-    /// Pixels, one behind the other (PTX ISA 5.5.4). Of the corners the first `rank - 2`
-    /// coordinates count: along W, H and D.
+    /// Consecutive pixels (PTX ISA 5.5.4). The first `rank - 2` coordinates of a corner are valid:
+    /// along W, H and D.
     Im2col {
-        /// The first pixel of the bounding box, counted from the image's first.
+        /// The first pixel of the bounding box, relative to the image's first pixel.
         lower: [i32; 3],
-        /// The last pixel of the bounding box, counted from the image's last.
+        /// The last pixel of the bounding box, relative to the image's last pixel.
         upper: [i32; 3],
-        /// Channels of a pixel that are copied.
+        /// Number of channels copied for each pixel.
         channels: u32,
-        /// Pixels that are copied.
+        /// Number of pixels copied.
         pixels: u32,
     },
 }
 
 impl TensorEncoding {
-    /// Elements of a line that are copied, and lines.
+    /// The shape of the copied tile: elements of a row, and rows.
     pub(crate) fn copied(&self) -> (usize, usize) {
         match self.access {
             TensorAccess::Tiled { .. } => {
@@ -61,7 +63,7 @@ impl TensorEncoding {
         }
     }
 
-    /// Elements that a box copies along a dimension.
+    /// Number of elements that a box copies along a dimension.
     pub(crate) fn of_box(&self, dimension: usize) -> usize {
         match self.access {
             TensorAccess::Tiled { box_sizes } if dimension < self.rank => {
@@ -71,8 +73,8 @@ impl TensorEncoding {
         }
     }
 
-    /// The bounding box along a dimension of an image: the coordinates of its first and its last
-    /// pixel, before offsets are added.
+    /// The bounding box along a dimension of an image: its first and last coordinate, before
+    /// offsets.
     pub(crate) fn bounds(&self, dimension: usize) -> (i64, i64) {
         let TensorAccess::Im2col { lower, upper, .. } = self.access else {
             unreachable!("a box is where it is asked for")
@@ -81,7 +83,7 @@ impl TensorEncoding {
         (lower[dimension - 1].into(), last)
     }
 
-    /// Whether the hardware can be told so, whatever the address.
+    /// Checks the limits of the hardware, except those of the address.
     pub(crate) fn check(&self) -> Result<(), TensorMapError> {
         for dimension in 0..self.rank {
             let (size, bytes) = (self.sizes[dimension], self.strides[dimension]);
@@ -126,7 +128,7 @@ impl TensorEncoding {
         Ok(())
     }
 
-    /// Whether a corner of the bounding box has as few bits as there are for it.
+    /// Checks that a corner of the bounding box fits its bits.
     fn check_corners(&self, which: &'static str, corner: [i32; 3]) -> Result<(), TensorMapError> {
         let limit = match self.rank {
             3 => 1 << 15,
@@ -146,19 +148,19 @@ impl TensorEncoding {
         }
     }
 
-    /// Elements from the tensor's first to its last.
+    /// Number of elements from the tensor's first to its last.
     pub(crate) fn span(&self) -> u128 {
         let last =
             |dimension| u128::from(self.sizes[dimension] - 1) * u128::from(self.strides[dimension]);
         (0..self.rank).map(last).sum::<u128>() / self.element_bytes as u128 + 1
     }
 
-    /// What the first word of a simulated map is.
+    /// The first word of a simulated map.
     const SIMULATED: u64 = u64::from_le_bytes(*b"sim. map");
-    /// The bit of word 2 that says that it is of im2col mode.
+    /// The bit of word 2 that marks im2col mode.
     const IM2COL: u64 = 1 << 32;
 
-    /// The map as the simulator knows it.
+    /// The map in the simulator's encoding.
     pub(crate) fn simulated(&self) -> TensorMapWords {
         let mut words = [0; 16];
         words[0] = Self::SIMULATED;
@@ -169,7 +171,7 @@ impl TensorEncoding {
             | u64::from(self.swizzle) << 24;
         words[3..8].copy_from_slice(&self.sizes);
         words[8..12].copy_from_slice(&self.strides[1..]);
-        // Four bits for a step, nine for a box's size, sixteen for a coordinate of a corner.
+        // 4 bits for a step, 9 for a box size, 16 for a coordinate of a corner.
         (0..5).for_each(|d| words[13] |= u64::from(self.steps[d]) << (d * 4));
         match self.access {
             TensorAccess::Tiled { box_sizes } => {
@@ -186,7 +188,7 @@ impl TensorEncoding {
         TensorMapWords(words)
     }
 
-    /// What a simulated map says, if it is one.
+    /// Decodes a simulated map. `None` if it is not one.
     pub(crate) fn of_simulated(TensorMapWords(words): TensorMapWords) -> Option<Self> {
         let element_bytes = (words[2] >> 8 & 0xff) as usize;
         let corner = |word: u64| core::array::from_fn(|d| i32::from((word >> (d * 16)) as i16));

@@ -1,54 +1,53 @@
-//! Why there can be no such tensor map.
+//! The errors of invalid tensor maps.
 
 use std::boxed::Box;
 use std::fmt;
 
-/// Why there can be no such tensor map. Dimensions are counted from 0, which is the one whose
-/// elements are neighbours.
+/// The reason why a tensor map is invalid. Dimension 0 is the contiguous one.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum TensorMapError {
-    /// The size along a dimension.
+    /// An invalid size along a dimension.
     Size {
         /// The dimension.
         dimension: usize,
-        /// Elements.
+        /// The size in elements.
         size: u64,
     },
-    /// The stride of a dimension.
+    /// An invalid stride of a dimension.
     Stride {
         /// The dimension.
         dimension: usize,
-        /// Bytes.
+        /// The stride in bytes.
         bytes: u64,
     },
-    /// Elements along dimension 0 are not neighbours.
+    /// Dimension 0 is not contiguous.
     Apart {
         /// The stride in elements.
         stride: u64,
     },
-    /// The size of a box along a dimension.
+    /// An invalid size of a box along a dimension.
     BoxSize {
         /// The dimension.
         dimension: usize,
-        /// Elements.
+        /// The size in elements.
         size: u64,
     },
-    /// The step of a box along a dimension.
+    /// An invalid element stride of a dimension.
     Step {
         /// The dimension.
         dimension: usize,
-        /// The step.
+        /// The element stride.
         step: u64,
     },
-    /// The box does not fill the tile.
+    /// The box differs from the tile.
     NotTheTile {
-        /// Elements of a line of the box, and lines.
+        /// Elements of a row of the box, and rows.
         of_box: (u64, u64),
-        /// Elements of a line of the tile, and lines.
+        /// Elements of a row of the tile, and rows.
         of_tile: (u64, u64),
     },
-    /// A coordinate of a corner of the bounding box.
+    /// A coordinate of a corner of the bounding box does not fit its bits.
     Corner {
         /// `lower` or `upper`.
         which: &'static str,
@@ -56,63 +55,62 @@ pub enum TensorMapError {
         dimension: usize,
         /// The coordinate.
         value: i32,
-        /// Dimensions of the tensor, on which it depends how many bits a coordinate has.
+        /// Rank of the tensor, which determines the bits of a coordinate.
         rank: usize,
-        /// It must be less, and not less than its negative.
+        /// The valid range is `-limit..limit`.
         limit: i32,
     },
-    /// The bounding box has no pixels.
+    /// The bounding box is empty.
     NoPixel {
         /// The dimension.
         dimension: usize,
-        /// Where it starts.
+        /// The first coordinate.
         first: i64,
-        /// Where it ends.
+        /// The last coordinate.
         last: i64,
     },
-    /// The bounding box of a tensor that is written goes beyond it.
+    /// The bounding box of a written tensor exceeds the tensor.
     WrittenBounds {
         /// The dimension.
         dimension: usize,
-        /// Where it starts.
+        /// The first coordinate of the box.
         first: i64,
-        /// Where it ends.
+        /// The last coordinate of the box.
         last: i64,
-        /// Elements of the tensor.
+        /// Size of the tensor in elements.
         size: u64,
     },
-    /// A line of the box has so many bytes.
+    /// An invalid length of a row of the box.
     Line {
-        /// The bytes.
+        /// The length in bytes.
         bytes: u64,
-        /// The bytes of the swizzle, or 0 without one.
+        /// Width of the swizzle in bytes, or 0 without one.
         swizzle: u64,
     },
-    /// A line of a tensor that is written has so many bytes.
+    /// An invalid length of a row of a written tensor.
     WrittenLine {
-        /// The bytes.
+        /// The length in bytes.
         bytes: u64,
     },
-    /// Elements of a tensor that is written lie on each other: which of two values stays there,
-    /// nobody says.
+    /// Elements of a written tensor overlap, so that the result is undefined.
     Overlap {
         /// The dimension.
         dimension: usize,
         /// Its stride, in elements.
         stride: u64,
-        /// Elements that other dimensions span: the stride must not be less.
+        /// The smallest valid stride: the elements that the other dimensions span.
         needed: u64,
     },
-    /// The tensor starts so many bytes behind the buffer's start, or at this address.
+    /// The start of the tensor, relative to the buffer or as an address, is not aligned.
     Start {
-        /// The bytes.
+        /// The offset or the address in bytes.
         bytes: u64,
     },
-    /// The buffer ends before the tensor does.
+    /// The buffer ends before the tensor.
     Buffer {
-        /// Elements that it would have to have.
+        /// Number of elements needed.
         needed: u128,
-        /// Elements that it has.
+        /// Number of elements of the buffer.
         len: u64,
     },
     /// The device, or its driver, refused it.

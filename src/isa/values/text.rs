@@ -1,4 +1,4 @@
-//! A kernel for each form, as PTX text: one warp that executes it once.
+//! A PTX kernel for each form: one warp executes it once.
 
 use super::Selectors;
 use crate::fragment::Selected;
@@ -7,22 +7,22 @@ use std::format;
 use std::string::String;
 use std::vec::Vec;
 
-/// Bytes of shared memory that the kernels of `ldmatrix` and `stmatrix` have.
+/// Bytes of shared memory of the kernels of `ldmatrix` and `stmatrix`.
 pub const IMAGE_BYTES: usize = 4096;
 
-/// Registers that a form takes in each lane.
+/// A register operand of a form, in each lane.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Operand {
     /// `a`, `b`, `c`, `metadata`, `scales_a` or `scales_b`.
     pub name: &'static str,
-    /// How many.
+    /// Number of registers.
     pub registers: usize,
-    /// In the text of a kernel.
+    /// The register's name in the kernel's text.
     register: &'static str,
 }
 
 impl Form {
-    /// The registers that it takes, in the order of the instruction.
+    /// The register operands, in the order of the instruction.
     pub fn operands(&self) -> Vec<Operand> {
         let (metadata, scales) = (usize::from(self.selectors > 0), usize::from(self.scales > 0));
         let all = [
@@ -37,19 +37,19 @@ impl Form {
         operands.into_iter().filter(|operand| operand.registers > 0).collect()
     }
 
-    /// Whether it loads or stores shared memory: `ldmatrix` or `stmatrix`.
+    /// Whether it accesses shared memory: `ldmatrix` or `stmatrix`.
     pub fn has_image(&self) -> bool {
         matches!(self.family, "ldmatrix" | "stmatrix")
     }
 
-    /// Bytes that its [`kernel`](Form::kernel) takes.
+    /// Bytes of the input of its [`kernel`](Form::kernel).
     pub fn input_bytes(&self) -> usize {
         let registers: usize = self.operands().iter().map(|operand| operand.registers).sum();
         self.image_bytes()
             + 32 * (usize::from(self.has_image()) + registers) * self.register_bits / 8
     }
 
-    /// Bytes that its [`kernel`](Form::kernel) leaves.
+    /// Bytes of the output of its [`kernel`](Form::kernel).
     pub fn output_bytes(&self) -> usize {
         32 * self.d * self.register_bits / 8 + self.image_bytes()
     }
@@ -61,11 +61,14 @@ impl Form {
     /// A kernel of one warp that executes the form once: `.entry NAME(.param .u64 in, .param .u64
     /// out)`.
     ///
-    /// In memory, the operands of a lane lie behind those of the lane before, and those of `mma` in
-    /// the order A, B, C, metadata, scales of A, scales of B; so do the results. `ldmatrix` and
-    /// `stmatrix` have one more word before their operands, the offset of the lane's row in
-    /// shared memory; shared memory, [`IMAGE_BYTES`], lies in front of all, as it was before, and
-    /// behind the results, as it is then.
+    /// Input and output are ordered by lane. The operands of a lane in `mma` are A, B, C, metadata,
+    /// scales of A, scales of B.
+    ///
+    /// - `mma` and `movmatrix` have as input the operands of lane 0, lane 1, and so on. The output
+    ///   is the results in the same order.
+    /// - `ldmatrix` and `stmatrix` have as input the contents of shared memory ([`IMAGE_BYTES`]);
+    ///   then for each lane the offset of its row in shared memory (one word) and its operands. The
+    ///   output is the results of each lane, and then the contents of shared memory.
     pub fn kernel(&self, name: &str, selectors: &Selectors) -> String {
         let (word, bytes) = if self.register_bits == 64 { ("b64", 8) } else { ("b32", 4) };
         let shared = self.has_image();
@@ -139,7 +142,7 @@ impl Form {
         text
     }
 
-    /// The operands of the instruction in that kernel.
+    /// The operands of the instruction in that kernel, as text.
     fn operand_list(&self, selectors: &Selectors) -> String {
         let list = |operand: &str, count: usize| {
             let registers: Vec<String> =

@@ -5,33 +5,33 @@ use crate::target::Requirement;
 use std::string::String;
 use std::vec::Vec;
 
-/// Bytes of shared memory that all 128 threads of a form's kernel fill at once, each with 16.
+/// Bytes of shared memory that the 128 threads of a form's kernel fill in one step, 16 bytes each.
 pub(crate) const FILLED: usize = 16 * 128;
 
-/// A form of `wgmma.mma_async` or `wgmma.mma_async.sp`. Of each there are two: with A in shared
-/// memory, and in registers.
+/// A form of `wgmma.mma_async` or `wgmma.mma_async.sp`. Each has two variants: A in shared memory
+/// or in registers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct WgmmaForm {
     /// The instruction, as in PTX.
     pub ptx: &'static str,
-    /// The same with `N` for the number of columns: what forms have in common that differ in
-    /// nothing else.
+    /// The same with `N` for the number of columns: the common name of forms that differ only in
+    /// N.
     pub family: &'static str,
     /// The elements of D, A and B, as in PTX.
     pub elements: [&'static str; 3],
-    /// Columns of B and D.
+    /// N: columns of B and D.
     pub n: usize,
-    /// Columns of A, rows of B.
+    /// K: columns of A and rows of B.
     pub k: usize,
-    /// Registers that D takes in a lane.
+    /// Registers of D in a lane.
     pub d: usize,
     /// Whether A and B can be negated.
     pub negates: bool,
-    /// Whether A, in shared memory, and B can lie the other way.
+    /// Whether B, and A in shared memory, can be transposed (MN-major).
     pub transposes: bool,
-    /// Sparsity selectors, or zero where A is dense.
+    /// Number of sparsity selectors, or zero for a dense A.
     pub selectors: usize,
-    /// The PTX version from which on there is the form, as in `8.0`.
+    /// The minimum PTX version, as in `8.0`.
     pub ptx_version: &'static str,
 }
 
@@ -66,21 +66,21 @@ pub fn all() -> impl Iterator<Item = WgmmaForm> {
 }
 
 impl WgmmaForm {
-    /// What a GPU must be to have them: all of them, as there is no other with `wgmma`.
+    /// The GPUs that have them. It is one requirement for all forms: no other GPU has `wgmma`.
     pub const NEEDS: Needs = <ptx::sm_90a as Requirement>::NEEDS;
 
-    /// The name of the form's functions in [`raw`](crate::raw), without `_ss` and `_rs`, which say
-    /// where A is.
+    /// The name of the form's functions in [`raw`](crate::raw), without `_ss` and `_rs`, which give
+    /// the location of A.
     pub fn name(&self) -> String {
         self.ptx.replace('.', "_")
     }
 
-    /// Columns of A that are there: K, or, of a sparse A, half of it.
+    /// Stored columns of A: K, or half of it for a sparse A.
     pub const fn kept(&self) -> usize {
         if self.selectors > 0 { self.k / 2 } else { self.k }
     }
 
-    /// Bits of an element of A or B: a row of A has 32 bytes, of whatever elements.
+    /// Bits of an element of A or B. A row of A has 32 bytes for all element types.
     pub const fn element_bits(&self) -> usize {
         ROW_BITS / self.kept()
     }

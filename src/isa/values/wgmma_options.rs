@@ -1,29 +1,30 @@
-//! What is part of a `wgmma` beside its name: constants, and where A is.
+//! The options of a `wgmma` that are not in its name: immediates, and the location of A.
 
 use super::WgmmaForm;
 use std::format;
 use std::string::String;
 use std::vec::Vec;
 
-/// How a form of `wgmma` is executed.
+/// The options of one execution of a `wgmma`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct WgmmaOptions {
-    /// Whether A is in registers, and not in shared memory.
+    /// Whether A is in registers; otherwise it is in shared memory.
     pub a_in_registers: bool,
     /// Whether A is negated.
     pub negates_a: bool,
-    /// Whether B is.
+    /// Whether B is negated.
     pub negates_b: bool,
-    /// Whether in shared memory elements of a column of A are neighbours, and not those of a row.
+    /// Whether A in shared memory is MN-major: the elements of a column are neighbours. Otherwise
+    /// it is K-major.
     pub transposes_a: bool,
-    /// Whether elements of a row of B are, and not those of a column.
+    /// Whether B is MN-major: the elements of a row are neighbours. Otherwise it is K-major.
     pub transposes_b: bool,
-    /// Of which of the matrices in a register the metadata is.
+    /// Selects one of the matrices whose metadata is in a register.
     pub selector: u32,
 }
 
 impl WgmmaOptions {
-    /// Whether a form takes these; if not, what it takes.
+    /// Checks that a form takes these options. The error says which ones it takes.
     ///
     /// ```
     /// use ptx_matrix::forms::{self, WgmmaOptions};
@@ -64,7 +65,7 @@ impl WgmmaOptions {
 }
 
 impl WgmmaForm {
-    /// All that it can be executed with, with A in shared memory or in registers.
+    /// All valid options, with A in shared memory or in registers.
     pub fn options(&self, a_in_registers: bool) -> Vec<WgmmaOptions> {
         const EITHER: [bool; 2] = [false, true];
         let mut all = Vec::new();

@@ -1,4 +1,4 @@
-//! A kernel for each form of `wgmma`, as PTX text: one warpgroup that executes it once.
+//! A PTX kernel for each form of `wgmma`: one warpgroup executes it once.
 
 use super::wgmma_form::FILLED;
 use super::{WgmmaForm, WgmmaOptions};
@@ -10,8 +10,8 @@ impl WgmmaForm {
     /// A kernel of 128 threads that executes the form once: `.entry NAME(.param .u64 in, .param
     /// .u64 out, .param .u32 adds)`.
     ///
-    /// What it takes and leaves, and where in it the matrices are, [`memory`](Self::memory) says;
-    /// both begin at multiples of 16 bytes. It adds to D, or, where `adds` is 0, overwrites it.
+    /// [`memory`](Self::memory) has the format of input and output. Both are aligned to 16 bytes.
+    /// The instruction accumulates unless `adds` is 0.
     ///
     /// # Panics
     /// If the form does not take the options.
@@ -69,8 +69,8 @@ impl WgmmaForm {
             push("mul.wide.u32 %from, %thread, 4; add.u64 %from, %from, %in;");
             push(&format!("ld.global.b32 %kept, [%from+{}];", memory.metadata(0)));
         }
-        // The place in shared memory is an addition to what the descriptors are of matrices from 0
-        // on.
+        // The descriptors are for matrices at address 0. The address in shared memory is added to
+        // them.
         push("mov.u32 %at, image; bfe.u32 %at, %at, 4, 14; cvt.u64.u32 %start, %at;");
         let (a, b) = memory.descriptors();
         push(&format!("add.u64 %b, %start, {b:#x};"));
@@ -93,7 +93,7 @@ impl WgmmaForm {
         text
     }
 
-    /// The operands behind D.
+    /// The operands after D.
     fn operands_behind(&self, options: &WgmmaOptions) -> String {
         let mut operands = String::from(if options.a_in_registers {
             "{%a0, %a1, %a2, %a3}, %b"
@@ -118,7 +118,7 @@ impl WgmmaForm {
     }
 }
 
-/// The names of so many registers.
+/// The names of `count` registers.
 fn registers(name: &str, count: usize) -> Vec<String> {
     (0..count).map(|number| format!("{name}{number}")).collect()
 }

@@ -1,4 +1,4 @@
-//! Tensor maps as parameters of kernels, and how the host makes them (`cuTensorMapEncodeTiled`,
+//! Tensor maps as kernel parameters, and their construction on the host (`cuTensorMapEncodeTiled`,
 //! `cuTensorMapEncodeIm2col`).
 
 #[cfg(not(target_arch = "nvptx64"))]
@@ -14,10 +14,10 @@ use crate::copy::{BoxTile, TensorMap, TensorMapMut, TensorMode};
 use crate::isa::TensorMapWords;
 use crate::machine::host_items;
 
-/// The parameters that tensor maps are.
+/// The implementations of `KernelParam` for tensor maps.
 macro_rules! maps {
     ($($map:ident $encoded:ident [$($host:tt)*] $slice:ident;)*) => {$(
-        // SAFETY: one parameter: the map's 128 bytes, which the builder makes `Head` point to.
+        // SAFETY: one parameter: the map's 128 bytes. The builder makes `Head` point to them.
         unsafe impl<Tile: BoxTile, const RANK: usize, Mode: TensorMode> KernelParam for $map<'_, Tile, RANK, Mode> {
             type In<'k> = $map<'k, Tile, RANK, Mode>;
             type Head = *const TensorMapWords;
@@ -35,7 +35,7 @@ macro_rules! maps {
 
             #[inline(always)]
             unsafe fn enter<'k>(head: Self::Head, _: (), _: &'static str) -> Self::In<'k> {
-                // SAFETY: the caller's.
+                // SAFETY: the caller upholds the conditions.
                 unsafe { $map::from_ptr(head) }
             }
 
@@ -57,14 +57,14 @@ maps! {
     TensorMapMut EncodedMapMut [] slice_mut;
 }
 
-/// A map, or none: what a kernel does without then, it finds out by `match`.
+/// An optional map: a launch passes `Some(map)` or `None`, and the kernel matches on it.
 ///
 /// ```
 /// use ptx_matrix::{isa::TensorMapError, launch::Tensor, prelude::*, sim::Simulator};
 ///
 /// type Tile = SharedTile<f32, 8, 32, Swizzle128>;
 ///
-/// /// Counts in a tile, and brings it to a tensor, if there is one: else to a slice.
+/// /// Numbers the elements of a tile, and stores it to a tensor if there is one, otherwise to a slice.
 /// #[kernel(threads = 32, target = "sm_90")]
 /// fn count(block: &Block, #[shared] tile: Tile, tensor: Option<TensorMapMut<Tile, 2>>, slice: GlobalMut<f32>) {
 ///     let warp = block.warp();
@@ -88,7 +88,7 @@ maps! {
 /// assert!(one == other && one[255] == 255.0);
 /// # Ok::<(), TensorMapError>(())
 /// ```
-// SAFETY: one parameter: the map's 128 bytes, or as many zeros, which no map has.
+// SAFETY: one parameter: the map's 128 bytes, or as many zeros, which are no map.
 unsafe impl<P: KernelParam<Head = *const TensorMapWords, Tail = ()>> KernelParam for Option<P> {
     type In<'k> = Option<P::In<'k>>;
     type Head = *const TensorMapWords;
@@ -100,8 +100,8 @@ unsafe impl<P: KernelParam<Head = *const TensorMapWords, Tail = ()>> KernelParam
 
     #[inline(always)]
     unsafe fn enter<'k>(head: Self::Head, _: (), name: &'static str) -> Self::In<'k> {
-        // SAFETY: by the caller, it points to the parameter's bytes, which do not change; and to a
-        // map, if these are not zero.
+        // SAFETY: the caller guarantees that it points to the parameter's bytes, which do not
+        // change. They are a map if the first eight are not zero.
         unsafe { if (*head).0[0] == 0 { None } else { Some(P::enter(head, (), name)) } }
     }
 

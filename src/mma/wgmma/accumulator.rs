@@ -1,4 +1,4 @@
-//! What a `wgmma` adds to: 64 rows, in the registers of four warps.
+//! Accumulators of `wgmma`: 64 rows in the registers of a warpgroup.
 
 use crate::element::{Bits16, Bits32, Element, Width};
 use crate::fragment::{
@@ -11,13 +11,13 @@ use crate::mma::{B16, Count, NoTrans, Rounded, StMatrix, Trans, X2, X4};
 use crate::scope::{Threads, Warp, WarpGroup};
 use crate::target::{AtLeast, BuiltFor};
 
-/// The shape of the accumulator of a `wgmma`: 64 rows and `N` columns.
+/// The shape of a `wgmma` accumulator: 64 rows and `N` columns.
 #[derive(Debug, Clone, Copy)]
 pub struct M64<const N: usize>;
 impl<const N: usize> Sealed for M64<N> {}
 
-/// There is an accumulator of this shape, with elements of width `W`: `N` is a multiple of 8, at
-/// most 256.
+/// An accumulator shape that exists with elements of width `W`: `N` is a multiple of 8, at most
+/// 256.
 #[diagnostic::on_unimplemented(
     message = "there is no accumulator `{Self}`",
     note = "N is a multiple of 8, from 8 to 256"
@@ -45,16 +45,20 @@ accumulators! {
 pub(super) type RegistersOf<const N: usize, T> =
     <M64<N> as WgmmaColumns<<T as Element>::Width>>::Registers;
 
-/// A matrix of 64 x `N`, C or D of a [`Wgmma`](crate::mma::Wgmma), spread over the registers of a
+/// A 64 x `N` accumulator (C and D) of a [`Wgmma`](crate::mma::Wgmma), in the registers of a
 /// warpgroup (PTX ISA 9.7.15.5.1, "Register fragments").
 ///
-/// Warp `w` of the four holds rows `16 * w` on, as `N / 8` accumulators of `mma.m16n8` beside each
-/// other: see [`part`](Self::part).
+/// Warp `w` of the four holds the rows from `16 * w` on, as `N / 8` accumulators of `mma.m16n8`,
+/// adjacent along N: see [`part`](Self::part). Element `i` of thread `t` of the warpgroup is:
+///
+/// | row | column |
+/// | --- | --- |
+/// | `16 * (t / 32) + t % 32 / 4 + 8 * (i / 2 % 2)` | `8 * (i / 4) + 2 * (t % 4) + i % 2` |
 ///
 /// ```
 /// use ptx_matrix::mma::GroupAccumulator;
 /// type Sums = GroupAccumulator<24, f32>;
-/// assert_eq!(Sums::position(37, 6), (16 + 9, 8 + 2)); // warp 1, its lane 5
+/// assert_eq!(Sums::position(37, 6), (16 + 9, 8 + 2)); // lane 5 of warp 1
 /// assert_eq!(Sums::owner(25, 10), (37, 6));
 /// ```
 pub struct GroupAccumulator<const N: usize, T: Element>
@@ -101,13 +105,13 @@ where
         (LANES * (row / 16) + lane, IN_PART * (col / 8) + index)
     }
 
-    /// The matrix of zeros.
+    /// Makes the matrix of zeros.
     #[inline(always)]
     pub fn zero() -> Self {
         bytemuck::Zeroable::zeroed()
     }
 
-    /// The matrix of `value(row, col)`.
+    /// Makes the matrix with the elements `value(row, col)`.
     #[inline(always)]
     #[track_caller]
     pub fn from_fn(group: WarpGroup<'_>, value: impl Fn(usize, usize) -> T + LaneCapture) -> Self {
@@ -136,7 +140,7 @@ where
         });
     }
 
-    /// The same with each element replaced by `value(row, col, element)`.
+    /// Replaces each element by `value(row, col, element)`.
     #[inline(always)]
     #[track_caller]
     pub fn map(
@@ -156,9 +160,10 @@ where
         GroupAccumulator { registers }
     }
 
-    /// The same with each element of the columns `first` on replaced by `value(element, other)`, of
-    /// a matrix of as many columns or fewer. `first` is a multiple of 8, and the columns are in
-    /// the matrix.
+    /// Replaces the elements of the columns from `first` on by `value(element, other)`.
+    ///
+    /// `other` has the replaced columns, at most `N`. `first` is a multiple of 8, and the columns
+    /// are in the matrix.
     ///
     /// ```
     /// use ptx_matrix::{mma::GroupAccumulator, prelude::*};
@@ -211,11 +216,9 @@ where
         GroupAccumulator { registers }
     }
 
-    /// Columns `first` on, as many as the result has. `first` is a multiple of 8, and the columns
-    /// are in the matrix.
+    /// Copies the columns from `first` on, as many as the result has.
     ///
-    /// # Panics
-    /// If the columns are not in the matrix, or `first` is no multiple of 8.
+    /// `first` is a multiple of 8, and the columns are in the matrix.
     #[inline(always)]
     #[track_caller]
     pub fn columns<const COLS: usize>(&self, first: usize) -> GroupAccumulator<COLS, T>
@@ -237,10 +240,17 @@ where
         GroupAccumulator { registers }
     }
 
-    /// Stores columns `first` on to a tile, as many as it has: each warp its 16 rows. Elements of
-    /// 16 bits go by `stmatrix.x4`, of 16 columns each, and the last 8, if they are no 16, by
-    /// `stmatrix.x2`, with `.trans` to a column-major tile; others by ordinary stores. `first` is a
-    /// multiple of 8, and the columns are in the matrix. Needs sm_90.
+    /// Stores the columns from `first` on to a tile, as many as the tile has. Each warp stores its
+    /// 16 rows. Needs sm_90.
+    ///
+    /// | elements | columns | instruction |
+    /// | --- | --- | --- |
+    /// | 16 bits | 16 at a time | `stmatrix.x4` |
+    /// | 16 bits | the last 8, if 16 does not divide them | `stmatrix.x2` |
+    /// | others | | ordinary stores |
+    ///
+    /// For a column-major tile, `stmatrix` has `.trans`. `first` is a multiple of 8, and the
+    /// columns are in the matrix.
     ///
     /// ```
     /// use ptx_matrix::{mma::GroupAccumulator, prelude::*};
@@ -277,8 +287,9 @@ where
             "columns of the matrix from a multiple of 8 on"
         );
         let (warp, top, site) = (group.warp(), 16 * group.warp_rank(), Site::here());
-        // In a loop, addresses of stores are not to take registers while the next sums are
-        // computed. SAFETY: the tile's own address.
+        // In a loop, the addresses of the stores must not occupy registers during the next
+        // mainloop. `fixed` keeps the compiler from computing them ahead. SAFETY: this is the
+        // tile's own address.
         let tile = &unsafe { SharedTile::<T, 64, COLS, S, O>::from_address(fixed(tile.address())) };
         if const { size_of::<T>() != 2 } {
             let registers = &self.registers;
@@ -289,7 +300,7 @@ where
                     for index in part * IN_PART..(part + 1) * IN_PART {
                         let (row, col) = Self::position(id, index);
                         let element = take::<T>(cast::<T>(registers.as_ref()), first / 2 + index);
-                        // SAFETY: the warp's rows of the tile, and of those all columns.
+                        // SAFETY: the element is in the warp's 16 rows and in the tile's columns.
                         unsafe { tile.store(top + row, col, element, site) };
                     }
                 }
@@ -305,11 +316,11 @@ where
                 } else {
                     (id / 8 % 2 * 8, id / 16 * 8 + id % 8)
                 };
-                // SAFETY: 16 rows and columns of the tile, or 8 columns, and of each line the chunk
-                // at its start and the one behind it.
+                // SAFETY: the rows and columns are in the tile: 16 of each, or 8 columns. Each
+                // address is that of a whole chunk of 16 bytes.
                 unsafe { tile.row_unchecked(top + row, right + col) }
             });
-            // Of 8 columns a lane has two registers: of the rows 0 to 7 and 8 to 15.
+            // In 8 columns, a lane has two registers: one of rows 0 to 7, one of rows 8 to 15.
             let at = (first + right) / 4;
             if is_last_half {
                 store_matrices::<X2, O>(warp, rows, self.taken(at), site);
@@ -319,14 +330,15 @@ where
         }
     }
 
-    /// So many registers of each lane, from this one on.
+    /// `COUNT` registers of each lane, from register `at` on.
     #[inline(always)]
     fn taken<const COUNT: usize>(&self, at: usize) -> PerLane<[u32; COUNT]> {
         self.registers.map(|registers| array(|index| registers.as_ref()[at + index]))
     }
 
-    /// Columns `8 * index` to `8 * index + 7` of the 16 rows that the executing warp holds: a
-    /// fragment as `mma` has it, to store by `stmatrix`, say.
+    /// The fragment of columns `8 * index` to `8 * index + 7` in the 16 rows of the executing warp.
+    ///
+    /// It is an accumulator of `mma`, for example for a store with `stmatrix`.
     #[inline(always)]
     #[track_caller]
     pub fn part(&self, index: usize) -> Accumulator<M16N8K16, T> {
@@ -342,7 +354,7 @@ where
         }))
     }
 
-    /// The registers, as the raw functions take them.
+    /// The registers, in the form that the raw functions take.
     #[inline(always)]
     pub fn registers(&self) -> PerLane<RegistersOf<N, T>> {
         self.registers
@@ -353,7 +365,7 @@ impl<const N: usize> GroupAccumulator<N, f32>
 where
     M64<N>: WgmmaColumns<Bits32> + WgmmaColumns<Bits16>,
 {
-    /// The sums, rounded to 16 bits.
+    /// Rounds the accumulators to 16 bits.
     #[inline(always)]
     pub fn round<U: Rounded>(&self, _: WarpGroup<'_>) -> GroupAccumulator<N, U>
     where
@@ -377,7 +389,8 @@ unsafe impl<const N: usize, T: Element> bytemuck::Zeroable for GroupAccumulator<
 {
 }
 
-/// Stores a warp's matrices to lines of a tile of this order.
+/// Stores a warp's matrices to a tile of this order. Each lane gives the address of a row or
+/// column.
 #[inline(always)]
 fn store_matrices<N: Count, O: Order>(
     warp: Warp<'_>,
@@ -392,7 +405,8 @@ fn store_matrices<N: Count, O: Order>(
     }
 }
 
-/// Registers of 32 bits as those of the elements' width, which accumulators all have of 32 bits.
+/// Reinterprets 32-bit registers as those of the elements' width. All accumulators have 32-bit
+/// registers.
 #[inline(always)]
 pub(super) fn cast<T: Element>(registers: &[u32]) -> &[<T::Width as Width>::Register] {
     bytemuck::must_cast_slice(registers)
@@ -408,7 +422,7 @@ mod tests {
     use super::*;
     use half::f16;
 
-    /// Every thread and index has an element of its own, and every element is one's.
+    /// Each (thread, index) holds one element, and each element has one holder.
     #[test]
     fn layouts_are_bijections() {
         fn check<const N: usize, T: Element>()
@@ -432,8 +446,8 @@ mod tests {
         check::<200, f16>();
     }
 
-    /// As the PTX ISA writes it: row `16 * (thread / 32) + thread % 32 / 4`, 8 more in every second
-    /// pair; column `8 * (i / 4)`, `2 * (thread % 4)`.
+    /// The PTX ISA's formulas: row `16 * (thread / 32) + thread % 32 / 4`, plus 8 in every second
+    /// pair; column `8 * (i / 4) + 2 * (thread % 4)`.
     #[test]
     fn the_layout_is_that_of_the_ptx_isa() {
         for (thread, i) in (0..128).flat_map(|thread| (0..48).map(move |i| (thread, i))) {

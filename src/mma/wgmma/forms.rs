@@ -1,4 +1,4 @@
-//! The forms of `wgmma.mma_async` with a dense A, as the table has them.
+//! Implements the forms of `wgmma.mma_async` with a dense A, from the table.
 
 use super::{Subtracts, Wgmma, WgmmaForm};
 use crate::isa::ptx;
@@ -44,7 +44,7 @@ macro_rules! how {
     };
 }
 
-/// The implementation of each form with a dense A.
+/// Implements each form with a dense A.
 macro_rules! implementations {
     ($($d:ident [$(($a:ident $b:ident))*] $k:literal $option:ident $columns:ident $per:tt $behind:ident 0
         $version:literal;)*) => {$($(

@@ -1,4 +1,4 @@
-//! `wgmma`: products of matrices in shared memory, by four warps, asynchronously (PTX ISA 9.7.15).
+//! `wgmma`: asynchronous matrix multiply-accumulate by a warpgroup (PTX ISA 9.7.15).
 
 mod accumulator;
 #[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
@@ -27,8 +27,10 @@ pub(crate) use operand::{descriptor, width};
 pub use shared::{PeerAccumulator, SharedAccumulator};
 pub use sparse::{IssueSparse, WgmmaSparse, WgmmaSparseForm};
 
-/// `wgmma.mma_async.sync.aligned.m64nNkK.D.A.B{.OPTION}`: D = A x B + D, of 64 rows and `N`
-/// columns, by a warpgroup.
+/// Multiplies A and B, and accumulates: D = A x B + D, 64 x `N`, asynchronously, for one warpgroup.
+///
+/// PTX: `wgmma.mma_async.sync.aligned.m64nNkK.D.A.B{.OPTION}` (PTX ISA 9.7.15). Needs sm_90a. No
+/// newer GPU has it.
 ///
 /// | A, B | D | K | N | option |
 /// | --- | --- | --- | --- | --- |
@@ -39,23 +41,24 @@ pub use sparse::{IssueSparse, WgmmaSparse, WgmmaSparseForm};
 /// | i8, u8 | i32 | 32 | 8, 16, 24, 32, and multiples of 16 up to 256 | [`SatFinite`](crate::isa::SatFinite) |
 /// | [`b1`](crate::element::b1) | i32 | 256 | the same | [`AndPopc`](crate::isa::AndPopc) |
 ///
-/// Where two elements are named, A may be of one and B of the other. Needs sm_90a; no newer GPU has
-/// it. With an A of which half is zero: [`WgmmaSparse`].
+/// Where a row names two element types, A and B may have different ones. For a structured sparse A,
+/// use [`WgmmaSparse`].
 ///
-/// A and B are in shared memory, in tiles with the swizzle of their lines
-/// ([`SharedTile::matrix_a`](crate::memory::SharedTile::matrix_a)); A may be in registers instead.
-/// What ordinary stores wrote to a tile, they see behind a
-/// [`Warp::fence_for_bulk`](crate::scope::Warp::fence_for_bulk) of the warps that wrote, and a
-/// `sync`; what copies of tensors brought, behind the wait for their barrier.
+/// A and B are in swizzled shared tiles
+/// ([`SharedTile::matrix_a`](crate::memory::SharedTile::matrix_a)). A may be in registers instead.
+/// `wgmma` reads shared memory through the async proxy:
 ///
-/// Sums that are in flight have a type from which nothing can be read, [`InFlight`];
-/// [`InFlight::finish`] waits for them. How a GPU rounds in this instruction is in
-/// `docs/NUMERICS.md`.
+/// - It sees ordinary stores after a [`Warp::fence_for_bulk`](crate::scope::Warp::fence_for_bulk)
+///   of the storing warps, and a `sync`.
+/// - It sees TMA loads after the wait for their `mbarrier`.
+///
+/// Accumulators in flight have the type [`InFlight`], which cannot be read. [`InFlight::finish`]
+/// waits for them. `docs/NUMERICS.md` describes the rounding of this instruction.
 ///
 /// ```
 /// use ptx_matrix::{mma::{GroupAccumulator, Wgmma}, prelude::*};
 ///
-/// /// D = A x B: 64 x 32, of bf16 into f32, with K of 64.
+/// /// D = A x B: 64 x 32, bf16 into f32, K = 64.
 /// #[kernel(threads = 128, target = "sm_90a")]
 /// fn multiply(
 ///     block: &Block,
@@ -99,17 +102,17 @@ impl<const N: usize, A, B, D, O, Target> Sealed for Wgmma<N, A, B, D, O, Target>
 pub trait WgmmaForm: Sealed {
     /// The registers of D in one lane.
     type Registers: Registers<Register = u32>;
-    /// The shape of `mma` whose A a warp holds, where A is in registers: 16 of the 64 rows.
+    /// The `mma` shape of a warp's A fragment, for A in registers: 16 of the 64 rows.
     type Shape: Shape;
-    /// The instruction, as in PTX.
+    /// The PTX instruction.
     const PTX: &'static str;
 
-    /// By what the simulator computes it.
+    /// The simulator's description of the form.
     #[doc(hidden)]
     const SIMULATED: Form;
 
     /// # Safety
-    /// As the raw functions.
+    /// As for the raw functions.
     #[doc(hidden)]
     unsafe fn shared<const NEGATE: bool, const TRANS_A: bool, const TRANS_B: bool>(
         site: Site,
@@ -120,7 +123,7 @@ pub trait WgmmaForm: Sealed {
     ) -> PerLane<Self::Registers>;
 
     /// # Safety
-    /// As the raw functions.
+    /// As for the raw functions.
     #[doc(hidden)]
     unsafe fn registers<const NEGATE: bool, const TRANS_B: bool>(
         site: Site,
@@ -131,7 +134,7 @@ pub trait WgmmaForm: Sealed {
     ) -> PerLane<Self::Registers>;
 }
 
-/// A form of [`Wgmma`] or [`WgmmaSparse`] whose products can be subtracted: of floating-point
+/// A form of [`Wgmma`] or [`WgmmaSparse`] that can subtract the product: one of floating-point
 /// elements.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` does not subtract",
@@ -139,13 +142,13 @@ pub trait WgmmaForm: Sealed {
 )]
 pub trait Subtracts: Sealed {}
 
-/// Sums that multiplications are, or may be, adding to: registers that nobody may touch before
+/// Accumulators of `wgmma` in flight: nobody may touch the registers before
 /// [`finish`](Self::finish).
 ///
-/// It is gone round a pipeline with: tiles are waited for, multiplied by [`Wgmma::issue`], and free
-/// again behind a [`wait`](Self::wait) for the group that read them. Several can be in flight
-/// together, of which the older are had by [`finish_behind`](Self::finish_behind) while the newer
-/// go on.
+/// The order in a mainloop: wait for the stage's tiles, multiply them with [`Wgmma::issue`], then
+/// [`wait`](Self::wait) for the group that read them, and release the stage. Several accumulators
+/// can be in flight. [`finish_behind`](Self::finish_behind) returns the older ones while the newer
+/// ones continue.
 #[must_use = "what is in flight is to be waited for, by `finish`"]
 pub struct InFlight<const N: usize, T: Element>
 where
@@ -158,8 +161,11 @@ impl<const N: usize, T: Element> GroupAccumulator<N, T>
 where
     M64<N>: WgmmaColumns<T::Width>,
 {
-    /// The same, computed by here: none of what makes it is put off behind multiplications that
-    /// come next, where it would take registers beside theirs. It is no instruction.
+    /// Forces the computation of the accumulators to finish here. This is an optimisation barrier,
+    /// no instruction.
+    ///
+    /// Otherwise the compiler may move parts of it past the following `wgmma`s, where it needs
+    /// registers in addition to theirs.
     #[inline(always)]
     pub fn settled(self, _: WarpGroup<'_>) -> Self
     where
@@ -168,7 +174,7 @@ where
         GroupAccumulator { registers: settled(Site::here(), self.registers) }
     }
 
-    /// Gives the sums to multiplications.
+    /// Hands the accumulators to `wgmma`.
     #[inline(always)]
     pub fn begin(self, _: WarpGroup<'_>) -> InFlight<N, T>
     where
@@ -182,20 +188,21 @@ impl<const N: usize, T: Element> InFlight<N, T>
 where
     M64<N>: WgmmaColumns<T::Width>,
 {
-    /// Waits until at most the `NEWEST` newest groups are in flight (`wgmma.wait_group`): the tiles
-    /// of the older ones, or of all, have been read, and may be filled again by whoever is told
-    /// of it.
+    /// Waits until at most the `NEWEST` newest groups are in flight (`wgmma.wait_group`).
+    ///
+    /// The older groups have then read their tiles. Once the producer is notified, it can fill
+    /// these tiles again.
     #[inline(always)]
     #[track_caller]
     pub fn wait<const NEWEST: u32>(&mut self, group: WarpGroup<'_>)
     where
         Self: BuiltFor<OnlyArch<90>>,
     {
-        // SAFETY: warpgroup scope is converged.
+        // SAFETY: at warpgroup scope the warps are converged.
         unsafe { wait_for::<NEWEST>(Site::here(), group.block().at) };
     }
 
-    /// Waits for all groups (`wgmma.wait_group 0`), and returns the sums.
+    /// Waits for all groups (`wgmma.wait_group 0`), and returns the accumulators.
     #[inline(always)]
     #[track_caller]
     pub fn finish(self, group: WarpGroup<'_>) -> GroupAccumulator<N, T>
@@ -203,22 +210,24 @@ where
         Self: BuiltFor<OnlyArch<90>>,
     {
         let site = Site::here();
-        // SAFETY: warpgroup scope is converged.
+        // SAFETY: at warpgroup scope the warps are converged.
         unsafe { wait_for::<0>(site, group.block().at) };
         GroupAccumulator { registers: settled(site, self.registers) }
     }
 
-    /// Waits until at most the `NEWEST` newest groups are in flight (`wgmma.wait_group`), which add
-    /// to other sums, and returns these: so the tensor cores multiply on while a warpgroup
-    /// computes with what it has of them already.
+    /// Waits until at most the `NEWEST` newest groups are in flight (`wgmma.wait_group`), and
+    /// returns these accumulators.
     ///
-    /// That none of the newest adds to these sums is not in their type. The simulator says so where
-    /// one does; on a GPU the sums are no such.
+    /// The newest groups add to other accumulators. The tensor cores work on them while the
+    /// warpgroup computes with these.
+    ///
+    /// The type does not exclude that one of the newest groups adds to these accumulators. The
+    /// simulator reports it. On a GPU, the values are then undefined.
     ///
     /// ```
     /// use ptx_matrix::{mma::{GroupAccumulator, Wgmma}, prelude::*};
     ///
-    /// /// D = A x B - A x C / 2, of which the half is taken while A x B is computed.
+    /// /// D = A x B - A x C / 2. A x C is halved while A x B is in flight.
     /// #[kernel(threads = 128, target = "sm_90a")]
     /// fn beside(
     ///     block: &Block,
@@ -258,7 +267,7 @@ where
         Self: BuiltFor<OnlyArch<90>>,
     {
         let site = Site::here();
-        // SAFETY: warpgroup scope is converged.
+        // SAFETY: at warpgroup scope the warps are converged.
         unsafe { wait_for::<NEWEST>(site, group.block().at) };
         check_finished(site, &self.registers);
         GroupAccumulator { registers: settled(site, self.registers) }
@@ -272,11 +281,11 @@ where
     M64<N>: WgmmaColumns<D::Width>,
     Self: WgmmaForm<Registers = RegistersOf<N, D>>,
 {
-    /// Starts the multiplications that `work` asks for, as one group (`wgmma.fence` before them,
-    /// `wgmma.commit_group` behind).
+    /// Issues the `wgmma`s of `work` as one group: `wgmma.fence` before them, `wgmma.commit_group`
+    /// after them.
     ///
-    /// A group has come to its end behind [`InFlight::finish`], or behind a
-    /// [`wait`](InFlight::wait) for as few as came later.
+    /// The group is complete after [`InFlight::finish`], or after a [`wait`](InFlight::wait) that
+    /// leaves at most the later groups in flight.
     #[inline(always)]
     #[track_caller]
     pub fn issue(
@@ -290,17 +299,17 @@ where
     }
 }
 
-/// What `work` starts becomes a group.
+/// Makes one group of all `wgmma`s that `work` issues.
 #[inline(always)]
 fn in_group(site: Site, _: WarpGroup<'_>, work: impl FnOnce()) {
-    // SAFETY: warpgroup scope is converged.
+    // SAFETY: at warpgroup scope the warps are converged.
     unsafe { fence(site) };
     work();
     // SAFETY: as above.
     unsafe { commit(site) };
 }
 
-/// A group of multiplications that is being made, by [`Wgmma::issue`].
+/// The group of `wgmma`s that [`Wgmma::issue`] is issuing.
 pub struct Issue<'s, const N: usize, A, B, D: Element, O, Target>
 where
     M64<N>: WgmmaColumns<D::Width>,
@@ -316,7 +325,7 @@ where
     M64<N>: WgmmaColumns<D::Width>,
     Wgmma<N, A, B, D, O, Target>: WgmmaForm<Registers = RegistersOf<N, D>>,
 {
-    /// D = A x B + D.
+    /// Issues D = A x B + D.
     #[inline(always)]
     #[track_caller]
     pub fn accumulate<X: Transposition, Y: Transposition>(
@@ -327,7 +336,7 @@ where
         self.shared::<X, Y, false>(Site::here(), a, b, true);
     }
 
-    /// D = A x B, whatever D was.
+    /// Issues D = A x B. The previous value of D is ignored.
     #[inline(always)]
     #[track_caller]
     pub fn multiply<X: Transposition, Y: Transposition>(
@@ -338,7 +347,7 @@ where
         self.shared::<X, Y, false>(Site::here(), a, b, false);
     }
 
-    /// D = D - A x B.
+    /// Issues D = D - A x B.
     #[inline(always)]
     #[track_caller]
     pub fn subtract<X: Transposition, Y: Transposition>(
@@ -360,8 +369,8 @@ where
         adds: bool,
     ) {
         let (d, a, b) = (self.sums.registers, a.descriptor(), b.descriptor());
-        // SAFETY: `issue` has a warpgroup; the descriptors are tiles'; nothing but `finish` leads
-        // to the registers.
+        // SAFETY: `issue` has a converged warpgroup. The descriptors come from tiles. Only `finish`
+        // gives access to the registers.
         let d = unsafe {
             match (X::TRANSPOSED, Y::TRANSPOSED) {
                 (false, false) => Wgmma::<N, A, B, D, O, Target>::shared::<NEGATE, false, false>(
@@ -386,7 +395,7 @@ where
 type Left<const N: usize, A, B, D, O, Target> =
     FragmentA<<Wgmma<N, A, B, D, O, Target> as WgmmaForm>::Shape, A>;
 
-/// With A in registers: each warp's is the fragment that an `mma` of 16 rows has.
+/// A in registers: each warp holds the A fragment of a 16-row `mma`.
 impl<const N: usize, A, B, D, O, Target> Issue<'_, N, A, B, D, O, Target>
 where
     A: Element,
@@ -397,12 +406,13 @@ where
             Shape: FragmentShape<RoleA, A::Width, Registers = [u32; 4]>,
         >,
 {
-    /// D = A x B + D, each warp having its 16 rows of A in registers.
+    /// Issues D = A x B + D. Each warp has its 16 rows of A in registers.
     ///
-    /// These stay taken until the wait. A loop that loads the next step's A before it must not load
-    /// it into the same: it takes two steps in a round, each with fragments of its own. And
-    /// what may panic in some lanes only, as a bounds check, does not come between the two: ptxas
-    /// would wait there. (The builder refuses a kernel in which ptxas does, and says where.)
+    /// A's registers stay in use until the wait. A loop that loads the next step's A before the
+    /// wait needs other registers for it: unroll the loop by two, with a fragment for each step.
+    /// Between the issue and the wait, avoid code that can panic in some lanes only, such as a
+    /// bounds check. ptxas would insert a wait there. The builder refuses such a kernel and names
+    /// the place.
     #[inline(always)]
     #[track_caller]
     pub fn accumulate_registers<Y: Transposition>(
@@ -413,7 +423,7 @@ where
         self.registers::<Y, false>(Site::here(), a, b, true);
     }
 
-    /// D = A x B, whatever D was.
+    /// Issues D = A x B. The previous value of D is ignored.
     #[inline(always)]
     #[track_caller]
     pub fn multiply_registers<Y: Transposition>(
@@ -424,7 +434,7 @@ where
         self.registers::<Y, false>(Site::here(), a, b, false);
     }
 
-    /// D = D - A x B.
+    /// Issues D = D - A x B.
     #[inline(always)]
     #[track_caller]
     pub fn subtract_registers<Y: Transposition>(
@@ -446,7 +456,7 @@ where
         adds: bool,
     ) {
         let (d, a, b) = (self.sums.registers, a.registers(), b.descriptor());
-        // SAFETY: as above; A's registers are the compiler's to keep.
+        // SAFETY: as in `shared`. The compiler keeps A's registers.
         let d = unsafe {
             if Y::TRANSPOSED {
                 Wgmma::<N, A, B, D, O, Target>::registers::<NEGATE, true>(site, d, a, b, adds)

@@ -1,5 +1,4 @@
-//! Matrices in shared memory, as `wgmma` takes them: descriptors, which tiles make (PTX ISA
-//! 9.7.15.5.1).
+//! Operands of `wgmma` in shared memory: matrix descriptors, which tiles make (PTX ISA 9.7.15.5.1).
 
 use crate::element::{Bits16, Element, F8E4M3, F8E5M2, b1, bf16, f16, tf32};
 use crate::fragment::{ColMajor, RowMajor};
@@ -11,35 +10,35 @@ use crate::memory::{
 use crate::mma::{NoTrans, Trans};
 use core::marker::PhantomData;
 
-/// A matrix of 64 x K in shared memory, of elements `T`: the left factor of a
-/// [`Wgmma`](crate::mma::Wgmma). `X` is [`NoTrans`] if elements along K are neighbours, and else
-/// [`Trans`].
+/// A descriptor of the A operand of a [`Wgmma`](crate::mma::Wgmma): a 64 x K matrix in shared
+/// memory.
 ///
-/// A tile makes it: [`SharedTile::matrix_a`].
+/// [`SharedTile::matrix_a`] makes it. `T` is the element type. `X` is [`NoTrans`] if A is K-major,
+/// and [`Trans`] if it is M-major.
 pub struct MatrixA<T, X> {
     descriptor: u64,
     _type: PhantomData<fn() -> (T, X)>,
 }
 
-/// A matrix of K x `N` in shared memory, of elements `T`: the right factor of a
-/// [`Wgmma`](crate::mma::Wgmma), or, where `F` is [`SparseA`], of a
-/// [`WgmmaSparse`](crate::mma::WgmmaSparse). `X` is [`NoTrans`] if elements along K are neighbours,
-/// and else [`Trans`].
+/// A descriptor of the B operand of a [`Wgmma`](crate::mma::Wgmma): a K x `N` matrix in shared
+/// memory.
 ///
-/// A tile makes it: [`SharedTile::matrix_b`].
+/// [`SharedTile::matrix_b`] makes it. `T` is the element type. `X` is [`NoTrans`] if B is K-major,
+/// and [`Trans`] if it is N-major. With `F` = [`SparseA`], it is the operand of a
+/// [`WgmmaSparse`](crate::mma::WgmmaSparse).
 pub struct MatrixB<const N: usize, T, X, F = DenseA> {
     descriptor: u64,
     _type: PhantomData<fn() -> (T, X)>,
     _factor: PhantomData<F>,
 }
 
-/// What A is, by which B goes so far along K.
+/// Whether A is dense or sparse: this determines the extent of B along K.
 pub trait FactorA: Sealed {
-    /// Bytes of B along K that an instruction takes.
+    /// Bytes of B along K for each instruction.
     const STEP: usize;
 }
 
-/// All elements of A are there.
+/// A dense A.
 #[derive(Debug, Clone, Copy)]
 pub struct DenseA;
 impl Sealed for DenseA {}
@@ -47,7 +46,7 @@ impl FactorA for DenseA {
     const STEP: usize = STEP;
 }
 
-/// Half of the elements of A are kept: B goes twice as far along K.
+/// A structured sparse A: half of its elements are kept, and B is twice as long along K.
 #[derive(Debug, Clone, Copy)]
 pub struct SparseA;
 impl Sealed for SparseA {}
@@ -71,7 +70,7 @@ impl<const N: usize, T, X, F> Clone for MatrixB<N, T, X, F> {
 impl<const N: usize, T, X, F> Copy for MatrixB<N, T, X, F> {}
 
 impl<T, X> MatrixA<T, X> {
-    /// The descriptor, as the raw functions take it.
+    /// The descriptor, in the form that the raw functions take.
     #[inline(always)]
     pub const fn descriptor(self) -> u64 {
         self.descriptor
@@ -84,7 +83,7 @@ impl<T, X> MatrixA<T, X> {
 }
 
 impl<const N: usize, T, X, F> MatrixB<N, T, X, F> {
-    /// The descriptor, as the raw functions take it.
+    /// The descriptor, in the form that the raw functions take.
     #[inline(always)]
     pub const fn descriptor(self) -> u64 {
         self.descriptor
@@ -96,11 +95,11 @@ impl<const N: usize, T, X, F> MatrixB<N, T, X, F> {
     }
 }
 
-/// An element of a tile that `wgmma` multiplies, as what: itself, an f32 as [`tf32`], the bits of a
-/// `u32` as [`b1`].
+/// A tile's element type that `wgmma` can multiply: an f32 counts as [`tf32`], a `u32` as 32
+/// [`b1`].
 #[diagnostic::on_unimplemented(message = "`wgmma` multiplies no tiles of `{Self}`")]
 pub trait Multiplicand: Element {
-    /// What it is multiplied as.
+    /// The element type of the instruction.
     type As: Element;
 }
 
@@ -123,8 +122,9 @@ multiplicands! {
     u32 as b1;
 }
 
-/// A swizzle that `wgmma` knows, of tiles whose lines are as long as it: [`Swizzle32`],
-/// [`Swizzle64`], [`Swizzle128`].
+/// A swizzle that `wgmma` supports: [`Swizzle32`], [`Swizzle64`] or [`Swizzle128`].
+///
+/// The tile's contiguous side has as many bytes as the swizzle.
 #[diagnostic::on_unimplemented(
     message = "`wgmma` takes no tiles with the swizzle `{Self}`",
     note = "it takes `Swizzle32`, `Swizzle64` and `Swizzle128`, of lines of as many bytes"
@@ -134,15 +134,15 @@ impl PatternSwizzle for Swizzle32 {}
 impl PatternSwizzle for Swizzle64 {}
 impl PatternSwizzle for Swizzle128 {}
 
-/// Bytes of A along K that an instruction takes, of whatever elements.
+/// Bytes of A along K for each instruction, for all element types.
 const STEP: usize = 32;
 
-/// Bytes of the lines of a pattern.
+/// Bytes of a line of the swizzle pattern.
 pub(crate) const fn width<S: Swizzle>() -> usize {
     16 << S::BITS
 }
 
-/// Lines of so many elements are the pattern's.
+/// Checks that the tile's contiguous side, of `elements`, is a line of the swizzle pattern.
 const fn check_line<T, S: Swizzle>(elements: usize) {
     assert!(
         elements * size_of::<T>() == width::<S>(),
@@ -150,7 +150,7 @@ const fn check_line<T, S: Swizzle>(elements: usize) {
     );
 }
 
-/// Along K there are as many bytes as an instruction takes of B.
+/// Checks that the tile has along K the bytes of B that an instruction takes.
 const fn check_step<S: Swizzle, F: FactorA>() {
     assert!(
         F::STEP <= width::<S>(),
@@ -158,20 +158,22 @@ const fn check_step<S: Swizzle, F: FactorA>() {
     );
 }
 
-/// The descriptor of a matrix `offset` bytes behind `address`, whose patterns of eight lines lie
-/// behind each other, and those beside each other along a line `leading` bytes apart.
+/// The descriptor of a matrix at `address + offset`.
+///
+/// A swizzle pattern has eight lines. Patterns follow each other at a stride of eight lines.
+/// Patterns that are adjacent along a line are `leading` bytes apart.
 #[inline(always)]
 pub(crate) const fn descriptor<S: Swizzle>(address: u32, offset: u32, leading: usize) -> u64 {
     let pattern = ((8 * width::<S>() as u64) >> 4) << 32 | (4 - S::BITS as u64) << 62;
-    // Above the 18 bits of a place in shared memory, an address has the block's rank in its
-    // cluster. The sum of places is one of 18 bits again: what is constant of it is an
-    // addition, of 32 bits.
+    // The low 18 bits of an address are the offset in the block's shared memory. Above them is the
+    // block's rank in the cluster. The sum of offsets again fits 18 bits. So the constant part is
+    // one 32-bit addition.
     let place = (address & 0x3_ffff) >> 4;
     pattern | ((place | ((leading as u32) >> 4) << 16) + (offset >> 4)) as u64
 }
 
-/// Where lines go along K: so many lines from a multiple of eight on, of `TILES` tiles, and of them
-/// what is taken of `F`, or with it.
+/// The window of a K-major operand: `TAKEN` lines from a multiple of eight on, in `TILES` tiles of
+/// `LINES` lines each. Along K it has the bytes of one instruction with `F`.
 struct AlongK<
     T,
     F,
@@ -200,8 +202,8 @@ impl<
     const COL_STEP: usize = if ROW_MAJOR { F::STEP / size_of::<T>() } else { 8 };
 }
 
-/// Where lines go across K: as many as are taken of `F`, or with it, from a multiple of eight on,
-/// each from its start.
+/// The window of an MN-major operand: the lines of one instruction with `F`, from a multiple of
+/// eight on, each from its start.
 struct AcrossK<
     T,
     F,
@@ -228,8 +230,9 @@ impl<
     const COL_STEP: usize = if ROW_MAJOR { LINE } else { 8 };
 }
 
-/// Where (row, col) is in a tile, in bytes, with its place in a line as if nothing were swizzled;
-/// at the start of a pattern nothing is.
+/// The byte offset of an element in a tile, before the swizzle.
+///
+/// The swizzle leaves the first line of a pattern unchanged.
 #[inline(always)]
 const fn place<T, S: Swizzle>(line: usize, along: usize) -> u32 {
     (line * width::<S>() + along * size_of::<T>()) as u32
@@ -238,11 +241,18 @@ const fn place<T, S: Swizzle>(line: usize, along: usize) -> u32 {
 impl<T: Multiplicand, const ROWS: usize, const COLS: usize, S: PatternSwizzle>
     SharedTile<T, ROWS, COLS, S, RowMajor>
 {
-    /// The 64 rows, and 32 bytes of each, from (row, k) on, as the left factor of a
-    /// [`Wgmma`](crate::mma::Wgmma): K is 16 elements of 16 bits, 32 of 8 bits, 8 of 32 bits
-    /// (or words of bits); or as what is kept of that of a
-    /// [`WgmmaSparse`](crate::mma::WgmmaSparse), of twice the K. The row is a multiple of 8, k
-    /// one of what is taken; a row of the tile has as many bytes as its swizzle.
+    /// The A operand of a [`Wgmma`](crate::mma::Wgmma), K-major: 64 rows from (row, k) on, with 32
+    /// bytes of each.
+    ///
+    /// | elements | K |
+    /// | --- | --- |
+    /// | 16 bits | 16 |
+    /// | 8 bits | 32 |
+    /// | 32 bits (or words of bits) | 8 (or 256 bits) |
+    ///
+    /// `row` is a multiple of 8, and `k` a multiple of K. A row of the tile has as many bytes as
+    /// its swizzle. For a [`WgmmaSparse`](crate::mma::WgmmaSparse), these are the kept elements of
+    /// twice the K.
     #[inline(always)]
     #[track_caller]
     pub fn matrix_a<C: Coordinate>(self, at: C) -> MatrixA<T::As, NoTrans> {
@@ -252,10 +262,12 @@ impl<T: Multiplicand, const ROWS: usize, const COLS: usize, S: PatternSwizzle>
         MatrixA::new(descriptor::<S>(self.address(), place::<T, S>(row, k), 16))
     }
 
-    /// The 16 rows, and `N` columns of each, from (k, 0) on, as the right factor of a
-    /// [`Wgmma`](crate::mma::Wgmma), or 32 of a [`WgmmaSparse`](crate::mma::WgmmaSparse):
-    /// elements of 16 bits. k is a multiple of 8; a row of the tile has as many bytes as its
-    /// swizzle. Where that is not enough for `N`: [`SharedRing::matrix_b`].
+    /// The B operand of a [`Wgmma`](crate::mma::Wgmma), N-major: 16 rows from (k, 0) on, with `N`
+    /// columns of each.
+    ///
+    /// For a [`WgmmaSparse`](crate::mma::WgmmaSparse) it has 32 rows. Elements have 16 bits, and
+    /// `k` is a multiple of 8. A row of the tile has as many bytes as its swizzle. If that is less
+    /// than `N` columns, use [`SharedRing::matrix_b`].
     #[inline(always)]
     #[track_caller]
     pub fn matrix_b<const N: usize, F: FactorA, C: Coordinate>(
@@ -275,10 +287,12 @@ impl<T: Multiplicand, const ROWS: usize, const COLS: usize, S: PatternSwizzle>
 impl<T: Multiplicand, const ROWS: usize, const COLS: usize, S: PatternSwizzle>
     SharedTile<T, ROWS, COLS, S, ColMajor>
 {
-    /// The 64 rows of 16 columns from (0, k) on, as the left factor of a
-    /// [`Wgmma`](crate::mma::Wgmma): elements of 16 bits. k is a multiple of 8; a column of the
-    /// tile has as many bytes as its swizzle, which is [`Swizzle128`]; else
-    /// [`SharedRing::matrix_a`] takes several tiles.
+    /// The A operand of a [`Wgmma`](crate::mma::Wgmma), M-major: 64 rows of the 16 columns from (0,
+    /// k) on.
+    ///
+    /// Elements have 16 bits. `k` is a multiple of 8. A column of the tile has as many bytes as its
+    /// swizzle, so the swizzle is [`Swizzle128`]. For other swizzles, [`SharedRing::matrix_a`]
+    /// takes several tiles.
     #[inline(always)]
     #[track_caller]
     pub fn matrix_a<C: Coordinate>(self, at: C) -> MatrixA<T::As, Trans>
@@ -291,11 +305,18 @@ impl<T: Multiplicand, const ROWS: usize, const COLS: usize, S: PatternSwizzle>
         MatrixA::new(descriptor::<S>(self.address(), place::<T, S>(k, 0), 16))
     }
 
-    /// The `N` columns, and 32 bytes of each, from (k, col) on, as the right factor of a
-    /// [`Wgmma`](crate::mma::Wgmma): K is 16 elements of 16 bits, 32 of 8 bits, 8 of 32 bits
-    /// (or words of bits). As that of a [`WgmmaSparse`](crate::mma::WgmmaSparse) it is 64 bytes,
-    /// and K twice as many elements. The column is a multiple of 8, k one of K; a column of the
-    /// tile has as many bytes as its swizzle.
+    /// The B operand of a [`Wgmma`](crate::mma::Wgmma), K-major: `N` columns from (k, col) on, with
+    /// 32 bytes of each.
+    ///
+    /// | elements | K |
+    /// | --- | --- |
+    /// | 16 bits | 16 |
+    /// | 8 bits | 32 |
+    /// | 32 bits (or words of bits) | 8 (or 256 bits) |
+    ///
+    /// `col` is a multiple of 8, and `k` a multiple of K. A column of the tile has as many bytes as
+    /// its swizzle. For a [`WgmmaSparse`](crate::mma::WgmmaSparse), each column has 64 bytes and K
+    /// is twice as large.
     #[inline(always)]
     #[track_caller]
     pub fn matrix_b<const N: usize, F: FactorA, C: Coordinate>(
@@ -310,8 +331,8 @@ impl<T: Multiplicand, const ROWS: usize, const COLS: usize, S: PatternSwizzle>
     }
 }
 
-/// Lines that the tiles of a ring have: whole patterns, so that those of one tile lie behind those
-/// of the one before.
+/// Checks that the tiles of a ring have whole swizzle patterns. The lines of one tile then continue
+/// those of the tile before.
 const fn check_patterns(lines: usize) {
     assert!(
         lines.is_multiple_of(8),
@@ -319,12 +340,12 @@ const fn check_patterns(lines: usize) {
     );
 }
 
-/// Tiles below each other: a matrix with more rows than a tile, whose lines go along K.
+/// Tiles adjacent along M: a K-major A with more rows than a tile.
 impl<T: Multiplicand, const ROWS: usize, const COLS: usize, S: PatternSwizzle, const TILES: usize>
     SharedRing<SharedTile<T, ROWS, COLS, S, RowMajor>, TILES>
 {
-    /// As [`SharedTile::matrix_a`] of a row-major tile, the rows of each tile behind those of the
-    /// one before.
+    /// The A operand, K-major, like [`SharedTile::matrix_a`]. The rows of each tile follow those of
+    /// the tile before.
     #[inline(always)]
     #[track_caller]
     pub fn matrix_a<C: Coordinate>(self, at: C) -> MatrixA<T::As, NoTrans> {
@@ -336,17 +357,17 @@ impl<T: Multiplicand, const ROWS: usize, const COLS: usize, S: PatternSwizzle, c
     }
 }
 
-/// Tiles beside each other: a matrix with more columns than a tile, whose lines go along K.
+/// Tiles adjacent along N: a K-major B with more columns than a tile.
 impl<T: Multiplicand, const ROWS: usize, const COLS: usize, S: PatternSwizzle, const TILES: usize>
     SharedRing<SharedTile<T, ROWS, COLS, S, ColMajor>, TILES>
 {
-    /// As [`SharedTile::matrix_b`] of a column-major tile, the columns of each tile behind those of
-    /// the one before: tiles that several copies bring, say.
+    /// The B operand, K-major, like [`SharedTile::matrix_b`]. The columns of each tile follow those
+    /// of the tile before, for example if several TMA loads fill them.
     ///
     /// ```
     /// use ptx_matrix::{mma::{GroupAccumulator, Wgmma}, prelude::*};
     ///
-    /// /// D = A x B: 64 x 32, of bf16 into f32, with K of 64, B in two tiles.
+    /// /// D = A x B: 64 x 32, bf16 into f32, K = 64, with B in two tiles.
     /// #[kernel(threads = 128, target = "sm_90a")]
     /// fn multiply(
     ///     block: &Block,
@@ -388,7 +409,7 @@ impl<T: Multiplicand, const ROWS: usize, const COLS: usize, S: PatternSwizzle, c
     }
 }
 
-/// Tiles beside each other: a matrix whose lines across K are longer than a swizzle.
+/// Tiles adjacent along N: an N-major B whose rows are longer than a swizzle.
 impl<
     T: Multiplicand<Width = Bits16>,
     const ROWS: usize,
@@ -397,8 +418,8 @@ impl<
     const TILES: usize,
 > SharedRing<SharedTile<T, ROWS, COLS, S, RowMajor>, TILES>
 {
-    /// As [`SharedTile::matrix_b`] of a row-major tile, the columns of each tile behind those of
-    /// the one before.
+    /// The B operand, N-major, like [`SharedTile::matrix_b`]. The columns of each tile follow those
+    /// of the tile before.
     #[inline(always)]
     #[track_caller]
     pub fn matrix_b<const N: usize, F: FactorA, C: Coordinate>(
@@ -419,7 +440,7 @@ impl<
     }
 }
 
-/// Tiles below each other: a matrix whose lines across K are longer than a swizzle.
+/// Tiles adjacent along M: an M-major A whose columns are longer than a swizzle.
 impl<
     T: Multiplicand<Width = Bits16>,
     const ROWS: usize,
@@ -428,8 +449,8 @@ impl<
     const TILES: usize,
 > SharedRing<SharedTile<T, ROWS, COLS, S, ColMajor>, TILES>
 {
-    /// As [`SharedTile::matrix_a`] of a column-major tile, the rows of each tile behind those of
-    /// the one before.
+    /// The A operand, M-major, like [`SharedTile::matrix_a`]. The rows of each tile follow those of
+    /// the tile before.
     #[inline(always)]
     #[track_caller]
     pub fn matrix_a<C: Coordinate>(self, at: C) -> MatrixA<T::As, Trans> {
@@ -446,7 +467,7 @@ impl<
 mod tests {
     use super::*;
 
-    /// On a GPU the addresses of a cluster's block 1 have a bit above those of block 0.
+    /// On a GPU, the addresses of block 1 of a cluster have a bit set above those of block 0.
     #[test]
     fn descriptors_are_of_places_in_the_block() {
         let of_block = |rank: u32| descriptor::<Swizzle128>(rank << 24 | 0x1_8400, 0x80, 0x2000);

@@ -1,4 +1,5 @@
-//! What the rows of a warpgroup's sums come to; and sums as the left factor of the next product.
+//! Row reductions of a warpgroup's accumulators, and accumulators as the A operand of the next
+//! `wgmma`.
 
 use super::accumulator::{GroupAccumulator, M64, RegistersOf, WgmmaColumns, cast, cast_mut};
 use crate::element::{Bits16, Element};
@@ -12,8 +13,10 @@ where
     M64<N>: WgmmaColumns<T::Width>,
     M16N8K16: FragmentShape<RoleC, T::Width>,
 {
-    /// In each lane, `fold` over its own elements of each row, from left to right, starting from
-    /// those of `start`: see [`RowParts`].
+    /// Folds each lane's own elements of each row with `fold`, from left to right, starting from
+    /// the lane's `start`.
+    ///
+    /// [`RowParts::combine`] combines the lanes of a row.
     ///
     /// ```
     /// use ptx_matrix::{mma::{GroupAccumulator, RowParts}, prelude::*};
@@ -51,8 +54,7 @@ where
         }))
     }
 
-    /// The same with each element replaced by `value(element, of_row)`, with what there is for its
-    /// row.
+    /// Replaces each element by `value(element, of_row)`. `of_row` is the row's value in `rows`.
     #[inline(always)]
     #[track_caller]
     pub fn map_rows<V: Copy + LaneCapture>(
@@ -81,9 +83,10 @@ impl<const N: usize, T: Element<Width = Bits16>> GroupAccumulator<N, T>
 where
     M64<N>: WgmmaColumns<Bits16>,
 {
-    /// Columns `16 * index` to `16 * index + 15`, as the left factor of a product, which a `wgmma`
-    /// takes from registers: their registers are its registers. So what one product comes to is
-    /// multiplied again, without a way through memory.
+    /// Columns `16 * index` to `16 * index + 15` as the A operand of a `wgmma` with A in registers.
+    ///
+    /// The registers are the same in both layouts, so this moves no data. A GEMM can take the
+    /// result of another one without a round trip through memory.
     ///
     /// # Panics
     /// If the columns are not in the matrix.

@@ -1,4 +1,4 @@
-//! An accumulator in shared memory, as it lies in registers.
+//! Accumulators in shared memory, in the layout of their registers.
 
 use super::accumulator::{GroupAccumulator, M64, RegistersOf, WgmmaColumns};
 use crate::element::{Bits32, Element, Moved};
@@ -14,17 +14,19 @@ const THREADS: usize = 128;
 /// Registers that a thread stores or loads at once.
 const CHUNK: usize = 4;
 
-/// Shared memory for a [`GroupAccumulator`] as it lies in registers: for a warpgroup that takes it
-/// up again, whole; of the same block, or of another of its cluster, which adds it to its own. What
-/// is to be read by rows and columns goes to a tile ([`GroupAccumulator::store`]).
+/// Shared memory for a [`GroupAccumulator`], in the layout of its registers.
 ///
-/// Threads move 16 bytes at a time, neighbours beside each other, without bank conflicts. It has
-/// 256 `N` bytes, of elements of 32 bits.
+/// A warpgroup of the same block, or of another block of the cluster, loads the whole accumulator
+/// again, for example to add it to its own (cluster split-K). For access by rows and columns, store
+/// to a tile instead ([`GroupAccumulator::store`]).
+///
+/// It has 256 x `N` bytes, and elements of 32 bits. Each thread moves 16 bytes at a time.
+/// Neighbouring threads access neighbouring bytes, without bank conflicts.
 ///
 /// ```
 /// use ptx_matrix::{mma::{GroupAccumulator, SharedAccumulator}, prelude::*};
 ///
-/// /// Each block of a pair has the products of half of K, and adds up half of the columns.
+/// /// Each block of a pair has the accumulators of half of K, and reduces half of the columns.
 /// #[kernel(threads = 128, cluster = 2, target = "sm_90")]
 /// fn add(block: &ClusterBlock<2>, #[shared] halves: SharedRing<SharedAccumulator<8, f32>, 2>, d: GlobalMut<f32>) {
 ///     let (group, cluster) = (block.warp_group(), block.cluster());
@@ -36,7 +38,7 @@ const CHUNK: usize = 4;
 ///     let [one, other] = [0, 1].map(|peer| halves.of(cluster.peer(peer)).part(rank).get(group));
 ///     let sums = one.zip(group, 0, &other, |one, other| one + other);
 ///     sums.for_each(group, |row, col, sum| d.set(row * 16 + 8 * rank + col, sum));
-///     cluster.sync(); // The other has read before this one ends.
+///     cluster.sync(); // The other block reads before this one ends.
 /// }
 ///
 /// let mut d = [0.0; 64 * 16];
@@ -56,12 +58,12 @@ impl<const N: usize, T> Clone for SharedAccumulator<N, T> {
 }
 impl<const N: usize, T> Copy for SharedAccumulator<N, T> {}
 
-/// A [`SharedAccumulator`] of another block of the cluster: [`SharedAccumulator::of`] makes it.
+/// A [`SharedAccumulator`] of another block of the cluster, made by [`SharedAccumulator::of`].
 ///
-/// The other block runs (behind a [`sync`](crate::scope::Cluster::sync) of the cluster), and does
-/// not end meanwhile.
+/// The other block must run: it has started after a [`sync`](crate::scope::Cluster::sync) of the
+/// cluster, and does not end before the access.
 pub struct PeerAccumulator<const N: usize, T> {
-    /// Its address is one of the `.shared::cluster` window.
+    /// Its address is in the `.shared::cluster` window.
     memory: SharedAccumulator<N, T>,
 }
 
@@ -73,7 +75,8 @@ impl<const N: usize, T> Clone for PeerAccumulator<N, T> {
 }
 impl<const N: usize, T> Copy for PeerAccumulator<N, T> {}
 
-// SAFETY: the chunks of a warpgroup's threads are so many bytes, and aligned to 16.
+// SAFETY: `BYTES` is the size of the chunks of all threads of a warpgroup. Chunks are aligned to 16
+// bytes.
 unsafe impl<const N: usize, T: Element<Width = Bits32>> SharedLayout for SharedAccumulator<N, T> {
     const BYTES: usize = THREADS * (N / 2) * size_of::<u32>();
     const ALIGN: usize = CHUNK * size_of::<u32>();
@@ -97,8 +100,8 @@ impl<const N: usize, T: Element<Width = Bits32>> SharedAccumulator<N, T>
 where
     M64<N>: WgmmaColumns<Bits32>,
 {
-    /// Stores an accumulator (`st.shared.v4.b32`). Those who take it up are behind a
-    /// synchronisation.
+    /// Stores an accumulator (`st.shared.v4.b32`). Readers need a synchronisation before they load
+    /// it.
     #[inline(always)]
     #[track_caller]
     pub fn put(self, group: WarpGroup<'_>, sums: &GroupAccumulator<N, T>) {
@@ -109,29 +112,30 @@ where
             for (index, chunk) in registers.as_ref().chunks_exact(CHUNK).enumerate() {
                 let address = self.chunk(index, thread);
                 let chunk: [u32; CHUNK] = array(|i| chunk[i]);
-                // SAFETY: a chunk of this thread's, within the memory's bytes.
+                // SAFETY: the chunk belongs to this thread and is in the memory's bytes.
                 unsafe { chunk.store_shared(site, address) };
             }
         });
     }
 
-    /// Takes up what is stored (`ld.shared.v4.b32`).
+    /// Loads the stored accumulator (`ld.shared.v4.b32`).
     #[inline(always)]
     #[track_caller]
     pub fn get(self, group: WarpGroup<'_>) -> GroupAccumulator<N, T> {
         let site = Site::here();
-        // SAFETY: a chunk within the memory's bytes.
+        // SAFETY: the chunk is in the memory's bytes.
         self.read(group, |address| unsafe { Moved::load_shared(site, address) })
     }
 
-    /// The same memory of another block of the cluster (`mapa`, PTX ISA 9.7.9.23). Needs sm_90.
+    /// Maps to the same memory of another block of the cluster (`mapa`, PTX ISA 9.7.9.23). Needs
+    /// sm_90.
     #[inline(always)]
     #[track_caller]
     pub fn of(self, peer: Peer) -> PeerAccumulator<N, T>
     where
         Self: BuiltFor<AtLeast<90>>,
     {
-        // SAFETY: the other block's shared memory is laid out as this one's.
+        // SAFETY: the other block's shared memory has the same layout.
         unsafe { Self::at_peer(peer.map(self.address)) }
     }
 
@@ -152,7 +156,7 @@ where
         GroupAccumulator { registers }
     }
 
-    /// Where chunk `index` of a thread lies.
+    /// The address of chunk `index` of a thread.
     #[inline(always)]
     fn chunk(self, index: usize, thread: usize) -> u32 {
         self.address + ((index * THREADS + thread) * CHUNK * size_of::<u32>()) as u32
@@ -163,13 +167,13 @@ impl<const N: usize, T: Element<Width = Bits32>> PeerAccumulator<N, T>
 where
     M64<N>: WgmmaColumns<Bits32>,
 {
-    /// Takes up what is stored there (`ld.shared::cluster.v4.b32`).
+    /// Loads the accumulator from the other block (`ld.shared::cluster.v4.b32`).
     #[inline(always)]
     #[track_caller]
     pub fn get(self, group: WarpGroup<'_>) -> GroupAccumulator<N, T> {
         let site = Site::here();
-        // SAFETY: a chunk within the memory's bytes; that the other block runs is the simulator's
-        // to check.
+        // SAFETY: the chunk is in the memory's bytes. The simulator checks that the other block
+        // runs.
         self.memory.read(group, |address| unsafe { Moved::load_cluster(site, address) })
     }
 }

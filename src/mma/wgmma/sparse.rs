@@ -1,4 +1,4 @@
-//! `wgmma` with a sparse A (PTX ISA 9.7.15.6).
+//! `wgmma` with a structured sparse A (PTX ISA 9.7.15.6).
 
 use super::accumulator::RegistersOf;
 use super::{InFlight, M64, MatrixA, MatrixB, SparseA, Subtracts, WgmmaColumns, in_group};
@@ -12,8 +12,14 @@ use crate::scope::WarpGroup;
 use crate::target::{BuildTarget, OnlyArch, Supports};
 use core::marker::PhantomData;
 
-/// `wgmma.mma_async.sp.sync.aligned.m64nNkK.D.A.B{.OPTION}`: D = A x B + D, of 64 rows and `N`
-/// columns, by a warpgroup, where half of each chunk of A is zero: four columns, of tf32 two.
+/// Multiplies a structured sparse A and a dense B, and accumulates: D = A x B + D, 64 x `N`,
+/// asynchronously, for one warpgroup.
+///
+/// PTX: `wgmma.mma_async.sp.sync.aligned.m64nNkK.D.A.B{.OPTION}` (PTX ISA 9.7.15.6). Needs sm_90a.
+/// No newer GPU has it.
+///
+/// Half of each chunk of a row of A is zero: two of four columns (2:4 sparsity), or one of two for
+/// tf32.
 ///
 /// | A, B | D | K | selectors | N | option |
 /// | --- | --- | --- | --- | --- | --- |
@@ -23,23 +29,23 @@ use core::marker::PhantomData;
 /// | [`F8E4M3`](crate::element::F8E4M3), [`F8E5M2`](crate::element::F8E5M2) | f32, f16 | 64 | 1 | the same | |
 /// | i8, u8 | i32 | 64 | 1 | 8, 16, 24, 32, and multiples of 16 up to 256 | [`SatFinite`](crate::isa::SatFinite) |
 ///
-/// Where two elements are named, A may be of one and B of the other. Needs sm_90a; no newer GPU has
-/// it.
+/// Where a row names two element types, A and B may have different ones.
 ///
-/// It is [`Wgmma`](crate::mma::Wgmma) but for this: of A there is what is kept, 64 x K/2, in shared
-/// memory ([`SharedTile::matrix_a`](crate::memory::SharedTile::matrix_a): 32 bytes of each row, as
-/// ever) or in registers, each warp's the [`FragmentSparseA`] of an `mma.sp` of 16 rows. Of B there
-/// is twice as much along K, 64 bytes.
+/// The differences from [`Wgmma`](crate::mma::Wgmma):
 ///
-/// [`Metadata`] says which elements of A are kept: each warp has that of its 16 rows in a register,
-/// where `mma.sp` looks for it, too, and the selector says of which of the matrices in it. Elements
-/// that are kept may be named in any order.
+/// - A has only its kept elements, 64 x K/2. In shared memory
+///   ([`SharedTile::matrix_a`](crate::memory::SharedTile::matrix_a)) it still has 32 bytes of each
+///   row. In registers, each warp holds the [`FragmentSparseA`] of a 16-row `mma.sp`.
+/// - B has twice the extent along K: 64 bytes.
+/// - [`Metadata`] holds the positions of the kept elements. Each warp has the metadata of its 16
+///   rows in a register, in the layout of `mma.sp`. The selector chooses one of the matrices in it.
+///   The kept elements may be named in any order.
 ///
 /// ```
 /// use ptx_matrix::mma::{CompressError, Compressed, GroupAccumulator, Metadata, WgmmaSparse};
 /// use ptx_matrix::prelude::*;
 ///
-/// /// D = A x B: 64 x 16, of f16 into f32, with K of 64: the two selectors.
+/// /// D = A x B: 64 x 16, f16 into f32, K = 64, with both selectors.
 /// #[kernel(threads = 128, target = "sm_90a")]
 /// fn multiply(
 ///     block: &Block,
@@ -64,7 +70,7 @@ use core::marker::PhantomData;
 ///     sums.finish(group).for_each(group, |row, col, value| d.set(row * 16 + col, value));
 /// }
 ///
-/// // Of each four elements of a row, two that depend on the row.
+/// // Two of each four elements of a row are nonzero: which two depends on the row.
 /// let there = |row: usize, k: usize| k % 4 == row % 4 || k % 4 == (row + 1) % 4;
 /// let number = |i: usize| f16::from_f32((i % 7) as f32 - 3.0);
 /// let dense: Vec<f16> = (0..64 * 64).map(|i| if there(i / 64, i % 64) { number(i) } else { f16::ZERO }).collect();
@@ -89,19 +95,19 @@ impl<const N: usize, A, B, D, O, Target> Sealed for WgmmaSparse<N, A, B, D, O, T
 pub trait WgmmaSparseForm: Sealed {
     /// The registers of D in one lane.
     type Registers: Registers<Register = u32>;
-    /// The shape of `mma.sp` whose A a warp holds, where A is in registers: 16 of the 64 rows.
+    /// The `mma.sp` shape of a warp's A fragment, for A in registers: 16 of the 64 rows.
     type Shape: Shape;
-    /// The selectors: [`SelectorsBelow`](crate::mma::SelectorsBelow) a number.
+    /// The selectors, as [`SelectorsBelow`](crate::mma::SelectorsBelow) their number.
     type Selectors;
-    /// The instruction, as in PTX.
+    /// The PTX instruction.
     const PTX: &'static str;
 
-    /// By what the simulator computes it.
+    /// The simulator's description of the form.
     #[doc(hidden)]
     const SIMULATED: Form;
 
     /// # Safety
-    /// As the raw functions.
+    /// As for the raw functions.
     #[doc(hidden)]
     unsafe fn shared<
         const SELECTOR: u32,
@@ -118,7 +124,7 @@ pub trait WgmmaSparseForm: Sealed {
     ) -> PerLane<Self::Registers>;
 
     /// # Safety
-    /// As the raw functions.
+    /// As for the raw functions.
     #[doc(hidden)]
     unsafe fn registers<const SELECTOR: u32, const NEGATE: bool, const TRANS_B: bool>(
         site: Site,
@@ -137,8 +143,7 @@ where
     M64<N>: WgmmaColumns<D::Width>,
     Self: WgmmaSparseForm<Registers = RegistersOf<N, D>>,
 {
-    /// Starts the multiplications that `work` asks for, as one group: as
-    /// [`Wgmma::issue`](crate::mma::Wgmma::issue).
+    /// Issues the `wgmma`s of `work` as one group, like [`Wgmma::issue`](crate::mma::Wgmma::issue).
     #[inline(always)]
     #[track_caller]
     pub fn issue(
@@ -152,9 +157,9 @@ where
     }
 }
 
-/// A group of multiplications that is being made, by [`WgmmaSparse::issue`].
+/// The group of `wgmma`s that [`WgmmaSparse::issue`] is issuing.
 ///
-/// `SELECTOR` says which of the matrices in the metadata's register A is.
+/// `SELECTOR` selects A's matrix in the metadata register.
 pub struct IssueSparse<'s, const N: usize, A, B, D: Element, O, Target>
 where
     M64<N>: WgmmaColumns<D::Width>,
@@ -174,7 +179,7 @@ where
     M64<N>: WgmmaColumns<D::Width>,
     WgmmaSparse<N, A, B, D, O, Target>: WgmmaSparseForm<Registers = RegistersOf<N, D>>,
 {
-    /// D = A x B + D.
+    /// Issues D = A x B + D.
     #[inline(always)]
     #[track_caller]
     pub fn accumulate<const SELECTOR: u32>(
@@ -188,7 +193,7 @@ where
         self.shared::<SELECTOR, _, _, false>(Site::here(), a, b, metadata, true);
     }
 
-    /// D = A x B, whatever D was.
+    /// Issues D = A x B. The previous value of D is ignored.
     #[inline(always)]
     #[track_caller]
     pub fn multiply<const SELECTOR: u32>(
@@ -202,7 +207,7 @@ where
         self.shared::<SELECTOR, _, _, false>(Site::here(), a, b, metadata, false);
     }
 
-    /// D = D - A x B.
+    /// Issues D = D - A x B.
     #[inline(always)]
     #[track_caller]
     pub fn subtract<const SELECTOR: u32>(
@@ -228,8 +233,8 @@ where
     ) {
         let (d, a, b, kept) =
             (self.sums.registers, a.descriptor(), b.descriptor(), metadata.words());
-        // SAFETY: `issue` has a warpgroup; the descriptors are tiles'; nothing but `finish` leads
-        // to the registers.
+        // SAFETY: `issue` has a converged warpgroup. The descriptors come from tiles. Only `finish`
+        // gives access to the registers.
         let d = unsafe {
             match (X::TRANSPOSED, Y::TRANSPOSED) {
                 (false, false) => {
@@ -258,11 +263,11 @@ where
     }
 }
 
-/// The fragment of what is kept of a warp's 16 rows of A.
+/// The fragment of the kept elements in a warp's 16 rows of A.
 type Left<const N: usize, A, B, D, O, Target> =
     FragmentSparseA<<WgmmaSparse<N, A, B, D, O, Target> as WgmmaSparseForm>::Shape, A>;
 
-/// With A in registers: each warp's is the fragment that an `mma.sp` of 16 rows has.
+/// A in registers: each warp holds the A fragment of a 16-row `mma.sp`.
 impl<const N: usize, A, B, D, O, Target> IssueSparse<'_, N, A, B, D, O, Target>
 where
     A: Element<Width: SparseWidth>,
@@ -273,7 +278,7 @@ where
             Shape: FragmentShape<RoleSparseA, A::Width, Registers = [u32; 4]>,
         >,
 {
-    /// D = A x B + D, each warp having what is kept of its 16 rows of A in registers.
+    /// Issues D = A x B + D. Each warp has the kept elements of its 16 rows of A in registers.
     #[inline(always)]
     #[track_caller]
     pub fn accumulate_registers<const SELECTOR: u32>(
@@ -287,7 +292,7 @@ where
         self.registers::<SELECTOR, _, false>(Site::here(), a, b, metadata, true);
     }
 
-    /// D = A x B, whatever D was.
+    /// Issues D = A x B. The previous value of D is ignored.
     #[inline(always)]
     #[track_caller]
     pub fn multiply_registers<const SELECTOR: u32>(
@@ -301,7 +306,7 @@ where
         self.registers::<SELECTOR, _, false>(Site::here(), a, b, metadata, false);
     }
 
-    /// D = D - A x B.
+    /// Issues D = D - A x B.
     #[inline(always)]
     #[track_caller]
     pub fn subtract_registers<const SELECTOR: u32>(
@@ -327,7 +332,7 @@ where
     ) {
         let (d, a, b, kept) =
             (self.sums.registers, a.registers(), b.descriptor(), metadata.words());
-        // SAFETY: as above; A's registers, and the metadata's, are the compiler's to keep.
+        // SAFETY: as in `shared`. The compiler keeps the registers of A and of the metadata.
         let d = unsafe {
             if Y::TRANSPOSED {
                 WgmmaSparse::<N, A, B, D, O, Target>::registers::<SELECTOR, NEGATE, true>(

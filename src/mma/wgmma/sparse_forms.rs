@@ -1,4 +1,4 @@
-//! The forms of `wgmma.mma_async.sp`, as the table has them.
+//! Implements the forms of `wgmma.mma_async.sp`, from the table.
 
 use super::{Subtracts, WgmmaSparse, WgmmaSparseForm};
 use crate::isa::ptx;
@@ -46,7 +46,7 @@ macro_rules! how {
     };
 }
 
-/// The implementation of each form with a sparse A.
+/// Implements each form with a sparse A.
 macro_rules! implementations {
     ($($d:ident [$(($a:ident $b:ident))*] $k:literal $option:ident $columns:ident $per:tt $behind:ident $selectors:tt
         $version:literal;)*) => {$($(

@@ -1,4 +1,4 @@
-//! One instruction, executed once, of which the name is known only when the program runs.
+//! One execution of an instruction whose name is known only at run time.
 
 use super::typed::{self, Operands};
 use crate::engine::{SimError, raw};
@@ -11,33 +11,33 @@ use crate::sim::{Report, Simulator};
 use std::vec;
 use std::vec::Vec;
 
-/// What came of an instruction.
+/// The result of an executed instruction.
 #[derive(Debug, Clone)]
 pub struct Execution {
-    /// The results, as the form's [`kernel`](Form::kernel) leaves them in memory.
+    /// The results, in the memory format of the form's [`kernel`](Form::kernel).
     pub output: Vec<u8>,
-    /// What is undefined, in PTX, of an instruction that there are results of all the same.
+    /// Undefined behaviour, if PTX leaves the instruction undefined but there are results.
     pub found: Option<SimError>,
 }
 
 impl Simulator {
-    /// Executes a form once, by one warp: as its [`kernel`](Form::kernel) does, from the same
-    /// `input` to the same output.
+    /// Executes a form once, by one warp. Input and output have the format of its
+    /// [`kernel`](Form::kernel).
     ///
     /// ```
     /// use ptx_matrix::{forms::{self, Selectors}, sim::Simulator};
     /// let form = forms::all().find(|form| form.ptx == "movmatrix.sync.aligned.m8n8.trans.b16").unwrap();
     /// let input: Vec<u8> = (0..32).flat_map(|lane: u32| (lane << 16).to_le_bytes()).collect();
     /// let output = Simulator::default().execute(form, &Selectors::default(), &input).unwrap().output;
-    /// assert_eq!(output[4 * 4..][..4], [0, 0, 4, 0]); // lane 4 has elements of column 1: of lanes 0 and 4, the upper halves
+    /// assert_eq!(output[4 * 4..][..4], [0, 0, 4, 0]); // lane 4 has elements of column 1: the upper halves of lanes 0 and 4
     /// assert_eq!(output[4 * 5..][..4], [8, 0, 12, 0]);
     /// ```
     ///
     /// # Errors
-    /// What a GPU would stop at, such as a row outside of shared memory.
+    /// An operation that a GPU would stop at, such as a row outside of shared memory.
     ///
     /// # Panics
-    /// If the form does not take the selectors, or so many bytes.
+    /// If the form does not take the selectors, or the length of `input` is wrong.
     pub fn execute(
         &self,
         form: &Form,
@@ -48,7 +48,7 @@ impl Simulator {
         assert_eq!(input.len(), form.input_bytes(), "bytes of the input");
         let index = isa::all().position(|of| of == form).expect("the form is in the list");
         let words: Vec<u32> = input.chunks_exact(4).map(bytemuck::pod_read_unaligned).collect();
-        // One word more, to see whether the kernel came to its end.
+        // One word more, which shows whether the kernel reached its end.
         let mut results = vec![0; form.output_bytes() / 4 + 1];
         let Selectors { metadata, scales_a, scales_b } = *selectors;
         let run: Result<Report, SimError> = once::launch(
@@ -72,7 +72,7 @@ impl Simulator {
     }
 }
 
-/// The words of the image.
+/// Number of words of the image.
 const IMAGE_WORDS: usize = IMAGE_BYTES / 4;
 
 #[kernel(threads = 32)]
@@ -126,7 +126,7 @@ fn once(
     });
 }
 
-/// Executes a form in a lane, with the lane's operands.
+/// Executes a form in a lane, with that lane's operands.
 fn execute(form: &'static Form, selectors: Selectors, image: u32, words: &[u32]) -> Vec<u32> {
     if let Some(typed) = typed::find(form.ptx) {
         let mut operands = Operands { bytes: bytemuck::cast_slice(words), selectors };

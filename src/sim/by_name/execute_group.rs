@@ -1,4 +1,4 @@
-//! One `wgmma`, executed once, with what is undefined of it.
+//! One execution of a `wgmma`, with a report of undefined operands.
 
 use crate::engine::findings::{Misuse, SimError};
 use crate::engine::wgmma::{A, Operands, Operation};
@@ -11,14 +11,14 @@ use crate::sim::{Execution, Simulator};
 use std::vec::Vec;
 
 impl Simulator {
-    /// Executes a form once, by one warpgroup: as [`WgmmaForm::simulate`] does, and says, too, what
-    /// PTX does not define of it, which can be the metadata of a sparse A.
+    /// Executes a form once, by one warpgroup, like [`WgmmaForm::simulate`]. Reports also operands
+    /// that PTX leaves undefined, such as invalid metadata of a sparse A.
     ///
     /// # Errors
     /// The simulated GPU lacks `wgmma`.
     ///
     /// # Panics
-    /// If the form does not take the options, or so many bytes.
+    /// If the form does not take the options, or the length of `input` is wrong.
     pub fn execute_group(
         &self,
         form: &WgmmaForm,
@@ -42,7 +42,7 @@ impl Simulator {
     }
 }
 
-/// Looks at the metadata of a form, as its multiplication does when it is started.
+/// Checks the metadata of a form, as the start of a `wgmma` does.
 #[kernel(threads = 128)]
 fn once(block: &Block, index: u32, selector: u32, metadata: Global<u32>) {
     let form = isa::all_wgmma().nth(index as usize).expect("the launch's").simulated();
@@ -69,8 +69,8 @@ mod tests {
 
     const FORM: &str = "wgmma.mma_async.sp.sync.aligned.m64n8k32.f32.bf16.bf16";
 
-    /// What is found of a word of metadata in thread 37, whose lane 5 has chunks of row 1 of its
-    /// warp's.
+    /// The finding for a word of metadata in thread 37. That is lane 5 of its warp, which holds
+    /// chunks of row 1.
     fn found(selector: u32, word: u32) -> Option<Misuse> {
         let form = isa::all_wgmma().find(|form| form.ptx == FORM).unwrap();
         let options = WgmmaOptions { selector, ..WgmmaOptions::default() };
@@ -106,7 +106,7 @@ mod tests {
         else {
             panic!("{:?}", found(0, 0x4444_444f))
         };
-        // Lanes 4 i and 4 i + 1 have the metadata of selector 0, the others that of 1.
+        // Lanes 4 i and 4 i + 1 have the metadata of selector 0, the others that of selector 1.
         assert_eq!(found(1, 0x4444_444f), None);
     }
 }

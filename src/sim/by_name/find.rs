@@ -1,4 +1,4 @@
-//! A form by its name.
+//! Finds a form by its name.
 
 use super::HeldMatrix;
 use crate::isa::{self, Form, WgmmaForm};
@@ -6,12 +6,12 @@ use core::fmt;
 use std::string::String;
 use std::vec::Vec;
 
-/// There is no form of this name.
+/// The error of a name that no form has.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnknownForm {
     /// The name.
     pub name: String,
-    /// Forms whose names are most like it.
+    /// The forms with the most similar names.
     pub nearest: Vec<&'static str>,
 }
 
@@ -23,16 +23,16 @@ impl fmt::Display for UnknownForm {
     }
 }
 
-/// How many forms are named where there is none.
+/// Number of similar names in the error.
 const NEAREST: usize = 4;
 
-/// A form, of what a warp executes or a warpgroup.
-// A variant `Warp` would have the compiler's messages call the type of that name by its path.
+/// A form of a warp or of a warpgroup.
+// A variant `Warp` would make the compiler's messages name the type `Warp` by its path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AnyForm {
-    /// Of `mma`, `mma.sp`, `ldmatrix`, `stmatrix` or `movmatrix`.
+    /// A form of `mma`, `mma.sp`, `ldmatrix`, `stmatrix` or `movmatrix`.
     OfWarp(&'static Form),
-    /// Of `wgmma`.
+    /// A form of `wgmma`.
     OfWarpGroup(WgmmaForm),
 }
 
@@ -45,7 +45,7 @@ impl AnyForm {
         }
     }
 
-    /// The matrices that it takes from registers, and the one that it puts there.
+    /// The matrices in registers: its operands and its result.
     pub fn matrices(&self) -> Vec<HeldMatrix> {
         match self {
             AnyForm::OfWarp(form) => form.matrices(),
@@ -53,7 +53,7 @@ impl AnyForm {
         }
     }
 
-    /// The instruction, as its function in `raw` is called.
+    /// The name of its function in `raw`.
     fn name(&self) -> String {
         match self {
             AnyForm::OfWarp(form) => form.name(),
@@ -62,17 +62,19 @@ impl AnyForm {
     }
 }
 
-/// The form of a name, among those that a warp executes: an instruction as in PTX, or, as its
-/// function in [`raw`](crate::raw) is called, with `_` for `.` and `::`.
+/// Finds a form of a warp by its name.
+///
+/// The name is the instruction as in PTX, or the name of its function in [`raw`](crate::raw), with
+/// `_` for `.` and `::`.
 ///
 /// # Errors
-/// There is none, and those whose names are most like it.
+/// No form has this name. The error has the most similar names.
 pub fn find(name: &str) -> Result<&'static Form, UnknownForm> {
     find_among(name, isa::all(), |form| form.ptx, |form| form.name())
 }
 
-/// The same among all, also those that a warpgroup executes: the names of the functions of these
-/// are without `_ss` and `_rs`.
+/// The same for the forms of warps and warpgroups. The function names of `wgmma` are without `_ss`
+/// and `_rs`.
 ///
 /// ```
 /// use ptx_matrix::forms::{AnyForm, find_any};
@@ -105,7 +107,7 @@ fn find_among<F>(
     Err(UnknownForm { name: name.into(), nearest })
 }
 
-/// Bytes that two names begin and end with alike.
+/// The length of the common prefix plus that of the common suffix.
 fn in_common(one: &str, other: &str) -> usize {
     let same = |(one, other): &(u8, u8)| one == other;
     one.bytes().zip(other.bytes()).take_while(same).count()

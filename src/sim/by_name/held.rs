@@ -1,4 +1,4 @@
-//! Which lane holds which element of the matrices of a form.
+//! The lane that holds each element of a form's matrices.
 
 use super::typed;
 use crate::element::{Bits32, Element, Width};
@@ -10,35 +10,33 @@ use std::string::{String, ToString};
 use std::vec::Vec;
 use std::{format, vec};
 
-/// A matrix that an instruction takes from the registers of a warp or a warpgroup, or puts there:
-/// which lane holds which element.
+/// A matrix in registers, as operand or result of an instruction: the lane that holds each element.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HeldMatrix {
-    /// `A`, or `metadata`.
+    /// The name, such as `A` or `metadata`.
     pub name: String,
-    /// What its elements are.
+    /// The type of its elements.
     pub elements: String,
     /// Rows.
     pub rows: usize,
     /// Columns.
     pub cols: usize,
-    /// Elements that a register has place for.
+    /// Number of elements in a register.
     pub per_register: usize,
-    /// Who holds what.
+    /// The holder of each element.
     pub held: Vec<Held>,
 }
 
-/// An element of a matrix and who holds it.
+/// An element of a matrix and its holder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Held {
     /// The row.
     pub row: usize,
     /// The column.
     pub col: usize,
-    /// The lane; of a matrix that a warpgroup holds, the thread, of 128.
+    /// The lane; for a matrix of a warpgroup, the thread (0 to 127).
     pub lane: usize,
-    /// The element's number among those that the lane holds: it is in register `index /
-    /// per_register`.
+    /// The element's index among those of the lane. Its register is `index / per_register`.
     pub index: usize,
 }
 
@@ -61,7 +59,7 @@ impl HeldMatrix {
         }
     }
 
-    /// As many of them beside each other, in registers behind each other.
+    /// `count` copies of this matrix side by side, in consecutive registers.
     pub(super) fn beside(self, count: usize) -> Self {
         let per_lane = self.held.len() / LANES;
         let place = |part, held: &Held| Held {
@@ -75,7 +73,7 @@ impl HeldMatrix {
         HeldMatrix { cols: count * self.cols, held, ..self }
     }
 
-    /// One of each of a warpgroup's four warps: below each other.
+    /// The matrix of a warpgroup: one of each of its four warps, stacked along M.
     pub(super) fn of_group(self) -> Self {
         let place = |warp, held: &Held| Held {
             row: held.row + warp * self.rows,
@@ -96,7 +94,7 @@ impl HeldMatrix {
         Self::of("metadata", &elements, W::METADATA, Bits32::BITS / 4)
     }
 
-    /// A matrix of `ldmatrix`, `stmatrix` or `movmatrix` with elements of so many bytes.
+    /// A matrix of `ldmatrix`, `stmatrix` or `movmatrix` with elements of `bytes` bytes.
     fn arranged(name: &str, arrangement: Arrangement, bytes: usize) -> Self {
         let (per_register, cols) = (4 / bytes, 16 / bytes);
         let indices = (0..LANES)
@@ -117,7 +115,7 @@ impl HeldMatrix {
         }
     }
 
-    /// The scales in the lanes and bytes that selectors of zero mean.
+    /// The scales of selectors that are zero.
     pub(super) fn scales<R: Role, K: ScaledKind>(name: &str) -> Self {
         let bytes = (0..LANES).flat_map(|lane| (0..4).map(move |byte| (lane, byte)));
         let selected = bytes.filter_map(|(lane, index)| {
@@ -139,15 +137,16 @@ impl HeldMatrix {
 }
 
 impl Form {
-    /// The matrices that it takes from the registers of a warp, and the one that it puts there.
-    /// `ldmatrix` and `stmatrix` move several, all held alike: this is the first.
+    /// The matrices in registers: its operands and its result.
+    ///
+    /// `ldmatrix` and `stmatrix` move several matrices with one layout: this is the first.
     ///
     /// ```
     /// use ptx_matrix::forms;
     /// let form = forms::all().find(|form| form.ptx == "ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16").unwrap();
     /// let [matrix] = &form.matrices()[..] else { panic!() };
     /// let held = matrix.held.iter().find(|held| (held.row, held.col) == (2, 5)).unwrap();
-    /// assert_eq!((held.lane, held.index), (5 * 4 + 1, 0)); // a column of memory to a row of lanes
+    /// assert_eq!((held.lane, held.index), (5 * 4 + 1, 0)); // a column in memory becomes a row of lanes
     /// ```
     pub fn matrices(&self) -> Vec<HeldMatrix> {
         if let Some(typed) = typed::find(self.ptx) {

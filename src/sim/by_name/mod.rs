@@ -1,4 +1,14 @@
-//! A form by its name: which lane holds which element of its matrices, and one execution of it.
+//! Forms by name: the layout of a form's matrices, and the execution of a form.
+//!
+//! | file | contents |
+//! | --- | --- |
+//! | `find.rs` | a form by its name |
+//! | `held.rs`, `wgmma_held.rs` | the lane that holds each element |
+//! | `execute.rs`, `typed.rs` | one execution by a warp |
+//! | `execute_group.rs`, `simulate.rs` | one execution by a warpgroup |
+//! | `wgmma_memory.rs` | the input and output format of `wgmma` kernels |
+//!
+//! `crate::forms` exports these names. Tools and tests call them.
 
 mod execute;
 mod execute_group;

@@ -1,4 +1,4 @@
-//! One `wgmma`, executed once, of which the name is known only when the program runs.
+//! One execution of a `wgmma` whose name is known only at run time.
 
 use crate::engine::wgmma::{A, Columns, Form, Operands, Operation, WARPS};
 use crate::isa::{WgmmaForm, WgmmaOptions};
@@ -7,8 +7,8 @@ use std::vec;
 use std::vec::Vec;
 
 impl WgmmaForm {
-    /// Executes the form once, as its [`kernel`](Self::kernel) does, from the same `input` to the
-    /// same output, by what the simulator computes with in kernels.
+    /// Executes the form once, with the simulator's arithmetic. Input and output have the format of
+    /// its [`kernel`](Self::kernel).
     ///
     /// ```
     /// use ptx_matrix::forms::{self, WgmmaMatrices, WgmmaOptions};
@@ -16,12 +16,12 @@ impl WgmmaForm {
     /// let options = WgmmaOptions { a_in_registers: true, ..WgmmaOptions::default() };
     /// let matrices = WgmmaMatrices { a: vec![0xfd; 64 * 32], b: vec![200; 32 * 8], c: vec![7; 64 * 8], metadata: Vec::new() };
     /// let memory = form.memory(&options);
-    /// let output = form.simulate(&options, true, &memory.encode(&matrices)); // of s8, 0xfd is -3
+    /// let output = form.simulate(&options, true, &memory.encode(&matrices)); // as s8, 0xfd is -3
     /// assert_eq!(memory.decode(&output)[50 * 8 + 6] as i32, 32 * -3 * 200 + 7);
     /// ```
     ///
     /// # Panics
-    /// If the form does not take the options, or so many bytes.
+    /// If the form does not take the options, or the length of `input` is wrong.
     pub fn simulate(&self, options: &WgmmaOptions, adds: bool, input: &[u8]) -> Vec<u8> {
         let memory = self.memory(options);
         assert_eq!(input.len(), memory.input_bytes(), "bytes of the input");
@@ -75,7 +75,7 @@ impl WgmmaForm {
         output
     }
 
-    /// By what the simulator computes it.
+    /// The simulator's description of the form.
     pub(super) fn simulated(&self) -> Form {
         Form::of(self.family, self.ptx, self.n)
     }

@@ -1,5 +1,4 @@
-//! The forms of `mma` as types, reached by their names: what each computes, and which lane holds
-//! which element.
+//! The forms of `mma` as types, selected by name: their execution and their layouts.
 
 use super::HeldMatrix;
 use crate::element::{Bits32, Element};
@@ -15,13 +14,13 @@ use std::vec::Vec;
 pub(crate) struct Typed {
     /// The instruction, as in PTX.
     pub(crate) ptx: &'static str,
-    /// Executes it, in a lane of a simulated warp, and returns the lane's registers.
+    /// Executes the form in a lane of a simulated warp. Returns the lane's registers.
     pub(crate) execute: fn(&'static str, &mut Operands) -> Vec<u32>,
     /// Its matrices.
     pub(crate) matrices: fn() -> Vec<HeldMatrix>,
 }
 
-/// The registers of a lane, in the order in which the form's kernel takes them.
+/// The registers of a lane, in the order of the form's kernel.
 pub(crate) struct Operands<'a> {
     pub(crate) bytes: &'a [u8],
     pub(crate) selectors: Selectors,
@@ -221,7 +220,7 @@ crate::mma_sparse_forms!(sparse_forms SPARSE any);
 crate::mma_sparse_forms!(sparse_forms SPARSE_ORDERED ordered);
 crate::mma_sparse_ordered_forms!(sparse_forms SPARSE_ORDERED_ONLY ordered);
 
-/// The form of this name, if it is one of `mma`.
+/// The form of this name, if it is a form of `mma`.
 pub(crate) fn find(ptx: &str) -> Option<&'static Typed> {
     const ALL: [&[Typed]; 6] =
         [DENSE, SCALED, SPARSE, SPARSE_ORDERED, SPARSE_ORDERED_ONLY, SPARSE_SCALED];

@@ -1,4 +1,4 @@
-//! Which thread of a warpgroup holds which element of the matrices of a `wgmma`.
+//! The thread of a warpgroup that holds each element of a `wgmma`'s matrices.
 
 use super::HeldMatrix;
 use crate::element::{Bits1, Bits8, Bits16, Bits32};
@@ -9,9 +9,10 @@ use crate::isa::WgmmaForm;
 use std::vec::Vec;
 
 impl WgmmaForm {
-    /// The matrices that it takes from the registers of a warpgroup, and the one that it leaves
-    /// there: A, if it is in registers, or what is kept of it; D; and the metadata of a sparse
-    /// A. Each warp has 16 rows. B is in shared memory, as A may be.
+    /// The matrices in the registers of a warpgroup.
+    ///
+    /// These are A if it is in registers (for a sparse A, its stored elements), D, and the metadata
+    /// of a sparse A. Each warp has 16 rows. B is in shared memory, and A may be too.
     ///
     /// ```
     /// use ptx_matrix::forms;
@@ -34,7 +35,7 @@ impl WgmmaForm {
         [a, d].into_iter().chain(metadata).map(HeldMatrix::of_group).collect()
     }
 
-    /// Who holds a warp's 16 rows of A.
+    /// The layout of a warp's 16 rows of A.
     pub(super) const fn layout_of_a(&self) -> Layout {
         match self.element_bits() {
             1 => <M16N8K256 as FragmentShape<RoleA, Bits1>>::LAYOUT,
@@ -44,7 +45,7 @@ impl WgmmaForm {
         }
     }
 
-    /// Who holds a warp's 16 rows of 8 columns of D.
+    /// The layout of a warp's 16 rows and 8 columns of D.
     pub(super) const fn layout_of_d(&self) -> Layout {
         match self.bits_of_d() {
             16 => <M16N8K16 as FragmentShape<RoleC, Bits16>>::LAYOUT,

@@ -1,4 +1,4 @@
-//! Where the kernel of a `wgmma` has its matrices: in memory, in shared memory, and in registers.
+//! The input and output format of a `wgmma` form's kernel: global memory, shared memory, registers.
 
 use crate::fragment::Layout;
 use crate::isa::{FILLED, WgmmaForm, WgmmaOptions};
@@ -11,51 +11,55 @@ use std::vec::Vec;
 /// Threads of a warpgroup.
 const THREADS: usize = 128;
 
-/// Rows of A and D, of all four warps and of one.
+/// Rows of A and D: of all four warps, and of one warp.
 const ROWS: usize = 64;
 const ROWS_OF_WARP: usize = 16;
 
 /// Bytes of a register.
 const REGISTER: usize = 4;
 
-/// The matrices of a `wgmma`, row-major, as codes: an element's bits are the lowest ones of a code,
-/// and those above are zero.
+/// The matrices of a `wgmma`, row-major, as codes. A code has an element's bits in its lowest bits;
+/// its other bits are zero.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WgmmaMatrices {
-    /// 64 rows of A; of a sparse A, what is kept of them.
+    /// A, with 64 rows; for a sparse A, its stored elements.
     pub a: Vec<u32>,
-    /// B, of K rows.
+    /// B, with K rows.
     pub b: Vec<u32>,
-    /// 64 rows of D, as it was.
+    /// The input accumulators: D before the instruction, with 64 rows.
     pub c: Vec<u32>,
-    /// The metadata of a sparse A, a register of each of the 128 threads; of a dense A nothing.
+    /// The metadata of a sparse A, one register for each of the 128 threads; empty for a dense A.
     pub metadata: Vec<u32>,
 }
 
-/// The memory that the [`kernel`](WgmmaForm::kernel) of a form takes, and that it leaves.
+/// The format of the input and the output of a form's [`kernel`](WgmmaForm::kernel).
 ///
-/// What it takes is, one behind the other: shared memory, with A, if that is not in registers, and
-/// B; then registers, those of a thread behind those of the thread before: of D, of an A in
-/// registers, and of the metadata of a sparse A. What it leaves is the registers of D.
+/// - Input: shared memory with A (unless in registers) and B; then registers, each for threads 0 to
+///   127: D, A (if in registers), and the metadata of a sparse A.
+/// - Output: D's registers, for threads 0 to 127.
 ///
-/// In shared memory a matrix lies as in a tile that `wgmma` takes: with the swizzle of 32 bytes,
-/// or, as the right factor of a sparse A, of 64; transposed, in tiles beside each other, of lines
-/// of 64 elements, with that of 128.
+/// In shared memory a matrix has the layout of a tile for `wgmma`:
+///
+/// | matrix | swizzle |
+/// | --- | --- |
+/// | K-major | 32 bytes |
+/// | K-major B of a sparse A | 64 bytes |
+/// | transposed (MN-major) | 128 bytes; tiles side by side, with rows of 64 elements |
 #[derive(Debug, Clone, Copy)]
 pub struct WgmmaMemory {
     /// A, if it is in shared memory.
     a: Option<Tiles>,
     b: Tiles,
-    /// Of a warp's 16 rows of A, and of 8 columns of D.
+    /// The layouts of a warp's 16 rows of A, and of 8 columns of D.
     layout_a: Layout,
     layout_d: Layout,
     shared_bytes: usize,
     element_bits: usize,
     /// Bits of an element of D.
     bits_of_d: usize,
-    /// Registers of D in a thread.
+    /// Registers of D in each thread.
     d: usize,
-    /// Columns of B and of A, and those of A that are kept.
+    /// Columns of B (N), columns of A (K), and stored columns of A.
     n: usize,
     k: usize,
     kept: usize,
@@ -63,7 +67,7 @@ pub struct WgmmaMemory {
 }
 
 impl WgmmaForm {
-    /// Where its kernel has its matrices.
+    /// The memory format of its kernel.
     ///
     /// # Panics
     /// If the form does not take the options.
@@ -92,23 +96,23 @@ impl WgmmaForm {
 }
 
 impl WgmmaMemory {
-    /// Bytes that the kernel takes.
+    /// Bytes of the kernel's input.
     pub const fn input_bytes(&self) -> usize {
         let of_metadata = if self.is_sparse { THREADS * REGISTER } else { 0 };
         self.metadata(0) + of_metadata
     }
 
-    /// Bytes that it leaves.
+    /// Bytes of the kernel's output.
     pub const fn output_bytes(&self) -> usize {
         THREADS * self.d * REGISTER
     }
 
-    /// Bytes of shared memory, with which what it takes begins: a multiple of 2048.
+    /// Bytes of shared memory at the start of the input: a multiple of 2048.
     pub const fn shared_bytes(&self) -> usize {
         self.shared_bytes
     }
 
-    /// What the kernel takes, with these matrices in it.
+    /// The kernel's input with these matrices.
     ///
     /// ```
     /// use ptx_matrix::forms::{self, WgmmaMatrices, WgmmaOptions};
@@ -117,11 +121,11 @@ impl WgmmaMemory {
     /// let matrices = WgmmaMatrices { a, b, c, metadata: Vec::new() };
     /// let input = form.memory(&WgmmaOptions::default()).encode(&matrices);
     /// assert_eq!(input[3 * 32 + 9], (3 * 32 + 9) % 61);
-    /// assert_eq!(input[4 * 32 + (9 ^ 16)], (4 * 32 + 9) % 61); // of each eight rows, the last four have their halves swapped
+    /// assert_eq!(input[4 * 32 + (9 ^ 16)], (4 * 32 + 9) % 61); // in each group of eight rows, the last four have their halves swapped
     /// ```
     ///
     /// # Panics
-    /// If the matrices have not as many elements as the form's.
+    /// If the number of elements of a matrix differs from the form's.
     pub fn encode(&self, WgmmaMatrices { a, b, c, metadata }: &WgmmaMatrices) -> Vec<u8> {
         let lengths = [a.len(), b.len(), c.len(), metadata.len()];
         let threads = if self.is_sparse { THREADS } else { 0 };
@@ -152,11 +156,11 @@ impl WgmmaMemory {
         input
     }
 
-    /// Shared memory, with these matrices in it, as codes, row-major: A, if that is there, or what
-    /// is kept of it, and B. What else the kernel takes are registers, which follow.
+    /// The shared memory with these matrices, as row-major codes: A, unless it is in registers (for
+    /// a sparse A, its stored elements), and B. The rest of the input are registers, which follow.
     ///
     /// # Panics
-    /// If the matrices are not those that are there, or have not as many elements as the form's.
+    /// If a matrix is missing or not expected, or its number of elements differs from the form's.
     pub fn encode_shared(&self, a: Option<&[u32]>, b: &[u32]) -> Vec<u8> {
         let lengths = (a.map(<[u32]>::len), b.len());
         assert_eq!(
@@ -181,10 +185,10 @@ impl WgmmaMemory {
         shared
     }
 
-    /// D, of what the kernel leaves: codes, row-major.
+    /// D from the kernel's output, as row-major codes.
     ///
     /// # Panics
-    /// If it does not leave so many bytes.
+    /// If the length of the output is wrong.
     pub fn decode(&self, output: &[u8]) -> Vec<u32> {
         assert_eq!(output.len(), self.output_bytes(), "bytes of the output");
         let element = |(row, col)| {
@@ -196,7 +200,7 @@ impl WgmmaMemory {
         (0..ROWS).flat_map(|row| (0..self.n).map(move |col| (row, col))).map(element).collect()
     }
 
-    /// The bit of what the kernel takes with which the element at (row, k) of A begins.
+    /// The first bit of the element (row, k) of A in the input.
     fn a(&self, row: usize, k: usize) -> usize {
         match self.a {
             Some(tiles) => tiles.bit(row, k),
@@ -208,7 +212,7 @@ impl WgmmaMemory {
         }
     }
 
-    /// The bit of D's registers with which the element at (row, col) begins.
+    /// The first bit of the element (row, col) in D's registers.
     fn d(&self, row: usize, col: usize) -> usize {
         let (lane, index) = self.layout_d.owner(row % ROWS_OF_WARP, col % 8);
         let thread = row / ROWS_OF_WARP * LANES + lane;
@@ -216,46 +220,46 @@ impl WgmmaMemory {
             + (col / 8 * self.layout_d.elements() + index) * self.bits_of_d
     }
 
-    /// The byte of what the kernel takes with which a thread's metadata begins.
+    /// The first byte of a thread's metadata in the input.
     pub(crate) const fn metadata(&self, thread: usize) -> usize {
         let a = if self.a.is_none() { REGISTERS_OF_A } else { 0 };
         self.registers_of_a(0) + REGISTER * (THREADS * a + thread)
     }
 
-    /// The byte with which a thread's registers of D begin.
+    /// The first byte of a thread's registers of D.
     pub(crate) const fn registers_of_d(&self, thread: usize) -> usize {
         self.shared_bytes + REGISTER * self.d * thread
     }
 
-    /// The same of an A in registers.
+    /// The first byte of a thread's registers of A, if A is in registers.
     pub(crate) const fn registers_of_a(&self, thread: usize) -> usize {
         self.registers_of_d(THREADS) + REGISTER * REGISTERS_OF_A * thread
     }
 
-    /// The descriptor of A, if it is in shared memory, and of B, where that starts at 0.
+    /// The descriptors of A, if it is in shared memory, and of B, for shared memory at address 0.
     pub(crate) fn descriptors(&self) -> (Option<u64>, u64) {
         (self.a.map(|tiles| tiles.descriptor()), self.b.descriptor())
     }
 }
 
-/// Registers of an A in registers.
+/// Registers of A in each thread, if A is in registers.
 const REGISTERS_OF_A: usize = 4;
 
-/// Tiles with a factor: their lines are rows of A, or columns of B, along which K goes; transposed,
-/// they are what has the same K.
+/// The tiles of an operand in shared memory. K-major: a row of a tile is a row of A or a column of
+/// B. Transposed: a row of a tile has the elements of one k.
 #[derive(Debug, Clone, Copy)]
 struct Tiles {
     start: usize,
     pattern: Pattern,
     transposed: bool,
     element_bits: usize,
-    /// Bytes of a tile, and of all.
+    /// Bytes of a tile, and of all tiles.
     tile: usize,
     bytes: usize,
 }
 
 impl Tiles {
-    /// Of so many rows of A, or columns of B, from `start` on.
+    /// Tiles at byte `start` for `lines` rows of A or columns of B.
     fn new(
         start: usize,
         (lines, k): (usize, usize),
@@ -280,7 +284,7 @@ impl Tiles {
         }
     }
 
-    /// Where the element at `k` of a row of A, or column of B, begins.
+    /// The first bit of the element at `k` of a row of A or column of B.
     fn bit(&self, line: usize, k: usize) -> usize {
         let (line, along) = if self.transposed { (k, line) } else { (line, k) };
         let (byte, bit) = (along * self.element_bits / 8, along * self.element_bits % 8);
@@ -298,19 +302,19 @@ impl Tiles {
     }
 }
 
-/// Puts a code of so many bits where memory is zero, from this bit on.
+/// Writes a code of `bits` bits to zeroed memory, at this bit.
 fn put(memory: &mut [u8], bit: usize, bits: usize, code: u32) {
     let bytes = (code << (bit % 8)).to_le_bytes();
     let to = &mut memory[bit / 8..][..bits.div_ceil(8)];
     to.iter_mut().zip(bytes).for_each(|(to, byte)| *to |= byte);
 }
 
-/// A swizzle, known only when the program runs.
+/// A swizzle that is selected at run time.
 #[derive(Debug, Clone, Copy)]
 struct Pattern {
-    /// Bytes of a line.
+    /// Bytes of a row of a tile.
     width: usize,
-    /// The place of a byte of a line.
+    /// The place of a byte of a row.
     byte: fn(u32, u32) -> u32,
     descriptor: fn(u32, u32, usize) -> u64,
 }
@@ -331,7 +335,7 @@ mod tests {
     use crate::isa;
     use std::collections::HashSet;
 
-    /// Of each family, with the most columns: elements do not overlap, and fill A and D.
+    /// For each family, with the largest N: elements do not overlap, and fill A and D.
     #[test]
     fn every_element_has_a_place_of_its_own() {
         for form in isa::all_wgmma().filter(|form| form.n == 256) {

@@ -1,4 +1,4 @@
-//! GEMM with SwiGLU: D = silu(A x G) * (A x U), where B has 128 columns of G, 128 of U, and so on.
+//! GEMM with SwiGLU: D = silu(A x G) * (A x U). B has 128 columns of G, then 128 of U, and so on.
 
 use ptx_matrix::mma::GroupAccumulator;
 use ptx_matrix::prelude::*;
@@ -36,8 +36,8 @@ impl EpilogueStore<Staging, [GroupAccumulator<256, f32>; 1]> for Swiglu<'_> {
     }
 }
 
-/// The shape is that of A and B; D has half the columns.
-#[kernel(threads = 384, min_blocks = 1, cluster = 1, early = true, target = "sm_90a")]
+/// The problem shape is that of A and B. D has half the columns.
+#[kernel(threads = 384, min_blocks = 1, cluster = 1, dependent = true, target = "sm_90a")]
 pub fn swiglu(
     block: &ClusterBlock<1>,
     #[shared] stages: SharedRing<(TileA, TileB), 4>,

@@ -1,17 +1,17 @@
-//! A product, and what comes of it.
+//! Test cases of GEMMs, and the check of their results.
 
 use ptx_matrix::element::{Element, F8E4M3, F8E5M2, bf16, f16};
 use ptx_matrix::sim::Simulator;
 use ptx_matrix_gemm::Order;
 use ptx_matrix_gemm::kernels::{
-    Activation, Buffers, GemmLaunch, Kernel, LaunchError, Multiply, Number, Output,
+    Activation, Buffers, ClusterAlong, GemmLaunch, Kernel, LaunchError, Multiply, Number, Output,
 };
 use ptx_matrix_gemm::parts::{MatrixArgs, ProblemShape};
 use ptx_matrix_reference::integer_product;
 
-/// Elements that are made of small integers, and become numbers again.
+/// Elements that represent small integers.
 pub trait Integral: Element {
-    /// What must not be read: not a number, where there is such a thing.
+    /// The value of elements that must not be read: NaN, if the type has one.
     const POISON: Self;
 
     fn of(integer: i32) -> Self;
@@ -46,26 +46,28 @@ integral! {
     F8E5M2 F8E5M2::from_bits(0x7f), |i| F8E5M2::from_f32(i as f32), |x| x.to_f32().into();
 }
 
-/// What is multiplied.
+/// A GEMM problem.
 #[derive(Clone, Copy)]
 pub struct Case {
     /// M, N and K.
     pub size: (usize, usize, usize),
-    /// What lies between lines beyond what aligns them.
+    /// The gap between rows (columns, if column-major) beyond their alignment, in elements.
     pub padding: usize,
-    /// What lies before the matrices.
+    /// Elements before each matrix.
     pub start: usize,
     pub alpha: i32,
     pub beta: i32,
     pub bias: bool,
-    pub bias_of_rows: bool,
+    pub bias_per_row: bool,
     pub activation: Activation,
     pub batches: usize,
-    /// Where groups of rows end, each with a B, and a bias of columns, of its own.
+    /// The ends of the row groups of a grouped GEMM. Each group has its own B, and its own bias of
+    /// columns.
     pub groups: Option<&'static [u32]>,
-    /// Whether D is not where a tensor map of it can be.
+    /// Whether D is unaligned, so that a tensor map cannot describe it.
     pub d_anyhow: bool,
-    /// Whether the tiles of a cluster lie beside each other; else as takes fewer of them.
+    /// Whether the tiles of a cluster are adjacent along N, or along M. `None` takes the direction
+    /// with fewer tiles.
     pub across: Option<bool>,
     pub schedules: u64,
 }
@@ -77,7 +79,7 @@ pub const PLAIN: Case = Case {
     alpha: 1,
     beta: 0,
     bias: false,
-    bias_of_rows: false,
+    bias_per_row: false,
     activation: Activation::Identity,
     batches: 1,
     groups: None,
@@ -97,7 +99,8 @@ struct Matrix<T> {
 }
 
 impl<T: Integral> Matrix<T> {
-    /// Lines are rounded up to the alignment, and padded; what is between them must not be read.
+    /// The stride is the length of a row (column, if column-major), aligned and with the gap.
+    /// Elements of the gap must not be read.
     fn new(
         (rows, cols): (usize, usize),
         row_major: bool,
@@ -134,7 +137,7 @@ impl<T: Integral> Matrix<T> {
         self.elements[self.index(batch, row, col)].number()
     }
 
-    /// The integers that its rows are made of, or else its columns, one behind the other.
+    /// The integers of the matrix, row by row or column by column.
     fn integers(&self, batch: usize, by_rows: bool) -> Vec<i8> {
         let (rows, cols) = self.size;
         let (lines, length) = if by_rows { (rows, cols) } else { (cols, rows) };
@@ -149,7 +152,7 @@ impl<T: Integral> Matrix<T> {
     }
 }
 
-/// Multiplies by a kernel, with the orders that it takes, in parts of K.
+/// Runs a kernel for all layouts that it takes, with `parts` splits of K, and checks D.
 pub fn check<T: Multiply<O> + Integral, O: Output + Integral>(
     kernel: &Kernel,
     case: Case,
@@ -179,7 +182,7 @@ fn check_orders<T: Multiply<O> + Integral, O: Output + Integral>(
         return;
     }
     let factors = groups.map_or(batches, <[u32]>::len);
-    // The group of a row: the first that ends behind it, wherever it should begin.
+    // The group of a row: the first one with an end after the row, even if ends are not in order.
     let group =
         |row: usize| groups.map_or(Some(0), |ends| ends.iter().position(|&end| row < end as usize));
     let align = kernel.alignment / size_of::<T>();
@@ -189,7 +192,7 @@ fn check_orders<T: Multiply<O> + Integral, O: Output + Integral>(
     let a = Matrix::<T>::new((m, k), row_a, align, &case, batches, 1);
     let b = Matrix::<T>::new((k, n), row_b, align, &case, factors, 5);
     let c = Matrix::<O>::new((m, n), true, align_d, &case, batches, 7);
-    let bias_len = if case.bias_of_rows { m } else { n * groups.map_or(1, <[u32]>::len) };
+    let bias_len = if case.bias_per_row { m } else { n * groups.map_or(1, <[u32]>::len) };
     let bias: Vec<O> =
         if case.bias { (0..bias_len).map(|i| O::of((i % 5) as i32)).collect() } else { Vec::new() };
     let mut d = vec![O::of(99); c.elements.len()];
@@ -215,8 +218,8 @@ fn check_orders<T: Multiply<O> + Integral, O: Output + Integral>(
             batches: batches as u32,
             k_per_split: k_part as u32,
             cluster_along_n: case.across.unwrap_or_else(|| {
-                let [across, below] =
-                    [true, false].map(|across| kernel.tiles(m as u32, n as u32, across));
+                let [across, below] = [ClusterAlong::N, ClusterAlong::M]
+                    .map(|along| kernel.tiles(m as u32, n as u32, along));
                 across < below
             }),
         },
@@ -227,10 +230,10 @@ fn check_orders<T: Multiply<O> + Integral, O: Output + Integral>(
         d: of_d,
         alpha: O::Sum::of(alpha),
         beta: O::Sum::of(beta),
-        bias_per_row: case.bias_of_rows,
+        bias_per_row: case.bias_per_row,
         activation: case.activation,
         tma_store: !case.d_anyhow,
-        // So that a block computes all that there is, one behind the other, where it can.
+        // With one SM, a persistent block computes all tiles, one after another.
         sms: 1,
     };
     let device = Simulator::new(0).schedules(case.schedules).strict();
@@ -265,7 +268,7 @@ fn check_orders<T: Multiply<O> + Integral, O: Output + Integral>(
     }
     let mut touched = vec![false; d.len()];
     for batch in 0..batches {
-        // By the B of each group. Of such integers sums are exact in every type.
+        // The product with the B of each group. Sums of such integers are exact in every type.
         let rows = a.integers(batch, true);
         let product =
             |group: usize| integer_product((m, n, k), &rows, &b.integers(batch + group, false));
@@ -279,7 +282,7 @@ fn check_orders<T: Multiply<O> + Integral, O: Output + Integral>(
                 }
                 if case.bias {
                     expected +=
-                        bias[if case.bias_of_rows { row } else { group * n + col }].number();
+                        bias[if case.bias_per_row { row } else { group * n + col }].number();
                 }
                 let expected = O::Sum::of(expected as i32).activate(case.activation);
                 let index = c.index(batch, row, col);
@@ -298,7 +301,7 @@ fn check_orders<T: Multiply<O> + Integral, O: Output + Integral>(
     }
 }
 
-/// Calls a macro with the elements of A and B, and those of D, of every product.
+/// Calls a macro for every combination of the elements of A and B, and of D.
 macro_rules! each_product {
     ($call:ident $($argument:tt)*) => {
         $call!(bf16 bf16 $($argument)*);
@@ -318,7 +321,7 @@ macro_rules! each_product {
 }
 pub(crate) use each_product;
 
-/// Checks a case with every kernel of a product that a condition selects.
+/// Checks a case with each selected kernel.
 macro_rules! check_kernels {
     ($input:ident $output:ident, $selects:expr, $case:expr) => {
         check_kernels!($input $output, $selects, $case, 1)
@@ -332,7 +335,7 @@ macro_rules! check_kernels {
 }
 pub(crate) use check_kernels;
 
-/// Whether a kernel's tiles are small: large ones take the simulator long.
+/// Whether a kernel's tiles are small. Large tiles take the simulator long.
 pub fn is_small(kernel: &&Kernel) -> bool {
     kernel.tile.m * kernel.tile.n <= 64 * 64
 }

@@ -1,4 +1,4 @@
-//! What is done with the product.
+//! Epilogues.
 
 use super::case::{Case, PLAIN, check, check_kernels, each_product};
 use ptx_matrix::element::{F8E4M3, F8E5M2, bf16, f16};
@@ -21,7 +21,7 @@ fn factors_c_bias_and_relu() {
         of_rows || kernel.orders.is_none()
     }
     each_product!(check_kernels, of_rows_or_any, case);
-    let case = Case { bias_of_rows: true, activation: Activation::Identity, ..case };
+    let case = Case { bias_per_row: true, activation: Activation::Identity, ..case };
     each_product!(check_kernels, |kernel| kernel.name.contains("nt_64x64x"), case);
     each_product!(
         check_kernels,
@@ -59,7 +59,7 @@ fn activations_are_what_they_are_called() {
     }
 }
 
-/// A kernel has the same bits as the function.
+/// A kernel computes the same bits as the function.
 #[test]
 fn a_kernel_activates() {
     let kernel = <f32 as Multiply<f32>>::KERNELS

@@ -1,15 +1,14 @@
-//! Rows in groups, each with a B of its own: groups without rows, of one, and such as end within
-//! tiles.
+//! Grouped GEMM, each group with its own B. Groups are empty, have one row, or end within tiles.
 
 use super::case::{Case, Integral, PLAIN, check};
 use ptx_matrix::element::{F8E4M3, F8E5M2, bf16, f16};
 use ptx_matrix_gemm::kernels::{Activation, Kernel, Multiply, Output};
 
-/// Three rows are of no group.
+/// The last three rows belong to no group.
 const ENDS: &[u32] = &[0, 67, 67, 68, 197, 204];
 const ROWS: usize = 207;
 
-/// Checks a case with the kernels that do groups, or those of them that a condition selects.
+/// Checks a case with the selected grouped kernels.
 fn check_groups(case: Case, selects: fn(&&Kernel) -> bool) {
     let kernels = <bf16 as Multiply<bf16>>::GROUPED;
     assert_eq!(kernels.len(), 3);
@@ -18,7 +17,7 @@ fn check_groups(case: Case, selects: fn(&&Kernel) -> bool) {
     }
 }
 
-/// D ends within tiles. One block goes through all tiles of those that stay.
+/// D ends within tiles. A block of a persistent kernel computes all tiles.
 #[test]
 fn a_group_is_multiplied_by_its_own() {
     let case =
@@ -35,8 +34,8 @@ fn a_group_is_multiplied_by_its_own() {
     }
 }
 
-/// The other elements, whose kernels are one on `wgmma` and one on `mma.sync`: more steps than
-/// stages, and D that ends within tiles.
+/// The other element types, each with a `wgmma` kernel and an `mma.sync` kernel. K has more steps
+/// than there are stages, and D ends within tiles.
 #[test]
 fn groups_of_every_element() {
     fn check_all<T: Multiply<O> + Integral, O: Output<Sum: Integral> + Integral>() {
@@ -67,10 +66,10 @@ fn each_has_a_bias_of_its_own() {
     let case = Case { size: (80, 72, 40), groups: Some(&[3, 70]), beta: -3, bias: true, ..PLAIN };
     let one_of_each = |kernel: &&Kernel| !kernel.name.contains("nn");
     check_groups(case, one_of_each);
-    check_groups(Case { bias_of_rows: true, activation: Activation::Relu, ..case }, one_of_each);
+    check_groups(Case { bias_per_row: true, activation: Activation::Relu, ..case }, one_of_each);
 }
 
-/// An end before the one before it, and one behind the matrix, are taken for those.
+/// An end before the previous one counts as that one. An end after the matrix counts as its end.
 #[test]
 fn ends_that_make_no_sense_overlap_nothing() {
     let case = Case { size: (80, 72, 40), groups: Some(&[70, 3, u32::MAX, 75]), ..PLAIN };

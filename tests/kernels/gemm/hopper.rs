@@ -1,16 +1,16 @@
-//! The products on `wgmma`: blocks that compute several tiles, and all that becomes of the sums.
+//! GEMMs on `wgmma`: blocks with several tiles, and all epilogues.
 
 use super::case::{Case, PLAIN, check, check_kernels};
 use ptx_matrix::element::{F8E4M3, bf16, f16};
 use ptx_matrix_gemm::kernels::{Activation, Kernel, Multiply};
 use ptx_matrix_gemm::parts::TileShape;
 
-/// One kernel: the others differ from it in the tiles of A and B alone.
+/// One kernel. The others of its kind differ only in the tiles of A and B.
 fn one(kernel: &&Kernel) -> bool {
     kernel.name == "sm90_bf16_nt_128x256x64"
 }
 
-/// Of more steps than there are stages; D ends within tiles. (`large_tiles` has all orders.)
+/// More steps of K than stages, and D ends within tiles. (`large_tiles` has all layouts.)
 #[test]
 fn more_tiles_than_blocks() {
     let case = Case { size: (140, 24, 330), padding: 8, start: 8, alpha: 2, ..PLAIN };
@@ -22,8 +22,8 @@ fn c_bias_and_activation() {
     let case =
         Case { size: (70, 24, 72), beta: -3, bias: true, activation: Activation::Relu, ..PLAIN };
     check_kernels!(bf16 bf16, one, case);
-    check_kernels!(bf16 bf16, one, Case { bias_of_rows: true, beta: 0, ..case });
-    // Its strips are narrower.
+    check_kernels!(bf16 bf16, one, Case { bias_per_row: true, beta: 0, ..case });
+    // A kernel with narrower epilogue sub-tiles.
     check_kernels!(bf16 bf16, |kernel| kernel.name == "sm90_bf16_nt_128x224x64_c2", Case { size: (70, 136, 24), ..case });
 }
 
@@ -34,8 +34,8 @@ fn batches_and_parts() {
     check_kernels!(bf16 bf16, one, case, 2);
 }
 
-/// Threads store D where no tensor map of it can be: with all that becomes of sums, and strips of
-/// each width.
+/// Threads store a D that no tensor map can describe, with all epilogues and every width of
+/// sub-tiles.
 #[test]
 fn d_that_lies_anyhow() {
     let case =
@@ -51,8 +51,8 @@ fn three_schedules() {
     check_kernels!(bf16 bf16, one, Case { size: (20, 24, 330), schedules: 3, ..PLAIN });
 }
 
-/// Products of 8 bits, whose sums are taken out step by step, of which there are more than stages;
-/// and those that are not.
+/// 8-bit GEMMs: with promotion to f32 in each step, for more steps than stages, and with fast
+/// accumulation.
 #[test]
 fn sums_taken_out() {
     let case = Case { size: (140, 24, 700), alpha: 2, schedules: 2, ..PLAIN };
@@ -60,9 +60,9 @@ fn sums_taken_out() {
     check_kernels!(F8E4M3 f16, |kernel| kernel.fast_accumulation, case);
 }
 
-/// Blocks of a cluster bring parts of B to each other where they lie below each other, and of A
-/// where they lie beside each other. There are three tiles in one direction, so that the last block
-/// of a cluster has nothing of D, and two in the other.
+/// Multicast. Blocks of a cluster that are adjacent along M load parts of B for each other. Blocks
+/// that are adjacent along N load parts of A for each other. One direction has three tiles, so the
+/// last block of a cluster has no part of D. The other direction has two.
 #[test]
 fn shares() {
     for kernel in <bf16 as Multiply<bf16>>::KERNELS
@@ -82,8 +82,8 @@ fn shares() {
     }
 }
 
-/// Of tiles that are beyond the product in part, only what is inside comes again, once all stages
-/// have been filled: to one block, or to both.
+/// Tiles that are partly out of bounds. After the first pass through the stages, only their inner
+/// parts are loaded again, by one block or by both.
 #[test]
 fn tiles_that_are_filled_in_part() {
     let names = [
@@ -106,21 +106,21 @@ fn tiles_that_are_filled_in_part() {
     }
 }
 
-/// Kernels of transposes: all that becomes of sums, where D's rows, and columns, end within tiles.
+/// Swap-AB kernels with all epilogues. D ends within tiles in both directions.
 #[test]
 fn transposes() {
     let these = |kernel: &&Kernel| kernel.swaps_ab;
     assert!(<bf16 as Multiply<bf16>>::KERNELS.iter().any(|kernel| kernel.swaps_ab));
     let case = Case { size: (70, 140, 72), padding: 8, start: 8, ..PLAIN };
     check_kernels!(bf16 bf16, these, Case { alpha: 2, ..case });
-    // One step will do where it is about what becomes of the sums.
+    // One step of K is enough for the tests of epilogues.
     let case = Case { size: (70, 140, 40), ..case };
     check_kernels!(bf16 bf16, these, Case { beta: -3, bias: true, activation: Activation::Relu, ..case });
-    check_kernels!(bf16 bf16, these, Case { bias: true, bias_of_rows: true, batches: 2, ..case });
+    check_kernels!(bf16 bf16, these, Case { bias: true, bias_per_row: true, batches: 2, ..case });
     check_kernels!(bf16 bf16, these, Case { size: (65, 24, 200), batches: 2, beta: 1, ..case }, 2);
     check_kernels!(bf16 bf16, these, Case { size: (70, 37, 40), d_anyhow: true, batches: 2, ..case });
-    // Strips and parts of sums are of other widths in these than in the others; and consumers of
-    // the last are higher, and lie beside each other.
+    // In these kernels, the epilogue sub-tiles and the parts of the accumulators have other widths.
+    // In the last one, consumers have more rows, and are adjacent along N.
     let names = [
         "sm90_bf16_nt_200x128x64_swap_c2",
         "sm90_bf16_nn_160x192x64_swap_c2",
@@ -133,7 +133,7 @@ fn transposes() {
         check::<bf16, bf16>(kernel, Case { size: (203, 216, 40), beta: 2, bias: true, ..case }, 1);
         check::<bf16, bf16>(
             kernel,
-            Case { size: (203, 184, 40), bias: true, bias_of_rows: true, ..case },
+            Case { size: (203, 184, 40), bias: true, bias_per_row: true, ..case },
             1,
         );
         check::<bf16, bf16>(kernel, Case { size: (203, 136, 200), ..case }, 2);
@@ -141,8 +141,8 @@ fn transposes() {
     }
 }
 
-/// Blocks of a cluster that compute a tile together, each a part of K: of which there are fewer
-/// steps than blocks, or as many that a block fills its stages again.
+/// Cluster split-K: the blocks of a cluster compute one tile, each a part of K. K has fewer steps
+/// than blocks, or so many that each block refills its stages.
 #[test]
 fn tiles_of_several_blocks() {
     let these = |kernel: &&Kernel| kernel.blocks_per_tile > 1;
@@ -150,7 +150,7 @@ fn tiles_of_several_blocks() {
     let case = Case { size: (70, 136, 1100), padding: 8, start: 8, alpha: 2, ..PLAIN };
     check_kernels!(bf16 bf16, these, Case { schedules: 3, ..case });
     check_kernels!(bf16 bf16, these, Case { size: (130, 24, 40), beta: -3, bias: true, activation: Activation::Relu, ..case });
-    check_kernels!(bf16 bf16, these, Case { size: (24, 140, 530), beta: 1, bias: true, bias_of_rows: true, batches: 2, ..case });
+    check_kernels!(bf16 bf16, these, Case { size: (24, 140, 530), beta: 1, bias: true, bias_per_row: true, batches: 2, ..case });
     check_kernels!(bf16 bf16, these, Case { size: (65, 24, 600), batches: 2, beta: 1, ..case }, 2);
     check_kernels!(bf16 bf16, these, Case { size: (70, 37, 200), d_anyhow: true, batches: 2, ..case });
 }

@@ -1,4 +1,4 @@
-//! Sizes, and where matrices lie.
+//! Sizes and layouts of matrices.
 
 use super::case::{Case, PLAIN, check, check_kernels, each_product, is_small};
 use ptx_matrix::element::{F8E4M3, F8E5M2, bf16, f16};
@@ -35,8 +35,7 @@ fn large_tiles() {
     );
 }
 
-/// Lines that start at odd places, and such as start at multiples of four bytes, or eight, and of
-/// no more.
+/// Strides and starts that are odd, or multiples of at most four or eight bytes.
 #[test]
 fn matrices_that_lie_anyhow() {
     for (padding, start) in [(1, 3), (2, 2), (4, 8)] {
@@ -56,8 +55,7 @@ fn batches() {
     );
 }
 
-/// However its warps follow each other, nothing is wrong: with each kind of source, and fragments
-/// of each kind.
+/// All orders of the warps are correct, for each kind of loads and of fragments.
 #[test]
 fn a_hundred_schedules() {
     let odd = Case { size: (20, 30, 260), bias: true, schedules: 100, ..PLAIN };

@@ -1,5 +1,5 @@
-//! The matrix products on the simulator, in strict mode, against sums of small integers, which are
-//! exact: every kernel of the list.
+//! Every GEMM kernel on the simulator in strict mode. Sums of small integers are exact, and are
+//! compared with the same sums in integers.
 
 mod case;
 mod epilogue;

@@ -1,4 +1,4 @@
-//! Products that are cut along K.
+//! Split-K GEMMs.
 
 use super::case::{Case, PLAIN, check, check_kernels, each_product, is_small};
 use ptx_matrix::element::{F8E4M3, F8E5M2, bf16, f16};

@@ -1,9 +1,9 @@
-//! GEMMs of f64 on `mma.sync` with TMA: blocks that compute several tiles, and all epilogues.
+//! f64 GEMMs on `mma.sync` with TMA: blocks with several tiles, and all epilogues.
 
 use super::case::{Case, PLAIN, check, check_kernels};
 use ptx_matrix_gemm::kernels::{Activation, Kernel, Multiply};
 
-/// One of them computes the transpose.
+/// One of these kernels is a swap-AB kernel.
 fn of_f64(kernel: &&Kernel) -> bool {
     kernel.uses_tma
 }
@@ -20,7 +20,7 @@ fn of_f64_c_bias_and_activation() {
     let case =
         Case { size: (70, 74, 22), beta: -3, bias: true, activation: Activation::Relu, ..PLAIN };
     check_kernels!(f64 f64, of_f64, case);
-    check_kernels!(f64 f64, of_f64, Case { bias_of_rows: true, beta: 0, ..case });
+    check_kernels!(f64 f64, of_f64, Case { bias_per_row: true, beta: 0, ..case });
 }
 
 #[test]

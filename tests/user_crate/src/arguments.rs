@@ -1,4 +1,4 @@
-//! Kernels that take structs, and instances of a generic function.
+//! Kernels with structs as parameters, and instances of a generic function.
 
 use ptx_matrix::prelude::*;
 
@@ -12,7 +12,7 @@ pub struct Line {
     pub shifts: [u16; 8],
 }
 
-/// Arguments with memory in them.
+/// Arguments with slices and plain data.
 #[derive(Clone, Copy, KernelArgs)]
 pub struct ScaleArgs<'k> {
     pub a: Global<'k, f32>,
@@ -21,7 +21,7 @@ pub struct ScaleArgs<'k> {
     pub table: &'k [u16; 8],
 }
 
-/// Takes an element of an array that it only knows at run time.
+/// Reads an element of an array with a run-time index.
 #[kernel(threads = 64)]
 pub fn scale_by_struct(block: &Block, args: ScaleArgs, which: u32) {
     let ScaleArgs { a, d, line, table } = args;
@@ -34,14 +34,14 @@ pub fn scale_by_struct(block: &Block, args: ScaleArgs, which: u32) {
     });
 }
 
-/// The same of plain data, by reference.
+/// The same with plain data, by reference.
 #[kernel(threads = 32)]
 pub fn line_by_struct(block: &Block, line: &Line, which: u32, d: GlobalMut<f64>) {
     let shift = f64::from(line.shifts[which as usize % 8]);
     block.warp().each(|lane| d.set(lane.id(), line.term * f64::from(line.factor) + shift));
 }
 
-/// What an instance is made of.
+/// The configuration of an instance.
 pub trait Config {
     const THREADS: u32;
     type Element: Element;
@@ -78,7 +78,7 @@ pub fn copy<C: Config, const BLOCKS: usize>(
     }
 }
 
-/// A box as a struct's tensor map says.
+/// The box of the tensor map in the struct.
 type Tile = SharedTile<f32, 8, 32, Swizzle128>;
 
 #[derive(Clone, Copy, KernelArgs)]

@@ -1,5 +1,5 @@
-//! Steps of a kernel that are chosen while it runs: out of a table, by `dyn`, by a helper that
-//! calls what it is given. Each is there once in the source, between two checks of a lane's bounds.
+//! Steps of a kernel that are selected at run time: from a table, through `dyn`, or by a helper
+//! that calls its argument. Each occurs once in the source, between two bounds checks of a lane.
 
 use ptx_matrix::prelude::*;
 
@@ -103,7 +103,7 @@ ragged! {
     chosen: |block, which| (if which > PLANS[0].times { one as fn(&Block) } else { two })(block);
 }
 
-/// What each warp does in a loop's round of its own may be there once for each round.
+/// The compiler may unroll the loop, and duplicate the code of each warp's round.
 #[kernel(threads = 128)]
 pub fn by_role(block: &Block, which: u32, d: GlobalMut<u32>) {
     let warp = block.warp();

@@ -2,7 +2,7 @@
 #![cfg_attr(feature = "named-as-a-function", feature(core_float_math))]
 use ptx_matrix::prelude::*;
 
-/// Doubles a 16x8 matrix of f16, by way of `stmatrix`, in any build: one for a GPU without it does not compile.
+/// Doubles a 16x8 matrix of f16 with `stmatrix`; a build for a GPU without it does not compile.
 #[cfg(not(feature = "large"))]
 #[kernel(threads = 32)]
 pub fn double(block: &Block, #[shared] tile: SharedTile<f16, 16, 8>, a: Global<f16>, d: GlobalMut<f16>) {
@@ -14,7 +14,7 @@ pub fn double(block: &Block, #[shared] tile: SharedTile<f16, 16, 8>, a: Global<f
     tile.for_each(warp, |row, col, value| d.set(row * 8 + col, value));
 }
 
-/// Names that are keywords elsewhere go into the PTX as they are.
+/// Names that are Rust keywords are PTX names as they are.
 #[kernel(threads = 32)]
 pub fn r#loop(block: &Block, #[shared] r#box: SharedTile<u8, 1, 16>, r#in: Global<u8>, r#final: GlobalMut<u8>) {
     r#box.fill(block, |_, col| r#in.get(col));
@@ -22,7 +22,7 @@ pub fn r#loop(block: &Block, #[shared] r#box: SharedTile<u8, 1, 16>, r#in: Globa
     r#box.for_each(block, |_, col, value| r#final.set(col, value));
 }
 
-/// Each lane gets a number of its own, and takes it for the block's.
+/// Each lane gets its own number, and treats it as the block's.
 #[cfg(feature = "mutable-static")]
 #[kernel(threads = 32)]
 pub fn take_a_number(_: &Block, d: GlobalMut<u32>) {
@@ -38,7 +38,7 @@ pub fn meet(block: &ClusterBlock<2>) {
     block.cluster().sync();
 }
 
-/// As much shared memory as only GPUs from Hopper on have.
+/// Uses more shared memory than GPUs before Hopper have.
 #[cfg(feature = "large")]
 #[kernel(threads = 32)]
 pub fn large(block: &Block, #[shared] tile: SharedTile<u8, 3, 65536>, d: GlobalMut<u8>) {
@@ -74,7 +74,7 @@ mod dynamic;
 #[cfg(feature = "statics")]
 mod statics;
 
-/// Roots, by a function of `compiler_builtins` that is called as this kernel is.
+/// Cube roots by a function of `compiler_builtins` with the same name as this kernel.
 #[cfg(feature = "named-as-a-function")]
 #[kernel(threads = 32)]
 pub fn cbrtf(block: &Block, a: Global<f32>, d: GlobalMut<f32>) {

@@ -1,11 +1,11 @@
-//! Kernels in which a lane leaves its number in a static, where it is taken for the block's. No
-//! build accepts them.
+//! Kernels in which a lane stores its number in a static, and the block reads it as a uniform
+//! value. Every build refuses them.
 
 use core::cell::UnsafeCell;
 use core::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
 use ptx_matrix::prelude::*;
 
-/// A kernel that meets if a number is even, which each lane has put somewhere.
+/// A kernel with a `sync` if a number is even that each lane has stored somewhere.
 macro_rules! smuggles {
     ($($name:ident: |$lane:ident| $store:expr, $load:expr;)*) => {$(
         #[kernel(threads = 64)]
@@ -46,12 +46,12 @@ static mut MUTABLE: u32 = 0;
 
 static FIRST: AtomicU32 = AtomicU32::new(0);
 static SECOND: AtomicU32 = AtomicU32::new(0);
-/// Itself a constant.
+/// The table itself is constant.
 static TABLE: [&AtomicU32; 2] = [&FIRST, &SECOND];
 
 struct Shared(UnsafeCell<u32>);
 
-// SAFETY: none: this is the mistake.
+// SAFETY: None. This is the mistake.
 unsafe impl Sync for Shared {}
 
 static CELL: Shared = Shared(UnsafeCell::new(0));
@@ -91,7 +91,7 @@ smuggles! {
     of_a_dependency_by_name: |lane| unsafe { counters::PLAIN_COUNT = lane }, unsafe { counters::PLAIN_COUNT };
 }
 
-/// A table of numbers is none of these, nor is what no kernel uses.
+/// A constant table is legal, and so is a static that no kernel uses.
 static NUMBERS: [u32; 4] = [1, 2, 3, 4];
 #[used]
 static NOBODYS: AtomicU32 = AtomicU32::new(0);

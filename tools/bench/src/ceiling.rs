@@ -1,5 +1,5 @@
-//! The two ceilings of a GPU, measured: tensor cores on registers alone, and copies within its
-//! memory.
+//! The two measured ceilings of a GPU: the tensor cores on registers alone, and copies within
+//! global memory.
 
 use std::time::Duration;
 
@@ -16,28 +16,28 @@ use super::statistics::median;
 use super::{Conditions, Element, Type};
 use ptx_matrix_host::{GpuDevice, Stream};
 
-/// How often each is measured.
+/// Measurements of each ceiling.
 const ROUNDS: usize = 5;
 
-/// How long the products are measured at least: the driver renews the clock that it tells only now
+/// The least duration of a tensor-core measurement. The driver updates its clock reading only now
 /// and then.
 const BATCH: Duration = Duration::from_millis(100);
 
-/// Operations of one `mma.sync` of m16n8, for each of its K.
+/// Operations of an `mma.sync` of m16n8, for each of its K.
 const OPERATIONS: f64 = 2.0 * 16.0 * 8.0;
 
-/// What a GPU reached, and the clock at which it did.
+/// The throughput that a GPU reached, and the clock at that time.
 #[derive(Clone, Debug)]
 pub struct Ceiling {
     /// 10^12 operations a second.
     pub tflops: f64,
-    /// The conditions while it ran.
+    /// The conditions during the measurement.
     pub conditions: Conditions,
 }
 
 impl Ceiling {
-    /// The part of the ceiling that was reached, at the clock of the measurement; `None` where a
-    /// clock is not known.
+    /// The throughput as a fraction of the ceiling, scaled to the clock of the measurement; `None`
+    /// if a clock is not known.
     pub fn utilisation(&self, tflops: f64, conditions: &Conditions) -> Option<f64> {
         Some(tflops / (self.tflops * conditions.clock_mhz? / self.conditions.clock_mhz?))
     }
@@ -46,20 +46,21 @@ impl Ceiling {
 /// The ceilings of a GPU.
 #[derive(Clone, Debug)]
 pub struct Ceilings {
-    /// `mma.sync` of m16n8k16, f16 into f32.
+    /// `mma.sync` of m16n8k16, f16 with f32 accumulators.
     pub f16: Ceiling,
-    /// `mma.sync` of m16n8k16, bf16 into f32.
+    /// `mma.sync` of m16n8k16, bf16 with f32 accumulators.
     pub bf16: Ceiling,
-    /// `mma.sync` of m16n8k8, tf32 into f32.
+    /// `mma.sync` of m16n8k8, tf32 with f32 accumulators.
     pub tf32: Ceiling,
-    /// `mma.sync` of m16n8k32, s8 into s32.
+    /// `mma.sync` of m16n8k32, s8 with s32 accumulators.
     pub s8: Ceiling,
-    /// Bytes a second, read and written, of a copy from memory to memory.
+    /// The throughput of a copy within global memory in bytes a second; a byte counts when it is
+    /// read and when it is written.
     pub copy: f64,
 }
 
 impl Ceilings {
-    /// Measures all of them.
+    /// Measures all ceilings.
     pub(super) fn measure(device: &GpuDevice, timer: &Timer<'_>) -> Result<Self> {
         let stream = timer.stream;
         let queue = device.in_stream(stream);
@@ -85,7 +86,7 @@ impl Ceilings {
         })
     }
 
-    /// The ceiling of a type's products, where it was measured.
+    /// The tensor-core ceiling for a type, if it was measured.
     pub fn of(&self, ty: Type) -> Option<&Ceiling> {
         match ty {
             Type::F16 | Type::F16F32 => Some(&self.f16),
@@ -96,7 +97,7 @@ impl Ceilings {
         }
     }
 
-    /// All ceilings of products, and of what.
+    /// The tensor-core ceilings with their names.
     pub fn named(&self) -> [(&'static str, &Ceiling); 4] {
         [
             ("f16 into f32", &self.f16),
@@ -107,7 +108,7 @@ impl Ceilings {
     }
 }
 
-/// One launch of as many rounds as a batch takes.
+/// Times one launch with as many rounds as fill a batch.
 fn products(
     timer: &Timer<'_>,
     blocks: u32,
@@ -128,9 +129,9 @@ fn products(
     Ok(Ceiling { tflops: operations / seconds / 1e12, conditions: Conditions::over(&seen) })
 }
 
-/// The best of some copies, which is what a kernel is held against.
+/// The best of some copies: kernels are compared with this.
 fn copy(stream: &Stream, timer: &Timer<'_>) -> Result<f64> {
-    // Far more than any cache holds.
+    // Far larger than any cache.
     const BYTES: usize = 1 << 30;
     let from = stream.filled::<u8>(BYTES, 0x5a)?;
     let mut to = stream.filled::<u8>(BYTES, 0)?;

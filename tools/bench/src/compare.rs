@@ -1,5 +1,5 @@
-//! Whether a product is right: against sums in f64 at some elements, and against another's product
-//! at all of them.
+//! Checks a result: some elements against sums in f64, and all elements against another
+//! contestant's result.
 
 use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
@@ -8,24 +8,25 @@ use rayon::prelude::*;
 use super::data::get;
 use super::{Element, Problem, Shape};
 
-/// Elements of D that are computed again in f64.
+/// The number of elements of D that are recomputed in f64.
 const SAMPLES: usize = 1024;
 
-/// How far from the exact product an element may be.
+/// The largest allowed error of an element of D.
 ///
-/// A sum of K terms, each step of which is off by a factor of at most 1 + u, is off by at most 4
-/// sqrt(K) u sum |a b|, but for one in thousands of sums (N. Higham and T. Mary, A new approach to
-/// probabilistic rounding error analysis, 2019), and sum |a b| is at most |a| |b| (Cauchy and
-/// Schwarz), the lengths of A's row and B's column. Then D's own type rounds.
+/// Let each step of a sum of K terms have a relative error of at most u. The error of the sum is
+/// then at most 4 sqrt(K) u sum |a b|, except for one in thousands of sums (N. Higham and T. Mary,
+/// A new approach to probabilistic rounding error analysis, 2019). The sum of |a b| is at most |a|
+/// |b|, the norms of the row of A and of the column of B (Cauchy and Schwarz). Then the sum is
+/// rounded to the type of D.
 pub(super) struct Tolerance {
-    /// The lengths of A's rows and of B's columns, the factor above included, of all products: of
-    /// each one's B behind each other.
+    /// The norms of the rows of A, times 4 sqrt(K) u, and the norms of the columns of B. Both are
+    /// for all GEMMs: the columns of one B after those of another.
     rows: Vec<f64>,
     cols: Vec<f64>,
-    /// Where the rows of each product end.
+    /// The end of the rows of each GEMM.
     ends: Vec<u32>,
     output: f64,
-    /// Where D's type gets coarse around zero.
+    /// The absolute rounding error of D's type near zero.
     smallest: f64,
 }
 
@@ -33,8 +34,8 @@ impl Tolerance {
     pub(super) fn of(problem: &Problem, a: &[u8], b: &[u8]) -> Self {
         let Shape { n, k, .. } = problem.shape;
         let input = problem.ty.input();
-        // The tensor cores cut instead of rounding, which doubles what a step is off by; with
-        // floats of 8 bits they keep 13 bits.
+        // The tensor cores truncate, which doubles the error of a step compared with rounding. For
+        // 8-bit floats they keep 13 bits.
         let step = match input {
             Element::S8 => 0.0,
             Element::F64 => 2f64.powi(-52),
@@ -73,14 +74,13 @@ impl Tolerance {
         self.rows[row] * self.cols[col] + self.output * value.abs() + self.smallest
     }
 
-    /// The product that a row is of.
+    /// The index of the GEMM that a row belongs to.
     fn product(&self, row: usize) -> usize {
         self.ends.partition_point(|&end| end as usize <= row)
     }
 }
 
-/// Compares some elements of D with sums in f64, the corners among them. What is wrong comes as a
-/// line.
+/// Compares some elements of D, the corners included, with sums in f64. The error is one line.
 pub(super) fn with_reference(
     problem: &Problem,
     tolerance: &Tolerance,
@@ -104,7 +104,7 @@ pub(super) fn with_reference(
     })
 }
 
-/// Compares all elements of D with those that another computed.
+/// Compares all elements of D with the result of another contestant.
 pub(super) fn with_other(
     problem: &Problem,
     tolerance: &Tolerance,
@@ -115,19 +115,19 @@ pub(super) fn with_other(
     let output = problem.ty.output();
     first_wrong((0..m * n).into_par_iter().map(|i| (i / n, i % n)), |row, col| {
         let (value, expected) = (get(output, d, row * n + col), get(output, other, row * n + col));
-        // Each may be off to another side.
+        // Both may have errors, in opposite directions.
         (value, expected, 2.0 * tolerance.at(row, col, expected))
     })
 }
 
-/// `compare` gives the value, what is expected and how far off it may be.
+/// The first wrong element. `compare` returns the value, the expected value and the tolerance.
 fn first_wrong(
     places: impl ParallelIterator<Item = (usize, usize)>,
     compare: impl Fn(usize, usize) -> (f64, f64, f64) + Sync,
 ) -> Result<(), String> {
     let wrong = places.filter_map(|(row, col)| {
         let (value, expected, tolerance) = compare(row, col);
-        // Not so for NaN.
+        // False for NaN.
         let right = (value - expected).abs() <= tolerance;
         (!right).then_some((row, col, value, expected, tolerance))
     });
@@ -147,7 +147,7 @@ mod tests {
 
     const SHAPE: Shape = Shape { m: 9, n: 7, k: 200 };
 
-    /// A, B and D = A x B, summed in f32 and rounded to D's type.
+    /// A, B and D = A x B, summed in f32 and rounded to the type of D.
     fn product(problem: &Problem) -> [Vec<u8>; 3] {
         let [a, b] = [0, 1].map(|i| normal(problem.ty.input(), problem.elements()[i], i as u64));
         let ((_, a_col), (b_row, b_col)) = (problem.a_strides(), problem.b_strides());
@@ -189,8 +189,8 @@ mod tests {
                 assert_eq!(with_reference(&problem, &tolerance, &a, &b, &d), Ok(()), "{problem}");
                 assert_eq!(with_other(&problem, &tolerance, &d, &d), Ok(()), "{problem}");
 
-                // The last element as a kernel leaves it that does not write it, or writes its
-                // neighbour's.
+                // Two wrong results for the last element: the kernel does not write it, or writes
+                // the value of its neighbour.
                 let bytes = ty.output().bytes();
                 let mut poisoned = d.clone();
                 poisoned[d.len() - bytes..].fill(0xff);

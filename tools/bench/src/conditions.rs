@@ -1,5 +1,5 @@
-//! What the GPU does besides: its clock, its power, and why it is held back; from NVML, the
-//! driver's monitor.
+//! The state of the GPU during a measurement: clock, power, and reasons for a lower clock. NVML,
+//! the monitoring library of the driver, reports them.
 
 use std::ffi::OsStr;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -14,32 +14,33 @@ use nvml_wrapper::{Device, Nvml};
 use super::statistics::median;
 use ptx_matrix_host::DeviceInfo;
 
-/// The name under which drivers install it; the crate would look for the toolkit's.
+/// The file name in a driver's installation. By default the `nvml` crate looks for the toolkit's
+/// file.
 const FILE_NAME: &str = "libnvidia-ml.so.1";
 
-/// How often it is asked while work runs.
+/// The sampling period while work runs.
 const PERIOD: Duration = Duration::from_millis(2);
 
-/// Watches a GPU while it works.
+/// Samples the state of a GPU while it works.
 #[derive(Debug)]
 pub struct Monitor {
     nvml: Nvml,
     pci_bus_id: String,
 }
 
-/// What was seen while some work ran.
+/// The state of the GPU while some work ran.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Conditions {
-    /// The median clock of the multiprocessors in MHz.
+    /// The median SM clock in MHz.
     pub clock_mhz: Option<f64>,
-    /// The median power in watts; the driver itself takes a mean over some time.
+    /// The median power in watts. Each reading is already a mean over some time.
     pub power_w: Option<f64>,
-    /// Whatever held the clock back at some time, such as `SW_POWER_CAP`.
+    /// The reasons that lowered the clock at any time, such as `SW_POWER_CAP`.
     pub throttle: Vec<String>,
 }
 
 impl Conditions {
-    /// The medians over several pieces of work.
+    /// The medians over several pieces of work, and all their reasons.
     pub(super) fn over(all: &[Conditions]) -> Self {
         let mut throttle: Vec<String> =
             all.iter().flat_map(|one| one.throttle.iter().cloned()).collect();
@@ -54,7 +55,7 @@ impl Conditions {
 }
 
 impl Monitor {
-    /// Opens NVML for a GPU, or says why there is none.
+    /// Opens NVML for a GPU. The error says why that is not possible.
     pub fn open(device: &DeviceInfo) -> Result<Self, String> {
         let open = || {
             let nvml = Nvml::builder().lib_path(OsStr::new(FILE_NAME)).init()?;
@@ -67,7 +68,7 @@ impl Monitor {
         Ok(Self { nvml, pci_bus_id: device.pci_bus_id.clone() })
     }
 
-    /// Does some work that waits for the GPU, and says under which conditions it ran.
+    /// Runs some work that waits for the GPU. Returns the conditions too.
     pub fn during<R>(&self, work: impl FnOnce() -> R) -> (R, Conditions) {
         let Ok(device) = self.nvml.device_by_pci_bus_id(self.pci_bus_id.as_str()) else {
             return (work(), Conditions::default());
@@ -97,7 +98,7 @@ struct Samples {
 }
 
 impl Samples {
-    /// What cannot be asked is left out.
+    /// Takes a sample. Values that NVML does not report are left out.
     fn take(&mut self, device: &Device<'_>) {
         self.clocks.extend(device.clock_info(Clock::SM).ok().map(f64::from));
         self.powers.extend(device.power_usage().ok().map(|milliwatts| f64::from(milliwatts) / 1e3));
@@ -107,7 +108,7 @@ impl Samples {
     }
 
     fn conditions(self) -> Conditions {
-        // Being idle, between two batches, holds nothing back.
+        // The GPU is idle between two batches, which is no reason for a lower clock.
         let reasons = self.reasons.unwrap_or(ThrottleReasons::empty())
             - ThrottleReasons::GPU_IDLE
             - ThrottleReasons::NONE;

@@ -1,4 +1,4 @@
-//! Random matrices, made on all cores, and their elements as numbers.
+//! Random matrices, drawn on all cores, and their elements as numbers.
 
 use half::{bf16, f16};
 use ptx_matrix::element::{F8E4M3, F8E5M2};
@@ -9,10 +9,12 @@ use rayon::prelude::*;
 
 use super::Element;
 
-/// Elements that one generator makes: the data does not depend on the number of cores.
+/// Elements that one generator draws. A fixed number makes the data independent of the number of
+/// cores.
 const CHUNK: usize = 1 << 16;
 
-/// Normally distributed elements, as bytes; s8 with a deviation of 32, the others of 1.
+/// Draws normally distributed elements, as bytes. The standard deviation is 32 for s8, and 1 for
+/// the others.
 pub(super) fn normal(element: Element, len: usize, seed: u64) -> Vec<u8> {
     let mut bytes = vec![0; len * element.bytes()];
     bytes.par_chunks_mut(CHUNK * element.bytes()).enumerate().for_each(|(chunk, bytes)| {
@@ -31,8 +33,8 @@ fn put(element: Element, bytes: &mut [u8], value: f64) {
         Element::F16 => bytes.copy_from_slice(&f16::from_f64(value).to_le_bytes()),
         Element::Bf16 => bytes.copy_from_slice(&bf16::from_f64(value).to_le_bytes()),
         Element::F32 => bytes.copy_from_slice(&(value as f32).to_le_bytes()),
-        // Without the bits that the tensor cores do not read, so that whether they round or cut
-        // does not matter.
+        // Cleared low bits: the tensor cores do not read them, so it does not matter whether they
+        // truncate or round.
         Element::Tf32 => bytes.copy_from_slice(&((value as f32).to_bits() & !0x1fff).to_le_bytes()),
         Element::F64 => bytes.copy_from_slice(&value.to_le_bytes()),
         Element::S8 => bytes.copy_from_slice(&((value * 32.0).round() as i8).to_le_bytes()),
@@ -42,7 +44,7 @@ fn put(element: Element, bytes: &mut [u8], value: f64) {
     }
 }
 
-/// Element `index` of a matrix.
+/// The value of element `index` of a matrix.
 #[inline]
 pub(super) fn get(element: Element, bytes: &[u8], index: usize) -> f64 {
     let at = index * element.bytes();
@@ -93,7 +95,7 @@ mod tests {
                 mean.abs() < 0.02 && (variance - 1.0).abs() < 0.03,
                 "{element:?}: {mean}, {variance}"
             );
-            // The second chunk is not the first again.
+            // The second chunk differs from the first.
             assert_ne!(values[..100], values[CHUNK..CHUNK + 100], "{element:?}");
         }
     }

@@ -1,8 +1,9 @@
-//! Measuring GEMMs: kernels of this project and cuBLAS, in one process, on one stream, in turn.
+//! Benchmarks GEMM kernels of this project against cuBLAS, alternating in one process and on one
+//! stream.
 //!
-//! What takes part is a [`Contestant`]; [`own`](own()) lists this project's, [`Cublas`] is the
-//! other side. [`Bench::measure`] checks that all of them compute the same, times them round by
-//! round, and notes the clock that each ran at.
+//! The participants are [`Contestant`]s. [`own`](own()) lists those of this project, and [`Cublas`]
+//! is the reference. A call of [`Bench::measure`] checks that all results are the same. Then it
+//! times the contestants round by round, and records the clock of each.
 
 mod ceiling;
 mod compare;

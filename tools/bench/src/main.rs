@@ -1,5 +1,5 @@
-//! The GEMM measurements as a program of their own: `cargo xtask bench` starts it, and a bundle
-//! carries it to machines that have a driver and no Rust.
+//! The GEMM benchmark. `cargo xtask bench` starts it; a bundle takes it to machines that have a
+//! driver and no Rust.
 
 use anyhow::{Context, Result, ensure};
 use clap::Parser;
@@ -17,63 +17,99 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
-/// Measures this project's GEMM kernels against cuBLAS on an NVIDIA GPU: D = A x B on normally
-/// distributed data, in turn, in one process and stream. Every product is checked before it is
-/// timed.
+/// Measures the GEMM kernels of ptx-matrix against cuBLAS on an NVIDIA GPU
 ///
-/// A ratio is cuBLAS's time over the contestant's: above 1 is faster than cuBLAS. `util` is the
-/// part of what `mma.sync` on registers alone reached, scaled to the clock at which the contestant
-/// ran. The driver's power is a mean over about a second, and so of everyone in turn; a contestant
-/// that is slow and draws little lets the others run at a higher clock than they could hold alone.
+/// Each contestant computes D = A x B on normally distributed data. The contestants alternate, in
+/// one process and on one stream. Every result is checked before it is timed.
+///
+/// The ratio is cuBLAS's time divided by the contestant's: above 1 is faster than cuBLAS. `util` is
+/// the throughput relative to that of `mma.sync` on registers alone, scaled to the clock at which
+/// the contestant ran.
+///
+/// The driver reports power as a mean over about a second, which covers all contestants. A slow
+/// contestant draws little power. The others then run at a higher clock than they could hold alone.
 #[derive(Debug, Parser)]
 #[command(name = "bench", version, after_help = EXAMPLES)]
 struct Arguments {
-    /// A cube: M = N = K (may be given more than once, and beside --shape). Without either: cubes
-    /// from 1024 to 8192, 1 to 64 rows against 8192x8192, a short K, a wide N, and odd sides.
-    #[arg(long = "size", value_name = "SIDE", value_parser = cube)]
+    /// A GEMM with M = N = K = SIDE; may be repeated, and combined with --shape
+    ///
+    /// The default, without --size and --shape, is a mix: cubes from 1024 to 8192, M from 1 to 64
+    /// with N = K = 8192, a short K, a wide N, and odd sizes.
+    #[arg(long = "size", value_name = "SIDE", value_parser = cube, help_heading = "Problems")]
     sizes: Vec<Shape>,
-    /// Any shape: rows of D, columns of D, terms of each sum (likewise).
-    #[arg(long = "shape", value_name = "MxNxK")]
+    /// A GEMM of any shape; may be repeated. M x N is the shape of D, K the terms of each sum
+    #[arg(long = "shape", value_name = "MxNxK", help_heading = "Problems")]
     shapes: Vec<Shape>,
-    /// The types (likewise). A and B, then D where it is another: bf16 is bf16 throughout, e4m3
-    /// has D in bf16.
-    #[arg(long = "type", value_enum, default_value = "bf16")]
+    /// The element types; may be repeated
+    #[arg(long = "type", value_enum, default_value = "bf16", help_heading = "Problems")]
     types: Vec<Type>,
-    /// How A and B lie in memory, a letter each (likewise): n is row-major, t column-major. D is
-    /// row-major.
-    #[arg(long = "layout", value_enum, default_value = "nn")]
+    /// The layouts of A and B, one letter each; may be repeated. n is row-major, t column-major
+    ///
+    /// D is row-major.
+    #[arg(long = "layout", value_enum, default_value = "nn", help_heading = "Problems")]
     layouts: Vec<Layout>,
-    /// The rows of D are in so many groups of different sizes, each of which is multiplied by a B
-    /// of its own: in one launch, where cuBLAS is called for each group.
-    #[arg(long, default_value_t = 1, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..=65535))]
+    /// Grouped GEMM: the rows of D form COUNT groups of different sizes, each with its own B
+    ///
+    /// This project's kernel computes all groups in one launch. cuBLAS is called once per group.
+    #[arg(
+        long,
+        default_value_t = 1,
+        value_name = "COUNT",
+        value_parser = clap::value_parser!(u32).range(1..=65535),
+        help_heading = "Problems"
+    )]
     groups: u32,
-    /// So many products of each shape, whose matrices lie behind each other: a batch, in one
-    /// launch, as cuBLAS computes it in one call.
-    #[arg(long, default_value_t = 1, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..=65535), conflicts_with = "groups")]
+    /// Batched GEMM: COUNT GEMMs of each shape, with matrices contiguous in memory
+    ///
+    /// This project's kernel computes the batch in one launch, cuBLAS in one call.
+    #[arg(
+        long,
+        default_value_t = 1,
+        value_name = "COUNT",
+        value_parser = clap::value_parser!(u32).range(1..=65535),
+        conflicts_with = "groups",
+        help_heading = "Problems"
+    )]
     batches: u32,
-    /// Only the contestant beside cuBLAS whose configuration, or name, is this; else those whose
-    /// name and configuration contain it (likewise). Without it: the naive kernel, and
-    /// the product by the kernel that the rule chooses.
-    #[arg(long = "config", value_name = "NAME")]
+    /// A contestant to measure besides cuBLAS; may be repeated (default: the naive kernel and
+    /// "gemm auto")
+    ///
+    /// NAME is a contestant's name or configuration. If no contestant is called NAME, all are
+    /// measured whose name and configuration contain NAME. The contestant "gemm auto" is the GEMM
+    /// by the kernel that the cost model selects.
+    #[arg(long = "config", value_name = "NAME", help_heading = "Contestants")]
     configs: Vec<String>,
-    /// Let every configuration take part, and write the fastest for each shape to this file, from
-    /// which `gemm::Tuned` loads it; what is in it of other shapes stays.
-    #[arg(long, value_name = "FILE", conflicts_with = "configs")]
+    /// Measure every configuration, and write the fastest for each shape to FILE
+    ///
+    /// `Tuned::load` of ptx-matrix-gemm reads this file. Entries for other shapes stay in it.
+    #[arg(long, value_name = "FILE", conflicts_with = "configs", help_heading = "Contestants")]
     tune: Option<PathBuf>,
-    /// How often each contestant is timed, in turn.
-    #[arg(long, default_value_t = 9, value_parser = clap::value_parser!(u32).range(1..))]
+    /// How often each contestant is timed. The contestants alternate
+    #[arg(
+        long,
+        default_value_t = 9,
+        value_parser = clap::value_parser!(u32).range(1..),
+        help_heading = "Measurement"
+    )]
     rounds: u32,
-    /// How long each timing takes at least, in milliseconds: 20 shows what a short run gets, 1000
-    /// what the power limit leaves of it.
-    #[arg(long, default_value_t = 20, value_name = "MS", value_parser = clap::value_parser!(u64).range(1..=60_000))]
+    /// The least duration of one timing in milliseconds
+    ///
+    /// 20 measures a short run. 1000 measures a run under the GPU's power limit.
+    #[arg(
+        long,
+        default_value_t = 20,
+        value_name = "MS",
+        value_parser = clap::value_parser!(u64).range(1..=60_000),
+        help_heading = "Measurement"
+    )]
     batch: u64,
-    /// The folder for bench.csv and bench.svg.
-    #[arg(long, value_name = "FOLDER", default_value = "bench-results")]
+    /// The folder for bench.csv and bench.svg
+    #[arg(long, value_name = "FOLDER", default_value = "bench-results", help_heading = "Output")]
     out: PathBuf,
-    /// Which GPU, as the driver counts them.
-    #[arg(long, default_value_t = 0)]
+    /// The number of the GPU, as the driver counts them
+    #[arg(long, default_value_t = 0, help_heading = "Machine")]
     device: u32,
-    /// Only say whether the other options make sense, and whether this machine can measure.
+    /// Only check the other options, and whether this machine can measure
     #[arg(long, hide = true)]
     validate: bool,
     #[command(flatten)]
@@ -81,15 +117,20 @@ struct Arguments {
 }
 
 const EXAMPLES: &str = "Examples:
-  bench --size 4096                                    bf16, row-major
+  bench --size 4096                                    bf16, A and B row-major
   bench --size 2048 --size 4096 --type f16 --type s8 --layout nt
   bench --shape 16x8192x8192 --config naive --rounds 21 --out skinny
-  bench --shape 16x8192x8192 --config 16x128/          one kernel, whatever parts it cuts K in
-  bench --shape 16x8192x8192 --tune h200.json          every configuration; the fastest is kept
-  bench --shape 8192x4096x4096 --layout nt --groups 8  a mixture of experts: rows in groups, each with a B of its own
-  bench --shape 2048x2048x128 --layout nt --batches 64 a batch: the scores of 64 heads";
+  bench --shape 16x8192x8192 --config 16x128/          one kernel with every split of K
+  bench --shape 16x8192x8192 --tune h200.json          every configuration; keeps the fastest
+  bench --shape 8192x4096x4096 --layout nt --groups 8  grouped GEMM, as in a mixture of experts
+  bench --shape 2048x2048x128 --layout nt --batches 64 batched GEMM, such as the scores of 64 heads
 
-/// Who the others are compared with.
+Exit codes:
+  0  every result was right
+  1  a contestant computed a wrong result
+  2  wrong options, no GPU, no cuBLAS, or another error";
+
+/// The contestant that the others are compared with.
 const REFERENCE: &str = "cublas";
 
 fn cube(side: &str) -> Result<Shape, String> {
@@ -111,8 +152,7 @@ fn main() -> ExitCode {
 }
 
 impl Arguments {
-    /// Every shape in every type and layout; shapes come last, so that a type's rows stand
-    /// together.
+    /// Every shape in every type and layout. Shapes vary fastest, so a type's rows are adjacent.
     fn problems(&self) -> Vec<Problem> {
         let named: Vec<Shape> = self.sizes.iter().chain(&self.shapes).copied().collect();
         let shapes = if named.is_empty() { default_shapes() } else { named };
@@ -154,7 +194,7 @@ fn full_name(contestant: &dyn Contestant) -> String {
     format!("{} {}", contestant.name(), contestant.config()).trim_end().to_owned()
 }
 
-/// Whether every product was right.
+/// Runs the benchmark. Returns whether every result was right.
 fn bench(arguments: &Arguments) -> Result<bool> {
     let gpu = Gpu::open(arguments.device).context("measuring needs a GPU")?;
     let cublas = Cublas::new(&gpu)?;
@@ -198,7 +238,7 @@ fn bench(arguments: &Arguments) -> Result<bool> {
 
     let mut tuned = match &arguments.tune {
         Some(file) if file.exists() => Tuned::load(file)?,
-        _ => Tuned { device: info.name.clone(), products: Vec::new() },
+        _ => Tuned { device: info.name.clone(), gemms: Vec::new() },
     };
     let problems = arguments.problems();
     let progress = ProgressBar::new(problems.len() as u64);
@@ -217,7 +257,7 @@ fn bench(arguments: &Arguments) -> Result<bool> {
             tuned.insert(fastest);
             tuned.save(file)?;
         }
-        // After each problem, so that what a long run has found stays if it is cut short.
+        // Written after each problem: an interrupted run keeps its results.
         write_csv(
             &all,
             File::create(&csv).with_context(|| format!("cannot write {}", csv.display()))?,

@@ -1,4 +1,4 @@
-//! Measuring: every contestant's product is checked, then they are timed in turn.
+//! Checks the result of every contestant, then times the contestants in alternation.
 
 use std::time::Duration;
 
@@ -9,63 +9,64 @@ use super::data::normal;
 use super::{Ceilings, Conditions, Contestant, Monitor, Operands, Problem, Summary};
 use ptx_matrix_host::{GpuDevice, GpuError, Stream};
 
-/// What D is filled with before a product is checked: no float, and as an integer no likely sum.
+/// The byte that fills D before a check. It makes NaN as a float, and an unlikely sum as an
+/// integer.
 const POISON: u8 = 0xff;
 
-/// Inputs are rotated until the sets of them are so many times as large as the L2 cache.
+/// The total size of all sets of inputs is at least this many times the L2 cache.
 const CACHES: usize = 4;
 
-/// The most sets of inputs, for problems that are small.
+/// The largest number of input sets, for small problems.
 const MAX_SETS: usize = 64;
 
-/// A GPU to measure on, and how.
+/// A GPU to measure on, and the parameters of the measurement.
 #[derive(Debug)]
 pub struct Bench<'a> {
     device: &'a GpuDevice,
     stream: Stream,
     monitor: Option<Monitor>,
-    /// How often each contestant is timed.
+    /// The number of timings of each contestant.
     pub rounds: usize,
-    /// How long one timing takes at least.
+    /// The least duration of a timing.
     pub batch: Duration,
 }
 
-/// A contestant's part in a measurement.
+/// The result of a contestant for a problem.
 #[derive(Clone, Debug)]
 pub struct Measured {
-    /// Its name.
+    /// The name of the contestant.
     pub contestant: String,
-    /// Its configuration.
+    /// The configuration of the contestant.
     pub config: String,
-    /// Whether its product was right.
+    /// Whether the result was right.
     pub outcome: Outcome,
-    /// Microseconds of one product, over the rounds; `None` if it did not run.
+    /// Microseconds of one GEMM, over the rounds; `None` if it did not run.
     pub micros: Option<Summary>,
-    /// How many products were timed together.
+    /// The number of GEMMs in one timing.
     pub launches: usize,
-    /// The medians of what was seen meanwhile.
+    /// The medians of the conditions during the timings.
     pub conditions: Conditions,
 }
 
-/// What became of a contestant's product.
+/// The check of a contestant's result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// It is right.
+    /// The result is right.
     Right,
-    /// It is wrong; the first element that is, in a line.
+    /// The result is wrong: a line about the first wrong element.
     Wrong(String),
-    /// There is none; the contestant's reason.
+    /// There is no result: the contestant's reason.
     Refused(String),
 }
 
-/// Times work in a stream.
+/// Times work on a stream.
 pub(super) struct Timer<'a> {
     pub(super) stream: &'a Stream,
     pub(super) monitor: Option<&'a Monitor>,
 }
 
 impl Timer<'_> {
-    /// The time on the GPU from the begin to the end of what `work` puts into the stream.
+    /// The time on the GPU for the work that `work` enqueues in the stream.
     pub(super) fn time(&self, work: impl FnOnce() -> Result<()>) -> Result<(Duration, Conditions)> {
         let timed = || {
             let start = self.stream.record()?;
@@ -81,19 +82,20 @@ impl Timer<'_> {
     }
 }
 
-/// How many launches of this duration fill a batch.
+/// The number of launches of this duration that fill a batch.
 pub(super) fn launches_for(batch: Duration, one: Duration) -> usize {
     (batch.as_secs_f64() / one.as_secs_f64().max(1e-7)).ceil().max(1.0) as usize
 }
 
-/// How many sets of so many bytes it takes until none is still in a cache of `l2` bytes when its
-/// turn comes again.
+/// The number of sets of `bytes` bytes to rotate through, so that a set has left an L2 cache of
+/// `l2` bytes before it is used again.
 fn sets_for(l2: usize, bytes: usize) -> usize {
     (CACHES * l2).div_ceil(bytes.max(1)).clamp(1, MAX_SETS)
 }
 
 impl<'a> Bench<'a> {
-    /// On a GPU with the kernels loaded, in a stream of its own; 9 rounds of at least 20 ms each.
+    /// Measures on a GPU with loaded kernels, in a new stream. The default is 9 rounds of at least
+    /// 20 ms each.
     pub fn new(device: &'a GpuDevice, monitor: Option<Monitor>) -> Result<Self, GpuError> {
         let stream = device.gpu().new_stream()?;
         Ok(Self { device, stream, monitor, rounds: 9, batch: Duration::from_millis(20) })
@@ -103,13 +105,12 @@ impl<'a> Bench<'a> {
         Timer { stream: &self.stream, monitor: self.monitor.as_ref() }
     }
 
-    /// Measures the GPU's ceilings.
+    /// Measures the ceilings of the GPU.
     pub fn ceilings(&self) -> Result<Ceilings> {
         Ceilings::measure(self.device, &self.timer())
     }
 
-    /// Lets the contestants that support a problem solve it. The first is who the others are
-    /// compared with.
+    /// Measures the contestants that support a problem. The first contestant is the reference.
     pub fn measure(
         &self,
         problem: &Problem,
@@ -138,8 +139,8 @@ impl<'a> Bench<'a> {
         Ok(measured)
     }
 
-    /// Makes the sets of operands, and checks each contestant's product of the first. Returns what
-    /// became of them.
+    /// Makes the sets of operands, and checks each contestant's result for the first set. Returns
+    /// the outcomes.
     fn prepare(
         &self,
         problem: &Problem,
@@ -164,8 +165,8 @@ impl<'a> Bench<'a> {
         let mut outcomes = Vec::new();
         for contestant in contestants {
             operands.d.fill(POISON)?;
-            // A contestant that says no leaves the others in the race, one that breaks the device
-            // does not.
+            // A contestant may refuse, and the others continue. An error of the device ends the
+            // measurement.
             if let Err(refused) = contestant.run(&self.stream, problem, operands) {
                 self.stream.synchronize()?;
                 outcomes.push(Outcome::Refused(format!("{refused:#}")));
@@ -188,8 +189,8 @@ impl<'a> Bench<'a> {
         Ok(outcomes)
     }
 
-    /// Times the contestants in turn. The order changes from round to round, so that nobody always
-    /// comes after the same one.
+    /// Times the contestants in alternation. The order changes from round to round, so that no
+    /// contestant always follows the same other one.
     fn time(
         &self,
         problem: &Problem,
@@ -210,8 +211,8 @@ impl<'a> Bench<'a> {
             .filter(|&i| !matches!(measured[i].outcome, Outcome::Refused(_)))
             .collect();
         for &i in &running {
-            // The first estimate has the cold start in it; the second, a batch long, is the
-            // warm-up.
+            // The first estimate includes the cold start. The second runs as long as a batch, and
+            // is the warm-up.
             let mut launches = 1;
             for _ in 0..2 {
                 let (took, _) = batch(contestants[i], launches)?;

@@ -1,4 +1,4 @@
-//! The ratios as a picture.
+//! The plot of the ratios.
 
 use anyhow::Result;
 use plotters::prelude::*;
@@ -6,8 +6,8 @@ use plotters::style::RGBColor;
 
 use super::Row;
 
-/// Text, axes and lines have to be seen on white as on black: the text follows the reader's scheme,
-/// the rest is in between.
+/// Colours that are readable on white and on black. Text follows the reader's colour scheme; the
+/// other colours lie in between.
 const STYLE: &str =
     "<style>text{fill:#24292f}@media(prefers-color-scheme:dark){text{fill:#e6edf3}}</style>";
 const AXIS: RGBColor = RGBColor(128, 128, 128);
@@ -20,8 +20,8 @@ const COLOURS: [RGBColor; 6] = [
     RGBColor(190, 150, 30),
 ];
 
-/// An SVG with the ratio of each contestant to `reference`, over the shapes in the order in which
-/// they come, for each type and layout. `None` where there is no ratio to show.
+/// An SVG with the ratio of each contestant to `reference`, for each type and layout. The shapes
+/// are in their given order. `None` if there is no ratio.
 pub fn plot(rows: &[Row], reference: &str) -> Result<Option<String>> {
     let shown: Vec<&Row> = rows
         .iter()
@@ -34,7 +34,7 @@ pub fn plot(rows: &[Row], reference: &str) -> Result<Option<String>> {
         return Ok(None);
     }
     let highest = shown.iter().filter_map(|row| row.ratio).fold(1.0, f64::max);
-    // The legend's lines stand above the data.
+    // Space for the legend above the data.
     let top = highest * (1.1 + 0.06 * series.len() as f64);
     let last = shapes.len() as i32 - 1;
 
@@ -98,7 +98,7 @@ pub fn plot(rows: &[Row], reference: &str) -> Result<Option<String>> {
             .draw()?;
         root.present()?;
     }
-    // The style belongs behind the opening tag.
+    // The style goes after the opening tag.
     let open = svg.find("<svg").and_then(|start| Some(start + svg[start..].find('>')? + 1));
     if let Some(open) = open {
         svg.insert_str(open, STYLE);
@@ -116,7 +116,7 @@ fn distinct(names: impl Iterator<Item = String>) -> Vec<String> {
     distinct
 }
 
-/// A cube by its side.
+/// The label of a shape; a cube has its size only.
 fn short(shape: &str) -> String {
     let mut sides = shape.split('x');
     match (sides.next(), sides.next(), sides.next()) {
@@ -139,9 +139,9 @@ mod tests {
         {
             assert!(svg.contains(text), "no {text} in {svg}");
         }
-        // What refused has no ratio, and the reference is the line at 1.
+        // A contestant that refused has no ratio. The reference is the line at 1.
         assert!(!svg.contains("odd") && !svg.contains("cublas bf16"), "{svg}");
-        // Three points of ours.
+        // Three points of the own contestant.
         assert_eq!(svg.matches("<circle").count(), 3, "{svg}");
     }
 

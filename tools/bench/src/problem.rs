@@ -1,4 +1,4 @@
-//! What is multiplied: types, layouts, shapes.
+//! GEMM problems: types, layouts, shapes.
 
 use std::fmt;
 use std::str::FromStr;
@@ -11,7 +11,7 @@ use thiserror::Error;
 
 use ptx_matrix_gemm::Order;
 
-/// A type of elements as it lies in memory.
+/// An element type in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Element {
     /// IEEE half precision.
@@ -20,7 +20,7 @@ pub enum Element {
     Bf16,
     /// Single precision.
     F32,
-    /// Single precision, of which the tensor cores read 10 bits after the point.
+    /// Single precision; the tensor cores read 10 bits of the fraction.
     Tf32,
     /// Double precision.
     F64,
@@ -28,14 +28,14 @@ pub enum Element {
     S8,
     /// Signed 32-bit integers.
     S32,
-    /// Eight bits: four of exponent, three after the point.
+    /// Eight bits: four of the exponent, three of the fraction.
     E4m3,
-    /// Eight bits: five of exponent, two after the point.
+    /// Eight bits: five of the exponent, two of the fraction.
     E5m2,
 }
 
 impl Element {
-    /// Bytes of one.
+    /// Bytes of an element.
     pub fn bytes(self) -> usize {
         match self {
             Element::S8 | Element::E4m3 | Element::E5m2 => 1,
@@ -46,44 +46,44 @@ impl Element {
     }
 }
 
-/// The types of a multiplication: of A and B, and of D.
+/// The element types of a GEMM.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, ValueEnum)]
 pub enum Type {
-    /// bf16, D too.
+    /// A, B and D in bf16.
     Bf16,
-    /// bf16, D in f32.
+    /// A and B in bf16, D in f32.
     Bf16F32,
-    /// f16, D too.
+    /// A, B and D in f16.
     F16,
-    /// f16, D in f32.
+    /// A and B in f16, D in f32.
     #[value(name = "f16-f32")]
     F16F32,
-    /// f32 multiplied as tf32.
+    /// A, B and D in f32, multiplied as tf32.
     Tf32,
-    /// f64.
+    /// A, B and D in f64.
     F64,
-    /// s8, D in s32.
+    /// A and B in s8, D in s32.
     S8,
-    /// e4m3, D in bf16.
+    /// A and B in e4m3, D in bf16.
     E4m3,
-    /// e4m3, D in bf16, of sums with 13 bits of fraction: fast accumulation.
+    /// A and B in e4m3, D in bf16; fast accumulation: accumulators with 13 bits of fraction.
     E4m3Fast,
-    /// e4m3, D in f16.
+    /// A and B in e4m3, D in f16.
     E4m3F16,
-    /// e4m3, D in f32.
+    /// A and B in e4m3, D in f32.
     E4m3F32,
-    /// e5m2, D in bf16.
+    /// A and B in e5m2, D in bf16.
     E5m2,
-    /// e5m2, D in bf16, of sums with 13 bits of fraction: fast accumulation.
+    /// A and B in e5m2, D in bf16; fast accumulation: accumulators with 13 bits of fraction.
     E5m2Fast,
-    /// e5m2, D in f16.
+    /// A and B in e5m2, D in f16.
     E5m2F16,
-    /// e5m2, D in f32.
+    /// A and B in e5m2, D in f32.
     E5m2F32,
 }
 
 impl Type {
-    /// The elements of A and B.
+    /// The element type of A and B.
     pub fn input(self) -> Element {
         match self {
             Type::Bf16 | Type::Bf16F32 => Element::Bf16,
@@ -96,12 +96,12 @@ impl Type {
         }
     }
 
-    /// Whether sums may stay in the tensor cores' hands: fast accumulation.
+    /// Whether the type allows fast accumulation, without promotion to f32.
     pub fn is_fast(self) -> bool {
         matches!(self, Type::E4m3Fast | Type::E5m2Fast)
     }
 
-    /// The elements of D.
+    /// The element type of D.
     pub fn output(self) -> Element {
         match self {
             Type::Bf16 | Type::E4m3 | Type::E4m3Fast | Type::E5m2 | Type::E5m2Fast => Element::Bf16,
@@ -115,32 +115,32 @@ impl Type {
     }
 }
 
-/// How A and B lie in memory, a letter each: `n` is row-major, `t` column-major. D is row-major.
+/// The layouts of A and B, one letter each: `n` is row-major, `t` column-major. D is row-major.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, ValueEnum)]
 pub enum Layout {
     /// A and B row-major.
     Nn,
-    /// A row-major, B column-major: both along K.
+    /// A row-major, B column-major: both K-major.
     Nt,
-    /// A column-major, B row-major.
+    /// A column-major, B row-major: both MN-major.
     Tn,
     /// A and B column-major.
     Tt,
 }
 
 impl Layout {
-    /// How A lies.
+    /// The layout of A.
     pub fn a(self) -> Order {
         if matches!(self, Layout::Nn | Layout::Nt) { Order::RowMajor } else { Order::ColMajor }
     }
 
-    /// How B lies.
+    /// The layout of B.
     pub fn b(self) -> Order {
         if matches!(self, Layout::Nn | Layout::Tn) { Order::RowMajor } else { Order::ColMajor }
     }
 }
 
-/// Type and layout are shown by the names that select them.
+/// Displays a type or a layout by its name as an option.
 macro_rules! named {
     ($($named:ident)*) => {$(
         impl fmt::Display for $named {
@@ -157,7 +157,7 @@ macro_rules! named {
 }
 named!(Type Layout);
 
-/// D has `m` rows and `n` columns, each the sum of `k` products.
+/// The shape of a GEMM: D has `m` rows and `n` columns, and each element is a sum of `k` products.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Shape {
     /// Rows of A and D.
@@ -169,7 +169,7 @@ pub struct Shape {
 }
 
 impl Shape {
-    /// The shape with all three sides the same.
+    /// A shape with M = N = K.
     pub const fn cube(side: usize) -> Self {
         Shape { m: side, n: side, k: side }
     }
@@ -201,8 +201,7 @@ impl FromStr for Shape {
     }
 }
 
-/// The shapes that are measured when none is named: cubes, few rows against a large B, a short and
-/// a wide product, and sides that nothing divides.
+/// The default shapes: cubes, skinny M with a large B, a short K, a wide N, and odd sizes.
 pub fn default_shapes() -> Vec<Shape> {
     let skinny = [1, 4, 16, 64].map(|m| Shape { m, n: 8192, k: 8192 });
     let others = [
@@ -215,19 +214,19 @@ pub fn default_shapes() -> Vec<Shape> {
     [&cubes[..], &skinny, &others].concat()
 }
 
-/// How many products there are, of as many matrices B.
+/// The number of GEMMs in a problem, each with its own B.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Products {
     /// One.
     One,
-    /// A batch: so many of the same shape, whose matrices lie behind each other.
+    /// A batch of this many GEMMs of the same shape, with contiguous matrices.
     Batch(usize),
-    /// The rows of the shape are in so many groups of different sizes.
+    /// A grouped GEMM: the rows of the shape form this many groups of different sizes.
     Groups(usize),
 }
 
 impl Products {
-    /// How many.
+    /// The number of GEMMs.
     pub fn count(self) -> usize {
         match self {
             Products::One => 1,
@@ -237,7 +236,7 @@ impl Products {
 }
 
 impl fmt::Display for Products {
-    /// What is said of them behind a shape.
+    /// The suffix after a shape.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Products::One => Ok(()),
@@ -247,37 +246,37 @@ impl fmt::Display for Products {
     }
 }
 
-/// A multiplication: D = A x B, or several of them.
+/// A GEMM D = A x B, a batch, or a grouped GEMM.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Problem {
-    /// The types.
+    /// The element types.
     pub ty: Type,
-    /// How A and B lie in memory.
+    /// The layouts of A and B.
     pub layout: Layout,
-    /// The shape: of each product of a batch, of the rows of all groups together.
+    /// The shape: that of each GEMM in a batch, or that of all groups together.
     pub shape: Shape,
-    /// How many products.
+    /// The number of GEMMs.
     pub products: Products,
 }
 
 impl Problem {
-    /// Multiplications and additions.
+    /// The number of multiplications and additions.
     pub fn operations(&self) -> f64 {
         let Shape { m, n, k } = self.shape;
         2.0 * (m * self.batches()) as f64 * n as f64 * k as f64
     }
 
-    /// Products of the shape.
+    /// The number of GEMMs with this shape.
     fn batches(&self) -> usize {
         if let Products::Batch(count) = self.products { count } else { 1 }
     }
 
-    /// Rows of A and D, of all products.
+    /// Rows of A and D, over all GEMMs.
     pub fn rows(&self) -> usize {
         self.shape.m * self.batches()
     }
 
-    /// Elements of A, of B and of D, of all products.
+    /// Elements of A, of B and of D, over all GEMMs.
     pub fn elements(&self) -> [usize; 3] {
         let Shape { n, k, .. } = self.shape;
         [self.rows() * k, k * n * self.products.count(), self.rows() * n]
@@ -290,8 +289,7 @@ impl Problem {
         [a * input, b * input, d * output]
     }
 
-    /// Where the rows of each product end: those of groups are of about a third to three times the
-    /// rows of each other.
+    /// The end of each GEMM's rows. Groups differ in size by factors of up to about three.
     pub fn ends(&self) -> Vec<u32> {
         let Products::Groups(groups) = self.products else {
             return (1..=self.batches()).map(|products| (products * self.shape.m) as u32).collect();
@@ -306,18 +304,18 @@ impl Problem {
         weights.iter().map(|&weight| end(weight)).collect()
     }
 
-    /// Where a row of A starts, of those of all products.
+    /// The index of the first element of a row of A. Rows count over all GEMMs.
     pub fn row_of_a(&self, row: usize) -> usize {
         let Shape { m, k, .. } = self.shape;
         row / m * m * k + row % m * self.a_strides().0
     }
 
-    /// How far apart the rows, and the columns, of A are.
+    /// The strides from row to row and from column to column of A, in elements.
     pub fn a_strides(&self) -> (usize, usize) {
         self.layout.a().strides(self.shape.m, self.shape.k)
     }
 
-    /// How far apart the rows, and the columns, of B are.
+    /// The strides from row to row and from column to column of B, in elements.
     pub fn b_strides(&self) -> (usize, usize) {
         self.layout.b().strides(self.shape.k, self.shape.n)
     }

@@ -1,4 +1,4 @@
-//! The results as rows: for the terminal, and as CSV.
+//! The results as rows, for the terminal and as CSV.
 
 use std::io::Write;
 
@@ -7,63 +7,64 @@ use serde::Serialize;
 
 use super::{Ceilings, Layout, Measured, Outcome, Problem, Products, Type};
 
-/// One contestant's result for one problem: a line of the CSV.
+/// The result of one contestant for one problem: a line of the CSV.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Row {
-    /// The types.
+    /// The element types.
     #[serde(rename = "type")]
     pub ty: Type,
-    /// How A and B lie in memory.
+    /// The layouts of A and B.
     pub layout: Layout,
     /// Rows of D.
     pub m: usize,
     /// Columns of D.
     pub n: usize,
-    /// Terms of a sum.
+    /// The terms of each sum.
     pub k: usize,
-    /// Products of a batch, of this shape each.
+    /// The number of GEMMs in the batch.
     pub batches: usize,
-    /// The groups that the rows are in.
+    /// The number of groups.
     pub groups: usize,
-    /// Who.
+    /// The name of the contestant.
     pub contestant: String,
-    /// In which configuration.
+    /// The configuration of the contestant.
     pub config: String,
-    /// `ok`, or what was wrong.
+    /// `ok`, or an error.
     pub check: String,
-    /// Products timed together.
+    /// The number of GEMMs in one timing.
     pub launches: usize,
-    /// The median time of a product in microseconds.
+    /// The median time of a GEMM in microseconds.
     pub median_us: Option<f64>,
-    /// The shortest round's.
+    /// The time of the shortest round in microseconds.
     pub min_us: Option<f64>,
-    /// The longest round's.
+    /// The time of the longest round in microseconds.
     pub max_us: Option<f64>,
-    /// 10^12 operations a second, by the median.
+    /// 10^12 operations a second, from the median.
     pub tflops: Option<f64>,
-    /// How many times as fast as the first contestant, by the medians: above 1 is faster.
+    /// The median time of the reference divided by that of the contestant: above 1 is faster than
+    /// the reference.
     pub ratio: Option<f64>,
-    /// The median clock of the multiprocessors.
+    /// The median SM clock in MHz.
     pub clock_mhz: Option<f64>,
-    /// The median power.
+    /// The median power in watts.
     pub power_w: Option<f64>,
-    /// What held the clock back.
+    /// The reasons for a lower clock.
     pub throttle: String,
-    /// The part reached of what `mma.sync` could do at that clock.
+    /// The fraction of the `mma.sync` ceiling at that clock.
     pub utilisation: Option<f64>,
-    /// 10^9 bytes a second, each operand counted once.
+    /// 10^9 bytes a second; each operand counts once.
     pub gbs: Option<f64>,
-    /// The part of what a copy reaches.
+    /// The fraction of the throughput of a copy.
     pub copy_fraction: Option<f64>,
 }
 
 impl Row {
-    /// Whether there is a product, and it is right.
+    /// Whether there is a result, and it is right.
     pub fn is_right(&self) -> bool {
         self.check == "ok"
     }
 
-    /// Name and configuration in one.
+    /// The name and the configuration.
     pub fn who(&self) -> String {
         if self.config.is_empty() {
             self.contestant.clone()
@@ -72,7 +73,7 @@ impl Row {
         }
     }
 
-    /// The shape, as it is written.
+    /// The shape as text.
     pub fn shape(&self) -> String {
         let shape = format!("{}x{}x{}", self.m, self.n, self.k);
         match (self.batches, self.groups) {
@@ -83,7 +84,7 @@ impl Row {
     }
 }
 
-/// What was measured for a problem, as rows. Ratios are to the contestant of this name.
+/// The measurements of a problem as rows. Ratios are to the contestant named `reference`.
 pub fn rows(
     problem: &Problem,
     measured: &[Measured],
@@ -136,14 +137,14 @@ pub fn rows(
     measured.iter().map(row).collect()
 }
 
-/// Writes the rows as CSV, a line of names first.
+/// Writes the rows as CSV, after a line with the names of the columns.
 pub fn write_csv(rows: &[Row], into: impl Write) -> Result<()> {
     let mut writer = csv::Writer::from_writer(into);
     rows.iter().try_for_each(|row| writer.serialize(row))?;
     Ok(writer.flush()?)
 }
 
-/// The rows as a table; one that is not right says so below its line.
+/// Formats the rows as a table. The error of a contestant is on the line below its row.
 pub fn table(rows: &[Row]) -> String {
     const HEAD: [&str; 13] = [
         "type",
@@ -188,7 +189,7 @@ pub fn table(rows: &[Row]) -> String {
     let mut table = String::new();
     for (i, line) in lines.iter().enumerate() {
         let padded = line.iter().zip(widths).enumerate().map(|(column, (cell, width))| {
-            // Words to the left, numbers to the right.
+            // Text is left-aligned, numbers are right-aligned.
             if column < 4 { format!("{cell:<width$}") } else { format!("{cell:>width$}") }
         });
         table += padded.collect::<Vec<_>>().join("  ").trim_end();
@@ -224,8 +225,8 @@ pub(super) mod tests {
         }
     }
 
-    /// A GPU with 1000 TFLOP/s at 2000 MHz and 4 TB/s; cuBLAS takes 100 us, we 125, and another
-    /// refuses.
+    /// A GPU with 1000 TFLOP/s at 2000 MHz and a copy of 4 TB/s. cuBLAS takes 100 us, `ours` takes
+    /// 125 us, and `odd` refuses.
     pub(in super::super) fn example(side: usize) -> Vec<Row> {
         let conditions = Conditions { clock_mhz: Some(2000.0), ..Conditions::default() };
         let ceiling = Ceiling { tflops: 1000.0, conditions };

@@ -1,18 +1,18 @@
-//! What is kept of many measurements.
+//! Summary statistics of measurements.
 
-/// The middle and the ends of some measurements.
+/// The median and the extremes of some measurements.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Summary {
-    /// The middle one, or the mean of the middle two.
+    /// The median; for an even number of values, the mean of the middle two.
     pub median: f64,
-    /// The least.
+    /// The smallest value.
     pub min: f64,
-    /// The largest.
+    /// The largest value.
     pub max: f64,
 }
 
 impl Summary {
-    /// Of at least one value; `None` if there is none.
+    /// The summary of some values; `None` if there are none.
     pub fn of(values: impl IntoIterator<Item = f64>) -> Option<Self> {
         let mut values: Vec<f64> = values.into_iter().collect();
         values.sort_by(f64::total_cmp);
@@ -27,7 +27,7 @@ impl Summary {
     }
 }
 
-/// The middle one of some values, if there is any.
+/// The median of some values; `None` if there are none.
 pub(super) fn median(values: impl IntoIterator<Item = f64>) -> Option<f64> {
     Summary::of(values).map(|summary| summary.median)
 }

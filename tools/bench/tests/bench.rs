@@ -1,5 +1,5 @@
-//! The measurements, with cuBLAS and a GPU. `cargo test -- --ignored` runs these on a GPU; without
-//! it stand-ins for the driver and for cuBLAS serve.
+//! The benchmark with cuBLAS on a GPU. `cargo test -- --ignored` runs these tests on a GPU. Without
+//! a GPU, a stand-in driver and a stand-in cuBLAS replace the real ones.
 
 #[path = "../../../host/tests/stand_in/mod.rs"]
 mod stand_in;
@@ -18,7 +18,7 @@ fn everything_here_on_a_stand_in() {
 }
 
 fn device() -> GpuDevice {
-    // SAFETY: none of its kernels is launched.
+    // SAFETY: None of its kernels is launched.
     unsafe { GpuDevice::new_unchecked(Gpu::open(0).unwrap(), stand_in::KERNELS) }.unwrap()
 }
 
@@ -76,7 +76,7 @@ fn cublas_says_what_it_does_not_support() {
     assert!(!cublas.supports(&problem(Type::E4m3, Layout::Nn)));
 }
 
-/// Contestants that fail in one way each.
+/// Contestants, each with one kind of failure.
 enum Failing {
     WritesNothing,
     Refuses,
@@ -93,7 +93,7 @@ impl Contestant for Failing {
 
     fn run(&self, _: &Stream, _: &Problem, operands: &mut Operands) -> Result<()> {
         match self {
-            // Without this the poison would stay.
+            // Without the fill, the poison would stay.
             Failing::WritesNothing => Ok(operands.d.fill(0)?),
             Failing::Refuses => bail!("not today"),
         }

@@ -1,4 +1,5 @@
-/// The index of the first element that is not as expected; and a message with it and their number.
+/// The index of the first wrong element, and a message with this element and the number of wrong
+/// elements.
 pub fn difference(expected: &[u8], output: &[u8], element: usize) -> Option<(usize, String)> {
     let hex =
         |bytes: &[u8]| bytes.iter().rev().map(|byte| format!("{byte:02x}")).collect::<String>();

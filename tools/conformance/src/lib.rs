@@ -1,5 +1,5 @@
-//! The conformance run: every form of every instruction, and whole tiles, on random data, compared
-//! bit for bit with a reference that is written from the matrices' definition.
+//! The conformance run: compares every form of every instruction, and whole tiles, with a reference
+//! bit for bit. The data is random. The reference follows the definition of the matrices.
 //!
 //! A [`Check`] is a kernel with its data and its reference. It runs the same on any
 //! [`Device`](ptx_matrix::launch::Device): a GPU, or the simulator. A [`FormCheck`] is one of the

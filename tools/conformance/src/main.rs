@@ -1,5 +1,5 @@
-//! The conformance run as a program of its own: `cargo xtask conformance` starts it, and a bundle
-//! carries it to machines that have a driver and no Rust.
+//! The conformance run. `cargo xtask conformance` starts it; a bundle takes it to machines that
+//! have a driver and no Rust.
 
 use anyhow::{Context, Result, bail};
 use clap::{Parser, ValueEnum};
@@ -14,55 +14,98 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-/// Runs every form of every instruction, and whole tiles, on random data, and compares each result
-/// bit for bit with a reference.
+/// Compares every form of every instruction with a reference, bit for bit
+///
+/// A check runs one form, or whole tiles, on random data. Every bit of its output must be that of
+/// the reference.
 #[derive(Debug, Parser)]
-#[command(name = "conformance", version)]
+#[command(name = "conformance", version, after_help = AFTER_HELP)]
 struct Arguments {
-    /// Where to run. Without it: on the GPU where an NVIDIA driver answers, else on the simulator.
-    #[arg(long, value_enum)]
+    /// Where to run (default: the GPU if there is an NVIDIA driver, otherwise the simulator)
+    #[arg(long, value_enum, help_heading = "Machine")]
     on: Option<On>,
-    /// Which of the machine's GPUs, as the driver counts them.
-    #[arg(long, default_value_t = 0)]
+    /// The number of the GPU, as the driver counts them
+    #[arg(long, default_value_t = 0, help_heading = "Machine")]
     device: u32,
-    /// The GPU that the simulator computes like, such as sm_80: only on the simulator. Without it:
-    /// sm_90, and whatever that lacks.
-    #[arg(long, value_name = "TARGET")]
+    /// The GPU whose arithmetic the simulator uses, such as sm_80 (default: sm_90, with the
+    /// instructions that it lacks)
+    ///
+    /// Only on the simulator.
+    #[arg(long, value_name = "TARGET", help_heading = "Machine")]
     gpu: Option<Arch>,
-    /// Only the checks whose name contains this.
-    #[arg(long)]
+    /// Run only the checks whose name contains TEXT
+    #[arg(long, value_name = "TEXT", help_heading = "Checks")]
     filter: Option<String>,
-    /// The first seed of the random data (and of the simulator's schedule).
-    #[arg(long, default_value_t = 0)]
+    /// The first seed of the random data, and of the simulator's schedule
+    #[arg(long, default_value_t = 0, help_heading = "Checks")]
     seed: u64,
-    /// So many rounds of each check, each with data of its own. Without it: what the check needs.
-    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u64).range(1..))]
+    /// Run COUNT rounds of each check, each with its own data (default: each check's own number)
+    #[arg(
+        long,
+        value_name = "COUNT",
+        value_parser = clap::value_parser!(u64).range(1..),
+        help_heading = "Checks"
+    )]
     rounds: Option<u64>,
-    /// Run each block in so many orders of its warps, and of checks that differ only in their data
-    /// the first; only on the simulator.
-    #[arg(long, value_name = "COUNT", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..))]
+    /// Run each block in COUNT orders of its warps
+    ///
+    /// With more than one, only the first of several checks runs that differ only in their data.
+    /// Only on the simulator.
+    #[arg(
+        long,
+        value_name = "COUNT",
+        default_value_t = 1,
+        value_parser = clap::value_parser!(u64).range(1..),
+        help_heading = "Checks"
+    )]
     schedules: u64,
-    /// Write the outcome of each check to this file, as JSON.
-    #[arg(long, value_name = "FILE")]
+    /// Write the outcome of each check to FILE, as JSON
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
     report: Option<PathBuf>,
-    /// Write what the GPU returned to this file, to be replayed by the tests.
-    #[arg(long, value_name = "FILE")]
+    /// Write the results of the GPU to FILE, as JSON; the tests replay such files
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
     record: Option<PathBuf>,
-    /// How much of each check to record: launches up to so many bytes, and at least one.
-    #[arg(long, default_value_t = 4096, requires = "record", value_name = "BYTES")]
+    /// For each check, record launches up to BYTES bytes, and at least one launch
+    #[arg(
+        long,
+        default_value_t = 4096,
+        requires = "record",
+        value_name = "BYTES",
+        help_heading = "Output"
+    )]
     record_bytes: usize,
-    /// Instead, run so many random cases (elements of the output) of each kind of data of each
-    /// form of `mma` and `wgmma`, and compare them with the simulator's.
-    #[arg(long, value_name = "COUNT", conflicts_with_all = ["record", "rounds", "schedules"], value_parser = clap::value_parser!(u64).range(1..))]
+    /// Compare COUNT random cases of each form of mma and wgmma with the simulator instead
+    ///
+    /// A case is an element of the output. COUNT applies to each kind of data of each form. Needs
+    /// a GPU. --report then writes the number of cases of each check.
+    #[arg(
+        long,
+        value_name = "COUNT",
+        conflicts_with_all = ["record", "rounds", "schedules"],
+        value_parser = clap::value_parser!(u64).range(1..),
+        help_heading = "Checks"
+    )]
     cases: Option<u64>,
-    /// Only say whether the other options make sense on this machine.
+    /// Only check whether the other options fit this machine
     #[arg(long, hide = true)]
     validate: bool,
     #[command(flatten)]
     kernels: KernelFiles,
 }
 
-/// What `--cases` reports, as it is kept in `tests/trials`.
+const AFTER_HELP: &str = "Examples:
+  conformance --filter mma.sync                        every form of mma
+  conformance --on sim --gpu sm_89 --filter mma        by the arithmetic of Ada
+  conformance --on sim --rounds 1 --schedules 100      a hundred orders of the warps
+  conformance --on gpu --record h200.json              a recording for tests/recorded/
+  conformance --on gpu --filter mma --cases 1000000 --report trials.json
+
+Exit codes:
+  0  no check failed
+  1  a check failed
+  2  wrong options, no GPU, or another error";
+
+/// The report of `--cases`, in the format of the files in `tests/trials`.
 #[derive(Serialize)]
 struct Report<'a> {
     device: &'a str,
@@ -75,9 +118,9 @@ struct Report<'a> {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum On {
-    /// The simulator, on this CPU.
+    /// The simulator, on this CPU
     Sim,
-    /// An NVIDIA GPU.
+    /// An NVIDIA GPU
     Gpu,
 }
 
@@ -92,7 +135,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Whether nothing failed.
+/// Runs the checks. Returns whether none failed.
 fn conformance(arguments: &Arguments) -> Result<bool> {
     let gpu = match arguments.on {
         Some(On::Sim) => None,
@@ -126,7 +169,7 @@ fn conformance(arguments: &Arguments) -> Result<bool> {
         rounds: arguments.rounds,
         target: arguments.gpu.map(Arch::target),
         gpu: arguments.gpu,
-        // Another order of warps does other things to a kernel, not to its data.
+        // Another order of the warps changes the execution of a kernel, not its data.
         one_kind: arguments.schedules > 1,
         keep: arguments.record.as_ref().map(|_| arguments.record_bytes),
     };

@@ -1,4 +1,4 @@
-//! What a device returned, kept to be compared with on machines that have none.
+//! Recorded results of a device, for comparison on machines without this device.
 
 use super::Buffers;
 use super::by_name::Digests;
@@ -11,15 +11,15 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 
-/// One launch: which check, what went in and what came out.
+/// One launch: the check, its inputs and its output.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Record {
-    /// The check's name.
+    /// The name of the check.
     pub check: String,
-    /// The buffers that went in.
+    /// The input buffers.
     #[serde(with = "packed")]
     pub inputs: Buffers,
-    /// The buffer that came out.
+    /// The output buffer.
     #[serde(with = "packed_one")]
     pub output: Vec<u8>,
 }
@@ -27,23 +27,23 @@ pub struct Record {
 /// The records of one device.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Recording {
-    /// The device.
+    /// The name of the device.
     pub device: String,
-    /// Its driver.
+    /// The version of its driver.
     pub driver: String,
     /// The target of the PTX.
     pub target: String,
     /// The launches.
     pub records: Vec<Record>,
-    /// What forms of `wgmma` returned that were executed by their names.
+    /// Digests for the forms of `wgmma` that were executed by their names.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by_name: Option<Digests>,
 }
 
 impl Recording {
-    /// Runs the recorded launches again on a device, and compares it and the reference with what
-    /// was recorded; and has the simulator execute again what was executed by name. Returns
-    /// what differs.
+    /// Repeats the recorded launches on a device, and compares the device and the reference with
+    /// the record. Forms that were executed by name are repeated on the simulator. Returns the
+    /// differences.
     pub fn replay<D: Device + Sync + 'static>(&self, device: &D) -> Vec<String> {
         let checks = all::<D>(Arch::SM_90);
         let by_name: HashMap<&str, _> =
@@ -74,18 +74,18 @@ impl Recording {
             .collect()
     }
 
-    /// The checks that have records.
+    /// The checks with records.
     pub fn recorded(&self) -> impl Iterator<Item = &str> {
         self.records.iter().map(|record| record.check.as_str())
     }
 
-    /// The forms of `wgmma` that were executed by their names.
+    /// The recorded forms of `wgmma` that were executed by their names.
     pub fn recorded_by_name(&self) -> impl Iterator<Item = &str> {
         self.by_name.iter().flat_map(|digests| digests.forms.keys()).map(String::as_str)
     }
 }
 
-/// Bytes as compressed base64.
+/// Compresses bytes and encodes them in base64.
 fn pack(bytes: &[u8]) -> String {
     STANDARD.encode(miniz_oxide::deflate::compress_to_vec(bytes, 9))
 }

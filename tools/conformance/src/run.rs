@@ -14,24 +14,24 @@ use std::collections::HashSet;
 use std::fmt;
 use std::iter::zip;
 
-/// What to run.
+/// The selection of checks, and how to run them.
 #[derive(Debug, Clone, Default)]
 pub struct Options {
-    /// Only checks whose name contains this.
+    /// Run only checks whose name contains this.
     pub filter: Option<String>,
     /// The first seed.
     pub seed: u64,
-    /// So many rounds of each check, instead of its own number.
+    /// Rounds of each check, instead of the check's own number.
     pub rounds: Option<u64>,
-    /// The target of the PTX that runs (`sm_90a`): checks that need another are skipped. Without
-    /// it, none is.
+    /// The target of the PTX (`sm_90a`). Checks that need another target are skipped. `None` skips
+    /// no check.
     pub target: Option<String>,
-    /// The GPU whose bits are right.
+    /// The GPU whose arithmetic is the reference.
     pub gpu: Option<Arch>,
-    /// Of checks that differ only in their data, run the first.
+    /// Run only the first of several checks that differ only in their data.
     pub one_kind: bool,
-    /// Keep what the device returned, of each check launches up to so many bytes, and at least
-    /// one.
+    /// Record the device's results: for each check, launches up to this number of bytes, and at
+    /// least one launch.
     pub keep: Option<usize>,
 }
 
@@ -43,45 +43,45 @@ pub struct UnknownFilter {
     names: String,
 }
 
-/// How a check ended.
+/// The outcome of a check.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Status {
     /// All rounds were right.
     Passed,
-    /// The first round that was not, and how.
+    /// The first wrong round, and its difference.
     Failed(String),
-    /// It was not run, and why.
+    /// The check was not run, and the reason.
     Skipped(String),
 }
 
 /// A check that was run or skipped.
 #[derive(Debug, Clone, Serialize)]
 pub struct Outcome {
-    /// The check.
+    /// The name of the check.
     pub name: String,
-    /// How it ended.
+    /// The status of the check.
     pub status: Status,
     /// Rounds that were run.
     pub rounds: u64,
-    /// The seed of the first.
+    /// The seed of the first round.
     pub seed: u64,
-    /// Bytes of an element of its output.
+    /// Bytes of an output element.
     pub element: usize,
 }
 
-/// The whole run.
+/// The outcome of the whole run.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct Summary {
-    /// The GPU whose bits are right, if one was named.
+    /// The GPU whose arithmetic was the reference, if one was named.
     #[serde(skip)]
     pub gpu: Option<Arch>,
-    /// Check by check.
+    /// The outcome of each check.
     pub outcomes: Vec<Outcome>,
-    /// What the device returned, where it was to be kept.
+    /// The device's results, if they were recorded.
     #[serde(skip)]
     pub records: Vec<Record>,
-    /// Digests of what it returned of forms that were executed by their names, likewise.
+    /// Digests of the results of forms that were executed by their names, if they were recorded.
     #[serde(skip)]
     pub by_name: Option<Digests>,
 }
@@ -107,7 +107,7 @@ impl Summary {
     }
 }
 
-/// What was not right, and the closing line.
+/// The failures, and the closing line.
 impl fmt::Display for Summary {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for outcome in &self.outcomes {
@@ -130,7 +130,7 @@ impl fmt::Display for Summary {
     }
 }
 
-/// What options select.
+/// The selected checks.
 pub struct Selected<D: Device> {
     /// Kernels with their data.
     pub checks: Vec<Check<D>>,
@@ -153,10 +153,10 @@ pub fn select<D: Device + 'static>(options: &Options) -> Result<Selected<D>, Unk
         }
     }
     if options.one_kind {
-        // These have no kernel of which another order of warps could make something else.
+        // The order of warps changes nothing here, because these have no kernel.
         forms.clear();
         checks.retain(|check| !check.is_of_lanes_alone());
-        // What is told apart by its data is the form, and then that.
+        // The name of such a check is the form, a comma, and the kind of data.
         let form = |check: &Check<D>| {
             check.arithmetic.as_ref().and_then(|_| Some(check.name.split_once(", ")?.0.to_owned()))
         };
@@ -169,7 +169,7 @@ pub fn select<D: Device + 'static>(options: &Options) -> Result<Selected<D>, Unk
 /// Rounds whose references are computed in parallel.
 const BATCH: usize = 64;
 
-/// Runs the checks that the options select, one after the other.
+/// Runs the selected checks, one after another.
 pub fn run<D: Device + ByName + Sync + 'static>(
     device: &D,
     options: &Options,
@@ -179,7 +179,7 @@ pub fn run<D: Device + ByName + Sync + 'static>(
     })
 }
 
-/// The same beside each other, on a device that several can use at once, as the simulator is.
+/// Runs the selected checks in parallel, on a device that allows it, such as the simulator.
 pub fn run_in_parallel<D: Device + ByName + Sync + 'static>(
     device: &D,
     options: &Options,
@@ -189,7 +189,7 @@ pub fn run_in_parallel<D: Device + ByName + Sync + 'static>(
     })
 }
 
-/// How each check ended, in their order, and what is kept of it.
+/// The outcome of each check in order, and its records.
 type Ended = (Vec<Outcome>, Vec<Vec<Record>>);
 
 fn run_all<D: Device + ByName + Sync + 'static>(
@@ -216,7 +216,7 @@ fn run_all<D: Device + ByName + Sync + 'static>(
     })
 }
 
-/// How the check ended, and what is kept of it.
+/// Runs a check. Returns its outcome and its records.
 fn run_check<D: Device + 'static>(
     device: &D,
     check: &Check<D>,
@@ -247,7 +247,7 @@ fn run_rounds<D: Device + 'static>(
     }
     let mut kept = 0;
     let rounds = options.rounds.unwrap_or(check.rounds);
-    // A device runs one launch after the other; the data and the references do not need it.
+    // The launches run one after another. Data and references are computed in parallel.
     for first in (0..rounds).step_by(BATCH) {
         let batch = first..rounds.min(first + BATCH as u64);
         let seed = |round: u64| options.seed.wrapping_add(round);
@@ -265,7 +265,7 @@ fn run_rounds<D: Device + 'static>(
                 }
             };
             let difference = check.difference(&inputs, &expected, &output);
-            // What is recorded is what the device returned, right or wrong.
+            // Right and wrong results are both recorded.
             let bytes = inputs.iter().map(Vec::len).sum::<usize>() + output.len();
             if options.keep.is_some_and(|budget| kept == 0 || kept + bytes <= budget) {
                 kept += bytes;

@@ -1,4 +1,4 @@
-//! Many random cases: the results of a device against the simulator's arithmetic.
+//! Compares many random results of a device with the simulator's arithmetic.
 
 use super::Buffers;
 use super::checks::Check;
@@ -16,20 +16,20 @@ use std::iter::zip;
 /// Rounds in a launch.
 const JOINED: u64 = 1024;
 
-/// What became of the cases.
+/// The outcome of the cases.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct Trials {
-    /// Elements of the output of each check that were compared.
+    /// The number of compared output elements of each check.
     pub cases: BTreeMap<String, u64>,
-    /// The first one of a check that differed, and how.
+    /// The first difference of a check.
     pub mismatches: BTreeMap<String, String>,
-    /// Checks that were selected and not run: the target has not got them, or the simulator does
-    /// not know their arithmetic apart from their kernel.
+    /// Selected checks that were not run: the target lacks them, or the simulator knows their
+    /// arithmetic only through a kernel.
     #[serde(skip)]
     pub skipped: usize,
 }
 
-/// What differed, and the closing line.
+/// The differences, and the closing line.
 impl fmt::Display for Trials {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.mismatches
@@ -46,8 +46,8 @@ impl fmt::Display for Trials {
     }
 }
 
-/// Runs, of each check whose arithmetic the simulator knows apart from its kernel, so many rounds
-/// that there are at least `cases` elements of output, and compares them with it.
+/// Runs the checks whose arithmetic the simulator knows without their kernel. Each runs enough
+/// rounds for at least `cases` output elements, which are compared with that arithmetic.
 pub fn trials<D: Device + 'static>(
     device: &D,
     options: &Options,
@@ -82,8 +82,8 @@ fn trials_of<D: Device + 'static>(
     trials
 }
 
-/// How many elements were compared, up to the end or to the launch with the first one that
-/// differed.
+/// Returns the number of compared elements, up to the end or up to the first launch with a
+/// difference.
 fn trial<D: Device + 'static>(
     device: &D,
     check: &Check<D>,
@@ -130,7 +130,7 @@ mod tests {
     use ptx_matrix::target::{AtLeast, Requirement};
     use rand::RngExt;
 
-    /// Of four numbers, the sum with one.
+    /// A check that adds one to four numbers.
     fn check(name: &str, arithmetic: Option<fn(u32) -> u32>) -> Check<Simulator> {
         let of_each = |of: fn(u32) -> u32| {
             move |inputs: &Buffers| {
@@ -182,7 +182,7 @@ mod tests {
     fn what_differs_is_a_failure() {
         let options = Options { seed: 7, ..Options::default() };
         let trials = on_the_simulator(vec![check("wrong", Some(|_| 1))], &options);
-        // No more than one launch, of the first that differs.
+        // One launch only: it has the first difference.
         assert_eq!(trials.cases["wrong"], 4096);
         assert!(trials.mismatches["wrong"].starts_with("seed 7: "), "{trials:?}");
         let text = trials.to_string();

@@ -1,13 +1,15 @@
-//! A file to start from.
+//! Example input files.
 
 use super::{Instruction, Problem, State};
 
-/// What a form can be given, if it is executed as `chosen` says: matrices of ones, of which a
-/// sparse A keeps the first half of each chunk, without scaling, and a C of zeros; to `ldmatrix`,
-/// `stmatrix` and `movmatrix`, bytes that all differ.
+/// An input for a form with the options of `chosen`.
+///
+/// - Multiplications: matrices of ones, and a C of zeros. A sparse A keeps the first half of each
+///   chunk. Scales are one.
+/// - `ldmatrix`, `stmatrix` and `movmatrix`: bytes that all differ.
 ///
 /// # Errors
-/// The form does not take what is chosen.
+/// The form does not take these options.
 pub fn example<I: Instruction>(form: &I, chosen: &State) -> Result<State, Problem> {
     let options = chosen.options(form)?;
     let mut state = State { form: Some(form.about().ptx.to_owned()), ..chosen.clone() };
@@ -18,10 +20,10 @@ pub fn example<I: Instruction>(form: &I, chosen: &State) -> Result<State, Proble
     Ok(state)
 }
 
-/// Metadata by which the first half of each chunk is kept.
+/// Metadata that keep the first half of each chunk.
 pub(super) const FIRST_HALVES: u64 = 0x4444_4444;
 
-/// A word of ones, as elements of a type, each of so many bits.
+/// A word of `bits` bits, filled with ones of an element type of `width` bits.
 pub(super) fn ones(elements: &str, width: usize, bits: usize) -> u64 {
     let one: u64 = match (elements, width) {
         ("f16", _) => 0x3c00,

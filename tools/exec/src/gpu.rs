@@ -1,11 +1,11 @@
-//! The instruction on a GPU: a kernel of its own, written for it and compiled by the driver.
+//! Executes an instruction on a GPU, in a kernel that is written for it and compiled by the driver.
 
 use super::{About, Instruction};
 use ptx_matrix::forms::Needs;
 use ptx_matrix_host::{Capability, Gpu, LaunchRequest};
 use thiserror::Error;
 
-/// The GPU has not got the form.
+/// The GPU does not have the form.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("`{form}` needs {needs}, and this GPU is {gpu}")]
 pub struct Unsupported {
@@ -20,7 +20,7 @@ const KERNEL: &str = "exec";
 /// The PTX of a kernel that executes a form once, for GPUs of this compute capability.
 ///
 /// # Errors
-/// They have not got the form.
+/// GPUs of this compute capability do not have the form.
 pub fn kernel<I: Instruction>(
     form: &I,
     options: &I::Options,
@@ -28,19 +28,19 @@ pub fn kernel<I: Instruction>(
 ) -> Result<String, Unsupported> {
     let About { ptx, needs, ptx_version, .. } = form.about();
     let number = gpu.major * 10 + gpu.minor;
-    // The least target, so that the oldest driver that can compile it will; but what is one
-    // architecture's, for that.
+    // The lowest target, so that the oldest possible driver compiles it. A form of one architecture
+    // needs the target of that architecture.
     let target = if needs.specific { format!("sm_{number}a") } else { format!("sm_{}", needs.sm) };
     if number < needs.sm || !needs.are_met_by(&target) {
         return Err(Unsupported { form: ptx, needs, gpu });
     }
-    // Versions have one digit on either side of the point.
+    // Strings compare like numbers here: a version has one digit on either side of the point.
     let version = if needs.specific { ptx_version.max(least_version(number)) } else { ptx_version };
     let head = format!(".version {version}\n.target {target}\n.address_size 64\n");
     Ok(head + &form.kernel_text(KERNEL, options))
 }
 
-/// The first PTX version that has what is one architecture's, of Hopper and Blackwell.
+/// The first PTX version with the architecture-specific targets, of Hopper and of Blackwell.
 fn least_version(number: u32) -> &'static str {
     match number {
         90 => "8.0",
@@ -55,7 +55,7 @@ fn least_version(number: u32) -> &'static str {
 /// Executes a form once on a GPU.
 ///
 /// # Errors
-/// The GPU has not got it, does not compile the kernel, or stops at it.
+/// The GPU does not have the form, or the driver does not compile the kernel, or the kernel faults.
 pub fn execute<I: Instruction>(
     gpu: &Gpu,
     form: &I,
@@ -66,7 +66,7 @@ pub fn execute<I: Instruction>(
     assert_eq!(input.len(), input_bytes, "bytes of the input");
     let module = gpu.load(&kernel(form, options, gpu.info().capability)?)?;
     let input = gpu.upload(input)?;
-    // What the kernel leaves out is seen.
+    // The bytes are 0xff at first, so those that the kernel does not write are visible.
     let output = gpu.filled::<u8>(output_bytes, 0xff)?;
     let pointers = [input.address().to_le_bytes(), output.address().to_le_bytes()];
     let words: Vec<[u8; 4]> = form.parameters(options).into_iter().map(u32::to_le_bytes).collect();
@@ -77,12 +77,13 @@ pub fn execute<I: Instruction>(
         grid: [1, 1, 1],
         threads: I::LANES as u32,
         dynamic_shared_bytes: 0,
-        early: false,
+        dependent: false,
         params: &params,
     };
-    // SAFETY: two pointers to buffers of as many bytes as the form's kernel reads and writes, which
-    // are there until it has run, and the words that it takes besides. Rows are within its
-    // shared memory, or it reads other bytes of that.
+    // SAFETY: The two pointers are to buffers of as many bytes as the form's kernel reads and
+    // writes. The buffers live until the kernel has run. The other parameters are the words that it
+    // takes. Row offsets are within its shared memory, or the kernel reads other bytes of that
+    // memory.
     unsafe { gpu.launch(&module, &request) }?;
     Ok(output.download()?)
 }

@@ -1,5 +1,5 @@
-//! Shared memory, as files give it to `ldmatrix` and `stmatrix`: an image, and where each lane's
-//! row starts in it.
+//! Shared memory for `ldmatrix` and `stmatrix` in a file: an image, and where each lane's row
+//! starts in it.
 
 use super::{Problem, State};
 use ptx_matrix::forms::IMAGE_BYTES;
@@ -8,10 +8,10 @@ use ptx_matrix::lane::LANES;
 /// Bytes of a line of the image, and of a row.
 const LINE: usize = 16;
 
-/// What files have of it.
+/// The fields of a file that describe the image.
 pub(super) const NAMES: [&str; 2] = ["rows", "image"];
 
-/// The rows of a file, and its image, filled up with zeros.
+/// The row offsets and the image of a file. The image is filled up with zeros.
 pub(super) fn parse(state: &State) -> Result<(Vec<u32>, Vec<u8>), Problem> {
     let missing = |name| {
         move || Problem::Missing(name, format!("this form takes {}", super::state::listed(&NAMES)))
@@ -64,7 +64,7 @@ pub(super) fn parse(state: &State) -> Result<(Vec<u32>, Vec<u8>), Problem> {
     Ok((rows.clone(), image))
 }
 
-/// The lines of an image, as many as a file gives.
+/// The lines of an image, as many as the input file has.
 pub(super) fn lines(state: &State, image: &[u8]) -> Vec<String> {
     let given = state.image.as_ref().map_or(0, Vec::len);
     image.chunks(LINE).take(given).map(line).collect()
@@ -74,7 +74,7 @@ fn line(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect::<Vec<_>>().join(" ")
 }
 
-/// An image whose bytes all differ, of a row for each lane.
+/// An image whose bytes all differ, with a row for each lane.
 pub(super) fn example() -> (Vec<u32>, Vec<String>) {
     let image: Vec<u8> = (0..LANES * LINE).map(|at| at as u8).collect();
     (

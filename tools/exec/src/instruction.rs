@@ -1,4 +1,4 @@
-//! What forms of a warp and of a warpgroup have each in its own way.
+//! [`Instruction`]: the differences between the instructions of a warp and those of a warpgroup.
 
 use super::{Operand, Problem, State};
 use ptx_matrix::forms::{Form, Needs, WgmmaForm};
@@ -11,54 +11,55 @@ use sealed::Sealed;
 impl Sealed for Form {}
 impl Sealed for WgmmaForm {}
 
-/// What is known of a form.
+/// The properties of a form.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct About {
     /// The instruction, as in PTX.
     pub ptx: &'static str,
     /// Its name in [`raw`](ptx_matrix::raw).
     pub name: String,
-    /// What the GPU must be.
+    /// The requirements on the GPU.
     pub needs: Needs,
-    /// The PTX version from which on there is the form.
+    /// The first PTX version with the form.
     pub ptx_version: &'static str,
     /// Bits of a register.
     pub register_bits: usize,
-    /// Registers that D takes in a lane; zero where there is none.
+    /// Registers of D in a lane; zero if there is no D.
     pub d: usize,
-    /// Whether it loads or stores an image of shared memory that the file gives.
+    /// Whether it loads or stores shared memory, which the file gives as an image.
     pub has_image: bool,
-    /// Whether it stores.
+    /// Whether it stores to shared memory.
     pub stores: bool,
 }
 
-/// A form that a file is for. It is sealed: the kernel is launched on as many bytes as it says.
+/// A form that a file can be an input of. The trait is sealed, because the launch trusts its buffer
+/// sizes.
 pub trait Instruction: Sealed {
-    /// What is part of the instruction beside its name and its operands.
+    /// The qualifiers and immediate operands of the instruction.
     type Options;
 
-    /// Lanes that execute it together.
+    /// The number of lanes that execute it together.
     const LANES: usize;
 
-    /// What of [`State`] says these options.
+    /// The fields of [`State`] with these options.
     const OPTIONS: &'static [&'static str];
 
-    /// What is known of it.
+    /// The properties of the form.
     fn about(&self) -> About;
 
-    /// The options that a file says.
+    /// The options of a file.
     ///
     /// # Errors
     /// The form does not take them.
     fn options(&self, state: &State) -> Result<Self::Options, Problem>;
 
-    /// What it takes, in the order in which [`input`](Self::input) is given it.
+    /// The operands, in the order in which [`input`](Self::input) takes them.
     fn takes(&self, options: &Self::Options) -> Vec<Operand>;
 
-    /// What its kernel takes: of a file, and of the words of each line of the operands.
+    /// The input bytes of the kernel, from a file and the words of each line of the operands.
     ///
     /// # Errors
-    /// The image is not as the form takes it.
+    /// The image does not fit the form.
     fn input(
         &self,
         state: &State,
@@ -66,25 +67,26 @@ pub trait Instruction: Sealed {
         operands: &[Vec<Vec<u64>>],
     ) -> Result<Vec<u8>, Problem>;
 
-    /// Bytes that the kernel takes, and that it leaves: first the registers of D.
+    /// The bytes that the kernel reads and writes. The registers of D come first.
     fn bytes(&self, options: &Self::Options) -> (usize, usize);
 
-    /// Of an operand in an example: the word in this line, at this place in it.
+    /// The words of an operand in an example, by line and place in the line.
     fn example(&self, operand: &Operand) -> impl Fn(usize, usize) -> u64;
 
-    /// Puts into an example what there is beside operands.
+    /// Adds to an example the fields that are not operands.
     fn example_beside_operands(&self, options: &Self::Options, state: &mut State);
 
-    /// A kernel that executes it once, as PTX text: its parameters are two pointers, and words.
+    /// The PTX of a kernel that executes the form once. Its parameters are two pointers, then
+    /// words.
     fn kernel_text(&self, name: &str, options: &Self::Options) -> String;
 
-    /// These words.
+    /// The parameters after the two pointers.
     fn parameters(&self, options: &Self::Options) -> Vec<u32>;
 
-    /// What the simulator makes of it.
+    /// Executes the form on the simulator.
     ///
     /// # Errors
-    /// What a GPU would stop at, or the simulated GPU lacks the form.
+    /// The simulated GPU lacks the form, or the simulator finds an error that would stop a GPU.
     fn on_simulator(
         &self,
         simulator: &Simulator,

@@ -1,7 +1,7 @@
-//! One instruction, executed once, on what a file gives: `cargo xtask exec`.
+//! Executes one instruction once, on the operands of a file: `cargo xtask exec`.
 //!
-//! What a warp executes and what a warpgroup does have files of the same kind. [`Instruction`] is
-//! where they differ.
+//! Instructions of a warp and of a warpgroup use the same file format. [`Instruction`] is where
+//! they differ.
 
 mod example;
 mod gpu;

@@ -1,4 +1,4 @@
-//! One instruction, executed once: `cargo xtask exec`.
+//! `cargo xtask exec`: executes one instruction once.
 
 use anyhow::{Context, Result, bail};
 use clap::{Parser, ValueEnum};
@@ -12,66 +12,83 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::{fs, io};
 
-/// Executes one form of an instruction once, by one warp, or, of wgmma, by one warpgroup, on the
-/// registers and the shared memory that a file gives, and writes what it leaves.
+/// Executes one instruction on registers and shared memory from a file
 ///
-/// Files are JSON. Start with an example: cargo xtask exec FORM --example --out FILE
-///
-/// Each operand (`a`, `b`, `c`, `metadata`, `scales_a`, `scales_b`) is a list of 32 lines, one a
-/// lane: its registers as hex words. `image` is shared memory, of ldmatrix and stmatrix, in lines
-/// of 16 bytes in hex; `rows` says where each lane's row starts in it. `selector`, `select_a` and
-/// `select_b` choose among metadata and scales.
-///
-/// Of wgmma, lines of registers are 128, one for each lane of the four warps. Warp w holds rows 16
-/// w to 16 w + 15, of A as the A of an mma.m16n8kK of such elements and as many columns, and of
-/// each 8 columns of D as its C (`cargo xtask layout` draws these); the registers of the first 8
-/// columns come first.
-///
-/// `b`, and `a` unless it is in registers, is a matrix in shared memory. It is given as a matrix,
-/// with a line for each row, of its elements as hex words: 64 rows of A (of a sparse one: of what
-/// is kept), K rows of B. The kernel puts it where its descriptors say, swizzled, and transposed if
-/// so asked for.
-///
-/// `c` is D as it was. `options` says where A is (`a_in_registers`), whether D is added to
-/// (`scale_d`), and, of the forms that can, what is negated (`negates_a`, `negates_b`) and what
-/// lies transposed in shared memory (`transposes_a`, `transposes_b`).
+/// One warp executes the instruction once; for wgmma, one warpgroup. The results go to a file.
+/// Files are JSON.
 #[derive(Debug, Parser)]
-#[command(name = "exec", bin_name = "cargo xtask exec", version)]
+#[command(name = "exec", bin_name = "cargo xtask exec", version, after_long_help = AFTER_HELP)]
 struct Arguments {
-    /// The instruction, as in PTX, such as mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 or
-    /// wgmma.mma_async.sync.aligned.m64n64k16.f32.bf16.bf16; `cargo xtask coverage` lists them.
+    /// The instruction, as in PTX; `cargo xtask coverage` lists them
     form: String,
-    /// The file to read. Without it: standard input.
+    /// The input file (default: standard input)
     #[arg(long = "in", value_name = "FILE", conflicts_with = "example")]
     input: Option<PathBuf>,
-    /// The file to write. Without it: standard output.
+    /// The output file (default: standard output)
     #[arg(long = "out", value_name = "FILE")]
     output: Option<PathBuf>,
-    /// Where to execute it.
+    /// Where to execute the instruction
     #[arg(long, value_enum, default_value_t = On::Sim)]
     on: On,
-    /// Which of the machine's GPUs, as the driver counts them.
+    /// The number of the GPU for `--on gpu`, as the driver counts them
     #[arg(long, default_value_t = 0)]
     device: u32,
-    /// Instead, write a file that the form takes.
+    /// Execute nothing; write an input file for the instruction
     #[arg(long)]
     example: bool,
-    /// The GPU that the simulator computes like, such as sm_80. Without it: sm_90, or the oldest
-    /// that has the form.
+    /// The GPU whose arithmetic the simulator uses, such as sm_80 (default: sm_90, or the oldest
+    /// GPU that has the instruction)
     #[arg(long, value_name = "TARGET", conflicts_with = "example")]
     gpu: Option<Arch>,
-    /// In the example, have A in registers: of wgmma, which takes it from shared memory, too.
+    /// For an example of wgmma: A in registers, not in shared memory
     #[arg(long, requires = "example")]
     a_in_registers: bool,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
 enum On {
-    /// The simulator, on this CPU.
+    /// The simulator, on this CPU
     Sim,
-    /// An NVIDIA GPU.
+    /// An NVIDIA GPU
     Gpu,
 }
+
+const AFTER_HELP: &str = "\
+Operands of a warp's instruction:
+  a, b, c              32 lines, one for each lane: its registers as hex words
+  metadata             likewise, for a sparse A
+  scales_a, scales_b   likewise, for block-scaled forms
+  selector             selects among the metadata
+  select_a, select_b   select among the scales
+  image                shared memory for ldmatrix and stmatrix: lines of 16 bytes in hex
+  rows                 where each lane's row starts in the image
+
+Operands of wgmma:
+  Registers are 128 lines, one for each lane of the four warps. Warp w holds rows 16 w to 16 w + 15.
+  The layout of A is that of A in mma.m16n8kK with the same elements and as many columns. The layout
+  of each 8 columns of D is that of C in this mma; the registers of the first 8 columns come first.
+  `cargo xtask layout` draws both.
+
+  a, b      matrices in shared memory: a line for each row, its elements as hex words. A has 64 rows
+            (a sparse A: its kept elements), B has K rows. The kernel stores them where the
+            descriptors say, swizzled, and transposed if the options say so. a may be in registers.
+  c         D before the instruction
+  options   a_in_registers              A is in registers, not in shared memory
+            scale_d                     add to D, or overwrite it
+            negates_a, negates_b        negate A or B, for forms that can
+            transposes_a, transposes_b  A or B is transposed in shared memory, for forms that can
+
+Examples:
+  form=mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32
+  cargo xtask exec $form --example --out in.json     an input file to edit
+  cargo xtask exec $form --in in.json                the result on standard output
+  cargo xtask exec $form --in in.json --gpu sm_80    by the arithmetic of an A100
+  cargo xtask exec $form --in in.json --on gpu
+  cargo xtask exec wgmma.mma_async.sync.aligned.m64n64k16.f32.bf16.bf16 --example --a-in-registers
+
+Exit codes:
+  0  the instruction was executed, or the example is written
+  2  no such instruction, an input that does not fit it, no GPU, or another error";
 
 fn main() -> ExitCode {
     match run(&Arguments::parse()) {

@@ -1,35 +1,35 @@
-//! Operands, as files give them: lines of hex words.
+//! Operands in a file: lines of hex words.
 
 use super::Problem;
 use std::fmt;
 
-/// What a line of an operand is, and a word of it.
+/// The meaning of a line of an operand.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Part {
-    /// A lane's registers.
+    /// The registers of a lane.
     Lane,
-    /// The elements of a matrix's row.
+    /// The elements of a row of a matrix.
     Row,
 }
 
-/// What a form takes under a name: so many lines, of so many words each.
+/// An operand of a form: its name, and the size of its lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Operand {
     /// The name in the file.
     pub name: &'static str,
-    /// What the lines are.
+    /// The meaning of a line.
     pub part: Part,
-    /// How many there are.
+    /// The number of lines.
     pub lines: usize,
     /// Words of a line.
     pub words: usize,
     /// Bits of a word.
     pub bits: usize,
-    /// How it is given with another option, or nothing.
+    /// How to give the operand with another option; may be empty.
     pub otherwise: &'static str,
 }
 
-/// What it is to be.
+/// The expected size, for error messages.
 impl fmt::Display for Operand {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Operand { part, lines, words, bits, otherwise, .. } = self;
@@ -40,7 +40,7 @@ impl fmt::Display for Operand {
 }
 
 impl Part {
-    /// A line, and a word.
+    /// The words for a line and for a word of it.
     fn names(self) -> (&'static str, &'static str) {
         match self {
             Part::Lane => ("lane", "register"),
@@ -50,17 +50,17 @@ impl Part {
 }
 
 impl Operand {
-    /// So many registers of each lane.
+    /// Registers of each lane.
     pub(super) fn registers(name: &'static str, lanes: usize, words: usize, bits: usize) -> Self {
         Operand { name, part: Part::Lane, lines: lanes, words, bits, otherwise: "" }
     }
 
-    /// A matrix of so many rows and columns.
+    /// A matrix with `rows` rows of `words` elements.
     pub(super) fn matrix(name: &'static str, rows: usize, words: usize, bits: usize) -> Self {
         Operand { name, part: Part::Row, lines: rows, words, bits, otherwise: "" }
     }
 
-    /// The words of each line.
+    /// Parses the lines into words.
     pub(super) fn parse(&self, lines: Option<&[String]>) -> Result<Vec<Vec<u64>>, Problem> {
         let (line, word) = self.part.names();
         let lines = lines.ok_or_else(|| Problem::Missing(self.name, self.to_string()))?;
@@ -89,7 +89,7 @@ impl Operand {
         lines.iter().enumerate().map(parsed).collect()
     }
 
-    /// The lines of these words.
+    /// Formats words as lines.
     pub(super) fn lines(&self, word: impl Fn(usize, usize) -> u64) -> Vec<String> {
         let line = |line| {
             let words = (0..self.words).map(|index| write_word(word(line, index), self.bits));
@@ -99,12 +99,12 @@ impl Operand {
     }
 }
 
-/// So many of something.
+/// A count with its noun.
 fn counted(count: usize, what: &str) -> String {
     format!("{count} {what}{}", if count == 1 { "" } else { "s" })
 }
 
-/// A word of so many bits.
+/// Parses a word of `bits` bits.
 fn parse_word(text: &str, bits: usize) -> Result<u64, String> {
     let digits = text.strip_prefix("0x").unwrap_or(text);
     let word = (!digits.starts_with('+')).then(|| u64::from_str_radix(digits, 16).ok()).flatten();
@@ -126,7 +126,7 @@ fn write_word(word: u64, bits: usize) -> String {
     format!("{word:0digits$x}", digits = bits.div_ceil(4))
 }
 
-/// Registers of so many bits, as they lie in memory, as hex words.
+/// Formats registers of `bits` bits, in memory order, as hex words.
 pub(super) fn words(bytes: &[u8], bits: usize) -> String {
     let word = |bytes: &[u8]| bytes.iter().rev().fold(0, |word, byte| word << 8 | u64::from(*byte));
     bytes.chunks(bits / 8).map(|bytes| write_word(word(bytes), bits)).collect::<Vec<_>>().join(" ")

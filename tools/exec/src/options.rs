@@ -1,35 +1,36 @@
-//! What there is to choose of a `wgmma`.
+//! The options of `wgmma` in a file.
 
 use ptx_matrix::forms::{WgmmaForm, WgmmaOptions};
 use serde::{Deserialize, Serialize};
 
-/// How a `wgmma` is executed: what stands behind its operands, and where A is. What a file leaves
-/// out is no, but for `scale_d`.
+/// The options of a `wgmma`: its immediate operands, and the place of A. An absent option means no,
+/// except for `scale_d`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct GroupOptions {
-    /// Whether A is in registers, and not in shared memory.
+    /// Whether A is in registers. Otherwise it is in shared memory.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub a_in_registers: Option<bool>,
-    /// Whether it adds to D, and does not overwrite it: `scale-d`. It does unless this says no.
+    /// Whether the instruction adds to D: `scale-d`. The default is yes; no overwrites D.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub scale_d: Option<bool>,
-    /// Whether A is negated: an `imm-scale-a` of -1.
+    /// Whether A is negated: `imm-scale-a` is -1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub negates_a: Option<bool>,
-    /// Whether B is: an `imm-scale-b` of -1.
+    /// Whether B is negated: `imm-scale-b` is -1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub negates_b: Option<bool>,
-    /// Whether elements of a column of A are neighbours in shared memory: an `imm-trans-a` of 1.
+    /// Whether A is M-major in shared memory (elements of a column are adjacent): `imm-trans-a` is
+    /// 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub transposes_a: Option<bool>,
-    /// Whether elements of a row of B are: an `imm-trans-b` of 1.
+    /// Whether B is N-major in shared memory (elements of a row are adjacent): `imm-trans-b` is 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub transposes_b: Option<bool>,
 }
 
 impl GroupOptions {
-    /// All that a form takes, said.
+    /// All options of a form with their values.
     pub(super) fn of(form: &WgmmaForm, options: &WgmmaOptions, adds: bool) -> Self {
         let signs = |negates: bool| form.negates.then_some(negates);
         GroupOptions {
@@ -43,7 +44,8 @@ impl GroupOptions {
         }
     }
 
-    /// With the selector of the metadata; and whether it adds to D.
+    /// The options of the simulator, with the metadata's selector, and whether the instruction adds
+    /// to D.
     pub(super) fn read(self, selector: u32) -> (WgmmaOptions, bool) {
         let options = WgmmaOptions {
             a_in_registers: self.a_in_registers.unwrap_or_default(),

@@ -1,51 +1,51 @@
 use thiserror::Error;
 
-/// A file is not what the form takes.
+/// An input file does not fit the form.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum Problem {
-    /// It is not such a file.
+    /// It is not valid JSON of this format.
     #[error("{place}: {what}")]
     Json {
-        /// Where in the file.
+        /// The place in the file.
         place: String,
-        /// What serde says.
+        /// The message of serde.
         what: String,
     },
-    /// It is for another form.
+    /// The file is for another form.
     #[error("`form`: the file is for `{0}`")]
     OtherForm(String),
-    /// Something is not there.
+    /// A field is missing.
     #[error("`{0}` is missing: {1}")]
     Missing(&'static str, String),
-    /// Something is there that the form has not got.
+    /// The form does not take a field.
     #[error("`{0}`: this form takes none; it takes {1}")]
     Superfluous(&'static str, String),
-    /// Something has not its length.
+    /// A field has the wrong length.
     #[error("`{name}` has {given} {of}; {expected}")]
     Length {
-        /// What.
+        /// The field.
         name: &'static str,
-        /// How many there are.
+        /// The given length.
         given: usize,
-        /// Of what.
+        /// The unit of both lengths.
         of: String,
-        /// How many there should be.
+        /// The expected length.
         expected: String,
     },
-    /// Something in a line is not what it should be.
+    /// A line has a wrong value.
     #[error("`{name}`, {line}: {what}")]
     Line {
-        /// Where.
+        /// The field.
         name: &'static str,
-        /// Which line.
+        /// The line.
         line: String,
-        /// What is wrong with it.
+        /// The reason.
         what: String,
     },
-    /// There is no such thing to choose.
+    /// The form has no such option.
     #[error("`{0}`: this form has none")]
     NoOption(&'static str),
-    /// The selectors, or options, are not the form's.
+    /// Selectors or options do not fit the form.
     #[error("{0}")]
     Options(String),
 }

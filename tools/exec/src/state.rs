@@ -1,50 +1,49 @@
-//! The files: what an instruction takes, and what it leaves.
+//! The input and output files.
 
 use super::operand::words;
 use super::{About, GroupOptions, Instruction, Operand, Problem, image};
 use serde::{Deserialize, Serialize};
 
-/// What an instruction takes.
+/// The input of an instruction.
 ///
-/// Registers are lines of hex words, one line a lane, of which each is as many words as the form
-/// takes registers of the operand. Shared memory is lines of 16 bytes in hex, from offset 0 on, and
-/// a row the offset at which a lane's row starts in it.
+/// Registers are lines of hex words, one line for each lane. A line has a word for each register of
+/// the operand. Shared memory is lines of 16 bytes in hex, from offset 0 on. `rows` has the offset
+/// of each lane's row.
 ///
-/// Of `wgmma`, matrices in shared memory are lines of hex words, too, one line a row, of which each
-/// word is an element. Where these lie there is not for the file to say: the instruction's
-/// descriptors are its kernel's, and what it computes depends on the elements alone.
+/// A matrix in shared memory, of `wgmma`, is also lines of hex words: a line for each row, a word
+/// for each element. The file does not give the addresses. The kernel makes the descriptors, and
+/// the result depends on the elements alone.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct State {
-    /// The form, if the file is for one only.
+    /// The form, if the file is for one form only.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub form: Option<String>,
-    /// Of which of the matrices in a register the metadata is.
+    /// The sparsity selector: the lanes whose metadata counts.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub selector: Option<u32>,
-    /// Which scales of A.
+    /// The scales of A to use.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub select_a: Option<Selection>,
-    /// Which scales of B.
+    /// The scales of B to use.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub select_b: Option<Selection>,
-    /// What else there is to choose of `wgmma`.
+    /// The options of `wgmma`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub options: Option<GroupOptions>,
-    /// Where each lane's row starts.
+    /// The offset of each lane's row in the image.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rows: Option<Vec<u32>>,
-    /// Shared memory.
+    /// The image of shared memory.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub image: Option<Vec<String>>,
-    /// A; of `stmatrix` and `movmatrix`, what is stored or moved; of a sparse A, what is kept of
-    /// it.
+    /// A. For `stmatrix` and `movmatrix`, the source registers. For a sparse A, its kept elements.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub a: Option<Vec<String>>,
     /// B.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub b: Option<Vec<String>>,
-    /// C; of `wgmma`, D as it was.
+    /// C. For `wgmma`, D before the instruction.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub c: Option<Vec<String>>,
     /// The metadata of a sparse A.
@@ -58,36 +57,36 @@ pub struct State {
     pub scales_b: Option<Vec<String>>,
 }
 
-/// Which scales of the registers.
+/// Selects scales within the registers.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Selection {
-    /// From this byte on.
+    /// The first byte of the register.
     pub byte: usize,
-    /// Of these lanes of each four.
+    /// The lanes of each group of four.
     pub thread: usize,
 }
 
-/// What an instruction leaves.
+/// The output of an instruction.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Results {
     /// The form.
     pub form: String,
-    /// What executed it.
+    /// The device that executed it.
     pub on: String,
-    /// D, of instructions that leave registers.
+    /// D, for instructions that return registers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub d: Option<Vec<String>>,
-    /// Shared memory, of those that store there.
+    /// Shared memory, for instructions that store to it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub image: Option<Vec<String>>,
 }
 
 impl State {
-    /// Reads a file's text.
+    /// Parses a file.
     ///
     /// # Errors
-    /// Where it is not such a file, and what was expected there.
+    /// The text is not such a file. The error has the place and the expected text.
     pub fn parse(text: &str) -> Result<Self, Problem> {
         let mut json = serde_json::Deserializer::from_str(text);
         let state = serde_path_to_error::deserialize(&mut json).map_err(|error| {
@@ -104,10 +103,10 @@ impl State {
         Ok(state)
     }
 
-    /// What the file chooses, and the bytes that the form's kernel takes.
+    /// The options of the file, and the input bytes of the form's kernel.
     ///
     /// # Errors
-    /// What is not as the form takes it, where, and how it should be.
+    /// A field does not fit the form. The error has the field, and the expected value.
     pub fn encode<I: Instruction>(&self, form: &I) -> Result<(I::Options, Vec<u8>), Problem> {
         let about = form.about();
         if let Some(other) =
@@ -138,7 +137,7 @@ impl State {
         Ok((options, input))
     }
 
-    /// What the file chooses.
+    /// The options of the file.
     pub(super) fn options<I: Instruction>(&self, form: &I) -> Result<I::Options, Problem> {
         let State { selector, select_a, select_b, options, .. } = self;
         let given = [
@@ -153,7 +152,7 @@ impl State {
         }
     }
 
-    /// The operands, by their names.
+    /// The operands with their names.
     fn operands(&self) -> [(&'static str, &Option<Vec<String>>); 6] {
         let State { a, b, c, metadata, scales_a, scales_b, .. } = self;
         [
@@ -166,7 +165,7 @@ impl State {
         ]
     }
 
-    /// An operand, by its name.
+    /// The operand of a name.
     pub(super) fn operand(&mut self, name: &str) -> &mut Option<Vec<String>> {
         match name {
             "a" => &mut self.a,
@@ -178,7 +177,7 @@ impl State {
         }
     }
 
-    /// What an instruction left, that this was the input of.
+    /// The output file, for the output bytes of the instruction with this input.
     pub fn results<I: Instruction>(&self, form: &I, on: &str, output: &[u8]) -> Results {
         let About { ptx, register_bits, d, stores, .. } = form.about();
         let of_lane = d * register_bits / 8;
@@ -194,7 +193,7 @@ impl State {
     }
 }
 
-/// What a form takes.
+/// The names of the fields that a form takes.
 fn taken(about: &About, operands: &[Operand]) -> Vec<&'static str> {
     let image: &[_] = if about.has_image { &image::NAMES } else { &[] };
     image.iter().copied().chain(operands.iter().map(|operand| operand.name)).collect()

@@ -1,4 +1,4 @@
-//! What a warp executes: `mma`, `mma.sp`, `ldmatrix`, `stmatrix` and `movmatrix`.
+//! The instructions of a warp: `mma`, `mma.sp`, `ldmatrix`, `stmatrix` and `movmatrix`.
 
 use super::example::{FIRST_HALVES, ones};
 use super::{About, Instruction, Operand, Problem, Selection, State, image};
@@ -84,7 +84,8 @@ impl Instruction for Form {
             ("c", _) => 0,
             ("metadata", _) => FIRST_HALVES,
             (_, Some(matrix)) => ones(&matrix.elements, bits / matrix.per_register, bits),
-            // Of what moves matrices, bytes that say which they are: below.
+            // The source registers of `stmatrix` and `movmatrix`: bytes that all differ, made
+            // below.
             (_, None) => 0x0302_0100,
         };
         let step = if self.arrangement.is_some() { 0x0404_0404 } else { 0 };

@@ -1,4 +1,4 @@
-//! What a warpgroup executes: `wgmma`.
+//! The instruction of a warpgroup: `wgmma`.
 
 use super::example::{FIRST_HALVES, ones};
 use super::{About, GroupOptions, Instruction, Operand, Problem, State};
@@ -13,7 +13,7 @@ const ROWS: usize = 64;
 const REGISTER_BITS: usize = 32;
 
 impl Instruction for WgmmaForm {
-    /// What is part of the instruction, and whether it adds to D.
+    /// The options, and whether the instruction adds to D.
     type Options = (WgmmaOptions, bool);
     const LANES: usize = 4 * LANES;
     const OPTIONS: &'static [&'static str] = &["selector", "options"];

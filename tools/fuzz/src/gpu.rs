@@ -1,4 +1,4 @@
-//! A GPU, with the kernels that are for it.
+//! Opens a GPU with the fuzz kernels.
 
 use anyhow::Result;
 use ptx_matrix_host::{BuiltCode, Gpu, GpuDevice};
@@ -7,7 +7,7 @@ use std::path::Path;
 /// The first GPU, with the kernels from a folder that has a folder for each target.
 ///
 /// # Errors
-/// There is no GPU, or no kernels for it.
+/// There is no GPU, or the folder has no kernels for it.
 pub fn open(folder: &Path) -> Result<GpuDevice> {
     let gpu = Gpu::open(0)?;
     let kernels = BuiltCode::best(gpu.info(), folder, "ptx-matrix-fuzz-kernels")?;

@@ -1,5 +1,6 @@
-//! What judges the simulator: random programs whose misuses are known by construction, and kernels
-//! with one misuse each, of which compute-sanitizer has said what it finds on a GPU.
+//! Tests of the simulator. One kind are random programs whose misuses are known by construction.
+//! The other kind are kernels with one misuse each, for which the messages of compute-sanitizer on
+//! a GPU are recorded.
 
 pub mod fuzz;
 pub mod gpu;

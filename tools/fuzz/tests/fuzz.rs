@@ -1,4 +1,4 @@
-//! A short run of what `cargo xtask fuzz` does for as long as asked.
+//! A short run of `cargo xtask fuzz`.
 
 use ptx_matrix_fuzz::fuzz::{Tally, pipeline, try_seed};
 

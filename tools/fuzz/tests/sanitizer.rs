@@ -1,5 +1,5 @@
-//! What compute-sanitizer said of the cases on a GPU, as recorded by `cargo xtask sanitize --record
-//! FILE`, is what the simulator finds in them.
+//! Compares the simulator's findings with compute-sanitizer's messages on a GPU, which `cargo xtask
+//! sanitize --record FILE` has recorded.
 
 use ptx_matrix_fuzz::misuses::{CASES, Found, Recording, on_simulator};
 

@@ -1,5 +1,5 @@
-//! Where the programs of this project find the PTX of their kernels: `ptx/TARGET/PACKAGE.ptx`, and
-//! the machine code beside it.
+//! The options by which the programs find their kernels: PTX in `ptx/TARGET/PACKAGE.ptx`, with the
+//! machine code (cubin) beside it.
 
 use std::path::PathBuf;
 
@@ -7,24 +7,24 @@ use anyhow::{Context, Result};
 use ptx_matrix_host::{Arch, BuiltCode, Gpu, GpuDevice};
 use ptx_matrix_output::outln;
 
-/// Where the kernels are, as a program's options.
+/// Command-line options that say where the kernels are.
 #[derive(Debug, clap::Args)]
 pub struct KernelFiles {
-    /// The folder with the kernels, one folder in it for each target. Without it: `ptx` beside
-    /// this program.
-    #[arg(long, value_name = "FOLDER")]
+    /// The folder with the kernels, which has a folder for each target (default: ptx beside this
+    /// program)
+    #[arg(long, value_name = "FOLDER", help_heading = "Kernels")]
     ptx: Option<PathBuf>,
-    /// Have the driver compile the PTX, also where there is machine code for the GPU beside it.
-    #[arg(long)]
+    /// Let the driver compile the PTX, even if there is machine code for the GPU
+    #[arg(long, help_heading = "Kernels")]
     compile: bool,
 }
 
 impl KernelFiles {
-    /// A GPU with the kernels of some packages that are best for it, and what those of the first
-    /// are built for.
+    /// Loads the kernels of some packages, for the target that suits the GPU best. Returns the
+    /// target of the first package, and the GPU with the kernels.
     ///
     /// # Errors
-    /// A package has no kernels there for the GPU, or they cannot be loaded.
+    /// The folder has no kernels of a package for this GPU, or they cannot be loaded.
     pub fn load(&self, gpu: Gpu, first: &str, others: &[&str]) -> Result<(Arch, GpuDevice)> {
         let folder = match &self.ptx {
             Some(folder) => folder.clone(),

@@ -1,21 +1,21 @@
 //! Standard output and standard error of this project's programs.
 //!
-//! `println!` panics where its text cannot be written. Here a program ends instead:
-//! - quietly, if nobody reads on, as behind `| head -1`. Its exit code is [`CLOSED`], so that a run
-//!   that was cut short does not look like one that passed.
-//! - with a message and [`FAILED`], if there is another reason, such as a full disk.
+//! `println!` panics if its text cannot be written. These macros end the program instead:
+//! - quietly with [`CLOSED`], if the reader is gone, as with `| head -1`. With this exit code, a
+//!   run that was cut short does not look like one that passed.
+//! - with a message and [`FAILED`] for any other reason, such as a full disk.
 //!
-//! Text for standard error that cannot be written is dropped: nobody is left to tell.
+//! Text for standard error that cannot be written is dropped.
 //!
-//! Clippy refuses `println!` and `eprintln!` in the packages that have programs.
+//! Clippy refuses `println!` and `eprintln!` in the packages with programs.
 
 use std::fmt::Arguments;
 use std::io::{Error, ErrorKind, Write, stderr, stdout};
 use std::process::exit;
 
-/// The exit code of a program whose output nobody reads on: that of a program which `SIGPIPE` ends.
+/// The exit code if the reader of standard output is gone: that of a program ended by `SIGPIPE`.
 pub const CLOSED: i32 = 128 + 13;
-/// The exit code of a program whose output cannot be written, as after other errors.
+/// The exit code if standard output cannot be written, as for other errors.
 pub const FAILED: i32 = 2;
 
 /// Writes a line to standard output.
@@ -36,21 +36,21 @@ macro_rules! errln {
     ($($text:tt)*) => { $crate::tell(format_args!("{}\n", format_args!($($text)*))) };
 }
 
-/// Writes text to standard output at once. If that fails, the program ends.
+/// Writes text to standard output and flushes it. If that fails, the program ends.
 pub fn write(text: Arguments<'_>) {
     let mut to = stdout().lock();
     let written = to.write_fmt(text).and_then(|()| to.flush());
-    // Another thread's `exit` must not wait for it.
+    // Unlocks first: `exit` in another thread must not wait for this lock.
     drop(to);
     written.unwrap_or_else(|error| end(&error));
 }
 
-/// Writes text to standard error, if that takes it.
+/// Writes text to standard error. Errors are ignored.
 pub fn tell(text: Arguments<'_>) {
     _ = stderr().write_fmt(text);
 }
 
-/// Ends the program, because standard output cannot be written.
+/// Ends the program because standard output cannot be written.
 pub fn end(error: &Error) -> ! {
     if error.kind() == ErrorKind::BrokenPipe {
         exit(CLOSED);

@@ -1,5 +1,5 @@
-//! Random data. Integers are distinct in every position, so that a value in the wrong place is
-//! never right by chance.
+//! Random data. Integers are distinct in every position, so a value in the wrong place is never
+//! right by chance.
 
 use half::{bf16, f16};
 use ptx_matrix::element::{
@@ -12,26 +12,26 @@ use std::ops::RangeInclusive;
 
 pub type Rng = rand_chacha::ChaCha8Rng;
 
-/// `len` different numbers.
+/// `len` distinct numbers.
 pub fn distinct(rng: &mut Rng, len: usize) -> Vec<u16> {
     let mut all: Vec<u16> = (0..=u16::MAX).collect();
     all.partial_shuffle(rng, len).0.to_vec()
 }
 
-/// `count` different ones of the numbers below `of`.
+/// `count` distinct numbers below `of`.
 pub fn choose(rng: &mut Rng, count: usize, of: u32) -> Vec<u32> {
     let mut all: Vec<u32> = (0..of).collect();
     all.partial_shuffle(rng, count).0.to_vec()
 }
 
-/// What the elements of a multiplication are drawn from.
+/// The distribution of the elements of a multiplication.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// Small integers, whose sums are exact in any arithmetic.
     Integers,
-    /// Integers of the whole range, around whose ends C is, so that sums wrap around.
+    /// Integers of the whole range. C is near the ends of its range, so sums wrap around.
     Wrapping,
-    /// Any code of A and B; C normally distributed, or zero.
+    /// Any code in A and B; C is normally distributed, or zero.
     Codes,
     /// Normally distributed.
     Normal,
@@ -41,15 +41,15 @@ pub enum Kind {
     Special,
     /// Zeros of both signs, and a few other numbers.
     Zeros,
-    /// So small that products and sums are subnormal, or nearly.
+    /// So small that products and sums are subnormal, or nearly so.
     Tiny,
-    /// So small that products are below the least exponent of what they are summed in; C is mostly
+    /// So small that products are below the least exponent of the format of their sum. C is mostly
     /// zero.
     Vanishing,
-    /// So large that sums overflow, or nearly.
+    /// So large that sums overflow, or nearly so.
     Huge,
-    /// Few powers of two, and C around them: sums that lie between two numbers of D, exactly or but
-    /// for a bit far below.
+    /// Few powers of two, with C around them. The sums lie between two numbers of D: exactly, or
+    /// except for one much smaller bit.
     Ties,
 }
 
@@ -71,7 +71,7 @@ impl Kind {
     }
 }
 
-/// Where an element stands in a multiplication.
+/// The matrix of an element.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Place {
     /// In A or B.
@@ -80,32 +80,32 @@ pub enum Place {
     Sum,
 }
 
-/// An element type.
+/// An element type of random data.
 pub trait Element: bytemuck::Pod {
-    /// What makes sense for it.
+    /// The distributions that make sense for the type.
     const KINDS: &[Kind];
-    /// One random element.
+    /// Draws an element.
     fn draw(rng: &mut Rng, kind: Kind, place: Place) -> Self;
-    /// The integer that it is.
+    /// The element as an integer.
     fn to_integer(self) -> i64;
-    /// An integer as this type: the nearest number, or modulo the integers that there are.
+    /// Converts an integer: to the nearest number, or modulo the number of integers of the type.
     fn from_integer(integer: i64) -> Self;
 }
 
-/// Random factors: A or B.
+/// Draws A or B.
 pub fn factors<T: Element>(rng: &mut Rng, len: usize, kind: Kind) -> Vec<T> {
     (0..len).map(|_| T::draw(rng, kind, Place::Factor)).collect()
 }
 
-/// What their products are added to: a random C.
+/// Draws C.
 pub fn sums<T: Element>(rng: &mut Rng, len: usize, kind: Kind) -> Vec<T> {
     (0..len).map(|_| T::draw(rng, kind, Place::Sum)).collect()
 }
 
-/// A floating-point element: as a code, its sign is above its exponent and that above its fraction,
+/// A floating-point element. From the top, its code has the sign, the exponent, and the fraction,
 /// which ends at bit 0.
 pub trait Float: bytemuck::Pod {
-    /// Bits of the significand behind the point.
+    /// Bits of the fraction.
     const FRACTION: u32;
     /// Bits of the exponent.
     const EXPONENT: u32;
@@ -149,7 +149,7 @@ macro_rules! floats {
         }
     )*};
 }
-// Bits of the fraction, of the exponent, and unused ones below them.
+// Bits of the fraction, bits of the exponent, and unused bits below them.
 floats! {
     f64 as u64: 52 11 0 |value| value;
     f32 as u32: 23 8 0 |value| value as f32;
@@ -160,7 +160,7 @@ floats! {
     F8E4M3 as u8: 3 4 0 |value| F8E4M3::from_f64(value);
 }
 
-/// Formats of less than a byte, with neither infinity nor NaN.
+/// Formats of less than a byte, without infinity and NaN.
 macro_rules! small_floats {
     ($($float:ty as $format:ident: $fraction:literal $exponent:literal;)*) => {$(
         impl Float for $float {
@@ -184,7 +184,7 @@ macro_rules! small_floats {
             const KINDS: &[Kind] = &[Kind::Integers, Kind::Codes, Kind::Zeros];
             fn draw(rng: &mut Rng, kind: Kind, _: Place) -> Self {
                 match kind {
-                    // What all of them have.
+                    // A range of integers that all these formats have.
                     Kind::Integers => Self::from_f64(f64::from(rng.random_range(-4..=4))),
                     Kind::Zeros if rng.random_range(0..16) > 0 => zero(rng),
                     _ => Self::from_code(rng.random_range(0..1 << (1 + $fraction + $exponent))),
@@ -206,7 +206,7 @@ small_floats! {
     InByte<e2m1> as e2m1: 1 2;
 }
 
-/// Elements of scales: near one, or any, or rather large or small ones.
+/// An element of scales: near one, any, or rather large or small.
 pub trait Scale: bytemuck::Pod {
     fn draw(rng: &mut Rng, kind: Kind) -> Self;
 }
@@ -239,7 +239,7 @@ macro_rules! integers {
                 match (kind, place) {
                     (Kind::Integers, _) => rng.random_range($small),
                     (_, Place::Factor) => rng.random(),
-                    // As far from the ends as sums of any of the elements reach.
+                    // As far from the ends of the range as sums of any elements reach.
                     (_, Place::Sum) => {
                         let reach = 1 << rng.random_range(3..=18);
                         ($integer::MIN as i64 + rng.random_range(-reach..=reach)) as Self
@@ -255,7 +255,7 @@ macro_rules! integers {
         }
     )*};
 }
-// What small ones are.
+// The range of small integers of each type.
 integers! {
     i8: -8..=8;
     u8: 0..=8;
@@ -287,11 +287,12 @@ small_integers! {
     b1: 0..=1;
 }
 
-/// One random number.
+/// Draws a number.
 fn float<T: Float>(rng: &mut Rng, kind: Kind, place: Place) -> T {
     let largest = (1 << T::EXPONENT) - 1;
     let bias = largest / 2;
-    // Formats of the range that their products are summed in; products have twice the exponent.
+    // Formats with the exponent range of their accumulators. Their products have twice the
+    // exponent.
     let full_range = T::EXPONENT >= 8;
     match kind {
         Kind::Integers | Kind::Wrapping => T::from_f64(f64::from(rng.random_range(-8..=8))),
@@ -300,13 +301,13 @@ fn float<T: Float>(rng: &mut Rng, kind: Kind, place: Place) -> T {
         }
         Kind::Codes if rng.random_range(0..8) == 0 => zero(rng),
         Kind::Normal | Kind::Codes => T::from_f64(StandardNormal.sample(rng)),
-        // A third of the exponents, around one: the sum of two of them is still an exponent of the
-        // sum's format.
+        // A third of the exponents, around one. The sum of two such exponents is an exponent of the
+        // accumulator.
         Kind::Wide => {
             let reach = (bias / 3).max(4);
             with_exponent(rng, bias - reach..=bias + reach)
         }
-        // Most elements are harmless, so that one special value decides a sum.
+        // Most elements are ordinary, so one special value decides a sum.
         Kind::Special => match rng.random_range(0..24) {
             0..4 => zero(rng),
             4..6 => with_exponent(rng, 0..=0),
@@ -315,9 +316,9 @@ fn float<T: Float>(rng: &mut Rng, kind: Kind, place: Place) -> T {
             8 if rng.random_range(0..6) == 0 => {
                 T::from_f64(if rng.random() { f64::INFINITY } else { f64::NEG_INFINITY })
             }
-            // Of all fractions but one, a NaN.
+            // NaN for all fractions but one.
             9 if rng.random_range(0..8) == 0 => with_exponent(rng, largest..=largest),
-            // Of 8 bits, any.
+            // Any code of an 8-bit format.
             10..14 if T::EXPONENT + T::FRACTION == 7 => T::from_code(rng.random_range(0..=0xff)),
             10..14 => with_exponent(rng, 0..=largest - 1),
             _ => float(rng, Kind::Normal, place),
@@ -339,7 +340,7 @@ fn float<T: Float>(rng: &mut Rng, kind: Kind, place: Place) -> T {
         Kind::Ties if rng.random_range(0..if place == Place::Sum { 4 } else { 2 }) == 0 => {
             zero(rng)
         }
-        // From one down to the least there is, or as far as the bits of a sum go.
+        // From one down to the least power of two of the format, but not below the bits of a sum.
         Kind::Ties if place == Place::Factor => {
             let least =
                 (bias - 1 + u64::from(T::FRACTION)).min(u64::from(T::FRACTION).max(25)) as i32;
@@ -354,10 +355,10 @@ fn zero<T: Float>(rng: &mut Rng) -> T {
     T::from_f64(if rng.random() { 0.0 } else { -0.0 })
 }
 
-/// A number with any sign and fraction, and one of those exponent fields.
+/// A number with any sign and fraction, and an exponent field in the range.
 fn with_exponent<T: Float>(rng: &mut Rng, exponents: RangeInclusive<u64>) -> T {
     let sign = u64::from(rng.random::<bool>()) << (T::EXPONENT + T::FRACTION);
-    // Round fractions make sums that cancel, and ties.
+    // Zero fractions make sums that cancel, and ties.
     let fraction =
         if rng.random_range(0..4) == 0 { 0 } else { rng.random_range(0..1 << T::FRACTION) };
     T::from_code(sign | rng.random_range(exponents) << T::FRACTION | fraction)

@@ -1,6 +1,6 @@
-//! Products of matrices of integers.
+//! Products of integer matrices.
 
-/// The rows of A x B, which is m x n, from the rows of A and the columns of B, of k elements each.
+/// The rows of A x B (m x n), from the rows of A and the columns of B, of `k` elements each.
 pub fn integer_product(
     (m, n, k): (usize, usize, usize),
     a_rows: &[i8],

@@ -1,4 +1,4 @@
-//! Numbers exactly, and back.
+//! Exact numbers, and rounding to a format.
 
 use crate::data::Float;
 use num_bigint::BigInt;
@@ -12,7 +12,7 @@ pub struct Exact {
     pub place: i64,
 }
 
-/// A finite number's significand, with its sign, and the place of its last bit.
+/// The signed significand of a finite number, and the place of its last bit.
 fn parts(value: f64) -> (i64, i64) {
     let bits = value.abs().to_bits();
     let field = (bits >> 52) as i64;
@@ -20,7 +20,7 @@ fn parts(value: f64) -> (i64, i64) {
     (if value < 0.0 { -significand } else { significand }, field.max(1) - 1023 - 52)
 }
 
-/// A finite number.
+/// Converts a finite number.
 impl From<f64> for Exact {
     fn from(value: f64) -> Self {
         let (significand, place) = parts(value);
@@ -29,13 +29,13 @@ impl From<f64> for Exact {
 }
 
 impl Exact {
-    /// The product of finite numbers.
+    /// The product of two finite numbers.
     pub fn product(a: f64, b: f64) -> Self {
         let [(a, place_a), (b, place_b)] = [a, b].map(parts);
         Exact { integer: (i128::from(a) * i128::from(b)).into(), place: place_a + place_b }
     }
 
-    /// The integer of which the number is `2^place` times; no bit of it is below that.
+    /// The number as a multiple of `2^place`. No bit of it is below `2^place`.
     fn at(self, place: i64) -> BigInt {
         self.integer << (self.place - place)
     }
@@ -50,8 +50,8 @@ impl Add for Exact {
     }
 }
 
-/// The sum of finite numbers, each cut toward zero to a multiple of `2^place`; none is more than
-/// `2^64` times that.
+/// The sum of finite numbers, each truncated toward zero to a multiple of `2^place`. No number is
+/// larger than `2^64` of these multiples.
 pub fn sum_of_cut(terms: &[f64], place: i64) -> Exact {
     let cut = |term: f64| {
         let (significand, last) = parts(term);
@@ -66,7 +66,7 @@ pub fn sum_of_cut(terms: &[f64], place: i64) -> Exact {
     Exact { integer: integer.into(), place }
 }
 
-/// Where a number goes that a format has not got.
+/// The rounding of a number that a format does not have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Rounding {
     /// To the nearest, ties to even; to infinity, if it is too large.
@@ -81,14 +81,20 @@ pub enum Rounding {
     Up,
 }
 
-/// A number in a format. A zero is positive.
+/// Rounds a number to a format. A zero is positive.
 pub fn round<C: Float>(value: &Exact, rounding: Rounding) -> C {
+    const {
+        assert!(
+            matches!((C::EXPONENT, C::FRACTION), (5, 10) | (8, 23) | (11, 52)),
+            "`round` knows f16, f32 and f64, where an infinity is next to the largest number"
+        );
+    }
     let Exact { integer, place } = value;
     let magnitude = integer.magnitude();
     if magnitude.is_zero() {
         return C::from_code(0);
     }
-    // The first 64 bits, and whether there are others behind them: no format keeps more than 53.
+    // The first 64 bits, and whether a lower bit is set. No format keeps more than 53 bits.
     let behind = magnitude.bits().saturating_sub(64);
     let others = magnitude.trailing_zeros() < Some(behind);
     let first = if behind == 0 { magnitude.to_u64() } else { (magnitude >> behind).to_u64() };
@@ -97,11 +103,11 @@ pub fn round<C: Float>(value: &Exact, rounding: Rounding) -> C {
     let fraction = i64::from(C::FRACTION);
     let least = 2 - (1 << (C::EXPONENT - 1));
     let exponent = (i64::from(first.ilog2()) + place).max(least);
-    // One unit in the last place is 2^(exponent - fraction), of which the integer has all bits or
-    // more.
+    // The unit in the last place is 2^(exponent - fraction). The integer reaches down to it, or
+    // lower.
     let unit = exponent - fraction - place;
     let first = u128::from(first) << (-unit).max(0);
-    // What is less than half of it is, too, of one that is not as large.
+    // `first` is below 2^64. With a unit of 2^66 it rounds as with any larger unit.
     let unit = unit.clamp(0, 66);
     let significand = (first >> unit) as u64;
     let remainder = first & ((1 << unit) - 1);
@@ -122,16 +128,16 @@ pub fn round<C: Float>(value: &Exact, rounding: Rounding) -> C {
         Rounding::Zero => infinity - 1,
         Rounding::Down if integer.is_positive() => infinity - 1,
         Rounding::Up if integer.is_negative() => infinity - 1,
-        _ => infinity,
+        Rounding::Nearest | Rounding::Cut | Rounding::Down | Rounding::Up => infinity,
     };
     let code = if code >= infinity { beyond } else { code };
-    // What is rounded to zero loses its sign, as the tensor cores do it.
+    // A value that rounds to zero loses its sign, as in the tensor cores.
     let negative = integer.is_negative() && code != 0;
     C::from_code(code | u64::from(negative) << (C::EXPONENT + C::FRACTION))
 }
 
-/// The exponent that a number's significand has, written with one bit before the point: that of a
-/// subnormal is the least.
+/// The exponent of a number, for a significand with one bit before the point. All subnormals have
+/// the least exponent.
 pub fn exponent<F: Float>(value: F) -> i64 {
     let bias = (1 << (F::EXPONENT - 1)) - 1;
     let field = value.code() >> F::FRACTION & ((1 << F::EXPONENT) - 1);
@@ -144,8 +150,8 @@ mod tests {
     use half::f16;
     use std::fmt::Debug;
 
-    /// Halves of the last place and what is so little next to them, at every exponent: as casts
-    /// round, which round to the nearest.
+    /// Compares with a cast, which rounds to nearest: halves of the last place plus or minus a
+    /// little, at every exponent.
     fn rounds_as<C: Float + PartialEq + Debug>(cast: fn(f64) -> C, little: f64) {
         for exponent in -200..200 {
             for halves in 0..8 {
@@ -165,12 +171,12 @@ mod tests {
     #[test]
     fn numbers_are_rounded_as_by_casts() {
         rounds_as(|value| value as f32, 0.5f64.powi(50));
-        // `half` does not look at what is behind 20 bits of the fraction.
+        // `half` ignores the bits after 20 bits of the fraction.
         rounds_as(f16::from_f64, 0.5f64.powi(20));
     }
 
-    /// What is far behind the bits that are kept decides, too: of a number between two, and of one
-    /// that is in the format.
+    /// Bits far below the kept ones decide, too: for a number half-way between two, and for a
+    /// number of the format.
     #[test]
     fn bits_far_behind_count() {
         let far = || Exact { integer: 1.into(), place: -900 };

@@ -1,4 +1,4 @@
-//! Scaled blocks, as published of sm_120 (MMA-Sim, arXiv 2511.10909).
+//! Block scaling, as published for sm_120 (MMA-Sim, arXiv 2511.10909).
 
 use super::number::{Rounding, exponent, round, sum_of_cut};
 use super::tensor_core::{BLACKWELL_KINDS, Sum};
@@ -6,7 +6,7 @@ use crate::data::Float;
 use ptx_matrix::element::{F8E4M3, F8E5M2, InByte, e2m1, e2m3, e3m2, ue4m3, ue8m0};
 use ptx_matrix::fragment::{Mxf4, Mxf4Nvf4, Mxf8f6f4};
 
-/// A scale: its value, and the exponent that its significand has.
+/// A scale: its value, and the exponent of its significand.
 pub trait Scale: bytemuck::Pod {
     fn value(self) -> f64;
     fn exponent(self) -> i64;
@@ -34,7 +34,7 @@ impl Scale for ue4m3 {
     }
 }
 
-/// Elements of A, whose products with those of B are scaled by a kind.
+/// An element of A. Its products with elements of B are scaled according to `K`.
 pub trait ScaledFactor<B, K>: Float {
     type Scale: Scale;
     fn dot(a: (&[Self], &[Self::Scale]), b: (&[B], &[Self::Scale]), c: f32) -> f32;
@@ -61,8 +61,7 @@ by! { sixteen_products
     Mxf4Nvf4<4, ue4m3>, ue4m3, e2m1 => [e2m1];
 }
 
-/// D of row-major matrices; the scales of A lie as it does, in rows, and those of B likewise, in
-/// columns.
+/// D of row-major matrices. The scales of A are in rows, as A is; those of B are in columns.
 pub fn scaled<A: ScaledFactor<B, K>, B: Float, K>(
     (m, n, k): (usize, usize, usize),
     (a, scales_a): (&[A], &[A::Scale]),
@@ -70,6 +69,11 @@ pub fn scaled<A: ScaledFactor<B, K>, B: Float, K>(
     c: &[f32],
 ) -> Vec<f32> {
     let scales = scales_a.len() / m;
+    assert_eq!(
+        (scales_a.len(), scales_b.len()),
+        (m * scales, n * scales),
+        "as many scales to each row of A as to each column of B"
+    );
     let column = |col: usize| (0..k).map(|i| b[i * n + col]).collect::<Vec<B>>();
     let scales_of_column =
         |col: usize| (0..scales).map(|i| scales_b[i * n + col]).collect::<Vec<_>>();
@@ -80,14 +84,22 @@ pub fn scaled<A: ScaledFactor<B, K>, B: Float, K>(
     (0..m * n).map(|i| element(i / n, i % n)).collect()
 }
 
-/// One sum of all products, each scaled.
+/// One sum of all products; each product is scaled.
 fn each_product<A: Float, B: Float, S: Scale>(
     (a, scale_a): (&[A], &[S]),
     (b, scale_b): (&[B], &[S]),
     c: f32,
 ) -> f32 {
-    let scale =
-        (scale_a[0].value() * scale_b[0].value(), scale_a[0].exponent() + scale_b[0].exponent());
+    let (&[scale_a], &[scale_b], 32) = (scale_a, scale_b, a.len()) else {
+        panic!(
+            "the reference knows the sum of 32 products with one scale of A and one of B, not of \
+             {} with {} and {}: extend `each_product` (tools/reference/src/scaled.rs)",
+            a.len(),
+            scale_a.len(),
+            scale_b.len()
+        );
+    };
+    let scale = (scale_a.value() * scale_b.value(), scale_a.exponent() + scale_b.exponent());
     let products: Vec<f64> =
         a.iter().zip(b).map(|(&a, &b)| a.to_f64() * b.to_f64() * scale.0).collect();
     let special: f64 = products.iter().filter(|product| !product.is_finite()).sum::<f64>()
@@ -104,12 +116,21 @@ fn each_product<A: Float, B: Float, S: Scale>(
     sum(products, exponents, c, 25)
 }
 
-/// Products of sixteen each are summed, exactly, then scaled.
+/// Groups of sixteen products are summed exactly, then scaled.
 fn sixteen_products<S: Scale>(
     (a, scales_a): (&[e2m1], &[S]),
     (b, scales_b): (&[e2m1], &[S]),
     c: f32,
 ) -> f32 {
+    let (64, 2 | 4, true) = (a.len(), scales_a.len(), scales_a.len() == scales_b.len()) else {
+        panic!(
+            "the reference knows the sum of 64 products with 2 or 4 scales of A and of B, not of \
+             {} with {} and {}: extend `sixteen_products` (tools/reference/src/scaled.rs)",
+            a.len(),
+            scales_a.len(),
+            scales_b.len()
+        );
+    };
     let per_scale = a.len() / scales_a.len();
     let scale = |k: usize| (scales_a[k / per_scale], scales_b[k / per_scale]);
     let all = scales_a.iter().chain(scales_b).map(|scale| scale.value());
@@ -136,7 +157,8 @@ fn sixteen_products<S: Scale>(
     sum(sums.iter().map(|(sum, ..)| *sum).collect(), exponents, c, 35)
 }
 
-/// Terms and C, each cut so many bits below the largest exponent, summed, and cut to f32.
+/// The sum of the terms and C, rounded to f32 by truncation. Each term is first truncated `bits`
+/// bits below the largest exponent.
 fn sum(mut terms: Vec<f64>, mut exponents: Vec<i64>, c: f32, bits: i64) -> f32 {
     if c != 0.0 {
         exponents.push(exponent(c));
@@ -146,4 +168,53 @@ fn sum(mut terms: Vec<f64>, mut exponents: Vec<i64>, c: f32, bits: i64) -> f32 {
     terms.push(c.into());
     let sum = sum_of_cut(&terms, largest - bits);
     round(&sum, Rounding::Cut)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ptx_matrix::forms;
+
+    /// D of zeros, of a row of A with so many elements and scales.
+    fn zero<A: ScaledFactor<A, K>, K>(k: usize, scales: usize, scale: A::Scale) -> Vec<f32> {
+        let (row, scales) = (vec![A::from_code(0); k], vec![scale; scales]);
+        super::scaled::<A, A, K>((1, 1, k), (&row, &scales), (&row, &scales), &[0.0])
+    }
+
+    /// The rows of all forms, with their scales, are those that the sums below know.
+    #[test]
+    fn rows_of_all_forms_are_known() {
+        for form in forms::all().filter(|form| form.scales > 0) {
+            let shape = form.ptx.split('.').find(|part| part.starts_with("m16n8k"));
+            let k: usize = shape.expect("a shape")["m16n8k".len()..].parse().expect("K");
+            let kept = if form.selectors > 0 { k / 2 } else { k };
+            let is_known = matches!((kept, form.scales), (32, 1) | (64, 2 | 4));
+            assert!(is_known, "{}", form.ptx);
+        }
+    }
+
+    #[test]
+    fn the_scales_of_all_kinds_are_known() {
+        assert_eq!(zero::<F8E4M3, Mxf8f6f4>(32, 1, ue8m0::from_bits(127)), [0.0]);
+        assert_eq!(zero::<e2m1, Mxf4>(64, 2, ue8m0::from_bits(127)), [0.0]);
+        assert_eq!(zero::<e2m1, Mxf4Nvf4<4, ue4m3>>(64, 4, ue4m3::ONE), [0.0]);
+    }
+
+    #[test]
+    #[should_panic(expected = "not of 32 with 2 and 2: extend `each_product`")]
+    fn a_second_scale_of_bytes_panics() {
+        zero::<F8E4M3, Mxf8f6f4>(32, 2, ue8m0::from_bits(127));
+    }
+
+    #[test]
+    #[should_panic(expected = "not of 64 with 8 and 8: extend `sixteen_products`")]
+    fn a_scale_of_fewer_than_sixteen_products_panics() {
+        zero::<e2m1, Mxf4>(64, 8, ue8m0::from_bits(127));
+    }
+
+    #[test]
+    #[should_panic(expected = "not of 128 with 4 and 4: extend `sixteen_products`")]
+    fn a_longer_row_panics() {
+        zero::<e2m1, Mxf4>(128, 4, ue8m0::from_bits(127));
+    }
 }

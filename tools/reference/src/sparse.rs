@@ -1,46 +1,49 @@
-//! Products with a sparse A, from the definition: PTX ISA 9.7.14.6.1, and where the hardware looks
-//! for the metadata.
+//! Multiplication with a sparse A, from the definition in PTX ISA 9.7.14.6.1, and the lanes in
+//! which the hardware looks for the metadata.
 
-/// How a matrix is sparse, by the width of its elements.
+/// The sparsity pattern of a matrix, by the width of its elements.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Granularity {
-    /// tf32: of two elements one.
+    /// tf32: one of two elements.
     OneOfTwo,
-    /// 16 bits: of four elements two.
+    /// 16 bits: two of four elements.
     TwoOfFour,
-    /// 8 bits: likewise, with the metadata elsewhere.
+    /// 8 bits: two of four elements, with the metadata in other places.
     TwoOfFourBytes,
-    /// 4 bits: of four pairs two.
+    /// 4 bits: two of four pairs.
     TwoPairsOfFour,
 }
 
 use Granularity::*;
 
-/// Codes of a chunk whose parts are named in order.
+/// Codes of a chunk that name its kept parts in order.
 const IN_ORDER: [u8; 6] = [0b0100, 0b1000, 0b1100, 0b1001, 0b1101, 0b1110];
-/// Those, and the same with the parts the other way round.
+/// The same codes, also with the parts swapped.
 const IN_ANY_ORDER: [u8; 12] = [
     0b0100, 0b1000, 0b1100, 0b1001, 0b1101, 0b1110, 0b0001, 0b0010, 0b0011, 0b0110, 0b0111, 0b1011,
 ];
 
 impl Granularity {
-    /// That of elements of so many bits.
+    /// The pattern for elements of `bits` bits.
     pub fn of(bits: usize) -> Self {
         match bits {
             32 => OneOfTwo,
             16 => TwoOfFour,
             8 => TwoOfFourBytes,
             4 => TwoPairsOfFour,
-            _ => unreachable!("no element of {bits} bits is of a sparse matrix"),
+            _ => panic!(
+                "the reference knows no sparse matrix of elements of {bits} bits: extend \
+                 `Granularity::of` (tools/reference/src/sparse.rs)"
+            ),
         }
     }
 
-    /// The codes that there are.
+    /// The valid codes.
     pub fn codes(self, ordered: bool) -> &'static [u8] {
         match self {
             OneOfTwo => &[0b0100, 0b1110],
-            _ if ordered => &IN_ORDER,
-            _ => &IN_ANY_ORDER,
+            TwoOfFour | TwoOfFourBytes | TwoPairsOfFour if ordered => &IN_ORDER,
+            TwoOfFour | TwoOfFourBytes | TwoPairsOfFour => &IN_ANY_ORDER,
         }
     }
 
@@ -53,23 +56,28 @@ impl Granularity {
         }
     }
 
-    /// The code of a chunk of A, of the 16 that a row has in a register of each lane.
+    /// The code of a chunk of A. A row has 16 chunks in a register of each lane.
     fn code(self, words: &[u32], row: usize, chunk: usize) -> u8 {
         let group = row % 8;
         let (thread, nibble) = match self {
-            // Four chunks in a thread, of the row, and of that eight below.
+            // A thread has four chunks of the row, and four of the row eight below.
             OneOfTwo | TwoOfFour => (chunk / 4, row / 8 * 4 + chunk % 4),
-            // Eight chunks of one row: the second thread has the row eight below, the others the
-            // chunks from 8 on.
+            // A thread has eight chunks of one row. The second thread has the row eight below. The
+            // other threads have the chunks from 8 on.
             TwoOfFourBytes | TwoPairsOfFour => (chunk / 8 * 2 + row / 8, chunk % 8),
         };
         (words[group * 4 + thread] >> (nibble * 4)) as u8 & 0xf
     }
 
-    /// The rows of B that the elements of a row of A are multiplied with that are kept of `k`: by
-    /// the metadata, 32 words, among which the selector chooses.
+    /// The rows of B for the kept elements of a row of A with `k` columns. The metadata are 32
+    /// words; the selector chooses among them.
     pub fn rows_of_b(self, (words, selector): (&[u32], usize), row: usize, k: usize) -> Vec<usize> {
         let chunks = k / self.columns();
+        assert!(
+            k.is_multiple_of(self.columns()) && row < 16 && (selector + 1) * chunks <= 16,
+            "the reference does not know where the metadata of row {row} is, of K {k}, selector \
+             {selector}, {self:?}: extend `Granularity::code` (tools/reference/src/sparse.rs)"
+        );
         let of_chunk = |chunk: usize| {
             let code = self.code(words, row, selector * chunks + chunk);
             self.kept(code).into_iter().map(move |col| chunk * self.columns() + col)
@@ -77,7 +85,7 @@ impl Granularity {
         (0..chunks).flat_map(of_chunk).collect()
     }
 
-    /// The columns of a chunk that its kept elements are of.
+    /// The columns of the kept elements in a chunk.
     fn kept(self, code: u8) -> Vec<usize> {
         let (first, second) = (usize::from(code & 3), usize::from(code >> 2));
         match self {
@@ -88,9 +96,9 @@ impl Granularity {
     }
 }
 
-/// D = A x B + C for row-major matrices, of which A has what is kept: each element by `dot(row of
-/// A, those elements of the column of B, (row, column))`. The metadata are 32 words, among which
-/// the selector chooses.
+/// D = A x B + C for row-major matrices; A has its kept elements only. `dot(row of A, those
+/// elements of the column of B, (row, column))` computes an element. The metadata are 32 words; the
+/// selector chooses among them.
 pub fn multiply_sparse<A, B: Copy, D>(
     (m, n, k): (usize, usize, usize),
     (a, b): (&[A], &[B]),
@@ -101,10 +109,78 @@ pub fn multiply_sparse<A, B: Copy, D>(
     let mut d = Vec::with_capacity(m * n);
     for row in 0..m {
         let rows_of_b = granularity.rows_of_b(metadata, row, k);
+        assert_eq!(
+            rows_of_b.len(),
+            k / 2,
+            "{granularity:?} keeps another part of a row of {k} than half: extend \
+             `multiply_sparse` (tools/reference/src/sparse.rs), and what draws A"
+        );
         for col in 0..n {
             let of_b: Vec<B> = rows_of_b.iter().map(|row| b[row * n + col]).collect();
             d.push(dot(&a[row * k / 2..(row + 1) * k / 2], &of_b, (row, col)));
         }
     }
     d
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ptx_matrix::forms;
+
+    #[test]
+    #[should_panic(expected = "no sparse matrix of elements of 6 bits: extend `Granularity::of`")]
+    fn an_unknown_width_panics() {
+        Granularity::of(6);
+    }
+
+    #[test]
+    #[should_panic(expected = "of K 128, selector 0, TwoOfFour: extend `Granularity::code`")]
+    fn more_chunks_than_there_is_metadata_for_panic() {
+        TwoOfFour.rows_of_b((&[0; 32], 0), 0, 128);
+    }
+
+    #[test]
+    #[should_panic(expected = "of K 32, selector 2, TwoOfFour: extend `Granularity::code`")]
+    fn an_unknown_selector_panics() {
+        TwoOfFour.rows_of_b((&[0; 32], 2), 0, 32);
+    }
+
+    /// Where the metadata of every form is, is known.
+    #[test]
+    fn metadata_of_all_forms_are_known() {
+        let bits = |name: &str| {
+            let a = name.rsplit('.').find(|part| !matches!(*part, "f32" | "ue8m0" | "ue4m3"));
+            match a.expect("an element of B") {
+                "tf32" => 32,
+                "f16" | "bf16" => 16,
+                "s4" | "u4" => 4,
+                "e2m1" if !name.contains("f8f6f4") => 4,
+                _ => 8,
+            }
+        };
+        let mma = forms::all().filter(|form| form.selectors > 0).map(|form| {
+            let name = form.ptx.strip_suffix(".s32").unwrap_or(form.ptx);
+            let shape = name.split('.').find(|part| part.starts_with("m16n8k")).expect("a shape");
+            (form.selectors, shape["m16n8k".len()..].parse().expect("K"), bits(name))
+        });
+        let wgmma = forms::all_wgmma().filter(|form| form.selectors > 0);
+        let wgmma = wgmma.map(|form| (form.selectors, form.k, form.element_bits()));
+        let mut seen = 0;
+        for (selectors, k, bits) in mma.chain(wgmma) {
+            let granularity = Granularity::of(bits);
+            let metadata = (&[0x4444_4444; 32][..], selectors - 1);
+            assert_eq!(granularity.rows_of_b(metadata, 15, k).len(), k / 2);
+            seen += 1;
+        }
+        assert!(seen > 100);
+    }
+
+    #[test]
+    fn half_of_a_row_is_kept() {
+        for (bits, k) in [(32, 16), (16, 32), (8, 64), (4, 128)] {
+            let rows = Granularity::of(bits).rows_of_b((&[0x4444_4444; 32], 0), 3, k);
+            assert_eq!(rows.len(), k / 2);
+        }
+    }
 }

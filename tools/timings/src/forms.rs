@@ -1,4 +1,4 @@
-//! The forms that are measured, each with its two kernels.
+//! The forms to measure, each with its two kernels.
 
 use ptx_matrix::fragment::Shape;
 use ptx_matrix::launch::Device;
@@ -8,35 +8,35 @@ use ptx_matrix_timing_kernels::matrices::*;
 use ptx_matrix_timing_kernels::multiply::*;
 use ptx_matrix_timing_kernels::{timed_loads, timed_stores};
 
-/// A form to be measured on devices of type `D`.
+/// A form to measure on devices of type `D`.
 #[derive(Debug)]
 pub struct Form<D: Device> {
     /// The instruction, as in PTX.
     pub ptx: &'static str,
-    /// How many of a matrix's rows share their banks; for what reads shared memory.
+    /// The number of a matrix's rows in the same bank, for instructions that access shared memory.
     pub ways: Option<u32>,
-    /// What one instruction does.
+    /// The work of one instruction.
     pub work: Work,
-    /// One warp, whose instructions wait for each other.
+    /// One warp with a chain of dependent instructions.
     pub(super) latency: Run<D>,
-    /// Warps with several instructions under way.
+    /// Warps with several instructions in flight.
     pub(super) throughput: Run<D>,
 }
 
-/// What an instruction does.
+/// The work of an instruction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Work {
-    /// It moves bytes.
+    /// Moves this many bytes.
     Bytes(usize),
-    /// It multiplies and adds: two operations for each product.
+    /// Multiplies and adds: two operations for each product.
     Operations(usize),
 }
 
-/// A kernel that executes an instruction over and over.
+/// A kernel that executes an instruction in a loop.
 pub struct Run<D: Device> {
     /// Instructions of a warp in a round.
     pub(super) per_round: usize,
-    /// Launches it, with `clocks`, `out` and `rounds`.
+    /// Launches the kernel, with `clocks`, `out` and `rounds`.
     pub(super) launch: Launch<D>,
 }
 
@@ -55,7 +55,7 @@ impl<D: Device> std::fmt::Debug for Run<D> {
     }
 }
 
-/// A kernel, its instructions in a round, and what it takes behind `clocks`, `out` and `rounds`.
+/// A kernel, its instructions in a round, and its arguments after `clocks`, `out` and `rounds`.
 macro_rules! run {
     ($kernel:ident, $per_round:expr $(, $argument:expr)*) => {
         Run {
@@ -65,7 +65,8 @@ macro_rules! run {
     };
 }
 
-/// Every form, those of shared memory once for each way that rows can share banks.
+/// Every form. A form that accesses shared memory occurs once for each number of rows in the same
+/// bank.
 pub fn all<D: Device + 'static>() -> Vec<Form<D>> {
     let mut forms = Vec::new();
     macro_rules! loads {
@@ -124,7 +125,7 @@ pub fn all<D: Device + 'static>() -> Vec<Form<D>> {
     forms
 }
 
-/// The matrices of `.x1`, `.x2` or `.x4`.
+/// The number of matrices: that of `.x1`, `.x2` or `.x4`.
 fn matrices(ptx: &str) -> usize {
     let count = ptx.split('.').find_map(|part| part.strip_prefix('x')?.parse().ok());
     count.expect("a form that says how many")

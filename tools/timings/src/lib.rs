@@ -1,11 +1,11 @@
-//! How long the instructions take on a GPU: latency and throughput of each form, by the kernels of
-//! [`ptx_matrix_timing_kernels`], in cycles of the multiprocessor's own clock.
+//! Latency and throughput of each form on a GPU, measured with the kernels of
+//! [`ptx_matrix_timing_kernels`]. The unit is cycles of the SM's clock.
 //!
 //! ```
 //! use ptx_matrix::sim::Simulator;
 //! use ptx_matrix_timings::{all, measure};
 //!
-//! // On a GPU: a `GpuDevice`. (The simulator knows no time, but runs the kernels.)
+//! // On a GPU: a `GpuDevice`. (The simulator runs the kernels, but its times mean nothing.)
 //! let forms: Vec<_> = all().into_iter().filter(|form| form.ptx.starts_with("movmatrix")).collect();
 //! let timing = measure(&Simulator::default(), &forms[0], 1)?;
 //! println!("{}: {} cycles", timing.instruction, timing.latency);
@@ -26,32 +26,31 @@ use ptx_matrix::launch::Device;
 use ptx_matrix_timing_kernels::{CLOCKS, WARPS};
 use serde::Serialize;
 
-/// What a form was measured to take.
+/// The measurement of a form.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Timing {
     /// The instruction, as in PTX.
     pub instruction: &'static str,
-    /// How many of a matrix's rows share their banks; for what reads shared memory.
+    /// The number of a matrix's rows in the same bank, for instructions that access shared memory.
     pub ways: Option<u32>,
-    /// Cycles from one instruction to the next, which needs what the first returns: for a store,
-    /// through a synchronisation of the warp and a load back.
+    /// Cycles from one instruction to the next that depends on it. For a store: through a warp
+    /// synchronisation and a load.
     pub latency: f64,
-    /// Cycles from one instruction to the next on a multiprocessor whose warps have several under
-    /// way.
+    /// Cycles from one instruction to the next on an SM whose warps have several in flight.
     pub interval: f64,
-    /// What a multiprocessor does in a cycle then, of [`unit`](Self::unit).
+    /// Throughput of an SM in a cycle, in units of [`unit`](Self::unit).
     pub rate: f64,
-    /// Bytes moved, or operations: a product and a sum are two.
+    /// The unit: bytes moved, or operations (a multiplication and an addition are two).
     pub unit: &'static str,
 }
 
-/// How often a kernel is run; the medians count.
+/// Runs of each kernel. The result is the median.
 const REPEATS: usize = 5;
 
-/// Measures a form, with so many rounds of instructions in each run.
+/// Measures a form, with `rounds` rounds of instructions in each run.
 ///
 /// # Errors
-/// What the device says.
+/// The device's error.
 pub fn measure<D: Device>(device: &D, form: &Form<D>, rounds: u32) -> Result<Timing, D::Error> {
     let latency = cycles(device, &form.latency, 1, rounds)?;
     let interval = cycles(device, &form.throughput, WARPS, rounds)?;
@@ -69,7 +68,7 @@ pub fn measure<D: Device>(device: &D, form: &Form<D>, rounds: u32) -> Result<Tim
     })
 }
 
-/// The cycles of one instruction, on a multiprocessor that `warps` warps share.
+/// Cycles for one instruction, on an SM that `warps` warps share.
 fn cycles<D: Device>(device: &D, run: &Run<D>, warps: usize, rounds: u32) -> Result<f64, D::Error> {
     let mut out = device.upload(&[0u32; 32 * WARPS])?;
     let mut runs = Vec::new();

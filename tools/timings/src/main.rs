@@ -1,5 +1,5 @@
-//! How long the instructions take, as a program: `cargo xtask timings` runs it, and it runs by
-//! itself, with the kernels beside it, on machines that have a driver and no Rust.
+//! Latency and throughput of instructions. `cargo xtask timings` starts it; a bundle takes it, with
+//! its kernels, to machines that have a driver and no Rust.
 
 use ptx_matrix_output::{errln, out, outln};
 use std::fs::{self, File};
@@ -13,37 +13,49 @@ use ptx_matrix_host::Gpu;
 use ptx_matrix_kernel_files::KernelFiles;
 use ptx_matrix_timings::{all, markdown, measure, write_csv};
 
-/// What the kernels that are timed are built for.
+/// The target of the kernels that are timed.
 const TARGET: &str = "sm_90a";
 
-/// Measures latency and throughput of each form of `ldmatrix`, `stmatrix`, `movmatrix` and `mma` on
-/// a Hopper GPU, in cycles.
+/// Measures latency and throughput of ldmatrix, stmatrix, movmatrix and mma on a Hopper GPU
 ///
-/// Latency: one warp, whose instructions each wait for the one before. Interval: the cycles from
-/// one instruction to the next on a multiprocessor with eight warps, each with four (`mma`) or
-/// eight instructions under way. Both for rows of a matrix in different banks, and for two, four
-/// and eight of them in the same.
+/// Every form is measured. The unit is cycles.
+///
+/// Latency: one warp runs a chain of instructions, each of which waits for the one before.
+///
+/// Interval: the cycles from one instruction to the next on an SM with eight warps. Each warp has
+/// four (mma) or eight instructions in flight.
+///
+/// Both are measured with the rows of a matrix in different banks, and with two, four and eight
+/// rows in the same bank.
 #[derive(Debug, Parser)]
-#[command(name = "timings", version)]
+#[command(name = "timings", version, after_help = AFTER_HELP)]
 struct Arguments {
-    /// Only the forms whose name contains this.
-    #[arg(long, value_name = "PART")]
+    /// Measure only the forms whose name contains TEXT
+    #[arg(long, value_name = "TEXT")]
     filter: Option<String>,
-    /// Rounds of eight instructions in each run.
+    /// Rounds of eight instructions in each run
     #[arg(long, default_value_t = 4096, value_parser = clap::value_parser!(u32).range(1..=1 << 24))]
     rounds: u32,
-    /// The folder for timings.csv and timings.md.
+    /// The folder for timings.csv and timings.md
     #[arg(long, value_name = "FOLDER", default_value = "bench-results")]
     out: PathBuf,
-    /// Which GPU, as the driver counts them.
+    /// The number of the GPU, as the driver counts them
     #[arg(long, default_value_t = 0)]
     device: u32,
-    /// Only say whether the other options make sense, and whether this machine can measure.
+    /// Only check the other options, and whether this machine can measure
     #[arg(long, hide = true)]
     validate: bool,
     #[command(flatten)]
     kernels: KernelFiles,
 }
+
+const AFTER_HELP: &str = "Examples:
+  timings                                  every form: tables on standard output
+  timings --filter ldmatrix --out results
+
+Exit codes:
+  0  everything was measured
+  2  wrong options, no Hopper GPU, or another error";
 
 fn main() -> ExitCode {
     match timings(&Arguments::parse()) {

@@ -1,22 +1,22 @@
-//! What was measured, as CSV and as a table of the documentation.
+//! The measurements as CSV, and as a table for the documentation.
 
 use std::fmt::Write as _;
 use std::io::Write;
 
 use super::Timing;
 
-/// One line a form.
+/// Writes a line for each form.
 ///
 /// # Errors
-/// What the writer says.
+/// The writer's error.
 pub fn write_csv(timings: &[Timing], to: impl Write) -> Result<(), csv::Error> {
     let mut writer = csv::Writer::from_writer(to);
     timings.iter().try_for_each(|timing| writer.serialize(timing))?;
     Ok(writer.flush()?)
 }
 
-/// Two tables in Markdown: what moves matrices, with a column for each way that rows share banks,
-/// and what multiplies.
+/// Two tables in Markdown. The first has the instructions that move matrices, with a column for
+/// each number of rows in the same bank. The second has the instructions that multiply.
 pub fn markdown(timings: &[Timing]) -> String {
     let mut text = String::new();
     let moves: Vec<&Timing> = timings.iter().filter(|timing| timing.unit == "B/cycle").collect();

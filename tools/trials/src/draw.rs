@@ -1,4 +1,4 @@
-//! What is tried, and on which matrices.
+//! Random GEMMs and their matrices.
 
 use ptx_matrix_gemm::kernels::{Activation, Multiply, Number, Output};
 use rand::rngs::SmallRng;
@@ -10,18 +10,18 @@ use super::element::TrialElement;
 use super::index;
 use ptx_matrix_gemm::Layout;
 
-/// What the matrices hold.
+/// The values of the matrices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Values {
-    /// Integers so small that every sum is exact.
+    /// Integers, so small that every sum is exact.
     Integers,
     /// Normally distributed numbers.
     Normal,
-    /// Those, and here and there an infinity, or what is not a number.
+    /// Normally distributed numbers, with some infinities and NaNs.
     Special,
 }
 
-/// A product, and what its matrices hold.
+/// A GEMM, and the values of its matrices.
 #[derive(Clone, Debug)]
 #[allow(missing_docs, reason = "as in `Gemm`")]
 pub struct Trial {
@@ -30,7 +30,7 @@ pub struct Trial {
     pub n: usize,
     pub k: usize,
     pub batches: usize,
-    /// Where the groups end that rows are in, if they are.
+    /// The ends of the row groups, for a grouped GEMM.
     pub ends: Option<Vec<u32>>,
     pub a: Layout,
     pub b: Layout,
@@ -38,20 +38,20 @@ pub struct Trial {
     pub alpha: f64,
     pub beta: f64,
     pub bias: bool,
-    pub bias_of_rows: bool,
+    pub bias_per_row: bool,
     pub activation: Activation,
-    /// Whether C, which is not read, is given all the same.
+    /// Whether C is given although it is not read.
     pub nan_in_c: bool,
     pub values: Values,
-    /// Whether the product may take a workspace.
+    /// Whether the GEMM may use a split-K workspace.
     pub may_split: bool,
-    /// Whether A and B may be copied.
+    /// Whether A and B may be repacked.
     pub may_copy: bool,
-    /// Whether sums may stay in the tensor cores' hands.
+    /// Whether fast accumulation is allowed.
     pub fast: bool,
-    /// Which of the choices; none for the rule's.
+    /// The index of the candidate to run; `None` for the one that the cost model selects.
     pub choice: Option<usize>,
-    /// Whether C, where it is given, is D itself.
+    /// Whether C, if it is given, is D itself.
     pub c_is_d: bool,
 }
 
@@ -61,7 +61,7 @@ impl Trial {
         self.beta != 0.0 || self.nan_in_c
     }
 
-    /// The trial of a seed, of products of `T` into `O`.
+    /// Draws the trial of a seed, for GEMMs of `T` into `O`.
     pub fn draw<T: Multiply<O>, O: Output>(seed: u64, longest: usize) -> Self {
         let mut random = SmallRng::seed_from_u64(seed);
         let [m, n, k] = [(); 3].map(|()| random.random_range(1..=longest));
@@ -72,7 +72,7 @@ impl Trial {
             if !are_grouped && random.random_bool(0.25) { random.random_range(2..=3) } else { 1 };
         let a = input::<T>(&mut random, (m, k), are_grouped);
         let b = input::<T>(&mut random, (k, n), false);
-        // Several groups have each a B of its own.
+        // Each group has its own B.
         let b = if are_grouped && b.batch() == 0 {
             b.batch_stride(if b.is_row_major() { k } else { n } * b.leading_dimension())
         } else {
@@ -89,7 +89,7 @@ impl Trial {
         let factors: &[f64] =
             if O::Sum::HAS_EXP { &[1.0, 1.0, 0.0, -0.5, 2.0] } else { &[1.0, 1.0, 0.0, -3.0, 2.0] };
         let [alpha, beta] = [(); 2].map(|()| *factors.choose(&mut random).expect("there are some"));
-        // Where nothing is multiplied, there are no groups.
+        // A grouped GEMM needs an alpha that is not zero.
         let alpha = if are_grouped && alpha == 0.0 { 1.0 } else { alpha };
         let activations: &[Activation] = match O::Sum::HAS_EXP {
             true => &[Activation::Relu, Activation::Gelu, Activation::Silu],
@@ -111,7 +111,7 @@ impl Trial {
             alpha,
             beta,
             bias: random.random(),
-            bias_of_rows: random.random_bool(0.3),
+            bias_per_row: random.random_bool(0.3),
             activation: match random.random_bool(0.4) {
                 true => *activations.choose(&mut random).expect("likewise"),
                 false => Activation::Identity,
@@ -127,8 +127,8 @@ impl Trial {
     }
 }
 
-/// Where groups of so many rows end: some are empty, and the last row may be in none. Here and
-/// there an end lies before the one before it, or behind the last row.
+/// Draws the ends of groups of `rows` rows. Some groups are empty, and the last rows may be in no
+/// group. A few ends lie before the previous end, or after the last row.
 fn ends(random: &mut SmallRng, rows: usize) -> Vec<u32> {
     let count = random.random_range(1..=8);
     let mut ends: Vec<u32> = (0..count).map(|_| random.random_range(0..=rows as u32)).collect();
@@ -139,7 +139,7 @@ fn ends(random: &mut SmallRng, rows: usize) -> Vec<u32> {
     ends
 }
 
-/// How A, or B, lies: with gaps, lines at multiples of 16 bytes, or anywhere.
+/// Draws the layout of A or B: with gaps, and with rows aligned to 16 bytes or not at all.
 fn input<T>(random: &mut SmallRng, (rows, cols): (usize, usize), by_row: bool) -> Layout {
     let by_row = by_row || random.random();
     let (lines, length) = if by_row { (rows, cols) } else { (cols, rows) };
@@ -158,13 +158,13 @@ pub(super) struct Data<T, O> {
     pub(super) b: Vec<T>,
     pub(super) c: Vec<O>,
     pub(super) bias: Vec<O>,
-    /// D's, as it is before: around C, if that is D.
+    /// D before the GEMM. It includes C, if C is D.
     pub(super) poisoned: Vec<O>,
 }
 
 impl<T: TrialElement, O: TrialElement> Data<T, O> {
     pub(super) fn of(trial: &Trial) -> Self {
-        let Trial { m, n, k, a, b, d, bias_of_rows, .. } = *trial;
+        let Trial { m, n, k, a, b, d, bias_per_row, .. } = *trial;
         let mut random = SmallRng::seed_from_u64(!trial.seed);
         let groups = trial.ends.as_ref().map(Vec::len);
         let a = matrix(&mut random, trial, (a, trial.batches), (m, k), trial.alpha != 0.0);
@@ -176,9 +176,9 @@ impl<T: TrialElement, O: TrialElement> Data<T, O> {
             trial.alpha != 0.0,
         );
         let c: Vec<O> = matrix(&mut random, trial, (d, trial.batches), (m, n), trial.beta != 0.0);
-        let bias = if bias_of_rows { m } else { n * groups.unwrap_or(1) };
+        let bias = if bias_per_row { m } else { n * groups.unwrap_or(1) };
         let bias = (0..bias).map(|_| O::of(value(&mut random, trial.values))).collect();
-        // A number that no product has, each element another.
+        // Values that no result has, different for each element.
         let mut poisoned: Vec<O> =
             (0..c.len()).map(|i| O::of(-20_000.0 - 16.0 * (i % 1000) as f64)).collect();
         if trial.has_c() && trial.c_is_d {
@@ -195,7 +195,7 @@ impl<T: TrialElement, O: TrialElement> Data<T, O> {
     }
 }
 
-/// The buffer of so many matrices; what must not be read of it is not a number, the gaps too.
+/// The buffer of some matrices. Elements that must not be read, gaps included, are NaN.
 fn matrix<T: TrialElement>(
     random: &mut SmallRng,
     trial: &Trial,

@@ -1,27 +1,27 @@
-//! Elements as numbers.
+//! Conversions between elements and numbers.
 
 use half::{bf16, f16};
 use ptx_matrix::element::{Element, F8E4M3, F8E5M2};
 
-/// An element that trials multiply, or multiply into.
+/// An element type of A, B or D in trials.
 pub(super) trait TrialElement: Element {
-    /// What is where nothing must be read: not a number, if there is such a thing.
+    /// The value of elements that must not be read: NaN, if the type has one.
     const POISON: Self;
-    /// What rounding to it is off by, at most, as a part of a number, and for numbers near zero.
+    /// The largest rounding error: relative, and absolute for numbers near zero.
     const ROUNDING: (f64, f64);
 
-    /// The nearest one; of integers, one for each deviation / 32.
+    /// Converts to the nearest element. Integer types keep integers, and scale other numbers up.
     fn of(value: f64) -> Self;
-    /// Its number.
+    /// The value.
     fn number(self) -> f64;
-    /// The number that the tensor cores take it for, as a factor.
+    /// The value that the tensor cores use for an element of A or B.
     fn factor(self) -> f64 {
         self.number()
     }
 }
 
-/// One row an element: what is poison, how many bits rounding keeps and the half of the least
-/// number, from and to f64.
+/// A row for each element: poison, the bits that rounding keeps, half of the least number, and the
+/// conversions from and to f64.
 macro_rules! elements {
     ($($element:ident $poison:expr, $bits:literal $least:literal, $of:expr, $number:expr $(, $factor:expr)?;)*) => {$(
         impl TrialElement for $element {
@@ -48,7 +48,7 @@ macro_rules! elements {
 elements! {
     bf16 bf16::NAN, 8 1e-40, bf16::from_f64, bf16::to_f64;
     f16 f16::NAN, 11 3e-8, f16::from_f64, f16::to_f64;
-    // As tf32: without its low 13 bits.
+    // As tf32: without the low 13 bits.
     f32 f32::NAN, 24 1e-45, |value| value as f32, f64::from, |x| f32::from_bits(x.to_bits() & !0x1fff).into();
     f64 f64::NAN, 53 0.0, |value| value, |x| x;
     F8E4M3 F8E4M3::NAN, 4 1e-3, |value| F8E4M3::from_f64(value), |x| x.to_f64();

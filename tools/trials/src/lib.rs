@@ -1,9 +1,11 @@
-//! Random matrix products, through the interface that users call, against sums in f64.
+//! Compares random GEMMs, through the public interface, with sums in f64.
 //!
-//! A [`Trial`] is drawn from its seed: elements, sides from 1 to 300, orders, gaps between lines,
-//! batches or groups of rows, factors, bias, activation, kernel and parts of K, and what the
-//! matrices hold. Whatever must not be read is not a number, and D is poisoned before; what is
-//! around it has to stay. Each runs twice, for the same bits.
+//! A seed draws a [`Trial`]: a problem, its options, and the values of the matrices. The problem
+//! has element types, sizes from 1 to 300, layouts, gaps between rows, and batches or groups of
+//! rows. The options are alpha and beta, bias, activation, kernel and splits of K.
+//!
+//! Elements that must not be read are NaN. D is poisoned before, and the elements around it must
+//! not change. Each trial runs twice and must return the same bits.
 
 mod draw;
 mod element;
@@ -20,11 +22,10 @@ use ptx_matrix_gemm::{Choice, Gemm, GemmDevice, GemmError, Layout, Operands};
 
 pub use draw::{Trial, Values};
 
-/// Draws and runs a trial of some elements.
+/// Draws and runs a trial of one combination of elements.
 type Run<D> = fn(&D, u64, usize) -> Result<(), String>;
 
-/// Draws trial `seed` with sides up to `longest`, and runs it. What went wrong is told with what
-/// was tried.
+/// Draws and runs trial `seed`, with sizes up to `longest`. The error describes the trial.
 pub fn run<D: GemmDevice>(device: &D, seed: u64, longest: usize) -> Result<(), String> {
     let products: [Run<D>; 13] = [
         of::<D, bf16, bf16>,
@@ -44,7 +45,7 @@ pub fn run<D: GemmDevice>(device: &D, seed: u64, longest: usize) -> Result<(), S
     products[(seed % products.len() as u64) as usize](device, seed, longest)
 }
 
-/// The product of a trial, as a user writes it down.
+/// The GEMM of a trial, as a user writes it.
 fn gemm<T: Multiply<O>, O: Output<Sum: TrialElement>>(trial: &Trial) -> Gemm<T, O> {
     let Trial { m, n, k, a, b, d, batches, .. } = *trial;
     let (alpha, beta) = (O::Sum::of(trial.alpha), O::Sum::of(trial.beta));
@@ -52,11 +53,11 @@ fn gemm<T: Multiply<O>, O: Output<Sum: TrialElement>>(trial: &Trial) -> Gemm<T, 
     let up_to = |may: bool| if may { usize::MAX } else { 0 };
     let gemm = gemm
         .workspace_up_to(up_to(trial.may_split))
-        .copies_up_to(up_to(trial.may_copy))
+        .repack_workspace(up_to(trial.may_copy))
         .activation(trial.activation);
     let gemm = if trial.fast { gemm.fast_accumulation() } else { gemm };
     let gemm = if let Some(ends) = &trial.ends { gemm.groups(ends.len()) } else { gemm };
-    if trial.bias_of_rows { gemm.bias_of_rows() } else { gemm }
+    if trial.bias_per_row { gemm.bias_per_row() } else { gemm }
 }
 
 fn of<D: GemmDevice, T, O>(device: &D, seed: u64, longest: usize) -> Result<(), String>
@@ -89,7 +90,7 @@ where
     let kernel =
         plan.choice().and_then(|choice| kernels.find(|kernel| kernel.name == choice.kernel));
     let by_wgmma = kernel.filter(|kernel| kernel.name.starts_with("sm90_"));
-    // How many products `wgmma` adds up before their sum is taken out.
+    // The number of products that `wgmma` accumulates before the sum is promoted to f32.
     let at_once =
         by_wgmma.map(|kernel| if kernel.fast_accumulation { trial.k } else { trial.k.min(128) });
     let data = draw::Data::<T, O>::of(trial);
@@ -99,14 +100,15 @@ where
             let workspace = device.upload(&vec![poison; plan.workspace_len()])?;
             let (a, b, c) =
                 (device.upload(&data.a)?, device.upload(&data.b)?, device.upload(&data.c)?);
-            let copies = device.upload(&vec![poison_of_copies; plan.copies_len()])?;
+            let copies = device.upload(&vec![poison_of_copies; plan.repack_workspace_len()])?;
             let ends = device.upload(trial.ends.as_deref().unwrap_or_default())?;
             Ok((a, b, c, bias, device.upload(&data.poisoned)?, workspace, copies, ends))
         };
         let (a, b, c, bias, mut d, mut workspace, mut copies, ends) =
             upload().map_err(|error| error.to_string())?;
         let operands = Operands::new(device, a.borrow(), b.borrow(), d.borrow_mut());
-        let mut operands = operands.workspace(workspace.borrow_mut()).copies(copies.borrow_mut());
+        let mut operands =
+            operands.workspace(workspace.borrow_mut()).repack_workspace(copies.borrow_mut());
         if trial.has_c() {
             operands = if trial.c_is_d { operands.c_is_d() } else { operands.c(c.borrow()) };
         }
@@ -128,7 +130,7 @@ where
     reference::compare(trial, at_once, &data, &first).map_err(|reason| format!("{of}: {reason}"))
 }
 
-/// Where element (row, col) of a product's matrix is in its buffer.
+/// The index of element (row, col) of a matrix in its buffer.
 fn index(layout: Layout, batch: usize, row: usize, col: usize) -> usize {
     let (line, along) = if layout.is_row_major() { (row, col) } else { (col, row) };
     layout.start() + batch * layout.batch() + line * layout.leading_dimension() + along

@@ -1,5 +1,5 @@
-//! The trials as a program: `cargo xtask trials` runs it, and it runs by itself, with the kernels
-//! beside it, on machines that have a driver and no Rust.
+//! Random GEMMs against sums in f64. `cargo xtask trials` starts it; a bundle takes it, with its
+//! kernels, to machines that have a driver and no Rust.
 
 use ptx_matrix_output::{errln, outln};
 use std::process::ExitCode;
@@ -13,26 +13,34 @@ use ptx_matrix_host::Gpu;
 use ptx_matrix_kernel_files::KernelFiles;
 use ptx_matrix_trials as trials;
 
-/// Multiplies random matrices of every kind, and compares with sums in f64.
+/// Compares random GEMMs with sums in f64
+///
+/// A seed draws the sizes, layouts, types and data of a GEMM. The GEMM runs through the public
+/// interface of ptx-matrix-gemm.
 #[derive(Debug, Parser)]
-#[command(name = "trials", version)]
+#[command(name = "trials", version, after_help = AFTER_HELP)]
 struct Arguments {
-    /// Where to run. Without it: on the GPU.
-    #[arg(long, value_enum, default_value = "gpu")]
+    /// Where to run
+    #[arg(long, value_enum, default_value = "gpu", help_heading = "Machine")]
     on: On,
-    /// Which GPU, as the driver counts them.
-    #[arg(long, default_value_t = 0)]
+    /// The number of the GPU, as the driver counts them
+    #[arg(long, default_value_t = 0, help_heading = "Machine")]
     device: u32,
-    /// The first seed.
-    #[arg(long, default_value_t = 0)]
+    /// The first seed; the others count up from it
+    #[arg(long, default_value_t = 0, help_heading = "GEMMs")]
     seed: u64,
-    /// How many.
-    #[arg(long, default_value_t = 3000)]
+    /// The number of GEMMs, one for each seed
+    #[arg(long, default_value_t = 3000, help_heading = "GEMMs")]
     count: u64,
-    /// The longest side.
-    #[arg(long, default_value_t = 300, value_parser = clap::value_parser!(u32).range(1..=4096))]
+    /// The largest size of M, N and K
+    #[arg(
+        long,
+        default_value_t = 300,
+        value_parser = clap::value_parser!(u32).range(1..=4096),
+        help_heading = "GEMMs"
+    )]
     longest: u32,
-    /// Only say whether the other options make sense on this machine.
+    /// Only check whether the other options fit this machine
     #[arg(long, hide = true)]
     validate: bool,
     #[command(flatten)]
@@ -41,11 +49,21 @@ struct Arguments {
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum On {
-    /// The simulator, on this CPU.
+    /// The simulator, on this CPU
     Sim,
-    /// An NVIDIA GPU.
+    /// An NVIDIA GPU
     Gpu,
 }
+
+const AFTER_HELP: &str = "Examples:
+  trials                                  3000 GEMMs on the GPU
+  trials --seed 1234 --count 1            repeats the failure of seed 1234
+  trials --on sim --count 20 --longest 100
+
+Exit codes:
+  0  every GEMM was right
+  1  a GEMM was wrong; its line begins with FAILED
+  2  wrong options, no GPU, or another error";
 
 fn main() -> ExitCode {
     match trials(&Arguments::parse()) {
@@ -74,7 +92,7 @@ fn trials(arguments: &Arguments) -> Result<u64> {
     }
 }
 
-/// How many failed.
+/// Runs the GEMMs. Returns how many failed.
 fn run<D: GemmDevice>(device: &D, arguments: &Arguments) -> u64 {
     let progress = ProgressBar::new(arguments.count);
     let mut failed = 0;

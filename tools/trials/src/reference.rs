@@ -1,4 +1,4 @@
-//! What D has to be, from sums in f64.
+//! The expected D, from sums in f64.
 
 use ptx_matrix_gemm::kernels::{Activation, Number, Output};
 use rayon::prelude::*;
@@ -8,21 +8,22 @@ use super::draw::Data;
 use super::element::TrialElement;
 use super::{Trial, Values, index};
 
-/// Compares D, and what is around it.
+/// Compares D, and the elements around it, with the expectation.
 ///
-/// Integers have to be exact. Of other sums, each of the K products and at most as many additions
-/// is off by at most u = 2^-23 of what is added up to there (the tensor cores cut what does not
-/// fit, where rounding would be off by half of that), so that a sum is off by at most (K + 32) u
-/// sum |a b|: 32 for the additions of parts. Of f64, whose sums are rounded, and the reference's
-/// too, it is as much with u = 2^-52. Factors and C then round a few times, and D's own type once.
+/// Integers must be exact. For floating-point sums, let u = 2^-23. Each of the K products, and each
+/// of at most as many additions, has an error of at most u times the magnitude summed so far. (The
+/// tensor cores truncate; rounding would halve the error.) So a sum has an error of at most
+/// `(K + 32) u sum |a b|`. The 32 is for the additions of split-K. For f64 the bound is the same
+/// with u = 2^-52, because both this sum and the reference's are rounded. Alpha, beta and C then
+/// round a few times, and the type of D once.
 ///
-/// An activation that has an exponential function changes by at most 1.2 times as much as its
-/// argument. Its exponent y is off by a few u y, and with it what is left of x, x e^-y, by less
-/// than a few u: 16 u for this and for the function itself.
+/// An activation with an exponential function changes by at most 1.2 times the change of its
+/// argument. The exponent y has an error of a few u y. So x e^-y has an error of less than a few u;
+/// 16 u covers this and the function itself.
 ///
-/// Of floats of 8 bits, so many products `at_once`, by `wgmma`, are summed with 13 bits of fraction
-/// (docs/NUMERICS.md): each of 32 products, and the sum so far, is off by at most 2^-13 of the
-/// largest of them. Then sums are taken out and added as others.
+/// For 8-bit floats, `wgmma` sums `at_once` products with 13 bits of fraction (docs/NUMERICS.md).
+/// Each of 32 products, and the sum so far, has an error of at most 2^-13 times the largest of
+/// them. Then the sums are promoted to f32, and added as above.
 pub(super) fn compare<T: TrialElement, O: Output + TrialElement>(
     trial: &Trial,
     at_once: Option<usize>,
@@ -46,7 +47,8 @@ pub(super) fn compare<T: TrialElement, O: Output + TrialElement>(
                 } else if tolerance == 0.0 {
                     got == O::of(expected).number()
                 } else if got.is_infinite() {
-                    // Beyond the largest number of D's type, or so near to it that the sum may be.
+                    // The expected value exceeds the largest number of D's type, or is within the
+                    // tolerance of it.
                     got == O::of(expected + tolerance.copysign(expected)).number()
                 } else {
                     let (part, least) = O::ROUNDING;
@@ -75,14 +77,14 @@ pub(super) fn compare<T: TrialElement, O: Output + TrialElement>(
         .map_or(Ok(()), |i| Err(format!("element {i} of the buffer is not D's, and was written")))
 }
 
-/// Rows of D that come of one B.
+/// Rows of D that belong to one B.
 struct Part {
     product: usize,
     rows: Range<usize>,
     b: usize,
 }
 
-/// The products of a batch, or the groups of rows.
+/// The GEMMs of a batch, or the groups of rows.
 fn parts(trial: &Trial) -> Vec<Part> {
     let Some(ends) = &trial.ends else {
         return (0..trial.batches)
@@ -98,7 +100,7 @@ fn parts(trial: &Trial) -> Vec<Part> {
     ends.iter().enumerate().map(part).collect()
 }
 
-/// A's rows, from the part's first on, and B's columns, each without gaps.
+/// The rows of A of this part, and the columns of B, each without gaps.
 fn factors<T: TrialElement, O>(
     trial: &Trial,
     data: &Data<T, O>,
@@ -110,8 +112,9 @@ fn factors<T: TrialElement, O>(
     (part.rows.clone().map(row).collect(), (0..n).map(col).collect())
 }
 
-/// An element, and how far off it may be before it is rounded to D's type; nothing where it has to
-/// be exact. Of what is added, a part for each rounding is given, and that of all products.
+/// The expected element, and its tolerance before it is rounded to D's type; zero if it must be
+/// exact. `last_bit` is the relative error of a rounding, `of_products` that of the sum of all
+/// products.
 fn expect<T: TrialElement, O: Output + TrialElement>(
     trial: &Trial,
     (last_bit, of_products): (f64, f64),
@@ -138,12 +141,12 @@ fn expect<T: TrialElement, O: Output + TrialElement>(
     }
     if trial.bias {
         let of_col = if trial.ends.is_some() { part.b * trial.n + col } else { col };
-        let bias = data.bias[if trial.bias_of_rows { row } else { of_col }].number();
+        let bias = data.bias[if trial.bias_per_row { row } else { of_col }].number();
         value += bias;
         size += bias.abs();
     }
     if !O::Sum::HAS_EXP {
-        // Up to here f64 had every integer.
+        // f64 holds every integer exactly up to this point.
         let wrapped = f64::from(value as i64 as i32);
         return (activate(trial.activation, wrapped), 0.0);
     }
@@ -161,7 +164,7 @@ fn expect<T: TrialElement, O: Output + TrialElement>(
 }
 
 fn activate(activation: Activation, x: f64) -> f64 {
-    // The limits, which the formulas have not.
+    // The limits, where the formulas would give NaN.
     if x == f64::NEG_INFINITY && activation != Activation::Identity {
         return 0.0;
     }

@@ -1,4 +1,4 @@
-//! A small sample of what `cargo xtask trials` runs on a GPU.
+//! A small sample of the trials that `cargo xtask trials` runs on a GPU.
 
 use ptx_matrix::sim::Simulator;
 

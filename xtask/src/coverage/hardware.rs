@@ -1,4 +1,4 @@
-//! What hardware was made to compute, and was found to compute as the simulator does.
+//! The forms that hardware ran with the results of the simulator.
 
 use super::is_of;
 use super::simulated::Simulated;
@@ -12,16 +12,16 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-/// The GPU that things were run on.
+/// The GPU of the recordings.
 pub const GPU: &str = "H200";
-/// Its target.
+/// The target of this GPU.
 pub const TARGET: &str = "sm_90a";
 
-/// Elements of results of each check, which the GPU returned and which were compared.
+/// The number of compared elements that the GPU returned, for each check.
 #[derive(Debug, Default)]
 pub struct Cases(BTreeMap<String, u64>);
 
-/// What `cargo xtask conformance --cases COUNT --report FILE` writes.
+/// A file of `cargo xtask conformance --cases COUNT --report FILE`.
 #[derive(Deserialize)]
 struct Trials {
     target: String,
@@ -29,7 +29,7 @@ struct Trials {
     mismatches: BTreeMap<String, String>,
 }
 
-/// What `cargo xtask conformance --record FILE` writes.
+/// A file of `cargo xtask conformance --record FILE`.
 #[derive(Deserialize)]
 struct Recording {
     target: String,
@@ -37,7 +37,7 @@ struct Recording {
     by_name: Option<Digests>,
 }
 
-/// Of forms of `wgmma` that were executed by their names.
+/// Digests of the results of `wgmma` forms that were executed by name.
 #[derive(Deserialize)]
 struct Digests {
     forms: BTreeMap<String, [String; 2]>,
@@ -50,14 +50,14 @@ struct Record {
 }
 
 impl Cases {
-    /// Those of `tests/trials`, and those of `tests/recorded`, which the tests replay. (The size of
-    /// an element is known of the checks that were simulated.)
+    /// Counts the cases in `tests/trials` and in `tests/recorded`, which the tests replay. (Only
+    /// simulated checks have a known element size.)
     pub fn recorded(simulated: &Simulated) -> Result<Self> {
         let mut cases = Cases::default();
         for (file, trials) in read_all::<Trials>("tests/trials")? {
             ensure!(trials.target == TARGET, "{file} is of {}, not of {TARGET}", trials.target);
             for (check, count) in trials.cases {
-                // What differed is no evidence.
+                // A mismatch is no evidence.
                 let count = if trials.mismatches.contains_key(&check) { 0 } else { count };
                 *cases.0.entry(check).or_default() += count;
             }
@@ -76,7 +76,7 @@ impl Cases {
             }
             let by_name = recording.by_name.map(|digests| digests.forms).unwrap_or_default();
             for form in forms::all_wgmma().filter(|form| by_name.contains_key(form.ptx)) {
-                // With A in shared memory and in registers.
+                // Two runs: A in shared memory, and A in registers.
                 *cases.0.entry(format!("{}, by name", form.ptx)).or_default() +=
                     2 * 64 * form.n as u64;
             }
@@ -84,7 +84,7 @@ impl Cases {
         Ok(cases)
     }
 
-    /// Those of a form's checks, or nothing where one of them has none.
+    /// The cases of a form; `None` if a check of it has none.
     pub fn of(&self, form: &str) -> Option<u64> {
         let counts: Vec<u64> = self
             .0
@@ -96,7 +96,7 @@ impl Cases {
     }
 }
 
-/// The files of a folder, with their names.
+/// The files of a folder with their names.
 fn read_all<T: DeserializeOwned>(folder: &str) -> Result<Vec<(String, T)>> {
     let read = |file: &Path| {
         let text =
@@ -108,7 +108,7 @@ fn read_all<T: DeserializeOwned>(folder: &str) -> Result<Vec<(String, T)>> {
     fs::read_dir(crate::root().join(folder))?.map(|entry| read(&entry?.path())).collect()
 }
 
-/// The bytes of a record.
+/// The bytes of a recorded output.
 fn unpack(text: &str) -> Result<Vec<u8>> {
     let packed = STANDARD.decode(text)?;
     miniz_oxide::inflate::decompress_to_vec(&packed).map_err(|error| anyhow::anyhow!("{error}"))
@@ -120,8 +120,8 @@ mod tests {
     use crate::coverage::table::Hardware;
     use crate::coverage::{MachineCode, group_rows, legal};
 
-    /// Of each check of a form that the GPU has, something is recorded, and of floating-point forms
-    /// at least ten million cases.
+    /// Each check of a form that the GPU has is recorded. Floating-point forms have at least ten
+    /// million cases.
     #[test]
     fn every_form_that_the_gpu_has_was_run_on_it() {
         let simulated = elements_of_one_byte();
@@ -138,7 +138,7 @@ mod tests {
         }
     }
 
-    /// And of `wgmma` each form of the table.
+    /// Each form of `wgmma` was run.
     #[test]
     fn every_form_of_wgmma_was_run() {
         let simulated = elements_of_one_byte();
@@ -155,7 +155,7 @@ mod tests {
         assert!(docs.contains(&said), "the README does not say \"{said}\"");
     }
 
-    /// What the simulator's run would report, of every check that is recorded.
+    /// A report of the simulator in which each recorded check passed, with elements of one byte.
     fn elements_of_one_byte() -> Simulated {
         let recordings = read_all::<Recording>("tests/recorded").unwrap();
         let checks = recordings
@@ -168,7 +168,7 @@ mod tests {
         serde_json::from_value(serde_json::json!({ "outcomes": outcomes })).unwrap()
     }
 
-    /// What the docs say was compared is what the files say.
+    /// The numbers of compared elements in the docs are those in the files.
     #[test]
     fn the_numbers_in_the_docs() {
         let docs = fs::read_to_string(crate::root().join("docs/NUMERICS.md")).unwrap();
@@ -200,7 +200,7 @@ mod tests {
             )),
             "{each}"
         );
-        // The forms of the table are those of the list.
+        // The table has as many forms as the list.
         let rows = docs
             .lines()
             .skip_while(|line| !line.starts_with("| A, B | C, D | shapes | forms |"))

@@ -1,4 +1,4 @@
-//! The list of what ptxas accepts.
+//! The list of the forms that ptxas accepts.
 
 use anyhow::{Context, Result};
 use serde::Deserialize;

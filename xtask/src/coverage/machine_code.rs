@@ -1,4 +1,4 @@
-//! What ptxas makes of the forms, target by target.
+//! The machine code that ptxas makes of the forms, for each target.
 
 use anyhow::Result;
 use ptx_matrix::forms::{Form, Nature, Selectors, WgmmaForm, WgmmaOptions};
@@ -9,10 +9,10 @@ use std::fs;
 use std::sync::Mutex;
 use std::thread;
 
-/// The PTX version that forms are assembled with: the first that has all targets.
+/// The PTX version for assembling: the first with all targets.
 const PTX_VERSION: &str = "9.5";
 
-/// The machine instructions that multiply or move matrices.
+/// SASS opcodes that multiply or move matrices.
 const MATRIX_INSTRUCTIONS: [&str; 13] = [
     "HMMA", "IMMA", "DMMA", "BMMA", "QMMA", "OMMA", "LDSM", "STSM", "MOVM", "HGMMA", "IGMMA",
     "BGMMA", "QGMMA",
@@ -25,24 +25,25 @@ struct Kernel {
     text: String,
 }
 
-/// What became of a form for a target.
+/// The result of assembling a form for a target.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
-    /// It was not assembled: ptxas refused the target's forms, or the crate says that it has not
-    /// got this one.
+    /// Not assembled: ptxas refused the target's forms, or the crate says that the target lacks
+    /// this one.
     Refused,
-    /// It was assembled, into what is not known: there is no `nvdisasm`.
+    /// Assembled into unknown code, because there is no `nvdisasm`.
     Assembled,
-    /// It was assembled into that.
+    /// Assembled into native or emulating code.
     Became(Nature),
 }
 
-/// What became of each form for each target.
+/// The outcome of each form for each target.
 #[derive(Debug, Default)]
 pub struct MachineCode(BTreeMap<&'static str, BTreeMap<String, Outcome>>);
 
 impl MachineCode {
-    /// Assembles kernels with one form each, for each target that the crate says has them.
+    /// Assembles kernels of one form each, for each target that has the form according to the
+    /// crate.
     pub fn of(
         forms: &[&'static Form],
         groups: &[WgmmaForm],
@@ -91,7 +92,7 @@ impl MachineCode {
 }
 
 impl Outcome {
-    /// What became of a form whose kernels became this and that.
+    /// The outcome of a form from those of two of its kernels.
     fn and(self, other: Outcome) -> Outcome {
         match (self, other) {
             (Outcome::Refused, _) | (_, Outcome::Refused) => Outcome::Refused,
@@ -101,7 +102,7 @@ impl Outcome {
     }
 }
 
-/// The kernels of what a target has of the forms; of `wgmma`, with A in shared memory and in
+/// The kernels of the forms that a target has. For `wgmma`: with A in shared memory, and in
 /// registers.
 fn kernels(forms: &[&'static Form], groups: &[WgmmaForm], target: &str) -> Vec<Kernel> {
     let forms = forms.iter().filter(|form| form.needs.are_met_by(target)).map(|form| Kernel {
@@ -147,7 +148,7 @@ fn assemble(
     Ok(kernels.iter().map(|kernel| (kernel.form, outcome(&kernel.name))).collect())
 }
 
-/// What the code of a kernel with one form makes of it.
+/// Classifies the code of a kernel with one form.
 fn nature(code: &str) -> Nature {
     let opcodes = code.split_whitespace().map(|word| word.split('.').next().unwrap_or_default());
     match opcodes.filter(|opcode| MATRIX_INSTRUCTIONS.contains(opcode)).count() {
@@ -161,12 +162,12 @@ mod tests {
     use super::*;
     use ptx_matrix::forms;
 
-    /// Of the GPU whose code was looked at when the list was made, the same comes out; and
-    /// elsewhere what is known of it.
+    /// On sm_90a, for which the tables say the kind of code, ptxas makes that code. On sm_75, a few
+    /// forms are as known.
     #[test]
     fn what_forms_become() {
         let forms: Vec<&Form> = forms::all().collect();
-        // Of `wgmma`, those of one N: `tests/wgmma.rs` has all assembled.
+        // One N of `wgmma` is enough: `tests/wgmma.rs` assembles all.
         let groups: Vec<WgmmaForm> = forms::all_wgmma().filter(|form| form.n == 16).collect();
         let code = MachineCode::of(&forms, &groups, &BTreeSet::from(["sm_75", "sm_90a"])).unwrap();
         for form in &groups {

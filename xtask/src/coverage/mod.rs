@@ -1,4 +1,4 @@
-//! What was really done with each legal form.
+//! `cargo xtask coverage`: how each legal form was tested.
 
 mod hardware;
 mod legal;
@@ -20,27 +20,43 @@ use simulated::Simulated;
 use table::{Hardware, Row};
 
 #[derive(Debug, clap::Args)]
+#[command(after_help = AFTER_HELP)]
 pub struct Arguments {
-    /// Only forms whose name contains this, such as `ldmatrix`, `mma.sp` or `.e4m3.`.
-    #[arg(long)]
+    /// List only forms whose name contains TEXT, such as ldmatrix, mma.sp or .e4m3.
+    #[arg(long, value_name = "TEXT")]
     filter: Option<String>,
-    /// Only forms with a hole.
+    /// List only forms with a hole
     #[arg(long)]
     holes: bool,
-    /// How to print the table; as CSV, the closing line goes to stderr.
+    /// The format of the table; with csv, the closing line goes to standard error
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Format {
-    /// Columns, targets by their numbers.
+    /// Aligned columns, targets by their numbers
     Text,
-    /// The same, as Markdown.
+    /// The same as a Markdown table
     Markdown,
-    /// Every target by its name.
+    /// CSV, every target by its name
     Csv,
 }
+
+const AFTER_HELP: &str = "\
+A form has a hole if it is not in the list of legal forms, has no typed wrapper, does not pass on
+the simulator, does not assemble for one of its targets, or was not run on the recorded GPU although
+that GPU has it.
+
+Examples:
+  cargo xtask coverage --filter mma.sp
+  cargo xtask coverage --holes
+  cargo xtask coverage --format csv > coverage.csv
+
+Exit codes:
+  0  there is no hole
+  1  there is a hole
+  2  no form has such a name, or another error";
 
 pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     let filter = arguments.filter.as_deref().unwrap_or_default();
@@ -79,7 +95,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     Ok(if whole { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// A row for each form of the list, and one for each of the crate that is not in it.
+/// A row for each form of the list, and for each form of the crate that the list lacks.
 fn rows(
     legal: &[Legal],
     ours: &[&Form],
@@ -111,8 +127,8 @@ fn rows(
     .collect()
 }
 
-/// A row for each form of `wgmma`. `tests/wgmma.rs` asks ptxas about the whole table, which is in
-/// no list.
+/// A row for each form of `wgmma`. The list does not have them; `tests/wgmma.rs` asks ptxas about
+/// all of them.
 fn group_rows(
     groups: &[WgmmaForm],
     simulated: &Simulated,
@@ -131,8 +147,8 @@ fn group_rows(
     groups.iter().map(row).collect()
 }
 
-/// Whether a check of the conformance run is one of a form: its name is the form's, or goes on with
-/// the kind of data.
+/// Whether a check of the conformance run belongs to a form: the check's name is the form, or the
+/// form, a comma and the kind of data.
 fn is_of(check: &str, form: &str) -> bool {
     check.strip_prefix(form).is_some_and(|rest| rest.is_empty() || rest.starts_with(", "))
 }

@@ -1,4 +1,4 @@
-//! The conformance run on the simulator.
+//! The results of the conformance run on the simulator.
 
 use super::is_of;
 use crate::process::status;
@@ -7,7 +7,7 @@ use serde::Deserialize;
 use std::fs;
 use std::process::{Command, Stdio};
 
-/// Every check of some forms, run once.
+/// The checks of some forms, each run once.
 #[derive(Debug, Default, Deserialize)]
 pub struct Simulated {
     outcomes: Vec<Outcome>,
@@ -17,19 +17,20 @@ pub struct Simulated {
 struct Outcome {
     name: String,
     status: serde_json::Value,
-    /// Bytes of an element of its output.
+    /// Bytes of an output element.
     element: usize,
 }
 
 impl Simulated {
-    /// Builds the conformance run, and runs what it checks of the forms whose names contain this.
+    /// Builds the conformance program, and runs the checks of the forms whose names contain
+    /// `filter`.
     pub fn run(filter: &str) -> Result<Self> {
         let report = crate::target().join("coverage.json");
         let mut conformance = Command::new(crate::CONFORMANCE.build()?);
         conformance
             .args(["--on", "sim", "--rounds", "1", "--filter", filter, "--report"])
             .arg(&report);
-        // 1 is a check that failed, which the report says.
+        // Exit code 1 means that a check failed; the report has it.
         let ran = status(conformance.stdout(Stdio::null()))?.code();
         ensure!(
             matches!(ran, Some(0 | 1)),
@@ -47,7 +48,7 @@ impl Simulated {
         checks.peek().is_some() && checks.all(|outcome| outcome.status == "passed")
     }
 
-    /// Bytes of an element of a check's output.
+    /// Bytes of an output element of a check.
     pub fn element(&self, check: &str) -> Option<usize> {
         self.outcomes.iter().find(|outcome| outcome.name == check).map(|outcome| outcome.element)
     }

@@ -1,4 +1,4 @@
-//! The table, and what it says in all.
+//! The table of forms, and its summary.
 
 use super::Format;
 use super::hardware::GPU;
@@ -10,33 +10,32 @@ use ptx_matrix_output::{out, outln};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 
-/// What is known of a form.
+/// The tests of a form.
 pub struct Row {
     pub form: String,
-    /// Whether it is in the list of what ptxas accepts.
+    /// Whether it is in the list of the forms that ptxas accepts.
     pub listed: bool,
-    /// Whether the crate has it: its typed and its raw function are made of the same row of a
-    /// table.
+    /// Whether the crate has it. The same row of a table makes its typed and its raw function.
     pub typed: bool,
     /// Whether all its checks passed on the simulator.
     pub simulated: bool,
     pub hardware: Hardware,
-    /// What became of it for each of its targets.
+    /// The outcome of assembling it, for each target.
     pub on: BTreeMap<String, Outcome>,
 }
 
-/// Whether it was run on the GPU.
+/// The result on the recorded GPU.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Hardware {
-    /// The GPU has not got it.
+    /// The GPU does not have the form.
     Absent,
     NotRun,
-    /// So many elements of results were compared.
+    /// It ran, and this number of elements was compared.
     Ran(u64),
 }
 
 impl Row {
-    /// What is missing.
+    /// The missing tests.
     pub fn holes(&self) -> Vec<String> {
         let refused: Vec<&str> = self.targets(|outcome| outcome == Outcome::Refused).collect();
         let missing = [
@@ -77,7 +76,7 @@ pub fn print(rows: &[Row], format: Format) -> Result<()> {
     }
 }
 
-/// In columns, the targets by their numbers.
+/// A table with aligned columns, targets by their numbers.
 fn table(rows: &[Row], preset: &str) -> Table {
     let mut table = Table::new();
     table.load_preset(preset);
@@ -115,7 +114,7 @@ fn table(rows: &[Row], preset: &str) -> Table {
     table
 }
 
-/// With every target's name.
+/// CSV with the name of every target.
 fn csv(rows: &[Row], to: impl io::Write) -> Result<()> {
     let mut writer = csv::Writer::from_writer(to);
     writer.write_record([
@@ -172,12 +171,12 @@ fn yes(is: bool) -> String {
     if is { "yes" } else { "no" }.to_owned()
 }
 
-/// 120, of `sm_120f`.
+/// The number of a target: 120 for `sm_120f`.
 fn chip(target: &str) -> u32 {
     target.trim_start_matches("sm_").trim_end_matches(['a', 'f']).parse().unwrap_or_default()
 }
 
-/// `75-90, 120`, of all chips that there are.
+/// Ranges such as `75-90, 120`. A range has no gap among `all` chips.
 fn ranges(all: &BTreeSet<u32>, some: &BTreeSet<u32>) -> String {
     let all: Vec<u32> = all.iter().copied().collect();
     let runs = all.chunk_by(|one, next| some.contains(one) == some.contains(next));

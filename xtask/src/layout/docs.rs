@@ -1,4 +1,4 @@
-//! The pictures of all forms, and the page that shows them.
+//! The pictures of all forms, and the page with them.
 
 use super::picture::Picture;
 use super::svg;
@@ -9,15 +9,14 @@ use std::fmt::Write;
 use std::fs;
 use std::path::Path;
 
-/// Which lane holds which element, whatever they are called: matrices with the same have one
-/// picture.
+/// A layout: which lane holds which element. Matrices with the same layout share a picture.
 type Layout = (usize, usize, usize, Vec<Held>);
 
-/// Matrices that are held alike: by role, shape and elements.
+/// Matrices with the same layout.
 struct Alike {
     file: String,
     picture: Picture,
-    /// The elements of each matrix of each shape.
+    /// The element types of each matrix, by the matrix's name and shape.
     of: BTreeMap<String, BTreeSet<String>>,
 }
 
@@ -26,17 +25,23 @@ const FOLDER: &str = "docs/layouts";
 
 const HEAD: &str = "# Which lane holds which element
 
-One picture for each way in which the lanes of a warp hold a matrix, and the matrices that they hold so. `T5 4-7` is elements 4 to 7 of lane 5,
-counted from the lowest bits of its first register on; the numbers beside it are the row and the column of a cell's first element.
-Of `wgmma`, `T5` is thread 5 of the warpgroup's 128, and D is drawn with 8 columns: others lie in further registers of the same threads. Made by
-`cargo xtask layout --docs` of what the crate itself computes with; `cargo xtask layout FORM` draws those of one form in the terminal.
+One picture for each fragment layout, and the operands that have it.
 
-In code it is `LAYOUT`, `position` and `owner` of a `Fragment`, `Metadata` and `Scales`, `position` and `owner` of a `GroupAccumulator`, and
-`Arrangement`. Of scales, the pictures are for selectors of zero. A matrix of `ldmatrix`, `stmatrix` or `movmatrix` is drawn with its rows as they
-lie in shared memory (of `movmatrix`: with the source's), one where the instruction moves several.
+- `T5 4-7` is elements 4 to 7 of lane 5, counted from the lowest bits of its first register. The numbers beside a cell
+  are the row and the column of its first element.
+- A name such as `16x8-by-2a` is rows x columns, elements in a register, and a letter.
+- For `wgmma`, `T5` is thread 5 of the warpgroup's 128. D is drawn with 8 columns. Further columns lie in further
+  registers of the same threads.
+- For scales, the pictures are for selectors of zero.
+- `ldmatrix` and `stmatrix` are drawn with their rows in shared memory, `movmatrix` with the rows of the source. One
+  matrix is drawn where the instruction moves several.
+
+In code: `LAYOUT`, `position` and `owner` of a `Fragment`, `Metadata` and `Scales`; `position` and `owner` of a
+`GroupAccumulator`; `Arrangement`. `cargo xtask layout FORM` draws the layouts of one form in the terminal.
+`cargo xtask layout --docs` makes this page from the crate's own tables.
 ";
 
-/// Writes all of it; how many pictures there are, and how many files there were that are no more.
+/// Writes the page and the pictures. Returns the number of pictures, and of removed old files.
 pub fn write() -> Result<(usize, usize)> {
     let root = crate::root();
     let files = files();
@@ -54,13 +59,13 @@ pub fn write() -> Result<(usize, usize)> {
     Ok((files.len() - 1, removed))
 }
 
-/// The pictures that are there.
+/// The pictures in the repository.
 fn committed(root: &Path) -> Result<Vec<String>> {
     let entries = fs::read_dir(root.join(FOLDER))?;
     entries.map(|entry| Ok(format!("{FOLDER}/{}", entry?.file_name().display()))).collect()
 }
 
-/// The files, by their names, and what is in them.
+/// The contents of all files, by name.
 fn files() -> BTreeMap<String, String> {
     let all = distinct();
     let mut page = HEAD.to_owned();
@@ -68,12 +73,12 @@ fn files() -> BTreeMap<String, String> {
     for Alike { file, picture, of } in &all {
         let matrices = of.iter().map(|(matrix, elements)| {
             format!(
-                "{matrix} ({})",
+                "- {matrix} ({})",
                 elements.iter().map(String::as_str).collect::<Vec<_>>().join(", ")
             )
         });
-        let text = matrices.collect::<Vec<_>>().join("; ");
-        writeln!(page, "\n{text}:\n\n![{file}](layouts/{file}.svg)")
+        let text = matrices.collect::<Vec<_>>().join("\n");
+        writeln!(page, "\n## {file}\n\n{text}\n\n![{file}](layouts/{file}.svg)")
             .expect("a string can be written to");
         files.insert(format!("{FOLDER}/{file}.svg"), svg::draw(picture));
     }
@@ -81,12 +86,12 @@ fn files() -> BTreeMap<String, String> {
     files
 }
 
-/// All matrices, in the order of the forms, and what they are called.
+/// All matrices with their names, in the order of the forms.
 fn matrices() -> impl Iterator<Item = (String, HeldMatrix)> {
     let of_warps = forms::all().flat_map(|form| {
         form.matrices().into_iter().map(move |matrix| (called(form, &matrix), matrix))
     });
-    // Those of more columns are no other but for that.
+    // More columns only add registers, so the least N stands for all.
     let least = forms::all_wgmma().filter(|form| form.n == 8);
     let of_groups = least.flat_map(|form| {
         form.matrices().into_iter().map(move |matrix| (called_of_group(&form, &matrix), matrix))
@@ -113,7 +118,7 @@ fn distinct() -> Vec<Alike> {
     all
 }
 
-/// What one of a `wgmma` is called there.
+/// The name of a matrix of `wgmma` on the page.
 fn called_of_group(form: &WgmmaForm, matrix: &HeldMatrix) -> String {
     let sparse = if form.selectors > 0 { "sparse " } else { "" };
     match &*matrix.name {
@@ -123,14 +128,14 @@ fn called_of_group(form: &WgmmaForm, matrix: &HeldMatrix) -> String {
     }
 }
 
-/// What a matrix of a form is called on the page: `A of m16n8k16`.
+/// The name of a matrix of a warp's form on the page, such as `A of m16n8k16`.
 fn called(form: &Form, matrix: &HeldMatrix) -> String {
     let is_shape =
         |part: &&str| part.starts_with('m') && part[1..].starts_with(|c: char| c.is_ascii_digit());
     let shape = form.ptx.split('.').find(is_shape).unwrap_or_default();
     let trans = if form.ptx.contains(".trans") { ".trans" } else { "" };
     let sparse = if form.selectors > 0 { "sparse " } else { "" };
-    // Of four matrices at once, A and B lie either way.
+    // `m8n8k4` with f16 multiplies four matrices at once; A and B are row-major or column-major.
     let orders: Vec<&str> =
         form.ptx.split('.').filter(|part| matches!(*part, "row" | "col")).collect();
     let order = |operand: usize| match (shape, &*matrix.elements) {
@@ -147,7 +152,7 @@ fn called(form: &Form, matrix: &HeldMatrix) -> String {
     }
 }
 
-/// A file's name that there is not yet: the size, and the elements of a register.
+/// A new file name: the matrix's size, the elements of a register, and a letter.
 fn file(matrix: &HeldMatrix, others: &[Alike]) -> String {
     let size = format!("{}x{}-by-{}", matrix.rows, matrix.cols, matrix.per_register);
     let letters = ('a'..='z').map(|letter| format!("{size}{letter}"));

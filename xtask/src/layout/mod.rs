@@ -1,4 +1,4 @@
-//! Pictures of who holds which element.
+//! `cargo xtask layout`: pictures of which lane holds which element.
 
 mod docs;
 mod picture;
@@ -12,19 +12,31 @@ use ptx_matrix_output::{out, outln};
 use std::process::ExitCode;
 
 #[derive(Debug, clap::Args)]
+#[command(after_help = AFTER_HELP)]
 pub struct Arguments {
-    /// The instruction, as in PTX, such as mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 or
-    /// wgmma.mma_async.sync.aligned.m64n128k16.f32.bf16.bf16; `cargo xtask coverage` lists them.
-    /// Of wgmma, whose B is in shared memory, it draws what is in registers.
+    /// The instruction, as in PTX; `cargo xtask coverage` lists them
+    ///
+    /// The drawing shows the matrices in registers. Those of wgmma in shared memory, such as B,
+    /// are left out.
     #[arg(required_unless_present = "docs")]
     form: Option<String>,
-    /// Only this matrix of it: A, B, C, D, metadata, ...
-    #[arg(long, requires = "form")]
+    /// Draw only this matrix: A, B, C, D, metadata, ...
+    #[arg(long, requires = "form", value_name = "NAME")]
     matrix: Option<String>,
-    /// Write the pictures of all forms, as SVG, and the page with them, into docs/.
+    /// Write docs/LAYOUTS.md and the SVG pictures of all forms in docs/layouts/
     #[arg(long, conflicts_with = "form")]
     docs: bool,
 }
+
+const AFTER_HELP: &str = "Examples:
+  cargo xtask layout mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32
+  cargo xtask layout mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 --matrix A
+  cargo xtask layout wgmma.mma_async.sync.aligned.m64n128k16.f32.bf16.bf16
+  cargo xtask layout --docs
+
+Exit codes:
+  0  drawn, or written
+  2  no such form or matrix, or a file cannot be written";
 
 pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     if arguments.docs {
@@ -50,7 +62,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The first and the last element of a run, as `3` or `4-7`.
+/// The indices of a run of elements, as `3` or `4-7`.
 fn indices(first: Held, length: usize) -> String {
     if length == 1 {
         first.index.to_string()

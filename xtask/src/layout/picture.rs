@@ -1,15 +1,15 @@
-//! A matrix as cells: elements that are neighbours, in the matrix and in a register.
+//! A matrix as cells. A cell is a run of elements, adjacent in the matrix and in a register.
 
 use ptx_matrix::forms::{Held, HeldMatrix};
 use std::collections::HashMap;
 
-/// A matrix, in cells of the same size.
+/// A matrix in cells of equal size.
 #[derive(Debug, Clone)]
 pub struct Picture {
     pub matrix: HeldMatrix,
-    /// Elements of a cell, which lie in a row or a column.
+    /// Elements of a cell. They are in one row or in one column.
     pub run: usize,
-    /// Whether they lie in a row.
+    /// Whether a cell is in one row.
     pub in_rows: bool,
     /// The first element of each cell, row by row.
     pub cells: Vec<Held>,
@@ -35,13 +35,13 @@ impl Picture {
         if self.in_rows { (1, self.run) } else { (self.run, 1) }
     }
 
-    /// Registers that a lane holds of it.
+    /// Registers of the matrix in a lane.
     pub fn registers(&self) -> usize {
         self.matrix.held.iter().map(|held| held.index / self.matrix.per_register).max().unwrap_or(0)
             + 1
     }
 
-    /// The letter that the PTX ISA calls an element by, where it has one.
+    /// The letter of the PTX ISA for an element, if it has one.
     pub fn letter(&self) -> &'static str {
         match &*self.matrix.name {
             "A" => "a",
@@ -53,8 +53,7 @@ impl Picture {
     }
 }
 
-/// Whether the elements of every lane, so many from each multiple of that on, lie in a row (or a
-/// column).
+/// Whether each aligned run of `run` elements of a lane is in one row (or one column).
 fn are_runs(matrix: &HeldMatrix, run: usize, in_rows: bool) -> bool {
     let places: HashMap<_, _> =
         matrix.held.iter().map(|held| ((held.lane, held.index), (held.row, held.col))).collect();
@@ -88,7 +87,7 @@ mod tests {
         assert_eq!(stored.cell(), (2, 1), "and two more, eight columns on");
     }
 
-    /// Each element of a matrix is in one cell, and that says who holds it.
+    /// Each element of a matrix is in one cell, and the cell names its lane and index.
     #[test]
     fn cells_cover_every_matrix() {
         for form in forms::all() {

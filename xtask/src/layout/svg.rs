@@ -5,13 +5,13 @@ use super::picture::Picture;
 use svg::Document;
 use svg::node::element::{Group, Rectangle, Text};
 
-/// A cell, in pixels.
+/// The size of a cell in pixels.
 const CELL: (usize, usize) = (54, 22);
-/// The space for the numbers of rows and columns.
+/// The margin for the row and column numbers, in pixels.
 const MARGIN: usize = 26;
 
-/// Cells with the lane and its elements, a colour for each four lanes, the first of them the
-/// darkest.
+/// Draws cells with a lane and its elements. Each group of four lanes has a colour, darkest for its
+/// first lane.
 pub fn draw(picture: &Picture) -> String {
     let matrix = &picture.matrix;
     let (down, right) = picture.cell();

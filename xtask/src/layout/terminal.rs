@@ -4,8 +4,8 @@ use super::indices;
 use super::picture::Picture;
 use comfy_table::{CellAlignment, Table, presets};
 
-/// A table of cells, `T5 a0-1`: elements 0 and 1 of lane 5; above and beside it the first column
-/// and row of each cell.
+/// Draws a table of cells such as `T5 a0-1`: elements 0 and 1 of lane 5. The head has each cell's
+/// first column, the side its first row.
 pub fn draw(picture: &Picture) -> String {
     let matrix = &picture.matrix;
     let (down, right) = picture.cell();

@@ -1,17 +1,17 @@
 //! The candidates: each family's qualifiers, in the order of PTX's syntax.
 //!
-//! A family is a list of slots. A candidate takes one word from each. Words that today's ptxas does
-//! not know cost one question each; they are there for a newer one.
+//! A family is a list of slots, and a candidate has one word for each slot. A word that today's
+//! ptxas does not know costs one question. Such words are here for a newer ptxas.
 
 /// The families of `tests/forms/legal.csv`, in its order.
 pub const FAMILIES: [&str; 6] =
     ["ldmatrix", "stmatrix", "movmatrix", "mma", "mma.sp", "mma.sp::ordered_metadata"];
 
-/// What a slot's word says.
+/// The meaning of a slot's word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Role {
     Shape,
-    /// How many matrices, as in `x4`.
+    /// The number of matrices, as in `x4`.
     Count,
     A,
     B,
@@ -19,16 +19,16 @@ pub enum Role {
     D,
     /// The elements of `ldmatrix`, `stmatrix` and `movmatrix`.
     Element,
-    /// A qualifier that neither shape nor elements depend on.
+    /// A qualifier that depends neither on the shape nor on the elements.
     Option,
 }
 
-/// A place of the mnemonic, and the words that it may have.
+/// A place in the mnemonic, and its possible words.
 #[derive(Debug)]
 pub struct Slot {
     pub role: Role,
-    /// Qualifiers without the first dot. Those after `|` stand at the end of the mnemonic. An
-    /// option's first word is its default.
+    /// Qualifiers without the first dot. Words after `|` are at the end of the mnemonic. The first
+    /// word of an option is its default.
     pub words: Vec<String>,
 }
 
@@ -39,7 +39,7 @@ pub struct Family {
     pub slots: Vec<Slot>,
 }
 
-/// One word of each slot, by its number.
+/// For each slot, the index of its word.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Candidate(pub Vec<u8>);
 
@@ -54,7 +54,7 @@ const VECTORS: [&str; 5] = ["1X", "2X", "4X", "8X", "16X"];
 const SCALES: [&str; 3] = ["ue8m0", "ue4m3", "ue5m3"];
 
 impl Family {
-    /// The family of a name in [`FAMILIES`].
+    /// The family with a name of [`FAMILIES`].
     pub fn named(name: &str) -> Option<Self> {
         let name = FAMILIES.into_iter().find(|&family| family == name)?;
         let slots = match name {
@@ -65,7 +65,8 @@ impl Family {
                 ),
                 slot(Role::Count, &["x1", "x2", "x4", "x8", "x16"]),
                 slot(Role::Option, &["", "trans"]),
-                // The spellings without a state space and with `.shared::cta` are the same form.
+                // The spelling without a state space and the one with `.shared::cta` are the same
+                // form.
                 slot(Role::Option, &["shared", "shared::cluster", "global", "local"]),
                 slot(Role::Element, &elements()),
             ],
@@ -93,7 +94,7 @@ impl Family {
         form + &end
     }
 
-    /// The word of the slot of a role.
+    /// The word in the slot of a role.
     pub fn word(&self, candidate: &Candidate, role: Role) -> Option<&str> {
         let at = self.slots.iter().position(|slot| slot.role == role)?;
         self.words(candidate).nth(at)
@@ -106,7 +107,7 @@ impl Family {
             .map(|(slot, &word)| slot.words[usize::from(word)].as_str())
     }
 
-    /// The candidate of a mnemonic.
+    /// Parses a mnemonic.
     pub fn candidate(&self, form: &str) -> Option<Candidate> {
         let rest = form.strip_prefix(self.name)?.strip_prefix(".sync.aligned")?;
         let mut partial = vec![(rest.to_owned(), Vec::new())];
@@ -142,7 +143,7 @@ impl Family {
 
     /// Each shape with all elements, and at most one option that is not the default.
     ///
-    /// A form with more options is asked about only where one with one fewer is legal: see
+    /// A form with more options is asked about only if one with one option fewer is legal: see
     /// [`with_one_more_option`](Self::with_one_more_option).
     pub fn simple(&self) -> Vec<Candidate> {
         let core: Vec<usize> = self.slots_where(|role| role != Role::Option);
@@ -157,7 +158,7 @@ impl Family {
         core.iter().fold(departures, product)
     }
 
-    /// The candidates in which one more option is not the default.
+    /// The candidates with one more option that is not the default.
     pub fn with_one_more_option(&self, candidate: &Candidate) -> Vec<Candidate> {
         let slots = self
             .slots_where(|role| role == Role::Option)
@@ -169,7 +170,7 @@ impl Family {
         slots.flat_map(words).collect()
     }
 
-    /// How many options are not the default.
+    /// The number of options that are not the default.
     pub fn options(&self, candidate: &Candidate) -> usize {
         self.slots_where(|role| role == Role::Option)
             .into_iter()
@@ -181,7 +182,7 @@ impl Family {
         (0..self.slots.len()).filter(|&slot| takes(self.slots[slot].role)).collect()
     }
 
-    /// Removes the words of which `is_known` says no, but the defaults.
+    /// Removes the words that `is_known` rejects, except for the defaults.
     pub fn retain(&mut self, is_known: impl Fn(&str) -> bool) {
         for slot in &mut self.slots {
             slot.words.retain(|word| {
@@ -217,7 +218,8 @@ fn multiplication() -> Vec<Slot> {
         .iter()
         .flat_map(|(m, n)| DEPTHS.iter().map(move |k| format!("m{m}n{n}k{k}")))
         .collect();
-    // A form whose scales' number is left out is the same as one that names the default.
+    // Without the number of scales, a form means the default number. Such spellings are no separate
+    // forms.
     let mut kinds = vec![String::new()];
     for kind in KINDS {
         kinds.push(format!("kind::{kind}"));
@@ -241,7 +243,7 @@ fn multiplication() -> Vec<Slot> {
     ]
 }
 
-/// Why a form is not in the list although ptxas takes it.
+/// The reason why a form is not in the list although ptxas accepts it.
 pub fn left_out(form: &str) -> Option<&'static str> {
     let has = |word: &str| form.split('.').any(|part| part == word);
     LEFT_OUT.iter().find(|(_, is)| is(&has)).map(|&(why, _)| why)
@@ -249,10 +251,10 @@ pub fn left_out(form: &str) -> Option<&'static str> {
 
 type Words<'a> = &'a dyn Fn(&str) -> bool;
 
-/// Whether a form is one of those.
+/// Whether a form belongs to an entry of [`LEFT_OUT`].
 type Rule = fn(Words<'_>) -> bool;
 
-/// Forms that ptxas takes and that PTX's grammar does not have.
+/// Forms that ptxas accepts and the grammar of PTX does not have, with the reason.
 const LEFT_OUT: &[(&str, Rule)] =
     &[("bit operations are for b1 alone", |has| has("popc") && !has("b1"))];
 
@@ -276,7 +278,8 @@ mod tests {
                         .unwrap_or_else(|| panic!("{} is no candidate", row.form))
                 })
                 .collect();
-            // A row is reached where it has one option, or one with an option fewer is a row too.
+            // A row is reachable if it has at most one option, or if it is a row too with an option
+            // fewer.
             let fewer = |row: &Candidate| {
                 let options = family.slots_where(|role| role == Role::Option);
                 let departs: Vec<usize> =

@@ -1,28 +1,28 @@
-//! A candidate with operands: one line to ask about, or a kernel to compile.
+//! A candidate with operands: a line to ask ptxas about, or a kernel to compile.
 
 use super::grammar::{Candidate, Family, Role};
 use std::fmt::Write;
 
-/// Registers of A, B, C and D in a lane; zero for an operand that the family has not.
+/// Registers of A, B, C and D in a lane; zero for an operand that the family lacks.
 pub type Registers = [usize; 4];
 
-/// An instruction that can be written down.
+/// A candidate with the registers of its operands.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Instruction {
     pub family: &'static str,
     pub form: String,
     pub registers: Registers,
-    /// Which of A, B, C and D have registers of 64 bits.
+    /// Whether A, B, C and D have 64-bit registers.
     pub is_wide: [bool; 4],
     pub selector: usize,
 }
 
-/// Bytes of shared memory that kernels have for matrices.
+/// Bytes of shared memory for matrices in the kernels.
 const SHARED: usize = 4096;
 
 impl Instruction {
-    /// With registers that hold the operand's elements without gaps; f6 and smaller kinds take
-    /// what [`alternatives`](Self::alternatives) finds.
+    /// Assumes that registers hold the elements without gaps. f6 and smaller types have gaps:
+    /// [`alternatives`](Self::alternatives) finds their numbers of registers.
     pub fn new(family: &Family, candidate: &Candidate) -> Self {
         let word = |role| family.word(candidate, role).unwrap_or_default();
         let [m, n, k] = dimensions(word(Role::Shape));
@@ -44,7 +44,7 @@ impl Instruction {
         Self { family: family.name, form: family.form(candidate), registers, is_wide, selector: 0 }
     }
 
-    /// The same with other numbers of registers, for elements that lie otherwise.
+    /// The same instruction with other numbers of registers, for elements with gaps.
     pub fn alternatives(&self) -> Vec<Self> {
         const COUNTS: [usize; 4] = [1, 2, 4, 8];
         let mut all = vec![self.clone()];
@@ -54,7 +54,7 @@ impl Instruction {
                 all = all.into_iter().flat_map(other).collect();
             }
         }
-        // Fewer registers than matrices say nothing: ptxas then stores or loads fewer matrices.
+        // Fewer registers prove nothing here: ptxas then moves fewer matrices.
         if self.family.ends_with("matrix") {
             all.retain(|other| {
                 (0..4).all(|operand| other.registers[operand] >= self.registers[operand])
@@ -69,7 +69,7 @@ impl Instruction {
         self
     }
 
-    /// The instruction, with its operands in the registers that [`DECLARATIONS`] and
+    /// The instruction, with operands in the registers that [`DECLARATIONS`] and
     /// [`kernel`](Self::kernel) declare.
     pub fn line(&self) -> String {
         let mut text = self.form.clone();
@@ -151,7 +151,7 @@ impl Instruction {
 pub const DECLARATIONS: &str = ".reg .b32 %wa<130>,%wb<130>,%wc<130>,%wd<130>,%row,%metadata,%scales;\n\
     .reg .b64 %la<130>,%lb<130>,%lc<130>,%ld<130>,%in,%out,%at;\n";
 
-/// Rows, columns and depth of a shape; one where it has none.
+/// M, N and K of a shape; 1 for a missing one.
 pub fn dimensions(shape: &str) -> [usize; 3] {
     ['m', 'n', 'k'].map(|letter| {
         let digits = shape.split_once(letter).map_or("1", |(_, rest)| rest);
@@ -161,12 +161,12 @@ pub fn dimensions(shape: &str) -> [usize; 3] {
     })
 }
 
-/// How many matrices: 4 for `x4`.
+/// The number of matrices: 4 for `x4`.
 fn matrices(count: &str) -> usize {
     count.trim_start_matches('x').parse().unwrap_or(1)
 }
 
-/// Bits that an element takes.
+/// Bits of an element.
 fn bits(element: &str) -> usize {
     match element {
         "f64" => 64,
@@ -179,7 +179,7 @@ fn bits(element: &str) -> usize {
     }
 }
 
-/// Words of 32 bits in a register of such elements, as a factor of lanes.
+/// Bits of a register with such elements.
 fn register(element: &str) -> usize {
     if element == "f64" { 64 } else { 32 }
 }

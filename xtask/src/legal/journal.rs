@@ -1,4 +1,4 @@
-//! Answers that are on disk, so that an interrupted run goes on where it was.
+//! Answers on disk, for continuing an interrupted run.
 
 use anyhow::{Context, Result};
 use std::collections::HashMap;
@@ -7,8 +7,8 @@ use std::io::Write;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
-/// One line for each question: its hash, the answer, and a final dot. A line without the dot was
-/// being written when the run ended, and does not count.
+/// The file has one line for each question: its hash, the answer, and a final dot. A line without
+/// the dot was cut off by the end of the run, and is ignored.
 #[derive(Debug)]
 pub struct Journal {
     known: HashMap<u64, String>,
@@ -16,7 +16,7 @@ pub struct Journal {
 }
 
 impl Journal {
-    /// Opens the journal of a ptxas; with `fresh`, an empty one.
+    /// Opens the journal of a ptxas; with `fresh`, empties it.
     pub fn open(path: &Path, fresh: bool) -> Result<Self> {
         let text = if fresh { String::new() } else { fs::read_to_string(path).unwrap_or_default() };
         let file =
@@ -36,7 +36,7 @@ impl Journal {
         self.known.get(&question).map(String::as_str)
     }
 
-    /// Keeps an answer of one line.
+    /// Stores an answer of one line.
     pub fn put(&self, question: u64, answer: &str) -> Result<()> {
         let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
         file.write_all(format!("{question:016x} {answer} .\n").as_bytes())

@@ -1,11 +1,11 @@
-//! `tests/forms/legal.csv`, and how two such lists differ.
+//! `tests/forms/legal.csv`, and the differences between two such lists.
 
 use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
-/// A row of the list. Columns are described in `docs/ARCHITECTURE.md`.
+/// A row of the list. `docs/ARCHITECTURE.md` describes the columns.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Row {
     pub family: String,
@@ -24,7 +24,7 @@ pub struct Row {
     pub min_ptx: String,
     /// `native`, `emulated` or `absent`.
     pub on_sm_90: String,
-    /// The main machine instructions there: for readers, and not compared.
+    /// The main SASS instructions on sm_90. They inform readers, and are not compared.
     pub sass_sm_90: String,
     /// Separated by spaces.
     pub sparse_selectors: String,
@@ -58,10 +58,10 @@ pub fn write(rows: &[Row]) -> Result<()> {
         .with_context(|| format!("cannot write {}", file.display()))
 }
 
-/// What differs between two lists, a line each.
+/// The differences between two lists, one in each line.
 ///
-/// Only `targets` are compared. The least PTX version of a form depends on them all, so it is
-/// compared only where `targets` has all that either list names for the form.
+/// Only `targets` are compared. The least PTX version of a form depends on all its targets. So it
+/// is compared only if `targets` has every target that one of the lists names for the form.
 pub fn differences(old: &[Row], new: &[Row], targets: &BTreeSet<&str>) -> Vec<String> {
     let by_form = |rows| -> BTreeMap<String, Row> {
         let rows: &[Row] = rows;
@@ -163,7 +163,7 @@ mod tests {
         has("new", &new[2].form, "on sm_75");
         has("vanished", &old[3].form, "was on sm_75");
         assert_eq!(said.len(), 6);
-        // Of a target alone, the others are not compared.
+        // With one target in the comparison, differences in the others do not count.
         let few = differences(&old, &new, &BTreeSet::from(["sm_200"]));
         assert_eq!(few.len(), 1, "{few:?}");
     }

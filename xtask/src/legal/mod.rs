@@ -21,30 +21,44 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 #[derive(Debug, clap::Args)]
+#[command(after_help = AFTER_HELP)]
 pub struct Arguments {
-    /// Only this family; may be given several times.
+    /// A family of instructions to ask about; may be repeated (default: all)
     #[arg(long, value_parser = FAMILIES)]
     family: Vec<String>,
-    /// Only this target, such as `sm_90a`; may be given several times. Without, all that ptxas
-    /// knows.
+    /// A target to ask about, such as sm_90a; may be repeated (default: all that ptxas knows)
     #[arg(long, value_name = "TARGET")]
     arch: Vec<String>,
-    /// How many ptxas run at a time; without, one for each core.
+    /// Run N ptxas processes at a time (default: one for each core)
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     jobs: Option<u16>,
-    /// The ptxas to ask; without, the project's own.
+    /// The ptxas to ask (default: the project's own)
     #[arg(long, value_name = "PATH")]
     ptxas: Option<PathBuf>,
-    /// Go on where an interrupted run of the same ptxas was. This is the default.
+    /// Continue an interrupted run of the same ptxas (this is the default)
     #[arg(long, conflicts_with = "fresh")]
     resume: bool,
-    /// Forget the answers of earlier runs.
+    /// Discard the answers of earlier runs
     #[arg(long)]
     fresh: bool,
-    /// Replace the rows of the families in `tests/forms/legal.csv`.
+    /// Replace the rows of the families in tests/forms/legal.csv
     #[arg(long, conflicts_with = "arch")]
     write: bool,
 }
+
+const AFTER_HELP: &str = "\
+ptxas's answers are kept in target/legal/, so an interrupted run continues.
+
+Examples:
+  cargo xtask legal --family ldmatrix
+  cargo xtask legal --arch sm_90a --arch sm_100a --jobs 4
+  cargo xtask legal --ptxas /usr/local/cuda/bin/ptxas --fresh
+  cargo xtask legal --write              accept ptxas's answers as the new list
+
+Exit codes:
+  0  the list is what ptxas accepts, or --write has replaced it
+  1  the list differs
+  2  wrong options, or ptxas cannot run";
 
 pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     let project = crate::root().to_owned();
@@ -83,7 +97,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     };
     let mut compared: BTreeSet<&str> = search.targets.iter().map(String::as_str).collect();
     if arguments.arch.is_empty() {
-        // A target that ptxas no longer knows has lost its forms.
+        // This ptxas may have dropped targets of the list: their forms are gone, and reported.
         compared.extend(old.iter().flat_map(Row::targets));
     }
     let differences = list::differences(&of(&old), &of(&new), &compared);
@@ -109,7 +123,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     Ok(if differences.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// Those of the targets that ptxas knows which were asked for.
+/// The targets to ask about: those named, or all that ptxas knows.
 fn targets(ptxas: &Ptxas, asked: &[String]) -> Result<Vec<String>> {
     for target in asked {
         ensure!(
@@ -124,8 +138,8 @@ fn targets(ptxas: &Ptxas, asked: &[String]) -> Result<Vec<String>> {
     Ok(targets)
 }
 
-/// The rows in the order of the list, and new ones behind; their targets in the list's order too,
-/// so that a rewritten list differs only where an answer does.
+/// Sorts rows, and the targets of each, into the order of the list; new ones come last. So a
+/// rewritten list differs only where an answer does.
 fn in_order(known: &[Row], mut rows: Vec<Row>) -> Vec<Row> {
     let order: Vec<&str> = known.iter().flat_map(|row| row.targets.split(' ')).collect();
     let place =
@@ -136,7 +150,8 @@ fn in_order(known: &[Row], mut rows: Vec<Row>) -> Vec<Row> {
         row.targets = targets.join(" ");
         let same =
             known.iter().find(|other| other.form == row.form && other.on_sm_90 == row.on_sm_90);
-        // The summary depends on the kernel around the instruction: it stays while its kind does.
+        // The SASS summary depends on the kernel around the instruction. It is kept as long as
+        // `on_sm_90`, the kind of machine code, is the same.
         if let Some(known) = same {
             row.sass_sm_90.clone_from(&known.sass_sm_90);
         }

@@ -1,8 +1,8 @@
-//! Asking ptxas about many instructions with one call.
+//! Asks ptxas about many instructions in one call.
 //!
-//! ptxas checks every line and reports each error with its line's number. Only a syntax error ends
-//! this early: the lines behind it are asked about again. If ptxas crashes, halves are asked about.
-//! The last line is always wrong, so that ptxas stops before it makes code.
+//! ptxas checks every line, and reports each error with its line's number. A syntax error ends the
+//! call early; the lines after it are asked about again. If ptxas crashes, each half of the lines
+//! is asked about. The last line is always wrong, so ptxas stops before it generates code.
 
 use super::instruction::DECLARATIONS;
 use anyhow::{Context, Result, bail, ensure};
@@ -12,33 +12,33 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// What ptxas says of a line. The order is the one of how much it holds against the line.
+/// The verdict of ptxas on a line, from the mildest to the worst.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Answer {
     Accepted,
-    /// Another target has it.
+    /// Another target accepts it.
     OtherTarget,
-    /// With another number of registers it might be legal.
+    /// It may be legal with another number of registers.
     Registers,
     Refused,
 }
 
-/// A ptxas, and where it may put files.
+/// A ptxas, and a folder for its files.
 #[derive(Debug)]
 pub struct Ptxas {
     path: PathBuf,
     folder: PathBuf,
     calls: AtomicUsize,
-    /// What it says of its version.
+    /// The text of `--version`.
     pub identity: String,
-    /// The targets that it knows, in its own order, the oldest generation first.
+    /// The known targets, in ptxas's order, the oldest generation first.
     pub targets: Vec<String>,
-    /// The PTX versions that it knows, the oldest first.
+    /// The known PTX versions, the oldest first.
     pub versions: Vec<String>,
 }
 
 impl Ptxas {
-    /// Learns what a ptxas knows.
+    /// Asks a ptxas for its targets and versions.
     pub fn new(path: &Path, folder: &Path) -> Result<Self> {
         fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
         let said = |argument: &str| -> Result<String> {
@@ -90,7 +90,7 @@ impl Ptxas {
         Ok(known)
     }
 
-    /// The answer to each line.
+    /// The verdict on each line.
     pub fn ask(&self, lines: &[String], target: &str, version: &str) -> Result<Vec<Answer>> {
         Ok(self.messages(lines, target, version)?.iter().map(|messages| judge(messages)).collect())
     }
@@ -107,7 +107,7 @@ impl Ptxas {
             let rest = &lines[all.len()..];
             let (first, said) = self.call(rest, target, version)?;
             let Some(read) = read(&said, first, rest.len()) else {
-                // A crash, at an unknown line.
+                // A crash at an unknown line.
                 if let [_] = rest {
                     all.push(vec![String::from("ptxas crashes")]);
                     continue;
@@ -126,7 +126,7 @@ impl Ptxas {
         Ok(all)
     }
 
-    /// Runs ptxas; the number of the first line's line, and its output.
+    /// Runs ptxas. Returns the number of the first line's line in the file, and the output.
     fn call(&self, lines: &[String], target: &str, version: &str) -> Result<(usize, String)> {
         let head = format!(
             ".version {version}\n.target {target}\n.address_size 64\n.visible .entry candidates() {{\n{DECLARATIONS}"
@@ -145,7 +145,7 @@ impl Ptxas {
         Ok((first, text(&output)))
     }
 
-    /// Compiles a text; what ptxas says if it fails.
+    /// Compiles a text; the error is ptxas's message.
     pub fn compile(
         &self,
         kernels: &str,
@@ -188,7 +188,7 @@ pub fn number(version: &str) -> Option<u32> {
     Some(major.parse::<u32>().ok()? * 10 + minor.parse::<u32>().ok()?)
 }
 
-/// The targets in the help, by generation.
+/// The targets in the help text, by generation.
 fn targets(help: &str) -> Vec<String> {
     let names = help.split('\'').filter(|word| {
         word.starts_with("sm_") && word[3..].starts_with(|c: char| c.is_ascii_digit())
@@ -203,13 +203,13 @@ fn targets(help: &str) -> Vec<String> {
     targets
 }
 
-/// Messages of the lines up to a syntax error, or one that refuses them all.
+/// The messages for the lines up to a syntax error, or a message that refuses all lines.
 struct Read {
     messages: Vec<Vec<String>>,
     of_all: Option<String>,
 }
 
-/// Reads what ptxas says of `count` lines; nothing if it did not come to its end.
+/// Parses the output for `count` lines; `None` if ptxas did not reach the end.
 fn read(said: &str, first: usize, count: usize) -> Option<Read> {
     if !said.contains("aborted due to errors") {
         return None;
@@ -240,7 +240,7 @@ fn message(line: &str) -> Option<(usize, &str, &str)> {
     matches!(severity, "error" | "fatal").then_some((number.parse().ok()?, severity, text.trim()))
 }
 
-/// What the errors of a line come to.
+/// The verdict from the errors of a line: the worst one.
 fn judge(messages: &[String]) -> Answer {
     let one = |message: &String| {
         if message.contains(".target") {

@@ -1,4 +1,4 @@
-//! From candidates to forms, in stages that ask ptxas less and less.
+//! Finds the legal forms among the candidates, in stages with fewer and fewer questions for ptxas.
 
 use super::grammar::{Candidate, Family, Role, left_out};
 use super::instruction::Instruction;
@@ -23,7 +23,7 @@ const LINES: usize = 20_000;
 const KERNELS: usize = 64;
 /// The target whose machine code the list describes.
 const DESCRIBED: &str = "sm_90";
-/// The machine instructions that multiply or move matrices.
+/// SASS opcodes that multiply or move matrices.
 const MATRIX: [&str; 9] = ["HMMA", "IMMA", "DMMA", "BMMA", "QMMA", "OMMA", "LDSM", "STSM", "MOVM"];
 
 pub struct Search<'a> {
@@ -32,7 +32,7 @@ pub struct Search<'a> {
     /// For `nvdisasm`.
     pub toolchain: &'a Toolchain,
     pub jobs: usize,
-    /// The targets that are asked about.
+    /// The targets to ask about.
     pub targets: Vec<String>,
 }
 
@@ -52,8 +52,8 @@ struct Found {
 }
 
 impl Search<'_> {
-    /// The rows of a family. `known` forms are asked about for every target, whatever the first
-    /// stage says of them.
+    /// The rows of a family. Each form of `known` is asked about for every target, even if the
+    /// first stage refuses it.
     pub fn family(&self, name: &'static str, known: &[Row]) -> Result<Vec<Row>> {
         let mut family = Family::named(name).context("the list of families has no such family")?;
         self.keep_known_words(&mut family)?;
@@ -77,7 +77,7 @@ impl Search<'_> {
         Ok(rows)
     }
 
-    /// Drops qualifiers that ptxas refuses by name with every shape and every A.
+    /// Drops the qualifiers that ptxas rejects by name for every shape and every A.
     fn keep_known_words(&self, family: &mut Family) -> Result<()> {
         let words: BTreeSet<String> = family
             .slots
@@ -115,11 +115,11 @@ impl Search<'_> {
         Ok(())
     }
 
-    /// Candidates that some target may have: each shape with all elements and one option at most,
-    /// then what has one option more than these.
+    /// Candidates that some target may accept: first each shape with all elements and at most one
+    /// option, then those with one option more.
     ///
-    /// One target is enough here: errors about types, shapes and options do not depend on the
-    /// target, and ptxas reports all errors of a line.
+    /// One target is enough in this stage. Errors about types, shapes and options do not depend on
+    /// the target, and ptxas reports all errors of a line.
     fn candidates(
         &self,
         family: &Family,
@@ -169,7 +169,7 @@ impl Search<'_> {
                 );
                 found.entry(candidate).or_insert(instruction);
             }
-            // Those with one option have all been asked about.
+            // Candidates with one option were all asked about before.
             if options == 1 {
                 let many = |candidate: &Candidate| family.options(candidate) > 1;
                 next.retain(many);
@@ -313,7 +313,7 @@ impl Search<'_> {
         Ok(failed)
     }
 
-    /// The machine instructions of each form, on [`DESCRIBED`] or else on the last of its targets.
+    /// The SASS opcodes of each form, on [`DESCRIBED`] or else on the form's last target.
     fn machine_code(&self, found: &[Found]) -> Result<BTreeMap<usize, Vec<String>>> {
         let mut by_target: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
         for (number, form) in found.iter().enumerate() {
@@ -378,7 +378,7 @@ impl Search<'_> {
             .collect()
     }
 
-    /// The lines of each batch that are not refused.
+    /// The lines of each batch that ptxas does not refuse.
     fn ask(
         &self,
         stage: &str,
@@ -401,7 +401,7 @@ impl Search<'_> {
         })
     }
 
-    /// Does jobs of so many lines each, several at a time, and shows how far it is.
+    /// Runs jobs of the given sizes in parallel, with a progress bar.
     fn parallel<T: Send>(
         &self,
         stage: &str,
@@ -449,7 +449,7 @@ fn bar(stage: &str, total: usize) -> ProgressBar {
     bar
 }
 
-/// A word with each shape and each A, the rest as by default.
+/// Candidates with a word, for each shape and each A; the other slots have their defaults.
 fn contexts(family: &Family, word: &str) -> Vec<Candidate> {
     let has = |text: &String| text.split(['.', '|']).any(|part| part == word);
     let place = family
@@ -530,12 +530,12 @@ fn is_matrix(opcode: &str) -> bool {
     MATRIX.contains(&opcode.split('.').next().unwrap_or_default())
 }
 
-/// Whether code has a matrix instruction, or emulates one with values from other lanes.
+/// Whether code has a matrix opcode, or emulates one with values from other lanes.
 fn does_something(opcodes: &[String]) -> bool {
     opcodes.iter().any(|opcode| is_matrix(opcode) || opcode.starts_with("SHFL"))
 }
 
-/// Selectors that ptxas accepts and the hardware refuses: an H200 stops at these with an
+/// The last selector that hardware executes. ptxas accepts others, for which an H200 reports an
 /// illegal-instruction fault.
 fn last_selector(form: &str) -> usize {
     if form.ends_with(".m16n8k32.row.col.f32.f16.f16.f32") { 1 } else { usize::MAX }
@@ -592,7 +592,7 @@ const ORDINARY: [&str; 16] = [
     "LDCU", "IADD3", "CS2R", "UMOV",
 ];
 
-/// The matrix instructions of emulating code, and the four opcodes that are most frequent beside.
+/// The matrix opcodes of emulating code, and the four most frequent other opcodes.
 fn summary(opcodes: &[String]) -> String {
     let counted = |takes: &dyn Fn(&str) -> bool| {
         let mut counts: Vec<(&str, usize)> = Vec::new();

@@ -1,11 +1,11 @@
-//! Each kernel but the first is another one in the build for a GPU, although it has the same
-//! sources, and parameters of the same sizes.
+//! Each kernel but the first differs between the host's and the GPU's build. The sources and the
+//! sizes of the parameters are the same in both.
 
 #![no_std]
 
 use ptx_matrix::copy::Im2col;
 use ptx_matrix::element::{InByte, e2m1};
-use ptx_matrix::launch::Early;
+use ptx_matrix::launch::Dependent;
 use ptx_matrix::prelude::*;
 
 #[cfg(target_arch = "nvptx64")]
@@ -37,14 +37,14 @@ mod sizes {
 
 #[cfg(not(target_arch = "nvptx64"))]
 mod sizes {
-    use ptx_matrix::launch::Early;
+    use ptx_matrix::launch::Dependent;
     use ptx_matrix::prelude::*;
 
     pub type Number = u32;
     pub type Signed = u32;
     pub type Half = bf16;
     pub type Memory<'k> = Global<'k, u32>;
-    pub type Late<'k> = Early<GlobalMut<'k, u32>>;
+    pub type Late<'k> = Dependent<GlobalMut<'k, u32>>;
     pub type Tile = SharedTile<f32, 512, 32>;
     pub type Aligned = SharedTile<bf16, 8, 64, Unswizzled>;
     pub type OtherTile<'k> = TensorMap<'k, SharedTile<bf16, 16, 64, Swizzle128>, 3>;
@@ -67,7 +67,7 @@ use sizes::*;
 /// A factor that a test changes.
 const FACTOR: f32 = 1.0;
 
-/// Scales a vector. How many blocks are to fit an SM is for tuning, and no difference.
+/// Scales a vector. The number of blocks per SM is a tuning parameter, and no difference.
 #[cfg_attr(target_arch = "nvptx64", kernel(threads = 128, min_blocks = 2))]
 #[cfg_attr(not(target_arch = "nvptx64"), kernel(threads = 128))]
 pub fn scale(block: &Block, data: GlobalMut<f32>, factor: f32) {
@@ -109,10 +109,10 @@ pub fn narrow(_: &Block) {}
 pub fn paired(_: &Block) {}
 
 #[cfg_attr(target_arch = "nvptx64", kernel(threads = 32))]
-#[cfg_attr(not(target_arch = "nvptx64"), kernel(threads = 32, early = true))]
+#[cfg_attr(not(target_arch = "nvptx64"), kernel(threads = 32, dependent = true))]
 pub fn ahead(_: &Block, _d: GlobalMut<u32>) {}
 
-#[kernel(threads = 32, early = true)]
+#[kernel(threads = 32, dependent = true)]
 pub fn late(_: &Block, _d: Late) {}
 
 #[cfg(target_arch = "nvptx64")]
@@ -161,7 +161,7 @@ pub fn maybe(_: &Block, _map: Maybe) {}
 #[kernel(threads = 32)]
 pub fn shaped(_: &Block, _shape: Shape) {}
 
-/// The same struct on both sides, in instances that differ in their threads.
+/// The same struct in both builds, in instances that differ in their threads.
 #[derive(Clone, Copy, KernelArgs)]
 pub struct SameArgs<'k> {
     pub d: GlobalMut<'k, f32>,
@@ -175,13 +175,14 @@ pub fn same_args<const THREADS: usize>(_: &Block, _args: SameArgs) {}
 /// A column-major tile.
 type Columns = SharedTile<u8, 16, 32, Swizzle32, ColMajor>;
 
-/// The same on both sides, with a type of each kind: what a launch of it compares is equal.
-#[kernel(threads = 32, cluster = (2, 1, 1), early = true)]
+/// The same in both builds, with a parameter type of each kind. All fields that a launch compares
+/// are equal.
+#[kernel(threads = 32, cluster = (2, 1, 1), dependent = true)]
 pub fn same(
     _: &Block,
     #[shared] _tile: SharedTile<bf16, 8, 64, Swizzle128>,
-    _a: Early<Global<InByte<e2m1>>>,
-    _b: Early<Option<TensorMapMut<Columns, 5, Im2col>>>,
+    _a: Dependent<Global<InByte<e2m1>>>,
+    _b: Dependent<Option<TensorMapMut<Columns, 5, Im2col>>>,
     größe: u16,
 ) {
     let _ = größe;

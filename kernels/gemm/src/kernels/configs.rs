@@ -1,5 +1,7 @@
-//! Every GEMM kernel: a row each. (Those of f64 with TMA are instances of `sm90_mma::gemm_f64`, and
-//! `split_k_reduce` and `repack` have their own instances.)
+//! Every GEMM kernel has a row here.
+//!
+//! Kernels of f64 with TMA are instances of `sm90_mma::gemm_f64`. `split_k_reduce` and `repack`
+//! list their own instances.
 
 #[cfg(not(target_arch = "nvptx64"))]
 use super::host;
@@ -9,11 +11,13 @@ use super::repack::*;
 #[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90"))]
 use super::sm90_mma::*;
 use super::split_k_reduce::*;
+#[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
+use super::table::boxes;
 use super::*;
 use crate::parts::mma::*;
 use crate::parts::source::*;
 use crate::parts::*;
-use ptx_matrix::copy::{PieceReader, TileReader};
+use ptx_matrix::copy::{TileReader, UnalignedReader};
 use ptx_matrix::fragment::Shape;
 #[cfg(not(target_arch = "nvptx64"))]
 use ptx_matrix::launch::Device;
@@ -168,12 +172,37 @@ sm80_mma! {
 }
 
 #[cfg(not(target_arch = "nvptx64"))]
-host_table! { Sm90Mma: f64 => f64, host::TmaKernel, launch_tma, sm90_f64_nn_128x128x16 sm90_f64_tt_128x128x16 }
+mod sm90_f64 {
+    use super::*;
+    use ptx_matrix::memory::SharedTile;
 
-/// Kernels on `wgmma`. A row says the orders of A, B and D; tile and K of a stage, in boxes of rows
-/// of A x columns of B; stages; consumers and their mainloop; blocks of a cluster; staging tiles x
-/// columns of each, and how many columns of accumulators pass through them at once; the function;
-/// the rate.
+    type Staging<L> = SharedTile<f64, STAGING_ROWS, 16, Swizzle128, L>;
+
+    tma_kernel! {
+        sm90_f64_nn_128x128x16: F64TilesA, F64TilesB, Staging<ColMajor>,
+        host::f64_kernel::<ColMajor>(0.95, &sm90_f64_nn_128x128x16::INFO)
+    }
+    tma_kernel! {
+        sm90_f64_tt_128x128x16: F64TilesA, F64TilesB, Staging<RowMajor>,
+        host::f64_kernel::<RowMajor>(0.95, &sm90_f64_tt_128x128x16::INFO)
+    }
+    host_table! { Sm90Mma: f64 => f64, host::TmaKernel, launch_tma, sm90_f64_nn_128x128x16 sm90_f64_tt_128x128x16 }
+}
+
+/// Kernels on `wgmma`, one in each row:
+///
+/// ```text
+/// name: order of A x order of B => order of D,
+///     tile M x N x K in TMA boxes of rows of A x columns of B, stages,
+///     consumers x mainloop, blocks of a cluster,
+///     staging tiles x columns of each, swizzle,
+///     by columns of accumulators that an epilogue with C, bias or activation stores at once,
+///     function, rate as a multiple of `mma.sync`'s throughput;
+/// ```
+///
+/// The boxes are those of K-major operands. Boxes of MN-major operands are 128 bytes wide. A
+/// mainloop is `Accumulate<M64_TILES, N, T>` or `Promote<N, N_SLICE, T>`.
+/// `docs/ARCHITECTURE.md` says how to add a row.
 #[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
 mod sm90a {
     use super::*;

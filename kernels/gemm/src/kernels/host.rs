@@ -1,7 +1,7 @@
 //! The kernels as the host knows them: descriptions, and launches by index.
 
 use super::repack::Repack;
-use super::sm90_mma::{self, F64Gemm};
+use super::sm90_mma::{self, F64Gemm, F64TilesA, F64TilesB};
 use super::split_k_reduce::{REDUCED_COLS, ReduceArgsHost};
 use super::{sm80_mma, sm90_wgmma};
 use crate::layout::{Operand, Order};
@@ -13,9 +13,8 @@ use crate::parts::{
 };
 use ptx_matrix::copy::BoxTile;
 use ptx_matrix::element::Element;
-use ptx_matrix::fragment::{ColMajor, Order as TileOrder, RowMajor};
+use ptx_matrix::fragment::Order as TileOrder;
 use ptx_matrix::launch::{Device, KernelInfo, Tensor};
-use ptx_matrix::memory::{SharedTile, Swizzle128};
 
 pub use ptx_matrix::launch::LaunchError;
 
@@ -48,10 +47,10 @@ pub struct Kernel {
     pub box_rows: usize,
     /// Columns of B of a TMA box.
     pub box_cols: usize,
-    /// A multiple of so many bytes from a line of A and B to the next.
+    /// Alignment in bytes of the rows of A and B (columns, if column-major).
     pub alignment: usize,
     /// Whether A and B are loaded by TMA, by persistent blocks, and D is stored so where it can
-    /// be. The GEMMs of a batch then have each an A and a B of their own.
+    /// be. In a batch, each GEMM then needs its own A and B.
     pub uses_tma: bool,
     /// Whether it computes Dᵀ = BᵀAᵀ. This description is of D, A and B.
     pub swaps_ab: bool,
@@ -59,8 +58,8 @@ pub struct Kernel {
     pub blocks_per_tile: u32,
     /// Whether the tensor cores accumulate 8-bit floats, with few bits.
     pub fast_accumulation: bool,
-    /// The part of an SM's `mma.sync` throughput that it reaches where nothing else is in the way,
-    /// as measured on an H200.
+    /// Its throughput as a multiple of `mma.sync`'s on an SM, where nothing else limits it, as
+    /// measured on an H200.
     pub rate: f64,
     /// Its threads and its shared memory.
     pub info: &'static KernelInfo,
@@ -124,16 +123,30 @@ impl Kernel {
         (found / blocks).max(1) * blocks
     }
 
-    /// Tiles of an `m` x `n` GEMM, with clusters along N or along M. All blocks of a cluster have
-    /// one, or all of them one together.
-    pub fn tiles(&self, m: u32, n: u32, cluster_along_n: bool) -> u32 {
+    /// Tiles of an `m` x `n` GEMM. Each block of a cluster has one, or all of them one together.
+    pub fn tiles(&self, m: u32, n: u32, along: ClusterAlong) -> u32 {
         let cluster = self.info.cluster.blocks() as u32 / self.blocks_per_tile;
         let (tiles_m, tiles_n) = (m.div_ceil(self.tile.m as u32), n.div_ceil(self.tile.n as u32));
-        if cluster_along_n {
-            tiles_m * tiles_n.next_multiple_of(cluster)
-        } else {
-            tiles_m.next_multiple_of(cluster) * tiles_n
+        match along {
+            ClusterAlong::M => tiles_m.next_multiple_of(cluster) * tiles_n,
+            ClusterAlong::N => tiles_m * tiles_n.next_multiple_of(cluster),
         }
+    }
+}
+
+/// How the tiles of a cluster lie in D.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ClusterAlong {
+    /// Below each other: the blocks share B's tile.
+    M,
+    /// Beside each other: the blocks share A's tile.
+    N,
+}
+
+impl ClusterAlong {
+    /// The direction of a launch.
+    pub const fn of(shape: &ProblemShape) -> Self {
+        if shape.cluster_along_n { Self::N } else { Self::M }
     }
 }
 
@@ -146,6 +159,7 @@ const fn tma_kernel<A: OperandA, B: OperandB, L: TileOrder>(
 ) -> Kernel {
     let (a, b) = (Order::of(A::ROW_MAJOR), Order::of(B::ROW_MAJOR));
     let TileShape { m, n, k } = tile;
+    assert!(rate > 0.0 && rate < 10.0, "the rate is a multiple of the throughput of `mma.sync`");
     // Dᵀ has the operands Bᵀ and Aᵀ.
     let (orders, box_rows, box_cols, tile) = if L::ROW_MAJOR {
         (OperandOrders { a, b }, A::BOX_ROWS, B::BOX_COLS, tile)
@@ -428,10 +442,12 @@ where
 {
     let kernel = K::KERNEL;
     let Buffers { a, b, c, bias, group_ends, d, no_d, partials } = buffers;
-    let ProblemShape { m, n, batches, cluster_along_n, .. } = launch.shape;
+    let ProblemShape { m, n, batches, .. } = launch.shape;
     // Each group has a B; they have one A.
     let (blocks, matrices_b) = match launch.groups {
-        0 => (kernel.tiles(m, n, cluster_along_n) * batches * launch.splits, batches),
+        0 => {
+            (kernel.tiles(m, n, ClusterAlong::of(&launch.shape)) * batches * launch.splits, batches)
+        }
         groups => (kernel.grouped_tiles(m, n, groups), groups),
     };
     let (a, b, launch) =
@@ -468,33 +484,10 @@ where
     K::launch(device, grid, args).map_err(LaunchError::Device)
 }
 
-/// A kernel of f64 with TMA.
-macro_rules! f64_kernel {
-    ($($name:ident $order:ident;)*) => {$(
-        impl TmaKernel for sm90_mma::$name {
-            type A = <F64Gemm<$order> as sm90_mma::Config>::A;
-            type B = <F64Gemm<$order> as sm90_mma::Config>::B;
-            type Tile = SharedTile<f64, { sm90_mma::STAGING_ROWS }, 16, Swizzle128, $order>;
-            const KERNEL: Kernel = tma_kernel::<Self::A, Self::B, $order>(
-                TableId::Sm90Mma,
-                <F64Gemm<$order> as sm90_mma::Config>::TILE,
-                0.95,
-                &sm90_mma::$name::INFO,
-            );
-
-            fn launch<D: Device>(
-                device: &D,
-                grid: u32,
-                args: TmaArgsHost<'_, Self::A, Self::B, Self::Tile, D>,
-            ) -> Result<D::Report, D::Error> {
-                sm90_mma::$name::launch(device, grid, args)
-            }
-        }
-    )*};
-}
-f64_kernel! {
-    sm90_f64_nn_128x128x16 ColMajor;
-    sm90_f64_tt_128x128x16 RowMajor;
+/// The description of a kernel of f64 with TMA.
+pub const fn f64_kernel<L: TileOrder>(rate: f64, info: &'static KernelInfo) -> Kernel {
+    let tile = <F64Gemm<L> as sm90_mma::Config>::TILE;
+    tma_kernel::<F64TilesA, F64TilesB, L>(TableId::Sm90Mma, tile, rate, info)
 }
 
 /// A kernel whose threads load the tiles.
@@ -517,7 +510,7 @@ pub fn launch_by_threads<K: AsyncKernel<I, O>, I: Element, O: Output, D: Device>
     let Buffers { a, b, c, bias, group_ends, d, partials, .. } = buffers;
     let GemmLaunch { shape, splits, groups, a: a_layout, b: b_layout, .. } = *launch;
     let grid = match groups {
-        0 => (K::KERNEL.tiles(shape.m, shape.n, false), shape.batches, splits),
+        0 => (K::KERNEL.tiles(shape.m, shape.n, ClusterAlong::M), shape.batches, splits),
         _ => (K::KERNEL.grouped_tiles(shape.m, shape.n, groups), 1, 1),
     };
     let epilogue = epilogue((c, bias), d, partials, launch);

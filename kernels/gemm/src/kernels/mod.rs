@@ -2,15 +2,15 @@
 //!
 //! | file | kernels |
 //! | --- | --- |
-//! | [`configs`] | every kernel, a row each |
+//! | [`configs`] | every kernel, one row each |
 //! | [`sm80_mma`] | `mma.sync`, tiles by `cp.async`; also grouped |
 //! | [`sm90_mma`] | `mma.sync` of f64, tiles by TMA |
 //! | [`sm90_wgmma`] | `wgmma`, warp-specialized and persistent; also swap-AB |
-//! | [`sm90_promotion`] | the mainloop of 8-bit floats without fast accumulation |
-//! | [`sm90_wgmma_split_k`] | the same with cluster split-K |
+//! | [`sm90_promotion`] | the mainloop of 8-bit floats with promotion to `f32` |
+//! | [`sm90_wgmma_split_k`] | `wgmma` with cluster split-K |
 //! | [`sm90_grouped`] | the epilogue of grouped GEMMs on `wgmma` |
 //! | [`split_k_reduce`] | the second launch of split-K |
-//! | [`repack`] | A and B, copied to another layout first |
+//! | [`repack`] | repacks A and B into another layout first |
 
 #[macro_use]
 mod table;
@@ -34,6 +34,6 @@ pub mod split_k_reduce;
 
 pub use crate::parts::{Activation, Number, Output};
 #[cfg(not(target_arch = "nvptx64"))]
-pub use host::{Buffers, GemmLaunch, Kernel, Multiply, OperandOrders};
+pub use host::{Buffers, ClusterAlong, GemmLaunch, Kernel, Multiply, OperandOrders};
 #[cfg(not(target_arch = "nvptx64"))]
 pub use ptx_matrix::launch::LaunchError;

@@ -1,4 +1,6 @@
-//! Repacks A and B before a GEMM that is faster then: aligned lines, or the other order.
+//! Repacks A and B for a faster GEMM kernel: with aligned rows or columns, or in the other order.
+//!
+//! A "line" here is a row of a row-major matrix, or a column of a column-major one.
 
 use ptx_matrix::memory::{GlobalMatrix, GlobalMatrixMut};
 use ptx_matrix::prelude::*;
@@ -6,36 +8,36 @@ use ptx_matrix::prelude::*;
 #[cfg(not(target_arch = "nvptx64"))]
 use ptx_matrix::launch::Device;
 
-/// Lines, and elements of each, of a block.
+/// Lines of a block's tile, and elements of each.
 const SIDE: usize = 64;
-/// Lines of a warp.
+/// Lines per warp.
 const LINES_EACH: usize = 8;
-/// Elements of a line of a lane, 32 apart.
+/// Elements of a line per lane, at a distance of 32.
 const ELEMENTS_EACH: usize = SIDE / 32;
 
-/// A part of a matrix that a block transposes.
+/// The tile that a block transposes.
 type Tile<T> = SharedTile<T, SIDE, SIDE, Swizzle128>;
 
-/// A matrix and its repacked form, as lines: rows, or columns.
+/// A matrix and its repacked form, both seen as lines.
 struct Layouts<'k, T> {
     from: GlobalMatrix<'k, T>,
-    /// The same, or its transpose. Its lines may be longer: their ends become zero.
+    /// The same matrix, or its transpose. Its lines may be longer: the padding is zero.
     to: GlobalMatrixMut<'k, T>,
     transposes: bool,
 }
 
-/// Repacks part `part` of a matrix.
+/// Repacks tile `part` of a matrix.
 #[inline(always)]
 fn repack<T: Element>(block: &Block, tile: Tile<T>, layouts: &Layouts<'_, T>, part: usize) {
     let Layouts { from, to, transposes } = *layouts;
     let across = to.cols().div_ceil(SIDE);
-    // Where what is written starts.
+    // The first element that this block writes.
     let (top, left) = (part / across * SIDE, part % across * SIDE);
     let (first_line, first) = if transposes { (left, top) } else { (top, left) };
     assert!(block.threads() * LINES_EACH == SIDE * 32, "the block's warps do all lines");
     let warp = block.warp();
     let line = warp.index() * LINES_EACH;
-    // All loads of a lane are issued before the first result is needed.
+    // All loads of a lane are issued before the first result is used.
     let read = warp.each(|lane| {
         core::array::from_fn(|i| {
             core::array::from_fn(|j| {
@@ -48,7 +50,7 @@ fn repack<T: Element>(block: &Block, tile: Tile<T>, layouts: &Layouts<'_, T>, pa
             })
         })
     });
-    // A lane writes to places that lie like those it has read.
+    // A lane writes to the same pattern of places that it read.
     let write = |lane: Lane<'_>, i: usize, j: usize, element: T| {
         let (row, col) = (top + line + i, left + j * 32 + lane.id());
         if row < to.rows() && col < to.cols() {
@@ -70,7 +72,7 @@ fn repack<T: Element>(block: &Block, tile: Tile<T>, layouts: &Layouts<'_, T>, pa
     });
 }
 
-/// A lane's elements.
+/// The elements that a lane holds.
 type Held<T> = PerLane<[[T; ELEMENTS_EACH]; LINES_EACH]>;
 
 /// Calls `visit(lane, line, part, element)` for each element that a lane holds.
@@ -89,37 +91,37 @@ fn each<T: Element>(
     });
 }
 
-/// A matrix to repack, or each of a batch. All sizes and distances are in elements.
+/// How one matrix, or each of a batch, is repacked. All sizes and strides are in elements.
 #[derive(Clone, Copy, Debug, Default, KernelArgs)]
 #[repr(C)]
 pub struct Repack {
-    /// Where the first matrix starts, and where it goes.
+    /// The first element of the first matrix, before and after.
     pub offset: usize,
     /// See [`offset`](Self::offset).
     pub offset_to: usize,
-    /// From a matrix of the batch to the next, before and after.
+    /// The batch stride, before and after.
     pub batch_stride: usize,
     /// See [`batch_stride`](Self::batch_stride).
     pub batch_stride_to: usize,
-    /// Matrices of the batch, or groups. None for nothing to repack.
+    /// Matrices of the batch, or groups. Zero if there is nothing to repack.
     pub count: u32,
     /// Lines: rows of a row-major matrix, columns of a column-major one.
     pub lines: u32,
     /// Elements of a line.
     pub length: u32,
-    /// The same afterwards, with the zeros at the end.
+    /// Elements of a repacked line, with the zero padding.
     pub length_to: u32,
-    /// From a line to the next, before and after.
+    /// The leading dimension, before and after.
     pub ld: u32,
     /// See [`ld`](Self::ld).
     pub ld_to: u32,
-    /// Whether the other dimension becomes contiguous.
+    /// Whether the other dimension becomes contiguous (a transpose).
     pub transposes: bool,
 }
 
 #[cfg(not(target_arch = "nvptx64"))]
 impl Repack {
-    /// The blocks of one matrix.
+    /// The tiles of one matrix: one block each.
     fn parts(&self) -> u32 {
         let lines = if self.transposes { self.length } else { self.lines };
         if self.count > 0 {
@@ -130,25 +132,25 @@ impl Repack {
     }
 }
 
-/// The arguments of a `repack_*`.
+/// The arguments of a `repack_*` kernel.
 #[derive(Clone, Copy, KernelArgs)]
 pub struct RepackArgs<'k, T: Element> {
     /// The matrices A.
     pub a: Global<'k, T>,
     /// The matrices B.
     pub b: Global<'k, T>,
-    /// Where both go.
+    /// The destination of both.
     pub to: GlobalMut<'k, T>,
     /// How A is repacked.
     pub of_a: Repack,
     /// How B is.
     pub of_b: Repack,
-    /// Blocks along x for each matrix A; those behind are for B.
+    /// Blocks along x for each matrix A; the blocks from there on are for B.
     pub parts_of_a: u32,
 }
 
-/// Repacks matrices A and B. Blocks along x do parts of a matrix, along y the matrices.
-#[kernel(threads = 256, early = true, instances(
+/// Repacks matrices A and B. The grid has the tiles of a matrix along x, and the matrices along y.
+#[kernel(threads = 256, dependent = true, instances(
     repack_bf16(target = "sm_80") = <bf16>,
     repack_f16 = <f16>,
     repack_f32(target = "sm_80") = <f32>,
@@ -177,7 +179,7 @@ pub fn repack_operands<T: Element>(block: &Block, #[shared] tile: Tile<T>, args:
     repack(block, tile, &layouts, if is_a { part } else { part - args.parts_of_a } as usize);
 }
 
-/// The grid and the arguments of a repacking.
+/// Returns the grid and the arguments of a repacking.
 #[cfg(not(target_arch = "nvptx64"))]
 pub fn repack_args<'a, T: Element, D: Device>(
     (a, of_a): (&'a D::Buffer<T>, Repack),

@@ -1,10 +1,12 @@
-//! GEMM on `mma.sync`: a block for each tile; operand tiles by `cp.async` (sm_80), or through
-//! registers (sm_75, and elements that no `cp.async` copies).
+//! GEMM on `mma.sync`: one block per tile of D; operand tiles by `cp.async` (sm_80), or through
+//! registers (sm_75, and elements that `cp.async` does not copy).
 //!
-//! Tiles of A and B come from their [`Source`]s into a ring of stages in shared memory, several
-//! steps of K ahead. Within a step, each warp walks along K in k-slices, as long as an `mma`. While
-//! it multiplies the fragments of one, it loads those of the next, and starts to load a part of the
-//! tiles for the step that is furthest ahead.
+//! `global --cp.async--> stage (shared) --ldmatrix--> fragments --mma--> accumulators`
+//!
+//! A multistage pipeline: the [`Source`]s load tiles of A and B into a ring of stages, several
+//! k-tiles ahead. Within a k-tile, each warp walks along K in k-slices, as long as one `mma`. While
+//! it multiplies the fragments of one slice, it loads those of the next, and starts to load a share
+//! of the newest stage.
 
 use crate::parts::mma::{Lines, Stage, Sum, Sums, TileA, TileB};
 use crate::parts::source::{Groups as _, Source};
@@ -16,14 +18,14 @@ use ptx_matrix::fragment::Shape;
 use ptx_matrix::memory::{GlobalMatrixMut, RingIndex};
 use ptx_matrix::prelude::*;
 
-/// Fragments of B that are loaded together.
+/// Fragments of B that one load returns.
 const PAIR: usize = 2;
 
-/// A warp's fragments of one k-slice: a column of A's, and a row of pairs of B's.
+/// A warp's fragments of one k-slice: a column of A fragments, and a row of pairs of B fragments.
 type Fragments<P, const I: usize, const J: usize> =
     ([<P as MmaOp>::A; I], [[<P as MmaOp>::B; PAIR]; J]);
 
-/// The types of a GEMM with tiles of `M` x `N` and steps of `K`.
+/// The types of a GEMM with `M` x `N` tiles and k-tiles of `K`.
 pub trait Config<const M: usize, const N: usize, const K: usize>: 'static {
     /// The instruction.
     type Op: MmaOp;
@@ -49,17 +51,17 @@ struct Problem<'k, P: MmaOp, A, B> {
     size: (usize, usize),
     /// The index of the tile.
     tile: u32,
-    /// The matrix of the batch.
+    /// The GEMM of the batch.
     batch: usize,
-    /// Where its partial accumulators begin.
+    /// The offset of its partial accumulators.
     partial: usize,
     args: EpilogueArgs<'k, P::Output>,
 }
 
 /// Computes the tile of block (tile, batch, split).
 ///
-/// (The eleven generic parameters are sizes of types, and Rust cannot compute one from another
-/// there. `IN_FLIGHT` is `STAGES` - 2; a warp computes `I` x `J` pairs of fragments.)
+/// `IN_FLIGHT` is `STAGES` - 2; a warp computes `I` x `J` pairs of fragments. The eleven generic
+/// parameters are sizes of types, and Rust cannot compute one from another there.
 #[inline(always)]
 pub fn gemm<
     C: Config<M, N, K>,
@@ -102,8 +104,8 @@ pub fn gemm<
     tile::<C, M, N, K, STAGES, IN_FLIGHT, WARP_M, WARP_N, I, J, WARPS>(block, stages, &problem);
 }
 
-/// Computes a tile of a grouped GEMM. There are at least as many blocks as tiles. (The generic
-/// parameters are those of [`gemm`].)
+/// Computes a tile of a grouped GEMM. There are at least as many blocks as tiles. The generic
+/// parameters are those of [`gemm`].
 #[inline(always)]
 pub fn grouped_gemm<
     C: Config<M, N, K>,
@@ -132,7 +134,7 @@ pub fn grouped_gemm<
         (group.index as usize, group.first as usize, (group.end - group.first) as usize);
     let (n, k, lda, ldb) =
         (shape.n as usize, shape.k as usize, a_layout.ld as usize, b_layout.ld as usize);
-    // C and D of the group, and its bias.
+    // C, D and the bias of the group.
     of_d.d_layout.offset += first * of_d.d_layout.ld as usize;
     if !of_d.bias.is_empty() {
         of_d.bias = of_d.bias.skip(if of_d.scalars.bias_per_row != 0 { first } else { index * n });
@@ -150,7 +152,7 @@ pub fn grouped_gemm<
     tile::<C, M, N, K, STAGES, IN_FLIGHT, WARP_M, WARP_N, I, J, WARPS>(block, stages, &problem);
 }
 
-/// Computes one tile of D. (The generic parameters are those of [`gemm`].)
+/// Computes one tile of D. The generic parameters are those of [`gemm`].
 #[inline(always)]
 #[allow(clippy::type_complexity, reason = "the matrices that a source reads are its own types")]
 fn tile<
@@ -209,8 +211,8 @@ fn tile<
     let mut read_a = C::SourceA::<'k>::new(block, problem.a, (top, 0), Along::Cols);
     let mut read_b = C::SourceB::<'k>::new(block, problem.b, (0, left), Along::Rows);
 
-    // All stages but one are filled before the first step. Where K ends within a step, that step
-    // comes first, so that all those that the main loop copies are whole.
+    // Prologue: fill all stages but one. A partial last k-tile comes first, so that the mainloop
+    // copies whole tiles only.
     let steps = (inner as u32).div_ceil(K as u32);
     let last_first = !inner.is_multiple_of(K);
     if last_first {
@@ -226,7 +228,7 @@ fn tile<
             read_a.advance(next);
             read_b.advance(next);
         }
-        // Also where there is nothing left: then the newest groups are empty, and the waits stay
+        // Commit also where nothing is left: the newest groups are then empty, and the waits stay
         // the same.
         Copies::<C, M, N, K>::commit(warp);
     }
@@ -247,27 +249,27 @@ fn tile<
     block.sync();
     let mut fragments: Fragments<C::Op, I, J> = (load_a(stage, 0), load_b(stage, 0));
     let slices = K / long;
-    // The next slice's are loaded behind the first of many rows, so that not all warps of a
-    // multiprocessor wait for their loads when they have met. Where they take so many registers
-    // that there are not enough for those of two slices, A's wait for the last row, and B's
-    // until this slice's are used.
+    // Fragments of the next slice are loaded after the first of many rows, so that not all warps of
+    // an SM wait for their loads after the sync. Large fragments leave no registers for two slices:
+    // then A waits for the last row, and B until this slice is multiplied.
     let is_large = <C::Op as MmaOp>::Shape::M
         * <C::Op as MmaOp>::Shape::K
         * size_of::<<C::Op as MmaOp>::Input>()
         / LANES
         > 32;
     let load_row = if is_large { I - 1 } else { I / 4 };
-    // What a thread holds meanwhile takes registers.
+    // Elements that a thread holds in the meantime take registers.
     let fetch_row = if size_of::<Held<C, M, N, K>>() == 0 { I / 2 } else { I - 1 };
     for step in 0..steps {
         let free = stages.stage(stage.before());
         for slice in 0..slices {
             if slice == slices - 1 {
-                // What the others copied for the next step has landed too; and all have loaded the
-                // last of this one, whose stage is filled next.
+                // After the wait and the sync, the tiles of the next k-tile have landed from all
+                // threads. All warps have loaded the last slice of this one: its stage is
+                // filled next.
                 Copies::<C, M, N, K>::wait::<IN_FLIGHT>(warp);
                 block.sync();
-                // After the last step there is none: then what is loaded once more is not used.
+                // After the last k-tile, the stage is loaded once more, and not used.
                 stage = if step + 1 < steps { stage.next() } else { stage };
             }
             let mut next = fragments;
@@ -285,7 +287,7 @@ fn tile<
                     let held_a = read_a.fetch(block, &free.0, slice, parts);
                     held = Some((held_a, read_b.fetch(block, &free.1, slice, parts)));
                 }
-                // There and back again: the last fragment of B is the next row's first.
+                // Boustrophedon order: the last fragment of B is the first of the next row.
                 for j in 0..PAIR * J {
                     let j = if i % 2 == 0 { j } else { PAIR * J - 1 - j };
                     C::Op::multiply(
@@ -315,13 +317,12 @@ fn tile<
     Copies::<C, M, N, K>::wait::<0>(warp);
     block.sync();
     let at = (top + down, left + right);
-    // Made here, and not before the loop, where registers are short.
+    // Computed here and not before the mainloop, where registers are short.
     let args = &problem.args;
     let d = args.matrix_d::<RowMajor>(problem.batch, rows, cols);
     let epilogue = &args.epilogue::<RowMajor>(problem.batch, rows, cols);
     if args.partials.is_empty() && epilogue.only_scales() {
-        // Each warp's results go through a part of the stages, so that they are stored by whole
-        // lines.
+        // Each warp stages its results in shared memory, to store whole rows.
         let results: SharedRing<
             SharedTile<<C::Op as MmaOp>::Output, WARP_M, WARP_N, Swizzle128>,
             WARPS,
@@ -341,8 +342,8 @@ fn tile<
         result.copy_to(warp, d, at);
         return;
     }
-    // What is rarely asked for is kept out of the way: asked for each element in its register, it
-    // would take longer than the rest.
+    // Rare epilogues go through shared memory too. Branches on each element in its register would
+    // cost more time than the rest of the epilogue.
     let parts: SharedRing<SharedTile<Sum<C::Op>, WARP_M, WARP_N, Swizzle128>, WARPS> =
         stages.reuse();
     let part = parts.part(warp.index());
@@ -369,14 +370,14 @@ fn tile<
     });
 }
 
-/// How the copies of A are waited for: those of B have the same groups.
+/// The copy groups of A; those of B are the same.
 type Copies<C, const M: usize, const N: usize, const K: usize> =
     <<C as Config<M, N, K>>::SourceA<'static> as Source<
         'static,
         TileA<<C as Config<M, N, K>>::Op, <C as Config<M, N, K>>::OrderA, M, K>,
     >>::Groups;
 
-/// What a thread holds of loads that go through registers.
+/// The elements that a thread holds of loads through registers.
 type Held<C, const M: usize, const N: usize, const K: usize> = (
     <<C as Config<M, N, K>>::SourceA<'static> as Source<
         'static,
@@ -388,6 +389,6 @@ type Held<C, const M: usize, const N: usize, const K: usize> = (
     >>::Held,
 );
 
-/// Rows of D that consecutive blocks take along M before they go on along N: about as many as the
-/// blocks that run at the same time take along N. So together they read the least of A and B.
+/// Rows of D that consecutive blocks cover along M before they go on along N (rasterization): about
+/// as many as the concurrent blocks cover along N. Together they then read the least of A and B.
 const SWIZZLE_ROWS: usize = 2048;

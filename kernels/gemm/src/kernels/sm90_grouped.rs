@@ -1,8 +1,8 @@
 //! The epilogue of a grouped GEMM on `wgmma`: threads store D.
 //!
-//! A tile ends with its group, and a TMA store would write on into the next one's rows. The rest of
-//! the kernel is [`sm90_wgmma`](super::sm90_wgmma), with [`GroupedTiles`]
-//! as its scheduler.
+//! A group's last tile can be partial, and a TMA store would overwrite the first rows of the next
+//! group. The rest of the kernel is [`sm90_wgmma`](super::sm90_wgmma), with [`GroupedTiles`] as the
+//! tile scheduler.
 
 use super::sm90_wgmma::{Accumulators, Config, EpilogueStore, Shared, gemm};
 use crate::parts::tma::{WGMMA_M, place, store_by_threads, store_columns};
@@ -16,7 +16,7 @@ use ptx_matrix::memory::TensorSwizzle;
 use ptx_matrix::mma::{GroupAccumulator, M64, WgmmaColumns};
 use ptx_matrix::prelude::*;
 
-/// A grouped GEMM, with the arguments of the table's kernels.
+/// Computes a grouped GEMM, with the arguments of the table's kernels.
 #[inline(always)]
 pub fn grouped<
     C,
@@ -42,8 +42,8 @@ pub fn grouped<
     });
 }
 
-/// Stores the rows of a group. `PART` columns of accumulators at a time pass through shared memory
-/// where the epilogue does more than scale.
+/// Stores the rows of a group. An epilogue that does more than scale passes `PART` columns of
+/// accumulators at a time through shared memory.
 pub struct GroupedStore<'k, O: Output, const PART: usize> {
     /// The memory and the scalars. A bias per column has N elements for each group.
     pub args: EpilogueArgs<'k, O>,
@@ -88,16 +88,17 @@ where
                 "staging tiles do not go beyond the tile"
             )
         };
-        let late = |number| group.block().late(number);
+        let opaque = |number| group.block().opaque(number);
         let rows = tile.group.expect("a grouped GEMM's tile has a group").end;
         let (all_rows, cols) = self.size;
         let matrix = || self.args.matrix_d::<RowMajor>(0, (rows as usize).min(all_rows), cols);
         if self.args.only_scales() {
             if const { N > 2 * TILES * COLS } {
-                let to = || (matrix(), (late(at.0) as usize, late(at.1) as usize));
+                let to = || (matrix(), (opaque(at.0) as usize, opaque(at.1) as usize));
                 return store_by_threads(group, staging, accumulators, self.args.scalars.alpha, to);
             }
-            // All staging tiles twice, without a loop: it takes less time and no more registers.
+            // All staging tiles are written, then copied, without a loop: this is faster and takes
+            // no more registers.
             accumulators.each_ref().map_each(
                 #[inline(always)]
                 |m64, accumulator| {
@@ -121,7 +122,7 @@ where
             return;
         }
         let part = staging.reuse::<SharedRing<SharedTile<O::Sum, WGMMA_M, PART, S>, 2>>().part(0);
-        let mut next = late(0);
+        let mut next = opaque(0);
         while next < (M64_TILES * N) as u32 {
             store_columns::<_, N, M64_TILES, PART>(
                 group,
@@ -132,9 +133,9 @@ where
             group.sync();
             let d = matrix();
             let (row, col) = place::<N, M64_TILES>(next);
-            let (row, col) = (late(at.0 + row) as usize, late(at.1 + col) as usize);
+            let (row, col) = (opaque(at.0 + row) as usize, opaque(at.1 + col) as usize);
             let epilogue: Epilogue<'_, O> = self.args.epilogue(0, all_rows, cols);
-            let index = late(tile.batch_of_b()) as usize;
+            let index = opaque(tile.batch_of_b()) as usize;
             let is_per_column = !epilogue.bias.is_empty() && !epilogue.bias_per_row;
             let bias = if is_per_column { epilogue.bias.skip(index * cols) } else { epilogue.bias };
             let epilogue = Epilogue { bias, ..epilogue };

@@ -1,10 +1,12 @@
-//! SM90 GEMM on `mma.sync`: persistent; TMA loads by the warps in turn, TMA store. For f64, which
-//! `wgmma` does not multiply.
+//! SM90 GEMM on `mma.sync`, for f64, which `wgmma` does not support: persistent; TMA loads, TMA
+//! store.
 //!
-//! Between its beginning and its end no warp waits for all others. Each goes on when a stage is
-//! full, and stores its own accumulators while others may still multiply. There is no producer
-//! warp: the warps load round-robin. A stage is filled again half a step after its loader has
-//! released it itself; by then the others mostly have, too.
+//! `global --TMA--> stage s (full[s]) --> fragments --mma--> accumulators --> staging --TMA--> D`
+//!
+//! There is no producer warp: the warps issue the loads round-robin. The block never synchronizes
+//! in the main loop. A warp goes on when a stage is full, and stores its accumulators while others
+//! may still multiply. A stage is refilled half a k-tile after its loader has released it; by then
+//! the other warps mostly have released it, too.
 
 use crate::parts::TmaArgs;
 use crate::parts::mma::{F64Paired, Sum, Sums};
@@ -14,17 +16,17 @@ use crate::parts::{
 };
 use core::marker::PhantomData;
 use ptx_matrix::fragment::{Order, Shape};
-use ptx_matrix::launch::AheadEnded;
+use ptx_matrix::launch::PrecedingEnded;
 use ptx_matrix::prelude::*;
 use ptx_matrix::sync::BarrierRing;
 
 /// Bytes of a stage along K.
 const K_BYTES: usize = 128;
 
-/// Fragments of B that are loaded together.
+/// Fragments of B that one load returns.
 const PAIR: usize = 2;
 
-/// Rows of a staging tile: a fragment's.
+/// Rows of a staging tile, as of a fragment.
 pub const STAGING_ROWS: usize = 16;
 
 /// The types of a GEMM.
@@ -37,14 +39,13 @@ pub trait Config: Sized + 'static {
     type B: OperandB<Element = <Self::Op as MmaOp>::Input>;
     /// The two staging tiles of a warp.
     type Staging: SharedLayout + Copy;
-    /// The tile of D of a block, and the K of a stage.
+    /// The block's tile of D, and K of a stage.
     const TILE: TileShape;
-    /// Columns of D of a warp.
+    /// Columns of D per warp.
     const WARP_N: usize;
 }
 
-/// f64, with D of the order `L`: row-major, or column-major for D = (BᵀAᵀ)ᵀ. A and B are
-/// column-major.
+/// f64, with D of order `L`: row-major, or column-major, as D = (BᵀAᵀ)ᵀ. A and B are column-major.
 pub struct F64Gemm<L>(PhantomData<L>);
 
 /// The tiles of A: 128 x 16.
@@ -62,8 +63,8 @@ impl<L: Order> Config for F64Gemm<L> {
     const WARP_N: usize = 32;
 }
 
-/// Eight warps of 64 x 32.
-#[kernel(threads = 256, min_blocks = 1, cluster = 1, early = true, target = "sm_90", instances(
+/// Eight warps, each with a 64 x 32 warp tile.
+#[kernel(threads = 256, min_blocks = 1, cluster = 1, dependent = true, target = "sm_90", instances(
     sm90_f64_nn_128x128x16 = <ColMajor>,
     sm90_f64_tt_128x128x16 = <RowMajor>,
 ))]
@@ -83,9 +84,9 @@ pub fn gemm_f64<L: Order>(
 /// A warp's accumulators: `I` x `J` pairs of fragments.
 pub type Accumulators<P, const I: usize, const J: usize> = [[[Sums<P>; PAIR]; J]; I];
 
-/// The end of a GEMM, for one warp.
+/// The epilogue, for one warp.
 pub trait WarpStore<C: Config, const I: usize, const J: usize> {
-    /// Stores a warp's accumulators, whose first element is at (row, column) `at` of D.
+    /// Stores a warp's accumulators; their first element is at (row, column) `at` of D.
     fn store(
         &self,
         warp: Warp<'_>,
@@ -102,14 +103,14 @@ pub struct Shared<C: Config, const STAGES: usize, const WARPS: usize> {
     pub stages: SharedRing<(C::A, C::B), STAGES>,
     /// Staging tiles of each warp.
     pub staging: SharedRing<C::Staging, WARPS>,
-    /// A stage's tiles have landed.
+    /// Phase completes when the stage's tiles have landed.
     pub full: SharedRing<BarrierMemory, STAGES>,
-    /// A stage's tiles have been read.
+    /// Phase completes when all warps have released the stage.
     pub empty: SharedRing<BarrierMemory, STAGES>,
 }
 
-/// Computes the tiles of a block. (Six generic parameters: Rust has no arrays whose length is a
-/// trait's constant.)
+/// Computes all tiles of a block. The six generic parameters are needed because Rust has no arrays
+/// whose length is a trait's constant.
 #[inline(always)]
 pub fn gemm<
     C: Config,
@@ -123,7 +124,7 @@ pub fn gemm<
     shared: Shared<C, STAGES, WARPS>,
     operands: TmaOperands<'_, C::A, C::B>,
     shape: ProblemShape,
-    epilogue: impl FnOnce(AheadEnded<'_>) -> E,
+    epilogue: impl FnOnce(PrecedingEnded<'_>) -> E,
 ) {
     let (warp_m, warp_n) = (I * <C::Op as MmaOp>::Shape::M, J * PAIR * <C::Op as MmaOp>::Shape::N);
     const {
@@ -146,8 +147,8 @@ pub fn gemm<
     }
     let (full, empty) = (shared.full.init(block, 1), shared.empty.init(block, WARPS as u32));
     let pipeline = Pipeline::<C, STAGES> { stages: shared.stages, full, empty };
-    // Reads of what the preceding kernels wrote begin here.
-    let ended = block.wait_for_kernels_ahead();
+    // Memory that the preceding kernels wrote is read only after this wait (PDL).
+    let ended = block.wait_for_preceding_kernels();
     let ((a, b), epilogue) = (operands.get(ended), epilogue(ended));
     let mut tiles = Tiles::<C>::of_block(shape, block);
     let mut producer = Producer {
@@ -156,17 +157,17 @@ pub fn gemm<
         b,
         tiles,
         rest: None,
-        state: Turn::FIRST,
+        state: PipelineState::FIRST,
         until: index as u32,
         warps: WARPS as u32,
     };
-    // All stages but one: the main loop fills that first.
+    // Prologue: fill all stages but one. The main loop fills that one first.
     for _ in 0..STAGES - 1 {
         producer.fill(warp);
     }
     let (row, col) = (index / (C::TILE.n / warp_n) * warp_m, index % (C::TILE.n / warp_n) * warp_n);
     let staging = shared.staging.part(index);
-    let mut consumer = Consumer { warp, at: (row, col), pipeline, state: Turn::FIRST };
+    let mut consumer = Consumer { warp, at: (row, col), pipeline, state: PipelineState::FIRST };
     while let Some(tile) = tiles.next() {
         let accumulators = consumer.mainloop::<I, J>(tile.k_tiles(C::TILE.k), || {
             producer.fill(warp);
@@ -174,11 +175,11 @@ pub fn gemm<
         let at = (tile.row + row as u32, tile.col + col as u32);
         epilogue.store(warp, staging, &tile, at, &accumulators);
     }
-    // Shared memory stays until the staging tiles have been read.
+    // Shared memory must live until the TMA stores have read the staging tiles.
     wait_for_stores::<0>(warp);
 }
 
-/// The stages, and their barriers.
+/// The stages and their barriers.
 struct Pipeline<C: Config, const STAGES: usize> {
     stages: SharedRing<(C::A, C::B), STAGES>,
     full: BarrierRing<STAGES>,
@@ -193,7 +194,7 @@ impl<C: Config, const STAGES: usize> Clone for Pipeline<C, STAGES> {
 }
 impl<C: Config, const STAGES: usize> Copy for Pipeline<C, STAGES> {}
 
-/// The tiles of a block, one after the other.
+/// The tile scheduler of a block.
 struct Tiles<C> {
     shape: ProblemShape,
     next: u32,
@@ -213,7 +214,7 @@ impl<C> Copy for Tiles<C> {}
 impl<C: Config> Tiles<C> {
     #[inline(always)]
     fn of_block(shape: ProblemShape, block: &Block<'_>) -> Self {
-        // The compiler then knows that no other block is in the cluster.
+        // This tells the compiler that the block is alone in its cluster.
         let shape = ProblemShape { cluster_along_n: false, ..shape };
         let (next, end, step) = (block.index().x, shape.count(C::TILE, 1), block.grid().x);
         Tiles { shape, next, end, step, _config: PhantomData }
@@ -232,24 +233,24 @@ impl<C: Config> Tiles<C> {
 
 // Producer
 
-/// One warp's share of the loads: it counts all steps, and issues every `warps`th.
+/// One warp's share of the loads: it counts all k-tiles, and issues every `warps`th.
 struct Producer<'k, C: Config, const STAGES: usize> {
     pipeline: Pipeline<C, STAGES>,
     a: TensorMap<'k, <C::A as OperandA>::Box, 3>,
     b: TensorMap<'k, <C::B as OperandB>::Box, 3>,
     /// The tiles that it has not begun.
     tiles: Tiles<C>,
-    /// The rest of the tile that it is at.
+    /// The rest of its current tile.
     rest: Option<WorkTile>,
-    state: Turn<STAGES>,
-    /// Steps of other warps before its next one.
+    state: PipelineState<STAGES>,
+    /// K-tiles of other warps before its next one.
     until: u32,
     warps: u32,
 }
 
 impl<C: Config, const STAGES: usize> Producer<'_, C, STAGES> {
-    /// Goes on to the next step of K. If it is this warp's, waits until the stage is empty, and
-    /// starts to load it.
+    /// Goes on to the next k-tile. If it is this warp's, waits until the stage is empty, and issues
+    /// its loads.
     #[inline(always)]
     fn fill(&mut self, warp: Warp<'_>) {
         let Some(tile) = self.rest.or_else(|| self.tiles.next()) else { return };
@@ -259,7 +260,7 @@ impl<C: Config, const STAGES: usize> Producer<'_, C, STAGES> {
             let ((tiles_a, tiles_b), barrier) =
                 (stages.stage(state.index()), full.stage(state.index()));
             let (a, b) = (self.a, self.b);
-            empty.stage(state.index()).wait(warp, state.phase_before());
+            empty.stage(state.index()).wait(warp, state.prev_phase());
             warp.elect(|lane| {
                 barrier.arrive_expecting(
                     lane,
@@ -280,23 +281,23 @@ impl<C: Config, const STAGES: usize> Producer<'_, C, STAGES> {
 
 // Consumer
 
-/// A warp and its place in the pipeline.
+/// A warp and its pipeline state.
 struct Consumer<'k, C: Config, const STAGES: usize> {
     warp: Warp<'k>,
-    /// Its part of the block's tile.
+    /// The origin of its warp tile in the block's tile.
     at: (usize, usize),
     pipeline: Pipeline<C, STAGES>,
-    state: Turn<STAGES>,
+    state: PipelineState<STAGES>,
 }
 
 impl<C: Config, const STAGES: usize> Consumer<'_, C, STAGES> {
     /// Accumulates `k_tiles` stages, at least one.
     ///
-    /// There is one set of fragments, and one more row of A. During the multiplication of a row,
-    /// the next row of A is loaded; B of the next k-slice follows behind the last row. The wait
-    /// for the next stage is a row ahead of its loads, so that enough is left to multiply
-    /// meanwhile. Each step calls `produce` when the other warps have had time to release the
-    /// stage before.
+    /// There is one set of fragments, and one more fragment of A. During the multiplication of a
+    /// row, the next fragment of A is loaded; B of the next k-slice is loaded during the last row.
+    /// The wait for the next stage is one row ahead of its loads, so that there is work left to
+    /// overlap. Each k-tile calls `produce` when the other warps have had time to release the
+    /// previous stage.
     #[inline(always)]
     fn mainloop<const I: usize, const J: usize>(
         &mut self,
@@ -347,7 +348,7 @@ impl<C: Config, const STAGES: usize> Consumer<'_, C, STAGES> {
                                 self.release(before);
                                 tiles = next_tiles;
                             }
-                            // Behind the last step, this loads once more what is not used.
+                            // After the last k-tile, this loads a fragment that is not used.
                             next_a = load_a(tiles, (i + 1) % I, next);
                             if i == I - 2 && goes_on {
                                 before = self.state;
@@ -368,7 +369,7 @@ impl<C: Config, const STAGES: usize> Consumer<'_, C, STAGES> {
         accumulators
     }
 
-    /// The tiles of the next stage, once they have landed.
+    /// Waits for the next stage, and returns its tiles.
     #[inline(always)]
     fn wait(&self) -> (C::A, C::B) {
         self.pipeline.full.stage(self.state.index()).wait(self.warp, self.state.phase());
@@ -377,7 +378,7 @@ impl<C: Config, const STAGES: usize> Consumer<'_, C, STAGES> {
 
     /// Releases a stage to its producer.
     #[inline(always)]
-    fn release(&self, state: Turn<STAGES>) {
+    fn release(&self, state: PipelineState<STAGES>) {
         let empty = self.pipeline.empty.stage(state.index());
         self.warp.sync();
         self.warp.elect(|lane| {
@@ -440,13 +441,13 @@ where
             }
             return;
         }
-        // The rare cases go through one staging tile to the other, in a loop that is not unrolled.
-        let late = |number| warp.block().late(number);
+        // Rare cases go from one staging tile to the other, in a loop that is not unrolled.
+        let opaque = |number| warp.block().opaque(number);
         let part = staging
             .reuse::<SharedRing<SharedTile<Sum<C::Op>, STAGING_ROWS, PART, Swizzle128, L>, 2>>()
             .part(0);
         let parts = cols / PART;
-        let mut index = late(0);
+        let mut index = opaque(0);
         while index < (I * parts) as u32 {
             let (down, first) =
                 (index as usize / parts * STAGING_ROWS, index as usize % parts * PART);
@@ -456,8 +457,8 @@ where
             }
             for (i, row) in accumulators.iter().enumerate() {
                 for (j, sums) in row.as_flattened().chunks_exact(PART / wide).enumerate() {
-                    // Hidden, so that the compiler does not put `index`, no constant, for it.
-                    if late((i * parts + j) as u32) == index {
+                    // Opaque to the compiler, so that it does not replace this constant by `index`.
+                    if opaque((i * parts + j) as u32) == index {
                         for (j, sum) in sums.iter().enumerate() {
                             sum.store(warp, &part, (0, j * wide));
                         }
@@ -467,7 +468,7 @@ where
             warp.sync();
             let to = (at.0 + down as u32, at.1 + first as u32);
             let set = |row, col, element| staging.part(1).set((row, done + col), element);
-            // A thread has registers for fewer of the larger accumulators.
+            // Large accumulators leave registers for fewer elements at a time.
             let by_tma = if const { size_of::<Sum<C::Op>>() > size_of::<u32>() } {
                 self.finish::<1, _, _>(warp.block(), warp, part, tile, to, set)
             } else {

@@ -1,5 +1,6 @@
-//! Promotion of 8-bit floats to `f32`: the tensor cores accumulate them with 13 bits of fraction,
-//! and this mainloop takes their sums out after each stage.
+//! The mainloop with promotion of 8-bit floats to `f32` (two-level accumulation). The tensor cores
+//! accumulate with 13 bits of fraction; after each stage, the partial sums are added to `f32`
+//! accumulators.
 
 use super::sm90_wgmma::{Consumer, K_SLICES, Mainloop, Op};
 use crate::parts::tma::WGMMA_M;
@@ -11,10 +12,10 @@ use ptx_matrix::element::Bits32;
 use ptx_matrix::mma::{GroupAccumulator, M64, WgmmaColumns, WgmmaForm};
 use ptx_matrix::prelude::*;
 
-/// `m64nNk*` of 8-bit floats with promotion: after each stage, the tensor cores' partial sums are
-/// added to accumulators in full `f32`, `N_SLICE` columns at a time.
+/// `m64nNk*` of 8-bit floats with promotion: after each stage, the partial sums of the tensor cores
+/// are added to accumulators in full `f32`, `N_SLICE` columns at a time.
 ///
-/// While one consumer adds, the tensor cores multiply for the other.
+/// While one consumer adds, the tensor cores can multiply for the other.
 pub struct Promote<const N: usize, const N_SLICE: usize, T>(PhantomData<T>);
 
 impl<A, B, T, const N: usize, const N_SLICE: usize> Mainloop<A, B> for Promote<N, N_SLICE, T>
@@ -57,7 +58,7 @@ where
                         );
                     }
                 });
-                // All that is not adding happens during the multiplication.
+                // Release and wait overlap the multiplication; only the additions follow it.
                 if col == 0 && k_tile > 0 {
                     consumer.release(before, false);
                 }

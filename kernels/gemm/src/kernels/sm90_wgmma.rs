@@ -1,4 +1,4 @@
-//! SM90 GEMM: persistent, warp-specialized; TMA loads, `wgmma`, TMA store.
+//! SM90 GEMM: persistent, warp-specialized, cooperative; TMA loads, `wgmma`, TMA store.
 //!
 //! ```text
 //!                    full[s]: the tiles have landed
@@ -7,10 +7,10 @@
 //!   stage s           empty[s]: they have been read   registers                  TMA store
 //! ```
 //!
-//! There is one block for each SM, and it computes tile after tile. The producer is up to `STAGES`
-//! stages ahead, also into the next tile of D: it fills the pipeline while the consumers store.
-//! The blocks of a cluster have adjacent tiles. Along M these need the same B, along N the same A:
-//! each block loads a part of that operand by multicast.
+//! One persistent block runs on each SM and computes tile after tile. The producer runs up to
+//! `STAGES` stages ahead, across tile boundaries: it fills the pipeline during the epilogue. The
+//! blocks of a cluster have adjacent tiles. Along M they share B, along N they share A; each block
+//! loads a slice of the shared operand by TMA multicast.
 
 use crate::parts::tma::{WGMMA_M, wait_for_stores};
 use crate::parts::{
@@ -21,34 +21,30 @@ use core::marker::PhantomData;
 use ptx_matrix::copy::BoxTile;
 use ptx_matrix::element::Bits32;
 use ptx_matrix::fragment::{FragmentShape, Order, RoleC};
-use ptx_matrix::launch::AheadEnded;
+use ptx_matrix::launch::PrecedingEnded;
 use ptx_matrix::memory::TensorSwizzle;
 use ptx_matrix::mma::{
     GroupAccumulator, InFlight, M64, Multiplicand, Wgmma, WgmmaColumns, WgmmaForm,
 };
 use ptx_matrix::prelude::*;
-use ptx_matrix::sync::{BarrierRing, Look, PeerBarrierRing};
+use ptx_matrix::sync::{BarrierRing, BarrierToken, PeerBarrierRing};
 
-/// Registers of a producer's and of a consumer's thread. With two consumers they are all of an SM.
+/// Registers per thread of a producer and of a consumer: 168 on average with two consumers.
 pub const PRODUCER_REGISTERS: u32 = 24;
-/// See [`PRODUCER_REGISTERS`].
 pub const CONSUMER_REGISTERS: u32 = 240;
-
-/// K-slices of a stage: its rows of 128 bytes, of which a `wgmma` takes 32.
+/// K-slices of a stage: 128 bytes along K, of which one `wgmma` takes 32.
 pub const K_SLICES: usize = 4;
 
 /// The types of a GEMM.
 pub trait Config: Sized + 'static {
-    /// The tiles of A in one stage.
+    /// The tiles of A, and of B, in one stage.
     type A: WgmmaA;
-    /// The tiles of B in one stage.
     type B: OperandB<Element: Multiplicand>;
-    /// How a consumer accumulates its part of the tile: [`Accumulate`], or
-    /// [`Promote`](super::sm90_promotion::Promote).
+    /// How a consumer accumulates: [`Accumulate`], [`Promote`](super::sm90_promotion::Promote).
     type Mainloop: Mainloop<Self::A, Self::B>;
     /// The staging tiles of one consumer.
     type Staging: SharedLayout + Copy;
-    /// The tile of D of a block, and the K of a stage. Consumers split it along M, or along N.
+    /// The block's tile of D, and K of a stage. The consumers split it along M, or along N.
     const TILE: TileShape;
 }
 
@@ -56,22 +52,21 @@ pub trait Config: Sized + 'static {
 pub type Accumulators<C> =
     <<C as Config>::Mainloop as Mainloop<<C as Config>::A, <C as Config>::B>>::Accumulators;
 
-/// The shared memory of a block.
+/// The shared memory of a block: operand tiles in `stages`, staging tiles, barriers.
 pub struct Shared<C: Config, const STAGES: usize, const CONSUMERS: usize> {
-    /// Operand tiles.
     pub stages: SharedRing<(C::A, C::B), STAGES>,
     /// Staging tiles of each consumer.
     pub staging: SharedRing<C::Staging, CONSUMERS>,
-    /// A stage's tiles have landed.
+    /// Phase completes when the stage's tiles have landed.
     pub full: SharedRing<BarrierMemory, STAGES>,
-    /// A stage's tiles have been read.
+    /// Phase completes when the consumers have released the stage.
     pub empty: SharedRing<BarrierMemory, STAGES>,
 }
 
-/// The end of a GEMM: transforms accumulators and stores them.
+/// The epilogue: transforms accumulators and stores them.
 pub trait EpilogueStore<Staging, Accumulators> {
-    /// Stores the accumulators of one consumer, whose first element is at (row, column) `at` of D.
-    /// All threads of the warpgroup call it. It waits until earlier TMA stores have read `staging`.
+    /// Stores one consumer's accumulators; their first element is at (row, column) `at` of D. All
+    /// its threads call it. It waits until earlier TMA stores have read `staging`.
     fn store(
         &self,
         group: WarpGroup<'_>,
@@ -82,7 +77,7 @@ pub trait EpilogueStore<Staging, Accumulators> {
     );
 }
 
-/// Computes the tiles of a block.
+/// Computes all tiles of a block.
 #[inline(always)]
 pub fn gemm<
     C: Config,
@@ -95,7 +90,7 @@ pub fn gemm<
     shared: Shared<C, STAGES, CONSUMERS>,
     operands: TmaOperands<'_, C::A, C::B>,
     scheduler: impl TileScheduler,
-    epilogue: impl FnOnce(AheadEnded<'_>) -> E,
+    epilogue: impl FnOnce(PrecedingEnded<'_>) -> E,
 ) {
     const { check::<C>(CONSUMERS) }
     let (tile_m, tile_n, tile_k) = (C::TILE.m as u32, C::TILE.n as u32, C::TILE.k as u32);
@@ -108,18 +103,18 @@ pub fn gemm<
     let cluster = block.cluster();
     let rank = cluster.rank();
     if CLUSTER > 1 {
-        // The barriers of the other blocks are initialised, and their blocks run.
+        // Remote arrivals need initialised barriers and running blocks.
         cluster.sync();
     }
-    // Reads of what the preceding kernels wrote begin here.
-    let ended = block.wait_for_kernels_ahead();
+    // Memory that the preceding kernels wrote is read only after this wait (PDL).
+    let ended = block.wait_for_preceding_kernels();
     let ((a, b), epilogue) = (operands.get(ended), epilogue(ended));
     let stages = shared.stages;
     let mut walk = scheduler.begin(C::TILE, CLUSTER as u32, ended);
     let (first, step) = (block.index().x / CLUSTER as u32, block.grid().x / CLUSTER as u32);
-    let mut state = Turn::FIRST;
+    let mut state = PipelineState::FIRST;
 
-    // Producer
+    // Producer: warp 0 loads. Warps 1 to 3 only give up registers, and join the last sync.
     if group.index() == 0 {
         if CONSUMERS > 1 {
             group.give_registers::<PRODUCER_REGISTERS>();
@@ -136,11 +131,11 @@ pub fn gemm<
                     let (tiles_a, tiles_b) = stages.stage(state.index());
                     let barrier = full.stage(state.index());
                     let k = tile.k_start + k_tile * tile_k;
-                    // Out-of-bounds boxes are loaded once per stage, to zero it, and skipped
-                    // afterwards: TMA fills zeros slower than it copies.
+                    // Out-of-bounds boxes are loaded in a tile's first `STAGES` steps, to zero the
+                    // stages. Later steps skip them: TMA fills zeros slower than it copies.
                     let loads_all =
                         k_tile < STAGES as u32 || tile.rows >= tile_m && tile.cols >= tile_n;
-                    empty.stage(state.index()).wait(warp, state.phase_before());
+                    empty.stage(state.index()).wait(warp, state.prev_phase());
                     warp.elect(|lane| {
                         let load = |rows, cols| {
                             barrier.arrive_expecting(
@@ -168,8 +163,7 @@ pub fn gemm<
                                 multicast,
                             });
                         };
-                        // Two copies in the program, so that whole tiles take the fewest
-                        // instructions.
+                        // Two copies of the code: whole tiles then take the fewest instructions.
                         if loads_all {
                             load(u32::MAX, u32::MAX)
                         } else {
@@ -206,10 +200,10 @@ pub fn gemm<
         epilogue.store(group, staging, &tile, at, &accumulators);
         index += step;
     }
-    // A fresh handle: until here no register holds the warpgroup's index.
+    // A fresh handle, so that no register holds the warpgroup's index until here.
     wait_for_stores(block.warp_group());
     if CLUSTER > 1 {
-        // Other blocks may still arrive at this block's barriers.
+        // Other blocks may still arrive on this block's barriers.
         cluster.sync();
     }
 }
@@ -236,7 +230,7 @@ pub fn run<
     gemm(block, shared, operands, shape, store);
 }
 
-/// Checks a configuration when it compiles.
+/// Checks a configuration at compile time.
 const fn check<C: Config>(consumers: usize) {
     let TileShape { m, n, k } = C::TILE;
     let (rows, cols) = (C::Mainloop::ROWS, C::Mainloop::COLS);
@@ -251,34 +245,28 @@ const fn check<C: Config>(consumers: usize) {
 }
 
 // Mainloop
-
-/// A consumer and its place in the pipeline.
+/// A consumer warpgroup and its pipeline state.
 pub struct Consumer<'k, A, B, const STAGES: usize, const CLUSTER: usize> {
-    /// The warpgroup.
     pub group: WarpGroup<'k>,
     /// Its first rows of A: (tile, row of the tile).
     pub rows_a: (usize, usize),
     /// Its first tile of B.
     pub tile_b: usize,
-    /// Operand tiles.
     pub stages: SharedRing<(A, B), STAGES>,
-    /// A stage's tiles have landed.
     pub full: BarrierRing<STAGES>,
-    /// A stage's tiles have been read, in each block of the cluster: all blocks load some of them.
+    /// The empty barriers of all blocks of the cluster: each of them loads some of the tiles.
     pub empty: [PeerBarrierRing<STAGES>; CLUSTER],
     /// The next stage.
-    pub state: Turn<STAGES>,
+    pub state: PipelineState<STAGES>,
 }
 
-/// How a consumer multiplies and accumulates.
+/// The mainloop of a consumer.
 pub trait Mainloop<A, B> {
-    /// Its accumulators.
     type Accumulators;
-    /// Rows and columns of them.
+    /// Rows and columns of a consumer's accumulators.
     const ROWS: usize;
-    /// See [`ROWS`](Self::ROWS).
     const COLS: usize;
-    /// Whether 8-bit floats accumulate in the tensor cores, with 13 bits of fraction.
+    /// Whether 8-bit floats use fast accumulation: in the tensor cores, with 13 bits of fraction.
     const FAST: bool;
 
     /// Accumulates `k_tiles` stages.
@@ -288,8 +276,7 @@ pub trait Mainloop<A, B> {
     ) -> Self::Accumulators;
 }
 
-/// `M64_TILES` x `m64nNk*`: the tensor cores accumulate along all of K. For 8-bit floats this is
-/// fast accumulation, with 13 bits of fraction.
+/// `M64_TILES` x `m64nNk*`, accumulated by `wgmma` along all of K: see [`Mainloop::FAST`].
 pub struct Accumulate<const M64_TILES: usize, const N: usize, T>(PhantomData<T>);
 
 impl<A, B, T, const M64_TILES: usize, const N: usize> Mainloop<A, B> for Accumulate<M64_TILES, N, T>
@@ -312,8 +299,7 @@ where
         consumer: &mut Consumer<'_, A, B, STAGES, CLUSTER>,
         k_tiles: u32,
     ) -> Self::Accumulators {
-        // Registers are left to try the next barrier during the multiplication, to hold the stage
-        // in uniform registers, and to know the releasing lane.
+        // Up to 132 accumulator registers leave room for an early `try_wait` and its uniform stage.
         let quick = const { M64_TILES * N <= 264 };
         let group = consumer.group;
         let mut accumulators = <[_; M64_TILES]>::from_each(
@@ -344,8 +330,7 @@ where
                     });
                     if m64 == 0 {
                         token = quick.then(|| consumer.try_wait(consumer.state.next()));
-                        // The tensor cores work on this stage during the release of the previous
-                        // one.
+                        // All groups of the previous stage have finished: release it now.
                         accumulator.wait::<1>(group);
                         if k_tile > 0 {
                             consumer.release(before, quick);
@@ -378,16 +363,15 @@ impl<A: SharedLayout, B: SharedLayout, const STAGES: usize, const CLUSTER: usize
         self.full.stage(self.state.index()).wait(self.group.warp(), self.state.phase());
     }
 
-    /// Tries once whether those of a stage have.
+    /// Polls once whether the tiles of a stage have landed.
     #[inline(always)]
-    pub fn try_wait(&self, state: Turn<STAGES>) -> Look {
-        self.full.stage(state.index()).look(self.group.warp(), state.phase())
+    pub fn try_wait(&self, state: PipelineState<STAGES>) -> BarrierToken {
+        self.full.stage(state.index()).begin_wait(self.group.warp(), state.phase())
     }
 
-    /// Releases a stage to the producers of the cluster. `quick`: by lane 0, without a branch; else
-    /// by an elected lane.
+    /// Releases a stage to the cluster's producers: by lane 0 if `quick` (predicated), or elected.
     #[inline(always)]
-    pub fn release(&self, state: Turn<STAGES>, quick: bool) {
+    pub fn release(&self, state: PipelineState<STAGES>, quick: bool) {
         let (empty, is_first) = (self.empty, self.group.warp_rank() == 0);
         let arrive = |lane: Lane<'_>| {
             for empty in empty {
@@ -407,7 +391,6 @@ impl<A: SharedLayout, B: SharedLayout, const STAGES: usize, const CLUSTER: usize
 }
 
 // Epilogue
-
 impl<
     O,
     S,

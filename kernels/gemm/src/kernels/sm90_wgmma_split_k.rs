@@ -1,9 +1,13 @@
-//! SM90 GEMM with cluster split-K: the blocks of a cluster compute one tile, each a part of K.
+//! SM90 GEMM with cluster split-K: the blocks of a cluster split the K of one tile.
 //!
-//! For GEMMs of few tiles. After the mainloop, each block leaves its accumulators in shared memory,
-//! in place of the operand tiles. Then each block reduces a share of the columns through
-//! distributed shared memory (DSMEM), always in the same order, and stores it. So no partial
-//! accumulators go through global memory, and there is no second launch.
+//! It is for GEMMs with few tiles. The steps:
+//! 1. Mainloop: each block accumulates its k-tiles, as in [`sm90_wgmma`](super::sm90_wgmma).
+//! 2. Each block writes its accumulators to its shared memory, over the operand tiles.
+//! 3. Reduction: each block adds its `SHARE` columns of all blocks, in rank order, through
+//!    distributed shared memory (DSMEM).
+//! 4. Epilogue: each block stores these columns.
+//!
+//! So no partial accumulators go through global memory, and there is no second launch.
 
 use super::sm90_wgmma::{
     CONSUMER_REGISTERS, Config, Consumer, EpilogueStore, Mainloop, PRODUCER_REGISTERS, Shared,
@@ -15,7 +19,7 @@ use crate::parts::{
 };
 use ptx_matrix::copy::BoxTile;
 use ptx_matrix::element::Bits32;
-use ptx_matrix::launch::AheadEnded;
+use ptx_matrix::launch::PrecedingEnded;
 use ptx_matrix::mma::{GroupAccumulator, M64, SharedAccumulator, WgmmaColumns};
 use ptx_matrix::prelude::*;
 
@@ -53,9 +57,9 @@ pub fn run<
 
 /// Computes the tile of a cluster.
 ///
-/// `C`'s mainloop accumulates `N` columns of 64 rows, of which a block reduces and stores `SHARE`:
-/// `N` divided by the blocks of the cluster. (The five constants are sizes of types, and Rust
-/// cannot compute one from another there.)
+/// The mainloop of `C` accumulates 64 x `N`; a block reduces and stores `SHARE` columns of it: `N`
+/// divided by the cluster size. The five constants are sizes of types, and Rust cannot compute one
+/// from another there.
 #[inline(always)]
 pub fn gemm_split_k<
     C,
@@ -71,7 +75,7 @@ pub fn gemm_split_k<
     shared: Shared<C, STAGES, CONSUMERS>,
     operands: TmaOperands<'_, C::A, C::B>,
     shape: ProblemShape,
-    epilogue: impl FnOnce(AheadEnded<'_>) -> E,
+    epilogue: impl FnOnce(PrecedingEnded<'_>) -> E,
 ) where
     C: Config<Mainloop: Mainloop<C::A, C::B, Accumulators = [GroupAccumulator<N, T>; 1]>>,
     M64<N>: WgmmaColumns<Bits32>,
@@ -95,14 +99,14 @@ pub fn gemm_split_k<
     let empty = shared.empty.init(block, CONSUMERS as u32);
     let cluster = block.cluster();
     let rank = cluster.rank();
-    // Reads of what the preceding kernels wrote begin here.
-    let ended = block.wait_for_kernels_ahead();
+    // Memory that the preceding kernels wrote is read only after this wait (PDL).
+    let ended = block.wait_for_preceding_kernels();
     let ((a, b), epilogue) = (operands.get(ended), epilogue(ended));
     let stages = shared.stages;
     let tile = shape.work_tile(C::TILE, 1, block.index().x / CLUSTER as u32, 0);
     let k_tiles = tile.k_tiles(C::TILE.k);
     let [first, end] = [rank, rank + 1].map(|rank| k_tiles * rank as u32 / CLUSTER as u32);
-    let mut state = Turn::FIRST;
+    let mut state = PipelineState::FIRST;
 
     // Producer
     if group.index() == 0 {
@@ -113,13 +117,13 @@ pub fn gemm_split_k<
                 let ((tiles_a, tiles_b), barrier) =
                     (stages.stage(state.index()), full.stage(state.index()));
                 let k = tile.k_start + k_tile * C::TILE.k as u32;
-                // As in `sm90_wgmma`.
+                // Out-of-bounds boxes are zeroed once per stage, as in `sm90_wgmma`.
                 let (rows, cols) = if k_tile - first < STAGES as u32 {
                     (u32::MAX, u32::MAX)
                 } else {
                     (tile.rows, tile.cols)
                 };
-                empty.stage(state.index()).wait(warp, state.phase_before());
+                empty.stage(state.index()).wait(warp, state.prev_phase());
                 warp.elect(|lane| {
                     barrier.arrive_expecting(lane, C::A::load_bytes(rows) + C::B::load_bytes(cols));
                     let (batch, multicast) = (tile.batch, None::<Multicast<1>>);
@@ -131,6 +135,7 @@ pub fn gemm_split_k<
                 state = state.next();
             }
         }
+        // Joins the consumers' block sync, their cluster sync, and their `arrive` and `wait`.
         block.sync();
         cluster.sync();
         cluster.sync();
@@ -145,7 +150,7 @@ pub fn gemm_split_k<
     let mut consumer = Consumer { group, rows_a, tile_b: 0, stages, full, empty, state };
     let [accumulator] = C::Mainloop::run(&mut consumer, end - first);
 
-    // Reduction: all consumers have read the stages.
+    // Reduction: the sync shows that all consumers have read the stages.
     block.sync();
     let shares = stages
         .reuse::<SharedRing<SharedRing<SharedAccumulator<SHARE, T>, CLUSTER>, CONSUMERS>>()
@@ -159,7 +164,7 @@ pub fn gemm_split_k<
     let sum = of_blocks.into_iter().reduce(|sum: GroupAccumulator<SHARE, T>, of_block| {
         sum.zip(group, 0, &of_block, |sum, of_block| sum.plus(T::ONE, of_block))
     });
-    // This block reads no other's memory any more.
+    // This block no longer reads the memory of another block.
     let read = cluster.arrive();
 
     // Epilogue

@@ -1,27 +1,27 @@
-//! The second launch of a GEMM with split-K: adds the partial accumulators, in the order of the
-//! splits, so that D has the same bits in every run.
+//! The second launch of split-K: adds the partial accumulators in the order of the splits, so D has
+//! the same bits in every run.
 
 use crate::parts::{Epilogue, EpilogueArgs, Number, Output, ProblemShape};
 use ptx_matrix::memory::GlobalMatrixMut;
 use ptx_matrix::prelude::*;
 
-/// Columns of D that a block computes, of one row.
+/// Columns of D per block, all of one row.
 pub const REDUCED_COLS: usize = 64 * COLS_EACH;
-/// Columns of a thread.
+/// Columns per thread.
 const COLS_EACH: usize = 4;
 
-/// The arguments of a `split_k_reduce_*`.
+/// The arguments of a `split_k_reduce_*` kernel.
 #[derive(Clone, Copy, KernelArgs)]
 pub struct ReduceArgs<'k, O: Output> {
-    /// What the epilogue needs, and the partial accumulators.
+    /// The epilogue's arguments, and the partial accumulators.
     pub epilogue: EpilogueArgs<'k, O>,
     /// The sizes.
     pub shape: ProblemShape,
-    /// The splits of K. Without any, this is the rest of a GEMM with alpha = 0 or without terms.
+    /// The number of splits. Zero computes the rest of a GEMM with alpha = 0 or K = 0.
     pub splits: u32,
 }
 
-/// One matrix of the batch.
+/// The operands of one GEMM of the batch.
 struct Partials<'k, D: Output> {
     partials: GlobalMut<'k, D::Sum>,
     d: GlobalMatrixMut<'k, D>,
@@ -30,7 +30,7 @@ struct Partials<'k, D: Output> {
     batches: usize,
 }
 
-/// Computes this block's elements of a row.
+/// Reduces this block's elements of a row.
 #[inline(always)]
 fn reduce<D: Output>(block: &Block, of: &Partials<'_, D>) {
     let (m, n, batch) = (of.d.rows(), of.d.cols(), block.index().y as usize);
@@ -40,7 +40,7 @@ fn reduce<D: Output>(block: &Block, of: &Partials<'_, D>) {
         (block.index().x % across) as usize * REDUCED_COLS + block.warp().index() * COLS_EACH * 32;
     block.warp().each(|lane| {
         let col = |i: usize| first + i * 32 + lane.id();
-        // The loads of a split do not wait for those before.
+        // The loads of one split are independent of each other.
         let mut total = [D::Sum::ZERO; COLS_EACH];
         for split in 0..of.splits {
             let before = ((split as usize * of.batches + batch) * m + row) * n;
@@ -51,7 +51,7 @@ fn reduce<D: Output>(block: &Block, of: &Partials<'_, D>) {
                 total[i] = total[i].plus(D::Sum::ONE, of_split[i]);
             }
         }
-        // Without splits alpha does not matter: NaN times zero would be NaN.
+        // Without splits, alpha is ignored: NaN times zero would be NaN.
         let scaled =
             total.map(
                 |total| if of.splits == 0 { D::Sum::ZERO } else { total.times(of.epilogue.alpha) },
@@ -67,9 +67,9 @@ fn reduce<D: Output>(block: &Block, of: &Partials<'_, D>) {
     });
 }
 
-/// D = f(alpha (sum of the partials) + beta C + bias), for each matrix of a batch. The grid has a
-/// block for each [`REDUCED_COLS`] of each row, and the batch along y.
-#[kernel(threads = 64, early = true, instances(
+/// D = f(alpha (sum of the partials) + beta C + bias), for each GEMM of a batch. The grid has one
+/// block for each [`REDUCED_COLS`] columns of each row along x, and the batch along y.
+#[kernel(threads = 64, dependent = true, instances(
     split_k_reduce_bf16(target = "sm_80") = <bf16>,
     split_k_reduce_f16 = <f16>,
     split_k_reduce_f32 = <f32>,

@@ -1,10 +1,16 @@
 //! The macros of the table of kernels, [`configs`](super::configs): what a row becomes.
 
+/// Boxes of a K-major tile: it has a multiple of a box's rows or columns.
+pub const fn boxes(tile: usize, of_box: usize) -> usize {
+    assert!(tile.is_multiple_of(of_box), "boxes of this size leave out a part of the tile");
+    tile / of_box
+}
+
 /// The type of the operand tiles of one stage: of A with M x K elements, or of B with K x N.
 /// K-major tiles come in boxes of so many rows of A, or columns of B.
 macro_rules! operand_tiles {
     (a RowMajor $input:ident $m:literal $k:literal $box:tt) => {
-        SharedRing<SharedTile<$input, $box, $k, Swizzle128>, { $m / $box }>
+        SharedRing<SharedTile<$input, $box, $k, Swizzle128>, { boxes($m, $box) }>
     };
     (a ColMajor $input:ident $m:literal $k:literal $box:tt) => {
         SharedRing<
@@ -13,7 +19,7 @@ macro_rules! operand_tiles {
         >
     };
     (b ColMajor $input:ident $n:literal $k:literal $box:tt) => {
-        SharedRing<SharedTile<$input, $k, $box, Swizzle128, ColMajor>, { $n / $box }>
+        SharedRing<SharedTile<$input, $k, $box, Swizzle128, ColMajor>, { boxes($n, $box) }>
     };
     (b RowMajor $input:ident $n:literal $k:literal $box:tt) => {
         SharedRing<
@@ -54,6 +60,27 @@ macro_rules! host_table {
     };
 }
 
+/// A kernel with TMA as the host knows it: its operand tiles, its staging tile, its description.
+macro_rules! tma_kernel {
+    ($name:ident: $a:ty, $b:ty, $tile:ty, $kernel:expr) => {
+        #[cfg(not(target_arch = "nvptx64"))]
+        impl host::TmaKernel for $name {
+            type A = $a;
+            type B = $b;
+            type Tile = $tile;
+            const KERNEL: Kernel = $kernel;
+
+            fn launch<D: Device>(
+                device: &D,
+                grid: u32,
+                args: TmaArgsHost<'_, Self::A, Self::B, Self::Tile, D>,
+            ) -> Result<D::Report, D::Error> {
+                $name::launch(device, grid, args)
+            }
+        }
+    };
+}
+
 /// Kernels on `wgmma`: the types of each, its entry, and its description.
 macro_rules! sm90_wgmma {
     ($table:ident: $($input:ident => $output:ident {$(
@@ -72,7 +99,7 @@ macro_rules! sm90_wgmma {
                 const TILE: TileShape = TileShape { m: $m, n: $n, k: $k };
             }
 
-            #[kernel(threads = 128 * ($consumers + 1), min_blocks = 1, cluster = $cluster, early = true, target = "sm_90a")]
+            #[kernel(threads = 128 * ($consumers + 1), min_blocks = 1, cluster = $cluster, dependent = true, target = "sm_90a")]
             pub fn $name(
                 block: &ClusterBlock<$cluster>,
                 #[shared] stages: SharedRing<(<$name as sm90_wgmma::Config>::A, <$name as sm90_wgmma::Config>::B), $stages>,
@@ -89,20 +116,10 @@ macro_rules! sm90_wgmma {
                 $run::<$name, _, $part, $($share, $all,)? _, _, _>(block, shared, args);
             }
 
-            #[cfg(not(target_arch = "nvptx64"))]
-            impl host::TmaKernel for $name {
-                type A = <$name as sm90_wgmma::Config>::A;
-                type B = <$name as sm90_wgmma::Config>::B;
-                type Tile = SharedTile<$output, 64, $cols, $swizzle, $order_d>;
-                const KERNEL: Kernel = host::wgmma_kernel::<$name, $order_d>(host::TableId::$table, $rate, &$name::INFO);
-
-                fn launch<D: Device>(
-                    device: &D,
-                    grid: u32,
-                    args: TmaArgsHost<'_, Self::A, Self::B, Self::Tile, D>,
-                ) -> Result<D::Report, D::Error> {
-                    $name::launch(device, grid, args)
-                }
+            tma_kernel! {
+                $name: <$name as sm90_wgmma::Config>::A, <$name as sm90_wgmma::Config>::B,
+                SharedTile<$output, 64, $cols, $swizzle, $order_d>,
+                host::wgmma_kernel::<$name, $order_d>(host::TableId::$table, $rate, &$name::INFO)
             }
         )*
         host_table! { $table: $input => $output, host::TmaKernel, launch_tma, $($name)* }
@@ -113,7 +130,7 @@ macro_rules! sm90_wgmma {
 macro_rules! source {
     // Aligned to 16 bytes, by `cp.async`; or, on sm_75, through registers.
     (aligned $k:lifetime $tile:ty, $bytes:expr) => { TileReader<$k, $tile, { $bytes / 16 }> };
-    (registers $k:lifetime $tile:ty, $bytes:expr) => { PieceReader<$k, $tile, u128, { $bytes / 16 }> };
+    (registers $k:lifetime $tile:ty, $bytes:expr) => { UnalignedReader<$k, $tile, u128, { $bytes / 16 }> };
     // Unaligned, in any order, of elements of 8, 4, 2 and 1 byte.
     (unaligned64 $k:lifetime $tile:ty, $bytes:expr) => { Words<$k, $tile, u64, { $bytes / 8 }> };
     (unaligned32 $k:lifetime $tile:ty, $bytes:expr) => { Words<$k, $tile, u32, { $bytes / 4 }> };
@@ -133,9 +150,14 @@ macro_rules! built {
     };
 }
 
-/// Kernels with a block for each tile, on `mma.sync`: orders of the tiles of A and B; tile and step
-/// of K; stages; the instruction; the part of a warp; threads; blocks that share an SM; loader; the
-/// oldest GPU; rate. `gemm` or `grouped_gemm` is the function.
+/// Kernels on `mma.sync`, with a block for each tile; one in each row:
+///
+/// ```text
+/// name: order of A x order of B, tile M x N x K, stages, instruction,
+///     tile of a warp, threads, blocks that share an SM, loader, oldest GPU, rate;
+/// ```
+///
+/// The function is `gemm` or `grouped_gemm`.
 macro_rules! sm80_mma {
     ($table:ident by $function:ident: $($input:ident => $output:ident {$(
         $name:ident: $order_a:ident x $order_b:ident, $m:literal x $n:literal x $k:literal, $stages:literal stages, $op:ty,
@@ -154,7 +176,7 @@ macro_rules! sm80_mma {
             }
 
             built! { $target
-                #[kernel(threads = $threads, min_blocks = $blocks, early = true, target = $target)]
+                #[kernel(threads = $threads, min_blocks = $blocks, dependent = true, target = $target)]
                 pub fn $name(
                     block: &Block,
                     #[shared] stages: SharedRing<Stage<$op, $order_a, $order_b, $m, $n, $k>, $stages>,

@@ -39,7 +39,7 @@ pub struct EpilogueArgs<'k, O: Output> {
 }
 
 impl<'k, O: Output> EpilogueArgs<'k, O> {
-    /// The same of the first matrix, with C and D as slices that begin with it.
+    /// Moves the layout's offset into C and D, for a kernel with one matrix.
     #[inline(always)]
     pub fn without_offset(self) -> Self {
         let MatrixArgs { offset, .. } = self.d_layout;
@@ -135,7 +135,7 @@ impl<D: Output, L: Order> Epilogue<'_, D, L> {
     }
 
     /// Finishes the accumulators at some places of a tile: where they go in D, and D's elements. It
-    /// depends on no tile's shape, so it is compiled once.
+    /// is generic over no tile's shape.
     #[inline(always)]
     fn finish_at<const N: usize>(
         &self,

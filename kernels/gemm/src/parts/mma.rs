@@ -1,4 +1,4 @@
-//! The `mma.sync` of a kernel: element types, shape, fragments.
+//! The `mma.sync` of a kernel: element types, shape and fragments.
 
 use super::number::Output;
 use core::marker::PhantomData;
@@ -11,11 +11,11 @@ use ptx_matrix::mma::MmaForm;
 use ptx_matrix::prelude::*;
 use ptx_matrix::target::{BuildTarget, Supports};
 
-/// An `mma.sync` with the element types of its matrices.
+/// An `mma.sync` instruction with the element types of its matrices.
 pub trait MmaOp: 'static {
-    /// The element of A and B in memory.
+    /// The element type of A and B in memory.
     type Input: Element;
-    /// The element of C, D and the bias, whose accumulator type is the instruction's.
+    /// The element type of C, D and the bias; it determines the accumulator type.
     type Output: Output;
     /// The shape of the `mma`.
     type Shape: FragmentShape<RoleC, Width<Sum<Self>>> + FragmentShape<RoleC, Width<Self::Output>>;
@@ -28,14 +28,14 @@ pub trait MmaOp: 'static {
     /// See [`Along`](Self::Along).
     type Across: Swizzle;
 
-    /// Loads fragments of A, adjacent along M.
+    /// Loads `N` fragments of A, adjacent along M.
     fn load_a<const N: usize, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order>(
         warp: Warp<'_>,
         tile: &SharedTile<Self::Input, ROWS, COLS, S, O>,
         at: (usize, usize),
     ) -> [Self::A; N];
 
-    /// Loads pairs of fragments of B, adjacent along N.
+    /// Loads `N` pairs of fragments of B, adjacent along N.
     fn load_b<const N: usize, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order>(
         warp: Warp<'_>,
         tile: &SharedTile<Self::Input, ROWS, COLS, S, O>,
@@ -52,7 +52,7 @@ pub type Sum<P> = <<P as MmaOp>::Output as Output>::Sum;
 pub type Sums<P> = Accumulator<<P as MmaOp>::Shape, Sum<P>>;
 type Width<T> = <T as Element>::Width;
 
-/// Elements `I` in memory, which `mma` of shape `S` takes for `E`, into `D`.
+/// The `mma` of shape `S` with output `D`: operands are `I` in memory, and `E` to the instruction.
 pub struct Of<S, I, E, D>(PhantomData<(S, I, E, D)>);
 
 impl<S, I, E, D> MmaOp for Of<S, I, E, D>
@@ -106,7 +106,7 @@ where
     }
 }
 
-/// Fragments as of the elements that they are multiplied as, whose bits are the same.
+/// Reinterprets fragments as the element type that the instruction takes; the bits stay the same.
 #[inline(always)]
 fn as_multiplied<R: Role, S, I: Element, E: Element<Width = I::Width>, const N: usize>(
     fragments: [Fragment<R, S, I>; N],
@@ -117,13 +117,14 @@ where
     fragments.map(|fragment| Fragment::from_registers(fragment.registers()))
 }
 
-/// The swizzles that let a warp load fragments of elements of this width without bank conflicts:
-/// rows of 16 bytes for `ldmatrix`, or, where it does not make such fragments, elements of four
-/// lines. (Bytes across K have conflicts in any; no kernel has such tiles.)
+/// The swizzles with which a warp loads fragments of this element width without bank conflicts. It
+/// loads rows of 16 bytes by `ldmatrix`. Where `ldmatrix` cannot make the fragments, it loads
+/// single elements of four rows or columns. (8-bit MN-major tiles have conflicts with any swizzle;
+/// no kernel has such tiles.)
 pub trait Swizzled {
-    /// Of tiles whose lines are along K.
+    /// The swizzle of K-major tiles.
     type Along: Swizzle;
-    /// Of tiles whose lines are across.
+    /// The swizzle of MN-major tiles.
     type Across: Swizzle;
 }
 
@@ -142,28 +143,28 @@ swizzled! {
     Bits64 SwizzleWords SwizzleWords;
 }
 
-/// 16-bit elements, summed in f32.
+/// 16-bit elements, accumulated in f32.
 pub type Bits16Op<T, D = T> = Of<M16N8K16, T, T, D>;
-/// f16 where there is no longer `mma` than of K = 8.
+/// f16 on sm_75, where K = 8 is the largest.
 pub type F16OnTuring = Of<M16N8K8, f16, f16, f16>;
-/// f32 in memory, of which the tensor cores take what tf32 has, and cut off the rest.
+/// f32 in memory, multiplied as tf32: the tensor cores truncate the lower bits.
 pub type Tf32 = Of<M16N8K8, f32, tf32, f32>;
-/// f64 where there is only the small `mma`.
+/// f64 on sm_80, which has only the small `mma`.
 pub type F64OnAmpere = Of<M8N8K4, f64, f64, f64>;
-/// f64, where A's lines are across K.
+/// f64 with MN-major A.
 pub type F64 = Of<M16N8K16, f64, f64, f64>;
-/// f64, where they are along K: with the larger `mma`, registers are spilled there.
+/// f64 with K-major A: the larger `mma` would spill registers here.
 pub type F64KMajor = Of<M16N8K8, f64, f64, f64>;
-/// f64, of column-major tiles, from which two neighbours are loaded at once.
+/// f64 with column-major tiles, from which one load takes two adjacent elements.
 pub type F64Paired = Of<M16N8K8Pairs, f64, f64, f64>;
-/// Signed bytes, summed in s32, which wraps around.
+/// Signed 8-bit integers, accumulated in s32 with wrap-around.
 pub type S8 = Of<M16N8K32, i8, i8, i32>;
-/// Floats of 8 bits, summed in f32.
+/// 8-bit floats, accumulated in f32.
 pub type Fp8<T, D> = Of<M16N8K32, T, T, D>;
 
-/// Which of two swizzles a factor's tiles have: lines are rows, or columns.
+/// Selects one of two swizzles by the order of an operand's tiles.
 pub trait Lines: Order {
-    /// One of them.
+    /// `Rows` for row-major tiles, `Cols` for column-major ones.
     type Swizzle<Rows: Swizzle, Cols: Swizzle>: Swizzle;
 }
 impl Lines for RowMajor {
@@ -173,7 +174,7 @@ impl Lines for ColMajor {
     type Swizzle<Rows: Swizzle, Cols: Swizzle> = Cols;
 }
 
-/// The block's tile of A in one step.
+/// The block's tile of A, of one k-tile.
 pub type TileA<P, O, const M: usize, const K: usize> = SharedTile<
     <P as MmaOp>::Input,
     M,
@@ -181,7 +182,7 @@ pub type TileA<P, O, const M: usize, const K: usize> = SharedTile<
     <O as Lines>::Swizzle<<P as MmaOp>::Along, <P as MmaOp>::Across>,
     O,
 >;
-/// The block's tile of B in one step.
+/// The block's tile of B, of one k-tile.
 pub type TileB<P, O, const K: usize, const N: usize> = SharedTile<
     <P as MmaOp>::Input,
     K,
@@ -189,6 +190,6 @@ pub type TileB<P, O, const K: usize, const N: usize> = SharedTile<
     <O as Lines>::Swizzle<<P as MmaOp>::Across, <P as MmaOp>::Along>,
     O,
 >;
-/// The tiles of one step.
+/// The tiles of one stage.
 pub type Stage<P, OA, OB, const M: usize, const N: usize, const K: usize> =
     (TileA<P, OA, M, K>, TileB<P, OB, K, N>);

@@ -1,15 +1,15 @@
-//! The parts of the GEMM kernels, to build kernels of your own from.
+//! The parts of the GEMM kernels, for kernels of your own.
 //!
 //! | part | for |
 //! | --- | --- |
-//! | [`OperandA`], [`OperandB`] | the tiles of A and B in one pipeline stage: TMA loads, `wgmma` descriptors, `mma` fragments |
-//! | [`TileScheduler`] | which tiles of D a block computes |
+//! | [`OperandA`], [`OperandB`] | operand tiles of a stage: TMA loads, descriptors, fragments |
+//! | [`TileScheduler`] | the order of the tiles of D, and their assignment to blocks |
 //! | [`Epilogue`], [`EpilogueArgs`] | D = f(alpha A x B + beta C + bias) |
 //! | [`TmaStore`] | staging tiles and TMA stores of D |
 //! | [`TmaArgs`], [`AsyncArgs`], [`ProblemShape`] | kernel arguments |
 //!
-//! [`sm90_wgmma`](crate::kernels::sm90_wgmma) joins them to a GEMM. A kernel with an epilogue of
-//! its own implements [`EpilogueStore`](crate::kernels::sm90_wgmma::EpilogueStore).
+//! [`sm90_wgmma`](crate::kernels::sm90_wgmma) joins them to a GEMM. A kernel with its own epilogue
+//! implements [`EpilogueStore`](crate::kernels::sm90_wgmma::EpilogueStore).
 
 pub mod args;
 pub mod epilogue;

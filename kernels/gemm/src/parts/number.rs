@@ -1,18 +1,18 @@
-//! The numbers of a GEMM: what accumulators and outputs are, and the activations.
+//! The numbers of a GEMM: accumulator types, output types and activations.
 
-use core::ops::{Add, Div, Mul, Neg, Sub};
 use ptx_matrix::element::{Bits16, Bits32};
 use ptx_matrix::fragment::{FragmentShape, RoleC};
 use ptx_matrix::launch;
+use ptx_matrix::math::{ex2_approx_ftz, fma, rcp_approx_ftz};
 use ptx_matrix::mma::{GroupAccumulator, M64, Rounded, WgmmaColumns};
 use ptx_matrix::prelude::*;
 
-/// An accumulator's type, in which scales and activations are computed too: `f32`, `f64`, or `i32`,
-/// which wraps around.
+/// An accumulator type: `f32`, `f64`, or `i32` with wrap-around. Scales and activations are
+/// computed in it too.
 pub trait Number:
     Element + launch::KernelData + PartialEq + core::fmt::Debug + core::fmt::Display
 {
-    /// Whether it has the activations with an exponential function.
+    /// Whether activations with an exponential function exist for it.
     const HAS_EXP: bool;
     /// Zero.
     const ZERO: Self;
@@ -23,7 +23,7 @@ pub trait Number:
     fn plus(self, factor: Self, other: Self) -> Self;
     /// `self x factor`.
     fn times(self, factor: Self) -> Self;
-    /// `activation(self)`. A NaN stays one.
+    /// `activation(self)`. A NaN stays a NaN.
     fn activate(self, activation: Activation) -> Self;
 }
 
@@ -40,7 +40,7 @@ pub trait Number:
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(u32)]
 pub enum Activation {
-    /// None.
+    /// f(x) = x.
     #[default]
     Identity = 0,
     /// Negative values become zero.
@@ -52,7 +52,7 @@ pub enum Activation {
 }
 
 impl Activation {
-    /// The activation of a kernel's parameter.
+    /// Decodes the activation of a kernel parameter.
     #[inline(always)]
     pub const fn of(number: u32) -> Self {
         match number {
@@ -102,7 +102,7 @@ impl Number for f32 {
 
     #[inline(always)]
     fn activate(self, activation: Activation) -> f32 {
-        activate(self, activation)
+        activate_f32(self, activation)
     }
 }
 
@@ -123,61 +123,73 @@ impl Number for f64 {
 
     #[inline(always)]
     fn activate(self, activation: Activation) -> f64 {
-        activate(self, activation)
+        activate_f64(self, activation)
     }
 }
 
-/// The constants of the activations.
-trait Float:
-    Number
-    + PartialOrd
-    + Neg<Output = Self>
-    + Add<Output = Self>
-    + Sub<Output = Self>
-    + Mul<Output = Self>
-    + Div<Output = Self>
-{
-    const INFINITY: Self;
-    /// 2 sqrt(2 / pi), and GELU's factor of x^3.
-    const GELU: [Self; 2];
-    /// e^x is zero below, and infinity above.
-    const EXP_RANGE: [Self; 2];
-    const LOG2_E: Self;
+/// 2 sqrt(2 / pi), the factor of x + `GELU_CUBIC` x^3 in GELU's form with tanh.
+const GELU: f64 = 1.595_769_121_605_731;
+const GELU_CUBIC: f64 = 0.044715;
+
+/// In f32, e^x and the reciprocal come from the special function unit.
+#[inline(always)]
+fn activate_f32(x: f32, activation: Activation) -> f32 {
+    let exponent = match activation {
+        Activation::Identity => return x,
+        // Written so that a NaN stays one.
+        Activation::Relu => return if x < 0.0 { 0.0 } else { x },
+        Activation::Gelu => GELU as f32 * fma(GELU_CUBIC as f32 * x * x, x, x),
+        Activation::Silu => x,
+    };
+    let sum = 1.0 + exp_f32(-exponent);
+    // Far below zero the product would be minus infinity times zero.
+    if sum == f32::INFINITY { -0.0 } else { x * rcp_approx_ftz(sum) }
+}
+
+/// e^x = 2^high 2^low, where `high` is x log2(e) in f32, and `low` the rest of it: rounding the
+/// exponent alone would cost up to 6 bits.
+#[inline(always)]
+fn exp_f32(x: f32) -> f32 {
+    const LOG2_E: f32 = core::f32::consts::LOG2_E;
+    /// What is missing from it.
+    const LOG2_E_REST: f32 = (core::f64::consts::LOG2_E - LOG2_E as f64) as f32;
+
+    let high = x * LOG2_E;
+    let power = ex2_approx_ftz(high);
+    // Zero or infinity: the rest of an infinite exponent would be NaN.
+    if high.abs() >= 128.0 {
+        return power;
+    }
+    let low = fma(x, LOG2_E_REST, fma(x, LOG2_E, -high));
+    fma(power, low * core::f32::consts::LN_2, power)
+}
+
+#[inline(always)]
+fn activate_f64(x: f64, activation: Activation) -> f64 {
+    let exponent = match activation {
+        Activation::Identity => return x,
+        // Written so that a NaN stays one.
+        Activation::Relu => return if x < 0.0 { 0.0 } else { x },
+        Activation::Gelu => GELU * (x + GELU_CUBIC * x * x * x),
+        Activation::Silu => x,
+    };
+    let sum = 1.0 + exp_f64(-exponent);
+    // Far below zero the quotient would be minus infinity by infinity.
+    if sum == f64::INFINITY { -0.0 } else { x / sum }
+}
+
+/// e^x, to a few units in the last place: 2^n times a polynomial on [-ln 2 / 2, ln 2 / 2].
+///
+/// The special function unit has no f64, and a library function would be a call, which costs the
+/// registers of the accumulators. `add` and `mul` have the same bits on the simulator.
+#[inline(always)]
+fn exp_f64(x: f64) -> f64 {
     /// Adding this and subtracting it rounds to the nearest integer.
-    const ROUND: Self;
+    const ROUND: f64 = 1.5 * (1u64 << 52) as f64;
     /// ln 2 as the sum of a short number and a small one.
-    const LN_2: [Self; 2];
-    /// 1 / n!, from the largest n to 0.
-    const EXP_COEFFICIENTS: &'static [Self];
-
-    /// 2^n of an integer.
-    fn power_of_two(n: Self) -> Self;
-}
-
-impl Float for f32 {
-    const INFINITY: Self = f32::INFINITY;
-    const GELU: [Self; 2] = [1.595_769_121_605_731_f64 as f32, 0.044715];
-    const EXP_RANGE: [Self; 2] = [-87.0, 88.0];
-    const LOG2_E: Self = core::f32::consts::LOG2_E;
-    const ROUND: Self = 1.5 * (1u64 << 23) as f32;
-    const LN_2: [Self; 2] = [0.693_359_4, -2.121_944_4e-4];
-    const EXP_COEFFICIENTS: &'static [Self] =
-        &[1.0 / 5040.0, 1.0 / 720.0, 1.0 / 120.0, 1.0 / 24.0, 1.0 / 6.0, 0.5, 1.0, 1.0];
-
-    #[inline(always)]
-    fn power_of_two(n: f32) -> f32 {
-        f32::from_bits(((n as i32 + 127) as u32) << 23)
-    }
-}
-
-impl Float for f64 {
-    const INFINITY: Self = f64::INFINITY;
-    const GELU: [Self; 2] = [1.595_769_121_605_731, 0.044715];
-    const EXP_RANGE: [Self; 2] = [-708.0, 709.0];
-    const LOG2_E: Self = core::f64::consts::LOG2_E;
-    const ROUND: Self = 1.5 * (1u64 << 52) as f64;
-    const LN_2: [Self; 2] = [0.693_147_180_369_123_8, 1.908_214_929_270_587_7e-10];
-    const EXP_COEFFICIENTS: &'static [Self] = &[
+    const LN_2: [f64; 2] = [0.693_147_180_369_123_8, 1.908_214_929_270_587_7e-10];
+    /// 1 / n!, from 13 to 0.
+    const COEFFICIENTS: [f64; 14] = [
         1.0 / 6_227_020_800.0,
         1.0 / 479_001_600.0,
         1.0 / 39_916_800.0,
@@ -194,62 +206,35 @@ impl Float for f64 {
         1.0,
     ];
 
-    #[inline(always)]
-    fn power_of_two(n: f64) -> f64 {
-        f64::from_bits(((n as i64 + 1023) as u64) << 52)
+    if x > 709.0 {
+        return f64::INFINITY;
     }
-}
-
-#[inline(always)]
-fn activate<F: Float>(x: F, activation: Activation) -> F {
-    let exponent = match activation {
-        Activation::Identity => return x,
-        // Written so that a NaN stays one.
-        Activation::Relu => return if x < F::ZERO { F::ZERO } else { x },
-        Activation::Gelu => F::GELU[0] * (x + F::GELU[1] * x * x * x),
-        Activation::Silu => x,
-    };
-    let sum = F::ONE + exp(-exponent);
-    // Far below zero the quotient would be minus infinity by infinity.
-    if sum == F::INFINITY { -F::ZERO } else { x / sum }
-}
-
-/// e^x, to a few units in the last place: 2^n times a polynomial on [-ln 2 / 2, ln 2 / 2].
-///
-/// A library function would be a call, which costs the registers of the accumulators. `add` and
-/// `mul` have the same bits on the simulator.
-#[inline(always)]
-fn exp<F: Float>(x: F) -> F {
-    let [least, most] = F::EXP_RANGE;
-    if x > most {
-        return F::INFINITY;
+    if x < -708.0 {
+        return 0.0;
     }
-    if x < least {
-        return F::ZERO;
-    }
-    let n = x * F::LOG2_E + F::ROUND - F::ROUND;
-    let rest = (x - n * F::LN_2[0]) - n * F::LN_2[1];
-    let mut sum = F::ZERO;
-    for &coefficient in F::EXP_COEFFICIENTS {
+    let n = x * core::f64::consts::LOG2_E + ROUND - ROUND;
+    let rest = (x - n * LN_2[0]) - n * LN_2[1];
+    let mut sum = 0.0;
+    for coefficient in COEFFICIENTS {
         sum = sum * rest + coefficient;
     }
-    sum * F::power_of_two(n)
+    sum * f64::from_bits(((n as i64 + 1023) as u64) << 52)
 }
 
-/// An element of C, D and the bias.
+/// An element type of C, D and the bias.
 pub trait Output: Element {
-    /// The accumulator.
+    /// The accumulator type.
     type Sum: Number;
 
-    /// The same number.
+    /// Converts to the accumulator type, exactly.
     fn widen(self) -> Self::Sum;
-    /// The nearest one.
+    /// Rounds to the nearest.
     fn narrow(sum: Self::Sum) -> Self;
-    /// The same for a fragment.
+    /// Rounds a fragment.
     fn narrow_all<S>(warp: Warp<'_>, sums: &Accumulator<S, Self::Sum>) -> Accumulator<S, Self>
     where
         S: FragmentShape<RoleC, Self::Width> + FragmentShape<RoleC, <Self::Sum as Element>::Width>;
-    /// The same for a warpgroup's accumulator.
+    /// Rounds a warpgroup's accumulator.
     fn narrow_group<const N: usize>(
         group: WarpGroup<'_>,
         sums: &GroupAccumulator<N, Self::Sum>,
@@ -258,7 +243,7 @@ pub trait Output: Element {
         M64<N>: WgmmaColumns<Self::Width> + WgmmaColumns<<Self::Sum as Element>::Width>;
 }
 
-/// An accumulator's own type.
+/// An accumulator's own type needs no rounding.
 impl<T: Number> Output for T {
     type Sum = T;
 

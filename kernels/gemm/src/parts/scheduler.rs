@@ -1,11 +1,11 @@
-//! The tile scheduler: which tiles of D a block computes, and in which order.
+//! The tile scheduler: assigns tiles of D to blocks, in an L2-friendly order.
 
 use super::args::ProblemShape;
-use ptx_matrix::launch::{AheadEnded, Early};
+use ptx_matrix::launch::{Dependent, PrecedingEnded};
 use ptx_matrix::memory::Global;
 use ptx_matrix::scope::Warp;
 
-/// The shape of a tile: M x N of D, and K of a pipeline stage.
+/// A tile shape: M x N of D, and K of a pipeline stage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TileShape {
     /// Rows of D.
@@ -16,12 +16,12 @@ pub struct TileShape {
     pub k: usize,
 }
 
-/// A tile of D, or its accumulators of one split of K.
+/// A tile of D, or the part of its work that one split of K has.
 #[derive(Clone, Copy)]
 pub struct WorkTile {
     /// The GEMM of the batch.
     pub batch: u32,
-    /// The matrix of partial accumulators: those of a split lie behind those of the splits before.
+    /// The matrix of partial accumulators, in the order (split, batch).
     pub partial: u32,
     /// Its first row.
     pub row: u32,
@@ -31,28 +31,28 @@ pub struct WorkTile {
     pub k_start: u32,
     /// The length along K.
     pub k_len: u32,
-    /// Rows of A that it needs, from its first on.
+    /// Rows of A in bounds, counted from its first row.
     pub rows: u32,
-    /// Columns of B that it needs.
+    /// Columns of B in bounds, counted from its first column.
     pub cols: u32,
     /// Its group, in a grouped GEMM.
     pub group: Option<Group>,
 }
 
 impl WorkTile {
-    /// Which of the matrices B it takes: its group's, or its batch's.
+    /// The matrix B that it takes: its group's, or its batch's.
     #[inline(always)]
     pub fn batch_of_b(&self) -> u32 {
         self.group.map_or(self.batch, |group| group.index)
     }
 
-    /// Pipeline stages of `tile_k` along K.
+    /// K-tiles (pipeline stages) of length `tile_k`.
     #[inline(always)]
     pub fn k_tiles(&self, tile_k: usize) -> u32 {
         self.k_len.div_ceil(tile_k as u32)
     }
 
-    /// The rest of the tile behind `k` elements of K; none at its end.
+    /// The rest of the tile after `k` elements of K, or none at its end.
     #[inline(always)]
     pub fn after(self, k: u32) -> Option<Self> {
         (self.k_len > k).then(|| WorkTile {
@@ -63,12 +63,13 @@ impl WorkTile {
     }
 }
 
-/// Tiles of D that consecutive blocks take along M before they go on along N: together they read
-/// few columns of B, which stay in the L2 cache.
+/// Tiles of D that consecutive blocks take along M before they go on along N (rasterization).
+/// Together they read few columns of B, which stay in the L2 cache.
 pub const SWIZZLE_M: u32 = 8;
 
 impl ProblemShape {
-    /// Tile `index` of D, of `tiles_m` x `tiles_n`, in groups of `swizzle_m` along M.
+    /// Returns (tile row, tile column) of tile `index` of `tiles_m` x `tiles_n`, in groups of
+    /// `swizzle_m` along M.
     #[inline(always)]
     pub fn raster(index: u32, swizzle_m: u32, tiles_m: u32, tiles_n: u32) -> (u32, u32) {
         let first = index / (swizzle_m * tiles_n) * swizzle_m;
@@ -77,7 +78,7 @@ impl ProblemShape {
         (first + index % height, index / height)
     }
 
-    /// The tile of the block with this rank, in cluster tile `index`.
+    /// Returns the tile of the block with this rank in cluster tile `index`.
     #[inline(always)]
     pub fn work_tile(self, tile: TileShape, cluster: u32, index: u32, rank: u32) -> WorkTile {
         let (tiles_m, tiles_n) = self.cluster_tiles(tile, cluster);
@@ -97,14 +98,14 @@ impl ProblemShape {
         WorkTile { batch, partial, row, col, k_start, k_len, rows, cols, group: None }
     }
 
-    /// Cluster tiles of all GEMMs and splits.
+    /// The number of cluster tiles, of all GEMMs of the batch and all splits.
     #[inline(always)]
     pub fn count(self, tile: TileShape, cluster: u32) -> u32 {
         let (tiles_m, tiles_n) = self.cluster_tiles(tile, cluster);
         tiles_m * tiles_n * self.batches * self.k.div_ceil(self.k_per_split)
     }
 
-    /// Cluster tiles of D, along M and along N.
+    /// The cluster tiles of D along M and along N.
     #[inline(always)]
     fn cluster_tiles(self, tile: TileShape, cluster: u32) -> (u32, u32) {
         let (m, n) = (tile.m as u32, tile.n as u32);
@@ -113,21 +114,21 @@ impl ProblemShape {
     }
 }
 
-/// A source of work tiles. Each warp walks through them on its own: tile indices ascend.
+/// A source of work tiles. Each warp iterates over them on its own; tile indices ascend.
 pub trait TileScheduler {
-    /// The walk of one warp, at its beginning.
-    fn begin(self, tile: TileShape, cluster: u32, ended: AheadEnded<'_>) -> impl TileWalk;
+    /// Returns the iterator of one warp, at its beginning.
+    fn begin(self, tile: TileShape, cluster: u32, ended: PrecedingEnded<'_>) -> impl TileWalk;
 }
 
-/// One warp's walk through the work tiles.
+/// One warp's iterator over the work tiles.
 pub trait TileWalk: Copy {
-    /// Whether the blocks of a cluster have tiles that are adjacent along N; else along M.
+    /// Whether the blocks of a cluster have tiles adjacent along N; else along M.
     fn cluster_along_n(&self) -> bool;
 
-    /// Goes on to a tile. Says whether it exists.
+    /// Advances to a tile. Returns whether it exists.
     fn advance_to(&mut self, warp: Warp<'_>, index: u32) -> bool;
 
-    /// The tile that the walk is at, of the block with this rank.
+    /// The current tile, for the block with this rank.
     fn work_tile(&self, index: u32, rank: u32) -> WorkTile;
 }
 
@@ -142,8 +143,8 @@ struct AllTiles {
 
 impl TileScheduler for ProblemShape {
     #[inline(always)]
-    fn begin(self, tile: TileShape, cluster: u32, _: AheadEnded<'_>) -> impl TileWalk {
-        // The compiler then knows it of single blocks.
+    fn begin(self, tile: TileShape, cluster: u32, _: PrecedingEnded<'_>) -> impl TileWalk {
+        // This tells the compiler that single blocks are not adjacent along N.
         let shape = ProblemShape { cluster_along_n: cluster > 1 && self.cluster_along_n, ..self };
         AllTiles { shape, tile, cluster, count: shape.count(tile, cluster) }
     }
@@ -166,10 +167,10 @@ impl TileWalk for AllTiles {
     }
 }
 
-/// The groups of a grouped GEMM: rows of A and D, each group with a B of its own.
+/// The groups of a grouped GEMM: each group of rows of A and D has its own B.
 #[derive(Clone, Copy)]
 pub struct Groups<'k> {
-    /// The row behind the last of each group, where the next begins.
+    /// One row past the last of each group, where the next begins.
     pub ends: Global<'k, u32>,
     /// Rows of A and D.
     pub rows: u32,
@@ -182,11 +183,11 @@ pub struct Group {
     pub index: u32,
     /// Its first row.
     pub first: u32,
-    /// The row behind its last.
+    /// One row past its last.
     pub end: u32,
 }
 
-/// A place in the list of groups.
+/// A position in the list of groups.
 #[derive(Clone, Copy)]
 pub struct GroupCursor {
     /// The group.
@@ -202,11 +203,11 @@ impl GroupCursor {
 }
 
 impl Groups<'_> {
-    /// Finds the group of a tile, where a group of some rows has `tiles(rows)`. The search begins
-    /// at `from`, which is not behind it. None if there is no such tile.
+    /// Finds the group of a tile; `tiles(rows)` is the number of tiles of a group. The search
+    /// begins at `from`, which is not after the group. Returns none if there is no such tile.
     ///
-    /// An end before its predecessor counts as that, and an end behind the matrix as the matrix's:
-    /// whatever the ends are, groups do not overlap.
+    /// An end less than its predecessor counts as its predecessor. An end beyond the matrix counts
+    /// as the end of the matrix. So groups never overlap, whatever the ends are.
     #[inline(always)]
     pub fn find(
         &self,
@@ -227,7 +228,7 @@ impl Groups<'_> {
             first = end;
             index += 1;
         }
-        // `wgmma` follows: the assembler has to see that all lanes have the same result.
+        // `wgmma` follows: ptxas must see that the result is uniform across lanes.
         let [index, first, end, before] =
             [index, first, end, before].map(|number| warp.uniform(number));
         let group = Group { index, first, end };
@@ -235,12 +236,12 @@ impl Groups<'_> {
     }
 }
 
-/// The tiles of a grouped GEMM, for blocks without a cluster.
+/// The tile scheduler of a grouped GEMM, for blocks without a cluster.
 pub struct GroupedTiles<'k> {
     /// The sizes of all groups together.
     pub shape: ProblemShape,
-    /// Where the groups end.
-    pub ends: Early<Global<'k, u32>>,
+    /// One row past the last of each group.
+    pub ends: Dependent<Global<'k, u32>>,
 }
 
 #[derive(Clone, Copy)]
@@ -252,7 +253,7 @@ struct GroupedWalk<'k> {
 }
 
 impl GroupedWalk<'_> {
-    /// Tiles of `rows` rows, along M and along N.
+    /// Tiles of a group of `rows` rows, along M and along N.
     #[inline(always)]
     fn counts(&self, rows: u32) -> (u32, u32) {
         (rows.div_ceil(self.tile.m as u32), self.shape.n.div_ceil(self.tile.n as u32))
@@ -261,7 +262,7 @@ impl GroupedWalk<'_> {
 
 impl TileScheduler for GroupedTiles<'_> {
     #[inline(always)]
-    fn begin(self, tile: TileShape, cluster: u32, ended: AheadEnded<'_>) -> impl TileWalk {
+    fn begin(self, tile: TileShape, cluster: u32, ended: PrecedingEnded<'_>) -> impl TileWalk {
         assert!(cluster == 1, "the tiles of groups are for single blocks");
         let groups = Groups { ends: self.ends.get(ended), rows: self.shape.m };
         GroupedWalk { groups, shape: self.shape, tile, cursor: GroupCursor::FIRST }
@@ -289,15 +290,15 @@ impl TileWalk for GroupedWalk<'_> {
     fn work_tile(&self, index: u32, _: u32) -> WorkTile {
         let GroupCursor { group, tiles_before } = self.cursor;
         let (tiles_m, tiles_n) = self.counts(group.end - group.first);
-        // As `raster`, whose divisors come from no memory: a check of these for zero would be a way
-        // out of the loop around `wgmma`.
+        // As `raster`. `max(1)` and `clamp` remove the panic of a division by zero, which would be
+        // an exit from the loop around `wgmma`.
         let index = index - tiles_before;
         let first = index / (SWIZZLE_M * tiles_n).max(1) * SWIZZLE_M;
         let height = (tiles_m - first).clamp(1, SWIZZLE_M);
         let index = index % (SWIZZLE_M * tiles_n).max(1);
         let (row, col) = (first + index % height, index / height);
         let (row, col) = (group.first + row * self.tile.m as u32, col * self.tile.n as u32);
-        // Rows behind the group's are another group's: they take no longer than its own.
+        // Rows after the group's end belong to another group: loading them takes no longer.
         let (rows, cols) = (u32::MAX, u32::MAX);
         let group = Some(group);
         WorkTile {

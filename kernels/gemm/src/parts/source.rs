@@ -1,28 +1,27 @@
 //! Loaders of operand tiles by the threads of a block: `cp.async`, or through registers.
 
 use ptx_matrix::copy::{
-    Along, AsyncPiece, CpAsync, Fetched, Piece, PieceReader, ReadTile, TileReader,
+    Along, AsyncPiece, CpAsync, Fetched, Piece, ReadTile, TileReader, UnalignedReader,
 };
 use ptx_matrix::fragment::Order;
 use ptx_matrix::memory::GlobalMatrix;
 use ptx_matrix::prelude::*;
 
-/// Brings tiles of a matrix to shared memory, one behind the other.
+/// Loads consecutive tiles of a matrix into shared memory.
 pub trait Source<'k, Tile: ReadTile>: Sized {
     /// The matrix.
     type Matrix: Copy;
-    /// What a thread holds of a tile that is on its way.
+    /// The elements that a thread holds while a tile is in flight.
     type Held;
-    /// How what is on its way is waited for.
+    /// The groups of loads in flight, to wait for.
     type Groups: Groups;
-    /// The matrix's lines start at multiples of so many bytes.
+    /// The alignment of the matrix's rows or columns, in bytes.
     const ALIGNMENT: usize;
-    /// Whether the matrix is row-major, where its order is the tiles'; else that is said when the
-    /// kernel runs.
+    /// The matrix's order where it must be the tiles' order; none where it is a runtime argument.
     const ROW_MAJOR: Option<bool>;
 
-    /// The matrix of `rows` x `cols` at the start of a slice; its lines lie `stride` elements
-    /// apart.
+    /// Makes the matrix of `rows` x `cols` at the start of a k-split, with leading dimension
+    /// `stride`.
     #[track_caller]
     fn matrix(
         row_major: bool,
@@ -32,33 +31,32 @@ pub trait Source<'k, Tile: ReadTile>: Sized {
         stride: usize,
     ) -> Self::Matrix;
 
-    /// The source of the tiles from (row, col) of a matrix on.
+    /// Makes the loader of the tiles from (row, column) `at` on.
     fn new(block: &Block, matrix: Self::Matrix, at: (usize, usize), along: Along) -> Self;
 
-    /// Goes on by so many tiles, or back.
+    /// Advances by a number of tiles, or goes back.
     fn advance(&mut self, tiles: isize);
 
-    /// Starts to bring the next tile, which may be the matrix's last, and not whole.
+    /// Starts to load the next tile. It may be the matrix's last, and partial.
     fn fill(&self, block: &Block, tile: &Tile);
 
-    /// Starts to bring those elements of the next tile that are part `part` of `parts`, if the
-    /// matrix has the whole tile along K.
+    /// Starts to load share `part` of `parts` of the next tile, which must be whole along K.
     fn fetch(&self, block: &Block, tile: &Tile, part: usize, parts: usize) -> Self::Held;
 
-    /// Stores what is held of that part.
+    /// Stores the held elements of that share.
     fn put(&self, block: &Block, tile: &Tile, held: &Self::Held, part: usize, parts: usize);
 }
 
-/// Groups of what is on its way.
+/// Groups of loads in flight.
 pub trait Groups {
-    /// Makes a group of what was started since the last one.
+    /// Commits the loads since the last commit as a group.
     fn commit(warp: Warp<'_>);
 
-    /// Waits until at most the `N` newest groups are on their way.
+    /// Waits until at most the `N` newest groups are in flight.
     fn wait<const N: u32>(warp: Warp<'_>);
 }
 
-/// Nothing is on its way that is not held.
+/// Threads hold all loads in flight: there is nothing to wait for.
 pub struct Held;
 
 impl Groups for Held {
@@ -69,9 +67,9 @@ impl Groups for Held {
     fn wait<const N: u32>(_: Warp<'_>) {}
 }
 
-/// Through registers: on any GPU.
+/// Through registers, on any GPU.
 impl<'k, Tile: ReadTile, P: Piece, const COPIES: usize> Source<'k, Tile>
-    for PieceReader<'k, Tile, P, COPIES>
+    for UnalignedReader<'k, Tile, P, COPIES>
 {
     type Matrix = GlobalMatrix<'k, Tile::Element, Tile::Order>;
     type Held = Fetched<P, COPIES>;
@@ -92,27 +90,27 @@ impl<'k, Tile: ReadTile, P: Piece, const COPIES: usize> Source<'k, Tile>
 
     #[inline(always)]
     fn new(block: &Block, matrix: Self::Matrix, at: (usize, usize), along: Along) -> Self {
-        PieceReader::new(block, matrix, at, along)
+        UnalignedReader::new(block, matrix, at, along)
     }
 
     #[inline(always)]
     fn advance(&mut self, tiles: isize) {
-        PieceReader::advance(self, tiles);
+        UnalignedReader::advance(self, tiles);
     }
 
     #[inline(always)]
     fn fill(&self, block: &Block, tile: &Tile) {
-        PieceReader::put(self, block, tile, &PieceReader::fetch(self, block, 0, 1), 0, 1);
+        UnalignedReader::put(self, block, tile, &UnalignedReader::fetch(self, block, 0, 1), 0, 1);
     }
 
     #[inline(always)]
     fn fetch(&self, block: &Block, _: &Tile, part: usize, parts: usize) -> Self::Held {
-        PieceReader::fetch(self, block, part, parts)
+        UnalignedReader::fetch(self, block, part, parts)
     }
 
     #[inline(always)]
     fn put(&self, block: &Block, tile: &Tile, held: &Self::Held, part: usize, parts: usize) {
-        PieceReader::put(self, block, tile, held, part, parts);
+        UnalignedReader::put(self, block, tile, held, part, parts);
     }
 }
 
@@ -121,7 +119,7 @@ impl<'k, Tile: ReadTile, P: Piece, const COPIES: usize> Source<'k, Tile>
 mod asynchronous {
     use super::*;
 
-    /// What is on its way was started by `cp.async`.
+    /// Loads in flight are `cp.async` groups.
     pub struct Copied;
 
     impl Groups for Copied {
@@ -136,7 +134,7 @@ mod asynchronous {
         }
     }
 
-    /// Lines that start at multiples of 16 bytes.
+    /// Rows or columns that start at multiples of 16 bytes.
     impl<'k, Tile: ReadTile, const COPIES: usize> Source<'k, Tile> for TileReader<'k, Tile, COPIES> {
         type Matrix = GlobalMatrix<'k, Tile::Element, Tile::Order>;
         type Held = ();
@@ -179,19 +177,18 @@ mod asynchronous {
         fn put(&self, _: &Block, _: &Tile, (): &(), _: usize, _: usize) {}
     }
 
-    /// A matrix whose order is known when the kernel runs. The tiles that its elements come to are
-    /// of one order.
+    /// A matrix whose order is known at run time only. Its tiles have one fixed order.
     #[derive(Clone, Copy)]
     pub enum InAnyOrder<'k, T: Element> {
-        /// The elements of a row are neighbours.
+        /// Row-major.
         Rows(GlobalMatrix<'k, T, RowMajor>),
-        /// Those of a column are.
+        /// Column-major.
         Cols(GlobalMatrix<'k, T, ColMajor>),
     }
 
     impl<'k, T: Element> InAnyOrder<'k, T> {
-        /// The matrix of `rows` x `cols` at the start of a slice; its lines lie `stride` elements
-        /// apart.
+        /// Makes the matrix of `rows` x `cols` at the start of a k-split, with leading dimension
+        /// `stride`.
         #[inline(always)]
         #[track_caller]
         fn new(
@@ -209,12 +206,12 @@ mod asynchronous {
         }
     }
 
-    /// Lines that start anywhere, of elements that `cp.async` copies, as `P`: of 4 and of 8 bytes.
+    /// Unaligned rows or columns, of elements that `cp.async` copies as `P`: 4 or 8 bytes.
     pub enum Words<'k, Tile: ReadTile, P: AsyncPiece, const COPIES: usize> {
-        /// Of rows.
-        Rows(PieceReader<'k, Tile, P, COPIES, RowMajor>),
-        /// Of columns.
-        Cols(PieceReader<'k, Tile, P, COPIES, ColMajor>),
+        /// Of a row-major matrix.
+        Rows(UnalignedReader<'k, Tile, P, COPIES, RowMajor>),
+        /// Of a column-major matrix.
+        Cols(UnalignedReader<'k, Tile, P, COPIES, ColMajor>),
     }
 
     impl<'k, Tile: ReadTile, P: AsyncPiece, const COPIES: usize> Source<'k, Tile>
@@ -240,8 +237,12 @@ mod asynchronous {
         #[inline(always)]
         fn new(block: &Block, matrix: Self::Matrix, at: (usize, usize), along: Along) -> Self {
             match matrix {
-                InAnyOrder::Rows(matrix) => Self::Rows(PieceReader::new(block, matrix, at, along)),
-                InAnyOrder::Cols(matrix) => Self::Cols(PieceReader::new(block, matrix, at, along)),
+                InAnyOrder::Rows(matrix) => {
+                    Self::Rows(UnalignedReader::new(block, matrix, at, along))
+                }
+                InAnyOrder::Cols(matrix) => {
+                    Self::Cols(UnalignedReader::new(block, matrix, at, along))
+                }
             }
         }
 
@@ -270,16 +271,16 @@ mod asynchronous {
         fn put(&self, _: &Block, _: &Tile, (): &(), _: usize, _: usize) {}
     }
 
-    /// Lines that start anywhere, of smaller elements: where they are those of the tile and start
-    /// at multiples of 4 bytes, in pieces of that by `cp.async`, else element by element, as
-    /// `P`, through registers.
+    /// Unaligned rows or columns, of smaller elements. If the matrix has the tile's order and its
+    /// rows or columns start at multiples of 4 bytes, `cp.async` copies pieces of 4 bytes.
+    /// Otherwise single elements go through registers, as `P`.
     pub enum Elements<'k, Tile: ReadTile, P: Piece, const WORDS: usize, const COPIES: usize> {
-        /// In pieces.
-        Words(PieceReader<'k, Tile, u32, WORDS>),
-        /// Element by element, of rows.
-        Rows(PieceReader<'k, Tile, P, COPIES, RowMajor>),
-        /// Likewise, of columns.
-        Cols(PieceReader<'k, Tile, P, COPIES, ColMajor>),
+        /// In pieces of 4 bytes.
+        Words(UnalignedReader<'k, Tile, u32, WORDS>),
+        /// By element, of a row-major matrix.
+        Rows(UnalignedReader<'k, Tile, P, COPIES, RowMajor>),
+        /// By element, of a column-major matrix.
+        Cols(UnalignedReader<'k, Tile, P, COPIES, ColMajor>),
     }
 
     impl<'k, Tile, P, const WORDS: usize, const COPIES: usize> Source<'k, Tile>
@@ -310,11 +311,15 @@ mod asynchronous {
             if let Some(matrix) = Tile::Order::select(matrix)
                 && matrix.lines_start_at_multiples_of(size_of::<u32>())
             {
-                return Self::Words(PieceReader::new(block, matrix, at, along));
+                return Self::Words(UnalignedReader::new(block, matrix, at, along));
             }
             match matrix {
-                InAnyOrder::Rows(matrix) => Self::Rows(PieceReader::new(block, matrix, at, along)),
-                InAnyOrder::Cols(matrix) => Self::Cols(PieceReader::new(block, matrix, at, along)),
+                InAnyOrder::Rows(matrix) => {
+                    Self::Rows(UnalignedReader::new(block, matrix, at, along))
+                }
+                InAnyOrder::Cols(matrix) => {
+                    Self::Cols(UnalignedReader::new(block, matrix, at, along))
+                }
             }
         }
 
@@ -354,9 +359,9 @@ mod asynchronous {
         }
     }
 
-    /// An order as a type, of a matrix that may be of another.
+    /// An order as a type, to match against a matrix of any order.
     pub trait Select: Order {
-        /// The matrix, if it is of this order.
+        /// Returns the matrix if it has this order.
         fn select<T: Element>(matrix: InAnyOrder<'_, T>) -> Option<GlobalMatrix<'_, T, Self>>;
     }
     impl Select for RowMajor {

@@ -1,4 +1,4 @@
-//! How the host makes a tensor map.
+//! The host's description of a tensor, and its tensor map (`cuTensorMapEncodeTiled`).
 
 use super::place::{TensorPlace, each};
 use crate::copy::{BoxTile, Tiled};
@@ -6,11 +6,17 @@ use crate::isa::{TensorAccess, TensorMapError, TensorMapWords};
 use crate::launch::Device;
 use core::marker::PhantomData;
 
-/// A tensor in a buffer, of which boxes fill tiles of the type `Tile`: its sizes, innermost first,
-/// that is, the dimension whose elements are neighbours.
+/// A tensor in a buffer, from which boxes fill tiles of type `Tile`.
 ///
-/// Without more, it lies densely from the buffer's start on, and a box is the tile: its lines along
-/// dimension 0, and as many of them along dimension 1.
+/// [`new`](Self::new) takes its sizes, innermost (contiguous) dimension first. The other methods
+/// are optional, and set:
+///
+/// | method | default |
+/// | --- | --- |
+/// | [`start`](Self::start) | the buffer's start |
+/// | [`strides`](Self::strides) | packed, without gaps |
+/// | [`boxes`](Self::boxes) | the tile: its contiguous dimension along dimension 0, the other along dimension 1 |
+/// | [`steps`](Self::steps) | 1 along each dimension |
 ///
 /// ```
 /// use ptx_matrix::{isa::TensorMapError, launch::Tensor, prelude::*, sim::Simulator};
@@ -18,10 +24,10 @@ use core::marker::PhantomData;
 /// # fn main() -> Result<(), TensorMapError> {
 /// let (device, buffer) = (Simulator::default(), vec![0u16; 4096]);
 ///
-/// // Pictures of 8 x 16 pixels with 32 channels; a box is 4 x 16 of one.
+/// // Images of 8 x 16 pixels with 32 channels. A box is 4 x 16 pixels of one image.
 /// Tensor::<Tile, 4>::new([32, 16, 8, 1]).boxes([32, 16, 4, 1]).map(&device, &buffer[..])?;
 ///
-/// // 40 columns of a matrix of 48: every other row.
+/// // 40 columns of a matrix of 48, and every other row.
 /// let tensor = Tensor::<Tile, 2>::new([40, 85]).strides([1, 48]).boxes([32, 128]).steps([1, 2]);
 /// tensor.map(&device, &buffer[..])?;
 ///
@@ -42,7 +48,7 @@ pub struct Tensor<Tile, const RANK: usize> {
 }
 
 impl<Tile: BoxTile, const RANK: usize> Tensor<Tile, RANK> {
-    /// A tensor of these sizes. A rank other than 1 to 5 does not compile.
+    /// Describes a tensor of these sizes. A rank other than 1 to 5 does not compile.
     pub fn new(sizes: [usize; RANK]) -> Self {
         const { assert!(1 <= RANK && RANK <= 5, "a tensor has from 1 to 5 dimensions") };
         let boxes = core::array::from_fn(|dimension| match dimension {
@@ -53,37 +59,43 @@ impl<Tile: BoxTile, const RANK: usize> Tensor<Tile, RANK> {
         Tensor { place: TensorPlace::dense(sizes), boxes, steps: [1; RANK], _tile: PhantomData }
     }
 
-    /// It starts at this element of the buffer, which is a multiple of 16 bytes.
+    /// Sets the element of the buffer at which the tensor starts, at a multiple of 16 bytes.
     #[must_use]
     pub fn start(self, element: usize) -> Self {
         Tensor { place: TensorPlace { start: element, ..self.place }, ..self }
     }
 
-    /// So many elements from one to the next along each dimension: 1 along dimension 0, and
-    /// multiples of 16 bytes, less than 2^40.
+    /// Sets the distance between neighbours along each dimension, in elements.
+    ///
+    /// It is 1 along dimension 0. Along the others it is a multiple of 16 bytes, less than 2^40.
     #[must_use]
     pub fn strides(self, strides: [usize; RANK]) -> Self {
         Tensor { place: TensorPlace { strides, ..self.place }, ..self }
     }
 
-    /// So many elements of a box along each dimension, at most 256. Along dimension 0 they are the
-    /// tile's lines; the product of the others is the number of them.
+    /// Sets the size of a box along each dimension, in elements, at most 256.
+    ///
+    /// A box fills the tile. Along dimension 0 its size is that of the tile's contiguous dimension.
+    /// The sizes along the others, each divided by its step and rounded up, have the tile's other
+    /// dimension as their product.
     #[must_use]
     pub fn boxes(self, sizes: [usize; RANK]) -> Self {
         Tensor { boxes: sizes, ..self }
     }
 
-    /// Of a box, every so many elements along a dimension are copied, from 1 to 8; the others take
-    /// no place in the tile. 1 along dimension 0.
+    /// Sets the traversal stride of a box along each dimension, from 1 to 8.
+    ///
+    /// A step of `n` copies every `n`-th element; the others take no space in the tile. It is 1
+    /// along dimension 0.
     #[must_use]
     pub fn steps(self, steps: [usize; RANK]) -> Self {
         Tensor { steps, ..self }
     }
 
-    /// The map, for a kernel to load from.
+    /// Makes the map, for a kernel to load from.
     ///
     /// # Errors
-    /// What is wrong with it, before any driver is asked.
+    /// Refuses a map that is wrong, before it calls the driver: [`TensorMapError`] says why.
     pub fn map<'b, D: Device>(
         &self,
         device: &D,
@@ -93,13 +105,14 @@ impl<Tile: BoxTile, const RANK: usize> Tensor<Tile, RANK> {
         Ok(EncodedMap::new(self.encode(device, start, len)?, buffer))
     }
 
-    /// The map, for a kernel to write through. No two places of the tensor are one element: a
-    /// stride is not less than what the dimensions with smaller ones span. Lines along
-    /// dimension 0 have multiples of 16 bytes: of others, an H200 writes what lies behind
-    /// them in the last 16 bytes, too.
+    /// Makes the map, for a kernel to store to.
+    ///
+    /// Different coordinates are different elements: a stride is at least the extent of the
+    /// dimensions with smaller strides. Dimension 0 has a multiple of 16 bytes. If it had not, an
+    /// H200 would also overwrite the bytes after it, to the end of the last 16.
     ///
     /// # Errors
-    /// As [`map`](Self::map).
+    /// As for [`map`](Self::map).
     pub fn map_mut<'b, D: Device>(
         &self,
         device: &D,
@@ -136,8 +149,9 @@ impl<Tile: BoxTile, const RANK: usize> Tensor<Tile, RANK> {
     }
 }
 
-/// A tensor map of a buffer, for a kernel's [`TensorMap`](crate::copy::TensorMap): [`Tensor::map`]
-/// makes it, or, of im2col mode, [`Im2colTensor::map`](super::Im2colTensor::map). It serves any
+/// A tensor map of a buffer, as the argument for a kernel's [`TensorMap`](crate::copy::TensorMap).
+///
+/// [`Tensor::map`] or [`Im2colTensor::map`](super::Im2colTensor::map) makes it. It serves any
 /// number of launches.
 pub struct EncodedMap<'b, D: Device + 'b, Tile: BoxTile, const RANK: usize, Mode = Tiled> {
     pub(crate) words: TensorMapWords,
@@ -145,9 +159,10 @@ pub struct EncodedMap<'b, D: Device + 'b, Tile: BoxTile, const RANK: usize, Mode
     _tile: PhantomData<fn() -> (Tile, Mode)>,
 }
 
-/// A tensor map of a buffer that kernels write, for a kernel's
-/// [`TensorMapMut`](crate::copy::TensorMapMut): [`Tensor::map_mut`] makes it, or, of im2col
-/// mode, [`Im2colTensor::map_mut`](super::Im2colTensor::map_mut).
+/// A tensor map of a buffer that kernels write, as the argument for a kernel's
+/// [`TensorMapMut`](crate::copy::TensorMapMut).
+///
+/// [`Tensor::map_mut`] or [`Im2colTensor::map_mut`](super::Im2colTensor::map_mut) makes it.
 pub struct EncodedMapMut<'b, D: Device + 'b, Tile: BoxTile, const RANK: usize, Mode = Tiled> {
     pub(crate) words: TensorMapWords,
     pub(crate) buffer: &'b mut D::Buffer<Tile::Element>,
@@ -159,7 +174,7 @@ impl<'b, D: Device, Tile: BoxTile, const RANK: usize, Mode> EncodedMap<'b, D, Ti
         EncodedMap { words, buffer, _tile: PhantomData }
     }
 
-    /// The map, for a kernel that is launched in another way.
+    /// The map's bytes, for a kernel that is launched without this crate's launch functions.
     pub fn words(&self) -> TensorMapWords {
         self.words
     }
@@ -170,7 +185,7 @@ impl<'b, D: Device, Tile: BoxTile, const RANK: usize, Mode> EncodedMapMut<'b, D,
         EncodedMapMut { words, buffer, _tile: PhantomData }
     }
 
-    /// The same map, for one launch.
+    /// Borrows the map, for one launch.
     pub fn by_ref(&mut self) -> EncodedMapMut<'_, D, Tile, RANK, Mode> {
         EncodedMapMut::new(self.words, self.buffer)
     }

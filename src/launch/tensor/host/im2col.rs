@@ -1,4 +1,5 @@
-//! How the host makes a tensor map of im2col mode.
+//! The host's description of images, and their tensor map in im2col mode
+//! (`cuTensorMapEncodeIm2col`).
 
 use super::place::TensorPlace;
 use super::{EncodedMap, EncodedMapMut};
@@ -7,19 +8,18 @@ use crate::isa::{TensorAccess, TensorEncoding, TensorMapError, TensorMapWords};
 use crate::launch::Device;
 use core::marker::PhantomData;
 
-/// Images in a buffer, whose pixels fill tiles of the type `Tile` (PTX ISA 5.5.4,
-/// `cuTensorMapEncodeIm2col`): how many channels, how wide, and, of more dimensions, how high and
-/// deep an image is, and how many images there are. That is `[C, W, N]`, `[C, W, H, N]` or `[C, W,
-/// H, D, N]`.
+/// Images in a buffer, whose pixels fill tiles of type `Tile` (im2col mode, PTX ISA 5.5.4).
 ///
-/// A tile's line is a pixel, or as many of its channels as the line has elements, at most 256. Its
-/// lines, at most 1024, are pixels behind each other: along W, then H, then D, then in the next
-/// image, within a *bounding box* that is the same in each image. A convolution has the pixels
-/// where its filter starts in the box, and is brought to the others by offsets: see
+/// [`new`](Self::new) takes the sizes, innermost first: channels, width, height, depth, and the
+/// number of images. They are `[C, W, N]`, `[C, W, H, N]` or `[C, W, H, D, N]`.
+///
+/// The tile's contiguous dimension, at most 256 elements, has the channels of one pixel, or some of
+/// them. Its other dimension, at most 1024, has consecutive pixels. They follow W, then H, then D,
+/// then the next image, within a *bounding box* that is the same in each image. A convolution puts
+/// the pixels where its filter starts into the bounding box, and reaches the others by offsets: see
 /// [`SharedTile::load_tma`](crate::memory::SharedTile::load_tma).
 ///
-/// Without more, the images lie densely from the buffer's start on, and the bounding box is the
-/// image.
+/// By default the images are packed from the buffer's start on, and the bounding box is the image.
 ///
 /// ```
 /// use ptx_matrix::{isa::TensorMapError, launch::Im2colTensor, prelude::*, sim::Simulator};
@@ -27,10 +27,11 @@ use core::marker::PhantomData;
 /// # fn main() -> Result<(), TensorMapError> {
 /// let (device, buffer) = (Simulator::default(), vec![bf16::ZERO; 32 * 14 * 9 * 2]);
 ///
-/// // Two images of 9 x 14 pixels with 32 channels. Filters of 3 x 3 pixels start from one pixel before the image to two before its last.
+/// // Two images of 9 x 14 pixels with 32 channels. Filters of 3 x 3 pixels start at pixels from -1
+/// // to the last but one, along W and H.
 /// let images = Im2colTensor::<Pixels, 4>::new([32, 14, 9, 2]).corners([-1, -1], [-1, -1]);
 /// images.map(&device, &buffer[..])?;
-/// // At every other pixel.
+/// // A stride of 2.
 /// images.steps([2, 2]).map(&device, &buffer[..])?;
 ///
 /// let error = images.corners([-1, -129], [0, 0]).map(&device, &buffer[..]).err().unwrap();
@@ -51,7 +52,7 @@ pub struct Im2colTensor<Tile, const RANK: usize> {
 }
 
 impl<Tile: BoxTile, const RANK: usize> Im2colTensor<Tile, RANK> {
-    /// Images of these sizes. A tile of more than 1024 lines does not compile.
+    /// Describes images of these sizes. A tile of more than 1024 pixels does not compile.
     pub fn new(sizes: [usize; RANK]) -> Self
     where
         [i32; RANK]: Im2colAt,
@@ -61,25 +62,28 @@ impl<Tile: BoxTile, const RANK: usize> Im2colTensor<Tile, RANK> {
         Im2colTensor { place, lower: [0; 3], upper: [0; 3], steps: [1; 5], _tile: PhantomData }
     }
 
-    /// They start at this element of the buffer, which is a multiple of 16 bytes.
+    /// Sets the element of the buffer at which the images start, at a multiple of 16 bytes.
     #[must_use]
     pub fn start(self, element: usize) -> Self {
         Im2colTensor { place: TensorPlace { start: element, ..self.place }, ..self }
     }
 
-    /// So many elements from one to the next along each dimension: 1 along dimension 0, and
-    /// multiples of 16 bytes, less than 2^40.
+    /// Sets the distance between neighbours along each dimension, in elements.
+    ///
+    /// It is 1 along dimension 0. Along the others it is a multiple of 16 bytes, less than 2^40.
     #[must_use]
     pub fn strides(self, strides: [usize; RANK]) -> Self {
         Im2colTensor { place: TensorPlace { strides, ..self.place }, ..self }
     }
 
-    /// The bounding box, along W, H and D: its first pixel, counted from the image's first, and its
-    /// last, counted from the image's last. So the corners 0 and 0 are those of the image. Of a
-    /// tensor of 3, 4 and 5 dimensions a corner has 16, 8 and 5 bits.
+    /// Sets the corners of the bounding box, along W, H and D.
     ///
-    /// A convolution with so much padding, and a filter of so many pixels, has the lower corner
-    /// `-padding`, and the upper one `padding - (filter - 1)`.
+    /// `lower` is its first pixel, relative to the image's first. `upper` is its last pixel,
+    /// relative to the image's last. Corners of 0 are those of the image. A corner is a signed
+    /// number of 16, 8 or 5 bits, for 3, 4 or 5 dimensions.
+    ///
+    /// A convolution has `lower = -padding` and `upper = padding - (filter - 1)`, where `filter` is
+    /// the filter's size in pixels.
     #[must_use]
     pub fn corners(
         self,
@@ -94,8 +98,10 @@ impl<Tile: BoxTile, const RANK: usize> Im2colTensor<Tile, RANK> {
         Im2colTensor { lower: corner(lower.as_ref()), upper: corner(upper.as_ref()), ..self }
     }
 
-    /// Every so many pixels along W, H and D are copied, from 1 to 8: a convolution's stride.
-    /// However many are left out, a tile is filled.
+    /// Sets the traversal strides along W, H and D, from 1 to 8: a convolution's strides.
+    ///
+    /// A step of `n` copies every `n`-th pixel. It does not change the number of copied pixels:
+    /// they fill the tile.
     #[must_use]
     pub fn steps(self, steps: <[i32; RANK] as Im2colAt>::Spatial<usize>) -> Self
     where
@@ -106,10 +112,10 @@ impl<Tile: BoxTile, const RANK: usize> Im2colTensor<Tile, RANK> {
         Im2colTensor { steps: all, ..self }
     }
 
-    /// The map, for a kernel to load from.
+    /// Makes the map, for a kernel to load from.
     ///
     /// # Errors
-    /// What is wrong with it, before any driver is asked.
+    /// Refuses a map that is wrong, before it calls the driver: [`TensorMapError`] says why.
     pub fn map<'b, D: Device>(
         &self,
         device: &D,
@@ -119,11 +125,13 @@ impl<Tile: BoxTile, const RANK: usize> Im2colTensor<Tile, RANK> {
         Ok(EncodedMap::new(self.encode(device, start, len, |_| Ok(()))?, buffer))
     }
 
-    /// The map, for a kernel to write through. The bounding box is within the image, and a pixel
-    /// has channels of multiples of 16 bytes.
+    /// Makes the map, for a kernel to store to.
+    ///
+    /// The bounding box is within the image, and the channels of a pixel have a multiple of 16
+    /// bytes.
     ///
     /// # Errors
-    /// As [`map`](Self::map).
+    /// As for [`map`](Self::map).
     pub fn map_mut<'b, D: Device>(
         &self,
         device: &D,
@@ -152,8 +160,8 @@ impl<Tile: BoxTile, const RANK: usize> Im2colTensor<Tile, RANK> {
     }
 }
 
-/// Whether the bounding box has no pixel beyond an image: what is copied to memory is not to start
-/// before it, as an H200 said of boxes.
+/// Checks that the bounding box has no pixel outside an image. A store must not start before an
+/// image: an H200 reports an illegal instruction for a box that does.
 fn is_within_the_images(encoding: &TensorEncoding) -> Result<(), TensorMapError> {
     for dimension in 1..encoding.rank - 1 {
         let ((first, last), size) = (encoding.bounds(dimension), encoding.sizes[dimension]);

@@ -1,4 +1,4 @@
-//! How the host makes tensor maps.
+//! The construction of tensor maps on the host.
 
 mod encode;
 mod im2col;

@@ -1,28 +1,28 @@
-//! Where a tensor lies in a buffer.
+//! The place of a tensor in a buffer.
 
 use crate::element::Element;
 use crate::isa::{TensorAccess, TensorEncoding, TensorMapError};
 use std::vec;
 use std::vec::Vec;
 
-/// Where a tensor lies in a buffer, whatever is copied of it.
+/// The place of a tensor in a buffer, for any copy mode.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct TensorPlace<const RANK: usize> {
-    /// Its first element.
+    /// The index of its first element.
     pub start: usize,
-    /// Elements along each dimension.
+    /// The size along each dimension, in elements.
     pub sizes: [usize; RANK],
-    /// Elements from one to the next along each dimension.
+    /// The distance between neighbours along each dimension, in elements.
     pub strides: [usize; RANK],
 }
 
-/// One for each dimension, and `other` beyond them.
+/// Extends `of` to five dimensions by `other`.
 pub(super) fn each<const RANK: usize, T: Copy>(of: &[T; RANK], other: T) -> [T; 5] {
     core::array::from_fn(|dimension| of.get(dimension).copied().unwrap_or(other))
 }
 
 impl<const RANK: usize> TensorPlace<RANK> {
-    /// Densely from the buffer's start on.
+    /// A packed tensor at the buffer's start.
     pub fn dense(sizes: [usize; RANK]) -> Self {
         let mut strides = [1usize; RANK];
         for dimension in 1..RANK {
@@ -31,8 +31,8 @@ impl<const RANK: usize> TensorPlace<RANK> {
         TensorPlace { start: 0, sizes, strides }
     }
 
-    /// What a map of it says, if the hardware can be told so. What is too large for its field is
-    /// refused as what it is.
+    /// Describes a map of the tensor, if the hardware can encode it. A value that is too large for
+    /// its field gets the error of that field.
     pub fn encoding<T: Element>(
         &self,
         buffer: *mut T,
@@ -60,7 +60,7 @@ impl<const RANK: usize> TensorPlace<RANK> {
         Ok(encoding)
     }
 
-    /// Whether its elements along dimension 0 are neighbours.
+    /// Checks that the elements along dimension 0 are adjacent.
     pub fn check_neighbours(&self) -> Result<(), TensorMapError> {
         match self.strides[0] {
             1 => Ok(()),
@@ -68,7 +68,8 @@ impl<const RANK: usize> TensorPlace<RANK> {
         }
     }
 
-    /// Whether it starts where it can, and is all in a buffer of so many elements.
+    /// Checks that the tensor starts at a multiple of 16 bytes, and that a buffer of `len` elements
+    /// contains it.
     pub fn check_in_buffer<T: Element>(
         &self,
         encoding: &TensorEncoding,
@@ -85,8 +86,9 @@ impl<const RANK: usize> TensorPlace<RANK> {
         Ok(())
     }
 
-    /// Whether its lines can be written, and none over another: of others, an H200 writes what lies
-    /// behind them in the last 16 bytes, too.
+    /// Checks that no two coordinates are the same element, and that dimension 0 has a multiple of
+    /// 16 bytes. An H200 stores whole 16 bytes, and would also overwrite the bytes after a shorter
+    /// row.
     pub fn check_written<T: Element>(&self) -> Result<(), TensorMapError> {
         let bytes = (self.sizes[0] as u64).saturating_mul(size_of::<T>() as u64);
         if !bytes.is_multiple_of(16) {
@@ -95,11 +97,11 @@ impl<const RANK: usize> TensorPlace<RANK> {
         self.check_apart()
     }
 
-    /// Whether no two places of the tensor are one element: which of two that are stored there
-    /// stays, nobody says.
+    /// Checks that no two coordinates are the same element: of two values stored there, the
+    /// hardware keeps either.
     fn check_apart(&self) -> Result<(), TensorMapError> {
-        // Dimensions of one element do not count. The others, from the closest elements on: each
-        // stride goes beyond all before it.
+        // Dimensions of size 1 do not count. The others, in the order of their strides: each stride
+        // is at least the extent of all before it.
         let mut dimensions: Vec<usize> =
             (0..RANK).filter(|&dimension| self.sizes[dimension] > 1).collect();
         dimensions.sort_by_key(|&dimension| self.strides[dimension]);
@@ -118,14 +120,14 @@ impl<const RANK: usize> TensorPlace<RANK> {
             extent += (size - 1) * stride;
         }
         match overlapping {
-            // Dimensions may lie within each other and not overlap: one in the gaps of another.
+            // Dimensions may interleave without overlap: one in the gaps of another.
             Some(error) if !self.lines_are_apart() => Err(error),
             _ => Ok(()),
         }
     }
 
-    /// Whether no two lines along dimension 0 overlap, by where each of them starts; of very many,
-    /// that is not asked.
+    /// Whether no two rows along dimension 0 overlap, by their starts. For more than 2^20 rows the
+    /// answer is `false`.
     fn lines_are_apart(&self) -> bool {
         const MOST: usize = 1 << 20;
         if self.sizes[1..]

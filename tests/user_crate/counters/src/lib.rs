@@ -1,4 +1,4 @@
-//! Counts what is asked of it.
+//! Counts calls.
 
 #![no_std]
 
@@ -9,7 +9,7 @@ static COUNT: AtomicU32 = AtomicU32::new(0);
 #[no_mangle]
 pub static mut PLAIN_COUNT: u32 = 0;
 
-/// How often this was asked.
+/// The number of calls before this one.
 pub fn count() -> u32 {
     COUNT.fetch_add(1, Ordering::Relaxed)
 }

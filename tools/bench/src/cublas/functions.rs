@@ -1,4 +1,4 @@
-//! What is called of cuBLAS, with the numbers of its headers.
+//! The functions of cuBLAS, and the constants of its headers.
 
 use std::ffi::{CStr, c_char, c_int, c_void};
 
@@ -17,13 +17,13 @@ pub(super) enum Operation {
     Transpose = 1,
 }
 
-/// `CUBLAS_GEMM_DEFAULT`: cuBLAS chooses.
+/// `CUBLAS_GEMM_DEFAULT`: cuBLAS selects the algorithm.
 pub(super) const DEFAULT_ALGORITHM: c_int = -1;
 /// `CUBLASLT_MATMUL_DESC_TRANSA` and `_TRANSB`.
 pub(super) const DESC_TRANSA: c_int = 3;
 /// See [`DESC_TRANSA`].
 pub(super) const DESC_TRANSB: c_int = 4;
-/// `CUBLASLT_MATMUL_DESC_FAST_ACCUM`, of one byte.
+/// `CUBLASLT_MATMUL_DESC_FAST_ACCUM`; its value has one byte.
 pub(super) const DESC_FAST_ACCUM: c_int = 25;
 /// `CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES`.
 pub(super) const PREF_WORKSPACE: c_int = 1;
@@ -42,7 +42,7 @@ pub(super) fn data_type(element: Element) -> c_int {
     }
 }
 
-/// `cublasComputeType_t` for factors of an element.
+/// The `cublasComputeType_t` for an element of A and B.
 pub(super) fn compute_type(input: Element) -> c_int {
     const COMPUTE_32F: c_int = 68;
     const COMPUTE_64F: c_int = 70;
@@ -67,10 +67,10 @@ pub(super) struct Heuristic {
     reserved: [c_int; 4],
 }
 
-/// A row a function: the library, its symbol, its arguments. Each returns a status.
+/// A row for each function: its library, its symbol, its arguments. Each function returns a status.
 macro_rules! functions {
     ($($library:ident $name:ident $symbol:literal ($($argument:ident: $kind:ty),*);)*) => {
-        /// cuBLAS, opened and never closed.
+        /// The functions of cuBLAS, which is opened and never closed.
         #[derive(Debug)]
         pub(super) struct Functions {
             $(pub(super) $name: unsafe extern "C" fn($($argument: $kind),*) -> c_int,)*
@@ -80,13 +80,13 @@ macro_rules! functions {
         impl Functions {
             pub(super) fn of(libraries: Libraries) -> Result<Self, NoCublas> {
                 $(
-                    // SAFETY: the type is that of the header.
+                    // SAFETY: The type is that of the header.
                     let $name = *unsafe { libraries.$library.get::<unsafe extern "C" fn($($kind),*) -> c_int>($symbol) }
                         .map_err(|_| NoCublas::Symbol($symbol))?;
                 )*
-                // SAFETY: likewise.
+                // SAFETY: The type is that of the header.
                 let status_text = unsafe { libraries.cublas.get("cublasGetStatusString") }.ok().map(|symbol| *symbol);
-                // The functions must stay where they are.
+                // Keeps the libraries open, because the functions are in them.
                 std::mem::forget(libraries);
                 Ok(Functions { $($name,)* status_text })
             }
@@ -134,13 +134,13 @@ functions! {
 }
 
 impl Functions {
-    /// An error where a call did not return success.
+    /// Turns a status other than success into an error.
     pub(super) fn check(&self, call: &'static str, status: c_int) -> Result<(), CublasError> {
         if status == 0 {
             return Ok(());
         }
         let text = self.status_text.map(|text| {
-            // SAFETY: the function returns a string constant for any status.
+            // SAFETY: The function returns a string constant for every status.
             unsafe { CStr::from_ptr(text(status)) }.to_string_lossy().into_owned()
         });
         Err(CublasError {

@@ -1,4 +1,4 @@
-//! Finding cuBLAS on a machine.
+//! Finds cuBLAS on a machine.
 
 use std::env;
 use std::error::Error;
@@ -17,18 +17,18 @@ pub(super) struct Libraries {
     pub(super) lt: Library,
 }
 
-/// The folders of a CUDA toolkit, and of the wheels that PyTorch brings, in which libraries lie.
+/// The folders with libraries, in a CUDA toolkit and in the wheels of PyTorch.
 const IN_TOOLKIT: [&str; 3] = ["lib64", "lib", "targets/x86_64-linux/lib"];
 const IN_PYTHON: [&str; 3] = ["nvidia/cu13/lib", "nvidia/cu12/lib", "nvidia/cublas/lib"];
 
-/// Opens the newest cuBLAS that a driver of this major version runs: by name, as the loader finds
-/// it, then in the toolkit's folder, then among Python's packages.
+/// Opens the newest cuBLAS that a driver of this major version supports. The order of places: the
+/// loader's path, the folder of the toolkit, Python's packages.
 pub(super) fn open(driver: u32) -> Result<Libraries, NoCublas> {
     let versions: Vec<u32> = [13, 12].into_iter().filter(|&version| version <= driver).collect();
     if versions.is_empty() {
         return Err(NoCublas::Driver(driver));
     }
-    // Asking Python takes a moment, and is left for when nothing else has it.
+    // Python comes last, because starting it takes a moment.
     let places: [fn() -> Vec<PathBuf>; 3] = [|| vec![PathBuf::new()], toolkits, python];
     let mut found_but = None;
     for folders in places {
@@ -45,18 +45,18 @@ pub(super) fn open(driver: u32) -> Result<Libraries, NoCublas> {
     Err(found_but.map_or(NoCublas::NotFound, NoCublas::Load))
 }
 
-/// Why a library does not open.
+/// The reason why a library does not open.
 enum Missing {
-    /// It is not where it was looked for.
+    /// The file is not in this place.
     Here,
-    /// It is, and the loader has a reason not to take it.
+    /// The file exists, but the loader rejects it, with this message.
     Part(String),
 }
 
 fn open_in(folder: &Path, version: u32) -> Result<Libraries, Missing> {
     let open = |name: &str| {
         let path = folder.join(format!("{name}.so.{version}"));
-        // SAFETY: NVIDIA's libraries may be opened at any time; they are never closed here.
+        // SAFETY: NVIDIA's libraries may be opened at any time. They are never closed here.
         unsafe { UnixLibrary::open(Some(&path), RTLD_NOW | RTLD_GLOBAL) }
             .map(Library::from)
             .map_err(|error| {
@@ -66,13 +66,14 @@ fn open_in(folder: &Path, version: u32) -> Result<Libraries, Missing> {
                 )
             })
     };
-    // cuBLAS needs this one by name, which the loader knows once it is open, wherever it lies.
+    // cuBLAS looks for this library by name. Once it is open, the loader finds it by that name in
+    // any place.
     let lt = open("libcublasLt")?;
     Ok(Libraries { lt, cublas: open("libcublas")? })
 }
 
-/// The loader begins with the name of what it cannot open, which may be something that the library
-/// needs.
+/// Classifies an error of the loader. Its message begins with the file that cannot be opened: the
+/// library, or one that it needs.
 fn missing(path: &Path, reason: String) -> Missing {
     let it = reason.strip_prefix(&*path.to_string_lossy());
     if it.is_some_and(|rest| rest.starts_with(": cannot open shared object file: No such file")) {
@@ -88,7 +89,7 @@ fn toolkits() -> Vec<PathBuf> {
     roots.flat_map(|root| IN_TOOLKIT.map(|folder| root.join(folder))).collect()
 }
 
-/// Where the Python that a shell would start keeps its packages.
+/// The package folders of the `python3` that a shell would start.
 fn python() -> Vec<PathBuf> {
     let asked =
         Command::new("python3").args(["-c", "import sys; print('\\n'.join(sys.path))"]).output();

@@ -1,4 +1,4 @@
-//! `cublasLtMatmul`, for the types that `cublasGemmEx` does not know: a plan for a problem, made
+//! `cublasLtMatmul`, for the types that `cublasGemmEx` does not support. A problem's plan is made
 //! once.
 
 use std::ffi::{c_int, c_void};
@@ -13,13 +13,13 @@ use crate::{Operands, Problem};
 use ptx_matrix_host::Stream;
 use ptx_matrix_host::{DeviceBuffer, GpuError};
 
-/// What NVIDIA advises for Hopper.
+/// The workspace that NVIDIA recommends for Hopper.
 const WORKSPACE_BYTES: usize = 32 << 20;
 
-/// That sums may stay in the tensor cores' hands.
+/// The value of `DESC_FAST_ACCUM` that allows fast accumulation.
 static FAST: i8 = 1;
 
-/// Descriptors and algorithm for one problem, and the workspace.
+/// The descriptors, the algorithm and the workspace for one problem.
 #[derive(Debug)]
 pub(super) struct Plan {
     desc: Handle,
@@ -30,7 +30,7 @@ pub(super) struct Plan {
     workspace: DeviceBuffer<u8>,
 }
 
-/// Why there is no plan.
+/// The reason why there is no plan.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum PlanError {
     #[error(transparent)]
@@ -42,7 +42,7 @@ pub(super) enum PlanError {
 }
 
 impl Plan {
-    /// Asks cuBLASLt for its best algorithm.
+    /// Makes a plan with the best algorithm of cuBLASLt's heuristic.
     pub(super) fn new(
         functions: &Functions,
         handle: Handle,
@@ -55,8 +55,8 @@ impl Plan {
         let workspace = stream.uninitialized(WORKSPACE_BYTES)?;
         let (mut desc, mut preference) = (ptr::null_mut(), ptr::null_mut());
         let bytes = size_of::<c_int>();
-        // SAFETY: each function gets what the header asks for: places for handles, and attributes
-        // of the right size.
+        // SAFETY: The arguments are as in the header: places for handles, and attributes of the
+        // right size.
         unsafe {
             let check = |call, status| functions.check(call, status);
             check(
@@ -127,14 +127,14 @@ impl Plan {
         }
     }
 
-    /// Whether its workspace belongs to a stream.
+    /// Whether the workspace belongs to a stream.
     pub(super) fn is_in(&self, stream: &Stream) -> bool {
         self.workspace.stream().is(stream)
     }
 
     /// # Safety
     ///
-    /// The operands are those of the plan's problem, and of the stream, as the plan's workspace is.
+    /// The operands belong to the plan's problem, and to the stream of the plan's workspace.
     pub(super) unsafe fn run(
         &self,
         functions: &Functions,
@@ -147,9 +147,9 @@ impl Plan {
         let (one, zero): (*const c_void, *const c_void) =
             ((&raw const one).cast(), (&raw const zero).cast());
         let d = operands.d.address();
-        // A and B change places: see `ColumnMajor`.
-        // SAFETY: descriptors and algorithm are the plan's, and the operands as large as it says,
-        // by the caller.
+        // A and B are swapped: see `ColumnMajor`.
+        // SAFETY: The descriptors and the algorithm are the plan's. The caller guarantees operands
+        // of the plan's size.
         let status = unsafe {
             (functions.matmul)(
                 handle,
@@ -175,7 +175,7 @@ impl Plan {
 
     /// Frees the descriptors.
     pub(super) fn destroy(self, functions: &Functions) {
-        // SAFETY: they were made by `new`, and nobody has them any more.
+        // SAFETY: `new` made them, and nothing uses them any more.
         unsafe {
             (functions.layout_destroy)(self.a);
             (functions.layout_destroy)(self.b);

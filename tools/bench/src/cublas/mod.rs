@@ -1,4 +1,4 @@
-//! cuBLAS as a contestant: opened when it is asked for, wherever it lies.
+//! cuBLAS as a contestant. The library is opened at run time, in any of the usual places.
 
 mod functions;
 mod library;
@@ -19,25 +19,25 @@ use super::{Contestant, Element, Layout, Operands, Problem, Products, Shape, Typ
 use ptx_matrix_gemm::Order;
 use ptx_matrix_host::{Gpu, GpuError, Stream};
 
-/// Why cuBLAS cannot take part.
+/// The reason why cuBLAS cannot take part.
 #[derive(Clone, Debug, Error)]
 pub enum NoCublas {
-    /// It is nowhere.
+    /// The library was not found.
     #[error(
         "no cuBLAS on this machine: libcublas.so.13 or .12 is neither in the loader's path, nor in CUDA_PATH or \
          /usr/local/cuda, nor in Python's packages (`pip install nvidia-cublas` puts it there)"
     )]
     NotFound,
-    /// It is there and the loader does not take it; the loader's words.
+    /// The library was found, but the loader rejects it, with this message.
     #[error("cuBLAS does not load: {0}")]
     Load(String),
-    /// It lacks a function.
+    /// The library lacks a function.
     #[error("this cuBLAS has no function {0}; versions 12 and 13 are known to")]
     Symbol(&'static str),
-    /// The driver is too old for any that is known here.
+    /// The driver is too old for all supported versions.
     #[error("cuBLAS 12 wants a driver for CUDA 12 or newer, and this one is for CUDA {0}")]
     Driver(u32),
-    /// It does not start.
+    /// cuBLAS does not start.
     #[error(transparent)]
     Start(#[from] CublasError),
     /// The GPU is lost.
@@ -52,18 +52,18 @@ pub struct Cublas {
     handle: Handle,
     lt: Handle,
     version: c_int,
-    /// The last plan for cuBLASLt, and whose it is.
+    /// The last cuBLASLt plan, with its problem.
     plan: RefCell<Option<(Problem, Plan)>>,
 }
 
 impl Cublas {
-    /// Finds and starts it on a GPU.
+    /// Finds cuBLAS, and starts it on a GPU.
     pub fn new(gpu: &Gpu) -> Result<Self, NoCublas> {
         let functions = Functions::of(library::open(gpu.info().driver.major)?)?;
-        // cuBLAS starts on the context that it finds.
+        // cuBLAS starts in the current context.
         gpu.stream().enter()?;
         let (mut handle, mut lt, mut version) = (ptr::null_mut(), ptr::null_mut(), 0);
-        // SAFETY: the functions set what they are given.
+        // SAFETY: The functions write to the places that they are given.
         unsafe {
             functions.check("cublasCreate", (functions.create)(&raw mut handle))?;
             functions.check("cublasLtCreate", (functions.lt_create)(&raw mut lt))?;
@@ -74,13 +74,13 @@ impl Cublas {
 
     /// Its version, such as 13.1.0.
     pub fn version(&self) -> String {
-        // Up to version 10 the parts had another width; those are not opened here.
+        // The parts had another width up to version 10. Those versions are not opened here.
         let (major, minor, patch) =
             (self.version / 10_000, self.version / 100 % 100, self.version % 100);
         format!("{major}.{minor}.{patch}")
     }
 
-    /// A product, a batch, or, one behind the other, the products of all groups.
+    /// A GEMM, a batch, or the GEMMs of all groups one after another.
     fn gemm_ex(
         &self,
         stream: &Stream,
@@ -91,7 +91,7 @@ impl Cublas {
         let (input, output) = (problem.ty.input(), problem.ty.output());
         let (a, b, d) = (operands.a.address(), operands.b.address(), operands.d.address());
         if let Products::Batch(count) = problem.products {
-            // SAFETY: the caller has seen to the operands, which are all of the batch's.
+            // SAFETY: The caller guarantees the operands, which are those of the batch.
             return unsafe { self.gemm_batch_at(stream, problem, count, [a, b, d]) };
         }
         let mut first = 0;
@@ -102,14 +102,15 @@ impl Cublas {
                 ..*problem
             };
             let further = |elements: usize, element: Element| (elements * element.bytes()) as u64;
-            // Rows of A are lines, if there are groups.
+            // Groups have a row-major A, so a group starts at one of its rows.
             let addresses = [
                 a + further(first * k, input),
                 b + further(group * k * n, input),
                 d + further(first * n, output),
             ];
             if of_group.shape.m > 0 {
-                // SAFETY: the caller has seen to the operands, and a group's are parts of them.
+                // SAFETY: The caller guarantees the operands, and those of a group are parts of
+                // them.
                 unsafe { self.gemm_ex_at(stream, &of_group, addresses)? };
             }
             first = end;
@@ -119,7 +120,7 @@ impl Cublas {
 
     /// # Safety
     ///
-    /// At the addresses are matrices of the size of the problem, which belong to the stream.
+    /// The addresses are of matrices with the sizes of the problem, which belong to the stream.
     unsafe fn gemm_ex_at(
         &self,
         stream: &Stream,
@@ -129,8 +130,8 @@ impl Cublas {
         let view = ColumnMajor::of(problem);
         let (input, output) = (problem.ty.input(), problem.ty.output());
         let (one, zero) = scalars(problem.ty);
-        // SAFETY: handle and stream are there, and what is at the addresses the caller has seen to.
-        // The scalars are of the type that this computation takes.
+        // SAFETY: Handle and stream are alive, and the caller guarantees the matrices. The scalars
+        // have the type of this computation.
         unsafe {
             self.functions
                 .check("cublasSetStream", (self.functions.set_stream)(self.handle, stream.raw()))?;
@@ -161,8 +162,8 @@ impl Cublas {
 
     /// # Safety
     ///
-    /// At the addresses are so many matrices each, behind each other, of the size of the problem's
-    /// shape, which belong to the stream.
+    /// Each address is of `count` contiguous matrices with the sizes of the problem's shape, which
+    /// belong to the stream.
     unsafe fn gemm_batch_at(
         &self,
         stream: &Stream,
@@ -174,7 +175,7 @@ impl Cublas {
         let (input, output) = (problem.ty.input(), problem.ty.output());
         let (one, zero) = scalars(problem.ty);
         let [of_a, of_b, of_d] = problem.elements().map(|elements| (elements / count) as i64);
-        // SAFETY: as for one product.
+        // SAFETY: As for one GEMM.
         unsafe {
             self.functions
                 .check("cublasSetStream", (self.functions.set_stream)(self.handle, stream.raw()))?;
@@ -216,7 +217,7 @@ impl Cublas {
             *last = Some((*problem, Plan::new(&self.functions, self.lt, stream, problem)?));
         }
         let (_, plan) = last.as_ref().expect("it was made");
-        // SAFETY: the plan is this problem's and in this stream; the caller has seen to the
+        // SAFETY: The plan is for this problem and in this stream. The caller guarantees the
         // operands.
         Ok(unsafe { plan.run(&self.functions, self.lt, stream, problem, operands) }?)
     }
@@ -227,10 +228,12 @@ impl Contestant for Cublas {
         "cublas"
     }
 
-    /// What its documentation asks for: s8 with sides in memory that 4 divides; e4m3 with both
-    /// factors along K, and sides that 16 divides. It multiplies no e5m2 by e5m2. Groups of
-    /// rows are products of their own, whose A starts at any row. By `cublasLtMatmul` it
-    /// is asked for one product at a time.
+    /// The requirements of the documentation:
+    /// - s8: leading dimensions are multiples of 4.
+    /// - e4m3: A and B are K-major, and sizes are multiples of 16. e5m2 times e5m2 is not
+    ///   supported.
+    /// - Groups are separate GEMMs, each of which starts at a row of A.
+    /// - `cublasLtMatmul` gets one GEMM at a time.
     fn supports(&self, problem: &Problem) -> bool {
         let Shape { m, n, k } = problem.shape;
         let input = problem.ty.input();
@@ -264,7 +267,8 @@ impl Drop for Cublas {
         if let Some((_, plan)) = self.plan.take() {
             plan.destroy(&self.functions);
         }
-        // SAFETY: nobody has the handles any more; destroying waits for what they still do.
+        // SAFETY: Nothing uses the handles any more. Destroying them waits for work that is still
+        // running.
         unsafe {
             (self.functions.lt_destroy)(self.lt);
             (self.functions.destroy)(self.handle);
@@ -272,7 +276,7 @@ impl Drop for Cublas {
     }
 }
 
-/// 1 and 0 in eight bytes, of which cuBLAS reads as many as its scalar type for the computation
+/// 1 and 0 in eight bytes each. cuBLAS reads as many bytes as the scalar type of the computation
 /// has.
 fn scalars(ty: Type) -> ([u8; 8], [u8; 8]) {
     let one = match ty {
@@ -283,9 +287,8 @@ fn scalars(ty: Type) -> ([u8; 8], [u8; 8]) {
     (one, [0; 8])
 }
 
-/// A problem as cuBLAS sees it, which knows column-major matrices only: a row-major D is a
-/// column-major transpose of D, and that is B transposed times A transposed. So its A is our B, and
-/// its M our N.
+/// A problem as cuBLAS sees it. cuBLAS has column-major matrices only. A row-major D is a
+/// column-major Dᵀ = BᵀAᵀ. So the A of cuBLAS is our B, and its M is our N.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct ColumnMajor {
     m: c_int,
@@ -304,7 +307,7 @@ impl ColumnMajor {
             |side: usize| c_int::try_from(side).expect("a shape's sides are at most i32::MAX");
         let Shape { m, n, k } = problem.shape;
         let (m, n, k) = (side(n), side(m), side(k));
-        // Row-major memory, read by columns, is transposed already.
+        // Row-major memory, read column by column, is already transposed.
         let (a_operation, a_leading) = match problem.layout.b() {
             Order::RowMajor => (Operation::None, m),
             Order::ColMajor => (Operation::Transpose, k),
@@ -316,12 +319,12 @@ impl ColumnMajor {
         ColumnMajor { m, n, k, a_operation, b_operation, a_leading, b_leading, d_leading: m }
     }
 
-    /// Rows and columns of its A, as stored.
+    /// Rows and columns of cuBLAS's A in memory.
     fn a_stored(&self) -> (c_int, c_int) {
         if self.a_operation == Operation::None { (self.m, self.k) } else { (self.k, self.m) }
     }
 
-    /// Rows and columns of its B, as stored.
+    /// Rows and columns of cuBLAS's B in memory.
     fn b_stored(&self) -> (c_int, c_int) {
         if self.b_operation == Operation::None { (self.k, self.n) } else { (self.n, self.k) }
     }

@@ -1,4 +1,4 @@
-//! Products through the interface that users call.
+//! GEMMs through the public interface of `ptx-matrix-gemm`.
 
 use std::any::Any;
 use std::cell::RefCell;
@@ -15,15 +15,15 @@ use ptx_matrix_gemm::{
 };
 use ptx_matrix_host::{DeviceBuffer, GpuDevice, Stream};
 
-/// In how many parts K is cut, among what can be asked for by name.
+/// The splits of K that configurations can name.
 const PARTS: [usize; 9] = [1, 2, 3, 4, 6, 8, 12, 16, 24];
 
-/// The contestants' name.
+/// The name of these contestants.
 pub(super) const NAME: &str = "gemm";
-/// The configuration that the rule chooses.
+/// The configuration of the kernel that the cost model selects.
 pub(super) const BY_RULE: &str = "auto";
 
-/// By one kernel, or by the one that the rule chooses.
+/// A contestant: one kernel, or the kernel that the cost model selects.
 pub(super) struct Product<'a> {
     device: &'a GpuDevice,
     choice: Option<Choice>,
@@ -32,23 +32,22 @@ pub(super) struct Product<'a> {
     scratch: Rc<Scratch>,
 }
 
-/// The problem that ran last, its plan, a `Plan` of the problem's elements, and where groups of
-/// rows end.
+/// The last problem, its plan (a `Plan` of the problem's elements), and the ends of its groups.
 type Planned = (Problem, Box<dyn Any>, DeviceBuffer<u32>);
 
-/// A workspace, and room for copies, of bytes: for all contestants, which run one behind the other
-/// in one stream.
+/// A split-K workspace and a repack workspace, in bytes. All contestants share them, because they
+/// run one after another in one stream.
 #[derive(Default)]
 struct Scratch([RefCell<Option<DeviceBuffer<u8>>>; 2]);
 
-/// So many bytes of a stream's, of a buffer that is at least as long.
+/// A buffer in the stream with at least `bytes` bytes; reallocates a smaller one.
 fn room<'b>(
     buffer: &'b mut Option<DeviceBuffer<u8>>,
     stream: &Stream,
     bytes: usize,
 ) -> Result<&'b mut DeviceBuffer<u8>> {
     if buffer.as_ref().is_none_or(|buffer| buffer.len() < bytes || !buffer.stream().is(stream)) {
-        // What there was is given back first.
+        // Frees the old buffer first.
         *buffer = None;
         *buffer = Some(stream.uninitialized(bytes.next_multiple_of(8))?);
     }
@@ -84,25 +83,29 @@ fn element<T: Multiply<O>, O: Output>() -> String {
     Gemm::<T, O>::name()
 }
 
-/// What [`Tuned`](ptx_matrix_gemm::Tuned) calls a type.
+/// The name of a type in [`Tuned`](ptx_matrix_gemm::Tuned).
 pub(super) fn name(ty: Type) -> String {
     by_type!(ty, element())
 }
 
 impl<'a> Product<'a> {
-    /// By what the rule chooses, and by each kernel.
+    /// The contestant with the selected kernel, and one for each kernel.
     pub(super) fn all(device: &'a GpuDevice) -> Vec<Self> {
         let scratch = Rc::<Scratch>::default();
         let with = |choice: Option<Choice>| {
             let config = choice.as_ref().map_or_else(|| BY_RULE.to_owned(), Choice::to_string);
             Self { device, choice, config, planned: RefCell::default(), scratch: scratch.clone() }
         };
-        // Those of fast accumulation are kernels of the same elements.
+        // Types with fast accumulation use kernels of the same elements.
         let types = Type::value_variants().iter().filter(|ty| !ty.is_fast());
         let kernels = types.flat_map(|&ty| by_type!(ty, kernels()));
         let choices = kernels.flat_map(|kernel| {
-            let with_copies = |parts| {
-                Repacked::ALL.map(|copied| Choice { kernel: kernel.name.to_owned(), parts, copied })
+            let with_copies = |k_splits| {
+                Repacked::ALL.map(|repacked| Choice {
+                    kernel: kernel.name.to_owned(),
+                    k_splits,
+                    repacked,
+                })
             };
             PARTS.into_iter().flat_map(with_copies)
         });
@@ -118,7 +121,7 @@ impl<'a> Product<'a> {
         let (a, b) = (layout(problem.layout.a(), m, k), layout(problem.layout.b(), k, n));
         let gemm = Gemm::new(m, n, k).a(a.batch_stride(m * k)).b(b.batch_stride(k * n));
         let gemm = gemm.d(Layout::row_major(n).batch_stride(m * n));
-        let gemm = gemm.workspace_up_to(usize::MAX).copies_up_to(usize::MAX);
+        let gemm = gemm.workspace_up_to(usize::MAX).repack_workspace(usize::MAX);
         let gemm = if problem.ty.is_fast() { gemm.fast_accumulation() } else { gemm };
         let gemm = match problem.products {
             Products::One => gemm,
@@ -152,10 +155,10 @@ impl<'a> Product<'a> {
         let (a, b, d) = (operands.a.cast_ref(), operands.b.cast_ref(), operands.d.cast_mut());
         let [mut workspace, mut copies] = self.scratch.0.each_ref().map(RefCell::borrow_mut);
         let workspace = room(&mut workspace, stream, plan.workspace_len() * size_of::<O::Sum>())?;
-        let copies = room(&mut copies, stream, plan.copies_len() * size_of::<T>())?;
+        let copies = room(&mut copies, stream, plan.repack_workspace_len() * size_of::<T>())?;
         let operands = ptx_matrix_gemm::Operands::new(&queue, a, b, d)
             .workspace(workspace.cast_mut())
-            .copies(copies.cast_mut());
+            .repack_workspace(copies.cast_mut());
         plan.run(if let Products::Groups(_) = problem.products {
             operands.group_ends(ends)
         } else {

@@ -1,4 +1,4 @@
-//! The steps of the ladder behind the naive one.
+//! The steps of the ladder (the GEMM tutorial) after the naive one.
 
 use anyhow::Result;
 use half::bf16;
@@ -12,7 +12,7 @@ use ptx_matrix_ladder::{self};
 use crate::{Contestant, Layout, Operands, Problem, Products, Shape, Type};
 use ptx_matrix_host::{DeviceBuffer, GpuDevice, GpuError, InStream, Stream};
 
-/// How a step is launched: the grid, A, B, D, and its columns and K.
+/// The launch function of a step; it takes the grid, A, B, D, N and K.
 type Launch = fn(
     &InStream<'_>,
     Grid,
@@ -23,17 +23,17 @@ type Launch = fn(
     usize,
 ) -> Result<(), GpuError>;
 
-/// A step.
+/// A step of the ladder.
 pub(super) struct Step<'a> {
     device: &'a GpuDevice,
     name: &'static str,
-    /// What a block computes, and how deep its steps are.
+    /// The tile of a block in M, N and K.
     tile: (usize, usize, usize),
     launch: Launch,
 }
 
 impl<'a> Step<'a> {
-    /// The steps, in their order.
+    /// The steps in order.
     pub(super) fn all(device: &'a GpuDevice) -> impl Iterator<Item = Self> {
         let steps: [(&'static str, _, Launch); 4] = [
             ("shared", shared::TILE, |q, grid, a, b, d, n, k| {

@@ -8,11 +8,11 @@ use self::gemm::Product;
 use self::ladder::Step;
 use self::naive::Naive;
 use super::{Contestant, Measured, Outcome, Problem, Products, Shape};
-use ptx_matrix_gemm::{Choice, TunedProduct};
+use ptx_matrix_gemm::{Choice, TunedGemm};
 use ptx_matrix_host::GpuDevice;
 
-/// All of them, in every configuration. Each new kernel is a file beside this one and a row in this
-/// list.
+/// All contestants of this project, in every configuration. A new kind of kernel is a file in this
+/// folder and a row of this list.
 pub fn own(device: &GpuDevice) -> Vec<Box<dyn Contestant + '_>> {
     let mut own: Vec<Box<dyn Contestant + '_>> = vec![Box::new(Naive::new(device))];
     own.extend(Step::all(device).map(|step| Box::new(step) as Box<dyn Contestant>));
@@ -22,9 +22,9 @@ pub fn own(device: &GpuDevice) -> Vec<Box<dyn Contestant + '_>> {
     own
 }
 
-/// The fastest of the configurations of a product that were right, as
-/// [`Tuned`](ptx_matrix_gemm::Tuned) keeps it: of rows in groups it keeps none.
-pub fn fastest(problem: &Problem, measured: &[Measured]) -> Option<TunedProduct> {
+/// The fastest right configuration of a GEMM, as [`Tuned`](ptx_matrix_gemm::Tuned) stores it;
+/// `None` for a grouped GEMM.
+pub fn fastest(problem: &Problem, measured: &[Measured]) -> Option<TunedGemm> {
     let batches = match problem.products {
         Products::One => 1,
         Products::Batch(count) => count,
@@ -36,7 +36,7 @@ pub fn fastest(problem: &Problem, measured: &[Measured]) -> Option<TunedProduct>
     let named = choices.filter(|(_, choice): &(f64, Choice)| choice.kernel != gemm::BY_RULE);
     let (_, choice) = named.min_by(|one, other| one.0.total_cmp(&other.0))?;
     let Shape { m, n, k } = problem.shape;
-    Some(TunedProduct {
+    Some(TunedGemm {
         element: gemm::name(problem.ty),
         a: problem.layout.a(),
         b: problem.layout.b(),

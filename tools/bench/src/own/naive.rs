@@ -10,7 +10,7 @@ use ptx_matrix_ladder::naive::{
 use crate::{Contestant, Element, Operands, Problem, Products, Shape, Type};
 use ptx_matrix_host::{GpuDevice, Stream};
 
-/// One thread an element.
+/// One thread for each element of D.
 pub(super) struct Naive<'a> {
     device: &'a GpuDevice,
 }
@@ -51,7 +51,7 @@ impl Contestant for Naive<'_> {
             Type::F16F32 => launch!(naive_f16_f32 f16, f32),
             Type::Bf16 => launch!(naive_bf16_bf16 bf16, bf16),
             Type::Bf16F32 => launch!(naive_bf16_f32 bf16, f32),
-            // In f32, which is more than tf32.
+            // In f32, which has more bits than tf32.
             Type::Tf32 => launch!(naive_f32_f32 f32, f32),
             Type::F64 => launch!(naive_f64_f64 f64, f64),
             Type::S8 => launch!(naive_s8_s32 i8, i32),

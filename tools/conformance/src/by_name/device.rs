@@ -1,21 +1,21 @@
-//! Forms by their names, on the simulator and on a GPU.
+//! Executes forms by their names, on the simulator and on a GPU.
 
 use super::FormCheck;
 use ptx_matrix::forms::WgmmaMatrices;
 use ptx_matrix::sim::Simulator;
 use ptx_matrix_host::{GpuDevice, GpuError, LaunchRequest};
 
-/// What a form leaves with A in shared memory, and with A in registers.
+/// The output of a form with A in shared memory, and with A in registers.
 pub type Outputs = [Vec<u8>; 2];
 
 /// A device that executes forms of `wgmma` by their names.
 pub trait ByName {
-    /// Whether it is a GPU: what that returns is compared with the simulator too, and each element
-    /// with the reference.
+    /// Whether it is a GPU. Results of a GPU are also compared with the simulator, and every
+    /// element with the reference.
     #[doc(hidden)]
     const IS_GPU: bool;
 
-    /// What each form of a family leaves of its matrices, or why none of them was executed.
+    /// Executes the forms of a family on their matrices. The error says why none was executed.
     #[doc(hidden)]
     fn execute(&self, family: &[(FormCheck, WgmmaMatrices)]) -> Result<Vec<Outputs>, String>;
 }
@@ -28,7 +28,7 @@ impl ByName for Simulator {
     }
 }
 
-/// What the simulator makes of a form's matrices.
+/// Executes a form on the simulator.
 pub(super) fn simulate(check: &FormCheck, matrices: &WgmmaMatrices) -> Outputs {
     check.ways().map(|(options, adds)| {
         check.form.simulate(&options, adds, &check.form.memory(&options).encode(matrices))
@@ -43,12 +43,12 @@ impl ByName for GpuDevice {
     }
 }
 
-/// The name of a form's kernel with A in shared memory, or in registers.
+/// The name of a form's kernel, with A in shared memory or in registers.
 fn kernel(check: &FormCheck, which: usize) -> String {
     format!("n{}_{}", check.form.n, ["ss", "rs"][which])
 }
 
-/// All kernels of a family, as PTX text.
+/// The PTX of all kernels of a family.
 fn kernels<'a>(family: impl Iterator<Item = &'a FormCheck>) -> String {
     let (mut version, mut kernels) = ("", String::new());
     for check in family {
@@ -60,7 +60,7 @@ fn kernels<'a>(family: impl Iterator<Item = &'a FormCheck>) -> String {
     format!(".version {version}\n.target sm_90a\n.address_size 64\n{kernels}")
 }
 
-/// Compiles all kernels of a family at once, and launches them in a stream of their own.
+/// Compiles all kernels of a family at once, and launches them in a new stream.
 fn execute(
     device: &GpuDevice,
     family: &[(FormCheck, WgmmaMatrices)],
@@ -72,7 +72,7 @@ fn execute(
             let (options, adds) = check.ways()[which];
             let memory = check.form.memory(&options);
             let input = stream.upload(&memory.encode(matrices))?;
-            // What the kernel leaves out is seen.
+            // The bytes are 0xff at first, so those that a kernel does not write are visible.
             let output = stream.filled::<u8>(memory.output_bytes(), 0xff)?;
             let params = [input.address().to_le_bytes(), output.address().to_le_bytes()];
             let request = LaunchRequest {
@@ -80,11 +80,11 @@ fn execute(
                 grid: [1, 1, 1],
                 threads: 128,
                 dynamic_shared_bytes: 0,
-                early: false,
+                dependent: false,
                 params: &[&params[0], &params[1], &u32::from(adds).to_le_bytes()],
             };
-            // SAFETY: two pointers to buffers of as many bytes as the form's kernel reads and
-            // writes, of the stream that it is launched in.
+            // SAFETY: The two pointers are to buffers of as many bytes as the form's kernel reads
+            // and writes. The buffers belong to the stream of the launch.
             unsafe { stream.launch(&module, &request) }?;
             output.download()
         };
@@ -100,7 +100,7 @@ mod tests {
     use crate::by_name::all;
     use ptx_matrix_host::Ptx;
 
-    /// The loader finds in the text what is launched.
+    /// The loader finds the launched kernels in the PTX.
     #[test]
     fn the_kernels_of_a_family_are_what_is_launched() {
         let family: Vec<FormCheck> =

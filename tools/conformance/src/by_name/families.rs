@@ -1,7 +1,7 @@
-//! What the elements of a form are, and how they are multiplied: a row for each family, of forms
-//! that differ in nothing but N.
+//! The elements of a form, and its arithmetic. A table has a row for each family; the forms of a
+//! family differ only in N.
 //!
-//! Elements are codes, their bits in the lowest of 32: so all else is compiled once, and not for
+//! An element is a code in the low bits of a `u32`. So the other code is compiled once, and not for
 //! each row.
 
 use crate::data::{Element, Kind, Place, Rng};
@@ -11,16 +11,16 @@ use ptx_matrix::forms::ptx;
 use ptx_matrix::sim::Arch;
 use ptx_matrix::{wgmma_arithmetic, wgmma_forms, wgmma_ptx, wgmma_sparse_forms};
 
-/// Draws so many elements.
+/// Draws a number of elements.
 type Draw = fn(&mut Rng, usize, Place) -> Vec<u32>;
 
-/// A row.
+/// A family of forms.
 pub(super) struct Family {
     /// The name of its forms, with `N` for the number of columns.
     name: &'static str,
     /// Draws elements of A, of B and of D.
     pub(super) draw: [Draw; 3],
-    /// `(row of A, column of B, element of D)`: what the reference makes of them.
+    /// The reference: `(row of A, column of B, element of D)` to the new element of D.
     pub(super) dot: fn(&[u32], &[u32], u32) -> u32,
 }
 
@@ -45,8 +45,8 @@ pub(super) fn find(name: &str) -> &'static Family {
         .expect("every form is of a family")
 }
 
-/// Normally distributed numbers, whose sums are rounded; integers of the whole range, whose sums
-/// wrap around or are saturated.
+/// Draws normally distributed numbers, whose sums are rounded, or integers of the whole range,
+/// whose sums wrap around or saturate.
 fn draw<T: Element>(rng: &mut Rng, count: usize, place: Place) -> Vec<u32> {
     let kind = if T::KINDS.contains(&Kind::Normal) { Kind::Normal } else { Kind::Wrapping };
     (0..count).map(|_| code(T::draw(rng, kind, place))).collect()

@@ -1,4 +1,4 @@
-//! What a form multiplies, and what the reference makes of it.
+//! The matrices of a form, and the reference for the result.
 
 use super::families::Family;
 use crate::checks::metadata;
@@ -8,11 +8,11 @@ use ptx_matrix::forms::{WgmmaForm, WgmmaMatrices, WgmmaOptions};
 use ptx_matrix::lane::LANES;
 use rand::SeedableRng;
 
-/// Rows of A and D, of all four warps and of one.
+/// Rows of A and D, of all four warps, and of one warp.
 pub(super) const ROWS: usize = 64;
 const ROWS_OF_WARP: usize = 16;
 
-/// The matrices of a seed and a form.
+/// Draws the matrices of a form from a seed.
 pub(super) fn draw(seed: u64, form: &WgmmaForm, family: &Family) -> WgmmaMatrices {
     let rng = &mut Rng::seed_from_u64(seed.wrapping_add(form.n as u64));
     let [a, b, c] = family.draw;
@@ -28,7 +28,7 @@ pub(super) fn draw(seed: u64, form: &WgmmaForm, family: &Family) -> WgmmaMatrice
     }
 }
 
-/// What the reference makes of matrices: D, element by element.
+/// The reference for elements of D.
 pub(super) fn reference<'a>(
     matrices: &'a WgmmaMatrices,
     form: &'a WgmmaForm,

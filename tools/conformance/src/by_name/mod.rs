@@ -1,10 +1,10 @@
-//! Forms of `wgmma`, each executed by its name: on a GPU by a kernel that is written as PTX text
-//! and compiled by the driver, on the simulator as its arithmetic computes them. To compile a
-//! kernel for each from Rust would take far too long.
+//! Forms of `wgmma` that are executed by their names. On a GPU, the driver compiles a kernel in PTX
+//! text. On the simulator, its arithmetic computes the result. Compiling a kernel for each form
+//! from Rust would take far too long.
 //!
-//! Of each form there is one check: with A in shared memory, and with A in registers, of which one
-//! adds to D and the other overwrites it. What else a form can be given takes turns from one N to
-//! the next, so that of the same elements each combination occurs.
+//! Each form has one check with two executions: A in shared memory, and A in registers. One of them
+//! adds to D, the other overwrites D. The other options alternate from one N to the next. So every
+//! combination of options occurs for each combination of elements.
 
 mod device;
 mod families;
@@ -33,19 +33,19 @@ pub fn all() -> impl Iterator<Item = FormCheck> {
 }
 
 impl FormCheck {
-    /// The form's name, and what tells this check from those of its kernels.
+    /// The name of the form, with a suffix that differs from those of the checks with kernels.
     pub fn name(&self) -> String {
         format!("{}, by name", self.form.ptx)
     }
 
-    /// How it is executed, with A in shared memory, and in registers: the options, and whether it
-    /// adds to D.
+    /// The options of both executions (A in shared memory, A in registers), and whether each adds
+    /// to D.
     fn ways(&self) -> [(WgmmaOptions, bool); 2] {
         let number = self.form.n / 8 - 1;
         [false, true].map(|a_in_registers| {
             let all = self.form.options(a_in_registers);
-            // In each run of so many N as there are options, what else differs does not go with one
-            // of them.
+            // The parity of the bits varies within each run of consecutive N, so adding to D is not
+            // tied to another option.
             let adds = number.count_ones().is_multiple_of(2) != a_in_registers;
             (all[number % all.len()], adds)
         })
@@ -67,9 +67,9 @@ mod tests {
     use super::*;
     use std::collections::{BTreeMap, BTreeSet};
 
-    /// Each combination of negations, transpositions and selectors, with A in shared memory and in
-    /// registers, for each combination of elements; and where there are fewer of them than N,
-    /// each adding to D and overwriting it.
+    /// Each combination of negations, transpositions and selectors occurs for each combination of
+    /// elements, with A in shared memory and in registers. In families with fewer combinations than
+    /// N, each combination occurs both adding to D and overwriting it.
     #[test]
     fn each_combination_of_options_occurs_in_each_family() {
         let mut families: BTreeMap<&str, Vec<FormCheck>> = BTreeMap::new();

@@ -1,4 +1,4 @@
-//! What a GPU returned of each form, kept as a digest of it.
+//! Digests of a GPU's results for each form.
 
 use super::all;
 use super::device::{Outputs, simulate};
@@ -8,18 +8,17 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 
-/// What was executed by name, and digests of what came of it.
+/// Digests for the forms that were executed by name.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Digests {
     /// The seed of the matrices.
     pub seed: u64,
-    /// Of each form, as in PTX: the digest of its matrices, and that of all that it returned of
-    /// them.
+    /// For each form, as in PTX: the digest of its matrices, and that of both outputs.
     pub forms: BTreeMap<String, [String; 2]>,
 }
 
 impl Digests {
-    /// Has the simulator execute the forms again; returns what differs.
+    /// Executes the forms again on the simulator. Returns the differences.
     pub fn replay(&self) -> Vec<String> {
         let checks: BTreeMap<&str, _> = all().map(|check| (check.form.ptx, check)).collect();
         let difference = |(name, [given, returned]): (&String, &[String; 2])| {
@@ -39,12 +38,12 @@ impl Digests {
     }
 }
 
-/// The digest of matrices.
+/// The digest of a form's matrices.
 pub(super) fn of_matrices(WgmmaMatrices { a, b, c, metadata }: &WgmmaMatrices) -> String {
     digest([a, b, c, metadata].map(|codes| bytemuck::cast_slice(codes)))
 }
 
-/// The digest of what came of them.
+/// The digest of a form's outputs.
 pub(super) fn of_outputs(outputs: &Outputs) -> String {
     digest(outputs.iter().map(Vec::as_slice))
 }
@@ -62,7 +61,7 @@ mod tests {
 
     const FORM: &str = "wgmma.mma_async.sp.sync.aligned.m64n8k32.f32.bf16.bf16";
 
-    /// What a replay says of a record of one form, on which something was done.
+    /// The messages of a replay, for a changed record of one form.
     fn said(change: impl FnOnce(&mut Digests)) -> Vec<String> {
         let check = all().find(|check| check.form.ptx == FORM).unwrap();
         let matrices = check.matrices(3);

@@ -1,4 +1,4 @@
-//! Executes forms by their names, and compares what comes of them.
+//! Executes forms by their names, and compares the results.
 
 use super::FormCheck;
 use super::device::{ByName, Outputs, simulate};
@@ -9,10 +9,10 @@ use indicatif::ProgressBar;
 use ptx_matrix::forms::{WgmmaForm, WgmmaMatrices};
 use rayon::prelude::*;
 
-/// A form, and what is recorded of it.
+/// A form and its recorded digests.
 type Recorded = (String, [String; 2]);
 
-/// How each check ended, and what is to be recorded.
+/// Runs the checks. Returns their outcomes, and the digests to record.
 pub(crate) fn run<D: ByName + Sync>(
     device: &D,
     checks: &[FormCheck],
@@ -47,7 +47,7 @@ pub(crate) fn run<D: ByName + Sync>(
                             None => Status::Passed,
                             Some(why) => Status::Failed(format!("seed {seed}: {why}")),
                         };
-                        // What is recorded is what the device returned, right or wrong.
+                        // Right and wrong results are both recorded.
                         let digests = [of_matrices(matrices), of_outputs(outputs)];
                         (outcome(check, status, 1), Some((check.form.ptx.to_owned(), digests)))
                     };
@@ -60,7 +60,7 @@ pub(crate) fn run<D: ByName + Sync>(
     (outcomes, Digests { seed, forms: digests.into_iter().flatten().collect() })
 }
 
-/// The first element that is not as it should be, of all that a form returned.
+/// The first wrong element in the outputs of a form.
 fn difference<D: ByName>(
     check: &FormCheck,
     matrices: &WgmmaMatrices,
@@ -92,11 +92,11 @@ fn difference<D: ByName>(
     })
 }
 
-/// Elements of D of `n` columns: all, or some in each row and in each column.
+/// Elements of D with `n` columns to compare: all, or at least one in each row and in each column.
 fn places(n: usize, all: bool) -> Vec<(usize, usize)> {
     match all {
         true => (0..ROWS * n).map(|index| (index / n, index % n)).collect(),
-        // Behind each run of 64 columns the rows begin elsewhere.
+        // The rows start at another offset after each 64 columns.
         false => {
             (0..n.max(ROWS)).map(|index| ((index + index / ROWS * 11) % ROWS, index % n)).collect()
         }

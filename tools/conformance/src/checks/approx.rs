@@ -1,6 +1,5 @@
-//! Approximate special functions. Of the last bits there is no other definition than what hardware
-//! returns: so the reference is the simulator's model of it, which was compared with an H100 for
-//! every argument (`tests/approx.rs`).
+//! Approximate special functions. Only hardware defines their last bits. So the reference is the
+//! simulator's model, which was compared with an H100 for every argument (`tests/approx.rs`).
 
 use super::{Check, upload, with_output};
 use crate::{bytes, data::Rng, elements};
@@ -31,11 +30,11 @@ fn least(target: &str) -> Needs {
     Needs::at_least(if target == "sm_90" { 90 } else { 75 })
 }
 
-/// Arguments of a round.
+/// Arguments in a round.
 const ARGUMENTS: usize = 1024;
 
-/// Zeros, the least and the largest numbers, infinities and NaNs, and where `ex2` and `tanh` begin
-/// and end; as f32 and as pairs.
+/// Zeros, the smallest and the largest numbers, infinities and NaNs, and the ends of the ranges of
+/// `ex2` and `tanh`. Each is an f32, or a pair of 16-bit numbers.
 const SPECIAL: [u32; 20] = [
     0,
     1,
@@ -59,14 +58,14 @@ const SPECIAL: [u32; 20] = [
     0x7fc0_7e01,
 ];
 
-/// Special ones of both signs, any bits, and numbers of moderate size.
+/// Draws special numbers of both signs, any bits, or numbers of moderate size.
 fn draw(rng: &mut Rng) -> u32 {
     match rng.random_range(0..4) {
         0 => {
             SPECIAL[rng.random_range(0..SPECIAL.len())] ^ if rng.random() { 0x8000_8000 } else { 0 }
         }
         1 => rng.random(),
-        // Of f32 from 2^-12 to 2^12; each half moderate, too.
+        // As an f32, from 2^-12 to 2^12; each half is moderate too.
         _ => rng.random::<u32>() & 0x8fff_bfff | 0x3000_2000,
     }
 }

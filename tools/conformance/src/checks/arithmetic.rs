@@ -1,8 +1,9 @@
-//! Arithmetic and conversions of `core`: a GPU's results are Rust's results on a CPU.
+//! Arithmetic and conversions of `core`: a GPU must return the results of Rust on a CPU.
 //!
 //! The operands are pairs of special values, and random values of every magnitude. Results are
-//! compared bit for bit, but for two that Rust leaves open: the bits of a NaN that arithmetic
-//! returns, and the sign of a zero that `min` or `max` chooses among zeros.
+//! compared bit for bit, except where Rust leaves a choice. It leaves open the bits of a NaN that
+//! arithmetic returns. It also leaves open the sign of a zero that `min` or `max` selects from two
+//! zeros.
 
 use super::{Check, Labels, upload, with_output};
 use crate::{Buffers, bytes, data::Rng, elements};
@@ -15,10 +16,10 @@ use rand::RngExt;
 use rand::seq::IndexedRandom;
 use std::borrow::Borrow;
 
-/// The start of these checks' names.
+/// The prefix of the names of these checks.
 pub(super) const PREFIX: &str = "core: ";
 
-/// Items of a launch.
+/// Items in a launch.
 const ITEMS: usize = 256;
 const BLOCKS: u32 = (ITEMS / BLOCK_ITEMS) as u32;
 
@@ -33,7 +34,7 @@ type Launch<D> = fn(
 struct Type {
     name: &'static str,
     bits: u32,
-    /// Bits of the significand of a floating-point type, the leading one not counted.
+    /// Bits of the fraction of a floating-point type.
     mantissa: Option<u32>,
     operations: &'static [&'static str],
     result: fn(u32, [[u64; OPERAND_WORDS]; OPERANDS]) -> [u64; RESULT_WORDS],
@@ -138,10 +139,10 @@ fn check<D: Device + 'static>(of: Type, launch: Launch<D>) -> Check<D> {
 /// Operations on floats that keep the bits of a NaN: Rust defines them as operations on bits.
 const KEEP_NAN: [&str; 3] = ["-a", "abs", "copysign"];
 
-/// Operations that may return either zero when both are candidates.
+/// Operations that may return either zero if both are candidates.
 const EITHER_ZERO: [&str; 3] = ["min", "max", "clamp"];
 
-/// Replaces a result by the representative of its class, where Rust leaves the choice open.
+/// Replaces a result by the representative of its class, if Rust leaves the choice open.
 fn normalize(operation: &str, words: &mut [u64]) {
     let (is_nan, nan, negative_zero) = match words[RESULT_WORDS - 1] {
         SINGLE => {
@@ -158,13 +159,14 @@ fn normalize(operation: &str, words: &mut [u64]) {
     }
 }
 
-/// The bits of an operand: a special value, one near such, or a random one of random magnitude.
+/// Draws the bits of an operand: a special value or one near it, or a random value of random
+/// magnitude.
 fn draw(rng: &mut Rng, bits: u32, mantissa: Option<u32>, special: &[u128]) -> u128 {
     let mask = u128::MAX >> (128 - bits);
     let random: u128 = rng.random();
     let value = match (rng.random_range(0..4), mantissa) {
         (0 | 1, _) => *special.choose(rng).expect("there are special values"),
-        // Of a magnitude near one: quotients and remainders of such are no special values.
+        // A magnitude near one, so that quotients and remainders are ordinary values.
         (2, Some(mantissa)) => {
             let exponents = (1_u128 << (bits - 1 - mantissa)) - 1;
             let exponent = exponents / 2 + rng.random_range(0..48) - 24;
@@ -180,7 +182,8 @@ fn draw(rng: &mut Rng, bits: u32, mantissa: Option<u32>, special: &[u128]) -> u1
     value & mask
 }
 
-/// Zeros, subnormals, integers, ties, powers of two at the ends of the integers, infinities, NaNs.
+/// Zeros, subnormals, integers, ties, powers of two near the limits of the integer types,
+/// infinities, NaNs.
 fn special_floats(bits: u32, mantissa: u32) -> Vec<u128> {
     let bias = (1_u128 << (bits - 2 - mantissa)) - 1;
     let infinity = (2 * bias + 1) << mantissa;
@@ -216,7 +219,8 @@ fn special_floats(bits: u32, mantissa: u32) -> Vec<u128> {
     magnitudes.iter().flat_map(|bits_of| [*bits_of, *bits_of | 1 << (bits - 1)]).collect()
 }
 
-/// Small numbers, powers of two and of ten and their neighbours, and the ends, of either sign.
+/// Small numbers, powers of two and of ten and their neighbours, and the limits; all with both
+/// signs.
 fn special_integers(bits: u32) -> Vec<u128> {
     let mut magnitudes: Vec<u128> = (0..=11).collect();
     for exponent in

@@ -1,5 +1,4 @@
-//! Registers that are sent to other blocks (`st.async`), and copies by `cp.async` that an mbarrier
-//! is told of.
+//! `st.async` to other blocks, and `cp.async` with completion on an mbarrier.
 
 use super::{Check, upload, with_output};
 use crate::data::{Rng, distinct};
@@ -10,10 +9,10 @@ use ptx_matrix_conformance_kernels::async_stores::{self as kernels, ELEMENTS, ST
 use rand::RngExt;
 use std::borrow::Borrow;
 
-/// Blocks of a launch, in clusters of four.
+/// Blocks in a launch, in clusters of four.
 const BLOCKS: usize = 12;
 
-/// Elements that each block sends, 64 bits each.
+/// 64-bit elements that each block sends.
 const OF_64_BITS: usize = 96;
 
 type Launch<D> = fn(
@@ -40,12 +39,12 @@ pub fn checks<D: Device + 'static>() -> Vec<Check<D>> {
     ]
 }
 
-/// Which block's matrix comes to a block.
+/// The block that sends its matrix to `block`.
 fn sender(block: usize, by: usize) -> usize {
     block / 4 * 4 + (block + 4 - by) % 4
 }
 
-/// Input: each block's matrix; to which block it goes.
+/// Input: each block's matrix; the distance to the receiving block.
 fn send<D: Device + 'static>(form: &str, launch: Launch<D>) -> Check<D> {
     Check {
         name: format!("st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.{form}"),

@@ -1,6 +1,5 @@
-//! Attention: of the kernel there is no other definition to the bit than what its instructions do,
-//! one after the other. So the reference is the simulator, which computes each of them as their own
-//! checks compare it.
+//! Attention. Its bits depend on the order of the kernel's instructions, so no other definition
+//! exists. The reference is the simulator, whose instructions have their own checks.
 
 use super::{Check, upload, with_output};
 use crate::{bytes, data::Rng, elements};
@@ -16,7 +15,7 @@ pub(super) fn checks<D: Device + 'static>() -> Vec<Check<D>> {
     vec![attention()]
 }
 
-/// Queries of both consumers, and keys of two tiles of which the second is not full.
+/// Draws the sizes: queries for both consumers, and keys for two tiles, the second of them partial.
 fn drawn(rng: &mut Rng) -> Vec<u8> {
     bytes(&[rng.random_range(60..=70_u32), rng.random_range(129..=150), rng.random_range(0..=1)])
 }
@@ -53,7 +52,7 @@ fn run<D: Device + 'static>(device: &D, inputs: &[Vec<u8>]) -> Result<Vec<u8>, D
     })
 }
 
-/// Input: what it is of; Q, K and V.
+/// Input: the sizes; Q, K and V.
 fn attention<D: Device + 'static>() -> Check<D> {
     Check {
         name: "attention, as the simulator computes it".into(),

@@ -15,7 +15,7 @@ pub fn checks<D: Device + 'static>() -> Vec<Check<D>> {
     vec![script("few arrivals", 12), script("many arrivals", (1 << 20) - 1), stages(), waits()]
 }
 
-/// Steps of a script.
+/// Steps in a script.
 pub(super) const STEPS: usize = 96;
 
 /// A barrier by its definition.
@@ -32,7 +32,7 @@ impl Model {
         Model { count, pending: count, bytes: 0, phase: 0 }
     }
 
-    /// After a step; none if the step would be wrong.
+    /// The barrier after a step; `None` if the step would be invalid.
     pub(super) fn after(mut self, step: Step, operand: u32) -> Option<Self> {
         let arrivals = match step {
             Step::Expect | Step::Complete => 0,
@@ -60,8 +60,7 @@ impl Model {
     }
 }
 
-/// Input: the barrier's count, and the script. It is right, and mostly ends the phase that it is
-/// in.
+/// Input: the barrier's count, and a valid script. Its steps often complete the current phase.
 fn script<D: Device + 'static>(name: &str, most: u32) -> Check<D> {
     Check {
         name: format!("mbarrier, every form, {name}"),
@@ -98,7 +97,8 @@ fn script<D: Device + 'static>(name: &str, most: u32) -> Check<D> {
                 let code = Step::ALL[step[0] as usize];
                 model = before.after(code, step[1]).expect("a script that is right");
                 let arrives = !matches!(code, Step::Expect | Step::Complete);
-                // The phase that is going on is not over; the one before is, also before the first.
+                // The current phase is incomplete. The phase before it is complete, and also the
+                // one before the first.
                 [
                     if arrives { before.pending } else { NO_ARRIVAL },
                     if model.phase.is_multiple_of(2) { 2 } else { 1 },
@@ -113,7 +113,7 @@ pub(super) fn draw(rng: &mut Rng, model: Model) -> (Step, u32) {
     let step = Step::ALL[rng.random_range(0..Step::ALL.len())];
     let operand = match step {
         Step::Arrive | Step::Leave => 0,
-        // All that are missing, often.
+        // In half of the cases, all pending arrivals.
         Step::ArriveTimes if rng.random_ratio(1, 2) => model.pending.max(1),
         Step::ArriveTimes => rng.random_range(1..=model.pending.max(1)),
         Step::LeaveTimes => rng.random_range(1..=3),

@@ -16,11 +16,11 @@ pub fn checks<D: Device + 'static>() -> Vec<Check<D>> {
 const TILE: usize = 8 * 64;
 /// Elements of the source.
 const SOURCE: usize = 2048;
-/// Elements of the output: the tile's, and where it is copied to.
+/// Elements of the output: the tile, and the buffer that it is copied to.
 const OUTPUT: usize = TILE + 1024;
 
-/// Input: the source; where the tile lies in it, and where in the output, both multiples of eight
-/// elements.
+/// Input: the source; the offset of the tile in the source, and the offset in the output. Both
+/// offsets are multiples of eight elements.
 fn copy<D: Device + 'static>() -> Check<D> {
     Check {
         name: "cp.async.bulk, to shared memory and from it".into(),

@@ -1,4 +1,4 @@
-//! Copies and reductions with a policy for the second-level cache.
+//! Copies and reductions with an L2 cache policy.
 
 use super::im2col::reduced;
 use super::tensors::{self, Boxes, Place, right};
@@ -14,8 +14,8 @@ use ptx_matrix_conformance_kernels::tensor::{self, Line};
 use rand::RngExt;
 use std::borrow::{Borrow, BorrowMut};
 
-/// The checks of a reduction: of what, the tile, the rank, the sizes of a tensor that is as much as
-/// the tile, which the source lies in, and the kernel.
+/// The checks of a reduction. A row has the mode (boxes or pixels), the tile, the rank, the sizes
+/// of the tensor that the source is in, and the kernel. The tensor is as large as the tile.
 macro_rules! boxes_and_pixels {
     ($device:ident $which:ident; $($mode:ident $tile:ty, $rank:literal $sizes:tt $kernel:ident;)*) => {
         vec![$(boxes_and_pixels!(@$mode $device $which $tile, $rank $sizes $kernel)),*]
@@ -63,7 +63,7 @@ pub fn checks<D: Device + 'static>() -> Vec<Check<D>> {
     copies.into_iter().chain((0..REDUCTIONS.len()).flat_map(reductions)).collect()
 }
 
-/// The reductions of this number: of boxes of each rank, and of pixels of each.
+/// The checks of reduction `which`: boxes and pixels of each rank.
 fn reductions<D: Device + 'static>(which: usize) -> Vec<Check<D>> {
     boxes_and_pixels! { D which;
         boxes Line, 1 [96] cached_reduce_1d;
@@ -77,11 +77,11 @@ fn reductions<D: Device + 'static>(which: usize) -> Vec<Check<D>> {
     }
 }
 
-/// Elements of a tile, and tiles.
+/// Elements of a tile, and the number of tiles.
 const TILE: usize = 8 * 64;
 const TILES: usize = 12;
 
-/// Input: the tiles; by how many they are moved.
+/// Input: the tiles; the number of places to rotate them by.
 fn bulk<D: Device + 'static>() -> Check<D> {
     Check {
         name: "cp.async.bulk.L2::cache_hint".into(),
@@ -137,7 +137,7 @@ type Copy<D, Tile, const RANK: usize> =
         &'d <D as Device>::Buffer<i32>,
     ) -> Result<<D as Device>::Report, <D as Device>::Error>;
 
-/// Input: the tensor's place, and two coordinates; the source. Output: the buffer that the box was
+/// Input: the tensor's layout, and two coordinates; the source. Output: the buffer that the box was
 /// stored to.
 fn boxes<D: Device + 'static, Tile: BoxTile<Element = u16>, const RANK: usize>(
     dims: &str,

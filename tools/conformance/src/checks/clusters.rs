@@ -58,14 +58,14 @@ pub fn checks<D: Device + 'static>() -> Vec<Check<D>> {
     ]
 }
 
-/// Clusters of a launch.
+/// Clusters in a launch.
 const CLUSTERS: usize = 5;
 
 fn words(rng: &mut Rng, count: usize) -> Vec<u32> {
     (0..count).map(|_| rng.random::<u32>() >> 2).collect()
 }
 
-/// Input: clusters along x and along z.
+/// Input: the number of clusters along x and along z.
 fn places<D: Device + 'static>() -> Check<D> {
     Check {
         name: "%cluster_ctarank and its like".into(),
@@ -100,8 +100,8 @@ type Exchange<D, T> = for<'d> fn(
     &'d mut <D as Device>::Buffer<u32>,
 ) -> Result<<D as Device>::Report, <D as Device>::Error>;
 
-/// Input: each block's elements. Output: those of the block two further, and the marks of the one
-/// before.
+/// Input: each block's elements. Output: the elements of the block two ranks further, and the marks
+/// of the block one rank before.
 fn exchange<D: Device + 'static, T: Pod>(width: &str, launch: Exchange<D, T>) -> Check<D> {
     let (element, count) = (size_of::<T>(), CLUSTERS * 4 * EXCHANGED);
     Check {
@@ -121,7 +121,7 @@ fn exchange<D: Device + 'static, T: Pod>(width: &str, launch: Exchange<D, T>) ->
             Ok([bytes(&out), bytes(&marks)].concat())
         }),
         reference: Box::new(move |inputs| {
-            // The block that is so much further in the same cluster.
+            // The block `further` ranks after `block` in the same cluster.
             let of = |block: usize, further: usize| block / 4 * 4 + (block + further) % 4;
             let read = (0..count).flat_map(|i| {
                 let from = of(i / EXCHANGED, 2) * EXCHANGED + ((i % EXCHANGED) ^ 31);
@@ -159,8 +159,7 @@ fn stages<D: Device + 'static>() -> Check<D> {
     }
 }
 
-/// Input: the barrier's count, and the script. It is right, and mostly ends the phase that it is
-/// in.
+/// Input: the barrier's count, and a valid script. Its steps often complete the current phase.
 fn script<D: Device + 'static>(name: &str, most: u32) -> Check<D> {
     Check {
         name: format!("mbarrier of another block, every form, {name}"),
@@ -177,7 +176,7 @@ fn script<D: Device + 'static>(name: &str, most: u32) -> Check<D> {
                 let (step, operand) = draw(rng, model);
                 if let Some(after) = model.after(step, operand) {
                     model = after;
-                    // In either scope.
+                    // The scope is the block or the cluster.
                     script.extend([step as u32 + rng.random_range(0..2) * 8, operand]);
                 }
             }
@@ -246,7 +245,7 @@ fn unaligned<D: Device + 'static>() -> Check<D> {
         }),
         reference: Box::new(|inputs| {
             let a = elements::<u32>(&inputs[0]);
-            // Both ranks are 1.
+            // The kernel adds two ranks, both of which are 1.
             bytes(&(0..a.len()).map(|i| a[i ^ 1] + 2).collect::<Vec<u32>>())
         }),
     }
@@ -255,7 +254,7 @@ fn unaligned<D: Device + 'static>() -> Check<D> {
 /// Elements of a tile.
 const TILE: usize = 8 * 32;
 
-/// Input: the tiles; how many blocks are left out.
+/// Input: the tiles; the number of blocks between the sender and the receiver.
 fn send<D: Device + 'static>() -> Check<D> {
     Check {
         name: "cp.async.bulk, to another block".into(),
@@ -355,7 +354,7 @@ type Multicast<D, Tile, const RANK: usize> =
         &'d mut <D as Device>::Buffer<u16>,
     ) -> Result<<D as Device>::Report, <D as Device>::Error>;
 
-/// Input: the tensor's place, and two coordinates; the source. Output: both boxes, in each block.
+/// Input: the tensor's layout, and two coordinates; the source. Output: both boxes, in each block.
 fn boxes<D: Device + 'static, Tile: BoxTile<Element = u16>, const RANK: usize>(
     dims: &str,
     sizes: [usize; RANK],

@@ -13,7 +13,7 @@ use ptx_matrix_conformance_kernels::copies as kernels;
 use rand::RngExt;
 use std::borrow::Borrow;
 
-/// Elements of the source and of the tile.
+/// Elements of the source, and of the tile.
 const ELEMENTS: usize = 32 * 64;
 
 type Launch<D> = fn(
@@ -40,8 +40,8 @@ pub fn checks<D: Device + 'static>(gpu: Arch) -> Vec<Check<D>> {
     ]
 }
 
-/// Input: the source; each lane's chunk in it, its chunk in the tile, and how many elements it
-/// copies.
+/// Input: the source; for each lane, its chunk in the source, its chunk in the tile, and the number
+/// of elements to copy.
 fn copy<D: Device + 'static>(ptx: &str, size: usize, launch: Launch<D>) -> Check<D> {
     let per_chunk = size / 2;
     Check {
@@ -83,7 +83,7 @@ fn copy<D: Device + 'static>(ptx: &str, size: usize, launch: Launch<D>) -> Check
     }
 }
 
-/// Input: the source, in rows of 64; the rows and columns that the matrix has.
+/// Input: the source, in rows of 64; the number of rows and columns of the matrix.
 fn tiles<D: Device + 'static>() -> Check<D> {
     Check {
         name: "tiles by cp.async, with edges".to_string(),

@@ -1,4 +1,4 @@
-//! Fragments loaded from and stored to tiles of every order and swizzle.
+//! Loads and stores of fragments, for tiles of every order and swizzle.
 
 use super::{Check, upload, with_output};
 use crate::{bytes, data, elements};
@@ -46,8 +46,8 @@ pub fn checks<D: Device + 'static>() -> Vec<Check<D>> {
     ]
 }
 
-/// Rows and columns of what the kernels load, in order, each from the row-major and from the
-/// column-major tile: A of m16n8k8 and m16n8k16, B of both.
+/// Rows and columns of the loaded fragments, in order: A of m16n8k8 and m16n8k16, then B of both.
+/// Each is loaded from the row-major and from the column-major tile.
 const LOADED: [(usize, usize); 4] = [(16, 8), (16, 16), (8, 8), (16, 8)];
 
 /// Input: the tile, row by row.

@@ -1,4 +1,4 @@
-//! Copies of pixels in im2col mode, and a convolution by them.
+//! TMA copies in im2col mode, and a convolution that uses them.
 
 use super::tensors::right;
 use super::{Check, upload};
@@ -18,22 +18,22 @@ use rand::RngExt;
 use std::borrow::{Borrow, BorrowMut};
 use std::iter::zip;
 
-/// What a check's copies to shared memory are like.
+/// The variants of copies to shared memory. All but `Corners` have im2col offsets.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
-    /// Each pixel of the bounding box is copied, and none moved.
+    /// Every pixel of the bounding box, without offsets.
     Corners,
-    /// They are moved.
+    /// With im2col offsets.
     Offsets,
-    /// And every so many are copied.
+    /// With traversal strides: every n'th pixel.
     Steps,
-    /// They start at a pixel that is none of those that are copied from the box's start on.
+    /// With traversal strides; the first pixel is not a multiple of them from the box's corner.
     BetweenSteps,
-    /// They start before the first image.
+    /// The first pixel lies before the first image.
     BeforeTheImages,
 }
 
-/// Which pixels of an image copies go over: along W, H and D.
+/// The bounding box of a copy and its traversal strides, along W, H and D.
 #[derive(Clone, Copy)]
 struct Window {
     lower: [i32; 3],
@@ -41,8 +41,8 @@ struct Window {
     steps: [i32; 3],
 }
 
-/// Images in a buffer, of which copies go over two windows, from two first pixels on; and by how
-/// much the first copy's are moved.
+/// Images in a buffer, with the bounding boxes and the first pixels of two copies (a load and a
+/// store), and the offsets of the load.
 struct Images<const RANK: usize> {
     start: usize,
     sizes: [usize; RANK],
@@ -52,7 +52,7 @@ struct Images<const RANK: usize> {
     offsets: [i32; 3],
 }
 
-/// Mostly small, else the most that there can be.
+/// Mostly a small offset, otherwise the largest possible one.
 fn offset(rng: &mut Rng, limit: i32) -> i32 {
     if rng.random_range(0..8) == 0 { limit - 1 } else { rng.random_range(0..4) }
 }
@@ -61,8 +61,8 @@ impl<const RANK: usize> Images<RANK> {
     /// Dimensions of an image.
     const SPATIAL: usize = RANK - 2;
 
-    /// Few small images, with room between their lines, so that a tile has pixels of several. The
-    /// second window is within the images.
+    /// Draws a few small images with gaps between their rows. They are so small that a tile has
+    /// pixels of several images. The second bounding box is within the images.
     fn draw<Tile: BoxTile>(rng: &mut Rng, kind: Kind) -> Self {
         let unit = 16 / size_of::<Tile::Element>();
         let mut sizes = std::array::from_fn(|d| match d {
@@ -126,8 +126,8 @@ impl<const RANK: usize> Images<RANK> {
         Images { start: rng.random_range(0..3) * unit, sizes, strides, windows, at, offsets }
     }
 
-    /// As buffers: where the images are; the windows; the coordinates and offsets, as kernels take
-    /// them.
+    /// The kernels' parameters: the layout of the images; the bounding boxes; the coordinates and
+    /// offsets.
     fn bytes(&self) -> [Vec<u8>; 3] {
         let layout = [self.start]
             .into_iter()
@@ -159,7 +159,7 @@ impl<const RANK: usize> Images<RANK> {
         }
     }
 
-    /// Those that pixels are copied to: a pixel's channels have multiples of 16 bytes.
+    /// The images of the store: the channels of a pixel have a multiple of 16 bytes.
     fn written(mut self, element_bytes: usize) -> Self {
         self.sizes[0] = self.sizes[0].next_multiple_of(16 / element_bytes);
         self
@@ -184,11 +184,11 @@ impl<const RANK: usize> Images<RANK> {
             .steps(<[i32; RANK]>::spatial(|d| steps[d] as usize))
     }
 
-    /// For each element of the tile, in the order of a row-major one's, its index in the buffer, if
-    /// it is in the tensor.
+    /// The buffer index of each element of the tile; `None` outside the tensor. The order of the
+    /// elements is that of a row-major tile.
     ///
-    /// Pixels are loops in loops: in each, a coordinate begins as that of the first pixel as long
-    /// as all around it are the first's; else at the window's start.
+    /// Pixels are nested loops. In the first iteration of all outer loops, a loop begins at the
+    /// coordinate of the first pixel. Otherwise it begins at the corner of the bounding box.
     fn indices<Tile: BoxTile>(
         &self,
         copy: usize,
@@ -240,7 +240,7 @@ impl<const RANK: usize> Images<RANK> {
         indices
     }
 
-    /// The tile that copies of these elements fill, moved by the offsets.
+    /// The tile that a load with these offsets fills.
     fn loaded<Tile: BoxTile<Element: Pod>>(
         &self,
         source: &[u8],
@@ -257,7 +257,7 @@ impl<const RANK: usize> Images<RANK> {
         )
     }
 
-    /// What becomes of a buffer that a tile is stored to.
+    /// The buffer after a store of the tile.
     fn stored<Tile: BoxTile<Element: Pod>>(
         self,
         tile: &[u8],
@@ -285,8 +285,8 @@ type Copy<D, Tile, const RANK: usize> =
         &'d mut <D as Device>::Buffer<<Tile as BoxTile>::Element>,
     ) -> Result<<D as Device>::Report, <D as Device>::Error>;
 
-/// Input: the images, windows and coordinates; the source. Output: the tiles, and the buffer that
-/// the last was stored to.
+/// Input: the images, bounding boxes and coordinates; the source. Output: the tiles, and the buffer
+/// that the last tile was stored to.
 fn copy<D: Device + 'static, Tile: BoxTile<Element: Pod>, const RANK: usize>(
     name: String,
     kind: Kind,
@@ -351,7 +351,7 @@ pub(super) type Reduce<D, const RANK: usize> =
         EncodedMapMut<'d, D, Of32, RANK, Im2col>,
     ) -> Result<<D as Device>::Report, <D as Device>::Error>;
 
-/// What becomes of an element, by the number of the reduction.
+/// Reduction `which` of `m` and `v`.
 pub(super) fn reduced(which: usize, m: u32, v: u32) -> u32 {
     match REDUCTIONS[which] {
         "add" => m.wrapping_add(v),
@@ -367,7 +367,7 @@ pub(super) fn reduced(which: usize, m: u32, v: u32) -> u32 {
     }
 }
 
-/// Input: the images, windows and coordinates; the buffer that they are in; the tile.
+/// Input: the images, bounding boxes and coordinates; the buffer with the images; the tile.
 pub(super) fn reduction<D: Device + 'static, const RANK: usize>(
     hint: &str,
     which: usize,
@@ -389,7 +389,7 @@ where
         inputs: Box::new(|rng| {
             let images = Images::<RANK>::draw::<Of32>(rng, Kind::Steps).written(4);
             let [layout, windows, at] = images.bytes();
-            // Of which many are small.
+            // Half of the numbers are small.
             let mut numbers = |count| {
                 let number = |rng: &mut Rng| {
                     if rng.random() { rng.random_range(0..4) } else { rng.random::<u32>() }
@@ -420,8 +420,8 @@ where
     }
 }
 
-/// The filter's width and height, the padding and the stride, and the sizes of the images and how
-/// many filters: as buffers.
+/// Draws the parameters of a convolution: the sizes of the images, the filter's width and height,
+/// the number of filters, the padding and the stride.
 fn drawn_convolution(rng: &mut Rng) -> Vec<u8> {
     let filter: [u32; 2] = std::array::from_fn(|_| rng.random_range(1..=3));
     let padding = rng.random_range(0..=2);
@@ -456,7 +456,7 @@ fn convolution_of(buffer: &[u8]) -> Convolution {
     }
 }
 
-/// Input: what it is of; images; filters. Small integers, whose sums are exact.
+/// Input: the parameters; images; filters. The values are small integers, so sums are exact.
 fn convolution<D: Device + 'static>() -> Check<D> {
     Check {
         name: "convolution by im2col copies and wgmma".into(),
@@ -527,8 +527,8 @@ fn convolution<D: Device + 'static>() -> Check<D> {
     }
 }
 
-/// The checks of copies: the form, its kernel, that of clusters, tile, rank, whether pixels are
-/// rows.
+/// The checks of copies. A row has the form, its kernel, its multicast kernel, the tile, the rank,
+/// and whether pixels are rows of the tile.
 macro_rules! copies {
     ($device:ident; $($form:literal $kernel:ident $multicast:ident $tile:ty, $rank:literal $pixels_are_rows:literal;)*) => {
         [$(

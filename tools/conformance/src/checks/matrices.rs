@@ -9,7 +9,7 @@ use ptx_matrix::{ldmatrix_forms, stmatrix_forms};
 use ptx_matrix_conformance_kernels::matrices as kernels;
 use std::borrow::Borrow;
 
-/// Rows of eight elements in the kernels' tile.
+/// Rows of eight elements in the tile of the kernels.
 const SLOTS: u32 = 256;
 const ELEMENTS: usize = SLOTS as usize * 8;
 
@@ -47,12 +47,12 @@ pub fn checks<D: Device + 'static>() -> Vec<Check<D>> {
     checks
 }
 
-/// The form of this name.
+/// The form with this name.
 fn form(ptx: &str) -> &'static Form {
     forms::find(ptx).unwrap_or_else(|unknown| panic!("{unknown}"))
 }
 
-/// Input: the tile; each lane's slot in it.
+/// Input: the tile; for each lane, the row of the tile whose address it gives.
 fn load<D: Device + 'static>(ptx: &str, launch: Load<D>) -> Check<D> {
     let form = form(ptx);
     let registers = form.d;
@@ -80,7 +80,7 @@ fn load<D: Device + 'static>(ptx: &str, launch: Load<D>) -> Check<D> {
     }
 }
 
-/// Input: each lane's slot in the tile; each lane's registers.
+/// Input: for each lane, the row of the tile whose address it gives; each lane's registers.
 fn store<D: Device + 'static>(ptx: &str, launch: Store<D>) -> Check<D> {
     let form = form(ptx);
     let registers = form.a;
@@ -113,8 +113,8 @@ fn store<D: Device + 'static>(ptx: &str, launch: Store<D>) -> Check<D> {
     }
 }
 
-/// Input: each lane's register, which is row by row of the matrix; so is the output, of the
-/// transposed one.
+/// Input: each lane's register, in the matrix's row order. Output: the same for the transposed
+/// matrix.
 fn transpose<D: Device + 'static>() -> Check<D> {
     Check {
         name: MovMatrix::<Trans, B16>::PTX.to_string(),

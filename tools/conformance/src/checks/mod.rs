@@ -1,4 +1,4 @@
-//! What is checked: one file a family.
+//! The checks, with a file for each family of instructions.
 
 mod approx;
 mod arithmetic;
@@ -35,35 +35,35 @@ use std::iter::zip;
 
 /// A kernel with its data and its reference.
 pub struct Check<D: Device> {
-    /// What is checked: an instruction as in PTX and the kind of data, or the name of a kernel.
+    /// The name: an instruction as in PTX with the kind of data, or the name of a kernel.
     pub name: String,
-    /// What the GPU must be to have the kernel.
+    /// The requirements of the kernel on the GPU.
     pub needs: Needs,
-    /// Seeds that one run tries.
+    /// The number of seeds in a run.
     pub rounds: u64,
-    /// Bytes of an element of the output, for reports.
+    /// Bytes of an output element, for reports.
     pub element: usize,
-    /// Random input.
+    /// Draws the input.
     pub inputs: Inputs,
-    /// The kernel's output for an input.
+    /// Runs the kernel on an input. Returns the output.
     pub run: RunOn<D>,
-    /// The output that is right.
+    /// The expected output for an input.
     pub reference: Reference,
-    /// The output as the simulator's arithmetic computes it, of checks for which the inputs of
-    /// several rounds, one behind the other, are an input too.
+    /// The output by the simulator's arithmetic. It is present only in checks that also accept the
+    /// concatenated inputs of several rounds.
     pub arithmetic: Option<Reference>,
-    /// Names of the output's elements.
+    /// Names of the output elements.
     pub labels: Option<Labels>,
 }
 
 impl<D: Device> Check<D> {
-    /// Whether its lanes share nothing, so that their order makes no difference.
+    /// Whether the lanes share no memory, so that their order makes no difference.
     pub(super) fn is_of_lanes_alone(&self) -> bool {
         self.name.starts_with(arithmetic::PREFIX)
     }
 
-    /// What differs between an output and the expected one: the first such element and their
-    /// number, of the whole or of each group.
+    /// The difference from the expected output: the first wrong element and the number of wrong
+    /// elements, for the whole output or for each group.
     pub(super) fn difference(
         &self,
         inputs: &Buffers,
@@ -85,28 +85,28 @@ impl<D: Device> Check<D> {
     }
 }
 
-/// Names for the elements of an output, where a number alone says too little.
+/// Names of output elements, for outputs in which the index alone says too little.
 pub struct Labels {
-    /// Elements that belong together: a message names the first difference of each group.
+    /// Elements in a group. A message names the first difference of each group.
     pub group: usize,
-    /// Names an element.
+    /// The name of an element.
     pub label: Label,
 }
 
-/// The name of an element, by the inputs and its index.
+/// The name of an element, from the inputs and its index.
 pub type Label = Box<dyn Fn(&Buffers, usize) -> String + Send + Sync>;
 
-/// Draws a kernel's input.
+/// Draws the input of a kernel.
 pub type Inputs = Box<dyn Fn(&mut Rng) -> Buffers + Send + Sync>;
 
-/// What a kernel's output is to be.
+/// The expected output of a kernel.
 pub type Reference = Box<dyn Fn(&Buffers) -> Vec<u8> + Send + Sync>;
 
 /// Runs a kernel on a device.
 pub type RunOn<D> =
     Box<dyn Fn(&D, &Buffers) -> Result<Vec<u8>, <D as Device>::Error> + Send + Sync>;
 
-/// All checks, with the bits of a GPU.
+/// All checks, with the arithmetic of a GPU.
 pub fn all<D: Device + 'static>(gpu: Arch) -> Vec<Check<D>> {
     let families = [
         matrices::checks(),
@@ -133,8 +133,8 @@ pub fn all<D: Device + 'static>(gpu: Arch) -> Vec<Check<D>> {
     families.into_iter().flatten().collect()
 }
 
-/// Runs a kernel with an output of `len` elements, which is filled with ones before: an element
-/// that the kernel leaves out is not right by chance.
+/// Runs a kernel with an output of `len` elements. The output is filled with ones (0xff bytes)
+/// before, so an element that the kernel does not write is not right by chance.
 fn with_output<D: Device + 'static, T: Pod>(
     device: &D,
     len: usize,

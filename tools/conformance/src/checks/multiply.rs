@@ -39,7 +39,7 @@ type LaunchScaled<D, A, B, S> = fn(
     &mut <D as Device>::Buffer<f32>,
 ) -> Result<<D as Device>::Report, <D as Device>::Error>;
 
-/// By what the reference knows the arithmetic of a form: its option, but for `m8n8k4` with f16.
+/// The reference arithmetic of a form: its option, except for `m8n8k4` with f16.
 macro_rules! arithmetic {
     (m8n8k4 f16 plain) => {
         Quad
@@ -89,12 +89,12 @@ pub fn checks<D: Device + 'static>(gpu: Arch) -> Vec<Check<D>> {
     checks
 }
 
-/// Seeds that one run tries: fewer of what no GPU here has run.
+/// The number of seeds in a run. Forms that no GPU of this project has run get fewer.
 fn rounds(needs: Needs) -> u64 {
     if needs.specific { 8 } else { 64 }
 }
 
-/// Rows of A, columns of B, and what lies between, of so many multiplications at once.
+/// M, N and K of a multiplication, and the number of multiplications of an instruction.
 #[derive(Clone, Copy)]
 struct Size {
     m: usize,
@@ -103,8 +103,7 @@ struct Size {
     count: usize,
 }
 
-/// Input: A, B and C, row by row; of forms with several multiplications at once, one A (and C)
-/// below the other, one B beside the other.
+/// Input: A, B and C, row by row. Forms with several multiplications have them concatenated.
 fn multiply<D, S, A, B, C, O>(
     gpu: Arch,
     ptx: &str,
@@ -133,7 +132,8 @@ where
     }
 }
 
-// Functions of their own, each generic over no more than it needs: there are hundreds of forms.
+// Separate functions, each with as few generic parameters as possible, because there are hundreds
+// of forms.
 
 fn inputs<A: Element, B: Element, C: Element>(Size { m, n, k, count }: Size, kind: Kind) -> Inputs {
     Box::new(move |rng| {
@@ -188,7 +188,7 @@ where
     })
 }
 
-/// D of all multiplications of an instruction, by what computes that of one.
+/// Computes D for all multiplications of an instruction; `product` computes one of them.
 fn each_multiplication<A: Element, B: Element, C: Element, D: Element>(
     Size { m, n, k, count }: Size,
     inputs: &Buffers,
@@ -204,7 +204,7 @@ fn each_multiplication<A: Element, B: Element, C: Element, D: Element>(
     bytes(&each.collect::<Vec<D>>())
 }
 
-/// Input: A, B and C, row by row, and the scales of A and B, likewise.
+/// Input: A, B and C, row by row, and the scales of A and B, row by row.
 fn multiply_scaled<D, S, A, B, K>(
     ptx: &str,
     scales: usize,
@@ -273,7 +273,8 @@ where
     }
 }
 
-/// tf32 factors in registers whose low 13 bits are not zero: they count for nothing.
+/// tf32 operands in registers whose low 13 bits are not zero. The instruction must ignore these
+/// bits.
 fn whole_registers<D: Device + 'static>(gpu: Arch) -> impl Iterator<Item = Check<D>> {
     type Form = Mma<M16N8K8, tf32, tf32, f32>;
     tf32::KINDS.iter().map(move |&kind| {
@@ -324,7 +325,7 @@ fn whole_registers<D: Device + 'static>(gpu: Arch) -> impl Iterator<Item = Check
     })
 }
 
-/// The bits of an f32 that tf32 has not.
+/// The bits of an f32 that tf32 lacks.
 const LOW_BITS: u32 = (1 << 13) - 1;
 
 fn with_low_bits(rng: &mut Rng, buffer: &[u8]) -> Vec<u8> {

@@ -85,7 +85,7 @@ pub fn checks<D: Device + 'static>(gpu: Arch) -> Vec<Check<D>> {
     checks
 }
 
-/// What is checked.
+/// The properties of a form.
 #[derive(Clone, Copy)]
 struct Sparse {
     ptx: &'static str,
@@ -94,7 +94,7 @@ struct Sparse {
     ordered: bool,
 }
 
-/// The sizes of a multiplication, and by which selectors it is done.
+/// The sizes of a multiplication, and its sparsity selectors.
 #[derive(Clone, Copy)]
 struct Size {
     m: usize,
@@ -104,7 +104,7 @@ struct Size {
     selectors: usize,
 }
 
-/// Input: of each multiplication, what is kept of A, the metadata, B and C, row by row.
+/// Input: for each multiplication, the kept elements of A, the metadata, B and C, row by row.
 fn multiply<D, S, A, B, C, O>(
     gpu: Arch,
     form: Sparse,
@@ -133,7 +133,8 @@ where
     }
 }
 
-// Functions of their own, each generic over no more than it needs: there are dozens of forms.
+// Separate functions, each with as few generic parameters as possible, because there are dozens of
+// forms.
 
 fn inputs<A: Element, B: Element, C: Element>(size: Size, kind: Kind, ordered: bool) -> Inputs {
     let Size { m, n, k, granularity, .. } = size;
@@ -142,7 +143,7 @@ fn inputs<A: Element, B: Element, C: Element>(size: Size, kind: Kind, ordered: b
         let metadata: Vec<u32> = (0..32).map(|_| word(rng, granularity.codes(ordered))).collect();
         let b = data::factors::<B>(rng, k * n, kind);
         let mut c = data::sums::<C>(rng, m * n, kind);
-        // Some have no C.
+        // Some multiplications have a C of zeros.
         if rng.random_range(0..8) == 0 {
             c.fill(C::from_integer(0));
         }
@@ -200,7 +201,7 @@ where
     })
 }
 
-/// D for each selector, each element by `dot(row of A, column of B, element of C)`.
+/// D for each selector. `dot(row of A, column of B, element of C)` computes an element.
 fn each_selector<A: Element, B: Element, C: Element>(
     Size { m, n, k, granularity, selectors }: Size,
     inputs: &Buffers,
@@ -215,8 +216,8 @@ fn each_selector<A: Element, B: Element, C: Element>(
     bytes(&(0..selectors).flat_map(product).collect::<Vec<C>>())
 }
 
-/// Input: what is kept of A, the metadata, B and C, row by row, and the scales of A and B,
-/// likewise.
+/// Input: the kept elements of A, the metadata, B and C, row by row, and the scales of A and B, row
+/// by row.
 fn multiply_scaled<D, S, A, B, K>(
     ptx: &str,
     scales: usize,
@@ -300,7 +301,7 @@ where
     }
 }
 
-/// Metadata of random codes.
+/// Draws metadata with random codes.
 pub(crate) fn word(rng: &mut Rng, codes: &[u8]) -> u32 {
     (0..8).fold(0, |word, _| word << 4 | u32::from(*codes.choose(rng).expect("there are codes")))
 }

@@ -1,4 +1,4 @@
-//! Whole tiles: products through shared memory, and 64 KiB of it.
+//! Whole tiles: matrix products through shared memory, and a kernel with 64 KiB of shared memory.
 
 use super::{Check, upload, with_output};
 use crate::data::Kind;
@@ -112,8 +112,7 @@ fn product<D: Device + 'static>(
     }
 }
 
-/// The product of row-major matrices with m rows and n columns, where each `mma` sums 16 products
-/// to what there was.
+/// The product of row-major matrices, m x n. Each `mma` adds 16 products to the accumulator.
 pub(super) fn product_by_16(
     gpu: Arch,
     (m, n): (usize, usize),

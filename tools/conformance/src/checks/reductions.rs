@@ -1,4 +1,4 @@
-//! Reductions by bulk copies: of elements in global memory, and in shared memory of other blocks.
+//! Reductions by bulk copies, in global memory and in shared memory of other blocks.
 
 use super::{Check, upload, with_output};
 use crate::data::Rng;
@@ -23,8 +23,8 @@ type Launch<D, T> = fn(
     &mut <D as Device>::Buffer<T>,
 ) -> Result<<D as Device>::Report, <D as Device>::Error>;
 
-/// Input: the source; the output as it is before; where in it the reduction begins, a multiple of
-/// 16 bytes.
+/// Input: the source; the output before the reduction; the offset of the reduction in the output, a
+/// multiple of 16 bytes.
 fn reduction<D: Device + 'static, T: Pod>(
     form: &str,
     draw: fn(&mut Rng) -> T,
@@ -71,12 +71,14 @@ type ClusterLaunch<D, T> = for<'d> fn(
     &'d mut <D as Device>::Buffer<T>,
 ) -> Result<<D as Device>::Report, <D as Device>::Error>;
 
-/// Blocks of a cluster, and of a launch.
+/// Blocks of a cluster, and blocks of a launch.
 const IN_CLUSTER: usize = 4;
 const BLOCKS: usize = 3 * IN_CLUSTER;
 
-/// Input: each block's elements, `per_block` of them, by which others reduce theirs, and those that
-/// are reduced; by how many blocks, at most `most`.
+/// Input:
+/// - `per_block` operands of each block, which other blocks receive;
+/// - `per_block` values of each block, to be reduced;
+/// - the number of blocks, at most `most`, that reduce each value.
 fn in_cluster<D: Device + 'static, T: Pod>(
     name: &str,
     per_block: usize,
@@ -122,7 +124,7 @@ fn in_cluster<D: Device + 'static, T: Pod>(
     }
 }
 
-/// Numbers of which some are equal, and some small.
+/// Draws integers; some are small, some near the maximum.
 fn integer(rng: &mut Rng) -> u64 {
     match rng.random_range(0..4) {
         0 => rng.random_range(0..4),
@@ -131,15 +133,15 @@ fn integer(rng: &mut Rng) -> u64 {
     }
 }
 
-/// Numbers whose sums are rounded, and are normal: what becomes of others, and of what is not a
-/// number, is not said of all.
+/// Draws numbers whose sums are normal and get rounded. The result for subnormals and NaNs is not
+/// specified for all reductions.
 fn float(rng: &mut Rng) -> f64 {
     let magnitude = rng.random_range(1.0..2.0) * 2f64.powi(rng.random_range(-3..4));
     if rng.random() { magnitude } else { -magnitude }
 }
 
-/// The checks: the form, its kernels, without and with a policy for the cache, its elements, how
-/// one is drawn, and what becomes of one (`m`, by `v`).
+/// The checks of reductions. A row has the form, its kernels without and with a cache policy, the
+/// element type, a generator, and the reduction of `m` by `v`.
 macro_rules! reductions {
     ($device:ident; $($form:literal $kernel:ident $cached:ident $element:ty: $draw:expr, |$m:ident, $v:ident| $reduced:expr;)*) => {
         vec![$(
@@ -152,9 +154,10 @@ macro_rules! reductions {
     };
 }
 
-/// The same in clusters: the form, its kernels, of a bulk copy and of registers, its elements, how
-/// many blocks reduce an element at most (where their order tells, one), how an element is drawn,
-/// and what becomes of one (`m`, by `v`).
+/// The same within clusters. A row has the form, its kernels (for a bulk copy and for registers)
+/// and the element type. Then come the largest number of blocks that reduce an element, a
+/// generator, and the reduction of `m` by `v`. The number of blocks is 1 if the result depends on
+/// their order.
 macro_rules! in_clusters {
     ($device:ident; $($form:literal $kernel:ident $of_registers:ident $element:ty, $most:literal: $draw:expr, |$m:ident, $v:ident| $reduced:expr;)*) => {
         vec![$(

@@ -32,7 +32,7 @@ pub(super) fn checks<D: Device + 'static>() -> Vec<Check<D>> {
     ]
 }
 
-/// The lane that PTX says a lane reads from (ISA 9.7.9.6), if there is one.
+/// The lane that a lane reads from (PTX ISA 9.7.9.6); `None` if it is out of range.
 fn source(mode: &str, lane: i64, b: u32, c: u32) -> Option<usize> {
     let (b, clamp, mask) = (i64::from(b & 31), i64::from(c & 31), i64::from(c >> 8 & 31));
     let first = lane & mask;
@@ -46,8 +46,7 @@ fn source(mode: &str, lane: i64, b: u32, c: u32) -> Option<usize> {
     is_within.then_some(from as usize)
 }
 
-/// Input: each lane's three operands, of which the last is of whole segments, or of none that makes
-/// sense.
+/// Input: each lane's three operands. The last one selects whole segments, or has random bits.
 fn of_mode<D: Device + 'static>(mode: &'static str, launch: Launch<D>) -> Check<D> {
     Check {
         name: format!("shfl.sync.{mode}.b32"),
@@ -84,7 +83,7 @@ fn of_mode<D: Device + 'static>(mode: &'static str, launch: Launch<D>) -> Check<
     }
 }
 
-/// Input: each lane's number, and the lane that it is to have one of; the distance.
+/// Input: each lane's number, and the lane to read from; the distance.
 fn by_functions<D: Device + 'static>() -> Check<D> {
     Check {
         name: "shfl.sync of 64 bits, by its functions".into(),

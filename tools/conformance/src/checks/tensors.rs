@@ -1,4 +1,4 @@
-//! Copies of boxes of tensors.
+//! TMA copies of boxes.
 
 use super::{Check, upload};
 use crate::data::Rng;
@@ -14,18 +14,18 @@ use ptx_matrix_conformance_kernels::tensor::{
 use rand::RngExt;
 use std::borrow::{Borrow, BorrowMut};
 
-/// What of a tensor a check's tiles are filled with.
+/// The box of a check.
 #[derive(Clone, Copy)]
 pub(super) struct Boxes<const RANK: usize> {
     /// Elements of a box along each dimension.
     pub(super) sizes: [usize; RANK],
-    /// Of them, every so many is copied.
+    /// The traversal stride of each dimension.
     pub(super) steps: [usize; RANK],
-    /// Whether the tile's rows are its lines; else its columns.
+    /// Whether the rows of the tile are along dimension 0; otherwise its columns are.
     pub(super) row_major: bool,
 }
 
-/// A tensor in a buffer of `len` elements, and where boxes start in it.
+/// A tensor in a buffer, and the coordinates of boxes in it.
 pub(super) struct Place<const RANK: usize> {
     start: usize,
     sizes: [usize; RANK],
@@ -38,9 +38,9 @@ impl<const RANK: usize> Boxes<RANK> {
         std::array::from_fn(|d| self.sizes[d].div_ceil(self.steps[d]))
     }
 
-    /// A tensor not much larger than a box, or smaller, with room between its lines, and where
-    /// boxes start that are copied, mostly some of them in it: of each, whether it is copied
-    /// from there.
+    /// Draws a tensor that is at most a little larger than a box, with gaps between its rows, and
+    /// the coordinates of the boxes. Most boxes overlap the tensor. `is_loaded` says for each box
+    /// whether it is loaded or stored.
     pub(super) fn draw(
         &self,
         rng: &mut Rng,
@@ -67,7 +67,7 @@ impl<const RANK: usize> Boxes<RANK> {
         Place { start: rng.random_range(0..3) * unit, sizes, strides, at }
     }
 
-    /// For each element of the tile, row by row, its index in the buffer, if it is in the tensor.
+    /// The buffer index of each element of the tile, row by row; `None` outside the tensor.
     pub(super) fn indices(&self, place: &Place<RANK>, at: usize) -> Vec<Option<usize>> {
         let copied = self.copied();
         let (inner, lines) = (copied[0], copied[1..].iter().product::<usize>());
@@ -95,7 +95,7 @@ impl<const RANK: usize> Place<RANK> {
         self.start + (0..RANK).map(|d| (self.sizes[d] - 1) * self.strides[d]).sum::<usize>() + 1
     }
 
-    /// Where it is, and where the boxes start.
+    /// The layout of the tensor, and the coordinates of the boxes.
     pub(super) fn bytes(&self) -> [Vec<u8>; 2] {
         let layout = [self.start]
             .into_iter()
@@ -116,7 +116,7 @@ impl<const RANK: usize> Place<RANK> {
         }
     }
 
-    /// The tensor that boxes are copied to: its lines have multiples of 16 bytes.
+    /// The tensor of a store: its rows have multiples of 16 bytes.
     pub(super) fn written(mut self, element_bytes: usize) -> Self {
         self.sizes[0] = self.sizes[0].next_multiple_of(16 / element_bytes);
         self
@@ -128,7 +128,7 @@ impl<const RANK: usize> Place<RANK> {
     }
 }
 
-/// A map that must be one.
+/// Unwraps a tensor map that must be valid.
 pub(super) fn right<M>(map: Result<M, TensorMapError>) -> M {
     map.unwrap_or_else(|error| panic!("the tensor is right: {error}"))
 }
@@ -142,7 +142,7 @@ type Copy<D, Tile, const RANK: usize> =
         &'d mut <D as Device>::Buffer<<Tile as BoxTile>::Element>,
     ) -> Result<<D as Device>::Report, <D as Device>::Error>;
 
-/// Input: the tensor's place, and two coordinates; the source. Output: the tile, and the buffer
+/// Input: the tensor's layout, and two coordinates; the source. Output: the tile, and the buffer
 /// that it was stored to.
 fn copy<D: Device + 'static, Tile: BoxTile<Element: Pod>, const RANK: usize>(
     name: &str,
@@ -206,7 +206,8 @@ fn copy<D: Device + 'static, Tile: BoxTile<Element: Pod>, const RANK: usize>(
     }
 }
 
-/// Launches a kernel that reduces: of the source, the coordinates, and the tensor's map.
+/// Launches a kernel with a reduction. The arguments are the source, the coordinates and the tensor
+/// map.
 pub(super) trait Reduce<D: Device, Tile: BoxTile, const RANK: usize>:
     for<'d> Fn(
         &'d D,
@@ -233,7 +234,7 @@ impl<D: Device, Tile: BoxTile, const RANK: usize, F> Reduce<D, Tile, RANK> for F
 {
 }
 
-/// Input: the tensor's place, and coordinates; the buffer that it is in; the tile.
+/// Input: the tensor's layout, and coordinates; the buffer with the tensor; the tile.
 pub(super) fn reduction<D: Device + 'static, Tile: BoxTile<Element: Pod>, const RANK: usize>(
     name: &str,
     sizes: [usize; RANK],
@@ -279,13 +280,13 @@ pub(super) fn reduction<D: Device + 'static, Tile: BoxTile<Element: Pod>, const 
     }
 }
 
-/// Numbers of which many are small.
+/// Draws numbers; half of them are small.
 pub(super) fn number(rng: &mut Rng) -> u32 {
     if rng.random() { rng.random_range(0..4) } else { rng.random() }
 }
 
-/// The checks of copies: the name, its kernel, tile, rank, a box's sizes and steps, whether the
-/// tile is row-major.
+/// The checks of copies. A row has the name, the kernel, the tile, the rank, the box's sizes and
+/// traversal strides, and whether the tile is row-major.
 macro_rules! copies {
     ($device:ident; $($name:literal $kernel:ident $tile:ty, $rank:literal $sizes:expr, $steps:expr, $row_major:literal;)*) => {
         vec![$(copy::<$device, $tile, $rank>(
@@ -296,8 +297,8 @@ macro_rules! copies {
     };
 }
 
-/// The checks of reductions: the name, its kernel, tile, rank, a box's sizes, how elements are
-/// drawn, what becomes of one (`m`, by `v`).
+/// The checks of reductions. A row has the name, the kernel, the tile, the rank, the box's sizes, a
+/// generator, and the reduction of `m` by `v`.
 macro_rules! reductions {
     ($device:ident; $($name:literal $kernel:ident $tile:ty, $rank:literal $sizes:expr, $draw:expr, |$m:ident, $v:ident| $reduced:expr;)*) => {
         vec![$(reduction::<$device, $tile, $rank>(

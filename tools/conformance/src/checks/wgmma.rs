@@ -24,8 +24,8 @@ type Launch<D, A, B, R> = fn(
     &mut <D as Device>::Buffer<R>,
 ) -> Result<<D as Device>::Report, <D as Device>::Error>;
 
-/// Checks of each kernel, by kinds of data: all of them of those with 32 columns, small integers of
-/// the others, which differ in nothing else.
+/// The checks of each kernel. Kernels with 32 columns run with all kinds of data. The others differ
+/// only in N, and run with small integers.
 pub fn checks<D: Device + 'static>() -> Vec<Check<D>> {
     let mut checks = Vec::new();
     macro_rules! of_each_subtraction {
@@ -74,9 +74,9 @@ pub fn checks<D: Device + 'static>() -> Vec<Check<D>> {
     checks
 }
 
-/// Elements as a matrix has them in memory: as they are, or bits in words.
+/// An element as it is in shared memory: as itself, or as a bit of a word.
 trait Memory: Element {
-    /// The rows, or columns, of so many elements each, behind each other.
+    /// Packs rows, or columns, contiguously.
     fn to_memory(elements: &[Self]) -> Vec<u8>;
     fn from_memory(bytes: &[u8]) -> Vec<Self>;
 }
@@ -110,14 +110,14 @@ impl Memory for b1 {
     }
 }
 
-/// What of A is multiplied.
+/// A transformation of A by the instruction: none, or negation.
 pub(super) type Taken<A> = fn(Vec<A>) -> Vec<A>;
 
 fn as_it_is<A>(a: Vec<A>) -> Vec<A> {
     a
 }
 
-/// With the sign of each element the other: its highest bit.
+/// Negates each element by flipping its highest bit.
 fn negated<A: Memory>(a: Vec<A>) -> Vec<A> {
     let mut memory = A::to_memory(&a);
     for element in memory.chunks_exact_mut(size_of::<A>()) {
@@ -126,8 +126,8 @@ fn negated<A: Memory>(a: Vec<A>) -> Vec<A> {
     A::from_memory(&memory)
 }
 
-/// Input, of each multiplication: A, whose rows are twice 64, and the columns of B. D is the
-/// product of B with the first half of what is taken of A, and, on top of that, with the second.
+/// Input, for each multiplication: A with 2 x 64 rows, and the columns of B. D is the product of
+/// the first half of the transformed A with B, plus that of the second half.
 fn multiply<D, A, B, R, InA, InB, O>(
     ptx: &str,
     kind: Kind,
@@ -158,7 +158,7 @@ where
     }
 }
 
-// Functions of their own, each generic over no more than it needs, as for `mma`.
+// Separate functions, each with as few generic parameters as possible, as for `mma`.
 
 fn inputs<A: Memory, B: Memory>((n, k): (usize, usize), kind: Kind) -> Inputs {
     Box::new(move |rng| {
@@ -175,8 +175,8 @@ where
     R: Element,
 {
     Box::new(move |device, inputs| {
-        // The kernel takes B row by row: units of memory, which are elements or words, change
-        // places.
+        // The kernel takes B row by row. This transposes units of memory, which are elements or
+        // words.
         let columns: Vec<InB> = elements(&inputs[1]);
         let blocks = inputs[1].len() / (32 * n);
         let along = columns.len() / (blocks * n);
@@ -192,8 +192,7 @@ where
     })
 }
 
-/// D, each element by what one multiplication makes of a row of A, a column of B and an element of
-/// D.
+/// Computes D for both halves of A. `dot` takes a row of A, a column of B and an element of D.
 fn of_both_halves<A: Memory, B: Memory, R: Element>(
     (n, k): (usize, usize),
     taken: Taken<A>,

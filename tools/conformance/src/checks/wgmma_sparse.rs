@@ -25,8 +25,8 @@ type Launch<D, A, B, R> = fn(
     &mut <D as Device>::Buffer<R>,
 ) -> Result<<D as Device>::Report, <D as Device>::Error>;
 
-/// Checks of each kernel, by kinds of data: all of them of those with 16 columns, small integers of
-/// the others, which differ in nothing else.
+/// The checks of each kernel. Kernels with 16 columns run with all kinds of data. The others differ
+/// only in N, and run with small integers.
 pub fn checks<D: Device + 'static>() -> Vec<Check<D>> {
     let mut checks = Vec::new();
     macro_rules! of_each_kernel {
@@ -68,7 +68,7 @@ pub fn checks<D: Device + 'static>() -> Vec<Check<D>> {
     checks
 }
 
-/// What is checked: columns of B, and of A, half of which is kept.
+/// A form: columns of B (`n`), and of A (`k`), half of which are kept.
 #[derive(Clone, Copy)]
 struct Form {
     ptx: &'static str,
@@ -77,13 +77,13 @@ struct Form {
     selectors: usize,
 }
 
-/// Rows of a warp's part of A: it has their metadata, in its lanes.
+/// Rows of a warp's part of A. The warp's lanes hold their metadata.
 const ROWS: usize = 16;
 const LANES: usize = 32;
 
-/// Input, of each multiplication: what is kept of A and of A' below it, twice 64 rows; the metadata
-/// of their rows, warp by warp; and B. D is, for each selector, the product of B with what is taken
-/// of A, and, on top of that, with what is taken of A'.
+/// Input, for each multiplication: the kept elements of A and of A' below it, 2 x 64 rows; the
+/// metadata of these rows, warp by warp; and B. For each selector, D is the product of the
+/// transformed A with B, plus that of the transformed A' with B.
 fn multiply<D, A, B, R, O>(
     form: Form,
     kind: Kind,
@@ -114,7 +114,7 @@ where
     }
 }
 
-// Functions of their own, each generic over no more than it needs, as for `mma`.
+// Separate functions, each with as few generic parameters as possible, as for `mma`.
 
 fn inputs<A: Element, B: Element>(
     Form { n, k, .. }: Form,
@@ -144,8 +144,8 @@ fn run<D: Device + 'static, A: Element, B: Element, R: Element>(
     })
 }
 
-/// D, each element by what one multiplication makes of what is kept of a row of A, those elements
-/// of a column of B, and an element of D.
+/// Computes D for A and A'. `dot` takes the kept elements of a row of A, the matching elements of a
+/// column of B, and an element of D.
 fn of_both<A: Element, B: Element, R: Element>(
     Form { n, k, selectors, .. }: Form,
     granularity: Granularity,

@@ -1,8 +1,8 @@
-//! Files that are none.
+//! Invalid input files.
 
 use ptx_matrix_exec::State;
 
-/// What is no such file says where.
+/// The error of an invalid file has the place.
 #[test]
 fn files_that_are_not_understood() {
     let says = |text: &str, expected: &str| {

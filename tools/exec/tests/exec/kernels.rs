@@ -1,4 +1,4 @@
-//! The kernels for GPUs.
+//! The PTX of the kernels for GPUs.
 
 use super::group_form;
 use ptx_matrix::forms::{self, Form, Selectors, WgmmaForm, WgmmaOptions, find};
@@ -11,7 +11,7 @@ use std::path::Path;
 use std::sync::Mutex;
 use std::thread;
 
-/// The last selectors that a form has.
+/// The last selectors of a form.
 fn last_selectors(form: &Form) -> Selectors {
     let thread = |last| if form.scales > 0 { last } else { 0 };
     let byte = [0, 3, 2, 0, 0][form.scales];
@@ -22,10 +22,10 @@ fn last_selectors(form: &Form) -> Selectors {
     }
 }
 
-/// A kernel as PTX text, with what it is of, and the sizes of its parameters.
+/// A kernel: its PTX, a description, and the sizes of its parameters.
 type Kernel = (String, String, &'static [usize]);
 
-/// The kernel of a form for the least GPU that has it.
+/// The kernel of a form for the oldest GPU that has it.
 fn least(form: &Form) -> Kernel {
     let least = Capability { major: form.needs.sm / 10, minor: form.needs.sm % 10 };
     (form.name(), kernel(form, &last_selectors(form), least).unwrap(), &[8, 8])
@@ -33,7 +33,7 @@ fn least(form: &Form) -> Kernel {
 
 const HOPPER: Capability = Capability { major: 9, minor: 0 };
 
-/// Those of a form of `wgmma`, with A in shared memory and in registers.
+/// The kernels of a form of `wgmma`, with A in shared memory and in registers.
 fn of_groups(form: WgmmaForm) -> [Kernel; 2] {
     [false, true].map(|a_in_registers| {
         let options = *form.options(a_in_registers).last().unwrap();
@@ -45,8 +45,8 @@ fn of_groups(form: WgmmaForm) -> [Kernel; 2] {
     })
 }
 
-/// ptxas takes the kernel of each form, of `wgmma` those of each combination of elements (of every
-/// N, `tests/wgmma.rs` has it take them), and the loader finds it in it.
+/// ptxas assembles the kernel of each form, and the loader finds the kernel in the cubin. For
+/// `wgmma`, one N of each combination of elements is assembled; `tests/wgmma.rs` assembles every N.
 #[test]
 fn ptxas_assembles_the_kernel_of_every_form() {
     let project = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap();

@@ -1,5 +1,5 @@
-//! `cargo xtask exec`: every form on the simulator, its kernel for GPUs by ptxas, and what wrong
-//! files are told.
+//! `cargo xtask exec`: every form on the simulator, its kernel for GPUs through ptxas, and the
+//! errors for wrong files.
 
 mod files;
 mod kernels;
@@ -21,12 +21,12 @@ fn group_form(name: &str) -> WgmmaForm {
     }
 }
 
-/// The example of a form, with nothing chosen.
+/// The example of a form with default options.
 fn plain_example(form: &impl Instruction) -> State {
     example(form, &State::default()).unwrap()
 }
 
-/// What a form leaves of a state, on the simulator.
+/// The results of a form on the simulator.
 fn execute(form: &impl Instruction, state: &State) -> Results {
     let (options, input) = state.encode(form).unwrap();
     let execution = form.on_simulator(&Simulator::default(), &options, &input).unwrap();
@@ -34,12 +34,12 @@ fn execute(form: &impl Instruction, state: &State) -> Results {
     state.results(form, "the simulator", &execution.output)
 }
 
-/// What a file is told.
+/// The error for a file.
 fn told(form: &impl Instruction, state: &State) -> String {
     state.encode(form).err().expect("there is something wrong with it").to_string()
 }
 
-/// An element of D as text, from how it is written in its type.
+/// The value of an element of D, from its hex word and its type.
 fn number(word: u64, elements: &str) -> f64 {
     match elements {
         "f16" => match word {

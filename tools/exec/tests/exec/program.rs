@@ -1,4 +1,4 @@
-//! The program.
+//! The program `exec`.
 
 use super::FP16;
 use ptx_matrix::lane::LANES;
@@ -13,7 +13,7 @@ fn exec(arguments: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_exec")).args(arguments).output().unwrap()
 }
 
-/// The program: an example, executed, and errors that name the file.
+/// Writes an example, executes it, and checks that errors name the file.
 #[test]
 fn the_program() {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("exec");
@@ -43,7 +43,7 @@ fn the_program() {
         "error: --a-in-registers: `options`: this form has none\n"
     );
 
-    // Ada has the form, Turing has not; on a real GPU there is nothing to choose.
+    // Ada has the form and Turing does not. On a real GPU, `--gpu` is an error.
     assert!(exec(&[FP16, "--example", "--out", input_name]).status.success());
     assert!(
         exec(&[FP16, "--in", input_name, "--out", output_name, "--gpu", "sm_89"]).status.success()

@@ -1,4 +1,4 @@
-//! What a warp executes.
+//! The instructions of a warp.
 
 use super::{FP16, execute, number, plain_example, told};
 use ptx_matrix::forms::{self, find};
@@ -6,14 +6,14 @@ use ptx_matrix::lane::LANES;
 use ptx_matrix::sim::Simulator;
 use ptx_matrix_exec::{Instruction, Results, State};
 
-/// A and B of ones, and C of zeros: each element of D is as many as there are products.
+/// A and B are ones and C is zero, so each element of D is the number of products.
 #[test]
 fn every_form_multiplies_its_example() {
     for form in forms::all().filter(|form| form.arrangement.is_none()) {
         let matrices = form.matrices();
         let of = |name: &str| matrices.iter().find(|matrix| matrix.name == name).unwrap();
         let (a, d) = (of("A"), of("D"));
-        // Of a sparse A, the fragment is what is kept; and one xor one is nothing.
+        // The fragment of a sparse A holds its kept elements. One xor one is zero.
         let expected = if form.ptx.ends_with(".xor.popc") { 0 } else { a.cols };
         let Results { d: Some(lines), image: None, .. } = execute(form, &plain_example(form))
         else {
@@ -39,7 +39,7 @@ fn matrices_are_moved_as_the_manual_says() {
         line.split(' ').map(|byte| u8::from_str_radix(byte, 16).unwrap()).collect()
     };
 
-    // The image has at each offset that offset, modulo 256.
+    // The byte at each offset of the image is that offset, modulo 256.
     let loaded = run("ldmatrix.sync.aligned.m8n8.x1.shared.b16").d.unwrap();
     let transposed = run("ldmatrix.sync.aligned.m8n8.x1.trans.shared.b16").d.unwrap();
     for lane in 0..LANES {
@@ -70,20 +70,20 @@ fn matrices_are_moved_as_the_manual_says() {
     assert_eq!(moved, transposed);
 }
 
-/// A selector takes the metadata from elsewhere: with it, the kept halves of the other lanes' codes
-/// count.
+/// A selector takes the metadata from other lanes: with it, their codes decide which half is kept.
 #[test]
 fn selectors_select() {
     let form =
         find("mma.sp::ordered_metadata.sync.aligned.m16n8k32.row.col.f32.f16.f16.f32").unwrap();
     let mut state = plain_example(form);
-    // Ones in the first half of each chunk of B's rows alone, so that it counts which half is kept.
+    // Only the first half of each chunk of B's rows has ones, so the result shows which half is
+    // kept.
     state.b = Some(
         (0..LANES)
             .map(|lane| if lane % 2 == 0 { "3c003c00 ".repeat(4) } else { "00000000 ".repeat(4) })
             .collect(),
     );
-    // Selector 0 means lanes 0 and 1 of each four, and 1 the others.
+    // Selector 0 takes lanes 0 and 1 of each four, selector 1 the other two.
     state.metadata = Some(
         (0..LANES)
             .map(|lane| if lane % 4 < 2 { "44444444".into() } else { "eeeeeeee".into() })
@@ -96,7 +96,7 @@ fn selectors_select() {
     assert!(second.iter().all(|line| *line == ["00000000"; 4].join(" ")), "{second:?}");
 }
 
-/// Codes that PTX does not define do something all the same, and it is said.
+/// Metadata codes that PTX does not define have a result, and a finding says so.
 #[test]
 fn what_ptx_does_not_define_has_results_and_is_said() {
     let form = find("mma.sp.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32").unwrap();
@@ -109,7 +109,7 @@ fn what_ptx_does_not_define_has_results_and_is_said() {
     assert!(execution.found.unwrap().to_string().contains("it names one part twice"));
 }
 
-/// What the file of an example is told, with something changed.
+/// The error for an example with a change.
 fn told_of(name: &str, change: impl FnOnce(&mut State)) -> String {
     let form = find(name).unwrap();
     let mut state = plain_example(form);

@@ -1,4 +1,4 @@
-//! What a warpgroup executes: `wgmma`.
+//! The instruction of a warpgroup: `wgmma`.
 
 use super::{execute, group_form, number, plain_example, told};
 use ptx_matrix::forms::{self, WgmmaForm};
@@ -10,7 +10,7 @@ const BF16: &str = "wgmma.mma_async.sync.aligned.m64n16k16.f32.bf16.bf16";
 const S8: &str = "wgmma.mma_async.sync.aligned.m64n24k32.s32.s8.s8";
 const SPARSE: &str = "wgmma.mma_async.sp.sync.aligned.m64n8k32.f32.f16.f16";
 
-/// An example, with A in registers or not.
+/// An example, with A in registers or in shared memory.
 fn example_of(form: &WgmmaForm, a_in_registers: bool) -> State {
     let options = GroupOptions { a_in_registers: Some(a_in_registers), ..GroupOptions::default() };
     example(form, &State { options: Some(options), ..State::default() }).unwrap()
@@ -23,7 +23,7 @@ fn with(state: &State, change: impl FnOnce(&mut GroupOptions)) -> State {
     state
 }
 
-/// Each element of D that a state comes to, where all are the same.
+/// The expected value of D's elements, for states in which all are equal.
 fn element(form: &WgmmaForm, state: &State) -> f64 {
     let lines = execute(form, state).d.unwrap();
     assert_eq!(lines.len(), 4 * LANES);
@@ -44,8 +44,8 @@ fn element(form: &WgmmaForm, state: &State) -> f64 {
     }
 }
 
-/// A and B of ones, and D of zeros: each element of D is as many as there are products. Of each
-/// combination of elements, a few and more columns; and all numbers of them of one.
+/// A and B are ones and D is zero, so each element of D is the number of products. Covers a few N
+/// of each combination of elements, and all N of one combination.
 #[test]
 fn forms_multiply_their_examples() {
     let is_of_all = |form: &WgmmaForm| form.family == group_form(BF16).family;
@@ -61,7 +61,7 @@ fn forms_multiply_their_examples() {
     }
 }
 
-/// What there is to choose of a form is in its example, and does what it says.
+/// An example has all options of its form, and each option does what it says.
 #[test]
 fn options_are_those_of_the_instruction() {
     let form = group_form(BF16);
@@ -95,18 +95,18 @@ fn options_are_those_of_the_instruction() {
     assert_eq!(names(said(&group_form(S8), true)), "a_in_registers scale_d");
 }
 
-/// The lane and the register of the element of D at (row, col), of 32 bits, by the formulas of the
-/// PTX ISA.
+/// The lane and the register of element (row, col) of D, in 32 bits, by the formulas of the PTX
+/// ISA.
 fn place(row: usize, col: usize) -> (usize, usize) {
     (row / 16 * LANES + row % 8 * 4 + col % 8 / 2, col / 8 * 4 + row % 16 / 8 * 2 + col % 2)
 }
 
-/// Rows of matrices in shared memory are theirs, and registers lie as the manual says.
+/// A line of a matrix in shared memory is a row. Registers have the layout of the PTX ISA.
 #[test]
 fn matrices_lie_as_the_manual_says() {
     let form = group_form(S8);
-    // Of A column 9 counts, by its rows' numbers, and of B its columns'; and D had yet another in
-    // each place.
+    // Only column 9 of A is nonzero, with the row's number; row 9 of B has the column's number. D
+    // starts with a different value in each place.
     let only = |k: usize, number: usize| if k == 9 { format!("{number:02x}") } else { "00".into() };
     let row = |words: Vec<String>| words.join(" ");
     let mut state = plain_example(&form);
@@ -131,8 +131,8 @@ fn matrices_lie_as_the_manual_says() {
         }
     };
     is_right(&state);
-    // The same A in registers: column 9 is byte 1 of those of the third lane of each four, of 16
-    // columns and 8 rows each.
+    // The same A in registers. Column 9 is byte 1 of the third lane of each four, in registers of
+    // 16 columns and 8 rows each.
     let a = (0..4 * LANES).map(|lane| {
         let line = lane / LANES * 16 + lane % LANES / 4;
         let word =
@@ -143,7 +143,7 @@ fn matrices_lie_as_the_manual_says() {
     is_right(&with(&state, |options| options.a_in_registers = Some(true)));
 }
 
-/// What is computed does not depend on how matrices lie.
+/// The result does not depend on the major-ness of the matrices in shared memory.
 #[test]
 fn transposed_matrices_are_given_as_they_are() {
     let form = group_form(BF16);
@@ -165,13 +165,14 @@ fn transposed_matrices_are_given_as_they_are() {
     }
 }
 
-/// With a selector, the metadata of other lanes counts; and codes that PTX does not define do
-/// something, which is said.
+/// A selector takes the metadata from other lanes. Codes that PTX does not define have a result,
+/// and a finding says so.
 #[test]
 fn metadata_of_a_sparse_a() {
     let form = group_form(SPARSE);
     let mut state = plain_example(&form);
-    // Ones in the first half of each chunk of B's rows, so that it counts which half is kept.
+    // Only the first half of each chunk of B's rows has ones, so the result shows which half is
+    // kept.
     let row = |k: usize| if k % 4 < 2 { "3c00 ".repeat(8) } else { "0 ".repeat(8) };
     state.b = Some((0..32).map(row).collect());
     let words = |lane: usize| if lane % 4 < 2 { "44444444" } else { "eeeeeeee" };

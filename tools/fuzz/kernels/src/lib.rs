@@ -1,14 +1,14 @@
-//! The kernels by which the simulator is judged: one that runs random programs, and small ones that
-//! misuse the machine, or, mended, do not.
+//! Kernels for tests of the simulator. One runs random programs, and one runs random pipelines. The
+//! small ones have one misuse each, which a parameter corrects.
 
 #![no_std]
-// A build for an older GPU leaves kernels out, and with them what only they use.
+// A build for an older GPU leaves kernels out; their helper functions are then unused.
 #![cfg_attr(target_arch = "nvptx64", allow(unused))]
 
 pub mod misuses;
-// It uses `stmatrix`.
+// Uses `stmatrix`.
 #[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90"))]
 pub mod script;
-// It uses `wgmma`.
+// Uses `wgmma`.
 #[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
 pub mod pipeline;

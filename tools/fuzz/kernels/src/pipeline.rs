@@ -1,49 +1,49 @@
-//! A kernel that runs random pipelines: warps that load, multiply, read and store tiles, and tell
-//! each other by mbarriers.
+//! A kernel that runs random pipelines: warps load, multiply, read and store tiles, and synchronise
+//! through mbarriers.
 //!
-//! Each warp of each block of a cluster has a list of steps. A step is [`WORDS`] words: its kind,
-//! from [`step`], and operands, by the names in [`operand`].
+//! Each warp of each block of a cluster has a list of steps. A step has [`WORDS`] words: its kind,
+//! from [`step`], and its operands, named in [`operand`].
 
 use ptx_matrix::memory::Swizzle;
 use ptx_matrix::mma::{GroupAccumulator, InFlight, Wgmma};
 use ptx_matrix::prelude::*;
 use ptx_matrix::sync::{Arrival, BarrierRing};
 
-/// Warps of a block: a warpgroup, which multiplies, and four more.
+/// Warps of a block: a warpgroup with the `wgmma` steps, and four more warps.
 pub const WARPS: usize = 8;
-/// The most blocks of a cluster.
+/// The largest number of blocks in a cluster.
 pub const MOST_BLOCKS: usize = 4;
 /// Words of a step.
 pub const WORDS: usize = 8;
-/// Tiles of each type that a block has.
+/// Tiles of each type in a block.
 pub const ROW_SLOTS: usize = 10;
 pub const BOX_SLOTS: usize = 6;
 pub const A_SLOTS: usize = 4;
 pub const B_SLOTS: usize = 4;
-/// mbarriers with the same number of arrivals.
+/// The number of mbarriers for each number of arrivals.
 pub const BARRIERS: usize = 8;
-/// Arrivals of a phase: of the first [`BARRIERS`] mbarriers, of the next, and so on.
+/// Arrivals of a phase: for the first [`BARRIERS`] mbarriers, for the next, and so on.
 pub const ARRIVALS: [u32; 4] = [1, 2, 4, 96];
 
-/// Columns of the tiles of words. Each lane writes a column and reads a row.
+/// Columns of the tiles with `u32` elements. Each lane writes a column and reads a row.
 pub const COLS: usize = 32;
 pub const ROW_ROWS: usize = 4;
 pub const BOX_ROWS: usize = 8;
-/// Sides of a product.
+/// The shape of a `wgmma`.
 pub const M: usize = 64;
 pub const N: usize = 8;
 pub const K: usize = 16;
 
 /// A tile for bulk copies.
 pub type Row = SharedTile<u32, ROW_ROWS, COLS>;
-/// A tile for tensor copies.
+/// A tile for TMA copies of boxes.
 pub type Boxed = SharedTile<u32, BOX_ROWS, COLS, Swizzle128>;
-/// The left operand of a `wgmma`.
+/// The A operand of a `wgmma`.
 pub type A = SharedTile<bf16, M, K, Swizzle32>;
-/// The right operand.
+/// The B operand of a `wgmma`.
 pub type B = SharedTile<bf16, K, N, Swizzle32, ColMajor>;
 
-/// Words that each block leaves: a word of each thread, copied rows, and sums.
+/// The output of a block in words: a word of each thread, stored rows, and accumulators.
 pub const STORED_ROWS: usize = 6;
 pub const STORED_BOXES: usize = 4;
 pub const SUMS: usize = 2;
@@ -61,7 +61,7 @@ pub struct Memory {
     barriers: [SharedRing<BarrierMemory, BARRIERS>; 4],
 }
 
-/// The kind of a step: its first word.
+/// The kinds of steps: the first word of a step.
 pub mod step {
     pub const END: u32 = 0;
     pub const WARP_SYNC: u32 = 1;
@@ -90,7 +90,7 @@ pub mod step {
     pub const TAKE_SUMS: u32 = 24;
 }
 
-/// The words of a step.
+/// The indices of a step's words.
 pub mod operand {
     /// The tile.
     pub const SLOT: usize = 1;
@@ -98,39 +98,40 @@ pub mod operand {
     pub const OTHER: usize = 2;
     /// The mbarrier.
     pub const BARRIER: usize = 3;
-    /// Ranks of blocks, a bit each; 0 is the executing block, by instructions for it alone.
+    /// Ranks of blocks, a bit each. 0 is the executing block, reached by instructions for the own
+    /// block.
     pub const RANKS: usize = 4;
-    /// Arrivals of each lane, bytes, groups, or the phase and one more.
+    /// Arrivals of each lane, bytes, groups, or the phase plus one.
     pub const COUNT: usize = 5;
-    /// Makes the values of a tile.
+    /// The seed of a tile's values.
     pub const SEED: usize = 6;
-    /// One of the forms in [`form`](super::form), or the type of the tile.
+    /// A form from [`form`](super::form), or the type of the tile.
     pub const FORM: usize = 7;
 }
 
-/// Forms of steps.
+/// The forms of steps.
 pub mod form {
-    /// Of `ARRIVE`: one lane, all lanes, or one lane that has only read.
+    /// For `ARRIVE`: one lane, all lanes, or one lane that has only read.
     pub const ELECTED: u32 = 0;
     pub const EACH: u32 = 1;
     pub const HAVING_READ: u32 = 2;
-    /// Of `EXPECT`: `mbarrier.arrive.expect_tx`, or `mbarrier.expect_tx` and an arrival.
+    /// For `EXPECT`: `mbarrier.arrive.expect_tx`, or `mbarrier.expect_tx` and an arrival.
     pub const AT_ONCE: u32 = 0;
     pub const IN_TWO: u32 = 1;
-    /// Of `WAIT`: at the scope of the block, or of the cluster.
+    /// For `WAIT`: in the scope of the block, or of the cluster.
     pub const BLOCK: u32 = 0;
     pub const CLUSTER: u32 = 1;
-    /// Of `WAIT_STORES`: until shared memory has been read, or until global memory is written.
+    /// For `WAIT_STORES`: until shared memory has been read, or until global memory is written.
     pub const READ: u32 = 0;
     pub const WRITTEN: u32 = 1;
-    /// Types of tiles.
+    /// The types of tiles.
     pub const ROW: u32 = 0;
     pub const BOX: u32 = 1;
     pub const A: u32 = 2;
     pub const B: u32 = 3;
 }
 
-/// The value that a seed makes at an index.
+/// The value for a seed and an index.
 #[inline(always)]
 pub fn value(seed: u32, index: usize) -> u32 {
     let mixed = (seed ^ 0x85eb_ca6b).wrapping_add(index as u32).wrapping_mul(0x9e37_79b1);
@@ -143,7 +144,7 @@ pub fn factor(seed: u32, index: usize) -> u32 {
     value(seed, index) >> 13 & 3
 }
 
-/// Folds a word that was read into the word of a thread.
+/// Mixes a word that was read into the word of a thread.
 #[inline(always)]
 pub fn take_in(known: u32, read: u32) -> u32 {
     known.rotate_left(7).wrapping_mul(5).wrapping_add(read)
@@ -156,7 +157,7 @@ pub struct Arguments<'k> {
     pub a: TensorMap<'k, A, 2>,
     pub b: TensorMap<'k, B, 2>,
     pub stored: TensorMapMut<'k, Boxed, 2>,
-    /// The place of each warp's list of steps, then the lists.
+    /// The start of each warp's list of steps, then the lists.
     pub script: Global<'k, u32>,
     pub rows: Global<'k, u32>,
     pub out: GlobalMut<'k, u32>,
@@ -182,7 +183,7 @@ impl Barriers {
 
     #[inline(always)]
     fn get(self, index: usize) -> Barrier {
-        // An array that is indexed at run time would lie in local memory.
+        // An array with a run-time index would be in local memory.
         let Barriers([ones, twos, fours, many]) = self;
         match index / BARRIERS {
             0 => ones.part(index % BARRIERS),
@@ -195,8 +196,8 @@ impl Barriers {
 
 /// The accumulators of a warpgroup.
 ///
-/// On a GPU each group of products is waited for where it is issued: in a loop over steps, ptxas
-/// cannot tell which of them are in flight.
+/// On a GPU, a `wgmma` group is waited for right after it is issued. In a loop over steps, ptxas
+/// cannot tell which groups are in flight.
 struct Sums {
     #[cfg(not(target_arch = "nvptx64"))]
     sums: InFlight<N, f32>,
@@ -247,7 +248,7 @@ impl Sums {
     #[inline(always)]
     fn wait(&mut self, _: WarpGroup<'_>, _: usize) {}
 
-    /// The sums so far, to which more can be added.
+    /// The accumulators so far, and the same for further `wgmma`s.
     #[inline(always)]
     fn take(self, group: WarpGroup<'_>, newest: usize) -> (GroupAccumulator<N, f32>, Self) {
         #[cfg(not(target_arch = "nvptx64"))]
@@ -261,7 +262,7 @@ impl Sums {
     }
 }
 
-/// Issues a product, as a group.
+/// Issues a `wgmma` as one group.
 #[inline(always)]
 fn issue(group: WarpGroup<'_>, sums: &mut InFlight<N, f32>, a: A, b: B) {
     Wgmma::<N, bf16, bf16, f32>::issue(group, sums, |issue| {
@@ -277,7 +278,7 @@ fn issue(group: WarpGroup<'_>, sums: &mut InFlight<N, f32>, a: A, b: B) {
 ))]
 pub fn run<const BLOCKS: usize>(
     block: &ClusterBlock<BLOCKS>,
-    // Taken apart below.
+    // The fields are destructured below.
     #[shared] memory: Memory,
     arguments: Arguments,
 ) {
@@ -300,7 +301,7 @@ pub fn run<const BLOCKS: usize>(
         let (count, seed, form) = (word(operand::COUNT), word(operand::SEED), word(operand::FORM));
         let barrier = barriers.get(number(operand::BARRIER));
         let to = move |index: usize| ranks >> index & 1 == 1;
-        // The block that a step reaches, of those that reach one.
+        // The block that the step reaches, if it reaches one.
         let peer = peers.get(ranks.trailing_zeros() as usize % BLOCKS);
         match word(0) {
             step::WARP_SYNC => warp.sync(),
@@ -469,7 +470,7 @@ pub fn run<const BLOCKS: usize>(
     warp.each(|lane| out.set(own + lane.id(), lane.get(&known)));
 }
 
-/// The phase before the one of this number.
+/// The phase of an operand: 0 is the phase before the first, 1 the first.
 #[inline(always)]
 fn phase(number: u32) -> Phase {
     (0..number).fold(Phase::BEFORE_FIRST, |phase, _| phase.next())
@@ -489,7 +490,7 @@ fn fill<const ROWS: usize, S: Swizzle>(
     });
 }
 
-/// Each lane reads a row, so that it depends on every lane that filled a column.
+/// Each lane reads a row, so it depends on every lane that filled a column.
 #[inline(always)]
 fn read<const ROWS: usize, S: Swizzle>(
     warp: Warp<'_>,

@@ -1,9 +1,8 @@
-//! A kernel that runs a program which it is given: each warp its own steps, on shared tiles and on
-//! a part of global memory that is its block's.
+//! A kernel that runs a random program. Each warp has its own steps, on shared tiles, and on a part
+//! of global memory that belongs to its block.
 //!
-//! A step is [`WORDS`] words: what to do, and its operands, by the names in [`operand`]. Where a
-//! step says where each lane goes, it is to `(first + lane * stride) % all`; only lanes in the mask
-//! go.
+//! A step has [`WORDS`] words: its kind, and its operands, named in [`operand`]. Steps with a place
+//! for each lane use `(first + lane * stride) % all`. Only lanes in the mask take part.
 
 use ptx_matrix::copy::CpAsync;
 use ptx_matrix::element::Bits16;
@@ -23,23 +22,23 @@ pub const ROWS: usize = 16;
 pub const COLS: usize = 32;
 /// Elements of a tile.
 pub const ELEMENTS: usize = ROWS * COLS;
-/// Rows of `ldmatrix` in a tile.
+/// Row addresses of `ldmatrix` in a tile.
 pub const CHUNKS: usize = ELEMENTS / 8;
-/// Elements of global memory that a block has for itself.
+/// Elements of global memory that belong to a block.
 pub const GLOBAL: usize = 64;
-/// What a block leaves: those, and what each thread has made of what it read.
+/// The output of a block in words: its global elements, and a word of each thread.
 pub const LEFT: usize = GLOBAL + WARPS * LANES;
-/// mbarriers, each for one phase.
+/// The number of mbarriers, each of which is used for one phase.
 pub const SIGNALS: usize = 12;
-/// Arrivals at each.
+/// Arrivals at each mbarrier.
 pub const ARRIVALS: u32 = 32;
 /// Words of a step.
 pub const WORDS: usize = 8;
 
-/// The tiles.
+/// A tile in shared memory.
 pub type Tile = SharedTile<u16, ROWS, COLS, Swizzle64>;
 
-/// What a step does: its first word.
+/// The kinds of steps: the first word of a step.
 pub mod step {
     pub const END: u32 = 0;
     pub const BLOCK_SYNC: u32 = 1;
@@ -62,32 +61,31 @@ pub mod step {
     pub const ARRIVE: u32 = 18;
     pub const AWAIT: u32 = 19;
     pub const MULTIPLY_SPARSE: u32 = 20;
-    /// On the simulator only: no GPU that the programs are run on has the forms with elements of a
-    /// byte.
+    /// Only on the simulator: no GPU that runs these programs has the forms with one-byte elements.
     pub const LOAD_BYTES: u32 = 21;
-    /// Likewise.
+    /// Only on the simulator, like [`LOAD_BYTES`].
     pub const STORE_BYTES: u32 = 22;
 }
 
-/// Which word of a step is what.
+/// The indices of a step's words.
 pub mod operand {
     /// The tile.
     pub const PART: usize = 1;
-    /// Where lane 0 goes.
+    /// The place of lane 0.
     pub const FIRST: usize = 2;
-    /// How much farther each next lane.
+    /// The distance from a lane's place to that of the next lane.
     pub const STRIDE: usize = 3;
-    /// Which lanes.
+    /// The mask of lanes.
     pub const MASK: usize = 4;
-    /// Of what the values are made; the signal.
+    /// The seed of the values, or the mbarrier.
     pub const SEED: usize = 5;
-    /// How many: arrivals, matrices, bytes of a copy, groups, threads that share the work.
+    /// A number: arrivals, matrices, bytes of a copy, groups, or threads that share the work.
     pub const COUNT: usize = 6;
-    /// `.trans`, `stmatrix`, the selector, how many elements of a copy there are.
+    /// `.trans`, the use of `stmatrix`, the selector, or the number of source elements of a copy.
     pub const FORM: usize = 7;
 }
 
-/// The value that a seed makes at an index: the seed itself if it is small, so that values repeat.
+/// The value for a seed and an index. A small seed is the value itself, so that values repeat.
 #[inline(always)]
 pub fn value(salt: u32, seed: u32, index: usize) -> u16 {
     if seed < 8 {
@@ -99,19 +97,19 @@ pub fn value(salt: u32, seed: u32, index: usize) -> u16 {
     ((mixed ^ mixed >> 15).wrapping_mul(0x2c1b_3c6d) >> 16) as u16
 }
 
-/// What a lane makes of what it knew and what it reads.
+/// Mixes a word that was read into the word of a thread.
 #[inline(always)]
 pub fn take_in(known: u32, read: u32) -> u32 {
     known.rotate_left(7).wrapping_mul(5).wrapping_add(read)
 }
 
-/// What is multiplied: small, so that the product is exact.
+/// An operand of a multiplication, so small that the product is exact.
 #[inline(always)]
 pub fn factor(value: u16) -> u16 {
     value & 7
 }
 
-/// Which two of the four columns of a chunk are kept, of a sparse factor.
+/// The two of four columns of a chunk that a sparse operand keeps.
 #[inline(always)]
 pub fn kept(salt: u32, seed: u32, row: usize, chunk: usize) -> (usize, usize) {
     match value(salt, seed, row * 16 + chunk) % 6 {
@@ -124,7 +122,7 @@ pub fn kept(salt: u32, seed: u32, row: usize, chunk: usize) -> (usize, usize) {
     }
 }
 
-/// The operands of a step that say where each lane goes.
+/// The operands of a step that give each lane's place.
 #[derive(Clone, Copy)]
 struct Places {
     first: usize,
@@ -152,7 +150,7 @@ impl Places {
     }
 }
 
-/// Runs the program. `script` begins with where each warp's steps are.
+/// Runs the program. `script` begins with the start of each warp's steps.
 #[kernel(threads = 128, target = "sm_90")]
 pub fn run(
     block: &Block,
@@ -286,7 +284,7 @@ pub fn run(
     warp.each(|lane| out.set(own + lane.id(), lane.get(&known)));
 }
 
-/// Where in the source a tile's element comes from.
+/// The index in the source of a tile's element.
 #[inline(always)]
 fn from(seed: u32, row: usize, col: usize) -> usize {
     (row * COLS + col + seed as usize * 8) % ELEMENTS
@@ -352,8 +350,8 @@ fn store(warp: Warp<'_>, rows: PerLane<RowAddr>, count: usize, form: usize, seed
     }
 }
 
-/// The matrices that are stored: element (row, col) of matrix i is `value(salt, seed, i * 64 + row
-/// * 8 + col)`.
+/// The registers of the matrices to store. Element (row, col) of matrix i is `value(salt, seed, i *
+/// 64 + row * 8 + col)`.
 #[inline(always)]
 fn registers<R: Registers<Register = u32>>(warp: Warp<'_>, seed: u32, salt: u32) -> PerLane<R> {
     warp.each(|lane| {
@@ -367,8 +365,8 @@ fn registers<R: Registers<Register = u32>>(warp: Warp<'_>, seed: u32, salt: u32)
     })
 }
 
-/// `d`'s columns from `form / 2 * 8` on become the product of `a`'s from `first / 4 * 16` on and
-/// `b`'s from `first % 4 * 8` on.
+/// Multiplies columns of `a` and `b` into `d`: 16 columns of `a` from `first / 4 * 16` on, 8
+/// columns of `b` from `first % 4 * 8` on, and 8 columns of `d` from `form / 2 * 8` on.
 #[inline(always)]
 fn multiply(warp: Warp<'_>, a: Tile, b: Tile, d: Tile, first: usize, form: usize) {
     let exact = |_, _, value| bf16::from_f32(factor(value).into());
@@ -385,9 +383,9 @@ fn multiply(warp: Warp<'_>, a: Tile, b: Tile, d: Tile, first: usize, form: usize
     }
 }
 
-/// `d`'s columns from `form / 4 * 8` on become the product of a sparse matrix, of which eight
-/// columns are kept, `a`'s from `first / 4 * 8` on, and `b`'s columns from `first % 4 * 8` on; the
-/// selector is `form % 4`.
+/// Multiplies a sparse A with B into columns of `d`, from `form / 4 * 8` on. The kept elements of A
+/// are the 8 columns of `a` from `first / 4 * 8` on. B is the 8 columns of `b` from `first % 4 * 8`
+/// on. The selector is `form % 4`.
 #[inline(always)]
 fn multiply_sparse(
     warp: Warp<'_>,
@@ -416,7 +414,7 @@ fn multiply_sparse(
     product.map(warp, |_, _, value| value as u16).store(warp, &d, (0, form / 4 % 4 * 8));
 }
 
-/// Copies chunk `chunk` of the tile from chunk `chunk + shift` of the source.
+/// Copies chunk `chunk + shift` of the source to chunk `chunk` of the tile.
 #[inline(always)]
 fn copy(
     lane: Lane<'_>,

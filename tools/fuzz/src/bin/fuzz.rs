@@ -1,4 +1,4 @@
-//! Random programs against the simulator, for as long as asked: `cargo xtask fuzz` starts it.
+//! `cargo xtask fuzz`: runs random programs on the simulator, for a given time or number of seeds.
 
 use anyhow::{Result, bail};
 use clap::{Parser, ValueEnum};
@@ -11,46 +11,63 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-/// Runs random programs on the simulator. Right ones must run clean and leave a model's values;
-/// wrong ones must be reported.
+/// Tests the simulator with random programs
+///
+/// A correct program must run without a report, and its results must equal a model's. A program
+/// with a misuse must be reported.
 #[derive(Debug, Parser)]
-#[command(name = "fuzz", version)]
+#[command(name = "fuzz", version, after_help = AFTER_HELP)]
 struct Arguments {
-    /// Minutes to run for. Without this, --seconds and --programs: one.
+    /// Run for MINUTES (default: 1, if --seconds and --programs are absent too)
     #[arg(long, conflicts_with_all = ["programs", "seconds"])]
     minutes: Option<f64>,
-    /// Seconds to run for.
+    /// Run for SECONDS
     #[arg(long, conflicts_with = "programs")]
     seconds: Option<f64>,
-    /// Seeds to run.
+    /// Run this many seeds
     #[arg(long)]
     programs: Option<u64>,
-    /// The first seed; the next follow it. A failure names its seed: with that and `--programs 1`
-    /// it runs again.
+    /// The first seed; the others count up from it
     #[arg(long, default_value_t = 0)]
     seed: u64,
-    /// The programs to run.
+    /// The family of programs to run
     #[arg(long, value_enum, default_value_t = Family::All)]
     family: Family,
-    /// Go on after a failure.
+    /// Continue after a failure
     #[arg(long)]
     keep_going: bool,
-    /// Run the right programs on the GPU, with the kernels' PTX in this folder, and compare what
-    /// they leave.
+    /// Run the correct programs on the GPU instead, with the kernels in FOLDER
+    ///
+    /// Their results must equal the model's. FOLDER has a folder for each target, as `cargo xtask
+    /// build fuzz` and `cargo xtask fuzz --build TARGET` leave in target/ptx.
     #[arg(long, value_name = "FOLDER")]
     gpu: Option<PathBuf>,
 }
 
-/// A kind of random programs.
+/// A family of random programs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Family {
-    /// Both kinds, by turns.
+    /// Both families: each seed runs a program of each
     All,
-    /// Accesses, copies and products of four warps, with syncs and mbarriers between.
+    /// Four warps: accesses, copies and matrix products, ordered by syncs and mbarriers
     Words,
-    /// Warp-specialized pipelines, with TMA, mbarriers, `wgmma` and clusters.
+    /// Warp-specialized pipelines with TMA, mbarriers, wgmma and clusters
     Pipelines,
 }
+
+const AFTER_HELP: &str = "\
+`cargo xtask fuzz --build TARGET ...` first builds the kernels into target/ptx, for --gpu.
+
+Examples:
+  cargo xtask fuzz --minutes 10
+  cargo xtask fuzz --family pipelines --seconds 240 --seed 41000000 --keep-going
+  cargo xtask fuzz --family words --seed 1234 --programs 1    repeats the failure of seed 1234
+  cargo xtask fuzz --build sm_90a --gpu target/ptx --seconds 60
+
+Exit codes:
+  0  no seed failed
+  1  a seed failed; the message names it
+  2  wrong options, no GPU, or another error";
 
 /// How many programs of each family were run.
 #[derive(Default)]
@@ -60,7 +77,7 @@ struct Tally {
 }
 
 impl Family {
-    /// Runs a seed's programs, and returns the first failure.
+    /// Runs the programs of a seed, and returns the first failure.
     fn run(self, gpu: Option<&GpuDevice>, seed: u64, tally: &mut Tally) -> Option<String> {
         let Tally { words, pipelines } = tally;
         let mut words = || match gpu {
@@ -94,7 +111,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Returns how many seeds failed.
+/// Runs the seeds. Returns how many failed.
 fn fuzz(arguments: &Arguments) -> Result<u64> {
     let Arguments { seed: first, family, .. } = *arguments;
     let gpu = arguments.gpu.as_deref().map(gpu::open).transpose()?;

@@ -1,6 +1,6 @@
-//! The cases with one misuse each, on the simulator, on a GPU, and on a GPU under
-//! compute-sanitizer: `cargo xtask sanitize` starts it, and a bundle carries it to machines that
-//! have a driver and no Rust.
+//! Runs kernels with one misuse each: on the simulator, on a GPU, and on a GPU under
+//! compute-sanitizer. `cargo xtask sanitize` starts it; a bundle takes it to machines that have a
+//! driver and no Rust.
 
 use anyhow::{Result, bail};
 use clap::{Parser, Subcommand};
@@ -12,9 +12,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-/// Kernels with one misuse each, and mended.
+/// Runs kernels with one misuse each, or their corrected versions
 #[derive(Debug, Parser)]
-#[command(name = "misuses", version)]
+#[command(name = "misuses", version, after_help = AFTER_HELP)]
 struct Arguments {
     #[command(subcommand)]
     command: Command,
@@ -22,35 +22,50 @@ struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Run cases, all if none is named: on the simulator, which says what it finds, or on a GPU.
+    /// Run cases on the simulator or on a GPU
+    ///
+    /// Prints a line for each case: the finding of the simulator, or the error of the GPU.
     Run {
+        /// The cases to run (default: all)
         cases: Vec<String>,
-        /// Without the misuse.
+        /// Run the corrected versions
         #[arg(long)]
         mended: bool,
-        /// On the GPU, with the kernels' PTX in this folder.
+        /// Run on the GPU, with the kernels in FOLDER, which has a folder for each target
         #[arg(long, value_name = "FOLDER")]
         gpu: Option<PathBuf>,
     },
-    /// Say whether there is a GPU to run cases on.
+    /// Check whether this machine has a GPU
     Validate,
-    /// Run all cases on the GPU, mended and not, under each tool of compute-sanitizer, and write
-    /// what these say to a file.
+    /// Record the messages of compute-sanitizer
+    ///
+    /// Runs all cases, and their corrected versions, on the GPU under each tool of
+    /// compute-sanitizer, and writes the tools' messages to a file.
     Sanitize {
-        /// The folder with the kernels' PTX, one folder in it for each target.
+        /// The folder with the kernels, which has a folder for each target
         #[arg(long, value_name = "FOLDER")]
         ptx: PathBuf,
-        /// The file to write.
+        /// Write the record to FILE, as JSON
         #[arg(long, value_name = "FILE")]
         record: PathBuf,
-        /// Where compute-sanitizer is.
+        /// The compute-sanitizer to run: a path, or a name to find in PATH
         #[arg(long, default_value = "compute-sanitizer", value_name = "PROGRAM")]
         sanitizer: PathBuf,
-        /// A folder for what it prints.
+        /// The folder for the output of compute-sanitizer
         #[arg(long, value_name = "FOLDER")]
         logs: PathBuf,
     },
 }
+
+const AFTER_HELP: &str = "Examples:
+  misuses run                                    every case on the simulator
+  misuses run --mended                           every corrected version: no findings
+  misuses run --gpu target/ptx
+  misuses sanitize --ptx target/ptx --record sanitizer.json --logs sanitizer
+
+Exit codes:
+  0  the cases have run
+  2  wrong options, no such case, no GPU, no compute-sanitizer, or another error";
 
 fn main() -> ExitCode {
     let done = match Arguments::parse().command {
@@ -114,7 +129,7 @@ fn sanitize(ptx: &Path, record: &Path, sanitizer: PathBuf, logs: PathBuf) -> Res
     Ok(())
 }
 
-/// A line of the table: what the simulator finds, and which tools say something.
+/// Prints a row of the table: the simulator's finding, and the tools with a message.
 fn print(case: &Case, recording: &Recording) {
     let tools = |mended| {
         let tools: Vec<_> =

@@ -1,21 +1,21 @@
-//! Programs at random: right ones by construction, and what may be changed in them.
+//! Generates random programs: correct ones by construction, and changes of them.
 
 use super::model::{Model, Violation, Wrong};
 use super::program::{Entry, Places, Program, Step, Threads};
 use fastrand::Rng;
 use ptx_matrix_fuzz_kernels::script::{ARRIVALS, CHUNKS, ELEMENTS, GLOBAL, PARTS, SIGNALS, WARPS};
 
-/// What runs a program.
+/// The device that runs a program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum For {
     /// The simulator, which has every form.
     Simulator,
-    /// A GPU, which has not got those of `ldmatrix` and `stmatrix` with elements of a byte.
+    /// A GPU, which lacks the one-byte forms of `ldmatrix` and `stmatrix`.
     Gpu,
 }
 
-/// A program in which the model finds nothing wrong. Where a step would be wrong, what mends it is
-/// put before it.
+/// A program without violations in the model. If a step would be a violation, steps that prevent it
+/// are inserted before.
 pub fn program(random: &mut Rng, runner: For) -> Program {
     let blocks = if random.u8(..4) == 0 { 3 } else { 1 };
     let (warps, steps) = (random.usize(1..=WARPS), random.usize(4..40));
@@ -36,7 +36,8 @@ pub fn program(random: &mut Rng, runner: For) -> Program {
                 model = tried;
                 break;
             };
-            // One that cannot be mended, or would take too much, is left out.
+            // The step is dropped if nothing prevents the violation, or if that takes too many
+            // steps.
             for mend in mends(random, &model, violation, wanted, warps) {
                 let mut mended = model.clone();
                 mended.run(mend);
@@ -50,7 +51,7 @@ pub fn program(random: &mut Rng, runner: For) -> Program {
     program
 }
 
-/// What may mend a violation, to be done before the step.
+/// Steps that may prevent a violation, to be inserted before `wanted`.
 fn mends(
     random: &mut Rng,
     model: &Model,
@@ -93,7 +94,8 @@ fn mends(
     }
 }
 
-/// The other warps tell one what they did: by an mbarrier, if one is left.
+/// The other warps signal to a warp that their accesses are done, through an mbarrier if one is
+/// unused.
 fn tell(random: &mut Rng, model: &Model, warp: usize, warps: usize) -> Vec<Entry> {
     let Some(signal) = (0..SIGNALS).find(|&signal| model.lacks(signal) == ARRIVALS) else {
         return Vec::new();
@@ -105,10 +107,10 @@ fn tell(random: &mut Rng, model: &Model, warp: usize, warps: usize) -> Vec<Entry
         let arrivals =
             if index == 0 { ARRIVALS - share * (others.len() as u32 - 1) } else { share };
         if arrivals == ARRIVALS && random.bool() {
-            // Each lane for itself.
+            // Each lane arrives for itself.
             entries.push(Entry::Warp(other, Step::Arrive { signal, mask: u32::MAX, times: 1 }));
         } else {
-            // One lane for all.
+            // One lane arrives for all.
             entries.push(Entry::Warp(other, Step::WarpSync));
             let mask = 1 << random.u32(..32);
             entries.push(Entry::Warp(other, Step::Arrive { signal, mask, times: arrivals }));
@@ -118,7 +120,7 @@ fn tell(random: &mut Rng, model: &Model, warp: usize, warps: usize) -> Vec<Entry
     entries
 }
 
-/// Lanes that arrive somewhere, or a wait for an mbarrier at which all have.
+/// An arrival of some lanes, or a wait for an mbarrier with all its arrivals.
 fn signal(random: &mut Rng, model: &Model) -> Option<Step> {
     let signal = random.usize(..SIGNALS);
     let lacks = model.lacks(signal);
@@ -139,7 +141,7 @@ fn signal(random: &mut Rng, model: &Model) -> Option<Step> {
 }
 
 fn seed(random: &mut Rng) -> u32 {
-    // Small ones are the value itself, so that values repeat.
+    // A small seed is the value itself, so that values repeat.
     if random.u8(..3) == 0 { random.u32(..3) } else { random.u32(8..1 << 20) }
 }
 
@@ -158,7 +160,7 @@ fn places(random: &mut Rng, all: usize) -> Places {
 }
 
 fn step(random: &mut Rng, model: &Model, warp: usize, runner: For) -> Step {
-    // Copies are mostly followed by what they need.
+    // Copies are mostly followed by the commits and waits that they need.
     let (open, groups) = model.in_flight(warp);
     if open && random.u8(..4) == 0 {
         return Step::Commit;
@@ -228,12 +230,12 @@ fn step(random: &mut Rng, model: &Model, warp: usize, runner: For) -> Step {
     }
 }
 
-/// Rows of matrices: every lane names one.
+/// Rows of matrices. Every lane gives an address.
 fn everywhere(random: &mut Rng) -> Places {
     Places { mask: u32::MAX, ..places(random, CHUNKS) }
 }
 
-/// The program with one change, which it may or may not bear.
+/// The program with one change, which may or may not make it wrong.
 pub fn changed(random: &mut Rng, program: &Program) -> Program {
     let at = random.usize(..program.entries.len());
     let orders = |entry: &Entry| match entry {
@@ -249,7 +251,7 @@ pub fn changed(random: &mut Rng, program: &Program) -> Program {
             )
         }
     };
-    // Mostly what orders others.
+    // Most changes are to synchronisation.
     let ordering: Vec<usize> =
         (0..program.entries.len()).filter(|&at| orders(&program.entries[at])).collect();
     let at = if random.u8(..4) == 0 { at } else { random.choice(ordering).unwrap_or(at) };
@@ -287,7 +289,7 @@ mod tests {
     use super::*;
     use std::collections::HashSet;
 
-    /// What the steps of programs are called.
+    /// The names of the steps in programs.
     fn drawn(runner: For) -> HashSet<String> {
         let programs = (0..200).map(|seed| program(&mut Rng::with_seed(seed), runner));
         let steps = programs.flat_map(|program| program.entries).filter_map(|entry| match entry {

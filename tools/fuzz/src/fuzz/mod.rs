@@ -1,6 +1,7 @@
-//! Random programs against the simulator. A right program, by construction, must run clean and
-//! leave what a sequential model computes; with a barrier, a wait or a copy's commit taken away, or
-//! an access moved, it must be reported as what it then is.
+//! Tests of the simulator with random programs. A program that is correct by construction must run
+//! clean, and its output must equal a sequential model's. Changed programs lack a barrier, a wait
+//! or a commit, or have a moved access. The simulator must report the violation that the model
+//! finds in them.
 
 mod generate;
 mod model;
@@ -16,10 +17,10 @@ use std::fmt;
 pub use program::Program;
 pub use trial::Kind;
 
-/// Changes of each program that are tried too.
+/// Changes of each program to try.
 const CHANGES: usize = 6;
 
-/// How many programs were run.
+/// The number of programs of each kind.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Tally {
     pub right: u64,
@@ -27,7 +28,7 @@ pub struct Tally {
     pub harmless: u64,
 }
 
-/// A program of which the simulator says something wrong, made as small as possible.
+/// A program with a wrong report of the simulator, shrunk as far as possible.
 #[derive(Debug)]
 pub struct Failure {
     pub seed: u64,
@@ -41,10 +42,10 @@ impl fmt::Display for Failure {
     }
 }
 
-/// Makes the program of a seed, and its changes, and judges what the simulator says of each.
+/// Generates the program of a seed and its changes, and checks the simulator's reports for each.
 ///
 /// # Errors
-/// What it says wrong, of the first.
+/// The first wrong report.
 pub fn try_seed(seed: u64, tally: &mut Tally) -> Result<(), Box<Failure>> {
     let mut random = Rng::with_seed(seed);
     let right = generate::program(&mut random, For::Simulator);
@@ -70,10 +71,10 @@ pub fn try_seed(seed: u64, tally: &mut Tally) -> Result<(), Box<Failure>> {
     Ok(())
 }
 
-/// Runs the right program of a seed on a device, a GPU, and compares what it leaves.
+/// Runs the correct program of a seed on a device, such as a GPU, and compares the output.
 ///
 /// # Errors
-/// What went wrong there, or how what it leaves differs.
+/// The device's error, or the first difference.
 pub fn try_on<D: Device>(device: &D, seed: u64, tally: &mut Tally) -> anyhow::Result<()> {
     let program = generate::program(&mut Rng::with_seed(seed), For::Gpu);
     tally.right += 1;

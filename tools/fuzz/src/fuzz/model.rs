@@ -1,12 +1,16 @@
-//! What a program does, and whether it is right: a sequential model, and who may touch what when.
+//! A sequential model of a program, which also decides whether the program is correct.
 //!
-//! Written from PTX's rules, and sharing nothing with the simulator: every access to an element is
-//! kept, and each new one is compared with all of them. Two accesses of which one writes are in
-//! order if one thread makes both, one after the other; if `bar.warp.sync` is between them in the
-//! same warp; or if `bar.sync` is. `ldmatrix` and `stmatrix` belong to no thread of their warp in
-//! particular. And two accesses are in order if who makes the later one has waited for an mbarrier
-//! at which one arrived who had the earlier one behind it. A `cp.async` writes at some time from
-//! its start to the wait of its thread for its group.
+//! It follows the rules of PTX and shares no code with the simulator. Every access to an element is
+//! kept, and each new access is compared with all earlier ones. Two accesses, one of them a write,
+//! are ordered in one of these cases:
+//! - One thread makes both, one after the other.
+//! - A `bar.warp.sync` is between them in the same warp.
+//! - A `bar.sync` is between them.
+//! - The later thread has waited for an mbarrier, and a thread that was ordered after the earlier
+//!   access has arrived there.
+//!
+//! An access of `ldmatrix` or `stmatrix` belongs to no particular thread of its warp. A `cp.async`
+//! writes at any time between its start and its thread's wait for its group.
 
 use super::program::{Entry, Places, Program, Step, Threads};
 use ptx_matrix_fuzz_kernels::script::{
@@ -16,53 +20,53 @@ use ptx_matrix_fuzz_kernels::script::{
 use std::collections::{BTreeSet, VecDeque};
 use std::iter::once;
 
-/// What is wrong with a program.
+/// A kind of violation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Wrong {
-    /// Two accesses that nothing orders.
+    /// Two unordered accesses.
     Race,
     /// An access while a copy to the same place is in flight.
     InFlight,
-    /// A read of what nothing wrote.
+    /// A read of unwritten memory.
     Unwritten,
-    /// Warps that wait for one that does not come.
+    /// Warps that wait for a warp that does not come.
     Deadlock,
 }
 
-/// Something wrong, and between whom.
+/// A violation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Violation {
     pub wrong: Wrong,
-    /// Two warps, so that it looks different from schedule to schedule.
+    /// It is between two warps, so its report depends on the schedule.
     pub between_warps: bool,
-    /// Nothing depends on it: today's and tomorrow's GPUs compute the same.
+    /// No result depends on it: present and future GPUs compute the same.
     pub harmless: bool,
 }
 
-/// Who accesses.
+/// The lanes that make an access.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Who {
     Lane(usize),
     /// Each lane, with the same value.
     Each,
-    /// Some lane of the warp.
+    /// An unknown lane of the warp.
     Some,
 }
 
-/// How many barriers an access has behind it: of the block, and of its warp.
+/// The number of barriers before an access: of the block, and of its warp.
 type Time = (u32, u32);
 
-/// An access that was made.
+/// An earlier access.
 #[derive(Debug, Clone, Copy)]
 struct Past {
     warp: usize,
     who: Who,
-    /// What it wrote.
+    /// The value of a write.
     wrote: Option<u32>,
     time: Time,
-    /// The step that it is part of.
+    /// The index of its step.
     step: usize,
-    /// The copy that it is.
+    /// The copy that makes it.
     copy: Option<usize>,
 }
 
@@ -73,7 +77,7 @@ struct Cell {
     past: Vec<Past>,
 }
 
-/// What is to be written by a copy, once it lands.
+/// A write of a copy that has not landed.
 #[derive(Debug, Clone, Copy)]
 struct Landing {
     copy: usize,
@@ -87,7 +91,8 @@ struct Copies {
     groups: VecDeque<Vec<Landing>>,
 }
 
-/// What a lane has behind it: of each step, the lanes whose part of it, a bit each.
+/// The steps before a lane's current position: for each step, a mask of the lanes whose part of it
+/// is ordered before.
 type Behind = Vec<u32>;
 
 fn join(into: &mut Behind, other: &Behind) {
@@ -100,29 +105,29 @@ fn join(into: &mut Behind, other: &Behind) {
 struct Signal {
     arrived: u32,
     awaited: bool,
-    /// What those who arrived had behind them.
+    /// The steps before the arrivals.
     told: Behind,
 }
 
-/// The state of one block, and what was wrong so far.
+/// The state of one block, and its violations so far.
 #[derive(Debug, Clone)]
 pub struct Model {
     salt: u32,
-    /// The tiles' elements, then those of global memory.
+    /// The elements of the tiles, then those of global memory.
     cells: Vec<Cell>,
     known: Vec<[u32; 32]>,
     times: [Time; WARPS],
     copies: [Copies; WARPS],
-    /// When each copy was waited for, and the step that did.
+    /// For each copy, the time and the step of the wait for it.
     landed: Vec<Option<(Time, usize)>>,
-    /// Steps that were run.
+    /// The number of executed steps.
     steps: usize,
     behind: Vec<Behind>,
     signals: [Signal; SIGNALS],
     violations: BTreeSet<Violation>,
 }
 
-/// What every launch copies from.
+/// The source of all copies.
 pub fn source() -> Vec<u16> {
     (0..ELEMENTS).map(source_element).collect()
 }
@@ -131,13 +136,13 @@ fn source_element(index: usize) -> u16 {
     value(0, 0x5eed, index)
 }
 
-/// What global memory holds before the launch.
+/// Global memory before the launch.
 pub fn initial(blocks: u32) -> Vec<u32> {
     (0..blocks as usize * LEFT).map(|index| value(1, 0xface, index).into()).collect()
 }
 
 impl Model {
-    /// A block that has not begun.
+    /// A block before its first step.
     pub fn new(block: u32) -> Self {
         let initial = initial(block + 1);
         let global = initial[block as usize * LEFT..][..GLOBAL].iter();
@@ -158,7 +163,7 @@ impl Model {
         }
     }
 
-    /// What a whole program does in one block.
+    /// Runs a whole program in one block.
     pub fn of(program: &Program, block: u32) -> Self {
         let mut model = Model::new(block);
         program.entries.iter().for_each(|&entry| model.run(entry));
@@ -170,28 +175,30 @@ impl Model {
         model
     }
 
-    /// What is wrong.
+    /// The violations so far.
     pub fn violations(&self) -> &BTreeSet<Violation> {
         &self.violations
     }
 
-    /// What the block leaves in global memory.
+    /// The output of the block in global memory.
     pub fn left(&self) -> Vec<u32> {
         let global = self.cells[PARTS * ELEMENTS..].iter().map(|cell| cell.value);
         global.chain(self.known.iter().flatten().copied()).collect()
     }
 
-    /// Whether copies of a warp are in no group, or in one that nobody has waited for.
+    /// Whether a warp has copies outside of a group, and the number of groups that nobody has
+    /// waited for.
     pub fn in_flight(&self, warp: usize) -> (bool, usize) {
         (!self.copies[warp].open.is_empty(), self.copies[warp].groups.len())
     }
 
-    /// The arrivals that an mbarrier lacks.
+    /// The missing arrivals of an mbarrier.
     pub fn lacks(&self, signal: usize) -> u32 {
         ARRIVALS - self.signals[signal].arrived
     }
 
-    /// Whether an access, or the step in which it was waited for, lies behind another's.
+    /// Whether step `step`, in which an access was made or waited for, is ordered before the lanes
+    /// `who`.
     fn is_behind(&self, past: &Past, step: usize, warp: usize, who: Who) -> bool {
         let needed = match past.who {
             Who::Lane(lane) => 1 << lane,
@@ -206,7 +213,7 @@ impl Model {
         })
     }
 
-    /// Threads learn what each of them has behind it.
+    /// Synchronises threads: each learns the steps before all others.
     fn share_behind(&mut self, threads: impl Iterator<Item = usize> + Clone) {
         let mut all = Behind::new();
         threads.clone().for_each(|thread| join(&mut all, &self.behind[thread]));
@@ -217,7 +224,7 @@ impl Model {
         self.violations.insert(Violation { wrong, between_warps, harmless });
     }
 
-    /// Compares an access with all that were made to the same element.
+    /// Compares an access with all earlier accesses to the same element.
     fn judge(&mut self, cell: usize, warp: usize, who: Who, write: Option<u32>, copy: bool) {
         let now = self.times[warp];
         let Cell { value, written, past } = &self.cells[cell];
@@ -251,14 +258,14 @@ impl Model {
                 continue;
             }
             match (past.wrote, write) {
-                // The same value from several lanes leaves nothing open.
+                // Several lanes that write the same value are harmless.
                 (_, Some(_)) if !changes => {}
-                // Each lane has written what it reads.
+                // Each lane has itself written the value that it reads.
                 (Some(_), None) if past.who == Who::Each && who != Who::Some => {}
                 (Some(wrote), None) if own_is_last && wrote == *value => {
                     found.push((Wrong::Race, false, true))
                 }
-                // Each lane's own write comes last.
+                // The last write of each lane is its own.
                 (Some(_), Some(_)) if who == Who::Each => found.push((Wrong::Race, false, true)),
                 _ => found.push((Wrong::Race, false, false)),
             }
@@ -297,8 +304,8 @@ impl Model {
         (cell.value, cell.written) = (value, true);
     }
 
-    /// A lane starts to copy `count` elements, of which the first `some` come from `from` on in the
-    /// source.
+    /// A lane starts to copy `count` elements. The first `some` come from offset `from` of the
+    /// source; the others are zeros.
     fn copy(
         &mut self,
         to: usize,
@@ -318,14 +325,14 @@ impl Model {
         }
     }
 
-    /// A barrier, or a step of a warp.
+    /// Runs a barrier, or a step of a warp.
     pub fn run(&mut self, entry: Entry) {
         match entry {
             Entry::BlockSync { without } => {
                 let warps = (0..WARPS).filter(|&warp| Some(warp) != without);
                 for warp in warps {
                     self.times[warp].0 += 1;
-                    // What other warps did before it, is behind by the time.
+                    // The accesses of other warps before it are ordered by their time.
                     self.share_behind(threads(warp));
                 }
             }
@@ -409,8 +416,8 @@ impl Model {
                 }
             }
             Step::Transpose => {
-                // Lane l holds, of row l / 4, the elements 2 * (l % 4), in its lower half, and the
-                // next.
+                // Lane l holds elements 2 * (l % 4) and 2 * (l % 4) + 1 of row l / 4, the first one
+                // in its lower half.
                 let half = |row: usize, col: usize| {
                     self.known[warp][row * 4 + col / 2] >> (col % 2 * 16) & 0xffff
                 };
@@ -457,8 +464,8 @@ impl Model {
                     self.write(at(d, row, col), warp, Who::Lane(row % 8 * 4 + col / 2), product);
                 }
             }
-            // A matrix of 16 rows of 16 bytes: the four bytes of a register are neighbours of a
-            // column.
+            // A matrix has 16 rows of 16 bytes. The four bytes of a register are adjacent elements
+            // of a column.
             Step::LoadBytes { part, places, count } => {
                 for matrix in 0..count {
                     let rows: Vec<[u8; 16]> = (0..16)
@@ -478,8 +485,8 @@ impl Model {
                     }
                 }
             }
-            // Eight rows of 16 bytes: lane l has, of columns l / 4 and l / 4 + 8, those of two rows
-            // each.
+            // A matrix has 8 rows of 16 bytes. Lane l holds two elements each of columns l / 4 and
+            // l / 4 + 8.
             Step::StoreBytes { part, places, count, seed } => {
                 for matrix in 0..count {
                     let byte = |row: usize, col: usize| {
@@ -562,15 +569,15 @@ fn threads(warp: usize) -> std::ops::Range<usize> {
     warp * 32..warp * 32 + 32
 }
 
-/// What of `all` a warp's lanes do: each thread every so-manyeth.
+/// The part of `all` items that a warp's lanes process, in strides of the number of threads.
 fn share(warp: usize, threads: Threads, all: usize) -> impl Iterator<Item = (usize, usize)> {
     let first = if threads == Threads::Block { warp * 32 } else { 0 };
     let of_lane = move |lane| once(lane).cycle().zip((first + lane..all).step_by(threads.count()));
     (0..32).flat_map(of_lane)
 }
 
-/// Where element (row, col) of a matrix is that `ldmatrix` or `stmatrix` moves: lane `8 * matrix +
-/// r` names its row r, or, transposed, its column.
+/// The cell of element (row, col) of a matrix in `ldmatrix` or `stmatrix`. Lane `8 * matrix + r`
+/// gives the address of row r (transposed: of column r).
 fn cells_of(
     part: usize,
     places: Places,
@@ -583,7 +590,7 @@ fn cells_of(
     }
 }
 
-/// The row that a lane names.
+/// The row whose address a lane gives.
 fn chunk_of(places: Places, lane: usize) -> usize {
     (places.first + lane * places.stride) % CHUNKS
 }

@@ -1,9 +1,9 @@
-//! Random programs: what their steps are, and how the kernel is given them.
+//! The steps of random programs, and their encoding for the kernel.
 
 use ptx_matrix_fuzz_kernels::script::{WARPS, WORDS, operand, step};
 use std::fmt;
 
-/// Where each lane goes: to `(first + lane * stride) % all`, if it is in the mask.
+/// The place of each lane: `(first + lane * stride) % all`, if the lane is in the mask.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Places {
     pub first: usize,
@@ -12,14 +12,14 @@ pub struct Places {
 }
 
 impl Places {
-    /// The lanes that go, and where.
+    /// The lanes in the mask, and their places.
     pub fn of(self, all: usize) -> impl Iterator<Item = (usize, usize)> {
         let lanes = (0..32).filter(move |lane| self.mask >> lane & 1 == 1);
         lanes.map(move |lane| (lane, (self.first + lane * self.stride) % all))
     }
 }
 
-/// Who shares the work of a step.
+/// The threads that share the work of a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Threads {
     Warp,
@@ -35,7 +35,7 @@ impl Threads {
     }
 }
 
-/// What a warp does.
+/// A step of a warp.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Step {
     WarpSync,
@@ -75,15 +75,16 @@ pub enum Step {
     },
     /// `movmatrix`.
     Transpose,
-    /// `a` x `b` to `d`: of each tile, the block of 16 x 16 or 16 x 8 of this number.
+    /// An `mma` of `a` and `b` into `d`. Each operand is a tile and the index of a 16x16 or 16x8
+    /// block in it.
     Multiply {
         a: (usize, usize),
         b: (usize, usize),
         d: (usize, usize),
         stmatrix: bool,
     },
-    /// `a` x `b` to `d`: of each tile, the block of 16 x 8 of this number. Of a sparse matrix, `a`
-    /// is what is kept.
+    /// An `mma.sp` of `a` and `b` into `d`. Each operand is a tile and the index of a 16x8 block in
+    /// it. `a` has the kept elements.
     MultiplySparse {
         a: (usize, usize),
         b: (usize, usize),
@@ -91,21 +92,21 @@ pub enum Step {
         selector: usize,
         seed: u32,
     },
-    /// `ldmatrix` of elements of a byte.
+    /// `ldmatrix` with one-byte elements.
     LoadBytes {
         part: usize,
         places: Places,
         count: usize,
     },
-    /// `stmatrix` of elements of a byte.
+    /// `stmatrix` with one-byte elements.
     StoreBytes {
         part: usize,
         places: Places,
         count: usize,
         seed: u32,
     },
-    /// `cp.async` by each lane, of `bytes`, from the chunk that lies `shift` chunks farther in the
-    /// source.
+    /// A `cp.async` of `bytes` bytes by each lane. The source chunk is `shift` chunks after the
+    /// lane's.
     Copy {
         part: usize,
         places: Places,
@@ -113,7 +114,7 @@ pub enum Step {
         shift: usize,
         some: usize,
     },
-    /// `cp.async` of a whole tile; of each 16 bytes, `some` elements.
+    /// `cp.async` of a whole tile. The source has `some` elements of each 16 bytes.
     CopyTile {
         part: usize,
         threads: Threads,
@@ -135,7 +136,7 @@ pub enum Step {
     GlobalGet {
         places: Places,
     },
-    /// Lanes arrive at an mbarrier, each so many times.
+    /// Lanes arrive at an mbarrier, `times` times each.
     Arrive {
         signal: usize,
         mask: u32,
@@ -147,16 +148,16 @@ pub enum Step {
     },
 }
 
-/// A part of a program.
+/// An entry of a program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Entry {
     /// A step of this warp.
     Warp(usize, Step),
-    /// `block.sync`, of all warps but perhaps one.
+    /// A `block.sync` of all warps, possibly except for one.
     BlockSync { without: Option<usize> },
 }
 
-/// A program, in one of the orders in which its warps may run it.
+/// A program, in one of the orders in which its warps can run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Program {
     pub blocks: u32,
@@ -164,14 +165,14 @@ pub struct Program {
 }
 
 impl Program {
-    /// The same without one entry.
+    /// The program without one entry.
     pub fn without(&self, entry: usize) -> Program {
         let mut program = self.clone();
         program.entries.remove(entry);
         program
     }
 
-    /// The words that the kernel is given.
+    /// Encodes the program for the kernel.
     pub fn script(&self) -> Vec<u32> {
         let mut script = vec![0; WARPS];
         for warp in 0..WARPS {
@@ -257,7 +258,7 @@ fn words(step: Step) -> [u32; WORDS] {
             with_places(step::COPY, places, &more)
         }
         Step::CopyTile { part, threads, shift, some } => {
-            // Whole copies, and those of a warp, have a form of their own.
+            // Full copies, and copies by one warp, have a form of their own.
             let form = if some == 8 { 0 } else { some };
             with(
                 step::COPY_TILE,

@@ -1,4 +1,4 @@
-//! A program is run, and what the simulator says of it is compared with what the model knows.
+//! Runs programs, and compares the simulator's reports with the model.
 
 use super::model::{Model, Violation, Wrong, initial, source};
 use super::program::Program;
@@ -8,24 +8,23 @@ use ptx_matrix_fuzz_kernels::script;
 use std::borrow::BorrowMut;
 use std::collections::BTreeSet;
 
-/// Orders of the warps in which a right program is run at once, and those in which any is run one
-/// by one.
+/// The number of orders of the warps in one run, and the number of runs with one order each.
 const SCHEDULES: u64 = 8;
 const SEEDS: u64 = 3;
 
-/// What the model knows of a program.
+/// The model's verdict on a program.
 #[derive(Debug)]
 pub struct Known {
     violations: BTreeSet<Violation>,
     left: Vec<u32>,
 }
 
-/// What kind of program one is.
+/// The kinds of programs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     Right,
     Wrong,
-    /// Something is out of order, and nothing depends on it: the simulator may say so, or not.
+    /// Accesses are unordered, but no result depends on their order. The simulator may report them.
     Harmless,
 }
 
@@ -50,18 +49,18 @@ impl Known {
         }
     }
 
-    /// Which findings the violations may show as, in some order of the warps.
+    /// The findings that the violations may cause, in some order of the warps.
     fn may_show_as(&self) -> BTreeSet<Wrong> {
         let shows_as = |violation: &Violation| match violation {
             Violation { wrong: Wrong::Deadlock, .. } => vec![Wrong::Deadlock],
-            // Who comes first finds nothing written yet, or nothing in flight.
+            // The warp that comes first finds the memory unwritten, or no copy in flight.
             Violation { between_warps: true, .. } => {
                 vec![Wrong::Race, Wrong::InFlight, Wrong::Unwritten]
             }
-            // What was touched too early is raced with when the copy lands.
+            // An access before the copy lands is also a race with the copy's write.
             Violation { wrong: Wrong::InFlight, .. } => vec![Wrong::InFlight, Wrong::Race],
-            // What nothing wrote has any value, and so has what is made of it: whether two writes
-            // are the same is open.
+            // Unwritten memory has any value. So it is open whether two writes derived from it are
+            // the same.
             Violation { wrong: Wrong::Unwritten, .. } => vec![Wrong::Unwritten, Wrong::Race],
             violation => vec![violation.wrong],
         };
@@ -69,7 +68,7 @@ impl Known {
     }
 }
 
-/// Runs a program on a device, and returns what it leaves.
+/// Runs a program on a device, and returns the output.
 pub fn run<D: Device>(device: &D, program: &Program) -> Result<Vec<u32>, D::Error> {
     let (script, source) = (device.upload(&program.script())?, device.upload(&source())?);
     let mut out = device.upload(&initial(program.blocks))?;
@@ -83,7 +82,7 @@ pub fn run<D: Device>(device: &D, program: &Program) -> Result<Vec<u32>, D::Erro
     device.download(std::borrow::Borrow::borrow(&out))
 }
 
-/// What is wrong with what the simulator says of a program, if something is.
+/// Checks the simulator's report for a program. The error describes a wrong report.
 pub fn judge(program: &Program, known: &Known, seed: u64) -> Result<(), String> {
     let simulators = (seed..seed + SEEDS).map(Simulator::new);
     for simulator in simulators.chain([Simulator::new(seed).schedules(SCHEDULES)]) {
@@ -115,7 +114,7 @@ pub fn judge(program: &Program, known: &Known, seed: u64) -> Result<(), String> 
     Ok(())
 }
 
-/// What a right program leaves, against what the model says.
+/// Compares the output of a correct program with the model's.
 pub fn compare(left: &[u32], expected: &[u32]) -> Result<(), String> {
     match left.iter().zip(expected).position(|(left, expected)| left != expected) {
         None => Ok(()),
@@ -124,7 +123,7 @@ pub fn compare(left: &[u32], expected: &[u32]) -> Result<(), String> {
 }
 
 impl Known {
-    /// What a right program leaves.
+    /// The output of a correct program.
     pub fn left(&self) -> &[u32] {
         &self.left
     }
@@ -141,7 +140,7 @@ fn found(error: &SimError) -> BTreeSet<Wrong> {
     error.findings().iter().map(|finding| wrong(&finding.misuse)).collect()
 }
 
-/// The smallest part of a program that still fails in the same way, by leaving out what can be.
+/// Shrinks a program that fails: removes entries as long as it fails in the same way.
 pub fn shrink(program: &Program, seed: u64) -> (Program, String) {
     let fails = |program: &Program, kind: Kind| {
         let known = Known::of(program);

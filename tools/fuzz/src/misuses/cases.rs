@@ -4,7 +4,7 @@ use ptx_matrix::launch::Device;
 use ptx_matrix::sim::Misuse;
 use ptx_matrix_fuzz_kernels::misuses::{convergence, copies, lanes, memory, warps};
 
-/// What the simulator finds.
+/// A finding of the simulator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Found {
     Nothing,
@@ -12,17 +12,17 @@ pub enum Found {
     Race,
     /// An access while a copy to the same place is in flight.
     InFlight,
-    /// A read of shared memory that nothing wrote.
+    /// A read of unwritten shared memory.
     UnwrittenShared,
-    /// A read of global memory that nothing wrote.
+    /// A read of unwritten global memory.
     UnwrittenGlobal,
-    /// A row or an element outside of shared memory, or of a slice.
+    /// A row or an element outside of shared memory or of a slice.
     OutOfBounds,
-    /// A row that is no multiple of 16.
+    /// A row address that is not a multiple of 16.
     Misaligned,
-    /// Warps that do not come to a `sync`.
+    /// Warps that do not reach a `sync`.
     Deadlock,
-    /// Lanes that do not come to a collective, or come to another.
+    /// Lanes that do not reach a collective, or reach another one.
     Divergence,
 }
 
@@ -44,21 +44,21 @@ impl From<&Misuse> for Found {
     }
 }
 
-/// A kernel with a misuse that a parameter takes away.
+/// A kernel with a misuse that a parameter corrects.
 #[derive(Debug, Clone, Copy)]
 pub struct Case {
     /// The kernel's name.
     pub name: &'static str,
     pub blocks: u32,
-    /// What the simulator finds in it; mended, nothing.
+    /// The finding of the simulator. The corrected kernel has none.
     pub found: Found,
-    /// A GPU may stop, or not end: it is given a process of its own.
+    /// Whether a GPU may fault or hang. Such a case runs in its own process.
     pub alone: bool,
-    /// Why compute-sanitizer does not say what the simulator does, if it does not.
+    /// The reason if compute-sanitizer's messages differ from the simulator's findings.
     pub differs: Option<&'static str>,
 }
 
-/// Why the tools differ from the simulator, where they do.
+/// The reasons for differences between compute-sanitizer and the simulator.
 mod why {
     pub const GLOBAL: &str = "racecheck looks at shared memory only";
     pub const STMATRIX: &str = "racecheck does not see what `stmatrix` writes";

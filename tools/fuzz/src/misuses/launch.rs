@@ -1,17 +1,17 @@
-//! One case, on the simulator or on a GPU.
+//! Runs one case, on the simulator or on a GPU.
 
 use super::cases::{Case, Found, launch};
 use ptx_matrix::sim::{Simulator, mark_unwritten};
 use ptx_matrix_fuzz_kernels::misuses::BUFFER;
 use ptx_matrix_host::{GpuDevice, GpuError};
 
-/// The buffer that kernels read.
+/// The buffer that the kernels read.
 fn numbers() -> Vec<u32> {
     (0..BUFFER as u32).collect()
 }
 
-/// Everything that the simulator finds in a case, in so many schedules; nothing is
-/// `Found::Nothing`.
+/// All findings of the simulator for a case, in `schedules` schedules; `Found::Nothing` if there is
+/// none.
 pub fn on_simulator(case: &Case, mended: bool, schedules: u64) -> Vec<Found> {
     let (mut d, mut nothing) = (vec![0; BUFFER], vec![0; BUFFER]);
     mark_unwritten(&mut nothing);
@@ -22,10 +22,10 @@ pub fn on_simulator(case: &Case, mended: bool, schedules: u64) -> Vec<Found> {
     }
 }
 
-/// Runs a case on a GPU; it is for the sanitizer to say what it does.
+/// Runs a case on a GPU. compute-sanitizer, around this process, reports the misuse.
 ///
 /// # Errors
-/// The GPU stopped.
+/// The GPU faulted.
 pub fn on_gpu(case: &Case, mended: bool, device: &GpuDevice) -> Result<(), GpuError> {
     let gpu = device.gpu();
     let (a, mut d) = (gpu.upload(&numbers())?, gpu.upload(&vec![0; BUFFER])?);

@@ -1,5 +1,5 @@
-//! Kernels with one misuse each, and mended: what the simulator finds in them, and what
-//! compute-sanitizer says of them on a GPU.
+//! Kernels with one misuse each, and their corrected versions: the simulator's findings, and the
+//! messages of compute-sanitizer on a GPU.
 
 mod cases;
 mod launch;

@@ -1,10 +1,10 @@
-//! What compute-sanitizer said of the cases on a GPU, as a file.
+//! The file with the recorded messages of compute-sanitizer.
 
 use super::sanitizer::Tool;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
-/// What a tool said of a case.
+/// The messages of a tool for a case.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Said {
     pub case: String,
@@ -13,18 +13,18 @@ pub struct Said {
     pub messages: BTreeSet<String>,
 }
 
-/// What the tools said of all cases on a GPU.
+/// The messages of all tools for all cases on a GPU.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Recording {
     pub device: String,
     pub driver: String,
     pub sanitizer: String,
-    /// Only what was said: a case and a tool that are missing said nothing.
+    /// Combinations of case and tool without messages are left out.
     pub said: Vec<Said>,
 }
 
 impl Recording {
-    /// Which tools said something of a case.
+    /// The tools with messages for a case.
     pub fn tools<'a>(&'a self, case: &'a str, mended: bool) -> impl Iterator<Item = &'a Said> {
         self.said.iter().filter(move |said| {
             said.case == case && said.mended == mended && !said.messages.is_empty()

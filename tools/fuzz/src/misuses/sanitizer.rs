@@ -1,4 +1,4 @@
-//! compute-sanitizer: how it is run, and what it says of which kernel.
+//! Runs compute-sanitizer, and finds the messages for each kernel in its output.
 
 use super::cases::{CASES, Case};
 use super::recording::Said;
@@ -10,7 +10,7 @@ use std::process::Command;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-/// Its tools.
+/// The tools of compute-sanitizer.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize,
 )]
@@ -35,22 +35,23 @@ impl Tool {
     }
 }
 
-/// How the sanitizer is run.
+/// The way to run compute-sanitizer.
 #[derive(Debug)]
 pub struct Sanitizer {
-    /// `compute-sanitizer`, or where it is.
+    /// The path or the name of `compute-sanitizer`.
     pub program: PathBuf,
-    /// What runs the cases: a program, to whose arguments their names are added, and `--mended`.
+    /// The command that runs cases: a program with arguments. `--mended` and the names of cases
+    /// are appended.
     pub runs: Vec<String>,
-    /// Where its output goes.
+    /// The folder for its output.
     pub logs: PathBuf,
 }
 
-/// How long one run may take: a barrier that is not reached may hang.
+/// The time limit of a run. A barrier that a warp does not reach may hang.
 const LIMIT: Duration = Duration::from_secs(15);
 
 impl Sanitizer {
-    /// Its version, as it says it.
+    /// The version, as it prints it.
     pub fn version(&self) -> Result<String> {
         let said = Command::new(&self.program).arg("--version").output();
         let said = said.with_context(|| format!("cannot run {}", self.program.display()))?;
@@ -63,7 +64,7 @@ impl Sanitizer {
             .to_string())
     }
 
-    /// Runs the cases under a tool: together, but those alone that may stop the GPU.
+    /// Runs the cases under a tool. Cases that may stop the GPU run alone, the others together.
     pub fn run(&self, tool: Tool, mended: bool) -> Result<Vec<Said>> {
         let (alone, together): (Vec<&Case>, Vec<&Case>) =
             CASES.iter().partition(|case| case.alone && !mended);
@@ -82,7 +83,7 @@ impl Sanitizer {
         let mut command = Command::new(&self.program);
         command.args(["--tool", tool.name(), "--print-limit", "1000"]);
         if tool == Tool::Memcheck {
-            // Buffers apart from each other, or what is beyond one is in the next.
+            // Without a gap between buffers, an access beyond one buffer would be in the next.
             command.args(["--padding", "4096"]);
         }
         command.args(&self.runs).args(cases.iter().map(|case| case.name));
@@ -114,7 +115,7 @@ impl Sanitizer {
     }
 }
 
-/// What the output says of a kernel: what each report that names it is about, without its numbers.
+/// The messages about a kernel: the subject of each report that names it, without addresses.
 fn messages(output: &str, kernel: &str) -> BTreeSet<String> {
     let lines: Vec<&str> =
         output.lines().filter_map(|line| line.strip_prefix("=========")).map(str::trim).collect();
@@ -123,7 +124,7 @@ fn messages(output: &str, kernel: &str) -> BTreeSet<String> {
         line.split(|c: char| !c.is_alphanumeric() && c != '_').any(|word| word == kernel)
     };
     let about = |report: &[&str]| {
-        // The two accesses of a race are on a line each.
+        // A report of a race has a line for each of the two accesses.
         let lines = report.iter().enumerate().filter(|(number, line)| {
             let second_access = line.starts_with("and ") && line.contains(" access at ");
             *number == 0 || second_access
@@ -135,7 +136,7 @@ fn messages(output: &str, kernel: &str) -> BTreeSet<String> {
     reports.filter(|report| report.iter().any(names)).map(about).collect()
 }
 
-/// The words of a line up to its first place or address, as these differ from build to build.
+/// The words of a line before its first address. Addresses differ from build to build.
 fn without_numbers(line: &str) -> String {
     let words =
         line.split_whitespace().take_while(|word| !word.starts_with("0x") && !word.contains("+0x"));

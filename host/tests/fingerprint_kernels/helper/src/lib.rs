@@ -1,6 +1,6 @@
-//! A crate that a kernel crate depends on by path.
+//! A path dependency of a kernel crate.
 
 #![no_std]
 
-/// What `scale` adds.
+/// The number that `scale` adds.
 pub const SHIFT: f32 = 0.0;

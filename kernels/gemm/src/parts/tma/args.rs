@@ -6,7 +6,7 @@ use crate::parts::args::ProblemShape;
 use crate::parts::epilogue::EpilogueArgs;
 use crate::parts::number::Output;
 use ptx_matrix::copy::BoxTile;
-use ptx_matrix::launch::{AheadEnded, Early};
+use ptx_matrix::launch::{Dependent, PrecedingEnded};
 use ptx_matrix::prelude::*;
 
 /// The arguments of a kernel that loads its operand tiles by TMA.
@@ -15,27 +15,27 @@ pub struct TmaArgs<'k, A: OperandA, B: OperandB, Tile: BoxTile>
 where
     Tile::Element: Output,
 {
-    /// A: along its lines, across them, and through the batch.
-    pub a: Early<TensorMap<'k, A::Box, 3>>,
+    /// A. The map's dimensions: contiguous, strided, batch.
+    pub a: Dependent<TensorMap<'k, A::Box, 3>>,
     /// B.
-    pub b: Early<TensorMap<'k, B::Box, 3>>,
-    /// D, if TMA stores can write it: else threads do.
-    pub d: Early<Option<TensorMapMut<'k, Tile, 3>>>,
-    /// The row behind the last of each group of a grouped GEMM.
-    pub group_ends: Early<Global<'k, u32>>,
-    /// What the epilogue needs. In a grouped GEMM, a bias per column has N elements for each
+    pub b: Dependent<TensorMap<'k, B::Box, 3>>,
+    /// D, if TMA stores can write it; otherwise threads store it.
+    pub d: Dependent<Option<TensorMapMut<'k, Tile, 3>>>,
+    /// One row past the last of each group, in a grouped GEMM.
+    pub group_ends: Dependent<Global<'k, u32>>,
+    /// The epilogue's arguments. In a grouped GEMM, a bias per column has N elements for each
     /// group.
-    pub epilogue: Early<EpilogueArgs<'k, Tile::Element>>,
+    pub epilogue: Dependent<EpilogueArgs<'k, Tile::Element>>,
     /// The sizes.
     pub shape: ProblemShape,
 }
 
-/// A and B as TMA loads see them.
+/// The tensor maps of A and B.
 pub struct TmaOperands<'k, A: OperandA, B: OperandB> {
     /// A.
-    pub a: Early<TensorMap<'k, A::Box, 3>>,
+    pub a: Dependent<TensorMap<'k, A::Box, 3>>,
     /// B.
-    pub b: Early<TensorMap<'k, B::Box, 3>>,
+    pub b: Dependent<TensorMap<'k, B::Box, 3>>,
 }
 
 impl<'k, A: OperandA, B: OperandB> TmaOperands<'k, A, B> {
@@ -48,18 +48,18 @@ impl<'k, A: OperandA, B: OperandB> TmaOperands<'k, A, B> {
         });
     }
 
-    /// The maps, once the preceding kernels have ended.
+    /// Returns the maps, after the preceding kernels have ended (PDL).
     #[inline(always)]
     pub fn get(
         self,
-        ended: AheadEnded<'_>,
+        ended: PrecedingEnded<'_>,
     ) -> (TensorMap<'k, A::Box, 3>, TensorMap<'k, B::Box, 3>) {
         (self.a.get(ended), self.b.get(ended))
     }
 }
 
 impl<'k, A: OperandA, B: OperandB, Tile: BoxTile<Element: Output>> TmaArgs<'k, A, B, Tile> {
-    /// The arguments of a kernel's steps: operands, sizes, and the store of D, which passes `PART`
+    /// Splits the arguments into operands, sizes and the epilogue. The epilogue passes `PART`
     /// columns of accumulators at a time through shared memory.
     #[inline(always)]
     #[allow(clippy::type_complexity, reason = "a closure, of what it makes")]
@@ -68,10 +68,10 @@ impl<'k, A: OperandA, B: OperandB, Tile: BoxTile<Element: Output>> TmaArgs<'k, A
     ) -> (
         TmaOperands<'k, A, B>,
         ProblemShape,
-        impl FnOnce(AheadEnded<'_>) -> TmaStore<'k, Tile, PART>,
+        impl FnOnce(PrecedingEnded<'_>) -> TmaStore<'k, Tile, PART>,
     ) {
         let TmaArgs { a, b, d, epilogue, shape, .. } = self;
-        let store = move |ended: AheadEnded<'_>| TmaStore {
+        let store = move |ended: PrecedingEnded<'_>| TmaStore {
             map: d.get(ended),
             args: epilogue.get(ended),
             size: (shape.m, shape.n),

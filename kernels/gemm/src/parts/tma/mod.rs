@@ -1,4 +1,4 @@
-//! The parts of kernels that load their operands, and store D, by TMA (sm_90).
+//! The parts of kernels that load operands and store D by TMA (sm_90).
 
 mod args;
 mod operand;

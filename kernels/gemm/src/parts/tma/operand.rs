@@ -5,8 +5,8 @@
 //! | A, M x K | `SharedRing<SharedTile<T, ROWS, K, Swizzle128>, TILES>` | `SharedRing<SharedTile<T, LINE, K, Swizzle128, ColMajor>, TILES>` |
 //! | B, K x N | `SharedRing<SharedTile<T, K, COLS, Swizzle128, ColMajor>, TILES>` | `SharedRing<SharedTile<T, K, LINE, Swizzle128>, TILES>` |
 //!
-//! Each `SharedTile` is one TMA box. K-major tiles lie one behind the other, as one longer tile.
-//! MN-major tiles are as long as a line of the swizzle: `LINE` elements are 128 bytes. Elements out
+//! Each `SharedTile` is one TMA box. K-major tiles are contiguous, like one longer tile. MN-major
+//! tiles are as wide as a row of the swizzle pattern: `LINE` elements are 128 bytes. Elements out
 //! of the matrix's bounds are zero.
 
 use crate::parts::mma::MmaOp;
@@ -17,20 +17,20 @@ use ptx_matrix::mma::{MatrixA, MatrixB, Multiplicand, NoTrans, Trans, Transposit
 use ptx_matrix::prelude::*;
 use ptx_matrix::scope::Blocks;
 
-/// Bytes of a line of the swizzle.
+/// Bytes of a row of the swizzle pattern.
 const LINE_BYTES: usize = 128;
 
-/// Bytes along K of one `wgmma`: a k-slice.
+/// Bytes along K of one `wgmma`: one k-slice.
 const SLICE: usize = 32;
 
 /// Rows of A of one `wgmma`: an `m64` sub-tile.
 const WGMMA_M: usize = 64;
 
-/// The element as the tensor cores take it: tf32 for an `f32`.
+/// The element type that the tensor cores take: tf32 for `f32`.
 pub type Multiplied<T> = <T as Multiplicand>::As;
 
-/// How the blocks of a cluster share an operand: each loads every `CLUSTER`th tile, for all of
-/// them.
+/// The multicast of an operand within a cluster: each block loads every `CLUSTER`th tile, for all
+/// blocks.
 #[derive(Clone, Copy)]
 pub struct Multicast<const CLUSTER: usize> {
     /// The rank of this block.
@@ -43,23 +43,24 @@ pub struct Multicast<const CLUSTER: usize> {
 pub struct TmaLoad<'k, Box, const CLUSTER: usize> {
     /// The lane that issues it.
     pub lane: Lane<'k>,
-    /// The tensor map: along the lines of the matrix, across, and through the batch.
+    /// The tensor map. Its dimensions: contiguous, strided, batch.
     pub map: TensorMap<'k, Box, 3>,
-    /// Row and column of the matrix where the first tile begins.
+    /// Row and column of the matrix, where the first tile begins.
     pub at: (u32, u32),
-    /// Which matrix of the batch.
+    /// The matrix of the batch.
     pub batch: u32,
-    /// Rows of A, or columns of B, that are needed: boxes without any of them are not loaded.
+    /// The rows of A, or columns of B, that are in bounds: boxes without any of them are not
+    /// loaded.
     pub needed: u32,
     /// The barrier that counts the bytes.
     pub barrier: Barrier,
-    /// How the cluster shares the tiles; none if this block loads all of them for itself.
+    /// The multicast; none if this block loads all tiles for itself.
     pub multicast: Option<Multicast<CLUSTER>>,
 }
 
 /// The tiles of A in one stage.
 pub trait OperandA: SharedLayout + Copy + LaneCapture + 'static {
-    /// The element.
+    /// The element type.
     type Element: Element;
     /// The tile that one TMA box fills.
     type Box: BoxTile<Element = Self::Element>;
@@ -67,14 +68,14 @@ pub trait OperandA: SharedLayout + Copy + LaneCapture + 'static {
     const ROW_MAJOR: bool;
     /// Rows of a box.
     const BOX_ROWS: usize;
-    /// Bytes of a load where so many rows are needed.
+    /// Bytes of a load with `needed` rows in bounds.
     fn load_bytes(needed: u32) -> u32;
 
     /// Starts to load the tiles, from (row, k) on.
     fn load<const N: usize>(self, load: TmaLoad<'_, Self::Box, N>);
 
-    /// A warp's `mma` fragments, adjacent along M, from (row, k) on. All of them are in one tile,
-    /// or each is.
+    /// Loads a warp's `mma` fragments, adjacent along M, from (row, k) on. They are all in one
+    /// tile, or each is in one.
     fn fragments<P: MmaOp<Input = Self::Element>, const I: usize>(
         self,
         warp: Warp<'_>,
@@ -88,11 +89,11 @@ pub trait WgmmaA: OperandA<Element: Multiplicand> {
     /// Whether the instruction transposes A.
     type Trans: Transposition;
 
-    /// Where part `index` of `rows` rows each begins: (tile, row of the tile).
+    /// The origin of part `index` of A, with `rows` rows each: (tile, row of the tile).
     fn part(index: usize, rows: usize) -> (usize, usize);
 
     /// The `m64` sub-tile and k-slice as a `wgmma` A descriptor. Sub-tiles count from (tile, row)
-    /// `first` on.
+    /// `first`.
     fn descriptor(
         self,
         first: (usize, usize),
@@ -101,7 +102,7 @@ pub trait WgmmaA: OperandA<Element: Multiplicand> {
     ) -> MatrixA<Multiplied<Self::Element>, Self::Trans>;
 }
 
-/// K-major.
+/// K-major A.
 impl<T: Element, const ROWS: usize, const K: usize, const TILES: usize> OperandA
     for SharedRing<SharedTile<T, ROWS, K, Swizzle128>, TILES>
 {
@@ -149,7 +150,8 @@ impl<T: Multiplicand, const ROWS: usize, const K: usize, const TILES: usize> Wgm
         slice: usize,
     ) -> MatrixA<T::As, NoTrans> {
         let (further, k) = (m64 * WGMMA_M, slice * (SLICE / size_of::<T>()));
-        // Within one tile, so that the descriptor's constants fold even if the tile is not known.
+        // Within one tile, so that the descriptor's constants fold even if the tile index is
+        // dynamic.
         if const { ROWS.is_multiple_of(WGMMA_M) } {
             self.part(tile + further / ROWS).matrix_a((row + further % ROWS, k))
         } else {
@@ -158,7 +160,7 @@ impl<T: Multiplicand, const ROWS: usize, const K: usize, const TILES: usize> Wgm
     }
 }
 
-/// MN-major.
+/// MN-major A.
 impl<T: Element, const LINE: usize, const K: usize, const TILES: usize> OperandA
     for SharedRing<SharedTile<T, LINE, K, Swizzle128, ColMajor>, TILES>
 {
@@ -222,7 +224,7 @@ impl<T: Multiplicand<Width = Bits16>, const LINE: usize, const K: usize, const T
 
 /// The tiles of B in one stage.
 pub trait OperandB: SharedLayout + Copy + LaneCapture + 'static {
-    /// The element.
+    /// The element type.
     type Element: Element;
     /// The tile that one TMA box fills.
     type Box: BoxTile<Element = Self::Element>;
@@ -230,14 +232,14 @@ pub trait OperandB: SharedLayout + Copy + LaneCapture + 'static {
     const ROW_MAJOR: bool;
     /// Columns of a box.
     const BOX_COLS: usize;
-    /// Bytes of a load where so many columns are needed.
+    /// Bytes of a load with `needed` columns in bounds.
     fn load_bytes(needed: u32) -> u32;
 
     /// Starts to load the tiles, from (k, column) on.
     fn load<const N: usize>(self, load: TmaLoad<'_, Self::Box, N>);
 
-    /// A warp's pairs of `mma` fragments, adjacent along N, from (k, column) on. All of them are in
-    /// one tile, or each is.
+    /// Loads a warp's pairs of `mma` fragments, adjacent along N, from (k, column) on. They are all
+    /// in one tile, or each is in one.
     fn fragments<P: MmaOp<Input = Self::Element>, const J: usize>(
         self,
         warp: Warp<'_>,
@@ -246,13 +248,13 @@ pub trait OperandB: SharedLayout + Copy + LaneCapture + 'static {
     ) -> [[P::B; 2]; J];
 }
 
-/// `wgmma` descriptors of B's tiles, of `N` columns.
+/// `wgmma` descriptors of B's tiles, for `N` columns.
 pub trait WgmmaB<const N: usize>: OperandB<Element: Multiplicand> {
     /// Whether the instruction transposes B.
     type Trans: Transposition;
 
-    /// The columns from `col` of a tile on, and the k-slice, as a `wgmma` B descriptor. They go on
-    /// in the tiles behind.
+    /// The `N` columns from `col` of a tile, and the k-slice, as a `wgmma` B descriptor. The
+    /// columns continue in the next tiles.
     fn descriptor(
         self,
         tile: usize,
@@ -261,7 +263,7 @@ pub trait WgmmaB<const N: usize>: OperandB<Element: Multiplicand> {
     ) -> MatrixB<N, Multiplied<Self::Element>, Self::Trans>;
 }
 
-/// K-major.
+/// K-major B.
 impl<T: Element, const K: usize, const COLS: usize, const TILES: usize> OperandB
     for SharedRing<SharedTile<T, K, COLS, Swizzle128, ColMajor>, TILES>
 {
@@ -299,7 +301,7 @@ impl<T: Multiplicand, const N: usize, const K: usize, const COLS: usize, const T
     #[inline(always)]
     fn descriptor(self, tile: usize, col: usize, slice: usize) -> MatrixB<N, T::As, NoTrans> {
         let k = slice * (SLICE / size_of::<T>());
-        // As in A.
+        // Within one tile, as for A.
         if const { N <= COLS } {
             self.part(tile + col / COLS).matrix_b((k, col % COLS))
         } else {
@@ -308,7 +310,7 @@ impl<T: Multiplicand, const N: usize, const K: usize, const COLS: usize, const T
     }
 }
 
-/// MN-major.
+/// MN-major B.
 impl<T: Element, const K: usize, const LINE: usize, const TILES: usize> OperandB
     for SharedRing<SharedTile<T, K, LINE, Swizzle128>, TILES>
 {
@@ -366,14 +368,14 @@ impl<
     }
 }
 
-/// Boxes that have some of the `needed` rows of A, or columns of B, of which each has `lines`.
+/// The number of boxes with some of the `needed` rows of A (columns of B); each box has `lines`.
 #[inline(always)]
 fn boxes(needed: u32, lines: usize, tiles: usize) -> u32 {
     needed.div_ceil(lines as u32).min(tiles as u32)
 }
 
-/// Starts to load the boxes that have some of the needed rows or columns. A box begins where `at`
-/// says, by the place of the first box and the index.
+/// Starts to load the boxes that are in bounds. `at` computes a box's place from that of the first
+/// box and the index.
 #[inline(always)]
 fn load_boxes<
     T: Element,

@@ -1,4 +1,4 @@
-//! The store of D: staging tiles in shared memory and TMA stores, which go on during the next tile.
+//! The epilogue by TMA: staging tiles in shared memory, and TMA stores that overlap the next tile.
 
 use super::unroll::Unroll;
 use crate::parts::epilogue::EpilogueArgs;
@@ -12,20 +12,20 @@ use ptx_matrix::memory::{GlobalMatrixMut, TensorSwizzle};
 use ptx_matrix::mma::{GroupAccumulator, M64, WgmmaColumns};
 use ptx_matrix::prelude::*;
 
-/// Rows of one `wgmma`.
+/// Rows of one `wgmma`: `m64`.
 pub const WGMMA_M: usize = 64;
 
-/// An epilogue that stores D by TMA, through staging tiles `Tile` of `ROWS` x `COLS`. Where it does
-/// more than scale, `PART` columns of accumulators at a time pass through shared memory.
+/// An epilogue that stores D by TMA, through staging tiles `Tile` of `ROWS` x `COLS`.
 ///
-/// Where TMA cannot write D, threads store it. With split-K they store the partial accumulators.
+/// If it does more than scale, `PART` columns of accumulators at a time pass through shared memory.
+/// If TMA cannot write D, threads store it. With split-K, threads store the partial accumulators.
 pub struct TmaStore<'k, Tile, const PART: usize>
 where
     Tile: BoxTile<Element: Output>,
 {
     /// D of all GEMMs of the batch, if TMA can write it.
     pub map: Option<TensorMapMut<'k, Tile, 3>>,
-    /// The memory and the scalars.
+    /// The epilogue's arguments.
     pub args: EpilogueArgs<'k, Tile::Element>,
     /// M and N.
     pub size: (u32, u32),
@@ -38,18 +38,21 @@ where
     S: TensorSwizzle,
     L: Order,
 {
-    /// One D of the batch, for threads to store.
+    /// One D of the batch, which threads store.
     #[inline(always)]
     pub fn matrix(&self, batch: u32) -> GlobalMatrixMut<'_, O, L> {
         self.args.matrix_d(batch as usize, self.size.0 as usize, self.size.1 as usize)
     }
 
-    /// Finishes accumulators that a tile in shared memory holds, the first at (row, column) `at` of
-    /// D. Stores them as partials or to D; or, if TMA writes D, calls `set` with each element and
-    /// its place in the tile. Returns whether it does that. A thread finishes `BATCH` at a time.
+    /// Computes the epilogue of accumulators in a shared tile; its first element is at (row,
+    /// column) `at` of D.
     ///
-    /// All scalars are hidden from the compiler here, so that it computes nothing ahead: registers
-    /// are short in the mainloop.
+    /// Threads store partial accumulators with split-K, or elements of D. If TMA stores D, `set`
+    /// gets each element with its place in the tile, and the function returns true. A thread
+    /// handles `BATCH` elements at a time.
+    ///
+    /// Sizes, places, the batch and the activation are opaque to the compiler here, so that it
+    /// computes nothing in advance: registers are short in the mainloop.
     #[inline(always)]
     pub fn finish<const BATCH: usize, const HEIGHT: usize, const WIDTH: usize>(
         &self,
@@ -60,11 +63,11 @@ where
         at: (u32, u32),
         set: impl Fn(usize, usize, O) + LaneCapture,
     ) -> bool {
-        let late = |number| block.late(number);
-        let (rows, cols) = (late(self.size.0) as usize, late(self.size.1) as usize);
-        let (top, left) = (late(at.0) as usize, late(at.1) as usize);
+        let opaque = |number| block.opaque(number);
+        let (rows, cols) = (opaque(self.size.0) as usize, opaque(self.size.1) as usize);
+        let (top, left) = (opaque(at.0) as usize, opaque(at.1) as usize);
         if !self.args.partials.is_empty() {
-            let partial = late(tile.partial) as usize;
+            let partial = opaque(tile.partial) as usize;
             let ld = if L::ROW_MAJOR { cols } else { rows };
             let to = self.args.partials.skip(partial * rows * cols);
             let to = GlobalMatrixMut::<_, L>::new(to, rows, cols, ld);
@@ -75,11 +78,11 @@ where
             });
             return false;
         }
-        let batch = late(tile.batch);
+        let batch = opaque(tile.batch);
         let (all_rows, all_cols) = (self.size.0 as usize, self.size.1 as usize);
         let mut epilogue = self.args.epilogue::<L>(batch as usize, all_rows, all_cols);
-        epilogue.bias_per_row = late(epilogue.bias_per_row.into()) != 0;
-        epilogue.activation = Activation::of(late(epilogue.activation as u32));
+        epilogue.bias_per_row = opaque(epilogue.bias_per_row.into()) != 0;
+        epilogue.activation = Activation::of(opaque(epilogue.activation as u32));
         let stores_by_tma = self.map.is_some();
         let d = (!stores_by_tma).then(|| self.matrix(batch));
         let put = |place: (usize, usize), to: Option<(usize, usize)>, element| match (d, to) {
@@ -91,8 +94,8 @@ where
         stores_by_tma
     }
 
-    /// Starts TMA stores of staging tiles, the first to (row, column) of D, the others adjacent
-    /// along N. A fence and a sync stand between the writes to them and this.
+    /// Starts TMA stores of staging tiles: the first to (row, column) of D, the others adjacent
+    /// along N. The caller has put a proxy fence and a sync after the writes to the tiles.
     #[inline(always)]
     pub fn store_tiles<const TILES: usize>(
         &self,
@@ -123,7 +126,7 @@ where
     S: TensorSwizzle,
     L: Order,
 {
-    /// [`store_tiles`](Self::store_tiles) of staging tiles that a warpgroup has written.
+    /// [`store_tiles`](Self::store_tiles) for staging tiles that a warpgroup has written.
     #[inline(always)]
     pub fn store_group<const TILES: usize>(
         &self,
@@ -140,10 +143,11 @@ where
         }
     }
 
-    /// Stores accumulators where the epilogue does more than scale, or TMA cannot write D.
+    /// Stores accumulators with an epilogue that does more than scale, or to a D that TMA cannot
+    /// write.
     ///
-    /// They go through shared memory, in a loop that is not unrolled. Per element in its register,
-    /// these cases would cost the common case time and registers.
+    /// The accumulators go through shared memory, in a loop that is not unrolled. Handled in
+    /// registers, these cases would cost the common case time and registers.
     #[inline(always)]
     pub fn store_rare<const TILES: usize, const N: usize, const M64_TILES: usize>(
         &self,
@@ -171,15 +175,17 @@ where
                 "a part's accumulators have room in the other half"
             );
         }
-        let late = |number| group.block().late(number);
+        let opaque = |number| group.block().opaque(number);
         if self.args.only_scales() {
-            let to = || (self.matrix(late(tile.batch)), (late(at.0) as usize, late(at.1) as usize));
+            let to = || {
+                (self.matrix(opaque(tile.batch)), (opaque(at.0) as usize, opaque(at.1) as usize))
+            };
             return store_by_threads(group, staging, accumulators, self.args.scalars.alpha, to);
         }
         let part =
             staging.reuse::<SharedRing<SharedTile<O::Sum, WGMMA_M, PART, S, L>, 2>>().part(0);
         let (half, half_cols) = (TILES / 2, TILES / 2 * COLS);
-        let mut next = late(0);
+        let mut next = opaque(0);
         while next < (M64_TILES * N) as u32 {
             let (row, col) = place::<N, M64_TILES>(next);
             let done = col as usize % half_cols;
@@ -197,7 +203,7 @@ where
             let set = |row, col, element| {
                 staging.part(half + (done + col) / COLS).set((row, (done + col) % COLS), element)
             };
-            // The more accumulators, the fewer registers are left beside them.
+            // More accumulators leave fewer registers.
             let block = group.block();
             let by_tma = if const { M64_TILES * N <= 264 } {
                 self.finish::<4, _, _>(block, group, part, tile, to, set)
@@ -218,14 +224,14 @@ where
     }
 }
 
-/// The place of 64 x `N` sub-tiles' column `next`, counted through all of them: (row, column).
+/// Returns (row, column) of column `next`, counted through all sub-tiles of 64 x `N`.
 #[inline(always)]
 pub fn place<const N: usize, const M64_TILES: usize>(next: u32) -> (u32, u32) {
     if M64_TILES == 1 { (0, next) } else { (next / N as u32 * WGMMA_M as u32, next % N as u32) }
 }
 
-/// Calls `store` with the accumulator that has columns `next` on, as [`place`] counts them, and
-/// with its first of `COLS` columns.
+/// Calls `store` with the accumulator that contains column `next`, counted as in [`place`], and
+/// with the first of its `COLS` columns.
 #[inline(always)]
 pub fn store_columns<T: Element, const N: usize, const M64_TILES: usize, const COLS: usize>(
     group: WarpGroup<'_>,
@@ -240,8 +246,8 @@ pub fn store_columns<T: Element, const N: usize, const M64_TILES: usize, const C
         #[inline(always)]
         |m64, accumulator| {
             for col in (0..N).step_by(COLS) {
-                // Hidden, so that the compiler does not put `next`, no constant, for `col`.
-                if group.block().late((m64 * N + col) as u32) == next {
+                // Opaque to the compiler, so that it does not replace the constant `col` by `next`.
+                if group.block().opaque((m64 * N + col) as u32) == next {
                     store(accumulator, col);
                 }
             }
@@ -249,8 +255,8 @@ pub fn store_columns<T: Element, const N: usize, const M64_TILES: usize, const C
     );
 }
 
-/// Stores alpha times the accumulators to a matrix by threads, through a staging tile. `to` makes
-/// the matrix, and the place of their first element in it.
+/// Stores alpha times the accumulators by threads, through a staging tile. `to` returns the matrix,
+/// and the place of the first element in it.
 #[inline(always)]
 pub fn store_by_threads<
     'k,
@@ -284,7 +290,7 @@ pub fn store_by_threads<
         },
     );
     let staged = staging.part(0);
-    let mut next = group.block().late(0);
+    let mut next = group.block().opaque(0);
     while next < (M64_TILES * N) as u32 {
         store_columns::<_, N, M64_TILES, COLS>(group, &elements, next, |elements, col| {
             elements.store(group, &staged, col)

@@ -1,13 +1,13 @@
-//! Arrays of accumulators, without loops.
+//! Arrays of accumulators with unrolled iteration.
 
-/// Arrays whose elements stay in registers: each step stands in the program for itself.
+/// Arrays whose elements stay in registers, because each step is written out.
 ///
 /// LLVM unrolls a loop over a warpgroup's accumulators too late to keep them in registers.
 pub trait Unroll<T, const COUNT: usize>: Sized {
-    /// The array of `of(index)`.
+    /// Makes the array of `of(index)`.
     fn from_each(of: impl FnMut(usize) -> T) -> Self;
 
-    /// The array of `of(index, element)`.
+    /// Maps each element to `of(index, element)`.
     fn map_each<R>(self, of: impl FnMut(usize, T) -> R) -> [R; COUNT];
 }
 

@@ -1,4 +1,4 @@
-//! Asynchronous copies: what is touched before it has landed.
+//! Accesses to the memory of asynchronous copies before the copies have landed.
 
 use super::{Matrix, load, misuses};
 use ptx_matrix::copy::CpAsync;
@@ -12,7 +12,7 @@ fn start(threads: impl Threads, tile: Tile, a: Global<u32>, first: usize) {
     tile.copy_async(threads, a, |row, col| first + row * 8 + col);
 }
 
-/// Leaves a tile: each lane reads what others have copied.
+/// Stores a tile to `d`. Each lane reads elements that other lanes have copied.
 #[inline(always)]
 fn read(warp: Warp<'_>, tile: Tile, d: GlobalMut<u32>) {
     warp.each(|lane| {
@@ -22,7 +22,7 @@ fn read(warp: Warp<'_>, tile: Tile, d: GlobalMut<u32>) {
 }
 
 misuses! {
-    /// A tile is read before the wait for it.
+    /// A tile is read before the wait for its copy.
     read_before_wait(32, "sm_80", mended, block, tile: Tile, a, d, _nothing) {
         let warp = block.warp();
         start(warp, tile, a, 0);
@@ -46,7 +46,7 @@ misuses! {
         read(warp, tile, d);
     }
 
-    /// A wait that leaves the newest group in flight, which is read.
+    /// A wait that leaves the newest group in flight; then the tile of this group is read.
     wait_for_too_few(32, "sm_80", mended, block, tiles: [Tile; 2], a, d, _nothing) {
         let warp = block.warp();
         for (index, tile) in tiles.into_iter().enumerate() {
@@ -62,7 +62,7 @@ misuses! {
         read(warp, tiles[1], d);
     }
 
-    /// A lane waits for its copies, and reads another's.
+    /// A lane waits for its own copies, and reads those of another lane.
     wait_without_warp_sync(32, "sm_80", mended, block, tile: Tile, a, d, _nothing) {
         let warp = block.warp();
         start(warp, tile, a, 0);
@@ -74,7 +74,7 @@ misuses! {
         read(warp, tile, d);
     }
 
-    /// A warp waits for its copies, and another reads them.
+    /// A warp waits for its own copies, and another warp reads them.
     wait_without_block_sync(64, "sm_80", mended, block, tile: Tile, a, d, _nothing) {
         let warp = block.warp();
         if warp.index() == 0 {
@@ -90,7 +90,7 @@ misuses! {
         }
     }
 
-    /// `ldmatrix` loads a tile before the wait for it.
+    /// `ldmatrix` loads a tile before the wait for its copy.
     ldmatrix_before_wait(32, "sm_80", mended, block, tiles: [Tile; 2], a, d, _nothing) {
         let warp = block.warp();
         for tile in tiles {
@@ -101,11 +101,11 @@ misuses! {
             CpAsync::<16>::wait::<0>(warp);
         }
         warp.sync();
-        // SAFETY: the two tiles lie behind each other, and have the matrix's 512 bytes together.
+        // SAFETY: The two tiles are contiguous, and together have the 512 bytes of the matrix.
         load(warp, unsafe { Matrix::from_address(tiles[0].address()) }, d);
     }
 
-    /// A tile is written to while a copy to it is in flight.
+    /// A tile is written while a copy to it is in flight.
     write_in_flight(32, "sm_80", mended, block, tile: Tile, a, d, _nothing) {
         let warp = block.warp();
         start(warp, tile, a, 0);
@@ -120,7 +120,7 @@ misuses! {
         read(warp, tile, d);
     }
 
-    /// A tile is copied to again, by other lanes, while the first copy is in flight.
+    /// Other lanes start a second copy to a tile while the first is in flight.
     copy_in_flight(32, "sm_80", mended, block, tile: Tile, a, d, _nothing) {
         let warp = block.warp();
         for first in [0, 64] {
@@ -141,7 +141,7 @@ misuses! {
         read(warp, tile, d);
     }
 
-    /// A warp starts to copy to where another still reads.
+    /// A warp starts a copy to a tile that another warp still reads.
     copy_over_anothers_read(64, "sm_80", mended, block, tile: Tile, a, d, _nothing) {
         let warp = block.warp();
         tile.fill(block, |_, _| 5);
@@ -159,7 +159,8 @@ misuses! {
         }
     }
 
-    /// Two stages and three copies: the third goes to where the first is still read.
+    /// Two stages and three copies: the third copy goes to the stage of the first, which is still
+    /// read.
     pipeline(64, "sm_80", mended, block, stages: SharedRing<Tile, 2>, a, d, _nothing) {
         let warp = block.warp();
         let begin = |step: usize| {

@@ -1,11 +1,11 @@
-//! Within a warp: what lanes do to each other without a `warp.sync` between.
+//! Conflicts between the lanes of a warp, without a `warp.sync` between the accesses.
 
 use super::{Matrix, Row, load, misuses, rows};
 use ptx_matrix::mma::{B16, NoTrans, StMatrix, X4};
 use ptx_matrix::prelude::*;
 
 misuses! {
-    /// Each lane reads what another has written.
+    /// Each lane reads an element that another lane has written.
     lanes_read_after_write(32, "sm_80", mended, block, row: Row, _a, d, _nothing) {
         let warp = block.warp();
         warp.each(|lane| row.set((0, lane.id()), lane.id() as u32));
@@ -15,7 +15,7 @@ misuses! {
         warp.each(|lane| d.set(lane.id(), row.get(lane, (0, 31 - lane.id()))));
     }
 
-    /// Each lane writes what another has read.
+    /// Each lane writes an element that another lane has read.
     lanes_write_after_read(32, "sm_80", mended, block, row: Row, _a, d, _nothing) {
         let warp = block.warp();
         warp.each(|lane| row.set((0, lane.id()), lane.id() as u32));
@@ -29,7 +29,7 @@ misuses! {
         warp.each(|lane| d.set(lane.id(), row.get(lane, (0, lane.id()))));
     }
 
-    /// The lanes write different values to one element; mended, one lane does.
+    /// The lanes write different values to one element; with `mended`, one lane does.
     lanes_write_one_element(32, "sm_80", mended, block, row: Row, _a, d, _nothing) {
         let warp = block.warp();
         warp.each(|lane| {
@@ -41,7 +41,7 @@ misuses! {
         warp.each(|lane| d.set(lane.id(), row.get(lane, (0, 0))));
     }
 
-    /// The lanes write the same value to one element, which leaves nothing open.
+    /// The lanes write the same value to one element, which is defined.
     lanes_write_the_same(32, "sm_80", mended, block, row: Row, _a, d, _nothing) {
         let warp = block.warp();
         warp.each(|lane| {
@@ -53,7 +53,7 @@ misuses! {
         warp.each(|lane| d.set(lane.id(), row.get(lane, (0, 0))));
     }
 
-    /// All lanes write a value, and one of them another.
+    /// All lanes write one value, then one of them another value.
     uniform_then_lane(32, "sm_80", mended, block, row: Row, _a, d, _nothing) {
         let warp = block.warp();
         row.set((0, 0), 1);
@@ -69,7 +69,7 @@ misuses! {
         warp.each(|lane| d.set(lane.id(), row.get(lane, (0, 0))));
     }
 
-    /// `ldmatrix` loads what the lanes have just written.
+    /// `ldmatrix` loads elements that the lanes have just written.
     fill_then_ldmatrix(32, "sm_80", mended, block, tile: Matrix, _a, d, _nothing) {
         let warp = block.warp();
         tile.fill(warp, |row, col| (row * 16 + col) as u16);
@@ -79,7 +79,7 @@ misuses! {
         load(warp, tile, d);
     }
 
-    /// The lanes overwrite what `ldmatrix` has just loaded.
+    /// The lanes overwrite elements that `ldmatrix` has just loaded.
     ldmatrix_then_fill(32, "sm_80", mended, block, tile: Matrix, _a, d, _nothing) {
         let warp = block.warp();
         tile.fill(warp, |row, col| (row * 16 + col) as u16);
@@ -93,7 +93,7 @@ misuses! {
         warp.each(|lane| d.set(32 + lane.id(), tile.get(lane, (0, lane.id() % 16)).into()));
     }
 
-    /// `ldmatrix` loads what `stmatrix` has just stored.
+    /// `ldmatrix` loads elements that `stmatrix` has just stored.
     stmatrix_then_ldmatrix(32, "sm_90", mended, block, tile: Matrix, _a, d, _nothing) {
         let warp = block.warp();
         let registers = warp.each(|lane| [lane.id() as u32; 4]);
@@ -104,7 +104,7 @@ misuses! {
         load(warp, tile, d);
     }
 
-    /// The lanes read what `stmatrix` has just stored.
+    /// The lanes read elements that `stmatrix` has just stored.
     stmatrix_then_read(32, "sm_90", mended, block, tile: Matrix, _a, d, _nothing) {
         let warp = block.warp();
         let registers = warp.each(|lane| [lane.id() as u32; 4]);
@@ -115,7 +115,7 @@ misuses! {
         warp.each(|lane| d.set(lane.id(), tile.get(lane, (lane.id() % 16, 3)).into()));
     }
 
-    /// `stmatrix` stores where the lanes have just written.
+    /// `stmatrix` stores to elements that the lanes have just written.
     fill_then_stmatrix(32, "sm_90", mended, block, tile: Matrix, _a, d, _nothing) {
         let warp = block.warp();
         tile.fill(warp, |row, col| (row * 16 + col + 1000) as u16);
@@ -128,7 +128,7 @@ misuses! {
         warp.each(|lane| d.set(lane.id(), tile.get(lane, (lane.id() % 16, 3)).into()));
     }
 
-    /// A product's result is stored to where its next factor is loaded from.
+    /// The result of an `mma` is stored to the tile that its next operand is loaded from.
     product_then_ldmatrix(32, "sm_80", mended, block, tile: SharedTile<bf16, 16, 16>, _a, d, _nothing) {
         let warp = block.warp();
         tile.fill(warp, |row, col| bf16::from_f32((row + col) as f32));
@@ -147,7 +147,7 @@ misuses! {
         product.for_each(warp, |row, col, value| d.set(row * 8 + col, value.to_bits()));
     }
 
-    /// Each lane reads what another has written, in global memory.
+    /// Each lane reads an element of global memory that another lane has written.
     lanes_read_after_write_global(32, "sm_80", mended, block, _row: Row, _a, d, _nothing) {
         let warp = block.warp();
         warp.each(|lane| d.set(lane.id(), lane.id() as u32));

@@ -1,4 +1,5 @@
-//! Blocks, what lies out of bounds, what nothing wrote, and barriers that not all reach.
+//! Conflicts between blocks, accesses out of bounds, reads of unwritten memory, and barriers that
+//! some warps do not reach.
 
 use super::{Matrix, Row, load, misuses};
 use ptx_matrix::copy::CpAsync;
@@ -7,7 +8,7 @@ use ptx_matrix::mma::{B16, LdMatrix, NoTrans, StMatrix, X1, X4};
 use ptx_matrix::prelude::*;
 
 misuses! {
-    /// All blocks write one element; mended, each its own.
+    /// All blocks write one element; with `mended`, each block its own.
     blocks_write_one_element(32, "sm_80", mended, block, _row: Row, _a, d, _nothing) {
         let number = block.index().x;
         let to = if mended { number as usize } else { 0 };
@@ -18,7 +19,7 @@ misuses! {
         });
     }
 
-    /// Each block reads what the next writes; mended, its own.
+    /// Each block reads an element that the next block writes; with `mended`, its own.
     blocks_read_anothers(32, "sm_80", mended, block, _row: Row, _a, d, _nothing) {
         let number = block.index().x as usize;
         let from = if mended { number } else { (number + 1) % 4 };
@@ -30,7 +31,7 @@ misuses! {
         });
     }
 
-    /// Shared memory is read that nothing wrote.
+    /// A read of unwritten shared memory.
     unwritten_shared(32, "sm_80", mended, block, row: Row, _a, d, _nothing) {
         let warp = block.warp();
         if mended {
@@ -40,7 +41,7 @@ misuses! {
         warp.each(|lane| d.set(lane.id(), row.get(lane, (0, lane.id()))));
     }
 
-    /// `ldmatrix` loads shared memory that nothing wrote.
+    /// `ldmatrix` loads unwritten shared memory.
     unwritten_ldmatrix(32, "sm_80", mended, block, tile: Matrix, _a, d, _nothing) {
         let warp = block.warp();
         if mended {
@@ -50,13 +51,13 @@ misuses! {
         load(warp, tile, d);
     }
 
-    /// Global memory is read that nothing wrote.
+    /// A read of unwritten global memory.
     unwritten_global(32, "sm_80", mended, block, _row: Row, a, d, nothing) {
         let from = if mended { a } else { nothing };
         block.warp().each(|lane| d.set(lane.id(), from.get(lane.id())));
     }
 
-    /// Global memory is copied to shared memory that nothing wrote.
+    /// A copy of unwritten global memory to shared memory.
     unwritten_copy(32, "sm_80", mended, block, row: Row, a, d, nothing) {
         let warp = block.warp();
         row.copy_async(warp, if mended { a } else { nothing }, |_, col| col);
@@ -66,28 +67,29 @@ misuses! {
         row.for_each(warp, |_, col, value| d.set(col, value));
     }
 
-    /// A row address of `ldmatrix`, made by hand, lies beyond the block's shared memory.
+    /// A handmade row address of `ldmatrix` is beyond the block's shared memory.
     ldmatrix_out_of_bounds(32, "sm_80", mended, block, tile: Matrix, _a, d, _nothing) {
         let warp = block.warp();
         tile.fill(warp, |row, col| (row * 16 + col) as u16);
         warp.sync();
         let beyond = if mended { 0 } else { 1 << 19 };
         let rows = warp.each(|lane| {
-            // SAFETY: none; this is the misuse, which a GPU answers with a fault.
+            // SAFETY: None. This is the misuse; a GPU faults.
             unsafe { RowAddr::from_address(tile.address() + if lane.id() == 5 { beyond } else { 0 }) }
         });
         let registers = LdMatrix::<X4, NoTrans, B16>::load(warp, rows);
         warp.each(|lane| d.set(lane.id(), lane.get(&registers)[0]));
     }
 
-    /// A row address of `stmatrix`, made by hand, lies just behind the block's shared memory.
+    /// A handmade row address of `stmatrix` is just after the block's shared memory.
     stmatrix_out_of_bounds(32, "sm_90", mended, block, tile: Matrix, _a, d, _nothing) {
         let warp = block.warp();
         tile.fill(warp, |row, col| (row * 16 + col) as u16);
         warp.sync();
         let beyond = if mended { 496 } else { 512 };
         let rows = warp.each(|lane| {
-            // SAFETY: none; this is the misuse. What lies behind is no other's.
+            // SAFETY: None. This is the misuse. The memory after the block's own belongs to no
+            // other block.
             unsafe { RowAddr::from_address(tile.address() + if lane.id() == 5 { beyond } else { lane.id() as u32 * 16 }) }
         });
         StMatrix::<X1, NoTrans, B16>::store(warp, rows, PerLane::splat([1]));
@@ -95,41 +97,41 @@ misuses! {
         warp.each(|lane| d.set(lane.id(), tile.get(lane, (0, lane.id() % 16)).into()));
     }
 
-    /// A row address of `ldmatrix`, made by hand, is no multiple of 16.
+    /// A handmade row address of `ldmatrix` is not a multiple of 16.
     ldmatrix_misaligned(32, "sm_80", mended, block, tile: Matrix, _a, d, _nothing) {
         let warp = block.warp();
         tile.fill(warp, |row, col| (row * 16 + col) as u16);
         warp.sync();
         let off = if mended { 0 } else { 8 };
         let rows = warp.each(|lane| {
-            // SAFETY: none; this is the misuse, which a GPU answers with a fault.
+            // SAFETY: None. This is the misuse; a GPU faults.
             unsafe { RowAddr::from_address(tile.address() + if lane.id() == 5 { off } else { 0 }) }
         });
         let registers = LdMatrix::<X4, NoTrans, B16>::load(warp, rows);
         warp.each(|lane| d.set(lane.id(), lane.get(&registers)[0]));
     }
 
-    /// A tile, made by hand, lies beyond the block's shared memory, and a lane writes to it.
+    /// A handmade tile is beyond the block's shared memory, and a lane writes to it.
     element_out_of_bounds(32, "sm_80", mended, block, row: Row, _a, d, _nothing) {
         let warp = block.warp();
         let beyond = if mended { 0 } else { 1 << 19 };
-        // SAFETY: none; this is the misuse, which a GPU answers with a fault.
+        // SAFETY: None. This is the misuse; a GPU faults.
         let elsewhere = unsafe { Row::from_address(row.address() + beyond) };
         warp.each(|lane| elsewhere.set((0, lane.id()), 1));
         warp.sync();
         warp.each(|lane| d.set(lane.id(), elsewhere.get(lane, (0, lane.id()))));
     }
 
-    /// The lanes read beyond a slice, unchecked.
+    /// Unchecked reads beyond a slice.
     global_out_of_bounds(32, "sm_80", mended, block, _row: Row, a, d, _nothing) {
         let beyond = if mended { 0 } else { a.len() };
         block.warp().each(|lane| {
-            // SAFETY: none; this is the misuse.
+            // SAFETY: None. This is the misuse.
             d.set(lane.id(), unsafe { a.get_unchecked(lane.id() + beyond) });
         });
     }
 
-    /// A warp ends without coming to the `sync` at which the other waits.
+    /// A warp ends without reaching the `sync` at which the other warp waits.
     sync_not_reached(64, "sm_80", mended, block, _row: Row, _a, d, _nothing) {
         let warp = block.warp();
         if mended || warp.index() == 0 {
@@ -138,7 +140,7 @@ misuses! {
         d.set(512 + warp.index(), 1);
     }
 
-    /// A warp comes to one `sync` more than the other.
+    /// A warp reaches one `sync` more than the other.
     sync_too_often(64, "sm_80", mended, block, _row: Row, _a, d, _nothing) {
         let warp = block.warp();
         let often = if mended { 2 } else { 1 + warp.index() };

@@ -1,8 +1,8 @@
-//! Small kernels, each with one misuse of the machine, which `mended` takes away: most often by the
-//! line that is missing.
+//! Small kernels with one misuse each. The parameter `mended` corrects it, in most kernels by a
+//! missing line.
 //!
-//! All take the same: `a`, of which the elements are their index; `d`, which they write; and
-//! `nothing`, which nobody has written.
+//! All have the same parameters: `a`, whose elements are their index; `d`, which they write; and
+//! `nothing`, which is unwritten.
 
 pub mod convergence;
 #[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_80"))]
@@ -15,20 +15,20 @@ use ptx_matrix::fragment::RowAddr;
 use ptx_matrix::mma::{B16, LdMatrix, NoTrans, X4};
 use ptx_matrix::prelude::*;
 
-/// Elements of each of a kernel's buffers.
+/// Elements of each buffer.
 pub const BUFFER: usize = 1024;
 
 /// A row of numbers.
 type Row = SharedTile<u32, 1, 64>;
-/// What an `ldmatrix.x4` loads.
+/// The tile of an `ldmatrix.x4`.
 type Matrix = SharedTile<u16, 16, 16>;
 
-/// The addresses of the four matrices of a tile.
+/// The row addresses of the four matrices of a tile.
 fn rows(warp: Warp<'_>, tile: Matrix) -> PerLane<RowAddr> {
     warp.each(|lane| tile.row((lane.id() % 16, lane.id() / 16 * 8)))
 }
 
-/// Loads the tile, and leaves what each lane got.
+/// Loads the tile, and stores each lane's registers to `d`.
 #[inline(always)]
 fn load(warp: Warp<'_>, tile: Matrix, d: GlobalMut<u32>) {
     let registers = LdMatrix::<X4, NoTrans, B16>::load(warp, rows(warp, tile));
@@ -39,14 +39,14 @@ fn load(warp: Warp<'_>, tile: Matrix, d: GlobalMut<u32>) {
     );
 }
 
-/// Writes a number of each lane to the lane's own element.
+/// Stores a number of each lane to the lane's own element.
 #[inline(always)]
 fn leave(warp: Warp<'_>, d: GlobalMut<u32>, numbers: PerLane<u32>) {
     let first = warp.index() * LANES;
     warp.each(|lane| d.set(first + lane.id(), lane.get(&numbers)));
 }
 
-/// A kernel with the parameters of all.
+/// Declares kernels with the common parameters.
 macro_rules! misuses {
     ($($(#[$doc:meta])* $kernel:ident($threads:literal, $target:literal, $mended:ident, $block:ident,
         $shared:ident: $layout:ty, $a:ident, $d:ident, $nothing:ident) $body:block)*) => {$(

@@ -1,11 +1,11 @@
-//! Between the warps of a block: what they do to each other without a `block.sync` between.
+//! Conflicts between the warps of a block, without a `block.sync` between the accesses.
 
 use super::{Matrix, Row, load, misuses, rows};
 use ptx_matrix::mma::{B16, NoTrans, StMatrix, X4};
 use ptx_matrix::prelude::*;
 
 misuses! {
-    /// Each warp reads what the other has written.
+    /// Each warp reads elements that the other has written.
     warps_read_after_write(64, "sm_80", mended, block, row: Row, _a, d, _nothing) {
         let (warp, first) = (block.warp(), block.warp().index() * 32);
         warp.each(|lane| row.set((0, first + lane.id()), lane.id() as u32));
@@ -15,7 +15,7 @@ misuses! {
         warp.each(|lane| d.set(first + lane.id(), row.get(lane, (0, 63 - first - lane.id()))));
     }
 
-    /// The same, with a `sync` of the warp, which does not order the other.
+    /// The same with a `sync` of the warp, which does not order the other warp.
     warp_sync_between_warps(64, "sm_80", mended, block, row: Row, _a, d, _nothing) {
         let (warp, first) = (block.warp(), block.warp().index() * 32);
         warp.each(|lane| row.set((0, first + lane.id()), lane.id() as u32));
@@ -27,7 +27,7 @@ misuses! {
         warp.each(|lane| d.set(first + lane.id(), row.get(lane, (0, 63 - first - lane.id()))));
     }
 
-    /// Each warp writes what the other has read.
+    /// Each warp writes elements that the other has read.
     warps_write_after_read(64, "sm_80", mended, block, row: Row, _a, d, _nothing) {
         let (warp, first) = (block.warp(), block.warp().index() * 32);
         row.fill(block, |_, col| col as u32);
@@ -41,7 +41,7 @@ misuses! {
         row.for_each(block, |_, col, value| d.set(col, value));
     }
 
-    /// Both warps write the same elements; mended, one behind the other.
+    /// Both warps write the same elements; with `mended`, one after the other.
     warps_write_after_write(64, "sm_80", mended, block, row: Row, _a, d, _nothing) {
         let warp = block.warp();
         let number = warp.index() as u32;
@@ -58,7 +58,8 @@ misuses! {
         row.for_each(block, |_, col, value| d.set(col, value));
     }
 
-    /// A loop through one buffer, without the barrier that keeps the next round from what this one reads.
+    /// A loop reuses one buffer without a second barrier: the next round's writes race with this
+    /// round's reads.
     second_barrier(64, "sm_80", mended, block, row: Row, _a, d, _nothing) {
         let (warp, first) = (block.warp(), block.warp().index() * 32);
         for round in 0..4 {
@@ -71,7 +72,7 @@ misuses! {
         }
     }
 
-    /// Sums up by halves, without a barrier between the halves.
+    /// A tree sum by halves, without a barrier between the halves.
     sum_by_halves(128, "sm_80", mended, block, row: SharedTile<u32, 1, 128>, a, d, _nothing) {
         let (warp, first) = (block.warp(), block.warp().index() * 32);
         row.fill(block, |_, col| a.get(col));
@@ -92,7 +93,7 @@ misuses! {
         }
     }
 
-    /// `ldmatrix` loads what another warp fills.
+    /// `ldmatrix` loads a tile that another warp fills.
     ldmatrix_of_another_warp(64, "sm_80", mended, block, tile: Matrix, _a, d, _nothing) {
         let warp = block.warp();
         if warp.index() == 0 {
@@ -106,7 +107,7 @@ misuses! {
         }
     }
 
-    /// A warp reads what another has stored with `stmatrix`.
+    /// A warp reads a tile that another has stored with `stmatrix`.
     read_of_anothers_stmatrix(64, "sm_90", mended, block, tile: Matrix, _a, d, _nothing) {
         let warp = block.warp();
         if warp.index() == 0 {
@@ -120,7 +121,7 @@ misuses! {
         }
     }
 
-    /// A warp stores with `stmatrix` where another loads with `ldmatrix`.
+    /// A warp stores with `stmatrix` to a tile that another loads with `ldmatrix`.
     stmatrix_over_anothers_ldmatrix(64, "sm_90", mended, block, tile: Matrix, _a, d, _nothing) {
         let warp = block.warp();
         tile.fill(block, |row, col| (row * 16 + col) as u16);
@@ -136,7 +137,7 @@ misuses! {
         }
     }
 
-    /// Two warps store with `stmatrix` to one place.
+    /// Two warps store to one tile with `stmatrix`.
     stmatrix_over_anothers_stmatrix(64, "sm_90", mended, block, tile: Matrix, _a, d, _nothing) {
         let warp = block.warp();
         for turn in 0..2 {
@@ -152,7 +153,7 @@ misuses! {
         tile.for_each(block, |row, col, value| d.set(row * 16 + col, value.into()));
     }
 
-    /// Each warp reads what the other has written, in global memory.
+    /// Each warp reads elements of global memory that the other has written.
     warps_read_after_write_global(64, "sm_80", mended, block, _row: Row, _a, d, _nothing) {
         let (warp, first) = (block.warp(), block.warp().index() * 32);
         warp.each(|lane| d.set(first + lane.id(), lane.id() as u32));

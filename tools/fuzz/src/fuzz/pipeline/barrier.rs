@@ -1,4 +1,4 @@
-//! An mbarrier of the model.
+//! The mbarriers of the model.
 
 use super::known::{Events, Known};
 
@@ -6,17 +6,17 @@ use super::known::{Events, Known};
 #[derive(Debug, Clone, Copy)]
 pub struct Trouble;
 
-/// A copy on its way, or the arrival of one.
+/// A copy in flight, or a pending arrival of one.
 #[derive(Debug, Clone)]
 pub struct Copy {
-    /// The barrier that is told.
+    /// The barrier that it completes on.
     pub barrier: usize,
     pub bytes: u32,
     pub arrivals: u32,
-    /// The barrier's phase when it started.
+    /// The barrier's phase at its start.
     pub phase: i64,
     pub events: Vec<usize>,
-    /// Events before it was started.
+    /// The events before its start.
     pub order: Events,
 }
 
@@ -24,19 +24,19 @@ pub struct Barrier {
     count: u32,
     pending: u32,
     pub bytes: i64,
-    /// Phases that are over.
+    /// Completed phases.
     pub phase: i64,
     told: Known,
     told_by_peers: Known,
-    /// All that was told in phases that are over: by the block, and by other blocks of the
-    /// cluster.
+    /// The events that are known by the completed phases: through arrivals of the own block, and
+    /// of other blocks of the cluster.
     pub over: Known,
     pub over_of_peers: Known,
-    /// The event that each phase's end is.
+    /// The event of each phase's completion.
     pub completions: Vec<usize>,
-    /// What was known at each of them.
+    /// The known events at each completion.
     known_at: Vec<Known>,
-    /// The phases that were waited for, and the events of the waits.
+    /// The phases that warps waited for, and the events of these waits.
     pub waits: Vec<(i64, usize)>,
 }
 
@@ -101,7 +101,7 @@ impl Barrier {
         Ok(())
     }
 
-    /// Whether a wait might, in another order, come when the next phase is over too.
+    /// Whether a wait could, in another order, come only after the next phase is complete too.
     pub fn may_be_missed(&self) -> bool {
         self.waits.iter().any(|&(phase, event)| {
             let next = self.known_at.get((phase + 1) as usize);

@@ -1,7 +1,8 @@
-//! Right pipelines at random.
+//! Generates correct pipelines.
 //!
-//! A program has channels: rings of stages that some warps fill and others use. It is made in one
-//! order in which everything that a step waits for comes before it, so that it ends in every order.
+//! A program has channels: rings of stages that some warps fill and others use. The steps are
+//! generated in one order in which all arrivals of a wait come before it. So the program ends in
+//! every order.
 
 mod steps;
 
@@ -10,17 +11,17 @@ use fastrand::Rng;
 use ptx_matrix_fuzz_kernels::pipeline::{ARRIVALS, BARRIERS, STORED_BOXES, STORED_ROWS, WARPS};
 use std::collections::VecDeque;
 
-/// The filling of a stage.
+/// The way to fill a stage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Fill {
-    /// By bulk and tensor copies.
+    /// Bulk and TMA copies.
     Load,
-    /// By the lanes of a warp.
+    /// Stores by the lanes of a warp.
     Lanes,
-    /// By `cp.async`.
+    /// `cp.async`.
     CopyAsync,
-    /// Of another block's tile: by its lanes, by `st.async`, or by a bulk copy from a tile of its
-    /// own.
+    /// Stores to another block's tile: by the lanes, by `st.async`, or by a bulk copy from an own
+    /// tile.
     SetPeer,
     Send,
     CopyToPeer,
@@ -34,7 +35,7 @@ enum Use {
     Multiply,
 }
 
-/// Arrivals at the barrier of a phase by several warps.
+/// The arrivals at a barrier, distributed over several warps.
 #[derive(Debug, Clone, Copy)]
 struct Count {
     class: usize,
@@ -42,7 +43,7 @@ struct Count {
     by: Arrives,
 }
 
-/// A tile of each stage, and the rank of the block that loads it for all blocks, if one does.
+/// A tile in each stage. If one block loads it for all blocks (multicast), its rank.
 #[derive(Debug, Clone)]
 struct Part {
     shape: Shape,
@@ -53,31 +54,33 @@ struct Part {
 #[derive(Debug)]
 struct Channel {
     number: usize,
-    /// The blocks that use stages, and the one that fills them, if it is another.
+    /// The blocks that use the stages, and the block that fills them, if it is another one.
     ranks: Vec<usize>,
     filler: Option<usize>,
     fill: Fill,
     uses: Use,
     parts: Vec<Part>,
-    /// Tiles that `CopyToPeer` copies from.
+    /// The source tiles of `CopyToPeer`.
     sources: Vec<usize>,
     full: Vec<usize>,
     empty: Vec<usize>,
     producers: Vec<usize>,
-    /// Whether producers take rounds by turns; else each does a part of each round.
+    /// Whether the producers alternate between rounds. Otherwise each producer does a part of each
+    /// round.
     by_turns: bool,
     consumers: Vec<usize>,
     told: Count,
     released: Count,
-    /// The block that loads for all, if not all do; others have barriers for their own consumers.
+    /// The block that loads for all blocks, if it is one. The other blocks also have barriers for
+    /// their own consumers.
     leader: Option<usize>,
     own_empty: Vec<usize>,
     own_released: Count,
-    /// Rounds that a consumer keeps before it releases the stage.
+    /// Rounds that a consumer keeps before it releases their stage.
     lag: usize,
     stages: usize,
     rounds: usize,
-    /// The order of the steps: bytes are expected before copies start, or behind.
+    /// Whether bytes are expected after the copies start, rather than before.
     expects_late: bool,
     in_two: bool,
     a_by_group: Option<usize>,
@@ -86,7 +89,7 @@ struct Channel {
     kept: VecDeque<usize>,
 }
 
-/// Three warps that fill a tile each, and read each other's.
+/// Three warps that each fill a tile, and read the tiles of the others.
 #[derive(Debug)]
 struct Meeting {
     number: usize,
@@ -103,20 +106,20 @@ struct Maker<'r> {
     random: &'r mut Rng,
     program: Program,
     slots: [Vec<usize>; 4],
-    /// Tiles that other blocks wrote to by the generic proxy: a fence of theirs is for their own
-    /// block.
+    /// Tiles that other blocks wrote to through the generic proxy. The fence of such a block
+    /// applies to that block only.
     retired: Vec<usize>,
     barriers: [Vec<usize>; 4],
     channels: usize,
     seeds: u32,
     stored: [usize; 2],
-    /// Of those, how many no channel has asked for.
+    /// The stored rows and boxes that no channel uses yet.
     unclaimed: [usize; 2],
     multiplies: Vec<bool>,
     reaches_others: bool,
 }
 
-/// A right program.
+/// Generates a correct program.
 pub fn program(random: &mut Rng) -> Program {
     let blocks = [1, 1, 2, 2, 4][random.usize(..5)];
     let mut maker = Maker {
@@ -155,7 +158,7 @@ impl Maker<'_> {
         let episodes = self.random.usize(1..=2);
         for episode in 0..episodes {
             if episode > 0 {
-                // Tiles are filled in another way from here on.
+                // From here on, tiles are filled in other ways.
                 self.put_all(&[Step::Fence, sync]);
             } else if self.program.blocks > 1 {
                 self.put_all(&[sync]);
@@ -243,7 +246,8 @@ impl Maker<'_> {
         self.random.choose_multiple(among, count)
     }
 
-    /// Arrivals of so many warps: a barrier of as many, or one of many arrivals, that they share.
+    /// Distributes arrivals over `warps` warps: one each at a barrier with that many arrivals, or
+    /// equal shares at the barrier with 96.
     fn count(&mut self, warps: usize, by_lanes: bool) -> Count {
         let class = ARRIVALS.iter().position(|&count| count as usize == warps);
         let many = ARRIVALS[3];
@@ -293,8 +297,8 @@ impl Maker<'_> {
             self.unclaimed[usize::from(*shape == Shape::Box)] >= shapes.len() * rounds
         };
         let uses = if uses == Use::Store && !shapes.iter().all(room) { Use::Read } else { uses };
-        // Each block loads a part for all; or one block loads for all, and the others, if at all,
-        // for themselves.
+        // Either each block loads a part for all blocks, or one block loads for all. In the second
+        // case the others may load parts for themselves.
         let by_all = multicast && (uses != Use::Multiply || blocks == 2) && self.random.bool();
         let leader = (multicast && !by_all).then(|| self.random.usize(..blocks));
         let mut parts = Vec::new();
@@ -326,7 +330,8 @@ impl Maker<'_> {
         };
         let mut producers =
             self.warps(if uses == Use::Multiply { 4..WARPS } else { 0..WARPS }, producers);
-        // A producer that came to a stage every other time would not know that its phase has begun.
+        // A producer that only comes to a stage every other time would not know whether its phase
+        // has begun.
         let by_turns = producers.len() > 1
             && stages.is_multiple_of(2)
             && (parts.len() < 2 || self.random.bool());
@@ -342,7 +347,8 @@ impl Maker<'_> {
                 self.warps(0..WARPS, count)
             }
         };
-        // Sums are read by one of the four, or each of them tells.
+        // The accumulators are stored by one of the four warps, which arrives for all, or each warp
+        // arrives.
         let tellers = if uses == Use::Multiply && self.random.bool() { 1 } else { consumers.len() };
         let consumers = if uses == Use::Multiply && tellers == 1 {
             let mut all = consumers;

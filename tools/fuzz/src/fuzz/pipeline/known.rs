@@ -1,4 +1,4 @@
-//! Sets of events that lie behind.
+//! Sets of events.
 
 /// A set of numbers.
 #[derive(Debug, Clone, Default)]
@@ -33,18 +33,18 @@ impl Events {
     }
 }
 
-/// What every lane of an agent knows to be done.
+/// The events that every lane of an agent knows.
 #[derive(Debug, Clone, Default)]
 pub struct Known {
-    /// Events that lie behind.
+    /// Events whose effects are visible.
     pub seen: Events,
-    /// Stores of those that lie behind a proxy fence of who stored, or of who waited for what came
-    /// asynchronously.
+    /// Stores among them that are followed by a proxy fence: of the storing warp, or of the warp
+    /// that waited for an asynchronous store.
     pub fenced: Events,
-    /// Those that lie behind a proxy fence of another.
+    /// Stores among them that are followed by a proxy fence of another warp.
     pub fenced_by_others: Events,
-    /// Events that have happened, though nothing says that what they wrote is seen: before a
-    /// product, or a copy, that was waited for was issued.
+    /// Events that have happened, although their writes need not be visible: those before the
+    /// issue of a `wgmma` or a copy that was waited for.
     pub order: Events,
 }
 
@@ -56,12 +56,12 @@ impl Known {
         self.order.join(&other.order);
     }
 
-    /// Whether an event has happened.
+    /// Whether an event is known to have happened.
     pub fn has_happened(&self, event: usize) -> bool {
         self.seen.has(event) || self.order.has(event)
     }
 
-    /// The same without these events.
+    /// The set without these events.
     pub fn without(self, events: &Events) -> Known {
         let Known { seen, fenced, fenced_by_others, order } = self;
         Known {

@@ -1,4 +1,4 @@
-//! Mistakes that are planted in right pipelines.
+//! Mistakes that are planted in correct pipelines.
 
 use super::program::{Arrives, Program, Shape, Step};
 use fastrand::Rng;
@@ -49,7 +49,7 @@ impl Mistake {
         Mistake::LostStep,
     ];
 
-    /// The program with a mistake of this kind, if it has a place for one.
+    /// The program with a mistake of this kind; `None` if it has no place for one.
     pub fn plant(self, random: &mut Rng, right: &Program) -> Option<Program> {
         let mut program = right.clone();
         match self {
@@ -80,10 +80,10 @@ impl Mistake {
         (program != *right).then_some(program)
     }
 
-    /// Whether a step can be changed to this mistake.
+    /// Whether a step can get this mistake.
     fn fits(self, program: &Program, warp: usize, at: usize) -> bool {
         let steps = &program.warps[warp];
-        // A wait before a stage is filled, and not before it is used.
+        // Whether the wait is before a stage is filled, and not before it is used.
         let refills = || {
             let next = steps[at + 1..].iter().find(|next| next.channel == steps[at].channel);
             next.is_some_and(|next| {
@@ -173,7 +173,7 @@ impl Mistake {
                 | Step::Expect { barrier, .. }
                 | Step::Wait { barrier, .. },
             ) => {
-                // Another of as many arrivals.
+                // Another barrier with the same number of arrivals.
                 let first = *barrier / BARRIERS * BARRIERS;
                 *barrier = first + (*barrier - first + random.usize(1..BARRIERS)) % BARRIERS;
                 false
@@ -239,7 +239,7 @@ impl Mistake {
     }
 }
 
-/// Removes the cluster's `sync` of this number.
+/// Removes the `number`th `sync` of the cluster.
 fn remove_sync(steps: &mut Vec<super::program::Entry>, number: usize) {
     let mut syncs = (0..steps.len()).filter(|&at| steps[at].step == Step::ClusterSync);
     if let Some(at) = syncs.nth(number) {

@@ -1,7 +1,9 @@
-//! Random warp-specialized pipelines against the simulator: TMA, mbarriers, `wgmma` and clusters.
+//! Tests of the simulator with random warp-specialized pipelines: TMA, mbarriers, `wgmma` and
+//! clusters.
 //!
-//! A right pipeline must run clean in every order and leave the model's values. With a mistake
-//! planted it must be reported, unless the model says that it is right nevertheless.
+//! A correct pipeline must run clean in every order, and its output must equal the model's. A
+//! pipeline with a planted mistake must be reported, unless the model finds it correct
+//! nevertheless.
 
 mod barrier;
 mod generate;
@@ -19,10 +21,10 @@ use std::collections::BTreeMap;
 use std::fmt;
 use trial::Verdict;
 
-/// Mistakes that are planted in each program.
+/// Mistakes to plant in each program, one at a time.
 const MISTAKES: usize = 8;
 
-/// Programs with mistakes of one kind.
+/// Programs with one kind of mistake.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct Planted {
     wrong: u64,
@@ -30,7 +32,7 @@ struct Planted {
     doubtful: u64,
 }
 
-/// How many pipelines were run.
+/// The number of pipelines of each kind.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Tally {
     /// Programs without a mistake.
@@ -60,7 +62,7 @@ impl fmt::Display for Tally {
     }
 }
 
-/// A pipeline on which the simulator and the model differ, made as small as possible.
+/// A pipeline on which the simulator and the model differ, shrunk as far as possible.
 #[derive(Debug)]
 pub struct Failure {
     mistake: Option<Mistake>,
@@ -78,7 +80,7 @@ impl fmt::Display for Failure {
     }
 }
 
-/// Makes the pipeline of a seed and plants mistakes in it; each program is judged.
+/// Generates the pipeline of a seed, plants mistakes in it, and checks each program.
 ///
 /// # Errors
 /// The first program on which the simulator and the model differ.
@@ -106,8 +108,8 @@ pub fn try_seed(seed: u64, tally: &mut Tally) -> Result<(), Box<Failure>> {
     Ok(())
 }
 
-/// Runs a program and compares what is found with the verdict. Returns it, or a doubtful one if it
-/// depends on the order.
+/// Runs a program, and compares the findings with the verdict. Returns the verdict, or a doubtful
+/// one if it depends on the order.
 fn judge(
     program: &program::Program,
     verdict: Verdict,
@@ -126,10 +128,10 @@ fn judge(
     }
 }
 
-/// Runs the right pipeline of a seed on a device, a GPU, and compares everything that it leaves.
+/// Runs the correct pipeline of a seed on a device, such as a GPU, and compares the whole output.
 ///
 /// # Errors
-/// What went wrong there, or the first word that differs.
+/// The device's error, or the first wrong word.
 pub fn try_on<D: Device>(device: &D, seed: u64, tally: &mut Tally) -> anyhow::Result<()> {
     let program = generate::program(&mut Rng::with_seed(seed));
     let Verdict::Right { out, stored } = trial::verdict(&program, seed) else {

@@ -1,15 +1,15 @@
-//! A model of a pipeline: it runs the steps in one order and knows, of each access, which events
-//! lie behind it.
+//! A model of a pipeline. It runs the steps in one order, and knows for each access the events
+//! before it.
 //!
-//! It is written from PTX's rules and shares nothing with the simulator. Each access to a tile is
-//! an event, and so are each arrival, each wait and each copy. An agent, which is the elected lane
-//! of a warp or
-//! the other 31, has a set of events that it knows to be done: it gets them by a `sync`, or by a
-//! wait for a phase from those who arrived. A copy is known by the end of its phase, and a group by
-//! a wait for it.
+//! It follows the rules of PTX and shares no code with the simulator. Each access to a tile, each
+//! arrival, each wait and each copy is an event.
 //!
-//! In a tile every lane writes a column and reads a row: if the elected lane, or all others, do not
-//! know an event, then some lane depends on it.
+//! An agent is the elected lane of a warp, or its other 31 lanes together. It has a set of known
+//! events. A `sync` adds the events of the other agents, and a wait for a phase adds those of the
+//! arriving agents. The end of its phase makes a copy known; a wait makes a `wgmma` group known.
+//!
+//! Every lane writes a column of a tile and reads a row. So if the elected lane, or the others, do
+//! not know the event of a write, some lane depends on it.
 
 mod steps;
 
@@ -21,35 +21,35 @@ use fastrand::Rng;
 use ptx_matrix_fuzz_kernels::pipeline::{ARRIVALS, BARRIERS, LEFT, WARPS};
 use std::collections::{BTreeSet, VecDeque};
 
-/// A mistake of a program, by its first effect.
+/// A violation, named by its first effect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Wrong {
-    /// Two accesses to a tile that nothing orders.
+    /// Two unordered accesses to a tile.
     Unordered,
-    /// A tile is read before anything is written to it.
+    /// A read of an unwritten tile.
     Unwritten,
     /// No proxy fence between a store and an asynchronous access.
     Fence,
-    /// Arrivals, bytes or phases of an mbarrier.
+    /// Wrong arrivals, bytes or phases of an mbarrier.
     Barrier,
-    /// Warps that wait for ever.
+    /// Warps that wait forever.
     Deadlock,
-    /// Another block is reached before it runs, or after it has ended.
+    /// An access to another block before it runs, or after it has ended.
     Peer,
-    /// A block ends before its copies or its products have.
+    /// A block that ends before its copies or its `wgmma`s are complete.
     Unfinished,
-    /// Sums that a product in flight adds to.
+    /// A read of accumulators that a `wgmma` in flight adds to.
     Sums,
-    /// The warps of a warpgroup come to different products.
+    /// The warps of a warpgroup execute different `wgmma`s.
     Apart,
 }
 
-/// A doubt: the lanes of one arrival come in several phases.
+/// A doubt: the lanes of one arrival arrive in several phases.
 pub const SEVERAL_PHASES: &str = "lanes that arrive in several phases";
 
 const EARLY_ARRIVAL: &str = "an arrival that may come in the phase before";
 
-/// When copies land.
+/// The time at which copies land.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Landing {
     Late,
@@ -57,28 +57,29 @@ pub enum Landing {
     Random,
 }
 
-/// Which warp goes next.
+/// The order of the warps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Turns {
-    /// Any that is ready, for a few steps.
+    /// A random ready warp, for a few steps.
     Random,
-    /// The ready warp of the highest rank. Ranks are random, and one warp in sixteen steps gets a
-    /// new one.
+    /// The ready warp with the highest rank. Ranks are random, and in one of sixteen turns the warp
+    /// gets a new one.
     Ranked,
 }
 
-/// The lanes of an access, by which two of one warp are in order without a `sync`.
+/// The pattern of an access. Two accesses of one warp with the same pattern need no `sync` between
+/// them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Lanes {
-    /// Each lane its column of the tile.
+    /// Each lane accesses its column of the tile.
     Columns { warp: usize },
-    /// Each lane a row.
+    /// Each lane accesses a row.
     Rows,
-    /// Each thread of a warpgroup its share.
+    /// Each thread of a warpgroup accesses its share.
     Share { warp: usize },
-    /// An asynchronous access by the async proxy.
+    /// An asynchronous access through the async proxy.
     Proxy,
-    /// An asynchronous store by the generic proxy.
+    /// An asynchronous store through the generic proxy.
     Late,
 }
 
@@ -88,7 +89,7 @@ impl Lanes {
     }
 }
 
-/// An access that was made.
+/// An earlier access.
 #[derive(Debug, Clone, Copy)]
 struct Past {
     event: usize,
@@ -96,7 +97,7 @@ struct Past {
     lanes: Lanes,
 }
 
-/// The place of a warp in its list.
+/// The state of a warp.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum At {
     Step,
@@ -107,7 +108,7 @@ enum At {
 #[derive(Default)]
 struct Agent {
     known: Known,
-    /// Its own events.
+    /// The events of this agent itself.
     own: Events,
 }
 
@@ -117,12 +118,12 @@ struct Stores {
     groups: VecDeque<Vec<usize>>,
 }
 
-/// A group of a warpgroup's products.
+/// A `wgmma` group of a warpgroup.
 #[derive(Clone)]
 struct Product {
     operands: (usize, usize),
     event: usize,
-    /// Events before a warp issued it.
+    /// The events before the warps issued it.
     order: Events,
 }
 
@@ -130,10 +131,10 @@ struct Warp {
     at: At,
     next: usize,
     stores: Stores,
-    /// Asynchronous copies of which no mbarrier is told yet.
+    /// `cp.async` copies without an arrival at an mbarrier yet.
     copies: Vec<usize>,
     token: Option<(usize, i64)>,
-    /// Groups of products that the warp has issued, and those that it has waited for.
+    /// `wgmma` groups that the warp has issued, and those that it has waited for.
     issued: usize,
     waited: usize,
 }
@@ -142,30 +143,30 @@ struct Warp {
 pub struct Model<'p> {
     program: &'p Program,
     warps: Vec<Warp>,
-    /// Two of each warp: the elected lane, and the others.
+    /// Two agents for each warp: the elected lane, and the other lanes.
     agents: Vec<Agent>,
     barriers: Vec<Barrier>,
     cells: Vec<Vec<Past>>,
-    /// Stores by lanes of each block.
+    /// The stores by lanes of each block.
     stores_of: Vec<Events>,
-    /// Events that came asynchronously, as ordinary stores do.
+    /// Asynchronous stores through the generic proxy.
     late: Events,
     of_warp: Vec<Events>,
     events: usize,
     /// Copies that have not landed.
     flying: Vec<Copy>,
-    /// The products of each block, a group each.
+    /// The `wgmma` groups of each block.
     products: Vec<Vec<Product>>,
-    /// Events that a block is to know of when it ends.
+    /// Events that a block must know when it ends.
     to_know: Vec<(usize, usize, Wrong)>,
     values: Values,
     pub wrong: BTreeSet<Wrong>,
-    /// Reasons for which something might be wrong in another order.
+    /// Reasons why the program may be wrong in another order.
     pub doubts: BTreeSet<&'static str>,
 }
 
 impl<'p> Model<'p> {
-    /// Runs a program, in an order drawn from a seed.
+    /// Runs a program in an order drawn from a seed.
     pub fn run(program: &'p Program, seed: u64, landing: Landing, turns: Turns) -> Self {
         let blocks = program.blocks;
         let warp = || Warp {
@@ -188,7 +189,7 @@ impl<'p> Model<'p> {
             stores_of: vec![Events::default(); blocks],
             late: Events::default(),
             of_warp: vec![Events::default(); blocks * WARPS],
-            // The first events are the beginnings of the blocks.
+            // The first events are the starts of the blocks.
             events: blocks,
             flying: Vec::new(),
             products: vec![Vec::new(); blocks],
@@ -207,13 +208,13 @@ impl<'p> Model<'p> {
         model
     }
 
-    /// Everything that the program leaves, of a program that is right.
+    /// The output of a correct program.
     pub fn left(&self) -> (&[u32], &[u32]) {
         debug_assert_eq!(self.values.out.len(), self.program.blocks * LEFT);
         (&self.values.out, &self.values.stored)
     }
 
-    /// Takes turns until nobody can go on. Stops at a misuse that ends the run.
+    /// Runs the warps until none can continue. Stops at a misuse that ends the run.
     fn go(&mut self, random: &mut Rng, landing: Landing, turns: Turns) -> Result<(), Trouble> {
         let mut ranks: Vec<u32> = self.warps.iter().map(|_| random.u32(..)).collect();
         loop {
@@ -238,7 +239,7 @@ impl<'p> Model<'p> {
             if random.u8(..16) == 0 {
                 ranks[warp] = random.u32(..);
             }
-            // A few steps at once, so that warps are far apart at times.
+            // Several steps in a row, so that warps are sometimes far apart.
             for _ in 0..random.usize(1..6) {
                 if !self.is_ready(warp) {
                     break;
@@ -288,7 +289,7 @@ impl<'p> Model<'p> {
         self.events - 1
     }
 
-    /// An event of the warp's elected lane, or of the others.
+    /// A new event of an agent.
     fn own_event(&mut self, agent: usize) -> usize {
         let event = self.event();
         self.agents[agent].own.insert(event);
@@ -301,13 +302,13 @@ impl<'p> Model<'p> {
         known.seen.has(event) || agent.is_multiple_of(2) && own.has(event)
     }
 
-    /// Whether a warp, whose lanes take each step together, knows that an event has happened.
+    /// Whether a warp knows that an event has happened. Its lanes execute each step together.
     fn has_happened(&self, warp: usize, event: usize) -> bool {
         let of = |Agent { known, own }: &Agent| known.has_happened(event) || own.has(event);
         self.agents[2 * warp..][..2].iter().any(of)
     }
 
-    /// All that has happened before, as far as a warp knows.
+    /// All events that have happened as far as a warp knows.
     fn before(&self, warp: usize) -> Events {
         let mut all = Events::default();
         for Agent { known, own } in &self.agents[2 * warp..][..2] {
@@ -316,7 +317,7 @@ impl<'p> Model<'p> {
         all
     }
 
-    /// Whether something has written all of a tile.
+    /// Whether all of a tile is written.
     fn is_written(&self, cell: usize) -> bool {
         let mut shares = BTreeSet::new();
         self.cells[cell].iter().filter(|past| past.writes).any(|past| match past.lanes {
@@ -325,7 +326,7 @@ impl<'p> Model<'p> {
         })
     }
 
-    /// Compares an access by an agent with those before it.
+    /// Compares an access of an agent with all earlier ones.
     fn judge(&mut self, cell: usize, agent: usize, writes: bool, lanes: Lanes) {
         if !writes && !self.is_written(cell) {
             self.wrong.insert(Wrong::Unwritten);
@@ -353,7 +354,7 @@ impl<'p> Model<'p> {
         }
     }
 
-    /// All lanes of a warp access a tile.
+    /// An access by all lanes of a warp.
     fn access(&mut self, cell: usize, warp: usize, writes: bool, lanes: Lanes) {
         for agent in [2 * warp, 2 * warp + 1] {
             self.judge(cell, agent, writes, lanes);
@@ -367,7 +368,7 @@ impl<'p> Model<'p> {
         }
     }
 
-    /// A warp reaches another block.
+    /// An agent accesses another block.
     fn visit(&mut self, agent: usize, rank: usize) {
         if agent / 2 / WARPS != rank && !self.agents[agent].known.seen.has(rank) {
             self.wrong.insert(Wrong::Peer);
@@ -406,7 +407,7 @@ impl<'p> Model<'p> {
         let of_peer = rank != own_rank && by != Arrives::HavingRead;
         let before = self.barriers[index].phase;
         for _ in 0..lanes {
-            // Which lanes come in the next phase, and whether the count fits, is a matter of their
+            // The lanes that arrive in the next phase, and whether the count fits, depend on their
             // order among the lanes of other warps.
             if self.barriers[index].phase > before {
                 self.doubts.insert(SEVERAL_PHASES);
@@ -416,7 +417,8 @@ impl<'p> Model<'p> {
         Ok(())
     }
 
-    /// What a block learns of others that is told, or listens, for itself only.
+    /// The part of `known` that reaches block `rank` through an arrival or a wait in the scope of
+    /// its own block.
     fn without_stores(&self, known: Known, rank: usize) -> Known {
         let mut others = Events::default();
         for (_, stores) in self.stores_of.iter().enumerate().filter(|(of, _)| *of != rank) {
@@ -425,7 +427,7 @@ impl<'p> Model<'p> {
         known.without(&others)
     }
 
-    /// A copy is started; it is told to a barrier when it lands.
+    /// Starts a copy, which completes on a barrier when it lands.
     fn start(&mut self, agent: usize, rank: usize, barrier: usize, bytes: u32, event: usize) {
         self.visit(agent, rank);
         let index = rank * 4 * BARRIERS + barrier;
@@ -450,7 +452,7 @@ impl<'p> Model<'p> {
         self.barriers[copy.barrier].land(&copy, &mut self.events)
     }
 
-    /// Nobody can go on, or all have ended.
+    /// Checks the final state: no warp can continue, or all have ended.
     fn end(&mut self) {
         if self.warps.iter().any(|warp| warp.at != At::Ended) {
             self.wrong.insert(Wrong::Deadlock);

@@ -1,4 +1,4 @@
-//! Random pipelines: their steps, and the words that the kernel is given.
+//! The steps of random pipelines, and their encoding for the kernel.
 
 use ptx_matrix_fuzz_kernels::pipeline::{
     A_SLOTS, B_SLOTS, BARRIERS, BOX_ROWS, BOX_SLOTS, COLS, K, M, N, ROW_ROWS, ROW_SLOTS, WARPS,
@@ -18,7 +18,7 @@ pub enum Shape {
 impl Shape {
     pub const ALL: [Shape; 4] = [Shape::Row, Shape::Box, Shape::A, Shape::B];
 
-    /// How many tiles of the type a block has.
+    /// The number of tiles of the type in a block.
     pub const fn slots(self) -> usize {
         match self {
             Shape::Row => ROW_SLOTS,
@@ -42,7 +42,7 @@ impl Shape {
         (self.elements() * element) as u32
     }
 
-    /// How many tiles of the type there are in global memory.
+    /// The number of tiles of the type in global memory.
     pub const fn sources(self) -> usize {
         match self {
             Shape::Row => 8,
@@ -59,17 +59,17 @@ pub struct Tile {
     pub slot: usize,
 }
 
-/// The lanes that arrive, and the writes that they tell of.
+/// The lanes that arrive, and the writes that the arrival makes known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Arrives {
     Elected,
     Each,
-    /// The elected lane, which tells other blocks of no write.
+    /// The elected lane; no write becomes known to other blocks.
     HavingRead,
 }
 
-/// A step of a warp. Barriers, slots and ranks are numbers; `ranks` has a bit for each block, or
-/// none for the executing one.
+/// A step of a warp. Barriers, slots and ranks are indices. `ranks` has a bit for each block; 0 is
+/// the executing block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Step {
     WarpSync,
@@ -78,7 +78,7 @@ pub enum Step {
     ClusterSync,
     /// A proxy fence.
     Fence,
-    /// `phase` is the number of the phase, and one more: 0 is the one before the first.
+    /// `phase` is the number of the phase plus one: 0 is the phase before the first.
     Wait {
         barrier: usize,
         phase: u32,
@@ -158,7 +158,7 @@ pub enum Step {
     },
 }
 
-/// A step, with the channel and the round that it is of.
+/// A step, with its channel and its round.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Entry {
     pub step: Step,
@@ -166,7 +166,7 @@ pub struct Entry {
     pub round: usize,
 }
 
-/// A program for one cluster: the steps of warp `w` of the block of rank `r` are `warps[r * WARPS +
+/// A program for one cluster. The steps of warp `w` in the block of rank `r` are `warps[r * WARPS +
 /// w]`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Program {
@@ -179,12 +179,12 @@ impl Program {
         Program { blocks, warps: vec![Vec::new(); blocks * WARPS] }
     }
 
-    /// How many steps there are.
+    /// The number of steps.
     pub fn steps(&self) -> usize {
         self.warps.iter().map(Vec::len).sum()
     }
 
-    /// The same with the entries that pass.
+    /// The program with the entries that pass.
     pub fn filtered(&self, keep: impl Fn(&Entry) -> bool) -> Program {
         let warps = self
             .warps
@@ -193,7 +193,7 @@ impl Program {
         Program { blocks: self.blocks, warps: warps.collect() }
     }
 
-    /// The words that the kernel is given.
+    /// Encodes the program for the kernel.
     pub fn script(&self) -> Vec<u32> {
         let mut script = vec![0; self.warps.len()];
         for (warp, steps) in self.warps.iter().enumerate() {

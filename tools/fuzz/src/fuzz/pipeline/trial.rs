@@ -1,4 +1,4 @@
-//! A pipeline is run, and the findings are compared with the model's.
+//! Runs pipelines, and compares the findings with the model's.
 
 use super::model::{Landing, Model, SEVERAL_PHASES, Turns, Wrong};
 use super::program::{Program, Shape};
@@ -12,25 +12,25 @@ use ptx_matrix_fuzz_kernels::pipeline::{
 use std::borrow::{Borrow, BorrowMut};
 use std::collections::BTreeSet;
 
-/// Orders in which a program is run one by one, and those that are run at once.
+/// The number of simulators with one order each, and the number of orders of a last simulator.
 const SEEDS: u64 = 2;
 const SCHEDULES: u64 = 4;
-/// Orders in which the model is run where the simulator differs from it.
+/// Orders to run the model in, if the simulator differs from it.
 const ORDERS: u64 = 64;
 
 /// The model's verdict.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Verdict {
-    /// It is right in every order, and leaves this.
+    /// Correct in every order that was tried, with this output.
     Right { out: Vec<u32>, stored: Vec<u32> },
-    /// It is wrong in every order that was tried.
+    /// Wrong in every order that was tried.
     Wrong { by: BTreeSet<Wrong> },
-    /// It is wrong in some orders, or might be.
+    /// Wrong in some orders, or possibly so.
     Doubtful { why: Vec<&'static str> },
 }
 
 impl Verdict {
-    /// Whether two verdicts are of the same kind.
+    /// Whether two verdicts have the same kind.
     pub fn is_like(&self, other: &Verdict) -> bool {
         std::mem::discriminant(self) == std::mem::discriminant(other)
     }
@@ -41,7 +41,7 @@ pub fn verdict(program: &Program, seed: u64) -> Verdict {
     let landings = [Landing::Late, Landing::Early, Landing::Random];
     let model = |(order, landing)| Model::run(program, seed + order, landing, Turns::Random);
     let models: Vec<Model<'_>> = (0..).zip(landings).map(model).collect();
-    // Then another order of lanes, which the model does not try, may be right.
+    // The program may be correct in another order of lanes, which the model does not try.
     let may_be_right = models.iter().any(|model| model.doubts.contains(SEVERAL_PHASES));
     let is_wrong = models.iter().all(|model| !model.wrong.is_empty());
     if is_wrong && !may_be_right {
@@ -58,10 +58,10 @@ pub fn verdict(program: &Program, seed: u64) -> Verdict {
     Verdict::Right { out: out.to_vec(), stored: stored.to_vec() }
 }
 
-/// Whether the model finds the opposite of a verdict in an order that the verdict is not of.
+/// Whether the model finds the opposite of a verdict in another order.
 ///
-/// Where a phase gets more arrivals than it needs, some of them come in the next phase. Which ones,
-/// and so who is told of what, depends on the order.
+/// If a phase gets more arrivals than it needs, some of them count for the next phase. The order
+/// decides which, and so which warps learn of which events.
 pub fn depends_on_order(program: &Program, verdict: &Verdict, seed: u64) -> bool {
     let turns = |order| if order % 2 == 0 { Turns::Ranked } else { Turns::Random };
     let mut others =
@@ -73,13 +73,13 @@ pub fn depends_on_order(program: &Program, verdict: &Verdict, seed: u64) -> bool
     }
 }
 
-/// The words that a program leaves: its results, and the bytes that it stored by copies.
+/// The output of a program: its results, and the boxes that it stored by TMA.
 type Left = (Vec<u32>, Vec<u32>);
 
-/// Runs a program on a device, and returns everything that it leaves.
+/// Runs a program on a device, and returns the output.
 ///
 /// # Errors
-/// What went wrong there.
+/// The device's error.
 pub fn run<D: Device>(device: &D, program: &Program) -> Result<Left, LaunchError<D::Error>> {
     let floats = |shape| -> Vec<bf16> {
         factors(shape).into_iter().map(|element| bf16::from_f32(element as f32)).collect()
@@ -102,7 +102,7 @@ pub fn run<D: Device>(device: &D, program: &Program) -> Result<Left, LaunchError
         let mut map_kept =
             Tensor::<Boxed, 2>::new([COLS, lines]).map_mut(device, kept.borrow_mut())?;
         let grid = Grid::from(program.blocks as u32);
-        // The instances of the kernel, by the blocks of a cluster.
+        // The kernel has an instance for each number of blocks in a cluster.
         let of_blocks = |info: &KernelInfo| info.cluster.blocks() == program.blocks as u64;
         let instance =
             pipeline::run::INSTANCES.iter().position(of_blocks).expect("1, 2 or 4 blocks");
@@ -120,10 +120,10 @@ pub fn run<D: Device>(device: &D, program: &Program) -> Result<Left, LaunchError
     Ok((device.download(out.borrow()).map_err(run)?, device.download(kept.borrow()).map_err(run)?))
 }
 
-/// Compares everything that a program leaves with the model's.
+/// Compares the output of a program with the model's.
 ///
 /// # Errors
-/// The first word that differs.
+/// The first wrong word.
 pub fn compare(left: &(Vec<u32>, Vec<u32>), out: &[u32], stored: &[u32]) -> Result<(), String> {
     for (name, left, expected) in [("the words", &left.0, out), ("the boxes", &left.1, stored)] {
         if let Some(at) = left.iter().zip(expected).position(|(left, expected)| left != expected) {
@@ -136,10 +136,10 @@ pub fn compare(left: &(Vec<u32>, Vec<u32>), out: &[u32], stored: &[u32]) -> Resu
     Ok(())
 }
 
-/// Runs a program on simulators and compares their findings with the verdict.
+/// Runs a program on simulators, and compares their findings with the verdict.
 ///
 /// # Errors
-/// A false report, a miss, a wrong value, or a finding of another kind.
+/// A false report, a missed violation, a wrong value, or a finding of another kind.
 pub fn judge(program: &Program, verdict: &Verdict, seed: u64) -> Result<(), String> {
     let simulators = (seed..seed + SEEDS).map(Simulator::new);
     for simulator in simulators.chain([Simulator::new(seed).schedules(SCHEDULES)]) {
@@ -167,9 +167,9 @@ pub fn judge(program: &Program, verdict: &Verdict, seed: u64) -> Result<(), Stri
     Ok(())
 }
 
-/// Whether findings of these kinds are due to mistakes of those, as one leads to another.
+/// Whether the findings can follow from the violations: one kind can show as another.
 fn shows(by: &BTreeSet<Wrong>, found: &BTreeSet<Wrong>) -> bool {
-    // Which phase an arrival is of, and who waits for ever, depends on the order.
+    // The phase of an arrival, and the warps that wait forever, depend on the order.
     if by.contains(&Wrong::Barrier)
         || by.contains(&Wrong::Deadlock)
         || found.contains(&Wrong::Barrier)
@@ -177,7 +177,7 @@ fn shows(by: &BTreeSet<Wrong>, found: &BTreeSet<Wrong>) -> bool {
         return !found.is_empty();
     }
     let shows_as = |wrong: &Wrong| match wrong {
-        // A tile that is touched too early may be one that nothing wrote yet.
+        // A tile that is accessed too early may also be unwritten.
         Wrong::Unordered | Wrong::Unwritten => vec![Wrong::Unordered, Wrong::Unwritten],
         other => vec![*other],
     };
@@ -202,7 +202,7 @@ fn found(error: &SimError) -> BTreeSet<Wrong> {
     error.findings().iter().filter_map(|finding| wrong(&finding.misuse)).collect()
 }
 
-/// The smallest part of a program that still fails in the same way.
+/// Shrinks a program that fails, as long as it fails in the same way.
 pub fn shrink(program: &Program, seed: u64) -> (Program, String) {
     let kind = verdict(program, seed);
     let fails = |program: &Program| {
@@ -218,7 +218,7 @@ pub fn shrink(program: &Program, seed: u64) -> (Program, String) {
         }
         _ => false,
     };
-    // Whole channels, then their last rounds.
+    // First whole channels, then their last rounds.
     let channels = program.warps.iter().flatten().map(|entry| entry.channel).max().unwrap_or(0);
     for channel in 1..=channels {
         for round in 0..8 {
@@ -228,7 +228,7 @@ pub fn shrink(program: &Program, seed: u64) -> (Program, String) {
             }
         }
     }
-    // Then steps, of which one may go when another has gone.
+    // Then single steps. Removing one may make it possible to remove another.
     loop {
         let mut changed = false;
         for warp in 0..program.warps.len() {

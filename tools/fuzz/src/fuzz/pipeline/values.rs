@@ -1,4 +1,4 @@
-//! The values of a pipeline's tiles, and what it leaves.
+//! The values of a pipeline's tiles, and its output.
 
 use super::program::{Shape, Tile};
 use ptx_matrix_fuzz_kernels::pipeline::{
@@ -11,10 +11,10 @@ const BOXES_SEED: u32 = 12;
 const A_SEED: u32 = 13;
 const B_SEED: u32 = 14;
 
-/// Rows of the tensor of boxes: half of the last box lies beyond it.
+/// Rows of the tensor with the boxes. Half of the last box is out of bounds.
 pub const BOX_LINES: usize = Shape::Box.sources() * BOX_ROWS - BOX_ROWS / 2;
 
-/// Global memory that the kernel reads.
+/// The rows that the kernel loads from global memory.
 pub fn rows() -> Vec<u32> {
     (0..Shape::Row.sources() * Shape::Row.elements()).map(|index| value(ROWS_SEED, index)).collect()
 }
@@ -34,7 +34,7 @@ pub fn stored(blocks: usize) -> usize {
     blocks * STORED_BOXES * Shape::Box.elements()
 }
 
-/// The tiles of all blocks, and what they leave.
+/// The tiles of all blocks, and the output.
 pub struct Values {
     tiles: Vec<Vec<u32>>,
     sums: Vec<Vec<u32>>,
@@ -74,7 +74,7 @@ impl Values {
         }
     }
 
-    /// A warp of a warpgroup, each of whose threads fills every 128th element, fills its share.
+    /// A warp of a warpgroup fills its share: each thread fills every 128th element.
     pub fn fill_share(&mut self, rank: usize, tile: Tile, seed: u32, warp: usize) {
         let elements = self.tiles[index(rank, tile)].iter_mut().enumerate();
         for (at, element) in elements.filter(|(at, _)| at / 32 % 4 == warp) {
@@ -129,7 +129,7 @@ impl Values {
         }
     }
 
-    /// A warp leaves its 16 rows of the sums.
+    /// A warp stores its 16 rows of the accumulators.
     pub fn take_sums(&mut self, rank: usize, to: usize, warp: usize) {
         let (first, own) =
             (rank * LEFT + FIRST_SUM + to * M * N, warp * 16 * N..(warp + 1) * 16 * N);

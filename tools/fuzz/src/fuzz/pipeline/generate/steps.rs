@@ -55,7 +55,7 @@ impl Maker<'_> {
         let rank = channel.filler.unwrap_or(home);
         let part = &channel.parts[0];
         let tile = Tile { shape: part.shape, slot: part.slots[stage] };
-        // In the first rounds the stage is free from the beginning.
+        // In the first rounds the stages are empty, so the wait is optional.
         if phase > 0 || self.random.bool() {
             self.put(rank, warp, at, wait);
         }
@@ -199,7 +199,7 @@ impl Maker<'_> {
                         .into_iter()
                         .for_each(|tile| self.put(rank, warp, at, Step::Read { tile }));
                     if channel.released.by != Arrives::Each {
-                        // The lane that tells speaks for all.
+                        // The arriving lane speaks for all lanes.
                         self.put(rank, warp, at, Step::WarpSync);
                     }
                 }
@@ -238,15 +238,15 @@ impl Maker<'_> {
         }
     }
 
-    /// The part of global memory that a tile is stored to.
+    /// The next unused part of the output for a tile of this shape.
     fn region(&mut self, shape: Shape) -> usize {
         let left = &mut self.stored[usize::from(shape == Shape::Box)];
         *left -= 1;
         *left
     }
 
-    /// The consumers release the stage that they have kept for longest, behind a wait for all but
-    /// the newest groups.
+    /// The consumers release the stage that they have kept longest, after a wait for all but the
+    /// `newest` groups.
     fn release(&mut self, channel: &mut Channel, newest: u32) {
         let Some(round) = channel.kept.pop_front() else { return };
         let at = (channel.number, round);
@@ -285,7 +285,7 @@ impl Maker<'_> {
         }
     }
 
-    /// All that is kept is released: what is still read is waited for.
+    /// Waits for all pending reads, and releases all kept stages.
     pub(super) fn finish(&mut self, channel: &mut Channel) {
         while !channel.kept.is_empty() {
             let newest = channel.kept.len() as u32 - 1;

@@ -163,7 +163,7 @@ impl Model<'_> {
         Ok(())
     }
 
-    /// An asynchronous copy reads a tile, by the elected lane.
+    /// A copy that the elected lane starts reads a tile asynchronously.
     fn read_by_copy(&mut self, cell: usize, elected: usize, rank: usize) -> usize {
         self.judge(cell, elected, false, Lanes::Proxy);
         let event = self.event();
@@ -172,7 +172,7 @@ impl Model<'_> {
         event
     }
 
-    /// All lanes of a warp have something written that comes later.
+    /// An asynchronous store by all lanes of a warp.
     fn write_late(&mut self, cell: usize, warp: usize) -> usize {
         for agent in [2 * warp, 2 * warp + 1] {
             self.judge(cell, agent, true, Lanes::Late);
@@ -209,7 +209,8 @@ impl Model<'_> {
         self.values.multiply(rank, a, b);
     }
 
-    /// Who has waited for a product knows that the warpgroup has read its operands.
+    /// After a wait for `wgmma` groups, the warp knows that the whole warpgroup has read their
+    /// operands.
     fn wait_products(&mut self, warp: usize, newest: u32) {
         let Warp { issued, waited, .. } = &mut self.warps[warp];
         *waited = (*waited).max(issued.saturating_sub(newest as usize));
@@ -251,7 +252,7 @@ impl Model<'_> {
         Ok(())
     }
 
-    /// Agents learn of each other all that each of them knows.
+    /// Synchronises agents: each learns the events of all others.
     fn share(&mut self, agents: &[usize]) {
         let mut all = Known::default();
         for &agent in agents {
@@ -261,7 +262,7 @@ impl Model<'_> {
         agents.iter().for_each(|&agent| self.agents[agent].known.clone_from(&all));
     }
 
-    /// A warp has come to a barrier of several, or ended: if nobody lacks, all go on.
+    /// A warp has reached a barrier, or has ended. If no warp is missing, all continue.
     fn sync(&mut self, warp: usize, step: Step) {
         let first = warp / WARPS * WARPS;
         let warps: Vec<usize> = match step {

@@ -1,4 +1,4 @@
-//! Asking whether a phase is over, and waiting for it later.
+//! Tests of a phase that do not block, and a later wait.
 
 use super::{Barrier, Phase};
 use crate::lane::Site;
@@ -7,23 +7,23 @@ use crate::scope::Warp;
 use crate::target::{AtLeast, BuiltFor};
 use core::fmt;
 
-/// What a warp has asked of a barrier ([`Barrier::look`]).
+/// The token of a non-blocking test of a phase ([`Barrier::begin_wait`]).
 ///
-/// The answer is each lane's own, and lanes may have come to different ones: only
-/// [`wait`](Self::wait) takes it, and nothing prints or compares it.
+/// Each lane has its own answer, and the answers may differ. Only [`wait`](Self::wait) uses them,
+/// and nothing prints or compares them.
 #[derive(Clone, Copy)]
 #[must_use = "nothing has been waited for until `wait`"]
-pub struct Look {
+pub struct BarrierToken {
     barrier: Barrier,
     phase: Phase,
     answer: LookAhead,
 }
 
-/// The question, without the answer.
-impl fmt::Debug for Look {
+/// Prints the test without its answer.
+impl fmt::Debug for BarrierToken {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Look { barrier, phase, .. } = self;
-        f.debug_struct("Look")
+        let BarrierToken { barrier, phase, .. } = self;
+        f.debug_struct("BarrierToken")
             .field("barrier", barrier)
             .field("phase", phase)
             .finish_non_exhaustive()
@@ -31,18 +31,19 @@ impl fmt::Debug for Look {
 }
 
 impl Barrier {
-    /// The warp asks whether a phase is over, and does something else before it needs the answer,
-    /// with which [`Look::wait`] begins (`mbarrier.test_wait.parity`, PTX ISA 9.7.13.15.16): so
-    /// the time that an answer takes is spent on something. Needs sm_90.
+    /// Tests whether a phase is over, without blocking (`mbarrier.test_wait.parity`, PTX ISA
+    /// 9.7.13.15.16). [`BarrierToken::wait`] uses the answer.
     ///
-    /// It is the current phase, or the one before, as of [`wait`](Self::wait): of a later one the
-    /// hardware would say that it is over, which the simulator reports. Of what others did,
-    /// nothing is known before the wait, whatever the answer is.
+    /// The warp may work between the two, and so hides the latency of the test. Needs sm_90.
+    ///
+    /// `phase` is the current phase, or the preceding one, as for [`wait`](Self::wait). For a later
+    /// phase the hardware would answer that it is over; the simulator reports that. Whatever the
+    /// answer, the writes of other threads are visible only after [`BarrierToken::wait`].
     ///
     /// ```
     /// use ptx_matrix::prelude::*;
     ///
-    /// /// Warp 0 hands rows to warp 1, which asks for each before it is done with the one before.
+    /// /// Warp 0 passes rows to warp 1, which tests for the next row before it uses a row.
     /// #[kernel(threads = 64, target = "sm_90")]
     /// fn sums(
     ///     block: &Block,
@@ -59,11 +60,11 @@ impl Barrier {
     ///             }
     ///         });
     ///     } else {
-    ///         let mut look = come.part(0).look(warp, Phase::FIRST);
+    ///         let mut token = come.part(0).begin_wait(warp, Phase::FIRST);
     ///         for row in 0..4 {
-    ///             look.wait(warp);
+    ///             token.wait(warp);
     ///             if row < 3 {
-    ///                 look = come.part(row + 1).look(warp, Phase::FIRST);
+    ///                 token = come.part(row + 1).begin_wait(warp, Phase::FIRST);
     ///             }
     ///             warp.each(|lane| d.set(row * 32 + lane.id(), rows.get(lane, (row, 31 - lane.id()))));
     ///         }
@@ -76,20 +77,21 @@ impl Barrier {
     /// ```
     #[inline(always)]
     #[track_caller]
-    pub fn look(self, warp: Warp<'_>, phase: Phase) -> Look
+    pub fn begin_wait(self, warp: Warp<'_>, phase: Phase) -> BarrierToken
     where
         Self: BuiltFor<AtLeast<90>>,
     {
         let _ = warp;
-        // SAFETY: a barrier, which `init` has made.
+        // SAFETY: `init` has initialised the barrier.
         let answer = unsafe { LookAhead::at(Site::here(), self.address, phase.0) };
-        Look { barrier: self, phase, answer }
+        BarrierToken { barrier: self, phase, answer }
     }
 }
 
-impl Look {
-    /// Waits until the phase is over, if it was not when the warp looked. What is seen then, and
-    /// what is returned, is as of [`Barrier::wait`].
+impl BarrierToken {
+    /// Waits until the phase is over, unless the test has already found it over.
+    ///
+    /// Visibility and result are those of [`Barrier::wait`].
     #[inline(always)]
     #[track_caller]
     pub fn wait(self, warp: Warp<'_>) -> Phase

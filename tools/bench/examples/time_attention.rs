@@ -1,8 +1,8 @@
-//! Attention on a Hopper GPU: some rows checked against sums in f64, and how long it takes.
+//! Attention on a Hopper GPU: compares some rows with sums in f64, and measures the time.
 //!
 //! ```sh
 //! cargo xtask build --arch sm_90a
-//! cargo run --release --package ptx-matrix-bench --example attention -- --queries 4096 --heads 32
+//! cargo run --release --package ptx-matrix-bench --example time_attention -- --queries 4096 --heads 32
 //! ```
 
 use ptx_matrix_output::outln;
@@ -19,34 +19,42 @@ use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
 use rand_distr::StandardNormal;
 
-/// Attention in bf16, of queries, keys and values of a normal distribution.
+/// Measures attention in bf16 on a Hopper GPU
+///
+/// Queries, keys and values are normally distributed. Some rows of the output are compared with
+/// sums in f64. The time is the median of five runs.
 #[derive(Parser)]
+#[command(after_help = AFTER_HELP)]
 struct Arguments {
-    /// Features of a head: 64 or 128.
+    /// Features of a head: 64 or 128
     #[arg(long, default_value_t = 128)]
     features: usize,
-    /// Queries of a head.
+    /// Queries of a head
     #[arg(long, default_value_t = 4096)]
     queries: usize,
-    /// Keys of a head [default: as many as queries].
+    /// Keys of a head (default: the number of queries)
     #[arg(long)]
     keys: Option<usize>,
-    /// Heads, of all sequences of a batch.
+    /// Heads of all sequences of a batch together
     #[arg(long, default_value_t = 32)]
     heads: usize,
-    /// Heads of keys [default: as many].
+    /// Heads of keys and values (default: the number of heads)
     #[arg(long)]
     key_heads: Option<usize>,
-    /// A query sees only the keys up to its own.
+    /// Causal mask: a query sees only the keys up to its own position
     #[arg(long)]
     causal: bool,
-    /// Milliseconds of a run.
+    /// Duration of a run in milliseconds
     #[arg(long, default_value_t = 100)]
     batch: u64,
-    /// Where `cargo xtask build` put the kernels.
+    /// The folder with the kernels that `cargo xtask build` made
     #[arg(long, default_value = "target/ptx")]
     ptx: PathBuf,
 }
+
+const AFTER_HELP: &str = "Example:
+  cargo xtask build attention
+  cargo run --release --package ptx-matrix-bench --example time_attention -- --queries 4096 --heads 32";
 
 fn main() -> anyhow::Result<()> {
     let arguments = Arguments::parse();
@@ -95,7 +103,7 @@ fn main() -> anyhow::Result<()> {
             ensure!(off < 0.02, "feature {feature} of row {index} is {found}, and not {right}");
         }
     }
-    // Two products of each query and key that it sees, of two operations for each feature.
+    // Q K^T and P V take two operations for each feature of each visible pair of query and key.
     let seen = if of.causal {
         (0..of.queries).map(|query| (query + 1 + of.keys).saturating_sub(of.queries)).sum()
     } else {
@@ -107,7 +115,7 @@ fn main() -> anyhow::Result<()> {
     Ok(())
 }
 
-/// A row of O.
+/// A row of O, computed in f64.
 fn row(of: &Attention, index: usize, q: &[bf16], k: &[bf16], v: &[bf16]) -> Vec<f64> {
     let (head, query) = (index / of.queries / (of.heads / of.key_heads), index % of.queries);
     let seen = if of.causal { (query + 1 + of.keys).saturating_sub(of.queries) } else { of.keys };

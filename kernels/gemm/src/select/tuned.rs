@@ -7,21 +7,22 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use super::{Choice, Order};
+use super::Choice;
+use crate::Order;
 
-/// What was measured to be the fastest for some products, on one kind of GPU. `cargo xtask bench
-/// --tune FILE` makes such a file.
+/// The fastest measured choice for some GEMMs, on one kind of GPU. `cargo xtask bench --tune FILE`
+/// makes such a file.
 ///
 /// ```
 /// use ptx_matrix::element::bf16;
 /// use ptx_matrix_gemm::{Gemm, Tuned};
-/// let tuned: Tuned = r#"{ "device": "NVIDIA H200", "products": [{
+/// let tuned: Tuned = r#"{ "device": "NVIDIA H200", "gemms": [{
 ///     "element": "bf16", "a": "row_major", "b": "col_major", "m": 64, "n": 256, "k": 512, "batches": 1,
-///     "choice": { "kernel": "sm80_bf16_nt_64x64x64", "parts": 2 }
+///     "choice": { "kernel": "sm80_bf16_nt_64x64x64", "k_splits": 2 }
 /// }]}"#.parse()?;
 /// let gemm = Gemm::<bf16>::new(64, 256, 512).b(ptx_matrix_gemm::Layout::col_major(512)).tuned(&tuned);
 /// let plan = gemm.plan(&ptx_matrix::sim::Simulator::default())?;
-/// assert_eq!(plan.choice().unwrap().parts, 2);
+/// assert_eq!(plan.choice().unwrap().k_splits, 2);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -29,19 +30,20 @@ use super::{Choice, Order};
 pub struct Tuned {
     /// The GPU that was measured on.
     pub device: String,
-    /// The products, each once.
-    pub products: Vec<TunedProduct>,
+    /// The GEMMs, each once.
+    #[serde(alias = "products")]
+    pub gemms: Vec<TunedGemm>,
 }
 
-/// A product and the fastest choice for it.
+/// A GEMM and the fastest choice for it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct TunedProduct {
+pub struct TunedGemm {
     /// The elements, such as `bf16`.
     pub element: String,
-    /// How A lies.
+    /// The order of A.
     pub a: Order,
-    /// How B lies.
+    /// The order of B.
     pub b: Order,
     /// Rows of D.
     pub m: usize,
@@ -49,27 +51,27 @@ pub struct TunedProduct {
     pub n: usize,
     /// Terms of each sum.
     pub k: usize,
-    /// Products of a batch.
+    /// GEMMs of the batch.
     pub batches: usize,
-    /// Whether it may be of [`fast_accumulation`](super::Gemm::fast_accumulation).
+    /// Whether [`fast_accumulation`](crate::Gemm::fast_accumulation) is allowed.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub fast: bool,
     /// The choice.
     pub choice: Choice,
 }
 
-impl TunedProduct {
-    /// Whether it is the same product, whatever was chosen.
-    fn is(&self, other: &TunedProduct) -> bool {
-        let key = |one: &TunedProduct| (one.a, one.b, one.m, one.n, one.k, one.batches, one.fast);
+impl TunedGemm {
+    /// Whether both are the same GEMM; their choices may differ.
+    fn is(&self, other: &TunedGemm) -> bool {
+        let key = |one: &TunedGemm| (one.a, one.b, one.m, one.n, one.k, one.batches, one.fast);
         self.element == other.element && key(self) == key(other)
     }
 }
 
-/// Why a file of tuned choices is not there.
+/// Why a file of tuned choices cannot be used.
 #[derive(Debug, Error)]
 pub enum TunedError {
-    /// It cannot be read, or written.
+    /// The file cannot be read or written.
     #[error("{}: {source}", file.display())]
     File {
         /// The file.
@@ -77,12 +79,12 @@ pub enum TunedError {
         /// The system's reason.
         source: io::Error,
     },
-    /// It is not understood.
-    #[error("{}: no tuned choices: {source}", file.display())]
+    /// The text is not a list of tuned choices.
+    #[error("{} has no tuned choices: {source}", file.display())]
     Text {
         /// The file.
         file: PathBuf,
-        /// Where, and what is wrong.
+        /// The place, and the reason.
         source: serde_json::Error,
     },
 }
@@ -102,17 +104,17 @@ impl Tuned {
             .map_err(|source| TunedError::File { file: file.to_owned(), source })
     }
 
-    /// Adds a product, or replaces what is known of it.
-    pub fn insert(&mut self, product: TunedProduct) {
-        match self.products.iter_mut().find(|known| known.is(&product)) {
-            Some(known) => *known = product,
-            None => self.products.push(product),
+    /// Adds a GEMM, or replaces its choice.
+    pub fn insert(&mut self, gemm: TunedGemm) {
+        match self.gemms.iter_mut().find(|known| known.is(&gemm)) {
+            Some(known) => *known = gemm,
+            None => self.gemms.push(gemm),
         }
     }
 
-    /// The choice for a product; what it chooses is of no account.
-    pub(super) fn find(&self, product: &TunedProduct) -> Option<&Choice> {
-        self.products.iter().find(|known| known.is(product)).map(|known| &known.choice)
+    /// The choice for a GEMM. The choice that the argument has is ignored.
+    pub(crate) fn find(&self, gemm: &TunedGemm) -> Option<&Choice> {
+        self.gemms.iter().find(|known| known.is(gemm)).map(|known| &known.choice)
     }
 }
 

@@ -1,0 +1,74 @@
+//! How long a GEMM takes with each activation in its epilogue: bf16, one M x N x K.
+//!
+//! ```sh
+//! cargo xtask build gemm --arch sm_90a
+//! cargo run --release --package ptx-matrix-bench --example time_activations -- --k 512
+//! ```
+
+use anyhow::ensure;
+use clap::Parser;
+use half::bf16;
+use ptx_matrix::launch::Device;
+use ptx_matrix_gemm::{Activation, Gemm, Operands};
+use ptx_matrix_host::{BuiltCode, Gpu, GpuDevice};
+use ptx_matrix_output::outln;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// Times a bf16 GEMM with each activation, in turn: the median of nine rounds.
+#[derive(Parser)]
+struct Arguments {
+    /// Rows of D.
+    #[arg(long, default_value_t = 4096)]
+    m: usize,
+    /// Columns of D.
+    #[arg(long, default_value_t = 4096)]
+    n: usize,
+    /// Terms of each sum. The shorter, the more the epilogue counts.
+    #[arg(long, default_value_t = 4096)]
+    k: usize,
+    /// Launches of a round.
+    #[arg(long, default_value_t = 50)]
+    launches: u32,
+    /// Where `cargo xtask build` put the kernels.
+    #[arg(long, default_value = "target/ptx")]
+    ptx: PathBuf,
+}
+
+fn main() -> anyhow::Result<()> {
+    let Arguments { m, n, k, launches, ptx } = Arguments::parse();
+    ensure!(launches > 0, "--launches must be at least 1");
+    let gpu = Gpu::open(0)?;
+    let kernels = BuiltCode::best(gpu.info(), &ptx, "ptx-matrix-gemm")?;
+    let device = GpuDevice::new(gpu, &kernels)?;
+    let stream = device.gpu().new_stream()?;
+    let queue = device.in_stream(&stream);
+    // Values of -1 to 1 with no pattern that a tile could repeat.
+    let value =
+        |i: usize| bf16::from_f32((i.wrapping_mul(0x9E37_79B9) >> 16 & 255) as f32 / 128.0 - 1.0);
+    let values = |len: usize| (0..len).map(value).collect::<Vec<bf16>>();
+    let (a, b) = (queue.upload(&values(m * k))?, queue.upload(&values(k * n))?);
+    let mut d = queue.upload(&vec![bf16::ZERO; m * n])?;
+
+    let activations = [Activation::Identity, Activation::Relu, Activation::Gelu, Activation::Silu];
+    let mut times = [const { Vec::<Duration>::new() }; 4];
+    for round in 0..10 {
+        for (activation, times) in activations.into_iter().zip(&mut times) {
+            let plan = Gemm::<bf16>::new(m, n, k).activation(activation).plan(&queue)?;
+            let start = stream.record()?;
+            for _ in 0..launches {
+                plan.run(Operands::new(&queue, &a, &b, &mut d))?;
+            }
+            let elapsed = stream.record()?.since(&start)? / launches;
+            // The first round warms up.
+            if round > 0 {
+                times.push(elapsed);
+            }
+        }
+    }
+    for (activation, times) in activations.iter().zip(&mut times) {
+        times.sort();
+        outln!("{m}x{n}x{k} {activation:?}: {:?}", times[times.len() / 2]);
+    }
+    Ok(())
+}
