@@ -292,7 +292,7 @@ pub(crate) enum Waiting {
     /// This many registers are available for each lane of the warp.
     Registers { warp: usize, count: u32, location: &'static Location<'static> },
     /// Its next turn. It has tested these mbarriers without success.
-    PipelineState(Vec<u32>),
+    Scheduler(Vec<u32>),
 }
 
 /// A warp of a simulated block.

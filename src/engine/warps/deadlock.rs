@@ -86,7 +86,7 @@ pub(super) fn deadlock(progress: &[Progress], cluster: &ClusterState) -> Stopped
                     }
                 }
             }
-            Progress::Waiting(Waiting::PipelineState(_)) | Progress::Ended => {
+            Progress::Waiting(Waiting::Scheduler(_)) | Progress::Ended => {
                 ended.push(EndedWarp { warp, block })
             }
         }

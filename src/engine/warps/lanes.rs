@@ -188,7 +188,7 @@ fn wait_in_lanes(
     warp.suspend(if tested.is_empty() {
         Waiting::Phases(phases)
     } else {
-        Waiting::PipelineState(tested)
+        Waiting::Scheduler(tested)
     });
     let is_settled =
         |wait: &PhaseWait| with_block(|block| block.barriers.borrow().is_settled(wait));

@@ -47,12 +47,12 @@ pub(super) enum Progress {
 
 impl Progress {
     /// It can run.
-    const READY: Self = Progress::Waiting(Waiting::PipelineState(Vec::new()));
+    const READY: Self = Progress::Waiting(Waiting::Scheduler(Vec::new()));
 
     /// Whether the warp can run.
     fn is_ready(&self, cluster: &ClusterState, state: &BlockState) -> bool {
         match self {
-            Progress::Waiting(Waiting::PipelineState(_)) => true,
+            Progress::Waiting(Waiting::Scheduler(_)) => true,
             Progress::Waiting(Waiting::Phases(waits)) => {
                 let barriers = state.barriers.borrow();
                 waits.iter().any(|wait| barriers.is_settled(wait))
@@ -186,7 +186,7 @@ fn take_turns(
     loop {
         let is_ready = |&agent: &usize| progress[agent].is_ready(cluster, cluster.warp(agent).0);
         let mut ready: Vec<usize> = (0..warps.len()).filter(is_ready).collect();
-        let goes_on = |&agent: &usize| !matches!(&progress[agent], Progress::Waiting(Waiting::PipelineState(tested)) if !tested.is_empty());
+        let goes_on = |&agent: &usize| !matches!(&progress[agent], Progress::Waiting(Waiting::Scheduler(tested)) if !tested.is_empty());
         if !ready.iter().any(goes_on) {
             if land_awaited(cluster, &progress, &mut random)? {
                 continue;
@@ -271,7 +271,7 @@ fn land_awaited(
             Progress::Waiting(Waiting::Phases(waits)) => {
                 waits.iter().map(|wait| wait.address).collect()
             }
-            Progress::Waiting(Waiting::PipelineState(tested)) => tested.clone(),
+            Progress::Waiting(Waiting::Scheduler(tested)) => tested.clone(),
             Progress::Waiting(
                 Waiting::Sync(_)
                 | Waiting::Named { .. }
