@@ -105,14 +105,15 @@
 //! kernel out of builds for older GPUs.
 
 #![no_std]
-#![feature(auto_traits, macro_metavar_expr_concat, negative_impls, trivial_bounds)]
 // A method is bounded by the build's target. In a build for an older GPU the bound is trivially
 // false, and the method cannot be called.
 #![allow(trivial_bounds)]
 // The builder enables `abi_ptx` and `asm_experimental_arch` for every crate, so that kernel crates
-// need not.
-#![cfg_attr(target_arch = "nvptx64", feature(core_float_math, stdarch_nvptx))]
-#![cfg_attr(not(target_arch = "nvptx64"), feature(panic_can_unwind))]
+// need not. The CPU's code needs stable Rust only.
+#![cfg_attr(
+    target_arch = "nvptx64",
+    feature(auto_traits, core_float_math, negative_impls, stdarch_nvptx, trivial_bounds)
+)]
 #![warn(missing_docs)]
 
 #[cfg(not(target_arch = "nvptx64"))]
@@ -184,6 +185,8 @@ mod guides {
 /// The paths that the code of the macros uses.
 #[doc(hidden)]
 pub mod __private {
+    #[cfg(not(target_arch = "nvptx64"))]
+    pub use crate::engine::Binding;
     pub use crate::lane::Grid;
     pub use crate::launch::*;
     pub use crate::memory::SharedLayout;
@@ -192,6 +195,7 @@ pub mod __private {
     pub use crate::sim::{
         Report, SHARED_BASE, SharedField, SharedName, SimError, Simulator, name_fields,
     };
+    pub use pastey::paste;
 }
 
 /// A kernel that panics stops with a trap; the launch reports it.

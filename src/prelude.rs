@@ -1,8 +1,8 @@
 //! The names that most kernels use: `use ptx_matrix::prelude::*`.
 //!
 //! Scopes, lanes, memory, the common element types, dense fragments and [`Mma`], barriers and
-//! tensor maps. A kernel imports other names from their modules, such as [`mma`](crate::mma) or
-//! [`copy`](crate::copy).
+//! tensor maps, and the methods of floats. A kernel imports other names from their modules, such as
+//! [`mma`](crate::mma) or [`copy`](crate::copy).
 //!
 //! ```
 //! use ptx_matrix::prelude::*;
@@ -23,6 +23,7 @@ pub use crate::fragment::{
     Accumulator, ColMajor, FragmentA, FragmentB, M16N8K8, M16N8K16, M16N8K32, RowMajor,
 };
 pub use crate::lane::{LANES, Lane, LaneCapture, PerLane};
+pub use crate::math::FloatMath;
 pub use crate::memory::{
     At, Global, GlobalMut, SharedLayout, SharedRing, SharedTile, Swizzle32, Swizzle64, Swizzle128,
     Unswizzled,

@@ -7,7 +7,7 @@
 //! - `//~| text`: the output for the previous error contains `text`.
 //!
 //! A program must have no other errors. The rest of the output is not compared, because it changes
-//! from nightly to nightly.
+//! between releases of rustc.
 
 mod compiled;
 

@@ -1,8 +1,6 @@
 //! The machine code of the kernels that time instructions. They have the timed instructions, in the
 //! expected number. If the GPU has the instruction, they have no other instructions of this kind.
 
-#![feature(macro_metavar_expr_concat)]
-
 use ptx_matrix::forms::{Nature, ptx};
 use ptx_matrix::{mma_forms, mma_named};
 use ptx_matrix_build::{Arch, Builder, Toolchain};
@@ -64,7 +62,7 @@ fn what_is_timed_is_in_the_machine_code_as_often_as_it_says() {
         )*)*};
         (@named $kernel:ident (absent)) => {};
         (@named $kernel:ident ($nature:ident)) => {
-            for kernel in [stringify!(${concat(latency_, $kernel)}), stringify!(${concat(time_, $kernel)})] {
+            for kernel in [pastey::paste!(stringify!([<latency_ $kernel>])), pastey::paste!(stringify!([<time_ $kernel>]))] {
                 let products = count(&kernels[kernel], &OPCODES);
                 match ptx::$nature {
                     Nature::Native => assert_eq!(products, 2 * PRODUCTS, "{kernel}"),

@@ -194,3 +194,18 @@ fn a_gemm_with_an_epilogue_of_ones_own_has_no_spills() {
     assert_eq!((kernel.stack, kernel.spill_loads, kernel.spill_stores), (0, 0, 0));
     assert_eq!(kernel.threads, Some(384));
 }
+
+/// On the CPU stable Rust decides by `Sync`, and atomics are `Sync`.
+#[test]
+fn a_build_for_a_gpu_names_the_types_that_lane_closures_must_not_capture() {
+    let error = build(Arch::SM_90A, &["captures"]).unwrap_err();
+    let CompileError { stderr, .. } = error.downcast_ref().unwrap_or_else(|| panic!("{error:?}"));
+    for refused in ["UnsafeCell<usize>", "Warp<'_>"] {
+        let message = format!("a lane closure must not capture `{refused}`");
+        assert!(stderr.contains(&message), "{message} is not in\n{stderr}");
+    }
+    for line in ["captures.rs:9", "captures.rs:18", "captures.rs:24"] {
+        assert!(stderr.contains(line), "{line} is not in\n{stderr}");
+    }
+    assert!(stderr.contains("a value leaves it only as its result, a `PerLane`"), "{stderr}");
+}

@@ -136,6 +136,7 @@ pub fn host(kernel: &Kernel) -> TokenStream {
             grid: impl ::core::convert::Into<#krate::__private::Grid>,
             #(#names: <#types as #krate::__private::KernelParam>::Host<'h, PtxMatrixDevice>,)*
         ) -> ::core::result::Result<PtxMatrixDevice::Report, PtxMatrixDevice::Error> {
+            let binding = #krate::__private::Binding::begin();
             #(let #names = <#types as #krate::__private::KernelParam>::bind(device, #names, #texts);)*
             #[allow(unused_mut)]
             let mut params = #krate::__private::Params::new();
@@ -153,6 +154,7 @@ pub fn host(kernel: &Kernel) -> TokenStream {
                 grid: ::core::convert::Into::into(grid),
                 params: &params,
                 body: &|block| body.run(block),
+                id: binding.launch(),
                 name_byte: #name_byte,
             };
             // SAFETY: the parameters are this kernel's. Their buffers stay borrowed until this

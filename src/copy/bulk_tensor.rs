@@ -69,10 +69,10 @@ macro_rules! ranks {
                 // ptxas turns the first into a call.
                 #[cfg(not(target_feature = "sm_100"))]
                 let load =
-                    raw::${concat(cp_async_bulk_tensor_, $dims, _shared_cluster_global_tile_mbarrier_complete_tx_bytes)};
+                    pastey::paste!(raw::[<cp_async_bulk_tensor_ $dims _shared_cluster_global_tile_mbarrier_complete_tx_bytes>]);
                 #[cfg(target_feature = "sm_100")]
                 let load =
-                    raw::${concat(cp_async_bulk_tensor_, $dims, _shared_cta_global_tile_mbarrier_complete_tx_bytes)};
+                    pastey::paste!(raw::[<cp_async_bulk_tensor_ $dims _shared_cta_global_tile_mbarrier_complete_tx_bytes>]);
                 // SAFETY: the caller upholds the conditions.
                 unsafe { load(to, map, self, barrier) }
             }
@@ -80,7 +80,7 @@ macro_rules! ranks {
             #[inline(always)]
             #[track_caller]
             unsafe fn load_to(self, to: u32, map: *const u8, barrier: u32, mask: u16) {
-                let load = raw::${concat(cp_async_bulk_tensor_, $dims, _shared_cluster_global_tile_mbarrier_complete_tx_bytes_multicast_cluster)};
+                let load = pastey::paste!(raw::[<cp_async_bulk_tensor_ $dims _shared_cluster_global_tile_mbarrier_complete_tx_bytes_multicast_cluster>]);
                 // SAFETY: the caller upholds the conditions.
                 unsafe { load(to, map, self, barrier, mask) }
             }
@@ -88,7 +88,7 @@ macro_rules! ranks {
             #[inline(always)]
             #[track_caller]
             unsafe fn load_cached(self, to: u32, map: *const u8, barrier: u32, policy: u64) {
-                let load = raw::${concat(cp_async_bulk_tensor_, $dims, _shared_cluster_global_tile_mbarrier_complete_tx_bytes_L2_cache_hint)};
+                let load = pastey::paste!(raw::[<cp_async_bulk_tensor_ $dims _shared_cluster_global_tile_mbarrier_complete_tx_bytes_L2_cache_hint>]);
                 // SAFETY: the caller upholds the conditions.
                 unsafe { load(to, map, self, barrier, policy) }
             }
@@ -96,7 +96,7 @@ macro_rules! ranks {
             #[inline(always)]
             #[track_caller]
             unsafe fn load_to_cached(self, to: u32, map: *const u8, barrier: u32, mask: u16, policy: u64) {
-                let load = raw::${concat(cp_async_bulk_tensor_, $dims, _shared_cluster_global_tile_mbarrier_complete_tx_bytes_multicast_cluster_L2_cache_hint)};
+                let load = pastey::paste!(raw::[<cp_async_bulk_tensor_ $dims _shared_cluster_global_tile_mbarrier_complete_tx_bytes_multicast_cluster_L2_cache_hint>]);
                 // SAFETY: the caller upholds the conditions.
                 unsafe { load(to, map, self, barrier, mask, policy) }
             }
@@ -104,7 +104,7 @@ macro_rules! ranks {
             #[inline(always)]
             #[track_caller]
             unsafe fn store_cached(self, map: *const u8, from: u32, policy: u64) {
-                let store = raw::${concat(cp_async_bulk_tensor_, $dims, _global_shared_cta_tile_bulk_group_L2_cache_hint)};
+                let store = pastey::paste!(raw::[<cp_async_bulk_tensor_ $dims _global_shared_cta_tile_bulk_group_L2_cache_hint>]);
                 // SAFETY: the caller upholds the conditions.
                 unsafe { store(map, self, from, policy) }
             }
@@ -113,14 +113,14 @@ macro_rules! ranks {
             #[track_caller]
             unsafe fn store(self, map: *const u8, from: u32) {
                 // SAFETY: the caller upholds the conditions.
-                unsafe { raw::${concat(cp_async_bulk_tensor_, $dims, _global_shared_cta_tile_bulk_group)}(map, self, from) }
+                unsafe { pastey::paste!(raw::[<cp_async_bulk_tensor_ $dims _global_shared_cta_tile_bulk_group>])(map, self, from) }
             }
 
             #[inline(always)]
             #[track_caller]
             unsafe fn prefetch(self, map: *const u8) {
                 // SAFETY: the caller upholds the conditions.
-                unsafe { raw::${concat(cp_async_bulk_prefetch_tensor_, $dims, _L2_global_tile)}(map, self) }
+                unsafe { pastey::paste!(raw::[<cp_async_bulk_prefetch_tensor_ $dims _L2_global_tile>])(map, self) }
             }
 
             #[inline(always)]
@@ -133,7 +133,7 @@ macro_rules! ranks {
             #[inline(always)]
             #[track_caller]
             unsafe fn prefetch_cached(self, map: *const u8, policy: u64) {
-                let prefetch = raw::${concat(cp_async_bulk_prefetch_tensor_, $dims, _L2_global_tile_L2_cache_hint)};
+                let prefetch = pastey::paste!(raw::[<cp_async_bulk_prefetch_tensor_ $dims _L2_global_tile_L2_cache_hint>]);
                 // SAFETY: the caller upholds the conditions.
                 unsafe { prefetch(map, self, policy) }
             }
@@ -154,7 +154,7 @@ macro_rules! ranks {
         match $operation {
             // SAFETY: the caller upholds the conditions.
             $(Operation::$which => unsafe {
-                raw::${concat(cp_reduce_async_bulk_tensor_, $dims, _global_shared_cta_, $name, $end)}($map, $at, $from, $($policy)?)
+                pastey::paste!(raw::[<cp_reduce_async_bulk_tensor_ $dims _global_shared_cta_ $name $end>])($map, $at, $from, $($policy)?)
             },)*
         }
     };

@@ -108,10 +108,10 @@ macro_rules! ranks {
                 // The choice of form: as for boxes (`bulk_tensor.rs`).
                 #[cfg(not(target_feature = "sm_100"))]
                 let load =
-                    raw::${concat(cp_async_bulk_tensor_, $dims, _shared_cluster_global_im2col_mbarrier_complete_tx_bytes)};
+                    pastey::paste!(raw::[<cp_async_bulk_tensor_ $dims _shared_cluster_global_im2col_mbarrier_complete_tx_bytes>]);
                 #[cfg(target_feature = "sm_100")]
                 let load =
-                    raw::${concat(cp_async_bulk_tensor_, $dims, _shared_cta_global_im2col_mbarrier_complete_tx_bytes)};
+                    pastey::paste!(raw::[<cp_async_bulk_tensor_ $dims _shared_cta_global_im2col_mbarrier_complete_tx_bytes>]);
                 // SAFETY: the caller upholds the conditions.
                 unsafe { load(to, map, self, barrier, offsets) }
             }
@@ -119,7 +119,7 @@ macro_rules! ranks {
             #[inline(always)]
             #[track_caller]
             unsafe fn load_to(self, to: u32, map: *const u8, barrier: u32, offsets: [u16; $spatial], mask: u16) {
-                let load = raw::${concat(cp_async_bulk_tensor_, $dims, _shared_cluster_global_im2col_mbarrier_complete_tx_bytes_multicast_cluster)};
+                let load = pastey::paste!(raw::[<cp_async_bulk_tensor_ $dims _shared_cluster_global_im2col_mbarrier_complete_tx_bytes_multicast_cluster>]);
                 // SAFETY: the caller upholds the conditions.
                 unsafe { load(to, map, self, barrier, offsets, mask) }
             }
@@ -127,7 +127,7 @@ macro_rules! ranks {
             #[inline(always)]
             #[track_caller]
             unsafe fn load_cached(self, to: u32, map: *const u8, barrier: u32, offsets: [u16; $spatial], policy: u64) {
-                let load = raw::${concat(cp_async_bulk_tensor_, $dims, _shared_cluster_global_im2col_mbarrier_complete_tx_bytes_L2_cache_hint)};
+                let load = pastey::paste!(raw::[<cp_async_bulk_tensor_ $dims _shared_cluster_global_im2col_mbarrier_complete_tx_bytes_L2_cache_hint>]);
                 // SAFETY: the caller upholds the conditions.
                 unsafe { load(to, map, self, barrier, offsets, policy) }
             }
@@ -143,7 +143,7 @@ macro_rules! ranks {
                 mask: u16,
                 policy: u64,
             ) {
-                let load = raw::${concat(cp_async_bulk_tensor_, $dims, _shared_cluster_global_im2col_mbarrier_complete_tx_bytes_multicast_cluster_L2_cache_hint)};
+                let load = pastey::paste!(raw::[<cp_async_bulk_tensor_ $dims _shared_cluster_global_im2col_mbarrier_complete_tx_bytes_multicast_cluster_L2_cache_hint>]);
                 // SAFETY: the caller upholds the conditions.
                 unsafe { load(to, map, self, barrier, offsets, mask, policy) }
             }
@@ -151,7 +151,7 @@ macro_rules! ranks {
             #[inline(always)]
             #[track_caller]
             unsafe fn store(self, map: *const u8, from: u32) {
-                let store = raw::${concat(cp_async_bulk_tensor_, $dims, _global_shared_cta_im2col_no_offs_bulk_group)};
+                let store = pastey::paste!(raw::[<cp_async_bulk_tensor_ $dims _global_shared_cta_im2col_no_offs_bulk_group>]);
                 // SAFETY: the caller upholds the conditions.
                 unsafe { store(map, self, from) }
             }
@@ -159,7 +159,7 @@ macro_rules! ranks {
             #[inline(always)]
             #[track_caller]
             unsafe fn store_cached(self, map: *const u8, from: u32, policy: u64) {
-                let store = raw::${concat(cp_async_bulk_tensor_, $dims, _global_shared_cta_im2col_no_offs_bulk_group_L2_cache_hint)};
+                let store = pastey::paste!(raw::[<cp_async_bulk_tensor_ $dims _global_shared_cta_im2col_no_offs_bulk_group_L2_cache_hint>]);
                 // SAFETY: the caller upholds the conditions.
                 unsafe { store(map, self, from, policy) }
             }
@@ -168,7 +168,7 @@ macro_rules! ranks {
             #[track_caller]
             unsafe fn prefetch(self, map: *const u8, offsets: [u16; $spatial]) {
                 // SAFETY: the caller upholds the conditions.
-                unsafe { raw::${concat(cp_async_bulk_prefetch_tensor_, $dims, _L2_global_im2col)}(map, self, offsets) }
+                unsafe { pastey::paste!(raw::[<cp_async_bulk_prefetch_tensor_ $dims _L2_global_im2col>])(map, self, offsets) }
             }
 
             #[inline(always)]
@@ -181,7 +181,7 @@ macro_rules! ranks {
             #[inline(always)]
             #[track_caller]
             unsafe fn prefetch_cached(self, map: *const u8, offsets: [u16; $spatial], policy: u64) {
-                let prefetch = raw::${concat(cp_async_bulk_prefetch_tensor_, $dims, _L2_global_im2col_L2_cache_hint)};
+                let prefetch = pastey::paste!(raw::[<cp_async_bulk_prefetch_tensor_ $dims _L2_global_im2col_L2_cache_hint>]);
                 // SAFETY: the caller upholds the conditions.
                 unsafe { prefetch(map, self, offsets, policy) }
             }
@@ -202,7 +202,7 @@ macro_rules! ranks {
         match $operation {
             // SAFETY: the caller upholds the conditions.
             $(Operation::$which => unsafe {
-                raw::${concat(cp_reduce_async_bulk_tensor_, $dims, _global_shared_cta_, $name, $end)}($map, $at, $from, $($policy)?)
+                pastey::paste!(raw::[<cp_reduce_async_bulk_tensor_ $dims _global_shared_cta_ $name $end>])($map, $at, $from, $($policy)?)
             },)*
         }
     };

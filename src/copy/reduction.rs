@@ -80,15 +80,13 @@ macro_rules! reductions {
                 #[track_caller]
                 unsafe fn reduce(to: *mut u8, from: u32, bytes: u32) {
                     // SAFETY: the caller upholds the conditions.
-                    unsafe { raw::${concat(cp_reduce_async_bulk_global_shared_cta_bulk_group_, $ptx, _, $kind)}(to, from, bytes) }
+                    unsafe { pastey::paste!(raw::[<cp_reduce_async_bulk_global_shared_cta_bulk_group_ $ptx _ $kind>])(to, from, bytes) }
                 }
 
                 #[inline(always)]
                 #[track_caller]
                 unsafe fn reduce_cached(to: *mut u8, from: u32, bytes: u32, policy: u64) {
-                    let reduce = raw::${concat(
-                        cp_reduce_async_bulk_global_shared_cta_bulk_group_L2_cache_hint_, $ptx, _, $kind
-                    )};
+                    let reduce = pastey::paste!(raw::[<cp_reduce_async_bulk_global_shared_cta_bulk_group_L2_cache_hint_ $ptx _ $kind>]);
                     // SAFETY: the caller upholds the conditions.
                     unsafe { reduce(to, from, bytes, policy) }
                 }
@@ -99,9 +97,7 @@ macro_rules! reductions {
                 #[inline(always)]
                 #[track_caller]
                 unsafe fn reduce_shared(to: u32, from: u32, bytes: u32, barrier: u32) {
-                    let reduce = raw::${concat(
-                        cp_reduce_async_bulk_shared_cluster_shared_cta_mbarrier_complete_tx_bytes_, $ptx, _, $shared_kind
-                    )};
+                    let reduce = pastey::paste!(raw::[<cp_reduce_async_bulk_shared_cluster_shared_cta_mbarrier_complete_tx_bytes_ $ptx _ $shared_kind>]);
                     // SAFETY: the caller upholds the conditions.
                     unsafe { reduce(to, from, bytes, barrier) }
                 }
@@ -109,7 +105,7 @@ macro_rules! reductions {
                 #[inline(always)]
                 #[track_caller]
                 unsafe fn reduce_by(to: u32, value: $shared, barrier: u32) {
-                    let reduce = raw::${concat(red_async_relaxed_cluster_shared_cluster_mbarrier_complete_tx_bytes_, $ptx, _, $shared_kind)};
+                    let reduce = pastey::paste!(raw::[<red_async_relaxed_cluster_shared_cluster_mbarrier_complete_tx_bytes_ $ptx _ $shared_kind>]);
                     // SAFETY: the caller upholds the conditions.
                     unsafe { reduce(to, value.to_bits(), barrier) }
                 }

@@ -3,7 +3,7 @@
 
 use crate::element::{Element, TypeName};
 use crate::isa::TensorMapWords;
-use crate::lane::{Lane, LaneCapture, Sealed};
+use crate::lane::{Capturable, Lane, Sealed};
 use crate::machine::MapRef;
 use crate::memory::{Order, SharedTile, TensorSwizzle};
 use crate::raw;
@@ -166,7 +166,7 @@ macro_rules! maps {
         }
         impl<Tile, const RANK: usize, Mode> Copy for $map<'_, Tile, RANK, Mode> {}
         // SAFETY: the map does not change, and only copies touch its tensor.
-        unsafe impl<Tile, const RANK: usize, Mode> LaneCapture for $map<'_, Tile, RANK, Mode> {}
+        unsafe impl<Tile, const RANK: usize, Mode> Capturable for $map<'_, Tile, RANK, Mode> {}
 
         impl<Tile: BoxTile, const RANK: usize, Mode: TensorMode> $map<'_, Tile, RANK, Mode> {
             /// Takes the map that a kernel's parameter points to.

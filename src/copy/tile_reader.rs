@@ -3,7 +3,7 @@
 //! Comments speak of row-major matrices; for column-major ones, swap rows and columns.
 
 use crate::element::Element;
-use crate::lane::{Lane, LaneCapture, PerLane, Site, array};
+use crate::lane::{Capturable, Lane, PerLane, Site, array};
 use crate::machine::{self, check};
 use crate::memory::{GlobalMatrix, Order, SharedTile, Swizzle};
 use crate::scope::Threads;
@@ -88,7 +88,7 @@ pub struct TileReader<'k, Tile: ReadTile, const COPIES: usize> {
 }
 
 /// A shared tile that a [`TileReader`] can fill.
-pub trait ReadTile: crate::lane::Sealed + LaneCapture + Copy {
+pub trait ReadTile: crate::lane::Sealed + crate::lane::LaneCapture + Copy {
     /// The tile's elements.
     type Element: Element;
     /// The tile's order, which is that of the matrix.
@@ -167,7 +167,7 @@ impl<T> Clone for Source<T> {
 impl<T> Copy for Source<T> {}
 
 // SAFETY: the address is the same in all lanes, and only copies use it.
-unsafe impl<T> LaneCapture for Source<T> {}
+unsafe impl<T> Capturable for Source<T> {}
 
 impl<T> Source<T> {
     /// The address `count` times `pitch` elements after this one. It is computed at each use. The

@@ -1,11 +1,13 @@
 //! The description of a launch for the engine.
 
-use crate::engine::{NameByte, WarpOfBlock};
+use crate::engine::{LaunchId, NameByte, WarpOfBlock};
 use crate::lane::Grid;
 use crate::target::Arch;
 
 /// A launch, as the engine needs it.
 pub(crate) struct Job<'a> {
+    /// The launch of the handles that `body` passes to the kernel.
+    pub(crate) launch: LaunchId,
     /// The kernel's name.
     pub(crate) name: &'static str,
     /// Threads in a block.

@@ -10,8 +10,8 @@
 //! - `findings/`: misuses and their messages;
 //! - `record/`: profile and trace.
 //!
-//! The loose files are `job.rs` (a launch), `raw.rs` (the functions of [`raw`](crate::raw)) and
-//! `shuffle.rs`.
+//! The loose files are `job.rs` and `launch_id.rs` (a launch), `raw.rs` (the functions of
+//! [`raw`](crate::raw)) and `shuffle.rs`.
 //!
 //! # Order of execution
 //!
@@ -49,6 +49,7 @@
 pub(crate) mod arithmetic;
 pub(crate) mod findings;
 mod job;
+mod launch_id;
 pub(crate) mod memory;
 pub(crate) mod raw;
 pub(crate) mod record;
@@ -74,6 +75,8 @@ pub(crate) use arithmetic::{
     multiply_sparse_scaled,
 };
 pub(crate) use job::Job;
+#[doc(hidden)]
+pub use launch_id::{Binding, LaunchId};
 pub(crate) use memory::{
     ElementOf, Slice, bulk, commit_copies, load_matrices, load_shared, note_slice, peer,
     read_constant, read_global, start_copy, store_matrices, store_shared, tensor, transpose_matrix,

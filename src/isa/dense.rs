@@ -139,23 +139,23 @@ macro_rules! mma_ptx {
 #[macro_export]
 macro_rules! mma_named {
     ($q:ident $shape:ident $la:ident $lb:ident $d:ident $a:ident $b:ident $c:ident => $with:ident $arguments:tt) => {
-        $crate::mma_named! {
+        $crate::__private::paste! { $crate::mma_named! {
             @$q $with $arguments
-            [${concat(mma_sync_aligned_, $shape, _, $la, _, $lb)}] [${concat($d, _, $a, _, $b, _, $c)}]
-        }
+            [[<mma_sync_aligned_ $shape _ $la _ $lb>]] [[<$d _ $a _ $b _ $c>]]
+        } }
     };
     (@plain $with:ident $arguments:tt [$shape:ident] [$elements:ident]) => {
-        $with! { @named ${concat($shape, _, $elements)} $arguments }
+        $crate::__private::paste! { $with! { @named [<$shape _ $elements>] $arguments } }
     };
     (@widen $($rest:tt)*) => { $crate::mma_named! { @plain $($rest)* } };
     (@satfinite $with:ident $arguments:tt [$shape:ident] [$elements:ident]) => {
-        $with! { @named ${concat($shape, _satfinite_, $elements)} $arguments }
+        $crate::__private::paste! { $with! { @named [<$shape _satfinite_ $elements>] $arguments } }
     };
     (@f8f6f4 $with:ident $arguments:tt [$shape:ident] [$elements:ident]) => {
-        $with! { @named ${concat($shape, _kind_f8f6f4_, $elements)} $arguments }
+        $crate::__private::paste! { $with! { @named [<$shape _kind_f8f6f4_ $elements>] $arguments } }
     };
     (@$behind:ident $with:ident $arguments:tt [$shape:ident] [$elements:ident]) => {
-        $with! { @named ${concat($shape, _, $elements, _, $behind)} $arguments }
+        $crate::__private::paste! { $with! { @named [<$shape _ $elements _ $behind>] $arguments } }
     };
 }
 

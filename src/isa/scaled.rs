@@ -61,9 +61,7 @@ macro_rules! mma_scaled_ptx {
 #[macro_export]
 macro_rules! mma_scaled_named {
     ($shape:ident $kind:ident $vec:literal $scale:ident $a:ident $b:ident => $with:ident $arguments:tt) => {
-        $with! { @named ${concat(
-            mma_sync_aligned_, $shape, _row_col_kind_, $kind, _block_scale_scale_vec_, $vec, x_f32_, $a, _, $b, _f32_, $scale
-        )} $arguments }
+        $crate::__private::paste! { $with! { @named [<mma_sync_aligned_ $shape _row_col_kind_ $kind _block_scale_scale_vec_ $vec x_f32_ $a _ $b _f32_ $scale>] $arguments } }
     };
 }
 

@@ -98,20 +98,20 @@ macro_rules! mma_sparse_ptx {
 #[macro_export]
 macro_rules! mma_sparse_named {
     ($order:ident $q:ident $shape:ident $d:ident $a:ident $b:ident $c:ident => $with:ident $arguments:tt) => {
-        $crate::mma_sparse_named! { @$order $q $with $arguments [$shape] [${concat($d, _, $a, _, $b, _, $c)}] }
+        $crate::__private::paste! { $crate::mma_sparse_named! { @$order $q $with $arguments [$shape] [[<$d _ $a _ $b _ $c>]] } }
     };
     (@any $q:ident $with:ident $arguments:tt [$shape:ident] $elements:tt) => {
-        $crate::mma_sparse_named! { @$q $with $arguments [${concat(mma_sp_sync_aligned_, $shape, _row_col)}] $elements }
+        $crate::__private::paste! { $crate::mma_sparse_named! { @$q $with $arguments [[<mma_sp_sync_aligned_ $shape _row_col>]] $elements } }
     };
     (@ordered $q:ident $with:ident $arguments:tt [$shape:ident] $elements:tt) => {
-        $crate::mma_sparse_named! { @$q $with $arguments [${concat(mma_sp_ordered_metadata_sync_aligned_, $shape, _row_col)}] $elements }
+        $crate::__private::paste! { $crate::mma_sparse_named! { @$q $with $arguments [[<mma_sp_ordered_metadata_sync_aligned_ $shape _row_col>]] $elements } }
     };
-    (@plain $with:ident $arguments:tt [$shape:ident] [$elements:ident]) => { $with! { @named ${concat($shape, _, $elements)} $arguments } };
+    (@plain $with:ident $arguments:tt [$shape:ident] [$elements:ident]) => { $crate::__private::paste! { $with! { @named [<$shape _ $elements>] $arguments } } };
     (@satfinite $with:ident $arguments:tt [$shape:ident] [$elements:ident]) => {
-        $with! { @named ${concat($shape, _satfinite_, $elements)} $arguments }
+        $crate::__private::paste! { $with! { @named [<$shape _satfinite_ $elements>] $arguments } }
     };
     (@f8f6f4 $with:ident $arguments:tt [$shape:ident] [$elements:ident]) => {
-        $with! { @named ${concat($shape, _kind_f8f6f4_, $elements)} $arguments }
+        $crate::__private::paste! { $with! { @named [<$shape _kind_f8f6f4_ $elements>] $arguments } }
     };
 }
 

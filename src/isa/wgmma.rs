@@ -177,10 +177,10 @@ macro_rules! wgmma_shape {
 macro_rules! wgmma_named {
     (0 $($form:tt)*) => { $crate::wgmma_named! { @form wgmma_mma_async_sync_aligned_m64n $($form)* } };
     (@form $begin:ident $n:literal $d:ident $a:ident $b:ident $k:literal plain => $with:ident $arguments:tt) => {
-        $with! { @named ${concat($begin, $n, k, $k, _, $d, _, $a, _, $b)} $arguments }
+        $crate::__private::paste! { $with! { @named [<$begin $n k $k _ $d _ $a _ $b>] $arguments } }
     };
     (@form $begin:ident $n:literal $d:ident $a:ident $b:ident $k:literal $option:ident => $with:ident $arguments:tt) => {
-        $with! { @named ${concat($begin, $n, k, $k, _, $d, _, $a, _, $b, _, $option)} $arguments }
+        $crate::__private::paste! { $with! { @named [<$begin $n k $k _ $d _ $a _ $b _ $option>] $arguments } }
     };
     ($selectors:literal $($form:tt)*) => { $crate::wgmma_named! { @form wgmma_mma_async_sp_sync_aligned_m64n $($form)* } };
 }

@@ -1,6 +1,8 @@
 //! Lanes on the device: a `PerLane` is the executing lane's own value.
 
 use super::{LANES, Lane, PerLane};
+use crate::scope::{Block, Cluster, ClusterBlock, Warp, WarpGroup};
+use core::cell::UnsafeCell;
 use core::marker::PhantomData;
 
 /// The executing lane's own value.
@@ -93,3 +95,28 @@ pub(crate) fn array<T, const N: usize>(element: impl Fn(usize) -> T) -> [T; N] {
 pub(crate) fn mapped<T: Copy, U, const N: usize>(array: [T; N], value: impl Fn(T) -> U) -> [U; N] {
     array.map(value)
 }
+
+/// The types that a lane closure may capture. A shared reference to one carries no value from one
+/// lane to uniform code.
+///
+/// # Safety
+/// A manual implementation asserts this.
+#[diagnostic::on_unimplemented(
+    message = "a lane closure must not capture `{Self}`",
+    label = "this lane closure captures `{Self}`",
+    note = "a lane closure runs once per lane: collectives (`sync`, `load`, `accumulate`, ...) \
+            belong outside of it, and a value leaves it only as its result, a `PerLane`"
+)]
+pub unsafe auto trait LaneCapture {}
+
+impl<T: ?Sized> !LaneCapture for UnsafeCell<T> {}
+impl<T: ?Sized> !LaneCapture for *const T {}
+impl<T: ?Sized> !LaneCapture for *mut T {}
+impl !LaneCapture for Block<'_> {}
+impl<const N: usize> !LaneCapture for ClusterBlock<'_, N> {}
+impl<const N: usize> !LaneCapture for Cluster<'_, N> {}
+impl !LaneCapture for WarpGroup<'_> {}
+impl !LaneCapture for Warp<'_> {}
+
+/// The trait to implement for a handle with a pointer, so that lane closures may capture it.
+pub(crate) use LaneCapture as Capturable;

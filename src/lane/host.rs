@@ -111,3 +111,33 @@ impl<T, F: Fn(usize) -> T> Element<T> for F {
 fn simulated<T, const N: usize>(element: &dyn Element<T>) -> [T; N] {
     core::array::from_fn(|index| element.at(index))
 }
+
+/// The types that a lane closure may capture.
+///
+/// A lane closure runs once for each lane. It may read uniform and per-lane values, and write
+/// global and shared memory. A lane's value may leave it only as its result. By any other way, the
+/// value would pass for a uniform one.
+///
+/// So these types cannot be captured:
+///
+/// - interior mutability (`Cell`, atomics) and raw pointers,
+/// - the warp and the block, as all lanes must reach their collectives together.
+///
+/// On the CPU, stable Rust decides by [`Sync`], which permits atomics. A build for a GPU refuses
+/// them too: there this is an auto trait.
+///
+/// A `static` is not captured. The builder refuses kernels that use a mutable `static`.
+#[diagnostic::on_unimplemented(
+    message = "a lane closure must not capture a `Cell`, a raw pointer, a warp, a block or a cluster",
+    label = "this lane closure captures one of them, or uses a type that contains one",
+    note = "a lane closure runs once per lane: collectives (`sync`, `load`, `accumulate`, ...) \
+            belong outside of it, and a value leaves it only as its result, a `PerLane`",
+    note = "all that it captures must be `Sync`; a build for a GPU names the type that it refuses"
+)]
+pub trait LaneCapture: Sync {}
+
+#[diagnostic::do_not_recommend]
+impl<T: Sync + ?Sized> LaneCapture for T {}
+
+/// The trait to implement for a handle with a pointer, so that lane closures may capture it.
+pub(crate) use core::marker::Sync as Capturable;

@@ -35,43 +35,17 @@ mod sealed;
 mod site;
 
 pub use grid::Grid;
+pub(crate) use here::Capturable;
+pub use here::LaneCapture;
 use here::{Line, Number, Stored, caller};
 pub(crate) use here::{array, mapped};
 pub(crate) use sealed::Sealed;
 pub(crate) use site::Site;
 
-use core::cell::UnsafeCell;
 use core::marker::PhantomData;
 
 /// Lanes in a warp.
 pub const LANES: usize = 32;
-
-/// A type that a lane closure may capture.
-///
-/// A lane closure runs once for each lane. It may read uniform and per-lane values, and write
-/// global and shared memory. A lane's value may leave it only as its result. By any other way, the
-/// value would pass for a uniform one.
-///
-/// So these types cannot be captured:
-///
-/// - interior mutability (`Cell`, atomics) and raw pointers,
-/// - the warp and the block, as all lanes must reach their collectives together.
-///
-/// A `static` is not captured. The builder refuses kernels that use a mutable `static`.
-///
-/// # Safety
-/// A manual implementation asserts that a shared reference to the type carries no value from one
-/// lane to uniform code.
-#[diagnostic::on_unimplemented(
-    message = "a lane closure must not capture `{Self}`",
-    label = "this lane closure captures `{Self}`",
-    note = "a lane closure runs once per lane: collectives (`sync`, `load`, `accumulate`, ...) belong outside of it, and a value leaves it only as its result, a `PerLane`"
-)]
-pub unsafe auto trait LaneCapture {}
-
-impl<T: ?Sized> !LaneCapture for UnsafeCell<T> {}
-impl<T: ?Sized> !LaneCapture for *const T {}
-impl<T: ?Sized> !LaneCapture for *mut T {}
 
 /// A value that may differ between the lanes of a warp.
 ///

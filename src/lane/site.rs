@@ -1,6 +1,6 @@
 //! The source line of an operation, for the simulator's reports.
 
-use super::{LaneCapture, Line, caller};
+use super::{Line, caller};
 
 /// A line of the kernel's source. On the device it is empty.
 #[derive(Clone, Copy)]
@@ -17,6 +17,3 @@ impl Site {
         Site { location: caller() }
     }
 }
-
-// SAFETY: a location is constant, and carries no lane's value out.
-unsafe impl LaneCapture for Site {}

@@ -16,6 +16,9 @@ pub struct Launch<'a> {
     /// The kernel's function with its arguments, for the simulator. Each warp of each block calls
     /// it, and blocks run in parallel.
     pub body: &'a (dyn Fn(&Block<'_>) + Sync),
+    /// The launch that the arguments are bound for.
+    #[doc(hidden)]
+    pub id: crate::engine::LaunchId,
     /// Names a byte of the kernel's shared memory, for the simulator's reports.
     #[doc(hidden)]
     pub name_byte: crate::engine::NameByte,
@@ -23,8 +26,8 @@ pub struct Launch<'a> {
 
 /// A kernel's function with its arguments, as `Sync`, so that blocks run in parallel.
 ///
-/// The arguments themselves are not `Sync`. A host thread with access to a slice could be
-/// simulating a block of another launch, which must not write that memory.
+/// The scopes that it calls the kernel with are not `Sync`. Its handles belong to one launch, and
+/// refuse accesses by others.
 #[doc(hidden)]
 pub struct KernelBody<F>(F);
 

@@ -2,7 +2,7 @@
 
 use crate::element::Element;
 #[cfg(not(target_arch = "nvptx64"))]
-use crate::engine::{self, ElementOf, Slice, Traffic};
+use crate::engine::{self, ElementOf, LaunchId, Slice, Traffic};
 use crate::lane::Site;
 use crate::machine::check;
 use bytemuck::Pod;
@@ -20,6 +20,8 @@ pub(crate) struct RawSlice<T> {
     /// Whether the launch has a `GlobalMut` of the same memory although this is a `Global`.
     #[cfg(not(target_arch = "nvptx64"))]
     in_place: bool,
+    #[cfg(not(target_arch = "nvptx64"))]
+    launch: LaunchId,
 }
 
 impl<T> Clone for RawSlice<T> {
@@ -45,12 +47,16 @@ impl<T> RawSlice<T> {
             skipped: 0,
             #[cfg(not(target_arch = "nvptx64"))]
             in_place: false,
+            #[cfg(not(target_arch = "nvptx64"))]
+            launch: LaunchId::current(),
         }
     }
 
     /// The address of its first element.
     #[inline(always)]
-    pub(crate) const fn start(self) -> *mut T {
+    pub(crate) fn start(self) -> *mut T {
+        #[cfg(not(target_arch = "nvptx64"))]
+        self.launch.check(self.name);
         self.start
     }
 
@@ -108,13 +114,16 @@ impl<T> RawSlice<T> {
         #[cfg(target_arch = "nvptx64")]
         let _ = is_mut;
         #[cfg(not(target_arch = "nvptx64"))]
-        engine::note_slice(Slice {
-            name: self.name,
-            address: self.start.addr(),
-            len: self.len,
-            element: size_of::<T>(),
-            is_mut,
-        });
+        {
+            self.launch.check(self.name);
+            engine::note_slice(Slice {
+                name: self.name,
+                address: self.start.addr(),
+                len: self.len,
+                element: size_of::<T>(),
+                is_mut,
+            });
+        }
         self.start
     }
 
@@ -142,6 +151,8 @@ impl<T: Element> RawSlice<T> {
     fn element(self, index: usize, access: &'static str, site: Site) -> *mut T {
         #[cfg(target_arch = "nvptx64")]
         let _ = access;
+        #[cfg(not(target_arch = "nvptx64"))]
+        self.launch.check(self.name);
         check!(
             index < self.len,
             site,

@@ -1,7 +1,7 @@
 //! A reference to a tensor map in a kernel.
 
 #[cfg(not(target_arch = "nvptx64"))]
-use crate::engine::{Slice, note_slice};
+use crate::engine::{LaunchId, Slice, note_slice};
 use crate::isa::TensorMapWords;
 
 /// A tensor map: its address on the device; its bytes and its slice on the host.
@@ -13,6 +13,8 @@ pub(crate) struct MapRef {
     words: TensorMapWords,
     #[cfg(not(target_arch = "nvptx64"))]
     slice: Slice,
+    #[cfg(not(target_arch = "nvptx64"))]
+    launch: LaunchId,
 }
 
 impl MapRef {
@@ -37,7 +39,7 @@ impl MapRef {
     ) -> Self {
         let (name, start, len) = slice;
         let slice = Slice { name, address: start.addr(), len, element: size_of::<T>(), is_mut };
-        MapRef { words, slice }
+        MapRef { words, slice, launch: LaunchId::current() }
     }
 
     /// The address of the map.
@@ -47,6 +49,7 @@ impl MapRef {
         return self.words.cast();
         #[cfg(not(target_arch = "nvptx64"))]
         {
+            self.launch.check(self.slice.name);
             note_slice(self.slice);
             (&raw const self.words).cast()
         }

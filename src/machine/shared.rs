@@ -19,7 +19,7 @@ macro_rules! moved {
                 // SAFETY: guaranteed by the caller.
                 return unsafe {
                     let _ = site;
-                    raw::${concat(ld_shared_, $named)}(address) as $value
+                    pastey::paste!(raw::[<ld_shared_ $named>])(address) as $value
                 };
                 #[cfg(not(target_arch = "nvptx64"))]
                 loaded(|bytes| engine::load_shared(site, address, bytes))
@@ -31,7 +31,7 @@ macro_rules! moved {
                 // SAFETY: guaranteed by the caller.
                 unsafe {
                     let _ = site;
-                    raw::${concat(st_shared_, $named)}(address, self as $moved);
+                    pastey::paste!(raw::[<st_shared_ $named>])(address, self as $moved);
                 }
                 #[cfg(not(target_arch = "nvptx64"))]
                 engine::store_shared(site, address, bytemuck::bytes_of(&self));
@@ -43,7 +43,7 @@ macro_rules! moved {
                 // SAFETY: guaranteed by the caller.
                 return unsafe {
                     let _ = site;
-                    raw::${concat(ld_shared_cluster_, $named)}(address) as $value
+                    pastey::paste!(raw::[<ld_shared_cluster_ $named>])(address) as $value
                 };
                 #[cfg(not(target_arch = "nvptx64"))]
                 loaded(|bytes| peer::load(site, address, bytes))
@@ -88,7 +88,7 @@ macro_rules! sent {
                 // SAFETY: guaranteed by the caller.
                 unsafe {
                     let _ = site;
-                    raw::${concat(st_shared_cluster_, $named)}(address, self as $moved);
+                    pastey::paste!(raw::[<st_shared_cluster_ $named>])(address, self as $moved);
                 }
                 #[cfg(not(target_arch = "nvptx64"))]
                 peer::store(site, address, bytemuck::bytes_of(&self));

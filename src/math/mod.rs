@@ -36,6 +36,10 @@
 //! assert_eq!(d[13].to_bits(), 0x3f98_37f1); // like an H100: 1 ulp above the nearest f32
 //! ```
 
+mod float;
+
+pub use float::FloatMath;
+
 use crate::element::{bf16, f16};
 use crate::target::{AtLeast, BuiltFor};
 use crate::{machine, raw};

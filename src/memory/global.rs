@@ -1,7 +1,7 @@
 //! Slices of global memory, as kernel parameters.
 
 use crate::element::Element;
-use crate::lane::{Lane, LaneCapture, Site};
+use crate::lane::{Capturable, Lane, Site};
 use crate::machine::RawSlice;
 use core::marker::PhantomData;
 
@@ -54,7 +54,7 @@ macro_rules! handle {
         impl<T> Copy for $handle<'_, T> {}
         // SAFETY: elements go in and out by value, and values that may differ by lane are read with
         // a `Lane` only.
-        unsafe impl<T: Element> LaneCapture for $handle<'_, T> {}
+        unsafe impl<T: Element> Capturable for $handle<'_, T> {}
 
         impl<T> $handle<'_, T> {
             /// Makes the slice of `len` elements from `start` on, for the kernel parameter `name`.
@@ -129,7 +129,7 @@ impl<T: Element> Global<'_, T> {
 
     /// The address of the first element.
     #[inline(always)]
-    pub(crate) const fn start(self) -> *const T {
+    pub(crate) fn start(self) -> *const T {
         self.slice.start()
     }
 

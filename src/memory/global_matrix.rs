@@ -1,7 +1,7 @@
 //! Matrices in global memory.
 
 use crate::element::Element;
-use crate::lane::{Lane, LaneCapture, Site};
+use crate::lane::{Capturable, Lane, Site};
 use crate::machine::check;
 use crate::memory::{Global, GlobalMut, Order, RowMajor};
 use bytemuck::Pod;
@@ -103,7 +103,7 @@ macro_rules! matrix {
         impl<T, O> Copy for $matrix<'_, T, O> {}
 
         // SAFETY: the slice is `LaneCapture`, and the rest is three numbers.
-        unsafe impl<T: Element, O> LaneCapture for $matrix<'_, T, O> {}
+        unsafe impl<T: Element, O> Capturable for $matrix<'_, T, O> {}
 
         impl<'k, T: Element, O: Order> $matrix<'k, T, O> {
             /// Makes the matrix of `rows` x `cols` elements at the start of a slice, with a leading

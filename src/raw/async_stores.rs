@@ -58,11 +58,11 @@ stores! {
 /// value type and register class.
 macro_rules! reductions {
     ($($operation:ident $simulated:ident: $($kind:ident $value:ident $class:ident),*;)*) => {$($(
-        reductions!(@one
-            ${concat(red_async_relaxed_cluster_shared_cluster_mbarrier_complete_tx_bytes_, $operation, _, $kind)}
+        pastey::paste! { reductions! { @one
+            [<red_async_relaxed_cluster_shared_cluster_mbarrier_complete_tx_bytes_ $operation _ $kind>]
             (concat!("red.async.relaxed.cluster.shared::cluster.mbarrier::complete_tx::bytes.", stringify!($operation), ".",
                 stringify!($kind)))
-            $simulated $kind $value $class);
+            $simulated $kind $value $class } }
     )*)*};
     (@one $name:ident ($ptx:expr) $simulated:ident $kind:ident $value:ident $class:ident) => {
         /// Reduces an element of shared memory of a block of the cluster, asynchronously.

@@ -98,13 +98,13 @@ pub unsafe fn cp_async_bulk_global_shared_cta_bulk_group(to: *mut u8, from: u32,
 /// Reductions: the operation, its element types, and `.noftz` where PTX requires it.
 macro_rules! reductions {
     ($($operation:ident $simulated:ident: $($kind:ident $noftz:literal)*;)*) => {$($(
-        reductions!(@one ${concat(cp_reduce_async_bulk_global_shared_cta_bulk_group_, $operation, _, $kind)}
+        pastey::paste! { reductions! { @one [<cp_reduce_async_bulk_global_shared_cta_bulk_group_ $operation _ $kind>]
             (concat!("cp.reduce.async.bulk.global.shared::cta.bulk_group.", stringify!($operation), $noftz, ".", stringify!($kind)))
-            $simulated $kind () "");
-        reductions!(@one ${concat(cp_reduce_async_bulk_global_shared_cta_bulk_group_L2_cache_hint_, $operation, _, $kind)}
+            $simulated $kind () "" } }
+        pastey::paste! { reductions! { @one [<cp_reduce_async_bulk_global_shared_cta_bulk_group_L2_cache_hint_ $operation _ $kind>]
             (concat!("cp.reduce.async.bulk.global.shared::cta.bulk_group.L2::cache_hint.", stringify!($operation), $noftz, ".",
                 stringify!($kind)))
-            $simulated $kind (policy) ", {policy}");
+            $simulated $kind (policy) ", {policy}" } }
     )*)*};
     (@one $name:ident ($ptx:expr) $simulated:ident $kind:ident ($($policy:ident)?) $behind:literal) => {
         /// Reduces elements of global memory with elements of shared memory, as part of the

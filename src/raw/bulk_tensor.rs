@@ -15,17 +15,17 @@ use core::arch::asm;
 /// indices.
 macro_rules! rank {
     ($rank:literal $dims:literal $braces:literal: $($c:ident $index:literal)*) => {
-        rank!(@load ${concat(cp_async_bulk_tensor_, $dims, _shared_cluster_global_tile_mbarrier_complete_tx_bytes)}
+        pastey::paste! { rank! { @load [<cp_async_bulk_tensor_ $dims _shared_cluster_global_tile_mbarrier_complete_tx_bytes>]
             (concat!("cp.async.bulk.tensor.", $dims, ".shared::cluster.global.tile.mbarrier::complete_tx::bytes"))
-            $rank $braces: $($c $index)*);
-        rank!(@load ${concat(cp_async_bulk_tensor_, $dims, _shared_cta_global_tile_mbarrier_complete_tx_bytes)}
+            $rank $braces: $($c $index)* } }
+        pastey::paste! { rank! { @load [<cp_async_bulk_tensor_ $dims _shared_cta_global_tile_mbarrier_complete_tx_bytes>]
             (concat!("cp.async.bulk.tensor.", $dims, ".shared::cta.global.tile.mbarrier::complete_tx::bytes"))
-            $rank $braces: $($c $index)*);
-        rank!(@store ${concat(cp_async_bulk_tensor_, $dims, _global_shared_cta_tile_bulk_group)}
+            $rank $braces: $($c $index)* } }
+        pastey::paste! { rank! { @store [<cp_async_bulk_tensor_ $dims _global_shared_cta_tile_bulk_group>]
             (concat!("cp.async.bulk.tensor.", $dims, ".global.shared::cta.tile.bulk_group")) None
-            "the box becomes what is in shared memory" $rank $braces: $($c $index)*);
-        rank!(@prefetch ${concat(cp_async_bulk_prefetch_tensor_, $dims, _L2_global_tile)}
-            (concat!("cp.async.bulk.prefetch.tensor.", $dims, ".L2.global.tile")) $rank $braces: $($c $index)*);
+            "the box becomes what is in shared memory" $rank $braces: $($c $index)* } }
+        pastey::paste! { rank! { @prefetch [<cp_async_bulk_prefetch_tensor_ $dims _L2_global_tile>]
+            (concat!("cp.async.bulk.prefetch.tensor.", $dims, ".L2.global.tile")) $rank $braces: $($c $index)* } }
         rank!(@reductions $dims $rank $braces [$($c $index)*]:
             add Add, min Min, max Max, inc Inc, dec Dec, and And, or Or, xor Xor);
     };
@@ -33,10 +33,10 @@ macro_rules! rank {
         $(rank!(@reduction $dims $rank $braces $cs $operation $simulated);)*
     };
     (@reduction $dims:literal $rank:literal $braces:literal [$($c:ident $index:literal)*] $operation:ident $simulated:ident) => {
-        rank!(@store ${concat(cp_reduce_async_bulk_tensor_, $dims, _global_shared_cta_, $operation, _tile_bulk_group)}
+        pastey::paste! { rank! { @store [<cp_reduce_async_bulk_tensor_ $dims _global_shared_cta_ $operation _tile_bulk_group>]
             (concat!("cp.reduce.async.bulk.tensor.", $dims, ".global.shared::cta.", stringify!($operation), ".tile.bulk_group"))
             (Some(sim::Operation::$simulated))
-            "each element of the box becomes this of itself and of the one in shared memory" $rank $braces: $($c $index)*);
+            "each element of the box becomes this of itself and of the one in shared memory" $rank $braces: $($c $index)* } }
     };
     (@load $name:ident ($ptx:expr) $rank:literal $braces:literal: $($c:ident $index:literal)*) => {
         /// Loads a box of a tensor into shared memory (TMA).

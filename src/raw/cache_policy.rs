@@ -225,17 +225,17 @@ pub unsafe fn cp_async_bulk_global_shared_cta_bulk_group_L2_cache_hint(
 /// indices.
 macro_rules! rank {
     ($rank:literal $dims:literal $braces:literal: $($c:ident $index:literal)*) => {
-        rank!(@load ${concat(cp_async_bulk_tensor_, $dims, _shared_cluster_global_tile_mbarrier_complete_tx_bytes_L2_cache_hint)}
+        pastey::paste! { rank! { @load [<cp_async_bulk_tensor_ $dims _shared_cluster_global_tile_mbarrier_complete_tx_bytes_L2_cache_hint>]
             (concat!("cp.async.bulk.tensor.", $dims, ".shared::cluster.global.tile.mbarrier::complete_tx::bytes.L2::cache_hint"))
-            $rank $braces () "": $($c $index)*);
-        rank!(@load ${concat(cp_async_bulk_tensor_, $dims, _shared_cluster_global_tile_mbarrier_complete_tx_bytes_multicast_cluster_L2_cache_hint)}
+            $rank $braces () "": $($c $index)* } }
+        pastey::paste! { rank! { @load [<cp_async_bulk_tensor_ $dims _shared_cluster_global_tile_mbarrier_complete_tx_bytes_multicast_cluster_L2_cache_hint>]
             (concat!("cp.async.bulk.tensor.", $dims, ".shared::cluster.global.tile.mbarrier::complete_tx::bytes.multicast::cluster.L2::cache_hint"))
-            $rank $braces (mask) ", {mask}": $($c $index)*);
-        rank!(@store ${concat(cp_async_bulk_tensor_, $dims, _global_shared_cta_tile_bulk_group_L2_cache_hint)}
+            $rank $braces (mask) ", {mask}": $($c $index)* } }
+        pastey::paste! { rank! { @store [<cp_async_bulk_tensor_ $dims _global_shared_cta_tile_bulk_group_L2_cache_hint>]
             (concat!("cp.async.bulk.tensor.", $dims, ".global.shared::cta.tile.bulk_group.L2::cache_hint")) None
-            $rank $braces: $($c $index)*);
-        rank!(@prefetch ${concat(cp_async_bulk_prefetch_tensor_, $dims, _L2_global_tile_L2_cache_hint)}
-            (concat!("cp.async.bulk.prefetch.tensor.", $dims, ".L2.global.tile.L2::cache_hint")) $rank $braces: $($c $index)*);
+            $rank $braces: $($c $index)* } }
+        pastey::paste! { rank! { @prefetch [<cp_async_bulk_prefetch_tensor_ $dims _L2_global_tile_L2_cache_hint>]
+            (concat!("cp.async.bulk.prefetch.tensor.", $dims, ".L2.global.tile.L2::cache_hint")) $rank $braces: $($c $index)* } }
         rank!(@reductions $dims $rank $braces [$($c $index)*]:
             add Add, min Min, max Max, inc Inc, dec Dec, and And, or Or, xor Xor);
     };
@@ -243,9 +243,9 @@ macro_rules! rank {
         $(rank!(@reduction $dims $rank $braces $cs $operation $simulated);)*
     };
     (@reduction $dims:literal $rank:literal $braces:literal [$($c:ident $index:literal)*] $operation:ident $simulated:ident) => {
-        rank!(@store ${concat(cp_reduce_async_bulk_tensor_, $dims, _global_shared_cta_, $operation, _tile_bulk_group_L2_cache_hint)}
+        pastey::paste! { rank! { @store [<cp_reduce_async_bulk_tensor_ $dims _global_shared_cta_ $operation _tile_bulk_group_L2_cache_hint>]
             (concat!("cp.reduce.async.bulk.tensor.", $dims, ".global.shared::cta.", stringify!($operation), ".tile.bulk_group.L2::cache_hint"))
-            (Some(tensor::Operation::$simulated)) $rank $braces: $($c $index)*);
+            (Some(tensor::Operation::$simulated)) $rank $braces: $($c $index)* } }
     };
     (@prefetch $name:ident ($ptx:expr) $rank:literal $braces:literal: $($c:ident $index:literal)*) => {
         /// Prefetches a box of a tensor to L2, with an L2 cache policy (TMA).

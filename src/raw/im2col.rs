@@ -16,45 +16,45 @@ use core::arch::asm;
 /// indices, and the offsets likewise.
 macro_rules! rank {
     ($rank:literal $dims:literal $cs:literal $c:tt $spatial:literal $os:literal $o:tt) => {
-        rank!(@load ${concat(cp_async_bulk_tensor_, $dims, _shared_cluster_global_im2col_mbarrier_complete_tx_bytes)}
+        pastey::paste! { rank! { @load [<cp_async_bulk_tensor_ $dims _shared_cluster_global_im2col_mbarrier_complete_tx_bytes>]
             (concat!("cp.async.bulk.tensor.", $dims, ".shared::cluster.global.im2col.mbarrier::complete_tx::bytes"))
-            $rank $cs $c $spatial $os $o () () "");
-        rank!(@load ${concat(cp_async_bulk_tensor_, $dims, _shared_cta_global_im2col_mbarrier_complete_tx_bytes)}
+            $rank $cs $c $spatial $os $o () () "" } }
+        pastey::paste! { rank! { @load [<cp_async_bulk_tensor_ $dims _shared_cta_global_im2col_mbarrier_complete_tx_bytes>]
             (concat!("cp.async.bulk.tensor.", $dims, ".shared::cta.global.im2col.mbarrier::complete_tx::bytes"))
-            $rank $cs $c $spatial $os $o () () "");
-        rank!(@load ${concat(cp_async_bulk_tensor_, $dims, _shared_cluster_global_im2col_mbarrier_complete_tx_bytes_multicast_cluster)}
+            $rank $cs $c $spatial $os $o () () "" } }
+        pastey::paste! { rank! { @load [<cp_async_bulk_tensor_ $dims _shared_cluster_global_im2col_mbarrier_complete_tx_bytes_multicast_cluster>]
             (concat!("cp.async.bulk.tensor.", $dims, ".shared::cluster.global.im2col.mbarrier::complete_tx::bytes.multicast::cluster"))
-            $rank $cs $c $spatial $os $o (mask) () ", {mask}");
-        rank!(@load ${concat(cp_async_bulk_tensor_, $dims, _shared_cluster_global_im2col_mbarrier_complete_tx_bytes_L2_cache_hint)}
+            $rank $cs $c $spatial $os $o (mask) () ", {mask}" } }
+        pastey::paste! { rank! { @load [<cp_async_bulk_tensor_ $dims _shared_cluster_global_im2col_mbarrier_complete_tx_bytes_L2_cache_hint>]
             (concat!("cp.async.bulk.tensor.", $dims, ".shared::cluster.global.im2col.mbarrier::complete_tx::bytes.L2::cache_hint"))
-            $rank $cs $c $spatial $os $o () (policy) ", {policy}");
-        rank!(@load ${concat(cp_async_bulk_tensor_, $dims, _shared_cluster_global_im2col_mbarrier_complete_tx_bytes_multicast_cluster_L2_cache_hint)}
+            $rank $cs $c $spatial $os $o () (policy) ", {policy}" } }
+        pastey::paste! { rank! { @load [<cp_async_bulk_tensor_ $dims _shared_cluster_global_im2col_mbarrier_complete_tx_bytes_multicast_cluster_L2_cache_hint>]
             (concat!("cp.async.bulk.tensor.", $dims, ".shared::cluster.global.im2col.mbarrier::complete_tx::bytes.multicast::cluster.L2::cache_hint"))
-            $rank $cs $c $spatial $os $o (mask) (policy) ", {mask}, {policy}");
-        rank!(@store ${concat(cp_async_bulk_tensor_, $dims, _global_shared_cta_im2col_no_offs_bulk_group)}
+            $rank $cs $c $spatial $os $o (mask) (policy) ", {mask}, {policy}" } }
+        pastey::paste! { rank! { @store [<cp_async_bulk_tensor_ $dims _global_shared_cta_im2col_no_offs_bulk_group>]
             (concat!("cp.async.bulk.tensor.", $dims, ".global.shared::cta.im2col_no_offs.bulk_group")) None
-            "the pixels become what is in shared memory" $rank $cs $c () "");
-        rank!(@store ${concat(cp_async_bulk_tensor_, $dims, _global_shared_cta_im2col_no_offs_bulk_group_L2_cache_hint)}
+            "the pixels become what is in shared memory" $rank $cs $c () "" } }
+        pastey::paste! { rank! { @store [<cp_async_bulk_tensor_ $dims _global_shared_cta_im2col_no_offs_bulk_group_L2_cache_hint>]
             (concat!("cp.async.bulk.tensor.", $dims, ".global.shared::cta.im2col_no_offs.bulk_group.L2::cache_hint")) None
-            "the pixels become what is in shared memory" $rank $cs $c (policy) ", {policy}");
+            "the pixels become what is in shared memory" $rank $cs $c (policy) ", {policy}" } }
         rank!(@reductions $dims $rank $cs $c:
             add Add, min Min, max Max, inc Inc, dec Dec, and And, or Or, xor Xor);
-        rank!(@prefetch ${concat(cp_async_bulk_prefetch_tensor_, $dims, _L2_global_im2col)}
-            (concat!("cp.async.bulk.prefetch.tensor.", $dims, ".L2.global.im2col")) $rank $cs $c $spatial $os $o () "");
-        rank!(@prefetch ${concat(cp_async_bulk_prefetch_tensor_, $dims, _L2_global_im2col_L2_cache_hint)}
+        pastey::paste! { rank! { @prefetch [<cp_async_bulk_prefetch_tensor_ $dims _L2_global_im2col>]
+            (concat!("cp.async.bulk.prefetch.tensor.", $dims, ".L2.global.im2col")) $rank $cs $c $spatial $os $o () "" } }
+        pastey::paste! { rank! { @prefetch [<cp_async_bulk_prefetch_tensor_ $dims _L2_global_im2col_L2_cache_hint>]
             (concat!("cp.async.bulk.prefetch.tensor.", $dims, ".L2.global.im2col.L2::cache_hint"))
-            $rank $cs $c $spatial $os $o (policy) ", {policy}");
+            $rank $cs $c $spatial $os $o (policy) ", {policy}" } }
     };
     (@reductions $dims:literal $rank:literal $cs:literal $c:tt: $($operation:ident $simulated:ident),*) => {$(
-        rank!(@store ${concat(cp_reduce_async_bulk_tensor_, $dims, _global_shared_cta_, $operation, _im2col_no_offs_bulk_group)}
+        pastey::paste! { rank! { @store [<cp_reduce_async_bulk_tensor_ $dims _global_shared_cta_ $operation _im2col_no_offs_bulk_group>]
             (concat!("cp.reduce.async.bulk.tensor.", $dims, ".global.shared::cta.", stringify!($operation), ".im2col_no_offs.bulk_group"))
             (Some(sim::Operation::$simulated))
-            "each element of the pixels becomes this of itself and of the one in shared memory" $rank $cs $c () "");
-        rank!(@store ${concat(cp_reduce_async_bulk_tensor_, $dims, _global_shared_cta_, $operation, _im2col_no_offs_bulk_group_L2_cache_hint)}
+            "each element of the pixels becomes this of itself and of the one in shared memory" $rank $cs $c () "" } }
+        pastey::paste! { rank! { @store [<cp_reduce_async_bulk_tensor_ $dims _global_shared_cta_ $operation _im2col_no_offs_bulk_group_L2_cache_hint>]
             (concat!("cp.reduce.async.bulk.tensor.", $dims, ".global.shared::cta.", stringify!($operation),
                 ".im2col_no_offs.bulk_group.L2::cache_hint"))
             (Some(sim::Operation::$simulated))
-            "each element of the pixels becomes this of itself and of the one in shared memory" $rank $cs $c (policy) ", {policy}");
+            "each element of the pixels becomes this of itself and of the one in shared memory" $rank $cs $c (policy) ", {policy}" } }
     )*};
     (@load $name:ident ($ptx:expr) $rank:literal $cs:literal ($($c:ident $ci:literal)*) $spatial:literal $os:literal ($($o:ident $oi:literal)*)
         ($($mask:ident)?) ($($policy:ident)?) $behind:literal) => {

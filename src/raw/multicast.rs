@@ -88,11 +88,11 @@ pub unsafe fn cp_async_bulk_shared_cluster_shared_cta_mbarrier_complete_tx_bytes
 /// Reductions: the operation and its element types.
 macro_rules! reductions {
     ($($operation:ident $simulated:ident: $($kind:ident)*;)*) => {$($(
-        reductions!(@one
-            ${concat(cp_reduce_async_bulk_shared_cluster_shared_cta_mbarrier_complete_tx_bytes_, $operation, _, $kind)}
+        pastey::paste! { reductions! { @one
+            [<cp_reduce_async_bulk_shared_cluster_shared_cta_mbarrier_complete_tx_bytes_ $operation _ $kind>]
             (concat!("cp.reduce.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes.", stringify!($operation), ".",
                 stringify!($kind)))
-            $simulated $kind);
+            $simulated $kind } }
     )*)*};
     (@one $name:ident ($ptx:expr) $simulated:ident $kind:ident) => {
         /// Reduces elements in shared memory of a block of the cluster with elements of this

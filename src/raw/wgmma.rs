@@ -71,28 +71,28 @@ macro_rules! functions {
 
     // The immediates after the operands.
     (@named $name:ident (nothing $($form:tt)*)) => {
-        functions! { @function ${concat($name, _ss)} [] [] "" [(false false) false false] @ss $($form)* }
-        functions! { @function ${concat($name, _rs)} [] [] "" [(false false) false false] @rs $($form)* }
+        pastey::paste! { functions! { @function [<$name _ss>] [] [] "" [(false false) false false] @ss $($form)* } }
+        pastey::paste! { functions! { @function [<$name _rs>] [] [] "" [(false false) false false] @rs $($form)* } }
     };
     (@named $name:ident (negate $($form:tt)*)) => {
-        functions! { @function ${concat($name, _ss)}
+        pastey::paste! { functions! { @function [<$name _ss>]
             [const NEGATE_A: bool, const NEGATE_B: bool]
             [na = const sign(NEGATE_A), nb = const sign(NEGATE_B),]
-            ", {na}, {nb}" [(NEGATE_A NEGATE_B) false false] @ss $($form)* }
-        functions! { @function ${concat($name, _rs)}
+            ", {na}, {nb}" [(NEGATE_A NEGATE_B) false false] @ss $($form)* } }
+        pastey::paste! { functions! { @function [<$name _rs>]
             [const NEGATE_A: bool, const NEGATE_B: bool]
             [na = const sign(NEGATE_A), nb = const sign(NEGATE_B),]
-            ", {na}, {nb}" [(NEGATE_A NEGATE_B) false false] @rs $($form)* }
+            ", {na}, {nb}" [(NEGATE_A NEGATE_B) false false] @rs $($form)* } }
     };
     (@named $name:ident (transpose $($form:tt)*)) => {
-        functions! { @function ${concat($name, _ss)}
+        pastey::paste! { functions! { @function [<$name _ss>]
             [const NEGATE_A: bool, const NEGATE_B: bool, const TRANS_A: bool, const TRANS_B: bool]
             [na = const sign(NEGATE_A), nb = const sign(NEGATE_B), ta = const TRANS_A as i32, tb = const TRANS_B as i32,]
-            ", {na}, {nb}, {ta}, {tb}" [(NEGATE_A NEGATE_B) TRANS_A TRANS_B] @ss $($form)* }
-        functions! { @function ${concat($name, _rs)}
+            ", {na}, {nb}, {ta}, {tb}" [(NEGATE_A NEGATE_B) TRANS_A TRANS_B] @ss $($form)* } }
+        pastey::paste! { functions! { @function [<$name _rs>]
             [const NEGATE_A: bool, const NEGATE_B: bool, const TRANS_B: bool]
             [na = const sign(NEGATE_A), nb = const sign(NEGATE_B), tb = const TRANS_B as i32,]
-            ", {na}, {nb}, {tb}" [(NEGATE_A NEGATE_B) false TRANS_B] @rs $($form)* }
+            ", {na}, {nb}, {tb}" [(NEGATE_A NEGATE_B) false TRANS_B] @rs $($form)* } }
     };
 
     // A's location.

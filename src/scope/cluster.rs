@@ -20,8 +20,6 @@ pub struct ClusterBlock<'k, const N: usize> {
     block: Block<'k>,
 }
 
-impl<const N: usize> !LaneCapture for ClusterBlock<'_, N> {}
-
 impl<'k, const N: usize> Deref for ClusterBlock<'k, N> {
     type Target = Block<'k>;
 
@@ -132,8 +130,6 @@ impl<const N: usize> Clone for Cluster<'_, N> {
     }
 }
 impl<const N: usize> Copy for Cluster<'_, N> {}
-
-impl<const N: usize> !LaneCapture for Cluster<'_, N> {}
 
 /// The token of [`Cluster::arrive`]: the warp has arrived at its cluster's barrier, and has still
 /// to wait. [`Cluster::wait`] takes it.

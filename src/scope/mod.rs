@@ -56,8 +56,6 @@ pub struct Block<'k> {
     pub(crate) at: BlockRef<'k>,
 }
 
-impl !LaneCapture for Block<'_> {}
-
 /// Warp scope: code that the 32 lanes of a warp execute together, converged.
 ///
 /// A plain value is the same in all lanes there. A value that differs by lane is a [`PerLane`]. A
@@ -67,8 +65,6 @@ impl !LaneCapture for Block<'_> {}
 pub struct Warp<'b> {
     block: &'b Block<'b>,
 }
-
-impl !LaneCapture for Warp<'_> {}
 
 impl<'k> Block<'k> {
     /// Makes the scope of a kernel's entry.

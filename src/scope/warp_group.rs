@@ -42,8 +42,6 @@ pub struct WarpGroup<'b> {
     warp_index: u32,
 }
 
-impl !LaneCapture for WarpGroup<'_> {}
-
 /// Threads of a warpgroup.
 const THREADS: usize = 4 * LANES;
 

@@ -376,6 +376,7 @@ unsafe impl Device for Simulator {
             return Err(self.refusal(kernel.name, Misuse::Launch { message }));
         }
         let job = Job {
+            launch: launch.id,
             name: kernel.name,
             threads: kernel.threads,
             min_blocks: kernel.min_blocks,

@@ -33,9 +33,6 @@ fn round_trip<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: O
 /// A counter that lane closures may capture, for the host.
 struct Visits(AtomicUsize);
 
-// SAFETY: No kernel reads it.
-unsafe impl LaneCapture for Visits {}
-
 impl Visits {
     fn count(&self) {
         self.0.fetch_add(1, Ordering::Relaxed);

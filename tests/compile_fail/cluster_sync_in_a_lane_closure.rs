@@ -5,7 +5,7 @@ use ptx_matrix::prelude::*;
 fn wait(block: &ClusterBlock<2>) {
     let cluster = block.cluster();
     block.warp().each(|lane| {
-        //~^ ERROR a lane closure must not capture `ptx_matrix::scope::Cluster<'_, 2>`
+        //~^ ERROR a lane closure must not capture a `Cell`, a raw pointer, a warp
         //~| collectives (`sync`, `load`, `accumulate`, ...) belong outside of it
         if lane.id() < 16 {
             cluster.sync();

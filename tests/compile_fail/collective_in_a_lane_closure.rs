@@ -7,8 +7,8 @@ fn load(block: &Block, #[shared] tile: SharedTile<u16, 8, 8>) {
     let warp = block.warp();
     let rows = warp.each(|lane| tile.row((lane.id() % 8, 0)));
     warp.each(|lane| {
-        //~^ ERROR a lane closure must not capture `Warp<'_>`
-        //~| this lane closure captures `Warp<'_>`
+        //~^ ERROR a lane closure must not capture a `Cell`, a raw pointer, a warp
+        //~| this lane closure captures one of them
         //~| collectives (`sync`, `load`, `accumulate`, ...) belong outside of it
         if lane.id() < 16 {
             LdMatrix::<X1, NoTrans, B16>::load(warp, rows);

@@ -6,8 +6,7 @@ use ptx_matrix::prelude::*;
 fn smuggle(block: &Block) {
     let found = Cell::new(0);
     block.warp().each(|lane| found.set(lane.id()));
-    //~^ ERROR a lane closure must not capture `UnsafeCell<usize>`
-    //~| it appears within the type `Cell<usize>`
+    //~^ ERROR a lane closure must not capture a `Cell`, a raw pointer, a warp
     //~| a value leaves it only as its result, a `PerLane`
     if found.get() == 3 {
         block.sync();

@@ -6,7 +6,7 @@ fn smuggle(block: &Block) {
     let mut found = 0;
     let pointer = &raw mut found;
     block.warp().each(|lane| unsafe { *pointer = lane.id() });
-    //~^ ERROR a lane closure must not capture `*mut usize`
+    //~^ ERROR a lane closure must not capture a `Cell`, a raw pointer, a warp
     //~| a value leaves it only as its result, a `PerLane`
 }
 

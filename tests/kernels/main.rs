@@ -1,7 +1,5 @@
 //! The project's kernels on the simulator.
 
-#![feature(macro_metavar_expr_concat)]
-
 mod attention;
 mod ceiling;
 mod gemm;

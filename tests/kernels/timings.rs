@@ -99,10 +99,10 @@ fn products_are_as_many_as_they_say() {
         )*)*};
         (@named $kernel:ident (absent $ptx:expr)) => {};
         (@named $kernel:ident ($nature:ident $ptx:expr)) => {
-            let (out, profile) = run!(${concat(latency_, $kernel)}, 0);
+            let (out, profile) = pastey::paste!(run!([<latency_ $kernel>], 0));
             assert_eq!(out[..32], [0; 32]);
             assert_eq!(times(&profile, $ptx), u64::from(ROUNDS) * PRODUCTS as u64, "{}", $ptx);
-            let (out, profile) = run!(${concat(time_, $kernel)}, 0);
+            let (out, profile) = pastey::paste!(run!([<time_ $kernel>], 0));
             assert_eq!(out, [0; 32 * WARPS]);
             assert_eq!(times(&profile, $ptx), u64::from(ROUNDS) * (PRODUCTS * WARPS) as u64, "{}", $ptx);
         };

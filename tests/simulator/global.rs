@@ -89,3 +89,55 @@ fn an_unchecked_access_is_checked_here() {
     assert_at(&error, "unchecked write", (0, 0, 0), 0, Some(31));
     unchecked::simulate(1, &[1; 32], &mut [0; 32]).unwrap();
 }
+
+#[kernel(threads = 32)]
+fn lend_to_a_thread(block: &Block, d: GlobalMut<u32>) {
+    block.warp().each(|lane| d.set(lane.id(), 1));
+    let other = std::thread::scope(|scope| {
+        let other = scope.spawn(|| std::panic::catch_unwind(|| d.as_ptr()).is_err());
+        other.join()
+    });
+    assert!(other.unwrap(), "another thread used the slice");
+}
+
+#[test]
+fn another_thread_must_not_use_a_slice() {
+    lend_to_a_thread::simulate(1, &mut [0; 32]).unwrap();
+}
+
+#[kernel(threads = 32)]
+fn lend_to_a_kernel(block: &Block, d: GlobalMut<u32>) {
+    use std::sync::Mutex;
+
+    static LENT: Mutex<Option<&(dyn Fn() + Sync)>> = Mutex::new(None);
+
+    #[kernel(threads = 32)]
+    fn use_lent(block: &Block) {
+        let lent = LENT.lock().unwrap().unwrap();
+        block.warp().each(|_| lent());
+    }
+
+    /// Lets a static refer to a closure, as `unsafe` code of a host could.
+    fn forget_lifetime<'a>(of: &'a (dyn Fn() + Sync)) -> &'static (dyn Fn() + Sync) {
+        // SAFETY: it is removed from the static before the closure ends.
+        unsafe { core::mem::transmute::<&'a _, &'static _>(of) }
+    }
+
+    let set = || d.set(0, 7);
+    *LENT.lock().unwrap() = Some(forget_lifetime(&set));
+    let same_thread = use_lent::simulate(1);
+    let other_thread = std::thread::scope(|scope| scope.spawn(|| use_lent::simulate(1)).join());
+    *LENT.lock().unwrap() = None;
+    for result in [same_thread, other_thread.unwrap()] {
+        let error = result.unwrap_err().to_string();
+        assert!(error.contains("`d` is a parameter of a kernel"), "{error}");
+    }
+    block.warp().each(|lane| d.set(lane.id(), 1));
+}
+
+#[test]
+fn another_kernel_must_not_use_a_slice() {
+    let mut d = [0; 32];
+    lend_to_a_kernel::simulate(1, &mut d).unwrap();
+    assert_eq!(d, [1; 32]);
+}

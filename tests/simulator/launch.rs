@@ -57,8 +57,14 @@ fn a_kernel_that_no_gpu_runs() {
     let launch = |change: fn(&mut KernelInfo)| -> Result<_, String> {
         let kernel = Box::leak(Box::new(nothing::INFO));
         change(kernel);
-        let launch =
-            Launch { kernel, grid: 1.into(), params: &[], body: &body, name_byte: |_, _| {} };
+        let launch = Launch {
+            kernel,
+            grid: 1.into(),
+            params: &[],
+            body: &body,
+            id: Default::default(),
+            name_byte: |_, _| {},
+        };
         // SAFETY: The kernel accesses nothing.
         unsafe { ptx_matrix::sim::Simulator::default().launch(launch) }
             .map_err(|error| message(&error).to_owned())

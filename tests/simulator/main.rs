@@ -1,8 +1,6 @@
 //! The simulator ends a kernel with a misuse, and names the misuse, the line, the block, the warp
 //! and the lane. It accepts kernels that come close to a misuse without being one.
 
-#![feature(macro_metavar_expr_concat)]
-
 mod accumulators;
 mod async_stores;
 mod bank_conflicts;

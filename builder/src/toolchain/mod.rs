@@ -255,10 +255,7 @@ impl fmt::Display for Incomplete {
             for reason in &self.rust {
                 writeln!(message, "  - {reason}")?;
             }
-            writeln!(
-                message,
-                "  To get one: rustup component add rust-src llvm-tools --toolchain nightly"
-            )?;
+            writeln!(message, "  To get one: rustup component add rust-src llvm-tools")?;
             writeln!(
                 message,
                 "  or, on Debian: apt-get install rustc-web rust-web-src cargo-web llvm-22"

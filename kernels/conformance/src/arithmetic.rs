@@ -10,8 +10,6 @@
 //! ```
 
 use core::cmp::Ordering;
-use core::f32::math as f32_math;
-use core::f64::math as f64_math;
 use pastey::paste;
 use ptx_matrix::prelude::*;
 
@@ -312,9 +310,49 @@ unsigned! {
     u128 i128
 }
 
-/// The operations of a floating-point type. `$math` has those that `std` calls methods.
+/// The methods of floats that stable Rust lacks.
+trait UnstableMethods {
+    /// The lesser number. NaN if one is NaN, and -0 is less than 0.
+    fn minimum_of(self, other: Self) -> Self;
+    /// The greater number. NaN if one is NaN, and -0 is less than 0.
+    fn maximum_of(self, other: Self) -> Self;
+}
+macro_rules! unstable_methods {
+    ($($float:ident)*) => {$(
+        impl UnstableMethods for $float {
+            fn minimum_of(self, other: Self) -> Self {
+                #[cfg(target_arch = "nvptx64")]
+                return self.minimum(other);
+                #[cfg(not(target_arch = "nvptx64"))]
+                if self < other || self == other && self.is_sign_negative() {
+                    self
+                } else if self >= other {
+                    other
+                } else {
+                    self + other
+                }
+            }
+
+            fn maximum_of(self, other: Self) -> Self {
+                #[cfg(target_arch = "nvptx64")]
+                return self.maximum(other);
+                #[cfg(not(target_arch = "nvptx64"))]
+                if self > other || self == other && self.is_sign_positive() {
+                    self
+                } else if self <= other {
+                    other
+                } else {
+                    self + other
+                }
+            }
+        }
+    )*};
+}
+unstable_methods! { f32 f64 }
+
+/// The operations of a floating-point type.
 macro_rules! float_operations {
-    ($($type:ident $math:ident $other:ident { $($name:literal: $operation:expr;)* })*) => {$(
+    ($($type:ident $other:ident { $($name:literal: $operation:expr;)* })*) => {$(
         operations! { $type:
             "a + b": |a, b, _| a + b;
             "a - b": |a, b, _| a - b;
@@ -323,18 +361,18 @@ macro_rules! float_operations {
             "a % b": |a, b, _| a % b;
             "-a": |a, _, _| -a;
             "a * b + c": |a, b, c| a * b + c;
-            "mul_add": |a, b, c| $math::mul_add(a, b, c);
-            "div_euclid": |a, b, _| $math::div_euclid(a, b);
-            "rem_euclid": |a, b, _| $math::rem_euclid(a, b);
-            "powi": |a, b, _| $math::powi(a, b as i32 % 40);
-            "powi of any exponent": |a, b, _| $math::powi(a, b as i32);
-            "sqrt": |a, _, _| $math::sqrt(a);
-            "floor": |a, _, _| $math::floor(a);
-            "ceil": |a, _, _| $math::ceil(a);
-            "round": |a, _, _| $math::round(a);
-            "round_ties_even": |a, _, _| $math::round_ties_even(a);
-            "trunc": |a, _, _| $math::trunc(a);
-            "fract": |a, _, _| $math::fract(a);
+            "mul_add": |a, b, c| a.mul_add(b, c);
+            "div_euclid": |a, b, _| a.div_euclid(b);
+            "rem_euclid": |a, b, _| a.rem_euclid(b);
+            "powi": |a, b, _| a.powi(b as i32 % 40);
+            "powi of any exponent": |a, b, _| a.powi(b as i32);
+            "sqrt": |a, _, _| a.sqrt();
+            "floor": |a, _, _| a.floor();
+            "ceil": |a, _, _| a.ceil();
+            "round": |a, _, _| a.round();
+            "round_ties_even": |a, _, _| a.round_ties_even();
+            "trunc": |a, _, _| a.trunc();
+            "fract": |a, _, _| a.fract();
             "abs": |a, _, _| a.abs();
             "signum": |a, _, _| a.signum();
             "copysign": |a, b, _| a.copysign(b);
@@ -343,8 +381,8 @@ macro_rules! float_operations {
             "to_radians": |a, _, _| a.to_radians();
             "min": |a, b, _| a.min(b);
             "max": |a, b, _| a.max(b);
-            "minimum": |a, b, _| a.minimum(b);
-            "maximum": |a, b, _| a.maximum(b);
+            "minimum": |a, b, _| a.minimum_of(b);
+            "maximum": |a, b, _| a.maximum_of(b);
             "clamp": |a, b, c| if b <= c { a.clamp(b, c) } else { a };
             "midpoint": |a, b, _| a.midpoint(b);
             "next_up": |a, _, _| a.next_up();
@@ -383,7 +421,7 @@ macro_rules! float_operations {
     )*};
 }
 float_operations! {
-    f32 f32_math f64 { "cbrt": |a, _, _| f32_math::cbrt(a); }
+    f32 f64 { "cbrt": |a, _, _| a.cbrt(); }
     // The `f64` version reads a table in local memory, which kernels here must not have.
-    f64 f64_math f32 {}
+    f64 f32 {}
 }

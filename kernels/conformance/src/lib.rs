@@ -3,7 +3,7 @@
 //! The same source is compiled to PTX for every GPU, and to the host for the simulator.
 
 #![no_std]
-#![feature(core_float_math, float_minimum_maximum, macro_metavar_expr_concat)]
+#![cfg_attr(target_arch = "nvptx64", feature(float_minimum_maximum))]
 // A build for an older GPU leaves out kernels, and the items that only they use.
 #![cfg_attr(target_arch = "nvptx64", allow(unused))]
 

@@ -91,7 +91,7 @@ macro_rules! subtracting {
         wgmma_named! { 0 32 $d $a $b $k $option => subtracting ($d $a $b $option [32 / size_of::<wgmma_stored!($a)>()]) }
     };
     (@named $name:ident ($d:ident $a:ident $b:ident $option:ident $cols:tt)) => {
-        subtracting! { @kernel ${concat($name, _negated)} $d $a $b $option $cols }
+        pastey::paste! { subtracting! { @kernel [<$name _negated>] $d $a $b $option $cols } }
     };
     (@kernel $kernel:ident $d:ident $a:ident $b:ident $option:ident $cols:tt) => {
         kernel! { $kernel 32 $d $a $b $option $cols, subtract subtract_registers }

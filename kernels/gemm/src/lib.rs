@@ -22,7 +22,6 @@
 //! ```
 
 #![cfg_attr(target_arch = "nvptx64", no_std)]
-#![feature(stmt_expr_attributes)]
 // A build for an older GPU leaves out kernels, and the items that only they use.
 #![cfg_attr(target_arch = "nvptx64", allow(unused))]
 

@@ -8,7 +8,6 @@
 //! The kernels are built for sm_90a only, whose forms are in the table of forms.
 
 #![no_std]
-#![feature(macro_metavar_expr_concat, stmt_expr_attributes)]
 // A build for an older GPU leaves out kernels, and the items that only they use.
 #![cfg_attr(target_arch = "nvptx64", allow(unused))]
 

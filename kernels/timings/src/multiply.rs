@@ -27,8 +27,8 @@ macro_rules! kernels {
     )*)*};
     (@named $kernel:ident (absent $($types:tt)*)) => {};
     (@named $kernel:ident ($nature:ident $($types:tt)*)) => {
-        kernels! { @kernel 32 1 $nature ${concat(latency_, $kernel)} $($types)* }
-        kernels! { @kernel 256 CHAINS $nature ${concat(time_, $kernel)} $($types)* }
+        pastey::paste! { kernels! { @kernel 32 1 $nature [<latency_ $kernel>] $($types)* } }
+        pastey::paste! { kernels! { @kernel 256 CHAINS $nature [<time_ $kernel>] $($types)* } }
     };
     (@kernel $threads:literal $chains:tt $nature:ident $kernel:ident [$s:ty] [$a:ty] [$b:ty] [$c:ty] [$d:ty] [$q:ty]) => {
         #[kernel(threads = $threads, min_blocks = 1, target = "sm_90a")]

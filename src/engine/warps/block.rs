@@ -1,7 +1,7 @@
 //! The state of a block and of a cluster, and the events that warps wait for.
 
 use crate::engine::{
-    Job,
+    Job, LaunchId,
     arithmetic::operands::MmaResults,
     findings::{Findings, Misuse, Names},
     memory::{
@@ -77,6 +77,8 @@ pub(crate) struct BlockState {
     elected: Vec<usize>,
     pub(crate) index: Grid,
     pub(crate) grid: Grid,
+    /// The launch that its handles belong to.
+    pub(crate) launch: LaunchId,
     /// The GPU that the launch names.
     pub(crate) gpu: Option<Arch>,
     /// The block's rank in its cluster, and the cluster's number of blocks.
@@ -236,6 +238,7 @@ impl ClusterState {
             elected: elected(index, seed, warps),
             index,
             grid: job.grid,
+            launch: job.launch,
             gpu: job.gpu,
             rank,
             blocks,

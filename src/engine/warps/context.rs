@@ -1,5 +1,6 @@
 //! The warp and the lane that this thread simulates, for operations that receive no scope.
 
+use crate::engine::LaunchId;
 use crate::engine::findings::{Misuse, Place};
 use crate::engine::record;
 use crate::engine::warps::block::{BlockState, ClusterState};
@@ -42,6 +43,7 @@ pub(crate) fn in_block<R>(cluster: &Rc<ClusterState>, rank: usize, work: impl Fn
     /// The simulation that is interrupted: a kernel may simulate another one.
     struct Restore {
         block: Option<(Rc<ClusterState>, usize)>,
+        launch: LaunchId,
         recording: bool,
         lane: usize,
         yielder: LaneYielder,
@@ -51,6 +53,7 @@ pub(crate) fn in_block<R>(cluster: &Rc<ClusterState>, rank: usize, work: impl Fn
     impl Drop for Restore {
         fn drop(&mut self) {
             BLOCK.set(self.block.take());
+            self.launch.replace();
             record::set_recording(self.recording);
             LANE.set(self.lane);
             lanes::set_yielder(self.yielder);
@@ -63,6 +66,7 @@ pub(crate) fn in_block<R>(cluster: &Rc<ClusterState>, rank: usize, work: impl Fn
     let block = &cluster.blocks[rank];
     let _restore = Restore {
         block: BLOCK.replace(Some((cluster.clone(), rank))),
+        launch: block.launch.replace(),
         recording: record::set_recording(block.recorder.is_some() || block.gpu.is_some()),
         lane: LANE.replace(NO_LANE),
         yielder: lanes::yielder(),
@@ -157,6 +161,17 @@ pub(crate) fn take_panic() -> Option<(String, Option<Place>)> {
     PANIC.take()
 }
 
+/// Whether a panic with this message unwinds. `core` aborts after these messages; the hook's stable
+/// interface does not tell.
+fn can_unwind(message: &str) -> bool {
+    const ABORT: [&str; 3] = [
+        "panic in a function that cannot unwind",
+        "panic in a destructor during cleanup",
+        "unsafe precondition(s) violated",
+    ];
+    !ABORT.iter().any(|start| message.starts_with(start))
+}
+
 /// Installs a panic hook for kernels.
 ///
 /// A panic in a kernel becomes a part of the run's error, with its place. Only a panic hook learns
@@ -179,7 +194,7 @@ fn hush_panics() {
                 if is_ending {
                     tell_what_ended_the_run();
                     before(info);
-                } else if !info.can_unwind() {
+                } else if !can_unwind(&message) {
                     before(info);
                 } else {
                     let (misuse, lane) =

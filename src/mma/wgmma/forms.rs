@@ -11,13 +11,13 @@ macro_rules! how {
         const SIMULATED: Form = Form::of(crate::wgmma_ptx!(0 "N" $d $a $b $k $option), Self::PTX, $n);
         crate::wgmma_named! { 0 $n $d $a $b $k $option => how ($behind) }
     };
-    (@named $name:ident (nothing)) => { how! { @one ${concat($name, _ss)} ${concat($name, _rs)} [] [] } };
+    (@named $name:ident (nothing)) => { pastey::paste! { how! { @one [<$name _ss>] [<$name _rs>] [] [] } } };
     (@named $name:ident (negate)) => {
-        how! { @one ${concat($name, _ss)} ${concat($name, _rs)} [::<NEGATE, false>] [::<NEGATE, false>] }
+        pastey::paste! { how! { @one [<$name _ss>] [<$name _rs>] [::<NEGATE, false>] [::<NEGATE, false>] } }
     };
     (@named $name:ident (transpose)) => {
-        how! { @one ${concat($name, _ss)} ${concat($name, _rs)}
-            [::<NEGATE, false, TRANS_A, TRANS_B>] [::<NEGATE, false, TRANS_B>] }
+        pastey::paste! { how! { @one [<$name _ss>] [<$name _rs>]
+            [::<NEGATE, false, TRANS_A, TRANS_B>] [::<NEGATE, false, TRANS_B>] } }
     };
     (@one $ss:ident $rs:ident [$($shared:tt)*] [$($registers:tt)*]) => {
         #[inline(always)]

@@ -8,12 +8,12 @@ use crate::mma::SelectorsBelow;
 
 /// The instructions of a form.
 macro_rules! how {
-    (@named $name:ident (nothing)) => { how! { @one ${concat($name, _ss)} ${concat($name, _rs)} [] [] } };
+    (@named $name:ident (nothing)) => { pastey::paste! { how! { @one [<$name _ss>] [<$name _rs>] [] [] } } };
     (@named $name:ident (negate)) => {
-        how! { @one ${concat($name, _ss)} ${concat($name, _rs)} [NEGATE, false] [NEGATE, false] }
+        pastey::paste! { how! { @one [<$name _ss>] [<$name _rs>] [NEGATE, false] [NEGATE, false] } }
     };
     (@named $name:ident (transpose)) => {
-        how! { @one ${concat($name, _ss)} ${concat($name, _rs)} [NEGATE, false, TRANS_A, TRANS_B] [NEGATE, false, TRANS_B] }
+        pastey::paste! { how! { @one [<$name _ss>] [<$name _rs>] [NEGATE, false, TRANS_A, TRANS_B] [NEGATE, false, TRANS_B] } }
     };
     (@one $ss:ident $rs:ident [$($shared:tt)*] [$($registers:tt)*]) => {
         #[inline(always)]

@@ -1,5 +1,4 @@
 #![no_std]
-#![cfg_attr(feature = "named-as-a-function", feature(core_float_math))]
 use ptx_matrix::prelude::*;
 
 /// Doubles a 16x8 matrix of f16 with `stmatrix`; a build for a GPU without it does not compile.
@@ -69,6 +68,8 @@ mod two {
 
 #[cfg(feature = "arguments")]
 pub mod arguments;
+#[cfg(feature = "captures")]
+mod captures;
 #[cfg(feature = "dynamic")]
 mod dynamic;
 #[cfg(feature = "statics")]
@@ -78,5 +79,5 @@ mod statics;
 #[cfg(feature = "named-as-a-function")]
 #[kernel(threads = 32)]
 pub fn cbrtf(block: &Block, a: Global<f32>, d: GlobalMut<f32>) {
-    block.warp().each(|lane| d.set(lane.id(), core::f32::math::cbrt(a.get(lane.id()))));
+    block.warp().each(|lane| d.set(lane.id(), a.get(lane.id()).cbrt()));
 }

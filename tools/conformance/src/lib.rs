@@ -5,8 +5,6 @@
 //! [`Device`](ptx_matrix::launch::Device): a GPU, or the simulator. A [`FormCheck`] is one of the
 //! many forms of `wgmma`, executed by its name.
 
-#![feature(macro_metavar_expr_concat)]
-
 mod by_name;
 mod checks;
 mod compare;

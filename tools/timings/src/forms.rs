@@ -116,8 +116,8 @@ pub fn all<D: Device + 'static>() -> Vec<Form<D>> {
                 ptx: $ptx,
                 ways: None,
                 work: Work::Operations(2 * <$s>::COUNT * <$s>::M * <$s>::N * <$s>::K),
-                latency: run!(${concat(latency_, $kernel)}, PRODUCTS, 0),
-                throughput: run!(${concat(time_, $kernel)}, PRODUCTS, 0),
+                latency: pastey::paste!(run!([<latency_ $kernel>], PRODUCTS, 0)),
+                throughput: pastey::paste!(run!([<time_ $kernel>], PRODUCTS, 0)),
             });
         };
     }

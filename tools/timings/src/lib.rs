@@ -12,8 +12,6 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-#![feature(macro_metavar_expr_concat)]
-
 mod forms;
 mod report;
 

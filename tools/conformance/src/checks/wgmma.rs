@@ -43,7 +43,7 @@ pub fn checks<D: Device + 'static>() -> Vec<Check<D>> {
                     kind,
                     (32, $k),
                     negated,
-                    |device, blocks, a, b, d| kernels::${concat($name, _negated)}::launch(device, blocks, a, b, d),
+                    |device, blocks, a, b, d| pastey::paste!(kernels::[<$name _negated>]::launch)(device, blocks, a, b, d),
                 )
             }));
         };

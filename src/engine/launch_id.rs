@@ -1,0 +1,72 @@
+//! The identity of a launch. Only its own blocks use its slices and tensor maps.
+//!
+//! Handles are `Sync`, so that lane closures may capture them. A kernel could therefore lend one to
+//! another thread of the host, even to one that simulates another launch. Each access compares the
+//! handle's launch with the thread's.
+
+use std::cell::Cell;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Identifies a launch. The default is that of handles that no launch has made.
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+pub struct LaunchId(u64);
+
+std::thread_local! {
+    /// The launch whose arguments this thread binds, or whose block it simulates.
+    static CURRENT: Cell<LaunchId> = const { Cell::new(LaunchId(0)) };
+}
+
+impl LaunchId {
+    pub(crate) fn current() -> Self {
+        CURRENT.get()
+    }
+
+    /// Makes this launch the thread's, and returns the one before.
+    pub(crate) fn replace(self) -> Self {
+        CURRENT.replace(self)
+    }
+
+    /// Stops the kernel if the thread does not belong to this launch.
+    #[inline(always)]
+    #[track_caller]
+    pub(crate) fn check(self, handle: &str) {
+        if self != CURRENT.get() {
+            refuse(handle);
+        }
+    }
+}
+
+#[cold]
+#[track_caller]
+fn refuse(handle: &str) -> ! {
+    panic!(
+        "`{handle}` is a parameter of a kernel, and is used outside of its launch: on another \
+         thread, or in a kernel that its kernel simulates"
+    );
+}
+
+/// Binds the arguments of a launch. The handles that this thread makes meanwhile are the launch's.
+pub struct Binding {
+    launch: LaunchId,
+    previous: LaunchId,
+}
+
+impl Binding {
+    /// Begins a new launch.
+    pub fn begin() -> Self {
+        static LAUNCHES: AtomicU64 = AtomicU64::new(1);
+        let launch = LaunchId(LAUNCHES.fetch_add(1, Ordering::Relaxed));
+        Binding { launch, previous: launch.replace() }
+    }
+
+    /// The launch.
+    pub fn launch(&self) -> LaunchId {
+        self.launch
+    }
+}
+
+impl Drop for Binding {
+    fn drop(&mut self) {
+        self.previous.replace();
+    }
+}
