@@ -157,7 +157,7 @@ impl fmt::Debug for Arch {
 
 /// Error: the text is not of the form `major.minor`.
 #[derive(Debug, thiserror::Error)]
-#[error("`{0}` is not a PTX version")]
+#[error("`{0}` is not a PTX version: expected one such as 8.7")]
 pub struct NoPtxVersion(String);
 
 impl FromStr for PtxVersion {

@@ -255,7 +255,8 @@ impl Builder {
             for named in &self.kernels_of {
                 let Some(library) = libraries.get(named) else {
                     bail!(
-                        "kernels_of names `{named}`, which is no dependency of `{}`",
+                        "`kernels_of` names `{named}`, which is not a dependency of `{}`: add it \
+                         there, or leave the name out",
                         package.name
                     );
                 };
@@ -320,7 +321,7 @@ impl Builder {
         if kernels.is_empty() || self.line_info {
             return error;
         }
-        (self.progress)("compiling with line information, to say where in the source");
+        (self.progress)("compiling again with line information, to find the lines of the source");
         let request = Request { line_info: true, ..*request };
         let again = kernel_crate::compile(&request, refused.arch)
             .and_then(|bitcode| target(refused.arch).refuse(&bitcode, &kernels));
@@ -364,10 +365,21 @@ fn refuse_local_memory(artifacts: &[Artifact]) -> Result<()> {
         .map(|(arch, kernel)| {
             let KernelManifest { name, stack, spill_stores, spill_loads, registers, .. } = kernel;
             let spilled = spill_stores + spill_loads > 0;
-            let why = if spilled { "registers are spilled" } else { "an array is not in registers" };
-            format!("kernel `{name}` for {arch}: {why}: {stack} bytes of stack, at {registers} registers")
+            let why = if spilled {
+                "its registers spill; keep fewer values in registers, or allow more registers"
+            } else {
+                "an array is in local memory; index it with constants only"
+            };
+            format!(
+                "kernel `{name}` for {arch} has {stack} bytes of stack, at {registers} registers: \
+                 {why}"
+            )
         })
         .collect();
-    ensure!(local.is_empty(), "kernels use local memory:\n{}", local.join("\n"));
+    ensure!(
+        local.is_empty(),
+        "kernels use local memory, which this build refuses:\n{}",
+        local.join("\n")
+    );
     Ok(())
 }

@@ -137,7 +137,8 @@ fn refuse_mutable_statics(module: &Module<'_>, kernels: &[Kernel]) -> Result<()>
     let refused: Vec<String> = refused.collect();
     ensure!(
         refused.is_empty(),
-        "{}: through it, a value of one lane could pass for one of all; let the kernel take a `GlobalMut` instead",
+        "{}: through it, a value of one lane could reach warp scope, where values are the same in \
+         all lanes; let the kernel take a `GlobalMut` instead",
         refused.join("\n")
     );
     Ok(())
@@ -170,7 +171,9 @@ fn cannot_lower(said: &str, kernels: &[Kernel]) -> Option<Refusal> {
     let all = || kernels.iter().map(|kernel| kernel.name.clone()).collect();
     Some(Refusal {
         kernels: kernel.map_or_else(all, |kernel| vec![kernel]),
-        reason: format!("LLVM has no PTX for {operation}; compute it by a function in plain Rust"),
+        reason: format!(
+            "LLVM has no PTX for {operation}; compute it with a function in plain Rust"
+        ),
         place,
     })
 }
@@ -190,7 +193,8 @@ mod tests {
             metadata: None,
             fingerprint: None,
         });
-        let said = "LLVM ERROR: Cannot select: 0x55: f32 = fpow 0x56, 0x57\n  0x56: f32 = load\nIn function: power\n\
+        let said = "LLVM ERROR: Cannot select: 0x55: f32 = fpow 0x56, 0x57\n  0x56: f32 = \
+                    load\nIn function: power\n\
                     PLEASE submit a bug report\nStack dump:\n0.\tProgram arguments: llc\n";
         let refusal = cannot_lower(said, &kernels).unwrap();
         assert_eq!(refusal.kernels, ["power"]);
@@ -199,7 +203,8 @@ mod tests {
             "{}",
             refusal.reason
         );
-        let said = "LLVM ERROR: unsupported library call operation\nStack dump:\n1.\tRunning pass \'NVPTX DAG->DAG\' on function \'@other\'\n";
+        let said = "LLVM ERROR: unsupported library call operation\nStack dump:\n1.\tRunning pass \
+                    \'NVPTX DAG->DAG\' on function \'@other\'\n";
         let refusal = cannot_lower(said, &kernels).unwrap();
         assert_eq!(refusal.kernels, ["other"]);
         assert!(

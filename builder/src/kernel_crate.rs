@@ -79,8 +79,8 @@ pub fn compile(request: &Request<'_>, arch: Arch) -> Result<Bitcode> {
 /// hash per set of flags, so the targets do not rebuild each other. No other output has both
 /// properties. For this target, rustc puts bitcode into the library.
 fn cargo(request: &Request<'_>, arch: Arch) -> Command {
-    let Request { toolchain, manifest_dir, target_dir, sysroot, features, plain, line_info, color } =
-        *request;
+    let Request { toolchain, manifest_dir, target_dir, sysroot, .. } = *request;
+    let Request { features, plain, line_info, color, .. } = *request;
     let flags = flags::kernel_crate(sysroot, arch, plain, line_info);
     let mut cargo = toolchain.cargo().command();
     cargo
@@ -128,7 +128,7 @@ fn split(archive: &[u8]) -> Result<(Vec<u8>, Vec<Vec<u8>>)> {
     let bitcode = members.iter().filter(|member| member.bytes.starts_with(BITCODE));
     let (builtins, kernels): (Vec<_>, Vec<_>) =
         bitcode.partition(|member| member.name.starts_with("compiler_builtins"));
-    ensure!(kernels.len() == 1, "{} modules of bitcode instead of one", kernels.len());
+    ensure!(kernels.len() == 1, "it has {} modules of bitcode instead of one", kernels.len());
     Ok((kernels[0].bytes.to_vec(), builtins.iter().map(|member| member.bytes.to_vec()).collect()))
 }
 
@@ -139,11 +139,13 @@ mod tests {
     #[test]
     fn finds_the_library_among_the_messages() {
         let messages = concat!(
-            r#"{"reason":"compiler-artifact","target":{"kind":["lib"],"crate_types":["lib"],"name":"half"},"filenames":["/t/libhalf.rlib"]}"#,
+            r#"{"reason":"compiler-artifact","target":{"kind":["lib"],"crate_types":["lib"],"#,
+            r#""name":"half"},"filenames":["/t/libhalf.rlib"]}"#,
             "\n",
             r#"{"reason":"build-script-executed","package_id":"x","env":[],"out_dir":"/t/out"}"#,
             "\n",
-            r#"{"reason":"compiler-artifact","target":{"kind":["staticlib"],"crate_types":["staticlib"],"name":"k"},"filenames":["/t/libk.a"]}"#,
+            r#"{"reason":"compiler-artifact","target":{"kind":["staticlib"],"#,
+            r#""crate_types":["staticlib"],"name":"k"},"filenames":["/t/libk.a"]}"#,
             "\n",
             r#"{"reason":"build-finished","success":true}"#,
         );

@@ -136,8 +136,8 @@ impl<'a> Optimiser<'a> {
         };
         if let Some(inexact) = operations::first_inexact(&text) {
             let reason = format!(
-                "PTX has no exact instruction for {}; a function in plain Rust, such as the crate `libm` has, gives the \
-                 same bits on GPUs and in the simulator",
+                "PTX has no exact instruction for {}; call a function in plain Rust, such as one \
+                 of the crate `libm`, which returns the same bits on GPUs and in the simulator",
                 inexact.what
             );
             return refused(reason, &text, inexact.line);
@@ -155,8 +155,9 @@ impl<'a> Optimiser<'a> {
             None => Ok(None),
             Some(copied) => {
                 let reason = format!(
-                    "LLVM has copied `{}`, which all lanes of a warp execute together, into arms of a branch that lanes take \
-                     differently; where the branch is on a lane's value, take it in a lane closure of its own",
+                    "LLVM has copied `{}`, which all lanes of a warp must execute together, into \
+                     different arms of a branch that lanes take differently; move a branch on a \
+                     lane's value into a lane closure of its own",
                     copied.what
                 );
                 refused(reason, &numbered, copied.line)

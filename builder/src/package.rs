@@ -59,7 +59,7 @@ pub fn read(folder: &Path) -> Result<Package> {
         .packages
         .drain(..)
         .find(|package| canonical(&package.manifest_path).is_ok_and(|path| path == manifest))
-        .with_context(|| format!("{} is no package's manifest", manifest.display()))?;
+        .with_context(|| format!("{} is not the manifest of a package", manifest.display()))?;
     let Metadata { target_directory, workspace_root, .. } = metadata;
     let library = package.library();
     Ok(Package {
@@ -126,7 +126,8 @@ fn absolute_target(target: &Path, out_dir: Option<&OsStr>) -> Result<PathBuf> {
 
 /// Returns the absolute path, which holds in every working folder.
 pub fn absolute(path: &Path) -> Result<PathBuf> {
-    std::path::absolute(path).with_context(|| format!("`{}` is no path", path.display()))
+    std::path::absolute(path)
+        .with_context(|| format!("cannot make `{}` an absolute path", path.display()))
 }
 
 /// Describes the problem behind cargo's message about a folder.
@@ -137,8 +138,8 @@ fn problem(said: &str, folder: &Path) -> String {
         // rustup's message: the cargo that runs is its proxy.
         Some(toolchain) if said.contains("toolchain") && said.contains("is not installed") => {
             format!(
-                "{folder} is pinned to the toolchain `{toolchain}`, which is not installed: rustup toolchain install {toolchain} \
-             --component rust-src,llvm-tools"
+                "{folder} is pinned to the toolchain `{toolchain}`, which is not installed: \
+                 rustup toolchain install {toolchain} --component rust-src,llvm-tools"
             )
         }
         _ => format!("{folder} holds no package that cargo can read"),
@@ -160,10 +161,13 @@ mod tests {
 
     #[test]
     fn a_toolchain_that_is_not_installed_is_named() {
-        let said = "error: toolchain 'nightly-2020-01-01-x86_64-unknown-linux-gnu' is not installed\nhelp: run `rustup toolchain install \
-            nightly-2020-01-01-x86_64-unknown-linux-gnu` to install it\n";
-        let expected = "/k is pinned to the toolchain `nightly-2020-01-01-x86_64-unknown-linux-gnu`, which is not installed: rustup \
-            toolchain install nightly-2020-01-01-x86_64-unknown-linux-gnu --component rust-src,llvm-tools";
+        let said = "error: toolchain 'nightly-2020-01-01-x86_64-unknown-linux-gnu' is not \
+                    installed\nhelp: run `rustup toolchain install \
+                    nightly-2020-01-01-x86_64-unknown-linux-gnu` to install it\n";
+        let expected = "/k is pinned to the toolchain \
+                        `nightly-2020-01-01-x86_64-unknown-linux-gnu`, which is not installed: \
+                        rustup toolchain install nightly-2020-01-01-x86_64-unknown-linux-gnu \
+                        --component rust-src,llvm-tools";
         assert_eq!(problem(said, Path::new("/k")), expected);
         let manifest = "error: failed to parse manifest at `/k/Cargo.toml`";
         assert_eq!(problem(manifest, Path::new("/k")), "/k holds no package that cargo can read");

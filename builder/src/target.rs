@@ -153,7 +153,8 @@ fn check_shared_memory(kernels: &[Kernel], arch: Arch, progress: &dyn Fn(&str)) 
     let most = arch.max_shared();
     let lines = refused.iter().map(|kernel| {
         format!(
-            "kernel `{}` has {} bytes of shared memory; a block on a GPU of {arch} has at most {most}",
+            "kernel `{}` has {} bytes of shared memory; a block on a GPU of {arch} has at most \
+             {most}",
             kernel.name,
             bytes(kernel)
         )
@@ -162,7 +163,8 @@ fn check_shared_memory(kernels: &[Kernel], arch: Arch, progress: &dyn Fn(&str)) 
     if !along.is_empty() {
         let names = along.iter().map(|kernel| kernel.name.as_str()).collect::<Vec<_>>().join(", ");
         progress(&format!(
-            "more shared memory than the {most} bytes of a GPU of {arch}, where they cannot be launched: {names}"
+            "these kernels cannot be launched on {arch}, because they have more shared memory \
+             than its {most} bytes: {names}"
         ));
     }
     Ok(())
@@ -175,7 +177,10 @@ const MAX_STACK: u32 = 512 * 1024;
 fn refuse_stacks(kernels: &[KernelManifest], arch: Arch) -> Result<()> {
     let beyond = kernels.iter().filter(|kernel| kernel.stack > MAX_STACK).map(|kernel| {
         let KernelManifest { name, stack, .. } = kernel;
-        format!("kernel `{name}` for {arch} has a stack of {stack} bytes; a thread on a GPU has at most {MAX_STACK}")
+        format!(
+            "kernel `{name}` for {arch} has a stack of {stack} bytes; a thread on a GPU has \
+                 at most {MAX_STACK}"
+        )
     });
     let beyond: Vec<String> = beyond.collect();
     ensure!(beyond.is_empty(), "{}", beyond.join("\n"));
@@ -187,8 +192,9 @@ fn kernels(kernels: &[Kernel], report: &Report) -> Result<Vec<KernelManifest>> {
         .iter()
         .map(|kernel| {
             let usage = report.usage.get(&kernel.name);
-            let usage = usage
-                .with_context(|| format!("ptxas said nothing about kernel `{}`", kernel.name))?;
+            let usage = usage.with_context(|| {
+                format!("ptxas reported nothing about kernel `{}`", kernel.name)
+            })?;
             Ok(KernelManifest::new(kernel, usage))
         })
         .collect::<Result<Vec<_>>>()?;

@@ -44,7 +44,8 @@ mod tests {
             format!(".entry k()\n{{\n\tsetmaxnreg.inc.sync.aligned.u32 232;\n{body}\n}}\n")
         };
         let two = kernel("$L_1:\n\ttrap; exit;\n$L_2:\n\ttrap; exit;");
-        let one = "$L_1:\n\tbra $L__ptx_matrix_trap;\n$L_2:\n\tbra $L__ptx_matrix_trap;\n$L__ptx_matrix_trap:\n\ttrap; exit;";
+        let one = "$L_1:\n\tbra $L__ptx_matrix_trap;\n$L_2:\n\tbra \
+                   $L__ptx_matrix_trap;\n$L__ptx_matrix_trap:\n\ttrap; exit;";
         assert_eq!(
             merge_traps(&format!("{PLAIN}{two}{PLAIN}")),
             format!("{PLAIN}{}{PLAIN}", kernel(one))

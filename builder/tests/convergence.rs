@@ -71,7 +71,8 @@ fn the_plain_compile_still_miscompiles() {
     let pure = "pure_mma_before_a_branch";
     assert!(
         branches_before(&plain, pure, "mma.sync"),
-        "the plain compile no longer miscompiles: a `pure` `mma.sync` is not moved into a branch any more:\n{}",
+        "the plain compile no longer miscompiles: a `pure` `mma.sync` is not moved into a branch \
+         any more:\n{}",
         common::entry(&plain, pure)
     );
 }
@@ -95,8 +96,8 @@ fn copies_are_refused_with_kernel_and_line() {
             "stmatrix.sync.aligned.m8n8.x1.shared.b16",
         ),
         ("src/convergence.rs", "mma_between_branches", "mma.sync.aligned.m8n8k16"),
-        ("src/indirect.rs", "by_table", "a function that is not known"),
-        ("src/indirect.rs", "by_dyn", "a function that is not known"),
+        ("src/indirect.rs", "by_table", "a function that is called by its address"),
+        ("src/indirect.rs", "by_dyn", "a function that is called by its address"),
         ("src/indirect.rs", "by_helper", "apply"),
     ] {
         let line = refused.lines().find(|line| line.contains(&format!("kernel `{kernel}`")));

@@ -42,13 +42,13 @@ impl<T: Pod> DeviceBuffer<T> {
 
     /// Allocates memory with arbitrary contents.
     pub(crate) fn uninitialized(stream: &Stream, len: usize) -> Result<Self, GpuError> {
-        const { assert!(size_of::<T>() > 0, "elements of no size have no place in memory") };
+        const { assert!(size_of::<T>() > 0, "a buffer's elements need a size of at least 1 byte") };
         stream.context().enter()?;
         // No device has `usize::MAX` bytes, so an overflow becomes the driver's "out of memory".
         let size = len.saturating_mul(size_of::<T>());
         // SAFETY: every bit pattern is a `u8`.
         let bytes = unsafe { cust::memory::DeviceBuffer::uninitialized(size) }
-            .during("taking device memory")?;
+            .during("allocating device memory")?;
         Ok(Self { memory: Memory { bytes, stream: stream.clone() }, element: PhantomData })
     }
 
@@ -80,7 +80,12 @@ impl<T: Pod> DeviceBuffer<T> {
     /// # Panics
     /// `data` has another length than the buffer.
     pub fn write(&mut self, data: &[T]) -> Result<(), GpuError> {
-        assert!(data.len() == self.len(), "{} elements for a buffer of {}", data.len(), self.len());
+        assert!(
+            data.len() == self.len(),
+            "cannot write {} elements to a buffer of {}: both lengths must be equal",
+            data.len(),
+            self.len()
+        );
         self.stream().context().enter()?;
         let bytes: &[u8] = bytemuck::cast_slice(data);
         if !bytes.is_empty() {
@@ -107,7 +112,7 @@ impl<T: Pod> DeviceBuffer<T> {
     pub fn copy_from(&mut self, other: &DeviceBuffer<T>) -> Result<(), GpuError> {
         assert!(
             other.len() == self.len(),
-            "a copy of {} elements into a buffer of {}",
+            "cannot copy {} elements to a buffer of {}: both lengths must be equal",
             other.len(),
             self.len()
         );
@@ -149,7 +154,11 @@ impl<T: Pod> DeviceBuffer<T> {
     /// `stream` belongs to another device.
     pub fn move_to(&mut self, stream: &Stream) -> Result<(), GpuError> {
         let (here, there) = (self.device(), stream.device());
-        assert!(here == there, "a buffer of device {here} is handed to a stream of device {there}");
+        assert!(
+            here == there,
+            "a buffer of device {here} cannot move to a stream of device {there}: download it, \
+             and upload it there"
+        );
         if !self.stream().is(stream) {
             stream.wait_for(&self.stream().record()?)?;
         }
@@ -179,11 +188,11 @@ impl<T: Pod> DeviceBuffer<T> {
     }
 
     fn assert_castable<U>(&self) {
-        const { assert!(size_of::<U>() > 0, "elements of no size have no place in memory") };
+        const { assert!(size_of::<U>() > 0, "a buffer's elements need a size of at least 1 byte") };
         let (size, element) = (self.size(), size_of::<U>());
         assert!(
             size.is_multiple_of(element),
-            "{size} bytes are not a whole number of elements of {element} bytes"
+            "a buffer of {size} bytes is not a whole number of elements of {element} bytes"
         );
     }
 
@@ -224,12 +233,14 @@ impl<T> DeviceBuffer<T> {
         let (here, there) = (stream.device(), self.device());
         assert!(
             here == there,
-            "work on device {here} is given a buffer of device {there}: upload it to its own"
+            "work on device {here} cannot use a buffer of device {there}: upload the data to \
+             device {here}"
         );
         let same = self.stream().is(stream);
         assert!(
             same,
-            "work in a stream is given a buffer of another stream: hand it over with `buffer.move_to(&stream)`"
+            "work in a stream cannot use a buffer of another stream: move it with \
+             `buffer.move_to(&stream)`"
         );
     }
 

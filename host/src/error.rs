@@ -31,7 +31,7 @@ pub enum GpuError {
         count: u32,
     },
     /// None of the available architectures runs on the device.
-    #[error("none of the architectures at hand runs on {device}: {}", list(at_hand))]
+    #[error("none of the available architectures runs on {device}: {}", list(at_hand))]
     NoArch {
         /// The device.
         device: String,
@@ -40,14 +40,20 @@ pub enum GpuError {
     },
     /// Two PTX files for one device have a kernel of the same name.
     #[error(
-        "kernel `{kernel}` is loaded already: load its PTX for another `GpuDevice`, or rename one of the two"
+        "kernel `{kernel}` is loaded already: load its PTX for another `GpuDevice`, or rename one \
+         of the two"
     )]
     LoadedTwice {
         /// The kernel's name.
         kernel: String,
     },
     /// No target's folder has the kernels of this crate.
-    #[error("there is no `{file}` in any target's folder, such as sm_90a, of {}; PTX there: {}", folder.display(), list(at_hand))]
+    #[error(
+        "no target's folder (such as sm_90a) in {} has `{file}`: build the kernels, or name the \
+         folder that has them; PTX there: {}",
+        folder.display(),
+        list(at_hand)
+    )]
     NoKernels {
         /// The missing file.
         file: String,
@@ -57,7 +63,7 @@ pub enum GpuError {
         at_hand: Vec<String>,
     },
     /// A folder with built kernels, or a file in it, cannot be read.
-    #[error("no kernels in {}, which cannot be read: {source}", path.display())]
+    #[error("cannot read the kernels in {}: {source}", path.display())]
     Unreadable {
         /// The file or folder.
         path: PathBuf,
@@ -69,7 +75,8 @@ pub enum GpuError {
     Ptx(#[from] PtxError),
     /// The PTX is for other devices.
     #[error(
-        "this PTX is for {target}, which {device} does not run; build it for the device's own architecture"
+        "this PTX is for {target}, which {device} does not run; build it for the device's own \
+         architecture"
     )]
     WrongTarget {
         /// The architecture of the PTX.
@@ -96,7 +103,9 @@ pub enum GpuError {
     #[error(transparent)]
     Kernel(Box<KernelFailure>),
     /// A kernel failed earlier, and this process can no longer use the device.
-    #[error("nothing more can run on this device in this process, because earlier {0}")]
+    #[error(
+        "nothing more can run on this device until the process starts again, because earlier {0}"
+    )]
     Lost(#[source] Box<KernelFailure>),
     /// Another driver call failed.
     #[error(transparent)]

@@ -70,7 +70,7 @@ impl Event {
         let mut milliseconds = 0.0;
         // SAFETY: both events have happened, and the function sets the number behind its pointer.
         unsafe { cuEventElapsedTime(&raw mut milliseconds, earlier.raw, self.raw) }
-            .during("reading the time")?;
+            .during("reading the time between events")?;
         Ok(Duration::from_secs_f64(f64::from(milliseconds).max(0.0) / 1e3))
     }
 

@@ -87,8 +87,10 @@ fn the_ptx_and_the_program_have_the_same_fingerprint_of_the_same_kernel() {
     assert_eq!(of("scale"), Some(kernels::scale::INFO.fingerprint));
     assert_eq!(of("same"), Some(kernels::same::INFO.fingerprint));
     let expected = "param _a=Dependent<Global<InByte<e2m1>>>; \
-        param _b=Dependent<Option<TensorMapMut<SharedTile<u8, 16, 32, Swizzle32, ColMajor>, 5, Im2col>>>; param gr??e=u16; \
-        shared=1024 aligned to 1024; threads=32; cluster=2x1x1; dependent=true; crate=fingerprint-kernels; sources=";
+        param _b=Dependent<Option<TensorMapMut<SharedTile<u8, 16, 32, Swizzle32, ColMajor>, 5, \
+        Im2col>>>; param gr??e=u16; \
+        shared=1024 aligned to 1024; threads=32; cluster=2x1x1; dependent=true; \
+        crate=fingerprint-kernels; sources=";
     assert!(
         kernels::same::INFO.fingerprint.starts_with(expected),
         "{}",
@@ -183,7 +185,8 @@ fn another_kernel_of_the_same_sources_is_refused_with_the_difference() {
     ];
     for (refused, (theirs, ours)) in params {
         let difference = format!(
-            "is `{theirs}` in the PTX and `{ours}` in this program; both are of the same sources"
+            "is `{theirs}` in the PTX and `{ours}` in this program; both were built from the same \
+             sources"
         );
         assert!(refused.contains("of the PTX is not this program's: parameter 1 (`"), "{refused}");
         assert!(refused.contains(&difference), "{refused}");
@@ -214,9 +217,11 @@ fn another_kernel_of_the_same_sources_is_refused_with_the_difference() {
     for (refused, difference) in others {
         assert!(refused.contains(&format!("{difference} in this program")), "{refused}");
     }
-    let expected = "kernel `swapped` of the PTX is not this program's: parameter 1 (`_a`) is `f32` in the PTX and `u32` in this \
-        program; parameter 2 (`_b`) is `u32` in the PTX and `f32` in this program; both are of the same sources, in which a type or \
-        a constant differs by target or feature";
+    let expected = "kernel `swapped` of the PTX is not this program's: parameter 1 (`_a`) is \
+                    `f32` in the PTX and `u32` in this \
+        program; parameter 2 (`_b`) is `u32` in the PTX and `f32` in this program; both were \
+        built from the same sources, in which a type or a constant depends on the target or a \
+        feature";
     assert_eq!(refusal(kernels::swapped::launch(&device, 1, 1, 2.0)), expected);
     // This also holds for launches without a wait.
     let stream = device.gpu().new_stream().unwrap();
@@ -236,7 +241,8 @@ fn ptx_of_other_sources_is_refused_and_of_the_same_at_another_place_is_taken() {
         format!("[package]\nname = \"{name}\"\nversion = \"0.2.0\"\nedition = \"2024\"\n")
     };
     let dependencies = format!(
-        "[dependencies]\nptx-matrix = {{ path = \"{library}\" }}\nfingerprint-helper = {{ path = \"helper\" }}\n[workspace]\n"
+        "[dependencies]\nptx-matrix = {{ path = \"{library}\" }}\nfingerprint-helper = {{ path = \
+         \"helper\" }}\n[workspace]\n"
     );
     fs::write(folder.join("Cargo.toml"), package("fingerprint-kernels") + &dependencies).unwrap();
     fs::write(folder.join("helper/Cargo.toml"), package("fingerprint-helper")).unwrap();
@@ -254,15 +260,15 @@ fn ptx_of_other_sources_is_refused_and_of_the_same_at_another_place_is_taken() {
     assert_eq!(scale_of(&reformatted, &helper).unwrap(), [3.0; 200]);
     let of = |name: &str| {
         format!(
-            "kernel `scale` of the PTX is not this program's: the PTX was built of other sources of crate `{name} than this program: \
-             build the PTX again, and this program"
+            "kernel `scale` of the PTX is not this program's: the PTX and this program were built \
+             from different sources of crate `{name}: build both again"
         )
     };
     let refused =
         refusal(scale_of(&text.replace("FACTOR: f32 = 1.0", "FACTOR: f32 = 2.0"), &helper));
     assert_eq!(refused, of("fingerprint-kernels`"));
     let refused = refusal(scale_of(&text, &helper.replace("0.0", "1.0")));
-    assert_eq!(refused, of("fingerprint-helper`, which `fingerprint-kernels` depends on,"));
+    assert_eq!(refused, of("fingerprint-helper`, which `fingerprint-kernels` depends on"));
 }
 
 #[test]
@@ -284,7 +290,7 @@ fn ptx_whose_fingerprints_are_missing_or_damaged_is_refused() {
             .collect(),
         format!("{}// a comment\n", built()),
     ] {
-        assert!(refusal(scale_on(&changed)).starts_with("this PTX is not as it was built"));
+        assert!(refusal(scale_on(&changed)).starts_with("this PTX was changed after its build"));
     }
     let refused = refusal(scale_on(&stand_in::sealed(built(), &[], b"")));
     assert!(refused.starts_with("kernel `scale` of the PTX has no fingerprint"), "{refused}");
@@ -325,5 +331,8 @@ fn without_fingerprints_the_unsafe_constructor_loads_and_what_is_known_is_compar
     );
     let wide = stand_in::KERNELS.replace(".maxntid 128, 1, 1", ".maxntid 256, 1, 1");
     let refused = refusal(scale_unchecked(&wide));
-    assert_eq!(refused, "kernel `scale`: a block of 128 threads; its .maxntid is for 256");
+    assert_eq!(
+        refused,
+        "kernel `scale`: a block of 128 threads; the kernel is compiled for 256 (.maxntid)"
+    );
 }

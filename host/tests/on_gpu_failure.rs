@@ -38,11 +38,16 @@ fn a_kernel_that_fails_is_named_and_stays_named() {
     assert!(message.contains("launched with 2x1x1 blocks of 32 threads"), "{message}");
     assert!(message.contains("a trap"), "{message}");
     assert!(
-        message.ends_with("; or it was launched before and not waited for: scale"),
+        message.ends_with(
+            "; or one of the kernels failed that were launched before it and not waited for: scale"
+        ),
         "{message}"
     );
 
     let later = buffer.download().unwrap_err().to_string();
-    assert!(later.starts_with("nothing more can run on this device in this process"), "{later}");
+    assert!(
+        later.starts_with("nothing more can run on this device until the process starts again"),
+        "{later}"
+    );
     assert!(later.contains("kernel `traps` failed"), "{later}");
 }

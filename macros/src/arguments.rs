@@ -75,8 +75,8 @@ impl Bounds {
         if !["threads", "min_blocks", "max_registers", "cluster", "dependent", "target"]
             .contains(&text.as_str())
         {
-            let message = "expected `threads`, `min_blocks`, `max_registers`, `cluster`, `dependent`, \
-                `target`, `instances` or `crate`";
+            let message = "expected `threads`, `min_blocks`, `max_registers`, `cluster`, \
+                           `dependent`, `target`, `instances` or `crate`";
             return Err(Error::new_spanned(name, message));
         }
         input.parse::<Token![=]>()?;
@@ -121,7 +121,7 @@ impl Parse for Instance {
         let docs = input.call(Attribute::parse_outer)?;
         if let Some(attribute) = docs.iter().find(|attribute| !attribute.path().is_ident("doc")) {
             let message =
-                "an instance has documentation only: what else it needs stands on the function";
+                "an instance takes doc comments only: put other attributes on the function";
             return Err(Error::new_spanned(attribute, message));
         }
         let name: Ident = input.parse()?;
@@ -132,8 +132,9 @@ impl Parse for Instance {
             while !content.is_empty() {
                 let argument = content.call(Ident::parse_any)?;
                 if argument == "instances" || argument == "crate" {
-                    let message =
-                        format!("`{argument}` is one of the whole kernel, and not of an instance");
+                    let message = format!(
+                        "`{argument}` belongs to the whole kernel: move it out of the instance"
+                    );
                     return Err(Error::new_spanned(argument, message));
                 }
                 let repeated = bounds.parse(&argument, &content)?;
@@ -166,7 +167,7 @@ fn instances(name: &Ident, input: ParseStream) -> Result<Vec<Instance>> {
         content.parse_terminated(Instance::parse, Token![,])?.into_iter().collect();
     if instances.is_empty() {
         let message =
-            "a generic kernel without instances is no kernel: `instances(gemm_128 = <Tile128>)`";
+            "a generic kernel needs at least one instance: `instances(gemm_128 = <Tile128>)`";
         return Err(Error::new_spanned(name, message));
     }
     Ok(instances)
@@ -237,8 +238,8 @@ fn cluster_size(size: Expr) -> Result<Vec<Expr>> {
                 blocks *= within(literal, 1..=MAX_CLUSTER, "blocks")?
             }
             Expr::Lit(_) | Expr::Tuple(_) | Expr::Array(_) => {
-                let message =
-                    "the blocks of a cluster: a number, or one for each dimension: `(2, 2)`";
+                let message = "expected the blocks of a cluster: a number, or one for each \
+                               dimension, as in `(2, 2)`";
                 return Err(Error::new_spanned(dimension, message));
             }
             _ => {}
@@ -265,7 +266,8 @@ fn ungrouped(of: &Expr) -> &Expr {
 fn within(literal: &LitInt, range: std::ops::RangeInclusive<u32>, what: &str) -> Result<u32> {
     let number = literal.base10_parse()?;
     if !range.contains(&number) {
-        let message = format!("from {} to {} {what}, not {number}", range.start(), range.end());
+        let message =
+            format!("expected from {} to {} {what}, not {number}", range.start(), range.end());
         return Err(Error::new_spanned(literal, message));
     }
     Ok(number)
@@ -278,8 +280,9 @@ fn target_names(input: ParseStream) -> Result<LitStr> {
         Expr::Lit(ExprLit { lit: Lit::Str(names), .. }) => Ok(names.clone()),
         other => {
             let other = quote!(#other);
-            let message = "a target decides what is compiled, before constants have values: write it \
-                as text, `target = \"sm_90\"`, for the whole kernel or for an instance";
+            let message = "a target selects the code to compile before constants have values: \
+                           write it as text, `target = \"sm_90\"`, for the whole kernel or for an \
+                           instance";
             Err(Error::new_spanned(other, message))
         }
     }
@@ -290,7 +293,8 @@ fn known_targets(names: &LitStr) -> Result<Vec<LitStr>> {
     let value = names.value();
     let known = value.split(" or ").map(|name| {
         if !TARGETS.contains(&name) {
-            let message = format!("`{name}` is no target; there are: {}", TARGETS.join(", "));
+            let message =
+                format!("`{name}` is not a target; the targets are: {}", TARGETS.join(", "));
             return Err(Error::new_spanned(names, message));
         }
         Ok(LitStr::new(name, names.span()))

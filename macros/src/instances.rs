@@ -14,13 +14,15 @@ pub fn check_names(function: &Ident, instances: &[Instance]) -> Result<()> {
         signature::check_name(name)?;
         if name == function {
             let message = format!(
-                "`{name}` is the function, and the table of its instances: name this one otherwise"
+                "`{name}` is the name of the function, and of the table of its instances: give \
+                 this instance another name"
             );
             return Err(Error::new_spanned(name, message));
         }
         if instances[..index].iter().any(|other| other.name == *name) {
             let message = format!(
-                "two instances are named `{name}`, as whose entry in the PTX one can be: rename one"
+                "two instances are named `{name}`, and the PTX can have only one entry of that \
+                 name: rename one"
             );
             return Err(Error::new_spanned(name, message));
         }
@@ -65,7 +67,7 @@ fn by_index(kernel: &Kernel, instances: &[&Ident], text: &str) -> TokenStream {
         .iter()
         .enumerate()
         .map(|(index, instance)| quote!(#index => #instance::launch(device, grid, #(#names),*),));
-    let message = format!("the kernel `{text}` has {count} instances, and none of index {{}}");
+    let message = format!("the kernel `{text}` has {count} instances, and none has index {{}}");
     quote! {
         /// Launches an instance on a device, by its index in `INSTANCES`.
         ///

@@ -19,7 +19,7 @@ pub fn expand(item: TokenStream) -> Result<TokenStream> {
     let krate = dependency::path_of_derive(&item.attrs)?;
     let message = match &item.data {
         Data::Struct(data) if data.fields.is_empty() => {
-            "a kernel's arguments without fields: PTX has no such parameter"
+            "a struct of kernel arguments needs a field: PTX has no parameter without bytes"
         }
         Data::Struct(data) => {
             let mut lifetimes = item.generics.lifetimes();
@@ -27,17 +27,19 @@ pub fn expand(item: TokenStream) -> Result<TokenStream> {
                 (None, _) => plain(&item, &data.fields, &krate),
                 (Some(of), None) => with_memory(&item, &data.fields, &of.lifetime, &krate),
                 (_, Some(other)) => {
-                    let message =
-                        "a kernel's arguments have one lifetime, during which the kernel runs";
+                    let message = "a struct of kernel arguments has at most one lifetime, during \
+                                   which the kernel runs";
                     Err(Error::new_spanned(other, message))
                 }
             };
         }
         Data::Enum(_) => {
-            "a kernel's arguments are a struct: of an enum, not every number is a value, so hand \
-             over a number or a `bool`"
+            "kernel arguments are a struct: an enum does not have a value for every number, so \
+             pass a number or a `bool`"
         }
-        Data::Union(_) => "a kernel's arguments are a struct: what a union holds, nobody can check",
+        Data::Union(_) => {
+            "kernel arguments are a struct: nothing can check the contents of a union"
+        }
     };
     Err(Error::new_spanned(&item.ident, message))
 }
@@ -129,7 +131,7 @@ fn with_memory(
     krate: &TokenStream,
 ) -> Result<TokenStream> {
     let Fields::Named(named) = fields else {
-        let message = "a kernel's arguments with memory in them need named fields";
+        let message = "a struct of kernel arguments that has memory needs named fields";
         return Err(Error::new_spanned(&item.ident, message));
     };
     let (name, visibility) = (&item.ident, &item.vis);
@@ -328,7 +330,7 @@ fn check_repr(item: &DeriveInput) -> Result<()> {
     for attribute in item.attrs.iter().filter(|attribute| attribute.path().is_ident("repr")) {
         attribute.parse_nested_meta(|meta| {
             if meta.path.is_ident("packed") {
-                let message = "the fields of a kernel's arguments are aligned: leave `packed` away";
+                let message = "the fields of kernel arguments are aligned: remove `packed`";
                 return Err(Error::new_spanned(&meta.path, message));
             }
             says_so |= meta.path.is_ident("C") || meta.path.is_ident("transparent");
@@ -344,8 +346,7 @@ fn check_repr(item: &DeriveInput) -> Result<()> {
     if says_so {
         return Ok(());
     }
-    let message =
-        "host and device lay a kernel's arguments out alike only if the struct is `#[repr(C)]`";
+    let message = "host and device give this struct the same layout only if it is `#[repr(C)]`";
     Err(Error::new_spanned(&item.ident, message))
 }
 

@@ -12,7 +12,7 @@ pub fn expand(item: TokenStream) -> Result<TokenStream> {
     let Data::Struct(data) = &item.data else {
         return Err(Error::new_spanned(
             &item.ident,
-            "only a struct of parts can be laid out in shared memory",
+            "only a struct can be laid out in shared memory",
         ));
     };
     let Fields::Named(fields) = &data.fields else {

@@ -36,15 +36,15 @@ pub fn check(function: &ItemFn, has_instances: bool) -> Result<()> {
     if !matches!(signature.output, ReturnType::Default) {
         return Err(Error::new_spanned(
             &signature.output,
-            "a kernel returns nothing: it writes to a `GlobalMut`",
+            "a kernel returns nothing: let it write its results to a `GlobalMut`",
         ));
     }
     let block = "a kernel's first parameter is its block: `block: &Block`";
     for (index, input) in signature.inputs.iter().enumerate() {
         match input {
             FnArg::Receiver(receiver) => {
-                let message = "a kernel is a free function and takes no `self`: move it out of the \
-                    `impl`, and hand over what it needs as parameters";
+                let message = "a kernel is a free function and takes no `self`: move it out of \
+                               the `impl`, and pass its data as parameters";
                 return Err(Error::new_spanned(receiver, message));
             }
             FnArg::Typed(input) if index == 0 && block_name(&input.ty).is_none() => {
@@ -64,21 +64,18 @@ fn check_qualifiers(signature: &Signature) -> Result<()> {
     let (qualifier, message) = if let Some(qualifier) = &signature.constness {
         (
             qualifier.to_token_stream(),
-            "a kernel runs on a device, and never in a constant: leave `const` away",
+            "a kernel runs on a device, and never in a constant: remove `const`",
         )
     } else if let Some(qualifier) = &signature.asyncness {
-        let message = "a kernel cannot be `async`: it waits by barriers and groups, and a launch \
-            waits for it";
+        let message = "a kernel cannot be `async`: it waits with barriers and groups, and a \
+                       launch waits for it";
         (qualifier.to_token_stream(), message)
     } else if let Some(qualifier) = &signature.unsafety {
         let message = "a kernel is launched by safe code, so it cannot be an `unsafe fn`: write \
             `unsafe` blocks in it";
         (qualifier.to_token_stream(), message)
     } else if let Some(qualifier) = &signature.abi {
-        (
-            qualifier.to_token_stream(),
-            "#[kernel] makes the entry, with its ABI: leave `extern` away",
-        )
+        (qualifier.to_token_stream(), "#[kernel] makes the entry, with its ABI: remove `extern`")
     } else {
         return Ok(());
     };
@@ -99,7 +96,7 @@ fn check_generics(signature: &Signature, has_instances: bool) -> Result<()> {
         }
         None if has_instances => {
             let message =
-                format!("`{name}` has no generic parameters, of which instances could be");
+                format!("`{name}` has no generic parameters, so it cannot have instances");
             return Err(Error::new_spanned(&signature.ident, message));
         }
         _ => {}
@@ -111,15 +108,15 @@ fn check_generics(signature: &Signature, has_instances: bool) -> Result<()> {
             GenericParam::Lifetime(_) => None,
         };
         if let Some(default) = default {
-            let message =
-                "a function's parameters have no defaults: name the argument in each instance";
+            let message = "a function's generic parameters have no defaults: name the argument in \
+                           each instance";
             return Err(Error::new_spanned(default, message));
         }
     }
     match &generics.where_clause {
         Some(clause) if !has_instances => {
             let message =
-                "a kernel without instances has no parameters that a `where` could be about";
+                "a kernel without instances has no generic parameters: remove the `where` clause";
             Err(Error::new_spanned(clause, message))
         }
         _ => Ok(()),
@@ -129,13 +126,13 @@ fn check_generics(signature: &Signature, has_instances: bool) -> Result<()> {
 fn check_type(input: &PatType) -> Result<()> {
     let ty = &input.ty;
     if let Some(word) = word(quote!(#ty), "impl") {
-        let message = "a kernel's parameters have types with names: write a type parameter, and list \
-            the instances";
+        let message = "a kernel's parameter cannot have an `impl` type: write a type parameter, \
+                       and list the instances";
         return Err(Error::new(word, message));
     }
     if let Some(word) = word(quote!(#ty), "Self") {
-        let message = "a kernel is a free function and has no `Self`: move it out of the `impl`, and \
-            name the type";
+        let message = "a kernel is a free function and has no `Self`: move it out of the `impl`, \
+                       and name the type";
         return Err(Error::new(word, message));
     }
     Ok(())
@@ -159,9 +156,9 @@ fn check_attributes(attributes: &[Attribute]) -> Result<()> {
         let name = inner.into_iter().next().map(|name| name.to_string()).unwrap_or_default();
         let message = match name.as_str() {
             "no_mangle" | "export_name" => {
-                "the PTX entry has the kernel's name already: leave this away"
+                "the PTX entry has the kernel's name already: remove this attribute"
             }
-            "inline" => "a kernel is inlined into its entry: leave this away",
+            "inline" => "a kernel is inlined into its entry: remove this attribute",
             _ => continue,
         };
         return Err(Error::new_spanned(attribute, message));
@@ -184,7 +181,8 @@ pub fn check_block(function: &ItemFn, bounds: &Bounds, place: Option<&Ident>) ->
     if bounds.cluster.is_some() || block_name(&first.ty).is_none_or(|name| name != "ClusterBlock") {
         return Ok(());
     }
-    let message = "without clusters a kernel has no block of one: say `#[kernel(.., cluster = 2)]`";
+    let message =
+        "a `ClusterBlock` needs a kernel with clusters: write `#[kernel(.., cluster = 2)]`";
     Err(match place {
         Some(instance) => Error::new_spanned(instance, message),
         None => Error::new_spanned(&first.ty, message),
@@ -196,12 +194,12 @@ pub fn check_name(name: &Ident) -> Result<()> {
     let text = name.unraw().to_string();
     let message = if !text.is_ascii() {
         format!(
-            "a kernel's name goes into the PTX, whose names have ASCII letters, digits and `_` only: \
-             rename `{text}`"
+            "a kernel's name goes into the PTX, whose names have ASCII letters, digits and `_` \
+             only: rename `{text}`"
         )
     } else if RESERVED.contains(&text.as_str()) || text.starts_with("__ptx_matrix_") {
         format!(
-            "`{text}` means something else in PTX, or to the builder: a kernel needs another name"
+            "`{text}` has another meaning in PTX or for the builder: give the kernel another name"
         )
     } else {
         return Ok(());
@@ -231,8 +229,8 @@ pub fn take_parameters(function: &mut ItemFn) -> Result<Vec<Parameter>> {
             _ if shared => format_ident!("shared_{index}"),
             Pat::Wild(_) => format_ident!("parameter_{index}"),
             pattern => {
-                let message = "a kernel's parameter needs a plain name, which launches and reports \
-                    know it by: take it apart in the body";
+                let message = "a kernel's parameter needs a plain name, which launches and \
+                               reports use: destructure it in the body";
                 return Err(Error::new_spanned(pattern, message));
             }
         };

@@ -51,7 +51,7 @@ impl Substitution {
             let names: Vec<String> =
                 wanted.iter().map(|of| parameter_name(of).to_string()).collect();
             let message = format!(
-                "`{name}` has {} generic arguments; the function has {}: `<{}>`",
+                "`{name}` has {} generic arguments; the function takes {}: `<{}>`",
                 arguments.args.len(),
                 wanted.len(),
                 names.join(", "),
@@ -159,8 +159,8 @@ impl Substitution {
         }
         if let Some(behind) = behind {
             let message = format!(
-                "#[kernel] cannot tell which trait `{behind}` is of: write \
-                 `<{name}::{item} as Trait>::{behind}`"
+                "#[kernel] cannot tell which trait has `{behind}`: write `<{name}::{item} as \
+                 Trait>::{behind}`"
             );
             return Err(Error::new(behind.span(), message));
         }
@@ -171,8 +171,8 @@ impl Substitution {
             }
             _ => {
                 let message = format!(
-                    "#[kernel] cannot tell which trait `{item}` is of: write \
-                     `<{name} as Trait>::{item}`"
+                    "#[kernel] cannot tell which trait has `{item}`: write `<{name} as \
+                     Trait>::{item}`"
                 );
                 Err(Error::new(item.span(), message))
             }
@@ -316,7 +316,7 @@ mod tests {
         let error = of.in_type(quote!(C::Args)).unwrap_err().to_string();
         assert_eq!(
             error,
-            "#[kernel] cannot tell which trait `Args` is of: write `<C as Trait>::Args`"
+            "#[kernel] cannot tell which trait has `Args`: write `<C as Trait>::Args`"
         );
         let error = of.in_type(quote!(D::Args::Element)).unwrap_err().to_string();
         assert!(error.ends_with("write `<D::Args as Trait>::Element`"), "{error}");
@@ -337,7 +337,7 @@ mod tests {
         };
         assert_eq!(made(parse_quote!(<Wide, SIZE>)), Ok(()));
         let error = made(parse_quote!(<Wide>)).unwrap_err();
-        assert_eq!(error, "`wide` has 1 generic arguments; the function has 2: `<C, N>`");
+        assert_eq!(error, "`wide` has 1 generic arguments; the function takes 2: `<C, N>`");
         assert_eq!(made(parse_quote!(<64, 64>)).unwrap_err(), "`C` takes a type");
         assert_eq!(made(parse_quote!(<Wide, 'static>)).unwrap_err(), "`N` takes a constant");
     }

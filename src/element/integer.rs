@@ -26,7 +26,10 @@ macro_rules! integers {
             /// If the value is less than `MIN` or greater than `MAX`.
             #[inline(always)]
             pub const fn new(value: $held) -> Self {
-                assert!(Self::saturating(value as i32).0 == value, "there is no such number");
+                assert!(
+                    Self::saturating(value as i32).0 == value,
+                    "the number is not from `MIN` to `MAX`"
+                );
                 Self(value)
             }
 

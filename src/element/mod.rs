@@ -84,7 +84,7 @@ pub trait Element: Sealed + Pod + LaneCapture + Send + Sync {
         let elements = elements.as_ref();
         assert!(
             elements.len() <= Self::Width::PER_REGISTER,
-            "a register holds {}",
+            "too many elements: a register holds {}",
             Self::Width::PER_REGISTER
         );
         let mut register = bytemuck::Zeroable::zeroed();

@@ -149,7 +149,7 @@ impl<R: Role, S: FragmentShape<R, T::Width>, T: Element> Fragment<R, S, T> {
     pub fn get(&self, lane: Lane<'_>, index: usize) -> T {
         assert!(
             index < S::LAYOUT.elements(),
-            "a lane of this fragment holds {} elements",
+            "the index is out of range: a lane of this fragment holds {} elements",
             S::LAYOUT.elements()
         );
         take::<T>(self.registers.lane_ref(lane).as_ref(), index)

@@ -22,9 +22,9 @@ use crate::memory::{Global, GlobalMut};
 /// zeros.
 #[diagnostic::on_unimplemented(
     message = "a kernel's arguments cannot hold a `{Self}`",
-    label = "no plain data",
+    label = "not plain data",
     note = "plain data: numbers, `bool`, arrays, and structs with `#[derive(KernelArgs)]`",
-    note = "memory, such as a `Global<'k, T>`, stands in a struct with a lifetime `'k`"
+    note = "memory, such as a `Global<'k, T>`, belongs in a struct with a lifetime `'k`"
 )]
 pub unsafe trait KernelData:
     Copy + 'static + for<'k> KernelParam<In<'k> = Self> + KernelField<Stored = Self>
@@ -254,10 +254,13 @@ impl ByValue {
     #[doc(hidden)]
     pub const fn of<T>() -> Self {
         let (bytes, align) = (size_of::<T>(), align_of::<T>());
-        assert!(bytes > 0, "a kernel parameter without bytes: PTX has none, so leave it out");
+        assert!(
+            bytes > 0,
+            "a kernel parameter has no bytes: PTX has no such parameter, so leave it out"
+        );
         assert!(
             bytes <= MAX_PARAM_BYTES,
-            "a kernel parameter of more than 4096 bytes: let the kernel read it from a `Global`"
+            "a kernel parameter has more than 4096 bytes: let the kernel read it from a `Global`"
         );
         assert!(align <= 128, "a kernel parameter is aligned to at most 128 bytes");
         ByValue { bytes, align }
@@ -274,7 +277,10 @@ pub const fn any_early(fields: &[(bool, bool)]) -> bool {
         other |= is_memory && !is_dependent;
         index += 1;
     }
-    assert!(!(dependent && other), "if some of a struct's memory is `Dependent`, all of it is");
+    assert!(
+        !(dependent && other),
+        "if some of a struct's memory is `Dependent`, all of it must be"
+    );
     dependent
 }
 

@@ -137,14 +137,14 @@ pub const fn asks(kernel: &KernelInfo, parameters: &[ParamInfo]) -> bool {
     }
     assert!(
         !asks || kernel.dependent,
-        "a kernel with `Dependent` parameters is one of `#[kernel(dependent = true)]`"
+        "a kernel with `Dependent` parameters needs `#[kernel(dependent = true)]`"
     );
     index = 0;
     while index < parameters.len() {
         let ParamInfo { is_memory, is_dependent, .. } = parameters[index];
         assert!(
             !asks || is_dependent || !is_memory,
-            "if some of a kernel's memory is `Dependent`, all of it is"
+            "if some of a kernel's memory is `Dependent`, all of it must be"
         );
         index += 1;
     }

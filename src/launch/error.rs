@@ -24,7 +24,9 @@ impl<E: fmt::Display> fmt::Display for LaunchError<E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             LaunchError::Device(error) => error.fmt(f),
-            LaunchError::TensorMap(error) => write!(f, "no tensor map of a matrix: {error}"),
+            LaunchError::TensorMap(error) => {
+                write!(f, "cannot make the tensor map of a matrix: {error}")
+            }
         }
     }
 }

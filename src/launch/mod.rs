@@ -126,11 +126,11 @@ impl Bounds {
         let [x, y, z] = self.cluster;
         assert!(
             self.threads > 0 && self.threads <= 1024 && self.threads.is_multiple_of(32),
-            "a block has whole warps: its threads are a multiple of 32 from 32 to 1024"
+            "a block has whole warps: `threads` must be a multiple of 32 from 32 to 1024"
         );
-        assert!(self.min_blocks <= 32, "`min_blocks` is from 1 to 32 blocks");
-        assert!(self.max_registers <= 255, "`max_registers` is from 1 to 255 registers");
-        assert!(x > 0 && y > 0 && z > 0, "a cluster has a block or more along each dimension");
+        assert!(self.min_blocks <= 32, "`min_blocks` must be from 1 to 32 blocks");
+        assert!(self.max_registers <= 255, "`max_registers` must be from 1 to 255 registers");
+        assert!(x > 0 && y > 0 && z > 0, "a cluster needs at least one block along each dimension");
         let blocks = (x as u64).saturating_mul(y as u64).saturating_mul(z as u64);
         assert!(blocks <= 8, "a cluster has at most 8 blocks");
     }

@@ -71,7 +71,7 @@ pub struct RingIndex<const N: usize>(u32);
 impl<const N: usize> RingIndex<N> {
     /// Part 0.
     pub const FIRST: Self = {
-        assert!(N > 0, "a ring without parts has no first one");
+        assert!(N > 0, "a ring needs at least one part");
         RingIndex(0)
     };
 
@@ -130,8 +130,11 @@ impl<P: SharedLayout, const N: usize> SharedRing<P, N> {
     #[inline(always)]
     pub fn reuse<Q: SharedLayout>(self) -> Q {
         const {
-            assert!(Q::BYTES <= Self::BYTES, "there is not so much memory in the ring");
-            assert!(Self::ALIGN % Q::ALIGN == 0, "the ring is not so well aligned");
+            assert!(Q::BYTES <= Self::BYTES, "the new parts need more bytes than the ring has");
+            assert!(
+                Self::ALIGN % Q::ALIGN == 0,
+                "the new parts need a larger alignment than the ring has"
+            );
         }
         // SAFETY: within this ring's bytes, and aligned.
         unsafe { Q::at(self.address) }

@@ -85,8 +85,8 @@ swizzles! {
 
 /// A swizzle that TMA performs when it copies a box of a tensor.
 #[diagnostic::on_unimplemented(
-    message = "tensor copies do not know the swizzle `{Self}`",
-    note = "they know `Unswizzled128`, `Swizzle32`, `Swizzle64` and `Swizzle128`"
+    message = "TMA does not have the swizzle `{Self}`",
+    note = "TMA has `Unswizzled128`, `Swizzle32`, `Swizzle64` and `Swizzle128`"
 )]
 pub trait TensorSwizzle: Swizzle {
     /// The driver API's number of the swizzle (`CUtensorMapSwizzle`).

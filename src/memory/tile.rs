@@ -97,7 +97,7 @@ impl<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order>
 
     /// The bytes of the tile.
     pub(super) const TILE_BYTES: usize = {
-        assert!(ROWS > 0 && COLS > 0, "a shared tile has at least one row and one column");
+        assert!(ROWS > 0 && COLS > 0, "a shared tile needs at least one row and one column");
         assert!(
             ROWS.saturating_mul(COLS).saturating_mul(T::Width::BYTES) <= MAX_SHARED_BYTES,
             "a shared tile is larger than the shared memory of any GPU's block: 227 KiB"
@@ -352,7 +352,7 @@ impl<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order>
         let site = Site::here();
         assert!(
             (ROWS * COLS).is_multiple_of(N * threads.count()),
-            "each thread has a multiple of so many of the tile's elements"
+            "the tile's elements do not divide evenly: each thread takes a multiple of `N` of them"
         );
         Self::share_out_together::<N>(threads, 1, |lane, places| {
             // SAFETY: every (row, col) is an element of the tile.

@@ -57,7 +57,8 @@ impl<'k, const N: usize> ClusterBlock<'k, N> {
         let blocks = block.at.blocks_of_cluster();
         assert!(
             N == blocks,
-            "a block of a cluster of {blocks} is taken for one of a cluster of {N}"
+            "the launch has clusters of {blocks} blocks, but this `ClusterBlock` is for clusters \
+             of {N}"
         );
         ClusterBlock { block: Block { at: block.at } }
     }
@@ -133,7 +134,8 @@ impl<const N: usize> Copy for Cluster<'_, N> {}
 
 /// The token of [`Cluster::arrive`]: the warp has arrived at its cluster's barrier, and has still
 /// to wait. [`Cluster::wait`] takes it.
-#[must_use = "a warp that has arrived at the cluster's barrier waits there before it arrives again"]
+#[must_use = "a warp that has arrived at the cluster's barrier must wait there before it arrives \
+              again"]
 pub struct ClusterArrival<'b, const N: usize> {
     _cluster: PhantomData<Cluster<'b, N>>,
 }

@@ -39,7 +39,7 @@ impl Warp<'_> {
     #[track_caller]
     pub fn shuffle_xor<T: Pod>(self, values: &PerLane<T>, mask: u32) -> PerLane<T> {
         const { assert_registers::<T>() }
-        assert!(mask < 32, "a warp has 32 lanes");
+        assert!(mask < 32, "`mask` must be less than 32: a warp has 32 lanes");
         // SAFETY: warp scope is converged.
         unsafe { machine::shuffle_xor(Site::here(), values, mask) }
     }
@@ -77,7 +77,7 @@ impl Warp<'_> {
     #[track_caller]
     pub fn shuffle_up<T: Pod>(self, values: &PerLane<T>, by: u32) -> PerLane<T> {
         const { assert_registers::<T>() }
-        assert!(by < 32, "a warp has 32 lanes");
+        assert!(by < 32, "`by` must be less than 32: a warp has 32 lanes");
         // SAFETY: warp scope is converged.
         unsafe { machine::shuffle_up(Site::here(), values, by) }
     }
@@ -91,7 +91,7 @@ impl Warp<'_> {
     #[track_caller]
     pub fn shuffle_down<T: Pod>(self, values: &PerLane<T>, by: u32) -> PerLane<T> {
         const { assert_registers::<T>() }
-        assert!(by < 32, "a warp has 32 lanes");
+        assert!(by < 32, "`by` must be less than 32: a warp has 32 lanes");
         // SAFETY: warp scope is converged.
         unsafe { machine::shuffle_down(Site::here(), values, by) }
     }
@@ -128,6 +128,7 @@ impl Warp<'_> {
 const fn assert_registers<T>() {
     assert!(
         size_of::<T>().is_multiple_of(4) && align_of::<T>().is_multiple_of(4),
-        "lanes pass on whole registers of 32 bits"
+        "lanes exchange whole registers: size and alignment of the type must be multiples of 32 \
+         bits"
     );
 }

@@ -87,7 +87,8 @@ impl Block<'_> {
         assert!(
             self.threads().is_multiple_of(THREADS)
                 || (warp_index as usize / 4 + 1) * THREADS <= self.threads(),
-            "a warpgroup has four warps, and this is one of the block's last, of which there are fewer"
+            "a warpgroup has four warps, and this warp is in the incomplete group at the end of \
+             the block"
         );
         WarpGroup { warp, warp_index }
     }

@@ -87,8 +87,9 @@ impl Supports<ArchOnly<120>> for Sm121a {}
 /// A target that meets the requirement `R`.
 #[diagnostic::on_unimplemented(
     message = "this instruction needs a GPU that is `{R}`; this build is for `{Self}`",
-    label = "not on `{Self}`",
-    note = "give the kernel `#[kernel(.., target = \"sm_..\")]`, which leaves it out of builds for older GPUs, or build for a newer one"
+    label = "not available on `{Self}`",
+    note = "give the kernel `#[kernel(.., target = \"sm_..\")]`, which leaves it out of builds \
+            for older GPUs, or build for a newer one"
 )]
 pub trait Supports<R>: Target {}
 

@@ -130,7 +130,9 @@ fn too_many_together(block: &Block, #[shared] tile: SharedTile<u32, 3, 32>) {
 fn elements_that_are_no_multiple_are_refused() {
     let error = too_many_together::simulate(1).unwrap_err().to_string();
     assert!(
-        error.contains("each thread has a multiple of so many of the tile's elements"),
+        error.contains(
+            "the tile's elements do not divide evenly: each thread takes a multiple of `N` of them"
+        ),
         "{error}"
     );
 }

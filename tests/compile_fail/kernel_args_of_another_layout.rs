@@ -4,36 +4,36 @@ use ptx_matrix::prelude::*;
 
 #[derive(Clone, Copy, KernelArgs)]
 struct Any {
-    //~^ ERROR host and device lay a kernel's arguments out alike only if the struct is `#[repr(C)]`
+    //~^ ERROR host and device give this struct the same layout only if it is `#[repr(C)]`
     _rows: u32,
 }
 
 #[derive(Clone, Copy, KernelArgs)]
 #[repr(C, packed)]
-//~^ ERROR the fields of a kernel's arguments are aligned: leave `packed` away
+//~^ ERROR the fields of kernel arguments are aligned: remove `packed`
 struct Packed {
     _rows: u32,
 }
 
 #[derive(Clone, Copy, KernelArgs)]
 enum Order {
-    //~^ ERROR a kernel's arguments are a struct: of an enum, not every number is a value, so hand over a number or a `bool`
+    //~^ ERROR kernel arguments are a struct: an enum does not have a value for every number, so pass a number or a `bool`
     _Rows,
 }
 
 #[derive(Clone, Copy, KernelArgs)]
 union Bits {
-    //~^ ERROR a kernel's arguments are a struct: what a union holds, nobody can check
+    //~^ ERROR kernel arguments are a struct: nothing can check the contents of a union
     _number: u32,
 }
 
 #[derive(Clone, Copy, KernelArgs)]
 struct Empty;
-//~^ ERROR a kernel's arguments without fields: PTX has no such parameter
+//~^ ERROR a struct of kernel arguments needs a field: PTX has no parameter without bytes
 
 #[derive(Clone, Copy, KernelArgs)]
 struct Two<'a, 'b> {
-    //~^ ERROR a kernel's arguments have one lifetime, during which the kernel runs
+    //~^ ERROR a struct of kernel arguments has at most one lifetime, during which the kernel runs
     _a: Global<'a, f32>,
     _b: Global<'b, f32>,
 }

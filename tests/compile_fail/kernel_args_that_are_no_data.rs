@@ -17,7 +17,7 @@ struct Rows {
 struct Memory {
     a: Global<'static, f32>,
     //~^ ERROR a kernel's arguments cannot hold a `ptx_matrix::memory::Global<'static, f32>`
-    //~| stands in a struct with a lifetime `'k`
+    //~| belongs in a struct with a lifetime `'k`
 }
 
 fn main() {}

@@ -2,7 +2,7 @@ use ptx_matrix::launch::Dependent;
 use ptx_matrix::prelude::*;
 
 #[derive(Clone, Copy, KernelArgs)]
-//~^ ERROR evaluation panicked: if some of a struct's memory is `Dependent`, all of it is
+//~^ ERROR evaluation panicked: if some of a struct's memory is `Dependent`, all of it must be
 struct Args<'k> {
     a: Global<'k, f32>,
     d: Dependent<GlobalMut<'k, f32>>,

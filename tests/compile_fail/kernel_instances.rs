@@ -11,15 +11,15 @@ trait Other {
 }
 
 #[kernel(threads = 32, instances(twice = <f32>, twice = <f64>))]
-//~^ ERROR two instances are named `twice`, as whose entry in the PTX one can be: rename one
+//~^ ERROR two instances are named `twice`, and the PTX can have only one entry of that name: rename one
 fn of_one_name<T: Element>(_: &Block, _a: Global<T>) {}
 
 #[kernel(threads = 32, instances(itself = <f32>))]
-//~^ ERROR `itself` is the function, and the table of its instances: name this one otherwise
+//~^ ERROR `itself` is the name of the function, and of the table of its instances: give this instance another name
 fn itself<T: Element>(_: &Block, _a: Global<T>) {}
 
 #[kernel(threads = 32, instances(few = <f32>))]
-//~^ ERROR `few` has 1 generic arguments; the function has 2: `<T, N>`
+//~^ ERROR `few` has 1 generic arguments; the function takes 2: `<T, N>`
 fn too_few<T: Element, const N: usize>(_: &Block, _a: Global<T>) {}
 
 #[kernel(threads = 32, instances(number = <32>))]
@@ -31,23 +31,23 @@ fn of_another_kind<T: Element>(_: &Block, _a: Global<T>) {}
 fn without_arguments<T: Element>(_: &Block, _a: Global<T>) {}
 
 #[kernel(threads = 32, instances(memcpy = <f32>))]
-//~^ ERROR `memcpy` means something else in PTX, or to the builder: a kernel needs another name
+//~^ ERROR `memcpy` has another meaning in PTX or for the builder: give the kernel another name
 fn of_a_name_that_ptx_has_not<T: Element>(_: &Block, _a: Global<T>) {}
 
 #[kernel(threads = 32, instances(of_two = <f32>))]
 fn of_two_traits<C: Config + Other>(_: &Block, _a: Global<C::Element>) {}
-//~^ ERROR #[kernel] cannot tell which trait `Element` is of: write `<C as Trait>::Element`
+//~^ ERROR #[kernel] cannot tell which trait has `Element`: write `<C as Trait>::Element`
 
 #[kernel(instances(unsized_block = <f32>))]
 //~^ ERROR say how many threads a block has: `#[kernel(threads = 128)]`
 fn without_threads<T: Element>(_: &Block, _a: Global<T>) {}
 
 #[kernel(threads = 32, instances(paired(cluster = 2) = <2>, alone = <1>))]
-//~^ ERROR without clusters a kernel has no block of one: say `#[kernel(.., cluster = 2)]`
+//~^ ERROR a `ClusterBlock` needs a kernel with clusters: write `#[kernel(.., cluster = 2)]`
 fn some_with_clusters<const N: usize>(_: &ClusterBlock<N>) {}
 
 #[kernel(threads = 32, instances(renamed(crate = px) = <2>))]
-//~^ ERROR `crate` is one of the whole kernel, and not of an instance
+//~^ ERROR `crate` belongs to the whole kernel: move it out of the instance
 fn of_two_crates<const N: usize>(_: &Block) {}
 
 fn main() {}

@@ -6,10 +6,10 @@ fn größe(_: &Block) {}
 
 #[kernel(threads = 32)]
 fn memcpy(_: &Block) {}
-//~^ ERROR `memcpy` means something else in PTX, or to the builder: a kernel needs another name
+//~^ ERROR `memcpy` has another meaning in PTX or for the builder: give the kernel another name
 
 #[kernel(threads = 32)]
 fn __ptx_matrix_scale(_: &Block) {}
-//~^ ERROR `__ptx_matrix_scale` means something else in PTX, or to the builder: a kernel needs another name
+//~^ ERROR `__ptx_matrix_scale` has another meaning in PTX or for the builder: give the kernel another name
 
 fn main() {}

@@ -9,5 +9,5 @@ fn pass_on(block: &Block) {
 fn main() {
     pass_on::simulate(1).unwrap();
 }
-//~? ERROR lanes pass on whole registers of 32 bits
+//~? ERROR lanes exchange whole registers: size and alignment of the type must be multiples of 32 bits
 //~| shuffle_of_2_bytes.rs:6

@@ -321,8 +321,9 @@ fn a_block_is_one_of_its_own_cluster() {
     of_no_cluster::simulate(1, 1, &mut [1; 32]).check();
     for blocks in [0, 2] {
         let error = of_no_cluster::simulate(1, blocks, &mut [1; 32]).unwrap_err();
-        let message =
-            format!("a block of a cluster of 1 is taken for one of a cluster of {blocks}");
+        let message = format!(
+            "the launch has clusters of 1 blocks, but this `ClusterBlock` is for clusters of {blocks}"
+        );
         assert_eq!(error.misuse, Misuse::Panic { message });
     }
 }

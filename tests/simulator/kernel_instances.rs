@@ -140,7 +140,7 @@ fn an_instance_is_launched_by_its_index() {
 }
 
 #[test]
-#[should_panic(expected = "the kernel `count` has 3 instances, and none of index 3")]
+#[should_panic(expected = "the kernel `count` has 3 instances, and none has index 3")]
 fn there_is_no_instance_beyond_the_table() {
     let _ = count::simulate(3, 1, ArgsHost { d: &mut [][..], factor: 1 });
 }

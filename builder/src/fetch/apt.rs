@@ -84,7 +84,8 @@ impl Apt {
             Self::offering(scratch, progress, |apt| recent(apt).is_some()).with_context(|| {
                 format!("no package source of this system has rustc {MIN_RUSTC} or newer")
             })?;
-        let family = recent(&apt).context("the offer went away")?;
+        let family = recent(&apt)
+            .context("the package sources no longer have the rustc that they just offered")?;
         Ok((apt, family))
     }
 
@@ -97,7 +98,7 @@ impl Apt {
         ensure!(
             process::output(process::clean_command("apt-get").arg("--version"))
                 .is_ok_and(|out| out.status.success()),
-            "this system has no apt to fetch it with"
+            "this system has no `apt-get`, with which the builder fetches packages"
         );
         let lists = scratch.0.join("lists");
         let cache = scratch.0.join("cache");
@@ -195,7 +196,8 @@ mod tests {
 
     #[test]
     fn reads_the_candidate_version() {
-        let policy = "rustc-web:\n  Installed: (none)\n  Candidate: 1.96.0+dfsg1-1~deb12u2\n  Version table:\n";
+        let policy = "rustc-web:\n  Installed: (none)\n  Candidate: 1.96.0+dfsg1-1~deb12u2\n  \
+                      Version table:\n";
         assert_eq!(candidate_in(policy), Some(Version::new(1, 96, 0)));
         assert_eq!(
             candidate_in("llvm:\n  Candidate: 1:22.1.8-1~deb12u1\n"),

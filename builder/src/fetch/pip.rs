@@ -60,7 +60,7 @@ fn with_private_pip(
 
 fn private_pip(root: &Path, progress: &dyn Fn(&str)) -> Result<Command> {
     apt::unpack_packages(&["python3-pip"], root, progress)
-        .context("there is no pip, under any of its names")?;
+        .context("cannot fetch pip, which downloads ptxas and nvdisasm")?;
     let unpacked = root.join("usr/bin/python3");
     let mut pip = if unpacked.exists() {
         let mut python = process::clean_command(unpacked);
@@ -100,7 +100,7 @@ fn make_executable(folder: &Path) -> Result<()> {
     use std::os::unix::fs::PermissionsExt;
 
     let Ok(versions) = std::fs::read_dir(folder.join("nvidia")) else {
-        bail!("the packages hold no `nvidia` folder")
+        bail!("the downloaded packages have no `nvidia` folder")
     };
     let programs =
         versions.flatten().flat_map(|version| std::fs::read_dir(version.path().join("bin")));

@@ -260,7 +260,8 @@ mod tests {
             ),
             ("%i = fptosi double %f to i128", "%i = call i128 @__fixdfti(double %f)"),
             (
-                "%i = tail call noundef i128 @llvm.fptosi.sat.i128.f32(float noundef %x) #3, !dbg !9",
+                "%i = tail call noundef i128 @llvm.fptosi.sat.i128.f32(float noundef %x) #3, !dbg \
+                 !9",
                 "%i = call i128 @__fixsfti(float %x), !dbg !9",
             ),
         ] {
@@ -316,7 +317,8 @@ mod tests {
 
     #[test]
     fn other_modules_stay_as_they_are() {
-        let ir = "declare float @llvm.powi.f32.i32(float, i32)\n  %1 = sitofp i64 %0 to float\n  %2 = add i128 %x, 1\n";
+        let ir = "declare float @llvm.powi.f32.i32(float, i32)\n  %1 = sitofp i64 %0 to float\n  \
+                  %2 = add i128 %x, 1\n";
         assert!(matches!(by_functions(ir), Cow::Borrowed(_)));
     }
 }

@@ -39,8 +39,9 @@ pub fn with_launch_bounds(line: &str, metadata: Option<&KernelMetadata>) -> Resu
         .iter()
         .filter_map(|(name, value)| value.as_ref().map(|value| format!(" \"{name}\"=\"{value}\"")))
         .collect();
-    let at = attributes_end(line)
-        .with_context(|| format!("a kernel's definition without parameters: {line}"))?;
+    let at = attributes_end(line).with_context(|| {
+        format!("cannot find the parameters of a kernel in its definition: {line}")
+    })?;
     Ok(format!("{}{attributes}{}", &line[..at], &line[at..]))
 }
 
@@ -125,7 +126,8 @@ mod tests {
     fn drops_only_the_target() {
         assert_eq!(
             without_target(
-                r#"attributes #1 = { convergent "target-cpu"="sm_30" "target-features"="+ptx78" "no-builtins" }"#
+                "attributes #1 = { convergent \"target-cpu\"=\"sm_30\" \
+                 \"target-features\"=\"+ptx78\" \"no-builtins\" }"
             ),
             r#"attributes #1 = { convergent "no-builtins" }"#
         );

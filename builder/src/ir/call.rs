@@ -38,14 +38,14 @@ pub fn read(line: &str) -> Result<Option<Call<'_>>> {
     match word {
         "call" => {}
         "invoke" | "callbr" if line.starts_with(' ') => {
-            bail!("a call by `{word}`, which GPU code never has: {}", line.trim())
+            bail!("a call uses `{word}`, which GPU code never has: {}", line.trim())
         }
         _ => return Ok(None),
     }
     let start = line.len() - words.collect::<Vec<_>>().join(" ").len();
     find_callee(line, start)
         .map(Some)
-        .with_context(|| format!("a call of unknown form: {}", line.trim()))
+        .with_context(|| format!("cannot parse this call: {}", line.trim()))
 }
 
 /// The name of the result, with its `%`, and the instruction after the equals sign.
@@ -154,7 +154,8 @@ mod tests {
             ("  %4 = call void (ptr, ...) %f(ptr %a, i32 1)", Address),
             ("  %4 = call i32 (ptr, ...) @printf(ptr @text)", Named("printf")),
             (
-                "  call align 8 dereferenceable(8) ptr addrspace(1) %f(ptr byval([8 x i8]) align 8 %a)",
+                "  call align 8 dereferenceable(8) ptr addrspace(1) %f(ptr byval([8 x i8]) align \
+                 8 %a)",
                 Address,
             ),
             ("  call %\"struct.A\" @f(%\"struct.A\" %x)", Named("f")),

@@ -66,12 +66,16 @@ mod tests {
                 r#"  %0 = call i32 asm "mov.u32 ${0}, %tid.x;", "=&r"() convergent #28"#,
             ),
             (
-                r#"  tail call void asm sideeffect alignstack "bar.sync 0;", "~{memory}"(), !dbg !9, !srcloc !6"#,
-                r#"  tail call void asm sideeffect alignstack "bar.sync 0;", "~{memory}"() convergent, !dbg !9"#,
+                "  tail call void asm sideeffect alignstack \"bar.sync 0;\", \"~{memory}\"(), \
+                 !dbg !9, !srcloc !6",
+                "  tail call void asm sideeffect alignstack \"bar.sync 0;\", \"~{memory}\"() \
+                 convergent, !dbg !9",
             ),
             (
-                r#"  call void asm sideeffect "// a ) ( asm \22", "r"(i32 ptrtoint (ptr @x to i32))"#,
-                r#"  call void asm sideeffect "// a ) ( asm \22", "r"(i32 ptrtoint (ptr @x to i32)) convergent"#,
+                "  call void asm sideeffect \"// a ) ( asm \\22\", \
+                 \"r\"(i32 ptrtoint (ptr @x to i32))",
+                "  call void asm sideeffect \"// a ) ( asm \\22\", \
+                 \"r\"(i32 ptrtoint (ptr @x to i32)) convergent",
             ),
             ("  call void %7(ptr %block) #2", "  call void %7(ptr %block) convergent #2"),
             (

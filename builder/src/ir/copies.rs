@@ -125,7 +125,7 @@ fn name_of(line: &str) -> &str {
     match call::read(line) {
         Ok(Some(call)) => match call.callee {
             Callee::Asm => line[call.at..].split('"').nth(1).unwrap_or_default(),
-            Callee::Address => "a function that is not known",
+            Callee::Address => "a function that is called by its address",
             Callee::Named(name) => name,
         },
         _ => line,
@@ -219,9 +219,12 @@ mod tests {
             "%c = icmp ult i32 %t, 16",
             "%r = call i32 asm \"mov.u32 $0, %laneid;\", \"=r\"()\n  %c = icmp eq i32 %r, 0",
             "%w = and i32 %t, 31\n  %c = icmp eq i32 %w, 0",
-            "%x = zext i32 %t to i64\n  %p = getelementptr i32, ptr %a, i64 %x\n  %v = load i32, ptr %p\n  %c = icmp eq i32 %v, 0",
-            "%k = call i64 asm sideeffect \"mov.u64 $0, %clock64;\", \"=l\"()\n  %c = icmp eq i64 %k, 0",
-            "%s = alloca i32\n  store i32 %t, ptr %s\n  %v = load i32, ptr %s\n  %c = icmp eq i32 %v, 0",
+            "%x = zext i32 %t to i64\n  %p = getelementptr i32, ptr %a, i64 %x\n  %v = load i32, \
+             ptr %p\n  %c = icmp eq i32 %v, 0",
+            "%k = call i64 asm sideeffect \"mov.u64 $0, %clock64;\", \"=l\"()\n  %c = icmp eq i64 \
+             %k, 0",
+            "%s = alloca i32\n  store i32 %t, ptr %s\n  %v = load i32, ptr %s\n  %c = icmp eq i32 \
+             %v, 0",
         ] {
             let module = both_arms(&format!("{LANE}{condition}"), BARRIER);
             let found = first(&module, Known::ByText).unwrap_or_else(|| panic!("{condition}"));
@@ -236,10 +239,14 @@ mod tests {
             "%w = lshr i32 %t, 5\n  %c = icmp eq i32 %w, %n",
             "%w = lshr i32 %t, 1\n  %h = and i32 %w, 48\n  %c = icmp eq i32 %h, 16",
             "%v = load i32, ptr %a\n  %c = icmp eq i32 %v, %n",
-            "%r = call i32 asm \"mov.u32 $0, %tid.x;\", \"=r\"()\n  %w = lshr i32 %r, 5\n  %c = icmp eq i32 %w, 0",
-            "%z = zext i1 1 to i32\n  %v = call i32 asm \"{ .reg .pred p; setp.ne.b32 p, $1, 0; vote.sync.all.pred p, p, 0xffffffff; selp.b32 $0, 1, 0, p; }\", \"=r,r\"(i32 %t)\n  %c = icmp eq i32 %v, 0",
+            "%r = call i32 asm \"mov.u32 $0, %tid.x;\", \"=r\"()\n  %w = lshr i32 %r, 5\n  %c = \
+             icmp eq i32 %w, 0",
+            "%z = zext i1 1 to i32\n  %v = call i32 asm \"{ .reg .pred p; setp.ne.b32 p, $1, 0; \
+             vote.sync.all.pred p, p, 0xffffffff; selp.b32 $0, 1, 0, p; }\", \"=r,r\"(i32 %t)\n  \
+             %c = icmp eq i32 %v, 0",
             "%b = call i32 @llvm.nvvm.read.ptx.sreg.ctaid.x()\n  %c = icmp eq i32 %b, 0",
-            "%u = call i32 asm \"shfl.sync.idx.b32 $0, $1, 0, 31, 0xffffffff;\", \"=r,r\"(i32 %t)\n  %c = icmp eq i32 %u, 0",
+            "%u = call i32 asm \"shfl.sync.idx.b32 $0, $1, 0, 31, 0xffffffff;\", \"=r,r\"(i32 \
+             %t)\n  %c = icmp eq i32 %u, 0",
         ] {
             assert_eq!(
                 first(&both_arms(&format!("{LANE}{condition}"), BARRIER), Known::ByText),
@@ -253,7 +260,10 @@ mod tests {
     fn unknown_functions_and_those_that_call_them_count() {
         let lane = format!("{LANE}%c = icmp ult i32 %t, 16");
         let call = both_arms(&lane, "call void %f(ptr %a)");
-        assert_eq!(first(&call, Known::ByText).unwrap().what, "a function that is not known");
+        assert_eq!(
+            first(&call, Known::ByText).unwrap().what,
+            "a function that is called by its address"
+        );
         let helper = |body: &str| {
             format!("define internal void @help(ptr %f) {{\n  {body}\n  ret void\n}}\n")
         };
@@ -270,7 +280,8 @@ mod tests {
 
     #[test]
     fn a_phi_of_parted_lanes_differs_though_its_operands_do_not() {
-        let condition = "br i1 %l, label %one, label %two\none:\n  br label %join\ntwo:\n  br label %join\njoin:\n  \
+        let condition = "br i1 %l, label %one, label %two\none:\n  br label %join\ntwo:\n  br \
+                         label %join\njoin:\n  \
                          %v = phi i32 [ 0, %one ], [ 1, %two ]\n  %c = icmp eq i32 %v, 0";
         let parted = |of: &str| {
             both_arms(&format!("{LANE}%l = icmp ult i32 {of}, 16\n  {condition}"), BARRIER)
@@ -281,9 +292,12 @@ mod tests {
 
     #[test]
     fn a_phi_to_which_parted_lanes_bring_the_same_does_not_differ() {
-        let condition = "%u = icmp eq i32 %n, 0\n  %l = icmp ult i32 %t, 16\n  br i1 %u, label %one, label %two\none:\n  \
-                         br i1 %l, label %three, label %join\nthree:\n  br label %join\ntwo:\n  br label %join\njoin:\n  \
-                         %v = phi i32 [ 0, %one ], [ 0, %three ], [ 1, %two ]\n  %c = icmp eq i32 %v, 0";
+        let condition = "%u = icmp eq i32 %n, 0\n  %l = icmp ult i32 %t, 16\n  br i1 %u, label \
+                         %one, label %two\none:\n  \
+                         br i1 %l, label %three, label %join\nthree:\n  br label %join\ntwo:\n  \
+                         br label %join\njoin:\n  \
+                         %v = phi i32 [ 0, %one ], [ 0, %three ], [ 1, %two ]\n  %c = icmp eq i32 \
+                         %v, 0";
         let module = both_arms(&format!("{LANE}{condition}"), BARRIER);
         assert_eq!(first(&module, Known::ByText), None);
         assert!(first(&module.replace("[ 0, %three ]", "[ 2, %three ]"), Known::ByText).is_some());
@@ -291,8 +305,10 @@ mod tests {
 
     #[test]
     fn a_value_of_a_loop_that_lanes_leave_apart_differs_behind_it() {
-        let condition = "br label %loop\nloop:\n  %i = phi i32 [ 0, %start ], [ %next, %loop ]\n  %next = add i32 %i, 1\n  \
-                         %out = icmp eq i32 %next, LIMIT\n  br i1 %out, label %behind, label %loop\nbehind:\n  \
+        let condition = "br label %loop\nloop:\n  %i = phi i32 [ 0, %start ], [ %next, %loop ]\n  \
+                         %next = add i32 %i, 1\n  \
+                         %out = icmp eq i32 %next, LIMIT\n  br i1 %out, label %behind, label \
+                         %loop\nbehind:\n  \
                          %c = icmp ult i32 %next, 7";
         let counted =
             |limit| both_arms(&format!("{LANE}{}", condition.replace("LIMIT", limit)), BARRIER);

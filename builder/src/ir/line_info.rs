@@ -15,7 +15,8 @@ mod tests {
 
     #[test]
     fn changes_only_compile_units() {
-        let unit = "!1 = distinct !DICompileUnit(language: DW_LANG_Rust, emissionKind: LineTablesOnly, nameTableKind: None)";
+        let unit = "!1 = distinct !DICompileUnit(language: DW_LANG_Rust, emissionKind: \
+                    LineTablesOnly, nameTableKind: None)";
         let changed = directives_only(unit).unwrap();
         assert!(
             changed.contains("emissionKind: DebugDirectivesOnly, nameTableKind: None"),

@@ -39,7 +39,8 @@ pub fn read(line: &str) -> Result<Option<(String, KernelMetadata)>> {
     if value.starts_with("external ") {
         return Ok(None);
     }
-    let decoded = decode(value).with_context(|| format!("the metadata of kernel `{kernel}`"))?;
+    let decoded =
+        decode(value).with_context(|| format!("cannot read the metadata of kernel `{kernel}`"))?;
     Ok(Some((kernel.to_owned(), decoded)))
 }
 
@@ -58,7 +59,7 @@ pub fn fingerprint(line: &str) -> Result<Option<(String, String)>> {
         .and_then(|bytes| Ok(String::from_utf8(bytes)?.trim_end_matches('\0').to_owned()));
     Ok(Some((
         kernel.to_owned(),
-        text.with_context(|| format!("the fingerprint of kernel `{kernel}`"))?,
+        text.with_context(|| format!("cannot read the fingerprint of kernel `{kernel}`"))?,
     )))
 }
 
@@ -66,7 +67,7 @@ fn bytes(value: &str) -> Result<Vec<u8>> {
     let literal = value
         .split_once(" c\"")
         .and_then(|(_, rest)| rest.split_once('"'))
-        .context("it is no byte string")?;
+        .context("it is not a byte string")?;
     unescape(literal.0)
 }
 
@@ -74,17 +75,18 @@ fn decode(value: &str) -> Result<KernelMetadata> {
     let words = words(&bytes(value)?);
     ensure!(
         words.first() == Some(&FORMAT),
-        "kernel crate and builder are of different versions of ptx-matrix: the crate writes format {}, the builder reads {FORMAT}",
+        "the kernel crate and the builder use different versions of ptx-matrix: the crate writes \
+         format {}, the builder reads {FORMAT}; use the same version in both",
         words.first().map_or("none".to_owned(), u32::to_string),
     );
     let Some((first, params)) = words.split_first_chunk::<KERNEL_WORDS>() else {
-        bail!("{} words instead of {KERNEL_WORDS} or more", words.len());
+        bail!("it has {} words instead of {KERNEL_WORDS} or more", words.len());
     };
     let &[_, threads, min_blocks, max_registers, shared_bytes, shared_align, cluster] = first;
     let set = |word: u32| (word != 0).then_some(word);
     ensure!(
         shared_bytes == 0 || shared_align.is_power_of_two(),
-        "shared memory aligned to {shared_align}, which is no power of two"
+        "its shared memory is aligned to {shared_align}, which is not a power of two"
     );
     Ok(KernelMetadata {
         threads: set(threads),
@@ -100,7 +102,10 @@ fn decode(value: &str) -> Result<KernelMetadata> {
 fn grid_constant(word: u32) -> Result<Option<GridConstant>> {
     let (bytes, align) = (word >> 8, word & 0xff);
     let is_layout = bytes > 0 && align.is_power_of_two();
-    ensure!(word == 0 || is_layout, "a parameter of {bytes} bytes, aligned to {align}");
+    ensure!(
+        word == 0 || is_layout,
+        "a parameter cannot have {bytes} bytes and be aligned to {align}"
+    );
     Ok((word != 0).then_some(GridConstant { bytes, align }))
 }
 
@@ -117,7 +122,7 @@ fn unescape(literal: &str) -> Result<Vec<u8>> {
         if *first == b'\\' {
             let hex = tail.get(..2).and_then(|digits| std::str::from_utf8(digits).ok());
             let byte = hex.and_then(|digits| u8::from_str_radix(digits, 16).ok());
-            bytes.push(byte.with_context(|| format!("a bad escape in `{literal}`"))?);
+            bytes.push(byte.with_context(|| format!("cannot parse an escape in `{literal}`"))?);
             rest = &tail[2..];
         } else {
             bytes.push(*first);

@@ -110,12 +110,12 @@ pub fn prepare(ir: &str, crates: &KeptCrates, unknown_calls: UnknownCalls) -> Re
         text.push('\n');
     }
     if let Some(kernel) = metadata.keys().next() {
-        bail!("there is metadata for a kernel `{kernel}`, but no kernel of that name");
+        bail!("the crate has metadata for a kernel `{kernel}`, but no kernel of that name");
     }
     if let Some(kernel) = kernels.iter().find(|kernel| called.contains(kernel.name.as_str())) {
         bail!(
-            "kernel `{}` has the name of a function that compiled code calls: names of kernels go into the PTX as they \
-             are, so rename it",
+            "kernel `{}` has the same name as a function that compiled code calls: a kernel's \
+             name goes into the PTX unchanged, so rename the kernel",
             kernel.name
         );
     }
@@ -126,17 +126,21 @@ pub fn prepare(ir: &str, crates: &KeptCrates, unknown_calls: UnknownCalls) -> Re
 mod tests {
     use super::*;
 
-    const MODULE: &str = r##"
-@__ptx_matrix_kernel_tile = constant [28 x i8] c"\04\00\00\00\80\00\00\00\02\00\00\00\00\00\00\00\00\04\00\00\10\00\00\00\00\00\00\00", align 4
+    const MODULE: &str = concat!(
+        r##"
+@__ptx_matrix_kernel_tile = constant [28 x i8] c"\04\00\00\00\80\00\00\00\02\00\00\00"##,
+        r##"\00\00\00\00\00\04\00\00\10\00\00\00\00\00\00\00", align 4
 define ptx_kernel void @tile(ptr noundef %p) unnamed_addr #0 {
-  call void asm sideeffect alignstack "stmatrix.sync.aligned.m8n8.x1.shared.b16 [${0}], {${1}};", "r,r,~{memory}"(i32 %a, i32 %b), !srcloc !7
+  call void asm sideeffect alignstack "stmatrix.sync.aligned.m8n8.x1.shared.b16 [${0}], {${1}};""##,
+        r##", "r,r,~{memory}"(i32 %a, i32 %b), !srcloc !7
   ret void
 }
 define ptx_kernel void @raw() unnamed_addr #0 {
   ret void
 }
 attributes #0 = { convergent nounwind "target-cpu"="sm_90a" }
-"##;
+"##
+    );
 
     #[test]
     fn prepares_a_whole_module() {
@@ -152,7 +156,8 @@ attributes #0 = { convergent nounwind "target-cpu"="sm_90a" }
 
     #[test]
     fn a_fingerprint_is_the_kernels_and_no_part_of_the_code() {
-        let line = "@__ptx_matrix_signature_tile = constant [16 x i8] c\"threads=128; x\\00\\00\", align 1\n";
+        let line = "@__ptx_matrix_signature_tile = constant [16 x i8] c\"threads=128; \
+                    x\\00\\00\", align 1\n";
         let without =
             prepare(MODULE, &KeptCrates::default(), UnknownCalls::MarkConvergent).unwrap();
         let with = prepare(
@@ -176,7 +181,8 @@ attributes #0 = { convergent nounwind "target-cpu"="sm_90a" }
 
     #[test]
     fn a_kernel_of_the_name_of_a_called_function_is_an_error() {
-        let calls = "define float @f(float %a) {\n  %b = tail call float @tile(float %a, float %a) #3\n  ret float %b\n}\n";
+        let calls = "define float @f(float %a) {\n  %b = tail call float @tile(float %a, float \
+                     %a) #3\n  ret float %b\n}\n";
         let error = prepare(
             &format!("{MODULE}{calls}"),
             &KeptCrates::default(),
@@ -185,7 +191,10 @@ attributes #0 = { convergent nounwind "target-cpu"="sm_90a" }
         .unwrap_err()
         .to_string();
         assert!(
-            error.starts_with("kernel `tile` has the name of a function that compiled code calls"),
+            error.starts_with(
+                "kernel `tile` has the same name as a function that compiled code \
+                 calls"
+            ),
             "{error}"
         );
         let others = calls.replace("@tile(", "@tiled(");

@@ -40,8 +40,8 @@ pub fn without_paths<'ir>(ir: &'ir str, crates: &KeptCrates) -> Result<Cow<'ir, 
             let short = last(kernel);
             if let Some(other) = paths.insert(short, kernel) {
                 bail!(
-                    "two kernels are named `{short}`: `{other}` and `{kernel}`; names go into the PTX as they are, so \
-                     rename one of them"
+                    "two kernels are named `{short}`: `{other}` and `{kernel}`; names go into the \
+                     PTX without their modules, so rename one of them"
                 );
             }
         }

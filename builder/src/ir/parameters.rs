@@ -17,21 +17,26 @@ pub fn with_grid_constants(line: &str, metadata: Option<&KernelMetadata>) -> Res
     if constants.iter().all(Option::is_none) {
         return Ok(line.to_owned());
     }
-    let start = line
-        .find('(')
-        .with_context(|| format!("a kernel's definition without parameters: {line}"))?;
-    let end = scan::closing_parenthesis(line, start).context("a kernel's parameters do not end")?;
+    let start = line.find('(').with_context(|| {
+        format!("cannot find the parameters of a kernel in its definition: {line}")
+    })?;
+    let end = scan::closing_parenthesis(line, start)
+        .context("the parameters in a kernel's definition have no closing parenthesis")?;
     let mut parameters: Vec<String> =
         scan::split(&line[start + 1..end]).into_iter().map(str::to_owned).collect();
     for (index, constant) in constants.iter().enumerate() {
         let Some(constant) = constant else { continue };
         let parameter = parameters
             .get_mut(index)
-            .with_context(|| format!("there is no parameter {index}: {line}"))?;
+            .with_context(|| format!("a kernel's definition has no parameter {index}: {line}"))?;
         let at =
             parameter.trim_start().strip_prefix("ptr").map(|rest| parameter.len() - rest.len());
-        let at = at.with_context(|| format!("parameter {index} is no pointer: {line}"))?;
-        ensure!(!parameter.contains("byval"), "parameter {index} is by value already: {line}");
+        let at =
+            at.with_context(|| format!("parameter {index} of a kernel is not a pointer: {line}"))?;
+        ensure!(
+            !parameter.contains("byval"),
+            "parameter {index} of a kernel is already passed by value: {line}"
+        );
         let (before, behind) = parameter.split_at(at);
         *parameter = format!("{before}{}{}", attributes(*constant), without_align(behind));
     }
@@ -77,7 +82,8 @@ mod tests {
 
     #[test]
     fn marks_the_parameters_that_the_metadata_names() {
-        let line = "define ptx_kernel void @k(ptr noundef dereferenceable(8) %0, i64 %1, [2 x i64] %2, ptr noundef %3) #0 {";
+        let line = "define ptx_kernel void @k(ptr noundef dereferenceable(8) %0, i64 %1, [2 x \
+                    i64] %2, ptr noundef %3) #0 {";
         assert_eq!(with_grid_constants(line, Some(&metadata(&[None; 4]))).unwrap(), line);
         assert_eq!(with_grid_constants(line, None).unwrap(), line);
         let map = attributes(MAP);
@@ -97,9 +103,11 @@ mod tests {
 
     #[test]
     fn a_struct_has_the_alignment_that_its_metadata_says() {
-        let line = "define ptx_kernel void @k(ptr noalias noundef readonly align 8 captures(address) dereferenceable(48) %0) {";
+        let line = "define ptx_kernel void @k(ptr noalias noundef readonly align 8 \
+                    captures(address) dereferenceable(48) %0) {";
         let constant = GridConstant { bytes: 48, align: 16 };
-        let expected = r#"@k(ptr byval([48 x i8]) align 16 "nvvm.grid_constant" noalias noundef readonly captures(address) dereferenceable(48) %0) {"#;
+        let expected = "@k(ptr byval([48 x i8]) align 16 \"nvvm.grid_constant\" noalias noundef \
+                        readonly captures(address) dereferenceable(48) %0) {";
         let made = with_grid_constants(line, Some(&metadata(&[Some(constant)]))).unwrap();
         assert_eq!(made, format!("define ptx_kernel void {expected}"));
     }

@@ -64,7 +64,8 @@ mod tests {
 
     #[test]
     fn strings_and_words_are_no_references() {
-        let line = r#"  %1 = call i32 asm "@p mov #1 !2", "=r"(ptr @x.1, ptr @"y z") #7, !range !12, !{!"!3"} #dbg_value"#;
+        let line = "  %1 = call i32 asm \"@p mov #1 !2\", \"=r\"(ptr @x.1, ptr @\"y z\") #7, \
+                    !range !12, !{!\"!3\"} #dbg_value";
         let symbols: Vec<_> = of(line).map(|(_, symbol)| symbol).collect();
         use Symbol::{Attributes, Metadata, Value};
         assert_eq!(symbols, [Value("x.1"), Value("\"y z\""), Attributes("7"), Metadata("12")]);

@@ -240,13 +240,19 @@ mod tests {
     use super::super::{KeptCrates, UnknownCalls, prepare};
     use super::*;
 
+    /// The metadata of the first kernel.
+    const FIRST: &str = concat!(
+        r"\04\00\00\00\80\00\00\00\02\00\00\00\00\00\00\00",
+        r"\00\04\00\00\10\00\00\00\00\00\00\00"
+    );
+
     /// Two kernels that share a function; two compilations differ in `hash` and `number`.
     fn two_kernels(hash: &str, number: u32) -> String {
         format!(
             r#"; ModuleID = '{hash}'
 target triple = "nvptx64-nvidia-cuda"
 @anon.{hash}.3 = private constant [2 x i8] c"@!", align 1
-@__ptx_matrix_kernel_first = constant [28 x i8] c"\04\00\00\00\80\00\00\00\02\00\00\00\00\00\00\00\00\04\00\00\10\00\00\00\00\00\00\00", align 4
+@__ptx_matrix_kernel_first = constant [28 x i8] c"{FIRST}", align 4
 define ptx_kernel void @first(ptr %a) #{number} {{
   call void @_RNvC{hash}5crate6helper(ptr %a), !range !{number}
   ret void
@@ -327,7 +333,8 @@ attributes #{number} = {{ nounwind }}
 
     #[test]
     fn statics_are_known_by_the_kernels_that_reach_them() {
-        let table = "@TABLE = internal constant [1 x ptr] [ptr @COUNT]\n@COUNT = internal global i8 0\n@OTHER = external global i8\n";
+        let table = "@TABLE = internal constant [1 x ptr] [ptr @COUNT]\n@COUNT = internal global \
+                     i8 0\n@OTHER = external global i8\n";
         let uses = |name: &str, of: &str| {
             format!(
                 "define ptx_kernel void @{name}() {{\n  %1 = load ptr, ptr @{of}\n  ret void\n}}\n"

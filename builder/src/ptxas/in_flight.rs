@@ -52,7 +52,7 @@ impl fmt::Display for Touch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { wgmma, register, role, index, by } = self;
         let role = match role {
-            Role::Sums => "its sums",
+            Role::Sums => "its accumulators",
             Role::A => "its A",
         };
         writeln!(
@@ -60,11 +60,16 @@ impl fmt::Display for Touch {
             "  `{}` ({wgmma}) has {register}, register {index} of {role}, in flight",
             wgmma.name()
         )?;
-        write!(f, "  when `{}` ({by}) comes to it, with no wait for that group between", by.text)?;
+        write!(
+            f,
+            "  when `{}` ({by}) accesses it, with no wait for that group in between",
+            by.text
+        )?;
         if matches!(self.role, Role::A) {
             write!(
                 f,
-                ":\n  load it behind the wait, or, in a loop, take two steps in a round, each with an A of its own"
+                ":\n  load A after the wait; or, in a loop, do two steps in each iteration, each \
+                 with its own registers for A"
             )?;
         }
         Ok(())
@@ -77,12 +82,13 @@ impl fmt::Display for Check {
         writeln!(f, "  `{}` ({wgmma}) is in flight", wgmma.name())?;
         writeln!(
             f,
-            "  when `{}` ({by}) may go to a panic, with no wait for that group between:",
+            "  when `{}` ({by}) may branch to a panic, with no wait for that group in between:",
             by.text
         )?;
         write!(
             f,
-            "  if its outcome may differ by lane, as that of a bounds check, let it come before the `wgmma`, or behind the wait"
+            "  if lanes may take the branch differently, as in a bounds check, move it before the \
+             `wgmma`, or after the wait"
         )
     }
 }
@@ -102,7 +108,11 @@ impl fmt::Display for Place {
         match &self.source {
             Some(source) => write!(f, "{source}, line {} of the PTX", self.line),
             None => {
-                write!(f, "line {} of the PTX; `--line-info` says where in the source", self.line)
+                write!(
+                    f,
+                    "line {} of the PTX; a build with `--line-info` names the line of the source",
+                    self.line
+                )
             }
         }
     }
@@ -333,7 +343,9 @@ mod tests {
 $L__BB0_1:                              // =>This Inner Loop Header: Depth=1
 	wgmma.fence.sync.aligned;
 	.loc\t1 40 9
-	{{.reg .pred p; setp.ne.b32 p, %r9, 0; wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16 {{%r1, %r2, %r3, %r4}}, {{%r5, %r6, %r7, %r8}}, %rd3, p, 1, 1, 0;}}
+	{{.reg .pred p; setp.ne.b32 p, %r9, 0; \
+wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16 {{%r1, %r2, %r3, %r4}}, \
+{{%r5, %r6, %r7, %r8}}, %rd3, p, 1, 1, 0;}}
 	wgmma.commit_group.sync.aligned;
 	.loc\t1 42 9
 	{between}
@@ -370,11 +382,14 @@ $L__BB0_1:                              // =>This Inner Loop Header: Depth=1
             assert_eq!((touch.role, touch.index, touch.by.line), (Role::Sums, 2, 22), "{touch}");
             let said = touch.to_string();
             assert!(
-                said.contains("m64n8k16.f32.bf16.bf16` (kernels/src/product.rs:40, line 19 of the PTX) has %r3"),
+                said.contains(
+                    "m64n8k16.f32.bf16.bf16` (kernels/src/product.rs:40, line 19 of the \
+                               PTX) has %r3"
+                ),
                 "{said}"
             );
             assert!(
-                said.contains("kernels/src/product.rs:42, line 22 of the PTX) comes to it"),
+                said.contains("kernels/src/product.rs:42, line 22 of the PTX) accesses it"),
                 "{said}"
             );
         }
@@ -393,11 +408,13 @@ $L__BB0_1:                              // =>This Inner Loop Header: Depth=1
         let with = |between: &str, end: &str| {
             kernel(between, 0).replace("ret;\n}", &format!("ret;\n{end}"))
         };
-        let at = ".loc\t1 43 7 // kernels/src/product.rs:43:7 @[ src/lib.rs:9:1 @[ src/lib.rs:7:5 ] ]\n\t";
+        let at = ".loc\t1 43 7 // kernels/src/product.rs:43:7 @[ src/lib.rs:9:1 @[ src/lib.rs:7:5 \
+                  ] ]\n\t";
         for check in ["@%p2 bra \t$L__BB0_8;", "@%p2 bra \t$L__BB0_1;\n\tbra.uni \t$L__BB0_8;"] {
             let check =
                 first_check(&with(&format!("{at}{check}"), panics), "product").unwrap().to_string();
-            let place = "product.rs:43, inlined at src/lib.rs:9, inlined at src/lib.rs:7, line 28 of the PTX) may go to a panic";
+            let place = "product.rs:43, inlined at src/lib.rs:9, inlined at src/lib.rs:7, line 28 \
+                         of the PTX) may branch to a panic";
             assert!(check.contains(place), "{check}");
         }
         assert_eq!(

@@ -73,8 +73,9 @@ fn unknown_stack(line: &str) -> Option<String> {
     let (kernel, rest) = rest.split_once('\'')?;
     rest.contains("cannot be statically determined").then(|| {
         format!(
-            "kernel `{kernel}`: the size of its stack is not known, as it calls itself or a function by its address; a thread \
-             has no more than the driver's limit (1024 bytes unless `cuCtxSetLimit` sets another)"
+            "kernel `{kernel}`: the size of its stack is unknown, because it calls itself, or a \
+             function by its address; a thread has at most the driver's limit (1024 bytes, unless \
+             `cuCtxSetLimit` sets another)"
         )
     })
 }
@@ -147,7 +148,8 @@ ptxas info    : Function properties for gemm
     64 bytes stack frame, 8 bytes spill stores, 12 bytes spill loads
 ptxas info    : Function properties for helper
     16 bytes stack frame, 4 bytes spill stores, 4 bytes spill loads
-ptxas info    : Used 168 registers, used 2 barriers, 80 bytes cumulative stack size, 1024 bytes smem, 400 bytes cmem[0]
+ptxas info    : Used 168 registers, used 2 barriers, 80 bytes cumulative stack size, \
+1024 bytes smem, 400 bytes cmem[0]
 ptxas info    : Compile time = 13.140 ms
 ptxas info    : Compiling entry function 'copy' for 'sm_90a'
 ptxas info    : Function properties for copy
@@ -174,13 +176,16 @@ ptxas info    : Used 14 registers, used 0 barriers
     #[test]
     fn a_serialised_wgmma_is_an_error_and_other_remarks_are_kept() {
         let with = |code| {
-            let loss = "Potential Performance Loss: wgmma.mma_async instructions are serialized due to ...";
+            let loss = "Potential Performance Loss: wgmma.mma_async instructions are serialized \
+                        due to ...";
             read(&format!("ptxas info    : ({code}) {loss}\n{OUTPUT}"), "")
         };
         assert!(with("C7510").unwrap_err().to_string().contains("serialized"));
         assert!(with("C7519").is_err());
-        let read_in_flight = "ptxas info    : (C7514) Potential Performance Loss: wgmma.mma_async instructions are serialized due to \
-            non wgmma instructions reading accumulator registers of  a wgmma between start and end of the pipeline stage in the \
+        let read_in_flight = "ptxas info    : (C7514) Potential Performance Loss: wgmma.mma_async \
+                              instructions are serialized due to \
+            non wgmma instructions reading accumulator registers of  a wgmma between start and \
+            end of the pipeline stage in the \
             function 'reader' in line 0\n";
         assert!(
             read(read_in_flight, "")
@@ -194,10 +199,11 @@ ptxas info    : Used 14 registers, used 0 barriers
 
     #[test]
     fn a_stack_of_unknown_size_is_told_by_its_kernel() {
-        let warning = "ptxas warning : Stack size for entry function 'deep' cannot be statically determined\n";
+        let warning = "ptxas warning : Stack size for entry function 'deep' cannot be statically \
+                       determined\n";
         let report = read(&format!("{warning}{OUTPUT}"), "").unwrap();
         assert!(
-            report.remarks[0].starts_with("kernel `deep`: the size of its stack is not known"),
+            report.remarks[0].starts_with("kernel `deep`: the size of its stack is unknown"),
             "{:?}",
             report.remarks
         );
@@ -205,8 +211,10 @@ ptxas info    : Used 14 registers, used 0 barriers
 
     #[test]
     fn raises_the_version_only_if_that_is_all_that_is_wrong() {
-        let version = "ptxas a.ptx, line 7; error   : Feature '.sp::ordered_metadata' requires PTX ISA .version 8.5 or later\n\
-            ptxas a.ptx, line 9; error   : Feature 'mma with FP8' requires PTX ISA .version 8.7 or later\n\
+        let version = "ptxas a.ptx, line 7; error   : Feature '.sp::ordered_metadata' requires \
+                       PTX ISA .version 8.5 or later\n\
+            ptxas a.ptx, line 9; error   : Feature 'mma with FP8' requires PTX ISA .version 8.7 \
+            or later\n\
             ptxas fatal   : Ptx assembly aborted due to errors\n";
         assert_eq!(needed_version(version), Some("8.7".parse().unwrap()));
         let target =
@@ -223,7 +231,8 @@ ptxas info    : Used 14 registers, used 0 barriers
         );
         assert_eq!(
             shown,
-            "ptxas a.ptx, line 2; error   : Unknown symbol\n       2 | two;\nptxas fatal   : aborted"
+            "ptxas a.ptx, line 2; error   : Unknown symbol\n       2 | two;\nptxas fatal   : \
+             aborted"
         );
     }
 }

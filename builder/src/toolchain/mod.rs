@@ -89,7 +89,7 @@ impl Toolchain {
     pub fn find_or_fetch(project: &Path, store: &Path, progress: &dyn Fn(&str)) -> Result<Self> {
         match Self::find(project, store) {
             Ok(found) => {
-                found.passed_over().for_each(|reason| progress(&format!("passed over: {reason}")));
+                found.passed_over().for_each(|reason| progress(&format!("not used: {reason}")));
                 return Ok(found);
             }
             Err(wrong) if wrong.named.is_some() => return Err(wrong.into()),
@@ -104,7 +104,7 @@ impl Toolchain {
         let parts =
             fetch::Parts { rust: !missing.rust.is_empty(), ptxas: !missing.ptxas.is_empty() };
         fetch::fetch(store, parts, progress).context(missing)?;
-        Self::find(project, store).context("what was fetched is not a complete toolchain")
+        Self::find(project, store).context("the fetched toolchain is incomplete")
     }
 
     /// The reasons why earlier candidates were rejected.
@@ -235,7 +235,7 @@ impl fmt::Display for Toolchain {
             )?;
         }
         for reason in self.passed_over() {
-            writeln!(f, "passed over: {reason}")?;
+            writeln!(f, "not used: {reason}")?;
         }
         write!(
             f,
@@ -265,7 +265,8 @@ impl fmt::Display for Incomplete {
             writeln!(message, "{reason}")?;
             writeln!(
                 message,
-                "  Name a ptxas {MIN_PTXAS} or newer, or unset the variable, and one is looked for"
+                "  Set $PTXAS to a ptxas {MIN_PTXAS} or newer; or unset it, and the builder looks \
+                 for one"
             )?;
         }
         if !self.ptxas.is_empty() {
@@ -275,7 +276,7 @@ impl fmt::Display for Incomplete {
             }
             writeln!(
                 message,
-                "  To get one: install a CUDA toolkit, or name a ptxas in $PTXAS; it is also in"
+                "  To get one: install a CUDA toolkit, or set $PTXAS to a ptxas, or run"
             )?;
             let packages = fetch::CUDA_PACKAGES.map(|package| format!("'{package}'"));
             writeln!(message, "  pip install --no-deps {}", packages.join(" "))?;

@@ -108,11 +108,11 @@ fn examine(rustc: PathBuf, origin: Origin, store: &Path) -> Result<(RustTools, L
     let verbose =
         process::stdout(rustc.command().arg("-vV")).map_err(|error| format!("{error:#}"))?;
     let llvm = Version::after("LLVM version:", &verbose)
-        .ok_or_else(|| format!("{named} does not name its LLVM"))?;
+        .ok_or_else(|| format!("{named} does not print the version of its LLVM"))?;
     let host =
         verbose.lines().find_map(|line| line.strip_prefix("host: ")).unwrap_or_default().to_owned();
     let sysroot = sysroot(&mut rustc.command())
-        .ok_or_else(|| format!("{named} does not name its sysroot"))?;
+        .ok_or_else(|| format!("{named} does not print its sysroot"))?;
 
     let library = library(&sysroot, &rustc, store);
     let tools = llvm::find(llvm.major(), &sysroot, &host, &origin, store);

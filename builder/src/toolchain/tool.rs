@@ -43,7 +43,7 @@ impl Tool {
         let printed =
             process::stdout(tool.command().arg(argument)).map_err(|error| format!("{error:#}"))?;
         tool.version = Version::after(marker, &printed)
-            .ok_or_else(|| format!("{} {argument} names no version", tool.path.display()))?;
+            .ok_or_else(|| format!("{} {argument} prints no version", tool.path.display()))?;
         Ok(tool)
     }
 

@@ -216,7 +216,8 @@ mod tests {
         assert_eq!(refusal(LaunchRequest { grid: [6, 3, 1], ..REQUEST }, &entry), "");
         assert_eq!(
             refusal(LaunchRequest { grid: [3, 2, 1], ..REQUEST }, &entry),
-            "kernel `k`: a grid of 3x2x1 blocks; its clusters have 2x1x1, and each extent has to be a multiple of theirs"
+            "kernel `k`: a grid of 3x2x1 blocks; its clusters have 2x1x1, and each extent of the \
+             grid must be a multiple of the cluster's"
         );
     }
 
@@ -228,8 +229,10 @@ mod tests {
         };
         assert_eq!(with(Some([32, 8, 1]), 256), "");
         for threads in [0, 32, 255, 257] {
-            let expected =
-                format!("kernel `k`: a block of {threads} threads; its .maxntid is for 256");
+            let expected = format!(
+                "kernel `k`: a block of {threads} threads; the kernel is compiled for 256 \
+                 (.maxntid)"
+            );
             assert_eq!(with(Some([32, 8, 1]), threads), expected);
         }
         assert!(with(None, 641).contains("its use of registers allows from 1 to 640"));
@@ -247,7 +250,7 @@ mod tests {
         assert_eq!(required([128, 1, 1]), "");
         assert_eq!(
             required([64, 2, 1]),
-            "kernel `k`: a block of 128x1x1 threads; its .reqntid asks for 64x2x1"
+            "kernel `k`: a block of 128x1x1 threads; the kernel requires 64x2x1 (.reqntid)"
         );
     }
 

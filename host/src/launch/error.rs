@@ -27,7 +27,8 @@ pub enum LaunchError {
     },
     /// The PTX's kernel has no fingerprint, so it cannot be compared with the program's.
     #[error(
-        "kernel `{kernel}` of the PTX has no fingerprint, by which it is known to be this program's: it was not made by `#[kernel]`"
+        "kernel `{kernel}` of the PTX has no fingerprint, so it cannot be compared with this \
+         program's: it was not made by `#[kernel]`"
     )]
     NoFingerprint {
         /// The kernel.
@@ -57,7 +58,7 @@ pub enum LaunchError {
     },
     /// The grid is empty or larger than the device allows.
     #[error(
-        "kernel `{kernel}`: a grid of {} blocks; each extent has to be from 1 to {}",
+        "kernel `{kernel}`: a grid of {} blocks; each extent must be from 1 to {}",
         by(*grid),
         by(*limit)
     )]
@@ -71,7 +72,8 @@ pub enum LaunchError {
     },
     /// The grid is not a whole number of clusters.
     #[error(
-        "kernel `{kernel}`: a grid of {} blocks; its clusters have {}, and each extent has to be a multiple of theirs",
+        "kernel `{kernel}`: a grid of {} blocks; its clusters have {}, and each extent of the \
+         grid must be a multiple of the cluster's",
         by(*grid),
         by(*cluster)
     )]
@@ -84,7 +86,10 @@ pub enum LaunchError {
         cluster: [u32; 3],
     },
     /// The block has fewer or more threads than the kernel is compiled for.
-    #[error("kernel `{kernel}`: a block of {threads} threads; its .maxntid is for {expected}")]
+    #[error(
+        "kernel `{kernel}`: a block of {threads} threads; the kernel is compiled for {expected} \
+         (.maxntid)"
+    )]
     OtherThreads {
         /// The kernel.
         kernel: String,
@@ -109,7 +114,7 @@ pub enum LaunchError {
     },
     /// The PTX requires another block size.
     #[error(
-        "kernel `{kernel}`: a block of {} threads; its .reqntid asks for {}",
+        "kernel `{kernel}`: a block of {} threads; the kernel requires {} (.reqntid)",
         by([*threads, 1, 1]),
         by(*required)
     )]
@@ -123,7 +128,8 @@ pub enum LaunchError {
     },
     /// The block needs more shared memory than the device has for one.
     #[error(
-        "kernel `{kernel}` needs {needed} bytes of shared memory in each block; this device has {available}"
+        "kernel `{kernel}` needs {needed} bytes of shared memory in each block; this device has \
+         {available}"
     )]
     SharedMemory {
         /// The kernel.
@@ -146,7 +152,8 @@ pub enum LaunchError {
 /// A kernel failed while it ran.
 #[derive(Clone, Debug, Error)]
 #[error(
-    "kernel `{kernel}` failed on {device}, launched with {} blocks of {threads} threads: {source}{}{}",
+    "kernel `{kernel}` failed on {device}, launched with {} blocks of {threads} threads: \
+     {source}{}{}",
     by(*grid),
     likely_cause(source.code),
     or_earlier(earlier)
@@ -180,7 +187,7 @@ fn likely_cause(code: u32) -> &'static str {
     match code {
         ILLEGAL_ADDRESS | MISALIGNED_ADDRESS => "; compute-sanitizer names the instruction",
         ILLEGAL_INSTRUCTION | LAUNCH_FAILED => {
-            "; this is also how a trap ends, which a panic in a kernel becomes"
+            "; a trap also ends this way, and a panic in a kernel becomes a trap"
         }
         _ => "",
     }
@@ -190,5 +197,8 @@ fn or_earlier(earlier: &[String]) -> String {
     if earlier.is_empty() {
         return String::new();
     }
-    format!("; or it was launched before and not waited for: {}", list(earlier))
+    format!(
+        "; or one of the kernels failed that were launched before it and not waited for: {}",
+        list(earlier)
+    )
 }

@@ -17,7 +17,9 @@ pub(crate) fn differences(ptx: &str, program: &str) -> Vec<String> {
     let other_sources = sources(&ptx, &program);
     if other_sources.is_empty() && !differences.is_empty() {
         differences.push(
-            "both are of the same sources, in which a type or a constant differs by target or feature".to_owned(),
+            "both were built from the same sources, in which a type or a constant depends on the \
+             target or a feature"
+                .to_owned(),
         );
     }
     differences.extend(other_sources);
@@ -29,7 +31,8 @@ fn sources(ptx: &Fields, program: &Fields) -> Vec<String> {
     let mut differences = Vec::new();
     let of_crate = |name: &str, used: &str| {
         format!(
-            "the PTX was built of other sources of crate `{name}`{used} than this program: build the PTX again, and this program"
+            "the PTX and this program were built from different sources of crate `{name}`{used}: \
+             build both again"
         )
     };
     let (theirs, ours) = (ptx.get("crate", "unknown"), program.get("crate", "unknown"));
@@ -38,12 +41,13 @@ fn sources(ptx: &Fields, program: &Fields) -> Vec<String> {
             of_crate(ours, "")
         } else {
             format!(
-                "the kernel of the PTX is of crate `{theirs}`, and this program's of crate `{ours}`"
+                "the kernel of the PTX is from crate `{theirs}`, and this program's from crate \
+                 `{ours}`"
             )
         });
     }
     // A published crate has no path dependencies, although it has the same dependencies.
-    let used = format!(", which `{ours}` depends on,");
+    let used = format!(", which `{ours}` depends on");
     let dependencies = program
         .others
         .iter()
@@ -79,7 +83,8 @@ fn params(ptx: &[(&str, &str)], program: &[(&str, &str)]) -> Vec<String> {
     for (number, ((_, theirs), (name, ours))) in (1..).zip(ptx.iter().zip(program)) {
         if theirs != ours {
             let difference = format!(
-                "parameter {number} (`{name}`) is `{theirs}` in the PTX and `{ours}` in this program"
+                "parameter {number} (`{name}`) is `{theirs}` in the PTX and `{ours}` in this \
+                 program"
             );
             differences.push(difference);
         }
@@ -113,7 +118,8 @@ impl<'a> Fields<'a> {
 mod tests {
     use super::*;
 
-    const KERNEL: &str = "param a=Global<f32>; param n=u32; shared=1024 aligned to 128; threads=64; \
+    const KERNEL: &str = "param a=Global<f32>; param n=u32; shared=1024 aligned to 128; \
+                          threads=64; \
         crate=kernels; sources=0123456789abcdef; ptx-matrix=0.1.0";
 
     fn with(changes: &[(&str, &str)]) -> String {
@@ -158,13 +164,15 @@ mod tests {
         for (changes, expected) in cases {
             let said = of(changes).replace(" in the PTX", "").replace(" in this program", "");
             assert_eq!(said, expected);
-            assert!(
-                differences(&with(changes), KERNEL)[1].starts_with("both are of the same sources")
-            );
+            assert!(differences(&with(changes), KERNEL)[1].starts_with(
+                "both were built from the same \
+                    sources"
+            ));
         }
         assert_eq!(
             of(&[("=0123", "=1123")]),
-            "the PTX was built of other sources of crate `kernels` than this program: build the PTX again, and this program"
+            "the PTX and this program were built from different sources of crate `kernels`: build \
+             both again"
         );
         assert_eq!(
             of(&[("n=u32", "n=u64")]),
@@ -173,7 +181,7 @@ mod tests {
         let of_two = [("=0123", "=1123"), ("crate=kernels", "crate=others")];
         assert_eq!(
             of(&of_two),
-            "the kernel of the PTX is of crate `others`, and this program's of crate `kernels`"
+            "the kernel of the PTX is from crate `others`, and this program's from crate `kernels`"
         );
     }
 
@@ -186,17 +194,16 @@ mod tests {
         );
         assert_eq!(
             differences(&with("1"), &with("2")),
-            [
-                "the PTX was built of other sources of crate `helper`, which `kernels` depends on, than this program: build the PTX \
-              again, and this program"
-            ]
+            ["the PTX and this program were built from different sources of crate `helper`, \
+                 which `kernels` depends on: build both again"]
         );
     }
 
     #[test]
     fn one_that_is_not_understood_differs() {
         let said = differences("", KERNEL).join("; ");
-        for part in ["it takes 0 parameters", "its threads are unknown", "is of crate `unknown`"] {
+        for part in ["it takes 0 parameters", "its threads are unknown", "is from crate `unknown`"]
+        {
             assert!(said.contains(part), "{said}");
         }
     }

@@ -71,14 +71,15 @@ fn params<'a>(tokens: &mut impl Iterator<Item = &'a str>) -> Result<Vec<usize>, 
             ".align" => drop(tokens.next()),
             "[" => {
                 let count = tokens.next().unwrap_or_default();
-                let count: usize =
-                    count.parse().map_err(|_| format!("an array of `{count}` elements"))?;
+                let count: usize = count
+                    .parse()
+                    .map_err(|_| format!("`{count}` is not the length of an array"))?;
                 open = open.map(|element| element.saturating_mul(count));
             }
             _ => open = open.or(scalar_size(token)),
         }
     }
-    Err("its parameters do not end".to_owned())
+    Err("its parameters have no closing parenthesis".to_owned())
 }
 
 fn scalar_size(token: &str) -> Option<usize> {
@@ -100,7 +101,7 @@ fn extents<'a>(tokens: &mut Peekable<impl Iterator<Item = &'a str>>) -> Result<[
             break;
         }
         let number = tokens.next().unwrap_or_default();
-        *extent = number.parse().map_err(|_| format!("an extent of `{number}`"))?;
+        *extent = number.parse().map_err(|_| format!("`{number}` is not an extent"))?;
     }
     Ok(extents)
 }
@@ -182,8 +183,14 @@ mod tests {
     #[test]
     fn a_head_that_breaks_off_is_refused() {
         let error = ".target sm_90 .entry k(.param .u64 a".parse::<Ptx>().unwrap_err();
-        assert_eq!(error.to_string(), "the head of kernel `k`: its parameters do not end");
+        assert_eq!(
+            error.to_string(),
+            "cannot parse the head of kernel `k`: its parameters have no closing parenthesis"
+        );
         let error = ".target sm_90 .entry k() .maxntid many {}".parse::<Ptx>().unwrap_err();
-        assert_eq!(error.to_string(), "the head of kernel `k`: an extent of `many`");
+        assert_eq!(
+            error.to_string(),
+            "cannot parse the head of kernel `k`: `many` is not an extent"
+        );
     }
 }

@@ -57,7 +57,7 @@ impl<Tile: BoxTile, const RANK: usize> Im2colTensor<Tile, RANK> {
     where
         [i32; RANK]: Im2colAt,
     {
-        const { assert!(Tile::LINES <= 1024, "an im2col copy brings at most 1024 pixels") };
+        const { assert!(Tile::LINES <= 1024, "an im2col copy loads at most 1024 pixels") };
         let place = TensorPlace::dense(sizes);
         Im2colTensor { place, lower: [0; 3], upper: [0; 3], steps: [1; 5], _tile: PhantomData }
     }
