@@ -71,7 +71,10 @@ macro_rules! kernels {
             block: &Block,
             #[shared] queries: SharedRing<SharedRing<Queries<$element>, { $features / LINE }>, 2>,
             #[shared] keys: SharedRing<SharedRing<Keys<$element>, { $features / LINE }>, STAGES>,
-            #[shared] values: SharedRing<SharedRing<Values<$element>, { $features / LINE }>, STAGES>,
+            #[shared] values: SharedRing<
+                SharedRing<Values<$element>, { $features / LINE }>,
+                STAGES,
+            >,
             #[shared] asked: BarrierMemory,
             #[shared] keys_full: SharedRing<BarrierMemory, STAGES>,
             #[shared] keys_empty: SharedRing<BarrierMemory, STAGES>,
@@ -110,7 +113,13 @@ macro_rules! kernels {
             if group.index() == 0 {
                 group.give_registers::<24>();
                 if group.warp_rank() == 0 {
-                    bring(group.warp(), &tiles, Maps { q, k, v }, (first, head, head / heads_of_key), steps);
+                    bring(
+                        group.warp(),
+                        &tiles,
+                        Maps { q, k, v },
+                        (first, head, head / heads_of_key),
+                        steps,
+                    );
                 }
                 return;
             }
@@ -140,12 +149,16 @@ macro_rules! kernels {
                 let q = Tensor::new(of_queries).map(device, q).map_err(AttentionError::TensorMap)?;
                 let k = Tensor::new(of_keys).map(device, k).map_err(AttentionError::TensorMap)?;
                 let v = Tensor::new(of_keys).map(device, v).map_err(AttentionError::TensorMap)?;
-                let mut o = Tensor::new(of_queries).map_mut(device, o).map_err(AttentionError::TensorMap)?;
+                let mut o = Tensor::new(of_queries)
+                    .map_mut(device, o)
+                    .map_err(AttentionError::TensorMap)?;
                 let grid = (of.queries.div_ceil(QUERIES) * of.heads) as u32;
-                let (queries, keys, heads_of_key) = (of.queries as u32, of.keys as u32, (of.heads / of.key_heads) as u32);
+                let (queries, keys, heads_of_key) =
+                    (of.queries as u32, of.keys as u32, (of.heads / of.key_heads) as u32);
                 let launched = match of.features {
                     $($features => [<attention_ $element _ $features>]::launch(
-                        device, grid, &q, &k, &v, o.by_ref(), queries, keys, heads_of_key, of.causal.into(), of.scale * LOG2_E,
+                        device, grid, &q, &k, &v, o.by_ref(), queries, keys, heads_of_key,
+                        of.causal.into(), of.scale * LOG2_E,
                     ),)*
                     other => unreachable!("heads of {other} features were refused"),
                 };

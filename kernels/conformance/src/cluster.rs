@@ -400,7 +400,10 @@ macro_rules! reductions {
         #[kernel(threads = 32, cluster = 4, target = "sm_90")]
         pub fn $name(
             block: &ClusterBlock<4>,
-            #[shared] memory: ((SharedTile<$element, 8, 32>, SharedTile<$element, 8, 32>), BarrierMemory),
+            #[shared] memory: (
+                (SharedTile<$element, 8, 32>, SharedTile<$element, 8, 32>),
+                BarrierMemory,
+            ),
             by: Global<$element>,
             before: Global<$element>,
             count: u32,

@@ -20,21 +20,31 @@ const CHAINS: usize = 4;
 /// Two kernels per form: `latency_*`, in which a warp accumulates into one accumulator, and
 /// `time_*`, in which warps accumulate into several.
 macro_rules! kernels {
-    ($($shape:ident $la:ident $lb:ident $q:ident $d:ident [$(($a:ident $b:ident))*] $c:ident $width:ident $registers:tt
-        $needs:ident $version:literal $nature:ident;)*) => {$($(
+    ($($shape:ident $la:ident $lb:ident $q:ident $d:ident [$(($a:ident $b:ident))*] $c:ident
+        $width:ident $registers:tt $needs:ident $version:literal $nature:ident;)*) => {$($(
         mma_named! { $q $shape $la $lb $d $a $b $c => kernels ($nature
-            [mma_shape!($shape $la $lb $a)] [mma_element!($q $a)] [mma_element!($q $b)] [ptx::$c] [ptx::$d] [ptx::$q]) }
+            [mma_shape!($shape $la $lb $a)] [mma_element!($q $a)] [mma_element!($q $b)] [ptx::$c]
+            [ptx::$d] [ptx::$q]) }
     )*)*};
     (@named $kernel:ident (absent $($types:tt)*)) => {};
     (@named $kernel:ident ($nature:ident $($types:tt)*)) => {
         kernels! { @kernel 32 1 $nature ${concat(latency_, $kernel)} $($types)* }
         kernels! { @kernel 256 CHAINS $nature ${concat(time_, $kernel)} $($types)* }
     };
-    (@kernel $threads:literal $chains:tt $nature:ident $kernel:ident [$s:ty] [$a:ty] [$b:ty] [$c:ty] [$d:ty] [$q:ty]) => {
+    (@kernel $threads:literal $chains:tt $nature:ident $kernel:ident [$s:ty] [$a:ty] [$b:ty] [$c:ty]
+        [$d:ty] [$q:ty]) => {
         #[kernel(threads = $threads, min_blocks = 1, target = "sm_90a")]
-        pub fn $kernel(block: &Block, clocks: GlobalMut<u64>, out: GlobalMut<u32>, rounds: u32, vary: u32) {
+        pub fn $kernel(
+            block: &Block,
+            clocks: GlobalMut<u64>,
+            out: GlobalMut<u32>,
+            rounds: u32,
+            vary: u32,
+        ) {
             let changes = matches!(ptx::$nature, Nature::Emulated);
-            multiply::<$s, $a, $b, $c, $d, $q, $chains>(block, clocks, out, rounds, vary, changes);
+            multiply::<$s, $a, $b, $c, $d, $q, $chains>(
+                block, clocks, out, rounds, vary, changes,
+            );
         }
     };
 }
