@@ -229,7 +229,8 @@ impl<T> DeviceBuffer<T> {
         let same = self.stream().is(stream);
         assert!(
             same,
-            "work in a stream is given a buffer of another stream: hand it over with `buffer.move_to(&stream)`"
+            "work in a stream is given a buffer of another stream: hand it over with \
+             `buffer.move_to(&stream)`"
         );
     }
 

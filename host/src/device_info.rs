@@ -150,7 +150,8 @@ mod tests {
         let at_hand = ["sm_90a", "sm_100f"].map(|name| name.parse().unwrap());
         assert_eq!(
             device().best_arch(&at_hand).unwrap_err().to_string(),
-            "none of the architectures at hand runs on device 1 (NVIDIA GeForce RTX 5090, sm_120): sm_90a, sm_100f"
+            "none of the architectures at hand runs on device 1 (NVIDIA GeForce RTX 5090, sm_120): \
+             sm_90a, sm_100f"
         );
         let message = device().best_arch(&[]).unwrap_err().to_string();
         assert!(message.ends_with(": none"), "{message}");

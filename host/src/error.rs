@@ -40,14 +40,19 @@ pub enum GpuError {
     },
     /// Two PTX files for one device have a kernel of the same name.
     #[error(
-        "kernel `{kernel}` is loaded already: load its PTX for another `GpuDevice`, or rename one of the two"
+        "kernel `{kernel}` is loaded already: load its PTX for another `GpuDevice`, or rename one \
+         of the two"
     )]
     LoadedTwice {
         /// The kernel's name.
         kernel: String,
     },
     /// No target's folder has the kernels of this crate.
-    #[error("there is no `{file}` in any target's folder, such as sm_90a, of {}; PTX there: {}", folder.display(), list(at_hand))]
+    #[error(
+        "there is no `{file}` in any target's folder, such as sm_90a, of {}; PTX there: {}",
+        folder.display(),
+        list(at_hand)
+    )]
     NoKernels {
         /// The missing file.
         file: String,
@@ -69,7 +74,8 @@ pub enum GpuError {
     Ptx(#[from] PtxError),
     /// The PTX is for other devices.
     #[error(
-        "this PTX is for {target}, which {device} does not run; build it for the device's own architecture"
+        "this PTX is for {target}, which {device} does not run; build it for the device's own \
+         architecture"
     )]
     WrongTarget {
         /// The architecture of the PTX.

@@ -86,9 +86,10 @@ fn the_ptx_and_the_program_have_the_same_fingerprint_of_the_same_kernel() {
         |name| ptx.entries.iter().find(|entry| entry.name == name).unwrap().fingerprint.as_deref();
     assert_eq!(of("scale"), Some(kernels::scale::INFO.fingerprint));
     assert_eq!(of("same"), Some(kernels::same::INFO.fingerprint));
-    let expected = "param _a=Dependent<Global<InByte<e2m1>>>; \
-        param _b=Dependent<Option<TensorMapMut<SharedTile<u8, 16, 32, Swizzle32, ColMajor>, 5, Im2col>>>; param gr??e=u16; \
-        shared=1024 aligned to 1024; threads=32; cluster=2x1x1; dependent=true; crate=fingerprint-kernels; sources=";
+    let expected = "param _a=Dependent<Global<InByte<e2m1>>>; param \
+        _b=Dependent<Option<TensorMapMut<SharedTile<u8, 16, 32, Swizzle32, ColMajor>, 5, \
+        Im2col>>>; param gr??e=u16; shared=1024 aligned to 1024; threads=32; cluster=2x1x1; \
+        dependent=true; crate=fingerprint-kernels; sources=";
     assert!(
         kernels::same::INFO.fingerprint.starts_with(expected),
         "{}",
@@ -214,9 +215,10 @@ fn another_kernel_of_the_same_sources_is_refused_with_the_difference() {
     for (refused, difference) in others {
         assert!(refused.contains(&format!("{difference} in this program")), "{refused}");
     }
-    let expected = "kernel `swapped` of the PTX is not this program's: parameter 1 (`_a`) is `f32` in the PTX and `u32` in this \
-        program; parameter 2 (`_b`) is `u32` in the PTX and `f32` in this program; both are of the same sources, in which a type or \
-        a constant differs by target or feature";
+    let expected = "kernel `swapped` of the PTX is not this program's: parameter 1 (`_a`) is `f32` \
+        in the PTX and `u32` in this program; parameter 2 (`_b`) is `u32` in the PTX and `f32` in \
+        this program; both are of the same sources, in which a type or a constant differs by \
+        target or feature";
     assert_eq!(refusal(kernels::swapped::launch(&device, 1, 1, 2.0)), expected);
     // This also holds for launches without a wait.
     let stream = device.gpu().new_stream().unwrap();
@@ -236,7 +238,8 @@ fn ptx_of_other_sources_is_refused_and_of_the_same_at_another_place_is_taken() {
         format!("[package]\nname = \"{name}\"\nversion = \"0.2.0\"\nedition = \"2024\"\n")
     };
     let dependencies = format!(
-        "[dependencies]\nptx-matrix = {{ path = \"{library}\" }}\nfingerprint-helper = {{ path = \"helper\" }}\n[workspace]\n"
+        "[dependencies]\nptx-matrix = {{ path = \"{library}\" }}\n\
+         fingerprint-helper = {{ path = \"helper\" }}\n[workspace]\n"
     );
     fs::write(folder.join("Cargo.toml"), package("fingerprint-kernels") + &dependencies).unwrap();
     fs::write(folder.join("helper/Cargo.toml"), package("fingerprint-helper")).unwrap();
@@ -254,8 +257,8 @@ fn ptx_of_other_sources_is_refused_and_of_the_same_at_another_place_is_taken() {
     assert_eq!(scale_of(&reformatted, &helper).unwrap(), [3.0; 200]);
     let of = |name: &str| {
         format!(
-            "kernel `scale` of the PTX is not this program's: the PTX was built of other sources of crate `{name} than this program: \
-             build the PTX again, and this program"
+            "kernel `scale` of the PTX is not this program's: the PTX was built of other sources \
+             of crate `{name} than this program: build the PTX again, and this program"
         )
     };
     let refused =

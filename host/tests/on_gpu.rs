@@ -218,7 +218,8 @@ fn a_folder_without_the_kernels_is_named_with_what_is_in_it() {
 
     let none = |file: &str, there: &str| {
         format!(
-            "there is no `{file}` in any target's folder, such as sm_90a, of {}; PTX there: {there}",
+            "there is no `{file}` in any target's folder, such as sm_90a, of {}; PTX there: \
+             {there}",
             folder.display()
         )
     };

@@ -216,7 +216,8 @@ mod tests {
         assert_eq!(refusal(LaunchRequest { grid: [6, 3, 1], ..REQUEST }, &entry), "");
         assert_eq!(
             refusal(LaunchRequest { grid: [3, 2, 1], ..REQUEST }, &entry),
-            "kernel `k`: a grid of 3x2x1 blocks; its clusters have 2x1x1, and each extent has to be a multiple of theirs"
+            "kernel `k`: a grid of 3x2x1 blocks; its clusters have 2x1x1, and each extent has to \
+             be a multiple of theirs"
         );
     }
 

@@ -27,7 +27,8 @@ pub enum LaunchError {
     },
     /// The PTX's kernel has no fingerprint, so it cannot be compared with the program's.
     #[error(
-        "kernel `{kernel}` of the PTX has no fingerprint, by which it is known to be this program's: it was not made by `#[kernel]`"
+        "kernel `{kernel}` of the PTX has no fingerprint, by which it is known to be this \
+         program's: it was not made by `#[kernel]`"
     )]
     NoFingerprint {
         /// The kernel.
@@ -71,7 +72,8 @@ pub enum LaunchError {
     },
     /// The grid is not a whole number of clusters.
     #[error(
-        "kernel `{kernel}`: a grid of {} blocks; its clusters have {}, and each extent has to be a multiple of theirs",
+        "kernel `{kernel}`: a grid of {} blocks; its clusters have {}, and each extent has to be a \
+         multiple of theirs",
         by(*grid),
         by(*cluster)
     )]
@@ -123,7 +125,8 @@ pub enum LaunchError {
     },
     /// The block needs more shared memory than the device has for one.
     #[error(
-        "kernel `{kernel}` needs {needed} bytes of shared memory in each block; this device has {available}"
+        "kernel `{kernel}` needs {needed} bytes of shared memory in each block; this device has \
+         {available}"
     )]
     SharedMemory {
         /// The kernel.
@@ -146,7 +149,8 @@ pub enum LaunchError {
 /// A kernel failed while it ran.
 #[derive(Clone, Debug, Error)]
 #[error(
-    "kernel `{kernel}` failed on {device}, launched with {} blocks of {threads} threads: {source}{}{}",
+    "kernel `{kernel}` failed on {device}, launched with {} blocks of {threads} threads: \
+     {source}{}{}",
     by(*grid),
     likely_cause(source.code),
     or_earlier(earlier)

@@ -17,7 +17,9 @@ pub(crate) fn differences(ptx: &str, program: &str) -> Vec<String> {
     let other_sources = sources(&ptx, &program);
     if other_sources.is_empty() && !differences.is_empty() {
         differences.push(
-            "both are of the same sources, in which a type or a constant differs by target or feature".to_owned(),
+            "both are of the same sources, in which a type or a constant differs by target or \
+             feature"
+                .to_owned(),
         );
     }
     differences.extend(other_sources);
@@ -29,7 +31,8 @@ fn sources(ptx: &Fields, program: &Fields) -> Vec<String> {
     let mut differences = Vec::new();
     let of_crate = |name: &str, used: &str| {
         format!(
-            "the PTX was built of other sources of crate `{name}`{used} than this program: build the PTX again, and this program"
+            "the PTX was built of other sources of crate `{name}`{used} than this program: build \
+             the PTX again, and this program"
         )
     };
     let (theirs, ours) = (ptx.get("crate", "unknown"), program.get("crate", "unknown"));
@@ -79,7 +82,8 @@ fn params(ptx: &[(&str, &str)], program: &[(&str, &str)]) -> Vec<String> {
     for (number, ((_, theirs), (name, ours))) in (1..).zip(ptx.iter().zip(program)) {
         if theirs != ours {
             let difference = format!(
-                "parameter {number} (`{name}`) is `{theirs}` in the PTX and `{ours}` in this program"
+                "parameter {number} (`{name}`) is `{theirs}` in the PTX and `{ours}` in this \
+                 program"
             );
             differences.push(difference);
         }
@@ -113,8 +117,8 @@ impl<'a> Fields<'a> {
 mod tests {
     use super::*;
 
-    const KERNEL: &str = "param a=Global<f32>; param n=u32; shared=1024 aligned to 128; threads=64; \
-        crate=kernels; sources=0123456789abcdef; ptx-matrix=0.1.0";
+    const KERNEL: &str = "param a=Global<f32>; param n=u32; shared=1024 aligned to 128; \
+        threads=64; crate=kernels; sources=0123456789abcdef; ptx-matrix=0.1.0";
 
     fn with(changes: &[(&str, &str)]) -> String {
         changes.iter().fold(KERNEL.to_owned(), |text, (from, to)| text.replace(from, to))
@@ -164,7 +168,8 @@ mod tests {
         }
         assert_eq!(
             of(&[("=0123", "=1123")]),
-            "the PTX was built of other sources of crate `kernels` than this program: build the PTX again, and this program"
+            "the PTX was built of other sources of crate `kernels` than this program: build the \
+             PTX again, and this program"
         );
         assert_eq!(
             of(&[("n=u32", "n=u64")]),
@@ -186,10 +191,8 @@ mod tests {
         );
         assert_eq!(
             differences(&with("1"), &with("2")),
-            [
-                "the PTX was built of other sources of crate `helper`, which `kernels` depends on, than this program: build the PTX \
-              again, and this program"
-            ]
+            ["the PTX was built of other sources of crate `helper`, which `kernels` depends on, \
+              than this program: build the PTX again, and this program"]
         );
     }
 

@@ -68,8 +68,9 @@ pub enum PtxError {
     Nul,
     /// The PTX has no fingerprints, so its kernels are unknown.
     #[error(
-        "this PTX has no fingerprints, by which its kernels are known to be this program's: build it with `ptx_matrix_build::Builder`, \
-         or, if you know what it is, load it with `unsafe` `GpuDevice::new_unchecked`"
+        "this PTX has no fingerprints, by which its kernels are known to be this program's: build \
+         it with `ptx_matrix_build::Builder`, or, if you know what it is, load it with `unsafe` \
+         `GpuDevice::new_unchecked`"
     )]
     NoFingerprints,
     /// The text has changed since the build.
