@@ -75,8 +75,8 @@ impl Bounds {
         if !["threads", "min_blocks", "max_registers", "cluster", "dependent", "target"]
             .contains(&text.as_str())
         {
-            let message = "expected `threads`, `min_blocks`, `max_registers`, `cluster`, `dependent`, \
-                `target`, `instances` or `crate`";
+            let message = "expected `threads`, `min_blocks`, `max_registers`, `cluster`, \
+                `dependent`, `target`, `instances` or `crate`";
             return Err(Error::new_spanned(name, message));
         }
         input.parse::<Token![=]>()?;
@@ -278,8 +278,8 @@ fn target_names(input: ParseStream) -> Result<LitStr> {
         Expr::Lit(ExprLit { lit: Lit::Str(names), .. }) => Ok(names.clone()),
         other => {
             let other = quote!(#other);
-            let message = "a target decides what is compiled, before constants have values: write it \
-                as text, `target = \"sm_90\"`, for the whole kernel or for an instance";
+            let message = "a target decides what is compiled, before constants have values: write \
+                it as text, `target = \"sm_90\"`, for the whole kernel or for an instance";
             Err(Error::new_spanned(other, message))
         }
     }

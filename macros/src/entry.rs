@@ -136,7 +136,10 @@ pub fn host(kernel: &Kernel) -> TokenStream {
             grid: impl ::core::convert::Into<#krate::__private::Grid>,
             #(#names: <#types as #krate::__private::KernelParam>::Host<'h, PtxMatrixDevice>,)*
         ) -> ::core::result::Result<PtxMatrixDevice::Report, PtxMatrixDevice::Error> {
-            #(let #names = <#types as #krate::__private::KernelParam>::bind(device, #names, #texts);)*
+            #(
+                let #names =
+                    <#types as #krate::__private::KernelParam>::bind(device, #names, #texts);
+            )*
             #[allow(unused_mut)]
             let mut params = #krate::__private::Params::new();
             #(<#types as #krate::__private::KernelParam>::values(#names, &mut params);)*
@@ -166,7 +169,12 @@ pub fn host(kernel: &Kernel) -> TokenStream {
         #[allow(clippy::too_many_arguments)]
         pub fn simulate<'h>(
             grid: impl ::core::convert::Into<#krate::__private::Grid>,
-            #(#names: <#types as #krate::__private::KernelParam>::Host<'h, #krate::__private::Simulator>,)*
+            #(
+                #names: <#types as #krate::__private::KernelParam>::Host<
+                    'h,
+                    #krate::__private::Simulator,
+                >,
+            )*
         ) -> ::core::result::Result<#krate::__private::Report, #krate::__private::SimError> {
             Self::launch(&#krate::__private::Simulator::default(), grid, #(#names),*)
         }

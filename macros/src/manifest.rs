@@ -194,7 +194,8 @@ mod tests {
     fn the_library_is_where_the_manifest_says() {
         for (manifest, expected) in [
             (
-                "[package]\nname = \"k\"\n[lib]\ntest = false\npath = \"kernels.rs\" # here\n[features]\npath = []\n",
+                "[package]\nname = \"k\"\n[lib]\ntest = false\npath = \"kernels.rs\" # here\n\
+                 [features]\npath = []\n",
                 "kernels.rs",
             ),
             ("lib.path = 'a/b.rs'\n[package]\nname = \"k\"", "a/b.rs"),
@@ -244,7 +245,8 @@ path = "../six"
 
     #[test]
     fn dependencies_by_path_are_found_however_they_are_written() {
-        let one = "[package]\nname = \"one\"\n[dependencies]\nk = { path = \"../k\" }\nseven.path = \"seven\"";
+        let one = "[package]\nname = \"one\"\n[dependencies]\nk = { path = \"../k\" }\n\
+            seven.path = \"seven\"";
         let named = [
             ("Cargo.toml", WORKSPACE),
             ("k/Cargo.toml", PACKAGE),

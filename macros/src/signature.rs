@@ -129,13 +129,13 @@ fn check_generics(signature: &Signature, has_instances: bool) -> Result<()> {
 fn check_type(input: &PatType) -> Result<()> {
     let ty = &input.ty;
     if let Some(word) = word(quote!(#ty), "impl") {
-        let message = "a kernel's parameters have types with names: write a type parameter, and list \
-            the instances";
+        let message = "a kernel's parameters have types with names: write a type parameter, and \
+            list the instances";
         return Err(Error::new(word, message));
     }
     if let Some(word) = word(quote!(#ty), "Self") {
-        let message = "a kernel is a free function and has no `Self`: move it out of the `impl`, and \
-            name the type";
+        let message = "a kernel is a free function and has no `Self`: move it out of the `impl`, \
+            and name the type";
         return Err(Error::new(word, message));
     }
     Ok(())
@@ -196,8 +196,8 @@ pub fn check_name(name: &Ident) -> Result<()> {
     let text = name.unraw().to_string();
     let message = if !text.is_ascii() {
         format!(
-            "a kernel's name goes into the PTX, whose names have ASCII letters, digits and `_` only: \
-             rename `{text}`"
+            "a kernel's name goes into the PTX, whose names have ASCII letters, digits and `_` \
+             only: rename `{text}`"
         )
     } else if RESERVED.contains(&text.as_str()) || text.starts_with("__ptx_matrix_") {
         format!(
