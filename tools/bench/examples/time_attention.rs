@@ -2,7 +2,8 @@
 //!
 //! ```sh
 //! cargo xtask build --arch sm_90a
-//! cargo run --release --package ptx-matrix-bench --example time_attention -- --queries 4096 --heads 32
+//! cargo run --release --package ptx-matrix-bench --example time_attention -- \
+//!     --queries 4096 --heads 32
 //! ```
 
 use ptx_matrix_output::outln;
@@ -54,7 +55,8 @@ struct Arguments {
 
 const AFTER_HELP: &str = "Example:
   cargo xtask build attention
-  cargo run --release --package ptx-matrix-bench --example time_attention -- --queries 4096 --heads 32";
+  cargo run --release --package ptx-matrix-bench --example time_attention -- \
+    --queries 4096 --heads 32";
 
 fn main() -> anyhow::Result<()> {
     let arguments = Arguments::parse();

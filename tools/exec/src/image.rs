@@ -33,7 +33,8 @@ pub(super) fn parse(state: &State) -> Result<(Vec<u32>, Vec<u8>), Problem> {
         let bytes = hex::decode(&digits).ok().filter(|bytes| bytes.len() == LINE);
         let expected = || {
             format!(
-                "`{line}` is not {LINE} bytes in hex, two digits each, the one at the lowest address first"
+                "`{line}` is not {LINE} bytes in hex, two digits each, the one at the lowest \
+                 address first"
             )
         };
         let problem = |what| Problem::Line { name: "image", line: format!("line {index}"), what };

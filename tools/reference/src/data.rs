@@ -116,7 +116,8 @@ pub trait Float: bytemuck::Pod {
 }
 
 macro_rules! floats {
-    ($($float:ident as $bits:ty: $fraction:literal $exponent:literal $unused:literal |$value:ident| $from_f64:expr;)*) => {$(
+    ($($float:ident as $bits:ty: $fraction:literal $exponent:literal $unused:literal |$value:ident|
+        $from_f64:expr;)*) => {$(
         impl Float for $float {
             const FRACTION: u32 = $fraction;
             const EXPONENT: u32 = $exponent;
@@ -136,7 +137,17 @@ macro_rules! floats {
 
         impl Element for $float {
             const KINDS: &[Kind] =
-                &[Kind::Integers, Kind::Normal, Kind::Wide, Kind::Special, Kind::Zeros, Kind::Tiny, Kind::Vanishing, Kind::Huge, Kind::Ties];
+                &[
+                    Kind::Integers,
+                    Kind::Normal,
+                    Kind::Wide,
+                    Kind::Special,
+                    Kind::Zeros,
+                    Kind::Tiny,
+                    Kind::Vanishing,
+                    Kind::Huge,
+                    Kind::Ties,
+                ];
             fn draw(rng: &mut Rng, kind: Kind, place: Place) -> Self {
                 float(rng, kind, place)
             }

@@ -67,7 +67,8 @@ macro_rules! dots {
     )*)*)*};
 }
 dots! {
-    Plain true |gpu, a, b, c| sum_of_floats(gpu, a, b, c) => f16, [f16] f16 f16, f16, [f16] f32 f32, bf16, [bf16] f32 f32, tf32, [tf32] f32 f32;
+    Plain true |gpu, a, b, c| sum_of_floats(gpu, a, b, c) =>
+        f16, [f16] f16 f16, f16, [f16] f32 f32, bf16, [bf16] f32 f32, tf32, [tf32] f32 f32;
     Plain true |gpu, a, b, c| fp8(gpu, a, b, c) =>
         F8E4M3, [F8E4M3, F8E5M2] f16 f16, F8E5M2, [F8E4M3, F8E5M2] f16 f16,
         F8E4M3, [F8E4M3, F8E5M2] f32 f32, F8E5M2, [F8E4M3, F8E5M2] f32 f32;
@@ -75,10 +76,14 @@ dots! {
         F8E4M3, [F8E4M3, F8E5M2] f16 f16, F8E5M2, [F8E4M3, F8E5M2] f16 f16,
         F8E4M3, [F8E4M3, F8E5M2] f32 f32, F8E5M2, [F8E4M3, F8E5M2] f32 f32;
     F8F6F4 true |gpu, a, b, c| f8f6f4(gpu, a, b, c) =>
-        F8E4M3, [F8E4M3, F8E5M2, e3m2, e2m3, InByte<e2m1>] f16 f16, F8E4M3, [F8E4M3, F8E5M2, e3m2, e2m3, InByte<e2m1>] f32 f32,
-        F8E5M2, [F8E4M3, F8E5M2, e3m2, e2m3, InByte<e2m1>] f16 f16, F8E5M2, [F8E4M3, F8E5M2, e3m2, e2m3, InByte<e2m1>] f32 f32,
-        e3m2, [F8E4M3, F8E5M2, e3m2, e2m3, InByte<e2m1>] f16 f16, e3m2, [F8E4M3, F8E5M2, e3m2, e2m3, InByte<e2m1>] f32 f32,
-        e2m3, [F8E4M3, F8E5M2, e3m2, e2m3, InByte<e2m1>] f16 f16, e2m3, [F8E4M3, F8E5M2, e3m2, e2m3, InByte<e2m1>] f32 f32,
+        F8E4M3, [F8E4M3, F8E5M2, e3m2, e2m3, InByte<e2m1>] f16 f16,
+        F8E4M3, [F8E4M3, F8E5M2, e3m2, e2m3, InByte<e2m1>] f32 f32,
+        F8E5M2, [F8E4M3, F8E5M2, e3m2, e2m3, InByte<e2m1>] f16 f16,
+        F8E5M2, [F8E4M3, F8E5M2, e3m2, e2m3, InByte<e2m1>] f32 f32,
+        e3m2, [F8E4M3, F8E5M2, e3m2, e2m3, InByte<e2m1>] f16 f16,
+        e3m2, [F8E4M3, F8E5M2, e3m2, e2m3, InByte<e2m1>] f32 f32,
+        e2m3, [F8E4M3, F8E5M2, e3m2, e2m3, InByte<e2m1>] f16 f16,
+        e2m3, [F8E4M3, F8E5M2, e3m2, e2m3, InByte<e2m1>] f32 f32,
         InByte<e2m1>, [F8E4M3, F8E5M2, e3m2, e2m3, InByte<e2m1>] f16 f16,
         InByte<e2m1>, [F8E4M3, F8E5M2, e3m2, e2m3, InByte<e2m1>] f32 f32;
     Quad true |gpu, a, b, c| quad(gpu, a, b, c) => f16, [f16] f16 f16, f16, [f16] f32 f32;
@@ -88,7 +93,8 @@ dots! {
     Rz true |gpu, a, b, c| chain(gpu, a, b, c, Rounding::Zero) => f64, [f64] f64 f64;
     Rm false |gpu, a, b, c| chain(gpu, a, b, c, Rounding::Down) => f64, [f64] f64 f64;
     Rp true |gpu, a, b, c| chain(gpu, a, b, c, Rounding::Up) => f64, [f64] f64 f64;
-    Plain true |_, a, b, c| exact(a, b, c) => i8, [i8, u8] i32 i32, u8, [i8, u8] i32 i32, s4, [s4, u4] i32 i32, u4, [s4, u4] i32 i32;
+    Plain true |_, a, b, c| exact(a, b, c) =>
+        i8, [i8, u8] i32 i32, u8, [i8, u8] i32 i32, s4, [s4, u4] i32 i32, u4, [s4, u4] i32 i32;
     SatFinite true |_, a, b, c| saturated(a, b, c) =>
         i8, [i8, u8] i32 i32, u8, [i8, u8] i32 i32, s4, [s4, u4] i32 i32, u4, [s4, u4] i32 i32;
     XorPopc false |_, a, b, c| popcount(a, b, c, |a, b| a ^ b) => b1, [b1] i32 i32;

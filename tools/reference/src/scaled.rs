@@ -41,7 +41,9 @@ pub trait ScaledFactor<B, K>: Float {
 }
 
 macro_rules! by {
-    ($dot:ident $($kind:ty, $scale:ident, $($a:ty),* => $bs:tt;)*) => {$($(by! { @ $dot $kind, $scale, $a => $bs })*)*};
+    ($dot:ident $($kind:ty, $scale:ident, $($a:ty),* => $bs:tt;)*) => {
+        $($(by! { @ $dot $kind, $scale, $a => $bs })*)*
+    };
     (@ $dot:ident $kind:ty, $scale:ident, $a:ty => [$($b:ty),*]) => {$(
         impl ScaledFactor<$b, $kind> for $a {
             type Scale = $scale;
@@ -52,7 +54,8 @@ macro_rules! by {
     )*};
 }
 by! { each_product
-    Mxf8f6f4, ue8m0, F8E4M3, F8E5M2, e3m2, e2m3, InByte<e2m1> => [F8E4M3, F8E5M2, e3m2, e2m3, InByte<e2m1>];
+    Mxf8f6f4, ue8m0, F8E4M3, F8E5M2, e3m2, e2m3, InByte<e2m1> =>
+        [F8E4M3, F8E5M2, e3m2, e2m3, InByte<e2m1>];
 }
 by! { sixteen_products
     Mxf4, ue8m0, e2m1 => [e2m1];

@@ -21,7 +21,8 @@ pub fn markdown(timings: &[Timing]) -> String {
     let mut text = String::new();
     let moves: Vec<&Timing> = timings.iter().filter(|timing| timing.unit == "B/cycle").collect();
     if !moves.is_empty() {
-        text += "| instruction | latency, 1 way | 2 | 4 | 8 | interval, 1 way | 2 | 4 | 8 | B/cycle |\n";
+        text += "| instruction | latency, 1 way | 2 | 4 | 8 | interval, 1 way | 2 | 4 | 8 | \
+            B/cycle |\n";
         text += "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |\n";
         for same in moves.chunk_by(|a, b| a.instruction == b.instruction) {
             let column = |ways: u32, of: fn(&Timing) -> f64| {

@@ -40,7 +40,8 @@ pub(super) fn compare<T: TrialElement, O: Output + TrialElement>(
         let (a, b) = factors(trial, data, &part);
         let wrong = part.rows.clone().into_par_iter().find_map_first(|row| {
             (0..n).find_map(|col| {
-                let (expected, tolerance) = expect(trial, (last_bit, of_products), data, (&a, &b), &part, (row, col));
+                let (expected, tolerance) =
+                    expect(trial, (last_bit, of_products), data, (&a, &b), &part, (row, col));
                 let got = d[index(trial.d, part.product, row, col)].number();
                 let right = if !expected.is_finite() {
                     got == expected || got.is_nan() && expected.is_nan()
@@ -52,11 +53,13 @@ pub(super) fn compare<T: TrialElement, O: Output + TrialElement>(
                     got == O::of(expected + tolerance.copysign(expected)).number()
                 } else {
                     let (part, least) = O::ROUNDING;
-                    (got - expected).abs() <= tolerance + part * (expected.abs() + tolerance) + least
+                    (got - expected).abs()
+                        <= tolerance + part * (expected.abs() + tolerance) + least
                 };
                 (!right).then(|| {
                     format!(
-                        "D[{row}, {col}] of product {}, by B {}, is {got}, not {expected} (give or take {tolerance:.2e})",
+                        "D[{row}, {col}] of product {}, by B {}, is {got}, not {expected} (give or \
+                         take {tolerance:.2e})",
                         part.product, part.b
                     )
                 })

@@ -24,8 +24,9 @@ use ptx_matrix_host::{Gpu, GpuError, Stream};
 pub enum NoCublas {
     /// The library was not found.
     #[error(
-        "no cuBLAS on this machine: libcublas.so.13 or .12 is neither in the loader's path, nor in CUDA_PATH or \
-         /usr/local/cuda, nor in Python's packages (`pip install nvidia-cublas` puts it there)"
+        "no cuBLAS on this machine: libcublas.so.13 or .12 is neither in the loader's path, nor in \
+         CUDA_PATH or /usr/local/cuda, nor in Python's packages (`pip install nvidia-cublas` puts \
+         it there)"
     )]
     NotFound,
     /// The library was found, but the loader rejects it, with this message.

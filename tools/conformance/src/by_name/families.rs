@@ -25,8 +25,8 @@ pub(super) struct Family {
 }
 
 macro_rules! families {
-    ([$name:ident] $($d:ident [$(($a:ident $b:ident))*] $k:literal $option:ident $columns:ident $per:tt $behind:ident $selectors:tt
-        $version:literal;)*) => {
+    ([$name:ident] $($d:ident [$(($a:ident $b:ident))*] $k:literal $option:ident $columns:ident
+        $per:tt $behind:ident $selectors:tt $version:literal;)*) => {
         const $name: &[Family] = &[$($(Family {
             name: wgmma_ptx!($selectors "N" $d $a $b $k $option),
             draw: [draw::<ptx::$a>, draw::<ptx::$b>, draw::<ptx::$d>],

@@ -52,35 +52,53 @@ macro_rules! arithmetic {
 pub fn checks<D: Device + 'static>(gpu: Arch) -> Vec<Check<D>> {
     let mut checks = Vec::new();
     macro_rules! of_each_form {
-        ($($shape:ident $la:ident $lb:ident $q:ident $d:ident [$(($a:ident $b:ident))*] $c:ident $width:ident $registers:tt
-            $needs:ident $version:literal $nature:ident;)*) => {$($(
-            mma_named! { $q $shape $la $lb $d $a $b $c => of_each_form ([$q $shape $la $lb $d $a $b $c] $needs
-                [mma_shape!($shape $la $lb $a)] [mma_element!($q $a)] [mma_element!($q $b)] [ptx::$c] [arithmetic!($shape $a $q)]) }
+        ($($shape:ident $la:ident $lb:ident $q:ident $d:ident [$(($a:ident $b:ident))*] $c:ident
+            $width:ident $registers:tt $needs:ident $version:literal $nature:ident;)*) => {$($(
+            mma_named! { $q $shape $la $lb $d $a $b $c =>
+                of_each_form ([$q $shape $la $lb $d $a $b $c] $needs
+                [mma_shape!($shape $la $lb $a)] [mma_element!($q $a)] [mma_element!($q $b)]
+                [ptx::$c] [arithmetic!($shape $a $q)]) }
         )*)*};
-        (@named $kernel:ident ([$($ptx:tt)*] $needs:ident [$s:ty] [$a:ty] [$b:ty] [$c:ty] [$o:ty])) => {
+        (@named $kernel:ident ([$($ptx:tt)*] $needs:ident [$s:ty] [$a:ty] [$b:ty] [$c:ty]
+            [$o:ty])) => {
             checks.extend(<$a>::KINDS.iter().map(|&kind| {
                 let needs = <ptx::$needs as Requirement>::NEEDS;
-                multiply::<D, $s, $a, $b, $c, $o>(gpu, mma_ptx!($($ptx)*), needs, kind, |d, blocks, a, b, c, out| {
-                    kernels::$kernel::launch(d, blocks, a, b, c, out)
-                })
+                multiply::<D, $s, $a, $b, $c, $o>(
+                    gpu,
+                    mma_ptx!($($ptx)*),
+                    needs,
+                    kind,
+                    |d, blocks, a, b, c, out| {
+                        kernels::$kernel::launch(d, blocks, a, b, c, out)
+                    },
+                )
             }));
         };
     }
     mma_forms!(of_each_form);
 
     macro_rules! of_each_scaled_form {
-        ($($shape:ident $kind:ident $vec:literal $scale:ident [$(($a:ident $b:ident))*] $needs:ident $version:literal;)*) => {$($(
+        ($($shape:ident $kind:ident $vec:literal $scale:ident [$(($a:ident $b:ident))*] $needs:ident
+            $version:literal;)*) => {$($(
             mma_scaled_named! { $shape $kind $vec $scale $a $b => of_each_scaled_form (
                 $vec [mma_scaled_ptx!($shape $kind $vec $scale $a $b)] $needs
-                [ptx::$shape] [mma_element!($kind $a)] [mma_element!($kind $b)] [mma_kind!($kind $vec $scale)]
+                [ptx::$shape] [mma_element!($kind $a)] [mma_element!($kind $b)]
+                [mma_kind!($kind $vec $scale)]
             ) }
         )*)*};
-        (@named $kernel:ident ($vec:literal [$ptx:expr] $needs:ident [$s:ty] [$a:ty] [$b:ty] [$kind:ty])) => {
+        (@named $kernel:ident ($vec:literal [$ptx:expr] $needs:ident [$s:ty] [$a:ty] [$b:ty]
+            [$kind:ty])) => {
             checks.extend(<$a>::KINDS.iter().map(|&kind| {
                 let needs = <ptx::$needs as Requirement>::NEEDS;
-                multiply_scaled::<D, $s, $a, $b, $kind>($ptx, $vec, needs, kind, |d, blocks, a, b, c, scales_a, scales_b, out| {
-                    kernels::$kernel::launch(d, blocks, a, b, c, scales_a, scales_b, out)
-                })
+                multiply_scaled::<D, $s, $a, $b, $kind>(
+                    $ptx,
+                    $vec,
+                    needs,
+                    kind,
+                    |d, blocks, a, b, c, scales_a, scales_b, out| {
+                        kernels::$kernel::launch(d, blocks, a, b, c, scales_a, scales_b, out)
+                    },
+                )
             }));
         };
     }

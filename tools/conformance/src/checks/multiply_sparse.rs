@@ -45,19 +45,32 @@ type LaunchScaled<D, A, B, S> = fn(
 pub fn checks<D: Device + 'static>(gpu: Arch) -> Vec<Check<D>> {
     let mut checks = Vec::new();
     macro_rules! of_each_form {
-        ([$order:ident] $($shape:ident $q:ident $d:ident [$(($a:ident $b:ident))*] $c:ident $registers:tt $selectors:literal
+        ([$order:ident] $($shape:ident $q:ident $d:ident [$(($a:ident $b:ident))*] $c:ident
+            $registers:tt $selectors:literal
             $needs:ident $version:literal $nature:ident;)*) => {$($(
             mma_sparse_named! { $order $q $shape $d $a $b $c => of_each_form (
-                $selectors $order [ptx::$shape] [mma_element!($q $a)] [mma_element!($q $b)] [ptx::$c] [ptx::$q] [ptx::$order]
+                $selectors $order [ptx::$shape] [mma_element!($q $a)] [mma_element!($q $b)]
+                [ptx::$c] [ptx::$q] [ptx::$order]
             ) }
         )*)*};
-        (@named $kernel:ident ($selectors:literal $order:ident [$s:ty] [$a:ty] [$b:ty] [$c:ty] [$q:ty] [$of:ty])) => {
+        (@named $kernel:ident ($selectors:literal $order:ident [$s:ty] [$a:ty] [$b:ty] [$c:ty]
+            [$q:ty] [$of:ty])) => {
             checks.extend(<$a as Element>::KINDS.iter().map(|&kind| {
                 type Form = MmaSparse<$s, $a, $b, $c, $q, $of>;
-                let form = Sparse { ptx: Form::PTX, needs: <<Form as MmaSparseForm>::Needs as Requirement>::NEEDS, selectors: $selectors, ordered: stringify!($order) == "ordered" };
-                multiply::<D, $s, $a, $b, $c, $q>(gpu, form, kind, |device, blocks, a, metadata, b, c, out| {
-                    kernels::$kernel::launch(device, blocks, a, metadata, b, c, out)
-                })
+                let form = Sparse {
+                    ptx: Form::PTX,
+                    needs: <<Form as MmaSparseForm>::Needs as Requirement>::NEEDS,
+                    selectors: $selectors,
+                    ordered: stringify!($order) == "ordered",
+                };
+                multiply::<D, $s, $a, $b, $c, $q>(
+                    gpu,
+                    form,
+                    kind,
+                    |device, blocks, a, metadata, b, c, out| {
+                        kernels::$kernel::launch(device, blocks, a, metadata, b, c, out)
+                    },
+                )
             }));
         };
     }
@@ -66,18 +79,29 @@ pub fn checks<D: Device + 'static>(gpu: Arch) -> Vec<Check<D>> {
     mma_sparse_ordered_forms!(of_each_form ordered);
 
     macro_rules! of_each_scaled_form {
-        ($($shape:ident $kind:ident $vec:literal $scale:ident [$(($a:ident $b:ident))*] $needs:ident $version:literal;)*) => {$($(
+        ($($shape:ident $kind:ident $vec:literal $scale:ident [$(($a:ident $b:ident))*] $needs:ident
+            $version:literal;)*) => {$($(
             mma_sparse_scaled_named! { $shape $kind $vec $scale $a $b => of_each_scaled_form (
                 $vec [mma_sparse_scaled_ptx!($shape $kind $vec $scale $a $b)] $needs
-                [ptx::$shape] [mma_element!($kind $a)] [mma_element!($kind $b)] [mma_kind!($kind $vec $scale)]
+                [ptx::$shape] [mma_element!($kind $a)] [mma_element!($kind $b)]
+                [mma_kind!($kind $vec $scale)]
             ) }
         )*)*};
-        (@named $kernel:ident ($vec:literal [$ptx:expr] $needs:ident [$s:ty] [$a:ty] [$b:ty] [$kind:ty])) => {
+        (@named $kernel:ident ($vec:literal [$ptx:expr] $needs:ident [$s:ty] [$a:ty] [$b:ty]
+            [$kind:ty])) => {
             checks.extend(<$a as Element>::KINDS.iter().map(|&kind| {
                 let needs = <ptx::$needs as Requirement>::NEEDS;
-                multiply_scaled::<D, $s, $a, $b, $kind>($ptx, $vec, needs, kind, |d, blocks, a, metadata, b, c, scales_a, scales_b, out| {
-                    kernels::$kernel::launch(d, blocks, a, metadata, b, c, scales_a, scales_b, out)
-                })
+                multiply_scaled::<D, $s, $a, $b, $kind>(
+                    $ptx,
+                    $vec,
+                    needs,
+                    kind,
+                    |d, blocks, a, metadata, b, c, scales_a, scales_b, out| {
+                        kernels::$kernel::launch(
+                            d, blocks, a, metadata, b, c, scales_a, scales_b, out,
+                        )
+                    },
+                )
             }));
         };
     }

@@ -29,7 +29,8 @@ type Launch<D, A, B, R> = fn(
 pub fn checks<D: Device + 'static>() -> Vec<Check<D>> {
     let mut checks = Vec::new();
     macro_rules! of_each_subtraction {
-        ($($d:ident [$(($a:ident $b:ident))*] $k:literal $option:ident $columns:ident $per:tt $behind:ident 0 $version:literal;)*) => {$($(
+        ($($d:ident [$(($a:ident $b:ident))*] $k:literal $option:ident $columns:ident $per:tt
+            $behind:ident 0 $version:literal;)*) => {$($(
             of_each_subtraction! { $behind $d $a $b $k $option }
         )*)*};
         (nothing $($form:tt)*) => {};
@@ -38,19 +39,30 @@ pub fn checks<D: Device + 'static>() -> Vec<Check<D>> {
         };
         (@named $name:ident ($d:ident $a:ident $b:ident $k:literal $option:ident)) => {
             checks.extend(<ptx::$a as Element>::KINDS.iter().map(|&kind| {
-                multiply::<D, ptx::$a, ptx::$b, ptx::$d, wgmma_stored!($a), wgmma_stored!($b), wgmma_arithmetic!($a $option)>(
+                multiply::<
+                    D,
+                    ptx::$a,
+                    ptx::$b,
+                    ptx::$d,
+                    wgmma_stored!($a),
+                    wgmma_stored!($b),
+                    wgmma_arithmetic!($a $option),
+                >(
                     concat!(wgmma_ptx!(0 32 $d $a $b $k $option), ", negated"),
                     kind,
                     (32, $k),
                     negated,
-                    |device, blocks, a, b, d| kernels::${concat($name, _negated)}::launch(device, blocks, a, b, d),
+                    |device, blocks, a, b, d| {
+                        kernels::${concat($name, _negated)}::launch(device, blocks, a, b, d)
+                    },
                 )
             }));
         };
     }
     wgmma_forms!(of_each_subtraction);
     macro_rules! of_each_kernel {
-        ($($d:ident [$(($a:ident $b:ident))*] $k:literal $option:ident $columns:ident $per:tt $behind:ident 0 $version:literal;)*) => {$($(
+        ($($d:ident [$(($a:ident $b:ident))*] $k:literal $option:ident $columns:ident $per:tt
+            $behind:ident 0 $version:literal;)*) => {$($(
             wgmma_columns! { $columns $per => of_each_kernel ($d $a $b $k $option) }
         )*)*};
         (@form $n:tt $r:tt $form:tt) => { wgmma_with_kernel! { $n $form => of_each_kernel } };
@@ -60,7 +72,15 @@ pub fn checks<D: Device + 'static>() -> Vec<Check<D>> {
         (@named $kernel:ident ($n:literal $d:ident $a:ident $b:ident $k:literal $option:ident)) => {
             let kinds = if $n == 32 { <ptx::$a as Element>::KINDS } else { &[Kind::Integers] };
             checks.extend(kinds.iter().map(|&kind| {
-                multiply::<D, ptx::$a, ptx::$b, ptx::$d, wgmma_stored!($a), wgmma_stored!($b), wgmma_arithmetic!($a $option)>(
+                multiply::<
+                    D,
+                    ptx::$a,
+                    ptx::$b,
+                    ptx::$d,
+                    wgmma_stored!($a),
+                    wgmma_stored!($b),
+                    wgmma_arithmetic!($a $option),
+                >(
                     wgmma_ptx!(0 $n $d $a $b $k $option),
                     kind,
                     ($n, $k),

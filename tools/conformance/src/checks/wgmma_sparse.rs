@@ -30,23 +30,34 @@ type Launch<D, A, B, R> = fn(
 pub fn checks<D: Device + 'static>() -> Vec<Check<D>> {
     let mut checks = Vec::new();
     macro_rules! of_each_kernel {
-        ($($d:ident [$(($a:ident $b:ident))*] $k:literal $option:ident $columns:ident $per:tt $behind:ident $selectors:tt
-            $version:literal;)*) => {$($(
+        ($($d:ident [$(($a:ident $b:ident))*] $k:literal $option:ident $columns:ident $per:tt
+            $behind:ident $selectors:tt $version:literal;)*) => {$($(
             wgmma_columns! { $columns $per => of_each_kernel ($d $a $b $k $option $selectors) }
         )*)*};
-        (@form $n:tt $r:tt $form:tt) => { wgmma_sparse_with_kernel! { $n $form => of_each_kernel } };
-        (@kernel $n:tt ($d:ident $a:ident $b:ident $k:literal $option:ident $selectors:tt)) => {
-            wgmma_named! { $selectors $n $d $a $b $k $option => of_each_kernel ($n $d $a $b $k $option $selectors) }
+        (@form $n:tt $r:tt $form:tt) => {
+            wgmma_sparse_with_kernel! { $n $form => of_each_kernel }
         };
-        (@named $kernel:ident ($n:literal $d:ident $a:ident $b:ident $k:literal $option:ident $selectors:tt)) => {
-            let form = Form { ptx: wgmma_ptx!($selectors $n $d $a $b $k $option), n: $n, k: $k, selectors: $selectors };
+        (@kernel $n:tt ($d:ident $a:ident $b:ident $k:literal $option:ident $selectors:tt)) => {
+            wgmma_named! { $selectors $n $d $a $b $k $option =>
+                of_each_kernel ($n $d $a $b $k $option $selectors) }
+        };
+        (@named $kernel:ident ($n:literal $d:ident $a:ident $b:ident $k:literal $option:ident
+            $selectors:tt)) => {
+            let form = Form {
+                ptx: wgmma_ptx!($selectors $n $d $a $b $k $option),
+                n: $n,
+                k: $k,
+                selectors: $selectors,
+            };
             let kinds = if $n == 16 { <ptx::$a as Element>::KINDS } else { &[Kind::Integers] };
             checks.extend(kinds.iter().map(|&kind| {
                 multiply::<D, ptx::$a, ptx::$b, ptx::$d, wgmma_arithmetic!($a $option)>(
                     form,
                     kind,
                     |a| a,
-                    |device, blocks, a, metadata, b, d| kernels::$kernel::launch(device, blocks, a, metadata, b, d),
+                    |device, blocks, a, metadata, b, d| {
+                        kernels::$kernel::launch(device, blocks, a, metadata, b, d)
+                    },
                 )
             }));
         };

@@ -74,7 +74,8 @@ fn the_program() {
     let wrong = exec(&[FP16, "--in", input_name]);
     assert_eq!(wrong.status.code(), Some(2));
     let expected = format!(
-        "error: {input_name}: `a` is missing: this form takes 4 registers of 32 bits in each of 32 lanes\n"
+        "error: {input_name}: `a` is missing: this form takes 4 registers of 32 bits in each of 32 \
+         lanes\n"
     );
     assert_eq!(String::from_utf8_lossy(&wrong.stderr), expected);
     let unknown = exec(&["mma.sync", "--example"]);

@@ -158,7 +158,8 @@ fn wrong_operands() {
     let f64 = "mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64";
     assert_eq!(
         told_of(f64, |state| state.a.as_mut().unwrap()[0] = "10000000000000000".into()),
-        "`a`, lane 0: `10000000000000000` is not a word of 64 bits in hex, such as `0000000000003c00`"
+        "`a`, lane 0: `10000000000000000` is not a word of 64 bits in hex, such as \
+         `0000000000003c00`"
     );
 }
 
@@ -173,11 +174,13 @@ fn wrong_images() {
     says(&|state| state.rows = None, "`rows` is missing: this form takes `rows`, `image`");
     says(
         &|state| _ = state.rows.as_mut().unwrap().pop(),
-        "`rows` has 31 lanes; there is one for each of 32 lanes, also for those whose row is not used",
+        "`rows` has 31 lanes; there is one for each of 32 lanes, also for those whose row is not \
+         used",
     );
     says(
         &|state| state.image.as_mut().unwrap()[2] = "00 01".into(),
-        "`image`, line 2: `00 01` is not 16 bytes in hex, two digits each, the one at the lowest address first",
+        "`image`, line 2: `00 01` is not 16 bytes in hex, two digits each, the one at the lowest \
+         address first",
     );
     says(
         &|state| state.image = Some(Vec::new()),

@@ -195,7 +195,8 @@ fn wrong_operands() {
         change(&mut state);
         assert_eq!(told(&form, &state), expected);
     };
-    let a = "this form takes 16 elements of 16 bits in each of 64 rows, or, with `a_in_registers`, registers of 128 lanes";
+    let a = "this form takes 16 elements of 16 bits in each of 64 rows, or, with `a_in_registers`, \
+        registers of 128 lanes";
     let b = "this form takes 16 elements of 16 bits in each of 16 rows";
     let c = "this form takes 8 registers of 32 bits in each of 128 lanes";
     says(&|state| state.a = state.c.clone(), &format!("`a` has 128 rows; {a}"));
@@ -224,7 +225,8 @@ fn wrong_operands() {
     says(&|state| state.form = Some(SPARSE.into()), &format!("`form`: the file is for `{SPARSE}`"));
 
     let in_registers = State { a: plain_example(&form).a, ..example_of(&form, true) };
-    let a = "this form takes 4 registers of 32 bits in each of 128 lanes, or, without `a_in_registers`, elements of 64 rows";
+    let a = "this form takes 4 registers of 32 bits in each of 128 lanes, or, without \
+        `a_in_registers`, elements of 64 rows";
     assert_eq!(told(&form, &in_registers), format!("`a` has 64 lanes; {a}"));
     let sparse = group_form(SPARSE);
     assert_eq!(

@@ -58,7 +58,11 @@ misuses! {
             if mended || lane.id() < 16 {
                 // SAFETY: With `mended`, all lanes reach this.
                 unsafe {
-                    raw::mma_sync_aligned_m16n8k8_row_col_f32_f16_f16_f32([ones; 2], [ones], [lane.id() as u32; 4])[0]
+                    raw::mma_sync_aligned_m16n8k8_row_col_f32_f16_f16_f32(
+                        [ones; 2],
+                        [ones],
+                        [lane.id() as u32; 4],
+                    )[0]
                 }
             } else {
                 0

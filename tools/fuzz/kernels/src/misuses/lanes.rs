@@ -129,7 +129,9 @@ misuses! {
     }
 
     /// The result of an `mma` is stored to the tile that its next operand is loaded from.
-    product_then_ldmatrix(32, "sm_80", mended, block, tile: SharedTile<bf16, 16, 16>, _a, d, _nothing) {
+    product_then_ldmatrix(
+        32, "sm_80", mended, block, tile: SharedTile<bf16, 16, 16>, _a, d, _nothing
+    ) {
         let warp = block.warp();
         tile.fill(warp, |row, col| bf16::from_f32((row + col) as f32));
         warp.sync();

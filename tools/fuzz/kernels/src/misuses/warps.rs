@@ -81,7 +81,10 @@ misuses! {
             warp.each(|lane| {
                 let thread = first + lane.id();
                 if thread < half {
-                    row.set((0, thread), row.get(lane, (0, thread)) + row.get(lane, (0, thread + half)));
+                    row.set(
+                        (0, thread),
+                        row.get(lane, (0, thread)) + row.get(lane, (0, thread + half)),
+                    );
                 }
             });
             if mended {
@@ -111,7 +114,11 @@ misuses! {
     read_of_anothers_stmatrix(64, "sm_90", mended, block, tile: Matrix, _a, d, _nothing) {
         let warp = block.warp();
         if warp.index() == 0 {
-            StMatrix::<X4, NoTrans, B16>::store(warp, rows(warp, tile), PerLane::splat([1, 2, 3, 4]));
+            StMatrix::<X4, NoTrans, B16>::store(
+                warp,
+                rows(warp, tile),
+                PerLane::splat([1, 2, 3, 4]),
+            );
         }
         if mended {
             block.sync();
@@ -133,7 +140,11 @@ misuses! {
             block.sync();
         }
         if warp.index() == 1 {
-            StMatrix::<X4, NoTrans, B16>::store(warp, rows(warp, tile), PerLane::splat([1, 2, 3, 4]));
+            StMatrix::<X4, NoTrans, B16>::store(
+                warp,
+                rows(warp, tile),
+                PerLane::splat([1, 2, 3, 4]),
+            );
         }
     }
 
