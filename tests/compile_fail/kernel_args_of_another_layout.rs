@@ -17,7 +17,8 @@ struct Packed {
 
 #[derive(Clone, Copy, KernelArgs)]
 enum Order {
-    //~^ ERROR a kernel's arguments are a struct: of an enum, not every number is a value, so hand over a number or a `bool`
+    //~^ ERROR a kernel's arguments are a struct: of an enum, not every number is a value, so hand
+    //~> over a number or a `bool`
     _Rows,
 }
 

@@ -7,11 +7,13 @@ struct Model;
 impl Model {
     #[kernel(threads = 32)]
     fn method(&self, _: &Block) {}
-    //~^ ERROR a kernel is a free function and takes no `self`: move it out of the `impl`, and hand over what it needs as parameters
+    //~^ ERROR a kernel is a free function and takes no `self`: move it out of the `impl`, and hand
+    //~> over what it needs as parameters
 
     #[kernel(threads = 32)]
     fn of_self(_: &Block, _model: Self) {}
-    //~^ ERROR a kernel is a free function and has no `Self`: move it out of the `impl`, and name the type
+    //~^ ERROR a kernel is a free function and has no `Self`: move it out of the `impl`, and name
+    //~> the type
 }
 
 fn main() {}

@@ -12,7 +12,8 @@ async fn later(_: &Block) {}
 
 #[kernel(threads = 32)]
 unsafe fn careless(_: &Block) {}
-//~^ ERROR a kernel is launched by safe code, so it cannot be an `unsafe fn`: write `unsafe` blocks in it
+//~^ ERROR a kernel is launched by safe code, so it cannot be an `unsafe fn`: write `unsafe` blocks
+//~> in it
 
 #[kernel(threads = 32)]
 extern "C" fn foreign(_: &Block) {}
@@ -20,7 +21,8 @@ extern "C" fn foreign(_: &Block) {}
 
 #[kernel(threads = 32)]
 fn of_any(_: &Block, _a: impl Element) {}
-//~^ ERROR a kernel's parameters have types with names: write a type parameter, and list the instances
+//~^ ERROR a kernel's parameters have types with names: write a type parameter, and list the
+//~> instances
 
 #[kernel(threads = 32)]
 fn bounded(_: &Block, _a: f32)
@@ -32,7 +34,8 @@ where
 
 #[kernel(threads = 32)]
 fn taken_apart(_: &Block, [_first, _second]: [f32; 2]) {}
-//~^ ERROR a kernel's parameter needs a plain name, which launches and reports know it by: take it apart in the body
+//~^ ERROR a kernel's parameter needs a plain name, which launches and reports know it by: take it
+//~> apart in the body
 
 #[kernel(threads = 32)]
 #[unsafe(no_mangle)]
