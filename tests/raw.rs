@@ -197,8 +197,10 @@ fn by_target(functions: &[Function]) -> BTreeMap<&'static str, Vec<&Function>> {
 /// Builds a crate for this target, with a kernel that takes the address of each function. Returns
 /// the PTX.
 fn assemble(toolchain: &Toolchain, target: &str, functions: &[&Function]) -> String {
-    let mut source = "#![no_std]\nuse ptx_matrix::raw;\n\n/// Takes the address of each.\n#[unsafe(no_mangle)]\n\
-                      pub unsafe extern \"ptx-kernel\" fn addresses(out: *mut *const ()) {\n    unsafe {\n"
+    let mut source = "#![no_std]\nuse ptx_matrix::raw;\n\n/// Takes the address of each.\n\
+                      #[unsafe(no_mangle)]\n\
+                      pub unsafe extern \"ptx-kernel\" fn addresses(out: *mut *const ()) {\n    \
+                      unsafe {\n"
         .to_owned();
     for (index, function) in functions.iter().enumerate() {
         writeln!(source, "        out.add({index}).write({} as *const ());", function.instance())

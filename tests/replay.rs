@@ -57,7 +57,8 @@ fn every_form_of_wgmma_was_executed_by_its_name() {
         RECORDINGS.iter().flat_map(|(_, recording)| recording.recorded_by_name()).collect();
     let missing: Vec<&str> =
         forms::all_wgmma().map(|form| form.ptx).filter(|form| !recorded.contains(form)).collect();
-    let how = "cargo xtask conformance --on gpu --filter \"by name\" --record tests/recorded/h200-wgmma-names.json";
+    let how = "cargo xtask conformance --on gpu --filter \"by name\" --record \
+        tests/recorded/h200-wgmma-names.json";
     assert!(missing.is_empty(), "never executed on a GPU, and recorded by `{how}`: {missing:#?}");
 }
 

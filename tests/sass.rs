@@ -47,7 +47,8 @@ fn what_is_timed_is_in_the_machine_code_as_often_as_it_says() {
     }
     timed_loads!(loads);
     macro_rules! stores {
-        ($($latency:ident $throughput:ident $store:ident $load:ident $ptx:literal $matrices:literal;)*) => {$(
+        ($($latency:ident $throughput:ident $store:ident $load:ident $ptx:literal
+            $matrices:literal;)*) => {$(
             check(stringify!($latency), &["STSM"], 2 * ROUND);
             check(stringify!($latency), &["LDSM"], 2 * ROUND);
             check(stringify!($throughput), &["STSM"], 2 * ROUND);
@@ -58,13 +59,15 @@ fn what_is_timed_is_in_the_machine_code_as_often_as_it_says() {
         check(kernel, &["MOVM"], 2 * ROUND);
     }
     macro_rules! products {
-        ($($shape:ident $la:ident $lb:ident $q:ident $d:ident [$(($a:ident $b:ident))*] $c:ident $width:ident $registers:tt
-            $needs:ident $version:literal $nature:ident;)*) => {$($(
+        ($($shape:ident $la:ident $lb:ident $q:ident $d:ident [$(($a:ident $b:ident))*] $c:ident
+            $width:ident $registers:tt $needs:ident $version:literal $nature:ident;)*) => {$($(
             mma_named! { $q $shape $la $lb $d $a $b $c => products ($nature) }
         )*)*};
         (@named $kernel:ident (absent)) => {};
         (@named $kernel:ident ($nature:ident)) => {
-            for kernel in [stringify!(${concat(latency_, $kernel)}), stringify!(${concat(time_, $kernel)})] {
+            for kernel in
+                [stringify!(${concat(latency_, $kernel)}), stringify!(${concat(time_, $kernel)})]
+            {
                 let products = count(&kernels[kernel], &OPCODES);
                 match ptx::$nature {
                     Nature::Native => assert_eq!(products, 2 * PRODUCTS, "{kernel}"),
@@ -72,7 +75,10 @@ fn what_is_timed_is_in_the_machine_code_as_often_as_it_says() {
                     // instructions for each `mma`.
                     _ => {
                         let is_called = count(&kernels[kernel], &["CALL"]) >= 2 * PRODUCTS;
-                        assert!(is_called || products > 0 && products % (2 * PRODUCTS) == 0, "{kernel}: {products}");
+                        assert!(
+                            is_called || products > 0 && products % (2 * PRODUCTS) == 0,
+                            "{kernel}: {products}"
+                        );
                     }
                 }
             }

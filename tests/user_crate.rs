@@ -38,8 +38,8 @@ fn it_builds_for_a_gpu_that_has_its_instructions() {
     assert_eq!((kernel.threads, kernel.static_shared, kernel.spill_stores), (Some(32), 256, 0));
     assert_eq!(artifact.manifest.kernel("loop").unwrap().static_shared, 16);
     let ptx = std::fs::read_to_string(&artifact.ptx).unwrap();
-    let fingerprint = "\n// kernel loop: param in=Global<u8>; param final=GlobalMut<u8>; shared=16 aligned to 16; threads=32; \
-        crate=user-kernels; sources=";
+    let fingerprint = "\n// kernel loop: param in=Global<u8>; param final=GlobalMut<u8>; shared=16 \
+        aligned to 16; threads=32; crate=user-kernels; sources=";
     assert!(ptx.contains(fingerprint), "{}", &ptx[ptx.len() - 2000..]);
 }
 
@@ -158,7 +158,8 @@ fn mutable_statics_of_every_kind_are_refused() {
 #[test]
 fn a_kernel_with_more_shared_memory_than_its_target_has_is_refused() {
     let error = format!("{:#}", build(Arch::SM_75, &["large"]).unwrap_err());
-    let expected = "kernel `large` has 196608 bytes of shared memory; a block on a GPU of sm_75 has at most 65536";
+    let expected = "kernel `large` has 196608 bytes of shared memory; a block on a GPU of sm_75 \
+        has at most 65536";
     assert!(error.contains(expected), "{error}");
 }
 

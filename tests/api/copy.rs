@@ -7,7 +7,8 @@ use ptx_matrix::prelude::*;
 /// A kernel that copies a tile to (row, col) of a matrix with a row stride of `stride`, by all
 /// threads or by one warp.
 macro_rules! copies {
-    ($($copy:ident $element:ty, $rows:literal x $cols:literal $swizzle:ty, $order:ty;)*) => {$(mod $copy {
+    ($($copy:ident $element:ty, $rows:literal x $cols:literal $swizzle:ty,
+        $order:ty;)*) => {$(mod $copy {
         use super::*;
 
         #[kernel(threads = 64)]
@@ -25,7 +26,8 @@ macro_rules! copies {
         ) {
             tile.fill(block, |row, col| (row * $cols + col + 1) as $element);
             block.sync();
-            let matrix = GlobalMatrixMut::<_, $order>::new(d.skip(skip), size_rows, size_cols, stride);
+            let matrix =
+                GlobalMatrixMut::<_, $order>::new(d.skip(skip), size_rows, size_cols, stride);
             if by_warp == 0 {
                 tile.copy_to(block, matrix, (row, col));
             } else if block.warp().index() == 1 {
@@ -67,8 +69,10 @@ macro_rules! copies {
                         if row.checked_add(i).is_some_and(|row| row < rows)
                             && col.checked_add(j).is_some_and(|col| col < cols)
                         {
-                            let (line, along) = if is_by_row { (row + i, col + j) } else { (col + j, row + i) };
-                            expected[skip + line * stride + along] = (i * $cols + j + 1) as $element;
+                            let (line, along) =
+                                if is_by_row { (row + i, col + j) } else { (col + j, row + i) };
+                            expected[skip + line * stride + along] =
+                                (i * $cols + j + 1) as $element;
                         }
                     }
                     assert_eq!(d, expected, "to ({row}, {col}), {stride} apart, from {skip} on");

@@ -323,7 +323,8 @@ fn a_field_that_only_the_device_has_is_a_per_lane() {
                 found.insert(format!("{file}: {field}"));
                 assert!(
                     of.starts_with("PerLane<") || SAME_IN_THE_WARP.contains(&(&file, field)),
-                    "{file}: `{name}` has on the device only `{field}`: may lanes of a warp have different ones?"
+                    "{file}: `{name}` has on the device only `{field}`: may lanes of a warp have \
+                     different ones?"
                 );
             }
         }

@@ -164,7 +164,8 @@ fn copies_of_boxes_become_their_instructions_and_take_their_maps_by_value() {
     ] {
         let forms = [
             format!(
-                "cp.async.bulk.tensor.{rank}d.shared::cluster.global.tile.mbarrier::complete_tx::bytes ["
+                "cp.async.bulk.tensor.{rank}d.shared::cluster.global.tile.mbarrier::complete_tx\
+                 ::bytes ["
             ),
             format!("cp.async.bulk.tensor.{rank}d.global.shared::cta.tile.bulk_group ["),
             format!("cp.async.bulk.prefetch.tensor.{rank}d.L2.global.tile ["),
@@ -206,7 +207,8 @@ fn copies_of_pixels_become_their_instructions() {
     };
     for (name, rank) in [("3d", 3), ("4d", 4), ("4d_swizzle_64", 4), ("5d", 5)] {
         let load = format!(
-            "cp.async.bulk.tensor.{rank}d.shared::cluster.global.im2col.mbarrier::complete_tx::bytes"
+            "cp.async.bulk.tensor.{rank}d.shared::cluster.global.im2col.mbarrier::complete_tx\
+             ::bytes"
         );
         let store =
             format!("cp.async.bulk.tensor.{rank}d.global.shared::cta.im2col_no_offs.bulk_group");
@@ -218,7 +220,10 @@ fn copies_of_pixels_become_their_instructions() {
     }
     for rank in 3..=5 {
         let reductions = ["add", "min", "max", "inc", "dec", "and", "or", "xor"].map(|operation| {
-            format!("cp.reduce.async.bulk.tensor.{rank}d.global.shared::cta.{operation}.im2col_no_offs.bulk_group")
+            format!(
+                "cp.reduce.async.bulk.tensor.{rank}d.global.shared::cta.{operation}\
+                .im2col_no_offs.bulk_group"
+            )
         });
         check(&format!("im2col_reduce_{rank}d"), &reductions);
     }
@@ -403,7 +408,8 @@ fn a_cache_policy_is_made_once_and_goes_with_its_copies() {
             for operation in ["add", "min", "max", "inc", "dec", "and", "or", "xor"] {
                 let reduction = "global.shared::cta";
                 let form = format!(
-                    "cp.reduce.async.bulk.tensor.{rank}d.{reduction}.{operation}.{mode}.bulk_group.L2::cache_hint ["
+                    "cp.reduce.async.bulk.tensor.{rank}d.{reduction}.{operation}.{mode}.bulk_group\
+                     .L2::cache_hint ["
                 );
                 assert_eq!(count(&form), 1, "{form}");
             }
@@ -412,7 +418,8 @@ fn a_cache_policy_is_made_once_and_goes_with_its_copies() {
     let all = instructions(ptx, "cluster_multicast_cached");
     let count = |form: &str| all.iter().filter(|line| line.starts_with(form)).count();
     assert_eq!(count("cp.async.bulk.prefetch.L2.global.L2::cache_hint ["), 1);
-    let load = "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster.L2::cache_hint [";
+    let load = "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast\
+        ::cluster.L2::cache_hint [";
     assert_eq!(count(load), 1);
     let all = instructions(ptx, "cached_parts");
     for priority in ["evict_first", "evict_last", "evict_normal", "evict_unchanged"] {

@@ -187,7 +187,8 @@ fn count(
     let full = full.init(block, 1);
     let (warp, cluster) = (block.warp(), block.cluster());
     if how != 1 {
-        row.fill(warp, |_, _| 5); // No proxy fence is needed, because the reductions are stores of the generic proxy.
+        // No proxy fence is needed, because the reductions are stores of the generic proxy.
+        row.fill(warp, |_, _| 5);
     }
     if cluster.rank() == 0 {
         warp.elect(|lane| {

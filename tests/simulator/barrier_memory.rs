@@ -103,7 +103,8 @@ fn tile_and_barrier(
             block.sync();
         }
         if first {
-            warp.each(|lane| d.set(lane.id(), tile.get(lane, (lane.id() / 8, lane.id() % 8)))); // <- read behind its end
+            warp.each(|lane| d.set(lane.id(), tile.get(lane, (lane.id() / 8, lane.id() % 8))));
+            // <- read behind its end
         }
     }
 }

@@ -37,7 +37,9 @@ macro_rules! stores {
             if warp.index() == 0 {
                 warp.each(|lane| {
                     if lane.id() < cols {
-                        (0..rows).for_each(|row| tile.set((row, lane.id()), (row * 32 + lane.id()) as f32));
+                        (0..rows).for_each(|row| {
+                            tile.set((row, lane.id()), (row * 32 + lane.id()) as f32)
+                        });
                     }
                 });
                 warp.fence_for_bulk();

@@ -477,7 +477,8 @@ fn typed_copies() {
     let error = typed_copy::simulate(1, &a, 3).unwrap_err();
     assert!(matches!(error.misuse, Misuse::BulkMisaligned { index: 3, beyond: 12, .. }), "{error}");
     let text = error.to_string();
-    let title = "error: misaligned: a bulk copy starts at element 3 of `a`, 12 bytes behind a multiple of 16\n";
+    let title = "error: misaligned: a bulk copy starts at element 3 of `a`, 12 bytes behind a \
+        multiple of 16\n";
     assert!(text.starts_with(title), "{text}");
     assert!(
         text.ends_with("help: the address and the size of a bulk copy are multiples of 16 bytes"),

@@ -250,8 +250,8 @@ fn a_warp_that_waits_elsewhere_keeps_the_cluster_waiting() {
         assert_at(&error, "cluster", (0, 0, 0), None, None);
     }
     let text = some_come::simulate(2, 0).unwrap_err().to_string();
-    let first = "error: deadlock: warps 0 and 1 of block (0, 0, 0) and warp 0 of block (1, 0, 0) wait at a `sync` of the cluster, \
-                 to which 1 warp does not come\n";
+    let first = "error: deadlock: warps 0 and 1 of block (0, 0, 0) and warp 0 of block (1, 0, 0) \
+                 wait at a `sync` of the cluster, to which 1 warp does not come\n";
     assert!(text.starts_with(first), "{text}");
     assert!(text.contains(": 1 warp of the cluster has not come to its barrier\n"), "{text}");
     assert!(text.contains(&format!(

@@ -6,8 +6,13 @@ use ptx_matrix::lane::Grid;
 use ptx_matrix::launch::Tensor;
 use ptx_matrix::memory::Unswizzled128;
 use ptx_matrix::prelude::*;
-use ptx_matrix::sim::{Agent, BarrierMisuse, Misuse, SimError, Simulator};
-use ptx_matrix::{raw, sim};
+use ptx_matrix::raw::{
+    self,
+    cp_async_bulk_shared_cluster_global_mbarrier_complete_tx_bytes_multicast_cluster as multicast,
+    cp_async_bulk_tensor_2d_shared_cluster_global_tile_mbarrier_complete_tx_bytes as load_2d,
+    cp_async_bulk_tensor_2d_shared_cta_global_tile_mbarrier_complete_tx_bytes as load_2d_cta,
+};
+use ptx_matrix::sim::{self, Agent, BarrierMisuse, Misuse, SimError, Simulator};
 
 type Row = SharedTile<u32, 1, 32>;
 
@@ -42,7 +47,8 @@ fn send(
         if how != 2 {
             warp.sync();
         }
-        warp.elect(|lane| if how == 1 { full.arrive_having_read(lane) } else { full.arrive(lane) }); // <- told
+        warp.elect(|lane| if how == 1 { full.arrive_having_read(lane) } else { full.arrive(lane) });
+        // <- told
     } else {
         if how == 3 {
             full.wait(warp, Phase::FIRST)
@@ -94,7 +100,8 @@ fn a_block_may_be_touched_when_it_is_known_to_run() {
         assert!(error.findings().iter().all(|finding| is_told(&finding.misuse)), "{error}");
     }
     let text = send::simulate(2, &mut [0; 32], 5).unwrap_err().to_string();
-    let first = "error: write in shared memory of block (1, 0, 0), of which nothing says that it runs yet\n";
+    let first = "error: write in shared memory of block (1, 0, 0), of which nothing says that it \
+        runs yet\n";
     assert!(text.starts_with(first), "{text}");
 }
 
@@ -236,13 +243,7 @@ fn out_of_cluster(
         let copy = |mask| {
             // SAFETY: None, if the rank does not exist. This is the bug under test.
             unsafe {
-                raw::cp_async_bulk_shared_cluster_global_mbarrier_complete_tx_bytes_multicast_cluster(
-                    to,
-                    a.as_ptr().cast(),
-                    128,
-                    barrier,
-                    mask,
-                );
+                multicast(to, a.as_ptr().cast(), 128, barrier, mask);
             }
         };
         match how {
@@ -383,8 +384,10 @@ fn load_mapped(
             // before the wait, except for the mistakes.
             unsafe {
                 let mapped = |address| raw::mapa_shared_cluster_u32(address, to);
-                let (row, full) =
-                    (mapped(row.address()), if how == 2 { full.address() } else { mapped(full.address()) });
+                let (row, full) = (
+                    mapped(row.address()),
+                    if how == 2 { full.address() } else { mapped(full.address()) },
+                );
                 match how {
                     0 | 2 => raw::cp_async_bulk_shared_cluster_global_mbarrier_complete_tx_bytes(
                         row,
@@ -392,27 +395,11 @@ fn load_mapped(
                         128,
                         full,
                     ),
-                    1 => raw::cp_async_bulk_tensor_2d_shared_cluster_global_tile_mbarrier_complete_tx_bytes(
-                        row,
-                        map.as_ptr(),
-                        [0, 0],
-                        full,
-                    ),
-                    3 => raw::cp_async_bulk_tensor_2d_shared_cta_global_tile_mbarrier_complete_tx_bytes(
-                        row,
-                        map.as_ptr(),
-                        [0, 0],
-                        full,
-                    ),
+                    1 => load_2d(row, map.as_ptr(), [0, 0], full),
+                    3 => load_2d_cta(row, map.as_ptr(), [0, 0], full),
                     // A multicast goes to all its blocks, whichever of them the addresses belong
                     // to.
-                    _ => raw::cp_async_bulk_shared_cluster_global_mbarrier_complete_tx_bytes_multicast_cluster(
-                        row,
-                        a.as_ptr().cast(),
-                        128,
-                        full,
-                        1 << (1 - to),
-                    ),
+                    _ => multicast(row, a.as_ptr().cast(), 128, full, 1 << (1 - to)),
                 }
             }
         });

@@ -72,7 +72,8 @@ fn add(
         }
         sums.for_each(warp, |_, col, sum| d.set(col, sum)); // <- taken
         if how == 11 {
-            warp.each(|lane| sums.set((0, lane.id()), 0)); // After the wait, the block may write the row.
+            // After the wait, the block may write the row.
+            warp.each(|lane| sums.set((0, lane.id()), 0));
         }
     }
     if rank == 0 && matches!(how, 6 | 10) {

@@ -199,10 +199,17 @@ fn copies_are_in_bounds_and_aligned() {
 #[test]
 fn the_report_names_the_copy_and_what_mends_it() {
     let error = overwrite::simulate(1, &vec![1; 64], 0, 2).unwrap_err().to_string();
-    let headline = "error: write of `tile row 2, column 4` while a copy to it, started by warp 0, is in flight";
+    let headline = "error: write of `tile row 2, column 4` while a copy to it, started by warp 0, \
+        is in flight";
     assert!(error.starts_with(headline), "{error}");
     assert!(error.contains("\n   = the copy is started at tests/simulator/copies.rs:"), "{error}");
-    assert!(error.contains("\n   = help: wait for the barrier that the copy tells; if it tells none, the warp that started it must commit it and wait"), "{error}");
+    assert!(
+        error.contains(
+            "\n   = help: wait for the barrier that the copy tells; if it tells \
+        none, the warp that started it must commit it and wait"
+        ),
+        "{error}"
+    );
 }
 
 type Row = SharedTile<u64, 1, 64>;

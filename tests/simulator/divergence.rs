@@ -66,7 +66,8 @@ fn by_lanes_that_return_from_a_loop() {
     assert_diverged(&error, &[(0..20, MOVMATRIX, "rounds")], 20..32);
     let report = error.to_string();
     assert!(report.starts_with(&format!(
-        "error: divergence: the lanes of a warp do not come to `{MOVMATRIX}` together\n  --> tests/simulator/"
+        "error: divergence: the lanes of a warp do not come to `{MOVMATRIX}` together\n  --> \
+         tests/simulator/"
     )));
     assert!(
         report.contains(&format!("= lanes 0 to 19 wait at `{MOVMATRIX}`, at tests/simulator/")),

@@ -6,7 +6,10 @@ use ptx_matrix::copy::{Im2col, reduction};
 use ptx_matrix::launch::{Im2colTensor, Tensor};
 use ptx_matrix::memory::Unswizzled128;
 use ptx_matrix::prelude::*;
-use ptx_matrix::raw;
+use ptx_matrix::raw::{
+    self,
+    cp_async_bulk_tensor_4d_shared_cluster_global_im2col_mbarrier_complete_tx_bytes as load_4d,
+};
 use ptx_matrix::sim::{BarrierMisuse, Misuse, SHARED_BASE, SimError, Simulator};
 
 /// 16 pixels of 8 channels.
@@ -247,16 +250,19 @@ fn raw_copies(
     warp.fence_for_bulk();
     warp.sync();
     warp.elect(|_| {
-        let (of_images, of_boxes, tile, barrier) = (images.as_ptr(), boxes.as_ptr(), tile.address(), full.address());
+        let (of_images, of_boxes, tile, barrier) =
+            (images.as_ptr(), boxes.as_ptr(), tile.address(), full.address());
         // SAFETY: None.
         unsafe {
             match how {
-                0 => raw::cp_async_bulk_tensor_4d_shared_cluster_global_im2col_mbarrier_complete_tx_bytes(
-                    tile, of_boxes, [0; 4], barrier, [0; 2],
-                ),
+                0 => load_4d(tile, of_boxes, [0; 4], barrier, [0; 2]),
                 1 => raw::cp_async_bulk_prefetch_tensor_4d_L2_global_tile(of_images, [0; 4]),
-                2 => raw::cp_async_bulk_tensor_4d_global_shared_cta_tile_bulk_group(of_images, [0; 4], tile),
-                3 => raw::cp_async_bulk_tensor_3d_global_shared_cta_im2col_no_offs_bulk_group(of_images, [0; 3], tile),
+                2 => raw::cp_async_bulk_tensor_4d_global_shared_cta_tile_bulk_group(
+                    of_images, [0; 4], tile,
+                ),
+                3 => raw::cp_async_bulk_tensor_3d_global_shared_cta_im2col_no_offs_bulk_group(
+                    of_images, [0; 3], tile,
+                ),
                 4 => raw::cp_async_bulk_tensor_4d_global_shared_cta_im2col_no_offs_bulk_group(
                     of_images,
                     [0, 0, 0, -1],
@@ -304,15 +310,18 @@ fn what_no_map_can_be() {
     for (images, error) in [
         (
             right.corners([0, -17, 0], [0; 3]),
-            "the lower corner of a bounding box is -17 along dimension 2: of a tensor of 5 dimensions it must be from -16 to 15",
+            "the lower corner of a bounding box is -17 along dimension 2: of a tensor of 5 \
+             dimensions it must be from -16 to 15",
         ),
         (
             right.corners([0; 3], [0, 0, 16]),
-            "the upper corner of a bounding box is 16 along dimension 3: of a tensor of 5 dimensions it must be from -16 to 15",
+            "the upper corner of a bounding box is 16 along dimension 3: of a tensor of 5 \
+             dimensions it must be from -16 to 15",
         ),
         (
             right.corners([3, 0, 0], [-6, 0, 0]),
-            "a bounding box starts at 3 and ends at 2 along dimension 1: it must not end before it starts",
+            "a bounding box starts at 3 and ends at 2 along dimension 1: it must not end before it \
+             starts",
         ),
         (
             right.steps([1, 0, 1]),
@@ -349,7 +358,8 @@ fn what_no_map_can_be() {
         right.corners([0, 0, -1], [0; 3]).map_mut(&device, &mut buffer[..]).err().unwrap();
     assert_eq!(
         written.to_string(),
-        "the bounding box of a tensor that is written is from -1 to 6 along dimension 3: it must be within the tensor, from 0 to 6"
+        "the bounding box of a tensor that is written is from -1 to 6 along dimension 3: it must \
+         be within the tensor, from 0 to 6"
     );
     assert!(right.corners([0; 3], [1, 0, 0]).map_mut(&device, &mut buffer[..]).is_err());
     assert!(

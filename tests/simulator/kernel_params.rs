@@ -127,9 +127,9 @@ fn memory_stands_in_structs() {
     assert_eq!(d, core::array::from_fn(|i| if i % 2 == 0 { 6.0 } else { 12.0 }));
     let line = Line::TYPE.to_string();
     let expected = format!(
-        "param args=Args {{a: Global<f32>, tile: Option<TensorMap<SharedTile<f32, 8, 32, Swizzle128, \
-         RowMajor>, 2, Tiled>>, scale: Scale {{factors: Global<f32>, line: {line}}} of 40 bytes \
-         aligned to 8, d: GlobalMut<f32>}} of 256 bytes aligned to 64; param first=u32; "
+        "param args=Args {{a: Global<f32>, tile: Option<TensorMap<SharedTile<f32, 8, 32, \
+         Swizzle128, RowMajor>, 2, Tiled>>, scale: Scale {{factors: Global<f32>, line: {line}}} of \
+         40 bytes aligned to 8, d: GlobalMut<f32>}} of 256 bytes aligned to 64; param first=u32; "
     );
     assert!(scaled::INFO.fingerprint.starts_with(&expected), "{}", scaled::INFO.fingerprint);
 }

@@ -24,7 +24,8 @@ fn scan_global(block: &Block, d: GlobalMut<u32>, how: u32) {
     let warp = block.warp();
     if how == 0 {
         warp.each(|lane| {
-            let before = if lane.id() == 0 { 0 } else { d.get(lane, lane.id() - 1) }; // <- reads what the lane before wrote
+            let before = if lane.id() == 0 { 0 } else { d.get(lane, lane.id() - 1) };
+            // <- reads what the lane before wrote
             d.set(lane.id(), before + 1);
         });
         return;
@@ -73,12 +74,14 @@ fn row_of_lanes(
         // Each lane reads the element that the lane before it wrote.
         0 => drop(warp.each(|lane| {
             set(lane, lane.id());
-            d.set(index * 32 + lane.id(), rows.get(lane, at(lane.id() + 31))); // <- from the lane before
+            d.set(index * 32 + lane.id(), rows.get(lane, at(lane.id() + 31)));
+            // <- from the lane before
         })),
         // In another closure, without a `sync` in between.
         1 => {
             warp.each(|lane| set(lane, lane.id()));
-            warp.each(|lane| d.set(index * 32 + lane.id(), rows.get(lane, at(lane.id() + 31)))); // <- in the next closure
+            warp.each(|lane| d.set(index * 32 + lane.id(), rows.get(lane, at(lane.id() + 31))));
+            // <- in the next closure
         }
         // With a `sync` in between.
         2 => {

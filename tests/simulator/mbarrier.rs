@@ -678,7 +678,8 @@ fn a_lane_that_tests_on_and_on() {
     assert!(matches!(error.misuse, Misuse::PollingBarrier { .. }), "{error}");
     assert_elected_at(&error, "in vain", (0, 0, 0), 0);
     let text = error.to_string();
-    let title = "error: deadlock: `barrier` is tested again and again, and nothing ends its phase 0: 1 of 1 arrivals missing\n";
+    let title = "error: deadlock: `barrier` is tested again and again, and nothing ends its phase \
+        0: 1 of 1 arrivals missing\n";
     assert!(text.starts_with(title), "{text}");
     assert!(text.contains("\n   = nobody has ever arrived at `barrier`\n"), "{text}");
 }

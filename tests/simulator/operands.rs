@@ -141,20 +141,34 @@ fn what_an_accumulator_may_be() {
 fn by_lanes(block: &Block, which: u32) {
     block.warp().each(|lane| {
         let word = |i: usize| {
-            let half = |i: usize| u32::from(f16::from_f32(((lane.id() * 7 + i * 5) % 37) as f32 * 0.25).to_bits());
+            let half = |i: usize| {
+                u32::from(f16::from_f32(((lane.id() * 7 + i * 5) % 37) as f32 * 0.25).to_bits())
+            };
             half(2 * i) | half(2 * i + 1) << 16
         };
         let (a, b) = ([word(0), word(1)], [word(2)]);
         // SAFETY: All lanes reach this together.
         unsafe {
-            let c = raw::mma_sync_aligned_m16n8k8_row_col_f32_f16_f16_f32(a, b, [0; 4]); // <- raw f32
-            let h = raw::mma_sync_aligned_m16n8k8_row_col_f16_f16_f16_f16(a, b, [0; 2]); // <- raw f16
+            let c = raw::mma_sync_aligned_m16n8k8_row_col_f32_f16_f16_f32(a, b, [0; 4]);
+            // <- raw f32
+            let h = raw::mma_sync_aligned_m16n8k8_row_col_f16_f16_f16_f16(a, b, [0; 2]);
+            // <- raw f16
             match which {
-                0 => drop(raw::mma_sync_aligned_m16n8k16_row_col_f32_bf16_bf16_f32(c, a, [0; 4])), // <- raw 0
-                1 => drop(raw::mma_sync_aligned_m16n8k8_row_col_f32_f16_f16_f32(a, [c[3]], [0; 4])), // <- raw 1
-                2 => drop(raw::mma_sync_aligned_m16n8k8_row_col_f32_bf16_bf16_f32(h, b, c)),       // <- raw 2
-                3 => drop(raw::mma_sync_aligned_m16n8k8_row_col_f16_f16_f16_f16(a, b, [c[0], c[1]])), // <- raw 3
-                4 => drop(raw::mma_sync_aligned_m16n8k16_row_col_f32_bf16_bf16_f32([word(3); 4], a, c)),
+                0 => drop(raw::mma_sync_aligned_m16n8k16_row_col_f32_bf16_bf16_f32(c, a, [0; 4])),
+                // <- raw 0
+                1 => drop(raw::mma_sync_aligned_m16n8k8_row_col_f32_f16_f16_f32(a, [c[3]], [0; 4])),
+                // <- raw 1
+                2 => drop(raw::mma_sync_aligned_m16n8k8_row_col_f32_bf16_bf16_f32(h, b, c)),
+                // <- raw 2
+                3 => {
+                    drop(raw::mma_sync_aligned_m16n8k8_row_col_f16_f16_f16_f16(a, b, [c[0], c[1]]))
+                    // <- raw 3
+                }
+                4 => drop(raw::mma_sync_aligned_m16n8k16_row_col_f32_bf16_bf16_f32(
+                    [word(3); 4],
+                    a,
+                    c,
+                )),
                 5 => drop(raw::mma_sync_aligned_m16n8k8_row_col_f16_f16_f16_f16(h, [h[0]], h)),
                 // This instruction moves bits of any kind.
                 _ => drop(raw::movmatrix_sync_aligned_m8n8_trans_b16(c[0])),

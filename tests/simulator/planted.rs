@@ -119,7 +119,8 @@ fn pipeline(
                 warp.elect(|lane| _ = empty.arrive(lane)); // <- early release
             }
             sums = warp.each(|lane| {
-                let column = (0..4).map(|row| tile.get(lane, (4 * (index - 1) + row, lane.id()))); // <- read
+                let column = (0..4).map(|row| tile.get(lane, (4 * (index - 1) + row, lane.id())));
+                // <- read
                 column.fold(lane.get(&sums), u32::wrapping_add)
             });
             if !is(EarlyRelease) && !is(MissingRelease) {
@@ -186,12 +187,15 @@ mod product {
                 group.give_registers::<40>();
             }
             for step in 0..if warp.index() == 0 { 3 } else { 0 } {
-                empty.stage(state.index()).wait(warp, state.prev_phase()); // <- product: wait for empty
+                empty.stage(state.index()).wait(warp, state.prev_phase());
+                // <- product: wait for empty
                 warp.elect(|lane| {
                     let full = full.stage(state.index());
                     full.arrive_expecting(lane, TileA::BOX_BYTES + TileB::BOX_BYTES);
-                    tiles_a.stage(state.index()).load_tma(lane, a.at([64 * step, 0]), full); // <- product: load a
-                    tiles_b.stage(state.index()).load_tma(lane, b.at([0, 64 * step]), full); // <- product: load b
+                    tiles_a.stage(state.index()).load_tma(lane, a.at([64 * step, 0]), full);
+                    // <- product: load a
+                    tiles_b.stage(state.index()).load_tma(lane, b.at([0, 64 * step]), full);
+                    // <- product: load b
                 });
                 state = state.next();
             }
@@ -217,7 +221,8 @@ mod product {
                             continue;
                         }
                         issue
-                            .accumulate(tile_a.matrix_a((0, k * 16)), tile_b.matrix_b((k * 16, 0))); // <- product: wgmma
+                            .accumulate(tile_a.matrix_a((0, k * 16)), tile_b.matrix_b((k * 16, 0)));
+                        // <- product: wgmma
                     }
                 });
                 if !is(Plant::ReleasedInFlight) {
@@ -323,7 +328,8 @@ mod pair {
             cluster.sync();
         }
         let other = row.of(cluster.peer(1 - rank));
-        warp.each(|lane| d.set(32 * rank + lane.id(), other.get(lane, (0, lane.id())))); // <- pair: read
+        warp.each(|lane| d.set(32 * rank + lane.id(), other.get(lane, (0, lane.id()))));
+        // <- pair: read
         if !is(Plant::MissingLastSync) {
             cluster.sync();
         }

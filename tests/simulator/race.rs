@@ -65,7 +65,8 @@ fn a_read_of_what_another_warp_writes_needs_a_sync_between() {
 #[kernel(threads = 64)]
 fn write_the_same(block: &Block, #[shared] tile: Tile, apart: usize) {
     let row = block.warp().index() * apart;
-    block.warp().each(|lane| tile.set((row + lane.id() / 8, lane.id() % 8), 1)); // <- written by both
+    block.warp().each(|lane| tile.set((row + lane.id() / 8, lane.id() % 8), 1));
+    // <- written by both
 }
 
 #[test]

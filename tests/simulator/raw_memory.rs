@@ -75,7 +75,8 @@ fn exchange(block: &Block, #[shared] tile: SharedTile<u32, 1, 64>, d: GlobalMut<
             if synced == 1 {
                 raw::bar_sync();
             }
-            d.set(thread as usize, raw::ld_shared_b32(tile.address() + (63 - thread) * 4)); // <- read
+            d.set(thread as usize, raw::ld_shared_b32(tile.address() + (63 - thread) * 4));
+            // <- read
         }
     });
 }

@@ -65,7 +65,8 @@ fn uniform(block: &Block, #[shared] row: Row, lane_first: u32, sync: u32) {
     let one = || {
         warp.each(|lane| {
             if lane.id() == 3 {
-                row.set((0, 0), if lane_first == 1 { row.get(lane, (0, 0)) } else { 2 }); // <- one lane
+                row.set((0, 0), if lane_first == 1 { row.get(lane, (0, 0)) } else { 2 });
+                // <- one lane
             }
         });
     };

@@ -26,10 +26,11 @@ fn word(lane: usize, tf32: bool) -> u32 {
 }
 
 macro_rules! same {
-    ([$order:ident] $($shape:ident $q:ident $d:ident [$(($a:ident $b:ident))*] $c:ident $registers:tt $selectors:tt
-        $needs:ident $version:literal $nature:ident;)*) => {$($(
+    ([$order:ident] $($shape:ident $q:ident $d:ident [$(($a:ident $b:ident))*] $c:ident
+        $registers:tt $selectors:tt $needs:ident $version:literal $nature:ident;)*) => {$($(
         mma_sparse_named! { $order $q $shape $d $a $b $c => same (
-            $selectors [ptx::$shape] [mma_element!($q $a)] [mma_element!($q $b)] [ptx::$c] [ptx::$q] [ptx::$order]
+            $selectors [ptx::$shape] [mma_element!($q $a)] [mma_element!($q $b)]
+            [ptx::$c] [ptx::$q] [ptx::$order]
         ) }
     )*)*};
     (@named $name:ident (1 $($types:tt)*)) => { same! { @test $name 0 $($types)* } };
@@ -41,21 +42,40 @@ macro_rules! same {
             #[kernel(threads = 32)]
             fn both(block: &Block, typed: GlobalMut<$c>, raw: GlobalMut<$c>) {
                 let warp = block.warp();
-                let a = FragmentSparseA::<$s, $a>::from_registers(warp.each(|lane| registers(1, lane.id())));
-                let b = FragmentB::<$s, $b>::from_registers(warp.each(|lane| registers(2, lane.id())));
-                let metadata = Metadata::from_words(warp.each(|lane| word(lane.id(), <$a>::NAME == "tf32")));
-                let c = Accumulator::<$s, $c>::from_registers(warp.each(|lane| registers(3, lane.id())));
+                let a = FragmentSparseA::<$s, $a>::from_registers(
+                    warp.each(|lane| registers(1, lane.id())),
+                );
+                let b = FragmentB::<$s, $b>::from_registers(
+                    warp.each(|lane| registers(2, lane.id())),
+                );
+                let metadata =
+                    Metadata::from_words(warp.each(|lane| word(lane.id(), <$a>::NAME == "tf32")));
+                let c = Accumulator::<$s, $c>::from_registers(
+                    warp.each(|lane| registers(3, lane.id())),
+                );
                 let mut acc = c;
-                MmaSparse::<$s, $a, $b, $c, $q, $order>::accumulate::<$selector>(warp, &mut acc, &a, &b, &metadata);
+                MmaSparse::<$s, $a, $b, $c, $q, $order>::accumulate::<$selector>(
+                    warp, &mut acc, &a, &b, &metadata,
+                );
                 acc.for_each(warp, |row, col, value| typed.set(row * 8 + col, value));
-                let (a, b, c, metadata) = (a.registers(), b.registers(), c.registers(), metadata.words());
+                let (a, b, c, metadata) =
+                    (a.registers(), b.registers(), c.registers(), metadata.words());
                 let sums = warp.each(|lane| {
                     // SAFETY: All lanes reach this.
-                    unsafe { raw::$name::<$selector>(lane.get(&a), lane.get(&b), lane.get(&c), lane.get(&metadata)) }
+                    unsafe {
+                        raw::$name::<$selector>(
+                            lane.get(&a),
+                            lane.get(&b),
+                            lane.get(&c),
+                            lane.get(&metadata),
+                        )
+                    }
                 });
-                Accumulator::<$s, $c>::from_registers(sums).for_each(warp, |row, col, value| raw.set(row * 8 + col, value));
+                Accumulator::<$s, $c>::from_registers(sums)
+                    .for_each(warp, |row, col, value| raw.set(row * 8 + col, value));
             }
-            let (mut typed, mut raw) = ([<$c as Zeroable>::zeroed(); 128], [<$c as Zeroable>::zeroed(); 128]);
+            let (mut typed, mut raw) =
+                ([<$c as Zeroable>::zeroed(); 128], [<$c as Zeroable>::zeroed(); 128]);
             both::simulate(1, &mut typed, &mut raw).check();
             let bits = |of: [$c; 128]| of.map(|value| value.to_bits());
             assert_eq!(bits(typed), bits(raw));
@@ -68,9 +88,11 @@ mma_sparse_forms!(same ordered);
 mma_sparse_ordered_forms!(same ordered);
 
 macro_rules! same_scaled {
-    ($($shape:ident $kind:ident $vec:literal $scale:ident [$(($a:ident $b:ident))*] $needs:ident $version:literal;)*) => {$($(
+    ($($shape:ident $kind:ident $vec:literal $scale:ident [$(($a:ident $b:ident))*] $needs:ident
+        $version:literal;)*) => {$($(
         mma_sparse_scaled_named! { $shape $kind $vec $scale $a $b => same_scaled (
-            [ptx::$shape] [mma_element!($kind $a)] [mma_element!($kind $b)] [mma_kind!($kind $vec $scale)]
+            [ptx::$shape] [mma_element!($kind $a)] [mma_element!($kind $b)]
+            [mma_kind!($kind $vec $scale)]
         ) }
     )*)*};
     (@named $name:ident ([$s:ty] [$a:ty] [$b:ty] [$kind:ty])) => {
@@ -79,11 +101,19 @@ macro_rules! same_scaled {
             #[kernel(threads = 32)]
             fn both(block: &Block, typed: GlobalMut<f32>, raw: GlobalMut<f32>) {
                 let warp = block.warp();
-                let a = FragmentSparseA::<$s, $a>::from_registers(warp.each(|lane| registers(1, lane.id())));
-                let b = FragmentB::<$s, $b>::from_registers(warp.each(|lane| registers(2, lane.id())));
+                let a = FragmentSparseA::<$s, $a>::from_registers(
+                    warp.each(|lane| registers(1, lane.id())),
+                );
+                let b = FragmentB::<$s, $b>::from_registers(
+                    warp.each(|lane| registers(2, lane.id())),
+                );
                 let metadata = Metadata::from_words(warp.each(|lane| word(lane.id(), false)));
-                let scales_a = ScaleA::<$kind>::from_registers(warp.each(|lane| registers::<1>(3, lane.id())[0] & 0x7f7f_7f7f));
-                let scales_b = ScaleB::<$kind>::from_registers(warp.each(|lane| registers::<1>(4, lane.id())[0] & 0x7f7f_7f7f));
+                let scales_a = ScaleA::<$kind>::from_registers(
+                    warp.each(|lane| registers::<1>(3, lane.id())[0] & 0x7f7f_7f7f),
+                );
+                let scales_b = ScaleB::<$kind>::from_registers(
+                    warp.each(|lane| registers::<1>(4, lane.id())[0] & 0x7f7f_7f7f),
+                );
                 let mut acc = Accumulator::<$s, f32>::zero();
                 type Form = MmaSparseScaled<$s, $a, $b, $kind, Select<0, 1>, Select<0, 2>>;
                 Form::accumulate(warp, &mut acc, (&a, &metadata, &scales_a), (&b, &scales_b));
@@ -93,9 +123,19 @@ macro_rules! same_scaled {
                 let sums = warp.each(|lane| {
                     let (a, b, metadata) = (lane.get(&a), lane.get(&b), lane.get(&metadata));
                     // SAFETY: All lanes reach this.
-                    unsafe { raw::$name::<0, 1, 0, 2>(a, b, [0; 4], metadata, lane.get(&scales_a), lane.get(&scales_b)) }
+                    unsafe {
+                        raw::$name::<0, 1, 0, 2>(
+                            a,
+                            b,
+                            [0; 4],
+                            metadata,
+                            lane.get(&scales_a),
+                            lane.get(&scales_b),
+                        )
+                    }
                 });
-                Accumulator::<$s, f32>::from_registers(sums).for_each(warp, |row, col, value| raw.set(row * 8 + col, value));
+                Accumulator::<$s, f32>::from_registers(sums)
+                    .for_each(warp, |row, col, value| raw.set(row * 8 + col, value));
             }
             let (mut typed, mut raw) = ([0.0; 128], [0.0; 128]);
             both::simulate(1, &mut typed, &mut raw).check();
@@ -124,7 +164,8 @@ fn halves(block: &Block, ordered: u32, word: u32) {
     let (a, b) = (FragmentSparseA::<M16N8K16, f16>::zero(), FragmentB::<M16N8K16, f16>::zero());
     let mut acc = Accumulator::<M16N8K16, f32>::zero();
     if ordered == 1 {
-        MmaSparse::<_, f16, f16, _>::accumulate::<1>(warp, &mut acc, &a, &b, &metadata); // <- ordered
+        MmaSparse::<_, f16, f16, _>::accumulate::<1>(warp, &mut acc, &a, &b, &metadata);
+        // <- ordered
     } else {
         MmaSparse::<_, f16, f16, _, Plain, AnyOrder>::accumulate::<1>(
             // <- any order

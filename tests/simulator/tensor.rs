@@ -5,7 +5,10 @@ use ptx_matrix::copy::reduction;
 use ptx_matrix::launch::{Im2colTensor, Tensor};
 use ptx_matrix::memory::Unswizzled128;
 use ptx_matrix::prelude::*;
-use ptx_matrix::raw;
+use ptx_matrix::raw::{
+    self, cp_async_bulk_tensor_2d_shared_cluster_global_tile_mbarrier_complete_tx_bytes as load_2d,
+    cp_async_bulk_tensor_3d_shared_cluster_global_tile_mbarrier_complete_tx_bytes as load_3d,
+};
 use ptx_matrix::sim::{Awaited, BarrierMisuse, Misuse, Place, SHARED_BASE, SimError, Simulator};
 
 type Tile = SharedTile<u32, 8, 32, Swizzle128>;
@@ -211,28 +214,18 @@ fn raw_box(
         // SAFETY: None, except for the first one.
         unsafe {
             match how {
-                0 => raw::cp_async_bulk_tensor_2d_shared_cluster_global_tile_mbarrier_complete_tx_bytes(
-                    to, map, [0; 2], barrier,
-                ),
-                1 => raw::cp_async_bulk_tensor_2d_shared_cluster_global_tile_mbarrier_complete_tx_bytes(
-                    to,
-                    e.as_ptr().cast_const().cast(),
-                    [0; 2],
-                    barrier,
-                ),
-                2 => raw::cp_async_bulk_tensor_3d_shared_cluster_global_tile_mbarrier_complete_tx_bytes(
-                    to, map, [0; 3], barrier,
-                ),
-                3 => raw::cp_async_bulk_tensor_2d_shared_cluster_global_tile_mbarrier_complete_tx_bytes(
-                    to + 512,
-                    map,
-                    [0; 2],
-                    barrier,
-                ),
+                0 => load_2d(to, map, [0; 2], barrier),
+                1 => load_2d(to, e.as_ptr().cast_const().cast(), [0; 2], barrier),
+                2 => load_3d(to, map, [0; 3], barrier),
+                3 => load_2d(to + 512, map, [0; 2], barrier),
                 4 => raw::prefetch_tensormap(e.as_ptr().cast_const().cast()),
-                5 => raw::cp_async_bulk_tensor_2d_global_shared_cta_tile_bulk_group(map, [0; 2], to),
+                5 => {
+                    raw::cp_async_bulk_tensor_2d_global_shared_cta_tile_bulk_group(map, [0; 2], to)
+                }
                 6 => raw::cp_async_bulk_prefetch_tensor_2d_L2_global_tile(map, [-3, 0]),
-                _ => raw::cp_async_bulk_tensor_2d_global_shared_cta_tile_bulk_group(map, [4, -1], to),
+                _ => {
+                    raw::cp_async_bulk_tensor_2d_global_shared_cta_tile_bulk_group(map, [4, -1], to)
+                }
             }
         }
     });
@@ -366,11 +359,13 @@ fn what_no_map_can_be() {
         ),
         (
             right.strides([1, 44, 2400]),
-            "elements along dimension 1 of a tensor are 88 bytes apart: it must be a multiple of 16, less than 2^40",
+            "elements along dimension 1 of a tensor are 88 bytes apart: it must be a multiple of \
+             16, less than 2^40",
         ),
         (
             right.strides([1, 40, 1 << 39]),
-            "elements along dimension 2 of a tensor are 1099511627776 bytes apart: it must be a multiple of 16, less than 2^40",
+            "elements along dimension 2 of a tensor are 1099511627776 bytes apart: it must be a \
+             multiple of 16, less than 2^40",
         ),
         (
             right.boxes([40, 512, 1]),
@@ -418,7 +413,8 @@ fn a_tensor_that_is_written_does_not_overlap() {
     for (stride, needed) in [(0, 32), (16, 32), (28, 32)] {
         let text = error([32, 8], [1, stride]).unwrap();
         let expected = format!(
-            "elements along dimension 1 of a tensor that is written are {stride} apart, and lie on each other: they must be at least {needed} apart"
+            "elements along dimension 1 of a tensor that is written are {stride} apart, and lie on \
+             each other: they must be at least {needed} apart"
         );
         assert_eq!(text, expected);
     }

@@ -41,7 +41,8 @@ fn store(block: &Block, #[shared] tile: Tile, row: usize, col: usize) {
 
 #[kernel(threads = 32)]
 fn store_matrix(block: &Block, #[shared] tile: Tile, row: usize, col: usize) {
-    FragmentA::<M16N8K16, bf16>::zero().store_matrix(block.warp(), &tile, (row, col)); // <- store_matrix
+    FragmentA::<M16N8K16, bf16>::zero().store_matrix(block.warp(), &tile, (row, col));
+    // <- store_matrix
 }
 
 #[test]

@@ -86,7 +86,8 @@ fn what_is_written_is_a_chrome_trace() {
             events.push(name("thread_name", pid, Some(tid), format!("warp {tid}")));
             for (instruction, step, steps, lanes, line) in expected(tid) {
                 events.push(json!({
-                    "name": instruction, "ph": "X", "pid": pid, "tid": tid, "ts": step, "dur": steps,
+                    "name": instruction, "ph": "X", "pid": pid, "tid": tid, "ts": step,
+                    "dur": steps,
                     "args": { "source": format!("{file}:{line}"), "lanes": lanes },
                 }));
             }

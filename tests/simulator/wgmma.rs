@@ -185,9 +185,10 @@ fn the_raw_functions_do_the_same() {
 
 #[test]
 fn registers_need_a_fence() {
-    assert!(
-        matches!(run_raw(1), Err(Misuse::WgmmaUnfenced { form }) if form.ends_with("m64n32k16.f32.bf16.bf16"))
-    );
+    assert!(matches!(
+        run_raw(1),
+        Err(Misuse::WgmmaUnfenced { form }) if form.ends_with("m64n32k16.f32.bf16.bf16")
+    ));
 }
 
 #[test]
