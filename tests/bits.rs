@@ -165,7 +165,7 @@ fn another_gpu_has_other_bits() {
 
 /// Every GPU executes the forms that it has, and refuses the others by name.
 #[test]
-fn a_form_that_the_gpu_lacks_is_refused_by_name() {
+fn form_missing_on_the_gpu_is_refused_by_name() {
     for &gpu in Arch::ALL {
         let simulator = Simulator::new(0).gpu(gpu);
         let mut has = 0;

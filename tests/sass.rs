@@ -32,7 +32,7 @@ fn count(code: &str, names: &[&str]) -> usize {
 const OPCODES: [&str; 4] = ["HMMA", "IMMA", "DMMA", "BMMA"];
 
 #[test]
-fn what_is_timed_is_in_the_machine_code_as_often_as_it_says() {
+fn timed_instructions_occur_in_sass_as_often_as_stated() {
     let kernels = kernels();
     let check = |kernel: &str, names: &[&str], expected: usize| {
         assert_eq!(count(&kernels[kernel], names), expected, "{kernel}: {names:?}");

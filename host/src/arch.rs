@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn each_device_gets_the_best_of_what_was_built() {
+    fn best_arch_of_each_capability() {
         let table = [
             ((7, 0), None),
             ((7, 5), Some("sm_75")),

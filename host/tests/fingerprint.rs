@@ -14,7 +14,7 @@ use ptx_matrix_build::{Arch, Artifact, Builder};
 use ptx_matrix_host::{Gpu, GpuDevice, GpuError, Ptx};
 
 #[test]
-fn everything_here_on_a_stand_in() {
+fn ignored_tests_pass_on_the_stand_in() {
     built();
     stand_in::run_ignored_tests();
 }
@@ -229,7 +229,7 @@ fn another_kernel_of_the_same_sources_is_refused_with_the_difference() {
 
 #[test]
 #[ignore = "needs a GPU"]
-fn ptx_of_other_sources_is_refused_and_of_the_same_at_another_place_is_taken() {
+fn ptx_of_other_sources_is_refused_but_not_of_another_folder() {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("fingerprints-elsewhere");
     fs::create_dir_all(folder.join("src")).unwrap();
     fs::create_dir_all(folder.join("helper/src")).unwrap();
@@ -304,7 +304,7 @@ fn ptx_whose_fingerprints_are_missing_or_damaged_is_refused() {
 
 #[test]
 #[ignore = "needs a GPU"]
-fn without_fingerprints_the_unsafe_constructor_loads_and_what_is_known_is_compared() {
+fn new_unchecked_compares_the_fingerprints_that_exist() {
     let scale_unchecked = |ptx: &str| -> Result<Vec<f32>, GpuError> {
         // SAFETY: the `scale` of these texts takes a slice and a factor, and scales the slice.
         let device = unsafe { GpuDevice::new_unchecked(Gpu::open(0)?, ptx) }?;

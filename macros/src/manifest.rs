@@ -264,7 +264,7 @@ path = "../six"
         assert_eq!(found, ["k", "long", "one", "seven", "shared", "three", "two", "vier"]);
     }
     #[test]
-    fn a_dependency_is_known_by_the_name_that_the_manifest_gives_it() {
+    fn dependency_has_the_name_in_the_manifest() {
         const SHARED: &str =
             "[workspace.dependencies]\npx-w = { package = \"ptx-matrix\", path = \"ptx\" }";
         for (dependencies, expected) in [

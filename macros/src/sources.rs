@@ -408,7 +408,7 @@ fn g() {}
     }
 
     #[test]
-    fn it_is_the_same_wherever_the_crate_lies() {
+    fn hash_does_not_depend_on_the_folder() {
         let (here, there) = (Files::new("here", &CRATE), Files::new("there", &CRATE));
         assert_eq!(here.read().hash, there.read().hash);
         fs::rename(there.folder().join("src/a/mod.rs"), there.folder().join("src/a.rs")).unwrap();
@@ -428,7 +428,7 @@ fn g() {}
     }
 
     #[test]
-    fn a_kernel_is_of_its_crate_and_what_that_depends_on_by_path() {
+    fn sources_include_path_dependencies() {
         let files = Files::new("kernel", &CRATE);
         files.put(
             "Cargo.toml",

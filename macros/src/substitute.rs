@@ -280,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn types_and_constants_take_the_place_of_parameters() {
+    fn types_and_constants_replace_parameters() {
         let function = parse_quote!(
             fn gemm<'k, C: Config<N>, const N: usize, const M: usize>() {}
         );

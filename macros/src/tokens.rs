@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn what_looks_like_a_comment_in_a_literal_is_none() {
+    fn comment_markers_in_literals_are_kept() {
         for literal in [
             r#""//""#,
             r#""\"//""#,
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn what_never_ends_ends_with_the_text() {
+    fn unclosed_token_ends_with_the_text() {
         assert_eq!(all("a /* b /* */ c"), ["a"]);
         assert_eq!(all("a \"b // c"), ["a", "\"b // c"]);
         assert_eq!(all("r#\"b"), ["r#\"b"]);

@@ -36,7 +36,7 @@ macro_rules! copies {
         }
 
         #[test]
-        fn what_is_inside() {
+        fn only_elements_inside_the_matrix_are_written() {
             let (rows, cols) = ($rows + 9, $cols + 9);
             let is_by_row = std::any::type_name::<$order>().ends_with("RowMajor");
             // The start of the matrix, the gap between its rows, and the tile's coordinates.

@@ -19,7 +19,7 @@ mod inner {
 }
 
 #[test]
-fn a_kernel_in_a_module_sees_what_is_private_there() {
+fn kernel_sees_private_items_of_its_module() {
     let mut d = [0];
     inner::next::simulate(1, &[6], &mut d).unwrap();
     assert_eq!(d, [7]);
@@ -67,7 +67,7 @@ fn a_kernel_is_still_a_function() {
 fn described(_: &Block, #[shared] _tile: SharedTile<u8, 3, 16>) {}
 
 #[test]
-fn what_is_known_of_a_kernel() {
+fn kernel_info_has_the_bounds_and_the_memory() {
     let launch::KernelInfo {
         name,
         threads,

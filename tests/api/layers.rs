@@ -267,7 +267,7 @@ fn imports_run_downwards() {
 }
 
 #[test]
-fn few_lines_outside_the_seam_name_the_device() {
+fn few_cfg_device_lines_are_outside_the_seam() {
     let mut lines = Vec::new();
     for (path, text) in files() {
         let is_outside =
@@ -336,6 +336,6 @@ fn comments_strings_and_tests_are_not_imports() {
 
 #[test]
 #[should_panic(expected = "the crate's root has no `unknown`")]
-fn a_name_that_the_root_has_not_is_no_import_of_nothing() {
+fn import_of_an_unknown_root_name_panics() {
     planted("lane/a.rs", "use crate::unknown;");
 }

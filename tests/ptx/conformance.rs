@@ -12,7 +12,7 @@ pub fn built(arch: Arch) -> &'static (Artifact, Ptx) {
 }
 
 #[test]
-fn the_product_of_64_is_nothing_but_loads_and_products() {
+fn product_64_has_only_loads_and_mma() {
     let (artifact, ptx) = built(Arch::SM_90A);
     for kernel in [
         "product_64_unswizzled",
@@ -49,7 +49,7 @@ fn selector_of(line: &str) -> Option<usize> {
 }
 
 #[test]
-fn each_form_becomes_its_instruction_once_for_each_selector() {
+fn each_form_compiles_to_one_instruction_per_selector() {
     for arch in [Arch::SM_90A, Arch::SM_120A] {
         let (_, ptx) = built(arch);
         for form in forms::all().filter(|form| form.needs.are_met_by(arch.name())) {
@@ -70,7 +70,7 @@ fn each_form_becomes_its_instruction_once_for_each_selector() {
 }
 
 #[test]
-fn barriers_and_bulk_copies_become_their_instructions() {
+fn barriers_and_bulk_copies_compile_to_their_instructions() {
     let (artifact, ptx) = built(Arch::SM_90A);
     let script = instructions(ptx, "barrier_script");
     for form in [
@@ -102,7 +102,7 @@ fn barriers_and_bulk_copies_become_their_instructions() {
 }
 
 #[test]
-fn reductions_by_bulk_copies_become_their_instructions() {
+fn bulk_reductions_compile_to_their_instructions() {
     let (artifact, ptx) = built(Arch::SM_90A);
     let operations = ["add", "min", "max", "inc", "dec", "and", "or", "xor"];
     let group = "cp.reduce.async.bulk.global.shared::cta.bulk_group";
@@ -131,7 +131,7 @@ fn reductions_by_bulk_copies_become_their_instructions() {
 }
 
 #[test]
-fn copies_of_boxes_become_their_instructions_and_take_their_maps_by_value() {
+fn box_copies_compile_to_their_instructions_with_maps_by_value() {
     let (artifact, ptx) = built(Arch::SM_90A);
     let check = |kernel: &str, maps: &[usize], forms: &[String]| {
         let head = ptx.kernel(kernel).split(')').next().unwrap();
@@ -193,7 +193,7 @@ fn copies_of_boxes_become_their_instructions_and_take_their_maps_by_value() {
 }
 
 #[test]
-fn copies_of_pixels_become_their_instructions() {
+fn im2col_copies_compile_to_their_instructions() {
     let (artifact, ptx) = built(Arch::SM_90A);
     let check = |kernel: &str, forms: &[String]| {
         let instructions = instructions(ptx, kernel);
@@ -238,7 +238,7 @@ fn copies_of_pixels_become_their_instructions() {
 }
 
 #[test]
-fn wgmmas_become_their_instructions_and_keep_their_sums_in_registers() {
+fn wgmma_compiles_to_its_instructions_with_accumulators_in_registers() {
     let (artifact, ptx) = built(Arch::SM_90A);
     let kernels: Vec<_> = artifact
         .manifest
@@ -287,7 +287,7 @@ fn each_target_has_the_kernels_that_it_can_run() {
 }
 
 #[test]
-fn launch_bounds_and_shared_memory_are_those_of_the_kernel() {
+fn launch_bounds_and_shared_memory_equal_the_kernels() {
     let (artifact, ptx) = built(Arch::SM_80);
     let product = artifact.manifest.kernel("product_64_swizzle_128").unwrap();
     assert_eq!(
@@ -323,7 +323,7 @@ fn a_kernel_says_how_many_blocks_its_clusters_have() {
 }
 
 #[test]
-fn what_is_done_to_other_blocks_is_an_instruction_each() {
+fn each_peer_operation_compiles_to_one_instruction() {
     let (artifact, ptx) = built(Arch::SM_90A);
     let count = |kernel: &str, name: &str| {
         instructions(ptx, kernel)
@@ -376,7 +376,7 @@ fn what_is_done_to_other_blocks_is_an_instruction_each() {
 }
 
 #[test]
-fn a_cache_policy_is_made_once_and_goes_with_its_copies() {
+fn cache_policy_is_created_once_and_passed_to_its_copies() {
     let (_, ptx) = built(Arch::SM_90A);
     let all = instructions(ptx, "cached_bulk");
     let count = |name: &str| all.iter().filter(|line| line.starts_with(name)).count();

@@ -35,7 +35,7 @@ fn exchange(
 }
 
 #[test]
-fn what_is_stored_is_taken_up_behind_a_synchronisation() {
+fn stored_accumulators_are_loaded_after_a_sync() {
     let mut d = [0.0; 1024];
     exchange::launch(&Simulator::new(0).schedules(16), 2, &mut d, 0).check();
     assert_eq!(
@@ -45,7 +45,7 @@ fn what_is_stored_is_taken_up_behind_a_synchronisation() {
 }
 
 #[test]
-fn who_takes_it_up_too_early_or_from_a_block_that_may_have_ended_is_found() {
+fn load_before_the_sync_or_from_an_ended_peer_is_an_error() {
     let find = |how: u32, is_it: fn(&SimError) -> bool| {
         for seed in 0..12 {
             let error = exchange::launch(&Simulator::new(seed), 2, &mut [0.0; 1024], how)

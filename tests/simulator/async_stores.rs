@@ -101,7 +101,7 @@ fn find(how: u32) -> Vec<SimError> {
 }
 
 #[test]
-fn who_has_waited_has_what_was_sent() {
+fn waiter_reads_the_sent_values() {
     for how in [0, 10] {
         let mut d = [0; 64];
         send::launch(&Simulator::new(0).schedules(64), 2, &mut d, how).check();
@@ -124,7 +124,7 @@ fn the_barrier_expects_the_bytes() {
 }
 
 #[test]
-fn the_other_block_runs_and_its_barrier_is_told() {
+fn send_needs_a_running_peer_and_the_peers_barrier() {
     for error in find(3) {
         assert!(matches!(error.misuse, Misuse::PeerNotStarted { access: "copy", .. }), "{error}");
     }
@@ -134,7 +134,7 @@ fn the_other_block_runs_and_its_barrier_is_told() {
 }
 
 #[test]
-fn nobody_else_writes_there() {
+fn second_copy_to_the_same_row_is_an_error() {
     for error in find(5) {
         assert!(matches!(error.misuse, Misuse::CopyInFlight { access: "copy", .. }), "{error}");
     }
@@ -151,7 +151,7 @@ fn vectors_are_aligned() {
 }
 
 #[test]
-fn who_has_not_waited_comes_too_early() {
+fn read_before_the_wait_is_an_error() {
     for how in [7, 8] {
         let early = |error: &SimError| {
             matches!(
@@ -168,7 +168,7 @@ fn who_has_not_waited_comes_too_early() {
 }
 
 #[test]
-fn the_async_proxy_needs_a_fence_behind_it() {
+fn async_proxy_read_needs_a_fence() {
     for error in find(9) {
         assert!(matches!(error.misuse, Misuse::ProxyFence { .. }), "{error}");
     }

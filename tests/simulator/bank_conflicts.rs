@@ -206,7 +206,7 @@ fn one_lane_at_a_time(block: &Block, #[shared] tile: SharedTile<u32, 64, 32>) {
 }
 
 #[test]
-fn lanes_in_different_closures_do_not_meet() {
+fn lanes_in_different_closures_have_no_conflicts() {
     for seed in 0..4 {
         let profile = one_lane_at_a_time::launch(&Simulator::new(seed).profiled(), 2)
             .unwrap()

@@ -110,7 +110,7 @@ fn tile_and_barrier(
 }
 
 #[test]
-fn a_live_barrier_is_no_memory() {
+fn access_to_a_live_barrier_is_an_error() {
     let run = |seed, how| {
         let (a, mut d) = ([1; 32], [0; 32]);
         tile_and_barrier::launch(&Simulator::new(seed), 1, &a, &mut d, how)
@@ -175,7 +175,7 @@ fn of_a_peer(block: &ClusterBlock<2>, #[shared] ring: Ring, #[shared] source: Ti
 }
 
 #[test]
-fn a_barrier_of_another_block_neither() {
+fn access_to_a_live_peer_barrier_is_an_error() {
     for seed in 0..16 {
         let run = |how| of_a_peer::launch(&Simulator::new(seed), 2, how);
         // An address in the window of the cluster, which contains the rank.
@@ -222,7 +222,7 @@ fn raw_memory(block: &Block, #[shared] tile: Tile, d: GlobalMut<u32>, how: u32) 
 }
 
 #[test]
-fn raw_accesses_to_a_barrier() {
+fn raw_access_to_a_live_barrier_is_an_error() {
     for seed in 0..4 {
         let run = |how| raw_memory::launch(&Simulator::new(seed), 1, &mut [0], how);
         assert_eq!(touched(&run(1).unwrap_err(), "made by hand"), [("write", SHARED_BASE + 4)]);
@@ -298,7 +298,7 @@ fn made_too_early(
 }
 
 #[test]
-fn memory_that_is_still_needed_is_no_barrier_yet() {
+fn barrier_init_in_memory_in_use_is_an_error() {
     for seed in 0..16 {
         let run =
             |how| made_too_early::launch(&Simulator::new(seed), 1, &[1; 32], &mut [0; 32], how);
@@ -342,7 +342,7 @@ fn in_each_round(block: &Block, #[shared] ring: Ring, ends: u32) {
 }
 
 #[test]
-fn a_barrier_that_is_made_anew_is_ended_before() {
+fn barrier_init_without_invalidate_is_an_error() {
     for seed in 0..16 {
         let error = in_each_round::launch(&Simulator::new(seed), 1, 0).unwrap_err();
         let Misuse::Barrier { misuse: BarrierMisuse::InitialisedAgain, .. } = error.misuse else {
@@ -382,7 +382,7 @@ fn by_state(
 }
 
 #[test]
-fn a_state_belongs_to_its_barrier() {
+fn arrival_state_of_another_barrier_is_an_error() {
     for seed in 0..16 {
         let run = |how| {
             let mut pending = [0; 64];
@@ -445,7 +445,7 @@ fn by_a_peers_state(
 }
 
 #[test]
-fn a_state_of_another_blocks_barrier() {
+fn arrival_state_of_a_peer_barrier_is_an_error() {
     for seed in 0..8 {
         let run = |swap| by_a_peers_state::launch(&Simulator::new(seed), 2, swap);
         run(0).unwrap().check().unwrap();

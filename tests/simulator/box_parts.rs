@@ -127,7 +127,7 @@ fn columns_beyond_the_tensor_need_not_be_written() {
 }
 
 #[test]
-fn what_is_missing_is_named() {
+fn store_of_unwritten_elements_names_them() {
     let misuse = |sizes, written, at| {
         let errors =
             [0, 1].map(|adds| run_2d(3, sizes, written, at, adds, NOTHING).map(drop).unwrap_err());
@@ -144,7 +144,7 @@ fn what_is_missing_is_named() {
 }
 
 #[test]
-fn what_is_beyond_may_change_meanwhile() {
+fn elements_outside_the_tensor_may_change_during_the_store() {
     for seed in 0..8 {
         for besides in [WRITTEN, UNFENCED, RACE] {
             run_2d(seed, [32, 7], (7, 32), [0, 0], 0, besides).unwrap();
@@ -253,7 +253,7 @@ fn store_lines(
 }
 
 #[test]
-fn a_bulk_copy_names_what_is_missing() {
+fn bulk_copy_of_unwritten_elements_names_them() {
     let error = store_lines::simulate(1, &mut [0; 256], 5).unwrap_err();
     assert_eq!(
         error.misuse,

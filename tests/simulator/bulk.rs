@@ -74,13 +74,13 @@ fn run_load(simulator: Simulator, expected: u32, wait: u32) -> Result<[u32; 128]
 }
 
 #[test]
-fn what_was_loaded_is_there_behind_a_wait() {
+fn loaded_values_are_visible_after_the_wait() {
     let expected = core::array::from_fn(|i| A[i] + A[i / 32 * 32 + 31 - i % 32]);
     seeds().for_each(|simulator| assert_eq!(run_load(simulator, 1024, 1).unwrap(), expected));
 }
 
 #[test]
-fn what_is_loaded_is_read_too_early() {
+fn read_before_the_wait_is_an_error() {
     for simulator in seeds() {
         let error = run_load(simulator, 1024, 0).unwrap_err();
         // The read comes before the copy's start, after it, or without a copy that lands: a race, a
@@ -106,7 +106,7 @@ fn what_is_loaded_is_read_too_early() {
 }
 
 #[test]
-fn bytes_that_are_not_those_that_the_phase_expects() {
+fn wrong_byte_count_is_a_deadlock_or_an_error() {
     for simulator in seeds() {
         let error = run_load(simulator, 1040, 1).unwrap_err();
         let Misuse::Deadlock { waiting, .. } = &error.misuse else { panic!("{error}") };
@@ -172,7 +172,7 @@ fn fences(
 }
 
 #[test]
-fn a_fence_lies_between_stores_and_a_copy() {
+fn copy_after_stores_needs_a_fence() {
     for (load, marker) in [(0, "stored"), (1, "loaded to")] {
         for simulator in seeds() {
             let mut d = [7; 128];
@@ -222,7 +222,7 @@ fn touched(block: &Block, #[shared] tile: Tile, d: GlobalMut<u32>, wait: u32, to
 }
 
 #[test]
-fn what_is_stored_is_touched_too_early() {
+fn access_to_a_store_in_flight_is_an_error() {
     let run = |wait, touch| {
         let mut d = [7; 128];
         touched::simulate(1, &mut d, wait, touch).and_then(|report| report.check()).map(|_| d)
@@ -278,7 +278,7 @@ fn again(
 }
 
 #[test]
-fn a_stage_is_loaded_again_when_all_have_read_it() {
+fn stage_is_reloaded_after_all_reads() {
     seeds().for_each(|simulator| drop(again::launch(&simulator, 1, &A).check()));
 }
 
@@ -414,7 +414,7 @@ fn fence_of_another(
 }
 
 #[test]
-fn a_fence_is_for_what_its_thread_initialised() {
+fn init_fence_covers_only_its_threads_barriers() {
     for simulator in seeds() {
         for how in [0, 1, 3] {
             fence_of_another::launch(&simulator, 1, &A, how).check();
@@ -547,7 +547,7 @@ fn global_fences(
 }
 
 #[test]
-fn a_fence_lies_between_stores_to_global_memory_and_a_copy() {
+fn copy_after_global_stores_needs_a_fence() {
     for (copy, marker) in [(0, "reduced"), (1, "replaced"), (2, "taken")] {
         for fence in 0..4 {
             let run = global_fences::simulate(1, &mut [0; 128], fence, copy);
@@ -676,7 +676,7 @@ fn load_from_further_on(
 }
 
 #[test]
-fn what_was_skipped_counts_for_the_alignment() {
+fn skipped_elements_count_for_the_alignment() {
     let a = [0; 140];
     load_from_further_on::simulate(1, &a, 8).unwrap();
     let error = load_from_further_on::simulate(1, &a, 6).unwrap_err();
@@ -708,7 +708,7 @@ fn from_where_to(
 }
 
 #[test]
-fn a_copy_lands_where_another_reads() {
+fn copy_to_the_source_of_another_copy_is_an_error() {
     let error = from_where_to::simulate(1, &[2; 128], &mut [0; 128]).unwrap_err();
     let landed = error
         .findings()

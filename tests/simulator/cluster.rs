@@ -27,7 +27,7 @@ fn places(block: &ClusterBlock<4>, d: GlobalMut<u32>) {
 }
 
 #[test]
-fn a_block_knows_where_it_stands() {
+fn block_has_its_position_in_the_cluster() {
     let mut d = [0; 8 * 8];
     places::simulate((4, 2), &mut d).check();
     let block = |number: usize| &d[number * 8..][..8];
@@ -119,7 +119,7 @@ fn exchange(block: &ClusterBlock<2>, d: GlobalMut<u32>, how: u32) {
 }
 
 #[test]
-fn the_barrier_orders_what_both_blocks_do_to_global_memory() {
+fn cluster_barrier_orders_global_accesses() {
     for how in [0, 1, 3, 4, 6] {
         let mut d = [0; 4];
         exchange::launch(&Simulator::new(0).schedules(16), 2, &mut d, how).check();
@@ -128,7 +128,7 @@ fn the_barrier_orders_what_both_blocks_do_to_global_memory() {
 }
 
 #[test]
-fn without_it_or_relaxed_they_race() {
+fn global_accesses_without_a_cluster_barrier_race() {
     for how in [2, 5, 7] {
         for seed in 0..8 {
             let error = exchange::launch(&Simulator::new(seed), 2, &mut [0; 4], how).unwrap_err();
@@ -239,7 +239,7 @@ fn deadlock(error: &SimError) -> (Vec<Waits>, Vec<EndedWarp>) {
 }
 
 #[test]
-fn a_warp_that_waits_elsewhere_keeps_the_cluster_waiting() {
+fn warp_at_another_barrier_is_a_deadlock() {
     let [first, second] = [0, 1].map(|x| Some(Grid { x, y: 0, z: 0 }));
     for seed in 0..8 {
         let error = some_come::launch(&Simulator::new(seed), 2, 0).unwrap_err();

@@ -60,7 +60,7 @@ fn send(
 }
 
 #[test]
-fn an_arrival_for_the_cluster_tells_of_what_was_written() {
+fn cluster_arrival_releases_the_writes() {
     for how in [0, 4] {
         let mut d = [0; 32];
         send::launch(&Simulator::new(0).schedules(32), 2, &mut d, how).check();
@@ -69,7 +69,7 @@ fn an_arrival_for_the_cluster_tells_of_what_was_written() {
 }
 
 #[test]
-fn one_for_the_block_or_of_one_lane_does_not() {
+fn block_arrival_or_single_lane_arrival_does_not_release() {
     for how in [1, 2, 3] {
         for error in find(|simulator| send::launch(simulator, 2, &mut [0; 32], how)) {
             let Misuse::Race { access: "read", other_access: "write", other, .. } = error.misuse
@@ -83,7 +83,7 @@ fn one_for_the_block_or_of_one_lane_does_not() {
 }
 
 #[test]
-fn a_block_may_be_touched_when_it_is_known_to_run() {
+fn access_before_the_peer_started_is_an_error() {
     for error in find(|simulator| send::launch(simulator, 2, &mut [0; 32], 5)) {
         let Misuse::PeerNotStarted { access: "write", block } = error.misuse else {
             panic!("{error}")
@@ -142,7 +142,7 @@ fn visit(
 }
 
 #[test]
-fn a_block_is_touched_before_it_ends() {
+fn access_after_the_peer_ended_is_an_error() {
     for what in 0..3 {
         visit::launch(&Simulator::new(0).schedules(16), 2, what, 0).check();
     }
@@ -193,7 +193,7 @@ fn tell_of_bytes(block: &ClusterBlock<2>, #[shared] full: BarrierMemory, how: u3
 }
 
 #[test]
-fn the_end_of_a_phase_tells_that_its_bytes_have_come() {
+fn completed_phase_covers_its_bytes() {
     for how in 0..2 {
         for waits in 1..3 {
             tell_of_bytes::launch(&Simulator::new(0).schedules(16), 2, how, waits).check();
@@ -261,7 +261,7 @@ fn out_of_cluster(
 }
 
 #[test]
-fn there_are_only_the_clusters_blocks() {
+fn rank_outside_the_cluster_is_an_error() {
     let run = |how| out_of_cluster::simulate(2, &[0; 32], how).unwrap_err();
     for (how, marker) in [(0, "typed"), (1, "raw")] {
         let error = run(how);
@@ -416,7 +416,7 @@ fn load_mapped(
 }
 
 #[test]
-fn a_copy_from_global_memory_goes_where_its_addresses_are_mapped() {
+fn copy_goes_to_the_block_of_its_mapped_addresses() {
     let a: Vec<u32> = (1..33).collect();
     let run = |simulator: &Simulator, to, how| {
         let (mut d, map) =
@@ -491,7 +491,7 @@ fn copy_to_both(
 }
 
 #[test]
-fn a_block_stays_until_what_is_copied_to_it_has_come() {
+fn block_that_ends_before_a_copy_to_it_is_an_error() {
     let a = [7; 32];
     copy_to_both::launch(&Simulator::new(0).schedules(16), 2, &a, 1).check();
     let mut ended_before = 0;
@@ -509,7 +509,7 @@ fn a_block_stays_until_what_is_copied_to_it_has_come() {
 }
 
 #[test]
-fn a_block_stays_until_what_it_sends_was_read() {
+fn block_that_ends_before_its_copy_is_read_is_an_error() {
     copy_and_end::launch(&Simulator::new(0).schedules(16), 2, 1).check();
     for error in find(|simulator| copy_and_end::launch(simulator, 2, 0)) {
         assert!(matches!(error.misuse, Misuse::BulkUnfinished), "{error}");

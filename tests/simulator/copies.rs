@@ -42,7 +42,7 @@ fn wait_or_not(
 }
 
 #[test]
-fn data_is_read_before_its_wait() {
+fn read_before_the_wait_is_an_error() {
     let a: Vec<u32> = (100..164).collect();
     let mut d = vec![0; 64];
     wait_or_not::simulate(1, &a, &mut d, 1, 1).unwrap();
@@ -126,7 +126,7 @@ fn for_another_warp(block: &Block, #[shared] tile: Tile, a: Global<u32>, sync: u
 }
 
 #[test]
-fn what_has_landed_for_one_warp_needs_a_sync_for_another() {
+fn waited_copy_needs_a_sync_for_other_warps() {
     let a = vec![1; 64];
     for seed in 0..20 {
         for_another_warp::launch(&Simulator::new(seed), 1, &a, 1).unwrap();
@@ -197,7 +197,7 @@ fn copies_are_in_bounds_and_aligned() {
 }
 
 #[test]
-fn the_report_names_the_copy_and_what_mends_it() {
+fn report_names_the_copy_and_the_remedy() {
     let error = overwrite::simulate(1, &vec![1; 64], 0, 2).unwrap_err().to_string();
     let headline = "error: write of `tile row 2, column 4` while a copy to it, started by warp 0, \
         is in flight";
@@ -225,7 +225,7 @@ fn one_row(block: &Block, #[shared] tile: Row, a: Global<u64>, stride: usize) {
 }
 
 #[test]
-fn a_line_has_less_bytes_than_are_counted() {
+fn too_large_row_stride_is_an_error() {
     let most = u32::MAX as usize / 8 / 2 * 2;
     one_row::simulate(1, &[1; 64], most).unwrap();
     let error = one_row::simulate(1, &[1; 64], most + 2).unwrap_err();

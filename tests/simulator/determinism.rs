@@ -33,7 +33,7 @@ fn turns(seed: u64, blocks: u32) -> Vec<usize> {
 }
 
 #[test]
-fn each_warp_has_its_turn_between_syncs() {
+fn each_warp_runs_once_between_syncs() {
     let turns = turns(3, 1);
     assert_eq!(turns.len(), WARPS * ROUNDS);
     for round in turns.chunks(WARPS) {

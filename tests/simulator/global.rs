@@ -34,7 +34,7 @@ fn a_write_beyond_a_slice() {
 }
 
 #[test]
-fn the_whole_of_a_slice() {
+fn whole_slice_is_copied() {
     let mut d = [0; 128];
     copy::simulate(2, &[1; 128], &mut d).unwrap();
     assert_eq!(d, [1; 128]);
@@ -61,7 +61,7 @@ fn read_back(block: &Block, d: GlobalMut<u32>) {
 }
 
 #[test]
-fn a_read_of_what_the_kernel_writes() {
+fn read_beyond_a_mutable_slice() {
     let error = read_back::simulate(1, &mut [0; 20]).unwrap_err();
     assert_eq!(
         error.misuse,

@@ -68,7 +68,7 @@ fn first_channels(loaded: Result<[(u32, u32); 16], SimError>) -> [u32; 16] {
 /// Two images of 4 x 4 pixels. The box starts one pixel before them, and ends one before their end.
 /// The expected values are those of a published tutorial, measured on Hopper.
 #[test]
-fn pixels_go_on_in_the_next_line_and_the_next_image() {
+fn pixels_continue_in_the_next_row_and_image() {
     let within = |at, offsets: [i32; 2]| {
         let [w, h, n] = at;
         let images = |images: Im2colTensor<Pixels, 4>| images.corners([-1, -1], [-1, -1]);
@@ -89,7 +89,7 @@ fn pixels_go_on_in_the_next_line_and_the_next_image() {
 /// The example of the PTX ISA with a traversal stride of two (5.5.4.2), with fewer images. The box
 /// has 8 x 14 pixels, from -1 to 6 and from -1 to 12.
 #[test]
-fn steps_leave_pixels_out_and_fill_the_tile_all_the_same() {
+fn traversal_stride_skips_pixels_and_fills_the_tile() {
     let images = |images: Im2colTensor<Pixels, 4>| images.corners([-1, -1], [-1, -1]).steps([2, 2]);
     let pixels = first_channels(loaded([8, 14, 3], images, [0, 5, 7, 1, 1, 1]));
     let number = |n: u32, h: u32, w: u32| (n * 14 + h) * 8 + w + 1;
@@ -100,14 +100,14 @@ fn steps_leave_pixels_out_and_fill_the_tile_all_the_same() {
 }
 
 #[test]
-fn channels_start_where_they_are_asked_for() {
+fn channels_start_at_the_coordinate() {
     let channels = |first| loaded([4, 4, 1], |images| images, [first, 3, 3, 0, 0, 0]).unwrap()[0];
     assert_eq!(channels(4), (16 + 4000, 16 + 5000));
     assert_eq!(channels(8), (0, 0));
 }
 
 #[test]
-fn what_no_copy_of_pixels_can_be() {
+fn invalid_start_of_a_copy_is_an_error() {
     let misuse = |start| {
         let error =
             loaded([4, 4, 2], |images| images.corners([-1, 0], [-1, 1]), start).unwrap_err();
@@ -139,7 +139,7 @@ fn run_load(expected: u32, wait: u32) -> Result<(), SimError> {
 }
 
 #[test]
-fn pixels_are_told_of_with_those_that_there_are_not() {
+fn byte_count_includes_pixels_outside_the_image() {
     run_load(Pixels::BOX_BYTES, 1).unwrap();
     // 13 of the 16 pixels are in the image.
     let error = run_load(13 * 32, 1).unwrap_err();
@@ -149,7 +149,7 @@ fn pixels_are_told_of_with_those_that_there_are_not() {
 }
 
 #[test]
-fn pixels_are_read_too_early() {
+fn read_before_the_wait_is_an_error() {
     let error = run_load(Pixels::BOX_BYTES, 0).unwrap_err();
     let Misuse::CopyInFlight { access: "read", place, .. } = &error.misuse else {
         panic!("{error}")
@@ -205,7 +205,7 @@ fn run_store(distance: u32, add: u32, fence: u32) -> Result<Vec<u32>, SimError> 
 }
 
 #[test]
-fn pixels_are_stored_without_those_between() {
+fn traversal_stride_leaves_pixels_unwritten() {
     let d = run_store(3, 0, 1).unwrap();
     for (pixel, value) in d.into_iter().enumerate() {
         let (image, line, col) = (pixel / 15, pixel % 15 / 5, pixel % 5);
@@ -220,7 +220,7 @@ fn pixels_are_stored_without_those_between() {
 }
 
 #[test]
-fn pixels_of_two_blocks_are_the_same() {
+fn overlapping_stores_race_and_reductions_do_not() {
     let error = run_store(2, 0, 1).unwrap_err();
     assert!(matches!(error.misuse, Misuse::Race { access: "write", .. }), "{error}");
     let d = run_store(2, 1, 1).unwrap();
@@ -302,7 +302,7 @@ fn raw_copies_with_the_wrong_map() {
 }
 
 #[test]
-fn what_no_map_can_be() {
+fn invalid_map_is_refused() {
     type Small = SharedTile<u16, 8, 40, Unswizzled128>;
     let (device, mut buffer) = (Simulator::default(), vec![0u16; 1 << 16]);
     let right = Im2colTensor::<Small, 5>::new([40, 9, 8, 7, 2]);

@@ -41,7 +41,7 @@ fn scan_global(block: &Block, d: GlobalMut<u32>, how: u32) {
 }
 
 #[test]
-fn a_value_of_the_lane_before_is_an_error_at_once() {
+fn read_of_the_previous_lanes_write_is_an_error() {
     for seed in 0..8 {
         let error = scan_global::launch(&Simulator::new(seed), 1, &mut [0; 32], 0).unwrap_err();
         assert_eq!(race(&error), (true, Agent::LaneOfWarp(0)));
@@ -133,7 +133,7 @@ fn row_of_lanes(
 }
 
 #[test]
-fn rows_that_lanes_hand_on() {
+fn row_between_lanes_needs_a_sync() {
     for seed in 0..8 {
         let run = |how| row_of_lanes::launch(&Simulator::new(seed), 1, &mut [0; 64], how);
         let error = run(0).unwrap_err();
@@ -181,7 +181,7 @@ fn raw_rows(block: &Block, #[shared] row: Row, d: GlobalMut<u32>, how: u32) {
 }
 
 #[test]
-fn raw_loads_of_what_other_lanes_stored() {
+fn raw_load_of_another_lanes_store_needs_a_sync() {
     let run = |how| raw_rows::simulate(1, &mut [0; 32], how);
     let error = run(0).unwrap_err();
     assert_eq!(race(&error), (true, Agent::LaneOfWarp(0)));
@@ -244,7 +244,7 @@ fn next_element(block: &Block, d: GlobalMut<u32>, e: GlobalMut<u32>, first: u32)
 }
 
 #[test]
-fn a_lane_that_reads_too_soon_what_in_step_is_written() {
+fn read_before_the_lockstep_write_is_an_error() {
     for seed in 0..8 {
         let device = Simulator::new(seed);
         let error = sum_by_halves::launch(&device, 1, &mut [0], 0).unwrap_err();
@@ -311,7 +311,7 @@ fn told_by_a_barrier(
 }
 
 #[test]
-fn lanes_that_are_ordered() {
+fn elect_and_barrier_order_lanes() {
     for seed in 0..8 {
         let device = Simulator::new(seed);
         let mut d = [0; 33];

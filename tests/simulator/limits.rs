@@ -115,7 +115,7 @@ fn overflow(which: &str) -> (Output, String) {
 
 #[cfg(unix)]
 #[test]
-fn a_stack_that_overflows_is_told_of() {
+fn stack_overflow_in_a_lane_is_reported() {
     let (output, text) = overflow("lane");
     assert!(!output.status.success());
     assert!(
@@ -137,7 +137,7 @@ fn a_stack_that_overflows_is_told_of() {
 
 #[cfg(unix)]
 #[test]
-fn other_faults_are_left_to_others() {
+fn other_faults_reach_the_earlier_handler() {
     for which in ["thread", "before"] {
         let (output, text) = overflow(which);
         assert!(!output.status.success());
@@ -166,7 +166,7 @@ fn caught(block: &Block, a: Global<u32>, d: GlobalMut<u32>, how: u32) {
 }
 
 #[test]
-fn what_a_kernel_catches_is_found_all_the_same() {
+fn caught_panic_is_still_an_error() {
     for seed in 0..4 {
         let run = |how| caught::launch(&Simulator::new(seed), 1, &[1; 32], &mut [0; 32], how);
         run(0).unwrap().check().unwrap();

@@ -70,7 +70,7 @@ fn hand_over(
 }
 
 #[test]
-fn who_waits_sees_what_was_done_before_the_arrivals() {
+fn waiter_sees_the_writes_before_the_arrivals() {
     for seed in 0..8 {
         let run = |how| {
             let mut d = [0; 32];
@@ -172,7 +172,7 @@ fn chain(
 }
 
 #[test]
-fn who_waits_learns_what_the_others_had_waited_for() {
+fn waits_order_transitively() {
     let mut d = [0; 32];
     chain::launch(&Simulator::new(3).schedules(20), 1, &mut d).check();
     assert_eq!(d, [9; 32]);
@@ -283,7 +283,7 @@ fn a_phase_needs_its_arrivals_and_its_bytes() {
 }
 
 #[test]
-fn arrivals_and_bytes_that_no_phase_is_for() {
+fn too_many_arrivals_or_bytes_are_errors() {
     let error = transactions::simulate(1, 3, 8, 0).unwrap_err();
     assert_eq!(misuse(&error), BarrierMisuse::TooManyArrivals { of: 2 });
     assert_elected_at(&error, "arrives", (0, 0, 0), 0);
@@ -343,7 +343,7 @@ fn late(
 }
 
 #[test]
-fn a_phase_that_ends_before_all_have_waited_for_the_one_before() {
+fn wait_for_a_missed_phase_is_an_error() {
     late::simulate(1, 1).check();
     for phases in 2..5 {
         let error = late::simulate(1, phases).unwrap_err();
@@ -385,7 +385,7 @@ fn early(
 }
 
 #[test]
-fn a_phase_that_has_not_begun_is_not_waited_for() {
+fn wait_for_a_future_phase_is_an_error() {
     // The phase before the current one; and the current one, if nobody waits for its end.
     for phases in 1..4 {
         early::launch(&Simulator::new(0).schedules(8), 1, phases, phases - 1, 0).check();
@@ -434,7 +434,7 @@ fn one_phase_ahead(
 }
 
 #[test]
-fn some_order_shows_a_wait_that_is_one_phase_ahead() {
+fn schedules_find_a_wait_one_phase_ahead() {
     let error =
         one_phase_ahead::launch(&Simulator::new(0).schedules(16), 1, &mut [0; 32]).unwrap_err();
     let ahead = |finding: &sim::Finding| {
@@ -482,7 +482,7 @@ fn leave(block: &Block, #[shared] memory: BarrierMemory, end: u32) {
 }
 
 #[test]
-fn who_leaves_is_not_waited_for_and_an_end_is_an_end() {
+fn dropped_arrival_is_not_awaited_and_invalid_barrier_is_an_error() {
     leave::launch(&Simulator::new(0).schedules(10), 1, 0).check();
     leave::launch(&Simulator::new(0).schedules(10), 1, 1).check();
     let error = leave::simulate(1, 2).unwrap_err();
@@ -643,7 +643,7 @@ fn a_lane_that_tries_may_do_something_else_before_it_tries_again() {
 }
 
 #[test]
-fn a_lane_that_tries_once_may_have_tried_in_vain() {
+fn single_try_wait_does_not_order_a_read() {
     let error = try_and::launch(&Simulator::new(0).schedules(16), 1, &mut [0], 0).unwrap_err();
     assert!(
         error.findings().iter().any(|finding| matches!(finding.misuse, Misuse::Race { .. })),
@@ -652,7 +652,7 @@ fn a_lane_that_tries_once_may_have_tried_in_vain() {
 }
 
 #[test]
-fn a_lane_that_tries_on_and_on() {
+fn endless_try_wait_is_a_deadlock() {
     for seed in 0..4 {
         let error = try_and::launch(&Simulator::new(seed), 1, &mut [0], 5).unwrap_err();
         let Misuse::Deadlock { waiting, .. } = &error.misuse else { panic!("{error}") };
@@ -673,7 +673,7 @@ fn test_in_vain(block: &Block, #[shared] barrier: BarrierMemory) {
 }
 
 #[test]
-fn a_lane_that_tests_on_and_on() {
+fn endless_test_wait_is_a_deadlock() {
     let error = test_in_vain::simulate(1).unwrap_err();
     assert!(matches!(error.misuse, Misuse::PollingBarrier { .. }), "{error}");
     assert_elected_at(&error, "in vain", (0, 0, 0), 0);

@@ -131,7 +131,7 @@ fn by_typed_fragments() {
 }
 
 #[test]
-fn what_an_accumulator_may_be() {
+fn accumulator_as_a_valid_operand_is_no_error() {
     for which in 5..8 {
         typed::simulate(1, which).unwrap();
     }
@@ -209,7 +209,7 @@ fn few_values(block: &Block) {
 
 /// Eight words could equal others by chance.
 #[test]
-fn few_different_words_prove_nothing() {
+fn few_distinct_words_are_no_finding() {
     few_values::simulate(1).unwrap();
 }
 

@@ -404,7 +404,7 @@ fn assert_planted(name: &str, run: impl Fn(u64) -> Result<(), SimError>) {
 }
 
 #[test]
-fn nothing_is_wrong_without_a_mistake() {
+fn pipelines_without_a_mistake_run_clean() {
     for seed in 0..24 {
         run(Nothing, seed).unwrap();
         results::run(results::Plant::Nothing, seed).unwrap();

@@ -81,7 +81,7 @@ fn wait_otherwise(block: &Block, a: Global<u32>, d: GlobalMut<u32>, how: u32) {
 }
 
 #[test]
-fn what_does_not_end() {
+fn endless_polling_is_an_error() {
     let run = |how| {
         let simulator = Simulator::new(0).patience(1 << 16);
         wait_otherwise::launch(&simulator, 1, &[0], &mut [0; 34], how)

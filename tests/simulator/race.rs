@@ -47,7 +47,7 @@ fn read_a_row(block: &Block, #[shared] tile: Tile, rows_apart: usize, sync: u32)
 }
 
 #[test]
-fn a_read_of_what_another_warp_writes_needs_a_sync_between() {
+fn read_of_another_warps_write_needs_a_sync() {
     for seed in 0..20 {
         let simulator = Simulator::new(seed);
         read_a_row::launch(&simulator, 1, 1, 1).unwrap();

@@ -148,7 +148,7 @@ fn moved(loaded: u32, stored: u32) -> Result<(), SimError> {
 }
 
 #[test]
-fn what_is_right_passes() {
+fn valid_moves_run_clean() {
     moved(ROW_9, ROW_9).unwrap();
     // Row addresses of lanes after the sixteenth are not used.
     move_one::simulate(1, ROW_9, ROW_9, 16, 32).check();
@@ -175,21 +175,21 @@ fn rows_that_are_misaligned_or_outside() {
 }
 
 #[test]
-fn a_row_that_nothing_wrote() {
+fn load_of_an_unwritten_row_is_an_error() {
     let error = move_one::simulate(1, ROW_9, ROW_9, 12, 32).unwrap_err();
     assert_eq!(error.misuse, Misuse::SharedUnwritten { address: SHARED_BASE + 12 * 16, bytes: 16 });
     assert_at(&error, "load", (0, 0, 0), 0, Some(12));
 }
 
 #[test]
-fn two_rows_in_one_place() {
+fn store_of_two_rows_to_one_address_is_a_race() {
     let error = moved(ROW_9, SHARED_BASE + 16).unwrap_err();
     assert!(matches!(error.misuse, Misuse::Race { .. }), "{error}");
     assert_at(&error, "store", (0, 0, 0), 0, Some(9));
 }
 
 #[test]
-fn lanes_that_do_not_come() {
+fn missing_lanes_diverge() {
     let error = move_one::simulate(1, ROW_9, ROW_9, 32, 16).unwrap_err();
     let Misuse::Divergence { waiting, ended } = &error.misuse else { panic!("{error}") };
     assert_eq!(waiting[0].form, "stmatrix.sync.aligned.m16n8.x2.trans.shared.b8");

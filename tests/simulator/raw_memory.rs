@@ -82,7 +82,7 @@ fn exchange(block: &Block, #[shared] tile: SharedTile<u32, 1, 64>, d: GlobalMut<
 }
 
 #[test]
-fn a_race_and_what_nothing_wrote() {
+fn race_and_unwritten_read_are_errors() {
     for seed in 0..8 {
         let simulator = sim::Simulator::new(seed);
         // The first warp reads unwritten memory.
@@ -130,7 +130,7 @@ fn copy_error(element: usize, some: u32, to: u32) -> SimError {
 }
 
 #[test]
-fn a_copy_from_or_to_where_it_may_not() {
+fn copy_from_or_to_an_invalid_address_is_an_error() {
     let beyond = |index| Misuse::GlobalOutOfBounds { access: "copy", name: "a", index, len: 10 };
     assert_eq!(copy_error(8, 5, 0).misuse, beyond(10));
     assert_eq!(copy_error(8, 8, 0).misuse, beyond(11));
@@ -180,7 +180,7 @@ fn copy_what_is_written(
 }
 
 #[test]
-fn a_copy_from_what_another_warp_writes() {
+fn copy_from_another_warps_write_is_a_race() {
     for seed in 0..8 {
         let error = copy_what_is_written::launch(&sim::Simulator::new(seed), 1, &mut [0; 32], 0)
             .unwrap_err();
@@ -216,7 +216,7 @@ fn groups_of_lanes(
 
 /// Each lane has its own groups: lane 9 waits for its first group only.
 #[test]
-fn groups_are_a_lanes() {
+fn each_lane_has_its_own_copy_groups() {
     let mut d = [0; 32];
     groups_of_lanes::simulate(1, &[7; 32], &mut d, 32).unwrap().check().unwrap();
     assert_eq!(d, [7; 32]);
@@ -276,7 +276,7 @@ fn stop(block: &Block, lane_that_stops: usize) {
 }
 
 #[test]
-fn a_trap() {
+fn trap_is_an_error_at_its_lane() {
     let error = stop::simulate(1, 12).unwrap_err();
     assert_eq!(error.misuse, Misuse::Trap);
     assert_at(&error, "trap", (0, 0, 0), 0, Some(12));

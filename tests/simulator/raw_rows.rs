@@ -76,7 +76,7 @@ fn load_what_lane_8_names(block: &Block, #[shared] tile: Tile, of_lane_8: u32) {
 
 /// sm_75 requires a valid address in every lane, also for rows that are not loaded.
 #[test]
-fn a_row_that_is_not_loaded_is_valid_all_the_same() {
+fn row_address_of_an_unused_lane_must_be_valid() {
     let error = load_what_lane_8_names::simulate(1, SHARED_BASE + 8).unwrap_err();
     assert_at(&error, "x1", (0, 0, 0), 0, Some(8));
 }

@@ -31,13 +31,13 @@ fn misuse_of(number: u32) -> Misuse {
 }
 
 #[test]
-fn what_one_warpgroup_gives_back_the_others_take() {
+fn released_registers_go_to_the_other_warpgroups() {
     share::simulate(1, 0, 0).check();
     share::simulate(1, 0, 1).check();
 }
 
 #[test]
-fn who_takes_more_than_there_are_waits_in_vain() {
+fn request_for_too_many_registers_is_a_deadlock() {
     let Misuse::Deadlock { waiting, .. } = misuse_of(1) else { panic!("no deadlock") };
     // Four warps have released 104 registers of each lane, and six warps take 64 of each lane.
     assert_eq!(waiting.len(), 2);
@@ -51,7 +51,7 @@ fn who_takes_more_than_there_are_waits_in_vain() {
 }
 
 #[test]
-fn registers_are_given_back_down_and_taken_up() {
+fn register_count_in_the_wrong_direction_is_an_error() {
     for (number, count) in [(2, 176), (3, 160)] {
         let Misuse::RegisterCount { count: wrong, held: 168, .. } = misuse_of(number) else {
             panic!("{number}")
@@ -101,7 +101,7 @@ fn together(block: &Block, #[shared] told: BarrierMemory, how: u32) {
 }
 
 #[test]
-fn all_warps_of_a_warpgroup_come_to_the_same() {
+fn different_setmaxnreg_in_one_warpgroup_is_an_error() {
     let find = |seed, how| together::launch(&Simulator::new(seed), 1, how).unwrap_err();
     for seed in 0..8 {
         for (how, markers) in [
@@ -137,7 +137,7 @@ fn all_warps_of_a_warpgroup_come_to_the_same() {
 }
 
 #[test]
-fn the_warps_wait_for_each_other_between_two() {
+fn two_setmaxnreg_without_a_sync_are_an_error() {
     for how in [0, 5] {
         together::launch(&Simulator::new(0).schedules(16), 1, how).check();
     }

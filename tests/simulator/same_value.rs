@@ -52,7 +52,7 @@ fn one_value_and_another(block: &Block, #[shared] row: Row, lanes: usize, sync: 
 }
 
 #[test]
-fn what_several_lanes_have_written_no_one_of_them_overwrites() {
+fn overwrite_of_a_value_of_several_lanes_is_a_race() {
     let error = one_value_and_another::simulate(1, 2, 0).unwrap_err();
     assert_eq!(race(&error), ("write", "write"));
     assert_at(&error, "another value", (0, 0, 0), 0, Some(1));
@@ -84,7 +84,7 @@ fn uniform(block: &Block, #[shared] row: Row, lane_first: u32, sync: u32) {
 }
 
 #[test]
-fn what_each_lane_writes_races_with_what_one_does() {
+fn uniform_write_races_with_a_single_lanes_access() {
     let error = uniform::simulate(1, 0, 0).unwrap_err();
     assert_eq!(race(&error), ("write", "write"));
     assert_at(&error, "one lane", (0, 0, 0), 0, Some(3));

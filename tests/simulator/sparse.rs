@@ -175,7 +175,7 @@ fn halves(block: &Block, ordered: u32, word: u32) {
 }
 
 #[test]
-fn a_part_that_is_named_twice() {
+fn duplicate_metadata_index_is_an_error() {
     for code in [0b0000, 0b0101, 0b1010, 0b1111] {
         for (ordered, marker) in [(1, "ordered"), (0, "any order")] {
             let error = halves::simulate(1, ordered, 0x4444_4444 & !0xf00 | u32::from(code) << 8)
@@ -187,7 +187,7 @@ fn a_part_that_is_named_twice() {
 }
 
 #[test]
-fn parts_that_are_not_in_order() {
+fn metadata_out_of_order_is_an_error_if_ordered() {
     for code in [0b0001, 0b0010, 0b0011, 0b0110, 0b0111, 0b1011] {
         let word = 0x4444_4444 & !0xf00_0000 | u32::from(code) << 24;
         assert_code(
@@ -202,7 +202,7 @@ fn parts_that_are_not_in_order() {
 }
 
 #[test]
-fn metadata_of_lanes_that_the_selector_does_not_name_is_not_looked_at() {
+fn metadata_of_unselected_lanes_is_ignored() {
     #[kernel(threads = 32, target = "sm_80")]
     fn other_lanes(block: &Block) {
         let warp = block.warp();
@@ -216,7 +216,7 @@ fn metadata_of_lanes_that_the_selector_does_not_name_is_not_looked_at() {
 }
 
 #[test]
-fn a_code_that_is_neither_half_of_a_pair_of_tf32() {
+fn invalid_tf32_metadata_is_an_error() {
     #[kernel(threads = 32, target = "sm_80")]
     fn pairs(block: &Block) {
         let warp = block.warp();
@@ -259,7 +259,7 @@ fn lanes_with_different_selectors() {
 
 /// After the finding, an invalid code has the same effect as on hardware.
 #[test]
-fn what_is_found_is_computed_all_the_same() {
+fn invalid_metadata_computes_as_on_hardware() {
     #[kernel(threads = 32, target = "sm_80")]
     fn twice_the_same(block: &Block, d: GlobalMut<f32>) {
         let warp = block.warp();
@@ -278,7 +278,7 @@ fn what_is_found_is_computed_all_the_same() {
 }
 
 #[test]
-fn lanes_that_do_not_come_to_a_sparse_product() {
+fn missing_lanes_of_a_sparse_mma_diverge() {
     #[kernel(threads = 32, target = "sm_80")]
     fn half(block: &Block) {
         block.warp().each(|lane| {
@@ -304,7 +304,7 @@ fn lanes_that_do_not_come_to_a_sparse_product() {
 
 /// The result of an `mma` is passed as the kept elements of a sparse A.
 #[test]
-fn an_accumulator_that_is_taken_for_a_factor() {
+fn accumulator_as_a_sparse_operand_is_an_error() {
     #[kernel(threads = 32, target = "sm_80")]
     fn taken(block: &Block) {
         let warp = block.warp();

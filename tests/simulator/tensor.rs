@@ -69,7 +69,7 @@ fn a_box_is_there_behind_a_wait() {
 }
 
 #[test]
-fn a_box_is_read_too_early() {
+fn read_before_the_wait_is_an_error() {
     for seed in 0..8 {
         let error = run_load(seed, Tile::BOX_BYTES, 0).unwrap_err();
         let Misuse::CopyInFlight { access: "read", place, .. } = &error.misuse else {
@@ -104,7 +104,7 @@ fn load_twice(
 
 /// Neither copy is an ordinary store, so no missing fence is reported.
 #[test]
-fn two_boxes_are_loaded_to_one_place() {
+fn second_load_to_the_same_tile_is_an_error() {
     let (device, a, mut d) = (Simulator::default(), numbers(), [0; 256]);
     let map = Tensor::<Tile, 2>::new([32, 8]).map(&device, &a[..]).unwrap();
     let error =
@@ -118,7 +118,7 @@ fn two_boxes_are_loaded_to_one_place() {
 }
 
 #[test]
-fn a_box_counts_with_what_of_it_is_beyond_the_tensor() {
+fn byte_count_includes_elements_outside_the_tensor() {
     for seed in 0..8 {
         // This part of the box is in the tensor.
         let error = run_load(seed, 28 * 6 * 4, 1).unwrap_err();
@@ -176,7 +176,7 @@ fn run_store(fence: u32, wait: u32) -> Result<[u32; 256], SimError> {
 }
 
 #[test]
-fn what_of_a_box_is_beyond_the_tensor_goes_nowhere() {
+fn elements_outside_the_tensor_are_not_stored() {
     let inside = |row: usize, col: usize| row >= 2 && col >= 4;
     let expected = core::array::from_fn(|i| {
         let (row, col) = (i / 32, i % 32);
@@ -312,7 +312,7 @@ fn overlapping(block: &Block, #[shared] tile: Tile, d: TensorMapMut<Tile, 2>, re
 }
 
 #[test]
-fn boxes_of_two_blocks_share_a_line() {
+fn overlapping_stores_race_and_reductions_do_not() {
     let run = |reduce| {
         let (device, mut d) = (Simulator::default(), [10; 32 * 15]);
         let mut map = Tensor::<Tile, 2>::new([32, 15]).map_mut(&device, &mut d[..]).unwrap();
@@ -337,7 +337,7 @@ fn boxes_of_two_blocks_share_a_line() {
 }
 
 #[test]
-fn what_no_map_can_be() {
+fn invalid_map_is_refused() {
     type Small = SharedTile<u16, 8, 40, Unswizzled128>;
     let (device, buffer) = (Simulator::default(), vec![0u16; 1 << 16]);
     let refused =

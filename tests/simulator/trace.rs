@@ -41,7 +41,7 @@ fn expected(warp: usize) -> Vec<(&'static str, u64, u64, usize, u32)> {
 }
 
 #[test]
-fn each_warp_takes_its_steps() {
+fn each_warp_counts_its_own_steps() {
     let trace = run(0).trace.unwrap();
     for block in [Grid { x: 0, y: 0, z: 0 }, Grid { x: 0, y: 1, z: 0 }] {
         for warp in 0..2 {
@@ -65,7 +65,7 @@ fn the_seed_does_not_matter() {
 }
 
 #[test]
-fn what_is_written_is_a_chrome_trace() {
+fn written_file_is_a_chrome_trace() {
     let path = std::env::temp_dir().join(format!("ptx-matrix-trace-{}.json", std::process::id()));
     run(0).trace.unwrap().write_chrome(&path).unwrap();
     let written: Value = serde_json::from_str(&std::fs::read_to_string(&path).unwrap()).unwrap();

@@ -77,7 +77,7 @@ fn run_typed(misuse: u32) -> Result<(), Misuse> {
 }
 
 #[test]
-fn a_product_is_right_and_its_tiles_are_free_behind_the_wait() {
+fn result_is_right_and_tiles_are_free_after_the_wait() {
     run_typed(0).unwrap();
 }
 
@@ -97,7 +97,7 @@ fn warps_that_fill_a_tile_are_waited_for() {
 }
 
 #[test]
-fn all_four_warps_come() {
+fn missing_warp_is_a_deadlock() {
     let Err(Misuse::Deadlock { waiting, ended, .. }) = run_typed(3) else {
         panic!("a warp does not come")
     };
@@ -207,7 +207,7 @@ fn a_descriptor_made_by_hand_is_checked() {
 }
 
 #[test]
-fn lanes_take_the_same_matrices() {
+fn different_descriptors_in_a_warp_are_an_error() {
     assert!(matches!(run_raw(5), Err(Misuse::OperandsDiffer { .. })));
 }
 
@@ -247,7 +247,7 @@ fn two_in_flight(
 }
 
 #[test]
-fn the_older_is_taken_while_the_newer_is_in_flight() {
+fn older_accumulator_is_readable_with_the_newer_in_flight() {
     let mut d = vec![0.0; 2 * 64 * 32];
     two_in_flight::simulate(1, 0, &mut d).check();
     assert!(
@@ -256,7 +256,7 @@ fn the_older_is_taken_while_the_newer_is_in_flight() {
 }
 
 #[test]
-fn the_newer_is_not_taken_before_its_wait() {
+fn newer_accumulator_before_its_wait_is_an_error() {
     let error = two_in_flight::simulate(1, 1, &mut [0.0; 2 * 64 * 32]).unwrap_err();
     let found = error.findings();
     assert!(
@@ -325,7 +325,7 @@ fn other_ways(
 }
 
 #[test]
-fn matrices_lie_either_way() {
+fn operands_are_k_major_or_mn_major() {
     let a: Vec<f16> = (0..64 * 32).map(|i| f16::from_f32((i * 5 % 13) as f32 - 6.0)).collect();
     let b: Vec<f16> = (0..32 * 128).map(|i| f16::from_f32((i * 3 % 17) as f32 - 8.0)).collect();
     let mut d = vec![0.0; 64 * 104];

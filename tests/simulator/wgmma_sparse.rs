@@ -94,7 +94,7 @@ fn run_typed(misuse: u32, words: impl Fn(&mut [u32])) -> Result<(), Misuse> {
 }
 
 #[test]
-fn a_product_is_that_of_the_whole_matrices() {
+fn result_equals_the_dense_product() {
     run_typed(0, |_| ()).unwrap();
 }
 
@@ -104,7 +104,7 @@ fn all_four_warps_have_the_same_selector() {
 }
 
 #[test]
-fn all_of_k_is_read_before_the_wait() {
+fn write_to_b_before_the_wait_is_a_race() {
     let Err(Misuse::Race { access: "write", other_access: "read", other, .. }) =
         run_typed(2, |_| ())
     else {
@@ -114,7 +114,7 @@ fn all_of_k_is_read_before_the_wait() {
 }
 
 #[test]
-fn a_code_that_names_one_part_twice_is_found_with_its_row() {
+fn duplicate_metadata_index_is_an_error_with_its_row() {
     // Lane 13 of warp 2 has rows 3 and 11, columns 16 to 31.
     let twice = |words: &mut [u32]| words[2 * 32 + 13] = words[2 * 32 + 13] & !0xf00 | 0x500;
     let Err(Misuse::Metadata { form, code, row, cols, .. }) = run_typed(0, twice) else {
@@ -215,7 +215,7 @@ fn lanes_have_the_same_selector() {
 }
 
 #[test]
-fn sums_in_flight_are_no_metadata() {
+fn accumulator_in_flight_as_metadata_is_an_error() {
     let found = run_raw(2).unwrap_err();
     assert!(
         found.iter().any(|of| matches!(of, Misuse::AccumulatorInFlight { access: "read", .. })),

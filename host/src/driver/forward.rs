@@ -196,7 +196,7 @@ mod tests {
     use crate::driver::status::NO_LIBRARY;
 
     #[test]
-    fn without_a_driver_every_call_returns_a_status() {
+    fn calls_without_a_driver_return_a_status() {
         if require().is_ok() {
             return;
         }

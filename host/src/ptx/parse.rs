@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_without_a_target_is_refused() {
+    fn ptx_without_a_target_is_refused() {
         assert_eq!("".parse::<Ptx>(), Err(PtxError::NoTarget));
         assert_eq!("// .target sm_90\n.version 8.7".parse::<Ptx>(), Err(PtxError::NoTarget));
         assert_eq!("\u{7f}ELF\u{1}é".parse::<Ptx>(), Err(PtxError::NoTarget));

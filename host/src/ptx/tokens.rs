@@ -64,7 +64,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_never_closed_ends_with_the_text() {
+    fn unclosed_token_ends_with_the_text() {
         assert_eq!(all("a /* b"), ["a"]);
         assert_eq!(all("a // b"), ["a"]);
         assert_eq!(all("\"b"), ["\"b"]);

@@ -149,7 +149,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_ceiling_goes_with_the_clock() {
+    fn ceiling_scales_with_the_clock() {
         let at = |clock_mhz| Conditions { clock_mhz, ..Conditions::default() };
         let ceiling = Ceiling { tflops: 600.0, conditions: at(Some(2000.0)) };
         assert_eq!(ceiling.utilisation(450.0, &at(Some(1500.0))), Some(1.0));

@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn a_product_is_right_until_one_element_is_not() {
+    fn one_wrong_element_makes_a_gemm_wrong() {
         for ty in [Type::Bf16, Type::Bf16F32, Type::Tf32, Type::S8, Type::E4m3F32] {
             for layout in [Layout::Nn, Layout::Nt, Layout::Tn, Layout::Tt] {
                 let products = match ty {

@@ -294,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn every_shape_comes_in_every_type_and_layout() {
+    fn every_shape_has_every_type_and_layout() {
         let options = [
             "--size", "64", "--shape", "1x2x3", "--type", "f16", "--type", "e4m3-f32", "--layout",
             "nt",
@@ -307,7 +307,7 @@ mod tests {
     }
 
     #[test]
-    fn what_makes_no_sense_is_refused() {
+    fn invalid_arguments_are_refused() {
         for wrong in [
             ["--size", "0"],
             ["--shape", "1x2"],

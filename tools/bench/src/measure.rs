@@ -257,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn what_would_fit_the_cache_is_rotated() {
+    fn buffers_that_fit_the_cache_are_rotated() {
         assert_eq!(sets_for(60 << 20, 6 << 20), 40);
         assert_eq!(sets_for(60 << 20, 134 << 20), 2);
         assert_eq!(sets_for(60 << 20, 400 << 20), 1);

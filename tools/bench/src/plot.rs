@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_ratio_there_is_no_picture() {
+    fn no_plot_without_a_ratio() {
         assert_eq!(plot(&[], "cublas").unwrap(), None);
         let rows: Vec<Row> =
             example(1000).into_iter().filter(|row| row.contestant == "cublas").collect();

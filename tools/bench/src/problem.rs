@@ -332,7 +332,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_shape_is_what_it_is_written_as() {
+    fn shape_parses_and_prints() {
         let shape = Shape { m: 4096, n: 14336, k: 1 };
         assert_eq!("4096x14336x1".parse(), Ok(shape));
         assert_eq!(shape.to_string(), "4096x14336x1");
@@ -377,7 +377,7 @@ mod tests {
     }
 
     #[test]
-    fn no_default_shape_comes_twice() {
+    fn default_shapes_are_distinct() {
         let shapes = default_shapes();
         for (i, shape) in shapes.iter().enumerate() {
             assert!(!shapes[..i].contains(shape), "{shape}");

@@ -244,7 +244,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn a_row_is_what_its_time_means() {
+    fn row_derives_its_metrics_from_the_time() {
         let rows = example(1000);
         let ours = &rows[1];
         assert_eq!((rows[0].ratio, ours.ratio, rows[2].ratio), (Some(1.0), Some(0.8), None));
@@ -255,7 +255,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn the_csv_has_a_line_for_each_and_quotes_what_needs_it() {
+    fn csv_has_a_line_per_row_and_quotes_fields() {
         let mut text = Vec::new();
         write_csv(&example(1000), &mut text).unwrap();
         let text = String::from_utf8(text).unwrap();
@@ -276,7 +276,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn the_table_is_aligned_and_tells_what_is_wrong() {
+    fn table_is_aligned_and_names_wrong_results() {
         let table = table(&example(1000));
         let lines: Vec<&str> = table.lines().collect();
         assert_eq!(lines.len(), 5, "{table}");

@@ -13,7 +13,7 @@ use ptx_matrix_bench::{
 use ptx_matrix_host::{Gpu, GpuDevice, Stream};
 
 #[test]
-fn everything_here_on_a_stand_in() {
+fn ignored_tests_pass_on_the_stand_in() {
     stand_in::run_ignored_tests_with(&["libcublas.so.13", "libcublasLt.so.13"]);
 }
 
@@ -34,7 +34,7 @@ fn quick<'a>(device: &'a GpuDevice) -> Bench<'a> {
 
 #[test]
 #[ignore = "needs a GPU"]
-fn cublas_is_asked_for_the_product_in_every_layout() {
+fn cublas_multiplies_in_every_layout() {
     let device = device();
     let cublas = Cublas::new(device.gpu()).unwrap();
     let version = cublas.version();
@@ -58,7 +58,7 @@ fn cublas_is_asked_for_the_product_in_every_layout() {
 
 #[test]
 #[ignore = "needs a GPU"]
-fn cublas_says_what_it_does_not_support() {
+fn cublas_refuses_unsupported_problems() {
     let device = device();
     let cublas = Cublas::new(device.gpu()).unwrap();
     let bench = quick(&device);
@@ -102,7 +102,7 @@ impl Contestant for Failing {
 
 #[test]
 #[ignore = "needs a GPU"]
-fn a_wrong_product_and_a_refusal_are_told_and_the_others_go_on() {
+fn wrong_result_and_refusal_are_reported_and_others_continue() {
     let device = device();
     let cublas = Cublas::new(device.gpu()).unwrap();
     let contestants: [&dyn Contestant; 3] = [&cublas, &Failing::WritesNothing, &Failing::Refuses];

@@ -396,7 +396,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_added_to_is_near_where_32_bits_wrap_around() {
+    fn wrapping_accumulators_are_near_the_32_bit_limits() {
         let values = sums::<i32>(&mut Rng::seed_from_u64(0), 1000, Kind::Wrapping);
         assert!(values.iter().any(|&value| value > i32::MAX - 100_000));
         assert!(values.iter().any(|&value| value < i32::MIN + 100_000));

@@ -293,7 +293,7 @@ mod tests {
 
     /// The reference has no sums of an instruction that a GPU lacks.
     #[test]
-    fn an_instruction_that_a_gpu_lacks_panics() {
+    fn instruction_missing_on_the_gpu_panics() {
         fn fp8s() -> Vec<F8E4M3> {
             zeros(32)
         }

@@ -72,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn what_differs_is_told() {
+    fn differences_are_reported() {
         assert!(said(|_| ()).is_empty());
         let other = |digests: &mut Digests| {
             digests.forms.get_mut(FORM).unwrap()[1] = "0123456789abcdef".to_owned()

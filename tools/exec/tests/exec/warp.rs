@@ -98,7 +98,7 @@ fn selectors_select() {
 
 /// Metadata codes that PTX does not define have a result, and a finding says so.
 #[test]
-fn what_ptx_does_not_define_has_results_and_is_said() {
+fn undefined_metadata_has_a_result_and_a_finding() {
     let form = find("mma.sp.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32").unwrap();
     let state =
         State { metadata: Some(vec!["0x55555555".to_owned(); LANES]), ..plain_example(form) };

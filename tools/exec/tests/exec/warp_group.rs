@@ -103,7 +103,7 @@ fn place(row: usize, col: usize) -> (usize, usize) {
 
 /// A line of a matrix in shared memory is a row. Registers have the layout of the PTX ISA.
 #[test]
-fn matrices_lie_as_the_manual_says() {
+fn matrices_have_the_layout_of_the_ptx_isa() {
     let form = group_form(S8);
     // Only column 9 of A is nonzero, with the row's number; row 9 of B has the column's number. D
     // starts with a different value in each place.

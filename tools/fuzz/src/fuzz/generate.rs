@@ -300,7 +300,7 @@ mod tests {
     }
 
     #[test]
-    fn every_step_is_drawn_and_a_gpu_gets_none_that_it_has_not() {
+    fn every_step_is_drawn_but_none_missing_on_the_gpu() {
         let mut steps = drawn(For::Simulator);
         for step in [
             "WarpSync",

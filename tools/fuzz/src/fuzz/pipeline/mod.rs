@@ -150,7 +150,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     #[test]
-    fn pipelines_are_right_and_each_mistake_is_wrong_somewhere() {
+    fn pipelines_are_right_and_each_mistake_is_found() {
         let mut wrong = BTreeSet::new();
         for seed in 0..30 {
             let mut random = Rng::with_seed(seed);
