@@ -79,7 +79,7 @@ fn scale_on(ptx: &str) -> Result<Vec<f32>, GpuError> {
 }
 
 #[test]
-fn the_ptx_and_the_program_have_the_same_fingerprint_of_the_same_kernel() {
+fn ptx_and_program_have_equal_fingerprints() {
     let ptx: Ptx = built().parse().unwrap();
     assert!(ptx.seal.as_ref().is_some_and(|seal| seal.is_whole));
     let of =
@@ -113,7 +113,7 @@ fn the_ptx_and_the_program_have_the_same_fingerprint_of_the_same_kernel() {
 
 #[test]
 #[ignore = "needs a GPU"]
-fn the_kernel_of_the_ptx_is_launched_where_it_is_the_programs() {
+fn kernel_with_an_equal_fingerprint_launches() {
     assert_eq!(scale_on(built()).unwrap(), [3.0; 200]);
     let lines = built().replace('\n', "\r\n");
     assert_eq!(scale_on(&lines).unwrap(), [3.0; 200], "a text is the same with other line ends");
@@ -121,7 +121,7 @@ fn the_kernel_of_the_ptx_is_launched_where_it_is_the_programs() {
 
 #[test]
 #[ignore = "needs a GPU"]
-fn another_kernel_of_the_same_sources_is_refused_with_the_difference() {
+fn different_kernel_of_equal_sources_is_refused_with_the_difference() {
     let device = device();
     let (mut numbers, words) =
         (device.upload(&[0_u32; 64]).unwrap(), device.upload(&[0_u32; 64]).unwrap());
@@ -270,7 +270,7 @@ fn ptx_of_other_sources_is_refused_but_not_of_another_folder() {
 
 #[test]
 #[ignore = "needs a GPU"]
-fn ptx_whose_fingerprints_are_missing_or_damaged_is_refused() {
+fn ptx_with_missing_or_damaged_fingerprints_is_refused() {
     let refused = refusal(scale_on(stand_in::KERNELS));
     assert!(
         refused.starts_with("this PTX has no fingerprints") && refused.contains("new_unchecked"),

@@ -136,7 +136,7 @@ fn shared_memory_is_limited_to_the_devices_size() {
 
 #[test]
 #[ignore = "needs a GPU"]
-fn a_wrong_launch_is_refused() {
+fn invalid_launch_is_refused() {
     assert_eq!(
         refusal(LaunchRequest { kernel: "scael", ..SCALE_NOTHING }),
         "there is no kernel `scael` in this module; its kernels: scale, shared_size, traps"
@@ -151,7 +151,7 @@ fn a_wrong_launch_is_refused() {
 
 #[test]
 #[ignore = "needs a GPU"]
-fn ptx_that_the_device_does_not_run_is_refused_with_the_reason() {
+fn ptx_for_another_device_is_refused_with_the_reason() {
     let gpu = gpu();
     let foreign = stand_in::KERNELS.replace(".target sm_75", ".target sm_999a");
     let message = gpu.load(&foreign).unwrap_err().to_string();
@@ -165,7 +165,7 @@ fn ptx_that_the_device_does_not_run_is_refused_with_the_reason() {
 
 #[test]
 #[ignore = "needs a GPU"]
-fn machine_code_is_loaded_where_it_is_for_the_gpu_and_else_the_ptx_compiled() {
+fn cubin_for_the_gpu_is_loaded_and_else_its_ptx() {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("built_code");
     let (ptx, cubin) = (folder.join("sm_75/kernels.ptx"), folder.join("sm_75/kernels.cubin"));
     fs::create_dir_all(ptx.parent().unwrap()).unwrap();
@@ -258,7 +258,7 @@ fn scale(block: &Block, data: GlobalMut<f32>, factor: f32) {
 
 #[test]
 #[ignore = "needs a GPU"]
-fn work_in_a_stream_keeps_its_order_without_being_waited_for() {
+fn stream_work_is_ordered_without_waits() {
     let device = GpuDevice::new(gpu(), &kernels()).unwrap();
     let stream = device.gpu().new_stream().unwrap();
     let queue = device.in_stream(&stream);
@@ -278,7 +278,7 @@ fn work_in_a_stream_keeps_its_order_without_being_waited_for() {
 
 #[test]
 #[ignore = "needs a GPU"]
-fn a_buffer_that_a_kernel_still_needs_is_freed_after_it() {
+fn buffer_is_freed_after_the_kernel_that_uses_it() {
     let device = GpuDevice::new(gpu(), &kernels()).unwrap();
     let stream = device.gpu().new_stream().unwrap();
     let mut data = stream.filled::<f32>(1 << 20, 0).unwrap();

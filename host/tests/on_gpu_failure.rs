@@ -12,7 +12,7 @@ fn ignored_tests_pass_on_the_stand_in() {
 
 #[test]
 #[ignore = "needs a GPU"]
-fn a_kernel_that_fails_is_named_and_stays_named() {
+fn errors_name_the_failed_kernel() {
     let gpu = Gpu::open(0).unwrap();
     let module = gpu.load(stand_in::KERNELS).unwrap();
     let buffer = gpu.upload(&[1_u8]).unwrap();

@@ -191,7 +191,7 @@ mod tests {
     use crate::files::Files;
 
     #[test]
-    fn the_library_is_where_the_manifest_says() {
+    fn library_path_follows_the_manifest() {
         for (manifest, expected) in [
             (
                 "[package]\nname = \"k\"\n[lib]\ntest = false\npath = \"kernels.rs\" # here\n\
@@ -244,7 +244,7 @@ path = "../six"
 "#;
 
     #[test]
-    fn dependencies_by_path_are_found_however_they_are_written() {
+    fn path_dependencies_are_found_in_each_notation() {
         let one = "[package]\nname = \"one\"\n[dependencies]\nk = { path = \"../k\" }\n\
             seven.path = \"seven\"";
         let named = [

@@ -364,7 +364,7 @@ fn g() {}
     ];
 
     #[test]
-    fn every_file_of_the_crate_counts_and_no_other_does() {
+    fn hash_covers_exactly_the_crates_files() {
         let files = Files::new("every", &CRATE);
         for path in
             ["a/b.rs", "gpu.rs", "other/place.rs", "other/near.rs", "inline/deep.rs", "loop.rs"]
@@ -385,7 +385,7 @@ fn g() {}
     }
 
     #[test]
-    fn code_counts_and_how_it_is_written_does_not() {
+    fn hash_ignores_formatting() {
         let files = Files::new("code", &CRATE);
         let changed = |from: &str, to: &str| {
             assert!(ROOT.contains(from));

@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn lifetimes_and_raw_names_are_no_literals() {
+    fn lifetimes_and_raw_identifiers_are_not_literals() {
         assert_eq!(all("&'a \"x\"'b'"), ["&", "'", "a", "\"x\"", "'b'"]);
         assert_eq!(all("r#loop + r#\"x\"#"), ["r", "#", "loop", "+", "r#\"x\"#"]);
     }

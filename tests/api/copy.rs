@@ -117,7 +117,7 @@ fn together(
 }
 
 #[test]
-fn every_element_together_with_others() {
+fn for_each_together_visits_every_element() {
     let mut d = [9999; 384];
     together::simulate(1, &mut d).unwrap();
     assert!(d.into_iter().eq(0..384));
@@ -131,7 +131,7 @@ fn too_many_together(block: &Block, #[shared] tile: SharedTile<u32, 3, 32>) {
 }
 
 #[test]
-fn elements_that_are_no_multiple_are_refused() {
+fn elements_not_divisible_among_threads_are_an_error() {
     let error = too_many_together::simulate(1).unwrap_err().to_string();
     assert!(
         error.contains("each thread has a multiple of so many of the tile's elements"),

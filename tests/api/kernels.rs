@@ -126,7 +126,7 @@ mod names {
 }
 
 #[test]
-fn a_parameter_may_have_any_name() {
+fn parameter_may_have_any_name() {
     let mut d = [0; 2];
     names::scale::simulate(2, 1, 10, 100, 1000, 10000, &mut d).unwrap();
     assert_eq!(d, [11111; 2]);

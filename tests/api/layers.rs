@@ -234,7 +234,7 @@ pub fn files() -> BTreeMap<PathBuf, String> {
 }
 
 #[test]
-fn every_file_is_in_a_room() {
+fn every_file_is_in_a_layer() {
     for path in files().keys() {
         let loose = path.iter().count() == 1;
         let is_known = if loose {
@@ -299,7 +299,7 @@ fn planted(path: &str, text: &str) -> Vec<(usize, &'static str)> {
 }
 
 #[test]
-fn an_upward_import_is_seen_however_it_is_written() {
+fn upward_imports_are_found_in_each_notation() {
     assert_eq!(planted("lane/mod.rs", "use crate::scope::Warp;"), [(1, "scope")]);
     assert_eq!(
         planted("lane/mod.rs", "\nuse crate::{f16, Mma, engine::{a, b}};"),

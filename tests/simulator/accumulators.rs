@@ -93,7 +93,7 @@ fn hand_over(
 }
 
 #[test]
-fn groups_wait_for_each_other() {
+fn exchange_between_warpgroups_needs_a_sync() {
     let mut d = [0; 1024];
     hand_over::launch(&Simulator::new(0).schedules(16), 1, &mut d, 1).check();
     let element = |i: usize, first: usize| (16 * (i / 8) + first + i % 8) as u32;

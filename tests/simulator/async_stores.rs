@@ -110,7 +110,7 @@ fn waiter_reads_the_sent_values() {
 }
 
 #[test]
-fn the_barrier_expects_the_bytes() {
+fn barrier_must_expect_the_bytes() {
     for error in find(1) {
         let wrong = matches!(
             error.misuse,
@@ -141,7 +141,7 @@ fn second_copy_to_the_same_row_is_an_error() {
 }
 
 #[test]
-fn vectors_are_aligned() {
+fn unaligned_vector_is_an_error() {
     for error in find(6) {
         assert!(
             matches!(error.misuse, Misuse::SharedMisaligned { access: "write", bytes: 8, .. }),
@@ -224,7 +224,7 @@ fn reductions_of_the_same_element_do_not_race() {
 }
 
 #[test]
-fn reductions_race_with_all_else() {
+fn reductions_race_with_other_accesses() {
     let find = |how, is_it: fn(&Misuse) -> bool| {
         for seed in 0..16 {
             let error = count::launch(&Simulator::new(seed), 3, &mut [0; 64][..], how)

@@ -98,7 +98,7 @@ fn run_2d(
 }
 
 #[test]
-fn rows_beyond_the_tensor_need_not_be_written() {
+fn rows_outside_the_tensor_may_be_unwritten() {
     for (seed, adds) in (0..8).flat_map(|seed| [(seed, 0), (seed, 1)]) {
         let (_, d) = run_2d(seed, [32, 4], (4, 32), [0, 0], adds, NOTHING).unwrap();
         assert_eq!(d, (0..128).map(|i| i as f32).collect::<Vec<_>>());
@@ -115,7 +115,7 @@ fn rows_beyond_the_tensor_need_not_be_written() {
 }
 
 #[test]
-fn columns_beyond_the_tensor_need_not_be_written() {
+fn columns_outside_the_tensor_may_be_unwritten() {
     for adds in [0, 1] {
         let (_, d) = run_2d(0, [16, 8], (8, 16), [0, 0], adds, NOTHING).unwrap();
         assert_eq!(d, (0..128).map(|i| (i / 16 * 32 + i % 16) as f32).collect::<Vec<_>>());
@@ -215,7 +215,7 @@ fn store_pixels(
 }
 
 #[test]
-fn pixels_behind_the_last_image() {
+fn pixels_after_the_last_image_may_be_unwritten() {
     let run = |written, image, adds| {
         let (device, mut d) = (Simulator::default(), vec![0; 8 * 2 * 3 * 3]);
         let mut map =

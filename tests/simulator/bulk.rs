@@ -312,7 +312,7 @@ fn read_and_loaded(
 }
 
 #[test]
-fn a_tile_is_loaded_while_another_warp_may_read_it() {
+fn load_during_another_warps_read_is_an_error() {
     for simulator in seeds() {
         read_and_loaded::launch(&simulator, 1, &A, 1).check();
         let error = read_and_loaded::launch(&simulator, 1, &A, 0).unwrap_err();
@@ -432,7 +432,7 @@ fn init_fence_covers_only_its_threads_barriers() {
 }
 
 #[test]
-fn raw_copies() {
+fn invalid_raw_copy_is_an_error() {
     raw_copy::simulate(1, &A, 0).check();
     raw_copy::simulate(1, &A, 1).check();
     let misuse = |how| raw_copy::simulate(1, &A, how).unwrap_err().misuse.clone();
@@ -465,7 +465,7 @@ fn typed_copy(
 }
 
 #[test]
-fn typed_copies() {
+fn misaligned_or_out_of_bounds_copy_is_an_error() {
     let a = [1; 256];
     typed_copy::simulate(1, &a, 128).check();
     let error = typed_copy::simulate(1, &a, 132).unwrap_err();
@@ -590,7 +590,7 @@ fn reduce(block: &Block, #[shared] tile: Tile, d: GlobalMut<u32>, how: u32) {
 }
 
 #[test]
-fn blocks_reduce_the_same_elements() {
+fn reductions_race_only_with_reads_and_writes() {
     let mut d: [u32; 128] = core::array::from_fn(|i| i as u32);
     reduce::simulate(4, &mut d, 0).check();
     assert_eq!(d, core::array::from_fn(|i| i as u32 + 1 + 2 + 3 + 4));
@@ -645,7 +645,7 @@ fn reduce_and_touch(
 }
 
 #[test]
-fn a_block_sees_its_own_reductions() {
+fn waited_reductions_are_visible_to_their_block() {
     let (mut d, mut e): ([u32; 128], _) = (core::array::from_fn(|i| i as u32), [0; 32]);
     reduce_and_touch::simulate(1, &mut d, &mut e, 0).check();
     assert_eq!(e, core::array::from_fn(|i| 7.max(i as u32)));
@@ -770,7 +770,7 @@ fn by_elected(block: &Block, #[shared] tiles: [Tile; 2], d: GlobalMut<u32>, how:
 }
 
 #[test]
-fn the_lane_that_is_elected_is_one_and_maybe_not_the_first() {
+fn elected_lane_may_differ_from_the_first() {
     let run = |seed, how| by_elected::launch(&Simulator::new(seed), 1, &mut [0; 256], how);
     for seed in 0..16 {
         run(seed, 0).unwrap().check().unwrap();

@@ -39,7 +39,7 @@ fn block_has_its_position_in_the_cluster() {
 }
 
 #[test]
-fn a_grid_has_whole_clusters() {
+fn grid_with_a_partial_cluster_is_an_error() {
     for grid in [(3, 2), (4, 1)] {
         let error = places::simulate(grid, &mut [0; 64]).unwrap_err();
         let Misuse::Launch { message } = &error.misuse else { panic!("{error}") };
@@ -58,7 +58,7 @@ fn plain(block: &Block, d: GlobalMut<u32>) {
 }
 
 #[test]
-fn a_kernel_need_not_use_its_clusters() {
+fn kernel_may_leave_its_cluster_unused() {
     let mut d = [9; 4];
     plain::simulate(4, &mut d).check();
     assert_eq!(d, [0, 1, 2, 3]);
@@ -155,7 +155,7 @@ fn all_write(block: &ClusterBlock<2>, d: GlobalMut<u32>) {
 }
 
 #[test]
-fn clusters_race_as_blocks_do() {
+fn accesses_of_two_clusters_race() {
     all_write::simulate(2, &mut [0]).check();
     let error = all_write::simulate(6, &mut [0]).unwrap_err();
     let Misuse::Race { other: sim::Agent::OtherBlock(other), .. } = error.misuse else {
@@ -317,7 +317,7 @@ fn of_no_cluster(block: &Block, blocks: u32, d: GlobalMut<u32>) {
 }
 
 #[test]
-fn a_block_is_one_of_its_own_cluster() {
+fn block_of_another_cluster_size_is_an_error() {
     of_no_cluster::simulate(1, 1, &mut [1; 32]).check();
     for blocks in [0, 2] {
         let error = of_no_cluster::simulate(1, blocks, &mut [1; 32]).unwrap_err();

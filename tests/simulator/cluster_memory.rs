@@ -217,7 +217,7 @@ fn both_write(block: &ClusterBlock<2>, #[shared] row: Row) {
 }
 
 #[test]
-fn blocks_race_in_one_blocks_memory() {
+fn blocks_race_in_the_memory_of_one_block() {
     for error in find(|simulator| both_write::launch(simulator, 2)) {
         let Misuse::Race { access: "write", other_access: "write", other, .. } = error.misuse
         else {
@@ -328,14 +328,14 @@ fn copy(
 }
 
 #[test]
-fn a_copy_to_another_block_lands_there() {
+fn copy_to_a_peer_writes_its_memory() {
     let mut d = [0; 32];
     copy::launch(&Simulator::new(0).schedules(32), 2, &mut d, 0).check();
     assert_eq!(d, core::array::from_fn(|i| i as u32));
 }
 
 #[test]
-fn a_copy_to_another_block_is_waited_for_by_both() {
+fn peer_copy_without_fence_or_waits_is_an_error() {
     for error in find(|simulator| copy::launch(simulator, 2, &mut [0; 32], 1)) {
         assert!(matches!(error.misuse, Misuse::ProxyFence { .. }), "{error}");
     }

@@ -69,7 +69,7 @@ fn two_groups(block: &Block, #[shared] tiles: [Tile; 2], a: Global<u32>, read: u
 }
 
 #[test]
-fn a_wait_that_does_not_cover_it() {
+fn wait_for_an_older_group_does_not_cover_the_copy() {
     let a = vec![1; 64];
     two_groups::simulate(1, &a, 0).unwrap();
     assert_in_flight(&two_groups::simulate(1, &a, 1).unwrap_err(), "read", "copied in two groups");
@@ -98,7 +98,7 @@ fn overwrite(block: &Block, #[shared] tile: Tile, a: Global<u32>, by: u32, row: 
 }
 
 #[test]
-fn a_stage_is_overwritten_while_it_is_in_flight() {
+fn write_to_a_stage_in_flight_is_an_error() {
     let a = vec![1; 64];
     for (by, access) in [(0, "write"), (1, "copy")] {
         overwrite::simulate(1, &a, by, 3).unwrap();
@@ -156,7 +156,7 @@ fn pipeline(block: &Block, #[shared] stages: SharedRing<Tile, 2>, a: Global<u32>
 }
 
 #[test]
-fn a_stage_is_filled_while_another_warp_reads_it() {
+fn copy_during_another_warps_read_is_a_race() {
     let a = vec![7; 64];
     for seed in 0..20 {
         // With two stages and one `sync` in each step, a warp is at most one step ahead, in the
@@ -176,7 +176,7 @@ fn from(block: &Block, #[shared] tile: Tile, a: Global<u32>, index: usize, count
 }
 
 #[test]
-fn copies_are_in_bounds_and_aligned() {
+fn out_of_bounds_or_misaligned_copy_is_an_error() {
     // A host slice may start at any address. A GPU buffer starts aligned.
     let shifted = [1; 63];
     from::simulate(1, &shifted[1..], 56, 4).unwrap();

@@ -217,7 +217,7 @@ fn block_sync(block: &Block, lanes_of_warp_0: usize, warps: usize) {
 }
 
 #[test]
-fn half_a_warp_at_a_barrier_of_the_block() {
+fn half_a_warp_at_a_block_barrier_diverges() {
     for seed in 0..8 {
         let error = block_sync::launch(&Simulator::new(seed), 1, 16, 3).unwrap_err();
         assert_diverged(&error, &[(0..16, "bar.sync", "raw sync")], 16..32);
@@ -265,7 +265,7 @@ fn different_collectives_in_warps(block: &Block) {
 }
 
 #[test]
-fn warps_may_differ() {
+fn warps_may_call_different_collectives() {
     different_collectives_in_warps::simulate(1).unwrap();
 }
 
@@ -326,7 +326,7 @@ fn with_destructors(block: &Block, #[shared] tile: SharedTile<u32, 1, 32>, faili
 
 /// Waiting lanes are unwound, and their values are dropped.
 #[test]
-fn lanes_that_wait_where_another_fails() {
+fn waiting_lanes_unwind_when_another_fails() {
     for seed in 0..8 {
         let error = with_destructors::launch(&Simulator::new(seed), 1, 17).unwrap_err();
         assert!(matches!(error.misuse, Misuse::Panic { .. }), "{error}");
@@ -336,7 +336,7 @@ fn lanes_that_wait_where_another_fails() {
 
 /// The same with a whole warp that waits in its lanes.
 #[test]
-fn a_warp_that_waits_in_its_lanes_where_another_fails() {
+fn waiting_warp_unwinds_when_another_fails() {
     for seed in 0..8 {
         let error = with_destructors::launch(&Simulator::new(seed), 1, 32).unwrap_err();
         assert!(matches!(error.misuse, Misuse::Panic { .. }), "{error}");
@@ -358,7 +358,7 @@ fn changed_by_lanes(block: &Block, d: GlobalMut<u32>) {
 }
 
 #[test]
-fn an_update_that_waits() {
+fn update_may_wait_in_a_collective() {
     let mut d = [0; 32];
     changed_by_lanes::simulate(1, &mut d).unwrap();
     assert_eq!(d, core::array::from_fn(|lane| (lane as u32 + 1) * 2));

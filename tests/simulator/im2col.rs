@@ -228,7 +228,7 @@ fn overlapping_stores_race_and_reductions_do_not() {
 }
 
 #[test]
-fn pixels_are_stored_without_a_fence() {
+fn store_without_a_fence_is_an_error() {
     let error = run_store(3, 0, 0).unwrap_err();
     assert!(matches!(error.misuse, Misuse::ProxyFence { .. }), "{error}");
     assert_elected_at(&error, "pixels stored", (0, 0, 0), 0);

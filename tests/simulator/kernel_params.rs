@@ -59,7 +59,7 @@ fn bytes<P: KernelParam>(bound: P::In<'_>) -> Vec<u8> {
 }
 
 #[test]
-fn a_gpu_is_given_the_structs_bytes_with_zeros_between() {
+fn struct_bytes_have_zeros_as_padding() {
     let line = bytes::<Line>(LINE);
     let mut expected = [2.0_f32.to_le_bytes(), [0; 4]].concat();
     expected.extend(0.5_f64.to_le_bytes());

@@ -14,7 +14,7 @@ fn message(error: &SimError) -> &str {
 fn nothing(_: &Block) {}
 
 #[test]
-fn an_empty_grid() {
+fn empty_grid_is_an_error() {
     for grid in [(0, 1, 1), (1, 0, 1), (1, 1, 0)] {
         let error = nothing::simulate(grid).unwrap_err();
         let message = message(&error);

@@ -27,7 +27,7 @@ arrays! {
 }
 
 #[test]
-fn local_memory_that_no_thread_has() {
+fn too_much_local_memory_is_an_error() {
     for seed in 0..4 {
         let mut d = [0; 32];
         small::launch(&Simulator::new(seed), 1, &mut d).check();
@@ -66,7 +66,7 @@ fn recurse(block: &Block, d: GlobalMut<u32>, times: u64, at_warp_scope: u32) {
 }
 
 #[test]
-fn a_recursion_that_ends() {
+fn finite_recursion_runs() {
     let mut d = [0];
     recurse::simulate(1, &mut d, 100, 0).check();
     assert_eq!(d, [100]);

@@ -129,7 +129,7 @@ fn many_readers(block: &Block, #[shared] row: Row, #[shared] empty: BarrierMemor
 }
 
 #[test]
-fn a_writer_must_have_waited_for_every_reader() {
+fn writer_that_skips_a_readers_arrival_races() {
     for seed in 0..20 {
         many_readers::launch(&Simulator::new(seed), 1, 0).unwrap().check().unwrap();
         for silent in 1..4 {
@@ -237,7 +237,7 @@ fn transactions(
 }
 
 #[test]
-fn a_phase_needs_its_arrivals_and_its_bytes() {
+fn phase_without_its_arrivals_or_bytes_is_a_deadlock() {
     transactions::simulate(1, 2, 512, 512).check();
     transactions::simulate(1, 2, 0, 0).check();
     for (arrivals, expected, come, lacks) in
@@ -303,7 +303,7 @@ fn counts(block: &Block, #[shared] barrier: BarrierMemory, count: u32, arrivals:
 }
 
 #[test]
-fn numbers_of_arrivals() {
+fn arrival_count_out_of_range_is_an_error() {
     counts::simulate(1, 3, 2).check();
     counts::simulate(1, (1 << 20) - 1, 1).check();
     for count in [0, 1 << 20] {
@@ -634,7 +634,7 @@ fn try_and(
 }
 
 #[test]
-fn a_lane_that_tries_may_do_something_else_before_it_tries_again() {
+fn lane_may_work_between_two_try_waits() {
     for how in 1..5 {
         let mut d = [0];
         try_and::launch(&Simulator::new(0).schedules(32), 1, &mut d, how).check();

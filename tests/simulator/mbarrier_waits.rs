@@ -183,7 +183,7 @@ fn beyond_the_ring(
 }
 
 #[test]
-fn a_peers_ring_has_its_bounds() {
+fn stage_beyond_a_peers_ring_is_an_error() {
     beyond_the_ring::simulate(2, 1).check();
     let error = beyond_the_ring::simulate(2, 2).unwrap_err();
     assert!(matches!(error.misuse, Misuse::RingOutOfBounds { index: 2, len: 2 }), "{error}");

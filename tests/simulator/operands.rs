@@ -115,7 +115,7 @@ fn typed(block: &Block, which: u32) {
 }
 
 #[test]
-fn by_typed_fragments() {
+fn accumulator_as_another_typed_operand_is_an_error() {
     let expected = [
         ("f32 as A", ('A', "bf16", "f32"), "f32"),
         ("f32 as B", ('B', "bf16", "f32"), "f32"),
@@ -178,7 +178,7 @@ fn by_lanes(block: &Block, which: u32) {
 }
 
 #[test]
-fn by_raw_registers() {
+fn accumulator_as_another_raw_operand_is_an_error() {
     let expected = [
         (('A', "bf16", "f32"), "raw f32"),
         (('B', "f16", "f32"), "raw f32"),

@@ -185,7 +185,7 @@ fn diverge(block: &Block, #[shared] tile: SharedTile<u32, 1, 32>, d: GlobalMut<u
 }
 
 #[test]
-fn lanes_that_diverge() {
+fn diverged_accesses_count_separately() {
     let profile = diverge::launch(&PROFILED, 1, &mut [0]).unwrap().profile.unwrap();
     let expected = [("st.global.b32", 1, 32), ("st.shared.b32", 3 + 2 + 1, 24 + 16 + 8 + 2 + 32)];
     assert_eq!(instructions(&profile), expected);

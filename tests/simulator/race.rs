@@ -70,7 +70,7 @@ fn write_the_same(block: &Block, #[shared] tile: Tile, apart: usize) {
 }
 
 #[test]
-fn two_warps_write_the_same_element() {
+fn writes_of_two_warps_race() {
     let error = write_the_same::simulate(1, 3).unwrap_err();
     let memory = Memory::Shared { address: SHARED_BASE + 3 * 16 };
     assert_race(&error, ("write", "write"), memory, "written by both");
@@ -91,7 +91,7 @@ fn fill_again(block: &Block, #[shared] tile: SharedTile<u16, 16, 16>, sync: u32)
 }
 
 #[test]
-fn a_tile_is_overwritten_while_another_warp_may_read_it() {
+fn write_during_another_warps_read_is_a_race() {
     for seed in 0..20 {
         fill_again::launch(&Simulator::new(seed), 1, 1).unwrap();
         let error = fill_again::launch(&Simulator::new(seed), 1, 0).unwrap_err();
@@ -178,7 +178,7 @@ fn hand_over(block: &Block, d: GlobalMut<u32>) {
 }
 
 #[test]
-fn a_block_does_not_race_with_itself_once_it_has_synced() {
+fn sync_orders_accesses_of_a_block() {
     hand_over::simulate(3, &mut [0; 192]).unwrap().check().unwrap();
 }
 
@@ -219,7 +219,7 @@ fn within_a_warp(block: &Block, #[shared] tile: SharedTile<u16, 8, 8>, case: u32
 }
 
 #[test]
-fn lanes_of_a_warp_that_race_without_its_sync_are_warned_of() {
+fn race_of_lanes_without_a_warp_sync_is_a_warning() {
     for case in 0..7 {
         within_a_warp::simulate(1, case, 1).unwrap().check().unwrap();
         let report = within_a_warp::simulate(1, case, 0).unwrap();

@@ -155,7 +155,7 @@ fn valid_moves_run_clean() {
 }
 
 #[test]
-fn rows_that_are_misaligned_or_outside() {
+fn misaligned_or_outside_row_is_an_error() {
     for (loaded, stored, marker) in [(ROW_9 + 8, ROW_9, "load"), (ROW_9, ROW_9 + 8, "store")] {
         let error = moved(loaded, stored).unwrap_err();
         assert_eq!(error.misuse, Misuse::RowMisaligned { address: ROW_9 + 8 });

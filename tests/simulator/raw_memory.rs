@@ -31,7 +31,7 @@ fn store(block: &Block, #[shared] tile: Tile, of_lane_3: u32) {
 }
 
 #[test]
-fn a_misaligned_address() {
+fn misaligned_address_is_an_error() {
     let error = load::simulate(1, SHARED_BASE + 6).unwrap_err();
     assert_eq!(
         error.misuse,
@@ -48,7 +48,7 @@ fn a_misaligned_address() {
 }
 
 #[test]
-fn an_address_outside_of_shared_memory() {
+fn address_outside_shared_memory_is_an_error() {
     for address in [0, SHARED_BASE - 8, SHARED_BASE + 128, u32::MAX - 7] {
         let misuse =
             |access, bytes| Misuse::SharedOutOfBounds { access, address, bytes, size: 128 };
@@ -101,7 +101,7 @@ fn two_writers(block: &Block, #[shared] tile: Tile) {
 }
 
 #[test]
-fn a_race_of_two_warps() {
+fn accesses_of_two_warps_race() {
     let error = two_writers::simulate(1).unwrap_err();
     let Misuse::Race { other_place, memory, .. } = &error.misuse else { panic!("{error}") };
     assert_eq!(
@@ -256,7 +256,7 @@ fn lanes_that_wait(
 
 /// Commits and waits of other lanes do not help this lane.
 #[test]
-fn one_lane_does_not_commit_or_wait() {
+fn lane_without_commit_or_wait_is_an_error() {
     lanes_that_wait::simulate(1, &[7; 32], 32, 32).unwrap().check().unwrap();
     for (not_committing, not_waiting) in [(9, 32), (32, 9)] {
         let error =

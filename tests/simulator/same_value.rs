@@ -26,7 +26,7 @@ fn write_what_is_there(block: &Block, #[shared] row: Row) {
 }
 
 #[test]
-fn another_warp_that_reads_races_with_it_in_any_order() {
+fn read_races_with_a_write_of_the_same_value() {
     for seed in 0..20 {
         let error = write_what_is_there::launch(&Simulator::new(seed), 1).unwrap_err();
         assert!(matches!(error.misuse, Misuse::Race { .. }), "seed {seed}: {error}");

@@ -237,7 +237,7 @@ fn invalid_tf32_metadata_is_an_error() {
 }
 
 #[test]
-fn lanes_with_different_selectors() {
+fn different_selectors_in_a_warp_are_an_error() {
     fn multiply<const SELECTOR: u32>() {
         // SAFETY: None. This is the bug under test.
         unsafe {
@@ -337,7 +337,7 @@ fn load_metadata(block: &Block, words: Global<u32>, index: usize) {
 }
 
 #[test]
-fn metadata_beyond_its_words() {
+fn metadata_beyond_its_words_is_an_error() {
     load_metadata::simulate(1, &[0; 64], 1).check();
     for index in [2, 1 << 59, usize::MAX] {
         let error = load_metadata::simulate(1, &[0; 64], index).unwrap_err();

@@ -59,7 +59,7 @@ fn run_load(seed: u64, expected: u32, wait: u32) -> Result<[u32; 256], SimError>
 }
 
 #[test]
-fn a_box_is_there_behind_a_wait() {
+fn loaded_box_is_visible_after_the_wait() {
     let a = numbers();
     let beyond = |row: usize, col: usize| row + 2 >= 8 || col < 4;
     let expected = core::array::from_fn(|i| {
@@ -186,7 +186,7 @@ fn elements_outside_the_tensor_are_not_stored() {
 }
 
 #[test]
-fn a_box_is_stored_without_a_fence_or_a_wait() {
+fn store_without_a_fence_or_a_wait_is_an_error() {
     let error = run_store(0, 1).unwrap_err();
     let Misuse::ProxyFence { place, .. } = &error.misuse else { panic!("{error}") };
     assert_place(place, "tile filled");
@@ -233,7 +233,7 @@ fn raw_box(
 }
 
 #[test]
-fn raw_copies_of_boxes() {
+fn invalid_raw_box_copy_is_an_error() {
     let run = |how| {
         let (device, a) = (Simulator::default(), numbers());
         let map = Tensor::<Tile, 2>::new([32, 8]).map(&device, &a[..]).unwrap();
@@ -402,7 +402,7 @@ fn invalid_map_is_refused() {
 }
 
 #[test]
-fn a_tensor_that_is_written_does_not_overlap() {
+fn overlapping_mutable_tensor_is_refused() {
     type Rows = SharedTile<f32, 8, 32, Swizzle128>;
     let error = |sizes: [usize; 2], strides: [usize; 2]| {
         let (device, mut d) = (Simulator::default(), vec![0.0; 4096]);

@@ -112,7 +112,7 @@ fn written_file_is_a_chrome_trace() {
 fn nothing(_: &Block) {}
 
 #[test]
-fn an_empty_trace_and_a_file_that_cannot_be_written() {
+fn empty_trace_is_written_and_invalid_path_is_an_error() {
     let trace = nothing::launch(&Simulator::new(0).traced(), 2).unwrap().trace.unwrap();
     assert_eq!(trace.events().len(), 0);
     let directory = std::env::temp_dir();

@@ -45,7 +45,7 @@ fn ldmatrix(block: &Block, #[shared] tiles: [Tile; 2], hole_in: usize) {
 }
 
 #[test]
-fn by_ldmatrix() {
+fn ldmatrix_is_an_error() {
     let error = ldmatrix::simulate(1, 0).unwrap_err();
     assert_eq!(
         error.misuse,
@@ -63,7 +63,7 @@ fn for_each(block: &Block, #[shared] tiles: [Tile; 2], hole_in: usize) {
 }
 
 #[test]
-fn by_for_each() {
+fn for_each_is_an_error() {
     let error = for_each::simulate(1, 0).unwrap_err();
     assert_eq!(
         error.misuse,

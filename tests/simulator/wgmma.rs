@@ -87,7 +87,7 @@ fn stores_to_a_tile_need_a_proxy_fence() {
 }
 
 #[test]
-fn warps_that_fill_a_tile_are_waited_for() {
+fn wgmma_on_tiles_still_being_filled_is_a_race() {
     let (a, b, _) = matrices();
     let error = typed::simulate(1, 2, &a, &b, &mut [0.0; 64 * 32]).unwrap_err();
     assert!(
@@ -106,7 +106,7 @@ fn missing_warp_is_a_deadlock() {
 }
 
 #[test]
-fn a_tile_is_not_written_before_the_wait() {
+fn write_to_a_tile_before_the_wait_is_an_error() {
     let Err(Misuse::Race { access: "write", other_access: "read", other, .. }) = run_typed(4)
     else {
         panic!("a race")
@@ -179,7 +179,7 @@ fn run_raw(misuse: u32) -> Result<(), Misuse> {
 }
 
 #[test]
-fn the_raw_functions_do_the_same() {
+fn raw_functions_equal_the_typed_ones() {
     run_raw(0).unwrap();
 }
 
@@ -192,17 +192,17 @@ fn registers_need_a_fence() {
 }
 
 #[test]
-fn an_accumulator_in_flight_is_not_read() {
+fn read_of_an_accumulator_in_flight_is_an_error() {
     assert!(matches!(run_raw(2), Err(Misuse::AccumulatorInFlight { access: "read", .. })));
 }
 
 #[test]
-fn an_accumulator_in_flight_is_not_written() {
+fn write_to_an_accumulator_in_flight_is_an_error() {
     assert!(matches!(run_raw(3), Err(Misuse::AccumulatorInFlight { access: "write", .. })));
 }
 
 #[test]
-fn a_descriptor_made_by_hand_is_checked() {
+fn invalid_descriptor_is_an_error() {
     assert!(matches!(run_raw(4), Err(Misuse::MatrixDescriptor { operand: 'B', .. })));
 }
 
@@ -212,7 +212,7 @@ fn different_descriptors_in_a_warp_are_an_error() {
 }
 
 #[test]
-fn a_block_waits_before_it_ends() {
+fn block_that_ends_before_the_wait_is_an_error() {
     assert_eq!(run_raw(6), Err(Misuse::WgmmaUnfinished));
 }
 
@@ -282,7 +282,7 @@ fn different(block: &Block, #[shared] tile_a: TileA, #[shared] tile_b: TileB, di
 }
 
 #[test]
-fn all_four_warps_multiply_the_same_matrices() {
+fn different_descriptors_between_warps_are_an_error() {
     different::simulate(1, 0).unwrap();
     let error = different::simulate(1, 1).unwrap_err();
     assert!(

@@ -99,7 +99,7 @@ fn result_equals_the_dense_product() {
 }
 
 #[test]
-fn all_four_warps_have_the_same_selector() {
+fn different_selectors_between_warps_are_an_error() {
     assert!(matches!(run_typed(1, |_| ()), Err(Misuse::WarpGroupDiverges { warp: 3, .. })));
 }
 
@@ -205,12 +205,12 @@ fn run_raw(misuse: u32) -> Result<(), Vec<Misuse>> {
 }
 
 #[test]
-fn the_raw_functions_do_the_same() {
+fn raw_functions_equal_the_typed_ones() {
     run_raw(0).unwrap();
 }
 
 #[test]
-fn lanes_have_the_same_selector() {
+fn different_selectors_in_a_warp_are_an_error() {
     assert!(matches!(run_raw(1).unwrap_err()[0], Misuse::OperandsDiffer { .. }));
 }
 

@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn a_grid_has_whole_clusters() {
+    fn grid_with_a_partial_cluster_is_refused() {
         let entry = Entry { cluster: Some([2, 1, 1]), ..entry() };
         assert_eq!(refusal(LaunchRequest { grid: [6, 3, 1], ..REQUEST }, &entry), "");
         assert_eq!(

@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn a_head_that_breaks_off_is_refused() {
+    fn invalid_kernel_head_is_refused() {
         let error = ".target sm_90 .entry k(.param .u64 a".parse::<Ptx>().unwrap_err();
         assert_eq!(error.to_string(), "the head of kernel `k`: its parameters do not end");
         let error = ".target sm_90 .entry k() .maxntid many {}".parse::<Ptx>().unwrap_err();

@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn one_term_left_out_of_a_sum_is_found() {
+    fn missing_term_of_a_dot_product_is_found() {
         let problem = Problem {
             ty: Type::Bf16F32,
             layout: Layout::Nn,

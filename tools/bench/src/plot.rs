@@ -131,7 +131,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_picture_has_every_series_and_shape() {
+    fn plot_has_every_series_and_shape() {
         let rows: Vec<Row> = [1000, 2000, 4000].into_iter().flat_map(example).collect();
         let svg = plot(&rows, "cublas").unwrap().unwrap();
         for text in

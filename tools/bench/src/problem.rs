@@ -343,7 +343,7 @@ mod tests {
     }
 
     #[test]
-    fn a_layout_is_two_letters_for_a_and_b() {
+    fn layout_is_two_letters_for_a_and_b() {
         let letter = |order| if order == Order::RowMajor { 'n' } else { 't' };
         for layout in Layout::value_variants() {
             assert_eq!(

@@ -14,7 +14,7 @@ fn verdict_on_random_programs_is_right() {
 }
 
 #[test]
-fn random_pipelines_run_clean_and_their_mistakes_are_reported() {
+fn random_pipelines_run_clean_and_planted_mistakes_are_found() {
     let mut tally = pipeline::Tally::default();
     for seed in 0..12 {
         if let Err(failure) = pipeline::try_seed(seed, &mut tally) {

@@ -18,7 +18,7 @@ fn simulator_finds_the_tables_misuse_and_none_in_fixed_cases() {
 }
 
 #[test]
-fn the_sanitizer_agrees_but_where_the_table_says_why_not() {
+fn sanitizer_agrees_except_for_the_tables_reasons() {
     let recording = recording();
     for case in CASES {
         let said = recording.tools(case.name, false).count() > 0;

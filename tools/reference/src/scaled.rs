@@ -217,7 +217,7 @@ mod tests {
 
     #[test]
     #[should_panic(expected = "not of 128 with 4 and 4: extend `sixteen_products`")]
-    fn a_longer_row_panics() {
+    fn row_of_unknown_length_panics() {
         zero::<e2m1, Mxf4>(128, 4, ue8m0::from_bits(127));
     }
 }

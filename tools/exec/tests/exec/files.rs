@@ -4,7 +4,7 @@ use ptx_matrix_exec::State;
 
 /// The error of an invalid file has the place.
 #[test]
-fn files_that_are_not_understood() {
+fn error_of_an_invalid_file_names_the_place() {
     let says = |text: &str, expected: &str| {
         let error = State::parse(text).unwrap_err().to_string();
         assert!(error.starts_with(expected), "{error}");

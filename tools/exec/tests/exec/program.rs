@@ -15,7 +15,7 @@ fn exec(arguments: &[&str]) -> Output {
 
 /// Writes an example, executes it, and checks that errors name the file.
 #[test]
-fn the_program() {
+fn program_executes_its_example_and_names_files_in_errors() {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("exec");
     fs::create_dir_all(&folder).unwrap();
     let (input, output) = (folder.join("in.json"), folder.join("out.json"));

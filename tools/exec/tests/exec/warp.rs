@@ -33,7 +33,7 @@ fn every_form_multiplies_its_example() {
 
 /// The formulas of the PTX ISA, for one matrix of 16-bit elements.
 #[test]
-fn matrices_are_moved_as_the_manual_says() {
+fn ldmatrix_and_stmatrix_follow_the_ptx_isa() {
     let run = |name| execute(find(name).unwrap(), &plain_example(find(name).unwrap()));
     let bytes = |line: &str| -> Vec<u8> {
         line.split(' ').map(|byte| u8::from_str_radix(byte, 16).unwrap()).collect()
@@ -72,7 +72,7 @@ fn matrices_are_moved_as_the_manual_says() {
 
 /// A selector takes the metadata from other lanes: with it, their codes decide which half is kept.
 #[test]
-fn selectors_select() {
+fn selector_chooses_the_lanes_of_the_metadata() {
     let form =
         find("mma.sp::ordered_metadata.sync.aligned.m16n8k32.row.col.f32.f16.f16.f32").unwrap();
     let mut state = plain_example(form);

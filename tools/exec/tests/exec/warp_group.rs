@@ -145,7 +145,7 @@ fn matrices_have_the_layout_of_the_ptx_isa() {
 
 /// The result does not depend on the major-ness of the matrices in shared memory.
 #[test]
-fn transposed_matrices_are_given_as_they_are() {
+fn transposed_input_does_not_change_the_result() {
     let form = group_form(BF16);
     let mut state = plain_example(&form);
     let number = |at: usize| format!("{:04x}", 0x3f80 + at * 37 % 64);
