@@ -1,7 +1,7 @@
 //! The kernel and its launch.
 
 use crate::consumer::{Consumer, Half};
-use crate::producer::{Maps, Tiles, bring};
+use crate::producer::{Maps, Tiles, load};
 use pastey::paste;
 #[cfg(not(target_arch = "nvptx64"))]
 use ptx_matrix::launch::Tensor;
@@ -75,12 +75,12 @@ macro_rules! kernels {
                 SharedRing<Values<$element>, { $features / LINE }>,
                 STAGES,
             >,
-            #[shared] asked: BarrierMemory,
+            #[shared] queries_full: BarrierMemory,
             #[shared] keys_full: SharedRing<BarrierMemory, STAGES>,
             #[shared] keys_empty: SharedRing<BarrierMemory, STAGES>,
             #[shared] values_full: SharedRing<BarrierMemory, STAGES>,
             #[shared] values_empty: SharedRing<BarrierMemory, STAGES>,
-            #[shared] turns: SharedRing<BarrierMemory, 2>,
+            #[shared] order_barriers: SharedRing<BarrierMemory, 2>,
             q: TensorMap<Queries<$element>, 3>,
             k: TensorMap<Keys<$element>, 3>,
             v: TensorMap<Values<$element>, 3>,
@@ -91,17 +91,17 @@ macro_rules! kernels {
             causal: u32,
             scale_log2: f32,
         ) {
-            let asked = asked.init(block, 1);
+            let queries_full = queries_full.init(block, 1);
             let tiles = Tiles {
                 queries,
-                asked,
+                queries_full,
                 keys,
                 keys_full: keys_full.init(block, 1),
                 keys_empty: keys_empty.init(block, 2),
                 values,
                 values_full: values_full.init(block, 1),
                 values_empty: values_empty.init(block, 2),
-                turns: turns.init(block, 1),
+                order_barriers: order_barriers.init(block, 1),
             };
             let sight = Sight { queries: query_count, keys: key_count, causal: causal != 0 };
             let blocks = query_count.div_ceil(QUERIES as u32);
@@ -113,7 +113,7 @@ macro_rules! kernels {
             if group.index() == 0 {
                 group.give_registers::<24>();
                 if group.warp_rank() == 0 {
-                    bring(
+                    load(
                         group.warp(),
                         &tiles,
                         Maps { q, k, v },
