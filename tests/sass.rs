@@ -58,31 +58,31 @@ fn timed_instructions_occur_in_sass_as_often_as_stated() {
     for kernel in ["latency_mov_trans", "time_mov_trans"] {
         check(kernel, &["MOVM"], 2 * ROUND);
     }
-    macro_rules! products {
+    macro_rules! mmas {
         ($($shape:ident $la:ident $lb:ident $q:ident $d:ident [$(($a:ident $b:ident))*] $c:ident
             $width:ident $registers:tt $needs:ident $version:literal $nature:ident;)*) => {$($(
-            mma_named! { $q $shape $la $lb $d $a $b $c => products ($nature) }
+            mma_named! { $q $shape $la $lb $d $a $b $c => mmas ($nature) }
         )*)*};
         (@named $kernel:ident (absent)) => {};
         (@named $kernel:ident ($nature:ident)) => {
             for kernel in
                 [stringify!(${concat(latency_, $kernel)}), stringify!(${concat(time_, $kernel)})]
             {
-                let products = count(&kernels[kernel], &OPCODES);
+                let mmas = count(&kernels[kernel], &OPCODES);
                 match ptx::$nature {
-                    Nature::Native => assert_eq!(products, 2 * PRODUCTS, "{kernel}"),
+                    Nature::Native => assert_eq!(mmas, 2 * PRODUCTS, "{kernel}"),
                     // Emulation: a function that ptxas generates, or the same number of
                     // instructions for each `mma`.
                     _ => {
                         let is_called = count(&kernels[kernel], &["CALL"]) >= 2 * PRODUCTS;
                         assert!(
-                            is_called || products > 0 && products % (2 * PRODUCTS) == 0,
-                            "{kernel}: {products}"
+                            is_called || mmas > 0 && mmas % (2 * PRODUCTS) == 0,
+                            "{kernel}: {mmas}"
                         );
                     }
                 }
             }
         };
     }
-    mma_forms!(products);
+    mma_forms!(mmas);
 }

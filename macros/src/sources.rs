@@ -164,22 +164,22 @@ impl Reader {
                 ["mod", name, behind, ..] => (*name, Some((*behind, 3))),
                 _ => ("", None),
             };
-            let taken = match (rest, behind) {
+            let len = match (rest, behind) {
                 (["#", "[", ..] | ["#", "!", "[", ..], _) => {
-                    let taken = group_len(rest);
-                    if attributes.add(&rest[..taken]) {
-                        at += taken;
+                    let len = group_len(rest);
+                    if attributes.add(&rest[..len]) {
+                        at += len;
                         continue;
                     }
-                    taken
+                    len
                 }
-                (_, Some((";", taken))) => {
+                (_, Some((";", len))) => {
                     if attributes.is_left_out {
-                        at += taken;
+                        at += len;
                         attributes = Attributes::default();
                         continue;
                     }
-                    self.tokens(&rest[..taken]);
+                    self.tokens(&rest[..len]);
                     let inline: PathBuf = modules.iter().map(|(name, _)| name).collect();
                     self.module(
                         name,
@@ -188,19 +188,19 @@ impl Reader {
                         &if modules.is_empty() { beside.to_owned() } else { folder.join(&inline) },
                     );
                     attributes = Attributes::default();
-                    at += taken;
+                    at += len;
                     continue;
                 }
-                (_, Some(("{", taken))) => {
+                (_, Some(("{", len))) => {
                     if attributes.is_left_out {
-                        at += taken - 1 + group_len(&rest[taken - 1..]);
+                        at += len - 1 + group_len(&rest[len - 1..]);
                         attributes = Attributes::default();
                         continue;
                     }
                     depth += 1;
                     modules.push((name, depth));
                     attributes = Attributes::default();
-                    taken
+                    len
                 }
                 (["include" | "include_str" | "include_bytes", "!", "(" | "[", literal, ..], _) => {
                     if let Some(file) = unquoted(literal) {
@@ -223,8 +223,8 @@ impl Reader {
                 }
                 _ => 1,
             };
-            self.tokens(&rest[..taken.min(rest.len())]);
-            at += taken;
+            self.tokens(&rest[..len.min(rest.len())]);
+            at += len;
         }
     }
 

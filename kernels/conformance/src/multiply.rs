@@ -37,8 +37,8 @@ fn multiply<S, A: Element, B: Element, C: Element, D: Element, Q>(
     let a = FragmentA::<S, A>::from_fn(warp, |row, k| a.get((index * m + row) * S::K + k));
     let b = FragmentB::<S, B>::from_fn(warp, |k, col| b.get((index * S::K + k) * n + col));
     let c = Accumulator::<S, C>::from_fn(warp, |row, col| c.get((index * m + row) * S::N + col));
-    let product = Mma::<S, A, B, C, Q>::multiply(warp, &a, &b, &c);
-    product.for_each(warp, |row, col, value| d.set((index * m + row) * S::N + col, value));
+    let acc = Mma::<S, A, B, C, Q>::multiply(warp, &a, &b, &c);
+    acc.for_each(warp, |row, col, value| d.set((index * m + row) * S::N + col, value));
 }
 
 macro_rules! kernels {

@@ -61,12 +61,12 @@ macro_rules! kernel {
                 group.warp(),
                 |row, k| element!($a a first + row, k),
             );
-            let mut sums = GroupAccumulator::<$n, ptx::$d>::zero().begin(group);
-            Wgmma::<$n, ptx::$a, ptx::$b, ptx::$d, ptx::$option>::issue(group, &mut sums, |issue| {
+            let mut acc = GroupAccumulator::<$n, ptx::$d>::zero().begin(group);
+            Wgmma::<$n, ptx::$a, ptx::$b, ptx::$d, ptx::$option>::issue(group, &mut acc, |issue| {
                 issue.$shared(tile_a.matrix_a(At::<0, 0>), tile_b.matrix_b(At::<0, 0>));
                 issue.$registers(&rows, tile_b.matrix_b(At::<0, 0>));
             });
-            sums.finish(group).for_each(group, |row, col, value| d.set(row * $n + col, value));
+            acc.finish(group).for_each(group, |row, col, value| d.set(row * $n + col, value));
         }
     };
 }

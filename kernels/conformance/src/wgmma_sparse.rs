@@ -51,10 +51,10 @@ macro_rules! kernel {
                 |row, k| a.get((64 + 16 * rank + row) * KEPT + k),
             );
             $(
-                let mut sums = GroupAccumulator::<$n, ptx::$d>::zero().begin(group);
+                let mut acc = GroupAccumulator::<$n, ptx::$d>::zero().begin(group);
                 WgmmaSparse::<$n, ptx::$a, ptx::$b, ptx::$d, ptx::$option>::issue(
                     group,
-                    &mut sums,
+                    &mut acc,
                     |issue| {
                         issue.$shared::<$selector>(
                             tile_a.matrix_a(At::<0, 0>),
@@ -69,7 +69,7 @@ macro_rules! kernel {
                     },
                 );
                 let first = (index * SELECTORS + $selector) * 64;
-                sums.finish(group)
+                acc.finish(group)
                     .for_each(group, |row, col, value| d.set((first + row) * $n + col, value));
             )*
         }

@@ -91,23 +91,22 @@ fn multiply<S, A: Element, B: Element, C: Element, D: Element, Q, const CHAINS: 
             let by = (i as u32 * vary) << 8;
             (a[i], b[i]) = (changed(warp, a[i], by), changed(warp, b[i], by));
         }
-        let mut sums: [Accumulator<S, C>; CHAINS] = Zeroable::zeroed();
+        let mut acc: [Accumulator<S, C>; CHAINS] = Zeroable::zeroed();
         for _ in 0..rounds {
             for _ in 0..PRODUCTS / CHAINS {
                 for i in 0..CHAINS {
                     if changes {
                         (a[i], b[i]) = (changed(warp, a[i], vary), changed(warp, b[i], vary));
                     }
-                    let product =
-                        Mma::<S, A, B, C, Q>::multiply(warp, &a[of_a(i)], &b[i], &sums[i]);
-                    sums[i] = taken_for(warp, &product);
+                    let result = Mma::<S, A, B, C, Q>::multiply(warp, &a[of_a(i)], &b[i], &acc[i]);
+                    acc[i] = reinterpret(warp, &result);
                 }
             }
         }
         warp.each(|lane| {
             let mut all = 0;
-            for sum in &sums {
-                for &register in lane.get(&sum.registers()).as_ref() {
+            for chain in &acc {
+                for &register in lane.get(&chain.registers()).as_ref() {
                     let register: u64 = register.into();
                     all ^= register as u32;
                 }
@@ -141,20 +140,20 @@ where
 /// The first registers of a result, as the next accumulator: the result itself, if the two have one
 /// type.
 #[inline(always)]
-fn taken_for<S, D: Element, C: Element>(
+fn reinterpret<S, D: Element, C: Element>(
     warp: Warp<'_>,
-    product: &Accumulator<S, D>,
+    result: &Accumulator<S, D>,
 ) -> Accumulator<S, C>
 where
     S: FragmentShape<RoleC, D::Width> + FragmentShape<RoleC, C::Width>,
     D::Width: Width<Register = RegisterOf<C>>,
 {
-    let product = product.registers();
+    let result = result.registers();
     Accumulator::from_registers(warp.each(|lane| {
-        let product = lane.get(&product);
+        let result = lane.get(&result);
         let mut registers: <S as FragmentShape<RoleC, C::Width>>::Registers = Zeroable::zeroed();
-        for (register, product) in registers.as_mut().iter_mut().zip(product.as_ref()) {
-            *register = *product;
+        for (register, result) in registers.as_mut().iter_mut().zip(result.as_ref()) {
+            *register = *result;
         }
         registers
     }))
