@@ -289,11 +289,8 @@ fn each_target_has_the_kernels_that_it_can_run() {
 #[test]
 fn launch_bounds_and_shared_memory_equal_the_kernels() {
     let (artifact, ptx) = built(Arch::SM_80);
-    let product = artifact.manifest.kernel("product_64_swizzle_128").unwrap();
-    assert_eq!(
-        (product.threads, product.static_shared, product.dynamic_shared),
-        (Some(128), 16384, 0)
-    );
+    let usage = artifact.manifest.kernel("product_64_swizzle_128").unwrap();
+    assert_eq!((usage.threads, usage.static_shared, usage.dynamic_shared), (Some(128), 16384, 0));
     // Shared memory beyond 48 KiB is requested by the launch.
     let transpose = artifact.manifest.kernel("transpose").unwrap();
     assert_eq!(

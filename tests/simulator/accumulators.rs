@@ -16,10 +16,10 @@ fn exchange(
     let (group, cluster) = (block.warp_group(), block.cluster());
     let rank = cluster.rank();
     if how != 3 || rank == 0 {
-        let sums = GroupAccumulator::<8, f32>::from_fn(group, |row, col| {
+        let acc = GroupAccumulator::<8, f32>::from_fn(group, |row, col| {
             (1000 * rank + 8 * row + col) as f32
         });
-        memory.put(group, &sums);
+        memory.put(group, &acc);
     }
     if how == 1 {
         let arrival = cluster.arrive_relaxed();
@@ -27,8 +27,8 @@ fn exchange(
     } else {
         cluster.sync();
     }
-    let sums = memory.of(cluster.peer(1 - rank)).get(group); // <- taken up
-    sums.for_each(group, |row, col, sum| d.set(512 * rank + 8 * row + col, sum));
+    let acc = memory.of(cluster.peer(1 - rank)).get(group); // <- taken up
+    acc.for_each(group, |row, col, sum| d.set(512 * rank + 8 * row + col, sum));
     if how != 2 {
         cluster.sync();
     }

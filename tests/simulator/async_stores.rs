@@ -36,15 +36,15 @@ fn send(
         cluster.sync();
     }
     let (first, own) = (cluster.peer(0), cluster.peer(1));
-    let told = full.of(if how == 4 { own } else { first });
+    let peer_full = full.of(if how == 4 { own } else { first });
     if cluster.rank() == 1 {
         let there = row.of(first);
         warp.each(|lane| {
             let number = lane.id() as u32 * 2;
             match how {
                 5 => {
-                    there.send(lane, (0, lane.id()), [number], told);
-                    there.send(lane, (0, lane.id() ^ 1), [number], told);
+                    there.send(lane, (0, lane.id()), [number], peer_full);
+                    there.send(lane, (0, lane.id() ^ 1), [number], peer_full);
                 }
                 6 => {
                     let to = first_row(lane, row, first) + 8 * lane.id() as u32 + 4;
@@ -53,11 +53,11 @@ fn send(
                         raw::st_async_weak_shared_cluster_mbarrier_complete_tx_bytes_v2_b32(
                             to,
                             [0, 0],
-                            told.address(),
+                            peer_full.address(),
                         );
                     }
                 }
-                _ => there.send(lane, (0, lane.id() * 2), [number, number + 1], told),
+                _ => there.send(lane, (0, lane.id() * 2), [number, number + 1], peer_full),
             }
         });
         return;
@@ -197,12 +197,12 @@ fn count(
     }
     cluster.sync();
     let first = cluster.peer(0);
-    let (there, told, rank) = (row.of(first), full.of(first), cluster.rank());
+    let (there, peer_full, rank) = (row.of(first), full.of(first), cluster.rank());
     if rank > 0 {
         warp.each(|lane| match (how, rank, lane.id()) {
-            (2, 2, 3) => there.send(lane, (0, 3), [7], told),
+            (2, 2, 3) => there.send(lane, (0, 3), [7], peer_full),
             (_, _, id) => {
-                there.reduce(lane, reduction::Max, (0, id / 2), (rank * 10 + id) as u32, told)
+                there.reduce(lane, reduction::Max, (0, id / 2), (rank * 10 + id) as u32, peer_full)
             }
         });
     } else {

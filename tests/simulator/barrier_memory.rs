@@ -30,7 +30,7 @@ fn touched(error: &SimError, made: &str) -> Vec<(&'static str, u32)> {
 fn tile_and_barrier(
     block: &Block,
     #[shared] ring: Ring,
-    #[shared] told: BarrierMemory,
+    #[shared] full: BarrierMemory,
     a: Global<u32>,
     d: GlobalMut<u32>,
     how: u32,
@@ -39,7 +39,7 @@ fn tile_and_barrier(
     tile.fill(block, |_, _| 3);
     warp.fence_for_bulk();
     block.sync();
-    let told = told.init(block, 1);
+    let full = full.init(block, 1);
     let barrier = ring.reuse::<BarrierMemory>().init(block, 64); // <- made in a tile
     let first = warp.index() == 0;
     match how {
@@ -64,10 +64,10 @@ fn tile_and_barrier(
         }
         4 if first => {
             warp.elect(|lane| {
-                told.arrive_expecting(lane, Tile::BULK_BYTES);
-                tile.load_tma(lane, a.bulk(0), told);
+                full.arrive_expecting(lane, Tile::BULK_BYTES);
+                tile.load_tma(lane, a.bulk(0), full);
             });
-            told.wait(warp, Phase::FIRST);
+            full.wait(warp, Phase::FIRST);
         }
         5 if first => warp.elect(|lane| {
             tile.store_tma(lane, d.bulk(0));
@@ -162,13 +162,13 @@ fn of_a_peer(block: &ClusterBlock<2>, #[shared] ring: Ring, #[shared] source: Ti
     let barrier = ring.reuse::<BarrierMemory>().init(block, 1); // <- made in a peer's tile
     cluster.sync();
     let peer = cluster.peer(1 - cluster.rank());
-    let (others, told) = (tile.of(peer), barrier.of(peer));
+    let (others, full) = (tile.of(peer), barrier.of(peer));
     if cluster.rank() == 1 {
         warp.elect(|lane| match how {
             1 => others.set(lane, (0, 0), 7),
             2 => drop(others.get(lane, (0, 1))),
             3 => others.set(lane, (0, 2), 7), // Next to the barrier.
-            _ => told.arrive(lane),
+            _ => full.arrive(lane),
         });
     }
     cluster.sync();

@@ -92,12 +92,12 @@ fn access_before_the_peer_started_is_an_error() {
         assert_at(&error, "sent", FIRST, 0, Some(0));
         // The schedule decides whether the barrier is initialised by then. A race with its
         // initialisation follows from that, and is not reported separately.
-        let is_told = |misuse: &Misuse| match misuse {
+        let is_expected = |misuse: &Misuse| match misuse {
             Misuse::PeerNotStarted { .. } => true,
             Misuse::Barrier { misuse, .. } => *misuse == BarrierMisuse::Uninitialised,
             _ => false,
         };
-        assert!(error.findings().iter().all(|finding| is_told(&finding.misuse)), "{error}");
+        assert!(error.findings().iter().all(|finding| is_expected(&finding.misuse)), "{error}");
     }
     let text = send::simulate(2, &mut [0; 32], 5).unwrap_err().to_string();
     let first = "error: write in shared memory of block (1, 0, 0), of which nothing says that it \
@@ -112,7 +112,7 @@ fn visit(
     block: &ClusterBlock<2>,
     #[shared] row: Row,
     #[shared] barrier: BarrierMemory,
-    what: u32,
+    access: u32,
     ends: u32,
 ) {
     let (warp, cluster) = (block.warp(), block.cluster());
@@ -122,7 +122,7 @@ fn visit(
     let other = cluster.peer(1);
     if cluster.rank() == 0 && warp.index() == 1 {
         let (row, barrier) = (row.of(other), barrier.of(other));
-        warp.elect(|lane| match what {
+        warp.elect(|lane| match access {
             0 => drop(row.get(lane, (0, 5))), // <- reads
             1 => row.set(lane, (0, 5), 1),    // <- writes
             _ => barrier.arrive(lane),        // <- arrives
@@ -131,7 +131,7 @@ fn visit(
     match ends {
         0 => cluster.sync(),
         // The block itself waits for the arrival.
-        1 if cluster.rank() == 1 && what == 2 => drop(barrier.wait(warp, Phase::FIRST)),
+        1 if cluster.rank() == 1 && access == 2 => drop(barrier.wait(warp, Phase::FIRST)),
         // Without release, the arrival does not make the write known.
         2 => {
             let arrival = cluster.arrive_relaxed();
@@ -143,15 +143,15 @@ fn visit(
 
 #[test]
 fn access_after_the_peer_ended_is_an_error() {
-    for what in 0..3 {
-        visit::launch(&Simulator::new(0).schedules(16), 2, what, 0).check();
+    for access in 0..3 {
+        visit::launch(&Simulator::new(0).schedules(16), 2, access, 0).check();
     }
     visit::launch(&Simulator::new(0).schedules(16), 2, 2, 1).check();
-    for (what, marker, expected) in
+    for (access, marker, expected) in
         [(0, "reads", "read"), (1, "writes", "write"), (2, "arrives", "arrival")]
     {
-        for ends in if what == 1 { 2..4 } else { 3..4 } {
-            for error in find(|simulator| visit::launch(simulator, 2, what, ends)) {
+        for ends in if access == 1 { 2..4 } else { 3..4 } {
+            for error in find(|simulator| visit::launch(simulator, 2, access, ends)) {
                 let Misuse::PeerEnded { access, block } = error.misuse else { panic!("{error}") };
                 assert_eq!((access, block), (expected, SECOND));
                 assert_elected_at(&error, marker, FIRST, 1);
@@ -164,7 +164,7 @@ fn access_after_the_peer_ended_is_an_error() {
 /// A phase of block 1 completes with bytes of block 0, which block 0 does not expect there (0) or
 /// does (1). Block 1 waits for the phase (1), or all blocks synchronise (2), or nobody waits.
 #[kernel(threads = 32, cluster = 2, target = "sm_90")]
-fn tell_of_bytes(block: &ClusterBlock<2>, #[shared] full: BarrierMemory, how: u32, waits: u32) {
+fn signal_bytes(block: &ClusterBlock<2>, #[shared] full: BarrierMemory, how: u32, waits: u32) {
     let (warp, cluster) = (block.warp(), block.cluster());
     let full = full.init(block, if how == 0 { 1 } else { 2 });
     if cluster.rank() == 1 && how == 0 {
@@ -196,9 +196,9 @@ fn tell_of_bytes(block: &ClusterBlock<2>, #[shared] full: BarrierMemory, how: u3
 fn completed_phase_covers_its_bytes() {
     for how in 0..2 {
         for waits in 1..3 {
-            tell_of_bytes::launch(&Simulator::new(0).schedules(16), 2, how, waits).check();
+            signal_bytes::launch(&Simulator::new(0).schedules(16), 2, how, waits).check();
         }
-        for error in find(|simulator| tell_of_bytes::launch(simulator, 2, how, 0)) {
+        for error in find(|simulator| signal_bytes::launch(simulator, 2, how, 0)) {
             let is_it =
                 |misuse: &Misuse| *misuse == Misuse::PeerEnded { access: "arrival", block: SECOND };
             assert!(error.findings().iter().all(|finding| is_it(&finding.misuse)), "{error}");

@@ -119,13 +119,13 @@ fn reduction_of_unwritten_elements_is_an_error() {
 #[test]
 fn barrier_must_expect_the_bytes_of_all_reductions() {
     for error in find(32, 4) {
-        let told = |misuse: &Misuse| match misuse {
+        let is_expected = |misuse: &Misuse| match misuse {
             Misuse::Barrier { misuse, .. } => {
                 matches!(misuse, BarrierMisuse::UnexpectedBytes { bytes: 128 })
             }
             _ => false,
         };
-        assert!(error.findings().iter().any(|finding| told(&finding.misuse)), "{error}");
+        assert!(error.findings().iter().any(|finding| is_expected(&finding.misuse)), "{error}");
     }
     for error in find(32, 5) {
         let Misuse::Deadlock { waiting, .. } = &error.misuse else { panic!("{error}") };

@@ -61,12 +61,12 @@ fn multiply(
         }
     } else {
         let (consumer, peers) = (warp.index() - 1, cluster.peers());
-        let mut sums = PerLane::splat(0);
+        let mut acc = PerLane::splat(0);
         for _ in 0..steps {
             let (own, halves) = stages.stage(state.index());
             let (half, empty) = (halves.part(consumer), empty.stage(state.index()));
             full.stage(state.index()).wait(warp, state.phase());
-            warp.update(&mut sums, |lane, sum| {
+            warp.update(&mut acc, |lane, sum| {
                 for row in 0..4 {
                     *sum += half.get(lane, (row, lane.id()))
                         * own.get(lane, (consumer * 4 + row, lane.id()));
@@ -87,7 +87,7 @@ fn multiply(
             state = state.next();
         }
         let first = (index as usize * 2 + consumer) * 32;
-        warp.each(|lane| d.set(first + lane.id(), lane.get(&sums)));
+        warp.each(|lane| d.set(first + lane.id(), lane.get(&acc)));
     }
     if how != NO_LAST_SYNC {
         // The consumers of the other block may still arrive at this block's producer.

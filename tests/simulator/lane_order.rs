@@ -288,7 +288,7 @@ fn elected(block: &Block, #[shared] row: Row, d: GlobalMut<u32>) {
 /// A lane waits for a barrier within the closure, and then reads an element that another lane wrote
 /// before its arrival.
 #[kernel(threads = 32, target = "sm_90")]
-fn told_by_a_barrier(
+fn ordered_by_a_barrier(
     block: &Block,
     #[shared] row: Row,
     #[shared] full: BarrierMemory,
@@ -318,9 +318,9 @@ fn elect_and_barrier_order_lanes() {
         elected::launch(&device, 1, &mut d).check();
         assert_eq!(d, [3; 33]);
         let mut d = [0];
-        told_by_a_barrier::launch(&device, 1, &mut d, 1).check();
+        ordered_by_a_barrier::launch(&device, 1, &mut d, 1).check();
         assert_eq!(d, [7]);
-        let error = told_by_a_barrier::launch(&device, 1, &mut d, 0).unwrap_err();
+        let error = ordered_by_a_barrier::launch(&device, 1, &mut d, 0).unwrap_err();
         assert_eq!(race(&error), (true, Agent::LaneOfWarp(0)));
     }
 }

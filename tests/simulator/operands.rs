@@ -18,7 +18,7 @@ fn assert_wrong(error: &SimError, expected: (char, &str, &str), made: &str) {
 }
 
 /// Matrices whose products all differ.
-fn factors<S, T: Element>(
+fn operands<S, T: Element>(
     warp: Warp<'_>,
     of: impl Fn(f32) -> T + LaneCapture,
 ) -> (FragmentA<S, T>, FragmentB<S, T>)
@@ -31,14 +31,14 @@ where
 }
 
 fn f32_result(warp: Warp<'_>) -> Accumulator<M16N8K8, f32> {
-    let (a, b) = factors(warp, f16::from_f32);
+    let (a, b) = operands(warp, f16::from_f32);
     let mut acc = Accumulator::zero();
     Mma::<M16N8K8, f16, f16, f32>::accumulate(warp, &mut acc, &a, &b); // <- f32
     acc
 }
 
 fn f16_result(warp: Warp<'_>) -> Accumulator<M16N8K8, f16> {
-    let (a, b) = factors(warp, f16::from_f32);
+    let (a, b) = operands(warp, f16::from_f32);
     let mut acc = Accumulator::zero();
     Mma::<M16N8K8, f16, f16, f16>::accumulate(warp, &mut acc, &a, &b); // <- f16
     acc
@@ -52,8 +52,8 @@ fn typed(block: &Block, which: u32) {
     }
     let (c, h) = (f32_result(warp).registers(), f16_result(warp).registers());
     let two = |pair: usize| warp.each(|lane| [lane.get(&c)[pair * 2], lane.get(&c)[pair * 2 + 1]]);
-    let (a, b) = factors(warp, bf16::from_f32);
-    let (half_a, half_b) = factors(warp, f16::from_f32);
+    let (a, b) = operands(warp, bf16::from_f32);
+    let (half_a, half_b) = operands(warp, f16::from_f32);
     let mut acc = Accumulator::<M16N8K16, f32>::zero();
     let mut half_acc = Accumulator::<M16N8K16, f16>::zero();
     match which {

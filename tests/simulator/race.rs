@@ -26,9 +26,9 @@ fn assert_race(error: &SimError, accesses: (&str, &str), memory: Memory, other_m
     assert_eq!((file.clone(), *line), line_of(other_marker), "{error}");
 }
 
-/// Each warp writes its own row, and reads a row: that of the other warp if `rows_apart` is 1.
+/// Each warp writes its own row, and reads a row: that of the other warp if `row_distance` is 1.
 #[kernel(threads = 64)]
-fn read_a_row(block: &Block, #[shared] tile: Tile, rows_apart: usize, sync: u32) {
+fn read_a_row(block: &Block, #[shared] tile: Tile, row_distance: usize, sync: u32) {
     let warp = block.warp();
     let mine = warp.index();
     warp.each(|lane| {
@@ -41,7 +41,7 @@ fn read_a_row(block: &Block, #[shared] tile: Tile, rows_apart: usize, sync: u32)
     }
     warp.each(|lane| {
         if lane.id() < 8 {
-            tile.get(lane, ((mine + rows_apart) % 2, lane.id())); // <- row read
+            tile.get(lane, ((mine + row_distance) % 2, lane.id())); // <- row read
         }
     });
 }
@@ -63,8 +63,8 @@ fn read_of_another_warps_write_needs_a_sync() {
 }
 
 #[kernel(threads = 64)]
-fn write_the_same(block: &Block, #[shared] tile: Tile, apart: usize) {
-    let row = block.warp().index() * apart;
+fn write_the_same(block: &Block, #[shared] tile: Tile, distance: usize) {
+    let row = block.warp().index() * distance;
     block.warp().each(|lane| tile.set((row + lane.id() / 8, lane.id() % 8), 1));
     // <- written by both
 }
@@ -108,8 +108,8 @@ fn write_during_another_warps_read_is_a_race() {
 }
 
 #[kernel(threads = 64)]
-fn global(block: &Block, d: GlobalMut<u32>, apart: usize, sync: u32) {
-    let (warp, first) = (block.warp(), block.warp().index() * apart);
+fn global(block: &Block, d: GlobalMut<u32>, distance: usize, sync: u32) {
+    let (warp, first) = (block.warp(), block.warp().index() * distance);
     warp.each(|lane| d.set(first + lane.id(), 1)); // <- global written
     if sync == 1 {
         block.sync();
@@ -136,8 +136,8 @@ fn warps_race_in_global_memory() {
 }
 
 #[kernel(threads = 32)]
-fn by_blocks(block: &Block, d: GlobalMut<u32>, apart: usize, read_from: usize) {
-    let first = block.index().y as usize * apart;
+fn by_blocks(block: &Block, d: GlobalMut<u32>, distance: usize, read_from: usize) {
+    let first = block.index().y as usize * distance;
     block.warp().each(|lane| {
         d.set(first + lane.id(), 1); // <- written by a block
         d.get(lane, (first + lane.id() + read_from) % 96); // <- read by a block

@@ -156,7 +156,7 @@ fn copy_from_or_to_an_invalid_address_is_an_error() {
 }
 
 #[kernel(threads = 64, target = "sm_80")]
-fn copy_what_is_written(
+fn copy_written_elements(
     block: &Block,
     #[shared] tile: SharedTile<u32, 2, 32>,
     d: GlobalMut<u32>,
@@ -182,12 +182,12 @@ fn copy_what_is_written(
 #[test]
 fn copy_from_another_warps_write_is_a_race() {
     for seed in 0..8 {
-        let error = copy_what_is_written::launch(&sim::Simulator::new(seed), 1, &mut [0; 32], 0)
+        let error = copy_written_elements::launch(&sim::Simulator::new(seed), 1, &mut [0; 32], 0)
             .unwrap_err();
         let Misuse::Race { memory, other, .. } = &error.misuse else { panic!("{error}") };
         assert_eq!(*memory, Memory::Global { name: "d", index: 0 });
         assert!(matches!(other, Agent::WarpOfBlock(_)));
-        copy_what_is_written::launch(&sim::Simulator::new(seed), 1, &mut [0; 32], 1).unwrap();
+        copy_written_elements::launch(&sim::Simulator::new(seed), 1, &mut [0; 32], 1).unwrap();
     }
 }
 

@@ -43,8 +43,8 @@ macro_rules! same {
                 let a = FragmentA::<$s, $a>::from_fn(warp, |row, k| a.get(row * <$s>::K + k));
                 let b = FragmentB::<$s, $b>::from_fn(warp, |k, col| b.get(k * n + col));
                 let c = Accumulator::<$s, $c>::from_fn(warp, |row, col| c.get(row * <$s>::N + col));
-                let product = Mma::<$s, $a, $b, $c, $q>::multiply(warp, &a, &b, &c);
-                product.for_each(warp, |row, col, value| typed.set(row * <$s>::N + col, value));
+                let acc = Mma::<$s, $a, $b, $c, $q>::multiply(warp, &a, &b, &c);
+                acc.for_each(warp, |row, col, value| typed.set(row * <$s>::N + col, value));
                 let (a, b, c) = (a.registers(), b.registers(), c.registers());
                 let sum = warp.each(|lane| {
                     let (a, b, c) = (lane.get(&a), lane.get(&b), lane.get(&c));

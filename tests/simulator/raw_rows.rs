@@ -64,7 +64,7 @@ fn last_row_of_shared_memory_is_valid() {
 }
 
 #[kernel(threads = 32)]
-fn load_what_lane_8_names(block: &Block, #[shared] tile: Tile, of_lane_8: u32) {
+fn load_with_address_of_lane_8(block: &Block, #[shared] tile: Tile, of_lane_8: u32) {
     let warp = block.warp();
     tile.fill(warp, |_, _| 1);
     // SAFETY: The tests say which arguments are valid.
@@ -77,7 +77,7 @@ fn load_what_lane_8_names(block: &Block, #[shared] tile: Tile, of_lane_8: u32) {
 /// sm_75 requires a valid address in every lane, also for rows that are not loaded.
 #[test]
 fn row_address_of_an_unused_lane_must_be_valid() {
-    let error = load_what_lane_8_names::simulate(1, SHARED_BASE + 8).unwrap_err();
+    let error = load_with_address_of_lane_8::simulate(1, SHARED_BASE + 8).unwrap_err();
     assert_at(&error, "x1", (0, 0, 0), 0, Some(8));
 }
 

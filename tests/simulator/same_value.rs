@@ -14,7 +14,7 @@ fn race(error: &SimError) -> (&'static str, &'static str) {
 }
 
 #[kernel(threads = 64)]
-fn write_what_is_there(block: &Block, #[shared] row: Row) {
+fn write_equal_value(block: &Block, #[shared] row: Row) {
     let warp = block.warp();
     row.fill(block, |_, _| 7);
     block.sync();
@@ -28,7 +28,7 @@ fn write_what_is_there(block: &Block, #[shared] row: Row) {
 #[test]
 fn read_races_with_a_write_of_the_same_value() {
     for seed in 0..20 {
-        let error = write_what_is_there::launch(&Simulator::new(seed), 1).unwrap_err();
+        let error = write_equal_value::launch(&Simulator::new(seed), 1).unwrap_err();
         assert!(matches!(error.misuse, Misuse::Race { .. }), "seed {seed}: {error}");
     }
 }

@@ -60,7 +60,7 @@ macro_rules! same {
                 acc.for_each(warp, |row, col, value| typed.set(row * 8 + col, value));
                 let (a, b, c, metadata) =
                     (a.registers(), b.registers(), c.registers(), metadata.words());
-                let sums = warp.each(|lane| {
+                let acc = warp.each(|lane| {
                     // SAFETY: All lanes reach this.
                     unsafe {
                         raw::$name::<$selector>(
@@ -71,7 +71,7 @@ macro_rules! same {
                         )
                     }
                 });
-                Accumulator::<$s, $c>::from_registers(sums)
+                Accumulator::<$s, $c>::from_registers(acc)
                     .for_each(warp, |row, col, value| raw.set(row * 8 + col, value));
             }
             let (mut typed, mut raw) =
@@ -120,7 +120,7 @@ macro_rules! same_scaled {
                 acc.for_each(warp, |row, col, value| typed.set(row * 8 + col, value));
                 let (a, b, metadata) = (a.registers(), b.registers(), metadata.words());
                 let (scales_a, scales_b) = (scales_a.registers(), scales_b.registers());
-                let sums = warp.each(|lane| {
+                let acc = warp.each(|lane| {
                     let (a, b, metadata) = (lane.get(&a), lane.get(&b), lane.get(&metadata));
                     // SAFETY: All lanes reach this.
                     unsafe {
@@ -134,7 +134,7 @@ macro_rules! same_scaled {
                         )
                     }
                 });
-                Accumulator::<$s, f32>::from_registers(sums)
+                Accumulator::<$s, f32>::from_registers(acc)
                     .for_each(warp, |row, col, value| raw.set(row * 8 + col, value));
             }
             let (mut typed, mut raw) = ([0.0; 128], [0.0; 128]);
@@ -306,7 +306,7 @@ fn missing_lanes_of_a_sparse_mma_diverge() {
 #[test]
 fn accumulator_as_a_sparse_operand_is_an_error() {
     #[kernel(threads = 32, target = "sm_80")]
-    fn taken(block: &Block) {
+    fn accumulator_as_a(block: &Block) {
         let warp = block.warp();
         let a = FragmentSparseA::<M16N8K32, f16>::from_fn(warp, |row, k| {
             f16::from_f32((row * 5 + k * 3) as f32 + 0.25)
@@ -320,7 +320,7 @@ fn accumulator_as_a_sparse_operand_is_an_error() {
         let a = FragmentSparseA::<M16N8K32, f16>::from_registers(acc.registers());
         MmaSparse::<_, f16, f16, _>::accumulate::<0>(warp, &mut acc, &a, &b, &metadata); // <- taken
     }
-    let error = taken::simulate(1).unwrap_err();
+    let error = accumulator_as_a::simulate(1).unwrap_err();
     let Misuse::WrongOperand { role, element, result, place } = &error.misuse else {
         panic!("{error}")
     };

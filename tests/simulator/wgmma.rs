@@ -7,7 +7,7 @@ use ptx_matrix::sim::{Agent, Awaited, EndedWarp, Misuse};
 
 type TileA = SharedTile<bf16, 64, 64, Swizzle128>;
 type TileB = SharedTile<bf16, 64, 32, Swizzle128, ColMajor>;
-type Product = Wgmma<32, bf16, bf16, f32>;
+type Multiply = Wgmma<32, bf16, bf16, f32>;
 
 /// The matrices of the tests, 64 x 64 and 64 x 32, and their product. The numbers are small, so
 /// sums are exact.
@@ -47,9 +47,9 @@ fn typed(
     if misuse != 2 {
         group.sync();
     }
-    let mut sums = GroupAccumulator::<32, f32>::zero().begin(group);
+    let mut acc = GroupAccumulator::<32, f32>::zero().begin(group);
     if misuse != 3 || group.warp_rank() != 2 {
-        Product::issue(group, &mut sums, |issue| {
+        Multiply::issue(group, &mut acc, |issue| {
             for k in 0..4 {
                 issue.accumulate(tile_a.matrix_a((0, k * 16)), tile_b.matrix_b((k * 16, 0)));
             }
@@ -58,13 +58,13 @@ fn typed(
     if misuse == 4 {
         group.warp().each(|lane| tile_b.set((own_row, lane.id()), bf16::ZERO));
     }
-    let sums = sums.finish(group);
+    let acc = acc.finish(group);
     if misuse == 0 {
         // After the wait and a `sync`, the tile may be written again.
         group.sync();
         group.warp().each(|lane| tile_b.set((own_row, lane.id()), bf16::ZERO));
     }
-    sums.for_each(group, |row, col, value| d.set(row * 32 + col, value));
+    acc.for_each(group, |row, col, value| d.set(row * 32 + col, value));
 }
 
 fn run_typed(misuse: u32) -> Result<(), Misuse> {
@@ -116,7 +116,7 @@ fn write_to_a_tile_before_the_wait_is_an_error() {
 
 /// The same through functions of `raw`, with 16 columns of K.
 #[kernel(threads = 128, target = "sm_90a")]
-fn raw_product(
+fn raw_multiply(
     block: &Block,
     #[shared] tile_a: TileA,
     #[shared] tile_b: TileB,
@@ -139,24 +139,24 @@ fn raw_product(
         // SAFETY: All lanes of the four warps reach this, and the descriptors are those of tiles.
         // The tests select misuses.
         unsafe {
-            let mut sums = [0; 16];
+            let mut acc = [0; 16];
             if misuse != 1 {
                 raw::wgmma_fence_sync_aligned();
             }
             let right = if misuse == 4 { right | 1 << 49 } else { right };
             let right = if misuse == 5 && lane.id() == 7 { right + 2 } else { right };
-            sums = multiply::<false, false, false, false>(sums, left, right, true);
+            acc = multiply::<false, false, false, false>(acc, left, right, true);
             if misuse == 2 {
-                d.set(first + lane.id(), f32::from_bits(sums[3]));
+                d.set(first + lane.id(), f32::from_bits(acc[3]));
             }
             if misuse == 3 {
-                sums[3] = 0;
+                acc[3] = 0;
             }
             raw::wgmma_commit_group_sync_aligned();
             if misuse != 6 {
                 raw::wgmma_wait_group_sync_aligned::<0>();
-                sums = raw::wgmma_registers(sums);
-                for (index, register) in sums.into_iter().enumerate() {
+                acc = raw::wgmma_registers(acc);
+                for (index, register) in acc.into_iter().enumerate() {
                     let (row, col) =
                         GroupAccumulator::<32, f32>::position(first + lane.id(), index);
                     d.set(row * 32 + col, f32::from_bits(register));
@@ -169,7 +169,7 @@ fn raw_product(
 fn run_raw(misuse: u32) -> Result<(), Misuse> {
     let (a, b, _) = matrices();
     let mut d = vec![0.0; 64 * 32];
-    raw_product::simulate(1, misuse, &a, &b, &mut d)
+    raw_multiply::simulate(1, misuse, &a, &b, &mut d)
         .map_err(|error| error.findings()[0].misuse.clone())?;
     let sum = |row: usize, col: usize| {
         (0..16).map(|k| a[row * 64 + k].to_f32() * b[k * 32 + col].to_f32()).sum()
@@ -230,16 +230,16 @@ fn two_in_flight(
     tile_b.fill(group, |_, _| bf16::ONE);
     group.warp().fence_for_bulk();
     group.sync();
-    let mut sums: [_; 2] =
+    let mut acc: [_; 2] =
         core::array::from_fn(|_| GroupAccumulator::<32, f32>::zero().begin(group));
-    for (count, sums) in sums.iter_mut().enumerate() {
-        Wgmma::<32, bf16, bf16, f32>::issue(group, sums, |issue| {
+    for (count, acc) in acc.iter_mut().enumerate() {
+        Wgmma::<32, bf16, bf16, f32>::issue(group, acc, |issue| {
             for _ in 0..=count {
                 issue.accumulate(tile_a.matrix_a((0, 0)), tile_b.matrix_b((0, 0)));
             }
         });
     }
-    let [first, second] = sums;
+    let [first, second] = acc;
     let (one, other) = if takes_second == 0 { (first, second) } else { (second, first) };
     let one = one.finish_behind::<1>(group);
     one.for_each(group, |row, col, value| d.set(row * 32 + col, value));
@@ -273,12 +273,12 @@ fn different(block: &Block, #[shared] tile_a: TileA, #[shared] tile_b: TileB, di
     tile_b.fill(group, |_, _| bf16::ONE);
     group.warp().fence_for_bulk();
     group.sync();
-    let mut sums = GroupAccumulator::<32, f32>::zero().begin(group);
+    let mut acc = GroupAccumulator::<32, f32>::zero().begin(group);
     let k = if group.warp_rank() == 3 { 16 * different as usize } else { 0 };
-    Product::issue(group, &mut sums, |issue| {
+    Multiply::issue(group, &mut acc, |issue| {
         issue.accumulate(tile_a.matrix_a((0, k)), tile_b.matrix_b((k, 0)))
     });
-    let _ = sums.finish(group);
+    let _ = acc.finish(group);
 }
 
 #[test]
@@ -312,16 +312,16 @@ fn other_ways(
     let first = 16 * group.warp_rank();
     let rows =
         FragmentA::<M16N8K16, f16>::from_fn(group.warp(), |row, k| a.get((first + row) * 32 + k));
-    let mut sums = GroupAccumulator::<104, f32>::from_fn(group, |_, _| f32::NAN).begin(group);
-    Wgmma::<104, f16, f16, f32>::issue(group, &mut sums, |issue| {
+    let mut acc = GroupAccumulator::<104, f32>::from_fn(group, |_, _| f32::NAN).begin(group);
+    Wgmma::<104, f16, f16, f32>::issue(group, &mut acc, |issue| {
         issue.multiply(tiles_a.matrix_a(At::<0, 0>), tiles_b.matrix_b(At::<0, 0>));
         issue.subtract(tiles_a.matrix_a(At::<0, 16>), tiles_b.matrix_b(At::<16, 0>));
     });
-    sums.wait::<1>(group);
-    Wgmma::<104, f16, f16, f32>::issue(group, &mut sums, |issue| {
+    acc.wait::<1>(group);
+    Wgmma::<104, f16, f16, f32>::issue(group, &mut acc, |issue| {
         issue.accumulate_registers(&rows, tiles_b.matrix_b(At::<8, 0>));
     });
-    sums.finish(group).for_each(group, |row, col, value| d.set(row * 104 + col, value));
+    acc.finish(group).for_each(group, |row, col, value| d.set(row * 104 + col, value));
 }
 
 #[test]
@@ -331,10 +331,8 @@ fn operands_are_k_major_or_mn_major() {
     let mut d = vec![0.0; 64 * 104];
     other_ways::simulate(1, &a, &b, &mut d).check();
     for (row, col) in (0..64).flat_map(|row| (0..104).map(move |col| (row, col))) {
-        let product =
-            |k: usize, with: usize| a[row * 32 + k].to_f32() * b[with * 128 + col].to_f32();
-        let sum =
-            |from: usize, with: usize| (0..16).map(|k| product(from + k, with + k)).sum::<f32>();
+        let dot = |k: usize, with: usize| a[row * 32 + k].to_f32() * b[with * 128 + col].to_f32();
+        let sum = |from: usize, with: usize| (0..16).map(|k| dot(from + k, with + k)).sum::<f32>();
         assert_eq!(d[row * 104 + col], sum(0, 0) - sum(16, 16) + sum(0, 8), "{row}, {col}");
     }
 }
@@ -394,7 +392,7 @@ fn store(
     block: &Block,
     #[shared] rows: SharedTile<bf16, 64, 32, Swizzle64>,
     #[shared] cols: SharedTile<bf16, 64, 32, Swizzle128, ColMajor>,
-    #[shared] sums: SharedTile<f32, 64, 16, Swizzle128, ColMajor>,
+    #[shared] acc: SharedTile<f32, 64, 16, Swizzle128, ColMajor>,
     #[shared] few_rows: SharedTile<bf16, 64, 8>,
     #[shared] some_cols: SharedTile<bf16, 64, 40, Swizzle128, ColMajor>,
     d: GlobalMut<f32>,
@@ -404,13 +402,13 @@ fn store(
     let rounded = numbers.round::<bf16>(group);
     rounded.store(group, &rows, 16);
     rounded.store(group, &cols, 32);
-    numbers.store(group, &sums, 48);
+    numbers.store(group, &acc, 48);
     rounded.store(group, &few_rows, 8);
     rounded.store(group, &some_cols, 24);
     group.sync();
     rows.for_each(group, |row, col, number| d.set(row * 128 + col, number.to_f32()));
     cols.for_each(group, |row, col, number| d.set(row * 128 + 32 + col, number.to_f32()));
-    sums.for_each(group, |row, col, number| d.set(row * 128 + 64 + col, number));
+    acc.for_each(group, |row, col, number| d.set(row * 128 + 64 + col, number));
     few_rows.for_each(group, |row, col, number| d.set(row * 128 + 80 + col, number.to_f32()));
     some_cols.for_each(group, |row, col, number| d.set(row * 128 + 88 + col, number.to_f32()));
 }

@@ -22,8 +22,8 @@ fn multiplied(block: &Block, seed: u32) -> u32 {
         f16::from_f32((row * col) as f32 + seed as f32)
     });
     let b = FragmentB::<M16N8K16, f16>::from_fn(warp, |row, col| f16::from_f32((row + col) as f32));
-    let mut sums = Accumulator::<M16N8K16, f32>::zero();
-    Mma::<M16N8K16, f16, f16, f32>::accumulate(warp, &mut sums, &a, &b);
+    let mut acc = Accumulator::<M16N8K16, f32>::zero();
+    Mma::<M16N8K16, f16, f16, f32>::accumulate(warp, &mut acc, &a, &b);
     warp.sync();
     seed + 1
 }
