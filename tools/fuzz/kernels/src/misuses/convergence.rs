@@ -54,7 +54,7 @@ misuses! {
     product_by_half_a_warp(32, "sm_80", mended, block, _row: Row, _a, d, _nothing) {
         let warp = block.warp();
         let ones = u32::from(f16::ONE.to_bits()) * 0x1_0001;
-        let sums = warp.each(|lane| {
+        let acc = warp.each(|lane| {
             if mended || lane.id() < 16 {
                 // SAFETY: With `mended`, all lanes reach this.
                 unsafe {
@@ -68,6 +68,6 @@ misuses! {
                 0
             }
         });
-        leave(warp, d, sums);
+        leave(warp, d, acc);
     }
 }

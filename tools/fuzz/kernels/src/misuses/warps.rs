@@ -151,9 +151,9 @@ misuses! {
     /// Two warps store to one tile with `stmatrix`.
     stmatrix_over_anothers_stmatrix(64, "sm_90", mended, block, tile: Matrix, _a, d, _nothing) {
         let warp = block.warp();
-        for turn in 0..2 {
-            if warp.index() == turn {
-                let registers = PerLane::splat([turn as u32; 4]);
+        for writer in 0..2 {
+            if warp.index() == writer {
+                let registers = PerLane::splat([writer as u32; 4]);
                 StMatrix::<X4, NoTrans, B16>::store(warp, rows(warp, tile), registers);
             }
             if mended {
