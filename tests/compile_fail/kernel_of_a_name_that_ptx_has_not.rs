@@ -7,11 +7,10 @@ fn größe(_: &Block) {}
 
 #[kernel(threads = 32)]
 fn memcpy(_: &Block) {}
-//~^ ERROR `memcpy` means something else in PTX, or to the builder: a kernel needs another name
+//~^ ERROR `memcpy` is reserved in PTX or by the builder: rename the kernel
 
 #[kernel(threads = 32)]
 fn __ptx_matrix_scale(_: &Block) {}
-//~^ ERROR `__ptx_matrix_scale` means something else in PTX, or to the builder: a kernel needs
-//~> another name
+//~^ ERROR `__ptx_matrix_scale` is reserved in PTX or by the builder: rename the kernel
 
 fn main() {}

@@ -46,7 +46,8 @@ pub(crate) unsafe fn enqueue(
     let (here, there) = (stream.device(), module.device());
     assert!(
         here == there,
-        "a module on device {there} cannot run in a stream of device {here}: load it there"
+        "a module on device {there} cannot run in a stream of device {here}: load it on the \
+         stream's device"
     );
     stream.context().enter()?;
     let kernel = module.kernel(request.kernel)?;
