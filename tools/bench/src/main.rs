@@ -5,8 +5,8 @@ use anyhow::{Context, Result, ensure};
 use clap::Parser;
 use indicatif::{ProgressBar, ProgressStyle};
 use ptx_matrix_bench::{
-    Bench, Contestant, Cublas, Layout, Monitor, Problem, Products, Row, Shape, Type,
-    default_shapes, fastest, own, plot, rows, table, write_csv,
+    Bench, Contestant, Cublas, Gemms, Layout, Monitor, Problem, Row, Shape, Type, default_shapes,
+    fastest, own, plot, rows, table, write_csv,
 };
 use ptx_matrix_gemm::Tuned;
 use ptx_matrix_host::Gpu;
@@ -156,33 +156,28 @@ impl Arguments {
     fn problems(&self) -> Vec<Problem> {
         let named: Vec<Shape> = self.sizes.iter().chain(&self.shapes).copied().collect();
         let shapes = if named.is_empty() { default_shapes() } else { named };
-        let products = match (self.batches as usize, self.groups as usize) {
-            (1, 1) => Products::One,
-            (batches, 1) => Products::Batch(batches),
-            (_, groups) => Products::Groups(groups),
+        let gemms = match (self.batches as usize, self.groups as usize) {
+            (1, 1) => Gemms::One,
+            (batches, 1) => Gemms::Batch(batches),
+            (_, groups) => Gemms::Groups(groups),
         };
         let mut problems = Vec::new();
         for &ty in &self.types {
             for &layout in &self.layouts {
-                problems.extend(shapes.iter().map(|&shape| Problem {
-                    ty,
-                    layout,
-                    shape,
-                    products,
-                }));
+                problems.extend(shapes.iter().map(|&shape| Problem { ty, layout, shape, gemms }));
             }
         }
         problems
     }
 
     fn selects(&self, contestant: &dyn Contestant, all: &[Box<dyn Contestant + '_>]) -> bool {
-        let who = full_name(contestant);
+        let own_name = full_name(contestant);
         let is_called = |contestant: &dyn Contestant, name: &str| {
             [contestant.config(), contestant.name(), full_name(contestant).as_str()].contains(&name)
         };
         let is_meant = |name: &String| {
             let is_one = all.iter().any(|one| is_called(&**one, name));
-            if is_one { is_called(contestant, name) } else { who.contains(name.as_str()) }
+            if is_one { is_called(contestant, name) } else { own_name.contains(name.as_str()) }
         };
         let unnamed = self.configs.is_empty() && (contestant.by_default() || self.tune.is_some());
         unnamed || self.configs.iter().any(is_meant)

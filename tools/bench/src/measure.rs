@@ -224,12 +224,12 @@ impl<'a> Bench<'a> {
         let mut timings = vec![Vec::new(); contestants.len()];
         let mut seen = vec![Vec::new(); contestants.len()];
         for round in 0..self.rounds {
-            let turn: Vec<usize> = if round % 2 == 0 {
+            let order: Vec<usize> = if round % 2 == 0 {
                 running.clone()
             } else {
                 running.iter().rev().copied().collect()
             };
-            for i in turn {
+            for i in order {
                 let launches = measured[i].launches;
                 let (took, conditions) = batch(contestants[i], launches)?;
                 timings[i].push(took.as_secs_f64() * 1e6 / launches as f64);

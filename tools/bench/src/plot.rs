@@ -29,7 +29,7 @@ pub fn plot(rows: &[Row], reference: &str) -> Result<Option<String>> {
         .collect();
     let shapes = distinct(shown.iter().map(|row| row.shape()));
     let series =
-        distinct(shown.iter().map(|row| format!("{} {} {}", row.who(), row.ty, row.layout)));
+        distinct(shown.iter().map(|row| format!("{} {} {}", row.label(), row.ty, row.layout)));
     if shown.is_empty() {
         return Ok(None);
     }
@@ -70,7 +70,7 @@ pub fn plot(rows: &[Row], reference: &str) -> Result<Option<String>> {
         for (i, name) in series.iter().enumerate() {
             let colour = COLOURS[i % COLOURS.len()];
             let of_series =
-                |row: &&&Row| format!("{} {} {}", row.who(), row.ty, row.layout) == *name;
+                |row: &&&Row| format!("{} {} {}", row.label(), row.ty, row.layout) == *name;
             let mut points: Vec<(i32, f64)> = shown
                 .iter()
                 .filter(of_series)

@@ -5,7 +5,7 @@ use std::io::Write;
 use anyhow::Result;
 use serde::Serialize;
 
-use super::{Ceilings, Layout, Measured, Outcome, Problem, Products, Type};
+use super::{Ceilings, Gemms, Layout, Measured, Outcome, Problem, Type};
 
 /// The result of one contestant for one problem: a line of the CSV.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -65,7 +65,7 @@ impl Row {
     }
 
     /// The name and the configuration.
-    pub fn who(&self) -> String {
+    pub fn label(&self) -> String {
         if self.config.is_empty() {
             self.contestant.clone()
         } else {
@@ -94,10 +94,10 @@ pub fn rows(
     let median = |measured: &Measured| measured.micros.map(|micros| micros.median);
     let theirs = measured.iter().find(|measured| measured.contestant == reference).and_then(median);
     let bytes: usize = problem.bytes().iter().sum();
-    let (batches, groups) = match problem.products {
-        Products::One => (1, 1),
-        Products::Batch(count) => (count, 1),
-        Products::Groups(count) => (1, count),
+    let (batches, groups) = match problem.gemms {
+        Gemms::One => (1, 1),
+        Gemms::Batch(count) => (count, 1),
+        Gemms::Groups(count) => (1, count),
     };
     let row = |measured: &Measured| {
         let median_us = median(measured);
@@ -170,7 +170,7 @@ pub fn table(rows: &[Row]) -> String {
             row.ty.to_string(),
             row.layout.to_string(),
             row.shape(),
-            row.who(),
+            row.label(),
             number(row.median_us, 1),
             number(row.min_us, 1),
             number(row.max_us, 1),
@@ -236,7 +236,7 @@ pub(super) mod tests {
             ty: Type::Bf16,
             layout: Layout::Nn,
             shape: Shape::cube(side),
-            products: Products::One,
+            gemms: Gemms::One,
         };
         let all =
             [measured("cublas", Some(100.0)), measured("ours", Some(125.0)), measured("odd", None)];

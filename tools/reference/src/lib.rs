@@ -12,7 +12,7 @@ mod tensor_core;
 
 pub use integers::integer_product;
 pub use matrices::Matrices;
-pub use scaled::{ScaledFactor, scaled};
+pub use scaled::{ScaledOperand, scaled};
 pub use sparse::{Granularity, multiply_sparse};
 
 use data::Element;
@@ -42,7 +42,7 @@ pub fn multiply<A, B: Copy, C: Copy, D>(
 
 /// An element of A. Its products with elements of B are added to elements of C, with the option `O`
 /// of `mma`.
-pub trait Factor<B, C, O>: Element {
+pub trait Operand<B, C, O>: Element {
     /// An element of D.
     type D: Element;
     /// Whether small integers are multiplied and added as integers are. (Rounded down, a sum of
@@ -56,7 +56,7 @@ pub trait Factor<B, C, O>: Element {
 macro_rules! dots {
     ($($option:ident $multiplies:literal |$gpu:pat_param, $x:ident, $y:ident, $z:ident| $dot:expr =>
         $($a:ty, [$($b:ty),*] $c:ident $d:ident),*;)*) => {$($($(
-        impl Factor<$b, $c, $option> for $a {
+        impl Operand<$b, $c, $option> for $a {
             type D = $d;
             const MULTIPLIES: bool = $multiplies;
             fn dot($gpu: Arch, $x: &[$a], $y: &[$b], $z: $c) -> $d {

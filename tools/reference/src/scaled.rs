@@ -35,7 +35,7 @@ impl Scale for ue4m3 {
 }
 
 /// An element of A. Its products with elements of B are scaled according to `K`.
-pub trait ScaledFactor<B, K>: Float {
+pub trait ScaledOperand<B, K>: Float {
     type Scale: Scale;
     fn dot(a: (&[Self], &[Self::Scale]), b: (&[B], &[Self::Scale]), c: f32) -> f32;
 }
@@ -45,7 +45,7 @@ macro_rules! by {
         $($(by! { @ $dot $kind, $scale, $a => $bs })*)*
     };
     (@ $dot:ident $kind:ty, $scale:ident, $a:ty => [$($b:ty),*]) => {$(
-        impl ScaledFactor<$b, $kind> for $a {
+        impl ScaledOperand<$b, $kind> for $a {
             type Scale = $scale;
             fn dot(a: (&[$a], &[$scale]), b: (&[$b], &[$scale]), c: f32) -> f32 {
                 $dot(a, b, c)
@@ -65,7 +65,7 @@ by! { sixteen_products
 }
 
 /// D of row-major matrices. The scales of A are in rows, as A is; those of B are in columns.
-pub fn scaled<A: ScaledFactor<B, K>, B: Float, K>(
+pub fn scaled<A: ScaledOperand<B, K>, B: Float, K>(
     (m, n, k): (usize, usize, usize),
     (a, scales_a): (&[A], &[A::Scale]),
     (b, scales_b): (&[B], &[A::Scale]),
@@ -179,7 +179,7 @@ mod tests {
     use ptx_matrix::forms;
 
     /// D of zeros, of a row of A with so many elements and scales.
-    fn zero<A: ScaledFactor<A, K>, K>(k: usize, scales: usize, scale: A::Scale) -> Vec<f32> {
+    fn zero<A: ScaledOperand<A, K>, K>(k: usize, scales: usize, scale: A::Scale) -> Vec<f32> {
         let (row, scales) = (vec![A::from_code(0); k], vec![scale; scales]);
         super::scaled::<A, A, K>((1, 1, k), (&row, &scales), (&row, &scales), &[0.0])
     }

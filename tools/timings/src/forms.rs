@@ -107,10 +107,10 @@ pub fn all<D: Device + 'static>() -> Vec<Form<D>> {
         latency: run!(latency_mov_trans, ROUND),
         throughput: run!(time_mov_trans, ROUND),
     });
-    macro_rules! products {
+    macro_rules! of_each_mma {
         ($($shape:ident $la:ident $lb:ident $q:ident $d:ident [$(($a:ident $b:ident))*] $c:ident
             $width:ident $registers:tt $needs:ident $version:literal $nature:ident;)*) => {$($(
-            mma_named! { $q $shape $la $lb $d $a $b $c => products ($nature
+            mma_named! { $q $shape $la $lb $d $a $b $c => of_each_mma ($nature
                 [mma_ptx!($q $shape $la $lb $d $a $b $c)] [mma_shape!($shape $la $lb $a)]) }
         )*)*};
         (@named $kernel:ident (absent $($rest:tt)*)) => {};
@@ -124,7 +124,7 @@ pub fn all<D: Device + 'static>() -> Vec<Form<D>> {
             });
         };
     }
-    mma_forms!(products);
+    mma_forms!(of_each_mma);
     forms
 }
 

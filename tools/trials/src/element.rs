@@ -15,7 +15,7 @@ pub(super) trait TrialElement: Element {
     /// The value.
     fn number(self) -> f64;
     /// The value that the tensor cores use for an element of A or B.
-    fn factor(self) -> f64 {
+    fn operand(self) -> f64 {
         self.number()
     }
 }
@@ -24,7 +24,7 @@ pub(super) trait TrialElement: Element {
 /// conversions from and to f64.
 macro_rules! elements {
     ($($element:ident $poison:expr, $bits:literal $least:literal, $of:expr,
-        $number:expr $(, $factor:expr)?;)*) => {$(
+        $number:expr $(, $operand:expr)?;)*) => {$(
         impl TrialElement for $element {
             const POISON: Self = $poison;
             const ROUNDING: (f64, f64) = (1.0 / (1u64 << $bits) as f64, $least);
@@ -39,9 +39,9 @@ macro_rules! elements {
                 number(self)
             }
 
-            $(fn factor(self) -> f64 {
-                let factor: fn(Self) -> f64 = $factor;
-                factor(self)
+            $(fn operand(self) -> f64 {
+                let operand: fn(Self) -> f64 = $operand;
+                operand(self)
             })?
         }
     )*};

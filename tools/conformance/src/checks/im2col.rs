@@ -196,7 +196,7 @@ impl<const RANK: usize> Images<RANK> {
         pixels_are_rows: bool,
     ) -> Vec<Option<usize>> {
         let (at, Window { lower, upper, steps }) = (self.at[copy], self.windows[copy]);
-        let line = |d: usize, is_first: bool| {
+        let along = |d: usize, is_first: bool| {
             let (first, last) = match d < Self::SPATIAL {
                 true => (
                     if is_first { at[d + 1] } else { lower[d] },
@@ -211,9 +211,9 @@ impl<const RANK: usize> Images<RANK> {
         };
         let images = (at[RANK - 1]..).map(|image| (image == at[RANK - 1], image));
         let pixels = images.flat_map(|(is_first, image)| {
-            line(2, is_first).flat_map(move |(is_first, z)| {
-                line(1, is_first).flat_map(move |(is_first, y)| {
-                    line(0, is_first).map(move |(_, x)| ([x, y, z], image))
+            along(2, is_first).flat_map(move |(is_first, z)| {
+                along(1, is_first).flat_map(move |(is_first, y)| {
+                    along(0, is_first).map(move |(_, x)| ([x, y, z], image))
                 })
             })
         });

@@ -70,15 +70,15 @@ impl<const RANK: usize> Boxes<RANK> {
     /// The buffer index of each element of the tile, row by row; `None` outside the tensor.
     pub(super) fn indices(&self, place: &Place<RANK>, at: usize) -> Vec<Option<usize>> {
         let copied = self.copied();
-        let (inner, lines) = (copied[0], copied[1..].iter().product::<usize>());
-        let (rows, cols) = if self.row_major { (lines, inner) } else { (inner, lines) };
+        let (inner, outer_size) = (copied[0], copied[1..].iter().product::<usize>());
+        let (rows, cols) = if self.row_major { (outer_size, inner) } else { (inner, outer_size) };
         let elements = (0..rows * cols).map(|element| {
             let (row, col) = (element / cols, element % cols);
-            let (mut line, along) = if self.row_major { (row, col) } else { (col, row) };
+            let (mut outer, along) = if self.row_major { (row, col) } else { (col, row) };
             let mut index = place.start;
             for (d, count) in copied.into_iter().enumerate() {
-                let number = if d == 0 { along } else { line % count };
-                line = if d == 0 { line } else { line / count };
+                let number = if d == 0 { along } else { outer % count };
+                outer = if d == 0 { outer } else { outer / count };
                 let coordinate = i64::from(place.at[at][d]) + (number * self.steps[d]) as i64;
                 let inside = (0..place.sizes[d] as i64).contains(&coordinate);
                 index += if inside { coordinate as usize * place.strides[d] } else { return None };

@@ -50,23 +50,23 @@ fn program_executes_its_example_and_names_files_in_errors() {
     );
     let results: Results = serde_json::from_str(&fs::read_to_string(&output).unwrap()).unwrap();
     assert_eq!(results.on, "the simulator, as sm_89");
-    let told = |arguments: &[&str]| {
+    let error_of = |arguments: &[&str]| {
         let wrong = exec(&[&[FP16, "--in", input_name], arguments].concat());
         assert_eq!(wrong.status.code(), Some(2));
         String::from_utf8(wrong.stderr).unwrap()
     };
-    let lacking = told(&["--gpu", "sm_75"]);
+    let lacking = error_of(&["--gpu", "sm_75"]);
     assert!(
         lacking
             .starts_with(&format!("error: error: `{FP16}` needs sm_80, and sm_75 is simulated\n")),
         "{lacking}"
     );
     assert!(
-        told(&["--gpu", "sm_60"])
+        error_of(&["--gpu", "sm_60"])
             .contains("the simulator knows no GPU `sm_60`; it knows sm_70, sm_75, sm_80")
     );
     assert!(
-        told(&["--gpu", "sm_90", "--on", "gpu"])
+        error_of(&["--gpu", "sm_90", "--on", "gpu"])
             .starts_with("error: --gpu names the GPU that the simulator")
     );
 
