@@ -60,18 +60,18 @@ macro_rules! copies {
             ];
             for (skip, padding, (row, col)) in places {
                 for by_warp in [0, 1] {
-                    let (lines, length) = if is_by_row { (rows, cols) } else { (cols, rows) };
+                    let (outer_size, length) = if is_by_row { (rows, cols) } else { (cols, rows) };
                     let stride = length + padding;
-                    let mut d = vec![0 as $element; skip + lines * stride];
+                    let mut d = vec![0 as $element; skip + outer_size * stride];
                     copy::simulate(1, &mut d, skip, rows, cols, stride, row, col, by_warp).unwrap();
                     let mut expected = vec![0 as $element; d.len()];
                     for (i, j) in (0..$rows).flat_map(|i| (0..$cols).map(move |j| (i, j))) {
                         if row.checked_add(i).is_some_and(|row| row < rows)
                             && col.checked_add(j).is_some_and(|col| col < cols)
                         {
-                            let (line, along) =
+                            let (outer, along) =
                                 if is_by_row { (row + i, col + j) } else { (col + j, row + i) };
-                            expected[skip + line * stride + along] =
+                            expected[skip + outer * stride + along] =
                                 (i * $cols + j + 1) as $element;
                         }
                     }

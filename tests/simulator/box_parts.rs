@@ -235,7 +235,7 @@ fn pixels_after_the_last_image_may_be_unwritten() {
 
 /// A bulk copy of a whole tile that is partly written.
 #[kernel(threads = 32, target = "sm_90")]
-fn store_lines(
+fn store_rows(
     block: &Block,
     #[shared] tile: SharedTile<u32, 8, 32>,
     d: GlobalMut<u32>,
@@ -254,10 +254,10 @@ fn store_lines(
 
 #[test]
 fn bulk_copy_of_unwritten_elements_names_them() {
-    let error = store_lines::simulate(1, &mut [0; 256], 5).unwrap_err();
+    let error = store_rows::simulate(1, &mut [0; 256], 5).unwrap_err();
     assert_eq!(
         error.misuse,
         Misuse::SharedUnwritten { address: SHARED_BASE + 5 * 128, bytes: 3 * 128 }
     );
-    store_lines::simulate(1, &mut [0; 256], 8).check();
+    store_rows::simulate(1, &mut [0; 256], 8).check();
 }

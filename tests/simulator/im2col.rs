@@ -93,10 +93,10 @@ fn traversal_stride_skips_pixels_and_fills_the_tile() {
     let images = |images: Im2colTensor<Pixels, 4>| images.corners([-1, -1], [-1, -1]).steps([2, 2]);
     let pixels = first_channels(loaded([8, 14, 3], images, [0, 5, 7, 1, 1, 1]));
     let number = |n: u32, h: u32, w: u32| (n * 14 + h) * 8 + w + 1;
-    let of_line = |n, h| [0, 2, 4, 6].map(|w| number(n, h, w));
-    let lines = [of_line(1, 10), of_line(1, 12), of_line(2, 0)].concat();
-    assert_eq!(pixels[..13], [&[number(1, 8, 6)], &lines[..]].concat());
-    assert_eq!(pixels[13..], of_line(2, 2)[..3]);
+    let of_row = |n, h| [0, 2, 4, 6].map(|w| number(n, h, w));
+    let rows = [of_row(1, 10), of_row(1, 12), of_row(2, 0)].concat();
+    assert_eq!(pixels[..13], [&[number(1, 8, 6)], &rows[..]].concat());
+    assert_eq!(pixels[13..], of_row(2, 2)[..3]);
 }
 
 #[test]
@@ -208,9 +208,9 @@ fn run_store(distance: u32, add: u32, fence: u32) -> Result<Vec<u32>, SimError> 
 fn traversal_stride_leaves_pixels_unwritten() {
     let d = run_store(3, 0, 1).unwrap();
     for (pixel, value) in d.into_iter().enumerate() {
-        let (image, line, col) = (pixel / 15, pixel % 15 / 5, pixel % 5);
-        let number = image % 3 * 6 + line / 2 * 3 + col / 2;
-        let is_written = line % 2 == 0 && col % 2 == 0 && number < 16;
+        let (image, row, col) = (pixel / 15, pixel % 15 / 5, pixel % 5);
+        let number = image % 3 * 6 + row / 2 * 3 + col / 2;
+        let is_written = row % 2 == 0 && col % 2 == 0 && number < 16;
         assert_eq!(
             value,
             if is_written { 100 * (image / 3 + 1) + number } else { 7 } as u32,

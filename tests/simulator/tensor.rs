@@ -319,16 +319,16 @@ fn overlapping_stores_race_and_reductions_do_not() {
         overlapping::launch(&device, 2, map.by_ref(), reduce).and_then(|report| report.check())?;
         Ok::<_, SimError>(d)
     };
-    let lines = |line| {
-        if line < 7 {
+    let expected = |row| {
+        if row < 7 {
             11
-        } else if line == 7 {
+        } else if row == 7 {
             13
         } else {
             12
         }
     };
-    assert_eq!(run(2).unwrap(), core::array::from_fn(|i| lines(i / 32)));
+    assert_eq!(run(2).unwrap(), core::array::from_fn(|i| expected(i / 32)));
     for reduce in [0, 1] {
         let error = run(reduce).unwrap_err();
         assert!(matches!(error.misuse, Misuse::Race { access: "write", .. }), "{error}");

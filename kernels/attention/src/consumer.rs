@@ -1,7 +1,7 @@
 //! The consumer: a warpgroup with 64 queries. For each tile of keys and values: scores S = Q x K^T,
 //! powers P of the scores (online softmax), O += P x V.
 
-use crate::kernel::{KEYS, LINE, Queries, STAGES, Sight};
+use crate::kernel::{KEYS, Queries, SLICE, STAGES, Sight};
 use crate::producer::Tiles;
 use crate::softmax::{HIDDEN, Softmax};
 use ptx_matrix::element::{Bits16, Bits32};
@@ -79,7 +79,7 @@ where
                 Shape = M16N8K16,
             >,
     {
-        const { assert!(FEATURES == PARTS * LINE, "tiles have all features") }
+        const { assert!(FEATURES == PARTS * SLICE, "tiles have all features") }
         let Consumer { group, tiles, sight, .. } = *self;
         let first = self.first_query();
         let mut state = State::<T, FEATURES> {
@@ -177,7 +177,7 @@ where
         Wgmma::<KEYS, T, T, f32>::issue(group, &mut scores, |issue| {
             for part in 0..PARTS {
                 let (queries, keys) = (queries.part(part), keys.part(part));
-                for slice in (0..LINE).step_by(16) {
+                for slice in (0..SLICE).step_by(16) {
                     let (a, b) = (queries.matrix_a((0, slice)), keys.matrix_b((slice, 0)));
                     if part == 0 && slice == 0 {
                         issue.multiply(a, b)
@@ -259,14 +259,14 @@ where
         let Consumer { group, tiles, half, .. } = *self;
         let (tiles_o, first) = (tiles.queries.part(half.index), self.first_query());
         for part in 0..PARTS {
-            output.store(group, &tiles_o.part(part), part * LINE);
+            output.store(group, &tiles_o.part(part), part * SLICE);
         }
         group.warp().fence_for_bulk();
         group.sync();
         if group.warp_rank() == 0 {
             group.warp().elect(|lane| {
                 for part in 0..PARTS {
-                    let at = [(part * LINE) as i32, first as i32, half.head as i32];
+                    let at = [(part * SLICE) as i32, first as i32, half.head as i32];
                     tiles_o.part(part).store_tma(lane, o.at(at));
                 }
                 BulkGroup::commit(lane);

@@ -17,16 +17,16 @@ pub const QUERIES: usize = 128;
 /// Keys of a tile, and values of a tile.
 pub const KEYS: usize = 128;
 /// Features of a row of the swizzle pattern: 128 bytes.
-pub const LINE: usize = 64;
+pub const SLICE: usize = 64;
 /// Pipeline stages of keys, and of values.
 pub(crate) const STAGES: usize = 2;
 
 /// 64 features of a consumer's queries, or of its rows of O.
-pub type Queries<T> = SharedTile<T, 64, LINE, Swizzle128>;
+pub type Queries<T> = SharedTile<T, 64, SLICE, Swizzle128>;
 /// 64 features of a tile's keys: the B operand of Q x K^T.
-pub type Keys<T> = SharedTile<T, LINE, KEYS, Swizzle128, ColMajor>;
+pub type Keys<T> = SharedTile<T, SLICE, KEYS, Swizzle128, ColMajor>;
 /// 64 features of a tile's values: the B operand of P x V.
-pub type Values<T> = SharedTile<T, KEYS, LINE, Swizzle128>;
+pub type Values<T> = SharedTile<T, KEYS, SLICE, Swizzle128>;
 
 /// The mask: the sizes of the problem, and the keys that a query sees.
 #[derive(Clone, Copy)]
@@ -69,10 +69,10 @@ macro_rules! kernels {
         #[kernel(threads = 384, min_blocks = 1, target = "sm_90a")]
         pub fn [<attention_ $element _ $features>](
             block: &Block,
-            #[shared] queries: SharedRing<SharedRing<Queries<$element>, { $features / LINE }>, 2>,
-            #[shared] keys: SharedRing<SharedRing<Keys<$element>, { $features / LINE }>, STAGES>,
+            #[shared] queries: SharedRing<SharedRing<Queries<$element>, { $features / SLICE }>, 2>,
+            #[shared] keys: SharedRing<SharedRing<Keys<$element>, { $features / SLICE }>, STAGES>,
             #[shared] values: SharedRing<
-                SharedRing<Values<$element>, { $features / LINE }>,
+                SharedRing<Values<$element>, { $features / SLICE }>,
                 STAGES,
             >,
             #[shared] queries_full: BarrierMemory,

@@ -1,6 +1,6 @@
 //! The producer: a warp that issues the TMA loads, up to `STAGES` tiles ahead of the consumers.
 
-use crate::kernel::{KEYS, Keys, LINE, Queries, STAGES, Values};
+use crate::kernel::{KEYS, Keys, Queries, SLICE, STAGES, Values};
 use ptx_matrix::prelude::*;
 use ptx_matrix::sync::BarrierRing;
 
@@ -52,7 +52,7 @@ pub fn load<T: Element, const PARTS: usize>(
         queries_full.arrive_expecting(lane, (2 * PARTS) as u32 * Queries::<T>::BOX_BYTES);
         for half in 0..2 {
             for part in 0..PARTS {
-                let at = [(part * LINE) as i32, (first + half as u32 * 64) as i32, head as i32];
+                let at = [(part * SLICE) as i32, (first + half as u32 * 64) as i32, head as i32];
                 queries.part(half).part(part).load_tma(lane, q.at(at), queries_full);
             }
         }
@@ -63,7 +63,7 @@ pub fn load<T: Element, const PARTS: usize>(
         let (keys_full, values_full) =
             (tiles.keys_full.stage(state.index()), tiles.values_full.stage(state.index()));
         let at =
-            |part: usize| [(part * LINE) as i32, (step * KEYS as u32) as i32, head_of_keys as i32];
+            |part: usize| [(part * SLICE) as i32, (step * KEYS as u32) as i32, head_of_keys as i32];
         tiles.keys_empty.stage(state.index()).wait(warp, state.prev_phase());
         warp.elect(|lane| {
             keys_full.arrive_expecting(lane, PARTS as u32 * Keys::<T>::BOX_BYTES);
