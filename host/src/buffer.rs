@@ -42,12 +42,7 @@ impl<T: Pod> DeviceBuffer<T> {
 
     /// Allocates memory with arbitrary contents.
     pub(crate) fn uninitialized(stream: &Stream, len: usize) -> Result<Self, GpuError> {
-        const {
-            assert!(
-                size_of::<T>() > 0,
-                "zero-sized elements cannot be in a buffer: use elements of at least one byte"
-            )
-        };
+        const { assert!(size_of::<T>() > 0, "elements of no size have no place in memory") };
         stream.context().enter()?;
         // No device has `usize::MAX` bytes, so an overflow becomes the driver's "out of memory".
         let size = len.saturating_mul(size_of::<T>());
@@ -85,12 +80,7 @@ impl<T: Pod> DeviceBuffer<T> {
     /// # Panics
     /// `data` has another length than the buffer.
     pub fn write(&mut self, data: &[T]) -> Result<(), GpuError> {
-        assert!(
-            data.len() == self.len(),
-            "cannot upload {} elements into a buffer of {}: the lengths must be equal",
-            data.len(),
-            self.len()
-        );
+        assert!(data.len() == self.len(), "{} elements for a buffer of {}", data.len(), self.len());
         self.stream().context().enter()?;
         let bytes: &[u8] = bytemuck::cast_slice(data);
         if !bytes.is_empty() {
@@ -117,7 +107,7 @@ impl<T: Pod> DeviceBuffer<T> {
     pub fn copy_from(&mut self, other: &DeviceBuffer<T>) -> Result<(), GpuError> {
         assert!(
             other.len() == self.len(),
-            "cannot copy {} elements into a buffer of {}: the lengths must be equal",
+            "a copy of {} elements into a buffer of {}",
             other.len(),
             self.len()
         );
@@ -159,11 +149,7 @@ impl<T: Pod> DeviceBuffer<T> {
     /// `stream` belongs to another device.
     pub fn move_to(&mut self, stream: &Stream) -> Result<(), GpuError> {
         let (here, there) = (self.device(), stream.device());
-        assert!(
-            here == there,
-            "a buffer of device {here} cannot move to a stream of device {there}: upload the data \
-             there"
-        );
+        assert!(here == there, "a buffer of device {here} is handed to a stream of device {there}");
         if !self.stream().is(stream) {
             stream.wait_for(&self.stream().record()?)?;
         }
@@ -193,17 +179,11 @@ impl<T: Pod> DeviceBuffer<T> {
     }
 
     fn assert_castable<U>(&self) {
-        const {
-            assert!(
-                size_of::<U>() > 0,
-                "zero-sized elements cannot be in a buffer: use elements of at least one byte"
-            )
-        };
+        const { assert!(size_of::<U>() > 0, "elements of no size have no place in memory") };
         let (size, element) = (self.size(), size_of::<U>());
         assert!(
             size.is_multiple_of(element),
-            "a buffer of {size} bytes cannot have elements of {element} bytes: its size must be a \
-             multiple of theirs"
+            "{size} bytes are not a whole number of elements of {element} bytes"
         );
     }
 
@@ -244,13 +224,13 @@ impl<T> DeviceBuffer<T> {
         let (here, there) = (stream.device(), self.device());
         assert!(
             here == there,
-            "work on device {here} uses a buffer of device {there}: upload the data to the device \
-             of the work"
+            "work on device {here} is given a buffer of device {there}: upload it to its own"
         );
         let same = self.stream().is(stream);
         assert!(
             same,
-            "work in a stream uses a buffer of another stream: call `buffer.move_to(&stream)` first"
+            "work in a stream is given a buffer of another stream: hand it over with \
+             `buffer.move_to(&stream)`"
         );
     }
 

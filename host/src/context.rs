@@ -24,7 +24,7 @@ struct Inner {
 
 impl SharedContext {
     pub(crate) fn new(device: Device, info: DeviceInfo) -> Result<Self, GpuError> {
-        let context = Context::new(device).during("retaining the device's primary context")?;
+        let context = Context::new(device).during("taking the device's context")?;
         let lost = OnceLock::new();
         Ok(Self(Arc::new(Inner { info, context, lost })))
     }
@@ -45,8 +45,7 @@ impl SharedContext {
         if let Some(failure) = self.0.lost.get() {
             return Err(GpuError::Lost(Box::new(failure.clone())));
         }
-        CurrentContext::set_current(&self.0.context)
-            .during("making the device's context current")?;
+        CurrentContext::set_current(&self.0.context).during("entering the device's context")?;
         Ok(())
     }
 

@@ -38,7 +38,7 @@ pub struct DeviceInfo {
 
 impl DeviceInfo {
     pub(crate) fn of(index: u32, device: Device) -> Result<Self, DriverError> {
-        let doing = "reading the device's attributes";
+        let doing = "asking what the device is";
         let attribute = |attribute| {
             let value = device.get_attribute(attribute).during(doing)?;
             Ok::<u32, DriverError>(value.try_into().unwrap_or_default())
@@ -101,7 +101,7 @@ impl fmt::Display for CudaVersion {
 fn driver_version() -> Result<CudaVersion, DriverError> {
     let mut version = 0;
     // SAFETY: the function sets the integer behind its pointer.
-    unsafe { cuDriverGetVersion(&raw mut version) }.during("reading the driver's version")?;
+    unsafe { cuDriverGetVersion(&raw mut version) }.during("asking for the driver's version")?;
     let version: u32 = version.try_into().unwrap_or_default();
     Ok(CudaVersion { major: version / 1000, minor: version % 1000 / 10 })
 }
@@ -113,7 +113,7 @@ fn opt_in_shared_bytes(device: Device) -> Result<u32, DriverError> {
     let attribute = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN;
     // SAFETY: the function sets the integer behind its pointer, and the driver returned the device.
     unsafe { cuDeviceGetAttribute(&raw mut bytes, attribute, device.as_raw()) }
-        .during("reading the device's shared memory limits")?;
+        .during("asking for the device's shared memory")?;
     Ok(bytes.try_into().unwrap_or_default())
 }
 
@@ -122,7 +122,7 @@ fn pci_bus_id(device: Device) -> Result<String, DriverError> {
     let mut id: [c_char; 32] = [0; 32];
     // SAFETY: the function writes at most that many characters, and a nul as the last of them.
     unsafe { cuDeviceGetPCIBusId(id.as_mut_ptr(), id.len() as i32, device.as_raw()) }
-        .during("reading the device's PCI address")?;
+        .during("asking where the device is")?;
     // SAFETY: there is a nul: the function's, or at least the array's initial last one.
     Ok(unsafe { CStr::from_ptr(id.as_ptr()) }.to_string_lossy().into_owned())
 }
@@ -150,7 +150,7 @@ mod tests {
         let at_hand = ["sm_90a", "sm_100f"].map(|name| name.parse().unwrap());
         assert_eq!(
             device().best_arch(&at_hand).unwrap_err().to_string(),
-            "no built architecture runs on device 1 (NVIDIA GeForce RTX 5090, sm_120); built: \
+            "none of the architectures at hand runs on device 1 (NVIDIA GeForce RTX 5090, sm_120): \
              sm_90a, sm_100f"
         );
         let message = device().best_arch(&[]).unwrap_err().to_string();

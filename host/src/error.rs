@@ -23,7 +23,7 @@ pub enum GpuError {
     #[error("the NVIDIA driver does not start: {0}")]
     DriverStart(#[source] DriverError),
     /// There is no device with this number.
-    #[error("no CUDA device {index}: the number of devices on this machine is {count}")]
+    #[error("there is no device {index}: this machine has {count}")]
     NoSuchDevice {
         /// The requested number.
         index: u32,
@@ -31,7 +31,7 @@ pub enum GpuError {
         count: u32,
     },
     /// None of the available architectures runs on the device.
-    #[error("no built architecture runs on {device}; built: {}", list(at_hand))]
+    #[error("none of the architectures at hand runs on {device}: {}", list(at_hand))]
     NoArch {
         /// The device.
         device: String,
@@ -40,7 +40,7 @@ pub enum GpuError {
     },
     /// Two PTX files for one device have a kernel of the same name.
     #[error(
-        "kernel `{kernel}` is already loaded: load its PTX into another `GpuDevice`, or rename one \
+        "kernel `{kernel}` is loaded already: load its PTX for another `GpuDevice`, or rename one \
          of the two"
     )]
     LoadedTwice {
@@ -49,7 +49,7 @@ pub enum GpuError {
     },
     /// No target's folder has the kernels of this crate.
     #[error(
-        "no `{file}` in any target folder, such as sm_90a, of {}; PTX there: {}",
+        "there is no `{file}` in any target's folder, such as sm_90a, of {}; PTX there: {}",
         folder.display(),
         list(at_hand)
     )]
@@ -62,7 +62,7 @@ pub enum GpuError {
         at_hand: Vec<String>,
     },
     /// A folder with built kernels, or a file in it, cannot be read.
-    #[error("cannot read the kernels' folder {}: {source}", path.display())]
+    #[error("no kernels in {}, which cannot be read: {source}", path.display())]
     Unreadable {
         /// The file or folder.
         path: PathBuf,

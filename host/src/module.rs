@@ -240,7 +240,7 @@ fn resources(function: CUfunction) -> Result<KernelResources, DriverError> {
         // SAFETY: the function belongs to a loaded module, and the call sets the integer behind its
         // pointer.
         unsafe { cuFuncGetAttribute(&raw mut value, attribute, function) }
-            .during("reading the kernel's attributes")?;
+            .during("asking what the kernel needs")?;
         Ok::<u32, DriverError>(value.try_into().unwrap_or_default())
     };
     Ok(KernelResources {

@@ -186,10 +186,7 @@ fn different_kernel_of_equal_sources_is_refused_with_the_difference() {
         let difference = format!(
             "is `{theirs}` in the PTX and `{ours}` in this program; both are of the same sources"
         );
-        assert!(
-            refused.contains("in the PTX differs from this program's: parameter 1 (`"),
-            "{refused}"
-        );
+        assert!(refused.contains("of the PTX is not this program's: parameter 1 (`"), "{refused}");
         assert!(refused.contains(&difference), "{refused}");
     }
     let others = [
@@ -218,10 +215,10 @@ fn different_kernel_of_equal_sources_is_refused_with_the_difference() {
     for (refused, difference) in others {
         assert!(refused.contains(&format!("{difference} in this program")), "{refused}");
     }
-    let expected = "kernel `swapped` in the PTX differs from this program's: parameter 1 (`_a`) is \
-        `f32` in the PTX and `u32` in this program; parameter 2 (`_b`) is `u32` in the PTX and \
-        `f32` in this program; the sources are the same, so a type or a constant depends on the \
-        target or on a feature";
+    let expected = "kernel `swapped` of the PTX is not this program's: parameter 1 (`_a`) is `f32` \
+        in the PTX and `u32` in this program; parameter 2 (`_b`) is `u32` in the PTX and `f32` in \
+        this program; both are of the same sources, in which a type or a constant differs by \
+        target or feature";
     assert_eq!(refusal(kernels::swapped::launch(&device, 1, 1, 2.0)), expected);
     // This also holds for launches without a wait.
     let stream = device.gpu().new_stream().unwrap();
@@ -260,15 +257,15 @@ fn ptx_of_other_sources_is_refused_but_not_of_another_folder() {
     assert_eq!(scale_of(&reformatted, &helper).unwrap(), [3.0; 200]);
     let of = |name: &str| {
         format!(
-            "kernel `scale` in the PTX differs from this program's: the PTX and this program were \
-             built from different sources of crate `{name}: rebuild both"
+            "kernel `scale` of the PTX is not this program's: the PTX was built of other sources \
+             of crate `{name} than this program: build the PTX again, and this program"
         )
     };
     let refused =
         refusal(scale_of(&text.replace("FACTOR: f32 = 1.0", "FACTOR: f32 = 2.0"), &helper));
     assert_eq!(refused, of("fingerprint-kernels`"));
     let refused = refusal(scale_of(&text, &helper.replace("0.0", "1.0")));
-    assert_eq!(refused, of("fingerprint-helper`, a dependency of `fingerprint-kernels`"));
+    assert_eq!(refused, of("fingerprint-helper`, which `fingerprint-kernels` depends on,"));
 }
 
 #[test]
@@ -290,10 +287,10 @@ fn ptx_with_missing_or_damaged_fingerprints_is_refused() {
             .collect(),
         format!("{}// a comment\n", built()),
     ] {
-        assert!(refusal(scale_on(&changed)).starts_with("this PTX was changed or truncated"));
+        assert!(refusal(scale_on(&changed)).starts_with("this PTX is not as it was built"));
     }
     let refused = refusal(scale_on(&stand_in::sealed(built(), &[], b"")));
-    assert!(refused.starts_with("kernel `scale` in the PTX has no fingerprint"), "{refused}");
+    assert!(refused.starts_with("kernel `scale` of the PTX has no fingerprint"), "{refused}");
     let refused = refusal(scale_on(&with_scale(|_| "what is this".to_owned())));
     assert!(
         refused.contains("it takes 0 parameters in the PTX () and 2 in this program"),
@@ -331,5 +328,5 @@ fn new_unchecked_compares_the_fingerprints_that_exist() {
     );
     let wide = stand_in::KERNELS.replace(".maxntid 128, 1, 1", ".maxntid 256, 1, 1");
     let refused = refusal(scale_unchecked(&wide));
-    assert_eq!(refused, "kernel `scale`: the block has 128 threads; the kernel's .maxntid is 256");
+    assert_eq!(refused, "kernel `scale`: a block of 128 threads; its .maxntid is for 256");
 }

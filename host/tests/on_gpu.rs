@@ -51,10 +51,7 @@ fn a_device_describes_itself() {
     assert!(device.multiprocessors > 0 && device.memory_bytes > 1 << 30);
     assert!(device.limits.shared_bytes > 48 * 1024 && device.limits.threads == 1024);
     let message = Gpu::open(999).unwrap_err().to_string();
-    assert_eq!(
-        message,
-        format!("no CUDA device 999: the number of devices on this machine is {}", devices.len())
-    );
+    assert_eq!(message, format!("there is no device 999: this machine has {}", devices.len()));
 }
 
 #[test]
@@ -215,13 +212,14 @@ fn error_names_the_folder_without_kernels_and_its_contents() {
     let best = |name| BuiltCode::best(gpu().info(), &folder, name).unwrap_err().to_string();
     let message = best("kernels");
     assert!(
-        message.starts_with(&format!("cannot read the kernels' folder {}: ", folder.display())),
+        message.starts_with(&format!("no kernels in {}, which cannot be read: ", folder.display())),
         "{message}"
     );
 
     let none = |file: &str, there: &str| {
         format!(
-            "no `{file}` in any target folder, such as sm_90a, of {}; PTX there: {there}",
+            "there is no `{file}` in any target's folder, such as sm_90a, of {}; PTX there: \
+             {there}",
             folder.display()
         )
     };
@@ -243,7 +241,7 @@ fn error_names_the_folder_without_kernels_and_its_contents() {
     fs::create_dir_all(folder.join("sm_120a")).unwrap();
     fs::write(folder.join("sm_120a/kernels.ptx"), "").unwrap();
     let message = best("kernels");
-    assert!(message.starts_with("no built architecture runs on"), "{message}");
+    assert!(message.starts_with("none of the architectures at hand runs on"), "{message}");
     assert!(message.ends_with(": sm_100a, sm_120a"), "{message}");
 }
 

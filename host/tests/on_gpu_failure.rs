@@ -38,8 +38,7 @@ fn errors_name_the_failed_kernel() {
     assert!(message.contains("launched with 2x1x1 blocks of 32 threads"), "{message}");
     assert!(message.contains("a trap"), "{message}");
     assert!(
-        message
-            .ends_with("; or the failed kernel is one of earlier launches without a wait: scale",),
+        message.ends_with("; or it was launched before and not waited for: scale"),
         "{message}"
     );
 

@@ -121,7 +121,7 @@ impl Parse for Instance {
         let docs = input.call(Attribute::parse_outer)?;
         if let Some(attribute) = docs.iter().find(|attribute| !attribute.path().is_ident("doc")) {
             let message =
-                "an instance may only have doc comments: put other attributes on the function";
+                "an instance has documentation only: what else it needs stands on the function";
             return Err(Error::new_spanned(attribute, message));
         }
         let name: Ident = input.parse()?;
@@ -133,7 +133,7 @@ impl Parse for Instance {
                 let argument = content.call(Ident::parse_any)?;
                 if argument == "instances" || argument == "crate" {
                     let message =
-                        format!("`{argument}` is not for an instance: write it in `#[kernel(..)]`");
+                        format!("`{argument}` is one of the whole kernel, and not of an instance");
                     return Err(Error::new_spanned(argument, message));
                 }
                 let repeated = bounds.parse(&argument, &content)?;
@@ -166,7 +166,7 @@ fn instances(name: &Ident, input: ParseStream) -> Result<Vec<Instance>> {
         content.parse_terminated(Instance::parse, Token![,])?.into_iter().collect();
     if instances.is_empty() {
         let message =
-            "a generic kernel needs at least one instance: `instances(gemm_128 = <Tile128>)`";
+            "a generic kernel without instances is no kernel: `instances(gemm_128 = <Tile128>)`";
         return Err(Error::new_spanned(name, message));
     }
     Ok(instances)
@@ -265,8 +265,7 @@ fn ungrouped(of: &Expr) -> &Expr {
 fn within(literal: &LitInt, range: std::ops::RangeInclusive<u32>, what: &str) -> Result<u32> {
     let number = literal.base10_parse()?;
     if !range.contains(&number) {
-        let message =
-            format!("expected {} to {} {what}, found {number}", range.start(), range.end());
+        let message = format!("from {} to {} {what}, not {number}", range.start(), range.end());
         return Err(Error::new_spanned(literal, message));
     }
     Ok(number)
@@ -279,8 +278,8 @@ fn target_names(input: ParseStream) -> Result<LitStr> {
         Expr::Lit(ExprLit { lit: Lit::Str(names), .. }) => Ok(names.clone()),
         other => {
             let other = quote!(#other);
-            let message = "a target selects code before constants have values: write a string, \
-                `target = \"sm_90\"`, for the whole kernel or for an instance";
+            let message = "a target decides what is compiled, before constants have values: write \
+                it as text, `target = \"sm_90\"`, for the whole kernel or for an instance";
             Err(Error::new_spanned(other, message))
         }
     }
@@ -291,7 +290,7 @@ fn known_targets(names: &LitStr) -> Result<Vec<LitStr>> {
     let value = names.value();
     let known = value.split(" or ").map(|name| {
         if !TARGETS.contains(&name) {
-            let message = format!("unknown target `{name}`; known targets: {}", TARGETS.join(", "));
+            let message = format!("`{name}` is no target; there are: {}", TARGETS.join(", "));
             return Err(Error::new_spanned(names, message));
         }
         Ok(LitStr::new(name, names.span()))

@@ -13,12 +13,15 @@ pub fn check_names(function: &Ident, instances: &[Instance]) -> Result<()> {
     for (index, Instance { name, .. }) in instances.iter().enumerate() {
         signature::check_name(name)?;
         if name == function {
-            let message =
-                format!("instance `{name}` has the name of its function: rename the instance");
+            let message = format!(
+                "`{name}` is the function, and the table of its instances: name this one otherwise"
+            );
             return Err(Error::new_spanned(name, message));
         }
         if instances[..index].iter().any(|other| other.name == *name) {
-            let message = format!("two instances are named `{name}`: rename one");
+            let message = format!(
+                "two instances are named `{name}`, as whose entry in the PTX one can be: rename one"
+            );
             return Err(Error::new_spanned(name, message));
         }
     }

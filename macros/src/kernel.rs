@@ -270,7 +270,7 @@ impl Kernel<'_> {
     fn bounds(&self) -> Result<TokenStream> {
         let Kernel { krate, name, .. } = self;
         let Some(threads) = &self.bounds.threads else {
-            let message = "the block size is missing: write `#[kernel(threads = 128)]`";
+            let message = "say how many threads a block has: `#[kernel(threads = 128)]`";
             return Err(Error::new(Span::call_site(), message));
         };
         let or_zero = |of: &Option<Expr>| of.as_ref().map_or(quote!(0), |of| quote!((#of) as u32));

@@ -19,7 +19,7 @@ pub fn expand(item: TokenStream) -> Result<TokenStream> {
     let krate = dependency::path_of_derive(&item.attrs)?;
     let message = match &item.data {
         Data::Struct(data) if data.fields.is_empty() => {
-            "a struct of kernel arguments needs at least one field"
+            "a kernel's arguments without fields: PTX has no such parameter"
         }
         Data::Struct(data) => {
             let mut lifetimes = item.generics.lifetimes();
@@ -27,16 +27,17 @@ pub fn expand(item: TokenStream) -> Result<TokenStream> {
                 (None, _) => plain(&item, &data.fields, &krate),
                 (Some(of), None) => with_memory(&item, &data.fields, &of.lifetime, &krate),
                 (_, Some(other)) => {
-                    let message = "a struct of kernel arguments may have only one lifetime";
+                    let message =
+                        "a kernel's arguments have one lifetime, during which the kernel runs";
                     Err(Error::new_spanned(other, message))
                 }
             };
         }
         Data::Enum(_) => {
-            "kernel arguments cannot be an enum, because not every number is a value: pass a \
-             number or a `bool`"
+            "a kernel's arguments are a struct: of an enum, not every number is a value, so hand \
+             over a number or a `bool`"
         }
-        Data::Union(_) => "kernel arguments cannot be a union: use a struct",
+        Data::Union(_) => "a kernel's arguments are a struct: what a union holds, nobody can check",
     };
     Err(Error::new_spanned(&item.ident, message))
 }
@@ -330,7 +331,7 @@ fn check_repr(item: &DeriveInput) -> Result<()> {
     for attribute in item.attrs.iter().filter(|attribute| attribute.path().is_ident("repr")) {
         attribute.parse_nested_meta(|meta| {
             if meta.path.is_ident("packed") {
-                let message = "the fields of kernel arguments must be aligned: remove `packed`";
+                let message = "the fields of a kernel's arguments are aligned: leave `packed` away";
                 return Err(Error::new_spanned(&meta.path, message));
             }
             says_so |= meta.path.is_ident("C") || meta.path.is_ident("transparent");

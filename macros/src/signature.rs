@@ -44,7 +44,7 @@ pub fn check(function: &ItemFn, has_instances: bool) -> Result<()> {
         match input {
             FnArg::Receiver(receiver) => {
                 let message = "a kernel is a free function and takes no `self`: move it out of the \
-                    `impl`, and pass its data as parameters";
+                    `impl`, and hand over what it needs as parameters";
                 return Err(Error::new_spanned(receiver, message));
             }
             FnArg::Typed(input) if index == 0 && block_name(&input.ty).is_none() => {
@@ -64,17 +64,21 @@ fn check_qualifiers(signature: &Signature) -> Result<()> {
     let (qualifier, message) = if let Some(qualifier) = &signature.constness {
         (
             qualifier.to_token_stream(),
-            "a kernel cannot be a `const fn`, because it runs on a device: remove `const`",
+            "a kernel runs on a device, and never in a constant: leave `const` away",
         )
     } else if let Some(qualifier) = &signature.asyncness {
-        let message = "a kernel cannot be an `async fn`: wait with barriers and copy groups";
+        let message = "a kernel cannot be `async`: it waits by barriers and groups, and a launch \
+            waits for it";
         (qualifier.to_token_stream(), message)
     } else if let Some(qualifier) = &signature.unsafety {
         let message = "a kernel is launched by safe code, so it cannot be an `unsafe fn`: write \
             `unsafe` blocks in it";
         (qualifier.to_token_stream(), message)
     } else if let Some(qualifier) = &signature.abi {
-        (qualifier.to_token_stream(), "#[kernel] sets the ABI of the entry: remove `extern`")
+        (
+            qualifier.to_token_stream(),
+            "#[kernel] makes the entry, with its ABI: leave `extern` away",
+        )
     } else {
         return Ok(());
     };
@@ -94,7 +98,8 @@ fn check_generics(signature: &Signature, has_instances: bool) -> Result<()> {
             return Err(Error::new_spanned(parameter, message));
         }
         None if has_instances => {
-            let message = format!("`{name}` has no generic parameters: remove `instances`");
+            let message =
+                format!("`{name}` has no generic parameters, of which instances could be");
             return Err(Error::new_spanned(&signature.ident, message));
         }
         _ => {}
@@ -114,7 +119,7 @@ fn check_generics(signature: &Signature, has_instances: bool) -> Result<()> {
     match &generics.where_clause {
         Some(clause) if !has_instances => {
             let message =
-                "a kernel without instances has no generic parameters: remove the `where` clause";
+                "a kernel without instances has no parameters that a `where` could be about";
             Err(Error::new_spanned(clause, message))
         }
         _ => Ok(()),
@@ -154,9 +159,9 @@ fn check_attributes(attributes: &[Attribute]) -> Result<()> {
         let name = inner.into_iter().next().map(|name| name.to_string()).unwrap_or_default();
         let message = match name.as_str() {
             "no_mangle" | "export_name" => {
-                "the PTX entry already has the kernel's name: remove this"
+                "the PTX entry has the kernel's name already: leave this away"
             }
-            "inline" => "a kernel is always inlined into its entry: remove this",
+            "inline" => "a kernel is inlined into its entry: leave this away",
             _ => continue,
         };
         return Err(Error::new_spanned(attribute, message));
@@ -179,7 +184,7 @@ pub fn check_block(function: &ItemFn, bounds: &Bounds, place: Option<&Ident>) ->
     if bounds.cluster.is_some() || block_name(&first.ty).is_none_or(|name| name != "ClusterBlock") {
         return Ok(());
     }
-    let message = "a `ClusterBlock` needs a cluster size: write `#[kernel(.., cluster = 2)]`";
+    let message = "without clusters a kernel has no block of one: say `#[kernel(.., cluster = 2)]`";
     Err(match place {
         Some(instance) => Error::new_spanned(instance, message),
         None => Error::new_spanned(&first.ty, message),
@@ -195,7 +200,9 @@ pub fn check_name(name: &Ident) -> Result<()> {
              only: rename `{text}`"
         )
     } else if RESERVED.contains(&text.as_str()) || text.starts_with("__ptx_matrix_") {
-        format!("`{text}` is reserved in PTX or by the builder: rename the kernel")
+        format!(
+            "`{text}` means something else in PTX, or to the builder: a kernel needs another name"
+        )
     } else {
         return Ok(());
     };
@@ -224,8 +231,8 @@ pub fn take_parameters(function: &mut ItemFn) -> Result<Vec<Parameter>> {
             _ if shared => format_ident!("shared_{index}"),
             Pat::Wild(_) => format_ident!("parameter_{index}"),
             pattern => {
-                let message = "a kernel's parameter needs a plain name for launches and reports: \
-                    destructure it in the body";
+                let message = "a kernel's parameter needs a plain name, which launches and reports \
+                    know it by: take it apart in the body";
                 return Err(Error::new_spanned(pattern, message));
             }
         };

@@ -3,7 +3,7 @@ use ptx_matrix::prelude::*;
 
 #[kernel(threads = 32)]
 fn meet(block: &ClusterBlock<2>) {
-    //~^ ERROR a `ClusterBlock` needs a cluster size: write `#[kernel(.., cluster = 2)]`
+    //~^ ERROR without clusters a kernel has no block of one: say `#[kernel(.., cluster = 2)]`
     block.cluster().sync();
 }
 

@@ -12,10 +12,10 @@ fn filled<const N: usize>(_: &Block) {}
 
 #[kernel(threads = 32, instances(plain_a = <f32>))]
 fn plain(_: &Block) {}
-//~^ ERROR `plain` has no generic parameters: remove `instances`
+//~^ ERROR `plain` has no generic parameters, of which instances could be
 
 #[kernel(threads = 32, instances())]
-//~^ ERROR a generic kernel needs at least one instance: `instances(gemm_128 = <Tile128>)`
+//~^ ERROR a generic kernel without instances is no kernel: `instances(gemm_128 = <Tile128>)`
 fn none<T: Element>(_: &Block, _a: Global<T>) {}
 
 fn main() {}

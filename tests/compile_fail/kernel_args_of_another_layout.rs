@@ -10,31 +10,31 @@ struct Any {
 
 #[derive(Clone, Copy, KernelArgs)]
 #[repr(C, packed)]
-//~^ ERROR the fields of kernel arguments must be aligned: remove `packed`
+//~^ ERROR the fields of a kernel's arguments are aligned: leave `packed` away
 struct Packed {
     _rows: u32,
 }
 
 #[derive(Clone, Copy, KernelArgs)]
 enum Order {
-    //~^ ERROR kernel arguments cannot be an enum, because not every number is a value: pass a
-    //~> number or a `bool`
+    //~^ ERROR a kernel's arguments are a struct: of an enum, not every number is a value, so hand
+    //~> over a number or a `bool`
     _Rows,
 }
 
 #[derive(Clone, Copy, KernelArgs)]
 union Bits {
-    //~^ ERROR kernel arguments cannot be a union: use a struct
+    //~^ ERROR a kernel's arguments are a struct: what a union holds, nobody can check
     _number: u32,
 }
 
 #[derive(Clone, Copy, KernelArgs)]
 struct Empty;
-//~^ ERROR a struct of kernel arguments needs at least one field
+//~^ ERROR a kernel's arguments without fields: PTX has no such parameter
 
 #[derive(Clone, Copy, KernelArgs)]
 struct Two<'a, 'b> {
-    //~^ ERROR a struct of kernel arguments may have only one lifetime
+    //~^ ERROR a kernel's arguments have one lifetime, during which the kernel runs
     _a: Global<'a, f32>,
     _b: Global<'b, f32>,
 }

@@ -33,8 +33,8 @@ fn bounded<C: Config>(_: &Block) {}
 const TARGET: &str = "sm_90";
 
 #[kernel(threads = 32, target = TARGET)]
-//~^ ERROR a target selects code before constants have values: write a string, `target = "sm_90"`,
-//~> for the whole kernel or for an instance
+//~^ ERROR a target decides what is compiled, before constants have values: write it as text,
+//~> `target = "sm_90"`, for the whole kernel or for an instance
 fn for_some_target(_: &Block) {}
 
 #[kernel(threads = "32")]

@@ -7,10 +7,11 @@ fn größe(_: &Block) {}
 
 #[kernel(threads = 32)]
 fn memcpy(_: &Block) {}
-//~^ ERROR `memcpy` is reserved in PTX or by the builder: rename the kernel
+//~^ ERROR `memcpy` means something else in PTX, or to the builder: a kernel needs another name
 
 #[kernel(threads = 32)]
 fn __ptx_matrix_scale(_: &Block) {}
-//~^ ERROR `__ptx_matrix_scale` is reserved in PTX or by the builder: rename the kernel
+//~^ ERROR `__ptx_matrix_scale` means something else in PTX, or to the builder: a kernel needs
+//~> another name
 
 fn main() {}

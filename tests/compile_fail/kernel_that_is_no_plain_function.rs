@@ -4,11 +4,11 @@ use ptx_matrix::prelude::*;
 
 #[kernel(threads = 32)]
 const fn constant(_: &Block) {}
-//~^ ERROR a kernel cannot be a `const fn`, because it runs on a device: remove `const`
+//~^ ERROR a kernel runs on a device, and never in a constant: leave `const` away
 
 #[kernel(threads = 32)]
 async fn later(_: &Block) {}
-//~^ ERROR a kernel cannot be an `async fn`: wait with barriers and copy groups
+//~^ ERROR a kernel cannot be `async`: it waits by barriers and groups, and a launch waits for it
 
 #[kernel(threads = 32)]
 unsafe fn careless(_: &Block) {}
@@ -17,7 +17,7 @@ unsafe fn careless(_: &Block) {}
 
 #[kernel(threads = 32)]
 extern "C" fn foreign(_: &Block) {}
-//~^ ERROR #[kernel] sets the ABI of the entry: remove `extern`
+//~^ ERROR #[kernel] makes the entry, with its ABI: leave `extern` away
 
 #[kernel(threads = 32)]
 fn of_any(_: &Block, _a: impl Element) {}
@@ -27,24 +27,24 @@ fn of_any(_: &Block, _a: impl Element) {}
 #[kernel(threads = 32)]
 fn bounded(_: &Block, _a: f32)
 where
-//~^ ERROR a kernel without instances has no generic parameters: remove the `where` clause
+//~^ ERROR a kernel without instances has no parameters that a `where` could be about
     f32: Element,
 {
 }
 
 #[kernel(threads = 32)]
 fn taken_apart(_: &Block, [_first, _second]: [f32; 2]) {}
-//~^ ERROR a kernel's parameter needs a plain name for launches and reports: destructure it in the
-//~> body
+//~^ ERROR a kernel's parameter needs a plain name, which launches and reports know it by: take it
+//~> apart in the body
 
 #[kernel(threads = 32)]
 #[unsafe(no_mangle)]
-//~^ ERROR the PTX entry already has the kernel's name: remove this
+//~^ ERROR the PTX entry has the kernel's name already: leave this away
 fn exported(_: &Block) {}
 
 #[kernel(threads = 32)]
 #[inline(never)]
-//~^ ERROR a kernel is always inlined into its entry: remove this
+//~^ ERROR a kernel is inlined into its entry: leave this away
 fn apart(_: &Block) {}
 
 #[kernel(threads = 32, instances(of_f32 = <f32>))]

@@ -1,7 +1,7 @@
 use ptx_matrix::prelude::*;
 
 #[kernel]
-//~^ ERROR the block size is missing: write `#[kernel(threads = 128)]`
+//~^ ERROR say how many threads a block has: `#[kernel(threads = 128)]`
 fn nothing(_: &Block) {}
 
 fn main() {}

@@ -33,7 +33,7 @@ impl DriverError {
         Self {
             code,
             name: driver_word(cuGetErrorName, code).unwrap_or("CUresult"),
-            text: driver_word(cuGetErrorString, code).unwrap_or("the driver has no description"),
+            text: driver_word(cuGetErrorString, code).unwrap_or("the driver has no words for it"),
             doing,
         }
     }

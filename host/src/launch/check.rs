@@ -196,10 +196,10 @@ mod tests {
     fn parameters_are_counted_and_measured() {
         let params: &[&[u8]] = &[&[0; 8]];
         let refused = refusal(LaunchRequest { params, ..REQUEST }, &entry());
-        assert_eq!(refused, "kernel `k` has 2 parameters; the launch passes 1");
+        assert_eq!(refused, "kernel `k` takes 2 parameters and was given 1");
         let params: &[&[u8]] = &[&[0; 8], &[0; 8]];
         let refused = refusal(LaunchRequest { params, ..REQUEST }, &entry());
-        assert_eq!(refused, "parameter 1 of kernel `k` has 4 bytes; the launch passes 8");
+        assert_eq!(refused, "parameter 1 of kernel `k` has 4 bytes and was given 8");
     }
 
     #[test]
@@ -216,8 +216,8 @@ mod tests {
         assert_eq!(refusal(LaunchRequest { grid: [6, 3, 1], ..REQUEST }, &entry), "");
         assert_eq!(
             refusal(LaunchRequest { grid: [3, 2, 1], ..REQUEST }, &entry),
-            "kernel `k`: the grid is 3x2x1 blocks; with clusters of 2x1x1, each extent must be a \
-             multiple of theirs"
+            "kernel `k`: a grid of 3x2x1 blocks; its clusters have 2x1x1, and each extent has to \
+             be a multiple of theirs"
         );
     }
 
@@ -229,14 +229,13 @@ mod tests {
         };
         assert_eq!(with(Some([32, 8, 1]), 256), "");
         for threads in [0, 32, 255, 257] {
-            let expected = format!(
-                "kernel `k`: the block has {threads} threads; the kernel's .maxntid is 256"
-            );
+            let expected =
+                format!("kernel `k`: a block of {threads} threads; its .maxntid is for 256");
             assert_eq!(with(Some([32, 8, 1]), threads), expected);
         }
-        assert!(with(None, 641).contains("its use of registers allows 1 to 640"));
-        assert!(with(None, 1025).contains("the device allows 1 to 1024"));
-        assert!(with(None, 0).contains("the block has 0 threads"));
+        assert!(with(None, 641).contains("its use of registers allows from 1 to 640"));
+        assert!(with(None, 1025).contains("the device allows from 1 to 1024"));
+        assert!(with(None, 0).contains("a block of 0 threads"));
         assert_eq!(with(None, 640), "");
     }
 
@@ -249,7 +248,7 @@ mod tests {
         assert_eq!(required([128, 1, 1]), "");
         assert_eq!(
             required([64, 2, 1]),
-            "kernel `k`: the block has 128x1x1 threads; the kernel's .reqntid is 64x2x1"
+            "kernel `k`: a block of 128x1x1 threads; its .reqntid asks for 64x2x1"
         );
     }
 
@@ -258,7 +257,7 @@ mod tests {
         let refused = refusal(LaunchRequest { dynamic_shared_bytes: 232_448, ..REQUEST }, &entry());
         assert_eq!(
             refused,
-            "kernel `k` needs 233472 bytes of shared memory per block; the device has 232448"
+            "kernel `k` needs 233472 bytes of shared memory in each block; this device has 232448"
         );
         let refused =
             refusal(LaunchRequest { dynamic_shared_bytes: u32::MAX, ..REQUEST }, &entry());

@@ -18,7 +18,7 @@ pub enum LaunchError {
         at_hand: Vec<String>,
     },
     /// The PTX's kernel is not the program's.
-    #[error("kernel `{kernel}` in the PTX differs from this program's: {}", differences.join("; "))]
+    #[error("kernel `{kernel}` of the PTX is not this program's: {}", differences.join("; "))]
     OtherKernel {
         /// The kernel.
         kernel: String,
@@ -27,15 +27,15 @@ pub enum LaunchError {
     },
     /// The PTX's kernel has no fingerprint, so it cannot be compared with the program's.
     #[error(
-        "kernel `{kernel}` in the PTX has no fingerprint, so it cannot be compared with this \
-         program's: define it with `#[kernel]`"
+        "kernel `{kernel}` of the PTX has no fingerprint, by which it is known to be this \
+         program's: it was not made by `#[kernel]`"
     )]
     NoFingerprint {
         /// The kernel.
         kernel: String,
     },
     /// The launch has another number of parameters than the kernel.
-    #[error("kernel `{kernel}` has {expected} parameters; the launch passes {given}")]
+    #[error("kernel `{kernel}` takes {expected} parameters and was given {given}")]
     ParamCount {
         /// The kernel.
         kernel: String,
@@ -45,9 +45,7 @@ pub enum LaunchError {
         given: usize,
     },
     /// A parameter has another size than the kernel's.
-    #[error(
-        "parameter {index} of kernel `{kernel}` has {expected} bytes; the launch passes {given}"
-    )]
+    #[error("parameter {index} of kernel `{kernel}` has {expected} bytes and was given {given}")]
     ParamSize {
         /// The kernel.
         kernel: String,
@@ -60,7 +58,7 @@ pub enum LaunchError {
     },
     /// The grid is empty or larger than the device allows.
     #[error(
-        "kernel `{kernel}`: the grid is {} blocks; each extent must be from 1 to {}",
+        "kernel `{kernel}`: a grid of {} blocks; each extent has to be from 1 to {}",
         by(*grid),
         by(*limit)
     )]
@@ -74,7 +72,7 @@ pub enum LaunchError {
     },
     /// The grid is not a whole number of clusters.
     #[error(
-        "kernel `{kernel}`: the grid is {} blocks; with clusters of {}, each extent must be a \
+        "kernel `{kernel}`: a grid of {} blocks; its clusters have {}, and each extent has to be a \
          multiple of theirs",
         by(*grid),
         by(*cluster)
@@ -88,9 +86,7 @@ pub enum LaunchError {
         cluster: [u32; 3],
     },
     /// The block has fewer or more threads than the kernel is compiled for.
-    #[error(
-        "kernel `{kernel}`: the block has {threads} threads; the kernel's .maxntid is {expected}"
-    )]
+    #[error("kernel `{kernel}`: a block of {threads} threads; its .maxntid is for {expected}")]
     OtherThreads {
         /// The kernel.
         kernel: String,
@@ -100,7 +96,9 @@ pub enum LaunchError {
         expected: u64,
     },
     /// The block is empty, or larger than a limit.
-    #[error("kernel `{kernel}`: the block has {threads} threads; {limited_by} allows 1 to {limit}")]
+    #[error(
+        "kernel `{kernel}`: a block of {threads} threads; {limited_by} allows from 1 to {limit}"
+    )]
     Threads {
         /// The kernel.
         kernel: String,
@@ -113,7 +111,7 @@ pub enum LaunchError {
     },
     /// The PTX requires another block size.
     #[error(
-        "kernel `{kernel}`: the block has {} threads; the kernel's .reqntid is {}",
+        "kernel `{kernel}`: a block of {} threads; its .reqntid asks for {}",
         by([*threads, 1, 1]),
         by(*required)
     )]
@@ -127,7 +125,7 @@ pub enum LaunchError {
     },
     /// The block needs more shared memory than the device has for one.
     #[error(
-        "kernel `{kernel}` needs {needed} bytes of shared memory per block; the device has \
+        "kernel `{kernel}` needs {needed} bytes of shared memory in each block; this device has \
          {available}"
     )]
     SharedMemory {
@@ -186,7 +184,7 @@ fn likely_cause(code: u32) -> &'static str {
     match code {
         ILLEGAL_ADDRESS | MISALIGNED_ADDRESS => "; compute-sanitizer names the instruction",
         ILLEGAL_INSTRUCTION | LAUNCH_FAILED => {
-            "; a panic in a kernel is a trap, which also ends like this"
+            "; this is also how a trap ends, which a panic in a kernel becomes"
         }
         _ => "",
     }
@@ -196,5 +194,5 @@ fn or_earlier(earlier: &[String]) -> String {
     if earlier.is_empty() {
         return String::new();
     }
-    format!("; or the failed kernel is one of earlier launches without a wait: {}", list(earlier))
+    format!("; or it was launched before and not waited for: {}", list(earlier))
 }

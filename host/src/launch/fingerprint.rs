@@ -17,7 +17,7 @@ pub(crate) fn differences(ptx: &str, program: &str) -> Vec<String> {
     let other_sources = sources(&ptx, &program);
     if other_sources.is_empty() && !differences.is_empty() {
         differences.push(
-            "the sources are the same, so a type or a constant depends on the target or on a \
+            "both are of the same sources, in which a type or a constant differs by target or \
              feature"
                 .to_owned(),
         );
@@ -31,8 +31,8 @@ fn sources(ptx: &Fields, program: &Fields) -> Vec<String> {
     let mut differences = Vec::new();
     let of_crate = |name: &str, used: &str| {
         format!(
-            "the PTX and this program were built from different sources of crate `{name}`{used}: \
-             rebuild both"
+            "the PTX was built of other sources of crate `{name}`{used} than this program: build \
+             the PTX again, and this program"
         )
     };
     let (theirs, ours) = (ptx.get("crate", "unknown"), program.get("crate", "unknown"));
@@ -40,11 +40,13 @@ fn sources(ptx: &Fields, program: &Fields) -> Vec<String> {
         differences.push(if theirs == ours {
             of_crate(ours, "")
         } else {
-            format!("the PTX's kernel is from crate `{theirs}`, this program's from crate `{ours}`")
+            format!(
+                "the kernel of the PTX is of crate `{theirs}`, and this program's of crate `{ours}`"
+            )
         });
     }
     // A published crate has no path dependencies, although it has the same dependencies.
-    let used = format!(", a dependency of `{ours}`");
+    let used = format!(", which `{ours}` depends on,");
     let dependencies = program
         .others
         .iter()
@@ -166,8 +168,8 @@ mod tests {
         }
         assert_eq!(
             of(&[("=0123", "=1123")]),
-            "the PTX and this program were built from different sources of crate `kernels`: \
-             rebuild both"
+            "the PTX was built of other sources of crate `kernels` than this program: build the \
+             PTX again, and this program"
         );
         assert_eq!(
             of(&[("n=u32", "n=u64")]),
@@ -176,7 +178,7 @@ mod tests {
         let of_two = [("=0123", "=1123"), ("crate=kernels", "crate=others")];
         assert_eq!(
             of(&of_two),
-            "the PTX's kernel is from crate `others`, this program's from crate `kernels`"
+            "the kernel of the PTX is of crate `others`, and this program's of crate `kernels`"
         );
     }
 
@@ -189,8 +191,8 @@ mod tests {
         );
         assert_eq!(
             differences(&with("1"), &with("2")),
-            ["the PTX and this program were built from different sources of crate `helper`, a \
-              dependency of `kernels`: rebuild both"]
+            ["the PTX was built of other sources of crate `helper`, which `kernels` depends on, \
+              than this program: build the PTX again, and this program"]
         );
     }
 

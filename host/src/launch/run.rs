@@ -46,8 +46,7 @@ pub(crate) unsafe fn enqueue(
     let (here, there) = (stream.device(), module.device());
     assert!(
         here == there,
-        "a module on device {there} cannot run in a stream of device {here}: load it on the \
-         stream's device"
+        "a module on device {there} cannot run in a stream of device {here}: load it there"
     );
     stream.context().enter()?;
     let kernel = module.kernel(request.kernel)?;

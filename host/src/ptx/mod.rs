@@ -68,16 +68,16 @@ pub enum PtxError {
     Nul,
     /// The PTX has no fingerprints, so its kernels are unknown.
     #[error(
-        "this PTX has no fingerprints, so its kernels cannot be compared with this program's: \
-         build it with `ptx_matrix_build::Builder`, or load it with the `unsafe` \
+        "this PTX has no fingerprints, by which its kernels are known to be this program's: build \
+         it with `ptx_matrix_build::Builder`, or, if you know what it is, load it with `unsafe` \
          `GpuDevice::new_unchecked`"
     )]
     NoFingerprints,
     /// The text has changed since the build.
-    #[error("this PTX was changed or truncated after its build: build it again")]
+    #[error("this PTX is not as it was built: it was changed, or is not all there; build it again")]
     Changed,
     /// The head of a kernel cannot be parsed.
-    #[error("cannot parse the head of kernel `{kernel}`: {problem}")]
+    #[error("the head of kernel `{kernel}`: {problem}")]
     Entry {
         /// The kernel.
         kernel: String,

@@ -78,7 +78,7 @@ fn params<'a>(tokens: &mut impl Iterator<Item = &'a str>) -> Result<Vec<usize>, 
             _ => open = open.or(scalar_size(token)),
         }
     }
-    Err("its parameter list has no end".to_owned())
+    Err("its parameters do not end".to_owned())
 }
 
 fn scalar_size(token: &str) -> Option<usize> {
@@ -182,11 +182,8 @@ mod tests {
     #[test]
     fn invalid_kernel_head_is_refused() {
         let error = ".target sm_90 .entry k(.param .u64 a".parse::<Ptx>().unwrap_err();
-        assert_eq!(
-            error.to_string(),
-            "cannot parse the head of kernel `k`: its parameter list has no end"
-        );
+        assert_eq!(error.to_string(), "the head of kernel `k`: its parameters do not end");
         let error = ".target sm_90 .entry k() .maxntid many {}".parse::<Ptx>().unwrap_err();
-        assert_eq!(error.to_string(), "cannot parse the head of kernel `k`: an extent of `many`");
+        assert_eq!(error.to_string(), "the head of kernel `k`: an extent of `many`");
     }
 }
