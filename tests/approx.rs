@@ -98,7 +98,7 @@ impl Recorded {
 }
 
 #[test]
-fn a_sample_of_all_arguments_is_as_the_gpu_returned_it() {
+fn sample_of_all_arguments_equals_the_gpu() {
     let recorded = Recorded::read();
     for (ptx, function) in FUNCTIONS {
         let arguments = (0..SAMPLE).map(|index| index.wrapping_mul(STEP));
@@ -108,7 +108,7 @@ fn a_sample_of_all_arguments_is_as_the_gpu_returned_it() {
 }
 
 #[test]
-fn all_numbers_of_16_bits_are_as_the_gpu_returned_them() {
+fn all_16_bit_arguments_equal_the_gpu() {
     let recorded = Recorded::read();
     for (ptx, function) in PAIRS {
         // The other half of the register has another number.
@@ -119,7 +119,7 @@ fn all_numbers_of_16_bits_are_as_the_gpu_returned_them() {
 
 #[test]
 #[ignore = "minutes of computing: 15 functions of 2^32 arguments"]
-fn all_arguments_are_as_the_gpu_returned_them() {
+fn all_arguments_equal_the_gpu() {
     let recorded = Recorded::read();
     let next = AtomicU32::new(0);
     let work = || {

@@ -123,7 +123,7 @@ fn execute(case: &Case, input: &[u8]) -> Vec<u8> {
 }
 
 #[test]
-fn the_simulator_computes_like_the_gpu_that_is_named() {
+fn simulator_computes_like_the_named_gpu() {
     let (cases, bytes) = cases();
     let mut of_each = BTreeMap::<&str, [usize; 2]>::new();
     let mut wrong = Vec::new();
@@ -144,7 +144,7 @@ fn the_simulator_computes_like_the_gpu_that_is_named() {
 /// The arithmetic of each architecture differs: the cases of another one fail. (Cases of
 /// architectures with the same arithmetic pass.)
 #[test]
-fn another_gpu_has_other_bits() {
+fn cases_of_other_arithmetic_differ() {
     let (cases, bytes) = cases();
     let missed = |of: Arch, by: Arch| {
         let common = cases.iter().filter(|case| case.gpu == of && case.form.is_on(by));
@@ -165,7 +165,7 @@ fn another_gpu_has_other_bits() {
 
 /// Every GPU executes the forms that it has, and refuses the others by name.
 #[test]
-fn a_form_that_the_gpu_lacks_is_refused_by_name() {
+fn form_missing_on_the_gpu_is_refused_by_name() {
     for &gpu in Arch::ALL {
         let simulator = Simulator::new(0).gpu(gpu);
         let mut has = 0;

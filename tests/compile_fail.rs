@@ -5,6 +5,7 @@
 //! - `//~? ERROR text`: such an error has no line in the program, because the compiler finds it in
 //!   generic code.
 //! - `//~| text`: the output for the previous error contains `text`.
+//! - `//~> text`: the text of the line above continues with a space and `text`.
 //!
 //! A program must have no other errors. The rest of the output is not compared, because it changes
 //! between releases of rustc.
@@ -92,6 +93,13 @@ fn promises(source: &str) -> Vec<Promise> {
     let mut promises: Vec<Promise> = Vec::new();
     for (line, text) in (1..).zip(source.lines()) {
         let Some(promise) = text.trim_start().strip_prefix("//~") else { continue };
+        if let Some(more) = promise.strip_prefix("> ") {
+            let last = promises.last_mut().expect("`//~>` continues a text");
+            let text = last.printed.last_mut().unwrap_or(&mut last.message);
+            text.push(' ');
+            text.push_str(more);
+            continue;
+        }
         if let Some(printed) = promise.strip_prefix("| ") {
             promises
                 .last_mut()

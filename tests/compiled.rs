@@ -30,8 +30,8 @@ pub fn libraries() -> BTreeMap<String, PathBuf> {
     assert!(output.status.success(), "the workspace's tests do not compile");
     let mut libraries = BTreeMap::new();
     for line in String::from_utf8(output.stdout).unwrap().lines() {
-        let said: Value = serde_json::from_str(line).unwrap();
-        let files = said["filenames"]
+        let message: Value = serde_json::from_str(line).unwrap();
+        let files = message["filenames"]
             .as_array()
             .map_or(&[][..], Vec::as_slice)
             .iter()
@@ -39,7 +39,7 @@ pub fn libraries() -> BTreeMap<String, PathBuf> {
         let library = files
             .map(PathBuf::from)
             .find(|file| file.extension().is_some_and(|it| it == "rlib" || it == "so"));
-        if let (Some(library), Some(name)) = (library, said["target"]["name"].as_str()) {
+        if let (Some(library), Some(name)) = (library, message["target"]["name"].as_str()) {
             libraries.insert(name.replace('-', "_"), library);
         }
     }

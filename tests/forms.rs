@@ -69,7 +69,7 @@ fn all_targets(legal: &[Legal]) -> BTreeSet<String> {
 }
 
 #[test]
-fn the_tables_are_the_list() {
+fn tables_equal_the_list() {
     let legal = legal();
     let targets = all_targets(&legal);
     let listed: BTreeMap<&str, &Legal> = legal.iter().map(|row| (row.form.as_str(), row)).collect();

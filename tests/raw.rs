@@ -197,8 +197,10 @@ fn by_target(functions: &[Function]) -> BTreeMap<&'static str, Vec<&Function>> {
 /// Builds a crate for this target, with a kernel that takes the address of each function. Returns
 /// the PTX.
 fn assemble(toolchain: &Toolchain, target: &str, functions: &[&Function]) -> String {
-    let mut source = "#![no_std]\nuse ptx_matrix::raw;\n\n/// Takes the address of each.\n#[unsafe(no_mangle)]\n\
-                      pub unsafe extern \"ptx-kernel\" fn addresses(out: *mut *const ()) {\n    unsafe {\n"
+    let mut source = "#![no_std]\nuse ptx_matrix::raw;\n\n/// Takes the address of each.\n\
+                      #[unsafe(no_mangle)]\n\
+                      pub unsafe extern \"ptx-kernel\" fn addresses(out: *mut *const ()) {\n    \
+                      unsafe {\n"
         .to_owned();
     for (index, function) in functions.iter().enumerate() {
         writeln!(source, "        out.add({index}).write({} as *const ());", function.instance())
@@ -264,13 +266,13 @@ fn refused<'ptx>(
         Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("raw-of-{built}-for-{target}.ptx"));
     fs::write(&file, ptx.replace(&format!(".target {built}\n"), &format!(".target {target}\n")))
         .unwrap();
-    let Err(said) = toolchain.assemble(target, &file, &file.with_extension("cubin")) else {
+    let Err(log) = toolchain.assemble(target, &file, &file.with_extension("cubin")) else {
         return Vec::new();
     };
     let line =
         |line: &str| line.split_once("; error")?.0.rsplit_once("line ")?.1.trim().parse().ok();
-    let lines: Vec<usize> = said.lines().filter_map(line).collect();
-    assert!(!lines.is_empty(), "{target}: {said}");
+    let lines: Vec<usize> = log.lines().filter_map(line).collect();
+    assert!(!lines.is_empty(), "{target}: {log}");
     let bodies =
         bodies(ptx).into_iter().filter(|(_, body)| lines.iter().any(|line| body.contains(line)));
     bodies.map(|(name, _)| name).collect()

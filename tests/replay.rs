@@ -23,7 +23,7 @@ static RECORDINGS: LazyLock<Vec<(PathBuf, Recording)>> = LazyLock::new(|| {
 });
 
 #[test]
-fn the_simulator_returns_what_the_hardware_returned() {
+fn simulator_equals_the_recorded_hardware() {
     for (file, recording) in &*RECORDINGS {
         let differences = recording.replay(&Simulator::default().strict().allow_boxes_outside());
         assert!(
@@ -37,7 +37,7 @@ fn the_simulator_returns_what_the_hardware_returned() {
 }
 
 #[test]
-fn every_check_of_what_the_hardware_has_was_run_on_it() {
+fn every_check_has_a_hardware_recording() {
     let recorded: HashSet<&str> =
         RECORDINGS.iter().flat_map(|(_, recording)| recording.recorded()).collect();
     let checks =
@@ -57,7 +57,8 @@ fn every_form_of_wgmma_was_executed_by_its_name() {
         RECORDINGS.iter().flat_map(|(_, recording)| recording.recorded_by_name()).collect();
     let missing: Vec<&str> =
         forms::all_wgmma().map(|form| form.ptx).filter(|form| !recorded.contains(form)).collect();
-    let how = "cargo xtask conformance --on gpu --filter \"by name\" --record tests/recorded/h200-wgmma-names.json";
+    let how = "cargo xtask conformance --on gpu --filter \"by name\" --record \
+        tests/recorded/h200-wgmma-names.json";
     assert!(missing.is_empty(), "never executed on a GPU, and recorded by `{how}`: {missing:#?}");
 }
 

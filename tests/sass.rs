@@ -30,7 +30,7 @@ fn count(code: &str, names: &[&str]) -> usize {
 const OPCODES: [&str; 4] = ["HMMA", "IMMA", "DMMA", "BMMA"];
 
 #[test]
-fn what_is_timed_is_in_the_machine_code_as_often_as_it_says() {
+fn timed_instructions_occur_in_sass_as_often_as_stated() {
     let kernels = kernels();
     let check = |kernel: &str, names: &[&str], expected: usize| {
         assert_eq!(count(&kernels[kernel], names), expected, "{kernel}: {names:?}");
@@ -45,7 +45,8 @@ fn what_is_timed_is_in_the_machine_code_as_often_as_it_says() {
     }
     timed_loads!(loads);
     macro_rules! stores {
-        ($($latency:ident $throughput:ident $store:ident $load:ident $ptx:literal $matrices:literal;)*) => {$(
+        ($($latency:ident $throughput:ident $store:ident $load:ident $ptx:literal
+            $matrices:literal;)*) => {$(
             check(stringify!($latency), &["STSM"], 2 * ROUND);
             check(stringify!($latency), &["LDSM"], 2 * ROUND);
             check(stringify!($throughput), &["STSM"], 2 * ROUND);
@@ -55,26 +56,32 @@ fn what_is_timed_is_in_the_machine_code_as_often_as_it_says() {
     for kernel in ["latency_mov_trans", "time_mov_trans"] {
         check(kernel, &["MOVM"], 2 * ROUND);
     }
-    macro_rules! products {
-        ($($shape:ident $la:ident $lb:ident $q:ident $d:ident [$(($a:ident $b:ident))*] $c:ident $width:ident $registers:tt
-            $needs:ident $version:literal $nature:ident;)*) => {$($(
-            mma_named! { $q $shape $la $lb $d $a $b $c => products ($nature) }
+    macro_rules! mmas {
+        ($($shape:ident $la:ident $lb:ident $q:ident $d:ident [$(($a:ident $b:ident))*] $c:ident
+            $width:ident $registers:tt $needs:ident $version:literal $nature:ident;)*) => {$($(
+            mma_named! { $q $shape $la $lb $d $a $b $c => mmas ($nature) }
         )*)*};
         (@named $kernel:ident (absent)) => {};
         (@named $kernel:ident ($nature:ident)) => {
-            for kernel in [pastey::paste!(stringify!([<latency_ $kernel>])), pastey::paste!(stringify!([<time_ $kernel>]))] {
-                let products = count(&kernels[kernel], &OPCODES);
+            let forms = pastey::paste!(
+                [stringify!([<latency_ $kernel>]), stringify!([<time_ $kernel>])]
+            );
+            for kernel in forms {
+                let mmas = count(&kernels[kernel], &OPCODES);
                 match ptx::$nature {
-                    Nature::Native => assert_eq!(products, 2 * PRODUCTS, "{kernel}"),
+                    Nature::Native => assert_eq!(mmas, 2 * PRODUCTS, "{kernel}"),
                     // Emulation: a function that ptxas generates, or the same number of
                     // instructions for each `mma`.
                     _ => {
                         let is_called = count(&kernels[kernel], &["CALL"]) >= 2 * PRODUCTS;
-                        assert!(is_called || products > 0 && products % (2 * PRODUCTS) == 0, "{kernel}: {products}");
+                        assert!(
+                            is_called || mmas > 0 && mmas % (2 * PRODUCTS) == 0,
+                            "{kernel}: {mmas}"
+                        );
                     }
                 }
             }
         };
     }
-    mma_forms!(products);
+    mma_forms!(mmas);
 }

@@ -38,13 +38,13 @@ fn it_builds_for_a_gpu_that_has_its_instructions() {
     assert_eq!((kernel.threads, kernel.static_shared, kernel.spill_stores), (Some(32), 256, 0));
     assert_eq!(artifact.manifest.kernel("loop").unwrap().static_shared, 16);
     let ptx = std::fs::read_to_string(&artifact.ptx).unwrap();
-    let fingerprint = "\n// kernel loop: param in=Global<u8>; param final=GlobalMut<u8>; shared=16 aligned to 16; threads=32; \
-        crate=user-kernels; sources=";
+    let fingerprint = "\n// kernel loop: param in=Global<u8>; param final=GlobalMut<u8>; shared=16 \
+        aligned to 16; threads=32; crate=user-kernels; sources=";
     assert!(ptx.contains(fingerprint), "{}", &ptx[ptx.len() - 2000..]);
 }
 
 #[test]
-fn for_a_gpu_that_lacks_one_rustc_says_which_and_where() {
+fn missing_instruction_is_a_compile_error_at_its_line() {
     let error = build(Arch::SM_80, &[]).unwrap_err();
     let CompileError { stderr, .. } = error.downcast_ref().unwrap_or_else(|| panic!("{error:?}"));
     assert!(
@@ -110,7 +110,7 @@ fn a_struct_is_one_parameter_and_an_instance_one_entry() {
 }
 
 #[test]
-fn a_kernel_that_is_named_as_a_function_that_it_calls_is_refused() {
+fn kernel_with_the_name_of_a_called_function_is_refused() {
     let error = format!("{:#}", build(Arch::SM_90A, &["named-as-a-function"]).unwrap_err());
     assert!(
         error.contains("kernel `cbrtf` has the same name as a function that compiled code calls"),
@@ -156,9 +156,10 @@ fn mutable_statics_of_every_kind_are_refused() {
 }
 
 #[test]
-fn a_kernel_with_more_shared_memory_than_its_target_has_is_refused() {
+fn too_much_shared_memory_for_the_target_is_refused() {
     let error = format!("{:#}", build(Arch::SM_75, &["large"]).unwrap_err());
-    let expected = "kernel `large` has 196608 bytes of shared memory; a block on a GPU of sm_75 has at most 65536";
+    let expected = "kernel `large` has 196608 bytes of shared memory; a block on a GPU of sm_75 \
+        has at most 65536";
     assert!(error.contains(expected), "{error}");
 }
 
@@ -185,7 +186,7 @@ fn two_kernels_of_one_name_are_refused_with_their_modules() {
 
 /// The build also leaves out the kernels of the dependency.
 #[test]
-fn a_gemm_with_an_epilogue_of_ones_own_has_no_spills() {
+fn gemm_with_a_custom_epilogue_has_no_spills() {
     let artifact = build_crate("custom_epilogue", Arch::SM_90A, &[]).unwrap();
     let names: Vec<&str> =
         artifact.manifest.kernels.iter().map(|kernel| kernel.name.as_str()).collect();

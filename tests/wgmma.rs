@@ -68,7 +68,7 @@ fn ptxas_assembles_every_form_from_its_version_on_and_for_no_other_gpu() {
 /// For each combination of elements, ptxas refuses the N that the tables lack, and the selector
 /// after the last. It also refuses `xor` for `b1`.
 #[test]
-fn ptxas_refuses_what_the_table_lacks() {
+fn ptxas_refuses_forms_outside_the_table() {
     let toolchain = toolchain();
     let forms: Vec<WgmmaForm> = forms::all_wgmma().collect();
     let with_n = |form: &WgmmaForm, n: usize| {

@@ -10,7 +10,8 @@ fn main() -> ExitCode {
         Ok(devices) => {
             for device in devices {
                 outln!(
-                    "{device}: {} multiprocessors, {} MiB, {} bytes of shared memory per block, CUDA {}",
+                    "{device}: {} multiprocessors, {} MiB, {} bytes of shared memory per block, \
+                     CUDA {}",
                     device.multiprocessors,
                     device.memory_bytes >> 20,
                     device.limits.shared_bytes,

@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn each_device_gets_the_best_of_what_was_built() {
+    fn best_arch_of_each_capability() {
         let table = [
             ((7, 0), None),
             ((7, 5), Some("sm_75")),
@@ -144,21 +144,21 @@ mod tests {
     }
 
     #[test]
-    fn of_one_capability_the_narrower_name_wins() {
+    fn narrowest_arch_of_a_capability_is_best() {
         assert_eq!(best(10, 0, &["sm_100", "sm_100a", "sm_100f"]).as_deref(), Some("sm_100a"));
         assert_eq!(best(10, 3, &["sm_100", "sm_100a", "sm_100f"]).as_deref(), Some("sm_100f"));
         assert_eq!(best(12, 0, &["sm_100", "sm_100a", "sm_100f"]).as_deref(), Some("sm_100"));
     }
 
     #[test]
-    fn a_name_and_its_architecture_are_the_same() {
+    fn arch_parses_and_prints_its_name() {
         for name in BUILT.into_iter().chain(["sm_100f", "sm_90"]) {
             assert_eq!(arch(name).to_string(), name);
         }
     }
 
     #[test]
-    fn other_names_are_refused() {
+    fn unknown_arch_name_is_refused() {
         for name in ["", "sm_", "sm_9", "sm_90b", "sm_a", "compute_90", "90", "sm_90 ", "sm_é0"] {
             assert!(name.parse::<Arch>().is_err(), "{name}");
         }

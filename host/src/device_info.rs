@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unfit_choice_is_told_with_the_device_and_the_choice() {
+    fn best_arch_error_names_the_device_and_the_choice() {
         let at_hand = ["sm_90a", "sm_100f"].map(|name| name.parse().unwrap());
         assert_eq!(
             device().best_arch(&at_hand).unwrap_err().to_string(),

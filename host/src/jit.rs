@@ -63,7 +63,7 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_log_leaves_no_line() {
+    fn empty_logs_are_left_out() {
         assert_eq!(joined(&["a".to_owned(), String::new()]), "a");
         assert_eq!(joined(&[String::new(), String::new()]), "");
     }

@@ -14,7 +14,7 @@ use ptx_matrix_build::{Arch, Artifact, Builder};
 use ptx_matrix_host::{Gpu, GpuDevice, GpuError, Ptx};
 
 #[test]
-fn everything_here_on_a_stand_in() {
+fn ignored_tests_pass_on_the_stand_in() {
     built();
     stand_in::run_ignored_tests();
 }
@@ -79,7 +79,7 @@ fn scale_on(ptx: &str) -> Result<Vec<f32>, GpuError> {
 }
 
 #[test]
-fn the_ptx_and_the_program_have_the_same_fingerprint_of_the_same_kernel() {
+fn ptx_and_program_have_equal_fingerprints() {
     let ptx: Ptx = built().parse().unwrap();
     assert!(ptx.seal.as_ref().is_some_and(|seal| seal.is_whole));
     let of =
@@ -114,7 +114,7 @@ fn the_ptx_and_the_program_have_the_same_fingerprint_of_the_same_kernel() {
 
 #[test]
 #[ignore = "needs a GPU"]
-fn the_kernel_of_the_ptx_is_launched_where_it_is_the_programs() {
+fn kernel_with_an_equal_fingerprint_launches() {
     assert_eq!(scale_on(built()).unwrap(), [3.0; 200]);
     let lines = built().replace('\n', "\r\n");
     assert_eq!(scale_on(&lines).unwrap(), [3.0; 200], "a text is the same with other line ends");
@@ -122,7 +122,7 @@ fn the_kernel_of_the_ptx_is_launched_where_it_is_the_programs() {
 
 #[test]
 #[ignore = "needs a GPU"]
-fn another_kernel_of_the_same_sources_is_refused_with_the_difference() {
+fn different_kernel_of_equal_sources_is_refused_with_the_difference() {
     let device = device();
     let (mut numbers, words) =
         (device.upload(&[0_u32; 64]).unwrap(), device.upload(&[0_u32; 64]).unwrap());
@@ -232,7 +232,7 @@ fn another_kernel_of_the_same_sources_is_refused_with_the_difference() {
 
 #[test]
 #[ignore = "needs a GPU"]
-fn ptx_of_other_sources_is_refused_and_of_the_same_at_another_place_is_taken() {
+fn ptx_of_other_sources_is_refused_but_not_of_another_folder() {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("fingerprints-elsewhere");
     fs::create_dir_all(folder.join("src")).unwrap();
     fs::create_dir_all(folder.join("helper/src")).unwrap();
@@ -273,7 +273,7 @@ fn ptx_of_other_sources_is_refused_and_of_the_same_at_another_place_is_taken() {
 
 #[test]
 #[ignore = "needs a GPU"]
-fn ptx_whose_fingerprints_are_missing_or_damaged_is_refused() {
+fn ptx_with_missing_or_damaged_fingerprints_is_refused() {
     let refused = refusal(scale_on(stand_in::KERNELS));
     assert!(
         refused.starts_with("this PTX has no fingerprints") && refused.contains("new_unchecked"),
@@ -307,7 +307,7 @@ fn ptx_whose_fingerprints_are_missing_or_damaged_is_refused() {
 
 #[test]
 #[ignore = "needs a GPU"]
-fn without_fingerprints_the_unsafe_constructor_loads_and_what_is_known_is_compared() {
+fn new_unchecked_compares_the_fingerprints_that_exist() {
     let scale_unchecked = |ptx: &str| -> Result<Vec<f32>, GpuError> {
         // SAFETY: the `scale` of these texts takes a slice and a factor, and scales the slice.
         let device = unsafe { GpuDevice::new_unchecked(Gpu::open(0)?, ptx) }?;

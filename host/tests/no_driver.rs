@@ -12,7 +12,7 @@ fn driver_is_mapped() -> bool {
 
 // No other test of this program calls the driver: once opened, it stays in the process.
 #[test]
-fn the_driver_is_opened_on_first_use_and_missed_in_one_line() {
+fn missing_driver_is_a_one_line_error_on_first_use() {
     assert!(!driver_is_mapped(), "the program was linked against the driver");
     match Gpu::open(0) {
         Err(GpuError::NoDriver(error)) => {
@@ -27,7 +27,7 @@ fn the_driver_is_opened_on_first_use_and_missed_in_one_line() {
 }
 
 #[test]
-fn what_cust_links_against_is_empty() {
+fn stub_of_libcuda_is_empty() {
     let archive = Path::new(env!("CARGO_MANIFEST_DIR")).join("cuda/lib64/libcuda.a");
     assert_eq!(fs::read(archive).unwrap(), b"!<arch>\n");
 }

@@ -14,7 +14,7 @@ use ptx_matrix::prelude::*;
 use ptx_matrix_host::{BuiltCode, Gpu, GpuDevice, LaunchRequest};
 
 #[test]
-fn everything_here_on_a_stand_in() {
+fn ignored_tests_pass_on_the_stand_in() {
     stand_in::run_ignored_tests();
 }
 
@@ -56,7 +56,7 @@ fn a_device_describes_itself() {
 
 #[test]
 #[ignore = "needs a GPU"]
-fn memory_comes_back_as_it_went() {
+fn download_returns_the_uploaded_data() {
     let gpu = gpu();
     let data: Vec<u64> = (0..1000).map(|i| i * 0x0101_0101_0101).collect();
     let mut buffer = gpu.upload(&data).unwrap();
@@ -110,7 +110,7 @@ fn another_thread_can_use_and_free_everything() {
 
 #[test]
 #[ignore = "needs a GPU"]
-fn a_kernel_gets_all_the_shared_memory_there_is_and_no_more() {
+fn shared_memory_is_limited_to_the_devices_size() {
     let gpu = gpu();
     let module = gpu.load(stand_in::KERNELS).unwrap();
     let out = gpu.filled::<u32>(1, 0xff).unwrap();
@@ -136,7 +136,7 @@ fn a_kernel_gets_all_the_shared_memory_there_is_and_no_more() {
 
 #[test]
 #[ignore = "needs a GPU"]
-fn a_wrong_launch_is_refused() {
+fn invalid_launch_is_refused() {
     assert_eq!(
         refusal(LaunchRequest { kernel: "scael", ..SCALE_NOTHING }),
         "there is no kernel `scael` in this module; its kernels: scale, shared_size, traps"
@@ -151,7 +151,7 @@ fn a_wrong_launch_is_refused() {
 
 #[test]
 #[ignore = "needs a GPU"]
-fn ptx_that_the_device_does_not_run_is_refused_with_the_reason() {
+fn ptx_for_another_device_is_refused_with_the_reason() {
     let gpu = gpu();
     let foreign = stand_in::KERNELS.replace(".target sm_75", ".target sm_999a");
     let message = gpu.load(&foreign).unwrap_err().to_string();
@@ -165,7 +165,7 @@ fn ptx_that_the_device_does_not_run_is_refused_with_the_reason() {
 
 #[test]
 #[ignore = "needs a GPU"]
-fn machine_code_is_loaded_where_it_is_for_the_gpu_and_else_the_ptx_compiled() {
+fn cubin_for_the_gpu_is_loaded_and_else_its_ptx() {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("built_code");
     let (ptx, cubin) = (folder.join("sm_75/kernels.ptx"), folder.join("sm_75/kernels.cubin"));
     fs::create_dir_all(ptx.parent().unwrap()).unwrap();
@@ -206,7 +206,7 @@ fn machine_code_is_loaded_where_it_is_for_the_gpu_and_else_the_ptx_compiled() {
 
 #[test]
 #[ignore = "needs a GPU"]
-fn a_folder_without_the_kernels_is_named_with_what_is_in_it() {
+fn error_names_the_folder_without_kernels_and_its_contents() {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("no_built_code");
     let _ = fs::remove_dir_all(&folder);
     let best = |name| BuiltCode::best(gpu().info(), &folder, name).unwrap_err().to_string();
@@ -258,7 +258,7 @@ fn scale(block: &Block, data: GlobalMut<f32>, factor: f32) {
 
 #[test]
 #[ignore = "needs a GPU"]
-fn work_in_a_stream_keeps_its_order_without_being_waited_for() {
+fn stream_work_is_ordered_without_waits() {
     let device = GpuDevice::new(gpu(), &kernels()).unwrap();
     let stream = device.gpu().new_stream().unwrap();
     let queue = device.in_stream(&stream);
@@ -278,7 +278,7 @@ fn work_in_a_stream_keeps_its_order_without_being_waited_for() {
 
 #[test]
 #[ignore = "needs a GPU"]
-fn a_buffer_that_a_kernel_still_needs_is_freed_after_it() {
+fn buffer_is_freed_after_the_kernel_that_uses_it() {
     let device = GpuDevice::new(gpu(), &kernels()).unwrap();
     let stream = device.gpu().new_stream().unwrap();
     let mut data = stream.filled::<f32>(1 << 20, 0).unwrap();
@@ -292,7 +292,7 @@ fn a_buffer_that_a_kernel_still_needs_is_freed_after_it() {
 
 #[test]
 #[ignore = "needs a GPU"]
-fn a_buffer_goes_from_stream_to_stream() {
+fn buffer_moves_between_streams() {
     let device = GpuDevice::new(gpu(), &kernels()).unwrap();
     let (first, second) = (device.gpu().new_stream().unwrap(), device.gpu().new_stream().unwrap());
     let mut data = first.upload(&[1.0_f32; 100]).unwrap();
@@ -310,7 +310,7 @@ fn a_buffer_goes_from_stream_to_stream() {
 
 #[test]
 #[ignore = "needs a GPU"]
-fn a_stream_of_someone_else_serves_too() {
+fn kernels_run_in_a_raw_stream() {
     let device = GpuDevice::new(gpu(), &kernels()).unwrap();
     let theirs = device.gpu().new_stream().unwrap();
     // SAFETY: `theirs` lives to the end of the test.
@@ -323,7 +323,7 @@ fn a_stream_of_someone_else_serves_too() {
 
 #[test]
 #[ignore = "needs a GPU"]
-fn memory_is_seen_as_elements_of_another_type() {
+fn buffer_is_cast_to_another_element_type() {
     let gpu = gpu();
     let mut bytes = gpu.upload(&[0_u8, 1, 2, 3, 4, 5, 6, 7]).unwrap();
     assert_eq!(bytes.cast_ref::<u32>().download().unwrap(), [0x0302_0100, 0x0706_0504]);

@@ -6,13 +6,13 @@ mod stand_in;
 use ptx_matrix_host::{Gpu, LaunchRequest};
 
 #[test]
-fn everything_here_on_a_stand_in() {
+fn ignored_tests_pass_on_the_stand_in() {
     stand_in::run_ignored_tests();
 }
 
 #[test]
 #[ignore = "needs a GPU"]
-fn a_kernel_that_fails_is_named_and_stays_named() {
+fn errors_name_the_failed_kernel() {
     let gpu = Gpu::open(0).unwrap();
     let module = gpu.load(stand_in::KERNELS).unwrap();
     let buffer = gpu.upload(&[1_u8]).unwrap();

@@ -137,7 +137,10 @@ pub fn host(kernel: &Kernel) -> TokenStream {
             #(#names: <#types as #krate::__private::KernelParam>::Host<'h, PtxMatrixDevice>,)*
         ) -> ::core::result::Result<PtxMatrixDevice::Report, PtxMatrixDevice::Error> {
             let binding = #krate::__private::Binding::begin();
-            #(let #names = <#types as #krate::__private::KernelParam>::bind(device, #names, #texts);)*
+            #(
+                let #names =
+                    <#types as #krate::__private::KernelParam>::bind(device, #names, #texts);
+            )*
             #[allow(unused_mut)]
             let mut params = #krate::__private::Params::new();
             #(<#types as #krate::__private::KernelParam>::values(#names, &mut params);)*
@@ -168,7 +171,12 @@ pub fn host(kernel: &Kernel) -> TokenStream {
         #[allow(clippy::too_many_arguments)]
         pub fn simulate<'h>(
             grid: impl ::core::convert::Into<#krate::__private::Grid>,
-            #(#names: <#types as #krate::__private::KernelParam>::Host<'h, #krate::__private::Simulator>,)*
+            #(
+                #names: <#types as #krate::__private::KernelParam>::Host<
+                    'h,
+                    #krate::__private::Simulator,
+                >,
+            )*
         ) -> ::core::result::Result<#krate::__private::Report, #krate::__private::SimError> {
             Self::launch(&#krate::__private::Simulator::default(), grid, #(#names),*)
         }

@@ -94,7 +94,12 @@ fn by_index(kernel: &Kernel, instances: &[&Ident], text: &str) -> TokenStream {
         pub fn simulate<'h>(
             instance: usize,
             grid: impl ::core::convert::Into<#krate::__private::Grid>,
-            #(#names: <#types as #krate::__private::KernelParam>::Host<'h, #krate::__private::Simulator>,)*
+            #(
+                #names: <#types as #krate::__private::KernelParam>::Host<
+                    'h,
+                    #krate::__private::Simulator,
+                >,
+            )*
         ) -> ::core::result::Result<#krate::__private::Report, #krate::__private::SimError> {
             Self::launch(instance, &#krate::__private::Simulator::default(), grid, #(#names),*)
         }

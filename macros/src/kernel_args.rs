@@ -224,7 +224,10 @@ fn with_memory(
                         #(
                             // SAFETY: the caller upholds the requirements of each field.
                             #names: unsafe {
-                                <#stored as #krate::__private::KernelField>::load(&head.#names, #texts)
+                                <#stored as #krate::__private::KernelField>::load(
+                                    &head.#names,
+                                    #texts,
+                                )
                             },
                         )*
                     }

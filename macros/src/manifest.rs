@@ -191,10 +191,11 @@ mod tests {
     use crate::files::Files;
 
     #[test]
-    fn the_library_is_where_the_manifest_says() {
+    fn library_path_follows_the_manifest() {
         for (manifest, expected) in [
             (
-                "[package]\nname = \"k\"\n[lib]\ntest = false\npath = \"kernels.rs\" # here\n[features]\npath = []\n",
+                "[package]\nname = \"k\"\n[lib]\ntest = false\npath = \"kernels.rs\" # here\n\
+                 [features]\npath = []\n",
                 "kernels.rs",
             ),
             ("lib.path = 'a/b.rs'\n[package]\nname = \"k\"", "a/b.rs"),
@@ -243,8 +244,9 @@ path = "../six"
 "#;
 
     #[test]
-    fn dependencies_by_path_are_found_however_they_are_written() {
-        let one = "[package]\nname = \"one\"\n[dependencies]\nk = { path = \"../k\" }\nseven.path = \"seven\"";
+    fn path_dependencies_are_found_in_each_notation() {
+        let one = "[package]\nname = \"one\"\n[dependencies]\nk = { path = \"../k\" }\n\
+            seven.path = \"seven\"";
         let named = [
             ("Cargo.toml", WORKSPACE),
             ("k/Cargo.toml", PACKAGE),
@@ -262,7 +264,7 @@ path = "../six"
         assert_eq!(found, ["k", "long", "one", "seven", "shared", "three", "two", "vier"]);
     }
     #[test]
-    fn a_dependency_is_known_by_the_name_that_the_manifest_gives_it() {
+    fn dependency_has_the_name_in_the_manifest() {
         const SHARED: &str =
             "[workspace.dependencies]\npx-w = { package = \"ptx-matrix\", path = \"ptx\" }";
         for (dependencies, expected) in [

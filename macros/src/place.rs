@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn what_else_is_open_is_none_of_them() {
+    fn other_open_items_are_no_impl_or_trait() {
         for source in [
             "",
             "mod m { impl A {} trait B {}",

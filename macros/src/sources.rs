@@ -164,22 +164,22 @@ impl Reader {
                 ["mod", name, behind, ..] => (*name, Some((*behind, 3))),
                 _ => ("", None),
             };
-            let taken = match (rest, behind) {
+            let len = match (rest, behind) {
                 (["#", "[", ..] | ["#", "!", "[", ..], _) => {
-                    let taken = group_len(rest);
-                    if attributes.add(&rest[..taken]) {
-                        at += taken;
+                    let len = group_len(rest);
+                    if attributes.add(&rest[..len]) {
+                        at += len;
                         continue;
                     }
-                    taken
+                    len
                 }
-                (_, Some((";", taken))) => {
+                (_, Some((";", len))) => {
                     if attributes.is_left_out {
-                        at += taken;
+                        at += len;
                         attributes = Attributes::default();
                         continue;
                     }
-                    self.tokens(&rest[..taken]);
+                    self.tokens(&rest[..len]);
                     let inline: PathBuf = modules.iter().map(|(name, _)| name).collect();
                     self.module(
                         name,
@@ -188,19 +188,19 @@ impl Reader {
                         &if modules.is_empty() { beside.to_owned() } else { folder.join(&inline) },
                     );
                     attributes = Attributes::default();
-                    at += taken;
+                    at += len;
                     continue;
                 }
-                (_, Some(("{", taken))) => {
+                (_, Some(("{", len))) => {
                     if attributes.is_left_out {
-                        at += taken - 1 + group_len(&rest[taken - 1..]);
+                        at += len - 1 + group_len(&rest[len - 1..]);
                         attributes = Attributes::default();
                         continue;
                     }
                     depth += 1;
                     modules.push((name, depth));
                     attributes = Attributes::default();
-                    taken
+                    len
                 }
                 (["include" | "include_str" | "include_bytes", "!", "(" | "[", literal, ..], _) => {
                     if let Some(file) = unquoted(literal) {
@@ -223,8 +223,8 @@ impl Reader {
                 }
                 _ => 1,
             };
-            self.tokens(&rest[..taken.min(rest.len())]);
-            at += taken;
+            self.tokens(&rest[..len.min(rest.len())]);
+            at += len;
         }
     }
 
@@ -364,7 +364,7 @@ fn g() {}
     ];
 
     #[test]
-    fn every_file_of_the_crate_counts_and_no_other_does() {
+    fn hash_covers_exactly_the_crates_files() {
         let files = Files::new("every", &CRATE);
         for path in
             ["a/b.rs", "gpu.rs", "other/place.rs", "other/near.rs", "inline/deep.rs", "loop.rs"]
@@ -385,7 +385,7 @@ fn g() {}
     }
 
     #[test]
-    fn code_counts_and_how_it_is_written_does_not() {
+    fn hash_ignores_formatting() {
         let files = Files::new("code", &CRATE);
         let changed = |from: &str, to: &str| {
             assert!(ROOT.contains(from));
@@ -408,7 +408,7 @@ fn g() {}
     }
 
     #[test]
-    fn it_is_the_same_wherever_the_crate_lies() {
+    fn hash_does_not_depend_on_the_folder() {
         let (here, there) = (Files::new("here", &CRATE), Files::new("there", &CRATE));
         assert_eq!(here.read().hash, there.read().hash);
         fs::rename(there.folder().join("src/a/mod.rs"), there.folder().join("src/a.rs")).unwrap();
@@ -428,7 +428,7 @@ fn g() {}
     }
 
     #[test]
-    fn a_kernel_is_of_its_crate_and_what_that_depends_on_by_path() {
+    fn sources_include_path_dependencies() {
         let files = Files::new("kernel", &CRATE);
         files.put(
             "Cargo.toml",

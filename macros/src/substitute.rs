@@ -280,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn types_and_constants_take_the_place_of_parameters() {
+    fn types_and_constants_replace_parameters() {
         let function = parse_quote!(
             fn gemm<'k, C: Config<N>, const N: usize, const M: usize>() {}
         );
@@ -304,7 +304,7 @@ mod tests {
     }
 
     #[test]
-    fn an_item_whose_trait_is_not_clear_is_refused_with_the_remedy() {
+    fn ambiguous_associated_item_is_refused_with_the_remedy() {
         let function = parse_quote!(
             fn gemm<C: Config + Copy, D>()
             where
@@ -327,7 +327,7 @@ mod tests {
     }
 
     #[test]
-    fn arguments_are_of_the_parameters_kinds_and_as_many() {
+    fn arguments_must_match_the_parameters() {
         let function: ItemFn = parse_quote!(
             fn gemm<C: Config, const N: usize>() {}
         );

@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn what_looks_like_a_comment_in_a_literal_is_none() {
+    fn comment_markers_in_literals_are_kept() {
         for literal in [
             r#""//""#,
             r#""\"//""#,
@@ -139,13 +139,13 @@ mod tests {
     }
 
     #[test]
-    fn lifetimes_and_raw_names_are_no_literals() {
+    fn lifetimes_and_raw_identifiers_are_not_literals() {
         assert_eq!(all("&'a \"x\"'b'"), ["&", "'", "a", "\"x\"", "'b'"]);
         assert_eq!(all("r#loop + r#\"x\"#"), ["r", "#", "loop", "+", "r#\"x\"#"]);
     }
 
     #[test]
-    fn what_never_ends_ends_with_the_text() {
+    fn unclosed_token_ends_with_the_text() {
         assert_eq!(all("a /* b /* */ c"), ["a"]);
         assert_eq!(all("a \"b // c"), ["a", "\"b // c"]);
         assert_eq!(all("r#\"b"), ["r#\"b"]);

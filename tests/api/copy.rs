@@ -7,7 +7,8 @@ use ptx_matrix::prelude::*;
 /// A kernel that copies a tile to (row, col) of a matrix with a row stride of `stride`, by all
 /// threads or by one warp.
 macro_rules! copies {
-    ($($copy:ident $element:ty, $rows:literal x $cols:literal $swizzle:ty, $order:ty;)*) => {$(mod $copy {
+    ($($copy:ident $element:ty, $rows:literal x $cols:literal $swizzle:ty,
+        $order:ty;)*) => {$(mod $copy {
         use super::*;
 
         #[kernel(threads = 64)]
@@ -25,7 +26,8 @@ macro_rules! copies {
         ) {
             tile.fill(block, |row, col| (row * $cols + col + 1) as $element);
             block.sync();
-            let matrix = GlobalMatrixMut::<_, $order>::new(d.skip(skip), size_rows, size_cols, stride);
+            let matrix =
+                GlobalMatrixMut::<_, $order>::new(d.skip(skip), size_rows, size_cols, stride);
             if by_warp == 0 {
                 tile.copy_to(block, matrix, (row, col));
             } else if block.warp().index() == 1 {
@@ -34,7 +36,7 @@ macro_rules! copies {
         }
 
         #[test]
-        fn what_is_inside() {
+        fn only_elements_inside_the_matrix_are_written() {
             let (rows, cols) = ($rows + 9, $cols + 9);
             let is_by_row = std::any::type_name::<$order>().ends_with("RowMajor");
             // The start of the matrix, the gap between its rows, and the tile's coordinates.
@@ -58,17 +60,19 @@ macro_rules! copies {
             ];
             for (skip, padding, (row, col)) in places {
                 for by_warp in [0, 1] {
-                    let (lines, length) = if is_by_row { (rows, cols) } else { (cols, rows) };
+                    let (outer_size, length) = if is_by_row { (rows, cols) } else { (cols, rows) };
                     let stride = length + padding;
-                    let mut d = vec![0 as $element; skip + lines * stride];
+                    let mut d = vec![0 as $element; skip + outer_size * stride];
                     copy::simulate(1, &mut d, skip, rows, cols, stride, row, col, by_warp).unwrap();
                     let mut expected = vec![0 as $element; d.len()];
                     for (i, j) in (0..$rows).flat_map(|i| (0..$cols).map(move |j| (i, j))) {
                         if row.checked_add(i).is_some_and(|row| row < rows)
                             && col.checked_add(j).is_some_and(|col| col < cols)
                         {
-                            let (line, along) = if is_by_row { (row + i, col + j) } else { (col + j, row + i) };
-                            expected[skip + line * stride + along] = (i * $cols + j + 1) as $element;
+                            let (outer, along) =
+                                if is_by_row { (row + i, col + j) } else { (col + j, row + i) };
+                            expected[skip + outer * stride + along] =
+                                (i * $cols + j + 1) as $element;
                         }
                     }
                     assert_eq!(d, expected, "to ({row}, {col}), {stride} apart, from {skip} on");
@@ -113,7 +117,7 @@ fn together(
 }
 
 #[test]
-fn every_element_together_with_others() {
+fn for_each_together_visits_every_element() {
     let mut d = [9999; 384];
     together::simulate(1, &mut d).unwrap();
     assert!(d.into_iter().eq(0..384));
@@ -127,7 +131,7 @@ fn too_many_together(block: &Block, #[shared] tile: SharedTile<u32, 3, 32>) {
 }
 
 #[test]
-fn elements_that_are_no_multiple_are_refused() {
+fn elements_not_divisible_among_threads_are_an_error() {
     let error = too_many_together::simulate(1).unwrap_err().to_string();
     assert!(
         error.contains(

@@ -71,12 +71,20 @@ macro_rules! test_tile {
         static VISITS: Visits = Visits(AtomicUsize::new(0));
 
         #[kernel(threads = 96)]
-        fn by_block(block: &Block, #[shared] tile: SharedTile<$element, $rows, $cols, $($parameter),+>, seen: GlobalMut<u8>) {
+        fn by_block(
+            block: &Block,
+            #[shared] tile: SharedTile<$element, $rows, $cols, $($parameter),+>,
+            seen: GlobalMut<u8>,
+        ) {
             round_trip(block, block, tile, seen, &VISITS);
         }
 
         #[kernel(threads = 32)]
-        fn by_warp(block: &Block, #[shared] tile: SharedTile<$element, $rows, $cols, $($parameter),+>, seen: GlobalMut<u8>) {
+        fn by_warp(
+            block: &Block,
+            #[shared] tile: SharedTile<$element, $rows, $cols, $($parameter),+>,
+            seen: GlobalMut<u8>,
+        ) {
             round_trip(block.warp(), block, tile, seen, &VISITS);
         }
 

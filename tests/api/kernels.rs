@@ -19,7 +19,7 @@ mod inner {
 }
 
 #[test]
-fn a_kernel_in_a_module_sees_what_is_private_there() {
+fn kernel_sees_private_items_of_its_module() {
     let mut d = [0];
     inner::next::simulate(1, &[6], &mut d).unwrap();
     assert_eq!(d, [7]);
@@ -67,7 +67,7 @@ fn a_kernel_is_still_a_function() {
 fn described(_: &Block, #[shared] _tile: SharedTile<u8, 3, 16>) {}
 
 #[test]
-fn what_is_known_of_a_kernel() {
+fn kernel_info_has_the_bounds_and_the_memory() {
     let launch::KernelInfo {
         name,
         threads,
@@ -126,7 +126,7 @@ mod names {
 }
 
 #[test]
-fn a_parameter_may_have_any_name() {
+fn parameter_may_have_any_name() {
     let mut d = [0; 2];
     names::scale::simulate(2, 1, 10, 100, 1000, 10000, &mut d).unwrap();
     assert_eq!(d, [11111; 2]);

@@ -234,7 +234,7 @@ fn safe_functions(text: &str) -> Vec<(Vec<String>, String)> {
 }
 
 #[test]
-fn safe_functions_of_raw_tell_nothing_of_a_lane() {
+fn safe_raw_functions_do_not_depend_on_the_lane() {
     let mut found = BTreeSet::new();
     for (file, text) in files(&source().join("raw")) {
         for (names, body) in safe_functions(&text) {
@@ -323,7 +323,8 @@ fn a_field_that_only_the_device_has_is_a_per_lane() {
                 found.insert(format!("{file}: {field}"));
                 assert!(
                     of.starts_with("PerLane<") || SAME_IN_THE_WARP.contains(&(&file, field)),
-                    "{file}: `{name}` has on the device only `{field}`: may lanes of a warp have different ones?"
+                    "{file}: `{name}` has on the device only `{field}`: may lanes of a warp have \
+                     different ones?"
                 );
             }
         }
@@ -336,7 +337,7 @@ fn a_field_that_only_the_device_has_is_a_per_lane() {
 }
 
 #[test]
-fn nothing_prints_or_compares_what_is_per_lane() {
+fn per_lane_types_are_not_printed_or_compared() {
     let files = files(&source());
     // Types that hold a `PerLane`, directly or through other types.
     let mut holders = BTreeSet::from(["PerLane".to_owned()]);

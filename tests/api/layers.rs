@@ -234,7 +234,7 @@ pub fn files() -> BTreeMap<PathBuf, String> {
 }
 
 #[test]
-fn every_file_is_in_a_room() {
+fn every_file_is_in_a_layer() {
     for path in files().keys() {
         let loose = path.iter().count() == 1;
         let is_known = if loose {
@@ -267,7 +267,7 @@ fn imports_run_downwards() {
 }
 
 #[test]
-fn few_lines_outside_the_seam_name_the_device() {
+fn few_cfg_device_lines_are_outside_the_seam() {
     let mut lines = Vec::new();
     for (path, text) in files() {
         let is_outside =
@@ -299,7 +299,7 @@ fn planted(path: &str, text: &str) -> Vec<(usize, &'static str)> {
 }
 
 #[test]
-fn an_upward_import_is_seen_however_it_is_written() {
+fn upward_imports_are_found_in_each_notation() {
     assert_eq!(planted("lane/mod.rs", "use crate::scope::Warp;"), [(1, "scope")]);
     assert_eq!(
         planted("lane/mod.rs", "\nuse crate::{f16, Mma, engine::{a, b}};"),
@@ -336,6 +336,6 @@ fn comments_strings_and_tests_are_not_imports() {
 
 #[test]
 #[should_panic(expected = "the crate's root has no `unknown`")]
-fn a_name_that_the_root_has_not_is_no_import_of_nothing() {
+fn import_of_an_unknown_root_name_panics() {
     planted("lane/a.rs", "use crate::unknown;");
 }

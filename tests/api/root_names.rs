@@ -104,7 +104,8 @@ fn the_prelude_names_each_of_its_items() {
 #[test]
 fn each_public_item_is_counted_and_no_other() {
     let lib = "#![no_std]\npub mod a;\nmod b;\n#[doc(hidden)]\npub mod c { pub use x::y; }\n\
-        pub use a::{D,\n    E};\n/// pub mod f;\n#[cfg(x)]\npub use { a::G, b::H };\npub mod i { pub mod j {} }\npub fn k() {}\n";
+        pub use a::{D,\n    E};\n/// pub mod f;\n#[cfg(x)]\npub use { a::G, b::H };\n\
+        pub mod i { pub mod j {} }\npub fn k() {}\n";
     let shown = "/// A.\n#[macro_export]\nmacro_rules! l { () => {} }\n".to_owned();
     let hidden =
         "/// A.\n#[doc(hidden)]\n#[macro_export]\nmacro_rules! m { () => {} }\n".to_owned();

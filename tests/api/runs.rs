@@ -46,11 +46,17 @@ macro_rules! tests {
         #[test]
         fn $name() {
             #[kernel(threads = 64)]
-            fn rows(block: &Block, #[shared] tile: SharedTile<$element, 64, 64, $swizzle, RowMajor>) {
+            fn rows(
+                block: &Block,
+                #[shared] tile: SharedTile<$element, 64, 64, $swizzle, RowMajor>,
+            ) {
                 runs::<$shape, _, _, _>(block, tile);
             }
             #[kernel(threads = 64)]
-            fn cols(block: &Block, #[shared] tile: SharedTile<$element, 64, 64, $swizzle, ColMajor>) {
+            fn cols(
+                block: &Block,
+                #[shared] tile: SharedTile<$element, 64, 64, $swizzle, ColMajor>,
+            ) {
                 runs::<$shape, _, _, _>(block, tile);
             }
             rows::simulate(1).unwrap();

@@ -127,7 +127,7 @@ fn addresses(
 
 /// A struct has the strictest alignment of its parts.
 #[test]
-fn the_parts_lie_as_close_as_their_alignments_let_them() {
+fn parts_are_packed_at_their_alignments() {
     let mut d = [0; 5];
     addresses::simulate(1, &mut d).unwrap();
     let from_start = d.map(|address| address - SHARED_BASE);

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 #[test]
-fn every_promise_names_tests_that_exist() {
+fn every_promise_names_existing_tests() {
     let root = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/.."));
     let page = fs::read_to_string(root.join("docs/SOUNDNESS.md")).unwrap();
     let rows: Vec<Vec<&str>> = page

@@ -2,11 +2,13 @@ use ptx_matrix::prelude::*;
 
 #[kernel(threads = 32)]
 fn copy<T: Element>(_: &Block, _a: Global<T>) {}
-//~^ ERROR a generic kernel lists its instances, each an entry in the PTX: `#[kernel(.., instances(copy_a = <..>, copy_b = <..>))]`
+//~^ ERROR a generic kernel lists its instances, each an entry in the PTX: `#[kernel(..,
+//~> instances(copy_a = <..>, copy_b = <..>))]`
 
 #[kernel(threads = 32)]
 fn filled<const N: usize>(_: &Block) {}
-//~^ ERROR a generic kernel lists its instances, each an entry in the PTX: `#[kernel(.., instances(filled_a = <..>, filled_b = <..>))]`
+//~^ ERROR a generic kernel lists its instances, each an entry in the PTX: `#[kernel(..,
+//~> instances(filled_a = <..>, filled_b = <..>))]`
 
 #[kernel(threads = 32, instances(plain_a = <f32>))]
 fn plain(_: &Block) {}

@@ -22,7 +22,7 @@ impl Config for Wide {
 #[kernel(threads = C::THREADS, cluster = (C::BLOCKS, C::BLOCKS), target = "sm_90", instances(
     //~^ ERROR evaluation panicked: a block has whole warps: `threads` must be a multiple of 32 from 32 to 1024
     //~| odd = <Odd>
-    //~^^^ ERROR evaluation panicked: a cluster has at most 8 blocks
+    //~^^^^ ERROR evaluation panicked: a cluster has at most 8 blocks
     //~| wide = <Wide>
     odd = <Odd>,
     wide = <Wide>,

@@ -11,7 +11,8 @@ impl Model {
 
     #[kernel(threads = 32)]
     fn of_self(_: &Block, _model: Self) {}
-    //~^ ERROR a kernel is a free function and has no `Self`: move it out of the `impl`, and name the type
+    //~^ ERROR a kernel is a free function and has no `Self`: move it out of the `impl`, and name
+    //~> the type
 }
 
 fn main() {}

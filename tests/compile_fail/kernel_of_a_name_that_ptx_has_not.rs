@@ -2,7 +2,8 @@ use ptx_matrix::prelude::*;
 
 #[kernel(threads = 32)]
 fn größe(_: &Block) {}
-//~^ ERROR a kernel's name goes into the PTX, whose names have ASCII letters, digits and `_` only: rename `größe`
+//~^ ERROR a kernel's name goes into the PTX, whose names have ASCII letters, digits and `_` only:
+//~> rename `größe`
 
 #[kernel(threads = 32)]
 fn memcpy(_: &Block) {}

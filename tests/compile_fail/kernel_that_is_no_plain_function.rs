@@ -12,7 +12,8 @@ async fn later(_: &Block) {}
 
 #[kernel(threads = 32)]
 unsafe fn careless(_: &Block) {}
-//~^ ERROR a kernel is launched by safe code, so it cannot be an `unsafe fn`: write `unsafe` blocks in it
+//~^ ERROR a kernel is launched by safe code, so it cannot be an `unsafe fn`: write `unsafe` blocks
+//~> in it
 
 #[kernel(threads = 32)]
 extern "C" fn foreign(_: &Block) {}

@@ -5,7 +5,8 @@ use ptx_matrix::prelude::*;
 fn reduce(block: &Block, #[shared] tile: SharedTile<f32, 8, 32>, d: GlobalMut<f32>) {
     block.warp().elect(|lane| tile.reduce_tma(lane, reduction::Max, d.bulk(0)));
     //~^ ERROR a bulk copy cannot reduce `f32` by `Max`
-    //~| the table of `ptx_matrix::copy::reduction::Reduction` says which elements have which reductions
+    //~| the table of `ptx_matrix::copy::reduction::Reduction` says which elements have which
+    //~> reductions
 }
 
 fn main() {}

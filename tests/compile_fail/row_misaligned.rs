@@ -3,7 +3,8 @@ use ptx_matrix::prelude::*;
 #[kernel(threads = 32)]
 fn address(block: &Block, #[shared] tile: SharedTile<u16, 8, 16>) {
     block.warp().each(|_| tile.row(At::<0, 4>));
-    //~? ERROR misaligned: in a row-major tile a matrix starts at a column that is a multiple of 16 bytes
+    //~? ERROR misaligned: in a row-major tile a matrix starts at a column that is a multiple of 16
+    //~> bytes
     //~| row_misaligned.rs:5
 }
 

@@ -2,7 +2,11 @@
 use ptx_matrix::prelude::*;
 
 #[kernel(threads = 32, cluster = 2, target = "sm_90")]
-fn send(block: &ClusterBlock<2>, #[shared] row: SharedTile<f16, 1, 32>, #[shared] full: BarrierMemory) {
+fn send(
+    block: &ClusterBlock<2>,
+    #[shared] row: SharedTile<f16, 1, 32>,
+    #[shared] full: BarrierMemory,
+) {
     let full = full.init(block, 1);
     let other = block.cluster().peer(1);
     let (row, full) = (row.of(other), full.of(other));

@@ -9,7 +9,8 @@ fn load(
 ) {
     let full = full.init(block, 1);
     block.warp().elect(|lane| tile.load_tma(lane, map.at([0, 0]), full));
-    //~^ ERROR cannot be loaded from `TmaBox<TensorMap<'_, SharedTile<u16, 8, 32, Swizzle64>, 2>, 2>`
+    //~^ ERROR cannot be loaded from `TmaBox<TensorMap<'_, SharedTile<u16, 8, 32, Swizzle64>, 2>,
+    //~> 2>`
     //~| a tensor map fills tiles of its own type
 }
 

@@ -10,7 +10,8 @@ fn multiply(block: &Block, #[shared] a: TileA, #[shared] b: TileB) {
     let mut sums = GroupAccumulator::<32, f32>::zero().begin(group);
     Wgmma::<32, bf16, bf16, f32>::issue(group, &mut sums, |issue| {
         issue.accumulate(a.matrix_a((0, 0)), b.matrix_b((0, 0)));
-        //~? ERROR the contiguous side of a tile that `wgmma` takes has as many bytes as the swizzle: 32, 64 or 128
+        //~? ERROR the contiguous side of a tile that `wgmma` takes has as many bytes as the
+        //~> swizzle: 32, 64 or 128
     });
     sums.finish(group);
 }

@@ -14,7 +14,8 @@ fn multiply(block: &Block, #[shared] a: TileA, #[shared] b: TileB) {
     let mut sums = GroupAccumulator::<32, f32>::zero().begin(group);
     WgmmaSparse::<32, f16, f16, f32>::issue(group, &mut sums, |issue| {
         issue.accumulate::<0>(a.matrix_a((0, 0)), b.matrix_b((0, 0)), &metadata);
-        //~? ERROR with a sparse A, 64 bytes of B are taken along K: its swizzle is one of 64 or 128 bytes
+        //~? ERROR with a sparse A, 64 bytes of B are taken along K: its swizzle is one of 64 or 128
+        //~> bytes
     });
     sums.finish(group);
 }

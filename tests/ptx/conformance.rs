@@ -12,7 +12,7 @@ pub fn built(arch: Arch) -> &'static (Artifact, Ptx) {
 }
 
 #[test]
-fn the_product_of_64_is_nothing_but_loads_and_products() {
+fn product_64_has_only_loads_and_mma() {
     let (artifact, ptx) = built(Arch::SM_90A);
     for kernel in [
         "product_64_unswizzled",
@@ -49,7 +49,7 @@ fn selector_of(line: &str) -> Option<usize> {
 }
 
 #[test]
-fn each_form_becomes_its_instruction_once_for_each_selector() {
+fn each_form_compiles_to_one_instruction_per_selector() {
     for arch in [Arch::SM_90A, Arch::SM_120A] {
         let (_, ptx) = built(arch);
         for form in forms::all().filter(|form| form.needs.are_met_by(arch.name())) {
@@ -70,7 +70,7 @@ fn each_form_becomes_its_instruction_once_for_each_selector() {
 }
 
 #[test]
-fn barriers_and_bulk_copies_become_their_instructions() {
+fn barriers_and_bulk_copies_compile_to_their_instructions() {
     let (artifact, ptx) = built(Arch::SM_90A);
     let script = instructions(ptx, "barrier_script");
     for form in [
@@ -102,7 +102,7 @@ fn barriers_and_bulk_copies_become_their_instructions() {
 }
 
 #[test]
-fn reductions_by_bulk_copies_become_their_instructions() {
+fn bulk_reductions_compile_to_their_instructions() {
     let (artifact, ptx) = built(Arch::SM_90A);
     let operations = ["add", "min", "max", "inc", "dec", "and", "or", "xor"];
     let group = "cp.reduce.async.bulk.global.shared::cta.bulk_group";
@@ -131,7 +131,7 @@ fn reductions_by_bulk_copies_become_their_instructions() {
 }
 
 #[test]
-fn copies_of_boxes_become_their_instructions_and_take_their_maps_by_value() {
+fn box_copies_compile_to_their_instructions_with_maps_by_value() {
     let (artifact, ptx) = built(Arch::SM_90A);
     let check = |kernel: &str, maps: &[usize], forms: &[String]| {
         let head = ptx.kernel(kernel).split(')').next().unwrap();
@@ -164,7 +164,8 @@ fn copies_of_boxes_become_their_instructions_and_take_their_maps_by_value() {
     ] {
         let forms = [
             format!(
-                "cp.async.bulk.tensor.{rank}d.shared::cluster.global.tile.mbarrier::complete_tx::bytes ["
+                "cp.async.bulk.tensor.{rank}d.shared::cluster.global.tile.mbarrier::complete_tx\
+                 ::bytes ["
             ),
             format!("cp.async.bulk.tensor.{rank}d.global.shared::cta.tile.bulk_group ["),
             format!("cp.async.bulk.prefetch.tensor.{rank}d.L2.global.tile ["),
@@ -192,7 +193,7 @@ fn copies_of_boxes_become_their_instructions_and_take_their_maps_by_value() {
 }
 
 #[test]
-fn copies_of_pixels_become_their_instructions() {
+fn im2col_copies_compile_to_their_instructions() {
     let (artifact, ptx) = built(Arch::SM_90A);
     let check = |kernel: &str, forms: &[String]| {
         let instructions = instructions(ptx, kernel);
@@ -206,7 +207,8 @@ fn copies_of_pixels_become_their_instructions() {
     };
     for (name, rank) in [("3d", 3), ("4d", 4), ("4d_swizzle_64", 4), ("5d", 5)] {
         let load = format!(
-            "cp.async.bulk.tensor.{rank}d.shared::cluster.global.im2col.mbarrier::complete_tx::bytes"
+            "cp.async.bulk.tensor.{rank}d.shared::cluster.global.im2col.mbarrier::complete_tx\
+             ::bytes"
         );
         let store =
             format!("cp.async.bulk.tensor.{rank}d.global.shared::cta.im2col_no_offs.bulk_group");
@@ -218,7 +220,10 @@ fn copies_of_pixels_become_their_instructions() {
     }
     for rank in 3..=5 {
         let reductions = ["add", "min", "max", "inc", "dec", "and", "or", "xor"].map(|operation| {
-            format!("cp.reduce.async.bulk.tensor.{rank}d.global.shared::cta.{operation}.im2col_no_offs.bulk_group")
+            format!(
+                "cp.reduce.async.bulk.tensor.{rank}d.global.shared::cta.{operation}\
+                .im2col_no_offs.bulk_group"
+            )
         });
         check(&format!("im2col_reduce_{rank}d"), &reductions);
     }
@@ -233,7 +238,7 @@ fn copies_of_pixels_become_their_instructions() {
 }
 
 #[test]
-fn wgmmas_become_their_instructions_and_keep_their_sums_in_registers() {
+fn wgmma_compiles_to_its_instructions_with_accumulators_in_registers() {
     let (artifact, ptx) = built(Arch::SM_90A);
     let kernels: Vec<_> = artifact
         .manifest
@@ -282,13 +287,10 @@ fn each_target_has_the_kernels_that_it_can_run() {
 }
 
 #[test]
-fn launch_bounds_and_shared_memory_are_those_of_the_kernel() {
+fn launch_bounds_and_shared_memory_equal_the_kernels() {
     let (artifact, ptx) = built(Arch::SM_80);
-    let product = artifact.manifest.kernel("product_64_swizzle_128").unwrap();
-    assert_eq!(
-        (product.threads, product.static_shared, product.dynamic_shared),
-        (Some(128), 16384, 0)
-    );
+    let usage = artifact.manifest.kernel("product_64_swizzle_128").unwrap();
+    assert_eq!((usage.threads, usage.static_shared, usage.dynamic_shared), (Some(128), 16384, 0));
     // Shared memory beyond 48 KiB is requested by the launch.
     let transpose = artifact.manifest.kernel("transpose").unwrap();
     assert_eq!(
@@ -318,7 +320,7 @@ fn a_kernel_says_how_many_blocks_its_clusters_have() {
 }
 
 #[test]
-fn what_is_done_to_other_blocks_is_an_instruction_each() {
+fn each_peer_operation_compiles_to_one_instruction() {
     let (artifact, ptx) = built(Arch::SM_90A);
     let count = |kernel: &str, name: &str| {
         instructions(ptx, kernel)
@@ -371,7 +373,7 @@ fn what_is_done_to_other_blocks_is_an_instruction_each() {
 }
 
 #[test]
-fn a_cache_policy_is_made_once_and_goes_with_its_copies() {
+fn cache_policy_is_created_once_and_passed_to_its_copies() {
     let (_, ptx) = built(Arch::SM_90A);
     let all = instructions(ptx, "cached_bulk");
     let count = |name: &str| all.iter().filter(|line| line.starts_with(name)).count();
@@ -403,7 +405,8 @@ fn a_cache_policy_is_made_once_and_goes_with_its_copies() {
             for operation in ["add", "min", "max", "inc", "dec", "and", "or", "xor"] {
                 let reduction = "global.shared::cta";
                 let form = format!(
-                    "cp.reduce.async.bulk.tensor.{rank}d.{reduction}.{operation}.{mode}.bulk_group.L2::cache_hint ["
+                    "cp.reduce.async.bulk.tensor.{rank}d.{reduction}.{operation}.{mode}.bulk_group\
+                     .L2::cache_hint ["
                 );
                 assert_eq!(count(&form), 1, "{form}");
             }
@@ -412,7 +415,8 @@ fn a_cache_policy_is_made_once_and_goes_with_its_copies() {
     let all = instructions(ptx, "cluster_multicast_cached");
     let count = |form: &str| all.iter().filter(|line| line.starts_with(form)).count();
     assert_eq!(count("cp.async.bulk.prefetch.L2.global.L2::cache_hint ["), 1);
-    let load = "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster.L2::cache_hint [";
+    let load = "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast\
+        ::cluster.L2::cache_hint [";
     assert_eq!(count(load), 1);
     let all = instructions(ptx, "cached_parts");
     for priority in ["evict_first", "evict_last", "evict_normal", "evict_unchanged"] {

@@ -11,7 +11,7 @@ pub fn built(arch: Arch) -> &'static (Artifact, Ptx) {
 }
 
 #[test]
-fn a_product_of_any_size_keeps_its_sums_in_registers() {
+fn sm80_gemm_keeps_accumulators_in_registers() {
     let (artifact, ptx) = built(Arch::SM_90A);
     for kernel in [
         "sm80_bf16_nn_128x256x64",
@@ -35,7 +35,7 @@ fn a_product_of_any_size_keeps_its_sums_in_registers() {
 }
 
 #[test]
-fn warps_of_a_gemm_of_f64_with_tma_do_not_wait_for_each_other_in_the_main_loop() {
+fn f64_tma_gemm_has_no_block_barrier_in_the_mainloop() {
     let (artifact, ptx) = built(Arch::SM_90A);
     for kernel in ["sm90_f64_nn_128x128x16", "sm90_f64_tt_128x128x16"] {
         let all = instructions(ptx, kernel);
@@ -54,7 +54,7 @@ fn warps_of_a_gemm_of_f64_with_tma_do_not_wait_for_each_other_in_the_main_loop()
 }
 
 #[test]
-fn a_product_by_warpgroups_has_its_stages_multiplied_in_one_group() {
+fn sm90_gemm_multiplies_its_stages_in_one_wgmma_group() {
     let (artifact, ptx) = built(Arch::SM_90A);
     let kernels = ["bf16_nn", "bf16_nt", "bf16_tn", "bf16_tt", "f16_nn", "f16_nt"]
         .map(|name| format!("sm90_{name}_128x256x64"));
@@ -89,7 +89,7 @@ fn a_product_by_warpgroups_has_its_stages_multiplied_in_one_group() {
 /// Kernels with programmatic dependent launch access no global memory before they wait for the
 /// preceding kernels. Older GPUs have no such wait.
 #[test]
-fn what_begins_early_waits_before_it_touches_memory() {
+fn pdl_kernels_wait_before_global_accesses() {
     let ptx = &built(Arch::SM_90A).1;
     let touches = |line: &&str| {
         ["ld.global", "st.global", "cp.async", "cp.reduce", "ldmatrix", "wgmma.mma"]

@@ -16,10 +16,10 @@ fn exchange(
     let (group, cluster) = (block.warp_group(), block.cluster());
     let rank = cluster.rank();
     if how != 3 || rank == 0 {
-        let sums = GroupAccumulator::<8, f32>::from_fn(group, |row, col| {
+        let acc = GroupAccumulator::<8, f32>::from_fn(group, |row, col| {
             (1000 * rank + 8 * row + col) as f32
         });
-        memory.put(group, &sums);
+        memory.put(group, &acc);
     }
     if how == 1 {
         let arrival = cluster.arrive_relaxed();
@@ -27,15 +27,15 @@ fn exchange(
     } else {
         cluster.sync();
     }
-    let sums = memory.of(cluster.peer(1 - rank)).get(group); // <- taken up
-    sums.for_each(group, |row, col, sum| d.set(512 * rank + 8 * row + col, sum));
+    let acc = memory.of(cluster.peer(1 - rank)).get(group); // <- taken up
+    acc.for_each(group, |row, col, sum| d.set(512 * rank + 8 * row + col, sum));
     if how != 2 {
         cluster.sync();
     }
 }
 
 #[test]
-fn what_is_stored_is_taken_up_behind_a_synchronisation() {
+fn stored_accumulators_are_loaded_after_a_sync() {
     let mut d = [0.0; 1024];
     exchange::launch(&Simulator::new(0).schedules(16), 2, &mut d, 0).check();
     assert_eq!(
@@ -45,7 +45,7 @@ fn what_is_stored_is_taken_up_behind_a_synchronisation() {
 }
 
 #[test]
-fn who_takes_it_up_too_early_or_from_a_block_that_may_have_ended_is_found() {
+fn load_before_the_sync_or_from_an_ended_peer_is_an_error() {
     let find = |how: u32, is_it: fn(&SimError) -> bool| {
         for seed in 0..12 {
             let error = exchange::launch(&Simulator::new(seed), 2, &mut [0.0; 1024], how)
@@ -93,7 +93,7 @@ fn hand_over(
 }
 
 #[test]
-fn groups_wait_for_each_other() {
+fn exchange_between_warpgroups_needs_a_sync() {
     let mut d = [0; 1024];
     hand_over::launch(&Simulator::new(0).schedules(16), 1, &mut d, 1).check();
     let element = |i: usize, first: usize| (16 * (i / 8) + first + i % 8) as u32;

@@ -36,15 +36,15 @@ fn send(
         cluster.sync();
     }
     let (first, own) = (cluster.peer(0), cluster.peer(1));
-    let told = full.of(if how == 4 { own } else { first });
+    let peer_full = full.of(if how == 4 { own } else { first });
     if cluster.rank() == 1 {
         let there = row.of(first);
         warp.each(|lane| {
             let number = lane.id() as u32 * 2;
             match how {
                 5 => {
-                    there.send(lane, (0, lane.id()), [number], told);
-                    there.send(lane, (0, lane.id() ^ 1), [number], told);
+                    there.send(lane, (0, lane.id()), [number], peer_full);
+                    there.send(lane, (0, lane.id() ^ 1), [number], peer_full);
                 }
                 6 => {
                     let to = first_row(lane, row, first) + 8 * lane.id() as u32 + 4;
@@ -53,11 +53,11 @@ fn send(
                         raw::st_async_weak_shared_cluster_mbarrier_complete_tx_bytes_v2_b32(
                             to,
                             [0, 0],
-                            told.address(),
+                            peer_full.address(),
                         );
                     }
                 }
-                _ => there.send(lane, (0, lane.id() * 2), [number, number + 1], told),
+                _ => there.send(lane, (0, lane.id() * 2), [number, number + 1], peer_full),
             }
         });
         return;
@@ -101,7 +101,7 @@ fn find(how: u32) -> Vec<SimError> {
 }
 
 #[test]
-fn who_has_waited_has_what_was_sent() {
+fn waiter_reads_the_sent_values() {
     for how in [0, 10] {
         let mut d = [0; 64];
         send::launch(&Simulator::new(0).schedules(64), 2, &mut d, how).check();
@@ -110,7 +110,7 @@ fn who_has_waited_has_what_was_sent() {
 }
 
 #[test]
-fn the_barrier_expects_the_bytes() {
+fn barrier_must_expect_the_bytes() {
     for error in find(1) {
         let wrong = matches!(
             error.misuse,
@@ -124,7 +124,7 @@ fn the_barrier_expects_the_bytes() {
 }
 
 #[test]
-fn the_other_block_runs_and_its_barrier_is_told() {
+fn send_needs_a_running_peer_and_the_peers_barrier() {
     for error in find(3) {
         assert!(matches!(error.misuse, Misuse::PeerNotStarted { access: "copy", .. }), "{error}");
     }
@@ -134,14 +134,14 @@ fn the_other_block_runs_and_its_barrier_is_told() {
 }
 
 #[test]
-fn nobody_else_writes_there() {
+fn second_copy_to_the_same_row_is_an_error() {
     for error in find(5) {
         assert!(matches!(error.misuse, Misuse::CopyInFlight { access: "copy", .. }), "{error}");
     }
 }
 
 #[test]
-fn vectors_are_aligned() {
+fn unaligned_vector_is_an_error() {
     for error in find(6) {
         assert!(
             matches!(error.misuse, Misuse::SharedMisaligned { access: "write", bytes: 8, .. }),
@@ -151,7 +151,7 @@ fn vectors_are_aligned() {
 }
 
 #[test]
-fn who_has_not_waited_comes_too_early() {
+fn read_before_the_wait_is_an_error() {
     for how in [7, 8] {
         let early = |error: &SimError| {
             matches!(
@@ -168,7 +168,7 @@ fn who_has_not_waited_comes_too_early() {
 }
 
 #[test]
-fn the_async_proxy_needs_a_fence_behind_it() {
+fn async_proxy_read_needs_a_fence() {
     for error in find(9) {
         assert!(matches!(error.misuse, Misuse::ProxyFence { .. }), "{error}");
     }
@@ -187,7 +187,8 @@ fn count(
     let full = full.init(block, 1);
     let (warp, cluster) = (block.warp(), block.cluster());
     if how != 1 {
-        row.fill(warp, |_, _| 5); // No proxy fence is needed, because the reductions are stores of the generic proxy.
+        // No proxy fence is needed, because the reductions are stores of the generic proxy.
+        row.fill(warp, |_, _| 5);
     }
     if cluster.rank() == 0 {
         warp.elect(|lane| {
@@ -196,12 +197,12 @@ fn count(
     }
     cluster.sync();
     let first = cluster.peer(0);
-    let (there, told, rank) = (row.of(first), full.of(first), cluster.rank());
+    let (there, peer_full, rank) = (row.of(first), full.of(first), cluster.rank());
     if rank > 0 {
         warp.each(|lane| match (how, rank, lane.id()) {
-            (2, 2, 3) => there.send(lane, (0, 3), [7], told),
+            (2, 2, 3) => there.send(lane, (0, 3), [7], peer_full),
             (_, _, id) => {
-                there.reduce(lane, reduction::Max, (0, id / 2), (rank * 10 + id) as u32, told)
+                there.reduce(lane, reduction::Max, (0, id / 2), (rank * 10 + id) as u32, peer_full)
             }
         });
     } else {
@@ -223,7 +224,7 @@ fn reductions_of_the_same_element_do_not_race() {
 }
 
 #[test]
-fn reductions_race_with_all_else() {
+fn reductions_race_with_other_accesses() {
     let find = |how, is_it: fn(&Misuse) -> bool| {
         for seed in 0..16 {
             let error = count::launch(&Simulator::new(seed), 3, &mut [0; 64][..], how)

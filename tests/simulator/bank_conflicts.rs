@@ -49,11 +49,18 @@ macro_rules! tiles {
         #[test]
         fn matrices_of_swizzled_tiles() {
             $({
-                let profile = $kernel::launch(&Simulator::new(0).profiled(), 1).unwrap().profile.unwrap();
+                let profile =
+                    $kernel::launch(&Simulator::new(0).profiled(), 1).unwrap().profile.unwrap();
                 let places = 2 * ($cols / 16);
-                for (marker, matrices) in [("load", 4), ("load rows", 4), ("load the same twice", 2), ("store", 4)] {
+                for (marker, matrices) in
+                    [("load", 4), ("load rows", 4), ("load the same twice", 2), ("store", 4)]
+                {
                     let site = at(&profile, marker);
-                    assert_eq!((site.accesses, site.phases), (places, places * matrices), "{site:?}");
+                    assert_eq!(
+                        (site.accesses, site.phases),
+                        (places, places * matrices),
+                        "{site:?}"
+                    );
                     assert_eq!(site.worst_ways, $ways, "{} {site:?}", stringify!($kernel));
                     assert_eq!(site.wavefronts, site.phases * $ways, "each of them");
                     assert_eq!(site.average_ways(), f64::from($ways));
@@ -102,7 +109,8 @@ fn pairs(
         let right = |row, col, value| assert_eq!(value, number(k + row, 8 + col));
         let [b] = FragmentB::<M16N8K8Pairs, f64>::load_run(warp, &rows, (k, 8));
         b.for_each(warp, right);
-        let [[b, next]] = FragmentB::<M16N8K8Pairs, f64>::load_pairs(warp, &cols, (k, 8)); // <- B by pairs
+        let [[b, next]] = FragmentB::<M16N8K8Pairs, f64>::load_pairs(warp, &cols, (k, 8));
+        // <- B by pairs
         b.for_each(warp, right);
         next.for_each(warp, |row, col, value| assert_eq!(value, number(k + row, 16 + col)));
         let [c] = Accumulator::<M16N8K8Pairs, f64>::load_run(warp, &cols, (0, k));
@@ -198,7 +206,7 @@ fn one_lane_at_a_time(block: &Block, #[shared] tile: SharedTile<u32, 64, 32>) {
 }
 
 #[test]
-fn lanes_in_different_closures_do_not_meet() {
+fn lanes_in_different_closures_have_no_conflicts() {
     for seed in 0..4 {
         let profile = one_lane_at_a_time::launch(&Simulator::new(seed).profiled(), 2)
             .unwrap()

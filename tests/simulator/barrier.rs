@@ -23,7 +23,7 @@ fn leave_early(block: &Block, last_warp: usize) {
 }
 
 #[test]
-fn a_warp_that_ends_before() {
+fn early_end_of_a_warp_is_a_deadlock() {
     for seed in 0..8 {
         let error = leave_early::launch(&Simulator::new(seed), 1, 2).unwrap_err();
         let line = line_of("left").1;
@@ -41,7 +41,7 @@ fn sync_as_often_as(block: &Block, a: Global<u32>) {
 }
 
 #[test]
-fn a_different_number_of_syncs() {
+fn different_number_of_syncs_is_a_deadlock() {
     let line = line_of("repeated").1;
     let error = sync_as_often_as::simulate(1, &[2, 3, 2]).unwrap_err();
     assert_eq!(deadlock(&error), (vec![(1, line)], vec![0, 2]));
@@ -63,7 +63,7 @@ fn sync_here_or_there(block: &Block) {
 
 /// `bar.sync 0` is one barrier, on whatever line it is.
 #[test]
-fn a_sync_in_each_branch() {
+fn syncs_in_both_branches_are_one_barrier() {
     sync_here_or_there::simulate(1).unwrap();
 }
 

@@ -30,7 +30,7 @@ fn touched(error: &SimError, made: &str) -> Vec<(&'static str, u32)> {
 fn tile_and_barrier(
     block: &Block,
     #[shared] ring: Ring,
-    #[shared] told: BarrierMemory,
+    #[shared] full: BarrierMemory,
     a: Global<u32>,
     d: GlobalMut<u32>,
     how: u32,
@@ -39,7 +39,7 @@ fn tile_and_barrier(
     tile.fill(block, |_, _| 3);
     warp.fence_for_bulk();
     block.sync();
-    let told = told.init(block, 1);
+    let full = full.init(block, 1);
     let barrier = ring.reuse::<BarrierMemory>().init(block, 64); // <- made in a tile
     let first = warp.index() == 0;
     match how {
@@ -64,10 +64,10 @@ fn tile_and_barrier(
         }
         4 if first => {
             warp.elect(|lane| {
-                told.arrive_expecting(lane, Tile::BULK_BYTES);
-                tile.load_tma(lane, a.bulk(0), told);
+                full.arrive_expecting(lane, Tile::BULK_BYTES);
+                tile.load_tma(lane, a.bulk(0), full);
             });
-            told.wait(warp, Phase::FIRST);
+            full.wait(warp, Phase::FIRST);
         }
         5 if first => warp.elect(|lane| {
             tile.store_tma(lane, d.bulk(0));
@@ -103,13 +103,14 @@ fn tile_and_barrier(
             block.sync();
         }
         if first {
-            warp.each(|lane| d.set(lane.id(), tile.get(lane, (lane.id() / 8, lane.id() % 8)))); // <- read behind its end
+            warp.each(|lane| d.set(lane.id(), tile.get(lane, (lane.id() / 8, lane.id() % 8))));
+            // <- read behind its end
         }
     }
 }
 
 #[test]
-fn a_live_barrier_is_no_memory() {
+fn access_to_a_live_barrier_is_an_error() {
     let run = |seed, how| {
         let (a, mut d) = ([1; 32], [0; 32]);
         tile_and_barrier::launch(&Simulator::new(seed), 1, &a, &mut d, how)
@@ -161,20 +162,20 @@ fn of_a_peer(block: &ClusterBlock<2>, #[shared] ring: Ring, #[shared] source: Ti
     let barrier = ring.reuse::<BarrierMemory>().init(block, 1); // <- made in a peer's tile
     cluster.sync();
     let peer = cluster.peer(1 - cluster.rank());
-    let (others, told) = (tile.of(peer), barrier.of(peer));
+    let (others, full) = (tile.of(peer), barrier.of(peer));
     if cluster.rank() == 1 {
         warp.elect(|lane| match how {
             1 => others.set(lane, (0, 0), 7),
             2 => drop(others.get(lane, (0, 1))),
             3 => others.set(lane, (0, 2), 7), // Next to the barrier.
-            _ => told.arrive(lane),
+            _ => full.arrive(lane),
         });
     }
     cluster.sync();
 }
 
 #[test]
-fn a_barrier_of_another_block_neither() {
+fn access_to_a_live_peer_barrier_is_an_error() {
     for seed in 0..16 {
         let run = |how| of_a_peer::launch(&Simulator::new(seed), 2, how);
         // An address in the window of the cluster, which contains the rank.
@@ -221,7 +222,7 @@ fn raw_memory(block: &Block, #[shared] tile: Tile, d: GlobalMut<u32>, how: u32) 
 }
 
 #[test]
-fn raw_accesses_to_a_barrier() {
+fn raw_access_to_a_live_barrier_is_an_error() {
     for seed in 0..4 {
         let run = |how| raw_memory::launch(&Simulator::new(seed), 1, &mut [0], how);
         assert_eq!(touched(&run(1).unwrap_err(), "made by hand"), [("write", SHARED_BASE + 4)]);
@@ -297,7 +298,7 @@ fn made_too_early(
 }
 
 #[test]
-fn memory_that_is_still_needed_is_no_barrier_yet() {
+fn barrier_init_in_memory_in_use_is_an_error() {
     for seed in 0..16 {
         let run =
             |how| made_too_early::launch(&Simulator::new(seed), 1, &[1; 32], &mut [0; 32], how);
@@ -341,7 +342,7 @@ fn in_each_round(block: &Block, #[shared] ring: Ring, ends: u32) {
 }
 
 #[test]
-fn a_barrier_that_is_made_anew_is_ended_before() {
+fn barrier_init_without_invalidate_is_an_error() {
     for seed in 0..16 {
         let error = in_each_round::launch(&Simulator::new(seed), 1, 0).unwrap_err();
         let Misuse::Barrier { misuse: BarrierMisuse::InitialisedAgain, .. } = error.misuse else {
@@ -381,7 +382,7 @@ fn by_state(
 }
 
 #[test]
-fn a_state_belongs_to_its_barrier() {
+fn arrival_state_of_another_barrier_is_an_error() {
     for seed in 0..16 {
         let run = |how| {
             let mut pending = [0; 64];
@@ -444,7 +445,7 @@ fn by_a_peers_state(
 }
 
 #[test]
-fn a_state_of_another_blocks_barrier() {
+fn arrival_state_of_a_peer_barrier_is_an_error() {
     for seed in 0..8 {
         let run = |swap| by_a_peers_state::launch(&Simulator::new(seed), 2, swap);
         run(0).unwrap().check().unwrap();

@@ -37,7 +37,9 @@ macro_rules! stores {
             if warp.index() == 0 {
                 warp.each(|lane| {
                     if lane.id() < cols {
-                        (0..rows).for_each(|row| tile.set((row, lane.id()), (row * 32 + lane.id()) as f32));
+                        (0..rows).for_each(|row| {
+                            tile.set((row, lane.id()), (row * 32 + lane.id()) as f32)
+                        });
                     }
                 });
                 warp.fence_for_bulk();
@@ -96,7 +98,7 @@ fn run_2d(
 }
 
 #[test]
-fn rows_beyond_the_tensor_need_not_be_written() {
+fn rows_outside_the_tensor_may_be_unwritten() {
     for (seed, adds) in (0..8).flat_map(|seed| [(seed, 0), (seed, 1)]) {
         let (_, d) = run_2d(seed, [32, 4], (4, 32), [0, 0], adds, NOTHING).unwrap();
         assert_eq!(d, (0..128).map(|i| i as f32).collect::<Vec<_>>());
@@ -113,7 +115,7 @@ fn rows_beyond_the_tensor_need_not_be_written() {
 }
 
 #[test]
-fn columns_beyond_the_tensor_need_not_be_written() {
+fn columns_outside_the_tensor_may_be_unwritten() {
     for adds in [0, 1] {
         let (_, d) = run_2d(0, [16, 8], (8, 16), [0, 0], adds, NOTHING).unwrap();
         assert_eq!(d, (0..128).map(|i| (i / 16 * 32 + i % 16) as f32).collect::<Vec<_>>());
@@ -125,7 +127,7 @@ fn columns_beyond_the_tensor_need_not_be_written() {
 }
 
 #[test]
-fn what_is_missing_is_named() {
+fn store_of_unwritten_elements_names_them() {
     let misuse = |sizes, written, at| {
         let errors =
             [0, 1].map(|adds| run_2d(3, sizes, written, at, adds, NOTHING).map(drop).unwrap_err());
@@ -142,7 +144,7 @@ fn what_is_missing_is_named() {
 }
 
 #[test]
-fn what_is_beyond_may_change_meanwhile() {
+fn elements_outside_the_tensor_may_change_during_the_store() {
     for seed in 0..8 {
         for besides in [WRITTEN, UNFENCED, RACE] {
             run_2d(seed, [32, 7], (7, 32), [0, 0], 0, besides).unwrap();
@@ -213,7 +215,7 @@ fn store_pixels(
 }
 
 #[test]
-fn pixels_behind_the_last_image() {
+fn pixels_after_the_last_image_may_be_unwritten() {
     let run = |written, image, adds| {
         let (device, mut d) = (Simulator::default(), vec![0; 8 * 2 * 3 * 3]);
         let mut map =
@@ -233,7 +235,7 @@ fn pixels_behind_the_last_image() {
 
 /// A bulk copy of a whole tile that is partly written.
 #[kernel(threads = 32, target = "sm_90")]
-fn store_lines(
+fn store_rows(
     block: &Block,
     #[shared] tile: SharedTile<u32, 8, 32>,
     d: GlobalMut<u32>,
@@ -251,11 +253,11 @@ fn store_lines(
 }
 
 #[test]
-fn a_bulk_copy_names_what_is_missing() {
-    let error = store_lines::simulate(1, &mut [0; 256], 5).unwrap_err();
+fn bulk_copy_of_unwritten_elements_names_them() {
+    let error = store_rows::simulate(1, &mut [0; 256], 5).unwrap_err();
     assert_eq!(
         error.misuse,
         Misuse::SharedUnwritten { address: SHARED_BASE + 5 * 128, bytes: 3 * 128 }
     );
-    store_lines::simulate(1, &mut [0; 256], 8).check();
+    store_rows::simulate(1, &mut [0; 256], 8).check();
 }

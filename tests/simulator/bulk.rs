@@ -74,13 +74,13 @@ fn run_load(simulator: Simulator, expected: u32, wait: u32) -> Result<[u32; 128]
 }
 
 #[test]
-fn what_was_loaded_is_there_behind_a_wait() {
+fn loaded_values_are_visible_after_the_wait() {
     let expected = core::array::from_fn(|i| A[i] + A[i / 32 * 32 + 31 - i % 32]);
     seeds().for_each(|simulator| assert_eq!(run_load(simulator, 1024, 1).unwrap(), expected));
 }
 
 #[test]
-fn what_is_loaded_is_read_too_early() {
+fn read_before_the_wait_is_an_error() {
     for simulator in seeds() {
         let error = run_load(simulator, 1024, 0).unwrap_err();
         // The read comes before the copy's start, after it, or without a copy that lands: a race, a
@@ -106,7 +106,7 @@ fn what_is_loaded_is_read_too_early() {
 }
 
 #[test]
-fn bytes_that_are_not_those_that_the_phase_expects() {
+fn wrong_byte_count_is_a_deadlock_or_an_error() {
     for simulator in seeds() {
         let error = run_load(simulator, 1040, 1).unwrap_err();
         let Misuse::Deadlock { waiting, .. } = &error.misuse else { panic!("{error}") };
@@ -172,7 +172,7 @@ fn fences(
 }
 
 #[test]
-fn a_fence_lies_between_stores_and_a_copy() {
+fn copy_after_stores_needs_a_fence() {
     for (load, marker) in [(0, "stored"), (1, "loaded to")] {
         for simulator in seeds() {
             let mut d = [7; 128];
@@ -222,7 +222,7 @@ fn touched(block: &Block, #[shared] tile: Tile, d: GlobalMut<u32>, wait: u32, to
 }
 
 #[test]
-fn what_is_stored_is_touched_too_early() {
+fn access_to_a_store_in_flight_is_an_error() {
     let run = |wait, touch| {
         let mut d = [7; 128];
         touched::simulate(1, &mut d, wait, touch).and_then(|report| report.check()).map(|_| d)
@@ -278,7 +278,7 @@ fn again(
 }
 
 #[test]
-fn a_stage_is_loaded_again_when_all_have_read_it() {
+fn stage_is_reloaded_after_all_reads() {
     seeds().for_each(|simulator| drop(again::launch(&simulator, 1, &A).check()));
 }
 
@@ -312,7 +312,7 @@ fn read_and_loaded(
 }
 
 #[test]
-fn a_tile_is_loaded_while_another_warp_may_read_it() {
+fn load_during_another_warps_read_is_an_error() {
     for simulator in seeds() {
         read_and_loaded::launch(&simulator, 1, &A, 1).check();
         let error = read_and_loaded::launch(&simulator, 1, &A, 0).unwrap_err();
@@ -414,7 +414,7 @@ fn fence_of_another(
 }
 
 #[test]
-fn a_fence_is_for_what_its_thread_initialised() {
+fn init_fence_covers_only_its_threads_barriers() {
     for simulator in seeds() {
         for how in [0, 1, 3] {
             fence_of_another::launch(&simulator, 1, &A, how).check();
@@ -432,7 +432,7 @@ fn a_fence_is_for_what_its_thread_initialised() {
 }
 
 #[test]
-fn raw_copies() {
+fn invalid_raw_copy_is_an_error() {
     raw_copy::simulate(1, &A, 0).check();
     raw_copy::simulate(1, &A, 1).check();
     let misuse = |how| raw_copy::simulate(1, &A, how).unwrap_err().misuse.clone();
@@ -465,7 +465,7 @@ fn typed_copy(
 }
 
 #[test]
-fn typed_copies() {
+fn misaligned_or_out_of_bounds_copy_is_an_error() {
     let a = [1; 256];
     typed_copy::simulate(1, &a, 128).check();
     let error = typed_copy::simulate(1, &a, 132).unwrap_err();
@@ -477,7 +477,8 @@ fn typed_copies() {
     let error = typed_copy::simulate(1, &a, 3).unwrap_err();
     assert!(matches!(error.misuse, Misuse::BulkMisaligned { index: 3, beyond: 12, .. }), "{error}");
     let text = error.to_string();
-    let title = "error: misaligned: a bulk copy starts at element 3 of `a`, 12 bytes behind a multiple of 16\n";
+    let title = "error: misaligned: a bulk copy starts at element 3 of `a`, 12 bytes behind a \
+        multiple of 16\n";
     assert!(text.starts_with(title), "{text}");
     assert!(
         text.ends_with("help: the address and the size of a bulk copy are multiples of 16 bytes"),
@@ -546,7 +547,7 @@ fn global_fences(
 }
 
 #[test]
-fn a_fence_lies_between_stores_to_global_memory_and_a_copy() {
+fn copy_after_global_stores_needs_a_fence() {
     for (copy, marker) in [(0, "reduced"), (1, "replaced"), (2, "taken")] {
         for fence in 0..4 {
             let run = global_fences::simulate(1, &mut [0; 128], fence, copy);
@@ -589,7 +590,7 @@ fn reduce(block: &Block, #[shared] tile: Tile, d: GlobalMut<u32>, how: u32) {
 }
 
 #[test]
-fn blocks_reduce_the_same_elements() {
+fn reductions_race_only_with_reads_and_writes() {
     let mut d: [u32; 128] = core::array::from_fn(|i| i as u32);
     reduce::simulate(4, &mut d, 0).check();
     assert_eq!(d, core::array::from_fn(|i| i as u32 + 1 + 2 + 3 + 4));
@@ -644,7 +645,7 @@ fn reduce_and_touch(
 }
 
 #[test]
-fn a_block_sees_its_own_reductions() {
+fn waited_reductions_are_visible_to_their_block() {
     let (mut d, mut e): ([u32; 128], _) = (core::array::from_fn(|i| i as u32), [0; 32]);
     reduce_and_touch::simulate(1, &mut d, &mut e, 0).check();
     assert_eq!(e, core::array::from_fn(|i| 7.max(i as u32)));
@@ -675,7 +676,7 @@ fn load_from_further_on(
 }
 
 #[test]
-fn what_was_skipped_counts_for_the_alignment() {
+fn skipped_elements_count_for_the_alignment() {
     let a = [0; 140];
     load_from_further_on::simulate(1, &a, 8).unwrap();
     let error = load_from_further_on::simulate(1, &a, 6).unwrap_err();
@@ -707,7 +708,7 @@ fn from_where_to(
 }
 
 #[test]
-fn a_copy_lands_where_another_reads() {
+fn copy_to_the_source_of_another_copy_is_an_error() {
     let error = from_where_to::simulate(1, &[2; 128], &mut [0; 128]).unwrap_err();
     let landed = error
         .findings()
@@ -769,7 +770,7 @@ fn by_elected(block: &Block, #[shared] tiles: [Tile; 2], d: GlobalMut<u32>, how:
 }
 
 #[test]
-fn the_lane_that_is_elected_is_one_and_maybe_not_the_first() {
+fn elected_lane_may_differ_from_the_first() {
     let run = |seed, how| by_elected::launch(&Simulator::new(seed), 1, &mut [0; 256], how);
     for seed in 0..16 {
         run(seed, 0).unwrap().check().unwrap();

@@ -17,7 +17,7 @@ fn neighbours(block: &Block, #[shared] tile: SharedTile<u32, 1, 32>, d: GlobalMu
 }
 
 #[test]
-fn a_clean_run_gives_its_report() {
+fn clean_run_returns_its_report() {
     let mut d = [0; 32];
     assert_eq!(neighbours::simulate(1, &mut d, 1).check().blocks, 1);
     assert_eq!(d[0], 31);
@@ -25,7 +25,7 @@ fn a_clean_run_gives_its_report() {
 
 /// The output of a failing test shows the line of the test, not one of the library.
 #[test]
-fn it_panics_at_its_callers_line() {
+fn check_panics_at_the_callers_line() {
     use std::sync::Mutex;
     static PLACES: Mutex<Vec<(String, u32)>> = Mutex::new(Vec::new());
     let before = std::panic::take_hook();
@@ -42,7 +42,7 @@ fn it_panics_at_its_callers_line() {
 }
 
 #[test]
-fn a_warning_or_an_error_panics_with_what_is_wrong() {
+fn warning_or_error_panics_with_its_text() {
     let message = |len: usize, sync: u32| {
         let panicked = catch_unwind(|| {
             neighbours::launch(&Simulator::default(), 1, &mut vec![0; len], sync).check()

@@ -27,7 +27,7 @@ fn places(block: &ClusterBlock<4>, d: GlobalMut<u32>) {
 }
 
 #[test]
-fn a_block_knows_where_it_stands() {
+fn block_has_its_position_in_the_cluster() {
     let mut d = [0; 8 * 8];
     places::simulate((4, 2), &mut d).check();
     let block = |number: usize| &d[number * 8..][..8];
@@ -39,7 +39,7 @@ fn a_block_knows_where_it_stands() {
 }
 
 #[test]
-fn a_grid_has_whole_clusters() {
+fn grid_with_a_partial_cluster_is_an_error() {
     for grid in [(3, 2), (4, 1)] {
         let error = places::simulate(grid, &mut [0; 64]).unwrap_err();
         let Misuse::Launch { message } = &error.misuse else { panic!("{error}") };
@@ -58,7 +58,7 @@ fn plain(block: &Block, d: GlobalMut<u32>) {
 }
 
 #[test]
-fn a_kernel_need_not_use_its_clusters() {
+fn kernel_may_leave_its_cluster_unused() {
     let mut d = [9; 4];
     plain::simulate(4, &mut d).check();
     assert_eq!(d, [0, 1, 2, 3]);
@@ -119,7 +119,7 @@ fn exchange(block: &ClusterBlock<2>, d: GlobalMut<u32>, how: u32) {
 }
 
 #[test]
-fn the_barrier_orders_what_both_blocks_do_to_global_memory() {
+fn cluster_barrier_orders_global_accesses() {
     for how in [0, 1, 3, 4, 6] {
         let mut d = [0; 4];
         exchange::launch(&Simulator::new(0).schedules(16), 2, &mut d, how).check();
@@ -128,7 +128,7 @@ fn the_barrier_orders_what_both_blocks_do_to_global_memory() {
 }
 
 #[test]
-fn without_it_or_relaxed_they_race() {
+fn global_accesses_without_a_cluster_barrier_race() {
     for how in [2, 5, 7] {
         for seed in 0..8 {
             let error = exchange::launch(&Simulator::new(seed), 2, &mut [0; 4], how).unwrap_err();
@@ -155,7 +155,7 @@ fn all_write(block: &ClusterBlock<2>, d: GlobalMut<u32>) {
 }
 
 #[test]
-fn clusters_race_as_blocks_do() {
+fn accesses_of_two_clusters_race() {
     all_write::simulate(2, &mut [0]).check();
     let error = all_write::simulate(6, &mut [0]).unwrap_err();
     let Misuse::Race { other: sim::Agent::OtherBlock(other), .. } = error.misuse else {
@@ -239,7 +239,7 @@ fn deadlock(error: &SimError) -> (Vec<Waits>, Vec<EndedWarp>) {
 }
 
 #[test]
-fn a_warp_that_waits_elsewhere_keeps_the_cluster_waiting() {
+fn warp_at_another_barrier_is_a_deadlock() {
     let [first, second] = [0, 1].map(|x| Some(Grid { x, y: 0, z: 0 }));
     for seed in 0..8 {
         let error = some_come::launch(&Simulator::new(seed), 2, 0).unwrap_err();
@@ -250,8 +250,8 @@ fn a_warp_that_waits_elsewhere_keeps_the_cluster_waiting() {
         assert_at(&error, "cluster", (0, 0, 0), None, None);
     }
     let text = some_come::simulate(2, 0).unwrap_err().to_string();
-    let first = "error: deadlock: warps 0 and 1 of block (0, 0, 0) and warp 0 of block (1, 0, 0) wait at a `sync` of the cluster, \
-                 to which 1 warp does not come\n";
+    let first = "error: deadlock: warps 0 and 1 of block (0, 0, 0) and warp 0 of block (1, 0, 0) \
+                 wait at a `sync` of the cluster, to which 1 warp does not come\n";
     assert!(text.starts_with(first), "{text}");
     assert!(text.contains(": 1 warp of the cluster has not come to its barrier\n"), "{text}");
     assert!(text.contains(&format!(
@@ -317,7 +317,7 @@ fn of_no_cluster(block: &Block, blocks: u32, d: GlobalMut<u32>) {
 }
 
 #[test]
-fn a_block_is_one_of_its_own_cluster() {
+fn block_of_another_cluster_size_is_an_error() {
     of_no_cluster::simulate(1, 1, &mut [1; 32]).check();
     for blocks in [0, 2] {
         let error = of_no_cluster::simulate(1, blocks, &mut [1; 32]).unwrap_err();

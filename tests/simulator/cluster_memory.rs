@@ -6,8 +6,13 @@ use ptx_matrix::lane::Grid;
 use ptx_matrix::launch::Tensor;
 use ptx_matrix::memory::Unswizzled128;
 use ptx_matrix::prelude::*;
-use ptx_matrix::sim::{Agent, BarrierMisuse, Misuse, SimError, Simulator};
-use ptx_matrix::{raw, sim};
+use ptx_matrix::raw::{
+    self,
+    cp_async_bulk_shared_cluster_global_mbarrier_complete_tx_bytes_multicast_cluster as multicast,
+    cp_async_bulk_tensor_2d_shared_cluster_global_tile_mbarrier_complete_tx_bytes as load_2d,
+    cp_async_bulk_tensor_2d_shared_cta_global_tile_mbarrier_complete_tx_bytes as load_2d_cta,
+};
+use ptx_matrix::sim::{self, Agent, BarrierMisuse, Misuse, SimError, Simulator};
 
 type Row = SharedTile<u32, 1, 32>;
 
@@ -42,7 +47,8 @@ fn send(
         if how != 2 {
             warp.sync();
         }
-        warp.elect(|lane| if how == 1 { full.arrive_having_read(lane) } else { full.arrive(lane) }); // <- told
+        warp.elect(|lane| if how == 1 { full.arrive_having_read(lane) } else { full.arrive(lane) });
+        // <- told
     } else {
         if how == 3 {
             full.wait(warp, Phase::FIRST)
@@ -54,7 +60,7 @@ fn send(
 }
 
 #[test]
-fn an_arrival_for_the_cluster_tells_of_what_was_written() {
+fn cluster_arrival_releases_the_writes() {
     for how in [0, 4] {
         let mut d = [0; 32];
         send::launch(&Simulator::new(0).schedules(32), 2, &mut d, how).check();
@@ -63,7 +69,7 @@ fn an_arrival_for_the_cluster_tells_of_what_was_written() {
 }
 
 #[test]
-fn one_for_the_block_or_of_one_lane_does_not() {
+fn block_arrival_or_single_lane_arrival_does_not_release() {
     for how in [1, 2, 3] {
         for error in find(|simulator| send::launch(simulator, 2, &mut [0; 32], how)) {
             let Misuse::Race { access: "read", other_access: "write", other, .. } = error.misuse
@@ -77,7 +83,7 @@ fn one_for_the_block_or_of_one_lane_does_not() {
 }
 
 #[test]
-fn a_block_may_be_touched_when_it_is_known_to_run() {
+fn access_before_the_peer_started_is_an_error() {
     for error in find(|simulator| send::launch(simulator, 2, &mut [0; 32], 5)) {
         let Misuse::PeerNotStarted { access: "write", block } = error.misuse else {
             panic!("{error}")
@@ -86,15 +92,16 @@ fn a_block_may_be_touched_when_it_is_known_to_run() {
         assert_at(&error, "sent", FIRST, 0, Some(0));
         // The schedule decides whether the barrier is initialised by then. A race with its
         // initialisation follows from that, and is not reported separately.
-        let is_told = |misuse: &Misuse| match misuse {
+        let is_expected = |misuse: &Misuse| match misuse {
             Misuse::PeerNotStarted { .. } => true,
             Misuse::Barrier { misuse, .. } => *misuse == BarrierMisuse::Uninitialised,
             _ => false,
         };
-        assert!(error.findings().iter().all(|finding| is_told(&finding.misuse)), "{error}");
+        assert!(error.findings().iter().all(|finding| is_expected(&finding.misuse)), "{error}");
     }
     let text = send::simulate(2, &mut [0; 32], 5).unwrap_err().to_string();
-    let first = "error: write in shared memory of block (1, 0, 0), of which nothing says that it runs yet\n";
+    let first = "error: write in shared memory of block (1, 0, 0), of which nothing says that it \
+        runs yet\n";
     assert!(text.starts_with(first), "{text}");
 }
 
@@ -105,7 +112,7 @@ fn visit(
     block: &ClusterBlock<2>,
     #[shared] row: Row,
     #[shared] barrier: BarrierMemory,
-    what: u32,
+    access: u32,
     ends: u32,
 ) {
     let (warp, cluster) = (block.warp(), block.cluster());
@@ -115,7 +122,7 @@ fn visit(
     let other = cluster.peer(1);
     if cluster.rank() == 0 && warp.index() == 1 {
         let (row, barrier) = (row.of(other), barrier.of(other));
-        warp.elect(|lane| match what {
+        warp.elect(|lane| match access {
             0 => drop(row.get(lane, (0, 5))), // <- reads
             1 => row.set(lane, (0, 5), 1),    // <- writes
             _ => barrier.arrive(lane),        // <- arrives
@@ -124,7 +131,7 @@ fn visit(
     match ends {
         0 => cluster.sync(),
         // The block itself waits for the arrival.
-        1 if cluster.rank() == 1 && what == 2 => drop(barrier.wait(warp, Phase::FIRST)),
+        1 if cluster.rank() == 1 && access == 2 => drop(barrier.wait(warp, Phase::FIRST)),
         // Without release, the arrival does not make the write known.
         2 => {
             let arrival = cluster.arrive_relaxed();
@@ -135,16 +142,16 @@ fn visit(
 }
 
 #[test]
-fn a_block_is_touched_before_it_ends() {
-    for what in 0..3 {
-        visit::launch(&Simulator::new(0).schedules(16), 2, what, 0).check();
+fn access_after_the_peer_ended_is_an_error() {
+    for access in 0..3 {
+        visit::launch(&Simulator::new(0).schedules(16), 2, access, 0).check();
     }
     visit::launch(&Simulator::new(0).schedules(16), 2, 2, 1).check();
-    for (what, marker, expected) in
+    for (access, marker, expected) in
         [(0, "reads", "read"), (1, "writes", "write"), (2, "arrives", "arrival")]
     {
-        for ends in if what == 1 { 2..4 } else { 3..4 } {
-            for error in find(|simulator| visit::launch(simulator, 2, what, ends)) {
+        for ends in if access == 1 { 2..4 } else { 3..4 } {
+            for error in find(|simulator| visit::launch(simulator, 2, access, ends)) {
                 let Misuse::PeerEnded { access, block } = error.misuse else { panic!("{error}") };
                 assert_eq!((access, block), (expected, SECOND));
                 assert_elected_at(&error, marker, FIRST, 1);
@@ -157,7 +164,7 @@ fn a_block_is_touched_before_it_ends() {
 /// A phase of block 1 completes with bytes of block 0, which block 0 does not expect there (0) or
 /// does (1). Block 1 waits for the phase (1), or all blocks synchronise (2), or nobody waits.
 #[kernel(threads = 32, cluster = 2, target = "sm_90")]
-fn tell_of_bytes(block: &ClusterBlock<2>, #[shared] full: BarrierMemory, how: u32, waits: u32) {
+fn signal_bytes(block: &ClusterBlock<2>, #[shared] full: BarrierMemory, how: u32, waits: u32) {
     let (warp, cluster) = (block.warp(), block.cluster());
     let full = full.init(block, if how == 0 { 1 } else { 2 });
     if cluster.rank() == 1 && how == 0 {
@@ -186,12 +193,12 @@ fn tell_of_bytes(block: &ClusterBlock<2>, #[shared] full: BarrierMemory, how: u3
 }
 
 #[test]
-fn the_end_of_a_phase_tells_that_its_bytes_have_come() {
+fn completed_phase_covers_its_bytes() {
     for how in 0..2 {
         for waits in 1..3 {
-            tell_of_bytes::launch(&Simulator::new(0).schedules(16), 2, how, waits).check();
+            signal_bytes::launch(&Simulator::new(0).schedules(16), 2, how, waits).check();
         }
-        for error in find(|simulator| tell_of_bytes::launch(simulator, 2, how, 0)) {
+        for error in find(|simulator| signal_bytes::launch(simulator, 2, how, 0)) {
             let is_it =
                 |misuse: &Misuse| *misuse == Misuse::PeerEnded { access: "arrival", block: SECOND };
             assert!(error.findings().iter().all(|finding| is_it(&finding.misuse)), "{error}");
@@ -210,7 +217,7 @@ fn both_write(block: &ClusterBlock<2>, #[shared] row: Row) {
 }
 
 #[test]
-fn blocks_race_in_one_blocks_memory() {
+fn blocks_race_in_the_memory_of_one_block() {
     for error in find(|simulator| both_write::launch(simulator, 2)) {
         let Misuse::Race { access: "write", other_access: "write", other, .. } = error.misuse
         else {
@@ -236,13 +243,7 @@ fn out_of_cluster(
         let copy = |mask| {
             // SAFETY: None, if the rank does not exist. This is the bug under test.
             unsafe {
-                raw::cp_async_bulk_shared_cluster_global_mbarrier_complete_tx_bytes_multicast_cluster(
-                    to,
-                    a.as_ptr().cast(),
-                    128,
-                    barrier,
-                    mask,
-                );
+                multicast(to, a.as_ptr().cast(), 128, barrier, mask);
             }
         };
         match how {
@@ -260,7 +261,7 @@ fn out_of_cluster(
 }
 
 #[test]
-fn there_are_only_the_clusters_blocks() {
+fn rank_outside_the_cluster_is_an_error() {
     let run = |how| out_of_cluster::simulate(2, &[0; 32], how).unwrap_err();
     for (how, marker) in [(0, "typed"), (1, "raw")] {
         let error = run(how);
@@ -327,14 +328,14 @@ fn copy(
 }
 
 #[test]
-fn a_copy_to_another_block_lands_there() {
+fn copy_to_a_peer_writes_its_memory() {
     let mut d = [0; 32];
     copy::launch(&Simulator::new(0).schedules(32), 2, &mut d, 0).check();
     assert_eq!(d, core::array::from_fn(|i| i as u32));
 }
 
 #[test]
-fn a_copy_to_another_block_is_waited_for_by_both() {
+fn peer_copy_without_fence_or_waits_is_an_error() {
     for error in find(|simulator| copy::launch(simulator, 2, &mut [0; 32], 1)) {
         assert!(matches!(error.misuse, Misuse::ProxyFence { .. }), "{error}");
     }
@@ -383,8 +384,10 @@ fn load_mapped(
             // before the wait, except for the mistakes.
             unsafe {
                 let mapped = |address| raw::mapa_shared_cluster_u32(address, to);
-                let (row, full) =
-                    (mapped(row.address()), if how == 2 { full.address() } else { mapped(full.address()) });
+                let (row, full) = (
+                    mapped(row.address()),
+                    if how == 2 { full.address() } else { mapped(full.address()) },
+                );
                 match how {
                     0 | 2 => raw::cp_async_bulk_shared_cluster_global_mbarrier_complete_tx_bytes(
                         row,
@@ -392,27 +395,11 @@ fn load_mapped(
                         128,
                         full,
                     ),
-                    1 => raw::cp_async_bulk_tensor_2d_shared_cluster_global_tile_mbarrier_complete_tx_bytes(
-                        row,
-                        map.as_ptr(),
-                        [0, 0],
-                        full,
-                    ),
-                    3 => raw::cp_async_bulk_tensor_2d_shared_cta_global_tile_mbarrier_complete_tx_bytes(
-                        row,
-                        map.as_ptr(),
-                        [0, 0],
-                        full,
-                    ),
+                    1 => load_2d(row, map.as_ptr(), [0, 0], full),
+                    3 => load_2d_cta(row, map.as_ptr(), [0, 0], full),
                     // A multicast goes to all its blocks, whichever of them the addresses belong
                     // to.
-                    _ => raw::cp_async_bulk_shared_cluster_global_mbarrier_complete_tx_bytes_multicast_cluster(
-                        row,
-                        a.as_ptr().cast(),
-                        128,
-                        full,
-                        1 << (1 - to),
-                    ),
+                    _ => multicast(row, a.as_ptr().cast(), 128, full, 1 << (1 - to)),
                 }
             }
         });
@@ -429,7 +416,7 @@ fn load_mapped(
 }
 
 #[test]
-fn a_copy_from_global_memory_goes_where_its_addresses_are_mapped() {
+fn copy_goes_to_the_block_of_its_mapped_addresses() {
     let a: Vec<u32> = (1..33).collect();
     let run = |simulator: &Simulator, to, how| {
         let (mut d, map) =
@@ -504,7 +491,7 @@ fn copy_to_both(
 }
 
 #[test]
-fn a_block_stays_until_what_is_copied_to_it_has_come() {
+fn block_that_ends_before_a_copy_to_it_is_an_error() {
     let a = [7; 32];
     copy_to_both::launch(&Simulator::new(0).schedules(16), 2, &a, 1).check();
     let mut ended_before = 0;
@@ -522,7 +509,7 @@ fn a_block_stays_until_what_is_copied_to_it_has_come() {
 }
 
 #[test]
-fn a_block_stays_until_what_it_sends_was_read() {
+fn block_that_ends_before_its_copy_is_read_is_an_error() {
     copy_and_end::launch(&Simulator::new(0).schedules(16), 2, 1).check();
     for error in find(|simulator| copy_and_end::launch(simulator, 2, 0)) {
         assert!(matches!(error.misuse, Misuse::BulkUnfinished), "{error}");

@@ -72,7 +72,8 @@ fn add(
         }
         sums.for_each(warp, |_, col, sum| d.set(col, sum)); // <- taken
         if how == 11 {
-            warp.each(|lane| sums.set((0, lane.id()), 0)); // After the wait, the block may write the row.
+            // After the wait, the block may write the row.
+            warp.each(|lane| sums.set((0, lane.id()), 0));
         }
     }
     if rank == 0 && matches!(how, 6 | 10) {
@@ -99,7 +100,7 @@ fn reductions_of_several_blocks_do_not_race() {
 }
 
 #[test]
-fn both_sides_are_behind_a_proxy_fence() {
+fn reduction_without_a_proxy_fence_is_an_error() {
     for error in find(32, 1) {
         assert!(matches!(error.misuse, Misuse::ProxyFence { .. }), "{error}");
     }
@@ -109,22 +110,22 @@ fn both_sides_are_behind_a_proxy_fence() {
 }
 
 #[test]
-fn what_is_reduced_was_written() {
+fn reduction_of_unwritten_elements_is_an_error() {
     for error in find(32, 2) {
         assert!(matches!(error.misuse, Misuse::SharedUnwritten { bytes: 128, .. }), "{error}");
     }
 }
 
 #[test]
-fn the_barrier_expects_the_bytes_of_all() {
+fn barrier_must_expect_the_bytes_of_all_reductions() {
     for error in find(32, 4) {
-        let told = |misuse: &Misuse| match misuse {
+        let is_expected = |misuse: &Misuse| match misuse {
             Misuse::Barrier { misuse, .. } => {
                 matches!(misuse, BarrierMisuse::UnexpectedBytes { bytes: 128 })
             }
             _ => false,
         };
-        assert!(error.findings().iter().any(|finding| told(&finding.misuse)), "{error}");
+        assert!(error.findings().iter().any(|finding| is_expected(&finding.misuse)), "{error}");
     }
     for error in find(32, 5) {
         let Misuse::Deadlock { waiting, .. } = &error.misuse else { panic!("{error}") };
@@ -149,7 +150,7 @@ fn is_too_early(error: &SimError, accesses: &[&str]) -> bool {
 }
 
 #[test]
-fn who_reads_has_waited_for_all_of_them() {
+fn read_before_all_waits_is_an_error() {
     for error in find(32, 10) {
         assert!(is_too_early(&error, &["read"]), "{error}");
     }
@@ -167,7 +168,7 @@ fn who_reads_has_waited_for_all_of_them() {
 }
 
 #[test]
-fn nothing_else_touches_what_is_reduced() {
+fn access_to_elements_being_reduced_is_an_error() {
     for (how, access) in [(7, "copy"), (8, "read"), (9, "write")] {
         for error in find(32, how) {
             // A copy counts as a write once it has landed.
@@ -215,7 +216,7 @@ fn again(
 }
 
 #[test]
-fn copies_and_reductions_take_turns() {
+fn copies_and_reductions_alternate() {
     let mut d = [0; 96];
     again::launch(&Simulator::new(0).schedules(32), 2, &mut d).check();
     assert_eq!(d, core::array::from_fn(|i| if i < 32 { (i as u32).max(5) } else { i as u32 % 32 }));

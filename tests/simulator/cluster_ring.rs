@@ -61,12 +61,12 @@ fn multiply(
         }
     } else {
         let (consumer, peers) = (warp.index() - 1, cluster.peers());
-        let mut sums = PerLane::splat(0);
+        let mut acc = PerLane::splat(0);
         for _ in 0..steps {
             let (own, halves) = stages.stage(state.index());
             let (half, empty) = (halves.part(consumer), empty.stage(state.index()));
             full.stage(state.index()).wait(warp, state.phase());
-            warp.update(&mut sums, |lane, sum| {
+            warp.update(&mut acc, |lane, sum| {
                 for row in 0..4 {
                     *sum += half.get(lane, (row, lane.id()))
                         * own.get(lane, (consumer * 4 + row, lane.id()));
@@ -87,7 +87,7 @@ fn multiply(
             state = state.next();
         }
         let first = (index as usize * 2 + consumer) * 32;
-        warp.each(|lane| d.set(first + lane.id(), lane.get(&sums)));
+        warp.each(|lane| d.set(first + lane.id(), lane.get(&acc)));
     }
     if how != NO_LAST_SYNC {
         // The consumers of the other block may still arrive at this block's producer.
@@ -120,7 +120,7 @@ fn a_ring_that_both_blocks_fill_and_read_is_right_in_every_schedule() {
 }
 
 #[test]
-fn a_cluster_runs_alike_from_the_same_seed() {
+fn same_seed_repeats_the_run_of_a_cluster() {
     for seed in 0..3 {
         let [one, other] = [(); 2].map(|()| {
             let simulator = Simulator::new(seed).traced();
@@ -142,7 +142,7 @@ fn found(how: u32, seed: u64) -> Vec<Misuse> {
 }
 
 #[test]
-fn who_tells_or_fills_another_block_waits_until_it_runs() {
+fn access_before_the_peer_started_is_an_error() {
     for seed in 0..16 {
         let found = found(NO_FIRST_SYNC, seed);
         assert!(
@@ -153,7 +153,7 @@ fn who_tells_or_fills_another_block_waits_until_it_runs() {
 }
 
 #[test]
-fn a_block_stays_until_nobody_tells_it_any_more() {
+fn arrival_at_an_ended_block_is_an_error() {
     for seed in 0..16 {
         let found = found(NO_LAST_SYNC, seed);
         assert!(
@@ -166,7 +166,7 @@ fn a_block_stays_until_nobody_tells_it_any_more() {
 }
 
 #[test]
-fn a_stage_is_filled_again_when_both_blocks_have_read_it() {
+fn refill_before_both_blocks_have_read_is_an_error() {
     for seed in 0..16 {
         let found = found(OWN_CONSUMERS_ONLY, seed);
         let is_it = |misuse: &Misuse| match misuse {
@@ -182,7 +182,7 @@ fn a_stage_is_filled_again_when_both_blocks_have_read_it() {
 }
 
 #[test]
-fn a_barrier_expects_what_both_blocks_bring() {
+fn barrier_that_expects_too_few_bytes_is_an_error() {
     for seed in 0..16 {
         let found = found(TOO_FEW_BYTES, seed);
         let is_it = |misuse: &Misuse| {

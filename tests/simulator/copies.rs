@@ -42,7 +42,7 @@ fn wait_or_not(
 }
 
 #[test]
-fn data_is_read_before_its_wait() {
+fn read_before_the_wait_is_an_error() {
     let a: Vec<u32> = (100..164).collect();
     let mut d = vec![0; 64];
     wait_or_not::simulate(1, &a, &mut d, 1, 1).unwrap();
@@ -69,7 +69,7 @@ fn two_groups(block: &Block, #[shared] tiles: [Tile; 2], a: Global<u32>, read: u
 }
 
 #[test]
-fn a_wait_that_does_not_cover_it() {
+fn wait_for_an_older_group_does_not_cover_the_copy() {
     let a = vec![1; 64];
     two_groups::simulate(1, &a, 0).unwrap();
     assert_in_flight(&two_groups::simulate(1, &a, 1).unwrap_err(), "read", "copied in two groups");
@@ -98,7 +98,7 @@ fn overwrite(block: &Block, #[shared] tile: Tile, a: Global<u32>, by: u32, row: 
 }
 
 #[test]
-fn a_stage_is_overwritten_while_it_is_in_flight() {
+fn write_to_a_stage_in_flight_is_an_error() {
     let a = vec![1; 64];
     for (by, access) in [(0, "write"), (1, "copy")] {
         overwrite::simulate(1, &a, by, 3).unwrap();
@@ -126,7 +126,7 @@ fn for_another_warp(block: &Block, #[shared] tile: Tile, a: Global<u32>, sync: u
 }
 
 #[test]
-fn what_has_landed_for_one_warp_needs_a_sync_for_another() {
+fn waited_copy_needs_a_sync_for_other_warps() {
     let a = vec![1; 64];
     for seed in 0..20 {
         for_another_warp::launch(&Simulator::new(seed), 1, &a, 1).unwrap();
@@ -156,7 +156,7 @@ fn pipeline(block: &Block, #[shared] stages: SharedRing<Tile, 2>, a: Global<u32>
 }
 
 #[test]
-fn a_stage_is_filled_while_another_warp_reads_it() {
+fn copy_during_another_warps_read_is_a_race() {
     let a = vec![7; 64];
     for seed in 0..20 {
         // With two stages and one `sync` in each step, a warp is at most one step ahead, in the
@@ -176,7 +176,7 @@ fn from(block: &Block, #[shared] tile: Tile, a: Global<u32>, index: usize, count
 }
 
 #[test]
-fn copies_are_in_bounds_and_aligned() {
+fn out_of_bounds_or_misaligned_copy_is_an_error() {
     // A host slice may start at any address. A GPU buffer starts aligned.
     let shifted = [1; 63];
     from::simulate(1, &shifted[1..], 56, 4).unwrap();
@@ -197,12 +197,19 @@ fn copies_are_in_bounds_and_aligned() {
 }
 
 #[test]
-fn the_report_names_the_copy_and_what_mends_it() {
+fn report_names_the_copy_and_the_remedy() {
     let error = overwrite::simulate(1, &vec![1; 64], 0, 2).unwrap_err().to_string();
-    let headline = "error: write of `tile row 2, column 4` while a copy to it, started by warp 0, is in flight";
+    let headline = "error: write of `tile row 2, column 4` while a copy to it, started by warp 0, \
+        is in flight";
     assert!(error.starts_with(headline), "{error}");
     assert!(error.contains("\n   = the copy is started at tests/simulator/copies.rs:"), "{error}");
-    assert!(error.contains("\n   = help: wait for the barrier that the copy tells; if it tells none, the warp that started it must commit it and wait"), "{error}");
+    assert!(
+        error.contains(
+            "\n   = help: wait for the barrier that the copy tells; if it tells \
+        none, the warp that started it must commit it and wait"
+        ),
+        "{error}"
+    );
 }
 
 type Row = SharedTile<u64, 1, 64>;
@@ -218,7 +225,7 @@ fn one_row(block: &Block, #[shared] tile: Row, a: Global<u64>, stride: usize) {
 }
 
 #[test]
-fn a_line_has_less_bytes_than_are_counted() {
+fn too_large_row_stride_is_an_error() {
     let most = u32::MAX as usize / 8 / 2 * 2;
     one_row::simulate(1, &[1; 64], most).unwrap();
     let error = one_row::simulate(1, &[1; 64], most + 2).unwrap_err();

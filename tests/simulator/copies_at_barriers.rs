@@ -82,7 +82,7 @@ fn run(simulator: &Simulator, how: u32, d: &mut [u32]) -> Result<sim::Report, Si
 }
 
 #[test]
-fn who_waits_has_what_was_copied() {
+fn waiter_reads_the_copied_values() {
     for how in [0, 3, 4, 9] {
         let mut d = [0; 256];
         run(&Simulator::new(0).schedules(64), how, &mut d).check();
@@ -92,7 +92,7 @@ fn who_waits_has_what_was_copied() {
 }
 
 #[test]
-fn what_is_wrong_is_found() {
+fn each_mistake_is_found() {
     let find = |how, is_it: fn(&Misuse) -> bool| {
         for seed in 0..16 {
             let error =
@@ -147,7 +147,7 @@ fn copy_for_two(
 }
 
 #[test]
-fn two_mbarriers_are_told_of_one_copy() {
+fn one_copy_arrives_at_two_mbarriers() {
     let a: Vec<u32> = (0..128).map(|i| i * i).collect();
     for waits in [0, 1] {
         let mut d = [0; 256];

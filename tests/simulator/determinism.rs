@@ -12,31 +12,31 @@ const ROUNDS: usize = 4;
 
 /// The warps in the order of their turns, by launch and block. (It is in memory of the host; on a
 /// GPU, or in simulated memory, it would be a race.)
-static TURNS: LazyLock<Mutex<Turns>> = LazyLock::new(Mutex::default);
-type Turns = HashMap<(u32, u32), Vec<usize>>;
+static ORDERS: LazyLock<Mutex<Orders>> = LazyLock::new(Mutex::default);
+type Orders = HashMap<(u32, u32), Vec<usize>>;
 
 #[kernel(threads = 256)]
-fn take_turns(block: &Block, launch: u32) {
+fn record_order(block: &Block, launch: u32) {
     for _ in 0..ROUNDS {
         let key = (launch, block.index().x);
-        TURNS.lock().unwrap().entry(key).or_default().push(block.warp().index());
+        ORDERS.lock().unwrap().entry(key).or_default().push(block.warp().index());
         block.sync();
     }
 }
 
-fn turns(seed: u64, blocks: u32) -> Vec<usize> {
+fn order(seed: u64, blocks: u32) -> Vec<usize> {
     static LAUNCHES: AtomicU32 = AtomicU32::new(0);
     let launch = LAUNCHES.fetch_add(1, Ordering::Relaxed);
-    take_turns::launch(&Simulator::new(seed), blocks, launch).unwrap();
-    let mut turns = TURNS.lock().unwrap();
-    (0..blocks).flat_map(|block| turns.remove(&(launch, block)).unwrap()).collect()
+    record_order::launch(&Simulator::new(seed), blocks, launch).unwrap();
+    let mut order = ORDERS.lock().unwrap();
+    (0..blocks).flat_map(|block| order.remove(&(launch, block)).unwrap()).collect()
 }
 
 #[test]
-fn each_warp_has_its_turn_between_syncs() {
-    let turns = turns(3, 1);
-    assert_eq!(turns.len(), WARPS * ROUNDS);
-    for round in turns.chunks(WARPS) {
+fn each_warp_runs_once_between_syncs() {
+    let order = order(3, 1);
+    assert_eq!(order.len(), WARPS * ROUNDS);
+    for round in order.chunks(WARPS) {
         assert_eq!(round.iter().copied().collect::<HashSet<usize>>(), (0..WARPS).collect());
     }
 }
@@ -44,21 +44,21 @@ fn each_warp_has_its_turn_between_syncs() {
 #[test]
 fn the_same_seed_gives_the_same_order() {
     for seed in [0, 1, u64::MAX] {
-        assert_eq!(turns(seed, 3), turns(seed, 3));
+        assert_eq!(order(seed, 3), order(seed, 3));
     }
 }
 
 #[test]
 fn different_seeds_give_different_orders() {
-    let orders: HashSet<Vec<usize>> = (0..16).map(|seed| turns(seed, 1)).collect();
+    let orders: HashSet<Vec<usize>> = (0..16).map(|seed| order(seed, 1)).collect();
     assert_eq!(orders.len(), 16);
 }
 
 #[test]
 fn the_order_changes_from_round_to_round_and_from_block_to_block() {
-    let turns = turns(0, 2);
-    assert_eq!(turns.len(), 2 * WARPS * ROUNDS);
-    let (first, second) = turns.split_at(WARPS * ROUNDS);
+    let order = order(0, 2);
+    assert_eq!(order.len(), 2 * WARPS * ROUNDS);
+    let (first, second) = order.split_at(WARPS * ROUNDS);
     assert_ne!(first, second);
     assert_ne!(first[..WARPS], first[WARPS..][..WARPS]);
 }
@@ -82,10 +82,10 @@ thread_local! {
 
 /// Fails in the orders in which warp 2 runs first.
 #[kernel(threads = 128)]
-fn first_turn(block: &Block) {
-    let first = STARTED.with_borrow_mut(|turns| {
-        turns.push(block.warp().index());
-        turns.len() == 1
+fn first_warp(block: &Block) {
+    let first = STARTED.with_borrow_mut(|order| {
+        order.push(block.warp().index());
+        order.len() == 1
     });
     assert!(!(first && block.warp().index() == 2), "warp 2 is first");
 }
@@ -94,7 +94,7 @@ fn first_turn(block: &Block) {
 fn a_sweep_finds_the_least_seed_that_shows_it() {
     let run = |simulator: &Simulator| {
         STARTED.take();
-        first_turn::launch(simulator, 1)
+        first_warp::launch(simulator, 1)
     };
     let least = (0..100).find(|&seed| run(&Simulator::new(seed)).is_err()).unwrap();
     let error = Simulator::sweep(0..100, run).unwrap_err();

@@ -37,7 +37,7 @@ fn some_lanes(block: &Block, lanes: usize) {
 }
 
 #[test]
-fn by_lanes_that_do_not_come() {
+fn lanes_that_skip_the_collective_diverge() {
     for lanes in [1, 16, 31] {
         let error = some_lanes::simulate(1, lanes).unwrap_err();
         assert_diverged(&error, &[(0..lanes, MOVMATRIX, "some")], lanes..32);
@@ -61,12 +61,13 @@ fn lanes_that_return(block: &Block, lanes: usize) {
 }
 
 #[test]
-fn by_lanes_that_return_from_a_loop() {
+fn lanes_that_return_from_a_loop_diverge() {
     let error = lanes_that_return::simulate(1, 20).unwrap_err();
     assert_diverged(&error, &[(0..20, MOVMATRIX, "rounds")], 20..32);
     let report = error.to_string();
     assert!(report.starts_with(&format!(
-        "error: divergence: the lanes of a warp do not come to `{MOVMATRIX}` together\n  --> tests/simulator/"
+        "error: divergence: the lanes of a warp do not come to `{MOVMATRIX}` together\n  --> \
+         tests/simulator/"
     )));
     assert!(
         report.contains(&format!("= lanes 0 to 19 wait at `{MOVMATRIX}`, at tests/simulator/")),
@@ -98,7 +99,7 @@ fn two_forms(block: &Block, #[shared] tile: SharedTile<u16, 8, 8>, lanes: usize)
 }
 
 #[test]
-fn by_another_form() {
+fn two_forms_in_branches_diverge() {
     let error = two_forms::simulate(1, 8).unwrap_err();
     assert_diverged(&error, &[(0..8, LDMATRIX, "ldmatrix"), (8..32, MOVMATRIX, "movmatrix")], 0..0);
     two_forms::simulate(1, 0).unwrap();
@@ -132,7 +133,7 @@ fn two_forms_for_one_line(block: &Block, #[shared] tile: SharedTile<u16, 8, 8>, 
 }
 
 #[test]
-fn by_another_form_that_is_called_for_the_same_line() {
+fn two_forms_on_one_line_diverge() {
     let error = two_forms_for_one_line::simulate(1, 8).unwrap_err();
     assert_diverged(
         &error,
@@ -158,7 +159,7 @@ fn two_lines(block: &Block, lanes: usize) {
 }
 
 #[test]
-fn by_another_line() {
+fn one_form_on_two_lines_diverges() {
     let error = two_lines::simulate(1, 31).unwrap_err();
     assert_diverged(&error, &[(0..31, MOVMATRIX, "here"), (31..32, MOVMATRIX, "there")], 0..0);
     two_lines::simulate(1, 0).unwrap();
@@ -175,7 +176,7 @@ fn one_line(block: &Block, one: u32, other: u32) {
 
 /// The lanes may differ in the value of an operand, but not in the line of the instruction.
 #[test]
-fn other_operands_are_no_divergence() {
+fn different_operands_do_not_diverge() {
     one_line::simulate(1, 3, 4).unwrap();
 }
 
@@ -196,7 +197,7 @@ fn warp_sync_in_branches(block: &Block, lanes: usize) {
 
 /// `bar.warp.sync` is not `.aligned`.
 #[test]
-fn lanes_may_sync_at_different_lines_but_all_must() {
+fn warp_sync_on_different_lines_needs_all_lanes() {
     warp_sync_in_branches::simulate(1, 32).unwrap();
     let error = warp_sync_in_branches::simulate(1, 30).unwrap_err();
     let waiting =
@@ -216,7 +217,7 @@ fn block_sync(block: &Block, lanes_of_warp_0: usize, warps: usize) {
 }
 
 #[test]
-fn half_a_warp_at_a_barrier_of_the_block() {
+fn half_a_warp_at_a_block_barrier_diverges() {
     for seed in 0..8 {
         let error = block_sync::launch(&Simulator::new(seed), 1, 16, 3).unwrap_err();
         assert_diverged(&error, &[(0..16, "bar.sync", "raw sync")], 16..32);
@@ -226,7 +227,7 @@ fn half_a_warp_at_a_barrier_of_the_block() {
 }
 
 #[test]
-fn a_warp_that_does_not_come_to_a_barrier_of_the_block() {
+fn warp_that_skips_a_block_barrier_is_a_deadlock() {
     for seed in 0..8 {
         let error = block_sync::launch(&Simulator::new(seed), 1, 32, 2).unwrap_err();
         let Misuse::Deadlock { waiting, ended, .. } = &error.misuse else { panic!("{error}") };
@@ -248,7 +249,7 @@ fn raw_and_typed(block: &Block) {
 
 /// They are the same barrier.
 #[test]
-fn a_raw_sync_meets_a_typed_one() {
+fn raw_and_typed_sync_are_one_barrier() {
     raw_and_typed::simulate(1).unwrap();
 }
 
@@ -264,7 +265,7 @@ fn different_collectives_in_warps(block: &Block) {
 }
 
 #[test]
-fn warps_may_differ() {
+fn warps_may_call_different_collectives() {
     different_collectives_in_warps::simulate(1).unwrap();
 }
 
@@ -283,7 +284,7 @@ fn at_warp_scope(_block: &Block, which: u32) {
 }
 
 #[test]
-fn outside_of_a_lane_closure() {
+fn collective_outside_a_lane_closure_is_an_error() {
     let forms = [MOVMATRIX, "bar.sync", "%tid.x", "%clock64", "cp.async.ca.shared.global 4"];
     for (which, form) in forms.into_iter().enumerate() {
         let error = at_warp_scope::simulate(1, which as u32).unwrap_err();
@@ -325,7 +326,7 @@ fn with_destructors(block: &Block, #[shared] tile: SharedTile<u32, 1, 32>, faili
 
 /// Waiting lanes are unwound, and their values are dropped.
 #[test]
-fn lanes_that_wait_where_another_fails() {
+fn waiting_lanes_unwind_when_another_fails() {
     for seed in 0..8 {
         let error = with_destructors::launch(&Simulator::new(seed), 1, 17).unwrap_err();
         assert!(matches!(error.misuse, Misuse::Panic { .. }), "{error}");
@@ -335,7 +336,7 @@ fn lanes_that_wait_where_another_fails() {
 
 /// The same with a whole warp that waits in its lanes.
 #[test]
-fn a_warp_that_waits_in_its_lanes_where_another_fails() {
+fn waiting_warp_unwinds_when_another_fails() {
     for seed in 0..8 {
         let error = with_destructors::launch(&Simulator::new(seed), 1, 32).unwrap_err();
         assert!(matches!(error.misuse, Misuse::Panic { .. }), "{error}");
@@ -357,7 +358,7 @@ fn changed_by_lanes(block: &Block, d: GlobalMut<u32>) {
 }
 
 #[test]
-fn an_update_that_waits() {
+fn update_may_wait_in_a_collective() {
     let mut d = [0; 32];
     changed_by_lanes::simulate(1, &mut d).unwrap();
     assert_eq!(d, core::array::from_fn(|lane| (lane as u32 + 1) * 2));
@@ -379,7 +380,7 @@ fn many_rounds(block: &Block, d: GlobalMut<u32>, rounds: usize) {
 
 /// All 1024 lanes of a block wait, each on its stack, again and again.
 #[test]
-fn a_full_block_waits_in_its_lanes() {
+fn all_lanes_of_a_full_block_wait() {
     let mut d = [0; 32];
     many_rounds::simulate(1, &mut d, 20).unwrap();
     assert_eq!(d, [20; 32]);

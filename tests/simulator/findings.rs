@@ -72,7 +72,7 @@ fn found(error: &SimError) -> Vec<(&'static str, u32, Option<u32>)> {
 }
 
 #[test]
-fn each_is_found_beside_the_others_and_once() {
+fn each_finding_is_reported_once_with_the_others() {
     run(0).unwrap();
     let line = |marker| line_of(marker).1;
     let expected = |which: u32| {
@@ -104,7 +104,7 @@ fn each_is_found_beside_the_others_and_once() {
 }
 
 #[test]
-fn they_are_listed_one_below_the_other() {
+fn findings_are_listed_with_their_count() {
     let error = run(2 | 16).unwrap_err();
     let text = error.to_string();
     let findings: Vec<String> = error.findings().iter().map(ToString::to_string).collect();
@@ -122,7 +122,7 @@ fn a_run_repeats_exactly() {
 }
 
 #[test]
-fn a_run_that_failed_tells_what_ran() {
+fn failed_run_has_a_report() {
     let simulator = Simulator::new(5).profiled().traced();
     let error = misuse::launch(&simulator, 4, &[1; 4], &mut [0; 64], 2 | 16).unwrap_err();
     let report = error.report();

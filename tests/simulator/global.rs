@@ -14,7 +14,7 @@ fn copy(block: &Block, a: Global<u32>, d: GlobalMut<u32>) {
 }
 
 #[test]
-fn a_read_beyond_a_slice() {
+fn read_beyond_a_slice_is_an_error() {
     let error = copy::simulate(2, &[1; 127], &mut [0; 128]).unwrap_err();
     assert_eq!(
         error.misuse,
@@ -24,7 +24,7 @@ fn a_read_beyond_a_slice() {
 }
 
 #[test]
-fn a_write_beyond_a_slice() {
+fn write_beyond_a_slice_is_an_error() {
     let error = copy::simulate(2, &[1; 128], &mut [0; 100]).unwrap_err();
     assert_eq!(
         error.misuse,
@@ -34,7 +34,7 @@ fn a_write_beyond_a_slice() {
 }
 
 #[test]
-fn the_whole_of_a_slice() {
+fn whole_slice_is_copied() {
     let mut d = [0; 128];
     copy::simulate(2, &[1; 128], &mut d).unwrap();
     assert_eq!(d, [1; 128]);
@@ -61,7 +61,7 @@ fn read_back(block: &Block, d: GlobalMut<u32>) {
 }
 
 #[test]
-fn a_read_of_what_the_kernel_writes() {
+fn read_beyond_a_mutable_slice_is_an_error() {
     let error = read_back::simulate(1, &mut [0; 20]).unwrap_err();
     assert_eq!(
         error.misuse,
@@ -82,7 +82,7 @@ fn unchecked(block: &Block, a: Global<u32>, d: GlobalMut<u32>) {
 }
 
 #[test]
-fn an_unchecked_access_is_checked_here() {
+fn unchecked_access_is_checked_on_the_simulator() {
     let error = unchecked::simulate(1, &[1; 31], &mut [0; 32]).unwrap_err();
     assert_at(&error, "unchecked read", (0, 0, 0), 0, Some(31));
     let error = unchecked::simulate(1, &[1; 32], &mut [0; 31]).unwrap_err();

@@ -24,7 +24,7 @@ fn read_back(block: &Block, d: GlobalMut<u16>, first: usize, read: usize) {
 }
 
 #[test]
-fn by_the_kernel_that_should_have_written_it() {
+fn read_before_the_kernels_write_is_an_error() {
     let mut d = [0; 64];
     read_back::simulate(1, &mut d, 20, 63).unwrap();
     mark_unwritten(&mut d);
@@ -35,7 +35,7 @@ fn by_the_kernel_that_should_have_written_it() {
 }
 
 #[test]
-fn what_an_earlier_launch_wrote_is_written() {
+fn writes_of_an_earlier_launch_count() {
     let mut d = [0; 64];
     mark_unwritten(&mut d);
     read_back::simulate(1, &mut d, 30, 29).unwrap();
@@ -67,7 +67,7 @@ fn constants(
 }
 
 #[test]
-fn of_a_slice_that_is_only_read() {
+fn read_of_an_unwritten_read_only_slice_is_an_error() {
     let mut a = [0; 16];
     mark_unwritten(&mut a);
     a[8..12].fill(5);
@@ -84,7 +84,7 @@ fn of_a_slice_that_is_only_read() {
 }
 
 #[test]
-fn it_says_how_to_mend_it() {
+fn report_states_the_remedy() {
     let mut d = [0; 64];
     mark_unwritten(&mut d);
     let error = read_back::simulate(1, &mut d, 0, 3).unwrap_err();
@@ -99,7 +99,7 @@ fn it_says_how_to_mend_it() {
 }
 
 #[test]
-fn in_the_first_of_two_parts_that_a_copy_takes() {
+fn copy_with_an_unwritten_first_part_is_an_error() {
     let mut a = [0; 16];
     mark_unwritten(&mut a[12..13]);
     mark_unwritten(&mut a[14..15]);

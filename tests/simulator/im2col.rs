@@ -6,7 +6,10 @@ use ptx_matrix::copy::{Im2col, reduction};
 use ptx_matrix::launch::{Im2colTensor, Tensor};
 use ptx_matrix::memory::Unswizzled128;
 use ptx_matrix::prelude::*;
-use ptx_matrix::raw;
+use ptx_matrix::raw::{
+    self,
+    cp_async_bulk_tensor_4d_shared_cluster_global_im2col_mbarrier_complete_tx_bytes as load_4d,
+};
 use ptx_matrix::sim::{BarrierMisuse, Misuse, SHARED_BASE, SimError, Simulator};
 
 /// 16 pixels of 8 channels.
@@ -65,7 +68,7 @@ fn first_channels(loaded: Result<[(u32, u32); 16], SimError>) -> [u32; 16] {
 /// Two images of 4 x 4 pixels. The box starts one pixel before them, and ends one before their end.
 /// The expected values are those of a published tutorial, measured on Hopper.
 #[test]
-fn pixels_go_on_in_the_next_line_and_the_next_image() {
+fn pixels_continue_in_the_next_row_and_image() {
     let within = |at, offsets: [i32; 2]| {
         let [w, h, n] = at;
         let images = |images: Im2colTensor<Pixels, 4>| images.corners([-1, -1], [-1, -1]);
@@ -86,25 +89,25 @@ fn pixels_go_on_in_the_next_line_and_the_next_image() {
 /// The example of the PTX ISA with a traversal stride of two (5.5.4.2), with fewer images. The box
 /// has 8 x 14 pixels, from -1 to 6 and from -1 to 12.
 #[test]
-fn steps_leave_pixels_out_and_fill_the_tile_all_the_same() {
+fn traversal_stride_skips_pixels_and_fills_the_tile() {
     let images = |images: Im2colTensor<Pixels, 4>| images.corners([-1, -1], [-1, -1]).steps([2, 2]);
     let pixels = first_channels(loaded([8, 14, 3], images, [0, 5, 7, 1, 1, 1]));
     let number = |n: u32, h: u32, w: u32| (n * 14 + h) * 8 + w + 1;
-    let of_line = |n, h| [0, 2, 4, 6].map(|w| number(n, h, w));
-    let lines = [of_line(1, 10), of_line(1, 12), of_line(2, 0)].concat();
-    assert_eq!(pixels[..13], [&[number(1, 8, 6)], &lines[..]].concat());
-    assert_eq!(pixels[13..], of_line(2, 2)[..3]);
+    let of_row = |n, h| [0, 2, 4, 6].map(|w| number(n, h, w));
+    let rows = [of_row(1, 10), of_row(1, 12), of_row(2, 0)].concat();
+    assert_eq!(pixels[..13], [&[number(1, 8, 6)], &rows[..]].concat());
+    assert_eq!(pixels[13..], of_row(2, 2)[..3]);
 }
 
 #[test]
-fn channels_start_where_they_are_asked_for() {
+fn channels_start_at_the_coordinate() {
     let channels = |first| loaded([4, 4, 1], |images| images, [first, 3, 3, 0, 0, 0]).unwrap()[0];
     assert_eq!(channels(4), (16 + 4000, 16 + 5000));
     assert_eq!(channels(8), (0, 0));
 }
 
 #[test]
-fn what_no_copy_of_pixels_can_be() {
+fn invalid_start_of_a_copy_is_an_error() {
     let misuse = |start| {
         let error =
             loaded([4, 4, 2], |images| images.corners([-1, 0], [-1, 1]), start).unwrap_err();
@@ -136,7 +139,7 @@ fn run_load(expected: u32, wait: u32) -> Result<(), SimError> {
 }
 
 #[test]
-fn pixels_are_told_of_with_those_that_there_are_not() {
+fn byte_count_includes_pixels_outside_the_image() {
     run_load(Pixels::BOX_BYTES, 1).unwrap();
     // 13 of the 16 pixels are in the image.
     let error = run_load(13 * 32, 1).unwrap_err();
@@ -146,7 +149,7 @@ fn pixels_are_told_of_with_those_that_there_are_not() {
 }
 
 #[test]
-fn pixels_are_read_too_early() {
+fn read_before_the_wait_is_an_error() {
     let error = run_load(Pixels::BOX_BYTES, 0).unwrap_err();
     let Misuse::CopyInFlight { access: "read", place, .. } = &error.misuse else {
         panic!("{error}")
@@ -202,12 +205,12 @@ fn run_store(distance: u32, add: u32, fence: u32) -> Result<Vec<u32>, SimError> 
 }
 
 #[test]
-fn pixels_are_stored_without_those_between() {
+fn traversal_stride_leaves_pixels_unwritten() {
     let d = run_store(3, 0, 1).unwrap();
     for (pixel, value) in d.into_iter().enumerate() {
-        let (image, line, col) = (pixel / 15, pixel % 15 / 5, pixel % 5);
-        let number = image % 3 * 6 + line / 2 * 3 + col / 2;
-        let is_written = line % 2 == 0 && col % 2 == 0 && number < 16;
+        let (image, row, col) = (pixel / 15, pixel % 15 / 5, pixel % 5);
+        let number = image % 3 * 6 + row / 2 * 3 + col / 2;
+        let is_written = row % 2 == 0 && col % 2 == 0 && number < 16;
         assert_eq!(
             value,
             if is_written { 100 * (image / 3 + 1) + number } else { 7 } as u32,
@@ -217,7 +220,7 @@ fn pixels_are_stored_without_those_between() {
 }
 
 #[test]
-fn pixels_of_two_blocks_are_the_same() {
+fn overlapping_stores_race_and_reductions_do_not() {
     let error = run_store(2, 0, 1).unwrap_err();
     assert!(matches!(error.misuse, Misuse::Race { access: "write", .. }), "{error}");
     let d = run_store(2, 1, 1).unwrap();
@@ -225,7 +228,7 @@ fn pixels_of_two_blocks_are_the_same() {
 }
 
 #[test]
-fn pixels_are_stored_without_a_fence() {
+fn store_without_a_fence_is_an_error() {
     let error = run_store(3, 0, 0).unwrap_err();
     assert!(matches!(error.misuse, Misuse::ProxyFence { .. }), "{error}");
     assert_elected_at(&error, "pixels stored", (0, 0, 0), 0);
@@ -247,16 +250,19 @@ fn raw_copies(
     warp.fence_for_bulk();
     warp.sync();
     warp.elect(|_| {
-        let (of_images, of_boxes, tile, barrier) = (images.as_ptr(), boxes.as_ptr(), tile.address(), full.address());
+        let (of_images, of_boxes, tile, barrier) =
+            (images.as_ptr(), boxes.as_ptr(), tile.address(), full.address());
         // SAFETY: None.
         unsafe {
             match how {
-                0 => raw::cp_async_bulk_tensor_4d_shared_cluster_global_im2col_mbarrier_complete_tx_bytes(
-                    tile, of_boxes, [0; 4], barrier, [0; 2],
-                ),
+                0 => load_4d(tile, of_boxes, [0; 4], barrier, [0; 2]),
                 1 => raw::cp_async_bulk_prefetch_tensor_4d_L2_global_tile(of_images, [0; 4]),
-                2 => raw::cp_async_bulk_tensor_4d_global_shared_cta_tile_bulk_group(of_images, [0; 4], tile),
-                3 => raw::cp_async_bulk_tensor_3d_global_shared_cta_im2col_no_offs_bulk_group(of_images, [0; 3], tile),
+                2 => raw::cp_async_bulk_tensor_4d_global_shared_cta_tile_bulk_group(
+                    of_images, [0; 4], tile,
+                ),
+                3 => raw::cp_async_bulk_tensor_3d_global_shared_cta_im2col_no_offs_bulk_group(
+                    of_images, [0; 3], tile,
+                ),
                 4 => raw::cp_async_bulk_tensor_4d_global_shared_cta_im2col_no_offs_bulk_group(
                     of_images,
                     [0, 0, 0, -1],
@@ -296,7 +302,7 @@ fn raw_copies_with_the_wrong_map() {
 }
 
 #[test]
-fn what_no_map_can_be() {
+fn invalid_map_is_refused() {
     type Small = SharedTile<u16, 8, 40, Unswizzled128>;
     let (device, mut buffer) = (Simulator::default(), vec![0u16; 1 << 16]);
     let right = Im2colTensor::<Small, 5>::new([40, 9, 8, 7, 2]);
@@ -304,15 +310,18 @@ fn what_no_map_can_be() {
     for (images, error) in [
         (
             right.corners([0, -17, 0], [0; 3]),
-            "the lower corner of a bounding box is -17 along dimension 2: of a tensor of 5 dimensions it must be from -16 to 15",
+            "the lower corner of a bounding box is -17 along dimension 2: of a tensor of 5 \
+             dimensions it must be from -16 to 15",
         ),
         (
             right.corners([0; 3], [0, 0, 16]),
-            "the upper corner of a bounding box is 16 along dimension 3: of a tensor of 5 dimensions it must be from -16 to 15",
+            "the upper corner of a bounding box is 16 along dimension 3: of a tensor of 5 \
+             dimensions it must be from -16 to 15",
         ),
         (
             right.corners([3, 0, 0], [-6, 0, 0]),
-            "a bounding box starts at 3 and ends at 2 along dimension 1: it must not end before it starts",
+            "a bounding box starts at 3 and ends at 2 along dimension 1: it must not end before it \
+             starts",
         ),
         (
             right.steps([1, 0, 1]),
@@ -349,7 +358,8 @@ fn what_no_map_can_be() {
         right.corners([0, 0, -1], [0; 3]).map_mut(&device, &mut buffer[..]).err().unwrap();
     assert_eq!(
         written.to_string(),
-        "the bounding box of a tensor that is written is from -1 to 6 along dimension 3: it must be within the tensor, from 0 to 6"
+        "the bounding box of a tensor that is written is from -1 to 6 along dimension 3: it must \
+         be within the tensor, from 0 to 6"
     );
     assert!(right.corners([0; 3], [1, 0, 0]).map_mut(&device, &mut buffer[..]).is_err());
     assert!(

@@ -141,12 +141,12 @@ fn an_instance_is_launched_by_its_index() {
 
 #[test]
 #[should_panic(expected = "the kernel `count` has 3 instances, and none has index 3")]
-fn there_is_no_instance_beyond_the_table() {
+fn instance_beyond_the_table_panics() {
     let _ = count::simulate(3, 1, ArgsHost { d: &mut [][..], factor: 1 });
 }
 
 #[test]
-fn a_kernel_with_lifetimes_is_one() {
+fn kernel_may_have_lifetimes() {
     #[kernel(threads = 32)]
     fn copy<'a, 'b: 'a>(block: &'a Block<'b>, a: Global<'b, u32>, d: GlobalMut<'b, u32>) {
         block.warp().each(|lane| d.set(lane.id(), a.get(lane.id())));
@@ -158,7 +158,7 @@ fn a_kernel_with_lifetimes_is_one() {
 }
 
 #[test]
-fn a_kernel_that_is_not_compiled_leaves_nothing_behind() {
+fn cfg_removes_all_parts_of_a_kernel() {
     #[kernel(threads = 32, instances(absent_u32 = <u32>))]
     #[cfg(any())]
     fn absent<T: Element>(_: &Block, _: GlobalMut<Missing<T>>) {}

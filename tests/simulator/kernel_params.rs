@@ -43,7 +43,7 @@ fn problem() -> Problem<2> {
 }
 
 #[test]
-fn plain_data_is_handed_over() {
+fn plain_data_is_passed_by_value() {
     let mut d = [0.0; 3];
     plain::simulate(1, problem(), [0.0, 10.0], true, &mut d).unwrap();
     assert_eq!(d, [-2.5, 66.0, 40.0]);
@@ -59,7 +59,7 @@ fn bytes<P: KernelParam>(bound: P::In<'_>) -> Vec<u8> {
 }
 
 #[test]
-fn a_gpu_is_given_the_structs_bytes_with_zeros_between() {
+fn struct_bytes_have_zeros_as_padding() {
     let line = bytes::<Line>(LINE);
     let mut expected = [2.0_f32.to_le_bytes(), [0; 4]].concat();
     expected.extend(0.5_f64.to_le_bytes());
@@ -118,7 +118,7 @@ fn scaled(block: &Block, args: Args<f32>, first: u32) {
 }
 
 #[test]
-fn memory_stands_in_structs() {
+fn structs_hold_global_memory() {
     let (a, factors, mut d) = ([3.0; 32], [1.0, 2.0], [0.0; 32]);
     let scale = ScaleHost { factors: &factors[..], line: LINE };
     let device = Simulator::default();
@@ -127,9 +127,9 @@ fn memory_stands_in_structs() {
     assert_eq!(d, core::array::from_fn(|i| if i % 2 == 0 { 6.0 } else { 12.0 }));
     let line = Line::TYPE.to_string();
     let expected = format!(
-        "param args=Args {{a: Global<f32>, tile: Option<TensorMap<SharedTile<f32, 8, 32, Swizzle128, \
-         RowMajor>, 2, Tiled>>, scale: Scale {{factors: Global<f32>, line: {line}}} of 40 bytes \
-         aligned to 8, d: GlobalMut<f32>}} of 256 bytes aligned to 64; param first=u32; "
+        "param args=Args {{a: Global<f32>, tile: Option<TensorMap<SharedTile<f32, 8, 32, \
+         Swizzle128, RowMajor>, 2, Tiled>>, scale: Scale {{factors: Global<f32>, line: {line}}} of \
+         40 bytes aligned to 8, d: GlobalMut<f32>}} of 256 bytes aligned to 64; param first=u32; "
     );
     assert!(scaled::INFO.fingerprint.starts_with(&expected), "{}", scaled::INFO.fingerprint);
 }
@@ -147,7 +147,7 @@ fn looked_up(block: &Block, table: Table, line: &Line) {
 }
 
 #[test]
-fn plain_data_is_taken_by_reference() {
+fn plain_data_is_passed_by_reference() {
     let (numbers, mut d) = ([10, 11, 12, 13], [0; 32]);
     looked_up::simulate(1, TableHost { numbers: &numbers, d: &mut d[..] }, &LINE).unwrap();
     assert_eq!(d[..4], [11, 13, 11, 10]);
@@ -193,7 +193,7 @@ fn copy_box(block: &Block, #[shared] tile: Tile, #[shared] full: BarrierMemory, 
 }
 
 #[test]
-fn tensor_maps_stand_in_structs() {
+fn structs_hold_tensor_maps() {
     let (device, a, mut d) = (Simulator::default(), [7.0; 512], [0.0; 512]);
     let tensor = Tensor::<Tile, 2>::new([32, 16]);
     let from = tensor.map(&device, &a[..]).unwrap();
@@ -225,7 +225,7 @@ fn late_as_a_whole(block: &Block, args: Dependent<Scale>, d: Dependent<GlobalMut
 }
 
 #[test]
-fn memory_of_a_struct_may_be_early() {
+fn struct_may_hold_dependent_memory() {
     let mut d = [0.0; 32];
     late::simulate(1, LateHost { a: &[2.0; 32][..], d: &mut d[..], factor: 4.0 }).unwrap();
     assert_eq!(d, [8.0; 32]);

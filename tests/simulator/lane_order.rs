@@ -24,7 +24,8 @@ fn scan_global(block: &Block, d: GlobalMut<u32>, how: u32) {
     let warp = block.warp();
     if how == 0 {
         warp.each(|lane| {
-            let before = if lane.id() == 0 { 0 } else { d.get(lane, lane.id() - 1) }; // <- reads what the lane before wrote
+            let before = if lane.id() == 0 { 0 } else { d.get(lane, lane.id() - 1) };
+            // <- reads what the lane before wrote
             d.set(lane.id(), before + 1);
         });
         return;
@@ -40,7 +41,7 @@ fn scan_global(block: &Block, d: GlobalMut<u32>, how: u32) {
 }
 
 #[test]
-fn a_value_of_the_lane_before_is_an_error_at_once() {
+fn read_of_the_previous_lanes_write_is_an_error() {
     for seed in 0..8 {
         let error = scan_global::launch(&Simulator::new(seed), 1, &mut [0; 32], 0).unwrap_err();
         assert_eq!(race(&error), (true, Agent::LaneOfWarp(0)));
@@ -73,12 +74,14 @@ fn row_of_lanes(
         // Each lane reads the element that the lane before it wrote.
         0 => drop(warp.each(|lane| {
             set(lane, lane.id());
-            d.set(index * 32 + lane.id(), rows.get(lane, at(lane.id() + 31))); // <- from the lane before
+            d.set(index * 32 + lane.id(), rows.get(lane, at(lane.id() + 31)));
+            // <- from the lane before
         })),
         // In another closure, without a `sync` in between.
         1 => {
             warp.each(|lane| set(lane, lane.id()));
-            warp.each(|lane| d.set(index * 32 + lane.id(), rows.get(lane, at(lane.id() + 31)))); // <- in the next closure
+            warp.each(|lane| d.set(index * 32 + lane.id(), rows.get(lane, at(lane.id() + 31))));
+            // <- in the next closure
         }
         // With a `sync` in between.
         2 => {
@@ -130,7 +133,7 @@ fn row_of_lanes(
 }
 
 #[test]
-fn rows_that_lanes_hand_on() {
+fn row_between_lanes_needs_a_sync() {
     for seed in 0..8 {
         let run = |how| row_of_lanes::launch(&Simulator::new(seed), 1, &mut [0; 64], how);
         let error = run(0).unwrap_err();
@@ -178,7 +181,7 @@ fn raw_rows(block: &Block, #[shared] row: Row, d: GlobalMut<u32>, how: u32) {
 }
 
 #[test]
-fn raw_loads_of_what_other_lanes_stored() {
+fn raw_load_of_another_lanes_store_needs_a_sync() {
     let run = |how| raw_rows::simulate(1, &mut [0; 32], how);
     let error = run(0).unwrap_err();
     assert_eq!(race(&error), (true, Agent::LaneOfWarp(0)));
@@ -241,7 +244,7 @@ fn next_element(block: &Block, d: GlobalMut<u32>, e: GlobalMut<u32>, first: u32)
 }
 
 #[test]
-fn a_lane_that_reads_too_soon_what_in_step_is_written() {
+fn read_before_the_lockstep_write_is_an_error() {
     for seed in 0..8 {
         let device = Simulator::new(seed);
         let error = sum_by_halves::launch(&device, 1, &mut [0], 0).unwrap_err();
@@ -285,7 +288,7 @@ fn elected(block: &Block, #[shared] row: Row, d: GlobalMut<u32>) {
 /// A lane waits for a barrier within the closure, and then reads an element that another lane wrote
 /// before its arrival.
 #[kernel(threads = 32, target = "sm_90")]
-fn told_by_a_barrier(
+fn ordered_by_a_barrier(
     block: &Block,
     #[shared] row: Row,
     #[shared] full: BarrierMemory,
@@ -308,16 +311,16 @@ fn told_by_a_barrier(
 }
 
 #[test]
-fn lanes_that_are_ordered() {
+fn elect_and_barrier_order_lanes() {
     for seed in 0..8 {
         let device = Simulator::new(seed);
         let mut d = [0; 33];
         elected::launch(&device, 1, &mut d).check();
         assert_eq!(d, [3; 33]);
         let mut d = [0];
-        told_by_a_barrier::launch(&device, 1, &mut d, 1).check();
+        ordered_by_a_barrier::launch(&device, 1, &mut d, 1).check();
         assert_eq!(d, [7]);
-        let error = told_by_a_barrier::launch(&device, 1, &mut d, 0).unwrap_err();
+        let error = ordered_by_a_barrier::launch(&device, 1, &mut d, 0).unwrap_err();
         assert_eq!(race(&error), (true, Agent::LaneOfWarp(0)));
     }
 }

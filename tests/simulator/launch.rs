@@ -14,7 +14,7 @@ fn message(error: &SimError) -> &str {
 fn nothing(_: &Block) {}
 
 #[test]
-fn an_empty_grid() {
+fn empty_grid_is_an_error() {
     for grid in [(0, 1, 1), (1, 0, 1), (1, 1, 0)] {
         let error = nothing::simulate(grid).unwrap_err();
         let message = message(&error);
@@ -24,7 +24,7 @@ fn an_empty_grid() {
 }
 
 #[test]
-fn a_grid_that_no_gpu_takes() {
+fn too_large_grid_is_an_error() {
     for grid in
         [(1, 65_536, 1), (1, 1, 65_536), (1 << 31, 1, 1), (1, u32::MAX, u32::MAX), (u32::MAX, 1, 1)]
     {
@@ -43,7 +43,7 @@ fn a_grid_that_no_gpu_takes() {
 fn pairs(_: &ClusterBlock<2>) {}
 
 #[test]
-fn a_grid_of_clusters_that_no_gpu_takes() {
+fn too_large_grid_of_clusters_is_an_error() {
     let error = pairs::simulate((2, 65_536, 1)).unwrap_err();
     assert!(message(&error).contains("larger than any GPU takes"), "{error}");
     assert_eq!(pairs::simulate((2, 3, 1)).unwrap().blocks, 6);
@@ -90,6 +90,6 @@ fn a_kernel_that_no_gpu_runs() {
 fn all_shared_memory(_: &Block, #[shared] _tile: SharedTile<u8, { 227 * 64 }, 16>) {}
 
 #[test]
-fn a_block_with_all_the_shared_memory_there_is() {
+fn block_with_all_shared_memory_runs() {
     all_shared_memory::simulate(1).unwrap();
 }

@@ -27,7 +27,7 @@ arrays! {
 }
 
 #[test]
-fn local_memory_that_no_thread_has() {
+fn too_much_local_memory_is_an_error() {
     for seed in 0..4 {
         let mut d = [0; 32];
         small::launch(&Simulator::new(seed), 1, &mut d).check();
@@ -66,7 +66,7 @@ fn recurse(block: &Block, d: GlobalMut<u32>, times: u64, at_warp_scope: u32) {
 }
 
 #[test]
-fn a_recursion_that_ends() {
+fn finite_recursion_runs() {
     let mut d = [0];
     recurse::simulate(1, &mut d, 100, 0).check();
     assert_eq!(d, [100]);
@@ -115,7 +115,7 @@ fn overflow(which: &str) -> (Output, String) {
 
 #[cfg(unix)]
 #[test]
-fn a_stack_that_overflows_is_told_of() {
+fn stack_overflow_in_a_lane_is_reported() {
     let (output, text) = overflow("lane");
     assert!(!output.status.success());
     assert!(
@@ -137,7 +137,7 @@ fn a_stack_that_overflows_is_told_of() {
 
 #[cfg(unix)]
 #[test]
-fn other_faults_are_left_to_others() {
+fn other_faults_reach_the_earlier_handler() {
     for which in ["thread", "before"] {
         let (output, text) = overflow(which);
         assert!(!output.status.success());
@@ -166,7 +166,7 @@ fn caught(block: &Block, a: Global<u32>, d: GlobalMut<u32>, how: u32) {
 }
 
 #[test]
-fn what_a_kernel_catches_is_found_all_the_same() {
+fn caught_panic_is_still_an_error() {
     for seed in 0..4 {
         let run = |how| caught::launch(&Simulator::new(seed), 1, &[1; 32], &mut [0; 32], how);
         run(0).unwrap().check().unwrap();

@@ -70,7 +70,7 @@ fn hand_over(
 }
 
 #[test]
-fn who_waits_sees_what_was_done_before_the_arrivals() {
+fn waiter_sees_the_writes_before_the_arrivals() {
     for seed in 0..8 {
         let run = |how| {
             let mut d = [0; 32];
@@ -129,7 +129,7 @@ fn many_readers(block: &Block, #[shared] row: Row, #[shared] empty: BarrierMemor
 }
 
 #[test]
-fn a_writer_must_have_waited_for_every_reader() {
+fn writer_that_skips_a_readers_arrival_races() {
     for seed in 0..20 {
         many_readers::launch(&Simulator::new(seed), 1, 0).unwrap().check().unwrap();
         for silent in 1..4 {
@@ -172,7 +172,7 @@ fn chain(
 }
 
 #[test]
-fn who_waits_learns_what_the_others_had_waited_for() {
+fn waits_order_transitively() {
     let mut d = [0; 32];
     chain::launch(&Simulator::new(3).schedules(20), 1, &mut d).check();
     assert_eq!(d, [9; 32]);
@@ -237,7 +237,7 @@ fn transactions(
 }
 
 #[test]
-fn a_phase_needs_its_arrivals_and_its_bytes() {
+fn phase_without_its_arrivals_or_bytes_is_a_deadlock() {
     transactions::simulate(1, 2, 512, 512).check();
     transactions::simulate(1, 2, 0, 0).check();
     for (arrivals, expected, come, lacks) in
@@ -283,7 +283,7 @@ fn a_phase_needs_its_arrivals_and_its_bytes() {
 }
 
 #[test]
-fn arrivals_and_bytes_that_no_phase_is_for() {
+fn too_many_arrivals_or_bytes_are_errors() {
     let error = transactions::simulate(1, 3, 8, 0).unwrap_err();
     assert_eq!(misuse(&error), BarrierMisuse::TooManyArrivals { of: 2 });
     assert_elected_at(&error, "arrives", (0, 0, 0), 0);
@@ -303,7 +303,7 @@ fn counts(block: &Block, #[shared] barrier: BarrierMemory, count: u32, arrivals:
 }
 
 #[test]
-fn numbers_of_arrivals() {
+fn arrival_count_out_of_range_is_an_error() {
     counts::simulate(1, 3, 2).check();
     counts::simulate(1, (1 << 20) - 1, 1).check();
     for count in [0, 1 << 20] {
@@ -343,7 +343,7 @@ fn late(
 }
 
 #[test]
-fn a_phase_that_ends_before_all_have_waited_for_the_one_before() {
+fn wait_for_a_missed_phase_is_an_error() {
     late::simulate(1, 1).check();
     for phases in 2..5 {
         let error = late::simulate(1, phases).unwrap_err();
@@ -385,7 +385,7 @@ fn early(
 }
 
 #[test]
-fn a_phase_that_has_not_begun_is_not_waited_for() {
+fn wait_for_a_future_phase_is_an_error() {
     // The phase before the current one; and the current one, if nobody waits for its end.
     for phases in 1..4 {
         early::launch(&Simulator::new(0).schedules(8), 1, phases, phases - 1, 0).check();
@@ -434,7 +434,7 @@ fn one_phase_ahead(
 }
 
 #[test]
-fn some_order_shows_a_wait_that_is_one_phase_ahead() {
+fn schedules_find_a_wait_one_phase_ahead() {
     let error =
         one_phase_ahead::launch(&Simulator::new(0).schedules(16), 1, &mut [0; 32]).unwrap_err();
     let ahead = |finding: &sim::Finding| {
@@ -482,7 +482,7 @@ fn leave(block: &Block, #[shared] memory: BarrierMemory, end: u32) {
 }
 
 #[test]
-fn who_leaves_is_not_waited_for_and_an_end_is_an_end() {
+fn dropped_arrival_is_not_awaited_and_invalid_barrier_is_an_error() {
     leave::launch(&Simulator::new(0).schedules(10), 1, 0).check();
     leave::launch(&Simulator::new(0).schedules(10), 1, 1).check();
     let error = leave::simulate(1, 2).unwrap_err();
@@ -634,7 +634,7 @@ fn try_and(
 }
 
 #[test]
-fn a_lane_that_tries_may_do_something_else_before_it_tries_again() {
+fn lane_may_work_between_two_try_waits() {
     for how in 1..5 {
         let mut d = [0];
         try_and::launch(&Simulator::new(0).schedules(32), 1, &mut d, how).check();
@@ -643,7 +643,7 @@ fn a_lane_that_tries_may_do_something_else_before_it_tries_again() {
 }
 
 #[test]
-fn a_lane_that_tries_once_may_have_tried_in_vain() {
+fn single_try_wait_does_not_order_a_read() {
     let error = try_and::launch(&Simulator::new(0).schedules(16), 1, &mut [0], 0).unwrap_err();
     assert!(
         error.findings().iter().any(|finding| matches!(finding.misuse, Misuse::Race { .. })),
@@ -652,7 +652,7 @@ fn a_lane_that_tries_once_may_have_tried_in_vain() {
 }
 
 #[test]
-fn a_lane_that_tries_on_and_on() {
+fn endless_try_wait_is_a_deadlock() {
     for seed in 0..4 {
         let error = try_and::launch(&Simulator::new(seed), 1, &mut [0], 5).unwrap_err();
         let Misuse::Deadlock { waiting, .. } = &error.misuse else { panic!("{error}") };
@@ -673,12 +673,13 @@ fn test_in_vain(block: &Block, #[shared] barrier: BarrierMemory) {
 }
 
 #[test]
-fn a_lane_that_tests_on_and_on() {
+fn endless_test_wait_is_a_deadlock() {
     let error = test_in_vain::simulate(1).unwrap_err();
     assert!(matches!(error.misuse, Misuse::PollingBarrier { .. }), "{error}");
     assert_elected_at(&error, "in vain", (0, 0, 0), 0);
     let text = error.to_string();
-    let title = "error: deadlock: `barrier` is tested again and again, and nothing ends its phase 0: 1 of 1 arrivals missing\n";
+    let title = "error: deadlock: `barrier` is tested again and again, and nothing ends its phase \
+        0: 1 of 1 arrivals missing\n";
     assert!(text.starts_with(title), "{text}");
     assert!(text.contains("\n   = nobody has ever arrived at `barrier`\n"), "{text}");
 }

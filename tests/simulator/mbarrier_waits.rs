@@ -50,7 +50,7 @@ fn look(
 }
 
 #[test]
-fn who_looked_and_found_the_phase_over_sees_what_was_written() {
+fn successful_try_wait_sees_the_writes() {
     for how in [0, 1, 5] {
         let mut d = [0; 32];
         look::launch(&Simulator::new(0).schedules(32), 1, &mut d, how).check();
@@ -59,7 +59,7 @@ fn who_looked_and_found_the_phase_over_sees_what_was_written() {
 }
 
 #[test]
-fn who_does_not_heed_the_answer_may_read_too_early() {
+fn ignored_try_wait_result_is_an_error() {
     let found =
         (0..32).filter_map(|seed| look::launch(&Simulator::new(seed), 1, &mut [0; 32], 2).err());
     let found: Vec<_> = found.collect();
@@ -75,7 +75,7 @@ fn is_dependent(misuse: &Misuse) -> bool {
 }
 
 #[test]
-fn a_look_ahead_tells_nothing_before_its_wait() {
+fn token_of_try_wait_does_not_order_before_its_wait() {
     // No order is right, even if the phase is complete at the time of the look.
     for seed in 0..16 {
         let error = look::launch(&Simulator::new(seed), 1, &mut [0; 32], 6).unwrap_err();
@@ -84,7 +84,7 @@ fn a_look_ahead_tells_nothing_before_its_wait() {
 }
 
 #[test]
-fn a_look_in_vain_is_no_deadlock_but_looking_without_end_is_told_of() {
+fn failed_try_wait_passes_and_endless_polling_is_an_error() {
     let mut d = [0; 32];
     look::launch(&Simulator::new(0).schedules(8), 1, &mut d, 3).check();
     assert_eq!(d, [7; 32]);
@@ -143,7 +143,7 @@ fn leave(
 }
 
 #[test]
-fn who_leaves_another_blocks_barrier_tells_what_it_wrote() {
+fn arrive_and_drop_at_a_peer_barrier_releases_the_writes() {
     for how in [0, 1] {
         let mut d = [0; 32];
         leave::launch(&Simulator::new(0).schedules(32), 2, &mut d, 1, how).check();
@@ -152,7 +152,7 @@ fn who_leaves_another_blocks_barrier_tells_what_it_wrote() {
 }
 
 #[test]
-fn a_look_for_the_block_does_not_see_what_another_block_wrote() {
+fn block_scope_try_wait_does_not_see_a_peers_writes() {
     for seed in 0..12 {
         let error = leave::launch(&Simulator::new(seed), 2, &mut [0; 32], 1, 2).unwrap_err();
         let Misuse::Race { access: "read", other_access: "write", other, .. } = error.misuse else {
@@ -164,7 +164,7 @@ fn a_look_for_the_block_does_not_see_what_another_block_wrote() {
 }
 
 #[test]
-fn no_more_leave_than_there_are() {
+fn too_many_drops_are_an_error() {
     let error = leave::simulate(2, &mut [0; 32], 3, 0).unwrap_err();
     let Misuse::Barrier { misuse, .. } = error.misuse else { panic!("{error}") };
     assert!(matches!(misuse, BarrierMisuse::TooManyArrivals { .. }), "{error}");
@@ -183,7 +183,7 @@ fn beyond_the_ring(
 }
 
 #[test]
-fn a_peers_ring_has_its_bounds() {
+fn stage_beyond_a_peers_ring_is_an_error() {
     beyond_the_ring::simulate(2, 1).check();
     let error = beyond_the_ring::simulate(2, 2).unwrap_err();
     assert!(matches!(error.misuse, Misuse::RingOutOfBounds { index: 2, len: 2 }), "{error}");

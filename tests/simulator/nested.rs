@@ -27,7 +27,7 @@ fn outer(block: &Block, d: GlobalMut<u32>, same: u32) {
 }
 
 #[test]
-fn the_outer_one_goes_on_as_the_lane_that_it_was() {
+fn outer_closure_continues_as_its_lane() {
     let mut d = [0; 32];
     outer::launch(&Simulator::new(0).strict(), 1, &mut d, 0).unwrap();
     assert_eq!(d[31], 32);

@@ -18,7 +18,7 @@ fn assert_wrong(error: &SimError, expected: (char, &str, &str), made: &str) {
 }
 
 /// Matrices whose products all differ.
-fn factors<S, T: Element>(
+fn operands<S, T: Element>(
     warp: Warp<'_>,
     of: impl Fn(f32) -> T + LaneCapture,
 ) -> (FragmentA<S, T>, FragmentB<S, T>)
@@ -31,14 +31,14 @@ where
 }
 
 fn f32_result(warp: Warp<'_>) -> Accumulator<M16N8K8, f32> {
-    let (a, b) = factors(warp, f16::from_f32);
+    let (a, b) = operands(warp, f16::from_f32);
     let mut acc = Accumulator::zero();
     Mma::<M16N8K8, f16, f16, f32>::accumulate(warp, &mut acc, &a, &b); // <- f32
     acc
 }
 
 fn f16_result(warp: Warp<'_>) -> Accumulator<M16N8K8, f16> {
-    let (a, b) = factors(warp, f16::from_f32);
+    let (a, b) = operands(warp, f16::from_f32);
     let mut acc = Accumulator::zero();
     Mma::<M16N8K8, f16, f16, f16>::accumulate(warp, &mut acc, &a, &b); // <- f16
     acc
@@ -52,8 +52,8 @@ fn typed(block: &Block, which: u32) {
     }
     let (c, h) = (f32_result(warp).registers(), f16_result(warp).registers());
     let two = |pair: usize| warp.each(|lane| [lane.get(&c)[pair * 2], lane.get(&c)[pair * 2 + 1]]);
-    let (a, b) = factors(warp, bf16::from_f32);
-    let (half_a, half_b) = factors(warp, f16::from_f32);
+    let (a, b) = operands(warp, bf16::from_f32);
+    let (half_a, half_b) = operands(warp, f16::from_f32);
     let mut acc = Accumulator::<M16N8K16, f32>::zero();
     let mut half_acc = Accumulator::<M16N8K16, f16>::zero();
     match which {
@@ -115,7 +115,7 @@ fn typed(block: &Block, which: u32) {
 }
 
 #[test]
-fn by_typed_fragments() {
+fn accumulator_as_another_typed_operand_is_an_error() {
     let expected = [
         ("f32 as A", ('A', "bf16", "f32"), "f32"),
         ("f32 as B", ('B', "bf16", "f32"), "f32"),
@@ -131,7 +131,7 @@ fn by_typed_fragments() {
 }
 
 #[test]
-fn what_an_accumulator_may_be() {
+fn accumulator_as_a_valid_operand_is_no_error() {
     for which in 5..8 {
         typed::simulate(1, which).unwrap();
     }
@@ -141,20 +141,34 @@ fn what_an_accumulator_may_be() {
 fn by_lanes(block: &Block, which: u32) {
     block.warp().each(|lane| {
         let word = |i: usize| {
-            let half = |i: usize| u32::from(f16::from_f32(((lane.id() * 7 + i * 5) % 37) as f32 * 0.25).to_bits());
+            let half = |i: usize| {
+                u32::from(f16::from_f32(((lane.id() * 7 + i * 5) % 37) as f32 * 0.25).to_bits())
+            };
             half(2 * i) | half(2 * i + 1) << 16
         };
         let (a, b) = ([word(0), word(1)], [word(2)]);
         // SAFETY: All lanes reach this together.
         unsafe {
-            let c = raw::mma_sync_aligned_m16n8k8_row_col_f32_f16_f16_f32(a, b, [0; 4]); // <- raw f32
-            let h = raw::mma_sync_aligned_m16n8k8_row_col_f16_f16_f16_f16(a, b, [0; 2]); // <- raw f16
+            let c = raw::mma_sync_aligned_m16n8k8_row_col_f32_f16_f16_f32(a, b, [0; 4]);
+            // <- raw f32
+            let h = raw::mma_sync_aligned_m16n8k8_row_col_f16_f16_f16_f16(a, b, [0; 2]);
+            // <- raw f16
             match which {
-                0 => drop(raw::mma_sync_aligned_m16n8k16_row_col_f32_bf16_bf16_f32(c, a, [0; 4])), // <- raw 0
-                1 => drop(raw::mma_sync_aligned_m16n8k8_row_col_f32_f16_f16_f32(a, [c[3]], [0; 4])), // <- raw 1
-                2 => drop(raw::mma_sync_aligned_m16n8k8_row_col_f32_bf16_bf16_f32(h, b, c)),       // <- raw 2
-                3 => drop(raw::mma_sync_aligned_m16n8k8_row_col_f16_f16_f16_f16(a, b, [c[0], c[1]])), // <- raw 3
-                4 => drop(raw::mma_sync_aligned_m16n8k16_row_col_f32_bf16_bf16_f32([word(3); 4], a, c)),
+                0 => drop(raw::mma_sync_aligned_m16n8k16_row_col_f32_bf16_bf16_f32(c, a, [0; 4])),
+                // <- raw 0
+                1 => drop(raw::mma_sync_aligned_m16n8k8_row_col_f32_f16_f16_f32(a, [c[3]], [0; 4])),
+                // <- raw 1
+                2 => drop(raw::mma_sync_aligned_m16n8k8_row_col_f32_bf16_bf16_f32(h, b, c)),
+                // <- raw 2
+                3 => {
+                    drop(raw::mma_sync_aligned_m16n8k8_row_col_f16_f16_f16_f16(a, b, [c[0], c[1]]))
+                    // <- raw 3
+                }
+                4 => drop(raw::mma_sync_aligned_m16n8k16_row_col_f32_bf16_bf16_f32(
+                    [word(3); 4],
+                    a,
+                    c,
+                )),
                 5 => drop(raw::mma_sync_aligned_m16n8k8_row_col_f16_f16_f16_f16(h, [h[0]], h)),
                 // This instruction moves bits of any kind.
                 _ => drop(raw::movmatrix_sync_aligned_m8n8_trans_b16(c[0])),
@@ -164,7 +178,7 @@ fn by_lanes(block: &Block, which: u32) {
 }
 
 #[test]
-fn by_raw_registers() {
+fn accumulator_as_another_raw_operand_is_an_error() {
     let expected = [
         (('A', "bf16", "f32"), "raw f32"),
         (('B', "f16", "f32"), "raw f32"),
@@ -195,7 +209,7 @@ fn few_values(block: &Block) {
 
 /// Eight words could equal others by chance.
 #[test]
-fn few_different_words_prove_nothing() {
+fn few_distinct_words_are_no_finding() {
     few_values::simulate(1).unwrap();
 }
 

@@ -73,7 +73,7 @@ fn pipeline(
     let (full, empty) = (full.init(block, 1), empty.init(block, readers)); // <- initialise
     let (warp, index) = (block.warp(), block.warp().index());
     let mut state = PipelineState::FIRST;
-    let mut sums = PerLane::splat(0);
+    let mut acc = PerLane::splat(0);
     for round in 0..6 {
         let stage = state.index();
         let (tile, full, empty) = (tiles.stage(stage), full.stage(stage), empty.stage(stage));
@@ -118,9 +118,10 @@ fn pipeline(
                 warp.sync();
                 warp.elect(|lane| _ = empty.arrive(lane)); // <- early release
             }
-            sums = warp.each(|lane| {
-                let column = (0..4).map(|row| tile.get(lane, (4 * (index - 1) + row, lane.id()))); // <- read
-                column.fold(lane.get(&sums), u32::wrapping_add)
+            acc = warp.each(|lane| {
+                let column = (0..4).map(|row| tile.get(lane, (4 * (index - 1) + row, lane.id())));
+                // <- read
+                column.fold(lane.get(&acc), u32::wrapping_add)
             });
             if !is(EarlyRelease) && !is(MissingRelease) {
                 warp.sync();
@@ -130,7 +131,7 @@ fn pipeline(
         state = state.next();
     }
     if index > 0 {
-        warp.each(|lane| d.set(32 * (index - 1) + lane.id(), lane.get(&sums)));
+        warp.each(|lane| d.set(32 * (index - 1) + lane.id(), lane.get(&acc)));
     }
 }
 
@@ -148,7 +149,7 @@ fn run(plant: Plant, seed: u64) -> Result<(), SimError> {
 }
 
 /// A GEMM with two steps of K. A producer loads the tiles, and `wgmma` reads them.
-mod product {
+mod gemm {
     use super::*;
 
     type TileA = SharedTile<bf16, 64, 64, Swizzle128>;
@@ -178,7 +179,7 @@ mod product {
         plant: u32,
     ) {
         let is = |which: Plant| plant == which as u32;
-        let (full, empty) = (full.init(block, 1), empty.init(block, 1)); // <- product: initialise
+        let (full, empty) = (full.init(block, 1), empty.init(block, 1)); // <- gemm: initialise
         let (group, warp) = (block.warp_group(), block.warp());
         let mut state = PipelineState::FIRST;
         if group.index() == 0 {
@@ -186,26 +187,29 @@ mod product {
                 group.give_registers::<40>();
             }
             for step in 0..if warp.index() == 0 { 3 } else { 0 } {
-                empty.stage(state.index()).wait(warp, state.prev_phase()); // <- product: wait for empty
+                empty.stage(state.index()).wait(warp, state.prev_phase());
+                // <- gemm: wait for empty
                 warp.elect(|lane| {
                     let full = full.stage(state.index());
                     full.arrive_expecting(lane, TileA::BOX_BYTES + TileB::BOX_BYTES);
-                    tiles_a.stage(state.index()).load_tma(lane, a.at([64 * step, 0]), full); // <- product: load a
-                    tiles_b.stage(state.index()).load_tma(lane, b.at([0, 64 * step]), full); // <- product: load b
+                    tiles_a.stage(state.index()).load_tma(lane, a.at([64 * step, 0]), full);
+                    // <- gemm: load a
+                    tiles_b.stage(state.index()).load_tma(lane, b.at([0, 64 * step]), full);
+                    // <- gemm: load b
                 });
                 state = state.next();
             }
         } else {
-            group.take_registers::<232>(); // <- product: take
+            group.take_registers::<232>(); // <- gemm: take
             if group.index() == 2 {
                 return;
             }
-            let mut sums = GroupAccumulator::<32, f32>::zero().begin(group);
+            let mut acc = GroupAccumulator::<32, f32>::zero().begin(group);
             for _ in 0..3 {
                 let stage = state.index();
                 full.stage(stage).wait(warp, state.phase());
                 let (tile_a, tile_b) = (tiles_a.stage(stage), tiles_b.stage(stage));
-                Wgmma::<32, bf16, bf16, f32>::issue(group, &mut sums, |issue| {
+                Wgmma::<32, bf16, bf16, f32>::issue(group, &mut acc, |issue| {
                     for k in 0..4 {
                         if is(Plant::WrongSwizzle) {
                             let tile_a = tiles_a.reuse::<SharedTile<bf16, 128, 32, Swizzle64>>();
@@ -213,24 +217,25 @@ mod product {
                                 tile_a.matrix_a((k / 2 * 64, k % 2 * 16)),
                                 tile_b.matrix_b((k * 16, 0)),
                             );
-                            issue.accumulate(a, b); // <- product: wrong wgmma
+                            issue.accumulate(a, b); // <- gemm: wrong wgmma
                             continue;
                         }
                         issue
-                            .accumulate(tile_a.matrix_a((0, k * 16)), tile_b.matrix_b((k * 16, 0))); // <- product: wgmma
+                            .accumulate(tile_a.matrix_a((0, k * 16)), tile_b.matrix_b((k * 16, 0)));
+                        // <- gemm: wgmma
                     }
                 });
                 if !is(Plant::ReleasedInFlight) {
-                    sums.wait::<0>(group);
+                    acc.wait::<0>(group);
                 }
                 group.sync();
                 if group.warp_rank() == 0 {
-                    warp.elect(|lane| _ = empty.stage(stage).arrive(lane)); // <- product: release
+                    warp.elect(|lane| _ = empty.stage(stage).arrive(lane)); // <- gemm: release
                 }
                 state = state.next();
             }
-            let sums = sums.finish(group);
-            sums.for_each(group, |row, col, sum| d.set(row * 32 + col, sum));
+            let acc = acc.finish(group);
+            acc.for_each(group, |row, col, sum| d.set(row * 32 + col, sum));
         }
     }
 
@@ -323,7 +328,8 @@ mod pair {
             cluster.sync();
         }
         let other = row.of(cluster.peer(1 - rank));
-        warp.each(|lane| d.set(32 * rank + lane.id(), other.get(lane, (0, lane.id())))); // <- pair: read
+        warp.each(|lane| d.set(32 * rank + lane.id(), other.get(lane, (0, lane.id()))));
+        // <- pair: read
         if !is(Plant::MissingLastSync) {
             cluster.sync();
         }
@@ -398,13 +404,13 @@ fn assert_planted(name: &str, run: impl Fn(u64) -> Result<(), SimError>) {
 }
 
 #[test]
-fn nothing_is_wrong_without_a_mistake() {
+fn pipelines_without_a_mistake_run_clean() {
     for seed in 0..24 {
         run(Nothing, seed).unwrap();
         results::run(results::Plant::Nothing, seed).unwrap();
         pair::run(pair::Plant::Nothing, seed).unwrap();
     }
-    (0..4).for_each(|seed| product::run(product::Plant::Nothing, seed).unwrap());
+    (0..4).for_each(|seed| gemm::run(gemm::Plant::Nothing, seed).unwrap());
 }
 
 /// A test for each planted mistake.
@@ -433,9 +439,9 @@ planted! {
     polling: run, Polling;
     swapped_coordinates: run, SwappedCoordinates;
     wrong_stage: run, WrongStage;
-    released_in_flight: product::run, product::Plant::ReleasedInFlight;
-    registers_not_given: product::run, product::Plant::RegistersNotGiven;
-    wrong_swizzle: product::run, product::Plant::WrongSwizzle;
+    released_in_flight: gemm::run, gemm::Plant::ReleasedInFlight;
+    registers_not_given: gemm::run, gemm::Plant::RegistersNotGiven;
+    wrong_swizzle: gemm::run, gemm::Plant::WrongSwizzle;
     missing_fence: results::run, results::Plant::MissingFence;
     read_in_flight: results::run, results::Plant::ReadInFlight;
     missing_first_sync: pair::run, pair::Plant::MissingFirstSync;

@@ -21,7 +21,7 @@ fn wait_for_a_flag(block: &Block, #[shared] flag: SharedTile<u8, 1, 16>) {
 
 /// If the other warp comes first, there is a race instead.
 #[test]
-fn a_flag_in_shared_memory() {
+fn polling_a_flag_in_shared_memory_is_an_error() {
     let memory = Memory::Shared { address: SHARED_BASE };
     let found = (0..8).find_map(|seed| {
         let error =
@@ -50,7 +50,7 @@ fn wait_for_another_block(block: &Block, d: GlobalMut<u32>) {
 }
 
 #[test]
-fn a_flag_in_global_memory() {
+fn polling_a_flag_in_global_memory_is_an_error() {
     let error = wait_for_another_block::launch(&Simulator::new(0).patience(1 << 16), 2, &mut [0])
         .unwrap_err();
     assert_eq!(error.misuse, Misuse::Polling { memory: Memory::Global { name: "d", index: 0 } });
@@ -81,7 +81,7 @@ fn wait_otherwise(block: &Block, a: Global<u32>, d: GlobalMut<u32>, how: u32) {
 }
 
 #[test]
-fn what_does_not_end() {
+fn endless_polling_is_an_error() {
     let run = |how| {
         let simulator = Simulator::new(0).patience(1 << 16);
         wait_otherwise::launch(&simulator, 1, &[0], &mut [0; 34], how)

@@ -69,7 +69,7 @@ fn collectives_by_their_form() {
 }
 
 #[test]
-fn nothing_is_recorded_unasked() {
+fn profile_and_trace_are_off_by_default() {
     let report = collectives::simulate(3).unwrap();
     assert_eq!((report.blocks, report.warps, report.profile, report.trace), (3, 6, None, None));
     assert_eq!(collectives::launch(&PROFILED, 3).unwrap().trace, None);
@@ -185,7 +185,7 @@ fn diverge(block: &Block, #[shared] tile: SharedTile<u32, 1, 32>, d: GlobalMut<u
 }
 
 #[test]
-fn lanes_that_diverge() {
+fn diverged_accesses_count_separately() {
     let profile = diverge::launch(&PROFILED, 1, &mut [0]).unwrap().profile.unwrap();
     let expected = [("st.global.b32", 1, 32), ("st.shared.b32", 3 + 2 + 1, 24 + 16 + 8 + 2 + 32)];
     assert_eq!(instructions(&profile), expected);
@@ -201,7 +201,7 @@ fn fails(block: &Block, d: GlobalMut<u32>) {
 }
 
 #[test]
-fn a_run_that_fails_leaves_nothing_behind() {
+fn failed_run_adds_nothing_to_the_next_profile() {
     let error = fails::launch(&PROFILED, 1, &mut [0; 20]).unwrap_err();
     assert_eq!(error.lane, Some(20));
     let profile = fails::launch(&PROFILED, 1, &mut [0; 32]).unwrap().profile.unwrap();
@@ -216,7 +216,7 @@ fn two_lines(block: &Block, #[shared] tile: SharedTile<u32, 8, 32>) {
 }
 
 #[test]
-fn it_prints_as_a_table() {
+fn profile_prints_as_a_table() {
     let profile = two_lines::launch(&PROFILED, 1).unwrap().profile.unwrap();
     let ((file, filled), (_, read)) = (line_of("filled"), line_of("read"));
     let lanes: Vec<_> = (0..32)

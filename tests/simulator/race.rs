@@ -26,9 +26,9 @@ fn assert_race(error: &SimError, accesses: (&str, &str), memory: Memory, other_m
     assert_eq!((file.clone(), *line), line_of(other_marker), "{error}");
 }
 
-/// Each warp writes its own row, and reads a row: that of the other warp if `rows_apart` is 1.
+/// Each warp writes its own row, and reads a row: that of the other warp if `row_distance` is 1.
 #[kernel(threads = 64)]
-fn read_a_row(block: &Block, #[shared] tile: Tile, rows_apart: usize, sync: u32) {
+fn read_a_row(block: &Block, #[shared] tile: Tile, row_distance: usize, sync: u32) {
     let warp = block.warp();
     let mine = warp.index();
     warp.each(|lane| {
@@ -41,13 +41,13 @@ fn read_a_row(block: &Block, #[shared] tile: Tile, rows_apart: usize, sync: u32)
     }
     warp.each(|lane| {
         if lane.id() < 8 {
-            tile.get(lane, ((mine + rows_apart) % 2, lane.id())); // <- row read
+            tile.get(lane, ((mine + row_distance) % 2, lane.id())); // <- row read
         }
     });
 }
 
 #[test]
-fn a_read_of_what_another_warp_writes_needs_a_sync_between() {
+fn read_of_another_warps_write_needs_a_sync() {
     for seed in 0..20 {
         let simulator = Simulator::new(seed);
         read_a_row::launch(&simulator, 1, 1, 1).unwrap();
@@ -63,13 +63,14 @@ fn a_read_of_what_another_warp_writes_needs_a_sync_between() {
 }
 
 #[kernel(threads = 64)]
-fn write_the_same(block: &Block, #[shared] tile: Tile, apart: usize) {
-    let row = block.warp().index() * apart;
-    block.warp().each(|lane| tile.set((row + lane.id() / 8, lane.id() % 8), 1)); // <- written by both
+fn write_the_same(block: &Block, #[shared] tile: Tile, distance: usize) {
+    let row = block.warp().index() * distance;
+    block.warp().each(|lane| tile.set((row + lane.id() / 8, lane.id() % 8), 1));
+    // <- written by both
 }
 
 #[test]
-fn two_warps_write_the_same_element() {
+fn writes_of_two_warps_race() {
     let error = write_the_same::simulate(1, 3).unwrap_err();
     let memory = Memory::Shared { address: SHARED_BASE + 3 * 16 };
     assert_race(&error, ("write", "write"), memory, "written by both");
@@ -90,7 +91,7 @@ fn fill_again(block: &Block, #[shared] tile: SharedTile<u16, 16, 16>, sync: u32)
 }
 
 #[test]
-fn a_tile_is_overwritten_while_another_warp_may_read_it() {
+fn write_during_another_warps_read_is_a_race() {
     for seed in 0..20 {
         fill_again::launch(&Simulator::new(seed), 1, 1).unwrap();
         let error = fill_again::launch(&Simulator::new(seed), 1, 0).unwrap_err();
@@ -107,8 +108,8 @@ fn a_tile_is_overwritten_while_another_warp_may_read_it() {
 }
 
 #[kernel(threads = 64)]
-fn global(block: &Block, d: GlobalMut<u32>, apart: usize, sync: u32) {
-    let (warp, first) = (block.warp(), block.warp().index() * apart);
+fn global(block: &Block, d: GlobalMut<u32>, distance: usize, sync: u32) {
+    let (warp, first) = (block.warp(), block.warp().index() * distance);
     warp.each(|lane| d.set(first + lane.id(), 1)); // <- global written
     if sync == 1 {
         block.sync();
@@ -135,8 +136,8 @@ fn warps_race_in_global_memory() {
 }
 
 #[kernel(threads = 32)]
-fn by_blocks(block: &Block, d: GlobalMut<u32>, apart: usize, read_from: usize) {
-    let first = block.index().y as usize * apart;
+fn by_blocks(block: &Block, d: GlobalMut<u32>, distance: usize, read_from: usize) {
+    let first = block.index().y as usize * distance;
     block.warp().each(|lane| {
         d.set(first + lane.id(), 1); // <- written by a block
         d.get(lane, (first + lane.id() + read_from) % 96); // <- read by a block
@@ -177,7 +178,7 @@ fn hand_over(block: &Block, d: GlobalMut<u32>) {
 }
 
 #[test]
-fn a_block_does_not_race_with_itself_once_it_has_synced() {
+fn sync_orders_accesses_of_a_block() {
     hand_over::simulate(3, &mut [0; 192]).unwrap().check().unwrap();
 }
 
@@ -218,7 +219,7 @@ fn within_a_warp(block: &Block, #[shared] tile: SharedTile<u16, 8, 8>, case: u32
 }
 
 #[test]
-fn lanes_of_a_warp_that_race_without_its_sync_are_warned_of() {
+fn race_of_lanes_without_a_warp_sync_is_a_warning() {
     for case in 0..7 {
         within_a_warp::simulate(1, case, 1).unwrap().check().unwrap();
         let report = within_a_warp::simulate(1, case, 0).unwrap();

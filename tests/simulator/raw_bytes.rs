@@ -16,8 +16,8 @@ fn number(lane: usize, register: usize) -> u32 {
 
 /// For each form, a kernel that runs it raw, then typed.
 macro_rules! loads {
-    ($($name:ident $ptx:literal $count:ident $trans:ident $element:ident ($($r:ident)+) $arrangement:tt $needs:ident $version:literal
-        $nature:ident;)*) => {
+    ($($name:ident $ptx:literal $count:ident $trans:ident $element:ident ($($r:ident)+)
+        $arrangement:tt $needs:ident $version:literal $nature:ident;)*) => {
         $(loads! { @$element $name $count $trans [[$(stringify!($r)),+].len()] })*
     };
     // `raw_forms.rs` has these.
@@ -26,14 +26,22 @@ macro_rules! loads {
         #[test]
         fn $name() {
             #[kernel(threads = 32, target = "sm_100a or sm_120a")]
-            fn both(block: &Block, #[shared] tile: Tile, raw: GlobalMut<u32>, typed: GlobalMut<u32>) {
+            fn both(
+                block: &Block,
+                #[shared] tile: Tile,
+                raw: GlobalMut<u32>,
+                typed: GlobalMut<u32>,
+            ) {
                 let warp = block.warp();
                 tile.fill(warp, |row, col| (row * 37 + col * 11 + 5) as u8);
                 warp.sync();
                 warp.each(|lane| {
                     // SAFETY: All lanes reach this together, with rows of the tile.
                     let registers = unsafe { raw::$name(tile.row((31 - lane.id(), 0)).address()) };
-                    registers.iter().enumerate().for_each(|(i, &register)| raw.set(lane.id() * $n + i, register));
+                    registers
+                        .iter()
+                        .enumerate()
+                        .for_each(|(i, &register)| raw.set(lane.id() * $n + i, register));
                 });
                 let rows = warp.each(|lane| tile.row((31 - lane.id(), 0)));
                 let registers = LdMatrix::<$count, $trans, $element>::load(warp, rows);
@@ -53,8 +61,8 @@ macro_rules! loads {
 ldmatrix_forms!(loads);
 
 macro_rules! stores {
-    ($($name:ident $ptx:literal $count:ident $trans:ident $element:ident ($($r:ident)+) $arrangement:tt $needs:ident $version:literal
-        $nature:ident;)*) => {
+    ($($name:ident $ptx:literal $count:ident $trans:ident $element:ident ($($r:ident)+)
+        $arrangement:tt $needs:ident $version:literal $nature:ident;)*) => {
         $(stores! { @$element $name $count $trans [[$(stringify!($r)),+].len()] })*
     };
     // `raw_forms.rs` has these.
@@ -63,7 +71,12 @@ macro_rules! stores {
         #[test]
         fn $name() {
             #[kernel(threads = 32, target = "sm_100a or sm_120a")]
-            fn both(block: &Block, #[shared] tiles: [Tile; 2], raw: GlobalMut<u8>, typed: GlobalMut<u8>) {
+            fn both(
+                block: &Block,
+                #[shared] tiles: [Tile; 2],
+                raw: GlobalMut<u8>,
+                typed: GlobalMut<u8>,
+            ) {
                 let warp = block.warp();
                 tiles.iter().for_each(|tile| tile.fill(warp, |_, _| 7));
                 warp.sync();
@@ -83,7 +96,9 @@ macro_rules! stores {
             both::simulate(1, &mut raw, &mut typed).check();
             assert_eq!(raw, typed);
             let (kept, stored) = raw.split_at(512 - 128 * $n);
-            assert!(kept.iter().all(|byte| *byte == 7) && stored.iter().any(|byte| *byte != stored[0]));
+            assert!(
+                kept.iter().all(|byte| *byte == 7) && stored.iter().any(|byte| *byte != stored[0])
+            );
         }
     };
 }
@@ -115,10 +130,12 @@ fn move_one(
         };
         // SAFETY: The tests say which arguments are valid.
         unsafe {
-            let registers = raw::ldmatrix_sync_aligned_m16n16_x1_trans_shared_b8(address(loaded)); // <- load
+            let registers = raw::ldmatrix_sync_aligned_m16n16_x1_trans_shared_b8(address(loaded));
+            // <- load
             raw::bar_warp_sync();
             if lane.id() < lanes {
-                raw::stmatrix_sync_aligned_m16n8_x2_trans_shared_b8(address(stored), registers); // <- store
+                raw::stmatrix_sync_aligned_m16n8_x2_trans_shared_b8(address(stored), registers);
+                // <- store
             }
         }
     });
@@ -131,14 +148,14 @@ fn moved(loaded: u32, stored: u32) -> Result<(), SimError> {
 }
 
 #[test]
-fn what_is_right_passes() {
+fn valid_moves_run_clean() {
     moved(ROW_9, ROW_9).unwrap();
     // Row addresses of lanes after the sixteenth are not used.
     move_one::simulate(1, ROW_9, ROW_9, 16, 32).check();
 }
 
 #[test]
-fn rows_that_are_misaligned_or_outside() {
+fn misaligned_or_outside_row_is_an_error() {
     for (loaded, stored, marker) in [(ROW_9 + 8, ROW_9, "load"), (ROW_9, ROW_9 + 8, "store")] {
         let error = moved(loaded, stored).unwrap_err();
         assert_eq!(error.misuse, Misuse::RowMisaligned { address: ROW_9 + 8 });
@@ -158,21 +175,21 @@ fn rows_that_are_misaligned_or_outside() {
 }
 
 #[test]
-fn a_row_that_nothing_wrote() {
+fn load_of_an_unwritten_row_is_an_error() {
     let error = move_one::simulate(1, ROW_9, ROW_9, 12, 32).unwrap_err();
     assert_eq!(error.misuse, Misuse::SharedUnwritten { address: SHARED_BASE + 12 * 16, bytes: 16 });
     assert_at(&error, "load", (0, 0, 0), 0, Some(12));
 }
 
 #[test]
-fn two_rows_in_one_place() {
+fn store_of_two_rows_to_one_address_is_a_race() {
     let error = moved(ROW_9, SHARED_BASE + 16).unwrap_err();
     assert!(matches!(error.misuse, Misuse::Race { .. }), "{error}");
     assert_at(&error, "store", (0, 0, 0), 0, Some(9));
 }
 
 #[test]
-fn lanes_that_do_not_come() {
+fn missing_lanes_diverge() {
     let error = move_one::simulate(1, ROW_9, ROW_9, 32, 16).unwrap_err();
     let Misuse::Divergence { waiting, ended } = &error.misuse else { panic!("{error}") };
     assert_eq!(waiting[0].form, "stmatrix.sync.aligned.m16n8.x2.trans.shared.b8");

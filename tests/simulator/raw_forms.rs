@@ -19,17 +19,26 @@ type Tile = SharedTile<u16, 32, 8>;
 
 /// For each form of `ldmatrix` and `stmatrix`, kernels that run it raw, then typed.
 macro_rules! moves {
-    ($($load:ident $load_raw:ident $store:ident $store_raw:ident $count:ident $trans:ident $n:literal;)*) => {
+    ($($load:ident $load_raw:ident $store:ident $store_raw:ident $count:ident $trans:ident
+        $n:literal;)*) => {
         $(
             #[kernel(threads = 32)]
-            fn $load(block: &Block, #[shared] tile: Tile, d: GlobalMut<u32>, expected: GlobalMut<u32>) {
+            fn $load(
+                block: &Block,
+                #[shared] tile: Tile,
+                d: GlobalMut<u32>,
+                expected: GlobalMut<u32>,
+            ) {
                 let warp = block.warp();
                 tile.fill(warp, |row, col| (row * 8 + col) as u16);
                 warp.sync();
                 warp.each(|lane| {
                     // SAFETY: All lanes reach this together, with rows of the tile.
                     let registers = unsafe { raw::$load_raw(tile.row((lane.id(), 0)).address()) };
-                    registers.iter().enumerate().for_each(|(i, &register)| d.set(lane.id() * $n + i, register));
+                    registers
+                        .iter()
+                        .enumerate()
+                        .for_each(|(i, &register)| d.set(lane.id() * $n + i, register));
                 });
                 let rows = warp.each(|lane| tile.row((lane.id(), 0)));
                 let registers = LdMatrix::<$count, $trans, B16>::load(warp, rows);
@@ -41,7 +50,12 @@ macro_rules! moves {
             }
 
             #[kernel(threads = 32, target = "sm_90")]
-            fn $store(block: &Block, #[shared] tiles: [Tile; 2], d: GlobalMut<u16>, expected: GlobalMut<u16>) {
+            fn $store(
+                block: &Block,
+                #[shared] tiles: [Tile; 2],
+                d: GlobalMut<u16>,
+                expected: GlobalMut<u16>,
+            ) {
                 let warp = block.warp();
                 tiles.iter().for_each(|tile| tile.fill(warp, |_, _| 7));
                 warp.sync();
@@ -51,7 +65,11 @@ macro_rules! moves {
                     unsafe { raw::$store_raw(row, registers(4, lane.id())) }
                 });
                 let rows = warp.each(|lane| tiles[1].row((lane.id(), 0)));
-                StMatrix::<$count, $trans, B16>::store(warp, rows, warp.each(|lane| registers(4, lane.id())));
+                StMatrix::<$count, $trans, B16>::store(
+                    warp,
+                    rows,
+                    warp.each(|lane| registers(4, lane.id())),
+                );
                 warp.sync();
                 tiles[0].for_each(warp, |row, col, value| d.set(row * 8 + col, value));
                 tiles[1].for_each(warp, |row, col, value| expected.set(row * 8 + col, value));

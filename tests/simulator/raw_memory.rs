@@ -31,7 +31,7 @@ fn store(block: &Block, #[shared] tile: Tile, of_lane_3: u32) {
 }
 
 #[test]
-fn a_misaligned_address() {
+fn misaligned_address_is_an_error() {
     let error = load::simulate(1, SHARED_BASE + 6).unwrap_err();
     assert_eq!(
         error.misuse,
@@ -48,7 +48,7 @@ fn a_misaligned_address() {
 }
 
 #[test]
-fn an_address_outside_of_shared_memory() {
+fn address_outside_shared_memory_is_an_error() {
     for address in [0, SHARED_BASE - 8, SHARED_BASE + 128, u32::MAX - 7] {
         let misuse =
             |access, bytes| Misuse::SharedOutOfBounds { access, address, bytes, size: 128 };
@@ -75,13 +75,14 @@ fn exchange(block: &Block, #[shared] tile: SharedTile<u32, 1, 64>, d: GlobalMut<
             if synced == 1 {
                 raw::bar_sync();
             }
-            d.set(thread as usize, raw::ld_shared_b32(tile.address() + (63 - thread) * 4)); // <- read
+            d.set(thread as usize, raw::ld_shared_b32(tile.address() + (63 - thread) * 4));
+            // <- read
         }
     });
 }
 
 #[test]
-fn a_race_and_what_nothing_wrote() {
+fn race_and_unwritten_read_are_errors() {
     for seed in 0..8 {
         let simulator = sim::Simulator::new(seed);
         // The first warp reads unwritten memory.
@@ -100,7 +101,7 @@ fn two_writers(block: &Block, #[shared] tile: Tile) {
 }
 
 #[test]
-fn a_race_of_two_warps() {
+fn accesses_of_two_warps_race() {
     let error = two_writers::simulate(1).unwrap_err();
     let Misuse::Race { other_place, memory, .. } = &error.misuse else { panic!("{error}") };
     assert_eq!(
@@ -129,7 +130,7 @@ fn copy_error(element: usize, some: u32, to: u32) -> SimError {
 }
 
 #[test]
-fn a_copy_from_or_to_where_it_may_not() {
+fn copy_from_or_to_an_invalid_address_is_an_error() {
     let beyond = |index| Misuse::GlobalOutOfBounds { access: "copy", name: "a", index, len: 10 };
     assert_eq!(copy_error(8, 5, 0).misuse, beyond(10));
     assert_eq!(copy_error(8, 8, 0).misuse, beyond(11));
@@ -155,7 +156,7 @@ fn a_copy_from_or_to_where_it_may_not() {
 }
 
 #[kernel(threads = 64, target = "sm_80")]
-fn copy_what_is_written(
+fn copy_written_elements(
     block: &Block,
     #[shared] tile: SharedTile<u32, 2, 32>,
     d: GlobalMut<u32>,
@@ -179,14 +180,14 @@ fn copy_what_is_written(
 }
 
 #[test]
-fn a_copy_from_what_another_warp_writes() {
+fn copy_from_another_warps_write_is_a_race() {
     for seed in 0..8 {
-        let error = copy_what_is_written::launch(&sim::Simulator::new(seed), 1, &mut [0; 32], 0)
+        let error = copy_written_elements::launch(&sim::Simulator::new(seed), 1, &mut [0; 32], 0)
             .unwrap_err();
         let Misuse::Race { memory, other, .. } = &error.misuse else { panic!("{error}") };
         assert_eq!(*memory, Memory::Global { name: "d", index: 0 });
         assert!(matches!(other, Agent::WarpOfBlock(_)));
-        copy_what_is_written::launch(&sim::Simulator::new(seed), 1, &mut [0; 32], 1).unwrap();
+        copy_written_elements::launch(&sim::Simulator::new(seed), 1, &mut [0; 32], 1).unwrap();
     }
 }
 
@@ -215,7 +216,7 @@ fn groups_of_lanes(
 
 /// Each lane has its own groups: lane 9 waits for its first group only.
 #[test]
-fn groups_are_a_lanes() {
+fn each_lane_has_its_own_copy_groups() {
     let mut d = [0; 32];
     groups_of_lanes::simulate(1, &[7; 32], &mut d, 32).unwrap().check().unwrap();
     assert_eq!(d, [7; 32]);
@@ -255,7 +256,7 @@ fn lanes_that_wait(
 
 /// Commits and waits of other lanes do not help this lane.
 #[test]
-fn one_lane_does_not_commit_or_wait() {
+fn lane_without_commit_or_wait_is_an_error() {
     lanes_that_wait::simulate(1, &[7; 32], 32, 32).unwrap().check().unwrap();
     for (not_committing, not_waiting) in [(9, 32), (32, 9)] {
         let error =
@@ -275,7 +276,7 @@ fn stop(block: &Block, lane_that_stops: usize) {
 }
 
 #[test]
-fn a_trap() {
+fn trap_is_an_error_at_its_lane() {
     let error = stop::simulate(1, 12).unwrap_err();
     assert_eq!(error.misuse, Misuse::Trap);
     assert_at(&error, "trap", (0, 0, 0), 0, Some(12));

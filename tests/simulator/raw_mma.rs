@@ -20,10 +20,11 @@ fn bits<T: Element>(elements: &[T]) -> &[u8] {
 /// For each form, a kernel that runs the typed instruction and the raw one, and a test that
 /// compares their results.
 macro_rules! same {
-    ($($shape:ident $la:ident $lb:ident $q:ident $d:ident [$(($a:ident $b:ident))*] $c:ident $width:ident $registers:tt
-        $needs:ident $version:literal $nature:ident;)*) => {$($(
+    ($($shape:ident $la:ident $lb:ident $q:ident $d:ident [$(($a:ident $b:ident))*] $c:ident
+        $width:ident $registers:tt $needs:ident $version:literal $nature:ident;)*) => {$($(
         mma_named! { $q $shape $la $lb $d $a $b $c => same (
-            [mma_shape!($shape $la $lb $a)] [mma_element!($q $a)] [mma_element!($q $b)] [ptx::$c] [ptx::$d] [ptx::$q]) }
+            [mma_shape!($shape $la $lb $a)] [mma_element!($q $a)] [mma_element!($q $b)] [ptx::$c]
+            [ptx::$d] [ptx::$q]) }
     )*)*};
     (@named $name:ident ([$s:ty] [$a:ty] [$b:ty] [$c:ty] [$d:ty] [$q:ty])) => {
         #[test]
@@ -42,8 +43,8 @@ macro_rules! same {
                 let a = FragmentA::<$s, $a>::from_fn(warp, |row, k| a.get(row * <$s>::K + k));
                 let b = FragmentB::<$s, $b>::from_fn(warp, |k, col| b.get(k * n + col));
                 let c = Accumulator::<$s, $c>::from_fn(warp, |row, col| c.get(row * <$s>::N + col));
-                let product = Mma::<$s, $a, $b, $c, $q>::multiply(warp, &a, &b, &c);
-                product.for_each(warp, |row, col, value| typed.set(row * <$s>::N + col, value));
+                let acc = Mma::<$s, $a, $b, $c, $q>::multiply(warp, &a, &b, &c);
+                acc.for_each(warp, |row, col, value| typed.set(row * <$s>::N + col, value));
                 let (a, b, c) = (a.registers(), b.registers(), c.registers());
                 let sum = warp.each(|lane| {
                     let (a, b, c) = (lane.get(&a), lane.get(&b), lane.get(&c));
@@ -72,21 +73,31 @@ mma_forms!(same);
 
 /// One form of each kind of block scaling, each with its own selectors.
 macro_rules! same_scaled {
-    ($($name:ident $shape:ident $a:ty, $b:ty, $kind:ty, $select_a:ty [$byte_a:literal $thread_a:literal]
+    ($($name:ident $shape:ident $a:ty, $b:ty, $kind:ty,
+        $select_a:ty [$byte_a:literal $thread_a:literal]
         $select_b:ty [$byte_b:literal $thread_b:literal];)*) => {$(
         #[test]
         fn $name() {
             #[kernel(threads = 32)]
             fn both(block: &Block, words: Global<u32>, typed: GlobalMut<f32>, raw: GlobalMut<f32>) {
                 let warp = block.warp();
-                let registers = |from: usize| warp.each(|lane| core::array::from_fn(|i| words.get(lane.id() * 12 + from + i)));
-                let (a, b) = (FragmentA::<$shape, $a>::from_registers(registers(0)), warp.each(|lane| {
-                    [words.get(lane.id() * 12 + 4), words.get(lane.id() * 12 + 5)]
-                }));
+                let registers = |from: usize| {
+                    warp.each(|lane| core::array::from_fn(|i| words.get(lane.id() * 12 + from + i)))
+                };
+                let (a, b) = (
+                    FragmentA::<$shape, $a>::from_registers(registers(0)),
+                    warp.each(|lane| {
+                        [words.get(lane.id() * 12 + 4), words.get(lane.id() * 12 + 5)]
+                    }),
+                );
                 let b = FragmentB::<$shape, $b>::from_registers(b);
                 let c = Accumulator::<$shape, f32>::from_registers(registers(6));
-                let scales_a = ScaleA::<$kind>::from_registers(warp.each(|lane| words.get(lane.id() * 12 + 10)));
-                let scales_b = ScaleB::<$kind>::from_registers(warp.each(|lane| words.get(lane.id() * 12 + 11)));
+                let scales_a = ScaleA::<$kind>::from_registers(
+                    warp.each(|lane| words.get(lane.id() * 12 + 10)),
+                );
+                let scales_b = ScaleB::<$kind>::from_registers(
+                    warp.each(|lane| words.get(lane.id() * 12 + 11)),
+                );
                 let mut sum = c;
                 MmaScaled::<$shape, $a, $b, $kind, $select_a, $select_b>::accumulate(
                     warp, &mut sum, (&a, &scales_a), (&b, &scales_b),
@@ -98,7 +109,11 @@ macro_rules! same_scaled {
                     let (a, b, c) = (lane.get(&a), lane.get(&b), lane.get(&c));
                     let (scales_a, scales_b) = (lane.get(&scales_a), lane.get(&scales_b));
                     // SAFETY: All lanes reach this, and the selectors exist.
-                    unsafe { raw::$name::<$byte_a, $thread_a, $byte_b, $thread_b>(a, b, c, scales_a, scales_b) }
+                    unsafe {
+                        raw::$name::<$byte_a, $thread_a, $byte_b, $thread_b>(
+                            a, b, c, scales_a, scales_b,
+                        )
+                    }
                 });
                 let sum = Accumulator::<$shape, f32>::from_registers(sum);
                 sum.for_each(warp, |row, col, value| raw.set(row * 8 + col, value));
@@ -107,7 +122,13 @@ macro_rules! same_scaled {
             // Scales near one, so that sums are finite.
             let mut source = fastrand::Rng::with_seed(1);
             let words: Vec<u32> = (0..32 * 12).map(|i| match i % 12 {
-                10.. => u32::from_le_bytes([0; 4].map(|_: u8| if stringify!($kind).contains("ue4m3") { source.u8(0x30..0x40) } else { source.u8(120..134) })),
+                10.. => u32::from_le_bytes([0; 4].map(|_: u8| {
+                    if stringify!($kind).contains("ue4m3") {
+                        source.u8(0x30..0x40)
+                    } else {
+                        source.u8(120..134)
+                    }
+                })),
                 6.. => source.f32().to_bits(),
                 _ => source.u32(..) & 0x3f3f_3f3f,
             }).collect();

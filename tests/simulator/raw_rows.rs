@@ -34,7 +34,7 @@ fn store(block: &Block, #[shared] tile: Tile, of_lane_13: u32) {
 }
 
 #[test]
-fn a_misaligned_row() {
+fn misaligned_row_is_an_error() {
     let address = SHARED_BASE + 8;
     let error = load::simulate(1, address).unwrap_err();
     assert_eq!(error.misuse, Misuse::RowMisaligned { address });
@@ -45,7 +45,7 @@ fn a_misaligned_row() {
 }
 
 #[test]
-fn a_row_outside_of_shared_memory() {
+fn row_outside_shared_memory_is_an_error() {
     for address in [0, SHARED_BASE - 16, SHARED_BASE + 128, u32::MAX - 15] {
         let misuse = |access| Misuse::SharedOutOfBounds { access, address, bytes: 16, size: 128 };
         let error = load::simulate(1, address).unwrap_err();
@@ -58,13 +58,13 @@ fn a_row_outside_of_shared_memory() {
 }
 
 #[test]
-fn the_last_row_of_shared_memory() {
+fn last_row_of_shared_memory_is_valid() {
     load::simulate(1, SHARED_BASE + 112).unwrap();
     store::simulate(1, SHARED_BASE + 112).unwrap();
 }
 
 #[kernel(threads = 32)]
-fn load_what_lane_8_names(block: &Block, #[shared] tile: Tile, of_lane_8: u32) {
+fn load_with_address_of_lane_8(block: &Block, #[shared] tile: Tile, of_lane_8: u32) {
     let warp = block.warp();
     tile.fill(warp, |_, _| 1);
     // SAFETY: The tests say which arguments are valid.
@@ -76,8 +76,8 @@ fn load_what_lane_8_names(block: &Block, #[shared] tile: Tile, of_lane_8: u32) {
 
 /// sm_75 requires a valid address in every lane, also for rows that are not loaded.
 #[test]
-fn a_row_that_is_not_loaded_is_valid_all_the_same() {
-    let error = load_what_lane_8_names::simulate(1, SHARED_BASE + 8).unwrap_err();
+fn row_address_of_an_unused_lane_must_be_valid() {
+    let error = load_with_address_of_lane_8::simulate(1, SHARED_BASE + 8).unwrap_err();
     assert_at(&error, "x1", (0, 0, 0), 0, Some(8));
 }
 
@@ -110,7 +110,7 @@ fn raw_loads(
 }
 
 #[test]
-fn raw_addresses_that_are_not_read() {
+fn unread_raw_addresses_are_not_checked() {
     for spare in [0, 8, SHARED_BASE + 8, SHARED_BASE + 256, u32::MAX] {
         let mut d = [0; 32];
         raw_loads::simulate(1, &mut d, spare, 32).check();

@@ -7,7 +7,7 @@ use ptx_matrix::sim::{Awaited, Misuse, Simulator};
 
 /// Three warpgroups with 168 registers each. `misuse` selects one misuse; 0 is none.
 #[kernel(threads = 384, min_blocks = 1, target = "sm_90a")]
-fn share(block: &Block, misuse: u32, raw: u32) {
+fn move_registers(block: &Block, misuse: u32, raw: u32) {
     let group = block.warp_group();
     match (group.index(), misuse) {
         (0, 1) => group.give_registers::<64>(),
@@ -27,17 +27,17 @@ fn share(block: &Block, misuse: u32, raw: u32) {
 }
 
 fn misuse_of(number: u32) -> Misuse {
-    share::simulate(1, number, 0).unwrap_err().findings()[0].misuse.clone()
+    move_registers::simulate(1, number, 0).unwrap_err().findings()[0].misuse.clone()
 }
 
 #[test]
-fn what_one_warpgroup_gives_back_the_others_take() {
-    share::simulate(1, 0, 0).check();
-    share::simulate(1, 0, 1).check();
+fn released_registers_go_to_the_other_warpgroups() {
+    move_registers::simulate(1, 0, 0).check();
+    move_registers::simulate(1, 0, 1).check();
 }
 
 #[test]
-fn who_takes_more_than_there_are_waits_in_vain() {
+fn request_for_too_many_registers_is_a_deadlock() {
     let Misuse::Deadlock { waiting, .. } = misuse_of(1) else { panic!("no deadlock") };
     // Four warps have released 104 registers of each lane, and six warps take 64 of each lane.
     assert_eq!(waiting.len(), 2);
@@ -51,7 +51,7 @@ fn who_takes_more_than_there_are_waits_in_vain() {
 }
 
 #[test]
-fn registers_are_given_back_down_and_taken_up() {
+fn register_count_in_the_wrong_direction_is_an_error() {
     for (number, count) in [(2, 176), (3, 160)] {
         let Misuse::RegisterCount { count: wrong, held: 168, .. } = misuse_of(number) else {
             panic!("{number}")
@@ -63,8 +63,8 @@ fn registers_are_given_back_down_and_taken_up() {
 /// Two warpgroups. The first releases registers, and takes some again. `how` selects a mistake; 0
 /// is none.
 #[kernel(threads = 256, min_blocks = 1, target = "sm_90a")]
-fn together(block: &Block, #[shared] told: BarrierMemory, how: u32) {
-    let told = told.init(block, 4);
+fn set_registers(block: &Block, #[shared] arrived: BarrierMemory, how: u32) {
+    let arrived = arrived.init(block, 4);
     let group = block.warp_group();
     let (warp, rank) = (group.warp(), group.warp_rank());
     if group.index() == 1 {
@@ -82,17 +82,17 @@ fn together(block: &Block, #[shared] told: BarrierMemory, how: u32) {
         // All four warps arrive, and wait for all four.
         5 => {
             warp.elect(|lane| {
-                told.arrive(lane);
+                arrived.arrive(lane);
             });
-            told.wait(warp, Phase::FIRST);
+            arrived.wait(warp, Phase::FIRST);
         }
         // All warps arrive, but only warp 0 waits.
         6 => {
             warp.elect(|lane| {
-                told.arrive(lane);
+                arrived.arrive(lane);
             });
             if rank == 0 {
-                told.wait(warp, Phase::FIRST);
+                arrived.wait(warp, Phase::FIRST);
             }
         }
         _ => return,
@@ -101,8 +101,8 @@ fn together(block: &Block, #[shared] told: BarrierMemory, how: u32) {
 }
 
 #[test]
-fn all_warps_of_a_warpgroup_come_to_the_same() {
-    let find = |seed, how| together::launch(&Simulator::new(seed), 1, how).unwrap_err();
+fn different_setmaxnreg_in_one_warpgroup_is_an_error() {
+    let find = |seed, how| set_registers::launch(&Simulator::new(seed), 1, how).unwrap_err();
     for seed in 0..8 {
         for (how, markers) in [
             (1, ["given", "given"]),
@@ -137,13 +137,13 @@ fn all_warps_of_a_warpgroup_come_to_the_same() {
 }
 
 #[test]
-fn the_warps_wait_for_each_other_between_two() {
+fn two_setmaxnreg_without_a_sync_are_an_error() {
     for how in [0, 5] {
-        together::launch(&Simulator::new(0).schedules(16), 1, how).check();
+        set_registers::launch(&Simulator::new(0).schedules(16), 1, how).check();
     }
     for seed in 0..16 {
         for how in [4, 6] {
-            let error = together::launch(&Simulator::new(seed), 1, how).unwrap_err();
+            let error = set_registers::launch(&Simulator::new(seed), 1, how).unwrap_err();
             let is_it = |misuse: &Misuse| {
                 matches!(
                     misuse,

@@ -14,7 +14,7 @@ fn race(error: &SimError) -> (&'static str, &'static str) {
 }
 
 #[kernel(threads = 64)]
-fn write_what_is_there(block: &Block, #[shared] row: Row) {
+fn write_equal_value(block: &Block, #[shared] row: Row) {
     let warp = block.warp();
     row.fill(block, |_, _| 7);
     block.sync();
@@ -26,9 +26,9 @@ fn write_what_is_there(block: &Block, #[shared] row: Row) {
 }
 
 #[test]
-fn another_warp_that_reads_races_with_it_in_any_order() {
+fn read_races_with_a_write_of_the_same_value() {
     for seed in 0..20 {
-        let error = write_what_is_there::launch(&Simulator::new(seed), 1).unwrap_err();
+        let error = write_equal_value::launch(&Simulator::new(seed), 1).unwrap_err();
         assert!(matches!(error.misuse, Misuse::Race { .. }), "seed {seed}: {error}");
     }
 }
@@ -52,7 +52,7 @@ fn one_value_and_another(block: &Block, #[shared] row: Row, lanes: usize, sync: 
 }
 
 #[test]
-fn what_several_lanes_have_written_no_one_of_them_overwrites() {
+fn overwrite_of_a_value_of_several_lanes_is_a_race() {
     let error = one_value_and_another::simulate(1, 2, 0).unwrap_err();
     assert_eq!(race(&error), ("write", "write"));
     assert_at(&error, "another value", (0, 0, 0), 0, Some(1));
@@ -65,7 +65,8 @@ fn uniform(block: &Block, #[shared] row: Row, lane_first: u32, sync: u32) {
     let one = || {
         warp.each(|lane| {
             if lane.id() == 3 {
-                row.set((0, 0), if lane_first == 1 { row.get(lane, (0, 0)) } else { 2 }); // <- one lane
+                row.set((0, 0), if lane_first == 1 { row.get(lane, (0, 0)) } else { 2 });
+                // <- one lane
             }
         });
     };
@@ -83,7 +84,7 @@ fn uniform(block: &Block, #[shared] row: Row, lane_first: u32, sync: u32) {
 }
 
 #[test]
-fn what_each_lane_writes_races_with_what_one_does() {
+fn uniform_write_races_with_a_single_lanes_access() {
     let error = uniform::simulate(1, 0, 0).unwrap_err();
     assert_eq!(race(&error), ("write", "write"));
     assert_at(&error, "one lane", (0, 0, 0), 0, Some(3));

@@ -26,10 +26,11 @@ fn word(lane: usize, tf32: bool) -> u32 {
 }
 
 macro_rules! same {
-    ([$order:ident] $($shape:ident $q:ident $d:ident [$(($a:ident $b:ident))*] $c:ident $registers:tt $selectors:tt
-        $needs:ident $version:literal $nature:ident;)*) => {$($(
+    ([$order:ident] $($shape:ident $q:ident $d:ident [$(($a:ident $b:ident))*] $c:ident
+        $registers:tt $selectors:tt $needs:ident $version:literal $nature:ident;)*) => {$($(
         mma_sparse_named! { $order $q $shape $d $a $b $c => same (
-            $selectors [ptx::$shape] [mma_element!($q $a)] [mma_element!($q $b)] [ptx::$c] [ptx::$q] [ptx::$order]
+            $selectors [ptx::$shape] [mma_element!($q $a)] [mma_element!($q $b)]
+            [ptx::$c] [ptx::$q] [ptx::$order]
         ) }
     )*)*};
     (@named $name:ident (1 $($types:tt)*)) => { same! { @test $name 0 $($types)* } };
@@ -41,21 +42,40 @@ macro_rules! same {
             #[kernel(threads = 32)]
             fn both(block: &Block, typed: GlobalMut<$c>, raw: GlobalMut<$c>) {
                 let warp = block.warp();
-                let a = FragmentSparseA::<$s, $a>::from_registers(warp.each(|lane| registers(1, lane.id())));
-                let b = FragmentB::<$s, $b>::from_registers(warp.each(|lane| registers(2, lane.id())));
-                let metadata = Metadata::from_words(warp.each(|lane| word(lane.id(), <$a>::NAME == "tf32")));
-                let c = Accumulator::<$s, $c>::from_registers(warp.each(|lane| registers(3, lane.id())));
+                let a = FragmentSparseA::<$s, $a>::from_registers(
+                    warp.each(|lane| registers(1, lane.id())),
+                );
+                let b = FragmentB::<$s, $b>::from_registers(
+                    warp.each(|lane| registers(2, lane.id())),
+                );
+                let metadata =
+                    Metadata::from_words(warp.each(|lane| word(lane.id(), <$a>::NAME == "tf32")));
+                let c = Accumulator::<$s, $c>::from_registers(
+                    warp.each(|lane| registers(3, lane.id())),
+                );
                 let mut acc = c;
-                MmaSparse::<$s, $a, $b, $c, $q, $order>::accumulate::<$selector>(warp, &mut acc, &a, &b, &metadata);
+                MmaSparse::<$s, $a, $b, $c, $q, $order>::accumulate::<$selector>(
+                    warp, &mut acc, &a, &b, &metadata,
+                );
                 acc.for_each(warp, |row, col, value| typed.set(row * 8 + col, value));
-                let (a, b, c, metadata) = (a.registers(), b.registers(), c.registers(), metadata.words());
-                let sums = warp.each(|lane| {
+                let (a, b, c, metadata) =
+                    (a.registers(), b.registers(), c.registers(), metadata.words());
+                let acc = warp.each(|lane| {
                     // SAFETY: All lanes reach this.
-                    unsafe { raw::$name::<$selector>(lane.get(&a), lane.get(&b), lane.get(&c), lane.get(&metadata)) }
+                    unsafe {
+                        raw::$name::<$selector>(
+                            lane.get(&a),
+                            lane.get(&b),
+                            lane.get(&c),
+                            lane.get(&metadata),
+                        )
+                    }
                 });
-                Accumulator::<$s, $c>::from_registers(sums).for_each(warp, |row, col, value| raw.set(row * 8 + col, value));
+                Accumulator::<$s, $c>::from_registers(acc)
+                    .for_each(warp, |row, col, value| raw.set(row * 8 + col, value));
             }
-            let (mut typed, mut raw) = ([<$c as Zeroable>::zeroed(); 128], [<$c as Zeroable>::zeroed(); 128]);
+            let (mut typed, mut raw) =
+                ([<$c as Zeroable>::zeroed(); 128], [<$c as Zeroable>::zeroed(); 128]);
             both::simulate(1, &mut typed, &mut raw).check();
             let bits = |of: [$c; 128]| of.map(|value| value.to_bits());
             assert_eq!(bits(typed), bits(raw));
@@ -68,9 +88,11 @@ mma_sparse_forms!(same ordered);
 mma_sparse_ordered_forms!(same ordered);
 
 macro_rules! same_scaled {
-    ($($shape:ident $kind:ident $vec:literal $scale:ident [$(($a:ident $b:ident))*] $needs:ident $version:literal;)*) => {$($(
+    ($($shape:ident $kind:ident $vec:literal $scale:ident [$(($a:ident $b:ident))*] $needs:ident
+        $version:literal;)*) => {$($(
         mma_sparse_scaled_named! { $shape $kind $vec $scale $a $b => same_scaled (
-            [ptx::$shape] [mma_element!($kind $a)] [mma_element!($kind $b)] [mma_kind!($kind $vec $scale)]
+            [ptx::$shape] [mma_element!($kind $a)] [mma_element!($kind $b)]
+            [mma_kind!($kind $vec $scale)]
         ) }
     )*)*};
     (@named $name:ident ([$s:ty] [$a:ty] [$b:ty] [$kind:ty])) => {
@@ -79,23 +101,41 @@ macro_rules! same_scaled {
             #[kernel(threads = 32)]
             fn both(block: &Block, typed: GlobalMut<f32>, raw: GlobalMut<f32>) {
                 let warp = block.warp();
-                let a = FragmentSparseA::<$s, $a>::from_registers(warp.each(|lane| registers(1, lane.id())));
-                let b = FragmentB::<$s, $b>::from_registers(warp.each(|lane| registers(2, lane.id())));
+                let a = FragmentSparseA::<$s, $a>::from_registers(
+                    warp.each(|lane| registers(1, lane.id())),
+                );
+                let b = FragmentB::<$s, $b>::from_registers(
+                    warp.each(|lane| registers(2, lane.id())),
+                );
                 let metadata = Metadata::from_words(warp.each(|lane| word(lane.id(), false)));
-                let scales_a = ScaleA::<$kind>::from_registers(warp.each(|lane| registers::<1>(3, lane.id())[0] & 0x7f7f_7f7f));
-                let scales_b = ScaleB::<$kind>::from_registers(warp.each(|lane| registers::<1>(4, lane.id())[0] & 0x7f7f_7f7f));
+                let scales_a = ScaleA::<$kind>::from_registers(
+                    warp.each(|lane| registers::<1>(3, lane.id())[0] & 0x7f7f_7f7f),
+                );
+                let scales_b = ScaleB::<$kind>::from_registers(
+                    warp.each(|lane| registers::<1>(4, lane.id())[0] & 0x7f7f_7f7f),
+                );
                 let mut acc = Accumulator::<$s, f32>::zero();
                 type Form = MmaSparseScaled<$s, $a, $b, $kind, Select<0, 1>, Select<0, 2>>;
                 Form::accumulate(warp, &mut acc, (&a, &metadata, &scales_a), (&b, &scales_b));
                 acc.for_each(warp, |row, col, value| typed.set(row * 8 + col, value));
                 let (a, b, metadata) = (a.registers(), b.registers(), metadata.words());
                 let (scales_a, scales_b) = (scales_a.registers(), scales_b.registers());
-                let sums = warp.each(|lane| {
+                let acc = warp.each(|lane| {
                     let (a, b, metadata) = (lane.get(&a), lane.get(&b), lane.get(&metadata));
                     // SAFETY: All lanes reach this.
-                    unsafe { raw::$name::<0, 1, 0, 2>(a, b, [0; 4], metadata, lane.get(&scales_a), lane.get(&scales_b)) }
+                    unsafe {
+                        raw::$name::<0, 1, 0, 2>(
+                            a,
+                            b,
+                            [0; 4],
+                            metadata,
+                            lane.get(&scales_a),
+                            lane.get(&scales_b),
+                        )
+                    }
                 });
-                Accumulator::<$s, f32>::from_registers(sums).for_each(warp, |row, col, value| raw.set(row * 8 + col, value));
+                Accumulator::<$s, f32>::from_registers(acc)
+                    .for_each(warp, |row, col, value| raw.set(row * 8 + col, value));
             }
             let (mut typed, mut raw) = ([0.0; 128], [0.0; 128]);
             both::simulate(1, &mut typed, &mut raw).check();
@@ -124,7 +164,8 @@ fn halves(block: &Block, ordered: u32, word: u32) {
     let (a, b) = (FragmentSparseA::<M16N8K16, f16>::zero(), FragmentB::<M16N8K16, f16>::zero());
     let mut acc = Accumulator::<M16N8K16, f32>::zero();
     if ordered == 1 {
-        MmaSparse::<_, f16, f16, _>::accumulate::<1>(warp, &mut acc, &a, &b, &metadata); // <- ordered
+        MmaSparse::<_, f16, f16, _>::accumulate::<1>(warp, &mut acc, &a, &b, &metadata);
+        // <- ordered
     } else {
         MmaSparse::<_, f16, f16, _, Plain, AnyOrder>::accumulate::<1>(
             // <- any order
@@ -134,7 +175,7 @@ fn halves(block: &Block, ordered: u32, word: u32) {
 }
 
 #[test]
-fn a_part_that_is_named_twice() {
+fn duplicate_metadata_index_is_an_error() {
     for code in [0b0000, 0b0101, 0b1010, 0b1111] {
         for (ordered, marker) in [(1, "ordered"), (0, "any order")] {
             let error = halves::simulate(1, ordered, 0x4444_4444 & !0xf00 | u32::from(code) << 8)
@@ -146,7 +187,7 @@ fn a_part_that_is_named_twice() {
 }
 
 #[test]
-fn parts_that_are_not_in_order() {
+fn metadata_out_of_order_is_an_error_if_ordered() {
     for code in [0b0001, 0b0010, 0b0011, 0b0110, 0b0111, 0b1011] {
         let word = 0x4444_4444 & !0xf00_0000 | u32::from(code) << 24;
         assert_code(
@@ -161,7 +202,7 @@ fn parts_that_are_not_in_order() {
 }
 
 #[test]
-fn metadata_of_lanes_that_the_selector_does_not_name_is_not_looked_at() {
+fn metadata_of_unselected_lanes_is_ignored() {
     #[kernel(threads = 32, target = "sm_80")]
     fn other_lanes(block: &Block) {
         let warp = block.warp();
@@ -175,7 +216,7 @@ fn metadata_of_lanes_that_the_selector_does_not_name_is_not_looked_at() {
 }
 
 #[test]
-fn a_code_that_is_neither_half_of_a_pair_of_tf32() {
+fn invalid_tf32_metadata_is_an_error() {
     #[kernel(threads = 32, target = "sm_80")]
     fn pairs(block: &Block) {
         let warp = block.warp();
@@ -196,7 +237,7 @@ fn a_code_that_is_neither_half_of_a_pair_of_tf32() {
 }
 
 #[test]
-fn lanes_with_different_selectors() {
+fn different_selectors_in_a_warp_are_an_error() {
     fn multiply<const SELECTOR: u32>() {
         // SAFETY: None. This is the bug under test.
         unsafe {
@@ -218,7 +259,7 @@ fn lanes_with_different_selectors() {
 
 /// After the finding, an invalid code has the same effect as on hardware.
 #[test]
-fn what_is_found_is_computed_all_the_same() {
+fn invalid_metadata_computes_as_on_hardware() {
     #[kernel(threads = 32, target = "sm_80")]
     fn twice_the_same(block: &Block, d: GlobalMut<f32>) {
         let warp = block.warp();
@@ -237,7 +278,7 @@ fn what_is_found_is_computed_all_the_same() {
 }
 
 #[test]
-fn lanes_that_do_not_come_to_a_sparse_product() {
+fn missing_lanes_of_a_sparse_mma_diverge() {
     #[kernel(threads = 32, target = "sm_80")]
     fn half(block: &Block) {
         block.warp().each(|lane| {
@@ -263,9 +304,9 @@ fn lanes_that_do_not_come_to_a_sparse_product() {
 
 /// The result of an `mma` is passed as the kept elements of a sparse A.
 #[test]
-fn an_accumulator_that_is_taken_for_a_factor() {
+fn accumulator_as_a_sparse_operand_is_an_error() {
     #[kernel(threads = 32, target = "sm_80")]
-    fn taken(block: &Block) {
+    fn accumulator_as_a(block: &Block) {
         let warp = block.warp();
         let a = FragmentSparseA::<M16N8K32, f16>::from_fn(warp, |row, k| {
             f16::from_f32((row * 5 + k * 3) as f32 + 0.25)
@@ -279,7 +320,7 @@ fn an_accumulator_that_is_taken_for_a_factor() {
         let a = FragmentSparseA::<M16N8K32, f16>::from_registers(acc.registers());
         MmaSparse::<_, f16, f16, _>::accumulate::<0>(warp, &mut acc, &a, &b, &metadata); // <- taken
     }
-    let error = taken::simulate(1).unwrap_err();
+    let error = accumulator_as_a::simulate(1).unwrap_err();
     let Misuse::WrongOperand { role, element, result, place } = &error.misuse else {
         panic!("{error}")
     };
@@ -296,7 +337,7 @@ fn load_metadata(block: &Block, words: Global<u32>, index: usize) {
 }
 
 #[test]
-fn metadata_beyond_its_words() {
+fn metadata_beyond_its_words_is_an_error() {
     load_metadata::simulate(1, &[0; 64], 1).check();
     for index in [2, 1 << 59, usize::MAX] {
         let error = load_metadata::simulate(1, &[0; 64], index).unwrap_err();

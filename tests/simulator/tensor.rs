@@ -5,7 +5,10 @@ use ptx_matrix::copy::reduction;
 use ptx_matrix::launch::{Im2colTensor, Tensor};
 use ptx_matrix::memory::Unswizzled128;
 use ptx_matrix::prelude::*;
-use ptx_matrix::raw;
+use ptx_matrix::raw::{
+    self, cp_async_bulk_tensor_2d_shared_cluster_global_tile_mbarrier_complete_tx_bytes as load_2d,
+    cp_async_bulk_tensor_3d_shared_cluster_global_tile_mbarrier_complete_tx_bytes as load_3d,
+};
 use ptx_matrix::sim::{Awaited, BarrierMisuse, Misuse, Place, SHARED_BASE, SimError, Simulator};
 
 type Tile = SharedTile<u32, 8, 32, Swizzle128>;
@@ -56,7 +59,7 @@ fn run_load(seed: u64, expected: u32, wait: u32) -> Result<[u32; 256], SimError>
 }
 
 #[test]
-fn a_box_is_there_behind_a_wait() {
+fn loaded_box_is_visible_after_the_wait() {
     let a = numbers();
     let beyond = |row: usize, col: usize| row + 2 >= 8 || col < 4;
     let expected = core::array::from_fn(|i| {
@@ -66,7 +69,7 @@ fn a_box_is_there_behind_a_wait() {
 }
 
 #[test]
-fn a_box_is_read_too_early() {
+fn read_before_the_wait_is_an_error() {
     for seed in 0..8 {
         let error = run_load(seed, Tile::BOX_BYTES, 0).unwrap_err();
         let Misuse::CopyInFlight { access: "read", place, .. } = &error.misuse else {
@@ -101,7 +104,7 @@ fn load_twice(
 
 /// Neither copy is an ordinary store, so no missing fence is reported.
 #[test]
-fn two_boxes_are_loaded_to_one_place() {
+fn second_load_to_the_same_tile_is_an_error() {
     let (device, a, mut d) = (Simulator::default(), numbers(), [0; 256]);
     let map = Tensor::<Tile, 2>::new([32, 8]).map(&device, &a[..]).unwrap();
     let error =
@@ -115,7 +118,7 @@ fn two_boxes_are_loaded_to_one_place() {
 }
 
 #[test]
-fn a_box_counts_with_what_of_it_is_beyond_the_tensor() {
+fn byte_count_includes_elements_outside_the_tensor() {
     for seed in 0..8 {
         // This part of the box is in the tensor.
         let error = run_load(seed, 28 * 6 * 4, 1).unwrap_err();
@@ -173,7 +176,7 @@ fn run_store(fence: u32, wait: u32) -> Result<[u32; 256], SimError> {
 }
 
 #[test]
-fn what_of_a_box_is_beyond_the_tensor_goes_nowhere() {
+fn elements_outside_the_tensor_are_not_stored() {
     let inside = |row: usize, col: usize| row >= 2 && col >= 4;
     let expected = core::array::from_fn(|i| {
         let (row, col) = (i / 32, i % 32);
@@ -183,7 +186,7 @@ fn what_of_a_box_is_beyond_the_tensor_goes_nowhere() {
 }
 
 #[test]
-fn a_box_is_stored_without_a_fence_or_a_wait() {
+fn store_without_a_fence_or_a_wait_is_an_error() {
     let error = run_store(0, 1).unwrap_err();
     let Misuse::ProxyFence { place, .. } = &error.misuse else { panic!("{error}") };
     assert_place(place, "tile filled");
@@ -211,28 +214,18 @@ fn raw_box(
         // SAFETY: None, except for the first one.
         unsafe {
             match how {
-                0 => raw::cp_async_bulk_tensor_2d_shared_cluster_global_tile_mbarrier_complete_tx_bytes(
-                    to, map, [0; 2], barrier,
-                ),
-                1 => raw::cp_async_bulk_tensor_2d_shared_cluster_global_tile_mbarrier_complete_tx_bytes(
-                    to,
-                    e.as_ptr().cast_const().cast(),
-                    [0; 2],
-                    barrier,
-                ),
-                2 => raw::cp_async_bulk_tensor_3d_shared_cluster_global_tile_mbarrier_complete_tx_bytes(
-                    to, map, [0; 3], barrier,
-                ),
-                3 => raw::cp_async_bulk_tensor_2d_shared_cluster_global_tile_mbarrier_complete_tx_bytes(
-                    to + 512,
-                    map,
-                    [0; 2],
-                    barrier,
-                ),
+                0 => load_2d(to, map, [0; 2], barrier),
+                1 => load_2d(to, e.as_ptr().cast_const().cast(), [0; 2], barrier),
+                2 => load_3d(to, map, [0; 3], barrier),
+                3 => load_2d(to + 512, map, [0; 2], barrier),
                 4 => raw::prefetch_tensormap(e.as_ptr().cast_const().cast()),
-                5 => raw::cp_async_bulk_tensor_2d_global_shared_cta_tile_bulk_group(map, [0; 2], to),
+                5 => {
+                    raw::cp_async_bulk_tensor_2d_global_shared_cta_tile_bulk_group(map, [0; 2], to)
+                }
                 6 => raw::cp_async_bulk_prefetch_tensor_2d_L2_global_tile(map, [-3, 0]),
-                _ => raw::cp_async_bulk_tensor_2d_global_shared_cta_tile_bulk_group(map, [4, -1], to),
+                _ => {
+                    raw::cp_async_bulk_tensor_2d_global_shared_cta_tile_bulk_group(map, [4, -1], to)
+                }
             }
         }
     });
@@ -240,7 +233,7 @@ fn raw_box(
 }
 
 #[test]
-fn raw_copies_of_boxes() {
+fn invalid_raw_box_copy_is_an_error() {
     let run = |how| {
         let (device, a) = (Simulator::default(), numbers());
         let map = Tensor::<Tile, 2>::new([32, 8]).map(&device, &a[..]).unwrap();
@@ -319,23 +312,23 @@ fn overlapping(block: &Block, #[shared] tile: Tile, d: TensorMapMut<Tile, 2>, re
 }
 
 #[test]
-fn boxes_of_two_blocks_share_a_line() {
+fn overlapping_stores_race_and_reductions_do_not() {
     let run = |reduce| {
         let (device, mut d) = (Simulator::default(), [10; 32 * 15]);
         let mut map = Tensor::<Tile, 2>::new([32, 15]).map_mut(&device, &mut d[..]).unwrap();
         overlapping::launch(&device, 2, map.by_ref(), reduce).and_then(|report| report.check())?;
         Ok::<_, SimError>(d)
     };
-    let lines = |line| {
-        if line < 7 {
+    let expected = |row| {
+        if row < 7 {
             11
-        } else if line == 7 {
+        } else if row == 7 {
             13
         } else {
             12
         }
     };
-    assert_eq!(run(2).unwrap(), core::array::from_fn(|i| lines(i / 32)));
+    assert_eq!(run(2).unwrap(), core::array::from_fn(|i| expected(i / 32)));
     for reduce in [0, 1] {
         let error = run(reduce).unwrap_err();
         assert!(matches!(error.misuse, Misuse::Race { access: "write", .. }), "{error}");
@@ -344,7 +337,7 @@ fn boxes_of_two_blocks_share_a_line() {
 }
 
 #[test]
-fn what_no_map_can_be() {
+fn invalid_map_is_refused() {
     type Small = SharedTile<u16, 8, 40, Unswizzled128>;
     let (device, buffer) = (Simulator::default(), vec![0u16; 1 << 16]);
     let refused =
@@ -366,11 +359,13 @@ fn what_no_map_can_be() {
         ),
         (
             right.strides([1, 44, 2400]),
-            "elements along dimension 1 of a tensor are 88 bytes apart: it must be a multiple of 16, less than 2^40",
+            "elements along dimension 1 of a tensor are 88 bytes apart: it must be a multiple of \
+             16, less than 2^40",
         ),
         (
             right.strides([1, 40, 1 << 39]),
-            "elements along dimension 2 of a tensor are 1099511627776 bytes apart: it must be a multiple of 16, less than 2^40",
+            "elements along dimension 2 of a tensor are 1099511627776 bytes apart: it must be a \
+             multiple of 16, less than 2^40",
         ),
         (
             right.boxes([40, 512, 1]),
@@ -407,7 +402,7 @@ fn what_no_map_can_be() {
 }
 
 #[test]
-fn a_tensor_that_is_written_does_not_overlap() {
+fn overlapping_mutable_tensor_is_refused() {
     type Rows = SharedTile<f32, 8, 32, Swizzle128>;
     let error = |sizes: [usize; 2], strides: [usize; 2]| {
         let (device, mut d) = (Simulator::default(), vec![0.0; 4096]);
@@ -418,7 +413,8 @@ fn a_tensor_that_is_written_does_not_overlap() {
     for (stride, needed) in [(0, 32), (16, 32), (28, 32)] {
         let text = error([32, 8], [1, stride]).unwrap();
         let expected = format!(
-            "elements along dimension 1 of a tensor that is written are {stride} apart, and lie on each other: they must be at least {needed} apart"
+            "elements along dimension 1 of a tensor that is written are {stride} apart, and lie on \
+             each other: they must be at least {needed} apart"
         );
         assert_eq!(text, expected);
     }

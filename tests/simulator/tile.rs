@@ -14,7 +14,7 @@ fn fragment(block: &Block, #[shared] tile: Tile, row: usize, col: usize) {
 }
 
 #[test]
-fn a_fragment_out_of_range() {
+fn fragment_out_of_range_is_an_error() {
     for at in [(5, 0), (0, 16), (usize::MAX, 0), (0, usize::MAX - 7)] {
         let error = fragment::simulate(1, at.0, at.1).unwrap_err();
         assert_eq!(error.misuse, Misuse::TileOutOfBounds { at, size: (16, 16), tile: (20, 24) });
@@ -23,14 +23,14 @@ fn a_fragment_out_of_range() {
 }
 
 #[test]
-fn a_misaligned_fragment() {
+fn misaligned_fragment_is_an_error() {
     let error = fragment::simulate(1, 4, 4).unwrap_err();
     assert_eq!(error.misuse, Misuse::TileMisaligned { at: (4, 4), step: (1, 8) });
     assert_at(&error, "load", (0, 0, 0), 0, None);
 }
 
 #[test]
-fn a_fragment_in_the_last_corner() {
+fn fragment_in_the_last_corner_is_valid() {
     fragment::simulate(1, 4, 8).unwrap();
 }
 
@@ -41,11 +41,12 @@ fn store(block: &Block, #[shared] tile: Tile, row: usize, col: usize) {
 
 #[kernel(threads = 32)]
 fn store_matrix(block: &Block, #[shared] tile: Tile, row: usize, col: usize) {
-    FragmentA::<M16N8K16, bf16>::zero().store_matrix(block.warp(), &tile, (row, col)); // <- store_matrix
+    FragmentA::<M16N8K16, bf16>::zero().store_matrix(block.warp(), &tile, (row, col));
+    // <- store_matrix
 }
 
 #[test]
-fn a_fragment_stored_out_of_range() {
+fn fragment_stored_out_of_range_is_an_error() {
     let misuse = Misuse::TileOutOfBounds { at: (5, 8), size: (16, 16), tile: (20, 24) };
     let error = store::simulate(1, 5, 8).unwrap_err();
     assert_eq!(error.misuse, misuse);
@@ -64,7 +65,7 @@ fn row_of_each_lane(block: &Block, #[shared] tile: Tile, first_row: usize, col: 
 }
 
 #[test]
-fn a_row_out_of_range() {
+fn row_out_of_range_is_an_error() {
     let error = row_of_each_lane::simulate(1, 15, 16).unwrap_err();
     assert_eq!(
         error.misuse,
@@ -74,14 +75,14 @@ fn a_row_out_of_range() {
 }
 
 #[test]
-fn a_misaligned_row() {
+fn misaligned_row_is_an_error() {
     let error = row_of_each_lane::simulate(1, 0, 12).unwrap_err();
     assert_eq!(error.misuse, Misuse::TileMisaligned { at: (0, 12), step: (1, 8) });
     assert_at(&error, "row", (0, 0, 0), 0, Some(0));
 }
 
 #[test]
-fn a_row_in_the_last_corner() {
+fn row_in_the_last_corner_is_valid() {
     row_of_each_lane::simulate(1, 12, 16).unwrap();
 }
 
@@ -118,7 +119,7 @@ fn single_elements(
 }
 
 #[test]
-fn an_element_out_of_range() {
+fn element_out_of_range_is_an_error() {
     let misuse = |at| Misuse::TileOutOfBounds { at, size: (1, 1), tile: (20, 24) };
     let error = single_elements::simulate(1, 20, 0, 0).unwrap_err();
     assert_eq!(error.misuse, misuse((20, 0)));

@@ -41,7 +41,7 @@ fn expected(warp: usize) -> Vec<(&'static str, u64, u64, usize, u32)> {
 }
 
 #[test]
-fn each_warp_takes_its_steps() {
+fn each_warp_counts_its_own_steps() {
     let trace = run(0).trace.unwrap();
     for block in [Grid { x: 0, y: 0, z: 0 }, Grid { x: 0, y: 1, z: 0 }] {
         for warp in 0..2 {
@@ -65,7 +65,7 @@ fn the_seed_does_not_matter() {
 }
 
 #[test]
-fn what_is_written_is_a_chrome_trace() {
+fn written_file_is_a_chrome_trace() {
     let path = std::env::temp_dir().join(format!("ptx-matrix-trace-{}.json", std::process::id()));
     run(0).trace.unwrap().write_chrome(&path).unwrap();
     let written: Value = serde_json::from_str(&std::fs::read_to_string(&path).unwrap()).unwrap();
@@ -86,7 +86,8 @@ fn what_is_written_is_a_chrome_trace() {
             events.push(name("thread_name", pid, Some(tid), format!("warp {tid}")));
             for (instruction, step, steps, lanes, line) in expected(tid) {
                 events.push(json!({
-                    "name": instruction, "ph": "X", "pid": pid, "tid": tid, "ts": step, "dur": steps,
+                    "name": instruction, "ph": "X", "pid": pid, "tid": tid, "ts": step,
+                    "dur": steps,
                     "args": { "source": format!("{file}:{line}"), "lanes": lanes },
                 }));
             }
@@ -111,7 +112,7 @@ fn what_is_written_is_a_chrome_trace() {
 fn nothing(_: &Block) {}
 
 #[test]
-fn an_empty_trace_and_a_file_that_cannot_be_written() {
+fn empty_trace_is_written_and_invalid_path_is_an_error() {
     let trace = nothing::launch(&Simulator::new(0).traced(), 2).unwrap().trace.unwrap();
     assert_eq!(trace.events().len(), 0);
     let directory = std::env::temp_dir();

@@ -25,7 +25,7 @@ fn get(block: &Block, #[shared] tile: Tile, row: usize) {
 }
 
 #[test]
-fn by_one_lane() {
+fn read_by_one_lane_is_an_error() {
     let error = get::simulate(1, 6).unwrap_err();
     assert_eq!(
         error.misuse,
@@ -45,7 +45,7 @@ fn ldmatrix(block: &Block, #[shared] tiles: [Tile; 2], hole_in: usize) {
 }
 
 #[test]
-fn by_ldmatrix() {
+fn ldmatrix_is_an_error() {
     let error = ldmatrix::simulate(1, 0).unwrap_err();
     assert_eq!(
         error.misuse,
@@ -63,7 +63,7 @@ fn for_each(block: &Block, #[shared] tiles: [Tile; 2], hole_in: usize) {
 }
 
 #[test]
-fn by_for_each() {
+fn for_each_is_an_error() {
     let error = for_each::simulate(1, 0).unwrap_err();
     assert_eq!(
         error.misuse,
@@ -88,7 +88,7 @@ fn fragment(block: &Block, #[shared] tile: SharedTile<bf16, 16, 16>, rows: usize
 }
 
 #[test]
-fn by_a_fragment() {
+fn fragment_load_is_an_error() {
     let error = fragment::simulate(1, 15).unwrap_err();
     assert_eq!(error.misuse, Misuse::SharedUnwritten { address: SHARED_BASE + 15 * 32, bytes: 16 });
     // Row 15 of the first eight columns is row 7 of the second matrix.
@@ -105,7 +105,7 @@ fn write_in_the_first_block(block: &Block, #[shared] tile: Tile) {
 }
 
 #[test]
-fn what_another_block_wrote() {
+fn write_of_another_block_does_not_count() {
     write_in_the_first_block::simulate(1).unwrap();
     let error = write_in_the_first_block::simulate(2).unwrap_err();
     assert_at(&error, "next block", (1, 0, 0), 0, Some(0));

@@ -7,7 +7,7 @@ use ptx_matrix::sim::{Agent, Awaited, EndedWarp, Misuse};
 
 type TileA = SharedTile<bf16, 64, 64, Swizzle128>;
 type TileB = SharedTile<bf16, 64, 32, Swizzle128, ColMajor>;
-type Product = Wgmma<32, bf16, bf16, f32>;
+type Multiply = Wgmma<32, bf16, bf16, f32>;
 
 /// The matrices of the tests, 64 x 64 and 64 x 32, and their product. The numbers are small, so
 /// sums are exact.
@@ -47,9 +47,9 @@ fn typed(
     if misuse != 2 {
         group.sync();
     }
-    let mut sums = GroupAccumulator::<32, f32>::zero().begin(group);
+    let mut acc = GroupAccumulator::<32, f32>::zero().begin(group);
     if misuse != 3 || group.warp_rank() != 2 {
-        Product::issue(group, &mut sums, |issue| {
+        Multiply::issue(group, &mut acc, |issue| {
             for k in 0..4 {
                 issue.accumulate(tile_a.matrix_a((0, k * 16)), tile_b.matrix_b((k * 16, 0)));
             }
@@ -58,13 +58,13 @@ fn typed(
     if misuse == 4 {
         group.warp().each(|lane| tile_b.set((own_row, lane.id()), bf16::ZERO));
     }
-    let sums = sums.finish(group);
+    let acc = acc.finish(group);
     if misuse == 0 {
         // After the wait and a `sync`, the tile may be written again.
         group.sync();
         group.warp().each(|lane| tile_b.set((own_row, lane.id()), bf16::ZERO));
     }
-    sums.for_each(group, |row, col, value| d.set(row * 32 + col, value));
+    acc.for_each(group, |row, col, value| d.set(row * 32 + col, value));
 }
 
 fn run_typed(misuse: u32) -> Result<(), Misuse> {
@@ -77,7 +77,7 @@ fn run_typed(misuse: u32) -> Result<(), Misuse> {
 }
 
 #[test]
-fn a_product_is_right_and_its_tiles_are_free_behind_the_wait() {
+fn result_is_right_and_tiles_are_free_after_the_wait() {
     run_typed(0).unwrap();
 }
 
@@ -87,7 +87,7 @@ fn stores_to_a_tile_need_a_proxy_fence() {
 }
 
 #[test]
-fn warps_that_fill_a_tile_are_waited_for() {
+fn wgmma_on_tiles_still_being_filled_is_a_race() {
     let (a, b, _) = matrices();
     let error = typed::simulate(1, 2, &a, &b, &mut [0.0; 64 * 32]).unwrap_err();
     assert!(
@@ -97,7 +97,7 @@ fn warps_that_fill_a_tile_are_waited_for() {
 }
 
 #[test]
-fn all_four_warps_come() {
+fn missing_warp_is_a_deadlock() {
     let Err(Misuse::Deadlock { waiting, ended, .. }) = run_typed(3) else {
         panic!("a warp does not come")
     };
@@ -106,7 +106,7 @@ fn all_four_warps_come() {
 }
 
 #[test]
-fn a_tile_is_not_written_before_the_wait() {
+fn write_to_a_tile_before_the_wait_is_an_error() {
     let Err(Misuse::Race { access: "write", other_access: "read", other, .. }) = run_typed(4)
     else {
         panic!("a race")
@@ -116,7 +116,7 @@ fn a_tile_is_not_written_before_the_wait() {
 
 /// The same through functions of `raw`, with 16 columns of K.
 #[kernel(threads = 128, target = "sm_90a")]
-fn raw_product(
+fn raw_multiply(
     block: &Block,
     #[shared] tile_a: TileA,
     #[shared] tile_b: TileB,
@@ -139,24 +139,24 @@ fn raw_product(
         // SAFETY: All lanes of the four warps reach this, and the descriptors are those of tiles.
         // The tests select misuses.
         unsafe {
-            let mut sums = [0; 16];
+            let mut acc = [0; 16];
             if misuse != 1 {
                 raw::wgmma_fence_sync_aligned();
             }
             let right = if misuse == 4 { right | 1 << 49 } else { right };
             let right = if misuse == 5 && lane.id() == 7 { right + 2 } else { right };
-            sums = multiply::<false, false, false, false>(sums, left, right, true);
+            acc = multiply::<false, false, false, false>(acc, left, right, true);
             if misuse == 2 {
-                d.set(first + lane.id(), f32::from_bits(sums[3]));
+                d.set(first + lane.id(), f32::from_bits(acc[3]));
             }
             if misuse == 3 {
-                sums[3] = 0;
+                acc[3] = 0;
             }
             raw::wgmma_commit_group_sync_aligned();
             if misuse != 6 {
                 raw::wgmma_wait_group_sync_aligned::<0>();
-                sums = raw::wgmma_registers(sums);
-                for (index, register) in sums.into_iter().enumerate() {
+                acc = raw::wgmma_registers(acc);
+                for (index, register) in acc.into_iter().enumerate() {
                     let (row, col) =
                         GroupAccumulator::<32, f32>::position(first + lane.id(), index);
                     d.set(row * 32 + col, f32::from_bits(register));
@@ -169,7 +169,7 @@ fn raw_product(
 fn run_raw(misuse: u32) -> Result<(), Misuse> {
     let (a, b, _) = matrices();
     let mut d = vec![0.0; 64 * 32];
-    raw_product::simulate(1, misuse, &a, &b, &mut d)
+    raw_multiply::simulate(1, misuse, &a, &b, &mut d)
         .map_err(|error| error.findings()[0].misuse.clone())?;
     let sum = |row: usize, col: usize| {
         (0..16).map(|k| a[row * 64 + k].to_f32() * b[k * 32 + col].to_f32()).sum()
@@ -179,39 +179,40 @@ fn run_raw(misuse: u32) -> Result<(), Misuse> {
 }
 
 #[test]
-fn the_raw_functions_do_the_same() {
+fn raw_functions_equal_the_typed_ones() {
     run_raw(0).unwrap();
 }
 
 #[test]
 fn registers_need_a_fence() {
-    assert!(
-        matches!(run_raw(1), Err(Misuse::WgmmaUnfenced { form }) if form.ends_with("m64n32k16.f32.bf16.bf16"))
-    );
+    assert!(matches!(
+        run_raw(1),
+        Err(Misuse::WgmmaUnfenced { form }) if form.ends_with("m64n32k16.f32.bf16.bf16")
+    ));
 }
 
 #[test]
-fn an_accumulator_in_flight_is_not_read() {
+fn read_of_an_accumulator_in_flight_is_an_error() {
     assert!(matches!(run_raw(2), Err(Misuse::AccumulatorInFlight { access: "read", .. })));
 }
 
 #[test]
-fn an_accumulator_in_flight_is_not_written() {
+fn write_to_an_accumulator_in_flight_is_an_error() {
     assert!(matches!(run_raw(3), Err(Misuse::AccumulatorInFlight { access: "write", .. })));
 }
 
 #[test]
-fn a_descriptor_made_by_hand_is_checked() {
+fn invalid_descriptor_is_an_error() {
     assert!(matches!(run_raw(4), Err(Misuse::MatrixDescriptor { operand: 'B', .. })));
 }
 
 #[test]
-fn lanes_take_the_same_matrices() {
+fn different_descriptors_in_a_warp_are_an_error() {
     assert!(matches!(run_raw(5), Err(Misuse::OperandsDiffer { .. })));
 }
 
 #[test]
-fn a_block_waits_before_it_ends() {
+fn block_that_ends_before_the_wait_is_an_error() {
     assert_eq!(run_raw(6), Err(Misuse::WgmmaUnfinished));
 }
 
@@ -229,16 +230,16 @@ fn two_in_flight(
     tile_b.fill(group, |_, _| bf16::ONE);
     group.warp().fence_for_bulk();
     group.sync();
-    let mut sums: [_; 2] =
+    let mut acc: [_; 2] =
         core::array::from_fn(|_| GroupAccumulator::<32, f32>::zero().begin(group));
-    for (count, sums) in sums.iter_mut().enumerate() {
-        Wgmma::<32, bf16, bf16, f32>::issue(group, sums, |issue| {
+    for (count, acc) in acc.iter_mut().enumerate() {
+        Wgmma::<32, bf16, bf16, f32>::issue(group, acc, |issue| {
             for _ in 0..=count {
                 issue.accumulate(tile_a.matrix_a((0, 0)), tile_b.matrix_b((0, 0)));
             }
         });
     }
-    let [first, second] = sums;
+    let [first, second] = acc;
     let (one, other) = if takes_second == 0 { (first, second) } else { (second, first) };
     let one = one.finish_behind::<1>(group);
     one.for_each(group, |row, col, value| d.set(row * 32 + col, value));
@@ -246,7 +247,7 @@ fn two_in_flight(
 }
 
 #[test]
-fn the_older_is_taken_while_the_newer_is_in_flight() {
+fn older_accumulator_is_readable_with_the_newer_in_flight() {
     let mut d = vec![0.0; 2 * 64 * 32];
     two_in_flight::simulate(1, 0, &mut d).check();
     assert!(
@@ -255,7 +256,7 @@ fn the_older_is_taken_while_the_newer_is_in_flight() {
 }
 
 #[test]
-fn the_newer_is_not_taken_before_its_wait() {
+fn newer_accumulator_before_its_wait_is_an_error() {
     let error = two_in_flight::simulate(1, 1, &mut [0.0; 2 * 64 * 32]).unwrap_err();
     let found = error.findings();
     assert!(
@@ -272,16 +273,16 @@ fn different(block: &Block, #[shared] tile_a: TileA, #[shared] tile_b: TileB, di
     tile_b.fill(group, |_, _| bf16::ONE);
     group.warp().fence_for_bulk();
     group.sync();
-    let mut sums = GroupAccumulator::<32, f32>::zero().begin(group);
+    let mut acc = GroupAccumulator::<32, f32>::zero().begin(group);
     let k = if group.warp_rank() == 3 { 16 * different as usize } else { 0 };
-    Product::issue(group, &mut sums, |issue| {
+    Multiply::issue(group, &mut acc, |issue| {
         issue.accumulate(tile_a.matrix_a((0, k)), tile_b.matrix_b((k, 0)))
     });
-    let _ = sums.finish(group);
+    let _ = acc.finish(group);
 }
 
 #[test]
-fn all_four_warps_multiply_the_same_matrices() {
+fn different_descriptors_between_warps_are_an_error() {
     different::simulate(1, 0).unwrap();
     let error = different::simulate(1, 1).unwrap_err();
     assert!(
@@ -311,29 +312,27 @@ fn other_ways(
     let first = 16 * group.warp_rank();
     let rows =
         FragmentA::<M16N8K16, f16>::from_fn(group.warp(), |row, k| a.get((first + row) * 32 + k));
-    let mut sums = GroupAccumulator::<104, f32>::from_fn(group, |_, _| f32::NAN).begin(group);
-    Wgmma::<104, f16, f16, f32>::issue(group, &mut sums, |issue| {
+    let mut acc = GroupAccumulator::<104, f32>::from_fn(group, |_, _| f32::NAN).begin(group);
+    Wgmma::<104, f16, f16, f32>::issue(group, &mut acc, |issue| {
         issue.multiply(tiles_a.matrix_a(At::<0, 0>), tiles_b.matrix_b(At::<0, 0>));
         issue.subtract(tiles_a.matrix_a(At::<0, 16>), tiles_b.matrix_b(At::<16, 0>));
     });
-    sums.wait::<1>(group);
-    Wgmma::<104, f16, f16, f32>::issue(group, &mut sums, |issue| {
+    acc.wait::<1>(group);
+    Wgmma::<104, f16, f16, f32>::issue(group, &mut acc, |issue| {
         issue.accumulate_registers(&rows, tiles_b.matrix_b(At::<8, 0>));
     });
-    sums.finish(group).for_each(group, |row, col, value| d.set(row * 104 + col, value));
+    acc.finish(group).for_each(group, |row, col, value| d.set(row * 104 + col, value));
 }
 
 #[test]
-fn matrices_lie_either_way() {
+fn operands_are_k_major_or_mn_major() {
     let a: Vec<f16> = (0..64 * 32).map(|i| f16::from_f32((i * 5 % 13) as f32 - 6.0)).collect();
     let b: Vec<f16> = (0..32 * 128).map(|i| f16::from_f32((i * 3 % 17) as f32 - 8.0)).collect();
     let mut d = vec![0.0; 64 * 104];
     other_ways::simulate(1, &a, &b, &mut d).check();
     for (row, col) in (0..64).flat_map(|row| (0..104).map(move |col| (row, col))) {
-        let product =
-            |k: usize, with: usize| a[row * 32 + k].to_f32() * b[with * 128 + col].to_f32();
-        let sum =
-            |from: usize, with: usize| (0..16).map(|k| product(from + k, with + k)).sum::<f32>();
+        let dot = |k: usize, with: usize| a[row * 32 + k].to_f32() * b[with * 128 + col].to_f32();
+        let sum = |from: usize, with: usize| (0..16).map(|k| dot(from + k, with + k)).sum::<f32>();
         assert_eq!(d[row * 104 + col], sum(0, 0) - sum(16, 16) + sum(0, 8), "{row}, {col}");
     }
 }
@@ -393,7 +392,7 @@ fn store(
     block: &Block,
     #[shared] rows: SharedTile<bf16, 64, 32, Swizzle64>,
     #[shared] cols: SharedTile<bf16, 64, 32, Swizzle128, ColMajor>,
-    #[shared] sums: SharedTile<f32, 64, 16, Swizzle128, ColMajor>,
+    #[shared] acc: SharedTile<f32, 64, 16, Swizzle128, ColMajor>,
     #[shared] few_rows: SharedTile<bf16, 64, 8>,
     #[shared] some_cols: SharedTile<bf16, 64, 40, Swizzle128, ColMajor>,
     d: GlobalMut<f32>,
@@ -403,13 +402,13 @@ fn store(
     let rounded = numbers.round::<bf16>(group);
     rounded.store(group, &rows, 16);
     rounded.store(group, &cols, 32);
-    numbers.store(group, &sums, 48);
+    numbers.store(group, &acc, 48);
     rounded.store(group, &few_rows, 8);
     rounded.store(group, &some_cols, 24);
     group.sync();
     rows.for_each(group, |row, col, number| d.set(row * 128 + col, number.to_f32()));
     cols.for_each(group, |row, col, number| d.set(row * 128 + 32 + col, number.to_f32()));
-    sums.for_each(group, |row, col, number| d.set(row * 128 + 64 + col, number));
+    acc.for_each(group, |row, col, number| d.set(row * 128 + 64 + col, number));
     few_rows.for_each(group, |row, col, number| d.set(row * 128 + 80 + col, number.to_f32()));
     some_cols.for_each(group, |row, col, number| d.set(row * 128 + 88 + col, number.to_f32()));
 }

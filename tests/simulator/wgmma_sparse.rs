@@ -13,7 +13,7 @@ use ptx_matrix::target::BuildTarget;
 
 type TileA = SharedTile<bf16, 64, 32, Swizzle64>;
 type TileB = SharedTile<bf16, 64, 16, Swizzle128, ColMajor>;
-type Product = WgmmaSparse<16, bf16, bf16, f32>;
+type Multiply = WgmmaSparse<16, bf16, bf16, f32>;
 
 /// The matrices of the tests, 64 x 64 with two of each four elements of a row, and 64 x 16, and
 /// their product. The numbers are small, so sums are exact.
@@ -67,8 +67,8 @@ fn typed(
     group.sync();
     let metadata = Metadata::load(warp, words, rank);
     let rows = FragmentSparseA::from_fn(warp, |row, k| values.get((16 * rank + row) * 32 + 16 + k));
-    let mut sums = GroupAccumulator::<16, f32>::zero().begin(group);
-    Product::issue(group, &mut sums, |issue| {
+    let mut acc = GroupAccumulator::<16, f32>::zero().begin(group);
+    Multiply::issue(group, &mut acc, |issue| {
         if misuse == 1 && rank == 3 {
             accumulate::<1>(issue, (tile_a, 0), tile_b, &metadata);
         } else {
@@ -80,7 +80,7 @@ fn typed(
         // The last rows of B, which half of K would leave out.
         warp.each(|lane| tile_b.set((60 + rank, lane.id() % 16), bf16::ZERO));
     }
-    sums.finish(group).for_each(group, |row, col, value| d.set(row * 16 + col, value));
+    acc.finish(group).for_each(group, |row, col, value| d.set(row * 16 + col, value));
 }
 
 fn run_typed(misuse: u32, words: impl Fn(&mut [u32])) -> Result<(), Misuse> {
@@ -94,17 +94,17 @@ fn run_typed(misuse: u32, words: impl Fn(&mut [u32])) -> Result<(), Misuse> {
 }
 
 #[test]
-fn a_product_is_that_of_the_whole_matrices() {
+fn result_equals_the_dense_product() {
     run_typed(0, |_| ()).unwrap();
 }
 
 #[test]
-fn all_four_warps_have_the_same_selector() {
+fn different_selectors_between_warps_are_an_error() {
     assert!(matches!(run_typed(1, |_| ()), Err(Misuse::WarpGroupDiverges { warp: 3, .. })));
 }
 
 #[test]
-fn all_of_k_is_read_before_the_wait() {
+fn write_to_b_before_the_wait_is_a_race() {
     let Err(Misuse::Race { access: "write", other_access: "read", other, .. }) =
         run_typed(2, |_| ())
     else {
@@ -114,7 +114,7 @@ fn all_of_k_is_read_before_the_wait() {
 }
 
 #[test]
-fn a_code_that_names_one_part_twice_is_found_with_its_row() {
+fn duplicate_metadata_index_is_an_error_with_its_row() {
     // Lane 13 of warp 2 has rows 3 and 11, columns 16 to 31.
     let twice = |words: &mut [u32]| words[2 * 32 + 13] = words[2 * 32 + 13] & !0xf00 | 0x500;
     let Err(Misuse::Metadata { form, code, row, cols, .. }) = run_typed(0, twice) else {
@@ -129,7 +129,7 @@ fn a_code_that_names_one_part_twice_is_found_with_its_row() {
 /// # Safety
 /// As for the raw function.
 unsafe fn multiply<const SELECTOR: u32>(
-    sums: [u32; 8],
+    acc: [u32; 8],
     a: [u32; 4],
     b: u64,
     metadata: u32,
@@ -141,13 +141,13 @@ unsafe fn multiply<const SELECTOR: u32>(
             false,
             false,
             false,
-        >(sums, a, b, metadata, true)
+        >(acc, a, b, metadata, true)
     }
 }
 
 /// The second half of K, through functions of `raw`.
 #[kernel(threads = 128, target = "sm_90a")]
-fn raw_product(
+fn raw_multiply(
     block: &Block,
     #[shared] tile_b: TileB,
     misuse: u32,
@@ -171,18 +171,18 @@ fn raw_product(
         // tests select misuses.
         unsafe {
             raw::wgmma_fence_sync_aligned();
-            let mut sums = if misuse == 1 && lane.id() == 7 {
+            let mut acc = if misuse == 1 && lane.id() == 7 {
                 multiply::<0>([0; 8], rows, right, word)
             } else {
                 multiply::<1>([0; 8], rows, right, word)
             };
             if misuse == 2 {
-                multiply::<1>([0; 8], rows, right, sums[3]);
+                multiply::<1>([0; 8], rows, right, acc[3]);
             }
             raw::wgmma_commit_group_sync_aligned();
             raw::wgmma_wait_group_sync_aligned::<0>();
-            sums = raw::wgmma_registers(sums);
-            for (index, register) in sums.into_iter().enumerate() {
+            acc = raw::wgmma_registers(acc);
+            for (index, register) in acc.into_iter().enumerate() {
                 let (row, col) = GroupAccumulator::<16, f32>::position(first + lane.id(), index);
                 d.set(row * 16 + col, f32::from_bits(register));
             }
@@ -193,7 +193,7 @@ fn raw_product(
 fn run_raw(misuse: u32) -> Result<(), Vec<Misuse>> {
     let (a, b, _) = matrices();
     let mut d = vec![0.0; 64 * 16];
-    raw_product::simulate(1, misuse, a.values(), &a.metadata(), &b, &mut d).map_err(|error| {
+    raw_multiply::simulate(1, misuse, a.values(), &a.metadata(), &b, &mut d).map_err(|error| {
         error.findings().iter().map(|finding| finding.misuse.clone()).collect::<Vec<_>>()
     })?;
     let dense = a.dense();
@@ -205,17 +205,17 @@ fn run_raw(misuse: u32) -> Result<(), Vec<Misuse>> {
 }
 
 #[test]
-fn the_raw_functions_do_the_same() {
+fn raw_functions_equal_the_typed_ones() {
     run_raw(0).unwrap();
 }
 
 #[test]
-fn lanes_have_the_same_selector() {
+fn different_selectors_in_a_warp_are_an_error() {
     assert!(matches!(run_raw(1).unwrap_err()[0], Misuse::OperandsDiffer { .. }));
 }
 
 #[test]
-fn sums_in_flight_are_no_metadata() {
+fn accumulator_in_flight_as_metadata_is_an_error() {
     let found = run_raw(2).unwrap_err();
     assert!(
         found.iter().any(|of| matches!(of, Misuse::AccumulatorInFlight { access: "read", .. })),

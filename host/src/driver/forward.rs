@@ -25,7 +25,8 @@ macro_rules! forward {
     (@define $name:ident ($($argument:ident),*)) => {
         // A row under the wrong number of arguments does not compile.
         const _: () = {
-            let _: unsafe extern "C" fn($(forward!(@any $argument)),*) -> CUresult = cust::sys::$name;
+            let _: unsafe extern "C" fn($(forward!(@any $argument)),*) -> CUresult =
+                cust::sys::$name;
         };
 
         #[unsafe(no_mangle)]
@@ -36,7 +37,8 @@ macro_rules! forward {
             let function = FUNCTION.get_or_init(|| {
                 // SAFETY: the driver's function of this name takes that many integers and pointers,
                 // and returns a status. It stays in place, because the library is never closed.
-                find(stringify!($name)).map(|address| unsafe { transmute::<*const c_void, Function>(address) })
+                find(stringify!($name))
+                    .map(|address| unsafe { transmute::<*const c_void, Function>(address) })
             });
             pass_on(match function {
                 // SAFETY: the caller is responsible for the arguments.
@@ -194,7 +196,7 @@ mod tests {
     use crate::driver::status::NO_LIBRARY;
 
     #[test]
-    fn without_a_driver_every_call_returns_a_status() {
+    fn calls_without_a_driver_return_a_status() {
         if require().is_ok() {
             return;
         }

@@ -55,14 +55,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_code_of_a_newer_driver_becomes_unknown_and_is_kept() {
+    fn code_of_a_newer_driver_is_unknown_and_kept() {
         let invalid_cluster_size = 912;
         assert_eq!(pass_on(invalid_cluster_size), UNKNOWN);
         assert_eq!(last_failure(), invalid_cluster_size);
     }
 
     #[test]
-    fn success_leaves_the_last_failure() {
+    fn success_keeps_the_last_failure() {
         pass_on(700);
         assert_eq!(pass_on(SUCCESS), SUCCESS);
         assert_eq!(last_failure(), 700);

@@ -27,7 +27,8 @@ const ZEROS_BEYOND: u32 = 0;
 macro_rules! encode {
     ($name:literal $encoding:ident $words:ident: $($access:expr => $type:ty),*) => {{
         type Encode = unsafe extern "C" fn(
-            *mut TensorMapWords, u32, u32, *mut c_void, *const u64, *const u64, $($type,)* *const u32, u32, u32, u32, u32,
+            *mut TensorMapWords, u32, u32, *mut c_void, *const u64, *const u64,
+            $($type,)* *const u32, u32, u32, u32, u32,
         ) -> u32;
         static FUNCTION: OnceLock<Result<Encode, u32>> = OnceLock::new();
         let function = FUNCTION.get_or_init(|| {
@@ -68,7 +69,8 @@ pub(crate) fn encode(encoding: &TensorEncoding) -> Result<TensorMapWords, Driver
         }
         TensorAccess::Im2col { lower, upper, channels, pixels } => {
             encode!("cuTensorMapEncodeIm2col" encoding words:
-            lower.as_ptr() => *const i32, upper.as_ptr() => *const i32, *channels => u32, *pixels => u32)
+            lower.as_ptr() => *const i32, upper.as_ptr() => *const i32,
+            *channels => u32, *pixels => u32)
         }
     };
     if pass_on(status) == 0 {

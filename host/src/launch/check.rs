@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn a_grid_is_neither_empty_nor_too_large() {
+    fn empty_or_too_large_grid_is_refused() {
         for grid in [[0, 1, 1], [1, 1, 0], [1, 65_536, 1]] {
             let refused = refusal(LaunchRequest { grid, ..REQUEST }, &entry());
             assert!(refused.contains("2147483647x65535x65535"), "{refused}");
@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn a_grid_has_whole_clusters() {
+    fn grid_with_a_partial_cluster_is_refused() {
         let entry = Entry { cluster: Some([2, 1, 1]), ..entry() };
         assert_eq!(refusal(LaunchRequest { grid: [6, 3, 1], ..REQUEST }, &entry), "");
         assert_eq!(
@@ -242,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn a_required_block_is_the_only_one() {
+    fn block_of_another_size_than_required_is_refused() {
         let required = |required_threads| {
             let entry = Entry { required_threads: Some(required_threads), ..entry() };
             refusal(REQUEST, &entry)
@@ -255,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn too_much_shared_memory_is_told_with_both_numbers() {
+    fn too_much_shared_memory_is_refused_with_both_sizes() {
         let refused = refusal(LaunchRequest { dynamic_shared_bytes: 232_448, ..REQUEST }, &entry());
         assert_eq!(
             refused,

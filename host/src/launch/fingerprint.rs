@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn equal_ones_do_not_differ() {
+    fn equal_fingerprints_have_no_differences() {
         assert!(differences(KERNEL, KERNEL).is_empty());
         assert!(
             differences(&with(&[("param a=", "param b=")]), KERNEL).is_empty(),
@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn one_that_is_not_understood_differs() {
+    fn unknown_fingerprint_differs_in_each_field() {
         let said = differences("", KERNEL).join("; ");
         for part in ["it takes 0 parameters", "its threads are unknown", "is from crate `unknown`"]
         {

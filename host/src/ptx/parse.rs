@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_without_a_target_is_refused() {
+    fn ptx_without_a_target_is_refused() {
         assert_eq!("".parse::<Ptx>(), Err(PtxError::NoTarget));
         assert_eq!("// .target sm_90\n.version 8.7".parse::<Ptx>(), Err(PtxError::NoTarget));
         assert_eq!("\u{7f}ELF\u{1}é".parse::<Ptx>(), Err(PtxError::NoTarget));
@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn a_head_that_breaks_off_is_refused() {
+    fn invalid_kernel_head_is_refused() {
         let error = ".target sm_90 .entry k(.param .u64 a".parse::<Ptx>().unwrap_err();
         assert_eq!(
             error.to_string(),

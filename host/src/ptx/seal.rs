@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_written_is_read() {
+    fn seal_is_read_back() {
         let seal = Seal::read(&sealed()).unwrap();
         assert!(seal.is_whole && seal.is_of(b"code") && !seal.is_of(b"cod") && !seal.is_of(b""));
         assert_eq!(seal.kernels["scale"], "threads=32; dependent=false");
@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn any_change_is_seen() {
+    fn seal_detects_any_change() {
         let sealed = sealed();
         for at in (0..sealed.len()).filter(|&at| sealed.as_bytes()[at] != b'\n') {
             let mut changed = sealed.clone().into_bytes();

@@ -56,7 +56,7 @@ mod tests {
     }
 
     #[test]
-    fn comments_are_left_out_and_strings_stay_whole() {
+    fn comments_are_skipped_and_strings_are_one_token() {
         assert_eq!(
             all("a // .entry\n/* .target */b .file 1 \"x//y {\" c"),
             ["a", "b", ".file", "1", "\"x//y {\"", "c"]
@@ -64,7 +64,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_never_closed_ends_with_the_text() {
+    fn unclosed_token_ends_with_the_text() {
         assert_eq!(all("a /* b"), ["a"]);
         assert_eq!(all("a // b"), ["a"]);
         assert_eq!(all("\"b"), ["\"b"]);

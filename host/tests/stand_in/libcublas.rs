@@ -93,7 +93,12 @@ unsafe extern "C" fn cublasGemmEx(
     // The leading dimension is at least the stored rows.
     let a_rows = if a_transposed == 1 { k } else { m };
     let b_rows = if b_transposed == 1 { n } else { k };
-    if handle != HANDLE || a_leading < a_rows || b_leading < b_rows || c_leading < m || algorithm != -1 {
+    if handle != HANDLE
+        || a_leading < a_rows
+        || b_leading < b_rows
+        || c_leading < m
+        || algorithm != -1
+    {
         return INVALID_VALUE;
     }
     unsafe { synchronize(STREAM.get()) };
@@ -110,8 +115,10 @@ unsafe extern "C" fn cublasGemmEx(
                     for col in 0..n {
                         let sum: $sum = (0..k)
                             .map(|i| {
-                                let a = *(a as *const $input).add(at(a_transposed, row, i, a_leading));
-                                let b = *(b as *const $input).add(at(b_transposed, i, col, b_leading));
+                                let a =
+                                    *(a as *const $input).add(at(a_transposed, row, i, a_leading));
+                                let b =
+                                    *(b as *const $input).add(at(b_transposed, i, col, b_leading));
                                 a as $sum * b as $sum
                             })
                             .sum();
@@ -169,7 +176,9 @@ unsafe extern "C" fn cublasGemmStridedBatchedEx(
     // no stream.
     unsafe { synchronize(STREAM.get()) };
     for i in 0..i64::from(count) {
-        let further = |start: u64, stride: i64, kind: c_int| start.wrapping_add_signed(i * stride * bytes(kind));
+        let further = |start: u64, stride: i64, kind: c_int| {
+            start.wrapping_add_signed(i * stride * bytes(kind))
+        };
         let status = unsafe {
             cublasGemmEx(
                 handle,

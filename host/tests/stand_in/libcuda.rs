@@ -71,7 +71,7 @@ fn in_context() -> u32 {
 }
 
 macro_rules! driver {
-    ($(fn $name:ident($($argument:ident: $kind:ty),*) $body:block)*) => {$(
+    ($(fn $name:ident($($argument:ident: $kind:ty),* $(,)?) $body:block)*) => {$(
         #[unsafe(no_mangle)]
         unsafe extern "C" fn $name($($argument: $kind),*) -> u32 {
             unsafe { $body }
@@ -120,7 +120,10 @@ driver! {
         };
         SUCCESS
     }
-    fn cuDevicePrimaryCtxRetain(context: *mut *mut c_void, _device: c_int) { *context = HANDLE; SUCCESS }
+    fn cuDevicePrimaryCtxRetain(context: *mut *mut c_void, _device: c_int) {
+        *context = HANDLE;
+        SUCCESS
+    }
     fn cuDevicePrimaryCtxRelease_v2(_device: c_int) { SUCCESS }
     fn cuCtxSetCurrent(context: *mut c_void) { HAS_CONTEXT.set(!context.is_null()); SUCCESS }
 
@@ -199,7 +202,9 @@ driver! {
     }
     fn cuMemcpyDtoDAsync_v2(to: u64, from: u64, bytes: usize, stream: usize) {
         need_context!();
-        put(stream, vec![to, from], move || (to as *mut u8).copy_from_nonoverlapping(from as *const u8, bytes));
+        put(stream, vec![to, from], move || {
+            (to as *mut u8).copy_from_nonoverlapping(from as *const u8, bytes)
+        });
         SUCCESS
     }
     fn cuMemsetD8Async(to: u64, byte: u8, bytes: usize, stream: usize) {
@@ -209,7 +214,11 @@ driver! {
     }
 
     fn cuModuleLoadDataEx(
-        module: *mut *mut c_void, image: *const c_char, count: c_uint, options: *const c_uint, values: *const *mut c_void
+        module: *mut *mut c_void,
+        image: *const c_char,
+        count: c_uint,
+        options: *const c_uint,
+        values: *const *mut c_void,
     ) {
         need_context!();
         *module = HANDLE;
@@ -232,7 +241,9 @@ driver! {
     fn cuModuleGetFunction(function: *mut usize, _module: *mut c_void, name: *const c_char) {
         need_context!();
         let name = CStr::from_ptr(name).to_str().unwrap();
-        let Some(index) = KERNELS.iter().position(|&kernel| kernel == name) else { return NOT_FOUND };
+        let Some(index) = KERNELS.iter().position(|&kernel| kernel == name) else {
+            return NOT_FOUND;
+        };
         *function = index + 1;
         SUCCESS
     }
@@ -254,9 +265,16 @@ driver! {
     }
     fn cuLaunchKernel(
         function: usize,
-        grid_x: c_uint, grid_y: c_uint, grid_z: c_uint,
-        block_x: c_uint, block_y: c_uint, block_z: c_uint,
-        dynamic_shared_bytes: c_uint, stream: usize, params: *const *const c_void, extra: *mut c_void
+        grid_x: c_uint,
+        grid_y: c_uint,
+        grid_z: c_uint,
+        block_x: c_uint,
+        block_y: c_uint,
+        block_z: c_uint,
+        dynamic_shared_bytes: c_uint,
+        stream: usize,
+        params: *const *const c_void,
+        extra: *mut c_void,
     ) {
         need_context!();
         assert_eq!((block_y, block_z, extra.is_null()), (1, 1, true));
@@ -284,32 +302,65 @@ driver! {
 
     // The stand-in's map contains the arguments, for the test to inspect.
     fn cuTensorMapEncodeTiled(
-        map: *mut u64, data_type: c_uint, rank: c_uint, address: u64, sizes: *const u64, strides: *const u64,
-        boxes: *const c_uint, steps: *const c_uint, interleave: c_uint, swizzle: c_uint, promotion: c_uint, fill: c_uint
+        map: *mut u64,
+        data_type: c_uint,
+        rank: c_uint,
+        address: u64,
+        sizes: *const u64,
+        strides: *const u64,
+        boxes: *const c_uint,
+        steps: *const c_uint,
+        interleave: c_uint,
+        swizzle: c_uint,
+        promotion: c_uint,
+        fill: c_uint,
     ) {
         assert_eq!((map as usize % 64, address % 16), (0, 0));
         if rank != 3 {
             return INVALID_VALUE;
         }
         let options = [data_type, rank, interleave, swizzle, promotion, fill].map(u64::from);
-        let words = [address, *sizes, *sizes.add(1), *sizes.add(2), *strides, *strides.add(1)].into_iter().chain(options);
-        let words = words.chain((0..2).map(|i| u64::from(*boxes.add(i + 1)) << 32 | u64::from(*steps.add(i + 1))));
+        let words = [address, *sizes, *sizes.add(1), *sizes.add(2), *strides, *strides.add(1)]
+            .into_iter()
+            .chain(options);
+        let words = words.chain(
+            (0..2).map(|i| u64::from(*boxes.add(i + 1)) << 32 | u64::from(*steps.add(i + 1))),
+        );
         words.enumerate().for_each(|(i, word)| *map.add(i) = word);
         SUCCESS
     }
 
     fn cuTensorMapEncodeIm2col(
-        map: *mut u64, data_type: c_uint, rank: c_uint, address: u64, sizes: *const u64, strides: *const u64,
-        lower: *const c_int, upper: *const c_int, channels: c_uint, pixels: c_uint, steps: *const c_uint,
-        interleave: c_uint, swizzle: c_uint, promotion: c_uint, fill: c_uint
+        map: *mut u64,
+        data_type: c_uint,
+        rank: c_uint,
+        address: u64,
+        sizes: *const u64,
+        strides: *const u64,
+        lower: *const c_int,
+        upper: *const c_int,
+        channels: c_uint,
+        pixels: c_uint,
+        steps: *const c_uint,
+        interleave: c_uint,
+        swizzle: c_uint,
+        promotion: c_uint,
+        fill: c_uint,
     ) {
         assert_eq!((map as usize % 64, address % 16), (0, 0));
         if rank != 4 {
             return INVALID_VALUE;
         }
-        let options = [data_type, rank, interleave, swizzle, promotion, fill, channels, pixels].map(u64::from);
+        let options = [data_type, rank, interleave, swizzle, promotion, fill, channels, pixels]
+            .map(u64::from);
         let pair = |of: *const c_int| (*of.add(1) as u32 as u64) << 32 | *of as u32 as u64;
-        let words = [address, *sizes.add(1), *strides.add(2), u64::from(*steps.add(1)), u64::from(*steps.add(2))];
+        let words = [
+            address,
+            *sizes.add(1),
+            *strides.add(2),
+            u64::from(*steps.add(1)),
+            u64::from(*steps.add(2)),
+        ];
         let words = words.into_iter().chain([lower, upper].map(pair)).chain(options);
         words.enumerate().for_each(|(i, word)| *map.add(i) = word);
         SUCCESS

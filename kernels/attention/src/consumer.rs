@@ -1,7 +1,7 @@
 //! The consumer: a warpgroup with 64 queries. For each tile of keys and values: scores S = Q x K^T,
 //! powers P of the scores (online softmax), O += P x V.
 
-use crate::kernel::{KEYS, LINE, Queries, STAGES, Sight};
+use crate::kernel::{KEYS, Queries, SLICE, STAGES, Sight};
 use crate::producer::Tiles;
 use crate::softmax::{HIDDEN, Softmax};
 use ptx_matrix::element::{Bits16, Bits32};
@@ -46,11 +46,11 @@ where
     /// The online softmax.
     softmax: Softmax,
     /// The accumulators of P x V, without the last tile.
-    sums: GroupAccumulator<FEATURES, f32>,
+    acc: GroupAccumulator<FEATURES, f32>,
     /// The powers P of the last tile.
     powers: GroupAccumulator<KEYS, T>,
     /// The stage of the last tile, and its phase.
-    turn: PipelineState<STAGES>,
+    pipeline: PipelineState<STAGES>,
     /// The phase of the order between the two consumers.
     order: PipelineState<1>,
 }
@@ -79,17 +79,17 @@ where
                 Shape = M16N8K16,
             >,
     {
-        const { assert!(FEATURES == PARTS * LINE, "tiles have all features") }
+        const { assert!(FEATURES == PARTS * SLICE, "tiles have all features") }
         let Consumer { group, tiles, sight, .. } = *self;
         let first = self.first_query();
         let mut state = State::<T, FEATURES> {
             softmax: Softmax::new(),
-            sums: GroupAccumulator::zero(),
+            acc: GroupAccumulator::zero(),
             powers: GroupAccumulator::zero(),
-            turn: PipelineState::FIRST,
+            pipeline: PipelineState::FIRST,
             order: PipelineState::FIRST,
         };
-        tiles.asked.wait(group.warp(), Phase::FIRST);
+        tiles.queries_full.wait(group.warp(), Phase::FIRST);
         if steps > 0 {
             self.begin(&mut state);
             // Unmasked tiles first: no branch interrupts the softmax while the tensor cores work.
@@ -100,13 +100,13 @@ where
             for step in whole.max(1)..steps {
                 self.step::<FEATURES, true>(&mut state, step);
             }
-            state.sums = self.start_values(state.sums, &state.powers, state.turn).finish(group);
+            state.acc = self.start_values(state.acc, &state.powers, state.pipeline).finish(group);
         }
-        let factors = state.softmax.finish(group.warp());
+        let scales = state.softmax.finish(group.warp());
         // A fully masked row is zero, whatever the values of its tiles are.
-        let share = |sum: f32, factor: f32| if factor == 0.0 { 0.0 } else { sum * factor };
-        let shares = state.sums.map_rows(group, &factors, share).round::<T>(group);
-        self.store(&shares, o);
+        let normalize = |value: f32, scale: f32| if scale == 0.0 { 0.0 } else { value * scale };
+        let output = state.acc.map_rows(group, &scales, normalize).round::<T>(group);
+        self.store(&output, o);
     }
 
     /// Handles the first tile of keys.
@@ -116,11 +116,11 @@ where
         M64<FEATURES>: WgmmaColumns<Bits32>,
     {
         let Consumer { group, tiles, scale_log2, .. } = *self;
-        self.take_turn(state.order);
-        let scores = self.start_scores(state.turn);
-        self.give_turn();
+        self.wait_order(state.order);
+        let scores = self.start_scores(state.pipeline);
+        self.pass_order();
         let scores = scores.finish(group);
-        self.tell(tiles.keys_empty.stage(state.turn.index()));
+        self.arrive_on(tiles.keys_empty.stage(state.pipeline.index()));
         let (powers, _) = state.softmax.add::<KEYS, true>(group, &self.seen(scores, 0), scale_log2);
         state.powers = powers.round::<T>(group);
     }
@@ -140,25 +140,25 @@ where
             >,
     {
         let Consumer { group, tiles, scale_log2, .. } = *self;
-        let next = state.turn.next();
+        let next = state.pipeline.next();
         state.order = state.order.next();
-        self.take_turn(state.order);
+        self.wait_order(state.order);
         let scores = self.start_scores(next);
-        let multiplied = self.start_values(state.sums, &state.powers, state.turn);
-        self.give_turn();
+        let next_acc = self.start_values(state.acc, &state.powers, state.pipeline);
+        self.pass_order();
         let scores = scores.finish_behind::<1>(group);
         let scores = if MASKED { self.seen(scores, step) } else { scores };
-        let (powers, factors) = state.softmax.add::<KEYS, MASKED>(group, &scores, scale_log2);
+        let (powers, scales) = state.softmax.add::<KEYS, MASKED>(group, &scores, scale_log2);
         // The powers are computed before the wait. Nothing needs them before, so the compiler would
         // move them after it; and ptxas leaves them in place only if there is a branch in between.
         // The release of the keys is that branch.
         let powers = powers.settled(group);
-        self.tell(tiles.keys_empty.stage(next.index()));
-        let multiplied = multiplied.finish(group);
-        self.tell(tiles.values_empty.stage(state.turn.index()));
-        state.sums = multiplied.map_rows(group, &factors, |sum, factor| sum * factor);
+        self.arrive_on(tiles.keys_empty.stage(next.index()));
+        let next_acc = next_acc.finish(group);
+        self.arrive_on(tiles.values_empty.stage(state.pipeline.index()));
+        state.acc = next_acc.map_rows(group, &scales, |value, scale| value * scale);
         state.powers = powers.round::<T>(group);
-        state.turn = next;
+        state.pipeline = next;
     }
 
     /// The consumer's first query.
@@ -169,15 +169,15 @@ where
 
     /// Waits for a tile of keys and issues Q x K^T.
     #[inline(always)]
-    fn start_scores(&self, turn: PipelineState<STAGES>) -> InFlight<KEYS, f32> {
+    fn start_scores(&self, pipeline: PipelineState<STAGES>) -> InFlight<KEYS, f32> {
         let Consumer { group, tiles, half, .. } = *self;
-        tiles.keys_full.stage(turn.index()).wait(group.warp(), turn.phase());
-        let (queries, keys) = (tiles.queries.part(half.index), tiles.keys.stage(turn.index()));
+        tiles.keys_full.stage(pipeline.index()).wait(group.warp(), pipeline.phase());
+        let (queries, keys) = (tiles.queries.part(half.index), tiles.keys.stage(pipeline.index()));
         let mut scores = Scores::zero().begin(group);
         Wgmma::<KEYS, T, T, f32>::issue(group, &mut scores, |issue| {
             for part in 0..PARTS {
                 let (queries, keys) = (queries.part(part), keys.part(part));
-                for slice in (0..LINE).step_by(16) {
+                for slice in (0..SLICE).step_by(16) {
                     let (a, b) = (queries.matrix_a((0, slice)), keys.matrix_b((slice, 0)));
                     if part == 0 && slice == 0 {
                         issue.multiply(a, b)
@@ -194,9 +194,9 @@ where
     #[inline(always)]
     fn start_values<const FEATURES: usize>(
         &self,
-        sums: GroupAccumulator<FEATURES, f32>,
+        acc: GroupAccumulator<FEATURES, f32>,
         powers: &GroupAccumulator<KEYS, T>,
-        turn: PipelineState<STAGES>,
+        pipeline: PipelineState<STAGES>,
     ) -> InFlight<FEATURES, f32>
     where
         M64<FEATURES>: WgmmaColumns<Bits32>,
@@ -206,15 +206,15 @@ where
             >,
     {
         let Consumer { group, tiles, .. } = *self;
-        tiles.values_full.stage(turn.index()).wait(group.warp(), turn.phase());
-        let values = tiles.values.stage(turn.index());
-        let mut sums = sums.begin(group);
-        Wgmma::<FEATURES, T, T, f32>::issue(group, &mut sums, |issue| {
+        tiles.values_full.stage(pipeline.index()).wait(group.warp(), pipeline.phase());
+        let values = tiles.values.stage(pipeline.index());
+        let mut acc = acc.begin(group);
+        Wgmma::<FEATURES, T, T, f32>::issue(group, &mut acc, |issue| {
             for slice in 0..KEYS / 16 {
                 issue.accumulate_registers(&powers.factor(slice), values.matrix_b((slice * 16, 0)));
             }
         });
-        sums
+        acc
     }
 
     /// Masks the scores of tile `step`: `HIDDEN` where a query does not see a key.
@@ -228,20 +228,20 @@ where
 
     /// Waits until it is this consumer's turn on the tensor cores. The first consumer begins.
     #[inline(always)]
-    fn take_turn(&self, order: PipelineState<1>) {
+    fn wait_order(&self, order: PipelineState<1>) {
         let phase = if self.half.index == 0 { order.prev_phase() } else { order.phase() };
-        self.tiles.turns.part(self.half.index).wait(self.group.warp(), phase);
+        self.tiles.order_barriers.part(self.half.index).wait(self.group.warp(), phase);
     }
 
     /// Passes the tensor cores to the other consumer.
     #[inline(always)]
-    fn give_turn(&self) {
-        self.tell(self.tiles.turns.part(1 - self.half.index));
+    fn pass_order(&self) {
+        self.arrive_on(self.tiles.order_barriers.part(1 - self.half.index));
     }
 
     /// Arrives on a barrier, once for this consumer: it has read a stage, for example.
     #[inline(always)]
-    fn tell(&self, barrier: Barrier) {
+    fn arrive_on(&self, barrier: Barrier) {
         if self.group.warp_rank() == 0 {
             self.group.warp().elect(|lane| _ = barrier.arrive(lane));
         }
@@ -251,23 +251,23 @@ where
     #[inline(always)]
     fn store<const FEATURES: usize>(
         &self,
-        shares: &GroupAccumulator<FEATURES, T>,
+        output: &GroupAccumulator<FEATURES, T>,
         o: TensorMapMut<'_, Queries<T>, 3>,
     ) where
         M64<FEATURES>: WgmmaColumns<Bits16>,
     {
         let Consumer { group, tiles, half, .. } = *self;
-        let (strips, first) = (tiles.queries.part(half.index), self.first_query());
+        let (tiles_o, first) = (tiles.queries.part(half.index), self.first_query());
         for part in 0..PARTS {
-            shares.store(group, &strips.part(part), part * LINE);
+            output.store(group, &tiles_o.part(part), part * SLICE);
         }
         group.warp().fence_for_bulk();
         group.sync();
         if group.warp_rank() == 0 {
             group.warp().elect(|lane| {
                 for part in 0..PARTS {
-                    let at = [(part * LINE) as i32, first as i32, half.head as i32];
-                    strips.part(part).store_tma(lane, o.at(at));
+                    let at = [(part * SLICE) as i32, first as i32, half.head as i32];
+                    tiles_o.part(part).store_tma(lane, o.at(at));
                 }
                 BulkGroup::commit(lane);
                 BulkGroup::wait_read::<0>(lane);

@@ -60,7 +60,8 @@ impl<E: fmt::Display> fmt::Display for AttentionError<E> {
             }
             Self::Heads { heads, key_heads } => write!(
                 f,
-                "{heads} heads of queries do not share {key_heads} heads of keys: `heads` must be a multiple of `key_heads`"
+                "{heads} heads of queries do not share {key_heads} heads of keys: `heads` must be \
+                 a multiple of `key_heads`"
             ),
             Self::Scale { given } => {
                 write!(f, "a scale of {given}: it must be positive and finite")

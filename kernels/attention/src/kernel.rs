@@ -1,7 +1,7 @@
 //! The kernel and its launch.
 
 use crate::consumer::{Consumer, Half};
-use crate::producer::{Maps, Tiles, bring};
+use crate::producer::{Maps, Tiles, load};
 use pastey::paste;
 #[cfg(not(target_arch = "nvptx64"))]
 use ptx_matrix::launch::Tensor;
@@ -17,16 +17,16 @@ pub const QUERIES: usize = 128;
 /// Keys of a tile, and values of a tile.
 pub const KEYS: usize = 128;
 /// Features of a row of the swizzle pattern: 128 bytes.
-pub const LINE: usize = 64;
+pub const SLICE: usize = 64;
 /// Pipeline stages of keys, and of values.
 pub(crate) const STAGES: usize = 2;
 
 /// 64 features of a consumer's queries, or of its rows of O.
-pub type Queries<T> = SharedTile<T, 64, LINE, Swizzle128>;
+pub type Queries<T> = SharedTile<T, 64, SLICE, Swizzle128>;
 /// 64 features of a tile's keys: the B operand of Q x K^T.
-pub type Keys<T> = SharedTile<T, LINE, KEYS, Swizzle128, ColMajor>;
+pub type Keys<T> = SharedTile<T, SLICE, KEYS, Swizzle128, ColMajor>;
 /// 64 features of a tile's values: the B operand of P x V.
-pub type Values<T> = SharedTile<T, KEYS, LINE, Swizzle128>;
+pub type Values<T> = SharedTile<T, KEYS, SLICE, Swizzle128>;
 
 /// The mask: the sizes of the problem, and the keys that a query sees.
 #[derive(Clone, Copy)]
@@ -69,15 +69,18 @@ macro_rules! kernels {
         #[kernel(threads = 384, min_blocks = 1, target = "sm_90a")]
         pub fn [<attention_ $element _ $features>](
             block: &Block,
-            #[shared] queries: SharedRing<SharedRing<Queries<$element>, { $features / LINE }>, 2>,
-            #[shared] keys: SharedRing<SharedRing<Keys<$element>, { $features / LINE }>, STAGES>,
-            #[shared] values: SharedRing<SharedRing<Values<$element>, { $features / LINE }>, STAGES>,
-            #[shared] asked: BarrierMemory,
+            #[shared] queries: SharedRing<SharedRing<Queries<$element>, { $features / SLICE }>, 2>,
+            #[shared] keys: SharedRing<SharedRing<Keys<$element>, { $features / SLICE }>, STAGES>,
+            #[shared] values: SharedRing<
+                SharedRing<Values<$element>, { $features / SLICE }>,
+                STAGES,
+            >,
+            #[shared] queries_full: BarrierMemory,
             #[shared] keys_full: SharedRing<BarrierMemory, STAGES>,
             #[shared] keys_empty: SharedRing<BarrierMemory, STAGES>,
             #[shared] values_full: SharedRing<BarrierMemory, STAGES>,
             #[shared] values_empty: SharedRing<BarrierMemory, STAGES>,
-            #[shared] turns: SharedRing<BarrierMemory, 2>,
+            #[shared] order_barriers: SharedRing<BarrierMemory, 2>,
             q: TensorMap<Queries<$element>, 3>,
             k: TensorMap<Keys<$element>, 3>,
             v: TensorMap<Values<$element>, 3>,
@@ -88,17 +91,17 @@ macro_rules! kernels {
             causal: u32,
             scale_log2: f32,
         ) {
-            let asked = asked.init(block, 1);
+            let queries_full = queries_full.init(block, 1);
             let tiles = Tiles {
                 queries,
-                asked,
+                queries_full,
                 keys,
                 keys_full: keys_full.init(block, 1),
                 keys_empty: keys_empty.init(block, 2),
                 values,
                 values_full: values_full.init(block, 1),
                 values_empty: values_empty.init(block, 2),
-                turns: turns.init(block, 1),
+                order_barriers: order_barriers.init(block, 1),
             };
             let sight = Sight { queries: query_count, keys: key_count, causal: causal != 0 };
             let blocks = query_count.div_ceil(QUERIES as u32);
@@ -110,7 +113,13 @@ macro_rules! kernels {
             if group.index() == 0 {
                 group.give_registers::<24>();
                 if group.warp_rank() == 0 {
-                    bring(group.warp(), &tiles, Maps { q, k, v }, (first, head, head / heads_of_key), steps);
+                    load(
+                        group.warp(),
+                        &tiles,
+                        Maps { q, k, v },
+                        (first, head, head / heads_of_key),
+                        steps,
+                    );
                 }
                 return;
             }
@@ -140,12 +149,16 @@ macro_rules! kernels {
                 let q = Tensor::new(of_queries).map(device, q).map_err(AttentionError::TensorMap)?;
                 let k = Tensor::new(of_keys).map(device, k).map_err(AttentionError::TensorMap)?;
                 let v = Tensor::new(of_keys).map(device, v).map_err(AttentionError::TensorMap)?;
-                let mut o = Tensor::new(of_queries).map_mut(device, o).map_err(AttentionError::TensorMap)?;
+                let mut o = Tensor::new(of_queries)
+                    .map_mut(device, o)
+                    .map_err(AttentionError::TensorMap)?;
                 let grid = (of.queries.div_ceil(QUERIES) * of.heads) as u32;
-                let (queries, keys, heads_of_key) = (of.queries as u32, of.keys as u32, (of.heads / of.key_heads) as u32);
+                let (queries, keys, heads_of_key) =
+                    (of.queries as u32, of.keys as u32, (of.heads / of.key_heads) as u32);
                 let launched = match of.features {
                     $($features => [<attention_ $element _ $features>]::launch(
-                        device, grid, &q, &k, &v, o.by_ref(), queries, keys, heads_of_key, of.causal.into(), of.scale * LOG2_E,
+                        device, grid, &q, &k, &v, o.by_ref(), queries, keys, heads_of_key,
+                        of.causal.into(), of.scale * LOG2_E,
                     ),)*
                     other => unreachable!("heads of {other} features were refused"),
                 };

@@ -1,6 +1,6 @@
 //! The producer: a warp that issues the TMA loads, up to `STAGES` tiles ahead of the consumers.
 
-use crate::kernel::{KEYS, Keys, LINE, Queries, STAGES, Values};
+use crate::kernel::{KEYS, Keys, Queries, SLICE, STAGES, Values};
 use ptx_matrix::prelude::*;
 use ptx_matrix::sync::BarrierRing;
 
@@ -10,7 +10,7 @@ pub struct Tiles<T: Element, const PARTS: usize> {
     /// The queries of each consumer.
     pub queries: SharedRing<SharedRing<Queries<T>, PARTS>, 2>,
     /// Full barrier of the queries.
-    pub asked: Barrier,
+    pub queries_full: Barrier,
     /// Tiles of keys.
     pub keys: SharedRing<SharedRing<Keys<T>, PARTS>, STAGES>,
     /// Full barriers of the keys.
@@ -24,7 +24,7 @@ pub struct Tiles<T: Element, const PARTS: usize> {
     /// Empty barriers of the values: both consumers have read them.
     pub values_empty: BarrierRing<STAGES>,
     /// The order barriers: it is this consumer's turn on the tensor cores.
-    pub turns: BarrierRing<2>,
+    pub order_barriers: BarrierRing<2>,
 }
 
 /// The tensor maps.
@@ -40,20 +40,20 @@ pub struct Maps<'k, T: Element> {
 
 /// Loads the queries from (query, head) on, and then `steps` tiles of keys and values of the head.
 #[inline(always)]
-pub fn bring<T: Element, const PARTS: usize>(
+pub fn load<T: Element, const PARTS: usize>(
     warp: Warp<'_>,
     tiles: &Tiles<T, PARTS>,
     Maps { q, k, v }: Maps<'_, T>,
     (first, head, head_of_keys): (u32, u32, u32),
     steps: u32,
 ) {
-    let Tiles { queries, asked, .. } = *tiles;
+    let Tiles { queries, queries_full, .. } = *tiles;
     warp.elect(|lane| {
-        asked.arrive_expecting(lane, (2 * PARTS) as u32 * Queries::<T>::BOX_BYTES);
+        queries_full.arrive_expecting(lane, (2 * PARTS) as u32 * Queries::<T>::BOX_BYTES);
         for half in 0..2 {
             for part in 0..PARTS {
-                let at = [(part * LINE) as i32, (first + half as u32 * 64) as i32, head as i32];
-                queries.part(half).part(part).load_tma(lane, q.at(at), asked);
+                let at = [(part * SLICE) as i32, (first + half as u32 * 64) as i32, head as i32];
+                queries.part(half).part(part).load_tma(lane, q.at(at), queries_full);
             }
         }
     });
@@ -63,7 +63,7 @@ pub fn bring<T: Element, const PARTS: usize>(
         let (keys_full, values_full) =
             (tiles.keys_full.stage(state.index()), tiles.values_full.stage(state.index()));
         let at =
-            |part: usize| [(part * LINE) as i32, (step * KEYS as u32) as i32, head_of_keys as i32];
+            |part: usize| [(part * SLICE) as i32, (step * KEYS as u32) as i32, head_of_keys as i32];
         tiles.keys_empty.stage(state.index()).wait(warp, state.prev_phase());
         warp.elect(|lane| {
             keys_full.arrive_expecting(lane, PARTS as u32 * Keys::<T>::BOX_BYTES);

@@ -26,7 +26,7 @@ impl Softmax {
     }
 
     /// Adds a tile of scores, which `scale_log2` converts to exponents of two. Returns the powers
-    /// relative to the new maximum, and the factors that rescale earlier results.
+    /// relative to the new maximum, and the scales of earlier results.
     ///
     /// Only if `MASKED`, a score may be `HIDDEN`; its power is zero.
     #[inline(always)]
@@ -45,7 +45,7 @@ impl Softmax {
         // A row that sees no key yet has no maximum to subtract.
         let offset = |largest: f32| if largest == HIDDEN { 0.0 } else { largest * scale_log2 };
         let offsets = largest.map(warp, offset);
-        let factors = self
+        let scales = self
             .largest
             .zip(warp, &offsets, |before, offset| ex2_approx_ftz(before * scale_log2 - offset));
         let powers = scores.map_rows(group, &offsets, |score, offset| {
@@ -53,17 +53,17 @@ impl Softmax {
             // Exactly zero: with a small `scale_log2`, the power of the least number is not small.
             if MASKED && score == HIDDEN { 0.0 } else { power }
         });
-        let before = self.sums.zip(warp, &factors, |sum, factor| sum * factor);
+        let before = self.sums.zip(warp, &scales, |sum, scale| sum * scale);
         // The power of a score of negative infinity is zero: such a score is added as well, times
         // zero, and so is not lost.
         let before = scores.fold_rows(group, &before, |sum, score| fma(score, 0.0, sum));
         self.sums = powers.fold_rows(group, &before, |sum, power| sum + power);
         self.largest = largest;
-        (powers, factors)
+        (powers, scales)
     }
 
-    /// The factors that normalize P x V: zero for a row that sees no key. With an infinite or NaN
-    /// score, the factor is NaN.
+    /// The scales that normalize P x V: zero for a row that sees no key. With an infinite or NaN
+    /// score, the scale is NaN.
     #[inline(always)]
     pub fn finish(&self, warp: Warp<'_>) -> RowValues<f32> {
         let sums = self.sums.combine(warp, |sum, other| sum + other);

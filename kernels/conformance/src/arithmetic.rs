@@ -125,7 +125,9 @@ macro_rules! operations {
         #[doc = concat!("The names of the operations on `", stringify!($type), "`, by number.")]
         pub const [<$type:upper>]: &[&str] = &[$($name),*];
 
-        #[doc = concat!("The result of the operation `number` of [`", stringify!([<$type:upper>]), "`].")]
+        #[doc = concat!(
+            "The result of the operation `number` of [`", stringify!([<$type:upper>]), "`]."
+        )]
         // On the CPU, the kernel and the reference share one copy: it is compiled once.
         #[cfg_attr(target_arch = "nvptx64", inline(always))]
         #[cfg_attr(not(target_arch = "nvptx64"), inline(never))]
@@ -145,7 +147,10 @@ macro_rules! operations {
             [0; RESULT_WORDS]
         }
 
-        #[doc = concat!("Computes the operation `number` of [`", stringify!([<$type:upper>]), "`] for each item.")]
+        #[doc = concat!(
+            "Computes the operation `number` of [`", stringify!([<$type:upper>]), "`] for each \
+             item."
+        )]
         #[kernel(threads = 32)]
         pub fn [<arithmetic_ $type>](
             block: &Block,

@@ -53,7 +53,13 @@ macro_rules! sends {
     ($($name:ident $elements:literal;)*) => {$(
         /// Each of four blocks sends its matrix to the block `by` further, which writes it out.
         #[kernel(threads = 64, cluster = 4, target = "sm_90")]
-        pub fn $name(block: &ClusterBlock<4>, #[shared] memory: (Tile, BarrierMemory), a: Global<u16>, by: u32, out: GlobalMut<u16>) {
+        pub fn $name(
+            block: &ClusterBlock<4>,
+            #[shared] memory: (Tile, BarrierMemory),
+            a: Global<u16>,
+            by: u32,
+            out: GlobalMut<u16>,
+        ) {
             send::<$elements>(block, memory, a, by, out);
         }
     )*};

@@ -101,12 +101,15 @@ pub fn barrier_stages(
     let (full, empty, all) = (full.init(block, 32), empty.init(block, 3), all.init(block, 128));
     let (warp, number) = (block.warp(), block.warp().index());
     let count = a.len() / 64;
-    let mut turn = PipelineState::FIRST;
+    let mut pipeline = PipelineState::FIRST;
     for row in 0..count {
-        let (stage, full, empty) =
-            (rows.stage(turn.index()), full.stage(turn.index()), empty.stage(turn.index()));
+        let (stage, full, empty) = (
+            rows.stage(pipeline.index()),
+            full.stage(pipeline.index()),
+            empty.stage(pipeline.index()),
+        );
         if number == 0 {
-            empty.wait(warp, turn.prev_phase());
+            empty.wait(warp, pipeline.prev_phase());
             warp.each(|lane| {
                 for col in [lane.id(), lane.id() + 32] {
                     stage.set((0, col), a.get(row * 64 + col));
@@ -114,7 +117,7 @@ pub fn barrier_stages(
                 full.arrive(lane);
             });
         } else {
-            full.wait(warp, turn.phase());
+            full.wait(warp, pipeline.phase());
             let first = (row * 3 + number - 1) * 64;
             // Elements of other lanes, so that a missing order shows.
             stage
@@ -124,7 +127,7 @@ pub fn barrier_stages(
                 empty.arrive(lane);
             });
         }
-        turn = turn.next();
+        pipeline = pipeline.next();
     }
     // A barrier of all threads: the kernel ends after all have arrived.
     let arrivals = warp.each(|lane| all.arrive(lane));

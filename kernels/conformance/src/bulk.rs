@@ -144,7 +144,14 @@ macro_rules! reductions {
             to: u32,
             out: GlobalMut<$element>,
         ) {
-            reduce(block, tile, (reduction::$reduction, Some(CachePolicy::evict_first())), source, to, out);
+            reduce(
+                block,
+                tile,
+                (reduction::$reduction, Some(CachePolicy::evict_first())),
+                source,
+                to,
+                out,
+            );
         }
     )*};
 }

@@ -110,24 +110,24 @@ pub fn cluster_stages(
     // Of each cluster.
     let (count, from) =
         (a.len() / 32 / (block.grid().x as usize / 2), block.index().x as usize / 2);
-    let mut turn = PipelineState::FIRST;
+    let mut pipeline = PipelineState::FIRST;
     for row in from * count..(from + 1) * count {
         if cluster.rank() == 0 {
-            empty.stage(turn.index()).wait(warp, turn.prev_phase());
-            let (to, full) = (peer_rows.stage(turn.index()), peer_full.stage(turn.index()));
+            empty.stage(pipeline.index()).wait(warp, pipeline.prev_phase());
+            let (to, full) = (peer_rows.stage(pipeline.index()), peer_full.stage(pipeline.index()));
             warp.each(|lane| {
                 to.set(lane, (0, lane.id()), a.get(row * 32 + lane.id()));
                 full.arrive(lane);
             });
         } else {
-            full.stage(turn.index()).wait_for_cluster(warp, turn.phase());
-            let stage = rows.stage(turn.index());
+            full.stage(pipeline.index()).wait_for_cluster(warp, pipeline.phase());
+            let stage = rows.stage(pipeline.index());
             warp.each(|lane| out.set(row * 32 + lane.id(), stage.get(lane, (0, lane.id() ^ 9))));
             warp.sync();
-            let empty = peer_empty.stage(turn.index());
+            let empty = peer_empty.stage(pipeline.index());
             warp.elect(|lane| empty.arrive_having_read(lane));
         }
-        turn = turn.next();
+        pipeline = pipeline.next();
     }
     cluster.sync();
 }
@@ -400,7 +400,10 @@ macro_rules! reductions {
         #[kernel(threads = 32, cluster = 4, target = "sm_90")]
         pub fn $name(
             block: &ClusterBlock<4>,
-            #[shared] memory: ((SharedTile<$element, 8, 32>, SharedTile<$element, 8, 32>), BarrierMemory),
+            #[shared] memory: (
+                (SharedTile<$element, 8, 32>, SharedTile<$element, 8, 32>),
+                BarrierMemory,
+            ),
             by: Global<$element>,
             before: Global<$element>,
             count: u32,

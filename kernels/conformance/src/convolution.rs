@@ -62,7 +62,7 @@ pub fn convolution(
         }
     };
 
-    let mut sums = GroupAccumulator::<64, f32>::zero();
+    let mut acc = GroupAccumulator::<64, f32>::zero();
     let mut state = PipelineState::FIRST;
     load(0, state);
     for step in 0..steps {
@@ -71,19 +71,19 @@ pub fn convolution(
         }
         full.stage(state.index()).wait(warp, state.phase());
         let (pixels, columns) = stages.stage(state.index());
-        let mut in_flight = sums.begin(group);
+        let mut in_flight = acc.begin(group);
         Wgmma::<64, bf16, bf16, f32>::issue(group, &mut in_flight, |issue| {
             for k in 0..4 {
                 issue.accumulate(pixels.matrix_a((0, k * 16)), columns.matrix_b((k * 16, 0)));
             }
         });
-        sums = in_flight.finish(group);
+        acc = in_flight.finish(group);
         // The stage is refilled after all four warps have multiplied.
         group.sync();
         state = state.next();
     }
 
-    sums.for_each(group, |r, c, sum| {
+    acc.for_each(group, |r, c, sum| {
         let (row, col) = (row as usize + r, col as usize + c);
         let index = row * filter_count as usize + col;
         if col < filter_count as usize && index < out.len() {

@@ -76,12 +76,22 @@ fn store<S: Swizzle>(
 macro_rules! swizzles {
     ($($swizzle:ident $load:ident $store:ident $store_matrix:ident;)*) => {$(
         #[kernel(threads = 32)]
-        pub fn $load(block: &Block, #[shared] tiles: Both<$swizzle>, source: Global<u16>, out: GlobalMut<u16>) {
+        pub fn $load(
+            block: &Block,
+            #[shared] tiles: Both<$swizzle>,
+            source: Global<u16>,
+            out: GlobalMut<u16>,
+        ) {
             load(block, tiles, source, out);
         }
 
         #[kernel(threads = 32)]
-        pub fn $store(block: &Block, #[shared] tiles: Both<$swizzle>, source: Global<u16>, out: GlobalMut<u16>) {
+        pub fn $store(
+            block: &Block,
+            #[shared] tiles: Both<$swizzle>,
+            source: Global<u16>,
+            out: GlobalMut<u16>,
+        ) {
             store(block, tiles, source, out, |warp, fragment, (by_row, by_col)| {
                 fragment.store(warp, &by_row, AT);
                 fragment.store(warp, &by_col, AT);
@@ -89,7 +99,12 @@ macro_rules! swizzles {
         }
 
         #[kernel(threads = 32, target = "sm_90")]
-        pub fn $store_matrix(block: &Block, #[shared] tiles: Both<$swizzle>, source: Global<u16>, out: GlobalMut<u16>) {
+        pub fn $store_matrix(
+            block: &Block,
+            #[shared] tiles: Both<$swizzle>,
+            source: Global<u16>,
+            out: GlobalMut<u16>,
+        ) {
             store(block, tiles, source, out, |warp, fragment, (by_row, by_col)| {
                 fragment.store_matrix(warp, &by_row, AT);
                 fragment.store_matrix(warp, &by_col, AT);

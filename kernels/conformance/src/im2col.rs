@@ -82,7 +82,11 @@ macro_rules! copies {
                 if rank == 0 {
                     tiles.part(0).load_tma(lane, from.at(at, offsets).multicast(all), full);
                 } else {
-                    tiles.part(1).load_tma(lane, from.at(at, [0; $spatial]).multicast(all).cached(keep), full);
+                    tiles.part(1).load_tma(
+                        lane,
+                        from.at(at, [0; $spatial]).multicast(all).cached(keep),
+                        full,
+                    );
                 }
                 own.load_tma(lane, from.at(at, offsets).cached(keep), full_own);
             });
@@ -90,12 +94,17 @@ macro_rules! copies {
             let (rows, cols) = (<$tile>::ROWS, <$tile>::COLS);
             for part in 0..2 {
                 let first = (rank * 2 + part) * rows * cols;
-                tiles.part(part).for_each(warp, |row, col, value| out.set(first + row * cols + col, value));
+                tiles
+                    .part(part)
+                    .for_each(warp, |row, col, value| out.set(first + row * cols + col, value));
             }
             full_own.wait(warp, Phase::FIRST);
             if rank == 1 {
                 warp.elect(|lane| {
-                    own.store_tma(lane, to.at(core::array::from_fn(|d| at.get($rank + d))).cached(keep));
+                    own.store_tma(
+                        lane,
+                        to.at(core::array::from_fn(|d| at.get($rank + d))).cached(keep),
+                    );
                     BulkGroup::commit(lane);
                     BulkGroup::wait_read::<0>(lane);
                 });

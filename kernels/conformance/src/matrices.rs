@@ -17,13 +17,14 @@ fn slot(tile: Tile, slot: u32) -> RowAddr {
 }
 
 macro_rules! loads {
-    ($($kernel:ident $ptx:literal $count:ident $trans:ident $element:ident ($($r:ident)+) $arrangement:tt $needs:ident $version:literal
-        $nature:ident;)*) => {
+    ($($kernel:ident $ptx:literal $count:ident $trans:ident $element:ident ($($r:ident)+)
+        $arrangement:tt $needs:ident $version:literal $nature:ident;)*) => {
         $(loads! { @$needs $kernel $count $trans $element [[$(stringify!($r)),+].len()] })*
     };
     (@sm_75 $($row:tt)*) => { loads! { @kernel "sm_75" $($row)* } };
     (@blackwell $($row:tt)*) => { loads! { @kernel "sm_100a or sm_120a" $($row)* } };
-    (@kernel $target:literal $kernel:ident $count:ident $trans:ident $element:ident [$registers:expr]) => {
+    (@kernel $target:literal $kernel:ident $count:ident $trans:ident $element:ident
+        [$registers:expr]) => {
         #[kernel(threads = 32, target = $target)]
         pub fn $kernel(
             block: &Block,
@@ -48,13 +49,14 @@ macro_rules! loads {
 ldmatrix_forms!(loads);
 
 macro_rules! stores {
-    ($($kernel:ident $ptx:literal $count:ident $trans:ident $element:ident ($($r:ident)+) $arrangement:tt $needs:ident $version:literal
-        $nature:ident;)*) => {
+    ($($kernel:ident $ptx:literal $count:ident $trans:ident $element:ident ($($r:ident)+)
+        $arrangement:tt $needs:ident $version:literal $nature:ident;)*) => {
         $(stores! { @$needs $kernel $count $trans $element [[$(stringify!($r)),+].len()] })*
     };
     (@sm_90 $($row:tt)*) => { stores! { @kernel "sm_90" $($row)* } };
     (@blackwell $($row:tt)*) => { stores! { @kernel "sm_100a or sm_120a" $($row)* } };
-    (@kernel $target:literal $kernel:ident $count:ident $trans:ident $element:ident [$registers:expr]) => {
+    (@kernel $target:literal $kernel:ident $count:ident $trans:ident $element:ident
+        [$registers:expr]) => {
         #[kernel(threads = 32, target = $target)]
         pub fn $kernel(
             block: &Block,

@@ -37,25 +37,44 @@ fn multiply<S, A: Element, B: Element, C: Element, D: Element, Q>(
     let a = FragmentA::<S, A>::from_fn(warp, |row, k| a.get((index * m + row) * S::K + k));
     let b = FragmentB::<S, B>::from_fn(warp, |k, col| b.get((index * S::K + k) * n + col));
     let c = Accumulator::<S, C>::from_fn(warp, |row, col| c.get((index * m + row) * S::N + col));
-    let product = Mma::<S, A, B, C, Q>::multiply(warp, &a, &b, &c);
-    product.for_each(warp, |row, col, value| d.set((index * m + row) * S::N + col, value));
+    let acc = Mma::<S, A, B, C, Q>::multiply(warp, &a, &b, &c);
+    acc.for_each(warp, |row, col, value| d.set((index * m + row) * S::N + col, value));
 }
 
 macro_rules! kernels {
-    ($($shape:ident $la:ident $lb:ident $q:ident $d:ident [$(($a:ident $b:ident))*] $c:ident $width:ident $registers:tt
-        $needs:ident $version:literal $nature:ident;)*) => {$($(
+    ($($shape:ident $la:ident $lb:ident $q:ident $d:ident [$(($a:ident $b:ident))*] $c:ident
+        $width:ident $registers:tt $needs:ident $version:literal $nature:ident;)*) => {$($(
         mma_named! { $q $shape $la $lb $d $a $b $c => kernels ($needs
-            [mma_shape!($shape $la $lb $a)] [mma_element!($q $a)] [mma_element!($q $b)] [ptx::$c] [ptx::$d] [ptx::$q]) }
+            [mma_shape!($shape $la $lb $a)] [mma_element!($q $a)] [mma_element!($q $b)] [ptx::$c]
+            [ptx::$d] [ptx::$q]) }
     )*)*};
-    (@named $kernel:ident (sm_75 $($types:tt)*)) => { kernels! { @kernel "sm_75" $kernel $($types)* } };
-    (@named $kernel:ident (sm_80 $($types:tt)*)) => { kernels! { @kernel "sm_80" $kernel $($types)* } };
-    (@named $kernel:ident (sm_89 $($types:tt)*)) => { kernels! { @kernel "sm_89" $kernel $($types)* } };
-    (@named $kernel:ident (sm_90 $($types:tt)*)) => { kernels! { @kernel "sm_90" $kernel $($types)* } };
-    (@named $kernel:ident (blackwell $($types:tt)*)) => { kernels! { @kernel "sm_100a or sm_120a" $kernel $($types)* } };
-    (@named $kernel:ident (blackwell_120 $($types:tt)*)) => { kernels! { @kernel "sm_120a" $kernel $($types)* } };
+    (@named $kernel:ident (sm_75 $($types:tt)*)) => {
+        kernels! { @kernel "sm_75" $kernel $($types)* }
+    };
+    (@named $kernel:ident (sm_80 $($types:tt)*)) => {
+        kernels! { @kernel "sm_80" $kernel $($types)* }
+    };
+    (@named $kernel:ident (sm_89 $($types:tt)*)) => {
+        kernels! { @kernel "sm_89" $kernel $($types)* }
+    };
+    (@named $kernel:ident (sm_90 $($types:tt)*)) => {
+        kernels! { @kernel "sm_90" $kernel $($types)* }
+    };
+    (@named $kernel:ident (blackwell $($types:tt)*)) => {
+        kernels! { @kernel "sm_100a or sm_120a" $kernel $($types)* }
+    };
+    (@named $kernel:ident (blackwell_120 $($types:tt)*)) => {
+        kernels! { @kernel "sm_120a" $kernel $($types)* }
+    };
     (@kernel $target:literal $kernel:ident [$s:ty] [$a:ty] [$b:ty] [$c:ty] [$d:ty] [$q:ty]) => {
         #[kernel(threads = 32, target = $target)]
-        pub fn $kernel(block: &Block, a: Global<$a>, b: Global<$b>, c: Global<$c>, d: GlobalMut<$d>) {
+        pub fn $kernel(
+            block: &Block,
+            a: Global<$a>,
+            b: Global<$b>,
+            c: Global<$c>,
+            d: GlobalMut<$d>,
+        ) {
             multiply::<$s, $a, $b, $c, $d, $q>(block, a, b, c, d);
         }
     };
@@ -63,9 +82,11 @@ macro_rules! kernels {
 mma_forms!(kernels);
 
 macro_rules! scaled_kernels {
-    ($($shape:ident $kind:ident $vec:literal $scale:ident [$(($a:ident $b:ident))*] $needs:ident $version:literal;)*) => {$($(
+    ($($shape:ident $kind:ident $vec:literal $scale:ident [$(($a:ident $b:ident))*] $needs:ident
+        $version:literal;)*) => {$($(
         mma_scaled_named! { $shape $kind $vec $scale $a $b => scaled_kernels (
-            [ptx::$shape] [mma_element!($kind $a)] [mma_element!($kind $b)] [mma_kind!($kind $vec $scale)] [ptx::$scale]
+            [ptx::$shape] [mma_element!($kind $a)] [mma_element!($kind $b)]
+            [mma_kind!($kind $vec $scale)] [ptx::$scale]
         ) }
     )*)*};
     (@named $kernel:ident ([$s:ty] [$a:ty] [$b:ty] [$kind:ty] [$scale:ty])) => {
@@ -82,23 +103,39 @@ macro_rules! scaled_kernels {
             d: GlobalMut<f32>,
         ) {
             let (warp, index) = (block.warp(), block.index().x as usize);
-            let a = FragmentA::<$s, $a>::from_fn(warp, |row, k| a.get((index * <$s>::M + row) * <$s>::K + k));
-            let b = FragmentB::<$s, $b>::from_fn(warp, |k, col| b.get((index * <$s>::K + k) * <$s>::N + col));
-            let mut acc = Accumulator::<$s, f32>::from_fn(warp, |row, col| c.get((index * <$s>::M + row) * <$s>::N + col));
+            let a = FragmentA::<$s, $a>::from_fn(warp, |row, k| {
+                a.get((index * <$s>::M + row) * <$s>::K + k)
+            });
+            let b = FragmentB::<$s, $b>::from_fn(warp, |k, col| {
+                b.get((index * <$s>::K + k) * <$s>::N + col)
+            });
+            let mut acc = Accumulator::<$s, f32>::from_fn(warp, |row, col| {
+                c.get((index * <$s>::M + row) * <$s>::N + col)
+            });
             // Other bytes of the scale registers hold wrong values, to show that only the selected
             // ones count.
             let wrong = <$scale>::from_bits(0x55);
             let meant = Selected { byte: 0, thread: 1 };
             let scales_a = ScaleA::<$kind>::from_fn(warp, |set, row, of| {
-                if set == meant { scales_a.get((index * <$s>::M + row) * <$kind>::SCALES + of) } else { wrong }
+                if set == meant {
+                    scales_a.get((index * <$s>::M + row) * <$kind>::SCALES + of)
+                } else {
+                    wrong
+                }
             });
             let scales_b = ScaleB::<$kind>::from_fn(warp, |set, col, of| {
-                if set == meant { scales_b.get((index * <$kind>::SCALES + of) * <$s>::N + col) } else { wrong }
+                if set == meant {
+                    scales_b.get((index * <$kind>::SCALES + of) * <$s>::N + col)
+                } else {
+                    wrong
+                }
             });
             MmaScaled::<$s, $a, $b, $kind, Select<0, 1>, Select<0, 1>>::accumulate(
                 warp, &mut acc, (&a, &scales_a), (&b, &scales_b),
             );
-            acc.for_each(warp, |row, col, value| d.set((index * <$s>::M + row) * <$s>::N + col, value));
+            acc.for_each(warp, |row, col, value| {
+                d.set((index * <$s>::M + row) * <$s>::N + col, value)
+            });
         }
     };
 }

@@ -50,19 +50,35 @@ fn store<S: Shape + FragmentShape<RoleC, C::Width>, C: Element>(
 }
 
 macro_rules! kernels {
-    ([$order:ident] $($shape:ident $q:ident $d:ident [$(($a:ident $b:ident))*] $c:ident $registers:tt $selectors:tt
-        $needs:ident $version:literal $nature:ident;)*) => {$($(
+    ([$order:ident] $($shape:ident $q:ident $d:ident [$(($a:ident $b:ident))*] $c:ident
+        $registers:tt $selectors:tt $needs:ident $version:literal $nature:ident;)*) => {$($(
         mma_sparse_named! { $order $q $shape $d $a $b $c => kernels ($needs $selectors
-            [ptx::$shape] [mma_element!($q $a)] [mma_element!($q $b)] [ptx::$c] [ptx::$q] [ptx::$order]) }
+            [ptx::$shape] [mma_element!($q $a)] [mma_element!($q $b)] [ptx::$c] [ptx::$q]
+            [ptx::$order]) }
     )*)*};
-    (@named $kernel:ident (sm_80 $($form:tt)*)) => { kernels! { @selectors "sm_80" $kernel $($form)* } };
-    (@named $kernel:ident (sm_89 $($form:tt)*)) => { kernels! { @selectors "sm_89" $kernel $($form)* } };
-    (@named $kernel:ident (blackwell $($form:tt)*)) => { kernels! { @selectors "sm_100a or sm_120a" $kernel $($form)* } };
-    (@named $kernel:ident (blackwell_120 $($form:tt)*)) => { kernels! { @selectors "sm_120a" $kernel $($form)* } };
-    (@selectors $target:literal $kernel:ident 1 $($types:tt)*) => { kernels! { @kernel $target $kernel [0] $($types)* } };
-    (@selectors $target:literal $kernel:ident 2 $($types:tt)*) => { kernels! { @kernel $target $kernel [0 1] $($types)* } };
-    (@selectors $target:literal $kernel:ident 4 $($types:tt)*) => { kernels! { @kernel $target $kernel [0 1 2 3] $($types)* } };
-    (@kernel $target:literal $kernel:ident [$($selector:literal)*] [$s:ty] [$a:ty] [$b:ty] [$c:ty] [$q:ty] [$order:ty]) => {
+    (@named $kernel:ident (sm_80 $($form:tt)*)) => {
+        kernels! { @selectors "sm_80" $kernel $($form)* }
+    };
+    (@named $kernel:ident (sm_89 $($form:tt)*)) => {
+        kernels! { @selectors "sm_89" $kernel $($form)* }
+    };
+    (@named $kernel:ident (blackwell $($form:tt)*)) => {
+        kernels! { @selectors "sm_100a or sm_120a" $kernel $($form)* }
+    };
+    (@named $kernel:ident (blackwell_120 $($form:tt)*)) => {
+        kernels! { @selectors "sm_120a" $kernel $($form)* }
+    };
+    (@selectors $target:literal $kernel:ident 1 $($types:tt)*) => {
+        kernels! { @kernel $target $kernel [0] $($types)* }
+    };
+    (@selectors $target:literal $kernel:ident 2 $($types:tt)*) => {
+        kernels! { @kernel $target $kernel [0 1] $($types)* }
+    };
+    (@selectors $target:literal $kernel:ident 4 $($types:tt)*) => {
+        kernels! { @kernel $target $kernel [0 1 2 3] $($types)* }
+    };
+    (@kernel $target:literal $kernel:ident [$($selector:literal)*] [$s:ty] [$a:ty] [$b:ty] [$c:ty]
+        [$q:ty] [$order:ty]) => {
         /// A has half the columns; D is A x B + C, once for each selector.
         #[kernel(threads = 32, target = $target)]
         pub fn $kernel(
@@ -78,7 +94,13 @@ macro_rules! kernels {
             let (a, metadata, b, c) = load::<$s, $a, $b, $c>(block, (a, metadata, b, c));
             $(
                 let mut acc = c;
-                MmaSparse::<$s, $a, $b, $c, $q, $order>::accumulate::<$selector>(block.warp(), &mut acc, &a, &b, &metadata);
+                MmaSparse::<$s, $a, $b, $c, $q, $order>::accumulate::<$selector>(
+                    block.warp(),
+                    &mut acc,
+                    &a,
+                    &b,
+                    &metadata,
+                );
                 store(block, &acc, d, which * SELECTORS + $selector);
             )*
         }
@@ -89,9 +111,11 @@ mma_sparse_forms!(kernels ordered);
 mma_sparse_ordered_forms!(kernels ordered);
 
 macro_rules! scaled_kernels {
-    ($($shape:ident $kind:ident $vec:literal $scale:ident [$(($a:ident $b:ident))*] $needs:ident $version:literal;)*) => {$($(
+    ($($shape:ident $kind:ident $vec:literal $scale:ident [$(($a:ident $b:ident))*] $needs:ident
+        $version:literal;)*) => {$($(
         mma_sparse_scaled_named! { $shape $kind $vec $scale $a $b => scaled_kernels (
-            [ptx::$shape] [mma_element!($kind $a)] [mma_element!($kind $b)] [mma_kind!($kind $vec $scale)] [ptx::$scale]
+            [ptx::$shape] [mma_element!($kind $a)] [mma_element!($kind $b)]
+            [mma_kind!($kind $vec $scale)] [ptx::$scale]
         ) }
     )*)*};
     (@named $kernel:ident ([$s:ty] [$a:ty] [$b:ty] [$kind:ty] [$scale:ty])) => {
@@ -115,10 +139,18 @@ macro_rules! scaled_kernels {
             let wrong = <$scale>::from_bits(0x55);
             let meant = Selected { byte: 0, thread: 1 };
             let scales_a = ScaleA::<$kind>::from_fn(warp, |set, row, of| {
-                if set == meant { scales_a.get((which * <$s>::M + row) * <$kind>::SCALES + of) } else { wrong }
+                if set == meant {
+                    scales_a.get((which * <$s>::M + row) * <$kind>::SCALES + of)
+                } else {
+                    wrong
+                }
             });
             let scales_b = ScaleB::<$kind>::from_fn(warp, |set, col, of| {
-                if set == meant { scales_b.get((which * <$kind>::SCALES + of) * <$s>::N + col) } else { wrong }
+                if set == meant {
+                    scales_b.get((which * <$kind>::SCALES + of) * <$s>::N + col)
+                } else {
+                    wrong
+                }
             });
             type Form = MmaSparseScaled<$s, $a, $b, $kind, Select<0, 1>, Select<0, 1>>;
             Form::accumulate(warp, &mut acc, (&a, &metadata, &scales_a), (&b, &scales_b));

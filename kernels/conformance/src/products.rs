@@ -113,22 +113,20 @@ pub fn product_in_halves(
     group.warp().fence_for_bulk();
     group.sync();
     // Separate variables: an array of accumulators that is indexed dynamically would be in memory.
-    let mut sums_of_left = GroupAccumulator::<64, f32>::zero().begin(group);
-    let mut sums_of_right = GroupAccumulator::<64, f32>::zero().begin(group);
-    Wgmma::<64, bf16, bf16, f32>::issue(group, &mut sums_of_left, |issue| {
+    let mut left_acc = GroupAccumulator::<64, f32>::zero().begin(group);
+    let mut right_acc = GroupAccumulator::<64, f32>::zero().begin(group);
+    Wgmma::<64, bf16, bf16, f32>::issue(group, &mut left_acc, |issue| {
         (0..4).for_each(|k| {
             issue.accumulate(tile_a.matrix_a((0, k * 16)), left.matrix_b((k * 16, 0)))
         });
     });
-    Wgmma::<64, bf16, bf16, f32>::issue(group, &mut sums_of_right, |issue| {
+    Wgmma::<64, bf16, bf16, f32>::issue(group, &mut right_acc, |issue| {
         (0..4).for_each(|k| {
             issue.accumulate(tile_a.matrix_a((0, k * 16)), right.matrix_b((k * 16, 0)))
         });
     });
-    sums_of_left
+    left_acc
         .finish_behind::<1>(group)
         .for_each(group, |row, col, value| d.set(row * 128 + col, value));
-    sums_of_right
-        .finish(group)
-        .for_each(group, |row, col, value| d.set(row * 128 + 64 + col, value));
+    right_acc.finish(group).for_each(group, |row, col, value| d.set(row * 128 + 64 + col, value));
 }

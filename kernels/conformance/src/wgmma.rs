@@ -37,7 +37,8 @@ macro_rules! element {
 /// with A' below it, B and D are row-major; words of bits are along K. Each block has its own
 /// matrices.
 macro_rules! kernel {
-    ($kernel:ident $n:literal $d:ident $a:ident $b:ident $option:ident [$cols:expr], $shared:ident $registers:ident) => {
+    ($kernel:ident $n:literal $d:ident $a:ident $b:ident $option:ident [$cols:expr],
+        $shared:ident $registers:ident) => {
         #[kernel(threads = 128, target = "sm_90a")]
         pub fn $kernel(
             block: &Block,
@@ -49,31 +50,37 @@ macro_rules! kernel {
         ) {
             let group = block.warp_group();
             let index = block.index().x as usize;
-            let (a, b, d) = (a.skip(index * 128 * $cols), b.skip(index * $cols * $n), d.skip(index * 64 * $n));
+            let (a, b, d) =
+                (a.skip(index * 128 * $cols), b.skip(index * $cols * $n), d.skip(index * 64 * $n));
             tile_a.fill(group, |row, k| a.get(row * $cols + k));
             tile_b.fill(group, |k, col| b.get(k * $n + col));
             group.warp().fence_for_bulk();
             group.sync();
             let first = 64 + 16 * group.warp_rank();
-            let rows = FragmentA::<wgmma_shape!(0 $a), ptx::$a>::from_fn(group.warp(), |row, k| element!($a a first + row, k));
-            let mut sums = GroupAccumulator::<$n, ptx::$d>::zero().begin(group);
-            Wgmma::<$n, ptx::$a, ptx::$b, ptx::$d, ptx::$option>::issue(group, &mut sums, |issue| {
+            let rows = FragmentA::<wgmma_shape!(0 $a), ptx::$a>::from_fn(
+                group.warp(),
+                |row, k| element!($a a first + row, k),
+            );
+            let mut acc = GroupAccumulator::<$n, ptx::$d>::zero().begin(group);
+            Wgmma::<$n, ptx::$a, ptx::$b, ptx::$d, ptx::$option>::issue(group, &mut acc, |issue| {
                 issue.$shared(tile_a.matrix_a(At::<0, 0>), tile_b.matrix_b(At::<0, 0>));
                 issue.$registers(&rows, tile_b.matrix_b(At::<0, 0>));
             });
-            sums.finish(group).for_each(group, |row, col, value| d.set(row * $n + col, value));
+            acc.finish(group).for_each(group, |row, col, value| d.set(row * $n + col, value));
         }
     };
 }
 
 /// Makes the kernels, by the names of forms: D = A x B + A' x B.
 macro_rules! kernels {
-    ($($d:ident [$(($a:ident $b:ident))*] $k:literal $option:ident $columns:ident $per:tt $behind:ident 0 $version:literal;)*) => {$($(
+    ($($d:ident [$(($a:ident $b:ident))*] $k:literal $option:ident $columns:ident $per:tt
+        $behind:ident 0 $version:literal;)*) => {$($(
         wgmma_columns! { $columns $per => kernels ($d $a $b $k $option) }
     )*)*};
     (@form $n:tt $r:tt $form:tt) => { wgmma_with_kernel! { $n $form => kernels } };
     (@kernel $n:tt ($d:ident $a:ident $b:ident $k:literal $option:ident)) => {
-        wgmma_named! { 0 $n $d $a $b $k $option => kernels ($n $d $a $b $option [32 / size_of::<wgmma_stored!($a)>()]) }
+        wgmma_named! { 0 $n $d $a $b $k $option =>
+            kernels ($n $d $a $b $option [32 / size_of::<wgmma_stored!($a)>()]) }
     };
     (@named $name:ident ($n:literal $d:ident $a:ident $b:ident $option:ident $cols:tt)) => {
         kernel! { $name $n $d $a $b $option $cols, multiply accumulate_registers }
@@ -83,12 +90,14 @@ wgmma_forms!(kernels);
 
 /// Makes a kernel for each combination that supports negation, with N = 32: D = 0 - A x B - A' x B.
 macro_rules! subtracting {
-    ($($d:ident [$(($a:ident $b:ident))*] $k:literal $option:ident $columns:ident $per:tt $behind:ident 0 $version:literal;)*) => {$($(
+    ($($d:ident [$(($a:ident $b:ident))*] $k:literal $option:ident $columns:ident $per:tt
+        $behind:ident 0 $version:literal;)*) => {$($(
         subtracting! { $behind $d $a $b $k $option }
     )*)*};
     (nothing $($form:tt)*) => {};
     ($behind:ident $d:ident $a:ident $b:ident $k:literal $option:ident) => {
-        wgmma_named! { 0 32 $d $a $b $k $option => subtracting ($d $a $b $option [32 / size_of::<wgmma_stored!($a)>()]) }
+        wgmma_named! { 0 32 $d $a $b $k $option =>
+            subtracting ($d $a $b $option [32 / size_of::<wgmma_stored!($a)>()]) }
     };
     (@named $name:ident ($d:ident $a:ident $b:ident $option:ident $cols:tt)) => {
         pastey::paste! { subtracting! { @kernel [<$name _negated>] $d $a $b $option $cols } }

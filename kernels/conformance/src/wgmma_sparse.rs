@@ -24,8 +24,8 @@ macro_rules! wgmma_sparse_with_kernel {
 /// stored half of A with that of A' below it, B and D are row-major. The metadata is for the warps'
 /// rows of A, then of A'. Each block has its own matrices, with a D for each selector.
 macro_rules! kernel {
-    ($kernel:ident $selectors:tt $n:literal $d:ident $a:ident $b:ident $option:ident [$($selector:literal)*]
-        [$tile_a:ty] [$tile_b:ty] $shared:ident $registers:ident) => {
+    ($kernel:ident $selectors:tt $n:literal $d:ident $a:ident $b:ident $option:ident
+        [$($selector:literal)*] [$tile_a:ty] [$tile_b:ty] $shared:ident $registers:ident) => {
         #[kernel(threads = 128, target = "sm_90a")]
         pub fn $kernel(
             block: &Block,
@@ -46,17 +46,31 @@ macro_rules! kernel {
             group.sync();
             let (warp, rank) = (group.warp(), group.warp_rank());
             let kept = [0, 4].map(|first| Metadata::load(warp, metadata, 8 * index + first + rank));
-            let rows = FragmentSparseA::<wgmma_shape!($selectors $a), ptx::$a>::from_fn(warp, |row, k| {
-                a.get((64 + 16 * rank + row) * KEPT + k)
-            });
+            let rows = FragmentSparseA::<wgmma_shape!($selectors $a), ptx::$a>::from_fn(
+                warp,
+                |row, k| a.get((64 + 16 * rank + row) * KEPT + k),
+            );
             $(
-                let mut sums = GroupAccumulator::<$n, ptx::$d>::zero().begin(group);
-                WgmmaSparse::<$n, ptx::$a, ptx::$b, ptx::$d, ptx::$option>::issue(group, &mut sums, |issue| {
-                    issue.$shared::<$selector>(tile_a.matrix_a(At::<0, 0>), tile_b.matrix_b(At::<0, 0>), &kept[0]);
-                    issue.$registers::<$selector>(&rows, tile_b.matrix_b(At::<0, 0>), &kept[1]);
-                });
+                let mut acc = GroupAccumulator::<$n, ptx::$d>::zero().begin(group);
+                WgmmaSparse::<$n, ptx::$a, ptx::$b, ptx::$d, ptx::$option>::issue(
+                    group,
+                    &mut acc,
+                    |issue| {
+                        issue.$shared::<$selector>(
+                            tile_a.matrix_a(At::<0, 0>),
+                            tile_b.matrix_b(At::<0, 0>),
+                            &kept[0],
+                        );
+                        issue.$registers::<$selector>(
+                            &rows,
+                            tile_b.matrix_b(At::<0, 0>),
+                            &kept[1],
+                        );
+                    },
+                );
                 let first = (index * SELECTORS + $selector) * 64;
-                sums.finish(group).for_each(group, |row, col, value| d.set((first + row) * $n + col, value));
+                acc.finish(group)
+                    .for_each(group, |row, col, value| d.set((first + row) * $n + col, value));
             )*
         }
     };
@@ -64,13 +78,14 @@ macro_rules! kernel {
 
 /// Makes the kernels, by the names of forms: D = A x B + A' x B.
 macro_rules! kernels {
-    ($($d:ident [$(($a:ident $b:ident))*] $k:literal $option:ident $columns:ident $per:tt $behind:ident $selectors:tt
-        $version:literal;)*) => {$($(
+    ($($d:ident [$(($a:ident $b:ident))*] $k:literal $option:ident $columns:ident $per:tt
+        $behind:ident $selectors:tt $version:literal;)*) => {$($(
         wgmma_columns! { $columns $per => kernels ($d $a $b $k $option $selectors) }
     )*)*};
     (@form $n:tt $r:tt $form:tt) => { wgmma_sparse_with_kernel! { $n $form => kernels } };
     (@kernel $n:tt ($d:ident $a:ident $b:ident $k:literal $option:ident $selectors:tt)) => {
-        wgmma_named! { $selectors $n $d $a $b $k $option => kernels ($selectors $n $d $a $b $option) }
+        wgmma_named! { $selectors $n $d $a $b $k $option =>
+            kernels ($selectors $n $d $a $b $option) }
     };
     (@named $name:ident (1 $($form:tt)*)) => { kernels! { @one $name [0] 1 $($form)* } };
     (@named $name:ident (2 $($form:tt)*)) => { kernels! { @one $name [0 1] 2 $($form)* } };
@@ -84,5 +99,8 @@ macro_rules! kernels {
 wgmma_sparse_forms!(kernels);
 
 // D = 0 - A x B - A' x B, with MN-major tiles.
-kernel! { wgmma_mma_async_sp_sync_aligned_m64n16k32_f32_f16_f16_across_k 2 16 f32 f16 f16 plain [0 1]
-[SharedTile<f16, 64, 16, Swizzle128, ColMajor>] [SharedTile<f16, 32, 16, Swizzle32>] subtract subtract_registers }
+kernel! {
+    wgmma_mma_async_sp_sync_aligned_m64n16k32_f32_f16_f16_across_k 2 16 f32 f16 f16 plain [0 1]
+    [SharedTile<f16, 64, 16, Swizzle128, ColMajor>] [SharedTile<f16, 32, 16, Swizzle32>]
+    subtract subtract_registers
+}

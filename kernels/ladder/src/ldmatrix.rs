@@ -8,7 +8,7 @@
 //! meanwhile.
 
 use super::TILE;
-use super::warp_tile::{Sums, TileA, TileB};
+use super::warp_tile::{Accumulators, TileA, TileB};
 use ptx_matrix::copy::CpAsync;
 use ptx_matrix::prelude::*;
 
@@ -26,15 +26,15 @@ pub fn ldmatrix_bf16(
 ) {
     let warp = block.warp();
     let (top, left) = (block.index().y as usize * TILE.0, block.index().x as usize * TILE.1);
-    let mut sums = Sums::zero();
+    let mut acc = Accumulators::zero();
     for step in (0..k).step_by(TILE.2) {
         tile_a.copy_async(block, a, |row, i| (top + row) * k + step + i);
         tile_b.copy_async(block, b, |i, col| (step + i) * n + left + col);
         CpAsync::<16>::commit(warp);
         CpAsync::<16>::wait::<0>(warp);
         block.sync();
-        sums.multiply(warp, tile_a, tile_b);
+        acc.multiply(warp, tile_a, tile_b);
         block.sync();
     }
-    sums.store(warp, d, n, (top, left));
+    acc.store(warp, d, n, (top, left));
 }

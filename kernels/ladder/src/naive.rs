@@ -20,7 +20,8 @@ type Strides = (usize, usize);
 /// conversion to an element of D.
 macro_rules! naive {
     ($($kernel:ident: $element:ident $widen:path, $sum:ident $round:path, $out:ident;)*) => {$(
-        /// D = A x B for a row-major D of `m` x `n`; the grid has `n / 32` x `m / 8` blocks, rounded up.
+        /// D = A x B for a row-major D of `m` x `n`; the grid has `n / 32` x `m / 8` blocks,
+        /// rounded up.
         #[kernel(threads = 256)]
         pub fn $kernel(
             block: &Block,

@@ -8,7 +8,7 @@
 //! refills the stage that the previous k-tile has released.
 
 use super::TILE;
-use super::warp_tile::{Sums, TileA, TileB};
+use super::warp_tile::{Accumulators, TileA, TileB};
 use ptx_matrix::copy::CpAsync;
 use ptx_matrix::memory::{RingIndex, Swizzle};
 use ptx_matrix::prelude::*;
@@ -29,12 +29,12 @@ pub fn pipelined_bf16(
     n: usize,
     k: usize,
 ) {
-    product(block, stages, a, b, d, n, k);
+    gemm(block, stages, a, b, d, n, k);
 }
 
 /// The GEMM, for tiles of any swizzle.
 #[inline(always)]
-pub(super) fn product<SA: Swizzle, SB: Swizzle>(
+pub(super) fn gemm<SA: Swizzle, SB: Swizzle>(
     block: &Block,
     stages: SharedRing<(TileA<SA>, TileB<SB>), STAGES>,
     a: Global<bf16>,
@@ -61,7 +61,7 @@ pub(super) fn product<SA: Swizzle, SB: Swizzle>(
         start(step, stage);
         stage = stage.next();
     }
-    let mut sums = Sums::zero();
+    let mut acc = Accumulators::zero();
     stage = RingIndex::FIRST;
     for step in 0..steps {
         CpAsync::<16>::wait::<IN_FLIGHT>(warp);
@@ -70,8 +70,8 @@ pub(super) fn product<SA: Swizzle, SB: Swizzle>(
         block.sync();
         start(step + STAGES - 1, stage.before());
         let (tile_a, tile_b) = stages.stage(stage);
-        sums.multiply(warp, tile_a, tile_b);
+        acc.multiply(warp, tile_a, tile_b);
         stage = stage.next();
     }
-    sums.store(warp, d, n, (top, left));
+    acc.store(warp, d, n, (top, left));
 }

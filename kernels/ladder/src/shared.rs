@@ -35,17 +35,17 @@ pub fn shared_bf16(
     let first = warp.index() * LANES;
     let place = |lane: Lane<'_>| ((first + lane.id()) / 16 * OWN, (first + lane.id()) % 16 * OWN);
 
-    let mut sums = PerLane::splat([[0.0f32; OWN]; OWN]);
+    let mut acc = PerLane::splat([[0.0f32; OWN]; OWN]);
     for step in (0..k).step_by(DEPTH) {
         tile_a.fill(block, |row, i| a.get((top + row) * k + step + i));
         tile_b.fill(block, |i, col| b.get((step + i) * n + left + col));
         block.sync();
-        warp.update(&mut sums, |lane, sums| {
+        warp.update(&mut acc, |lane, acc| {
             let (down, right) = place(lane);
             for i in 0..DEPTH {
                 let a: [f32; OWN] = from_fn(|row| tile_a.get(lane, (down + row, i)).widen());
                 let b: [f32; OWN] = from_fn(|col| tile_b.get(lane, (i, right + col)).widen());
-                *sums = from_fn(|row| from_fn(|col| sums[row][col] + a[row] * b[col]));
+                *acc = from_fn(|row| from_fn(|col| acc[row][col] + a[row] * b[col]));
             }
         });
         block.sync();
@@ -53,8 +53,8 @@ pub fn shared_bf16(
 
     warp.each(|lane| {
         let (down, right) = place(lane);
-        for (row, sums) in lane.get(&sums).iter().enumerate() {
-            for (col, &sum) in sums.iter().enumerate() {
+        for (row, acc_row) in lane.get(&acc).iter().enumerate() {
+            for (col, &sum) in acc_row.iter().enumerate() {
                 d.set((top + down + row) * n + left + right + col, bf16::from_f32(sum));
             }
         }

@@ -8,7 +8,7 @@
 //! in different banks, and are read at once. The swizzle is part of the tiles' types; nothing else
 //! changes.
 
-use super::pipelined::product;
+use super::pipelined::gemm;
 use super::warp_tile::{TileA, TileB};
 use ptx_matrix::prelude::*;
 
@@ -23,5 +23,5 @@ pub fn swizzled_bf16(
     n: usize,
     k: usize,
 ) {
-    product(block, stages, a, b, d, n, k);
+    gemm(block, stages, a, b, d, n, k);
 }

@@ -13,17 +13,17 @@ pub type TileB<S> = SharedTile<bf16, { TILE.2 }, { TILE.1 }, S>;
 const WARP: (usize, usize) = (64, 32);
 
 /// A warp's accumulators: fragments of 16 x 8.
-pub struct Sums([[Accumulator<M16N8K16, f32>; WARP.1 / 8]; WARP.0 / 16]);
+pub struct Accumulators([[Accumulator<M16N8K16, f32>; WARP.1 / 8]; WARP.0 / 16]);
 
 /// The origin of the warp tile in the block's tile.
 fn place(warp: Warp<'_>) -> (usize, usize) {
     (warp.index() / 4 * WARP.0, warp.index() % 4 * WARP.1)
 }
 
-impl Sums {
+impl Accumulators {
     #[inline(always)]
     pub fn zero() -> Self {
-        Sums(Zeroable::zeroed())
+        Accumulators(Zeroable::zeroed())
     }
 
     /// Accumulates the warp's part of the product of the block's tiles.
@@ -40,9 +40,9 @@ impl Sums {
                 from_fn(|row| FragmentA::load(warp, &tile_a, (down + row * 16, i)));
             let b: [FragmentB<M16N8K16, bf16>; 4] =
                 from_fn(|col| FragmentB::load(warp, &tile_b, (i, right + col * 8)));
-            for (sums, a) in self.0.iter_mut().zip(&a) {
-                for (sum, b) in sums.iter_mut().zip(&b) {
-                    Mma::<M16N8K16, bf16, bf16, f32>::accumulate(warp, sum, a, b);
+            for (acc_row, a) in self.0.iter_mut().zip(&a) {
+                for (acc, b) in acc_row.iter_mut().zip(&b) {
+                    Mma::<M16N8K16, bf16, bf16, f32>::accumulate(warp, acc, a, b);
                 }
             }
         }
@@ -52,11 +52,11 @@ impl Sums {
     #[inline(always)]
     pub fn store(&self, warp: Warp<'_>, d: GlobalMut<bf16>, n: usize, (top, left): (usize, usize)) {
         let (down, right) = place(warp);
-        for (i, sums) in self.0.iter().enumerate() {
-            for (j, sum) in sums.iter().enumerate() {
+        for (i, acc_row) in self.0.iter().enumerate() {
+            for (j, acc) in acc_row.iter().enumerate() {
                 let (top, left) = (top + down + i * 16, left + right + j * 8);
-                sum.for_each(warp, |row, col, sum| {
-                    d.set((top + row) * n + left + col, bf16::from_f32(sum))
+                acc.for_each(warp, |row, col, value| {
+                    d.set((top + row) * n + left + col, bf16::from_f32(value))
                 });
             }
         }

@@ -21,14 +21,24 @@ pub const fn elements(k: usize) -> (usize, usize) {
 macro_rules! ceilings {
     ($($kernel:ident $shape:ident $element:ident $sum:ident;)*) => {$(
         #[kernel(threads = 256, min_blocks = 1, target = "sm_80")]
-        pub fn $kernel(block: &Block, a: Global<$element>, b: Global<$element>, out: GlobalMut<f32>, rounds: u32) {
+        pub fn $kernel(
+            block: &Block,
+            a: Global<$element>,
+            b: Global<$element>,
+            out: GlobalMut<f32>,
+            rounds: u32,
+        ) {
             let warp = block.warp();
             let long = $shape::K;
             let a: [[FragmentA<$shape, $element>; 4]; 2] = from_fn(|half| {
-                from_fn(|i| FragmentA::from_fn(warp, |row, k| a.get(((half * 4 + i) * 16 + row) * long + k)))
+                from_fn(|i| {
+                    FragmentA::from_fn(warp, |row, k| a.get(((half * 4 + i) * 16 + row) * long + k))
+                })
             });
             let b: [[FragmentB<$shape, $element>; 8]; 2] = from_fn(|half| {
-                from_fn(|j| FragmentB::from_fn(warp, |k, col| b.get(((half * 8 + j) * long + k) * 8 + col)))
+                from_fn(|j| {
+                    FragmentB::from_fn(warp, |k, col| b.get(((half * 8 + j) * long + k) * 8 + col))
+                })
             });
             let mut acc: [[Accumulator<$shape, $sum>; 8]; 4] = Zeroable::zeroed();
             for _ in 0..rounds {

@@ -19,12 +19,18 @@ pub const STRIDES: [(u32, u32); 4] = [(16, 1), (32, 2), (64, 4), (128, 8)];
 macro_rules! timed_loads {
     ($with:ident) => {
         $with! {
-            latency_ld_x1 time_ld_x1 ldmatrix_sync_aligned_m8n8_x1_shared_b16 "ldmatrix.sync.aligned.m8n8.x1.shared.b16" false;
-            latency_ld_x2 time_ld_x2 ldmatrix_sync_aligned_m8n8_x2_shared_b16 "ldmatrix.sync.aligned.m8n8.x2.shared.b16" false;
-            latency_ld_x4 time_ld_x4 ldmatrix_sync_aligned_m8n8_x4_shared_b16 "ldmatrix.sync.aligned.m8n8.x4.shared.b16" false;
-            latency_ld_x1_trans time_ld_x1_trans ldmatrix_sync_aligned_m8n8_x1_trans_shared_b16 "ldmatrix.sync.aligned.m8n8.x1.trans.shared.b16" true;
-            latency_ld_x2_trans time_ld_x2_trans ldmatrix_sync_aligned_m8n8_x2_trans_shared_b16 "ldmatrix.sync.aligned.m8n8.x2.trans.shared.b16" true;
-            latency_ld_x4_trans time_ld_x4_trans ldmatrix_sync_aligned_m8n8_x4_trans_shared_b16 "ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16" true;
+            latency_ld_x1 time_ld_x1 ldmatrix_sync_aligned_m8n8_x1_shared_b16
+                "ldmatrix.sync.aligned.m8n8.x1.shared.b16" false;
+            latency_ld_x2 time_ld_x2 ldmatrix_sync_aligned_m8n8_x2_shared_b16
+                "ldmatrix.sync.aligned.m8n8.x2.shared.b16" false;
+            latency_ld_x4 time_ld_x4 ldmatrix_sync_aligned_m8n8_x4_shared_b16
+                "ldmatrix.sync.aligned.m8n8.x4.shared.b16" false;
+            latency_ld_x1_trans time_ld_x1_trans ldmatrix_sync_aligned_m8n8_x1_trans_shared_b16
+                "ldmatrix.sync.aligned.m8n8.x1.trans.shared.b16" true;
+            latency_ld_x2_trans time_ld_x2_trans ldmatrix_sync_aligned_m8n8_x2_trans_shared_b16
+                "ldmatrix.sync.aligned.m8n8.x2.trans.shared.b16" true;
+            latency_ld_x4_trans time_ld_x4_trans ldmatrix_sync_aligned_m8n8_x4_trans_shared_b16
+                "ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16" true;
         }
     };
 }
@@ -35,19 +41,34 @@ macro_rules! timed_loads {
 macro_rules! timed_stores {
     ($with:ident) => {
         $with! {
-            latency_st_x1 time_st_x1 stmatrix_sync_aligned_m8n8_x1_shared_b16 ldmatrix_sync_aligned_m8n8_x1_shared_b16 "stmatrix.sync.aligned.m8n8.x1.shared.b16" 1;
-            latency_st_x2 time_st_x2 stmatrix_sync_aligned_m8n8_x2_shared_b16 ldmatrix_sync_aligned_m8n8_x2_shared_b16 "stmatrix.sync.aligned.m8n8.x2.shared.b16" 2;
-            latency_st_x4 time_st_x4 stmatrix_sync_aligned_m8n8_x4_shared_b16 ldmatrix_sync_aligned_m8n8_x4_shared_b16 "stmatrix.sync.aligned.m8n8.x4.shared.b16" 4;
-            latency_st_x1_trans time_st_x1_trans stmatrix_sync_aligned_m8n8_x1_trans_shared_b16 ldmatrix_sync_aligned_m8n8_x1_trans_shared_b16 "stmatrix.sync.aligned.m8n8.x1.trans.shared.b16" 1;
-            latency_st_x2_trans time_st_x2_trans stmatrix_sync_aligned_m8n8_x2_trans_shared_b16 ldmatrix_sync_aligned_m8n8_x2_trans_shared_b16 "stmatrix.sync.aligned.m8n8.x2.trans.shared.b16" 2;
-            latency_st_x4_trans time_st_x4_trans stmatrix_sync_aligned_m8n8_x4_trans_shared_b16 ldmatrix_sync_aligned_m8n8_x4_trans_shared_b16 "stmatrix.sync.aligned.m8n8.x4.trans.shared.b16" 4;
+            latency_st_x1 time_st_x1 stmatrix_sync_aligned_m8n8_x1_shared_b16
+                ldmatrix_sync_aligned_m8n8_x1_shared_b16
+                "stmatrix.sync.aligned.m8n8.x1.shared.b16" 1;
+            latency_st_x2 time_st_x2 stmatrix_sync_aligned_m8n8_x2_shared_b16
+                ldmatrix_sync_aligned_m8n8_x2_shared_b16
+                "stmatrix.sync.aligned.m8n8.x2.shared.b16" 2;
+            latency_st_x4 time_st_x4 stmatrix_sync_aligned_m8n8_x4_shared_b16
+                ldmatrix_sync_aligned_m8n8_x4_shared_b16
+                "stmatrix.sync.aligned.m8n8.x4.shared.b16" 4;
+            latency_st_x1_trans time_st_x1_trans stmatrix_sync_aligned_m8n8_x1_trans_shared_b16
+                ldmatrix_sync_aligned_m8n8_x1_trans_shared_b16
+                "stmatrix.sync.aligned.m8n8.x1.trans.shared.b16" 1;
+            latency_st_x2_trans time_st_x2_trans stmatrix_sync_aligned_m8n8_x2_trans_shared_b16
+                ldmatrix_sync_aligned_m8n8_x2_trans_shared_b16
+                "stmatrix.sync.aligned.m8n8.x2.trans.shared.b16" 2;
+            latency_st_x4_trans time_st_x4_trans stmatrix_sync_aligned_m8n8_x4_trans_shared_b16
+                ldmatrix_sync_aligned_m8n8_x4_trans_shared_b16
+                "stmatrix.sync.aligned.m8n8.x4.trans.shared.b16" 4;
         }
     };
 }
 
 macro_rules! loads {
     ($($latency:ident $throughput:ident $load:ident $ptx:literal $trans:literal;)*) => {$(
-        #[doc = concat!("A warp loads by `", $ptx, "`, each time from where the matrix that it has loaded last says.")]
+        #[doc = concat!(
+            "A warp loads by `", $ptx, "`, each time from where the matrix that it has loaded last \
+             says."
+        )]
         #[kernel(threads = 32, target = "sm_90a")]
         pub fn $latency(
             block: &Block,
@@ -94,7 +115,8 @@ macro_rules! loads {
                     for _ in 0..rounds {
                         // SAFETY: all lanes call it together, with the address of a row of the
                         // tile.
-                        let loaded: [_; ROUND] = from_fn(|i| unsafe { raw::$load(address + i as u32 * vary) });
+                        let loaded: [_; ROUND] =
+                            from_fn(|i| unsafe { raw::$load(address + i as u32 * vary) });
                         for register in loaded.as_flattened() {
                             all ^= register;
                         }
@@ -127,8 +149,11 @@ fn point_to_themselves(warp: Warp<'_>, rows: Rows, stride: u32, trans: bool) {
 }
 
 macro_rules! stores {
-    ($($latency:ident $throughput:ident $store:ident $load:ident $ptx:literal $matrices:literal;)*) => {$(
-        #[doc = concat!("A warp stores by `", $ptx, "`, each time what it has loaded back of the last time.")]
+    ($($latency:ident $throughput:ident $store:ident $load:ident $ptx:literal
+        $matrices:literal;)*) => {$(
+        #[doc = concat!(
+            "A warp stores by `", $ptx, "`, each time what it has loaded back of the last time."
+        )]
         #[kernel(threads = 32, target = "sm_90a")]
         pub fn $latency(
             block: &Block,
@@ -154,7 +179,10 @@ macro_rules! stores {
                             }
                         }
                     }
-                    out.set(first + lane.id(), registers.into_iter().fold(0, |all, register| all ^ register));
+                    out.set(
+                        first + lane.id(),
+                        registers.into_iter().fold(0, |all, register| all ^ register),
+                    );
                 });
             });
         }

@@ -20,21 +20,31 @@ const CHAINS: usize = 4;
 /// Two kernels per form: `latency_*`, in which a warp accumulates into one accumulator, and
 /// `time_*`, in which warps accumulate into several.
 macro_rules! kernels {
-    ($($shape:ident $la:ident $lb:ident $q:ident $d:ident [$(($a:ident $b:ident))*] $c:ident $width:ident $registers:tt
-        $needs:ident $version:literal $nature:ident;)*) => {$($(
+    ($($shape:ident $la:ident $lb:ident $q:ident $d:ident [$(($a:ident $b:ident))*] $c:ident
+        $width:ident $registers:tt $needs:ident $version:literal $nature:ident;)*) => {$($(
         mma_named! { $q $shape $la $lb $d $a $b $c => kernels ($nature
-            [mma_shape!($shape $la $lb $a)] [mma_element!($q $a)] [mma_element!($q $b)] [ptx::$c] [ptx::$d] [ptx::$q]) }
+            [mma_shape!($shape $la $lb $a)] [mma_element!($q $a)] [mma_element!($q $b)] [ptx::$c]
+            [ptx::$d] [ptx::$q]) }
     )*)*};
     (@named $kernel:ident (absent $($types:tt)*)) => {};
     (@named $kernel:ident ($nature:ident $($types:tt)*)) => {
         pastey::paste! { kernels! { @kernel 32 1 $nature [<latency_ $kernel>] $($types)* } }
         pastey::paste! { kernels! { @kernel 256 CHAINS $nature [<time_ $kernel>] $($types)* } }
     };
-    (@kernel $threads:literal $chains:tt $nature:ident $kernel:ident [$s:ty] [$a:ty] [$b:ty] [$c:ty] [$d:ty] [$q:ty]) => {
+    (@kernel $threads:literal $chains:tt $nature:ident $kernel:ident [$s:ty] [$a:ty] [$b:ty] [$c:ty]
+        [$d:ty] [$q:ty]) => {
         #[kernel(threads = $threads, min_blocks = 1, target = "sm_90a")]
-        pub fn $kernel(block: &Block, clocks: GlobalMut<u64>, out: GlobalMut<u32>, rounds: u32, vary: u32) {
+        pub fn $kernel(
+            block: &Block,
+            clocks: GlobalMut<u64>,
+            out: GlobalMut<u32>,
+            rounds: u32,
+            vary: u32,
+        ) {
             let changes = matches!(ptx::$nature, Nature::Emulated);
-            multiply::<$s, $a, $b, $c, $d, $q, $chains>(block, clocks, out, rounds, vary, changes);
+            multiply::<$s, $a, $b, $c, $d, $q, $chains>(
+                block, clocks, out, rounds, vary, changes,
+            );
         }
     };
 }
@@ -81,23 +91,22 @@ fn multiply<S, A: Element, B: Element, C: Element, D: Element, Q, const CHAINS: 
             let by = (i as u32 * vary) << 8;
             (a[i], b[i]) = (changed(warp, a[i], by), changed(warp, b[i], by));
         }
-        let mut sums: [Accumulator<S, C>; CHAINS] = Zeroable::zeroed();
+        let mut acc: [Accumulator<S, C>; CHAINS] = Zeroable::zeroed();
         for _ in 0..rounds {
             for _ in 0..PRODUCTS / CHAINS {
                 for i in 0..CHAINS {
                     if changes {
                         (a[i], b[i]) = (changed(warp, a[i], vary), changed(warp, b[i], vary));
                     }
-                    let product =
-                        Mma::<S, A, B, C, Q>::multiply(warp, &a[of_a(i)], &b[i], &sums[i]);
-                    sums[i] = taken_for(warp, &product);
+                    let result = Mma::<S, A, B, C, Q>::multiply(warp, &a[of_a(i)], &b[i], &acc[i]);
+                    acc[i] = reinterpret(warp, &result);
                 }
             }
         }
         warp.each(|lane| {
             let mut all = 0;
-            for sum in &sums {
-                for &register in lane.get(&sum.registers()).as_ref() {
+            for chain in &acc {
+                for &register in lane.get(&chain.registers()).as_ref() {
                     let register: u64 = register.into();
                     all ^= register as u32;
                 }
@@ -131,20 +140,20 @@ where
 /// The first registers of a result, as the next accumulator: the result itself, if the two have one
 /// type.
 #[inline(always)]
-fn taken_for<S, D: Element, C: Element>(
+fn reinterpret<S, D: Element, C: Element>(
     warp: Warp<'_>,
-    product: &Accumulator<S, D>,
+    result: &Accumulator<S, D>,
 ) -> Accumulator<S, C>
 where
     S: FragmentShape<RoleC, D::Width> + FragmentShape<RoleC, C::Width>,
     D::Width: Width<Register = RegisterOf<C>>,
 {
-    let product = product.registers();
+    let result = result.registers();
     Accumulator::from_registers(warp.each(|lane| {
-        let product = lane.get(&product);
+        let result = lane.get(&result);
         let mut registers: <S as FragmentShape<RoleC, C::Width>>::Registers = Zeroable::zeroed();
-        for (register, product) in registers.as_mut().iter_mut().zip(product.as_ref()) {
-            *register = *product;
+        for (register, result) in registers.as_mut().iter_mut().zip(result.as_ref()) {
+            *register = *result;
         }
         registers
     }))

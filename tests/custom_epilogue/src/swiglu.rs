@@ -31,8 +31,8 @@ impl EpilogueStore<Staging, [GroupAccumulator<256, f32>; 1]> for Swiglu<'_> {
         [accumulator]: &[GroupAccumulator<256, f32>; 1],
     ) {
         let (gate, up) = (accumulator.columns::<128>(0), accumulator.columns::<128>(128));
-        let product = gate.zip(group, 0, &up, |gate, up| gate.activate(Activation::Silu) * up);
-        self.0.store(group, staging, tile, (row, col / 2), &[product]);
+        let gated = gate.zip(group, 0, &up, |gate, up| gate.activate(Activation::Silu) * up);
+        self.0.store(group, staging, tile, (row, col / 2), &[gated]);
     }
 }
 

@@ -18,10 +18,12 @@ type Product = fn(&Block, u32) -> u32;
 
 fn multiplied(block: &Block, seed: u32) -> u32 {
     let warp = block.warp();
-    let a = FragmentA::<M16N8K16, f16>::from_fn(warp, |row, col| f16::from_f32((row * col) as f32 + seed as f32));
+    let a = FragmentA::<M16N8K16, f16>::from_fn(warp, |row, col| {
+        f16::from_f32((row * col) as f32 + seed as f32)
+    });
     let b = FragmentB::<M16N8K16, f16>::from_fn(warp, |row, col| f16::from_f32((row + col) as f32));
-    let mut sums = Accumulator::<M16N8K16, f32>::zero();
-    Mma::<M16N8K16, f16, f16, f32>::accumulate(warp, &mut sums, &a, &b);
+    let mut acc = Accumulator::<M16N8K16, f32>::zero();
+    Mma::<M16N8K16, f16, f16, f32>::accumulate(warp, &mut acc, &a, &b);
     warp.sync();
     seed + 1
 }
@@ -80,7 +82,8 @@ macro_rules! ragged {
             let warp = $block.warp();
             let first = $block.index().x as usize * 64 + warp.index() * 32;
             let inside = warp.each(|lane| first + lane.id() < a.len());
-            let read = warp.each(|lane| if lane.get(&inside) { a.get(first + lane.id()) } else { 0 });
+            let read =
+                warp.each(|lane| if lane.get(&inside) { a.get(first + lane.id()) } else { 0 });
             $step;
             warp.each(|lane| {
                 if lane.get(&inside) {

@@ -4,7 +4,12 @@ use ptx_matrix::prelude::*;
 /// Doubles a 16x8 matrix of f16 with `stmatrix`; a build for a GPU without it does not compile.
 #[cfg(not(feature = "large"))]
 #[kernel(threads = 32)]
-pub fn double(block: &Block, #[shared] tile: SharedTile<f16, 16, 8>, a: Global<f16>, d: GlobalMut<f16>) {
+pub fn double(
+    block: &Block,
+    #[shared] tile: SharedTile<f16, 16, 8>,
+    a: Global<f16>,
+    d: GlobalMut<f16>,
+) {
     let warp = block.warp();
     let acc = Accumulator::<M16N8K16, f16>::from_fn(warp, |row, col| a.get(row * 8 + col));
     let doubled = acc.map(warp, |_, _, value| f16::from_f32(value.to_f32() * 2.0));
@@ -15,7 +20,12 @@ pub fn double(block: &Block, #[shared] tile: SharedTile<f16, 16, 8>, a: Global<f
 
 /// Names that are Rust keywords are PTX names as they are.
 #[kernel(threads = 32)]
-pub fn r#loop(block: &Block, #[shared] r#box: SharedTile<u8, 1, 16>, r#in: Global<u8>, r#final: GlobalMut<u8>) {
+pub fn r#loop(
+    block: &Block,
+    #[shared] r#box: SharedTile<u8, 1, 16>,
+    r#in: Global<u8>,
+    r#final: GlobalMut<u8>,
+) {
     r#box.fill(block, |_, col| r#in.get(col));
     block.sync();
     r#box.for_each(block, |_, col, value| r#final.set(col, value));

@@ -88,7 +88,8 @@ smuggles! {
     local: |lane| in_a_function().store(lane, Relaxed), in_a_function().load(Relaxed);
     behind_dyn: |lane| SINK.put(lane), SINK.put(0);
     of_a_dependency: |_lane| counters::count(), counters::count();
-    of_a_dependency_by_name: |lane| unsafe { counters::PLAIN_COUNT = lane }, unsafe { counters::PLAIN_COUNT };
+    of_a_dependency_by_name: |lane| unsafe { counters::PLAIN_COUNT = lane },
+        unsafe { counters::PLAIN_COUNT };
 }
 
 /// A constant table is legal, and so is a static that no kernel uses.

@@ -2,7 +2,8 @@
 //!
 //! ```sh
 //! cargo xtask build --arch sm_90a
-//! cargo run --release --package ptx-matrix-bench --example time_attention -- --queries 4096 --heads 32
+//! cargo run --release --package ptx-matrix-bench --example time_attention -- \
+//!     --queries 4096 --heads 32
 //! ```
 
 use ptx_matrix_output::outln;
@@ -54,7 +55,8 @@ struct Arguments {
 
 const AFTER_HELP: &str = "Example:
   cargo xtask build attention
-  cargo run --release --package ptx-matrix-bench --example time_attention -- --queries 4096 --heads 32";
+  cargo run --release --package ptx-matrix-bench --example time_attention -- \
+    --queries 4096 --heads 32";
 
 fn main() -> anyhow::Result<()> {
     let arguments = Arguments::parse();
@@ -124,18 +126,18 @@ fn row(of: &Attention, index: usize, q: &[bf16], k: &[bf16], v: &[bf16]) -> Vec<
     };
     let asked = rows(q, index);
     let score = |key: usize| {
-        let products =
+        let terms =
             rows(k, head * of.keys + key).into_iter().zip(&asked).map(|(key, query)| key * query);
-        products.sum::<f64>() * f64::from(of.scale)
+        terms.sum::<f64>() * f64::from(of.scale)
     };
     let scores: Vec<f64> = (0..seen).map(score).collect();
     let largest = scores.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     let powers: Vec<f64> = scores.iter().map(|score| (score - largest).exp()).collect();
-    let (sum, mut shares) = (powers.iter().sum::<f64>(), vec![0.0; of.features]);
+    let (sum, mut output) = (powers.iter().sum::<f64>(), vec![0.0; of.features]);
     for (key, power) in powers.iter().enumerate() {
-        for (share, value) in shares.iter_mut().zip(rows(v, head * of.keys + key)) {
-            *share += power / sum * value;
+        for (element, value) in output.iter_mut().zip(rows(v, head * of.keys + key)) {
+            *element += power / sum * value;
         }
     }
-    shares
+    output
 }

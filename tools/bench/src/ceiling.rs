@@ -67,21 +67,21 @@ impl Ceilings {
         let blocks = device.gpu().info().multiprocessors;
         let mut out = stream.filled::<f32>(blocks as usize * 256, 0)?;
 
-        macro_rules! products {
+        macro_rules! mma_rate {
             ($kernel:ident $type:ident $element:expr, $k:literal) => {{
                 let a = stream.upload(&normal($element, elements($k).0, 1))?;
                 let b = stream.upload(&normal($element, elements($k).1, 2))?;
                 let (a, b) = (a.cast_ref::<$type>(), b.cast_ref::<$type>());
-                products(timer, blocks, $k, |rounds| {
+                mma_rate(timer, blocks, $k, |rounds| {
                     Ok($kernel::launch(&queue, blocks, a, b, &mut out, rounds)?)
                 })?
             }};
         }
         Ok(Ceilings {
-            f16: products!(ceiling_f16 f16 Element::F16, 16),
-            bf16: products!(ceiling_bf16 bf16 Element::Bf16, 16),
-            tf32: products!(ceiling_tf32 tf32 Element::Tf32, 8),
-            s8: products!(ceiling_s8 i8 Element::S8, 32),
+            f16: mma_rate!(ceiling_f16 f16 Element::F16, 16),
+            bf16: mma_rate!(ceiling_bf16 bf16 Element::Bf16, 16),
+            tf32: mma_rate!(ceiling_tf32 tf32 Element::Tf32, 8),
+            s8: mma_rate!(ceiling_s8 i8 Element::S8, 32),
             copy: copy(stream, timer)?,
         })
     }
@@ -109,7 +109,7 @@ impl Ceilings {
 }
 
 /// Times one launch with as many rounds as fill a batch.
-fn products(
+fn mma_rate(
     timer: &Timer<'_>,
     blocks: u32,
     k: usize,
@@ -149,7 +149,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_ceiling_goes_with_the_clock() {
+    fn ceiling_scales_with_the_clock() {
         let at = |clock_mhz| Conditions { clock_mhz, ..Conditions::default() };
         let ceiling = Ceiling { tflops: 600.0, conditions: at(Some(2000.0)) };
         assert_eq!(ceiling.utilisation(450.0, &at(Some(1500.0))), Some(1.0));

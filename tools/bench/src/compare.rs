@@ -52,14 +52,14 @@ impl Tolerance {
         let length = |bytes: &[u8], start: usize, stride: usize| {
             (0..k).map(|i| get(input, bytes, start + i * stride).powi(2)).sum::<f64>().sqrt()
         };
-        let factor = 4.0 * (k as f64).sqrt() * step;
+        let scale = 4.0 * (k as f64).sqrt() * step;
         let ((_, a_col), (b_row, b_col)) = (problem.a_strides(), problem.b_strides());
         Tolerance {
             rows: (0..problem.rows())
                 .into_par_iter()
-                .map(|row| factor * length(a, problem.row_of_a(row), a_col))
+                .map(|row| scale * length(a, problem.row_of_a(row), a_col))
                 .collect(),
-            cols: (0..problem.products.count() * n)
+            cols: (0..problem.gemms.count() * n)
                 .into_par_iter()
                 .map(|col| length(b, col / n * k * n + col % n * b_col, b_row))
                 .collect(),
@@ -70,12 +70,12 @@ impl Tolerance {
     }
 
     fn at(&self, row: usize, col: usize, value: f64) -> f64 {
-        let col = self.product(row) * (self.cols.len() / self.ends.len()) + col;
+        let col = self.gemm_of(row) * (self.cols.len() / self.ends.len()) + col;
         self.rows[row] * self.cols[col] + self.output * value.abs() + self.smallest
     }
 
     /// The index of the GEMM that a row belongs to.
-    fn product(&self, row: usize) -> usize {
+    fn gemm_of(&self, row: usize) -> usize {
         self.ends.partition_point(|&end| end as usize <= row)
     }
 }
@@ -96,10 +96,10 @@ pub(super) fn with_reference(
     let sampled = (0..SAMPLES).map(|_| (random.random_range(0..m), random.random_range(0..n)));
     let places: Vec<(usize, usize)> = corners.into_iter().chain(sampled).collect();
     first_wrong(places.par_iter().copied(), |row, col| {
-        let start = tolerance.product(row) * k * n + col * b_col;
-        let factor =
+        let start = tolerance.gemm_of(row) * k * n + col * b_col;
+        let term =
             |i| get(input, a, problem.row_of_a(row) + i * a_col) * get(input, b, start + i * b_row);
-        let exact: f64 = (0..k).map(factor).sum();
+        let exact: f64 = (0..k).map(term).sum();
         (get(output, d, row * n + col), exact, tolerance.at(row, col, exact))
     })
 }
@@ -142,13 +142,13 @@ fn first_wrong(
 #[cfg(test)]
 mod tests {
     use super::super::data::normal;
-    use super::super::{Layout, Problem, Products, Shape, Type};
+    use super::super::{Gemms, Layout, Problem, Shape, Type};
     use super::*;
 
     const SHAPE: Shape = Shape { m: 9, n: 7, k: 200 };
 
     /// A, B and D = A x B, summed in f32 and rounded to the type of D.
-    fn product(problem: &Problem) -> [Vec<u8>; 3] {
+    fn computed(problem: &Problem) -> [Vec<u8>; 3] {
         let [a, b] = [0, 1].map(|i| normal(problem.ty.input(), problem.elements()[i], i as u64));
         let ((_, a_col), (b_row, b_col)) = (problem.a_strides(), problem.b_strides());
         let input = problem.ty.input();
@@ -160,9 +160,9 @@ mod tests {
                 let start = group * SHAPE.k * SHAPE.n + col * b_col;
                 let mut sum = 0.0_f32;
                 for i in 0..SHAPE.k {
-                    let product = get(input, &a, problem.row_of_a(row) + i * a_col)
+                    let term = get(input, &a, problem.row_of_a(row) + i * a_col)
                         * get(input, &b, start + i * b_row);
-                    sum += product as f32;
+                    sum += term as f32;
                 }
                 match problem.ty.output() {
                     Element::Bf16 => d.extend(half::bf16::from_f32(sum).to_le_bytes()),
@@ -175,16 +175,16 @@ mod tests {
     }
 
     #[test]
-    fn a_product_is_right_until_one_element_is_not() {
+    fn one_wrong_element_makes_a_gemm_wrong() {
         for ty in [Type::Bf16, Type::Bf16F32, Type::Tf32, Type::S8, Type::E4m3F32] {
             for layout in [Layout::Nn, Layout::Nt, Layout::Tn, Layout::Tt] {
-                let products = match ty {
-                    Type::Bf16 => Products::Groups(3),
-                    Type::S8 => Products::Batch(2),
-                    _ => Products::One,
+                let gemms = match ty {
+                    Type::Bf16 => Gemms::Groups(3),
+                    Type::S8 => Gemms::Batch(2),
+                    _ => Gemms::One,
                 };
-                let problem = Problem { ty, layout, shape: SHAPE, products };
-                let [a, b, d] = product(&problem);
+                let problem = Problem { ty, layout, shape: SHAPE, gemms };
+                let [a, b, d] = computed(&problem);
                 let tolerance = Tolerance::of(&problem, &a, &b);
                 assert_eq!(with_reference(&problem, &tolerance, &a, &b, &d), Ok(()), "{problem}");
                 assert_eq!(with_other(&problem, &tolerance, &d, &d), Ok(()), "{problem}");
@@ -209,14 +209,10 @@ mod tests {
     }
 
     #[test]
-    fn one_term_left_out_of_a_sum_is_found() {
-        let problem = Problem {
-            ty: Type::Bf16F32,
-            layout: Layout::Nn,
-            shape: SHAPE,
-            products: Products::One,
-        };
-        let [a, b, mut d] = product(&problem);
+    fn missing_term_of_a_dot_product_is_found() {
+        let problem =
+            Problem { ty: Type::Bf16F32, layout: Layout::Nn, shape: SHAPE, gemms: Gemms::One };
+        let [a, b, mut d] = computed(&problem);
         let tolerance = Tolerance::of(&problem, &a, &b);
         let term = get(Element::Bf16, &a, 5) * get(Element::Bf16, &b, 5 * SHAPE.n);
         let less = get(Element::F32, &d, 0) - term;

@@ -25,8 +25,6 @@ pub use cublas::{Cublas, NoCublas};
 pub use measure::{Bench, Measured, Outcome};
 pub use own::{fastest, own};
 pub use plot::plot;
-pub use problem::{
-    Element, Layout, ParseShapeError, Problem, Products, Shape, Type, default_shapes,
-};
+pub use problem::{Element, Gemms, Layout, ParseShapeError, Problem, Shape, Type, default_shapes};
 pub use report::{Row, rows, table, write_csv};
 pub use statistics::Summary;

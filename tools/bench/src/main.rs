@@ -5,8 +5,8 @@ use anyhow::{Context, Result, ensure};
 use clap::Parser;
 use indicatif::{ProgressBar, ProgressStyle};
 use ptx_matrix_bench::{
-    Bench, Contestant, Cublas, Layout, Monitor, Problem, Products, Row, Shape, Type,
-    default_shapes, fastest, own, plot, rows, table, write_csv,
+    Bench, Contestant, Cublas, Gemms, Layout, Monitor, Problem, Row, Shape, Type, default_shapes,
+    fastest, own, plot, rows, table, write_csv,
 };
 use ptx_matrix_gemm::Tuned;
 use ptx_matrix_host::Gpu;
@@ -156,33 +156,28 @@ impl Arguments {
     fn problems(&self) -> Vec<Problem> {
         let named: Vec<Shape> = self.sizes.iter().chain(&self.shapes).copied().collect();
         let shapes = if named.is_empty() { default_shapes() } else { named };
-        let products = match (self.batches as usize, self.groups as usize) {
-            (1, 1) => Products::One,
-            (batches, 1) => Products::Batch(batches),
-            (_, groups) => Products::Groups(groups),
+        let gemms = match (self.batches as usize, self.groups as usize) {
+            (1, 1) => Gemms::One,
+            (batches, 1) => Gemms::Batch(batches),
+            (_, groups) => Gemms::Groups(groups),
         };
         let mut problems = Vec::new();
         for &ty in &self.types {
             for &layout in &self.layouts {
-                problems.extend(shapes.iter().map(|&shape| Problem {
-                    ty,
-                    layout,
-                    shape,
-                    products,
-                }));
+                problems.extend(shapes.iter().map(|&shape| Problem { ty, layout, shape, gemms }));
             }
         }
         problems
     }
 
     fn selects(&self, contestant: &dyn Contestant, all: &[Box<dyn Contestant + '_>]) -> bool {
-        let who = full_name(contestant);
+        let own_name = full_name(contestant);
         let is_called = |contestant: &dyn Contestant, name: &str| {
             [contestant.config(), contestant.name(), full_name(contestant).as_str()].contains(&name)
         };
         let is_meant = |name: &String| {
             let is_one = all.iter().any(|one| is_called(&**one, name));
-            if is_one { is_called(contestant, name) } else { who.contains(name.as_str()) }
+            if is_one { is_called(contestant, name) } else { own_name.contains(name.as_str()) }
         };
         let unnamed = self.configs.is_empty() && (contestant.by_default() || self.tune.is_some());
         unnamed || self.configs.iter().any(is_meant)
@@ -214,7 +209,8 @@ fn bench(arguments: &Arguments) -> Result<bool> {
     let names = own.iter().map(|one| full_name(&**one)).filter(|name| !name.contains(['+', '/']));
     ensure!(
         !chosen.is_empty(),
-        "no contestant is called so; there are, many of them with copies too (+a, +b, +a+b) and in parts of K (/2 and more): {}",
+        "no contestant is called so; there are, many of them with copies too (+a, +b, +a+b) and in \
+         parts of K (/2 and more): {}",
         names.collect::<Vec<_>>().join(", ")
     );
     let contestants: Vec<&dyn Contestant> =
@@ -293,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn every_shape_comes_in_every_type_and_layout() {
+    fn every_shape_has_every_type_and_layout() {
         let options = [
             "--size", "64", "--shape", "1x2x3", "--type", "f16", "--type", "e4m3-f32", "--layout",
             "nt",
@@ -306,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn what_makes_no_sense_is_refused() {
+    fn invalid_arguments_are_refused() {
         for wrong in [
             ["--size", "0"],
             ["--shape", "1x2"],

@@ -224,12 +224,12 @@ impl<'a> Bench<'a> {
         let mut timings = vec![Vec::new(); contestants.len()];
         let mut seen = vec![Vec::new(); contestants.len()];
         for round in 0..self.rounds {
-            let turn: Vec<usize> = if round % 2 == 0 {
+            let order: Vec<usize> = if round % 2 == 0 {
                 running.clone()
             } else {
                 running.iter().rev().copied().collect()
             };
-            for i in turn {
+            for i in order {
                 let launches = measured[i].launches;
                 let (took, conditions) = batch(contestants[i], launches)?;
                 timings[i].push(took.as_secs_f64() * 1e6 / launches as f64);
@@ -257,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn what_would_fit_the_cache_is_rotated() {
+    fn buffers_that_fit_the_cache_are_rotated() {
         assert_eq!(sets_for(60 << 20, 6 << 20), 40);
         assert_eq!(sets_for(60 << 20, 134 << 20), 2);
         assert_eq!(sets_for(60 << 20, 400 << 20), 1);

@@ -29,7 +29,7 @@ pub fn plot(rows: &[Row], reference: &str) -> Result<Option<String>> {
         .collect();
     let shapes = distinct(shown.iter().map(|row| row.shape()));
     let series =
-        distinct(shown.iter().map(|row| format!("{} {} {}", row.who(), row.ty, row.layout)));
+        distinct(shown.iter().map(|row| format!("{} {} {}", row.label(), row.ty, row.layout)));
     if shown.is_empty() {
         return Ok(None);
     }
@@ -70,7 +70,7 @@ pub fn plot(rows: &[Row], reference: &str) -> Result<Option<String>> {
         for (i, name) in series.iter().enumerate() {
             let colour = COLOURS[i % COLOURS.len()];
             let of_series =
-                |row: &&&Row| format!("{} {} {}", row.who(), row.ty, row.layout) == *name;
+                |row: &&&Row| format!("{} {} {}", row.label(), row.ty, row.layout) == *name;
             let mut points: Vec<(i32, f64)> = shown
                 .iter()
                 .filter(of_series)
@@ -131,7 +131,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_picture_has_every_series_and_shape() {
+    fn plot_has_every_series_and_shape() {
         let rows: Vec<Row> = [1000, 2000, 4000].into_iter().flat_map(example).collect();
         let svg = plot(&rows, "cublas").unwrap().unwrap();
         for text in
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_ratio_there_is_no_picture() {
+    fn no_plot_without_a_ratio() {
         assert_eq!(plot(&[], "cublas").unwrap(), None);
         let rows: Vec<Row> =
             example(1000).into_iter().filter(|row| row.contestant == "cublas").collect();

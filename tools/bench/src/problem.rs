@@ -216,7 +216,7 @@ pub fn default_shapes() -> Vec<Shape> {
 
 /// The number of GEMMs in a problem, each with its own B.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Products {
+pub enum Gemms {
     /// One.
     One,
     /// A batch of this many GEMMs of the same shape, with contiguous matrices.
@@ -225,23 +225,23 @@ pub enum Products {
     Groups(usize),
 }
 
-impl Products {
+impl Gemms {
     /// The number of GEMMs.
     pub fn count(self) -> usize {
         match self {
-            Products::One => 1,
-            Products::Batch(count) | Products::Groups(count) => count,
+            Gemms::One => 1,
+            Gemms::Batch(count) | Gemms::Groups(count) => count,
         }
     }
 }
 
-impl fmt::Display for Products {
+impl fmt::Display for Gemms {
     /// The suffix after a shape.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Products::One => Ok(()),
-            Products::Batch(count) => write!(f, ", {count} times"),
-            Products::Groups(count) => write!(f, " in {count} groups"),
+            Gemms::One => Ok(()),
+            Gemms::Batch(count) => write!(f, ", {count} times"),
+            Gemms::Groups(count) => write!(f, " in {count} groups"),
         }
     }
 }
@@ -256,7 +256,7 @@ pub struct Problem {
     /// The shape: that of each GEMM in a batch, or that of all groups together.
     pub shape: Shape,
     /// The number of GEMMs.
-    pub products: Products,
+    pub gemms: Gemms,
 }
 
 impl Problem {
@@ -268,7 +268,7 @@ impl Problem {
 
     /// The number of GEMMs with this shape.
     fn batches(&self) -> usize {
-        if let Products::Batch(count) = self.products { count } else { 1 }
+        if let Gemms::Batch(count) = self.gemms { count } else { 1 }
     }
 
     /// Rows of A and D, over all GEMMs.
@@ -279,7 +279,7 @@ impl Problem {
     /// Elements of A, of B and of D, over all GEMMs.
     pub fn elements(&self) -> [usize; 3] {
         let Shape { n, k, .. } = self.shape;
-        [self.rows() * k, k * n * self.products.count(), self.rows() * n]
+        [self.rows() * k, k * n * self.gemms.count(), self.rows() * n]
     }
 
     /// Bytes of A, of B and of D.
@@ -291,8 +291,8 @@ impl Problem {
 
     /// The end of each GEMM's rows. Groups differ in size by factors of up to about three.
     pub fn ends(&self) -> Vec<u32> {
-        let Products::Groups(groups) = self.products else {
-            return (1..=self.batches()).map(|products| (products * self.shape.m) as u32).collect();
+        let Gemms::Groups(groups) = self.gemms else {
+            return (1..=self.batches()).map(|gemms| (gemms * self.shape.m) as u32).collect();
         };
         let mut random = SmallRng::seed_from_u64(0);
         let weights: Vec<f64> = (0..groups).map(|_| random.random_range(0.5..1.5)).collect();
@@ -323,7 +323,7 @@ impl Problem {
 
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {} {}{}", self.ty, self.layout, self.shape, self.products)
+        write!(f, "{} {} {}{}", self.ty, self.layout, self.shape, self.gemms)
     }
 }
 
@@ -332,7 +332,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_shape_is_what_it_is_written_as() {
+    fn shape_parses_and_prints() {
         let shape = Shape { m: 4096, n: 14336, k: 1 };
         assert_eq!("4096x14336x1".parse(), Ok(shape));
         assert_eq!(shape.to_string(), "4096x14336x1");
@@ -343,7 +343,7 @@ mod tests {
     }
 
     #[test]
-    fn a_layout_is_two_letters_for_a_and_b() {
+    fn layout_is_two_letters_for_a_and_b() {
         let letter = |order| if order == Order::RowMajor { 'n' } else { 't' };
         for layout in Layout::value_variants() {
             assert_eq!(
@@ -356,18 +356,18 @@ mod tests {
     #[test]
     fn work_and_bytes_are_counted() {
         let shape = Shape { m: 3, n: 5, k: 7 };
-        let problem = Problem { ty: Type::S8, layout: Layout::Tn, shape, products: Products::One };
+        let problem = Problem { ty: Type::S8, layout: Layout::Tn, shape, gemms: Gemms::One };
         assert_eq!(problem.operations(), 210.0);
         assert_eq!(problem.bytes(), [21, 35, 60]);
         assert_eq!((problem.a_strides(), problem.b_strides()), ((1, 3), (5, 1)));
         assert_eq!(problem.to_string(), "s8 tn 3x5x7");
         let in_groups =
-            Problem { products: Products::Groups(4), shape: Shape { m: 1000, ..shape }, ..problem };
+            Problem { gemms: Gemms::Groups(4), shape: Shape { m: 1000, ..shape }, ..problem };
         assert_eq!(in_groups.bytes(), [7000, 140, 20000]);
         let ends = in_groups.ends();
         assert!(ends.len() == 4 && ends.is_sorted() && ends[0] > 0 && ends[3] == 1000, "{ends:?}");
         assert_eq!(in_groups.to_string(), "s8 tn 1000x5x7 in 4 groups");
-        let batch = Problem { products: Products::Batch(4), ..problem };
+        let batch = Problem { gemms: Gemms::Batch(4), ..problem };
         assert_eq!(
             (batch.operations(), batch.bytes(), batch.ends()),
             (840.0, [84, 140, 240], vec![3, 6, 9, 12])
@@ -377,7 +377,7 @@ mod tests {
     }
 
     #[test]
-    fn no_default_shape_comes_twice() {
+    fn default_shapes_are_distinct() {
         let shapes = default_shapes();
         for (i, shape) in shapes.iter().enumerate() {
             assert!(!shapes[..i].contains(shape), "{shape}");

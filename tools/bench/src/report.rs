@@ -5,7 +5,7 @@ use std::io::Write;
 use anyhow::Result;
 use serde::Serialize;
 
-use super::{Ceilings, Layout, Measured, Outcome, Problem, Products, Type};
+use super::{Ceilings, Gemms, Layout, Measured, Outcome, Problem, Type};
 
 /// The result of one contestant for one problem: a line of the CSV.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -65,7 +65,7 @@ impl Row {
     }
 
     /// The name and the configuration.
-    pub fn who(&self) -> String {
+    pub fn label(&self) -> String {
         if self.config.is_empty() {
             self.contestant.clone()
         } else {
@@ -94,10 +94,10 @@ pub fn rows(
     let median = |measured: &Measured| measured.micros.map(|micros| micros.median);
     let theirs = measured.iter().find(|measured| measured.contestant == reference).and_then(median);
     let bytes: usize = problem.bytes().iter().sum();
-    let (batches, groups) = match problem.products {
-        Products::One => (1, 1),
-        Products::Batch(count) => (count, 1),
-        Products::Groups(count) => (1, count),
+    let (batches, groups) = match problem.gemms {
+        Gemms::One => (1, 1),
+        Gemms::Batch(count) => (count, 1),
+        Gemms::Groups(count) => (1, count),
     };
     let row = |measured: &Measured| {
         let median_us = median(measured);
@@ -170,7 +170,7 @@ pub fn table(rows: &[Row]) -> String {
             row.ty.to_string(),
             row.layout.to_string(),
             row.shape(),
-            row.who(),
+            row.label(),
             number(row.median_us, 1),
             number(row.min_us, 1),
             number(row.max_us, 1),
@@ -236,7 +236,7 @@ pub(super) mod tests {
             ty: Type::Bf16,
             layout: Layout::Nn,
             shape: Shape::cube(side),
-            products: Products::One,
+            gemms: Gemms::One,
         };
         let all =
             [measured("cublas", Some(100.0)), measured("ours", Some(125.0)), measured("odd", None)];
@@ -244,7 +244,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn a_row_is_what_its_time_means() {
+    fn row_derives_its_metrics_from_the_time() {
         let rows = example(1000);
         let ours = &rows[1];
         assert_eq!((rows[0].ratio, ours.ratio, rows[2].ratio), (Some(1.0), Some(0.8), None));
@@ -255,7 +255,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn the_csv_has_a_line_for_each_and_quotes_what_needs_it() {
+    fn csv_has_a_line_per_row_and_quotes_fields() {
         let mut text = Vec::new();
         write_csv(&example(1000), &mut text).unwrap();
         let text = String::from_utf8(text).unwrap();
@@ -269,13 +269,14 @@ pub(super) mod tests {
         );
         assert_eq!(
             lines[2],
-            "bf16,nn,1000,1000,1000,1,1,ours,,ok,3,125.0,124.0,126.0,16.0,0.8,1000.0,650.0,A B,0.032,48.0,0.012"
+            "bf16,nn,1000,1000,1000,1,1,ours,,ok,3,125.0,124.0,126.0,16.0,0.8,1000.0,650.0,A \
+             B,0.032,48.0,0.012"
         );
         assert!(lines[3].contains(r#""does not run: too ""odd""""#), "{text}");
     }
 
     #[test]
-    fn the_table_is_aligned_and_tells_what_is_wrong() {
+    fn table_is_aligned_and_names_wrong_results() {
         let table = table(&example(1000));
         let lines: Vec<&str> = table.lines().collect();
         assert_eq!(lines.len(), 5, "{table}");

@@ -37,7 +37,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_median_is_in_the_middle_whatever_the_order() {
+    fn median_does_not_depend_on_the_order() {
         assert_eq!(Summary::of([9.0, 1.0, 2.0]), Some(Summary { median: 2.0, min: 1.0, max: 9.0 }));
         assert_eq!(
             Summary::of([4.0, 1.0, 2.0, 100.0]),

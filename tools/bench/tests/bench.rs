@@ -8,12 +8,12 @@ use std::time::Duration;
 
 use anyhow::{Result, bail};
 use ptx_matrix_bench::{
-    Bench, Contestant, Cublas, Layout, Operands, Outcome, Problem, Products, Shape, Type,
+    Bench, Contestant, Cublas, Gemms, Layout, Operands, Outcome, Problem, Shape, Type,
 };
 use ptx_matrix_host::{Gpu, GpuDevice, Stream};
 
 #[test]
-fn everything_here_on_a_stand_in() {
+fn ignored_tests_pass_on_the_stand_in() {
     stand_in::run_ignored_tests_with(&["libcublas.so.13", "libcublasLt.so.13"]);
 }
 
@@ -23,7 +23,7 @@ fn device() -> GpuDevice {
 }
 
 fn problem(ty: Type, layout: Layout) -> Problem {
-    Problem { ty, layout, shape: Shape { m: 8, n: 12, k: 20 }, products: Products::One }
+    Problem { ty, layout, shape: Shape { m: 8, n: 12, k: 20 }, gemms: Gemms::One }
 }
 
 fn quick<'a>(device: &'a GpuDevice) -> Bench<'a> {
@@ -34,7 +34,7 @@ fn quick<'a>(device: &'a GpuDevice) -> Bench<'a> {
 
 #[test]
 #[ignore = "needs a GPU"]
-fn cublas_is_asked_for_the_product_in_every_layout() {
+fn cublas_multiplies_in_every_layout() {
     let device = device();
     let cublas = Cublas::new(device.gpu()).unwrap();
     let version = cublas.version();
@@ -42,8 +42,8 @@ fn cublas_is_asked_for_the_product_in_every_layout() {
     let bench = quick(&device);
     for ty in [Type::Tf32, Type::F64, Type::S8] {
         for layout in [Layout::Nn, Layout::Nt, Layout::Tn, Layout::Tt] {
-            for products in [Products::One, Products::Batch(3)] {
-                let problem = Problem { products, ..problem(ty, layout) };
+            for gemms in [Gemms::One, Gemms::Batch(3)] {
+                let problem = Problem { gemms, ..problem(ty, layout) };
                 let measured = bench.measure(&problem, &[&cublas]).unwrap();
                 assert_eq!(measured[0].outcome, Outcome::Right, "{problem}");
                 let micros = measured[0].micros.unwrap();
@@ -58,18 +58,17 @@ fn cublas_is_asked_for_the_product_in_every_layout() {
 
 #[test]
 #[ignore = "needs a GPU"]
-fn cublas_says_what_it_does_not_support() {
+fn cublas_refuses_unsupported_problems() {
     let device = device();
     let cublas = Cublas::new(device.gpu()).unwrap();
     let bench = quick(&device);
-    let in_groups =
-        |layout| Problem { products: Products::Groups(3), ..problem(Type::Tf32, layout) };
+    let in_groups = |layout| Problem { gemms: Gemms::Groups(3), ..problem(Type::Tf32, layout) };
     assert_eq!(
         bench.measure(&in_groups(Layout::Nt), &[&cublas]).unwrap()[0].outcome,
         Outcome::Right
     );
     assert!(!cublas.supports(&in_groups(Layout::Tn)));
-    let batch = Problem { products: Products::Batch(2), ..problem(Type::E4m3, Layout::Nt) };
+    let batch = Problem { gemms: Gemms::Batch(2), ..problem(Type::E4m3, Layout::Nt) };
     assert!(!cublas.supports(&batch));
     let odd = Problem { shape: Shape { m: 7, n: 12, k: 20 }, ..problem(Type::S8, Layout::Nn) };
     assert!(bench.measure(&odd, &[&cublas]).unwrap().is_empty());
@@ -102,7 +101,7 @@ impl Contestant for Failing {
 
 #[test]
 #[ignore = "needs a GPU"]
-fn a_wrong_product_and_a_refusal_are_told_and_the_others_go_on() {
+fn wrong_result_and_refusal_are_reported_and_others_continue() {
     let device = device();
     let cublas = Cublas::new(device.gpu()).unwrap();
     let contestants: [&dyn Contestant; 3] = [&cublas, &Failing::WritesNothing, &Failing::Refuses];

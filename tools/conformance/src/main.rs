@@ -177,7 +177,8 @@ fn conformance(arguments: &Arguments) -> Result<bool> {
         let checks = select::<Simulator>(&options)?.checks;
         if arguments.cases.is_some() && checks.iter().all(|check| check.arithmetic.is_none()) {
             bail!(
-                "--cases is for forms of `mma` and `wgmma` whose arithmetic is known: the filter selects none"
+                "--cases is for forms of `mma` and `wgmma` whose arithmetic is known: the filter \
+                 selects none"
             );
         }
         return Ok(true);

@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn what_differs_is_a_failure() {
+    fn difference_is_a_failure() {
         let options = Options { seed: 7, ..Options::default() };
         let trials = on_the_simulator(vec![check("wrong", Some(|_| 1))], &options);
         // One launch only: it has the first difference.

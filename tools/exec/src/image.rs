@@ -33,10 +33,12 @@ pub(super) fn parse(state: &State) -> Result<(Vec<u32>, Vec<u8>), Problem> {
         let bytes = hex::decode(&digits).ok().filter(|bytes| bytes.len() == LINE);
         let expected = || {
             format!(
-                "`{line}` is not {LINE} bytes in hex, two digits each, the one at the lowest address first"
+                "`{line}` is not {LINE} bytes in hex, two digits each, the one at the lowest \
+                 address first"
             )
         };
-        let problem = |what| Problem::Line { name: "image", line: format!("line {index}"), what };
+        let problem =
+            |reason| Problem::Line { name: "image", line: format!("line {index}"), reason };
         image.extend(bytes.ok_or_else(|| problem(expected()))?);
     }
     if rows.len() != LANES {
@@ -50,7 +52,7 @@ pub(super) fn parse(state: &State) -> Result<(Vec<u32>, Vec<u8>), Problem> {
         });
     }
     for (lane, &row) in rows.iter().enumerate() {
-        let problem = |what| Problem::Line { name: "rows", line: format!("lane {lane}"), what };
+        let problem = |reason| Problem::Line { name: "rows", line: format!("lane {lane}"), reason };
         if !(row as usize).is_multiple_of(LINE) {
             return Err(problem(format!(
                 "{row} is not a multiple of {LINE}: a row starts at such an offset"

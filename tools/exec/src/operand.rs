@@ -75,7 +75,7 @@ impl Operand {
         }
         let parsed = |(index, text): (usize, &String)| {
             let problem =
-                |what| Problem::Line { name: self.name, line: format!("{line} {index}"), what };
+                |reason| Problem::Line { name: self.name, line: format!("{line} {index}"), reason };
             let words = text
                 .split_whitespace()
                 .map(|text| parse_word(text, self.bits))
@@ -100,8 +100,8 @@ impl Operand {
 }
 
 /// A count with its noun.
-fn counted(count: usize, what: &str) -> String {
-    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
+fn counted(count: usize, noun: &str) -> String {
+    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
 }
 
 /// Parses a word of `bits` bits.

@@ -4,12 +4,12 @@ use thiserror::Error;
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum Problem {
     /// It is not valid JSON of this format.
-    #[error("{place}: {what}")]
+    #[error("{place}: {reason}")]
     Json {
         /// The place in the file.
         place: String,
         /// The message of serde.
-        what: String,
+        reason: String,
     },
     /// The file is for another form.
     #[error("`form`: the file is for `{0}`")]
@@ -33,14 +33,14 @@ pub enum Problem {
         expected: String,
     },
     /// A line has a wrong value.
-    #[error("`{name}`, {line}: {what}")]
+    #[error("`{name}`, {line}: {reason}")]
     Line {
         /// The field.
         name: &'static str,
         /// The line.
         line: String,
         /// The reason.
-        what: String,
+        reason: String,
     },
     /// The form has no such option.
     #[error("`{0}`: this form has none")]

@@ -94,11 +94,11 @@ impl State {
                 path if path == "." => "the file".to_owned(),
                 path => format!("`{path}`"),
             };
-            Problem::Json { place, what: error.into_inner().to_string() }
+            Problem::Json { place, reason: error.into_inner().to_string() }
         })?;
         json.end().map_err(|error| Problem::Json {
             place: "the file".to_owned(),
-            what: error.to_string(),
+            reason: error.to_string(),
         })?;
         Ok(state)
     }
@@ -116,12 +116,14 @@ impl State {
         }
         let options = self.options(form)?;
         let operands = form.takes(&options);
-        let taken = taken(&about, &operands);
+        let accepted = accepted(&about, &operands);
         let image_given = image::NAMES.into_iter().zip([self.rows.is_some(), self.image.is_some()]);
         let mut given =
             image_given.chain(self.operands().map(|(name, lines)| (name, lines.is_some())));
-        if let Some((name, _)) = given.find(|(name, is_given)| *is_given && !taken.contains(name)) {
-            return Err(Problem::Superfluous(name, listed(&taken)));
+        if let Some((name, _)) =
+            given.find(|(name, is_given)| *is_given && !accepted.contains(name))
+        {
+            return Err(Problem::Superfluous(name, listed(&accepted)));
         }
         let lines = |name| {
             self.operands()
@@ -194,7 +196,7 @@ impl State {
 }
 
 /// The names of the fields that a form takes.
-fn taken(about: &About, operands: &[Operand]) -> Vec<&'static str> {
+fn accepted(about: &About, operands: &[Operand]) -> Vec<&'static str> {
     let image: &[_] = if about.has_image { &image::NAMES } else { &[] };
     image.iter().copied().chain(operands.iter().map(|operand| operand.name)).collect()
 }

@@ -3,7 +3,7 @@
 use ptx_matrix_fuzz::fuzz::{Tally, pipeline, try_seed};
 
 #[test]
-fn random_programs_are_reported_as_what_they_are() {
+fn verdict_on_random_programs_is_right() {
     let mut tally = Tally::default();
     for seed in 0..25 {
         if let Err(failure) = try_seed(seed, &mut tally) {
@@ -14,7 +14,7 @@ fn random_programs_are_reported_as_what_they_are() {
 }
 
 #[test]
-fn random_pipelines_run_clean_and_their_mistakes_are_reported() {
+fn random_pipelines_run_clean_and_planted_mistakes_are_found() {
     let mut tally = pipeline::Tally::default();
     for seed in 0..12 {
         if let Err(failure) = pipeline::try_seed(seed, &mut tally) {

@@ -10,7 +10,7 @@ fn recording() -> Recording {
 }
 
 #[test]
-fn the_simulator_finds_what_the_table_says_and_nothing_in_mended_cases() {
+fn simulator_finds_the_tables_misuse_and_none_in_fixed_cases() {
     for case in CASES {
         assert!(on_simulator(case, false, SCHEDULES).contains(&case.found), "{case:?}");
         assert_eq!(on_simulator(case, true, SCHEDULES), [Found::Nothing], "{case:?}, mended");
@@ -18,7 +18,7 @@ fn the_simulator_finds_what_the_table_says_and_nothing_in_mended_cases() {
 }
 
 #[test]
-fn the_sanitizer_agrees_but_where_the_table_says_why_not() {
+fn sanitizer_agrees_except_for_the_tables_reasons() {
     let recording = recording();
     for case in CASES {
         let said = recording.tools(case.name, false).count() > 0;

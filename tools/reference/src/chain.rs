@@ -87,6 +87,6 @@ pub fn additions<C: Additions>(a: &[f16], b: &[f16], c: C) -> C {
          (tools/reference/src/chain.rs)"
     );
     let widened =
-        |factors: &[f16]| factors.iter().map(|&factor| f32::from(factor)).collect::<Vec<f32>>();
+        |operands: &[f16]| operands.iter().map(|&operand| f32::from(operand)).collect::<Vec<f32>>();
     C::sum(&widened(a), &widened(b), c)
 }

@@ -75,9 +75,9 @@ impl Kind {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Place {
     /// In A or B.
-    Factor,
+    Operand,
     /// In C.
-    Sum,
+    Accumulator,
 }
 
 /// An element type of random data.
@@ -93,13 +93,13 @@ pub trait Element: bytemuck::Pod {
 }
 
 /// Draws A or B.
-pub fn factors<T: Element>(rng: &mut Rng, len: usize, kind: Kind) -> Vec<T> {
-    (0..len).map(|_| T::draw(rng, kind, Place::Factor)).collect()
+pub fn operands<T: Element>(rng: &mut Rng, len: usize, kind: Kind) -> Vec<T> {
+    (0..len).map(|_| T::draw(rng, kind, Place::Operand)).collect()
 }
 
 /// Draws C.
-pub fn sums<T: Element>(rng: &mut Rng, len: usize, kind: Kind) -> Vec<T> {
-    (0..len).map(|_| T::draw(rng, kind, Place::Sum)).collect()
+pub fn accumulators<T: Element>(rng: &mut Rng, len: usize, kind: Kind) -> Vec<T> {
+    (0..len).map(|_| T::draw(rng, kind, Place::Accumulator)).collect()
 }
 
 /// A floating-point element. From the top, its code has the sign, the exponent, and the fraction,
@@ -116,7 +116,8 @@ pub trait Float: bytemuck::Pod {
 }
 
 macro_rules! floats {
-    ($($float:ident as $bits:ty: $fraction:literal $exponent:literal $unused:literal |$value:ident| $from_f64:expr;)*) => {$(
+    ($($float:ident as $bits:ty: $fraction:literal $exponent:literal $unused:literal |$value:ident|
+        $from_f64:expr;)*) => {$(
         impl Float for $float {
             const FRACTION: u32 = $fraction;
             const EXPONENT: u32 = $exponent;
@@ -136,7 +137,17 @@ macro_rules! floats {
 
         impl Element for $float {
             const KINDS: &[Kind] =
-                &[Kind::Integers, Kind::Normal, Kind::Wide, Kind::Special, Kind::Zeros, Kind::Tiny, Kind::Vanishing, Kind::Huge, Kind::Ties];
+                &[
+                    Kind::Integers,
+                    Kind::Normal,
+                    Kind::Wide,
+                    Kind::Special,
+                    Kind::Zeros,
+                    Kind::Tiny,
+                    Kind::Vanishing,
+                    Kind::Huge,
+                    Kind::Ties,
+                ];
             fn draw(rng: &mut Rng, kind: Kind, place: Place) -> Self {
                 float(rng, kind, place)
             }
@@ -238,9 +249,9 @@ macro_rules! integers {
             fn draw(rng: &mut Rng, kind: Kind, place: Place) -> Self {
                 match (kind, place) {
                     (Kind::Integers, _) => rng.random_range($small),
-                    (_, Place::Factor) => rng.random(),
+                    (_, Place::Operand) => rng.random(),
                     // As far from the ends of the range as sums of any elements reach.
-                    (_, Place::Sum) => {
+                    (_, Place::Accumulator) => {
                         let reach = 1 << rng.random_range(3..=18);
                         ($integer::MIN as i64 + rng.random_range(-reach..=reach)) as Self
                     }
@@ -296,7 +307,7 @@ fn float<T: Float>(rng: &mut Rng, kind: Kind, place: Place) -> T {
     let full_range = T::EXPONENT >= 8;
     match kind {
         Kind::Integers | Kind::Wrapping => T::from_f64(f64::from(rng.random_range(-8..=8))),
-        Kind::Codes if place == Place::Factor => {
+        Kind::Codes if place == Place::Operand => {
             T::from_code(rng.random_range(0..1 << (1 + T::EXPONENT + T::FRACTION)))
         }
         Kind::Codes if rng.random_range(0..8) == 0 => zero(rng),
@@ -327,21 +338,21 @@ fn float<T: Float>(rng: &mut Rng, kind: Kind, place: Place) -> T {
             0 => float(rng, Kind::Special, place),
             _ => zero(rng),
         },
-        Kind::Tiny if place == Place::Sum => with_exponent(rng, 0..=6),
+        Kind::Tiny if place == Place::Accumulator => with_exponent(rng, 0..=6),
         Kind::Tiny if full_range => with_exponent(rng, bias / 2 - 12..=bias / 2 + 4),
         Kind::Tiny => with_exponent(rng, 0..=bias / 3),
-        Kind::Vanishing if place == Place::Sum && rng.random_range(0..4) > 0 => zero(rng),
-        Kind::Vanishing if place == Place::Sum => with_exponent(rng, 0..=0),
+        Kind::Vanishing if place == Place::Accumulator && rng.random_range(0..4) > 0 => zero(rng),
+        Kind::Vanishing if place == Place::Accumulator => with_exponent(rng, 0..=0),
         Kind::Vanishing if full_range => with_exponent(rng, bias / 2 - 12..=bias / 2 - 1),
         Kind::Vanishing => with_exponent(rng, 0..=bias / 6),
-        Kind::Huge if place == Place::Sum => with_exponent(rng, largest - 4..=largest - 1),
+        Kind::Huge if place == Place::Accumulator => with_exponent(rng, largest - 4..=largest - 1),
         Kind::Huge if full_range => with_exponent(rng, bias + bias / 2 - 2..=bias + bias / 2 + 1),
         Kind::Huge => with_exponent(rng, bias + 4..=bias + 7),
-        Kind::Ties if rng.random_range(0..if place == Place::Sum { 4 } else { 2 }) == 0 => {
+        Kind::Ties if rng.random_range(0..if place == Place::Accumulator { 4 } else { 2 }) == 0 => {
             zero(rng)
         }
         // From one down to the least power of two of the format, but not below the bits of a sum.
-        Kind::Ties if place == Place::Factor => {
+        Kind::Ties if place == Place::Operand => {
             let least =
                 (bias - 1 + u64::from(T::FRACTION)).min(u64::from(T::FRACTION).max(25)) as i32;
             let sign = if rng.random() { 1.0 } else { -1.0 };
@@ -373,11 +384,11 @@ mod tests {
     #[test]
     fn every_code_of_the_8_bit_formats_occurs() {
         let mut rng = Rng::seed_from_u64(0);
-        let e4m3: HashSet<u8> = factors::<F8E4M3>(&mut rng, 40_000, Kind::Special)
+        let e4m3: HashSet<u8> = operands::<F8E4M3>(&mut rng, 40_000, Kind::Special)
             .iter()
             .map(|value| value.to_bits())
             .collect();
-        let e5m2: HashSet<u8> = factors::<F8E5M2>(&mut rng, 40_000, Kind::Special)
+        let e5m2: HashSet<u8> = operands::<F8E5M2>(&mut rng, 40_000, Kind::Special)
             .iter()
             .map(|value| value.to_bits())
             .collect();
@@ -385,8 +396,8 @@ mod tests {
     }
 
     #[test]
-    fn what_is_added_to_is_near_where_32_bits_wrap_around() {
-        let values = sums::<i32>(&mut Rng::seed_from_u64(0), 1000, Kind::Wrapping);
+    fn wrapping_accumulators_are_near_the_32_bit_limits() {
+        let values = accumulators::<i32>(&mut Rng::seed_from_u64(0), 1000, Kind::Wrapping);
         assert!(values.iter().any(|&value| value > i32::MAX - 100_000));
         assert!(values.iter().any(|&value| value < i32::MIN + 100_000));
         assert!(values.iter().all(|value| value.unsigned_abs() >= i32::MAX as u32 - (1 << 18)));

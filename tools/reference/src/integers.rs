@@ -20,7 +20,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn elements_are_sums_of_products() {
+    fn elements_are_dot_products() {
         // A has the rows (1, 2, 3) and (-4, 0, 6), B the columns (1, -1, 2), (5, 0, 0), (0, 7, 0)
         // and (-128, -128, -128).
         let (a, b) = ([1, 2, 3, -4, 0, 6], [1, -1, 2, 5, 0, 0, 0, 7, 0, -128, -128, -128]);
@@ -28,13 +28,13 @@ mod tests {
     }
 
     #[test]
-    fn the_largest_sums_fit() {
+    fn largest_dot_product_fits() {
         let most = vec![-128; 1 << 16];
         assert_eq!(integer_product((1, 1, most.len()), &most, &most), [1 << 30]);
     }
 
     #[test]
-    fn sums_of_nothing_are_zero() {
+    fn empty_dot_product_is_zero() {
         assert_eq!(integer_product((1, 2, 0), &[], &[]), [0, 0]);
     }
 }

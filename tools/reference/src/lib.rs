@@ -12,7 +12,7 @@ mod tensor_core;
 
 pub use integers::integer_product;
 pub use matrices::Matrices;
-pub use scaled::{ScaledFactor, scaled};
+pub use scaled::{ScaledOperand, scaled};
 pub use sparse::{Granularity, multiply_sparse};
 
 use data::Element;
@@ -42,7 +42,7 @@ pub fn multiply<A, B: Copy, C: Copy, D>(
 
 /// An element of A. Its products with elements of B are added to elements of C, with the option `O`
 /// of `mma`.
-pub trait Factor<B, C, O>: Element {
+pub trait Operand<B, C, O>: Element {
     /// An element of D.
     type D: Element;
     /// Whether small integers are multiplied and added as integers are. (Rounded down, a sum of
@@ -56,7 +56,7 @@ pub trait Factor<B, C, O>: Element {
 macro_rules! dots {
     ($($option:ident $multiplies:literal |$gpu:pat_param, $x:ident, $y:ident, $z:ident| $dot:expr =>
         $($a:ty, [$($b:ty),*] $c:ident $d:ident),*;)*) => {$($($(
-        impl Factor<$b, $c, $option> for $a {
+        impl Operand<$b, $c, $option> for $a {
             type D = $d;
             const MULTIPLIES: bool = $multiplies;
             fn dot($gpu: Arch, $x: &[$a], $y: &[$b], $z: $c) -> $d {
@@ -67,7 +67,8 @@ macro_rules! dots {
     )*)*)*};
 }
 dots! {
-    Plain true |gpu, a, b, c| sum_of_floats(gpu, a, b, c) => f16, [f16] f16 f16, f16, [f16] f32 f32, bf16, [bf16] f32 f32, tf32, [tf32] f32 f32;
+    Plain true |gpu, a, b, c| sum_of_floats(gpu, a, b, c) =>
+        f16, [f16] f16 f16, f16, [f16] f32 f32, bf16, [bf16] f32 f32, tf32, [tf32] f32 f32;
     Plain true |gpu, a, b, c| fp8(gpu, a, b, c) =>
         F8E4M3, [F8E4M3, F8E5M2] f16 f16, F8E5M2, [F8E4M3, F8E5M2] f16 f16,
         F8E4M3, [F8E4M3, F8E5M2] f32 f32, F8E5M2, [F8E4M3, F8E5M2] f32 f32;
@@ -75,10 +76,14 @@ dots! {
         F8E4M3, [F8E4M3, F8E5M2] f16 f16, F8E5M2, [F8E4M3, F8E5M2] f16 f16,
         F8E4M3, [F8E4M3, F8E5M2] f32 f32, F8E5M2, [F8E4M3, F8E5M2] f32 f32;
     F8F6F4 true |gpu, a, b, c| f8f6f4(gpu, a, b, c) =>
-        F8E4M3, [F8E4M3, F8E5M2, e3m2, e2m3, InByte<e2m1>] f16 f16, F8E4M3, [F8E4M3, F8E5M2, e3m2, e2m3, InByte<e2m1>] f32 f32,
-        F8E5M2, [F8E4M3, F8E5M2, e3m2, e2m3, InByte<e2m1>] f16 f16, F8E5M2, [F8E4M3, F8E5M2, e3m2, e2m3, InByte<e2m1>] f32 f32,
-        e3m2, [F8E4M3, F8E5M2, e3m2, e2m3, InByte<e2m1>] f16 f16, e3m2, [F8E4M3, F8E5M2, e3m2, e2m3, InByte<e2m1>] f32 f32,
-        e2m3, [F8E4M3, F8E5M2, e3m2, e2m3, InByte<e2m1>] f16 f16, e2m3, [F8E4M3, F8E5M2, e3m2, e2m3, InByte<e2m1>] f32 f32,
+        F8E4M3, [F8E4M3, F8E5M2, e3m2, e2m3, InByte<e2m1>] f16 f16,
+        F8E4M3, [F8E4M3, F8E5M2, e3m2, e2m3, InByte<e2m1>] f32 f32,
+        F8E5M2, [F8E4M3, F8E5M2, e3m2, e2m3, InByte<e2m1>] f16 f16,
+        F8E5M2, [F8E4M3, F8E5M2, e3m2, e2m3, InByte<e2m1>] f32 f32,
+        e3m2, [F8E4M3, F8E5M2, e3m2, e2m3, InByte<e2m1>] f16 f16,
+        e3m2, [F8E4M3, F8E5M2, e3m2, e2m3, InByte<e2m1>] f32 f32,
+        e2m3, [F8E4M3, F8E5M2, e3m2, e2m3, InByte<e2m1>] f16 f16,
+        e2m3, [F8E4M3, F8E5M2, e3m2, e2m3, InByte<e2m1>] f32 f32,
         InByte<e2m1>, [F8E4M3, F8E5M2, e3m2, e2m3, InByte<e2m1>] f16 f16,
         InByte<e2m1>, [F8E4M3, F8E5M2, e3m2, e2m3, InByte<e2m1>] f32 f32;
     Quad true |gpu, a, b, c| quad(gpu, a, b, c) => f16, [f16] f16 f16, f16, [f16] f32 f32;
@@ -88,7 +93,8 @@ dots! {
     Rz true |gpu, a, b, c| chain(gpu, a, b, c, Rounding::Zero) => f64, [f64] f64 f64;
     Rm false |gpu, a, b, c| chain(gpu, a, b, c, Rounding::Down) => f64, [f64] f64 f64;
     Rp true |gpu, a, b, c| chain(gpu, a, b, c, Rounding::Up) => f64, [f64] f64 f64;
-    Plain true |_, a, b, c| exact(a, b, c) => i8, [i8, u8] i32 i32, u8, [i8, u8] i32 i32, s4, [s4, u4] i32 i32, u4, [s4, u4] i32 i32;
+    Plain true |_, a, b, c| exact(a, b, c) =>
+        i8, [i8, u8] i32 i32, u8, [i8, u8] i32 i32, s4, [s4, u4] i32 i32, u4, [s4, u4] i32 i32;
     SatFinite true |_, a, b, c| saturated(a, b, c) =>
         i8, [i8, u8] i32 i32, u8, [i8, u8] i32 i32, s4, [s4, u4] i32 i32, u4, [s4, u4] i32 i32;
     XorPopc false |_, a, b, c| popcount(a, b, c, |a, b| a ^ b) => b1, [b1] i32 i32;

@@ -178,7 +178,7 @@ mod tests {
     /// Bits far below the kept ones decide, too: for a number half-way between two, and for a
     /// number of the format.
     #[test]
-    fn bits_far_behind_count() {
+    fn distant_bits_decide_rounding() {
         let far = || Exact { integer: 1.into(), place: -900 };
         let sum = |value: f64, rounding| round::<f64>(&(Exact::from(value) + far()), rounding);
         assert_eq!(sum(1.0, Rounding::Up), 1f64.next_up());

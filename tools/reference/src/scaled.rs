@@ -35,15 +35,17 @@ impl Scale for ue4m3 {
 }
 
 /// An element of A. Its products with elements of B are scaled according to `K`.
-pub trait ScaledFactor<B, K>: Float {
+pub trait ScaledOperand<B, K>: Float {
     type Scale: Scale;
     fn dot(a: (&[Self], &[Self::Scale]), b: (&[B], &[Self::Scale]), c: f32) -> f32;
 }
 
 macro_rules! by {
-    ($dot:ident $($kind:ty, $scale:ident, $($a:ty),* => $bs:tt;)*) => {$($(by! { @ $dot $kind, $scale, $a => $bs })*)*};
+    ($dot:ident $($kind:ty, $scale:ident, $($a:ty),* => $bs:tt;)*) => {
+        $($(by! { @ $dot $kind, $scale, $a => $bs })*)*
+    };
     (@ $dot:ident $kind:ty, $scale:ident, $a:ty => [$($b:ty),*]) => {$(
-        impl ScaledFactor<$b, $kind> for $a {
+        impl ScaledOperand<$b, $kind> for $a {
             type Scale = $scale;
             fn dot(a: (&[$a], &[$scale]), b: (&[$b], &[$scale]), c: f32) -> f32 {
                 $dot(a, b, c)
@@ -52,7 +54,8 @@ macro_rules! by {
     )*};
 }
 by! { each_product
-    Mxf8f6f4, ue8m0, F8E4M3, F8E5M2, e3m2, e2m3, InByte<e2m1> => [F8E4M3, F8E5M2, e3m2, e2m3, InByte<e2m1>];
+    Mxf8f6f4, ue8m0, F8E4M3, F8E5M2, e3m2, e2m3, InByte<e2m1> =>
+        [F8E4M3, F8E5M2, e3m2, e2m3, InByte<e2m1>];
 }
 by! { sixteen_products
     Mxf4, ue8m0, e2m1 => [e2m1];
@@ -62,7 +65,7 @@ by! { sixteen_products
 }
 
 /// D of row-major matrices. The scales of A are in rows, as A is; those of B are in columns.
-pub fn scaled<A: ScaledFactor<B, K>, B: Float, K>(
+pub fn scaled<A: ScaledOperand<B, K>, B: Float, K>(
     (m, n, k): (usize, usize, usize),
     (a, scales_a): (&[A], &[A::Scale]),
     (b, scales_b): (&[B], &[A::Scale]),
@@ -176,7 +179,7 @@ mod tests {
     use ptx_matrix::forms;
 
     /// D of zeros, of a row of A with so many elements and scales.
-    fn zero<A: ScaledFactor<A, K>, K>(k: usize, scales: usize, scale: A::Scale) -> Vec<f32> {
+    fn zero<A: ScaledOperand<A, K>, K>(k: usize, scales: usize, scale: A::Scale) -> Vec<f32> {
         let (row, scales) = (vec![A::from_code(0); k], vec![scale; scales]);
         super::scaled::<A, A, K>((1, 1, k), (&row, &scales), (&row, &scales), &[0.0])
     }
@@ -214,7 +217,7 @@ mod tests {
 
     #[test]
     #[should_panic(expected = "not of 128 with 4 and 4: extend `sixteen_products`")]
-    fn a_longer_row_panics() {
+    fn row_of_unknown_length_panics() {
         zero::<e2m1, Mxf4>(128, 4, ue8m0::from_bits(127));
     }
 }

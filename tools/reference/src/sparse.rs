@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn half_of_a_row_is_kept() {
+    fn metadata_keeps_half_of_a_row() {
         for (bits, k) in [(32, 16), (16, 32), (8, 64), (4, 128)] {
             let rows = Granularity::of(bits).rows_of_b((&[0x4444_4444; 32], 0), 3, k);
             assert_eq!(rows.len(), k / 2);

@@ -165,9 +165,9 @@ fn one_sum<A: Float, B: Float, C: Sum>(a: &[A], b: &[B], c: C, summing: Summing)
     let mut terms = Vec::with_capacity(a.len() + 1);
     let mut largest = summing.least::<C>();
     for (&a, &b) in a.iter().zip(b) {
-        let product = a.to_f64() * b.to_f64();
-        terms.push(product);
-        if product != 0.0 {
+        let term = a.to_f64() * b.to_f64();
+        terms.push(term);
+        if term != 0.0 {
             largest = largest.max(exponent(a) + exponent(b));
         }
     }
@@ -293,7 +293,7 @@ mod tests {
 
     /// The reference has no sums of an instruction that a GPU lacks.
     #[test]
-    fn an_instruction_that_a_gpu_lacks_panics() {
+    fn instruction_missing_on_the_gpu_panics() {
         fn fp8s() -> Vec<F8E4M3> {
             zeros(32)
         }
@@ -304,8 +304,8 @@ mod tests {
                     assert_eq!(sum(gpu), 1.0, "{gpu}");
                 } else {
                     let message = refusal(move || sum(gpu));
-                    let what = format!("the reference knows no {instruction} on {cores:?}: ");
-                    assert!(message.starts_with(&what), "{message}");
+                    let start = format!("the reference knows no {instruction} on {cores:?}: ");
+                    assert!(message.starts_with(&start), "{message}");
                     assert!(message.contains(&format!("extend `{function}`")), "{message}");
                 }
             };

@@ -60,7 +60,9 @@ macro_rules! run {
     ($kernel:ident, $per_round:expr $(, $argument:expr)*) => {
         Run {
             per_round: $per_round,
-            launch: Box::new(move |device, clocks, out, rounds| $kernel::launch(device, 1, clocks, out, rounds $(, $argument)*)),
+            launch: Box::new(move |device, clocks, out, rounds| {
+                $kernel::launch(device, 1, clocks, out, rounds $(, $argument)*)
+            }),
         }
     };
 }
@@ -84,7 +86,8 @@ pub fn all<D: Device + 'static>() -> Vec<Form<D>> {
     }
     timed_loads!(loads);
     macro_rules! stores {
-        ($($latency:ident $throughput:ident $store:ident $load:ident $ptx:literal $matrices:literal;)*) => {$(
+        ($($latency:ident $throughput:ident $store:ident $load:ident $ptx:literal
+            $matrices:literal;)*) => {$(
             for (stride, ways) in STRIDES {
                 forms.push(Form {
                     ptx: $ptx,
@@ -104,10 +107,10 @@ pub fn all<D: Device + 'static>() -> Vec<Form<D>> {
         latency: run!(latency_mov_trans, ROUND),
         throughput: run!(time_mov_trans, ROUND),
     });
-    macro_rules! products {
-        ($($shape:ident $la:ident $lb:ident $q:ident $d:ident [$(($a:ident $b:ident))*] $c:ident $width:ident $registers:tt
-            $needs:ident $version:literal $nature:ident;)*) => {$($(
-            mma_named! { $q $shape $la $lb $d $a $b $c => products ($nature
+    macro_rules! of_each_mma {
+        ($($shape:ident $la:ident $lb:ident $q:ident $d:ident [$(($a:ident $b:ident))*] $c:ident
+            $width:ident $registers:tt $needs:ident $version:literal $nature:ident;)*) => {$($(
+            mma_named! { $q $shape $la $lb $d $a $b $c => of_each_mma ($nature
                 [mma_ptx!($q $shape $la $lb $d $a $b $c)] [mma_shape!($shape $la $lb $a)]) }
         )*)*};
         (@named $kernel:ident (absent $($rest:tt)*)) => {};
@@ -121,7 +124,7 @@ pub fn all<D: Device + 'static>() -> Vec<Form<D>> {
             });
         };
     }
-    mma_forms!(products);
+    mma_forms!(of_each_mma);
     forms
 }
 

@@ -6,7 +6,8 @@
 //! use ptx_matrix_timings::{all, measure};
 //!
 //! // On a GPU: a `GpuDevice`. (The simulator runs the kernels, but its times mean nothing.)
-//! let forms: Vec<_> = all().into_iter().filter(|form| form.ptx.starts_with("movmatrix")).collect();
+//! let forms: Vec<_> =
+//!     all().into_iter().filter(|form| form.ptx.starts_with("movmatrix")).collect();
 //! let timing = measure(&Simulator::default(), &forms[0], 1)?;
 //! println!("{}: {} cycles", timing.instruction, timing.latency);
 //! # Ok::<(), Box<dyn std::error::Error>>(())

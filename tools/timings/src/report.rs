@@ -21,7 +21,8 @@ pub fn markdown(timings: &[Timing]) -> String {
     let mut text = String::new();
     let moves: Vec<&Timing> = timings.iter().filter(|timing| timing.unit == "B/cycle").collect();
     if !moves.is_empty() {
-        text += "| instruction | latency, 1 way | 2 | 4 | 8 | interval, 1 way | 2 | 4 | 8 | B/cycle |\n";
+        text += "| instruction | latency, 1 way | 2 | 4 | 8 | interval, 1 way | 2 | 4 | 8 | \
+            B/cycle |\n";
         text += "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |\n";
         for same in moves.chunk_by(|a, b| a.instruction == b.instruction) {
             let column = |ways: u32, of: fn(&Timing) -> f64| {
@@ -38,10 +39,10 @@ pub fn markdown(timings: &[Timing]) -> String {
         }
         text.push('\n');
     }
-    let products: Vec<&Timing> = timings.iter().filter(|timing| timing.unit != "B/cycle").collect();
-    if !products.is_empty() {
+    let mmas: Vec<&Timing> = timings.iter().filter(|timing| timing.unit != "B/cycle").collect();
+    if !mmas.is_empty() {
         text += "| instruction | latency | interval | op/cycle |\n| --- | --- | --- | --- |\n";
-        for Timing { instruction, latency, interval, rate, .. } in products {
+        for Timing { instruction, latency, interval, rate, .. } in mmas {
             writeln!(text, "| `{instruction}` | {latency:.1} | {interval:.2} | {rate:.0} |")
                 .expect("a string takes it");
         }

@@ -80,15 +80,15 @@ impl Trial {
         };
         let d = {
             let by_row = are_grouped || random.random_bool(0.75);
-            let (lines, length) = if by_row { (m, n) } else { (n, m) };
-            let stride = length + random.random_range(0..10);
+            let (outer, inner) = if by_row { (m, n) } else { (n, m) };
+            let stride = inner + random.random_range(0..10);
             let layout = if by_row { Layout::row_major(stride) } else { Layout::col_major(stride) };
-            let apart = lines * stride + random.random_range(0..9);
-            layout.starting_at(random.random_range(0..20)).batch_stride(apart)
+            let batch_stride = outer * stride + random.random_range(0..9);
+            layout.starting_at(random.random_range(0..20)).batch_stride(batch_stride)
         };
-        let factors: &[f64] =
+        let scales: &[f64] =
             if O::Sum::HAS_EXP { &[1.0, 1.0, 0.0, -0.5, 2.0] } else { &[1.0, 1.0, 0.0, -3.0, 2.0] };
-        let [alpha, beta] = [(); 2].map(|()| *factors.choose(&mut random).expect("there are some"));
+        let [alpha, beta] = [(); 2].map(|()| *scales.choose(&mut random).expect("there are some"));
         // A grouped GEMM needs an alpha that is not zero.
         let alpha = if are_grouped && alpha == 0.0 { 1.0 } else { alpha };
         let activations: &[Activation] = match O::Sum::HAS_EXP {
@@ -142,14 +142,14 @@ fn ends(random: &mut SmallRng, rows: usize) -> Vec<u32> {
 /// Draws the layout of A or B: with gaps, and with rows aligned to 16 bytes or not at all.
 fn input<T>(random: &mut SmallRng, (rows, cols): (usize, usize), by_row: bool) -> Layout {
     let by_row = by_row || random.random();
-    let (lines, length) = if by_row { (rows, cols) } else { (cols, rows) };
+    let (outer, inner) = if by_row { (rows, cols) } else { (cols, rows) };
     let multiple = if random.random() { 16 / size_of::<T>() } else { 1 };
     let mut gap = |most: usize| multiple * random.random_range(0..most);
-    let stride = length.next_multiple_of(multiple) + gap(3);
-    let (apart, start) = (lines * stride + gap(3), gap(4));
-    let apart = if random.random_bool(0.3) { 0 } else { apart };
+    let stride = inner.next_multiple_of(multiple) + gap(3);
+    let (batch_stride, start) = (outer * stride + gap(3), gap(4));
+    let batch_stride = if random.random_bool(0.3) { 0 } else { batch_stride };
     let layout = if by_row { Layout::row_major(stride) } else { Layout::col_major(stride) };
-    layout.starting_at(start).batch_stride(apart)
+    layout.starting_at(start).batch_stride(batch_stride)
 }
 
 /// The buffers of a trial.
@@ -203,8 +203,8 @@ fn matrix<T: TrialElement>(
     (rows, cols): (usize, usize),
     read: bool,
 ) -> Vec<T> {
-    let lines = if layout.is_row_major() { rows } else { cols };
-    let len = layout.start() + (count - 1) * layout.batch() + lines * layout.leading_dimension();
+    let outer = if layout.is_row_major() { rows } else { cols };
+    let len = layout.start() + (count - 1) * layout.batch() + outer * layout.leading_dimension();
     let mut elements = vec![T::POISON; len];
     if read {
         for batch in 0..count {

@@ -27,7 +27,7 @@ type Run<D> = fn(&D, u64, usize) -> Result<(), String>;
 
 /// Draws and runs trial `seed`, with sizes up to `longest`. The error describes the trial.
 pub fn run<D: GemmDevice>(device: &D, seed: u64, longest: usize) -> Result<(), String> {
-    let products: [Run<D>; 13] = [
+    let runs: [Run<D>; 13] = [
         of::<D, bf16, bf16>,
         of::<D, f16, f16>,
         of::<D, f32, f32>,
@@ -42,7 +42,7 @@ pub fn run<D: GemmDevice>(device: &D, seed: u64, longest: usize) -> Result<(), S
         of::<D, F8E5M2, f16>,
         of::<D, F8E5M2, f32>,
     ];
-    products[(seed % products.len() as u64) as usize](device, seed, longest)
+    runs[(seed % runs.len() as u64) as usize](device, seed, longest)
 }
 
 /// The GEMM of a trial, as a user writes it.
@@ -132,6 +132,6 @@ where
 
 /// The index of element (row, col) of a matrix in its buffer.
 fn index(layout: Layout, batch: usize, row: usize, col: usize) -> usize {
-    let (line, along) = if layout.is_row_major() { (row, col) } else { (col, row) };
-    layout.start() + batch * layout.batch() + line * layout.leading_dimension() + along
+    let (outer, inner) = if layout.is_row_major() { (row, col) } else { (col, row) };
+    layout.start() + batch * layout.batch() + outer * layout.leading_dimension() + inner
 }

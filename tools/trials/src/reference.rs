@@ -34,14 +34,15 @@ pub(super) fn compare<T: TrialElement, O: Output + TrialElement>(
     let last_bit = if size_of::<O::Sum>() == 8 { 2f64.powi(-52) } else { 2f64.powi(-23) };
     let of_bytes =
         at_once.filter(|_| size_of::<T>() == 1).map_or(0, |at_once| at_once + at_once.div_ceil(32));
-    let of_products = 2f64.powi(-13) * of_bytes as f64 + last_bit * (k + 32) as f64;
+    let of_terms = 2f64.powi(-13) * of_bytes as f64 + last_bit * (k + 32) as f64;
     let mut is_of_d = vec![false; d.len()];
     for part in parts(trial) {
-        let (a, b) = factors(trial, data, &part);
+        let (a, b) = operands(trial, data, &part);
         let wrong = part.rows.clone().into_par_iter().find_map_first(|row| {
             (0..n).find_map(|col| {
-                let (expected, tolerance) = expect(trial, (last_bit, of_products), data, (&a, &b), &part, (row, col));
-                let got = d[index(trial.d, part.product, row, col)].number();
+                let (expected, tolerance) =
+                    expect(trial, (last_bit, of_terms), data, (&a, &b), &part, (row, col));
+                let got = d[index(trial.d, part.gemm, row, col)].number();
                 let right = if !expected.is_finite() {
                     got == expected || got.is_nan() && expected.is_nan()
                 } else if tolerance == 0.0 {
@@ -52,12 +53,14 @@ pub(super) fn compare<T: TrialElement, O: Output + TrialElement>(
                     got == O::of(expected + tolerance.copysign(expected)).number()
                 } else {
                     let (part, least) = O::ROUNDING;
-                    (got - expected).abs() <= tolerance + part * (expected.abs() + tolerance) + least
+                    (got - expected).abs()
+                        <= tolerance + part * (expected.abs() + tolerance) + least
                 };
                 (!right).then(|| {
                     format!(
-                        "D[{row}, {col}] of product {}, by B {}, is {got}, not {expected} (give or take {tolerance:.2e})",
-                        part.product, part.b
+                        "D[{row}, {col}] of GEMM {}, with B {}, is {got}, not {expected} (give or \
+                         take {tolerance:.2e})",
+                        part.gemm, part.b
                     )
                 })
             })
@@ -67,7 +70,7 @@ pub(super) fn compare<T: TrialElement, O: Output + TrialElement>(
         }
         for row in part.rows {
             for col in 0..n {
-                is_of_d[index(trial.d, part.product, row, col)] = true;
+                is_of_d[index(trial.d, part.gemm, row, col)] = true;
             }
         }
     }
@@ -79,7 +82,7 @@ pub(super) fn compare<T: TrialElement, O: Output + TrialElement>(
 
 /// Rows of D that belong to one B.
 struct Part {
-    product: usize,
+    gemm: usize,
     rows: Range<usize>,
     b: usize,
 }
@@ -87,37 +90,35 @@ struct Part {
 /// The GEMMs of a batch, or the groups of rows.
 fn parts(trial: &Trial) -> Vec<Part> {
     let Some(ends) = &trial.ends else {
-        return (0..trial.batches)
-            .map(|product| Part { product, rows: 0..trial.m, b: product })
-            .collect();
+        return (0..trial.batches).map(|gemm| Part { gemm, rows: 0..trial.m, b: gemm }).collect();
     };
     let mut first = 0;
     let part = |(b, &end): (usize, &u32)| {
         let rows = first..(end as usize).clamp(first, trial.m);
         first = rows.end;
-        Part { product: 0, rows, b }
+        Part { gemm: 0, rows, b }
     };
     ends.iter().enumerate().map(part).collect()
 }
 
 /// The rows of A of this part, and the columns of B, each without gaps.
-fn factors<T: TrialElement, O>(
+fn operands<T: TrialElement, O>(
     trial: &Trial,
     data: &Data<T, O>,
     part: &Part,
 ) -> (Vec<Vec<f64>>, Vec<Vec<f64>>) {
     let Trial { n, k, .. } = *trial;
-    let row = |row| (0..k).map(|i| data.a[index(trial.a, part.product, row, i)].factor()).collect();
-    let col = |col| (0..k).map(|i| data.b[index(trial.b, part.b, i, col)].factor()).collect();
+    let row = |row| (0..k).map(|i| data.a[index(trial.a, part.gemm, row, i)].operand()).collect();
+    let col = |col| (0..k).map(|i| data.b[index(trial.b, part.b, i, col)].operand()).collect();
     (part.rows.clone().map(row).collect(), (0..n).map(col).collect())
 }
 
 /// The expected element, and its tolerance before it is rounded to D's type; zero if it must be
-/// exact. `last_bit` is the relative error of a rounding, `of_products` that of the sum of all
+/// exact. `last_bit` is the relative error of a rounding, `of_terms` that of the sum of all
 /// products.
 fn expect<T: TrialElement, O: Output + TrialElement>(
     trial: &Trial,
-    (last_bit, of_products): (f64, f64),
+    (last_bit, of_terms): (f64, f64),
     data: &Data<T, O>,
     (a, b): (&[Vec<f64>], &[Vec<f64>]),
     part: &Part,
@@ -135,7 +136,7 @@ fn expect<T: TrialElement, O: Output + TrialElement>(
         size = sizes;
     }
     if trial.beta != 0.0 {
-        let c = trial.beta * data.c[index(trial.d, part.product, row, col)].number();
+        let c = trial.beta * data.c[index(trial.d, part.gemm, row, col)].number();
         value += c;
         size += c.abs();
     }
@@ -150,7 +151,7 @@ fn expect<T: TrialElement, O: Output + TrialElement>(
         let wrapped = f64::from(value as i64 as i32);
         return (activate(trial.activation, wrapped), 0.0);
     }
-    let tolerance = of_products * sizes + last_bit * 4.0 * size;
+    let tolerance = of_terms * sizes + last_bit * 4.0 * size;
     let activated = activate(trial.activation, value);
     match trial.activation {
         Activation::Identity | Activation::Relu if trial.values == Values::Integers => {

@@ -3,7 +3,7 @@
 use ptx_matrix::sim::Simulator;
 
 #[test]
-fn random_products_are_right() {
+fn random_gemms_are_right() {
     for (seeds, longest) in [(0..20, 60), (20..22, 160), (22..60, 40)] {
         for seed in seeds {
             ptx_matrix_trials::run(&Simulator::new(seed).strict(), seed, longest).unwrap();

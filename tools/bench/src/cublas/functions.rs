@@ -81,11 +81,15 @@ macro_rules! functions {
             pub(super) fn of(libraries: Libraries) -> Result<Self, NoCublas> {
                 $(
                     // SAFETY: The type is that of the header.
-                    let $name = *unsafe { libraries.$library.get::<unsafe extern "C" fn($($kind),*) -> c_int>($symbol) }
-                        .map_err(|_| NoCublas::Symbol($symbol))?;
+                    let $name = *unsafe {
+                        libraries.$library.get::<unsafe extern "C" fn($($kind),*) -> c_int>($symbol)
+                    }
+                    .map_err(|_| NoCublas::Symbol($symbol))?;
                 )*
                 // SAFETY: The type is that of the header.
-                let status_text = unsafe { libraries.cublas.get("cublasGetStatusString") }.ok().map(|symbol| *symbol);
+                let status_text = unsafe { libraries.cublas.get("cublasGetStatusString") }
+                    .ok()
+                    .map(|symbol| *symbol);
                 // Keeps the libraries open, because the functions are in them.
                 std::mem::forget(libraries);
                 Ok(Functions { $($name,)* status_text })
@@ -100,22 +104,30 @@ functions! {
     cublas version "cublasGetVersion_v2" (handle: Handle, version: *mut c_int);
     cublas set_stream "cublasSetStream_v2" (handle: Handle, stream: *mut c_void);
     cublas gemm_ex "cublasGemmEx" (
-        handle: Handle, a_operation: Operation, b_operation: Operation, m: c_int, n: c_int, k: c_int,
-        alpha: *const c_void, a: u64, a_type: c_int, a_leading: c_int, b: u64, b_type: c_int, b_leading: c_int,
-        beta: *const c_void, c: u64, c_type: c_int, c_leading: c_int, compute: c_int, algorithm: c_int
+        handle: Handle, a_operation: Operation, b_operation: Operation,
+        m: c_int, n: c_int, k: c_int, alpha: *const c_void,
+        a: u64, a_type: c_int, a_leading: c_int,
+        b: u64, b_type: c_int, b_leading: c_int, beta: *const c_void,
+        c: u64, c_type: c_int, c_leading: c_int, compute: c_int, algorithm: c_int
     );
     cublas gemm_batch "cublasGemmStridedBatchedEx" (
-        handle: Handle, a_operation: Operation, b_operation: Operation, m: c_int, n: c_int, k: c_int,
-        alpha: *const c_void, a: u64, a_type: c_int, a_leading: c_int, a_stride: i64,
+        handle: Handle, a_operation: Operation, b_operation: Operation,
+        m: c_int, n: c_int, k: c_int, alpha: *const c_void,
+        a: u64, a_type: c_int, a_leading: c_int, a_stride: i64,
         b: u64, b_type: c_int, b_leading: c_int, b_stride: i64, beta: *const c_void,
-        c: u64, c_type: c_int, c_leading: c_int, c_stride: i64, count: c_int, compute: c_int, algorithm: c_int
+        c: u64, c_type: c_int, c_leading: c_int, c_stride: i64,
+        count: c_int, compute: c_int, algorithm: c_int
     );
     lt lt_create "cublasLtCreate" (handle: *mut Handle);
     lt lt_destroy "cublasLtDestroy" (handle: Handle);
     lt desc_create "cublasLtMatmulDescCreate" (desc: *mut Handle, compute: c_int, scale: c_int);
-    lt desc_set "cublasLtMatmulDescSetAttribute" (desc: Handle, which: c_int, value: *const c_void, bytes: usize);
+    lt desc_set "cublasLtMatmulDescSetAttribute" (
+        desc: Handle, which: c_int, value: *const c_void, bytes: usize
+    );
     lt desc_destroy "cublasLtMatmulDescDestroy" (desc: Handle);
-    lt layout_create "cublasLtMatrixLayoutCreate" (layout: *mut Handle, kind: c_int, rows: u64, cols: u64, leading: i64);
+    lt layout_create "cublasLtMatrixLayoutCreate" (
+        layout: *mut Handle, kind: c_int, rows: u64, cols: u64, leading: i64
+    );
     lt layout_destroy "cublasLtMatrixLayoutDestroy" (layout: Handle);
     lt preference_create "cublasLtMatmulPreferenceCreate" (preference: *mut Handle);
     lt preference_set "cublasLtMatmulPreferenceSetAttribute" (
@@ -123,12 +135,13 @@ functions! {
     );
     lt preference_destroy "cublasLtMatmulPreferenceDestroy" (preference: Handle);
     lt heuristic "cublasLtMatmulAlgoGetHeuristic" (
-        handle: Handle, desc: Handle, a: Handle, b: Handle, c: Handle, d: Handle, preference: Handle,
-        wanted: c_int, results: *mut Heuristic, returned: *mut c_int
+        handle: Handle, desc: Handle, a: Handle, b: Handle, c: Handle, d: Handle,
+        preference: Handle, wanted: c_int, results: *mut Heuristic, returned: *mut c_int
     );
     lt matmul "cublasLtMatmul" (
-        handle: Handle, desc: Handle, alpha: *const c_void, a: u64, a_layout: Handle, b: u64, b_layout: Handle,
-        beta: *const c_void, c: u64, c_layout: Handle, d: u64, d_layout: Handle,
+        handle: Handle, desc: Handle, alpha: *const c_void,
+        a: u64, a_layout: Handle, b: u64, b_layout: Handle, beta: *const c_void,
+        c: u64, c_layout: Handle, d: u64, d_layout: Handle,
         algorithm: *const [u64; 8], workspace: u64, workspace_bytes: usize, stream: *mut c_void
     );
 }

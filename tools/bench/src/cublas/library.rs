@@ -105,7 +105,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_not_there_is_told_from_what_does_not_load() {
+    fn missing_library_differs_from_one_that_does_not_load() {
         let folder =
             std::env::temp_dir().join(format!("ptx-matrix-no-cublas-{}", std::process::id()));
         assert!(matches!(open_in(&folder, 13), Err(Missing::Here)));
@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn a_driver_for_an_old_cuda_is_told_so() {
+    fn driver_for_an_old_cuda_is_a_one_line_error() {
         assert_eq!(open(11).unwrap_err().to_string().lines().count(), 1);
         assert!(matches!(open(11), Err(NoCublas::Driver(11))));
     }

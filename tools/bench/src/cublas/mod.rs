@@ -15,7 +15,7 @@ use self::functions::{
     CublasError, DEFAULT_ALGORITHM, Functions, Handle, Operation, compute_type, data_type,
 };
 use self::lt::Plan;
-use super::{Contestant, Element, Layout, Operands, Problem, Products, Shape, Type};
+use super::{Contestant, Element, Gemms, Layout, Operands, Problem, Shape, Type};
 use ptx_matrix_gemm::Order;
 use ptx_matrix_host::{Gpu, GpuError, Stream};
 
@@ -24,8 +24,9 @@ use ptx_matrix_host::{Gpu, GpuError, Stream};
 pub enum NoCublas {
     /// The library was not found.
     #[error(
-        "no cuBLAS on this machine: libcublas.so.13 or .12 is neither in the loader's path, nor in CUDA_PATH or \
-         /usr/local/cuda, nor in Python's packages (`pip install nvidia-cublas` puts it there)"
+        "no cuBLAS on this machine: libcublas.so.13 or .12 is neither in the loader's path, nor in \
+         CUDA_PATH or /usr/local/cuda, nor in Python's packages (`pip install nvidia-cublas` puts \
+         it there)"
     )]
     NotFound,
     /// The library was found, but the loader rejects it, with this message.
@@ -90,17 +91,14 @@ impl Cublas {
         let Shape { n, k, .. } = problem.shape;
         let (input, output) = (problem.ty.input(), problem.ty.output());
         let (a, b, d) = (operands.a.address(), operands.b.address(), operands.d.address());
-        if let Products::Batch(count) = problem.products {
+        if let Gemms::Batch(count) = problem.gemms {
             // SAFETY: The caller guarantees the operands, which are those of the batch.
             return unsafe { self.gemm_batch_at(stream, problem, count, [a, b, d]) };
         }
         let mut first = 0;
         for (group, end) in problem.ends().into_iter().map(|end| end as usize).enumerate() {
-            let of_group = Problem {
-                shape: Shape { m: end - first, n, k },
-                products: Products::One,
-                ..*problem
-            };
+            let of_group =
+                Problem { shape: Shape { m: end - first, n, k }, gemms: Gemms::One, ..*problem };
             let further = |elements: usize, element: Element| (elements * element.bytes()) as u64;
             // Groups have a row-major A, so a group starts at one of its rows.
             let addresses = [
@@ -237,10 +235,10 @@ impl Contestant for Cublas {
     fn supports(&self, problem: &Problem) -> bool {
         let Shape { m, n, k } = problem.shape;
         let input = problem.ty.input();
-        let has = match problem.products {
-            Products::One => true,
-            Products::Batch(_) => input != Element::E4m3,
-            Products::Groups(_) => problem.layout.a() == Order::RowMajor && input.bytes() > 1,
+        let has = match problem.gemms {
+            Gemms::One => true,
+            Gemms::Batch(_) => input != Element::E4m3,
+            Gemms::Groups(_) => problem.layout.a() == Order::RowMajor && input.bytes() > 1,
         };
         has && match input {
             Element::S8 => [m, n, k].iter().all(|side| side.is_multiple_of(4)),

@@ -9,7 +9,7 @@ use clap::ValueEnum;
 use half::{bf16, f16};
 use ptx_matrix::element::{F8E4M3, F8E5M2};
 
-use crate::{Contestant, Operands, Problem, Products, Shape, Type};
+use crate::{Contestant, Gemms, Operands, Problem, Shape, Type};
 use ptx_matrix_gemm::{
     self, Choice, Gemm, Kernel, Layout, Multiply, Order, Output, Plan, Repacked,
 };
@@ -24,7 +24,7 @@ pub(super) const NAME: &str = "gemm";
 pub(super) const BY_RULE: &str = "auto";
 
 /// A contestant: one kernel, or the kernel that the cost model selects.
-pub(super) struct Product<'a> {
+pub(super) struct OwnGemm<'a> {
     device: &'a GpuDevice,
     choice: Option<Choice>,
     config: String,
@@ -88,7 +88,7 @@ pub(super) fn name(ty: Type) -> String {
     by_type!(ty, element())
 }
 
-impl<'a> Product<'a> {
+impl<'a> OwnGemm<'a> {
     /// The contestant with the selected kernel, and one for each kernel.
     pub(super) fn all(device: &'a GpuDevice) -> Vec<Self> {
         let scratch = Rc::<Scratch>::default();
@@ -123,10 +123,10 @@ impl<'a> Product<'a> {
         let gemm = gemm.d(Layout::row_major(n).batch_stride(m * n));
         let gemm = gemm.workspace_up_to(usize::MAX).repack_workspace(usize::MAX);
         let gemm = if problem.ty.is_fast() { gemm.fast_accumulation() } else { gemm };
-        let gemm = match problem.products {
-            Products::One => gemm,
-            Products::Batch(count) => gemm.batches(count),
-            Products::Groups(count) => gemm.groups(count),
+        let gemm = match problem.gemms {
+            Gemms::One => gemm,
+            Gemms::Batch(count) => gemm.batches(count),
+            Gemms::Groups(count) => gemm.groups(count),
         };
         match &self.choice {
             Some(choice) => gemm.choose(choice.clone()),
@@ -159,7 +159,7 @@ impl<'a> Product<'a> {
         let operands = ptx_matrix_gemm::Operands::new(&queue, a, b, d)
             .workspace(workspace.cast_mut())
             .repack_workspace(copies.cast_mut());
-        plan.run(if let Products::Groups(_) = problem.products {
+        plan.run(if let Gemms::Groups(_) = problem.gemms {
             operands.group_ends(ends)
         } else {
             operands
@@ -168,7 +168,7 @@ impl<'a> Product<'a> {
     }
 }
 
-impl Contestant for Product<'_> {
+impl Contestant for OwnGemm<'_> {
     fn name(&self) -> &str {
         NAME
     }

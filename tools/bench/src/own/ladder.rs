@@ -9,7 +9,7 @@ use ptx_matrix_ladder::shared::{self, shared_bf16};
 use ptx_matrix_ladder::swizzled::swizzled_bf16;
 use ptx_matrix_ladder::{self};
 
-use crate::{Contestant, Layout, Operands, Problem, Products, Shape, Type};
+use crate::{Contestant, Gemms, Layout, Operands, Problem, Shape, Type};
 use ptx_matrix_host::{DeviceBuffer, GpuDevice, GpuError, InStream, Stream};
 
 /// The launch function of a step; it takes the grid, A, B, D, N and K.
@@ -64,7 +64,7 @@ impl Contestant for Step<'_> {
             m.is_multiple_of(tile.0) && n.is_multiple_of(tile.1) && k.is_multiple_of(tile.2);
         problem.ty == Type::Bf16
             && problem.layout == Layout::Nn
-            && problem.products == Products::One
+            && problem.gemms == Gemms::One
             && whole_tiles
     }
 

@@ -4,10 +4,10 @@ mod gemm;
 mod ladder;
 mod naive;
 
-use self::gemm::Product;
+use self::gemm::OwnGemm;
 use self::ladder::Step;
 use self::naive::Naive;
-use super::{Contestant, Measured, Outcome, Problem, Products, Shape};
+use super::{Contestant, Gemms, Measured, Outcome, Problem, Shape};
 use ptx_matrix_gemm::{Choice, TunedGemm};
 use ptx_matrix_host::GpuDevice;
 
@@ -16,19 +16,17 @@ use ptx_matrix_host::GpuDevice;
 pub fn own(device: &GpuDevice) -> Vec<Box<dyn Contestant + '_>> {
     let mut own: Vec<Box<dyn Contestant + '_>> = vec![Box::new(Naive::new(device))];
     own.extend(Step::all(device).map(|step| Box::new(step) as Box<dyn Contestant>));
-    own.extend(
-        Product::all(device).into_iter().map(|product| Box::new(product) as Box<dyn Contestant>),
-    );
+    own.extend(OwnGemm::all(device).into_iter().map(|gemm| Box::new(gemm) as Box<dyn Contestant>));
     own
 }
 
 /// The fastest right configuration of a GEMM, as [`Tuned`](ptx_matrix_gemm::Tuned) stores it;
 /// `None` for a grouped GEMM.
 pub fn fastest(problem: &Problem, measured: &[Measured]) -> Option<TunedGemm> {
-    let batches = match problem.products {
-        Products::One => 1,
-        Products::Batch(count) => count,
-        Products::Groups(_) => return None,
+    let batches = match problem.gemms {
+        Gemms::One => 1,
+        Gemms::Batch(count) => count,
+        Gemms::Groups(_) => return None,
     };
     let timed =
         measured.iter().filter(|one| one.contestant == gemm::NAME && one.outcome == Outcome::Right);

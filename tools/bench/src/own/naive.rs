@@ -7,7 +7,7 @@ use ptx_matrix_ladder::naive::{
     naive_f64_f64, naive_s8_s32,
 };
 
-use crate::{Contestant, Element, Operands, Problem, Products, Shape, Type};
+use crate::{Contestant, Element, Gemms, Operands, Problem, Shape, Type};
 use ptx_matrix_host::{GpuDevice, Stream};
 
 /// One thread for each element of D.
@@ -29,7 +29,7 @@ impl Contestant for Naive<'_> {
     fn supports(&self, problem: &Problem) -> bool {
         let rows_of_blocks = problem.shape.m.div_ceil(BLOCK.0);
         let [_, limit, _] = self.device.gpu().info().limits.grid;
-        problem.products == Products::One
+        problem.gemms == Gemms::One
             && rows_of_blocks <= limit as usize
             && !matches!(problem.ty.input(), Element::E4m3 | Element::E5m2)
     }

@@ -102,7 +102,7 @@ mod tests {
 
     /// The loader finds the launched kernels in the PTX.
     #[test]
-    fn the_kernels_of_a_family_are_what_is_launched() {
+    fn ptx_of_a_family_has_the_launched_kernels() {
         let family: Vec<FormCheck> =
             all().filter(|check| check.form.family.ends_with("m64nNk64.s32.s8.u8")).collect();
         let ptx: Ptx = kernels(family.iter()).parse().unwrap();

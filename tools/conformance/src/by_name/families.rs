@@ -5,7 +5,7 @@
 //! each row.
 
 use crate::data::{Element, Kind, Place, Rng};
-use crate::reference::Factor;
+use crate::reference::Operand;
 use bytemuck::Pod;
 use ptx_matrix::forms::ptx;
 use ptx_matrix::sim::Arch;
@@ -25,8 +25,8 @@ pub(super) struct Family {
 }
 
 macro_rules! families {
-    ([$name:ident] $($d:ident [$(($a:ident $b:ident))*] $k:literal $option:ident $columns:ident $per:tt $behind:ident $selectors:tt
-        $version:literal;)*) => {
+    ([$name:ident] $($d:ident [$(($a:ident $b:ident))*] $k:literal $option:ident $columns:ident
+        $per:tt $behind:ident $selectors:tt $version:literal;)*) => {
         const $name: &[Family] = &[$($(Family {
             name: wgmma_ptx!($selectors "N" $d $a $b $k $option),
             draw: [draw::<ptx::$a>, draw::<ptx::$b>, draw::<ptx::$d>],
@@ -52,7 +52,7 @@ fn draw<T: Element>(rng: &mut Rng, count: usize, place: Place) -> Vec<u32> {
     (0..count).map(|_| code(T::draw(rng, kind, place))).collect()
 }
 
-fn dot<A: Factor<B, R, O, D = R>, B: Element, R: Element, O>(a: &[u32], b: &[u32], c: u32) -> u32 {
+fn dot<A: Operand<B, R, O, D = R>, B: Element, R: Element, O>(a: &[u32], b: &[u32], c: u32) -> u32 {
     let (a, b): (Vec<A>, Vec<B>) =
         (a.iter().copied().map(element).collect(), b.iter().copied().map(element).collect());
     code(A::dot(Arch::SM_90, &a, &b, element(c)))

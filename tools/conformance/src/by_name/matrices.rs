@@ -16,9 +16,9 @@ const ROWS_OF_WARP: usize = 16;
 pub(super) fn draw(seed: u64, form: &WgmmaForm, family: &Family) -> WgmmaMatrices {
     let rng = &mut Rng::seed_from_u64(seed.wrapping_add(form.n as u64));
     let [a, b, c] = family.draw;
-    let a = a(rng, ROWS * form.kept(), Place::Factor);
-    let b = b(rng, form.k * form.n, Place::Factor);
-    let c = c(rng, ROWS * form.n, Place::Sum);
+    let a = a(rng, ROWS * form.kept(), Place::Operand);
+    let b = b(rng, form.k * form.n, Place::Operand);
+    let c = c(rng, ROWS * form.n, Place::Accumulator);
     let words = if form.selectors > 0 { ROWS / ROWS_OF_WARP * LANES } else { 0 };
     WgmmaMatrices {
         a,

@@ -62,7 +62,7 @@ mod tests {
     const FORM: &str = "wgmma.mma_async.sp.sync.aligned.m64n8k32.f32.bf16.bf16";
 
     /// The messages of a replay, for a changed record of one form.
-    fn said(change: impl FnOnce(&mut Digests)) -> Vec<String> {
+    fn differences(change: impl FnOnce(&mut Digests)) -> Vec<String> {
         let check = all().find(|check| check.form.ptx == FORM).unwrap();
         let matrices = check.matrices(3);
         let recorded = [of_matrices(&matrices), of_outputs(&simulate(&check, &matrices))];
@@ -72,17 +72,20 @@ mod tests {
     }
 
     #[test]
-    fn what_differs_is_told() {
-        assert!(said(|_| ()).is_empty());
+    fn differences_are_reported() {
+        assert!(differences(|_| ()).is_empty());
         let other = |digests: &mut Digests| {
             digests.forms.get_mut(FORM).unwrap()[1] = "0123456789abcdef".to_owned()
         };
-        assert_eq!(said(other), [format!("{FORM}: the simulator returns other bits")]);
+        assert_eq!(differences(other), [format!("{FORM}: the simulator returns other bits")]);
         let why = "its matrices are not those that were recorded: record it again";
-        assert_eq!(said(|digests| digests.seed = 4), [format!("{FORM}: {why}")]);
+        assert_eq!(differences(|digests| digests.seed = 4), [format!("{FORM}: {why}")]);
         let removed = |digests: &mut Digests| {
             digests.forms = [("wgmma.other".to_owned(), Default::default())].into()
         };
-        assert_eq!(said(removed), ["wgmma.other: recorded, but there is no such form any more"]);
+        assert_eq!(
+            differences(removed),
+            ["wgmma.other: recorded, but there is no such form any more"]
+        );
     }
 }

@@ -20,7 +20,9 @@ type Launch<D> = fn(
 pub(super) fn checks<D: Device + 'static>() -> Vec<Check<D>> {
     macro_rules! checks {
         ($($kernel:ident $target:literal $ptx:literal $function:ident;)*) => {
-            vec![$(check($ptx, least($target), |device, blocks, x, d| kernels::$kernel::launch(device, blocks, x, d))),*]
+            vec![$(check($ptx, least($target), |device, blocks, x, d| {
+                kernels::$kernel::launch(device, blocks, x, d)
+            })),*]
         };
     }
     special_functions!(checks)

@@ -41,7 +41,8 @@ struct Type {
 }
 
 macro_rules! types {
-    ($($name:literal $bits:literal $mantissa:expr, $operations:ident $result:ident $kernel:ident;)*) => {
+    ($($name:literal $bits:literal $mantissa:expr, $operations:ident $result:ident
+        $kernel:ident;)*) => {
         pub(super) fn checks<D: Device + 'static>() -> Vec<Check<D>> {
             vec![$(check(
                 Type {

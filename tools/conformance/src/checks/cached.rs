@@ -17,26 +17,35 @@ use std::borrow::{Borrow, BorrowMut};
 /// The checks of a reduction. A row has the mode (boxes or pixels), the tile, the rank, the sizes
 /// of the tensor that the source is in, and the kernel. The tensor is as large as the tile.
 macro_rules! boxes_and_pixels {
-    ($device:ident $which:ident; $($mode:ident $tile:ty, $rank:literal $sizes:tt $kernel:ident;)*) => {
+    ($device:ident $which:ident; $($mode:ident $tile:ty, $rank:literal $sizes:tt
+        $kernel:ident;)*) => {
         vec![$(boxes_and_pixels!(@$mode $device $which $tile, $rank $sizes $kernel)),*]
     };
     (@boxes $device:ident $which:ident $tile:ty, $rank:literal $sizes:tt $kernel:ident) => {
         tensors::reduction::<$device, $tile, $rank>(
-            &format!("cp.reduce.async.bulk.tensor.{}d.L2::cache_hint, {}", $rank, REDUCTIONS[$which]),
+            &format!(
+                "cp.reduce.async.bulk.tensor.{}d.L2::cache_hint, {}",
+                $rank, REDUCTIONS[$which]
+            ),
             $sizes,
             tensors::number,
             move |memory, value| reduced($which, memory, value),
             move |device: &$device, source, at, out| {
-                let from = right(Tensor::<$tile, $rank>::new($sizes).boxes($sizes).map(device, source));
+                let from =
+                    right(Tensor::<$tile, $rank>::new($sizes).boxes($sizes).map(device, source));
                 kernels::$kernel::launch(device, 1, &from, at, $which as u32, out)
             },
         )
     };
     (@pixels $device:ident $which:ident $tile:ty, $rank:literal $sizes:tt $kernel:ident) => {
-        super::im2col::reduction::<$device, $rank>(".L2::cache_hint", $which, |device, source, at, which, out| {
-            let from = right(Im2colTensor::<$tile, $rank>::new($sizes).map(device, source));
-            kernels::$kernel::launch(device, 1, &from, at, which, out)
-        })
+        super::im2col::reduction::<$device, $rank>(
+            ".L2::cache_hint",
+            $which,
+            |device, source, at, which, out| {
+                let from = right(Im2colTensor::<$tile, $rank>::new($sizes).map(device, source));
+                kernels::$kernel::launch(device, 1, &from, at, which, out)
+            },
+        )
     };
 }
 

@@ -1,6 +1,6 @@
 //! `cp.async`.
 
-use super::products::product_by_16;
+use super::products::gemm_by_16;
 use super::{Check, upload, with_output};
 use crate::data::Kind;
 use crate::{bytes, data, elements};
@@ -35,8 +35,8 @@ pub fn checks<D: Device + 'static>(gpu: Arch) -> Vec<Check<D>> {
             kernels::copy_16::launch(d, 1, s, f, t, c, o)
         }),
         tiles(),
-        product(gpu, Kind::Integers),
-        product(gpu, Kind::Normal),
+        gemm(gpu, Kind::Integers),
+        gemm(gpu, Kind::Normal),
     ]
 }
 
@@ -115,7 +115,7 @@ fn tiles<D: Device + 'static>() -> Check<D> {
 }
 
 /// Input: A and B, row by row. The kernel sums 16 products at a time.
-fn product<D: Device + 'static>(gpu: Arch, kind: Kind) -> Check<D> {
+fn gemm<D: Device + 'static>(gpu: Arch, kind: Kind) -> Check<D> {
     let (m, n) = (64, 64);
     Check {
         name: format!("product 64x64 in stages of cp.async, {}", kind.name()),
@@ -124,8 +124,10 @@ fn product<D: Device + 'static>(gpu: Arch, kind: Kind) -> Check<D> {
         element: 4,
         inputs: Box::new(move |rng| {
             let k = rng.random_range(0..=6) * 32;
-            let (a, b) =
-                (data::factors::<bf16>(rng, m * k, kind), data::factors::<bf16>(rng, k * n, kind));
+            let (a, b) = (
+                data::operands::<bf16>(rng, m * k, kind),
+                data::operands::<bf16>(rng, k * n, kind),
+            );
             vec![bytes(&a), bytes(&b)]
         }),
         run: Box::new(move |device, inputs| {
@@ -138,7 +140,7 @@ fn product<D: Device + 'static>(gpu: Arch, kind: Kind) -> Check<D> {
         arithmetic: None,
         labels: None,
         reference: Box::new(move |inputs| {
-            bytes(&product_by_16(
+            bytes(&gemm_by_16(
                 gpu,
                 (m, n),
                 kind,

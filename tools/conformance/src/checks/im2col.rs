@@ -196,7 +196,7 @@ impl<const RANK: usize> Images<RANK> {
         pixels_are_rows: bool,
     ) -> Vec<Option<usize>> {
         let (at, Window { lower, upper, steps }) = (self.at[copy], self.windows[copy]);
-        let line = |d: usize, is_first: bool| {
+        let along = |d: usize, is_first: bool| {
             let (first, last) = match d < Self::SPATIAL {
                 true => (
                     if is_first { at[d + 1] } else { lower[d] },
@@ -211,9 +211,9 @@ impl<const RANK: usize> Images<RANK> {
         };
         let images = (at[RANK - 1]..).map(|image| (image == at[RANK - 1], image));
         let pixels = images.flat_map(|(is_first, image)| {
-            line(2, is_first).flat_map(move |(is_first, z)| {
-                line(1, is_first).flat_map(move |(is_first, y)| {
-                    line(0, is_first).map(move |(_, x)| ([x, y, z], image))
+            along(2, is_first).flat_map(move |(is_first, z)| {
+                along(1, is_first).flat_map(move |(is_first, y)| {
+                    along(0, is_first).map(move |(_, x)| ([x, y, z], image))
                 })
             })
         });
@@ -530,9 +530,11 @@ fn convolution<D: Device + 'static>() -> Check<D> {
 /// The checks of copies. A row has the form, its kernel, its multicast kernel, the tile, the rank,
 /// and whether pixels are rows of the tile.
 macro_rules! copies {
-    ($device:ident; $($form:literal $kernel:ident $multicast:ident $tile:ty, $rank:literal $pixels_are_rows:literal;)*) => {
+    ($device:ident; $($form:literal $kernel:ident $multicast:ident $tile:ty,
+        $rank:literal $pixels_are_rows:literal;)*) => {
         [$(
-            copies!(@each $form $kernel $device $tile, $rank $pixels_are_rows: "" Corners, ", with offsets" Offsets, ", with steps" Steps,
+            copies!(@each $form $kernel $device $tile, $rank $pixels_are_rows: "" Corners,
+                ", with offsets" Offsets, ", with steps" Steps,
                 ", from between steps" BetweenSteps, ", from before the images" BeforeTheImages),
             vec![copy::<$device, $tile, $rank>(
                 concat!($form, ", to several blocks, L2::cache_hint").into(),
@@ -541,21 +543,25 @@ macro_rules! copies {
                 $pixels_are_rows,
                 4,
                 |images, source, pixels_are_rows| {
-                    let both = [images.offsets, [0; 3]].map(|offsets| images.loaded::<$tile>(source, offsets, pixels_are_rows));
+                    let both = [images.offsets, [0; 3]]
+                        .map(|offsets| images.loaded::<$tile>(source, offsets, pixels_are_rows));
                     both.concat().repeat(2)
                 },
                 |d, from, to, at, out| kernels::$multicast::launch(d, 2, from, to, at, out),
             )],
         )*]
     };
-    (@each $form:literal $kernel:ident $device:ident $tile:ty, $rank:literal $pixels_are_rows:literal: $($name:literal $kind:ident),*) => {
+    (@each $form:literal $kernel:ident $device:ident $tile:ty,
+        $rank:literal $pixels_are_rows:literal: $($name:literal $kind:ident),*) => {
         vec![$(copy::<$device, $tile, $rank>(
             concat!($form, $name).into(),
             Kind::$kind,
             Needs::at_least(90),
             $pixels_are_rows,
             1,
-            |images, source, pixels_are_rows| images.loaded::<$tile>(source, images.offsets, pixels_are_rows),
+            |images, source, pixels_are_rows| {
+                images.loaded::<$tile>(source, images.offsets, pixels_are_rows)
+            },
             |d, from, to, at, out| kernels::$kernel::launch(d, 1, from, to, at, out),
         )),*]
     };
@@ -564,9 +570,12 @@ macro_rules! copies {
 pub fn checks<D: Device + 'static>() -> Vec<Check<D>> {
     let copies: [Vec<Check<D>>; 8] = copies! { D;
         "cp.async.bulk.tensor.3d.im2col" im2col_3d im2col_multicast_3d Plain, 3 true;
-        "cp.async.bulk.tensor.4d.im2col, swizzle of 128 bytes" im2col_4d im2col_multicast_4d Of128, 4 true;
-        "cp.async.bulk.tensor.4d.im2col, swizzle of 64 bytes" im2col_4d_swizzle_64 im2col_multicast_4d_swizzle_64 Of64, 4 false;
-        "cp.async.bulk.tensor.5d.im2col, swizzle of 32 bytes" im2col_5d im2col_multicast_5d Of32, 5 true;
+        "cp.async.bulk.tensor.4d.im2col, swizzle of 128 bytes" im2col_4d im2col_multicast_4d Of128,
+            4 true;
+        "cp.async.bulk.tensor.4d.im2col, swizzle of 64 bytes" im2col_4d_swizzle_64
+            im2col_multicast_4d_swizzle_64 Of64, 4 false;
+        "cp.async.bulk.tensor.5d.im2col, swizzle of 32 bytes" im2col_5d im2col_multicast_5d Of32,
+            5 true;
     };
     let reductions = (0..REDUCTIONS.len()).flat_map(|which| {
         [

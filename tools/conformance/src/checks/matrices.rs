@@ -30,15 +30,15 @@ type Store<D> = fn(
 pub fn checks<D: Device + 'static>() -> Vec<Check<D>> {
     let mut checks = Vec::new();
     macro_rules! loads {
-        ($($kernel:ident $ptx:literal $count:ident $trans:ident $element:ident $registers:tt $arrangement:tt $needs:ident $version:literal
-            $nature:ident;)*) => {$(
+        ($($kernel:ident $ptx:literal $count:ident $trans:ident $element:ident $registers:tt
+            $arrangement:tt $needs:ident $version:literal $nature:ident;)*) => {$(
             checks.push(load::<D>($ptx, |d, s, r, o| kernels::$kernel::launch(d, 1, s, r, o)));
         )*};
     }
     ldmatrix_forms!(loads);
     macro_rules! stores {
-        ($($kernel:ident $ptx:literal $count:ident $trans:ident $element:ident $registers:tt $arrangement:tt $needs:ident $version:literal
-            $nature:ident;)*) => {$(
+        ($($kernel:ident $ptx:literal $count:ident $trans:ident $element:ident $registers:tt
+            $arrangement:tt $needs:ident $version:literal $nature:ident;)*) => {$(
             checks.push(store::<D>($ptx, |d, r, s, o| kernels::$kernel::launch(d, 1, r, s, o)));
         )*};
     }

@@ -2,7 +2,7 @@
 
 use super::{Check, Inputs, Reference, RunOn, upload, with_output};
 use crate::data::{Element, Kind, Rng, Scale};
-use crate::reference::{Factor, ScaledFactor};
+use crate::reference::{Operand, ScaledOperand};
 use crate::{Buffers, bytes, data, elements, reference};
 use ptx_matrix::element::tf32;
 use ptx_matrix::forms::{Needs, ptx};
@@ -52,35 +52,53 @@ macro_rules! arithmetic {
 pub fn checks<D: Device + 'static>(gpu: Arch) -> Vec<Check<D>> {
     let mut checks = Vec::new();
     macro_rules! of_each_form {
-        ($($shape:ident $la:ident $lb:ident $q:ident $d:ident [$(($a:ident $b:ident))*] $c:ident $width:ident $registers:tt
-            $needs:ident $version:literal $nature:ident;)*) => {$($(
-            mma_named! { $q $shape $la $lb $d $a $b $c => of_each_form ([$q $shape $la $lb $d $a $b $c] $needs
-                [mma_shape!($shape $la $lb $a)] [mma_element!($q $a)] [mma_element!($q $b)] [ptx::$c] [arithmetic!($shape $a $q)]) }
+        ($($shape:ident $la:ident $lb:ident $q:ident $d:ident [$(($a:ident $b:ident))*] $c:ident
+            $width:ident $registers:tt $needs:ident $version:literal $nature:ident;)*) => {$($(
+            mma_named! { $q $shape $la $lb $d $a $b $c =>
+                of_each_form ([$q $shape $la $lb $d $a $b $c] $needs
+                [mma_shape!($shape $la $lb $a)] [mma_element!($q $a)] [mma_element!($q $b)]
+                [ptx::$c] [arithmetic!($shape $a $q)]) }
         )*)*};
-        (@named $kernel:ident ([$($ptx:tt)*] $needs:ident [$s:ty] [$a:ty] [$b:ty] [$c:ty] [$o:ty])) => {
+        (@named $kernel:ident ([$($ptx:tt)*] $needs:ident [$s:ty] [$a:ty] [$b:ty] [$c:ty]
+            [$o:ty])) => {
             checks.extend(<$a>::KINDS.iter().map(|&kind| {
                 let needs = <ptx::$needs as Requirement>::NEEDS;
-                multiply::<D, $s, $a, $b, $c, $o>(gpu, mma_ptx!($($ptx)*), needs, kind, |d, blocks, a, b, c, out| {
-                    kernels::$kernel::launch(d, blocks, a, b, c, out)
-                })
+                multiply::<D, $s, $a, $b, $c, $o>(
+                    gpu,
+                    mma_ptx!($($ptx)*),
+                    needs,
+                    kind,
+                    |d, blocks, a, b, c, out| {
+                        kernels::$kernel::launch(d, blocks, a, b, c, out)
+                    },
+                )
             }));
         };
     }
     mma_forms!(of_each_form);
 
     macro_rules! of_each_scaled_form {
-        ($($shape:ident $kind:ident $vec:literal $scale:ident [$(($a:ident $b:ident))*] $needs:ident $version:literal;)*) => {$($(
+        ($($shape:ident $kind:ident $vec:literal $scale:ident [$(($a:ident $b:ident))*] $needs:ident
+            $version:literal;)*) => {$($(
             mma_scaled_named! { $shape $kind $vec $scale $a $b => of_each_scaled_form (
                 $vec [mma_scaled_ptx!($shape $kind $vec $scale $a $b)] $needs
-                [ptx::$shape] [mma_element!($kind $a)] [mma_element!($kind $b)] [mma_kind!($kind $vec $scale)]
+                [ptx::$shape] [mma_element!($kind $a)] [mma_element!($kind $b)]
+                [mma_kind!($kind $vec $scale)]
             ) }
         )*)*};
-        (@named $kernel:ident ($vec:literal [$ptx:expr] $needs:ident [$s:ty] [$a:ty] [$b:ty] [$kind:ty])) => {
+        (@named $kernel:ident ($vec:literal [$ptx:expr] $needs:ident [$s:ty] [$a:ty] [$b:ty]
+            [$kind:ty])) => {
             checks.extend(<$a>::KINDS.iter().map(|&kind| {
                 let needs = <ptx::$needs as Requirement>::NEEDS;
-                multiply_scaled::<D, $s, $a, $b, $kind>($ptx, $vec, needs, kind, |d, blocks, a, b, c, scales_a, scales_b, out| {
-                    kernels::$kernel::launch(d, blocks, a, b, c, scales_a, scales_b, out)
-                })
+                multiply_scaled::<D, $s, $a, $b, $kind>(
+                    $ptx,
+                    $vec,
+                    needs,
+                    kind,
+                    |d, blocks, a, b, c, scales_a, scales_b, out| {
+                        kernels::$kernel::launch(d, blocks, a, b, c, scales_a, scales_b, out)
+                    },
+                )
             }));
         };
     }
@@ -109,12 +127,12 @@ fn multiply<D, S, A, B, C, O>(
     ptx: &str,
     needs: Needs,
     kind: Kind,
-    launch: Launch<D, A, B, C, <A as Factor<B, C, O>>::D>,
+    launch: Launch<D, A, B, C, <A as Operand<B, C, O>>::D>,
 ) -> Check<D>
 where
     D: Device + 'static,
     S: Shape,
-    A: Factor<B, C, O> + Product<B, C, O, D = <A as Factor<B, C, O>>::D>,
+    A: Operand<B, C, O> + Product<B, C, O, D = <A as Operand<B, C, O>>::D>,
     B: Element,
     C: Element,
 {
@@ -123,9 +141,9 @@ where
         name: format!("{ptx}, {}", kind.name()),
         needs,
         rounds: rounds(needs),
-        element: size_of::<<A as Factor<B, C, O>>::D>(),
+        element: size_of::<<A as Operand<B, C, O>>::D>(),
         inputs: inputs::<A, B, C>(size, kind),
-        run: run::<D, A, B, C, <A as Factor<B, C, O>>::D>(size, launch),
+        run: run::<D, A, B, C, <A as Operand<B, C, O>>::D>(size, launch),
         reference: reference::<A, B, C, O>(gpu, size, kind),
         labels: None,
         arithmetic: Some(arithmetic::<A, B, C, O>(gpu, size)),
@@ -138,10 +156,10 @@ where
 fn inputs<A: Element, B: Element, C: Element>(Size { m, n, k, count }: Size, kind: Kind) -> Inputs {
     Box::new(move |rng| {
         let (a, b) = (
-            data::factors::<A>(rng, count * m * k, kind),
-            data::factors::<B>(rng, count * k * n, kind),
+            data::operands::<A>(rng, count * m * k, kind),
+            data::operands::<B>(rng, count * k * n, kind),
         );
-        vec![bytes(&a), bytes(&b), bytes(&data::sums::<C>(rng, count * m * n, kind))]
+        vec![bytes(&a), bytes(&b), bytes(&data::accumulators::<C>(rng, count * m * n, kind))]
     })
 }
 
@@ -159,7 +177,7 @@ fn run<D: Device + 'static, A: Element, B: Element, C: Element, R: Element>(
     })
 }
 
-fn reference<A: Factor<B, C, O>, B: Element, C: Element, O>(
+fn reference<A: Operand<B, C, O>, B: Element, C: Element, O>(
     gpu: Arch,
     size: Size,
     kind: Kind,
@@ -188,18 +206,18 @@ where
     })
 }
 
-/// Computes D for all multiplications of an instruction; `product` computes one of them.
+/// Computes D for all multiplications of an instruction; `matmul` computes one of them.
 fn each_multiplication<A: Element, B: Element, C: Element, D: Element>(
     Size { m, n, k, count }: Size,
     inputs: &Buffers,
-    product: impl Fn(&[A], &[B], &[C]) -> Vec<D>,
+    matmul: impl Fn(&[A], &[B], &[C]) -> Vec<D>,
 ) -> Vec<u8> {
     let (a, b, c) =
         (elements::<A>(&inputs[0]), elements::<B>(&inputs[1]), elements::<C>(&inputs[2]));
     let each = (0..count).flat_map(|which| {
         let columns: Vec<B> =
             b.chunks(n * count).flat_map(|row| &row[which * n..][..n]).copied().collect();
-        product(&a[which * m * k..][..m * k], &columns, &c[which * m * n..][..m * n])
+        matmul(&a[which * m * k..][..m * k], &columns, &c[which * m * n..][..m * n])
     });
     bytes(&each.collect::<Vec<D>>())
 }
@@ -215,7 +233,7 @@ fn multiply_scaled<D, S, A, B, K>(
 where
     D: Device + 'static,
     S: Shape,
-    A: Element + ScaledFactor<B, K, Scale: Scale>,
+    A: Element + ScaledOperand<B, K, Scale: Scale>,
     B: Element + data::Float,
 {
     let (m, n, k) = (S::M, S::N, S::K);
@@ -226,8 +244,8 @@ where
         element: size_of::<f32>(),
         inputs: Box::new(move |rng| {
             let (a, b) =
-                (data::factors::<A>(rng, m * k, kind), data::factors::<B>(rng, k * n, kind));
-            let c = data::sums::<f32>(rng, m * n, kind);
+                (data::operands::<A>(rng, m * k, kind), data::operands::<B>(rng, k * n, kind));
+            let c = data::accumulators::<f32>(rng, m * n, kind);
             let mut draw = |len: usize| {
                 bytes(&(0..len).map(|_| A::Scale::draw(rng, kind)).collect::<Vec<A::Scale>>())
             };

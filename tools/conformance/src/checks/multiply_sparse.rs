@@ -2,7 +2,7 @@
 
 use super::{Check, Inputs, Reference, RunOn, upload, with_output};
 use crate::data::{self, Element, Kind, Rng, Scale};
-use crate::reference::{self, Factor, Granularity, ScaledFactor};
+use crate::reference::{self, Granularity, Operand, ScaledOperand};
 use crate::{Buffers, bytes, elements};
 use ptx_matrix::element::Width;
 use ptx_matrix::forms::{Needs, ptx};
@@ -45,19 +45,32 @@ type LaunchScaled<D, A, B, S> = fn(
 pub fn checks<D: Device + 'static>(gpu: Arch) -> Vec<Check<D>> {
     let mut checks = Vec::new();
     macro_rules! of_each_form {
-        ([$order:ident] $($shape:ident $q:ident $d:ident [$(($a:ident $b:ident))*] $c:ident $registers:tt $selectors:literal
+        ([$order:ident] $($shape:ident $q:ident $d:ident [$(($a:ident $b:ident))*] $c:ident
+            $registers:tt $selectors:literal
             $needs:ident $version:literal $nature:ident;)*) => {$($(
             mma_sparse_named! { $order $q $shape $d $a $b $c => of_each_form (
-                $selectors $order [ptx::$shape] [mma_element!($q $a)] [mma_element!($q $b)] [ptx::$c] [ptx::$q] [ptx::$order]
+                $selectors $order [ptx::$shape] [mma_element!($q $a)] [mma_element!($q $b)]
+                [ptx::$c] [ptx::$q] [ptx::$order]
             ) }
         )*)*};
-        (@named $kernel:ident ($selectors:literal $order:ident [$s:ty] [$a:ty] [$b:ty] [$c:ty] [$q:ty] [$of:ty])) => {
+        (@named $kernel:ident ($selectors:literal $order:ident [$s:ty] [$a:ty] [$b:ty] [$c:ty]
+            [$q:ty] [$of:ty])) => {
             checks.extend(<$a as Element>::KINDS.iter().map(|&kind| {
                 type Form = MmaSparse<$s, $a, $b, $c, $q, $of>;
-                let form = Sparse { ptx: Form::PTX, needs: <<Form as MmaSparseForm>::Needs as Requirement>::NEEDS, selectors: $selectors, ordered: stringify!($order) == "ordered" };
-                multiply::<D, $s, $a, $b, $c, $q>(gpu, form, kind, |device, blocks, a, metadata, b, c, out| {
-                    kernels::$kernel::launch(device, blocks, a, metadata, b, c, out)
-                })
+                let form = Sparse {
+                    ptx: Form::PTX,
+                    needs: <<Form as MmaSparseForm>::Needs as Requirement>::NEEDS,
+                    selectors: $selectors,
+                    ordered: stringify!($order) == "ordered",
+                };
+                multiply::<D, $s, $a, $b, $c, $q>(
+                    gpu,
+                    form,
+                    kind,
+                    |device, blocks, a, metadata, b, c, out| {
+                        kernels::$kernel::launch(device, blocks, a, metadata, b, c, out)
+                    },
+                )
             }));
         };
     }
@@ -66,18 +79,29 @@ pub fn checks<D: Device + 'static>(gpu: Arch) -> Vec<Check<D>> {
     mma_sparse_ordered_forms!(of_each_form ordered);
 
     macro_rules! of_each_scaled_form {
-        ($($shape:ident $kind:ident $vec:literal $scale:ident [$(($a:ident $b:ident))*] $needs:ident $version:literal;)*) => {$($(
+        ($($shape:ident $kind:ident $vec:literal $scale:ident [$(($a:ident $b:ident))*] $needs:ident
+            $version:literal;)*) => {$($(
             mma_sparse_scaled_named! { $shape $kind $vec $scale $a $b => of_each_scaled_form (
                 $vec [mma_sparse_scaled_ptx!($shape $kind $vec $scale $a $b)] $needs
-                [ptx::$shape] [mma_element!($kind $a)] [mma_element!($kind $b)] [mma_kind!($kind $vec $scale)]
+                [ptx::$shape] [mma_element!($kind $a)] [mma_element!($kind $b)]
+                [mma_kind!($kind $vec $scale)]
             ) }
         )*)*};
-        (@named $kernel:ident ($vec:literal [$ptx:expr] $needs:ident [$s:ty] [$a:ty] [$b:ty] [$kind:ty])) => {
+        (@named $kernel:ident ($vec:literal [$ptx:expr] $needs:ident [$s:ty] [$a:ty] [$b:ty]
+            [$kind:ty])) => {
             checks.extend(<$a as Element>::KINDS.iter().map(|&kind| {
                 let needs = <ptx::$needs as Requirement>::NEEDS;
-                multiply_scaled::<D, $s, $a, $b, $kind>($ptx, $vec, needs, kind, |d, blocks, a, metadata, b, c, scales_a, scales_b, out| {
-                    kernels::$kernel::launch(d, blocks, a, metadata, b, c, scales_a, scales_b, out)
-                })
+                multiply_scaled::<D, $s, $a, $b, $kind>(
+                    $ptx,
+                    $vec,
+                    needs,
+                    kind,
+                    |d, blocks, a, metadata, b, c, scales_a, scales_b, out| {
+                        kernels::$kernel::launch(
+                            d, blocks, a, metadata, b, c, scales_a, scales_b, out,
+                        )
+                    },
+                )
             }));
         };
     }
@@ -114,7 +138,7 @@ fn multiply<D, S, A, B, C, O>(
 where
     D: Device + 'static,
     S: Shape,
-    A: Factor<B, C, O, D = C> + Product<B, C, O, D = C> + ptx_matrix::element::Element,
+    A: Operand<B, C, O, D = C> + Product<B, C, O, D = C> + ptx_matrix::element::Element,
     B: Element,
     C: Element,
 {
@@ -139,10 +163,10 @@ where
 fn inputs<A: Element, B: Element, C: Element>(size: Size, kind: Kind, ordered: bool) -> Inputs {
     let Size { m, n, k, granularity, .. } = size;
     Box::new(move |rng| {
-        let a = data::factors::<A>(rng, m * k / 2, kind);
+        let a = data::operands::<A>(rng, m * k / 2, kind);
         let metadata: Vec<u32> = (0..32).map(|_| word(rng, granularity.codes(ordered))).collect();
-        let b = data::factors::<B>(rng, k * n, kind);
-        let mut c = data::sums::<C>(rng, m * n, kind);
+        let b = data::operands::<B>(rng, k * n, kind);
+        let mut c = data::accumulators::<C>(rng, m * n, kind);
         // Some multiplications have a C of zeros.
         if rng.random_range(0..8) == 0 {
             c.fill(C::from_integer(0));
@@ -174,7 +198,7 @@ fn run<D: Device + 'static, A: Element, B: Element, C: Element>(
     })
 }
 
-fn reference<A: Factor<B, C, O, D = C>, B: Element, C: Element, O>(
+fn reference<A: Operand<B, C, O, D = C>, B: Element, C: Element, O>(
     gpu: Arch,
     size: Size,
     kind: Kind,
@@ -210,10 +234,10 @@ fn each_selector<A: Element, B: Element, C: Element>(
     let (a, words) = (elements::<A>(&inputs[0]), elements::<u32>(&inputs[1]));
     let (b, c) = (elements::<B>(&inputs[2]), elements::<C>(&inputs[3]));
     let element = |a: &[A], b: &[B], (row, col): (usize, usize)| dot(a, b, c[row * n + col]);
-    let product = |selector| {
+    let result = |selector| {
         reference::multiply_sparse((m, n, k), (&a, &b), granularity, (&words, selector), element)
     };
-    bytes(&(0..selectors).flat_map(product).collect::<Vec<C>>())
+    bytes(&(0..selectors).flat_map(result).collect::<Vec<C>>())
 }
 
 /// Input: the kept elements of A, the metadata, B and C, row by row, and the scales of A and B, row
@@ -228,7 +252,7 @@ fn multiply_scaled<D, S, A, B, K>(
 where
     D: Device + 'static,
     S: Shape,
-    A: Element + ScaledFactor<B, K, Scale: Scale> + ptx_matrix::element::Element,
+    A: Element + ScaledOperand<B, K, Scale: Scale> + ptx_matrix::element::Element,
     B: Element + data::Float,
 {
     let (m, n, k) = (S::M, S::N, S::K);
@@ -239,10 +263,12 @@ where
         rounds: 8,
         element: size_of::<f32>(),
         inputs: Box::new(move |rng| {
-            let a = data::factors::<A>(rng, m * k / 2, kind);
+            let a = data::operands::<A>(rng, m * k / 2, kind);
             let metadata: Vec<u32> = (0..32).map(|_| word(rng, granularity.codes(true))).collect();
-            let (b, c) =
-                (data::factors::<B>(rng, k * n, kind), data::sums::<f32>(rng, m * n, kind));
+            let (b, c) = (
+                data::operands::<B>(rng, k * n, kind),
+                data::accumulators::<f32>(rng, m * n, kind),
+            );
             let mut draw = |len: usize| {
                 bytes(&(0..len).map(|_| A::Scale::draw(rng, kind)).collect::<Vec<A::Scale>>())
             };

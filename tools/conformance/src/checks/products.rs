@@ -2,7 +2,7 @@
 
 use super::{Check, upload, with_output};
 use crate::data::Kind;
-use crate::reference::Factor;
+use crate::reference::Operand;
 use crate::{bytes, data, elements, reference};
 use half::bf16;
 use ptx_matrix::forms::{Needs, ptx};
@@ -24,12 +24,12 @@ type Launch<D> = fn(
 pub fn checks<D: Device + 'static>(gpu: Arch) -> Vec<Check<D>> {
     let kinds = [Kind::Integers, Kind::Normal, Kind::Wide];
     let (mma, wgmma) = (Needs::at_least(80), <ptx::sm_90a as Requirement>::NEEDS);
-    let products = kinds.into_iter().flat_map(|kind| {
+    let gemms = kinds.into_iter().flat_map(|kind| {
         [
-            product::<D>(gpu, "multiply_tile", (16, 8, 16), mma, kind, |d, a, b, o| {
+            gemm::<D>(gpu, "multiply_tile", (16, 8, 16), mma, kind, |d, a, b, o| {
                 kernels::multiply_tile::launch(d, 1, a, b, o)
             }),
-            product::<D>(
+            gemm::<D>(
                 gpu,
                 "product 64x64x64, unswizzled",
                 (64, 64, 64),
@@ -37,7 +37,7 @@ pub fn checks<D: Device + 'static>(gpu: Arch) -> Vec<Check<D>> {
                 kind,
                 |d, a, b, o| kernels::product_64_unswizzled::launch(d, 1, a, b, o),
             ),
-            product::<D>(
+            gemm::<D>(
                 gpu,
                 "product 64x64x64, 32-byte swizzle",
                 (64, 64, 64),
@@ -45,7 +45,7 @@ pub fn checks<D: Device + 'static>(gpu: Arch) -> Vec<Check<D>> {
                 kind,
                 |d, a, b, o| kernels::product_64_swizzle_32::launch(d, 1, a, b, o),
             ),
-            product::<D>(
+            gemm::<D>(
                 gpu,
                 "product 64x64x64, 64-byte swizzle",
                 (64, 64, 64),
@@ -53,7 +53,7 @@ pub fn checks<D: Device + 'static>(gpu: Arch) -> Vec<Check<D>> {
                 kind,
                 |d, a, b, o| kernels::product_64_swizzle_64::launch(d, 1, a, b, o),
             ),
-            product::<D>(
+            gemm::<D>(
                 gpu,
                 "product 64x64x64, 128-byte swizzle",
                 (64, 64, 64),
@@ -61,7 +61,7 @@ pub fn checks<D: Device + 'static>(gpu: Arch) -> Vec<Check<D>> {
                 kind,
                 |d, a, b, o| kernels::product_64_swizzle_128::launch(d, 1, a, b, o),
             ),
-            product::<D>(
+            gemm::<D>(
                 gpu,
                 "product 64x128x64, in halves",
                 (64, 128, 64),
@@ -71,11 +71,11 @@ pub fn checks<D: Device + 'static>(gpu: Arch) -> Vec<Check<D>> {
             ),
         ]
     });
-    products.chain([transposition()]).collect()
+    gemms.chain([transposition()]).collect()
 }
 
 /// Input: A and B, row by row. The kernels sum 16 products at a time.
-fn product<D: Device + 'static>(
+fn gemm<D: Device + 'static>(
     gpu: Arch,
     name: &str,
     (m, n, k): (usize, usize, usize),
@@ -89,8 +89,10 @@ fn product<D: Device + 'static>(
         rounds: 8,
         element: 4,
         inputs: Box::new(move |rng| {
-            let (a, b) =
-                (data::factors::<bf16>(rng, m * k, kind), data::factors::<bf16>(rng, k * n, kind));
+            let (a, b) = (
+                data::operands::<bf16>(rng, m * k, kind),
+                data::operands::<bf16>(rng, k * n, kind),
+            );
             vec![bytes(&a), bytes(&b)]
         }),
         run: Box::new(move |device, inputs| {
@@ -101,7 +103,7 @@ fn product<D: Device + 'static>(
         arithmetic: None,
         labels: None,
         reference: Box::new(move |inputs| {
-            bytes(&product_by_16(
+            bytes(&gemm_by_16(
                 gpu,
                 (m, n),
                 kind,
@@ -113,7 +115,7 @@ fn product<D: Device + 'static>(
 }
 
 /// The product of row-major matrices, m x n. Each `mma` adds 16 products to the accumulator.
-pub(super) fn product_by_16(
+pub(super) fn gemm_by_16(
     gpu: Arch,
     (m, n): (usize, usize),
     kind: Kind,
@@ -123,7 +125,7 @@ pub(super) fn product_by_16(
     let dot = |a: &[bf16], b: &[bf16], c: f32| {
         a.chunks(16).zip(b.chunks(16)).fold(c, |c, (a, b)| match kind {
             Kind::Integers => reference::exact(a, b, c),
-            _ => <bf16 as Factor<bf16, f32, Plain>>::dot(gpu, a, b, c),
+            _ => <bf16 as Operand<bf16, f32, Plain>>::dot(gpu, a, b, c),
         })
     };
     reference::multiply((m, n, a.len() / m), (a, b, &vec![0.0; m * n]), dot)

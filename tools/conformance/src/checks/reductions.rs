@@ -143,10 +143,12 @@ fn float(rng: &mut Rng) -> f64 {
 /// The checks of reductions. A row has the form, its kernels without and with a cache policy, the
 /// element type, a generator, and the reduction of `m` by `v`.
 macro_rules! reductions {
-    ($device:ident; $($form:literal $kernel:ident $cached:ident $element:ty: $draw:expr, |$m:ident, $v:ident| $reduced:expr;)*) => {
+    ($device:ident; $($form:literal $kernel:ident $cached:ident $element:ty: $draw:expr,
+        |$m:ident, $v:ident| $reduced:expr;)*) => {
         vec![$(
             reduction::<$device, $element>(
-                $form, $draw, |$m, $v| $reduced, |d, s, t, o| kernels::$kernel::launch(d, 1, s, t, o)),
+                $form, $draw, |$m, $v| $reduced,
+                |d, s, t, o| kernels::$kernel::launch(d, 1, s, t, o)),
             reduction::<$device, $element>(
                 concat!("L2::cache_hint.", $form), $draw, |$m, $v| $reduced,
                 |d, s, t, o| kernels::$cached::launch(d, 1, s, t, o)),
@@ -159,14 +161,18 @@ macro_rules! reductions {
 /// generator, and the reduction of `m` by `v`. The number of blocks is 1 if the result depends on
 /// their order.
 macro_rules! in_clusters {
-    ($device:ident; $($form:literal $kernel:ident $of_registers:ident $element:ty, $most:literal: $draw:expr, |$m:ident, $v:ident| $reduced:expr;)*) => {
+    ($device:ident; $($form:literal $kernel:ident $of_registers:ident $element:ty, $most:literal:
+        $draw:expr, |$m:ident, $v:ident| $reduced:expr;)*) => {
         vec![$(
             in_cluster::<$device, $element>(
-                concat!("cp.reduce.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes.", $form),
+                concat!("cp.reduce.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx\
+                    ::bytes.", $form),
                 cluster::REDUCED, $most, $draw, |$m, $v| $reduced,
-                |device, grid, [by, before], count, out| cluster::$kernel::launch(device, grid, by, before, count, out)),
+                |device, grid, [by, before], count, out|
+                    cluster::$kernel::launch(device, grid, by, before, count, out)),
             in_cluster::<$device, $element>(
-                concat!("red.async.relaxed.cluster.shared::cluster.mbarrier::complete_tx::bytes.", $form),
+                concat!("red.async.relaxed.cluster.shared::cluster.mbarrier::complete_tx::bytes\
+                    .", $form),
                 async_stores::REDUCED, $most, $draw, |$m, $v| $reduced,
                 |device, grid, [by, before], count, out| {
                     async_stores::$of_registers::launch(device, grid, by, before, count, out)
@@ -177,41 +183,62 @@ macro_rules! in_clusters {
 
 pub fn checks<D: Device + 'static>() -> Vec<Check<D>> {
     let in_clusters = in_clusters! { D;
-        "add.u32" cluster_add_u32 cluster_reduce_add_u32 u32, 4: |rng| integer(rng) as u32, |m, v| m.wrapping_add(v);
-        "add.s32" cluster_add_s32 cluster_reduce_add_s32 i32, 4: |rng| integer(rng) as i32, |m, v| m.wrapping_add(v);
+        "add.u32" cluster_add_u32 cluster_reduce_add_u32 u32, 4: |rng| integer(rng) as u32,
+            |m, v| m.wrapping_add(v);
+        "add.s32" cluster_add_s32 cluster_reduce_add_s32 i32, 4: |rng| integer(rng) as i32,
+            |m, v| m.wrapping_add(v);
         "add.u64" cluster_add_u64 cluster_reduce_add_u64 u64, 4: integer, |m, v| m.wrapping_add(v);
-        "min.u32" cluster_min_u32 cluster_reduce_min_u32 u32, 4: |rng| integer(rng) as u32, |m, v| m.min(v);
-        "min.s32" cluster_min_s32 cluster_reduce_min_s32 i32, 4: |rng| integer(rng) as i32, |m, v| m.min(v);
-        "max.u32" cluster_max_u32 cluster_reduce_max_u32 u32, 4: |rng| integer(rng) as u32, |m, v| m.max(v);
-        "max.s32" cluster_max_s32 cluster_reduce_max_s32 i32, 4: |rng| integer(rng) as i32, |m, v| m.max(v);
-        "inc.u32" cluster_inc_u32 cluster_reduce_inc_u32 u32, 1: |rng| integer(rng) as u32, |m, v| if m >= v { 0 } else { m + 1 };
-        "dec.u32" cluster_dec_u32 cluster_reduce_dec_u32 u32, 1: |rng| integer(rng) as u32, |m, v| if m == 0 || m > v { v } else { m - 1 };
-        "and.b32" cluster_and_b32 cluster_reduce_and_b32 u32, 4: |rng| integer(rng) as u32, |m, v| m & v;
-        "or.b32" cluster_or_b32 cluster_reduce_or_b32 u32, 4: |rng| integer(rng) as u32, |m, v| m | v;
-        "xor.b32" cluster_xor_b32 cluster_reduce_xor_b32 u32, 4: |rng| integer(rng) as u32, |m, v| m ^ v;
+        "min.u32" cluster_min_u32 cluster_reduce_min_u32 u32, 4: |rng| integer(rng) as u32,
+            |m, v| m.min(v);
+        "min.s32" cluster_min_s32 cluster_reduce_min_s32 i32, 4: |rng| integer(rng) as i32,
+            |m, v| m.min(v);
+        "max.u32" cluster_max_u32 cluster_reduce_max_u32 u32, 4: |rng| integer(rng) as u32,
+            |m, v| m.max(v);
+        "max.s32" cluster_max_s32 cluster_reduce_max_s32 i32, 4: |rng| integer(rng) as i32,
+            |m, v| m.max(v);
+        "inc.u32" cluster_inc_u32 cluster_reduce_inc_u32 u32, 1: |rng| integer(rng) as u32,
+            |m, v| if m >= v { 0 } else { m + 1 };
+        "dec.u32" cluster_dec_u32 cluster_reduce_dec_u32 u32, 1: |rng| integer(rng) as u32,
+            |m, v| if m == 0 || m > v { v } else { m - 1 };
+        "and.b32" cluster_and_b32 cluster_reduce_and_b32 u32, 4: |rng| integer(rng) as u32,
+            |m, v| m & v;
+        "or.b32" cluster_or_b32 cluster_reduce_or_b32 u32, 4: |rng| integer(rng) as u32,
+            |m, v| m | v;
+        "xor.b32" cluster_xor_b32 cluster_reduce_xor_b32 u32, 4: |rng| integer(rng) as u32,
+            |m, v| m ^ v;
     };
     let in_global = reductions! { D;
-        "add.u32" bulk_add_u32 bulk_add_u32_cached u32: |rng| integer(rng) as u32, |m, v| m.wrapping_add(v);
-        "add.s32" bulk_add_s32 bulk_add_s32_cached i32: |rng| integer(rng) as i32, |m, v| m.wrapping_add(v);
+        "add.u32" bulk_add_u32 bulk_add_u32_cached u32: |rng| integer(rng) as u32,
+            |m, v| m.wrapping_add(v);
+        "add.s32" bulk_add_s32 bulk_add_s32_cached i32: |rng| integer(rng) as i32,
+            |m, v| m.wrapping_add(v);
         "add.u64" bulk_add_u64 bulk_add_u64_cached u64: integer, |m, v| m.wrapping_add(v);
-        "add.noftz.f16" bulk_add_f16 bulk_add_f16_cached f16: |rng| f16::from_f64(float(rng)), |m, v| f16::from_f64(m.to_f64() + v.to_f64());
-        "add.noftz.bf16" bulk_add_bf16 bulk_add_bf16_cached bf16: |rng| bf16::from_f64(float(rng)), |m, v| bf16::from_f64(m.to_f64() + v.to_f64());
+        "add.noftz.f16" bulk_add_f16 bulk_add_f16_cached f16: |rng| f16::from_f64(float(rng)),
+            |m, v| f16::from_f64(m.to_f64() + v.to_f64());
+        "add.noftz.bf16" bulk_add_bf16 bulk_add_bf16_cached bf16: |rng| bf16::from_f64(float(rng)),
+            |m, v| bf16::from_f64(m.to_f64() + v.to_f64());
         "add.f32" bulk_add_f32 bulk_add_f32_cached f32: |rng| float(rng) as f32, |m, v| m + v;
         "add.f64" bulk_add_f64 bulk_add_f64_cached f64: float, |m, v| m + v;
         "min.u32" bulk_min_u32 bulk_min_u32_cached u32: |rng| integer(rng) as u32, |m, v| m.min(v);
         "min.s32" bulk_min_s32 bulk_min_s32_cached i32: |rng| integer(rng) as i32, |m, v| m.min(v);
         "min.u64" bulk_min_u64 bulk_min_u64_cached u64: integer, |m, v| m.min(v);
         "min.s64" bulk_min_s64 bulk_min_s64_cached i64: |rng| integer(rng) as i64, |m, v| m.min(v);
-        "min.f16" bulk_min_f16 bulk_min_f16_cached f16: |rng| f16::from_f64(float(rng)), |m, v| if v < m { v } else { m };
-        "min.bf16" bulk_min_bf16 bulk_min_bf16_cached bf16: |rng| bf16::from_f64(float(rng)), |m, v| if v < m { v } else { m };
+        "min.f16" bulk_min_f16 bulk_min_f16_cached f16: |rng| f16::from_f64(float(rng)),
+            |m, v| if v < m { v } else { m };
+        "min.bf16" bulk_min_bf16 bulk_min_bf16_cached bf16: |rng| bf16::from_f64(float(rng)),
+            |m, v| if v < m { v } else { m };
         "max.u32" bulk_max_u32 bulk_max_u32_cached u32: |rng| integer(rng) as u32, |m, v| m.max(v);
         "max.s32" bulk_max_s32 bulk_max_s32_cached i32: |rng| integer(rng) as i32, |m, v| m.max(v);
         "max.u64" bulk_max_u64 bulk_max_u64_cached u64: integer, |m, v| m.max(v);
         "max.s64" bulk_max_s64 bulk_max_s64_cached i64: |rng| integer(rng) as i64, |m, v| m.max(v);
-        "max.f16" bulk_max_f16 bulk_max_f16_cached f16: |rng| f16::from_f64(float(rng)), |m, v| if v > m { v } else { m };
-        "max.bf16" bulk_max_bf16 bulk_max_bf16_cached bf16: |rng| bf16::from_f64(float(rng)), |m, v| if v > m { v } else { m };
-        "inc.u32" bulk_inc_u32 bulk_inc_u32_cached u32: |rng| integer(rng) as u32, |m, v| if m >= v { 0 } else { m + 1 };
-        "dec.u32" bulk_dec_u32 bulk_dec_u32_cached u32: |rng| integer(rng) as u32, |m, v| if m == 0 || m > v { v } else { m - 1 };
+        "max.f16" bulk_max_f16 bulk_max_f16_cached f16: |rng| f16::from_f64(float(rng)),
+            |m, v| if v > m { v } else { m };
+        "max.bf16" bulk_max_bf16 bulk_max_bf16_cached bf16: |rng| bf16::from_f64(float(rng)),
+            |m, v| if v > m { v } else { m };
+        "inc.u32" bulk_inc_u32 bulk_inc_u32_cached u32: |rng| integer(rng) as u32,
+            |m, v| if m >= v { 0 } else { m + 1 };
+        "dec.u32" bulk_dec_u32 bulk_dec_u32_cached u32: |rng| integer(rng) as u32,
+            |m, v| if m == 0 || m > v { v } else { m - 1 };
         "and.b32" bulk_and_b32 bulk_and_b32_cached u32: |rng| integer(rng) as u32, |m, v| m & v;
         "and.b64" bulk_and_b64 bulk_and_b64_cached u64: integer, |m, v| m & v;
         "or.b32" bulk_or_b32 bulk_or_b32_cached u32: |rng| integer(rng) as u32, |m, v| m | v;

@@ -70,15 +70,15 @@ impl<const RANK: usize> Boxes<RANK> {
     /// The buffer index of each element of the tile, row by row; `None` outside the tensor.
     pub(super) fn indices(&self, place: &Place<RANK>, at: usize) -> Vec<Option<usize>> {
         let copied = self.copied();
-        let (inner, lines) = (copied[0], copied[1..].iter().product::<usize>());
-        let (rows, cols) = if self.row_major { (lines, inner) } else { (inner, lines) };
+        let (inner, outer_size) = (copied[0], copied[1..].iter().product::<usize>());
+        let (rows, cols) = if self.row_major { (outer_size, inner) } else { (inner, outer_size) };
         let elements = (0..rows * cols).map(|element| {
             let (row, col) = (element / cols, element % cols);
-            let (mut line, along) = if self.row_major { (row, col) } else { (col, row) };
+            let (mut outer, along) = if self.row_major { (row, col) } else { (col, row) };
             let mut index = place.start;
             for (d, count) in copied.into_iter().enumerate() {
-                let number = if d == 0 { along } else { line % count };
-                line = if d == 0 { line } else { line / count };
+                let number = if d == 0 { along } else { outer % count };
+                outer = if d == 0 { outer } else { outer / count };
                 let coordinate = i64::from(place.at[at][d]) + (number * self.steps[d]) as i64;
                 let inside = (0..place.sizes[d] as i64).contains(&coordinate);
                 index += if inside { coordinate as usize * place.strides[d] } else { return None };
@@ -288,7 +288,8 @@ pub(super) fn number(rng: &mut Rng) -> u32 {
 /// The checks of copies. A row has the name, the kernel, the tile, the rank, the box's sizes and
 /// traversal strides, and whether the tile is row-major.
 macro_rules! copies {
-    ($device:ident; $($name:literal $kernel:ident $tile:ty, $rank:literal $sizes:expr, $steps:expr, $row_major:literal;)*) => {
+    ($device:ident; $($name:literal $kernel:ident $tile:ty, $rank:literal $sizes:expr, $steps:expr,
+        $row_major:literal;)*) => {
         vec![$(copy::<$device, $tile, $rank>(
             $name,
             Boxes { sizes: $sizes, steps: $steps, row_major: $row_major },
@@ -300,7 +301,8 @@ macro_rules! copies {
 /// The checks of reductions. A row has the name, the kernel, the tile, the rank, the box's sizes, a
 /// generator, and the reduction of `m` by `v`.
 macro_rules! reductions {
-    ($device:ident; $($name:literal $kernel:ident $tile:ty, $rank:literal $sizes:expr, $draw:expr, |$m:ident, $v:ident| $reduced:expr;)*) => {
+    ($device:ident; $($name:literal $kernel:ident $tile:ty, $rank:literal $sizes:expr, $draw:expr,
+        |$m:ident, $v:ident| $reduced:expr;)*) => {
         vec![$(reduction::<$device, $tile, $rank>(
             $name, $sizes, $draw, |$m, $v| $reduced,
             |d, source, at, out| kernels::$kernel::launch(d, 1, source, at, out),
@@ -312,26 +314,38 @@ pub fn checks<D: Device + 'static>() -> Vec<Check<D>> {
     let copies = copies! { D;
         "cp.async.bulk.tensor.1d" tensor_1d Line, 1 [96], [1], true;
         "cp.async.bulk.tensor.2d" tensor_2d Plain, 2 [40, 8], [1, 1], true;
-        "cp.async.bulk.tensor.2d, swizzle of 32 bytes" tensor_2d_swizzle_32 Of32, 2 [8, 24], [1, 1], true;
-        "cp.async.bulk.tensor.2d, swizzle of 64 bytes" tensor_2d_swizzle_64 Of64, 2 [32, 24], [1, 1], false;
-        "cp.async.bulk.tensor.2d, swizzle of 128 bytes" tensor_2d_swizzle_128 Of128, 2 [64, 24], [1, 1], true;
+        "cp.async.bulk.tensor.2d, swizzle of 32 bytes" tensor_2d_swizzle_32 Of32, 2 [8, 24], [1, 1],
+            true;
+        "cp.async.bulk.tensor.2d, swizzle of 64 bytes" tensor_2d_swizzle_64 Of64, 2 [32, 24],
+            [1, 1], false;
+        "cp.async.bulk.tensor.2d, swizzle of 128 bytes" tensor_2d_swizzle_128 Of128, 2 [64, 24],
+            [1, 1], true;
         "cp.async.bulk.tensor.2d, every third line" tensor_2d Plain, 2 [40, 24], [1, 3], true;
         "cp.async.bulk.tensor.3d" tensor_3d Of128, 3 [64, 6, 4], [1, 1, 1], true;
         "cp.async.bulk.tensor.4d" tensor_4d Of64, 4 [32, 4, 2, 3], [1, 1, 1, 1], false;
         "cp.async.bulk.tensor.5d" tensor_5d Of32, 5 [8, 3, 2, 2, 2], [1, 1, 1, 1, 1], true;
-        "cp.async.bulk.tensor.5d, with steps" tensor_5d Of32, 5 [8, 6, 2, 3, 4], [1, 2, 1, 2, 2], true;
+        "cp.async.bulk.tensor.5d, with steps" tensor_5d Of32, 5 [8, 6, 2, 3, 4], [1, 2, 1, 2, 2],
+            true;
     };
     let reductions: Vec<Check<D>> = reductions! { D;
-        "cp.reduce.async.bulk.tensor.1d, add" tensor_add_1d Line, 1 [96], number, |m, v| m.wrapping_add(v);
-        "cp.reduce.async.bulk.tensor.2d, add" tensor_add_2d Of32, 2 [8, 24], number, |m, v| m.wrapping_add(v);
-        "cp.reduce.async.bulk.tensor.3d, add" tensor_add_3d Of32, 3 [8, 4, 6], number, |m, v| m.wrapping_add(v);
-        "cp.reduce.async.bulk.tensor.4d, add" tensor_add_4d Of32, 4 [8, 2, 3, 4], number, |m, v| m.wrapping_add(v);
-        "cp.reduce.async.bulk.tensor.5d, add" tensor_add_5d Of32, 5 [8, 2, 3, 2, 2], number, |m, v| m.wrapping_add(v);
+        "cp.reduce.async.bulk.tensor.1d, add" tensor_add_1d Line, 1 [96], number,
+            |m, v| m.wrapping_add(v);
+        "cp.reduce.async.bulk.tensor.2d, add" tensor_add_2d Of32, 2 [8, 24], number,
+            |m, v| m.wrapping_add(v);
+        "cp.reduce.async.bulk.tensor.3d, add" tensor_add_3d Of32, 3 [8, 4, 6], number,
+            |m, v| m.wrapping_add(v);
+        "cp.reduce.async.bulk.tensor.4d, add" tensor_add_4d Of32, 4 [8, 2, 3, 4], number,
+            |m, v| m.wrapping_add(v);
+        "cp.reduce.async.bulk.tensor.5d, add" tensor_add_5d Of32, 5 [8, 2, 3, 2, 2], number,
+            |m, v| m.wrapping_add(v);
         "cp.reduce.async.bulk.tensor.2d, add f32" tensor_add_f32 Reduced<f32>, 2 [8, 24],
             |rng| rng.random_range(1.0..2.0), |m, v| m + v;
-        "cp.reduce.async.bulk.tensor.2d, min" tensor_min Reduced<i32>, 2 [8, 24], |rng| number(rng) as i32, |m, v| m.min(v);
-        "cp.reduce.async.bulk.tensor.2d, max" tensor_max Reduced<i32>, 2 [8, 24], |rng| number(rng) as i32, |m, v| m.max(v);
-        "cp.reduce.async.bulk.tensor.2d, inc" tensor_inc Of32, 2 [8, 24], number, |m, v| if m >= v { 0 } else { m + 1 };
+        "cp.reduce.async.bulk.tensor.2d, min" tensor_min Reduced<i32>, 2 [8, 24],
+            |rng| number(rng) as i32, |m, v| m.min(v);
+        "cp.reduce.async.bulk.tensor.2d, max" tensor_max Reduced<i32>, 2 [8, 24],
+            |rng| number(rng) as i32, |m, v| m.max(v);
+        "cp.reduce.async.bulk.tensor.2d, inc" tensor_inc Of32, 2 [8, 24], number,
+            |m, v| if m >= v { 0 } else { m + 1 };
         "cp.reduce.async.bulk.tensor.2d, dec" tensor_dec Of32, 2 [8, 24], number,
             |m, v| if m == 0 || m > v { v } else { m - 1 };
         "cp.reduce.async.bulk.tensor.2d, and" tensor_and Of32, 2 [8, 24], number, |m, v| m & v;

@@ -1,8 +1,8 @@
 //! `wgmma.mma_async`.
 
 use super::{Check, Inputs, Reference, RunOn, upload, with_output};
-use crate::data::{Element, Kind, factors};
-use crate::reference::Factor;
+use crate::data::{Element, Kind, operands};
+use crate::reference::Operand;
 use crate::{bytes, elements};
 use bytemuck::Pod;
 use ptx_matrix::element::b1;
@@ -29,7 +29,8 @@ type Launch<D, A, B, R> = fn(
 pub fn checks<D: Device + 'static>() -> Vec<Check<D>> {
     let mut checks = Vec::new();
     macro_rules! of_each_subtraction {
-        ($($d:ident [$(($a:ident $b:ident))*] $k:literal $option:ident $columns:ident $per:tt $behind:ident 0 $version:literal;)*) => {$($(
+        ($($d:ident [$(($a:ident $b:ident))*] $k:literal $option:ident $columns:ident $per:tt
+            $behind:ident 0 $version:literal;)*) => {$($(
             of_each_subtraction! { $behind $d $a $b $k $option }
         )*)*};
         (nothing $($form:tt)*) => {};
@@ -38,19 +39,30 @@ pub fn checks<D: Device + 'static>() -> Vec<Check<D>> {
         };
         (@named $name:ident ($d:ident $a:ident $b:ident $k:literal $option:ident)) => {
             checks.extend(<ptx::$a as Element>::KINDS.iter().map(|&kind| {
-                multiply::<D, ptx::$a, ptx::$b, ptx::$d, wgmma_stored!($a), wgmma_stored!($b), wgmma_arithmetic!($a $option)>(
+                multiply::<
+                    D,
+                    ptx::$a,
+                    ptx::$b,
+                    ptx::$d,
+                    wgmma_stored!($a),
+                    wgmma_stored!($b),
+                    wgmma_arithmetic!($a $option),
+                >(
                     concat!(wgmma_ptx!(0 32 $d $a $b $k $option), ", negated"),
                     kind,
                     (32, $k),
                     negated,
-                    |device, blocks, a, b, d| pastey::paste!(kernels::[<$name _negated>]::launch)(device, blocks, a, b, d),
+                    |device, blocks, a, b, d| {
+                        pastey::paste!(kernels::[<$name _negated>]::launch)(device, blocks, a, b, d)
+                    },
                 )
             }));
         };
     }
     wgmma_forms!(of_each_subtraction);
     macro_rules! of_each_kernel {
-        ($($d:ident [$(($a:ident $b:ident))*] $k:literal $option:ident $columns:ident $per:tt $behind:ident 0 $version:literal;)*) => {$($(
+        ($($d:ident [$(($a:ident $b:ident))*] $k:literal $option:ident $columns:ident $per:tt
+            $behind:ident 0 $version:literal;)*) => {$($(
             wgmma_columns! { $columns $per => of_each_kernel ($d $a $b $k $option) }
         )*)*};
         (@form $n:tt $r:tt $form:tt) => { wgmma_with_kernel! { $n $form => of_each_kernel } };
@@ -60,7 +72,15 @@ pub fn checks<D: Device + 'static>() -> Vec<Check<D>> {
         (@named $kernel:ident ($n:literal $d:ident $a:ident $b:ident $k:literal $option:ident)) => {
             let kinds = if $n == 32 { <ptx::$a as Element>::KINDS } else { &[Kind::Integers] };
             checks.extend(kinds.iter().map(|&kind| {
-                multiply::<D, ptx::$a, ptx::$b, ptx::$d, wgmma_stored!($a), wgmma_stored!($b), wgmma_arithmetic!($a $option)>(
+                multiply::<
+                    D,
+                    ptx::$a,
+                    ptx::$b,
+                    ptx::$d,
+                    wgmma_stored!($a),
+                    wgmma_stored!($b),
+                    wgmma_arithmetic!($a $option),
+                >(
                     wgmma_ptx!(0 $n $d $a $b $k $option),
                     kind,
                     ($n, $k),
@@ -111,7 +131,7 @@ impl Memory for b1 {
 }
 
 /// A transformation of A by the instruction: none, or negation.
-pub(super) type Taken<A> = fn(Vec<A>) -> Vec<A>;
+pub(super) type Prepare<A> = fn(Vec<A>) -> Vec<A>;
 
 fn as_it_is<A>(a: Vec<A>) -> Vec<A> {
     a
@@ -132,12 +152,12 @@ fn multiply<D, A, B, R, InA, InB, O>(
     ptx: &str,
     kind: Kind,
     (n, k): (usize, usize),
-    taken: Taken<A>,
+    prepare: Prepare<A>,
     launch: Launch<D, InA, InB, R>,
 ) -> Check<D>
 where
     D: Device + 'static,
-    A: Memory + Factor<B, R, O, D = R> + Product<B, R, O, D = R>,
+    A: Memory + Operand<B, R, O, D = R> + Product<B, R, O, D = R>,
     B: Memory,
     R: Element,
     InA: Pod,
@@ -150,9 +170,11 @@ where
         element: size_of::<R>(),
         inputs: inputs::<A, B>((n, k), kind),
         run: run::<D, InA, InB, R>(n, launch),
-        reference: of_both_halves::<A, B, R>((n, k), taken, |a, b, c| A::dot(Arch::SM_90, a, b, c)),
+        reference: of_both_halves::<A, B, R>((n, k), prepare, |a, b, c| {
+            A::dot(Arch::SM_90, a, b, c)
+        }),
         labels: None,
-        arithmetic: Some(of_both_halves::<A, B, R>((n, k), taken, |a, b, c| {
+        arithmetic: Some(of_both_halves::<A, B, R>((n, k), prepare, |a, b, c| {
             <A as Product<B, R, O>>::multiply(Arch::SM_90, a, b, &[c], 1, a.len()).remove(0)
         })),
     }
@@ -162,7 +184,7 @@ where
 
 fn inputs<A: Memory, B: Memory>((n, k): (usize, usize), kind: Kind) -> Inputs {
     Box::new(move |rng| {
-        let (a, b) = (factors::<A>(rng, 128 * k, kind), factors::<B>(rng, n * k, kind));
+        let (a, b) = (operands::<A>(rng, 128 * k, kind), operands::<B>(rng, n * k, kind));
         vec![A::to_memory(&a), B::to_memory(&b)]
     })
 }
@@ -195,11 +217,11 @@ where
 /// Computes D for both halves of A. `dot` takes a row of A, a column of B and an element of D.
 fn of_both_halves<A: Memory, B: Memory, R: Element>(
     (n, k): (usize, usize),
-    taken: Taken<A>,
+    prepare: Prepare<A>,
     dot: fn(&[A], &[B], R) -> R,
 ) -> Reference {
     Box::new(move |inputs| {
-        let (a, b) = (taken(A::from_memory(&inputs[0])), B::from_memory(&inputs[1]));
+        let (a, b) = (prepare(A::from_memory(&inputs[0])), B::from_memory(&inputs[1]));
         let element = |i: usize| {
             let column = &b[i % n * k..][..k];
             let half = |first: usize, sum: R| dot(&a[(first + i / n) * k..][..k], column, sum);

@@ -1,10 +1,10 @@
 //! `wgmma.mma_async.sp`.
 
 use super::multiply_sparse::word;
-use super::wgmma::Taken;
+use super::wgmma::Prepare;
 use super::{Check, Inputs, Reference, RunOn, upload, with_output};
-use crate::data::{Element, Kind, factors};
-use crate::reference::{self, Factor, Granularity};
+use crate::data::{Element, Kind, operands};
+use crate::reference::{self, Granularity, Operand};
 use crate::{bytes, elements};
 use ptx_matrix::element::Width;
 use ptx_matrix::forms::ptx;
@@ -30,23 +30,34 @@ type Launch<D, A, B, R> = fn(
 pub fn checks<D: Device + 'static>() -> Vec<Check<D>> {
     let mut checks = Vec::new();
     macro_rules! of_each_kernel {
-        ($($d:ident [$(($a:ident $b:ident))*] $k:literal $option:ident $columns:ident $per:tt $behind:ident $selectors:tt
-            $version:literal;)*) => {$($(
+        ($($d:ident [$(($a:ident $b:ident))*] $k:literal $option:ident $columns:ident $per:tt
+            $behind:ident $selectors:tt $version:literal;)*) => {$($(
             wgmma_columns! { $columns $per => of_each_kernel ($d $a $b $k $option $selectors) }
         )*)*};
-        (@form $n:tt $r:tt $form:tt) => { wgmma_sparse_with_kernel! { $n $form => of_each_kernel } };
-        (@kernel $n:tt ($d:ident $a:ident $b:ident $k:literal $option:ident $selectors:tt)) => {
-            wgmma_named! { $selectors $n $d $a $b $k $option => of_each_kernel ($n $d $a $b $k $option $selectors) }
+        (@form $n:tt $r:tt $form:tt) => {
+            wgmma_sparse_with_kernel! { $n $form => of_each_kernel }
         };
-        (@named $kernel:ident ($n:literal $d:ident $a:ident $b:ident $k:literal $option:ident $selectors:tt)) => {
-            let form = Form { ptx: wgmma_ptx!($selectors $n $d $a $b $k $option), n: $n, k: $k, selectors: $selectors };
+        (@kernel $n:tt ($d:ident $a:ident $b:ident $k:literal $option:ident $selectors:tt)) => {
+            wgmma_named! { $selectors $n $d $a $b $k $option =>
+                of_each_kernel ($n $d $a $b $k $option $selectors) }
+        };
+        (@named $kernel:ident ($n:literal $d:ident $a:ident $b:ident $k:literal $option:ident
+            $selectors:tt)) => {
+            let form = Form {
+                ptx: wgmma_ptx!($selectors $n $d $a $b $k $option),
+                n: $n,
+                k: $k,
+                selectors: $selectors,
+            };
             let kinds = if $n == 16 { <ptx::$a as Element>::KINDS } else { &[Kind::Integers] };
             checks.extend(kinds.iter().map(|&kind| {
                 multiply::<D, ptx::$a, ptx::$b, ptx::$d, wgmma_arithmetic!($a $option)>(
                     form,
                     kind,
                     |a| a,
-                    |device, blocks, a, metadata, b, d| kernels::$kernel::launch(device, blocks, a, metadata, b, d),
+                    |device, blocks, a, metadata, b, d| {
+                        kernels::$kernel::launch(device, blocks, a, metadata, b, d)
+                    },
                 )
             }));
         };
@@ -87,12 +98,12 @@ const LANES: usize = 32;
 fn multiply<D, A, B, R, O>(
     form: Form,
     kind: Kind,
-    taken: Taken<A>,
+    prepare: Prepare<A>,
     launch: Launch<D, A, B, R>,
 ) -> Check<D>
 where
     D: Device + 'static,
-    A: Factor<B, R, O, D = R> + Product<B, R, O, D = R> + ptx_matrix::element::Element,
+    A: Operand<B, R, O, D = R> + Product<B, R, O, D = R> + ptx_matrix::element::Element,
     B: Element,
     R: Element,
 {
@@ -104,11 +115,11 @@ where
         element: size_of::<R>(),
         inputs: inputs::<A, B>(form, kind, granularity),
         run: run::<D, A, B, R>(form, launch),
-        reference: of_both::<A, B, R>(form, granularity, taken, |a, b, c| {
+        reference: of_both::<A, B, R>(form, granularity, prepare, |a, b, c| {
             A::dot(Arch::SM_90, a, b, c)
         }),
         labels: None,
-        arithmetic: Some(of_both::<A, B, R>(form, granularity, taken, |a, b, c| {
+        arithmetic: Some(of_both::<A, B, R>(form, granularity, prepare, |a, b, c| {
             <A as Product<B, R, O>>::multiply(Arch::SM_90, a, b, &[c], 1, a.len()).remove(0)
         })),
     }
@@ -122,10 +133,10 @@ fn inputs<A: Element, B: Element>(
     granularity: Granularity,
 ) -> Inputs {
     Box::new(move |rng| {
-        let a = factors::<A>(rng, 128 * k / 2, kind);
+        let a = operands::<A>(rng, 128 * k / 2, kind);
         let metadata: Vec<u32> =
             (0..128 / ROWS * LANES).map(|_| word(rng, granularity.codes(false))).collect();
-        vec![bytes(&a), bytes(&metadata), bytes(&factors::<B>(rng, k * n, kind))]
+        vec![bytes(&a), bytes(&metadata), bytes(&operands::<B>(rng, k * n, kind))]
     })
 }
 
@@ -149,19 +160,19 @@ fn run<D: Device + 'static, A: Element, B: Element, R: Element>(
 fn of_both<A: Element, B: Element, R: Element>(
     Form { n, k, selectors, .. }: Form,
     granularity: Granularity,
-    taken: Taken<A>,
+    prepare: Prepare<A>,
     dot: fn(&[A], &[B], R) -> R,
 ) -> Reference {
     Box::new(move |inputs| {
-        let (a, b) = (taken(elements::<A>(&inputs[0])), elements::<B>(&inputs[2]));
+        let (a, b) = (prepare(elements::<A>(&inputs[0])), elements::<B>(&inputs[2]));
         let words = elements::<u32>(&inputs[1]);
-        let onto = |sums: &[R], first: usize, selector: usize| -> Vec<R> {
+        let onto = |acc: &[R], first: usize, selector: usize| -> Vec<R> {
             let warps = (0..64 / ROWS).flat_map(|warp| {
                 let (a, words) =
                     (&a[(first + warp * ROWS) * k / 2..], &words[(first / ROWS + warp) * LANES..]);
-                let sums = &sums[warp * ROWS * n..];
+                let acc = &acc[warp * ROWS * n..];
                 let element =
-                    |a: &[A], b: &[B], (row, col): (usize, usize)| dot(a, b, sums[row * n + col]);
+                    |a: &[A], b: &[B], (row, col): (usize, usize)| dot(a, b, acc[row * n + col]);
                 reference::multiply_sparse(
                     (ROWS, n, k),
                     (a, &b),
@@ -173,8 +184,8 @@ fn of_both<A: Element, B: Element, R: Element>(
             warps.collect()
         };
         let zeros = vec![R::from_integer(0); 64 * n];
-        let products =
+        let results =
             (0..selectors).flat_map(|selector| onto(&onto(&zeros, 0, selector), 64, selector));
-        bytes(&products.collect::<Vec<R>>())
+        bytes(&results.collect::<Vec<R>>())
     })
 }

@@ -80,7 +80,7 @@ fn ptxas_assembles_the_kernel_of_every_form() {
 }
 
 #[test]
-fn a_gpu_that_has_not_got_the_form_is_told_what_has() {
+fn error_names_the_gpus_that_have_the_form() {
     let of = |name: &str, major, minor| {
         kernel(find(name).unwrap(), &Selectors::default(), Capability { major, minor })
     };

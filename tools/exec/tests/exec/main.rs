@@ -35,7 +35,7 @@ fn execute(form: &impl Instruction, state: &State) -> Results {
 }
 
 /// The error for a file.
-fn told(form: &impl Instruction, state: &State) -> String {
+fn error_of(form: &impl Instruction, state: &State) -> String {
     state.encode(form).err().expect("there is something wrong with it").to_string()
 }
 

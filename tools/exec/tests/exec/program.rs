@@ -15,7 +15,7 @@ fn exec(arguments: &[&str]) -> Output {
 
 /// Writes an example, executes it, and checks that errors name the file.
 #[test]
-fn the_program() {
+fn program_executes_its_example_and_names_files_in_errors() {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("exec");
     fs::create_dir_all(&folder).unwrap();
     let (input, output) = (folder.join("in.json"), folder.join("out.json"));
@@ -50,23 +50,23 @@ fn the_program() {
     );
     let results: Results = serde_json::from_str(&fs::read_to_string(&output).unwrap()).unwrap();
     assert_eq!(results.on, "the simulator, as sm_89");
-    let told = |arguments: &[&str]| {
+    let error_of = |arguments: &[&str]| {
         let wrong = exec(&[&[FP16, "--in", input_name], arguments].concat());
         assert_eq!(wrong.status.code(), Some(2));
         String::from_utf8(wrong.stderr).unwrap()
     };
-    let lacking = told(&["--gpu", "sm_75"]);
+    let lacking = error_of(&["--gpu", "sm_75"]);
     assert!(
         lacking
             .starts_with(&format!("error: error: `{FP16}` needs sm_80, and sm_75 is simulated\n")),
         "{lacking}"
     );
     assert!(
-        told(&["--gpu", "sm_60"])
+        error_of(&["--gpu", "sm_60"])
             .contains("the simulator knows no GPU `sm_60`; it knows sm_70, sm_75, sm_80")
     );
     assert!(
-        told(&["--gpu", "sm_90", "--on", "gpu"])
+        error_of(&["--gpu", "sm_90", "--on", "gpu"])
             .starts_with("error: --gpu names the GPU that the simulator")
     );
 
@@ -74,7 +74,8 @@ fn the_program() {
     let wrong = exec(&[FP16, "--in", input_name]);
     assert_eq!(wrong.status.code(), Some(2));
     let expected = format!(
-        "error: {input_name}: `a` is missing: this form takes 4 registers of 32 bits in each of 32 lanes\n"
+        "error: {input_name}: `a` is missing: this form takes 4 registers of 32 bits in each of 32 \
+         lanes\n"
     );
     assert_eq!(String::from_utf8_lossy(&wrong.stderr), expected);
     let unknown = exec(&["mma.sync", "--example"]);

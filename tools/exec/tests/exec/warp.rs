@@ -1,6 +1,6 @@
 //! The instructions of a warp.
 
-use super::{FP16, execute, number, plain_example, told};
+use super::{FP16, error_of, execute, number, plain_example};
 use ptx_matrix::forms::{self, find};
 use ptx_matrix::lane::LANES;
 use ptx_matrix::sim::Simulator;
@@ -33,7 +33,7 @@ fn every_form_multiplies_its_example() {
 
 /// The formulas of the PTX ISA, for one matrix of 16-bit elements.
 #[test]
-fn matrices_are_moved_as_the_manual_says() {
+fn ldmatrix_and_stmatrix_follow_the_ptx_isa() {
     let run = |name| execute(find(name).unwrap(), &plain_example(find(name).unwrap()));
     let bytes = |line: &str| -> Vec<u8> {
         line.split(' ').map(|byte| u8::from_str_radix(byte, 16).unwrap()).collect()
@@ -72,7 +72,7 @@ fn matrices_are_moved_as_the_manual_says() {
 
 /// A selector takes the metadata from other lanes: with it, their codes decide which half is kept.
 #[test]
-fn selectors_select() {
+fn selector_chooses_the_lanes_of_the_metadata() {
     let form =
         find("mma.sp::ordered_metadata.sync.aligned.m16n8k32.row.col.f32.f16.f16.f32").unwrap();
     let mut state = plain_example(form);
@@ -98,7 +98,7 @@ fn selectors_select() {
 
 /// Metadata codes that PTX does not define have a result, and a finding says so.
 #[test]
-fn what_ptx_does_not_define_has_results_and_is_said() {
+fn undefined_metadata_has_a_result_and_a_finding() {
     let form = find("mma.sp.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32").unwrap();
     let state =
         State { metadata: Some(vec!["0x55555555".to_owned(); LANES]), ..plain_example(form) };
@@ -110,76 +110,86 @@ fn what_ptx_does_not_define_has_results_and_is_said() {
 }
 
 /// The error for an example with a change.
-fn told_of(name: &str, change: impl FnOnce(&mut State)) -> String {
+fn error_of_changed(name: &str, change: impl FnOnce(&mut State)) -> String {
     let form = find(name).unwrap();
     let mut state = plain_example(form);
     change(&mut state);
-    told(form, &state)
+    error_of(form, &state)
 }
 
 #[test]
 fn wrong_operands() {
     let lines = |of: &mut Option<Vec<String>>| of.take().unwrap();
-    let says =
-        |change: &dyn Fn(&mut State), expected: &str| assert_eq!(told_of(FP16, change), expected);
-    says(
+    let assert_error = |change: &dyn Fn(&mut State), expected: &str| {
+        assert_eq!(error_of_changed(FP16, change), expected)
+    };
+    assert_error(
         &|state| state.b = None,
         "`b` is missing: this form takes 2 registers of 32 bits in each of 32 lanes",
     );
-    says(
+    assert_error(
         &|state| state.metadata = state.a.clone(),
         "`metadata`: this form takes none; it takes `a`, `b`, `c`",
     );
-    says(
+    assert_error(
         &|state| state.image = Some(vec![]),
         "`image`: this form takes none; it takes `a`, `b`, `c`",
     );
-    says(
+    assert_error(
         &|state| state.a = Some(lines(&mut state.a)[1..].to_vec()),
         "`a` has 31 lanes; this form takes 4 registers of 32 bits in each of 32 lanes",
     );
-    says(
+    assert_error(
         &|state| state.c.as_mut().unwrap()[5] = "0 0 0".into(),
         "`c`, lane 5: 3 registers; this form takes 4 registers of 32 bits in each of 32 lanes",
     );
     for (word, line) in [("1ffffffff", 0), ("+1", 3), ("one", 31), ("0x", 1), ("-1", 2)] {
-        says(
+        assert_error(
             &|state| state.a.as_mut().unwrap()[line] = format!("0 {word} 0 0"),
             &format!(
                 "`a`, lane {line}: `{word}` is not a word of 32 bits in hex, such as `00003c00`"
             ),
         );
     }
-    says(&|state| state.form = Some("movmatrix".into()), "`form`: the file is for `movmatrix`");
-    says(
+    assert_error(
+        &|state| state.form = Some("movmatrix".into()),
+        "`form`: the file is for `movmatrix`",
+    );
+    assert_error(
         &|state| state.selector = Some(1),
         "the selector of the metadata is 1; this form takes 0 only",
     );
     let f64 = "mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64";
     assert_eq!(
-        told_of(f64, |state| state.a.as_mut().unwrap()[0] = "10000000000000000".into()),
-        "`a`, lane 0: `10000000000000000` is not a word of 64 bits in hex, such as `0000000000003c00`"
+        error_of_changed(f64, |state| state.a.as_mut().unwrap()[0] = "10000000000000000".into()),
+        "`a`, lane 0: `10000000000000000` is not a word of 64 bits in hex, such as \
+         `0000000000003c00`"
     );
 }
 
 #[test]
 fn wrong_images() {
-    let says = |change: &dyn Fn(&mut State), expected: &str| {
-        assert_eq!(told_of("ldmatrix.sync.aligned.m8n8.x4.shared.b16", change), expected);
+    let assert_error = |change: &dyn Fn(&mut State), expected: &str| {
+        assert_eq!(error_of_changed("ldmatrix.sync.aligned.m8n8.x4.shared.b16", change), expected);
     };
     let row = |at: u32| move |state: &mut State| state.rows.as_mut().unwrap()[9] = at;
-    says(&row(24), "`rows`, lane 9: 24 is not a multiple of 16: a row starts at such an offset");
-    says(&row(512), "`rows`, lane 9: 512 is not in the image, of 512 bytes");
-    says(&|state| state.rows = None, "`rows` is missing: this form takes `rows`, `image`");
-    says(
+    assert_error(
+        &row(24),
+        "`rows`, lane 9: 24 is not a multiple of 16: a row starts at such an offset",
+    );
+    assert_error(&row(512), "`rows`, lane 9: 512 is not in the image, of 512 bytes");
+    assert_error(&|state| state.rows = None, "`rows` is missing: this form takes `rows`, `image`");
+    assert_error(
         &|state| _ = state.rows.as_mut().unwrap().pop(),
-        "`rows` has 31 lanes; there is one for each of 32 lanes, also for those whose row is not used",
+        "`rows` has 31 lanes; there is one for each of 32 lanes, also for those whose row is not \
+         used",
     );
-    says(
+    assert_error(
         &|state| state.image.as_mut().unwrap()[2] = "00 01".into(),
-        "`image`, line 2: `00 01` is not 16 bytes in hex, two digits each, the one at the lowest address first",
+        "`image`, line 2: `00 01` is not 16 bytes in hex, two digits each, the one at the lowest \
+         address first",
     );
-    says(
+    assert_error(
         &|state| state.image = Some(Vec::new()),
         "`image` has 0 lines; there are from 1 to 256, of 16 bytes each",
     );
@@ -189,7 +199,7 @@ fn wrong_images() {
 fn wrong_selectors() {
     let sparse = "mma.sp.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32";
     assert_eq!(
-        told_of(sparse, |state| state.selector = Some(4)),
+        error_of_changed(sparse, |state| state.selector = Some(4)),
         "the selector of the metadata is 4; this form takes one from 0 to 3"
     );
     let scaled = forms::all().find(|form| form.scales == 2 && form.selectors == 0).unwrap().ptx;
@@ -197,11 +207,11 @@ fn wrong_selectors() {
         serde_json::from_value(serde_json::json!({"byte": byte, "thread": thread})).unwrap()
     };
     assert_eq!(
-        told_of(scaled, |state| state.select_a = select(1, 0)),
+        error_of_changed(scaled, |state| state.select_a = select(1, 0)),
         "the scales of A are selected from byte 1 on; this form takes [0, 2]"
     );
     assert_eq!(
-        told_of(scaled, |state| state.select_b = select(2, 4)),
+        error_of_changed(scaled, |state| state.select_b = select(2, 4)),
         "the scales of B are selected from thread 4; this form takes 0 to 3"
     );
 }

@@ -1,6 +1,6 @@
 //! The instruction of a warpgroup: `wgmma`.
 
-use super::{execute, group_form, number, plain_example, told};
+use super::{error_of, execute, group_form, number, plain_example};
 use ptx_matrix::forms::{self, WgmmaForm};
 use ptx_matrix::lane::LANES;
 use ptx_matrix::sim::Simulator;
@@ -75,7 +75,7 @@ fn options_are_those_of_the_instruction() {
         of(|options| (options.negates_a, options.negates_b) = (Some(true), Some(true))),
         17.0
     );
-    let said = |form: &WgmmaForm, a_in_registers| {
+    let example = |form: &WgmmaForm, a_in_registers| {
         serde_json::to_value(example_of(form, a_in_registers)).unwrap()
     };
     let names = |state: serde_json::Value| {
@@ -88,11 +88,14 @@ fn options_are_those_of_the_instruction() {
             .join(" ")
     };
     assert_eq!(
-        names(said(&form, false)),
+        names(example(&form, false)),
         "a_in_registers negates_a negates_b scale_d transposes_a transposes_b"
     );
-    assert_eq!(names(said(&form, true)), "a_in_registers negates_a negates_b scale_d transposes_b");
-    assert_eq!(names(said(&group_form(S8), true)), "a_in_registers scale_d");
+    assert_eq!(
+        names(example(&form, true)),
+        "a_in_registers negates_a negates_b scale_d transposes_b"
+    );
+    assert_eq!(names(example(&group_form(S8), true)), "a_in_registers scale_d");
 }
 
 /// The lane and the register of element (row, col) of D, in 32 bits, by the formulas of the PTX
@@ -103,7 +106,7 @@ fn place(row: usize, col: usize) -> (usize, usize) {
 
 /// A line of a matrix in shared memory is a row. Registers have the layout of the PTX ISA.
 #[test]
-fn matrices_lie_as_the_manual_says() {
+fn matrices_have_the_layout_of_the_ptx_isa() {
     let form = group_form(S8);
     // Only column 9 of A is nonzero, with the row's number; row 9 of B has the column's number. D
     // starts with a different value in each place.
@@ -145,7 +148,7 @@ fn matrices_lie_as_the_manual_says() {
 
 /// The result does not depend on the major-ness of the matrices in shared memory.
 #[test]
-fn transposed_matrices_are_given_as_they_are() {
+fn transposed_input_does_not_change_the_result() {
     let form = group_form(BF16);
     let mut state = plain_example(&form);
     let number = |at: usize| format!("{:04x}", 0x3f80 + at * 37 % 64);
@@ -190,89 +193,100 @@ fn metadata_of_a_sparse_a() {
 #[test]
 fn wrong_operands() {
     let form = group_form(BF16);
-    let says = |change: &dyn Fn(&mut State), expected: &str| {
+    let assert_error = |change: &dyn Fn(&mut State), expected: &str| {
         let mut state = plain_example(&form);
         change(&mut state);
-        assert_eq!(told(&form, &state), expected);
+        assert_eq!(error_of(&form, &state), expected);
     };
-    let a = "this form takes 16 elements of 16 bits in each of 64 rows, or, with `a_in_registers`, registers of 128 lanes";
+    let a = "this form takes 16 elements of 16 bits in each of 64 rows, or, with `a_in_registers`, \
+        registers of 128 lanes";
     let b = "this form takes 16 elements of 16 bits in each of 16 rows";
     let c = "this form takes 8 registers of 32 bits in each of 128 lanes";
-    says(&|state| state.a = state.c.clone(), &format!("`a` has 128 rows; {a}"));
-    says(&|state| state.b = None, &format!("`b` is missing: {b}"));
-    says(
+    assert_error(&|state| state.a = state.c.clone(), &format!("`a` has 128 rows; {a}"));
+    assert_error(&|state| state.b = None, &format!("`b` is missing: {b}"));
+    assert_error(
         &|state| state.b.as_mut().unwrap()[3] = "0 1 2".into(),
         &format!("`b`, row 3: 3 elements; {b}"),
     );
-    says(&|state| state.c.as_mut().unwrap().truncate(32), &format!("`c` has 32 lanes; {c}"));
-    says(
+    assert_error(
+        &|state| state.c.as_mut().unwrap().truncate(32),
+        &format!("`c` has 32 lanes; {c}"),
+    );
+    assert_error(
         &|state| state.c.as_mut().unwrap()[127] = "0".into(),
         &format!("`c`, lane 127: 1 register; {c}"),
     );
-    says(
+    assert_error(
         &|state| state.a.as_mut().unwrap()[63] = "10000".into(),
         "`a`, row 63: `10000` is not a word of 16 bits in hex, such as `3c00`",
     );
-    says(
+    assert_error(
         &|state| state.metadata = state.c.clone(),
         "`metadata`: this form takes none; it takes `a`, `b`, `c`",
     );
-    says(
+    assert_error(
         &|state| state.image = Some(vec![]),
         "`image`: this form takes none; it takes `a`, `b`, `c`",
     );
-    says(&|state| state.form = Some(SPARSE.into()), &format!("`form`: the file is for `{SPARSE}`"));
+    assert_error(
+        &|state| state.form = Some(SPARSE.into()),
+        &format!("`form`: the file is for `{SPARSE}`"),
+    );
 
     let in_registers = State { a: plain_example(&form).a, ..example_of(&form, true) };
-    let a = "this form takes 4 registers of 32 bits in each of 128 lanes, or, without `a_in_registers`, elements of 64 rows";
-    assert_eq!(told(&form, &in_registers), format!("`a` has 64 lanes; {a}"));
+    let a = "this form takes 4 registers of 32 bits in each of 128 lanes, or, without \
+        `a_in_registers`, elements of 64 rows";
+    assert_eq!(error_of(&form, &in_registers), format!("`a` has 64 lanes; {a}"));
     let sparse = group_form(SPARSE);
     assert_eq!(
-        told(&sparse, &State { metadata: None, ..plain_example(&sparse) }),
+        error_of(&sparse, &State { metadata: None, ..plain_example(&sparse) }),
         "`metadata` is missing: this form takes 1 register of 32 bits in each of 128 lanes"
     );
     let bits = group_form("wgmma.mma_async.sync.aligned.m64n8k256.s32.b1.b1.and.popc");
     let mut state = plain_example(&bits);
     state.b.as_mut().unwrap()[200] = "2".into();
-    assert_eq!(told(&bits, &state), "`b`, row 200: `2` is not a word of 1 bit in hex, such as `1`");
+    assert_eq!(
+        error_of(&bits, &state),
+        "`b`, row 200: `2` is not a word of 1 bit in hex, such as `1`"
+    );
 }
 
 #[test]
 fn wrong_options() {
-    let says = |name: &str, change: &dyn Fn(&mut State), expected: &str| {
+    let assert_error = |name: &str, change: &dyn Fn(&mut State), expected: &str| {
         let form = group_form(name);
         let mut state = plain_example(&form);
         change(&mut state);
-        assert_eq!(told(&form, &state), expected);
+        assert_eq!(error_of(&form, &state), expected);
     };
     fn options(state: &mut State) -> &mut GroupOptions {
         state.options.as_mut().unwrap()
     }
     let transposed = "A is transposed; this form takes it with neighbours along K only";
-    says(S8, &|state| options(state).transposes_a = Some(true), transposed);
-    says(
+    assert_error(S8, &|state| options(state).transposes_a = Some(true), transposed);
+    assert_error(
         S8,
         &|state| options(state).negates_b = Some(true),
         "B is negated; this form takes it as it is only",
     );
-    says(
+    assert_error(
         BF16,
         &|state| {
             (options(state).transposes_a, options(state).a_in_registers) = (Some(true), Some(true))
         },
         "A is transposed, and in registers: only in shared memory it can lie either way",
     );
-    says(
+    assert_error(
         BF16,
         &|state| state.selector = Some(1),
         "the selector of the metadata is 1; this form takes 0 only",
     );
-    says(
+    assert_error(
         SPARSE,
         &|state| state.selector = Some(2),
         "the selector of the metadata is 2; this form takes one from 0 to 1",
     );
-    says(
+    assert_error(
         BF16,
         &|state| state.select_a = Some(Default::default()),
         "`select_a`: this form has none",

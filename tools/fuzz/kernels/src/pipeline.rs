@@ -86,8 +86,8 @@ pub mod step {
     pub const SEND: u32 = 20;
     pub const COPY_TO_PEER: u32 = 21;
     pub const MULTIPLY: u32 = 22;
-    pub const WAIT_PRODUCTS: u32 = 23;
-    pub const TAKE_SUMS: u32 = 24;
+    pub const WAIT_WGMMAS: u32 = 23;
+    pub const TAKE_ACCUMULATORS: u32 = 24;
 }
 
 /// The indices of a step's words.
@@ -140,7 +140,7 @@ pub fn value(seed: u32, index: usize) -> u32 {
 
 /// An element of an operand, so small that every sum is exact.
 #[inline(always)]
-pub fn factor(seed: u32, index: usize) -> u32 {
+pub fn exact_operand(seed: u32, index: usize) -> u32 {
     value(seed, index) >> 13 & 3
 }
 
@@ -198,49 +198,49 @@ impl Barriers {
 ///
 /// On a GPU, a `wgmma` group is waited for right after it is issued. In a loop over steps, ptxas
 /// cannot tell which groups are in flight.
-struct Sums {
+struct Accumulators {
     #[cfg(not(target_arch = "nvptx64"))]
-    sums: InFlight<N, f32>,
+    acc: InFlight<N, f32>,
     #[cfg(target_arch = "nvptx64")]
-    sums: GroupAccumulator<N, f32>,
+    acc: GroupAccumulator<N, f32>,
 }
 
-impl Sums {
+impl Accumulators {
     #[inline(always)]
     fn zero(group: WarpGroup<'_>) -> Self {
-        Sums::of(group, GroupAccumulator::zero())
+        Accumulators::of(group, GroupAccumulator::zero())
     }
 
     #[cfg(not(target_arch = "nvptx64"))]
-    fn of(group: WarpGroup<'_>, sums: GroupAccumulator<N, f32>) -> Self {
-        Sums { sums: sums.begin(group) }
+    fn of(group: WarpGroup<'_>, acc: GroupAccumulator<N, f32>) -> Self {
+        Accumulators { acc: acc.begin(group) }
     }
 
     #[cfg(target_arch = "nvptx64")]
     #[inline(always)]
-    fn of(_: WarpGroup<'_>, sums: GroupAccumulator<N, f32>) -> Self {
-        Sums { sums }
+    fn of(_: WarpGroup<'_>, acc: GroupAccumulator<N, f32>) -> Self {
+        Accumulators { acc }
     }
 
     #[inline(always)]
     fn multiply(&mut self, group: WarpGroup<'_>, a: A, b: B) {
         #[cfg(not(target_arch = "nvptx64"))]
-        issue(group, &mut self.sums, a, b);
+        issue(group, &mut self.acc, a, b);
         #[cfg(target_arch = "nvptx64")]
         {
-            let mut sums = self.sums.begin(group);
-            issue(group, &mut sums, a, b);
-            self.sums = sums.finish(group);
+            let mut acc = self.acc.begin(group);
+            issue(group, &mut acc, a, b);
+            self.acc = acc.finish(group);
         }
     }
 
     #[cfg(not(target_arch = "nvptx64"))]
     fn wait(&mut self, group: WarpGroup<'_>, newest: usize) {
         match newest {
-            0 => self.sums.wait::<0>(group),
-            1 => self.sums.wait::<1>(group),
-            2 => self.sums.wait::<2>(group),
-            _ => self.sums.wait::<3>(group),
+            0 => self.acc.wait::<0>(group),
+            1 => self.acc.wait::<1>(group),
+            2 => self.acc.wait::<2>(group),
+            _ => self.acc.wait::<3>(group),
         }
     }
 
@@ -252,20 +252,20 @@ impl Sums {
     #[inline(always)]
     fn take(self, group: WarpGroup<'_>, newest: usize) -> (GroupAccumulator<N, f32>, Self) {
         #[cfg(not(target_arch = "nvptx64"))]
-        let sums = match newest {
-            0 => self.sums.finish_behind::<0>(group),
-            _ => self.sums.finish_behind::<1>(group),
+        let acc = match newest {
+            0 => self.acc.finish_behind::<0>(group),
+            _ => self.acc.finish_behind::<1>(group),
         };
         #[cfg(target_arch = "nvptx64")]
-        let (sums, _) = (self.sums, newest);
-        (sums, Sums::of(group, sums))
+        let (acc, _) = (self.acc, newest);
+        (acc, Accumulators::of(group, acc))
     }
 }
 
 /// Issues a `wgmma` as one group.
 #[inline(always)]
-fn issue(group: WarpGroup<'_>, sums: &mut InFlight<N, f32>, a: A, b: B) {
-    Wgmma::<N, bf16, bf16, f32>::issue(group, sums, |issue| {
+fn issue(group: WarpGroup<'_>, acc: &mut InFlight<N, f32>, a: A, b: B) {
+    Wgmma::<N, bf16, bf16, f32>::issue(group, acc, |issue| {
         issue.accumulate(a.matrix_a((0, 0)), b.matrix_b((0, 0)));
     });
 }
@@ -290,7 +290,7 @@ pub fn run<const BLOCKS: usize>(
     let rank = cluster.rank();
     let left = rank * LEFT;
     let mut known = PerLane::splat(0_u32);
-    let mut sums = Sums::zero(group);
+    let mut acc = Accumulators::zero(group);
     let mut token: Option<(Barrier, PerLane<Arrival>)> = None;
     let mut at = warp.uniform(script.get(rank * WARPS + warp.index())) as usize;
     loop {
@@ -350,7 +350,7 @@ pub fn run<const BLOCKS: usize>(
                 form::BOX => fill(warp, boxes.part(slot), seed),
                 _ => a
                     .part(slot)
-                    .fill(group, |row, k| bf16::from_f32(factor(seed, row * K + k) as f32)),
+                    .fill(group, |row, k| bf16::from_f32(exact_operand(seed, row * K + k) as f32)),
             },
             step::READ if form == form::ROW => read(warp, rows.part(slot), &mut known),
             step::READ => read(warp, boxes.part(slot), &mut known),
@@ -443,24 +443,24 @@ pub fn run<const BLOCKS: usize>(
                 });
             }
             step::SEND => {
-                let (row, told) = (rows.part(slot).of(peer), barrier.of(peer));
+                let (row, peer_full) = (rows.part(slot).of(peer), barrier.of(peer));
                 warp.each(|lane| {
                     let first = lane.id() * 4;
                     let values: [u32; 4] = core::array::from_fn(|index| value(seed, first + index));
-                    row.send(lane, (first / COLS, first % COLS), values, told);
+                    row.send(lane, (first / COLS, first % COLS), values, peer_full);
                 });
             }
             step::COPY_TO_PEER => {
                 let (from, to) = (rows.part(slot), rows.part(other));
                 warp.elect(|lane| from.copy_bulk_to(lane, peer, to, barrier));
             }
-            step::MULTIPLY => sums.multiply(group, a.part(slot), b.part(other)),
-            step::WAIT_PRODUCTS => sums.wait(group, count as usize),
-            step::TAKE_SUMS => {
-                let (taken, more) = sums.take(group, count as usize);
+            step::MULTIPLY => acc.multiply(group, a.part(slot), b.part(other)),
+            step::WAIT_WGMMAS => acc.wait(group, count as usize),
+            step::TAKE_ACCUMULATORS => {
+                let (taken, more) = acc.take(group, count as usize);
                 let first = left + FIRST_SUM + other * M * N;
                 taken.for_each(group, |row, col, sum| out.set(first + row * N + col, sum as u32));
-                sums = more;
+                acc = more;
             }
             _ => break,
         }

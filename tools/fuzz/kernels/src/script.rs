@@ -105,7 +105,7 @@ pub fn take_in(known: u32, read: u32) -> u32 {
 
 /// An operand of a multiplication, so small that the product is exact.
 #[inline(always)]
-pub fn factor(value: u16) -> u16 {
+pub fn exact_operand(value: u16) -> u16 {
     value & 7
 }
 
@@ -369,17 +369,17 @@ fn registers<R: Registers<Register = u32>>(warp: Warp<'_>, seed: u32, salt: u32)
 /// columns of `b` from `first % 4 * 8` on, and 8 columns of `d` from `form / 2 * 8` on.
 #[inline(always)]
 fn multiply(warp: Warp<'_>, a: Tile, b: Tile, d: Tile, first: usize, form: usize) {
-    let exact = |_, _, value| bf16::from_f32(factor(value).into());
+    let exact = |_, _, value| bf16::from_f32(exact_operand(value).into());
     let a = FragmentA::<M16N8K16, u16>::load(warp, &a, (0, first / 4 % 2 * 16)).map(warp, exact);
     let b = FragmentB::<M16N8K16, u16>::load(warp, &b, (0, first % 4 * 8)).map(warp, exact);
-    let mut product = Accumulator::<M16N8K16, f32>::zero();
-    Mma::<M16N8K16, bf16, bf16, f32>::accumulate(warp, &mut product, &a, &b);
-    let product = product.map(warp, |_, _, value| value as u16);
+    let mut acc = Accumulator::<M16N8K16, f32>::zero();
+    Mma::<M16N8K16, bf16, bf16, f32>::accumulate(warp, &mut acc, &a, &b);
+    let acc = acc.map(warp, |_, _, value| value as u16);
     let to = (0, form / 2 % 4 * 8);
     if form.is_multiple_of(2) {
-        product.store(warp, &d, to);
+        acc.store(warp, &d, to);
     } else {
-        product.store_matrix(warp, &d, to);
+        acc.store_matrix(warp, &d, to);
     }
 }
 
@@ -396,7 +396,7 @@ fn multiply_sparse(
     form: usize,
     (salt, seed): (u32, u32),
 ) {
-    let exact = |_, _, value| bf16::from_f32(factor(value).into());
+    let exact = |_, _, value| bf16::from_f32(exact_operand(value).into());
     let a =
         FragmentSparseA::<M16N8K16, u16>::load(warp, &a, (0, first / 4 % 4 * 8)).map(warp, exact);
     let b = FragmentB::<M16N8K16, u16>::load(warp, &b, (0, first % 4 * 8)).map(warp, exact);
@@ -404,14 +404,14 @@ fn multiply_sparse(
         let (one, other) = kept(salt, seed, row, chunk);
         Kept::from_code((one | other << 2) as u8)
     });
-    let mut product = Accumulator::<M16N8K16, f32>::zero();
+    let mut acc = Accumulator::<M16N8K16, f32>::zero();
     match form % 4 {
-        0 => MmaSparse::<_, bf16, bf16, _>::accumulate::<0>(warp, &mut product, &a, &b, &metadata),
-        1 => MmaSparse::<_, bf16, bf16, _>::accumulate::<1>(warp, &mut product, &a, &b, &metadata),
-        2 => MmaSparse::<_, bf16, bf16, _>::accumulate::<2>(warp, &mut product, &a, &b, &metadata),
-        _ => MmaSparse::<_, bf16, bf16, _>::accumulate::<3>(warp, &mut product, &a, &b, &metadata),
+        0 => MmaSparse::<_, bf16, bf16, _>::accumulate::<0>(warp, &mut acc, &a, &b, &metadata),
+        1 => MmaSparse::<_, bf16, bf16, _>::accumulate::<1>(warp, &mut acc, &a, &b, &metadata),
+        2 => MmaSparse::<_, bf16, bf16, _>::accumulate::<2>(warp, &mut acc, &a, &b, &metadata),
+        _ => MmaSparse::<_, bf16, bf16, _>::accumulate::<3>(warp, &mut acc, &a, &b, &metadata),
     }
-    product.map(warp, |_, _, value| value as u16).store(warp, &d, (0, form / 4 % 4 * 8));
+    acc.map(warp, |_, _, value| value as u16).store(warp, &d, (0, form / 4 % 4 * 8));
 }
 
 /// Copies chunk `chunk + shift` of the source to chunk `chunk` of the tile.

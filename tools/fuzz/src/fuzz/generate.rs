@@ -65,8 +65,8 @@ fn mends(
         |warp| [Entry::Warp(warp, Step::Commit), Entry::Warp(warp, Step::Wait { newest: 0 })];
     match violation {
         Violation { wrong: Wrong::Race, between_warps: true, .. } if random.bool() => {
-            let tell = tell(random, model, warp, warps);
-            if tell.is_empty() { vec![block] } else { tell }
+            let handoff = handoff(random, model, warp, warps);
+            if handoff.is_empty() { vec![block] } else { handoff }
         }
         Violation { wrong: Wrong::Race, between_warps: true, .. } => vec![block],
         Violation { wrong: Wrong::Race, .. } => vec![if random.u8(..4) == 0 { block } else { own }],
@@ -96,16 +96,16 @@ fn mends(
 
 /// The other warps signal to a warp that their accesses are done, through an mbarrier if one is
 /// unused.
-fn tell(random: &mut Rng, model: &Model, warp: usize, warps: usize) -> Vec<Entry> {
+fn handoff(random: &mut Rng, model: &Model, warp: usize, warps: usize) -> Vec<Entry> {
     let Some(signal) = (0..SIGNALS).find(|&signal| model.lacks(signal) == ARRIVALS) else {
         return Vec::new();
     };
     let others: Vec<usize> = (0..warps).filter(|&other| other != warp).collect();
     let mut entries = Vec::new();
     for (index, &other) in others.iter().enumerate() {
-        let share = ARRIVALS / others.len() as u32;
+        let per_warp = ARRIVALS / others.len() as u32;
         let arrivals =
-            if index == 0 { ARRIVALS - share * (others.len() as u32 - 1) } else { share };
+            if index == 0 { ARRIVALS - per_warp * (others.len() as u32 - 1) } else { per_warp };
         if arrivals == ARRIVALS && random.bool() {
             // Each lane arrives for itself.
             entries.push(Entry::Warp(other, Step::Arrive { signal, mask: u32::MAX, times: 1 }));
@@ -300,7 +300,7 @@ mod tests {
     }
 
     #[test]
-    fn every_step_is_drawn_and_a_gpu_gets_none_that_it_has_not() {
+    fn every_step_is_drawn_but_none_missing_on_the_gpu() {
         let mut steps = drawn(For::Simulator);
         for step in [
             "WarpSync",

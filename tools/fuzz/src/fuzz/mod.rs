@@ -63,7 +63,7 @@ pub fn try_seed(seed: u64, tally: &mut Tally) -> Result<(), Box<Failure>> {
             Kind::Wrong => tally.wrong += 1,
             Kind::Harmless => tally.harmless += 1,
         }
-        if trial::judge(&program, &known, seed).is_err() {
+        if trial::check(&program, &known, seed).is_err() {
             let (program, why) = trial::shrink(&program, seed);
             return Err(Box::new(Failure { seed, program, why }));
         }

@@ -14,8 +14,8 @@
 
 use super::program::{Entry, Places, Program, Step, Threads};
 use ptx_matrix_fuzz_kernels::script::{
-    ARRIVALS, CHUNKS, COLS, ELEMENTS, GLOBAL, LEFT, PARTS, ROWS, SIGNALS, WARPS, factor, kept,
-    take_in, value,
+    ARRIVALS, CHUNKS, COLS, ELEMENTS, GLOBAL, LEFT, PARTS, ROWS, SIGNALS, WARPS, exact_operand,
+    kept, take_in, value,
 };
 use std::collections::{BTreeSet, VecDeque};
 use std::iter::once;
@@ -45,7 +45,7 @@ pub struct Violation {
 
 /// The lanes that make an access.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Who {
+enum Lanes {
     Lane(usize),
     /// Each lane, with the same value.
     Each,
@@ -60,7 +60,7 @@ type Time = (u32, u32);
 #[derive(Debug, Clone, Copy)]
 struct Past {
     warp: usize,
-    who: Who,
+    lanes: Lanes,
     /// The value of a write.
     wrote: Option<u32>,
     time: Time,
@@ -93,9 +93,9 @@ struct Copies {
 
 /// The steps before a lane's current position: for each step, a mask of the lanes whose part of it
 /// is ordered before.
-type Behind = Vec<u32>;
+type Order = Vec<u32>;
 
-fn join(into: &mut Behind, other: &Behind) {
+fn join(into: &mut Order, other: &Order) {
     into.resize(into.len().max(other.len()), 0);
     into.iter_mut().zip(other).for_each(|(into, other)| *into |= other);
 }
@@ -106,7 +106,7 @@ struct Signal {
     arrived: u32,
     awaited: bool,
     /// The steps before the arrivals.
-    told: Behind,
+    released: Order,
 }
 
 /// The state of one block, and its violations so far.
@@ -122,7 +122,7 @@ pub struct Model {
     landed: Vec<Option<(Time, usize)>>,
     /// The number of executed steps.
     steps: usize,
-    behind: Vec<Behind>,
+    order: Vec<Order>,
     signals: [Signal; SIGNALS],
     violations: BTreeSet<Violation>,
 }
@@ -157,7 +157,7 @@ impl Model {
             copies: Default::default(),
             landed: Vec::new(),
             steps: 0,
-            behind: vec![Behind::new(); WARPS * 32],
+            order: vec![Order::new(); WARPS * 32],
             signals: Default::default(),
             violations: BTreeSet::new(),
         }
@@ -198,26 +198,26 @@ impl Model {
     }
 
     /// Whether step `step`, in which an access was made or waited for, is ordered before the lanes
-    /// `who`.
-    fn is_behind(&self, past: &Past, step: usize, warp: usize, who: Who) -> bool {
-        let needed = match past.who {
-            Who::Lane(lane) => 1 << lane,
-            Who::Each | Who::Some => u32::MAX,
+    /// `lanes`.
+    fn is_ordered(&self, past: &Past, step: usize, warp: usize, lanes: Lanes) -> bool {
+        let needed = match past.lanes {
+            Lanes::Lane(lane) => 1 << lane,
+            Lanes::Each | Lanes::Some => u32::MAX,
         };
-        let lanes = match who {
-            Who::Lane(lane) => lane..lane + 1,
-            Who::Each | Who::Some => 0..32,
+        let lanes = match lanes {
+            Lanes::Lane(lane) => lane..lane + 1,
+            Lanes::Each | Lanes::Some => 0..32,
         };
         lanes.into_iter().all(|lane| {
-            self.behind[warp * 32 + lane].get(step).is_some_and(|lanes| lanes & needed == needed)
+            self.order[warp * 32 + lane].get(step).is_some_and(|lanes| lanes & needed == needed)
         })
     }
 
     /// Synchronises threads: each learns the steps before all others.
-    fn share_behind(&mut self, threads: impl Iterator<Item = usize> + Clone) {
-        let mut all = Behind::new();
-        threads.clone().for_each(|thread| join(&mut all, &self.behind[thread]));
-        threads.for_each(|thread| self.behind[thread].clone_from(&all));
+    fn merge_orders(&mut self, threads: impl Iterator<Item = usize> + Clone) {
+        let mut all = Order::new();
+        threads.clone().for_each(|thread| join(&mut all, &self.order[thread]));
+        threads.for_each(|thread| self.order[thread].clone_from(&all));
     }
 
     fn note(&mut self, wrong: Wrong, between_warps: bool, harmless: bool) {
@@ -225,12 +225,12 @@ impl Model {
     }
 
     /// Compares an access with all earlier accesses to the same element.
-    fn judge(&mut self, cell: usize, warp: usize, who: Who, write: Option<u32>, copy: bool) {
+    fn check(&mut self, cell: usize, warp: usize, lanes: Lanes, write: Option<u32>, copy: bool) {
         let now = self.times[warp];
         let Cell { value, written, past } = &self.cells[cell];
         let changes = copy || write.is_some_and(|new| !written || new != *value);
         let own_is_last = past.iter().rev().find(|past| past.wrote.is_some()).is_some_and(|past| {
-            past.warp == warp && past.who == who && matches!(who, Who::Lane(_))
+            past.warp == warp && past.lanes == lanes && matches!(lanes, Lanes::Lane(_))
         });
         let mut found = Vec::new();
         for past in past {
@@ -239,7 +239,7 @@ impl Model {
                 found.push((Wrong::InFlight, past.warp != warp, false));
                 continue;
             };
-            if past.wrote.is_none() && write.is_none() || self.is_behind(past, step, warp, who) {
+            if past.wrote.is_none() && write.is_none() || self.is_ordered(past, step, warp, lanes) {
                 continue;
             }
             if past.warp != warp {
@@ -248,12 +248,11 @@ impl Model {
                 }
                 continue;
             }
-            let one_thread =
-                matches!((past.who, who), (Who::Lane(one), Who::Lane(other)) if one == other);
+            let one_thread = past.lanes == lanes && matches!(lanes, Lanes::Lane(_));
             if time.0 < now.0
                 || time.1 < now.1
                 || one_thread
-                || (past.who, who) == (Who::Each, Who::Each)
+                || (past.lanes, lanes) == (Lanes::Each, Lanes::Each)
             {
                 continue;
             }
@@ -261,12 +260,14 @@ impl Model {
                 // Several lanes that write the same value are harmless.
                 (_, Some(_)) if !changes => {}
                 // Each lane has itself written the value that it reads.
-                (Some(_), None) if past.who == Who::Each && who != Who::Some => {}
+                (Some(_), None) if past.lanes == Lanes::Each && lanes != Lanes::Some => {}
                 (Some(wrote), None) if own_is_last && wrote == *value => {
                     found.push((Wrong::Race, false, true))
                 }
                 // The last write of each lane is its own.
-                (Some(_), Some(_)) if who == Who::Each => found.push((Wrong::Race, false, true)),
+                (Some(_), Some(_)) if lanes == Lanes::Each => {
+                    found.push((Wrong::Race, false, true))
+                }
                 _ => found.push((Wrong::Race, false, false)),
             }
         }
@@ -283,23 +284,23 @@ impl Model {
         &mut self,
         cell: usize,
         warp: usize,
-        who: Who,
+        lanes: Lanes,
         wrote: Option<u32>,
         copy: Option<usize>,
     ) {
         let (time, step) = (self.times[warp], self.steps);
-        self.cells[cell].past.push(Past { warp, who, wrote, time, step, copy });
+        self.cells[cell].past.push(Past { warp, lanes, wrote, time, step, copy });
     }
 
-    fn read(&mut self, cell: usize, warp: usize, who: Who) -> u32 {
-        self.judge(cell, warp, who, None, false);
-        self.remember(cell, warp, who, None, None);
+    fn read(&mut self, cell: usize, warp: usize, lanes: Lanes) -> u32 {
+        self.check(cell, warp, lanes, None, false);
+        self.remember(cell, warp, lanes, None, None);
         self.cells[cell].value
     }
 
-    fn write(&mut self, cell: usize, warp: usize, who: Who, value: u32) {
-        self.judge(cell, warp, who, Some(value), false);
-        self.remember(cell, warp, who, Some(value), None);
+    fn write(&mut self, cell: usize, warp: usize, lanes: Lanes, value: u32) {
+        self.check(cell, warp, lanes, Some(value), false);
+        self.remember(cell, warp, lanes, Some(value), None);
         let cell = &mut self.cells[cell];
         (cell.value, cell.written) = (value, true);
     }
@@ -319,8 +320,8 @@ impl Model {
         for index in 0..count {
             let (cell, value) =
                 (to + index, if index < some { source_element(from + index).into() } else { 0 });
-            self.judge(cell, warp, Who::Lane(lane), Some(value), true);
-            self.remember(cell, warp, Who::Lane(lane), Some(value), Some(copy));
+            self.check(cell, warp, Lanes::Lane(lane), Some(value), true);
+            self.remember(cell, warp, Lanes::Lane(lane), Some(value), Some(copy));
             self.copies[warp].open.push(Landing { copy, cell, value });
         }
     }
@@ -333,15 +334,15 @@ impl Model {
                 for warp in warps {
                     self.times[warp].0 += 1;
                     // The accesses of other warps before it are ordered by their time.
-                    self.share_behind(threads(warp));
+                    self.merge_orders(threads(warp));
                 }
             }
             Entry::Warp(warp, step) => {
                 self.step(warp, step);
                 for (lane, thread) in threads(warp).enumerate() {
-                    let behind = &mut self.behind[thread];
-                    behind.resize(self.steps + 1, 0);
-                    behind[self.steps] = 1 << lane;
+                    let order = &mut self.order[thread];
+                    order.resize(self.steps + 1, 0);
+                    order[self.steps] = 1 << lane;
                 }
                 self.steps += 1;
             }
@@ -353,44 +354,50 @@ impl Model {
         match step {
             Step::WarpSync => {
                 self.times[warp].1 += 1;
-                self.share_behind(threads(warp));
+                self.merge_orders(threads(warp));
             }
             Step::Arrive { signal, mask, times } => {
-                let Signal { arrived, told, .. } = &mut self.signals[signal];
+                let Signal { arrived, released, .. } = &mut self.signals[signal];
                 *arrived += mask.count_ones() * times;
                 let lanes = (0..32).filter(|lane| mask >> lane & 1 == 1);
-                lanes.for_each(|lane| join(told, &self.behind[warp * 32 + lane]));
+                lanes.for_each(|lane| join(released, &self.order[warp * 32 + lane]));
             }
             Step::Await { signal } => {
                 self.signals[signal].awaited = true;
-                threads(warp)
-                    .for_each(|thread| join(&mut self.behind[thread], &self.signals[signal].told));
+                threads(warp).for_each(|thread| {
+                    join(&mut self.order[thread], &self.signals[signal].released)
+                });
             }
             Step::Set { part, places, seed } => {
                 for (lane, element) in places.of(ELEMENTS) {
                     self.write(
                         part * ELEMENTS + element,
                         warp,
-                        Who::Lane(lane),
+                        Lanes::Lane(lane),
                         value(salt, seed, lane).into(),
                     );
                 }
             }
             Step::SetUniform { part, element, seed } => {
-                self.write(part * ELEMENTS + element, warp, Who::Each, value(salt, seed, 0).into());
+                self.write(
+                    part * ELEMENTS + element,
+                    warp,
+                    Lanes::Each,
+                    value(salt, seed, 0).into(),
+                );
             }
             Step::Get { part, places } => {
                 for (lane, element) in places.of(ELEMENTS) {
-                    let read = self.read(part * ELEMENTS + element, warp, Who::Lane(lane));
+                    let read = self.read(part * ELEMENTS + element, warp, Lanes::Lane(lane));
                     self.take(warp, lane, read);
                 }
             }
             Step::Fill { part, threads, seed } => {
-                for (lane, element) in share(warp, threads, ELEMENTS) {
+                for (lane, element) in assigned(warp, threads, ELEMENTS) {
                     self.write(
                         part * ELEMENTS + element,
                         warp,
-                        Who::Lane(lane),
+                        Lanes::Lane(lane),
                         value(salt, seed, element).into(),
                     );
                 }
@@ -399,7 +406,7 @@ impl Model {
                 for matrix in 0..count {
                     let cell = cells_of(part, places, matrix, trans);
                     let read: Vec<u32> = (0..64)
-                        .map(|at| self.read(cell(at / 8, at % 8), warp, Who::Some))
+                        .map(|at| self.read(cell(at / 8, at % 8), warp, Lanes::Some))
                         .collect();
                     for (lane, pair) in read.chunks(2).enumerate() {
                         self.take(warp, lane, pair[0] | pair[1] << 16);
@@ -411,7 +418,7 @@ impl Model {
                     let cell = cells_of(part, places, matrix, trans);
                     for at in 0..64 {
                         let value = value(salt, seed, matrix * 64 + at).into();
-                        self.write(cell(at / 8, at % 8), warp, Who::Some, value);
+                        self.write(cell(at / 8, at % 8), warp, Lanes::Some, value);
                     }
                 }
             }
@@ -430,29 +437,32 @@ impl Model {
                 let at = |(part, _): (usize, usize), row: usize, col: usize| {
                     part * ELEMENTS + row * COLS + col
                 };
-                let mut factors = |of, left: usize, cols: usize| -> Vec<u32> {
+                let mut operands = |of, left: usize, cols: usize| -> Vec<u32> {
                     let all = (0..ROWS).flat_map(|row| (0..cols).map(move |col| (row, col)));
                     all.map(|(row, col)| {
-                        factor(self.read(at(of, row, left + col), warp, Who::Some) as u16).into()
+                        exact_operand(self.read(at(of, row, left + col), warp, Lanes::Some) as u16)
+                            .into()
                     })
                     .collect()
                 };
-                let (left, right) = (factors(a, a.1 * 16, 16), factors(b, b.1 * 8, 8));
+                let (left, right) = (operands(a, a.1 * 16, 16), operands(b, b.1 * 8, 8));
                 for (row, col) in (0..16).flat_map(|row| (0..8).map(move |col| (row, col))) {
-                    let product = (0..16).map(|k| left[row * 16 + k] * right[k * 8 + col]).sum();
-                    let who = if stmatrix { Who::Some } else { Who::Lane(row % 8 * 4 + col / 2) };
-                    self.write(at(d, row, d.1 * 8 + col), warp, who, product);
+                    let sum = (0..16).map(|k| left[row * 16 + k] * right[k * 8 + col]).sum();
+                    let lanes =
+                        if stmatrix { Lanes::Some } else { Lanes::Lane(row % 8 * 4 + col / 2) };
+                    self.write(at(d, row, d.1 * 8 + col), warp, lanes, sum);
                 }
             }
             Step::MultiplySparse { a, b, d, seed, selector } => {
                 let at = |(part, block): (usize, usize), row: usize, col: usize| {
                     part * ELEMENTS + row * COLS + block * 8 + col
                 };
-                let mut factors = |of| -> Vec<u32> {
+                let mut operands = |of| -> Vec<u32> {
                     let all = (0..ROWS * 8).map(|index| at(of, index / 8, index % 8));
-                    all.map(|cell| factor(self.read(cell, warp, Who::Some) as u16).into()).collect()
+                    all.map(|cell| exact_operand(self.read(cell, warp, Lanes::Some) as u16).into())
+                        .collect()
                 };
-                let (left, right) = (factors(a), factors(b));
+                let (left, right) = (operands(a), operands(b));
                 for (row, col) in (0..16).flat_map(|row| (0..8).map(move |col| (row, col))) {
                     let of_chunk = |chunk: usize| {
                         let (one, other) = kept(salt, seed, row, selector * 4 + chunk);
@@ -460,8 +470,8 @@ impl Model {
                         pair[0] * right[(chunk * 4 + one) * 8 + col]
                             + pair[1] * right[(chunk * 4 + other) * 8 + col]
                     };
-                    let product = (0..4).map(of_chunk).sum();
-                    self.write(at(d, row, col), warp, Who::Lane(row % 8 * 4 + col / 2), product);
+                    let sum = (0..4).map(of_chunk).sum();
+                    self.write(at(d, row, col), warp, Lanes::Lane(row % 8 * 4 + col / 2), sum);
                 }
             }
             // A matrix has 16 rows of 16 bytes. The four bytes of a register are adjacent elements
@@ -472,7 +482,7 @@ impl Model {
                         .map(|row| {
                             let chunk = chunk_of(places, matrix * 16 + row);
                             let pairs = [0, 1, 2, 3, 4, 5, 6, 7].map(|element| {
-                                self.read(part * ELEMENTS + chunk * 8 + element, warp, Who::Some)
+                                self.read(part * ELEMENTS + chunk * 8 + element, warp, Lanes::Some)
                             });
                             std::array::from_fn(|byte| (pairs[byte / 2] >> (byte % 2 * 8)) as u8)
                         })
@@ -500,7 +510,7 @@ impl Model {
                         let cell =
                             part * ELEMENTS + chunk_of(places, matrix * 8 + row) * 8 + element;
                         let value = byte(row, element * 2) | byte(row, element * 2 + 1) << 8;
-                        self.write(cell, warp, Who::Some, value);
+                        self.write(cell, warp, Lanes::Some, value);
                     }
                 }
             }
@@ -512,7 +522,7 @@ impl Model {
                 }
             }
             Step::CopyTile { part, threads, shift, some } => {
-                for (lane, chunk) in share(warp, threads, CHUNKS) {
+                for (lane, chunk) in assigned(warp, threads, CHUNKS) {
                     let from = (chunk + shift) * 8 % ELEMENTS;
                     self.copy(part * ELEMENTS + chunk * 8, warp, lane, from, (some, 8));
                 }
@@ -536,7 +546,7 @@ impl Model {
                     self.write(
                         PARTS * ELEMENTS + element,
                         warp,
-                        Who::Lane(lane),
+                        Lanes::Lane(lane),
                         value(salt, seed, lane).into(),
                     );
                 }
@@ -545,13 +555,13 @@ impl Model {
                 self.write(
                     PARTS * ELEMENTS + element,
                     warp,
-                    Who::Each,
+                    Lanes::Each,
                     value(salt, seed, 0).into(),
                 );
             }
             Step::GlobalGet { places } => {
                 for (lane, element) in places.of(GLOBAL) {
-                    let read = self.read(PARTS * ELEMENTS + element, warp, Who::Lane(lane));
+                    let read = self.read(PARTS * ELEMENTS + element, warp, Lanes::Lane(lane));
                     self.take(warp, lane, read);
                 }
             }
@@ -570,7 +580,7 @@ fn threads(warp: usize) -> std::ops::Range<usize> {
 }
 
 /// The part of `all` items that a warp's lanes process, in strides of the number of threads.
-fn share(warp: usize, threads: Threads, all: usize) -> impl Iterator<Item = (usize, usize)> {
+fn assigned(warp: usize, threads: Threads, all: usize) -> impl Iterator<Item = (usize, usize)> {
     let first = if threads == Threads::Block { warp * 32 } else { 0 };
     let of_lane = move |lane| once(lane).cycle().zip((first + lane..all).step_by(threads.count()));
     (0..32).flat_map(of_lane)

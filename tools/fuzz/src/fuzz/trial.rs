@@ -83,7 +83,7 @@ pub fn run<D: Device>(device: &D, program: &Program) -> Result<Vec<u32>, D::Erro
 }
 
 /// Checks the simulator's report for a program. The error describes a wrong report.
-pub fn judge(program: &Program, known: &Known, seed: u64) -> Result<(), String> {
+pub fn check(program: &Program, known: &Known, seed: u64) -> Result<(), String> {
     let simulators = (seed..seed + SEEDS).map(Simulator::new);
     for simulator in simulators.chain([Simulator::new(seed).schedules(SCHEDULES)]) {
         let ran = run(&simulator.strict(), program);
@@ -144,7 +144,7 @@ fn found(error: &SimError) -> BTreeSet<Wrong> {
 pub fn shrink(program: &Program, seed: u64) -> (Program, String) {
     let fails = |program: &Program, kind: Kind| {
         let known = Known::of(program);
-        if known.kind() == kind { judge(program, &known, seed).err() } else { None }
+        if known.kind() == kind { check(program, &known, seed).err() } else { None }
     };
     let kind = Known::of(program).kind();
     let (mut program, mut why) = (program.clone(), fails(program, kind).unwrap_or_default());

@@ -69,7 +69,8 @@ mod why {
 }
 
 macro_rules! cases {
-    ($($module:ident::$kernel:ident x $blocks:literal, $found:ident $alone:ident $differs:expr;)*) => {
+    ($($module:ident::$kernel:ident x $blocks:literal, $found:ident $alone:ident
+        $differs:expr;)*) => {
         /// All cases.
         pub const CASES: &[Case] = &[$(Case {
             name: stringify!($kernel),

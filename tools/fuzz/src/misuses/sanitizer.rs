@@ -158,7 +158,8 @@ mod tests {
             =========\n\
             ========= Invalid __global__ read of size 4 bytes\n\
             =========     at third+0x90\n\
-            =========     and is 97 bytes after the nearest allocation at 0x302000000 of size 4096 bytes\n\
+            =========     and is 97 bytes after the nearest allocation at 0x302000000 of size 4096 \
+            bytes\n\
             ========= \n\
             ========= RACECHECK SUMMARY: 1 hazard displayed (1 error, 0 warnings)\n\
             second_one is run\n";

@@ -54,16 +54,20 @@ misuses! {
     product_by_half_a_warp(32, "sm_80", mended, block, _row: Row, _a, d, _nothing) {
         let warp = block.warp();
         let ones = u32::from(f16::ONE.to_bits()) * 0x1_0001;
-        let sums = warp.each(|lane| {
+        let acc = warp.each(|lane| {
             if mended || lane.id() < 16 {
                 // SAFETY: With `mended`, all lanes reach this.
                 unsafe {
-                    raw::mma_sync_aligned_m16n8k8_row_col_f32_f16_f16_f32([ones; 2], [ones], [lane.id() as u32; 4])[0]
+                    raw::mma_sync_aligned_m16n8k8_row_col_f32_f16_f16_f32(
+                        [ones; 2],
+                        [ones],
+                        [lane.id() as u32; 4],
+                    )[0]
                 }
             } else {
                 0
             }
         });
-        leave(warp, d, sums);
+        leave(warp, d, acc);
     }
 }

@@ -127,7 +127,13 @@ misuses! {
             warp.each(|lane| {
                 let chunk = (lane.id() + first / 64) % 16;
                 if lane.id() < 16 {
-                    CpAsync::<16>::copy(lane, &tile, (chunk / 2, chunk % 2 * 4), a, first + chunk * 4);
+                    CpAsync::<16>::copy(
+                        lane,
+                        &tile,
+                        (chunk / 2, chunk % 2 * 4),
+                        a,
+                        first + chunk * 4,
+                    );
                 }
             });
             CpAsync::<16>::commit(warp);
@@ -174,7 +180,9 @@ misuses! {
         for step in 0..6 {
             CpAsync::<16>::wait::<1>(warp);
             block.sync();
-            stages.part(step % 2).for_each(block, |row, col, value| d.set(step * 64 + row * 8 + col, value));
+            stages
+                .part(step % 2)
+                .for_each(block, |row, col, value| d.set(step * 64 + row * 8 + col, value));
             if mended {
                 block.sync();
             }

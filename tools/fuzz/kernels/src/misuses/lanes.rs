@@ -129,22 +129,24 @@ misuses! {
     }
 
     /// The result of an `mma` is stored to the tile that its next operand is loaded from.
-    product_then_ldmatrix(32, "sm_80", mended, block, tile: SharedTile<bf16, 16, 16>, _a, d, _nothing) {
+    product_then_ldmatrix(
+        32, "sm_80", mended, block, tile: SharedTile<bf16, 16, 16>, _a, d, _nothing
+    ) {
         let warp = block.warp();
         tile.fill(warp, |row, col| bf16::from_f32((row + col) as f32));
         warp.sync();
         let a = FragmentA::<M16N8K16, bf16>::load(warp, &tile, At::<0, 0>);
         let b = FragmentB::<M16N8K16, bf16>::load(warp, &tile, At::<0, 0>);
-        let mut product = Accumulator::<M16N8K16, f32>::zero();
-        Mma::<M16N8K16, bf16, bf16, f32>::accumulate(warp, &mut product, &a, &b);
+        let mut acc = Accumulator::<M16N8K16, f32>::zero();
+        Mma::<M16N8K16, bf16, bf16, f32>::accumulate(warp, &mut acc, &a, &b);
         warp.sync();
-        product.map(warp, |_, _, value| bf16::from_f32(value)).store(warp, &tile, (0, 8));
+        acc.map(warp, |_, _, value| bf16::from_f32(value)).store(warp, &tile, (0, 8));
         if mended {
             warp.sync();
         }
         let a = FragmentA::<M16N8K16, bf16>::load(warp, &tile, At::<0, 0>);
-        Mma::<M16N8K16, bf16, bf16, f32>::accumulate(warp, &mut product, &a, &b);
-        product.for_each(warp, |row, col, value| d.set(row * 8 + col, value.to_bits()));
+        Mma::<M16N8K16, bf16, bf16, f32>::accumulate(warp, &mut acc, &a, &b);
+        acc.for_each(warp, |row, col, value| d.set(row * 8 + col, value.to_bits()));
     }
 
     /// Each lane reads an element of global memory that another lane has written.

@@ -75,7 +75,9 @@ misuses! {
         let beyond = if mended { 0 } else { 1 << 19 };
         let rows = warp.each(|lane| {
             // SAFETY: None. This is the misuse; a GPU faults.
-            unsafe { RowAddr::from_address(tile.address() + if lane.id() == 5 { beyond } else { 0 }) }
+            unsafe {
+                RowAddr::from_address(tile.address() + if lane.id() == 5 { beyond } else { 0 })
+            }
         });
         let registers = LdMatrix::<X4, NoTrans, B16>::load(warp, rows);
         warp.each(|lane| d.set(lane.id(), lane.get(&registers)[0]));
@@ -90,7 +92,11 @@ misuses! {
         let rows = warp.each(|lane| {
             // SAFETY: None. This is the misuse. The memory after the block's own belongs to no
             // other block.
-            unsafe { RowAddr::from_address(tile.address() + if lane.id() == 5 { beyond } else { lane.id() as u32 * 16 }) }
+            unsafe {
+                RowAddr::from_address(
+                    tile.address() + if lane.id() == 5 { beyond } else { lane.id() as u32 * 16 },
+                )
+            }
         });
         StMatrix::<X1, NoTrans, B16>::store(warp, rows, PerLane::splat([1]));
         warp.sync();

@@ -48,7 +48,8 @@ fn leave(warp: Warp<'_>, d: GlobalMut<u32>, numbers: PerLane<u32>) {
 
 /// Declares kernels with the common parameters.
 macro_rules! misuses {
-    ($($(#[$doc:meta])* $kernel:ident($threads:literal, $target:literal, $mended:ident, $block:ident,
+    ($($(#[$doc:meta])* $kernel:ident($threads:literal, $target:literal, $mended:ident,
+        $block:ident,
         $shared:ident: $layout:ty, $a:ident, $d:ident, $nothing:ident) $body:block)*) => {$(
         $(#[$doc])*
         #[ptx_matrix::kernel(threads = $threads, target = $target)]

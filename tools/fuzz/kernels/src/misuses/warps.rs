@@ -81,7 +81,10 @@ misuses! {
             warp.each(|lane| {
                 let thread = first + lane.id();
                 if thread < half {
-                    row.set((0, thread), row.get(lane, (0, thread)) + row.get(lane, (0, thread + half)));
+                    row.set(
+                        (0, thread),
+                        row.get(lane, (0, thread)) + row.get(lane, (0, thread + half)),
+                    );
                 }
             });
             if mended {
@@ -111,7 +114,11 @@ misuses! {
     read_of_anothers_stmatrix(64, "sm_90", mended, block, tile: Matrix, _a, d, _nothing) {
         let warp = block.warp();
         if warp.index() == 0 {
-            StMatrix::<X4, NoTrans, B16>::store(warp, rows(warp, tile), PerLane::splat([1, 2, 3, 4]));
+            StMatrix::<X4, NoTrans, B16>::store(
+                warp,
+                rows(warp, tile),
+                PerLane::splat([1, 2, 3, 4]),
+            );
         }
         if mended {
             block.sync();
@@ -133,16 +140,20 @@ misuses! {
             block.sync();
         }
         if warp.index() == 1 {
-            StMatrix::<X4, NoTrans, B16>::store(warp, rows(warp, tile), PerLane::splat([1, 2, 3, 4]));
+            StMatrix::<X4, NoTrans, B16>::store(
+                warp,
+                rows(warp, tile),
+                PerLane::splat([1, 2, 3, 4]),
+            );
         }
     }
 
     /// Two warps store to one tile with `stmatrix`.
     stmatrix_over_anothers_stmatrix(64, "sm_90", mended, block, tile: Matrix, _a, d, _nothing) {
         let warp = block.warp();
-        for turn in 0..2 {
-            if warp.index() == turn {
-                let registers = PerLane::splat([turn as u32; 4]);
+        for writer in 0..2 {
+            if warp.index() == writer {
+                let registers = PerLane::splat([writer as u32; 4]);
                 StMatrix::<X4, NoTrans, B16>::store(warp, rows(warp, tile), registers);
             }
             if mended {

@@ -26,8 +26,8 @@ pub struct Barrier {
     pub bytes: i64,
     /// Completed phases.
     pub phase: i64,
-    told: Known,
-    told_by_peers: Known,
+    released: Known,
+    released_by_peers: Known,
     /// The events that are known by the completed phases: through arrivals of the own block, and
     /// of other blocks of the cluster.
     pub over: Known,
@@ -47,8 +47,8 @@ impl Barrier {
             pending: count,
             bytes: 0,
             phase: 0,
-            told: Known::default(),
-            told_by_peers: Known::default(),
+            released: Known::default(),
+            released_by_peers: Known::default(),
             over: Known::default(),
             over_of_peers: Known::default(),
             completions: Vec::new(),
@@ -59,12 +59,12 @@ impl Barrier {
 
     pub fn arrive(
         &mut self,
-        told: &Known,
+        released: &Known,
         of_peer: bool,
         count: u32,
         events: &mut usize,
     ) -> Result<(), Trouble> {
-        if of_peer { &mut self.told_by_peers } else { &mut self.told }.join(told);
+        if of_peer { &mut self.released_by_peers } else { &mut self.released }.join(released);
         self.count(count, events)
     }
 
@@ -72,8 +72,8 @@ impl Barrier {
         if copy.phase != self.phase {
             return Err(Trouble);
         }
-        copy.events.iter().for_each(|&event| self.told.seen.insert(event));
-        self.told.order.join(&copy.order);
+        copy.events.iter().for_each(|&event| self.released.seen.insert(event));
+        self.released.order.join(&copy.order);
         self.bytes -= i64::from(copy.bytes);
         self.count(copy.arrivals, events)
     }
@@ -89,11 +89,11 @@ impl Barrier {
         if self.bytes == 0 {
             self.phase += 1;
             self.pending = self.count;
-            self.told.seen.insert(*events);
+            self.released.seen.insert(*events);
             self.completions.push(*events);
             *events += 1;
-            self.over.join(&std::mem::take(&mut self.told));
-            self.over_of_peers.join(&std::mem::take(&mut self.told_by_peers));
+            self.over.join(&std::mem::take(&mut self.released));
+            self.over_of_peers.join(&std::mem::take(&mut self.released_by_peers));
             let mut known = self.over.clone();
             known.join(&self.over_of_peers);
             self.known_at.push(known);

@@ -67,9 +67,9 @@ struct Channel {
     producers: Vec<usize>,
     /// Whether the producers alternate between rounds. Otherwise each producer does a part of each
     /// round.
-    by_turns: bool,
+    round_robin: bool,
     consumers: Vec<usize>,
-    told: Count,
+    committed: Count,
     released: Count,
     /// The block that loads for all blocks, if it is one. The other blocks also have barriers for
     /// their own consumers.
@@ -179,7 +179,7 @@ impl Maker<'_> {
             (0..self.program.blocks).filter(|&rank| self.multiplies[rank]).collect::<Vec<_>>()
         {
             for warp in 0..4 {
-                self.put(rank, warp, (0, 0), Step::TakeSums { newest: 0, to: 0 });
+                self.put(rank, warp, (0, 0), Step::TakeAccumulators { newest: 0, to: 0 });
             }
         }
     }
@@ -251,13 +251,13 @@ impl Maker<'_> {
     fn count(&mut self, warps: usize, by_lanes: bool) -> Count {
         let class = ARRIVALS.iter().position(|&count| count as usize == warps);
         let many = ARRIVALS[3];
-        let share = many / warps as u32;
+        let per_warp = many / warps as u32;
         match class {
             Some(class) if self.random.bool() => Count { class, times: 1, by: Arrives::Elected },
-            _ if by_lanes && share.is_multiple_of(32) && self.random.bool() => {
-                Count { class: 3, times: share / 32, by: Arrives::Each }
+            _ if by_lanes && per_warp.is_multiple_of(32) && self.random.bool() => {
+                Count { class: 3, times: per_warp / 32, by: Arrives::Each }
             }
-            _ => Count { class: 3, times: share, by: Arrives::Elected },
+            _ => Count { class: 3, times: per_warp, by: Arrives::Elected },
         }
     }
 
@@ -332,10 +332,10 @@ impl Maker<'_> {
             self.warps(if uses == Use::Multiply { 4..WARPS } else { 0..WARPS }, producers);
         // A producer that only comes to a stage every other time would not know whether its phase
         // has begun.
-        let by_turns = producers.len() > 1
+        let round_robin = producers.len() > 1
             && stages.is_multiple_of(2)
             && (parts.len() < 2 || self.random.bool());
-        if !by_turns && parts.len() < 2 {
+        if !round_robin && parts.len() < 2 {
             producers.truncate(1);
         }
         let consumers = match uses {
@@ -357,9 +357,9 @@ impl Maker<'_> {
         } else {
             consumers
         };
-        let told = match fill {
+        let committed = match fill {
             Fill::Load => Count {
-                class: usize::from(producers.len() > 1 && !by_turns),
+                class: usize::from(producers.len() > 1 && !round_robin),
                 times: 1,
                 by: Arrives::Elected,
             },
@@ -374,7 +374,7 @@ impl Maker<'_> {
             released.by = Arrives::HavingRead;
         }
         let own_released = self.count(tellers, uses == Use::Read);
-        let full = self.take_barriers(told.class, stages)?;
+        let full = self.take_barriers(committed.class, stages)?;
         let empty = self.take_barriers(released.class, stages)?;
         let own_empty = match leader {
             Some(_) => self.take_barriers(own_released.class, stages)?,
@@ -405,9 +405,9 @@ impl Maker<'_> {
             full,
             empty,
             producers,
-            by_turns,
+            round_robin,
             consumers,
-            told,
+            committed,
             released,
             leader,
             own_empty,

@@ -118,7 +118,7 @@ impl Mistake {
             (Mistake::MissingSync, Step::WarpSync | Step::GroupSync | Step::BlockSync) => true,
             (
                 Mistake::WrongDepth,
-                Step::WaitStores { .. } | Step::WaitProducts { .. } | Step::TakeSums { .. },
+                Step::WaitStores { .. } | Step::WaitWgmmas { .. } | Step::TakeAccumulators { .. },
             ) => true,
             (Mistake::WrongDepth, Step::Commit) => true,
             (Mistake::WrongScope, Step::Wait { cluster, .. }) => cluster,
@@ -181,8 +181,8 @@ impl Mistake {
             (
                 Mistake::WrongDepth,
                 Step::WaitStores { newest, .. }
-                | Step::WaitProducts { newest }
-                | Step::TakeSums { newest, .. },
+                | Step::WaitWgmmas { newest }
+                | Step::TakeAccumulators { newest, .. },
             ) => {
                 *newest += 1;
                 false
@@ -220,7 +220,7 @@ impl Mistake {
                 matches!(
                     step,
                     Step::Read { .. }
-                        | Step::WaitProducts { .. }
+                        | Step::WaitWgmmas { .. }
                         | Step::WaitStores { .. }
                         | Step::Fill { .. }
                         | Step::SetPeer { .. }

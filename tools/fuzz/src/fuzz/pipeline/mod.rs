@@ -93,11 +93,11 @@ pub fn try_seed(seed: u64, tally: &mut Tally) -> Result<(), Box<Failure>> {
         return Err(Box::new(Failure { mistake: None, program: right, why }));
     }
     tally.right += 1;
-    judge(&right, verdict, None, seed)?;
+    check(&right, verdict, None, seed)?;
     for _ in 0..MISTAKES {
         let mistake = Mistake::ALL[random.usize(..Mistake::ALL.len())];
         let Some(program) = mistake.plant(&mut random, &right) else { continue };
-        let verdict = judge(&program, trial::verdict(&program, seed), Some(mistake), seed)?;
+        let verdict = check(&program, trial::verdict(&program, seed), Some(mistake), seed)?;
         let planted = tally.planted.entry(mistake).or_default();
         match verdict {
             Verdict::Right { .. } => planted.right += 1,
@@ -110,13 +110,13 @@ pub fn try_seed(seed: u64, tally: &mut Tally) -> Result<(), Box<Failure>> {
 
 /// Runs a program, and compares the findings with the verdict. Returns the verdict, or a doubtful
 /// one if it depends on the order.
-fn judge(
+fn check(
     program: &program::Program,
     verdict: Verdict,
     mistake: Option<Mistake>,
     seed: u64,
 ) -> Result<Verdict, Box<Failure>> {
-    match trial::judge(program, &verdict, seed) {
+    match trial::check(program, &verdict, seed) {
         Ok(()) => Ok(verdict),
         Err(_) if mistake.is_some() && trial::depends_on_order(program, &verdict, seed) => {
             Ok(Verdict::Doubtful { why: vec!["it depends on the order"] })
@@ -150,7 +150,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     #[test]
-    fn pipelines_are_right_and_each_mistake_is_wrong_somewhere() {
+    fn pipelines_are_right_and_each_mistake_is_found() {
         let mut wrong = BTreeSet::new();
         for seed in 0..30 {
             let mut random = Rng::with_seed(seed);

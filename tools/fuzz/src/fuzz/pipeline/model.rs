@@ -39,9 +39,9 @@ pub enum Wrong {
     /// A block that ends before its copies or its `wgmma`s are complete.
     Unfinished,
     /// A read of accumulators that a `wgmma` in flight adds to.
-    Sums,
+    Accumulators,
     /// The warps of a warpgroup execute different `wgmma`s.
-    Apart,
+    Diverged,
 }
 
 /// A doubt: the lanes of one arrival arrive in several phases.
@@ -59,7 +59,7 @@ pub enum Landing {
 
 /// The order of the warps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Turns {
+pub enum Schedule {
     /// A random ready warp, for a few steps.
     Random,
     /// The ready warp with the highest rank. Ranks are random, and in one of sixteen turns the warp
@@ -76,7 +76,7 @@ enum Lanes {
     /// Each lane accesses a row.
     Rows,
     /// Each thread of a warpgroup accesses its share.
-    Share { warp: usize },
+    Slices { warp: usize },
     /// An asynchronous access through the async proxy.
     Proxy,
     /// An asynchronous store through the generic proxy.
@@ -120,7 +120,7 @@ struct Stores {
 
 /// A `wgmma` group of a warpgroup.
 #[derive(Clone)]
-struct Product {
+struct WgmmaGroup {
     operands: (usize, usize),
     event: usize,
     /// The events before the warps issued it.
@@ -156,7 +156,7 @@ pub struct Model<'p> {
     /// Copies that have not landed.
     flying: Vec<Copy>,
     /// The `wgmma` groups of each block.
-    products: Vec<Vec<Product>>,
+    wgmma_groups: Vec<Vec<WgmmaGroup>>,
     /// Events that a block must know when it ends.
     to_know: Vec<(usize, usize, Wrong)>,
     values: Values,
@@ -167,7 +167,7 @@ pub struct Model<'p> {
 
 impl<'p> Model<'p> {
     /// Runs a program in an order drawn from a seed.
-    pub fn run(program: &'p Program, seed: u64, landing: Landing, turns: Turns) -> Self {
+    pub fn run(program: &'p Program, seed: u64, landing: Landing, schedule: Schedule) -> Self {
         let blocks = program.blocks;
         let warp = || Warp {
             at: At::Step,
@@ -192,7 +192,7 @@ impl<'p> Model<'p> {
             // The first events are the starts of the blocks.
             events: blocks,
             flying: Vec::new(),
-            products: vec![Vec::new(); blocks],
+            wgmma_groups: vec![Vec::new(); blocks],
             to_know: Vec::new(),
             values: Values::new(blocks),
             wrong: BTreeSet::new(),
@@ -201,7 +201,7 @@ impl<'p> Model<'p> {
         for (agent, of) in model.agents.iter_mut().enumerate() {
             of.known.seen.insert(agent / 2 / WARPS);
         }
-        match model.go(&mut Rng::with_seed(seed), landing, turns) {
+        match model.go(&mut Rng::with_seed(seed), landing, schedule) {
             Ok(()) => model.end(),
             Err(Trouble) => drop(model.wrong.insert(Wrong::Barrier)),
         }
@@ -215,7 +215,12 @@ impl<'p> Model<'p> {
     }
 
     /// Runs the warps until none can continue. Stops at a misuse that ends the run.
-    fn go(&mut self, random: &mut Rng, landing: Landing, turns: Turns) -> Result<(), Trouble> {
+    fn go(
+        &mut self,
+        random: &mut Rng,
+        landing: Landing,
+        schedule: Schedule,
+    ) -> Result<(), Trouble> {
         let mut ranks: Vec<u32> = self.warps.iter().map(|_| random.u32(..)).collect();
         loop {
             let ready: Vec<usize> =
@@ -231,9 +236,9 @@ impl<'p> Model<'p> {
                 self.land(copy)?;
                 continue;
             }
-            let next = match turns {
-                Turns::Random => random.choice(ready),
-                Turns::Ranked => ready.into_iter().max_by_key(|&warp| ranks[warp]),
+            let next = match schedule {
+                Schedule::Random => random.choice(ready),
+                Schedule::Ranked => ready.into_iter().max_by_key(|&warp| ranks[warp]),
             };
             let Some(warp) = next else { return Ok(()) };
             if random.u8(..16) == 0 {
@@ -265,7 +270,7 @@ impl<'p> Model<'p> {
             Some(Step::WaitToken) => {
                 token.is_none_or(|(barrier, phase)| self.barriers[barrier].phase > phase)
             }
-            Some(Step::WaitProducts { newest } | Step::TakeSums { newest, .. }) => {
+            Some(Step::WaitWgmmas { newest } | Step::TakeAccumulators { newest, .. }) => {
                 let needed = issued.saturating_sub(newest as usize);
                 group_of(warp).all(|other| self.warps[other].issued >= needed)
             }
@@ -319,24 +324,24 @@ impl<'p> Model<'p> {
 
     /// Whether all of a tile is written.
     fn is_written(&self, cell: usize) -> bool {
-        let mut shares = BTreeSet::new();
+        let mut slices = BTreeSet::new();
         self.cells[cell].iter().filter(|past| past.writes).any(|past| match past.lanes {
-            Lanes::Share { warp } => shares.insert(warp) && shares.len() == 4,
+            Lanes::Slices { warp } => slices.insert(warp) && slices.len() == 4,
             _ => true,
         })
     }
 
     /// Compares an access of an agent with all earlier ones.
-    fn judge(&mut self, cell: usize, agent: usize, writes: bool, lanes: Lanes) {
+    fn check(&mut self, cell: usize, agent: usize, writes: bool, lanes: Lanes) {
         if !writes && !self.is_written(cell) {
             self.wrong.insert(Wrong::Unwritten);
         }
         for index in 0..self.cells[cell].len() {
             let past = self.cells[cell][index];
-            let same_lanes =
-                past.lanes == lanes && matches!(lanes, Lanes::Columns { .. } | Lanes::Share { .. });
+            let same_lanes = past.lanes == lanes
+                && matches!(lanes, Lanes::Columns { .. } | Lanes::Slices { .. });
             let disjoint =
-                matches!((past.lanes, lanes), (Lanes::Share { .. }, Lanes::Share { .. }));
+                matches!((past.lanes, lanes), (Lanes::Slices { .. }, Lanes::Slices { .. }));
             if !(past.writes || writes) || same_lanes || disjoint {
                 continue;
             }
@@ -357,7 +362,7 @@ impl<'p> Model<'p> {
     /// An access by all lanes of a warp.
     fn access(&mut self, cell: usize, warp: usize, writes: bool, lanes: Lanes) {
         for agent in [2 * warp, 2 * warp + 1] {
-            self.judge(cell, agent, writes, lanes);
+            self.check(cell, agent, writes, lanes);
         }
         for agent in [2 * warp, 2 * warp + 1] {
             let event = self.own_event(agent);
@@ -384,24 +389,24 @@ impl<'p> Model<'p> {
         by: Arrives,
     ) -> Result<(), Trouble> {
         let own_rank = agents[0] / 2 / WARPS;
-        let mut told = Known::default();
+        let mut released = Known::default();
         for &agent in agents {
             self.visit(agent, rank);
             let event = self.own_event(agent);
             if rank != own_rank {
                 self.to_know.push((event, rank, Wrong::Peer));
             }
-            told.join(&self.agents[agent].known);
-            told.seen.join(&self.agents[agent].own);
+            released.join(&self.agents[agent].known);
+            released.seen.join(&self.agents[agent].own);
         }
-        told.order.join(&self.before(agents[0] / 2));
+        released.order.join(&self.before(agents[0] / 2));
         let index = rank * 4 * BARRIERS + barrier;
         let begun = self.barriers[index].completions.last().copied();
         if begun.is_some_and(|event| !self.has_happened(agents[0] / 2, event)) {
             self.doubts.insert(EARLY_ARRIVAL);
         }
         if rank != own_rank && by == Arrives::HavingRead {
-            told = self.without_stores(told, rank);
+            released = self.without_stores(released, rank);
         }
         let lanes = if by == Arrives::Each { 32 } else { 1 };
         let of_peer = rank != own_rank && by != Arrives::HavingRead;
@@ -412,7 +417,7 @@ impl<'p> Model<'p> {
             if self.barriers[index].phase > before {
                 self.doubts.insert(SEVERAL_PHASES);
             }
-            self.barriers[index].arrive(&told, of_peer, times, &mut self.events)?;
+            self.barriers[index].arrive(&released, of_peer, times, &mut self.events)?;
         }
         Ok(())
     }
@@ -464,10 +469,10 @@ impl<'p> Model<'p> {
                 self.wrong.insert(wrong);
             }
         }
-        for (rank, products) in self.products.iter().enumerate() {
+        for (rank, wgmma_groups) in self.wgmma_groups.iter().enumerate() {
             for warp in &self.warps[rank * WARPS..][..4] {
-                if warp.issued != products.len() {
-                    self.wrong.insert(Wrong::Apart);
+                if warp.issued != wgmma_groups.len() {
+                    self.wrong.insert(Wrong::Diverged);
                 } else if warp.waited < warp.issued {
                     self.wrong.insert(Wrong::Unfinished);
                 }

@@ -149,10 +149,10 @@ pub enum Step {
         a: usize,
         b: usize,
     },
-    WaitProducts {
+    WaitWgmmas {
         newest: u32,
     },
-    TakeSums {
+    TakeAccumulators {
         newest: u32,
         to: usize,
     },
@@ -287,20 +287,20 @@ fn words(of: Step) -> [u32; WORDS] {
             with(step::SET_PEER, &[(SLOT, slot as u32), (SEED, seed), (RANKS, 1 << rank)])
         }
         Step::Send { slot, seed, barrier, rank } => {
-            let told = [(BARRIER, barrier as u32), (RANKS, 1 << rank)];
-            with(step::SEND, &[&[(SLOT, slot as u32), (SEED, seed)][..], &told].concat())
+            let released = [(BARRIER, barrier as u32), (RANKS, 1 << rank)];
+            with(step::SEND, &[&[(SLOT, slot as u32), (SEED, seed)][..], &released].concat())
         }
         Step::CopyToPeer { slot, to, barrier, rank } => {
-            let told = [(BARRIER, barrier as u32), (RANKS, 1 << rank)];
+            let released = [(BARRIER, barrier as u32), (RANKS, 1 << rank)];
             with(
                 step::COPY_TO_PEER,
-                &[&[(SLOT, slot as u32), (OTHER, to as u32)][..], &told].concat(),
+                &[&[(SLOT, slot as u32), (OTHER, to as u32)][..], &released].concat(),
             )
         }
         Step::Multiply { a, b } => with(step::MULTIPLY, &[(SLOT, a as u32), (OTHER, b as u32)]),
-        Step::WaitProducts { newest } => with(step::WAIT_PRODUCTS, &[(COUNT, newest)]),
-        Step::TakeSums { newest, to } => {
-            with(step::TAKE_SUMS, &[(COUNT, newest), (OTHER, to as u32)])
+        Step::WaitWgmmas { newest } => with(step::WAIT_WGMMAS, &[(COUNT, newest)]),
+        Step::TakeAccumulators { newest, to } => {
+            with(step::TAKE_ACCUMULATORS, &[(COUNT, newest), (OTHER, to as u32)])
         }
     }
 }

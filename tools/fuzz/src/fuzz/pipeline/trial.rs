@@ -1,8 +1,8 @@
 //! Runs pipelines, and compares the findings with the model's.
 
-use super::model::{Landing, Model, SEVERAL_PHASES, Turns, Wrong};
+use super::model::{Landing, Model, SEVERAL_PHASES, Schedule, Wrong};
 use super::program::{Program, Shape};
-use super::values::{BOX_LINES, boxes, factors, rows, stored};
+use super::values::{BOXES_ROWS, boxes, operands, rows, stored};
 use ptx_matrix::element::bf16;
 use ptx_matrix::launch::{Device, Grid, KernelInfo, LaunchError, Tensor};
 use ptx_matrix::sim::{Misuse, SimError, Simulator};
@@ -39,7 +39,7 @@ impl Verdict {
 /// Runs the model in a few orders.
 pub fn verdict(program: &Program, seed: u64) -> Verdict {
     let landings = [Landing::Late, Landing::Early, Landing::Random];
-    let model = |(order, landing)| Model::run(program, seed + order, landing, Turns::Random);
+    let model = |(order, landing)| Model::run(program, seed + order, landing, Schedule::Random);
     let models: Vec<Model<'_>> = (0..).zip(landings).map(model).collect();
     // The program may be correct in another order of lanes, which the model does not try.
     let may_be_right = models.iter().any(|model| model.doubts.contains(SEVERAL_PHASES));
@@ -63,9 +63,9 @@ pub fn verdict(program: &Program, seed: u64) -> Verdict {
 /// If a phase gets more arrivals than it needs, some of them count for the next phase. The order
 /// decides which, and so which warps learn of which events.
 pub fn depends_on_order(program: &Program, verdict: &Verdict, seed: u64) -> bool {
-    let turns = |order| if order % 2 == 0 { Turns::Ranked } else { Turns::Random };
-    let mut others =
-        (0..ORDERS).map(|order| Model::run(program, seed + order, Landing::Random, turns(order)));
+    let schedule = |order| if order % 2 == 0 { Schedule::Ranked } else { Schedule::Random };
+    let mut others = (0..ORDERS)
+        .map(|order| Model::run(program, seed + order, Landing::Random, schedule(order)));
     match verdict {
         Verdict::Right { .. } => others.any(|model| !model.wrong.is_empty()),
         Verdict::Wrong { .. } => others.any(|model| model.wrong.is_empty()),
@@ -82,7 +82,7 @@ type Left = (Vec<u32>, Vec<u32>);
 /// The device's error.
 pub fn run<D: Device>(device: &D, program: &Program) -> Result<Left, LaunchError<D::Error>> {
     let floats = |shape| -> Vec<bf16> {
-        factors(shape).into_iter().map(|element| bf16::from_f32(element as f32)).collect()
+        operands(shape).into_iter().map(|element| bf16::from_f32(element as f32)).collect()
     };
     let run = |error| LaunchError::Device(error);
     let (script, rows) =
@@ -95,12 +95,12 @@ pub fn run<D: Device>(device: &D, program: &Program) -> Result<Left, LaunchError
     let mut out = device.upload(&vec![0; program.blocks * LEFT]).map_err(run)?;
     let mut kept = device.upload(&vec![0; stored(program.blocks)]).map_err(run)?;
     {
-        let map_boxes = Tensor::<Boxed, 2>::new([COLS, BOX_LINES]).map(device, boxes.borrow())?;
+        let map_boxes = Tensor::<Boxed, 2>::new([COLS, BOXES_ROWS]).map(device, boxes.borrow())?;
         let map_a = Tensor::<A, 2>::new([K, Shape::A.sources() * M]).map(device, a.borrow())?;
         let map_b = Tensor::<B, 2>::new([K, Shape::B.sources() * N]).map(device, b.borrow())?;
-        let lines = program.blocks * STORED_BOXES * BOX_ROWS;
+        let box_rows = program.blocks * STORED_BOXES * BOX_ROWS;
         let mut map_kept =
-            Tensor::<Boxed, 2>::new([COLS, lines]).map_mut(device, kept.borrow_mut())?;
+            Tensor::<Boxed, 2>::new([COLS, box_rows]).map_mut(device, kept.borrow_mut())?;
         let grid = Grid::from(program.blocks as u32);
         // The kernel has an instance for each number of blocks in a cluster.
         let of_blocks = |info: &KernelInfo| info.cluster.blocks() == program.blocks as u64;
@@ -140,7 +140,7 @@ pub fn compare(left: &(Vec<u32>, Vec<u32>), out: &[u32], stored: &[u32]) -> Resu
 ///
 /// # Errors
 /// A false report, a missed violation, a wrong value, or a finding of another kind.
-pub fn judge(program: &Program, verdict: &Verdict, seed: u64) -> Result<(), String> {
+pub fn check(program: &Program, verdict: &Verdict, seed: u64) -> Result<(), String> {
     let simulators = (seed..seed + SEEDS).map(Simulator::new);
     for simulator in simulators.chain([Simulator::new(seed).schedules(SCHEDULES)]) {
         let ran = run(&simulator.strict(), program);
@@ -195,8 +195,8 @@ fn found(error: &SimError) -> BTreeSet<Wrong> {
         Misuse::Deadlock { .. } => Some(Wrong::Deadlock),
         Misuse::PeerNotStarted { .. } | Misuse::PeerEnded { .. } => Some(Wrong::Peer),
         Misuse::BulkUnfinished | Misuse::WgmmaUnfinished => Some(Wrong::Unfinished),
-        Misuse::AccumulatorInFlight { .. } => Some(Wrong::Sums),
-        Misuse::WarpGroupDiverges { .. } => Some(Wrong::Apart),
+        Misuse::AccumulatorInFlight { .. } => Some(Wrong::Accumulators),
+        Misuse::WarpGroupDiverges { .. } => Some(Wrong::Diverged),
         _ => None,
     };
     error.findings().iter().filter_map(|finding| wrong(&finding.misuse)).collect()
@@ -207,7 +207,7 @@ pub fn shrink(program: &Program, seed: u64) -> (Program, String) {
     let kind = verdict(program, seed);
     let fails = |program: &Program| {
         let of = verdict(program, seed);
-        let why = if of.is_like(&kind) { judge(program, &of, seed).err()? } else { return None };
+        let why = if of.is_like(&kind) { check(program, &of, seed).err()? } else { return None };
         (!depends_on_order(program, &of, seed)).then_some(why)
     };
     let (mut program, mut why) = (program.clone(), fails(program).unwrap_or_default());

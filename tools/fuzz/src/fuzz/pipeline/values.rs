@@ -2,8 +2,8 @@
 
 use super::program::{Shape, Tile};
 use ptx_matrix_fuzz_kernels::pipeline::{
-    BOX_ROWS, COLS, FIRST_ROW, FIRST_SUM, K, LEFT, M, N, STORED_BOXES, WARPS, factor, take_in,
-    value,
+    BOX_ROWS, COLS, FIRST_ROW, FIRST_SUM, K, LEFT, M, N, STORED_BOXES, WARPS, exact_operand,
+    take_in, value,
 };
 
 const ROWS_SEED: u32 = 11;
@@ -12,7 +12,7 @@ const A_SEED: u32 = 13;
 const B_SEED: u32 = 14;
 
 /// Rows of the tensor with the boxes. Half of the last box is out of bounds.
-pub const BOX_LINES: usize = Shape::Box.sources() * BOX_ROWS - BOX_ROWS / 2;
+pub const BOXES_ROWS: usize = Shape::Box.sources() * BOX_ROWS - BOX_ROWS / 2;
 
 /// The rows that the kernel loads from global memory.
 pub fn rows() -> Vec<u32> {
@@ -20,13 +20,13 @@ pub fn rows() -> Vec<u32> {
 }
 
 pub fn boxes() -> Vec<u32> {
-    (0..BOX_LINES * COLS).map(|index| value(BOXES_SEED, index)).collect()
+    (0..BOXES_ROWS * COLS).map(|index| value(BOXES_SEED, index)).collect()
 }
 
 /// The elements of operands, which are small integers: A row by row, B column by column.
-pub fn factors(shape: Shape) -> Vec<u32> {
+pub fn operands(shape: Shape) -> Vec<u32> {
     let seed = if shape == Shape::A { A_SEED } else { B_SEED };
-    (0..shape.sources() * shape.elements()).map(|index| factor(seed, index)).collect()
+    (0..shape.sources() * shape.elements()).map(|index| exact_operand(seed, index)).collect()
 }
 
 /// Words of the tensor that boxes are stored to.
@@ -37,7 +37,7 @@ pub fn stored(blocks: usize) -> usize {
 /// The tiles of all blocks, and the output.
 pub struct Values {
     tiles: Vec<Vec<u32>>,
-    sums: Vec<Vec<u32>>,
+    acc: Vec<Vec<u32>>,
     pub out: Vec<u32>,
     pub stored: Vec<u32>,
 }
@@ -62,7 +62,7 @@ impl Values {
         };
         Values {
             tiles: (0..blocks * ALL).map(tile).collect(),
-            sums: vec![vec![0; M * N]; blocks],
+            acc: vec![vec![0; M * N]; blocks],
             out: vec![0; blocks * LEFT],
             stored: vec![0; stored(blocks)],
         }
@@ -75,10 +75,10 @@ impl Values {
     }
 
     /// A warp of a warpgroup fills its share: each thread fills every 128th element.
-    pub fn fill_share(&mut self, rank: usize, tile: Tile, seed: u32, warp: usize) {
+    pub fn fill_slices(&mut self, rank: usize, tile: Tile, seed: u32, warp: usize) {
         let elements = self.tiles[index(rank, tile)].iter_mut().enumerate();
         for (at, element) in elements.filter(|(at, _)| at / 32 % 4 == warp) {
-            *element = factor(seed, at);
+            *element = exact_operand(seed, at);
         }
     }
 
@@ -87,10 +87,10 @@ impl Values {
         for (at, element) in self.tiles[index(rank, tile)].iter_mut().enumerate() {
             *element = match tile.shape {
                 Shape::Row => value(ROWS_SEED, first + at),
-                Shape::Box if (first + at) / COLS >= BOX_LINES => 0,
+                Shape::Box if (first + at) / COLS >= BOXES_ROWS => 0,
                 Shape::Box => value(BOXES_SEED, first + at),
-                Shape::A => factor(A_SEED, first + at),
-                Shape::B => factor(B_SEED, first + at),
+                Shape::A => exact_operand(A_SEED, first + at),
+                Shape::B => exact_operand(B_SEED, first + at),
             };
         }
     }
@@ -101,13 +101,13 @@ impl Values {
 
     /// Each lane of a warp reads a row.
     pub fn read(&mut self, rank: usize, tile: Tile, warp: usize) {
-        let lines: Vec<u32> = self.tiles[index(rank, tile)]
+        let rows: Vec<u32> = self.tiles[index(rank, tile)]
             .chunks(COLS)
-            .map(|line| line.iter().fold(0, |sum: u32, element| sum.rotate_left(1) ^ element))
+            .map(|row| row.iter().fold(0, |sum: u32, element| sum.rotate_left(1) ^ element))
             .collect();
         let first = rank * LEFT + warp % WARPS * 32;
         for (lane, known) in self.out[first..first + 32].iter_mut().enumerate() {
-            *known = take_in(*known, lines[lane % lines.len()]);
+            *known = take_in(*known, rows[lane % rows.len()]);
         }
     }
 
@@ -123,16 +123,16 @@ impl Values {
     pub fn multiply(&mut self, rank: usize, a: usize, b: usize) {
         let (a, b) = (Tile { shape: Shape::A, slot: a }, Tile { shape: Shape::B, slot: b });
         let (a, b) = (&self.tiles[index(rank, a)], &self.tiles[index(rank, b)]);
-        for (at, sum) in self.sums[rank].iter_mut().enumerate() {
+        for (at, sum) in self.acc[rank].iter_mut().enumerate() {
             let (row, col) = (at / N, at % N);
             *sum += (0..K).map(|k| a[row * K + k] * b[col * K + k]).sum::<u32>();
         }
     }
 
     /// A warp stores its 16 rows of the accumulators.
-    pub fn take_sums(&mut self, rank: usize, to: usize, warp: usize) {
+    pub fn take_acc(&mut self, rank: usize, to: usize, warp: usize) {
         let (first, own) =
             (rank * LEFT + FIRST_SUM + to * M * N, warp * 16 * N..(warp + 1) * 16 * N);
-        self.out[first + own.start..first + own.end].copy_from_slice(&self.sums[rank][own]);
+        self.out[first + own.start..first + own.end].copy_from_slice(&self.acc[rank][own]);
     }
 }

@@ -60,7 +60,7 @@ impl Maker<'_> {
             self.put(rank, warp, at, wait);
         }
         let seed = self.seed();
-        let Count { times, by, .. } = channel.told;
+        let Count { times, by, .. } = channel.committed;
         match channel.fill {
             Fill::Load => unreachable!("it is loaded above"),
             Fill::Lanes => {
@@ -129,14 +129,14 @@ impl Maker<'_> {
         let stage = round % channel.stages;
         let full = channel.full[stage];
         let Channel { producers, parts, .. } = channel;
-        let shares: Vec<(usize, Vec<&Part>)> = if channel.by_turns || producers.len() == 1 {
+        let work: Vec<(usize, Vec<&Part>)> = if channel.round_robin || producers.len() == 1 {
             vec![(producers[round % producers.len()], parts.iter().collect())]
         } else {
             let of =
                 |producer: usize| parts.iter().skip(producer).step_by(producers.len()).collect();
             producers.iter().enumerate().map(|(index, &warp)| (warp, of(index))).collect()
         };
-        for (warp, parts) in shares {
+        for (warp, parts) in work {
             if round >= channel.stages || self.random.bool() {
                 self.put(rank, warp, at, wait);
             }
@@ -220,7 +220,7 @@ impl Maker<'_> {
                     };
                     if let Some(slot) = channel.a_by_group {
                         if round > 0 {
-                            self.put(rank, warp, at, Step::WaitProducts { newest: 0 });
+                            self.put(rank, warp, at, Step::WaitWgmmas { newest: 0 });
                             self.put(rank, warp, at, Step::GroupSync);
                         }
                         let tile = Tile { shape: Shape::A, slot };
@@ -272,7 +272,7 @@ impl Maker<'_> {
                 Use::Store => {
                     self.put(rank, warp, at, Step::WaitStores { newest, written: newest == 1 })
                 }
-                Use::Multiply => self.put(rank, warp, at, Step::WaitProducts { newest }),
+                Use::Multiply => self.put(rank, warp, at, Step::WaitWgmmas { newest }),
             }
             if tellers.contains(&warp) {
                 self.put(rank, warp, at, Step::Arrive { barrier, ranks, times, by });

@@ -3,7 +3,9 @@
 use super::super::barrier::{Barrier, Copy, Trouble};
 use super::super::known::Known;
 use super::super::program::{Arrives, Shape, Step, Tile};
-use super::{Agent, At, EARLY_ARRIVAL, Lanes, Model, Past, Product, Stores, Warp, Wrong, group_of};
+use super::{
+    Agent, At, EARLY_ARRIVAL, Lanes, Model, Past, Stores, Warp, WgmmaGroup, Wrong, group_of,
+};
 use ptx_matrix_fuzz_kernels::pipeline::{BARRIERS, WARPS};
 
 impl Model<'_> {
@@ -16,7 +18,7 @@ impl Model<'_> {
         let (rank, elected, others) = (warp / WARPS, 2 * warp, 2 * warp + 1);
         self.warps[warp].next += 1;
         match step {
-            Step::WarpSync => self.share(&[elected, others]),
+            Step::WarpSync => self.merge(&[elected, others]),
             Step::GroupSync | Step::BlockSync | Step::ClusterSync => {
                 self.warps[warp].at = At::Sync;
                 self.sync(warp, step);
@@ -60,8 +62,8 @@ impl Model<'_> {
                 }
             }
             Step::Fill { tile, seed } if tile.shape == Shape::A => {
-                self.access(Self::cell(rank, tile), warp, true, Lanes::Share { warp });
-                self.values.fill_share(rank, tile, seed, warp % 4);
+                self.access(Self::cell(rank, tile), warp, true, Lanes::Slices { warp });
+                self.values.fill_slices(rank, tile, seed, warp % 4);
             }
             Step::Fill { tile, seed } => {
                 self.access(Self::cell(rank, tile), warp, true, Lanes::Columns { warp });
@@ -75,7 +77,7 @@ impl Model<'_> {
                 let to = if ranks == 0 { 1 << rank } else { ranks };
                 for to in (0..self.program.blocks).filter(|rank| to >> rank & 1 == 1) {
                     let cell = Self::cell(to, tile);
-                    self.judge(cell, elected, true, Lanes::Proxy);
+                    self.check(cell, elected, true, Lanes::Proxy);
                     let event = self.event();
                     self.cells[cell].push(Past { event, writes: true, lanes: Lanes::Proxy });
                     self.start(elected, to, barrier, tile.shape.bytes(), event);
@@ -101,7 +103,7 @@ impl Model<'_> {
             Step::CopyAsync { slot, from } => {
                 let tile = Tile { shape: Shape::Row, slot };
                 let cell = Self::cell(rank, tile);
-                let event = self.write_late(cell, warp);
+                let event = self.write_async(cell, warp);
                 self.warps[warp].copies.push(event);
                 self.values.load(rank, tile, from);
             }
@@ -135,7 +137,7 @@ impl Model<'_> {
             Step::Send { slot, seed, barrier, rank: to } => {
                 let tile = Tile { shape: Shape::Row, slot };
                 self.visit(others, to);
-                let event = self.write_late(Self::cell(to, tile), warp);
+                let event = self.write_async(Self::cell(to, tile), warp);
                 self.start(elected, to, barrier, tile.shape.bytes(), event);
                 self.values.fill(to, tile, seed);
             }
@@ -144,20 +146,20 @@ impl Model<'_> {
                     (Tile { shape: Shape::Row, slot }, Tile { shape: Shape::Row, slot: other });
                 let event = self.read_by_copy(Self::cell(rank, from), elected, rank);
                 let cell = Self::cell(to, tile);
-                self.judge(cell, elected, true, Lanes::Proxy);
+                self.check(cell, elected, true, Lanes::Proxy);
                 self.cells[cell].push(Past { event, writes: true, lanes: Lanes::Proxy });
                 self.start(elected, to, barrier, tile.shape.bytes(), event);
                 self.values.copy((rank, from), (to, tile));
             }
             Step::Multiply { a, b } => self.multiply(warp, a, b),
-            Step::WaitProducts { newest } => self.wait_products(warp, newest),
-            Step::TakeSums { newest, to } => {
-                self.wait_products(warp, newest);
+            Step::WaitWgmmas { newest } => self.wait_wgmmas(warp, newest),
+            Step::TakeAccumulators { newest, to } => {
+                self.wait_wgmmas(warp, newest);
                 let Warp { issued, waited, .. } = self.warps[warp];
                 if waited < issued {
-                    self.wrong.insert(Wrong::Sums);
+                    self.wrong.insert(Wrong::Accumulators);
                 }
-                self.values.take_sums(rank, to, warp % 4);
+                self.values.take_acc(rank, to, warp % 4);
             }
         }
         Ok(())
@@ -165,7 +167,7 @@ impl Model<'_> {
 
     /// A copy that the elected lane starts reads a tile asynchronously.
     fn read_by_copy(&mut self, cell: usize, elected: usize, rank: usize) -> usize {
-        self.judge(cell, elected, false, Lanes::Proxy);
+        self.check(cell, elected, false, Lanes::Proxy);
         let event = self.event();
         self.cells[cell].push(Past { event, writes: false, lanes: Lanes::Proxy });
         self.to_know.push((event, rank, Wrong::Unfinished));
@@ -173,9 +175,9 @@ impl Model<'_> {
     }
 
     /// An asynchronous store by all lanes of a warp.
-    fn write_late(&mut self, cell: usize, warp: usize) -> usize {
+    fn write_async(&mut self, cell: usize, warp: usize) -> usize {
         for agent in [2 * warp, 2 * warp + 1] {
-            self.judge(cell, agent, true, Lanes::Late);
+            self.check(cell, agent, true, Lanes::Late);
         }
         let event = self.event();
         self.late.insert(event);
@@ -191,18 +193,18 @@ impl Model<'_> {
         for (cell, agent) in
             cells.into_iter().flat_map(|cell| [(cell, 2 * warp), (cell, 2 * warp + 1)])
         {
-            self.judge(cell, agent, false, Lanes::Proxy);
+            self.check(cell, agent, false, Lanes::Proxy);
         }
         let order = self.before(warp);
-        if let Some(product) = self.products[rank].get_mut(group) {
-            product.order.join(&order);
-            if product.operands != (a, b) {
-                self.wrong.insert(Wrong::Apart);
+        if let Some(group) = self.wgmma_groups[rank].get_mut(group) {
+            group.order.join(&order);
+            if group.operands != (a, b) {
+                self.wrong.insert(Wrong::Diverged);
             }
             return;
         }
         let event = self.event();
-        self.products[rank].push(Product { operands: (a, b), event, order });
+        self.wgmma_groups[rank].push(WgmmaGroup { operands: (a, b), event, order });
         cells.into_iter().for_each(|cell| {
             self.cells[cell].push(Past { event, writes: false, lanes: Lanes::Proxy })
         });
@@ -211,13 +213,13 @@ impl Model<'_> {
 
     /// After a wait for `wgmma` groups, the warp knows that the whole warpgroup has read their
     /// operands.
-    fn wait_products(&mut self, warp: usize, newest: u32) {
+    fn wait_wgmmas(&mut self, warp: usize, newest: u32) {
         let Warp { issued, waited, .. } = &mut self.warps[warp];
         *waited = (*waited).max(issued.saturating_sub(newest as usize));
-        for product in &self.products[warp / WARPS][..*waited] {
+        for group in &self.wgmma_groups[warp / WARPS][..*waited] {
             for Agent { known, .. } in &mut self.agents[2 * warp..][..2] {
-                known.seen.insert(product.event);
-                known.order.join(&product.order);
+                known.seen.insert(group.event);
+                known.order.join(&group.order);
             }
         }
     }
@@ -253,7 +255,7 @@ impl Model<'_> {
     }
 
     /// Synchronises agents: each learns the events of all others.
-    fn share(&mut self, agents: &[usize]) {
+    fn merge(&mut self, agents: &[usize]) {
         let mut all = Known::default();
         for &agent in agents {
             all.join(&self.agents[agent].known);
@@ -277,7 +279,7 @@ impl Model<'_> {
         if warps.iter().all(waits) {
             let agents: Vec<usize> =
                 warps.iter().flat_map(|warp| [2 * warp, 2 * warp + 1]).collect();
-            self.share(&agents);
+            self.merge(&agents);
             warps.into_iter().for_each(|warp| self.warps[warp].at = At::Step);
         }
     }
