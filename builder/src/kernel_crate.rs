@@ -59,7 +59,8 @@ impl Bitcode {
 
 /// Compiles for one target. Calls for the same target folder must not overlap.
 pub fn compile(request: &Request<'_>, arch: Arch) -> Result<Bitcode> {
-    let output = process::output(&mut cargo(request, arch))?;
+    let permissions = flags::permissions(request.toolchain.rustc().command())?;
+    let output = process::output(&mut cargo(request, arch, permissions))?;
     let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
     if !output.status.success() {
         return Err(CompileError { arch, stderr }.into());
@@ -78,10 +79,11 @@ pub fn compile(request: &Request<'_>, arch: Arch) -> Result<Bitcode> {
 /// The crate type is a static library, because it needs no linker. Also, cargo keeps it under one
 /// hash per set of flags, so the targets do not rebuild each other. No other output has both
 /// properties. For this target, rustc puts bitcode into the library.
-fn cargo(request: &Request<'_>, arch: Arch) -> Command {
+fn cargo(request: &Request<'_>, arch: Arch, permissions: Vec<String>) -> Command {
     let Request { toolchain, manifest_dir, target_dir, sysroot, .. } = *request;
     let Request { features, plain, line_info, color, .. } = *request;
-    let flags = flags::kernel_crate(sysroot, arch, plain, line_info);
+    let mut flags = flags::kernel_crate(sysroot, arch, plain, line_info);
+    flags.extend(permissions);
     let mut cargo = toolchain.cargo().command();
     cargo
         .current_dir(manifest_dir)

@@ -2,9 +2,10 @@
 
 use crate::kernels::Kernels;
 use crate::process::{cargo, exit_code, status};
-use anyhow::{Result, ensure};
+use anyhow::{Context, Result, ensure};
+use ptx_matrix_build::Arch;
 use std::path::PathBuf;
-use std::process::{Command, ExitCode};
+use std::process::{Command, ExitCode, Stdio};
 
 #[derive(Debug, clap::Args)]
 #[command(disable_help_flag = true)]
@@ -27,23 +28,40 @@ impl Program {
     /// Builds the program and its kernels, and runs it.
     pub fn run(self, Arguments { arguments }: &Arguments) -> Result<ExitCode> {
         let program = self.build()?;
-        // The kernels build for minutes. A wrong option, `--help`, or a machine without a GPU is
-        // answered before that.
-        let validated = status(Command::new(&program).arg("--validate").args(arguments))?;
         let asks_for_help =
             arguments.iter().any(|argument| argument == "--help" || argument == "-h");
-        if asks_for_help || !validated.success() {
-            return Ok(exit_code(validated));
+        if asks_for_help {
+            return Ok(exit_code(status(Command::new(program).args(arguments))?));
         }
-        self.build_kernels()?;
+        // The kernels build for minutes. A wrong option, or a machine without a GPU, is answered
+        // before that.
+        let targets: Vec<_> = Arch::ALL.iter().map(Arch::to_string).collect();
+        let validated = Command::new(&program)
+            .args(["--validate", &targets.join(",")])
+            .args(arguments)
+            .stderr(Stdio::inherit())
+            .output()
+            .with_context(|| format!("cannot run {}", program.display()))?;
+        if !validated.status.success() {
+            return Ok(exit_code(validated.status));
+        }
+        // The simulator needs no kernels, and names no target.
+        let target = String::from_utf8(validated.stdout)?;
+        if !target.is_empty() {
+            self.build_kernels(target.trim().parse()?)?;
+        }
         let mut command = Command::new(program);
         command.arg("--ptx").arg(crate::target().join("ptx")).args(arguments);
         Ok(exit_code(status(&mut command)?))
     }
 
-    /// Builds the kernels for every target.
-    fn build_kernels(self) -> Result<()> {
-        self.kernels.iter().try_for_each(|kernels| kernels.builder().build().map(drop))
+    /// Builds the kernels for the target, except of crates that have none for it.
+    fn build_kernels(self, target: Arch) -> Result<()> {
+        let has_target = |kernels: &&Kernels| kernels.archs().contains(&target);
+        self.kernels
+            .iter()
+            .filter(has_target)
+            .try_for_each(|kernels| kernels.builder().archs([target]).build().map(drop))
     }
 
     /// Builds the program, and runs it without kernels.

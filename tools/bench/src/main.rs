@@ -109,9 +109,6 @@ struct Arguments {
     /// The number of the GPU, as the driver counts them
     #[arg(long, default_value_t = 0, help_heading = "Machine")]
     device: u32,
-    /// Only check the other options, and whether this machine can measure
-    #[arg(long, hide = true)]
-    validate: bool,
     #[command(flatten)]
     kernels: KernelFiles,
 }
@@ -193,7 +190,8 @@ fn full_name(contestant: &dyn Contestant) -> String {
 fn bench(arguments: &Arguments) -> Result<bool> {
     let gpu = Gpu::open(arguments.device).context("measuring needs a GPU")?;
     let cublas = Cublas::new(&gpu)?;
-    if arguments.validate {
+    if arguments.kernels.is_validating() {
+        arguments.kernels.print_target(&gpu)?;
         return Ok(true);
     }
     fs::create_dir_all(&arguments.out)

@@ -86,9 +86,6 @@ struct Arguments {
         help_heading = "Checks"
     )]
     cases: Option<u64>,
-    /// Only check whether the other options fit this machine
-    #[arg(long, hide = true)]
-    validate: bool,
     #[command(flatten)]
     kernels: KernelFiles,
 }
@@ -143,7 +140,7 @@ fn conformance(arguments: &Arguments) -> Result<bool> {
         None => match Gpu::open(arguments.device) {
             Ok(gpu) => Some(gpu),
             Err(reason @ (GpuError::NoDriver(_) | GpuError::DriverStart(_))) => {
-                if !arguments.validate {
+                if !arguments.kernels.is_validating() {
                     errln!("{reason}; running on the simulator");
                 }
                 None
@@ -173,13 +170,16 @@ fn conformance(arguments: &Arguments) -> Result<bool> {
         one_kind: arguments.schedules > 1,
         keep: arguments.record.as_ref().map(|_| arguments.record_bytes),
     };
-    if arguments.validate {
+    if arguments.kernels.is_validating() {
         let checks = select::<Simulator>(&options)?.checks;
         if arguments.cases.is_some() && checks.iter().all(|check| check.arithmetic.is_none()) {
             bail!(
                 "--cases is for forms of `mma` and `wgmma` whose arithmetic is known: the filter \
                  selects none"
             );
+        }
+        if let Some(gpu) = &gpu {
+            arguments.kernels.print_target(gpu)?;
         }
         return Ok(true);
     }
@@ -190,11 +190,11 @@ fn conformance(arguments: &Arguments) -> Result<bool> {
             run_in_parallel(&simulator.strict().allow_boxes_outside(), &options)?
         }
         Some(gpu) => {
-            let (target, device) = arguments.kernels.load(
-                gpu,
-                "ptx-matrix-conformance-kernels",
-                &["ptx-matrix-attention"],
-            )?;
+            // Only Hopper has the attention kernels.
+            let attention: &[&str] =
+                if gpu.info().capability.major == 9 { &["ptx-matrix-attention"] } else { &[] };
+            let (target, device) =
+                arguments.kernels.load(gpu, "ptx-matrix-conformance-kernels", attention)?;
             let info = device.gpu().info();
             options.target = Some(target.to_string());
             options.gpu = Arch::of(info.capability.major * 10 + info.capability.minor);

@@ -17,9 +17,26 @@ pub struct KernelFiles {
     /// Let the driver compile the PTX, even if there is machine code for the GPU
     #[arg(long, help_heading = "Kernels")]
     compile: bool,
+    /// Only check the other options, and print which of these targets the GPU needs kernels for
+    #[arg(long, hide = true, value_delimiter = ',', value_name = "TARGETS")]
+    validate: Vec<Arch>,
 }
 
 impl KernelFiles {
+    /// Whether the program is only asked which kernels it needs.
+    pub fn is_validating(&self) -> bool {
+        !self.validate.is_empty()
+    }
+
+    /// Prints the target that suits the GPU best, for `cargo xtask`.
+    ///
+    /// # Errors
+    /// The GPU runs the kernels of no target.
+    pub fn print_target(&self, gpu: &Gpu) -> Result<()> {
+        outln!("{}", gpu.info().best_arch(&self.validate)?);
+        Ok(())
+    }
+
     /// Loads the kernels of some packages, for the target that suits the GPU best. Returns the
     /// target of the first package, and the GPU with the kernels.
     ///

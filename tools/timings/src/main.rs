@@ -42,9 +42,6 @@ struct Arguments {
     /// The number of the GPU, as the driver counts them
     #[arg(long, default_value_t = 0)]
     device: u32,
-    /// Only check the other options, and whether this machine can measure
-    #[arg(long, hide = true)]
-    validate: bool,
     #[command(flatten)]
     kernels: KernelFiles,
 }
@@ -78,8 +75,8 @@ fn timings(arguments: &Arguments) -> Result<()> {
         arguments.filter.as_deref().unwrap_or_default()
     );
     let gpu = Gpu::open(arguments.device).context("measuring needs a GPU")?;
-    if arguments.validate {
-        return Ok(());
+    if arguments.kernels.is_validating() {
+        return arguments.kernels.print_target(&gpu);
     }
     let (target, device) = arguments.kernels.load(gpu, "ptx-matrix-timing-kernels", &[])?;
     let (target, name) = (target.to_string(), &device.gpu().info().name);

@@ -40,9 +40,6 @@ struct Arguments {
         help_heading = "GEMMs"
     )]
     longest: u32,
-    /// Only check whether the other options fit this machine
-    #[arg(long, hide = true)]
-    validate: bool,
     #[command(flatten)]
     kernels: KernelFiles,
 }
@@ -78,11 +75,12 @@ fn main() -> ExitCode {
 
 fn trials(arguments: &Arguments) -> Result<u64> {
     match arguments.on {
-        On::Sim if arguments.validate => Ok(0),
+        On::Sim if arguments.kernels.is_validating() => Ok(0),
         On::Sim => Ok(run(&Simulator::new(arguments.seed).strict(), arguments)),
         On::Gpu => {
             let gpu = Gpu::open(arguments.device)?;
-            if arguments.validate {
+            if arguments.kernels.is_validating() {
+                arguments.kernels.print_target(&gpu)?;
                 return Ok(0);
             }
             let (_, device) = arguments.kernels.load(gpu, "ptx-matrix-gemm", &[])?;
