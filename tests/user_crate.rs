@@ -158,7 +158,8 @@ fn mutable_statics_of_every_kind_are_refused() {
 #[test]
 fn a_kernel_with_more_shared_memory_than_its_target_has_is_refused() {
     let error = format!("{:#}", build(Arch::SM_75, &["large"]).unwrap_err());
-    let expected = "kernel `large` has 196608 bytes of shared memory; a block on a GPU of sm_75 has at most 65536";
+    let expected = "kernel `large` has 196608 bytes of shared memory; a block on a GPU of sm_75 has at most 65536: \
+                    use smaller tiles or fewer stages, or name a newer `target` in `#[kernel]`";
     assert!(error.contains(expected), "{error}");
 }
 
