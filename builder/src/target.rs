@@ -60,11 +60,12 @@ impl Target<'_> {
             return Ok(artifact(manifest));
         }
 
-        let prepared = codegen.prepare(bitcode).with_context(|| format!("{package} for {arch}"))?;
+        let mut prepared =
+            codegen.prepare(bitcode).with_context(|| format!("{package} for {arch}"))?;
+        refuse_shared_memory(&mut prepared.kernels, arch, self.progress)?;
         if prepared.kernels.is_empty() {
             return Ok(None);
         }
-        check_shared_memory(&prepared.kernels, arch, self.progress)?;
         std::fs::create_dir_all(&self.out_dir)
             .with_context(|| format!("cannot make {}", self.out_dir.display()))?;
         let stamp = Stamp {
@@ -140,31 +141,40 @@ impl Target<'_> {
     }
 }
 
-/// Refuses kernels with more shared memory than any GPU of the target has. If a GPU of an older
-/// target has that much, the kernel is kept and reported: builds for newer targets include it too.
-fn check_shared_memory(kernels: &[Kernel], arch: Arch, progress: &dyn Fn(&str)) -> Result<()> {
+/// Refuses kernels with more shared memory than a block on a GPU of the target can have.
+///
+/// A kernel for older targets may be too large for this one: a GPU of sm_80 has more shared memory
+/// than one of sm_89. The build leaves out such a kernel, and says so. If no older target has as
+/// much either, the build fails.
+fn refuse_shared_memory(
+    kernels: &mut Vec<Kernel>,
+    arch: Arch,
+    progress: &dyn Fn(&str),
+) -> Result<()> {
     let bytes =
         |kernel: &Kernel| kernel.metadata.as_ref().map_or(0, |metadata| metadata.shared_bytes);
-    let beyond: Vec<&Kernel> =
-        kernels.iter().filter(|kernel| bytes(kernel) > arch.max_shared()).collect();
-    let (along, refused): (Vec<&Kernel>, Vec<&Kernel>) = beyond
-        .into_iter()
-        .partition(|kernel| arch.up_to().any(|older| bytes(kernel) <= older.max_shared()));
     let most = arch.max_shared();
-    let lines = refused.iter().map(|kernel| {
+    let refused: Vec<Kernel> = kernels.extract_if(.., |kernel| bytes(kernel) > most).collect();
+    let line = |kernel: &Kernel, remedy: &str| {
         format!(
             "kernel `{}` has {} bytes of shared memory; a block on a GPU of {arch} has at most \
-             {most}",
+             {most}: {remedy}",
             kernel.name,
             bytes(kernel)
         )
+    };
+    let (left_out, wrong): (Vec<Kernel>, Vec<Kernel>) = refused
+        .into_iter()
+        .partition(|kernel| arch.up_to().any(|older| bytes(kernel) <= older.max_shared()));
+    let lines = wrong.iter().map(|kernel| {
+        line(kernel, "use smaller tiles or fewer stages, or name a newer `target` in `#[kernel]`")
     });
-    ensure!(refused.is_empty(), "{}", lines.collect::<Vec<_>>().join("\n"));
-    if !along.is_empty() {
-        let names = along.iter().map(|kernel| kernel.name.as_str()).collect::<Vec<_>>().join(", ");
-        progress(&format!(
-            "these kernels cannot be launched on {arch}, because they have more shared memory \
-             than its {most} bytes: {names}"
+    ensure!(wrong.is_empty(), "{}", lines.collect::<Vec<_>>().join("\n"));
+    for kernel in &left_out {
+        progress(&line(
+            kernel,
+            "the build for this target leaves it out; give it smaller tiles or fewer stages to \
+             run there",
         ));
     }
     Ok(())
@@ -200,4 +210,72 @@ fn kernels(kernels: &[Kernel], report: &Report) -> Result<Vec<KernelManifest>> {
         .collect::<Result<Vec<_>>>()?;
     described.sort_by(|a, b| a.name.cmp(&b.name));
     Ok(described)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ir::KernelMetadata;
+    use std::cell::RefCell;
+
+    fn kernel(name: &str, shared_kib: u32) -> Kernel {
+        let metadata = KernelMetadata {
+            threads: None,
+            min_blocks: None,
+            max_registers: None,
+            shared_bytes: shared_kib * 1024,
+            shared_align: 16,
+            grid_constants: Vec::new(),
+            cluster: None,
+        };
+        Kernel { name: name.into(), metadata: Some(metadata), fingerprint: None }
+    }
+
+    /// The names of the kernels that stay, or the refusal; and the lines for the user.
+    fn refused(arch: Arch, kibs: &[u32]) -> (Result<Vec<String>, String>, Vec<String>) {
+        let lines = RefCell::new(Vec::new());
+        let mut kernels: Vec<Kernel> =
+            kibs.iter().map(|kib| kernel(&format!("of_{kib}"), *kib)).collect();
+        let result =
+            refuse_shared_memory(&mut kernels, arch, &|line| lines.borrow_mut().push(line.into()));
+        let stay = kernels.into_iter().map(|kernel| kernel.name).collect();
+        (result.map(|()| stay).map_err(|error| error.to_string()), lines.into_inner())
+    }
+
+    #[test]
+    fn a_kernel_beyond_its_targets_shared_memory_is_not_built() {
+        for (arch, most) in
+            [(Arch::SM_75, 64), (Arch::SM_80, 163), (Arch::SM_90A, 227), (Arch::SM_100A, 227)]
+        {
+            assert_eq!(refused(arch, &[most]).0, Ok(vec![format!("of_{most}")]));
+            let error = refused(arch, &[most, 228]).0.unwrap_err();
+            let expected = format!(
+                "kernel `of_228` has 233472 bytes of shared memory; a block on a GPU of {arch} has at most {}: \
+                 use smaller tiles or fewer stages, or name a newer `target` in `#[kernel]`",
+                most * 1024
+            );
+            assert_eq!(error, expected);
+        }
+    }
+
+    #[test]
+    fn a_kernel_that_fits_only_older_targets_is_left_out() {
+        for (arch, kibs, stay) in [
+            (Arch::SM_86, [99, 120, 163], "of_99"),
+            (Arch::SM_89, [48, 100, 163], "of_48"),
+            (Arch::SM_120A, [99, 192, 227], "of_99"),
+        ] {
+            let (kept, lines) = refused(arch, &kibs);
+            assert_eq!(kept, Ok(vec![stay.to_owned()]));
+            let expected = format!(
+                "kernel `of_{}` has {} bytes of shared memory; a block on a GPU of {arch} has at most 101376: \
+                 the build for this target leaves it out",
+                kibs[1],
+                kibs[1] * 1024
+            );
+            assert!(lines.len() == 2 && lines[0].starts_with(&expected), "{lines:?}");
+        }
+        let error = refused(Arch::SM_89, &[192]).0.unwrap_err();
+        assert!(error.starts_with("kernel `of_192` has 196608 bytes"), "{error}");
+    }
 }

@@ -78,9 +78,9 @@ pub(crate) use job::Job;
 #[doc(hidden)]
 pub use launch_id::{Binding, LaunchId};
 pub(crate) use memory::{
-    ElementOf, Slice, bulk, commit_copies, load_matrices, load_shared, note_slice, peer,
-    read_constant, read_global, start_copy, store_matrices, store_shared, tensor, transpose_matrix,
-    wait_for_copies, write_global,
+    ElementOf, InTile, Slice, bulk, check_swizzle, commit_copies, load_matrices, load_shared,
+    note_row, note_slice, peer, read_constant, read_global, start_copy, store_matrices,
+    store_shared, tensor, transpose_matrix, wait_for_copies, write_global,
 };
 pub(crate) use record::{Traffic, note_collective, note_element, note_lane};
 pub(crate) use shuffle::Mode;

@@ -4,6 +4,7 @@ use crate::element::{Moved, Sent};
 #[cfg(not(target_arch = "nvptx64"))]
 use crate::engine::{self, peer};
 use crate::lane::Site;
+use crate::memory::Swizzle;
 #[cfg(target_arch = "nvptx64")]
 use crate::raw;
 use bytemuck::Pod;
@@ -110,6 +111,30 @@ fn loaded<V: Pod>(load: impl FnOnce(&mut [u8])) -> V {
     let mut value = V::zeroed();
     load(bytemuck::bytes_of_mut(&mut value));
     value
+}
+
+/// Checks the swizzle of a tile's element that a lane is about to read. `address` and `plain` are
+/// its addresses with and without the swizzle.
+#[inline(always)]
+pub(crate) fn check_swizzle<S: Swizzle>(site: Site, address: u32, plain: u32) {
+    #[cfg(target_arch = "nvptx64")]
+    let _ = (site, address, plain);
+    #[cfg(not(target_arch = "nvptx64"))]
+    engine::check_swizzle(site, in_tile::<S>(address, plain));
+}
+
+/// Records a tile's element at which a row of `ldmatrix` may start.
+#[inline(always)]
+pub(crate) fn note_row<S: Swizzle>(address: u32, plain: u32) {
+    #[cfg(target_arch = "nvptx64")]
+    let _ = (address, plain);
+    #[cfg(not(target_arch = "nvptx64"))]
+    engine::note_row(in_tile::<S>(address, plain));
+}
+
+#[cfg(not(target_arch = "nvptx64"))]
+fn in_tile<S: Swizzle>(address: u32, plain: u32) -> engine::InTile {
+    engine::InTile { address, plain, swizzle: (S::BITS, S::BASE) }
 }
 
 /// Loads two values of 8 bytes (`ld.shared.v2.b64`).

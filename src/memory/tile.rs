@@ -5,7 +5,7 @@ use super::{
 };
 use crate::element::{Element, Moved, Width};
 use crate::lane::{Lane, LaneCapture, Site, array, mapped};
-use crate::machine::{load_shared_pair, opaque};
+use crate::machine::{check_swizzle, load_shared_pair, note_row, opaque};
 use crate::scope::Threads;
 use core::marker::PhantomData;
 
@@ -153,6 +153,13 @@ impl<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order>
         )
     }
 
+    /// The address of element (row, col) in the same tile without a swizzle.
+    #[inline(always)]
+    const fn plain(self, row: usize, col: usize) -> u32 {
+        let (line, along) = if O::ROW_MAJOR { (row, col) } else { (col, row) };
+        self.address + ((line * Self::PITCH + along) * T::Width::BYTES) as u32
+    }
+
     #[inline(always)]
     pub(super) const fn element(self, row: usize, col: usize) -> u32 {
         self.address + Self::offset(row, col)
@@ -179,9 +186,11 @@ impl<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order>
     /// bytes.
     #[inline(always)]
     pub(crate) unsafe fn row_unchecked(self, row: usize, col: usize) -> RowAddr {
+        let address = self.element(row, col);
+        note_row::<S>(address, self.plain(row, col));
         // SAFETY: in bounds and aligned, as the caller guarantees; a swizzle moves chunks of 16
         // bytes whole.
-        unsafe { RowAddr::from_address(self.element(row, col)) }
+        unsafe { RowAddr::from_address(address) }
     }
 
     /// Writes one element.
@@ -250,6 +259,7 @@ impl<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order>
         site: Site,
     ) -> <T::Width as Width>::Register {
         let address = self.element(row, col);
+        check_swizzle::<S>(site, address, self.plain(row, col));
         // SAFETY: in bounds and aligned, as the caller guarantees.
         unsafe { Moved::load_shared(site, address) }
     }
@@ -259,6 +269,7 @@ impl<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order>
     #[inline(always)]
     pub(crate) unsafe fn load(self, _: Lane<'_>, row: usize, col: usize, site: Site) -> T {
         let address = self.element(row, col);
+        check_swizzle::<S>(site, address, self.plain(row, col));
         // SAFETY: in bounds, as the caller guarantees; aligned, as the tile is.
         T::from_bits(unsafe { Moved::load_shared(site, address) })
     }

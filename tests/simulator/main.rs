@@ -34,6 +34,7 @@ mod nested;
 mod operands;
 mod panic;
 mod planted;
+mod planted_more;
 mod polling;
 mod profile;
 mod race;

@@ -85,10 +85,14 @@ fn exchange(block: &Block, #[shared] tile: SharedTile<u32, 1, 64>, d: GlobalMut<
 fn race_and_unwritten_read_are_errors() {
     for seed in 0..8 {
         let simulator = sim::Simulator::new(seed);
-        // The first warp reads unwritten memory.
+        // The first warp reads unwritten memory. The race explains that.
         let error = exchange::launch(&simulator, 1, &mut [0; 64], 0).unwrap_err();
-        assert!(matches!(error.misuse, Misuse::SharedUnwritten { bytes: 4, .. }), "{error}");
-        assert_at(&error, "read", (0, 0, 0), error.warp, Some(0));
+        let Misuse::Race { access: "write", other_access: "read", other_place, .. } = &error.misuse
+        else {
+            panic!("{error}")
+        };
+        assert_eq!((error.findings().len(), other_place.line), (1, line_of("read").1), "{error}");
+        assert_at(&error, "written", (0, 0, 0), error.warp, Some(0));
         exchange::launch(&simulator, 1, &mut [0; 64], 1).unwrap().check().unwrap();
     }
 }

@@ -24,7 +24,7 @@ pub(super) fn phase(number: u32) -> String {
     if number == u32::MAX { "the phase before the first".into() } else { format!("phase {number}") }
 }
 
-fn phases(count: u32) -> &'static str {
+pub(super) fn phases(count: u32) -> &'static str {
     if count == 1 { "phase" } else { "phases" }
 }
 

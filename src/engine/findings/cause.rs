@@ -2,6 +2,7 @@
 
 use super::error::Finding;
 use super::misuse::{Agent, BarrierMisuse, Misuse, Place};
+use super::names::RANK_SHIFT;
 use crate::lane::Grid;
 use std::vec::Vec;
 
@@ -47,6 +48,21 @@ pub enum Cause {
         /// The barrier, the phase and the wait between the two arrivals, if there is one. That
         /// phase was over before.
         wait: Option<(u32, u32, Actor)>,
+        /// The barrier by which the readers release the stage, and an arrival there, if known.
+        release: Option<(u32, Actor)>,
+    },
+    /// A phase of an mbarrier ends before a warp has waited for the phase before it.
+    PhaseOverrun {
+        /// The barrier's address.
+        barrier: u32,
+        /// The phase that is waited for.
+        waited: u32,
+        /// The wait, which comes too late.
+        wait: Actor,
+        /// The number of phases that ended since.
+        behind: u32,
+        /// An arrival in the last phase.
+        arrival: Actor,
     },
     /// More warps arrive at an mbarrier than its count allows in a phase.
     Count {
@@ -81,6 +97,8 @@ pub enum Mistake {
     NotWaited {
         /// The last phase of the copy's barrier that it waited for.
         last: Option<(u32, Actor)>,
+        /// Another barrier that it waited for, which a copy started at the same line signals.
+        instead: Option<(u32, Actor)>,
     },
     /// The reader waits for a phase that was over before.
     WaitedForOver {
@@ -136,6 +154,7 @@ impl Cause {
             Cause::Bytes { expected_by, .. } => expected_by.as_ref(),
             Cause::RunsAhead { wait, .. } => wait.as_ref().map(|(.., wait)| wait),
             Cause::Count { made, .. } => Some(made),
+            Cause::PhaseOverrun { wait, .. } => Some(wait),
             Cause::Handover { mistake, read, copy, .. } => match mistake {
                 Mistake::NotWaited { .. } => Some(read),
                 Mistake::WaitedForOver { wait, .. } => Some(wait),
@@ -150,6 +169,66 @@ impl Cause {
     /// Whether warps wait for its barrier. Then a wait without end may be its consequence.
     pub(super) fn is_of_barrier(&self) -> bool {
         !matches!(self, Cause::Handover { told: None, .. })
+    }
+
+    /// Whether the arrival by which the readers release the memory is unknown.
+    pub(super) fn lacks_release(&self) -> bool {
+        match self {
+            Cause::RunsAhead { wait: None, release: None, .. } => true,
+            Cause::Handover { mistake: Mistake::NotReleased { release: None }, told, .. } => {
+                told.is_some()
+            }
+            _ => false,
+        }
+    }
+
+    /// Sets the arrival by which the readers release the memory.
+    pub(super) fn set_release(&mut self, to: (u32, Actor)) {
+        if let Cause::RunsAhead { release, .. }
+        | Cause::Handover { mistake: Mistake::NotReleased { release }, .. } = self
+        {
+            *release = Some(to);
+        }
+    }
+
+    /// Whether the mistake is a consequence of another one.
+    pub(super) fn follows_from(&self, other: &Cause) -> bool {
+        // The reader is out of step with the copies.
+        let early_read = match other {
+            Cause::Handover {
+                mistake: Mistake::NotWaited { .. } | Mistake::WaitedForOver { .. },
+                copy,
+                told,
+                ..
+            } => Some((copy, told)),
+            _ => None,
+        };
+        match self {
+            // No reader waits for the phase that is to end.
+            Cause::RunsAhead { barrier, .. } => {
+                early_read.is_some_and(|(_, told)| told.is_some_and(|(told, _)| told == *barrier))
+            }
+            Cause::PhaseOverrun { .. } => !matches!(other, Cause::PhaseOverrun { .. }),
+            Cause::Handover {
+                mistake: Mistake::NotWaited { .. } | Mistake::WaitedForOver { .. },
+                ..
+            } => false,
+            Cause::Handover { mistake, copy, .. } => {
+                let is_of_early_read = early_read.is_some_and(|(of, _)| {
+                    of.as_ref().map(|of| &of.place) == copy.as_ref().map(|of| &of.place)
+                });
+                // Another copy to the stage that is released too early.
+                let is_of_early_release = matches!(
+                    (mistake, other),
+                    (
+                        Mistake::NotReleased { release: Some((_, release)) },
+                        Cause::Handover { mistake: Mistake::ReleasedEarly { release: early, .. }, .. },
+                    ) if release.place == early.place
+                );
+                is_of_early_read || is_of_early_release
+            }
+            _ => false,
+        }
     }
 
     /// Whether both are the same mistake. The caller compares the places.
@@ -174,7 +253,13 @@ impl Finding {
     /// memory, or a race with a warp of that block.
     pub(super) fn is_of_peer_not_started(&self) -> bool {
         let Misuse::Race { other, .. } = self.misuse else {
-            return matches!(self.misuse, Misuse::SharedUnwritten { .. });
+            let of_peer = |address: u32| address >> RANK_SHIFT > 0;
+            return matches!(self.misuse, Misuse::SharedUnwritten { .. })
+                || matches!(
+                    self.misuse,
+                    Misuse::Barrier { address, misuse: BarrierMisuse::Uninitialised }
+                        if of_peer(address)
+                );
         };
         self.cause.is_none() && matches!(other, Agent::WarpOfPeer { .. })
     }

@@ -1,6 +1,6 @@
 //! Report text about causes.
 
-use super::barrier_message::phase;
+use super::barrier_message::{phase, phases};
 use super::cause::{Actor, Cause, Mistake};
 use super::names::Namer;
 use super::notes::of;
@@ -42,7 +42,7 @@ pub(super) fn title(f: &mut fmt::Formatter<'_>, cause: &Cause, names: Namer) -> 
                 brought => write!(f, "the copies that tell it bring {brought}"),
             }
         }
-        Cause::RunsAhead { barrier, phase, first, wait: Some((of, waited, _)) } => {
+        Cause::RunsAhead { barrier, phase, first, wait: Some((of, waited, _)), .. } => {
             let (barrier, of) = (names.barrier(*barrier), names.barrier(*of));
             write!(
                 f,
@@ -55,11 +55,28 @@ pub(super) fn title(f: &mut fmt::Formatter<'_>, cause: &Cause, names: Namer) -> 
                 who(first)
             )
         }
-        Cause::RunsAhead { barrier, phase, first, wait: None } => write!(
+        Cause::RunsAhead { barrier, phase, first, wait: None, release } => {
+            let (barrier, who) = (names.barrier(*barrier), who(first));
+            match release {
+                Some((of, _)) => write!(
+                    f,
+                    "the stage of {barrier} is refilled without a wait for {}: ",
+                    names.barrier(*of)
+                )?,
+                None => write!(
+                    f,
+                    "the stage of {barrier} is refilled without a wait for its release: "
+                )?,
+            }
+            write!(f, "{who} arrives at {barrier} again, and its phase {phase} is not over")
+        }
+        Cause::PhaseOverrun { barrier, waited, wait, behind, .. } => write!(
             f,
-            "the stage of {} is refilled without a wait for its release: {} arrives there again, and phase {phase} is not over",
+            "{} gets too many arrivals: {behind} more {} ended before {} waits for {}",
             names.barrier(*barrier),
-            who(first)
+            phases(*behind),
+            who(wait),
+            phase(*waited)
         ),
         Cause::Count { barrier, of, arrivals, .. } => write!(
             f,
@@ -71,6 +88,17 @@ pub(super) fn title(f: &mut fmt::Formatter<'_>, cause: &Cause, names: Namer) -> 
         Cause::Handover { mistake, address, read, told, .. } => {
             let memory = names.at(*address);
             match mistake {
+                Mistake::NotWaited { instead: Some((waited, _)), .. } => {
+                    write!(f, "{memory} is read before the copy to it has come: ")?;
+                    let tells =
+                        told.map_or_else(|| "no barrier".into(), |(of, _)| names.barrier(of));
+                    write!(
+                        f,
+                        "{} has waited for {}, and the copy tells {tells}",
+                        who(read),
+                        names.barrier(*waited)
+                    )
+                }
                 Mistake::NotWaited { .. } => {
                     write!(f, "{memory} is read before the copy to it has come: ")?;
                     match told {
@@ -152,7 +180,24 @@ pub(super) fn notes(f: &mut fmt::Formatter<'_>, cause: &Cause, names: Namer) -> 
                 write!(f, "\n   = the copy started at {place} brings {bytes}")
             })
         }
-        Cause::RunsAhead { barrier, phase, first, .. } => {
+        Cause::PhaseOverrun { barrier, waited, behind, arrival, .. } => write!(
+            f,
+            "\n   = {} ended {} of {} at {}",
+            who(arrival),
+            phase(waited.wrapping_add(*behind)),
+            names.barrier(*barrier),
+            arrival.place
+        ),
+        Cause::RunsAhead { barrier, phase, first, release, .. } => {
+            if let Some((of, release)) = release {
+                write!(
+                    f,
+                    "\n   = {} releases it at {}, by its arrival at {}",
+                    who(release),
+                    release.place,
+                    names.barrier(*of)
+                )?;
+            }
             let barrier = names.barrier(*barrier);
             write!(
                 f,
@@ -192,7 +237,11 @@ pub(super) fn notes(f: &mut fmt::Formatter<'_>, cause: &Cause, names: Namer) -> 
                     wait.place
                 )?;
             }
-            if let Mistake::NotWaited { last: Some((waited, wait)) } = mistake {
+            if let Mistake::NotWaited { instead: Some((waited, wait)), .. } = mistake {
+                let barrier = names.barrier(*waited);
+                write!(f, "\n   = {} waits for {barrier} at {}", who(wait), wait.place)?;
+            }
+            if let Mistake::NotWaited { last: Some((waited, wait)), .. } = mistake {
                 write!(
                     f,
                     "\n   = {} waited last for {}, at {}",
@@ -236,6 +285,14 @@ pub(super) fn help(cause: &Cause, names: Namer) -> String {
             "wait for the phase of {} in which the readers of this fill arrive: one more for each time round the ring",
             names.barrier(*of)
         ),
+        Cause::RunsAhead { release: Some((of, _)), .. } => format!(
+            "wait for {} before the arrival for the next copy, for the phase in which the readers arrive",
+            names.barrier(*of)
+        ),
+        Cause::PhaseOverrun { barrier, .. } => format!(
+            "let each warp arrive at {} once for each phase, and only behind the wait for the phase before",
+            names.barrier(*barrier)
+        ),
         Cause::RunsAhead { .. } => {
             "wait for the barrier at which the readers release the stage (`empty`) before the arrival for the next copy".into()
         }
@@ -244,7 +301,14 @@ pub(super) fn help(cause: &Cause, names: Namer) -> String {
             names.barrier(*barrier),
             arrivals.len()
         ),
-        Cause::Handover { mistake, told, .. } => match mistake {
+        Cause::Handover { mistake, told, read, copy, .. } => match mistake {
+            Mistake::NotWaited { instead: Some((waited, _)), .. } => {
+                let tells = told.map_or_else(String::new, |(of, _)| names.barrier(of));
+                format!(
+                    "let the copy tell {}, or start it to the stage of {tells}; or wait for {tells}",
+                    names.barrier(*waited)
+                )
+            }
             Mistake::NotWaited { .. } => match told {
                 Some((barrier, number)) => {
                     format!("wait for {} of {} before the read", phase(*number), names.barrier(*barrier))
@@ -264,6 +328,12 @@ pub(super) fn help(cause: &Cause, names: Namer) -> String {
             }
             Mistake::NotReleased { release: Some((barrier, _)) } => {
                 format!("wait for {} before the copy, for the phase in which the readers arrive", names.barrier(*barrier))
+            }
+            Mistake::NotReleased { release: None } if copy.as_ref().is_some_and(|copy| {
+                (copy.block, copy.warp) == (read.block, read.warp)
+            }) =>
+            {
+                "put a `sync` of the warp between its reads and the copy".into()
             }
             Mistake::NotReleased { release: None } => {
                 "let the readers arrive at a barrier behind their reads (`empty`), and wait for it before the copy".into()

@@ -1,6 +1,6 @@
 //! A finding, and the error that consists of findings.
 
-use super::cause::Cause;
+use super::cause::{Actor, Cause};
 use super::misuse::{Misuse, Place};
 use super::names::Names;
 use crate::engine::findings::Report;
@@ -55,9 +55,31 @@ fn mistakes_first(mut findings: Vec<Finding>) -> Vec<Finding> {
         let is_deadlock = matches!(finding.misuse, Misuse::Deadlock { .. });
         !(finding.is_consequence() && if is_deadlock { is_of_barrier } else { is_known })
     });
+    let causes: Vec<Cause> =
+        findings.iter().filter_map(|finding| finding.cause.as_deref().cloned()).collect();
+    findings.retain(|finding| {
+        let cause = finding.cause.as_deref();
+        !cause.is_some_and(|cause| causes.iter().any(|other| cause.follows_from(other)))
+    });
     if findings.iter().any(|finding| matches!(finding.misuse, Misuse::PeerNotStarted { .. })) {
         findings.retain(|finding| !finding.is_of_peer_not_started());
     }
+    // The same two lines race in both orders. A read may come before the write with which it races.
+    let races: Vec<_> = findings.iter().filter_map(Finding::race).collect();
+    let (reads, pairs): (Vec<_>, Vec<_>) = (
+        races.iter().filter_map(|race| race.read.cloned()).collect(),
+        races.iter().map(|race| (race.here.clone(), race.there.clone())).collect(),
+    );
+    let mut index = 0;
+    findings.retain(|finding| {
+        if finding.race().is_some() {
+            let (here, there) = &pairs[index];
+            index += 1;
+            return !pairs[..index - 1].iter().any(|of| (&of.1, &of.0) == (here, there));
+        }
+        let is_unwritten = matches!(finding.misuse, Misuse::SharedUnwritten { .. });
+        !(is_unwritten && finding.place.as_ref().is_some_and(|place| reads.contains(place)))
+    });
     // A warp that reads memory before it is written also releases it too early.
     let mut is_behind_early_read = false;
     findings.retain(|finding| {
@@ -99,7 +121,40 @@ pub struct Finding {
     pub(crate) names: Option<Names>,
 }
 
+/// The lines of a race without a known cause.
+struct RaceLines<'f> {
+    here: &'f Place,
+    there: &'f Place,
+    /// The line that reads.
+    read: Option<&'f Place>,
+}
+
 impl Finding {
+    fn race(&self) -> Option<RaceLines<'_>> {
+        let (None, Some(here), Misuse::Race { access, other_access, other_place, .. }) =
+            (&self.cause, &self.place, &self.misuse)
+        else {
+            return None;
+        };
+        let there = other_place;
+        let read = match (*access, *other_access) {
+            ("read", _) => Some(here),
+            (_, "read") => Some(there),
+            _ => None,
+        };
+        Some(RaceLines { here, there, read })
+    }
+
+    /// Moves the finding to the line of its cause.
+    pub(super) fn blame(&mut self) {
+        if let Some(Actor { block, warp, lane, place }) =
+            self.cause.as_ref().and_then(|cause| cause.blamed()).cloned()
+        {
+            (self.place, self.warp, self.lane) = (Some(place), Some(warp), lane);
+            self.block = block.or(self.block);
+        }
+    }
+
     /// Whether both are the same mistake at the same line. Without a known mistake: the same misuse
     /// at the same lines.
     pub(crate) fn is_like(&self, other: &Self) -> bool {
@@ -120,6 +175,8 @@ impl Finding {
                     ..
                 },
             ) => (access, other_access, other_place) == (access2, other_access2, other_place2),
+            // All lack the first `sync` of the cluster.
+            (Misuse::PeerNotStarted { .. }, Misuse::PeerNotStarted { .. }) => return true,
             (Misuse::Barrier { misuse, .. }, Misuse::Barrier { misuse: misuse2, .. }) => {
                 misuse == misuse2
             }

@@ -64,6 +64,9 @@ impl Misuse {
             Misuse::WrongSwizzle { .. } => {
                 "take the tile that the tensor map is of, and its `matrix_a` or `matrix_b`: the swizzle of both is the tile's".into()
             }
+            Misuse::WrongTileSwizzle { .. } => {
+                "read it by the tile that the tensor map is of: the swizzle of both is the tile's".into()
+            }
             Misuse::MatrixDescriptor { .. } => "a `SharedTile` makes descriptors".into(),
             Misuse::WgmmaUnfenced { .. } => "put `wgmma.fence` between the two".into(),
             Misuse::AccumulatorInFlight { .. } | Misuse::WgmmaUnfinished => {

@@ -199,11 +199,21 @@ impl Misuse {
                     "divergence: the lanes of a warp come to `{form}` with different selectors, {one} and {other}"
                 )
             }
-            Misuse::WrongSwizzle { form, operand, read, written, .. } => {
-                let name = |code: u32| -> String {
-                    if code == 0 { "no swizzle".into() } else { format!("a {}-byte swizzle", 16 << code) }
+            Misuse::WrongTileSwizzle { address, read, written, .. } => {
+                let read = match *read {
+                    (0, _) => swizzle(0),
+                    (bits, 4) => swizzle(bits),
+                    _ => "a swizzle that no copy has".into(),
                 };
-                let (read, written) = (name(*read), name(*written));
+                write!(
+                    f,
+                    "wrong swizzle: {} is read by a tile with {read}, and the copy wrote it with {}",
+                    names.at(*address),
+                    swizzle(*written)
+                )
+            }
+            Misuse::WrongSwizzle { form, operand, read, written, .. } => {
+                let (read, written) = (swizzle(*read), swizzle(*written));
                 write!(f, "wrong swizzle: `{form}` reads {operand} with {read}, and the copy wrote it with {written}")
             }
             Misuse::MatrixDescriptor { form, operand, why } => {
@@ -251,6 +261,11 @@ impl Misuse {
             Misuse::Launch { message } => f.write_str(message),
         }
     }
+}
+
+/// The name of a tensor map's swizzle.
+fn swizzle(code: u32) -> String {
+    if code == 0 { "no swizzle".into() } else { format!("a {}-byte swizzle", 16 << code) }
 }
 
 /// Writes the title of a deadlock. It names the event if all warps wait for the same kind.

@@ -646,6 +646,17 @@ pub enum Misuse {
         /// The line that started the copy.
         place: Place,
     },
+    /// A tile is read with another swizzle than that of the tensor copy that wrote it.
+    WrongTileSwizzle {
+        /// The address of the element.
+        address: u32,
+        /// The address bits that the tile's swizzle XORs, and the lowest of them.
+        read: (u32, u32),
+        /// The swizzle of the copy: 0 for none, 1, 2 and 3 for 32, 64 and 128 bytes.
+        written: u32,
+        /// The line that started the copy.
+        place: Place,
+    },
     /// An invalid matrix descriptor of a `wgmma`.
     MatrixDescriptor {
         /// The instruction, as in PTX.

@@ -42,7 +42,8 @@ use crate::engine::memory::{
 };
 use crate::lane::Grid;
 use std::boxed::Box;
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
+use std::ops::Range;
 use std::vec::Vec;
 
 /// The findings of a cluster's blocks.
@@ -58,6 +59,25 @@ pub(crate) struct Findings {
     seed: u64,
     names: Names,
     found: RefCell<Found>,
+    /// Findings whose cause a later operation may show.
+    open: RefCell<Vec<Open>>,
+    /// Whether the cluster runs on only to show causes. Further findings would be consequences.
+    is_derailed: Cell<bool>,
+}
+
+/// A finding whose cause a later operation may show.
+struct Open {
+    /// The index of the finding in [`Found::errors`].
+    index: usize,
+    lacks: Lacks,
+}
+
+/// The operation that a finding lacks to show its cause.
+enum Lacks {
+    /// The copy that fills the unwritten byte at this address, in the block of this rank.
+    Copy { rank: usize, address: u32, read: Access },
+    /// The reader's arrival, by which it releases the memory.
+    Release,
 }
 
 /// Findings, in the order of their discovery.
@@ -69,17 +89,21 @@ pub(crate) struct Found {
 }
 
 impl Found {
-    /// Adds a finding unless an equal one is known.
-    pub(crate) fn add(&mut self, finding: Finding) {
-        let found =
-            if finding.misuse.is_tolerated() { &mut self.warnings } else { &mut self.errors };
-        if !found.iter().any(|known| known.is_like(&finding)) {
+    /// Adds a finding unless an equal one is known. Returns whether it is a new error.
+    pub(crate) fn add(&mut self, finding: Finding) -> bool {
+        let is_error = !finding.misuse.is_tolerated();
+        let found = if is_error { &mut self.errors } else { &mut self.warnings };
+        let is_new = !found.iter().any(|known| known.is_like(&finding));
+        if is_new {
             found.push(finding);
         }
+        is_new && is_error
     }
 
     pub(crate) fn append(&mut self, other: Found) {
-        other.errors.into_iter().chain(other.warnings).for_each(|finding| self.add(finding));
+        for finding in other.errors.into_iter().chain(other.warnings) {
+            self.add(finding);
+        }
     }
 }
 
@@ -91,7 +115,9 @@ impl Findings {
         seed: u64,
         names: Names,
     ) -> Self {
-        Findings { kernel, blocks, warps, seed, names, found: RefCell::default() }
+        let (found, open) = (RefCell::default(), RefCell::default());
+        let is_derailed = Cell::new(false);
+        Findings { kernel, blocks, warps, seed, names, found, open, is_derailed }
     }
 
     /// The kernel's name.
@@ -106,9 +132,22 @@ impl Findings {
 
     /// The same, with its cause, if known.
     pub(crate) fn note_caused(&self, by: Access, misuse: Misuse, cause: Option<Cause>) {
+        self.note_new(by, misuse, cause);
+    }
+
+    /// Records a read of unwritten memory in the block of this rank. The copy that fills it may
+    /// start later.
+    pub(crate) fn note_unwritten(&self, by: Access, misuse: Misuse, rank: usize, address: u32) {
+        if self.note_new(by, misuse, None) {
+            self.open(Lacks::Copy { rank, address, read: by });
+        }
+    }
+
+    /// Records a misuse by an access. Returns whether it is a new error.
+    fn note_new(&self, by: Access, misuse: Misuse, cause: Option<Cause>) -> bool {
         let (place, lane) = (Some(by.location.into()), by.lane());
         let warp = (!is_asynchronous(by.agent)).then(|| by.agent % self.warps);
-        self.add(misuse, cause, place, self.rank(by), warp, lane.filter(|_| warp.is_some()));
+        self.add(misuse, cause, place, self.rank(by), warp, lane.filter(|_| warp.is_some()))
     }
 
     /// The rank of the block of an access.
@@ -131,7 +170,8 @@ impl Findings {
         is_warp_group(by.agent, self.blocks.len())
     }
 
-    /// Adds a finding in the block of this rank unless an equal one is known.
+    /// Adds a finding in the block of this rank unless an equal one is known. Returns whether it is
+    /// a new error.
     pub(crate) fn add(
         &self,
         misuse: Misuse,
@@ -140,18 +180,90 @@ impl Findings {
         rank: usize,
         warp: Option<usize>,
         lane: Option<usize>,
-    ) {
+    ) -> bool {
+        if self.is_derailed.get() {
+            return false;
+        }
         let (kernel, block, seed, names) =
             (self.kernel, Some(self.blocks[rank]), self.seed, Some(self.names));
         let cause = cause.map(Box::new);
         let mut finding = Finding { misuse, cause, kernel, place, block, warp, lane, seed, names };
-        if let Some(Actor { block, warp, lane, place }) =
-            finding.cause.as_ref().and_then(|cause| cause.blamed()).cloned()
-        {
-            (finding.place, finding.warp, finding.lane) = (Some(place), Some(warp), lane);
-            finding.block = block.or(finding.block);
+        finding.blame();
+        let lacks_release = finding.cause.as_ref().is_some_and(|cause| cause.lacks_release());
+        let is_new = self.found.borrow_mut().add(finding);
+        if is_new && lacks_release {
+            self.open(Lacks::Release);
         }
-        self.found.borrow_mut().add(finding);
+        is_new
+    }
+
+    /// Keeps the newest error open.
+    fn open(&self, lacks: Lacks) {
+        let index = self.found.borrow().errors.len() - 1;
+        self.open.borrow_mut().push(Open { index, lacks });
+    }
+
+    /// Whether a read of unwritten memory lacks the copy that fills it.
+    pub(crate) fn lack_copies(&self) -> bool {
+        self.open.borrow().iter().any(|open| matches!(open.lacks, Lacks::Copy { .. }))
+    }
+
+    /// Whether a later operation may show the cause of a finding.
+    pub(crate) fn lack_causes(&self) -> bool {
+        !self.open.borrow().is_empty()
+    }
+
+    /// A copy to these bytes of a block starts: `cause(address, read)` explains earlier reads.
+    pub(crate) fn explain_reads(
+        &self,
+        of: usize,
+        addresses: Range<u32>,
+        cause: impl Fn(u32, Access) -> Option<Cause>,
+    ) {
+        self.open.borrow_mut().retain(|open| {
+            let Lacks::Copy { rank, address, read } = open.lacks else { return true };
+            if rank != of || !addresses.contains(&address) {
+                return true;
+            }
+            let cause = cause(address, read);
+            if cause.is_some() {
+                self.explain(open.index, |of| *of = cause.map(Box::new));
+            }
+            false
+        });
+    }
+
+    /// A warp arrives at a barrier. `is_release(cause)` says whether it releases the memory of this
+    /// cause.
+    pub(crate) fn explain_refills(
+        &self,
+        barrier: u32,
+        by: &Actor,
+        is_release: impl Fn(&Cause) -> bool,
+    ) {
+        self.open.borrow_mut().retain(|open| {
+            let is_it = matches!(open.lacks, Lacks::Release)
+                && self.found.borrow().errors[open.index].cause.as_deref().is_some_and(&is_release);
+            if is_it {
+                self.explain(open.index, |cause| {
+                    if let Some(cause) = cause {
+                        cause.set_release((barrier, by.clone()));
+                    }
+                });
+            }
+            !is_it
+        });
+    }
+
+    fn explain(&self, index: usize, change: impl FnOnce(&mut Option<Box<Cause>>)) {
+        let finding = &mut self.found.borrow_mut().errors[index];
+        change(&mut finding.cause);
+        finding.blame();
+    }
+
+    /// From here on the cluster runs only to show the causes of its findings.
+    pub(crate) fn derail(&self) {
+        self.is_derailed.set(true);
     }
 
     /// The author of the earlier of two accesses, relative to the later one.
@@ -175,20 +287,25 @@ impl Findings {
         (agent % self.warps, (self.blocks.len() > 1).then(|| self.blocks[agent / self.warps]))
     }
 
+    /// The findings, each once: their causes may have become equal.
     pub(crate) fn take(&self) -> Found {
-        self.found.take()
+        let mut found = Found::default();
+        found.append(self.found.take());
+        found
     }
 }
 
 impl Misuse {
     /// Whether the misuse is only a warning.
     ///
-    /// Warnings are outside boxes and most races within a warp. Today's GPUs mostly run a warp in
+    /// Warnings are outside boxes, most races within a warp, and swizzled tiles that are read
+    /// without a swizzle: a kernel may apply the swizzle itself. Today's GPUs mostly run a warp in
     /// lockstep, so the result is determined; compute-sanitizer warns of such races too. It is an
     /// error if two different values are written, or if the read value depends on the simulator's
     /// order of lanes within a closure.
     fn is_tolerated(&self) -> bool {
-        if matches!(self, Misuse::BoxOutside { .. }) {
+        if matches!(self, Misuse::BoxOutside { .. } | Misuse::WrongTileSwizzle { read: (0, _), .. })
+        {
             return true;
         }
         let Misuse::Race { access, other_access, other, same_closure, .. } = self else {

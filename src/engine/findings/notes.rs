@@ -99,7 +99,8 @@ impl Finding {
             Misuse::CopyInFlight { place, .. }
             | Misuse::CopySourceInFlight { place, .. }
             | Misuse::StoreInFlight { place, .. }
-            | Misuse::WrongSwizzle { place, .. } => {
+            | Misuse::WrongSwizzle { place, .. }
+            | Misuse::WrongTileSwizzle { place, .. } => {
                 write!(f, "\n   = the copy is started at {place}")?
             }
             Misuse::AccumulatorInFlight { place, .. } => {

@@ -266,7 +266,11 @@ fn start_load_to(block: &BlockState, target: &BlockState, mut load: Load) -> Res
         target.shared.check_fenced_at(access, started, to, bytes)?;
     }
     match load.reduction {
-        None => target.shared.start_copy(started, to, bytes, Some((load.barrier, load.phase)))?,
+        None => {
+            let told = (load.barrier, load.phase);
+            target.shared.start_copy(started, to, bytes, Some(told))?;
+            handover::explain_reads(target, to..to + bytes as u32, started, told);
+        }
         Some(_) => target.shared.start_reduction(started, to, bytes)?,
     }
     target.bulk.borrow_mut().loads.entry(load.barrier).or_default().push(load);

@@ -82,7 +82,14 @@ pub(crate) fn load_matrices<R: Registers<Register = u32>>(
 ) -> PerLane<R> {
     let registers = load_read_matrices::<R>(site, form, rows, arrangement);
     if !std::thread::panicking() {
-        check_spare_rows(site, rows, rows_read::<R>(arrangement));
+        let used = rows_read::<R>(arrangement);
+        with_block(|block| {
+            for (lane, row) in rows.array().iter().enumerate().take(used) {
+                let by = || block.access_by(Lanes::together(lane), site);
+                block.shared.check_row(by, row.address());
+            }
+        });
+        check_spare_rows(site, rows, used);
     }
     registers
 }

@@ -7,7 +7,7 @@ use crate::engine::memory::race::Access;
 use crate::engine::memory::reduction::Reduction;
 use crate::engine::record::Traffic;
 use crate::engine::record::note_element;
-use crate::engine::warps::context::{fail, with_block};
+use crate::engine::warps::context::{fail, try_with_block, with_block};
 use crate::engine::warps::handover::{self, Conflict};
 use crate::engine::warps::mbarrier;
 use crate::engine::warps::polling::{note_access, note_read};
@@ -26,6 +26,29 @@ use std::vec::Vec;
 /// alignment of a tile is 1024.
 pub const SHARED_BASE: u32 = 1024;
 
+/// Bytes of a row of `ldmatrix`.
+const ROW: usize = 16;
+
+/// A tile's element in shared memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct InTile {
+    /// Its address.
+    pub(crate) address: u32,
+    /// Its address in the same tile without a swizzle.
+    pub(crate) plain: u32,
+    /// The address bits that the swizzle XORs, and the lowest of them.
+    pub(crate) swizzle: (u32, u32),
+}
+
+/// The tile element at which a row of `ldmatrix` starts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Row {
+    Unknown,
+    Of(InTile),
+    /// Tiles of different swizzles have rows there.
+    Several,
+}
+
 pub(crate) struct SharedMemory {
     bytes: RefCell<Vec<u8>>,
     known: RefCell<KnownBytes>,
@@ -33,6 +56,8 @@ pub(crate) struct SharedMemory {
     sources: RefCell<Vec<(Range<usize>, Access)>>,
     /// Destinations of tensor copies, with their swizzle and the line of the copy.
     swizzled: RefCell<Vec<(Range<usize>, u32, &'static Location<'static>)>>,
+    /// The tile elements whose rows `ldmatrix` reads, for each chunk of 16 bytes.
+    rows: RefCell<Vec<Row>>,
     /// The rank of the block.
     rank: usize,
     findings: Rc<Findings>,
@@ -47,6 +72,7 @@ impl SharedMemory {
             known: RefCell::new(KnownBytes::new(size)),
             sources: RefCell::default(),
             swizzled: RefCell::default(),
+            rows: RefCell::default(),
             rank,
             findings,
             order,
@@ -90,6 +116,60 @@ impl SharedMemory {
         let known = self.known.borrow();
         let written = known.of(byte).next().and_then(|(_, known)| known.history.last_write());
         written.filter(|write| write.location == *location).map(|_| (*swizzle, *location))
+    }
+
+    /// Reports a tile's element that a tensor copy has written with another swizzle.
+    ///
+    /// The copy must have put another element there than the tile says: where both swizzles agree,
+    /// there is nothing to report.
+    pub(crate) fn check_swizzle(&self, by: impl FnOnce() -> Access, at: InTile) {
+        if self.swizzled.borrow().is_empty() {
+            return;
+        }
+        let InTile { address, plain, swizzle: read } = at;
+        let (Ok(of), Ok(is)) = (self.range("read", plain, 1), self.range("read", address, 1))
+        else {
+            return;
+        };
+        let is_wrong = |(range, code, _): &&(Range<usize>, u32, &'static Location<'static>)| {
+            // A box starts at a whole pattern, so its offsets are swizzled as addresses are.
+            let offset = of.start.wrapping_sub(range.start);
+            let swizzled = offset ^ (offset >> 7 & ((1 << code) - 1)) << 4;
+            range.contains(&of.start)
+                && range.contains(&is.start)
+                && range.start + swizzled != is.start
+        };
+        if !self.swizzled.borrow().iter().any(|of| is_wrong(&of)) {
+            return;
+        }
+        if let Some((written, location)) = self.swizzle_of(address) {
+            let place = location.into();
+            self.note(by(), Misuse::WrongTileSwizzle { address, read, written, place }, None);
+        }
+    }
+
+    /// Records a tile's element at which a row of `ldmatrix` may start.
+    pub(crate) fn note_row(&self, at: InTile) {
+        let Ok(range) = self.range("read", at.address, 1) else { return };
+        let mut rows = self.rows.borrow_mut();
+        if rows.is_empty() {
+            rows.resize(self.bytes.borrow().len().div_ceil(ROW), Row::Unknown);
+        }
+        let row = &mut rows[range.start / ROW];
+        *row = match *row {
+            Row::Unknown => Row::Of(at),
+            Row::Of(other) if other == at => Row::Of(at),
+            Row::Of(_) | Row::Several => Row::Several,
+        };
+    }
+
+    /// Reports a row of `ldmatrix` that a tensor copy has written with another swizzle.
+    pub(crate) fn check_row(&self, by: impl FnOnce() -> Access, address: u32) {
+        let Ok(range) = self.range("read", address, 1) else { return };
+        let row = self.rows.borrow().get(range.start / ROW).copied();
+        if let Some(Row::Of(at)) = row {
+            self.check_swizzle(by, at);
+        }
     }
 
     /// Checks that an access is in bounds.
@@ -573,8 +653,14 @@ impl SharedMemory {
     fn note_unwritten(&self, by: Access, unwritten: Option<(usize, usize)>) {
         if let Some((first, bytes)) = unwritten {
             let address = SHARED_BASE + first as u32;
-            let cause = handover::of_unwritten(self.rank, address, by);
-            self.note(by, Misuse::SharedUnwritten { address, bytes }, cause);
+            let misuse = Misuse::SharedUnwritten { address, bytes };
+            match handover::of_unwritten(self.rank, address, by) {
+                None => {
+                    let misuse = misuse.in_memory_of(self.rank, self.findings.rank(by));
+                    self.findings.note_unwritten(by, misuse, self.rank, address);
+                }
+                cause => self.note(by, misuse, cause),
+            }
         }
     }
 
@@ -609,6 +695,20 @@ pub(crate) fn store_shared(site: Site, address: u32, from: &[u8]) {
         block.shared.store(block.access(site), address, from)
     });
     stored.unwrap_or_else(|misuse| fail(site, misuse));
+}
+
+/// A lane is about to read this element of a tile.
+pub(crate) fn check_swizzle(site: Site, at: InTile) {
+    if !std::thread::panicking() {
+        with_block(|block| block.shared.check_swizzle(|| block.access(site), at));
+    }
+}
+
+/// A lane computes the address of a row, for `ldmatrix` or `stmatrix`, of this element of a tile.
+pub(crate) fn note_row(at: InTile) {
+    if !std::thread::panicking() {
+        try_with_block(|block| block.shared.note_row(at));
+    }
 }
 
 /// A load of one lane.

@@ -135,7 +135,8 @@ pub(crate) fn fail_in_lane(site: Site, lane: Option<usize>, misuse: Misuse) -> !
 /// Records the misuse that ends the running warp.
 fn note_end(block: &BlockState, misuse: Misuse, place: Option<Place>, lane: Option<usize>) {
     let (rank, warp) = (block.rank, Some(block.running()));
-    let cause = try_with_cluster(|cluster| deadlock::cause(cluster, &misuse, rank, warp));
+    let cause =
+        try_with_cluster(|cluster| deadlock::cause(cluster, &misuse, rank, warp, place.as_ref()));
     block.findings.add(misuse, cause, place, rank, warp, lane);
 }
 

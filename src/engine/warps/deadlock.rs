@@ -1,7 +1,7 @@
 //! Deadlocks: the waits of all warps, and the wait that causes the others.
 
 use crate::engine::findings::{
-    Awaited, BarrierMisuse, BarrierState, Cause, EndedWarp, Misuse, RANK_SHIFT, WaitingWarp,
+    Awaited, BarrierMisuse, BarrierState, Cause, EndedWarp, Misuse, Place, RANK_SHIFT, WaitingWarp,
     address_of,
 };
 use crate::engine::warps::block::{BlockState, ClusterState, Waiting};
@@ -129,6 +129,7 @@ pub(super) fn cause(
     misuse: &Misuse,
     rank: usize,
     warp: Option<usize>,
+    place: Option<&Place>,
 ) -> Option<Cause> {
     let at = match misuse {
         Misuse::Barrier { address, misuse } => {
@@ -140,8 +141,12 @@ pub(super) fn cause(
                     let agent = cluster.blocks[rank].agent_of(warp?);
                     return handover::runs_ahead(cluster, of, address, agent);
                 }
-                BarrierMisuse::PhaseMissed { .. } => {
-                    return handover::wrong_count(cluster, of, address);
+                BarrierMisuse::PhaseMissed { behind } => {
+                    return handover::wrong_count(cluster, of, address).or_else(|| {
+                        let agent = cluster.blocks[rank].agent_of(warp?);
+                        let wait = (*behind, place?.clone());
+                        handover::overrun(cluster, of, address, agent, wait)
+                    });
                 }
                 _ => None,
             }
@@ -158,6 +163,9 @@ pub(super) fn cause(
         _ => None,
     };
     let (rank, address) = at?;
+    if let Some(cause) = handover::wrong_count_before_copies(cluster, rank, address) {
+        return Some(cause);
+    }
     let block = &cluster.blocks[rank];
     let barriers = block.barriers.borrow();
     let barrier = barriers.get(address)?;

@@ -5,13 +5,15 @@
 //! are searched only after a misuse was found, since the line to correct is rarely the line of the
 //! misuse.
 
-use crate::engine::findings::{Actor, Cause, Mistake, RANK_SHIFT, address_of};
+use crate::engine::findings::{Actor, Cause, Mistake, Place, RANK_SHIFT, address_of};
 use crate::engine::memory::order::{Order, is_warp_group, warps_of_group};
 use crate::engine::memory::race::{Access, Lanes};
 use crate::engine::warps::block::{BlockState, ClusterState};
 use crate::engine::warps::context::try_with_cluster;
+use crate::engine::warps::mbarrier::Barrier;
 use core::panic::Location;
 use std::cell::RefCell;
+use std::ops::Range;
 use std::vec::Vec;
 
 /// The operations on an mbarrier, and their authors.
@@ -213,7 +215,7 @@ impl Conflict {
                 None if of_others.is_some_and(|wait| !wait.is_released) => {
                     self.of_release(cluster, None).unwrap_or(Mistake::NotReleased { release: None })
                 }
-                None => Mistake::NotWaited { last: None },
+                None => self.of_no_wait(cluster),
                 // The reader has waited for the right phase: the mistake is elsewhere.
                 Some(wait) if wait.phase == phase => return None,
                 Some(wait) => {
@@ -227,6 +229,49 @@ impl Conflict {
                         self.of_wait(cluster, wait, read_at, is_wgmma)
                     }
                 }
+            };
+            self.explained(cluster, barrier, mistake)
+        })
+    }
+
+    /// The mistake of a reader that has never waited for the copy's barrier. It may have waited for
+    /// another barrier that a copy of the same line signals.
+    fn of_no_wait(&self, cluster: &ClusterState) -> Mistake {
+        let told = self.told.map(|(barrier, _)| barrier);
+        let instead = cluster.blocks[self.rank].barriers.try_borrow().ok().and_then(|barriers| {
+            let waits = barriers.iter().filter(|(at, _)| Some(*at) != told).filter_map(
+                |(at, Barrier { history, .. })| {
+                    let wait = history.wait_of(self.read.agent)?;
+                    let copy = history.last_copy?;
+                    (copy.location == self.copy.location).then_some((at, wait.by))
+                },
+            );
+            waits.max_by_key(|(_, wait)| wait.tick)
+        });
+        let instead =
+            instead.map(|(at, wait)| (address_of(self.rank, at), cluster_actor(cluster, wait)));
+        Mistake::NotWaited { last: None, instead }
+    }
+
+    /// The mistake that explains a read of unwritten memory, which this copy fills later.
+    fn of_unwritten(self) -> Option<Cause> {
+        try_with_cluster(|cluster| {
+            let (barrier, _) = self.told?;
+            let wait = with_history(cluster, self.rank, barrier, |history| {
+                history.wait_of(self.read.agent)
+            })?;
+            let mistake = match wait {
+                Some(wait) if wait.again || wait.phase == u32::MAX => Mistake::WaitedForOver {
+                    wait: cluster_actor(cluster, wait.by),
+                    barrier: address_of(self.rank, barrier),
+                    waited: wait.phase,
+                    again: wait.again,
+                },
+                Some(wait) => Mistake::NotWaited {
+                    last: Some((wait.phase, cluster_actor(cluster, wait.by))),
+                    instead: None,
+                },
+                None => self.of_no_wait(cluster),
             };
             self.explained(cluster, barrier, mistake)
         })
@@ -263,7 +308,10 @@ impl Conflict {
                 waited: wait.phase,
                 again: wait.again,
             },
-            _ => Mistake::NotWaited { last: Some((wait.phase, cluster_actor(cluster, wait.by))) },
+            _ => Mistake::NotWaited {
+                last: Some((wait.phase, cluster_actor(cluster, wait.by))),
+                instead: None,
+            },
         }
     }
 
@@ -283,7 +331,7 @@ impl Conflict {
                     .max_by_key(|wait| wait.by.tick)
             })?;
             let mistake = match waits {
-                None if phase == 0 => Mistake::NotWaited { last: None },
+                None if phase == 0 => self.of_no_wait(cluster),
                 None => {
                     self.of_release(cluster, None).unwrap_or(Mistake::NotReleased { release: None })
                 }
@@ -433,8 +481,7 @@ impl Conflict {
 
     fn cause(&self, cluster: &ClusterState, mistake: Mistake) -> Cause {
         if let Mistake::ReaderNotCounted { barrier, .. } = mistake {
-            let (rank, local) =
-                ((barrier >> RANK_SHIFT) as usize - 1, barrier & ((1 << RANK_SHIFT) - 1));
+            let (rank, local) = split(barrier);
             if let Some(cause) = wrong_count(cluster, rank, local) {
                 return cause;
             }
@@ -491,7 +538,11 @@ pub(super) fn runs_ahead(
     let conflict =
         Conflict { rank, address, read: first, copy: first, told: Some((address, phase)) };
     let wait = match conflict.latest_wait(cluster, first.tick) {
-        Some((wait, ..)) if !wait.again && wait.phase.wrapping_add(1) > phase => return None,
+        // The wait is right, but its barrier may be initialised for too few arrivals.
+        Some((wait, of, _)) if !wait.again && wait.phase.wrapping_add(1) > phase => {
+            let (rank, address) = split(of);
+            return wrong_count(cluster, rank, address);
+        }
         wait => wait.map(|(wait, of, _)| (of, wait.phase, cluster_actor(cluster, wait.by))),
     };
     Some(Cause::RunsAhead {
@@ -499,7 +550,95 @@ pub(super) fn runs_ahead(
         phase,
         first: cluster_actor(cluster, first),
         wait,
+        release: None,
     })
+}
+
+/// A copy to these bytes of a block starts: explains earlier reads of them, which found them
+/// unwritten.
+pub(crate) fn explain_reads(
+    block: &BlockState,
+    addresses: Range<u32>,
+    copy: Access,
+    told: (u32, u32),
+) {
+    let (rank, told) = (block.rank, Some(told));
+    block.findings.explain_reads(rank, addresses, |address, read| {
+        Conflict { rank, address, read, copy, told }.of_unwritten()
+    });
+}
+
+/// A warp has arrived at a barrier of the block of this rank: explains refills without a wait for
+/// that.
+pub(super) fn explain_refills(cluster: &ClusterState, rank: usize, address: u32, by: Access) {
+    let findings = &cluster.blocks[0].findings;
+    let is_of_copies = with_history(cluster, rank, address, |history| history.last_copy.is_some());
+    if is_of_copies != Some(false) {
+        return;
+    }
+    let actor = findings.actor(by);
+    let same_warp = |other: &Actor| (other.block, other.warp) == (actor.block, actor.warp);
+    findings.explain_refills(address_of(rank, address), &actor, |cause| match cause {
+        Cause::RunsAhead { barrier, phase, first, .. } => {
+            let (rank, local) = split(*barrier);
+            let wait = with_history(cluster, rank, local, |history| history.wait_of(by.agent));
+            !same_warp(first) && wait.flatten().is_some_and(|wait| wait.phase == *phase)
+        }
+        Cause::Handover { read, copy, .. } => {
+            same_warp(read) && !copy.as_ref().is_some_and(same_warp)
+        }
+        _ => false,
+    });
+}
+
+/// The mistake of a warp that arrives too often, if another warp misses a phase by that.
+/// `behind` phases have ended since the phase that warp `agent` waits for.
+pub(super) fn overrun(
+    cluster: &ClusterState,
+    rank: usize,
+    address: u32,
+    agent: usize,
+    (behind, place): (u32, Place),
+) -> Option<Cause> {
+    let barriers = cluster.blocks[rank].barriers.try_borrow().ok()?;
+    let barrier = barriers.get(address)?;
+    let last = barrier.phase().wrapping_sub(1);
+    let waited = last.wrapping_sub(behind);
+    // A warp that has waited for the phase already is itself behind.
+    let is_first =
+        barrier.history.wait_of(agent).is_none_or(|wait| wait.phase.wrapping_add(1) == waited);
+    let (_, arrival) = barrier
+        .history
+        .arrivals()
+        .find(|(phase, by)| *phase == last && by.agent != agent)
+        .filter(|_| is_first)?;
+    let (warp, block) = cluster.blocks[0].findings.warp(agent);
+    Some(Cause::PhaseOverrun {
+        barrier: address_of(rank, address),
+        waited,
+        wait: Actor { block, warp, lane: None, place },
+        behind,
+        arrival: cluster_actor(cluster, arrival),
+    })
+}
+
+/// The rank and the address in a `.shared::cluster` address.
+fn split(address: u32) -> (usize, u32) {
+    ((address >> RANK_SHIFT) as usize - 1, address & ((1 << RANK_SHIFT) - 1))
+}
+
+/// The mistake of a barrier with too few arrivals, for which the warp waits that starts the copies
+/// of the barrier at this address.
+pub(super) fn wrong_count_before_copies(
+    cluster: &ClusterState,
+    rank: usize,
+    address: u32,
+) -> Option<Cause> {
+    let copy = with_history(cluster, rank, address, |history| history.last_copy).flatten()?;
+    let conflict = Conflict { rank, address, read: copy, copy, told: None };
+    let (_, of, _) = conflict.latest_wait(cluster, 0)?;
+    let (rank, address) = split(of);
+    wrong_count(cluster, rank, address)
 }
 
 /// The mistake of a barrier whose count is smaller than the number of warps that arrive at it.

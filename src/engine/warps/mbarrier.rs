@@ -8,8 +8,8 @@ use crate::engine::memory::peer::{self, Visit};
 use crate::engine::memory::race::{Access, Lanes};
 use crate::engine::record::note_lane;
 use crate::engine::warps::block::{BlockState, Waiting, WarpOfBlock};
-use crate::engine::warps::context::{current_lane, fail, with_block};
-use crate::engine::warps::handover::BarrierHistory;
+use crate::engine::warps::context::{current_lane, fail, with_block, with_cluster};
+use crate::engine::warps::handover::{self, BarrierHistory};
 use crate::engine::warps::lanes::{Pause, pause};
 use crate::engine::warps::polling::note_access;
 use crate::lane::Site;
@@ -199,6 +199,10 @@ impl Barrier {
         let Arrival { count, expect, drop, .. } = arrival;
         let lanes = executing(current_lane()).len() as u32;
         let arrivals = count * lanes;
+        // Before the bytes: the phase must stay as it is if other warps run on.
+        if arrivals > self.pending {
+            return Err(BarrierMisuse::TooManyArrivals { of: self.count });
+        }
         let state = u64::from(self.phase & state::PHASES)
             | u64::from(self.pending) << state::PENDING
             | self.which;
@@ -443,11 +447,27 @@ pub(crate) fn invalidate(site: Site, form: &'static str, address: u32) {
 
 /// `mbarrier.arrive` and its variants. Returns the state before the arrival.
 pub(crate) fn arrive(site: Site, form: &'static str, address: u32, arrival: Arrival) -> u64 {
-    at_barrier(site, address, form, |block, by, barrier| {
+    let state = at_barrier(site, address, form, |block, by, barrier| {
         let told = block.order.release(block.agent(), executing(current_lane()));
         barrier.told.join(&told);
         barrier.count_arrival(by, arrival)
-    })
+    });
+    explain_refills(site, address);
+    state
+}
+
+/// An arrival at this address may be the one that a finding lacks.
+fn explain_refills(site: Site, address: u32) {
+    if std::thread::panicking() {
+        return;
+    }
+    with_cluster(|cluster, own| {
+        if own.findings.lack_causes()
+            && let Ok((block, address)) = peer::resolve(cluster, own, address)
+        {
+            handover::explain_refills(cluster, block.rank, address, own.access(site));
+        }
+    });
 }
 
 /// `mbarrier.arrive` at the barrier of a `.shared::cluster` address.
@@ -461,6 +481,7 @@ pub(crate) fn arrive_at_peer(site: Site, form: &'static str, address: u32, arriv
         }
         barrier.count_arrival(by, arrival).map(drop)
     });
+    explain_refills(site, address);
 }
 
 /// `mbarrier.expect_tx`.
@@ -528,7 +549,7 @@ fn count_bytes_at_peer(
 /// released.
 fn look(site: Site, form: &'static str, wait: PhaseWait, scope: Scope) -> bool {
     at_barrier(site, wait.address, form, |block, by, barrier| {
-        let over = barrier.is_over(wait.phase)?;
+        let over = is_over_or_missed(block, barrier, wait.phase)?;
         if over {
             let number = match wait.phase {
                 Phase::Number(number) => number,
@@ -552,7 +573,25 @@ fn look(site: Site, form: &'static str, wait: PhaseWait, scope: Scope) -> bool {
 /// At warp scope: tests a phase that the warp waits for later. Finds waits that are too late or too
 /// early. Acquires nothing.
 pub(crate) fn look_ahead(site: Site, form: &'static str, address: u32, phase: Phase) {
-    at_barrier(site, address, form, |_, _, barrier| barrier.is_over(phase).map(drop));
+    at_barrier(site, address, form, |block, _, barrier| {
+        is_over_or_missed(block, barrier, phase).map(drop)
+    });
+}
+
+/// Whether a phase is over. A missed phase counts as over where a read of unwritten memory lacks
+/// its cause: its reader has not waited for the copy, and the copy starts behind this wait.
+fn is_over_or_missed(
+    block: &BlockState,
+    barrier: &Barrier,
+    phase: Phase,
+) -> Result<bool, BarrierMisuse> {
+    match barrier.is_over(phase) {
+        Err(BarrierMisuse::PhaseMissed { .. }) if block.findings.lack_copies() => {
+            block.findings.derail();
+            Ok(true)
+        }
+        over => over,
+    }
 }
 
 /// At warp scope: waits for a phase.

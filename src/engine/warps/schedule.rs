@@ -134,10 +134,10 @@ pub(crate) fn run(job: &Job<'_>, first: Grid, seed: u64, patience: u64, recorded
         format!("error: {}{place}\n   = in kernel `{}`, block {block}", stopped.misuse, job.name)
     });
     let rank = ran.as_ref().err().map_or(0, |stopped| stopped.rank);
-    let cause = ran
-        .as_ref()
-        .err()
-        .and_then(|stopped| deadlock::cause(&cluster, &stopped.misuse, rank, stopped.warp));
+    let cause = ran.as_ref().err().and_then(|stopped| {
+        let Stopped { misuse, place, warp, .. } = &**stopped;
+        deadlock::cause(&cluster, misuse, rank, *warp, place.as_ref())
+    });
     in_block(&cluster, rank, || unwind(ended_by, || drop(warps)));
     let cluster = Rc::into_inner(cluster).expect("the warps have let go of it");
     let findings = Rc::clone(&cluster.blocks[0].findings);
@@ -176,6 +176,9 @@ fn message_of(payload: &(dyn Any + Send)) -> String {
 }
 
 /// Resumes the warps, one at a time and in random order, until all have ended.
+///
+/// If a warp ends the run while a finding lacks its cause, the other warps run on. They only show
+/// the cause, and add no findings.
 fn take_turns(
     cluster: &Rc<ClusterState>,
     warps: &mut [WarpCoroutine],
@@ -183,13 +186,22 @@ fn take_turns(
     patience: u64,
 ) -> Result<(), Box<Stopped>> {
     let mut progress: Vec<_> = warps.iter().map(|_| Progress::READY).collect();
+    let findings = &cluster.blocks[0].findings;
+    let mut ended_by: Option<Box<Stopped>> = None;
     loop {
+        if !findings.lack_causes()
+            && let Some(stopped) = ended_by.take()
+        {
+            return Err(stopped);
+        }
         let is_ready = |&agent: &usize| progress[agent].is_ready(cluster, cluster.warp(agent).0);
         let mut ready: Vec<usize> = (0..warps.len()).filter(is_ready).collect();
         let goes_on = |&agent: &usize| !matches!(&progress[agent], Progress::Waiting(Waiting::Scheduler(tested)) if !tested.is_empty());
         if !ready.iter().any(goes_on) {
-            if land_awaited(cluster, &progress, &mut random)? {
-                continue;
+            match land_awaited(cluster, &progress, &mut random) {
+                Ok(true) => continue,
+                Ok(false) => {}
+                Err(stopped) => return Err(ended_by.unwrap_or(stopped)),
             }
             ready.extend(
                 (0..warps.len())
@@ -197,10 +209,12 @@ fn take_turns(
             );
         }
         let Some(&agent) = random.choice(&ready) else {
-            if progress.iter().all(|progress| matches!(progress, Progress::Ended)) {
-                return Ok(());
-            }
-            return Err(Box::new(deadlock(&progress, cluster)));
+            let have_ended = progress.iter().all(|progress| matches!(progress, Progress::Ended));
+            return match ended_by {
+                Some(stopped) => Err(stopped),
+                None if have_ended => Ok(()),
+                None => Err(Box::new(deadlock(&progress, cluster))),
+            };
         };
         let (state, warp) = cluster.warp(agent);
         state.run_warp(warp);
@@ -216,7 +230,7 @@ fn take_turns(
             Ok(CoroutineResult::Return(())) => Progress::Ended,
             Err((payload, lane)) => {
                 let (rank, warp) = (state.rank, Some(warp));
-                return Err(Box::new(match payload.downcast::<Failure>() {
+                let stopped = match payload.downcast::<Failure>() {
                     Ok(failure) => {
                         let place = Some(failure.location.into());
                         Stopped { misuse: failure.misuse, place, rank, warp, lane: failure.lane }
@@ -228,7 +242,14 @@ fn take_turns(
                             take_panic().unwrap_or_else(|| (message_of(&*payload), None));
                         Stopped { misuse: Misuse::Panic { message }, place, rank, warp, lane }
                     }
-                }));
+                };
+                if !findings.lack_causes() {
+                    return Err(ended_by.unwrap_or(Box::new(stopped)));
+                }
+                findings.derail();
+                ended_by.get_or_insert(Box::new(stopped));
+                progress[agent] = Progress::Ended;
+                continue;
             }
         };
         let of_block = state.agent_of(0)..state.agent_of(state.warps());
