@@ -238,6 +238,16 @@ pub const fn async_kernel<
     }
 }
 
+/// The kernels of a table, each with its row.
+pub const fn numbered<const COUNT: usize>(mut kernels: [Kernel; COUNT]) -> [Kernel; COUNT] {
+    let mut index = 0;
+    while index < COUNT {
+        kernels[index].index = index;
+        index += 1;
+    }
+    kernels
+}
+
 /// How many kernels some tables have together.
 pub const fn count(tables: &[&[Kernel]]) -> usize {
     let (mut all, mut table) = (0, 0);
@@ -407,12 +417,13 @@ pub trait Table<I: Element, O: Output> {
     ) -> Result<D::Report, LaunchError<D::Error>>;
 }
 
-macro_rules! tables {
-    ($($table:ident)*) => {$(
-        pub enum $table {}
-    )*};
-}
-tables!(Sm80Mma Sm80Grouped Sm90Mma Sm90Wgmma Sm90SwapAb Sm90SplitK Sm90Grouped);
+pub enum Sm80Mma {}
+pub enum Sm80Grouped {}
+pub enum Sm90Mma {}
+pub enum Sm90Wgmma {}
+pub enum Sm90SwapAb {}
+pub enum Sm90SplitK {}
+pub enum Sm90Grouped {}
 
 /// A kernel with TMA.
 pub trait TmaKernel {
