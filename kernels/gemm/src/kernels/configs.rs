@@ -280,9 +280,6 @@ mod sm90a {
             [128 x 256 x 64 in 128 x 256, 4 stages, 2 x Accumulate<1, 256, f32>, cluster 1,
              staging 2 x 64 Swizzle128 by 32, 1.7]
                 t n sm90_bf16_tn_128x256x64, t t sm90_bf16_tt_128x256x64;
-            [128 x 224 x 64 in 64 x 112, 4 stages, 2 x Accumulate<1, 224, f32>, cluster 2,
-             staging 4 x 32 Swizzle64 by 32, 1.675]
-                n n sm90_bf16_nn_128x224x64_c2, n t sm90_bf16_nt_128x224x64_c2;
             [128 x 192 x 64 in 64 x 96, 4 stages, 2 x Accumulate<1, 192, f32>, cluster 2,
              staging 2 x 64 Swizzle128 by 32, 1.66]
                 n n sm90_bf16_nn_128x192x64_c2, n t sm90_bf16_nt_128x192x64_c2,
@@ -290,9 +287,6 @@ mod sm90a {
             [128 x 160 x 64 in 64 x 80, 4 stages, 2 x Accumulate<1, 160, f32>, cluster 2,
              staging 4 x 32 Swizzle64 by 32, 1.56]
                 n n sm90_bf16_nn_128x160x64_c2;
-            [128 x 160 x 64 in 64 x 80, 5 stages, 2 x Accumulate<1, 160, f32>, cluster 2,
-             staging 4 x 32 Swizzle64 by 32, 1.56]
-                n t sm90_bf16_nt_128x160x64_c2;
             [128 x 128 x 64 in 64 x 64, 6 stages, 2 x Accumulate<1, 128, f32>, cluster 2,
              staging 2 x 64 Swizzle128 by 32, 1.6]
                 n n sm90_bf16_nn_128x128x64_c2, n t sm90_bf16_nt_128x128x64_c2,
@@ -316,9 +310,6 @@ mod sm90a {
             [128 x 256 x 64 in 128 x 256, 4 stages, 2 x Accumulate<1, 256, f32>, cluster 1,
              staging 2 x 64 Swizzle128 by 32, 1.7]
                 t n sm90_f16_tn_128x256x64, t t sm90_f16_tt_128x256x64;
-            [128 x 224 x 64 in 64 x 112, 4 stages, 2 x Accumulate<1, 224, f32>, cluster 2,
-             staging 4 x 32 Swizzle64 by 32, 1.675]
-                n n sm90_f16_nn_128x224x64_c2, n t sm90_f16_nt_128x224x64_c2;
             [128 x 192 x 64 in 64 x 96, 4 stages, 2 x Accumulate<1, 192, f32>, cluster 2,
              staging 2 x 64 Swizzle128 by 32, 1.66]
                 n n sm90_f16_nn_128x192x64_c2, n t sm90_f16_nt_128x192x64_c2,
@@ -326,9 +317,6 @@ mod sm90a {
             [128 x 160 x 64 in 64 x 80, 4 stages, 2 x Accumulate<1, 160, f32>, cluster 2,
              staging 4 x 32 Swizzle64 by 32, 1.56]
                 n n sm90_f16_nn_128x160x64_c2;
-            [128 x 160 x 64 in 64 x 80, 5 stages, 2 x Accumulate<1, 160, f32>, cluster 2,
-             staging 4 x 32 Swizzle64 by 32, 1.56]
-                n t sm90_f16_nt_128x160x64_c2;
             [128 x 128 x 64 in 64 x 64, 6 stages, 2 x Accumulate<1, 128, f32>, cluster 2,
              staging 2 x 64 Swizzle128 by 32, 1.6]
                 n n sm90_f16_nn_128x128x64_c2, n t sm90_f16_nt_128x128x64_c2,
@@ -528,24 +516,15 @@ mod sm90a {
             [192 x 176 x 64 in 96 x 88, 4 stages, 2 x Accumulate<3, 88, f32>, cluster 2,
              staging 11 x 8 Swizzle128 by 8, 1.695]
                 t t sm90_bf16_nn_176x192x64_swap_c2, n t sm90_bf16_nt_176x192x64_swap_c2;
-            [192 x 160 x 64 in 96 x 80, 4 stages, 2 x Accumulate<3, 80, f32>, cluster 2,
-             staging 5 x 16 Swizzle128 by 16, 1.685]
-                t t sm90_bf16_nn_160x192x64_swap_c2, n t sm90_bf16_nt_160x192x64_swap_c2;
-            [128 x 240 x 64 in 64 x 120, 4 stages, 2 x Accumulate<1, 240, f32>, cluster 2,
-             staging 8 x 16 Swizzle128 by 16, 1.705]
-                t t sm90_bf16_nn_240x128x64_swap_c2, n t sm90_bf16_nt_240x128x64_swap_c2;
             [128 x 224 x 64 in 64 x 112, 4 stages, 2 x Accumulate<1, 224, f32>, cluster 2,
              staging 8 x 16 Swizzle128 by 32, 1.69]
                 t t sm90_bf16_nn_224x128x64_swap_c2, n t sm90_bf16_nt_224x128x64_swap_c2;
-            [128 x 208 x 64 in 64 x 104, 5 stages, 2 x Accumulate<1, 208, f32>, cluster 2,
-             staging 4 x 16 Swizzle128 by 16, 1.68]
-                t t sm90_bf16_nn_208x128x64_swap_c2, n t sm90_bf16_nt_208x128x64_swap_c2;
             [128 x 200 x 64 in 64 x 40, 5 stages, 2 x Accumulate<1, 200, f32>, cluster 2,
              staging 2 x 40 Swizzle128 by 8, 1.675]
                 t t sm90_bf16_nn_200x128x64_swap_c2, n t sm90_bf16_nt_200x128x64_swap_c2;
             [128 x 176 x 64 in 64 x 88, 5 stages, 2 x Accumulate<1, 176, f32>, cluster 2,
              staging 8 x 16 Swizzle128 by 16, 1.665]
-                t t sm90_bf16_nn_176x128x64_swap_c2, n t sm90_bf16_nt_176x128x64_swap_c2;
+                n t sm90_bf16_nt_176x128x64_swap_c2;
             [128 x 160 x 64 in 64 x 80, 5 stages, 2 x Accumulate<1, 160, f32>, cluster 2,
              staging 8 x 16 Swizzle128 by 32, 1.644]
                 t t sm90_bf16_nn_160x128x64_swap_c2, n t sm90_bf16_nt_160x128x64_swap_c2;
@@ -557,7 +536,7 @@ mod sm90a {
                 t t sm90_bf16_nn_144x128x64_swap_c4, n t sm90_bf16_nt_144x128x64_swap_c4;
             [128 x 112 x 64 in 64 x 56, 6 stages, 2 x Accumulate<1, 112, f32>, cluster 2,
              staging 7 x 16 Swizzle128 by 16, 1.5]
-                t t sm90_bf16_nn_112x128x64_swap_c2, n t sm90_bf16_nt_112x128x64_swap_c2;
+                t t sm90_bf16_nn_112x128x64_swap_c2;
             [128 x 112 x 64 in 64 x 56, 6 stages, 2 x Accumulate<1, 112, f32>, cluster 4,
              staging 7 x 16 Swizzle128 by 16, 1.5]
                 t t sm90_bf16_nn_112x128x64_swap_c4, n t sm90_bf16_nt_112x128x64_swap_c4;
@@ -570,9 +549,6 @@ mod sm90a {
             [64 x 168 x 64 in 32 x 56, 7 stages, 1 x Accumulate<1, 168, f32>, cluster 2,
              staging 16 x 8 Swizzle128 by 8, 1.2]
                 t t sm90_bf16_nn_168x64x64_swap_c2, n t sm90_bf16_nt_168x64x64_swap_c2;
-            [64 x 144 x 64 in 32 x 72, 8 stages, 1 x Accumulate<1, 144, f32>, cluster 2,
-             staging 8 x 16 Swizzle128 by 16, 0.9]
-                t t sm90_bf16_nn_144x64x64_swap_c2, n t sm90_bf16_nt_144x64x64_swap_c2;
             [64 x 80 x 64 in 32 x 40, 12 stages, 1 x Accumulate<1, 80, f32>, cluster 2,
              staging 5 x 16 Swizzle128 by 16, 0.88]
                 t t sm90_bf16_nn_80x64x64_swap_c2, n t sm90_bf16_nt_80x64x64_swap_c2;
@@ -587,24 +563,15 @@ mod sm90a {
             [192 x 176 x 64 in 96 x 88, 4 stages, 2 x Accumulate<3, 88, f32>, cluster 2,
              staging 11 x 8 Swizzle128 by 8, 1.695]
                 t t sm90_f16_nn_176x192x64_swap_c2, n t sm90_f16_nt_176x192x64_swap_c2;
-            [192 x 160 x 64 in 96 x 80, 4 stages, 2 x Accumulate<3, 80, f32>, cluster 2,
-             staging 5 x 16 Swizzle128 by 16, 1.685]
-                t t sm90_f16_nn_160x192x64_swap_c2, n t sm90_f16_nt_160x192x64_swap_c2;
-            [128 x 240 x 64 in 64 x 120, 4 stages, 2 x Accumulate<1, 240, f32>, cluster 2,
-             staging 8 x 16 Swizzle128 by 16, 1.705]
-                t t sm90_f16_nn_240x128x64_swap_c2, n t sm90_f16_nt_240x128x64_swap_c2;
             [128 x 224 x 64 in 64 x 112, 4 stages, 2 x Accumulate<1, 224, f32>, cluster 2,
              staging 8 x 16 Swizzle128 by 32, 1.69]
                 t t sm90_f16_nn_224x128x64_swap_c2, n t sm90_f16_nt_224x128x64_swap_c2;
-            [128 x 208 x 64 in 64 x 104, 5 stages, 2 x Accumulate<1, 208, f32>, cluster 2,
-             staging 4 x 16 Swizzle128 by 16, 1.68]
-                t t sm90_f16_nn_208x128x64_swap_c2, n t sm90_f16_nt_208x128x64_swap_c2;
             [128 x 200 x 64 in 64 x 40, 5 stages, 2 x Accumulate<1, 200, f32>, cluster 2,
              staging 2 x 40 Swizzle128 by 8, 1.675]
                 t t sm90_f16_nn_200x128x64_swap_c2, n t sm90_f16_nt_200x128x64_swap_c2;
             [128 x 176 x 64 in 64 x 88, 5 stages, 2 x Accumulate<1, 176, f32>, cluster 2,
              staging 8 x 16 Swizzle128 by 16, 1.665]
-                t t sm90_f16_nn_176x128x64_swap_c2, n t sm90_f16_nt_176x128x64_swap_c2;
+                n t sm90_f16_nt_176x128x64_swap_c2;
             [128 x 160 x 64 in 64 x 80, 5 stages, 2 x Accumulate<1, 160, f32>, cluster 2,
              staging 8 x 16 Swizzle128 by 32, 1.644]
                 t t sm90_f16_nn_160x128x64_swap_c2, n t sm90_f16_nt_160x128x64_swap_c2;
@@ -616,7 +583,7 @@ mod sm90a {
                 t t sm90_f16_nn_144x128x64_swap_c4, n t sm90_f16_nt_144x128x64_swap_c4;
             [128 x 112 x 64 in 64 x 56, 6 stages, 2 x Accumulate<1, 112, f32>, cluster 2,
              staging 7 x 16 Swizzle128 by 16, 1.5]
-                t t sm90_f16_nn_112x128x64_swap_c2, n t sm90_f16_nt_112x128x64_swap_c2;
+                t t sm90_f16_nn_112x128x64_swap_c2;
             [128 x 112 x 64 in 64 x 56, 6 stages, 2 x Accumulate<1, 112, f32>, cluster 4,
              staging 7 x 16 Swizzle128 by 16, 1.5]
                 t t sm90_f16_nn_112x128x64_swap_c4, n t sm90_f16_nt_112x128x64_swap_c4;
@@ -629,9 +596,6 @@ mod sm90a {
             [64 x 168 x 64 in 32 x 56, 7 stages, 1 x Accumulate<1, 168, f32>, cluster 2,
              staging 16 x 8 Swizzle128 by 8, 1.2]
                 t t sm90_f16_nn_168x64x64_swap_c2, n t sm90_f16_nt_168x64x64_swap_c2;
-            [64 x 144 x 64 in 32 x 72, 8 stages, 1 x Accumulate<1, 144, f32>, cluster 2,
-             staging 8 x 16 Swizzle128 by 16, 0.9]
-                t t sm90_f16_nn_144x64x64_swap_c2, n t sm90_f16_nt_144x64x64_swap_c2;
             [64 x 80 x 64 in 32 x 40, 12 stages, 1 x Accumulate<1, 80, f32>, cluster 2,
              staging 5 x 16 Swizzle128 by 16, 0.88]
                 t t sm90_f16_nn_80x64x64_swap_c2, n t sm90_f16_nt_80x64x64_swap_c2;
