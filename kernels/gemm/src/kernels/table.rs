@@ -232,8 +232,8 @@ macro_rules! sm80_mma {
     )*};
 }
 
-/// The elements that A and B, and C and D, can have together: multiply-adds of an SM's `mma.sync`
-/// in a cycle; the kernel that reduces split-K; the tables with kernels for them.
+/// The elements of A and B with those of C and D. Each row has the multiply-adds of an SM's
+/// `mma.sync` in a cycle, the kernels that repack and that reduce split-K, and the tables.
 macro_rules! elements {
     ($(
         $input:ident => $output:ident: $rate:literal per cycle, $repack:ident, $reduce:ident,
