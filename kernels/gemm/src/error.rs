@@ -1,4 +1,4 @@
-//! The errors of a GEMM: what was wrong, where, and what would be right.
+//! The errors of a GEMM: each says what was wrong, where, and the remedy.
 
 use thiserror::Error;
 
@@ -6,7 +6,7 @@ use crate::kernels::LaunchError;
 
 use super::{Activation, Order};
 
-/// The error of a GEMM that was not computed.
+/// The reason why a GEMM was not computed.
 #[derive(Clone, Debug, PartialEq, Error)]
 pub enum GemmError<E> {
     /// The request is inconsistent, or no kernel supports it. Nothing was launched.
@@ -45,7 +45,8 @@ pub enum Refusal {
     },
     /// The leading dimension is too small: rows or columns overlap.
     #[error(
-        "{matrix} is {rows}x{cols} and {order}: its leading dimension is at least {length}, not {given}"
+        "{matrix} is {rows}x{cols} and {order}: its leading dimension is at least {length}, \
+         not {given}"
     )]
     LinesOverlap {
         /// The matrix.
@@ -71,7 +72,7 @@ pub enum Refusal {
         /// The elements that it must have.
         needed: usize,
     },
-    /// Products of a batch would write the same elements.
+    /// GEMMs of a batch would write the same elements.
     #[error("the batch stride of D is {given}: matrices of {needed} elements each would overlap")]
     BatchOverlaps {
         /// The batch stride.
@@ -79,13 +80,13 @@ pub enum Refusal {
         /// The smallest batch stride.
         needed: usize,
     },
-    /// Rows in groups are not multiplied so.
+    /// A grouped GEMM cannot have this property.
     #[error("grouped GEMM: {reason}")]
     Groups {
-        /// The reason, and what would be right.
+        /// The reason, and the remedy.
         reason: &'static str,
     },
-    /// As many ends as groups are needed.
+    /// The number of ends is not the number of groups.
     #[error("there are {given} ends of groups, and {groups} groups: each group has one")]
     GroupEnds {
         /// The number of ends.
@@ -101,10 +102,11 @@ pub enum Refusal {
     },
     /// There is a C, but `beta` was not set.
     #[error(
-        "there is a C, and beta was not set: set it (1 adds C as it is, 0 leaves it out), or give no C"
+        "there is a C, and beta was not set: set it (1 adds C as it is, 0 leaves it out), or give \
+         no C"
     )]
     NoBeta,
-    /// The activation is not one of integers.
+    /// Integers do not have this activation.
     #[error("{activation:?} is for floating-point numbers; integers have Identity and Relu")]
     NoActivation {
         /// The activation.
@@ -113,18 +115,20 @@ pub enum Refusal {
     /// No kernel has this name, or it does not support this GEMM.
     #[error(
         "no kernel `{name}` computes {what} on this device{}; those that do: {}",
-        renamed(name),
+        known_or_not(*is_known),
         list(at_hand)
     )]
     NoSuchKernel {
         /// The name.
         name: String,
+        /// Whether this version has a kernel of this name for these elements.
+        is_known: bool,
         /// The elements and orders.
         what: String,
         /// The kernels that support it.
         at_hand: Vec<String>,
     },
-    /// There is no kernel for this.
+    /// No kernel of the loaded PTX computes this GEMM.
     #[error("no kernel of the PTX that the device has loaded computes {what}")]
     NoKernel {
         /// The elements and orders.
@@ -152,13 +156,13 @@ fn why(what: &str) -> &'static str {
     }
 }
 
-/// Explains kernel names of earlier versions, which did not begin with the technique and the tile.
-fn renamed(name: &str) -> &'static str {
-    let is_old = ["gemm_", "hopper_"].iter().any(|start| name.starts_with(start));
-    if is_old {
-        " (kernels have new names, by technique and tile: choose or tune again)"
-    } else {
+/// Explains names of removed and renamed kernels, which [`Tuned`](crate::Tuned) files may have.
+fn known_or_not(is_known: bool) -> &'static str {
+    if is_known {
         ""
+    } else {
+        " (this version has no kernel of this name for these elements: choose another, or tune \
+         again)"
     }
 }
 

@@ -23,7 +23,7 @@ impl Order {
         }
     }
 
-    /// Converts a flag of a kernel's arguments.
+    /// Row-major if `row_major`, else column-major.
     pub(crate) const fn of(row_major: bool) -> Self {
         if row_major { Order::RowMajor } else { Order::ColMajor }
     }
@@ -78,7 +78,7 @@ pub enum Repacked {
 }
 
 impl Repacked {
-    /// All cases, in order of work.
+    /// All cases; those that copy less come first.
     pub const ALL: [Self; 4] = [Self::None, Self::A, Self::B, Self::Both];
 
     /// Whether an operand is repacked.
@@ -112,11 +112,12 @@ impl From<Repacked> for [bool; 2] {
     }
 }
 
-/// The layout of a matrix, or of those of a batch, in a buffer. All strides are in elements.
+/// The layout of a matrix, or of the matrices of a batch, in a buffer. All strides are in elements.
 ///
 /// ```
 /// use ptx_matrix_gemm::Layout;
-/// // Columns 64 and on of a row-major matrix of 256 columns; the next matrix of the batch is 1000 rows further.
+/// // A row-major matrix of 256 columns, from column 64 on. The next matrix of the batch begins
+/// // 1000 rows later.
 /// let layout = Layout::row_major(256).starting_at(64).batch_stride(1000 * 256);
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -182,15 +183,15 @@ impl Layout {
         }
     }
 
-    /// The leading dimension that kernels get. A single line has none: it gets a value that suits
-    /// all kernels.
+    /// The leading dimension that kernels get. For a single line any value is right: it gets a
+    /// multiple of 16, which satisfies the alignment of every kernel.
     pub(super) fn stride_of(self, size: (usize, usize)) -> usize {
         let (lines, length) = self.lines(size);
         if lines <= 1 { length.next_multiple_of(16) } else { self.stride }
     }
 }
 
-/// Matrices of one size in their buffer: those of a batch, or one for each group.
+/// Matrices of one size in one buffer: one for each GEMM of a batch, or for each group.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Matrices {
     /// The name for messages.
@@ -213,8 +214,8 @@ impl Matrices {
         one_behind_the_other && beside_each_other && start.is_multiple_of(elements)
     }
 
-    /// Whether each line can be read in whole pieces of `elements`, the last piece included. The
-    /// exception among aligned lines is a single one, whose buffer can end with its last element.
+    /// Whether each line can be read in whole pieces of `elements`: its length is a multiple of
+    /// them, or the leading dimension leaves room for the last piece.
     pub(super) fn have_whole_pieces(self, elements: usize) -> bool {
         let length = self.layout.lines(self.size).1;
         length.is_multiple_of(elements) || length.next_multiple_of(elements) <= self.layout.stride
@@ -230,8 +231,8 @@ impl Matrices {
         if self.are_different() { self.count } else { 1 }
     }
 
-    /// They as copies, one behind the other from `start` on, in this order, with lines at multiples
-    /// of so many elements.
+    /// The repacked matrices: contiguous from `start` on, in `order`. Each line is padded to a
+    /// multiple of `multiple` elements.
     pub(super) fn repacked(self, order: Order, multiple: usize, start: usize) -> Self {
         let layout = Layout { order, stride: 0, start, batch_stride: 0 };
         let (lines, length) = layout.lines(self.size);
@@ -240,13 +241,13 @@ impl Matrices {
         Self { layout: Layout { stride, batch_stride, ..layout }, ..self }
     }
 
-    /// The elements from their start on of those copies, lines whole.
+    /// The elements that repacked matrices take, with the padding of their lines.
     pub(super) fn repacked_len(self) -> usize {
         let lines = self.layout.lines(self.size).0;
         lines.saturating_mul(self.layout.stride).saturating_mul(self.different())
     }
 
-    /// The least number of elements of the buffer, if lines are read in pieces of `piece`.
+    /// The elements that the buffer must have, if lines are read in whole pieces of `piece`.
     pub(super) fn extent(self, piece: usize) -> usize {
         let Layout { stride, start, batch_stride, .. } = self.layout;
         let (lines, length) = self.layout.lines(self.size);

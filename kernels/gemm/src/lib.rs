@@ -7,10 +7,12 @@
 //! use ptx_matrix::{element::bf16, launch::Device, sim::Simulator};
 //! use ptx_matrix_gemm::{Gemm, Layout, Operands};
 //!
-//! // Eight times D = 0.5 A x B + bias: 20 x 16, where A is row-major, and the same for all, and B is column-major.
+//! // A batch of eight: D = 0.5 A x B + bias, 20 x 16 each. All use one row-major A. Each has its
+//! // own column-major B.
 //! let device = Simulator::default();
 //! let (a, b) = (device.upload(&[bf16::ONE; 20 * 24])?, device.upload(&[bf16::ONE; 8 * 16 * 24])?);
-//! let (bias, mut d) = (device.upload(&[bf16::ONE; 16])?, device.upload(&[bf16::ZERO; 8 * 20 * 16])?);
+//! let bias = device.upload(&[bf16::ONE; 16])?;
+//! let mut d = device.upload(&[bf16::ZERO; 8 * 20 * 16])?;
 //! let gemm = Gemm::<bf16>::new(20, 16, 24)
 //!     .b(Layout::col_major(24).batch_stride(16 * 24))
 //!     .d(Layout::row_major(16).batch_stride(20 * 16))

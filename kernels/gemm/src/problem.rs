@@ -11,7 +11,7 @@ use super::{Choice, GemmDevice, GemmError, Layout, Order, Plan, Refusal, Tuned, 
 
 /// The largest dimension: kernels count in 32 bits, and the driver takes grids up to this.
 const LONGEST: usize = i32::MAX as usize;
-/// The longest leading dimension of A and B: what 256 lines span is counted in 32 bits.
+/// The longest leading dimension of A and B: kernels count the elements of 256 lines in 32 bits.
 pub(crate) const LARGEST_STRIDE: usize = u32::MAX as usize / 512;
 /// The largest batch, which is a dimension of the grid.
 pub(crate) const LARGEST_BATCH: usize = 65_535;
@@ -43,9 +43,8 @@ pub(crate) const LARGEST_BATCH: usize = 65_535;
 /// is the identity. As in BLAS,
 /// - C is not read if beta is 0, and neither A nor B if alpha is 0: a NaN there has no effect;
 /// - otherwise infinities and NaNs propagate, also through activations. There is one exception:
-///   tf32 has 10 of the 23 fraction bits of an `f32`. So a NaN whose set fraction bits are all
-///   among the lowest 13 becomes infinity. The NaNs of arithmetic, and `f32::NAN`, are none of
-///   these.
+///   tf32 has the upper 10 of the 23 fraction bits of an `f32`. So a NaN whose upper 10 bits are
+///   all zero becomes infinity. `f32::NAN` and the NaNs that arithmetic makes stay NaN.
 ///
 /// C has the layout of D, and may [be D](super::Operands::c_is_d). Accumulators are rounded once,
 /// to D.
@@ -61,7 +60,7 @@ pub struct Gemm<T, O: Output = T> {
     pub(super) b: Layout,
     pub(super) d: Layout,
     pub(super) alpha: O::Sum,
-    /// None if it was not set, and there is no C.
+    /// None if it was not set: there is no C.
     pub(super) beta: Option<O::Sum>,
     pub(super) bias_per_row: bool,
     pub(super) activation: Activation,
@@ -96,9 +95,9 @@ impl<T: Multiply<O>, O: Output> Gemm<T, O> {
         }
     }
 
-    /// Sets the layout of A. Any leading dimension and offset is legal. Rows or columns (by the
-    /// order) that start at multiples of 16 bytes are fastest; the buffer then contains the last
-    /// 16-byte piece of the last one whole.
+    /// Sets the layout of A. Any leading dimension and offset is legal. It is fastest if the rows
+    /// (the columns, if column-major) start at multiples of 16 bytes. They are then read in pieces
+    /// of 16 bytes, and the buffer must contain the last piece whole.
     pub fn a(self, layout: Layout) -> Self {
         Self { a: layout, ..self }
     }
@@ -123,8 +122,8 @@ impl<T: Multiply<O>, O: Output> Gemm<T, O> {
 
     /// Makes it a grouped GEMM: the rows of A and D are in `count` groups, and each group has its
     /// own B. These matrices B are [`batch_stride`](Layout::batch_stride) apart.
-    /// [`group_ends`](super::Operands::group_ends) has the ends of the groups, in a device buffer
-    /// that the GEMM reads when it runs: a kernel in the same stream can compute it, without a sync
+    /// [`group_ends`](super::Operands::group_ends) has the ends of the groups, in a device buffer.
+    /// The GEMM reads it when it runs, so a kernel in the same stream can compute it without a sync
     /// of the host. A group can have any number of rows, also zero. Several groups need a batch
     /// stride of B; one B for all rows needs no groups.
     ///
@@ -141,13 +140,17 @@ impl<T: Multiply<O>, O: Output> Gemm<T, O> {
     /// use ptx_matrix::{element::bf16, launch::Device, sim::Simulator};
     /// use ptx_matrix_gemm::{Gemm, Layout, Operands};
     ///
-    /// // A mixture of three experts: the first has two tokens, the second none, the third five, and one token is nobody's.
+    /// // A mixture of three experts. The first has two tokens, the second none, the third five.
+    /// // The last token has no expert. The weights of an expert are all 1, 2 or 3.
     /// let (tokens, n, k, experts) = (8, 16, 24, 3);
     /// let device = Simulator::default();
-    /// let weights: Vec<bf16> = (0..experts * n * k).map(|i| bf16::from_f32((i / (n * k)) as f32 + 1.0)).collect();
+    /// let weight = |i: usize| bf16::from_f32((i / (n * k)) as f32 + 1.0);
+    /// let weights: Vec<bf16> = (0..experts * n * k).map(weight).collect();
     /// let (a, b) = (device.upload(&vec![bf16::ONE; tokens * k])?, device.upload(&weights)?);
-    /// let (ends, mut d) = (device.upload(&[2u32, 2, 7])?, device.upload(&vec![bf16::ZERO; tokens * n])?);
-    /// let gemm = Gemm::<bf16>::new(tokens, n, k).groups(experts).b(Layout::col_major(k).batch_stride(n * k));
+    /// let ends = device.upload(&[2u32, 2, 7])?;
+    /// let mut d = device.upload(&vec![bf16::ZERO; tokens * n])?;
+    /// let of_experts = Layout::col_major(k).batch_stride(n * k);
+    /// let gemm = Gemm::<bf16>::new(tokens, n, k).groups(experts).b(of_experts);
     /// gemm.plan(&device)?.run(Operands::new(&device, &a, &b, &mut d).group_ends(&ends))?;
     /// let of_token = |token: usize| d[token * n].to_f32();
     /// assert_eq!([of_token(1), of_token(2), of_token(6), of_token(7)], [24.0, 72.0, 72.0, 0.0]);
@@ -185,9 +188,9 @@ impl<T: Multiply<O>, O: Output> Gemm<T, O> {
 
     /// Allows fast accumulation of e4m3 and e5m2 along all of K: by `wgmma`, the tensor cores
     /// accumulate with 13 bits of fraction and truncate the rest (`docs/NUMERICS.md`). Without it,
-    /// partial sums of 128 elements of K are promoted to `f32`. Fast accumulation is faster, and is
-    /// what cuBLAS calls so too (`use_fast_accum` in PyTorch). It has no effect on other elements,
-    /// on grouped GEMMs, and on `mma.sync` kernels.
+    /// partial sums of 128 elements of K are promoted to `f32`. cuBLAS has the same option under
+    /// the same name (`use_fast_accum` in PyTorch). It has no effect on other elements, on grouped
+    /// GEMMs, and on `mma.sync` kernels.
     ///
     /// ```
     /// use ptx_matrix::{element::{F8E4M3, bf16}, launch::Device, sim::Simulator};
@@ -216,24 +219,26 @@ impl<T: Multiply<O>, O: Output> Gemm<T, O> {
     }
 
     /// Allows a repacking workspace of up to `elements` elements. A and B can then be repacked
-    /// before the GEMM: with rows or columns at multiples of 128 bytes, or in the order of a faster
-    /// kernel. [`Plan::repack_workspace_len`] is the size that it uses. With unaligned rows or
-    /// columns this is several times faster, if the GEMM is not small. On sm_90a, tf32, s8, e4m3
-    /// and e5m2 then use `wgmma` in any order.
+    /// before the GEMM. Their rows or columns then start at multiples of 128 bytes, or they have
+    /// the order of a faster kernel. [`Plan::repack_workspace_len`] is the size. With unaligned
+    /// rows or columns this is several times faster, if the GEMM is not small. On sm_90a, tf32,
+    /// s8, e4m3 and e5m2 then use `wgmma` in any order.
     ///
     /// ```
     /// use ptx_matrix::{element::bf16, launch::Device, sim::Simulator};
     /// use ptx_matrix_gemm::{Gemm, Operands, Repacked};
     ///
-    /// // Lines of 301 and of 201 elements.
+    /// // Rows of 301 and of 201 elements.
     /// let (m, n, k) = (300, 201, 301);
     /// let device = Simulator::default();
     /// let plan = Gemm::<bf16>::new(m, n, k).repack_workspace(1 << 20).plan(&device)?;
     /// assert_eq!(plan.choice().unwrap().repacked, Repacked::Both);
     /// assert_eq!(plan.repack_workspace_len(), 300 * 320 + 301 * 256);
     ///
-    /// let (a, b) = (device.upload(&vec![bf16::ONE; m * k])?, device.upload(&vec![bf16::ONE; k * n])?);
-    /// let (mut d, mut workspace) = (device.upload(&vec![bf16::ZERO; m * n])?, device.upload(&vec![bf16::ZERO; plan.repack_workspace_len()])?);
+    /// let a = device.upload(&vec![bf16::ONE; m * k])?;
+    /// let b = device.upload(&vec![bf16::ONE; k * n])?;
+    /// let mut d = device.upload(&vec![bf16::ZERO; m * n])?;
+    /// let mut workspace = device.upload(&vec![bf16::ZERO; plan.repack_workspace_len()])?;
     /// plan.run(Operands::new(&device, &a, &b, &mut d).repack_workspace(&mut workspace))?;
     /// assert_eq!(d[m * n - 1], bf16::from_f32(301.0));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -242,8 +247,9 @@ impl<T: Multiply<O>, O: Output> Gemm<T, O> {
         Self { repack_workspace: elements, ..self }
     }
 
-    /// Fixes the kernel, the splits of K and the repacked operands. The caller is taken to provide
-    /// the workspace and the repacking buffer that this needs.
+    /// Fixes the kernel, the splits of K and the repacked operands. The limits of
+    /// [`workspace_up_to`](Self::workspace_up_to) and [`repack_workspace`](Self::repack_workspace)
+    /// do not apply: the caller provides the workspaces that this choice needs.
     pub fn choose(self, choice: Choice) -> Self {
         Self { choice: Some(choice), ..self }
     }
@@ -281,8 +287,9 @@ impl<T: Multiply<O>, O: Output> Gemm<T, O> {
         Ok(Plan { gemm: self.row_major(), transposed: self.d.order == Order::ColMajor, candidate })
     }
 
-    /// Every candidate on a device: each kernel, with each useful number of splits of K and each
-    /// useful repacking that has room. Empty where [`plan`](Self::plan) refuses the GEMM.
+    /// Every candidate on a device: each kernel, with each useful number of splits of K, and each
+    /// useful repacking that fits the repacking workspace. Empty where [`plan`](Self::plan) refuses
+    /// the GEMM.
     pub fn choices<D: GemmDevice>(&self, device: &D) -> Vec<Choice> {
         if self.check().is_err() {
             return Vec::new();
@@ -343,8 +350,8 @@ impl<T: Multiply<O>, O: Output> Gemm<T, O> {
         self.groups.is_none() && self.n.is_multiple_of(elements) && d.are_aligned(elements)
     }
 
-    /// A and B as a kernel is given them: as they lie, or copied to a buffer, A before B, in the
-    /// order that the kernel takes.
+    /// A and B as a kernel reads them: as they lie, or repacked in the kernel's order. A repacked A
+    /// comes before a repacked B in the workspace.
     pub(super) fn operands(&self, kernel: &Kernel, repacked: Repacked) -> [Matrices; 2] {
         let [a, b, _] = self.matrices();
         let copy = |of: Operand, matrix: Matrices, start| match kernel.orders {
@@ -357,7 +364,7 @@ impl<T: Multiply<O>, O: Output> Gemm<T, O> {
         [a, copy(Operand::B, b, if repacked.has(Operand::A) { a.repacked_len() } else { 0 })]
     }
 
-    /// Elements that copies for a kernel take.
+    /// The elements of the repacked operands of a kernel.
     pub(super) fn repack_len(&self, kernel: &Kernel, repacked: Repacked) -> usize {
         let operands = self.operands(kernel, repacked).into_iter().zip(Operand::BOTH);
         operands
@@ -438,14 +445,16 @@ impl<T: Multiply<O>, O: Output> Gemm<T, O> {
         let wrong = [
             (
                 T::GROUPED.is_empty(),
-                "no kernel has these elements: use bf16 or f16 throughout, f32 as tf32, s8 into s32, or e4m3 or e5m2 into bf16",
+                "no kernel has these elements: use bf16 or f16 throughout, f32 as tf32, s8 into \
+                 s32, or e4m3 or e5m2 into bf16",
             ),
             (self.batches != 1, "it cannot be a batch as well: leave `batches` 1"),
             (!self.a.is_row_major(), "A is column-major: make it row-major"),
             (!self.d.is_row_major(), "D is column-major: make it row-major"),
             (
                 self.groups > Some(1) && self.b.batch_stride == 0,
-                "the batch stride of B is 0, so all groups have the same B: set the stride, or leave the groups if one B is meant for all rows",
+                "the batch stride of B is 0, so all groups have the same B: set the stride, or \
+                 leave the groups if one B is meant for all rows",
             ),
             (
                 self.k == 0 || self.alpha == O::Sum::ZERO,

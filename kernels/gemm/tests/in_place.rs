@@ -119,12 +119,14 @@ macro_rules! every_kernel {
     )*};
 }
 every_kernel! {
-    every_kernel_of_bf16 bf16 as |i| bf16::from_f32(f32::from(i)), bf16 as |i| bf16::from_f32(f32::from(i));
+    every_kernel_of_bf16
+        bf16 as |i| bf16::from_f32(f32::from(i)), bf16 as |i| bf16::from_f32(f32::from(i));
     every_kernel_of_f16_into_f32 f16 as |i| f16::from_f32(f32::from(i)), f32 as f32::from;
     every_kernel_of_tf32 f32 as f32::from, f32 as f32::from;
     every_kernel_of_f64 f64 as f64::from, f64 as f64::from;
     every_kernel_of_s8 i8 as |i: i8| i, i32 as i32::from;
-    every_kernel_of_e4m3 F8E4M3 as |i| F8E4M3::from_f32(f32::from(i)), bf16 as |i| bf16::from_f32(f32::from(i));
+    every_kernel_of_e4m3
+        F8E4M3 as |i| F8E4M3::from_f32(f32::from(i)), bf16 as |i| bf16::from_f32(f32::from(i));
 }
 
 /// A column-major D, a bias and an activation; and a GEMM that multiplies nothing.

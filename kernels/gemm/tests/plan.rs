@@ -347,17 +347,29 @@ fn products_of_copies() {
     check::<F8E5M2, f16>(|i| F8E5M2::from_f32(i as f32), f64::from, 1);
 }
 
-/// A `Tuned` file of an earlier version.
+/// `Tuned` files of earlier versions load. A GEMM whose kernel has another name now, or was
+/// removed, is refused with the reason.
 #[test]
-fn a_kernel_by_its_old_name_is_told_of_the_new_ones() {
-    let choice: Choice = "hopper_bf16_nn_pairs".parse().unwrap();
-    let error = Gemm::<bf16>::new(64, 64, 64)
-        .choose(choice)
-        .plan(&Simulator::default())
-        .unwrap_err()
-        .to_string();
-    assert!(error.contains("kernels have new names"), "{error}");
-    assert!(error.contains("sm90_bf16_nn_128x256x64_c2"), "{error}");
+fn a_tuned_file_with_a_removed_kernel_is_explained() {
+    for removed in ["hopper_bf16_nn_pairs", "sm90_bf16_nn_128x224x64_c2"] {
+        let file = format!(
+            r#"{{ "device": "NVIDIA H200", "gemms": [{{
+                "element": "bf16", "a": "row_major", "b": "row_major",
+                "m": 64, "n": 64, "k": 64, "batches": 1,
+                "choice": {{ "kernel": "{removed}", "k_splits": 1 }}
+            }}]}}"#
+        );
+        let tuned: Tuned = file.parse().unwrap();
+        let gemm = Gemm::<bf16>::new(64, 64, 64).tuned(&tuned);
+        let error = gemm.plan(&Simulator::default()).unwrap_err().to_string();
+        let start = format!(
+            "no kernel `{removed}` computes row-major x row-major bf16 into row-major D on this \
+             device (this version has no kernel of this name for these elements: choose another, \
+             or tune again); those that do: "
+        );
+        assert!(error.starts_with(&start), "{error}");
+        assert!(error.contains("sm90_bf16_nn_128x256x64_c2"), "{error}");
+    }
 }
 
 #[test]
@@ -465,11 +477,13 @@ fn groups_are_refused_with_what_would_do() {
         ),
         (
             gemm.clone().b(Layout::row_major(48)),
-            "grouped GEMM: the batch stride of B is 0, so all groups have the same B: set the stride, or leave the groups if one B is meant for all rows",
+            "grouped GEMM: the batch stride of B is 0, so all groups have the same B: set the \
+             stride, or leave the groups if one B is meant for all rows",
         ),
         (
             gemm.clone().choose(Choice::new("sm80_bf16_grouped_128x128x32", 2)),
-            "sm80_bf16_grouped_128x128x32 cannot split a K of 512 in 2: a grouped GEMM has no split-K: 1 is the most",
+            "sm80_bf16_grouped_128x128x32 cannot split a K of 512 in 2: a grouped GEMM has no \
+             split-K: 1 is the most",
         ),
     ];
     for (gemm, message) in cases {
@@ -549,9 +563,9 @@ fn a_named_kernel_has_to_do_it() {
     let named = |kernel: &str, parts| gemm.clone().choose(Choice::new(kernel, parts));
     assert_eq!(
         refusal(&named("sm80_bf16_nn_128x256x64", 1)),
-        "no kernel `sm80_bf16_nn_128x256x64` computes row-major x row-major bf16 into row-major D on this device; \
-         those that do: sm80_bf16_nn_16x64x64, sm80_bf16_nn_16x128x64, sm80_bf16_nn_64x128x64, \
-         sm80_bf16_nn_64x64x128, sm80_bf16_nn_64x64x64, \
+        "no kernel `sm80_bf16_nn_128x256x64` computes row-major x row-major bf16 into row-major D \
+         on this device; those that do: sm80_bf16_nn_16x64x64, sm80_bf16_nn_16x128x64, \
+         sm80_bf16_nn_64x128x64, sm80_bf16_nn_64x64x128, sm80_bf16_nn_64x64x64, \
          sm80_bf16_unaligned_128x128x32"
     );
     assert!(
@@ -567,7 +581,8 @@ fn splits_of_k_are_whole_steps() {
     let named = |splits| gemm.clone().choose(Choice::new("sm80_bf16_nn_64x64x64", splits));
     assert_eq!(
         refusal(&named(5)),
-        "sm80_bf16_nn_64x64x64 cannot split a K of 512 in 5: with whole steps of 64 there are 4 splits"
+        "sm80_bf16_nn_64x64x64 cannot split a K of 512 in 5: with whole steps of 64 there are 4 \
+         splits"
     );
     assert!(refusal(&named(0)).ends_with("1 is the least"));
 }
@@ -626,7 +641,8 @@ fn a_tuned_choice_is_saved_and_taken() {
 fn c_and_beta_are_given_together() {
     let gemm = Gemm::<bf16>::new(8, 8, 8);
     let (a, b, c, mut d) = (elements(64), elements(64), elements(64), elements(64));
-    let without = "there is a C, and beta was not set: set it (1 adds C as it is, 0 leaves it out), or give no C";
+    let without = "there is a C, and beta was not set: set it (1 adds C as it is, 0 leaves it \
+                   out), or give no C";
     let plan = gemm.plan(&Idle).unwrap();
     let refused = plan.run(Operands::new(&Idle, &a, &b, &mut d).c(&c)).unwrap_err();
     assert_eq!(refused.to_string(), without);

@@ -24,7 +24,8 @@ fn c_bias_and_activation() {
     check_kernels!(bf16 bf16, one, case);
     check_kernels!(bf16 bf16, one, Case { bias_per_row: true, beta: 0, ..case });
     // A kernel with narrower epilogue sub-tiles.
-    check_kernels!(bf16 bf16, |kernel| kernel.name == "sm90_bf16_nt_128x224x64_c2", Case { size: (70, 136, 24), ..case });
+    let narrower = |kernel: &&Kernel| kernel.name == "sm90_bf16_nn_128x160x64_c2";
+    check_kernels!(bf16 bf16, narrower, Case { size: (70, 136, 24), ..case });
 }
 
 #[test]
@@ -42,7 +43,8 @@ fn d_that_lies_anyhow() {
         Case { size: (70, 37, 72), d_anyhow: true, batches: 2, padding: 8, start: 8, ..PLAIN };
     check_kernels!(bf16 bf16, one, Case { start: 16, schedules: 3, ..case });
     check_kernels!(bf16 bf16, one, Case { beta: 2, bias: true, ..case });
-    check_kernels!(bf16 bf16, |kernel| kernel.uses_tma, Case { size: (130, 261, 70), batches: 1, ..case });
+    let several_tiles = Case { size: (130, 261, 70), batches: 1, ..case };
+    check_kernels!(bf16 bf16, |kernel| kernel.uses_tma, several_tiles);
     check_kernels!(i8 i32, |kernel| kernel.uses_tma, Case { padding: 16, start: 16, ..case });
 }
 
@@ -87,13 +89,13 @@ fn shares() {
 #[test]
 fn tiles_that_are_filled_in_part() {
     let names = [
-        "sm90_bf16_nt_208x128x64_swap_c2",
-        "sm90_bf16_nn_208x128x64_swap_c2",
+        "sm90_bf16_nt_144x128x64_swap_c2",
+        "sm90_bf16_nn_144x128x64_swap_c2",
         "sm90_bf16_nn_200x128x64_swap_c2",
         "sm90_bf16_nn_176x192x64_swap_c2",
-        "sm90_bf16_nt_160x192x64_swap_c2",
+        "sm90_bf16_nt_192x192x64_swap_c2",
         "sm90_bf16_nn_160x256x64_swap_c2",
-        "sm90_bf16_nt_128x224x64_c2",
+        "sm90_bf16_nt_128x192x64_c2",
         "sm90_bf16_nt_128x256x64",
     ];
     for name in names {
@@ -115,15 +117,18 @@ fn transposes() {
     check_kernels!(bf16 bf16, these, Case { alpha: 2, ..case });
     // One step of K is enough for the tests of epilogues.
     let case = Case { size: (70, 140, 40), ..case };
-    check_kernels!(bf16 bf16, these, Case { beta: -3, bias: true, activation: Activation::Relu, ..case });
+    let relu = Activation::Relu;
+    check_kernels!(bf16 bf16, these, Case { beta: -3, bias: true, activation: relu, ..case });
     check_kernels!(bf16 bf16, these, Case { bias: true, bias_per_row: true, batches: 2, ..case });
     check_kernels!(bf16 bf16, these, Case { size: (65, 24, 200), batches: 2, beta: 1, ..case }, 2);
-    check_kernels!(bf16 bf16, these, Case { size: (70, 37, 40), d_anyhow: true, batches: 2, ..case });
+    let d_anyhow = Case { size: (70, 37, 40), d_anyhow: true, batches: 2, ..case };
+    check_kernels!(bf16 bf16, these, d_anyhow);
     // In these kernels, the epilogue sub-tiles and the parts of the accumulators have other widths.
-    // In the last one, consumers have more rows, and are adjacent along N.
+    // In the second and the third, consumers are adjacent along N. In the last one, each has 128
+    // rows.
     let names = [
         "sm90_bf16_nt_200x128x64_swap_c2",
-        "sm90_bf16_nn_160x192x64_swap_c2",
+        "sm90_bf16_nn_192x192x64_swap_c2",
         "sm90_bf16_nt_176x192x64_swap_c2",
         "sm90_bf16_nt_160x256x64_swap_c2",
     ];
@@ -149,8 +154,12 @@ fn tiles_of_several_blocks() {
     assert!(<bf16 as Multiply<bf16>>::KERNELS.iter().any(|kernel| kernel.blocks_per_tile > 1));
     let case = Case { size: (70, 136, 1100), padding: 8, start: 8, alpha: 2, ..PLAIN };
     check_kernels!(bf16 bf16, these, Case { schedules: 3, ..case });
-    check_kernels!(bf16 bf16, these, Case { size: (130, 24, 40), beta: -3, bias: true, activation: Activation::Relu, ..case });
-    check_kernels!(bf16 bf16, these, Case { size: (24, 140, 530), beta: 1, bias: true, bias_per_row: true, batches: 2, ..case });
+    let (bias, relu) = (Case { bias: true, ..case }, Activation::Relu);
+    let short_k = Case { size: (130, 24, 40), beta: -3, activation: relu, ..bias };
+    check_kernels!(bf16 bf16, these, short_k);
+    let per_row = Case { size: (24, 140, 530), beta: 1, bias_per_row: true, batches: 2, ..bias };
+    check_kernels!(bf16 bf16, these, per_row);
     check_kernels!(bf16 bf16, these, Case { size: (65, 24, 600), batches: 2, beta: 1, ..case }, 2);
-    check_kernels!(bf16 bf16, these, Case { size: (70, 37, 200), d_anyhow: true, batches: 2, ..case });
+    let d_anyhow = Case { size: (70, 37, 200), d_anyhow: true, batches: 2, ..case };
+    check_kernels!(bf16 bf16, these, d_anyhow);
 }

@@ -36,10 +36,10 @@ pub enum TableId {
 pub struct Kernel {
     /// Its name.
     pub name: &'static str,
-    /// The table that it is in, and its row there.
+    /// Its table, and its index there.
     pub(super) table: TableId,
     pub(super) index: usize,
-    /// The orders of A and B; none if they may be either.
+    /// The orders of A and B; none if the kernel takes all orders.
     pub orders: Option<OperandOrders>,
     /// Its tile, and the step of K.
     pub tile: TileShape,
@@ -49,14 +49,15 @@ pub struct Kernel {
     pub box_cols: usize,
     /// Alignment in bytes of the rows of A and B (columns, if column-major).
     pub alignment: usize,
-    /// Whether A and B are loaded by TMA, by persistent blocks, and D is stored so where it can
-    /// be. In a batch, each GEMM then needs its own A and B.
+    /// Whether persistent blocks load A and B by TMA, and store D by TMA where a tensor map can
+    /// describe it. In a batch, each GEMM then needs its own A and B.
     pub uses_tma: bool,
-    /// Whether it computes Dᵀ = BᵀAᵀ. This description is of D, A and B.
+    /// Whether it computes Dᵀ = BᵀAᵀ. The other fields describe D, A and B.
     pub swaps_ab: bool,
-    /// Blocks that compute a tile together, each a part of K: all of a cluster, or one.
+    /// Blocks that compute a tile together: with cluster split-K all of a cluster, each for a part
+    /// of K; else 1.
     pub blocks_per_tile: u32,
-    /// Whether the tensor cores accumulate 8-bit floats, with few bits.
+    /// Whether 8-bit floats use fast accumulation: in the tensor cores, with 13 bits of fraction.
     pub fast_accumulation: bool,
     /// Its throughput as a multiple of `mma.sync`'s on an SM, where nothing else limits it, as
     /// measured on an H200.
@@ -101,8 +102,8 @@ impl Kernel {
         self.orders.is_none_or(|orders| orders.get(operand) == order)
     }
 
-    /// The most tiles that rows in so many groups can have: each group may end within one, and
-    /// groups without rows have none.
+    /// The most tiles that `m` rows in `groups` groups can have. The last tile of each group may be
+    /// partly empty; a group without rows has no tile.
     pub fn grouped_tiles(&self, m: u32, n: u32, groups: u32) -> u32 {
         let (height, width) = (self.tile.m as u64, self.tile.n as u64);
         let (rows, ending) = (u64::from(m), u64::from(groups.min(m)));
@@ -114,16 +115,17 @@ impl Kernel {
         f64::from(self.info.threads / 128 - 1)
     }
 
-    /// Blocks for which so many SMs have room at once, one each, in whole clusters. A cluster's
-    /// blocks are in one GPC, and clusters of more than two leave some of its SMs over: an H200
-    /// has room for 120 blocks in clusters of four, not for 128.
+    /// Blocks that `sms` SMs run at once, one each, in whole clusters. A cluster lies in one GPC.
+    /// Clusters of more than two leave some SMs of a GPC idle: an H200 runs 120 blocks in clusters
+    /// of four, not 132.
     pub fn at_once(&self, sms: u32) -> u32 {
         let blocks = self.info.cluster.blocks() as u32;
         let found = if blocks > 2 { sms * 23 / 25 } else { sms };
         (found / blocks).max(1) * blocks
     }
 
-    /// Tiles of an `m` x `n` GEMM. Each block of a cluster has one, or all of them one together.
+    /// Tiles of an `m` x `n` GEMM, in whole clusters. With cluster split-K, a cluster has one tile;
+    /// else each of its blocks has one.
     pub fn tiles(&self, m: u32, n: u32, along: ClusterAlong) -> u32 {
         let cluster = self.info.cluster.blocks() as u32 / self.blocks_per_tile;
         let (tiles_m, tiles_n) = (m.div_ceil(self.tile.m as u32), n.div_ceil(self.tile.n as u32));
@@ -134,12 +136,12 @@ impl Kernel {
     }
 }
 
-/// How the tiles of a cluster lie in D.
+/// The direction in which the tiles of a cluster are adjacent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ClusterAlong {
-    /// Below each other: the blocks share B's tile.
+    /// Along M: the blocks share B's tile.
     M,
-    /// Beside each other: the blocks share A's tile.
+    /// Along N: the blocks share A's tile.
     N,
 }
 
@@ -238,6 +240,16 @@ pub const fn async_kernel<
     }
 }
 
+/// The kernels of a table, each with its row.
+pub const fn numbered<const COUNT: usize>(mut kernels: [Kernel; COUNT]) -> [Kernel; COUNT] {
+    let mut index = 0;
+    while index < COUNT {
+        kernels[index].index = index;
+        index += 1;
+    }
+    kernels
+}
+
 /// How many kernels some tables have together.
 pub const fn count(tables: &[&[Kernel]]) -> usize {
     let (mut all, mut table) = (0, 0);
@@ -248,7 +260,7 @@ pub const fn count(tables: &[&[Kernel]]) -> usize {
     all
 }
 
-/// The kernels of some tables, the first of which has some, one after the other.
+/// The kernels of some tables, in order. The first table must not be empty.
 pub const fn joined<const COUNT: usize>(tables: &[&[Kernel]]) -> [Kernel; COUNT] {
     let mut all = [tables[0][0]; COUNT];
     let (mut next, mut table) = (0, 0);
@@ -285,14 +297,14 @@ pub struct GemmLaunch<S> {
     pub bias_per_row: bool,
     /// The last step.
     pub activation: Activation,
-    /// Whether TMA can store D: its lines are aligned to 16 bytes, and as long.
+    /// Whether TMA can store D: its rows start at, and are, multiples of 16 bytes.
     pub tma_store: bool,
     /// SMs of the device.
     pub sms: u32,
 }
 
 impl<S: Copy> GemmLaunch<S> {
-    /// The same of Dᵀ = BᵀAᵀ.
+    /// The same GEMM as Dᵀ = BᵀAᵀ.
     pub fn transposed(&self) -> Self {
         let ProblemShape { m, n, cluster_along_n, .. } = self.shape;
         let shape = ProblemShape { m: n, n: m, cluster_along_n: !cluster_along_n, ..self.shape };
@@ -307,7 +319,7 @@ impl<S: Copy> GemmLaunch<S> {
         }
     }
 
-    /// A matrix of `rows` x `cols` as a tensor: along its lines, across them, through the batch.
+    /// A `rows` x `cols` matrix as a tensor. Its dimensions: contiguous, strided, batch.
     fn tensor<Tile: BoxTile>(
         &self,
         matrix: MatrixArgs,
@@ -324,7 +336,7 @@ impl<S: Copy> GemmLaunch<S> {
     }
 }
 
-/// The buffers of a launch. Those that it does not use have no elements.
+/// The buffers of a launch. Unused buffers are empty.
 #[allow(missing_debug_implementations, reason = "buffers of any device")]
 pub struct Buffers<'a, D: Device, I: Element, O: Output> {
     /// A.
@@ -335,7 +347,7 @@ pub struct Buffers<'a, D: Device, I: Element, O: Output> {
     pub c: &'a D::Buffer<O>,
     /// The bias.
     pub bias: &'a D::Buffer<O>,
-    /// Where the groups of a grouped GEMM end.
+    /// The ends of the groups of a grouped GEMM.
     pub group_ends: &'a D::Buffer<u32>,
     /// D.
     pub d: &'a mut D::Buffer<O>,
@@ -387,7 +399,8 @@ pub trait Multiply<O: Output>: Element {
         to: &mut D::Buffer<Self>,
     ) -> Result<D::Report, D::Error>;
 
-    /// Launches the reduction of split-K. Without splits, it is the rest of a GEMM without A and B.
+    /// Launches the reduction of split-K. With zero splits, it computes the epilogue alone: D
+    /// without A x B.
     fn reduce<D: Device>(
         device: &D,
         buffers: Buffers<'_, D, Self, O>,
@@ -407,12 +420,13 @@ pub trait Table<I: Element, O: Output> {
     ) -> Result<D::Report, LaunchError<D::Error>>;
 }
 
-macro_rules! tables {
-    ($($table:ident)*) => {$(
-        pub enum $table {}
-    )*};
-}
-tables!(Sm80Mma Sm80Grouped Sm90Mma Sm90Wgmma Sm90SwapAb Sm90SplitK Sm90Grouped);
+pub enum Sm80Mma {}
+pub enum Sm80Grouped {}
+pub enum Sm90Mma {}
+pub enum Sm90Wgmma {}
+pub enum Sm90SwapAb {}
+pub enum Sm90SplitK {}
+pub enum Sm90Grouped {}
 
 /// A kernel with TMA.
 pub trait TmaKernel {
@@ -428,7 +442,7 @@ pub trait TmaKernel {
     ) -> Result<D::Report, D::Error>;
 }
 
-/// Launches a kernel with TMA, if the tensor maps can be.
+/// Launches a kernel with TMA, or returns why the driver refuses a tensor map.
 pub fn launch_tma<K, I, O, D>(
     device: &D,
     buffers: Buffers<'_, D, I, O>,
@@ -443,7 +457,7 @@ where
     let kernel = K::KERNEL;
     let Buffers { a, b, c, bias, group_ends, d, no_d, partials } = buffers;
     let ProblemShape { m, n, batches, .. } = launch.shape;
-    // Each group has a B; they have one A.
+    // Each group has its own B. The groups' rows are one A.
     let (blocks, matrices_b) = match launch.groups {
         0 => {
             (kernel.tiles(m, n, ClusterAlong::of(&launch.shape)) * batches * launch.splits, batches)
@@ -473,7 +487,7 @@ where
         ),
         false => (None, d),
     };
-    // Blocks that compute a tile together compute no other.
+    // With cluster split-K, a cluster computes one tile, and is not persistent.
     let grid = match kernel.blocks_per_tile {
         1 => blocks.min(kernel.at_once(launch.sms)),
         together => blocks.saturating_mul(together),

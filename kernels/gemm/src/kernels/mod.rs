@@ -2,7 +2,7 @@
 //!
 //! | file | kernels |
 //! | --- | --- |
-//! | [`configs`] | every kernel, one row each |
+//! | [`configs`] | every kernel, by name |
 //! | [`sm80_mma`] | `mma.sync`, tiles by `cp.async`; also grouped |
 //! | [`sm90_mma`] | `mma.sync` of f64, tiles by TMA |
 //! | [`sm90_wgmma`] | `wgmma`, warp-specialized and persistent; also swap-AB |

@@ -39,6 +39,16 @@ pub trait Config<const M: usize, const N: usize, const K: usize>: 'static {
     type SourceB<'k>: Source<'k, TileB<Self::Op, Self::OrderB, K, N>>;
 }
 
+/// The operand tiles of one stage of a configuration.
+pub type StageOf<C, const M: usize, const N: usize, const K: usize> = Stage<
+    <C as Config<M, N, K>>::Op,
+    <C as Config<M, N, K>>::OrderA,
+    <C as Config<M, N, K>>::OrderB,
+    M,
+    N,
+    K,
+>;
+
 /// The arguments of a configuration's kernel.
 pub type Args<'k, P> = AsyncArgs<'k, <P as MmaOp>::Input, <P as MmaOp>::Output>;
 
@@ -77,7 +87,7 @@ pub fn gemm<
     const WARPS: usize,
 >(
     block: &Block,
-    stages: SharedRing<Stage<C::Op, C::OrderA, C::OrderB, M, N, K>, STAGES>,
+    stages: SharedRing<StageOf<C, M, N, K>, STAGES>,
     args: Args<'_, C::Op>,
 ) {
     let AsyncArgs { a, b, a_layout, b_layout, shape, epilogue: of_d, .. } = args;
@@ -121,7 +131,7 @@ pub fn grouped_gemm<
     const WARPS: usize,
 >(
     block: &Block,
-    stages: SharedRing<Stage<C::Op, C::OrderA, C::OrderB, M, N, K>, STAGES>,
+    stages: SharedRing<StageOf<C, M, N, K>, STAGES>,
     args: Args<'_, C::Op>,
 ) {
     let AsyncArgs { a, b, a_layout, b_layout, shape, epilogue: mut of_d, group_ends: ends, .. } =
@@ -170,7 +180,7 @@ fn tile<
     const WARPS: usize,
 >(
     block: &Block,
-    stages: SharedRing<Stage<C::Op, C::OrderA, C::OrderB, M, N, K>, STAGES>,
+    stages: SharedRing<StageOf<C, M, N, K>, STAGES>,
     problem: &Problem<
         'k,
         C::Op,

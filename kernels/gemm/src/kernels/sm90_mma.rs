@@ -3,10 +3,10 @@
 //!
 //! `global --TMA--> stage s (full[s]) --> fragments --mma--> accumulators --> staging --TMA--> D`
 //!
-//! There is no producer warp: the warps issue the loads round-robin. The block never synchronizes
-//! in the main loop. A warp goes on when a stage is full, and stores its accumulators while others
-//! may still multiply. A stage is refilled half a k-tile after its loader has released it; by then
-//! the other warps mostly have released it, too.
+//! There is no producer warp: the warps issue the loads round-robin. The main loop has no block
+//! sync. Each warp waits only for full stages, so one may store its accumulators while others still
+//! multiply. The warp that loads a stage refills it half a k-tile after its own release. By then
+//! most other warps have released it too.
 
 use crate::parts::TmaArgs;
 use crate::parts::mma::{F64Paired, Sum, Sums};
@@ -26,7 +26,7 @@ const K_BYTES: usize = 128;
 /// Fragments of B that one load returns.
 const PAIR: usize = 2;
 
-/// Rows of a staging tile, as of a fragment.
+/// Rows of a staging tile: those of a fragment.
 pub const STAGING_ROWS: usize = 16;
 
 /// The types of a GEMM.
@@ -45,7 +45,8 @@ pub trait Config: Sized + 'static {
     const WARP_N: usize;
 }
 
-/// f64, with D of order `L`: row-major, or column-major, as D = (BᵀAᵀ)ᵀ. A and B are column-major.
+/// f64, with column-major A and B. D is row-major, or column-major for GEMMs of row-major A and B,
+/// which compute Dᵀ = BᵀAᵀ: `L`.
 pub struct F64Gemm<L>(PhantomData<L>);
 
 /// The tiles of A: 128 x 16.
@@ -214,7 +215,7 @@ impl<C> Copy for Tiles<C> {}
 impl<C: Config> Tiles<C> {
     #[inline(always)]
     fn of_block(shape: ProblemShape, block: &Block<'_>) -> Self {
-        // This tells the compiler that the block is alone in its cluster.
+        // A constant: the cluster has one block, so its direction has no effect.
         let shape = ProblemShape { cluster_along_n: false, ..shape };
         let (next, end, step) = (block.index().x, shape.count(C::TILE, 1), block.grid().x);
         Tiles { shape, next, end, step, _config: PhantomData }
@@ -243,14 +244,14 @@ struct Producer<'k, C: Config, const STAGES: usize> {
     /// The rest of its current tile.
     rest: Option<WorkTile>,
     state: PipelineState<STAGES>,
-    /// K-tiles of other warps before its next one.
+    /// K-tiles that other warps load before this warp's next one.
     until: u32,
     warps: u32,
 }
 
 impl<C: Config, const STAGES: usize> Producer<'_, C, STAGES> {
-    /// Goes on to the next k-tile. If it is this warp's, waits until the stage is empty, and issues
-    /// its loads.
+    /// Counts the next k-tile. If this warp loads it, waits until the stage is empty, and issues
+    /// the loads.
     #[inline(always)]
     fn fill(&mut self, warp: Warp<'_>) {
         let Some(tile) = self.rest.or_else(|| self.tiles.next()) else { return };
@@ -293,11 +294,11 @@ struct Consumer<'k, C: Config, const STAGES: usize> {
 impl<C: Config, const STAGES: usize> Consumer<'_, C, STAGES> {
     /// Accumulates `k_tiles` stages, at least one.
     ///
-    /// There is one set of fragments, and one more fragment of A. During the multiplication of a
-    /// row, the next fragment of A is loaded; B of the next k-slice is loaded during the last row.
-    /// The wait for the next stage is one row ahead of its loads, so that there is work left to
-    /// overlap. Each k-tile calls `produce` when the other warps have had time to release the
-    /// previous stage.
+    /// Registers hold one set of fragments, and one more fragment of A. While one row of fragments
+    /// is multiplied, the next fragment of A is loaded. During the last row, B of the next k-slice
+    /// is loaded too. The wait for the next stage comes one row before its loads, so that the
+    /// multiplication hides it. `produce` is called in the middle of each k-tile, when most warps
+    /// have released the previous stage.
     #[inline(always)]
     fn mainloop<const I: usize, const J: usize>(
         &mut self,

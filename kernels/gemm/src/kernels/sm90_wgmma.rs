@@ -52,10 +52,9 @@ pub trait Config: Sized + 'static {
 pub type Accumulators<C> =
     <<C as Config>::Mainloop as Mainloop<<C as Config>::A, <C as Config>::B>>::Accumulators;
 
-/// The shared memory of a block: operand tiles in `stages`, staging tiles, barriers.
+/// The shared memory of a block: operand tiles, staging tiles of each consumer, barriers.
 pub struct Shared<C: Config, const STAGES: usize, const CONSUMERS: usize> {
     pub stages: SharedRing<(C::A, C::B), STAGES>,
-    /// Staging tiles of each consumer.
     pub staging: SharedRing<C::Staging, CONSUMERS>,
     /// Phase completes when the stage's tiles have landed.
     pub full: SharedRing<BarrierMemory, STAGES>,
@@ -239,9 +238,10 @@ const fn check<C: Config>(consumers: usize) {
         "the consumers' parts are the tile: they are adjacent along M, or along N"
     );
     assert!(
-        k * size_of::<<C::A as OperandA>::Element>() == 128,
-        "a stage has 128 bytes along K, as a line of the swizzle"
+        cols == n || !C::B::ROW_MAJOR && C::B::BOX_COLS == cols,
+        "consumers along N: B is K-major, and one of its boxes has the columns of one consumer"
     );
+    assert!(k * size_of::<<C::A as OperandA>::Element>() == 128, "a stage has 128 bytes along K");
 }
 
 // Mainloop

@@ -1,4 +1,4 @@
-//! The macros of the table of kernels, [`configs`](super::configs): what a row becomes.
+//! The macros of the tables of kernels in [`configs`](super::configs): what a kernel becomes.
 
 /// Boxes of a K-major tile: it has a multiple of a box's rows or columns.
 pub const fn boxes(tile: usize, of_box: usize) -> usize {
@@ -6,22 +6,43 @@ pub const fn boxes(tile: usize, of_box: usize) -> usize {
     tile / of_box
 }
 
+/// Threads of a block whose tile has so many elements: a warp for each warp tile.
+pub const fn threads(tile: usize, warp_tile: usize) -> usize {
+    tile / warp_tile * 32
+}
+
+/// The operand tiles of a kernel on `wgmma`.
+#[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
+pub type TilesA<C> = <C as super::sm90_wgmma::Config>::A;
+#[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
+pub type TilesB<C> = <C as super::sm90_wgmma::Config>::B;
+
+/// The order of an operand by BLAS's letter: `n` is row-major, `t` is column-major.
+macro_rules! order {
+    (n) => {
+        RowMajor
+    };
+    (t) => {
+        ColMajor
+    };
+}
+
 /// The type of the operand tiles of one stage: of A with M x K elements, or of B with K x N.
 /// K-major tiles come in boxes of so many rows of A, or columns of B.
 macro_rules! operand_tiles {
-    (a RowMajor $input:ident $m:literal $k:literal $box:tt) => {
+    (a n $input:ident $m:literal $k:literal $box:tt) => {
         SharedRing<SharedTile<$input, $box, $k, Swizzle128>, { boxes($m, $box) }>
     };
-    (a ColMajor $input:ident $m:literal $k:literal $box:tt) => {
+    (a t $input:ident $m:literal $k:literal $box:tt) => {
         SharedRing<
             SharedTile<$input, { 128 / size_of::<$input>() }, $k, Swizzle128, ColMajor>,
             { $m * size_of::<$input>() / 128 },
         >
     };
-    (b ColMajor $input:ident $n:literal $k:literal $box:tt) => {
+    (b t $input:ident $n:literal $k:literal $box:tt) => {
         SharedRing<SharedTile<$input, $k, $box, Swizzle128, ColMajor>, { boxes($n, $box) }>
     };
-    (b RowMajor $input:ident $n:literal $k:literal $box:tt) => {
+    (b n $input:ident $n:literal $k:literal $box:tt) => {
         SharedRing<
             SharedTile<$input, $k, { 128 / size_of::<$input>() }, Swizzle128>,
             { usize::div_ceil($n * size_of::<$input>(), 128) },
@@ -29,34 +50,27 @@ macro_rules! operand_tiles {
     };
 }
 
-/// The rows of a table for some elements: a list of descriptions, and the launch by index.
+/// The kernels of a table for some elements: a list of descriptions, and the launch by index.
 macro_rules! host_table {
-    ($table:ident: $input:ident => $output:ident, $kernel_trait:path, $launch:ident, $($name:ident)*) => {
+    ($table:ident: $input:ident => $output:ident, $kernel:path, $launch:ident, $($name:ident)*) => {
         #[cfg(not(target_arch = "nvptx64"))]
-        const _: () = {
-            #[allow(non_camel_case_types, reason = "kernels' names")]
-            #[repr(usize)]
-            enum Index { $($name),* }
+        impl host::Table<$input, $output> for host::$table {
+            const KERNELS: &'static [Kernel] =
+                &host::numbered([$(<$name as $kernel>::KERNEL),*]);
 
-            impl host::Table<$input, $output> for host::$table {
-                const KERNELS: &'static [Kernel] = &[$(Kernel {
-                    index: Index::$name as usize,
-                    ..<$name as $kernel_trait>::KERNEL
-                }),*];
-
-                fn launch<D: Device>(
-                    device: &D,
-                    index: usize,
-                    buffers: Buffers<'_, D, $input, $output>,
-                    launch: &GemmLaunch<<$output as Output>::Sum>,
-                ) -> Result<D::Report, LaunchError<D::Error>> {
-                    $(if index == Index::$name as usize {
-                        return host::$launch::<$name, $input, $output, D>(device, buffers, launch);
-                    })*
-                    unreachable!("the table has no kernel {index}")
-                }
+            fn launch<D: Device>(
+                device: &D,
+                index: usize,
+                buffers: Buffers<'_, D, $input, $output>,
+                launch: &GemmLaunch<<$output as Output>::Sum>,
+            ) -> Result<D::Report, LaunchError<D::Error>> {
+                let mut rows = 0..;
+                $(if rows.next() == Some(index) {
+                    return host::$launch::<$name, $input, $output, D>(device, buffers, launch);
+                })*
+                unreachable!("the table has no kernel {index}")
             }
-        };
+        }
     };
 }
 
@@ -81,61 +95,70 @@ macro_rules! tma_kernel {
     };
 }
 
-/// Kernels on `wgmma`: the types of each, its entry, and its description.
+/// Kernels on `wgmma`: groups of one configuration, in brackets.
 macro_rules! sm90_wgmma {
-    ($table:ident: $($input:ident => $output:ident {$(
-        $name:ident: $order_a:ident x $order_b:ident => $order_d:ident,
-        $m:literal x $n:literal x $k:literal in $box_a:literal x $box_b:literal, $stages:literal stages,
-        $consumers:literal x $mainloop:ty, cluster $cluster:literal,
-        staging $staging:literal x $cols:literal $swizzle:ident by $part:literal,
-        $run:ident $(<$share:literal of $all:literal>)?, $rate:literal;
-    )*})*) => {$(
-        $(
-            impl sm90_wgmma::Config for $name {
-                type A = operand_tiles!(a $order_a $input $m $k $box_a);
-                type B = operand_tiles!(b $order_b $input $n $k $box_b);
-                type Mainloop = $mainloop;
-                type Staging = SharedRing<SharedTile<$output, 64, $cols, $swizzle, $order_d>, $staging>;
-                const TILE: TileShape = TileShape { m: $m, n: $n, k: $k };
-            }
-
-            #[kernel(threads = 128 * ($consumers + 1), min_blocks = 1, cluster = $cluster, dependent = true, target = "sm_90a")]
-            pub fn $name(
-                block: &ClusterBlock<$cluster>,
-                #[shared] stages: SharedRing<(<$name as sm90_wgmma::Config>::A, <$name as sm90_wgmma::Config>::B), $stages>,
-                #[shared] staging: SharedRing<<$name as sm90_wgmma::Config>::Staging, $consumers>,
-                #[shared] full: SharedRing<BarrierMemory, $stages>,
-                #[shared] empty: SharedRing<BarrierMemory, $stages>,
-                args: TmaArgs<
-                    <$name as sm90_wgmma::Config>::A,
-                    <$name as sm90_wgmma::Config>::B,
-                    SharedTile<$output, 64, $cols, $swizzle, $order_d>,
-                >,
-            ) {
-                let shared = sm90_wgmma::Shared { stages, staging, full, empty };
-                $run::<$name, _, $part, $($share, $all,)? _, _, _>(block, shared, args);
-            }
-
-            tma_kernel! {
-                $name: <$name as sm90_wgmma::Config>::A, <$name as sm90_wgmma::Config>::B,
-                SharedTile<$output, 64, $cols, $swizzle, $order_d>,
-                host::wgmma_kernel::<$name, $order_d>(host::TableId::$table, $rate, &$name::INFO)
-            }
-        )*
-        host_table! { $table: $input => $output, host::TmaKernel, launch_tma, $($name)* }
+    ($table:ident by $run:ident into $order_d:ident: $($input:ident => $output:ident {
+        $($config:tt $($a:ident $b:ident $name:ident),*;)*
+    })*) => {$(
+        $($(
+            sm90_kernel! { $name: $table $run $order_d $input $output $a $b $config }
+        )*)*
+        host_table! { $table: $input => $output, host::TmaKernel, launch_tma, $($($name)*)* }
     )*};
 }
 
-/// The loader of operand tiles, of so many bytes for each thread.
+/// A kernel on `wgmma`: its types, its entry, and its description.
+macro_rules! sm90_kernel {
+    (
+        $name:ident: $table:ident $run:ident $order_d:ident $input:ident $output:ident
+        $a:ident $b:ident [
+            $m:literal x $n:literal x $k:literal in $box_a:literal x $box_b:literal,
+            $stages:literal stages, $consumers:literal x $mainloop:ty, cluster $cluster:literal,
+            staging $staging:literal x $cols:literal $swizzle:ident by $part:literal,
+            $(share $share:literal,)? $rate:literal
+        ]
+    ) => {
+        impl sm90_wgmma::Config for $name {
+            type A = operand_tiles!(a $a $input $m $k $box_a);
+            type B = operand_tiles!(b $b $input $n $k $box_b);
+            type Mainloop = $mainloop;
+            type Staging = SharedRing<SharedTile<$output, 64, $cols, $swizzle, $order_d>, $staging>;
+            const TILE: TileShape = TileShape { m: $m, n: $n, k: $k };
+        }
+
+        #[kernel(threads = 128 * ($consumers + 1), min_blocks = 1, cluster = $cluster,
+            dependent = true, target = "sm_90a")]
+        pub fn $name(
+            block: &ClusterBlock<$cluster>,
+            #[shared] stages: SharedRing<(TilesA<$name>, TilesB<$name>), $stages>,
+            #[shared] staging: SharedRing<<$name as sm90_wgmma::Config>::Staging, $consumers>,
+            #[shared] full: SharedRing<BarrierMemory, $stages>,
+            #[shared] empty: SharedRing<BarrierMemory, $stages>,
+            args: TmaArgs<TilesA<$name>, TilesB<$name>,
+                SharedTile<$output, 64, $cols, $swizzle, $order_d>>,
+        ) {
+            let shared = sm90_wgmma::Shared { stages, staging, full, empty };
+            $run::<$name, _, $part, $($share, _,)? _, _, _>(block, shared, args);
+        }
+
+        tma_kernel! {
+            $name: TilesA<$name>, TilesB<$name>,
+            SharedTile<$output, 64, $cols, $swizzle, $order_d>,
+            host::wgmma_kernel::<$name, $order_d>(host::TableId::$table, $rate, &$name::INFO)
+        }
+    };
+}
+
+/// The loader of operand tiles, of `len` bytes for each thread.
 macro_rules! source {
     // Aligned to 16 bytes, by `cp.async`; or, on sm_75, through registers.
-    (aligned $k:lifetime $tile:ty, $bytes:expr) => { TileReader<$k, $tile, { $bytes / 16 }> };
-    (registers $k:lifetime $tile:ty, $bytes:expr) => { UnalignedReader<$k, $tile, u128, { $bytes / 16 }> };
+    (aligned $tile:ty, $len:expr) => { TileReader<'k, $tile, { $len / 16 }> };
+    (registers $tile:ty, $len:expr) => { UnalignedReader<'k, $tile, u128, { $len / 16 }> };
     // Unaligned, in any order, of elements of 8, 4, 2 and 1 byte.
-    (unaligned64 $k:lifetime $tile:ty, $bytes:expr) => { Words<$k, $tile, u64, { $bytes / 8 }> };
-    (unaligned32 $k:lifetime $tile:ty, $bytes:expr) => { Words<$k, $tile, u32, { $bytes / 4 }> };
-    (unaligned16 $k:lifetime $tile:ty, $bytes:expr) => { Elements<$k, $tile, u16, { $bytes / 4 }, { $bytes / 2 }> };
-    (unaligned8 $k:lifetime $tile:ty, $bytes:expr) => { Elements<$k, $tile, u8, { $bytes / 4 }, { $bytes }> };
+    (unaligned64 $tile:ty, $len:expr) => { Words<'k, $tile, u64, { $len / 8 }> };
+    (unaligned32 $tile:ty, $len:expr) => { Words<'k, $tile, u32, { $len / 4 }> };
+    (unaligned16 $tile:ty, $len:expr) => { Elements<'k, $tile, u16, { $len / 4 }, { $len / 2 }> };
+    (unaligned8 $tile:ty, $len:expr) => { Elements<'k, $tile, u8, { $len / 4 }, { $len }> };
 }
 
 /// A kernel, in the builds that it is for: where there is `cp.async`, none needs those for sm_75.
@@ -150,48 +173,48 @@ macro_rules! built {
     };
 }
 
-/// Kernels on `mma.sync`, with a block for each tile; one in each row:
-///
-/// ```text
-/// name: order of A x order of B, tile M x N x K, stages, instruction,
-///     tile of a warp, threads, blocks that share an SM, loader, oldest GPU, rate;
-/// ```
-///
-/// The function is `gemm` or `grouped_gemm`.
+/// Kernels on `mma.sync`, with a block for each tile. `$function` is `gemm` or `grouped_gemm`.
 macro_rules! sm80_mma {
     ($table:ident by $function:ident: $($input:ident => $output:ident {$(
-        $name:ident: $order_a:ident x $order_b:ident, $m:literal x $n:literal x $k:literal, $stages:literal stages, $op:ty,
-        warp $warp_m:literal x $warp_n:literal, $threads:literal threads, $blocks:literal per SM, $source:ident,
-        $target:tt, rate $rate:literal;
+        [$m:literal x $n:literal x $k:literal, $stages:literal stages, $op:ty,
+        warp $warp_m:literal x $warp_n:literal, $blocks:literal per SM, $source:ident,
+        $target:tt, $rate:literal]
+        $($a:ident $b:ident $name:ident),*;
     )*})*) => {$(
-        $(
+        $($(
             built! { $target
                 impl sm80_mma::Config<$m, $n, $k> for $name {
                     type Op = $op;
-                    type OrderA = $order_a;
-                    type OrderB = $order_b;
-                    type SourceA<'k> = source!($source 'k TileA<$op, $order_a, $m, $k>, $m * $k * size_of::<$input>() / $threads);
-                    type SourceB<'k> = source!($source 'k TileB<$op, $order_b, $k, $n>, $k * $n * size_of::<$input>() / $threads);
+                    type OrderA = order!($a);
+                    type OrderB = order!($b);
+                    type SourceA<'k> = source!($source TileA<$op, order!($a), $m, $k>,
+                        $m * $k * size_of::<$input>() / threads($m * $n, $warp_m * $warp_n));
+                    type SourceB<'k> = source!($source TileB<$op, order!($b), $k, $n>,
+                        $k * $n * size_of::<$input>() / threads($m * $n, $warp_m * $warp_n));
                 }
             }
 
             built! { $target
-                #[kernel(threads = $threads, min_blocks = $blocks, dependent = true, target = $target)]
+                #[kernel(threads = threads($m * $n, $warp_m * $warp_n),
+                    min_blocks = $blocks, dependent = true, target = $target)]
                 pub fn $name(
                     block: &Block,
-                    #[shared] stages: SharedRing<Stage<$op, $order_a, $order_b, $m, $n, $k>, $stages>,
+                    #[shared] stages: SharedRing<sm80_mma::StageOf<$name, $m, $n, $k>, $stages>,
                     args: AsyncArgs<$input, $output>,
                 ) {
                     sm80_mma::$function::<
                         $name, $m, $n, $k, $stages, { $stages - 2 }, $warp_m, $warp_n,
-                        { $warp_m / <$op as MmaOp>::Shape::M }, { $warp_n / (2 * <$op as MmaOp>::Shape::N) }, { $threads / 32 },
+                        { $warp_m / <$op as MmaOp>::Shape::M },
+                        { $warp_n / (2 * <$op as MmaOp>::Shape::N) },
+                        { threads($m * $n, $warp_m * $warp_n) / 32 },
                     >(block, stages, args);
                 }
             }
 
             #[cfg(not(target_arch = "nvptx64"))]
             impl host::AsyncKernel<$input, $output> for $name {
-                const KERNEL: Kernel = host::async_kernel::<$name, $m, $n, $k>(host::TableId::$table, $rate, &$name::INFO);
+                const KERNEL: Kernel = host::async_kernel::<$name, $m, $n, $k>(
+                    host::TableId::$table, $rate, &$name::INFO);
 
                 fn launch<D: Device>(
                     device: &D,
@@ -201,24 +224,32 @@ macro_rules! sm80_mma {
                     $name::launch(device, grid, args)
                 }
             }
-        )*
-        host_table! { $table: $input => $output, host::AsyncKernel<$input, $output>, launch_by_threads, $($name)* }
+        )*)*
+        host_table! {
+            $table: $input => $output,
+            host::AsyncKernel<$input, $output>, launch_by_threads, $($($name)*)*
+        }
     )*};
 }
 
-/// The elements that A and B, and C and D, can have together: multiply-adds of an SM's `mma.sync`
-/// in a cycle; the kernel that reduces split-K; the tables with kernels for them.
+/// The elements of A and B with those of C and D. Each row has the multiply-adds of an SM's
+/// `mma.sync` in a cycle, the kernels that repack and that reduce split-K, and the tables.
 macro_rules! elements {
-    ($($input:ident => $output:ident: $rate:literal per cycle, $repack:ident, $reduce:ident, [$($table:ident)*] $(, grouped [$($grouped:ident)*])?;)*) => {$(
+    ($(
+        $input:ident => $output:ident: $rate:literal per cycle, $repack:ident, $reduce:ident,
+        [$($table:ident)*] $(, grouped [$($grouped:ident)*])?;
+    )*) => {$(
         #[cfg(not(target_arch = "nvptx64"))]
         impl Multiply<$output> for $input {
             const PRODUCTS: f64 = $rate;
             const KERNELS: &'static [Kernel] = {
-                const TABLES: &[&[Kernel]] = &[$(<host::$table as host::Table<$input, $output>>::KERNELS),*];
+                const TABLES: &[&[Kernel]] =
+                    &[$(<host::$table as Table<$input, $output>>::KERNELS),*];
                 &host::joined::<{ host::count(TABLES) }>(TABLES)
             };
             $(const GROUPED: &'static [Kernel] = {
-                const TABLES: &[&[Kernel]] = &[$(<host::$grouped as host::Table<$input, $output>>::KERNELS),*];
+                const TABLES: &[&[Kernel]] =
+                    &[$(<host::$grouped as Table<$input, $output>>::KERNELS),*];
                 &host::joined::<{ host::count(TABLES) }>(TABLES)
             };)?
 
@@ -229,8 +260,12 @@ macro_rules! elements {
                 launch: &GemmLaunch<<$output as Output>::Sum>,
             ) -> Result<D::Report, LaunchError<D::Error>> {
                 match kernel.table {
-                    $(host::TableId::$table => <host::$table as host::Table<$input, $output>>::launch(device, kernel.index, buffers, launch),)*
-                    $($(host::TableId::$grouped => <host::$grouped as host::Table<$input, $output>>::launch(device, kernel.index, buffers, launch),)*)?
+                    $(host::TableId::$table => {
+                        host::$table::launch(device, kernel.index, buffers, launch)
+                    })*
+                    $($(host::TableId::$grouped => {
+                        host::$grouped::launch(device, kernel.index, buffers, launch)
+                    })*)?
                     #[allow(unreachable_patterns, reason = "where all tables have such elements")]
                     _ => unreachable!("`{}` is not for such elements", kernel.name),
                 }

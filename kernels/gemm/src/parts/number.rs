@@ -33,7 +33,7 @@ pub trait Number:
 /// | --- | --- |
 /// | `Identity` | x |
 /// | `Relu` | the larger of x and 0 |
-/// | `Gelu` | x / (1 + exp(-2 sqrt(2 / pi) (x + 0.044715 x^3))), which is GELU in the form with tanh |
+/// | `Gelu` | x / (1 + exp(-2 sqrt(2 / pi) (x + 0.044715 x^3))), GELU by tanh |
 /// | `Silu` | x / (1 + exp(-x)) |
 ///
 /// Integers have `Identity` and `Relu` only.

@@ -135,7 +135,7 @@ mod asynchronous {
     }
 
     /// Rows or columns that start at multiples of 16 bytes.
-    impl<'k, Tile: ReadTile, const COPIES: usize> Source<'k, Tile> for TileReader<'k, Tile, COPIES> {
+    impl<'k, Tile: ReadTile, const COUNT: usize> Source<'k, Tile> for TileReader<'k, Tile, COUNT> {
         type Matrix = GlobalMatrix<'k, Tile::Element, Tile::Order>;
         type Held = ();
         type Groups = Copied;

@@ -1,11 +1,11 @@
 //! The cycles that a candidate is expected to take.
 //!
-//! - A wave is one block on each SM, and takes as long as one block: the MMAs of its tile at the
-//!   kernel's rate, or the loads of its operands from the L2 cache, whichever takes longer. Waves
-//!   are whole (wave quantisation), and tiles are whole where D ends within one.
-//! - L2 delivers whole cache lines: about twice as many where rows of a matrix do not start with
-//!   one. The blocks of a cluster multicast the operand that they share. Clusters lie along M or
-//!   along N, as costs less.
+//! - A wave is one block on each SM, and takes as long as one block. A block takes as long as the
+//!   MMAs of its tile at the kernel's rate, or as the loads of its operands from the L2 cache: the
+//!   longer of the two. Waves count whole (wave quantisation), and so do tiles where D ends.
+//! - L2 delivers whole cache lines. Where rows of a matrix do not start with one, about twice as
+//!   many are needed. The blocks of a cluster multicast the operand that they share. Clusters lie
+//!   along M or along N, as costs less.
 //! - A row of an MN-major operand that is shorter than a cache line costs a whole line.
 //! - TMA takes longer for a box that is partly out of bounds.
 //! - Between two tiles of a persistent block some cycles pass: more for more bytes of D. A cluster
@@ -39,7 +39,7 @@ const L2_BYTES_TMA_ALL_SMS: f64 = 45.0;
 const MISALIGNED_MN_MAJOR: f64 = 2.2;
 /// The same for a K-major operand.
 const MISALIGNED_K_MAJOR: f64 = 2.25;
-/// Cycles from a TMA load until its stage is read: an SM loads at most all its stages in them.
+/// Cycles from a TMA load until its stage is read. In this time an SM loads at most all its stages.
 const STAGE_LATENCY: f64 = 2600.0;
 /// How much longer TMA takes to load boxes whose rows are all out of bounds; in proportion where
 /// some are.
@@ -50,8 +50,8 @@ const OUT_OF_BOUNDS_FREE: f64 = 0.19;
 const OUT_OF_BOUNDS_IN_MEMORY: f64 = 1.1;
 /// Bytes of global memory for each SM in a cycle.
 const MEMORY_BYTES: f64 = 15.5;
-/// The share of the shorter one of computation and memory traffic that the longer one does not
-/// hide: it decides between kernels that are equally bound by memory.
+/// Computation and memory traffic overlap; the longer one hides all but this share of the shorter
+/// one. It decides between kernels that are equally bound by memory.
 const NOT_OVERLAPPED: f64 = 0.04;
 
 /// Cycles from a kernel's start to its first MMA, and from its last one to its end.

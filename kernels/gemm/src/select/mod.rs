@@ -161,6 +161,7 @@ impl<T: Multiply<O>, O: Output> Gemm<T, O> {
             .find(|candidate| candidate.kernel.name == name && candidate.repacked == repacked);
         let Candidate { kernel, .. } = found.ok_or_else(|| Refusal::NoSuchKernel {
             name: Choice { k_splits: 1, ..choice.clone() }.to_string(),
+            is_known: T::KERNELS.iter().chain(T::GROUPED).any(|kernel| kernel.name == name),
             what: self.what(),
             at_hand: self
                 .candidates(device, self.repack_workspace)

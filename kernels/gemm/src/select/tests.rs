@@ -64,8 +64,8 @@ fn the_tile_fits_the_rows() {
     assert_eq!(chosen(257, 8192, 8192, 0), "sm90_bf16_nn_144x128x64_swap_c2");
     assert_eq!(chosen(300, 8192, 8192, 0), "sm90_bf16_nn_160x128x64_swap_c2");
     assert_eq!(chosen(777, 8192, 8192, 0), "sm90_bf16_nn_200x128x64_swap_c2");
-    assert_eq!(chosen(820, 8192, 8192, 0), "sm90_bf16_nn_208x128x64_swap_c2");
-    assert_eq!(chosen(1900, 4096, 4096, 0), "sm90_bf16_nn_240x128x64_swap_c2");
+    assert_eq!(chosen(820, 8192, 8192, 0), "sm90_bf16_nn_224x128x64_swap_c2");
+    assert_eq!(chosen(1900, 4096, 4096, 0), "sm90_bf16_nn_128x256x64");
     assert_eq!(chosen(160, 4096, 2048, 0), "sm90_bf16_nn_80x64x64_swap_c2");
     assert_eq!(chosen(129, 14336, 4096, 0), "sm90_bf16_nn_144x128x64_swap_c4");
     assert_eq!(chosen(5120, 1216, 3072, 0), "sm90_bf16_nn_200x128x64_swap_c2");
@@ -118,7 +118,7 @@ fn clusters_multicast_misaligned_operands() {
     // A little more than sixteen tiles of 128 rows, in one wave.
     assert_eq!(chosen(2056, 2056, 2056, NO_LINES), "sm90_bf16_nn_176x192x64_swap_c2");
     assert_eq!(chosen(1032, 4104, 2056, NO_LINES), "sm90_bf16_nn_176x192x64_swap_c2");
-    assert_eq!(chosen(600, 6000, 6000, NO_LINES), "sm90_bf16_nn_160x192x64_swap_c2");
+    assert_eq!(chosen(600, 6000, 6000, NO_LINES), "sm90_bf16_nn_176x192x64_swap_c2");
     assert_eq!(chosen(2200, 2200, 2200, NO_LINES), "sm90_bf16_nn_160x256x64_swap_c2");
     assert_eq!(chosen(2300, 2048, 2200, NO_LINES), "sm90_bf16_nn_192x192x64_swap_c2");
     assert_eq!(chosen(1000, 3000, 5000, NO_LINES), "sm90_bf16_nn_128x192x64_c2");
@@ -134,7 +134,7 @@ fn clusters_multicast_misaligned_operands() {
 /// operand that takes longer to load.
 #[test]
 fn clusters_multicast_the_slower_operand() {
-    let kernel = named("sm90_bf16_nn_240x128x64_swap_c2");
+    let kernel = named("sm90_bf16_nn_224x128x64_swap_c2");
     let tiles = [ClusterAlong::N, ClusterAlong::M].map(|along| kernel.tiles(1336, 2672, along));
     assert_eq!(tiles, [132, 126]);
     let along = |starts_with_lines| {
@@ -165,7 +165,7 @@ fn clusters_multicast_rows_that_few_load() {
         assert_eq!(along(name, few_rows, 8192), ClusterAlong::M, "{name}");
         assert_eq!(along(name, 8192, few_cols), ClusterAlong::N, "{name}");
     }
-    assert_eq!(along("sm90_bf16_nn_240x128x64_swap_c2", 7680, 7680), ClusterAlong::N);
+    assert_eq!(along("sm90_bf16_nn_224x128x64_swap_c2", 7680, 7680), ClusterAlong::N);
     assert_eq!(along("sm90_bf16_nn_128x256x64_c2", 8192, 8192), ClusterAlong::M);
 }
 
@@ -216,7 +216,7 @@ fn few_columns_take_narrow_tiles() {
     for (m, n) in [(4096, 32), (4096, 64), (4096, 128), (16384, 64)] {
         assert_eq!(narrow(m, n), "sm90_bf16_nn_64x64x64", "{n} columns");
     }
-    assert_eq!(narrow(16384, 8), "sm90_bf16_nn_144x64x64_swap_c2");
+    assert_eq!(narrow(16384, 8), "sm90_bf16_nn_144x128x64_swap_c4");
     // A tile of 128 rows would be out of bounds by 28.
     assert_eq!(chosen(100, 4096, 4096, 0), "sm90_bf16_nn_128x128x64_split2");
 }

@@ -13,14 +13,18 @@ use crate::Order;
 /// The fastest measured choice for some GEMMs, on one kind of GPU. `cargo xtask bench --tune FILE`
 /// makes such a file.
 ///
+/// A file may name a kernel that this version no longer has. It loads; [`plan`](crate::Gemm::plan)
+/// refuses a GEMM with this choice, and says why.
+///
 /// ```
 /// use ptx_matrix::element::bf16;
-/// use ptx_matrix_gemm::{Gemm, Tuned};
+/// use ptx_matrix_gemm::{Gemm, Layout, Tuned};
 /// let tuned: Tuned = r#"{ "device": "NVIDIA H200", "gemms": [{
-///     "element": "bf16", "a": "row_major", "b": "col_major", "m": 64, "n": 256, "k": 512, "batches": 1,
+///     "element": "bf16", "a": "row_major", "b": "col_major",
+///     "m": 64, "n": 256, "k": 512, "batches": 1,
 ///     "choice": { "kernel": "sm80_bf16_nt_64x64x64", "k_splits": 2 }
 /// }]}"#.parse()?;
-/// let gemm = Gemm::<bf16>::new(64, 256, 512).b(ptx_matrix_gemm::Layout::col_major(512)).tuned(&tuned);
+/// let gemm = Gemm::<bf16>::new(64, 256, 512).b(Layout::col_major(512)).tuned(&tuned);
 /// let plan = gemm.plan(&ptx_matrix::sim::Simulator::default())?;
 /// assert_eq!(plan.choice().unwrap().k_splits, 2);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -49,7 +53,7 @@ pub struct TunedGemm {
     pub m: usize,
     /// Columns of D.
     pub n: usize,
-    /// Terms of each sum.
+    /// Columns of A, rows of B.
     pub k: usize,
     /// GEMMs of the batch.
     pub batches: usize,

@@ -1,9 +1,11 @@
 //! Operand tiles: the tiles of A and B in one pipeline stage.
 //!
-//! | | K-major | MN-major |
+//! | operand | major | tiles |
 //! | --- | --- | --- |
-//! | A, M x K | `SharedRing<SharedTile<T, ROWS, K, Swizzle128>, TILES>` | `SharedRing<SharedTile<T, LINE, K, Swizzle128, ColMajor>, TILES>` |
-//! | B, K x N | `SharedRing<SharedTile<T, K, COLS, Swizzle128, ColMajor>, TILES>` | `SharedRing<SharedTile<T, K, LINE, Swizzle128>, TILES>` |
+//! | A, M x K | K | `SharedRing<SharedTile<T, ROWS, K, Swizzle128>, TILES>` |
+//! | A, M x K | MN | `SharedRing<SharedTile<T, LINE, K, Swizzle128, ColMajor>, TILES>` |
+//! | B, K x N | K | `SharedRing<SharedTile<T, K, COLS, Swizzle128, ColMajor>, TILES>` |
+//! | B, K x N | MN | `SharedRing<SharedTile<T, K, LINE, Swizzle128>, TILES>` |
 //!
 //! Each `SharedTile` is one TMA box. K-major tiles are contiguous, like one longer tile. MN-major
 //! tiles are as wide as a row of the swizzle pattern: `LINE` elements are 128 bytes. Elements out
@@ -186,7 +188,7 @@ impl<T: Element, const LINE: usize, const K: usize, const TILES: usize> OperandA
         row: usize,
         k: usize,
     ) -> [P::A; I] {
-        const { assert!(LINE * size_of::<T>() == LINE_BYTES, "lines of a tile are those of its pattern") }
+        const { assert!(LINE * size_of::<T>() == LINE_BYTES, "a tile is as wide as its pattern") }
         if const { LINE.is_multiple_of(I * P::Shape::M) } {
             return P::load_a(warp, &self.part(row / LINE), (row % LINE, k));
         }
@@ -336,7 +338,7 @@ impl<T: Element, const K: usize, const LINE: usize, const TILES: usize> OperandB
         k: usize,
         col: usize,
     ) -> [[P::B; 2]; J] {
-        const { assert!(LINE * size_of::<T>() == LINE_BYTES, "lines of a tile are those of its pattern") }
+        const { assert!(LINE * size_of::<T>() == LINE_BYTES, "a tile is as wide as its pattern") }
         if const { LINE.is_multiple_of(J * 2 * P::Shape::N) } {
             return P::load_b(warp, &self.part(col / LINE), (k, col % LINE));
         }

@@ -172,7 +172,7 @@ where
             );
             assert!(
                 PART * size_of::<O::Sum>() <= 128,
-                "a part's accumulators have room in the other half"
+                "a row of a part's accumulators has at most 128 bytes"
             );
         }
         let opaque = |number| group.block().opaque(number);
