@@ -3,7 +3,6 @@
 mod build;
 mod bundle;
 mod coverage;
-mod doctor;
 mod fuzz;
 mod kernels;
 mod layout;
@@ -15,6 +14,7 @@ mod test;
 mod test_programs;
 
 use anyhow::Result;
+use cargo_ptx::doctor;
 use clap::Parser;
 use kernels::Kernels;
 use program::Program;
@@ -95,6 +95,7 @@ enum Command {
     /// the tools' messages, for a comparison with the simulator.
     Sanitize(sanitize::Arguments),
     /// Show which toolchain was found, and how to get missing tools
+    #[command(after_help = doctor::help("cargo xtask"))]
     Doctor(doctor::Arguments),
 }
 
@@ -166,7 +167,7 @@ fn run(command: Command) -> Result<ExitCode> {
         Command::Layout(arguments) => layout::run(&arguments),
         Command::Fuzz(arguments) => fuzz::run(&arguments),
         Command::Sanitize(arguments) => sanitize::run(&arguments),
-        Command::Doctor(arguments) => doctor::run(&arguments),
+        Command::Doctor(arguments) => doctor::run(&arguments, root(), "cargo xtask"),
     }
 }
 

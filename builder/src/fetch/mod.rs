@@ -47,7 +47,8 @@ fn complete_or_absent(folder: &Path, fill: impl FnOnce(&Path) -> Result<()>) -> 
     remove(&unfinished)?;
     std::fs::create_dir_all(&unfinished)
         .with_context(|| format!("cannot make {}", unfinished.display()))?;
-    fill(&unfinished)?;
+    // What an interrupted process leaves is removed by the next one.
+    fill(&unfinished).inspect_err(|_| _ = std::fs::remove_dir_all(&unfinished))?;
     remove(folder)?;
     std::fs::rename(&unfinished, folder)
         .with_context(|| format!("cannot make {}", folder.display()))
