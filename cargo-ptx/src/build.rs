@@ -8,9 +8,7 @@ use std::io::{IsTerminal, stderr};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
-/// A kernel crate is a library that depends on `ptx-matrix`. Its kernels become PTX and machine
-/// code in target/ptx/TARGET/, with a manifest. The command prints registers, shared memory and
-/// local memory of each kernel. Missing tools are fetched once, for all projects of this user.
+/// The options of `build`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = HELP)]
 pub struct Arguments {

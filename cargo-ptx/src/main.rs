@@ -17,23 +17,37 @@ use std::process::ExitCode;
 #[command(name = "cargo ptx", bin_name = "cargo ptx", version, after_help = AFTER_HELP)]
 enum Command {
     /// Create a workspace: a kernel, its test, and a program that launches it
+    ///
+    /// In the workspace, `cargo test` runs the kernel on the CPU. A build script compiles it for
+    /// GPUs, and `cargo run` launches it.
     New(new::Arguments),
     /// Compile kernels to PTX and machine code
+    ///
+    /// A kernel crate is a library that depends on `ptx-matrix`. Its kernels become PTX and machine
+    /// code in target/ptx/TARGET/, with a manifest. The command prints registers, shared memory
+    /// and local memory of each kernel. Missing tools are fetched once, for all projects.
     Build(build::Arguments),
     /// Run the tests of kernels on the CPU
+    ///
+    /// The simulator reports races, deadlocks and other misuses of a kernel. This command is `cargo
+    /// test`, which gets the arguments as they are.
     Test(test::Arguments),
     /// Show which toolchain was found, and how to get missing tools
     #[command(after_help = doctor::help("cargo ptx"))]
     Doctor(doctor::Arguments),
     /// Draw which lane holds which element of an instruction's matrices
+    ///
+    /// The drawing shows the matrices in registers. Those of wgmma in shared memory, such as B, are
+    /// left out.
     Layout(LayoutArguments),
     /// Execute one instruction on registers and shared memory from a file
+    ///
+    /// One warp executes the instruction once; for wgmma, one warpgroup. The results go to a file.
+    /// Files are JSON.
     #[command(after_long_help = exec::help("cargo ptx"))]
     Exec(exec::Arguments),
 }
 
-/// The drawing shows the matrices in registers. Those of wgmma in shared memory, such as B, are
-/// left out.
 #[derive(Debug, clap::Args)]
 #[command(after_help = LAYOUT_HELP)]
 struct LayoutArguments {

@@ -8,8 +8,6 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
-/// The workspace has a kernel crate with a test for the CPU, a program that launches the kernel on
-/// the GPU, and a build script that compiles it.
 #[derive(Debug, clap::Args)]
 #[command(after_help = AFTER_HELP)]
 pub struct Arguments {
@@ -112,7 +110,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
                 );
             };
             errln!(
-                "note: crates.io does not have ptx-matrix {}; the workspace uses {}, as with --path",
+                "note: crates.io does not have ptx-matrix {}: the workspace uses {}, as with --path",
                 requirement(),
                 checkout.path.display()
             );

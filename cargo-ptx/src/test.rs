@@ -3,8 +3,6 @@
 use anyhow::{Context, Result};
 use std::process::{Command, ExitCode};
 
-/// Kernels run on the CPU, in the tests of their crate. The simulator reports races, deadlocks and
-/// other misuses. This is `cargo test`, which gets the arguments as they are.
 #[derive(Debug, clap::Args)]
 #[command(after_help = HELP)]
 pub struct Arguments {

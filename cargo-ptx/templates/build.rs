@@ -5,7 +5,9 @@ use std::{env, error::Error, path::PathBuf};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let out = PathBuf::from(env::var("OUT_DIR")?).join("ptx");
-    Builder::new("kernels").archs({{archs}}).out_dir(&out).build()?;
+    let archs = {{archs}};
+    let kernels = Builder::new("kernels").archs(archs);
+    kernels.out_dir(&out).build()?;
     println!("cargo::rustc-env=PTX_FOLDER={}", out.display()); // For `src/main.rs`.
     Ok(())
 }

@@ -1,4 +1,5 @@
-//! `cargo ptx new`: the workspaces test, build and run, and a refused one leaves nothing.
+//! `cargo ptx new`: the workspaces test, build and run with the packaged crates, and a refused one
+//! leaves nothing.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -14,10 +15,12 @@ fn cargo_ptx(folder: &Path, arguments: &[&str]) -> Command {
 /// What users type in the workspace, with the target folder that the templates share.
 fn in_workspace(mut command: Command) -> Output {
     command.env("CARGO_TARGET_DIR", target());
-    // Else each workspace would compile ptx-matrix with debug information, for nobody.
     command.env("CARGO_PROFILE_DEV_DEBUG", "0").env("CARGO_INCREMENTAL", "0");
     command.output().unwrap()
 }
+
+/// A slow simulator, which compiles fast.
+const PROFILE: [&str; 2] = ["--config", "profile.dev.package.ptx-matrix.opt-level=0"];
 
 fn target() -> PathBuf {
     Path::new(env!("CARGO_TARGET_TMPDIR")).join("cargo-ptx")
@@ -43,19 +46,21 @@ fn cargo(folder: &Path, arguments: &[&str]) -> Command {
 }
 
 /// Creates the workspace, tests it, builds its kernels and runs its program.
-fn works(template: &str, target_arch: &str, instruction: &str) {
+fn works(crates: &Path, template: &str, target_arch: &str, instruction: &str) {
     let folder = tempfile::tempdir().unwrap();
-    let new = ["new", "demo", "--template", template, "--path", checkout()];
+    let new = ["new", "demo", "--template", template, "--path", crates.to_str().unwrap()];
     let said = succeeded(&cargo_ptx(folder.path(), &new).output().unwrap());
     assert!(said.contains("cargo test"), "{said}");
     let demo = folder.path().join("demo");
     succeeded(&cargo(&demo, &["fmt", "--check", "--all"]).output().unwrap());
 
-    let said = succeeded(&in_workspace(cargo(&demo, &["test"])));
+    let said = succeeded(&in_workspace(cargo(&demo, &["test", PROFILE[0], PROFILE[1]])));
     assert!(said.contains("test tests::equals_a_plain_loop ... ok"), "{said}");
     assert!(!said.contains("ptx-matrix-host"), "`cargo test` compiles what needs CUDA: {said}");
     assert!(!said.contains("warning"), "{said}");
-    let said = succeeded(&in_workspace(cargo_ptx(&demo, &["test", "no_such_test"])));
+    // The arguments of `cargo ptx test` are those of `cargo test`.
+    let said =
+        succeeded(&in_workspace(cargo_ptx(&demo, &["test", PROFILE[0], PROFILE[1], "other"])));
     assert!(said.contains("1 filtered out"), "{said}");
 
     let said = succeeded(&in_workspace(cargo_ptx(&demo, &["build", "--arch", target_arch])));
@@ -64,7 +69,7 @@ fn works(template: &str, target_arch: &str, instruction: &str) {
     assert!(fs::read_to_string(ptx).unwrap().contains(instruction));
 
     // With a GPU it runs, if the GPU has the instructions. Else it says in words that it does not.
-    let output = in_workspace(cargo(&demo, &["run", "--quiet"]));
+    let output = in_workspace(cargo(&demo, &["run", "--quiet", PROFILE[0], PROFILE[1]]));
     let printed = String::from_utf8_lossy(&output.stdout).into_owned();
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     if output.status.success() {
@@ -77,11 +82,46 @@ fn works(template: &str, target_arch: &str, instruction: &str) {
     }
 }
 
+/// Packages the crates for users as `cargo publish` does, and unpacks them into `folder`.
+fn package(folder: &Path) {
+    const PACKAGES: [&str; 9] = [
+        "ptx-matrix",
+        "ptx-matrix-macros",
+        "ptx-matrix-build",
+        "ptx-matrix-host",
+        "ptx-matrix-gemm",
+        "ptx-matrix-attention",
+        "ptx-matrix-output",
+        "ptx-matrix-exec",
+        "cargo-ptx",
+    ];
+    let packages = PACKAGES.iter().flat_map(|name| ["-p", *name]);
+    let arguments: Vec<_> =
+        ["package", "--no-verify", "--allow-dirty"].into_iter().chain(packages).collect();
+    succeeded(&in_workspace(cargo(Path::new(checkout()), &arguments)));
+    fs::create_dir_all(folder).unwrap();
+    for name in PACKAGES {
+        let stem = format!("{name}-{}", env!("CARGO_PKG_VERSION"));
+        let archive = target().join("package").join(format!("{stem}.crate"));
+        let mut tar = Command::new("tar");
+        tar.arg("-xzf").arg(archive).arg("-C").arg(folder);
+        succeeded(&tar.output().unwrap());
+        for licence in ["LICENSE-APACHE", "LICENSE-MIT"] {
+            let text = fs::read_to_string(folder.join(&stem).join(licence)).unwrap();
+            assert!(text.lines().count() > 10, "{name}: {licence}");
+        }
+    }
+}
+
 #[test]
-fn workspaces_test_build_and_run() {
+#[ignore = "takes minutes: the step `packages` of `cargo xtask test` runs it"]
+fn workspaces_test_build_and_run_with_the_packages() {
+    // A stable path, so that a second run compiles nothing again.
+    let packages = target().join("unpacked");
+    package(&packages);
     // One after another: cargo locks the target folder, which they share.
-    works("tile", "sm_80", "mma.sync.aligned.m16n8k16");
-    works("wgmma", "sm_90a", "wgmma.mma_async");
+    works(&packages, "tile", "sm_80", "mma.sync.aligned.m16n8k16");
+    works(&packages, "wgmma", "sm_90a", "wgmma.mma_async");
 }
 
 /// Runs a command that must fail, and returns its error.

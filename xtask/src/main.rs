@@ -110,7 +110,8 @@ const AFTER_HELP: &str = "Examples:
 
 Environment:
   CARGO_TARGET_DIR  the target folder; everything that a command writes by default is below it,
-                    except for bench-results/ of `bench` and `timings`
+                    except for fetched tools, and bench-results/ of `bench` and `timings`
+  PTX_MATRIX_CACHE  the folder of fetched tools (default: target/ptx-matrix)
 
 Exit codes:
   0    the command did its work, and every check passed

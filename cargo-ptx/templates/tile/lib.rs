@@ -28,15 +28,21 @@ pub fn multiply(
     let first_col = block.index().x as usize * TILE_N;
     let mut acc = Accumulator::<M16N8K16, f32>::zero();
     for first_k in (0..k).step_by(TILE_K) {
-        tile_a.fill(warp, |row, col| a.get((first_row + row) * k + first_k + col));
-        tile_b.fill(warp, |row, col| b.get((first_k + row) * n + first_col + col));
+        tile_a.fill(warp, |row, col| {
+            a.get((first_row + row) * k + first_k + col)
+        });
+        tile_b.fill(warp, |row, col| {
+            b.get((first_k + row) * n + first_col + col)
+        });
         block.sync();
         let a = FragmentA::<M16N8K16, bf16>::load(warp, &tile_a, At::<0, 0>); // ldmatrix.x4
         let b = FragmentB::<M16N8K16, bf16>::load(warp, &tile_b, At::<0, 0>); // ldmatrix.x2.trans
         Mma::<M16N8K16, bf16, bf16, f32>::accumulate(warp, &mut acc, &a, &b); // mma.sync
         block.sync(); // Without it, `cargo test` reports a race with the next `fill`.
     }
-    acc.for_each(warp, |row, col, value| d.set((first_row + row) * n + first_col + col, value));
+    acc.for_each(warp, |row, col, value| {
+        d.set((first_row + row) * n + first_col + col, value)
+    });
 }
 
 #[cfg(test)]
@@ -55,7 +61,8 @@ mod tests {
         for (i, &value) in d.iter().enumerate() {
             let (row, col) = (i / n, i % n);
             let product = |j: usize| a[row * k + j].to_f32() * b[j * n + col].to_f32();
-            assert_eq!(value, (0..k).map(product).sum::<f32>(), "row {row}, column {col}");
+            let expected: f32 = (0..k).map(product).sum();
+            assert_eq!(value, expected, "row {row}, column {col}");
         }
     }
 }

@@ -10,7 +10,9 @@ fn main() -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("error: {error}");
-            eprintln!("help: this program needs an NVIDIA GPU; `cargo test` runs the kernels without one");
+            eprintln!(
+                "help: this program needs an NVIDIA GPU; `cargo test` runs the kernels without"
+            );
             ExitCode::FAILURE
         }
     }
@@ -22,7 +24,7 @@ fn run() -> Result<(), Box<dyn Error>> {
     let code = BuiltCode::best(gpu.info(), env!("PTX_FOLDER").as_ref(), "kernels")?;
     let device = GpuDevice::new(gpu, &code)?;
 
-    let (m, n, k) = (1024, 1024, 256);
+    let (m, n, k) = (256, 256, 256);
     let value = |i: usize| bf16::from_f32((i % 7) as f32 - 3.0);
     let a: Vec<bf16> = (0..m * k).map(value).collect();
     let b: Vec<bf16> = (0..k * n).map(value).collect();
@@ -35,9 +37,12 @@ fn run() -> Result<(), Box<dyn Error>> {
 
     let d = device.download(&d)?;
     for (i, &value) in d.iter().enumerate() {
-        let product = |j: usize| a[i / n * k + j].to_f32() * b[j * n + i % n].to_f32();
-        assert_eq!(value, (0..k).map(product).sum::<f32>(), "row {}, column {}", i / n, i % n);
+        let (row, col) = (i / n, i % n);
+        let product = |j: usize| a[row * k + j].to_f32() * b[j * n + col].to_f32();
+        let expected: f32 = (0..k).map(product).sum();
+        assert_eq!(value, expected, "row {row}, column {col}");
     }
-    println!("all {} elements are right; the kernel took {:?}", d.len(), report.elapsed);
+    println!("all {} elements are right", d.len());
+    println!("the kernel took {:?}", report.elapsed);
     Ok(())
 }

@@ -75,7 +75,9 @@ pub fn multiply(
         }
         // Epilogue.
         let n = n as usize;
-        acc.for_each(group, |row, col, value| d.set((first_row + row) * n + first_col + col, value));
+        acc.for_each(group, |row, col, value| {
+            d.set((first_row + row) * n + first_col + col, value)
+        });
     }
 }
 
@@ -95,14 +97,19 @@ mod tests {
         let (on_device_a, on_device_b) = (device.upload(&a).unwrap(), device.upload(&b).unwrap());
         let mut d = device.upload(&vec![0.0f32; m * n]).unwrap();
         // The contiguous dimension comes first: both are K-major.
-        let map_a = Tensor::<TileA, 2>::new([k, m]).map(&device, &on_device_a).unwrap();
-        let map_b = Tensor::<TileB, 2>::new([k, n]).map(&device, &on_device_b).unwrap();
+        let map_a = Tensor::<TileA, 2>::new([k, m])
+            .map(&device, &on_device_a)
+            .unwrap();
+        let map_b = Tensor::<TileB, 2>::new([k, n])
+            .map(&device, &on_device_b)
+            .unwrap();
         let grid = ((n / TILE_N) as u32, (m / TILE_M) as u32);
         multiply::launch(&device, grid, &map_a, &map_b, &mut d, n as u32, k as u32).check();
         for (i, value) in device.download(&d).unwrap().into_iter().enumerate() {
             let (row, col) = (i / n, i % n);
             let product = |j: usize| a[row * k + j].to_f32() * b[col * k + j].to_f32();
-            assert_eq!(value, (0..k).map(product).sum::<f32>(), "row {row}, column {col}");
+            let expected: f32 = (0..k).map(product).sum();
+            assert_eq!(value, expected, "row {row}, column {col}");
         }
     }
 }

@@ -10,8 +10,7 @@ use std::io::{Read, stdin};
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
-/// One warp executes the instruction once; for wgmma, one warpgroup. The results go to a file.
-/// Files are JSON.
+/// The options of `exec`.
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
     /// The instruction, as in PTX
