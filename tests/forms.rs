@@ -112,7 +112,7 @@ fn assemble(
 fn ptxas_assembles_every_form_for_each_of_its_targets() {
     let project = Path::new(ROOT).join("kernels");
     let toolchain =
-        Toolchain::find_or_fetch(&project, &Toolchain::store(&project).unwrap(), &|_| {}).unwrap();
+        Toolchain::find_or_fetch(&project, &Toolchain::store().unwrap(), &|_| {}).unwrap();
     let legal = legal();
     let mut jobs: Vec<(String, String, Vec<&Form>)> = Vec::new();
     for target in all_targets(&legal) {

@@ -295,7 +295,7 @@ fn ptxas_assembles_every_function_for_the_least_target_that_it_needs() {
 
     let project = root().join("kernels");
     let toolchain =
-        Toolchain::find_or_fetch(&project, &Toolchain::store(&project).unwrap(), &|_| {}).unwrap();
+        Toolchain::find_or_fetch(&project, &Toolchain::store().unwrap(), &|_| {}).unwrap();
     let by_target = by_target(&others);
     let builds: BTreeSet<&str> = TARGETS.map(|(_, built)| built).into();
     let ptx: BTreeMap<&str, String> = builds

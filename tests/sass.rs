@@ -15,7 +15,7 @@ use std::path::Path;
 fn kernels() -> HashMap<String, String> {
     let folder = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../kernels/timings"));
     let artifact = Builder::new(folder).archs([Arch::SM_90A]).build().unwrap().remove(0);
-    let toolchain = Toolchain::find(folder, &Toolchain::store(folder).unwrap()).unwrap();
+    let toolchain = Toolchain::find(folder, &Toolchain::store().unwrap()).unwrap();
     let times = |kernel: &str| kernel.starts_with("latency_") || kernel.starts_with("time_");
     let code = toolchain.disassemble_some(&artifact.cubin, times).unwrap();
     code.expect("nvdisasm, which CUDA toolkits have beside ptxas")

@@ -11,7 +11,7 @@ const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
 
 fn toolchain() -> Toolchain {
     let project = Path::new(ROOT).join("kernels");
-    Toolchain::find_or_fetch(&project, &Toolchain::store(&project).unwrap(), &|_| {}).unwrap()
+    Toolchain::find_or_fetch(&project, &Toolchain::store().unwrap(), &|_| {}).unwrap()
 }
 
 /// The options farthest from the defaults: the last selector, and A and B negated and transposed.

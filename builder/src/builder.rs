@@ -8,6 +8,7 @@ use std::thread;
 use anyhow::{Context, Error, Result, bail, ensure};
 
 use crate::arch::Arch;
+use crate::cache;
 use crate::ir::KeptCrates;
 use crate::kernel_crate::{self, Request};
 use crate::lock::FolderLock;
@@ -168,7 +169,8 @@ impl Builder {
         self
     }
 
-    /// Fetches a missing toolchain. The default is `true`.
+    /// Fetches a missing toolchain, once for all projects, into the folder that
+    /// `$PTX_MATRIX_CACHE` names, or into the user's cache folder. The default is `true`.
     #[must_use]
     pub fn fetch(mut self, fetch: bool) -> Self {
         self.fetch = fetch;
@@ -223,9 +225,10 @@ impl Builder {
         let work = target_dir.join("ptx-matrix");
         let toolchain = match &self.toolchain {
             Some(toolchain) => toolchain.clone(),
-            None => self.find_toolchain(&manifest_dir, &work.join("toolchain"))?,
+            None => self.find_toolchain(&manifest_dir)?,
         };
-        let sysroot = sysroot::find_or_build(&work.join("sysroot"), &toolchain, &self.progress)?;
+        let sysroots = cache::folder()?.join("sysroot");
+        let sysroot = sysroot::find_or_build(&sysroots, &toolchain, &self.progress)?;
         let kernels = work.join("kernels");
         // The targets share cargo's folder: each target's library replaces the one before it there.
         let _lock = FolderLock::acquire(&kernels, "build-lock")?;
@@ -347,11 +350,12 @@ impl Builder {
         Ok(built.into_iter().flatten().collect())
     }
 
-    fn find_toolchain(&self, project: &Path, store: &Path) -> Result<Toolchain> {
+    fn find_toolchain(&self, project: &Path) -> Result<Toolchain> {
+        let store = Toolchain::store()?;
         if self.fetch {
-            Toolchain::find_or_fetch(project, store, &self.progress)
+            Toolchain::find_or_fetch(project, &store, &self.progress)
         } else {
-            Ok(Toolchain::find(project, store)?)
+            Ok(Toolchain::find(project, &store)?)
         }
     }
 }

@@ -32,7 +32,8 @@
 //! other files of the script's own package. A script that reads other files must name them with
 //! `cargo::rerun-if-changed`.
 //!
-//! The build uses an installed toolchain, or fetches one into the target folder: see [`Toolchain`].
+//! The build uses an installed toolchain, or fetches one into the user's cache folder: see
+//! [`Toolchain`].
 //!
 //! A kernel crate is `no_std`, without `alloc`, and needs a panic handler. `#[kernel]` writes a
 //! static with the kernel's threads, shared memory and register limits, and the build reads it. The
@@ -43,6 +44,7 @@
 mod arch;
 mod archive;
 mod builder;
+mod cache;
 mod codegen;
 mod fetch;
 mod flags;

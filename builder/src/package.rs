@@ -45,11 +45,6 @@ struct MetadataTarget {
     kind: Vec<String>,
 }
 
-/// Returns the target folder of the workspace that `project` belongs to.
-pub fn target_directory(project: &Path) -> Result<PathBuf> {
-    Ok(metadata(project)?.target_directory)
-}
-
 /// Reads the package whose manifest is in `folder`.
 pub fn read(folder: &Path) -> Result<Package> {
     // Check this before cargo runs there: "cannot run cargo" would not help.

@@ -5,6 +5,7 @@ use std::process::Command;
 
 use anyhow::{Context, Result};
 
+use crate::cache;
 use crate::flags;
 use crate::lock::FolderLock;
 use crate::process;
@@ -29,14 +30,16 @@ pub fn find_or_build(
     if sysroot.is_dir() {
         return Ok(sysroot);
     }
-    let _lock = FolderLock::acquire(folder, "lock")?;
+    let _lock = FolderLock::acquire(folder, "lock").with_context(|| cache::unwritable(folder))?;
     if !sysroot.is_dir() {
         progress("compiling core for the GPU (once)");
         let unfinished = folder.join("unfinished");
         if unfinished.exists() {
             std::fs::remove_dir_all(&unfinished)?;
         }
-        build(&unfinished, toolchain, &recipe).context("cannot compile core for the GPU")?;
+        build(&unfinished, toolchain, &recipe)
+            .inspect_err(|_| _ = std::fs::remove_dir_all(&unfinished))
+            .context("cannot compile core for the GPU")?;
         std::fs::rename(&unfinished, &sysroot)
             .with_context(|| format!("cannot make {}", sysroot.display()))?;
     }

@@ -177,7 +177,7 @@ fn fixture() -> PathBuf {
 #[test]
 #[ignore = "another test runs it, with other variables"]
 fn finds_a_toolchain() {
-    let store = target_dir().join("ptx-matrix/toolchain");
+    let store = Toolchain::store().unwrap();
     match Toolchain::find_or_fetch(&fixture(), &store, &|step| println!("step: {step}")) {
         Ok(found) => println!("{found}"),
         Err(error) => println!("error: {error:#}"),

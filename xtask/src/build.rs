@@ -1,7 +1,6 @@
 use crate::kernels::Kernels;
 use anyhow::Result;
-use ptx_matrix_build::{Arch, Artifact, Manifest};
-use ptx_matrix_output::outln;
+use ptx_matrix_build::Arch;
 use std::process::ExitCode;
 
 #[derive(Debug, clap::Args)]
@@ -42,32 +41,8 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         let builder = kernels.builder().line_info(*line_info);
         let builder = if asked.is_empty() { builder } else { builder.archs(asked) };
         for artifact in builder.build()? {
-            print(&artifact);
+            cargo_ptx::build::print(&artifact);
         }
     }
     Ok(ExitCode::SUCCESS)
-}
-
-fn print(artifact: &Artifact) {
-    let Artifact { arch, ptx, manifest, .. } = artifact;
-    let Manifest { package, ptx_version, kernels, .. } = manifest;
-    outln!("{package} for {arch}: PTX {ptx_version}, {} kernels, {}", kernels.len(), ptx.display());
-    outln!(
-        "  {:<32} {:>9} {:>14} {:>15} {:>6}",
-        "kernel",
-        "registers",
-        "static shared",
-        "dynamic shared",
-        "local"
-    );
-    for kernel in kernels {
-        outln!(
-            "  {:<32} {:>9} {:>14} {:>15} {:>6}",
-            kernel.name,
-            kernel.registers,
-            kernel.static_shared,
-            kernel.dynamic_shared,
-            kernel.stack
-        );
-    }
 }

@@ -3,7 +3,6 @@
 mod build;
 mod bundle;
 mod coverage;
-mod doctor;
 mod fuzz;
 mod kernels;
 mod layout;
@@ -15,6 +14,7 @@ mod test;
 mod test_programs;
 
 use anyhow::Result;
+use cargo_ptx::doctor;
 use clap::Parser;
 use kernels::Kernels;
 use program::Program;
@@ -95,6 +95,7 @@ enum Command {
     /// the tools' messages, for a comparison with the simulator.
     Sanitize(sanitize::Arguments),
     /// Show which toolchain was found, and how to get missing tools
+    #[command(after_help = doctor::help("cargo xtask"))]
     Doctor(doctor::Arguments),
 }
 
@@ -109,7 +110,8 @@ const AFTER_HELP: &str = "Examples:
 
 Environment:
   CARGO_TARGET_DIR  the target folder; everything that a command writes by default is below it,
-                    except for bench-results/ of `bench` and `timings`
+                    except for fetched tools, and bench-results/ of `bench` and `timings`
+  PTX_MATRIX_CACHE  the folder of fetched tools (default: target/ptx-matrix)
 
 Exit codes:
   0    the command did its work, and every check passed
@@ -166,7 +168,7 @@ fn run(command: Command) -> Result<ExitCode> {
         Command::Layout(arguments) => layout::run(&arguments),
         Command::Fuzz(arguments) => fuzz::run(&arguments),
         Command::Sanitize(arguments) => sanitize::run(&arguments),
-        Command::Doctor(arguments) => doctor::run(&arguments),
+        Command::Doctor(arguments) => doctor::run(&arguments, root(), "cargo xtask"),
     }
 }
 

@@ -22,6 +22,7 @@ const AFTER_HELP: &str = "Steps:
   kernels for every target
   conformance on the simulator
   a hundred schedules of each kernel
+  packages: the crates as cargo publishes them, and the workspaces of `cargo ptx new` with them
   examples in the documentation
 
 The first four run one after another, beside the others.
@@ -43,10 +44,11 @@ type Step = (&'static str, fn() -> Result<()>);
 ///
 /// The kernels' build takes half as long as `STEPS`. The simulated runs and the examples follow it,
 /// at a time when the tests have been compiled. So each core has work all the time.
-const BESIDE: [Step; 5] = [
+const BESIDE: [Step; 6] = [
     ("kernels for every target", build_kernels),
     ("conformance on the simulator", || simulate(&[])),
     ("a hundred schedules of each kernel", || simulate(&["--rounds", "1", "--schedules", "100"])),
+    ("packages", test_packages),
     ("examples", run_examples),
     ("examples in the documentation", || {
         run_cargo(&["test", "--doc", "--workspace", "--all-features", "--no-fail-fast"])
@@ -127,6 +129,14 @@ fn document() -> Result<()> {
     }
     ensure!(status(&mut doc)?.success(), "the documentation has warnings");
     Ok(())
+}
+
+/// Packages the crates for users, and tests, builds and runs the workspaces of `cargo ptx new` with
+/// the packages.
+fn test_packages() -> Result<()> {
+    // In the words of `Program::build_as_tests_do`: the tests have compiled it already.
+    let build = ["--workspace", "--all-features", "--test", "new"];
+    run_cargo(&[&["test"], &build[..], &["--", "--ignored"]].concat())
 }
 
 /// Runs each program of `examples/`: it ends with an error if a result is wrong.

@@ -9,6 +9,8 @@ use crate::process;
 use crate::toolchain::{MIN_RUSTC, Origin, Tool};
 use crate::version::Version;
 
+use super::{download, reason};
+
 /// Debian's names for rustc, its sources and cargo. `-web` is the newer Rust of its stable
 /// releases.
 const FAMILIES: [[&str; 3]; 2] =
@@ -122,7 +124,7 @@ impl Apt {
         // packages.
         let update = process::output(private.command("apt-get").arg("update"))?;
         if !wanted(&private) {
-            bail!("{}", String::from_utf8_lossy(&update.stderr).trim_end());
+            bail!("{}", reason(&String::from_utf8_lossy(&update.stderr)));
         }
         Ok(private)
     }
@@ -164,9 +166,7 @@ impl Apt {
         let folder = scratch.0.join("packages");
         std::fs::create_dir_all(&folder)
             .with_context(|| format!("cannot make {}", folder.display()))?;
-        process::stdout(
-            self.command("apt-get").arg("download").args(&lacking).current_dir(&folder),
-        )?;
+        download(self.command("apt-get").arg("download").args(&lacking).current_dir(&folder))?;
 
         progress(&format!("unpacking {} packages", lacking.len()));
         for entry in std::fs::read_dir(&folder)?.flatten() {

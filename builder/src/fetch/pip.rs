@@ -8,7 +8,7 @@ use anyhow::{Context, Result, bail};
 use crate::process;
 use crate::toolchain::{joined, library_folders};
 
-use super::apt;
+use super::{apt, download};
 
 /// The packages with ptxas and nvdisasm. The next major version may drop targets.
 pub const PACKAGES: [&str; 2] = ["nvidia-cuda-nvcc>=13,<14", "nvidia-cuda-nvdisasm>=13,<14"];
@@ -26,7 +26,7 @@ pub fn fetch_cuda(folder: &Path, progress: &dyn Fn(&str)) -> Result<()> {
 
 fn install(mut pip: Command, folder: &Path) -> Result<()> {
     pip.args(["install", "--quiet", "--no-deps", "--target"]).arg(folder).args(PACKAGES);
-    process::stdout(&mut pip).map(drop)
+    download(&mut pip)
 }
 
 /// Returns the first usual name of pip that runs.

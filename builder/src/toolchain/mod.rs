@@ -10,12 +10,12 @@ use std::fmt::{self, Write};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, anyhow};
 use object::{Object, ObjectSymbol, SymbolKind};
 
+use crate::cache;
 use crate::fetch;
 use crate::lock::FolderLock;
-use crate::package;
 use crate::process;
 use crate::version::Version;
 
@@ -50,10 +50,13 @@ pub struct Incomplete {
 }
 
 impl Toolchain {
-    /// Returns the folder in which [`Toolchain::find_or_fetch`] keeps its downloads for the package
-    /// at `project`.
-    pub fn store(project: &Path) -> Result<PathBuf> {
-        Ok(package::target_directory(project)?.join("ptx-matrix").join("toolchain"))
+    /// Returns the folder in which builds keep their downloads, which all projects share:
+    /// `toolchain` in the folder that `$PTX_MATRIX_CACHE` names, or in the user's cache folder.
+    ///
+    /// # Errors
+    /// Neither this variable nor `$HOME` is set.
+    pub fn store() -> Result<PathBuf> {
+        Ok(cache::folder()?.join("toolchain"))
     }
 
     /// Finds a complete toolchain without fetching anything.
@@ -95,7 +98,7 @@ impl Toolchain {
             Err(wrong) if wrong.named.is_some() => return Err(wrong.into()),
             Err(_) => {}
         }
-        let _lock = FolderLock::acquire(store, "lock")?;
+        let _lock = FolderLock::acquire(store, "lock").with_context(|| cache::unwritable(store))?;
         // Another process may have fetched it while this one waited for the lock.
         let missing = match Self::find(project, store) {
             Ok(found) => return Ok(found),
@@ -103,7 +106,9 @@ impl Toolchain {
         };
         let parts =
             fetch::Parts { rust: !missing.rust.is_empty(), ptxas: !missing.ptxas.is_empty() };
-        fetch::fetch(store, parts, progress).context(missing)?;
+        fetch::fetch(store, parts, progress).map_err(|error| {
+            anyhow!("cannot fetch tools into {}: {error:#}\n{missing}", store.display())
+        })?;
         Self::find(project, store).context("the fetched toolchain is incomplete")
     }
 

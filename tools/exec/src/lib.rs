@@ -1,9 +1,11 @@
-//! Executes one instruction once, on the operands of a file: `cargo xtask exec`.
+//! Executes one instruction once, on the operands of a file: `cargo xtask exec`, `cargo ptx exec`.
 //!
 //! Instructions of a warp and of a warpgroup use the same file format. [`Instruction`] is where
 //! they differ.
 
+pub mod cli;
 mod example;
+#[cfg(feature = "gpu")]
 mod gpu;
 mod image;
 mod instruction;
@@ -15,6 +17,7 @@ mod warp;
 mod warp_group;
 
 pub use example::example;
+#[cfg(feature = "gpu")]
 pub use gpu::{Unsupported, execute, kernel};
 pub use instruction::{About, Instruction};
 pub use operand::{Operand, Part};

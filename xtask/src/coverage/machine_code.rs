@@ -51,9 +51,7 @@ impl MachineCode {
     ) -> Result<Self> {
         let project = crate::root().to_owned();
         let toolchain =
-            Toolchain::find_or_fetch(&project, &Toolchain::store(&project)?, &|step| {
-                errln!("{step}")
-            })?;
+            Toolchain::find_or_fetch(&project, &Toolchain::store()?, &|step| errln!("{step}"))?;
         let jobs = Mutex::new(targets.iter());
         let code = Mutex::new(MachineCode::default());
         thread::scope(|scope| {

@@ -1,8 +1,8 @@
 //! The pictures of all forms, and the page with them.
 
-use super::picture::Picture;
 use super::svg;
 use anyhow::{Context, Result};
+use cargo_ptx::layout::Picture;
 use ptx_matrix::forms::{self, Form, Held, HeldMatrix, WgmmaForm};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;

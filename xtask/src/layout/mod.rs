@@ -1,14 +1,10 @@
 //! `cargo xtask layout`: pictures of which lane holds which element.
 
 mod docs;
-mod picture;
 mod svg;
-mod terminal;
 
-use anyhow::{Context, Result};
-use picture::Picture;
-use ptx_matrix::forms::{Held, find_any};
-use ptx_matrix_output::{out, outln};
+use anyhow::Result;
+use ptx_matrix_output::outln;
 use std::process::ExitCode;
 
 #[derive(Debug, clap::Args)]
@@ -46,27 +42,9 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         );
         return Ok(ExitCode::SUCCESS);
     }
-    let form = find_any(arguments.form.as_deref().unwrap_or_default())?;
-    let mut matrices = form.matrices();
-    if let Some(name) = &arguments.matrix {
-        let names =
-            matrices.iter().map(|matrix| matrix.name.clone()).collect::<Vec<_>>().join(", ");
-        matrices.retain(|matrix| matrix.name.eq_ignore_ascii_case(name));
-        let none = || format!("this form has no matrix `{name}`; it has {names}");
-        matrices.first().with_context(none)?;
-    }
-    outln!("{}", form.ptx());
-    for matrix in &matrices {
-        out!("\n{}", terminal::draw(&Picture::of(matrix)));
-    }
+    cargo_ptx::layout::draw(
+        arguments.form.as_deref().unwrap_or_default(),
+        arguments.matrix.as_deref(),
+    )?;
     Ok(ExitCode::SUCCESS)
-}
-
-/// The indices of a run of elements, as `3` or `4-7`.
-fn indices(first: Held, length: usize) -> String {
-    if length == 1 {
-        first.index.to_string()
-    } else {
-        format!("{}-{}", first.index, first.index + length - 1)
-    }
 }

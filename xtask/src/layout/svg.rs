@@ -1,7 +1,6 @@
 //! A picture as SVG.
 
-use super::indices;
-use super::picture::Picture;
+use cargo_ptx::layout::{Picture, indices};
 use svg::Document;
 use svg::node::element::{Group, Rectangle, Text};
 

@@ -63,7 +63,7 @@ Exit codes:
 pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     let project = crate::root().to_owned();
     let toolchain =
-        Toolchain::find_or_fetch(&project, &Toolchain::store(&project)?, &|step| errln!("{step}"))?;
+        Toolchain::find_or_fetch(&project, &Toolchain::store()?, &|step| errln!("{step}"))?;
     let path = arguments.ptxas.clone().unwrap_or_else(|| toolchain.ptxas().path().to_owned());
     let folder = crate::target().join("legal");
     let ptxas = Ptxas::new(&path, &folder)?;

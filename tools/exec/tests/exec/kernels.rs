@@ -51,7 +51,7 @@ fn of_groups(form: WgmmaForm) -> [Kernel; 2] {
 fn ptxas_assembles_the_kernel_of_every_form() {
     let project = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap();
     let toolchain =
-        Toolchain::find_or_fetch(project, &Toolchain::store(project).unwrap(), &|_| {}).unwrap();
+        Toolchain::find_or_fetch(project, &Toolchain::store().unwrap(), &|_| {}).unwrap();
     let groups = forms::all_wgmma().filter(|form| form.n == 8).flat_map(of_groups);
     let jobs = Mutex::new(forms::all().map(least).chain(groups));
     let assemble = |(name, text, params): Kernel| {

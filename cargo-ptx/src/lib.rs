@@ -1,0 +1,5 @@
+//! The parts of `cargo ptx` that the repository's own commands use too.
+
+pub mod build;
+pub mod doctor;
+pub mod layout;

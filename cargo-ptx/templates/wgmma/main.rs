@@ -1,0 +1,51 @@
+//! Multiplies two matrices on a Hopper GPU, and checks the result.
+
+use kernels::{TILE_M, TILE_N, TileA, TileB};
+use ptx_matrix::element::bf16;
+use ptx_matrix::launch::{Device, Tensor};
+use ptx_matrix_host::{BuiltCode, Gpu, GpuDevice};
+use std::{error::Error, process::ExitCode};
+
+fn main() -> ExitCode {
+    match run() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error}");
+            eprintln!(
+                "help: this program needs a Hopper GPU; `cargo test` runs the kernels without"
+            );
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run() -> Result<(), Box<dyn Error>> {
+    let gpu = Gpu::open(0)?;
+    println!("{}", gpu.info());
+    let code = BuiltCode::best(gpu.info(), env!("PTX_FOLDER").as_ref(), "kernels")?;
+    let device = GpuDevice::new(gpu, &code)?;
+
+    let (m, n, k) = (256, 256, 512);
+    let value = |i: usize| bf16::from_f32((i % 5) as f32 - 2.0);
+    let a: Vec<bf16> = (0..m * k).map(value).collect();
+    let b: Vec<bf16> = (0..k * n).map(value).collect();
+    let (on_gpu_a, on_gpu_b) = (device.upload(&a)?, device.upload(&b)?);
+    let mut d = device.upload(&vec![0.0f32; m * n])?;
+    // The contiguous dimension comes first: both are K-major.
+    let map_a = Tensor::<TileA, 2>::new([k, m]).map(&device, &on_gpu_a)?;
+    let map_b = Tensor::<TileB, 2>::new([k, n]).map(&device, &on_gpu_b)?;
+    let grid = ((n / TILE_N) as u32, (m / TILE_M) as u32);
+    let report =
+        kernels::multiply::launch(&device, grid, &map_a, &map_b, &mut d, n as u32, k as u32)?;
+
+    let d = device.download(&d)?;
+    for (i, &value) in d.iter().enumerate() {
+        let (row, col) = (i / n, i % n);
+        let product = |j: usize| a[row * k + j].to_f32() * b[col * k + j].to_f32();
+        let expected: f32 = (0..k).map(product).sum();
+        assert_eq!(value, expected, "row {row}, column {col}");
+    }
+    println!("all {} elements are right", d.len());
+    println!("the kernel took {:?}", report.elapsed);
+    Ok(())
+}
