@@ -161,8 +161,8 @@ fn by_lanes(block: &Block, which: u32) {
                 2 => drop(raw::mma_sync_aligned_m16n8k8_row_col_f32_bf16_bf16_f32(h, b, c)),
                 // <- raw 2
                 3 => {
-                    drop(raw::mma_sync_aligned_m16n8k8_row_col_f16_f16_f16_f16(a, b, [c[0], c[1]]))
-                    // <- raw 3
+                    let c = [c[0], c[1]];
+                    _ = raw::mma_sync_aligned_m16n8k8_row_col_f16_f16_f16_f16(a, b, c); // <- raw 3
                 }
                 4 => drop(raw::mma_sync_aligned_m16n8k16_row_col_f32_bf16_bf16_f32(
                     [word(3); 4],
