@@ -309,17 +309,20 @@ fn refusals_say_what_would_be_right() {
         ),
         (
             Attention { heads: 3, key_heads: 2, ..SMALL },
-            "3 heads of queries do not share 2 heads of keys: `heads` must be a multiple of `key_heads`",
+            "3 heads of queries do not share 2 heads of keys: `heads` must be a multiple of \
+             `key_heads`",
         ),
         (
             Attention { key_heads: 0, ..SMALL },
-            "2 heads of queries do not share 0 heads of keys: `heads` must be a multiple of `key_heads`",
+            "2 heads of queries do not share 0 heads of keys: `heads` must be a multiple of \
+             `key_heads`",
         ),
         (Attention { scale: 0.0, ..SMALL }, "a scale of 0: it must be positive and finite"),
         (Attention { scale: f32::NAN, ..SMALL }, "a scale of NaN: it must be positive and finite"),
         (
             Attention { keys: usize::MAX, ..SMALL },
-            "the number of keys is 18446744073709551615, more than the 2147483520 that kernels count to",
+            "the number of keys is 18446744073709551615, more than the 2147483520 that kernels \
+             count to",
         ),
         (
             Attention { queries: 1 << 31, ..SMALL },
@@ -327,11 +330,13 @@ fn refusals_say_what_would_be_right() {
         ),
         (
             Attention { heads: 1 << 31, ..SMALL },
-            "the number of blocks of 128 queries, counted through the heads, is 2147483648, more than the 2147483647 that kernels count to",
+            "the number of blocks of 128 queries, counted through the heads, is 2147483648, more \
+             than the 2147483647 that kernels count to",
         ),
         (
             Attention { heads: usize::MAX, queries: 256, ..SMALL },
-            "the number of blocks of 128 queries, counted through the heads, is 18446744073709551615, more than the 2147483647 that kernels count to",
+            "the number of blocks of 128 queries, counted through the heads, is \
+             18446744073709551615, more than the 2147483647 that kernels count to",
         ),
     ];
     let ones = vec![bf16::ONE; SMALL.lens()[0]];

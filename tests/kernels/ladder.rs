@@ -44,7 +44,9 @@ macro_rules! check {
                         let (row, col) = (i / n, i % n);
                         let expected: i32 = (0..k).map(|i| value(row, i) * value(col, i)).sum();
                         let to: fn($output) -> f64 = $to;
-                        assert_eq!(to(d), f64::from(expected), "{m}x{n}x{k}, layout {layout}, D[{row}, {col}]");
+                        let expected = f64::from(expected);
+                        let at = format!("{m}x{n}x{k}, layout {layout}, D[{row}, {col}]");
+                        assert_eq!(to(d), expected, "{at}");
                     }
                 }
             }

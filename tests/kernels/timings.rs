@@ -15,7 +15,8 @@ macro_rules! run {
     ($kernel:ident $(, $argument:expr)*) => {{
         let (mut clocks, mut out) = ([0; CLOCKS], [u32::MAX; 32 * WARPS]);
         let simulator = Simulator::default().profiled();
-        let report = $kernel::launch(&simulator, 1, &mut clocks[..], &mut out[..], ROUNDS $(, $argument)*).check();
+        let (to, results) = (&mut clocks[..], &mut out[..]);
+        let report = $kernel::launch(&simulator, 1, to, results, ROUNDS $(, $argument)*).check();
         let warps = report.warps as usize;
         assert!(clocks[..2 * warps].chunks(2).all(|clock| clock[1] > clock[0]), "{clocks:?}");
         assert!(clocks[2 * warps..].iter().all(|&clock| clock == 0), "{clocks:?}");
@@ -61,7 +62,10 @@ fn loads_follow_their_rows() {
 #[test]
 fn stores_are_loaded_back() {
     macro_rules! check {
-        ($($latency:ident $throughput:ident $store:ident $load:ident $ptx:literal $matrices:literal;)*) => {$(
+        ($(
+            $latency:ident $throughput:ident $store:ident $load:ident
+            $ptx:literal $matrices:literal;
+        )*) => {$(
             for (stride, ways) in STRIDES {
                 let (out, profile) = run!($latency, stride);
                 for lane in 0..32 {
@@ -93,9 +97,14 @@ fn transposing_twice_changes_nothing() {
 #[test]
 fn products_are_as_many_as_they_say() {
     macro_rules! check {
-        ($($shape:ident $la:ident $lb:ident $q:ident $d:ident [$(($a:ident $b:ident))*] $c:ident $width:ident $registers:tt
-            $needs:ident $version:literal $nature:ident;)*) => {$($(
-            mma_named! { $q $shape $la $lb $d $a $b $c => check ($nature mma_ptx!($q $shape $la $lb $d $a $b $c)) }
+        ($(
+            $shape:ident $la:ident $lb:ident $q:ident $d:ident [$(($a:ident $b:ident))*] $c:ident
+            $width:ident $registers:tt $needs:ident $version:literal $nature:ident;
+        )*) => {$($(
+            mma_named! {
+                $q $shape $la $lb $d $a $b $c =>
+                check ($nature mma_ptx!($q $shape $la $lb $d $a $b $c))
+            }
         )*)*};
         (@named $kernel:ident (absent $ptx:expr)) => {};
         (@named $kernel:ident ($nature:ident $ptx:expr)) => {
@@ -104,7 +113,8 @@ fn products_are_as_many_as_they_say() {
             assert_eq!(times(&profile, $ptx), u64::from(ROUNDS) * PRODUCTS as u64, "{}", $ptx);
             let (out, profile) = pastey::paste!(run!([<time_ $kernel>], 0));
             assert_eq!(out, [0; 32 * WARPS]);
-            assert_eq!(times(&profile, $ptx), u64::from(ROUNDS) * (PRODUCTS * WARPS) as u64, "{}", $ptx);
+            let count = u64::from(ROUNDS) * (PRODUCTS * WARPS) as u64;
+            assert_eq!(times(&profile, $ptx), count, "{}", $ptx);
         };
     }
     mma_forms!(check);

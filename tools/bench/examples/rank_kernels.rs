@@ -1,5 +1,5 @@
-//! Which kernels are worth having: times every GEMM kernel on many shapes, and says how much each
-//! tile wins over all others.
+//! Which kernels are worth having: times every GEMM kernel on many shapes, and prints how much each
+//! tile, or each kernel, wins over all others.
 //!
 //! ```sh
 //! cargo xtask build gemm --arch sm_90a
@@ -44,6 +44,15 @@ struct Arguments {
     /// A tile that wins less than this part on every shape is not worth having.
     #[arg(long, default_value_t = 0.02)]
     least_win: f64,
+    /// Stops before the geometric mean of the times has grown by this part.
+    #[arg(long, default_value_t = 0.01)]
+    most_lost: f64,
+    /// Ranks each kernel alone, not the tile with all types of one size and all orders.
+    #[arg(long)]
+    each_kernel: bool,
+    /// Keeps what has this in its name, such as sm80.
+    #[arg(long)]
+    keep: Vec<String>,
     /// Where `cargo xtask build` put the kernels.
     #[arg(long, default_value = "target/ptx")]
     ptx: PathBuf,
@@ -129,10 +138,15 @@ struct Time {
 }
 
 impl Time {
+    /// The kernel's name.
+    fn kernel(&self) -> &str {
+        self.choice.split(['/', '+']).next().unwrap_or_default()
+    }
+
     /// The kernel's name without its types and its operands' orders: a tile's kernels are kept
     /// together, for all types of one size and all orders.
     fn tile(&self) -> String {
-        let name = self.choice.split(['/', '+']).next().unwrap_or_default();
+        let name = self.kernel();
         let parts = name.split('_').filter(|part| !matches!(*part, "nn" | "nt" | "tn" | "tt"));
         let types = |part: &str| if part == "f16" { "bf16" } else { part }.to_owned();
         parts.map(types).collect::<Vec<_>>().join("_")
@@ -153,22 +167,36 @@ fn main() -> anyhow::Result<()> {
         }
         None => measure(&arguments)?,
     };
-    rank(&times, arguments.least_win);
+    rank(&times, &arguments);
     Ok(())
 }
 
-/// Removes the tile that wins least, as long as one wins less than `least` on every shape.
-fn rank(times: &[Time], least: f64) {
+/// Removes the tile that wins least, as long as one wins too little on every shape. A shape counts
+/// twice: with split-K, and without a workspace for it.
+fn rank(times: &[Time], arguments: &Arguments) {
     let mut shapes: BTreeMap<String, BTreeMap<String, f64>> = BTreeMap::new();
     for time in times {
-        let best = shapes.entry(time.shape()).or_default().entry(time.tile()).or_insert(f64::MAX);
-        *best = best.min(time.microseconds);
+        let tile = if arguments.each_kernel { time.kernel().to_owned() } else { time.tile() };
+        let mut count = |shape: String| {
+            let best = shapes.entry(shape).or_default().entry(tile.clone()).or_insert(f64::MAX);
+            *best = best.min(time.microseconds);
+        };
+        count(time.shape());
+        if !time.choice.contains('/') {
+            count(time.shape() + " without a workspace");
+        }
     }
     let fastest = |of: &BTreeMap<String, f64>, without: &BTreeSet<String>| {
         let left = of.iter().filter(|(tile, _)| !without.contains(*tile));
         left.map(|(_, time)| *time).fold(f64::INFINITY, f64::min)
     };
+    let mean = |without: &BTreeSet<String>| {
+        let logs =
+            shapes.values().map(|of| (fastest(of, without) / fastest(of, &BTreeSet::new())).ln());
+        (logs.sum::<f64>() / shapes.len().max(1) as f64).exp()
+    };
     let tiles: BTreeSet<String> = shapes.values().flat_map(|of| of.keys().cloned()).collect();
+    let is_kept = |tile: &String| arguments.keep.iter().any(|part| tile.contains(part));
     let mut removed = BTreeSet::new();
     loop {
         // How much longer each shape takes than with all tiles, once this tile is removed too.
@@ -182,11 +210,17 @@ fn rank(times: &[Time], least: f64) {
                 .max_by(|(loss, _), (other, _)| loss.total_cmp(other))
                 .map_or((0.0, String::new()), |(loss, shape)| (loss, shape.clone()))
         };
-        let left = tiles.iter().filter(|tile| !removed.contains(*tile));
+        let left = tiles.iter().filter(|tile| !removed.contains(*tile) && !is_kept(tile));
         let losses: Vec<_> = left.map(|tile| (loss(tile), tile)).collect();
         let next = losses.iter().min_by(|((loss, _), _), ((other, _), _)| loss.total_cmp(other));
         match next {
-            Some(((loss, shape), tile)) if *loss < least => {
+            Some(((loss, shape), tile))
+                if *loss < arguments.least_win && {
+                    let mut without = removed.clone();
+                    without.insert((*tile).clone());
+                    mean(&without) < 1.0 + arguments.most_lost
+                } =>
+            {
                 outln!("remove {tile}: costs at most {:.2} % ({shape})", 100.0 * loss);
                 removed.insert((*tile).clone());
             }
@@ -200,13 +234,12 @@ fn rank(times: &[Time], least: f64) {
             }
         }
     }
-    let logs =
-        shapes.values().map(|of| (fastest(of, &removed) / fastest(of, &BTreeSet::new())).ln());
-    let mean = (logs.sum::<f64>() / shapes.len().max(1) as f64).exp();
     outln!(
-        "{} tiles, {} removed; geometric mean of the times: {mean:.4}",
+        "{} {}, {} removed; geometric mean of the times: {:.5}",
         tiles.len(),
-        removed.len()
+        if arguments.each_kernel { "kernels" } else { "tiles" },
+        removed.len(),
+        mean(&removed)
     );
 }
 
