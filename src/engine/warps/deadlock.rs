@@ -163,9 +163,6 @@ pub(super) fn cause(
         _ => None,
     };
     let (rank, address) = at?;
-    if let Some(cause) = handover::wrong_count_before_copies(cluster, rank, address) {
-        return Some(cause);
-    }
     let block = &cluster.blocks[rank];
     let barriers = block.barriers.borrow();
     let barrier = barriers.get(address)?;

@@ -538,11 +538,7 @@ pub(super) fn runs_ahead(
     let conflict =
         Conflict { rank, address, read: first, copy: first, told: Some((address, phase)) };
     let wait = match conflict.latest_wait(cluster, first.tick) {
-        // The wait is right, but its barrier may be initialised for too few arrivals.
-        Some((wait, of, _)) if !wait.again && wait.phase.wrapping_add(1) > phase => {
-            let (rank, address) = split(of);
-            return wrong_count(cluster, rank, address);
-        }
+        Some((wait, ..)) if !wait.again && wait.phase.wrapping_add(1) > phase => return None,
         wait => wait.map(|(wait, of, _)| (of, wait.phase, cluster_actor(cluster, wait.by))),
     };
     Some(Cause::RunsAhead {
@@ -625,20 +621,6 @@ pub(super) fn overrun(
 /// The rank and the address in a `.shared::cluster` address.
 fn split(address: u32) -> (usize, u32) {
     ((address >> RANK_SHIFT) as usize - 1, address & ((1 << RANK_SHIFT) - 1))
-}
-
-/// The mistake of a barrier with too few arrivals, for which the warp waits that starts the copies
-/// of the barrier at this address.
-pub(super) fn wrong_count_before_copies(
-    cluster: &ClusterState,
-    rank: usize,
-    address: u32,
-) -> Option<Cause> {
-    let copy = with_history(cluster, rank, address, |history| history.last_copy).flatten()?;
-    let conflict = Conflict { rank, address, read: copy, copy, told: None };
-    let (_, of, _) = conflict.latest_wait(cluster, 0)?;
-    let (rank, address) = split(of);
-    wrong_count(cluster, rank, address)
 }
 
 /// The mistake of a barrier whose count is smaller than the number of warps that arrive at it.
