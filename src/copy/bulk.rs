@@ -7,7 +7,11 @@ use crate::element::Element;
 use crate::lane::{Lane, Sealed, Site};
 use crate::machine::check;
 use crate::memory::{Global, GlobalMut, Order, SharedTile, Unswizzled};
-use crate::raw;
+use crate::raw::{
+    self, cp_async_bulk_shared_cluster_global_mbarrier_complete_tx_bytes as load,
+    cp_async_bulk_shared_cluster_global_mbarrier_complete_tx_bytes_L2_cache_hint as load_cached,
+    cp_async_bulk_shared_cluster_global_mbarrier_complete_tx_bytes_multicast_cluster as load_to,
+};
 use crate::scope::Warp;
 use crate::target::{AtLeast, BuiltFor};
 
@@ -53,7 +57,11 @@ impl<'k, T: Element> Global<'k, T> {
     ///     let mut sum = PerLane::splat(0.0);
     ///     let mut state = PipelineState::FIRST;
     ///     for step in 0..steps {
-    ///         let (tile, full, empty) = (tiles.stage(state.index()), full.stage(state.index()), empty.stage(state.index()));
+    ///         let (tile, full, empty) = (
+    ///             tiles.stage(state.index()),
+    ///             full.stage(state.index()),
+    ///             empty.stage(state.index()),
+    ///         );
     ///         if warp.index() == 0 {
     ///             empty.wait(warp, state.prev_phase());
     ///             warp.elect(|lane| {
@@ -62,7 +70,9 @@ impl<'k, T: Element> Global<'k, T> {
     ///             });
     ///         } else {
     ///             full.wait(warp, state.phase());
-    ///             warp.update(&mut sum, |lane, sum| *sum += (0..8).map(|row| tile.get(lane, (row, lane.id()))).sum::<f32>());
+    ///             warp.update(&mut sum, |lane, sum| {
+    ///                 *sum += (0..8).map(|row| tile.get(lane, (row, lane.id()))).sum::<f32>()
+    ///             });
     ///             warp.each(|lane| empty.arrive(lane));
     ///         }
     ///         state = state.next();
@@ -117,33 +127,20 @@ impl<T: Element, const ROWS: usize, const COLS: usize, O: Order>
         unsafe {
             match (mask, policy) {
                 (None, None) => {
-                    raw::cp_async_bulk_shared_cluster_global_mbarrier_complete_tx_bytes(
-                        to, from, bytes, barrier,
-                    );
+                    load(to, from, bytes, barrier);
                 }
                 (None, Some(policy)) => {
-                    raw::cp_async_bulk_shared_cluster_global_mbarrier_complete_tx_bytes_L2_cache_hint(
-                        to,
-                        from,
-                        bytes,
-                        barrier,
-                        policy.bits(),
-                    );
+                    load_cached(to, from, bytes, barrier, policy.bits());
                 }
                 (Some(mask), None) => {
-                    raw::cp_async_bulk_shared_cluster_global_mbarrier_complete_tx_bytes_multicast_cluster(
-                        to, from, bytes, barrier, mask,
-                    );
+                    load_to(to, from, bytes, barrier, mask);
                 }
                 (Some(mask), Some(policy)) => {
-                    raw::cp_async_bulk_shared_cluster_global_mbarrier_complete_tx_bytes_multicast_cluster_L2_cache_hint(
-                        to,
-                        from,
-                        bytes,
-                        barrier,
-                        mask,
-                        policy.bits(),
-                    );
+                    let load_to_cached = pastey::paste!(raw::[<
+                        cp_async_bulk_shared_cluster_global_mbarrier_complete_tx_bytes
+                        _multicast_cluster_L2_cache_hint
+                    >]);
+                    load_to_cached(to, from, bytes, barrier, mask, policy.bits());
                 }
             }
         }
@@ -289,11 +286,16 @@ fn check_slice<T: Element>(
 ///
 /// /// Writes numbers, a tile at a time. One store is in flight while the next tile is filled.
 /// #[kernel(threads = 32, target = "sm_90")]
-/// fn count(block: &Block, #[shared] tiles: SharedRing<SharedTile<u32, 4, 32>, 2>, d: GlobalMut<u32>) {
+/// fn count(
+///     block: &Block,
+///     #[shared] tiles: SharedRing<SharedTile<u32, 4, 32>, 2>,
+///     d: GlobalMut<u32>,
+/// ) {
 ///     let warp = block.warp();
 ///     for step in 0..d.len() / 128 {
 ///         let tile = tiles.part(step % 2);
-///         warp.elect(|lane| BulkGroup::wait_read::<1>(lane)); // The tile's previous store has read it.
+///         // The tile's previous store has read it.
+///         warp.elect(|lane| BulkGroup::wait_read::<1>(lane));
 ///         warp.sync();
 ///         tile.fill(warp, |row, col| (step * 128 + row * 32 + col) as u32);
 ///         warp.fence_for_bulk();
@@ -303,7 +305,8 @@ fn check_slice<T: Element>(
 ///             BulkGroup::commit(lane);
 ///         });
 ///     }
-///     warp.elect(|lane| BulkGroup::wait_read::<0>(lane)); // The stores read shared memory until then.
+///     // The stores read shared memory until then.
+///     warp.elect(|lane| BulkGroup::wait_read::<0>(lane));
 /// }
 ///
 /// let mut d = [0; 640];

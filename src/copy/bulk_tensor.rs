@@ -69,10 +69,16 @@ macro_rules! ranks {
                 // ptxas turns the first into a call.
                 #[cfg(not(target_feature = "sm_100"))]
                 let load =
-                    pastey::paste!(raw::[<cp_async_bulk_tensor_ $dims _shared_cluster_global_tile_mbarrier_complete_tx_bytes>]);
+                    pastey::paste!(raw::[<
+                        cp_async_bulk_tensor_ $dims
+                            _shared_cluster_global_tile_mbarrier_complete_tx_bytes
+                    >]);
                 #[cfg(target_feature = "sm_100")]
                 let load =
-                    pastey::paste!(raw::[<cp_async_bulk_tensor_ $dims _shared_cta_global_tile_mbarrier_complete_tx_bytes>]);
+                    pastey::paste!(raw::[<
+                        cp_async_bulk_tensor_ $dims
+                            _shared_cta_global_tile_mbarrier_complete_tx_bytes
+                    >]);
                 // SAFETY: the caller upholds the conditions.
                 unsafe { load(to, map, self, barrier) }
             }
@@ -80,7 +86,10 @@ macro_rules! ranks {
             #[inline(always)]
             #[track_caller]
             unsafe fn load_to(self, to: u32, map: *const u8, barrier: u32, mask: u16) {
-                let load = pastey::paste!(raw::[<cp_async_bulk_tensor_ $dims _shared_cluster_global_tile_mbarrier_complete_tx_bytes_multicast_cluster>]);
+                let load = pastey::paste!(raw::[<
+                    cp_async_bulk_tensor_ $dims
+                        _shared_cluster_global_tile_mbarrier_complete_tx_bytes_multicast_cluster
+                >]);
                 // SAFETY: the caller upholds the conditions.
                 unsafe { load(to, map, self, barrier, mask) }
             }
@@ -88,15 +97,24 @@ macro_rules! ranks {
             #[inline(always)]
             #[track_caller]
             unsafe fn load_cached(self, to: u32, map: *const u8, barrier: u32, policy: u64) {
-                let load = pastey::paste!(raw::[<cp_async_bulk_tensor_ $dims _shared_cluster_global_tile_mbarrier_complete_tx_bytes_L2_cache_hint>]);
+                let load = pastey::paste!(raw::[<
+                    cp_async_bulk_tensor_ $dims
+                        _shared_cluster_global_tile_mbarrier_complete_tx_bytes_L2_cache_hint
+                >]);
                 // SAFETY: the caller upholds the conditions.
                 unsafe { load(to, map, self, barrier, policy) }
             }
 
             #[inline(always)]
             #[track_caller]
-            unsafe fn load_to_cached(self, to: u32, map: *const u8, barrier: u32, mask: u16, policy: u64) {
-                let load = pastey::paste!(raw::[<cp_async_bulk_tensor_ $dims _shared_cluster_global_tile_mbarrier_complete_tx_bytes_multicast_cluster_L2_cache_hint>]);
+            unsafe fn load_to_cached(
+                self, to: u32, map: *const u8, barrier: u32, mask: u16, policy: u64
+            ) {
+                let load = pastey::paste!(raw::[<
+                    cp_async_bulk_tensor_ $dims
+                        _shared_cluster_global_tile_mbarrier_complete_tx_bytes
+                        _multicast_cluster_L2_cache_hint
+                >]);
                 // SAFETY: the caller upholds the conditions.
                 unsafe { load(to, map, self, barrier, mask, policy) }
             }
@@ -104,7 +122,9 @@ macro_rules! ranks {
             #[inline(always)]
             #[track_caller]
             unsafe fn store_cached(self, map: *const u8, from: u32, policy: u64) {
-                let store = pastey::paste!(raw::[<cp_async_bulk_tensor_ $dims _global_shared_cta_tile_bulk_group_L2_cache_hint>]);
+                let store = pastey::paste!(raw::[<
+                    cp_async_bulk_tensor_ $dims _global_shared_cta_tile_bulk_group_L2_cache_hint
+                >]);
                 // SAFETY: the caller upholds the conditions.
                 unsafe { store(map, self, from, policy) }
             }
@@ -113,14 +133,22 @@ macro_rules! ranks {
             #[track_caller]
             unsafe fn store(self, map: *const u8, from: u32) {
                 // SAFETY: the caller upholds the conditions.
-                unsafe { pastey::paste!(raw::[<cp_async_bulk_tensor_ $dims _global_shared_cta_tile_bulk_group>])(map, self, from) }
+                unsafe {
+                    pastey::paste!(raw::[<
+                        cp_async_bulk_tensor_ $dims _global_shared_cta_tile_bulk_group
+                    >])(map, self, from)
+                }
             }
 
             #[inline(always)]
             #[track_caller]
             unsafe fn prefetch(self, map: *const u8) {
                 // SAFETY: the caller upholds the conditions.
-                unsafe { pastey::paste!(raw::[<cp_async_bulk_prefetch_tensor_ $dims _L2_global_tile>])(map, self) }
+                unsafe {
+                    pastey::paste!(raw::[<
+                        cp_async_bulk_prefetch_tensor_ $dims _L2_global_tile
+                    >])(map, self)
+                }
             }
 
             #[inline(always)]
@@ -133,20 +161,28 @@ macro_rules! ranks {
             #[inline(always)]
             #[track_caller]
             unsafe fn prefetch_cached(self, map: *const u8, policy: u64) {
-                let prefetch = pastey::paste!(raw::[<cp_async_bulk_prefetch_tensor_ $dims _L2_global_tile_L2_cache_hint>]);
+                let prefetch = pastey::paste!(raw::[<
+                    cp_async_bulk_prefetch_tensor_ $dims _L2_global_tile_L2_cache_hint
+                >]);
                 // SAFETY: the caller upholds the conditions.
                 unsafe { prefetch(map, self, policy) }
             }
 
             #[inline(always)]
             #[track_caller]
-            unsafe fn reduce_cached(self, map: *const u8, from: u32, operation: Operation, policy: u64) {
-                ranks!(@reduce $dims self map from operation (policy) _tile_bulk_group_L2_cache_hint:
+            unsafe fn reduce_cached(
+                self, map: *const u8, from: u32, operation: Operation, policy: u64
+            ) {
+                ranks!(@reduce $dims self map from operation (policy)
+                    _tile_bulk_group_L2_cache_hint:
                     Add add, Min min, Max max, Inc inc, Dec dec, And and, Or or, Xor xor);
             }
         }
     )*};
-    (@reduce $dims:literal $at:ident $map:ident $from:ident $operation:ident $policy:tt $end:ident: $($which:ident $name:ident),*) => {
+    (
+        @reduce $dims:literal $at:ident $map:ident $from:ident $operation:ident $policy:tt
+            $end:ident: $($which:ident $name:ident),*
+    ) => {
         ranks!(@each $dims $at $map $from $operation $end $(($which $name $policy))*)
     };
     (@each $dims:literal $at:ident $map:ident $from:ident $operation:ident $end:ident
@@ -154,7 +190,9 @@ macro_rules! ranks {
         match $operation {
             // SAFETY: the caller upholds the conditions.
             $(Operation::$which => unsafe {
-                pastey::paste!(raw::[<cp_reduce_async_bulk_tensor_ $dims _global_shared_cta_ $name $end>])($map, $at, $from, $($policy)?)
+                pastey::paste!(raw::[<
+                    cp_reduce_async_bulk_tensor_ $dims _global_shared_cta_ $name $end
+                >])($map, $at, $from, $($policy)?)
             },)*
         }
     };

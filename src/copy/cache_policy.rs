@@ -19,7 +19,13 @@ use crate::target::{AtLeast, BuiltFor};
 ///
 /// /// Copies a matrix that nobody reads again.
 /// #[kernel(threads = 32, target = "sm_90")]
-/// fn copy(block: &Block, #[shared] tile: Tile, #[shared] full: BarrierMemory, a: TensorMap<Tile, 2>, d: TensorMapMut<Tile, 2>) {
+/// fn copy(
+///     block: &Block,
+///     #[shared] tile: Tile,
+///     #[shared] full: BarrierMemory,
+///     a: TensorMap<Tile, 2>,
+///     d: TensorMapMut<Tile, 2>,
+/// ) {
 ///     let full = full.init(block, 1);
 ///     let (warp, row) = (block.warp(), block.index().x as i32 * 8);
 ///     let once = CachePolicy::evict_first();

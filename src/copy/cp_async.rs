@@ -28,7 +28,12 @@ use core::marker::PhantomData;
 /// /// Sums the columns of a matrix of 8 columns. While a step adds eight rows, the next eight are
 /// /// in flight.
 /// #[kernel(threads = 32, target = "sm_80")]
-/// fn sum(block: &Block, #[shared] tiles: [SharedTile<f32, 8, 8>; 2], a: Global<f32>, d: GlobalMut<f32>) {
+/// fn sum(
+///     block: &Block,
+///     #[shared] tiles: [SharedTile<f32, 8, 8>; 2],
+///     a: Global<f32>,
+///     d: GlobalMut<f32>,
+/// ) {
 ///     let warp = block.warp();
 ///     let start = |step: usize| {
 ///         tiles[step % 2].copy_async(warp, a, |row, col| (step * 8 + row) * 8 + col);

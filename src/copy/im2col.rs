@@ -16,7 +16,8 @@ use crate::target::{AtLeast, BuiltFor};
 /// `[C, W, N]`, `[C, W, H, N]` or `[C, W, H, D, N]`.
 #[diagnostic::on_unimplemented(
     message = "im2col copies have no coordinates `{Self}`",
-    note = "they are of tensors of 3, 4 or 5 dimensions: `[C, W, N]`, `[C, W, H, N]` or `[C, W, H, D, N]`"
+    note = "they are of tensors of 3, 4 or 5 dimensions: `[C, W, N]`, `[C, W, H, N]` or `[C, W, H, \
+            D, N]`"
 )]
 pub trait Im2colAt: Sealed + Copy {
     /// One number for each spatial dimension: along W; along W and H; or along W, H and D.
@@ -108,26 +109,42 @@ macro_rules! ranks {
                 // The choice of form: as for boxes (`bulk_tensor.rs`).
                 #[cfg(not(target_feature = "sm_100"))]
                 let load =
-                    pastey::paste!(raw::[<cp_async_bulk_tensor_ $dims _shared_cluster_global_im2col_mbarrier_complete_tx_bytes>]);
+                    pastey::paste!(raw::[<
+                        cp_async_bulk_tensor_ $dims
+                            _shared_cluster_global_im2col_mbarrier_complete_tx_bytes
+                    >]);
                 #[cfg(target_feature = "sm_100")]
                 let load =
-                    pastey::paste!(raw::[<cp_async_bulk_tensor_ $dims _shared_cta_global_im2col_mbarrier_complete_tx_bytes>]);
+                    pastey::paste!(raw::[<
+                        cp_async_bulk_tensor_ $dims
+                            _shared_cta_global_im2col_mbarrier_complete_tx_bytes
+                    >]);
                 // SAFETY: the caller upholds the conditions.
                 unsafe { load(to, map, self, barrier, offsets) }
             }
 
             #[inline(always)]
             #[track_caller]
-            unsafe fn load_to(self, to: u32, map: *const u8, barrier: u32, offsets: [u16; $spatial], mask: u16) {
-                let load = pastey::paste!(raw::[<cp_async_bulk_tensor_ $dims _shared_cluster_global_im2col_mbarrier_complete_tx_bytes_multicast_cluster>]);
+            unsafe fn load_to(
+                self, to: u32, map: *const u8, barrier: u32, offsets: [u16; $spatial], mask: u16
+            ) {
+                let load = pastey::paste!(raw::[<
+                    cp_async_bulk_tensor_ $dims
+                        _shared_cluster_global_im2col_mbarrier_complete_tx_bytes_multicast_cluster
+                >]);
                 // SAFETY: the caller upholds the conditions.
                 unsafe { load(to, map, self, barrier, offsets, mask) }
             }
 
             #[inline(always)]
             #[track_caller]
-            unsafe fn load_cached(self, to: u32, map: *const u8, barrier: u32, offsets: [u16; $spatial], policy: u64) {
-                let load = pastey::paste!(raw::[<cp_async_bulk_tensor_ $dims _shared_cluster_global_im2col_mbarrier_complete_tx_bytes_L2_cache_hint>]);
+            unsafe fn load_cached(
+                self, to: u32, map: *const u8, barrier: u32, offsets: [u16; $spatial], policy: u64
+            ) {
+                let load = pastey::paste!(raw::[<
+                    cp_async_bulk_tensor_ $dims
+                        _shared_cluster_global_im2col_mbarrier_complete_tx_bytes_L2_cache_hint
+                >]);
                 // SAFETY: the caller upholds the conditions.
                 unsafe { load(to, map, self, barrier, offsets, policy) }
             }
@@ -143,7 +160,11 @@ macro_rules! ranks {
                 mask: u16,
                 policy: u64,
             ) {
-                let load = pastey::paste!(raw::[<cp_async_bulk_tensor_ $dims _shared_cluster_global_im2col_mbarrier_complete_tx_bytes_multicast_cluster_L2_cache_hint>]);
+                let load = pastey::paste!(raw::[<
+                    cp_async_bulk_tensor_ $dims
+                        _shared_cluster_global_im2col_mbarrier_complete_tx_bytes
+                        _multicast_cluster_L2_cache_hint
+                >]);
                 // SAFETY: the caller upholds the conditions.
                 unsafe { load(to, map, self, barrier, offsets, mask, policy) }
             }
@@ -151,7 +172,9 @@ macro_rules! ranks {
             #[inline(always)]
             #[track_caller]
             unsafe fn store(self, map: *const u8, from: u32) {
-                let store = pastey::paste!(raw::[<cp_async_bulk_tensor_ $dims _global_shared_cta_im2col_no_offs_bulk_group>]);
+                let store = pastey::paste!(raw::[<
+                    cp_async_bulk_tensor_ $dims _global_shared_cta_im2col_no_offs_bulk_group
+                >]);
                 // SAFETY: the caller upholds the conditions.
                 unsafe { store(map, self, from) }
             }
@@ -159,7 +182,10 @@ macro_rules! ranks {
             #[inline(always)]
             #[track_caller]
             unsafe fn store_cached(self, map: *const u8, from: u32, policy: u64) {
-                let store = pastey::paste!(raw::[<cp_async_bulk_tensor_ $dims _global_shared_cta_im2col_no_offs_bulk_group_L2_cache_hint>]);
+                let store = pastey::paste!(raw::[<
+                    cp_async_bulk_tensor_ $dims
+                        _global_shared_cta_im2col_no_offs_bulk_group_L2_cache_hint
+                >]);
                 // SAFETY: the caller upholds the conditions.
                 unsafe { store(map, self, from, policy) }
             }
@@ -168,7 +194,11 @@ macro_rules! ranks {
             #[track_caller]
             unsafe fn prefetch(self, map: *const u8, offsets: [u16; $spatial]) {
                 // SAFETY: the caller upholds the conditions.
-                unsafe { pastey::paste!(raw::[<cp_async_bulk_prefetch_tensor_ $dims _L2_global_im2col>])(map, self, offsets) }
+                unsafe {
+                    pastey::paste!(raw::[<
+                        cp_async_bulk_prefetch_tensor_ $dims _L2_global_im2col
+                    >])(map, self, offsets)
+                }
             }
 
             #[inline(always)]
@@ -181,20 +211,28 @@ macro_rules! ranks {
             #[inline(always)]
             #[track_caller]
             unsafe fn prefetch_cached(self, map: *const u8, offsets: [u16; $spatial], policy: u64) {
-                let prefetch = pastey::paste!(raw::[<cp_async_bulk_prefetch_tensor_ $dims _L2_global_im2col_L2_cache_hint>]);
+                let prefetch = pastey::paste!(raw::[<
+                    cp_async_bulk_prefetch_tensor_ $dims _L2_global_im2col_L2_cache_hint
+                >]);
                 // SAFETY: the caller upholds the conditions.
                 unsafe { prefetch(map, self, offsets, policy) }
             }
 
             #[inline(always)]
             #[track_caller]
-            unsafe fn reduce_cached(self, map: *const u8, from: u32, operation: Operation, policy: u64) {
-                ranks!(@reduce $dims self map from operation (policy) _im2col_no_offs_bulk_group_L2_cache_hint:
+            unsafe fn reduce_cached(
+                self, map: *const u8, from: u32, operation: Operation, policy: u64
+            ) {
+                ranks!(@reduce $dims self map from operation (policy)
+                    _im2col_no_offs_bulk_group_L2_cache_hint:
                     Add add, Min min, Max max, Inc inc, Dec dec, And and, Or or, Xor xor);
             }
         }
     )*};
-    (@reduce $dims:literal $at:ident $map:ident $from:ident $operation:ident $policy:tt $end:ident: $($which:ident $name:ident),*) => {
+    (
+        @reduce $dims:literal $at:ident $map:ident $from:ident $operation:ident $policy:tt
+            $end:ident: $($which:ident $name:ident),*
+    ) => {
         ranks!(@each $dims $at $map $from $operation $end $(($which $name $policy))*)
     };
     (@each $dims:literal $at:ident $map:ident $from:ident $operation:ident $end:ident
@@ -202,7 +240,9 @@ macro_rules! ranks {
         match $operation {
             // SAFETY: the caller upholds the conditions.
             $(Operation::$which => unsafe {
-                pastey::paste!(raw::[<cp_reduce_async_bulk_tensor_ $dims _global_shared_cta_ $name $end>])($map, $at, $from, $($policy)?)
+                pastey::paste!(raw::[<
+                    cp_reduce_async_bulk_tensor_ $dims _global_shared_cta_ $name $end
+                >])($map, $at, $from, $($policy)?)
             },)*
         }
     };
@@ -291,7 +331,8 @@ where
     /// }
     ///
     /// let device = Simulator::default();
-    /// let image: [f32; 128] = core::array::from_fn(|i| (i / 8) as f32); // The channels of pixel n are n.
+    /// // The channels of pixel n are n.
+    /// let image: [f32; 128] = core::array::from_fn(|i| (i / 8) as f32);
     /// let images = Im2colTensor::<Pixels, 4>::new([8, 4, 4, 1]).corners([-1, -1], [-1, -1]);
     /// let mut d = [0.0; 128];
     /// blur::launch(&device, 1, &images.map(&device, &image[..])?, &mut d).check();
@@ -330,7 +371,11 @@ where
     ///
     /// /// Sets each pixel to its number in the tile.
     /// #[kernel(threads = 32, target = "sm_90")]
-    /// fn number(block: &Block, #[shared] pixels: Pixels, images: TensorMapMut<Pixels, 4, Im2col>) {
+    /// fn number(
+    ///     block: &Block,
+    ///     #[shared] pixels: Pixels,
+    ///     images: TensorMapMut<Pixels, 4, Im2col>,
+    /// ) {
     ///     let warp = block.warp();
     ///     pixels.fill(warp, |pixel, _| pixel as u32 + 1);
     ///     warp.fence_for_bulk();

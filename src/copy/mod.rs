@@ -4,12 +4,14 @@
 //! | --- | --- | --- |
 //! | [`CpAsync`] | `cp.async`: 4 to 16 bytes for each lane | sm_80 |
 //! | [`TileReader`] | consecutive tiles of a matrix, aligned to 16 bytes, by `cp.async` | sm_80 |
-//! | [`UnalignedReader`] | consecutive tiles of an unaligned matrix, through registers (or `cp.async`, sm_80) | sm_75 |
-//! | [`SharedTile::load_tma`](crate::memory::SharedTile::load_tma), `store_tma`, `reduce_tma` | `cp.async.bulk`, `cp.async.bulk.tensor`, `cp.reduce.async.bulk` | sm_90 |
-//! | [`TmaSource`], [`TmaDestination`] | the global side of these copies, with a cache policy and multicast | sm_90 |
-//! | [`TensorMap`], [`TensorMapMut`] | boxes of a tensor of up to five dimensions; in mode [`Im2col`] for convolutions | sm_90 |
+//! | [`UnalignedReader`] | tiles of an unaligned matrix, through registers or `cp.async` | sm_75 |
+//! | [`SharedTile::load_tma`], `store_tma` | `cp.async.bulk`, `cp.async.bulk.tensor` | sm_90 |
+//! | [`SharedTile::reduce_tma`] | `cp.reduce.async.bulk`, `cp.reduce.async.bulk.tensor` | sm_90 |
+//! | [`TmaSource`], [`TmaDestination`] | the global side: cache policy, multicast | sm_90 |
+//! | [`TensorMap`], [`TensorMapMut`] | boxes of a tensor of up to five dimensions | sm_90 |
+//! | [`Im2col`] | the mode of tensor maps for convolutions | sm_90 |
 //! | [`CachePolicy`] | how long the L2 cache keeps the bytes | sm_90 |
-//! | [`reduction`] | bulk copies that reduce at their destination: add, min, max and others | sm_90 |
+//! | [`reduction`] | bulk copies that reduce at the destination: add, min, max and others | sm_90 |
 //! | [`BulkGroup`] | waits for stores that a lane started | sm_90 |
 //!
 //! A load completes its bytes on a [barrier](crate::sync), and a warp waits for the barrier's
@@ -46,6 +48,9 @@
 //! copy::simulate(1, &a, &mut d).check();
 //! assert_eq!(d[..], a[..]);
 //! ```
+//!
+//! [`SharedTile::load_tma`]: crate::memory::SharedTile::load_tma
+//! [`SharedTile::reduce_tma`]: crate::memory::SharedTile::reduce_tma
 
 mod bulk;
 mod bulk_tensor;

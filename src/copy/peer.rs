@@ -31,7 +31,13 @@ impl<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order>
     ///
     /// /// Each block sends its numbers to the next block of the cluster, without global memory.
     /// #[kernel(threads = 32, cluster = 4, target = "sm_90")]
-    /// fn rotate(block: &ClusterBlock<4>, #[shared] row: SharedTile<f32, 1, 32>, #[shared] full: BarrierMemory, a: Global<f32>, d: GlobalMut<f32>) {
+    /// fn rotate(
+    ///     block: &ClusterBlock<4>,
+    ///     #[shared] row: SharedTile<f32, 1, 32>,
+    ///     #[shared] full: BarrierMemory,
+    ///     a: Global<f32>,
+    ///     d: GlobalMut<f32>,
+    /// ) {
     ///     let full = full.init(block, 1);
     ///     let (warp, cluster) = (block.warp(), block.cluster());
     ///     let rank = cluster.rank();
@@ -41,7 +47,9 @@ impl<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order>
     ///     cluster.sync();
     ///     let next = cluster.peer((rank + 1) % 4);
     ///     let (row_of_next, full_of_next) = (row.of(next), full.of(next));
-    ///     warp.each(|lane| row_of_next.send(lane, (0, lane.id()), [a.get(rank * 32 + lane.id())], full_of_next));
+    ///     warp.each(|lane| {
+    ///         row_of_next.send(lane, (0, lane.id()), [a.get(rank * 32 + lane.id())], full_of_next)
+    ///     });
     ///     full.wait(warp, Phase::FIRST);
     ///     row.for_each(warp, |_, col, value| d.set(rank * 32 + col, value));
     /// }
@@ -109,7 +117,13 @@ impl<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order>
     ///
     /// /// Counts in block 0 how many numbers of all blocks end with each digit.
     /// #[kernel(threads = 32, cluster = 2, target = "sm_90")]
-    /// fn digits(block: &ClusterBlock<2>, #[shared] counts: SharedTile<u32, 1, 16>, #[shared] full: BarrierMemory, a: Global<u32>, d: GlobalMut<u32>) {
+    /// fn digits(
+    ///     block: &ClusterBlock<2>,
+    ///     #[shared] counts: SharedTile<u32, 1, 16>,
+    ///     #[shared] full: BarrierMemory,
+    ///     a: Global<u32>,
+    ///     d: GlobalMut<u32>,
+    /// ) {
     ///     let full = full.init(block, 1);
     ///     let (warp, cluster) = (block.warp(), block.cluster());
     ///     let (rank, first) = (cluster.rank(), cluster.peer(0));

@@ -97,7 +97,13 @@ impl<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order>
     ///
     /// /// Adds up the numbers of all blocks in block 0, without global memory.
     /// #[kernel(threads = 32, cluster = 4, target = "sm_90")]
-    /// fn total(block: &ClusterBlock<4>, #[shared] (own, sums): (Tile, Tile), #[shared] full: BarrierMemory, a: Global<u32>, d: GlobalMut<u32>) {
+    /// fn total(
+    ///     block: &ClusterBlock<4>,
+    ///     #[shared] (own, sums): (Tile, Tile),
+    ///     #[shared] full: BarrierMemory,
+    ///     a: Global<u32>,
+    ///     d: GlobalMut<u32>,
+    /// ) {
     ///     let full = full.init(block, 1);
     ///     let (warp, cluster) = (block.warp(), block.cluster());
     ///     let rank = cluster.rank();
@@ -123,7 +129,10 @@ impl<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order>
     /// let a: Vec<u32> = (0..128).collect();
     /// let mut d = [0; 32];
     /// total::simulate(4, &a, &mut d).check();
-    /// assert_eq!(d, core::array::from_fn(|col| (0..4).map(|rank| (rank * 32 + col) as u32).sum::<u32>()));
+    /// assert_eq!(
+    ///     d,
+    ///     core::array::from_fn(|col| (0..4).map(|rank| (rank * 32 + col) as u32).sum::<u32>())
+    /// );
     /// ```
     #[inline(always)]
     #[track_caller]

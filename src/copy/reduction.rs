@@ -18,7 +18,8 @@ use crate::raw;
 /// | [`And`], [`Or`], [`Xor`] | `u32`, `i32`, `u64`, `i64` |
 #[diagnostic::on_unimplemented(
     message = "a bulk copy cannot reduce `{T}` by `{Self}`",
-    note = "the table of `ptx_matrix::copy::reduction::Reduction` says which elements have which reductions"
+    note = "the table of `ptx_matrix::copy::reduction::Reduction` says which elements have which \
+            reductions"
 )]
 pub trait Reduction<T: Element>: Operates {
     /// # Safety
@@ -44,7 +45,8 @@ pub trait Reduction<T: Element>: Operates {
 /// | [`And`], [`Or`], [`Xor`] | `u32`, `i32` |
 #[diagnostic::on_unimplemented(
     message = "`{T}` in shared memory cannot be reduced by `{Self}`",
-    note = "the table of `ptx_matrix::copy::reduction::SharedReduction` says which elements have which reductions there"
+    note = "the table of `ptx_matrix::copy::reduction::SharedReduction` says which elements have \
+            which reductions there"
 )]
 pub trait SharedReduction<T: Element>: Sealed + Copy {
     /// # Safety
@@ -66,7 +68,12 @@ pub trait Operates: Sealed + Copy {
 /// For each operation: its name in PTX, and the suffix of its raw function for each element type,
 /// in global and in shared memory.
 macro_rules! reductions {
-    ($($(#[$doc:meta])* $name:ident $ptx:ident: [$($element:ty = $kind:ident),*] [$($shared:ty = $shared_kind:ident),*];)*) => {$(
+    (
+        $(
+            $(#[$doc:meta])* $name:ident $ptx:ident: [$($element:ty = $kind:ident),*]
+                [$($shared:ty = $shared_kind:ident),*];
+        )*
+    ) => {$(
         $(#[$doc])*
         #[derive(Debug, Clone, Copy)]
         pub struct $name;
@@ -80,13 +87,20 @@ macro_rules! reductions {
                 #[track_caller]
                 unsafe fn reduce(to: *mut u8, from: u32, bytes: u32) {
                     // SAFETY: the caller upholds the conditions.
-                    unsafe { pastey::paste!(raw::[<cp_reduce_async_bulk_global_shared_cta_bulk_group_ $ptx _ $kind>])(to, from, bytes) }
+                    unsafe {
+                        pastey::paste!(raw::[<
+                            cp_reduce_async_bulk_global_shared_cta_bulk_group_ $ptx _ $kind
+                        >])(to, from, bytes)
+                    }
                 }
 
                 #[inline(always)]
                 #[track_caller]
                 unsafe fn reduce_cached(to: *mut u8, from: u32, bytes: u32, policy: u64) {
-                    let reduce = pastey::paste!(raw::[<cp_reduce_async_bulk_global_shared_cta_bulk_group_L2_cache_hint_ $ptx _ $kind>]);
+                    let reduce = pastey::paste!(raw::[<
+                        cp_reduce_async_bulk_global_shared_cta_bulk_group_L2_cache_hint_ $ptx _
+                            $kind
+                    >]);
                     // SAFETY: the caller upholds the conditions.
                     unsafe { reduce(to, from, bytes, policy) }
                 }
@@ -97,7 +111,10 @@ macro_rules! reductions {
                 #[inline(always)]
                 #[track_caller]
                 unsafe fn reduce_shared(to: u32, from: u32, bytes: u32, barrier: u32) {
-                    let reduce = pastey::paste!(raw::[<cp_reduce_async_bulk_shared_cluster_shared_cta_mbarrier_complete_tx_bytes_ $ptx _ $shared_kind>]);
+                    let reduce = pastey::paste!(raw::[<
+                        cp_reduce_async_bulk_shared_cluster_shared_cta_mbarrier_complete_tx_bytes_
+                            $ptx _ $shared_kind
+                    >]);
                     // SAFETY: the caller upholds the conditions.
                     unsafe { reduce(to, from, bytes, barrier) }
                 }
@@ -105,7 +122,10 @@ macro_rules! reductions {
                 #[inline(always)]
                 #[track_caller]
                 unsafe fn reduce_by(to: u32, value: $shared, barrier: u32) {
-                    let reduce = pastey::paste!(raw::[<red_async_relaxed_cluster_shared_cluster_mbarrier_complete_tx_bytes_ $ptx _ $shared_kind>]);
+                    let reduce = pastey::paste!(raw::[<
+                        red_async_relaxed_cluster_shared_cluster_mbarrier_complete_tx_bytes_ $ptx _
+                            $shared_kind
+                    >]);
                     // SAFETY: the caller upholds the conditions.
                     unsafe { reduce(to, value.to_bits(), barrier) }
                 }
@@ -119,9 +139,13 @@ reductions! {
     Add add: [u32 = u32, i32 = s32, u64 = u64, f32 = f32, f64 = f64, f16 = f16, bf16 = bf16]
         [u32 = u32, i32 = s32, u64 = u64, i64 = u64]; // Modulo 2^64 a sign makes no difference.
     /// The minimum.
-    Min min: [u32 = u32, i32 = s32, u64 = u64, i64 = s64, f16 = f16, bf16 = bf16] [u32 = u32, i32 = s32];
+    Min min: [
+        u32 = u32, i32 = s32, u64 = u64, i64 = s64, f16 = f16, bf16 = bf16
+    ] [u32 = u32, i32 = s32];
     /// The maximum.
-    Max max: [u32 = u32, i32 = s32, u64 = u64, i64 = s64, f16 = f16, bf16 = bf16] [u32 = u32, i32 = s32];
+    Max max: [
+        u32 = u32, i32 = s32, u64 = u64, i64 = s64, f16 = f16, bf16 = bf16
+    ] [u32 = u32, i32 = s32];
     /// `element + 1`, or 0 if the element is at least the tile's element.
     Inc inc: [u32 = u32] [u32 = u32];
     /// `element - 1`, or the tile's element if the element is 0 or greater than that.

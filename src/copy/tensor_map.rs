@@ -39,7 +39,8 @@ impl<T: Element, const ROWS: usize, const COLS: usize, S: TensorSwizzle, O: Orde
         let inner = if O::ROW_MAJOR { COLS } else { ROWS };
         assert!(
             S::BITS == 0 || inner * size_of::<T>() == 16 << S::BITS,
-            "the contiguous side of a tile that a tensor copy swizzles has as many bytes as the swizzle: 32, 64 or 128"
+            "the contiguous side of a tile that a tensor copy swizzles has as many bytes as the \
+             swizzle: 32, 64 or 128"
         );
         assert!(inner <= 256, "a box has at most 256 elements along each dimension");
         inner
@@ -182,8 +183,12 @@ macro_rules! maps {
 
             #[cfg(not(target_arch = "nvptx64"))]
             /// Takes a map that the host has made of a slice.
-            pub(crate) fn of(words: TensorMapWords, slice: (&'static str, *mut Tile::Element, usize)) -> Self {
-                $map { map: MapRef::of(words, slice, $is_mut), _kernel: PhantomData, _tile: PhantomData }
+            pub(crate) fn of(
+                words: TensorMapWords, slice: (&'static str, *mut Tile::Element, usize)
+            ) -> Self {
+                $map {
+                    map: MapRef::of(words, slice, $is_mut), _kernel: PhantomData, _tile: PhantomData
+                }
             }
 
             #[cfg(not(target_arch = "nvptx64"))]

@@ -42,7 +42,13 @@ pub enum Along {
 ///
 /// /// Sums each row of a matrix of any width.
 /// #[kernel(threads = 32, target = "sm_80")]
-/// fn sum_rows(block: &Block, #[shared] tile: Tile, a: Global<bf16>, cols: u32, d: GlobalMut<f32>) {
+/// fn sum_rows(
+///     block: &Block,
+///     #[shared] tile: Tile,
+///     a: Global<bf16>,
+///     cols: u32,
+///     d: GlobalMut<f32>,
+/// ) {
 ///     let warp = block.warp();
 ///     let cols = cols as usize;
 ///     let a = GlobalMatrix::new(a, d.len(), cols, cols);

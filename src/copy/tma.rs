@@ -14,12 +14,17 @@ use crate::target::{AtLeast, BuiltFor};
 ///
 /// | place | made by |
 /// | --- | --- |
-/// | adjacent elements | [`Global::bulk`](crate::memory::Global::bulk) |
-/// | a box of a tensor | [`TensorMap::at`](crate::copy::TensorMap::at) |
-/// | pixels of images | `at` of a [`TensorMap`](crate::copy::TensorMap) of mode [`Im2col`](crate::copy::Im2col) |
+/// | adjacent elements | [`Global::bulk`] |
+/// | a box of a tensor | [`TensorMap::at`] |
+/// | pixels of images | `at` of a [`TensorMap`] of mode [`Im2col`] |
 ///
 /// [`SharedTile::load_tma`] loads a tile from it, and its `prefetch` loads the bytes into the L2
 /// cache.
+///
+/// [`Global::bulk`]: crate::memory::Global::bulk
+/// [`TensorMap::at`]: crate::copy::TensorMap::at
+/// [`TensorMap`]: crate::copy::TensorMap
+/// [`Im2col`]: crate::copy::Im2col
 #[derive(Debug, Clone, Copy)]
 pub struct TmaSource<P, M = ()> {
     pub(super) place: P,
@@ -31,11 +36,16 @@ pub struct TmaSource<P, M = ()> {
 ///
 /// | place | made by |
 /// | --- | --- |
-/// | adjacent elements | [`GlobalMut::bulk`](crate::memory::GlobalMut::bulk) |
-/// | a box of a tensor | [`TensorMapMut::at`](crate::copy::TensorMapMut::at) |
-/// | pixels of images | `at` of a [`TensorMapMut`](crate::copy::TensorMapMut) of mode [`Im2col`](crate::copy::Im2col) |
+/// | adjacent elements | [`GlobalMut::bulk`] |
+/// | a box of a tensor | [`TensorMapMut::at`] |
+/// | pixels of images | `at` of a [`TensorMapMut`] of mode [`Im2col`] |
 ///
 /// [`SharedTile::store_tma`] and [`SharedTile::reduce_tma`] take it.
+///
+/// [`GlobalMut::bulk`]: crate::memory::GlobalMut::bulk
+/// [`TensorMapMut::at`]: crate::copy::TensorMapMut::at
+/// [`TensorMapMut`]: crate::copy::TensorMapMut
+/// [`Im2col`]: crate::copy::Im2col
 #[derive(Debug, Clone, Copy)]
 pub struct TmaDestination<P> {
     place: P,
@@ -72,10 +82,14 @@ impl<P> TmaSource<P> {
     ///     });
     ///     cluster.sync(); // The other block's barrier is initialised, and expects them.
     ///     let (rank, all) = (cluster.rank(), cluster.all());
-    ///     warp.elect(|lane| halves.part(rank).load_tma(lane, a.at([0, 4 * rank as i32]).multicast(all), full));
+    ///     warp.elect(|lane| {
+    ///         halves.part(rank).load_tma(lane, a.at([0, 4 * rank as i32]).multicast(all), full)
+    ///     });
     ///     full.wait(warp, Phase::FIRST);
     ///     warp.elect(|lane| {
-    ///         let half = |part| (0..128).map(|i| halves.part(part).get(lane, (i / 32, i % 32))).sum::<f32>();
+    ///         let half = |part| {
+    ///             (0..128).map(|i| halves.part(part).get(lane, (i / 32, i % 32))).sum::<f32>()
+    ///         };
     ///         d.set(rank, half(0) + half(1));
     ///     });
     /// }
@@ -138,7 +152,8 @@ impl Multicast for Blocks {
 /// The source of a TMA load that fills a `Tile`.
 #[diagnostic::on_unimplemented(
     message = "`{Tile}` cannot be loaded from `{Self}`",
-    note = "a tensor map fills tiles of its own type; adjacent elements fill tiles without a swizzle"
+    note = "a tensor map fills tiles of its own type; adjacent elements fill tiles without a \
+            swizzle"
 )]
 pub trait LoadTma<Tile>: Sealed + Copy {
     /// # Safety
@@ -150,7 +165,8 @@ pub trait LoadTma<Tile>: Sealed + Copy {
 /// The destination of TMA stores and reductions of a `Tile` of elements `T`.
 #[diagnostic::on_unimplemented(
     message = "`{Tile}` cannot be stored to `{Self}`",
-    note = "a tensor map takes tiles of its own type; adjacent elements take tiles without a swizzle"
+    note = "a tensor map takes tiles of its own type; adjacent elements take tiles without a \
+            swizzle"
 )]
 pub trait StoreTma<T: Element, Tile>: Sealed + Copy {
     /// # Safety

@@ -63,18 +63,30 @@ macro_rules! mma_forms {
             m16n8k16 row col rp        f64 [(f64 f64)] f64 b64 (4 8 4 4) sm_90 7.8 native;
 
             // Integers, modulo 2^32 or saturated to 32 bits.
-            m8n8k16  row col plain     s32 [(s8 s8) (s8 u8) (u8 s8) (u8 u8)] s32 b32 (2 1 1 2) sm_75 6.5 native;
-            m8n8k16  row col satfinite s32 [(s8 s8) (s8 u8) (u8 s8) (u8 u8)] s32 b32 (2 1 1 2) sm_75 6.5 native;
-            m16n8k16 row col plain     s32 [(s8 s8) (s8 u8) (u8 s8) (u8 u8)] s32 b32 (4 2 1 4) sm_80 7.0 native;
-            m16n8k16 row col satfinite s32 [(s8 s8) (s8 u8) (u8 s8) (u8 u8)] s32 b32 (4 2 1 4) sm_80 7.0 native;
-            m16n8k32 row col plain     s32 [(s8 s8) (s8 u8) (u8 s8) (u8 u8)] s32 b32 (4 4 2 4) sm_80 7.0 native;
-            m16n8k32 row col satfinite s32 [(s8 s8) (s8 u8) (u8 s8) (u8 u8)] s32 b32 (4 4 2 4) sm_80 7.0 native;
-            m8n8k32  row col plain     s32 [(s4 s4) (s4 u4) (u4 s4) (u4 u4)] s32 b32 (2 1 1 2) sm_75 6.5 emulated;
-            m8n8k32  row col satfinite s32 [(s4 s4) (s4 u4) (u4 s4) (u4 u4)] s32 b32 (2 1 1 2) sm_75 6.5 emulated;
-            m16n8k32 row col plain     s32 [(s4 s4) (s4 u4) (u4 s4) (u4 u4)] s32 b32 (4 2 1 4) sm_80 7.0 emulated;
-            m16n8k32 row col satfinite s32 [(s4 s4) (s4 u4) (u4 s4) (u4 u4)] s32 b32 (4 2 1 4) sm_80 7.0 emulated;
-            m16n8k64 row col plain     s32 [(s4 s4) (s4 u4) (u4 s4) (u4 u4)] s32 b32 (4 4 2 4) sm_80 7.0 emulated;
-            m16n8k64 row col satfinite s32 [(s4 s4) (s4 u4) (u4 s4) (u4 u4)] s32 b32 (4 4 2 4) sm_80 7.0 emulated;
+            m8n8k16  row col plain     s32 [(s8 s8) (s8 u8) (u8 s8) (u8 u8)]
+                s32 b32 (2 1 1 2) sm_75 6.5 native;
+            m8n8k16  row col satfinite s32 [(s8 s8) (s8 u8) (u8 s8) (u8 u8)]
+                s32 b32 (2 1 1 2) sm_75 6.5 native;
+            m16n8k16 row col plain     s32 [(s8 s8) (s8 u8) (u8 s8) (u8 u8)]
+                s32 b32 (4 2 1 4) sm_80 7.0 native;
+            m16n8k16 row col satfinite s32 [(s8 s8) (s8 u8) (u8 s8) (u8 u8)]
+                s32 b32 (4 2 1 4) sm_80 7.0 native;
+            m16n8k32 row col plain     s32 [(s8 s8) (s8 u8) (u8 s8) (u8 u8)]
+                s32 b32 (4 4 2 4) sm_80 7.0 native;
+            m16n8k32 row col satfinite s32 [(s8 s8) (s8 u8) (u8 s8) (u8 u8)]
+                s32 b32 (4 4 2 4) sm_80 7.0 native;
+            m8n8k32  row col plain     s32 [(s4 s4) (s4 u4) (u4 s4) (u4 u4)]
+                s32 b32 (2 1 1 2) sm_75 6.5 emulated;
+            m8n8k32  row col satfinite s32 [(s4 s4) (s4 u4) (u4 s4) (u4 u4)]
+                s32 b32 (2 1 1 2) sm_75 6.5 emulated;
+            m16n8k32 row col plain     s32 [(s4 s4) (s4 u4) (u4 s4) (u4 u4)]
+                s32 b32 (4 2 1 4) sm_80 7.0 emulated;
+            m16n8k32 row col satfinite s32 [(s4 s4) (s4 u4) (u4 s4) (u4 u4)]
+                s32 b32 (4 2 1 4) sm_80 7.0 emulated;
+            m16n8k64 row col plain     s32 [(s4 s4) (s4 u4) (u4 s4) (u4 u4)]
+                s32 b32 (4 4 2 4) sm_80 7.0 emulated;
+            m16n8k64 row col satfinite s32 [(s4 s4) (s4 u4) (u4 s4) (u4 u4)]
+                s32 b32 (4 4 2 4) sm_80 7.0 emulated;
 
             // Bits: the number of ones in the XOR or the AND.
             m8n8k128 row col xor_popc  s32 [(b1 b1)] s32 b32 (2 1 1 2) sm_75 7.0 emulated;
@@ -85,14 +97,20 @@ macro_rules! mma_forms {
             m16n8k256 row col and_popc  s32 [(b1 b1)] s32 b32 (4 4 2 4) sm_80 7.1 native;
 
             // fp8.
-            m16n8k16 row col plain     f16 [(e4m3 e4m3) (e4m3 e5m2) (e5m2 e4m3) (e5m2 e5m2)] f16 b32 (2 2 1 2) sm_89 8.7 emulated;
-            m16n8k16 row col plain     f32 [(e4m3 e4m3) (e4m3 e5m2) (e5m2 e4m3) (e5m2 e5m2)] f32 b32 (4 2 1 4) sm_89 8.7 emulated;
-            m16n8k32 row col plain     f16 [(e4m3 e4m3) (e4m3 e5m2) (e5m2 e4m3) (e5m2 e5m2)] f16 b32 (2 4 2 2) sm_89 8.7 emulated;
-            m16n8k32 row col plain     f32 [(e4m3 e4m3) (e4m3 e5m2) (e5m2 e4m3) (e5m2 e5m2)] f32 b32 (4 4 2 4) sm_89 8.4 emulated;
+            m16n8k16 row col plain     f16 [(e4m3 e4m3) (e4m3 e5m2) (e5m2 e4m3) (e5m2 e5m2)]
+                f16 b32 (2 2 1 2) sm_89 8.7 emulated;
+            m16n8k16 row col plain     f32 [(e4m3 e4m3) (e4m3 e5m2) (e5m2 e4m3) (e5m2 e5m2)]
+                f32 b32 (4 2 1 4) sm_89 8.7 emulated;
+            m16n8k32 row col plain     f16 [(e4m3 e4m3) (e4m3 e5m2) (e5m2 e4m3) (e5m2 e5m2)]
+                f16 b32 (2 4 2 2) sm_89 8.7 emulated;
+            m16n8k32 row col plain     f32 [(e4m3 e4m3) (e4m3 e5m2) (e5m2 e4m3) (e5m2 e5m2)]
+                f32 b32 (4 4 2 4) sm_89 8.4 emulated;
 
             // fp8, fp6 and fp4 in bytes. Forms with only fp8 are on all of Blackwell.
-            m16n8k32 row col f8f6f4    f16 [(e4m3 e4m3) (e4m3 e5m2) (e5m2 e4m3) (e5m2 e5m2)] f16 b32 (2 4 2 2) blackwell 8.7 absent;
-            m16n8k32 row col f8f6f4    f32 [(e4m3 e4m3) (e4m3 e5m2) (e5m2 e4m3) (e5m2 e5m2)] f32 b32 (4 4 2 4) blackwell 8.6 absent;
+            m16n8k32 row col f8f6f4    f16 [(e4m3 e4m3) (e4m3 e5m2) (e5m2 e4m3) (e5m2 e5m2)]
+                f16 b32 (2 4 2 2) blackwell 8.7 absent;
+            m16n8k32 row col f8f6f4    f32 [(e4m3 e4m3) (e4m3 e5m2) (e5m2 e4m3) (e5m2 e5m2)]
+                f32 b32 (4 4 2 4) blackwell 8.6 absent;
             m16n8k32 row col f8f6f4    f16 [
                 (e2m1 e2m1) (e2m1 e2m3) (e2m1 e3m2) (e2m1 e4m3) (e2m1 e5m2)
                 (e2m3 e2m1) (e2m3 e2m3) (e2m3 e3m2) (e2m3 e4m3) (e2m3 e5m2)
@@ -117,8 +135,10 @@ macro_rules! mma_forms {
 macro_rules! mma_ptx {
     ($q:ident $shape:ident $la:ident $lb:ident $d:ident $a:ident $b:ident $c:ident) => {
         concat!(
-            "mma.sync.aligned.", stringify!($shape), ".", stringify!($la), ".", stringify!($lb), $crate::mma_ptx!(@before $q), ".",
-            stringify!($d), ".", stringify!($a), ".", stringify!($b), ".", stringify!($c), $crate::mma_ptx!(@behind $q)
+            "mma.sync.aligned.", stringify!($shape), ".", stringify!($la), ".", stringify!($lb),
+            $crate::mma_ptx!(@before $q), ".",
+            stringify!($d), ".", stringify!($a), ".", stringify!($b), ".", stringify!($c),
+            $crate::mma_ptx!(@behind $q)
         )
     };
     (@before satfinite) => { ".satfinite" };
@@ -138,7 +158,10 @@ macro_rules! mma_ptx {
 #[doc(hidden)]
 #[macro_export]
 macro_rules! mma_named {
-    ($q:ident $shape:ident $la:ident $lb:ident $d:ident $a:ident $b:ident $c:ident => $with:ident $arguments:tt) => {
+    (
+        $q:ident $shape:ident $la:ident $lb:ident $d:ident $a:ident $b:ident $c:ident
+            => $with:ident $arguments:tt
+    ) => {
         $crate::__private::paste! { $crate::mma_named! {
             @$q $with $arguments
             [[<mma_sync_aligned_ $shape _ $la _ $lb>]] [[<$d _ $a _ $b _ $c>]]
@@ -152,7 +175,9 @@ macro_rules! mma_named {
         $crate::__private::paste! { $with! { @named [<$shape _satfinite_ $elements>] $arguments } }
     };
     (@f8f6f4 $with:ident $arguments:tt [$shape:ident] [$elements:ident]) => {
-        $crate::__private::paste! { $with! { @named [<$shape _kind_f8f6f4_ $elements>] $arguments } }
+        $crate::__private::paste! { $with! {
+            @named [<$shape _kind_f8f6f4_ $elements>] $arguments
+        } }
     };
     (@$behind:ident $with:ident $arguments:tt [$shape:ident] [$elements:ident]) => {
         $crate::__private::paste! { $with! { @named [<$shape _ $elements _ $behind>] $arguments } }
@@ -160,8 +185,10 @@ macro_rules! mma_named {
 }
 
 macro_rules! records {
-    ($($shape:ident $la:ident $lb:ident $q:ident $d:ident [$(($a:ident $b:ident))*] $c:ident $width:ident
-        ($nd:literal $na:literal $nb:literal $nc:literal) $needs:ident $version:literal $nature:ident;)*) => {
+    ($($shape:ident $la:ident $lb:ident $q:ident $d:ident [$(($a:ident $b:ident))*] $c:ident
+        $width:ident
+        ($nd:literal $na:literal $nb:literal $nc:literal) $needs:ident $version:literal
+            $nature:ident;)*) => {
         pub(super) const FORMS: &[Form] = &[$($(Form {
             family: "mma",
             ptx: crate::mma_ptx!($q $shape $la $lb $d $a $b $c),

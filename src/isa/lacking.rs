@@ -92,7 +92,8 @@ mod tests {
             lacks(Arch::SM_90, "ldmatrix.sync.aligned.m16n16.x1.trans.shared.b8"),
             needs("sm_100a or sm_100f")
         );
-        let scaled = "mma.sync.aligned.m16n8k64.row.col.kind::mxf4.block_scale.scale_vec::2X.f32.e2m1.e2m1.f32.ue8m0";
+        let scaled = "mma.sync.aligned.m16n8k64.row.col.kind::mxf4.block_scale.scale_vec::2X.f32\
+                      .e2m1.e2m1.f32.ue8m0";
         assert_eq!(
             (lacks(Arch::SM_100, scaled), lacks(Arch::SM_121, scaled)),
             (needs("sm_120a or sm_120f"), None)

@@ -20,7 +20,8 @@
 //! ```
 //! use ptx_matrix::isa;
 //!
-//! let form = isa::all().find(|form| form.ptx == "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32").unwrap();
+//! let name = "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32";
+//! let form = isa::all().find(|form| form.ptx == name).unwrap();
 //! assert_eq!((form.a, form.b, form.d), (4, 2, 4)); // Registers of a lane.
 //! assert!(form.needs.are_met_by("sm_80") && !form.needs.are_met_by("sm_75"));
 //! ```
@@ -120,7 +121,9 @@ pub fn all() -> impl Iterator<Item = &'static Form> {
 #[doc(hidden)]
 #[macro_export]
 macro_rules! mma_shape {
-    (m8n8k4 $la:ident $lb:ident f16) => { $crate::fragment::M8N8K4Quad<$crate::isa::ptx::$la, $crate::isa::ptx::$lb> };
+    (m8n8k4 $la:ident $lb:ident f16) => {
+        $crate::fragment::M8N8K4Quad<$crate::isa::ptx::$la, $crate::isa::ptx::$lb>
+    };
     ($shape:ident row col $a:ident) => { $crate::isa::ptx::$shape };
 }
 
@@ -153,7 +156,9 @@ pub(crate) use mma_arithmetic;
 macro_rules! mma_kind {
     (mxf8f6f4 $vec:tt ue8m0) => { $crate::fragment::Mxf8f6f4 };
     (mxf4 $vec:tt ue8m0) => { $crate::fragment::Mxf4 };
-    (mxf4nvf4 $vec:tt $scale:ident) => { $crate::fragment::Mxf4Nvf4<$vec, $crate::isa::ptx::$scale> };
+    (mxf4nvf4 $vec:tt $scale:ident) => {
+        $crate::fragment::Mxf4Nvf4<$vec, $crate::isa::ptx::$scale>
+    };
 }
 
 /// The entries of the tables as types and values.

@@ -60,13 +60,26 @@ macro_rules! mma_scaled_ptx {
 #[doc(hidden)]
 #[macro_export]
 macro_rules! mma_scaled_named {
-    ($shape:ident $kind:ident $vec:literal $scale:ident $a:ident $b:ident => $with:ident $arguments:tt) => {
-        $crate::__private::paste! { $with! { @named [<mma_sync_aligned_ $shape _row_col_kind_ $kind _block_scale_scale_vec_ $vec x_f32_ $a _ $b _f32_ $scale>] $arguments } }
+    (
+        $shape:ident $kind:ident $vec:literal $scale:ident $a:ident $b:ident
+            => $with:ident $arguments:tt
+    ) => {
+        $crate::__private::paste! { $with! {
+            @named [<
+                mma_sync_aligned_ $shape _row_col_kind_ $kind _block_scale_scale_vec_ $vec x_f32_ $a
+                    _ $b _f32_ $scale
+            >] $arguments
+        } }
     };
 }
 
 macro_rules! records {
-    ($($shape:ident $kind:ident $vec:literal $scale:ident [$(($a:ident $b:ident))*] $needs:ident $version:literal;)*) => {
+    (
+        $(
+            $shape:ident $kind:ident $vec:literal $scale:ident [$(($a:ident $b:ident))*]
+                $needs:ident $version:literal;
+        )*
+    ) => {
         pub(super) const FORMS: &[Form] = &[$($(Form {
             family: "mma",
             ptx: crate::mma_scaled_ptx!($shape $kind $vec $scale $a $b),

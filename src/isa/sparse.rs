@@ -31,17 +31,26 @@ macro_rules! mma_sparse_forms {
             m16n8k32  plain     f32 [(f16 f16) (bf16 bf16)] f32 (4 4 4 4) 2 sm_80 7.1 native;
 
             // Integers, modulo 2^32 or saturated to 32 bits.
-            m16n8k32  plain     s32 [(s8 s8) (s8 u8) (u8 s8) (u8 u8)] s32 (4 2 2 4) 2 sm_80 7.1 native;
-            m16n8k32  satfinite s32 [(s8 s8) (s8 u8) (u8 s8) (u8 u8)] s32 (4 2 2 4) 2 sm_80 7.1 native;
-            m16n8k64  plain     s32 [(s8 s8) (s8 u8) (u8 s8) (u8 u8)] s32 (4 4 4 4) 1 sm_80 7.1 native;
-            m16n8k64  satfinite s32 [(s8 s8) (s8 u8) (u8 s8) (u8 u8)] s32 (4 4 4 4) 1 sm_80 7.1 native;
-            m16n8k64  plain     s32 [(s4 s4) (s4 u4) (u4 s4) (u4 u4)] s32 (4 2 2 4) 2 sm_80 7.1 emulated;
-            m16n8k64  satfinite s32 [(s4 s4) (s4 u4) (u4 s4) (u4 u4)] s32 (4 2 2 4) 2 sm_80 7.1 emulated;
-            m16n8k128 plain     s32 [(s4 s4) (s4 u4) (u4 s4) (u4 u4)] s32 (4 4 4 4) 1 sm_80 7.1 emulated;
-            m16n8k128 satfinite s32 [(s4 s4) (s4 u4) (u4 s4) (u4 u4)] s32 (4 4 4 4) 1 sm_80 7.1 emulated;
+            m16n8k32  plain     s32 [(s8 s8) (s8 u8) (u8 s8) (u8 u8)]
+                s32 (4 2 2 4) 2 sm_80 7.1 native;
+            m16n8k32  satfinite s32 [(s8 s8) (s8 u8) (u8 s8) (u8 u8)]
+                s32 (4 2 2 4) 2 sm_80 7.1 native;
+            m16n8k64  plain     s32 [(s8 s8) (s8 u8) (u8 s8) (u8 u8)]
+                s32 (4 4 4 4) 1 sm_80 7.1 native;
+            m16n8k64  satfinite s32 [(s8 s8) (s8 u8) (u8 s8) (u8 u8)]
+                s32 (4 4 4 4) 1 sm_80 7.1 native;
+            m16n8k64  plain     s32 [(s4 s4) (s4 u4) (u4 s4) (u4 u4)]
+                s32 (4 2 2 4) 2 sm_80 7.1 emulated;
+            m16n8k64  satfinite s32 [(s4 s4) (s4 u4) (u4 s4) (u4 u4)]
+                s32 (4 2 2 4) 2 sm_80 7.1 emulated;
+            m16n8k128 plain     s32 [(s4 s4) (s4 u4) (u4 s4) (u4 u4)]
+                s32 (4 4 4 4) 1 sm_80 7.1 emulated;
+            m16n8k128 satfinite s32 [(s4 s4) (s4 u4) (u4 s4) (u4 u4)]
+                s32 (4 4 4 4) 1 sm_80 7.1 emulated;
 
             // fp8.
-            m16n8k64  plain     f32 [(e4m3 e4m3) (e4m3 e5m2) (e5m2 e4m3) (e5m2 e5m2)] f32 (4 4 4 4) 1 sm_89 8.4 emulated;
+            m16n8k64  plain     f32 [(e4m3 e4m3) (e4m3 e5m2) (e5m2 e4m3) (e5m2 e5m2)]
+                f32 (4 4 4 4) 1 sm_89 8.4 emulated;
         }
     };
 }
@@ -55,8 +64,10 @@ macro_rules! mma_sparse_ordered_forms {
             [$($before)*]
             // fp8, fp6 and fp4 in bytes. Forms with only fp8 and an f32 result are on all of
             // Blackwell.
-            m16n8k64 f8f6f4 f32 [(e4m3 e4m3) (e4m3 e5m2) (e5m2 e4m3) (e5m2 e5m2)] f32 (4 4 4 4) 1 blackwell 8.6 absent;
-            m16n8k64 f8f6f4 f16 [(e4m3 e4m3) (e4m3 e5m2) (e5m2 e4m3) (e5m2 e5m2)] f16 (2 4 4 2) 1 blackwell_120 8.7 absent;
+            m16n8k64 f8f6f4 f32 [(e4m3 e4m3) (e4m3 e5m2) (e5m2 e4m3) (e5m2 e5m2)]
+                f32 (4 4 4 4) 1 blackwell 8.6 absent;
+            m16n8k64 f8f6f4 f16 [(e4m3 e4m3) (e4m3 e5m2) (e5m2 e4m3) (e5m2 e5m2)]
+                f16 (2 4 4 2) 1 blackwell_120 8.7 absent;
             m16n8k64 f8f6f4 f16 [
                 (e2m1 e2m1) (e2m1 e2m3) (e2m1 e3m2) (e2m1 e4m3) (e2m1 e5m2)
                 (e2m3 e2m1) (e2m3 e2m3) (e2m3 e3m2) (e2m3 e4m3) (e2m3 e5m2)
@@ -81,7 +92,8 @@ macro_rules! mma_sparse_ordered_forms {
 macro_rules! mma_sparse_ptx {
     ($order:ident $q:ident $shape:ident $d:ident $a:ident $b:ident $c:ident) => {
         concat!(
-            $crate::mma_sparse_ptx!(@order $order), ".sync.aligned.", stringify!($shape), ".row.col", $crate::mma_sparse_ptx!(@option $q),
+            $crate::mma_sparse_ptx!(@order $order), ".sync.aligned.", stringify!($shape),
+            ".row.col", $crate::mma_sparse_ptx!(@option $q),
             ".", stringify!($d), ".", stringify!($a), ".", stringify!($b), ".", stringify!($c)
         )
     };
@@ -97,27 +109,44 @@ macro_rules! mma_sparse_ptx {
 #[doc(hidden)]
 #[macro_export]
 macro_rules! mma_sparse_named {
-    ($order:ident $q:ident $shape:ident $d:ident $a:ident $b:ident $c:ident => $with:ident $arguments:tt) => {
-        $crate::__private::paste! { $crate::mma_sparse_named! { @$order $q $with $arguments [$shape] [[<$d _ $a _ $b _ $c>]] } }
+    (
+        $order:ident $q:ident $shape:ident $d:ident $a:ident $b:ident $c:ident
+            => $with:ident $arguments:tt
+    ) => {
+        $crate::__private::paste! { $crate::mma_sparse_named! {
+            @$order $q $with $arguments [$shape] [[<$d _ $a _ $b _ $c>]]
+        } }
     };
     (@any $q:ident $with:ident $arguments:tt [$shape:ident] $elements:tt) => {
-        $crate::__private::paste! { $crate::mma_sparse_named! { @$q $with $arguments [[<mma_sp_sync_aligned_ $shape _row_col>]] $elements } }
+        $crate::__private::paste! { $crate::mma_sparse_named! {
+            @$q $with $arguments [[<mma_sp_sync_aligned_ $shape _row_col>]] $elements
+        } }
     };
     (@ordered $q:ident $with:ident $arguments:tt [$shape:ident] $elements:tt) => {
-        $crate::__private::paste! { $crate::mma_sparse_named! { @$q $with $arguments [[<mma_sp_ordered_metadata_sync_aligned_ $shape _row_col>]] $elements } }
+        $crate::__private::paste! { $crate::mma_sparse_named! {
+            @$q $with $arguments [[<
+                mma_sp_ordered_metadata_sync_aligned_ $shape _row_col
+            >]] $elements
+        } }
     };
-    (@plain $with:ident $arguments:tt [$shape:ident] [$elements:ident]) => { $crate::__private::paste! { $with! { @named [<$shape _ $elements>] $arguments } } };
+    (@plain $with:ident $arguments:tt [$shape:ident] [$elements:ident]) => {
+        $crate::__private::paste! { $with! { @named [<$shape _ $elements>] $arguments } }
+    };
     (@satfinite $with:ident $arguments:tt [$shape:ident] [$elements:ident]) => {
         $crate::__private::paste! { $with! { @named [<$shape _satfinite_ $elements>] $arguments } }
     };
     (@f8f6f4 $with:ident $arguments:tt [$shape:ident] [$elements:ident]) => {
-        $crate::__private::paste! { $with! { @named [<$shape _kind_f8f6f4_ $elements>] $arguments } }
+        $crate::__private::paste! { $with! {
+            @named [<$shape _kind_f8f6f4_ $elements>] $arguments
+        } }
     };
 }
 
 macro_rules! records {
-    ([$name:ident $family:ident $order:ident] $($shape:ident $q:ident $d:ident [$(($a:ident $b:ident))*] $c:ident
-        ($nd:literal $na:literal $nb:literal $nc:literal) $selectors:literal $needs:ident $version:tt $nature:ident;)*) => {
+    ([$name:ident $family:ident $order:ident]
+        $($shape:ident $q:ident $d:ident [$(($a:ident $b:ident))*] $c:ident
+        ($nd:literal $na:literal $nb:literal $nc:literal) $selectors:literal $needs:ident
+            $version:tt $nature:ident;)*) => {
         pub(super) const $name: &[Form] = &[$($(Form {
             family: $family,
             ptx: crate::mma_sparse_ptx!($order $q $shape $d $a $b $c),

@@ -88,13 +88,21 @@ macro_rules! wgmma_columns {
             d112 d113 d114 d115 d116 d117 d118 d119 d120 d121 d122 d123 d124 d125 d126 d127
         }
     };
-    (@2 $with:ident $arguments:tt [$($d:ident)*] [$n:tt $($columns:tt)*] $d0:ident $d1:ident $($rest:ident)*) => {
+    (
+        @2 $with:ident $arguments:tt [$($d:ident)*] [$n:tt $($columns:tt)*] $d0:ident $d1:ident
+            $($rest:ident)*
+    ) => {
         $crate::wgmma_columns! { @form $n $with $arguments [$($d)* $d0 $d1] }
         $crate::wgmma_columns! { @2 $with $arguments [$($d)* $d0 $d1] [$($columns)*] $($rest)* }
     };
-    (@4 $with:ident $arguments:tt [$($d:ident)*] [$n:tt $($columns:tt)*] $d0:ident $d1:ident $d2:ident $d3:ident $($rest:ident)*) => {
+    (
+        @4 $with:ident $arguments:tt [$($d:ident)*] [$n:tt $($columns:tt)*] $d0:ident $d1:ident
+            $d2:ident $d3:ident $($rest:ident)*
+    ) => {
         $crate::wgmma_columns! { @form $n $with $arguments [$($d)* $d0 $d1 $d2 $d3] }
-        $crate::wgmma_columns! { @4 $with $arguments [$($d)* $d0 $d1 $d2 $d3] [$($columns)*] $($rest)* }
+        $crate::wgmma_columns! {
+            @4 $with $arguments [$($d)* $d0 $d1 $d2 $d3] [$($columns)*] $($rest)*
+        }
     };
     (@$per:tt $with:ident $arguments:tt $d:tt [] $($rest:ident)*) => {};
     // No form has this many columns.
@@ -108,8 +116,10 @@ macro_rules! wgmma_columns {
 macro_rules! wgmma_ptx {
     ($selectors:tt $n:literal $d:ident $a:ident $b:ident $k:literal $option:ident) => {
         concat!(
-            "wgmma.mma_async", $crate::wgmma_ptx!(@sp $selectors), ".sync.aligned.m64n", $n, "k", $k,
-            ".", stringify!($d), ".", stringify!($a), ".", stringify!($b), $crate::wgmma_ptx!(@$option)
+            "wgmma.mma_async", $crate::wgmma_ptx!(@sp $selectors), ".sync.aligned.m64n", $n, "k",
+            $k,
+            ".", stringify!($d), ".", stringify!($a), ".", stringify!($b),
+            $crate::wgmma_ptx!(@$option)
         )
     };
     (@sp 0) => { "" };
@@ -175,14 +185,26 @@ macro_rules! wgmma_shape {
 #[doc(hidden)]
 #[macro_export]
 macro_rules! wgmma_named {
-    (0 $($form:tt)*) => { $crate::wgmma_named! { @form wgmma_mma_async_sync_aligned_m64n $($form)* } };
-    (@form $begin:ident $n:literal $d:ident $a:ident $b:ident $k:literal plain => $with:ident $arguments:tt) => {
+    (0 $($form:tt)*) => {
+        $crate::wgmma_named! { @form wgmma_mma_async_sync_aligned_m64n $($form)* }
+    };
+    (
+        @form $begin:ident $n:literal $d:ident $a:ident $b:ident $k:literal plain
+            => $with:ident $arguments:tt
+    ) => {
         $crate::__private::paste! { $with! { @named [<$begin $n k $k _ $d _ $a _ $b>] $arguments } }
     };
-    (@form $begin:ident $n:literal $d:ident $a:ident $b:ident $k:literal $option:ident => $with:ident $arguments:tt) => {
-        $crate::__private::paste! { $with! { @named [<$begin $n k $k _ $d _ $a _ $b _ $option>] $arguments } }
+    (
+        @form $begin:ident $n:literal $d:ident $a:ident $b:ident $k:literal $option:ident
+            => $with:ident $arguments:tt
+    ) => {
+        $crate::__private::paste! { $with! {
+            @named [<$begin $n k $k _ $d _ $a _ $b _ $option>] $arguments
+        } }
     };
-    ($selectors:literal $($form:tt)*) => { $crate::wgmma_named! { @form wgmma_mma_async_sp_sync_aligned_m64n $($form)* } };
+    ($selectors:literal $($form:tt)*) => {
+        $crate::wgmma_named! { @form wgmma_mma_async_sp_sync_aligned_m64n $($form)* }
+    };
 }
 
 /// The type in which a tile stores the elements of a form, by their name in the table. Bits are in

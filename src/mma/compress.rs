@@ -27,10 +27,13 @@ where
     /// #[kernel(threads = 32, target = "sm_80")]
     /// fn multiply(block: &Block, a: Global<bf16>, b: Global<bf16>, d: GlobalMut<f32>) {
     ///     let warp = block.warp();
-    ///     let (a, metadata) = FragmentSparseA::<M16N8K16, bf16>::compress(warp, |row, k| a.get(row * 16 + k));
+    ///     let (a, metadata) =
+    ///         FragmentSparseA::<M16N8K16, bf16>::compress(warp, |row, k| a.get(row * 16 + k));
     ///     let b = FragmentB::<M16N8K16, bf16>::from_fn(warp, |k, col| b.get(k * 8 + col));
     ///     let mut acc = Accumulator::<M16N8K16, f32>::zero();
-    ///     MmaSparse::<M16N8K16, bf16, bf16, f32>::accumulate::<0>(warp, &mut acc, &a, &b, &metadata);
+    ///     MmaSparse::<M16N8K16, bf16, bf16, f32>::accumulate::<0>(
+    ///         warp, &mut acc, &a, &b, &metadata,
+    ///     );
     ///     acc.for_each(warp, |row, col, value| d.set(row * 8 + col, value));
     /// }
     ///
@@ -42,7 +45,8 @@ where
     /// let expected: f32 = (0..16).map(|k| a[3 * 16 + k].to_f32() * b[k * 8 + 2].to_f32()).sum();
     /// assert_eq!(d[3 * 8 + 2], expected);
     ///
-    /// let report = multiply::simulate(1, &vec![bf16::ONE; 256], &b, &mut d).unwrap_err().to_string();
+    /// let report =
+    ///     multiply::simulate(1, &vec![bf16::ONE; 256], &b, &mut d).unwrap_err().to_string();
     /// assert!(report.starts_with("error: not sparse: row 0, columns 0 to 3: "), "{report}");
     /// ```
     #[inline(always)]

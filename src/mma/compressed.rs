@@ -23,7 +23,11 @@ use std::vec::Vec;
 /// assert_eq!(sparse.dense(), dense);
 ///
 /// let error = Compressed::of(&[1u8, 2, 0, 4], 1, 4).unwrap_err().to_string();
-/// assert_eq!(error, "row 0, columns 0 to 3: columns 0, 1, 3 are not zero; of these 4 elements at most 2 may be other than zero");
+/// assert_eq!(
+///     error,
+///     "row 0, columns 0 to 3: columns 0, 1, 3 are not zero; of these 4 elements at most 2 may be \
+///      other than zero"
+/// );
 /// # Ok::<(), ptx_matrix::mma::CompressError>(())
 /// ```
 #[derive(Debug, Clone, PartialEq)]
@@ -64,7 +68,8 @@ impl fmt::Display for CompressError {
         match self {
             CompressError::Size { size: (rows, cols), len, chunk } => write!(
                 f,
-                "a matrix of {rows} x {cols} in {len} elements: there must be rows x columns of them, and the columns a multiple of {chunk}"
+                "a matrix of {rows} x {cols} in {len} elements: there must be rows x columns of \
+                 them, and the columns a multiple of {chunk}"
             ),
             CompressError::NotSparse { row, cols: (first, last), found } => {
                 let found: Vec<_> = found.iter().map(usize::to_string).collect();

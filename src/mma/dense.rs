@@ -18,22 +18,24 @@ use core::marker::PhantomData;
 ///
 /// | shape | A, B | C, D | option | needs |
 /// | --- | --- | --- | --- | --- |
-/// | [`M16N8K8`](crate::fragment::M16N8K8), [`M16N8K16`](crate::fragment::M16N8K16) | f16 | f32, f16 | | sm_75, sm_80 |
-/// | [`M16N8K8`](crate::fragment::M16N8K8), [`M16N8K16`](crate::fragment::M16N8K16) | bf16 | f32 | | sm_80 |
-/// | [`M16N8K4`](crate::fragment::M16N8K4), [`M16N8K8`](crate::fragment::M16N8K8) | [`tf32`](crate::element::tf32) | f32 | | sm_80 |
-/// | [`M8N8K4Quad`](crate::fragment::M8N8K4Quad) | f16 | f32, f16; C f16 and D f32 with [`Widen`](crate::isa::Widen) | | sm_75 |
-/// | [`M16N8K16`](crate::fragment::M16N8K16), [`M16N8K32`](crate::fragment::M16N8K32) | [`F8E4M3`](crate::element::F8E4M3), [`F8E5M2`](crate::element::F8E5M2) | f32, f16 | | sm_89 |
-/// | [`M16N8K32`](crate::fragment::M16N8K32) | `F8E4M3`, `F8E5M2` | f32, f16 | [`F8F6F4`](crate::isa::F8F6F4) | sm_100a, 100f and the like |
-/// | [`M16N8K32`](crate::fragment::M16N8K32) | `F8E4M3`, `F8E5M2`, [`e3m2`](crate::element::e3m2), [`e2m3`](crate::element::e2m3), [`InByte`](crate::element::InByte)`<e2m1>` | f32, f16 | [`F8F6F4`](crate::isa::F8F6F4) | sm_120a, 120f and the like |
-/// | [`M8N8K4`](crate::fragment::M8N8K4) | f64 | f64 | [`Rn`](crate::isa::Rn), [`Rz`](crate::isa::Rz), [`Rm`](crate::isa::Rm), [`Rp`](crate::isa::Rp) | sm_80 |
-/// | [`M16N8K4`](crate::fragment::M16N8K4), [`M16N8K8`](crate::fragment::M16N8K8), [`M16N8K16`](crate::fragment::M16N8K16) | f64 | f64 | the same | sm_90 |
-/// | [`M16N8K8Pairs`](crate::fragment::M16N8K8Pairs): `M16N8K8` in another order | f64 | f64 | the same | sm_90 |
-/// | [`M8N8K16`](crate::fragment::M8N8K16) | i8, u8 | i32 | [`SatFinite`](crate::isa::SatFinite) | sm_75 |
-/// | [`M16N8K16`](crate::fragment::M16N8K16), [`M16N8K32`](crate::fragment::M16N8K32) | i8, u8 | i32 | [`SatFinite`](crate::isa::SatFinite) | sm_80 |
-/// | [`M8N8K32`](crate::fragment::M8N8K32) | [`s4`](crate::element::s4), [`u4`](crate::element::u4) | i32 | [`SatFinite`](crate::isa::SatFinite) | sm_75 |
-/// | [`M16N8K32`](crate::fragment::M16N8K32), [`M16N8K64`](crate::fragment::M16N8K64) | `s4`, `u4` | i32 | [`SatFinite`](crate::isa::SatFinite) | sm_80 |
-/// | [`M8N8K128`](crate::fragment::M8N8K128) | [`b1`](crate::element::b1) | i32 | [`XorPopc`](crate::isa::XorPopc), or [`AndPopc`](crate::isa::AndPopc) | sm_75, sm_80 |
-/// | [`M16N8K128`](crate::fragment::M16N8K128), [`M16N8K256`](crate::fragment::M16N8K256) | `b1` | i32 | [`XorPopc`](crate::isa::XorPopc), or [`AndPopc`](crate::isa::AndPopc) | sm_80 |
+/// | [`M16N8K8`], [`M16N8K16`] | f16 | f32, f16 | | sm_75, sm_80 |
+/// | [`M16N8K8`], [`M16N8K16`] | bf16 | f32 | | sm_80 |
+/// | [`M16N8K4`], [`M16N8K8`] | [`tf32`] | f32 | | sm_80 |
+/// | [`M8N8K4Quad`] | f16 | f32, f16; C f16 and D f32 with [`Widen`] | | sm_75 |
+/// | [`M16N8K16`], [`M16N8K32`] | [`F8E4M3`], [`F8E5M2`] | f32, f16 | | sm_89 |
+/// | [`M16N8K32`] | `F8E4M3`, `F8E5M2` | f32, f16 | [`F8F6F4`] | sm_100a, 100f and the like |
+/// | [`M16N8K32`] | these, and three more | f32, f16 | the same | sm_120a, 120f and the like |
+/// | [`M8N8K4`] | f64 | f64 | [`Rn`], [`Rz`], [`Rm`], [`Rp`] | sm_80 |
+/// | [`M16N8K4`], [`M16N8K8`], [`M16N8K16`] | f64 | f64 | the same | sm_90 |
+/// | [`M16N8K8Pairs`]: `M16N8K8` in another order | f64 | f64 | the same | sm_90 |
+/// | [`M8N8K16`] | i8, u8 | i32 | [`SatFinite`] | sm_75 |
+/// | [`M16N8K16`], [`M16N8K32`] | i8, u8 | i32 | [`SatFinite`] | sm_80 |
+/// | [`M8N8K32`] | [`s4`], [`u4`] | i32 | [`SatFinite`] | sm_75 |
+/// | [`M16N8K32`], [`M16N8K64`] | `s4`, `u4` | i32 | [`SatFinite`] | sm_80 |
+/// | [`M8N8K128`] | [`b1`] | i32 | [`XorPopc`], or [`AndPopc`] | sm_75, sm_80 |
+/// | [`M16N8K128`], [`M16N8K256`] | `b1` | i32 | [`XorPopc`], or [`AndPopc`] | sm_80 |
+///
+/// The three more types are [`e3m2`], [`e2m3`] and [`InByte<e2m1>`].
 ///
 /// Where a row names several element types, A and B may have different ones. The option is a type
 /// parameter. Its default is [`Plain`], a form without an option. The rows of `F8F6F4`, `XorPopc`
@@ -59,7 +61,9 @@ use core::marker::PhantomData;
 /// #[kernel(threads = 32)]
 /// fn outer(block: &Block, d: GlobalMut<f32>) {
 ///     let warp = block.warp();
-///     let a = FragmentA::<M16N8K16, bf16>::from_fn(warp, |row, k| bf16::from_f32(if k == 0 { row as f32 } else { 0.0 }));
+///     let a = FragmentA::<M16N8K16, bf16>::from_fn(warp, |row, k| {
+///         bf16::from_f32(if k == 0 { row as f32 } else { 0.0 })
+///     });
 ///     let b = FragmentB::<M16N8K16, bf16>::from_fn(warp, |_, col| bf16::from_f32(col as f32));
 ///     let mut acc = Accumulator::<M16N8K16, f32>::zero();
 ///     Mma::<M16N8K16, bf16, bf16, f32>::accumulate(warp, &mut acc, &a, &b);
@@ -70,13 +74,52 @@ use core::marker::PhantomData;
 /// outer::simulate(1, &mut d).unwrap();
 /// assert_eq!(d[7 * 8 + 5], 35.0);
 /// ```
+///
+/// [`M16N8K8`]: crate::fragment::M16N8K8
+/// [`M16N8K16`]: crate::fragment::M16N8K16
+/// [`M16N8K4`]: crate::fragment::M16N8K4
+/// [`tf32`]: crate::element::tf32
+/// [`M8N8K4Quad`]: crate::fragment::M8N8K4Quad
+/// [`Widen`]: crate::isa::Widen
+/// [`M16N8K32`]: crate::fragment::M16N8K32
+/// [`F8E4M3`]: crate::element::F8E4M3
+/// [`F8E5M2`]: crate::element::F8E5M2
+/// [`F8F6F4`]: crate::isa::F8F6F4
+/// [`e3m2`]: crate::element::e3m2
+/// [`e2m3`]: crate::element::e2m3
+/// [`InByte<e2m1>`]: crate::element::InByte
+/// [`M8N8K4`]: crate::fragment::M8N8K4
+/// [`Rn`]: crate::isa::Rn
+/// [`Rz`]: crate::isa::Rz
+/// [`Rm`]: crate::isa::Rm
+/// [`Rp`]: crate::isa::Rp
+/// [`M16N8K8Pairs`]: crate::fragment::M16N8K8Pairs
+/// [`M8N8K16`]: crate::fragment::M8N8K16
+/// [`SatFinite`]: crate::isa::SatFinite
+/// [`M8N8K32`]: crate::fragment::M8N8K32
+/// [`s4`]: crate::element::s4
+/// [`u4`]: crate::element::u4
+/// [`M16N8K64`]: crate::fragment::M16N8K64
+/// [`M8N8K128`]: crate::fragment::M8N8K128
+/// [`b1`]: crate::element::b1
+/// [`XorPopc`]: crate::isa::XorPopc
+/// [`AndPopc`]: crate::isa::AndPopc
+/// [`M16N8K128`]: crate::fragment::M16N8K128
+/// [`M16N8K256`]: crate::fragment::M16N8K256
 pub struct Mma<S, A, B, C, O = Plain, Target = BuildTarget>(PhantomData<(S, A, B, C, O, Target)>);
 
 /// A form of `mma` that exists: see the table at [`Mma`].
 #[diagnostic::on_unimplemented(
     message = "there is no form `{Self}`",
-    note = "`Mma<Shape, A, B, C>` exists for f16 x f16 into f32 or f16 and bf16 x bf16 into f32 (`M16N8K8`, `M16N8K16`), f16 into f32 or f16 (`M8N8K4Quad`), tf32 x tf32 into f32 (`M16N8K4`, `M16N8K8`), F8E4M3 and F8E5M2 into f32 or f16 (`M16N8K16`, `M16N8K32`), f64 (`M8N8K4`, `M16N8K4`, `M16N8K8`, `M16N8K16`), i8 and u8 into i32 (`M8N8K16`, `M16N8K16`, `M16N8K32`), s4 and u4 into i32 (`M8N8K32`, `M16N8K32`, `M16N8K64`)",
-    note = "`Mma<Shape, A, B, C, Option>` exists with `SatFinite` for integers, `Rn`, `Rz`, `Rm`, `Rp` for f64, `F8F6F4` for F8E4M3, F8E5M2, e3m2, e2m3 and InByte<e2m1> into f32 or f16 (`M16N8K32`), `XorPopc` and `AndPopc` for b1 (`M8N8K128`, `M16N8K128`, `M16N8K256`), `Widen` for `M8N8K4Quad` with C of f16"
+    note = "`Mma<Shape, A, B, C>` exists for f16 x f16 into f32 or f16 and bf16 x bf16 into f32 \
+            (`M16N8K8`, `M16N8K16`), f16 into f32 or f16 (`M8N8K4Quad`), tf32 x tf32 into f32 \
+            (`M16N8K4`, `M16N8K8`), F8E4M3 and F8E5M2 into f32 or f16 (`M16N8K16`, `M16N8K32`), \
+            f64 (`M8N8K4`, `M16N8K4`, `M16N8K8`, `M16N8K16`), i8 and u8 into i32 (`M8N8K16`, \
+            `M16N8K16`, `M16N8K32`), s4 and u4 into i32 (`M8N8K32`, `M16N8K32`, `M16N8K64`)",
+    note = "`Mma<Shape, A, B, C, Option>` exists with `SatFinite` for integers, `Rn`, `Rz`, `Rm`, \
+            `Rp` for f64, `F8F6F4` for F8E4M3, F8E5M2, e3m2, e2m3 and InByte<e2m1> into f32 or f16 \
+            (`M16N8K32`), `XorPopc` and `AndPopc` for b1 (`M8N8K128`, `M16N8K128`, `M16N8K256`), \
+            `Widen` for `M8N8K4Quad` with C of f16"
 )]
 pub trait MmaForm: Sealed {
     /// The A operand.
@@ -102,7 +145,8 @@ pub trait MmaForm: Sealed {
 
 /// Implements each form.
 macro_rules! implementations {
-    ($($shape:ident $la:ident $lb:ident $q:ident $d:ident [$(($a:ident $b:ident))*] $c:ident $width:ident $registers:tt
+    ($($shape:ident $la:ident $lb:ident $q:ident $d:ident [$(($a:ident $b:ident))*] $c:ident
+        $width:ident $registers:tt
         $needs:ident $version:literal $nature:ident;)*) => {$($(
         crate::mma_named! {
             $q $shape $la $lb $d $a $b $c => implementations (
@@ -112,7 +156,8 @@ macro_rules! implementations {
         }
     )*)*};
     (@named $name:ident (
-        [$q:ident $shape:ident $la:ident $lb:ident $d:ident $a:ident $b:ident $c:ident] $needs:ident [$s:ty] [$of_a:ty] [$of_b:ty]
+        [$q:ident $shape:ident $la:ident $lb:ident $d:ident $a:ident $b:ident $c:ident]
+        $needs:ident [$s:ty] [$of_a:ty] [$of_b:ty]
     )) => {
         impl<Target> Sealed for Mma<$s, $of_a, $of_b, ptx::$c, ptx::$q, Target> {}
         impl<Target> MmaForm for Mma<$s, $of_a, $of_b, ptx::$c, ptx::$q, Target> {
@@ -126,7 +171,8 @@ macro_rules! implementations {
             #[inline(always)]
             unsafe fn issue(site: Site, a: &Self::A, b: &Self::B, c: &Self::C) -> Self::D {
                 multiply! { $name Self::PTX, [$shape $a $q], site,
-                    (a: FragmentA<$s, $of_a>, b: FragmentB<$s, $of_b>, c: Accumulator<$s, ptx::$c>) -> Accumulator<$s, ptx::$d> }
+                    (a: FragmentA<$s, $of_a>, b: FragmentB<$s, $of_b>, c: Accumulator<$s, ptx::$c>)
+                    -> Accumulator<$s, ptx::$d> }
             }
         }
     };

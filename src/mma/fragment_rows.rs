@@ -17,7 +17,8 @@ impl<S: FragmentShape<RoleC, T::Width>, T: Element> Accumulator<S, T> {
             let (row, _) = S::LAYOUT.position(5, index);
             assert!(
                 S::LAYOUT.elements() == 4 && row == 1 + 8 * row_of(index),
-                "only of accumulators of 16 x 8 are rows folded, of which a lane has two elements of two rows"
+                "only of accumulators of 16 x 8 are rows folded, of which a lane has two elements \
+                 of two rows"
             );
             index += 1;
         }
@@ -117,7 +118,9 @@ impl<T: Element<Width = Bits16>> FragmentA<M16N8K16, T> {
     ///     }
     /// }
     ///
-    /// let matrix = |step: usize| (0..256).map(|i| bf16::from_f32((i * step % 3) as f32)).collect::<Vec<_>>();
+    /// let matrix = |step: usize| {
+    ///     (0..256).map(|i| bf16::from_f32((i * step % 3) as f32)).collect::<Vec<_>>()
+    /// };
     /// let (a, b, c) = (matrix(5), matrix(7), matrix(11));
     /// let mut d = [0.0; 256];
     /// multiply_twice::simulate(1, &a, &b, &c, &mut d).check();

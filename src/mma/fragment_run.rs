@@ -57,12 +57,14 @@ impl<R: Role, F: FragmentShape<R, T::Width>, T: Element> Fragment<R, F, T> {
     /// | --- | --- | --- |
     /// | 16 bits | `ldmatrix` | `ldmatrix.trans` |
     /// | 8 and 32 bits | `ldmatrix` | loads of elements |
-    /// | 64 bits, 4 bits and less, and the f16 of [`M8N8K4Quad`](crate::fragment::M8N8K4Quad) | loads of elements | loads of elements |
+    /// | 64 bits, 4 bits and less, f16 of [`M8N8K4Quad`] | loads of elements | loads of elements |
     ///
     /// One load moves two 64-bit elements if they are neighbours in the tile and belong to the same
     /// lane ([`M16N8K8Pairs`](crate::fragment::M16N8K8Pairs)).
     ///
     /// Along the tile's contiguous side, `at` is a multiple of 16 bytes.
+    ///
+    /// [`M8N8K4Quad`]: crate::fragment::M8N8K4Quad
     #[inline(always)]
     #[track_caller]
     pub fn load_run<

@@ -54,7 +54,8 @@ impl<Frag, O> Copy for FragmentRows<Frag, O> {}
 const fn check_8x8<R: Role>(layout: Layout) {
     assert!(
         layout.is_of_matrices(Bits16::PER_REGISTER, R::PACKS_ROWS),
-        "the fragments of this shape are not made of the 8x8 matrices of `ldmatrix`: use `load_elements` and `store`"
+        "the fragments of this shape are not made of the 8x8 matrices of `ldmatrix`: use \
+         `load_elements` and `store`"
     );
 }
 

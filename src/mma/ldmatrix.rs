@@ -66,12 +66,19 @@ pub trait LdMatrixForms: CountRegisters {
 }
 
 macro_rules! forms {
-    ($($count:ident $matrices:literal: $plain:ident $plain_ptx:literal, $trans:ident $trans_ptx:literal;)*) => {$(
+    (
+        $(
+            $count:ident $matrices:literal: $plain:ident $plain_ptx:literal,
+            $trans:ident $trans_ptx:literal;
+        )*
+    ) => {$(
         impl LdMatrixForms for $count {
             const PTX: [&'static str; 2] = [$plain_ptx, $trans_ptx];
 
             #[inline(always)]
-            unsafe fn issue(site: Site, transposed: bool, rows: PerLane<RowAddr>) -> PerLane<[u32; $matrices]> {
+            unsafe fn issue(
+                site: Site, transposed: bool, rows: PerLane<RowAddr>
+            ) -> PerLane<[u32; $matrices]> {
                 // SAFETY: the caller upholds the same contract.
                 unsafe {
                     if transposed { matrix::$trans(site, rows) } else { matrix::$plain(site, rows) }
@@ -84,13 +91,16 @@ macro_rules! forms {
 forms! {
     X1 1:
         ldmatrix_sync_aligned_m8n8_x1_shared_b16 "ldmatrix.sync.aligned.m8n8.x1.shared.b16",
-        ldmatrix_sync_aligned_m8n8_x1_trans_shared_b16 "ldmatrix.sync.aligned.m8n8.x1.trans.shared.b16";
+        ldmatrix_sync_aligned_m8n8_x1_trans_shared_b16
+            "ldmatrix.sync.aligned.m8n8.x1.trans.shared.b16";
     X2 2:
         ldmatrix_sync_aligned_m8n8_x2_shared_b16 "ldmatrix.sync.aligned.m8n8.x2.shared.b16",
-        ldmatrix_sync_aligned_m8n8_x2_trans_shared_b16 "ldmatrix.sync.aligned.m8n8.x2.trans.shared.b16";
+        ldmatrix_sync_aligned_m8n8_x2_trans_shared_b16
+            "ldmatrix.sync.aligned.m8n8.x2.trans.shared.b16";
     X4 4:
         ldmatrix_sync_aligned_m8n8_x4_shared_b16 "ldmatrix.sync.aligned.m8n8.x4.shared.b16",
-        ldmatrix_sync_aligned_m8n8_x4_trans_shared_b16 "ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16";
+        ldmatrix_sync_aligned_m8n8_x4_trans_shared_b16
+            "ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16";
 }
 
 impl<N: Count, Tr: Transposition, Target> LdMatrix<N, Tr, B16, Target> {
@@ -167,7 +177,9 @@ impl<N: Count, Tr: Transposition, Target> LdMatrix<N, Tr, B16, Target> {
 /// ```
 #[diagnostic::on_unimplemented(
     message = "there is no form `{Self}`",
-    note = "`LdMatrix<N, Tr, E>` exists for `B16` (`X1`, `X2`, `X4`, with `Trans` and `NoTrans`), `B8` (`X1`, `X2`, with `Trans`), `B6x16P32` and `B4x16P64` (`X1`, `X2`, `X4` with `NoTrans`, `X1`, `X2` with `Trans`)"
+    note = "`LdMatrix<N, Tr, E>` exists for `B16` (`X1`, `X2`, `X4`, with `Trans` and `NoTrans`), \
+            `B8` (`X1`, `X2`, with `Trans`), `B6x16P32` and `B4x16P64` (`X1`, `X2`, `X4` with \
+            `NoTrans`, `X1`, `X2` with `Trans`)"
 )]
 pub trait LdMatrixBytes: crate::lane::Sealed {
     /// The registers of a lane.
@@ -184,7 +196,8 @@ pub trait LdMatrixBytes: crate::lane::Sealed {
 }
 
 macro_rules! byte_forms {
-    ($($raw:ident $ptx:literal $count:ident $trans:ident $element:ident $registers:tt $arrangement:tt $needs:ident $version:literal
+    ($($raw:ident $ptx:literal $count:ident $trans:ident $element:ident $registers:tt
+        $arrangement:tt $needs:ident $version:literal
         $nature:ident;)*) => {
         $(byte_forms! { @$element $raw $ptx $count $trans $registers $arrangement })*
     };
@@ -194,7 +207,10 @@ macro_rules! byte_forms {
         impl<Target> crate::lane::Sealed for LdMatrix<$count, $trans, B16, Target> {}
         const _: [&str; 2] = <$count as LdMatrixForms>::PTX;
     };
-    (@$element:ident $raw:ident $ptx:literal $count:ident $trans:ident ($($r:ident)+) [$($arrangement:tt)+]) => {
+    (
+        @$element:ident $raw:ident $ptx:literal $count:ident $trans:ident ($($r:ident)+)
+            [$($arrangement:tt)+]
+    ) => {
         impl<Target> crate::lane::Sealed for LdMatrix<$count, $trans, $element, Target> {}
         impl<Target> LdMatrixBytes for LdMatrix<$count, $trans, $element, Target> {
             type Registers = [u32; [$(stringify!($r)),+].len()];
@@ -223,7 +239,9 @@ macro_rules! byte_loads {
             /// addresses of the remaining lanes are not read.
             #[inline(always)]
             #[track_caller]
-            pub fn load(_: Warp<'_>, rows: PerLane<RowAddr>) -> PerLane<<Self as LdMatrixBytes>::Registers>
+            pub fn load(
+                _: Warp<'_>, rows: PerLane<RowAddr>
+            ) -> PerLane<<Self as LdMatrixBytes>::Registers>
             where
                 Target: Supports<ArchSpecific<100>>,
             {

@@ -2,11 +2,14 @@
 //!
 //! | item | PTX | from |
 //! | --- | --- | --- |
-//! | [`LdMatrix`], [`StMatrix`], [`MovMatrix`] | `ldmatrix`, `stmatrix`, `movmatrix` | sm_75, sm_90, sm_75 |
+//! | [`LdMatrix`], [`MovMatrix`] | `ldmatrix`, `movmatrix` | sm_75 |
+//! | [`StMatrix`] | `stmatrix` | sm_90 |
 //! | [`Mma`], [`MmaScaled`] | `mma.sync`, and `mma.sync` with block scaling | sm_75, sm_120a |
-//! | [`MmaSparse`], [`MmaSparseScaled`] | `mma.sp`, and `mma.sp` with block scaling | sm_80, sm_120a |
+//! | [`MmaSparse`] | `mma.sp` | sm_80 |
+//! | [`MmaSparseScaled`] | `mma.sp` with block scaling | sm_120a |
 //! | [`Wgmma`], [`WgmmaSparse`] | `wgmma.mma_async`, `wgmma.mma_async.sp` | sm_90a |
-//! | [`GroupAccumulator`], [`InFlight`] | accumulators of a warpgroup, and accumulators of `wgmma` in flight | sm_90a |
+//! | [`GroupAccumulator`] | accumulators of a warpgroup | sm_90a |
+//! | [`InFlight`] | accumulators of `wgmma` in flight | sm_90a |
 //! | [`Metadata`], `Compressed` | sparse matrices | |
 //! | [`RowValues`], [`RowParts`] | row reductions of accumulators, for example for a softmax | |
 //!

@@ -19,9 +19,11 @@ use core::marker::PhantomData;
 ///
 /// | shape | A, B | kind | scales of a row of A, a column of B | scale type |
 /// | --- | --- | --- | --- | --- |
-/// | [`M16N8K32`](crate::fragment::M16N8K32) | [`F8E4M3`](crate::element::F8E4M3), [`F8E5M2`](crate::element::F8E5M2), [`e3m2`](crate::element::e3m2), [`e2m3`](crate::element::e2m3), [`InByte`](crate::element::InByte)`<e2m1>`, in any mix | [`Mxf8f6f4`](crate::fragment::Mxf8f6f4) | one | [`ue8m0`](crate::element::ue8m0) |
-/// | [`M16N8K64`](crate::fragment::M16N8K64) | [`e2m1`](crate::element::e2m1) | [`Mxf4`](crate::fragment::Mxf4) | two | [`ue8m0`](crate::element::ue8m0) |
-/// | [`M16N8K64`](crate::fragment::M16N8K64) | [`e2m1`](crate::element::e2m1) | [`Mxf4Nvf4`](crate::fragment::Mxf4Nvf4) | two, or four | [`ue8m0`](crate::element::ue8m0); if four, also [`ue4m3`](crate::element::ue4m3) |
+/// | [`M16N8K32`] | five types | [`Mxf8f6f4`] | one | [`ue8m0`] |
+/// | [`M16N8K64`] | [`e2m1`] | [`Mxf4`] | two | [`ue8m0`] |
+/// | [`M16N8K64`] | [`e2m1`] | [`Mxf4Nvf4`] | two, or four | [`ue8m0`]; if four, also [`ue4m3`] |
+///
+/// The five types, in any mix: [`F8E4M3`], [`F8E5M2`], [`e3m2`], [`e2m3`] and [`InByte<e2m1>`].
 ///
 /// C and D are f32. A register of scales holds several sets. [`Select`] chooses one.
 ///
@@ -41,9 +43,15 @@ use core::marker::PhantomData;
 ///     let a = FragmentA::<M16N8K64, e2m1>::from_fn(warp, |_, _| e2m1::ONE);
 ///     let b = FragmentB::<M16N8K64, e2m1>::from_fn(warp, |_, _| e2m1::ONE);
 ///     let scales_a = ScaleA::<Mxf4>::from_fn(warp, |_, _, _| ue8m0::from_bits(127 + 2));
-///     let scales_b = ScaleB::<Mxf4>::from_fn(warp, |_, col, _| ue8m0::from_bits(127 + col as u8 / 2));
+///     let scales_b =
+///         ScaleB::<Mxf4>::from_fn(warp, |_, col, _| ue8m0::from_bits(127 + col as u8 / 2));
 ///     let mut acc = Accumulator::<M16N8K64, f32>::zero();
-///     MmaScaled::<M16N8K64, e2m1, e2m1, Mxf4>::accumulate(warp, &mut acc, (&a, &scales_a), (&b, &scales_b));
+///     MmaScaled::<M16N8K64, e2m1, e2m1, Mxf4>::accumulate(
+///         warp,
+///         &mut acc,
+///         (&a, &scales_a),
+///         (&b, &scales_b),
+///     );
 ///     acc.for_each(warp, |row, col, value| d.set(row * 8 + col, value));
 /// }
 ///
@@ -51,6 +59,20 @@ use core::marker::PhantomData;
 /// scaled::simulate(1, &mut d).unwrap();
 /// assert_eq!(d[..8], [256.0, 256.0, 512.0, 512.0, 1024.0, 1024.0, 2048.0, 2048.0]);
 /// ```
+///
+/// [`M16N8K32`]: crate::fragment::M16N8K32
+/// [`F8E4M3`]: crate::element::F8E4M3
+/// [`F8E5M2`]: crate::element::F8E5M2
+/// [`e3m2`]: crate::element::e3m2
+/// [`e2m3`]: crate::element::e2m3
+/// [`InByte<e2m1>`]: crate::element::InByte
+/// [`Mxf8f6f4`]: crate::fragment::Mxf8f6f4
+/// [`ue8m0`]: crate::element::ue8m0
+/// [`M16N8K64`]: crate::fragment::M16N8K64
+/// [`e2m1`]: crate::element::e2m1
+/// [`Mxf4`]: crate::fragment::Mxf4
+/// [`Mxf4Nvf4`]: crate::fragment::Mxf4Nvf4
+/// [`ue4m3`]: crate::element::ue4m3
 pub struct MmaScaled<
     S,
     A,
@@ -77,7 +99,8 @@ pub struct Select<const BYTE: u16, const THREAD: u16>;
 /// A [`Select`] that exists for the scales `N` (an array type) of role `R`.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` selects no scales of type `{N}` of `{R}`",
-    note = "`Select<BYTE, THREAD>`: `BYTE` is 0 to 3 if there is one scale, 0 or 2 if there are two, 0 if there are four; `THREAD` is 0 or 1 for A, 0 to 3 for B"
+    note = "`Select<BYTE, THREAD>`: `BYTE` is 0 to 3 if there is one scale, 0 or 2 if there are \
+            two, 0 if there are four; `THREAD` is 0 or 1 for A, 0 to 3 for B"
 )]
 pub trait Selects<R, N>: Sealed {
     /// The selection as a value.
@@ -128,7 +151,9 @@ impl<R: Role, K: ScaledKind> Scales<R, K> {
 /// A form of `mma` with block scaling that exists: see the table at [`MmaScaled`].
 #[diagnostic::on_unimplemented(
     message = "there is no form `{Self}`",
-    note = "`MmaScaled<Shape, A, B, Kind>` exists for `Mxf8f6f4` with F8E4M3, F8E5M2, e3m2, e2m3 and InByte<e2m1> (`M16N8K32`), `Mxf4`, `Mxf4Nvf4<2, ue8m0>`, `Mxf4Nvf4<4, ue8m0>` and `Mxf4Nvf4<4, ue4m3>` with e2m1 (`M16N8K64`)"
+    note = "`MmaScaled<Shape, A, B, Kind>` exists for `Mxf8f6f4` with F8E4M3, F8E5M2, e3m2, e2m3 \
+            and InByte<e2m1> (`M16N8K32`), `Mxf4`, `Mxf4Nvf4<2, ue8m0>`, `Mxf4Nvf4<4, ue8m0>` and \
+            `Mxf4Nvf4<4, ue4m3>` with e2m1 (`M16N8K64`)"
 )]
 pub trait MmaScaledForm: Sealed {
     /// The A operand.
@@ -159,15 +184,23 @@ pub trait Issue<K, SelectA, SelectB>: MmaScaledForm {
 }
 
 macro_rules! implementations {
-    ($($shape:ident $kind:ident $vec:literal $scale:ident [$(($a:ident $b:ident))*] $needs:ident $version:literal;)*) => {$($(
+    (
+        $(
+            $shape:ident $kind:ident $vec:literal $scale:ident [$(($a:ident $b:ident))*]
+                $needs:ident $version:literal;
+        )*
+    ) => {$($(
         crate::mma_scaled_named! { $shape $kind $vec $scale $a $b => implementations (
             [$shape $kind $vec $scale $a $b] $needs [ptx::$shape] [crate::mma_element!($kind $a)]
             [crate::mma_element!($kind $b)] [crate::mma_kind!($kind $vec $scale)]
         ) }
     )*)*};
     (@named $name:ident ($ptx:tt $needs:ident [$s:ty] [$a:ty] [$b:ty] [$kind:ty])) => {
-        impl<SelectA, SelectB, Target> Sealed for MmaScaled<$s, $a, $b, $kind, SelectA, SelectB, Target> {}
-        impl<SelectA, SelectB, Target> MmaScaledForm for MmaScaled<$s, $a, $b, $kind, SelectA, SelectB, Target> {
+        impl<SelectA, SelectB, Target> Sealed
+            for MmaScaled<$s, $a, $b, $kind, SelectA, SelectB, Target> {}
+        impl<SelectA, SelectB, Target> MmaScaledForm
+            for MmaScaled<$s, $a, $b, $kind, SelectA, SelectB, Target>
+        {
             type A = FragmentA<$s, $a>;
             type B = FragmentB<$s, $b>;
             type C = Accumulator<$s, f32>;
@@ -176,7 +209,9 @@ macro_rules! implementations {
         }
         impl<const BYTE_A: u16, const THREAD_A: u16, const BYTE_B: u16, const THREAD_B: u16, Target>
             Issue<$kind, Select<BYTE_A, THREAD_A>, Select<BYTE_B, THREAD_B>>
-            for MmaScaled<$s, $a, $b, $kind, Select<BYTE_A, THREAD_A>, Select<BYTE_B, THREAD_B>, Target>
+            for MmaScaled<
+                $s, $a, $b, $kind, Select<BYTE_A, THREAD_A>, Select<BYTE_B, THREAD_B>, Target
+            >
         {
             #[inline(always)]
             unsafe fn issue(
@@ -187,8 +222,10 @@ macro_rules! implementations {
                 b: &Self::B,
                 scales_b: &ScaleB<$kind>,
             ) {
-                multiply_scaled! { $name [BYTE_A THREAD_A BYTE_B THREAD_B] <Self as MmaScaledForm>::PTX, site, acc: Accumulator<$s, f32>,
-                    (a: FragmentA<$s, $a>, scales_a: ScaleA<$kind>), (b: FragmentB<$s, $b>, scales_b: ScaleB<$kind>) }
+                multiply_scaled! { $name [BYTE_A THREAD_A BYTE_B THREAD_B] <Self as
+                    MmaScaledForm>::PTX, site, acc: Accumulator<$s, f32>,
+                    (a: FragmentA<$s, $a>, scales_a: ScaleA<$kind>),
+                    (b: FragmentB<$s, $b>, scales_b: ScaleB<$kind>) }
             }
         }
     };

@@ -24,14 +24,16 @@ use core::marker::PhantomData;
 ///
 /// | shape | selectors | A, B | C, D | option | needs |
 /// | --- | --- | --- | --- | --- | --- |
-/// | [`M16N8K8`](crate::fragment::M16N8K8), [`M16N8K16`](crate::fragment::M16N8K16) | 4, 2 | [`tf32`](crate::element::tf32) | f32 | | sm_80 |
-/// | [`M16N8K16`](crate::fragment::M16N8K16), [`M16N8K32`](crate::fragment::M16N8K32) | 4, 2 | f16 | f32, f16 | | sm_80 |
-/// | [`M16N8K16`](crate::fragment::M16N8K16), [`M16N8K32`](crate::fragment::M16N8K32) | 4, 2 | bf16 | f32 | | sm_80 |
-/// | [`M16N8K32`](crate::fragment::M16N8K32), [`M16N8K64`](crate::fragment::M16N8K64) | 2, 1 | i8, u8 | i32 | [`SatFinite`](crate::isa::SatFinite) | sm_80 |
-/// | [`M16N8K64`](crate::fragment::M16N8K64), [`M16N8K128`](crate::fragment::M16N8K128) | 2, 1 | [`s4`](crate::element::s4), [`u4`](crate::element::u4) | i32 | [`SatFinite`](crate::isa::SatFinite) | sm_80 |
-/// | [`M16N8K64`](crate::fragment::M16N8K64) | 1 | [`F8E4M3`](crate::element::F8E4M3), [`F8E5M2`](crate::element::F8E5M2) | f32 | | sm_89 |
-/// | [`M16N8K64`](crate::fragment::M16N8K64) | 1 | `F8E4M3`, `F8E5M2` | f32 | [`F8F6F4`](crate::isa::F8F6F4), ordered | sm_100a, 100f and the like |
-/// | [`M16N8K64`](crate::fragment::M16N8K64) | 1 | `F8E4M3`, `F8E5M2`, [`e3m2`](crate::element::e3m2), [`e2m3`](crate::element::e2m3), [`InByte`](crate::element::InByte)`<e2m1>` | f32, f16 | [`F8F6F4`](crate::isa::F8F6F4), ordered | sm_120a, 120f and the like |
+/// | [`M16N8K8`], [`M16N8K16`] | 4, 2 | [`tf32`] | f32 | | sm_80 |
+/// | [`M16N8K16`], [`M16N8K32`] | 4, 2 | f16 | f32, f16 | | sm_80 |
+/// | [`M16N8K16`], [`M16N8K32`] | 4, 2 | bf16 | f32 | | sm_80 |
+/// | [`M16N8K32`], [`M16N8K64`] | 2, 1 | i8, u8 | i32 | [`SatFinite`] | sm_80 |
+/// | [`M16N8K64`], [`M16N8K128`] | 2, 1 | [`s4`], [`u4`] | i32 | [`SatFinite`] | sm_80 |
+/// | [`M16N8K64`] | 1 | [`F8E4M3`], [`F8E5M2`] | f32 | | sm_89 |
+/// | [`M16N8K64`] | 1 | the same | f32 | [`F8F6F4`], ordered | sm_100a, 100f and the like |
+/// | [`M16N8K64`] | 1 | these, and three more | f32, f16 | the same | sm_120a, 120f and the like |
+///
+/// The three more types are [`e3m2`], [`e2m3`] and [`InByte<e2m1>`].
 ///
 /// Where a row names several element types, A and B may have different ones. The option is a type
 /// parameter. Its default is [`Plain`], a form without an option.
@@ -54,24 +56,41 @@ use core::marker::PhantomData;
 /// use ptx_matrix::prelude::*;
 ///
 /// #[kernel(threads = 32, target = "sm_80")]
-/// fn multiply(block: &Block, values: Global<f16>, words: Global<u32>, b: Global<f16>, d: GlobalMut<f32>) {
+/// fn multiply(
+///     block: &Block,
+///     values: Global<f16>,
+///     words: Global<u32>,
+///     b: Global<f16>,
+///     d: GlobalMut<f32>,
+/// ) {
 ///     let warp = block.warp();
 ///     let metadata = Metadata::load(warp, words, 0);
 ///     let mut acc = Accumulator::<M16N8K32, f32>::zero();
 ///     // The two selectors: columns 0 to 31, and 32 to 63.
-///     let a = FragmentSparseA::<M16N8K32, f16>::from_fn(warp, |row, col| values.get(row * 32 + col));
+///     let a = FragmentSparseA::<M16N8K32, f16>::from_fn(warp, |row, col| {
+///         values.get(row * 32 + col)
+///     });
 ///     let rows = FragmentB::<M16N8K32, f16>::from_fn(warp, |k, col| b.get(k * 8 + col));
-///     MmaSparse::<M16N8K32, f16, f16, f32>::accumulate::<0>(warp, &mut acc, &a, &rows, &metadata);
-///     let a = FragmentSparseA::<M16N8K32, f16>::from_fn(warp, |row, col| values.get(row * 32 + 16 + col));
-///     let rows = FragmentB::<M16N8K32, f16>::from_fn(warp, |k, col| b.get((32 + k) * 8 + col));
-///     MmaSparse::<M16N8K32, f16, f16, f32>::accumulate::<1>(warp, &mut acc, &a, &rows, &metadata);
+///     MmaSparse::<M16N8K32, f16, f16, f32>::accumulate::<0>(
+///         warp, &mut acc, &a, &rows, &metadata,
+///     );
+///     let a = FragmentSparseA::<M16N8K32, f16>::from_fn(warp, |row, col| {
+///         values.get(row * 32 + 16 + col)
+///     });
+///     let rows =
+///         FragmentB::<M16N8K32, f16>::from_fn(warp, |k, col| b.get((32 + k) * 8 + col));
+///     MmaSparse::<M16N8K32, f16, f16, f32>::accumulate::<1>(
+///         warp, &mut acc, &a, &rows, &metadata,
+///     );
 ///     acc.for_each(warp, |row, col, value| d.set(row * 8 + col, value));
 /// }
 ///
 /// // Two of each four elements of a row are nonzero: which two depends on the row.
 /// let there = |row: usize, col: usize| col % 4 == row % 4 || col % 4 == (row + 1) % 4;
 /// let number = |i: usize| f16::from_f32((i % 7) as f32 - 3.0);
-/// let dense: Vec<f16> = (0..16 * 64).map(|i| if there(i / 64, i % 64) { number(i) } else { f16::ZERO }).collect();
+/// let dense: Vec<f16> = (0..16 * 64)
+///     .map(|i| if there(i / 64, i % 64) { number(i) } else { f16::ZERO })
+///     .collect();
 /// let b: Vec<f16> = (0..64 * 8).map(|i| number(i / 3)).collect();
 /// let a = Compressed::of(&dense, 16, 64)?;
 /// let mut d = vec![0.0; 16 * 8];
@@ -80,6 +99,22 @@ use core::marker::PhantomData;
 /// assert_eq!(d[5 * 8 + 3], expected);
 /// # Ok::<(), CompressError>(())
 /// ```
+///
+/// [`M16N8K8`]: crate::fragment::M16N8K8
+/// [`M16N8K16`]: crate::fragment::M16N8K16
+/// [`tf32`]: crate::element::tf32
+/// [`M16N8K32`]: crate::fragment::M16N8K32
+/// [`M16N8K64`]: crate::fragment::M16N8K64
+/// [`SatFinite`]: crate::isa::SatFinite
+/// [`M16N8K128`]: crate::fragment::M16N8K128
+/// [`s4`]: crate::element::s4
+/// [`u4`]: crate::element::u4
+/// [`F8E4M3`]: crate::element::F8E4M3
+/// [`F8E5M2`]: crate::element::F8E5M2
+/// [`F8F6F4`]: crate::isa::F8F6F4
+/// [`e3m2`]: crate::element::e3m2
+/// [`e2m3`]: crate::element::e2m3
+/// [`InByte<e2m1>`]: crate::element::InByte
 pub struct MmaSparse<S, A, B, C, O = Plain, Order = Ordered, Target = BuildTarget>(
     PhantomData<(S, A, B, C, O, Order, Target)>,
 );
@@ -96,7 +131,9 @@ pub struct SelectorsBelow<const COUNT: u32>;
 #[diagnostic::on_unimplemented(
     message = "this form has no `{Self}`: it has {Selectors}",
     label = "the selector must be among the form's",
-    note = "a register has the metadata of 16 chunks of each row, and the selector says which of them: with 4 chunks a row there are selectors 0 to 3, with 8 there are 0 and 1, with 16 there is 0"
+    note = "a register has the metadata of 16 chunks of each row, and the selector says which of \
+            them: with 4 chunks a row there are selectors 0 to 3, with 8 there are 0 and 1, with \
+            16 there is 0"
 )]
 pub trait Among<Selectors>: Sealed {}
 
@@ -116,8 +153,12 @@ selectors! {
 /// A form of `mma.sp` that exists: see the table at [`MmaSparse`].
 #[diagnostic::on_unimplemented(
     message = "there is no form `{Self}`",
-    note = "`MmaSparse<Shape, A, B, C>` exists for tf32 x tf32 into f32 (`M16N8K8`, `M16N8K16`), f16 x f16 into f32 or f16 and bf16 x bf16 into f32 (`M16N8K16`, `M16N8K32`), i8 and u8 into i32 (`M16N8K32`, `M16N8K64`), s4 and u4 into i32 (`M16N8K64`, `M16N8K128`), F8E4M3 and F8E5M2 into f32 (`M16N8K64`)",
-    note = "`MmaSparse<Shape, A, B, C, Option>` exists with `SatFinite` for integers, `F8F6F4` for F8E4M3, F8E5M2, e3m2, e2m3 and InByte<e2m1> into f32 or f16 (`M16N8K64`, `Ordered`)"
+    note = "`MmaSparse<Shape, A, B, C>` exists for tf32 x tf32 into f32 (`M16N8K8`, `M16N8K16`), \
+            f16 x f16 into f32 or f16 and bf16 x bf16 into f32 (`M16N8K16`, `M16N8K32`), i8 and u8 \
+            into i32 (`M16N8K32`, `M16N8K64`), s4 and u4 into i32 (`M16N8K64`, `M16N8K128`), \
+            F8E4M3 and F8E5M2 into f32 (`M16N8K64`)",
+    note = "`MmaSparse<Shape, A, B, C, Option>` exists with `SatFinite` for integers, `F8F6F4` for \
+            F8E4M3, F8E5M2, e3m2, e2m3 and InByte<e2m1> into f32 or f16 (`M16N8K64`, `Ordered`)"
 )]
 pub trait MmaSparseForm: Sealed {
     /// The A operand.
@@ -151,19 +192,25 @@ pub trait MmaSparseForm: Sealed {
 
 /// Implements each form.
 macro_rules! implementations {
-    ([$order:ident] $($shape:ident $q:ident $d:ident [$(($a:ident $b:ident))*] $c:ident $registers:tt $selectors:literal
+    ([$order:ident] $($shape:ident $q:ident $d:ident [$(($a:ident $b:ident))*] $c:ident
+        $registers:tt $selectors:literal
         $needs:ident $version:literal $nature:ident;)*) => {$($(
         crate::mma_sparse_named! {
             $order $q $shape $d $a $b $c => implementations (
-                $order $q $shape $d $a $b $c $selectors $needs [crate::mma_element!($q $a)] [crate::mma_element!($q $b)]
+                $order $q $shape $d $a $b $c $selectors $needs [crate::mma_element!($q $a)]
+                    [crate::mma_element!($q $b)]
             )
         }
     )*)*};
     (@named $name:ident (
-        $order:ident $q:ident $shape:ident $d:ident $a:ident $b:ident $c:ident $selectors:literal $needs:ident [$of_a:ty] [$of_b:ty]
+        $order:ident $q:ident $shape:ident $d:ident $a:ident $b:ident $c:ident $selectors:literal
+            $needs:ident [$of_a:ty] [$of_b:ty]
     )) => {
-        impl<Target> Sealed for MmaSparse<ptx::$shape, $of_a, $of_b, ptx::$c, ptx::$q, ptx::$order, Target> {}
-        impl<Target> MmaSparseForm for MmaSparse<ptx::$shape, $of_a, $of_b, ptx::$c, ptx::$q, ptx::$order, Target> {
+        impl<Target> Sealed
+            for MmaSparse<ptx::$shape, $of_a, $of_b, ptx::$c, ptx::$q, ptx::$order, Target> {}
+        impl<Target> MmaSparseForm
+            for MmaSparse<ptx::$shape, $of_a, $of_b, ptx::$c, ptx::$q, ptx::$order, Target>
+        {
             type A = FragmentSparseA<ptx::$shape, $of_a>;
             type B = FragmentB<ptx::$shape, $of_b>;
             type C = Accumulator<ptx::$shape, ptx::$c>;
@@ -180,8 +227,10 @@ macro_rules! implementations {
                 b: &Self::B,
                 metadata: PerLane<u32>,
             ) {
-                multiply_sparse! { $name SELECTOR Self::PTX, [ptx::$q, ptx::$order], site, acc: Accumulator<ptx::$shape, ptx::$c>,
-                    a: FragmentSparseA<ptx::$shape, $of_a>, b: FragmentB<ptx::$shape, $of_b>, metadata }
+                multiply_sparse! { $name SELECTOR Self::PTX, [ptx::$q, ptx::$order], site,
+                    acc: Accumulator<ptx::$shape, ptx::$c>,
+                    a: FragmentSparseA<ptx::$shape, $of_a>, b: FragmentB<ptx::$shape, $of_b>,
+                    metadata }
             }
         }
     };

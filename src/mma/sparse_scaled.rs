@@ -25,9 +25,11 @@ use core::marker::PhantomData;
 ///
 /// | shape | A, B | kind | scales of a row of A, a column of B | needs |
 /// | --- | --- | --- | --- | --- |
-/// | [`M16N8K64`](crate::fragment::M16N8K64) | [`F8E4M3`](crate::element::F8E4M3), [`F8E5M2`](crate::element::F8E5M2), [`e3m2`](crate::element::e3m2), [`e2m3`](crate::element::e2m3), [`InByte`](crate::element::InByte)`<e2m1>`, in any mix | [`Mxf8f6f4`](crate::fragment::Mxf8f6f4) | one | sm_120a, 120f and the like |
-/// | [`M16N8K128`](crate::fragment::M16N8K128) | [`e2m1`](crate::element::e2m1) | [`Mxf4`](crate::fragment::Mxf4) | two | sm_120a, 121a |
-/// | [`M16N8K128`](crate::fragment::M16N8K128) | [`e2m1`](crate::element::e2m1) | [`Mxf4Nvf4`](crate::fragment::Mxf4Nvf4) | two, or four | the same |
+/// | [`M16N8K64`] | five types | [`Mxf8f6f4`] | one | sm_120a, 120f and the like |
+/// | [`M16N8K128`] | [`e2m1`] | [`Mxf4`] | two | sm_120a, 121a |
+/// | [`M16N8K128`] | [`e2m1`] | [`Mxf4Nvf4`] | two, or four | the same |
+///
+/// The five types, in any mix: [`F8E4M3`], [`F8E5M2`], [`e3m2`], [`e2m3`] and [`InByte<e2m1>`].
 ///
 /// C and D are f32. The scales are those of [`MmaScaled`](crate::mma::MmaScaled). Each scale covers
 /// K divided by the number of scales, in columns of the uncompressed A. A register of metadata
@@ -49,7 +51,9 @@ use core::marker::PhantomData;
 ///     let one = F8E4M3::from_f32(1.0);
 ///     let a = FragmentSparseA::<M16N8K64, F8E4M3>::from_fn(warp, |_, _| one);
 ///     let even = Metadata::from_fn(warp, |_, _| Kept::parts(0, 2).unwrap());
-///     let b = FragmentB::<M16N8K64, F8E4M3>::from_fn(warp, |k, _| if k % 4 == 2 { one } else { F8E4M3::from_f32(0.0) });
+///     let b = FragmentB::<M16N8K64, F8E4M3>::from_fn(warp, |k, _| {
+///         if k % 4 == 2 { one } else { F8E4M3::from_f32(0.0) }
+///     });
 ///     let scales_a = ScaleA::<Mxf8f6f4>::from_fn(warp, |_, _, _| ue8m0::from_bits(127 + 2));
 ///     let scales_b = ScaleB::<Mxf8f6f4>::from_fn(warp, |_, _, _| ue8m0::from_bits(127));
 ///     let mut acc = Accumulator::<M16N8K64, f32>::zero();
@@ -62,6 +66,18 @@ use core::marker::PhantomData;
 /// scaled::simulate(1, &mut d).check();
 /// assert_eq!(d, [64.0; 128]);
 /// ```
+///
+/// [`M16N8K64`]: crate::fragment::M16N8K64
+/// [`F8E4M3`]: crate::element::F8E4M3
+/// [`F8E5M2`]: crate::element::F8E5M2
+/// [`e3m2`]: crate::element::e3m2
+/// [`e2m3`]: crate::element::e2m3
+/// [`InByte<e2m1>`]: crate::element::InByte
+/// [`Mxf8f6f4`]: crate::fragment::Mxf8f6f4
+/// [`M16N8K128`]: crate::fragment::M16N8K128
+/// [`e2m1`]: crate::element::e2m1
+/// [`Mxf4`]: crate::fragment::Mxf4
+/// [`Mxf4Nvf4`]: crate::fragment::Mxf4Nvf4
 pub struct MmaSparseScaled<
     S,
     A,
@@ -75,7 +91,9 @@ pub struct MmaSparseScaled<
 /// A form of `mma.sp` with block scaling that exists: see the table at [`MmaSparseScaled`].
 #[diagnostic::on_unimplemented(
     message = "there is no form `{Self}`",
-    note = "`MmaSparseScaled<Shape, A, B, Kind>` exists for `Mxf8f6f4` with F8E4M3, F8E5M2, e3m2, e2m3 and InByte<e2m1> (`M16N8K64`), `Mxf4`, `Mxf4Nvf4<2, ue8m0>`, `Mxf4Nvf4<4, ue8m0>` and `Mxf4Nvf4<4, ue4m3>` with e2m1 (`M16N8K128`)"
+    note = "`MmaSparseScaled<Shape, A, B, Kind>` exists for `Mxf8f6f4` with F8E4M3, F8E5M2, e3m2, \
+            e2m3 and InByte<e2m1> (`M16N8K64`), `Mxf4`, `Mxf4Nvf4<2, ue8m0>`, `Mxf4Nvf4<4, ue8m0>` \
+            and `Mxf4Nvf4<4, ue4m3>` with e2m1 (`M16N8K128`)"
 )]
 pub trait MmaSparseScaledForm: Sealed {
     /// The A operand.
@@ -104,15 +122,24 @@ pub trait IssueSparse<K, SelectA, SelectB>: MmaSparseScaledForm {
 }
 
 macro_rules! implementations {
-    ($($shape:ident $kind:ident $vec:literal $scale:ident [$(($a:ident $b:ident))*] $needs:ident $version:literal;)*) => {$($(
+    (
+        $(
+            $shape:ident $kind:ident $vec:literal $scale:ident [$(($a:ident $b:ident))*]
+                $needs:ident $version:literal;
+        )*
+    ) => {$($(
         crate::mma_sparse_scaled_named! { $shape $kind $vec $scale $a $b => implementations (
-            [$shape $kind $vec $scale $a $b] $needs [ptx::$shape] [crate::mma_element!($kind $a)] [crate::mma_element!($kind $b)]
+            [$shape $kind $vec $scale $a $b]
+            $needs [ptx::$shape] [crate::mma_element!($kind $a)] [crate::mma_element!($kind $b)]
             [crate::mma_kind!($kind $vec $scale)]
         ) }
     )*)*};
     (@named $name:ident ([$($ptx:tt)*] $needs:ident [$s:ty] [$a:ty] [$b:ty] [$kind:ty])) => {
-        impl<SelectA, SelectB, Target> Sealed for MmaSparseScaled<$s, $a, $b, $kind, SelectA, SelectB, Target> {}
-        impl<SelectA, SelectB, Target> MmaSparseScaledForm for MmaSparseScaled<$s, $a, $b, $kind, SelectA, SelectB, Target> {
+        impl<SelectA, SelectB, Target> Sealed
+            for MmaSparseScaled<$s, $a, $b, $kind, SelectA, SelectB, Target> {}
+        impl<SelectA, SelectB, Target> MmaSparseScaledForm
+            for MmaSparseScaled<$s, $a, $b, $kind, SelectA, SelectB, Target>
+        {
             type A = FragmentSparseA<$s, $a>;
             type B = FragmentB<$s, $b>;
             type C = Accumulator<$s, f32>;
@@ -121,7 +148,9 @@ macro_rules! implementations {
         }
         impl<const BYTE_A: u16, const THREAD_A: u16, const BYTE_B: u16, const THREAD_B: u16, Target>
             IssueSparse<$kind, Select<BYTE_A, THREAD_A>, Select<BYTE_B, THREAD_B>>
-            for MmaSparseScaled<$s, $a, $b, $kind, Select<BYTE_A, THREAD_A>, Select<BYTE_B, THREAD_B>, Target>
+            for MmaSparseScaled<
+                $s, $a, $b, $kind, Select<BYTE_A, THREAD_A>, Select<BYTE_B, THREAD_B>, Target
+            >
         {
             #[inline(always)]
             unsafe fn issue(
@@ -130,8 +159,10 @@ macro_rules! implementations {
                 (a, metadata, scales_a): (&Self::A, PerLane<u32>, &ScaleA<$kind>),
                 (b, scales_b): (&Self::B, &ScaleB<$kind>),
             ) {
-                multiply_scaled! { $name [BYTE_A THREAD_A BYTE_B THREAD_B] <Self as MmaSparseScaledForm>::PTX, site,
-                    acc: Accumulator<$s, f32>, (a: FragmentSparseA<$s, $a>, metadata, scales_a: ScaleA<$kind>),
+                multiply_scaled! { $name [BYTE_A THREAD_A BYTE_B THREAD_B] <Self as
+                    MmaSparseScaledForm>::PTX, site,
+                    acc: Accumulator<$s, f32>,
+                    (a: FragmentSparseA<$s, $a>, metadata, scales_a: ScaleA<$kind>),
                     (b: FragmentB<$s, $b>, scales_b: ScaleB<$kind>) }
             }
         }
@@ -148,7 +179,8 @@ where
         + FragmentShape<RoleSparseA, A::Width>
         + FragmentShape<RoleB, B::Width>
         + FragmentShape<RoleC, <f32 as Element>::Width>,
-    Self: MmaSparseScaledForm<A = FragmentSparseA<S, A>, B = FragmentB<S, B>, C = Accumulator<S, f32>>,
+    Self: MmaSparseScaledForm<A = FragmentSparseA<S, A>, B = FragmentB<S, B>>
+        + MmaSparseScaledForm<C = Accumulator<S, f32>>,
 {
     /// Computes `acc += (a x its scales) x (b x its scales)`.
     #[inline(always)]

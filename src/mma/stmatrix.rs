@@ -60,7 +60,12 @@ pub trait StMatrixForms: CountRegisters {
 }
 
 macro_rules! forms {
-    ($($count:ident $matrices:literal: $plain:ident $plain_ptx:literal, $trans:ident $trans_ptx:literal;)*) => {$(
+    (
+        $(
+            $count:ident $matrices:literal: $plain:ident $plain_ptx:literal,
+            $trans:ident $trans_ptx:literal;
+        )*
+    ) => {$(
         impl StMatrixForms for $count {
             const PTX: [&'static str; 2] = [$plain_ptx, $trans_ptx];
 
@@ -87,13 +92,16 @@ macro_rules! forms {
 forms! {
     X1 1:
         stmatrix_sync_aligned_m8n8_x1_shared_b16 "stmatrix.sync.aligned.m8n8.x1.shared.b16",
-        stmatrix_sync_aligned_m8n8_x1_trans_shared_b16 "stmatrix.sync.aligned.m8n8.x1.trans.shared.b16";
+        stmatrix_sync_aligned_m8n8_x1_trans_shared_b16
+            "stmatrix.sync.aligned.m8n8.x1.trans.shared.b16";
     X2 2:
         stmatrix_sync_aligned_m8n8_x2_shared_b16 "stmatrix.sync.aligned.m8n8.x2.shared.b16",
-        stmatrix_sync_aligned_m8n8_x2_trans_shared_b16 "stmatrix.sync.aligned.m8n8.x2.trans.shared.b16";
+        stmatrix_sync_aligned_m8n8_x2_trans_shared_b16
+            "stmatrix.sync.aligned.m8n8.x2.trans.shared.b16";
     X4 4:
         stmatrix_sync_aligned_m8n8_x4_shared_b16 "stmatrix.sync.aligned.m8n8.x4.shared.b16",
-        stmatrix_sync_aligned_m8n8_x4_trans_shared_b16 "stmatrix.sync.aligned.m8n8.x4.trans.shared.b16";
+        stmatrix_sync_aligned_m8n8_x4_trans_shared_b16
+            "stmatrix.sync.aligned.m8n8.x4.trans.shared.b16";
 }
 
 impl<N: Count, Tr: Transposition, Target> StMatrix<N, Tr, B16, Target> {
@@ -148,7 +156,9 @@ impl<N: Count, Tr: Transposition, Target> StMatrix<N, Tr, B16, Target> {
 /// fn store(block: &Block, #[shared] tile: SharedTile<u8, 8, 16>, d: GlobalMut<u8>) {
 ///     let warp = block.warp();
 ///     let rows = warp.each(|lane| tile.row((lane.id() % 8, 0)));
-///     let registers = warp.each(|lane| [u32::from_le_bytes([0, 1, 2, 3].map(|byte| (lane.id() * 4) as u8 + byte))]);
+///     let registers = warp.each(|lane| {
+///         [u32::from_le_bytes([0, 1, 2, 3].map(|byte| (lane.id() * 4) as u8 + byte))]
+///     });
 ///     StMatrix::<X1, Trans, B8>::store(warp, rows, registers);
 ///     warp.sync();
 ///     tile.for_each(warp, |row, col, value| d.set(row * 16 + col, value));
@@ -160,7 +170,8 @@ impl<N: Count, Tr: Transposition, Target> StMatrix<N, Tr, B16, Target> {
 /// ```
 #[diagnostic::on_unimplemented(
     message = "there is no form `{Self}`",
-    note = "`StMatrix<N, Tr, E>` exists for `X1`, `X2` and `X4`, of `B16` with `Trans` and `NoTrans`, of `B8` with `Trans`"
+    note = "`StMatrix<N, Tr, E>` exists for `X1`, `X2` and `X4`, of `B16` with `Trans` and \
+            `NoTrans`, of `B8` with `Trans`"
 )]
 pub trait StMatrixBytes: crate::lane::Sealed {
     /// The registers of a lane.
@@ -175,7 +186,8 @@ pub trait StMatrixBytes: crate::lane::Sealed {
 }
 
 macro_rules! byte_forms {
-    ($($raw:ident $ptx:literal $count:ident $trans:ident $element:ident $registers:tt $arrangement:tt $needs:ident $version:literal
+    ($($raw:ident $ptx:literal $count:ident $trans:ident $element:ident $registers:tt
+        $arrangement:tt $needs:ident $version:literal
         $nature:ident;)*) => {
         $(byte_forms! { @$element $raw $ptx $count $trans $registers })*
     };
@@ -192,7 +204,9 @@ macro_rules! byte_forms {
             const PTX: &'static str = $ptx;
 
             #[inline(always)]
-            unsafe fn issue(site: Site, rows: PerLane<RowAddr>, registers: PerLane<Self::Registers>) {
+            unsafe fn issue(
+                site: Site, rows: PerLane<RowAddr>, registers: PerLane<Self::Registers>
+            ) {
                 // SAFETY: the caller upholds the same contract.
                 unsafe { matrix::$raw(site, rows, registers) }
             }

@@ -50,7 +50,8 @@ forms! {
     cos_approx_f32 "cos.approx.f32" f32 |x| Function::Cos.of(x);
     cos_approx_ftz_f32 "cos.approx.ftz.f32" f32 |x| Function::CosFtz.of(x);
     ex2_approx_f16x2 "ex2.approx.f16x2" u32 |x| special::of_f16_pair(Function::Ex2Ftz, x);
-    ex2_approx_ftz_bf16x2 "ex2.approx.ftz.bf16x2" u32 |x| special::of_bf16_pair(Function::Ex2Ftz, x);
+    ex2_approx_ftz_bf16x2 "ex2.approx.ftz.bf16x2" u32
+        |x| special::of_bf16_pair(Function::Ex2Ftz, x);
     tanh_approx_f16x2 "tanh.approx.f16x2" u32 |x| special::of_f16_pair(Function::Tanh, x);
     tanh_approx_bf16x2 "tanh.approx.bf16x2" u32 |x| special::of_bf16_pair(Function::Tanh, x);
 }

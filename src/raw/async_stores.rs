@@ -13,10 +13,15 @@ use core::arch::asm;
 /// Stores, one row for each form: function, value type, PTX type, the value in PTX's braces,
 /// register class and names.
 macro_rules! stores {
-    ($($name:ident $value:ty, $ptx:literal $braces:literal: $class:ident $($register:ident)*;)*) => {$(
+    (
+        $($name:ident $value:ty, $ptx:literal $braces:literal: $class:ident $($register:ident)*;)*
+    ) => {$(
         /// Stores a value to shared memory of a block of the cluster, asynchronously.
         ///
-        #[doc = concat!("`st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.", $ptx, " [to], value, [barrier];`")]
+        #[doc = concat!(
+            "`st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.", $ptx,
+            " [to], value, [barrier];`"
+        )]
         ///
         /// # Safety
         /// `to` is an address in the `.shared::cluster` window, a multiple of the value's size.
@@ -30,15 +35,21 @@ macro_rules! stores {
                 let stores!(@pattern $($register)*) = value;
                 // SAFETY: the caller upholds the function's contract.
                 unsafe {
-                    asm!(concat!("st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.", $ptx, " [{to}], ", $braces, ", [{barrier}];"),
-                        to = in(reg32) to, barrier = in(reg32) barrier, $($register = in($class) $register,)*
+                    asm!(concat!("st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.",
+                        $ptx, " [{to}], ", $braces, ", [{barrier}];"),
+                        to = in(reg32) to, barrier = in(reg32) barrier,
+                        $($register = in($class) $register,)*
                         options(nostack));
                 }
             }
             #[cfg(not(target_arch = "nvptx64"))]
             {
-                let form = concat!("st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.", $ptx);
-                sim::send_registers(Site::here(), form, to, bytemuck::bytes_of(&value), barrier, None);
+                let form = concat!(
+                    "st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.", $ptx
+                );
+                sim::send_registers(
+                    Site::here(), form, to, bytemuck::bytes_of(&value), barrier, None
+                );
             }
         }
     )*};
@@ -49,9 +60,12 @@ macro_rules! stores {
 stores! {
     st_async_weak_shared_cluster_mbarrier_complete_tx_bytes_b32 u32, "b32" "{r0}": reg32 r0;
     st_async_weak_shared_cluster_mbarrier_complete_tx_bytes_b64 u64, "b64" "{r0}": reg64 r0;
-    st_async_weak_shared_cluster_mbarrier_complete_tx_bytes_v2_b32 [u32; 2], "v2.b32" "{{{r0}, {r1}}}": reg32 r0 r1;
-    st_async_weak_shared_cluster_mbarrier_complete_tx_bytes_v2_b64 [u64; 2], "v2.b64" "{{{r0}, {r1}}}": reg64 r0 r1;
-    st_async_weak_shared_cluster_mbarrier_complete_tx_bytes_v4_b32 [u32; 4], "v4.b32" "{{{r0}, {r1}, {r2}, {r3}}}": reg32 r0 r1 r2 r3;
+    st_async_weak_shared_cluster_mbarrier_complete_tx_bytes_v2_b32 [u32; 2],
+        "v2.b32" "{{{r0}, {r1}}}": reg32 r0 r1;
+    st_async_weak_shared_cluster_mbarrier_complete_tx_bytes_v2_b64 [u64; 2],
+        "v2.b64" "{{{r0}, {r1}}}": reg64 r0 r1;
+    st_async_weak_shared_cluster_mbarrier_complete_tx_bytes_v4_b32 [u32; 4],
+        "v4.b32" "{{{r0}, {r1}, {r2}, {r3}}}": reg32 r0 r1 r2 r3;
 }
 
 /// Reductions, one row for each operation: the simulator's operation, then the element types with
@@ -59,15 +73,23 @@ stores! {
 macro_rules! reductions {
     ($($operation:ident $simulated:ident: $($kind:ident $value:ident $class:ident),*;)*) => {$($(
         pastey::paste! { reductions! { @one
-            [<red_async_relaxed_cluster_shared_cluster_mbarrier_complete_tx_bytes_ $operation _ $kind>]
-            (concat!("red.async.relaxed.cluster.shared::cluster.mbarrier::complete_tx::bytes.", stringify!($operation), ".",
+            [<
+                red_async_relaxed_cluster_shared_cluster_mbarrier_complete_tx_bytes_ $operation _
+                    $kind
+            >]
+            (concat!("red.async.relaxed.cluster.shared::cluster.mbarrier::complete_tx::bytes.",
+                stringify!($operation), ".",
                 stringify!($kind)))
             $simulated $kind $value $class } }
     )*)*};
     (@one $name:ident ($ptx:expr) $simulated:ident $kind:ident $value:ident $class:ident) => {
         /// Reduces an element of shared memory of a block of the cluster, asynchronously.
         ///
-        #[doc = concat!("`", $ptx, " [to], value, [barrier];`: the element at `to` becomes this of itself and of the value.")]
+        #[doc = concat!(
+            "`", $ptx,
+            " [to], value, [barrier];`: the element at `to` becomes this of itself and of the \
+             value."
+        )]
         ///
         /// # Safety
         /// As for [`st_async_weak_shared_cluster_mbarrier_complete_tx_bytes_b32`]. But others may
@@ -79,12 +101,17 @@ macro_rules! reductions {
             // SAFETY: the caller upholds the function's contract.
             unsafe {
                 asm!(concat!($ptx, " [{to}], {value}, [{barrier}];"),
-                    to = in(reg32) to, value = in($class) value, barrier = in(reg32) barrier, options(nostack));
+                    to = in(reg32) to, value = in($class) value, barrier = in(reg32) barrier,
+                    options(nostack));
             }
             #[cfg(not(target_arch = "nvptx64"))]
             {
-                let reduction = sim::Reduction { operation: sim::Operation::$simulated, kind: sim::Kind::$kind };
-                sim::send_registers(Site::here(), $ptx, to, bytemuck::bytes_of(&value), barrier, Some(reduction));
+                let reduction = sim::Reduction {
+                    operation: sim::Operation::$simulated, kind: sim::Kind::$kind
+                };
+                sim::send_registers(
+                    Site::here(), $ptx, to, bytemuck::bytes_of(&value), barrier, Some(reduction)
+                );
             }
         }
     };

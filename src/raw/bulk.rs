@@ -21,7 +21,8 @@ pub(super) fn whole<T>(address: *const T) -> *const T {
     // SAFETY: it touches no memory.
     unsafe {
         asm!("{{ .reg .b64 t; not.b64 t, {address}; not.b64 {whole}, t; }}",
-            address = in(reg64) address, whole = lateout(reg64) whole, options(pure, nomem, nostack));
+            address = in(reg64) address, whole = lateout(reg64) whole,
+            options(pure, nomem, nostack));
     }
     whole
 }
@@ -51,8 +52,10 @@ pub unsafe fn cp_async_bulk_shared_cluster_global_mbarrier_complete_tx_bytes(
     #[cfg(target_arch = "nvptx64")]
     // SAFETY: the caller upholds the function's contract.
     unsafe {
-        asm!("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [{to}], [{from}], {bytes}, [{barrier}];",
-            to = in(reg32) to, from = in(reg64) whole(from), bytes = in(reg32) bytes, barrier = in(reg32) barrier,
+        asm!("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [{to}], [{from}], \
+              {bytes}, [{barrier}];",
+            to = in(reg32) to, from = in(reg64) whole(from), bytes = in(reg32) bytes,
+            barrier = in(reg32) barrier,
             options(nostack));
     }
     #[cfg(not(target_arch = "nvptx64"))]
@@ -79,7 +82,8 @@ pub unsafe fn cp_async_bulk_global_shared_cta_bulk_group(to: *mut u8, from: u32,
     // SAFETY: the caller upholds the function's contract.
     unsafe {
         asm!("cp.async.bulk.global.shared::cta.bulk_group [{to}], [{from}], {bytes};",
-            to = in(reg64) whole(to), from = in(reg32) from, bytes = in(reg32) bytes, options(nostack));
+            to = in(reg64) whole(to), from = in(reg32) from, bytes = in(reg32) bytes,
+            options(nostack));
     }
     #[cfg(not(target_arch = "nvptx64"))]
     // SAFETY: the caller upholds the function's contract.
@@ -98,19 +102,34 @@ pub unsafe fn cp_async_bulk_global_shared_cta_bulk_group(to: *mut u8, from: u32,
 /// Reductions: the operation, its element types, and `.noftz` where PTX requires it.
 macro_rules! reductions {
     ($($operation:ident $simulated:ident: $($kind:ident $noftz:literal)*;)*) => {$($(
-        pastey::paste! { reductions! { @one [<cp_reduce_async_bulk_global_shared_cta_bulk_group_ $operation _ $kind>]
-            (concat!("cp.reduce.async.bulk.global.shared::cta.bulk_group.", stringify!($operation), $noftz, ".", stringify!($kind)))
+        pastey::paste! { reductions! { @one [<
+            cp_reduce_async_bulk_global_shared_cta_bulk_group_ $operation _ $kind
+        >]
+            (concat!(
+                "cp.reduce.async.bulk.global.shared::cta.bulk_group.", stringify!($operation),
+                $noftz, ".", stringify!($kind)
+            ))
             $simulated $kind () "" } }
-        pastey::paste! { reductions! { @one [<cp_reduce_async_bulk_global_shared_cta_bulk_group_L2_cache_hint_ $operation _ $kind>]
-            (concat!("cp.reduce.async.bulk.global.shared::cta.bulk_group.L2::cache_hint.", stringify!($operation), $noftz, ".",
+        pastey::paste! { reductions! { @one [<
+            cp_reduce_async_bulk_global_shared_cta_bulk_group_L2_cache_hint_ $operation _ $kind
+        >]
+            (concat!("cp.reduce.async.bulk.global.shared::cta.bulk_group.L2::cache_hint.",
+                stringify!($operation), $noftz, ".",
                 stringify!($kind)))
             $simulated $kind (policy) ", {policy}" } }
     )*)*};
-    (@one $name:ident ($ptx:expr) $simulated:ident $kind:ident ($($policy:ident)?) $behind:literal) => {
+    (
+        @one $name:ident ($ptx:expr) $simulated:ident $kind:ident ($($policy:ident)?)
+            $behind:literal
+    ) => {
         /// Reduces elements of global memory with elements of shared memory, as part of the
         /// thread's current bulk group.
         ///
-        #[doc = concat!("`", $ptx, " [to], [from], bytes", $behind, ";`: each element in global memory becomes this of itself and of the one in shared memory.")]
+        #[doc = concat!(
+            "`", $ptx, " [to], [from], bytes", $behind,
+            ";`: each element in global memory becomes this of itself and of the one in shared \
+             memory."
+        )]
         ///
         /// # Safety
         /// As for [`cp_async_bulk_global_shared_cta_bulk_group`]. But others may reduce the same
@@ -123,14 +142,17 @@ macro_rules! reductions {
             // SAFETY: the caller upholds the function's contract.
             unsafe {
                 asm!(concat!($ptx, " [{to}], [{from}], {bytes}", $behind, ";"),
-                    to = in(reg64) whole(to), from = in(reg32) from, bytes = in(reg32) bytes, $($policy = in(reg64) $policy,)?
+                    to = in(reg64) whole(to), from = in(reg32) from, bytes = in(reg32) bytes,
+                    $($policy = in(reg64) $policy,)?
                     options(nostack));
             }
             #[cfg(not(target_arch = "nvptx64"))]
             // SAFETY: the caller upholds the function's contract.
             unsafe {
                 $(let _ = $policy;)?
-                let reduction = sim::Reduction { operation: sim::Operation::$simulated, kind: sim::Kind::$kind };
+                let reduction = sim::Reduction {
+                    operation: sim::Operation::$simulated, kind: sim::Kind::$kind
+                };
                 sim::store(Site::here(), $ptx, to, from, bytes, Some(reduction));
             }
         }

@@ -15,33 +15,61 @@ use core::arch::asm;
 /// indices.
 macro_rules! rank {
     ($rank:literal $dims:literal $braces:literal: $($c:ident $index:literal)*) => {
-        pastey::paste! { rank! { @load [<cp_async_bulk_tensor_ $dims _shared_cluster_global_tile_mbarrier_complete_tx_bytes>]
-            (concat!("cp.async.bulk.tensor.", $dims, ".shared::cluster.global.tile.mbarrier::complete_tx::bytes"))
+        pastey::paste! { rank! { @load [<
+            cp_async_bulk_tensor_ $dims _shared_cluster_global_tile_mbarrier_complete_tx_bytes
+        >]
+            (concat!(
+                "cp.async.bulk.tensor.", $dims,
+                ".shared::cluster.global.tile.mbarrier::complete_tx::bytes"
+            ))
             $rank $braces: $($c $index)* } }
-        pastey::paste! { rank! { @load [<cp_async_bulk_tensor_ $dims _shared_cta_global_tile_mbarrier_complete_tx_bytes>]
-            (concat!("cp.async.bulk.tensor.", $dims, ".shared::cta.global.tile.mbarrier::complete_tx::bytes"))
+        pastey::paste! { rank! { @load [<
+            cp_async_bulk_tensor_ $dims _shared_cta_global_tile_mbarrier_complete_tx_bytes
+        >]
+            (concat!(
+                "cp.async.bulk.tensor.", $dims,
+                ".shared::cta.global.tile.mbarrier::complete_tx::bytes"
+            ))
             $rank $braces: $($c $index)* } }
-        pastey::paste! { rank! { @store [<cp_async_bulk_tensor_ $dims _global_shared_cta_tile_bulk_group>]
+        pastey::paste! { rank! { @store [<
+            cp_async_bulk_tensor_ $dims _global_shared_cta_tile_bulk_group
+        >]
             (concat!("cp.async.bulk.tensor.", $dims, ".global.shared::cta.tile.bulk_group")) None
             "the box becomes what is in shared memory" $rank $braces: $($c $index)* } }
         pastey::paste! { rank! { @prefetch [<cp_async_bulk_prefetch_tensor_ $dims _L2_global_tile>]
-            (concat!("cp.async.bulk.prefetch.tensor.", $dims, ".L2.global.tile")) $rank $braces: $($c $index)* } }
+            (concat!("cp.async.bulk.prefetch.tensor.", $dims, ".L2.global.tile"))
+            $rank $braces: $($c $index)* } }
         rank!(@reductions $dims $rank $braces [$($c $index)*]:
             add Add, min Min, max Max, inc Inc, dec Dec, and And, or Or, xor Xor);
     };
-    (@reductions $dims:literal $rank:literal $braces:literal $cs:tt: $($operation:ident $simulated:ident),*) => {
+    (
+        @reductions $dims:literal $rank:literal $braces:literal $cs:tt:
+            $($operation:ident $simulated:ident),*
+    ) => {
         $(rank!(@reduction $dims $rank $braces $cs $operation $simulated);)*
     };
-    (@reduction $dims:literal $rank:literal $braces:literal [$($c:ident $index:literal)*] $operation:ident $simulated:ident) => {
-        pastey::paste! { rank! { @store [<cp_reduce_async_bulk_tensor_ $dims _global_shared_cta_ $operation _tile_bulk_group>]
-            (concat!("cp.reduce.async.bulk.tensor.", $dims, ".global.shared::cta.", stringify!($operation), ".tile.bulk_group"))
+    (
+        @reduction $dims:literal $rank:literal $braces:literal [$($c:ident $index:literal)*]
+            $operation:ident $simulated:ident
+    ) => {
+        pastey::paste! { rank! { @store [<
+            cp_reduce_async_bulk_tensor_ $dims _global_shared_cta_ $operation _tile_bulk_group
+        >]
+            (concat!(
+                "cp.reduce.async.bulk.tensor.", $dims, ".global.shared::cta.",
+                stringify!($operation), ".tile.bulk_group"
+            ))
             (Some(sim::Operation::$simulated))
-            "each element of the box becomes this of itself and of the one in shared memory" $rank $braces: $($c $index)* } }
+            "each element of the box becomes this of itself and of the one in shared memory"
+                $rank $braces: $($c $index)* } }
     };
     (@load $name:ident ($ptx:expr) $rank:literal $braces:literal: $($c:ident $index:literal)*) => {
         /// Loads a box of a tensor into shared memory (TMA).
         ///
-        #[doc = concat!("`", $ptx, " [to], [map, ", $braces, "], [barrier];`: when the box is there, the barrier's phase lacks its bytes fewer.")]
+        #[doc = concat!(
+            "`", $ptx, " [to], [map, ", $braces,
+            "], [barrier];`: when the box is there, the barrier's phase lacks its bytes fewer."
+        )]
         ///
         /// # Safety
         /// `map` points to a tensor map of this rank, in a kernel's parameters, in constant or in
@@ -62,16 +90,22 @@ macro_rules! rank {
             // SAFETY: the caller upholds the function's contract.
             unsafe {
                 asm!(concat!($ptx, " [{to}], [{map}, {{", $braces, "}}], [{barrier}];"),
-                    to = in(reg32) to, map = in(reg64) map, barrier = in(reg32) barrier, $($c = in(reg32) at[$index],)* options(nostack));
+                    to = in(reg32) to, map = in(reg64) map, barrier = in(reg32) barrier,
+                    $($c = in(reg32) at[$index],)* options(nostack));
             }
             #[cfg(not(target_arch = "nvptx64"))]
             // SAFETY: the caller upholds the function's contract.
             unsafe {
-                sim::load(Site::here(), $ptx, to, map, sim::At::tiled(&at), barrier, sim::Blocks::One);
+                sim::load(
+                    Site::here(), $ptx, to, map, sim::At::tiled(&at), barrier, sim::Blocks::One
+                );
             }
         }
     };
-    (@store $name:ident ($ptx:expr) $operation:tt $what:literal $rank:literal $braces:literal: $($c:ident $index:literal)*) => {
+    (
+        @store $name:ident ($ptx:expr) $operation:tt $what:literal $rank:literal $braces:literal:
+            $($c:ident $index:literal)*
+    ) => {
         /// Stores a box of shared memory to a tensor, or reduces the tensor with it (TMA).
         ///
         #[doc = concat!("`", $ptx, " [map, ", $braces, "], [from];`: ", $what, ".")]
@@ -91,7 +125,8 @@ macro_rules! rank {
             // SAFETY: the caller upholds the function's contract.
             unsafe {
                 asm!(concat!($ptx, " [{map}, {{", $braces, "}}], [{from}];"),
-                    map = in(reg64) map, from = in(reg32) from, $($c = in(reg32) at[$index],)* options(nostack));
+                    map = in(reg64) map, from = in(reg32) from,
+                    $($c = in(reg32) at[$index],)* options(nostack));
             }
             #[cfg(not(target_arch = "nvptx64"))]
             // SAFETY: the caller upholds the function's contract.
@@ -100,7 +135,9 @@ macro_rules! rank {
             }
         }
     };
-    (@prefetch $name:ident ($ptx:expr) $rank:literal $braces:literal: $($c:ident $index:literal)*) => {
+    (
+        @prefetch $name:ident ($ptx:expr) $rank:literal $braces:literal: $($c:ident $index:literal)*
+    ) => {
         /// Prefetches a box of a tensor to L2 (TMA).
         ///
         #[doc = concat!("`", $ptx, " [map, ", $braces, "];`: the box, to the second-level cache.")]
@@ -115,7 +152,10 @@ macro_rules! rank {
             #[cfg(target_arch = "nvptx64")]
             // SAFETY: the caller upholds the function's contract.
             unsafe {
-                asm!(concat!($ptx, " [{map}, {{", $braces, "}}];"), map = in(reg64) map, $($c = in(reg32) at[$index],)* options(nostack));
+                asm!(
+                    concat!($ptx, " [{map}, {{", $braces, "}}];"), map = in(reg64) map,
+                    $($c = in(reg32) at[$index],)* options(nostack)
+                );
             }
             #[cfg(not(target_arch = "nvptx64"))]
             // SAFETY: the caller upholds the function's contract.

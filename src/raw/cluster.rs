@@ -17,7 +17,12 @@ use core::arch::asm;
 
 /// Forms of the barrier: function, PTX, description, safety, and the simulator's function.
 macro_rules! barriers {
-    ($($name:ident $ptx:literal, $doc:literal, $safety:literal, $simulated:ident($($relaxed:literal)?);)*) => {$(
+    (
+        $(
+            $name:ident $ptx:literal, $doc:literal, $safety:literal,
+            $simulated:ident($($relaxed:literal)?);
+        )*
+    ) => {$(
         #[doc = concat!("`", $ptx, ";`: ", $doc)]
         ///
         /// # Safety
@@ -38,30 +43,41 @@ macro_rules! barriers {
 
 barriers! {
     barrier_cluster_arrive "barrier.cluster.arrive",
-        "the thread has come to the cluster's barrier; what it did to memory before, those see who have waited.",
+        "the thread has come to the cluster's barrier; what it did to memory before, those see who \
+         have waited.",
         "The thread waits before it arrives again.", arrive_in_lane(false);
-    barrier_cluster_arrive_release "barrier.cluster.arrive.release", "the same, as it is written out.",
+    barrier_cluster_arrive_release "barrier.cluster.arrive.release",
+        "the same, as it is written out.",
         "As [`barrier_cluster_arrive`].", arrive_in_lane(false);
     barrier_cluster_arrive_relaxed "barrier.cluster.arrive.relaxed",
-        "the thread has come; nobody learns by it of what it did to memory.", "As [`barrier_cluster_arrive`].",
+        "the thread has come; nobody learns by it of what it did to memory.",
+        "As [`barrier_cluster_arrive`].",
         arrive_in_lane(true);
-    barrier_cluster_arrive_aligned "barrier.cluster.arrive.aligned", "as `barrier.cluster.arrive`, of a warp together.",
-        "All lanes of the warp execute it, converged, and wait before they arrive again.", arrive_in_lane(false);
+    barrier_cluster_arrive_aligned "barrier.cluster.arrive.aligned",
+        "as `barrier.cluster.arrive`, of a warp together.",
+        "All lanes of the warp execute it, converged, and wait before they arrive again.",
+            arrive_in_lane(false);
     barrier_cluster_arrive_release_aligned "barrier.cluster.arrive.release.aligned",
-        "as `barrier.cluster.arrive.release`, of a warp together.", "As [`barrier_cluster_arrive_aligned`].",
+        "as `barrier.cluster.arrive.release`, of a warp together.",
+        "As [`barrier_cluster_arrive_aligned`].",
         arrive_in_lane(false);
     barrier_cluster_arrive_relaxed_aligned "barrier.cluster.arrive.relaxed.aligned",
-        "as `barrier.cluster.arrive.relaxed`, of a warp together.", "As [`barrier_cluster_arrive_aligned`].",
+        "as `barrier.cluster.arrive.relaxed`, of a warp together.",
+        "As [`barrier_cluster_arrive_aligned`].",
         arrive_in_lane(true);
     barrier_cluster_wait "barrier.cluster.wait",
-        "until all threads of the cluster's blocks have arrived, or ended.", "The thread has arrived, once since it waited last.",
+        "until all threads of the cluster's blocks have arrived, or ended.",
+        "The thread has arrived, once since it waited last.",
         wait_in_lane();
     barrier_cluster_wait_acquire "barrier.cluster.wait.acquire", "the same, as it is written out.",
         "As [`barrier_cluster_wait`].", wait_in_lane();
-    barrier_cluster_wait_aligned "barrier.cluster.wait.aligned", "as `barrier.cluster.wait`, of a warp together.",
-        "All lanes of the warp execute it, converged, and have arrived, once since they waited last.", wait_in_lane();
+    barrier_cluster_wait_aligned "barrier.cluster.wait.aligned",
+        "as `barrier.cluster.wait`, of a warp together.",
+        "All lanes of the warp execute it, converged, and have arrived, once since they waited \
+         last.", wait_in_lane();
     barrier_cluster_wait_acquire_aligned "barrier.cluster.wait.acquire.aligned",
-        "as `barrier.cluster.wait.acquire`, of a warp together.", "As [`barrier_cluster_wait_aligned`].", wait_in_lane();
+        "as `barrier.cluster.wait.acquire`, of a warp together.",
+        "As [`barrier_cluster_wait_aligned`].", wait_in_lane();
 }
 
 /// Addresses: the `mapa` and `getctarank` functions, address type, register class, PTX type.
@@ -69,7 +85,11 @@ macro_rules! addresses {
     ($($map:ident $rank:ident $address:ty, $class:ident, $ptx:literal;)*) => {$(
         /// Maps an address of the block's shared memory to another block of the cluster.
         ///
-        #[doc = concat!("`mapa.shared::cluster.", $ptx, " mapped, address, rank;`: where in the shared memory of the block of this rank lies what lies at `address` in this block's.")]
+        #[doc = concat!(
+            "`mapa.shared::cluster.", $ptx,
+            " mapped, address, rank;`: where in the shared memory of the block of this rank lies \
+             what lies at `address` in this block's."
+        )]
         ///
         /// # Safety
         /// `rank` is the rank of a block of the cluster.
@@ -83,7 +103,8 @@ macro_rules! addresses {
                 // computes, and is no collective.
                 unsafe {
                     asm!(concat!("mapa.shared::cluster.", $ptx, " {mapped}, {address}, {rank};"),
-                        mapped = lateout($class) mapped, address = in($class) address, rank = in(reg32) rank,
+                        mapped = lateout($class) mapped, address = in($class) address,
+                        rank = in(reg32) rank,
                         options(pure, nomem, nostack));
                 }
                 mapped
@@ -94,7 +115,10 @@ macro_rules! addresses {
 
         /// Returns the rank of the block that an address belongs to.
         ///
-        #[doc = concat!("`getctarank.shared::cluster.", $ptx, " rank, address;`: the rank of the block in whose shared memory an address lies.")]
+        #[doc = concat!(
+            "`getctarank.shared::cluster.", $ptx,
+            " rank, address;`: the rank of the block in whose shared memory an address lies."
+        )]
         ///
         /// # Safety
         /// `address` is in the `.shared::cluster` window.
@@ -108,7 +132,8 @@ macro_rules! addresses {
                 // computes, and is no collective.
                 unsafe {
                     asm!(concat!("getctarank.shared::cluster.", $ptx, " {rank}, {address};"),
-                        rank = lateout(reg32) rank, address = in($class) address, options(pure, nomem, nostack));
+                        rank = lateout(reg32) rank, address = in($class) address,
+                        options(pure, nomem, nostack));
                 }
                 rank
             };
@@ -143,7 +168,8 @@ macro_rules! memory {
                 // SAFETY: the caller upholds the function's contract.
                 unsafe {
                     asm!(concat!("ld.shared::cluster.", $ptx, " {value}, [{address}];"),
-                        value = lateout($class) value, address = in(reg32) address, options(nostack, readonly));
+                        value = lateout($class) value, address = in(reg32) address,
+                        options(nostack, readonly));
                 }
                 value
             };
@@ -196,7 +222,8 @@ pub unsafe fn ld_shared_cluster_v4_b32(address: u32) -> [u32; 4] {
         // SAFETY: the caller upholds the function's contract.
         unsafe {
             asm!("ld.shared::cluster.v4.b32 {{{r0}, {r1}, {r2}, {r3}}}, [{address}];",
-                r0 = lateout(reg32) r0, r1 = lateout(reg32) r1, r2 = lateout(reg32) r2, r3 = lateout(reg32) r3,
+                r0 = lateout(reg32) r0, r1 = lateout(reg32) r1, r2 = lateout(reg32) r2,
+                r3 = lateout(reg32) r3,
                 address = in(reg32) address, options(nostack, readonly));
         }
         [r0, r1, r2, r3]
@@ -219,7 +246,8 @@ pub unsafe fn st_shared_cluster_v4_b32(address: u32, [r0, r1, r2, r3]: [u32; 4])
     // SAFETY: the caller upholds the function's contract.
     unsafe {
         asm!("st.shared::cluster.v4.b32 [{address}], {{{r0}, {r1}, {r2}, {r3}}};",
-            address = in(reg32) address, r0 = in(reg32) r0, r1 = in(reg32) r1, r2 = in(reg32) r2, r3 = in(reg32) r3,
+            address = in(reg32) address, r0 = in(reg32) r0, r1 = in(reg32) r1, r2 = in(reg32) r2,
+            r3 = in(reg32) r3,
             options(nostack));
     }
     #[cfg(not(target_arch = "nvptx64"))]

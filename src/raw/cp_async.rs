@@ -15,7 +15,10 @@ macro_rules! forms {
         #[doc = concat!("`", $ptx, " [to], [from], ", $bytes, ";`")]
         ///
         /// # Safety
-        #[doc = concat!("From now until a wait for it, `to` is the address of ", $bytes, " bytes in shared memory that nobody")]
+        #[doc = concat!(
+            "From now until a wait for it, `to` is the address of ", $bytes,
+            " bytes in shared memory that nobody"
+        )]
         /// else accesses, and as many bytes of global memory at `from` are valid. Both addresses
         /// are multiples of that size.
         #[inline(always)]
@@ -37,7 +40,10 @@ macro_rules! forms {
         /// Copies `some` bytes from global to shared memory, asynchronously, and fills the rest
         /// with zeros.
         ///
-        #[doc = concat!("`", $ptx, " [to], [from], ", $bytes, ", some;`: what is beyond `some` bytes becomes zero.")]
+        #[doc = concat!(
+            "`", $ptx, " [to], [from], ", $bytes,
+            ", some;`: what is beyond `some` bytes becomes zero."
+        )]
         ///
         /// # Safety
         /// As above. But only `some` bytes of global memory must be valid.
@@ -48,7 +54,8 @@ macro_rules! forms {
             // SAFETY: the caller upholds the function's contract.
             unsafe {
                 asm!(concat!($ptx, " [{to}], [{from}], ", $bytes, ", {some};"),
-                    to = in(reg32) to, from = in(reg64) from, some = in(reg32) some, options(nostack));
+                    to = in(reg32) to, from = in(reg64) from, some = in(reg32) some,
+                    options(nostack));
             }
             #[cfg(not(target_arch = "nvptx64"))]
             // SAFETY: the caller upholds the function's contract.

@@ -27,7 +27,9 @@ macro_rules! forms {
             };
             #[cfg(not(target_arch = "nvptx64"))]
             return {
-                let round = |number: f32| if number.is_nan() { 0x7fff } else { $to::from_f32(number).to_bits() };
+                let round = |number: f32| if number.is_nan() { 0x7fff } else {
+                    $to::from_f32(number).to_bits()
+                };
                 u32::from(round(low)) | u32::from(round(high)) << 16
             };
         }
@@ -64,7 +66,8 @@ pub fn cvt_rn_f16_f32(wide: f32) -> u16 {
         let half;
         // SAFETY: the instruction only computes.
         unsafe {
-            asm!("cvt.rn.f16.f32 {half}, {wide};", half = lateout(reg16) half, wide = in(reg32) wide,
+            asm!("cvt.rn.f16.f32 {half}, {wide};", half = lateout(reg16) half,
+                wide = in(reg32) wide,
                 options(pure, nomem, nostack));
         }
         half

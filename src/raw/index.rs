@@ -61,8 +61,12 @@ macro_rules! cluster {
                 // SAFETY: it reads special registers, whose values do not change.
                 unsafe {
                     core::arch::asm!(
-                        concat!("mov.u32 {x}, %", $register, ".x; mov.u32 {y}, %", $register, ".y; mov.u32 {z}, %", $register, ".z;"),
-                        x = lateout(reg32) x, y = lateout(reg32) y, z = lateout(reg32) z, options(pure, nomem, nostack));
+                        concat!(
+                            "mov.u32 {x}, %", $register, ".x; mov.u32 {y}, %", $register,
+                            ".y; mov.u32 {z}, %", $register, ".z;"
+                        ),
+                        x = lateout(reg32) x, y = lateout(reg32) y, z = lateout(reg32) z,
+                        options(pure, nomem, nostack));
                 }
                 [x, y, z]
             };
@@ -90,7 +94,8 @@ macro_rules! ranks {
                 let number;
                 // SAFETY: it reads a special register, whose value does not change.
                 unsafe {
-                    core::arch::asm!(concat!("mov.u32 {number}, %", $register, ";"), number = lateout(reg32) number,
+                    core::arch::asm!(concat!("mov.u32 {number}, %", $register, ";"),
+                        number = lateout(reg32) number,
                         options(pure, nomem, nostack));
                 }
                 number
@@ -114,7 +119,8 @@ pub fn is_explicit_cluster() -> bool {
         let is_one: u32;
         // SAFETY: it reads a special register, whose value does not change.
         unsafe {
-            core::arch::asm!("{{ .reg .pred p; mov.pred p, %is_explicit_cluster; selp.b32 {is_one}, 1, 0, p; }}",
+            core::arch::asm!("{{ .reg .pred p; mov.pred p, %is_explicit_cluster; selp.b32 \
+                              {is_one}, 1, 0, p; }}",
                 is_one = lateout(reg32) is_one, options(pure, nomem, nostack));
         }
         is_one != 0
@@ -139,7 +145,9 @@ pub unsafe fn clock() -> u64 {
         // SAFETY: it reads a special register. It is not `nomem`, so memory accesses are not moved
         // across it.
         unsafe {
-            core::arch::asm!("mov.u64 {cycles}, %clock64;", cycles = lateout(reg64) cycles, options(nostack))
+            core::arch::asm!(
+                "mov.u64 {cycles}, %clock64;", cycles = lateout(reg64) cycles, options(nostack)
+            )
         };
         cycles
     };

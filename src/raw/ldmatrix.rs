@@ -8,7 +8,8 @@ use core::arch::asm;
 
 /// The function of each form.
 macro_rules! functions {
-    ($($name:ident $ptx:literal $count:ident $trans:ident $element:ident ($($r:ident)+) [$($arrangement:tt)+] $needs:ident
+    ($($name:ident $ptx:literal $count:ident $trans:ident $element:ident ($($r:ident)+)
+        [$($arrangement:tt)+] $needs:ident
         $version:literal $nature:ident;)*) => {$(
         /// Loads matrices from shared memory into registers.
         ///
@@ -40,7 +41,9 @@ macro_rules! functions {
         }
     )*};
     (@count $($r:ident)+) => { 0 $(+ { stringify!($r); 1 })+ };
-    (@list $first:ident $($r:ident)*) => { concat!("{", stringify!($first), "}" $(, ", {", stringify!($r), "}")*) };
+    (@list $first:ident $($r:ident)*) => {
+        concat!("{", stringify!($first), "}" $(, ", {", stringify!($r), "}")*)
+    };
 }
 
 crate::ldmatrix_forms!(functions);

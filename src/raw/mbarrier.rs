@@ -17,7 +17,12 @@ use core::arch::asm;
 /// Forms that return nothing: function, operands, PTX, description, safety, and the simulator's
 /// function.
 macro_rules! plain {
-    ($($name:ident($($operand:ident)*) $ptx:literal, $doc:literal, $safety:literal, $simulated:ident;)*) => {$(
+    (
+        $(
+            $name:ident($($operand:ident)*) $ptx:literal, $doc:literal, $safety:literal,
+            $simulated:ident;
+        )*
+    ) => {$(
         #[doc = concat!("`", $ptx, " [address]", $(", ", stringify!($operand),)* ";`: ", $doc)]
         ///
         /// # Safety
@@ -29,7 +34,8 @@ macro_rules! plain {
             // SAFETY: the caller upholds the function's contract.
             unsafe {
                 asm!(concat!($ptx, " [{address}]", $(", {", stringify!($operand), "}",)* ";"),
-                    address = in(reg32) address, $($operand = in(reg32) $operand,)* options(nostack));
+                    address = in(reg32) address,
+                    $($operand = in(reg32) $operand,)* options(nostack));
             }
             #[cfg(not(target_arch = "nvptx64"))]
             sim::$simulated(Site::here(), $ptx, address, $($operand)*);
@@ -40,19 +46,26 @@ macro_rules! plain {
 plain! {
     mbarrier_init_shared_cta_b64(count) "mbarrier.init.shared::cta.b64",
         "makes a barrier whose phases need so many arrivals.",
-        "`address` is that of eight bytes of shared memory, a multiple of eight, that nobody else touches, and that are no barrier.",
+        "`address` is that of eight bytes of shared memory, a multiple of eight, that nobody else \
+         touches, and that are no barrier.",
         init;
     mbarrier_inval_shared_cta_b64() "mbarrier.inval.shared::cta.b64",
-        "the memory is a barrier no more.", "`address` is that of a barrier that nobody uses.", invalidate;
-    mbarrier_expect_tx_relaxed_cta_shared_cta_b64(bytes) "mbarrier.expect_tx.relaxed.cta.shared::cta.b64",
+        "the memory is a barrier no more.", "`address` is that of a barrier that nobody uses.",
+        invalidate;
+    mbarrier_expect_tx_relaxed_cta_shared_cta_b64(bytes)
+        "mbarrier.expect_tx.relaxed.cta.shared::cta.b64",
         "the phase waits for so many bytes more.", "`address` is that of a barrier.", expect_bytes;
-    mbarrier_complete_tx_relaxed_cta_shared_cta_b64(bytes) "mbarrier.complete_tx.relaxed.cta.shared::cta.b64",
+    mbarrier_complete_tx_relaxed_cta_shared_cta_b64(bytes)
+        "mbarrier.complete_tx.relaxed.cta.shared::cta.b64",
         "so many bytes have come.", "`address` is that of a barrier.", complete_bytes;
     cp_async_mbarrier_arrive_shared_cta_b64() "cp.async.mbarrier.arrive.shared::cta.b64",
-        "the phase needs one arrival more, which comes when the copies by `cp.async` that the thread has started have landed.",
+        "the phase needs one arrival more, which comes when the copies by `cp.async` that the \
+         thread has started have landed.",
         "`address` is that of a barrier.", hold_until_copied;
-    cp_async_mbarrier_arrive_noinc_shared_cta_b64() "cp.async.mbarrier.arrive.noinc.shared::cta.b64",
-        "an arrival comes when the copies by `cp.async` that the thread has started have landed.", "`address` is that of a barrier.",
+    cp_async_mbarrier_arrive_noinc_shared_cta_b64()
+        "cp.async.mbarrier.arrive.noinc.shared::cta.b64",
+        "an arrival comes when the copies by `cp.async` that the thread has started have landed.",
+        "`address` is that of a barrier.",
         arrive_when_copied;
 }
 
@@ -73,14 +86,21 @@ macro_rules! arrivals {
                 let state;
                 // SAFETY: the caller upholds the function's contract.
                 unsafe {
-                    asm!(concat!($ptx, " {state}, [{address}]", $(", {", stringify!($operand), "}",)* ";"),
-                        state = lateout(reg64) state, address = in(reg32) address, $($operand = in(reg32) $operand,)*
+                    asm!(concat!($ptx, " {state}, [{address}]",
+                        $(", {", stringify!($operand), "}",)* ";"),
+                        state = lateout(reg64) state, address = in(reg32) address,
+                        $($operand = in(reg32) $operand,)*
                         options(nostack));
                 }
                 state
             };
             #[cfg(not(target_arch = "nvptx64"))]
-            return sim::arrive(Site::here(), $ptx, address, sim::Arrival { $($field: $value,)* ..sim::Arrival::ONE });
+            return sim::arrive(
+                Site::here(),
+                $ptx,
+                address,
+                sim::Arrival { $($field: $value,)* ..sim::Arrival::ONE },
+            );
         }
     )*};
 }
@@ -88,9 +108,11 @@ macro_rules! arrivals {
 arrivals! {
     mbarrier_arrive_shared_cta_b64() "mbarrier.arrive.shared::cta.b64" {};
     mbarrier_arrive_shared_cta_b64_count(count) "mbarrier.arrive.shared::cta.b64" { count: count };
-    mbarrier_arrive_expect_tx_shared_cta_b64(bytes) "mbarrier.arrive.expect_tx.shared::cta.b64" { expect: bytes };
+    mbarrier_arrive_expect_tx_shared_cta_b64(bytes) "mbarrier.arrive.expect_tx.shared::cta.b64"
+        { expect: bytes };
     mbarrier_arrive_drop_shared_cta_b64() "mbarrier.arrive_drop.shared::cta.b64" { drop: true };
-    mbarrier_arrive_drop_shared_cta_b64_count(count) "mbarrier.arrive_drop.shared::cta.b64" { count: count, drop: true };
+    mbarrier_arrive_drop_shared_cta_b64_count(count) "mbarrier.arrive_drop.shared::cta.b64"
+        { count: count, drop: true };
     mbarrier_arrive_drop_expect_tx_shared_cta_b64(bytes)
         "mbarrier.arrive_drop.expect_tx.shared::cta.b64" { expect: bytes, drop: true };
 }
@@ -98,10 +120,18 @@ arrivals! {
 /// Forms of `test_wait` and `try_wait`: function, operands, PTX, the scope of the writes that
 /// become visible, the simulator's function, and the phase.
 macro_rules! waits {
-    ($($name:ident($phase:ident: $type:ident $class:ident $(, $hint:ident)?) $ptx:literal $scope:ident $simulated:ident($kind:expr);)*) => {$(
+    (
+        $(
+            $name:ident(
+                $phase:ident: $type:ident $class:ident $(, $hint:ident)?
+            ) $ptx:literal $scope:ident $simulated:ident($kind:expr);
+        )*
+    ) => {$(
         /// Returns whether a phase is complete: `test_wait` at once, `try_wait` after a wait.
         ///
-        #[doc = concat!("`", $ptx, " over, [address], ", stringify!($phase), $(", ", stringify!($hint),)? ";`")]
+        #[doc = concat!(
+            "`", $ptx, " over, [address], ", stringify!($phase), $(", ", stringify!($hint),)? ";`"
+        )]
         ///
         /// # Safety
         /// `address` is the address of a barrier.
@@ -113,9 +143,11 @@ macro_rules! waits {
                 let over: u32;
                 // SAFETY: the caller upholds the function's contract.
                 unsafe {
-                    asm!(concat!("{{ .reg .pred p; ", $ptx, " p, [{address}], {phase}", $(", {", stringify!($hint), "}",)?
+                    asm!(concat!("{{ .reg .pred p; ", $ptx, " p, [{address}], {phase}",
+                        $(", {", stringify!($hint), "}",)?
                             "; selp.b32 {over}, 1, 0, p; }}"),
-                        over = lateout(reg32) over, address = in(reg32) address, phase = in($class) $phase,
+                        over = lateout(reg32) over, address = in(reg32) address,
+                        phase = in($class) $phase,
                         $($hint = in(reg32) $hint,)? options(nostack));
                 }
                 over != 0
@@ -132,28 +164,37 @@ macro_rules! waits {
 waits! {
     mbarrier_test_wait_shared_cta_b64(state: u64 reg64) "mbarrier.test_wait.shared::cta.b64"
         Block test_in_lane(sim::Phase::Of(state));
-    mbarrier_test_wait_parity_shared_cta_b64(parity: u32 reg32) "mbarrier.test_wait.parity.shared::cta.b64"
+    mbarrier_test_wait_parity_shared_cta_b64(parity: u32 reg32)
+        "mbarrier.test_wait.parity.shared::cta.b64"
         Block test_in_lane(sim::Phase::Parity(parity));
     mbarrier_try_wait_shared_cta_b64(state: u64 reg64) "mbarrier.try_wait.shared::cta.b64"
         Block wait_in_lane(sim::Phase::Of(state));
-    mbarrier_try_wait_parity_shared_cta_b64(parity: u32 reg32) "mbarrier.try_wait.parity.shared::cta.b64"
+    mbarrier_try_wait_parity_shared_cta_b64(parity: u32 reg32)
+        "mbarrier.try_wait.parity.shared::cta.b64"
         Block wait_in_lane(sim::Phase::Parity(parity));
-    mbarrier_try_wait_shared_cta_b64_hint(state: u64 reg64, nanoseconds) "mbarrier.try_wait.shared::cta.b64"
+    mbarrier_try_wait_shared_cta_b64_hint(state: u64 reg64, nanoseconds)
+        "mbarrier.try_wait.shared::cta.b64"
         Block wait_in_lane(sim::Phase::Of(state));
     mbarrier_try_wait_parity_shared_cta_b64_hint(parity: u32 reg32, nanoseconds)
         "mbarrier.try_wait.parity.shared::cta.b64" Block wait_in_lane(sim::Phase::Parity(parity));
     mbarrier_test_wait_acquire_cluster_shared_cta_b64(state: u64 reg64)
-        "mbarrier.test_wait.acquire.cluster.shared::cta.b64" Cluster test_in_lane(sim::Phase::Of(state));
+        "mbarrier.test_wait.acquire.cluster.shared::cta.b64" Cluster
+            test_in_lane(sim::Phase::Of(state));
     mbarrier_test_wait_parity_acquire_cluster_shared_cta_b64(parity: u32 reg32)
-        "mbarrier.test_wait.parity.acquire.cluster.shared::cta.b64" Cluster test_in_lane(sim::Phase::Parity(parity));
+        "mbarrier.test_wait.parity.acquire.cluster.shared::cta.b64" Cluster
+            test_in_lane(sim::Phase::Parity(parity));
     mbarrier_try_wait_acquire_cluster_shared_cta_b64(state: u64 reg64)
-        "mbarrier.try_wait.acquire.cluster.shared::cta.b64" Cluster wait_in_lane(sim::Phase::Of(state));
+        "mbarrier.try_wait.acquire.cluster.shared::cta.b64" Cluster
+            wait_in_lane(sim::Phase::Of(state));
     mbarrier_try_wait_parity_acquire_cluster_shared_cta_b64(parity: u32 reg32)
-        "mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64" Cluster wait_in_lane(sim::Phase::Parity(parity));
+        "mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64" Cluster
+            wait_in_lane(sim::Phase::Parity(parity));
     mbarrier_try_wait_acquire_cluster_shared_cta_b64_hint(state: u64 reg64, nanoseconds)
-        "mbarrier.try_wait.acquire.cluster.shared::cta.b64" Cluster wait_in_lane(sim::Phase::Of(state));
+        "mbarrier.try_wait.acquire.cluster.shared::cta.b64" Cluster
+            wait_in_lane(sim::Phase::Of(state));
     mbarrier_try_wait_parity_acquire_cluster_shared_cta_b64_hint(parity: u32 reg32, nanoseconds)
-        "mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64" Cluster wait_in_lane(sim::Phase::Parity(parity));
+        "mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64" Cluster
+            wait_in_lane(sim::Phase::Parity(parity));
 }
 
 /// Returns the number of pending arrivals before the arrival that returned `state`.
@@ -195,9 +236,11 @@ macro_rules! fences {
 
 fences! {
     fence_mbarrier_init_release_cluster "fence.mbarrier_init.release.cluster" fence_init(),
-        "barriers that the thread has made are there for the cluster, and for what comes asynchronously.";
+        "barriers that the thread has made are there for the cluster, and for what comes \
+         asynchronously.";
     fence_proxy_async "fence.proxy.async" fence_proxy(&[sim::Space::Shared, sim::Space::Global]),
-        "what the thread did to memory before, instructions that go to memory asynchronously see behind it.";
+        "what the thread did to memory before, instructions that go to memory asynchronously see \
+         behind it.";
     fence_proxy_async_shared_cta "fence.proxy.async.shared::cta" fence_proxy(&[sim::Space::Shared]),
         "the same, of shared memory only.";
     fence_proxy_async_global "fence.proxy.async.global" fence_proxy(&[sim::Space::Global]),

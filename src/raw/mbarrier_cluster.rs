@@ -17,7 +17,9 @@ use core::arch::asm;
 macro_rules! forms {
     ($($name:ident($($operand:ident)*) $ptx:literal $destination:literal, $doc:literal,
         $simulated:ident($($argument:expr)?);)*) => {$(
-        #[doc = concat!("`", $ptx, " ", $destination, "[address]", $(", ", stringify!($operand),)* ";`: ", $doc)]
+        #[doc = concat!(
+            "`", $ptx, " ", $destination, "[address]", $(", ", stringify!($operand),)* ";`: ", $doc
+        )]
         ///
         /// # Safety
         /// `address` is the address, in the `.shared::cluster` window, of a barrier of a running
@@ -28,8 +30,10 @@ macro_rules! forms {
             #[cfg(target_arch = "nvptx64")]
             // SAFETY: the caller upholds the function's contract.
             unsafe {
-                asm!(concat!($ptx, " ", $destination, "[{address}]", $(", {", stringify!($operand), "}",)* ";"),
-                    address = in(reg32) address, $($operand = in(reg32) $operand,)* options(nostack));
+                asm!(concat!($ptx, " ", $destination, "[{address}]",
+                    $(", {", stringify!($operand), "}",)* ";"),
+                    address = in(reg32) address,
+                    $($operand = in(reg32) $operand,)* options(nostack));
             }
             #[cfg(not(target_arch = "nvptx64"))]
             sim::$simulated(Site::here(), $ptx, address, $($argument)?);
@@ -44,38 +48,63 @@ forms! {
     mbarrier_arrive_shared_cluster_b64_count(count) "mbarrier.arrive.shared::cluster.b64" "_, ",
         "as many arrivals.",
         arrive_at_peer(sim::Arrival { count, ..sim::Arrival::ONE });
-    mbarrier_arrive_expect_tx_shared_cluster_b64(bytes) "mbarrier.arrive.expect_tx.shared::cluster.b64" "_, ",
+    mbarrier_arrive_expect_tx_shared_cluster_b64(bytes)
+        "mbarrier.arrive.expect_tx.shared::cluster.b64" "_, ",
         "the phase waits for so many bytes more, and one has arrived.",
         arrive_at_peer(sim::Arrival { expect: bytes, ..sim::Arrival::ONE });
     mbarrier_arrive_drop_shared_cluster_b64() "mbarrier.arrive_drop.shared::cluster.b64" "_, ",
         "one arrival, and later phases need one fewer.",
         arrive_at_peer(sim::Arrival { drop: true, ..sim::Arrival::ONE });
-    mbarrier_arrive_drop_shared_cluster_b64_count(count) "mbarrier.arrive_drop.shared::cluster.b64" "_, ",
+    mbarrier_arrive_drop_shared_cluster_b64_count(count) "mbarrier.arrive_drop.shared::cluster.b64"
+        "_, ",
         "as many arrivals, and later phases need as many fewer.",
         arrive_at_peer(sim::Arrival { count, drop: true, ..sim::Arrival::ONE });
-    mbarrier_arrive_drop_expect_tx_shared_cluster_b64(bytes) "mbarrier.arrive_drop.expect_tx.shared::cluster.b64" "_, ",
+    mbarrier_arrive_drop_expect_tx_shared_cluster_b64(bytes)
+        "mbarrier.arrive_drop.expect_tx.shared::cluster.b64" "_, ",
         "the phase waits for so many bytes more, one has arrived, and later phases need one fewer.",
         arrive_at_peer(sim::Arrival { expect: bytes, drop: true, ..sim::Arrival::ONE });
-    mbarrier_arrive_release_cluster_shared_cluster_b64() "mbarrier.arrive.release.cluster.shared::cluster.b64" "_, ",
-        "one arrival, by which those learn of what was written before it who wait with `.acquire.cluster`.",
+    mbarrier_arrive_release_cluster_shared_cluster_b64()
+        "mbarrier.arrive.release.cluster.shared::cluster.b64" "_, ",
+        "one arrival, by which those learn of what was written before it who wait with \
+         `.acquire.cluster`.",
         arrive_at_peer(sim::Arrival { scope: sim::Scope::Cluster, ..sim::Arrival::ONE });
-    mbarrier_arrive_release_cluster_shared_cluster_b64_count(count) "mbarrier.arrive.release.cluster.shared::cluster.b64" "_, ",
-        "as many arrivals, by which those learn of what was written before it who wait with `.acquire.cluster`.",
+    mbarrier_arrive_release_cluster_shared_cluster_b64_count(count)
+        "mbarrier.arrive.release.cluster.shared::cluster.b64" "_, ",
+        "as many arrivals, by which those learn of what was written before it who wait with \
+         `.acquire.cluster`.",
         arrive_at_peer(sim::Arrival { count, scope: sim::Scope::Cluster, ..sim::Arrival::ONE });
-    mbarrier_arrive_expect_tx_release_cluster_shared_cluster_b64(bytes) "mbarrier.arrive.expect_tx.release.cluster.shared::cluster.b64" "_, ",
-        "the phase waits for so many bytes more, and one has arrived, by which those learn of what was written before it who wait with `.acquire.cluster`.",
-        arrive_at_peer(sim::Arrival { expect: bytes, scope: sim::Scope::Cluster, ..sim::Arrival::ONE });
-    mbarrier_arrive_drop_release_cluster_shared_cluster_b64() "mbarrier.arrive_drop.release.cluster.shared::cluster.b64" "_, ",
-        "one arrival, and later phases need one fewer, by which those learn of what was written before it who wait with `.acquire.cluster`.",
-        arrive_at_peer(sim::Arrival { drop: true, scope: sim::Scope::Cluster, ..sim::Arrival::ONE });
-    mbarrier_arrive_drop_release_cluster_shared_cluster_b64_count(count) "mbarrier.arrive_drop.release.cluster.shared::cluster.b64" "_, ",
-        "as many arrivals, and later phases need as many fewer, by which those learn of what was written before it who wait with `.acquire.cluster`.",
-        arrive_at_peer(sim::Arrival { count, drop: true, scope: sim::Scope::Cluster, ..sim::Arrival::ONE });
-    mbarrier_arrive_drop_expect_tx_release_cluster_shared_cluster_b64(bytes) "mbarrier.arrive_drop.expect_tx.release.cluster.shared::cluster.b64" "_, ",
-        "the phase waits for so many bytes more, one has arrived, and later phases need one fewer, by which those learn of what was written before it who wait with `.acquire.cluster`.",
-        arrive_at_peer(sim::Arrival { expect: bytes, drop: true, scope: sim::Scope::Cluster, ..sim::Arrival::ONE });
-    mbarrier_expect_tx_relaxed_cluster_shared_cluster_b64(bytes) "mbarrier.expect_tx.relaxed.cluster.shared::cluster.b64" "",
+    mbarrier_arrive_expect_tx_release_cluster_shared_cluster_b64(bytes)
+        "mbarrier.arrive.expect_tx.release.cluster.shared::cluster.b64" "_, ",
+        "the phase waits for so many bytes more, and one has arrived, by which those learn of what \
+         was written before it who wait with `.acquire.cluster`.",
+        arrive_at_peer(sim::Arrival {
+            expect: bytes, scope: sim::Scope::Cluster, ..sim::Arrival::ONE
+        });
+    mbarrier_arrive_drop_release_cluster_shared_cluster_b64()
+        "mbarrier.arrive_drop.release.cluster.shared::cluster.b64" "_, ",
+        "one arrival, and later phases need one fewer, by which those learn of what was written \
+         before it who wait with `.acquire.cluster`.",
+        arrive_at_peer(sim::Arrival {
+            drop: true, scope: sim::Scope::Cluster, ..sim::Arrival::ONE
+        });
+    mbarrier_arrive_drop_release_cluster_shared_cluster_b64_count(count)
+        "mbarrier.arrive_drop.release.cluster.shared::cluster.b64" "_, ",
+        "as many arrivals, and later phases need as many fewer, by which those learn of what was \
+         written before it who wait with `.acquire.cluster`.",
+        arrive_at_peer(sim::Arrival {
+            count, drop: true, scope: sim::Scope::Cluster, ..sim::Arrival::ONE
+        });
+    mbarrier_arrive_drop_expect_tx_release_cluster_shared_cluster_b64(bytes)
+        "mbarrier.arrive_drop.expect_tx.release.cluster.shared::cluster.b64" "_, ",
+        "the phase waits for so many bytes more, one has arrived, and later phases need one fewer, \
+         by which those learn of what was written before it who wait with `.acquire.cluster`.",
+        arrive_at_peer(sim::Arrival {
+            expect: bytes, drop: true, scope: sim::Scope::Cluster, ..sim::Arrival::ONE
+        });
+    mbarrier_expect_tx_relaxed_cluster_shared_cluster_b64(bytes)
+        "mbarrier.expect_tx.relaxed.cluster.shared::cluster.b64" "",
         "the phase waits for so many bytes more.", expect_bytes_at_peer(bytes);
-    mbarrier_complete_tx_relaxed_cluster_shared_cluster_b64(bytes) "mbarrier.complete_tx.relaxed.cluster.shared::cluster.b64" "",
+    mbarrier_complete_tx_relaxed_cluster_shared_cluster_b64(bytes)
+        "mbarrier.complete_tx.relaxed.cluster.shared::cluster.b64" "",
         "so many bytes have come.", complete_bytes_at_peer(bytes);
 }

@@ -22,7 +22,8 @@ macro_rules! forms {
                 // SAFETY: the caller upholds the function's contract.
                 unsafe {
                     asm!(concat!("ld.shared.", $ptx, " {value}, [{address}];"),
-                        value = lateout($class) value, address = in(reg32) address, options(nostack, readonly));
+                        value = lateout($class) value, address = in(reg32) address,
+                        options(nostack, readonly));
                 }
                 value
             };
@@ -72,7 +73,8 @@ pub unsafe fn ld_shared_v4_b32(address: u32) -> [u32; 4] {
         // SAFETY: the caller upholds the function's contract.
         unsafe {
             asm!("ld.shared.v4.b32 {{{r0}, {r1}, {r2}, {r3}}}, [{address}];",
-                r0 = lateout(reg32) r0, r1 = lateout(reg32) r1, r2 = lateout(reg32) r2, r3 = lateout(reg32) r3,
+                r0 = lateout(reg32) r0, r1 = lateout(reg32) r1, r2 = lateout(reg32) r2,
+                r3 = lateout(reg32) r3,
                 address = in(reg32) address, options(nostack, readonly));
         }
         [r0, r1, r2, r3]
@@ -94,7 +96,8 @@ pub unsafe fn ld_shared_v2_b64(address: u32) -> [u64; 2] {
         // SAFETY: the caller upholds the function's contract.
         unsafe {
             asm!("ld.shared.v2.b64 {{{r0}, {r1}}}, [{address}];",
-                r0 = lateout(reg64) r0, r1 = lateout(reg64) r1, address = in(reg32) address, options(nostack, readonly));
+                r0 = lateout(reg64) r0, r1 = lateout(reg64) r1, address = in(reg32) address,
+                options(nostack, readonly));
         }
         [r0, r1]
     };
@@ -113,7 +116,8 @@ pub unsafe fn st_shared_v4_b32(address: u32, [r0, r1, r2, r3]: [u32; 4]) {
     // SAFETY: the caller upholds the function's contract.
     unsafe {
         asm!("st.shared.v4.b32 [{address}], {{{r0}, {r1}, {r2}, {r3}}};",
-            address = in(reg32) address, r0 = in(reg32) r0, r1 = in(reg32) r1, r2 = in(reg32) r2, r3 = in(reg32) r3,
+            address = in(reg32) address, r0 = in(reg32) r0, r1 = in(reg32) r1, r2 = in(reg32) r2,
+            r3 = in(reg32) r3,
             options(nostack));
     }
     #[cfg(not(target_arch = "nvptx64"))]

@@ -5,17 +5,28 @@ use core::arch::asm;
 
 /// The function of each form.
 macro_rules! functions {
-    ($($shape:ident $kind:ident $vec:literal $scale:ident [$(($a:ident $b:ident))*] $needs:ident $version:literal;)*) => {$($(
+    (
+        $(
+            $shape:ident $kind:ident $vec:literal $scale:ident [$(($a:ident $b:ident))*]
+                $needs:ident $version:literal;
+        )*
+    ) => {$($(
         crate::mma_scaled_named! {
             $shape $kind $vec $scale $a $b => functions ($needs $shape $kind $vec $scale $a $b)
         }
     )*)*};
-    (@named $name:ident ($needs:ident $shape:ident $kind:ident $vec:literal $scale:ident $a:ident $b:ident)) => {
+    (
+        @named $name:ident (
+            $needs:ident $shape:ident $kind:ident $vec:literal $scale:ident $a:ident $b:ident
+        )
+    ) => {
         /// Multiplies block-scaled A and B, and adds C: D = (A x scales) x (B x scales) + C.
         ///
         #[doc = concat!(
             "`", crate::mma_scaled_ptx!($shape $kind $vec $scale $a $b),
-            " {d..}, {a..}, {b..}, {c..}, {scales_a}, {BYTE_A, THREAD_A}, {scales_b}, {BYTE_B, THREAD_B};`: ", stringify!($needs), "."
+            " {d..}, {a..}, {b..}, {c..}, {scales_a}, {BYTE_A, THREAD_A}, {scales_b}, {BYTE_B, \
+             THREAD_B};`: ",
+            stringify!($needs), "."
         )]
         ///
         /// # Safety
@@ -23,7 +34,12 @@ macro_rules! functions {
         /// [`Select`](crate::mma::Select).
         #[inline(always)]
         #[track_caller]
-        pub unsafe fn $name<const BYTE_A: u16, const THREAD_A: u16, const BYTE_B: u16, const THREAD_B: u16>(
+        pub unsafe fn $name<
+            const BYTE_A: u16,
+            const THREAD_A: u16,
+            const BYTE_B: u16,
+            const THREAD_B: u16,
+        >(
             [a0, a1, a2, a3]: [u32; 4],
             [b0, b1]: [u32; 2],
             [c0, c1, c2, c3]: [u32; 4],
@@ -38,15 +54,19 @@ macro_rules! functions {
                     asm!(
                         concat!(
                             crate::mma_scaled_ptx!($shape $kind $vec $scale $a $b),
-                            " {{{d0}, {d1}, {d2}, {d3}}}, {{{a0}, {a1}, {a2}, {a3}}}, {{{b0}, {b1}}}, {{{c0}, {c1}, {c2}, {c3}}}, \
-                             {{{scales_a}}}, {{{byte_a}, {thread_a}}}, {{{scales_b}}}, {{{byte_b}, {thread_b}}};"
+                            " {{{d0}, {d1}, {d2}, {d3}}}, {{{a0}, {a1}, {a2}, {a3}}}, {{{b0}, \
+                             {b1}}}, {{{c0}, {c1}, {c2}, {c3}}}, \
+                             {{{scales_a}}}, {{{byte_a}, {thread_a}}}, {{{scales_b}}}, {{{byte_b}, \
+                             {thread_b}}};"
                         ),
-                        d0 = lateout(reg32) d0, d1 = lateout(reg32) d1, d2 = lateout(reg32) d2, d3 = lateout(reg32) d3,
+                        d0 = lateout(reg32) d0, d1 = lateout(reg32) d1, d2 = lateout(reg32) d2,
+                        d3 = lateout(reg32) d3,
                         a0 = in(reg32) a0, a1 = in(reg32) a1, a2 = in(reg32) a2, a3 = in(reg32) a3,
                         b0 = in(reg32) b0, b1 = in(reg32) b1,
                         c0 = in(reg32) c0, c1 = in(reg32) c1, c2 = in(reg32) c2, c3 = in(reg32) c3,
                         scales_a = in(reg32) scales_a, scales_b = in(reg32) scales_b,
-                        byte_a = const BYTE_A, thread_a = const THREAD_A, byte_b = const BYTE_B, thread_b = const THREAD_B,
+                        byte_a = const BYTE_A, thread_a = const THREAD_A, byte_b = const BYTE_B,
+                        thread_b = const THREAD_B,
                         options(nostack, nomem)
                     );
                 }
@@ -54,8 +74,12 @@ macro_rules! functions {
             };
             #[cfg(not(target_arch = "nvptx64"))]
             return {
-                let select_a = crate::fragment::Selected { byte: BYTE_A.into(), thread: THREAD_A.into() };
-                let select_b = crate::fragment::Selected { byte: BYTE_B.into(), thread: THREAD_B.into() };
+                let select_a = crate::fragment::Selected {
+                    byte: BYTE_A.into(), thread: THREAD_A.into()
+                };
+                let select_b = crate::fragment::Selected {
+                    byte: BYTE_B.into(), thread: THREAD_B.into()
+                };
                 crate::engine::raw::multiply_scaled_registers::<
                     crate::isa::ptx::$shape,
                     crate::mma_element!($kind $a),

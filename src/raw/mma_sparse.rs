@@ -6,36 +6,48 @@ use core::arch::asm;
 
 /// The function of each form.
 macro_rules! functions {
-    ([$order:ident] $($shape:ident $q:ident $d:ident [$(($a:ident $b:ident))*] $c:ident $registers:tt $selectors:literal
+    ([$order:ident] $($shape:ident $q:ident $d:ident [$(($a:ident $b:ident))*] $c:ident
+        $registers:tt $selectors:literal
         $needs:ident $version:literal $nature:ident;)*) => {$($(
         crate::mma_sparse_named! {
-            $order $q $shape $d $a $b $c => functions ($registers $selectors $needs $order $q $shape $d $a $b $c)
+            $order $q $shape $d $a $b $c => functions (
+                $registers $selectors $needs $order $q $shape $d $a $b $c
+            )
         }
     )*)*};
 
     // The registers of D, A, B and C, and their operands in the instruction.
     (@named $name:ident ((4 2 2 4) $($form:tt)*)) => {
         functions! { @function $name [d0 d1 d2 d3] [a0 a1] [b0 b1] [c0 c1 c2 c3]
-            "{{{d0}, {d1}, {d2}, {d3}}}, {{{a0}, {a1}}}, {{{b0}, {b1}}}, {{{c0}, {c1}, {c2}, {c3}}}" $($form)* }
+            "{{{d0}, {d1}, {d2}, {d3}}}, {{{a0}, {a1}}}, {{{b0}, {b1}}}, {{{c0}, {c1}, {c2}, {c3}}}"
+                $($form)* }
     };
     (@named $name:ident ((4 4 4 4) $($form:tt)*)) => {
         functions! { @function $name [d0 d1 d2 d3] [a0 a1 a2 a3] [b0 b1 b2 b3] [c0 c1 c2 c3]
-            "{{{d0}, {d1}, {d2}, {d3}}}, {{{a0}, {a1}, {a2}, {a3}}}, {{{b0}, {b1}, {b2}, {b3}}}, {{{c0}, {c1}, {c2}, {c3}}}" $($form)* }
+            "{{{d0}, {d1}, {d2}, {d3}}}, {{{a0}, {a1}, {a2}, {a3}}}, {{{b0}, {b1}, {b2}, {b3}}}, \
+             {{{c0}, {c1}, {c2}, {c3}}}" $($form)* }
     };
     (@named $name:ident ((2 2 2 2) $($form:tt)*)) => {
-        functions! { @function $name [d0 d1] [a0 a1] [b0 b1] [c0 c1] "{{{d0}, {d1}}}, {{{a0}, {a1}}}, {{{b0}, {b1}}}, {{{c0}, {c1}}}" $($form)* }
+        functions! {
+            @function $name [d0 d1] [a0 a1] [b0 b1] [c0 c1]
+                "{{{d0}, {d1}}}, {{{a0}, {a1}}}, {{{b0}, {b1}}}, {{{c0}, {c1}}}" $($form)*
+        }
     };
     (@named $name:ident ((2 4 4 2) $($form:tt)*)) => {
         functions! { @function $name [d0 d1] [a0 a1 a2 a3] [b0 b1 b2 b3] [c0 c1]
-            "{{{d0}, {d1}}}, {{{a0}, {a1}, {a2}, {a3}}}, {{{b0}, {b1}, {b2}, {b3}}}, {{{c0}, {c1}}}" $($form)* }
+            "{{{d0}, {d1}}}, {{{a0}, {a1}, {a2}, {a3}}}, {{{b0}, {b1}, {b2}, {b3}}}, {{{c0}, {c1}}}"
+                $($form)* }
     };
 
-    (@function $name:ident [$($d:ident)+] [$($a:ident)+] [$($b:ident)+] [$($c:ident)+] $operands:literal
-        $selectors:literal $needs:ident $order:ident $q:ident $shape:ident $of_d:ident $of_a:ident $of_b:ident $of_c:ident) => {
+    (@function $name:ident [$($d:ident)+] [$($a:ident)+] [$($b:ident)+] [$($c:ident)+]
+        $operands:literal
+        $selectors:literal $needs:ident $order:ident $q:ident $shape:ident $of_d:ident $of_a:ident
+            $of_b:ident $of_c:ident) => {
         /// Multiplies a structured sparse A and B, and adds C: D = A x B + C.
         ///
         #[doc = concat!(
-            "`", crate::mma_sparse_ptx!($order $q $shape $of_d $of_a $of_b $of_c), " {d..}, {a..}, {b..}, {c..}, metadata, SELECTOR;`: ",
+            "`", crate::mma_sparse_ptx!($order $q $shape $of_d $of_a $of_b $of_c),
+            " {d..}, {a..}, {b..}, {c..}, metadata, SELECTOR;`: ",
             stringify!($needs), "; selectors below ", $selectors, "."
         )]
         ///
@@ -49,14 +61,22 @@ macro_rules! functions {
             [$($c),+]: [u32; functions!(@count $($c)+)],
             metadata: u32,
         ) -> [u32; functions!(@count $($d)+)] {
-            const { assert!(SELECTOR < $selectors, concat!("the selector of this form is below ", $selectors)) };
+            const {
+                assert!(
+                    SELECTOR < $selectors,
+                    concat!("the selector of this form is below ", $selectors)
+                )
+            };
             #[cfg(target_arch = "nvptx64")]
             return {
                 $(let $d;)+
                 // SAFETY: the caller upholds the function's contract.
                 unsafe {
                     asm!(
-                        concat!(crate::mma_sparse_ptx!($order $q $shape $of_d $of_a $of_b $of_c), " ", $operands, ", {metadata}, {selector};"),
+                        concat!(
+                            crate::mma_sparse_ptx!($order $q $shape $of_d $of_a $of_b $of_c), " ",
+                            $operands, ", {metadata}, {selector};"
+                        ),
                         $($d = lateout(reg32) $d,)+
                         $($a = in(reg32) $a,)+
                         $($b = in(reg32) $b,)+
@@ -73,7 +93,8 @@ macro_rules! functions {
                 use crate::isa::ptx;
                 let form = crate::mma_sparse_ptx!($order $q $shape $of_d $of_a $of_b $of_c);
                 crate::engine::raw::multiply_sparse_registers::<
-                    ptx::$shape, crate::mma_element!($q $of_a), crate::mma_element!($q $of_b), ptx::$of_c, ptx::$q, ptx::$order,
+                    ptx::$shape, crate::mma_element!($q $of_a), crate::mma_element!($q $of_b),
+                    ptx::$of_c, ptx::$q, ptx::$order,
                 >(form, SELECTOR, [$($a),+], [$($b),+], [$($c),+], metadata)
             };
         }

@@ -22,9 +22,10 @@ use {super::bulk::whole, core::arch::asm};
 /// [from], bytes, [barrier], mask;`
 ///
 /// # Safety
-/// As for
-/// [`cp_async_bulk_shared_cluster_global_mbarrier_complete_tx_bytes`](super::cp_async_bulk_shared_cluster_global_mbarrier_complete_tx_bytes),
-/// in each of these blocks. They belong to the cluster, and run until then.
+/// As for [the copy][copy] to one block, in each of these blocks. They belong to the cluster, and
+/// run until then.
+///
+/// [copy]: super::cp_async_bulk_shared_cluster_global_mbarrier_complete_tx_bytes
 #[inline(always)]
 #[track_caller]
 pub unsafe fn cp_async_bulk_shared_cluster_global_mbarrier_complete_tx_bytes_multicast_cluster(
@@ -37,8 +38,10 @@ pub unsafe fn cp_async_bulk_shared_cluster_global_mbarrier_complete_tx_bytes_mul
     #[cfg(target_arch = "nvptx64")]
     // SAFETY: the caller upholds the function's contract.
     unsafe {
-        asm!("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [{to}], [{from}], {bytes}, [{barrier}], {mask};",
-            to = in(reg32) to, from = in(reg64) whole(from), bytes = in(reg32) bytes, barrier = in(reg32) barrier,
+        asm!("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster \
+              [{to}], [{from}], {bytes}, [{barrier}], {mask};",
+            to = in(reg32) to, from = in(reg64) whole(from), bytes = in(reg32) bytes,
+            barrier = in(reg32) barrier,
             mask = in(reg16) mask, options(nostack));
     }
     #[cfg(not(target_arch = "nvptx64"))]
@@ -74,8 +77,10 @@ pub unsafe fn cp_async_bulk_shared_cluster_shared_cta_mbarrier_complete_tx_bytes
     #[cfg(target_arch = "nvptx64")]
     // SAFETY: the caller upholds the function's contract.
     unsafe {
-        asm!("cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes [{to}], [{from}], {bytes}, [{barrier}];",
-            to = in(reg32) to, from = in(reg32) from, bytes = in(reg32) bytes, barrier = in(reg32) barrier,
+        asm!("cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes [{to}], \
+              [{from}], {bytes}, [{barrier}];",
+            to = in(reg32) to, from = in(reg32) from, bytes = in(reg32) bytes,
+            barrier = in(reg32) barrier,
             options(nostack));
     }
     #[cfg(not(target_arch = "nvptx64"))]
@@ -89,8 +94,12 @@ pub unsafe fn cp_async_bulk_shared_cluster_shared_cta_mbarrier_complete_tx_bytes
 macro_rules! reductions {
     ($($operation:ident $simulated:ident: $($kind:ident)*;)*) => {$($(
         pastey::paste! { reductions! { @one
-            [<cp_reduce_async_bulk_shared_cluster_shared_cta_mbarrier_complete_tx_bytes_ $operation _ $kind>]
-            (concat!("cp.reduce.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes.", stringify!($operation), ".",
+            [<
+                cp_reduce_async_bulk_shared_cluster_shared_cta_mbarrier_complete_tx_bytes_
+                    $operation _ $kind
+            >]
+            (concat!("cp.reduce.async.bulk.shared::cluster.shared::cta\
+                      .mbarrier::complete_tx::bytes.", stringify!($operation), ".",
                 stringify!($kind)))
             $simulated $kind } }
     )*)*};
@@ -98,7 +107,11 @@ macro_rules! reductions {
         /// Reduces elements in shared memory of a block of the cluster with elements of this
         /// block's.
         ///
-        #[doc = concat!("`", $ptx, " [to], [from], bytes, [barrier];`: each element at `to` becomes this of itself and of the one at `from`.")]
+        #[doc = concat!(
+            "`", $ptx,
+            " [to], [from], bytes, [barrier];`: each element at `to` becomes this of itself and of \
+             the one at `from`."
+        )]
         ///
         /// # Safety
         /// As for [`cp_async_bulk_shared_cluster_shared_cta_mbarrier_complete_tx_bytes`]. But
@@ -110,12 +123,15 @@ macro_rules! reductions {
             // SAFETY: the caller upholds the function's contract.
             unsafe {
                 asm!(concat!($ptx, " [{to}], [{from}], {bytes}, [{barrier}];"),
-                    to = in(reg32) to, from = in(reg32) from, bytes = in(reg32) bytes, barrier = in(reg32) barrier,
+                    to = in(reg32) to, from = in(reg32) from, bytes = in(reg32) bytes,
+                    barrier = in(reg32) barrier,
                     options(nostack));
             }
             #[cfg(not(target_arch = "nvptx64"))]
             {
-                let reduction = sim::Reduction { operation: sim::Operation::$simulated, kind: sim::Kind::$kind };
+                let reduction = sim::Reduction {
+                    operation: sim::Operation::$simulated, kind: sim::Kind::$kind
+                };
                 sim::send(Site::here(), $ptx, to, from, bytes, barrier, Some(reduction));
             }
         }
@@ -137,11 +153,16 @@ reductions! {
 /// One rank: function, PTX, number of dimensions, the coordinates in PTX's braces, and their names
 /// and indices.
 macro_rules! ranks {
-    ($($name:ident $ptx:literal $rank:literal $braces:literal: $($c:ident $index:literal)*;)*) => {$(
+    (
+        $($name:ident $ptx:literal $rank:literal $braces:literal: $($c:ident $index:literal)*;)*
+    ) => {$(
         /// Loads a box of a tensor into shared memory of several blocks of the cluster (TMA
         /// multicast).
         ///
-        #[doc = concat!("`", $ptx, " [to], [map, ", $braces, "], [barrier], mask;`: to each block whose bit is set.")]
+        #[doc = concat!(
+            "`", $ptx, " [to], [map, ", $braces,
+            "], [barrier], mask;`: to each block whose bit is set."
+        )]
         ///
         /// # Safety
         /// As for the load of this rank without a mask, in each of these blocks. They belong to the
@@ -153,13 +174,22 @@ macro_rules! ranks {
             // SAFETY: the caller upholds the function's contract.
             unsafe {
                 asm!(concat!($ptx, " [{to}], [{map}, {{", $braces, "}}], [{barrier}], {mask};"),
-                    to = in(reg32) to, map = in(reg64) map, barrier = in(reg32) barrier, mask = in(reg16) mask,
+                    to = in(reg32) to, map = in(reg64) map, barrier = in(reg32) barrier,
+                    mask = in(reg16) mask,
                     $($c = in(reg32) at[$index],)* options(nostack));
             }
             #[cfg(not(target_arch = "nvptx64"))]
             // SAFETY: the caller upholds the function's contract.
             unsafe {
-                tensor::load(Site::here(), $ptx, to, map, tensor::At::tiled(&at), barrier, tensor::Blocks::Mask(mask));
+                tensor::load(
+                    Site::here(),
+                    $ptx,
+                    to,
+                    map,
+                    tensor::At::tiled(&at),
+                    barrier,
+                    tensor::Blocks::Mask(mask),
+                );
             }
         }
     )*};
@@ -167,18 +197,23 @@ macro_rules! ranks {
 
 ranks! {
     cp_async_bulk_tensor_1d_shared_cluster_global_tile_mbarrier_complete_tx_bytes_multicast_cluster
-        "cp.async.bulk.tensor.1d.shared::cluster.global.tile.mbarrier::complete_tx::bytes.multicast::cluster"
+        "cp.async.bulk.tensor.1d.shared::cluster.global.tile.mbarrier::complete_tx::bytes\
+         .multicast::cluster"
         1 "{a}": a 0;
     cp_async_bulk_tensor_2d_shared_cluster_global_tile_mbarrier_complete_tx_bytes_multicast_cluster
-        "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes.multicast::cluster"
+        "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes\
+         .multicast::cluster"
         2 "{a}, {b}": a 0 b 1;
     cp_async_bulk_tensor_3d_shared_cluster_global_tile_mbarrier_complete_tx_bytes_multicast_cluster
-        "cp.async.bulk.tensor.3d.shared::cluster.global.tile.mbarrier::complete_tx::bytes.multicast::cluster"
+        "cp.async.bulk.tensor.3d.shared::cluster.global.tile.mbarrier::complete_tx::bytes\
+         .multicast::cluster"
         3 "{a}, {b}, {c}": a 0 b 1 c 2;
     cp_async_bulk_tensor_4d_shared_cluster_global_tile_mbarrier_complete_tx_bytes_multicast_cluster
-        "cp.async.bulk.tensor.4d.shared::cluster.global.tile.mbarrier::complete_tx::bytes.multicast::cluster"
+        "cp.async.bulk.tensor.4d.shared::cluster.global.tile.mbarrier::complete_tx::bytes\
+         .multicast::cluster"
         4 "{a}, {b}, {c}, {d}": a 0 b 1 c 2 d 3;
     cp_async_bulk_tensor_5d_shared_cluster_global_tile_mbarrier_complete_tx_bytes_multicast_cluster
-        "cp.async.bulk.tensor.5d.shared::cluster.global.tile.mbarrier::complete_tx::bytes.multicast::cluster"
+        "cp.async.bulk.tensor.5d.shared::cluster.global.tile.mbarrier::complete_tx::bytes\
+         .multicast::cluster"
         5 "{a}, {b}, {c}, {d}, {e}": a 0 b 1 c 2 d 3 e 4;
 }

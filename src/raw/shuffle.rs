@@ -10,7 +10,9 @@ macro_rules! shuffles {
     ($($name:ident $with_predicate:ident $ptx:literal $mode:ident, $whose:literal;)*) => {$(
         /// Returns the value of another lane.
         ///
-        #[doc = concat!("`shfl.sync.", $ptx, ".b32 d, a, b, c, 0xffffffff;`: the `a` of lane ", $whose, ".")]
+        #[doc = concat!(
+            "`shfl.sync.", $ptx, ".b32 d, a, b, c, 0xffffffff;`: the `a` of lane ", $whose, "."
+        )]
         ///
         /// Bits 0 to 4 of `c` are the last lane of a segment (for `up`, the first). Bits 8 to 12
         /// mask the bits of the lane number that select the segment. If the source lane is outside
@@ -38,12 +40,18 @@ macro_rules! shuffles {
                 d
             };
             #[cfg(not(target_arch = "nvptx64"))]
-            return crate::engine::raw::shuffle(concat!("shfl.sync.", $ptx, ".b32"), crate::engine::Mode::$mode, (a, b, c)).0;
+            return crate::engine::raw::shuffle(
+                concat!("shfl.sync.", $ptx, ".b32"), crate::engine::Mode::$mode, (a, b, c)
+            ).0;
         }
 
         /// Returns the value of another lane, and whether that lane is in the segment.
         ///
-        #[doc = concat!("`shfl.sync.", $ptx, ".b32 d|p, a, b, c, 0xffffffff;`: likewise, and whether that lane is within the segment.")]
+        #[doc = concat!(
+            "`shfl.sync.", $ptx,
+            ".b32 d|p, a, b, c, 0xffffffff;`: likewise, and whether that lane is within the \
+             segment."
+        )]
         ///
         /// # Safety
         /// All lanes of the warp execute it, converged.
@@ -72,7 +80,9 @@ macro_rules! shuffles {
                 (d, p != 0)
             };
             #[cfg(not(target_arch = "nvptx64"))]
-            return crate::engine::raw::shuffle(concat!("shfl.sync.", $ptx, ".b32"), crate::engine::Mode::$mode, (a, b, c));
+            return crate::engine::raw::shuffle(
+                concat!("shfl.sync.", $ptx, ".b32"), crate::engine::Mode::$mode, (a, b, c)
+            );
         }
     )*};
 }

@@ -34,7 +34,10 @@ pub unsafe fn bar_sync_threads(barrier: u32, threads: u32) {
     #[cfg(target_arch = "nvptx64")]
     // SAFETY: the caller upholds the function's contract.
     unsafe {
-        asm!("bar.sync {barrier}, {threads};", barrier = in(reg32) barrier, threads = in(reg32) threads, options(nostack));
+        asm!(
+            "bar.sync {barrier}, {threads};", barrier = in(reg32) barrier,
+            threads = in(reg32) threads, options(nostack)
+        );
     }
     #[cfg(not(target_arch = "nvptx64"))]
     crate::engine::raw::sync_named(barrier, threads);

@@ -9,15 +9,19 @@ use core::arch::asm;
 /// The body of a function: the instruction.
 #[cfg(target_arch = "nvptx64")]
 macro_rules! body {
-    ([$($form:tt)*] [$d:ident $b:ident $scale_d:ident] [$first:ident $($r:ident)*] [$a_text:literal $($a_operand:tt)*]
-        [$sparse_text:literal $($sparse_operand:tt)*] [$behind:literal $($immediate:tt)*] $simulated:tt $options:tt) => {{
+    ([$($form:tt)*] [$d:ident $b:ident $scale_d:ident] [$first:ident $($r:ident)*]
+        [$a_text:literal $($a_operand:tt)*]
+        [$sparse_text:literal $($sparse_operand:tt)*] [$behind:literal $($immediate:tt)*]
+            $simulated:tt $options:tt) => {{
         let [mut $first, $(mut $r),*] = $d;
         // SAFETY: the caller upholds the function's contract.
         unsafe {
             asm!(
                 concat!(
-                    "{{.reg .pred p; setp.ne.b32 p, {scale_d}, 0; ", crate::wgmma_ptx!($($form)*), " {{{",
-                    stringify!($first), "}", $(", {", stringify!($r), "}",)* "}}, ", $a_text, ", {b}", $sparse_text, ", p", $behind, ";}}"
+                    "{{.reg .pred p; setp.ne.b32 p, {scale_d}, 0; ", crate::wgmma_ptx!($($form)*),
+                    " {{{",
+                    stringify!($first), "}", $(", {", stringify!($r), "}",)* "}}, ", $a_text,
+                    ", {b}", $sparse_text, ", p", $behind, ";}}"
                 ),
                 $first = inout(reg32) $first,
                 $($r = inout(reg32) $r,)*
@@ -36,7 +40,8 @@ macro_rules! body {
 /// The body of a function: the simulation of one lane's part.
 #[cfg(not(target_arch = "nvptx64"))]
 macro_rules! body {
-    ([$($form:tt)*] [$d:ident $b:ident $scale_d:ident] $registers:tt $a_text:tt $sparse_text:tt $behind:tt [$a:expr, $metadata:expr]
+    ([$($form:tt)*] [$d:ident $b:ident $scale_d:ident] $registers:tt $a_text:tt $sparse_text:tt
+        $behind:tt [$a:expr, $metadata:expr]
         [$transposes_b:tt $negates:tt $selector:expr]) => {{
         let operation = sim::Operation {
             form: body!(@form $($form)*),
@@ -61,18 +66,32 @@ macro_rules! body {
 
 /// The functions of each form: with A in shared memory (`_ss`), and in registers (`_rs`).
 macro_rules! functions {
-    ($($d:ident [$(($a:ident $b:ident))*] $k:literal $option:ident $columns:ident $per:tt $behind:ident $selectors:tt
+    ($($d:ident [$(($a:ident $b:ident))*] $k:literal $option:ident $columns:ident $per:tt
+        $behind:ident $selectors:tt
         $version:literal;)*) => {$($(
-        crate::wgmma_columns! { $columns $per => functions ($d $a $b $k $option $per $behind $selectors) }
+        crate::wgmma_columns! {
+            $columns $per => functions ($d $a $b $k $option $per $behind $selectors)
+        }
     )*)*};
-    (@form $n:literal $r:tt ($d:ident $a:ident $b:ident $k:literal $option:ident $per:tt $behind:ident $selectors:tt)) => {
-        crate::wgmma_named! { $selectors $n $d $a $b $k $option => functions ($behind $selectors $r $n $d $a $b $k $option $per) }
+    (
+        @form $n:literal $r:tt (
+            $d:ident $a:ident $b:ident $k:literal $option:ident $per:tt $behind:ident $selectors:tt
+        )
+    ) => {
+        crate::wgmma_named! {
+            $selectors $n $d $a $b $k $option
+                => functions ($behind $selectors $r $n $d $a $b $k $option $per)
+        }
     };
 
     // The immediates after the operands.
     (@named $name:ident (nothing $($form:tt)*)) => {
-        pastey::paste! { functions! { @function [<$name _ss>] [] [] "" [(false false) false false] @ss $($form)* } }
-        pastey::paste! { functions! { @function [<$name _rs>] [] [] "" [(false false) false false] @rs $($form)* } }
+        pastey::paste! { functions! {
+            @function [<$name _ss>] [] [] "" [(false false) false false] @ss $($form)*
+        } }
+        pastey::paste! { functions! {
+            @function [<$name _rs>] [] [] "" [(false false) false false] @rs $($form)*
+        } }
     };
     (@named $name:ident (negate $($form:tt)*)) => {
         pastey::paste! { functions! { @function [<$name _ss>]
@@ -87,7 +106,10 @@ macro_rules! functions {
     (@named $name:ident (transpose $($form:tt)*)) => {
         pastey::paste! { functions! { @function [<$name _ss>]
             [const NEGATE_A: bool, const NEGATE_B: bool, const TRANS_A: bool, const TRANS_B: bool]
-            [na = const sign(NEGATE_A), nb = const sign(NEGATE_B), ta = const TRANS_A as i32, tb = const TRANS_B as i32,]
+            [
+                na = const sign(NEGATE_A), nb = const sign(NEGATE_B), ta = const TRANS_A as i32,
+                tb = const TRANS_B as i32,
+            ]
             ", {na}, {nb}, {ta}, {tb}" [(NEGATE_A NEGATE_B) TRANS_A TRANS_B] @ss $($form)* } }
         pastey::paste! { functions! { @function [<$name _rs>]
             [const NEGATE_A: bool, const NEGATE_B: bool, const TRANS_B: bool]
@@ -96,13 +118,22 @@ macro_rules! functions {
     };
 
     // A's location.
-    (@function $name:ident $generics:tt $immediate:tt $behind:literal $flags:tt @ss $selectors:tt $($form:tt)*) => {
-        functions! { @sparsity $selectors $name $generics [a: u64] [a = in(reg64) a,] "{a}" $immediate $behind $flags
-            [sim::A::Shared { descriptor: a, transposed: functions!(@trans_a $flags) }] "a-desc" $($form)* }
+    (
+        @function $name:ident $generics:tt $immediate:tt $behind:literal $flags:tt @ss $selectors:tt
+            $($form:tt)*
+    ) => {
+        functions! { @sparsity $selectors $name $generics [a: u64] [a = in(reg64) a,] "{a}"
+            $immediate $behind $flags
+            [sim::A::Shared { descriptor: a, transposed: functions!(@trans_a $flags) }]
+            "a-desc" $($form)* }
     };
-    (@function $name:ident $generics:tt $immediate:tt $behind:literal $flags:tt @rs $selectors:tt $($form:tt)*) => {
+    (
+        @function $name:ident $generics:tt $immediate:tt $behind:literal $flags:tt @rs $selectors:tt
+            $($form:tt)*
+    ) => {
         functions! { @sparsity $selectors $name $generics [[a0, a1, a2, a3]: [u32; 4]]
-            [a0 = in(reg32) a0, a1 = in(reg32) a1, a2 = in(reg32) a2, a3 = in(reg32) a3,] "{{{a0}, {a1}, {a2}, {a3}}}"
+            [a0 = in(reg32) a0, a1 = in(reg32) a1, a2 = in(reg32) a2, a3 = in(reg32) a3,]
+            "{{{a0}, {a1}, {a2}, {a3}}}"
             $immediate $behind $flags [sim::A::Registers([a0, a1, a2, a3])] "{a..}" $($form)* }
     };
     (@trans_a [$negated:tt $trans_a:tt $trans_b:tt]) => { $trans_a };
@@ -113,21 +144,34 @@ macro_rules! functions {
     };
     (@sparsity $selectors:tt $name:ident [$($generics:tt)*] $($form:tt)*) => {
         functions! { @one [$selectors SELECTOR] $name [const SELECTOR: u32, $($generics)*]
-            [const { assert!(SELECTOR < $selectors, concat!("the selector of this form is below ", $selectors)) };] [metadata: u32,]
-            [metadata = in(reg32) metadata, selector = const SELECTOR,] ", {metadata}, {selector}" ", metadata, selector" [metadata]
+            [
+                const {
+                    assert!(
+                        SELECTOR < $selectors,
+                        concat!("the selector of this form is below ", $selectors)
+                    )
+                };
+            ] [metadata: u32,]
+            [metadata = in(reg32) metadata, selector = const SELECTOR,]
+            ", {metadata}, {selector}" ", metadata, selector" [metadata]
             $($form)* }
     };
 
     (@one [$selectors:tt $selector:expr] $name:ident [$($generics:tt)*]
-        [$($check:tt)*] [$($sparse_parameter:tt)*] [$($sparse_operand:tt)*] $sparse_text:literal $sparse_doc:literal [$metadata:expr]
-        [$($a_parameter:tt)*] [$($a_operand:tt)*] $a_text:literal [$($immediate:tt)*] $behind:literal
+        [$($check:tt)*]
+        [$($sparse_parameter:tt)*]
+        [$($sparse_operand:tt)*] $sparse_text:literal $sparse_doc:literal [$metadata:expr]
+        [$($a_parameter:tt)*]
+        [$($a_operand:tt)*] $a_text:literal [$($immediate:tt)*] $behind:literal
         [($negate_a:tt $negate_b:tt) $trans_a:tt $trans_b:tt] [$a_simulated:expr] $a_doc:literal
-        [$first:ident $($r:ident)*] $n:literal $d:ident $a:ident $b:ident $k:literal $option:ident $per:tt) => {
+        [$first:ident $($r:ident)*] $n:literal $d:ident $a:ident $b:ident $k:literal $option:ident
+            $per:tt) => {
         /// Multiplies A and B, and accumulates, asynchronously: D = A x B + D, or D = A x B if
         /// `scale_d` is false.
         ///
         #[doc = concat!(
-            "`", crate::wgmma_ptx!($selectors $n $d $a $b $k $option), " {d..}, ", $a_doc, ", b-desc", $sparse_doc, ", scale-d ..;`: sm_90a."
+            "`", crate::wgmma_ptx!($selectors $n $d $a $b $k $option), " {d..}, ", $a_doc,
+            ", b-desc", $sparse_doc, ", scale-d ..;`: sm_90a."
         )]
         ///
         /// # Safety

@@ -22,10 +22,12 @@ impl Selectors {
     ///
     /// ```
     /// use ptx_matrix::forms::{self, Selectors};
-    /// let form = forms::all().find(|form| form.ptx == "mma.sp.sync.aligned.m16n8k32.row.col.f32.f16.f16.f32").unwrap();
+    /// let name = "mma.sp.sync.aligned.m16n8k32.row.col.f32.f16.f16.f32";
+    /// let form = forms::all().find(|form| form.ptx == name).unwrap();
     /// let of = |metadata| Selectors { metadata, ..Selectors::default() }.check(form);
     /// assert_eq!(of(1), Ok(()));
-    /// assert_eq!(of(2).unwrap_err(), "the selector of the metadata is 2; this form takes one from 0 to 1");
+    /// let error = of(2).unwrap_err();
+    /// assert_eq!(error, "the selector of the metadata is 2; this form takes one from 0 to 1");
     /// ```
     pub fn check(&self, form: &Form) -> Result<(), String> {
         let last = form.selectors.max(1) as u32 - 1;
@@ -50,12 +52,14 @@ impl Selectors {
         for (side, Selected { byte, thread }, last_thread) in sides {
             if !bytes.contains(&byte) {
                 return Err(format!(
-                    "the scales of {side} are selected from byte {byte} on; this form takes {bytes:?}"
+                    "the scales of {side} are selected from byte {byte} on; this form takes \
+                     {bytes:?}"
                 ));
             }
             if thread > last_thread {
                 return Err(format!(
-                    "the scales of {side} are selected from thread {thread}; this form takes 0 to {last_thread}"
+                    "the scales of {side} are selected from thread {thread}; this form takes 0 to \
+                     {last_thread}"
                 ));
             }
         }

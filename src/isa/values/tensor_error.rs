@@ -125,23 +125,27 @@ impl fmt::Display for TensorMapError {
             TensorMapError::Size { dimension, size } => {
                 write!(
                     f,
-                    "dimension {dimension} of a tensor has {size} elements: it must have from 1 to 2^32"
+                    "dimension {dimension} of a tensor has {size} elements: it must have from 1 to \
+                     2^32"
                 )
             }
             TensorMapError::Stride { dimension, bytes } => write!(
                 f,
-                "elements along dimension {dimension} of a tensor are {bytes} bytes apart: it must be a multiple of 16, less than 2^40"
+                "elements along dimension {dimension} of a tensor are {bytes} bytes apart: it must \
+                 be a multiple of 16, less than 2^40"
             ),
             TensorMapError::Apart { stride } => {
                 write!(
                     f,
-                    "elements along dimension 0 of a tensor are {stride} apart: they must be neighbours"
+                    "elements along dimension 0 of a tensor are {stride} apart: they must be \
+                     neighbours"
                 )
             }
             TensorMapError::BoxSize { dimension, size } => {
                 write!(
                     f,
-                    "a box has {size} elements along dimension {dimension}: it must have from 1 to 256"
+                    "a box has {size} elements along dimension {dimension}: it must have from 1 to \
+                     256"
                 )
             }
             TensorMapError::Step { dimension: 0, step } => {
@@ -153,7 +157,8 @@ impl fmt::Display for TensorMapError {
             TensorMapError::Step { dimension, step } => {
                 write!(
                     f,
-                    "a box takes every {step}th element along dimension {dimension}: it must be from 1 to 8"
+                    "a box takes every {step}th element along dimension {dimension}: it must be \
+                     from 1 to 8"
                 )
             }
             TensorMapError::NotTheTile { of_box, of_tile } => write!(
@@ -163,16 +168,19 @@ impl fmt::Display for TensorMapError {
             ),
             TensorMapError::Corner { which, dimension, value, rank, limit } => write!(
                 f,
-                "the {which} corner of a bounding box is {value} along dimension {dimension}: of a tensor of {rank} dimensions it must be from -{limit} to {}",
+                "the {which} corner of a bounding box is {value} along dimension {dimension}: of a \
+                 tensor of {rank} dimensions it must be from -{limit} to {}",
                 limit - 1
             ),
             TensorMapError::NoPixel { dimension, first, last } => write!(
                 f,
-                "a bounding box starts at {first} and ends at {last} along dimension {dimension}: it must not end before it starts"
+                "a bounding box starts at {first} and ends at {last} along dimension {dimension}: \
+                 it must not end before it starts"
             ),
             TensorMapError::WrittenBounds { dimension, first, last, size } => write!(
                 f,
-                "the bounding box of a tensor that is written is from {first} to {last} along dimension {dimension}: it must be within the tensor, from 0 to {}",
+                "the bounding box of a tensor that is written is from {first} to {last} along \
+                 dimension {dimension}: it must be within the tensor, from 0 to {}",
                 size - 1
             ),
             TensorMapError::Line { bytes, swizzle: 0 } => {
@@ -183,11 +191,13 @@ impl fmt::Display for TensorMapError {
             }
             TensorMapError::WrittenLine { bytes } => write!(
                 f,
-                "a line of a tensor that is written has {bytes} bytes: it must be a multiple of 16, as what is behind it in the last 16 would be written too"
+                "a line of a tensor that is written has {bytes} bytes: it must be a multiple of \
+                 16, as what is behind it in the last 16 would be written too"
             ),
             TensorMapError::Overlap { dimension, stride, needed } => write!(
                 f,
-                "elements along dimension {dimension} of a tensor that is written are {stride} apart, and lie on each other: they must be at least {needed} apart"
+                "elements along dimension {dimension} of a tensor that is written are {stride} \
+                 apart, and lie on each other: they must be at least {needed} apart"
             ),
             TensorMapError::Start { bytes } => {
                 write!(f, "a tensor starts at byte {bytes}: it must be a multiple of 16")

@@ -97,10 +97,12 @@ impl Form {
             push(&format!(".shared .align 16 .b8 image[{IMAGE_BYTES}];"));
             push("shl.b32 %at, %lane, 2;");
             push(&format!(
-                "{name}_fill: cvt.u64.u32 %from, %at; add.u64 %from, %in, %from; ld.global.b32 %word, [%from];"
+                "{name}_fill: cvt.u64.u32 %from, %at; add.u64 %from, %in, %from; ld.global.b32 \
+                 %word, [%from];"
             ));
             push(
-                "mov.u32 %row, image; add.u32 %row, %row, %at; st.shared.b32 [%row], %word; add.u32 %at, %at, 128;",
+                "mov.u32 %row, image; add.u32 %row, %row, %at; st.shared.b32 [%row], %word; \
+                 add.u32 %at, %at, 128;",
             );
             push(&format!(
                 "setp.lt.u32 %more, %at, {IMAGE_BYTES}; @%more bra {name}_fill; bar.sync 0;"

@@ -36,7 +36,8 @@ pub struct WgmmaForm {
 }
 
 macro_rules! records {
-    ($forms:ident $($d:ident [$(($a:ident $b:ident))*] $k:literal $option:ident $columns:ident $per:tt $behind:ident
+    ($forms:ident $($d:ident [$(($a:ident $b:ident))*] $k:literal $option:ident $columns:ident
+        $per:tt $behind:ident
         $selectors:tt $version:literal;)*) => {$($({
         let mut add = |n, ptx| $forms.push(WgmmaForm {
             ptx,
@@ -52,7 +53,11 @@ macro_rules! records {
         });
         crate::wgmma_columns! { $columns $per => records (add $d $a $b $k $option $selectors) }
     })*)*};
-    (@form $n:literal $registers:tt ($add:ident $d:ident $a:ident $b:ident $k:literal $option:ident $selectors:tt)) => {
+    (
+        @form $n:literal $registers:tt (
+            $add:ident $d:ident $a:ident $b:ident $k:literal $option:ident $selectors:tt
+        )
+    ) => {
         $add($n, crate::wgmma_ptx!($selectors $n $d $a $b $k $option));
     };
 }

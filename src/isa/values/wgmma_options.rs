@@ -28,9 +28,12 @@ impl WgmmaOptions {
     ///
     /// ```
     /// use ptx_matrix::forms::{self, WgmmaOptions};
-    /// let form = forms::all_wgmma().find(|form| form.ptx == "wgmma.mma_async.sync.aligned.m64n8k8.f32.tf32.tf32").unwrap();
-    /// assert_eq!(WgmmaOptions { negates_b: true, ..WgmmaOptions::default() }.check(&form), Ok(()));
-    /// let why = WgmmaOptions { transposes_b: true, ..WgmmaOptions::default() }.check(&form).unwrap_err();
+    /// let name = "wgmma.mma_async.sync.aligned.m64n8k8.f32.tf32.tf32";
+    /// let form = forms::all_wgmma().find(|form| form.ptx == name).unwrap();
+    /// let negates = WgmmaOptions { negates_b: true, ..WgmmaOptions::default() };
+    /// assert_eq!(negates.check(&form), Ok(()));
+    /// let transposes = WgmmaOptions { transposes_b: true, ..WgmmaOptions::default() };
+    /// let why = transposes.check(&form).unwrap_err();
     /// assert_eq!(why, "B is transposed; this form takes it with neighbours along K only");
     /// ```
     pub fn check(&self, form: &WgmmaForm) -> Result<(), String> {

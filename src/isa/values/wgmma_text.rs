@@ -18,8 +18,10 @@ impl WgmmaForm {
     pub fn kernel(&self, name: &str, options: &WgmmaOptions) -> String {
         let memory = self.memory(options);
         let mut text = format!(
-            ".visible .entry {name}(.param .u64 in, .param .u64 out, .param .u32 adds) .reqntid 128 {{\n  \
-             .reg .b64 %in, %out, %from, %to, %a, %b, %start; .reg .b32 %thread, %at, %row, %word<4>, %d<{}>, %a<4>, %kept;\n  \
+            ".visible .entry {name}(.param .u64 in, .param .u64 out, .param .u32 adds) .reqntid \
+             128 {{\n  \
+             .reg .b64 %in, %out, %from, %to, %a, %b, %start; .reg .b32 %thread, %at, %row, \
+             %word<4>, %d<{}>, %a<4>, %kept;\n  \
              .reg .pred %more, %add; .shared .align 1024 .b8 image[{}];\n",
             self.d,
             memory.shared_bytes(),
@@ -30,7 +32,8 @@ impl WgmmaForm {
             text.push('\n');
         };
         push(
-            "ld.param.u64 %in, [in]; ld.param.u64 %out, [out]; ld.param.u32 %at, [adds]; setp.ne.u32 %add, %at, 0;",
+            "ld.param.u64 %in, [in]; ld.param.u64 %out, [out]; ld.param.u32 %at, [adds]; \
+             setp.ne.u32 %add, %at, 0;",
         );
         push(
             "cvta.to.global.u64 %in, %in; cvta.to.global.u64 %out, %out; mov.u32 %thread, %tid.x;",
@@ -39,10 +42,12 @@ impl WgmmaForm {
         push(&format!("shl.b32 %at, %thread, 4; {name}_fill: .pragma \"nounroll\";"));
         push("cvt.u64.u32 %from, %at; add.u64 %from, %in, %from;");
         push(
-            "ld.global.v4.b32 {%word0, %word1, %word2, %word3}, [%from]; mov.u32 %row, image; add.u32 %row, %row, %at;",
+            "ld.global.v4.b32 {%word0, %word1, %word2, %word3}, [%from]; mov.u32 %row, image; \
+             add.u32 %row, %row, %at;",
         );
         push(&format!(
-            "st.shared.v4.b32 [%row], {{%word0, %word1, %word2, %word3}}; add.u32 %at, %at, {FILLED};"
+            "st.shared.v4.b32 [%row], {{%word0, %word1, %word2, %word3}}; add.u32 %at, %at, \
+             {FILLED};"
         ));
         push(&format!(
             "setp.lt.u32 %more, %at, {}; @%more bra {name}_fill;",

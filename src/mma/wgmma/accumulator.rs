@@ -38,7 +38,8 @@ macro_rules! accumulators {
     )*};
 }
 accumulators! {
-    8 16 24 32 40 48 56 64 72 80 88 96 104 112 120 128 136 144 152 160 168 176 184 192 200 208 216 224 232 240 248 256
+    8 16 24 32 40 48 56 64 72 80 88 96 104 112 120 128 136 144 152 160 168 176 184 192 200 208 216
+    224 232 240 248 256
 }
 
 /// The registers of an accumulator in one lane.
@@ -77,8 +78,12 @@ where
         *self
     }
 }
-impl<const N: usize, T: Element> Copy for GroupAccumulator<N, T> where M64<N>: WgmmaColumns<T::Width>
-{}
+impl<const N: usize, T> Copy for GroupAccumulator<N, T>
+where
+    T: Element,
+    M64<N>: WgmmaColumns<T::Width>,
+{
+}
 
 /// Elements of a lane in 8 columns.
 const IN_PART: usize = 4;
@@ -256,9 +261,15 @@ where
     /// use ptx_matrix::{mma::GroupAccumulator, prelude::*};
     ///
     /// #[kernel(threads = 128, target = "sm_90")]
-    /// fn store(block: &Block, #[shared] tile: SharedTile<f16, 64, 32, Swizzle64>, d: GlobalMut<f16>) {
+    /// fn store(
+    ///     block: &Block,
+    ///     #[shared] tile: SharedTile<f16, 64, 32, Swizzle64>,
+    ///     d: GlobalMut<f16>,
+    /// ) {
     ///     let group = block.warp_group();
-    ///     let numbers = GroupAccumulator::<64, f32>::from_fn(group, |row, col| (row * 64 + col) as f32).round::<f16>(group);
+    ///     let numbers =
+    ///         GroupAccumulator::<64, f32>::from_fn(group, |row, col| (row * 64 + col) as f32)
+    ///             .round::<f16>(group);
     ///     numbers.store(group, &tile, 16);
     ///     group.sync();
     ///     tile.for_each(group, |row, col, value| d.set(row * 32 + col, value));

@@ -8,12 +8,18 @@ use crate::machine::wgmma::{Form, multiply_registers, multiply_shared};
 /// The instructions of a form.
 macro_rules! how {
     (0 $n:literal $d:ident $a:ident $b:ident $k:literal $option:ident $behind:ident) => {
-        const SIMULATED: Form = Form::of(crate::wgmma_ptx!(0 "N" $d $a $b $k $option), Self::PTX, $n);
+        const SIMULATED: Form = Form::of(
+            crate::wgmma_ptx!(0 "N" $d $a $b $k $option), Self::PTX, $n
+        );
         crate::wgmma_named! { 0 $n $d $a $b $k $option => how ($behind) }
     };
-    (@named $name:ident (nothing)) => { pastey::paste! { how! { @one [<$name _ss>] [<$name _rs>] [] [] } } };
+    (@named $name:ident (nothing)) => {
+        pastey::paste! { how! { @one [<$name _ss>] [<$name _rs>] [] [] } }
+    };
     (@named $name:ident (negate)) => {
-        pastey::paste! { how! { @one [<$name _ss>] [<$name _rs>] [::<NEGATE, false>] [::<NEGATE, false>] } }
+        pastey::paste! { how! {
+            @one [<$name _ss>] [<$name _rs>] [::<NEGATE, false>] [::<NEGATE, false>]
+        } }
     };
     (@named $name:ident (transpose)) => {
         pastey::paste! { how! { @one [<$name _ss>] [<$name _rs>]
@@ -28,7 +34,10 @@ macro_rules! how {
             b: u64,
             adds: bool,
         ) -> PerLane<Self::Registers> {
-            multiply_shared! { [$ss $($shared)*] Self::SIMULATED, site, d, (a, TRANS_A), (b, TRANS_B), [] 0, adds, NEGATE }
+            multiply_shared! {
+                [$ss $($shared)*] Self::SIMULATED, site, d, (a, TRANS_A), (b, TRANS_B), [] 0, adds,
+                NEGATE
+            }
         }
 
         #[inline(always)]
@@ -39,23 +48,33 @@ macro_rules! how {
             b: u64,
             adds: bool,
         ) -> PerLane<Self::Registers> {
-            multiply_registers! { [$rs $($registers)*] Self::SIMULATED, site, d, a, (b, TRANS_B), [] 0, adds, NEGATE }
+            multiply_registers! {
+                [$rs $($registers)*] Self::SIMULATED, site, d, a, (b, TRANS_B), [] 0, adds, NEGATE
+            }
         }
     };
 }
 
 /// Implements each form with a dense A.
 macro_rules! implementations {
-    ($($d:ident [$(($a:ident $b:ident))*] $k:literal $option:ident $columns:ident $per:tt $behind:ident 0
+    ($($d:ident [$(($a:ident $b:ident))*] $k:literal $option:ident $columns:ident $per:tt
+        $behind:ident 0
         $version:literal;)*) => {$($(
         implementations! { @subtracts $behind $d $a $b $option }
-        crate::wgmma_columns! { $columns $per => implementations ($d $a $b $k $option $per $behind) }
+        crate::wgmma_columns! {
+            $columns $per => implementations ($d $a $b $k $option $per $behind)
+        }
     )*)*};
     (@subtracts nothing $($form:tt)*) => {};
     (@subtracts $behind:ident $d:ident $a:ident $b:ident $option:ident) => {
-        impl<const N: usize, Target> Subtracts for Wgmma<N, ptx::$a, ptx::$b, ptx::$d, ptx::$option, Target> {}
+        impl<const N: usize, Target> Subtracts
+            for Wgmma<N, ptx::$a, ptx::$b, ptx::$d, ptx::$option, Target> {}
     };
-    (@form $n:literal $r:tt ($d:ident $a:ident $b:ident $k:literal $option:ident $per:tt $behind:ident)) => {
+    (
+        @form $n:literal $r:tt (
+            $d:ident $a:ident $b:ident $k:literal $option:ident $per:tt $behind:ident
+        )
+    ) => {
         impl<Target> WgmmaForm for Wgmma<$n, ptx::$a, ptx::$b, ptx::$d, ptx::$option, Target> {
             type Registers = [u32; $n / 8 * $per];
             type Shape = crate::wgmma_shape!(0 $a);

@@ -36,10 +36,10 @@ pub use sparse::{IssueSparse, WgmmaSparse, WgmmaSparseForm};
 /// | --- | --- | --- | --- | --- |
 /// | f16 | f32, f16 | 16 | multiples of 8 up to 256 | |
 /// | bf16 | f32 | 16 | the same | |
-/// | [`tf32`](crate::element::tf32) | f32 | 8 | the same | |
-/// | [`F8E4M3`](crate::element::F8E4M3), [`F8E5M2`](crate::element::F8E5M2) | f32, f16 | 32 | the same | |
-/// | i8, u8 | i32 | 32 | 8, 16, 24, 32, and multiples of 16 up to 256 | [`SatFinite`](crate::isa::SatFinite) |
-/// | [`b1`](crate::element::b1) | i32 | 256 | the same | [`AndPopc`](crate::isa::AndPopc) |
+/// | [`tf32`] | f32 | 8 | the same | |
+/// | [`F8E4M3`], [`F8E5M2`] | f32, f16 | 32 | the same | |
+/// | i8, u8 | i32 | 32 | 8, 16, 24, 32, and multiples of 16 up to 256 | [`SatFinite`] |
+/// | [`b1`] | i32 | 256 | the same | [`AndPopc`] |
 ///
 /// Where a row names two element types, A and B may have different ones. For a structured sparse A,
 /// use [`WgmmaSparse`].
@@ -89,6 +89,13 @@ pub use sparse::{IssueSparse, WgmmaSparse, WgmmaSparseForm};
 /// let expected: f32 = (0..64).map(|k| a[50 * 64 + k].to_f32() * b[k * 32 + 9].to_f32()).sum();
 /// assert_eq!(d[50 * 32 + 9], expected);
 /// ```
+///
+/// [`tf32`]: crate::element::tf32
+/// [`F8E4M3`]: crate::element::F8E4M3
+/// [`F8E5M2`]: crate::element::F8E5M2
+/// [`SatFinite`]: crate::isa::SatFinite
+/// [`b1`]: crate::element::b1
+/// [`AndPopc`]: crate::isa::AndPopc
 pub struct Wgmma<const N: usize, A, B, D, O = Plain, Target = BuildTarget>(
     PhantomData<(A, B, D, O, Target)>,
 );
@@ -97,7 +104,9 @@ impl<const N: usize, A, B, D, O, Target> Sealed for Wgmma<N, A, B, D, O, Target>
 /// A form of `wgmma.mma_async` that exists: see the table at [`Wgmma`].
 #[diagnostic::on_unimplemented(
     message = "there is no form `{Self}`",
-    note = "`Wgmma<N, A, B, D>` exists for f16 into f32 or f16, bf16 and tf32 into f32, F8E4M3 and F8E5M2 into f32 or f16, for N of each multiple of 8 up to 256, and for i8 and u8 into i32, and, with `AndPopc`, b1, for N of 8, 16, 24, 32 and each multiple of 16 up to 256"
+    note = "`Wgmma<N, A, B, D>` exists for f16 into f32 or f16, bf16 and tf32 into f32, F8E4M3 and \
+            F8E5M2 into f32 or f16, for N of each multiple of 8 up to 256, and for i8 and u8 into \
+            i32, and, with `AndPopc`, b1, for N of 8, 16, 24, 32 and each multiple of 16 up to 256"
 )]
 pub trait WgmmaForm: Sealed {
     /// The registers of D in one lane.
@@ -252,7 +261,8 @@ where
     ///     });
     ///     let half = first.finish_behind::<1>(group).map(group, |_, _, value| value * 0.5);
     ///     let sums = second.finish(group);
-    ///     sums.zip(group, 0, &half, |sum, half| sum - half).for_each(group, |row, col, value| d.set(row * 8 + col, value));
+    ///     sums.zip(group, 0, &half, |sum, half| sum - half)
+    ///         .for_each(group, |row, col, value| d.set(row * 8 + col, value));
     /// }
     ///
     /// let mut d = vec![0.0; 64 * 8];

@@ -146,7 +146,8 @@ pub(crate) const fn width<S: Swizzle>() -> usize {
 const fn check_line<T, S: Swizzle>(elements: usize) {
     assert!(
         elements * size_of::<T>() == width::<S>(),
-        "the contiguous side of a tile that `wgmma` takes has as many bytes as the swizzle: 32, 64 or 128"
+        "the contiguous side of a tile that `wgmma` takes has as many bytes as the swizzle: 32, 64 \
+         or 128"
     );
 }
 
@@ -455,7 +456,10 @@ impl<
     #[track_caller]
     pub fn matrix_a<C: Coordinate>(self, at: C) -> MatrixA<T::As, Trans> {
         const { check_line::<T, S>(ROWS) };
-        const { assert!(64 <= TILES * ROWS, "out of range: the last row lies beyond the tiles' rows") };
+        const {
+            // A has 64 rows.
+            assert!(64 <= TILES * ROWS, "out of range: the last row lies beyond the tiles' rows")
+        };
         const { check_known::<C, AcrossK<T, DenseA, COLS, ROWS, ROWS, false>>() };
         let (_, k) = at.resolve::<AcrossK<T, DenseA, COLS, ROWS, ROWS, false>>(Site::here());
         let leading = SharedTile::<T, ROWS, COLS, S, ColMajor>::BYTES;

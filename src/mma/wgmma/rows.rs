@@ -25,7 +25,8 @@ where
     /// #[kernel(threads = 128, target = "sm_80")]
     /// fn largest(block: &Block, a: Global<f32>, d: GlobalMut<f32>) {
     ///     let group = block.warp_group();
-    ///     let numbers = GroupAccumulator::<24, f32>::from_fn(group, |row, col| a.get(row * 24 + col));
+    ///     let numbers =
+    ///         GroupAccumulator::<24, f32>::from_fn(group, |row, col| a.get(row * 24 + col));
     ///     let parts = numbers.fold_rows(group, &RowParts::splat(f32::NEG_INFINITY), f32::max);
     ///     parts.combine(group.warp(), f32::max).for_each(group, |row, number| d.set(row, number));
     /// }

@@ -28,10 +28,16 @@ const CHUNK: usize = 4;
 ///
 /// /// Each block of a pair has the accumulators of half of K, and reduces half of the columns.
 /// #[kernel(threads = 128, cluster = 2, target = "sm_90")]
-/// fn add(block: &ClusterBlock<2>, #[shared] halves: SharedRing<SharedAccumulator<8, f32>, 2>, d: GlobalMut<f32>) {
+/// fn add(
+///     block: &ClusterBlock<2>,
+///     #[shared] halves: SharedRing<SharedAccumulator<8, f32>, 2>,
+///     d: GlobalMut<f32>,
+/// ) {
 ///     let (group, cluster) = (block.warp_group(), block.cluster());
 ///     let rank = cluster.rank();
-///     let sums = GroupAccumulator::<16, f32>::from_fn(group, |row, col| (100 * rank + row + col) as f32);
+///     let sums = GroupAccumulator::<16, f32>::from_fn(group, |row, col| {
+///         (100 * rank + row + col) as f32
+///     });
 ///     halves.part(0).put(group, &sums.columns(0));
 ///     halves.part(1).put(group, &sums.columns(8));
 ///     cluster.sync(); // Both have stored.

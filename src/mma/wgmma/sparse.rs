@@ -25,9 +25,9 @@ use core::marker::PhantomData;
 /// | --- | --- | --- | --- | --- | --- |
 /// | f16 | f32, f16 | 32 | 2 | multiples of 8 up to 256 | |
 /// | bf16 | f32 | 32 | 2 | the same | |
-/// | [`tf32`](crate::element::tf32) | f32 | 16 | 2 | the same | |
-/// | [`F8E4M3`](crate::element::F8E4M3), [`F8E5M2`](crate::element::F8E5M2) | f32, f16 | 64 | 1 | the same | |
-/// | i8, u8 | i32 | 64 | 1 | 8, 16, 24, 32, and multiples of 16 up to 256 | [`SatFinite`](crate::isa::SatFinite) |
+/// | [`tf32`] | f32 | 16 | 2 | the same | |
+/// | [`F8E4M3`], [`F8E5M2`] | f32, f16 | 64 | 1 | the same | |
+/// | i8, u8 | i32 | 64 | 1 | 8, 16, 24, 32, and multiples of 16 up to 256 | [`SatFinite`] |
 ///
 /// Where a row names two element types, A and B may have different ones.
 ///
@@ -73,7 +73,9 @@ use core::marker::PhantomData;
 /// // Two of each four elements of a row are nonzero: which two depends on the row.
 /// let there = |row: usize, k: usize| k % 4 == row % 4 || k % 4 == (row + 1) % 4;
 /// let number = |i: usize| f16::from_f32((i % 7) as f32 - 3.0);
-/// let dense: Vec<f16> = (0..64 * 64).map(|i| if there(i / 64, i % 64) { number(i) } else { f16::ZERO }).collect();
+/// let dense: Vec<f16> = (0..64 * 64)
+///     .map(|i| if there(i / 64, i % 64) { number(i) } else { f16::ZERO })
+///     .collect();
 /// let b: Vec<f16> = (0..64 * 16).map(|i| number(i / 3)).collect();
 /// let a = Compressed::of(&dense, 64, 64)?;
 /// let mut d = vec![0.0; 64 * 16];
@@ -82,6 +84,11 @@ use core::marker::PhantomData;
 /// assert_eq!(d[50 * 16 + 9], expected);
 /// # Ok::<(), CompressError>(())
 /// ```
+///
+/// [`tf32`]: crate::element::tf32
+/// [`F8E4M3`]: crate::element::F8E4M3
+/// [`F8E5M2`]: crate::element::F8E5M2
+/// [`SatFinite`]: crate::isa::SatFinite
 pub struct WgmmaSparse<const N: usize, A, B, D, O = Plain, Target = BuildTarget>(
     PhantomData<(A, B, D, O, Target)>,
 );
@@ -90,7 +97,9 @@ impl<const N: usize, A, B, D, O, Target> Sealed for WgmmaSparse<N, A, B, D, O, T
 /// A form of `wgmma.mma_async.sp` that exists: see the table at [`WgmmaSparse`].
 #[diagnostic::on_unimplemented(
     message = "there is no form `{Self}`",
-    note = "`WgmmaSparse<N, A, B, D>` exists for f16 into f32 or f16, bf16 and tf32 into f32, F8E4M3 and F8E5M2 into f32 or f16, for N of each multiple of 8 up to 256, and for i8 and u8 into i32, for N of 8, 16, 24, 32 and each multiple of 16 up to 256"
+    note = "`WgmmaSparse<N, A, B, D>` exists for f16 into f32 or f16, bf16 and tf32 into f32, \
+            F8E4M3 and F8E5M2 into f32 or f16, for N of each multiple of 8 up to 256, and for i8 \
+            and u8 into i32, for N of 8, 16, 24, 32 and each multiple of 16 up to 256"
 )]
 pub trait WgmmaSparseForm: Sealed {
     /// The registers of D in one lane.
