@@ -75,37 +75,40 @@ use core::marker::PhantomData;
 /// assert_eq!(d[7 * 8 + 5], 35.0);
 /// ```
 ///
-/// [`M16N8K8`]: crate::fragment::M16N8K8
+/// [`M16N8K128`]: crate::fragment::M16N8K128
 /// [`M16N8K16`]: crate::fragment::M16N8K16
-/// [`M16N8K4`]: crate::fragment::M16N8K4
-/// [`tf32`]: crate::element::tf32
-/// [`M8N8K4Quad`]: crate::fragment::M8N8K4Quad
-/// [`Widen`]: crate::isa::Widen
+/// [`M16N8K256`]: crate::fragment::M16N8K256
 /// [`M16N8K32`]: crate::fragment::M16N8K32
+/// [`M16N8K4`]: crate::fragment::M16N8K4
+/// [`M16N8K64`]: crate::fragment::M16N8K64
+/// [`M16N8K8Pairs`]: crate::fragment::M16N8K8Pairs
+/// [`M16N8K8`]: crate::fragment::M16N8K8
+///
 /// [`F8E4M3`]: crate::element::F8E4M3
 /// [`F8E5M2`]: crate::element::F8E5M2
-/// [`F8F6F4`]: crate::isa::F8F6F4
-/// [`e3m2`]: crate::element::e3m2
-/// [`e2m3`]: crate::element::e2m3
 /// [`InByte<e2m1>`]: crate::element::InByte
-/// [`M8N8K4`]: crate::fragment::M8N8K4
-/// [`Rn`]: crate::isa::Rn
-/// [`Rz`]: crate::isa::Rz
-/// [`Rm`]: crate::isa::Rm
-/// [`Rp`]: crate::isa::Rp
-/// [`M16N8K8Pairs`]: crate::fragment::M16N8K8Pairs
-/// [`M8N8K16`]: crate::fragment::M8N8K16
-/// [`SatFinite`]: crate::isa::SatFinite
-/// [`M8N8K32`]: crate::fragment::M8N8K32
-/// [`s4`]: crate::element::s4
-/// [`u4`]: crate::element::u4
-/// [`M16N8K64`]: crate::fragment::M16N8K64
-/// [`M8N8K128`]: crate::fragment::M8N8K128
 /// [`b1`]: crate::element::b1
-/// [`XorPopc`]: crate::isa::XorPopc
+/// [`e2m3`]: crate::element::e2m3
+/// [`e3m2`]: crate::element::e3m2
+/// [`s4`]: crate::element::s4
+/// [`tf32`]: crate::element::tf32
+/// [`u4`]: crate::element::u4
+///
+/// [`M8N8K128`]: crate::fragment::M8N8K128
+/// [`M8N8K16`]: crate::fragment::M8N8K16
+/// [`M8N8K32`]: crate::fragment::M8N8K32
+/// [`M8N8K4Quad`]: crate::fragment::M8N8K4Quad
+/// [`M8N8K4`]: crate::fragment::M8N8K4
+///
 /// [`AndPopc`]: crate::isa::AndPopc
-/// [`M16N8K128`]: crate::fragment::M16N8K128
-/// [`M16N8K256`]: crate::fragment::M16N8K256
+/// [`F8F6F4`]: crate::isa::F8F6F4
+/// [`Rm`]: crate::isa::Rm
+/// [`Rn`]: crate::isa::Rn
+/// [`Rp`]: crate::isa::Rp
+/// [`Rz`]: crate::isa::Rz
+/// [`SatFinite`]: crate::isa::SatFinite
+/// [`Widen`]: crate::isa::Widen
+/// [`XorPopc`]: crate::isa::XorPopc
 pub struct Mma<S, A, B, C, O = Plain, Target = BuildTarget>(PhantomData<(S, A, B, C, O, Target)>);
 
 /// A form of `mma` that exists: see the table at [`Mma`].
