@@ -350,7 +350,7 @@ impl<T: Multiply<O>, O: Output> Gemm<T, O> {
         self.groups.is_none() && self.n.is_multiple_of(elements) && d.are_aligned(elements)
     }
 
-    /// A and B as a kernel reads them: as they lie, or repacked in the kernel's order. A repacked A
+    /// A and B as a kernel reads them: in their own layout, or repacked. A repacked A
     /// comes before a repacked B in the workspace.
     pub(super) fn operands(&self, kernel: &Kernel, repacked: Repacked) -> [Matrices; 2] {
         let [a, b, _] = self.matrices();

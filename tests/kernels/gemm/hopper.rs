@@ -147,7 +147,7 @@ fn transposes() {
 }
 
 /// Cluster split-K: the blocks of a cluster compute one tile, each a part of K. K has fewer steps
-/// than blocks, or so many that each block refills its stages.
+/// than blocks, or enough that each block refills its stages.
 #[test]
 fn tiles_of_several_blocks() {
     let these = |kernel: &&Kernel| kernel.blocks_per_tile > 1;

@@ -178,7 +178,7 @@ mod tests {
     use super::*;
     use ptx_matrix::forms;
 
-    /// D of zeros, of a row of A with so many elements and scales.
+    /// D of zeros, of a row of A with `k` elements and `scales` scales.
     fn zero<A: ScaledOperand<A, K>, K>(k: usize, scales: usize, scale: A::Scale) -> Vec<f32> {
         let (row, scales) = (vec![A::from_code(0); k], vec![scale; scales]);
         super::scaled::<A, A, K>((1, 1, k), (&row, &scales), (&row, &scales), &[0.0])

@@ -38,7 +38,7 @@ impl TensorCores {
         }
     }
 
-    /// Refuses an instruction that these have not got.
+    /// Refuses an instruction that these tensor cores lack.
     fn lack(self, instruction: &str, function: &str) -> ! {
         panic!(
             "the reference knows no {instruction} on {self:?}: if it has that now, extend \

@@ -239,7 +239,7 @@ struct Producer<'k, C: Config, const STAGES: usize> {
     pipeline: Pipeline<C, STAGES>,
     a: TensorMap<'k, <C::A as OperandA>::Box, 3>,
     b: TensorMap<'k, <C::B as OperandB>::Box, 3>,
-    /// The tiles that it has not begun.
+    /// The tiles that remain.
     tiles: Tiles<C>,
     /// The rest of its current tile.
     rest: Option<WorkTile>,

@@ -6,7 +6,7 @@ pub const fn boxes(tile: usize, of_box: usize) -> usize {
     tile / of_box
 }
 
-/// Threads of a block whose tile has so many elements: a warp for each warp tile.
+/// Threads of a block: a warp for each warp tile. Both tiles are in elements.
 pub const fn threads(tile: usize, warp_tile: usize) -> usize {
     tile / warp_tile * 32
 }

@@ -25,7 +25,7 @@ pub struct Choice {
 }
 
 impl Choice {
-    /// A kernel that reads A and B as they lie, with some splits of K.
+    /// A kernel that reads A and B in their own layouts, with some splits of K.
     pub fn new(kernel: impl Into<String>, k_splits: usize) -> Self {
         Self { kernel: kernel.into(), k_splits, repacked: Repacked::None }
     }

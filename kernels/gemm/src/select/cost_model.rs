@@ -209,7 +209,7 @@ impl Workload {
     pub(crate) fn cost(&self, candidate: Candidate, along: ClusterAlong) -> Cost {
         let Candidate { kernel, repacked, .. } = candidate;
         let blocks = multicast_to(kernel, along);
-        // Clusters beside each other load the same rows of A.
+        // Clusters that are adjacent along N load the same rows of A.
         let sharing = PerOperand {
             a: self.n.div_ceil(kernel.tile.n * blocks.a),
             b: self.m.div_ceil(kernel.tile.m * blocks.b),

@@ -1,7 +1,7 @@
 //! Selects the kernel of a GEMM: every candidate that fits, and the one with the lowest expected
 //! cost.
 //!
-//! A candidate is a kernel, with A and B as they lie or repacked, and a number of splits of K.
+//! A candidate is a kernel, with A and B repacked or not, and a number of splits of K.
 //! [`cost_model`] estimates its cycles. A user's [`Choice`], or a measured one of [`Tuned`], takes
 //! precedence.
 

@@ -28,7 +28,7 @@ fn named(name: &str) -> &'static Kernel {
     KERNELS.iter().find(|kernel| kernel.name == name).expect("a kernel of the list")
 }
 
-/// A kernel, with A and B as they lie.
+/// A kernel, with A and B not repacked.
 fn alone(kernel: &'static Kernel) -> Candidate {
     Candidate { kernel, k_splits: 1, repacked: Repacked::None }
 }
