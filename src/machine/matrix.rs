@@ -12,8 +12,7 @@ use crate::raw;
 
 macro_rules! loads {
     ($($name:ident $ptx:literal $count:ident $trans:ident $element:ident ($($r:ident)+)
-        [$($arrangement:tt)+] $needs:ident
-        $version:literal $nature:ident;)*) => {$(
+        [$($arrangement:tt)+] $needs:ident $version:literal $nature:ident;)*) => {$(
         /// Loads matrices. Each lane supplies the address of a row.
         ///
         /// # Safety
@@ -37,8 +36,7 @@ crate::ldmatrix_forms!(loads);
 
 macro_rules! stores {
     ($($name:ident $ptx:literal $count:ident $trans:ident $element:ident ($($r:ident)+)
-        [$($arrangement:tt)+] $needs:ident
-        $version:literal $nature:ident;)*) => {$(
+        [$($arrangement:tt)+] $needs:ident $version:literal $nature:ident;)*) => {$(
         /// Stores matrices. Each lane supplies the address of a row.
         ///
         /// # Safety

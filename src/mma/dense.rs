@@ -146,8 +146,7 @@ pub trait MmaForm: Sealed {
 /// Implements each form.
 macro_rules! implementations {
     ($($shape:ident $la:ident $lb:ident $q:ident $d:ident [$(($a:ident $b:ident))*] $c:ident
-        $width:ident $registers:tt
-        $needs:ident $version:literal $nature:ident;)*) => {$($(
+        $width:ident $registers:tt $needs:ident $version:literal $nature:ident;)*) => {$($(
         crate::mma_named! {
             $q $shape $la $lb $d $a $b $c => implementations (
                 [$q $shape $la $lb $d $a $b $c] $needs [crate::mma_shape!($shape $la $lb $a)]

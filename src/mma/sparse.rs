@@ -193,8 +193,7 @@ pub trait MmaSparseForm: Sealed {
 /// Implements each form.
 macro_rules! implementations {
     ([$order:ident] $($shape:ident $q:ident $d:ident [$(($a:ident $b:ident))*] $c:ident
-        $registers:tt $selectors:literal
-        $needs:ident $version:literal $nature:ident;)*) => {$($(
+        $registers:tt $selectors:literal $needs:ident $version:literal $nature:ident;)*) => {$($(
         crate::mma_sparse_named! {
             $order $q $shape $d $a $b $c => implementations (
                 $order $q $shape $d $a $b $c $selectors $needs [crate::mma_element!($q $a)]
