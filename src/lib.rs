@@ -110,6 +110,7 @@
 //! [`Fragment`]: fragment::Fragment
 //! [`Barrier`]: sync::Barrier
 //! [`TensorMap`]: copy::TensorMap
+//!
 //! [`ClusterArrival`]: scope::ClusterArrival
 //! [`At`]: memory::At
 //! [`InFlight`]: mma::InFlight

@@ -78,34 +78,40 @@ use core::marker::PhantomData;
 /// [`M16N8K8`]: crate::fragment::M16N8K8
 /// [`M16N8K16`]: crate::fragment::M16N8K16
 /// [`M16N8K4`]: crate::fragment::M16N8K4
-/// [`tf32`]: crate::element::tf32
 /// [`M8N8K4Quad`]: crate::fragment::M8N8K4Quad
-/// [`Widen`]: crate::isa::Widen
 /// [`M16N8K32`]: crate::fragment::M16N8K32
+///
+/// [`M8N8K4`]: crate::fragment::M8N8K4
+/// [`M16N8K8Pairs`]: crate::fragment::M16N8K8Pairs
+/// [`M8N8K16`]: crate::fragment::M8N8K16
+/// [`M8N8K32`]: crate::fragment::M8N8K32
+/// [`M16N8K64`]: crate::fragment::M16N8K64
+///
+/// [`M8N8K128`]: crate::fragment::M8N8K128
+/// [`M16N8K128`]: crate::fragment::M16N8K128
+/// [`M16N8K256`]: crate::fragment::M16N8K256
+///
+/// [`tf32`]: crate::element::tf32
 /// [`F8E4M3`]: crate::element::F8E4M3
 /// [`F8E5M2`]: crate::element::F8E5M2
-/// [`F8F6F4`]: crate::isa::F8F6F4
 /// [`e3m2`]: crate::element::e3m2
 /// [`e2m3`]: crate::element::e2m3
+///
 /// [`InByte<e2m1>`]: crate::element::InByte
-/// [`M8N8K4`]: crate::fragment::M8N8K4
+/// [`s4`]: crate::element::s4
+/// [`u4`]: crate::element::u4
+/// [`b1`]: crate::element::b1
+///
+/// [`Widen`]: crate::isa::Widen
+/// [`F8F6F4`]: crate::isa::F8F6F4
 /// [`Rn`]: crate::isa::Rn
 /// [`Rz`]: crate::isa::Rz
 /// [`Rm`]: crate::isa::Rm
+///
 /// [`Rp`]: crate::isa::Rp
-/// [`M16N8K8Pairs`]: crate::fragment::M16N8K8Pairs
-/// [`M8N8K16`]: crate::fragment::M8N8K16
 /// [`SatFinite`]: crate::isa::SatFinite
-/// [`M8N8K32`]: crate::fragment::M8N8K32
-/// [`s4`]: crate::element::s4
-/// [`u4`]: crate::element::u4
-/// [`M16N8K64`]: crate::fragment::M16N8K64
-/// [`M8N8K128`]: crate::fragment::M8N8K128
-/// [`b1`]: crate::element::b1
 /// [`XorPopc`]: crate::isa::XorPopc
 /// [`AndPopc`]: crate::isa::AndPopc
-/// [`M16N8K128`]: crate::fragment::M16N8K128
-/// [`M16N8K256`]: crate::fragment::M16N8K256
 pub struct Mma<S, A, B, C, O = Plain, Target = BuildTarget>(PhantomData<(S, A, B, C, O, Target)>);
 
 /// A form of `mma` that exists: see the table at [`Mma`].

@@ -102,19 +102,22 @@ use core::marker::PhantomData;
 ///
 /// [`M16N8K8`]: crate::fragment::M16N8K8
 /// [`M16N8K16`]: crate::fragment::M16N8K16
-/// [`tf32`]: crate::element::tf32
 /// [`M16N8K32`]: crate::fragment::M16N8K32
 /// [`M16N8K64`]: crate::fragment::M16N8K64
-/// [`SatFinite`]: crate::isa::SatFinite
 /// [`M16N8K128`]: crate::fragment::M16N8K128
+///
+/// [`tf32`]: crate::element::tf32
 /// [`s4`]: crate::element::s4
 /// [`u4`]: crate::element::u4
 /// [`F8E4M3`]: crate::element::F8E4M3
+///
 /// [`F8E5M2`]: crate::element::F8E5M2
-/// [`F8F6F4`]: crate::isa::F8F6F4
 /// [`e3m2`]: crate::element::e3m2
 /// [`e2m3`]: crate::element::e2m3
 /// [`InByte<e2m1>`]: crate::element::InByte
+///
+/// [`SatFinite`]: crate::isa::SatFinite
+/// [`F8F6F4`]: crate::isa::F8F6F4
 pub struct MmaSparse<S, A, B, C, O = Plain, Order = Ordered, Target = BuildTarget>(
     PhantomData<(S, A, B, C, O, Order, Target)>,
 );
