@@ -72,17 +72,19 @@
 //!
 //! | condition | kept by |
 //! | --- | --- |
-//! | All lanes execute a collective together. | lane closures cannot call it; the builder refuses code that the compiler moved |
-//! | A row address is in shared memory, and aligned to 16 bytes. | [`RowAddr`](fragment::RowAddr), made by a tile |
-//! | A fragment fits its operand. | the type [`Fragment`](fragment::Fragment) |
-//! | A barrier is initialised before its use. | the type [`Barrier`](sync::Barrier) |
-//! | A tensor map fits the tile and the mode of the copy. | the type [`TensorMap`](copy::TensorMap) |
+//! | All lanes execute a collective together. | lane closures, and the builder |
+//! | A row address is in shared memory, and aligned to 16 bytes. | [`RowAddr`], made by a tile |
+//! | A fragment fits its operand. | the type [`Fragment`] |
+//! | A barrier is initialised before its use. | the type [`Barrier`] |
+//! | A tensor map fits the tile and the mode of the copy. | the type [`TensorMap`] |
 //! | The GPU has the instruction. | the [`target`] in the instruction's type |
-//! | A warp waits at its cluster's barrier after it has arrived. | the type [`ClusterArrival`](scope::ClusterArrival) |
-//! | An access is in bounds. | the compiler for [`At`](memory::At), otherwise a check at run time |
-//! | A `wgmma` in flight keeps its operands and accumulators. | the type [`InFlight`](mma::InFlight), and the builder |
-//! | A dependent kernel (PDL) waits before it touches memory. | the type [`Dependent`](launch::Dependent), and the launch |
-//! | A launch passes the right arguments. | the kernel's own launch function, and a fingerprint in the PTX |
+//! | A warp waits at its cluster's barrier after it has arrived. | the type [`ClusterArrival`] |
+//! | An access is in bounds. | the compiler for [`At`], otherwise a check at run time |
+//! | A `wgmma` in flight keeps its operands and accumulators. | [`InFlight`], and the builder |
+//! | A dependent kernel (PDL) waits before it touches memory. | [`Dependent`], and the launch |
+//! | A launch passes the right arguments. | the kernel's own launch function, and a fingerprint |
+//!
+//! Lane closures cannot call a collective. The builder refuses code that the compiler moved.
 //!
 //! The simulator reports these mistakes, with the source lines of both sides:
 //!
@@ -103,6 +105,16 @@
 //!
 //! An instruction that the target lacks does not compile. `#[kernel(target = "sm_90")]` leaves a
 //! kernel out of builds for older GPUs.
+//!
+//! [`RowAddr`]: fragment::RowAddr
+//! [`Fragment`]: fragment::Fragment
+//! [`Barrier`]: sync::Barrier
+//! [`TensorMap`]: copy::TensorMap
+//!
+//! [`ClusterArrival`]: scope::ClusterArrival
+//! [`At`]: memory::At
+//! [`InFlight`]: mma::InFlight
+//! [`Dependent`]: launch::Dependent
 
 #![no_std]
 // A method is bounded by the build's target. In a build for an older GPU the bound is trivially
@@ -152,10 +164,11 @@ pub use ptx_matrix_macros::kernel;
 ///
 /// | item | purpose |
 /// | --- | --- |
-/// | [`all`](isa::all), `all_wgmma` | every legal form; see [`isa`] |
+/// | [`all`], `all_wgmma` | every legal form; see [`isa`] |
 /// | `find`, `find_any` | a form by its name in PTX, on the host |
 /// | `Held`, `HeldMatrix` | the matrices that a form's registers hold, on the host |
-/// | `AnyForm`, `WgmmaMatrices`, `WgmmaMemory` | a form of either kind, and the operands of `wgmma`, on the host |
+/// | `AnyForm` | a form of either kind, on the host |
+/// | `WgmmaMatrices`, `WgmmaMemory` | the operands of `wgmma`, on the host |
 ///
 /// ```
 /// use ptx_matrix::forms;
@@ -163,6 +176,8 @@ pub use ptx_matrix_macros::kernel;
 /// let form = forms::find("ldmatrix.sync.aligned.m8n8.x4.shared.b16").unwrap();
 /// assert_eq!((form.family, form.d), ("ldmatrix", 4));
 /// ```
+///
+/// [`all`]: isa::all
 pub mod forms {
     pub use crate::isa::*;
     #[cfg(not(target_arch = "nvptx64"))]

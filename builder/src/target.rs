@@ -250,7 +250,8 @@ mod tests {
             assert_eq!(refused(arch, &[most]).0, Ok(vec![format!("of_{most}")]));
             let error = refused(arch, &[most, 228]).0.unwrap_err();
             let expected = format!(
-                "kernel `of_228` has 233472 bytes of shared memory; a block on a GPU of {arch} has at most {}: \
+                "kernel `of_228` has 233472 bytes of shared memory; a block on a GPU of {arch} has \
+                 at most {}: \
                  use smaller tiles or fewer stages, or name a newer `target` in `#[kernel]`",
                 most * 1024
             );
@@ -268,7 +269,8 @@ mod tests {
             let (kept, lines) = refused(arch, &kibs);
             assert_eq!(kept, Ok(vec![stay.to_owned()]));
             let expected = format!(
-                "kernel `of_{}` has {} bytes of shared memory; a block on a GPU of {arch} has at most 101376: \
+                "kernel `of_{}` has {} bytes of shared memory; a block on a GPU of {arch} has at \
+                 most 101376: \
                  the build for this target leaves it out",
                 kibs[1],
                 kibs[1] * 1024

@@ -174,7 +174,8 @@ fn choose<'a>(
     let chosen = if own.is_empty() { kernel_crates } else { own };
     ensure!(
         !chosen.is_empty(),
-        "{} has no kernel crate: a library that depends on `ptx-matrix`; `cargo ptx new` creates one",
+        "{} has no kernel crate: a library that depends on `ptx-matrix`; `cargo ptx new` creates \
+         one",
         here.display()
     );
     Ok(chosen)
@@ -202,8 +203,8 @@ mod tests {
     fn kernel_crates_are_told_from_programs() {
         let package = |name: &str, kind: &str, dependencies: &str| {
             let text = format!(
-                r#"{{"name":"{name}","manifest_path":"/w/{name}/Cargo.toml","targets":[{{"kind":["{kind}"]}}],
-                "dependencies":[{dependencies}]}}"#
+                r#"{{"name":"{name}","manifest_path":"/w/{name}/Cargo.toml",
+                "targets":[{{"kind":["{kind}"]}}],"dependencies":[{dependencies}]}}"#
             );
             serde_json::from_str::<Package>(&text).unwrap()
         };

@@ -110,7 +110,8 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
                 );
             };
             errln!(
-                "note: crates.io does not have ptx-matrix {}: the workspace uses {}, as with --path",
+                "note: crates.io does not have ptx-matrix {}: the workspace uses {}, as with \
+                 --path",
                 requirement(),
                 checkout.path.display()
             );
@@ -136,9 +137,9 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
 /// Refuses names that cargo refuses for a package, and those of the crates in the workspace.
 fn check_name(name: &str) -> Result<()> {
     const KEYWORDS: &str = "abstract as async await become box break const continue crate do dyn \
-        else enum extern false final fn for gen if impl in let loop macro match mod move mut override \
-        priv pub ref return self static struct super trait true try type typeof unsafe unsized use \
-        virtual where while yield";
+        else enum extern false final fn for gen if impl in let loop macro match mod move mut \
+        override priv pub ref return self static struct super trait true try type typeof unsafe \
+        unsized use virtual where while yield";
     // Crates of the language, and names that cargo gives to folders of its own.
     const TAKEN: [&str; 13] = [
         "alloc",

@@ -7,7 +7,12 @@ use core::hash::{Hash, Hasher};
 
 /// An integer type of few bits, held in the lowest bits of a byte.
 macro_rules! integers {
-    ($($(#[$doc:meta])* $name:ident $held:ident $least:literal $greatest:literal |$bits:ident| $extended:expr;)*) => {$(
+    (
+        $(
+            $(#[$doc:meta])* $name:ident $held:ident $least:literal $greatest:literal |$bits:ident|
+                $extended:expr;
+        )*
+    ) => {$(
         $(#[$doc])*
         #[allow(non_camel_case_types, reason = "as `i8` and `u8`")]
         #[derive(Clone, Copy, Default, Pod, Zeroable)]
@@ -54,7 +59,13 @@ macro_rules! integers {
             /// Makes the nearest integer to a value.
             #[inline(always)]
             pub const fn saturating(value: i32) -> Self {
-                Self(if value < $least { $least } else if value > $greatest { $greatest } else { value as $held })
+                Self(if value < $least {
+                    $least
+                } else if value > $greatest {
+                    $greatest
+                } else {
+                    value as $held
+                })
             }
         }
 
@@ -106,7 +117,11 @@ macro_rules! integers {
 
             #[inline(always)]
             fn try_from(value: i32) -> Result<Self, i32> {
-                if ($least..=$greatest).contains(&value) { Ok(Self(value as $held)) } else { Err(value) }
+                if ($least..=$greatest).contains(&value) {
+                    Ok(Self(value as $held))
+                } else {
+                    Err(value)
+                }
             }
         }
     )*};

@@ -4,7 +4,7 @@
 //! | --- | --- |
 //! | [`bf16`], [`struct@f16`], [`tf32`], `f32`, `f64` | floating point |
 //! | [`F8E4M3`], [`F8E5M2`] | 8-bit floating point |
-//! | [`e3m2`], [`e2m3`], [`e2m1`] | 6-bit and 4-bit floating point; [`InByte`] puts `e2m1` in a byte |
+//! | [`e3m2`], [`e2m3`], [`e2m1`] | 6 and 4 bits, floating point; [`InByte`]: `e2m1` in a byte |
 //! | [`ue8m0`], [`ue4m3`] | scales of block scaling |
 //! | `i8`, `u8`, [`s4`], [`u4`], [`b1`] | integers and bits |
 //!

@@ -191,7 +191,12 @@ pub(super) mod bits {
 /// Defines the layouts, one row each: shape, role, width, registers, then the coordinate bits of
 /// the lane's bits and of the index's bits. Lowest bits come first, and `R3` is bit 3 of the row.
 macro_rules! layouts {
-    ($($shape:ident $role:ident $width:ident $registers:literal [$($lane:ident)*] [$($index:ident)*];)*) => {$(
+    (
+        $(
+            $shape:ident $role:ident $width:ident $registers:literal [$($lane:ident)*]
+                [$($index:ident)*];
+        )*
+    ) => {$(
         impl FragmentShape<$role, $width> for $shape {
             type Registers = [<$width as Width>::Register; $registers];
             const LAYOUT: Layout = Layout::new([$($lane),*], &[$($index),*]);

@@ -77,7 +77,12 @@ layouts! {
 /// The layouts of the four matrices of `M8N8K4Quad` (PTX ISA 9.7.14.5.1). Bits 3 and 4 of the row
 /// (for B, of the column) are the number of the matrix.
 macro_rules! quad_layouts {
-    ($([$($orders:ident)*] $name:literal $a:ty, $b:ty, $role:ident $width:ident $registers:literal [$($lane:ident)*] [$($index:ident)*];)*) => {
+    (
+        $(
+            [$($orders:ident)*] $name:literal $a:ty, $b:ty,
+            $role:ident $width:ident $registers:literal [$($lane:ident)*] [$($index:ident)*];
+        )*
+    ) => {
         $(
             impl<$($orders: Order),*> FragmentShape<$role, $width> for M8N8K4Quad<$a, $b> {
                 type Registers = [<$width as Width>::Register; $registers];

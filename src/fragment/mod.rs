@@ -10,7 +10,8 @@
 //! | [`M16N8K16`] and others | shapes |
 //! | [`RowMajor`], [`ColMajor`] | orders of matrices in memory |
 //! | [`Layout`] | which lane holds which element |
-//! | [`ScaleA`], [`ScaleB`], [`Mxf8f6f4`], [`Mxf4`], [`Mxf4Nvf4`] | scales of block scaling, and their kinds |
+//! | [`ScaleA`], [`ScaleB`] | scales of block scaling |
+//! | [`Mxf8f6f4`], [`Mxf4`], [`Mxf4Nvf4`] | kinds of block scaling |
 //!
 //! Loads, stores and multiplications of fragments are in [`mma`](crate::mma).
 //!

@@ -65,7 +65,9 @@ layouts! {
 /// Defines the widths, one row each: columns of a chunk, then the (row, chunk) bits of the lane's
 /// bits and of the index's bits.
 macro_rules! widths {
-    ($($width:ident $chunk:literal [$($lane:ident)*] [$($index:ident)*] $({ $($pick:tt)* })?;)*) => {$(
+    (
+        $($width:ident $chunk:literal [$($lane:ident)*] [$($index:ident)*] $({ $($pick:tt)* })?;)*
+    ) => {$(
         impl SparseWidth for $width {
             const CHUNK: usize = $chunk;
             const METADATA: Layout = Layout::new([$($lane),*], &[$($index),*]);

@@ -186,9 +186,8 @@ macro_rules! mma_named {
 
 macro_rules! records {
     ($($shape:ident $la:ident $lb:ident $q:ident $d:ident [$(($a:ident $b:ident))*] $c:ident
-        $width:ident
-        ($nd:literal $na:literal $nb:literal $nc:literal) $needs:ident $version:literal
-            $nature:ident;)*) => {
+        $width:ident ($nd:literal $na:literal $nb:literal $nc:literal) $needs:ident $version:literal
+        $nature:ident;)*) => {
         pub(super) const FORMS: &[Form] = &[$($(Form {
             family: "mma",
             ptx: crate::mma_ptx!($q $shape $la $lb $d $a $b $c),

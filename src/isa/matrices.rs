@@ -110,9 +110,9 @@ macro_rules! stmatrix_forms {
 }
 
 macro_rules! records {
-    ([$name:ident $family:literal $loaded:expr]
-        $($raw:ident $ptx:literal $count:ident $trans:ident $element:ident ($($r:ident)+)
-        [$($arrangement:tt)+] $needs:ident $version:literal $nature:ident;)*) => {
+    ([$name:ident $family:literal $loaded:expr] $($raw:ident $ptx:literal $count:ident $trans:ident
+        $element:ident ($($r:ident)+) [$($arrangement:tt)+] $needs:ident $version:literal
+        $nature:ident;)*) => {
         pub(super) const $name: &[Form] = &[$({
             let registers = [$(stringify!($r)),+].len();
             Form {

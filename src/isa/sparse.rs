@@ -143,10 +143,9 @@ macro_rules! mma_sparse_named {
 }
 
 macro_rules! records {
-    ([$name:ident $family:ident $order:ident]
-        $($shape:ident $q:ident $d:ident [$(($a:ident $b:ident))*] $c:ident
-        ($nd:literal $na:literal $nb:literal $nc:literal) $selectors:literal $needs:ident
-            $version:tt $nature:ident;)*) => {
+    ([$name:ident $family:ident $order:ident] $($shape:ident $q:ident $d:ident
+        [$(($a:ident $b:ident))*] $c:ident ($nd:literal $na:literal $nb:literal $nc:literal)
+        $selectors:literal $needs:ident $version:tt $nature:ident;)*) => {
         pub(super) const $name: &[Form] = &[$($(Form {
             family: $family,
             ptx: crate::mma_sparse_ptx!($order $q $shape $d $a $b $c),

@@ -146,7 +146,11 @@ unsafe impl KernelParam for bool {
 
     host_items! {
         type Host<'h, D: Device + 'h> = bool;
-        fn bind<'h, D: Device + 'h>(_: &D, host: Self::Host<'h, D>, _: &'static str) -> Self::In<'h> {
+        fn bind<'h, D: Device + 'h>(
+            _: &D,
+            host: Self::Host<'h, D>,
+            _: &'static str,
+        ) -> Self::In<'h> {
             host
         }
         fn values(bound: Self::In<'_>, into: &mut Params) {
@@ -181,7 +185,11 @@ unsafe impl<T: KernelData, const N: usize> KernelParam for [T; N] {
 
     host_items! {
         type Host<'h, D: Device + 'h> = [T; N];
-        fn bind<'h, D: Device + 'h>(_: &D, host: Self::Host<'h, D>, _: &'static str) -> Self::In<'h> {
+        fn bind<'h, D: Device + 'h>(
+            _: &D,
+            host: Self::Host<'h, D>,
+            _: &'static str,
+        ) -> Self::In<'h> {
             host
         }
         fn values(bound: Self::In<'_>, into: &mut Params) {
@@ -212,7 +220,11 @@ unsafe impl<T: KernelData> KernelParam for &T {
 
     host_items! {
         type Host<'h, D: Device + 'h> = &'h T;
-        fn bind<'h, D: Device + 'h>(_: &D, host: Self::Host<'h, D>, _: &'static str) -> Self::In<'h> {
+        fn bind<'h, D: Device + 'h>(
+            _: &D,
+            host: Self::Host<'h, D>,
+            _: &'static str,
+        ) -> Self::In<'h> {
             host
         }
         fn values(bound: Self::In<'_>, into: &mut Params) {

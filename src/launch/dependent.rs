@@ -26,7 +26,12 @@ use core::marker::PhantomData;
 /// use ptx_matrix::{launch::Dependent, prelude::*};
 ///
 /// #[kernel(threads = 32, dependent = true)]
-/// fn double(block: &Block, #[shared] factor: SharedTile<f32, 1, 32>, a: Dependent<Global<f32>>, d: Dependent<GlobalMut<f32>>) {
+/// fn double(
+///     block: &Block,
+///     #[shared] factor: SharedTile<f32, 1, 32>,
+///     a: Dependent<Global<f32>>,
+///     d: Dependent<GlobalMut<f32>>,
+/// ) {
 ///     let warp = block.warp();
 ///     factor.fill(warp, |_, _| 2.0);
 ///     warp.sync();
@@ -116,7 +121,9 @@ unsafe impl<P: KernelParam> KernelParam for Dependent<P> {
 
     host_items! {
         type Host<'h, D: Device + 'h> = P::Host<'h, D>;
-        fn bind<'h, D: Device + 'h>(device: &D, host: Self::Host<'h, D>, name: &'static str) -> Self::In<'h> {
+        fn bind<'h, D: Device + 'h>(
+            device: &D, host: Self::Host<'h, D>, name: &'static str
+        ) -> Self::In<'h> {
             Dependent(P::bind(device, host, name))
         }
         fn values(bound: Self::In<'_>, into: &mut Params) {

@@ -7,7 +7,7 @@
 //! | item | purpose |
 //! | --- | --- |
 //! | `Device`, `Launch`, `LaunchError` | devices: memory, copies and launches (on the host) |
-//! | `Tensor`, `Im2colTensor` | descriptions of tensors, from which tensor maps are made (on the host) |
+//! | `Tensor`, `Im2colTensor` | descriptions of tensors, for tensor maps (on the host) |
 //! | [`KernelInfo`] | a kernel's launch bounds, shared memory, cluster and fingerprint |
 //! | [`KernelParam`] | the types of kernel parameters |
 //! | [`Dependent`] | programmatic dependent launch (PDL): memory that a preceding kernel writes |
@@ -184,7 +184,7 @@ impl KernelInfo {
     /// | 0 | the version of the format |
     /// | 1 to 5 | threads, `min_blocks`, `max_registers`, bytes and alignment of shared memory |
     /// | 6 | the cluster, `x \| y << 8 \| z << 16`; 0 for one block |
-    /// | 7 and on | one for each PTX parameter: `bytes << 8 \| alignment` of a grid constant, otherwise 0 |
+    /// | 7 and on | for each PTX parameter: `bytes << 8 \| alignment` of a grid constant, or 0 |
     #[doc(hidden)]
     pub const fn metadata<const WORDS: usize>(&self, params: &[ParamInfo]) -> [u32; WORDS] {
         let KernelInfo {

@@ -21,7 +21,9 @@ use {super::Device, bytemuck::Pod, std::vec::Vec};
 #[diagnostic::on_unimplemented(
     message = "a kernel cannot take a parameter of type `{Self}`",
     label = "not a kernel parameter",
-    note = "kernels take `Global<T>`, `GlobalMut<T>`, `TensorMap<Tile, RANK>`, `TensorMapMut<Tile, RANK>`, numbers, structs with `#[derive(KernelArgs)]`, and, marked `#[shared]`, their shared memory"
+    note = "kernels take `Global<T>`, `GlobalMut<T>`, `TensorMap<Tile, RANK>`, `TensorMapMut<Tile, \
+            RANK>`, numbers, structs with `#[derive(KernelArgs)]`, and, marked `#[shared]`, their \
+            shared memory"
 )]
 pub unsafe trait KernelParam {
     /// The parameter in a kernel that runs during `'k`.
@@ -177,7 +179,9 @@ macro_rules! scalars {
 
             host_items! {
                 type Host<'h, D: Device + 'h> = $scalar;
-                fn bind<'h, D: Device + 'h>(_: &D, host: Self::Host<'h, D>, _: &'static str) -> Self::In<'h> {
+                fn bind<'h, D: Device + 'h>(
+                    _: &D, host: Self::Host<'h, D>, _: &'static str
+                ) -> Self::In<'h> {
                     host
                 }
                 fn values(bound: Self::In<'_>, into: &mut Params) {
@@ -199,7 +203,11 @@ macro_rules! slices {
             type Head = *mut T;
             type Tail = usize;
             const TYPE: TypeName =
-                TypeName::Parts(&[TypeName::Text(concat!(stringify!($slice), "<")), TypeName::Text(T::TYPE), TypeName::Text(">")]);
+                TypeName::Parts(&[
+                    TypeName::Text(concat!(stringify!($slice), "<")),
+                    TypeName::Text(T::TYPE),
+                    TypeName::Text(">"),
+                ]);
 
             #[inline(always)]
             unsafe fn enter<'k>(start: *mut T, len: usize, name: &'static str) -> $slice<'k, T> {
@@ -214,7 +222,9 @@ macro_rules! slices {
     (@host $slice:ident $bind:ident $($borrow:tt)+) => {
         host_items! {
             type Host<'h, D: Device + 'h> = $($borrow)+ D::Buffer<T>;
-            fn bind<'h, D: Device + 'h>(device: &D, host: Self::Host<'h, D>, name: &'static str) -> $slice<'h, T> {
+            fn bind<'h, D: Device + 'h>(
+                device: &D, host: Self::Host<'h, D>, name: &'static str
+            ) -> $slice<'h, T> {
                 $bind(device, host, name)
             }
             fn values(bound: $slice<'_, T>, into: &mut Params) {

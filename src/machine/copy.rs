@@ -37,9 +37,12 @@ macro_rules! copies {
     )*};
 }
 copies! {
-    4 copy_4 cp_async_ca_shared_global_4 cp_async_ca_shared_global_4_src "cp.async.ca.shared.global 4";
-    8 copy_8 cp_async_ca_shared_global_8 cp_async_ca_shared_global_8_src "cp.async.ca.shared.global 8";
-    16 copy_16 cp_async_cg_shared_global_16 cp_async_cg_shared_global_16_src "cp.async.cg.shared.global 16";
+    4 copy_4 cp_async_ca_shared_global_4 cp_async_ca_shared_global_4_src
+        "cp.async.ca.shared.global 4";
+    8 copy_8 cp_async_ca_shared_global_8 cp_async_ca_shared_global_8_src
+        "cp.async.ca.shared.global 8";
+    16 copy_16 cp_async_cg_shared_global_16 cp_async_cg_shared_global_16_src
+        "cp.async.cg.shared.global 16";
 }
 
 /// Commits a group of the copies that each lane has started.
@@ -78,8 +81,10 @@ pub(crate) fn further<T>(start: *const T, count: u32, pitch: u32) -> *const T {
         // SAFETY: it only computes a number. A row has less than 2^32 bytes, which was checked when
         // the reader was made.
         unsafe {
-            core::arch::asm!("mad.wide.u32 {address}, {count}, {bytes}, {start};", address = lateout(reg64) address,
-                count = in(reg32) count, bytes = in(reg32) pitch * size_of::<T>() as u32, start = in(reg64) start,
+            core::arch::asm!("mad.wide.u32 {address}, {count}, {bytes}, {start};",
+                address = lateout(reg64) address,
+                count = in(reg32) count, bytes = in(reg32) pitch * size_of::<T>() as u32,
+                start = in(reg64) start,
                 options(nomem, nostack));
         }
         core::ptr::with_exposed_provenance(address as usize)
@@ -97,7 +102,8 @@ pub(crate) fn element<T>(start: *const T, index: u32) -> *const T {
         // The compiler would keep each thread's 64-bit offsets in registers instead of widening the
         // 32-bit ones here. SAFETY: it only computes a number.
         unsafe {
-            core::arch::asm!("mad.wide.u32 {address}, {index}, {size}, {start};", address = lateout(reg64) address,
+            core::arch::asm!("mad.wide.u32 {address}, {index}, {size}, {start};",
+                address = lateout(reg64) address,
                 index = in(reg32) index, size = const size_of::<T>(), start = in(reg64) start,
                 options(nomem, nostack));
         }

@@ -11,7 +11,10 @@ pub(crate) fn opaque(number: usize) -> usize {
         let same: u64;
         // SAFETY: it only moves a number.
         unsafe {
-            core::arch::asm!("mov.b64 {same}, {number};", same = lateout(reg64) same, number = in(reg64) number as u64, options(nomem, nostack))
+            core::arch::asm!(
+                "mov.b64 {same}, {number};", same = lateout(reg64) same,
+                number = in(reg64) number as u64, options(nomem, nostack)
+            )
         };
         same as usize
     };
@@ -59,7 +62,8 @@ pub(crate) unsafe fn all(so: bool) -> bool {
     // SAFETY: guaranteed by the caller.
     unsafe {
         core::arch::asm!(
-            "{{ .reg .pred p; setp.ne.b32 p, {so}, 0; vote.sync.all.pred p, p, 0xffffffff; selp.b32 {all}, 1, 0, p; }}",
+            "{{ .reg .pred p; setp.ne.b32 p, {so}, 0; vote.sync.all.pred p, p, 0xffffffff; \
+             selp.b32 {all}, 1, 0, p; }}",
             all = lateout(reg32) all, so = in(reg32) so as u32, options(nomem, nostack)
         );
     }
@@ -74,7 +78,8 @@ pub(crate) fn fixed(number: u32) -> u32 {
         let same;
         // SAFETY: it only moves a number.
         unsafe {
-            core::arch::asm!("mov.b32 {same}, {number};", same = lateout(reg32) same, number = in(reg32) number,
+            core::arch::asm!("mov.b32 {same}, {number};", same = lateout(reg32) same,
+                number = in(reg32) number,
                 options(nomem, nostack));
         }
         same

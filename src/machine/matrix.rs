@@ -11,14 +11,16 @@ use crate::lane::{PerLane, Site};
 use crate::raw;
 
 macro_rules! loads {
-    ($($name:ident $ptx:literal $count:ident $trans:ident $element:ident ($($r:ident)+) [$($arrangement:tt)+] $needs:ident
-        $version:literal $nature:ident;)*) => {$(
+    ($($name:ident $ptx:literal $count:ident $trans:ident $element:ident ($($r:ident)+)
+        [$($arrangement:tt)+] $needs:ident $version:literal $nature:ident;)*) => {$(
         /// Loads matrices. Each lane supplies the address of a row.
         ///
         /// # Safety
         /// The warp is converged, and the GPU has the form.
         #[inline(always)]
-        pub(crate) unsafe fn $name(site: Site, rows: PerLane<RowAddr>) -> PerLane<[u32; [$(stringify!($r)),+].len()]> {
+        pub(crate) unsafe fn $name(
+            site: Site, rows: PerLane<RowAddr>
+        ) -> PerLane<[u32; [$(stringify!($r)),+].len()]> {
             #[cfg(target_arch = "nvptx64")]
             return {
                 let _ = site;
@@ -33,8 +35,8 @@ macro_rules! loads {
 crate::ldmatrix_forms!(loads);
 
 macro_rules! stores {
-    ($($name:ident $ptx:literal $count:ident $trans:ident $element:ident ($($r:ident)+) [$($arrangement:tt)+] $needs:ident
-        $version:literal $nature:ident;)*) => {$(
+    ($($name:ident $ptx:literal $count:ident $trans:ident $element:ident ($($r:ident)+)
+        [$($arrangement:tt)+] $needs:ident $version:literal $nature:ident;)*) => {$(
         /// Stores matrices. Each lane supplies the address of a row.
         ///
         /// # Safety

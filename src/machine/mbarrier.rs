@@ -48,7 +48,9 @@ macro_rules! looks {
         /// # Safety
         /// The address is that of a barrier.
         #[inline(always)]
-        pub(crate) unsafe fn $name(site: Site, address: u32, phase: u32, $($operand: u32)?) -> bool {
+        pub(crate) unsafe fn $name(
+            site: Site, address: u32, phase: u32, $($operand: u32)?
+        ) -> bool {
             #[cfg(target_arch = "nvptx64")]
             // SAFETY: guaranteed by the caller.
             return unsafe {
@@ -65,10 +67,12 @@ macro_rules! looks {
     )*};
 }
 looks! {
-    is_over() mbarrier_test_wait_parity_shared_cta_b64 "mbarrier.test_wait.parity.shared::cta.b64" Block;
+    is_over() mbarrier_test_wait_parity_shared_cta_b64 "mbarrier.test_wait.parity.shared::cta.b64"
+        Block;
     is_over_for_cluster() mbarrier_test_wait_parity_acquire_cluster_shared_cta_b64
         "mbarrier.test_wait.parity.acquire.cluster.shared::cta.b64" Cluster;
-    try_wait(nanoseconds) mbarrier_try_wait_parity_shared_cta_b64_hint "mbarrier.try_wait.parity.shared::cta.b64" Block;
+    try_wait(nanoseconds) mbarrier_try_wait_parity_shared_cta_b64_hint
+        "mbarrier.try_wait.parity.shared::cta.b64" Block;
     try_wait_for_cluster(nanoseconds) mbarrier_try_wait_parity_acquire_cluster_shared_cta_b64_hint
         "mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64" Cluster;
 }
@@ -81,7 +85,9 @@ macro_rules! waits {
         /// # Safety
         /// The address is that of a barrier, and the warp is converged.
         #[inline(always)]
-        pub(crate) unsafe fn $name(warp: BlockRef<'_>, site: Site, address: u32, phase: u32, $($operand: u32)?) {
+        pub(crate) unsafe fn $name(
+            warp: BlockRef<'_>, site: Site, address: u32, phase: u32, $($operand: u32)?
+        ) {
             #[cfg(target_arch = "nvptx64")]
             {
                 let _ = (warp, site);
@@ -92,7 +98,9 @@ macro_rules! waits {
             #[cfg(not(target_arch = "nvptx64"))]
             {
                 $(let _ = $operand;)?
-                engine::wait(warp.warp_of_block(), site, $ptx, address, Phase::Number(phase), Scope::$scope);
+                engine::wait(
+                    warp.warp_of_block(), site, $ptx, address, Phase::Number(phase), Scope::$scope
+                );
             }
         }
     )*};
@@ -103,7 +111,8 @@ waits! {
         "mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64" Cluster;
     wait_with_hint(nanoseconds) mbarrier_try_wait_parity_shared_cta_b64_hint
         "mbarrier.try_wait.parity.shared::cta.b64" Block;
-    wait_for_cluster_with_hint(nanoseconds) mbarrier_try_wait_parity_acquire_cluster_shared_cta_b64_hint
+    wait_for_cluster_with_hint(nanoseconds)
+        mbarrier_try_wait_parity_acquire_cluster_shared_cta_b64_hint
         "mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64" Cluster;
 }
 

@@ -6,7 +6,10 @@
 /// `d = a x b + c`: the function of `raw`, the form's name, its arithmetic, and the operands.
 #[cfg(target_arch = "nvptx64")]
 macro_rules! multiply {
-    ($name:ident $form:expr, $arithmetic:tt, $site:ident, ($a:ident: $of_a:ty, $b:ident: $of_b:ty, $c:ident: $of_c:ty) -> $of_d:ty) => {{
+    (
+        $name:ident $form:expr, $arithmetic:tt, $site:ident,
+        ($a:ident: $of_a:ty, $b:ident: $of_b:ty, $c:ident: $of_c:ty) -> $of_d:ty
+    ) => {{
         let _ = $site;
         // SAFETY: guaranteed by the caller.
         let d = unsafe {
@@ -18,9 +21,14 @@ macro_rules! multiply {
 
 #[cfg(not(target_arch = "nvptx64"))]
 macro_rules! multiply {
-    ($name:ident $form:expr, [$($arithmetic:tt)*], $site:ident, ($a:ident: $of_a:ty, $b:ident: $of_b:ty, $c:ident: $of_c:ty) -> $of_d:ty) => {{
+    (
+        $name:ident $form:expr, [$($arithmetic:tt)*], $site:ident,
+        ($a:ident: $of_a:ty, $b:ident: $of_b:ty, $c:ident: $of_c:ty) -> $of_d:ty
+    ) => {{
         fn simulated(site: Site, form: &'static str, a: &$of_a, b: &$of_b, c: &$of_c) -> $of_d {
-            crate::engine::multiply::<_, _, _, _, _, crate::isa::mma_arithmetic!($($arithmetic)*)>(site, form, a, b, c)
+            crate::engine::multiply::<
+                _, _, _, _, _, crate::isa::mma_arithmetic!($($arithmetic)*)
+            >(site, form, a, b, c)
         }
         simulated($site, $form, $a, $b, $c)
     }};
@@ -29,7 +37,10 @@ macro_rules! multiply {
 /// `acc += a x b` with a sparse A: the function of `raw` with its selector.
 #[cfg(target_arch = "nvptx64")]
 macro_rules! multiply_sparse {
-    ($name:ident $selector:ident $form:expr, [$q:ty, $order:ty], $site:ident, $acc:ident: $of_acc:ty, $a:ident: $of_a:ty, $b:ident: $of_b:ty, $metadata:ident) => {{
+    (
+        $name:ident $selector:ident $form:expr, [$q:ty, $order:ty], $site:ident,
+        $acc:ident: $of_acc:ty, $a:ident: $of_a:ty, $b:ident: $of_b:ty, $metadata:ident
+    ) => {{
         let _ = $site;
         // SAFETY: guaranteed by the caller.
         let d = unsafe {
@@ -46,7 +57,10 @@ macro_rules! multiply_sparse {
 
 #[cfg(not(target_arch = "nvptx64"))]
 macro_rules! multiply_sparse {
-    ($name:ident $selector:ident $form:expr, [$q:ty, $order:ty], $site:ident, $acc:ident: $of_acc:ty, $a:ident: $of_a:ty, $b:ident: $of_b:ty, $metadata:ident) => {{
+    (
+        $name:ident $selector:ident $form:expr, [$q:ty, $order:ty], $site:ident,
+        $acc:ident: $of_acc:ty, $a:ident: $of_a:ty, $b:ident: $of_b:ty, $metadata:ident
+    ) => {{
         fn simulated(
             at: (Site, &'static str),
             selector: usize,
@@ -67,7 +81,8 @@ macro_rules! multiply_sparse {
 /// sparse A, also its metadata.
 #[cfg(target_arch = "nvptx64")]
 macro_rules! multiply_scaled {
-    ($name:ident [$($selector:ident)*] $form:expr, $site:ident, $acc:ident: $of_acc:ty, ($a:ident: $of_a:ty, $scales_a:ident: $of_scales_a:ty),
+    ($name:ident [$($selector:ident)*] $form:expr, $site:ident, $acc:ident: $of_acc:ty,
+        ($a:ident: $of_a:ty, $scales_a:ident: $of_scales_a:ty),
         ($b:ident: $of_b:ty, $scales_b:ident: $of_scales_b:ty)) => {{
         let _ = $site;
         // SAFETY: guaranteed by the caller.
@@ -82,7 +97,8 @@ macro_rules! multiply_scaled {
         };
         *$acc = <$of_acc>::from_registers(crate::lane::PerLane::from_own(d));
     }};
-    ($name:ident [$($selector:ident)*] $form:expr, $site:ident, $acc:ident: $of_acc:ty, ($a:ident: $of_a:ty, $metadata:ident, $scales_a:ident: $of_scales_a:ty),
+    ($name:ident [$($selector:ident)*] $form:expr, $site:ident, $acc:ident: $of_acc:ty,
+        ($a:ident: $of_a:ty, $metadata:ident, $scales_a:ident: $of_scales_a:ty),
         ($b:ident: $of_b:ty, $scales_b:ident: $of_scales_b:ty)) => {{
         let _ = $site;
         // SAFETY: guaranteed by the caller.
@@ -102,8 +118,10 @@ macro_rules! multiply_scaled {
 
 #[cfg(not(target_arch = "nvptx64"))]
 macro_rules! multiply_scaled {
-    ($name:ident [$byte_a:ident $thread_a:ident $byte_b:ident $thread_b:ident] $form:expr, $site:ident, $acc:ident: $of_acc:ty,
-        ($a:ident: $of_a:ty, $scales_a:ident: $of_scales_a:ty), ($b:ident: $of_b:ty, $scales_b:ident: $of_scales_b:ty)) => {{
+    ($name:ident [$byte_a:ident $thread_a:ident $byte_b:ident $thread_b:ident] $form:expr,
+        $site:ident, $acc:ident: $of_acc:ty,
+        ($a:ident: $of_a:ty, $scales_a:ident: $of_scales_a:ty),
+        ($b:ident: $of_b:ty, $scales_b:ident: $of_scales_b:ty)) => {{
         use crate::fragment::Selected;
         fn simulated(
             (site, form): (Site, &'static str),
@@ -117,8 +135,10 @@ macro_rules! multiply_scaled {
         let select_b = Selected { byte: $byte_b.into(), thread: $thread_b.into() };
         simulated(($site, $form), $acc, ($a, $scales_a, select_a), ($b, $scales_b, select_b));
     }};
-    ($name:ident [$byte_a:ident $thread_a:ident $byte_b:ident $thread_b:ident] $form:expr, $site:ident, $acc:ident: $of_acc:ty,
-        ($a:ident: $of_a:ty, $metadata:ident, $scales_a:ident: $of_scales_a:ty), ($b:ident: $of_b:ty, $scales_b:ident: $of_scales_b:ty)) => {{
+    ($name:ident [$byte_a:ident $thread_a:ident $byte_b:ident $thread_b:ident] $form:expr,
+        $site:ident, $acc:ident: $of_acc:ty,
+        ($a:ident: $of_a:ty, $metadata:ident, $scales_a:ident: $of_scales_a:ty),
+        ($b:ident: $of_b:ty, $scales_b:ident: $of_scales_b:ty)) => {{
         use crate::fragment::Selected;
         fn simulated(
             at: (Site, &'static str),

@@ -18,7 +18,9 @@ macro_rules! shuffles {
         /// # Safety
         /// The warp is converged.
         #[inline(always)]
-        pub(crate) unsafe fn $name<T: Pod>(site: Site, values: &PerLane<T>, operand: u32) -> PerLane<T> {
+        pub(crate) unsafe fn $name<T: Pod>(
+            site: Site, values: &PerLane<T>, operand: u32
+        ) -> PerLane<T> {
             #[cfg(target_arch = "nvptx64")]
             return {
                 let _ = site;

@@ -108,11 +108,14 @@ impl Form {
 #[cfg(target_arch = "nvptx64")]
 #[allow(unused_macros, reason = "an older GPU has no `wgmma`")]
 macro_rules! multiply_shared {
-    ([$($raw:tt)*] $form:expr, $site:ident, $d:ident, ($a:ident, $trans_a:expr), ($b:ident, $trans_b:expr),
+    ([$($raw:tt)*] $form:expr, $site:ident, $d:ident, ($a:ident, $trans_a:expr),
+        ($b:ident, $trans_b:expr),
         [$($metadata:ident)?] $selector:expr, $adds:ident, $negates:ident) => {{
         let _ = $site;
         // SAFETY: guaranteed by the caller.
-        PerLane::from_own(unsafe { crate::raw::$($raw)*($d.own(), $a, $b, $($metadata.own(),)? $adds) })
+        PerLane::from_own(unsafe {
+            crate::raw::$($raw)*($d.own(), $a, $b, $($metadata.own(),)? $adds)
+        })
     }};
 }
 
@@ -124,18 +127,23 @@ macro_rules! multiply_registers {
         [$($metadata:ident)?] $selector:expr, $adds:ident, $negates:ident) => {{
         let _ = $site;
         // SAFETY: guaranteed by the caller.
-        PerLane::from_own(unsafe { crate::raw::$($raw)*($d.own(), $a.own(), $b, $($metadata.own(),)? $adds) })
+        PerLane::from_own(unsafe {
+            crate::raw::$($raw)*($d.own(), $a.own(), $b, $($metadata.own(),)? $adds)
+        })
     }};
 }
 
 #[cfg(not(target_arch = "nvptx64"))]
 #[allow(unused_macros, reason = "an older GPU has no `wgmma`")]
 macro_rules! multiply_shared {
-    ([$($raw:tt)*] $form:expr, $site:ident, $d:ident, ($a:ident, $trans_a:expr), ($b:ident, $trans_b:expr),
+    ([$($raw:tt)*] $form:expr, $site:ident, $d:ident, ($a:ident, $trans_a:expr),
+        ($b:ident, $trans_b:expr),
         [$($metadata:ident)?] $selector:expr, $adds:ident, $negates:ident) => {{
         let a = crate::engine::wgmma::A::Shared { descriptor: $a, transposed: $trans_a };
         let kept = crate::machine::wgmma::metadata([$($metadata)?]);
-        crate::machine::wgmma::simulated($site, $d, ($form, a), ($b, $trans_b), (kept, $selector), ($adds, $negates))
+        crate::machine::wgmma::simulated(
+            $site, $d, ($form, a), ($b, $trans_b), (kept, $selector), ($adds, $negates)
+        )
     }};
 }
 
@@ -146,7 +154,9 @@ macro_rules! multiply_registers {
         [$($metadata:ident)?] $selector:expr, $adds:ident, $negates:ident) => {{
         let a = crate::engine::wgmma::A::Registers($a);
         let kept = crate::machine::wgmma::metadata([$($metadata)?]);
-        crate::machine::wgmma::simulated($site, $d, ($form, a), ($b, $trans_b), (kept, $selector), ($adds, $negates))
+        crate::machine::wgmma::simulated(
+            $site, $d, ($form, a), ($b, $trans_b), (kept, $selector), ($adds, $negates)
+        )
     }};
 }
 

@@ -10,10 +10,10 @@
 ///
 /// | method | PTX for `f32`, from sm_75 on |
 /// | --- | --- |
-/// | [`sqrt`](Self::sqrt) | `sqrt.rn.f32` |
-/// | [`mul_add`](Self::mul_add) | `fma.rn.f32` |
-/// | [`floor`](Self::floor), [`ceil`](Self::ceil), [`trunc`](Self::trunc) | `cvt.rmi`, `cvt.rpi`, `cvt.rzi.f32.f32` |
-/// | [`round_ties_even`](Self::round_ties_even) | `cvt.rni.f32.f32` |
+/// | [`sqrt`] | `sqrt.rn.f32` |
+/// | [`mul_add`] | `fma.rn.f32` |
+/// | [`floor`], [`ceil`], [`trunc`] | `cvt.rmi`, `cvt.rpi`, `cvt.rzi.f32.f32` |
+/// | [`round_ties_even`] | `cvt.rni.f32.f32` |
 /// | others | several instructions |
 ///
 /// ```
@@ -28,6 +28,13 @@
 /// roots::simulate(1, &[2.25; 32], &mut d).check();
 /// assert_eq!(d, [1.5; 32]);
 /// ```
+///
+/// [`sqrt`]: Self::sqrt
+/// [`mul_add`]: Self::mul_add
+/// [`floor`]: Self::floor
+/// [`ceil`]: Self::ceil
+/// [`trunc`]: Self::trunc
+/// [`round_ties_even`]: Self::round_ties_even
 pub trait FloatMath: Copy + crate::lane::Sealed {
     /// Computes self x `factor` + `addend`, rounded once.
     fn mul_add(self, factor: Self, addend: Self) -> Self;

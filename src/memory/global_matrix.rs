@@ -23,7 +23,8 @@ use core::marker::PhantomData;
 /// ```
 /// use ptx_matrix::{memory::GlobalMatrix, prelude::*};
 ///
-/// /// Compares the first row of a matrix with the first column of its transpose: the same elements.
+/// /// Compares the first row of a matrix with the first column of its transpose: the same
+/// /// elements.
 /// #[kernel(threads = 32)]
 /// fn traces(block: &Block, a: Global<f32>, n: u32, stride: u32, d: GlobalMut<f32>) {
 ///     let (n, stride) = (n as usize, stride as usize);
@@ -113,11 +114,17 @@ macro_rules! matrix {
             #[inline(always)]
             #[track_caller]
             pub fn new(elements: $slice<'k, T>, rows: usize, cols: usize, stride: usize) -> Self {
-                let extent = Extent { rows: rows as u32, cols: cols as u32, stride, _order: PhantomData };
+                let extent = Extent {
+                    rows: rows as u32, cols: cols as u32, stride, _order: PhantomData
+                };
                 check!(
-                    rows <= u32::MAX as usize && cols <= u32::MAX as usize && extent.fits(elements.len()),
+                    rows <= u32::MAX as usize
+                        && cols <= u32::MAX as usize
+                        && extent.fits(elements.len()),
                     Site::here(),
-                    MatrixOutOfBounds { name: elements.name(), size: (rows, cols), stride, len: elements.len() }
+                    MatrixOutOfBounds {
+                        name: elements.name(), size: (rows, cols), stride, len: elements.len()
+                    }
                 );
                 $matrix { elements, extent }
             }
@@ -144,7 +151,8 @@ macro_rules! matrix {
             /// `bytes`.
             #[inline(always)]
             pub fn lines_start_at_multiples_of(self, bytes: usize) -> bool {
-                self.elements.alignment().is_multiple_of(bytes) && (self.stride() * size_of::<T>()).is_multiple_of(bytes)
+                self.elements.alignment().is_multiple_of(bytes)
+                    && (self.stride() * size_of::<T>()).is_multiple_of(bytes)
             }
 
             /// The slice that contains the matrix.
@@ -161,7 +169,9 @@ macro_rules! matrix {
                 check!(
                     inside,
                     Site::here(),
-                    TileOutOfBounds { at: (row, col), size: (1, 1), tile: (self.rows(), self.cols()) }
+                    TileOutOfBounds {
+                        at: (row, col), size: (1, 1), tile: (self.rows(), self.cols())
+                    }
                 );
                 self.extent.index(row, col)
             }

@@ -21,7 +21,11 @@ use crate::machine::{SharedField, SharedName, name_fields};
 /// }
 ///
 /// #[kernel(threads = 128)]
-/// fn product(block: &Block, #[shared] operands: Operands, #[shared] sums: [SharedTile<f32, 16, 16>; 2]) {
+/// fn product(
+///     block: &Block,
+///     #[shared] operands: Operands,
+///     #[shared] sums: [SharedTile<f32, 16, 16>; 2],
+/// ) {
 ///     operands.a.fill(block, |_, _| bf16::ONE);
 ///     operands.b.fill(block, |_, _| bf16::ONE);
 ///     sums[1].fill(block, |_, _| 0.0);
@@ -119,7 +123,9 @@ unsafe impl SharedLayout for () {
 macro_rules! tuples {
     ($($first:ident $($rest:ident)*;)*) => {$(
         // SAFETY: each part starts at the end of the preceding one, rounded up to its alignment.
-        unsafe impl<$first: SharedLayout, $($rest: SharedLayout),*> SharedLayout for ($first, $($rest,)*) {
+        unsafe impl<$first: SharedLayout, $($rest: SharedLayout),*> SharedLayout
+            for ($first, $($rest,)*)
+        {
             const BYTES: usize = {
                 let end = $first::BYTES;
                 $(let end = align_up(end, $rest::ALIGN) + $rest::BYTES;)*
@@ -132,7 +138,12 @@ macro_rules! tuples {
             };
 
             #[inline(always)]
-            #[allow(unused_assignments, unused_mut, unused_variables, reason = "the last part's end is not read")]
+            #[allow(
+                unused_assignments,
+                unused_mut,
+                unused_variables,
+                reason = "the last part's end is not read",
+            )]
             unsafe fn at(address: u32) -> Self {
                 let mut end = $first::BYTES;
                 // SAFETY: each part is within this tuple's bytes, at a multiple of its alignment.
@@ -149,7 +160,9 @@ macro_rules! tuples {
             }
 
             fn name_byte(offset: usize, name: &mut SharedName) {
-                name_fields(offset, name, &[SharedField::of::<$first>(), $(SharedField::of::<$rest>()),*]);
+                name_fields(
+                    offset, name, &[SharedField::of::<$first>(), $(SharedField::of::<$rest>()),*]
+                );
             }
         }
     )*};

@@ -5,8 +5,9 @@
 //! | [`Global`], [`GlobalMut`] | slices of global memory: read only, or also written |
 //! | [`GlobalMatrix`], [`GlobalMatrixMut`] | matrices in such slices, with a leading dimension |
 //! | [`SharedTile`] | a matrix in shared memory, with its order and its [`Swizzle`] |
-//! | [`SharedRing`] | `N` equal parts of shared memory, indexed at run time: the stages of a pipeline |
-//! | [`Swizzle128`], [`Swizzle64`], [`Swizzle32`], [`Unswizzled`] | permutations that avoid bank conflicts |
+//! | [`SharedRing`] | `N` equal parts, indexed at run time: the stages of a pipeline |
+//! | [`Swizzle128`], [`Swizzle64`], [`Swizzle32`] | permutations that avoid bank conflicts |
+//! | [`Unswizzled`] | no permutation |
 //! | [`At`] | coordinates that the compiler checks |
 //! | [`macro@SharedLayout`] | derive: a struct of parts of shared memory |
 //! | [`PeerTile`], [`PeerRing`] | shared memory of another block of the cluster (DSMEM) |
@@ -19,7 +20,12 @@
 //!
 //! /// Transposes a matrix through shared memory.
 //! #[kernel(threads = 32)]
-//! fn transpose(block: &Block, #[shared] tile: SharedTile<f32, 8, 8>, a: Global<f32>, d: GlobalMut<f32>) {
+//! fn transpose(
+//!     block: &Block,
+//!     #[shared] tile: SharedTile<f32, 8, 8>,
+//!     a: Global<f32>,
+//!     d: GlobalMut<f32>,
+//! ) {
 //!     let warp = block.warp();
 //!     tile.fill(warp, |row, col| a.get(row * 8 + col));
 //!     block.sync();

@@ -16,7 +16,11 @@ use core::marker::PhantomData;
 ///
 /// /// Reverses numbers: each warp has a tile of its own.
 /// #[kernel(threads = 128)]
-/// fn scratch(block: &Block, #[shared] tiles: SharedRing<SharedTile<u32, 1, 32>, 4>, d: GlobalMut<u32>) {
+/// fn scratch(
+///     block: &Block,
+///     #[shared] tiles: SharedRing<SharedTile<u32, 1, 32>, 4>,
+///     d: GlobalMut<u32>,
+/// ) {
 ///     let warp = block.warp();
 ///     let tile = tiles.part(warp.index());
 ///     tile.fill(warp, |_, col| col as u32);

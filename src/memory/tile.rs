@@ -29,7 +29,12 @@ use core::marker::PhantomData;
 ///
 /// /// Transposes a 32x32 matrix.
 /// #[kernel(threads = 128)]
-/// fn transpose(block: &Block, #[shared] tile: SharedTile<u16, 32, 32, Swizzle64>, a: Global<u16>, d: GlobalMut<u16>) {
+/// fn transpose(
+///     block: &Block,
+///     #[shared] tile: SharedTile<u16, 32, 32, Swizzle64>,
+///     a: Global<u16>,
+///     d: GlobalMut<u16>,
+/// ) {
 ///     tile.fill(block, |row, col| a.get(row * 32 + col));
 ///     block.sync();
 ///     tile.for_each(block, |row, col, value| d.set(col * 32 + row, value));

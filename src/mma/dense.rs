@@ -75,40 +75,43 @@ use core::marker::PhantomData;
 /// assert_eq!(d[7 * 8 + 5], 35.0);
 /// ```
 ///
-/// [`M16N8K128`]: crate::fragment::M16N8K128
-/// [`M16N8K16`]: crate::fragment::M16N8K16
-/// [`M16N8K256`]: crate::fragment::M16N8K256
-/// [`M16N8K32`]: crate::fragment::M16N8K32
-/// [`M16N8K4`]: crate::fragment::M16N8K4
-/// [`M16N8K64`]: crate::fragment::M16N8K64
-/// [`M16N8K8Pairs`]: crate::fragment::M16N8K8Pairs
 /// [`M16N8K8`]: crate::fragment::M16N8K8
+/// [`M16N8K16`]: crate::fragment::M16N8K16
+/// [`M16N8K4`]: crate::fragment::M16N8K4
+/// [`M8N8K4Quad`]: crate::fragment::M8N8K4Quad
+/// [`M16N8K32`]: crate::fragment::M16N8K32
 ///
-/// [`F8E4M3`]: crate::element::F8E4M3
-/// [`F8E5M2`]: crate::element::F8E5M2
-/// [`InByte<e2m1>`]: crate::element::InByte
-/// [`b1`]: crate::element::b1
-/// [`e2m3`]: crate::element::e2m3
-/// [`e3m2`]: crate::element::e3m2
-/// [`s4`]: crate::element::s4
-/// [`tf32`]: crate::element::tf32
-/// [`u4`]: crate::element::u4
-///
-/// [`M8N8K128`]: crate::fragment::M8N8K128
+/// [`M8N8K4`]: crate::fragment::M8N8K4
+/// [`M16N8K8Pairs`]: crate::fragment::M16N8K8Pairs
 /// [`M8N8K16`]: crate::fragment::M8N8K16
 /// [`M8N8K32`]: crate::fragment::M8N8K32
-/// [`M8N8K4Quad`]: crate::fragment::M8N8K4Quad
-/// [`M8N8K4`]: crate::fragment::M8N8K4
+/// [`M16N8K64`]: crate::fragment::M16N8K64
 ///
-/// [`AndPopc`]: crate::isa::AndPopc
-/// [`F8F6F4`]: crate::isa::F8F6F4
-/// [`Rm`]: crate::isa::Rm
-/// [`Rn`]: crate::isa::Rn
-/// [`Rp`]: crate::isa::Rp
-/// [`Rz`]: crate::isa::Rz
-/// [`SatFinite`]: crate::isa::SatFinite
+/// [`M8N8K128`]: crate::fragment::M8N8K128
+/// [`M16N8K128`]: crate::fragment::M16N8K128
+/// [`M16N8K256`]: crate::fragment::M16N8K256
+///
+/// [`tf32`]: crate::element::tf32
+/// [`F8E4M3`]: crate::element::F8E4M3
+/// [`F8E5M2`]: crate::element::F8E5M2
+/// [`e3m2`]: crate::element::e3m2
+/// [`e2m3`]: crate::element::e2m3
+///
+/// [`InByte<e2m1>`]: crate::element::InByte
+/// [`s4`]: crate::element::s4
+/// [`u4`]: crate::element::u4
+/// [`b1`]: crate::element::b1
+///
 /// [`Widen`]: crate::isa::Widen
+/// [`F8F6F4`]: crate::isa::F8F6F4
+/// [`Rn`]: crate::isa::Rn
+/// [`Rz`]: crate::isa::Rz
+/// [`Rm`]: crate::isa::Rm
+///
+/// [`Rp`]: crate::isa::Rp
+/// [`SatFinite`]: crate::isa::SatFinite
 /// [`XorPopc`]: crate::isa::XorPopc
+/// [`AndPopc`]: crate::isa::AndPopc
 pub struct Mma<S, A, B, C, O = Plain, Target = BuildTarget>(PhantomData<(S, A, B, C, O, Target)>);
 
 /// A form of `mma` that exists: see the table at [`Mma`].
@@ -149,8 +152,7 @@ pub trait MmaForm: Sealed {
 /// Implements each form.
 macro_rules! implementations {
     ($($shape:ident $la:ident $lb:ident $q:ident $d:ident [$(($a:ident $b:ident))*] $c:ident
-        $width:ident $registers:tt
-        $needs:ident $version:literal $nature:ident;)*) => {$($(
+        $width:ident $registers:tt $needs:ident $version:literal $nature:ident;)*) => {$($(
         crate::mma_named! {
             $q $shape $la $lb $d $a $b $c => implementations (
                 [$q $shape $la $lb $d $a $b $c] $needs [crate::mma_shape!($shape $la $lb $a)]

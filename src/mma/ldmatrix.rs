@@ -197,8 +197,7 @@ pub trait LdMatrixBytes: crate::lane::Sealed {
 
 macro_rules! byte_forms {
     ($($raw:ident $ptx:literal $count:ident $trans:ident $element:ident $registers:tt
-        $arrangement:tt $needs:ident $version:literal
-        $nature:ident;)*) => {
+        $arrangement:tt $needs:ident $version:literal $nature:ident;)*) => {
         $(byte_forms! { @$element $raw $ptx $count $trans $registers $arrangement })*
     };
     // These have the implementation above: one for each count and transposition. A second row of

@@ -61,21 +61,20 @@ use core::marker::PhantomData;
 /// ```
 ///
 /// [`M16N8K32`]: crate::fragment::M16N8K32
+/// [`Mxf8f6f4`]: crate::fragment::Mxf8f6f4
 /// [`M16N8K64`]: crate::fragment::M16N8K64
+/// [`Mxf4`]: crate::fragment::Mxf4
+/// [`Mxf4Nvf4`]: crate::fragment::Mxf4Nvf4
 ///
 /// [`F8E4M3`]: crate::element::F8E4M3
 /// [`F8E5M2`]: crate::element::F8E5M2
-/// [`InByte<e2m1>`]: crate::element::InByte
-/// [`e2m1`]: crate::element::e2m1
-/// [`e2m3`]: crate::element::e2m3
 /// [`e3m2`]: crate::element::e3m2
-/// [`ue4m3`]: crate::element::ue4m3
+/// [`e2m3`]: crate::element::e2m3
+///
+/// [`InByte<e2m1>`]: crate::element::InByte
 /// [`ue8m0`]: crate::element::ue8m0
-///
-/// [`Mxf8f6f4`]: crate::fragment::Mxf8f6f4
-///
-/// [`Mxf4Nvf4`]: crate::fragment::Mxf4Nvf4
-/// [`Mxf4`]: crate::fragment::Mxf4
+/// [`e2m1`]: crate::element::e2m1
+/// [`ue4m3`]: crate::element::ue4m3
 pub struct MmaScaled<
     S,
     A,

@@ -100,23 +100,24 @@ use core::marker::PhantomData;
 /// # Ok::<(), CompressError>(())
 /// ```
 ///
-/// [`M16N8K128`]: crate::fragment::M16N8K128
+/// [`M16N8K8`]: crate::fragment::M16N8K8
 /// [`M16N8K16`]: crate::fragment::M16N8K16
 /// [`M16N8K32`]: crate::fragment::M16N8K32
 /// [`M16N8K64`]: crate::fragment::M16N8K64
-/// [`M16N8K8`]: crate::fragment::M16N8K8
+/// [`M16N8K128`]: crate::fragment::M16N8K128
 ///
-/// [`F8E4M3`]: crate::element::F8E4M3
-/// [`F8E5M2`]: crate::element::F8E5M2
-/// [`InByte<e2m1>`]: crate::element::InByte
-/// [`e2m3`]: crate::element::e2m3
-/// [`e3m2`]: crate::element::e3m2
-/// [`s4`]: crate::element::s4
 /// [`tf32`]: crate::element::tf32
+/// [`s4`]: crate::element::s4
 /// [`u4`]: crate::element::u4
+/// [`F8E4M3`]: crate::element::F8E4M3
 ///
-/// [`F8F6F4`]: crate::isa::F8F6F4
+/// [`F8E5M2`]: crate::element::F8E5M2
+/// [`e3m2`]: crate::element::e3m2
+/// [`e2m3`]: crate::element::e2m3
+/// [`InByte<e2m1>`]: crate::element::InByte
+///
 /// [`SatFinite`]: crate::isa::SatFinite
+/// [`F8F6F4`]: crate::isa::F8F6F4
 pub struct MmaSparse<S, A, B, C, O = Plain, Order = Ordered, Target = BuildTarget>(
     PhantomData<(S, A, B, C, O, Order, Target)>,
 );
@@ -195,8 +196,7 @@ pub trait MmaSparseForm: Sealed {
 /// Implements each form.
 macro_rules! implementations {
     ([$order:ident] $($shape:ident $q:ident $d:ident [$(($a:ident $b:ident))*] $c:ident
-        $registers:tt $selectors:literal
-        $needs:ident $version:literal $nature:ident;)*) => {$($(
+        $registers:tt $selectors:literal $needs:ident $version:literal $nature:ident;)*) => {$($(
         crate::mma_sparse_named! {
             $order $q $shape $d $a $b $c => implementations (
                 $order $q $shape $d $a $b $c $selectors $needs [crate::mma_element!($q $a)]

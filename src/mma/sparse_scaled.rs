@@ -67,20 +67,18 @@ use core::marker::PhantomData;
 /// assert_eq!(d, [64.0; 128]);
 /// ```
 ///
-/// [`M16N8K128`]: crate::fragment::M16N8K128
 /// [`M16N8K64`]: crate::fragment::M16N8K64
+/// [`Mxf8f6f4`]: crate::fragment::Mxf8f6f4
+/// [`M16N8K128`]: crate::fragment::M16N8K128
+/// [`Mxf4`]: crate::fragment::Mxf4
+/// [`Mxf4Nvf4`]: crate::fragment::Mxf4Nvf4
 ///
 /// [`F8E4M3`]: crate::element::F8E4M3
 /// [`F8E5M2`]: crate::element::F8E5M2
+/// [`e3m2`]: crate::element::e3m2
+/// [`e2m3`]: crate::element::e2m3
 /// [`InByte<e2m1>`]: crate::element::InByte
 /// [`e2m1`]: crate::element::e2m1
-/// [`e2m3`]: crate::element::e2m3
-/// [`e3m2`]: crate::element::e3m2
-///
-/// [`Mxf8f6f4`]: crate::fragment::Mxf8f6f4
-///
-/// [`Mxf4Nvf4`]: crate::fragment::Mxf4Nvf4
-/// [`Mxf4`]: crate::fragment::Mxf4
 pub struct MmaSparseScaled<
     S,
     A,

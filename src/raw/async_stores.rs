@@ -77,9 +77,10 @@ macro_rules! reductions {
                 red_async_relaxed_cluster_shared_cluster_mbarrier_complete_tx_bytes_ $operation _
                     $kind
             >]
-            (concat!("red.async.relaxed.cluster.shared::cluster.mbarrier::complete_tx::bytes.",
-                stringify!($operation), ".",
-                stringify!($kind)))
+            (concat!(
+                "red.async.relaxed.cluster.shared::cluster.mbarrier::complete_tx::bytes.",
+                stringify!($operation), ".", stringify!($kind)
+            ))
             $simulated $kind $value $class } }
     )*)*};
     (@one $name:ident ($ptx:expr) $simulated:ident $kind:ident $value:ident $class:ident) => {

@@ -113,9 +113,10 @@ macro_rules! reductions {
         pastey::paste! { reductions! { @one [<
             cp_reduce_async_bulk_global_shared_cta_bulk_group_L2_cache_hint_ $operation _ $kind
         >]
-            (concat!("cp.reduce.async.bulk.global.shared::cta.bulk_group.L2::cache_hint.",
-                stringify!($operation), $noftz, ".",
-                stringify!($kind)))
+            (concat!(
+                "cp.reduce.async.bulk.global.shared::cta.bulk_group.L2::cache_hint.",
+                stringify!($operation), $noftz, ".", stringify!($kind)
+            ))
             $simulated $kind (policy) ", {policy}" } }
     )*)*};
     (

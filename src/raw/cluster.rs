@@ -56,7 +56,7 @@ barriers! {
     barrier_cluster_arrive_aligned "barrier.cluster.arrive.aligned",
         "as `barrier.cluster.arrive`, of a warp together.",
         "All lanes of the warp execute it, converged, and wait before they arrive again.",
-            arrive_in_lane(false);
+        arrive_in_lane(false);
     barrier_cluster_arrive_release_aligned "barrier.cluster.arrive.release.aligned",
         "as `barrier.cluster.arrive.release`, of a warp together.",
         "As [`barrier_cluster_arrive_aligned`].",
@@ -69,12 +69,14 @@ barriers! {
         "until all threads of the cluster's blocks have arrived, or ended.",
         "The thread has arrived, once since it waited last.",
         wait_in_lane();
-    barrier_cluster_wait_acquire "barrier.cluster.wait.acquire", "the same, as it is written out.",
+    barrier_cluster_wait_acquire "barrier.cluster.wait.acquire",
+        "the same, as it is written out.",
         "As [`barrier_cluster_wait`].", wait_in_lane();
     barrier_cluster_wait_aligned "barrier.cluster.wait.aligned",
         "as `barrier.cluster.wait`, of a warp together.",
         "All lanes of the warp execute it, converged, and have arrived, once since they waited \
-         last.", wait_in_lane();
+         last.",
+        wait_in_lane();
     barrier_cluster_wait_acquire_aligned "barrier.cluster.wait.acquire.aligned",
         "as `barrier.cluster.wait.acquire`, of a warp together.",
         "As [`barrier_cluster_wait_aligned`].", wait_in_lane();

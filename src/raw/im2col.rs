@@ -108,16 +108,17 @@ macro_rules! rank {
             cp_reduce_async_bulk_tensor_ $dims _global_shared_cta_ $operation
                 _im2col_no_offs_bulk_group_L2_cache_hint
         >]
-            (concat!("cp.reduce.async.bulk.tensor.", $dims, ".global.shared::cta.",
-                stringify!($operation),
-                ".im2col_no_offs.bulk_group.L2::cache_hint"))
+            (concat!(
+                "cp.reduce.async.bulk.tensor.", $dims, ".global.shared::cta.",
+                stringify!($operation), ".im2col_no_offs.bulk_group.L2::cache_hint"
+            ))
             (Some(sim::Operation::$simulated))
             "each element of the pixels becomes this of itself and of the one in shared memory"
                 $rank $cs $c (policy) ", {policy}" } }
     )*};
     (@load $name:ident ($ptx:expr) $rank:literal $cs:literal ($($c:ident $ci:literal)*)
-        $spatial:literal $os:literal ($($o:ident $oi:literal)*)
-        ($($mask:ident)?) ($($policy:ident)?) $behind:literal) => {
+        $spatial:literal $os:literal ($($o:ident $oi:literal)*) ($($mask:ident)?)
+        ($($policy:ident)?) $behind:literal) => {
         /// Loads pixels of a tensor into shared memory (TMA in im2col mode).
         ///
         #[doc = concat!(
@@ -179,8 +180,7 @@ macro_rules! rank {
     (@blocks) => { sim::Blocks::One };
     (@blocks $mask:ident) => { sim::Blocks::Mask($mask) };
     (@store $name:ident ($ptx:expr) $operation:tt $what:literal $rank:literal $cs:literal
-        ($($c:ident $ci:literal)*)
-        ($($policy:ident)?) $behind:literal) => {
+        ($($c:ident $ci:literal)*) ($($policy:ident)?) $behind:literal) => {
         /// Stores pixels of shared memory to a tensor, or reduces the tensor with them (TMA in
         /// im2col mode).
         ///
@@ -216,8 +216,8 @@ macro_rules! rank {
         }
     };
     (@prefetch $name:ident ($ptx:expr) $rank:literal $cs:literal ($($c:ident $ci:literal)*)
-        $spatial:literal $os:literal ($($o:ident $oi:literal)*) ($($policy:ident)?) $behind:literal)
-            => {
+        $spatial:literal $os:literal ($($o:ident $oi:literal)*) ($($policy:ident)?)
+        $behind:literal) => {
         /// Prefetches pixels of a tensor to L2 (TMA in im2col mode).
         ///
         #[doc = concat!(

@@ -145,7 +145,7 @@ macro_rules! waits {
                 unsafe {
                     asm!(concat!("{{ .reg .pred p; ", $ptx, " p, [{address}], {phase}",
                         $(", {", stringify!($hint), "}",)?
-                            "; selp.b32 {over}, 1, 0, p; }}"),
+                        "; selp.b32 {over}, 1, 0, p; }}"),
                         over = lateout(reg32) over, address = in(reg32) address,
                         phase = in($class) $phase,
                         $($hint = in(reg32) $hint,)? options(nostack));
@@ -176,25 +176,26 @@ waits! {
         "mbarrier.try_wait.shared::cta.b64"
         Block wait_in_lane(sim::Phase::Of(state));
     mbarrier_try_wait_parity_shared_cta_b64_hint(parity: u32 reg32, nanoseconds)
-        "mbarrier.try_wait.parity.shared::cta.b64" Block wait_in_lane(sim::Phase::Parity(parity));
+        "mbarrier.try_wait.parity.shared::cta.b64"
+        Block wait_in_lane(sim::Phase::Parity(parity));
     mbarrier_test_wait_acquire_cluster_shared_cta_b64(state: u64 reg64)
-        "mbarrier.test_wait.acquire.cluster.shared::cta.b64" Cluster
-            test_in_lane(sim::Phase::Of(state));
+        "mbarrier.test_wait.acquire.cluster.shared::cta.b64"
+        Cluster test_in_lane(sim::Phase::Of(state));
     mbarrier_test_wait_parity_acquire_cluster_shared_cta_b64(parity: u32 reg32)
-        "mbarrier.test_wait.parity.acquire.cluster.shared::cta.b64" Cluster
-            test_in_lane(sim::Phase::Parity(parity));
+        "mbarrier.test_wait.parity.acquire.cluster.shared::cta.b64"
+        Cluster test_in_lane(sim::Phase::Parity(parity));
     mbarrier_try_wait_acquire_cluster_shared_cta_b64(state: u64 reg64)
-        "mbarrier.try_wait.acquire.cluster.shared::cta.b64" Cluster
-            wait_in_lane(sim::Phase::Of(state));
+        "mbarrier.try_wait.acquire.cluster.shared::cta.b64"
+        Cluster wait_in_lane(sim::Phase::Of(state));
     mbarrier_try_wait_parity_acquire_cluster_shared_cta_b64(parity: u32 reg32)
-        "mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64" Cluster
-            wait_in_lane(sim::Phase::Parity(parity));
+        "mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64"
+        Cluster wait_in_lane(sim::Phase::Parity(parity));
     mbarrier_try_wait_acquire_cluster_shared_cta_b64_hint(state: u64 reg64, nanoseconds)
-        "mbarrier.try_wait.acquire.cluster.shared::cta.b64" Cluster
-            wait_in_lane(sim::Phase::Of(state));
+        "mbarrier.try_wait.acquire.cluster.shared::cta.b64"
+        Cluster wait_in_lane(sim::Phase::Of(state));
     mbarrier_try_wait_parity_acquire_cluster_shared_cta_b64_hint(parity: u32 reg32, nanoseconds)
-        "mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64" Cluster
-            wait_in_lane(sim::Phase::Parity(parity));
+        "mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64"
+        Cluster wait_in_lane(sim::Phase::Parity(parity));
 }
 
 /// Returns the number of pending arrivals before the arrival that returned `state`.

@@ -6,8 +6,7 @@ use core::arch::asm;
 /// The function of each form.
 macro_rules! functions {
     ($($shape:ident $la:ident $lb:ident $q:ident $d:ident [$(($a:ident $b:ident))*] $c:ident
-        $width:ident $registers:tt
-        $needs:ident $version:literal $nature:ident;)*) => {$($(
+        $width:ident $registers:tt $needs:ident $version:literal $nature:ident;)*) => {$($(
         crate::mma_named! {
             $q $shape $la $lb $d $a $b $c => functions (
                 $width $registers $needs $q $shape $la $lb $d $a $b $c
@@ -76,9 +75,8 @@ macro_rules! functions {
     };
 
     (@function $word:ident $class:ident $name:ident [$($d:ident)+] [$($a:ident)+] [$($b:ident)+]
-        [$($c:ident)+] $operands:literal
-        $needs:ident $q:ident $shape:ident $la:ident $lb:ident $of_d:ident $of_a:ident $of_b:ident
-            $of_c:ident) => {
+        [$($c:ident)+] $operands:literal $needs:ident $q:ident $shape:ident $la:ident $lb:ident
+        $of_d:ident $of_a:ident $of_b:ident $of_c:ident) => {
         /// Multiplies A and B, and adds C: D = A x B + C.
         ///
         #[doc = concat!(

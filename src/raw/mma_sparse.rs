@@ -7,8 +7,7 @@ use core::arch::asm;
 /// The function of each form.
 macro_rules! functions {
     ([$order:ident] $($shape:ident $q:ident $d:ident [$(($a:ident $b:ident))*] $c:ident
-        $registers:tt $selectors:literal
-        $needs:ident $version:literal $nature:ident;)*) => {$($(
+        $registers:tt $selectors:literal $needs:ident $version:literal $nature:ident;)*) => {$($(
         crate::mma_sparse_named! {
             $order $q $shape $d $a $b $c => functions (
                 $registers $selectors $needs $order $q $shape $d $a $b $c
@@ -40,9 +39,8 @@ macro_rules! functions {
     };
 
     (@function $name:ident [$($d:ident)+] [$($a:ident)+] [$($b:ident)+] [$($c:ident)+]
-        $operands:literal
-        $selectors:literal $needs:ident $order:ident $q:ident $shape:ident $of_d:ident $of_a:ident
-            $of_b:ident $of_c:ident) => {
+        $operands:literal $selectors:literal $needs:ident $order:ident $q:ident $shape:ident
+        $of_d:ident $of_a:ident $of_b:ident $of_c:ident) => {
         /// Multiplies a structured sparse A and B, and adds C: D = A x B + C.
         ///
         #[doc = concat!(

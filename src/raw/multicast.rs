@@ -98,9 +98,10 @@ macro_rules! reductions {
                 cp_reduce_async_bulk_shared_cluster_shared_cta_mbarrier_complete_tx_bytes_
                     $operation _ $kind
             >]
-            (concat!("cp.reduce.async.bulk.shared::cluster.shared::cta\
-                      .mbarrier::complete_tx::bytes.", stringify!($operation), ".",
-                stringify!($kind)))
+            (concat!(
+                "cp.reduce.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes.",
+                stringify!($operation), ".", stringify!($kind)
+            ))
             $simulated $kind } }
     )*)*};
     (@one $name:ident ($ptx:expr) $simulated:ident $kind:ident) => {

@@ -9,8 +9,7 @@ use core::arch::asm;
 /// The function of each form.
 macro_rules! functions {
     ($($name:ident $ptx:literal $count:ident $trans:ident $element:ident ($($r:ident)+)
-        [$($arrangement:tt)+] $needs:ident
-        $version:literal $nature:ident;)*) => {$(
+        [$($arrangement:tt)+] $needs:ident $version:literal $nature:ident;)*) => {$(
         /// Stores matrices from registers to shared memory.
         ///
         #[doc = concat!("`", $ptx, " [address], {r..};`")]

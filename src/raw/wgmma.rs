@@ -10,9 +10,8 @@ use core::arch::asm;
 #[cfg(target_arch = "nvptx64")]
 macro_rules! body {
     ([$($form:tt)*] [$d:ident $b:ident $scale_d:ident] [$first:ident $($r:ident)*]
-        [$a_text:literal $($a_operand:tt)*]
-        [$sparse_text:literal $($sparse_operand:tt)*] [$behind:literal $($immediate:tt)*]
-            $simulated:tt $options:tt) => {{
+        [$a_text:literal $($a_operand:tt)*] [$sparse_text:literal $($sparse_operand:tt)*]
+        [$behind:literal $($immediate:tt)*] $simulated:tt $options:tt) => {{
         let [mut $first, $(mut $r),*] = $d;
         // SAFETY: the caller upholds the function's contract.
         unsafe {
@@ -41,8 +40,7 @@ macro_rules! body {
 #[cfg(not(target_arch = "nvptx64"))]
 macro_rules! body {
     ([$($form:tt)*] [$d:ident $b:ident $scale_d:ident] $registers:tt $a_text:tt $sparse_text:tt
-        $behind:tt [$a:expr, $metadata:expr]
-        [$transposes_b:tt $negates:tt $selector:expr]) => {{
+        $behind:tt [$a:expr, $metadata:expr] [$transposes_b:tt $negates:tt $selector:expr]) => {{
         let operation = sim::Operation {
             form: body!(@form $($form)*),
             b: $b,
@@ -67,8 +65,7 @@ macro_rules! body {
 /// The functions of each form: with A in shared memory (`_ss`), and in registers (`_rs`).
 macro_rules! functions {
     ($($d:ident [$(($a:ident $b:ident))*] $k:literal $option:ident $columns:ident $per:tt
-        $behind:ident $selectors:tt
-        $version:literal;)*) => {$($(
+        $behind:ident $selectors:tt $version:literal;)*) => {$($(
         crate::wgmma_columns! {
             $columns $per => functions ($d $a $b $k $option $per $behind $selectors)
         }
@@ -157,15 +154,12 @@ macro_rules! functions {
             $($form)* }
     };
 
-    (@one [$selectors:tt $selector:expr] $name:ident [$($generics:tt)*]
-        [$($check:tt)*]
-        [$($sparse_parameter:tt)*]
-        [$($sparse_operand:tt)*] $sparse_text:literal $sparse_doc:literal [$metadata:expr]
-        [$($a_parameter:tt)*]
-        [$($a_operand:tt)*] $a_text:literal [$($immediate:tt)*] $behind:literal
-        [($negate_a:tt $negate_b:tt) $trans_a:tt $trans_b:tt] [$a_simulated:expr] $a_doc:literal
-        [$first:ident $($r:ident)*] $n:literal $d:ident $a:ident $b:ident $k:literal $option:ident
-            $per:tt) => {
+    (@one [$selectors:tt $selector:expr] $name:ident [$($generics:tt)*] [$($check:tt)*]
+        [$($sparse_parameter:tt)*] [$($sparse_operand:tt)*] $sparse_text:literal $sparse_doc:literal
+        [$metadata:expr] [$($a_parameter:tt)*] [$($a_operand:tt)*] $a_text:literal
+        [$($immediate:tt)*] $behind:literal [($negate_a:tt $negate_b:tt) $trans_a:tt $trans_b:tt]
+        [$a_simulated:expr] $a_doc:literal [$first:ident $($r:ident)*] $n:literal $d:ident $a:ident
+        $b:ident $k:literal $option:ident $per:tt) => {
         /// Multiplies A and B, and accumulates, asynchronously: D = A x B + D, or D = A x B if
         /// `scale_d` is false.
         ///

@@ -17,7 +17,8 @@ impl Lane<'_> {
     /// fn time(block: &Block, cycles: GlobalMut<u64>, d: GlobalMut<u32>) {
     ///     let warp = block.warp();
     ///     let start = warp.each(|lane| lane.clock());
-    ///     let transposed = MovMatrix::<Trans, B16>::transpose(warp, warp.each(|lane| lane.id() as u32));
+    ///     let transposed =
+    ///         MovMatrix::<Trans, B16>::transpose(warp, warp.each(|lane| lane.id() as u32));
     ///     warp.each(|lane| {
     ///         d.set(lane.id(), lane.get(&transposed));
     ///         cycles.set(lane.id(), lane.clock() - lane.get(&start));

@@ -103,7 +103,12 @@ impl<const N: usize> Threads for &ClusterBlock<'_, N> {
 ///
 /// /// Each block of a pair writes the sum of its numbers into the other's shared memory.
 /// #[kernel(threads = 32, cluster = 2, target = "sm_90")]
-/// fn other_sum(block: &ClusterBlock<2>, #[shared] sum: SharedTile<u32, 1, 4>, a: Global<u32>, d: GlobalMut<u32>) {
+/// fn other_sum(
+///     block: &ClusterBlock<2>,
+///     #[shared] sum: SharedTile<u32, 1, 4>,
+///     a: Global<u32>,
+///     d: GlobalMut<u32>,
+/// ) {
 ///     let (warp, cluster, index) = (block.warp(), block.cluster(), block.index().x as usize);
 ///     let others = sum.of(cluster.peer(1 - cluster.rank()));
 ///     cluster.sync(); // The other block runs.
@@ -206,7 +211,11 @@ impl<'b, const N: usize> Cluster<'b, N> {
     ///
     /// /// Blocks exchange a number each. Between arrival and wait they do other work.
     /// #[kernel(threads = 32, cluster = 2, target = "sm_90")]
-    /// fn exchange(block: &ClusterBlock<2>, #[shared] own: SharedTile<u32, 1, 4>, d: GlobalMut<u32>) {
+    /// fn exchange(
+    ///     block: &ClusterBlock<2>,
+    ///     #[shared] own: SharedTile<u32, 1, 4>,
+    ///     d: GlobalMut<u32>,
+    /// ) {
     ///     let (warp, cluster, index) = (block.warp(), block.cluster(), block.index().x as usize);
     ///     warp.elect(|_| own.set((0, 0), index as u32 * 10));
     ///     warp.sync();

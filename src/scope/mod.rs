@@ -9,7 +9,7 @@
 //! | [`Warp`] | 32 lanes; [`Warp::each`] runs a lane closure, [`Warp::elect`] runs it in one lane |
 //! | [`WarpGroup`] | four warps, which execute `wgmma` together |
 //! | [`ClusterBlock`], [`Cluster`] | a block of a cluster, and the cluster: ranks and barriers |
-//! | [`Peer`], [`Peers`], [`Blocks`] | blocks of the cluster, by rank; a set of them for multicast |
+//! | [`Peer`], [`Peers`], [`Blocks`] | blocks of a cluster by rank; a set of them for multicast |
 //! | [`Threads`] | the threads that share work: a warp's, a warpgroup's or a block's |
 //!
 //! Values that differ from lane to lane, and lane closures, are in [`lane`](crate::lane).

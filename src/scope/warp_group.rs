@@ -22,7 +22,11 @@ use crate::target::{ArchSpecific, BuiltFor};
 ///
 /// /// Two warpgroups reverse 128 numbers each, independently.
 /// #[kernel(threads = 256)]
-/// fn turn(block: &Block, #[shared] tiles: SharedRing<SharedTile<u32, 1, 128>, 2>, d: GlobalMut<u32>) {
+/// fn turn(
+///     block: &Block,
+///     #[shared] tiles: SharedRing<SharedTile<u32, 1, 128>, 2>,
+///     d: GlobalMut<u32>,
+/// ) {
 ///     let group = block.warp_group();
 ///     let tile = tiles.part(group.index());
 ///     tile.fill(group, |_, col| col as u32);
@@ -64,7 +68,9 @@ impl Block<'_> {
     ///     if block.warp().index() < 8 {
     ///         let group = block.warp_group();
     ///         let row = group.index();
-    ///         group.each_thread(|lane, col| d.set(row * 128 + col, 2 * tile.get(lane, (row, col))));
+    ///         group.each_thread(|lane, col| {
+    ///             d.set(row * 128 + col, 2 * tile.get(lane, (row, col)))
+    ///         });
     ///     }
     /// }
     ///

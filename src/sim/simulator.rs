@@ -137,7 +137,8 @@ impl Simulator {
     /// assert_eq!(on(Arch::SM_80).unwrap(), 16_777_216.0); // the halves are truncated
     /// assert_eq!(on(Arch::SM_90).unwrap(), 16_777_222.0);
     /// let error = on(Arch::SM_75).unwrap_err().to_string();
-    /// assert!(error.contains("m16n8k16.row.col.f32.f16.f16.f32` needs sm_80, and sm_75 is simulated"), "{error}");
+    /// let expected = "m16n8k16.row.col.f32.f16.f16.f32` needs sm_80, and sm_75 is simulated";
+    /// assert!(error.contains(expected), "{error}");
     /// ```
     #[must_use]
     pub const fn gpu(self, gpu: Arch) -> Self {
@@ -167,7 +168,8 @@ impl Simulator {
     /// let error = hasty::launch(&Simulator::new(0).schedules(100), 1, &mut [0]).unwrap_err();
     /// let text = error.to_string();
     /// // If warp 0 runs first it is a race; if it runs last, the element is not even written.
-    /// assert!(text.contains("error: race: ") && text.contains("error: read of shared memory that nothing wrote"), "{text}");
+    /// assert!(text.contains("error: race: "), "{text}");
+    /// assert!(text.contains("error: read of shared memory that nothing wrote"), "{text}");
     /// ```
     ///
     /// # Panics
@@ -287,17 +289,20 @@ impl Simulator {
         }
         if grid.x > MAX_GRID.x || grid.y > MAX_GRID.y || grid.z > MAX_GRID.z {
             return Err(format!(
-                "a grid of {grid} is larger than any GPU takes: at most {MAX_GRID}, so count the longest dimension along x"
+                "a grid of {grid} is larger than any GPU takes: at most {MAX_GRID}, so count the \
+                 longest dimension along x"
             ));
         }
         if threads == 0 || threads > MAX_THREADS || !threads.is_multiple_of(LANES as u32) {
             return Err(format!(
-                "a block of {threads} threads, which no GPU runs: a multiple of {LANES}, at most {MAX_THREADS}"
+                "a block of {threads} threads, which no GPU runs: a multiple of {LANES}, at most \
+                 {MAX_THREADS}"
             ));
         }
         if shared_bytes as usize > MAX_SHARED_BYTES {
             return Err(format!(
-                "a block with {shared_bytes} bytes of shared memory, which no GPU has: at most {MAX_SHARED_BYTES}"
+                "a block with {shared_bytes} bytes of shared memory, which no GPU has: at most \
+                 {MAX_SHARED_BYTES}"
             ));
         }
         if !(1..=MAX_CLUSTER).contains(&cluster.blocks()) {
@@ -313,7 +318,8 @@ impl Simulator {
         }
         if !cluster.divides(grid) {
             return Err(format!(
-                "a grid of {grid} is not one of whole clusters: each dimension is a multiple of the cluster's, {cluster}"
+                "a grid of {grid} is not one of whole clusters: each dimension is a multiple of \
+                 the cluster's, {cluster}"
             ));
         }
         Ok(())

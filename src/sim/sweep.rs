@@ -22,7 +22,8 @@ impl Simulator {
     ///     block.warp().each(|_| d.set(0, warp));
     /// }
     ///
-    /// let error = Simulator::sweep(0..100, |simulator| last::launch(simulator, 1, &mut [0])).unwrap_err();
+    /// let launch = |simulator: &Simulator| last::launch(simulator, 1, &mut [0]);
+    /// let error = Simulator::sweep(0..100, launch).unwrap_err();
     /// assert!(error.to_string().starts_with("error: race: write of element 0 of `d`"));
     /// assert_eq!(error.seed, 0);
     /// ```

@@ -396,7 +396,12 @@ impl Barrier {
     ///
     /// /// Warp 0 computes for long. Warp 1 waits, and leaves the issue slots to warp 0.
     /// #[kernel(threads = 64, target = "sm_90")]
-    /// fn collatz(block: &Block, #[shared] steps: SharedTile<u32, 1, 32>, #[shared] done: BarrierMemory, d: GlobalMut<u32>) {
+    /// fn collatz(
+    ///     block: &Block,
+    ///     #[shared] steps: SharedTile<u32, 1, 32>,
+    ///     #[shared] done: BarrierMemory,
+    ///     d: GlobalMut<u32>,
+    /// ) {
     ///     let done = done.init(block, 32);
     ///     let warp = block.warp();
     ///     if warp.index() == 0 {
@@ -513,7 +518,12 @@ impl Barrier {
         ///
         /// /// One lane counts its unsuccessful tests until the other warp's number has come.
         /// #[kernel(threads = 64, target = "sm_90")]
-        /// fn look(block: &Block, #[shared] row: SharedTile<u32, 1, 4>, #[shared] come: BarrierMemory, d: GlobalMut<u32>) {
+        /// fn look(
+        ///     block: &Block,
+        ///     #[shared] row: SharedTile<u32, 1, 4>,
+        ///     #[shared] come: BarrierMemory,
+        ///     d: GlobalMut<u32>,
+        /// ) {
         ///     let come = come.init(block, 1);
         ///     let warp = block.warp();
         ///     if warp.index() == 0 {

@@ -8,7 +8,8 @@
 //! | [`BarrierMemory`] | eight bytes of shared memory; its `init` makes the barrier |
 //! | [`Barrier`] | arrivals, expected bytes, and waits |
 //! | [`Phase`] | the phase that a warp waits for |
-//! | [`BarrierRing`], [`PipelineState`] | a barrier for each stage of a pipeline; the pipeline's state: stage and phase |
+//! | [`BarrierRing`] | a barrier for each stage of a pipeline |
+//! | [`PipelineState`] | the state of a pipeline: stage and phase |
 //! | [`BarrierToken`] | the token of a test of a barrier that does not block |
 //! | [`PeerBarrier`], [`PeerBarrierRing`] | barriers of another block of the cluster |
 //!
@@ -20,7 +21,12 @@
 //!
 //! /// One warp writes a row, and the other reads it after a barrier.
 //! #[kernel(threads = 64)]
-//! fn hand_over(block: &Block, #[shared] row: SharedTile<u32, 1, 32>, #[shared] full: BarrierMemory, d: GlobalMut<u32>) {
+//! fn hand_over(
+//!     block: &Block,
+//!     #[shared] row: SharedTile<u32, 1, 32>,
+//!     #[shared] full: BarrierMemory,
+//!     d: GlobalMut<u32>,
+//! ) {
 //!     let full = full.init(block, 32); // A phase takes 32 arrivals.
 //!     let warp = block.warp();
 //!     if warp.index() == 0 {

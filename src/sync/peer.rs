@@ -99,7 +99,12 @@ impl PeerBarrier {
         ///
         /// /// Blocks 1 to 3 send block 0 as many numbers as their rank, and then leave.
         /// #[kernel(threads = 32, cluster = 4, target = "sm_90")]
-        /// fn gather(block: &ClusterBlock<4>, #[shared] row: SharedTile<u32, 1, 4>, #[shared] come: BarrierMemory, d: GlobalMut<u32>) {
+        /// fn gather(
+        ///     block: &ClusterBlock<4>,
+        ///     #[shared] row: SharedTile<u32, 1, 4>,
+        ///     #[shared] come: BarrierMemory,
+        ///     d: GlobalMut<u32>,
+        /// ) {
         ///     let come = come.init(block, 4);
         ///     let (warp, cluster) = (block.warp(), block.cluster());
         ///     let (rank, first) = (cluster.rank(), cluster.peer(0));
@@ -110,7 +115,11 @@ impl PeerBarrier {
         ///         if rank >= round {
         ///             warp.elect(|lane| {
         ///                 row_of_first.set(lane, (0, rank), (rank * 10 + round) as u32);
-        ///                 if rank == round { come_of_first.arrive_drop(lane) } else { come_of_first.arrive(lane) }
+        ///                 if rank == round {
+        ///                     come_of_first.arrive_drop(lane)
+        ///                 } else {
+        ///                     come_of_first.arrive(lane)
+        ///                 }
         ///             });
         ///         } else if rank == 0 {
         ///             warp.elect(|lane| {
@@ -121,7 +130,9 @@ impl PeerBarrier {
         ///         cluster.sync(); // Nobody arrives in a phase twice.
         ///     }
         ///     if rank == 0 {
-        ///         warp.elect(|lane| (1..4).for_each(|from| d.set(from, row.get(lane, (0, from)))));
+        ///         warp.elect(|lane| {
+        ///             (1..4).for_each(|from| d.set(from, row.get(lane, (0, from))));
+        ///         });
         ///     }
         /// }
         ///

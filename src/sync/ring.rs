@@ -91,7 +91,10 @@ impl<const N: usize> BarrierRing<N> {
 /// let second = PipelineState::<2>::FIRST.next();
 /// assert_eq!((second.index().get(), second.phase()), (1, Phase::FIRST));
 /// let third = second.next();
-/// assert_eq!((third.index().get(), third.phase(), third.prev_phase()), (0, Phase::FIRST.next(), Phase::FIRST));
+/// assert_eq!(
+///     (third.index().get(), third.phase(), third.prev_phase()),
+///     (0, Phase::FIRST.next(), Phase::FIRST)
+/// );
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PipelineState<const N: usize> {

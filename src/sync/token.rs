@@ -66,7 +66,9 @@ impl Barrier {
     ///             if row < 3 {
     ///                 token = come.part(row + 1).begin_wait(warp, Phase::FIRST);
     ///             }
-    ///             warp.each(|lane| d.set(row * 32 + lane.id(), rows.get(lane, (row, 31 - lane.id()))));
+    ///             warp.each(|lane| {
+    ///                 d.set(row * 32 + lane.id(), rows.get(lane, (row, 31 - lane.id())))
+    ///             });
     ///         }
     ///     }
     /// }

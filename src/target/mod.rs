@@ -112,7 +112,12 @@ pub trait Target: Sealed + Copy + 'static {
 /// Defines the targets, one row each: type, name, number, and the `AtLeast` and `ArchSpecific`
 /// requirements that it meets.
 macro_rules! targets {
-    ($($(#[$doc:meta])* $target:ident $name:literal $sm:literal: $($least:literal)*, $($specific:literal)*;)*) => {$(
+    (
+        $(
+            $(#[$doc:meta])* $target:ident $name:literal $sm:literal:
+                $($least:literal)*, $($specific:literal)*;
+        )*
+    ) => {$(
         $(#[$doc])*
         #[derive(Debug, Clone, Copy)]
         pub struct $target;

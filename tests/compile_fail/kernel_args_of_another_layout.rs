@@ -17,7 +17,8 @@ struct Packed {
 
 #[derive(Clone, Copy, KernelArgs)]
 enum Order {
-    //~^ ERROR kernel arguments are a struct: an enum does not have a value for every number, so pass a number or a `bool`
+    //~^ ERROR kernel arguments are a struct: an enum does not have a value for every number, so
+    //~> pass a number or a `bool`
     _Rows,
 }
 

@@ -20,7 +20,8 @@ impl Config for Wide {
 }
 
 #[kernel(threads = C::THREADS, cluster = (C::BLOCKS, C::BLOCKS), target = "sm_90", instances(
-    //~^ ERROR evaluation panicked: a block has whole warps: `threads` must be a multiple of 32 from 32 to 1024
+    //~^ ERROR evaluation panicked: a block has whole warps: `threads` must be a multiple of 32 from
+    //~> 32 to 1024
     //~| odd = <Odd>
     //~^^^^ ERROR evaluation panicked: a cluster has at most 8 blocks
     //~| wide = <Wide>
@@ -32,7 +33,8 @@ fn bounded<C: Config>(_: &Block) {}
 const TARGET: &str = "sm_90";
 
 #[kernel(threads = 32, target = TARGET)]
-//~^ ERROR a target selects the code to compile before constants have values: write it as text, `target = "sm_90"`, for the whole kernel or for an instance
+//~^ ERROR a target selects the code to compile before constants have values: write it as text,
+//~> `target = "sm_90"`, for the whole kernel or for an instance
 fn for_some_target(_: &Block) {}
 
 #[kernel(threads = "32")]

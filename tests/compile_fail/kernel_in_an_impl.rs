@@ -7,7 +7,8 @@ struct Model;
 impl Model {
     #[kernel(threads = 32)]
     fn method(&self, _: &Block) {}
-    //~^ ERROR a kernel is a free function and takes no `self`: move it out of the `impl`, and pass its data as parameters
+    //~^ ERROR a kernel is a free function and takes no `self`: move it out of the `impl`, and pass
+    //~> its data as parameters
 
     #[kernel(threads = 32)]
     fn of_self(_: &Block, _model: Self) {}

@@ -11,11 +11,13 @@ trait Other {
 }
 
 #[kernel(threads = 32, instances(twice = <f32>, twice = <f64>))]
-//~^ ERROR two instances are named `twice`, and the PTX can have only one entry of that name: rename one
+//~^ ERROR two instances are named `twice`, and the PTX can have only one entry of that name: rename
+//~> one
 fn of_one_name<T: Element>(_: &Block, _a: Global<T>) {}
 
 #[kernel(threads = 32, instances(itself = <f32>))]
-//~^ ERROR `itself` is the name of the function, and of the table of its instances: give this instance another name
+//~^ ERROR `itself` is the name of the function, and of the table of its instances: give this
+//~> instance another name
 fn itself<T: Element>(_: &Block, _a: Global<T>) {}
 
 #[kernel(threads = 32, instances(few = <f32>))]

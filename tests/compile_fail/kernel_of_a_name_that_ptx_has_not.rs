@@ -11,6 +11,7 @@ fn memcpy(_: &Block) {}
 
 #[kernel(threads = 32)]
 fn __ptx_matrix_scale(_: &Block) {}
-//~^ ERROR `__ptx_matrix_scale` has another meaning in PTX or for the builder: give the kernel another name
+//~^ ERROR `__ptx_matrix_scale` has another meaning in PTX or for the builder: give the kernel
+//~> another name
 
 fn main() {}

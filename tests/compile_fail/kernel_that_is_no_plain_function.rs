@@ -21,7 +21,8 @@ extern "C" fn foreign(_: &Block) {}
 
 #[kernel(threads = 32)]
 fn of_any(_: &Block, _a: impl Element) {}
-//~^ ERROR a kernel's parameter cannot have an `impl` type: write a type parameter, and list the instances
+//~^ ERROR a kernel's parameter cannot have an `impl` type: write a type parameter, and list the
+//~> instances
 
 #[kernel(threads = 32)]
 fn bounded(_: &Block, _a: f32)
@@ -33,7 +34,8 @@ where
 
 #[kernel(threads = 32)]
 fn taken_apart(_: &Block, [_first, _second]: [f32; 2]) {}
-//~^ ERROR a kernel's parameter needs a plain name, which launches and reports use: destructure it in the body
+//~^ ERROR a kernel's parameter needs a plain name, which launches and reports use: destructure it
+//~> in the body
 
 #[kernel(threads = 32)]
 #[unsafe(no_mangle)]

@@ -9,5 +9,6 @@ fn pass_on(block: &Block) {
 fn main() {
     pass_on::simulate(1).unwrap();
 }
-//~? ERROR lanes exchange whole registers: size and alignment of the type must be multiples of 32 bits
+//~? ERROR lanes exchange whole registers: size and alignment of the type must be multiples of 32
+//~> bits
 //~| shuffle_of_2_bytes.rs:6

@@ -322,7 +322,8 @@ fn block_of_another_cluster_size_is_an_error() {
     for blocks in [0, 2] {
         let error = of_no_cluster::simulate(1, blocks, &mut [1; 32]).unwrap_err();
         let message = format!(
-            "the launch has clusters of 1 blocks, but this `ClusterBlock` is for clusters of {blocks}"
+            "the launch has clusters of 1 blocks, but this `ClusterBlock` is for clusters of \
+             {blocks}"
         );
         assert_eq!(error.misuse, Misuse::Panic { message });
     }

@@ -405,59 +405,81 @@ macro_rules! titles {
 
 titles! {
     ring_missing_wait: run_ring, MissingWait,
-        "`rows[0] row 0, column 0` is read before the copy to it has come: no wait for phase 0 of `full[0]` is before\n";
+        "`rows[0] row 0, column 0` is read before the copy to it has come: no wait for phase 0 of \
+         `full[0]` is before\n";
     ring_later_missing_wait: run_ring, LaterMissingWait,
-        "`rows[0] row 0, column 0` is read before the copy to it has come: no wait for phase 1 of `full[0]` is before\n";
+        "`rows[0] row 0, column 0` is read before the copy to it has come: no wait for phase 1 of \
+         `full[0]` is before\n";
     ring_phase_before: run_ring, PhaseBefore,
-        "a wait that waits for nothing: the phase before the first of `full[0]` is over from the beginning\n";
+        "a wait that waits for nothing: the phase before the first of `full[0]` is over from the \
+         beginning\n";
     ring_phase_not_advanced: run_ring, PhaseNotAdvanced,
-        "a wait for a phase that is over already: phase 0 of `full[0]`, and this warp has waited for it before\n";
+        "a wait for a phase that is over already: phase 0 of `full[0]`, and this warp has waited \
+         for it before\n";
     ring_refill: run_ring, Refill,
-        "the stage of `full[0]` is refilled without a wait for `empty[0]`: warp 1 arrives at `full[0]` again, and its phase 0 is not over\n";
+        "the stage of `full[0]` is refilled without a wait for `empty[0]`: warp 1 arrives at \
+         `full[0]` again, and its phase 0 is not over\n";
     ring_refill_behind_full: run_ring, RefillBehindFull,
-        "`rows[0] row 0, column 0` is refilled while warp 0 may still read it: no wait for `empty[0]` is before the copy\n";
+        "`rows[0] row 0, column 0` is refilled while warp 0 may still read it: no wait for \
+         `empty[0]` is before the copy\n";
     ring_early_release: run_ring, EarlyRelease,
-        "`rows[0] row 0, column 0` is released too early: warp 0 arrives at `empty[0]` before its read is over\n";
+        "`rows[0] row 0, column 0` is released too early: warp 0 arrives at `empty[0]` before its \
+         read is over\n";
     ring_released_twice: run_ring, ReleasedTwice,
         "`empty[0]` gets too many arrivals: 1 more phase ended before warp 1 waits for phase 0\n";
     ring_too_many_arrivals: run_ring, TooManyArrivals,
-        "deadlock: warp 1 waits for `empty[0]`, and nothing ends its phase 0: 1 of 2 arrivals missing\n";
+        "deadlock: warp 1 waits for `empty[0]`, and nothing ends its phase 0: 1 of 2 arrivals \
+         missing\n";
     prefetch_missing_wait: run_prefetch, MissingWait,
-        "`rows[0] row 0, column 0` is read before the copy to it has come: no wait for phase 0 of `full[0]` is before\n";
+        "`rows[0] row 0, column 0` is read before the copy to it has come: no wait for phase 0 of \
+         `full[0]` is before\n";
     prefetch_phase_not_advanced: run_prefetch, PhaseNotAdvanced,
-        "a wait for a phase that is over already: phase 0 of `full[0]`, and this warp has waited for it before\n";
+        "a wait for a phase that is over already: phase 0 of `full[0]`, and this warp has waited \
+         for it before\n";
     prefetch_read_before_load: run_prefetch, ReadBeforeLoad,
-        "`rows[0] row 0, column 0` is read before the copy to it has come: no wait for phase 0 of `full[0]` is before\n";
+        "`rows[0] row 0, column 0` is read before the copy to it has come: no wait for phase 0 of \
+         `full[0]` is before\n";
     prefetch_missing_warp_sync: run_prefetch, MissingWarpSync,
-        "`rows[0] row 0, column 0` is refilled while warp 0 may still read it: no wait for its release is before the copy\n";
+        "`rows[0] row 0, column 0` is refilled while warp 0 may still read it: no wait for its \
+         release is before the copy\n";
     gemm_missing_wait: run_gemm, MissingWait,
-        "`tiles_b[0] row 0, column 0` is read before the copy to it has come: no wait for phase 0 of `full_b[0]` is before\n";
+        "`tiles_b[0] row 0, column 0` is read before the copy to it has come: no wait for phase 0 \
+         of `full_b[0]` is before\n";
     gemm_phase_before: run_gemm, PhaseBefore,
-        "a wait that waits for nothing: the phase before the first of `full_b[0]` is over from the beginning\n";
+        "a wait that waits for nothing: the phase before the first of `full_b[0]` is over from the \
+         beginning\n";
     gemm_refill: run_gemm, Refill,
-        "the stage of `full_a[0]` is refilled without a wait for `empty[0]`: warp 4 arrives at `full_a[0]` again, and its phase 0 is not over\n";
+        "the stage of `full_a[0]` is refilled without a wait for `empty[0]`: warp 4 arrives at \
+         `full_a[0]` again, and its phase 0 is not over\n";
     gemm_released_in_flight: run_gemm, EarlyRelease,
-        "`tiles_a[0] row 0, column 0` is released too early: warp 0 arrives at `empty[0]` before its read is over\n";
+        "`tiles_a[0] row 0, column 0` is released too early: warp 0 arrives at `empty[0]` before \
+         its read is over\n";
     gemm_too_few_arrivals: run_gemm, TooFewArrivals,
         "`empty[0]` is initialised for 1 arrival, and ";
     gemm_swapped_coordinates: run_gemm, SwappedCoordinates,
-        "a load of a box completely outside of its tensor is all zeros: coordinates [64, 0], box [32, 64], tensor [32, 320]";
+        "a load of a box completely outside of its tensor is all zeros: coordinates [64, 0], box \
+         [32, 64], tensor [32, 320]";
     written_missing_fence: run_written, MissingFence,
         "no proxy fence between a store to `b row 0, column 0` and a bulk copy or `wgmma`\n";
     written_in_flight: run_written, MissingSync,
         "race: write of `a row ";
     multicast_missing_wait: run_multicast, MissingWait,
-        "`rows[0] row 0, column 0` is read before the copy to it has come: no wait for phase 0 of `full[0]` is before\n";
+        "`rows[0] row 0, column 0` is read before the copy to it has come: no wait for phase 0 of \
+         `full[0]` is before\n";
     multicast_refill: run_multicast, Refill,
-        "the stage of `full[0]` is refilled without a wait for `empty[0]`: warp 0 of block (0, 0, 0) arrives at `full[0]` again";
+        "the stage of `full[0]` is refilled without a wait for `empty[0]`: warp 0 of block (0, 0, \
+         0) arrives at `full[0]` again";
     multicast_missing_first_sync: run_multicast, MissingFirstSync,
         "copy in shared memory of block (1, 0, 0), of which nothing says that it runs yet\n";
     multicast_missing_last_sync: run_multicast, MissingLastSync,
         "arrival in shared memory of block (0, 0, 0), which may have ended before\n";
     swizzles_unswizzled: run_swizzles, NoSwizzle,
-        "wrong swizzle: `tiles[0] row 5, column 40` is read by a tile with no swizzle, and the copy wrote it with a 128-byte swizzle\n";
+        "wrong swizzle: `tiles[0] row 5, column 40` is read by a tile with no swizzle, and the \
+         copy wrote it with a 128-byte swizzle\n";
     swizzles_other: run_swizzles, OtherSwizzle,
-        "wrong swizzle: `tiles[0] row 5, column 32` is read by a tile with a 64-byte swizzle, and the copy wrote it with a 128-byte swizzle\n";
+        "wrong swizzle: `tiles[0] row 5, column 32` is read by a tile with a 64-byte swizzle, and \
+         the copy wrote it with a 128-byte swizzle\n";
     swizzles_other_of_rows: run_swizzles, OtherSwizzleOfRows,
-        "wrong swizzle: `tiles[0] row 2, column 0` is read by a tile with a 32-byte swizzle, and the copy wrote it with a 128-byte swizzle\n";
+        "wrong swizzle: `tiles[0] row 2, column 0` is read by a tile with a 32-byte swizzle, and \
+         the copy wrote it with a 128-byte swizzle\n";
 }

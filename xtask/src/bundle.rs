@@ -47,7 +47,8 @@ exec "$(dirname "$0")/conformance" --on gpu "$@"
         BENCH,
         "bench.sh",
         r#"#!/bin/sh
-# Measures the GEMM kernels of ptx-matrix against cuBLAS on this machine's GPU. `./bench.sh --help` lists the options.
+# Measures the GEMM kernels of ptx-matrix against cuBLAS on this machine's GPU.
+# `./bench.sh --help` lists the options.
 exec "$(dirname "$0")/bench" "$@"
 "#,
     ),
@@ -55,7 +56,8 @@ exec "$(dirname "$0")/bench" "$@"
         TIMINGS,
         "timings.sh",
         r#"#!/bin/sh
-# Measures how long the instructions take on this machine's GPU. `./timings.sh --help` lists the options.
+# Measures how long the instructions take on this machine's GPU.
+# `./timings.sh --help` lists the options.
 exec "$(dirname "$0")/timings" "$@"
 "#,
     ),
@@ -63,7 +65,8 @@ exec "$(dirname "$0")/timings" "$@"
         TRIALS,
         "trials.sh",
         r#"#!/bin/sh
-# Multiplies random matrices on this machine's GPU, and compares with sums in f64. `./trials.sh --help` lists the options.
+# Multiplies random matrices on this machine's GPU, and compares with sums in f64.
+# `./trials.sh --help` lists the options.
 exec "$(dirname "$0")/trials" "$@"
 "#,
     ),
@@ -71,7 +74,8 @@ exec "$(dirname "$0")/trials" "$@"
         EXEC,
         "exec.sh",
         r#"#!/bin/sh
-# Executes one instruction of ptx-matrix, once, on registers and matrices that a file gives. `./exec.sh --help` lists the options.
+# Executes one instruction of ptx-matrix, once, on registers and matrices that a file gives.
+# `./exec.sh --help` lists the options.
 exec "$(dirname "$0")/exec" "$@"
 "#,
     ),
@@ -79,7 +83,8 @@ exec "$(dirname "$0")/exec" "$@"
         MISUSES,
         "sanitize.sh",
         r#"#!/bin/sh
-# Runs kernels with one misuse each under the tools of compute-sanitizer, and records what these say in sanitizer.json.
+# Runs kernels with one misuse each under the tools of compute-sanitizer, and records what these
+# say in sanitizer.json.
 # An argument, if there is one, is where compute-sanitizer is.
 folder="$(dirname "$0")"
 exec "$folder/misuses" sanitize --ptx "$folder/ptx" --record sanitizer.json --logs sanitizer \

@@ -111,11 +111,14 @@ mod tests {
     #[test]
     fn test_programs_are_told_from_what_else_is_compiled() {
         let messages = concat!(
-            r#"{"reason":"compiler-artifact","manifest_path":"/p/Cargo.toml","profile":{"test":true},"executable":"/t/deps/exec-0123"}"#,
+            r#"{"reason":"compiler-artifact","manifest_path":"/p/Cargo.toml","#,
+            r#""profile":{"test":true},"executable":"/t/deps/exec-0123"}"#,
             "\n",
-            r#"{"reason":"compiler-artifact","manifest_path":"/p/Cargo.toml","profile":{"test":false},"executable":"/t/exec"}"#,
+            r#"{"reason":"compiler-artifact","manifest_path":"/p/Cargo.toml","#,
+            r#""profile":{"test":false},"executable":"/t/exec"}"#,
             "\n",
-            r#"{"reason":"compiler-artifact","manifest_path":"/p/Cargo.toml","profile":{"test":true},"executable":null}"#,
+            r#"{"reason":"compiler-artifact","manifest_path":"/p/Cargo.toml","#,
+            r#""profile":{"test":true},"executable":null}"#,
             "\n",
             r#"{"reason":"build-finished","success":true}"#,
         );

@@ -72,7 +72,8 @@ fn download(command: &mut Command) -> Result<()> {
     if !output.status.success() {
         let program = command.get_program().display();
         bail!(
-            "{program} cannot download: {}; does the network need a proxy ($https_proxy, $http_proxy)?",
+            "{program} cannot download: {}; does the network need a proxy ($https_proxy, \
+             $http_proxy)?",
             reason(&String::from_utf8_lossy(&output.stderr))
         );
     }
@@ -96,13 +97,16 @@ mod tests {
 
     #[test]
     fn a_failed_download_has_one_reason() {
-        let pip = "WARNING: Retrying (Retry(total=4)) after connection broken by 'ProxyError('no')': /simple/x/\n\
-            WARNING: Retrying (Retry(total=3)) after connection broken by 'ProxyError('no')': /simple/x/\n\
+        let pip = "WARNING: Retrying (Retry(total=4)) after connection broken by \
+            'ProxyError('no')': /simple/x/\n\
+            WARNING: Retrying (Retry(total=3)) after connection broken by \
+            'ProxyError('no')': /simple/x/\n\
             ERROR: No matching distribution found for x\n";
         assert_eq!(reason(pip), "'ProxyError('no')': /simple/x/");
         let broken = "ERROR: THESE PACKAGES DO NOT MATCH THE HASHES\nERROR: more\n";
         assert_eq!(reason(broken), "THESE PACKAGES DO NOT MATCH THE HASHES");
-        let apt = "W: Failed to fetch http://d/InRelease  Could not connect to p:9\nE: Some index files failed\n";
+        let apt = "W: Failed to fetch http://d/InRelease  Could not connect to p:9\nE: Some index \
+                   files failed\n";
         assert_eq!(reason(apt), "http://d/InRelease  Could not connect to p:9");
         assert_eq!(reason("other\nwords\n"), "other\nwords");
     }

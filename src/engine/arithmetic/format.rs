@@ -95,7 +95,12 @@ impl Number {
 /// One row for each format: bits of the exponent and the fraction, and the conversion of its bits
 /// to 32.
 macro_rules! formats {
-    ($($format:ty, $exponent:literal $fraction:literal $special:ident |$value:ident| $bits:expr;)*) => {$(
+    (
+        $(
+            $format:ty, $exponent:literal $fraction:literal $special:ident
+                |$value:ident| $bits:expr;
+        )*
+    ) => {$(
         impl Float for $format {
             const FRACTION: i32 = $fraction;
             const EXPONENT: i32 = $exponent;

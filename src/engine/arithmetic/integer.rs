@@ -24,7 +24,9 @@ macro_rules! integers {
             type D = i32;
 
             fn multiply(_: Arch, a: &[$a], b: &[$b], c: &[i32], n: usize, k: usize) -> Vec<i32> {
-                each_element((a, b, c), n, k, |a, b, c| sum(a, b, c).clamp(i32::MIN.into(), i32::MAX.into()) as i32)
+                each_element((a, b, c), n, k, |a, b, c| {
+                    sum(a, b, c).clamp(i32::MIN.into(), i32::MAX.into()) as i32
+                })
             }
         }
     )*};

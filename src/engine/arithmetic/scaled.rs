@@ -179,7 +179,9 @@ macro_rules! groups {
             ) -> Vec<f32> {
                 let (a, b) = (numbers(a), numbers(b));
                 let (scales_a, scales_b) = ($to_numbers(scales_a), $to_numbers(scales_b));
-                each_scaled((&a, &scales_a), (&b, &scales_b), c, n, k, |a, b, c| sum_of_groups(a, b, c, $fraction))
+                each_scaled((&a, &scales_a), (&b, &scales_b), c, n, k, |a, b, c| {
+                    sum_of_groups(a, b, c, $fraction)
+                })
             }
         }
     )*};

@@ -69,25 +69,30 @@ pub(super) fn barrier_help(misuse: BarrierMisuse) -> &'static str {
             "one thread initialises it, once, and the block waits at a `sync` before others use it"
         }
         BarrierMisuse::Unfenced => {
-            "the thread that initialises it executes `fence.mbarrier_init` behind that, before the `sync`"
+            "the thread that initialises it executes `fence.mbarrier_init` behind that, before the \
+             `sync`"
         }
         BarrierMisuse::InitialisedAgain => {
-            "initialise it once, before the loop, and count phases; or end it by `invalidate` before it is initialised again"
+            "initialise it once, before the loop, and count phases; or end it by `invalidate` \
+             before it is initialised again"
         }
         BarrierMisuse::ArrivalOfAnother { .. } => "wait at the barrier that was arrived at",
         BarrierMisuse::Count { .. } => "a phase has from 1 to 1048575 arrivals",
         BarrierMisuse::TooManyArrivals { .. } => {
-            "initialise it for as many arrivals as a phase gets; who has arrived waits for the phase before it arrives again"
+            "initialise it for as many arrivals as a phase gets; who has arrived waits for the \
+             phase before it arrives again"
         }
         BarrierMisuse::TooManyBytes { .. } => "a phase has at most 1048575 bytes",
         BarrierMisuse::UnexpectedBytes { .. } => {
             "expect as many bytes as the copies of the phase bring"
         }
         BarrierMisuse::PhaseMissed { .. } => {
-            "a phase must not end before all have waited for the one before: let them arrive at another barrier, and wait for that"
+            "a phase must not end before all have waited for the one before: let them arrive at \
+             another barrier, and wait for that"
         }
         BarrierMisuse::PhaseAhead { .. } => {
-            "wait for each phase in turn: a GPU tells only odd phases from even ones, so it takes this one for over"
+            "wait for each phase in turn: a GPU tells only odd phases from even ones, so it takes \
+             this one for over"
         }
     }
 }

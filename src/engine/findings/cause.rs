@@ -222,7 +222,9 @@ impl Cause {
                     (mistake, other),
                     (
                         Mistake::NotReleased { release: Some((_, release)) },
-                        Cause::Handover { mistake: Mistake::ReleasedEarly { release: early, .. }, .. },
+                        Cause::Handover {
+                            mistake: Mistake::ReleasedEarly { release: early, .. }, ..
+                        },
                     ) if release.place == early.place
                 );
                 is_of_early_read || is_of_early_release

@@ -80,7 +80,8 @@ pub(super) fn title(f: &mut fmt::Formatter<'_>, cause: &Cause, names: Namer) -> 
         ),
         Cause::Count { barrier, of, arrivals, .. } => write!(
             f,
-            "{} is initialised for {of} arrival{}, and {} warps arrive at it: its phases end too early",
+            "{} is initialised for {of} arrival{}, and {} warps arrive at it: its phases end too \
+             early",
             names.barrier(*barrier),
             if *of == 1 { "" } else { "s" },
             arrivals.len()
@@ -115,7 +116,8 @@ pub(super) fn title(f: &mut fmt::Formatter<'_>, cause: &Cause, names: Namer) -> 
                 }
                 Mistake::WaitedForOver { barrier, waited: u32::MAX, .. } => write!(
                     f,
-                    "a wait that waits for nothing: the phase before the first of {} is over from the beginning",
+                    "a wait that waits for nothing: the phase before the first of {} is over from \
+                     the beginning",
                     names.barrier(*barrier)
                 ),
                 Mistake::WaitedForOver { barrier, waited, again, .. } => {
@@ -158,7 +160,8 @@ pub(super) fn title(f: &mut fmt::Formatter<'_>, cause: &Cause, names: Namer) -> 
                 }
                 Mistake::ReaderNotCounted { barrier, waited, of, .. } => write!(
                     f,
-                    "{memory} is refilled while {} may still read it: {} of {}, which is for {of} arrival{}, ended without it",
+                    "{memory} is refilled while {} may still read it: {} of {}, which is for {of} \
+                     arrival{}, ended without it",
                     who(read),
                     phase(*waited),
                     names.barrier(*barrier),
@@ -273,28 +276,37 @@ pub(super) fn help(cause: &Cause, names: Namer) -> String {
     match cause {
         Cause::Bytes { expected: 0, copies, .. } => {
             let bytes = brought(copies);
-            format!("expect them: `arrive_expecting(lane, {bytes})` where it is `arrive`, or `expect` before it")
+            format!(
+                "expect them: `arrive_expecting(lane, {bytes})` where it is `arrive`, or `expect` \
+                 before it"
+            )
         }
         Cause::Bytes { copies, .. } => match brought(copies) {
             0 => "start the copies that it waits for, or expect no bytes".into(),
             bytes => format!(
-                "expect {bytes}, as many as the copies of the phase bring: a box counts whole, with its part beyond the tensor"
+                "expect {bytes}, as many as the copies of the phase bring: a box counts whole, \
+                 with its part beyond the tensor"
             ),
         },
         Cause::RunsAhead { wait: Some((of, ..)), .. } => format!(
-            "wait for the phase of {} in which the readers of this fill arrive: one more for each time round the ring",
+            "wait for the phase of {} in which the readers of this fill arrive: one more for each \
+             time round the ring",
             names.barrier(*of)
         ),
         Cause::RunsAhead { release: Some((of, _)), .. } => format!(
-            "wait for {} before the arrival for the next copy, for the phase in which the readers arrive",
+            "wait for {} before the arrival for the next copy, for the phase in which the readers \
+             arrive",
             names.barrier(*of)
         ),
         Cause::PhaseOverrun { barrier, .. } => format!(
-            "let each warp arrive at {} once for each phase, and only behind the wait for the phase before",
+            "let each warp arrive at {} once for each phase, and only behind the wait for the \
+             phase before",
             names.barrier(*barrier)
         ),
         Cause::RunsAhead { .. } => {
-            "wait for the barrier at which the readers release the stage (`empty`) before the arrival for the next copy".into()
+            "wait for the barrier at which the readers release the stage (`empty`) before the \
+             arrival for the next copy"
+                .into()
         }
         Cause::Count { barrier, arrivals, .. } => format!(
             "initialise {} for the arrivals of all {} warps, or let one of them arrive for all",
@@ -305,44 +317,62 @@ pub(super) fn help(cause: &Cause, names: Namer) -> String {
             Mistake::NotWaited { instead: Some((waited, _)), .. } => {
                 let tells = told.map_or_else(String::new, |(of, _)| names.barrier(of));
                 format!(
-                    "let the copy tell {}, or start it to the stage of {tells}; or wait for {tells}",
+                    "let the copy tell {}, or start it to the stage of {tells}; or wait for \
+                     {tells}",
                     names.barrier(*waited)
                 )
             }
             Mistake::NotWaited { .. } => match told {
                 Some((barrier, number)) => {
-                    format!("wait for {} of {} before the read", phase(*number), names.barrier(*barrier))
+                    format!(
+                        "wait for {} of {} before the read",
+                        phase(*number),
+                        names.barrier(*barrier)
+                    )
                 }
                 None => "wait for the copy before the read".into(),
             },
             Mistake::WaitedForOver { waited: u32::MAX, .. } => {
-                "who reads waits for `Phase::FIRST` first; the phase before it is for who waits for memory that is free at first"
+                "who reads waits for `Phase::FIRST` first; the phase before it is for who waits \
+                 for memory that is free at first"
                     .into()
             }
             Mistake::WaitedForOver { .. } => {
-                "wait for the next phase: keep the phase that `wait` returns, for each barrier by itself, or take it from `PipelineState`"
+                "wait for the next phase: keep the phase that `wait` returns, for each barrier by \
+                 itself, or take it from `PipelineState`"
                     .into()
             }
             Mistake::ReleasedEarly { .. } => {
-                "arrive behind the last read; where a `wgmma` reads, behind the wait for its group".into()
+                "arrive behind the last read; where a `wgmma` reads, behind the wait for its group"
+                    .into()
             }
             Mistake::NotReleased { release: Some((barrier, _)) } => {
-                format!("wait for {} before the copy, for the phase in which the readers arrive", names.barrier(*barrier))
+                format!(
+                    "wait for {} before the copy, for the phase in which the readers arrive",
+                    names.barrier(*barrier)
+                )
             }
-            Mistake::NotReleased { release: None } if copy.as_ref().is_some_and(|copy| {
-                (copy.block, copy.warp) == (read.block, read.warp)
-            }) =>
+            Mistake::NotReleased { release: None }
+                if copy
+                    .as_ref()
+                    .is_some_and(|copy| (copy.block, copy.warp) == (read.block, read.warp)) =>
             {
                 "put a `sync` of the warp between its reads and the copy".into()
             }
             Mistake::NotReleased { release: None } => {
-                "let the readers arrive at a barrier behind their reads (`empty`), and wait for it before the copy".into()
+                "let the readers arrive at a barrier behind their reads (`empty`), and wait for it \
+                 before the copy"
+                    .into()
             }
             Mistake::RefilledBehindOver { .. } => {
-                "wait for the phase in which the readers of this fill arrive: one more for each time round the ring".into()
+                "wait for the phase in which the readers of this fill arrive: one more for each \
+                 time round the ring"
+                    .into()
             }
             Mistake::ReaderNotCounted { .. } => {
-                "initialise the barrier for the arrivals of all readers, and let each arrive behind its reads".into()
+                "initialise the barrier for the arrivals of all readers, and let each arrive \
+                 behind its reads"
+                    .into()
             }
         },
     }

@@ -10,33 +10,51 @@ impl Misuse {
     /// The help line: the correct use.
     pub(super) fn help(&self, names: Namer) -> Option<String> {
         Some(match self {
-            Misuse::GlobalOutOfBounds { .. } => "pass a longer slice, or do not access it in these lanes".into(),
-            Misuse::MatrixOutOfBounds { .. } => {
-                "give a stride of at least a line's length, and a slice that holds the last line".into()
+            Misuse::GlobalOutOfBounds { .. } => {
+                "pass a longer slice, or do not access it in these lanes".into()
             }
-            Misuse::StrideTooLarge { .. } => "distances within a tile are counted in 32 bits: take tiles of fewer lines".into(),
+            Misuse::MatrixOutOfBounds { .. } => {
+                "give a stride of at least a line's length, and a slice that holds the last line"
+                    .into()
+            }
+            Misuse::StrideTooLarge { .. } => {
+                "distances within a tile are counted in 32 bits: take tiles of fewer lines".into()
+            }
             Misuse::TileMisaligned { step, .. } => {
                 format!("a matrix row has 16 bytes: the coordinate must be a multiple of {step:?}")
             }
-            Misuse::RowMisaligned { .. } => "`ldmatrix` and `stmatrix` take addresses that are multiples of 16".into(),
-            Misuse::SharedUnwritten { .. } => {
-                "write it before the read; if another warp, a lane or a copy writes it, wait for that: at a `sync`, or for the barrier that it tells".into()
+            Misuse::RowMisaligned { .. } => {
+                "`ldmatrix` and `stmatrix` take addresses that are multiples of 16".into()
             }
-            Misuse::GlobalUnwritten { .. } => "write it before: on the host, or in an earlier launch".into(),
+            Misuse::SharedUnwritten { .. } => {
+                "write it before the read; if another warp, a lane or a copy writes it, wait for \
+                 that: at a `sync`, or for the barrier that it tells"
+                    .into()
+            }
+            Misuse::GlobalUnwritten { .. } => {
+                "write it before: on the host, or in an earlier launch".into()
+            }
             Misuse::Race { other: Agent::WarpOfBlock(_), .. } => {
-                "put a `sync` of the block between the two; or, if a barrier orders them, a `sync` of the warp before its lane arrives there"
+                "put a `sync` of the block between the two; or, if a barrier orders them, a `sync` \
+                 of the warp before its lane arrives there"
                     .into()
             }
             Misuse::Race { other: Agent::WarpOfPeer { .. }, .. } => {
-                "put a `sync` of the cluster between the two; or let one tell the other by a barrier: by `arrive` of the peer's, and `wait_for_cluster` (`arrive_having_read` and `wait` tell nothing of what was written)"
+                "put a `sync` of the cluster between the two; or let one tell the other by a \
+                 barrier: by `arrive` of the peer's, and `wait_for_cluster` (`arrive_having_read` \
+                 and `wait` tell nothing of what was written)"
                     .into()
             }
             Misuse::Race { same_closure: true, .. } => {
-                "the lanes of a warp run in step, or in any order: write in one closure, put a `sync` of the warp behind it, and read in the next; or hand the value on by a shuffle"
+                "the lanes of a warp run in step, or in any order: write in one closure, put a \
+                 `sync` of the warp behind it, and read in the next; or hand the value on by a \
+                 shuffle"
                     .into()
             }
             Misuse::BarrierMemory { .. } => {
-                "only the barrier's own functions touch its eight bytes, until `invalidate` ends it".into()
+                "only the barrier's own functions touch its eight bytes, until `invalidate` ends \
+                 it"
+                .into()
             }
             Misuse::LocalMemory { .. } => {
                 "end the recursion, or take shared or global memory for large arrays".into()
@@ -45,27 +63,48 @@ impl Misuse {
                 "put a `sync` of the warp between the two".into()
             }
             Misuse::Race { other: Agent::OtherBlock(_), .. } => {
-                "blocks run in any order: what one writes, no other may touch in the same launch".into()
+                "blocks run in any order: what one writes, no other may touch in the same launch"
+                    .into()
             }
             Misuse::Race { other: Agent::WarpGroup, .. } => {
-                "the write must come behind the warpgroup's wait for the `wgmma`, and know of it by a `sync` or a barrier".into()
+                "the write must come behind the warpgroup's wait for the `wgmma`, and know of it \
+                 by a `sync` or a barrier"
+                    .into()
             }
-            Misuse::ClusterBarrier { misuse: ClusterMisuse::ArrivedAgain } => "wait between the two".into(),
-            Misuse::ClusterBarrier { misuse: ClusterMisuse::NotArrived } => "arrive before, once for each wait".into(),
-            Misuse::ClusterRank { .. } => "ranks count from 0, and `#[kernel(cluster = ..)]` says how many there are".into(),
-            Misuse::BlockMask { .. } => "the mask has a bit for each block of the cluster, rank 0 the lowest".into(),
+            Misuse::ClusterBarrier { misuse: ClusterMisuse::ArrivedAgain } => {
+                "wait between the two".into()
+            }
+            Misuse::ClusterBarrier { misuse: ClusterMisuse::NotArrived } => {
+                "arrive before, once for each wait".into()
+            }
+            Misuse::ClusterRank { .. } => {
+                "ranks count from 0, and `#[kernel(cluster = ..)]` says how many there are".into()
+            }
+            Misuse::BlockMask { .. } => {
+                "the mask has a bit for each block of the cluster, rank 0 the lowest".into()
+            }
             Misuse::PeerNotStarted { .. } => {
-                "put a `sync` of the cluster before: at the kernel's beginning, behind the initialisation of barriers".into()
+                "put a `sync` of the cluster before: at the kernel's beginning, behind the \
+                 initialisation of barriers"
+                    .into()
             }
             Misuse::PeerEnded { .. } => {
-                "a block's shared memory ends with it: put a `sync` of the cluster before the block ends, or let it wait for a barrier that it is told by".into()
+                "a block's shared memory ends with it: put a `sync` of the cluster before the \
+                 block ends, or let it wait for a barrier that it is told by"
+                    .into()
             }
-            Misuse::BarrierOfAnother { .. } => "tell a barrier of the block that the copy goes to".into(),
+            Misuse::BarrierOfAnother { .. } => {
+                "tell a barrier of the block that the copy goes to".into()
+            }
             Misuse::WrongSwizzle { .. } => {
-                "take the tile that the tensor map is of, and its `matrix_a` or `matrix_b`: the swizzle of both is the tile's".into()
+                "take the tile that the tensor map is of, and its `matrix_a` or `matrix_b`: the \
+                 swizzle of both is the tile's"
+                    .into()
             }
             Misuse::WrongTileSwizzle { .. } => {
-                "read it by the tile that the tensor map is of: the swizzle of both is the tile's".into()
+                "read it by the tile that the tensor map is of: the swizzle of both is the \
+                 tile's"
+                    .into()
             }
             Misuse::MatrixDescriptor { .. } => "a `SharedTile` makes descriptors".into(),
             Misuse::WgmmaUnfenced { .. } => "put `wgmma.fence` between the two".into(),
@@ -73,73 +112,127 @@ impl Misuse {
                 "commit the `wgmma`, wait for its group, and use the registers behind that".into()
             }
             Misuse::WarpGroupDiverges { .. } => {
-                "all four warps must come to the same `wgmma`, at the same line, with the same matrices in shared memory".into()
+                "all four warps must come to the same `wgmma`, at the same line, with the same \
+                 matrices in shared memory"
+                    .into()
             }
             Misuse::RegistersDiverge { .. } => {
-                "all four warps of a warpgroup must come to the same `setmaxnreg`, at the same line: take it out of the branch".into()
+                "all four warps of a warpgroup must come to the same `setmaxnreg`, at the same \
+                 line: take it out of the branch"
+                    .into()
             }
-            Misuse::RegistersUnsynced { .. } => "put a `sync` of the warpgroup between the two".into(),
+            Misuse::RegistersUnsynced { .. } => {
+                "put a `sync` of the warpgroup between the two".into()
+            }
             Misuse::CopyInFlight { .. } => {
-                "wait for the barrier that the copy tells; if it tells none, the warp that started it must commit it and wait for its \
+                "wait for the barrier that the copy tells; if it tells none, the warp that started \
+                 it must commit it and wait for its \
                  group, and others put a `sync` behind that"
                     .into()
             }
             Misuse::CopyMisaligned { bytes, .. } => {
-                format!("the address must be a multiple of {bytes} bytes, and so must the distance between rows of the matrix")
+                format!(
+                    "the address must be a multiple of {bytes} bytes, and so must the distance \
+                     between rows of the matrix"
+                )
             }
             Misuse::BulkMisaligned { .. } => {
                 "the address and the size of a bulk copy are multiples of 16 bytes".into()
             }
-            Misuse::BoxOutside { .. } => "coordinates are in elements, the innermost dimension first, as the tensor's sizes are: are \
-                 two of them exchanged? (Where a launch copies all of the tensor, boxes outside are taken for padding.)"
-                .into(),
-            Misuse::PollingBarrier { awaited, .. } => awaited_help(*awaited, names),
-            Misuse::SharedMisaligned { bytes, .. } => format!("the address must be a multiple of {bytes}"),
-            Misuse::CopyTooLong { bytes, .. } => format!("give it at most {bytes}; the rest becomes zero"),
-            Misuse::RawAtWarpScope { .. } => {
-                "a raw function is called by each lane for itself: in a lane closure, `warp.each(|lane| ..)`".into()
-            }
-            Misuse::Divergence { .. } => {
-                "all 32 lanes must come to the same collective, at the same line: take it out of the branch".into()
-            }
-            Misuse::WrongOperand { .. } => {
-                "convert the elements and move them to the right lanes: by `Fragment::map`, or through shared memory".into()
-            }
-            Misuse::Metadata { .. } => {
-                "a chunk's code is one of 0b0100, 0b1000, 0b1001, 0b1100, 0b1101 and 0b1110 (`Kept::parts`), of tf32 0b0100 or 0b1110 (`Kept::half`)"
+            Misuse::BoxOutside { .. } => {
+                "coordinates are in elements, the innermost dimension first, as the tensor's sizes \
+                 are: are two of them exchanged? (Where a launch copies all of the tensor, boxes \
+                 outside are taken for padding.)"
                     .into()
             }
-            Misuse::Absent { .. } => "leave it out of kernels for this GPU, or give the simulator another: `Simulator::gpu`".into(),
-            Misuse::SelectorsDiffer { .. } => "the selector is part of the instruction: give all lanes the same".into(),
+            Misuse::PollingBarrier { awaited, .. } => awaited_help(*awaited, names),
+            Misuse::SharedMisaligned { bytes, .. } => {
+                format!("the address must be a multiple of {bytes}")
+            }
+            Misuse::CopyTooLong { bytes, .. } => {
+                format!("give it at most {bytes}; the rest becomes zero")
+            }
+            Misuse::RawAtWarpScope { .. } => {
+                "a raw function is called by each lane for itself: in a lane closure, \
+                 `warp.each(|lane| ..)`"
+                    .into()
+            }
+            Misuse::Divergence { .. } => {
+                "all 32 lanes must come to the same collective, at the same line: take it out of \
+                 the branch"
+                    .into()
+            }
+            Misuse::WrongOperand { .. } => {
+                "convert the elements and move them to the right lanes: by `Fragment::map`, or \
+                 through shared memory"
+                    .into()
+            }
+            Misuse::Metadata { .. } => {
+                "a chunk's code is one of 0b0100, 0b1000, 0b1001, 0b1100, 0b1101 and 0b1110 \
+                 (`Kept::parts`), of tf32 0b0100 or 0b1110 (`Kept::half`)"
+                    .into()
+            }
+            Misuse::Absent { .. } => {
+                "leave it out of kernels for this GPU, or give the simulator another: \
+                 `Simulator::gpu`"
+                    .into()
+            }
+            Misuse::SelectorsDiffer { .. } => {
+                "the selector is part of the instruction: give all lanes the same".into()
+            }
             Misuse::NotSparse { cols: (first, last), .. } => {
-                format!("{}; `Compressed::of` compresses, and checks, on the host", crate::engine::findings::allowed(last - first + 1))
+                format!(
+                    "{}; `Compressed::of` compresses, and checks, on the host",
+                    crate::engine::findings::allowed(last - first + 1)
+                )
             }
             Misuse::Endless { .. } => "if it does end, give the simulator more patience".into(),
-            Misuse::Polling { .. } => "what another warp or lane writes is seen behind a `sync`: wait there".into(),
+            Misuse::Polling { .. } => {
+                "what another warp or lane writes is seen behind a `sync`: wait there".into()
+            }
             Misuse::CopySourceInFlight { .. } | Misuse::StoreInFlight { .. } => {
-                "the lane that started the copy must commit it and wait for its group; others need a `sync` or a barrier behind that"
+                "the lane that started the copy must commit it and wait for its group; others need \
+                 a `sync` or a barrier behind that"
                     .into()
             }
             Misuse::ProxyFence { memory: Memory::Global { .. }, .. } => {
-                "put `fence_global_for_bulk` of the warp behind the store, before the `sync` or the barrier that the copy is behind"
+                "put `fence_global_for_bulk` of the warp behind the store, before the `sync` or \
+                 the barrier that the copy is behind"
                     .into()
             }
             Misuse::ProxyFence { .. } => {
-                "put `fence_for_bulk` of the warp behind the store, before the `sync` or the barrier that the copy is behind".into()
+                "put `fence_for_bulk` of the warp behind the store, before the `sync` or the \
+                 barrier that the copy is behind"
+                    .into()
             }
             Misuse::BulkSize { .. } => "the size of a bulk copy is a multiple of 16 bytes".into(),
-            Misuse::BoxStart { .. } => "start it at a multiple of 16 bytes: a GPU takes others for illegal instructions".into(),
-            Misuse::Im2colOffset { limit, .. } => format!("an offset of a tensor of so many dimensions is less than {limit}"),
-            Misuse::OutOfBoundingBox { first, last, .. } => format!("the coordinate is from {first} to {last}: offsets move pixels out of the box, coordinates do not"),
-            Misuse::BoxBefore { .. } => "a store starts at no coordinate below zero: a GPU takes such a store for an illegal instruction".into(),
+            Misuse::BoxStart { .. } => {
+                "start it at a multiple of 16 bytes: a GPU takes others for illegal \
+                 instructions"
+                    .into()
+            }
+            Misuse::Im2colOffset { limit, .. } => {
+                format!("an offset of a tensor of so many dimensions is less than {limit}")
+            }
+            Misuse::OutOfBoundingBox { first, last, .. } => format!(
+                "the coordinate is from {first} to {last}: offsets move pixels out of the box, \
+                 coordinates do not"
+            ),
+            Misuse::BoxBefore { .. } => {
+                "a store starts at no coordinate below zero: a GPU takes such a store for an \
+                 illegal instruction"
+                    .into()
+            }
             Misuse::BulkUnfinished => {
-                "wait for the barrier that a copy tells; commit a copy to global memory, and wait for it by `BulkGroup::wait_read`"
+                "wait for the barrier that a copy tells; commit a copy to global memory, and wait \
+                 for it by `BulkGroup::wait_read`"
                     .into()
             }
             Misuse::Barrier { misuse, .. } => barrier_help(*misuse).into(),
-            Misuse::Deadlock { waiting, .. } => {
-                awaited_help(waiting.first().map_or(Awaited::Sync, |WaitingWarp { awaited, .. }| *awaited), names)
-            }
+            Misuse::Deadlock { waiting, .. } => awaited_help(
+                waiting.first().map_or(Awaited::Sync, |WaitingWarp { awaited, .. }| *awaited),
+                names,
+            ),
             _ => return None,
         })
     }
@@ -149,24 +242,33 @@ impl Misuse {
 fn awaited_help(awaited: Awaited, names: Namer) -> String {
     match awaited {
         Awaited::Sync => "every warp of a block must come to `sync` equally often".into(),
-        Awaited::Named { .. } => "as many threads must come to a named barrier as it is told, equally often".into(),
-        Awaited::Cluster { .. } => {
-            "every warp of a cluster's blocks that has not ended must come to its barrier equally often".into()
+        Awaited::Named { .. } => {
+            "as many threads must come to a named barrier as it is told, equally often".into()
         }
-        Awaited::Registers { .. } => {
-            "registers come from warps that release them, by `setmaxnreg.dec` to fewer: release as many as others take"
+        Awaited::Cluster { .. } => {
+            "every warp of a cluster's blocks that has not ended must come to its barrier equally \
+             often"
                 .into()
         }
-        Awaited::WarpGroup { .. } => "all four warps of a warpgroup must come to its collectives equally often".into(),
+        Awaited::Registers { .. } => {
+            "registers come from warps that release them, by `setmaxnreg.dec` to fewer: release as \
+             many as others take"
+                .into()
+        }
+        Awaited::WarpGroup { .. } => {
+            "all four warps of a warpgroup must come to its collectives equally often".into()
+        }
         Awaited::Barrier { arrivals: 0, bytes: 1.., .. } => {
             "start copies that bring all bytes that the phase expects, or expect fewer".into()
         }
         Awaited::Barrier { address, of, bytes: ..=-1, .. } => format!(
-            "let each phase of {} get {of} arrivals, and expect the bytes of its copies by `arrive_expecting`",
+            "let each phase of {} get {of} arrivals, and expect the bytes of its copies by \
+             `arrive_expecting`",
             names.barrier(address)
         ),
         Awaited::Barrier { address, of, .. } => format!(
-            "let each phase of {} get as many arrivals as it is initialised for, which is {of}; or initialise it for fewer",
+            "let each phase of {} get as many arrivals as it is initialised for, which is {of}; or \
+             initialise it for fewer",
             names.barrier(address)
         ),
     }

@@ -24,10 +24,15 @@ impl Misuse {
             }
             Misuse::MatrixOutOfBounds { name, size: (rows, cols), stride, len } => write!(
                 f,
-                "out of bounds: a matrix of {rows} x {cols} at a stride of {stride} in `{name}`, which has {len} elements"
+                "out of bounds: a matrix of {rows} x {cols} at a stride of {stride} in `{name}`, \
+                 which has {len} elements"
             ),
             Misuse::StrideTooLarge { name, stride, limit } => {
-                write!(f, "a matrix in `{name}` whose lines lie {stride} elements apart, and not at most {limit}")
+                write!(
+                    f,
+                    "a matrix in `{name}` whose lines lie {stride} elements apart, and not at most \
+                     {limit}"
+                )
             }
             Misuse::TileOutOfBounds { at, size: (1, 1), tile } => {
                 write!(f, "out of bounds: element {at:?} of a tile of {} x {}", tile.0, tile.1)
@@ -37,7 +42,9 @@ impl Misuse {
                 "out of bounds: {} x {} elements at {at:?} reach beyond a tile of {} x {}",
                 size.0, size.1, tile.0, tile.1
             ),
-            Misuse::RingOutOfBounds { index, len } => write!(f, "out of bounds: part {index} of a ring of {len}"),
+            Misuse::RingOutOfBounds { index, len } => {
+                write!(f, "out of bounds: part {index} of a ring of {len}")
+            }
             Misuse::TileMisaligned { at, .. } => {
                 write!(f, "misaligned: no matrix row starts at {at:?} of the tile")
             }
@@ -46,32 +53,49 @@ impl Misuse {
             }
             Misuse::SharedOutOfBounds { access, address, bytes, size } => write!(
                 f,
-                "{access} out of bounds: {bytes} bytes at shared address {address:#x}; the block's {size} bytes of shared memory start at {:#x}",
+                "{access} out of bounds: {bytes} bytes at shared address {address:#x}; the block's \
+                 {size} bytes of shared memory start at {:#x}",
                 crate::engine::SHARED_BASE
             ),
             Misuse::SharedUnwritten { address, bytes } => {
-                write!(f, "read of shared memory that nothing wrote: {bytes} bytes at {}", names.at(*address))
+                write!(
+                    f,
+                    "read of shared memory that nothing wrote: {bytes} bytes at {}",
+                    names.at(*address)
+                )
             }
             Misuse::GlobalUnwritten { name, index } => {
                 write!(f, "read of global memory that nothing wrote: element {index} of `{name}`")
             }
             Misuse::Race { access: "write", memory, other, same_closure: true, .. } => write!(
                 f,
-                "race: write of {memory}, which {other} read before in the same lane closure, and in step reads behind it"
+                "race: write of {memory}, which {other} read before in the same lane closure, and \
+                 in step reads behind it"
             ),
             Misuse::Race { access, memory, other, same_closure: true, .. } => {
                 let memory = memory.named(names);
-                write!(f, "race: {access} of {memory}, which {other} wrote in the same lane closure")
+                write!(
+                    f,
+                    "race: {access} of {memory}, which {other} wrote in the same lane closure"
+                )
             }
             Misuse::BarrierMemory { access, address, .. } => {
                 write!(f, "{access} of {}, which is part of a live mbarrier", names.at(*address))
             }
             Misuse::LocalMemory { bytes } => {
-                write!(f, "a lane has {} KiB on its stack, and a thread of a GPU at most 512 KiB", bytes / 1024)
+                write!(
+                    f,
+                    "a lane has {} KiB on its stack, and a thread of a GPU at most 512 KiB",
+                    bytes / 1024
+                )
             }
             Misuse::Race { access, memory, other_access, other, .. } => {
                 let memory = memory.named(names);
-                write!(f, "race: {access} of {memory}, with a {other_access} by {other} and nothing to order them")
+                write!(
+                    f,
+                    "race: {access} of {memory}, with a {other_access} by {other} and nothing to \
+                     order them"
+                )
             }
             Misuse::CopyInFlight { access, address, warp, block, .. } => write!(
                 f,
@@ -84,14 +108,17 @@ impl Misuse {
             }
             Misuse::BulkMisaligned { name, index, beyond } => write!(
                 f,
-                "misaligned: a bulk copy starts at element {index} of `{name}`, {beyond} bytes behind a multiple of 16"
+                "misaligned: a bulk copy starts at element {index} of `{name}`, {beyond} bytes \
+                 behind a multiple of 16"
             ),
             Misuse::Deadlock { waiting, .. } => deadlock(f, waiting, names),
             Misuse::BoxOutside { loads, coordinates, size, tensor, .. } => {
-                let (verb, effect) = if *loads { ("load", "is all zeros") } else { ("store", "writes nothing") };
+                let (verb, effect) =
+                    if *loads { ("load", "is all zeros") } else { ("store", "writes nothing") };
                 write!(
                     f,
-                    "a {verb} of a box completely outside of its tensor {effect}: coordinates {coordinates:?}, box {size:?}, \
+                    "a {verb} of a box completely outside of its tensor {effect}: coordinates \
+                     {coordinates:?}, box {size:?}, \
                      tensor {tensor:?}, innermost dimension first"
                 )
             }
@@ -105,15 +132,27 @@ impl Misuse {
                 write!(f, "{access} of element {index} of `{name}` while a copy to it is in flight")
             }
             Misuse::ProxyFence { memory, .. } => {
-                write!(f, "no proxy fence between a store to {} and a bulk copy or `wgmma`", memory.named(names))
+                write!(
+                    f,
+                    "no proxy fence between a store to {} and a bulk copy or `wgmma`",
+                    memory.named(names)
+                )
             }
             Misuse::BulkSize { bytes } => write!(f, "a bulk copy of {bytes} bytes"),
             Misuse::ReductionWidth { name, element, bytes } => {
-                write!(f, "a reduction of elements of {bytes} bytes in `{name}`, whose elements have {element}")
+                write!(
+                    f,
+                    "a reduction of elements of {bytes} bytes in `{name}`, whose elements have \
+                     {element}"
+                )
             }
             Misuse::NoTensorMap => f.write_str("what is to be a tensor map is none"),
             Misuse::TensorRank { map, instruction } => {
-                write!(f, "an instruction for tensors of {instruction} dimensions, and a tensor map of {map}")
+                write!(
+                    f,
+                    "an instruction for tensors of {instruction} dimensions, and a tensor map of \
+                     {map}"
+                )
             }
             Misuse::TensorMode { im2col: true } => {
                 f.write_str("an instruction for im2col mode, and a tensor map of boxes")
@@ -122,25 +161,39 @@ impl Misuse {
                 f.write_str("an instruction for boxes, and a tensor map of im2col mode")
             }
             Misuse::Im2colOffset { dimension, offset, .. } => {
-                write!(f, "an im2col copy whose pixels are moved by {offset} along dimension {dimension}")
+                write!(
+                    f,
+                    "an im2col copy whose pixels are moved by {offset} along dimension {dimension}"
+                )
             }
             Misuse::OutOfBoundingBox { dimension, coordinate, .. } => write!(
                 f,
-                "an im2col copy that starts at coordinate {coordinate} along dimension {dimension}, out of the bounding box"
+                "an im2col copy that starts at coordinate {coordinate} along dimension \
+                 {dimension}, out of the bounding box"
             ),
             Misuse::BoxStart { bytes } => {
-                write!(f, "a copy of a box that starts {bytes} bytes along dimension 0 of its tensor")
+                write!(
+                    f,
+                    "a copy of a box that starts {bytes} bytes along dimension 0 of its tensor"
+                )
             }
             Misuse::BoxBefore { dimension, coordinate } => {
-                write!(f, "a copy to a box that starts at coordinate {coordinate} along dimension {dimension}")
+                write!(
+                    f,
+                    "a copy to a box that starts at coordinate {coordinate} along dimension \
+                     {dimension}"
+                )
             }
-            Misuse::TensorReduction => f.write_str("a reduction of a tensor whose elements have none"),
+            Misuse::TensorReduction => {
+                f.write_str("a reduction of a tensor whose elements have none")
+            }
             Misuse::BulkUnfinished => {
                 f.write_str("the block ends while a copy to or from its shared memory is in flight")
             }
-            Misuse::ClusterBarrier { misuse: ClusterMisuse::ArrivedAgain } => {
-                f.write_str("a lane arrives at the barrier of the cluster again, and has not waited since it did")
-            }
+            Misuse::ClusterBarrier { misuse: ClusterMisuse::ArrivedAgain } => f.write_str(
+                "a lane arrives at the barrier of the cluster again, and has not waited since \
+                 it did",
+            ),
             Misuse::ClusterBarrier { misuse: ClusterMisuse::NotArrived } => {
                 f.write_str("a lane waits at the barrier of the cluster, and has not arrived")
             }
@@ -152,13 +205,21 @@ impl Misuse {
                 write!(f, "out of the cluster: a copy to blocks {mask:#b}, of {blocks}")
             }
             Misuse::PeerNotStarted { access, block } => {
-                write!(f, "{access} in shared memory of block {block}, of which nothing says that it runs yet")
+                write!(
+                    f,
+                    "{access} in shared memory of block {block}, of which nothing says that it \
+                     runs yet"
+                )
             }
             Misuse::PeerEnded { access, block } => {
                 write!(f, "{access} in shared memory of block {block}, which may have ended before")
             }
             Misuse::BarrierOfAnother { to, barrier } => {
-                write!(f, "a copy to the block of rank {to} that is to tell a barrier of the block of rank {barrier}")
+                write!(
+                    f,
+                    "a copy to the block of rank {to} that is to tell a barrier of the block of \
+                     rank {barrier}"
+                )
             }
             Misuse::Barrier { address, misuse } => {
                 write!(f, "{} {}", names.barrier(*address), barrier(*misuse, names))
@@ -169,26 +230,37 @@ impl Misuse {
             Misuse::CopyFromNowhere { bytes } => {
                 write!(
                     f,
-                    "copy out of bounds: {bytes} bytes from outside of the slices whose `as_ptr` the kernel asked for"
+                    "copy out of bounds: {bytes} bytes from outside of the slices whose `as_ptr` \
+                     the kernel asked for"
                 )
             }
-            Misuse::CopyTooLong { some, bytes } => write!(f, "a copy of {bytes} bytes that reads {some}"),
+            Misuse::CopyTooLong { some, bytes } => {
+                write!(f, "a copy of {bytes} bytes that reads {some}")
+            }
             Misuse::RawAtWarpScope { form } => write!(f, "`{form}` outside of a lane closure"),
             Misuse::Divergence { waiting, .. } => {
                 let first = waiting.first().map_or("", |waiting| waiting.form);
                 write!(f, "divergence: the lanes of a warp do not come to `{first}` together")
             }
             Misuse::WrongOperand { role, element, result, .. } => {
-                write!(f, "the registers of an {result} accumulator are taken for {role} of {element}")
+                write!(
+                    f,
+                    "the registers of an {result} accumulator are taken for {role} of {element}"
+                )
             }
             Misuse::Endless { accesses } => {
                 write!(
                     f,
-                    "endless: a warp has made {accesses} accesses and come to no `sync`: does it wait for what does not happen?"
+                    "endless: a warp has made {accesses} accesses and come to no `sync`: does it \
+                     wait for what does not happen?"
                 )
             }
             Misuse::Metadata { form, code, row, cols: (first, last), why } => {
-                write!(f, "metadata: {code:#06b} for row {row}, columns {first} to {last} of A, in `{form}`: {why}")
+                write!(
+                    f,
+                    "metadata: {code:#06b} for row {row}, columns {first} to {last} of A, in \
+                     `{form}`: {why}"
+                )
             }
             Misuse::Absent { form, gpu, needs } => {
                 write!(f, "`{form}` needs {needs}, and {gpu} is simulated")
@@ -196,7 +268,8 @@ impl Misuse {
             Misuse::SelectorsDiffer { form, selectors: (one, other) } => {
                 write!(
                     f,
-                    "divergence: the lanes of a warp come to `{form}` with different selectors, {one} and {other}"
+                    "divergence: the lanes of a warp come to `{form}` with different selectors, \
+                     {one} and {other}"
                 )
             }
             Misuse::WrongTileSwizzle { address, read, written, .. } => {
@@ -207,55 +280,89 @@ impl Misuse {
                 };
                 write!(
                     f,
-                    "wrong swizzle: {} is read by a tile with {read}, and the copy wrote it with {}",
+                    "wrong swizzle: {} is read by a tile with {read}, and the copy wrote it with \
+                     {}",
                     names.at(*address),
                     swizzle(*written)
                 )
             }
             Misuse::WrongSwizzle { form, operand, read, written, .. } => {
                 let (read, written) = (swizzle(*read), swizzle(*written));
-                write!(f, "wrong swizzle: `{form}` reads {operand} with {read}, and the copy wrote it with {written}")
+                write!(
+                    f,
+                    "wrong swizzle: `{form}` reads {operand} with {read}, and the copy wrote \
+                           it with {written}"
+                )
             }
             Misuse::MatrixDescriptor { form, operand, why } => {
                 write!(f, "what is to be the descriptor of {operand} in `{form}` is none: {why}")
             }
             Misuse::WgmmaUnfenced { form } => {
-                write!(f, "no `wgmma.fence` between what was done to registers and `{form}`, which takes them")
+                write!(
+                    f,
+                    "no `wgmma.fence` between what was done to registers and `{form}`, which takes \
+                     them"
+                )
             }
             Misuse::AccumulatorInFlight { access, .. } => {
-                write!(f, "{access} of registers of an accumulator while a `wgmma` has them in flight")
+                write!(
+                    f,
+                    "{access} of registers of an accumulator while a `wgmma` has them in flight"
+                )
             }
             Misuse::WarpGroupDiverges { form, warp, .. } => {
                 write!(f, "divergence: warp {warp} does not come to `{form}` with its warpgroup")
             }
             Misuse::OperandsDiffer { form } => {
-                write!(f, "divergence: the lanes of a warp come to `{form}` with different operands")
+                write!(
+                    f,
+                    "divergence: the lanes of a warp come to `{form}` with different operands"
+                )
             }
             Misuse::RegisterCount { form, count, held } => {
                 write!(f, "`{form}` is for {count} registers, and each thread has {held}")
             }
             Misuse::RegistersDiverge { form, warp, .. } => {
-                write!(f, "divergence: warp {warp} does not come to this `{form}` with its warpgroup")
+                write!(
+                    f,
+                    "divergence: warp {warp} does not come to this `{form}` with its warpgroup"
+                )
             }
             Misuse::RegistersUnsynced { form, warp } => {
-                write!(f, "`{form}`, and nothing says that warp {warp} of the warpgroup has come to the one before")
+                write!(
+                    f,
+                    "`{form}`, and nothing says that warp {warp} of the warpgroup has come to the \
+                     one before"
+                )
             }
             Misuse::WgmmaUnfinished => f.write_str("the block ends while a `wgmma` is in flight"),
             Misuse::NotSparse { row, cols: (first, last), parts } => {
                 let parts = parts.count_ones();
-                write!(f, "not sparse: row {row}, columns {first} to {last}: of the four parts, {parts} are not zero")
+                write!(
+                    f,
+                    "not sparse: row {row}, columns {first} to {last}: of the four parts, {parts} \
+                     are not zero"
+                )
             }
             Misuse::Polling { memory } => {
                 let memory = memory.named(names);
-                write!(f, "deadlock: {memory} is read again and again, and nobody can write it meanwhile")
+                write!(
+                    f,
+                    "deadlock: {memory} is read again and again, and nobody can write it meanwhile"
+                )
             }
-            Misuse::PollingBarrier { awaited: Awaited::Barrier { address, phase, of, arrivals, bytes }, .. } => write!(
+            Misuse::PollingBarrier {
+                awaited: Awaited::Barrier { address, phase, of, arrivals, bytes },
+                ..
+            } => write!(
                 f,
                 "deadlock: {} is tested again and again, and nothing ends its phase {phase}: {}",
                 names.barrier(*address),
                 phase_lacks(*of, *arrivals, *bytes)
             ),
-            Misuse::PollingBarrier { .. } => f.write_str("deadlock: a barrier is tested again and again"),
+            Misuse::PollingBarrier { .. } => {
+                f.write_str("deadlock: a barrier is tested again and again")
+            }
             Misuse::Trap => f.write_str("the kernel trapped"),
             Misuse::Panic { message } => write!(f, "the kernel panicked: {message}"),
             Misuse::Launch { message } => f.write_str(message),
@@ -281,25 +388,29 @@ fn deadlock(f: &mut fmt::Formatter<'_>, waiting: &[WaitingWarp], names: Namer) -
         Awaited::Named { barrier, threads } => {
             write!(
                 f,
-                "deadlock: {who} {waits} at named barrier {barrier}, to which fewer than {threads} threads come"
+                "deadlock: {who} {waits} at named barrier {barrier}, to which fewer than {threads} \
+                 threads come"
             )
         }
         Awaited::Cluster { lacking } => {
             let plural = if lacking == 1 { "warp does" } else { "warps do" };
             write!(
                 f,
-                "deadlock: {who} {waits} at a `sync` of the cluster, to which {lacking} {plural} not come"
+                "deadlock: {who} {waits} at a `sync` of the cluster, to which {lacking} {plural} \
+                 not come"
             )
         }
         Awaited::WarpGroup { group } => {
             write!(
                 f,
-                "deadlock: {who} {waits} for all four warps of warpgroup {group} to come to its `wgmma`"
+                "deadlock: {who} {waits} for all four warps of warpgroup {group} to come to its \
+                 `wgmma`"
             )
         }
         Awaited::Registers { count, held, free } => write!(
             f,
-            "deadlock: {who} {waits} for registers that no other warp releases: {count} a thread, of which it has {held}, \
+            "deadlock: {who} {waits} for registers that no other warp releases: {count} a thread, \
+             of which it has {held}, \
              and {free} are free"
         ),
         Awaited::Barrier { address, phase, of, arrivals, bytes } => write!(

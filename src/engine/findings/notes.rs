@@ -118,7 +118,8 @@ impl Finding {
             Misuse::BoxOutside { uncovered, .. } => match uncovered {
                 Some((dimension, end)) => write!(
                     f,
-                    "\n   = the boxes inside of the tensor leave out dimension {dimension} from coordinate {end} on"
+                    "\n   = the boxes inside of the tensor leave out dimension {dimension} from \
+                     coordinate {end} on"
                 )?,
                 None => {
                     f.write_str("\n   = all boxes that the launch copies by this map lie outside")?
@@ -198,7 +199,8 @@ fn waits(
             Awaited::Registers { count, held, free } => {
                 write!(
                     f,
-                    " at {place}, for {count} registers a thread; it has {held}, and {free} are free"
+                    " at {place}, for {count} registers a thread; it has {held}, and {free} are \
+                     free"
                 )?;
             }
             Awaited::Barrier { address, phase, of, arrivals, bytes } => {

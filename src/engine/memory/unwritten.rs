@@ -80,7 +80,9 @@ fn marked_mut() -> RwLockWriteGuard<'static, BTreeMap<usize, Marked>> {
 /// sim::mark_unwritten(&mut partial);
 /// partial[..3].copy_from_slice(&[1, 2, 3]);
 /// let error = total::simulate(1, &partial, &mut [0]).unwrap_err();
-/// assert!(error.to_string().starts_with("error: read of global memory that nothing wrote: element 3 of `partial`"));
+/// assert!(error.to_string().starts_with(
+///     "error: read of global memory that nothing wrote: element 3 of `partial`"
+/// ));
 /// ```
 pub fn mark_unwritten<T: Pod>(buffer: &mut [T]) {
     let bytes: &mut [u8] = bytemuck::cast_slice_mut(buffer);

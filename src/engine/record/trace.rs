@@ -84,7 +84,8 @@ impl Trace {
                     )?;
                     write!(
                         to,
-                        "\"ts\":{step},\"dur\":{steps},\"args\":{{\"source\":{source},\"lanes\":{lanes}}}}}"
+                        "\"ts\":{step},\"dur\":{steps},\"args\":\
+                         {{\"source\":{source},\"lanes\":{lanes}}}}}"
                     )?;
                 }
             }

@@ -196,7 +196,12 @@ fn take_turns(
         }
         let is_ready = |&agent: &usize| progress[agent].is_ready(cluster, cluster.warp(agent).0);
         let mut ready: Vec<usize> = (0..warps.len()).filter(is_ready).collect();
-        let goes_on = |&agent: &usize| !matches!(&progress[agent], Progress::Waiting(Waiting::Scheduler(tested)) if !tested.is_empty());
+        let goes_on = |&agent: &usize| {
+            !matches!(
+                &progress[agent],
+                Progress::Waiting(Waiting::Scheduler(tested)) if !tested.is_empty()
+            )
+        };
         if !ready.iter().any(goes_on) {
             match land_awaited(cluster, &progress, &mut random) {
                 Ok(true) => continue,

@@ -171,7 +171,8 @@ mod handler {
             if is_lanes { ("lane", "512 KiB") } else { ("warp", "512 KiB for each lane") };
         write!(
             text,
-            "\nerror: the stack of a {who} overflows: a recursion without end, or local variables of more than a thread of a GPU has"
+            "\nerror: the stack of a {who} overflows: a recursion without end, or local variables \
+             of more than a thread of a GPU has"
         )?;
         if let Some(Running { kernel, block, warp }) = RUNNING.get() {
             write!(text, "\n   = in kernel `{kernel}`, block {block}, warp {warp}")?;
@@ -181,7 +182,8 @@ mod handler {
         }
         writeln!(
             text,
-            "\n   = help: end the recursion, or take shared or global memory for large arrays: a GPU has at most {most}"
+            "\n   = help: end the recursion, or take shared or global memory for large arrays: a \
+             GPU has at most {most}"
         )
     }
 

@@ -37,8 +37,7 @@ pub struct WgmmaForm {
 
 macro_rules! records {
     ($forms:ident $($d:ident [$(($a:ident $b:ident))*] $k:literal $option:ident $columns:ident
-        $per:tt $behind:ident
-        $selectors:tt $version:literal;)*) => {$($({
+        $per:tt $behind:ident $selectors:tt $version:literal;)*) => {$($({
         let mut add = |n, ptx| $forms.push(WgmmaForm {
             ptx,
             family: crate::wgmma_ptx!($selectors "N" $d $a $b $k $option),

@@ -18,7 +18,9 @@ use crate::machine::host_items;
 macro_rules! maps {
     ($($map:ident $encoded:ident [$($host:tt)*] $slice:ident;)*) => {$(
         // SAFETY: one parameter: the map's 128 bytes. The builder makes `Head` point to them.
-        unsafe impl<Tile: BoxTile, const RANK: usize, Mode: TensorMode> KernelParam for $map<'_, Tile, RANK, Mode> {
+        unsafe impl<Tile: BoxTile, const RANK: usize, Mode: TensorMode> KernelParam
+            for $map<'_, Tile, RANK, Mode>
+        {
             type In<'k> = $map<'k, Tile, RANK, Mode>;
             type Head = *const TensorMapWords;
             type Tail = ();
@@ -41,7 +43,9 @@ macro_rules! maps {
 
             host_items! {
                 type Host<'h, D: Device + 'h> = $($host)* $encoded<'h, D, Tile, RANK, Mode>;
-                fn bind<'h, D: Device + 'h>(device: &D, host: Self::Host<'h, D>, name: &'static str) -> Self::In<'h> {
+                fn bind<'h, D: Device + 'h>(
+                    device: &D, host: Self::Host<'h, D>, name: &'static str
+                ) -> Self::In<'h> {
                     let (start, len) = device.$slice(host.buffer);
                     $map::of(host.words, (name, start, len))
                 }
@@ -64,9 +68,15 @@ maps! {
 ///
 /// type Tile = SharedTile<f32, 8, 32, Swizzle128>;
 ///
-/// /// Numbers the elements of a tile, and stores it to a tensor if there is one, otherwise to a slice.
+/// /// Numbers the elements of a tile, and stores it to a tensor if there is one, otherwise to a
+/// /// slice.
 /// #[kernel(threads = 32, target = "sm_90")]
-/// fn count(block: &Block, #[shared] tile: Tile, tensor: Option<TensorMapMut<Tile, 2>>, slice: GlobalMut<f32>) {
+/// fn count(
+///     block: &Block,
+///     #[shared] tile: Tile,
+///     tensor: Option<TensorMapMut<Tile, 2>>,
+///     slice: GlobalMut<f32>,
+/// ) {
 ///     let warp = block.warp();
 ///     tile.fill(warp, |row, col| (row * 32 + col) as f32);
 ///     warp.fence_for_bulk();
@@ -107,14 +117,17 @@ unsafe impl<P: KernelParam<Head = *const TensorMapWords, Tail = ()>> KernelParam
 
     host_items! {
         type Host<'h, D: Device + 'h> = Option<P::Host<'h, D>>;
-        fn bind<'h, D: Device + 'h>(device: &D, host: Self::Host<'h, D>, name: &'static str) -> Self::In<'h> {
+        fn bind<'h, D: Device + 'h>(
+            device: &D, host: Self::Host<'h, D>, name: &'static str
+        ) -> Self::In<'h> {
             host.map(|host| P::bind(device, host, name))
         }
         fn values(bound: Self::In<'_>, into: &mut Params) {
             match bound {
                 Some(map) => {
                     P::values(map, into);
-                    let starts_with_zeros = into.last().is_some_and(|map| map.bytes().starts_with(&[0; 8]));
+                    let starts_with_zeros = into.last()
+                        .is_some_and(|map| map.bytes().starts_with(&[0; 8]));
                     assert!(!starts_with_zeros, "a tensor map starts with the tensor's address");
                 }
                 None => into.push(ParamValue::new([0u64; 16])),

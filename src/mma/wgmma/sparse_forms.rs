@@ -66,8 +66,7 @@ macro_rules! how {
 /// Implements each form with a sparse A.
 macro_rules! implementations {
     ($($d:ident [$(($a:ident $b:ident))*] $k:literal $option:ident $columns:ident $per:tt
-        $behind:ident $selectors:tt
-        $version:literal;)*) => {$($(
+        $behind:ident $selectors:tt $version:literal;)*) => {$($(
         implementations! { @subtracts $behind $d $a $b $option }
         crate::wgmma_columns! {
             $columns $per => implementations ($d $a $b $k $option $per $behind $selectors)

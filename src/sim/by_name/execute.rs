@@ -26,10 +26,12 @@ impl Simulator {
     ///
     /// ```
     /// use ptx_matrix::{forms::{self, Selectors}, sim::Simulator};
-    /// let form = forms::all().find(|form| form.ptx == "movmatrix.sync.aligned.m8n8.trans.b16").unwrap();
+    /// let form = forms::find("movmatrix.sync.aligned.m8n8.trans.b16").unwrap();
     /// let input: Vec<u8> = (0..32).flat_map(|lane: u32| (lane << 16).to_le_bytes()).collect();
-    /// let output = Simulator::default().execute(form, &Selectors::default(), &input).unwrap().output;
-    /// assert_eq!(output[4 * 4..][..4], [0, 0, 4, 0]); // lane 4 has elements of column 1: the upper halves of lanes 0 and 4
+    /// let executed = Simulator::default().execute(form, &Selectors::default(), &input).unwrap();
+    /// let output = executed.output;
+    /// // Lane 4 has elements of column 1: the upper halves of lanes 0 and 4.
+    /// assert_eq!(output[4 * 4..][..4], [0, 0, 4, 0]);
     /// assert_eq!(output[4 * 5..][..4], [8, 0, 12, 0]);
     /// ```
     ///

@@ -143,10 +143,11 @@ impl Form {
     ///
     /// ```
     /// use ptx_matrix::forms;
-    /// let form = forms::all().find(|form| form.ptx == "ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16").unwrap();
+    /// let form = forms::find("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16").unwrap();
     /// let [matrix] = &form.matrices()[..] else { panic!() };
     /// let held = matrix.held.iter().find(|held| (held.row, held.col) == (2, 5)).unwrap();
-    /// assert_eq!((held.lane, held.index), (5 * 4 + 1, 0)); // a column in memory becomes a row of lanes
+    /// // A column in memory becomes a row of lanes.
+    /// assert_eq!((held.lane, held.index), (5 * 4 + 1, 0));
     /// ```
     pub fn matrices(&self) -> Vec<HeldMatrix> {
         if let Some(typed) = typed::find(self.ptx) {

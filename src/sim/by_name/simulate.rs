@@ -12,9 +12,11 @@ impl WgmmaForm {
     ///
     /// ```
     /// use ptx_matrix::forms::{self, WgmmaMatrices, WgmmaOptions};
-    /// let form = forms::all_wgmma().find(|form| form.ptx == "wgmma.mma_async.sync.aligned.m64n8k32.s32.s8.u8").unwrap();
+    /// let name = "wgmma.mma_async.sync.aligned.m64n8k32.s32.s8.u8";
+    /// let form = forms::all_wgmma().find(|form| form.ptx == name).unwrap();
     /// let options = WgmmaOptions { a_in_registers: true, ..WgmmaOptions::default() };
-    /// let matrices = WgmmaMatrices { a: vec![0xfd; 64 * 32], b: vec![200; 32 * 8], c: vec![7; 64 * 8], metadata: Vec::new() };
+    /// let (a, b, c) = (vec![0xfd; 64 * 32], vec![200; 32 * 8], vec![7; 64 * 8]);
+    /// let matrices = WgmmaMatrices { a, b, c, metadata: Vec::new() };
     /// let memory = form.memory(&options);
     /// let output = form.simulate(&options, true, &memory.encode(&matrices)); // as s8, 0xfd is -3
     /// assert_eq!(memory.decode(&output)[50 * 8 + 6] as i32, 32 * -3 * 200 + 7);

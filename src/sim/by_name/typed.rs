@@ -170,8 +170,8 @@ fn words(registers: impl Pod) -> Vec<u32> {
 }
 
 macro_rules! dense_forms {
-    ($($shape:ident $la:ident $lb:ident $q:ident $d:ident [$(($a:ident $b:ident))*] $c:ident $width:ident $registers:tt
-        $needs:ident $version:literal $nature:ident;)*) => {
+    ($($shape:ident $la:ident $lb:ident $q:ident $d:ident [$(($a:ident $b:ident))*] $c:ident
+        $width:ident $registers:tt $needs:ident $version:literal $nature:ident;)*) => {
         const DENSE: &[Typed] = &[$($(dense::<
             crate::mma_shape!($shape $la $lb $a),
             crate::mma_element!($q $a),
@@ -185,8 +185,8 @@ macro_rules! dense_forms {
 crate::mma_forms!(dense_forms);
 
 macro_rules! scaled_forms {
-    ([$name:ident $make:ident $text:ident] $($shape:ident $kind:ident $vec:literal $scale:ident [$(($a:ident $b:ident))*]
-        $needs:ident $version:literal;)*) => {
+    ([$name:ident $make:ident $text:ident] $($shape:ident $kind:ident $vec:literal
+        $scale:ident [$(($a:ident $b:ident))*] $needs:ident $version:literal;)*) => {
         const $name: &[Typed] = &[$($($make::<
             ptx::$shape,
             crate::mma_element!($kind $a),
@@ -199,12 +199,15 @@ macro_rules! scaled_forms {
 crate::mma_scaled_forms!(scaled_forms);
 
 macro_rules! sparse_scaled_forms {
-    ($($row:tt)*) => { scaled_forms! { [SPARSE_SCALED sparse_scaled mma_sparse_scaled_ptx] $($row)* } };
+    ($($row:tt)*) => {
+        scaled_forms! { [SPARSE_SCALED sparse_scaled mma_sparse_scaled_ptx] $($row)* }
+    };
 }
 crate::mma_sparse_scaled_forms!(sparse_scaled_forms);
 
 macro_rules! sparse_forms {
-    ([$name:ident $order:ident] $($shape:ident $q:ident $d:ident [$(($a:ident $b:ident))*] $c:ident $registers:tt $selectors:literal
+    ([$name:ident $order:ident] $($shape:ident $q:ident $d:ident [$(($a:ident $b:ident))*]
+        $c:ident $registers:tt $selectors:literal
         $needs:ident $version:literal $nature:ident;)*) => {
         const $name: &[Typed] = &[$($(sparse::<
             ptx::$shape,

@@ -16,11 +16,15 @@ impl WgmmaForm {
     ///
     /// ```
     /// use ptx_matrix::forms;
-    /// let form = forms::all_wgmma().find(|form| form.ptx == "wgmma.mma_async.sync.aligned.m64n32k16.f32.f16.f16").unwrap();
+    /// let name = "wgmma.mma_async.sync.aligned.m64n32k16.f32.f16.f16";
+    /// let form = forms::all_wgmma().find(|form| form.ptx == name).unwrap();
     /// let [a, d] = &form.matrices()[..] else { panic!() };
-    /// assert_eq!((&*a.name, a.rows, a.cols, &*d.name, d.rows, d.cols), ("A", 64, 16, "D", 64, 32));
-    /// let held = d.held.iter().find(|held| (held.row, held.col) == (3 * 16 + 5, 2 * 8 + 3)).unwrap();
-    /// assert_eq!((held.lane, held.index), (3 * 32 + 5 * 4 + 1, 2 * 4 + 1)); // thread 117, as `GroupAccumulator::owner` says
+    /// assert_eq!((&*a.name, a.rows, a.cols), ("A", 64, 16));
+    /// assert_eq!((&*d.name, d.rows, d.cols), ("D", 64, 32));
+    /// let at = (3 * 16 + 5, 2 * 8 + 3);
+    /// let held = d.held.iter().find(|held| (held.row, held.col) == at).unwrap();
+    /// // Thread 117, as `GroupAccumulator::owner` says.
+    /// assert_eq!((held.lane, held.index), (3 * 32 + 5 * 4 + 1, 2 * 4 + 1));
     /// ```
     pub fn matrices(&self) -> Vec<HeldMatrix> {
         let [elements_of_d, elements_of_a, _] = self.elements;

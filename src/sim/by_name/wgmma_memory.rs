@@ -116,12 +116,15 @@ impl WgmmaMemory {
     ///
     /// ```
     /// use ptx_matrix::forms::{self, WgmmaMatrices, WgmmaOptions};
-    /// let form = forms::all_wgmma().find(|form| form.ptx == "wgmma.mma_async.sync.aligned.m64n8k32.s32.s8.u8").unwrap();
-    /// let (a, b, c) = ((0..64 * 32).map(|i| i % 61).collect(), (0..32 * 8).collect(), vec![0; 64 * 8]);
+    /// let name = "wgmma.mma_async.sync.aligned.m64n8k32.s32.s8.u8";
+    /// let form = forms::all_wgmma().find(|form| form.ptx == name).unwrap();
+    /// let a = (0..64 * 32).map(|i| i % 61).collect();
+    /// let (b, c) = ((0..32 * 8).collect(), vec![0; 64 * 8]);
     /// let matrices = WgmmaMatrices { a, b, c, metadata: Vec::new() };
     /// let input = form.memory(&WgmmaOptions::default()).encode(&matrices);
     /// assert_eq!(input[3 * 32 + 9], (3 * 32 + 9) % 61);
-    /// assert_eq!(input[4 * 32 + (9 ^ 16)], (4 * 32 + 9) % 61); // in each group of eight rows, the last four have their halves swapped
+    /// // In each group of eight rows, the last four have their halves swapped.
+    /// assert_eq!(input[4 * 32 + (9 ^ 16)], (4 * 32 + 9) % 61);
     /// ```
     ///
     /// # Panics

@@ -154,7 +154,8 @@ pub fn summary(rows: &[Row]) -> String {
         Hardware::Absent | Hardware::NotRun => 0,
     });
     format!(
-        "coverage: {} forms; {} typed, {} simulated, {} assembled for each of their targets, {} run on an {GPU} with {} cases, \
+        "coverage: {} forms; {} typed, {} simulated, {} assembled for each of their targets, {} \
+         run on an {GPU} with {} cases, \
          {} assembled and not run; {} with a hole",
         rows.len(),
         count(&|row| row.typed),
@@ -259,7 +260,8 @@ mod tests {
         );
         assert_eq!(
             summary(&rows),
-            "coverage: 2 forms; 1 typed, 2 simulated, 1 assembled for each of their targets, 1 run on an H200 with 1280 cases, \
+            "coverage: 2 forms; 1 typed, 2 simulated, 1 assembled for each of their targets, 1 run \
+             on an H200 with 1280 cases, \
              1 assembled and not run; 1 with a hole"
         );
         let mut written = Vec::new();

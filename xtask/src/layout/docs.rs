@@ -27,17 +27,22 @@ const HEAD: &str = "# Which lane holds which element
 
 One picture for each fragment layout, and the operands that have it.
 
-- `T5 4-7` is elements 4 to 7 of lane 5, counted from the lowest bits of its first register. The numbers beside a cell
+- `T5 4-7` is elements 4 to 7 of lane 5, counted from the lowest bits of its first register. The \
+numbers beside a cell
   are the row and the column of its first element.
 - A name such as `16x8-by-2a` is rows x columns, elements in a register, and a letter.
-- For `wgmma`, `T5` is thread 5 of the warpgroup's 128. D is drawn with 8 columns. Further columns lie in further
+- For `wgmma`, `T5` is thread 5 of the warpgroup's 128. D is drawn with 8 columns. Further columns \
+lie in further
   registers of the same threads.
 - For scales, the pictures are for selectors of zero.
-- `ldmatrix` and `stmatrix` are drawn with their rows in shared memory, `movmatrix` with the rows of the source. One
+- `ldmatrix` and `stmatrix` are drawn with their rows in shared memory, `movmatrix` with the rows \
+of the source. One
   matrix is drawn where the instruction moves several.
 
-In code: `LAYOUT`, `position` and `owner` of a `Fragment`, `Metadata` and `Scales`; `position` and `owner` of a
-`GroupAccumulator`; `Arrangement`. `cargo xtask layout FORM` draws the layouts of one form in the terminal.
+In code: `LAYOUT`, `position` and `owner` of a `Fragment`, `Metadata` and `Scales`; `position` and \
+`owner` of a
+`GroupAccumulator`; `Arrangement`. `cargo xtask layout FORM` draws the layouts of one form in the \
+terminal.
 `cargo xtask layout --docs` makes this page from the crate's own tables.
 ";
 

@@ -38,7 +38,8 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     if arguments.docs {
         let (written, removed) = docs::write()?;
         outln!(
-            "{written} pictures in docs/layouts, {removed} old ones removed; docs/LAYOUTS.md shows them"
+            "{written} pictures in docs/layouts, {removed} old ones removed; docs/LAYOUTS.md shows \
+             them"
         );
         return Ok(ExitCode::SUCCESS);
     }

@@ -121,7 +121,10 @@ impl Instruction {
         };
         text.push_str("ld.param.u64 %in,[in]; ld.param.u64 %out,[out];\n");
         text.push_str("cvta.to.global.u64 %in,%in; cvta.to.global.u64 %out,%out;\n");
-        text.push_str("mov.u32 %row,%tid.x; mul.wide.u32 %at,%row,512; add.u64 %in,%in,%at; add.u64 %out,%out,%at;\n");
+        text.push_str(
+            "mov.u32 %row,%tid.x; mul.wide.u32 %at,%row,512; add.u64 %in,%in,%at; add.u64 \
+             %out,%out,%at;\n",
+        );
         if matches!(self.family, "ldmatrix" | "stmatrix") {
             let _ =
                 write!(text, ".shared .align 16 .b8 image[{SHARED}];\nmov.u32 %scales,image;\n");
@@ -148,7 +151,8 @@ impl Instruction {
 }
 
 /// The registers that [`Instruction::line`] names.
-pub const DECLARATIONS: &str = ".reg .b32 %wa<130>,%wb<130>,%wc<130>,%wd<130>,%row,%metadata,%scales;\n\
+pub const DECLARATIONS: &str = ".reg .b32 %wa<130>,%wb<130>,%wc<130>,%wd<130>,%row,%metadata,\
+    %scales;\n\
     .reg .b64 %la<130>,%lb<130>,%lc<130>,%ld<130>,%in,%out,%at;\n";
 
 /// M, N and K of a shape; 1 for a missing one.

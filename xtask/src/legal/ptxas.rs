@@ -129,7 +129,8 @@ impl Ptxas {
     /// Runs ptxas. Returns the number of the first line's line in the file, and the output.
     fn call(&self, lines: &[String], target: &str, version: &str) -> Result<(usize, String)> {
         let head = format!(
-            ".version {version}\n.target {target}\n.address_size 64\n.visible .entry candidates() {{\n{DECLARATIONS}"
+            ".version {version}\n.target {target}\n.address_size 64\n.visible .entry candidates() \
+             {{\n{DECLARATIONS}"
         );
         let first = head.lines().count() + 1;
         let mut ptx = head;
@@ -284,7 +285,8 @@ ptxas fatal   : Ptx assembly aborted due to errors\n";
 
     #[test]
     fn an_error_before_the_first_line_refuses_all_and_an_unfinished_output_says_nothing() {
-        let said = "ptxas a.ptx, line 2; error   : PTX .version 7.8 does not support .target sm_120a\n\
+        let said = "ptxas a.ptx, line 2; error   : PTX .version 7.8 does not support .target \
+                    sm_120a\n\
                     ptxas fatal   : Ptx assembly aborted due to errors\n";
         assert!(read(said, 6, 3).unwrap().of_all.is_some());
         assert!(read("ptxas a.ptx, line 7; error : x\n", 6, 3).is_none());
@@ -292,7 +294,8 @@ ptxas fatal   : Ptx assembly aborted due to errors\n";
 
     #[test]
     fn targets_are_those_of_the_help() {
-        let help = "Allowed values: 'compute_75','lto_90','sm_120a','sm_75',\n 'sm_90a','sm_90'. Default value: 'sm_75'.";
+        let help = "Allowed values: 'compute_75','lto_90','sm_120a','sm_75',\n 'sm_90a','sm_90'. \
+                    Default value: 'sm_75'.";
         assert_eq!(targets(help), ["sm_75", "sm_90", "sm_90a", "sm_120a"]);
     }
 }

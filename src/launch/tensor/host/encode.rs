@@ -13,10 +13,10 @@ use core::marker::PhantomData;
 ///
 /// | method | default |
 /// | --- | --- |
-/// | [`start`](Self::start) | the buffer's start |
-/// | [`strides`](Self::strides) | packed, without gaps |
-/// | [`boxes`](Self::boxes) | the tile: its contiguous dimension along dimension 0, the other along dimension 1 |
-/// | [`steps`](Self::steps) | 1 along each dimension |
+/// | [`start`] | the buffer's start |
+/// | [`strides`] | packed, without gaps |
+/// | [`boxes`] | the tile: its contiguous dimension along dimension 0, the other along 1 |
+/// | [`steps`] | 1 along each dimension |
 ///
 /// ```
 /// use ptx_matrix::{isa::TensorMapError, launch::Tensor, prelude::*, sim::Simulator};
@@ -34,11 +34,17 @@ use core::marker::PhantomData;
 /// let error = tensor.strides([1, 50]).map(&device, &buffer[..]).err().unwrap();
 /// assert_eq!(
 ///     error.to_string(),
-///     "elements along dimension 1 of a tensor are 100 bytes apart: it must be a multiple of 16, less than 2^40"
+///     "elements along dimension 1 of a tensor are 100 bytes apart: it must be a multiple of 16, \
+///      less than 2^40"
 /// );
 /// # Ok(())
 /// # }
 /// ```
+///
+/// [`start`]: Self::start
+/// [`strides`]: Self::strides
+/// [`boxes`]: Self::boxes
+/// [`steps`]: Self::steps
 #[derive(Debug, Clone, Copy)]
 pub struct Tensor<Tile, const RANK: usize> {
     place: TensorPlace<RANK>,

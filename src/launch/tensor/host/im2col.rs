@@ -37,7 +37,8 @@ use core::marker::PhantomData;
 /// let error = images.corners([-1, -129], [0, 0]).map(&device, &buffer[..]).err().unwrap();
 /// assert_eq!(
 ///     error.to_string(),
-///     "the lower corner of a bounding box is -129 along dimension 2: of a tensor of 4 dimensions it must be from -128 to 127"
+///     "the lower corner of a bounding box is -129 along dimension 2: of a tensor of 4 dimensions \
+///      it must be from -128 to 127"
 /// );
 /// # Ok(())
 /// # }
