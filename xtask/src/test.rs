@@ -56,7 +56,7 @@ const BESIDE: [Step; 6] = [
 ];
 
 const STEPS: [Step; 4] = [
-    ("formatting", || run_cargo(&["fmt", "--all", "--", "--check"])),
+    ("formatting", check_formatting),
     ("lints", || {
         let arguments = [
             "clippy",
@@ -72,6 +72,37 @@ const STEPS: [Step; 4] = [
     ("documentation", document),
     ("tests", crate::test_programs::run),
 ];
+
+/// Runs rustfmt, which leaves long strings, macros and comments alone, and checks the lines'
+/// length.
+fn check_formatting() -> Result<()> {
+    run_cargo(&["fmt", "--all", "--", "--check"])?;
+    let mut long = Vec::new();
+    find_long_lines(crate::root(), &mut long)?;
+    ensure!(long.is_empty(), "these lines have more than {COLUMNS} columns:\n{}", long.join("\n"));
+    Ok(())
+}
+
+/// The longest line of Rust code, as in `rustfmt.toml`.
+const COLUMNS: usize = 100;
+
+fn find_long_lines(folder: &Path, long: &mut Vec<String>) -> Result<()> {
+    for entry in std::fs::read_dir(folder)? {
+        let entry = entry?;
+        let (path, name) = (entry.path(), entry.file_name());
+        if entry.file_type()?.is_dir() {
+            if name != "target" && !name.as_encoded_bytes().starts_with(b".") {
+                find_long_lines(&path, long)?;
+            }
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            let text = std::fs::read_to_string(&path)?;
+            let lines = text.lines().enumerate();
+            let found = lines.filter(|(_, line)| line.chars().count() > COLUMNS);
+            long.extend(found.map(|(index, _)| format!("{}:{}", path.display(), index + 1)));
+        }
+    }
+    Ok(())
+}
 
 /// Builds the kernels for every target. A warning of rustc fails the step, because clippy does not
 /// see the code that only the device build compiles.
