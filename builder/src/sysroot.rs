@@ -30,7 +30,8 @@ pub fn find_or_build(
     if sysroot.is_dir() {
         return Ok(sysroot);
     }
-    let _lock = FolderLock::acquire(folder, "lock").with_context(|| cache::unwritable(folder))?;
+    let _lock =
+        FolderLock::acquire(folder, "lock", progress).with_context(|| cache::unwritable(folder))?;
     if !sysroot.is_dir() {
         progress("compiling core for the GPU (once)");
         let unfinished = folder.join("unfinished");

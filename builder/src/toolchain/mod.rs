@@ -98,7 +98,8 @@ impl Toolchain {
             Err(wrong) if wrong.named.is_some() => return Err(wrong.into()),
             Err(_) => {}
         }
-        let _lock = FolderLock::acquire(store, "lock").with_context(|| cache::unwritable(store))?;
+        let _lock = FolderLock::acquire(store, "lock", progress)
+            .with_context(|| cache::unwritable(store))?;
         // Another process may have fetched it while this one waited for the lock.
         let missing = match Self::find(project, store) {
             Ok(found) => return Ok(found),
