@@ -127,9 +127,21 @@ driver! {
     fn cuDevicePrimaryCtxRelease_v2(_device: c_int) { SUCCESS }
     fn cuCtxSetCurrent(context: *mut c_void) { HAS_CONTEXT.set(!context.is_null()); SUCCESS }
 
+    fn cuCtxGetCurrent(context: *mut *mut c_void) {
+        *context = if HAS_CONTEXT.get() { HANDLE } else { std::ptr::null_mut() };
+        SUCCESS
+    }
+
     fn cuStreamCreateWithPriority(stream: *mut usize, _flags: c_uint, _priority: c_int) {
         need_context!();
         *stream = HANDLES.fetch_add(1, SeqCst);
+        SUCCESS
+    }
+    // Streams that it did not create belong to another context.
+    fn cuStreamGetCtx(stream: usize, context: *mut *mut c_void) {
+        need_context!();
+        let is_known = stream == 0 || (0x100..HANDLES.load(SeqCst)).contains(&stream);
+        *context = if is_known { HANDLE } else { HANDLE.wrapping_byte_add(0x10) };
         SUCCESS
     }
     fn cuStreamSynchronize(stream: usize) { need_context!(); finish(stream) }
@@ -184,6 +196,21 @@ driver! {
             Some(layout) => dealloc(address as *mut u8, layout),
             None => return INVALID_VALUE,
         }
+        SUCCESS
+    }
+    // Low addresses are memory of another device.
+    fn cuPointerGetAttribute(ordinal: *mut c_int, attribute: c_uint, address: u64) {
+        need_context!();
+        assert_eq!(attribute, 9);
+        let mut allocations = ALLOCATIONS.lock().unwrap();
+        let holds = |(&start, layout): (&u64, &Layout)| {
+            (start..start + layout.size() as u64).contains(&address)
+        };
+        *ordinal = match () {
+            () if allocations.get_or_insert_default().iter().any(holds) => 0,
+            () if address < 0x1_0000 => 1,
+            () => return INVALID_VALUE,
+        };
         SUCCESS
     }
     // The source is pageable memory: the call reads it before it returns.
