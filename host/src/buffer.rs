@@ -294,6 +294,16 @@ impl<T> DeviceBuffer<T> {
         );
     }
 
+    #[cfg(any(feature = "cudarc", feature = "cust"))]
+    pub(crate) fn owner(&self) -> &Owner {
+        &self.memory.owner
+    }
+
+    #[cfg(any(feature = "cudarc", feature = "cust"))]
+    pub(crate) fn owner_mut(&mut self) -> &mut Owner {
+        &mut self.memory.owner
+    }
+
     fn size(&self) -> usize {
         self.memory.size
     }

@@ -1,10 +1,15 @@
 //! Memory and streams of other libraries.
 
+#[cfg(feature = "cudarc")]
+mod cudarc;
+#[cfg(feature = "cust")]
+mod cust;
+
 use std::any::Any;
 use std::ffi::c_void;
 use std::ptr;
 
-use cust::sys::{
+use ::cust::sys::{
     CUcontext, CUpointer_attribute, CUresult, cuCtxGetCurrent, cuPointerGetAttribute,
     cuStreamGetCtx,
 };

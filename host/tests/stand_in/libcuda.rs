@@ -116,6 +116,8 @@ driver! {
             75 => 9,
             76 => 0,
             97 => 232_448,
+            // Memory pools.
+            115 => 0,
             _ => return INVALID_VALUE,
         };
         SUCCESS
@@ -137,6 +139,11 @@ driver! {
         *stream = HANDLES.fetch_add(1, SeqCst);
         SUCCESS
     }
+    fn cuStreamCreate(stream: *mut usize, _flags: c_uint) {
+        need_context!();
+        *stream = HANDLES.fetch_add(1, SeqCst);
+        SUCCESS
+    }
     // Streams that it did not create belong to another context.
     fn cuStreamGetCtx(stream: usize, context: *mut *mut c_void) {
         need_context!();
@@ -146,10 +153,11 @@ driver! {
     }
     fn cuStreamSynchronize(stream: usize) { need_context!(); finish(stream) }
     fn cuStreamDestroy_v2(stream: usize) { need_context!(); finish(stream) }
+    // An event that was never recorded has happened.
     fn cuStreamWaitEvent(_stream: usize, event: usize, _flags: c_uint) {
         need_context!();
-        let recorded = EVENTS.lock().unwrap()[&event];
-        finish(recorded)
+        let recorded = EVENTS.lock().unwrap().get(&event).copied();
+        recorded.map_or(SUCCESS, |recorded| finish(recorded))
     }
     fn cuCtxSynchronize() {
         need_context!();
@@ -178,6 +186,16 @@ driver! {
     }
     fn cuEventDestroy_v2(event: usize) { EVENTS.lock().unwrap().remove(&event); in_context() }
 
+    fn cuMemcpyHtoD_v2(to: u64, from: *const u8, bytes: usize) {
+        need_context!();
+        (to as *mut u8).copy_from_nonoverlapping(from, bytes);
+        SUCCESS
+    }
+    fn cuMemcpyDtoH_v2(to: *mut u8, from: u64, bytes: usize) {
+        need_context!();
+        to.copy_from_nonoverlapping(from as *const u8, bytes);
+        SUCCESS
+    }
     fn cuMemAlloc_v2(address: *mut u64, bytes: usize) {
         need_context!();
         let layout = Layout::from_size_align(bytes, 256).unwrap();
@@ -192,10 +210,12 @@ driver! {
             eprintln!("memory is freed that work in a stream still needs");
             std::process::abort();
         }
-        match ALLOCATIONS.lock().unwrap().get_or_insert_default().remove(&address) {
-            Some(layout) => dealloc(address as *mut u8, layout),
-            None => return INVALID_VALUE,
-        }
+        let Some(layout) = ALLOCATIONS.lock().unwrap().get_or_insert_default().remove(&address)
+        else {
+            eprintln!("memory is freed that is not allocated");
+            std::process::abort();
+        };
+        dealloc(address as *mut u8, layout);
         SUCCESS
     }
     // Low addresses are memory of another device.
