@@ -1,18 +1,24 @@
 //! Buffers in GPU memory.
 
+use std::any::Any;
 use std::marker::PhantomData;
 use std::mem::size_of;
 
 use bytemuck::Pod;
 use cust::sys::{
-    cuMemcpyDtoDAsync_v2, cuMemcpyDtoHAsync_v2, cuMemcpyHtoDAsync_v2, cuMemsetD8Async,
+    cuMemAlloc_v2, cuMemFree_v2, cuMemcpyDtoDAsync_v2, cuMemcpyDtoHAsync_v2, cuMemcpyHtoDAsync_v2,
+    cuMemsetD8Async,
 };
 
 use crate::driver::During;
 use crate::error::GpuError;
+use crate::foreign::{Owner, check_memory};
 use crate::stream::Stream;
 
 /// A buffer of elements in GPU memory. Dropping it frees the memory.
+///
+/// Another library's memory becomes a buffer with [`Stream::buffer_from_raw`]. Dropping that
+/// buffer drops the memory's owner.
 ///
 /// A buffer belongs to a [`Stream`]. Copies, kernels and the final free follow the order of that
 /// stream, so none of them can overtake a running kernel.
@@ -27,9 +33,9 @@ pub struct DeviceBuffer<T> {
 /// Bytes of GPU memory, used in a stream's order.
 #[derive(Debug)]
 struct Memory {
-    // Bytes, because cust's own elements must be `DeviceCopy`, and no `Pod` type outside cust is.
-    // The driver aligns allocations to 256 bytes.
-    bytes: cust::memory::DeviceBuffer<u8>,
+    address: u64,
+    size: usize,
+    owner: Owner,
     stream: Stream,
 }
 
@@ -46,10 +52,46 @@ impl<T: Pod> DeviceBuffer<T> {
         stream.context().enter()?;
         // No device has `usize::MAX` bytes, so an overflow becomes the driver's "out of memory".
         let size = len.saturating_mul(size_of::<T>());
-        // SAFETY: every bit pattern is a `u8`.
-        let bytes = unsafe { cust::memory::DeviceBuffer::uninitialized(size) }
-            .during("allocating device memory")?;
-        Ok(Self { memory: Memory { bytes, stream: stream.clone() }, element: PhantomData })
+        let mut address = 0;
+        if size > 0 {
+            // SAFETY: the function sets the address behind its pointer.
+            unsafe { cuMemAlloc_v2(&raw mut address, size) }.during("allocating device memory")?;
+        }
+        Ok(Self::with(address, size, Owner::Driver, stream))
+    }
+
+    /// # Safety
+    /// The requirements of [`Stream::buffer_from_raw`] apply.
+    pub(crate) unsafe fn from_raw<O: Any + Send + Sync>(
+        stream: &Stream,
+        address: u64,
+        len: usize,
+        owner: O,
+    ) -> Result<Self, GpuError> {
+        const { assert!(size_of::<T>() > 0, "a buffer's elements need a size of at least 1 byte") };
+        let size = check_memory::<T>(stream.context(), address, len)?;
+        let address = if size > 0 { address } else { 0 };
+        Ok(Self::with(address, size, Owner::keep(owner), stream))
+    }
+
+    fn with(address: u64, size: usize, owner: Owner, stream: &Stream) -> Self {
+        let memory = Memory { address, size, owner, stream: stream.clone() };
+        Self { memory, element: PhantomData }
+    }
+
+    /// Returns the owner that [`Stream::buffer_from_raw`] was given. Waits for all earlier work in
+    /// the stream.
+    ///
+    /// # Errors
+    /// The buffer itself, if its memory has no owner of this type.
+    pub fn into_owner<O: Any>(mut self) -> Result<O, Self> {
+        match self.memory.owner.take() {
+            Some(owner) => {
+                self.stream().wait_to_free();
+                Ok(owner)
+            }
+            None => Err(self),
+        }
     }
 
     /// Copies the elements to the host. Waits for all earlier work in the stream, and for the copy.
@@ -169,10 +211,11 @@ impl<T: Pod> DeviceBuffer<T> {
     /// Reinterprets the memory as elements of another type.
     ///
     /// # Panics
-    /// The size of `U` does not divide the buffer's size in bytes.
+    /// The size of `U` does not divide the buffer's size in bytes. Or the buffer is another
+    /// library's memory, whose address is not aligned for `U`.
     pub fn cast_ref<U: Pod>(&self) -> &DeviceBuffer<U> {
         self.assert_castable::<U>();
-        // SAFETY: both types are transparent over `Memory`, its address is aligned to 256 bytes and
+        // SAFETY: both types are transparent over `Memory`, its address is aligned for `U`, and
         // every bit pattern is a `U`.
         unsafe { &*std::ptr::from_ref(self).cast() }
     }
@@ -180,7 +223,8 @@ impl<T: Pod> DeviceBuffer<T> {
     /// Reinterprets the memory as mutable elements of another type.
     ///
     /// # Panics
-    /// The size of `U` does not divide the buffer's size in bytes.
+    /// The size of `U` does not divide the buffer's size in bytes. Or the buffer is another
+    /// library's memory, whose address is not aligned for `U`.
     pub fn cast_mut<U: Pod>(&mut self) -> &mut DeviceBuffer<U> {
         self.assert_castable::<U>();
         // SAFETY: as in `cast_ref`; and every bit pattern is a `T`.
@@ -193,6 +237,12 @@ impl<T: Pod> DeviceBuffer<T> {
         assert!(
             size.is_multiple_of(element),
             "a buffer of {size} bytes is not a whole number of elements of {element} bytes"
+        );
+        let (address, align) = (self.address(), align_of::<U>());
+        assert!(
+            address.is_multiple_of(align as u64),
+            "the buffer's address {address:#x} is not aligned to {align} bytes, as the elements \
+             must be: copy them to a new buffer"
         );
     }
 
@@ -220,7 +270,7 @@ impl<T> DeviceBuffer<T> {
 
     /// Returns the device address of the first element. It is null if there are no elements.
     pub fn address(&self) -> u64 {
-        self.memory.bytes.as_device_ptr().as_raw()
+        self.memory.address
     }
 
     /// Checks that the buffer belongs to a stream. Call it before another library enqueues work on
@@ -244,17 +294,34 @@ impl<T> DeviceBuffer<T> {
         );
     }
 
+    #[cfg(any(feature = "cudarc", feature = "cust"))]
+    pub(crate) fn owner(&self) -> &Owner {
+        &self.memory.owner
+    }
+
+    #[cfg(any(feature = "cudarc", feature = "cust"))]
+    pub(crate) fn owner_mut(&mut self) -> &mut Owner {
+        &mut self.memory.owner
+    }
+
     fn size(&self) -> usize {
-        self.memory.bytes.len()
+        self.memory.size
     }
 }
 
 impl Drop for Memory {
     fn drop(&mut self) {
-        // Work in the stream may still use the memory, which `cust` frees next. An empty buffer has
-        // no memory.
-        if !self.bytes.is_empty() {
-            self.stream.wait_to_free();
+        match self.owner {
+            // An empty buffer has no memory.
+            Owner::Driver if self.size > 0 => {
+                // Work in the stream may still use the memory.
+                self.stream.wait_to_free();
+                // SAFETY: this crate allocated the memory, and nothing uses it any more.
+                let _ = unsafe { cuMemFree_v2(self.address) };
+            }
+            // The owner is dropped next.
+            Owner::Kept(_) => self.stream.wait_to_free(),
+            Owner::Driver | Owner::Elsewhere => {}
         }
     }
 }

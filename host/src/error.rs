@@ -9,6 +9,7 @@ use thiserror::Error;
 use crate::arch::Arch;
 use crate::device_info::CudaVersion;
 use crate::driver::{DriverError, NoDriver};
+use crate::foreign::ForeignError;
 use crate::launch::{KernelFailure, LaunchError};
 use crate::ptx::PtxError;
 
@@ -96,6 +97,9 @@ pub enum GpuError {
         /// The driver's status.
         source: DriverError,
     },
+    /// Another library's memory or stream cannot be used.
+    #[error(transparent)]
+    Foreign(#[from] ForeignError),
     /// The launch was refused before anything ran.
     #[error(transparent)]
     Launch(#[from] LaunchError),

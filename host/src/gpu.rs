@@ -1,5 +1,6 @@
 //! An open GPU.
 
+use std::any::Any;
 use std::ffi::c_void;
 
 use bytemuck::Pod;
@@ -60,14 +61,24 @@ impl Gpu {
 
     /// Wraps a stream that other code created, such as a framework's, to run kernels in it.
     ///
+    /// Never destroys the stream. Drops `owner` with the last clone, buffer and event of the
+    /// result. Pass `()` if other code keeps the stream.
+    ///
     /// # Safety
     ///
-    /// `raw` must be a `CUstream` of this device's primary context (null is the context's default
-    /// stream). Nobody may destroy it, or capture it into a graph, before every clone, buffer and
-    /// event of the result has been dropped.
-    pub unsafe fn stream_from_raw(&self, raw: *mut c_void) -> Stream {
+    /// `raw` must be a `CUstream` (null is the default stream). It must exist as long as `owner`,
+    /// or, if that needs no drop, until every clone, buffer and event of the result has been
+    /// dropped. Until then, nobody may capture it into a graph.
+    ///
+    /// # Errors
+    /// The stream does not belong to this device's primary context.
+    pub unsafe fn stream_from_raw(
+        &self,
+        raw: *mut c_void,
+        owner: impl Any + Send + Sync,
+    ) -> Result<Stream, GpuError> {
         // SAFETY: the caller upholds the requirements.
-        unsafe { Stream::from_raw(raw, &self.context) }
+        unsafe { Stream::from_raw(raw, owner, &self.context) }
     }
 
     /// Copies a slice into GPU memory.

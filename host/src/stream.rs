@@ -1,5 +1,6 @@
 //! Streams: queues of work that a GPU executes in order, while the host continues.
 
+use std::any::Any;
 use std::ffi::c_void;
 use std::ptr;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -16,6 +17,7 @@ use crate::device_info::DeviceInfo;
 use crate::driver::{DriverError, During};
 use crate::error::GpuError;
 use crate::event::Event;
+use crate::foreign::{Owner, check_stream};
 use crate::launch::{self, KernelFailure, LaunchRequest};
 use crate::module::Module;
 
@@ -36,8 +38,7 @@ pub struct Stream(Arc<Inner>);
 #[derive(Debug)]
 struct Inner {
     raw: CUstream,
-    /// Whether dropping it destroys the stream.
-    owned: bool,
+    owner: Owner,
     context: SharedContext,
     /// The kernels launched since the last wait, each once. If the stream fails, one of them is
     /// the cause.
@@ -65,18 +66,24 @@ impl Stream {
         // SAFETY: the function sets the handle behind its pointer.
         unsafe { cuStreamCreateWithPriority(&raw mut raw, default_flags, default_priority) }
             .during("making a stream")?;
-        Ok(Self::with(raw, true, context))
+        Ok(Self::with(raw, Owner::Driver, context))
     }
 
     /// # Safety
     ///
     /// The requirements of [`Gpu::stream_from_raw`](crate::Gpu::stream_from_raw) apply.
-    pub(crate) unsafe fn from_raw(raw: *mut c_void, context: &SharedContext) -> Self {
-        Self::with(raw.cast(), false, context)
+    pub(crate) unsafe fn from_raw<O: Any + Send + Sync>(
+        raw: *mut c_void,
+        owner: O,
+        context: &SharedContext,
+    ) -> Result<Self, GpuError> {
+        // SAFETY: the caller passes a stream.
+        unsafe { check_stream(context, raw) }?;
+        Ok(Self::with(raw.cast(), Owner::keep(owner), context))
     }
 
-    fn with(raw: CUstream, owned: bool, context: &SharedContext) -> Self {
-        Self(Arc::new(Inner { raw, owned, context: context.clone(), unwaited: Mutex::default() }))
+    fn with(raw: CUstream, owner: Owner, context: &SharedContext) -> Self {
+        Self(Arc::new(Inner { raw, owner, context: context.clone(), unwaited: Mutex::default() }))
     }
 
     /// Waits for all work in the stream.
@@ -126,6 +133,35 @@ impl Stream {
     /// This is safe because of `T: Pod`: all bit patterns in the GPU's memory are values of `T`.
     pub fn uninitialized<T: Pod>(&self, len: usize) -> Result<DeviceBuffer<T>, GpuError> {
         DeviceBuffer::uninitialized(self, len)
+    }
+
+    /// Makes a buffer of this stream from memory that other code allocated. Copies nothing.
+    ///
+    /// Dropping the buffer waits for all earlier work in the stream, and then drops `owner`. An
+    /// owner that needs no drop, such as `()` or an address, is not waited for.
+    /// [`DeviceBuffer::into_owner`] returns the owner.
+    ///
+    /// # Safety
+    ///
+    /// - `address` is the device address of `len` elements in one allocation of this GPU.
+    /// - The memory is valid while `owner` exists. If `owner` needs no drop, the caller keeps the
+    ///   memory until the buffer's work has run, also after the buffer was dropped.
+    /// - Until then, other code reads or writes the memory only in this stream, or in work that is
+    ///   ordered with this stream's. It does not write while the buffer is borrowed.
+    /// - No other buffer has any of these bytes, unless neither is written.
+    ///
+    /// # Errors
+    /// The address is null, misaligned for `T`, not on a GPU, or on another GPU: see
+    /// [`ForeignError`](crate::ForeignError). Elements of vector loads and tensor maps have further
+    /// alignments, mostly 16 bytes.
+    pub unsafe fn buffer_from_raw<T: Pod>(
+        &self,
+        address: u64,
+        len: usize,
+        owner: impl Any + Send + Sync,
+    ) -> Result<DeviceBuffer<T>, GpuError> {
+        // SAFETY: the caller upholds the requirements.
+        unsafe { DeviceBuffer::from_raw(self, address, len, owner) }
     }
 
     /// Checks a launch and enqueues it. [`synchronize`](Self::synchronize) returns its failure, if
@@ -228,11 +264,16 @@ impl Stream {
 
 impl Drop for Inner {
     fn drop(&mut self) {
-        if self.owned {
-            self.context.enter_to_free();
-            // SAFETY: this is the last handle of a stream that this crate created. The driver
-            // finishes the queued work.
-            let _ = unsafe { cuStreamDestroy_v2(self.raw) };
+        match self.owner {
+            Owner::Driver => {
+                self.context.enter_to_free();
+                // SAFETY: this is the last handle of a stream that this crate created. The driver
+                // finishes the queued work.
+                let _ = unsafe { cuStreamDestroy_v2(self.raw) };
+            }
+            // The owner is dropped next.
+            Owner::Kept(_) => self.context.enter_to_free(),
+            Owner::Elsewhere => {}
         }
     }
 }

@@ -5,13 +5,14 @@ mod stand_in;
 
 use std::fs;
 use std::path::Path;
+use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
 use ptx_matrix::isa::TensorMapWords;
 use ptx_matrix::launch::{Device, Im2colTensor, Tensor};
 use ptx_matrix::prelude::*;
-use ptx_matrix_host::{BuiltCode, Gpu, GpuDevice, LaunchRequest};
+use ptx_matrix_host::{BuiltCode, DeviceBuffer, Gpu, GpuDevice, LaunchRequest};
 
 #[test]
 fn ignored_tests_pass_on_the_stand_in() {
@@ -314,11 +315,104 @@ fn kernels_run_in_a_raw_stream() {
     let device = GpuDevice::new(gpu(), &kernels()).unwrap();
     let theirs = device.gpu().new_stream().unwrap();
     // SAFETY: `theirs` lives to the end of the test.
-    let stream = unsafe { device.gpu().stream_from_raw(theirs.raw()) };
+    let stream = unsafe { device.gpu().stream_from_raw(theirs.raw(), ()) }.unwrap();
     assert!(stream.is(&theirs) && !stream.is(device.gpu().stream()));
     let mut data = stream.upload(&[1.0_f32; 100]).unwrap();
     scale::launch(&device.in_stream(&theirs), 1, &mut data, 2.0).unwrap();
     assert_eq!(data.download().unwrap(), [2.0; 100]);
+    drop((stream, data));
+    theirs.synchronize().expect("a wrapped stream is not destroyed");
+    if device.gpu().info().name == "Stand-in" {
+        // SAFETY: the stand-in knows no stream of this handle, and does not dereference it.
+        let other = unsafe { device.gpu().stream_from_raw(0x40 as *mut _, ()) }.unwrap_err();
+        let other = other.to_string();
+        assert!(other.contains("primary context of device 0: create it in that"), "{other}");
+    }
+}
+
+#[test]
+#[ignore = "needs a GPU"]
+fn owner_of_a_raw_stream_lives_until_the_last_handle() {
+    let gpu = gpu();
+    let (theirs, used) = (gpu.new_stream().unwrap(), Arc::new(()));
+    let (raw, owner) = (theirs.raw(), (theirs, used.clone()));
+    // SAFETY: the owner keeps the stream.
+    let stream = unsafe { gpu.stream_from_raw(raw, owner) }.unwrap();
+    let data = stream.upload(&[1, 2, 3]).unwrap();
+    drop(stream);
+    assert_eq!((Arc::strong_count(&used), data.download().unwrap()), (2, vec![1, 2, 3]));
+    drop(data);
+    assert_eq!(Arc::strong_count(&used), 1);
+}
+
+#[test]
+#[ignore = "needs a GPU"]
+fn kernels_use_memory_of_another_owner() {
+    let device = GpuDevice::new(gpu(), &kernels()).unwrap();
+    let stream = device.gpu().new_stream().unwrap();
+    let theirs = device.gpu().upload(&[1.0_f32; 100]).unwrap();
+    let (address, len) = (theirs.address() + 4, 99);
+    // SAFETY: the owner keeps the memory, and nobody else uses it until it is returned.
+    let mut ours = unsafe { stream.buffer_from_raw::<f32>(address, len, theirs) }.unwrap();
+    assert_eq!((ours.address(), ours.len()), (address, len));
+    scale::launch(&device.in_stream(&stream), 1, &mut ours, 2.0).unwrap();
+    let ours = ours.into_owner::<Vec<f32>>().expect_err("the owner has another type");
+    let theirs = ours.into_owner::<DeviceBuffer<f32>>().unwrap();
+    let data = theirs.download().unwrap();
+    assert_eq!((data[0], &data[1..]), (1.0, &[2.0; 99][..]));
+
+    // The stand-in detects memory that is freed before the kernel has run, or twice.
+    let address = theirs.address();
+    // SAFETY: as above.
+    let mut ours = unsafe { stream.buffer_from_raw::<f32>(address, 100, theirs) }.unwrap();
+    scale::launch(&device.in_stream(&stream), 1, &mut ours, 2.0).unwrap();
+    drop(ours);
+
+    let mut theirs = stream.upload(&[1.0_f32; 100]).unwrap();
+    // SAFETY: `theirs` is of the same stream, and outlives the kernel.
+    let mut ours = unsafe { stream.buffer_from_raw(theirs.address(), 100, ()) }.unwrap();
+    scale::launch(&device.in_stream(&stream), 1, &mut ours, 2.0).unwrap();
+    drop(ours);
+    scale::launch(&device.in_stream(&stream), 1, &mut theirs, 3.0).unwrap();
+    assert_eq!(theirs.download().unwrap(), [6.0; 100]);
+}
+
+#[test]
+#[ignore = "needs a GPU"]
+fn bad_memory_of_others_is_refused_with_the_remedy() {
+    let gpu = gpu();
+    let theirs = gpu.upload(&[1.0_f32; 100]).unwrap();
+    let refusal = |address, len| {
+        // SAFETY: the memory is not used.
+        unsafe { gpu.stream().buffer_from_raw::<f32>(address, len, ()) }.unwrap_err().to_string()
+    };
+    assert_eq!(
+        refusal(0, 3),
+        "a null address for 3 elements: pass the device address of the first element"
+    );
+    let message = refusal(theirs.address() + 2, 3);
+    assert!(
+        message.ends_with("as elements of type f32 must be: copy the elements to a new buffer")
+    );
+    let message = refusal(theirs.address(), usize::MAX / 2);
+    assert!(message.ends_with("pass the number of elements, not of bytes"), "{message}");
+    let on_host = [1.0_f32];
+    let message = refusal(on_host.as_ptr().addr() as u64, 1);
+    assert!(message.ends_with("is not memory of a GPU: upload the data first"), "{message}");
+    if gpu.info().name == "Stand-in" {
+        let message = refusal(0x1000, 1);
+        assert!(message.contains("is memory of device 1, and the stream runs on device 0"));
+    }
+    // SAFETY: there are no elements.
+    let empty = unsafe { gpu.stream().buffer_from_raw::<f32>(0, 0, ()) }.unwrap();
+    assert!(empty.is_empty() && empty.download().unwrap().is_empty());
+
+    // SAFETY: `theirs` lives to the end of the test, and nothing runs.
+    let odd = unsafe { gpu.stream().buffer_from_raw::<u32>(theirs.address() + 4, 2, ()) }.unwrap();
+    let cast = std::panic::AssertUnwindSafe(|| odd.cast_ref::<u64>().len());
+    let cast = std::panic::catch_unwind(cast);
+    let message = *cast.unwrap_err().downcast::<String>().unwrap();
+    assert!(message.contains("is not aligned to 8 bytes"), "{message}");
 }
 
 #[test]

@@ -119,6 +119,7 @@ forward! { (a, b)
     cuMemGetInfo_v2
     cuModuleLoad
     cuModuleLoadData
+    cuStreamGetCtx
     cuStreamGetFlags
     cuStreamGetPriority
     cuSurfObjectCreate
@@ -149,6 +150,7 @@ forward! { (a, b, c)
     cuMemsetD32_v2
     cuMemsetD8_v2
     cuModuleGetFunction
+    cuPointerGetAttribute
     cuStreamCreateWithPriority
     cuStreamWaitEvent
 }

@@ -116,6 +116,8 @@ driver! {
             75 => 9,
             76 => 0,
             97 => 232_448,
+            // Memory pools.
+            115 => 0,
             _ => return INVALID_VALUE,
         };
         SUCCESS
@@ -127,17 +129,35 @@ driver! {
     fn cuDevicePrimaryCtxRelease_v2(_device: c_int) { SUCCESS }
     fn cuCtxSetCurrent(context: *mut c_void) { HAS_CONTEXT.set(!context.is_null()); SUCCESS }
 
+    fn cuCtxGetCurrent(context: *mut *mut c_void) {
+        *context = if HAS_CONTEXT.get() { HANDLE } else { std::ptr::null_mut() };
+        SUCCESS
+    }
+
     fn cuStreamCreateWithPriority(stream: *mut usize, _flags: c_uint, _priority: c_int) {
         need_context!();
         *stream = HANDLES.fetch_add(1, SeqCst);
         SUCCESS
     }
+    fn cuStreamCreate(stream: *mut usize, _flags: c_uint) {
+        need_context!();
+        *stream = HANDLES.fetch_add(1, SeqCst);
+        SUCCESS
+    }
+    // Streams that it did not create belong to another context.
+    fn cuStreamGetCtx(stream: usize, context: *mut *mut c_void) {
+        need_context!();
+        let is_known = stream == 0 || (0x100..HANDLES.load(SeqCst)).contains(&stream);
+        *context = if is_known { HANDLE } else { HANDLE.wrapping_byte_add(0x10) };
+        SUCCESS
+    }
     fn cuStreamSynchronize(stream: usize) { need_context!(); finish(stream) }
     fn cuStreamDestroy_v2(stream: usize) { need_context!(); finish(stream) }
+    // An event that was never recorded has happened.
     fn cuStreamWaitEvent(_stream: usize, event: usize, _flags: c_uint) {
         need_context!();
-        let recorded = EVENTS.lock().unwrap()[&event];
-        finish(recorded)
+        let recorded = EVENTS.lock().unwrap().get(&event).copied();
+        recorded.map_or(SUCCESS, |recorded| finish(recorded))
     }
     fn cuCtxSynchronize() {
         need_context!();
@@ -166,6 +186,16 @@ driver! {
     }
     fn cuEventDestroy_v2(event: usize) { EVENTS.lock().unwrap().remove(&event); in_context() }
 
+    fn cuMemcpyHtoD_v2(to: u64, from: *const u8, bytes: usize) {
+        need_context!();
+        (to as *mut u8).copy_from_nonoverlapping(from, bytes);
+        SUCCESS
+    }
+    fn cuMemcpyDtoH_v2(to: *mut u8, from: u64, bytes: usize) {
+        need_context!();
+        to.copy_from_nonoverlapping(from as *const u8, bytes);
+        SUCCESS
+    }
     fn cuMemAlloc_v2(address: *mut u64, bytes: usize) {
         need_context!();
         let layout = Layout::from_size_align(bytes, 256).unwrap();
@@ -180,10 +210,27 @@ driver! {
             eprintln!("memory is freed that work in a stream still needs");
             std::process::abort();
         }
-        match ALLOCATIONS.lock().unwrap().get_or_insert_default().remove(&address) {
-            Some(layout) => dealloc(address as *mut u8, layout),
-            None => return INVALID_VALUE,
-        }
+        let Some(layout) = ALLOCATIONS.lock().unwrap().get_or_insert_default().remove(&address)
+        else {
+            eprintln!("memory is freed that is not allocated");
+            std::process::abort();
+        };
+        dealloc(address as *mut u8, layout);
+        SUCCESS
+    }
+    // Low addresses are memory of another device.
+    fn cuPointerGetAttribute(ordinal: *mut c_int, attribute: c_uint, address: u64) {
+        need_context!();
+        assert_eq!(attribute, 9);
+        let mut allocations = ALLOCATIONS.lock().unwrap();
+        let holds = |(&start, layout): (&u64, &Layout)| {
+            (start..start + layout.size() as u64).contains(&address)
+        };
+        *ordinal = match () {
+            () if allocations.get_or_insert_default().iter().any(holds) => 0,
+            () if address < 0x1_0000 => 1,
+            () => return INVALID_VALUE,
+        };
         SUCCESS
     }
     // The source is pageable memory: the call reads it before it returns.
