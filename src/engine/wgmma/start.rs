@@ -86,10 +86,11 @@ fn start(site: Site, operands: Operands, held: Columns) -> Columns {
             warp.check_unmarked(block, by, &columns(registers));
         }
         warp.check_unmarked(block, by, &[*operands.metadata.array()]);
-        if !warp.is_fenced
-            && !(matches!(c, C::Result(_))
-                || matches!(&c, C::Columns(of) if warp.settled.contains(of)))
-        {
+        let is_settled = match &c {
+            C::Result(_) => true,
+            C::Columns(of) => warp.settled.contains(of),
+        };
+        if !warp.is_fenced && !is_settled {
             block.findings.note(by, Misuse::WgmmaUnfenced { form: form.ptx });
         }
         warp.started += 1;
