@@ -65,18 +65,18 @@ fn main() -> Result<(), Box<dyn Error>> {
     let folder = env::args_os().nth(1).map(PathBuf::from);
     let folder = folder.ok_or("usage: cudarc FOLDER, with TARGET/example-kernels.ptx in it")?;
 
+    // This crate loads its kernel.
+    let gpu = Gpu::open(0)?;
+    outln!("{}", gpu.info());
+    let code = BuiltCode::best(gpu.info(), &folder, "example-kernels")?;
+    let device = GpuDevice::new(gpu, &code)?;
+
     // `cudarc` makes the stream, the memory and a kernel.
     let context = CudaContext::new(0)?;
     let stream = context.new_stream()?;
     let kernel = context.load_module(Ptx::from_src(INCREMENT))?.load_function("increment")?;
     let x = stream.clone_htod(&vec![3.0_f32; LEN as usize])?;
     let mut y = stream.alloc_zeros::<f32>(LEN as usize)?;
-
-    // This crate loads its kernel.
-    let gpu = Gpu::open(0)?;
-    outln!("{}", gpu.info());
-    let code = BuiltCode::best(gpu.info(), &folder, "example-kernels")?;
-    let device = GpuDevice::new(gpu, &code)?;
     let ours = device.gpu().stream_from_cudarc(&stream)?;
 
     // Three kernels in one stream: y = 0 + 1, y = 2 * 3 + y, y = y + 1.

@@ -9,6 +9,12 @@
 //!
 //! A launch through [`GpuDevice`] waits for the kernel. A launch through [`GpuDevice::in_stream`]
 //! enqueues it in a [`Stream`], and the host continues.
+//!
+//! Kernels also run on memory and in streams of other libraries: [`Stream::buffer_from_raw`],
+//! [`Gpu::stream_from_raw`]. Two features convert buffers and streams without a copy:
+//!
+//! - `cust`: those of `cust` 0.3.
+//! - `cudarc`: those of `cudarc` 0.19. Nothing of CUDA is needed to build.
 
 mod arch;
 mod buffer;

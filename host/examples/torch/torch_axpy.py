@@ -31,7 +31,7 @@ def axpy(a, x, y):
     with torch.cuda.device(y.device):
         stream = torch.cuda.current_stream().cuda_stream
         if library.enqueue_axpy(folder, stream, a, *pointers, message, len(message)) != 0:
-            raise RuntimeError(message.value.decode())
+            raise RuntimeError(message.value.decode(errors="replace"))
 
 
 def error_of(*arguments):
