@@ -372,7 +372,7 @@ fn swizzles(
 
 fn run_swizzles(plant: Plant, seed: u64) -> Result<(), SimError> {
     let device = Simulator::new(seed);
-    let a: Vec<bf16> = (0..16 * 64).map(|i| bf16::from_bits(i)).collect();
+    let a: Vec<bf16> = (0..16 * 64).map(bf16::from_bits).collect();
     let map = Tensor::<Swizzled, 2>::new([64, 16]).map(&device, &a[..]).unwrap();
     let mut d = vec![bf16::ZERO; 32];
     swizzles::launch(&device, 1, &map, &mut d, plant as u32)?.check()?;
