@@ -359,8 +359,8 @@ impl Conflict {
         let early = |release: &Release| {
             let behind_wait = wait.is_none_or(|wait| release.by.tick >= wait.by.tick);
             let is_of_it = latest.is_some_and(|(_, barrier, _)| barrier == release.barrier);
-            let is_told = is_of_it && release.is_waited_for;
-            is_told && behind_wait && (is_wgmma || release.by.tick < self.read.tick)
+            let is_waited_for = is_of_it && release.is_waited_for;
+            is_waited_for && behind_wait && (is_wgmma || release.by.tick < self.read.tick)
         };
         if let Some(release) =
             self.releases(cluster).filter(early).max_by_key(|release| release.by.tick)

@@ -249,7 +249,7 @@ impl Barrier {
 
     /// Records that an asynchronous operation belongs to the current phase, whose end releases it.
     /// Returns the access that stands for it.
-    fn tell_asynchronously(
+    fn release_asynchronously(
         &mut self,
         proxy: Proxy,
         location: &'static Location<'static>,
@@ -536,7 +536,7 @@ fn count_bytes_at_peer(
                 peer::count_bytes(
                     peer,
                     by,
-                    barrier.tell_asynchronously(Proxy::Async, site.location),
+                    barrier.release_asynchronously(Proxy::Async, site.location),
                 );
             }
             count(by, barrier)
@@ -712,7 +712,7 @@ pub(crate) fn receive_copy(
     barriers.vain_tests = 0;
     let misuse = |misuse| Misuse::Barrier { address, misuse };
     let barrier = barriers.live.get_mut(&address).ok_or(misuse(BarrierMisuse::Uninitialised))?;
-    land(barrier.tell_asynchronously(proxy, started));
+    land(barrier.release_asynchronously(proxy, started));
     barrier.history.note_landed(bytes.into());
     barrier.receive(bytes).map_err(misuse)
 }
@@ -754,7 +754,7 @@ pub(crate) fn receive_arrival(
     barriers.vain_tests = 0;
     let misuse = |misuse| Misuse::Barrier { address, misuse };
     let barrier = barriers.live.get_mut(&address).ok_or(misuse(BarrierMisuse::Uninitialised))?;
-    let by = barrier.tell_asynchronously(Proxy::Generic, started);
+    let by = barrier.release_asynchronously(Proxy::Generic, started);
     earlier
         .iter()
         .for_each(|earlier| barrier.released.pass_asynchronously(earlier.agent, earlier.tick));

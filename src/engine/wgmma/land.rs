@@ -4,7 +4,7 @@ use super::descriptor::Descriptor;
 use super::marks::{Column, Columns, columns, of_columns};
 use super::{A, Operands, Operation};
 use crate::element::{Element, Width};
-use crate::engine::arithmetic::{Product, codes, product};
+use crate::engine::arithmetic::{Product, codes, sparse_mma};
 use crate::fragment::{
     Accumulator, Fragment, FragmentShape, Kept, Registers, Role, RoleA, RoleC, RoleSparseA, Shape,
     SparseWidth,
@@ -59,7 +59,10 @@ where
     };
     let kept: Vec<Kept> = warps.iter().flat_map(kept).collect();
     let (b, c) = (right::<Right>(shared, operation, S::K), accumulators::<S, D>(operation, c));
-    registers::<S, D>(&product::<Left, Right, D, O>(Arch::SM_90, (&a, &kept), &b, &c, n, S::K), n)
+    registers::<S, D>(
+        &sparse_mma::<Left, Right, D, O>(Arch::SM_90, (&a, &kept), &b, &c, n, S::K),
+        n,
+    )
 }
 
 /// The elements of A; for a sparse A, the stored ones.
