@@ -38,18 +38,18 @@ mod tests {
     use std::sync::mpsc;
 
     #[test]
-    fn waiting_for_a_lock_is_told() {
+    fn waiting_for_a_lock_is_reported() {
         let folder = std::env::temp_dir().join(format!("ptx-matrix-lock-{}", std::process::id()));
         let first = FolderLock::acquire(&folder, "lock", &|text| panic!("{text}")).unwrap();
-        let (told, waits) = mpsc::channel();
+        let (sender, receiver) = mpsc::channel();
         let second = {
             let folder = folder.clone();
             std::thread::spawn(move || {
-                FolderLock::acquire(&folder, "lock", &|text| told.send(text.to_owned()).unwrap())
+                FolderLock::acquire(&folder, "lock", &|text| sender.send(text.to_owned()).unwrap())
                     .map(drop)
             })
         };
-        let text = waits.recv().unwrap();
+        let text = receiver.recv().unwrap();
         assert!(text.starts_with("waiting for another build, which holds /"), "{text}");
         drop(first);
         second.join().unwrap().unwrap();

@@ -48,7 +48,7 @@ pub struct Optimiser<'a> {
     /// The kernel crate's folder.
     crate_folder: PathBuf,
     /// A lock for each kernel: the first holder makes the file, and the next ones find it.
-    turns: Mutex<HashMap<String, Arc<Mutex<()>>>>,
+    locks: Mutex<HashMap<String, Arc<Mutex<()>>>>,
 }
 
 impl<'a> Optimiser<'a> {
@@ -62,7 +62,7 @@ impl<'a> Optimiser<'a> {
     ) -> Result<Self> {
         std::fs::create_dir_all(&folder)
             .with_context(|| format!("cannot make {}", folder.display()))?;
-        Ok(Self { toolchain, plain, folder, crate_folder, turns: Mutex::default() })
+        Ok(Self { toolchain, plain, folder, crate_folder, locks: Mutex::default() })
     }
 
     /// The arguments of opt for every kernel. They do not name the target, because its result would
@@ -95,14 +95,14 @@ impl<'a> Optimiser<'a> {
             .collect();
         let name = format!("{kernel}-{}", &fingerprint[..32]);
 
-        let turn = self
-            .turns
+        let lock = self
+            .locks
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .entry(name.clone())
             .or_default()
             .clone();
-        let _turn = turn.lock().unwrap_or_else(PoisonError::into_inner);
+        let _guard = lock.lock().unwrap_or_else(PoisonError::into_inner);
         let [optimised, input, unfinished, checked] = ["bc", "ll", "part", "checked"]
             .map(|extension| self.folder.join(format!("{name}.{extension}")));
         if !optimised.is_file() {

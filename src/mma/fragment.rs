@@ -79,11 +79,13 @@ where
     where
         Self: BuiltFor<U::Needs>,
     {
-        Fragment::from_registers(self.registers.map(|sums| {
+        Fragment::from_registers(self.registers.map(|registers| {
             let mut rounded: <S as FragmentShape<RoleC, Bits16>>::Registers =
                 bytemuck::Zeroable::zeroed();
-            for (pair, sums) in rounded.as_mut().iter_mut().zip(sums.as_ref().chunks_exact(2)) {
-                *pair = U::round_pair(f32::from_bits(sums[0]), f32::from_bits(sums[1]));
+            for (pair, elements) in
+                rounded.as_mut().iter_mut().zip(registers.as_ref().chunks_exact(2))
+            {
+                *pair = U::round_pair(f32::from_bits(elements[0]), f32::from_bits(elements[1]));
             }
             rounded
         }))

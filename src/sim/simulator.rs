@@ -400,17 +400,17 @@ unsafe impl Device for Simulator {
         let mut clusters = clusters(grid, kernel.cluster);
         let warps = kernel.threads as usize / LANES;
         loop {
-            let together: Vec<Grid> = clusters.by_ref().take(CLUSTERS_TOGETHER).collect();
-            if together.is_empty() {
+            let batch: Vec<Grid> = clusters.by_ref().take(CLUSTER_BATCH).collect();
+            if batch.is_empty() {
                 break;
             }
             let run = |&first: &Grid| self.run_cluster(&job, first);
             // A single block stays on this thread, where a debugger expects it.
-            let ran: Vec<Ran> = match &*together {
+            let ran: Vec<Ran> = match &*batch {
                 [first] => vec![run(first)],
-                together => together.par_iter().map(run).collect(),
+                batch => batch.par_iter().map(run).collect(),
             };
-            for (&first, ran) in together.iter().zip(ran) {
+            for (&first, ran) in batch.iter().zip(ran) {
                 found.append(ran.found);
                 boxes.append(ran.boxes);
                 let blocks = block::blocks(first, kernel.cluster);
@@ -458,7 +458,7 @@ const MAX_CLUSTER: u64 = 8;
 
 /// Number of clusters that run in parallel before their writes reach memory. It is the same on
 /// every machine, so that a launch whose blocks race gives the same result.
-const CLUSTERS_TOGETHER: usize = 64;
+const CLUSTER_BATCH: usize = 64;
 
 /// The first block of each cluster of a grid, in order.
 fn clusters(grid: Grid, cluster: Grid) -> impl Iterator<Item = Grid> {

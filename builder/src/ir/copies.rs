@@ -75,14 +75,14 @@ fn in_function<'a>(
     }
     let lanes = Lanes::of(function, &flow);
     let parting: Vec<usize> = lanes.part_behind().collect();
-    let apart = places.into_values().find_map(|places| {
+    let line = places.into_values().find_map(|places| {
         let part =
             |one: usize, other: usize| parting.iter().any(|&block| flow.parts(block, one, other));
         let pair = pairs(&places)
             .find(|(one, other)| flow.are_apart(one.0, other.0) && part(one.0, other.0));
         pair.map(|(one, _)| one.1.line)
     })?;
-    Some(Copied { function: function.name, what: name_of(apart), line: apart })
+    Some(Copied { function: function.name, what: name_of(line), line })
 }
 
 fn pairs<T>(all: &[T]) -> impl Iterator<Item = (&T, &T)> {

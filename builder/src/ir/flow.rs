@@ -119,11 +119,13 @@ impl Flow {
         let leads = |successor: usize, to: usize| {
             self.behind[successor].contains(to) && self.arm(block, successor).contains(to)
         };
-        let ways = &self.successors[block];
-        let pairs = ways.iter().flat_map(|&way| ways.iter().map(move |&further| (way, further)));
-        pairs
-            .into_iter()
-            .any(|(way, further)| way != further && leads(way, one) && leads(further, other))
+        let targets = &self.successors[block];
+        let pairs = targets
+            .iter()
+            .flat_map(|&target| targets.iter().map(move |&further| (target, further)));
+        pairs.into_iter().any(|(target, further)| {
+            target != further && leads(target, one) && leads(further, other)
+        })
     }
 }
 
@@ -163,9 +165,9 @@ fn joins(successors: &[Vec<usize>]) -> Vec<Option<usize>> {
     let exit = successors.len();
     // Depth first against the edges, from the exit.
     let mut back = vec![Vec::new(); exit + 1];
-    for (block, ways) in successors.iter().enumerate() {
-        ways.iter().for_each(|&next| back[next].push(block));
-        if ways.is_empty() {
+    for (block, targets) in successors.iter().enumerate() {
+        targets.iter().for_each(|&next| back[next].push(block));
+        if targets.is_empty() {
             back[exit].push(block);
         }
     }
@@ -181,7 +183,7 @@ fn joins(successors: &[Vec<usize>]) -> Vec<Option<usize>> {
             let known = |next: &&usize| join[**next].is_some();
             let meet = match &successors[block][..] {
                 [] => Some(exit),
-                ways => ways
+                targets => targets
                     .iter()
                     .filter(known)
                     .copied()
@@ -212,10 +214,12 @@ mod tests {
     /// A function of blocks `0:`, `1:` and so on, from their successors.
     fn flow(leads_to: &[&[usize]]) -> Flow {
         let mut text = "define void @f(i32 %x) {\n".to_owned();
-        for (at, ways) in leads_to.iter().enumerate() {
-            let cases =
-                ways.iter().map(|way| format!("    i32 1, label %b{way}\n")).collect::<String>();
-            match ways {
+        for (at, targets) in leads_to.iter().enumerate() {
+            let cases = targets
+                .iter()
+                .map(|target| format!("    i32 1, label %b{target}\n"))
+                .collect::<String>();
+            match targets {
                 [] => text.push_str(&format!("b{at}:\n  ret void\n")),
                 [first, ..] => text
                     .push_str(&format!("b{at}:\n  switch i32 %x, label %b{first} [\n{cases}  ]\n")),

@@ -94,11 +94,11 @@ impl<'a> Module<'a> {
     /// variable, and module-level asm may be defined only once.
     pub fn groups<'k>(&self, kernels: &'k [Kernel]) -> Vec<Vec<&'k Kernel>> {
         let has_asm = self.frame.iter().any(|line| line.starts_with("module asm"));
-        let (together, alone): (Vec<_>, Vec<_>) = kernels
+        let (grouped, alone): (Vec<_>, Vec<_>) = kernels
             .iter()
             .partition(|kernel| has_asm || self.has_variables && self.reaches_variable(kernel));
-        let together = Some(together).filter(|kernels| !kernels.is_empty());
-        together.into_iter().chain(alone.into_iter().map(|kernel| vec![kernel])).collect()
+        let grouped = Some(grouped).filter(|kernels| !kernels.is_empty());
+        grouped.into_iter().chain(alone.into_iter().map(|kernel| vec![kernel])).collect()
     }
 
     fn reaches_variable(&self, kernel: &Kernel) -> bool {

@@ -44,7 +44,7 @@ struct Place {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Role {
-    Sums,
+    Accumulators,
     A,
 }
 
@@ -52,7 +52,7 @@ impl fmt::Display for Touch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { wgmma, register, role, index, by } = self;
         let role = match role {
-            Role::Sums => "its accumulators",
+            Role::Accumulators => "its accumulators",
             Role::A => "its A",
         };
         writeln!(
@@ -159,9 +159,9 @@ impl<'p> Body<'p> {
     /// Finds the nearest instruction after the `wgmma` in this line that touches its registers in
     /// flight.
     fn touch(&self, wgmma: usize) -> Option<Touch> {
-        let (sums, a) = registers_of(self.lines[wgmma]);
+        let (accumulators, a) = registers_of(self.lines[wgmma]);
         self.find_in_flight(wgmma, |at| {
-            let (register, role, index) = touched(self.lines[at], &sums, &a)?;
+            let (register, role, index) = touched(self.lines[at], &accumulators, &a)?;
             let [wgmma, by] = [wgmma, at].map(|at| self.place(at));
             Some(Touch { wgmma, register: register.to_owned(), role, index, by })
         })
@@ -267,13 +267,14 @@ fn without_comment(line: &str) -> &str {
 /// The registers of a `wgmma`'s accumulators, and of A if it is in registers.
 fn registers_of(line: &str) -> (Vec<&str>, Vec<&str>) {
     let operands = line.split_once("wgmma.mma_async").map_or("", |(_, rest)| rest);
-    let Some((sums, rest)) = operands.split_once('{').and_then(|(_, rest)| rest.split_once('}'))
+    let Some((accumulators, rest)) =
+        operands.split_once('{').and_then(|(_, rest)| rest.split_once('}'))
     else {
         return (Vec::new(), Vec::new());
     };
     let a =
         rest.trim_start_matches([',', ' ']).strip_prefix('{').and_then(|rest| rest.split_once('}'));
-    (names(sums).collect(), a.map_or(Vec::new(), |(a, _)| names(a).collect()))
+    (names(accumulators).collect(), a.map_or(Vec::new(), |(a, _)| names(a).collect()))
 }
 
 /// The registers in a text, from left to right.
@@ -284,18 +285,22 @@ fn names(text: &str) -> impl Iterator<Item = &str> {
 
 /// Returns the first of these registers that an instruction touches. A `wgmma` may add to the same
 /// accumulators, or also read the same A.
-fn touched<'l>(line: &'l str, sums: &[&str], a: &[&str]) -> Option<(&'l str, Role, usize)> {
+fn touched<'l>(line: &'l str, accumulators: &[&str], a: &[&str]) -> Option<(&'l str, Role, usize)> {
     if line.starts_with("//") || line.starts_with('.') {
         return None;
     }
     let is_wgmma = line.contains("wgmma.mma_async");
-    let (own_sums, own_a) = if is_wgmma { registers_of(line) } else { (Vec::new(), Vec::new()) };
+    let (own_accumulators, own_a) =
+        if is_wgmma { registers_of(line) } else { (Vec::new(), Vec::new()) };
     let find = |role, of: &[&str], fits: &dyn Fn(&str) -> bool| {
         names(line)
             .filter(|name| !fits(name))
             .find_map(|name| Some((name, role, of.iter().position(|of| *of == name)?)))
     };
-    find(Role::Sums, sums, &|name| own_sums == sums && own_sums.contains(&name)).or_else(|| {
+    find(Role::Accumulators, accumulators, &|name| {
+        own_accumulators == accumulators && own_accumulators.contains(&name)
+    })
+    .or_else(|| {
         find(Role::A, a, &|name| own_a.contains(&name)).filter(|(name, ..)| is_written(line, name))
     })
 }
@@ -376,10 +381,14 @@ wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16 {{%r1, %r2, %r3, %r4}}, \
     }
 
     #[test]
-    fn sums_are_not_read_or_written_in_flight() {
+    fn accumulators_are_not_read_or_written_in_flight() {
         for between in ["add.f32 \t%r10, %r3, %r9;", "mov.b32 \t%r3, 0;"] {
             let touch = first_touch(&kernel(between, 0), "product").unwrap();
-            assert_eq!((touch.role, touch.index, touch.by.line), (Role::Sums, 2, 22), "{touch}");
+            assert_eq!(
+                (touch.role, touch.index, touch.by.line),
+                (Role::Accumulators, 2, 22),
+                "{touch}"
+            );
             let said = touch.to_string();
             assert!(
                 said.contains(

@@ -430,8 +430,9 @@ impl<T: Multiply<O>, O: Output> Gemm<T, O> {
         let interleaved =
             self.batches.saturating_sub(1).saturating_mul(batch_stride).saturating_add(length)
                 <= stride;
-        let apart = batch_stride >= one_behind_the_other || batch_stride >= length && interleaved;
-        if self.batches > 1 && !apart {
+        let disjoint =
+            batch_stride >= one_behind_the_other || batch_stride >= length && interleaved;
+        if self.batches > 1 && !disjoint {
             return Err(Refusal::BatchOverlaps {
                 given: batch_stride,
                 needed: one_behind_the_other,

@@ -56,8 +56,8 @@ macro_rules! fp8 {
                 match cores.fp8 {
                     Fp8::Fused(fused) => fused.multiply((a, b, c), n, k),
                     Fp8::InF16 => {
-                        let factors = (&*halves_in_f16(a, k, 1), &*halves_in_f16(b, k, n));
-                        sums_of_halves((factors.0, factors.1, c), n, k, cores.floats)
+                        let operands = (&*halves_in_f16(a, k, 1), &*halves_in_f16(b, k, n));
+                        sums_of_halves((operands.0, operands.1, c), n, k, cores.floats)
                     }
                 }
             }

@@ -130,11 +130,13 @@ fn fused_sums<C: AccumulatorFloat>(
     fraction: i32,
     fused: Fused,
 ) -> Vec<C> {
-    let sums: Option<Vec<Factor>> = c.iter().map(|c| Factor::finite(c.number())).collect();
-    match (Factor::all_finite(a), Factor::all_finite(b), sums) {
-        (Some(a), Some(b), Some(sums)) => whole_sums((&a, &b, &sums), n, k, fraction, fused)
+    let addends: Option<Vec<Operand>> = c.iter().map(|c| Operand::finite(c.number())).collect();
+    match (Operand::all_finite(a), Operand::all_finite(b), addends) {
+        (Some(a), Some(b), Some(addends)) => whole_sums((&a, &b, &addends), n, k, fraction, fused)
             .unwrap_or_else(|| {
-                each_element((&a, &b, &sums), n, k, |a, b, c| finite_sum(a, b, fraction, c, fused))
+                each_element((&a, &b, &addends), n, k, |a, b, c| {
+                    finite_sum(a, b, fraction, c, fused)
+                })
             }),
         _ => each_element((a, b, c), n, k, |a, b, c| fused_sum(a, b, fraction, c, fused)),
     }
@@ -142,12 +144,12 @@ fn fused_sums<C: AccumulatorFloat>(
 
 /// A finite number without its class, for the fast path: `significand * 2^(exponent - fraction)`.
 #[derive(Clone, Copy)]
-struct Factor {
+struct Operand {
     significand: i64,
     exponent: i32,
 }
 
-impl Factor {
+impl Operand {
     /// A zero, with an exponent below that of any term or product.
     const ZERO: Self = Self { significand: 0, exponent: -100_000 };
 
@@ -177,7 +179,7 @@ struct Places {
 
 impl Places {
     /// The range for numbers with `fraction` fraction bits. `None` if all are zero.
-    fn of(numbers: &[Factor], fraction: i32) -> Option<Self> {
+    fn of(numbers: &[Operand], fraction: i32) -> Option<Self> {
         let some = numbers.iter().filter(|number| number.significand != 0).map(|number| Self {
             lowest: number.exponent - fraction + number.significand.trailing_zeros() as i32,
             highest: number.exponent,
@@ -192,7 +194,7 @@ impl Places {
 /// The sums, if all of them are exact before the conversion to D. Most tests have small integers,
 /// for which this holds. Then f64 arithmetic is exact too.
 fn whole_sums<C: AccumulatorFloat>(
-    (a, b, c): (&[Factor], &[Factor], &[Factor]),
+    (a, b, c): (&[Operand], &[Operand], &[Operand]),
     n: usize,
     k: usize,
     fraction: i32,
@@ -211,8 +213,8 @@ fn whole_sums<C: AccumulatorFloat>(
     if unit < products.highest.max(of_c.highest).max(fused.least::<C>()) - fraction_bits {
         return None;
     }
-    let whole = |factors: &[Factor], lowest: i32| -> Vec<f64> {
-        factors.iter().map(|of| shifted(of.significand, of.exponent - lowest) as f64).collect()
+    let whole = |operands: &[Operand], lowest: i32| -> Vec<f64> {
+        operands.iter().map(|of| shifted(of.significand, of.exponent - lowest) as f64).collect()
     };
     let (a, b) = (whole(a, of_a.lowest), whole(b, of_b.lowest + fraction));
     let mut d = Vec::with_capacity(c.len());
@@ -238,10 +240,10 @@ fn aligned(significand: i64, more: i32, below: i32) -> i64 {
 
 /// [`fused_sum`] for finite numbers.
 fn finite_sum<C: AccumulatorFloat>(
-    a: &[Factor],
-    b: &[Factor],
+    a: &[Operand],
+    b: &[Operand],
     fraction: i32,
-    c: Factor,
+    c: Operand,
     fused: Fused,
 ) -> C {
     let fraction_bits = fused.fraction_bits;
@@ -385,30 +387,30 @@ mod tests {
             for case in 0..20_000 {
                 let (rows, n, k, fraction) = (2, 3, 8, 20);
                 let (bits, spread) = (random.u32(1..=11), random.i32(1..=12));
-                let mut draw = |count: usize,
-                                point: i32,
-                                spread: i32,
-                                lowest: i32|
-                 -> Vec<Factor> {
-                    let number = |random: &mut fastrand::Rng| match random.i64(0..1 << bits) {
-                        0 => Factor::ZERO,
-                        significand => {
-                            // Normalised: the point follows the first bit.
-                            let first = 63 - significand.leading_zeros() as i32;
-                            let sign = if random.bool() { -1 } else { 1 };
-                            let significand = (sign * significand) << (point - first);
-                            Factor { significand, exponent: lowest + first + random.i32(0..spread) }
-                        }
+                let mut draw =
+                    |count: usize, point: i32, spread: i32, lowest: i32| -> Vec<Operand> {
+                        let number = |random: &mut fastrand::Rng| match random.i64(0..1 << bits) {
+                            0 => Operand::ZERO,
+                            significand => {
+                                // Normalised: the point follows the first bit.
+                                let first = 63 - significand.leading_zeros() as i32;
+                                let sign = if random.bool() { -1 } else { 1 };
+                                let significand = (sign * significand) << (point - first);
+                                Operand {
+                                    significand,
+                                    exponent: lowest + first + random.i32(0..spread),
+                                }
+                            }
+                        };
+                        (0..count).map(|_| number(&mut random)).collect()
                     };
-                    (0..count).map(|_| number(&mut random)).collect()
-                };
                 let lowest = [-8, 0, 3, -70][case % 4];
                 let (mut a, b) = (
                     draw(rows * k, fraction / 2, spread, lowest),
                     draw(k * n, fraction / 2, spread, lowest),
                 );
                 if case % 10 == 9 {
-                    a.fill(Factor::ZERO);
+                    a.fill(Operand::ZERO);
                 }
                 let c = draw(rows * n, C::FRACTION.max(10), 12, 2 * lowest);
                 let one = each_element((&a, &b, &c), n, k, |a, b, c| {

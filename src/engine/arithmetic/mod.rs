@@ -28,7 +28,7 @@ mod sparse;
 pub(crate) use multiply::{multiply, multiply_scaled};
 pub(crate) use scaled::ScaledProduct;
 pub(crate) use sparse::{MetadataOrder, multiply_sparse, multiply_sparse_scaled};
-pub(crate) use sparse::{check_codes, codes, product};
+pub(crate) use sparse::{check_codes, codes, sparse_mma};
 
 use crate::target::Arch;
 use std::vec::Vec;

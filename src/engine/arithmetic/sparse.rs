@@ -62,7 +62,7 @@ pub(crate) fn multiply_sparse<S, A, B, C, O, Order>(
     let chunks = S::K / A::Width::CHUNK;
     let kept = codes::<A::Width>(selector * chunks..(selector + 1) * chunks, metadata);
     check_codes::<A::Width>((site, form, Order::ORDERED), 0, selector * chunks, &kept);
-    let d = product::<A, B, C, O>(
+    let d = sparse_mma::<A, B, C, O>(
         simulated_gpu(),
         (&a.matrix(), &kept),
         &b.matrix(),
@@ -75,7 +75,7 @@ pub(crate) fn multiply_sparse<S, A, B, C, O, Order>(
 }
 
 /// A x B + C with `n` columns. A has only its stored elements; its uncompressed rows have `k`.
-pub(crate) fn product<A, B, C, O>(
+pub(crate) fn sparse_mma<A, B, C, O>(
     gpu: Arch,
     (a, kept): (&[A], &[Kept]),
     b: &[B],

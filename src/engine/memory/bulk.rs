@@ -114,7 +114,7 @@ impl Store {
 impl BulkCopies {
     /// The mbarrier and its phase for the copy that this access started and that is in flight to
     /// this address.
-    pub(crate) fn told_of(&self, started: &Access, address: u32) -> Option<(u32, u32)> {
+    pub(crate) fn signaled_by(&self, started: &Access, address: u32) -> Option<(u32, u32)> {
         let is_it = |load: &&Load| {
             let of = (load.started.agent, load.started.tick, load.started.location);
             let to = load.to..load.to + load.bytes.len() as u32;
@@ -236,11 +236,11 @@ pub(crate) fn start_load(
         if !form.contains(".shared::cluster.") {
             return start_load_to(block, block, load(to, data, barrier));
         }
-        let ((target, to), (told, barrier)) =
+        let ((target, to), (owner, barrier)) =
             (peer::resolve(cluster, block, to)?, peer::resolve(cluster, block, barrier)?);
         let mask = match blocks {
-            Blocks::One if target.rank != told.rank => {
-                return Err(Misuse::BarrierOfAnother { to: target.rank, barrier: told.rank });
+            Blocks::One if target.rank != owner.rank => {
+                return Err(Misuse::BarrierOfAnother { to: target.rank, barrier: owner.rank });
             }
             Blocks::One => 1 << target.rank,
             Blocks::Mask(mask) if mask == 0 || u32::from(mask) >> cluster.blocks.len() != 0 => {
@@ -267,9 +267,9 @@ fn start_load_to(block: &BlockState, target: &BlockState, mut load: Load) -> Res
     }
     match load.reduction {
         None => {
-            let told = (load.barrier, load.phase);
-            target.shared.start_copy(started, to, bytes, Some(told))?;
-            handover::explain_reads(target, to..to + bytes as u32, started, told);
+            let signaled = (load.barrier, load.phase);
+            target.shared.start_copy(started, to, bytes, Some(signaled))?;
+            handover::explain_reads(target, to..to + bytes as u32, started, signaled);
         }
         Some(_) => target.shared.start_reduction(started, to, bytes)?,
     }
@@ -285,10 +285,10 @@ fn resolve_both<'c>(
     to: u32,
     barrier: u32,
 ) -> Result<(&'c BlockState, u32, u32), Misuse> {
-    let ((target, to), (told, barrier)) =
+    let ((target, to), (owner, barrier)) =
         (peer::resolve(cluster, block, to)?, peer::resolve(cluster, block, barrier)?);
-    if target.rank != told.rank {
-        return Err(Misuse::BarrierOfAnother { to: target.rank, barrier: told.rank });
+    if target.rank != owner.rank {
+        return Err(Misuse::BarrierOfAnother { to: target.rank, barrier: owner.rank });
     }
     Ok((target, to, barrier))
 }
@@ -417,7 +417,7 @@ fn land_load(
     let landed =
         mbarrier::receive_copy(block, address, bytes.len() as u32, proxy, started.location, |by| {
             match reduction {
-                None => block.shared.land_told(by, to, &bytes),
+                None => block.shared.land_signaling(by, to, &bytes),
                 Some(reduction) => block.shared.land_reduction(by, &started, to, reduction, &bytes),
             }
             if let Some((rank, addresses)) = from {

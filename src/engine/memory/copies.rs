@@ -226,7 +226,7 @@ pub(crate) fn land_arrival(
     };
     let landed =
         mbarrier::receive_arrival(block, arrival.barrier, arrival.at.location, &earlier, |by| {
-            landing.iter().for_each(|copy| block.shared.land_told(by, copy.to, &copy.bytes));
+            landing.iter().for_each(|copy| block.shared.land_signaling(by, copy.to, &copy.bytes));
         });
     let by = landed.map_err(|misuse| Box::new((misuse, arrival.at)))?;
     let knows =

@@ -417,11 +417,11 @@ mod tests {
     fn a_lane_tells_what_it_did_and_not_what_other_lanes_did() {
         let order = partial();
         let [own, other] = [0, 1].map(|lane| access(&order, 0, Lanes::One(lane)));
-        let told = order.release(0, 0..1);
+        let released = order.release(0, 0..1);
         let later = access(&order, 0, Lanes::One(0));
         let reader = access(&order, 1, Lanes::One(7));
         assert!(!order.knows(&reader, &own), "nobody has told it yet");
-        order.acquire(1, 0..LANES, &told);
+        order.acquire(1, 0..LANES, &released);
         assert!(order.knows(&reader, &own));
         assert!(!order.knows(&reader, &other) && !order.knows(&reader, &later));
     }
@@ -433,11 +433,11 @@ mod tests {
             [Lanes::One(5), Lanes::Each, Lanes::Together(3)].map(|by| access(&order, 0, by));
         let hasty = order.release(0, 0..1);
         order.sync_warp(0);
-        let told = order.release(0, 0..1);
+        let released = order.release(0, 0..1);
         let reader = access(&order, 1, Lanes::Together(0));
         order.acquire(1, 0..LANES, &hasty);
         assert!(writes.iter().all(|write| !order.knows(&reader, write)));
-        order.acquire(1, 0..LANES, &told);
+        order.acquire(1, 0..LANES, &released);
         assert!(writes.iter().all(|write| order.knows(&reader, write)));
     }
 
@@ -445,8 +445,8 @@ mod tests {
     fn what_one_lane_learns_the_others_learn_by_a_sync() {
         let order = partial();
         let write = access(&order, 0, Lanes::One(0));
-        let told = order.release(0, 0..1);
-        order.acquire(1, 4..5, &told);
+        let released = order.release(0, 0..1);
+        order.acquire(1, 4..5, &released);
         let [waited, other] = [4, 5].map(|lane| access(&order, 1, Lanes::One(lane)));
         assert!(order.knows(&waited, &write) && !order.knows(&other, &write));
         order.sync_warp(1);
@@ -487,10 +487,10 @@ mod tests {
     fn another_block_may_learn_that_a_lane_has_read_and_not_what_it_wrote() {
         let order = Order::new(2, 1);
         let access_of_first = access(&order, 0, Lanes::One(0));
-        let told = order.release(0, 0..1).without_writes();
+        let released = order.release(0, 0..1).without_writes();
         let later = access(&order, 1, Lanes::One(3));
         assert!(!order.knows_over(&later, &access_of_first) && !order.knows_started(&later, 0));
-        order.acquire(1, 3..4, &told);
+        order.acquire(1, 3..4, &released);
         assert!(order.knows_over(&later, &access_of_first) && order.knows_started(&later, 0));
         assert!(!order.knows(&later, &access_of_first));
         assert!(
@@ -504,8 +504,8 @@ mod tests {
         let order = Order::new(2, 1);
         let made = access(&order, 0, Lanes::One(0));
         order.fence(0, 0..1, &[Space::Barriers]);
-        let told = order.release(0, 0..LANES).relaxed();
-        order.acquire(1, 0..LANES, &told);
+        let released = order.release(0, 0..LANES).relaxed();
+        order.acquire(1, 0..LANES, &released);
         let user = access(&order, 1, Lanes::One(3));
         assert!(order.is_fenced(Space::Barriers, &user, &made) && order.knows_started(&user, 0));
         assert!(!order.knows(&user, &made) && !order.knows_over(&user, &made));

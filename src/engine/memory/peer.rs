@@ -93,11 +93,14 @@ pub(crate) fn read_by_copy(block: &BlockState, by: Access, started: Access) {
 
 /// Records that another block has changed the transaction count of an mbarrier of `peer`.
 ///
-/// A lane knows of the change if it knows `told`, which the end of the phase releases, or `by`.
-pub(crate) fn count_bytes(peer: &BlockState, by: Access, told: Access) {
+/// A lane knows of the change if it knows `released`, which the end of the phase releases, or `by`.
+pub(crate) fn count_bytes(peer: &BlockState, by: Access, released: Access) {
     if !peer.has_ended.get() {
         let lane = by.lane().unwrap_or(crate::lane::LANES);
-        peer.visits.borrow_mut().0.insert((by.agent, lane, told.agent), (told, Visit::Bytes, by));
+        peer.visits
+            .borrow_mut()
+            .0
+            .insert((by.agent, lane, released.agent), (released, Visit::Bytes, by));
     }
 }
 

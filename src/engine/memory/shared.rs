@@ -301,7 +301,7 @@ impl SharedMemory {
                     let by_group = known.history.reads().any(|read| self.findings.is_group(read));
                     let reads = known.history.reads().filter(|read| read.agent == by.agent);
                     let conflict =
-                        Conflict { rank: self.rank, address, read: by, copy, told: None };
+                        Conflict { rank: self.rank, address, read: by, copy, signals: None };
                     conflict.of_read(reads.map(|read| read.tick).max(), by_group)
                 });
                 self.note(
@@ -320,20 +320,21 @@ impl SharedMemory {
         self.known.borrow_mut().change(range, |_, _| true, |_, known| known.copying = by);
     }
 
-    /// Starts a copy, which writes its bytes later. `told` is the mbarrier that it signals, with
+    /// Starts a copy, which writes its bytes later. `signals` is the mbarrier that it signals, with
     /// its phase.
     pub(crate) fn start_copy(
         &self,
         by: Access,
         address: u32,
         bytes: usize,
-        told: Option<(u32, u32)>,
+        signals: Option<(u32, u32)>,
     ) -> Result<(), Misuse> {
         let range = self.range("copy", address, bytes)?;
         let free = self.check_in_flight("copy", by, address, range.clone());
         self.set_copying(range.clone(), Some(by));
-        let cause =
-            |address, read| Conflict { rank: self.rank, address, read, copy: by, told }.of_copy();
+        let cause = |address, read| {
+            Conflict { rank: self.rank, address, read, copy: by, signals }.of_copy()
+        };
         self.note_write_or_copy(by, address, range, free, |_, _| true, cause);
         Ok(())
     }
@@ -362,7 +363,7 @@ impl SharedMemory {
     }
 
     /// Lands a copy that signals an mbarrier.
-    pub(crate) fn land_told(&self, by: Access, address: u32, from: &[u8]) {
+    pub(crate) fn land_signaling(&self, by: Access, address: u32, from: &[u8]) {
         let range =
             self.range("copy", address, from.len()).expect("the start of the copy was in bounds");
         self.set_copying(range.clone(), None);
@@ -631,17 +632,23 @@ impl SharedMemory {
                 let reduction = || Some(("reduction", known.unseen_reduction(&by, &self.order)?));
                 if let Some((other, earlier)) = write.or_else(reduction).filter(|_| free) {
                     let address = address + (byte - range.start) as u32;
-                    let cause = handover::landed(self.rank, &earlier).and_then(|(copy, told)| {
-                        let reads = known
-                            .history
-                            .reads()
-                            .filter(|read| read.agent == by.agent && read.tick < by.tick);
-                        let (read_at, is_group) =
-                            (reads.map(|read| read.tick).max(), reading.agent != by.agent);
-                        let conflict =
-                            Conflict { rank: self.rank, address, read: by, copy, told: Some(told) };
-                        conflict.of_read(read_at, is_group)
-                    });
+                    let cause =
+                        handover::landed(self.rank, &earlier).and_then(|(copy, signaled)| {
+                            let reads = known
+                                .history
+                                .reads()
+                                .filter(|read| read.agent == by.agent && read.tick < by.tick);
+                            let (read_at, is_group) =
+                                (reads.map(|read| read.tick).max(), reading.agent != by.agent);
+                            let conflict = Conflict {
+                                rank: self.rank,
+                                address,
+                                read: by,
+                                copy,
+                                signals: Some(signaled),
+                            };
+                            conflict.of_read(read_at, is_group)
+                        });
                     self.note(by, self.race("read", address, other, by, earlier), cause);
                 }
             },

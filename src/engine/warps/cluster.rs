@@ -21,7 +21,7 @@ pub(crate) struct ClusterBarrier {
     times: u32,
     warps: Vec<Warp>,
     /// Accesses released by arrivals since the last completion.
-    told: Known,
+    released: Known,
     /// Accesses released by all arrivals before that.
     over: Known,
 }
@@ -52,7 +52,7 @@ impl ClusterBarrier {
         ClusterBarrier {
             times: 0,
             warps: vec![Warp::default(); warps],
-            told: Known::default(),
+            released: Known::default(),
             over: Known::default(),
         }
     }
@@ -77,7 +77,7 @@ impl ClusterBarrier {
         &mut self,
         agent: usize,
         lanes: Range<usize>,
-        told: &Known,
+        released: &Known,
     ) -> Result<(), ClusterMisuse> {
         let (warp, lanes) = (&mut self.warps[agent], bits(lanes));
         if warp.owes_wait & lanes != 0 {
@@ -85,7 +85,7 @@ impl ClusterBarrier {
         }
         warp.arrived |= lanes;
         warp.owes_wait |= lanes;
-        self.told.join(told);
+        self.released.join(released);
         self.meet();
         Ok(())
     }
@@ -107,7 +107,7 @@ impl ClusterBarrier {
         {
             self.times += 1;
             self.warps.iter_mut().for_each(|warp| warp.arrived = 0);
-            self.over.join(&std::mem::take(&mut self.told));
+            self.over.join(&std::mem::take(&mut self.released));
         }
     }
 }
@@ -122,9 +122,9 @@ pub(crate) fn arrive(site: Site, form: &'static str, is_relaxed: bool) {
     let arrived = with_cluster(|cluster, block| {
         let lanes = executing(current_lane());
         block.order.make_partial();
-        let told = block.order.release(block.agent(), lanes.clone());
-        let told = if is_relaxed { told.relaxed() } else { told };
-        cluster.barrier.borrow_mut().arrive(block.agent(), lanes, &told)
+        let released = block.order.release(block.agent(), lanes.clone());
+        let released = if is_relaxed { released.relaxed() } else { released };
+        cluster.barrier.borrow_mut().arrive(block.agent(), lanes, &released)
     });
     arrived.unwrap_or_else(|misuse| fail(site, Misuse::ClusterBarrier { misuse }));
 }

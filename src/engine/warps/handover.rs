@@ -31,7 +31,7 @@ pub(crate) struct BarrierHistory {
     /// Bytes of these copies that are still in flight.
     in_flight: i64,
     /// Whether a copy from another block has ever signalled this barrier.
-    is_told_by_peers: bool,
+    is_signaled_by_peers: bool,
     /// The start of the last copy.
     last_copy: Option<Access>,
     /// The phase and the access of each warp's last arrival.
@@ -93,7 +93,7 @@ impl BarrierHistory {
     pub(super) fn note_copy(&mut self, by: Access, bytes: i64, is_of_peer: bool, order: &Order) {
         self.note_bytes(by.location, bytes);
         self.in_flight += bytes;
-        self.is_told_by_peers |= is_of_peer;
+        self.is_signaled_by_peers |= is_of_peer;
         self.last_copy = Some(by);
         for wait in &mut self.waits {
             let is_own = wait.by.agent == by.agent;
@@ -131,8 +131,8 @@ impl BarrierHistory {
         self.arrivals.iter().copied()
     }
 
-    pub(super) fn is_told_by_peers(&self) -> bool {
-        self.is_told_by_peers
+    pub(super) fn is_signaled_by_peers(&self) -> bool {
+        self.is_signaled_by_peers
     }
 
     /// The cause "the bytes of the current phase differ from the expected bytes".
@@ -186,7 +186,7 @@ pub(crate) struct Conflict {
     /// The start of the copy.
     pub(crate) copy: Access,
     /// The mbarrier that the copy signals, and its phase at that time.
-    pub(crate) told: Option<(u32, u32)>,
+    pub(crate) signals: Option<(u32, u32)>,
 }
 
 impl Conflict {
@@ -196,8 +196,8 @@ impl Conflict {
     /// `wgmma` it is unknown.
     pub(crate) fn of_read(mut self, read_at: Option<u32>, is_wgmma: bool) -> Option<Cause> {
         try_with_cluster(|cluster| {
-            let (barrier, phase) = self.told.or_else(|| self.find_told(cluster))?;
-            self.told = Some((barrier, phase));
+            let (barrier, phase) = self.signals.or_else(|| self.find_signaled(cluster))?;
+            self.signals = Some((barrier, phase));
             if let Some(cause) =
                 not_expected(&cluster.blocks[self.rank], &self.copy, (barrier, phase))
             {
@@ -237,9 +237,9 @@ impl Conflict {
     /// The mistake of a reader that has never waited for the copy's barrier. It may have waited for
     /// another barrier that a copy of the same line signals.
     fn of_no_wait(&self, cluster: &ClusterState) -> Mistake {
-        let told = self.told.map(|(barrier, _)| barrier);
+        let signaled = self.signals.map(|(barrier, _)| barrier);
         let instead = cluster.blocks[self.rank].barriers.try_borrow().ok().and_then(|barriers| {
-            let waits = barriers.iter().filter(|(at, _)| Some(*at) != told).filter_map(
+            let waits = barriers.iter().filter(|(at, _)| Some(*at) != signaled).filter_map(
                 |(at, Barrier { history, .. })| {
                     let wait = history.wait_of(self.read.agent)?;
                     let copy = history.last_copy?;
@@ -256,7 +256,7 @@ impl Conflict {
     /// The mistake that explains a read of unwritten memory, which this copy fills later.
     fn of_unwritten(self) -> Option<Cause> {
         try_with_cluster(|cluster| {
-            let (barrier, _) = self.told?;
+            let (barrier, _) = self.signals?;
             let wait = with_history(cluster, self.rank, barrier, |history| {
                 history.wait_of(self.read.agent)
             })?;
@@ -285,7 +285,7 @@ impl Conflict {
         read_at: Option<u32>,
         is_wgmma: bool,
     ) -> Mistake {
-        let barrier = self.told.map_or(0, |(barrier, _)| address_of(self.rank, barrier));
+        let barrier = self.signals.map_or(0, |(barrier, _)| address_of(self.rank, barrier));
         let read_since = read_at.is_some_and(|tick| tick >= wait.by.tick);
         let behind_wait =
             |arrival: &Access| arrival.tick >= wait.by.tick && arrival.tick < self.read.tick;
@@ -319,7 +319,7 @@ impl Conflict {
     pub(crate) fn of_copy(self) -> Option<Cause> {
         try_with_cluster(|cluster| {
             let readers = self.readers(cluster);
-            let Some((barrier, phase)) = self.told else {
+            let Some((barrier, phase)) = self.signals else {
                 // Copies by `cp.async` signal no barrier when they start.
                 let mistake = self.of_release(cluster, None)?;
                 return Some(self.cause(cluster, mistake));
@@ -359,8 +359,8 @@ impl Conflict {
         let early = |release: &Release| {
             let behind_wait = wait.is_none_or(|wait| release.by.tick >= wait.by.tick);
             let is_of_it = latest.is_some_and(|(_, barrier, _)| barrier == release.barrier);
-            let is_told = is_of_it && release.is_waited_for;
-            is_told && behind_wait && (is_wgmma || release.by.tick < self.read.tick)
+            let is_waited_for = is_of_it && release.is_waited_for;
+            is_waited_for && behind_wait && (is_wgmma || release.by.tick < self.read.tick)
         };
         if let Some(release) =
             self.releases(cluster).filter(early).max_by_key(|release| release.by.tick)
@@ -372,7 +372,7 @@ impl Conflict {
         }
         // The copying warp waits for a barrier of the readers, but for the wrong phase; or the
         // phase completed without this reader.
-        let fills = self.told.map(|(_, phase)| phase);
+        let fills = self.signals.map(|(_, phase)| phase);
         if let Some((wait, barrier, (of, made))) = latest {
             let (waited, actor) = (wait.phase, cluster_actor(cluster, wait.by));
             let is_behind = fills.is_some_and(|fills| waited.wrapping_add(1) < fills);
@@ -392,7 +392,7 @@ impl Conflict {
             self.releases(cluster).filter(|release| is_wgmma || release.by.tick >= self.read.tick);
         let release = behind.min_by_key(|release| release.by.tick);
         let release = release.map(|release| (release.barrier, cluster_actor(cluster, release.by)));
-        (self.told.is_some() || release.is_some()).then_some(Mistake::NotReleased { release })
+        (self.signals.is_some() || release.is_some()).then_some(Mistake::NotReleased { release })
     }
 
     /// The copying warp's wait right before the copy. At most one arrival lies between the two, the
@@ -408,12 +408,12 @@ impl Conflict {
         cluster: &ClusterState,
         from: u32,
     ) -> Option<(Waited, u32, (u32, Option<Access>))> {
-        let told = self.told.map(|(barrier, _)| (self.rank, barrier));
+        let signaled = self.signals.map(|(barrier, _)| (self.rank, barrier));
         let mut latest: Option<(Waited, u32, (u32, Option<Access>))> = None;
         for block in &cluster.blocks {
             let Ok(barriers) = block.barriers.try_borrow() else { continue };
             for (address, barrier) in
-                barriers.iter().filter(|(address, _)| Some((block.rank, *address)) != told)
+                barriers.iter().filter(|(address, _)| Some((block.rank, *address)) != signaled)
             {
                 let history = &barrier.history;
                 let is_of_others =
@@ -448,12 +448,12 @@ impl Conflict {
     /// The readers' last arrivals at barriers other than the copy's.
     fn releases(&self, cluster: &ClusterState) -> impl Iterator<Item = Release> {
         let readers = self.readers(cluster);
-        let told = self.told.map(|(barrier, _)| (self.rank, barrier));
+        let signaled = self.signals.map(|(barrier, _)| (self.rank, barrier));
         let mut releases = Vec::new();
         for block in &cluster.blocks {
             let Ok(barriers) = block.barriers.try_borrow() else { continue };
             for (address, barrier) in
-                barriers.iter().filter(|(address, _)| Some((block.rank, *address)) != told)
+                barriers.iter().filter(|(address, _)| Some((block.rank, *address)) != signaled)
             {
                 let wait = barrier.history.wait_of(self.copy.agent).filter(|wait| !wait.again);
                 let of_readers =
@@ -469,8 +469,8 @@ impl Conflict {
     }
 
     /// The barrier that the copy signals, and its phase when the copy started.
-    fn find_told(&self, cluster: &ClusterState) -> Option<(u32, u32)> {
-        cluster.blocks[self.rank].bulk.try_borrow().ok()?.told_of(&self.copy, self.address)
+    fn find_signaled(&self, cluster: &ClusterState) -> Option<(u32, u32)> {
+        cluster.blocks[self.rank].bulk.try_borrow().ok()?.signaled_by(&self.copy, self.address)
     }
 
     /// The first mistake found with this barrier.
@@ -495,21 +495,25 @@ impl Conflict {
             address: address_of(self.rank, self.address),
             read: cluster_actor(cluster, read),
             copy: Some(cluster_actor(cluster, self.copy)),
-            told: self.told.map(|(barrier, phase)| (address_of(self.rank, barrier), phase)),
+            told: self.signals.map(|(barrier, phase)| (address_of(self.rank, barrier), phase)),
         }
     }
 }
 
 /// The cause "the previous phase should have expected this copy", for a barrier of the block.
-pub(crate) fn not_expected(block: &BlockState, copy: &Access, told: (u32, u32)) -> Option<Cause> {
+pub(crate) fn not_expected(
+    block: &BlockState,
+    copy: &Access,
+    signaled: (u32, u32),
+) -> Option<Cause> {
     let barriers = block.barriers.try_borrow().ok()?;
-    let history = &barriers.get(told.0)?.history;
-    let arrival = history.phase_that_expected_nothing(copy, told.1)?;
+    let history = &barriers.get(signaled.0)?.history;
+    let arrival = history.phase_that_expected_nothing(copy, signaled.1)?;
     let of_line = |(location, _): &&(&Location<'_>, i64)| *location == copy.location;
     let bytes = history.copies.iter().find(of_line).map_or(0, |(_, bytes)| *bytes);
     Some(Cause::Bytes {
-        barrier: address_of(block.rank, told.0),
-        phase: told.1 - 1,
+        barrier: address_of(block.rank, signaled.0),
+        phase: signaled.1 - 1,
         expected: 0,
         expected_by: Some(block.findings.actor(arrival)),
         copies: Vec::from([(copy.location.into(), bytes)]),
@@ -536,7 +540,7 @@ pub(super) fn runs_ahead(
     drop(barriers);
     // After the first arrival, or after the copy that belongs to it.
     let conflict =
-        Conflict { rank, address, read: first, copy: first, told: Some((address, phase)) };
+        Conflict { rank, address, read: first, copy: first, signals: Some((address, phase)) };
     let wait = match conflict.latest_wait(cluster, first.tick) {
         Some((wait, ..)) if !wait.again && wait.phase.wrapping_add(1) > phase => return None,
         wait => wait.map(|(wait, of, _)| (of, wait.phase, cluster_actor(cluster, wait.by))),
@@ -556,11 +560,11 @@ pub(crate) fn explain_reads(
     block: &BlockState,
     addresses: Range<u32>,
     copy: Access,
-    told: (u32, u32),
+    signaled: (u32, u32),
 ) {
-    let (rank, told) = (block.rank, Some(told));
+    let (rank, signals) = (block.rank, Some(signaled));
     block.findings.explain_reads(rank, addresses, |address, read| {
-        Conflict { rank, address, read, copy, told }.of_unwritten()
+        Conflict { rank, address, read, copy, signals }.of_unwritten()
     });
 }
 

@@ -50,12 +50,12 @@ pub(crate) struct Barrier {
     /// Number of completed phases.
     phase: u32,
     /// Accesses released by the arrivals of the current phase.
-    told: Known,
+    released: Known,
     /// Accesses released by the arrivals of all earlier phases.
     over: Known,
     /// The same for arrivals of other blocks of the cluster. Only waits of cluster scope acquire
     /// them.
-    told_by_peers: Known,
+    released_by_peers: Known,
     over_of_peers: Known,
     /// Whether a `fence.mbarrier_init` follows its initialisation.
     is_fenced: bool,
@@ -241,21 +241,21 @@ impl Barrier {
             self.history.end_phase();
             self.phase = self.phase.wrapping_add(1);
             self.pending = self.count;
-            self.over.join(&std::mem::take(&mut self.told));
-            self.over_of_peers.join(&std::mem::take(&mut self.told_by_peers));
+            self.over.join(&std::mem::take(&mut self.released));
+            self.over_of_peers.join(&std::mem::take(&mut self.released_by_peers));
         }
         Ok(())
     }
 
     /// Records that an asynchronous operation belongs to the current phase, whose end releases it.
     /// Returns the access that stands for it.
-    fn tell_asynchronously(
+    fn release_asynchronously(
         &mut self,
         proxy: Proxy,
         location: &'static Location<'static>,
     ) -> Access {
         let (agent, tick) = (self.agents[proxy as usize], self.phase.wrapping_add(1));
-        self.told.pass_asynchronously(agent, tick);
+        self.released.pass_asynchronously(agent, tick);
         Access {
             agent,
             by: Lanes::One(0),
@@ -291,7 +291,7 @@ impl Barrier {
 
     /// Whether only bytes are missing that no copy will bring.
     pub(super) fn lacks_bytes_only(&self) -> bool {
-        self.pending == 0 && self.bytes > 0 && !self.history.is_told_by_peers()
+        self.pending == 0 && self.bytes > 0 && !self.history.is_signaled_by_peers()
     }
 
     /// Whether asynchronous operations that signal this barrier count as this agent's.
@@ -418,9 +418,9 @@ pub(crate) fn init(site: Site, form: &'static str, address: u32, count: u32) {
             pending: count,
             bytes: 0,
             phase: 0,
-            told: Known::default(),
+            released: Known::default(),
             over: Known::default(),
-            told_by_peers: Known::default(),
+            released_by_peers: Known::default(),
             over_of_peers: Known::default(),
             is_fenced: false,
             agents,
@@ -448,8 +448,8 @@ pub(crate) fn invalidate(site: Site, form: &'static str, address: u32) {
 /// `mbarrier.arrive` and its variants. Returns the state before the arrival.
 pub(crate) fn arrive(site: Site, form: &'static str, address: u32, arrival: Arrival) -> u64 {
     let state = at_barrier(site, address, form, |block, by, barrier| {
-        let told = block.order.release(block.agent(), executing(current_lane()));
-        barrier.told.join(&told);
+        let released = block.order.release(block.agent(), executing(current_lane()));
+        barrier.released.join(&released);
         barrier.count_arrival(by, arrival)
     });
     explain_refills(site, address);
@@ -473,11 +473,11 @@ fn explain_refills(site: Site, address: u32) {
 /// `mbarrier.arrive` at the barrier of a `.shared::cluster` address.
 pub(crate) fn arrive_at_peer(site: Site, form: &'static str, address: u32, arrival: Arrival) {
     at_barrier_of_cluster(site, address, form, |own, is_peer, by, barrier| {
-        let told = own.order.release(own.agent(), executing(current_lane()));
+        let released = own.order.release(own.agent(), executing(current_lane()));
         match arrival.scope {
-            _ if !is_peer => barrier.told.join(&told),
-            Scope::Block => barrier.told.join(&told.without_writes()),
-            Scope::Cluster => barrier.told_by_peers.join(&told),
+            _ if !is_peer => barrier.released.join(&released),
+            Scope::Block => barrier.released.join(&released.without_writes()),
+            Scope::Cluster => barrier.released_by_peers.join(&released),
         }
         barrier.count_arrival(by, arrival).map(drop)
     });
@@ -536,7 +536,7 @@ fn count_bytes_at_peer(
                 peer::count_bytes(
                     peer,
                     by,
-                    barrier.tell_asynchronously(Proxy::Async, site.location),
+                    barrier.release_asynchronously(Proxy::Async, site.location),
                 );
             }
             count(by, barrier)
@@ -712,7 +712,7 @@ pub(crate) fn receive_copy(
     barriers.vain_tests = 0;
     let misuse = |misuse| Misuse::Barrier { address, misuse };
     let barrier = barriers.live.get_mut(&address).ok_or(misuse(BarrierMisuse::Uninitialised))?;
-    land(barrier.tell_asynchronously(proxy, started));
+    land(barrier.release_asynchronously(proxy, started));
     barrier.history.note_landed(bytes.into());
     barrier.receive(bytes).map_err(misuse)
 }
@@ -754,10 +754,10 @@ pub(crate) fn receive_arrival(
     barriers.vain_tests = 0;
     let misuse = |misuse| Misuse::Barrier { address, misuse };
     let barrier = barriers.live.get_mut(&address).ok_or(misuse(BarrierMisuse::Uninitialised))?;
-    let by = barrier.tell_asynchronously(Proxy::Generic, started);
+    let by = barrier.release_asynchronously(Proxy::Generic, started);
     earlier
         .iter()
-        .for_each(|earlier| barrier.told.pass_asynchronously(earlier.agent, earlier.tick));
+        .for_each(|earlier| barrier.released.pass_asynchronously(earlier.agent, earlier.tick));
     land(by);
     barrier.arrive(1).map_err(misuse)?;
     Ok(by)

@@ -4,7 +4,7 @@ use super::descriptor::Descriptor;
 use super::marks::{Column, Columns, columns, of_columns};
 use super::{A, Operands, Operation};
 use crate::element::{Element, Width};
-use crate::engine::arithmetic::{Product, codes, product};
+use crate::engine::arithmetic::{Product, codes, sparse_mma};
 use crate::fragment::{
     Accumulator, Fragment, FragmentShape, Kept, Registers, Role, RoleA, RoleC, RoleSparseA, Shape,
     SparseWidth,
@@ -37,7 +37,7 @@ where
 {
     let (operation, n) = (&warps[0].operation, warps[0].operation.form.n);
     let a = left::<RoleA, S, Left>(shared, warps);
-    let (b, c) = (right::<Right>(shared, operation, S::K), sums::<S, D>(operation, c));
+    let (b, c) = (right::<Right>(shared, operation, S::K), accumulators::<S, D>(operation, c));
     registers::<S, D>(&Left::multiply(Arch::SM_90, &a, &b, &c, n, S::K), n)
 }
 
@@ -58,8 +58,11 @@ where
         codes::<Left::Width>(warp.chunks(S::K / Left::Width::CHUNK), &warp.metadata)
     };
     let kept: Vec<Kept> = warps.iter().flat_map(kept).collect();
-    let (b, c) = (right::<Right>(shared, operation, S::K), sums::<S, D>(operation, c));
-    registers::<S, D>(&product::<Left, Right, D, O>(Arch::SM_90, (&a, &kept), &b, &c, n, S::K), n)
+    let (b, c) = (right::<Right>(shared, operation, S::K), accumulators::<S, D>(operation, c));
+    registers::<S, D>(
+        &sparse_mma::<Left, Right, D, O>(Arch::SM_90, (&a, &kept), &b, &c, n, S::K),
+        n,
+    )
 }
 
 /// The elements of A; for a sparse A, the stored ones.
@@ -94,23 +97,23 @@ fn right<T: Element>(shared: Words<'_>, operation: &Operation, k: usize) -> Vec<
 }
 
 /// The accumulators: zeros, if the instruction does not accumulate.
-fn sums<S: FragmentShape<RoleC, D::Width>, D: Element>(
+fn accumulators<S: FragmentShape<RoleC, D::Width>, D: Element>(
     operation: &Operation,
     c: &[Columns],
 ) -> Vec<D> {
     let n = operation.form.n;
-    let mut sums = vec![D::zeroed(); c.len() * ROWS * n];
+    let mut accumulators = vec![D::zeroed(); c.len() * ROWS * n];
     if operation.accumulates {
         for (warp, c) in c.iter().enumerate() {
             for (piece, registers) in c.chunks(registers_of::<S, D>()).enumerate() {
                 let matrix = piece_of::<S, D>(registers).matrix();
                 for (row, of) in matrix.chunks(8).enumerate() {
-                    sums[(warp * ROWS + row) * n + piece * 8..][..8].copy_from_slice(of);
+                    accumulators[(warp * ROWS + row) * n + piece * 8..][..8].copy_from_slice(of);
                 }
             }
         }
     }
-    sums
+    accumulators
 }
 
 /// The registers of D, which has `n` columns.

@@ -46,15 +46,15 @@ impl WgmmaOptions {
                 self.selector
             ));
         }
-        for (factor, negates, transposes) in
+        for (operand, negates, transposes) in
             [("A", self.negates_a, self.transposes_a), ("B", self.negates_b, self.transposes_b)]
         {
             if negates && !form.negates {
-                return Err(format!("{factor} is negated; this form takes it as it is only"));
+                return Err(format!("{operand} is negated; this form takes it as it is only"));
             }
             if transposes && !form.transposes {
                 return Err(format!(
-                    "{factor} is transposed; this form takes it with neighbours along K only"
+                    "{operand} is transposed; this form takes it with neighbours along K only"
                 ));
             }
         }

@@ -382,11 +382,13 @@ where
     where
         Self: BuiltFor<U::Needs>,
     {
-        let registers = self.registers.map(|sums| {
+        let registers = self.registers.map(|registers| {
             let mut rounded: <M64<N> as WgmmaColumns<Bits16>>::Registers =
                 bytemuck::Zeroable::zeroed();
-            for (pair, sums) in rounded.as_mut().iter_mut().zip(sums.as_ref().chunks_exact(2)) {
-                *pair = U::round_pair(f32::from_bits(sums[0]), f32::from_bits(sums[1]));
+            for (pair, elements) in
+                rounded.as_mut().iter_mut().zip(registers.as_ref().chunks_exact(2))
+            {
+                *pair = U::round_pair(f32::from_bits(elements[0]), f32::from_bits(elements[1]));
             }
             rounded
         });

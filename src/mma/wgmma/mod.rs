@@ -73,13 +73,13 @@ pub use sparse::{IssueSparse, WgmmaSparse, WgmmaSparseForm};
 ///     tile_b.fill(group, |k, col| b.get(k * 32 + col));
 ///     group.warp().fence_for_bulk();
 ///     group.sync();
-///     let mut sums = GroupAccumulator::<32, f32>::zero().begin(group);
-///     Wgmma::<32, bf16, bf16, f32>::issue(group, &mut sums, |issue| {
+///     let mut accumulators = GroupAccumulator::<32, f32>::zero().begin(group);
+///     Wgmma::<32, bf16, bf16, f32>::issue(group, &mut accumulators, |issue| {
 ///         for k in 0..4 {
 ///             issue.accumulate(tile_a.matrix_a((0, k * 16)), tile_b.matrix_b((k * 16, 0)));
 ///         }
 ///     });
-///     sums.finish(group).for_each(group, |row, col, value| d.set(row * 32 + col, value));
+///     accumulators.finish(group).for_each(group, |row, col, value| d.set(row * 32 + col, value));
 /// }
 ///
 /// let a: Vec<bf16> = (0..64 * 64).map(|i| bf16::from_f32((i % 7) as f32)).collect();
@@ -300,12 +300,12 @@ where
     #[track_caller]
     pub fn issue(
         group: WarpGroup<'_>,
-        sums: &mut InFlight<N, D>,
+        accumulators: &mut InFlight<N, D>,
         work: impl FnOnce(&mut Issue<'_, N, A, B, D, O, Target>),
     ) where
         Target: Supports<OnlyArch<90>>,
     {
-        in_group(Site::here(), group, || work(&mut Issue { sums, _form: PhantomData }));
+        in_group(Site::here(), group, || work(&mut Issue { accumulators, _form: PhantomData }));
     }
 }
 
@@ -324,7 +324,7 @@ pub struct Issue<'s, const N: usize, A, B, D: Element, O, Target>
 where
     M64<N>: WgmmaColumns<D::Width>,
 {
-    sums: &'s mut InFlight<N, D>,
+    accumulators: &'s mut InFlight<N, D>,
     _form: PhantomData<Wgmma<N, A, B, D, O, Target>>,
 }
 
@@ -378,7 +378,7 @@ where
         b: MatrixB<N, B, Y>,
         adds: bool,
     ) {
-        let (d, a, b) = (self.sums.registers, a.descriptor(), b.descriptor());
+        let (d, a, b) = (self.accumulators.registers, a.descriptor(), b.descriptor());
         // SAFETY: `issue` has a converged warpgroup. The descriptors come from tiles. Only `finish`
         // gives access to the registers.
         let d = unsafe {
@@ -397,7 +397,7 @@ where
                 ),
             }
         };
-        self.sums.registers = d;
+        self.accumulators.registers = d;
     }
 }
 
@@ -465,7 +465,7 @@ where
         b: MatrixB<N, B, Y>,
         adds: bool,
     ) {
-        let (d, a, b) = (self.sums.registers, a.registers(), b.descriptor());
+        let (d, a, b) = (self.accumulators.registers, a.registers(), b.descriptor());
         // SAFETY: as in `shared`. The compiler keeps A's registers.
         let d = unsafe {
             if Y::TRANSPOSED {
@@ -474,6 +474,6 @@ where
                 Wgmma::<N, A, B, D, O, Target>::registers::<NEGATE, false>(site, d, a, b, adds)
             }
         };
-        self.sums.registers = d;
+        self.accumulators.registers = d;
     }
 }

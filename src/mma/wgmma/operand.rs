@@ -382,13 +382,13 @@ impl<T: Multiplicand, const ROWS: usize, const COLS: usize, S: PatternSwizzle, c
     ///     tiles_b.part(1).fill(group, |_, _| bf16::from_f32(2.0));
     ///     group.warp().fence_for_bulk();
     ///     group.sync();
-    ///     let mut sums = GroupAccumulator::<32, f32>::zero().begin(group);
-    ///     Wgmma::<32, bf16, bf16, f32>::issue(group, &mut sums, |issue| {
+    ///     let mut accumulators = GroupAccumulator::<32, f32>::zero().begin(group);
+    ///     Wgmma::<32, bf16, bf16, f32>::issue(group, &mut accumulators, |issue| {
     ///         for k in (0..64).step_by(16) {
     ///             issue.accumulate(tile_a.matrix_a((0, k)), tiles_b.matrix_b((k, 0)));
     ///         }
     ///     });
-    ///     sums.finish(group).for_each(group, |row, col, sum| d.set(row * 32 + col, sum));
+    ///     accumulators.finish(group).for_each(group, |row, col, sum| d.set(row * 32 + col, sum));
     /// }
     ///
     /// let mut d = [0.0; 64 * 32];

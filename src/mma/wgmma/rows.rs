@@ -96,9 +96,9 @@ where
     pub fn factor(&self, index: usize) -> FragmentA<M16N8K16, T> {
         assert!(index < N / 16, "a factor has 16 columns of the matrix");
         FragmentA::from_registers(self.registers.map(|registers: RegistersOf<N, T>| {
-            let mut factor = [0; 4];
-            factor.copy_from_slice(&registers.as_ref()[4 * index..4 * index + 4]);
-            factor
+            let mut fragment = [0; 4];
+            fragment.copy_from_slice(&registers.as_ref()[4 * index..4 * index + 4]);
+            fragment
         }))
     }
 }

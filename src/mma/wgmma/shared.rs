@@ -110,8 +110,8 @@ where
     /// it.
     #[inline(always)]
     #[track_caller]
-    pub fn put(self, group: WarpGroup<'_>, sums: &GroupAccumulator<N, T>) {
-        let registers = &sums.registers;
+    pub fn put(self, group: WarpGroup<'_>, accumulator: &GroupAccumulator<N, T>) {
+        let registers = &accumulator.registers;
         let site = Site::here();
         group.each_thread(|lane, thread| {
             let registers = lane.get(registers);

@@ -62,12 +62,12 @@ use core::marker::PhantomData;
 ///     let metadata = Metadata::load(group.warp(), words, group.warp_rank());
 ///     group.warp().fence_for_bulk();
 ///     group.sync();
-///     let mut sums = GroupAccumulator::<16, f32>::zero().begin(group);
-///     WgmmaSparse::<16, f16, f16, f32>::issue(group, &mut sums, |issue| {
+///     let mut accumulators = GroupAccumulator::<16, f32>::zero().begin(group);
+///     WgmmaSparse::<16, f16, f16, f32>::issue(group, &mut accumulators, |issue| {
 ///         issue.accumulate::<0>(tile_a.matrix_a((0, 0)), tile_b.matrix_b((0, 0)), &metadata);
 ///         issue.accumulate::<1>(tile_a.matrix_a((0, 16)), tile_b.matrix_b((32, 0)), &metadata);
 ///     });
-///     sums.finish(group).for_each(group, |row, col, value| d.set(row * 16 + col, value));
+///     accumulators.finish(group).for_each(group, |row, col, value| d.set(row * 16 + col, value));
 /// }
 ///
 /// // Two of each four elements of a row are nonzero: which two depends on the row.
@@ -157,12 +157,14 @@ where
     #[track_caller]
     pub fn issue(
         group: WarpGroup<'_>,
-        sums: &mut InFlight<N, D>,
+        accumulators: &mut InFlight<N, D>,
         work: impl FnOnce(&mut IssueSparse<'_, N, A, B, D, O, Target>),
     ) where
         Target: Supports<OnlyArch<90>>,
     {
-        in_group(Site::here(), group, || work(&mut IssueSparse { sums, _form: PhantomData }));
+        in_group(Site::here(), group, || {
+            work(&mut IssueSparse { accumulators, _form: PhantomData })
+        });
     }
 }
 
@@ -173,7 +175,7 @@ pub struct IssueSparse<'s, const N: usize, A, B, D: Element, O, Target>
 where
     M64<N>: WgmmaColumns<D::Width>,
 {
-    sums: &'s mut InFlight<N, D>,
+    accumulators: &'s mut InFlight<N, D>,
     _form: PhantomData<WgmmaSparse<N, A, B, D, O, Target>>,
 }
 
@@ -241,7 +243,7 @@ where
         adds: bool,
     ) {
         let (d, a, b, kept) =
-            (self.sums.registers, a.descriptor(), b.descriptor(), metadata.words());
+            (self.accumulators.registers, a.descriptor(), b.descriptor(), metadata.words());
         // SAFETY: `issue` has a converged warpgroup. The descriptors come from tiles. Only `finish`
         // gives access to the registers.
         let d = unsafe {
@@ -268,7 +270,7 @@ where
                 }
             }
         };
-        self.sums.registers = d;
+        self.accumulators.registers = d;
     }
 }
 
@@ -340,7 +342,7 @@ where
         adds: bool,
     ) {
         let (d, a, b, kept) =
-            (self.sums.registers, a.registers(), b.descriptor(), metadata.words());
+            (self.accumulators.registers, a.registers(), b.descriptor(), metadata.words());
         // SAFETY: as in `shared`. The compiler keeps the registers of A and of the metadata.
         let d = unsafe {
             if Y::TRANSPOSED {
@@ -353,6 +355,6 @@ where
                 )
             }
         };
-        self.sums.registers = d;
+        self.accumulators.registers = d;
     }
 }

@@ -349,10 +349,10 @@ mod tests {
                 let a = (0..ROWS).flat_map(|row| (0..form.kept()).map(move |k| memory.a(row, k)));
                 let b = (0..form.k).flat_map(|k| (0..form.n).map(move |col| memory.b.bit(col, k)));
                 let d = (0..ROWS).flat_map(|row| (0..form.n).map(move |col| memory.d(row, col)));
-                let factors: Vec<usize> = a.chain(b).collect();
-                let count = factors.len();
+                let operands: Vec<usize> = a.chain(b).collect();
+                let count = operands.len();
                 let (mut seen, places) =
-                    (HashSet::new(), factors.into_iter().map(|bit| bit / form.element_bits()));
+                    (HashSet::new(), operands.into_iter().map(|bit| bit / form.element_bits()));
                 assert_eq!(
                     places.filter(|place| seen.insert(*place)).count(),
                     count,

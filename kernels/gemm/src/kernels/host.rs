@@ -490,7 +490,7 @@ where
     // With cluster split-K, a cluster computes one tile, and is not persistent.
     let grid = match kernel.blocks_per_tile {
         1 => blocks.min(kernel.at_once(launch.sms)),
-        together => blocks.saturating_mul(together),
+        blocks_per_tile => blocks.saturating_mul(blocks_per_tile),
     };
     let epilogue = epilogue((c, bias), d, partials, launch);
     let d = map.as_mut().map(|map| map.by_ref());

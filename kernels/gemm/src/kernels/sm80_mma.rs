@@ -253,7 +253,7 @@ fn tile<
         C::Op::load_b(warp, &stages.stage(stage).1, (slice * long, right))
     };
 
-    let mut sums: [[[Sums<C::Op>; PAIR]; J]; I] = Zeroable::zeroed();
+    let mut accumulators: [[[Sums<C::Op>; PAIR]; J]; I] = Zeroable::zeroed();
     let mut stage = RingIndex::FIRST;
     Copies::<C, M, N, K>::wait::<IN_FLIGHT>(warp);
     block.sync();
@@ -302,7 +302,7 @@ fn tile<
                     let j = if i % 2 == 0 { j } else { PAIR * J - 1 - j };
                     C::Op::multiply(
                         warp,
-                        &mut sums[i][j / PAIR][j % PAIR],
+                        &mut accumulators[i][j / PAIR][j % PAIR],
                         &a[i],
                         &b[j / PAIR][j % PAIR],
                     );
@@ -338,8 +338,8 @@ fn tile<
             WARPS,
         > = stages.reuse();
         let result = results.part(warp.index());
-        for (i, sums) in sums.iter().enumerate() {
-            for (j, sum) in sums.as_flattened().iter().enumerate() {
+        for (i, row) in accumulators.iter().enumerate() {
+            for (j, sum) in row.as_flattened().iter().enumerate() {
                 let sum = sum.map(warp, |_, _, sum| sum.times(epilogue.alpha));
                 <C::Op as MmaOp>::Output::narrow_all(warp, &sum).store(
                     warp,
@@ -357,8 +357,8 @@ fn tile<
     let parts: SharedRing<SharedTile<Sum<C::Op>, WARP_M, WARP_N, Swizzle128>, WARPS> =
         stages.reuse();
     let part = parts.part(warp.index());
-    for (i, sums) in sums.iter().enumerate() {
-        for (j, sum) in sums.as_flattened().iter().enumerate() {
+    for (i, row) in accumulators.iter().enumerate() {
+        for (j, sum) in row.as_flattened().iter().enumerate() {
             sum.store(warp, &part, (i * tall, j * (wide / PAIR)));
         }
     }

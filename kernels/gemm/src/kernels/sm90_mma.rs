@@ -457,10 +457,10 @@ where
                 wait_for_stores::<0>(warp);
             }
             for (i, row) in accumulators.iter().enumerate() {
-                for (j, sums) in row.as_flattened().chunks_exact(PART / wide).enumerate() {
+                for (j, slice) in row.as_flattened().chunks_exact(PART / wide).enumerate() {
                     // Opaque to the compiler, so that it does not replace this constant by `index`.
                     if opaque((i * parts + j) as u32) == index {
-                        for (j, sum) in sums.iter().enumerate() {
+                        for (j, sum) in slice.iter().enumerate() {
                             sum.store(warp, &part, (0, j * wide));
                         }
                     }

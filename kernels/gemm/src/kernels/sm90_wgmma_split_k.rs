@@ -152,15 +152,15 @@ pub fn gemm_split_k<
 
     // Reduction: the sync shows that all consumers have read the stages.
     block.sync();
-    let shares = stages
+    let slices = stages
         .reuse::<SharedRing<SharedRing<SharedAccumulator<SHARE, T>, CLUSTER>, CONSUMERS>>()
         .part(index);
-    for share in 0..CLUSTER {
-        shares.part(share).put(group, &accumulator.columns(share * SHARE));
+    for slice in 0..CLUSTER {
+        slices.part(slice).put(group, &accumulator.columns(slice * SHARE));
     }
     cluster.sync();
     let of_blocks: [_; CLUSTER] =
-        core::array::from_fn(|block| shares.of(cluster.peer(block)).part(rank).get(group));
+        core::array::from_fn(|block| slices.of(cluster.peer(block)).part(rank).get(group));
     let sum = of_blocks.into_iter().reduce(|sum: GroupAccumulator<SHARE, T>, of_block| {
         sum.zip(group, 0, &of_block, |sum, of_block| sum.plus(T::ONE, of_block))
     });

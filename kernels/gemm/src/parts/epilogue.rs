@@ -121,13 +121,13 @@ impl<D: Output, L: Order> Epilogue<'_, D, L> {
     pub fn finish<const BATCH: usize, const ROWS: usize, const COLS: usize, S: Swizzle>(
         &self,
         threads: impl Threads,
-        sums: SharedTile<D::Sum, ROWS, COLS, S, L>,
+        accumulators: SharedTile<D::Sum, ROWS, COLS, S, L>,
         at: (usize, usize),
         (rows, cols): (usize, usize),
         put: impl Fn((usize, usize), Option<(usize, usize)>, D) + LaneCapture,
     ) {
-        sums.for_each_together::<BATCH>(threads, |places, sums| {
-            let (to, finished) = self.finish_at(places, sums, at, (rows, cols));
+        accumulators.for_each_together::<BATCH>(threads, |places, accumulators| {
+            let (to, finished) = self.finish_at(places, accumulators, at, (rows, cols));
             for i in 0..BATCH {
                 put(places[i], to[i], finished[i]);
             }
@@ -140,7 +140,7 @@ impl<D: Output, L: Order> Epilogue<'_, D, L> {
     fn finish_at<const N: usize>(
         &self,
         places: [(usize, usize); N],
-        mut sums: [D::Sum; N],
+        mut accumulators: [D::Sum; N],
         at: (usize, usize),
         (rows, cols): (usize, usize),
     ) -> ([Option<(usize, usize)>; N], [D; N]) {
@@ -150,9 +150,9 @@ impl<D: Output, L: Order> Epilogue<'_, D, L> {
             all[i] = (row, col);
             is_inside[i] = row < rows && col < cols;
             inside[i] = is_inside[i].then_some((row, col));
-            sums[i] = sums[i].times(self.alpha);
+            accumulators[i] = accumulators[i].times(self.alpha);
         }
-        let mut finished = self.finish_scaled(all, is_inside, sums);
+        let mut finished = self.finish_scaled(all, is_inside, accumulators);
         for i in 0..N {
             if !is_inside[i] {
                 finished[i] = Zeroable::zeroed();
@@ -168,7 +168,7 @@ impl<D: Output, L: Order> Epilogue<'_, D, L> {
         &self,
         places: [(usize, usize); N],
         is_inside: [bool; N],
-        mut sums: [D::Sum; N],
+        mut accumulators: [D::Sum; N],
     ) -> [D; N] {
         if let Some(c) = self.c {
             let c: [D::Sum; N] = core::array::from_fn(|i| {
@@ -176,7 +176,7 @@ impl<D: Output, L: Order> Epilogue<'_, D, L> {
                 if is_inside[i] { c.get(row, col).widen() } else { D::Sum::ZERO }
             });
             for i in 0..N {
-                sums[i] = sums[i].plus(self.beta, c[i]);
+                accumulators[i] = accumulators[i].plus(self.beta, c[i]);
             }
         }
         if !self.bias.is_empty() {
@@ -185,14 +185,14 @@ impl<D: Output, L: Order> Epilogue<'_, D, L> {
                 if is_inside[i] { self.bias.get(index).widen() } else { D::Sum::ZERO }
             });
             for i in 0..N {
-                sums[i] = sums[i].plus(D::Sum::ONE, bias[i]);
+                accumulators[i] = accumulators[i].plus(D::Sum::ONE, bias[i]);
             }
         }
         match self.activation {
-            Activation::Identity => sums,
-            Activation::Relu => sums.map(|sum| sum.activate(Activation::Relu)),
-            Activation::Gelu => sums.map(|sum| sum.activate(Activation::Gelu)),
-            Activation::Silu => sums.map(|sum| sum.activate(Activation::Silu)),
+            Activation::Identity => accumulators,
+            Activation::Relu => accumulators.map(|sum| sum.activate(Activation::Relu)),
+            Activation::Gelu => accumulators.map(|sum| sum.activate(Activation::Gelu)),
+            Activation::Silu => accumulators.map(|sum| sum.activate(Activation::Silu)),
         }
         .map(D::narrow)
     }

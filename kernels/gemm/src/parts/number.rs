@@ -19,10 +19,10 @@ pub trait Number:
     /// One.
     const ONE: Self;
 
-    /// `self + factor x other`.
-    fn plus(self, factor: Self, other: Self) -> Self;
-    /// `self x factor`.
-    fn times(self, factor: Self) -> Self;
+    /// `self + scale x other`.
+    fn plus(self, scale: Self, other: Self) -> Self;
+    /// `self x scale`.
+    fn times(self, scale: Self) -> Self;
     /// `activation(self)`. A NaN stays a NaN.
     fn activate(self, activation: Activation) -> Self;
 }
@@ -70,13 +70,13 @@ impl Number for i32 {
     const ONE: Self = 1;
 
     #[inline(always)]
-    fn plus(self, factor: i32, other: i32) -> i32 {
-        self.wrapping_add(factor.wrapping_mul(other))
+    fn plus(self, scale: i32, other: i32) -> i32 {
+        self.wrapping_add(scale.wrapping_mul(other))
     }
 
     #[inline(always)]
-    fn times(self, factor: i32) -> i32 {
-        self.wrapping_mul(factor)
+    fn times(self, scale: i32) -> i32 {
+        self.wrapping_mul(scale)
     }
 
     #[inline(always)]
@@ -91,13 +91,13 @@ impl Number for f32 {
     const ONE: Self = 1.0;
 
     #[inline(always)]
-    fn plus(self, factor: f32, other: f32) -> f32 {
-        self + factor * other
+    fn plus(self, scale: f32, other: f32) -> f32 {
+        self + scale * other
     }
 
     #[inline(always)]
-    fn times(self, factor: f32) -> f32 {
-        self * factor
+    fn times(self, scale: f32) -> f32 {
+        self * scale
     }
 
     #[inline(always)]
@@ -112,13 +112,13 @@ impl Number for f64 {
     const ONE: Self = 1.0;
 
     #[inline(always)]
-    fn plus(self, factor: f64, other: f64) -> f64 {
-        self + factor * other
+    fn plus(self, scale: f64, other: f64) -> f64 {
+        self + scale * other
     }
 
     #[inline(always)]
-    fn times(self, factor: f64) -> f64 {
-        self * factor
+    fn times(self, scale: f64) -> f64 {
+        self * scale
     }
 
     #[inline(always)]
@@ -231,13 +231,16 @@ pub trait Output: Element {
     /// Rounds to the nearest.
     fn narrow(sum: Self::Sum) -> Self;
     /// Rounds a fragment.
-    fn narrow_all<S>(warp: Warp<'_>, sums: &Accumulator<S, Self::Sum>) -> Accumulator<S, Self>
+    fn narrow_all<S>(
+        warp: Warp<'_>,
+        accumulator: &Accumulator<S, Self::Sum>,
+    ) -> Accumulator<S, Self>
     where
         S: FragmentShape<RoleC, Self::Width> + FragmentShape<RoleC, <Self::Sum as Element>::Width>;
     /// Rounds a warpgroup's accumulator.
     fn narrow_group<const N: usize>(
         group: WarpGroup<'_>,
-        sums: &GroupAccumulator<N, Self::Sum>,
+        accumulator: &GroupAccumulator<N, Self::Sum>,
     ) -> GroupAccumulator<N, Self>
     where
         M64<N>: WgmmaColumns<Self::Width> + WgmmaColumns<<Self::Sum as Element>::Width>;
@@ -258,22 +261,22 @@ impl<T: Number> Output for T {
     }
 
     #[inline(always)]
-    fn narrow_all<S>(_: Warp<'_>, sums: &Accumulator<S, T>) -> Accumulator<S, T>
+    fn narrow_all<S>(_: Warp<'_>, accumulator: &Accumulator<S, T>) -> Accumulator<S, T>
     where
         S: FragmentShape<RoleC, T::Width>,
     {
-        *sums
+        *accumulator
     }
 
     #[inline(always)]
     fn narrow_group<const N: usize>(
         _: WarpGroup<'_>,
-        sums: &GroupAccumulator<N, T>,
+        accumulator: &GroupAccumulator<N, T>,
     ) -> GroupAccumulator<N, T>
     where
         M64<N>: WgmmaColumns<T::Width>,
     {
-        *sums
+        *accumulator
     }
 }
 
@@ -291,22 +294,22 @@ impl Output for f16 {
     }
 
     #[inline(always)]
-    fn narrow_all<S>(warp: Warp<'_>, sums: &Accumulator<S, f32>) -> Accumulator<S, f16>
+    fn narrow_all<S>(warp: Warp<'_>, accumulator: &Accumulator<S, f32>) -> Accumulator<S, f16>
     where
         S: FragmentShape<RoleC, Bits16> + FragmentShape<RoleC, Bits32>,
     {
-        sums.round(warp)
+        accumulator.round(warp)
     }
 
     #[inline(always)]
     fn narrow_group<const N: usize>(
         group: WarpGroup<'_>,
-        sums: &GroupAccumulator<N, f32>,
+        accumulator: &GroupAccumulator<N, f32>,
     ) -> GroupAccumulator<N, f16>
     where
         M64<N>: WgmmaColumns<Bits16> + WgmmaColumns<Bits32>,
     {
-        sums.round(group)
+        accumulator.round(group)
     }
 }
 
@@ -325,21 +328,21 @@ impl Output for bf16 {
     }
 
     #[inline(always)]
-    fn narrow_all<S>(warp: Warp<'_>, sums: &Accumulator<S, f32>) -> Accumulator<S, bf16>
+    fn narrow_all<S>(warp: Warp<'_>, accumulator: &Accumulator<S, f32>) -> Accumulator<S, bf16>
     where
         S: FragmentShape<RoleC, Bits16> + FragmentShape<RoleC, Bits32>,
     {
-        sums.round(warp)
+        accumulator.round(warp)
     }
 
     #[inline(always)]
     fn narrow_group<const N: usize>(
         group: WarpGroup<'_>,
-        sums: &GroupAccumulator<N, f32>,
+        accumulator: &GroupAccumulator<N, f32>,
     ) -> GroupAccumulator<N, bf16>
     where
         M64<N>: WgmmaColumns<Bits16> + WgmmaColumns<Bits32>,
     {
-        sums.round(group)
+        accumulator.round(group)
     }
 }

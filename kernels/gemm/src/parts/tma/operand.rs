@@ -400,13 +400,13 @@ fn load_boxes<
         [along as i32, across as i32, load.batch as i32]
     };
     match multicast {
-        Some(share) if N > 1 => {
+        Some(slice) if N > 1 => {
             for first in (0..TILES).step_by(N) {
-                let tile = first + share.rank;
+                let tile = first + slice.rank;
                 if tile < count {
                     tiles.part(tile).load_tma(
                         lane,
-                        map.at(at(tile)).multicast(share.blocks),
+                        map.at(at(tile)).multicast(slice.blocks),
                         barrier,
                     );
                 }
