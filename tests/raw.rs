@@ -127,6 +127,8 @@ impl Function {
 /// The functions of `raw`, as the compiler expands them.
 fn functions() -> Vec<Function> {
     let output = rustc(&libraries())
+        // Stable rustc prints the expanded code only with this.
+        .env("RUSTC_BOOTSTRAP", "1")
         .args(["--crate-name=ptx_matrix", "--crate-type=lib", "-Zunpretty=expanded", "src/lib.rs"])
         .output()
         .expect("rustc");

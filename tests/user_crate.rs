@@ -53,7 +53,7 @@ fn missing_instruction_is_a_compile_error_at_its_line() {
         ),
         "{stderr}"
     );
-    assert!(stderr.contains("src/lib.rs:12"), "{stderr}");
+    assert!(stderr.contains("src/lib.rs:16"), "{stderr}");
     assert!(stderr.contains("#[kernel(.., target = \"sm_..\")]"), "{stderr}");
 }
 
@@ -64,7 +64,7 @@ fn a_kernel_with_clusters_is_one_for_gpus_that_have_them() {
     assert_eq!(ptx.matches(".reqnctapercluster 2, 1, 1").count(), 1, "of no other kernel");
     let error = build(Arch::SM_80, &["clusters"]).unwrap_err();
     let CompileError { stderr, .. } = error.downcast_ref().unwrap_or_else(|| panic!("{error:?}"));
-    for place in ["src/lib.rs:36", "src/lib.rs:38"] {
+    for place in ["src/lib.rs:45", "src/lib.rs:47"] {
         assert!(stderr.contains(place), "{place}: {stderr}");
     }
 }

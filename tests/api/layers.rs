@@ -197,6 +197,8 @@ fn imports(path: &Path, code: &str, names: &BTreeMap<String, From>) -> Vec<Impor
                 match from {
                     Some(From::Room(room)) => found.push(Import { line, room }),
                     Some(From::Elsewhere) => {}
+                    // What exported macros name.
+                    None if of[0] == "__private" => {}
                     None => {
                         panic!("{}:{line}: the crate's root has no `{}`", path.display(), of[0])
                     }
