@@ -1,7 +1,6 @@
 //! Lanes on the device: a `PerLane` is the executing lane's own value.
 
 use super::{LANES, Lane, PerLane};
-use crate::scope::{Block, Cluster, ClusterBlock, Warp, WarpGroup};
 use core::cell::UnsafeCell;
 use core::marker::PhantomData;
 
@@ -112,11 +111,6 @@ pub unsafe auto trait LaneCapture {}
 impl<T: ?Sized> !LaneCapture for UnsafeCell<T> {}
 impl<T: ?Sized> !LaneCapture for *const T {}
 impl<T: ?Sized> !LaneCapture for *mut T {}
-impl !LaneCapture for Block<'_> {}
-impl<const N: usize> !LaneCapture for ClusterBlock<'_, N> {}
-impl<const N: usize> !LaneCapture for Cluster<'_, N> {}
-impl !LaneCapture for WarpGroup<'_> {}
-impl !LaneCapture for Warp<'_> {}
 
 /// The trait to implement for a handle with a pointer, so that lane closures may capture it.
 pub(crate) use LaneCapture as Capturable;

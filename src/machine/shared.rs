@@ -4,7 +4,6 @@ use crate::element::{Moved, Sent};
 #[cfg(not(target_arch = "nvptx64"))]
 use crate::engine::{self, peer};
 use crate::lane::Site;
-use crate::memory::Swizzle;
 #[cfg(target_arch = "nvptx64")]
 use crate::raw;
 use bytemuck::Pod;
@@ -116,25 +115,20 @@ fn loaded<V: Pod>(load: impl FnOnce(&mut [u8])) -> V {
 /// Checks the swizzle of a tile's element that a lane is about to read. `address` and `plain` are
 /// its addresses with and without the swizzle.
 #[inline(always)]
-pub(crate) fn check_swizzle<S: Swizzle>(site: Site, address: u32, plain: u32) {
+pub(crate) fn check_swizzle(site: Site, address: u32, plain: u32, swizzle: (u32, u32)) {
     #[cfg(target_arch = "nvptx64")]
-    let _ = (site, address, plain);
+    let _ = (site, address, plain, swizzle);
     #[cfg(not(target_arch = "nvptx64"))]
-    engine::check_swizzle(site, in_tile::<S>(address, plain));
+    engine::check_swizzle(site, engine::InTile { address, plain, swizzle });
 }
 
 /// Records a tile's element at which a row of `ldmatrix` may start.
 #[inline(always)]
-pub(crate) fn note_row<S: Swizzle>(address: u32, plain: u32) {
+pub(crate) fn note_row(address: u32, plain: u32, swizzle: (u32, u32)) {
     #[cfg(target_arch = "nvptx64")]
-    let _ = (address, plain);
+    let _ = (address, plain, swizzle);
     #[cfg(not(target_arch = "nvptx64"))]
-    engine::note_row(in_tile::<S>(address, plain));
-}
-
-#[cfg(not(target_arch = "nvptx64"))]
-fn in_tile<S: Swizzle>(address: u32, plain: u32) -> engine::InTile {
-    engine::InTile { address, plain, swizzle: (S::BITS, S::BASE) }
+    engine::note_row(engine::InTile { address, plain, swizzle });
 }
 
 /// Loads two values of 8 bytes (`ld.shared.v2.b64`).

@@ -192,7 +192,7 @@ impl<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order>
     #[inline(always)]
     pub(crate) unsafe fn row_unchecked(self, row: usize, col: usize) -> RowAddr {
         let address = self.element(row, col);
-        note_row::<S>(address, self.plain(row, col));
+        note_row(address, self.plain(row, col), (S::BITS, S::BASE));
         // SAFETY: in bounds and aligned, as the caller guarantees; a swizzle moves chunks of 16
         // bytes whole.
         unsafe { RowAddr::from_address(address) }
@@ -264,7 +264,7 @@ impl<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order>
         site: Site,
     ) -> <T::Width as Width>::Register {
         let address = self.element(row, col);
-        check_swizzle::<S>(site, address, self.plain(row, col));
+        check_swizzle(site, address, self.plain(row, col), (S::BITS, S::BASE));
         // SAFETY: in bounds and aligned, as the caller guarantees.
         unsafe { Moved::load_shared(site, address) }
     }
@@ -274,7 +274,7 @@ impl<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order>
     #[inline(always)]
     pub(crate) unsafe fn load(self, _: Lane<'_>, row: usize, col: usize, site: Site) -> T {
         let address = self.element(row, col);
-        check_swizzle::<S>(site, address, self.plain(row, col));
+        check_swizzle(site, address, self.plain(row, col), (S::BITS, S::BASE));
         // SAFETY: in bounds, as the caller guarantees; aligned, as the tile is.
         T::from_bits(unsafe { Moved::load_shared(site, address) })
     }

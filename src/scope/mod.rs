@@ -32,6 +32,8 @@
 
 mod clock;
 mod cluster;
+#[cfg(target_arch = "nvptx64")]
+mod device;
 mod peer;
 pub(crate) mod shuffle;
 mod warp_group;
