@@ -189,7 +189,7 @@ fn refuse_stacks(kernels: &[KernelManifest], arch: Arch) -> Result<()> {
         let KernelManifest { name, stack, .. } = kernel;
         format!(
             "kernel `{name}` for {arch} has a stack of {stack} bytes; a thread on a GPU has \
-                 at most {MAX_STACK}"
+             at most {MAX_STACK}"
         )
     });
     let beyond: Vec<String> = beyond.collect();
@@ -251,8 +251,8 @@ mod tests {
             let error = refused(arch, &[most, 228]).0.unwrap_err();
             let expected = format!(
                 "kernel `of_228` has 233472 bytes of shared memory; a block on a GPU of {arch} has \
-                 at most {}: \
-                 use smaller tiles or fewer stages, or name a newer `target` in `#[kernel]`",
+                 at most {}: use smaller tiles or fewer stages, or name a newer `target` in \
+                 `#[kernel]`",
                 most * 1024
             );
             assert_eq!(error, expected);
@@ -270,8 +270,7 @@ mod tests {
             assert_eq!(kept, Ok(vec![stay.to_owned()]));
             let expected = format!(
                 "kernel `of_{}` has {} bytes of shared memory; a block on a GPU of {arch} has at \
-                 most 101376: \
-                 the build for this target leaves it out",
+                 most 101376: the build for this target leaves it out",
                 kibs[1],
                 kibs[1] * 1024
             );

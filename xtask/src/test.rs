@@ -23,7 +23,7 @@ const AFTER_HELP: &str = "Steps:
   conformance on the simulator
   a hundred schedules of each kernel
   packages: the crates as cargo publishes them, and the workspaces of `cargo ptx new` with them
-  examples in the documentation
+  examples, and examples in the documentation
 
 The first four run one after another, beside the others.
 
