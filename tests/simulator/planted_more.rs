@@ -21,6 +21,8 @@ enum Plant {
     Refill,
     /// The producer waits for its own copies instead of `empty`.
     RefillBehindFull,
+    /// The producer waits for the same phase as the consumer, from the first round on.
+    PhaseOfConsumer,
     EarlyRelease,
     ReleasedTwice,
     TooFewArrivals,
@@ -30,6 +32,7 @@ enum Plant {
     SwappedCoordinates,
     MissingFence,
     MissingSync,
+    MissingBlockSync,
     MissingFirstSync,
     MissingLastSync,
     NoSwizzle,
@@ -61,7 +64,9 @@ fn ring(
         let stage = state.index();
         let (row, full, empty) = (rows.stage(stage), full.stage(stage), empty.stage(stage));
         if warp.index() == 1 {
-            if !is(plant, Refill) && !is(plant, RefillBehindFull) {
+            if is(plant, PhaseOfConsumer) {
+                empty.wait(warp, state.phase());
+            } else if !is(plant, Refill) && !is(plant, RefillBehindFull) {
                 empty.wait(warp, state.prev_phase());
             }
             warp.elect(|lane| {
@@ -252,7 +257,9 @@ fn written(block: &Block, #[shared] (a, b): (TileA, TileB), d: GlobalMut<f32>, p
     if !is(plant, MissingFence) {
         warp.fence_for_bulk();
     }
-    block.sync();
+    if !is(plant, MissingBlockSync) {
+        block.sync();
+    }
     let mut sums = GroupAccumulator::<32, f32>::zero().begin(group);
     Wgmma::<32, bf16, bf16, f32>::issue(group, &mut sums, |issue| {
         for k in 0..4 {
@@ -283,7 +290,8 @@ fn multicast(
     d: GlobalMut<u32>,
     plant: u32,
 ) {
-    let (full, empty) = (full.init(block, 1), empty.init(block, 2));
+    let count = if is(plant, TooFewArrivals) { 1 } else { 2 };
+    let (full, empty) = (full.init(block, 1), empty.init(block, count));
     let (warp, cluster) = (block.warp(), block.cluster());
     let (rank, all) = (cluster.rank(), cluster.all());
     if !is(plant, MissingFirstSync) {
@@ -422,6 +430,9 @@ titles! {
     ring_refill_behind_full: run_ring, RefillBehindFull,
         "`rows[0] row 0, column 0` is refilled while warp 0 may still read it: no wait for \
          `empty[0]` is before the copy\n";
+    ring_phase_of_consumer: run_ring, PhaseOfConsumer,
+        "deadlock in the first round: warp 0 waits for `full[0]`, warp 1 waits for `empty[0]`, and \
+         nobody has arrived at any of them\n";
     ring_early_release: run_ring, EarlyRelease,
         "`rows[0] row 0, column 0` is released too early: warp 0 arrives at `empty[0]` before its \
          read is over\n";
@@ -461,6 +472,8 @@ titles! {
          [32, 64], tensor [32, 320]";
     written_missing_fence: run_written, MissingFence,
         "no proxy fence between a store to `b row 0, column 0` and a bulk copy or `wgmma`\n";
+    written_missing_block_sync: run_written, MissingBlockSync,
+        "race: ";
     written_in_flight: run_written, MissingSync,
         "race: write of `a row ";
     multicast_missing_wait: run_multicast, MissingWait,
@@ -469,6 +482,8 @@ titles! {
     multicast_refill: run_multicast, Refill,
         "the stage of `full[0]` is refilled without a wait for `empty[0]`: warp 0 of block (0, 0, \
          0) arrives at `full[0]` again";
+    multicast_too_few_arrivals: run_multicast, TooFewArrivals,
+        "`empty[0]` is initialised for 1 arrival, ";
     multicast_missing_first_sync: run_multicast, MissingFirstSync,
         "copy in shared memory of block (1, 0, 0), of which nothing says that it runs yet\n";
     multicast_missing_last_sync: run_multicast, MissingLastSync,

@@ -64,7 +64,8 @@ pub enum Cause {
         /// An arrival in the last phase.
         arrival: Actor,
     },
-    /// More warps arrive at an mbarrier than its count allows in a phase.
+    /// More warps arrive at an mbarrier than its count allows in a phase. Or a phase ends before
+    /// all readers of a stage have arrived.
     Count {
         /// The barrier's address.
         barrier: u32,
@@ -74,6 +75,9 @@ pub enum Cause {
         made: Actor,
         /// Each warp's last arrival.
         arrivals: Vec<Actor>,
+        /// The phase that ended too early, and the barrier and the phase of the copies to that
+        /// stage, which are not over. `None` if the number of warps shows the mistake.
+        early: Option<(u32, (u32, u32))>,
     },
     /// Shared memory is read before its copy has landed, or refilled before it was read.
     Handover {
@@ -208,6 +212,8 @@ impl Cause {
             Cause::RunsAhead { barrier, .. } => {
                 early_read.is_some_and(|(_, told)| told.is_some_and(|(told, _)| told == *barrier))
             }
+            // A phase that ends too early lets the copies of the next round start too early.
+            Cause::Bytes { .. } => matches!(other, Cause::Count { .. }),
             Cause::PhaseOverrun { .. } => !matches!(other, Cause::PhaseOverrun { .. }),
             Cause::Handover {
                 mistake: Mistake::NotWaited { .. } | Mistake::WaitedForOver { .. },

@@ -78,6 +78,15 @@ pub(super) fn title(f: &mut fmt::Formatter<'_>, cause: &Cause, names: Namer) -> 
             who(wait),
             phase(*waited)
         ),
+        Cause::Count { barrier, of, early: Some((ended, (copies, running))), .. } => write!(
+            f,
+            "{} is initialised for {of} arrival{}, which is too few: its {} ends before {} of {}",
+            names.barrier(*barrier),
+            if *of == 1 { "" } else { "s" },
+            phase(*ended),
+            phase(*running),
+            names.barrier(*copies)
+        ),
         Cause::Count { barrier, of, arrivals, .. } => write!(
             f,
             "{} is initialised for {of} arrival{}, and {} warps arrive at it: its phases end too \
@@ -308,6 +317,11 @@ pub(super) fn help(cause: &Cause, names: Namer) -> String {
              arrival for the next copy"
                 .into()
         }
+        Cause::Count { barrier, early: Some(_), .. } => format!(
+            "initialise {} for an arrival of each reader of the stage, in all blocks that the \
+             copies go to",
+            names.barrier(*barrier)
+        ),
         Cause::Count { barrier, arrivals, .. } => format!(
             "initialise {} for the arrivals of all {} warps, or let one of them arrive for all",
             names.barrier(*barrier),

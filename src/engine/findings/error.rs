@@ -1,7 +1,7 @@
 //! A finding, and the error that consists of findings.
 
 use super::cause::{Actor, Cause};
-use super::misuse::{Misuse, Place};
+use super::misuse::{Agent, Misuse, Place};
 use super::names::Names;
 use crate::engine::findings::Report;
 use crate::lane::Grid;
@@ -70,12 +70,16 @@ fn mistakes_first(mut findings: Vec<Finding>) -> Vec<Finding> {
         races.iter().filter_map(|race| race.read.cloned()).collect(),
         races.iter().map(|race| (race.here.clone(), race.there.clone())).collect(),
     );
+    // The operands of one `wgmma` lack the same wait or `sync`.
+    let groups: Vec<_> = races.iter().map(|race| race.group.cloned()).collect();
     let mut index = 0;
     findings.retain(|finding| {
         if finding.race().is_some() {
-            let (here, there) = &pairs[index];
+            let ((here, there), group) = (&pairs[index], &groups[index]);
+            let is_of_known_group = group.is_some() && groups[..index].contains(group);
+            let is_known = pairs[..index].iter().any(|of| (&of.1, &of.0) == (here, there));
             index += 1;
-            return !pairs[..index - 1].iter().any(|of| (&of.1, &of.0) == (here, there));
+            return !is_known && !is_of_known_group;
         }
         let is_unwritten = matches!(finding.misuse, Misuse::SharedUnwritten { .. });
         !(is_unwritten && finding.place.as_ref().is_some_and(|place| reads.contains(place)))
@@ -127,11 +131,13 @@ struct RaceLines<'f> {
     there: &'f Place,
     /// The line that reads.
     read: Option<&'f Place>,
+    /// The line of the `wgmma`, if one races.
+    group: Option<&'f Place>,
 }
 
 impl Finding {
     fn race(&self) -> Option<RaceLines<'_>> {
-        let (None, Some(here), Misuse::Race { access, other_access, other_place, .. }) =
+        let (None, Some(here), Misuse::Race { access, other_access, other_place, other, .. }) =
             (&self.cause, &self.place, &self.misuse)
         else {
             return None;
@@ -142,7 +148,13 @@ impl Finding {
             (_, "read") => Some(there),
             _ => None,
         };
-        Some(RaceLines { here, there, read })
+        let group = match other {
+            Agent::WarpGroup => Some(there),
+            // No warp executes an operation of a warpgroup or a copy.
+            _ if self.warp.is_none() => Some(here),
+            _ => None,
+        };
+        Some(RaceLines { here, there, read, group })
     }
 
     /// Moves the finding to the line of its cause.

@@ -1,6 +1,7 @@
 //! The last line of each report: the help.
 
 use super::barrier_message::barrier_help;
+use super::message::wait_in_circle;
 use super::misuse::{Agent, Awaited, ClusterMisuse, Memory, Misuse, WaitingWarp};
 use super::names::Namer;
 use std::format;
@@ -229,6 +230,11 @@ impl Misuse {
                     .into()
             }
             Misuse::Barrier { misuse, .. } => barrier_help(*misuse).into(),
+            Misuse::Deadlock { waiting, barriers, .. } if wait_in_circle(waiting, barriers) => {
+                "the stages are free in the first round: let the warp that fills them wait for \
+                 the phase before the first (`PipelineState::prev_phase`)"
+                    .into()
+            }
             Misuse::Deadlock { waiting, .. } => awaited_help(
                 waiting.first().map_or(Awaited::Sync, |WaitingWarp { awaited, .. }| *awaited),
                 names,

@@ -1,7 +1,7 @@
 //! The first line of each report: the title.
 
 use super::barrier_message::{barrier, phase_lacks};
-use super::misuse::{Awaited, ClusterMisuse, Misuse, WaitingWarp};
+use super::misuse::{Awaited, BarrierState, ClusterMisuse, Misuse, WaitingWarp};
 use super::names::Namer;
 use super::notes::{of, warps};
 use std::fmt;
@@ -111,7 +111,7 @@ impl Misuse {
                 "misaligned: a bulk copy starts at element {index} of `{name}`, {beyond} bytes \
                  behind a multiple of 16"
             ),
-            Misuse::Deadlock { waiting, .. } => deadlock(f, waiting, names),
+            Misuse::Deadlock { waiting, barriers, .. } => deadlock(f, waiting, barriers, names),
             Misuse::BoxOutside { loads, coordinates, size, tensor, .. } => {
                 let (verb, effect) =
                     if *loads { ("load", "is all zeros") } else { ("store", "writes nothing") };
@@ -377,8 +377,29 @@ fn swizzle(code: u32) -> String {
 
 /// Writes the title of a deadlock. It names the event if all warps wait for the same kind.
 /// Otherwise it names the first wait, which causes the others.
-fn deadlock(f: &mut fmt::Formatter<'_>, waiting: &[WaitingWarp], names: Namer) -> fmt::Result {
+fn deadlock(
+    f: &mut fmt::Formatter<'_>,
+    waiting: &[WaitingWarp],
+    barriers: &[BarrierState],
+    names: Namer,
+) -> fmt::Result {
     let Some(first) = waiting.first() else { return f.write_str("deadlock") };
+    if wait_in_circle(waiting, barriers) {
+        f.write_str("deadlock in the first round: ")?;
+        let mut written = Vec::new();
+        for one in waiting {
+            let Awaited::Barrier { address, .. } = one.awaited else { continue };
+            let group = waiting.iter().filter(|of| of.awaited == one.awaited);
+            let group: Vec<_> = group.map(|waiting| (waiting.block, waiting.warp)).collect();
+            if !written.contains(&one.awaited) {
+                let comma = if written.is_empty() { "" } else { ", " };
+                let waits = if group.len() == 1 { "waits" } else { "wait" };
+                write!(f, "{comma}{} {waits} for {}", warps(group), names.barrier(address))?;
+                written.push(one.awaited);
+            }
+        }
+        return f.write_str(", and nobody has arrived at any of them");
+    }
     let with_first = waiting.iter().filter(|waiting| waiting.awaited == first.awaited);
     let group: Vec<_> = with_first.map(|waiting| (waiting.block, waiting.warp)).collect();
     let waits = if group.len() == 1 { "waits" } else { "wait" };
@@ -420,4 +441,13 @@ fn deadlock(f: &mut fmt::Formatter<'_>, waiting: &[WaitingWarp], names: Namer) -
             phase_lacks(of, arrivals, bytes)
         ),
     }
+}
+
+/// Whether the warps wait for each other: for the first phases of several mbarriers, to which none
+/// has come.
+pub(super) fn wait_in_circle(waiting: &[WaitingWarp], barriers: &[BarrierState]) -> bool {
+    let is_first = |of: &WaitingWarp| matches!(of.awaited, Awaited::Barrier { phase: 0, .. });
+    barriers.len() > 1
+        && waiting.iter().all(is_first)
+        && barriers.iter().all(|barrier| barrier.arrivals.is_empty())
 }

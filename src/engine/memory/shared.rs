@@ -270,18 +270,20 @@ impl SharedMemory {
         address: u32,
         range: Range<usize>,
     ) -> bool {
-        self.check_free(access, by, address, range, |known| {
+        self.check_free(access, by, address, range, None, |known| {
             known.copying.or_else(|| known.reducing())
         })
     }
 
-    /// The same for one kind of copies: `in_flight` returns the start of one.
+    /// The same for one kind of copies: `in_flight` returns the start of one. `signals` is the
+    /// mbarrier that the access signals, if it is a copy.
     fn check_free(
         &self,
         access: &'static str,
         by: Access,
         address: u32,
         range: Range<usize>,
+        signals: Option<(u32, u32)>,
         in_flight: impl Fn(&Known) -> Option<Access>,
     ) -> bool {
         let start = range.start;
@@ -297,18 +299,20 @@ impl SharedMemory {
             }
             if let Some(copy) = in_flight(known) {
                 let (place, (warp, block)) = (copy.location.into(), self.findings.warp(copy.agent));
-                let cause = (access == "read").then(|| {
-                    let by_group = known.history.reads().any(|read| self.findings.is_group(read));
-                    let reads = known.history.reads().filter(|read| read.agent == by.agent);
-                    let conflict =
-                        Conflict { rank: self.rank, address, read: by, copy, signals: None };
-                    conflict.of_read(reads.map(|read| read.tick).max(), by_group)
-                });
-                self.note(
-                    by,
-                    Misuse::CopyInFlight { access, address, place, warp, block },
-                    cause.flatten(),
-                );
+                let conflict = Conflict { rank: self.rank, address, read: by, copy, signals };
+                let cause = match access {
+                    "read" => {
+                        let by_group =
+                            known.history.reads().any(|read| self.findings.is_group(read));
+                        let reads = known.history.reads().filter(|read| read.agent == by.agent);
+                        conflict.of_read(reads.map(|read| read.tick).max(), by_group)
+                    }
+                    "copy" if copy.agent == by.agent => {
+                        Conflict { read: copy, copy: by, ..conflict }.of_second_copy()
+                    }
+                    _ => None,
+                };
+                self.note(by, Misuse::CopyInFlight { access, address, place, warp, block }, cause);
                 return false;
             }
         }
@@ -330,7 +334,9 @@ impl SharedMemory {
         signals: Option<(u32, u32)>,
     ) -> Result<(), Misuse> {
         let range = self.range("copy", address, bytes)?;
-        let free = self.check_in_flight("copy", by, address, range.clone());
+        let free = self.check_free("copy", by, address, range.clone(), signals, |known| {
+            known.copying.or_else(|| known.reducing())
+        });
         self.set_copying(range.clone(), Some(by));
         let cause = |address, read| {
             Conflict { rank: self.rank, address, read, copy: by, signals }.of_copy()
@@ -382,7 +388,8 @@ impl SharedMemory {
     ) -> Result<(), Misuse> {
         let range = self.range("reduction", address, bytes)?;
         self.check_sources(by, address, &range);
-        let free = self.check_free("reduction", by, address, range.clone(), |known| known.copying);
+        let free =
+            self.check_free("reduction", by, address, range.clone(), None, |known| known.copying);
         let (mut unwritten, start) = (false, range.start);
         self.known.borrow_mut().change(
             range,

@@ -347,6 +347,16 @@ impl Conflict {
         })
     }
 
+    /// The mistake that explains a copy to memory to which the same warp's last copy has not
+    /// landed.
+    pub(crate) fn of_second_copy(self) -> Option<Cause> {
+        try_with_cluster(|cluster| {
+            let (barrier, _) = self.signals?;
+            let (wait, of, _) = self.wait_for_it(cluster)?;
+            too_few(cluster, split(of), wait.phase, (self.rank, barrier))
+        })
+    }
+
     /// The mistake if memory is refilled that a reader has waited for and may still read.
     fn of_refill(&self, cluster: &ClusterState, wait: Waited) -> Mistake {
         self.of_release(cluster, Some(wait)).unwrap_or(Mistake::NotReleased { release: None })
@@ -524,7 +534,7 @@ pub(crate) fn not_expected(
 /// The mistake of a warp that arrives at a barrier more often than a phase has arrivals.
 ///
 /// If that warp starts the copies that signal the barrier, it did not wait for the phase of the
-/// last copy.
+/// last copy. Or it did, and that phase ended with too few arrivals.
 pub(super) fn runs_ahead(
     cluster: &ClusterState,
     rank: usize,
@@ -542,7 +552,12 @@ pub(super) fn runs_ahead(
     let conflict =
         Conflict { rank, address, read: first, copy: first, signals: Some((address, phase)) };
     let wait = match conflict.latest_wait(cluster, first.tick) {
-        Some((wait, ..)) if !wait.again && wait.phase.wrapping_add(1) > phase => return None,
+        // It has waited for the right phase: that phase may have ended too early.
+        Some((wait, of, _)) if !wait.again && wait.phase.wrapping_add(1) > phase => {
+            let (rank, address) = split(of);
+            let copies = (conflict.rank, conflict.address);
+            return too_few(cluster, (rank, address), wait.phase, copies);
+        }
         wait => wait.map(|(wait, of, _)| (of, wait.phase, cluster_actor(cluster, wait.by))),
     };
     Some(Cause::RunsAhead {
@@ -639,6 +654,44 @@ pub(super) fn wrong_count(cluster: &ClusterState, rank: usize, address: u32) -> 
         of,
         made: cluster_actor(cluster, made),
         arrivals,
+        early: None,
+    })
+}
+
+/// The mistake of a barrier whose count is too small, after a wait for its `phase`. More warps
+/// arrive at it. Or its phase ended before the copies to the stage that it guards have landed:
+/// these signal `copies`. Its arrivals came from readers that have waited for copies to their own
+/// blocks, so readers of another block are missing.
+fn too_few(
+    cluster: &ClusterState,
+    (rank, address): (usize, u32),
+    phase: u32,
+    (of_copies, copies): (usize, u32),
+) -> Option<Cause> {
+    if let Some(cause) = wrong_count(cluster, rank, address) {
+        return Some(cause);
+    }
+    let barriers = cluster.blocks[rank].barriers.borrow();
+    let barrier = barriers.get(address)?;
+    let made = barrier.history.made?;
+    let running = cluster.blocks[of_copies].barriers.borrow().get(copies)?.phase();
+    let arrivals: Vec<Access> =
+        barrier.history.arrivals().filter(|(of, _)| *of == phase).map(|(_, by)| by).collect();
+    let waited = |by: &Access| {
+        let (block, _) = cluster.warp(by.agent);
+        let barriers = block.barriers.borrow();
+        let wait = barriers.get(copies).and_then(|barrier| barrier.history.wait_of(by.agent));
+        wait.is_some_and(|wait| wait.phase == running)
+    };
+    if arrivals.is_empty() || !arrivals.iter().all(waited) {
+        return None;
+    }
+    Some(Cause::Count {
+        barrier: address_of(rank, address),
+        of: barrier.count(),
+        made: cluster_actor(cluster, made),
+        arrivals: arrivals.into_iter().map(|by| cluster_actor(cluster, by)).collect(),
+        early: Some((phase, (address_of(of_copies, copies), running))),
     })
 }
 
