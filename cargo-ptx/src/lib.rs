@@ -2,4 +2,5 @@
 
 pub mod build;
 pub mod doctor;
+#[cfg(feature = "forms")]
 pub mod layout;

@@ -2,10 +2,8 @@
 
 mod build;
 mod bundle;
-mod coverage;
 mod fuzz;
 mod kernels;
-mod layout;
 mod legal;
 mod process;
 mod program;
@@ -17,8 +15,9 @@ use anyhow::Result;
 use cargo_ptx::doctor;
 use clap::Parser;
 use kernels::Kernels;
-use program::Program;
+use program::{Profile, Program};
 use ptx_matrix_output::errln;
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -71,7 +70,7 @@ enum Command {
     /// For each form, `wgmma` included: whether it passes on the simulator and assembles for each
     /// of its targets (both tried now), and whether hardware ran it (as recorded). Fails if one of
     /// these is missing.
-    Coverage(coverage::Arguments),
+    Coverage(program::Arguments),
     /// Execute one instruction on registers and shared memory from a file
     ///
     /// Runs on the simulator, or with `--on gpu` on a GPU. `cargo xtask exec --help` describes the
@@ -83,7 +82,7 @@ enum Command {
     /// answers differ from the list.
     Legal(legal::Arguments),
     /// Draw which lane holds which element of an instruction's matrices
-    Layout(layout::Arguments),
+    Layout(program::Arguments),
     /// Test the simulator with random programs whose misuses are known
     ///
     /// The simulator must report these misuses and no others. `cargo xtask fuzz --help` lists
@@ -124,24 +123,42 @@ const CONFORMANCE: Program = Program {
     name: "conformance",
     package: "ptx-matrix-conformance",
     kernels: &[Kernels::Conformance, Kernels::Attention],
+    profile: Profile::Dev,
 };
 /// The GEMM benchmark against cuBLAS.
 const BENCH: Program = Program {
     name: "bench",
     package: "ptx-matrix-bench",
     kernels: &[Kernels::Gemm, Kernels::Ladder, Kernels::Timings],
+    profile: Profile::Release,
 };
 /// Latency and throughput of the instructions.
-const TIMINGS: Program =
-    Program { name: "timings", package: "ptx-matrix-timings", kernels: &[Kernels::Timings] };
+const TIMINGS: Program = Program {
+    name: "timings",
+    package: "ptx-matrix-timings",
+    kernels: &[Kernels::Timings],
+    profile: Profile::Release,
+};
 /// Random GEMMs.
-const TRIALS: Program =
-    Program { name: "trials", package: "ptx-matrix-trials", kernels: &[Kernels::Gemm] };
+const TRIALS: Program = Program {
+    name: "trials",
+    package: "ptx-matrix-trials",
+    kernels: &[Kernels::Gemm],
+    profile: Profile::Release,
+};
 /// One instruction, executed once.
-const EXEC: Program = Program { name: "exec", package: "ptx-matrix-exec", kernels: &[] };
+const EXEC: Program =
+    Program { name: "exec", package: "ptx-matrix-exec", kernels: &[], profile: Profile::Dev };
+/// The forms of the instructions.
+const FORMS: Program =
+    Program { name: "forms", package: "ptx-matrix-forms", kernels: &[], profile: Profile::Dev };
 /// Kernels with one misuse each.
-const MISUSES: Program =
-    Program { name: "misuses", package: "ptx-matrix-fuzz", kernels: &[Kernels::Fuzz] };
+const MISUSES: Program = Program {
+    name: "misuses",
+    package: "ptx-matrix-fuzz",
+    kernels: &[Kernels::Fuzz],
+    profile: Profile::Release,
+};
 
 fn main() -> ExitCode {
     match run(Command::parse()) {
@@ -162,10 +179,16 @@ fn run(command: Command) -> Result<ExitCode> {
         Command::Test(arguments) => test::run(&arguments),
         Command::Build(arguments) => build::run(&arguments),
         Command::Bundle(arguments) => bundle::run(&arguments),
-        Command::Coverage(arguments) => coverage::run(&arguments),
-        Command::Exec(arguments) => EXEC.run_alone(&arguments),
+        Command::Coverage(arguments) => {
+            let mut all = vec![OsString::from("coverage")];
+            if !arguments.ask_for_help() {
+                all.extend(["--conformance".into(), CONFORMANCE.build()?.into()]);
+            }
+            FORMS.run_alone(&all, &arguments)
+        }
+        Command::Exec(arguments) => EXEC.run_alone(&[], &arguments),
         Command::Legal(arguments) => legal::run(&arguments),
-        Command::Layout(arguments) => layout::run(&arguments),
+        Command::Layout(arguments) => FORMS.run_alone(&["layout".into()], &arguments),
         Command::Fuzz(arguments) => fuzz::run(&arguments),
         Command::Sanitize(arguments) => sanitize::run(&arguments),
         Command::Doctor(arguments) => doctor::run(&arguments, root(), "cargo xtask"),

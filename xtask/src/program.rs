@@ -4,6 +4,7 @@ use crate::kernels::Kernels;
 use crate::process::{cargo, exit_code, status};
 use anyhow::{Context, Result, ensure};
 use ptx_matrix_build::Arch;
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::{Command, ExitCode, Stdio};
 
@@ -15,6 +16,13 @@ pub struct Arguments {
     arguments: Vec<String>,
 }
 
+impl Arguments {
+    /// Whether they ask for the program's help, which needs no other work.
+    pub fn ask_for_help(&self) -> bool {
+        self.arguments.iter().any(|argument| argument == "--help" || argument == "-h")
+    }
+}
+
 /// A program of a package in `tools/`.
 #[derive(Clone, Copy)]
 pub struct Program {
@@ -22,14 +30,23 @@ pub struct Program {
     pub package: &'static str,
     /// The kernels that it launches.
     pub kernels: &'static [Kernels],
+    pub profile: Profile,
+}
+
+/// The profile with which a program compiles.
+#[derive(Clone, Copy)]
+pub enum Profile {
+    /// It compiles in a fraction of the time, and optimises the simulator too.
+    Dev,
+    /// For a program that computes or measures on the CPU for long.
+    Release,
 }
 
 impl Program {
     /// Builds the program and its kernels, and runs it.
-    pub fn run(self, Arguments { arguments }: &Arguments) -> Result<ExitCode> {
+    pub fn run(self, all: &Arguments) -> Result<ExitCode> {
+        let (asks_for_help, arguments) = (all.ask_for_help(), &all.arguments);
         let program = self.build()?;
-        let asks_for_help =
-            arguments.iter().any(|argument| argument == "--help" || argument == "-h");
         if asks_for_help {
             return Ok(exit_code(status(Command::new(program).args(arguments))?));
         }
@@ -64,14 +81,19 @@ impl Program {
             .try_for_each(|kernels| kernels.builder().archs([target]).build().map(drop))
     }
 
-    /// Builds the program, and runs it without kernels.
-    pub fn run_alone(self, Arguments { arguments }: &Arguments) -> Result<ExitCode> {
-        Ok(exit_code(status(Command::new(self.build()?).args(arguments))?))
+    /// Builds the program, and runs it without kernels, with the arguments `first` before others.
+    pub fn run_alone(self, first: &[OsString], others: &Arguments) -> Result<ExitCode> {
+        let mut command = Command::new(self.build()?);
+        Ok(exit_code(status(command.args(first).args(&others.arguments))?))
     }
 
-    /// Builds the program with optimisation, and returns its path.
+    /// Builds the program, and returns its path.
     pub fn build(self) -> Result<PathBuf> {
-        self.build_in("release", &["--release", "--package", self.package])
+        let package = ["--package", self.package];
+        match self.profile {
+            Profile::Dev => self.build_in("debug", &package),
+            Profile::Release => self.build_in("release", &[&["--release"], &package[..]].concat()),
+        }
     }
 
     /// Builds the program from the crates that the tests have compiled already, and returns its

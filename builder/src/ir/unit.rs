@@ -167,10 +167,11 @@ fn called(name: &str, definition: &str) -> Option<String> {
         return None;
     }
     let name = name.trim_matches('"');
-    // The linker appends a number to names that occur in several crates.
-    let unnumbered = name.trim_end_matches(|c: char| c.is_ascii_digit());
-    let demangled =
-        [name, unnumbered].into_iter().find_map(|name| rustc_demangle::try_demangle(name).ok());
+    // The linker appends a number to names that occur in several crates. The name itself may end
+    // with digits too.
+    let digits = name.len() - name.trim_end_matches(|c: char| c.is_ascii_digit()).len();
+    let demangled = (0..=digits)
+        .find_map(|taken| rustc_demangle::try_demangle(&name[..name.len() - taken]).ok());
     let Some(demangled) = demangled else { return Some("local".to_owned()) };
     let (mut path, mut depth) = (String::new(), 0_usize);
     for character in format!("{demangled:#}").chars() {
@@ -309,6 +310,19 @@ attributes #{number} = {{ nounwind }}
         };
         assert_eq!(texts("s1_", 7), texts("shfYCJJ1zIHR_", 12));
         assert_ne!(texts("s1_", 7)[0], units(&two_kernels("s1_", 7).replace("i16", "i8"))[0].text);
+    }
+
+    /// The linker appends a number to a name that ends with digits.
+    #[test]
+    fn numbers_of_the_linker_make_no_difference() {
+        let texts = |name: &str| {
+            let module = two_kernels("s1_", 7).replace("6helper", name);
+            units(&module).into_iter().map(|unit| unit.text).collect::<Vec<_>>()
+        };
+        assert!(texts("9exp_f32_2")[0].contains("@crate_exp_f32_2."), "{}", texts("9exp_f32_2")[0]);
+        for numbered in ["9exp_f32_25", "9exp_f32_2208"] {
+            assert_eq!(texts(numbered), texts("9exp_f32_2"));
+        }
     }
 
     #[test]

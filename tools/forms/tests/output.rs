@@ -6,9 +6,9 @@ use std::process::{Command, Output, Stdio};
 
 const FORM: &str = "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32";
 
-/// `cargo xtask` with these arguments.
-fn xtask(arguments: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_xtask"));
+/// `forms` with these arguments.
+fn forms(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_forms"));
     command.args(arguments);
     command
 }
@@ -25,7 +25,7 @@ fn a_closed_pipe_ends_a_program_quietly() {
         let (reader, writer) = std::io::pipe().unwrap();
         drop(reader);
         let output =
-            xtask(&["layout", FORM]).stdout(writer).stderr(Stdio::piped()).output().unwrap();
+            forms(&["layout", FORM]).stdout(writer).stderr(Stdio::piped()).output().unwrap();
         assert_eq!(ended(&output), (Some(141), String::new()));
     }
 }
@@ -35,7 +35,7 @@ fn a_closed_pipe_ends_a_program_quietly() {
 fn a_reader_may_stop_after_a_line() {
     for _ in 0..20 {
         let mut child =
-            xtask(&["layout", FORM]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+            forms(&["layout", FORM]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let mut line = String::new();
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
         assert_eq!(line.trim_end(), FORM);
@@ -49,12 +49,12 @@ fn a_reader_may_stop_after_a_line() {
 #[test]
 fn a_full_disk_is_an_error() {
     let full = || File::options().write(true).open("/dev/full").unwrap();
-    let output = xtask(&["layout", FORM]).stdout(full()).stderr(Stdio::piped()).output().unwrap();
+    let output = forms(&["layout", FORM]).stdout(full()).stderr(Stdio::piped()).output().unwrap();
     let message = "error: cannot write to standard output: No space left on device (os error 28)\n";
     assert_eq!(ended(&output), (Some(2), message.to_owned()));
     // If standard error cannot be written either, the program does not panic.
-    let output = xtask(&["layout", FORM]).stdout(full()).stderr(full()).output().unwrap();
+    let output = forms(&["layout", FORM]).stdout(full()).stderr(full()).output().unwrap();
     assert_eq!(output.status.code(), Some(2));
-    let output = xtask(&["layout", "no.such.form"]).stdout(full()).stderr(full()).output().unwrap();
+    let output = forms(&["layout", "no.such.form"]).stdout(full()).stderr(full()).output().unwrap();
     assert_eq!(output.status.code(), Some(2));
 }

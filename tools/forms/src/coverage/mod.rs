@@ -11,6 +11,7 @@ use clap::ValueEnum;
 use ptx_matrix::forms::{self, Form, WgmmaForm};
 use ptx_matrix_output::{errln, outln};
 use std::collections::BTreeSet;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use hardware::Cases;
@@ -31,6 +32,9 @@ pub struct Arguments {
     /// The format of the table; with csv, the closing line goes to standard error
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
+    /// The conformance program, which `cargo xtask coverage` builds
+    #[arg(long, hide = true, value_name = "PROGRAM")]
+    conformance: PathBuf,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -72,7 +76,11 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
 
     errln!("running every check on the simulator");
     let has_checks = !ours.is_empty() || !groups.is_empty();
-    let simulated = if has_checks { Simulated::run(filter)? } else { Simulated::default() };
+    let simulated = if has_checks {
+        Simulated::run(&arguments.conformance, filter)?
+    } else {
+        Simulated::default()
+    };
     let cases = Cases::recorded(&simulated)?;
     let mut targets: BTreeSet<&str> =
         legal.iter().flat_map(|row| &row.targets).map(String::as_str).collect();
