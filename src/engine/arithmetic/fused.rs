@@ -39,11 +39,21 @@ impl Fused {
         n: usize,
         k: usize,
     ) -> Vec<C> {
-        let fraction = A::FRACTION + B::FRACTION;
-        let (a, b) = (numbers(a), numbers(b));
-        let step = self.row_bytes / size_of::<A>();
+        let (fraction, step) = (A::FRACTION + B::FRACTION, self.row_bytes / size_of::<A>());
+        self.sums_by_steps((&numbers(a), &numbers(b), c), n, k, fraction, step)
+    }
+
+    /// The sums over `step` columns of A at a time. Products have `fraction` fraction bits.
+    fn sums_by_steps<C: AccumulatorFloat>(
+        self,
+        (a, b, c): (&[Number], &[Number], &[C]),
+        n: usize,
+        k: usize,
+        fraction: i32,
+        step: usize,
+    ) -> Vec<C> {
         if step >= k {
-            return fused_sums((&a, &b, c), n, k, fraction, self);
+            return fused_sums((a, b, c), n, k, fraction, self);
         }
         let mut sums = c.to_vec();
         for first in (0..k).step_by(step) {

@@ -1,6 +1,6 @@
 //! Conversions between whole matrices and fragments or scales.
 
-use crate::element::Element;
+use crate::element::{Element, Width};
 use crate::fragment::{
     Fragment, FragmentShape, Layout, Role, ScaledKind, Scales, Selected, put, take,
 };
@@ -10,25 +10,45 @@ use std::vec::Vec;
 
 impl<R: Role, S: FragmentShape<R, T::Width>, T: Element> Fragment<R, S, T> {
     pub(crate) fn matrix(&self) -> Vec<T> {
-        let mut matrix = vec![T::zeroed(); Self::ROWS * Self::COLS];
-        let (of_lanes, of_elements) = S::LAYOUT.places();
-        for (registers, first) in self.registers.array().iter().zip(of_lanes) {
-            for (index, further) in of_elements.iter().enumerate() {
-                matrix[first + further] = take::<T>(registers.as_ref(), index);
-            }
-        }
-        matrix
+        gathered(S::LAYOUT, bytemuck::must_cast_slice(self.registers.array()))
     }
 
     pub(crate) fn from_matrix(matrix: &[T]) -> Self {
         let mut of_lanes: [S::Registers; LANES] = bytemuck::Zeroable::zeroed();
-        let (places, of_elements) = S::LAYOUT.places();
-        for (registers, first) in of_lanes.iter_mut().zip(places) {
-            for (index, further) in of_elements.iter().enumerate() {
-                put::<T>(registers.as_mut(), index, matrix[first + further]);
-            }
-        }
+        scatter(S::LAYOUT, matrix, bytemuck::must_cast_slice_mut(&mut of_lanes));
         Self::from_registers(PerLane::from_array(of_lanes))
+    }
+
+    /// The registers of all lanes as words, lane by lane.
+    pub(crate) fn words(&self) -> &[u32] {
+        bytemuck::must_cast_slice(self.registers.array())
+    }
+}
+
+/// A register that holds elements of type `T`.
+type Register<T> = <<T as Element>::Width as Width>::Register;
+
+/// The matrix in the registers of all lanes. Not generic over shapes, so that it is compiled once
+/// for each element type.
+pub(crate) fn gathered<T: Element>(layout: Layout, registers: &[Register<T>]) -> Vec<T> {
+    let mut matrix = vec![T::zeroed(); layout.rows() * layout.cols()];
+    let (of_lanes, of_elements) = layout.places();
+    for (registers, first) in registers.chunks(registers.len() / LANES).zip(of_lanes) {
+        for (index, further) in of_elements.iter().enumerate() {
+            matrix[first + further] = take::<T>(registers, index);
+        }
+    }
+    matrix
+}
+
+/// Writes a matrix to the registers of all lanes.
+pub(crate) fn scatter<T: Element>(layout: Layout, matrix: &[T], registers: &mut [Register<T>]) {
+    let (places, of_elements) = layout.places();
+    let per_lane = registers.len() / LANES;
+    for (registers, first) in registers.chunks_mut(per_lane).zip(places) {
+        for (index, further) in of_elements.iter().enumerate() {
+            put::<T>(registers, index, matrix[first + further]);
+        }
     }
 }
 

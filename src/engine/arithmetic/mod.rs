@@ -25,6 +25,7 @@ pub(crate) mod operands;
 mod scaled;
 mod sparse;
 
+pub(crate) use matrix::{gathered, scatter};
 pub(crate) use multiply::{multiply, multiply_scaled};
 pub(crate) use scaled::ScaledProduct;
 pub(crate) use sparse::{MetadataOrder, multiply_sparse, multiply_sparse_scaled};

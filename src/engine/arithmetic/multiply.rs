@@ -4,7 +4,7 @@ use crate::element::Element;
 use crate::engine::{
     arithmetic::{
         Product, ScaledProduct,
-        operands::{check_operand, remember_result},
+        operands::{Operand, check_operands, remember_result},
     },
     record::note_collective,
     warps::context::simulated_gpu,
@@ -36,21 +36,21 @@ where
     C: Element,
     D: Element,
 {
-    let gpu = simulated_gpu();
     note_collective(site, form);
-    check_operand(site, a);
-    check_operand(site, b);
-    check_operand(site, c);
-    let (a, b, c) = (a.matrix(), b.matrix(), c.matrix());
-    let mut d = Vec::with_capacity(c.len());
-    for which in 0..S::COUNT {
-        let b = columns(&b, S::N * S::COUNT, which * S::N..(which + 1) * S::N);
-        let (a, c) =
-            (&a[which * S::M * S::K..][..S::M * S::K], &c[which * S::M * S::N..][..S::M * S::N]);
-        d.extend(A::multiply(gpu, a, &b, c, S::N, S::K));
-    }
+    check_operands(site, &[Operand::of(a), Operand::of(b), Operand::of(c)]);
+    let (gpu, a, b, c) = (simulated_gpu(), a.matrix(), b.matrix(), c.matrix());
+    let d = if const { S::COUNT == 1 } {
+        A::multiply(gpu, &a, &b, &c, S::N, S::K)
+    } else {
+        let mut d = Vec::with_capacity(c.len());
+        for (which, (a, c)) in a.chunks(S::M * S::K).zip(c.chunks(S::M * S::N)).enumerate() {
+            let b = columns(&b, S::N * S::COUNT, which * S::N..(which + 1) * S::N);
+            d.extend(A::multiply(gpu, a, &b, c, S::N, S::K));
+        }
+        d
+    };
     let d = Accumulator::from_matrix(&d);
-    remember_result(site, &d);
+    remember_result(site, &Operand::of(&d));
     d
 }
 
@@ -81,12 +81,10 @@ where
     K: ScaledKind,
 {
     note_collective(site, form);
-    check_operand(site, a);
-    check_operand(site, b);
-    check_operand(site, c);
+    check_operands(site, &[Operand::of(a), Operand::of(b), Operand::of(c)]);
     let (scales_a, scales_b) = (scales_a.matrix(select_a), scales_b.matrix(select_b));
     let d = A::multiply(&a.matrix(), &b.matrix(), &c.matrix(), &scales_a, &scales_b, S::N, S::K);
     let d = Accumulator::from_matrix(&d);
-    remember_result(site, &d);
+    remember_result(site, &Operand::of(&d));
     d
 }

@@ -6,7 +6,7 @@
 
 use crate::element::Element;
 use crate::engine::{findings::Misuse, memory::race::Lanes, warps::context::with_block};
-use crate::fragment::{Fragment, FragmentShape, Registers, Role};
+use crate::fragment::{Fragment, FragmentShape, Role};
 use crate::lane::{LANES, Site};
 use core::panic::Location;
 use rustc_hash::FxHashMap;
@@ -137,51 +137,57 @@ impl WarpResults {
     }
 }
 
-fn columns<N: Registers>(registers: &[N; LANES]) -> Vec<Column> {
-    let words =
-        registers.each_ref().map(|registers| bytemuck::cast_slice::<_, u32>(registers.as_ref()));
-    let mut columns = vec![[0; LANES]; words[0].len()];
-    for (lane, words) in words.into_iter().enumerate() {
-        for (column, &word) in columns.iter_mut().zip(words) {
-            column[lane] = word;
-        }
-    }
-    columns.into_iter().map(Column::new).collect()
+/// An operand or the result of an `mma`: its registers in all lanes, as words.
+pub(crate) struct Operand<'a> {
+    matrix: Matrix,
+    words: &'a [u32],
 }
 
-/// Checks an operand of an `mma`. A finding if its registers are known as another matrix.
-pub(crate) fn check_operand<R: Role, S: FragmentShape<R, T::Width>, T: Element>(
-    site: Site,
-    fragment: &Fragment<R, S, T>,
-) {
-    if !std::thread::panicking() {
-        check_columns(site, Matrix::of::<R, T>(), &columns(fragment.registers().array()));
+impl<'a> Operand<'a> {
+    pub(crate) fn of<R: Role, S: FragmentShape<R, T::Width>, T: Element>(
+        fragment: &'a Fragment<R, S, T>,
+    ) -> Self {
+        Operand { matrix: Matrix::of::<R, T>(), words: fragment.words() }
+    }
+
+    /// Its registers, of which each is in all lanes.
+    fn columns(&self) -> Vec<Column> {
+        let mut columns = vec![[0; LANES]; self.words.len() / LANES];
+        for (lane, words) in self.words.chunks(columns.len()).enumerate() {
+            for (column, &word) in columns.iter_mut().zip(words) {
+                column[lane] = word;
+            }
+        }
+        columns.into_iter().map(Column::new).collect()
     }
 }
 
-fn check_columns(site: Site, operand: Matrix, columns: &[Column]) {
-    with_block(|block| {
-        let mut results = block.results.borrow_mut();
-        if let Some(taken) = results.of(block.running()).taken_wrongly(&operand, columns) {
-            let (role, element, result) = (operand.role, operand.element, taken.matrix.element);
-            let misuse =
-                Misuse::WrongOperand { role, element, result, place: taken.location.into() };
-            block.findings.note(block.access_by(Lanes::Each, site), misuse);
-        }
-    });
+/// Checks the operands of an `mma`. A finding if the registers of one are known as another matrix.
+pub(crate) fn check_operands(site: Site, operands: &[Operand<'_>]) {
+    if std::thread::panicking() {
+        return;
+    }
+    for operand in operands {
+        let columns = operand.columns();
+        with_block(|block| {
+            let mut results = block.results.borrow_mut();
+            let Matrix { role, element } = operand.matrix;
+            if let Some(taken) =
+                results.of(block.running()).taken_wrongly(&operand.matrix, &columns)
+            {
+                let (result, place) = (taken.matrix.element, taken.location.into());
+                let misuse = Misuse::WrongOperand { role, element, result, place };
+                block.findings.note(block.access_by(Lanes::Each, site), misuse);
+            }
+        });
+    }
 }
 
 /// Remembers the result of an `mma`.
-pub(crate) fn remember_result<R: Role, S: FragmentShape<R, T::Width>, T: Element>(
-    site: Site,
-    fragment: &Fragment<R, S, T>,
-) {
-    let mut columns = columns(fragment.registers().array());
+pub(crate) fn remember_result(site: Site, result: &Operand<'_>) {
+    let mut columns = result.columns();
     columns.retain(Column::is_telling);
-    remember(MmaResult { matrix: Matrix::of::<R, T>(), columns, location: site.location });
-}
-
-fn remember(result: MmaResult) {
+    let result = MmaResult { matrix: result.matrix, columns, location: site.location };
     with_block(|block| {
         block.results.borrow_mut().of(block.running()).push(result);
     });

@@ -8,7 +8,7 @@ use crate::element::{Element, Width};
 use crate::engine::{
     arithmetic::{
         Product, ScaledProduct,
-        operands::{check_operand, remember_result},
+        operands::{Operand, check_operands, remember_result},
     },
     findings::Misuse,
     memory::race::Lanes,
@@ -56,9 +56,7 @@ pub(crate) fn multiply_sparse<S, A, B, C, O, Order>(
     Order: MetadataOrder,
 {
     note_collective(site, form);
-    check_operand(site, a);
-    check_operand(site, b);
-    check_operand(site, acc);
+    check_operands(site, &[Operand::of(a), Operand::of(b), Operand::of(acc)]);
     let chunks = S::K / A::Width::CHUNK;
     let kept = codes::<A::Width>(selector * chunks..(selector + 1) * chunks, metadata);
     check_codes::<A::Width>((site, form, Order::ORDERED), 0, selector * chunks, &kept);
@@ -71,7 +69,7 @@ pub(crate) fn multiply_sparse<S, A, B, C, O, Order>(
         S::K,
     );
     *acc = Accumulator::from_matrix(&d);
-    remember_result(site, acc);
+    remember_result(site, &Operand::of(acc));
 }
 
 /// A x B + C with `n` columns. A has only its stored elements; its uncompressed rows have `k`.
@@ -118,9 +116,7 @@ pub(crate) fn multiply_sparse_scaled<S, A, B, K>(
     K: ScaledKind,
 {
     note_collective(site, form);
-    check_operand(site, a);
-    check_operand(site, b);
-    check_operand(site, acc);
+    check_operands(site, &[Operand::of(a), Operand::of(b), Operand::of(acc)]);
     let chunks = S::K / A::Width::CHUNK;
     let kept = codes::<A::Width>(0..chunks, metadata);
     check_codes::<A::Width>((site, form, Ordered::ORDERED), 0, 0, &kept);
@@ -137,7 +133,7 @@ pub(crate) fn multiply_sparse_scaled<S, A, B, K>(
         d.extend(A::multiply(a, &picked(&columns, kept), c, scales_a, &scales_b, S::N, S::K / 2));
     }
     *acc = Accumulator::from_matrix(&d);
-    remember_result(site, acc);
+    remember_result(site, &Operand::of(acc));
 }
 
 /// The codes of these chunks of 16 rows, row by row.

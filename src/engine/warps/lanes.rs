@@ -258,6 +258,26 @@ pub(crate) fn collective<I: 'static, O: bytemuck::Zeroable + Copy + 'static>(
     result(arrive(site, form, Box::new(operands), Box::new(execute)))
 }
 
+/// The same for registers as words. `execute` gets each lane's words, and returns each lane's
+/// results. Returns no words while a failed run is unwound.
+pub(crate) fn collective_of_words(
+    site: Site,
+    form: &'static str,
+    operands: Vec<u32>,
+    execute: impl FnOnce(Site, Vec<Vec<u32>>) -> Vec<Vec<u32>> + 'static,
+) -> Vec<u32> {
+    let execute = move |_: WarpOfBlock<'_>, site: Site, operands: Vec<Registers>| {
+        let words = operands
+            .into_iter()
+            .map(|words| *words.downcast().expect("the operands of one form"))
+            .collect();
+        let results = execute(site, words).into_iter();
+        results.map(|words| -> Registers { Box::new(words) }).collect()
+    };
+    let results = arrive(site, form, Box::new(operands), Box::new(execute));
+    results.map_or_else(Vec::new, |words| *words.downcast().expect("the results of the form"))
+}
+
 /// The operands of all lanes.
 #[inline(never)]
 fn of_lanes<I: 'static>(operands: Vec<Registers>) -> PerLane<I> {

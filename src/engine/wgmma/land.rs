@@ -1,15 +1,12 @@
 //! The arithmetic of `wgmma.mma_async`. Each of the four warps has 16 rows of A and D.
 
 use super::descriptor::Descriptor;
-use super::marks::{Column, Columns, columns, of_columns};
+use super::marks::Columns;
 use super::{A, Operands, Operation};
 use crate::element::{Element, Width};
-use crate::engine::arithmetic::{Product, codes, sparse_mma};
-use crate::fragment::{
-    Accumulator, Fragment, FragmentShape, Kept, Registers, Role, RoleA, RoleC, RoleSparseA, Shape,
-    SparseWidth,
-};
-use crate::lane::PerLane;
+use crate::engine::arithmetic::{Product, codes, gathered, scatter, sparse_mma};
+use crate::fragment::{FragmentShape, Kept, Layout, RoleA, RoleC, RoleSparseA, Shape, SparseWidth};
+use crate::lane::LANES;
 use crate::target::Arch;
 use std::vec;
 use std::vec::Vec;
@@ -36,9 +33,10 @@ where
     D: Element,
 {
     let (operation, n) = (&warps[0].operation, warps[0].operation.form.n);
-    let a = left::<RoleA, S, Left>(shared, warps);
-    let (b, c) = (right::<Right>(shared, operation, S::K), accumulators::<S, D>(operation, c));
-    registers::<S, D>(&Left::multiply(Arch::SM_90, &a, &b, &c, n, S::K), n)
+    let layout = <S as FragmentShape<RoleC, D::Width>>::LAYOUT;
+    let a = left::<Left>(<S as FragmentShape<RoleA, Left::Width>>::LAYOUT, shared, warps);
+    let (b, c) = (right::<Right>(shared, operation, S::K), accumulators(layout, operation, c));
+    registers(layout, &Left::multiply(Arch::SM_90, &a, &b, &c, n, S::K), n)
 }
 
 pub(super) fn land_sparse<S, Left, Right, D, O>(
@@ -53,60 +51,72 @@ where
     D: Element,
 {
     let (operation, n) = (&warps[0].operation, warps[0].operation.form.n);
-    let a = left::<RoleSparseA, S, Left>(shared, warps);
-    let kept = |warp: &Operands| {
-        codes::<Left::Width>(warp.chunks(S::K / Left::Width::CHUNK), &warp.metadata)
-    };
-    let kept: Vec<Kept> = warps.iter().flat_map(kept).collect();
-    let (b, c) = (right::<Right>(shared, operation, S::K), accumulators::<S, D>(operation, c));
-    registers::<S, D>(
-        &sparse_mma::<Left, Right, D, O>(Arch::SM_90, (&a, &kept), &b, &c, n, S::K),
-        n,
-    )
+    let layout = <S as FragmentShape<RoleC, D::Width>>::LAYOUT;
+    let a = left::<Left>(<S as FragmentShape<RoleSparseA, Left::Width>>::LAYOUT, shared, warps);
+    let chunks = S::K / Left::Width::CHUNK;
+    let mut kept: Vec<Kept> = Vec::new();
+    for warp in warps {
+        kept.extend_from_slice(&codes::<Left::Width>(warp.chunks(chunks), &warp.metadata));
+    }
+    let (b, c) = (right::<Right>(shared, operation, S::K), accumulators(layout, operation, c));
+    let d = sparse_mma::<Left, Right, D, O>(Arch::SM_90, (&a, &kept), &b, &c, n, S::K);
+    registers(layout, &d, n)
 }
 
-/// The elements of A; for a sparse A, the stored ones.
-fn left<R: Role, S: FragmentShape<R, T::Width>, T: Element>(
-    shared: Words<'_>,
-    warps: &[Operands],
-) -> Vec<T> {
-    let of_warp = |(rank, warp): (usize, &Operands)| -> Vec<T> {
-        let negates = warp.operation.negates.0;
-        let elements: Vec<T> = match warp.a {
-            A::Registers(registers) => Fragment::<R, S, T>::from_registers(PerLane::from_array(
-                registers.array().map(bytemuck::cast),
-            ))
-            .matrix(),
-            A::Shared { descriptor, transposed } => {
-                let a = read(descriptor, transposed);
-                let places = (0..ROWS)
-                    .flat_map(|row| (0..S::LAYOUT.cols()).map(move |k| (rank * ROWS + row, k)));
-                places.map(|(row, k)| element(shared, &a, row, k)).collect()
+/// The elements of A, of which each warp's part has this layout; for a sparse A, the stored ones.
+fn left<T: Element>(layout: Layout, shared: Words<'_>, warps: &[Operands]) -> Vec<T> {
+    let mut elements = Vec::with_capacity(warps.len() * ROWS * layout.cols());
+    for (rank, warp) in warps.iter().enumerate() {
+        let start = elements.len();
+        match &warp.a {
+            A::Registers(registers) => {
+                let registers = bytemuck::cast_slice(registers.array());
+                elements.extend_from_slice(&gathered::<T>(layout, registers));
             }
-        };
-        elements.into_iter().map(|element| signed(element, negates)).collect()
-    };
-    warps.iter().enumerate().flat_map(of_warp).collect()
+            A::Shared { descriptor, transposed } => {
+                let a = read(*descriptor, *transposed);
+                for row in 0..ROWS {
+                    for k in 0..layout.cols() {
+                        elements.push(element(shared, &a, rank * ROWS + row, k));
+                    }
+                }
+            }
+        }
+        if warp.operation.negates.0 {
+            negate(&mut elements[start..]);
+        }
+    }
+    elements
 }
 
 /// The elements of B, which has `k` rows.
 fn right<T: Element>(shared: Words<'_>, operation: &Operation, k: usize) -> Vec<T> {
     let b = read(operation.b, operation.transposes_b);
-    let places = (0..k).flat_map(|k| (0..operation.form.n).map(move |col| (col, k)));
-    places.map(|(col, k)| signed(element(shared, &b, col, k), operation.negates.1)).collect()
+    let mut elements = Vec::with_capacity(k * operation.form.n);
+    for k in 0..k {
+        for col in 0..operation.form.n {
+            elements.push(element(shared, &b, col, k));
+        }
+    }
+    if operation.negates.1 {
+        negate(&mut elements);
+    }
+    elements
 }
 
-/// The accumulators: zeros, if the instruction does not accumulate.
-fn accumulators<S: FragmentShape<RoleC, D::Width>, D: Element>(
-    operation: &Operation,
-    c: &[Columns],
-) -> Vec<D> {
+/// The accumulators, of which 8 columns have this layout: zeros, if the instruction does not
+/// accumulate.
+fn accumulators<D: Element>(layout: Layout, operation: &Operation, c: &[Columns]) -> Vec<D> {
     let n = operation.form.n;
     let mut accumulators = vec![D::zeroed(); c.len() * ROWS * n];
     if operation.accumulates {
         for (warp, c) in c.iter().enumerate() {
-            for (piece, registers) in c.chunks(registers_of::<S, D>()).enumerate() {
-                let matrix = piece_of::<S, D>(registers).matrix();
+            for (piece, columns) in c.chunks(registers_of::<D>(layout)).enumerate() {
+                let mut words = Vec::with_capacity(LANES * columns.len());
+                for lane in 0..LANES {
+                    words.extend(columns.iter().map(|column| column[lane]));
+                }
+                let matrix = gathered::<D>(layout, bytemuck::cast_slice(&words));
                 for (row, of) in matrix.chunks(8).enumerate() {
                     accumulators[(warp * ROWS + row) * n + piece * 8..][..8].copy_from_slice(of);
                 }
@@ -116,17 +126,26 @@ fn accumulators<S: FragmentShape<RoleC, D::Width>, D: Element>(
     accumulators
 }
 
-/// The registers of D, which has `n` columns.
-fn registers<S: FragmentShape<RoleC, D::Width>, D: Element>(d: &[D], n: usize) -> Vec<Columns> {
-    let of_piece = |d: &[D], piece: usize| -> Columns {
-        let matrix: Vec<D> = d.chunks(n).flat_map(|row| &row[piece * 8..][..8]).copied().collect();
-        let words = Accumulator::<S, D>::from_matrix(&matrix).registers();
-        match registers_of::<S, D>() {
-            2 => columns::<[u32; 2]>(&PerLane::from_array(words.array().map(bytemuck::cast))),
-            _ => columns::<[u32; 4]>(&PerLane::from_array(words.array().map(bytemuck::cast))),
+/// The registers of D, which has `n` columns, of which 8 have this layout.
+fn registers<D: Element>(layout: Layout, d: &[D], n: usize) -> Vec<Columns> {
+    let count = registers_of::<D>(layout);
+    let (mut warps, mut matrix) = (Vec::new(), Vec::new());
+    for d in d.chunks(ROWS * n) {
+        let mut columns = Columns::new();
+        for piece in 0..n / 8 {
+            matrix.clear();
+            for row in d.chunks(n) {
+                matrix.extend_from_slice(&row[piece * 8..][..8]);
+            }
+            let mut words = vec![0; LANES * count];
+            scatter(layout, &matrix, bytemuck::cast_slice_mut(&mut words));
+            for register in 0..count {
+                columns.push(core::array::from_fn(|lane| words[lane * count + register]));
+            }
         }
-    };
-    d.chunks(ROWS * n).map(|d| (0..n / 8).flat_map(|piece| of_piece(d, piece)).collect()).collect()
+        warps.push(columns);
+    }
+    warps
 }
 
 /// Reads a descriptor that was valid at the start of the `wgmma`.
@@ -135,19 +154,8 @@ fn read(word: u64, transposed: bool) -> Descriptor {
 }
 
 /// Registers for 8 columns of D: 2 or 4.
-const fn registers_of<S: FragmentShape<RoleC, D::Width>, D: Element>() -> usize {
-    <S::Registers as Registers>::COUNT
-}
-
-/// An accumulator of 8 columns of D.
-fn piece_of<S: FragmentShape<RoleC, D::Width>, D: Element>(
-    registers: &[Column],
-) -> Accumulator<S, D> {
-    let lanes = match registers_of::<S, D>() {
-        2 => of_columns::<[u32; 2]>(registers).array().map(bytemuck::cast),
-        _ => of_columns::<[u32; 4]>(registers).array().map(bytemuck::cast),
-    };
-    Accumulator::from_registers(PerLane::from_array(lanes))
+fn registers_of<D: Element>(layout: Layout) -> usize {
+    layout.elements() / D::Width::PER_REGISTER
 }
 
 /// The element (`line`, `k`) of a matrix in shared memory.
@@ -160,13 +168,11 @@ fn element<T: Element>(shared: Words<'_>, matrix: &Descriptor, line: usize, k: u
     T::unpack(bytemuck::cast(word), slot)
 }
 
-/// The element, with its sign inverted if `negated`.
-fn signed<T: Element>(element: T, negated: bool) -> T {
-    let mut element = element;
-    if negated {
+/// Inverts the elements' signs.
+fn negate<T: Element>(elements: &mut [T]) {
+    for element in elements {
         // The highest bit of a floating-point number is the sign.
-        let bytes = bytemuck::bytes_of_mut(&mut element);
+        let bytes = bytemuck::bytes_of_mut(element);
         *bytes.last_mut().expect("an element has bytes") ^= 0x80;
     }
-    element
 }

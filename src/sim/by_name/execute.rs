@@ -1,6 +1,6 @@
 //! One execution of an instruction whose name is known only at run time.
 
-use super::typed::{self, Operands};
+use super::typed;
 use crate::engine::{SimError, raw};
 use crate::fragment::Arrangement;
 use crate::isa::{self, Form, IMAGE_BYTES, Selectors};
@@ -131,8 +131,7 @@ fn once(
 /// Executes a form in a lane, with that lane's operands.
 fn execute(form: &'static Form, selectors: Selectors, image: u32, words: &[u32]) -> Vec<u32> {
     if let Some(typed) = typed::find(form.ptx) {
-        let mut operands = Operands { bytes: bytemuck::cast_slice(words), selectors };
-        return (typed.execute)(form.ptx, &mut operands);
+        return raw::in_lane(form.ptx, typed.execute, selectors, words.to_vec());
     }
     let arrangement = form.arrangement.expect("what is not `mma` moves matrices");
     match (form.family, form.a.max(form.d)) {

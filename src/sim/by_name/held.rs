@@ -2,11 +2,11 @@
 
 use super::typed;
 use crate::element::{Bits32, Element, Width};
-use crate::fragment::{Arrangement, FragmentShape, Layout, Role, SparseWidth};
+use crate::fragment::{Arrangement, FragmentShape, Layout, Role, Selected, SparseWidth};
 use crate::isa::Form;
 use crate::lane::LANES;
 use crate::mma::{ScaledKind, Scales};
-use std::string::{String, ToString};
+use std::string::String;
 use std::vec::Vec;
 use std::{format, vec};
 
@@ -85,15 +85,6 @@ impl HeldMatrix {
         HeldMatrix { rows: 4 * self.rows, held, ..self }
     }
 
-    pub(super) fn fragment<S: FragmentShape<R, T::Width>, R: Role, T: Element>(name: &str) -> Self {
-        Self::of(name, T::NAME, S::LAYOUT, T::Width::PER_REGISTER)
-    }
-
-    pub(super) fn metadata<W: SparseWidth>() -> Self {
-        let elements = format!("codes of {} columns", W::CHUNK);
-        Self::of("metadata", &elements, W::METADATA, Bits32::BITS / 4)
-    }
-
     /// A matrix of `ldmatrix`, `stmatrix` or `movmatrix` with elements of `bytes` bytes.
     fn arranged(name: &str, arrangement: Arrangement, bytes: usize) -> Self {
         let (per_register, cols) = (4 / bytes, 16 / bytes);
@@ -116,22 +107,94 @@ impl HeldMatrix {
     }
 
     /// The scales of selectors that are zero.
-    pub(super) fn scales<R: Role, K: ScaledKind>(name: &str) -> Self {
+    fn scales(name: &str, scales: ScalesForm) -> Self {
+        let ScalesForm { element, count, is_of_rows, position } = scales;
         let bytes = (0..LANES).flat_map(|lane| (0..4).map(move |byte| (lane, byte)));
         let selected = bytes.filter_map(|(lane, index)| {
-            let (set, line, block) = Scales::<R, K>::position(lane, index);
-            let (row, col) = if R::RUNS_DOWN { (line, block) } else { (block, line) };
+            let (set, line, block) = position(lane, index);
+            let (row, col) = if is_of_rows { (line, block) } else { (block, line) };
             (set == Default::default()).then_some(Held { row, col, lane, index })
         });
-        let (rows, cols) = if R::RUNS_DOWN { (16, K::SCALES) } else { (K::SCALES, 8) };
-        let elements = K::Scale::NAME.to_string();
+        let (rows, cols) = if is_of_rows { (16, count) } else { (count, 8) };
         HeldMatrix {
             name: name.into(),
-            elements,
+            elements: element.into(),
             rows,
             cols,
             per_register: 4,
             held: selected.collect(),
+        }
+    }
+}
+
+/// A matrix of a form, as a constant: types become values, so that no code is compiled for each
+/// form.
+#[derive(Clone, Copy)]
+pub(crate) struct MatrixForm {
+    name: &'static str,
+    content: Content,
+}
+
+#[derive(Clone, Copy)]
+enum Content {
+    Fragment {
+        element: &'static str,
+        layout: Layout,
+        per_register: usize,
+    },
+    /// Codes of chunks of so many columns.
+    Metadata {
+        chunk: usize,
+        layout: Layout,
+    },
+    Scales(ScalesForm),
+}
+
+#[derive(Clone, Copy)]
+struct ScalesForm {
+    element: &'static str,
+    /// Scales of a row of A or a column of B.
+    count: usize,
+    is_of_rows: bool,
+    /// The set of selectors, the row or column, and its scale, of a lane's byte.
+    position: fn(usize, usize) -> (Selected, usize, usize),
+}
+
+impl MatrixForm {
+    pub(super) const fn fragment<S: FragmentShape<R, T::Width>, R: Role, T: Element>(
+        name: &'static str,
+    ) -> Self {
+        let (element, layout, per_register) = (T::NAME, S::LAYOUT, T::Width::PER_REGISTER);
+        MatrixForm { name, content: Content::Fragment { element, layout, per_register } }
+    }
+
+    pub(super) const fn metadata<W: SparseWidth>() -> Self {
+        let content = Content::Metadata { chunk: W::CHUNK, layout: W::METADATA };
+        MatrixForm { name: "metadata", content }
+    }
+
+    pub(super) const fn scales<R: Role, K: ScaledKind>(name: &'static str) -> Self {
+        let content = Content::Scales(ScalesForm {
+            element: K::Scale::NAME,
+            count: K::SCALES,
+            is_of_rows: R::RUNS_DOWN,
+            position: Scales::<R, K>::position,
+        });
+        MatrixForm { name, content }
+    }
+
+    /// The holder of each element.
+    pub(super) fn held(self) -> HeldMatrix {
+        let name = self.name;
+        match self.content {
+            Content::Fragment { element, layout, per_register } => {
+                HeldMatrix::of(name, element, layout, per_register)
+            }
+            Content::Metadata { chunk, layout } => {
+                let elements = format!("codes of {chunk} columns");
+                HeldMatrix::of(name, &elements, layout, Bits32::BITS / 4)
+            }
+            Content::Scales(scales) => HeldMatrix::scales(name, scales),
         }
     }
 }
@@ -151,7 +214,7 @@ impl Form {
     /// ```
     pub fn matrices(&self) -> Vec<HeldMatrix> {
         if let Some(typed) = typed::find(self.ptx) {
-            return (typed.matrices)();
+            return typed.matrices.iter().map(|matrix| matrix.held()).collect();
         }
         let arrangement = self.arrangement.expect("what is not `mma` moves matrices");
         let bytes = if self.ptx.ends_with(".b16") { 2 } else { 1 };

@@ -1,41 +1,21 @@
 //! The forms of `mma` as types, selected by name: their execution and their layouts.
 
-use super::HeldMatrix;
+use super::held::MatrixForm;
 use crate::element::{Bits32, Element};
 use crate::engine::{MetadataOrder, Product, ScaledProduct, raw};
 use crate::fragment::{FragmentShape, RoleA, RoleB, RoleC, RoleSparseA, Shape, SparseWidth};
-use crate::isa::{Selectors, mma_arithmetic, ptx};
+use crate::isa::{mma_arithmetic, ptx};
 use crate::mma::ScaledKind;
-use bytemuck::Pod;
-use std::vec;
-use std::vec::Vec;
 
 /// A form of `mma`.
 pub(crate) struct Typed {
     /// The instruction, as in PTX.
     pub(crate) ptx: &'static str,
-    /// Executes the form in a lane of a simulated warp. Returns the lane's registers.
-    pub(crate) execute: fn(&'static str, &mut Operands) -> Vec<u32>,
+    /// Executes the form.
+    pub(crate) execute: raw::Execute,
     /// Its matrices.
-    pub(crate) matrices: fn() -> Vec<HeldMatrix>,
+    pub(crate) matrices: &'static [MatrixForm],
 }
-
-/// The registers of a lane, in the order of the form's kernel.
-pub(crate) struct Operands<'a> {
-    pub(crate) bytes: &'a [u8],
-    pub(crate) selectors: Selectors,
-}
-
-impl Operands<'_> {
-    fn take<T: Pod>(&mut self) -> T {
-        let (taken, rest) = self.bytes.split_at(size_of::<T>());
-        self.bytes = rest;
-        bytemuck::pod_read_unaligned(taken)
-    }
-}
-
-/// The registers of a matrix of role `R` in shape `S`, with elements of type `T`.
-type RegistersOf<S, R, T> = <S as FragmentShape<R, <T as Element>::Width>>::Registers;
 
 const fn dense<S, A, B, C, D, O>(ptx: &'static str) -> Typed
 where
@@ -51,16 +31,13 @@ where
 {
     Typed {
         ptx,
-        execute: |form, operands| {
-            let (a, b, c) = (operands.take(), operands.take(), operands.take());
-            words(raw::multiply_registers::<S, A, B, C, D, O>(form, a, b, c))
-        },
-        matrices: || {
-            vec![
-                HeldMatrix::fragment::<S, RoleA, A>("A"),
-                HeldMatrix::fragment::<S, RoleB, B>("B"),
-                HeldMatrix::fragment::<S, RoleC, C>("C"),
-                HeldMatrix::fragment::<S, RoleC, D>("D"),
+        execute: raw::dense::<S, A, B, C, D, O>,
+        matrices: const {
+            &[
+                MatrixForm::fragment::<S, RoleA, A>("A"),
+                MatrixForm::fragment::<S, RoleB, B>("B"),
+                MatrixForm::fragment::<S, RoleC, C>("C"),
+                MatrixForm::fragment::<S, RoleC, D>("D"),
             ]
         },
     }
@@ -78,22 +55,15 @@ where
 {
     Typed {
         ptx,
-        execute: |form, operands| {
-            let Selectors { scales_a, scales_b, .. } = operands.selectors;
-            let (a, b): (RegistersOf<S, RoleA, A>, RegistersOf<S, RoleB, B>) =
-                (operands.take(), operands.take());
-            let c = operands.take();
-            let (a, b) = ((a, operands.take(), scales_a), (b, operands.take(), scales_b));
-            words(raw::multiply_scaled_registers::<S, A, B, K>(form, a, b, c))
-        },
-        matrices: || {
-            vec![
-                HeldMatrix::fragment::<S, RoleA, A>("A"),
-                HeldMatrix::fragment::<S, RoleB, B>("B"),
-                HeldMatrix::fragment::<S, RoleC, f32>("C"),
-                HeldMatrix::fragment::<S, RoleC, f32>("D"),
-                HeldMatrix::scales::<RoleA, K>("scales of A"),
-                HeldMatrix::scales::<RoleB, K>("scales of B"),
+        execute: raw::scaled::<S, A, B, K>,
+        matrices: const {
+            &[
+                MatrixForm::fragment::<S, RoleA, A>("A"),
+                MatrixForm::fragment::<S, RoleB, B>("B"),
+                MatrixForm::fragment::<S, RoleC, f32>("C"),
+                MatrixForm::fragment::<S, RoleC, f32>("D"),
+                MatrixForm::scales::<RoleA, K>("scales of A"),
+                MatrixForm::scales::<RoleB, K>("scales of B"),
             ]
         },
     }
@@ -112,21 +82,14 @@ where
 {
     Typed {
         ptx,
-        execute: |form, operands| {
-            let selector = operands.selectors.metadata;
-            let (a, b, c, metadata) =
-                (operands.take(), operands.take(), operands.take(), operands.take());
-            words(raw::multiply_sparse_registers::<S, A, B, C, O, Order>(
-                form, selector, a, b, c, metadata,
-            ))
-        },
-        matrices: || {
-            vec![
-                HeldMatrix::fragment::<S, RoleSparseA, A>("A"),
-                HeldMatrix::fragment::<S, RoleB, B>("B"),
-                HeldMatrix::fragment::<S, RoleC, C>("C"),
-                HeldMatrix::fragment::<S, RoleC, C>("D"),
-                HeldMatrix::metadata::<A::Width>(),
+        execute: raw::sparse::<S, A, B, C, O, Order>,
+        matrices: const {
+            &[
+                MatrixForm::fragment::<S, RoleSparseA, A>("A"),
+                MatrixForm::fragment::<S, RoleB, B>("B"),
+                MatrixForm::fragment::<S, RoleC, C>("C"),
+                MatrixForm::fragment::<S, RoleC, C>("D"),
+                MatrixForm::metadata::<A::Width>(),
             ]
         },
     }
@@ -144,29 +107,19 @@ where
 {
     Typed {
         ptx,
-        execute: |form, operands| {
-            let Selectors { scales_a, scales_b, .. } = operands.selectors;
-            let (a, b, c, metadata) =
-                (operands.take(), operands.take(), operands.take(), operands.take());
-            let (a, b) = ((a, metadata, operands.take(), scales_a), (b, operands.take(), scales_b));
-            words(raw::multiply_sparse_scaled_registers::<S, A, B, K>(form, a, b, c))
-        },
-        matrices: || {
-            vec![
-                HeldMatrix::fragment::<S, RoleSparseA, A>("A"),
-                HeldMatrix::fragment::<S, RoleB, B>("B"),
-                HeldMatrix::fragment::<S, RoleC, f32>("C"),
-                HeldMatrix::fragment::<S, RoleC, f32>("D"),
-                HeldMatrix::metadata::<A::Width>(),
-                HeldMatrix::scales::<RoleA, K>("scales of A"),
-                HeldMatrix::scales::<RoleB, K>("scales of B"),
+        execute: raw::sparse_scaled::<S, A, B, K>,
+        matrices: const {
+            &[
+                MatrixForm::fragment::<S, RoleSparseA, A>("A"),
+                MatrixForm::fragment::<S, RoleB, B>("B"),
+                MatrixForm::fragment::<S, RoleC, f32>("C"),
+                MatrixForm::fragment::<S, RoleC, f32>("D"),
+                MatrixForm::metadata::<A::Width>(),
+                MatrixForm::scales::<RoleA, K>("scales of A"),
+                MatrixForm::scales::<RoleB, K>("scales of B"),
             ]
         },
     }
-}
-
-fn words(registers: impl Pod) -> Vec<u32> {
-    bytemuck::bytes_of(&registers).chunks_exact(4).map(bytemuck::pod_read_unaligned).collect()
 }
 
 macro_rules! dense_forms {

@@ -1,6 +1,7 @@
 //! The thread of a warpgroup that holds each element of a `wgmma`'s matrices.
 
 use super::HeldMatrix;
+use super::held::MatrixForm;
 use crate::element::{Bits1, Bits8, Bits16, Bits32};
 use crate::fragment::{
     FragmentShape, Layout, M16N8K8, M16N8K16, M16N8K32, M16N8K256, RoleA, RoleC,
@@ -32,9 +33,9 @@ impl WgmmaForm {
         let d = HeldMatrix::of("D", elements_of_d, self.layout_of_d(), 32 / self.bits_of_d())
             .beside(self.n / 8);
         let metadata = (self.selectors > 0).then(|| match self.element_bits() {
-            8 => HeldMatrix::metadata::<Bits8>(),
-            16 => HeldMatrix::metadata::<Bits16>(),
-            _ => HeldMatrix::metadata::<Bits32>(),
+            8 => MatrixForm::metadata::<Bits8>().held(),
+            16 => MatrixForm::metadata::<Bits16>().held(),
+            _ => MatrixForm::metadata::<Bits32>().held(),
         });
         [a, d].into_iter().chain(metadata).map(HeldMatrix::of_group).collect()
     }

@@ -2,13 +2,15 @@
 //!
 //! Each function runs in one lane. A collective waits for all lanes.
 
-use crate::element::Element;
+mod mma;
+
+pub(crate) use mma::{
+    Execute, dense, in_lane, multiply_registers, multiply_scaled_registers,
+    multiply_sparse_registers, multiply_sparse_scaled_registers, scaled, sparse, sparse_scaled,
+};
+
 use crate::engine::{
     Mode,
-    arithmetic::{
-        MetadataOrder, Product, ScaledProduct, multiply, multiply_scaled, multiply_sparse,
-        multiply_sparse_scaled,
-    },
     findings::Misuse,
     memory::{
         copies, matrix,
@@ -24,154 +26,9 @@ use crate::engine::{
         polling::spend,
     },
 };
-use crate::fragment::{
-    Accumulator, Arrangement, Fragment, FragmentShape, Registers, RoleA, RoleB, RoleC, RoleSparseA,
-    RowAddr, ScaleA, ScaleB, ScaledKind, Selected, Shape, SparseWidth,
-};
+use crate::fragment::{Arrangement, Registers, RowAddr};
 use crate::lane::{Grid, LANES, PerLane, Site};
 use bytemuck::Pod;
-
-/// The registers of a matrix of role `R` in shape `S`, with elements of type `T`.
-type RegistersOf<S, R, T> = <S as FragmentShape<R, <T as Element>::Width>>::Registers;
-
-/// `mma` of one shape, element types and option.
-#[track_caller]
-pub(crate) fn multiply_registers<S, A, B, C, D, O>(
-    form: &'static str,
-    a: RegistersOf<S, RoleA, A>,
-    b: RegistersOf<S, RoleB, B>,
-    c: RegistersOf<S, RoleC, C>,
-) -> RegistersOf<S, RoleC, D>
-where
-    S: Shape
-        + FragmentShape<RoleA, A::Width>
-        + FragmentShape<RoleB, B::Width>
-        + FragmentShape<RoleC, C::Width>
-        + FragmentShape<RoleC, D::Width>,
-    A: Element + Product<B, C, O, D = D>,
-    B: Element,
-    C: Element,
-    D: Element,
-{
-    collective(Site::here(), form, (a, b, c), move |_, site, operands| {
-        let a = Fragment::from_registers(mapped(&operands, |(a, _, _)| a));
-        let b = Fragment::from_registers(mapped(&operands, |(_, b, _)| b));
-        let c = Accumulator::<S, C>::from_registers(mapped(&operands, |(_, _, c)| c));
-        multiply::<S, A, B, C, D, O>(site, form, &a, &b, &c).registers()
-    })
-}
-
-/// `mma` with block scaling.
-#[track_caller]
-pub(crate) fn multiply_scaled_registers<S, A, B, K>(
-    form: &'static str,
-    (a, scales_a, select_a): (RegistersOf<S, RoleA, A>, u32, Selected),
-    (b, scales_b, select_b): (RegistersOf<S, RoleB, B>, u32, Selected),
-    c: RegistersOf<S, RoleC, f32>,
-) -> RegistersOf<S, RoleC, f32>
-where
-    S: Shape
-        + FragmentShape<RoleA, A::Width>
-        + FragmentShape<RoleB, B::Width>
-        + FragmentShape<RoleC, <f32 as Element>::Width>,
-    A: Element + ScaledProduct<B, K, Scale = K::Scale>,
-    B: Element,
-    K: ScaledKind,
-{
-    collective(Site::here(), form, (a, b, c, scales_a, scales_b), move |_, site, operands| {
-        let a = Fragment::from_registers(mapped(&operands, |(a, ..)| a));
-        let b = Fragment::from_registers(mapped(&operands, |(_, b, ..)| b));
-        let c = Accumulator::<S, f32>::from_registers(mapped(&operands, |(_, _, c, ..)| c));
-        let scales_a = ScaleA::from_registers(mapped(&operands, |(.., scales, _)| scales));
-        let scales_b = ScaleB::from_registers(mapped(&operands, |(.., scales)| scales));
-        multiply_scaled::<S, A, B, K>(
-            site,
-            form,
-            (&a, &scales_a, select_a),
-            (&b, &scales_b, select_b),
-            &c,
-        )
-        .registers()
-    })
-}
-
-/// `mma.sp` of one shape and element types.
-#[track_caller]
-pub(crate) fn multiply_sparse_registers<S, A, B, C, O, Order>(
-    form: &'static str,
-    selector: u32,
-    a: RegistersOf<S, RoleSparseA, A>,
-    b: RegistersOf<S, RoleB, B>,
-    c: RegistersOf<S, RoleC, C>,
-    metadata: u32,
-) -> RegistersOf<S, RoleC, C>
-where
-    S: Shape
-        + FragmentShape<RoleSparseA, A::Width>
-        + FragmentShape<RoleB, B::Width>
-        + FragmentShape<RoleC, C::Width>,
-    A: Element<Width: SparseWidth> + Product<B, C, O, D = C>,
-    B: Element<Width = A::Width>,
-    C: Element,
-    Order: MetadataOrder,
-{
-    collective(Site::here(), form, (a, b, c, metadata, selector), move |_, site, operands| {
-        let selectors = mapped(&operands, |(.., selector)| selector);
-        if let Some(&other) = selectors.array().iter().find(|&&other| other != selectors.array()[0])
-        {
-            fail(site, Misuse::SelectorsDiffer { form, selectors: (selectors.array()[0], other) });
-        }
-        let a = Fragment::from_registers(mapped(&operands, |(a, ..)| a));
-        let b = Fragment::from_registers(mapped(&operands, |(_, b, ..)| b));
-        let mut acc = Accumulator::<S, C>::from_registers(mapped(&operands, |(_, _, c, ..)| c));
-        let metadata = mapped(&operands, |(_, _, _, metadata, _)| metadata);
-        multiply_sparse::<S, A, B, C, O, Order>(
-            (site, form),
-            selector as usize,
-            &mut acc,
-            &a,
-            &b,
-            &metadata,
-        );
-        acc.registers()
-    })
-}
-
-/// `mma.sp` with block scaling.
-#[track_caller]
-pub(crate) fn multiply_sparse_scaled_registers<S, A, B, K>(
-    form: &'static str,
-    (a, metadata, scales_a, select_a): (RegistersOf<S, RoleSparseA, A>, u32, u32, Selected),
-    (b, scales_b, select_b): (RegistersOf<S, RoleB, B>, u32, Selected),
-    c: RegistersOf<S, RoleC, f32>,
-) -> RegistersOf<S, RoleC, f32>
-where
-    S: Shape
-        + FragmentShape<RoleSparseA, A::Width>
-        + FragmentShape<RoleB, B::Width>
-        + FragmentShape<RoleC, <f32 as Element>::Width>,
-    A: Element<Width: SparseWidth> + ScaledProduct<B, K, Scale = K::Scale>,
-    B: Element<Width = A::Width>,
-    K: ScaledKind,
-{
-    collective(
-        Site::here(),
-        form,
-        (a, b, c, metadata, (scales_a, scales_b)),
-        move |_, site, operands| {
-            let a = Fragment::from_registers(mapped(&operands, |(a, ..)| a));
-            let b = Fragment::from_registers(mapped(&operands, |(_, b, ..)| b));
-            let mut acc =
-                Accumulator::<S, f32>::from_registers(mapped(&operands, |(_, _, c, ..)| c));
-            let metadata = mapped(&operands, |(.., metadata, _)| metadata);
-            let scales_a = ScaleA::<K>::from_registers(mapped(&operands, |(.., scales)| scales.0));
-            let scales_b = ScaleB::<K>::from_registers(mapped(&operands, |(.., scales)| scales.1));
-            let (a, b) = ((&a, &metadata, &scales_a, select_a), (&b, &scales_b, select_b));
-            multiply_sparse_scaled::<S, A, B, K>((site, form), &mut acc, a, b);
-            acc.registers()
-        },
-    )
-}
 
 /// `ldmatrix`.
 #[track_caller]
