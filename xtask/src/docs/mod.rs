@@ -98,8 +98,8 @@ fn mdbook() -> Result<PathBuf> {
         install.args(["--no-default-features", "--features", "search", "--root"]).arg(&folder);
         ensure!(
             status(&mut install)?.success(),
-            "cannot install mdBook {MDBOOK} into {}; without a network, put a program `mdbook` of \
-             version {SERIES}x into a folder of PATH",
+            "cannot install mdBook {MDBOOK} into {}, for the reason above; without a network, put \
+             an `mdbook` {SERIES}x into a folder of PATH; $PTX_MATRIX_CACHE names another folder",
             folder.display()
         );
     }
