@@ -7,11 +7,11 @@
 //! - `arithmetic/`: the tensor cores of each GPU, bit for bit;
 //! - `wgmma/`: `wgmma`s in flight;
 //! - `special/`: approximate special functions;
+//! - `raw/`: the functions of [`raw`](crate::raw), in one lane;
 //! - `findings/`: misuses and their messages;
 //! - `record/`: profile and trace.
 //!
-//! The loose files are `job.rs` and `launch_id.rs` (a launch), `raw.rs` (the functions of
-//! [`raw`](crate::raw)) and `shuffle.rs`.
+//! The loose files are `job.rs` and `launch_id.rs` (a launch), and `shuffle.rs`.
 //!
 //! # Order of execution
 //!

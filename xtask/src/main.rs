@@ -2,6 +2,7 @@
 
 mod build;
 mod bundle;
+mod docs;
 mod fuzz;
 mod kernels;
 mod legal;
@@ -93,6 +94,12 @@ enum Command {
     /// Runs each kernel, and its corrected version, under each tool of compute-sanitizer. Records
     /// the tools' messages, for a comparison with the simulator.
     Sanitize(sanitize::Arguments),
+    /// Build one site from the guide pages and the documentation of the crates
+    ///
+    /// Writes target/docs/site/, with a search over the pages. Checks the links of the pages and of
+    /// the site.
+    #[command(after_help = docs::HELP)]
+    Docs,
     /// Show which toolchain was found, and how to get missing tools
     #[command(after_help = doctor::help("cargo xtask"))]
     Doctor(doctor::Arguments),
@@ -191,6 +198,7 @@ fn run(command: Command) -> Result<ExitCode> {
         Command::Layout(arguments) => FORMS.run_alone(&["layout".into()], &arguments),
         Command::Fuzz(arguments) => fuzz::run(&arguments),
         Command::Sanitize(arguments) => sanitize::run(&arguments),
+        Command::Docs => docs::run(),
         Command::Doctor(arguments) => doctor::run(&arguments, root(), "cargo xtask"),
     }
 }
