@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn a_register_holds_each_element_in_its_own_bits() {
+    fn packed_elements_have_disjoint_bits() {
         fn alone<T: Element<Width: Width<Bits = u8, Register = u32>>>(bits: usize) {
             let ones = T::from_bits(u8::MAX);
             for slot in 0..32 / bits {

@@ -108,7 +108,7 @@ mod tests {
     /// "Each thread in a warp loads 4 consecutive columns across 2 rows", of the transposed matrix
     /// (PTX ISA 9.7.14.5.15).
     #[test]
-    fn a_lane_has_four_neighbours_of_two_columns() {
+    fn lane_has_four_adjacent_elements_of_two_columns() {
         for lane in 0..32 {
             for register in 0..2 {
                 for byte in 0..4 {

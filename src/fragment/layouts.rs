@@ -267,7 +267,7 @@ mod tests {
     ];
 
     #[test]
-    fn the_layouts_of_four_matrices_are_those_of_the_ptx_isa() {
+    fn layouts_of_four_matrices_match_ptx_isa() {
         for &(name, layout, held) in QUADS {
             let (_, formula) = QUAD_FORMULAS.iter().find(|(of, _)| *of == name).expect(name);
             for lane in 0..32 {
@@ -288,7 +288,7 @@ mod tests {
     }
 
     #[test]
-    fn the_layouts_are_those_of_the_ptx_isa() {
+    fn layouts_match_ptx_isa() {
         for &(name, layout, held) in ALL {
             let formula = FORMULAS.iter().find(|(names, _)| names.contains(&name));
             let (_, formula) = formula.unwrap_or_else(|| panic!("no formula for {name}"));

@@ -61,7 +61,7 @@ mod tests {
 
     #[test]
     #[should_panic(expected = "has no row in the tables of `isa`")]
-    fn a_matrix_instruction_without_a_row_panics() {
+    fn missing_mma_row_panics() {
         lacking(Arch::SM_90, "mma.sync.aligned.m16n8k64.row.col.f32.f16.f16.f32");
     }
 

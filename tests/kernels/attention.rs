@@ -118,7 +118,7 @@ fn queries_and_keys_end_within_tiles() {
 /// Also with fewer queries than keys: the queries are the last ones. And with more queries than
 /// keys: the first queries see no key, and their result is zero.
 #[test]
-fn a_causal_query_sees_the_keys_up_to_its_own() {
+fn causal_query_sees_no_later_key() {
     let causal = Attention { causal: true, heads: 1, ..SMALL };
     check::<bf16>(Attention { queries: 200, keys: 200, ..causal }, 2.0);
     check::<f16>(Attention { queries: 70, keys: 200, ..causal }, 2.0);
@@ -180,7 +180,7 @@ fn of_ones(of: Attention, v: &[bf16]) -> Result<Vec<bf16>, Box<dyn Error>> {
 
 /// A masked key has zero weight: even a huge value does not change a bit of the result.
 #[test]
-fn a_hidden_key_has_no_weight() {
+fn masked_key_has_zero_weight() {
     let small = Attention { queries: 30, keys: 30, key_heads: 1, causal: true, ..SMALL };
     let cases = [
         small,
@@ -214,7 +214,7 @@ fn a_hidden_key_has_no_weight() {
 
 /// The same for a visible key with a score far below the largest.
 #[test]
-fn the_least_weight_is_zero() {
+fn underflowed_weight_is_zero() {
     let of = Attention { queries: 1, keys: 200, heads: 1, key_heads: 1, scale: 1.0, ..SMALL };
     let [of_queries, of_keys] = of.lens();
     let (q, mut k, mut v) =

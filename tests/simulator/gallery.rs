@@ -236,7 +236,7 @@ fn report(name: &str, first: u32) -> String {
 }
 
 #[test]
-fn the_page_shows_the_kernels_and_their_reports() {
+fn page_matches_kernels_and_reports() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let file = std::fs::read_to_string(root.join(file!())).unwrap();
     let page = root.join(file!()).with_file_name("../../docs/SIMULATOR.md");

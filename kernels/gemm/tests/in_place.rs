@@ -131,7 +131,7 @@ every_kernel! {
 
 /// A column-major D, a bias and an activation; and a GEMM that multiplies nothing.
 #[test]
-fn the_rest_in_place() {
+fn col_major_epilogue_and_empty_gemms_in_place() {
     let (value, factor) = (
         |i: usize| bf16::from_f32((i % 31) as f32),
         |i: usize| bf16::from_f32((i % 7) as f32 - 3.0),

@@ -155,7 +155,7 @@ fn buffers_are_refused_with_what_they_need() {
 /// A vector is a matrix of one row or column. Its buffer is no longer than its elements, so the
 /// last 16-byte piece goes beyond it.
 #[test]
-fn a_vector_has_no_more_than_its_elements() {
+fn vectors_need_no_padding() {
     fn is_right<T: Multiply<f32> + Pod + std::fmt::Debug>(one: T) {
         let device = Simulator::default().strict();
         for k in [1usize, 15, 135, 136] {
@@ -350,7 +350,7 @@ fn products_of_copies() {
 /// `Tuned` files of earlier versions load. A GEMM whose kernel has another name now, or was
 /// removed, is refused with the reason.
 #[test]
-fn a_tuned_file_with_a_removed_kernel_is_explained() {
+fn tuned_file_with_removed_kernel_is_explained() {
     for removed in ["hopper_bf16_nn_pairs", "sm90_bf16_nn_128x224x64_c2"] {
         let file = format!(
             r#"{{ "device": "NVIDIA H200", "gemms": [{{
@@ -558,7 +558,7 @@ fn groups_have_kernels_of_their_own() {
 }
 
 #[test]
-fn a_named_kernel_has_to_do_it() {
+fn rejects_unsuitable_named_kernel() {
     let gemm = Gemm::<bf16>::new(64, 64, 512);
     let named = |kernel: &str, parts| gemm.clone().choose(Choice::new(kernel, parts));
     assert_eq!(
@@ -609,7 +609,7 @@ fn without_terms_d_is_what_is_added() {
 }
 
 #[test]
-fn a_tuned_choice_is_saved_and_taken() {
+fn tuned_choice_round_trips() {
     let gemm = Gemm::<bf16>::new(64, 128, 1024).b(Layout::col_major(1024));
     let choice = Choice::new("sm80_bf16_nt_64x128x64", 4);
     let mut tuned = Tuned { device: "a simulator".to_owned(), gemms: Vec::new() };
@@ -661,7 +661,7 @@ fn c_and_beta_are_given_together() {
 
 /// The largest dimensions, and products of them, are refused or planned: no number wraps around.
 #[test]
-fn the_longest_sides() {
+fn largest_dimensions_do_not_overflow() {
     let longest = i32::MAX as usize;
     for (m, n, k) in
         [(longest, 1, longest), (1, longest, longest), (longest, 64, longest), (1, 1, longest)]

@@ -19,7 +19,7 @@ fn check_groups(case: Case, selects: fn(&&Kernel) -> bool) {
 
 /// D ends within tiles. A block of a persistent kernel computes all tiles.
 #[test]
-fn a_group_is_multiplied_by_its_own() {
+fn each_group_uses_its_b() {
     let case =
         Case { size: (ROWS, 264, 72), groups: Some(ENDS), padding: 8, start: 8, alpha: 2, ..PLAIN };
     check_groups(case, |_| true);

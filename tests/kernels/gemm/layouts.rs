@@ -57,7 +57,7 @@ fn batches() {
 
 /// All orders of the warps are correct, for each kind of loads and of fragments.
 #[test]
-fn a_hundred_schedules() {
+fn correct_in_100_schedules() {
     let odd = Case { size: (20, 30, 260), bias: true, schedules: 100, ..PLAIN };
     check_kernels!(bf16 bf16, |kernel| kernel.name == "sm80_bf16_tt_64x64x64", odd);
     check_kernels!(f16 f16, |kernel| kernel.name.starts_with("sm75_f16_tn"), odd);

@@ -282,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn the_options_are_sound() {
+    fn options_are_valid() {
         Arguments::command().debug_assert();
     }
 
