@@ -32,7 +32,7 @@ fn build_crate(name: &str, arch: Arch, features: &[&str]) -> anyhow::Result<Arti
 }
 
 #[test]
-fn it_builds_for_a_gpu_that_has_its_instructions() {
+fn builds_for_gpu_with_needed_instructions() {
     let artifact = build(Arch::SM_90A, &[]).unwrap();
     let kernel = artifact.manifest.kernel("double").unwrap();
     assert_eq!((kernel.threads, kernel.static_shared, kernel.spill_stores), (Some(32), 256, 0));

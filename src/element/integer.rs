@@ -176,7 +176,7 @@ mod tests {
     use crate::element::{Element, Width};
 
     #[test]
-    fn every_code_is_its_number() {
+    fn bits_round_trip_as_numbers() {
         for bits in 0..=u8::MAX {
             let two_complement =
                 if bits & 8 == 0 { i32::from(bits & 7) } else { i32::from(bits & 7) - 8 };

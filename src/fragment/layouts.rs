@@ -113,7 +113,7 @@ mod tests {
     use std::vec;
 
     #[test]
-    fn every_layout_is_a_bijection_and_its_inverse_is_its_inverse() {
+    fn layouts_are_bijections() {
         for &(name, layout, held) in ALL.iter().chain(QUADS) {
             assert_eq!(layout.elements(), held, "{name}");
             let mut seen = vec![false; layout.rows() * layout.cols()];

@@ -66,7 +66,7 @@ mod tests {
     }
 
     #[test]
-    fn gpus_lack_what_is_newer() {
+    fn older_gpus_lack_newer_instructions() {
         let lacks = |gpu, ptx: &str| lacking(gpu, ptx).map(|needs| std::format!("{needs}"));
         let needs = |of: &str| Some(of.into());
         let quad = "mma.sync.aligned.m8n8k4.row.col.f32.f16.f16.f32";

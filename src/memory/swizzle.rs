@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn up_to_128_bytes_a_swizzle_is_that_of_tma() {
+    fn swizzles_match_tma_up_to_128_bytes() {
         for pitch in [32, 64, 128] {
             for offset in 0..8 * pitch {
                 let tma = |mask: u32| offset ^ ((offset >> 7 & mask) << 4);

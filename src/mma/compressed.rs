@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_compressed_is_the_same_matrix() {
+    fn compression_round_trips() {
         check(|value| tf32::from_f32(value.into()));
         check(f16::from);
         check(|value| value);
