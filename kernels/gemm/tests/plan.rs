@@ -76,7 +76,7 @@ fn refused_buffers(gemm: &Gemm<bf16>, [a, b, d]: [usize; 3]) -> String {
 }
 
 #[test]
-fn layouts_are_refused_with_what_would_do() {
+fn rejects_layouts_with_remedy() {
     let gemm = Gemm::<bf16>::new(40, 48, 56);
     let cases = [
         (
@@ -113,7 +113,7 @@ fn layouts_are_refused_with_what_would_do() {
 }
 
 #[test]
-fn buffers_are_refused_with_what_they_need() {
+fn rejects_short_buffers_with_needed_len() {
     let gemm = Gemm::<bf16>::new(40, 44, 56).b(Layout::row_major(48));
     let pieces = " (rows of A and B are read in pieces of 16 bytes, the last one too)";
     assert_eq!(
@@ -193,7 +193,7 @@ fn vectors_need_no_padding() {
 /// Terms far below the largest are lost with fast accumulation. With promotion, they count after
 /// 128 terms.
 #[test]
-fn sums_are_accumulated_fast_where_that_was_asked_for() {
+fn fast_accumulation_is_opt_in() {
     let device = Simulator::default().strict();
     let (side, k) = (128, 640);
     // One product is 4096; the others are 0.25.
@@ -212,7 +212,7 @@ fn sums_are_accumulated_fast_where_that_was_asked_for() {
     assert_eq!(product(&gemm), ("sm90_e4m3_bf16_nt_64x64x128".to_owned(), taken_out));
     let fast = gemm.clone().fast_accumulation();
     assert_eq!(product(&fast), ("sm90_e4m3_bf16_nt_64x64x128_fast".to_owned(), kept));
-    // The other tiles agree too; cluster split-K promotes sums of other products.
+    // The other tiles agree too; cluster split-K promotes other partial accumulators.
     let by_one_block =
         |choice: &Choice| choice.kernel.starts_with("sm90_") && !choice.kernel.contains("_split");
     let all = fast
@@ -250,7 +250,7 @@ fn sums_are_accumulated_fast_where_that_was_asked_for() {
 
 /// The simulator stands in for an H200.
 #[test]
-fn products_go_by_wgmma_where_tensor_maps_do() {
+fn wgmma_where_tma_is_legal() {
     let device = ptx_matrix::sim::Simulator::default();
     let kernel = |gemm: &Gemm<bf16>| gemm.plan(&device).unwrap().choice().unwrap().kernel;
     let gemm = Gemm::<bf16>::new(2048, 2048, 2048);
@@ -373,7 +373,7 @@ fn tuned_file_with_removed_kernel_is_explained() {
 }
 
 #[test]
-fn copies_are_of_what_needs_them_and_have_room() {
+fn repacks_what_needs_it_within_workspace() {
     let device = Simulator::default();
     let choices = |gemm: &Gemm<bf16>| -> Vec<String> {
         gemm.choices(&device)
@@ -423,7 +423,7 @@ fn copies_are_of_what_needs_them_and_have_room() {
 
 /// A grouped GEMM equals a GEMM for each group.
 #[test]
-fn groups_are_as_products_of_their_own() {
+fn groups_equal_separate_gemms() {
     let (m, n, k, ends) = (90, 48, 40, [33u32, 33, 34, 90]);
     let device = Simulator::default().strict();
     let value = |i: usize| bf16::from_f32((i * i % 23) as f32 / 7.0 - 1.5);
@@ -458,7 +458,7 @@ fn groups_are_as_products_of_their_own() {
 }
 
 #[test]
-fn groups_are_refused_with_what_would_do() {
+fn rejects_groups_with_remedy() {
     let gemm =
         Gemm::<bf16>::new(40, 48, 512).groups(3).b(Layout::row_major(48).batch_stride(512 * 48));
     let cases = [
@@ -527,7 +527,7 @@ fn groups_are_refused_with_what_would_do() {
 /// Grouped GEMMs use `wgmma` where TMA is legal, else `mma.sync`; other elements have no grouped
 /// kernels.
 #[test]
-fn groups_have_kernels_of_their_own() {
+fn grouped_gemms_have_their_own_kernels() {
     let kernel = |n: usize, b: Layout| {
         let gemm = Gemm::<bf16>::new(64, n, 4096)
             .groups(8)
@@ -597,7 +597,7 @@ fn nothing_to_compute_launches_nothing() {
 }
 
 #[test]
-fn without_terms_d_is_what_is_added() {
+fn empty_k_leaves_scaled_c() {
     let device = Simulator::default().strict();
     let (a, b, c) = (elements(8), elements(8), vec![f16::from_f32(3.0); 30]);
     let mut d = elements(30);

@@ -31,7 +31,7 @@ fn factors_c_bias_and_relu() {
 }
 
 #[test]
-fn activations_are_what_they_are_called() {
+fn activations_match_formulas() {
     let near = |x: f64, activation, expected: f64, what| {
         let wide = x.activate(activation);
         assert!(

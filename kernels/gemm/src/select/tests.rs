@@ -170,7 +170,7 @@ fn clusters_multicast_rows_that_few_load() {
 }
 
 #[test]
-fn few_rows_take_low_tiles_and_split_k_with_a_workspace() {
+fn small_m_selects_low_tiles_and_split_k() {
     let split = chosen(16, 1024, 8192, usize::MAX);
     assert!(split.starts_with("sm80_bf16_nn_16x64x64/"), "{split}");
     // Without a workspace, cluster split-K.
