@@ -35,9 +35,9 @@ fn in_place<T: Multiply<O>, O: Output + PartialEq>(
         plan.run(operands).unwrap_or_else(|error| panic!("{:?}: {error}", plan.choice()));
         d
     };
-    let (in_place, apart) = (run(true), run(false));
+    let (in_place, separate) = (run(true), run(false));
     assert!(in_place != before, "{:?}: nothing was computed", plan.choice());
-    assert!(in_place == apart, "{:?}: in place, D is another", plan.choice());
+    assert!(in_place == separate, "{:?}: in place, D is another", plan.choice());
 }
 
 /// Makes a layout from a leading dimension.

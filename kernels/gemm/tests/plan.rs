@@ -201,17 +201,17 @@ fn fast_accumulation_is_opt_in() {
     let lines: Vec<F8E4M3> =
         (0..side * k).map(|i| if i % k == 0 { large } else { small }).collect();
     let gemm = Gemm::<F8E4M3, bf16>::new(side, side, k).b(Layout::col_major(k));
-    let product = |gemm: &Gemm<F8E4M3, bf16>| {
+    let run = |gemm: &Gemm<F8E4M3, bf16>| {
         let plan = gemm.plan(&device).unwrap();
         let mut d = vec![bf16::ZERO; side * side];
         plan.run(Operands::new(&device, &lines, &lines, &mut d)).unwrap();
         assert!(d.iter().all(|&element| element == d[0]));
         (plan.choice().unwrap().kernel, d[0].to_f32())
     };
-    let (taken_out, kept) = (4096.0 + 4.0 * 32.0, 4096.0);
-    assert_eq!(product(&gemm), ("sm90_e4m3_bf16_nt_64x64x128".to_owned(), taken_out));
+    let (promoted, truncated) = (4096.0 + 4.0 * 32.0, 4096.0);
+    assert_eq!(run(&gemm), ("sm90_e4m3_bf16_nt_64x64x128".to_owned(), promoted));
     let fast = gemm.clone().fast_accumulation();
-    assert_eq!(product(&fast), ("sm90_e4m3_bf16_nt_64x64x128_fast".to_owned(), kept));
+    assert_eq!(run(&fast), ("sm90_e4m3_bf16_nt_64x64x128_fast".to_owned(), truncated));
     // The other tiles agree too; cluster split-K promotes other partial accumulators.
     let by_one_block =
         |choice: &Choice| choice.kernel.starts_with("sm90_") && !choice.kernel.contains("_split");
@@ -222,8 +222,8 @@ fn fast_accumulation_is_opt_in() {
     let mut counts = [0; 2];
     for choice in all {
         let is_fast = choice.kernel.ends_with("_fast");
-        let expected = (choice.kernel.clone(), if is_fast { kept } else { taken_out });
-        assert_eq!(product(&fast.clone().choose(choice)), expected);
+        let expected = (choice.kernel.clone(), if is_fast { truncated } else { promoted });
+        assert_eq!(run(&fast.clone().choose(choice)), expected);
         counts[usize::from(is_fast)] += 1;
     }
     assert_eq!(counts, [4; 2]);
@@ -329,11 +329,7 @@ fn products_of_copies() {
                     let (batch, row, col) = (index / (m * n), index / n % m, index % n);
                     let terms = (0..k).map(|i| at(of_a, batch, row, i) * at(of_b, batch, i, col));
                     let expected = f64::from(terms.sum::<i32>());
-                    assert_eq!(
-                        from(element),
-                        expected,
-                        "{choice}: product {batch}, ({row}, {col})"
-                    );
+                    assert_eq!(from(element), expected, "{choice}: GEMM {batch}, ({row}, {col})");
                 }
             }
         }

@@ -268,11 +268,11 @@ fn check_orders<T: Multiply<O> + Integral, O: Output + Integral>(
     }
     let mut touched = vec![false; d.len()];
     for batch in 0..batches {
-        // The product with the B of each group. Sums of such integers are exact in every type.
+        // A times the B of each group. Sums of such integers are exact in every type.
         let rows = a.integers(batch, true);
-        let product =
+        let times_b =
             |group: usize| integer_product((m, n, k), &rows, &b.integers(batch + group, false));
-        let products: Vec<Vec<i32>> = (0..groups.map_or(1, <[u32]>::len)).map(product).collect();
+        let products: Vec<Vec<i32>> = (0..groups.map_or(1, <[u32]>::len)).map(times_b).collect();
         for row in 0..m {
             let Some(group) = group(row) else { continue };
             for col in 0..n {
@@ -290,7 +290,7 @@ fn check_orders<T: Multiply<O> + Integral, O: Output + Integral>(
                 let (got, expected) = (d[index].number(), O::narrow(expected).number());
                 assert_eq!(
                     got, expected,
-                    "{}: {m}x{n}x{k}, product {batch}, ({row}, {col})",
+                    "{}: {m}x{n}x{k}, GEMM {batch}, ({row}, {col})",
                     kernel.name
                 );
             }
