@@ -32,7 +32,7 @@ fn build_crate(name: &str, arch: Arch, features: &[&str]) -> anyhow::Result<Arti
 }
 
 #[test]
-fn it_builds_for_a_gpu_that_has_its_instructions() {
+fn builds_for_gpu_with_needed_instructions() {
     let artifact = build(Arch::SM_90A, &[]).unwrap();
     let kernel = artifact.manifest.kernel("double").unwrap();
     assert_eq!((kernel.threads, kernel.static_shared, kernel.spill_stores), (Some(32), 256, 0));
@@ -58,7 +58,7 @@ fn missing_instruction_is_a_compile_error_at_its_line() {
 }
 
 #[test]
-fn a_kernel_with_clusters_is_one_for_gpus_that_have_them() {
+fn cluster_kernels_need_cluster_targets() {
     let artifact = build(Arch::SM_90A, &["clusters"]).unwrap();
     let ptx = std::fs::read_to_string(&artifact.ptx).unwrap();
     assert_eq!(ptx.matches(".reqnctapercluster 2, 1, 1").count(), 1, "of no other kernel");
@@ -70,7 +70,7 @@ fn a_kernel_with_clusters_is_one_for_gpus_that_have_them() {
 }
 
 #[test]
-fn a_struct_is_one_parameter_and_an_instance_one_entry() {
+fn struct_is_one_parameter_and_instance_is_one_entry() {
     let artifact = build(Arch::SM_90A, &["arguments"]).unwrap();
     let ptx = std::fs::read_to_string(&artifact.ptx).unwrap();
     let entry = |name: &str| {
@@ -119,7 +119,7 @@ fn kernel_with_the_name_of_a_called_function_is_refused() {
 }
 
 #[test]
-fn a_kernel_that_uses_a_mutable_static_is_refused_by_its_name() {
+fn rejects_kernel_with_mutable_static() {
     let error = format!("{:#}", build(Arch::SM_90A, &["mutable-static"]).unwrap_err());
     assert!(
         error.contains(
@@ -165,7 +165,7 @@ fn too_much_shared_memory_for_the_target_is_refused() {
 }
 
 #[test]
-fn a_collective_that_is_called_by_its_address_stays_single() {
+fn indirect_collective_call_stays_single() {
     let artifact = build(Arch::SM_90A, &["dynamic"]).unwrap();
     let ptx = std::fs::read_to_string(&artifact.ptx).unwrap();
     for kernel in ["table", "products", "stages", "applied", "closures", "plans", "chosen"] {
@@ -199,7 +199,7 @@ fn gemm_with_a_custom_epilogue_has_no_spills() {
 
 /// On the CPU stable Rust decides by `Sync`, and atomics are `Sync`.
 #[test]
-fn a_build_for_a_gpu_names_the_types_that_lane_closures_must_not_capture() {
+fn gpu_build_names_types_lane_closures_must_not_capture() {
     let error = build(Arch::SM_90A, &["captures"]).unwrap_err();
     let CompileError { stderr, .. } = error.downcast_ref().unwrap_or_else(|| panic!("{error:?}"));
     for refused in ["UnsafeCell<usize>", "Warp<'_>"] {

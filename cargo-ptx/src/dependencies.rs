@@ -86,13 +86,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_requirement_takes_compatible_versions() {
+    fn requirement_is_major_and_minor() {
         assert!(VERSION.starts_with(&format!("{}.", requirement())));
         assert_eq!(requirement().split('.').count(), 2);
     }
 
     #[test]
-    fn a_checkout_and_unpacked_packages_have_the_crates() {
+    fn finds_crates_in_checkout_and_unpacked_packages() {
         let checkout = Folder::of_this_program().unwrap();
         assert_eq!(checkout.crates.len(), 3);
         assert!(checkout.patch().contains("\nptx-matrix-host = { path = \""));

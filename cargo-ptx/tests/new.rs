@@ -133,7 +133,7 @@ fn refused(folder: &Path, arguments: &[&str]) -> String {
 }
 
 #[test]
-fn a_wrong_name_is_refused() {
+fn rejects_invalid_names() {
     let folder = tempfile::tempdir().unwrap();
     let cases = [
         ("a b", "` ` is not a letter of ASCII"),
@@ -151,7 +151,7 @@ fn a_wrong_name_is_refused() {
 }
 
 #[test]
-fn an_existing_folder_and_a_wrong_path_are_refused() {
+fn rejects_existing_folder_and_wrong_path() {
     let folder = tempfile::tempdir().unwrap();
     fs::create_dir(folder.path().join("demo")).unwrap();
     let said = refused(folder.path(), &["new", "demo", "--path", checkout()]);

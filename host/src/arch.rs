@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn the_order_of_the_names_does_not_matter() {
+    fn best_ignores_order_of_names() {
         assert_eq!(best(9, 0, &["sm_90a", "sm_75"]).as_deref(), Some("sm_90a"));
         assert_eq!(best(9, 0, &["sm_75", "sm_90a"]).as_deref(), Some("sm_90a"));
     }

@@ -56,7 +56,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_log_ends_at_its_nul() {
+    fn log_ends_at_nul() {
         assert_eq!(text(b"ptxas fatal\n\0left over"), "ptxas fatal");
         assert_eq!(text(b"cut o"), "cut o");
         assert_eq!(text(&[0; 4]), "");

@@ -43,7 +43,7 @@ fn refusal(request: LaunchRequest<'_>) -> String {
 
 #[test]
 #[ignore = "needs a GPU"]
-fn a_device_describes_itself() {
+fn lists_devices_with_limits() {
     let devices = Gpu::list().unwrap();
     let device = &devices[0];
     assert_eq!(device, gpu().info());
@@ -74,7 +74,7 @@ fn download_returns_the_uploaded_data() {
 
 #[test]
 #[ignore = "needs a GPU"]
-fn a_kernel_runs_and_is_timed() {
+fn runs_and_times_kernel() {
     let gpu = gpu();
     let module = gpu.load(stand_in::KERNELS).unwrap();
     let names: Vec<_> = module.kernels().iter().map(|kernel| &kernel.name).collect();
@@ -427,7 +427,7 @@ fn buffer_is_cast_to_another_element_type() {
 
 #[test]
 #[ignore = "needs a GPU"]
-fn the_driver_encodes_a_tensor_map() {
+fn driver_encodes_tensor_map() {
     type Tile = SharedTile<bf16, 16, 64, Swizzle128>;
     let gpu = gpu();
     if gpu.info().capability.major < 9 {

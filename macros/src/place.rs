@@ -67,7 +67,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_open_impl_or_trait_is_found() {
+    fn finds_open_impl_or_trait() {
         assert_eq!(
             innermost("struct A;\n#[doc = \"{\"]\nunsafe impl<T: B> A<T> {\n fn f() { g(|| {}) }"),
             Some("impl")

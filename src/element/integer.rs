@@ -176,7 +176,7 @@ mod tests {
     use crate::element::{Element, Width};
 
     #[test]
-    fn every_code_is_its_number() {
+    fn bits_round_trip_as_numbers() {
         for bits in 0..=u8::MAX {
             let two_complement =
                 if bits & 8 == 0 { i32::from(bits & 7) } else { i32::from(bits & 7) - 8 };
@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn a_register_holds_each_element_in_its_own_bits() {
+    fn packed_elements_have_disjoint_bits() {
         fn alone<T: Element<Width: Width<Bits = u8, Register = u32>>>(bits: usize) {
             let ones = T::from_bits(u8::MAX);
             for slot in 0..32 / bits {

@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn what_lies_between_goes_to_the_nearer_and_from_the_middle_away_from_zero() {
+    fn rounds_to_nearest_ties_away() {
         for bits in (0..0x7f80_0000_u32 >> DROPPED).step_by(7).map(|bits| bits << DROPPED) {
             for sign in [0, 1 << 31] {
                 let next = bits + (1 << DROPPED);
@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn nan_stays_nan_whatever_its_payload() {
+    fn nan_payloads_stay_nan() {
         for bits in [0x7f80_0001, 0x7fff_ffff, 0xff80_1000, 0xffff_ffff] {
             assert!(tf32::from_f32(f32::from_bits(bits)).to_f32().is_nan(), "{bits:#x}");
         }

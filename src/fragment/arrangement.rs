@@ -108,7 +108,7 @@ mod tests {
     /// "Each thread in a warp loads 4 consecutive columns across 2 rows", of the transposed matrix
     /// (PTX ISA 9.7.14.5.15).
     #[test]
-    fn a_lane_has_four_neighbours_of_two_columns() {
+    fn lane_has_four_adjacent_elements_of_two_columns() {
         for lane in 0..32 {
             for register in 0..2 {
                 for byte in 0..4 {
@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_are_unpacked_from_their_lowest_bits_on() {
+    fn rows_unpack_from_lowest_bits() {
         let mut row = [0xff; 16];
         row[..12].copy_from_slice(&[
             0x81, 0x30, 0x10, 0x05, 0x72, 0x20, 0x89, 0xb3, 0x30, 0xcd, 0xf4, 0x41,

@@ -110,7 +110,7 @@ mod tests {
     use std::vec::Vec;
 
     #[test]
-    fn codes_are_those_of_the_ptx_isa() {
+    fn codes_match_ptx_isa() {
         let pairs =
             (0..4).flat_map(|first| (0..4).filter_map(move |second| Kept::parts(first, second)));
         let mut codes: Vec<u8> = pairs.map(Kept::code).collect();
@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_kept_has_the_wanted_parts_and_is_in_order() {
+    fn at_least_keeps_wanted_positions_in_order() {
         for set in 0..16_usize {
             let kept = Kept::at_least(set);
             assert_eq!(kept.is_some(), set.count_ones() <= 2, "{set:04b}");

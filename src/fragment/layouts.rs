@@ -113,7 +113,7 @@ mod tests {
     use std::vec;
 
     #[test]
-    fn every_layout_is_a_bijection_and_its_inverse_is_its_inverse() {
+    fn layouts_are_bijections() {
         for &(name, layout, held) in ALL.iter().chain(QUADS) {
             assert_eq!(layout.elements(), held, "{name}");
             let mut seen = vec![false; layout.rows() * layout.cols()];
@@ -267,7 +267,7 @@ mod tests {
     ];
 
     #[test]
-    fn the_layouts_of_four_matrices_are_those_of_the_ptx_isa() {
+    fn layouts_of_four_matrices_match_ptx_isa() {
         for &(name, layout, held) in QUADS {
             let (_, formula) = QUAD_FORMULAS.iter().find(|(of, _)| *of == name).expect(name);
             for lane in 0..32 {
@@ -288,7 +288,7 @@ mod tests {
     }
 
     #[test]
-    fn the_layouts_are_those_of_the_ptx_isa() {
+    fn layouts_match_ptx_isa() {
         for &(name, layout, held) in ALL {
             let formula = FORMULAS.iter().find(|(names, _)| names.contains(&name));
             let (_, formula) = formula.unwrap_or_else(|| panic!("no formula for {name}"));

@@ -90,9 +90,9 @@ impl<OrderA: Copy + 'static, OrderB: Copy + 'static> Shape for M8N8K4Quad<OrderA
 ///     block.sync();
 ///     let [a] = FragmentA::<M16N8K8Pairs, f64>::load_run(warp, &tile_a, (0, 0));
 ///     let [b] = FragmentB::<M16N8K8Pairs, f64>::load_run(warp, &tile_b, (0, 0));
-///     let mut sums = Accumulator::<M16N8K8Pairs, f64>::zero();
-///     Mma::<M16N8K8Pairs, f64, f64, f64>::accumulate(warp, &mut sums, &a, &b);
-///     sums.for_each(warp, |row, col, sum| d.set(col * 16 + row, sum));
+///     let mut acc = Accumulator::<M16N8K8Pairs, f64>::zero();
+///     Mma::<M16N8K8Pairs, f64, f64, f64>::accumulate(warp, &mut acc, &a, &b);
+///     acc.for_each(warp, |row, col, value| d.set(col * 16 + row, value));
 /// }
 ///
 /// let a: Vec<f64> = (0..16 * 8).map(|i| (i % 11) as f64).collect();

@@ -103,7 +103,7 @@ mod tests {
     ];
 
     #[test]
-    fn every_layout_is_a_bijection_and_its_inverse_is_its_inverse() {
+    fn layouts_are_bijections() {
         let of_metadata = WIDTHS.iter().map(|&(name, layout, _)| (name, layout, 8));
         for (name, layout, held) in ALL.iter().copied().chain(of_metadata) {
             assert_eq!(layout.elements(), held, "{name}");
@@ -165,7 +165,7 @@ mod tests {
     ];
 
     #[test]
-    fn kept_elements_are_of_the_columns_that_the_ptx_isa_says() {
+    fn kept_columns_match_ptx_isa() {
         for &(name, layout, held) in ALL.iter().filter(|(name, ..)| name.contains("RoleSparseA")) {
             let &(_, kept, chunks) = CHUNKS.iter().find(|row| row.0 == name).expect("a formula");
             for lane in 0..32 {
@@ -186,7 +186,7 @@ mod tests {
     /// The PTX ISA prints the metadata's layout as pictures. An H200 confirms it: of all 120
     /// permutations of the bits, one for each form explains its results for random metadata.
     #[test]
-    fn metadata_lies_where_the_hardware_looks_for_it() {
+    fn metadata_layout_matches_hardware() {
         for &(name, layout, wide) in WIDTHS {
             for row in 0..16 {
                 for col in 0..16 {
@@ -207,7 +207,7 @@ mod tests {
 
     /// The formulas of dense forms that the PTX ISA refers to, continued.
     #[test]
-    fn b_and_c_are_those_of_the_ptx_isa() {
+    fn b_and_c_match_ptx_isa() {
         type Formula = fn(usize, usize, usize) -> (usize, usize);
         let formulas: [(&str, Formula); 5] = [
             ("M16N8K16 RoleB Bits32", |group, thread, i| (thread + i * 4, group)),

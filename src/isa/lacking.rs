@@ -61,12 +61,12 @@ mod tests {
 
     #[test]
     #[should_panic(expected = "has no row in the tables of `isa`")]
-    fn a_matrix_instruction_without_a_row_panics() {
+    fn missing_mma_row_panics() {
         lacking(Arch::SM_90, "mma.sync.aligned.m16n8k64.row.col.f32.f16.f16.f32");
     }
 
     #[test]
-    fn gpus_lack_what_is_newer() {
+    fn older_gpus_lack_newer_instructions() {
         let lacks = |gpu, ptx: &str| lacking(gpu, ptx).map(|needs| std::format!("{needs}"));
         let needs = |of: &str| Some(of.into());
         let quad = "mma.sync.aligned.m8n8k4.row.col.f32.f16.f16.f32";

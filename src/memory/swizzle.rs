@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn a_swizzle_permutes_the_chunks_of_its_span() {
+    fn swizzle_permutes_chunks_of_span() {
         fn check<S: Swizzle>(pitch: u32) {
             let mut seen = [false; 512 * 32 / 16];
             let bytes = pitch * 32;
@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_and_the_place_in_it_are_an_offset() {
+    fn swizzle_in_line_equals_swizzle_of_offset() {
         fn check<S: Swizzle>(pitch: u32) {
             for offset in 0..32 * pitch {
                 let in_line = swizzled_in_line::<S>(offset / pitch, offset % pitch, pitch);
@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn up_to_128_bytes_a_swizzle_is_that_of_tma() {
+    fn swizzles_match_tma_up_to_128_bytes() {
         for pitch in [32, 64, 128] {
             for offset in 0..8 * pitch {
                 let tma = |mask: u32| offset ^ ((offset >> 7 & mask) << 4);

@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_compressed_is_the_same_matrix() {
+    fn compression_round_trips() {
         check(|value| tf32::from_f32(value.into()));
         check(f16::from);
         check(|value| value);
@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn a_matrix_that_is_not_sparse_is_refused_with_the_chunk() {
+    fn rejects_dense_chunk_by_position() {
         let error = |result: Result<Compressed<_>, CompressError>| result.unwrap_err().to_string();
         let mut dense = vec![0_u8; 3 * 12];
         for col in [8, 9, 11] {

@@ -104,17 +104,17 @@ impl<T: Element<Width = Bits16>> FragmentA<M16N8K16, T> {
     ///     block.sync();
     ///     let a = FragmentA::<M16N8K16, bf16>::load(warp, &tile_a, (0, 0));
     ///     let [left, right] = [0, 8].map(|col| {
-    ///         let mut sums = Accumulator::<M16N8K16, f32>::zero();
+    ///         let mut acc = Accumulator::<M16N8K16, f32>::zero();
     ///         let b = FragmentB::<M16N8K16, bf16>::load(warp, &tile_b, (0, col));
-    ///         Mma::<M16N8K16, bf16, bf16, f32>::accumulate(warp, &mut sums, &a, &b);
-    ///         sums.round::<bf16>(warp)
+    ///         Mma::<M16N8K16, bf16, bf16, f32>::accumulate(warp, &mut acc, &a, &b);
+    ///         acc.round::<bf16>(warp)
     ///     });
     ///     let product = FragmentA::beside(&left, &right);
     ///     for col in [0, 8] {
-    ///         let mut sums = Accumulator::<M16N8K16, f32>::zero();
+    ///         let mut acc = Accumulator::<M16N8K16, f32>::zero();
     ///         let c = FragmentB::<M16N8K16, bf16>::load(warp, &tile_c, (0, col));
-    ///         Mma::<M16N8K16, bf16, bf16, f32>::accumulate(warp, &mut sums, &product, &c);
-    ///         sums.for_each(warp, |row, at, sum| d.set(row * 16 + col + at, sum));
+    ///         Mma::<M16N8K16, bf16, bf16, f32>::accumulate(warp, &mut acc, &product, &c);
+    ///         acc.for_each(warp, |row, at, value| d.set(row * 16 + col + at, value));
     ///     }
     /// }
     ///

@@ -92,7 +92,7 @@ pub use sparse_scaled::{MmaSparseScaled, MmaSparseScaledForm};
 pub(crate) use stmatrix::StMatrixForms;
 pub use stmatrix::{StMatrix, StMatrixBytes};
 pub use wgmma::{
-    DenseA, FactorA, GroupAccumulator, InFlight, Issue, IssueSparse, M64, MatrixA, MatrixB,
-    Multiplicand, PatternSwizzle, PeerAccumulator, SharedAccumulator, SparseA, Subtracts, Wgmma,
+    DenseA, GroupAccumulator, InFlight, Issue, IssueSparse, M64, MatrixA, MatrixB, Multiplicand,
+    PatternSwizzle, PeerAccumulator, SharedAccumulator, SparseA, SparsityA, Subtracts, Wgmma,
     WgmmaColumns, WgmmaForm, WgmmaSparse, WgmmaSparseForm,
 };

@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn a_gpu_has_the_instructions_of_its_target() {
+    fn arch_supports_instructions_of_its_target() {
         assert!(Arch::SM_90.has(<OnlyArch<90>>::NEEDS) && !Arch::SM_120.has(<OnlyArch<90>>::NEEDS));
         assert!(Arch::SM_120.has(<AtLeast<89>>::NEEDS) && !Arch::SM_86.has(<AtLeast<89>>::NEEDS));
         assert_eq!(Arch::default_for(<AtLeast<80>>::NEEDS), Arch::SM_90);

@@ -191,7 +191,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_target_fulfils_a_requirement_as_a_type_if_it_does_as_a_value() {
+    fn supports_bound_agrees_with_needs_value() {
         fn specific<
             T: Target
                 + Supports<ArchSpecific<120>>

@@ -183,7 +183,7 @@ fn map(block: &Block) {
 }
 
 #[test]
-fn a_mapped_fragment_keeps_its_places() {
+fn map_keeps_positions() {
     map::simulate(1).unwrap();
 }
 

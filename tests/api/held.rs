@@ -36,7 +36,7 @@ fn every_element_of_every_matrix_is_held_once() {
 }
 
 #[test]
-fn a_form_either_multiplies_or_moves_matrices() {
+fn forms_multiply_or_move_matrices() {
     for form in forms::all() {
         let multiplies = form.matrices().iter().any(|matrix| matrix.name == "D");
         assert_eq!(multiplies, form.arrangement.is_none(), "{}", form.ptx);

@@ -26,7 +26,7 @@ fn kernel_sees_private_items_of_its_module() {
 }
 
 #[test]
-fn a_kernel_in_a_function_sees_its_items() {
+fn kernel_in_function_sees_local_items() {
     const TERM: u32 = 5;
     type Tile = SharedTile<u32, 1, 4>;
 
@@ -57,7 +57,7 @@ fn calls_a_kernel(block: &Block, d: GlobalMut<u32>) {
 }
 
 #[test]
-fn a_kernel_is_still_a_function() {
+fn kernel_is_callable_as_function() {
     let mut d = [0];
     calls_a_kernel::simulate(1, &mut d).unwrap();
     assert_eq!(d, [3]);

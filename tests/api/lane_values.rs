@@ -303,7 +303,7 @@ fn structs(text: &str) -> Vec<(String, String, String)> {
 }
 
 #[test]
-fn a_field_that_only_the_device_has_is_a_per_lane() {
+fn device_only_fields_are_per_lane() {
     let mut found = BTreeSet::new();
     for (file, text) in files(&source()) {
         for (name, _, body) in structs(&text) {

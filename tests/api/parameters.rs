@@ -41,7 +41,7 @@ fn numbers(
 }
 
 #[test]
-fn a_number_of_each_kind() {
+fn passes_each_number_type() {
     let (mut integers, mut floats) = ([0; 10], [0.0; 2]);
     numbers::simulate(
         1,
@@ -96,7 +96,7 @@ fn lengths(_: &Block, a: Global<u64>, b: GlobalMut<u8>, d: GlobalMut<u64>) {
 }
 
 #[test]
-fn a_slice_may_be_empty() {
+fn passes_empty_slices() {
     let mut d = [9; 4];
     lengths::simulate(1, &[], &mut [1, 2, 3], &mut d).unwrap();
     assert_eq!(d, [0, 3, 1, 0]);
@@ -115,7 +115,7 @@ fn index_of_each_block(block: &Block, d: GlobalMut<u32>) {
 }
 
 #[test]
-fn a_grid_in_three_dimensions() {
+fn launches_three_dimensional_grid() {
     let mut d = [u32::MAX; 2 * 3 * 4 * 2 * 6];
     let report = index_of_each_block::simulate((2, 3, 4), &mut d).unwrap();
     assert_eq!(

@@ -79,7 +79,7 @@ fn root_names<'a>(lib: &str, files: impl IntoIterator<Item = &'a String>) -> BTr
 }
 
 #[test]
-fn the_root_has_few_names() {
+fn root_has_few_names() {
     let files = files();
     let names = root_names(&files[Path::new("lib.rs")], files.values());
     assert!(
@@ -94,7 +94,7 @@ fn the_root_has_few_names() {
 }
 
 #[test]
-fn the_prelude_names_each_of_its_items() {
+fn prelude_has_no_globs() {
     let files = files();
     let names = root_names(&files[Path::new("prelude.rs")], []);
     assert!(names.contains("Block") && names.contains("kernel"), "{names:?}");

@@ -73,7 +73,7 @@ fn a_struct(block: &Block, #[shared] parts: Parts) {
 }
 
 #[test]
-fn the_parts_of_a_struct() {
+fn struct_fields_do_not_overlap() {
     a_struct::simulate(1).unwrap();
     assert_eq!(a_struct::INFO.shared_align as usize, Swizzle128::ALIGN);
 }

@@ -4,8 +4,8 @@ use ptx_matrix::prelude::*;
 
 #[kernel(threads = 32, target = "sm_80")]
 fn fold(block: &Block) {
-    let sums = Accumulator::<M8N8K4, f64>::zero();
-    sums.fold_rows(block.warp(), &RowParts::splat(0.0), |sum, element| sum + element);
+    let acc = Accumulator::<M8N8K4, f64>::zero();
+    acc.fold_rows(block.warp(), &RowParts::splat(0.0), |acc, element| acc + element);
 }
 
 fn main() {

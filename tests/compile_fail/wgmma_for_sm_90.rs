@@ -10,12 +10,12 @@ type TileB = SharedTile<bf16, 64, 32, Swizzle128, ColMajor>;
 #[kernel(threads = 128)]
 fn multiply(block: &Block, #[shared] a: TileA, #[shared] b: TileB) {
     let group = block.warp_group();
-    let mut sums = GroupAccumulator::<32, f32>::zero().begin(group);
-    Wgmma::<32, bf16, bf16, f32, Plain, target::Sm90>::issue(group, &mut sums, |issue| {
+    let mut acc = GroupAccumulator::<32, f32>::zero().begin(group);
+    Wgmma::<32, bf16, bf16, f32, Plain, target::Sm90>::issue(group, &mut acc, |issue| {
         //~^ ERROR this instruction needs a GPU that is `OnlyArch<90>`; this build is for `Sm90`
         issue.accumulate(a.matrix_a((0, 0)), b.matrix_b((0, 0)));
     });
-    sums.finish(group);
+    acc.finish(group);
 }
 
 fn main() {}

@@ -7,15 +7,15 @@ type TileB = SharedTile<bf16, 64, 32, Swizzle128, ColMajor>;
 #[kernel(threads = 128, target = "sm_90a")]
 fn multiply(block: &Block, #[shared] a: TileA, #[shared] b: TileB) {
     let group = block.warp_group();
-    let mut sums = GroupAccumulator::<32, f32>::zero().begin(group);
-    Wgmma::<32, bf16, bf16, f32>::issue(group, &mut sums, |issue| {
+    let mut acc = GroupAccumulator::<32, f32>::zero().begin(group);
+    Wgmma::<32, bf16, bf16, f32>::issue(group, &mut acc, |issue| {
         issue.accumulate(a.matrix_a((0, 0)), b.matrix_b((0, 0)));
         //~^ ERROR the method `matrix_a` exists for struct
         //~> `ptx_matrix::memory::SharedTile<ptx_matrix::element::bf16, 64, 64>`, but its trait
         //~> bounds were not
         //~| `Unswizzled: PatternSwizzle`
     });
-    sums.finish(group);
+    acc.finish(group);
 }
 
 fn main() {}

@@ -9,13 +9,13 @@ type TileB = SharedTile<bf16, 32, 32, Swizzle64, ColMajor>;
 fn multiply(block: &Block, #[shared] a: TileA, #[shared] b: TileB) {
     let group = block.warp_group();
     let metadata = Metadata::from_fn(group.warp(), |_, _| Kept::half(0));
-    let mut sums = GroupAccumulator::<32, f16>::zero().begin(group);
-    WgmmaSparse::<32, bf16, bf16, f16>::issue(group, &mut sums, |issue| {
+    let mut acc = GroupAccumulator::<32, f16>::zero().begin(group);
+    WgmmaSparse::<32, bf16, bf16, f16>::issue(group, &mut acc, |issue| {
         //~^ ERROR there is no form `
         //~| `WgmmaSparse<N, A, B, D>` exists for f16 into f32 or f16, bf16 and tf32 into f32
         issue.accumulate::<0>(a.matrix_a((0, 0)), b.matrix_b((0, 0)), &metadata);
     });
-    sums.finish(group);
+    acc.finish(group);
 }
 
 fn main() {}

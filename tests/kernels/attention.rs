@@ -59,13 +59,13 @@ fn reference<T: Near>(of: &Attention, q: &[T], k: &[T], v: &[T]) -> Vec<f64> {
         let scores: Vec<f64> = (0..seen).map(score).collect();
         let largest = scores.iter().copied().fold(f64::NEG_INFINITY, f64::max);
         let powers: Vec<f64> = scores.iter().map(|score| (score - largest).exp()).collect();
-        let (sum, mut shares) = (powers.iter().sum::<f64>(), vec![0.0; of.features]);
+        let (sum, mut output) = (powers.iter().sum::<f64>(), vec![0.0; of.features]);
         for (key, power) in powers.iter().enumerate() {
-            for (share, value) in shares.iter_mut().zip(row(v, head * of.keys + key)) {
-                *share += power / sum * value;
+            for (element, value) in output.iter_mut().zip(row(v, head * of.keys + key)) {
+                *element += power / sum * value;
             }
         }
-        shares
+        output
     };
     (0..of.heads * of.queries).flat_map(of_query).collect()
 }
@@ -118,7 +118,7 @@ fn queries_and_keys_end_within_tiles() {
 /// Also with fewer queries than keys: the queries are the last ones. And with more queries than
 /// keys: the first queries see no key, and their result is zero.
 #[test]
-fn a_causal_query_sees_the_keys_up_to_its_own() {
+fn causal_query_sees_no_later_key() {
     let causal = Attention { causal: true, heads: 1, ..SMALL };
     check::<bf16>(Attention { queries: 200, keys: 200, ..causal }, 2.0);
     check::<f16>(Attention { queries: 70, keys: 200, ..causal }, 2.0);
@@ -139,14 +139,14 @@ fn far_smaller_scores_count_for_nothing() {
     of.run(&device, &q, &k, &v, &mut o).unwrap();
     let last = rising.last().unwrap();
     assert!(
-        device.download(&o).unwrap().iter().all(|share| share == last),
+        device.download(&o).unwrap().iter().all(|element| element == last),
         "all see the last key alone"
     );
 }
 
 /// If a score of a query or a key is NaN, the results of all queries that see it are NaN.
 #[test]
-fn what_is_not_a_number_stays_so() {
+fn nan_scores_propagate() {
     let of = Attention { queries: 80, keys: 140, heads: 1, causal: true, ..SMALL };
     let [of_queries, of_keys] = of.lens();
     for (strange, asked, seen) in [(f32::NAN, 7, 75), (f32::INFINITY, 7, 75), (f32::NAN, 70, 139)] {
@@ -158,12 +158,12 @@ fn what_is_not_a_number_stays_so() {
             [&q, &k, &vec![bf16::ONE; of_keys]].map(|matrix| device.upload(matrix).unwrap());
         let mut o = device.upload(&vec![bf16::ZERO; of_queries]).unwrap();
         of.run(&device, &q, &k, &v, &mut o).unwrap();
-        for (index, share) in device.download(&o).unwrap().into_iter().enumerate() {
+        for (index, element) in device.download(&o).unwrap().into_iter().enumerate() {
             let query = index / of.features;
             let is_strange = query == asked || seen + of.queries <= query + of.keys;
             assert!(
-                if is_strange { share.is_nan() } else { share == bf16::ONE },
-                "{strange}: {share} of query {query}"
+                if is_strange { element.is_nan() } else { element == bf16::ONE },
+                "{strange}: {element} of query {query}"
             );
         }
     }
@@ -180,7 +180,7 @@ fn of_ones(of: Attention, v: &[bf16]) -> Result<Vec<bf16>, Box<dyn Error>> {
 
 /// A masked key has zero weight: even a huge value does not change a bit of the result.
 #[test]
-fn a_hidden_key_has_no_weight() {
+fn masked_key_has_zero_weight() {
     let small = Attention { queries: 30, keys: 30, key_heads: 1, causal: true, ..SMALL };
     let cases = [
         small,
@@ -214,7 +214,7 @@ fn a_hidden_key_has_no_weight() {
 
 /// The same for a visible key with a score far below the largest.
 #[test]
-fn the_least_weight_is_zero() {
+fn underflowed_weight_is_zero() {
     let of = Attention { queries: 1, keys: 200, heads: 1, key_heads: 1, scale: 1.0, ..SMALL };
     let [of_queries, of_keys] = of.lens();
     let (q, mut k, mut v) =
@@ -235,33 +235,33 @@ fn the_least_weight_is_zero() {
 
 /// Infinite and NaN values of masked keys affect only the tiles of the block, as documented.
 #[test]
-fn hidden_values_that_are_not_finite() {
+fn non_finite_masked_values() {
     let of = Attention { queries: 300, keys: 300, heads: 1, key_heads: 1, causal: true, ..SMALL };
     for (strange, seen) in
         [(bf16::NAN, 299), (bf16::INFINITY, 140), (bf16::NEG_INFINITY, 5), (bf16::NAN, 128)]
     {
         let mut values = vec![bf16::ONE; of.lens()[1]];
         values[seen * of.features + 3] = strange;
-        for (index, share) in of_ones(of, &values).unwrap().into_iter().enumerate() {
+        for (index, element) in of_ones(of, &values).unwrap().into_iter().enumerate() {
             let (query, feature) = (index / of.features, index % of.features);
             let last_of_block = (query / 128 * 128 + 127).min(of.queries - 1);
             let in_the_tiles = seen < (last_of_block + 1).next_multiple_of(128);
             let right = match feature {
-                3 if seen <= query => !share.is_finite(),
-                3 if in_the_tiles => share.is_nan(),
-                _ => share == bf16::ONE,
+                3 if seen <= query => !element.is_finite(),
+                3 if in_the_tiles => element.is_nan(),
+                _ => element == bf16::ONE,
             };
-            assert!(right, "{strange} of key {seen}: {share} of query {query}");
+            assert!(right, "{strange} of key {seen}: {element} of query {query}");
         }
     }
     // The result of a query without visible keys is zero, even next to a query with NaN.
     let of = Attention { queries: 40, keys: 20, heads: 1, key_heads: 1, causal: true, ..SMALL };
     let o = of_ones(of, &vec![bf16::NAN; of.lens()[1]]).unwrap();
     assert!(
-        o[..20 * of.features].iter().all(|share| share.to_bits() == 0),
+        o[..20 * of.features].iter().all(|element| element.to_bits() == 0),
         "the first 20 see nothing"
     );
-    assert!(o[20 * of.features..].iter().all(|share| share.is_nan()));
+    assert!(o[20 * of.features..].iter().all(|element| element.is_nan()));
     // There is nothing visible after the last key. A NaN score has no effect if its key is masked.
     let of = Attention { queries: 3, keys: 20, heads: 2, key_heads: 2, causal: true, ..SMALL };
     let [of_queries, of_keys] = of.lens();
@@ -271,8 +271,9 @@ fn hidden_values_that_are_not_finite() {
     k[20 * of.features..].fill(bf16::NAN);
     let mut o = vec![bf16::ZERO; of_queries];
     of.run(&Simulator::new(0).strict(), &q[..], &k[..], &v[..], &mut o[..]).unwrap();
-    let is_nan =
-        |query: usize| o[query * of.features..][..of.features].iter().all(|share| share.is_nan());
+    let is_nan = |query: usize| {
+        o[query * of.features..][..of.features].iter().all(|element| element.is_nan())
+    };
     assert_eq!([0, 1, 2, 3, 4, 5].map(is_nan), [false, false, true, true, true, true]);
 }
 
@@ -297,7 +298,7 @@ fn nothing_to_compute_is_no_error() {
 
 /// All invalid arguments are refused before a launch, with an error that any function can return.
 #[test]
-fn refusals_say_what_would_be_right() {
+fn errors_state_the_remedy() {
     let cases = [
         (
             Attention { features: 96, ..SMALL },

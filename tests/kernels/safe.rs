@@ -28,7 +28,7 @@ fn unsafe_lines(folder: &Path) -> Vec<String> {
 }
 
 #[test]
-fn only_what_tries_raw_is_unsafe() {
+fn only_raw_kernels_are_unsafe() {
     let kernels = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../kernels"));
     let raw = ["async_stores", "barriers", "cluster", "shuffles"]
         .map(|file| format!("conformance/src/{file}.rs"));

@@ -302,7 +302,7 @@ fn launch_bounds_and_shared_memory_equal_the_kernels() {
 }
 
 #[test]
-fn a_kernel_says_how_many_blocks_its_clusters_have() {
+fn ptx_states_cluster_shape() {
     let (_, ptx) = built(Arch::SM_90A);
     for (kernel, shape) in
         [("cluster_places", "2, 1, 2"), ("cluster_stages", "2, 1, 1"), ("cluster_send", "4, 1, 1")]

@@ -172,7 +172,7 @@ fn accesses_by_lanes() {
 }
 
 #[test]
-fn the_worst_addresses_are_shown() {
+fn profile_shows_worst_addresses() {
     let profile = lanes::launch(&Simulator::new(0).profiled(), 1).unwrap().profile.unwrap();
     let column: Vec<_> =
         (0..32).map(|lane| (lane as usize, SHARED_BASE + lane * 128 + 12)).collect();

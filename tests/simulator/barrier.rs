@@ -76,7 +76,7 @@ fn fail_while_others_wait(block: &Block) {
 }
 
 #[test]
-fn a_warp_that_fails_while_others_wait() {
+fn panic_wins_over_waiting_warps() {
     for seed in 0..8 {
         let error = fail_while_others_wait::launch(&Simulator::new(seed), 1).unwrap_err();
         assert_eq!(error.misuse, Misuse::Panic { message: "warp 1 fails".into() });

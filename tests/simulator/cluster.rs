@@ -198,7 +198,7 @@ fn misused(block: &ClusterBlock<2>, how: u32) {
 }
 
 #[test]
-fn a_lane_arrives_once_and_then_waits() {
+fn rejects_second_arrival_and_wait_without_arrival() {
     let run = |how| misused::simulate(2, how).unwrap_err();
     for (how, marker, expected, lane) in [
         (0, "again", ClusterMisuse::ArrivedAgain, None),
@@ -263,7 +263,7 @@ fn warp_at_another_barrier_is_a_deadlock() {
 
 /// The PTX ISA says so; at a `sync` of the block it differs.
 #[test]
-fn a_warp_that_has_ended_is_not_waited_for() {
+fn ended_warp_counts_as_arrived() {
     some_come::launch(&Simulator::new(0).schedules(16), 2, 1).check();
 }
 
@@ -298,7 +298,7 @@ fn alone(block: &Block, #[shared] tile: SharedTile<u32, 1, 4>, d: GlobalMut<u32>
 }
 
 #[test]
-fn a_block_alone_is_a_cluster() {
+fn single_block_is_a_cluster() {
     let mut d = [0; 2];
     alone::simulate(3, &mut d[..1]).unwrap_err(); // Three blocks write the same element.
     alone::launch(&Simulator::new(0).schedules(8), 1, &mut d[..1]).check();

@@ -115,7 +115,7 @@ fn run(simulator: Simulator, steps: u32, how: u32) -> Result<Vec<u32>, SimError>
 }
 
 #[test]
-fn a_ring_that_both_blocks_fill_and_read_is_right_in_every_schedule() {
+fn ring_of_two_blocks_is_correct_in_all_schedules() {
     run(Simulator::new(0).strict().schedules(100), 7, RIGHT).unwrap();
 }
 

@@ -42,7 +42,7 @@ fn each_warp_runs_once_between_syncs() {
 }
 
 #[test]
-fn the_same_seed_gives_the_same_order() {
+fn same_seed_same_order() {
     for seed in [0, 1, u64::MAX] {
         assert_eq!(order(seed, 3), order(seed, 3));
     }
@@ -55,7 +55,7 @@ fn different_seeds_give_different_orders() {
 }
 
 #[test]
-fn the_order_changes_from_round_to_round_and_from_block_to_block() {
+fn order_varies_by_round_and_block() {
     let order = order(0, 2);
     assert_eq!(order.len(), 2 * WARPS * ROUNDS);
     let (first, second) = order.split_at(WARPS * ROUNDS);
@@ -69,7 +69,7 @@ fn write_beyond(block: &Block, d: GlobalMut<u32>) {
 }
 
 #[test]
-fn an_error_names_the_seed_that_shows_it_again() {
+fn error_has_reproducing_seed() {
     let error = write_beyond::launch(&Simulator::new(11), 1, &mut []).unwrap_err();
     assert_eq!(error.seed, 11);
     assert_eq!(write_beyond::launch(&Simulator::new(error.seed), 1, &mut []).unwrap_err(), error);
@@ -91,7 +91,7 @@ fn first_warp(block: &Block) {
 }
 
 #[test]
-fn a_sweep_finds_the_least_seed_that_shows_it() {
+fn sweep_finds_smallest_failing_seed() {
     let run = |simulator: &Simulator| {
         STARTED.take();
         first_warp::launch(simulator, 1)

@@ -115,7 +115,7 @@ fn findings_are_listed_with_their_count() {
 }
 
 #[test]
-fn a_run_repeats_exactly() {
+fn findings_are_deterministic() {
     for which in [1, 8, 31] {
         assert_eq!(run(which).unwrap_err(), run(which).unwrap_err());
     }

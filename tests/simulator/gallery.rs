@@ -118,23 +118,23 @@ fn gemm(
         }
         return;
     }
-    let mut sums = GroupAccumulator::<32, f32>::zero().begin(group);
+    let mut acc = GroupAccumulator::<32, f32>::zero().begin(group);
     for _ in 0..steps {
         let (tile_a, tile_b) = (tiles_a.stage(state.index()), tiles_b.stage(state.index()));
         full.stage(state.index()).wait(warp, state.phase());
-        Wgmma::<32, bf16, bf16, f32>::issue(group, &mut sums, |issue| {
+        Wgmma::<32, bf16, bf16, f32>::issue(group, &mut acc, |issue| {
             for k in 0..4 {
                 issue.accumulate(tile_a.matrix_a((0, k * 16)), tile_b.matrix_b((k * 16, 0)));
             }
         });
-        // Here belongs `sums.wait::<0>(group)`.
+        // Here belongs `acc.wait::<0>(group)`.
         group.sync();
         if group.warp_rank() == 0 {
             warp.elect(|lane| _ = empty.stage(state.index()).arrive(lane));
         }
         state = state.next();
     }
-    sums.finish(group).for_each(group, |row, col, sum| d.set(row * 32 + col, sum));
+    acc.finish(group).for_each(group, |row, col, value| d.set(row * 32 + col, value));
 }
 // end
 
@@ -236,7 +236,7 @@ fn report(name: &str, first: u32) -> String {
 }
 
 #[test]
-fn the_page_shows_the_kernels_and_their_reports() {
+fn page_matches_kernels_and_reports() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let file = std::fs::read_to_string(root.join(file!())).unwrap();
     let page = root.join(file!()).with_file_name("../../docs/SIMULATOR.md");

@@ -123,7 +123,7 @@ where
 const ROWS_OF_TWO: usize = <Large<2> as Config>::ROWS;
 
 #[test]
-fn an_instance_is_launched_by_its_index() {
+fn launches_instance_by_index() {
     let device = Simulator::default();
     let mut values = Vec::new();
     for (index, info) in count::INSTANCES.iter().enumerate() {

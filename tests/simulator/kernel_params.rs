@@ -75,7 +75,7 @@ fn struct_bytes_have_zeros_as_padding() {
 }
 
 #[test]
-fn a_struct_is_known_by_its_fields_and_layout() {
+fn fingerprint_has_struct_fields_and_layout() {
     let line = "Line {factor: f32, term: f64, is_negative: bool, shifts: [u16 x 3]} \
         of 24 bytes aligned to 8";
     assert_eq!(Line::TYPE.to_string(), line);
@@ -161,7 +161,7 @@ fn plain_data_is_passed_by_reference() {
 }
 
 #[test]
-fn a_report_names_the_field() {
+fn report_names_struct_field() {
     let scale = ScaleHost { factors: &[1.0, 2.0][..], line: LINE };
     let args = ArgsHost { a: &[1.0; 64][..], tile: None, scale, d: &mut [0.0; 40][..] };
     let error = scaled::simulate(1, args, 16).unwrap_err();

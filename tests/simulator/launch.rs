@@ -51,7 +51,7 @@ fn too_large_grid_of_clusters_is_an_error() {
 
 /// A kernel description that `#[kernel]` does not generate.
 #[test]
-fn a_kernel_that_no_gpu_runs() {
+fn rejects_kernels_that_no_gpu_runs() {
     use ptx_matrix::launch::{Device, KernelInfo, Launch};
     let body = |_: &Block| {};
     let launch = |change: fn(&mut KernelInfo)| -> Result<_, String> {

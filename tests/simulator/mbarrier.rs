@@ -203,7 +203,7 @@ fn rounds(
 }
 
 #[test]
-fn a_barrier_of_all_threads() {
+fn mbarrier_counts_all_threads() {
     let mut d = [0; 96];
     rounds::launch(&Simulator::new(0).schedules(10), 1, &mut d).check();
     assert_eq!((d[0], d[95]), (295, 200));

@@ -11,7 +11,7 @@ fn gather(block: &Block, a: Global<f32>) {
 }
 
 #[test]
-fn an_error_reads_like_one_of_the_compiler() {
+fn error_has_compiler_format() {
     let error = gather::simulate((2, 1, 3), &[0.0; 30]).unwrap_err();
     let (file, line) = line_of("gather");
     let expected = format!(
@@ -33,7 +33,7 @@ fn wait(block: &Block) {
 }
 
 #[test]
-fn a_deadlock_names_all_warps() {
+fn deadlock_names_all_warps() {
     let error = wait::simulate(1).unwrap_err();
     let (file, line) = line_of("wait");
     let expected = format!(

@@ -214,7 +214,7 @@ fn few_distinct_words_are_no_finding() {
 }
 
 #[test]
-fn the_report_names_both_lines() {
+fn report_names_both_lines() {
     let report = typed::simulate(1, 0).unwrap_err().to_string();
     let made = line_of("f32").1;
     assert!(

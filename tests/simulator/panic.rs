@@ -16,7 +16,7 @@ fn assert_uniform(block: &Block, limit: u32) {
 }
 
 #[test]
-fn an_assertion_at_warp_scope() {
+fn assertion_at_warp_scope() {
     let error = assert_uniform::simulate(4, 3).unwrap_err();
     assert_eq!(message(&error), "block 3 is one too many");
     let warp = error.warp.expect("a warp");
@@ -30,7 +30,7 @@ fn assert_in_lanes(block: &Block, limit: usize) {
 }
 
 #[test]
-fn an_assertion_in_a_lane_closure() {
+fn assertion_in_lane_closure() {
     let error = assert_in_lanes::simulate(1, 17).unwrap_err();
     assert!(message(&error).starts_with("assertion `left != right` failed"), "{error}");
     let warp = error.warp.expect("a warp");
@@ -45,7 +45,7 @@ fn index(block: &Block, bound: usize) {
 }
 
 #[test]
-fn an_index_in_a_lane_closure() {
+fn index_out_of_bounds_in_lane_closure() {
     let error = index::simulate(1, 10).unwrap_err();
     assert_eq!(message(&error), "index out of bounds: the len is 8 but the index is 8");
     assert_at(&error, "index", (0, 0, 0), 0, Some(8));
@@ -58,7 +58,7 @@ fn subtract(block: &Block, from: usize) {
 }
 
 #[test]
-fn an_overflow_in_a_lane_closure() {
+fn overflow_in_lane_closure() {
     let error = subtract::simulate(1, 30).unwrap_err();
     assert_eq!(message(&error), "attempt to subtract with overflow");
     assert_at(&error, "subtraction", (0, 0, 0), 0, Some(31));
@@ -73,7 +73,7 @@ fn in_an_update(block: &Block) {
 }
 
 #[test]
-fn a_division_in_an_update() {
+fn division_by_zero_in_update() {
     let error = in_an_update::simulate(1).unwrap_err();
     assert_eq!(message(&error), "attempt to divide by zero");
     assert_at(&error, "update", (0, 0, 0), 0, Some(9));

@@ -213,7 +213,7 @@ fn gemm(
         return;
     }
     let group = block.warp_group();
-    let mut sums = GroupAccumulator::<32, f32>::zero().begin(group);
+    let mut acc = GroupAccumulator::<32, f32>::zero().begin(group);
     for _ in 0..5 {
         let stage = state.index();
         full_a.stage(stage).wait(warp, state.phase());
@@ -222,19 +222,19 @@ fn gemm(
             full_b.stage(stage).wait(warp, phase);
         }
         let (tile_a, tile_b) = (tiles_a.stage(stage), tiles_b.stage(stage));
-        Wgmma::<32, bf16, bf16, f32>::issue(group, &mut sums, |issue| {
+        Wgmma::<32, bf16, bf16, f32>::issue(group, &mut acc, |issue| {
             for k in 0..4 {
                 issue.accumulate(tile_a.matrix_a((0, k * 16)), tile_b.matrix_b((k * 16, 0)));
             }
         });
         if !is(plant, EarlyRelease) {
-            sums.wait::<0>(group);
+            acc.wait::<0>(group);
         }
         group.sync();
         warp.elect(|lane| _ = empty.stage(stage).arrive(lane));
         state = state.next();
     }
-    sums.finish(group).for_each(group, |row, col, sum| d.set(row * 32 + col, sum));
+    acc.finish(group).for_each(group, |row, col, value| d.set(row * 32 + col, value));
 }
 
 fn run_gemm(plant: Plant, seed: u64) -> Result<(), SimError> {
@@ -260,8 +260,8 @@ fn written(block: &Block, #[shared] (a, b): (TileA, TileB), d: GlobalMut<f32>, p
     if !is(plant, MissingBlockSync) {
         block.sync();
     }
-    let mut sums = GroupAccumulator::<32, f32>::zero().begin(group);
-    Wgmma::<32, bf16, bf16, f32>::issue(group, &mut sums, |issue| {
+    let mut acc = GroupAccumulator::<32, f32>::zero().begin(group);
+    Wgmma::<32, bf16, bf16, f32>::issue(group, &mut acc, |issue| {
         for k in 0..4 {
             issue.accumulate(a.matrix_a((0, k * 16)), b.matrix_b((k * 16, 0)));
         }
@@ -269,8 +269,8 @@ fn written(block: &Block, #[shared] (a, b): (TileA, TileB), d: GlobalMut<f32>, p
     if is(plant, MissingSync) {
         a.fill(block, |_, _| bf16::ZERO);
     }
-    sums.wait::<0>(group);
-    sums.finish(group).for_each(group, |row, col, sum| d.set(row * 32 + col, sum));
+    acc.wait::<0>(group);
+    acc.finish(group).for_each(group, |row, col, value| d.set(row * 32 + col, value));
 }
 
 fn run_written(plant: Plant, seed: u64) -> Result<(), SimError> {

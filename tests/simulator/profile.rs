@@ -77,7 +77,7 @@ fn profile_and_trace_are_off_by_default() {
 }
 
 #[test]
-fn the_seed_does_not_matter() {
+fn profile_ignores_seed() {
     let of = |seed| collectives::launch(&Simulator::new(seed).profiled(), 3).unwrap().profile;
     for seed in 1..8 {
         assert_eq!(of(seed), of(0));

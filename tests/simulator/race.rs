@@ -250,7 +250,7 @@ fn lanes_may_write_the_same_value_but_not_different_ones() {
 }
 
 #[test]
-fn the_report_names_both_lines() {
+fn report_names_both_accesses() {
     let error = write_the_same::simulate(1, 3).unwrap_err().to_string();
     assert!(
         error.starts_with("error: race: write of `tile row 3, column 0`, with a write by warp "),

@@ -299,7 +299,7 @@ fn executed(trace: &Trace) -> Vec<(&'static str, usize)> {
 
 /// The accesses of a closure are grouped up to each collective.
 #[test]
-fn the_trace_of_a_closure_with_collectives() {
+fn trace_splits_closure_at_collectives() {
     let report =
         rotate::launch(&Simulator::default().traced().profiled(), 1, &mut [0; 128]).unwrap();
     let expected = [
@@ -325,7 +325,7 @@ fn wait_in_lanes(block: &Block, #[shared] tile: SharedTile<u32, 1, 32>, a: Globa
 }
 
 #[test]
-fn the_trace_of_groups_in_lanes() {
+fn trace_of_cp_async_groups_in_lanes() {
     let report = wait_in_lanes::launch(&Simulator::default().traced(), 1, &[1; 32]).unwrap();
     let expected = [
         ("cp.async.ca.shared.global 4", 32),

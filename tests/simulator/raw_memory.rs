@@ -330,7 +330,7 @@ fn copy_half_an_element(
 }
 
 #[test]
-fn a_copy_from_within_an_element() {
+fn copy_of_half_an_element() {
     let mut o = [0];
     let d = || [0.0; 2];
     copy_half_an_element::launch(&Simulator::new(0).schedules(20).strict(), 1, &mut d(), &mut o, 1)

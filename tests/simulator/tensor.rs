@@ -282,7 +282,7 @@ fn raw_reduction(
 }
 
 #[test]
-fn a_raw_reduction_of_16_bit_integers() {
+fn rejects_raw_reduction_of_16_bit_integers() {
     let (device, mut d) = (Simulator::default(), [0; 512]);
     let mut map = Tensor::<SharedTile<u16, 8, 64, Swizzle128>, 2>::new([64, 8])
         .map_mut(&device, &mut d[..])

@@ -97,7 +97,7 @@ fn column(
 }
 
 #[test]
-fn a_column_major_tile_is_aligned_by_rows() {
+fn col_major_tile_is_aligned_by_rows() {
     let error = column::simulate(1, 4, 0).unwrap_err();
     assert_eq!(error.misuse, Misuse::TileMisaligned { at: (4, 0), step: (8, 1) });
     let error = column::simulate(1, 16, 3).unwrap_err();

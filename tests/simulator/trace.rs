@@ -58,7 +58,7 @@ fn each_warp_counts_its_own_steps() {
 }
 
 #[test]
-fn the_seed_does_not_matter() {
+fn trace_ignores_seed() {
     for seed in 1..8 {
         assert_eq!(run(seed).trace, run(0).trace);
     }

@@ -369,7 +369,7 @@ fn neighbours(
 }
 
 #[test]
-fn a_warpgroup_waits_for_itself() {
+fn warpgroup_sync_waits_for_own_warps() {
     let mut d = [0; 256];
     neighbours::simulate(1, 1, &mut d).check();
     assert_eq!((d[0], d[255]), (40, 39));

@@ -78,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn cells_are_what_a_register_has_side_by_side() {
+    fn cells_are_adjacent_elements_of_a_register() {
         let bits = "mma.sync.aligned.m16n8k256.row.col.s32.b1.b1.s32.and.popc";
         assert_eq!((picture(bits, "A").cell(), picture(bits, "A").cells.len()), ((1, 32), 128));
         assert_eq!(picture(bits, "B").cell(), (32, 1));

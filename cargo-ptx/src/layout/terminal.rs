@@ -37,7 +37,7 @@ mod tests {
     use ptx_matrix::forms;
 
     #[test]
-    fn a_drawing() {
+    fn draws_int8_operand_a() {
         let form = forms::all()
             .find(|form| form.ptx == "mma.sync.aligned.m8n8k16.row.col.s32.s8.s8.s32")
             .unwrap();

@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn a_launch_within_every_limit_is_accepted() {
+    fn accepts_launches_at_the_limits() {
         assert_eq!(refusal(REQUEST, &entry()), "");
         let largest =
             LaunchRequest { grid: H200.grid, dynamic_shared_bytes: 232_448 - 1024, ..REQUEST };
@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn a_block_has_the_threads_of_the_kernel_within_every_limit() {
+    fn rejects_wrong_numbers_of_threads() {
         let with = |max_threads, threads| {
             let entry = Entry { max_threads, ..entry() };
             refusal(LaunchRequest { threads, ..REQUEST }, &entry)

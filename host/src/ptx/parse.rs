@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_target_is_refused_by_name() {
+    fn unknown_target_is_named() {
         let error = ".target gfx942".parse::<Ptx>().unwrap_err();
         assert!(error.to_string().contains("`gfx942`"), "{error}");
     }

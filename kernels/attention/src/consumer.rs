@@ -210,8 +210,9 @@ where
         let values = tiles.values.stage(pipeline.index());
         let mut acc = acc.begin(group);
         Wgmma::<FEATURES, T, T, f32>::issue(group, &mut acc, |issue| {
-            for slice in 0..KEYS / 16 {
-                issue.accumulate_registers(&powers.factor(slice), values.matrix_b((slice * 16, 0)));
+            for k_slice in 0..KEYS / 16 {
+                let (a, b) = (powers.operand_a(k_slice), values.matrix_b((k_slice * 16, 0)));
+                issue.accumulate_registers(&a, b);
             }
         });
         acc

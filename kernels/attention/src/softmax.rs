@@ -1,4 +1,4 @@
-//! Online softmax of rows whose scores arrive tile by tile: when a larger maximum arrives, earlier
+//! Online softmax of rows whose scores arrive tile by tile: when a larger maximum arrives, the row
 //! sums are rescaled.
 
 use ptx_matrix::element::Bits32;
@@ -13,16 +13,16 @@ pub const HIDDEN: f32 = f32::MIN;
 /// The state of the rows so far.
 pub struct Softmax {
     /// The maximum of each row.
-    largest: RowValues<f32>,
-    /// The sums of exp(score - maximum): each lane has the sum of its own elements.
-    sums: RowParts<f32>,
+    row_max: RowValues<f32>,
+    /// The row sums of exp(score - maximum): each lane has the sum of its own elements.
+    row_sum: RowParts<f32>,
 }
 
 impl Softmax {
     /// The state before any score.
     #[inline(always)]
     pub fn new() -> Self {
-        Softmax { largest: RowValues::splat(HIDDEN), sums: RowParts::splat(0.0) }
+        Softmax { row_max: RowValues::splat(HIDDEN), row_sum: RowParts::splat(0.0) }
     }
 
     /// Adds a tile of scores, which `scale_log2` converts to exponents of two. Returns the powers
@@ -41,24 +41,24 @@ impl Softmax {
     {
         let warp = group.warp();
         let own = scores.fold_rows(group, &RowParts::splat(HIDDEN), f32::max);
-        let largest = own.combine(warp, f32::max).zip(warp, &self.largest, f32::max);
+        let row_max = own.combine(warp, f32::max).zip(warp, &self.row_max, f32::max);
         // A row that sees no key yet has no maximum to subtract.
-        let offset = |largest: f32| if largest == HIDDEN { 0.0 } else { largest * scale_log2 };
-        let offsets = largest.map(warp, offset);
+        let offset = |row_max: f32| if row_max == HIDDEN { 0.0 } else { row_max * scale_log2 };
+        let offsets = row_max.map(warp, offset);
         let scales = self
-            .largest
+            .row_max
             .zip(warp, &offsets, |before, offset| ex2_approx_ftz(before * scale_log2 - offset));
         let powers = scores.map_rows(group, &offsets, |score, offset| {
             let power = ex2_approx_ftz(fma(score, scale_log2, -offset));
             // Exactly zero: with a small `scale_log2`, the power of the least number is not small.
             if MASKED && score == HIDDEN { 0.0 } else { power }
         });
-        let before = self.sums.zip(warp, &scales, |sum, scale| sum * scale);
+        let before = self.row_sum.zip(warp, &scales, |sum, scale| sum * scale);
         // The power of a score of negative infinity is zero: such a score is added as well, times
         // zero, and so is not lost.
         let before = scores.fold_rows(group, &before, |sum, score| fma(score, 0.0, sum));
-        self.sums = powers.fold_rows(group, &before, |sum, power| sum + power);
-        self.largest = largest;
+        self.row_sum = powers.fold_rows(group, &before, |sum, power| sum + power);
+        self.row_max = row_max;
         (powers, scales)
     }
 
@@ -66,11 +66,11 @@ impl Softmax {
     /// score, the scale is NaN.
     #[inline(always)]
     pub fn finish(&self, warp: Warp<'_>) -> RowValues<f32> {
-        let sums = self.sums.combine(warp, |sum, other| sum + other);
-        self.largest.zip(
+        let row_sum = self.row_sum.combine(warp, |sum, other| sum + other);
+        self.row_max.zip(
             warp,
-            &sums,
-            |largest, sum| if largest == HIDDEN { 0.0 * sum } else { 1.0 / sum },
+            &row_sum,
+            |row_max, sum| if row_max == HIDDEN { 0.0 * sum } else { 1.0 / sum },
         )
     }
 }

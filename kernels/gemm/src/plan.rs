@@ -43,7 +43,7 @@ pub struct Operands<'a, D: Device, T: Element, O: Output = T> {
     bias: Option<&'a D::Buffer<O>>,
     ends: Option<&'a D::Buffer<u32>>,
     d: &'a mut D::Buffer<O>,
-    workspace: Option<&'a mut D::Buffer<O::Sum>>,
+    workspace: Option<&'a mut D::Buffer<O::Acc>>,
     repack_workspace: Option<&'a mut D::Buffer<T>>,
 }
 
@@ -125,7 +125,7 @@ impl<'a, D: Device, T: Element, O: Output> Operands<'a, D, T, O> {
 
     /// Sets the workspace: [`Plan::workspace_len`] accumulators. Its contents do not matter before,
     /// and are undefined after.
-    pub fn workspace(self, workspace: &'a mut D::Buffer<O::Sum>) -> Self {
+    pub fn workspace(self, workspace: &'a mut D::Buffer<O::Acc>) -> Self {
         Self { workspace: Some(workspace), ..self }
     }
 
@@ -175,7 +175,7 @@ impl<T: Multiply<O>, O: Output> Plan<T, O> {
         let none = device.empty::<O>().map_err(GemmError::Device)?;
         let no_ends = device.empty::<u32>().map_err(GemmError::Device)?;
         let mut no_d = device.empty::<O>().map_err(GemmError::Device)?;
-        let mut no_partials = device.empty::<O::Sum>().map_err(GemmError::Device)?;
+        let mut no_partials = device.empty::<O::Acc>().map_err(GemmError::Device)?;
         let mut no_repacked = device.empty::<T>().map_err(GemmError::Device)?;
         let partials = match workspace {
             Some(workspace) if self.workspace_len() > 0 => workspace,
@@ -250,10 +250,10 @@ impl<T: Multiply<O>, O: Output> Plan<T, O> {
         at_least("D", device.slice(&**d).1, of_d.extent(1))?;
         match (c, gemm.beta) {
             (Some(_), None) => return Err(Refusal::NoBeta),
-            (None, Some(beta)) if beta != O::Sum::ZERO => {
+            (None, Some(beta)) if beta != O::Acc::ZERO => {
                 return Err(Refusal::NoC { beta: beta.to_string() });
             }
-            (Some(C::Apart(c)), Some(beta)) if beta != O::Sum::ZERO => {
+            (Some(C::Apart(c)), Some(beta)) if beta != O::Acc::ZERO => {
                 at_least("C", device.slice(*c).1, of_d.extent(1))?;
             }
             _ => {}
@@ -289,7 +289,7 @@ impl<T: Multiply<O>, O: Output> Plan<T, O> {
         at_least("the workspace for repacking", given, self.repack_workspace_len())
     }
 
-    fn launch(&self, sms: u32) -> GemmLaunch<O::Sum> {
+    fn launch(&self, sms: u32) -> GemmLaunch<O::Acc> {
         let Gemm { m, n, k, batches, groups, alpha, beta, bias_per_row, activation, .. } =
             self.gemm;
         let splits = self.candidate.map_or(1, |candidate| candidate.k_splits);
@@ -323,7 +323,7 @@ impl<T: Multiply<O>, O: Output> Plan<T, O> {
             b,
             d,
             alpha,
-            beta: beta.unwrap_or(O::Sum::ZERO),
+            beta: beta.unwrap_or(O::Acc::ZERO),
             bias_per_row,
             activation,
             tma_store,

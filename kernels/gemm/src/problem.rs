@@ -59,9 +59,9 @@ pub struct Gemm<T, O: Output = T> {
     pub(super) a: Layout,
     pub(super) b: Layout,
     pub(super) d: Layout,
-    pub(super) alpha: O::Sum,
+    pub(super) alpha: O::Acc,
     /// None if it was not set: there is no C.
-    pub(super) beta: Option<O::Sum>,
+    pub(super) beta: Option<O::Acc>,
     pub(super) bias_per_row: bool,
     pub(super) activation: Activation,
     pub(super) fast_accumulation: bool,
@@ -83,7 +83,7 @@ impl<T: Multiply<O>, O: Output> Gemm<T, O> {
             a: Layout::row_major(k),
             b: Layout::row_major(n),
             d: Layout::row_major(n),
-            alpha: O::Sum::ONE,
+            alpha: O::Acc::ONE,
             beta: None,
             bias_per_row: false,
             activation: Activation::Identity,
@@ -161,13 +161,13 @@ impl<T: Multiply<O>, O: Output> Gemm<T, O> {
     }
 
     /// Sets alpha, the scale of A x B.
-    pub fn alpha(self, alpha: O::Sum) -> Self {
+    pub fn alpha(self, alpha: O::Acc) -> Self {
         Self { alpha, ..self }
     }
 
     /// Sets beta, the scale of C, which is [a buffer](super::Operands::c) or [D
     /// itself](super::Operands::c_is_d).
-    pub fn beta(self, beta: O::Sum) -> Self {
+    pub fn beta(self, beta: O::Acc) -> Self {
         Self { beta: Some(beta), ..self }
     }
 
@@ -188,9 +188,9 @@ impl<T: Multiply<O>, O: Output> Gemm<T, O> {
 
     /// Allows fast accumulation of e4m3 and e5m2 along all of K: by `wgmma`, the tensor cores
     /// accumulate with 13 bits of fraction and truncate the rest (`docs/NUMERICS.md`). Without it,
-    /// partial sums of 128 elements of K are promoted to `f32`. cuBLAS has the same option under
-    /// the same name (`use_fast_accum` in PyTorch). It has no effect on other elements, on grouped
-    /// GEMMs, and on `mma.sync` kernels.
+    /// partial accumulators of 128 elements of K are promoted to `f32`. cuBLAS has the same option
+    /// under the same name (`use_fast_accum` in PyTorch). It has no effect on other elements, on
+    /// grouped GEMMs, and on `mma.sync` kernels.
     ///
     /// ```
     /// use ptx_matrix::{element::{F8E4M3, bf16}, launch::Device, sim::Simulator};
@@ -301,7 +301,7 @@ impl<T: Multiply<O>, O: Output> Gemm<T, O> {
 
     /// Whether A and B are multiplied at all.
     fn multiplies(&self) -> bool {
-        self.alpha != O::Sum::ZERO && self.k != 0 && self.elements_of_d() != 0
+        self.alpha != O::Acc::ZERO && self.k != 0 && self.elements_of_d() != 0
     }
 
     /// The elements of D, in all GEMMs of the batch.
@@ -396,7 +396,7 @@ impl<T: Multiply<O>, O: Output> Gemm<T, O> {
         let (m, n) = (self.row_major().m, self.row_major().n);
         at_most("M x N / 64, the number of blocks,", m * n.div_ceil(64), LONGEST)?;
         let of_floats = !matches!(self.activation, Activation::Identity | Activation::Relu);
-        if of_floats && !O::Sum::HAS_EXP {
+        if of_floats && !O::Acc::HAS_EXP {
             return Err(Refusal::NoActivation { activation: self.activation });
         }
         for Matrices { name: matrix, size: (rows, cols), layout, .. } in self.matrices() {
@@ -458,7 +458,7 @@ impl<T: Multiply<O>, O: Output> Gemm<T, O> {
                  leave the groups if one B is meant for all rows",
             ),
             (
-                self.k == 0 || self.alpha == O::Sum::ZERO,
+                self.k == 0 || self.alpha == O::Acc::ZERO,
                 "K or alpha is 0, so nothing is multiplied: leave the groups",
             ),
         ];

@@ -16,13 +16,13 @@ fn in_place<T: Multiply<O>, O: Output + PartialEq>(
     gemm: &Gemm<T, O>,
     ends: Option<&[u32]>,
     value: fn(usize) -> O,
-    factor: fn(usize) -> T,
+    operand: fn(usize) -> T,
 ) {
     let device = Simulator::default().strict();
     let plan = gemm.plan(&device).unwrap();
     let len = 40_000;
     let (a, b): (Vec<T>, Vec<T>) =
-        ((0..len).map(factor).collect(), (3..len + 3).map(factor).collect());
+        ((0..len).map(operand).collect(), (3..len + 3).map(operand).collect());
     let before: Vec<O> = (0..len).map(value).collect();
     let run = |is_d: bool| {
         let (mut d, mut workspace, mut copies) =
@@ -35,9 +35,9 @@ fn in_place<T: Multiply<O>, O: Output + PartialEq>(
         plan.run(operands).unwrap_or_else(|error| panic!("{:?}: {error}", plan.choice()));
         d
     };
-    let (in_place, apart) = (run(true), run(false));
+    let (in_place, separate) = (run(true), run(false));
     assert!(in_place != before, "{:?}: nothing was computed", plan.choice());
-    assert!(in_place == apart, "{:?}: in place, D is another", plan.choice());
+    assert!(in_place == separate, "{:?}: in place, D is another", plan.choice());
 }
 
 /// Makes a layout from a leading dimension.
@@ -47,7 +47,7 @@ type Order = fn(usize) -> Layout;
 /// ones also with split-K.
 fn every_kernel_in_place<T: Multiply<O>, O: Output + PartialEq>(
     value: fn(usize) -> O,
-    factor: fn(usize) -> T,
+    operand: fn(usize) -> T,
 ) {
     let orders: [[Order; 2]; 4] = [
         [Layout::row_major, Layout::row_major],
@@ -55,7 +55,7 @@ fn every_kernel_in_place<T: Multiply<O>, O: Output + PartialEq>(
         [Layout::col_major, Layout::row_major],
         [Layout::col_major, Layout::col_major],
     ];
-    let beta = |gemm: Gemm<T, O>| gemm.beta(O::Sum::ONE).workspace_up_to(usize::MAX);
+    let beta = |gemm: Gemm<T, O>| gemm.beta(O::Acc::ONE).workspace_up_to(usize::MAX);
     let mut tried = BTreeSet::new();
     // D by TMA stores, and by threads.
     for (m, n) in [(40, 48), (40, 37)] {
@@ -83,7 +83,7 @@ fn every_kernel_in_place<T: Multiply<O>, O: Output + PartialEq>(
                     let is_wanted =
                         if k == 80 { !is_cut } else { choice.k_splits == 2 && is_small };
                     if is_wanted && is_new && tried.insert((choice.to_string(), n)) {
-                        in_place(&gemm.clone().choose(choice), None, value, factor);
+                        in_place(&gemm.clone().choose(choice), None, value, operand);
                     }
                 }
             }
@@ -101,19 +101,19 @@ fn every_kernel_in_place<T: Multiply<O>, O: Output + PartialEq>(
             .b(of_b.batch_stride(80 * 48))
             .d(Layout::row_major(56));
         let gemm = beta(gemm).choose(Choice::new(kernel.name, 1));
-        in_place(&gemm, Some(&[7, 7, 33]), value, factor);
+        in_place(&gemm, Some(&[7, 7, 33]), value, operand);
     }
     assert!(tried.len() >= 5, "{tried:?}");
 }
 
 /// Runs every kernel with integers as elements of A, B and D.
 macro_rules! every_kernel {
-    ($($test:ident $input:ty as $factor:expr, $output:ty as $value:expr;)*) => {$(
+    ($($test:ident $input:ty as $operand:expr, $output:ty as $value:expr;)*) => {$(
         #[test]
         fn $test() {
             every_kernel_in_place::<$input, $output>(
                 |i| $value((i % 31) as u8),
-                |i| $factor((i % 7) as i8 - 3),
+                |i| $operand((i % 7) as i8 - 3),
             );
         }
     )*};
@@ -131,17 +131,17 @@ every_kernel! {
 
 /// A column-major D, a bias and an activation; and a GEMM that multiplies nothing.
 #[test]
-fn the_rest_in_place() {
-    let (value, factor) = (
+fn col_major_epilogue_and_empty_gemms_in_place() {
+    let (value, operand) = (
         |i: usize| bf16::from_f32((i % 31) as f32),
         |i: usize| bf16::from_f32((i % 7) as f32 - 3.0),
     );
     let gemm = Gemm::<bf16>::new(40, 48, 80).beta(-2.0);
-    in_place(&gemm.clone().d(Layout::col_major(43).starting_at(5)).relu(), None, value, factor);
-    in_place(&gemm.clone().alpha(0.0), None, value, factor);
-    in_place(&Gemm::<bf16>::new(40, 48, 0).beta(3.0), None, value, factor);
+    in_place(&gemm.clone().d(Layout::col_major(43).starting_at(5)).relu(), None, value, operand);
+    in_place(&gemm.clone().alpha(0.0), None, value, operand);
+    in_place(&Gemm::<bf16>::new(40, 48, 0).beta(3.0), None, value, operand);
     // Odd leading dimensions, repacked.
     let odd = Gemm::<bf16>::new(41, 49, 83).beta(2.0).repack_workspace(usize::MAX);
     assert!(odd.plan(&Simulator::default()).unwrap().repack_workspace_len() > 0);
-    in_place(&odd, None, value, factor);
+    in_place(&odd, None, value, operand);
 }

@@ -76,7 +76,7 @@ fn refused_buffers(gemm: &Gemm<bf16>, [a, b, d]: [usize; 3]) -> String {
 }
 
 #[test]
-fn layouts_are_refused_with_what_would_do() {
+fn rejects_layouts_with_remedy() {
     let gemm = Gemm::<bf16>::new(40, 48, 56);
     let cases = [
         (
@@ -113,7 +113,7 @@ fn layouts_are_refused_with_what_would_do() {
 }
 
 #[test]
-fn buffers_are_refused_with_what_they_need() {
+fn rejects_short_buffers_with_needed_len() {
     let gemm = Gemm::<bf16>::new(40, 44, 56).b(Layout::row_major(48));
     let pieces = " (rows of A and B are read in pieces of 16 bytes, the last one too)";
     assert_eq!(
@@ -155,7 +155,7 @@ fn buffers_are_refused_with_what_they_need() {
 /// A vector is a matrix of one row or column. Its buffer is no longer than its elements, so the
 /// last 16-byte piece goes beyond it.
 #[test]
-fn a_vector_has_no_more_than_its_elements() {
+fn vectors_need_no_padding() {
     fn is_right<T: Multiply<f32> + Pod + std::fmt::Debug>(one: T) {
         let device = Simulator::default().strict();
         for k in [1usize, 15, 135, 136] {
@@ -193,7 +193,7 @@ fn a_vector_has_no_more_than_its_elements() {
 /// Terms far below the largest are lost with fast accumulation. With promotion, they count after
 /// 128 terms.
 #[test]
-fn sums_are_accumulated_fast_where_that_was_asked_for() {
+fn fast_accumulation_is_opt_in() {
     let device = Simulator::default().strict();
     let (side, k) = (128, 640);
     // One product is 4096; the others are 0.25.
@@ -201,18 +201,18 @@ fn sums_are_accumulated_fast_where_that_was_asked_for() {
     let lines: Vec<F8E4M3> =
         (0..side * k).map(|i| if i % k == 0 { large } else { small }).collect();
     let gemm = Gemm::<F8E4M3, bf16>::new(side, side, k).b(Layout::col_major(k));
-    let product = |gemm: &Gemm<F8E4M3, bf16>| {
+    let run = |gemm: &Gemm<F8E4M3, bf16>| {
         let plan = gemm.plan(&device).unwrap();
         let mut d = vec![bf16::ZERO; side * side];
         plan.run(Operands::new(&device, &lines, &lines, &mut d)).unwrap();
         assert!(d.iter().all(|&element| element == d[0]));
         (plan.choice().unwrap().kernel, d[0].to_f32())
     };
-    let (taken_out, kept) = (4096.0 + 4.0 * 32.0, 4096.0);
-    assert_eq!(product(&gemm), ("sm90_e4m3_bf16_nt_64x64x128".to_owned(), taken_out));
+    let (promoted, truncated) = (4096.0 + 4.0 * 32.0, 4096.0);
+    assert_eq!(run(&gemm), ("sm90_e4m3_bf16_nt_64x64x128".to_owned(), promoted));
     let fast = gemm.clone().fast_accumulation();
-    assert_eq!(product(&fast), ("sm90_e4m3_bf16_nt_64x64x128_fast".to_owned(), kept));
-    // The other tiles agree too; cluster split-K promotes sums of other products.
+    assert_eq!(run(&fast), ("sm90_e4m3_bf16_nt_64x64x128_fast".to_owned(), truncated));
+    // The other tiles agree too; cluster split-K promotes other partial accumulators.
     let by_one_block =
         |choice: &Choice| choice.kernel.starts_with("sm90_") && !choice.kernel.contains("_split");
     let all = fast
@@ -222,8 +222,8 @@ fn sums_are_accumulated_fast_where_that_was_asked_for() {
     let mut counts = [0; 2];
     for choice in all {
         let is_fast = choice.kernel.ends_with("_fast");
-        let expected = (choice.kernel.clone(), if is_fast { kept } else { taken_out });
-        assert_eq!(product(&fast.clone().choose(choice)), expected);
+        let expected = (choice.kernel.clone(), if is_fast { truncated } else { promoted });
+        assert_eq!(run(&fast.clone().choose(choice)), expected);
         counts[usize::from(is_fast)] += 1;
     }
     assert_eq!(counts, [4; 2]);
@@ -250,7 +250,7 @@ fn sums_are_accumulated_fast_where_that_was_asked_for() {
 
 /// The simulator stands in for an H200.
 #[test]
-fn products_go_by_wgmma_where_tensor_maps_do() {
+fn wgmma_where_tma_is_legal() {
     let device = ptx_matrix::sim::Simulator::default();
     let kernel = |gemm: &Gemm<bf16>| gemm.plan(&device).unwrap().choice().unwrap().kernel;
     let gemm = Gemm::<bf16>::new(2048, 2048, 2048);
@@ -329,11 +329,7 @@ fn products_of_copies() {
                     let (batch, row, col) = (index / (m * n), index / n % m, index % n);
                     let terms = (0..k).map(|i| at(of_a, batch, row, i) * at(of_b, batch, i, col));
                     let expected = f64::from(terms.sum::<i32>());
-                    assert_eq!(
-                        from(element),
-                        expected,
-                        "{choice}: product {batch}, ({row}, {col})"
-                    );
+                    assert_eq!(from(element), expected, "{choice}: GEMM {batch}, ({row}, {col})");
                 }
             }
         }
@@ -350,7 +346,7 @@ fn products_of_copies() {
 /// `Tuned` files of earlier versions load. A GEMM whose kernel has another name now, or was
 /// removed, is refused with the reason.
 #[test]
-fn a_tuned_file_with_a_removed_kernel_is_explained() {
+fn tuned_file_with_removed_kernel_is_explained() {
     for removed in ["hopper_bf16_nn_pairs", "sm90_bf16_nn_128x224x64_c2"] {
         let file = format!(
             r#"{{ "device": "NVIDIA H200", "gemms": [{{
@@ -373,7 +369,7 @@ fn a_tuned_file_with_a_removed_kernel_is_explained() {
 }
 
 #[test]
-fn copies_are_of_what_needs_them_and_have_room() {
+fn repacks_what_needs_it_within_workspace() {
     let device = Simulator::default();
     let choices = |gemm: &Gemm<bf16>| -> Vec<String> {
         gemm.choices(&device)
@@ -423,7 +419,7 @@ fn copies_are_of_what_needs_them_and_have_room() {
 
 /// A grouped GEMM equals a GEMM for each group.
 #[test]
-fn groups_are_as_products_of_their_own() {
+fn groups_equal_separate_gemms() {
     let (m, n, k, ends) = (90, 48, 40, [33u32, 33, 34, 90]);
     let device = Simulator::default().strict();
     let value = |i: usize| bf16::from_f32((i * i % 23) as f32 / 7.0 - 1.5);
@@ -458,7 +454,7 @@ fn groups_are_as_products_of_their_own() {
 }
 
 #[test]
-fn groups_are_refused_with_what_would_do() {
+fn rejects_groups_with_remedy() {
     let gemm =
         Gemm::<bf16>::new(40, 48, 512).groups(3).b(Layout::row_major(48).batch_stride(512 * 48));
     let cases = [
@@ -527,7 +523,7 @@ fn groups_are_refused_with_what_would_do() {
 /// Grouped GEMMs use `wgmma` where TMA is legal, else `mma.sync`; other elements have no grouped
 /// kernels.
 #[test]
-fn groups_have_kernels_of_their_own() {
+fn grouped_gemms_have_their_own_kernels() {
     let kernel = |n: usize, b: Layout| {
         let gemm = Gemm::<bf16>::new(64, n, 4096)
             .groups(8)
@@ -558,7 +554,7 @@ fn groups_have_kernels_of_their_own() {
 }
 
 #[test]
-fn a_named_kernel_has_to_do_it() {
+fn rejects_unsuitable_named_kernel() {
     let gemm = Gemm::<bf16>::new(64, 64, 512);
     let named = |kernel: &str, parts| gemm.clone().choose(Choice::new(kernel, parts));
     assert_eq!(
@@ -597,7 +593,7 @@ fn nothing_to_compute_launches_nothing() {
 }
 
 #[test]
-fn without_terms_d_is_what_is_added() {
+fn empty_k_leaves_scaled_c() {
     let device = Simulator::default().strict();
     let (a, b, c) = (elements(8), elements(8), vec![f16::from_f32(3.0); 30]);
     let mut d = elements(30);
@@ -609,7 +605,7 @@ fn without_terms_d_is_what_is_added() {
 }
 
 #[test]
-fn a_tuned_choice_is_saved_and_taken() {
+fn tuned_choice_round_trips() {
     let gemm = Gemm::<bf16>::new(64, 128, 1024).b(Layout::col_major(1024));
     let choice = Choice::new("sm80_bf16_nt_64x128x64", 4);
     let mut tuned = Tuned { device: "a simulator".to_owned(), gemms: Vec::new() };
@@ -661,7 +657,7 @@ fn c_and_beta_are_given_together() {
 
 /// The largest dimensions, and products of them, are refused or planned: no number wraps around.
 #[test]
-fn the_longest_sides() {
+fn largest_dimensions_do_not_overflow() {
     let longest = i32::MAX as usize;
     for (m, n, k) in
         [(longest, 1, longest), (1, longest, longest), (longest, 64, longest), (1, 1, longest)]

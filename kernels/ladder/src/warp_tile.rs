@@ -26,7 +26,7 @@ impl Accumulators {
         Accumulators(Zeroable::zeroed())
     }
 
-    /// Accumulates the warp's part of the product of the block's tiles.
+    /// Accumulates the warp tile over one k-tile.
     #[inline(always)]
     pub fn multiply<SA: Swizzle, SB: Swizzle>(
         &mut self,

@@ -227,7 +227,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_simulated_map_is_read_again() {
+    fn tensor_encoding_round_trips() {
         let tiled = TensorEncoding {
             data_type: 9,
             element_bytes: 2,

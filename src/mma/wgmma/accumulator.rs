@@ -462,7 +462,7 @@ mod tests {
     /// The PTX ISA's formulas: row `16 * (thread / 32) + thread % 32 / 4`, plus 8 in every second
     /// pair; column `8 * (i / 4) + 2 * (thread % 4)`.
     #[test]
-    fn the_layout_is_that_of_the_ptx_isa() {
+    fn layout_matches_ptx_isa() {
         for (thread, i) in (0..128).flat_map(|thread| (0..48).map(move |i| (thread, i))) {
             let row = 16 * (thread / 32) + thread % 32 / 4 + i / 2 % 2 * 8;
             let col = 8 * (i / 4) + thread % 4 * 2 + i % 2;

@@ -21,7 +21,7 @@ use crate::target::{BuildTarget, BuiltFor, OnlyArch, Supports};
 use accumulator::RegistersOf;
 pub use accumulator::{GroupAccumulator, M64, WgmmaColumns};
 use core::marker::PhantomData;
-pub use operand::{DenseA, FactorA, MatrixA, MatrixB, Multiplicand, PatternSwizzle, SparseA};
+pub use operand::{DenseA, MatrixA, MatrixB, Multiplicand, PatternSwizzle, SparseA, SparsityA};
 #[allow(unused_imports, reason = "kernels by a form's name are the host's")]
 pub(crate) use operand::{descriptor, width};
 pub use shared::{PeerAccumulator, SharedAccumulator};
@@ -147,7 +147,7 @@ pub trait WgmmaForm: Sealed {
 /// elements.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` does not subtract",
-    note = "`wgmma` negates floating-point factors only"
+    note = "`wgmma` negates floating-point operands only"
 )]
 pub trait Subtracts: Sealed {}
 
@@ -260,8 +260,8 @@ where
     ///         issue.multiply(tile_a.matrix_a((0, 0)), tile_b.matrix_b((0, 0)));
     ///     });
     ///     let half = first.finish_behind::<1>(group).map(group, |_, _, value| value * 0.5);
-    ///     let sums = second.finish(group);
-    ///     sums.zip(group, 0, &half, |sum, half| sum - half)
+    ///     let acc = second.finish(group);
+    ///     acc.zip(group, 0, &half, |acc, half| acc - half)
     ///         .for_each(group, |row, col, value| d.set(row * 8 + col, value));
     /// }
     ///

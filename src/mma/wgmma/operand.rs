@@ -29,11 +29,11 @@ pub struct MatrixA<T, X> {
 pub struct MatrixB<const N: usize, T, X, F = DenseA> {
     descriptor: u64,
     _type: PhantomData<fn() -> (T, X)>,
-    _factor: PhantomData<F>,
+    _sparsity: PhantomData<F>,
 }
 
 /// Whether A is dense or sparse: this determines the extent of B along K.
-pub trait FactorA: Sealed {
+pub trait SparsityA: Sealed {
     /// Bytes of B along K for each instruction.
     const STEP: usize;
 }
@@ -42,7 +42,7 @@ pub trait FactorA: Sealed {
 #[derive(Debug, Clone, Copy)]
 pub struct DenseA;
 impl Sealed for DenseA {}
-impl FactorA for DenseA {
+impl SparsityA for DenseA {
     const STEP: usize = STEP;
 }
 
@@ -50,7 +50,7 @@ impl FactorA for DenseA {
 #[derive(Debug, Clone, Copy)]
 pub struct SparseA;
 impl Sealed for SparseA {}
-impl FactorA for SparseA {
+impl SparsityA for SparseA {
     const STEP: usize = 2 * STEP;
 }
 
@@ -91,7 +91,7 @@ impl<const N: usize, T, X, F> MatrixB<N, T, X, F> {
 
     #[inline(always)]
     const fn new(descriptor: u64) -> Self {
-        MatrixB { descriptor, _type: PhantomData, _factor: PhantomData }
+        MatrixB { descriptor, _type: PhantomData, _sparsity: PhantomData }
     }
 }
 
@@ -152,7 +152,7 @@ const fn check_line<T, S: Swizzle>(elements: usize) {
 }
 
 /// Checks that the tile has along K the bytes of B that an instruction takes.
-const fn check_step<S: Swizzle, F: FactorA>() {
+const fn check_step<S: Swizzle, F: SparsityA>() {
     assert!(
         F::STEP <= width::<S>(),
         "with a sparse A, 64 bytes of B are taken along K: its swizzle is one of 64 or 128 bytes"
@@ -187,7 +187,7 @@ struct AlongK<
 
 impl<
     T,
-    F: FactorA,
+    F: SparsityA,
     const TILES: usize,
     const LINES: usize,
     const LINE: usize,
@@ -216,7 +216,7 @@ struct AcrossK<
 
 impl<
     T,
-    F: FactorA,
+    F: SparsityA,
     const LINES: usize,
     const LINE: usize,
     const TAKEN: usize,
@@ -271,7 +271,7 @@ impl<T: Multiplicand, const ROWS: usize, const COLS: usize, S: PatternSwizzle>
     /// than `N` columns, use [`SharedRing::matrix_b`].
     #[inline(always)]
     #[track_caller]
-    pub fn matrix_b<const N: usize, F: FactorA, C: Coordinate>(
+    pub fn matrix_b<const N: usize, F: SparsityA, C: Coordinate>(
         self,
         at: C,
     ) -> MatrixB<N, T::As, Trans, F>
@@ -320,7 +320,7 @@ impl<T: Multiplicand, const ROWS: usize, const COLS: usize, S: PatternSwizzle>
     /// is twice as large.
     #[inline(always)]
     #[track_caller]
-    pub fn matrix_b<const N: usize, F: FactorA, C: Coordinate>(
+    pub fn matrix_b<const N: usize, F: SparsityA, C: Coordinate>(
         self,
         at: C,
     ) -> MatrixB<N, T::As, NoTrans, F> {
@@ -397,7 +397,7 @@ impl<T: Multiplicand, const ROWS: usize, const COLS: usize, S: PatternSwizzle, c
     /// ```
     #[inline(always)]
     #[track_caller]
-    pub fn matrix_b<const N: usize, F: FactorA, C: Coordinate>(
+    pub fn matrix_b<const N: usize, F: SparsityA, C: Coordinate>(
         self,
         at: C,
     ) -> MatrixB<N, T::As, NoTrans, F> {
@@ -423,7 +423,7 @@ impl<
     /// of the tile before.
     #[inline(always)]
     #[track_caller]
-    pub fn matrix_b<const N: usize, F: FactorA, C: Coordinate>(
+    pub fn matrix_b<const N: usize, F: SparsityA, C: Coordinate>(
         self,
         at: C,
     ) -> MatrixB<N, T::As, Trans, F> {
@@ -473,7 +473,7 @@ mod tests {
 
     /// On a GPU, the addresses of block 1 of a cluster have a bit set above those of block 0.
     #[test]
-    fn descriptors_are_of_places_in_the_block() {
+    fn descriptor_ignores_rank_in_cluster() {
         let of_block = |rank: u32| descriptor::<Swizzle128>(rank << 24 | 0x1_8400, 0x80, 0x2000);
         assert_eq!(of_block(0), of_block(1));
         assert_eq!(of_block(0), 1 << 62 | 64 << 32 | 0x200 << 16 | 0x1_8480 >> 4);

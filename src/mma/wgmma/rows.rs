@@ -93,8 +93,8 @@ where
     /// If the columns are not in the matrix.
     #[inline(always)]
     #[track_caller]
-    pub fn factor(&self, index: usize) -> FragmentA<M16N8K16, T> {
-        assert!(index < N / 16, "a factor has 16 columns of the matrix");
+    pub fn operand_a(&self, index: usize) -> FragmentA<M16N8K16, T> {
+        assert!(index < N / 16, "the operand has 16 columns of the matrix");
         FragmentA::from_registers(self.registers.map(|registers: RegistersOf<N, T>| {
             let mut fragment = [0; 4];
             fragment.copy_from_slice(&registers.as_ref()[4 * index..4 * index + 4]);

@@ -27,12 +27,12 @@ impl EpilogueStore<Staging, [GroupAccumulator<256, f32>; 1]> for Swiglu<'_> {
         group: WarpGroup<'_>,
         staging: Staging,
         tile: &WorkTile,
-        (row, col): (u32, u32),
+        at: MatrixCoord,
         [accumulator]: &[GroupAccumulator<256, f32>; 1],
     ) {
         let (gate, up) = (accumulator.columns::<128>(0), accumulator.columns::<128>(128));
         let gated = gate.zip(group, 0, &up, |gate, up| gate.activate(Activation::Silu) * up);
-        self.0.store(group, staging, tile, (row, col / 2), &[gated]);
+        self.0.store(group, staging, tile, MatrixCoord { col: at.col / 2, ..at }, &[gated]);
     }
 }
 
@@ -50,6 +50,6 @@ pub fn swiglu(
     let (operands, shape, store) = args.split();
     sm90_wgmma::gemm::<Swiglu, _, _, _, _>(block, shared, operands, shape, |ended| {
         let store = store(ended);
-        Swiglu(TmaStore { size: (shape.m, shape.n / 2), ..store })
+        Swiglu(TmaStore { n: shape.n / 2, ..store })
     });
 }

@@ -65,10 +65,10 @@ pub struct Case {
     /// columns.
     pub groups: Option<&'static [u32]>,
     /// Whether D is unaligned, so that a tensor map cannot describe it.
-    pub d_anyhow: bool,
+    pub unaligned_d: bool,
     /// Whether the tiles of a cluster are adjacent along N, or along M. `None` takes the direction
     /// with fewer tiles.
-    pub across: Option<bool>,
+    pub cluster_along_n: Option<bool>,
     pub schedules: u64,
 }
 
@@ -83,8 +83,8 @@ pub const PLAIN: Case = Case {
     activation: Activation::Identity,
     batches: 1,
     groups: None,
-    d_anyhow: false,
-    across: None,
+    unaligned_d: false,
+    cluster_along_n: None,
     schedules: 1,
 };
 
@@ -152,19 +152,19 @@ impl<T: Integral> Matrix<T> {
     }
 }
 
-/// Runs a kernel for all layouts that it takes, with `parts` splits of K, and checks D.
+/// Runs a kernel for all layouts that it takes, with `splits` splits of K, and checks D.
 pub fn check<T: Multiply<O> + Integral, O: Output + Integral>(
     kernel: &Kernel,
     case: Case,
-    parts: usize,
+    splits: usize,
 ) where
-    O::Sum: Integral,
+    O::Acc: Integral,
 {
     let orders = [true, false].map(|a| [true, false].map(|b| (a, b)));
     for &(a, b) in orders.as_flattened() {
         let order = |row_major| if row_major { Order::RowMajor } else { Order::ColMajor };
         if kernel.takes(order(a), order(b)) {
-            check_orders::<T, O>(kernel, case, parts, (a, b));
+            check_orders::<T, O>(kernel, case, splits, (a, b));
         }
     }
 }
@@ -172,33 +172,33 @@ pub fn check<T: Multiply<O> + Integral, O: Output + Integral>(
 fn check_orders<T: Multiply<O> + Integral, O: Output + Integral>(
     kernel: &Kernel,
     case: Case,
-    parts: usize,
+    splits: usize,
     (row_a, row_b): (bool, bool),
 ) where
-    O::Sum: Integral,
+    O::Acc: Integral,
 {
     let Case { size: (m, n, k), batches, groups, alpha, beta, .. } = case;
     if groups.is_some() && !row_a {
         return;
     }
-    let factors = groups.map_or(batches, <[u32]>::len);
+    let matrices_b = groups.map_or(batches, <[u32]>::len);
     // The group of a row: the first one with an end after the row, even if ends are not in order.
     let group =
         |row: usize| groups.map_or(Some(0), |ends| ends.iter().position(|&end| row < end as usize));
     let align = kernel.alignment / size_of::<T>();
     let align_d =
-        if kernel.uses_tma && !case.d_anyhow { kernel.alignment / size_of::<O>() } else { 1 };
+        if kernel.uses_tma && !case.unaligned_d { kernel.alignment / size_of::<O>() } else { 1 };
     let n = n.next_multiple_of(align_d);
     let a = Matrix::<T>::new((m, k), row_a, align, &case, batches, 1);
-    let b = Matrix::<T>::new((k, n), row_b, align, &case, factors, 5);
+    let b = Matrix::<T>::new((k, n), row_b, align, &case, matrices_b, 5);
     let c = Matrix::<O>::new((m, n), true, align_d, &case, batches, 7);
     let bias_len = if case.bias_per_row { m } else { n * groups.map_or(1, <[u32]>::len) };
     let bias: Vec<O> =
         if case.bias { (0..bias_len).map(|i| O::of((i % 5) as i32)).collect() } else { Vec::new() };
     let mut d = vec![O::of(99); c.elements.len()];
-    let k_part = k.div_ceil(parts).next_multiple_of(kernel.tile.k);
-    assert_eq!(k.div_ceil(k_part), parts, "no part is empty");
-    let mut sums = vec![O::Sum::POISON; if parts > 1 { parts * batches * m * n } else { 0 }];
+    let k_per_split = k.div_ceil(splits).next_multiple_of(kernel.tile.k);
+    assert_eq!(k.div_ceil(k_per_split), splits, "no split is empty");
+    let mut partials = vec![O::Acc::POISON; if splits > 1 { splits * batches * m * n } else { 0 }];
     let [of_a, of_b, of_d] = [
         (a.stride, a.start, a.batch, row_a),
         (b.stride, b.start, b.batch, row_b),
@@ -216,23 +216,23 @@ fn check_orders<T: Multiply<O> + Integral, O: Output + Integral>(
             n: n as u32,
             k: k as u32,
             batches: batches as u32,
-            k_per_split: k_part as u32,
-            cluster_along_n: case.across.unwrap_or_else(|| {
-                let [across, below] = [ClusterAlong::N, ClusterAlong::M]
+            k_per_split: k_per_split as u32,
+            cluster_along_n: case.cluster_along_n.unwrap_or_else(|| {
+                let [along_n, along_m] = [ClusterAlong::N, ClusterAlong::M]
                     .map(|along| kernel.tiles(m as u32, n as u32, along));
-                across < below
+                along_n < along_m
             }),
         },
-        splits: parts as u32,
+        splits: splits as u32,
         groups: groups.map_or(0, |ends| ends.len() as u32),
         a: of_a,
         b: of_b,
         d: of_d,
-        alpha: O::Sum::of(alpha),
-        beta: O::Sum::of(beta),
+        alpha: O::Acc::of(alpha),
+        beta: O::Acc::of(beta),
         bias_per_row: case.bias_per_row,
         activation: case.activation,
-        tma_store: !case.d_anyhow,
+        tma_store: !case.unaligned_d,
         // With one SM, a persistent block computes all tiles, one after another.
         sms: 1,
     };
@@ -249,7 +249,7 @@ fn check_orders<T: Multiply<O> + Integral, O: Output + Integral>(
             group_ends,
             d: &mut d[..],
             no_d,
-            partials: &mut sums[..],
+            partials: &mut partials[..],
         };
         let done = if add {
             T::reduce(&device, buffers, &launch).map_err(LaunchError::Device)
@@ -263,16 +263,16 @@ fn check_orders<T: Multiply<O> + Integral, O: Output + Integral>(
         }
     };
     run(false);
-    if parts > 1 {
+    if splits > 1 {
         run(true);
     }
     let mut touched = vec![false; d.len()];
     for batch in 0..batches {
-        // The product with the B of each group. Sums of such integers are exact in every type.
+        // A times the B of each group. Sums of such integers are exact in every type.
         let rows = a.integers(batch, true);
-        let product =
+        let times_b =
             |group: usize| integer_product((m, n, k), &rows, &b.integers(batch + group, false));
-        let products: Vec<Vec<i32>> = (0..groups.map_or(1, <[u32]>::len)).map(product).collect();
+        let products: Vec<Vec<i32>> = (0..groups.map_or(1, <[u32]>::len)).map(times_b).collect();
         for row in 0..m {
             let Some(group) = group(row) else { continue };
             for col in 0..n {
@@ -284,13 +284,13 @@ fn check_orders<T: Multiply<O> + Integral, O: Output + Integral>(
                     expected +=
                         bias[if case.bias_per_row { row } else { group * n + col }].number();
                 }
-                let expected = O::Sum::of(expected as i32).activate(case.activation);
+                let expected = O::Acc::of(expected as i32).activate(case.activation);
                 let index = c.index(batch, row, col);
                 touched[index] = true;
                 let (got, expected) = (d[index].number(), O::narrow(expected).number());
                 assert_eq!(
                     got, expected,
-                    "{}: {m}x{n}x{k}, product {batch}, ({row}, {col})",
+                    "{}: {m}x{n}x{k}, GEMM {batch}, ({row}, {col})",
                     kernel.name
                 );
             }
@@ -326,10 +326,10 @@ macro_rules! check_kernels {
     ($input:ident $output:ident, $selects:expr, $case:expr) => {
         check_kernels!($input $output, $selects, $case, 1)
     };
-    ($input:ident $output:ident, $selects:expr, $case:expr, $parts:expr) => {
+    ($input:ident $output:ident, $selects:expr, $case:expr, $splits:expr) => {
         let selects: fn(&&Kernel) -> bool = $selects;
         for kernel in <$input as Multiply<$output>>::KERNELS.iter().filter(selects) {
-            check::<$input, $output>(kernel, $case, $parts);
+            check::<$input, $output>(kernel, $case, $splits);
         }
     };
 }

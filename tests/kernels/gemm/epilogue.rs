@@ -31,7 +31,7 @@ fn factors_c_bias_and_relu() {
 }
 
 #[test]
-fn activations_are_what_they_are_called() {
+fn activations_match_formulas() {
     let near = |x: f64, activation, expected: f64, what| {
         let wide = x.activate(activation);
         assert!(
@@ -61,7 +61,7 @@ fn activations_are_what_they_are_called() {
 
 /// A kernel computes the same bits as the function.
 #[test]
-fn a_kernel_activates() {
+fn kernel_activation_equals_activate() {
     let kernel = <f32 as Multiply<f32>>::KERNELS
         .iter()
         .find(|kernel| kernel.name == "sm80_tf32_nn_64x64x32")

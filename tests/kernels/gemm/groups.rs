@@ -19,7 +19,7 @@ fn check_groups(case: Case, selects: fn(&&Kernel) -> bool) {
 
 /// D ends within tiles. A block of a persistent kernel computes all tiles.
 #[test]
-fn a_group_is_multiplied_by_its_own() {
+fn each_group_uses_its_b() {
     let case =
         Case { size: (ROWS, 264, 72), groups: Some(ENDS), padding: 8, start: 8, alpha: 2, ..PLAIN };
     check_groups(case, |_| true);
@@ -38,7 +38,7 @@ fn a_group_is_multiplied_by_its_own() {
 /// than there are stages, and D ends within tiles.
 #[test]
 fn groups_of_every_element() {
-    fn check_all<T: Multiply<O> + Integral, O: Output<Sum: Integral> + Integral>() {
+    fn check_all<T: Multiply<O> + Integral, O: Output<Acc: Integral> + Integral>() {
         assert_eq!(T::GROUPED.len(), 2);
         for kernel in T::GROUPED {
             let case = Case {
@@ -62,7 +62,7 @@ fn groups_of_every_element() {
 }
 
 #[test]
-fn each_has_a_bias_of_its_own() {
+fn each_group_uses_its_bias() {
     let case = Case { size: (80, 72, 40), groups: Some(&[3, 70]), beta: -3, bias: true, ..PLAIN };
     let one_of_each = |kernel: &&Kernel| !kernel.name.contains("nn");
     check_groups(case, one_of_each);
@@ -71,7 +71,7 @@ fn each_has_a_bias_of_its_own() {
 
 /// An end before the previous one counts as that one. An end after the matrix counts as its end.
 #[test]
-fn ends_that_make_no_sense_overlap_nothing() {
+fn invalid_group_ends_do_not_overlap() {
     let case = Case { size: (80, 72, 40), groups: Some(&[70, 3, u32::MAX, 75]), ..PLAIN };
     check_groups(case, |kernel| !kernel.name.contains("nt"));
 }

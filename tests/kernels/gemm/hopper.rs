@@ -38,9 +38,9 @@ fn batches_and_parts() {
 /// Threads store a D that no tensor map can describe, with all epilogues and every width of
 /// sub-tiles.
 #[test]
-fn d_that_lies_anyhow() {
+fn unaligned_d() {
     let case =
-        Case { size: (70, 37, 72), d_anyhow: true, batches: 2, padding: 8, start: 8, ..PLAIN };
+        Case { size: (70, 37, 72), unaligned_d: true, batches: 2, padding: 8, start: 8, ..PLAIN };
     check_kernels!(bf16 bf16, one, Case { start: 16, schedules: 3, ..case });
     check_kernels!(bf16 bf16, one, Case { beta: 2, bias: true, ..case });
     let several_tiles = Case { size: (130, 261, 70), batches: 1, ..case };
@@ -66,17 +66,17 @@ fn sums_taken_out() {
 /// that are adjacent along N load parts of A for each other. One direction has three tiles, so the
 /// last block of a cluster has no part of D. The other direction has two.
 #[test]
-fn shares() {
+fn multicasts_along_m_and_n() {
     for kernel in <bf16 as Multiply<bf16>>::KERNELS
         .iter()
         .filter(|kernel| kernel.info.cluster.blocks() > 1 && kernel.blocks_per_tile == 1)
     {
         let TileShape { m: height, n: width, .. } = kernel.tile;
         for (m, n) in [(2 * height + 14, width + 8), (height + 14, 2 * width + 8)] {
-            for across in [true, false] {
+            for along_n in [true, false] {
                 check::<bf16, bf16>(
                     kernel,
-                    Case { size: (m, n, 70), across: Some(across), ..PLAIN },
+                    Case { size: (m, n, 70), cluster_along_n: Some(along_n), ..PLAIN },
                     1,
                 );
             }
@@ -87,7 +87,7 @@ fn shares() {
 /// Tiles that are partly out of bounds. After the first pass through the stages, only their inner
 /// parts are loaded again, by one block or by both.
 #[test]
-fn tiles_that_are_filled_in_part() {
+fn partial_tiles() {
     let names = [
         "sm90_bf16_nt_144x128x64_swap_c2",
         "sm90_bf16_nn_144x128x64_swap_c2",
@@ -121,8 +121,8 @@ fn transposes() {
     check_kernels!(bf16 bf16, these, Case { beta: -3, bias: true, activation: relu, ..case });
     check_kernels!(bf16 bf16, these, Case { bias: true, bias_per_row: true, batches: 2, ..case });
     check_kernels!(bf16 bf16, these, Case { size: (65, 24, 200), batches: 2, beta: 1, ..case }, 2);
-    let d_anyhow = Case { size: (70, 37, 40), d_anyhow: true, batches: 2, ..case };
-    check_kernels!(bf16 bf16, these, d_anyhow);
+    let unaligned_d = Case { size: (70, 37, 40), unaligned_d: true, batches: 2, ..case };
+    check_kernels!(bf16 bf16, these, unaligned_d);
     // In these kernels, the epilogue sub-tiles and the parts of the accumulators have other widths.
     // In the second and the third, consumers are adjacent along N. In the last one, each has 128
     // rows.
@@ -142,7 +142,7 @@ fn transposes() {
             1,
         );
         check::<bf16, bf16>(kernel, Case { size: (203, 136, 200), ..case }, 2);
-        check::<bf16, bf16>(kernel, Case { size: (203, 181, 40), d_anyhow: true, ..case }, 1);
+        check::<bf16, bf16>(kernel, Case { size: (203, 181, 40), unaligned_d: true, ..case }, 1);
     }
 }
 
@@ -160,6 +160,6 @@ fn tiles_of_several_blocks() {
     let per_row = Case { size: (24, 140, 530), beta: 1, bias_per_row: true, batches: 2, ..bias };
     check_kernels!(bf16 bf16, these, per_row);
     check_kernels!(bf16 bf16, these, Case { size: (65, 24, 600), batches: 2, beta: 1, ..case }, 2);
-    let d_anyhow = Case { size: (70, 37, 200), d_anyhow: true, batches: 2, ..case };
-    check_kernels!(bf16 bf16, these, d_anyhow);
+    let unaligned_d = Case { size: (70, 37, 200), unaligned_d: true, batches: 2, ..case };
+    check_kernels!(bf16 bf16, these, unaligned_d);
 }

@@ -17,7 +17,7 @@ fn few_steps() {
 }
 
 #[test]
-fn sizes_that_are_no_multiple_of_anything() {
+fn odd_sizes() {
     each_product!(
         check_kernels,
         is_small,
@@ -37,7 +37,7 @@ fn large_tiles() {
 
 /// Strides and starts that are odd, or multiples of at most four or eight bytes.
 #[test]
-fn matrices_that_lie_anyhow() {
+fn unaligned_matrices() {
     for (padding, start) in [(1, 3), (2, 2), (4, 8)] {
         let case = Case { size: (29, 37, 75), padding, start, ..PLAIN };
         each_product!(check_kernels, |kernel| kernel.orders.is_none(), case);
@@ -57,14 +57,14 @@ fn batches() {
 
 /// All orders of the warps are correct, for each kind of loads and of fragments.
 #[test]
-fn a_hundred_schedules() {
+fn correct_in_100_schedules() {
     let odd = Case { size: (20, 30, 260), bias: true, schedules: 100, ..PLAIN };
     check_kernels!(bf16 bf16, |kernel| kernel.name == "sm80_bf16_tt_64x64x64", odd);
     check_kernels!(f16 f16, |kernel| kernel.name.starts_with("sm75_f16_tn"), odd);
     check_kernels!(i8 i32, |kernel| kernel.name.contains("nt_64x64x"), odd);
-    let anyhow = Case { padding: 1, start: 1, ..odd };
-    check_kernels!(f64 f64, |kernel| kernel.orders.is_none(), anyhow);
-    check_kernels!(F8E4M3 bf16, |kernel| kernel.orders.is_none(), anyhow);
+    let unaligned = Case { padding: 1, start: 1, ..odd };
+    check_kernels!(f64 f64, |kernel| kernel.orders.is_none(), unaligned);
+    check_kernels!(F8E4M3 bf16, |kernel| kernel.orders.is_none(), unaligned);
 }
 
 #[test]

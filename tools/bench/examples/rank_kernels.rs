@@ -318,7 +318,7 @@ impl Run<'_> {
         let b = queue.upload(&values(largest(|[_, n, k]| n * k)))?;
         let mut d = queue.upload(&zeroed::<O>(largest(|[m, n, _]| m * n).unwrap_or(0)))?;
         const WORKSPACE: usize = 1 << 26;
-        let mut workspace = queue.upload(&zeroed::<O::Sum>(WORKSPACE))?;
+        let mut workspace = queue.upload(&zeroed::<O::Acc>(WORKSPACE))?;
         let mut launch = |gemm: &Gemm<T, O>, count: u32| -> anyhow::Result<Duration> {
             let plan = gemm.plan(&queue)?;
             let start = self.stream.record()?;

@@ -207,8 +207,8 @@ fn bench(arguments: &Arguments) -> Result<bool> {
     let names = own.iter().map(|one| full_name(&**one)).filter(|name| !name.contains(['+', '/']));
     ensure!(
         !chosen.is_empty(),
-        "no contestant is called so; there are, many of them with copies too (+a, +b, +a+b) and in \
-         parts of K (/2 and more): {}",
+        "no contestant is called so; there are, many of them with copies too (+a, +b, +a+b) and \
+         with split-K (/2 and more): {}",
         names.collect::<Vec<_>>().join(", ")
     );
     let contestants: Vec<&dyn Contestant> =
@@ -282,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn the_options_are_sound() {
+    fn options_are_valid() {
         Arguments::command().debug_assert();
     }
 

@@ -249,7 +249,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_batch_is_long_enough() {
+    fn batch_is_long_enough() {
         let ms = Duration::from_millis;
         assert_eq!(launches_for(ms(20), ms(3)), 7);
         assert_eq!(launches_for(ms(20), ms(400)), 1);

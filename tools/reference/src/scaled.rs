@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn the_scales_of_all_kinds_are_known() {
+    fn knows_scales_of_all_kinds() {
         assert_eq!(zero::<F8E4M3, Mxf8f6f4>(32, 1, ue8m0::from_bits(127)), [0.0]);
         assert_eq!(zero::<e2m1, Mxf4>(64, 2, ue8m0::from_bits(127)), [0.0]);
         assert_eq!(zero::<e2m1, Mxf4Nvf4<4, ue4m3>>(64, 4, ue4m3::ONE), [0.0]);
@@ -205,13 +205,13 @@ mod tests {
 
     #[test]
     #[should_panic(expected = "not of 32 with 2 and 2: extend `each_product`")]
-    fn a_second_scale_of_bytes_panics() {
+    fn second_scale_of_bytes_panics() {
         zero::<F8E4M3, Mxf8f6f4>(32, 2, ue8m0::from_bits(127));
     }
 
     #[test]
     #[should_panic(expected = "not of 64 with 8 and 8: extend `sixteen_products`")]
-    fn a_scale_of_fewer_than_sixteen_products_panics() {
+    fn scale_of_fewer_than_16_products_panics() {
         zero::<e2m1, Mxf4>(64, 8, ue8m0::from_bits(127));
     }
 

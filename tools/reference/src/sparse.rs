@@ -130,7 +130,7 @@ mod tests {
 
     #[test]
     #[should_panic(expected = "no sparse matrix of elements of 6 bits: extend `Granularity::of`")]
-    fn an_unknown_width_panics() {
+    fn unknown_width_panics() {
         Granularity::of(6);
     }
 
@@ -142,7 +142,7 @@ mod tests {
 
     #[test]
     #[should_panic(expected = "of K 32, selector 2, TwoOfFour: extend `Granularity::code`")]
-    fn an_unknown_selector_panics() {
+    fn unknown_selector_panics() {
         TwoOfFour.rows_of_b((&[0; 32], 2), 0, 32);
     }
 

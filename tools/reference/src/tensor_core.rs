@@ -284,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_gpu_panics() {
+    fn unknown_gpu_panics() {
         for sm in [60, 88, 101, 130] {
             let expected = format!("the reference does not know the tensor cores of sm_{sm}: add ");
             assert!(refusal(|| TensorCores::of(sm)).starts_with(&expected));
@@ -324,7 +324,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_row_panics() {
+    fn unknown_row_panics() {
         let floats =
             refusal(|| sum_of_floats::<f16, f16, f32>(Arch::SM_80, &zeros(32), &zeros(32), 0.0));
         assert!(floats.contains("a row of 32 elements of 2 bytes: extend `sum_of`"), "{floats}");

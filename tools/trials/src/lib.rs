@@ -46,9 +46,9 @@ pub fn run<D: GemmDevice>(device: &D, seed: u64, longest: usize) -> Result<(), S
 }
 
 /// The GEMM of a trial, as a user writes it.
-fn gemm<T: Multiply<O>, O: Output<Sum: TrialElement>>(trial: &Trial) -> Gemm<T, O> {
+fn gemm<T: Multiply<O>, O: Output<Acc: TrialElement>>(trial: &Trial) -> Gemm<T, O> {
     let Trial { m, n, k, a, b, d, batches, .. } = *trial;
-    let (alpha, beta) = (O::Sum::of(trial.alpha), O::Sum::of(trial.beta));
+    let (alpha, beta) = (O::Acc::of(trial.alpha), O::Acc::of(trial.beta));
     let gemm = Gemm::new(m, n, k).a(a).b(b).d(d).alpha(alpha).beta(beta).batches(batches);
     let up_to = |may: bool| if may { usize::MAX } else { 0 };
     let gemm = gemm
@@ -63,7 +63,7 @@ fn gemm<T: Multiply<O>, O: Output<Sum: TrialElement>>(trial: &Trial) -> Gemm<T, 
 fn of<D: GemmDevice, T, O>(device: &D, seed: u64, longest: usize) -> Result<(), String>
 where
     T: Multiply<O> + TrialElement,
-    O: Output<Sum: TrialElement> + TrialElement,
+    O: Output<Acc: TrialElement> + TrialElement,
 {
     let trial = Trial::draw::<T, O>(seed, longest);
     let outcome = multiply::<D, T, O>(device, &trial);
@@ -74,7 +74,7 @@ where
 fn multiply<D: GemmDevice, T, O>(device: &D, trial: &Trial) -> Result<(), String>
 where
     T: Multiply<O> + TrialElement,
-    O: Output<Sum: TrialElement> + TrialElement,
+    O: Output<Acc: TrialElement> + TrialElement,
 {
     let mut gemm = gemm::<T, O>(trial);
     if let Some(index) = trial.choice {
@@ -94,7 +94,7 @@ where
     let at_once =
         by_wgmma.map(|kernel| if kernel.fast_accumulation { trial.k } else { trial.k.min(128) });
     let data = draw::Data::<T, O>::of(trial);
-    let run = |poison: O::Sum, poison_of_copies: T| -> Result<Vec<O>, String> {
+    let run = |poison: O::Acc, poison_of_copies: T| -> Result<Vec<O>, String> {
         let upload = || -> Result<_, D::Error> {
             let bias = device.upload(&data.bias)?;
             let workspace = device.upload(&vec![poison; plan.workspace_len()])?;
@@ -122,7 +122,7 @@ where
         plan.run(operands).map_err(in_words)?;
         device.download(d.borrow()).map_err(|error| format!("{of}: {error}"))
     };
-    let (first, second) = (run(O::Sum::POISON, T::POISON)?, run(O::Sum::of(1e9), T::of(3.0))?);
+    let (first, second) = (run(O::Acc::POISON, T::POISON)?, run(O::Acc::of(1e9), T::of(3.0))?);
     let bits = |d: &[O]| bytemuck::cast_slice::<O, u8>(d).to_vec();
     if bits(&first) != bits(&second) {
         return Err(format!("{of}: two runs differ"));

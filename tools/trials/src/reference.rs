@@ -31,7 +31,7 @@ pub(super) fn compare<T: TrialElement, O: Output + TrialElement>(
     d: &[O],
 ) -> Result<(), String> {
     let Trial { n, k, .. } = *trial;
-    let last_bit = if size_of::<O::Sum>() == 8 { 2f64.powi(-52) } else { 2f64.powi(-23) };
+    let last_bit = if size_of::<O::Acc>() == 8 { 2f64.powi(-52) } else { 2f64.powi(-23) };
     let of_bytes =
         at_once.filter(|_| size_of::<T>() == 1).map_or(0, |at_once| at_once + at_once.div_ceil(32));
     let of_terms = 2f64.powi(-13) * of_bytes as f64 + last_bit * (k + 32) as f64;
@@ -146,7 +146,7 @@ fn expect<T: TrialElement, O: Output + TrialElement>(
         value += bias;
         size += bias.abs();
     }
-    if !O::Sum::HAS_EXP {
+    if !O::Acc::HAS_EXP {
         // f64 holds every integer exactly up to this point.
         let wrapped = f64::from(value as i64 as i32);
         return (activate(trial.activation, wrapped), 0.0);

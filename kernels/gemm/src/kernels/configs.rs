@@ -251,8 +251,8 @@ mod sm90_f64 {
 /// [M x N x K in TMA boxes of rows of A x columns of B, stages,
 ///  consumers x mainloop, blocks of a cluster,
 ///  staging tiles x columns of each, swizzle,
-///  by columns of accumulators that an epilogue with C, bias or activation stores at once,
-///  share: columns that a block of cluster split-K reduces and stores,
+///  by columns of an epilogue sub-tile, for epilogues with C, bias or activation,
+///  reduce: columns that a block of cluster split-K reduces and stores,
 ///  throughput as a multiple of `mma.sync`'s]
 ///     order of A, order of B, name, ..;
 /// ```
@@ -607,48 +607,48 @@ mod sm90a {
         Sm90SplitK by split_k into RowMajor:
         bf16 => bf16 {
             [128 x 128 x 64 in 32 x 64, 6 stages, 2 x Accumulate<1, 128, f32>, cluster 2,
-             staging 2 x 64 Swizzle128 by 32, share 64, 1.6]
+             staging 2 x 64 Swizzle128 by 32, reduce 64, 1.6]
                 n n sm90_bf16_nn_128x128x64_split2, n t sm90_bf16_nt_128x128x64_split2;
             [128 x 128 x 64 in 32 x 64, 6 stages, 2 x Accumulate<1, 128, f32>, cluster 4,
-             staging 4 x 32 Swizzle64 by 32, share 32, 1.6]
+             staging 4 x 32 Swizzle64 by 32, reduce 32, 1.6]
                 n n sm90_bf16_nn_128x128x64_split4, n t sm90_bf16_nt_128x128x64_split4;
             [128 x 128 x 64 in 32 x 64, 6 stages, 2 x Accumulate<1, 128, f32>, cluster 8,
-             staging 8 x 16 Swizzle32 by 16, share 16, 1.6]
+             staging 8 x 16 Swizzle32 by 16, reduce 16, 1.6]
                 n n sm90_bf16_nn_128x128x64_split8, n t sm90_bf16_nt_128x128x64_split8;
         }
         f16 => f16 {
             [128 x 128 x 64 in 32 x 64, 6 stages, 2 x Accumulate<1, 128, f32>, cluster 2,
-             staging 2 x 64 Swizzle128 by 32, share 64, 1.6]
+             staging 2 x 64 Swizzle128 by 32, reduce 64, 1.6]
                 n n sm90_f16_nn_128x128x64_split2, n t sm90_f16_nt_128x128x64_split2;
             [128 x 128 x 64 in 32 x 64, 6 stages, 2 x Accumulate<1, 128, f32>, cluster 4,
-             staging 4 x 32 Swizzle64 by 32, share 32, 1.6]
+             staging 4 x 32 Swizzle64 by 32, reduce 32, 1.6]
                 n n sm90_f16_nn_128x128x64_split4, n t sm90_f16_nt_128x128x64_split4;
             [128 x 128 x 64 in 32 x 64, 6 stages, 2 x Accumulate<1, 128, f32>, cluster 8,
-             staging 8 x 16 Swizzle32 by 16, share 16, 1.6]
+             staging 8 x 16 Swizzle32 by 16, reduce 16, 1.6]
                 n n sm90_f16_nn_128x128x64_split8, n t sm90_f16_nt_128x128x64_split8;
         }
         f32 => f32 {
             [128 x 128 x 32 in 32 x 64, 6 stages, 2 x Accumulate<1, 128, f32>, cluster 2,
-             staging 2 x 32 Swizzle128 by 32, share 64, 1.65]
+             staging 2 x 32 Swizzle128 by 32, reduce 64, 1.65]
                 n t sm90_tf32_nt_128x128x32_split2;
             [128 x 128 x 32 in 32 x 64, 6 stages, 2 x Accumulate<1, 128, f32>, cluster 4,
-             staging 2 x 32 Swizzle128 by 32, share 32, 1.65]
+             staging 2 x 32 Swizzle128 by 32, reduce 32, 1.65]
                 n t sm90_tf32_nt_128x128x32_split4;
         }
         i8 => i32 {
             [128 x 128 x 128 in 32 x 64, 6 stages, 2 x Accumulate<1, 128, i32>, cluster 2,
-             staging 2 x 32 Swizzle128 by 32, share 64, 1.2]
+             staging 2 x 32 Swizzle128 by 32, reduce 64, 1.2]
                 n t sm90_s8_nt_128x128x128_split2;
             [128 x 128 x 128 in 32 x 64, 6 stages, 2 x Accumulate<1, 128, i32>, cluster 4,
-             staging 2 x 32 Swizzle128 by 32, share 32, 1.2]
+             staging 2 x 32 Swizzle128 by 32, reduce 32, 1.2]
                 n t sm90_s8_nt_128x128x128_split4;
         }
         F8E4M3 => bf16 {
             [128 x 128 x 128 in 32 x 64, 6 stages, 2 x Promote<128, 128, f32>, cluster 2,
-             staging 2 x 64 Swizzle128 by 32, share 64, 2.2]
+             staging 2 x 64 Swizzle128 by 32, reduce 64, 2.2]
                 n t sm90_e4m3_bf16_nt_128x128x128_split2;
             [128 x 128 x 128 in 32 x 64, 6 stages, 2 x Promote<128, 128, f32>, cluster 4,
-             staging 4 x 32 Swizzle64 by 32, share 32, 2.2]
+             staging 4 x 32 Swizzle64 by 32, reduce 32, 2.2]
                 n t sm90_e4m3_bf16_nt_128x128x128_split4;
         }
     }

@@ -354,15 +354,15 @@ pub struct Buffers<'a, D: Device, I: Element, O: Output> {
     /// A buffer without elements, for D where TMA stores it.
     pub no_d: &'a mut D::Buffer<O>,
     /// The accumulators of each split.
-    pub partials: &'a mut D::Buffer<O::Sum>,
+    pub partials: &'a mut D::Buffer<O::Acc>,
 }
 
 /// The epilogue's arguments.
 fn epilogue<'a, D: Device, O: Output>(
     (c, bias): (&'a D::Buffer<O>, &'a D::Buffer<O>),
     d: &'a mut D::Buffer<O>,
-    partials: &'a mut D::Buffer<O::Sum>,
-    launch: &GemmLaunch<O::Sum>,
+    partials: &'a mut D::Buffer<O::Acc>,
+    launch: &GemmLaunch<O::Acc>,
 ) -> EpilogueArgsHost<'a, O, D> {
     let GemmLaunch { d: d_layout, alpha, beta, bias_per_row, activation, .. } = *launch;
     let scalars = EpilogueScalars {
@@ -388,7 +388,7 @@ pub trait Multiply<O: Output>: Element {
         device: &D,
         kernel: &Kernel,
         buffers: Buffers<'_, D, Self, O>,
-        launch: &GemmLaunch<O::Sum>,
+        launch: &GemmLaunch<O::Acc>,
     ) -> Result<D::Report, LaunchError<D::Error>>;
 
     /// Launches the repacking of the matrices A and the matrices B.
@@ -404,7 +404,7 @@ pub trait Multiply<O: Output>: Element {
     fn reduce<D: Device>(
         device: &D,
         buffers: Buffers<'_, D, Self, O>,
-        launch: &GemmLaunch<O::Sum>,
+        launch: &GemmLaunch<O::Acc>,
     ) -> Result<D::Report, D::Error>;
 }
 
@@ -416,7 +416,7 @@ pub trait Table<I: Element, O: Output> {
         device: &D,
         index: usize,
         buffers: Buffers<'_, D, I, O>,
-        launch: &GemmLaunch<O::Sum>,
+        launch: &GemmLaunch<O::Acc>,
     ) -> Result<D::Report, LaunchError<D::Error>>;
 }
 
@@ -446,7 +446,7 @@ pub trait TmaKernel {
 pub fn launch_tma<K, I, O, D>(
     device: &D,
     buffers: Buffers<'_, D, I, O>,
-    launch: &GemmLaunch<O::Sum>,
+    launch: &GemmLaunch<O::Acc>,
 ) -> Result<D::Report, LaunchError<D::Error>>
 where
     K: TmaKernel<A: OperandA<Element = I>, B: OperandB<Element = I>, Tile: BoxTile<Element = O>>,
@@ -519,7 +519,7 @@ pub trait AsyncKernel<I: Element, O: Output> {
 pub fn launch_by_threads<K: AsyncKernel<I, O>, I: Element, O: Output, D: Device>(
     device: &D,
     buffers: Buffers<'_, D, I, O>,
-    launch: &GemmLaunch<O::Sum>,
+    launch: &GemmLaunch<O::Acc>,
 ) -> Result<D::Report, LaunchError<D::Error>> {
     let Buffers { a, b, c, bias, group_ends, d, partials, .. } = buffers;
     let GemmLaunch { shape, splits, groups, a: a_layout, b: b_layout, .. } = *launch;
@@ -535,7 +535,7 @@ pub fn launch_by_threads<K: AsyncKernel<I, O>, I: Element, O: Output, D: Device>
 /// The grid and the arguments of a reduction of split-K.
 pub fn reduce_args<'a, D: Device, I: Element, O: Output>(
     buffers: Buffers<'a, D, I, O>,
-    launch: &GemmLaunch<O::Sum>,
+    launch: &GemmLaunch<O::Acc>,
 ) -> ((u32, u32), ReduceArgsHost<'a, O, D>) {
     let Buffers { c, bias, d, partials, .. } = buffers;
     let GemmLaunch { shape, splits, .. } = *launch;

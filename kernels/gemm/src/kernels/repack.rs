@@ -26,13 +26,13 @@ struct Layouts<'k, T> {
     transposes: bool,
 }
 
-/// Repacks tile `part` of a matrix.
+/// Repacks tile `index` of a matrix.
 #[inline(always)]
-fn repack<T: Element>(block: &Block, tile: Tile<T>, layouts: &Layouts<'_, T>, part: usize) {
+fn repack<T: Element>(block: &Block, tile: Tile<T>, layouts: &Layouts<'_, T>, index: usize) {
     let Layouts { from, to, transposes } = *layouts;
-    let across = to.cols().div_ceil(SIDE);
+    let tiles_per_line = to.cols().div_ceil(SIDE);
     // The first element that this block writes.
-    let (top, left) = (part / across * SIDE, part % across * SIDE);
+    let (top, left) = (index / tiles_per_line * SIDE, index % tiles_per_line * SIDE);
     let (first_line, first) = if transposes { (left, top) } else { (top, left) };
     assert!(block.threads() * LINES_EACH == SIDE * 32, "the block's warps do all lines");
     let warp = block.warp();
@@ -75,7 +75,7 @@ fn repack<T: Element>(block: &Block, tile: Tile<T>, layouts: &Layouts<'_, T>, pa
 /// The elements that a lane holds.
 type Held<T> = PerLane<[[T; ELEMENTS_EACH]; LINES_EACH]>;
 
-/// Calls `visit(lane, line, part, element)` for each element that a lane holds.
+/// Calls `visit(lane, line, index, element)` for each element that a lane holds.
 #[inline(always)]
 fn each<T: Element>(
     warp: Warp<'_>,
@@ -122,7 +122,7 @@ pub struct Repack {
 #[cfg(not(target_arch = "nvptx64"))]
 impl Repack {
     /// The tiles of one matrix: one block each.
-    fn parts(&self) -> u32 {
+    fn tiles(&self) -> u32 {
         let lines = if self.transposes { self.length } else { self.lines };
         if self.count > 0 {
             lines.div_ceil(SIDE as u32) * self.length_to.div_ceil(SIDE as u32)
@@ -146,7 +146,7 @@ pub struct RepackArgs<'k, T: Element> {
     /// How B is.
     pub of_b: Repack,
     /// Blocks along x for each matrix A; the blocks from there on are for B.
-    pub parts_of_a: u32,
+    pub tiles_of_a: u32,
 }
 
 /// Repacks matrices A and B. The grid has the tiles of a matrix along x, and the matrices along y.
@@ -160,8 +160,8 @@ pub struct RepackArgs<'k, T: Element> {
     repack_e5m2(target = "sm_89") = <F8E5M2>,
 ))]
 pub fn repack_operands<T: Element>(block: &Block, #[shared] tile: Tile<T>, args: RepackArgs<T>) {
-    let (part, matrix) = (block.index().x, block.index().y);
-    let is_a = part < args.parts_of_a;
+    let (index, matrix) = (block.index().x, block.index().y);
+    let is_a = index < args.tiles_of_a;
     let of = if is_a { args.of_a } else { args.of_b };
     if matrix >= of.count {
         return;
@@ -176,7 +176,7 @@ pub fn repack_operands<T: Element>(block: &Block, #[shared] tile: Tile<T>, args:
         to: GlobalMatrixMut::new(to, lines_to, of.length_to as usize, of.ld_to as usize),
         transposes: of.transposes,
     };
-    repack(block, tile, &layouts, if is_a { part } else { part - args.parts_of_a } as usize);
+    repack(block, tile, &layouts, if is_a { index } else { index - args.tiles_of_a } as usize);
 }
 
 /// Returns the grid and the arguments of a repacking.
@@ -186,7 +186,7 @@ pub fn repack_args<'a, T: Element, D: Device>(
     (b, of_b): (&'a D::Buffer<T>, Repack),
     to: &'a mut D::Buffer<T>,
 ) -> ((u32, u32), RepackArgsHost<'a, T, D>) {
-    let (parts_of_a, parts_of_b) = (of_a.parts(), of_b.parts());
-    let grid = (parts_of_a + parts_of_b, of_a.count.max(of_b.count));
-    (grid, RepackArgsHost { a, b, to, of_a, of_b, parts_of_a })
+    let (tiles_of_a, tiles_of_b) = (of_a.tiles(), of_b.tiles());
+    let grid = (tiles_of_a + tiles_of_b, of_a.count.max(of_b.count));
+    (grid, RepackArgsHost { a, b, to, of_a, of_b, tiles_of_a })
 }

@@ -5,10 +5,10 @@
 //!
 //! A multistage pipeline: the [`Source`]s load tiles of A and B into a ring of stages, several
 //! k-tiles ahead. Within a k-tile, each warp walks along K in k-slices, as long as one `mma`. While
-//! it multiplies the fragments of one slice, it loads those of the next, and starts to load a share
-//! of the newest stage.
+//! it multiplies the fragments of one k-slice, it loads those of the next, and starts to load a
+//! part of the newest stage.
 
-use crate::parts::mma::{Lines, Stage, Sum, Sums, TileA, TileB};
+use crate::parts::mma::{Acc, AccumulatorFragment, SelectSwizzle, Stage, TileA, TileB};
 use crate::parts::source::{Groups as _, Source};
 use crate::parts::{
     AsyncArgs, EpilogueArgs, GroupCursor, Groups, MmaOp, Number, Output, ProblemShape,
@@ -30,9 +30,9 @@ pub trait Config<const M: usize, const N: usize, const K: usize>: 'static {
     /// The instruction.
     type Op: MmaOp;
     /// The order of A's tiles.
-    type OrderA: Lines;
+    type OrderA: SelectSwizzle;
     /// The order of B's tiles.
-    type OrderB: Lines;
+    type OrderB: SelectSwizzle;
     /// The loader of A's tiles.
     type SourceA<'k>: Source<'k, TileA<Self::Op, Self::OrderA, M, K>>;
     /// The loader of B's tiles.
@@ -54,11 +54,11 @@ pub type Args<'k, P> = AsyncArgs<'k, <P as MmaOp>::Input, <P as MmaOp>::Output>;
 
 /// One tile of D, and its operands.
 struct Problem<'k, P: MmaOp, A, B> {
+    m: usize,
+    n: usize,
     k: usize,
     a: A,
     b: B,
-    /// Rows and columns of D.
-    size: (usize, usize),
     /// The index of the tile.
     tile: u32,
     /// The GEMM of the batch.
@@ -102,10 +102,11 @@ pub fn gemm<
     let b = b.skip(b_layout.start(batch) + if row_major_b { k_start * ldb } else { k_start });
     let partial = (split as usize * shape.batches as usize + batch) * m * n;
     let problem = Problem {
+        m,
+        n,
         k,
         a: C::SourceA::matrix(row_major_a, a, m, k, lda),
         b: C::SourceB::matrix(row_major_b, b, k, n, ldb),
-        size: (m, n),
         tile: block.index().x,
         batch,
         partial,
@@ -150,10 +151,11 @@ pub fn grouped_gemm<
         of_d.bias = of_d.bias.skip(if of_d.scalars.bias_per_row != 0 { first } else { index * n });
     }
     let problem = Problem {
+        m: rows,
+        n,
         k,
         a: C::SourceA::matrix(true, a.skip(a_layout.offset + first * lda), rows, k, lda),
         b: C::SourceB::matrix(b_layout.row_major, b.skip(b_layout.start(index)), k, n, ldb),
-        size: (rows, n),
         tile: block.index().x - tiles_before,
         batch: 0,
         partial: 0,
@@ -188,8 +190,8 @@ fn tile<
         <C::SourceB<'k> as Source<'k, TileB<C::Op, C::OrderB, K, N>>>::Matrix,
     >,
 ) {
-    let (tall, wide, long) =
-        (<C::Op as MmaOp>::Shape::M, PAIR * <C::Op as MmaOp>::Shape::N, <C::Op as MmaOp>::Shape::K);
+    let (mma_m, mma_n, mma_k) =
+        (<C::Op as MmaOp>::Shape::M, <C::Op as MmaOp>::Shape::N, <C::Op as MmaOp>::Shape::K);
     const {
         assert!(
             IN_FLIGHT as usize == STAGES - 2,
@@ -206,11 +208,11 @@ fn tile<
         );
         assert!(
             K.is_multiple_of(2 * <C::Op as MmaOp>::Shape::K),
-            "slices alternate between two sets of fragments"
+            "k-slices alternate between two sets of fragments"
         );
     }
     let warp = block.warp();
-    let ((rows, cols), inner) = (problem.size, problem.k);
+    let (rows, cols, inner) = (problem.m, problem.n, problem.k);
     let (tile_row, tile_col) = ProblemShape::raster(
         problem.tile,
         (SWIZZLE_ROWS / M) as u32,
@@ -247,21 +249,21 @@ fn tile<
     let (down, right) =
         (warp.index() / (N / WARP_N) * WARP_M, warp.index() % (N / WARP_N) * WARP_N);
     let load_a = |stage, slice: usize| -> [<C::Op as MmaOp>::A; I] {
-        C::Op::load_a(warp, &stages.stage(stage).0, (down, slice * long))
+        C::Op::load_a(warp, &stages.stage(stage).0, (down, slice * mma_k))
     };
     let load_b = |stage, slice: usize| -> [[<C::Op as MmaOp>::B; PAIR]; J] {
-        C::Op::load_b(warp, &stages.stage(stage).1, (slice * long, right))
+        C::Op::load_b(warp, &stages.stage(stage).1, (slice * mma_k, right))
     };
 
-    let mut accumulators: [[[Sums<C::Op>; PAIR]; J]; I] = Zeroable::zeroed();
+    let mut accumulators: [[[AccumulatorFragment<C::Op>; PAIR]; J]; I] = Zeroable::zeroed();
     let mut stage = RingIndex::FIRST;
     Copies::<C, M, N, K>::wait::<IN_FLIGHT>(warp);
     block.sync();
     let mut fragments: Fragments<C::Op, I, J> = (load_a(stage, 0), load_b(stage, 0));
-    let slices = K / long;
-    // Fragments of the next slice are loaded after the first of many rows, so that not all warps of
-    // an SM wait for their loads after the sync. Large fragments leave no registers for two slices:
-    // then A waits for the last row, and B until this slice is multiplied.
+    let slices = K / mma_k;
+    // Fragments of the next k-slice are loaded after the first of many rows, so that not all warps
+    // of an SM wait for their loads after the sync. Large fragments leave no registers for two
+    // slices: then A waits for the last row, and B until this slice is multiplied.
     let is_large = <C::Op as MmaOp>::Shape::M
         * <C::Op as MmaOp>::Shape::K
         * size_of::<<C::Op as MmaOp>::Input>()
@@ -284,7 +286,7 @@ fn tile<
             }
             let mut next = fragments;
             let (a, b) = &fragments;
-            let parts = slices - 1;
+            let load_parts = slices - 1;
             let mut held = None;
             for i in 0..I {
                 if i == load_row {
@@ -293,9 +295,9 @@ fn tile<
                         next.1 = load_b(stage, (slice + 1) % slices);
                     }
                 }
-                if i == fetch_row && slice < parts {
-                    let held_a = read_a.fetch(block, &free.0, slice, parts);
-                    held = Some((held_a, read_b.fetch(block, &free.1, slice, parts)));
+                if i == fetch_row && slice < load_parts {
+                    let held_a = read_a.fetch(block, &free.0, slice, load_parts);
+                    held = Some((held_a, read_b.fetch(block, &free.1, slice, load_parts)));
                 }
                 // Boustrophedon order: the last fragment of B is the first of the next row.
                 for j in 0..PAIR * J {
@@ -312,8 +314,8 @@ fn tile<
                 next.1 = load_b(stage, (slice + 1) % slices);
             }
             if let Some((held_a, held_b)) = &held {
-                read_a.put(block, &free.0, held_a, slice, parts);
-                read_b.put(block, &free.1, held_b, slice, parts);
+                read_a.put(block, &free.0, held_a, slice, load_parts);
+                read_b.put(block, &free.1, held_b, slice, load_parts);
             }
             if slice == slices - 2 {
                 Copies::<C, M, N, K>::commit(warp);
@@ -339,12 +341,12 @@ fn tile<
         > = stages.reuse();
         let result = results.part(warp.index());
         for (i, row) in accumulators.iter().enumerate() {
-            for (j, sum) in row.as_flattened().iter().enumerate() {
-                let sum = sum.map(warp, |_, _, sum| sum.times(epilogue.alpha));
-                <C::Op as MmaOp>::Output::narrow_all(warp, &sum).store(
+            for (j, accumulator) in row.as_flattened().iter().enumerate() {
+                let scaled = accumulator.map(warp, |_, _, acc| acc.times(epilogue.alpha));
+                <C::Op as MmaOp>::Output::narrow_all(warp, &scaled).store(
                     warp,
                     &result,
-                    (i * tall, j * (wide / PAIR)),
+                    (i * mma_m, j * mma_n),
                 );
             }
         }
@@ -354,12 +356,12 @@ fn tile<
     }
     // Rare epilogues go through shared memory too. Branches on each element in its register would
     // cost more time than the rest of the epilogue.
-    let parts: SharedRing<SharedTile<Sum<C::Op>, WARP_M, WARP_N, Swizzle128>, WARPS> =
+    let subtiles: SharedRing<SharedTile<Acc<C::Op>, WARP_M, WARP_N, Swizzle128>, WARPS> =
         stages.reuse();
-    let part = parts.part(warp.index());
+    let subtile = subtiles.part(warp.index());
     for (i, row) in accumulators.iter().enumerate() {
-        for (j, sum) in row.as_flattened().iter().enumerate() {
-            sum.store(warp, &part, (i * tall, j * (wide / PAIR)));
+        for (j, accumulator) in row.as_flattened().iter().enumerate() {
+            accumulator.store(warp, &subtile, (i * mma_m, j * mma_n));
         }
     }
     warp.sync();
@@ -370,10 +372,10 @@ fn tile<
             cols,
             cols,
         );
-        part.copy_to(warp, to, at);
+        subtile.copy_to(warp, to, at);
         return;
     }
-    epilogue.finish::<2, _, _, _>(warp, part, at, (rows, cols), |_, to, element| {
+    epilogue.finish::<2, _, _, _>(warp, subtile, at, (rows, cols), |_, to, element| {
         if let Some((row, col)) = to {
             d.set(row, col, element);
         }

@@ -5,9 +5,10 @@
 //! tile scheduler.
 
 use super::sm90_wgmma::{Accumulators, Config, EpilogueStore, Shared, gemm};
-use crate::parts::tma::{WGMMA_M, place, store_by_threads, store_columns};
+use crate::parts::tma::{WGMMA_M, store_by_threads, store_columns, subtile_coord};
 use crate::parts::{
-    Epilogue, EpilogueArgs, GroupedTiles, Number, Output, TmaArgs, TmaOperands, Unroll, WorkTile,
+    Epilogue, EpilogueArgs, GroupedTiles, MatrixCoord, Number, Output, TmaArgs, TmaOperands,
+    Unroll, WorkTile,
 };
 use ptx_matrix::copy::BoxTile;
 use ptx_matrix::element::Bits32;
@@ -21,7 +22,7 @@ use ptx_matrix::prelude::*;
 pub fn grouped<
     C,
     Tile,
-    const PART: usize,
+    const EPI_N: usize,
     const STAGES: usize,
     const CONSUMERS: usize,
     const CLUSTER: usize,
@@ -32,23 +33,26 @@ pub fn grouped<
 ) where
     C: Config,
     Tile: BoxTile<Element: Output>,
-    for<'k> GroupedStore<'k, Tile::Element, PART>: EpilogueStore<C::Staging, Accumulators<C>>,
+    for<'k> GroupedStore<'k, Tile::Element, EPI_N>: EpilogueStore<C::Staging, Accumulators<C>>,
 {
     let TmaArgs { a, b, group_ends, epilogue, shape, .. } = args;
     let tiles = GroupedTiles { shape, ends: group_ends };
-    gemm(block, shared, TmaOperands { a, b }, tiles, |ended| GroupedStore::<_, PART> {
+    gemm(block, shared, TmaOperands { a, b }, tiles, |ended| GroupedStore::<_, EPI_N> {
         args: epilogue.get(ended).without_offset(),
-        size: (shape.m as usize, shape.n as usize),
+        m: shape.m as usize,
+        n: shape.n as usize,
     });
 }
 
-/// Stores the rows of a group. An epilogue that does more than scale passes `PART` columns of
-/// accumulators at a time through shared memory.
-pub struct GroupedStore<'k, O: Output, const PART: usize> {
+/// Stores the rows of a group. If the epilogue does more than scale, sub-tiles of `EPI_N` columns
+/// pass through shared memory.
+pub struct GroupedStore<'k, O: Output, const EPI_N: usize> {
     /// The memory and the scalars. A bias per column has N elements for each group.
     pub args: EpilogueArgs<'k, O>,
-    /// M and N.
-    pub size: (usize, usize),
+    /// Rows of D, of all groups.
+    pub m: usize,
+    /// Columns of D.
+    pub n: usize,
 }
 
 impl<
@@ -56,21 +60,21 @@ impl<
     S,
     const COLS: usize,
     const TILES: usize,
-    const PART: usize,
+    const EPI_N: usize,
     const N: usize,
     const M64_TILES: usize,
 >
     EpilogueStore<
         SharedRing<SharedTile<O, WGMMA_M, COLS, S>, TILES>,
-        [GroupAccumulator<N, O::Sum>; M64_TILES],
-    > for GroupedStore<'_, O, PART>
+        [GroupAccumulator<N, O::Acc>; M64_TILES],
+    > for GroupedStore<'_, O, EPI_N>
 where
-    O: Output<Sum: Element<Width = Bits32>>,
+    O: Output<Acc: Element<Width = Bits32>>,
     S: TensorSwizzle,
     M64<N>: WgmmaColumns<Bits32> + WgmmaColumns<O::Width>,
     M16N8K16: FragmentShape<RoleC, O::Width>,
-    for<'a> [&'a GroupAccumulator<N, O::Sum>; M64_TILES]:
-        Unroll<&'a GroupAccumulator<N, O::Sum>, M64_TILES>,
+    for<'a> [&'a GroupAccumulator<N, O::Acc>; M64_TILES]:
+        Unroll<&'a GroupAccumulator<N, O::Acc>, M64_TILES>,
     for<'a> [&'a GroupAccumulator<N, O>; M64_TILES]: Unroll<&'a GroupAccumulator<N, O>, M64_TILES>,
 {
     #[inline(always)]
@@ -79,22 +83,22 @@ where
         group: WarpGroup<'_>,
         staging: SharedRing<SharedTile<O, WGMMA_M, COLS, S>, TILES>,
         tile: &WorkTile,
-        at: (u32, u32),
-        accumulators: &[GroupAccumulator<N, O::Sum>; M64_TILES],
+        at: MatrixCoord,
+        accumulators: &[GroupAccumulator<N, O::Acc>; M64_TILES],
     ) {
         const {
             assert!(
-                N.is_multiple_of(TILES * COLS) && N.is_multiple_of(PART),
+                N.is_multiple_of(TILES * COLS) && N.is_multiple_of(EPI_N),
                 "staging tiles do not go beyond the tile"
             )
         };
         let opaque = |number| group.block().opaque(number);
         let rows = tile.group.expect("a grouped GEMM's tile has a group").end;
-        let (all_rows, cols) = self.size;
+        let (all_rows, cols) = (self.m, self.n);
         let matrix = || self.args.matrix_d::<RowMajor>(0, (rows as usize).min(all_rows), cols);
         if self.args.only_scales() {
             if const { N > 2 * TILES * COLS } {
-                let to = || (matrix(), (opaque(at.0) as usize, opaque(at.1) as usize));
+                let to = || (matrix(), (opaque(at.row) as usize, opaque(at.col) as usize));
                 return store_by_threads(group, staging, accumulators, self.args.scalars.alpha, to);
             }
             // All staging tiles are written, then copied, without a loop: this is faster and takes
@@ -103,7 +107,7 @@ where
                 #[inline(always)]
                 |m64, accumulator| {
                     let scaled =
-                        accumulator.map(group, |_, _, sum| sum.times(self.args.scalars.alpha));
+                        accumulator.map(group, |_, _, acc| acc.times(self.args.scalars.alpha));
                     let elements = O::narrow_group(group, &scaled);
                     for col in (0..N).step_by(TILES * COLS) {
                         for index in 0..TILES {
@@ -111,8 +115,10 @@ where
                         }
                         group.sync();
                         for index in 0..TILES {
-                            let to =
-                                (at.0 as usize + m64 * WGMMA_M, at.1 as usize + col + index * COLS);
+                            let to = (
+                                at.row as usize + m64 * WGMMA_M,
+                                at.col as usize + col + index * COLS,
+                            );
                             staging.part(index).copy_to(group, matrix(), to);
                         }
                         group.sync();
@@ -121,19 +127,20 @@ where
             );
             return;
         }
-        let part = staging.reuse::<SharedRing<SharedTile<O::Sum, WGMMA_M, PART, S>, 2>>().part(0);
+        let subtile =
+            staging.reuse::<SharedRing<SharedTile<O::Acc, WGMMA_M, EPI_N, S>, 2>>().part(0);
         let mut next = opaque(0);
         while next < (M64_TILES * N) as u32 {
-            store_columns::<_, N, M64_TILES, PART>(
+            store_columns::<_, N, M64_TILES, EPI_N>(
                 group,
                 accumulators,
                 next,
-                |accumulator, col| accumulator.store(group, &part, col),
+                |accumulator, col| accumulator.store(group, &subtile, col),
             );
             group.sync();
             let d = matrix();
-            let (row, col) = place::<N, M64_TILES>(next);
-            let (row, col) = (opaque(at.0 + row) as usize, opaque(at.1 + col) as usize);
+            let MatrixCoord { row, col } = subtile_coord::<N, M64_TILES>(next);
+            let (row, col) = (opaque(at.row + row) as usize, opaque(at.col + col) as usize);
             let epilogue: Epilogue<'_, O> = self.args.epilogue(0, all_rows, cols);
             let index = opaque(tile.batch_of_b()) as usize;
             let is_per_column = !epilogue.bias.is_empty() && !epilogue.bias_per_row;
@@ -141,7 +148,7 @@ where
             let epilogue = Epilogue { bias, ..epilogue };
             epilogue.finish::<4, _, _, _>(
                 group,
-                part,
+                subtile,
                 (row, col),
                 (d.rows(), d.cols()),
                 |_, to, element| {
@@ -151,7 +158,7 @@ where
                 },
             );
             group.sync();
-            next += PART as u32;
+            next += EPI_N as u32;
         }
     }
 }

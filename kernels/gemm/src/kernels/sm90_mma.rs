@@ -9,10 +9,10 @@
 //! most other warps have released it too.
 
 use crate::parts::TmaArgs;
-use crate::parts::mma::{F64Paired, Sum, Sums};
+use crate::parts::mma::{Acc, AccumulatorFragment, F64Paired};
 use crate::parts::{
-    MmaOp, Multicast, Number, OperandA, OperandB, Output, ProblemShape, TileShape, TmaLoad,
-    TmaOperands, TmaStore, WorkTile,
+    MatrixCoord, MmaOp, Multicast, Number, OperandA, OperandB, Output, ProblemShape, TileShape,
+    TmaLoad, TmaOperands, TmaStore, WorkTile,
 };
 use core::marker::PhantomData;
 use ptx_matrix::fragment::{Order, Shape};
@@ -83,17 +83,17 @@ pub fn gemm_f64<L: Order>(
 }
 
 /// A warp's accumulators: `I` x `J` pairs of fragments.
-pub type Accumulators<P, const I: usize, const J: usize> = [[[Sums<P>; PAIR]; J]; I];
+pub type Accumulators<P, const I: usize, const J: usize> = [[[AccumulatorFragment<P>; PAIR]; J]; I];
 
 /// The epilogue, for one warp.
 pub trait WarpStore<C: Config, const I: usize, const J: usize> {
-    /// Stores a warp's accumulators; their first element is at (row, column) `at` of D.
+    /// Stores a warp's accumulators; their first element is at `at` of D.
     fn store(
         &self,
         warp: Warp<'_>,
         staging: C::Staging,
         tile: &WorkTile,
-        at: (u32, u32),
+        at: MatrixCoord,
         accumulators: &Accumulators<C::Op, I, J>,
     );
 }
@@ -168,12 +168,12 @@ pub fn gemm<
     }
     let (row, col) = (index / (C::TILE.n / warp_n) * warp_m, index % (C::TILE.n / warp_n) * warp_n);
     let staging = shared.staging.part(index);
-    let mut consumer = Consumer { warp, at: (row, col), pipeline, state: PipelineState::FIRST };
+    let mut consumer = Consumer { warp, row, col, pipeline, state: PipelineState::FIRST };
     while let Some(tile) = tiles.next() {
         let accumulators = consumer.mainloop::<I, J>(tile.k_tiles(C::TILE.k), || {
             producer.fill(warp);
         });
-        let at = (tile.row + row as u32, tile.col + col as u32);
+        let at = tile.origin().offset(row as u32, col as u32);
         epilogue.store(warp, staging, &tile, at, &accumulators);
     }
     // Shared memory must live until the TMA stores have read the staging tiles.
@@ -234,7 +234,7 @@ impl<C: Config> Tiles<C> {
 
 // Producer
 
-/// One warp's share of the loads: it counts all k-tiles, and issues every `warps`th.
+/// The loads of one warp: it counts all k-tiles, and issues the loads of every `warps`th.
 struct Producer<'k, C: Config, const STAGES: usize> {
     pipeline: Pipeline<C, STAGES>,
     a: TensorMap<'k, <C::A as OperandA>::Box, 3>,
@@ -268,9 +268,9 @@ impl<C: Config, const STAGES: usize> Producer<'_, C, STAGES> {
                     C::A::load_bytes(u32::MAX) + C::B::load_bytes(u32::MAX),
                 );
                 let (needed, multicast) = (u32::MAX, None::<Multicast<1>>);
-                let (at, batch) = ((tile.row, k), tile.batch);
+                let (at, batch) = (MatrixCoord { row: tile.row, col: k }, tile.batch);
                 tiles_a.load(TmaLoad { lane, map: a, at, batch, needed, barrier, multicast });
-                let (at, batch) = ((k, tile.col), tile.batch_of_b());
+                let (at, batch) = (MatrixCoord { row: k, col: tile.col }, tile.batch_of_b());
                 tiles_b.load(TmaLoad { lane, map: b, at, batch, needed, barrier, multicast });
             });
         }
@@ -285,8 +285,10 @@ impl<C: Config, const STAGES: usize> Producer<'_, C, STAGES> {
 /// A warp and its pipeline state.
 struct Consumer<'k, C: Config, const STAGES: usize> {
     warp: Warp<'k>,
-    /// The origin of its warp tile in the block's tile.
-    at: (usize, usize),
+    /// The first row of its warp tile in the block's tile.
+    row: usize,
+    /// The first column.
+    col: usize,
     pipeline: Pipeline<C, STAGES>,
     state: PipelineState<STAGES>,
 }
@@ -306,19 +308,19 @@ impl<C: Config, const STAGES: usize> Consumer<'_, C, STAGES> {
         mut produce: impl FnMut(),
     ) -> Accumulators<C::Op, I, J> {
         const { assert!(I > 1, "the next stage is waited for in the last row but one") }
-        let (warp, (down, right)) = (self.warp, self.at);
-        let (tall, wide, long) = (
+        let (warp, first_row, first_col) = (self.warp, self.row, self.col);
+        let (mma_m, pair_n, mma_k) = (
             <C::Op as MmaOp>::Shape::M,
             PAIR * <C::Op as MmaOp>::Shape::N,
             <C::Op as MmaOp>::Shape::K,
         );
-        let slices = K_BYTES / (long * size_of::<<C::Op as MmaOp>::Input>());
+        let slices = K_BYTES / (mma_k * size_of::<<C::Op as MmaOp>::Input>());
         let load_a = |(a, _): (C::A, C::B), i: usize, slice: usize| {
-            let [a] = a.fragments::<C::Op, 1>(warp, down + i * tall, slice * long);
+            let [a] = a.fragments::<C::Op, 1>(warp, first_row + i * mma_m, slice * mma_k);
             a
         };
         let load_b = |(_, b): (C::A, C::B), j: usize, slice: usize| {
-            let [pair] = b.fragments::<C::Op, 1>(warp, slice * long, right + j * wide);
+            let [pair] = b.fragments::<C::Op, 1>(warp, slice * mma_k, first_col + j * pair_n);
             pair
         };
         let mut accumulators: Accumulators<C::Op, I, J> = Zeroable::zeroed();
@@ -390,9 +392,9 @@ impl<C: Config, const STAGES: usize> Consumer<'_, C, STAGES> {
 
 // Epilogue
 
-impl<C, L: Order, const COLS: usize, const PART: usize, const I: usize, const J: usize>
+impl<C, L: Order, const COLS: usize, const EPI_N: usize, const I: usize, const J: usize>
     WarpStore<C, I, J>
-    for TmaStore<'_, SharedTile<<C::Op as MmaOp>::Output, STAGING_ROWS, COLS, Swizzle128, L>, PART>
+    for TmaStore<'_, SharedTile<<C::Op as MmaOp>::Output, STAGING_ROWS, COLS, Swizzle128, L>, EPI_N>
 where
     C: Config<
         Staging = SharedRing<
@@ -408,11 +410,11 @@ where
         warp: Warp<'_>,
         staging: C::Staging,
         tile: &WorkTile,
-        at: (u32, u32),
+        at: MatrixCoord,
         accumulators: &Accumulators<C::Op, I, J>,
     ) {
-        let wide = <C::Op as MmaOp>::Shape::N;
-        let cols = PAIR * J * wide;
+        let mma_n = <C::Op as MmaOp>::Shape::N;
+        let cols = PAIR * J * mma_n;
         assert!(
             <C::Op as MmaOp>::Shape::M == STAGING_ROWS && cols.is_multiple_of(COLS),
             "staging tiles have rows of fragments, whole"
@@ -428,55 +430,55 @@ where
                 for first in (0..cols).step_by(COLS) {
                     let index = (i * (cols / COLS) + first / COLS) % 2;
                     wait_for_stores::<1>(warp);
-                    for col in (0..COLS).step_by(wide) {
-                        let scaled = row[(first + col) / wide]
-                            .map(warp, |_, _, sum| sum.times(self.args.scalars.alpha));
+                    for col in (0..COLS).step_by(mma_n) {
+                        let scaled = row[(first + col) / mma_n]
+                            .map(warp, |_, _, acc| acc.times(self.args.scalars.alpha));
                         <C::Op as MmaOp>::Output::narrow_all(warp, &scaled).store(
                             warp,
                             &staging.part(index),
                             (0, col),
                         );
                     }
-                    store(index, (at.0 + (i * STAGING_ROWS) as u32, at.1 + first as u32));
+                    store(index, at.offset((i * STAGING_ROWS) as u32, first as u32));
                 }
             }
             return;
         }
         // Rare cases go from one staging tile to the other, in a loop that is not unrolled.
         let opaque = |number| warp.block().opaque(number);
-        let part = staging
-            .reuse::<SharedRing<SharedTile<Sum<C::Op>, STAGING_ROWS, PART, Swizzle128, L>, 2>>()
+        let subtile = staging
+            .reuse::<SharedRing<SharedTile<Acc<C::Op>, STAGING_ROWS, EPI_N, Swizzle128, L>, 2>>()
             .part(0);
-        let parts = cols / PART;
+        let subtiles = cols / EPI_N;
         let mut index = opaque(0);
-        while index < (I * parts) as u32 {
+        while index < (I * subtiles) as u32 {
             let (down, first) =
-                (index as usize / parts * STAGING_ROWS, index as usize % parts * PART);
+                (index as usize / subtiles * STAGING_ROWS, index as usize % subtiles * EPI_N);
             let done = first % COLS;
             if done == 0 {
                 wait_for_stores::<0>(warp);
             }
             for (i, row) in accumulators.iter().enumerate() {
-                for (j, slice) in row.as_flattened().chunks_exact(PART / wide).enumerate() {
+                for (j, fragments) in row.as_flattened().chunks_exact(EPI_N / mma_n).enumerate() {
                     // Opaque to the compiler, so that it does not replace this constant by `index`.
-                    if opaque((i * parts + j) as u32) == index {
-                        for (j, sum) in slice.iter().enumerate() {
-                            sum.store(warp, &part, (0, j * wide));
+                    if opaque((i * subtiles + j) as u32) == index {
+                        for (j, accumulator) in fragments.iter().enumerate() {
+                            accumulator.store(warp, &subtile, (0, j * mma_n));
                         }
                     }
                 }
             }
             warp.sync();
-            let to = (at.0 + down as u32, at.1 + first as u32);
+            let to = at.offset(down as u32, first as u32);
             let set = |row, col, element| staging.part(1).set((row, done + col), element);
             // Large accumulators leave registers for fewer elements at a time.
-            let by_tma = if const { size_of::<Sum<C::Op>>() > size_of::<u32>() } {
-                self.finish::<1, _, _>(warp.block(), warp, part, tile, to, set)
+            let by_tma = if const { size_of::<Acc<C::Op>>() > size_of::<u32>() } {
+                self.finish::<1>(warp.block(), warp, subtile, tile, to, set)
             } else {
-                self.finish::<4, _, _>(warp.block(), warp, part, tile, to, set)
+                self.finish::<4>(warp.block(), warp, subtile, tile, to, set)
             };
-            if by_tma && done + PART == COLS {
-                store(1, (to.0, to.1 - done as u32));
+            if by_tma && done + EPI_N == COLS {
+                store(1, MatrixCoord { col: to.col - done as u32, ..to });
             } else {
                 warp.sync();
             }

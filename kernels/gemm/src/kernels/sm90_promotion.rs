@@ -1,6 +1,6 @@
 //! The mainloop with promotion of 8-bit floats to `f32` (two-level accumulation). The tensor cores
-//! accumulate with 13 bits of fraction; after each stage, the partial sums are added to `f32`
-//! accumulators.
+//! accumulate with 13 bits of fraction; after each stage, the partial accumulators are added to
+//! `f32` accumulators.
 
 use super::sm90_wgmma::{Consumer, K_SLICES, Mainloop, Op};
 use crate::parts::tma::WGMMA_M;
@@ -12,8 +12,8 @@ use ptx_matrix::element::Bits32;
 use ptx_matrix::mma::{GroupAccumulator, M64, WgmmaColumns, WgmmaForm};
 use ptx_matrix::prelude::*;
 
-/// `m64nNk*` of 8-bit floats with promotion: after each stage, the partial sums of the tensor cores
-/// are added to accumulators in full `f32`, `N_SLICE` columns at a time.
+/// `m64nNk*` of 8-bit floats with promotion: after each stage, the partial accumulators of the
+/// tensor cores are added to accumulators in full `f32`, `N_SLICE` columns at a time.
 ///
 /// While one consumer adds, the tensor cores can multiply for the other.
 pub struct Promote<const N: usize, const N_SLICE: usize, T>(PhantomData<T>);
@@ -51,10 +51,10 @@ where
                 let mut in_flight = partial.begin(group);
                 Op::<N_SLICE, A, B, T>::issue(group, &mut in_flight, |issue| {
                     issue.multiply(a.descriptor(rows_a, 0, 0), b.descriptor(tile_b, col, 0));
-                    for slice in 1..K_SLICES {
+                    for k_slice in 1..K_SLICES {
                         issue.accumulate(
-                            a.descriptor(rows_a, 0, slice),
-                            b.descriptor(tile_b, col, slice),
+                            a.descriptor(rows_a, 0, k_slice),
+                            b.descriptor(tile_b, col, k_slice),
                         );
                     }
                 });
@@ -70,7 +70,7 @@ where
                 }
                 partial = in_flight.finish(group);
                 accumulator = accumulator
-                    .zip(group, col, &partial, |sum, partial| sum.plus(T::ONE, partial))
+                    .zip(group, col, &partial, |acc, partial| acc.plus(T::ONE, partial))
                     .settled(group);
             }
         }

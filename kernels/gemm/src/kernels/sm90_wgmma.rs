@@ -14,8 +14,8 @@
 
 use crate::parts::tma::{WGMMA_M, wait_for_stores};
 use crate::parts::{
-    Multicast, Multiplied, Number, OperandA, OperandB, Output, TileScheduler, TileShape, TileWalk,
-    TmaArgs, TmaLoad, TmaOperands, TmaStore, Unroll, WgmmaA, WgmmaB, WorkTile,
+    MatrixCoord, Multicast, Multiplied, Number, OperandA, OperandB, Output, TileRow, TileScheduler,
+    TileShape, TileWalk, TmaArgs, TmaLoad, TmaOperands, TmaStore, Unroll, WgmmaA, WgmmaB, WorkTile,
 };
 use core::marker::PhantomData;
 use ptx_matrix::copy::BoxTile;
@@ -64,14 +64,14 @@ pub struct Shared<C: Config, const STAGES: usize, const CONSUMERS: usize> {
 
 /// The epilogue: transforms accumulators and stores them.
 pub trait EpilogueStore<Staging, Accumulators> {
-    /// Stores one consumer's accumulators; their first element is at (row, column) `at` of D. All
-    /// its threads call it. It waits until earlier TMA stores have read `staging`.
+    /// Stores one consumer's accumulators; their first element is at `at` of D. All its threads
+    /// call it. It waits until earlier TMA stores have read `staging`.
     fn store(
         &self,
         group: WarpGroup<'_>,
         staging: Staging,
         tile: &WorkTile,
-        at: (u32, u32),
+        at: MatrixCoord,
         accumulators: &Accumulators,
     );
 }
@@ -145,7 +145,7 @@ pub fn gemm<
                             tiles_a.load(TmaLoad {
                                 lane,
                                 map: a,
-                                at: (tile.row, k),
+                                at: MatrixCoord { row: tile.row, col: k },
                                 batch,
                                 needed,
                                 barrier,
@@ -155,7 +155,7 @@ pub fn gemm<
                             tiles_b.load(TmaLoad {
                                 lane,
                                 map: b,
-                                at: (k, tile.col),
+                                at: MatrixCoord { row: k, col: tile.col },
                                 batch,
                                 needed,
                                 barrier,
@@ -188,13 +188,13 @@ pub fn gemm<
     let staging = shared.staging.part(index);
     let empty: [_; CLUSTER] = core::array::from_fn(|rank| empty.of(cluster.peer(rank)));
     let (rows, cols) = (C::Mainloop::ROWS, C::Mainloop::COLS);
-    let (part_m, part_n) = if cols == C::TILE.n { (index, 0) } else { (0, index) };
-    let (rows_a, tile_b) = (C::A::part(part_m, rows), part_n);
+    let (index_m, index_n) = if cols == C::TILE.n { (index, 0) } else { (0, index) };
+    let (rows_a, tile_b) = (C::A::subtile(index_m, rows), index_n);
     let mut consumer = Consumer { group, rows_a, tile_b, stages, full, empty, state };
     let mut index = first;
     while walk.advance_to(group.warp(), index) {
         let tile = walk.work_tile(index, rank as u32);
-        let at = (tile.row + (part_m * rows) as u32, tile.col + (part_n * cols) as u32);
+        let at = tile.origin().offset((index_m * rows) as u32, (index_n * cols) as u32);
         let accumulators = C::Mainloop::run(&mut consumer, tile.k_tiles(C::TILE.k));
         epilogue.store(group, staging, &tile, at, &accumulators);
         index += step;
@@ -212,7 +212,7 @@ pub fn gemm<
 pub fn run<
     C,
     Tile,
-    const PART: usize,
+    const EPI_N: usize,
     const STAGES: usize,
     const CONSUMERS: usize,
     const CLUSTER: usize,
@@ -223,7 +223,7 @@ pub fn run<
 ) where
     C: Config,
     Tile: BoxTile<Element: Output>,
-    for<'k> TmaStore<'k, Tile, PART>: EpilogueStore<C::Staging, Accumulators<C>>,
+    for<'k> TmaStore<'k, Tile, EPI_N>: EpilogueStore<C::Staging, Accumulators<C>>,
 {
     let (operands, shape, store) = args.split();
     gemm(block, shared, operands, shape, store);
@@ -235,7 +235,7 @@ const fn check<C: Config>(consumers: usize) {
     let (rows, cols) = (C::Mainloop::ROWS, C::Mainloop::COLS);
     assert!(
         cols == n && m == consumers * rows || m == rows && n == consumers * cols,
-        "the consumers' parts are the tile: they are adjacent along M, or along N"
+        "the consumers' sub-tiles are the tile: they are adjacent along M, or along N"
     );
     assert!(
         cols == n || !C::B::ROW_MAJOR && C::B::BOX_COLS == cols,
@@ -248,8 +248,8 @@ const fn check<C: Config>(consumers: usize) {
 /// A consumer warpgroup and its pipeline state.
 pub struct Consumer<'k, A, B, const STAGES: usize, const CLUSTER: usize> {
     pub group: WarpGroup<'k>,
-    /// Its first rows of A: (tile, row of the tile).
-    pub rows_a: (usize, usize),
+    /// Its first row of A.
+    pub rows_a: TileRow,
     /// Its first tile of B.
     pub tile_b: usize,
     pub stages: SharedRing<(A, B), STAGES>,
@@ -321,10 +321,10 @@ where
                 #[inline(always)]
                 |m64, accumulator| {
                     Op::<N, A, B, T>::issue(group, accumulator, |issue| {
-                        for slice in 0..K_SLICES {
+                        for k_slice in 0..K_SLICES {
                             issue.accumulate(
-                                a.descriptor(rows_a, m64, slice),
-                                b.descriptor(tile_b, 0, slice),
+                                a.descriptor(rows_a, m64, k_slice),
+                                b.descriptor(tile_b, 0, k_slice),
                             );
                         }
                     });
@@ -397,22 +397,22 @@ impl<
     L,
     const COLS: usize,
     const TILES: usize,
-    const PART: usize,
+    const EPI_N: usize,
     const N: usize,
     const M64_TILES: usize,
 >
     EpilogueStore<
         SharedRing<SharedTile<O, WGMMA_M, COLS, S, L>, TILES>,
-        [GroupAccumulator<N, O::Sum>; M64_TILES],
-    > for TmaStore<'_, SharedTile<O, WGMMA_M, COLS, S, L>, PART>
+        [GroupAccumulator<N, O::Acc>; M64_TILES],
+    > for TmaStore<'_, SharedTile<O, WGMMA_M, COLS, S, L>, EPI_N>
 where
-    O: Output<Sum: Element<Width = Bits32>>,
+    O: Output<Acc: Element<Width = Bits32>>,
     S: TensorSwizzle,
     L: Order,
     M64<N>: WgmmaColumns<Bits32> + WgmmaColumns<O::Width>,
     M16N8K16: FragmentShape<RoleC, O::Width>,
-    for<'a> [&'a GroupAccumulator<N, O::Sum>; M64_TILES]:
-        Unroll<&'a GroupAccumulator<N, O::Sum>, M64_TILES>,
+    for<'a> [&'a GroupAccumulator<N, O::Acc>; M64_TILES]:
+        Unroll<&'a GroupAccumulator<N, O::Acc>, M64_TILES>,
     for<'a> [&'a GroupAccumulator<N, O>; M64_TILES]: Unroll<&'a GroupAccumulator<N, O>, M64_TILES>,
 {
     #[inline(always)]
@@ -421,8 +421,8 @@ where
         group: WarpGroup<'_>,
         staging: SharedRing<SharedTile<O, WGMMA_M, COLS, S, L>, TILES>,
         tile: &WorkTile,
-        at: (u32, u32),
-        accumulators: &[GroupAccumulator<N, O::Sum>; M64_TILES],
+        at: MatrixCoord,
+        accumulators: &[GroupAccumulator<N, O::Acc>; M64_TILES],
     ) {
         const { assert!(N.is_multiple_of(COLS), "staging tiles do not go beyond the tile") }
         if self.args.only_scales() && self.map.is_some() {
@@ -430,7 +430,7 @@ where
                 #[inline(always)]
                 |m64, accumulator| {
                     let scaled =
-                        accumulator.map(group, |_, _, sum| sum.times(self.args.scalars.alpha));
+                        accumulator.map(group, |_, _, acc| acc.times(self.args.scalars.alpha));
                     let elements = O::narrow_group(group, &scaled);
                     for col in (0..N).step_by(TILES * COLS) {
                         let count = TILES.min((N - col) / COLS);
@@ -438,7 +438,7 @@ where
                         for index in 0..count {
                             elements.store(group, &staging.part(index), col + index * COLS);
                         }
-                        let to = (at.0 + (m64 * WGMMA_M) as u32, at.1 + col as u32);
+                        let to = at.offset((m64 * WGMMA_M) as u32, col as u32);
                         self.store_group(group, staging, 0..count, to, tile.batch);
                     }
                 },

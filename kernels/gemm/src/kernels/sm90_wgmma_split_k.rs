@@ -3,7 +3,7 @@
 //! It is for GEMMs with few tiles. The steps:
 //! 1. Mainloop: each block accumulates its k-tiles, as in [`sm90_wgmma`](super::sm90_wgmma).
 //! 2. Each block writes its accumulators to its shared memory, over the operand tiles.
-//! 3. Reduction: each block adds its `SHARE` columns of all blocks, in rank order, through
+//! 3. Reduction: each block adds its `REDUCE_N` columns of all blocks, in rank order, through
 //!    distributed shared memory (DSMEM).
 //! 4. Epilogue: each block stores these columns.
 //!
@@ -14,8 +14,8 @@ use super::sm90_wgmma::{
 };
 use crate::parts::tma::{WGMMA_M, wait_for_stores};
 use crate::parts::{
-    Multicast, Number, OperandA, OperandB, Output, ProblemShape, TmaArgs, TmaLoad, TmaOperands,
-    TmaStore, WgmmaA,
+    MatrixCoord, Multicast, Number, OperandA, OperandB, Output, ProblemShape, TmaArgs, TmaLoad,
+    TmaOperands, TmaStore, WgmmaA,
 };
 use ptx_matrix::copy::BoxTile;
 use ptx_matrix::element::Bits32;
@@ -28,8 +28,8 @@ use ptx_matrix::prelude::*;
 pub fn run<
     C,
     Tile,
-    const PART: usize,
-    const SHARE: usize,
+    const EPI_N: usize,
+    const REDUCE_N: usize,
     const N: usize,
     const STAGES: usize,
     const CONSUMERS: usize,
@@ -43,30 +43,30 @@ pub fn run<
     C::Mainloop: Mainloop<
             C::A,
             C::B,
-            Accumulators = [GroupAccumulator<N, <Tile::Element as Output>::Sum>; 1],
+            Accumulators = [GroupAccumulator<N, <Tile::Element as Output>::Acc>; 1],
         >,
-    Tile: BoxTile<Element: Output<Sum: Element<Width = Bits32>>>,
+    Tile: BoxTile<Element: Output<Acc: Element<Width = Bits32>>>,
     M64<N>: WgmmaColumns<Bits32>,
-    M64<SHARE>: WgmmaColumns<Bits32>,
-    for<'k> TmaStore<'k, Tile, PART>:
-        EpilogueStore<C::Staging, [GroupAccumulator<SHARE, <Tile::Element as Output>::Sum>; 1]>,
+    M64<REDUCE_N>: WgmmaColumns<Bits32>,
+    for<'k> TmaStore<'k, Tile, EPI_N>:
+        EpilogueStore<C::Staging, [GroupAccumulator<REDUCE_N, <Tile::Element as Output>::Acc>; 1]>,
 {
-    let (operands, shape, store) = args.split::<PART>();
-    gemm_split_k::<C, _, _, N, SHARE, _, _, _>(block, shared, operands, shape, store);
+    let (operands, shape, store) = args.split::<EPI_N>();
+    gemm_split_k::<C, _, _, N, REDUCE_N, _, _, _>(block, shared, operands, shape, store);
 }
 
 /// Computes the tile of a cluster.
 ///
-/// The mainloop of `C` accumulates 64 x `N`; a block reduces and stores `SHARE` columns of it: `N`
-/// divided by the cluster size. The five constants are sizes of types, and Rust cannot compute one
-/// from another there.
+/// The mainloop of `C` accumulates 64 x `N`; a block reduces and stores `REDUCE_N` columns of it:
+/// `N` divided by the cluster size. The five constants are sizes of types, and Rust cannot compute
+/// one from another there.
 #[inline(always)]
 pub fn gemm_split_k<
     C,
     T: Number + Element<Width = Bits32>,
-    E: EpilogueStore<C::Staging, [GroupAccumulator<SHARE, T>; 1]>,
+    E: EpilogueStore<C::Staging, [GroupAccumulator<REDUCE_N, T>; 1]>,
     const N: usize,
-    const SHARE: usize,
+    const REDUCE_N: usize,
     const STAGES: usize,
     const CONSUMERS: usize,
     const CLUSTER: usize,
@@ -79,16 +79,16 @@ pub fn gemm_split_k<
 ) where
     C: Config<Mainloop: Mainloop<C::A, C::B, Accumulators = [GroupAccumulator<N, T>; 1]>>,
     M64<N>: WgmmaColumns<Bits32>,
-    M64<SHARE>: WgmmaColumns<Bits32>,
+    M64<REDUCE_N>: WgmmaColumns<Bits32>,
 {
     const {
         assert!(
-            C::TILE.m == CONSUMERS * WGMMA_M && C::TILE.n == N && N == CLUSTER * SHARE,
+            C::TILE.m == CONSUMERS * WGMMA_M && C::TILE.n == N && N == CLUSTER * REDUCE_N,
             "consumers have all columns, and blocks reduce as many each"
         );
         assert!(
             C::TILE.k * size_of::<<C::A as OperandA>::Element>() == 128,
-            "a stage has 128 bytes along K, as a line of the swizzle"
+            "a stage has 128 bytes along K, as a row of the swizzle pattern"
         );
     }
     let group = block.warp_group();
@@ -127,9 +127,9 @@ pub fn gemm_split_k<
                 warp.elect(|lane| {
                     barrier.arrive_expecting(lane, C::A::load_bytes(rows) + C::B::load_bytes(cols));
                     let (batch, multicast) = (tile.batch, None::<Multicast<1>>);
-                    let (at, needed) = ((tile.row, k), rows);
+                    let (at, needed) = (MatrixCoord { row: tile.row, col: k }, rows);
                     tiles_a.load(TmaLoad { lane, map: a, at, batch, needed, barrier, multicast });
-                    let (at, needed) = ((k, tile.col), cols);
+                    let (at, needed) = (MatrixCoord { row: k, col: tile.col }, cols);
                     tiles_b.load(TmaLoad { lane, map: b, at, batch, needed, barrier, multicast });
                 });
                 state = state.next();
@@ -146,30 +146,30 @@ pub fn gemm_split_k<
     group.take_registers::<CONSUMER_REGISTERS>();
     let index = group.index() - 1;
     let empty = [empty.of(cluster.peer(rank))];
-    let rows_a = C::A::part(index, WGMMA_M);
+    let rows_a = C::A::subtile(index, WGMMA_M);
     let mut consumer = Consumer { group, rows_a, tile_b: 0, stages, full, empty, state };
     let [accumulator] = C::Mainloop::run(&mut consumer, end - first);
 
     // Reduction: the sync shows that all consumers have read the stages.
     block.sync();
-    let slices = stages
-        .reuse::<SharedRing<SharedRing<SharedAccumulator<SHARE, T>, CLUSTER>, CONSUMERS>>()
+    let n_slices = stages
+        .reuse::<SharedRing<SharedRing<SharedAccumulator<REDUCE_N, T>, CLUSTER>, CONSUMERS>>()
         .part(index);
-    for slice in 0..CLUSTER {
-        slices.part(slice).put(group, &accumulator.columns(slice * SHARE));
+    for n_slice in 0..CLUSTER {
+        n_slices.part(n_slice).put(group, &accumulator.columns(n_slice * REDUCE_N));
     }
     cluster.sync();
     let of_blocks: [_; CLUSTER] =
-        core::array::from_fn(|block| slices.of(cluster.peer(block)).part(rank).get(group));
-    let sum = of_blocks.into_iter().reduce(|sum: GroupAccumulator<SHARE, T>, of_block| {
-        sum.zip(group, 0, &of_block, |sum, of_block| sum.plus(T::ONE, of_block))
+        core::array::from_fn(|block| n_slices.of(cluster.peer(block)).part(rank).get(group));
+    let reduced = of_blocks.into_iter().reduce(|acc: GroupAccumulator<REDUCE_N, T>, of_block| {
+        acc.zip(group, 0, &of_block, |acc, of_block| acc.plus(T::ONE, of_block))
     });
     // This block no longer reads the memory of another block.
     let read = cluster.arrive();
 
     // Epilogue
-    let at = (tile.row + (index * WGMMA_M) as u32, tile.col + (rank * SHARE) as u32);
-    let accumulators = [sum.expect("a cluster has a block")];
+    let at = tile.origin().offset((index * WGMMA_M) as u32, (rank * REDUCE_N) as u32);
+    let accumulators = [reduced.expect("a cluster has a block")];
     epilogue.store(group, shared.staging.part(index), &tile, at, &accumulators);
     wait_for_stores(group);
     cluster.wait(read);

@@ -23,7 +23,7 @@ pub struct ReduceArgs<'k, O: Output> {
 
 /// The operands of one GEMM of the batch.
 struct Partials<'k, D: Output> {
-    partials: GlobalMut<'k, D::Sum>,
+    partials: GlobalMut<'k, D::Acc>,
     d: GlobalMatrixMut<'k, D>,
     epilogue: Epilogue<'k, D>,
     splits: u32,
@@ -41,20 +41,20 @@ fn reduce<D: Output>(block: &Block, of: &Partials<'_, D>) {
     block.warp().each(|lane| {
         let col = |i: usize| first + i * 32 + lane.id();
         // The loads of one split are independent of each other.
-        let mut total = [D::Sum::ZERO; COLS_EACH];
+        let mut total = [D::Acc::ZERO; COLS_EACH];
         for split in 0..of.splits {
             let before = ((split as usize * of.batches + batch) * m + row) * n;
-            let of_split: [D::Sum; COLS_EACH] = core::array::from_fn(|i| {
-                if col(i) < n { of.partials.get(lane, before + col(i)) } else { D::Sum::ZERO }
+            let of_split: [D::Acc; COLS_EACH] = core::array::from_fn(|i| {
+                if col(i) < n { of.partials.get(lane, before + col(i)) } else { D::Acc::ZERO }
             });
             for i in 0..COLS_EACH {
-                total[i] = total[i].plus(D::Sum::ONE, of_split[i]);
+                total[i] = total[i].plus(D::Acc::ONE, of_split[i]);
             }
         }
         // Without splits, alpha is ignored: NaN times zero would be NaN.
         let scaled =
             total.map(
-                |total| if of.splits == 0 { D::Sum::ZERO } else { total.times(of.epilogue.alpha) },
+                |total| if of.splits == 0 { D::Acc::ZERO } else { total.times(of.epilogue.alpha) },
             );
         let (places, is_inside) =
             (core::array::from_fn(|i| (row, col(i))), core::array::from_fn(|i| col(i) < n));

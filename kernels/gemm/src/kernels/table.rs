@@ -62,7 +62,7 @@ macro_rules! host_table {
                 device: &D,
                 index: usize,
                 buffers: Buffers<'_, D, $input, $output>,
-                launch: &GemmLaunch<<$output as Output>::Sum>,
+                launch: &GemmLaunch<<$output as Output>::Acc>,
             ) -> Result<D::Report, LaunchError<D::Error>> {
                 let mut rows = 0..;
                 $(if rows.next() == Some(index) {
@@ -114,8 +114,8 @@ macro_rules! sm90_kernel {
         $a:ident $b:ident [
             $m:literal x $n:literal x $k:literal in $box_a:literal x $box_b:literal,
             $stages:literal stages, $consumers:literal x $mainloop:ty, cluster $cluster:literal,
-            staging $staging:literal x $cols:literal $swizzle:ident by $part:literal,
-            $(share $share:literal,)? $rate:literal
+            staging $staging:literal x $cols:literal $swizzle:ident by $epi_n:literal,
+            $(reduce $reduce_n:literal,)? $rate:literal
         ]
     ) => {
         impl sm90_wgmma::Config for $name {
@@ -138,7 +138,7 @@ macro_rules! sm90_kernel {
                 SharedTile<$output, 64, $cols, $swizzle, $order_d>>,
         ) {
             let shared = sm90_wgmma::Shared { stages, staging, full, empty };
-            $run::<$name, _, $part, $($share, _,)? _, _, _>(block, shared, args);
+            $run::<$name, _, $epi_n, $($reduce_n, _,)? _, _, _>(block, shared, args);
         }
 
         tma_kernel! {
@@ -257,7 +257,7 @@ macro_rules! elements {
                 device: &D,
                 kernel: &Kernel,
                 buffers: Buffers<'_, D, $input, $output>,
-                launch: &GemmLaunch<<$output as Output>::Sum>,
+                launch: &GemmLaunch<<$output as Output>::Acc>,
             ) -> Result<D::Report, LaunchError<D::Error>> {
                 match kernel.table {
                     $(host::TableId::$table => {
@@ -284,7 +284,7 @@ macro_rules! elements {
             fn reduce<D: Device>(
                 device: &D,
                 buffers: Buffers<'_, D, $input, $output>,
-                launch: &GemmLaunch<<$output as Output>::Sum>,
+                launch: &GemmLaunch<<$output as Output>::Acc>,
             ) -> Result<D::Report, D::Error> {
                 let (grid, args) = host::reduce_args(buffers, launch);
                 $reduce::launch(device, grid, args)

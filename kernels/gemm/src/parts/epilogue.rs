@@ -31,11 +31,11 @@ pub struct EpilogueArgs<'k, O: Output> {
     pub d: GlobalMut<'k, O>,
     /// The accumulators of each split of K, as M x N matrices without gaps. Empty without split-K;
     /// else they replace D.
-    pub partials: GlobalMut<'k, O::Sum>,
+    pub partials: GlobalMut<'k, O::Acc>,
     /// Where C and D lie.
     pub d_layout: MatrixArgs,
     /// The scalars.
-    pub scalars: EpilogueScalars<O::Sum>,
+    pub scalars: EpilogueScalars<O::Acc>,
 }
 
 impl<'k, O: Output> EpilogueArgs<'k, O> {
@@ -44,7 +44,7 @@ impl<'k, O: Output> EpilogueArgs<'k, O> {
     pub fn without_offset(self) -> Self {
         let MatrixArgs { offset, .. } = self.d_layout;
         let d_layout = MatrixArgs { offset: 0, batch_stride: 0, ..self.d_layout };
-        let c = if self.scalars.beta != O::Sum::ZERO { self.c.skip(offset) } else { self.c };
+        let c = if self.scalars.beta != O::Acc::ZERO { self.c.skip(offset) } else { self.c };
         Self { c, d: self.d.skip(offset), d_layout, ..self }
     }
 
@@ -55,7 +55,7 @@ impl<'k, O: Output> EpilogueArgs<'k, O> {
         let c =
             || GlobalMatrix::new(self.c.skip(layout.start(batch)), rows, cols, layout.ld as usize);
         Epilogue {
-            c: (scalars.beta != O::Sum::ZERO).then(c),
+            c: (scalars.beta != O::Acc::ZERO).then(c),
             bias: self.bias,
             bias_per_row: scalars.bias_per_row != 0,
             alpha: scalars.alpha,
@@ -80,7 +80,7 @@ impl<'k, O: Output> EpilogueArgs<'k, O> {
     #[inline(always)]
     pub fn only_scales(&self) -> bool {
         self.partials.is_empty()
-            && self.scalars.beta == O::Sum::ZERO
+            && self.scalars.beta == O::Acc::ZERO
             && self.bias.is_empty()
             && Activation::of(self.scalars.activation) == Activation::Identity
     }
@@ -97,9 +97,9 @@ pub struct Epilogue<'k, D: Output, L = RowMajor> {
     /// Whether the bias has an element for each row.
     pub bias_per_row: bool,
     /// The scale of A x B.
-    pub alpha: D::Sum,
+    pub alpha: D::Acc,
     /// The scale of C.
-    pub beta: D::Sum,
+    pub beta: D::Acc,
     /// The activation.
     pub activation: Activation,
 }
@@ -121,7 +121,7 @@ impl<D: Output, L: Order> Epilogue<'_, D, L> {
     pub fn finish<const BATCH: usize, const ROWS: usize, const COLS: usize, S: Swizzle>(
         &self,
         threads: impl Threads,
-        accumulators: SharedTile<D::Sum, ROWS, COLS, S, L>,
+        accumulators: SharedTile<D::Acc, ROWS, COLS, S, L>,
         at: (usize, usize),
         (rows, cols): (usize, usize),
         put: impl Fn((usize, usize), Option<(usize, usize)>, D) + LaneCapture,
@@ -140,7 +140,7 @@ impl<D: Output, L: Order> Epilogue<'_, D, L> {
     fn finish_at<const N: usize>(
         &self,
         places: [(usize, usize); N],
-        mut accumulators: [D::Sum; N],
+        mut accumulators: [D::Acc; N],
         at: (usize, usize),
         (rows, cols): (usize, usize),
     ) -> ([Option<(usize, usize)>; N], [D; N]) {
@@ -168,31 +168,31 @@ impl<D: Output, L: Order> Epilogue<'_, D, L> {
         &self,
         places: [(usize, usize); N],
         is_inside: [bool; N],
-        mut accumulators: [D::Sum; N],
+        mut accumulators: [D::Acc; N],
     ) -> [D; N] {
         if let Some(c) = self.c {
-            let c: [D::Sum; N] = core::array::from_fn(|i| {
+            let c: [D::Acc; N] = core::array::from_fn(|i| {
                 let (row, col) = places[i];
-                if is_inside[i] { c.get(row, col).widen() } else { D::Sum::ZERO }
+                if is_inside[i] { c.get(row, col).widen() } else { D::Acc::ZERO }
             });
             for i in 0..N {
                 accumulators[i] = accumulators[i].plus(self.beta, c[i]);
             }
         }
         if !self.bias.is_empty() {
-            let bias: [D::Sum; N] = core::array::from_fn(|i| {
+            let bias: [D::Acc; N] = core::array::from_fn(|i| {
                 let index = if self.bias_per_row { places[i].0 } else { places[i].1 };
-                if is_inside[i] { self.bias.get(index).widen() } else { D::Sum::ZERO }
+                if is_inside[i] { self.bias.get(index).widen() } else { D::Acc::ZERO }
             });
             for i in 0..N {
-                accumulators[i] = accumulators[i].plus(D::Sum::ONE, bias[i]);
+                accumulators[i] = accumulators[i].plus(D::Acc::ONE, bias[i]);
             }
         }
         match self.activation {
             Activation::Identity => accumulators,
-            Activation::Relu => accumulators.map(|sum| sum.activate(Activation::Relu)),
-            Activation::Gelu => accumulators.map(|sum| sum.activate(Activation::Gelu)),
-            Activation::Silu => accumulators.map(|sum| sum.activate(Activation::Silu)),
+            Activation::Relu => accumulators.map(|acc| acc.activate(Activation::Relu)),
+            Activation::Gelu => accumulators.map(|acc| acc.activate(Activation::Gelu)),
+            Activation::Silu => accumulators.map(|acc| acc.activate(Activation::Silu)),
         }
         .map(D::narrow)
     }

@@ -18,15 +18,15 @@ pub trait MmaOp: 'static {
     /// The element type of C, D and the bias; it determines the accumulator type.
     type Output: Output;
     /// The shape of the `mma`.
-    type Shape: FragmentShape<RoleC, Width<Sum<Self>>> + FragmentShape<RoleC, Width<Self::Output>>;
+    type Shape: FragmentShape<RoleC, Width<Acc<Self>>> + FragmentShape<RoleC, Width<Self::Output>>;
     /// A fragment of A.
     type A: Copy;
     /// A fragment of B.
     type B: Copy;
-    /// The swizzle of K-major tiles, and of MN-major ones.
-    type Along: Swizzle;
-    /// See [`Along`](Self::Along).
-    type Across: Swizzle;
+    /// The swizzle of K-major tiles.
+    type KMajorSwizzle: Swizzle;
+    /// The swizzle of MN-major tiles.
+    type MnMajorSwizzle: Swizzle;
 
     /// Loads `N` fragments of A, adjacent along M.
     fn load_a<const N: usize, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order>(
@@ -43,13 +43,18 @@ pub trait MmaOp: 'static {
     ) -> [[Self::B; 2]; N];
 
     /// `accumulator += a x b`.
-    fn multiply(warp: Warp<'_>, sum: &mut Sums<Self>, a: &Self::A, b: &Self::B);
+    fn multiply(
+        warp: Warp<'_>,
+        accumulator: &mut AccumulatorFragment<Self>,
+        a: &Self::A,
+        b: &Self::B,
+    );
 }
 
-/// The accumulator type.
-pub type Sum<P> = <<P as MmaOp>::Output as Output>::Sum;
+/// The element type of the accumulators.
+pub type Acc<P> = <<P as MmaOp>::Output as Output>::Acc;
 /// An accumulator fragment.
-pub type Sums<P> = Accumulator<<P as MmaOp>::Shape, Sum<P>>;
+pub type AccumulatorFragment<P> = Accumulator<<P as MmaOp>::Shape, Acc<P>>;
 type Width<T> = <T as Element>::Width;
 
 /// The `mma` of shape `S` with output `D`: operands are `I` in memory, and `E` to the instruction.
@@ -62,16 +67,16 @@ where
     D: Output,
     S: FragmentShape<RoleA, I::Width>
         + FragmentShape<RoleB, I::Width>
-        + FragmentShape<RoleC, Width<D::Sum>>
+        + FragmentShape<RoleC, Width<D::Acc>>
         + FragmentShape<RoleC, Width<D>>,
     I::Width: Swizzled,
-    Mma<S, E, E, D::Sum>: MmaForm<
+    Mma<S, E, E, D::Acc>: MmaForm<
             A = FragmentA<S, E>,
             B = FragmentB<S, E>,
-            C = Accumulator<S, D::Sum>,
-            D = Accumulator<S, D::Sum>,
+            C = Accumulator<S, D::Acc>,
+            D = Accumulator<S, D::Acc>,
         >,
-    BuildTarget: Supports<<Mma<S, E, E, D::Sum> as MmaForm>::Needs>,
+    BuildTarget: Supports<<Mma<S, E, E, D::Acc> as MmaForm>::Needs>,
     Self: 'static,
 {
     type Input = I;
@@ -79,8 +84,8 @@ where
     type Shape = S;
     type A = FragmentA<S, E>;
     type B = FragmentB<S, E>;
-    type Along = <I::Width as Swizzled>::Along;
-    type Across = <I::Width as Swizzled>::Across;
+    type KMajorSwizzle = <I::Width as Swizzled>::KMajorSwizzle;
+    type MnMajorSwizzle = <I::Width as Swizzled>::MnMajorSwizzle;
 
     #[inline(always)]
     fn load_a<const N: usize, const ROWS: usize, const COLS: usize, W: Swizzle, O: Order>(
@@ -101,8 +106,13 @@ where
     }
 
     #[inline(always)]
-    fn multiply(warp: Warp<'_>, sum: &mut Sums<Self>, a: &Self::A, b: &Self::B) {
-        Mma::<S, E, E, D::Sum>::accumulate(warp, sum, a, b);
+    fn multiply(
+        warp: Warp<'_>,
+        accumulator: &mut AccumulatorFragment<Self>,
+        a: &Self::A,
+        b: &Self::B,
+    ) {
+        Mma::<S, E, E, D::Acc>::accumulate(warp, accumulator, a, b);
     }
 }
 
@@ -123,16 +133,16 @@ where
 /// no kernel has such tiles.)
 pub trait Swizzled {
     /// The swizzle of K-major tiles.
-    type Along: Swizzle;
+    type KMajorSwizzle: Swizzle;
     /// The swizzle of MN-major tiles.
-    type Across: Swizzle;
+    type MnMajorSwizzle: Swizzle;
 }
 
 macro_rules! swizzled {
-    ($($width:ident $along:ident $across:ident;)*) => {$(
+    ($($width:ident $k_major:ident $mn_major:ident;)*) => {$(
         impl Swizzled for $width {
-            type Along = $along;
-            type Across = $across;
+            type KMajorSwizzle = $k_major;
+            type MnMajorSwizzle = $mn_major;
         }
     )*};
 }
@@ -163,14 +173,14 @@ pub type S8 = Of<M16N8K32, i8, i8, i32>;
 pub type Fp8<T, D> = Of<M16N8K32, T, T, D>;
 
 /// Selects one of two swizzles by the order of an operand's tiles.
-pub trait Lines: Order {
+pub trait SelectSwizzle: Order {
     /// `Rows` for row-major tiles, `Cols` for column-major ones.
     type Swizzle<Rows: Swizzle, Cols: Swizzle>: Swizzle;
 }
-impl Lines for RowMajor {
+impl SelectSwizzle for RowMajor {
     type Swizzle<Rows: Swizzle, Cols: Swizzle> = Rows;
 }
-impl Lines for ColMajor {
+impl SelectSwizzle for ColMajor {
     type Swizzle<Rows: Swizzle, Cols: Swizzle> = Cols;
 }
 
@@ -179,7 +189,7 @@ pub type TileA<P, O, const M: usize, const K: usize> = SharedTile<
     <P as MmaOp>::Input,
     M,
     K,
-    <O as Lines>::Swizzle<<P as MmaOp>::Along, <P as MmaOp>::Across>,
+    <O as SelectSwizzle>::Swizzle<<P as MmaOp>::KMajorSwizzle, <P as MmaOp>::MnMajorSwizzle>,
     O,
 >;
 /// The block's tile of B, of one k-tile.
@@ -187,7 +197,7 @@ pub type TileB<P, O, const K: usize, const N: usize> = SharedTile<
     <P as MmaOp>::Input,
     K,
     N,
-    <O as Lines>::Swizzle<<P as MmaOp>::Across, <P as MmaOp>::Along>,
+    <O as SelectSwizzle>::Swizzle<<P as MmaOp>::MnMajorSwizzle, <P as MmaOp>::KMajorSwizzle>,
     O,
 >;
 /// The tiles of one stage.

@@ -25,7 +25,8 @@ pub use epilogue::{Epilogue, EpilogueArgs, EpilogueScalars};
 pub use mma::MmaOp;
 pub use number::{Activation, Number, Output};
 pub use scheduler::{
-    Group, GroupCursor, GroupedTiles, Groups, TileScheduler, TileShape, TileWalk, WorkTile,
+    Group, GroupCursor, GroupedTiles, Groups, MatrixCoord, TileScheduler, TileShape, TileWalk,
+    WorkTile,
 };
 #[cfg(not(target_arch = "nvptx64"))]
 pub use {args::AsyncArgsHost, epilogue::EpilogueArgsHost};

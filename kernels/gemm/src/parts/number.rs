@@ -224,31 +224,31 @@ fn exp_f64(x: f64) -> f64 {
 /// An element type of C, D and the bias.
 pub trait Output: Element {
     /// The accumulator type.
-    type Sum: Number;
+    type Acc: Number;
 
     /// Converts to the accumulator type, exactly.
-    fn widen(self) -> Self::Sum;
+    fn widen(self) -> Self::Acc;
     /// Rounds to the nearest.
-    fn narrow(sum: Self::Sum) -> Self;
+    fn narrow(acc: Self::Acc) -> Self;
     /// Rounds a fragment.
     fn narrow_all<S>(
         warp: Warp<'_>,
-        accumulator: &Accumulator<S, Self::Sum>,
+        accumulator: &Accumulator<S, Self::Acc>,
     ) -> Accumulator<S, Self>
     where
-        S: FragmentShape<RoleC, Self::Width> + FragmentShape<RoleC, <Self::Sum as Element>::Width>;
+        S: FragmentShape<RoleC, Self::Width> + FragmentShape<RoleC, <Self::Acc as Element>::Width>;
     /// Rounds a warpgroup's accumulator.
     fn narrow_group<const N: usize>(
         group: WarpGroup<'_>,
-        accumulator: &GroupAccumulator<N, Self::Sum>,
+        accumulator: &GroupAccumulator<N, Self::Acc>,
     ) -> GroupAccumulator<N, Self>
     where
-        M64<N>: WgmmaColumns<Self::Width> + WgmmaColumns<<Self::Sum as Element>::Width>;
+        M64<N>: WgmmaColumns<Self::Width> + WgmmaColumns<<Self::Acc as Element>::Width>;
 }
 
 /// An accumulator's own type needs no rounding.
 impl<T: Number> Output for T {
-    type Sum = T;
+    type Acc = T;
 
     #[inline(always)]
     fn widen(self) -> T {
@@ -256,8 +256,8 @@ impl<T: Number> Output for T {
     }
 
     #[inline(always)]
-    fn narrow(sum: T) -> T {
-        sum
+    fn narrow(acc: T) -> T {
+        acc
     }
 
     #[inline(always)]
@@ -281,7 +281,7 @@ impl<T: Number> Output for T {
 }
 
 impl Output for f16 {
-    type Sum = f32;
+    type Acc = f32;
 
     #[inline(always)]
     fn widen(self) -> f32 {
@@ -289,8 +289,8 @@ impl Output for f16 {
     }
 
     #[inline(always)]
-    fn narrow(sum: f32) -> f16 {
-        Rounded::round(sum)
+    fn narrow(acc: f32) -> f16 {
+        Rounded::round(acc)
     }
 
     #[inline(always)]
@@ -315,7 +315,7 @@ impl Output for f16 {
 
 #[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_80"))]
 impl Output for bf16 {
-    type Sum = f32;
+    type Acc = f32;
 
     #[inline(always)]
     fn widen(self) -> f32 {
@@ -323,8 +323,8 @@ impl Output for bf16 {
     }
 
     #[inline(always)]
-    fn narrow(sum: f32) -> bf16 {
-        Rounded::round(sum)
+    fn narrow(acc: f32) -> bf16 {
+        Rounded::round(acc)
     }
 
     #[inline(always)]

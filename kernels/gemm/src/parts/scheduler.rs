@@ -16,6 +16,23 @@ pub struct TileShape {
     pub k: usize,
 }
 
+/// The place of an element in a matrix.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MatrixCoord {
+    /// The row.
+    pub row: u32,
+    /// The column.
+    pub col: u32,
+}
+
+impl MatrixCoord {
+    /// The element `rows` and `cols` further.
+    #[inline(always)]
+    pub fn offset(self, rows: u32, cols: u32) -> Self {
+        MatrixCoord { row: self.row + rows, col: self.col + cols }
+    }
+}
+
 /// A tile of D, or the part of its work that one split of K has.
 #[derive(Clone, Copy)]
 pub struct WorkTile {
@@ -40,6 +57,12 @@ pub struct WorkTile {
 }
 
 impl WorkTile {
+    /// Its first element in D.
+    #[inline(always)]
+    pub fn origin(&self) -> MatrixCoord {
+        MatrixCoord { row: self.row, col: self.col }
+    }
+
     /// The matrix B that it takes: its group's, or its batch's.
     #[inline(always)]
     pub fn batch_of_b(&self) -> u32 {

@@ -40,10 +40,10 @@ pub trait Source<'k, Tile: ReadTile>: Sized {
     /// Starts to load the next tile. It may be the matrix's last, and partial.
     fn fill(&self, block: &Block, tile: &Tile);
 
-    /// Starts to load share `part` of `parts` of the next tile, which must be whole along K.
+    /// Starts to load part `part` of `parts` of the next tile, which must be whole along K.
     fn fetch(&self, block: &Block, tile: &Tile, part: usize, parts: usize) -> Self::Held;
 
-    /// Stores the held elements of that share.
+    /// Stores the held elements of that part.
     fn put(&self, block: &Block, tile: &Tile, held: &Self::Held, part: usize, parts: usize);
 }
 

@@ -71,7 +71,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_choice_is_read_as_it_is_written() {
+    fn choice_round_trips_as_text() {
         for text in [
             "sm80_bf16_nn_128x256x64",
             "sm80_bf16_nn_64x64x64/4",
@@ -88,7 +88,7 @@ mod tests {
 
     /// Files that were saved before the fields had these names.
     #[test]
-    fn a_choice_of_an_older_file_is_read() {
+    fn reads_field_names_of_older_files() {
         let old = r#"{ "kernel": "k", "parts": 3, "copied": [true, false] }"#;
         let read: Choice = serde_json::from_str(old).unwrap();
         assert_eq!(read.to_string(), "k+a/3");

@@ -44,14 +44,14 @@ const STAGE_LATENCY: f64 = 2600.0;
 /// How much longer TMA takes to load boxes whose rows are all out of bounds; in proportion where
 /// some are.
 const OUT_OF_BOUNDS: f64 = 1.7;
-/// The share of rows out of bounds that costs nothing, if loads wait for memory.
+/// The fraction of rows out of bounds that costs nothing, if loads wait for memory.
 const OUT_OF_BOUNDS_FREE: f64 = 0.19;
 /// How much longer the loads take for the rest of them.
 const OUT_OF_BOUNDS_IN_MEMORY: f64 = 1.1;
 /// Bytes of global memory for each SM in a cycle.
 const MEMORY_BYTES: f64 = 15.5;
-/// Computation and memory traffic overlap; the longer one hides all but this share of the shorter
-/// one. It decides between kernels that are equally bound by memory.
+/// Computation and memory traffic overlap; the longer one hides all but this fraction of the
+/// shorter one. It decides between kernels that are equally bound by memory.
 const NOT_OVERLAPPED: f64 = 0.04;
 
 /// Cycles from a kernel's start to its first MMA, and from its last one to its end.
@@ -79,7 +79,7 @@ struct TileOverhead {
     per_byte_of_d: f64,
 }
 
-/// Persistent blocks; each consumer stores its share of D.
+/// Persistent blocks; each consumer stores its sub-tile of D.
 const OVERHEAD_PERSISTENT: TileOverhead = TileOverhead { cycles: 350.0, per_byte_of_d: 0.086 };
 /// Swap-AB, whose epilogue sub-tiles are narrower.
 const OVERHEAD_SWAP_AB: TileOverhead = TileOverhead { cycles: 500.0, per_byte_of_d: 0.105 };
@@ -268,7 +268,7 @@ impl Workload {
         })
     }
 
-    /// The share of out-of-bounds rows in the boxes of the first tile, or of the last one. A box
+    /// The fraction of out-of-bounds rows in the boxes of the first tile, or of the last one. A box
     /// that is entirely out of bounds is not loaded.
     fn out_of_bounds(&self, kernel: &Kernel, along: ClusterAlong, last_tile: bool) -> f64 {
         let blocks = multicast_to(kernel, along);

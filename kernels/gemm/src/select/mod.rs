@@ -90,7 +90,7 @@ impl<T: Multiply<O>, O: Output> Gemm<T, O> {
             element_bytes: ElementBytes {
                 operand: size_of::<T>(),
                 output: size_of::<O>(),
-                accumulator: size_of::<O::Sum>(),
+                accumulator: size_of::<O::Acc>(),
             },
             mma_rate: T::PRODUCTS,
             sms,

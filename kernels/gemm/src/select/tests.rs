@@ -59,7 +59,7 @@ fn large_gemms_take_large_tiles() {
 
 /// Swap-AB kernels have tiles of any multiple of 8 rows.
 #[test]
-fn the_tile_fits_the_rows() {
+fn swap_ab_tile_fits_m() {
     assert_eq!(chosen(129, 8192, 8192, 0), "sm90_bf16_nn_80x128x64_swap_c2");
     assert_eq!(chosen(257, 8192, 8192, 0), "sm90_bf16_nn_144x128x64_swap_c2");
     assert_eq!(chosen(300, 8192, 8192, 0), "sm90_bf16_nn_160x128x64_swap_c2");
@@ -170,7 +170,7 @@ fn clusters_multicast_rows_that_few_load() {
 }
 
 #[test]
-fn few_rows_take_low_tiles_and_split_k_with_a_workspace() {
+fn small_m_selects_low_tiles_and_split_k() {
     let split = chosen(16, 1024, 8192, usize::MAX);
     assert!(split.starts_with("sm80_bf16_nn_16x64x64/"), "{split}");
     // Without a workspace, cluster split-K.
@@ -188,7 +188,7 @@ fn few_rows_take_low_tiles_and_split_k_with_a_workspace() {
 
 /// With a short K the epilogue takes longest: large tiles of persistent blocks are fastest.
 #[test]
-fn a_short_k_takes_large_tiles_of_persistent_blocks() {
+fn short_k_selects_large_persistent_tiles() {
     let chosen = |m, n, k, batches| best(Workload { batches, ..workload(m, n, k) }, 0);
     for (m, n, k, batches) in [
         (2048, 2048, 128, 64),

@@ -154,7 +154,7 @@ impl<'a> OwnGemm<'a> {
         let plan: &Plan<T, O> = plan.downcast_ref().context("a plan of another type")?;
         let (a, b, d) = (operands.a.cast_ref(), operands.b.cast_ref(), operands.d.cast_mut());
         let [mut workspace, mut copies] = self.scratch.0.each_ref().map(RefCell::borrow_mut);
-        let workspace = room(&mut workspace, stream, plan.workspace_len() * size_of::<O::Sum>())?;
+        let workspace = room(&mut workspace, stream, plan.workspace_len() * size_of::<O::Acc>())?;
         let copies = room(&mut copies, stream, plan.repack_workspace_len() * size_of::<T>())?;
         let operands = ptx_matrix_gemm::Operands::new(&queue, a, b, d)
             .workspace(workspace.cast_mut())

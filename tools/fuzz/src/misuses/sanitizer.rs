@@ -148,7 +148,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_report_belongs_to_the_kernel_that_it_names() {
+    fn report_belongs_to_named_kernel() {
         let output = "========= COMPUTE-SANITIZER\n\
             ========= Error: Race reported between Write access at first+0x350\n\
             =========     and Read access at first+0x410 [124 hazards]\n\

@@ -59,22 +59,23 @@ impl<'k, A: OperandA, B: OperandB> TmaOperands<'k, A, B> {
 }
 
 impl<'k, A: OperandA, B: OperandB, Tile: BoxTile<Element: Output>> TmaArgs<'k, A, B, Tile> {
-    /// Splits the arguments into operands, sizes and the epilogue. The epilogue passes `PART`
-    /// columns of accumulators at a time through shared memory.
+    /// Splits the arguments into operands, sizes and the epilogue. Epilogue
+    /// sub-tiles have `EPI_N` columns.
     #[inline(always)]
     #[allow(clippy::type_complexity, reason = "a closure, of what it makes")]
-    pub fn split<const PART: usize>(
+    pub fn split<const EPI_N: usize>(
         self,
     ) -> (
         TmaOperands<'k, A, B>,
         ProblemShape,
-        impl FnOnce(PrecedingEnded<'_>) -> TmaStore<'k, Tile, PART>,
+        impl FnOnce(PrecedingEnded<'_>) -> TmaStore<'k, Tile, EPI_N>,
     ) {
         let TmaArgs { a, b, d, epilogue, shape, .. } = self;
         let store = move |ended: PrecedingEnded<'_>| TmaStore {
             map: d.get(ended),
             args: epilogue.get(ended),
-            size: (shape.m, shape.n),
+            m: shape.m,
+            n: shape.n,
         };
         (TmaOperands { a, b }, shape, store)
     }

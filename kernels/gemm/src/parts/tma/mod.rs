@@ -8,6 +8,8 @@ mod unroll;
 #[cfg(not(target_arch = "nvptx64"))]
 pub use args::TmaArgsHost;
 pub use args::{TmaArgs, TmaOperands};
-pub use operand::{Multicast, Multiplied, OperandA, OperandB, TmaLoad, WgmmaA, WgmmaB};
-pub use store::{TmaStore, WGMMA_M, place, store_by_threads, store_columns, wait_for_stores};
+pub use operand::{Multicast, Multiplied, OperandA, OperandB, TileRow, TmaLoad, WgmmaA, WgmmaB};
+pub use store::{
+    TmaStore, WGMMA_M, store_by_threads, store_columns, subtile_coord, wait_for_stores,
+};
 pub use unroll::Unroll;

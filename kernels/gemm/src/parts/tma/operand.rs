@@ -3,15 +3,16 @@
 //! | operand | major | tiles |
 //! | --- | --- | --- |
 //! | A, M x K | K | `SharedRing<SharedTile<T, ROWS, K, Swizzle128>, TILES>` |
-//! | A, M x K | MN | `SharedRing<SharedTile<T, LINE, K, Swizzle128, ColMajor>, TILES>` |
+//! | A, M x K | MN | `SharedRing<SharedTile<T, WIDTH, K, Swizzle128, ColMajor>, TILES>` |
 //! | B, K x N | K | `SharedRing<SharedTile<T, K, COLS, Swizzle128, ColMajor>, TILES>` |
-//! | B, K x N | MN | `SharedRing<SharedTile<T, K, LINE, Swizzle128>, TILES>` |
+//! | B, K x N | MN | `SharedRing<SharedTile<T, K, WIDTH, Swizzle128>, TILES>` |
 //!
 //! Each `SharedTile` is one TMA box. K-major tiles are contiguous, like one longer tile. MN-major
-//! tiles are as wide as a row of the swizzle pattern: `LINE` elements are 128 bytes. Elements out
+//! tiles are as wide as a row of the swizzle pattern: `WIDTH` elements are 128 bytes. Elements out
 //! of the matrix's bounds are zero.
 
 use crate::parts::mma::MmaOp;
+use crate::parts::scheduler::MatrixCoord;
 use ptx_matrix::copy::BoxTile;
 use ptx_matrix::element::Bits16;
 use ptx_matrix::fragment::{Order, Shape};
@@ -20,10 +21,10 @@ use ptx_matrix::prelude::*;
 use ptx_matrix::scope::Blocks;
 
 /// Bytes of a row of the swizzle pattern.
-const LINE_BYTES: usize = 128;
+const SWIZZLE_BYTES: usize = 128;
 
 /// Bytes along K of one `wgmma`: one k-slice.
-const SLICE: usize = 32;
+const K_SLICE_BYTES: usize = 32;
 
 /// Rows of A of one `wgmma`: an `m64` sub-tile.
 const WGMMA_M: usize = 64;
@@ -47,8 +48,8 @@ pub struct TmaLoad<'k, Box, const CLUSTER: usize> {
     pub lane: Lane<'k>,
     /// The tensor map. Its dimensions: contiguous, strided, batch.
     pub map: TensorMap<'k, Box, 3>,
-    /// Row and column of the matrix, where the first tile begins.
-    pub at: (u32, u32),
+    /// The first element of the first tile in the matrix.
+    pub at: MatrixCoord,
     /// The matrix of the batch.
     pub batch: u32,
     /// The rows of A, or columns of B, that are in bounds: boxes without any of them are not
@@ -86,21 +87,29 @@ pub trait OperandA: SharedLayout + Copy + LaneCapture + 'static {
     ) -> [P::A; I];
 }
 
+/// A row of A in a stage.
+#[derive(Clone, Copy)]
+pub struct TileRow {
+    /// The tile.
+    pub tile: usize,
+    /// The row of this tile.
+    pub row: usize,
+}
+
 /// `wgmma` descriptors of A's tiles.
 pub trait WgmmaA: OperandA<Element: Multiplicand> {
     /// Whether the instruction transposes A.
     type Trans: Transposition;
 
-    /// The origin of part `index` of A, with `rows` rows each: (tile, row of the tile).
-    fn part(index: usize, rows: usize) -> (usize, usize);
+    /// The first row of sub-tile `index` of A, with `rows` rows each.
+    fn subtile(index: usize, rows: usize) -> TileRow;
 
-    /// The `m64` sub-tile and k-slice as a `wgmma` A descriptor. Sub-tiles count from (tile, row)
-    /// `first`.
+    /// The `m64` sub-tile and k-slice as a `wgmma` A descriptor. Sub-tiles count from `first`.
     fn descriptor(
         self,
-        first: (usize, usize),
+        first: TileRow,
         m64: usize,
-        slice: usize,
+        k_slice: usize,
     ) -> MatrixA<Multiplied<Self::Element>, Self::Trans>;
 }
 
@@ -120,7 +129,7 @@ impl<T: Element, const ROWS: usize, const K: usize, const TILES: usize> OperandA
 
     #[inline(always)]
     fn load<const N: usize>(self, load: TmaLoad<'_, Self::Box, N>) {
-        load_boxes(self, load, ROWS, |(row, k), tile| (row + tile * ROWS as u32, k));
+        load_boxes(self, load, ROWS, |first, tile| first.offset(tile * ROWS as u32, 0));
     }
 
     #[inline(always)]
@@ -140,18 +149,22 @@ impl<T: Multiplicand, const ROWS: usize, const K: usize, const TILES: usize> Wgm
     type Trans = NoTrans;
 
     #[inline(always)]
-    fn part(index: usize, rows: usize) -> (usize, usize) {
-        if rows.is_multiple_of(ROWS) { (index * (rows / ROWS), 0) } else { (0, index * rows) }
+    fn subtile(index: usize, rows: usize) -> TileRow {
+        if rows.is_multiple_of(ROWS) {
+            TileRow { tile: index * (rows / ROWS), row: 0 }
+        } else {
+            TileRow { tile: 0, row: index * rows }
+        }
     }
 
     #[inline(always)]
     fn descriptor(
         self,
-        (tile, row): (usize, usize),
+        TileRow { tile, row }: TileRow,
         m64: usize,
-        slice: usize,
+        k_slice: usize,
     ) -> MatrixA<T::As, NoTrans> {
-        let (further, k) = (m64 * WGMMA_M, slice * (SLICE / size_of::<T>()));
+        let (further, k) = (m64 * WGMMA_M, k_slice * (K_SLICE_BYTES / size_of::<T>()));
         // Within one tile, so that the descriptor's constants fold even if the tile index is
         // dynamic.
         if const { ROWS.is_multiple_of(WGMMA_M) } {
@@ -163,22 +176,22 @@ impl<T: Multiplicand, const ROWS: usize, const K: usize, const TILES: usize> Wgm
 }
 
 /// MN-major A.
-impl<T: Element, const LINE: usize, const K: usize, const TILES: usize> OperandA
-    for SharedRing<SharedTile<T, LINE, K, Swizzle128, ColMajor>, TILES>
+impl<T: Element, const WIDTH: usize, const K: usize, const TILES: usize> OperandA
+    for SharedRing<SharedTile<T, WIDTH, K, Swizzle128, ColMajor>, TILES>
 {
     type Element = T;
-    type Box = SharedTile<T, LINE, K, Swizzle128, ColMajor>;
+    type Box = SharedTile<T, WIDTH, K, Swizzle128, ColMajor>;
     const ROW_MAJOR: bool = false;
-    const BOX_ROWS: usize = LINE;
+    const BOX_ROWS: usize = WIDTH;
 
     #[inline(always)]
     fn load_bytes(needed: u32) -> u32 {
-        boxes(needed, LINE, TILES) * Self::Box::BOX_BYTES
+        boxes(needed, WIDTH, TILES) * Self::Box::BOX_BYTES
     }
 
     #[inline(always)]
     fn load<const N: usize>(self, load: TmaLoad<'_, Self::Box, N>) {
-        load_boxes(self, load, LINE, |(row, k), tile| (row + tile * LINE as u32, k));
+        load_boxes(self, load, WIDTH, |first, tile| first.offset(tile * WIDTH as u32, 0));
     }
 
     #[inline(always)]
@@ -188,39 +201,39 @@ impl<T: Element, const LINE: usize, const K: usize, const TILES: usize> OperandA
         row: usize,
         k: usize,
     ) -> [P::A; I] {
-        const { assert!(LINE * size_of::<T>() == LINE_BYTES, "a tile is as wide as its pattern") }
-        if const { LINE.is_multiple_of(I * P::Shape::M) } {
-            return P::load_a(warp, &self.part(row / LINE), (row % LINE, k));
+        const { assert!(WIDTH * size_of::<T>() == SWIZZLE_BYTES, "a tile has the swizzle's width") }
+        if const { WIDTH.is_multiple_of(I * P::Shape::M) } {
+            return P::load_a(warp, &self.part(row / WIDTH), (row % WIDTH, k));
         }
         core::array::from_fn(
             #[inline(always)]
             |i| {
                 let row = row + i * P::Shape::M;
-                let [a] = P::load_a(warp, &self.part(row / LINE), (row % LINE, k));
+                let [a] = P::load_a(warp, &self.part(row / WIDTH), (row % WIDTH, k));
                 a
             },
         )
     }
 }
 
-impl<T: Multiplicand<Width = Bits16>, const LINE: usize, const K: usize, const TILES: usize> WgmmaA
-    for SharedRing<SharedTile<T, LINE, K, Swizzle128, ColMajor>, TILES>
+impl<T: Multiplicand<Width = Bits16>, const WIDTH: usize, const K: usize, const TILES: usize> WgmmaA
+    for SharedRing<SharedTile<T, WIDTH, K, Swizzle128, ColMajor>, TILES>
 {
     type Trans = Trans;
 
     #[inline(always)]
-    fn part(index: usize, rows: usize) -> (usize, usize) {
-        (index * (rows / LINE), 0)
+    fn subtile(index: usize, rows: usize) -> TileRow {
+        TileRow { tile: index * (rows / WIDTH), row: 0 }
     }
 
     #[inline(always)]
     fn descriptor(
         self,
-        (tile, _): (usize, usize),
+        TileRow { tile, .. }: TileRow,
         m64: usize,
-        slice: usize,
+        k_slice: usize,
     ) -> MatrixA<T::As, Trans> {
-        self.part(tile + m64).matrix_a((0, slice * (SLICE / size_of::<T>())))
+        self.part(tile + m64).matrix_a((0, k_slice * (K_SLICE_BYTES / size_of::<T>())))
     }
 }
 
@@ -261,7 +274,7 @@ pub trait WgmmaB<const N: usize>: OperandB<Element: Multiplicand> {
         self,
         tile: usize,
         col: usize,
-        slice: usize,
+        k_slice: usize,
     ) -> MatrixB<N, Multiplied<Self::Element>, Self::Trans>;
 }
 
@@ -281,7 +294,7 @@ impl<T: Element, const K: usize, const COLS: usize, const TILES: usize> OperandB
 
     #[inline(always)]
     fn load<const N: usize>(self, load: TmaLoad<'_, Self::Box, N>) {
-        load_boxes(self, load, COLS, |(k, col), tile| (k, col + tile * COLS as u32));
+        load_boxes(self, load, COLS, |first, tile| first.offset(0, tile * COLS as u32));
     }
 
     #[inline(always)]
@@ -301,8 +314,8 @@ impl<T: Multiplicand, const N: usize, const K: usize, const COLS: usize, const T
     type Trans = NoTrans;
 
     #[inline(always)]
-    fn descriptor(self, tile: usize, col: usize, slice: usize) -> MatrixB<N, T::As, NoTrans> {
-        let k = slice * (SLICE / size_of::<T>());
+    fn descriptor(self, tile: usize, col: usize, k_slice: usize) -> MatrixB<N, T::As, NoTrans> {
+        let k = k_slice * (K_SLICE_BYTES / size_of::<T>());
         // Within one tile, as for A.
         if const { N <= COLS } {
             self.part(tile + col / COLS).matrix_b((k, col % COLS))
@@ -313,22 +326,22 @@ impl<T: Multiplicand, const N: usize, const K: usize, const COLS: usize, const T
 }
 
 /// MN-major B.
-impl<T: Element, const K: usize, const LINE: usize, const TILES: usize> OperandB
-    for SharedRing<SharedTile<T, K, LINE, Swizzle128>, TILES>
+impl<T: Element, const K: usize, const WIDTH: usize, const TILES: usize> OperandB
+    for SharedRing<SharedTile<T, K, WIDTH, Swizzle128>, TILES>
 {
     type Element = T;
-    type Box = SharedTile<T, K, LINE, Swizzle128>;
+    type Box = SharedTile<T, K, WIDTH, Swizzle128>;
     const ROW_MAJOR: bool = true;
-    const BOX_COLS: usize = LINE;
+    const BOX_COLS: usize = WIDTH;
 
     #[inline(always)]
     fn load_bytes(needed: u32) -> u32 {
-        boxes(needed, LINE, TILES) * Self::Box::BOX_BYTES
+        boxes(needed, WIDTH, TILES) * Self::Box::BOX_BYTES
     }
 
     #[inline(always)]
     fn load<const N: usize>(self, load: TmaLoad<'_, Self::Box, N>) {
-        load_boxes(self, load, LINE, |(k, col), tile| (k, col + tile * LINE as u32));
+        load_boxes(self, load, WIDTH, |first, tile| first.offset(0, tile * WIDTH as u32));
     }
 
     #[inline(always)]
@@ -338,15 +351,15 @@ impl<T: Element, const K: usize, const LINE: usize, const TILES: usize> OperandB
         k: usize,
         col: usize,
     ) -> [[P::B; 2]; J] {
-        const { assert!(LINE * size_of::<T>() == LINE_BYTES, "a tile is as wide as its pattern") }
-        if const { LINE.is_multiple_of(J * 2 * P::Shape::N) } {
-            return P::load_b(warp, &self.part(col / LINE), (k, col % LINE));
+        const { assert!(WIDTH * size_of::<T>() == SWIZZLE_BYTES, "a tile has the swizzle's width") }
+        if const { WIDTH.is_multiple_of(J * 2 * P::Shape::N) } {
+            return P::load_b(warp, &self.part(col / WIDTH), (k, col % WIDTH));
         }
         core::array::from_fn(
             #[inline(always)]
             |j| {
                 let col = col + j * 2 * P::Shape::N;
-                let [pair] = P::load_b(warp, &self.part(col / LINE), (k, col % LINE));
+                let [pair] = P::load_b(warp, &self.part(col / WIDTH), (k, col % WIDTH));
                 pair
             },
         )
@@ -357,23 +370,23 @@ impl<
     T: Multiplicand<Width = Bits16>,
     const N: usize,
     const K: usize,
-    const LINE: usize,
+    const WIDTH: usize,
     const TILES: usize,
-> WgmmaB<N> for SharedRing<SharedTile<T, K, LINE, Swizzle128>, TILES>
+> WgmmaB<N> for SharedRing<SharedTile<T, K, WIDTH, Swizzle128>, TILES>
 {
     type Trans = Trans;
 
     #[inline(always)]
-    fn descriptor(self, tile: usize, col: usize, slice: usize) -> MatrixB<N, T::As, Trans> {
+    fn descriptor(self, tile: usize, col: usize, k_slice: usize) -> MatrixB<N, T::As, Trans> {
         assert!(tile == 0 && col == 0, "one descriptor has all columns of MN-major tiles");
-        self.matrix_b((slice * (SLICE / size_of::<T>()), 0))
+        self.matrix_b((k_slice * (K_SLICE_BYTES / size_of::<T>()), 0))
     }
 }
 
-/// The number of boxes with some of the `needed` rows of A (columns of B); each box has `lines`.
+/// The number of boxes with some of the `needed` rows of A (columns of B); each box has `box_len`.
 #[inline(always)]
-fn boxes(needed: u32, lines: usize, tiles: usize) -> u32 {
-    needed.div_ceil(lines as u32).min(tiles as u32)
+fn boxes(needed: u32, box_len: usize, tiles: usize) -> u32 {
+    needed.div_ceil(box_len as u32).min(tiles as u32)
 }
 
 /// Starts to load the boxes that are in bounds. `at` computes a box's place from that of the first
@@ -389,24 +402,24 @@ fn load_boxes<
 >(
     tiles: SharedRing<SharedTile<T, ROWS, COLS, Swizzle128, O>, TILES>,
     load: TmaLoad<'_, SharedTile<T, ROWS, COLS, Swizzle128, O>, N>,
-    lines: usize,
-    at: impl Fn((u32, u32), u32) -> (u32, u32),
+    box_len: usize,
+    at: impl Fn(MatrixCoord, u32) -> MatrixCoord,
 ) {
     let TmaLoad { lane, map, barrier, multicast, needed, .. } = load;
-    let count = boxes(needed, lines, TILES) as usize;
+    let count = boxes(needed, box_len, TILES) as usize;
     let at = |tile: usize| {
-        let (row, col) = at(load.at, tile as u32);
+        let MatrixCoord { row, col } = at(load.at, tile as u32);
         let (along, across) = if O::ROW_MAJOR { (col, row) } else { (row, col) };
         [along as i32, across as i32, load.batch as i32]
     };
     match multicast {
-        Some(slice) if N > 1 => {
+        Some(multicast) if N > 1 => {
             for first in (0..TILES).step_by(N) {
-                let tile = first + slice.rank;
+                let tile = first + multicast.rank;
                 if tile < count {
                     tiles.part(tile).load_tma(
                         lane,
-                        map.at(at(tile)).multicast(slice.blocks),
+                        map.at(at(tile)).multicast(multicast.blocks),
                         barrier,
                     );
                 }

@@ -3,7 +3,7 @@
 use super::unroll::Unroll;
 use crate::parts::epilogue::EpilogueArgs;
 use crate::parts::number::{Activation, Number, Output};
-use crate::parts::scheduler::WorkTile;
+use crate::parts::scheduler::{MatrixCoord, WorkTile};
 use core::ops::Range;
 use ptx_matrix::copy::BoxTile;
 use ptx_matrix::element::Bits32;
@@ -17,9 +17,9 @@ pub const WGMMA_M: usize = 64;
 
 /// An epilogue that stores D by TMA, through staging tiles `Tile` of `ROWS` x `COLS`.
 ///
-/// If it does more than scale, `PART` columns of accumulators at a time pass through shared memory.
+/// If it does more than scale, epilogue sub-tiles of `EPI_N` columns pass through shared memory.
 /// If TMA cannot write D, threads store it. With split-K, threads store the partial accumulators.
-pub struct TmaStore<'k, Tile, const PART: usize>
+pub struct TmaStore<'k, Tile, const EPI_N: usize>
 where
     Tile: BoxTile<Element: Output>,
 {
@@ -27,12 +27,14 @@ where
     pub map: Option<TensorMapMut<'k, Tile, 3>>,
     /// The epilogue's arguments.
     pub args: EpilogueArgs<'k, Tile::Element>,
-    /// M and N.
-    pub size: (u32, u32),
+    /// Rows of D.
+    pub m: u32,
+    /// Columns of D.
+    pub n: u32,
 }
 
-impl<O, S, L, const ROWS: usize, const COLS: usize, const PART: usize>
-    TmaStore<'_, SharedTile<O, ROWS, COLS, S, L>, PART>
+impl<O, S, L, const ROWS: usize, const COLS: usize, const EPI_N: usize>
+    TmaStore<'_, SharedTile<O, ROWS, COLS, S, L>, EPI_N>
 where
     O: Output,
     S: TensorSwizzle,
@@ -41,11 +43,11 @@ where
     /// One D of the batch, which threads store.
     #[inline(always)]
     pub fn matrix(&self, batch: u32) -> GlobalMatrixMut<'_, O, L> {
-        self.args.matrix_d(batch as usize, self.size.0 as usize, self.size.1 as usize)
+        self.args.matrix_d(batch as usize, self.m as usize, self.n as usize)
     }
 
-    /// Computes the epilogue of accumulators in a shared tile; its first element is at (row,
-    /// column) `at` of D.
+    /// Computes the epilogue of a sub-tile of accumulators in shared memory; its first element is
+    /// at `at` of D.
     ///
     /// Threads store partial accumulators with split-K, or elements of D. If TMA stores D, `set`
     /// gets each element with its place in the tile, and the function returns true. A thread
@@ -54,32 +56,32 @@ where
     /// Sizes, places, the batch and the activation are opaque to the compiler here, so that it
     /// computes nothing in advance: registers are short in the mainloop.
     #[inline(always)]
-    pub fn finish<const BATCH: usize, const HEIGHT: usize, const WIDTH: usize>(
+    pub fn finish<const BATCH: usize>(
         &self,
         block: &Block<'_>,
         threads: impl Threads,
-        part: SharedTile<O::Sum, HEIGHT, WIDTH, S, L>,
+        subtile: SharedTile<O::Acc, ROWS, EPI_N, S, L>,
         tile: &WorkTile,
-        at: (u32, u32),
+        at: MatrixCoord,
         set: impl Fn(usize, usize, O) + LaneCapture,
     ) -> bool {
         let opaque = |number| block.opaque(number);
-        let (rows, cols) = (opaque(self.size.0) as usize, opaque(self.size.1) as usize);
-        let (top, left) = (opaque(at.0) as usize, opaque(at.1) as usize);
+        let (rows, cols) = (opaque(self.m) as usize, opaque(self.n) as usize);
+        let (top, left) = (opaque(at.row) as usize, opaque(at.col) as usize);
         if !self.args.partials.is_empty() {
             let partial = opaque(tile.partial) as usize;
             let ld = if L::ROW_MAJOR { cols } else { rows };
             let to = self.args.partials.skip(partial * rows * cols);
             let to = GlobalMatrixMut::<_, L>::new(to, rows, cols, ld);
-            part.for_each(threads, |row, col, sum| {
+            subtile.for_each(threads, |row, col, acc| {
                 if top + row < rows && left + col < cols {
-                    to.set(top + row, left + col, sum);
+                    to.set(top + row, left + col, acc);
                 }
             });
             return false;
         }
         let batch = opaque(tile.batch);
-        let (all_rows, all_cols) = (self.size.0 as usize, self.size.1 as usize);
+        let (all_rows, all_cols) = (self.m as usize, self.n as usize);
         let mut epilogue = self.args.epilogue::<L>(batch as usize, all_rows, all_cols);
         epilogue.bias_per_row = opaque(epilogue.bias_per_row.into()) != 0;
         epilogue.activation = Activation::of(opaque(epilogue.activation as u32));
@@ -90,25 +92,26 @@ where
             (Some(_), None) => {}
             (None, _) => set(place.0, place.1, element),
         };
-        epilogue.finish::<BATCH, _, _, _>(threads, part, (top, left), (rows, cols), put);
+        epilogue.finish::<BATCH, _, _, _>(threads, subtile, (top, left), (rows, cols), put);
         stores_by_tma
     }
 
-    /// Starts TMA stores of staging tiles: the first to (row, column) of D, the others adjacent
-    /// along N. The caller has put a proxy fence and a sync after the writes to the tiles.
+    /// Starts TMA stores of staging tiles: the first to `to` in D, the others adjacent along N. The
+    /// caller has put a proxy fence and a sync after the writes to the tiles.
     #[inline(always)]
     pub fn store_tiles<const TILES: usize>(
         &self,
         warp: Warp<'_>,
         staging: SharedRing<SharedTile<O, ROWS, COLS, S, L>, TILES>,
         which: Range<usize>,
-        (row, col): (u32, u32),
+        to: MatrixCoord,
         batch: u32,
     ) {
         let Some(map) = self.map else { return };
         warp.elect(|lane| {
             for index in which.clone() {
-                let col = col + ((index - which.start) * COLS) as u32;
+                let row = to.row;
+                let col = to.col + ((index - which.start) * COLS) as u32;
                 let (along, across) = if L::ROW_MAJOR { (col, row) } else { (row, col) };
                 staging
                     .part(index)
@@ -119,10 +122,10 @@ where
     }
 }
 
-impl<O, S, L, const COLS: usize, const PART: usize>
-    TmaStore<'_, SharedTile<O, WGMMA_M, COLS, S, L>, PART>
+impl<O, S, L, const COLS: usize, const EPI_N: usize>
+    TmaStore<'_, SharedTile<O, WGMMA_M, COLS, S, L>, EPI_N>
 where
-    O: Output<Sum: Element<Width = Bits32>>,
+    O: Output<Acc: Element<Width = Bits32>>,
     S: TensorSwizzle,
     L: Order,
 {
@@ -133,7 +136,7 @@ where
         group: WarpGroup<'_>,
         staging: SharedRing<SharedTile<O, WGMMA_M, COLS, S, L>, TILES>,
         which: Range<usize>,
-        to: (u32, u32),
+        to: MatrixCoord,
         batch: u32,
     ) {
         group.warp().fence_for_bulk();
@@ -154,84 +157,91 @@ where
         group: WarpGroup<'_>,
         staging: SharedRing<SharedTile<O, WGMMA_M, COLS, S, L>, TILES>,
         tile: &WorkTile,
-        at: (u32, u32),
-        accumulators: &[GroupAccumulator<N, O::Sum>; M64_TILES],
+        at: MatrixCoord,
+        accumulators: &[GroupAccumulator<N, O::Acc>; M64_TILES],
     ) where
         M64<N>: WgmmaColumns<Bits32> + WgmmaColumns<O::Width>,
         M16N8K16: FragmentShape<RoleC, O::Width>,
-        for<'a> [&'a GroupAccumulator<N, O::Sum>; M64_TILES]:
-            Unroll<&'a GroupAccumulator<N, O::Sum>, M64_TILES>,
+        for<'a> [&'a GroupAccumulator<N, O::Acc>; M64_TILES]:
+            Unroll<&'a GroupAccumulator<N, O::Acc>, M64_TILES>,
         for<'a> [&'a GroupAccumulator<N, O>; M64_TILES]:
             Unroll<&'a GroupAccumulator<N, O>, M64_TILES>,
     {
         const {
-            assert!(N.is_multiple_of(PART), "parts do not go beyond the tile");
+            assert!(N.is_multiple_of(EPI_N), "epilogue sub-tiles do not go beyond the tile");
             assert!(
-                (TILES / 2 * COLS).is_multiple_of(PART),
-                "half of the staging tiles have whole parts"
+                (TILES / 2 * COLS).is_multiple_of(EPI_N),
+                "half of the staging tiles have whole sub-tiles"
             );
             assert!(
-                PART * size_of::<O::Sum>() <= 128,
-                "a row of a part's accumulators has at most 128 bytes"
+                EPI_N * size_of::<O::Acc>() <= 128,
+                "a row of an epilogue sub-tile has at most 128 bytes of accumulators"
             );
         }
         let opaque = |number| group.block().opaque(number);
         if self.args.only_scales() {
             let to = || {
-                (self.matrix(opaque(tile.batch)), (opaque(at.0) as usize, opaque(at.1) as usize))
+                (
+                    self.matrix(opaque(tile.batch)),
+                    (opaque(at.row) as usize, opaque(at.col) as usize),
+                )
             };
             return store_by_threads(group, staging, accumulators, self.args.scalars.alpha, to);
         }
-        let part =
-            staging.reuse::<SharedRing<SharedTile<O::Sum, WGMMA_M, PART, S, L>, 2>>().part(0);
+        let subtile =
+            staging.reuse::<SharedRing<SharedTile<O::Acc, WGMMA_M, EPI_N, S, L>, 2>>().part(0);
         let (half, half_cols) = (TILES / 2, TILES / 2 * COLS);
         let mut next = opaque(0);
         while next < (M64_TILES * N) as u32 {
-            let (row, col) = place::<N, M64_TILES>(next);
+            let MatrixCoord { row, col } = subtile_coord::<N, M64_TILES>(next);
             let done = col as usize % half_cols;
             if done == 0 {
                 wait_for_stores(group);
             }
-            store_columns::<_, N, M64_TILES, PART>(
+            store_columns::<_, N, M64_TILES, EPI_N>(
                 group,
                 accumulators,
                 next,
-                |accumulator, col| accumulator.store(group, &part, col),
+                |accumulator, col| accumulator.store(group, &subtile, col),
             );
             group.sync();
-            let to = (at.0 + row, at.1 + col);
+            let to = at.offset(row, col);
             let set = |row, col, element| {
                 staging.part(half + (done + col) / COLS).set((row, (done + col) % COLS), element)
             };
             // More accumulators leave fewer registers.
             let block = group.block();
             let by_tma = if const { M64_TILES * N <= 264 } {
-                self.finish::<4, _, _>(block, group, part, tile, to, set)
+                self.finish::<4>(block, group, subtile, tile, to, set)
             } else if const { M64_TILES * N <= 288 } {
-                self.finish::<2, _, _>(block, group, part, tile, to, set)
+                self.finish::<2>(block, group, subtile, tile, to, set)
             } else {
-                self.finish::<1, _, _>(block, group, part, tile, to, set)
+                self.finish::<1>(block, group, subtile, tile, to, set)
             };
-            let filled = done + PART;
-            if by_tma && (filled == half_cols || col as usize + PART == N) {
-                let to = (to.0, to.1 - done as u32);
+            let filled = done + EPI_N;
+            if by_tma && (filled == half_cols || col as usize + EPI_N == N) {
+                let to = MatrixCoord { col: to.col - done as u32, ..to };
                 self.store_group(group, staging, half..half + filled / COLS, to, tile.batch);
             } else {
                 group.sync();
             }
-            next += PART as u32;
+            next += EPI_N as u32;
         }
     }
 }
 
-/// Returns (row, column) of column `next`, counted through all sub-tiles of 64 x `N`.
+/// Returns the first element of column `next`, counted through all `m64` sub-tiles of `N` columns.
 #[inline(always)]
-pub fn place<const N: usize, const M64_TILES: usize>(next: u32) -> (u32, u32) {
-    if M64_TILES == 1 { (0, next) } else { (next / N as u32 * WGMMA_M as u32, next % N as u32) }
+pub fn subtile_coord<const N: usize, const M64_TILES: usize>(next: u32) -> MatrixCoord {
+    if M64_TILES == 1 {
+        MatrixCoord { row: 0, col: next }
+    } else {
+        MatrixCoord { row: next / N as u32 * WGMMA_M as u32, col: next % N as u32 }
+    }
 }
 
-/// Calls `store` with the accumulator that contains column `next`, counted as in [`place`], and
-/// with the first of its `COLS` columns.
+/// Calls `store` with the accumulator that contains column `next`, counted as in [`subtile_coord`],
+/// and with the first of its `COLS` columns.
 #[inline(always)]
 pub fn store_columns<T: Element, const N: usize, const M64_TILES: usize, const COLS: usize>(
     group: WarpGroup<'_>,
@@ -270,23 +280,23 @@ pub fn store_by_threads<
 >(
     group: WarpGroup<'_>,
     staging: SharedRing<SharedTile<O, WGMMA_M, COLS, S, L>, TILES>,
-    accumulators: &[GroupAccumulator<N, O::Sum>; M64_TILES],
-    alpha: O::Sum,
+    accumulators: &[GroupAccumulator<N, O::Acc>; M64_TILES],
+    alpha: O::Acc,
     to: impl Fn() -> (GlobalMatrixMut<'k, O, L>, (usize, usize)),
 ) where
-    O: Output<Sum: Element<Width = Bits32>>,
+    O: Output<Acc: Element<Width = Bits32>>,
     S: TensorSwizzle,
     L: Order,
     M64<N>: WgmmaColumns<Bits32> + WgmmaColumns<O::Width>,
     M16N8K16: FragmentShape<RoleC, O::Width>,
-    for<'a> [&'a GroupAccumulator<N, O::Sum>; M64_TILES]:
-        Unroll<&'a GroupAccumulator<N, O::Sum>, M64_TILES>,
+    for<'a> [&'a GroupAccumulator<N, O::Acc>; M64_TILES]:
+        Unroll<&'a GroupAccumulator<N, O::Acc>, M64_TILES>,
     for<'a> [&'a GroupAccumulator<N, O>; M64_TILES]: Unroll<&'a GroupAccumulator<N, O>, M64_TILES>,
 {
     let elements = accumulators.each_ref().map_each(
         #[inline(always)]
         |_, accumulator| {
-            O::narrow_group(group, &accumulator.map(group, |_, _, sum| sum.times(alpha)))
+            O::narrow_group(group, &accumulator.map(group, |_, _, acc| acc.times(alpha)))
         },
     );
     let staged = staging.part(0);
@@ -297,7 +307,7 @@ pub fn store_by_threads<
         });
         group.sync();
         let (matrix, (row, col)) = to();
-        let (down, right) = place::<N, M64_TILES>(next);
+        let MatrixCoord { row: down, col: right } = subtile_coord::<N, M64_TILES>(next);
         staged.copy_to(group, matrix, (row + down as usize, col + right as usize));
         group.sync();
         next += COLS as u32;

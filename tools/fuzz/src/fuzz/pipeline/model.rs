@@ -75,7 +75,7 @@ enum Lanes {
     Columns { warp: usize },
     /// Each lane accesses a row.
     Rows,
-    /// Each thread of a warpgroup accesses its share.
+    /// Each thread of a warpgroup accesses its part.
     Slices { warp: usize },
     /// An asynchronous access through the async proxy.
     Proxy,

@@ -74,7 +74,7 @@ impl Values {
         }
     }
 
-    /// A warp of a warpgroup fills its share: each thread fills every 128th element.
+    /// A warp of a warpgroup fills its part: each thread fills every 128th element.
     pub fn fill_slices(&mut self, rank: usize, tile: Tile, seed: u32, warp: usize) {
         let elements = self.tiles[index(rank, tile)].iter_mut().enumerate();
         for (at, element) in elements.filter(|(at, _)| at / 32 % 4 == warp) {
