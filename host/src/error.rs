@@ -97,6 +97,20 @@ pub enum GpuError {
         /// The driver's status.
         source: DriverError,
     },
+    /// The driver is too old for the PTX.
+    #[error(
+        "{device} has a driver for CUDA {driver}, which does not know PTX version {version} of \
+         these kernels; install a newer NVIDIA driver, or build the kernels for an older target, \
+         whose PTX version is lower"
+    )]
+    OldDriver {
+        /// The device.
+        device: String,
+        /// The newest CUDA version that its driver supports.
+        driver: CudaVersion,
+        /// The PTX's `.version`.
+        version: String,
+    },
     /// Another library's memory or stream cannot be used.
     #[error(transparent)]
     Foreign(#[from] ForeignError),

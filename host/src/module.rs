@@ -36,6 +36,12 @@ pub struct Module {
     context: SharedContext,
 }
 
+/// The version in the PTX's `.version` line.
+fn version_of(ptx: &str) -> &str {
+    let version = ptx.lines().find_map(|line| line.trim_start().strip_prefix(".version "));
+    version.map_or("?", str::trim)
+}
+
 // SAFETY: several threads may use the driver's handle of a module, even at the same time.
 unsafe impl Send for Module {}
 // SAFETY: as above.
@@ -87,6 +93,11 @@ impl Module {
                     context: context.clone(),
                 })
             }
+            Err(source) if source.is_of_newer_ptx() => Err(GpuError::OldDriver {
+                device: device.to_string(),
+                driver: device.driver,
+                version: version_of(code.ptx).to_owned(),
+            }),
             Err(source) => Err(GpuError::Load {
                 device: device.to_string(),
                 driver: device.driver,

@@ -166,6 +166,19 @@ fn ptx_for_another_device_is_refused_with_the_reason() {
 
 #[test]
 #[ignore = "needs a GPU"]
+fn old_driver_is_named_with_the_version_that_it_lacks() {
+    let gpu = gpu();
+    let version = stand_in::KERNELS.lines().find(|line| line.starts_with(".version ")).unwrap();
+    let newer = stand_in::KERNELS.replace(version, ".version 99.0");
+    let message = gpu.load(&newer).unwrap_err().to_string();
+    assert!(message.starts_with("device 0 ("), "{message}");
+    let lacks = "which does not know PTX version 99.0 of these kernels; install a newer NVIDIA \
+                 driver";
+    assert!(message.contains(lacks), "{message}");
+}
+
+#[test]
+#[ignore = "needs a GPU"]
 fn cubin_for_the_gpu_is_loaded_and_else_its_ptx() {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("built_code");
     let (ptx, cubin) = (folder.join("sm_75/kernels.ptx"), folder.join("sm_75/kernels.cubin"));

@@ -39,6 +39,11 @@ impl DriverError {
         }
     }
 
+    /// Returns whether the PTX's version is newer than this driver.
+    pub(crate) fn is_of_newer_ptx(&self) -> bool {
+        self.code == CUresult::CUDA_ERROR_UNSUPPORTED_PTX_VERSION as u32
+    }
+
     /// Returns whether this driver lacks the called function.
     pub(crate) fn is_of_a_missing_function(&self) -> bool {
         self.code == NO_SYMBOL

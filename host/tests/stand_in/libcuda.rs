@@ -22,6 +22,7 @@ const INVALID_VALUE: u32 = 1;
 const INVALID_CONTEXT: u32 = 201;
 const NO_BINARY_FOR_GPU: u32 = 209;
 const INVALID_PTX: u32 = 218;
+const UNSUPPORTED_PTX_VERSION: u32 = 222;
 const NOT_FOUND: u32 = 500;
 const LAUNCH_FAILED: u32 = 719;
 
@@ -273,7 +274,11 @@ driver! {
         if *image.cast::<[u8; 4]>() == *b"\x7fELF" {
             return if *image.add(8) < 7 { SUCCESS } else { NO_BINARY_FOR_GPU };
         }
-        if !CStr::from_ptr(image).to_str().unwrap().contains("not_an_instruction") {
+        let text = CStr::from_ptr(image).to_str().unwrap();
+        if text.contains(".version 99.0") {
+            return UNSUPPORTED_PTX_VERSION;
+        }
+        if !text.contains("not_an_instruction") {
             return SUCCESS;
         }
         let options = slice::from_raw_parts(options, count as usize);
