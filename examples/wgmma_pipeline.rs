@@ -26,19 +26,20 @@ fn multiply(
     d: GlobalMut<f32>,
     k: u32,
 ) {
-    // Setup: `full` awaits the producer's arrival and bytes; `empty`, four warps of the consumer.
+    // Setup: a phase of `full` ends after 1 arrival and its bytes; of `empty`, after 4: one a warp.
     let (full, empty) = (full.init(block, 1), empty.init(block, 4));
     let (group, warp) = (block.warp_group(), block.warp());
     let mut state = PipelineState::FIRST; // Stage 0 and its phase; `next` moves on.
     if group.index() == 0 {
-        // Producer: warp 0 alone; the other three warps have zero steps.
-        for k in (0..if warp.index() == 0 { k as i32 } else { 0 }).step_by(64) {
+        // Producer: only warp 0 works; warps 1 to 3 skip the loop.
+        let end = if warp.index() == 0 { k as i32 } else { 0 };
+        for first_k in (0..end).step_by(64) {
             let ((tile_a, tile_b), full) = (stages.stage(state.index()), full.stage(state.index()));
-            empty.stage(state.index()).wait(warp, state.prev_phase()); // First round: at once.
+            empty.stage(state.index()).wait(warp, state.prev_phase()); // Free in round 1.
             warp.elect(|lane| {
                 full.arrive_expecting(lane, TileA::BOX_BYTES + TileB::BOX_BYTES); // Announces.
-                tile_a.load_tma(lane, a.at([k, 0]), full); // Starts a copy, and goes on.
-                tile_b.load_tma(lane, b.at([k, 0]), full);
+                tile_a.load_tma(lane, a.at([first_k, 0]), full); // [column, row]. Does not wait.
+                tile_b.load_tma(lane, b.at([first_k, 0]), full);
             });
             state = state.next();
         }

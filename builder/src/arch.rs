@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unsupported_target_is_refused_by_name() {
+    fn unsupported_target_is_refused_by_name() {
         let refusal = "sm_70".parse::<Arch>().unwrap_err().to_string();
         assert!(refusal.contains("`sm_70`") && refusal.contains("sm_90a"), "{refusal}");
         assert!("SM_90A".parse::<Arch>().is_err());

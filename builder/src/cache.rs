@@ -41,7 +41,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_variable_comes_first_and_then_the_users_cache() {
+    fn variable_comes_first_and_then_users_cache() {
         let of = |variables: &[(&str, &str)], home: Option<&str>| {
             let value = |name: &str| {
                 variables.iter().find(|(of, _)| *of == name).map(|(_, value)| value.into())

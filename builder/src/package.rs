@@ -155,7 +155,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_toolchain_that_is_not_installed_is_named() {
+    fn toolchain_that_is_not_installed_is_named() {
         let said = "error: toolchain 'nightly-2020-01-01-x86_64-unknown-linux-gnu' is not \
                     installed\nhelp: run `rustup toolchain install \
                     nightly-2020-01-01-x86_64-unknown-linux-gnu` to install it\n";
@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn a_relative_target_folder_is_that_of_the_cargo_that_was_started() {
+    fn relative_target_folder_is_that_of_cargo_that_was_started() {
         let of = |target: &str, out_dir: Option<&str>| {
             absolute_target(Path::new(target), out_dir.map(OsStr::new)).unwrap()
         };

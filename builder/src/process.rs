@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failure_names_the_command_and_its_words() {
+    fn failure_names_command_and_its_words() {
         let error = stdout(Command::new("sh").args(["-c", "echo broken pipe dream >&2; exit 3"]))
             .unwrap_err();
         let text = error.to_string();

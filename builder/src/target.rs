@@ -243,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn a_kernel_beyond_its_targets_shared_memory_is_not_built() {
+    fn kernel_beyond_its_targets_shared_memory_is_not_built() {
         for (arch, most) in
             [(Arch::SM_75, 64), (Arch::SM_80, 163), (Arch::SM_90A, 227), (Arch::SM_100A, 227)]
         {
@@ -260,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn a_kernel_that_fits_only_older_targets_is_left_out() {
+    fn kernel_that_fits_only_older_targets_is_left_out() {
         for (arch, kibs, stay) in [
             (Arch::SM_86, [99, 120, 163], "of_99"),
             (Arch::SM_89, [48, 100, 163], "of_48"),

@@ -41,6 +41,25 @@ fn builds_every_target_with_what_each_can() {
     }
 }
 
+/// A file in the place of a folder: not even root can write to it.
+#[test]
+fn unwritable_folder_is_named_and_gets_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("file");
+    std::fs::write(&file, "mine").unwrap();
+    let builds = [
+        common::fixture(&file.join("out")),
+        common::fixture(&folder.path().join("out")).target_dir(file.join("target")),
+    ];
+    for build in builds {
+        let error = format!("{:#}", build.archs([Arch::SM_80]).build().unwrap_err());
+        assert!(error.starts_with(&format!("cannot make {}/", file.display())), "{error}");
+        assert_eq!(error.lines().count(), 1, "{error}");
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1, "{error}");
+    }
+    assert_eq!(std::fs::read_to_string(file).unwrap(), "mine");
+}
+
 #[test]
 fn metadata_reaches_ptx_and_manifest() {
     let (_folder, artifacts) = build([Arch::SM_80]);
@@ -118,7 +137,7 @@ fn what_is_up_to_date_is_not_made_again() {
 }
 
 #[test]
-fn a_kernel_is_optimised_once_for_all_targets_where_it_is_the_same() {
+fn kernel_is_optimised_once_for_all_targets_where_it_is_same() {
     let kept = common::target_dir().join("ptx-matrix/ptx/fixture-kernels/kernels");
     std::fs::create_dir_all(&kept).unwrap();
     let of_another_build = kept.join("small_tile-0123.bc");
@@ -168,7 +187,7 @@ fn sums_that_are_read_in_flight_are_refused_with_the_place() {
 }
 
 #[test]
-fn a_compile_error_is_rustcs_own() {
+fn compile_error_is_rustcs_own() {
     let folder = tempfile::tempdir().unwrap();
     let error = common::fixture(folder.path())
         .archs([Arch::SM_80])

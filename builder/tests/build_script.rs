@@ -202,7 +202,7 @@ fn script(folder: &Path, name: &str, text: &str) -> PathBuf {
 }
 
 #[test]
-fn a_crate_pinned_to_a_toolchain_that_is_not_installed_is_said_to_be() {
+fn crate_pinned_to_toolchain_that_is_not_installed_is_said_to_be() {
     let folder = tempfile::tempdir().unwrap();
     let proxy = script(
         folder.path(),
@@ -222,7 +222,7 @@ fn a_crate_pinned_to_a_toolchain_that_is_not_installed_is_said_to_be() {
 }
 
 #[test]
-fn a_ptxas_that_is_named_is_taken_or_refused() {
+fn ptxas_that_is_named_is_taken_or_refused() {
     let folder = tempfile::tempdir().unwrap();
     let script = |name, text| script(folder.path(), name, text);
     let missing = folder.path().join("no-such-ptxas");

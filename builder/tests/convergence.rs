@@ -58,7 +58,7 @@ fn every_instruction_stays_single_and_unconditional() {
 }
 
 #[test]
-fn the_plain_compile_still_miscompiles() {
+fn plain_compile_still_miscompiles() {
     let (_folder, plain) = compile(true);
     for (kernel, instruction) in COPIED {
         assert!(

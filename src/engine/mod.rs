@@ -69,9 +69,9 @@ pub use record::{BytesMoved, Executed, Profile, SharedSite, Trace, TraceEvent};
 pub use warps::{WaitingLanes, WarpOfBlock};
 
 #[doc(hidden)]
-pub use arithmetic::Product;
+pub use arithmetic::MmaArithmetic;
 pub(crate) use arithmetic::{
-    MetadataOrder, ScaledProduct, multiply, multiply_scaled, multiply_sparse,
+    MetadataOrder, ScaledMmaArithmetic, multiply, multiply_scaled, multiply_sparse,
     multiply_sparse_scaled,
 };
 pub(crate) use job::Job;

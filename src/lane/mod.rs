@@ -7,7 +7,7 @@
 //! | item | purpose |
 //! | --- | --- |
 //! | [`Lane`] | the lane that a lane closure runs for; [`Lane::id`] is its number |
-//! | [`PerLane`] | a value for each lane; one register on a GPU |
+//! | [`PerLane`] | a value for each lane; on a GPU, the lane's own `T` in registers |
 //! | [`LaneCapture`] | the values that a lane closure may capture |
 //! | [`Grid`] | coordinates of blocks in the grid |
 //! | [`LANES`] | 32, the lanes of a warp |
@@ -65,7 +65,7 @@ pub const LANES: usize = 32;
 /// }
 ///
 /// let mut d = [0; 32];
-/// squares::simulate(1, &mut d).unwrap();
+/// squares::simulate(1, &mut d).check();
 /// assert_eq!(d[7], 49);
 /// ```
 #[derive(Clone, Copy)]

@@ -10,7 +10,7 @@
 //! | [`WarpGroup`] | four warps, which execute `wgmma` together |
 //! | [`ClusterBlock`], [`Cluster`] | a block of a cluster, and the cluster: ranks and barriers |
 //! | [`Peer`], [`Peers`], [`Blocks`] | blocks of a cluster by rank; a set of them for multicast |
-//! | [`Threads`] | the threads that share work: a warp's, a warpgroup's or a block's |
+//! | [`Threads`] | the threads that divide work: of a warp, a warpgroup, a block or a cluster's block |
 //!
 //! Values that differ from lane to lane, and lane closures, are in [`lane`](crate::lane).
 //!
@@ -51,7 +51,7 @@ use crate::target::{AtLeast, BuiltFor};
 /// Block scope: code that all warps of a block execute.
 ///
 /// Values computed from the block's index and the kernel's arguments are the same in all warps.
-/// [`warp`](Block::warp) returns the executing warp, and so values that differ by warp.
+/// [`warp`](Block::warp) is the executing warp: values from it may differ from warp to warp.
 ///
 /// A kernel receives it as its first parameter. There is no other way to get one.
 pub struct Block<'k> {
@@ -212,8 +212,8 @@ impl<'b> Warp<'b> {
     }
 }
 
-/// Threads that share work: the 32 of a [`Warp`], the 128 of a [`WarpGroup`], or all of a
-/// [`Block`].
+/// Threads that divide work: the 32 of a [`Warp`], the 128 of a [`WarpGroup`], or all of a
+/// [`Block`] or [`ClusterBlock`].
 pub trait Threads: Sealed + Copy {
     /// The number of threads.
     fn count(self) -> usize;

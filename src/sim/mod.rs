@@ -44,7 +44,7 @@ pub use crate::engine::{
     mark_unwritten,
 };
 #[doc(hidden)]
-pub use crate::engine::{NameByte, Product, SharedField, SharedName, name_fields};
+pub use crate::engine::{MmaArithmetic, NameByte, SharedField, SharedName, name_fields};
 #[doc(hidden)]
 pub use crate::isa::{Quad, WarpGroupFp8};
 pub use crate::target::{Arch, UnknownArch};

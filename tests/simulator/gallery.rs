@@ -25,7 +25,7 @@ fn scaled(
         let leader = cluster.peer(0);
         scales.fill(warp, |_, col| col as f32);
         warp.sync();
-        // Bug 1: this tells what the lane has read, and not what the warp wrote.
+        // Bug 1: this releases at `.cta` scope. The other block may miss the fill.
         warp.elect(|lane| scales_full.of(leader).arrive_having_read(lane));
         more.fill(warp, |_, col| 32.0 + col as f32);
         warp.sync();

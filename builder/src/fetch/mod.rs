@@ -96,7 +96,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_failed_download_has_one_reason() {
+    fn failed_download_has_one_reason() {
         let pip = "WARNING: Retrying (Retry(total=4)) after connection broken by \
             'ProxyError('no')': /simple/x/\n\
             WARNING: Retrying (Retry(total=3)) after connection broken by \
@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failed_fetch_leaves_nothing() {
+    fn failed_fetch_leaves_nothing() {
         let store = tempfile::tempdir().unwrap();
         let folder = store.path().join("cuda");
         let error = complete_or_absent(&folder, |unfinished| {

@@ -310,7 +310,7 @@ mod tests {
     }
 
     #[test]
-    fn a_function_that_is_there_is_not_declared_again() {
+    fn function_that_is_there_is_not_declared_again() {
         let ir = "define float @fmodf(float %0, float %1) {\n  %3 = frem float %0, %1\n}\n";
         assert_eq!(lines(ir).len(), 3);
     }

@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn a_kernel_that_says_nothing_is_left_alone() {
+    fn kernel_that_says_nothing_is_left_alone() {
         let line = "define ptx_kernel void @raw() #0 {";
         assert_eq!(with_launch_bounds(line, None).unwrap(), line);
     }

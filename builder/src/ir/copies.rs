@@ -279,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn a_phi_of_parted_lanes_differs_though_its_operands_do_not() {
+    fn phi_of_parted_lanes_differs_though_its_operands_do_not() {
         let condition = "br i1 %l, label %one, label %two\none:\n  br label %join\ntwo:\n  br \
                          label %join\njoin:\n  \
                          %v = phi i32 [ 0, %one ], [ 1, %two ]\n  %c = icmp eq i32 %v, 0";
@@ -291,7 +291,7 @@ mod tests {
     }
 
     #[test]
-    fn a_phi_to_which_parted_lanes_bring_the_same_does_not_differ() {
+    fn phi_to_which_parted_lanes_bring_same_does_not_differ() {
         let condition = "%u = icmp eq i32 %n, 0\n  %l = icmp ult i32 %t, 16\n  br i1 %u, label \
                          %one, label %two\none:\n  \
                          br i1 %l, label %three, label %join\nthree:\n  br label %join\ntwo:\n  \
@@ -304,7 +304,7 @@ mod tests {
     }
 
     #[test]
-    fn a_value_of_a_loop_that_lanes_leave_apart_differs_behind_it() {
+    fn value_of_loop_that_lanes_leave_apart_differs_behind_it() {
         let condition = "br label %loop\nloop:\n  %i = phi i32 [ 0, %start ], [ %next, %loop ]\n  \
                          %next = add i32 %i, 1\n  \
                          %out = icmp eq i32 %next, LIMIT\n  br i1 %out, label %behind, label \

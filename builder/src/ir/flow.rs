@@ -245,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn a_loop_that_its_head_leaves_meets_there() {
+    fn loop_that_its_head_leaves_meets_there() {
         let flow = flow(&[&[1], &[2, 3], &[1], &[]]);
         assert_eq!(flow.joins, [Some(1), Some(3), Some(1), None]);
     }

@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wrong_length_or_alignment_is_refused() {
+    fn wrong_length_or_alignment_is_refused() {
         assert!(read(&line(&[4, 128, 0, 0], false)).is_err());
         assert!(read(&line(&[4, 128, 0, 0, 64, 12, 0], false)).is_err());
         assert!(read(&line(&[4, 128, 0, 0, 64, 16, 0, 0x1803], false)).is_err());

@@ -155,7 +155,7 @@ attributes #0 = { convergent nounwind "target-cpu"="sm_90a" }
     }
 
     #[test]
-    fn a_fingerprint_is_the_kernels_and_no_part_of_the_code() {
+    fn fingerprint_is_kernels_and_no_part_of_code() {
         let line = "@__ptx_matrix_signature_tile = constant [16 x i8] c\"threads=128; \
                     x\\00\\00\", align 1\n";
         let without =
@@ -173,14 +173,14 @@ attributes #0 = { convergent nounwind "target-cpu"="sm_90a" }
     }
 
     #[test]
-    fn the_plain_compile_is_left_unmarked() {
+    fn plain_compile_is_left_unmarked() {
         let Prepared { text, .. } =
             prepare(MODULE, &KeptCrates::default(), UnknownCalls::LeaveAsTheyAre).unwrap();
         assert!(!text.contains(") convergent"), "{text}");
     }
 
     #[test]
-    fn a_kernel_of_the_name_of_a_called_function_is_an_error() {
+    fn kernel_of_name_of_called_function_is_error() {
         let calls = "define float @f(float %a) {\n  %b = tail call float @tile(float %a, float \
                      %a) #3\n  ret float %b\n}\n";
         let error = prepare(

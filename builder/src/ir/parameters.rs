@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn a_struct_has_the_alignment_that_its_metadata_says() {
+    fn struct_has_alignment_that_its_metadata_says() {
         let line = "define ptx_kernel void @k(ptr noalias noundef readonly align 8 \
                     captures(address) dereferenceable(48) %0) {";
         let constant = GridConstant { bytes: 48, align: 16 };

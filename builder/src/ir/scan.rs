@@ -67,7 +67,7 @@ mod tests {
     }
 
     #[test]
-    fn a_word_is_a_whole_word() {
+    fn word_is_whole_word() {
         assert_eq!(find_word("call void @asm_helper (i32 1)", "asm"), None);
         assert_eq!(find_word(r#"store ptr " asm ", ptr %x"#, "asm"), None);
     }

@@ -282,7 +282,7 @@ attributes #{number} = {{ nounwind }}
     }
 
     #[test]
-    fn a_unit_has_what_its_kernel_needs_and_nothing_of_others() {
+    fn unit_has_what_its_kernel_needs_and_nothing_of_others() {
         let [first, second] = &units(&two_kernels("s1_", 7))[..] else { panic!("not two units") };
         assert_eq!(
             (&first.kernels[..], &second.kernels[..]),

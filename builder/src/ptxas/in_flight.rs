@@ -444,7 +444,7 @@ wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16 {{%r1, %r2, %r3, %r4}}, \
     }
 
     #[test]
-    fn a_wait_for_fewer_leaves_the_last_in_flight() {
+    fn wait_for_fewer_leaves_last_in_flight() {
         let text =
             kernel("mov.b32 \t%r10, %r9;", 1).replace("wgmma.wait_group.sync.aligned 0;\n", "");
         let touch = first_touch(&text, "product").unwrap();

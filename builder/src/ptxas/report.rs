@@ -174,7 +174,7 @@ ptxas info    : Used 14 registers, used 0 barriers
     }
 
     #[test]
-    fn a_serialised_wgmma_is_an_error_and_other_remarks_are_kept() {
+    fn serialised_wgmma_is_error_and_other_remarks_are_kept() {
         let with = |code| {
             let loss = "Potential Performance Loss: wgmma.mma_async instructions are serialized \
                         due to ...";
@@ -198,7 +198,7 @@ ptxas info    : Used 14 registers, used 0 barriers
     }
 
     #[test]
-    fn a_stack_of_unknown_size_is_told_by_its_kernel() {
+    fn stack_of_unknown_size_is_told_by_its_kernel() {
         let warning = "ptxas warning : Stack size for entry function 'deep' cannot be statically \
                        determined\n";
         let report = read(&format!("{warning}{OUTPUT}"), "").unwrap();

@@ -1,6 +1,6 @@
 //! f64: a chain of fused multiply-adds.
 
-use super::{Product, each_element};
+use super::{MmaArithmetic, each_element};
 use crate::isa::{Plain, Rm, Rn, Rp, Rz};
 use crate::target::Arch;
 use std::vec::Vec;
@@ -16,7 +16,7 @@ enum Rounding {
 
 macro_rules! chains {
     ($($option:ident $rounding:ident;)*) => {$(
-        impl Product<f64, f64, $option> for f64 {
+        impl MmaArithmetic<f64, f64, $option> for f64 {
             type D = f64;
 
             fn multiply(_: Arch, a: &[f64], b: &[f64], c: &[f64], n: usize, k: usize) -> Vec<f64> {

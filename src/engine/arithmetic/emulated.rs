@@ -6,7 +6,7 @@
 use super::architecture::{Fp8, Fused, Quad as QuadOf, TensorCores};
 use super::format::{AccumulatorFloat, Float, Number};
 use super::fused::fused_sum;
-use super::{Product, each_element};
+use super::{MmaArithmetic, each_element};
 use crate::isa::{Plain, Quad, Widen};
 use crate::target::Arch;
 use core::ops::Add;
@@ -48,7 +48,7 @@ fn sums_of_halves<C: AccumulatorFloat + Add<Output = C>>(
 /// mod 4 in {0, 1}, and one for the other k.
 macro_rules! fp8 {
     ($($a:ident $b:ident $c:ident;)*) => {$(
-        impl Product<$b, $c, Plain> for $a {
+        impl MmaArithmetic<$b, $c, Plain> for $a {
             type D = $c;
 
             fn multiply(gpu: Arch, a: &[$a], b: &[$b], c: &[$c], n: usize, k: usize) -> Vec<$c> {
@@ -111,7 +111,7 @@ fn quad<C: AccumulatorFloat>(
     }
 }
 
-impl Product<f16, f32, Quad> for f16 {
+impl MmaArithmetic<f16, f32, Quad> for f16 {
     type D = f32;
 
     fn multiply(gpu: Arch, a: &[f16], b: &[f16], c: &[f32], n: usize, k: usize) -> Vec<f32> {
@@ -119,7 +119,7 @@ impl Product<f16, f32, Quad> for f16 {
     }
 }
 
-impl Product<f16, f16, Widen> for f16 {
+impl MmaArithmetic<f16, f16, Widen> for f16 {
     type D = f32;
 
     fn multiply(gpu: Arch, a: &[f16], b: &[f16], c: &[f16], n: usize, k: usize) -> Vec<f32> {
@@ -128,7 +128,7 @@ impl Product<f16, f16, Widen> for f16 {
     }
 }
 
-impl Product<f16, f16, Quad> for f16 {
+impl MmaArithmetic<f16, f16, Quad> for f16 {
     type D = f16;
 
     fn multiply(gpu: Arch, a: &[f16], b: &[f16], c: &[f16], n: usize, k: usize) -> Vec<f16> {

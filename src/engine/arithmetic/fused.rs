@@ -12,7 +12,7 @@
 
 use super::architecture::{BLACKWELL_KINDS, Fused, HOPPER_WGMMA_FP8, TensorCores};
 use super::format::{AccumulatorFloat, Float, Number};
-use super::{Product, each_element};
+use super::{MmaArithmetic, each_element};
 use crate::element::{InByte, e2m1, e2m3, e3m2, tf32};
 use crate::isa::{F8F6F4, Plain, WarpGroupFp8};
 use crate::target::Arch;
@@ -71,11 +71,11 @@ fn numbers<T: Float>(matrix: &[T]) -> Vec<Number> {
     matrix.iter().map(|element| element.number()).collect()
 }
 
-/// Implements `Product` with fused sums. The expression selects the parameters of the GPU's tensor
-/// cores.
+/// Implements `MmaArithmetic` with fused sums. The expression selects the parameters of the GPU's
+/// tensor cores.
 macro_rules! fused {
     (|$cores:pat_param| $fused:expr; $($option:ident $a:ty, [$($b:ty),*] $c:ident;)*) => {$($(
-        impl Product<$b, $c, $option> for $a {
+        impl MmaArithmetic<$b, $c, $option> for $a {
             type D = $c;
 
             fn multiply(gpu: Arch, a: &[$a], b: &[$b], c: &[$c], n: usize, k: usize) -> Vec<$c> {

@@ -1,6 +1,6 @@
 //! Integers and bits: exact sums, modulo 2^32 or saturated to 32 bits.
 
-use super::{Product, each_element};
+use super::{MmaArithmetic, each_element};
 use crate::element::{b1, s4, u4};
 use crate::isa::{AndPopc, Plain, SatFinite, XorPopc};
 use crate::target::Arch;
@@ -13,14 +13,14 @@ fn sum<A: Copy + Into<i32>, B: Copy + Into<i32>>(a: &[A], b: &[B], c: i32) -> i6
 
 macro_rules! integers {
     ($($a:ident $b:ident;)*) => {$(
-        impl Product<$b, i32, Plain> for $a {
+        impl MmaArithmetic<$b, i32, Plain> for $a {
             type D = i32;
 
             fn multiply(_: Arch, a: &[$a], b: &[$b], c: &[i32], n: usize, k: usize) -> Vec<i32> {
                 each_element((a, b, c), n, k, |a, b, c| sum(a, b, c) as i32)
             }
         }
-        impl Product<$b, i32, SatFinite> for $a {
+        impl MmaArithmetic<$b, i32, SatFinite> for $a {
             type D = i32;
 
             fn multiply(_: Arch, a: &[$a], b: &[$b], c: &[i32], n: usize, k: usize) -> Vec<i32> {
@@ -44,7 +44,7 @@ integers! {
 
 macro_rules! bits {
     ($($option:ident |$a:ident, $b:ident| $both:expr;)*) => {$(
-        impl Product<b1, i32, $option> for b1 {
+        impl MmaArithmetic<b1, i32, $option> for b1 {
             type D = i32;
 
             fn multiply(_: Arch, a: &[b1], b: &[b1], c: &[i32], n: usize, k: usize) -> Vec<i32> {

@@ -27,7 +27,7 @@ mod sparse;
 
 pub(crate) use matrix::{gathered, scatter};
 pub(crate) use multiply::{multiply, multiply_scaled};
-pub(crate) use scaled::ScaledProduct;
+pub(crate) use scaled::ScaledMmaArithmetic;
 pub(crate) use sparse::{MetadataOrder, multiply_sparse, multiply_sparse_scaled};
 pub(crate) use sparse::{check_codes, codes, sparse_mma};
 
@@ -36,7 +36,7 @@ use std::vec::Vec;
 
 /// The arithmetic of one combination of element types: `Self` for A, then B, C and the option `O`
 /// of `mma` (or [`Quad`](crate::sim::Quad)).
-pub trait Product<B, C, O>: Sized {
+pub trait MmaArithmetic<B, C, O>: Sized {
     /// The element type of D.
     type D;
 
@@ -75,7 +75,7 @@ mod tests {
     use crate::isa::Plain;
     use half::f16;
 
-    fn element<A: Product<B, C, Plain>, B, C>(a: &[A], b: &[B], c: C) -> A::D {
+    fn element<A: MmaArithmetic<B, C, Plain>, B, C>(a: &[A], b: &[B], c: C) -> A::D {
         A::multiply(Arch::SM_90, a, b, &[c], 1, a.len()).remove(0)
     }
 
@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn a_nan_of_f64_goes_through_and_that_of_b_first() {
+    fn nan_of_f64_goes_through_and_that_of_b_first() {
         let nan = |payload: u64| f64::from_bits(0x7ff0 << 48 | payload);
         let quiet = |payload: u64| 0x7ff8 << 48 | payload;
         let chain = |a: [f64; 2], b: [f64; 2], c: f64| element(&a, &b, c).to_bits();

@@ -3,7 +3,7 @@
 use crate::element::Element;
 use crate::engine::{
     arithmetic::{
-        Product, ScaledProduct,
+        MmaArithmetic, ScaledMmaArithmetic,
         operands::{Operand, check_operands, remember_result},
     },
     record::note_collective,
@@ -31,7 +31,7 @@ where
         + FragmentShape<RoleB, B::Width>
         + FragmentShape<RoleC, C::Width>
         + FragmentShape<RoleC, D::Width>,
-    A: Element + Product<B, C, O, D = D>,
+    A: Element + MmaArithmetic<B, C, O, D = D>,
     B: Element,
     C: Element,
     D: Element,
@@ -76,7 +76,7 @@ where
         + FragmentShape<RoleA, A::Width>
         + FragmentShape<RoleB, B::Width>
         + FragmentShape<RoleC, <f32 as Element>::Width>,
-    A: Element + ScaledProduct<B, K, Scale = K::Scale>,
+    A: Element + ScaledMmaArithmetic<B, K, Scale = K::Scale>,
     B: Element,
     K: ScaledKind,
 {

@@ -9,7 +9,7 @@ use crate::fragment::{Mxf4, Mxf4Nvf4, Mxf8f6f4};
 use std::vec::Vec;
 
 /// The arithmetic of one combination of element types and a kind of scales: `Self` for A, then B.
-pub(crate) trait ScaledProduct<B, K>: Sized {
+pub(crate) trait ScaledMmaArithmetic<B, K>: Sized {
     /// The element type of the scales.
     type Scale;
 
@@ -67,7 +67,7 @@ fn scaled_sum((a, scale_a): Scaled<'_>, (b, scale_b): Scaled<'_>, c: f32, fracti
 
 macro_rules! bytes {
     ($($a:ty, [$($b:ty),*];)*) => {$($(
-        impl ScaledProduct<$b, Mxf8f6f4> for $a {
+        impl ScaledMmaArithmetic<$b, Mxf8f6f4> for $a {
             type Scale = ue8m0;
 
             fn multiply(
@@ -165,7 +165,7 @@ fn quarters(product: Number) -> i64 {
 
 macro_rules! groups {
     ($($kind:ty, $scale:ident $fraction:literal $to_numbers:ident;)*) => {$(
-        impl ScaledProduct<e2m1, $kind> for e2m1 {
+        impl ScaledMmaArithmetic<e2m1, $kind> for e2m1 {
             type Scale = $scale;
 
             fn multiply(

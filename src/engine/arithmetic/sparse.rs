@@ -7,7 +7,7 @@
 use crate::element::{Element, Width};
 use crate::engine::{
     arithmetic::{
-        Product, ScaledProduct,
+        MmaArithmetic, ScaledMmaArithmetic,
         operands::{Operand, check_operands, remember_result},
     },
     findings::Misuse,
@@ -50,7 +50,7 @@ pub(crate) fn multiply_sparse<S, A, B, C, O, Order>(
         + FragmentShape<RoleSparseA, A::Width>
         + FragmentShape<RoleB, B::Width>
         + FragmentShape<RoleC, C::Width>,
-    A: Element<Width: SparseWidth> + Product<B, C, O, D = C>,
+    A: Element<Width: SparseWidth> + MmaArithmetic<B, C, O, D = C>,
     B: Element<Width = A::Width>,
     C: Element,
     Order: MetadataOrder,
@@ -82,7 +82,7 @@ pub(crate) fn sparse_mma<A, B, C, O>(
     k: usize,
 ) -> Vec<C>
 where
-    A: Element<Width: SparseWidth> + Product<B, C, O, D = C>,
+    A: Element<Width: SparseWidth> + MmaArithmetic<B, C, O, D = C>,
     B: Element<Width = A::Width>,
     C: Element,
 {
@@ -111,7 +111,7 @@ pub(crate) fn multiply_sparse_scaled<S, A, B, K>(
         + FragmentShape<RoleSparseA, A::Width>
         + FragmentShape<RoleB, B::Width>
         + FragmentShape<RoleC, <f32 as Element>::Width>,
-    A: Element<Width: SparseWidth> + ScaledProduct<B, K, Scale = K::Scale>,
+    A: Element<Width: SparseWidth> + ScaledMmaArithmetic<B, K, Scale = K::Scale>,
     B: Element<Width = A::Width>,
     K: ScaledKind,
 {

@@ -36,8 +36,8 @@ impl Misuse {
                 "write it before: on the host, or in an earlier launch".into()
             }
             Misuse::Race { other: Agent::WarpOfBlock(_), .. } => {
-                "put a `sync` of the block between the two; or, if a barrier orders them, a `sync` \
-                 of the warp before its lane arrives there"
+                "put a `sync` of the block between the two; or, with an mbarrier between them, a \
+                 `sync` of the warp before its arrival"
                     .into()
             }
             Misuse::Race { other: Agent::WarpOfPeer { .. }, .. } => {
@@ -68,8 +68,9 @@ impl Misuse {
                     .into()
             }
             Misuse::Race { other: Agent::WarpGroup, .. } => {
-                "the write must come behind the warpgroup's wait for the `wgmma`, and know of it \
-                 by a `sync` or a barrier"
+                "if the write is to come first, put a `sync` of the block between the two; if it \
+                 is to come later, it must know of the warpgroup's wait for the `wgmma`, by a \
+                 `sync` or a barrier"
                     .into()
             }
             Misuse::ClusterBarrier { misuse: ClusterMisuse::ArrivedAgain } => {

@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn a_byte_is_named_by_parameter_part_and_element() {
+    fn byte_is_named_by_parameter_part_and_element() {
         assert_eq!(named(0), "`tiles[0] row 0, column 0`");
         assert_eq!(named(1024 + Tile::offset(5, 9)), "`tiles[1] row 5, column 9`");
         assert_eq!(named(1024 + Tile::offset(5, 9) + 1), "`tiles[1] row 5, column 9, byte 1`");

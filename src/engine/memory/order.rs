@@ -414,7 +414,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lane_tells_what_it_did_and_not_what_other_lanes_did() {
+    fn lane_tells_what_it_did_and_not_what_other_lanes_did() {
         let order = partial();
         let [own, other] = [0, 1].map(|lane| access(&order, 0, Lanes::One(lane)));
         let released = order.release(0, 0..1);
@@ -454,7 +454,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fence_is_known_to_those_who_are_told_of_it_later() {
+    fn fence_is_known_to_those_who_are_told_of_it_later() {
         let order = partial();
         let write = access(&order, 0, Lanes::One(0));
         let before = order.release(0, 0..1);
@@ -500,7 +500,7 @@ mod tests {
     }
 
     #[test]
-    fn a_relaxed_arrival_tells_of_fenced_barriers_only() {
+    fn relaxed_arrival_tells_of_fenced_barriers_only() {
         let order = Order::new(2, 1);
         let made = access(&order, 0, Lanes::One(0));
         order.fence(0, 0..1, &[Space::Barriers]);

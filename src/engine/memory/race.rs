@@ -267,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn a_read_races_with_a_write_before_and_behind_it() {
+    fn read_races_with_write_before_and_behind_it() {
         let mut history = History::default();
         history.written(access(0, 0), true);
         assert!(history.was_read(access(1, 0)).is_some());
@@ -334,7 +334,7 @@ mod tests {
     }
 
     #[test]
-    fn a_write_of_the_same_value_races_with_a_read_of_another_warp_only() {
+    fn write_of_same_value_races_with_read_of_another_warp_only() {
         let mut history = History::default();
         history.was_read(access(0, 0));
         assert!(history.clone().written(by(Lanes::One(1), 0), false).is_none());
@@ -342,7 +342,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reader_that_is_not_the_writer_is_remembered_whatever_the_order() {
+    fn reader_that_is_not_writer_is_remembered_whatever_order() {
         for readers in [[0, 1, 2], [2, 1, 0], [1, 0, 1], [0, 0, 1], [1, 0, 0]] {
             let mut history = History::default();
             history.was_read(access(3, 0));
@@ -357,7 +357,7 @@ mod tests {
     }
 
     #[test]
-    fn a_warp_that_syncs_does_not_hide_the_reads_of_another() {
+    fn warp_that_syncs_does_not_hide_reads_of_another() {
         let mut history = History::default();
         history.was_read(by(Lanes::One(0), 0));
         history.was_read(by(Lanes::One(1), 0));
@@ -368,7 +368,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lane_that_reads_in_one_closure_what_another_wrote_in_it() {
+    fn lane_that_reads_in_one_closure_what_another_wrote_in_it() {
         let write = |lane, closure| Access { closure, ..by(Lanes::One(lane), 0) };
         let raced = |history: &History, lane, closure| {
             let read = write(lane, closure);
@@ -389,7 +389,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lane_that_reads_before_another_writes_and_in_step_would_read_behind() {
+    fn lane_that_reads_before_another_writes_and_in_step_would_read_behind() {
         let at = |lane, before| Access { closure: 7, before, ..by(Lanes::One(lane), 0) };
         for (read, write, shows) in [(0, 1, false), (1, 1, false), (2, 1, true)] {
             let mut history = History::default();

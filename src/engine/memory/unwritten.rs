@@ -275,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn a_part_may_be_marked_again() {
+    fn part_may_be_marked_again() {
         let mut buffer = [0_u64; 8];
         mark_unwritten(&mut buffer);
         buffer.fill(1);
@@ -285,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn a_small_part_is_told_from_what_lay_around_it() {
+    fn small_part_is_told_from_what_lay_around_it() {
         let mut buffer = [0_u32; 16];
         mark_unwritten(&mut buffer);
         buffer.fill(0);
@@ -301,7 +301,7 @@ mod tests {
     }
 
     #[test]
-    fn a_small_buffer_is_marked_whole() {
+    fn small_buffer_is_marked_whole() {
         let mut buffer = [0_u8; 3];
         mark_unwritten(&mut buffer);
         assert_eq!(unwritten(&buffer), [0, 1, 2]);

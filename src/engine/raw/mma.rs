@@ -6,8 +6,8 @@
 use crate::element::Element;
 use crate::engine::{
     arithmetic::{
-        MetadataOrder, Product, ScaledProduct, multiply, multiply_scaled, multiply_sparse,
-        multiply_sparse_scaled,
+        MetadataOrder, MmaArithmetic, ScaledMmaArithmetic, multiply, multiply_scaled,
+        multiply_sparse, multiply_sparse_scaled,
     },
     findings::Misuse,
     warps::{context::fail, lanes::collective_of_words},
@@ -104,7 +104,7 @@ where
         + FragmentShape<RoleB, B::Width>
         + FragmentShape<RoleC, C::Width>
         + FragmentShape<RoleC, D::Width>,
-    A: Element + Product<B, C, O, D = D>,
+    A: Element + MmaArithmetic<B, C, O, D = D>,
     B: Element,
     C: Element,
     D: Element,
@@ -125,7 +125,7 @@ where
         + FragmentShape<RoleA, A::Width>
         + FragmentShape<RoleB, B::Width>
         + FragmentShape<RoleC, <f32 as Element>::Width>,
-    A: Element + ScaledProduct<B, K, Scale = K::Scale>,
+    A: Element + ScaledMmaArithmetic<B, K, Scale = K::Scale>,
     B: Element,
     K: ScaledKind,
 {
@@ -148,7 +148,7 @@ where
         + FragmentShape<RoleSparseA, A::Width>
         + FragmentShape<RoleB, B::Width>
         + FragmentShape<RoleC, C::Width>,
-    A: Element<Width: SparseWidth> + Product<B, C, O, D = C>,
+    A: Element<Width: SparseWidth> + MmaArithmetic<B, C, O, D = C>,
     B: Element<Width = A::Width>,
     C: Element,
     Order: MetadataOrder,
@@ -173,7 +173,7 @@ where
         + FragmentShape<RoleSparseA, A::Width>
         + FragmentShape<RoleB, B::Width>
         + FragmentShape<RoleC, <f32 as Element>::Width>,
-    A: Element<Width: SparseWidth> + ScaledProduct<B, K, Scale = K::Scale>,
+    A: Element<Width: SparseWidth> + ScaledMmaArithmetic<B, K, Scale = K::Scale>,
     B: Element<Width = A::Width>,
     K: ScaledKind,
 {
@@ -223,7 +223,7 @@ where
         + FragmentShape<RoleB, B::Width>
         + FragmentShape<RoleC, C::Width>
         + FragmentShape<RoleC, D::Width>,
-    A: Element + Product<B, C, O, D = D>,
+    A: Element + MmaArithmetic<B, C, O, D = D>,
     B: Element,
     C: Element,
     D: Element,
@@ -245,7 +245,7 @@ where
         + FragmentShape<RoleA, A::Width>
         + FragmentShape<RoleB, B::Width>
         + FragmentShape<RoleC, <f32 as Element>::Width>,
-    A: Element + ScaledProduct<B, K, Scale = K::Scale>,
+    A: Element + ScaledMmaArithmetic<B, K, Scale = K::Scale>,
     B: Element,
     K: ScaledKind,
 {
@@ -269,7 +269,7 @@ where
         + FragmentShape<RoleSparseA, A::Width>
         + FragmentShape<RoleB, B::Width>
         + FragmentShape<RoleC, C::Width>,
-    A: Element<Width: SparseWidth> + Product<B, C, O, D = C>,
+    A: Element<Width: SparseWidth> + MmaArithmetic<B, C, O, D = C>,
     B: Element<Width = A::Width>,
     C: Element,
     Order: MetadataOrder,
@@ -292,7 +292,7 @@ where
         + FragmentShape<RoleSparseA, A::Width>
         + FragmentShape<RoleB, B::Width>
         + FragmentShape<RoleC, <f32 as Element>::Width>,
-    A: Element<Width: SparseWidth> + ScaledProduct<B, K, Scale = K::Scale>,
+    A: Element<Width: SparseWidth> + ScaledMmaArithmetic<B, K, Scale = K::Scale>,
     B: Element<Width = A::Width>,
     K: ScaledKind,
 {

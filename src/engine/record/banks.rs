@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn a_phase_of_no_lanes_takes_no_turn() {
+    fn phase_of_no_lanes_takes_no_turn() {
         assert_eq!(ways_of(8, 16, |lane| lane * 144), [1]);
         assert_eq!(ways_of(16, 16, |lane| lane * 32), [2, 2]);
         assert_eq!(ways_of(3, 8, |lane| lane * 128), [3]);

@@ -63,7 +63,7 @@ mod tests {
     use core::panic::Location;
 
     #[test]
-    fn the_nth_time_at_a_place_is_one_instruction() {
+    fn nth_time_at_place_is_one_instruction() {
         let location = Location::caller();
         let [load, store] = ["load", "store"].map(|form| Code { location, form });
         let mut run = ClosureRun::default();

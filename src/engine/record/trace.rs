@@ -177,7 +177,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_path_of_windows_is_quoted() {
+    fn path_of_windows_is_quoted() {
         assert_eq!(quoted("src\\a \"b\".rs\n"), r#""src\\a \"b\".rs\u000a""#);
     }
 }

@@ -80,7 +80,7 @@ mod tests {
 
     /// A swizzle pattern has the layout of a tile with rows of that length.
     #[test]
-    fn a_pattern_is_a_tile() {
+    fn pattern_is_tile() {
         fn check<S: Swizzle, const LINE: usize>(code: u64) {
             type Along<S, const LINE: usize> = SharedTile<u16, 64, LINE, S, RowMajor>;
             let pattern = descriptor(0x800, 16, 16 * LINE as u32, code, false);
@@ -98,7 +98,7 @@ mod tests {
 
     /// As observed on an H200: a start address 32 bytes higher moves the matrix 32 bytes along K.
     #[test]
-    fn a_step_along_k_is_32_bytes() {
+    fn step_along_k_is_32_bytes() {
         let pattern = descriptor(0x400, 16, 1024, 1, false);
         let stepped = descriptor(0x420, 16, 1024, 1, false);
         for (line, k) in (0..64).flat_map(|line| (0..16).map(move |k| (line, k))) {

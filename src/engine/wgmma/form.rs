@@ -4,7 +4,7 @@ use super::Operands;
 use super::land::{Land, land, land_sparse};
 use super::start::check_metadata;
 use crate::element::{Element, Width};
-use crate::engine::arithmetic::Product;
+use crate::engine::arithmetic::MmaArithmetic;
 use crate::fragment::{FragmentShape, RoleA, RoleC, RoleSparseA, Shape, SparseWidth};
 use crate::isa::ptx;
 use crate::lane::Site;
@@ -82,7 +82,7 @@ impl Family {
     const fn dense<S, Left, Right, D, O>(ptx: &'static str) -> Self
     where
         S: Shape + FragmentShape<RoleA, Left::Width> + FragmentShape<RoleC, D::Width>,
-        Left: Element + Product<Right, D, O, D = D>,
+        Left: Element + MmaArithmetic<Right, D, O, D = D>,
         Right: Element,
         D: Element,
     {
@@ -95,7 +95,7 @@ impl Family {
     const fn sparse<S, Left, Right, D, O>(ptx: &'static str) -> Self
     where
         S: Shape + FragmentShape<RoleSparseA, Left::Width> + FragmentShape<RoleC, D::Width>,
-        Left: Element<Width: SparseWidth> + Product<Right, D, O, D = D>,
+        Left: Element<Width: SparseWidth> + MmaArithmetic<Right, D, O, D = D>,
         Right: Element<Width = Left::Width>,
         D: Element,
     {

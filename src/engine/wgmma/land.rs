@@ -4,7 +4,7 @@ use super::descriptor::Descriptor;
 use super::marks::Columns;
 use super::{A, Operands, Operation};
 use crate::element::{Element, Width};
-use crate::engine::arithmetic::{Product, codes, gathered, scatter, sparse_mma};
+use crate::engine::arithmetic::{MmaArithmetic, codes, gathered, scatter, sparse_mma};
 use crate::fragment::{FragmentShape, Kept, Layout, RoleA, RoleC, RoleSparseA, Shape, SparseWidth};
 use crate::lane::LANES;
 use crate::target::Arch;
@@ -28,7 +28,7 @@ pub(super) fn land<S, Left, Right, D, O>(
 ) -> Vec<Columns>
 where
     S: Shape + FragmentShape<RoleA, Left::Width> + FragmentShape<RoleC, D::Width>,
-    Left: Element + Product<Right, D, O, D = D>,
+    Left: Element + MmaArithmetic<Right, D, O, D = D>,
     Right: Element,
     D: Element,
 {
@@ -46,7 +46,7 @@ pub(super) fn land_sparse<S, Left, Right, D, O>(
 ) -> Vec<Columns>
 where
     S: Shape + FragmentShape<RoleSparseA, Left::Width> + FragmentShape<RoleC, D::Width>,
-    Left: Element<Width: SparseWidth> + Product<Right, D, O, D = D>,
+    Left: Element<Width: SparseWidth> + MmaArithmetic<Right, D, O, D = D>,
     Right: Element<Width = Left::Width>,
     D: Element,
 {

@@ -142,7 +142,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_chunks_are_those_of_all_elements() {
+    fn chunks_are_those_of_all_elements() {
         for (swizzle, transposed, bits) in [
             (0, false, 16),
             (1, false, 16),

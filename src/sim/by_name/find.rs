@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_that_is_nearly_right_is_mended() {
+    fn name_that_is_nearly_right_is_mended() {
         let nearest = |name| find(name).unwrap_err().nearest;
         let meant = "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32";
         assert_eq!(nearest("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16")[0], meant);

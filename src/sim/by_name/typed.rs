@@ -2,7 +2,7 @@
 
 use super::held::MatrixForm;
 use crate::element::{Bits32, Element};
-use crate::engine::{MetadataOrder, Product, ScaledProduct, raw};
+use crate::engine::{MetadataOrder, MmaArithmetic, ScaledMmaArithmetic, raw};
 use crate::fragment::{FragmentShape, RoleA, RoleB, RoleC, RoleSparseA, Shape, SparseWidth};
 use crate::isa::{mma_arithmetic, ptx};
 use crate::mma::ScaledKind;
@@ -24,7 +24,7 @@ where
         + FragmentShape<RoleB, B::Width>
         + FragmentShape<RoleC, C::Width>
         + FragmentShape<RoleC, D::Width>,
-    A: Element + Product<B, C, O, D = D>,
+    A: Element + MmaArithmetic<B, C, O, D = D>,
     B: Element,
     C: Element,
     D: Element,
@@ -49,7 +49,7 @@ where
         + FragmentShape<RoleA, A::Width>
         + FragmentShape<RoleB, B::Width>
         + FragmentShape<RoleC, Bits32>,
-    A: Element + ScaledProduct<B, K, Scale = K::Scale>,
+    A: Element + ScaledMmaArithmetic<B, K, Scale = K::Scale>,
     B: Element,
     K: ScaledKind,
 {
@@ -75,7 +75,7 @@ where
         + FragmentShape<RoleSparseA, A::Width>
         + FragmentShape<RoleB, B::Width>
         + FragmentShape<RoleC, C::Width>,
-    A: Element<Width: SparseWidth> + Product<B, C, O, D = C>,
+    A: Element<Width: SparseWidth> + MmaArithmetic<B, C, O, D = C>,
     B: Element<Width = A::Width>,
     C: Element,
     Order: MetadataOrder,
@@ -101,7 +101,7 @@ where
         + FragmentShape<RoleSparseA, A::Width>
         + FragmentShape<RoleB, B::Width>
         + FragmentShape<RoleC, Bits32>,
-    A: Element<Width: SparseWidth> + ScaledProduct<B, K, Scale = K::Scale>,
+    A: Element<Width: SparseWidth> + ScaledMmaArithmetic<B, K, Scale = K::Scale>,
     B: Element<Width = A::Width>,
     K: ScaledKind,
 {

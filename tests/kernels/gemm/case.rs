@@ -302,7 +302,7 @@ fn check_orders<T: Multiply<O> + Integral, O: Output + Integral>(
 }
 
 /// Calls a macro for every combination of the elements of A and B, and of D.
-macro_rules! each_product {
+macro_rules! each_element_type {
     ($call:ident $($argument:tt)*) => {
         $call!(bf16 bf16 $($argument)*);
         $call!(f16 f16 $($argument)*);
@@ -319,7 +319,7 @@ macro_rules! each_product {
         $call!(F8E5M2 f32 $($argument)*);
     };
 }
-pub(crate) use each_product;
+pub(crate) use each_element_type;
 
 /// Checks a case with each selected kernel.
 macro_rules! check_kernels {

@@ -20,7 +20,7 @@ fn ended(output: &Output) -> (Option<i32>, String) {
 
 /// The pipe has no reader from the start.
 #[test]
-fn a_closed_pipe_ends_a_program_quietly() {
+fn closed_pipe_ends_program_quietly() {
     for _ in 0..20 {
         let (reader, writer) = std::io::pipe().unwrap();
         drop(reader);
@@ -32,7 +32,7 @@ fn a_closed_pipe_ends_a_program_quietly() {
 
 /// As with `| head -1`: the first line is there, and the rest may or may not have been written.
 #[test]
-fn a_reader_may_stop_after_a_line() {
+fn reader_may_stop_after_line() {
     for _ in 0..20 {
         let mut child =
             forms(&["layout", FORM]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
@@ -47,7 +47,7 @@ fn a_reader_may_stop_after_a_line() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn a_full_disk_is_an_error() {
+fn full_disk_is_error() {
     let full = || File::options().write(true).open("/dev/full").unwrap();
     let output = forms(&["layout", FORM]).stdout(full()).stderr(Stdio::piped()).output().unwrap();
     let message = "error: cannot write to standard output: No space left on device (os error 28)\n";

@@ -53,7 +53,7 @@ macro_rules! by {
         }
     )*};
 }
-by! { each_product
+by! { each_element_type
     Mxf8f6f4, ue8m0, F8E4M3, F8E5M2, e3m2, e2m3, InByte<e2m1> =>
         [F8E4M3, F8E5M2, e3m2, e2m3, InByte<e2m1>];
 }
@@ -88,7 +88,7 @@ pub fn scaled<A: ScaledOperand<B, K>, B: Float, K>(
 }
 
 /// One sum of all products; each product is scaled.
-fn each_product<A: Float, B: Float, S: Scale>(
+fn each_element_type<A: Float, B: Float, S: Scale>(
     (a, scale_a): (&[A], &[S]),
     (b, scale_b): (&[B], &[S]),
     c: f32,
@@ -96,7 +96,7 @@ fn each_product<A: Float, B: Float, S: Scale>(
     let (&[scale_a], &[scale_b], 32) = (scale_a, scale_b, a.len()) else {
         panic!(
             "the reference knows the sum of 32 products with one scale of A and one of B, not of \
-             {} with {} and {}: extend `each_product` (tools/reference/src/scaled.rs)",
+             {} with {} and {}: extend `each_element_type` (tools/reference/src/scaled.rs)",
             a.len(),
             scale_a.len(),
             scale_b.len()
@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    #[should_panic(expected = "not of 32 with 2 and 2: extend `each_product`")]
+    #[should_panic(expected = "not of 32 with 2 and 2: extend `each_element_type`")]
     fn second_scale_of_bytes_panics() {
         zero::<F8E4M3, Mxf8f6f4>(32, 2, ue8m0::from_bits(127));
     }

@@ -57,7 +57,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_torn_line_is_asked_again_and_the_others_are_known() {
+    fn torn_line_is_asked_again_and_others_are_known() {
         let path = std::env::temp_dir().join(format!("ptx-matrix-journal-{}", std::process::id()));
         let journal = Journal::open(&path, true).unwrap();
         journal.put(1, "a b").unwrap();

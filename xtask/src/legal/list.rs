@@ -128,7 +128,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_list_is_written_as_it_was_read() {
+    fn list_is_written_as_it_was_read() {
         let rows = read().unwrap();
         let mut writer = csv::Writer::from_writer(Vec::new());
         rows.iter().try_for_each(|row| writer.serialize(row)).unwrap();

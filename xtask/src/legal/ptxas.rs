@@ -270,7 +270,7 @@ ptxas a.ptx, line 10; fatal   : Parsing error near ';': syntax error\n\
 ptxas fatal   : Ptx assembly aborted due to errors\n";
 
     #[test]
-    fn the_worst_error_of_a_line_decides_and_a_syntax_error_ends_the_answers() {
+    fn worst_error_of_line_decides_and_syntax_error_ends_answers() {
         let read = read(SAID, 6, 20).unwrap();
         let answers: Vec<Answer> = read.messages.iter().map(|messages| judge(messages)).collect();
         let expected = [
@@ -284,7 +284,7 @@ ptxas fatal   : Ptx assembly aborted due to errors\n";
     }
 
     #[test]
-    fn an_error_before_the_first_line_refuses_all_and_an_unfinished_output_says_nothing() {
+    fn error_before_first_line_refuses_all_and_unfinished_output_says_nothing() {
         let said = "ptxas a.ptx, line 2; error   : PTX .version 7.8 does not support .target \
                     sm_120a\n\
                     ptxas fatal   : Ptx assembly aborted due to errors\n";

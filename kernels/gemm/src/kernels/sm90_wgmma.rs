@@ -130,8 +130,8 @@ pub fn gemm<
                     let (tiles_a, tiles_b) = stages.stage(state.index());
                     let barrier = full.stage(state.index());
                     let k = tile.k_start + k_tile * tile_k;
-                    // Out-of-bounds boxes are loaded in a tile's first `STAGES` steps, to zero the
-                    // stages. Later steps skip them: TMA fills zeros slower than it copies.
+                    // TMA fills out-of-bounds boxes with zeros, in a tile's first `STAGES` steps:
+                    // once per stage. Later steps skip them: that is slower than a copy.
                     let loads_all =
                         k_tile < STAGES as u32 || tile.rows >= tile_m && tile.cols >= tile_n;
                     empty.stage(state.index()).wait(warp, state.prev_phase());
@@ -184,11 +184,11 @@ pub fn gemm<
     if CONSUMERS > 1 {
         group.take_registers::<CONSUMER_REGISTERS>();
     }
-    let index = group.index() - 1;
-    let staging = shared.staging.part(index);
+    let consumer = group.index() - 1;
+    let staging = shared.staging.part(consumer);
     let empty: [_; CLUSTER] = core::array::from_fn(|rank| empty.of(cluster.peer(rank)));
     let (rows, cols) = (C::Mainloop::ROWS, C::Mainloop::COLS);
-    let (index_m, index_n) = if cols == C::TILE.n { (index, 0) } else { (0, index) };
+    let (index_m, index_n) = if cols == C::TILE.n { (consumer, 0) } else { (0, consumer) };
     let (rows_a, tile_b) = (C::A::subtile(index_m, rows), index_n);
     let mut consumer = Consumer { group, rows_a, tile_b, stages, full, empty, state };
     let mut index = first;
@@ -199,7 +199,7 @@ pub fn gemm<
         epilogue.store(group, staging, &tile, at, &accumulators);
         index += step;
     }
-    // A fresh handle, so that no register holds the warpgroup's index until here.
+    // The warpgroup again: to keep `group` until here costs a register.
     wait_for_stores(block.warp_group());
     if CLUSTER > 1 {
         // Other blocks may still arrive on this block's barriers.
@@ -299,15 +299,15 @@ where
         consumer: &mut Consumer<'_, A, B, STAGES, CLUSTER>,
         k_tiles: u32,
     ) -> Self::Accumulators {
-        // Up to 132 accumulator registers leave room for an early `try_wait` and its uniform stage.
-        let quick = const { M64_TILES * N <= 264 };
+        // A thread has M64_TILES * N / 2 accumulators. Up to 132 leave room to poll a stage early.
+        let early = const { M64_TILES * N <= 264 };
         let group = consumer.group;
         let mut accumulators = <[_; M64_TILES]>::from_each(
             #[inline(always)]
             |_| GroupAccumulator::<N, T>::zero().begin(group),
         );
-        let mut before = consumer.state;
-        let mut token = quick.then(|| consumer.try_wait(consumer.state));
+        let mut previous = consumer.state;
+        let mut token = early.then(|| consumer.try_wait(consumer.state));
         for k_tile in 0..k_tiles {
             match token {
                 Some(token) => _ = token.wait(group.warp()),
@@ -315,7 +315,7 @@ where
             }
             let index = consumer.state.index();
             let (a, b) =
-                consumer.stages.stage(if quick { index.uniform(group.warp()) } else { index });
+                consumer.stages.stage(if early { index.uniform(group.warp()) } else { index });
             let (rows_a, tile_b) = (consumer.rows_a, consumer.tile_b);
             accumulators.each_mut().map_each(
                 #[inline(always)]
@@ -329,23 +329,23 @@ where
                         }
                     });
                     if m64 == 0 {
-                        token = quick.then(|| consumer.try_wait(consumer.state.next()));
-                        // All groups of the previous stage have finished: release it now.
+                        token = early.then(|| consumer.try_wait(consumer.state.next()));
                         accumulator.wait::<1>(group);
+                        // Only the newest group is in flight: release the previous stage.
                         if k_tile > 0 {
-                            consumer.release(before, quick);
+                            consumer.release(previous, early);
                         }
                     }
                 },
             );
-            before = consumer.state;
+            previous = consumer.state;
             consumer.state = consumer.state.next();
         }
         let accumulators = accumulators.map_each(
             #[inline(always)]
             |_, accumulator| accumulator.finish(group),
         );
-        consumer.release(before, quick);
+        consumer.release(previous, early);
         accumulators
     }
 }
@@ -369,16 +369,16 @@ impl<A: SharedLayout, B: SharedLayout, const STAGES: usize, const CLUSTER: usize
         self.full.stage(state.index()).begin_wait(self.group.warp(), state.phase())
     }
 
-    /// Releases a stage to the cluster's producers: by lane 0 if `quick` (predicated), or elected.
+    /// Releases a stage in all blocks: by an elected lane, or by lane 0, in fewer registers.
     #[inline(always)]
-    pub fn release(&self, state: PipelineState<STAGES>, quick: bool) {
+    pub fn release(&self, state: PipelineState<STAGES>, by_lane_0: bool) {
         let (empty, is_first) = (self.empty, self.group.warp_rank() == 0);
         let arrive = |lane: Lane<'_>| {
             for empty in empty {
                 empty.stage(state.index()).arrive_having_read(lane);
             }
         };
-        if quick {
+        if by_lane_0 {
             self.group.warp().each(|lane| {
                 if is_first && lane.id() == 0 {
                     arrive(lane);

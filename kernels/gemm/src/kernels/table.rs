@@ -17,7 +17,8 @@ pub type TilesA<C> = <C as super::sm90_wgmma::Config>::A;
 #[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
 pub type TilesB<C> = <C as super::sm90_wgmma::Config>::B;
 
-/// The order of an operand by BLAS's letter: `n` is row-major, `t` is column-major.
+/// The order of an operand by its letter in kernel names: `n` is row-major, `t` is column-major.
+/// (BLAS counts the other way round.)
 macro_rules! order {
     (n) => {
         RowMajor

@@ -4,7 +4,8 @@ use super::epilogue::EpilogueArgs;
 use super::number::Output;
 use ptx_matrix::prelude::*;
 
-/// The problem shape: M, N, K, the batch, and split-K.
+/// The problem shape: M, N, K, the batch, split-K and the cluster's direction. It is also the
+/// tile scheduler of ordinary GEMMs.
 #[derive(Clone, Copy, Debug, KernelArgs)]
 #[repr(C)]
 pub struct ProblemShape {

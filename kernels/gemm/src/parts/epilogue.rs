@@ -76,7 +76,7 @@ impl<'k, O: Output> EpilogueArgs<'k, O> {
         GlobalMatrixMut::new(self.d.skip(layout.start(batch)), rows, cols, layout.ld as usize)
     }
 
-    /// Whether D is alpha times the accumulators, and goes to D.
+    /// Whether D is alpha times the accumulators, and is stored here: no C, no split-K.
     #[inline(always)]
     pub fn only_scales(&self) -> bool {
         self.partials.is_empty()

@@ -9,7 +9,7 @@ use ptx_matrix::forms::{Needs, ptx};
 use ptx_matrix::fragment::{M16N8K8, Shape};
 use ptx_matrix::launch::Device;
 use ptx_matrix::mma::{Mma, MmaForm, Plain};
-use ptx_matrix::sim::{Arch, Product, Quad};
+use ptx_matrix::sim::{Arch, MmaArithmetic, Quad};
 use ptx_matrix::target::{AtLeast, Requirement};
 use ptx_matrix::{
     mma_element, mma_forms, mma_kind, mma_named, mma_ptx, mma_scaled_forms, mma_scaled_named,
@@ -132,7 +132,7 @@ fn multiply<D, S, A, B, C, O>(
 where
     D: Device + 'static,
     S: Shape,
-    A: Operand<B, C, O> + Product<B, C, O, D = <A as Operand<B, C, O>>::D>,
+    A: Operand<B, C, O> + MmaArithmetic<B, C, O, D = <A as Operand<B, C, O>>::D>,
     B: Element,
     C: Element,
 {
@@ -195,7 +195,7 @@ fn reference<A: Operand<B, C, O>, B: Element, C: Element, O>(
 
 fn arithmetic<A, B, C, O>(gpu: Arch, size: Size) -> Reference
 where
-    A: Element + Product<B, C, O, D: Element>,
+    A: Element + MmaArithmetic<B, C, O, D: Element>,
     B: Element,
     C: Element,
 {

@@ -9,7 +9,7 @@ use ptx_matrix::forms::{Needs, ptx};
 use ptx_matrix::fragment::Shape;
 use ptx_matrix::launch::Device;
 use ptx_matrix::mma::{MmaSparse, MmaSparseForm};
-use ptx_matrix::sim::{Arch, Product};
+use ptx_matrix::sim::{Arch, MmaArithmetic};
 use ptx_matrix::target::Requirement;
 use ptx_matrix::{
     mma_element, mma_kind, mma_sparse_forms, mma_sparse_named, mma_sparse_ordered_forms,
@@ -138,7 +138,7 @@ fn multiply<D, S, A, B, C, O>(
 where
     D: Device + 'static,
     S: Shape,
-    A: Operand<B, C, O, D = C> + Product<B, C, O, D = C> + ptx_matrix::element::Element,
+    A: Operand<B, C, O, D = C> + MmaArithmetic<B, C, O, D = C> + ptx_matrix::element::Element,
     B: Element,
     C: Element,
 {
@@ -214,7 +214,7 @@ fn reference<A: Operand<B, C, O, D = C>, B: Element, C: Element, O>(
 
 fn arithmetic<A, B, C, O>(gpu: Arch, size: Size) -> Reference
 where
-    A: Element + Product<B, C, O, D = C>,
+    A: Element + MmaArithmetic<B, C, O, D = C>,
     B: Element,
     C: Element,
 {

@@ -8,7 +8,7 @@ use bytemuck::Pod;
 use ptx_matrix::element::b1;
 use ptx_matrix::forms::ptx;
 use ptx_matrix::launch::Device;
-use ptx_matrix::sim::{Arch, Product};
+use ptx_matrix::sim::{Arch, MmaArithmetic};
 use ptx_matrix::target::Requirement;
 use ptx_matrix::{
     wgmma_arithmetic, wgmma_columns, wgmma_forms, wgmma_named, wgmma_ptx, wgmma_stored,
@@ -157,7 +157,7 @@ fn multiply<D, A, B, R, InA, InB, O>(
 ) -> Check<D>
 where
     D: Device + 'static,
-    A: Memory + Operand<B, R, O, D = R> + Product<B, R, O, D = R>,
+    A: Memory + Operand<B, R, O, D = R> + MmaArithmetic<B, R, O, D = R>,
     B: Memory,
     R: Element,
     InA: Pod,
@@ -175,7 +175,7 @@ where
         }),
         labels: None,
         arithmetic: Some(of_both_halves::<A, B, R>((n, k), prepare, |a, b, c| {
-            <A as Product<B, R, O>>::multiply(Arch::SM_90, a, b, &[c], 1, a.len()).remove(0)
+            <A as MmaArithmetic<B, R, O>>::multiply(Arch::SM_90, a, b, &[c], 1, a.len()).remove(0)
         })),
     }
 }

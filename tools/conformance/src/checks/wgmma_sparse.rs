@@ -9,7 +9,7 @@ use crate::{bytes, elements};
 use ptx_matrix::element::Width;
 use ptx_matrix::forms::ptx;
 use ptx_matrix::launch::Device;
-use ptx_matrix::sim::{Arch, Product};
+use ptx_matrix::sim::{Arch, MmaArithmetic};
 use ptx_matrix::target::Requirement;
 use ptx_matrix::{wgmma_arithmetic, wgmma_columns, wgmma_named, wgmma_ptx, wgmma_sparse_forms};
 use ptx_matrix_conformance_kernels::{wgmma_sparse as kernels, wgmma_sparse_with_kernel};
@@ -103,7 +103,7 @@ fn multiply<D, A, B, R, O>(
 ) -> Check<D>
 where
     D: Device + 'static,
-    A: Operand<B, R, O, D = R> + Product<B, R, O, D = R> + ptx_matrix::element::Element,
+    A: Operand<B, R, O, D = R> + MmaArithmetic<B, R, O, D = R> + ptx_matrix::element::Element,
     B: Element,
     R: Element,
 {
@@ -120,7 +120,7 @@ where
         }),
         labels: None,
         arithmetic: Some(of_both::<A, B, R>(form, granularity, prepare, |a, b, c| {
-            <A as Product<B, R, O>>::multiply(Arch::SM_90, a, b, &[c], 1, a.len()).remove(0)
+            <A as MmaArithmetic<B, R, O>>::multiply(Arch::SM_90, a, b, &[c], 1, a.len()).remove(0)
         })),
     }
 }

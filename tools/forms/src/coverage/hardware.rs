@@ -170,7 +170,7 @@ mod tests {
 
     /// The numbers of compared elements in the docs are those in the files.
     #[test]
-    fn the_numbers_in_the_docs() {
+    fn numbers_in_docs() {
         let docs = fs::read_to_string(crate::root().join("docs/NUMERICS.md")).unwrap();
         let in_words = |number: u64| {
             let digits = number.to_string();

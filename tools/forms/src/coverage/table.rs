@@ -208,7 +208,7 @@ mod tests {
     const EMULATED: Outcome = Outcome::Became(Nature::Emulated);
 
     #[test]
-    fn a_whole_row_has_no_hole() {
+    fn whole_row_has_no_hole() {
         let whole =
             row(&[("sm_80", NATIVE), ("sm_90a", EMULATED), ("sm_100f", Outcome::Assembled)]);
         assert!(whole.holes().is_empty());
@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn the_table_and_its_closing_line() {
+    fn table_and_its_closing_line() {
         let rows = [
             row(&[
                 ("sm_80", NATIVE),

@@ -170,7 +170,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_pictures_in_the_docs_are_those_of_the_code() {
+    fn pictures_in_docs_are_those_of_code() {
         let files = files();
         for (file, text) in &files {
             let is_same =
