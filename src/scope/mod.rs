@@ -10,7 +10,7 @@
 //! | [`WarpGroup`] | four warps, which execute `wgmma` together |
 //! | [`ClusterBlock`], [`Cluster`] | a block of a cluster, and the cluster: ranks and barriers |
 //! | [`Peer`], [`Peers`], [`Blocks`] | blocks of a cluster by rank; a set of them for multicast |
-//! | [`Threads`] | the threads that divide work: of a warp, a warpgroup, a block or a cluster's block |
+//! | [`Threads`] | threads that divide work: of a warp, a warpgroup or a block |
 //!
 //! Values that differ from lane to lane, and lane closures, are in [`lane`](crate::lane).
 //!

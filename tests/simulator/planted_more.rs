@@ -23,6 +23,8 @@ enum Plant {
     RefillBehindFull,
     /// The producer waits for the same phase as the consumer, from the first round on.
     PhaseOfConsumer,
+    /// The producer neither loads nor arrives.
+    MissingLoad,
     EarlyRelease,
     ReleasedTwice,
     TooFewArrivals,
@@ -69,10 +71,12 @@ fn ring(
             } else if !is(plant, Refill) && !is(plant, RefillBehindFull) {
                 empty.wait(warp, state.prev_phase());
             }
-            warp.elect(|lane| {
-                full.arrive_expecting(lane, 256);
-                row.load_tma(lane, a.bulk(round * 64), full);
-            });
+            if !is(plant, MissingLoad) {
+                warp.elect(|lane| {
+                    full.arrive_expecting(lane, 256);
+                    row.load_tma(lane, a.bulk(round * 64), full);
+                });
+            }
             if is(plant, RefillBehindFull) {
                 full.wait(warp, state.phase());
             }
@@ -431,8 +435,9 @@ titles! {
         "`rows[0] row 0, column 0` is refilled while warp 0 may still read it: no wait for \
          `empty[0]` is before the copy\n";
     ring_phase_of_consumer: run_ring, PhaseOfConsumer,
-        "deadlock in the first round: warp 0 waits for `full[0]`, warp 1 waits for `empty[0]`, and \
-         nobody has arrived at any of them\n";
+        "deadlock in the first round: warps wait for `full[0]` and `empty[0]` before any arrival\n";
+    ring_missing_load: run_ring, MissingLoad,
+        "deadlock: warp 0 waits for `full[0]`, and nothing ends its phase 0: 1 of 1 arrivals missing\n";
     ring_early_release: run_ring, EarlyRelease,
         "`rows[0] row 0, column 0` is released too early: warp 0 arrives at `empty[0]` before its \
          read is over\n";
@@ -473,7 +478,7 @@ titles! {
     written_missing_fence: run_written, MissingFence,
         "no proxy fence between a store to `b row 0, column 0` and a bulk copy or `wgmma`\n";
     written_missing_block_sync: run_written, MissingBlockSync,
-        "race: ";
+        "race: write of `a row ";
     written_in_flight: run_written, MissingSync,
         "race: write of `a row ";
     multicast_missing_wait: run_multicast, MissingWait,

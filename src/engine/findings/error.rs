@@ -148,12 +148,7 @@ impl Finding {
             (_, "read") => Some(there),
             _ => None,
         };
-        let group = match other {
-            Agent::WarpGroup => Some(there),
-            // No warp executes an operation of a warpgroup or a copy.
-            _ if self.warp.is_none() => Some(here),
-            _ => None,
-        };
+        let group = matches!(other, Agent::WarpGroup).then_some(there);
         Some(RaceLines { here, there, read, group })
     }
 

@@ -385,20 +385,9 @@ fn deadlock(
 ) -> fmt::Result {
     let Some(first) = waiting.first() else { return f.write_str("deadlock") };
     if wait_in_circle(waiting, barriers) {
-        f.write_str("deadlock in the first round: ")?;
-        let mut written = Vec::new();
-        for one in waiting {
-            let Awaited::Barrier { address, .. } = one.awaited else { continue };
-            let group = waiting.iter().filter(|of| of.awaited == one.awaited);
-            let group: Vec<_> = group.map(|waiting| (waiting.block, waiting.warp)).collect();
-            if !written.contains(&one.awaited) {
-                let comma = if written.is_empty() { "" } else { ", " };
-                let waits = if group.len() == 1 { "waits" } else { "wait" };
-                write!(f, "{comma}{} {waits} for {}", warps(group), names.barrier(address))?;
-                written.push(one.awaited);
-            }
-        }
-        return f.write_str(", and nobody has arrived at any of them");
+        let names: Vec<_> = barriers.iter().map(|barrier| names.barrier(barrier.address)).collect();
+        let names = names.join(" and ");
+        return write!(f, "deadlock in the first round: warps wait for {names} before any arrival");
     }
     let with_first = waiting.iter().filter(|waiting| waiting.awaited == first.awaited);
     let group: Vec<_> = with_first.map(|waiting| (waiting.block, waiting.warp)).collect();
@@ -443,11 +432,12 @@ fn deadlock(
     }
 }
 
-/// Whether the warps wait for each other: for the first phases of several mbarriers, to which none
-/// has come.
+/// Whether the warps wait for each other from the start: for the first phases of several mbarriers,
+/// of which none has had an arrival, bytes of a copy or a wait that ended.
 pub(super) fn wait_in_circle(waiting: &[WaitingWarp], barriers: &[BarrierState]) -> bool {
-    let is_first = |of: &WaitingWarp| matches!(of.awaited, Awaited::Barrier { phase: 0, .. });
+    let is_first =
+        |of: &WaitingWarp| matches!(of.awaited, Awaited::Barrier { phase: 0, bytes: 0, .. });
     barriers.len() > 1
         && waiting.iter().all(is_first)
-        && barriers.iter().all(|barrier| barrier.arrivals.is_empty())
+        && barriers.iter().all(|barrier| barrier.arrivals.is_empty() && !barrier.had_wait)
 }

@@ -127,6 +127,8 @@ pub struct BarrierState {
     pub made: Option<Actor>,
     /// The last arrival of each warp, with its phase.
     pub arrivals: Vec<(u32, Actor)>,
+    /// Whether a wait for it has ended.
+    pub had_wait: bool,
 }
 
 /// A warp that has ended while others wait.

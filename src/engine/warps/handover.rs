@@ -170,6 +170,11 @@ impl BarrierHistory {
             .map(|(_, by)| by)
     }
 
+    /// Whether a wait has ended.
+    pub(super) fn had_wait(&self) -> bool {
+        !self.waits.is_empty()
+    }
+
     fn wait_of(&self, agent: usize) -> Option<Waited> {
         self.waits.iter().find(|wait| wait.by.agent == agent).copied()
     }
