@@ -32,7 +32,7 @@ const SERIES: &str = "0.5.";
 
 /// The crates for users, each with its purpose.
 const CRATES: [(&str, &str); 6] = [
-    ("ptx-matrix", "what kernels are written with, and the simulator"),
+    ("ptx-matrix", "typed instructions for kernels, and the simulator"),
     ("ptx-matrix-macros", "`#[kernel]` and the derives"),
     ("ptx-matrix-build", "compiles kernels to PTX and machine code"),
     ("ptx-matrix-host", "launches kernels on a GPU"),
