@@ -437,7 +437,8 @@ titles! {
     ring_phase_of_consumer: run_ring, PhaseOfConsumer,
         "deadlock in the first round: warps wait for `full[0]` and `empty[0]` before any arrival\n";
     ring_missing_load: run_ring, MissingLoad,
-        "deadlock: warp 0 waits for `full[0]`, and nothing ends its phase 0: 1 of 1 arrivals missing\n";
+        "deadlock: warp 0 waits for `full[0]`, and nothing ends its phase 0: 1 of 1 arrivals \
+         missing\n";
     ring_early_release: run_ring, EarlyRelease,
         "`rows[0] row 0, column 0` is released too early: warp 0 arrives at `empty[0]` before its \
          read is over\n";
