@@ -396,7 +396,7 @@ impl<T: Multiply<O>, O: Output> Gemm<T, O> {
         let (m, n) = (self.row_major().m, self.row_major().n);
         at_most("M x N / 64, the number of blocks,", m * n.div_ceil(64), LONGEST)?;
         let of_floats = !matches!(self.activation, Activation::Identity | Activation::Relu);
-        if of_floats && !O::Acc::HAS_EXP {
+        if of_floats && !O::Acc::IS_FLOAT {
             return Err(Refusal::NoActivation { activation: self.activation });
         }
         for Matrices { name: matrix, size: (rows, cols), layout, .. } in self.matrices() {

@@ -25,7 +25,9 @@ fn swiglu_is_silu_of_one_half_times_the_other() {
         .strides([1, n / 2, m * n / 2])
         .map_mut(&device, &mut d[..])
         .unwrap();
-    let scalars = EpilogueScalars { alpha: 1.0, beta: 0.0, bias_per_row: 0, activation: 0 };
+    // Alpha applies after silu.
+    let alpha = 0.5;
+    let scalars = EpilogueScalars { alpha, beta: 0.0, bias_per_row: 0, activation: 0 };
     let epilogue = EpilogueArgsHost {
         c: &[][..],
         bias: &[][..],
@@ -56,7 +58,7 @@ fn swiglu_is_silu_of_one_half_times_the_other() {
         for col in 0..n / 2 {
             let gate_col = col / 128 * 256 + col % 128;
             let (gate, up) = (dot(row, gate_col), dot(row, gate_col + 128));
-            let expected = gate / (1.0 + (-gate).exp()) * up;
+            let expected = alpha * (gate / (1.0 + (-gate).exp()) * up);
             let got = d[row * n / 2 + col].to_f32();
             let error = (got - expected).abs();
             assert!(

@@ -1,4 +1,5 @@
-//! GEMM with SwiGLU: D = silu(A x G) * (A x U). B has 128 columns of G, then 128 of U, and so on.
+//! GEMM with SwiGLU: D = alpha silu(A x G) * (A x U). B has 128 columns of G, then 128 of U, and so
+//! on. `TmaStore` applies alpha, after silu.
 
 use ptx_matrix::mma::GroupAccumulator;
 use ptx_matrix::prelude::*;

@@ -86,12 +86,15 @@ impl Trial {
             let batch_stride = outer * stride + random.random_range(0..9);
             layout.starting_at(random.random_range(0..20)).batch_stride(batch_stride)
         };
-        let scales: &[f64] =
-            if O::Acc::HAS_EXP { &[1.0, 1.0, 0.0, -0.5, 2.0] } else { &[1.0, 1.0, 0.0, -3.0, 2.0] };
+        let scales: &[f64] = if O::Acc::IS_FLOAT {
+            &[1.0, 1.0, 0.0, -0.5, 2.0]
+        } else {
+            &[1.0, 1.0, 0.0, -3.0, 2.0]
+        };
         let [alpha, beta] = [(); 2].map(|()| *scales.choose(&mut random).expect("there are some"));
         // A grouped GEMM needs an alpha that is not zero.
         let alpha = if are_grouped && alpha == 0.0 { 1.0 } else { alpha };
-        let activations: &[Activation] = match O::Acc::HAS_EXP {
+        let activations: &[Activation] = match O::Acc::IS_FLOAT {
             true => &[Activation::Relu, Activation::Gelu, Activation::Silu],
             false => &[Activation::Relu],
         };

@@ -146,7 +146,7 @@ fn expect<T: TrialElement, O: Output + TrialElement>(
         value += bias;
         size += bias.abs();
     }
-    if !O::Acc::HAS_EXP {
+    if !O::Acc::IS_FLOAT {
         // f64 holds every integer exactly up to this point.
         let wrapped = f64::from(value as i64 as i32);
         return (activate(trial.activation, wrapped), 0.0);

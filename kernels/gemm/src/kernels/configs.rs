@@ -251,7 +251,7 @@ mod sm90_f64 {
 /// [M x N x K in TMA boxes of rows of A x columns of B, stages,
 ///  consumers x mainloop, blocks of a cluster,
 ///  staging tiles x columns of each, swizzle,
-///  by columns of an epilogue sub-tile, for epilogues with C, bias or activation,
+///  epi_n: columns of an epilogue sub-tile, for epilogues with C, bias or activation,
 ///  reduce: columns that a block of cluster split-K reduces and stores,
 ///  throughput as a multiple of `mma.sync`'s]
 ///     order of A, order of B, name, ..;
@@ -265,239 +265,240 @@ mod sm90a {
     use super::*;
     use crate::kernels::sm90_grouped::grouped;
     use crate::kernels::sm90_promotion::Promote;
-    use crate::kernels::sm90_wgmma::{Accumulate, run as gemm};
+    use crate::kernels::sm90_wgmma::Accumulate;
     use crate::kernels::sm90_wgmma_split_k::run as split_k;
+    use crate::kernels::table::run_gemm as gemm;
 
     sm90_wgmma! {
         Sm90Wgmma by gemm into RowMajor:
         bf16 => bf16 {
             [128 x 256 x 64 in 128 x 256, 4 stages, 2 x Accumulate<1, 256, f32>, cluster 1,
-             staging 2 x 64 Swizzle128 by 32, 1.715]
+             staging 2 x 64 Swizzle128, epi_n 32, 1.715]
                 n n sm90_bf16_nn_128x256x64, n t sm90_bf16_nt_128x256x64;
             [128 x 256 x 64 in 64 x 128, 4 stages, 2 x Accumulate<1, 256, f32>, cluster 2,
-             staging 2 x 64 Swizzle128 by 32, 1.715]
+             staging 2 x 64 Swizzle128, epi_n 32, 1.715]
                 n n sm90_bf16_nn_128x256x64_c2, n t sm90_bf16_nt_128x256x64_c2;
             [128 x 256 x 64 in 128 x 256, 4 stages, 2 x Accumulate<1, 256, f32>, cluster 1,
-             staging 2 x 64 Swizzle128 by 32, 1.7]
+             staging 2 x 64 Swizzle128, epi_n 32, 1.7]
                 t n sm90_bf16_tn_128x256x64, t t sm90_bf16_tt_128x256x64;
             [128 x 192 x 64 in 64 x 96, 4 stages, 2 x Accumulate<1, 192, f32>, cluster 2,
-             staging 2 x 64 Swizzle128 by 32, 1.66]
+             staging 2 x 64 Swizzle128, epi_n 32, 1.66]
                 n n sm90_bf16_nn_128x192x64_c2, n t sm90_bf16_nt_128x192x64_c2,
                 t n sm90_bf16_tn_128x192x64_c2, t t sm90_bf16_tt_128x192x64_c2;
             [128 x 160 x 64 in 64 x 80, 4 stages, 2 x Accumulate<1, 160, f32>, cluster 2,
-             staging 4 x 32 Swizzle64 by 32, 1.56]
+             staging 4 x 32 Swizzle64, epi_n 32, 1.56]
                 n n sm90_bf16_nn_128x160x64_c2;
             [128 x 128 x 64 in 64 x 64, 6 stages, 2 x Accumulate<1, 128, f32>, cluster 2,
-             staging 2 x 64 Swizzle128 by 32, 1.6]
+             staging 2 x 64 Swizzle128, epi_n 32, 1.6]
                 n n sm90_bf16_nn_128x128x64_c2, n t sm90_bf16_nt_128x128x64_c2,
                 t n sm90_bf16_tn_128x128x64_c2, t t sm90_bf16_tt_128x128x64_c2;
             [64 x 128 x 64 in 32 x 64, 8 stages, 1 x Accumulate<1, 128, f32>, cluster 2,
-             staging 2 x 64 Swizzle128 by 32, 1.35]
+             staging 2 x 64 Swizzle128, epi_n 32, 1.35]
                 n n sm90_bf16_nn_64x128x64_c2, n t sm90_bf16_nt_64x128x64_c2,
                 t n sm90_bf16_tn_64x128x64_c2, t t sm90_bf16_tt_64x128x64_c2;
             [64 x 64 x 64 in 32 x 32, 12 stages, 1 x Accumulate<1, 64, f32>, cluster 1,
-             staging 2 x 64 Swizzle128 by 32, 0.7]
+             staging 2 x 64 Swizzle128, epi_n 32, 0.7]
                 n n sm90_bf16_nn_64x64x64, n t sm90_bf16_nt_64x64x64,
                 t n sm90_bf16_tn_64x64x64, t t sm90_bf16_tt_64x64x64;
         }
         f16 => f16 {
             [128 x 256 x 64 in 128 x 256, 4 stages, 2 x Accumulate<1, 256, f32>, cluster 1,
-             staging 2 x 64 Swizzle128 by 32, 1.715]
+             staging 2 x 64 Swizzle128, epi_n 32, 1.715]
                 n n sm90_f16_nn_128x256x64, n t sm90_f16_nt_128x256x64;
             [128 x 256 x 64 in 64 x 128, 4 stages, 2 x Accumulate<1, 256, f32>, cluster 2,
-             staging 2 x 64 Swizzle128 by 32, 1.715]
+             staging 2 x 64 Swizzle128, epi_n 32, 1.715]
                 n n sm90_f16_nn_128x256x64_c2, n t sm90_f16_nt_128x256x64_c2;
             [128 x 256 x 64 in 128 x 256, 4 stages, 2 x Accumulate<1, 256, f32>, cluster 1,
-             staging 2 x 64 Swizzle128 by 32, 1.7]
+             staging 2 x 64 Swizzle128, epi_n 32, 1.7]
                 t n sm90_f16_tn_128x256x64, t t sm90_f16_tt_128x256x64;
             [128 x 192 x 64 in 64 x 96, 4 stages, 2 x Accumulate<1, 192, f32>, cluster 2,
-             staging 2 x 64 Swizzle128 by 32, 1.66]
+             staging 2 x 64 Swizzle128, epi_n 32, 1.66]
                 n n sm90_f16_nn_128x192x64_c2, n t sm90_f16_nt_128x192x64_c2,
                 t n sm90_f16_tn_128x192x64_c2, t t sm90_f16_tt_128x192x64_c2;
             [128 x 160 x 64 in 64 x 80, 4 stages, 2 x Accumulate<1, 160, f32>, cluster 2,
-             staging 4 x 32 Swizzle64 by 32, 1.56]
+             staging 4 x 32 Swizzle64, epi_n 32, 1.56]
                 n n sm90_f16_nn_128x160x64_c2;
             [128 x 128 x 64 in 64 x 64, 6 stages, 2 x Accumulate<1, 128, f32>, cluster 2,
-             staging 2 x 64 Swizzle128 by 32, 1.6]
+             staging 2 x 64 Swizzle128, epi_n 32, 1.6]
                 n n sm90_f16_nn_128x128x64_c2, n t sm90_f16_nt_128x128x64_c2,
                 t n sm90_f16_tn_128x128x64_c2, t t sm90_f16_tt_128x128x64_c2;
             [64 x 128 x 64 in 32 x 64, 8 stages, 1 x Accumulate<1, 128, f32>, cluster 2,
-             staging 2 x 64 Swizzle128 by 32, 1.35]
+             staging 2 x 64 Swizzle128, epi_n 32, 1.35]
                 n n sm90_f16_nn_64x128x64_c2, n t sm90_f16_nt_64x128x64_c2,
                 t n sm90_f16_tn_64x128x64_c2, t t sm90_f16_tt_64x128x64_c2;
             [64 x 64 x 64 in 32 x 32, 12 stages, 1 x Accumulate<1, 64, f32>, cluster 1,
-             staging 2 x 64 Swizzle128 by 32, 0.7]
+             staging 2 x 64 Swizzle128, epi_n 32, 0.7]
                 n n sm90_f16_nn_64x64x64, n t sm90_f16_nt_64x64x64,
                 t n sm90_f16_tn_64x64x64, t t sm90_f16_tt_64x64x64;
         }
         bf16 => f32 {
             [128 x 256 x 64 in 128 x 256, 4 stages, 2 x Accumulate<1, 256, f32>, cluster 1,
-             staging 2 x 32 Swizzle128 by 32, 1.7]
+             staging 2 x 32 Swizzle128, epi_n 32, 1.7]
                 n n sm90_bf16_f32_nn_128x256x64, n t sm90_bf16_f32_nt_128x256x64,
                 t n sm90_bf16_f32_tn_128x256x64, t t sm90_bf16_f32_tt_128x256x64;
             [128 x 192 x 64 in 64 x 96, 4 stages, 2 x Accumulate<1, 192, f32>, cluster 2,
-             staging 2 x 32 Swizzle128 by 32, 1.66]
+             staging 2 x 32 Swizzle128, epi_n 32, 1.66]
                 n n sm90_bf16_f32_nn_128x192x64_c2, n t sm90_bf16_f32_nt_128x192x64_c2,
                 t n sm90_bf16_f32_tn_128x192x64_c2, t t sm90_bf16_f32_tt_128x192x64_c2;
             [128 x 128 x 64 in 64 x 64, 6 stages, 2 x Accumulate<1, 128, f32>, cluster 2,
-             staging 2 x 32 Swizzle128 by 32, 1.6]
+             staging 2 x 32 Swizzle128, epi_n 32, 1.6]
                 n n sm90_bf16_f32_nn_128x128x64_c2, n t sm90_bf16_f32_nt_128x128x64_c2,
                 t n sm90_bf16_f32_tn_128x128x64_c2, t t sm90_bf16_f32_tt_128x128x64_c2;
             [64 x 128 x 64 in 32 x 64, 8 stages, 1 x Accumulate<1, 128, f32>, cluster 2,
-             staging 2 x 32 Swizzle128 by 32, 1.35]
+             staging 2 x 32 Swizzle128, epi_n 32, 1.35]
                 n n sm90_bf16_f32_nn_64x128x64_c2, n t sm90_bf16_f32_nt_64x128x64_c2,
                 t n sm90_bf16_f32_tn_64x128x64_c2, t t sm90_bf16_f32_tt_64x128x64_c2;
             [64 x 64 x 64 in 32 x 32, 12 stages, 1 x Accumulate<1, 64, f32>, cluster 1,
-             staging 2 x 32 Swizzle128 by 32, 0.7]
+             staging 2 x 32 Swizzle128, epi_n 32, 0.7]
                 n n sm90_bf16_f32_nn_64x64x64, n t sm90_bf16_f32_nt_64x64x64,
                 t n sm90_bf16_f32_tn_64x64x64, t t sm90_bf16_f32_tt_64x64x64;
         }
         f16 => f32 {
             [128 x 256 x 64 in 128 x 256, 4 stages, 2 x Accumulate<1, 256, f32>, cluster 1,
-             staging 2 x 32 Swizzle128 by 32, 1.7]
+             staging 2 x 32 Swizzle128, epi_n 32, 1.7]
                 n n sm90_f16_f32_nn_128x256x64, n t sm90_f16_f32_nt_128x256x64,
                 t n sm90_f16_f32_tn_128x256x64, t t sm90_f16_f32_tt_128x256x64;
             [128 x 192 x 64 in 64 x 96, 4 stages, 2 x Accumulate<1, 192, f32>, cluster 2,
-             staging 2 x 32 Swizzle128 by 32, 1.66]
+             staging 2 x 32 Swizzle128, epi_n 32, 1.66]
                 n n sm90_f16_f32_nn_128x192x64_c2, n t sm90_f16_f32_nt_128x192x64_c2,
                 t n sm90_f16_f32_tn_128x192x64_c2, t t sm90_f16_f32_tt_128x192x64_c2;
             [128 x 128 x 64 in 64 x 64, 6 stages, 2 x Accumulate<1, 128, f32>, cluster 2,
-             staging 2 x 32 Swizzle128 by 32, 1.6]
+             staging 2 x 32 Swizzle128, epi_n 32, 1.6]
                 n n sm90_f16_f32_nn_128x128x64_c2, n t sm90_f16_f32_nt_128x128x64_c2,
                 t n sm90_f16_f32_tn_128x128x64_c2, t t sm90_f16_f32_tt_128x128x64_c2;
             [64 x 128 x 64 in 32 x 64, 8 stages, 1 x Accumulate<1, 128, f32>, cluster 2,
-             staging 2 x 32 Swizzle128 by 32, 1.35]
+             staging 2 x 32 Swizzle128, epi_n 32, 1.35]
                 n n sm90_f16_f32_nn_64x128x64_c2, n t sm90_f16_f32_nt_64x128x64_c2,
                 t n sm90_f16_f32_tn_64x128x64_c2, t t sm90_f16_f32_tt_64x128x64_c2;
             [64 x 64 x 64 in 32 x 32, 12 stages, 1 x Accumulate<1, 64, f32>, cluster 1,
-             staging 2 x 32 Swizzle128 by 32, 0.7]
+             staging 2 x 32 Swizzle128, epi_n 32, 0.7]
                 n n sm90_f16_f32_nn_64x64x64, n t sm90_f16_f32_nt_64x64x64,
                 t n sm90_f16_f32_tn_64x64x64, t t sm90_f16_f32_tt_64x64x64;
         }
         f32 => f32 {
             [128 x 256 x 32 in 64 x 128, 4 stages, 2 x Accumulate<1, 256, f32>, cluster 2,
-             staging 2 x 32 Swizzle128 by 32, 1.7]
+             staging 2 x 32 Swizzle128, epi_n 32, 1.7]
                 n t sm90_tf32_nt_128x256x32_c2;
             [128 x 128 x 32 in 64 x 64, 6 stages, 2 x Accumulate<1, 128, f32>, cluster 2,
-             staging 2 x 32 Swizzle128 by 32, 1.65]
+             staging 2 x 32 Swizzle128, epi_n 32, 1.65]
                 n t sm90_tf32_nt_128x128x32_c2;
             [64 x 64 x 32 in 32 x 32, 12 stages, 1 x Accumulate<1, 64, f32>, cluster 1,
-             staging 2 x 32 Swizzle128 by 32, 0.7]
+             staging 2 x 32 Swizzle128, epi_n 32, 0.7]
                 n t sm90_tf32_nt_64x64x32;
         }
         i8 => i32 {
             [128 x 256 x 128 in 64 x 128, 4 stages, 2 x Accumulate<1, 256, i32>, cluster 2,
-             staging 2 x 32 Swizzle128 by 32, 1.65]
+             staging 2 x 32 Swizzle128, epi_n 32, 1.65]
                 n t sm90_s8_nt_128x256x128_c2;
             [128 x 128 x 128 in 64 x 64, 6 stages, 2 x Accumulate<1, 128, i32>, cluster 2,
-             staging 2 x 32 Swizzle128 by 32, 1.6]
+             staging 2 x 32 Swizzle128, epi_n 32, 1.6]
                 n t sm90_s8_nt_128x128x128_c2;
             [64 x 64 x 128 in 32 x 32, 12 stages, 1 x Accumulate<1, 64, i32>, cluster 1,
-             staging 2 x 32 Swizzle128 by 32, 0.65]
+             staging 2 x 32 Swizzle128, epi_n 32, 0.65]
                 n t sm90_s8_nt_64x64x128;
         }
         F8E4M3 => bf16 {
             [128 x 256 x 128 in 64 x 128, 4 stages, 2 x Promote<256, 128, f32>, cluster 2,
-             staging 2 x 64 Swizzle128 by 32, 3.2]
+             staging 2 x 64 Swizzle128, epi_n 32, 3.2]
                 n t sm90_e4m3_bf16_nt_128x256x128_c2;
             [128 x 192 x 128 in 64 x 96, 4 stages, 2 x Promote<192, 192, f32>, cluster 2,
-             staging 2 x 64 Swizzle128 by 32, 3.07]
+             staging 2 x 64 Swizzle128, epi_n 32, 3.07]
                 n t sm90_e4m3_bf16_nt_128x192x128_c2;
             [128 x 128 x 128 in 64 x 64, 6 stages, 2 x Promote<128, 128, f32>, cluster 2,
-             staging 2 x 64 Swizzle128 by 32, 2.9]
+             staging 2 x 64 Swizzle128, epi_n 32, 2.9]
                 n t sm90_e4m3_bf16_nt_128x128x128_c2;
             [64 x 64 x 128 in 32 x 32, 12 stages, 1 x Promote<64, 64, f32>, cluster 1,
-             staging 2 x 64 Swizzle128 by 32, 1.1]
+             staging 2 x 64 Swizzle128, epi_n 32, 1.1]
                 n t sm90_e4m3_bf16_nt_64x64x128;
             [128 x 256 x 128 in 64 x 128, 4 stages, 2 x Accumulate<1, 256, f32>, cluster 2,
-             staging 2 x 64 Swizzle128 by 32, 3.6]
+             staging 2 x 64 Swizzle128, epi_n 32, 3.6]
                 n t sm90_e4m3_bf16_nt_128x256x128_c2_fast;
             [128 x 192 x 128 in 64 x 96, 4 stages, 2 x Accumulate<1, 192, f32>, cluster 2,
-             staging 2 x 64 Swizzle128 by 32, 3.45]
+             staging 2 x 64 Swizzle128, epi_n 32, 3.45]
                 n t sm90_e4m3_bf16_nt_128x192x128_c2_fast;
             [128 x 128 x 128 in 64 x 64, 6 stages, 2 x Accumulate<1, 128, f32>, cluster 2,
-             staging 2 x 64 Swizzle128 by 32, 3.2]
+             staging 2 x 64 Swizzle128, epi_n 32, 3.2]
                 n t sm90_e4m3_bf16_nt_128x128x128_c2_fast;
             [64 x 64 x 128 in 32 x 32, 12 stages, 1 x Accumulate<1, 64, f32>, cluster 1,
-             staging 2 x 64 Swizzle128 by 32, 1.3]
+             staging 2 x 64 Swizzle128, epi_n 32, 1.3]
                 n t sm90_e4m3_bf16_nt_64x64x128_fast;
         }
         F8E4M3 => f16 {
             [128 x 256 x 128 in 64 x 128, 4 stages, 2 x Promote<256, 128, f32>, cluster 2,
-             staging 2 x 64 Swizzle128 by 32, 3.2]
+             staging 2 x 64 Swizzle128, epi_n 32, 3.2]
                 n t sm90_e4m3_f16_nt_128x256x128_c2;
             [128 x 192 x 128 in 64 x 96, 4 stages, 2 x Promote<192, 192, f32>, cluster 2,
-             staging 2 x 64 Swizzle128 by 32, 3.07]
+             staging 2 x 64 Swizzle128, epi_n 32, 3.07]
                 n t sm90_e4m3_f16_nt_128x192x128_c2;
             [128 x 128 x 128 in 64 x 64, 6 stages, 2 x Promote<128, 128, f32>, cluster 2,
-             staging 2 x 64 Swizzle128 by 32, 2.9]
+             staging 2 x 64 Swizzle128, epi_n 32, 2.9]
                 n t sm90_e4m3_f16_nt_128x128x128_c2;
             [64 x 64 x 128 in 32 x 32, 12 stages, 1 x Promote<64, 64, f32>, cluster 1,
-             staging 2 x 64 Swizzle128 by 32, 1.1]
+             staging 2 x 64 Swizzle128, epi_n 32, 1.1]
                 n t sm90_e4m3_f16_nt_64x64x128;
             [128 x 256 x 128 in 64 x 128, 4 stages, 2 x Accumulate<1, 256, f32>, cluster 2,
-             staging 2 x 64 Swizzle128 by 32, 3.6]
+             staging 2 x 64 Swizzle128, epi_n 32, 3.6]
                 n t sm90_e4m3_f16_nt_128x256x128_c2_fast;
             [128 x 192 x 128 in 64 x 96, 4 stages, 2 x Accumulate<1, 192, f32>, cluster 2,
-             staging 2 x 64 Swizzle128 by 32, 3.45]
+             staging 2 x 64 Swizzle128, epi_n 32, 3.45]
                 n t sm90_e4m3_f16_nt_128x192x128_c2_fast;
             [128 x 128 x 128 in 64 x 64, 6 stages, 2 x Accumulate<1, 128, f32>, cluster 2,
-             staging 2 x 64 Swizzle128 by 32, 3.2]
+             staging 2 x 64 Swizzle128, epi_n 32, 3.2]
                 n t sm90_e4m3_f16_nt_128x128x128_c2_fast;
             [64 x 64 x 128 in 32 x 32, 12 stages, 1 x Accumulate<1, 64, f32>, cluster 1,
-             staging 2 x 64 Swizzle128 by 32, 1.3]
+             staging 2 x 64 Swizzle128, epi_n 32, 1.3]
                 n t sm90_e4m3_f16_nt_64x64x128_fast;
         }
         F8E5M2 => bf16 {
             [128 x 256 x 128 in 64 x 128, 4 stages, 2 x Promote<256, 128, f32>, cluster 2,
-             staging 2 x 64 Swizzle128 by 32, 3.2]
+             staging 2 x 64 Swizzle128, epi_n 32, 3.2]
                 n t sm90_e5m2_bf16_nt_128x256x128_c2;
             [128 x 192 x 128 in 64 x 96, 4 stages, 2 x Promote<192, 192, f32>, cluster 2,
-             staging 2 x 64 Swizzle128 by 32, 3.07]
+             staging 2 x 64 Swizzle128, epi_n 32, 3.07]
                 n t sm90_e5m2_bf16_nt_128x192x128_c2;
             [128 x 128 x 128 in 64 x 64, 6 stages, 2 x Promote<128, 128, f32>, cluster 2,
-             staging 2 x 64 Swizzle128 by 32, 2.9]
+             staging 2 x 64 Swizzle128, epi_n 32, 2.9]
                 n t sm90_e5m2_bf16_nt_128x128x128_c2;
             [64 x 64 x 128 in 32 x 32, 12 stages, 1 x Promote<64, 64, f32>, cluster 1,
-             staging 2 x 64 Swizzle128 by 32, 1.1]
+             staging 2 x 64 Swizzle128, epi_n 32, 1.1]
                 n t sm90_e5m2_bf16_nt_64x64x128;
             [128 x 256 x 128 in 64 x 128, 4 stages, 2 x Accumulate<1, 256, f32>, cluster 2,
-             staging 2 x 64 Swizzle128 by 32, 3.6]
+             staging 2 x 64 Swizzle128, epi_n 32, 3.6]
                 n t sm90_e5m2_bf16_nt_128x256x128_c2_fast;
             [128 x 192 x 128 in 64 x 96, 4 stages, 2 x Accumulate<1, 192, f32>, cluster 2,
-             staging 2 x 64 Swizzle128 by 32, 3.45]
+             staging 2 x 64 Swizzle128, epi_n 32, 3.45]
                 n t sm90_e5m2_bf16_nt_128x192x128_c2_fast;
             [128 x 128 x 128 in 64 x 64, 6 stages, 2 x Accumulate<1, 128, f32>, cluster 2,
-             staging 2 x 64 Swizzle128 by 32, 3.2]
+             staging 2 x 64 Swizzle128, epi_n 32, 3.2]
                 n t sm90_e5m2_bf16_nt_128x128x128_c2_fast;
             [64 x 64 x 128 in 32 x 32, 12 stages, 1 x Accumulate<1, 64, f32>, cluster 1,
-             staging 2 x 64 Swizzle128 by 32, 1.3]
+             staging 2 x 64 Swizzle128, epi_n 32, 1.3]
                 n t sm90_e5m2_bf16_nt_64x64x128_fast;
         }
         F8E5M2 => f16 {
             [128 x 256 x 128 in 64 x 128, 4 stages, 2 x Promote<256, 128, f32>, cluster 2,
-             staging 2 x 64 Swizzle128 by 32, 3.2]
+             staging 2 x 64 Swizzle128, epi_n 32, 3.2]
                 n t sm90_e5m2_f16_nt_128x256x128_c2;
             [128 x 192 x 128 in 64 x 96, 4 stages, 2 x Promote<192, 192, f32>, cluster 2,
-             staging 2 x 64 Swizzle128 by 32, 3.07]
+             staging 2 x 64 Swizzle128, epi_n 32, 3.07]
                 n t sm90_e5m2_f16_nt_128x192x128_c2;
             [128 x 128 x 128 in 64 x 64, 6 stages, 2 x Promote<128, 128, f32>, cluster 2,
-             staging 2 x 64 Swizzle128 by 32, 2.9]
+             staging 2 x 64 Swizzle128, epi_n 32, 2.9]
                 n t sm90_e5m2_f16_nt_128x128x128_c2;
             [64 x 64 x 128 in 32 x 32, 12 stages, 1 x Promote<64, 64, f32>, cluster 1,
-             staging 2 x 64 Swizzle128 by 32, 1.1]
+             staging 2 x 64 Swizzle128, epi_n 32, 1.1]
                 n t sm90_e5m2_f16_nt_64x64x128;
             [128 x 256 x 128 in 64 x 128, 4 stages, 2 x Accumulate<1, 256, f32>, cluster 2,
-             staging 2 x 64 Swizzle128 by 32, 3.6]
+             staging 2 x 64 Swizzle128, epi_n 32, 3.6]
                 n t sm90_e5m2_f16_nt_128x256x128_c2_fast;
             [128 x 192 x 128 in 64 x 96, 4 stages, 2 x Accumulate<1, 192, f32>, cluster 2,
-             staging 2 x 64 Swizzle128 by 32, 3.45]
+             staging 2 x 64 Swizzle128, epi_n 32, 3.45]
                 n t sm90_e5m2_f16_nt_128x192x128_c2_fast;
             [128 x 128 x 128 in 64 x 64, 6 stages, 2 x Accumulate<1, 128, f32>, cluster 2,
-             staging 2 x 64 Swizzle128 by 32, 3.2]
+             staging 2 x 64 Swizzle128, epi_n 32, 3.2]
                 n t sm90_e5m2_f16_nt_128x128x128_c2_fast;
             [64 x 64 x 128 in 32 x 32, 12 stages, 1 x Accumulate<1, 64, f32>, cluster 1,
-             staging 2 x 64 Swizzle128 by 32, 1.3]
+             staging 2 x 64 Swizzle128, epi_n 32, 1.3]
                 n t sm90_e5m2_f16_nt_64x64x128_fast;
         }
     }
@@ -508,96 +509,96 @@ mod sm90a {
         Sm90SwapAb by gemm into ColMajor:
         bf16 => bf16 {
             [256 x 160 x 64 in 128 x 80, 4 stages, 2 x Accumulate<2, 160, f32>, cluster 2,
-             staging 4 x 16 Swizzle128 by 16, 1.654]
+             staging 4 x 16 Swizzle128, epi_n 16, 1.654]
                 t t sm90_bf16_nn_160x256x64_swap_c2, n t sm90_bf16_nt_160x256x64_swap_c2;
             [192 x 192 x 64 in 96 x 96, 4 stages, 2 x Accumulate<3, 96, f32>, cluster 2,
-             staging 6 x 16 Swizzle128 by 16, 1.695]
+             staging 6 x 16 Swizzle128, epi_n 16, 1.695]
                 t t sm90_bf16_nn_192x192x64_swap_c2, n t sm90_bf16_nt_192x192x64_swap_c2;
             [192 x 176 x 64 in 96 x 88, 4 stages, 2 x Accumulate<3, 88, f32>, cluster 2,
-             staging 11 x 8 Swizzle128 by 8, 1.695]
+             staging 11 x 8 Swizzle128, epi_n 8, 1.695]
                 t t sm90_bf16_nn_176x192x64_swap_c2, n t sm90_bf16_nt_176x192x64_swap_c2;
             [128 x 224 x 64 in 64 x 112, 4 stages, 2 x Accumulate<1, 224, f32>, cluster 2,
-             staging 8 x 16 Swizzle128 by 32, 1.69]
+             staging 8 x 16 Swizzle128, epi_n 32, 1.69]
                 t t sm90_bf16_nn_224x128x64_swap_c2, n t sm90_bf16_nt_224x128x64_swap_c2;
             [128 x 200 x 64 in 64 x 40, 5 stages, 2 x Accumulate<1, 200, f32>, cluster 2,
-             staging 2 x 40 Swizzle128 by 8, 1.675]
+             staging 2 x 40 Swizzle128, epi_n 8, 1.675]
                 t t sm90_bf16_nn_200x128x64_swap_c2, n t sm90_bf16_nt_200x128x64_swap_c2;
             [128 x 176 x 64 in 64 x 88, 5 stages, 2 x Accumulate<1, 176, f32>, cluster 2,
-             staging 8 x 16 Swizzle128 by 16, 1.665]
+             staging 8 x 16 Swizzle128, epi_n 16, 1.665]
                 n t sm90_bf16_nt_176x128x64_swap_c2;
             [128 x 160 x 64 in 64 x 80, 5 stages, 2 x Accumulate<1, 160, f32>, cluster 2,
-             staging 8 x 16 Swizzle128 by 32, 1.644]
+             staging 8 x 16 Swizzle128, epi_n 32, 1.644]
                 t t sm90_bf16_nn_160x128x64_swap_c2, n t sm90_bf16_nt_160x128x64_swap_c2;
             [128 x 144 x 64 in 64 x 72, 5 stages, 2 x Accumulate<1, 144, f32>, cluster 2,
-             staging 8 x 16 Swizzle128 by 16, 1.61]
+             staging 8 x 16 Swizzle128, epi_n 16, 1.61]
                 t t sm90_bf16_nn_144x128x64_swap_c2, n t sm90_bf16_nt_144x128x64_swap_c2;
             [128 x 144 x 64 in 64 x 72, 5 stages, 2 x Accumulate<1, 144, f32>, cluster 4,
-             staging 8 x 16 Swizzle128 by 16, 1.61]
+             staging 8 x 16 Swizzle128, epi_n 16, 1.61]
                 t t sm90_bf16_nn_144x128x64_swap_c4, n t sm90_bf16_nt_144x128x64_swap_c4;
             [128 x 112 x 64 in 64 x 56, 6 stages, 2 x Accumulate<1, 112, f32>, cluster 2,
-             staging 7 x 16 Swizzle128 by 16, 1.5]
+             staging 7 x 16 Swizzle128, epi_n 16, 1.5]
                 t t sm90_bf16_nn_112x128x64_swap_c2;
             [128 x 112 x 64 in 64 x 56, 6 stages, 2 x Accumulate<1, 112, f32>, cluster 4,
-             staging 7 x 16 Swizzle128 by 16, 1.5]
+             staging 7 x 16 Swizzle128, epi_n 16, 1.5]
                 t t sm90_bf16_nn_112x128x64_swap_c4, n t sm90_bf16_nt_112x128x64_swap_c4;
             [128 x 80 x 64 in 64 x 40, 8 stages, 1 x Accumulate<2, 80, f32>, cluster 2,
-             staging 5 x 16 Swizzle128 by 16, 1.5]
+             staging 5 x 16 Swizzle128, epi_n 16, 1.5]
                 t t sm90_bf16_nn_80x128x64_swap_c2, n t sm90_bf16_nt_80x128x64_swap_c2;
             [128 x 80 x 64 in 64 x 40, 8 stages, 1 x Accumulate<2, 80, f32>, cluster 4,
-             staging 5 x 16 Swizzle128 by 16, 1.5]
+             staging 5 x 16 Swizzle128, epi_n 16, 1.5]
                 t t sm90_bf16_nn_80x128x64_swap_c4, n t sm90_bf16_nt_80x128x64_swap_c4;
             [64 x 168 x 64 in 32 x 56, 7 stages, 1 x Accumulate<1, 168, f32>, cluster 2,
-             staging 16 x 8 Swizzle128 by 8, 1.2]
+             staging 16 x 8 Swizzle128, epi_n 8, 1.2]
                 t t sm90_bf16_nn_168x64x64_swap_c2, n t sm90_bf16_nt_168x64x64_swap_c2;
             [64 x 80 x 64 in 32 x 40, 12 stages, 1 x Accumulate<1, 80, f32>, cluster 2,
-             staging 5 x 16 Swizzle128 by 16, 0.88]
+             staging 5 x 16 Swizzle128, epi_n 16, 0.88]
                 t t sm90_bf16_nn_80x64x64_swap_c2, n t sm90_bf16_nt_80x64x64_swap_c2;
         }
         f16 => f16 {
             [256 x 160 x 64 in 128 x 80, 4 stages, 2 x Accumulate<2, 160, f32>, cluster 2,
-             staging 4 x 16 Swizzle128 by 16, 1.654]
+             staging 4 x 16 Swizzle128, epi_n 16, 1.654]
                 t t sm90_f16_nn_160x256x64_swap_c2, n t sm90_f16_nt_160x256x64_swap_c2;
             [192 x 192 x 64 in 96 x 96, 4 stages, 2 x Accumulate<3, 96, f32>, cluster 2,
-             staging 6 x 16 Swizzle128 by 16, 1.695]
+             staging 6 x 16 Swizzle128, epi_n 16, 1.695]
                 t t sm90_f16_nn_192x192x64_swap_c2, n t sm90_f16_nt_192x192x64_swap_c2;
             [192 x 176 x 64 in 96 x 88, 4 stages, 2 x Accumulate<3, 88, f32>, cluster 2,
-             staging 11 x 8 Swizzle128 by 8, 1.695]
+             staging 11 x 8 Swizzle128, epi_n 8, 1.695]
                 t t sm90_f16_nn_176x192x64_swap_c2, n t sm90_f16_nt_176x192x64_swap_c2;
             [128 x 224 x 64 in 64 x 112, 4 stages, 2 x Accumulate<1, 224, f32>, cluster 2,
-             staging 8 x 16 Swizzle128 by 32, 1.69]
+             staging 8 x 16 Swizzle128, epi_n 32, 1.69]
                 t t sm90_f16_nn_224x128x64_swap_c2, n t sm90_f16_nt_224x128x64_swap_c2;
             [128 x 200 x 64 in 64 x 40, 5 stages, 2 x Accumulate<1, 200, f32>, cluster 2,
-             staging 2 x 40 Swizzle128 by 8, 1.675]
+             staging 2 x 40 Swizzle128, epi_n 8, 1.675]
                 t t sm90_f16_nn_200x128x64_swap_c2, n t sm90_f16_nt_200x128x64_swap_c2;
             [128 x 176 x 64 in 64 x 88, 5 stages, 2 x Accumulate<1, 176, f32>, cluster 2,
-             staging 8 x 16 Swizzle128 by 16, 1.665]
+             staging 8 x 16 Swizzle128, epi_n 16, 1.665]
                 n t sm90_f16_nt_176x128x64_swap_c2;
             [128 x 160 x 64 in 64 x 80, 5 stages, 2 x Accumulate<1, 160, f32>, cluster 2,
-             staging 8 x 16 Swizzle128 by 32, 1.644]
+             staging 8 x 16 Swizzle128, epi_n 32, 1.644]
                 t t sm90_f16_nn_160x128x64_swap_c2, n t sm90_f16_nt_160x128x64_swap_c2;
             [128 x 144 x 64 in 64 x 72, 5 stages, 2 x Accumulate<1, 144, f32>, cluster 2,
-             staging 8 x 16 Swizzle128 by 16, 1.61]
+             staging 8 x 16 Swizzle128, epi_n 16, 1.61]
                 t t sm90_f16_nn_144x128x64_swap_c2, n t sm90_f16_nt_144x128x64_swap_c2;
             [128 x 144 x 64 in 64 x 72, 5 stages, 2 x Accumulate<1, 144, f32>, cluster 4,
-             staging 8 x 16 Swizzle128 by 16, 1.61]
+             staging 8 x 16 Swizzle128, epi_n 16, 1.61]
                 t t sm90_f16_nn_144x128x64_swap_c4, n t sm90_f16_nt_144x128x64_swap_c4;
             [128 x 112 x 64 in 64 x 56, 6 stages, 2 x Accumulate<1, 112, f32>, cluster 2,
-             staging 7 x 16 Swizzle128 by 16, 1.5]
+             staging 7 x 16 Swizzle128, epi_n 16, 1.5]
                 t t sm90_f16_nn_112x128x64_swap_c2;
             [128 x 112 x 64 in 64 x 56, 6 stages, 2 x Accumulate<1, 112, f32>, cluster 4,
-             staging 7 x 16 Swizzle128 by 16, 1.5]
+             staging 7 x 16 Swizzle128, epi_n 16, 1.5]
                 t t sm90_f16_nn_112x128x64_swap_c4, n t sm90_f16_nt_112x128x64_swap_c4;
             [128 x 80 x 64 in 64 x 40, 8 stages, 1 x Accumulate<2, 80, f32>, cluster 2,
-             staging 5 x 16 Swizzle128 by 16, 1.5]
+             staging 5 x 16 Swizzle128, epi_n 16, 1.5]
                 t t sm90_f16_nn_80x128x64_swap_c2, n t sm90_f16_nt_80x128x64_swap_c2;
             [128 x 80 x 64 in 64 x 40, 8 stages, 1 x Accumulate<2, 80, f32>, cluster 4,
-             staging 5 x 16 Swizzle128 by 16, 1.5]
+             staging 5 x 16 Swizzle128, epi_n 16, 1.5]
                 t t sm90_f16_nn_80x128x64_swap_c4, n t sm90_f16_nt_80x128x64_swap_c4;
             [64 x 168 x 64 in 32 x 56, 7 stages, 1 x Accumulate<1, 168, f32>, cluster 2,
-             staging 16 x 8 Swizzle128 by 8, 1.2]
+             staging 16 x 8 Swizzle128, epi_n 8, 1.2]
                 t t sm90_f16_nn_168x64x64_swap_c2, n t sm90_f16_nt_168x64x64_swap_c2;
             [64 x 80 x 64 in 32 x 40, 12 stages, 1 x Accumulate<1, 80, f32>, cluster 2,
-             staging 5 x 16 Swizzle128 by 16, 0.88]
+             staging 5 x 16 Swizzle128, epi_n 16, 0.88]
                 t t sm90_f16_nn_80x64x64_swap_c2, n t sm90_f16_nt_80x64x64_swap_c2;
         }
     }
@@ -607,48 +608,48 @@ mod sm90a {
         Sm90SplitK by split_k into RowMajor:
         bf16 => bf16 {
             [128 x 128 x 64 in 32 x 64, 6 stages, 2 x Accumulate<1, 128, f32>, cluster 2,
-             staging 2 x 64 Swizzle128 by 32, reduce 64, 1.6]
+             staging 2 x 64 Swizzle128, epi_n 32, reduce 64, 1.6]
                 n n sm90_bf16_nn_128x128x64_split2, n t sm90_bf16_nt_128x128x64_split2;
             [128 x 128 x 64 in 32 x 64, 6 stages, 2 x Accumulate<1, 128, f32>, cluster 4,
-             staging 4 x 32 Swizzle64 by 32, reduce 32, 1.6]
+             staging 4 x 32 Swizzle64, epi_n 32, reduce 32, 1.6]
                 n n sm90_bf16_nn_128x128x64_split4, n t sm90_bf16_nt_128x128x64_split4;
             [128 x 128 x 64 in 32 x 64, 6 stages, 2 x Accumulate<1, 128, f32>, cluster 8,
-             staging 8 x 16 Swizzle32 by 16, reduce 16, 1.6]
+             staging 8 x 16 Swizzle32, epi_n 16, reduce 16, 1.6]
                 n n sm90_bf16_nn_128x128x64_split8, n t sm90_bf16_nt_128x128x64_split8;
         }
         f16 => f16 {
             [128 x 128 x 64 in 32 x 64, 6 stages, 2 x Accumulate<1, 128, f32>, cluster 2,
-             staging 2 x 64 Swizzle128 by 32, reduce 64, 1.6]
+             staging 2 x 64 Swizzle128, epi_n 32, reduce 64, 1.6]
                 n n sm90_f16_nn_128x128x64_split2, n t sm90_f16_nt_128x128x64_split2;
             [128 x 128 x 64 in 32 x 64, 6 stages, 2 x Accumulate<1, 128, f32>, cluster 4,
-             staging 4 x 32 Swizzle64 by 32, reduce 32, 1.6]
+             staging 4 x 32 Swizzle64, epi_n 32, reduce 32, 1.6]
                 n n sm90_f16_nn_128x128x64_split4, n t sm90_f16_nt_128x128x64_split4;
             [128 x 128 x 64 in 32 x 64, 6 stages, 2 x Accumulate<1, 128, f32>, cluster 8,
-             staging 8 x 16 Swizzle32 by 16, reduce 16, 1.6]
+             staging 8 x 16 Swizzle32, epi_n 16, reduce 16, 1.6]
                 n n sm90_f16_nn_128x128x64_split8, n t sm90_f16_nt_128x128x64_split8;
         }
         f32 => f32 {
             [128 x 128 x 32 in 32 x 64, 6 stages, 2 x Accumulate<1, 128, f32>, cluster 2,
-             staging 2 x 32 Swizzle128 by 32, reduce 64, 1.65]
+             staging 2 x 32 Swizzle128, epi_n 32, reduce 64, 1.65]
                 n t sm90_tf32_nt_128x128x32_split2;
             [128 x 128 x 32 in 32 x 64, 6 stages, 2 x Accumulate<1, 128, f32>, cluster 4,
-             staging 2 x 32 Swizzle128 by 32, reduce 32, 1.65]
+             staging 2 x 32 Swizzle128, epi_n 32, reduce 32, 1.65]
                 n t sm90_tf32_nt_128x128x32_split4;
         }
         i8 => i32 {
             [128 x 128 x 128 in 32 x 64, 6 stages, 2 x Accumulate<1, 128, i32>, cluster 2,
-             staging 2 x 32 Swizzle128 by 32, reduce 64, 1.2]
+             staging 2 x 32 Swizzle128, epi_n 32, reduce 64, 1.2]
                 n t sm90_s8_nt_128x128x128_split2;
             [128 x 128 x 128 in 32 x 64, 6 stages, 2 x Accumulate<1, 128, i32>, cluster 4,
-             staging 2 x 32 Swizzle128 by 32, reduce 32, 1.2]
+             staging 2 x 32 Swizzle128, epi_n 32, reduce 32, 1.2]
                 n t sm90_s8_nt_128x128x128_split4;
         }
         F8E4M3 => bf16 {
             [128 x 128 x 128 in 32 x 64, 6 stages, 2 x Promote<128, 128, f32>, cluster 2,
-             staging 2 x 64 Swizzle128 by 32, reduce 64, 2.2]
+             staging 2 x 64 Swizzle128, epi_n 32, reduce 64, 2.2]
                 n t sm90_e4m3_bf16_nt_128x128x128_split2;
             [128 x 128 x 128 in 32 x 64, 6 stages, 2 x Promote<128, 128, f32>, cluster 4,
-             staging 4 x 32 Swizzle64 by 32, reduce 32, 2.2]
+             staging 4 x 32 Swizzle64, epi_n 32, reduce 32, 2.2]
                 n t sm90_e4m3_bf16_nt_128x128x128_split4;
         }
     }
@@ -657,32 +658,32 @@ mod sm90a {
         Sm90Grouped by grouped into RowMajor:
         bf16 => bf16 {
             [128 x 256 x 64 in 128 x 256, 4 stages, 2 x Accumulate<1, 256, f32>, cluster 1,
-             staging 2 x 64 Swizzle128 by 32, 1.7]
+             staging 2 x 64 Swizzle128, epi_n 32, 1.7]
                 n n sm90_bf16_nn_128x256x64_grouped, n t sm90_bf16_nt_128x256x64_grouped;
         }
         f16 => f16 {
             [128 x 256 x 64 in 128 x 256, 4 stages, 2 x Accumulate<1, 256, f32>, cluster 1,
-             staging 2 x 64 Swizzle128 by 32, 1.7]
+             staging 2 x 64 Swizzle128, epi_n 32, 1.7]
                 n n sm90_f16_nn_128x256x64_grouped, n t sm90_f16_nt_128x256x64_grouped;
         }
         f32 => f32 {
             [128 x 256 x 32 in 128 x 256, 4 stages, 2 x Accumulate<1, 256, f32>, cluster 1,
-             staging 2 x 32 Swizzle128 by 32, 1.7]
+             staging 2 x 32 Swizzle128, epi_n 32, 1.7]
                 n t sm90_tf32_nt_128x256x32_grouped;
         }
         i8 => i32 {
             [128 x 256 x 128 in 128 x 256, 4 stages, 2 x Accumulate<1, 256, i32>, cluster 1,
-             staging 2 x 32 Swizzle128 by 32, 1.65]
+             staging 2 x 32 Swizzle128, epi_n 32, 1.65]
                 n t sm90_s8_nt_128x256x128_grouped;
         }
         F8E4M3 => bf16 {
             [128 x 256 x 128 in 128 x 256, 4 stages, 2 x Promote<256, 128, f32>, cluster 1,
-             staging 2 x 64 Swizzle128 by 32, 3.2]
+             staging 2 x 64 Swizzle128, epi_n 32, 3.2]
                 n t sm90_e4m3_bf16_nt_128x256x128_grouped;
         }
         F8E5M2 => bf16 {
             [128 x 256 x 128 in 128 x 256, 4 stages, 2 x Promote<256, 128, f32>, cluster 1,
-             staging 2 x 64 Swizzle128 by 32, 3.2]
+             staging 2 x 64 Swizzle128, epi_n 32, 3.2]
                 n t sm90_e5m2_bf16_nt_128x256x128_grouped;
         }
     }

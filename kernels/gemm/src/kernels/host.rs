@@ -197,7 +197,7 @@ pub const fn wgmma_kernel<C: sm90_wgmma::Config, L: TileOrder>(
         TableId::Sm90SplitK => info.cluster.blocks() as u32,
         _ => 1,
     };
-    let fast_accumulation = <C::Mainloop as sm90_wgmma::Mainloop<C::A, C::B>>::FAST;
+    let fast_accumulation = <C::Mainloop as sm90_wgmma::Mainloop<C::A, C::B>>::FAST_ACCUMULATION;
     Kernel {
         blocks_per_tile,
         fast_accumulation,

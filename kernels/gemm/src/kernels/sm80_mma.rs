@@ -375,7 +375,7 @@ fn tile<
         subtile.copy_to(warp, to, at);
         return;
     }
-    epilogue.finish::<2, _, _, _>(warp, subtile, at, (rows, cols), |_, to, element| {
+    epilogue.apply::<2, _, _, _>(warp, subtile, at, (rows, cols), |_, to, element| {
         if let Some((row, col)) = to {
             d.set(row, col, element);
         }

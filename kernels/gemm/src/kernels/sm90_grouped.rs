@@ -146,7 +146,7 @@ where
             let is_per_column = !epilogue.bias.is_empty() && !epilogue.bias_per_row;
             let bias = if is_per_column { epilogue.bias.skip(index * cols) } else { epilogue.bias };
             let epilogue = Epilogue { bias, ..epilogue };
-            epilogue.finish::<4, _, _, _>(
+            epilogue.apply::<4, _, _, _>(
                 group,
                 subtile,
                 (row, col),

@@ -267,11 +267,11 @@ impl<C: Config, const STAGES: usize> Producer<'_, C, STAGES> {
                     lane,
                     C::A::load_bytes(u32::MAX) + C::B::load_bytes(u32::MAX),
                 );
-                let (needed, multicast) = (u32::MAX, None::<Multicast<1>>);
+                let (in_bounds, multicast) = (u32::MAX, None::<Multicast<1>>);
                 let (at, batch) = (MatrixCoord { row: tile.row, col: k }, tile.batch);
-                tiles_a.load(TmaLoad { lane, map: a, at, batch, needed, barrier, multicast });
+                tiles_a.load(TmaLoad { lane, map: a, at, batch, in_bounds, barrier, multicast });
                 let (at, batch) = (MatrixCoord { row: k, col: tile.col }, tile.batch_of_b());
-                tiles_b.load(TmaLoad { lane, map: b, at, batch, needed, barrier, multicast });
+                tiles_b.load(TmaLoad { lane, map: b, at, batch, in_bounds, barrier, multicast });
             });
         }
         self.until = (self.until + self.warps - 1) % self.warps;
@@ -473,9 +473,9 @@ where
             let set = |row, col, element| staging.part(1).set((row, done + col), element);
             // Large accumulators leave registers for fewer elements at a time.
             let by_tma = if const { size_of::<Acc<C::Op>>() > size_of::<u32>() } {
-                self.finish::<1>(warp.block(), warp, subtile, tile, to, set)
+                self.apply_subtile::<1>(warp.block(), warp, subtile, tile, to, set)
             } else {
-                self.finish::<4>(warp.block(), warp, subtile, tile, to, set)
+                self.apply_subtile::<4>(warp.block(), warp, subtile, tile, to, set)
             };
             if by_tma && done + EPI_N == COLS {
                 store(1, MatrixCoord { col: to.col - done as u32, ..to });

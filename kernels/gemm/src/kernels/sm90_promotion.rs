@@ -1,5 +1,5 @@
 //! The mainloop with promotion of 8-bit floats to `f32` (two-level accumulation). The tensor cores
-//! accumulate with 13 bits of fraction; after each stage, the partial accumulators are added to
+//! accumulate with 13 bits of fraction. After each stage, the partial accumulators are added to
 //! `f32` accumulators.
 
 use super::sm90_wgmma::{Consumer, K_SLICES, Mainloop, Op};
@@ -12,8 +12,7 @@ use ptx_matrix::element::Bits32;
 use ptx_matrix::mma::{GroupAccumulator, M64, WgmmaColumns, WgmmaForm};
 use ptx_matrix::prelude::*;
 
-/// `m64nNk*` of 8-bit floats with promotion: after each stage, the partial accumulators of the
-/// tensor cores are added to accumulators in full `f32`, `N_SLICE` columns at a time.
+/// `m64nNk*` of 8-bit floats with promotion, `N_SLICE` columns at a time.
 ///
 /// While one consumer adds, the tensor cores can multiply for the other.
 pub struct Promote<const N: usize, const N_SLICE: usize, T>(PhantomData<T>);
@@ -30,7 +29,7 @@ where
     type Accumulators = [GroupAccumulator<N, T>; 1];
     const ROWS: usize = WGMMA_M;
     const COLS: usize = N;
-    const FAST: bool = false;
+    const FAST_ACCUMULATION: bool = false;
 
     #[inline(always)]
     fn run<const STAGES: usize, const CLUSTER: usize>(

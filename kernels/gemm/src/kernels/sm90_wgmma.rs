@@ -15,10 +15,9 @@
 use crate::parts::tma::{WGMMA_M, wait_for_stores};
 use crate::parts::{
     MatrixCoord, Multicast, Multiplied, Number, OperandA, OperandB, Output, TileRow, TileScheduler,
-    TileShape, TileWalk, TmaArgs, TmaLoad, TmaOperands, TmaStore, Unroll, WgmmaA, WgmmaB, WorkTile,
+    TileShape, TileWalk, TmaLoad, TmaOperands, TmaStore, Unroll, WgmmaA, WgmmaB, WorkTile,
 };
 use core::marker::PhantomData;
-use ptx_matrix::copy::BoxTile;
 use ptx_matrix::element::Bits32;
 use ptx_matrix::fragment::{FragmentShape, Order, RoleC};
 use ptx_matrix::launch::PrecedingEnded;
@@ -53,6 +52,9 @@ pub type Accumulators<C> =
     <<C as Config>::Mainloop as Mainloop<<C as Config>::A, <C as Config>::B>>::Accumulators;
 
 /// The shared memory of a block: operand tiles, staging tiles of each consumer, barriers.
+///
+/// A `SharedRing<T, N>` is `N` of `T`. The stages of a pipeline are one: `stage(index)` is the
+/// current stage. Arrays of tiles, such as `staging`, are others: `part(i)` is tile `i`.
 pub struct Shared<C: Config, const STAGES: usize, const CONSUMERS: usize> {
     pub stages: SharedRing<(C::A, C::B), STAGES>,
     pub staging: SharedRing<C::Staging, CONSUMERS>,
@@ -62,7 +64,7 @@ pub struct Shared<C: Config, const STAGES: usize, const CONSUMERS: usize> {
     pub empty: SharedRing<BarrierMemory, STAGES>,
 }
 
-/// The epilogue: transforms accumulators and stores them.
+/// The epilogue: transforms accumulators and stores them. See [`TmaStore`].
 pub trait EpilogueStore<Staging, Accumulators> {
     /// Stores one consumer's accumulators; their first element is at `at` of D. All its threads
     /// call it. It waits until earlier TMA stores have read `staging`.
@@ -109,7 +111,8 @@ pub fn gemm<
     let ended = block.wait_for_preceding_kernels();
     let ((a, b), epilogue) = (operands.get(ended), epilogue(ended));
     let stages = shared.stages;
-    let mut walk = scheduler.begin(C::TILE, CLUSTER as u32, ended);
+    // A static tile scheduler: a cluster computes the tiles `first`, `first + step`, and so on.
+    let mut scheduler = scheduler.begin(C::TILE, CLUSTER as u32, ended);
     let (first, step) = (block.index().x / CLUSTER as u32, block.grid().x / CLUSTER as u32);
     let mut state = PipelineState::FIRST;
 
@@ -121,11 +124,11 @@ pub fn gemm<
         let warp = group.warp();
         if group.warp_rank() == 0 {
             let multicast = Multicast::<CLUSTER> { rank, blocks: cluster.all() };
-            let multicast_a = walk.cluster_along_n().then_some(multicast);
-            let multicast_b = (!walk.cluster_along_n()).then_some(multicast);
+            let multicast_a = scheduler.cluster_along_n().then_some(multicast);
+            let multicast_b = (!scheduler.cluster_along_n()).then_some(multicast);
             let mut index = first;
-            while walk.advance_to(warp, index) {
-                let tile = walk.work_tile(index, rank as u32);
+            while scheduler.advance_to(warp, index) {
+                let tile = scheduler.work_tile(index, rank as u32);
                 for k_tile in 0..tile.k_tiles(C::TILE.k) {
                     let (tiles_a, tiles_b) = stages.stage(state.index());
                     let barrier = full.stage(state.index());
@@ -137,29 +140,25 @@ pub fn gemm<
                     empty.stage(state.index()).wait(warp, state.prev_phase());
                     warp.elect(|lane| {
                         let load = |rows, cols| {
-                            barrier.arrive_expecting(
-                                lane,
-                                C::A::load_bytes(rows) + C::B::load_bytes(cols),
-                            );
-                            let (batch, multicast, needed) = (tile.batch, multicast_a, rows);
+                            let bytes = C::A::load_bytes(rows) + C::B::load_bytes(cols);
+                            barrier.arrive_expecting(lane, bytes);
                             tiles_a.load(TmaLoad {
                                 lane,
                                 map: a,
                                 at: MatrixCoord { row: tile.row, col: k },
-                                batch,
-                                needed,
+                                batch: tile.batch,
+                                in_bounds: rows,
                                 barrier,
-                                multicast,
+                                multicast: multicast_a,
                             });
-                            let (batch, multicast, needed) = (tile.batch_of_b(), multicast_b, cols);
                             tiles_b.load(TmaLoad {
                                 lane,
                                 map: b,
                                 at: MatrixCoord { row: k, col: tile.col },
-                                batch,
-                                needed,
+                                batch: tile.batch_of_b(),
+                                in_bounds: cols,
                                 barrier,
-                                multicast,
+                                multicast: multicast_b,
                             });
                         };
                         // Two copies of the code: whole tiles then take the fewest instructions.
@@ -192,8 +191,8 @@ pub fn gemm<
     let (rows_a, tile_b) = (C::A::subtile(index_m, rows), index_n);
     let mut consumer = Consumer { group, rows_a, tile_b, stages, full, empty, state };
     let mut index = first;
-    while walk.advance_to(group.warp(), index) {
-        let tile = walk.work_tile(index, rank as u32);
+    while scheduler.advance_to(group.warp(), index) {
+        let tile = scheduler.work_tile(index, rank as u32);
         let at = tile.origin().offset((index_m * rows) as u32, (index_n * cols) as u32);
         let accumulators = C::Mainloop::run(&mut consumer, tile.k_tiles(C::TILE.k));
         epilogue.store(group, staging, &tile, at, &accumulators);
@@ -205,28 +204,6 @@ pub fn gemm<
         // Other blocks may still arrive on this block's barriers.
         cluster.sync();
     }
-}
-
-/// [`gemm`] with the arguments and the epilogue of the table's kernels.
-#[inline(always)]
-pub fn run<
-    C,
-    Tile,
-    const EPI_N: usize,
-    const STAGES: usize,
-    const CONSUMERS: usize,
-    const CLUSTER: usize,
->(
-    block: &ClusterBlock<'_, CLUSTER>,
-    shared: Shared<C, STAGES, CONSUMERS>,
-    args: TmaArgs<'_, C::A, C::B, Tile>,
-) where
-    C: Config,
-    Tile: BoxTile<Element: Output>,
-    for<'k> TmaStore<'k, Tile, EPI_N>: EpilogueStore<C::Staging, Accumulators<C>>,
-{
-    let (operands, shape, store) = args.split();
-    gemm(block, shared, operands, shape, store);
 }
 
 /// Checks a configuration at compile time.
@@ -267,16 +244,18 @@ pub trait Mainloop<A, B> {
     const ROWS: usize;
     const COLS: usize;
     /// Whether 8-bit floats use fast accumulation: in the tensor cores, with 13 bits of fraction.
-    const FAST: bool;
+    const FAST_ACCUMULATION: bool;
 
-    /// Accumulates `k_tiles` stages.
+    /// Accumulates `k_tiles` stages, from zero. `k_tiles` is 0 only in cluster split-K, for a block
+    /// without a share of a short K. Its accumulators stay zero.
     fn run<const STAGES: usize, const CLUSTER: usize>(
         consumer: &mut Consumer<'_, A, B, STAGES, CLUSTER>,
         k_tiles: u32,
     ) -> Self::Accumulators;
 }
 
-/// `M64_TILES` x `m64nNk*`, accumulated by `wgmma` along all of K: see [`Mainloop::FAST`].
+/// `M64_TILES` x `m64nNk*`, accumulated by `wgmma` along all of K: see
+/// [`Mainloop::FAST_ACCUMULATION`].
 pub struct Accumulate<const M64_TILES: usize, const N: usize, T>(PhantomData<T>);
 
 impl<A, B, T, const M64_TILES: usize, const N: usize> Mainloop<A, B> for Accumulate<M64_TILES, N, T>
@@ -292,7 +271,7 @@ where
     type Accumulators = [GroupAccumulator<N, T>; M64_TILES];
     const ROWS: usize = M64_TILES * WGMMA_M;
     const COLS: usize = N;
-    const FAST: bool = size_of::<A::Element>() == 1 && T::HAS_EXP;
+    const FAST_ACCUMULATION: bool = size_of::<A::Element>() == 1 && T::IS_FLOAT;
 
     #[inline(always)]
     fn run<const STAGES: usize, const CLUSTER: usize>(
@@ -341,10 +320,12 @@ where
             previous = consumer.state;
             consumer.state = consumer.state.next();
         }
+        // Waits for all `wgmma` groups.
         let accumulators = accumulators.map_each(
             #[inline(always)]
             |_, accumulator| accumulator.finish(group),
         );
+        // With `k_tiles` = 0 the block loads nothing, so nobody waits for this release.
         consumer.release(previous, early);
         accumulators
     }
@@ -363,7 +344,8 @@ impl<A: SharedLayout, B: SharedLayout, const STAGES: usize, const CLUSTER: usize
         self.full.stage(self.state.index()).wait(self.group.warp(), self.state.phase());
     }
 
-    /// Polls once whether the tiles of a stage have landed.
+    /// Polls once whether the tiles of a stage have landed: CUTLASS's `consumer_try_wait`. It is
+    /// [`Barrier::begin_wait`], PTX `mbarrier.test_wait`; the token's `wait` blocks.
     #[inline(always)]
     pub fn try_wait(&self, state: PipelineState<STAGES>) -> BarrierToken {
         self.full.stage(state.index()).begin_wait(self.group.warp(), state.phase())
@@ -391,6 +373,12 @@ impl<A: SharedLayout, B: SharedLayout, const STAGES: usize, const CLUSTER: usize
 }
 
 // Epilogue
+/// The common path is D = alpha A x B. It scales and rounds the accumulators in registers, and
+/// copies them to staging tiles. Warp 0 of the consumer stores these by TMA, while the next tile is
+/// multiplied.
+///
+/// [`TmaStore::store_rare`] has the other cases: beta != 0, a bias, an activation, split-K in two
+/// launches, and a D that TMA cannot store.
 impl<
     O,
     S,
@@ -425,6 +413,7 @@ where
         accumulators: &[GroupAccumulator<N, O::Acc>; M64_TILES],
     ) {
         const { assert!(N.is_multiple_of(COLS), "staging tiles do not go beyond the tile") }
+        // beta is 0 here: C is not read. alpha = 0 is no special case: 0 x NaN is NaN.
         if self.args.only_scales() && self.map.is_some() {
             accumulators.each_ref().map_each(
                 #[inline(always)]
@@ -432,13 +421,16 @@ where
                     let scaled =
                         accumulator.map(group, |_, _, acc| acc.times(self.args.scalars.alpha));
                     let elements = O::narrow_group(group, &scaled);
+                    // Each round fills up to `TILES` staging tiles, of `COLS` columns each.
                     for col in (0..N).step_by(TILES * COLS) {
                         let count = TILES.min((N - col) / COLS);
+                        // Until the previous stores have read the staging tiles.
                         wait_for_stores(group);
                         for index in 0..count {
                             elements.store(group, &staging.part(index), col + index * COLS);
                         }
                         let to = at.offset((m64 * WGMMA_M) as u32, col as u32);
+                        // A proxy fence, a sync of the warpgroup, and one bulk group of stores.
                         self.store_group(group, staging, 0..count, to, tile.batch);
                     }
                 },

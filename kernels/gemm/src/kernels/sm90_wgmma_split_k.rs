@@ -127,10 +127,24 @@ pub fn gemm_split_k<
                 warp.elect(|lane| {
                     barrier.arrive_expecting(lane, C::A::load_bytes(rows) + C::B::load_bytes(cols));
                     let (batch, multicast) = (tile.batch, None::<Multicast<1>>);
-                    let (at, needed) = (MatrixCoord { row: tile.row, col: k }, rows);
-                    tiles_a.load(TmaLoad { lane, map: a, at, batch, needed, barrier, multicast });
-                    let (at, needed) = (MatrixCoord { row: k, col: tile.col }, cols);
-                    tiles_b.load(TmaLoad { lane, map: b, at, batch, needed, barrier, multicast });
+                    tiles_a.load(TmaLoad {
+                        lane,
+                        map: a,
+                        at: MatrixCoord { row: tile.row, col: k },
+                        batch,
+                        in_bounds: rows,
+                        barrier,
+                        multicast,
+                    });
+                    tiles_b.load(TmaLoad {
+                        lane,
+                        map: b,
+                        at: MatrixCoord { row: k, col: tile.col },
+                        batch,
+                        in_bounds: cols,
+                        barrier,
+                        multicast,
+                    });
                 });
                 state = state.next();
             }

@@ -58,10 +58,10 @@ fn reduce<D: Output>(block: &Block, of: &Partials<'_, D>) {
             );
         let (places, is_inside) =
             (core::array::from_fn(|i| (row, col(i))), core::array::from_fn(|i| col(i) < n));
-        let finished = of.epilogue.finish_scaled(places, is_inside, scaled);
+        let elements = of.epilogue.apply_scaled(places, is_inside, scaled);
         for i in 0..COLS_EACH {
             if is_inside[i] {
-                of.d.set(row, col(i), finished[i]);
+                of.d.set(row, col(i), elements[i]);
             }
         }
     });

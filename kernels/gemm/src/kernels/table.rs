@@ -1,5 +1,13 @@
 //! The macros of the tables of kernels in [`configs`](super::configs): what a kernel becomes.
 
+#[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
+use {
+    super::sm90_wgmma::{Accumulators, Config, EpilogueStore, Shared, gemm},
+    crate::parts::{Output, TmaArgs, TmaStore},
+    ptx_matrix::copy::BoxTile,
+    ptx_matrix::prelude::*,
+};
+
 /// Boxes of a K-major tile: it has a multiple of a box's rows or columns.
 pub const fn boxes(tile: usize, of_box: usize) -> usize {
     assert!(tile.is_multiple_of(of_box), "boxes of this size leave out a part of the tile");
@@ -13,9 +21,32 @@ pub const fn threads(tile: usize, warp_tile: usize) -> usize {
 
 /// The operand tiles of a kernel on `wgmma`.
 #[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
-pub type TilesA<C> = <C as super::sm90_wgmma::Config>::A;
+pub type TilesA<C> = <C as Config>::A;
 #[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
-pub type TilesB<C> = <C as super::sm90_wgmma::Config>::B;
+pub type TilesB<C> = <C as Config>::B;
+
+/// [`gemm`] with the arguments and the epilogue of the table's kernels.
+#[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
+#[inline(always)]
+pub fn run_gemm<
+    C,
+    Tile,
+    const EPI_N: usize,
+    const STAGES: usize,
+    const CONSUMERS: usize,
+    const CLUSTER: usize,
+>(
+    block: &ClusterBlock<'_, CLUSTER>,
+    shared: Shared<C, STAGES, CONSUMERS>,
+    args: TmaArgs<'_, C::A, C::B, Tile>,
+) where
+    C: Config,
+    Tile: BoxTile<Element: Output>,
+    for<'k> TmaStore<'k, Tile, EPI_N>: EpilogueStore<C::Staging, Accumulators<C>>,
+{
+    let (operands, shape, store) = args.split();
+    gemm(block, shared, operands, shape, store);
+}
 
 /// The order of an operand by its letter in kernel names: `n` is row-major, `t` is column-major.
 /// (BLAS counts the other way round.)
@@ -115,7 +146,7 @@ macro_rules! sm90_kernel {
         $a:ident $b:ident [
             $m:literal x $n:literal x $k:literal in $box_a:literal x $box_b:literal,
             $stages:literal stages, $consumers:literal x $mainloop:ty, cluster $cluster:literal,
-            staging $staging:literal x $cols:literal $swizzle:ident by $epi_n:literal,
+            staging $staging:literal x $cols:literal $swizzle:ident, epi_n $epi_n:literal,
             $(reduce $reduce_n:literal,)? $rate:literal
         ]
     ) => {

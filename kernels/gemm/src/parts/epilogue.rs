@@ -10,9 +10,9 @@ use ptx_matrix::prelude::*;
 #[derive(Clone, Copy, Debug, KernelArgs)]
 #[repr(C)]
 pub struct EpilogueScalars<S: Number> {
-    /// The scale of A x B.
+    /// The scale of A x B. 0 is no special case in a kernel: 0 x NaN is NaN.
     pub alpha: S,
-    /// The scale of C.
+    /// The scale of C. With 0, C is not read.
     pub beta: S,
     /// Whether the bias has an element for each row: 0 or 1.
     pub bias_per_row: u32,
@@ -76,7 +76,8 @@ impl<'k, O: Output> EpilogueArgs<'k, O> {
         GlobalMatrixMut::new(self.d.skip(layout.start(batch)), rows, cols, layout.ld as usize)
     }
 
-    /// Whether D is alpha times the accumulators, and is stored here: no C, no split-K.
+    /// Whether D is alpha times the accumulators: no C (beta is 0), no bias, no activation, and no
+    /// partial accumulators of split-K. It is the common path of the epilogues.
     #[inline(always)]
     pub fn only_scales(&self) -> bool {
         self.partials.is_empty()
@@ -111,14 +112,15 @@ impl<D: Output, L: Order> Epilogue<'_, D, L> {
         self.c.is_none() && self.bias.is_empty() && self.activation == Activation::Identity
     }
 
-    /// Finishes a tile of accumulators, whose first element is at (row, column) `at` of D.
+    /// Applies the epilogue to a tile of accumulators, whose first element is at (row, column) `at`
+    /// of D.
     ///
     /// Calls `put(place, to, element)` with each element's place in the tile, and its place in D.
-    /// Elements out of D's bounds are zero, and their `to` is `None`. A thread finishes `BATCH`
+    /// Elements out of D's bounds are zero, and their `to` is `None`. A thread handles `BATCH`
     /// elements at a time.
     #[inline(always)]
     #[track_caller]
-    pub fn finish<const BATCH: usize, const ROWS: usize, const COLS: usize, S: Swizzle>(
+    pub fn apply<const BATCH: usize, const ROWS: usize, const COLS: usize, S: Swizzle>(
         &self,
         threads: impl Threads,
         accumulators: SharedTile<D::Acc, ROWS, COLS, S, L>,
@@ -127,17 +129,17 @@ impl<D: Output, L: Order> Epilogue<'_, D, L> {
         put: impl Fn((usize, usize), Option<(usize, usize)>, D) + LaneCapture,
     ) {
         accumulators.for_each_together::<BATCH>(threads, |places, accumulators| {
-            let (to, finished) = self.finish_at(places, accumulators, at, (rows, cols));
+            let (to, elements) = self.apply_at(places, accumulators, at, (rows, cols));
             for i in 0..BATCH {
-                put(places[i], to[i], finished[i]);
+                put(places[i], to[i], elements[i]);
             }
         });
     }
 
-    /// Finishes the accumulators at some places of a tile: where they go in D, and D's elements. It
-    /// is generic over no tile's shape.
+    /// Applies the epilogue to the accumulators at some places of a tile: returns their places in
+    /// D, and D's elements. It is generic over no tile's shape.
     #[inline(always)]
-    fn finish_at<const N: usize>(
+    fn apply_at<const N: usize>(
         &self,
         places: [(usize, usize); N],
         mut accumulators: [D::Acc; N],
@@ -152,19 +154,19 @@ impl<D: Output, L: Order> Epilogue<'_, D, L> {
             inside[i] = is_inside[i].then_some((row, col));
             accumulators[i] = accumulators[i].times(self.alpha);
         }
-        let mut finished = self.finish_scaled(all, is_inside, accumulators);
+        let mut elements = self.apply_scaled(all, is_inside, accumulators);
         for i in 0..N {
             if !is_inside[i] {
-                finished[i] = Zeroable::zeroed();
+                elements[i] = Zeroable::zeroed();
             }
         }
-        (inside, finished)
+        (inside, elements)
     }
 
-    /// Finishes accumulators that are already multiplied by alpha. Elements out of bounds have no
-    /// C and no bias. The branches are taken once for all of them.
+    /// Applies the rest of the epilogue to accumulators that are already multiplied by alpha.
+    /// Elements out of bounds have no C and no bias. The branches are taken once for all of them.
     #[inline(always)]
-    pub fn finish_scaled<const N: usize>(
+    pub fn apply_scaled<const N: usize>(
         &self,
         places: [(usize, usize); N],
         is_inside: [bool; N],

@@ -12,8 +12,9 @@ use ptx_matrix::prelude::*;
 pub trait Number:
     Element + launch::KernelData + PartialEq + core::fmt::Debug + core::fmt::Display
 {
-    /// Whether activations with an exponential function exist for it.
-    const HAS_EXP: bool;
+    /// Whether it is a floating-point type. Only those have activations with an exponential
+    /// function.
+    const IS_FLOAT: bool;
     /// Zero.
     const ZERO: Self;
     /// One.
@@ -65,7 +66,7 @@ impl Activation {
 }
 
 impl Number for i32 {
-    const HAS_EXP: bool = false;
+    const IS_FLOAT: bool = false;
     const ZERO: Self = 0;
     const ONE: Self = 1;
 
@@ -86,7 +87,7 @@ impl Number for i32 {
 }
 
 impl Number for f32 {
-    const HAS_EXP: bool = true;
+    const IS_FLOAT: bool = true;
     const ZERO: Self = 0.0;
     const ONE: Self = 1.0;
 
@@ -107,7 +108,7 @@ impl Number for f32 {
 }
 
 impl Number for f64 {
-    const HAS_EXP: bool = true;
+    const IS_FLOAT: bool = true;
     const ZERO: Self = 0.0;
     const ONE: Self = 1.0;
 

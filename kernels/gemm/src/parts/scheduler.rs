@@ -143,7 +143,10 @@ pub trait TileScheduler {
     fn begin(self, tile: TileShape, cluster: u32, ended: PrecedingEnded<'_>) -> impl TileWalk;
 }
 
-/// One warp's iterator over the work tiles.
+/// One warp's iterator over the work tiles: the tile scheduler's state.
+///
+/// `while scheduler.advance_to(warp, index)` is CUTLASS's loop while `work_tile_info.is_valid()`;
+/// [`work_tile`](Self::work_tile) is `get_current_work`.
 pub trait TileWalk: Copy {
     /// Whether the blocks of a cluster have tiles adjacent along N; else along M.
     fn cluster_along_n(&self) -> bool;
@@ -151,7 +154,7 @@ pub trait TileWalk: Copy {
     /// Advances to a tile. Returns whether it exists.
     fn advance_to(&mut self, warp: Warp<'_>, index: u32) -> bool;
 
-    /// The current tile, for the block with this rank.
+    /// The current tile, for the block of this rank in its cluster.
     fn work_tile(&self, index: u32, rank: u32) -> WorkTile;
 }
 

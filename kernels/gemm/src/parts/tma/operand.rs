@@ -52,9 +52,8 @@ pub struct TmaLoad<'k, Box, const CLUSTER: usize> {
     pub at: MatrixCoord,
     /// The matrix of the batch.
     pub batch: u32,
-    /// The rows of A, or columns of B, that are in bounds: boxes without any of them are not
-    /// loaded.
-    pub needed: u32,
+    /// The rows of A (columns of B) in bounds, counted from `at`. Boxes after them are not loaded.
+    pub in_bounds: u32,
     /// The barrier that counts the bytes.
     pub barrier: Barrier,
     /// The multicast; none if this block loads all tiles for itself.
@@ -71,11 +70,11 @@ pub trait OperandA: SharedLayout + Copy + LaneCapture + 'static {
     const ROW_MAJOR: bool;
     /// Rows of a box.
     const BOX_ROWS: usize;
-    /// Bytes of a load with `needed` rows in bounds.
-    fn load_bytes(needed: u32) -> u32;
+    /// Bytes of a load of which `in_bounds` rows are in bounds.
+    fn load_bytes(in_bounds: u32) -> u32;
 
     /// Starts to load the tiles, from (row, k) on.
-    fn load<const N: usize>(self, load: TmaLoad<'_, Self::Box, N>);
+    fn load<const CLUSTER: usize>(self, load: TmaLoad<'_, Self::Box, CLUSTER>);
 
     /// Loads a warp's `mma` fragments, adjacent along M, from (row, k) on. They are all in one
     /// tile, or each is in one.
@@ -123,12 +122,12 @@ impl<T: Element, const ROWS: usize, const K: usize, const TILES: usize> OperandA
     const BOX_ROWS: usize = ROWS;
 
     #[inline(always)]
-    fn load_bytes(needed: u32) -> u32 {
-        boxes(needed, ROWS, TILES) * Self::Box::BOX_BYTES
+    fn load_bytes(in_bounds: u32) -> u32 {
+        boxes(in_bounds, ROWS, TILES) * Self::Box::BOX_BYTES
     }
 
     #[inline(always)]
-    fn load<const N: usize>(self, load: TmaLoad<'_, Self::Box, N>) {
+    fn load<const CLUSTER: usize>(self, load: TmaLoad<'_, Self::Box, CLUSTER>) {
         load_boxes(self, load, ROWS, |first, tile| first.offset(tile * ROWS as u32, 0));
     }
 
@@ -185,12 +184,12 @@ impl<T: Element, const WIDTH: usize, const K: usize, const TILES: usize> Operand
     const BOX_ROWS: usize = WIDTH;
 
     #[inline(always)]
-    fn load_bytes(needed: u32) -> u32 {
-        boxes(needed, WIDTH, TILES) * Self::Box::BOX_BYTES
+    fn load_bytes(in_bounds: u32) -> u32 {
+        boxes(in_bounds, WIDTH, TILES) * Self::Box::BOX_BYTES
     }
 
     #[inline(always)]
-    fn load<const N: usize>(self, load: TmaLoad<'_, Self::Box, N>) {
+    fn load<const CLUSTER: usize>(self, load: TmaLoad<'_, Self::Box, CLUSTER>) {
         load_boxes(self, load, WIDTH, |first, tile| first.offset(tile * WIDTH as u32, 0));
     }
 
@@ -247,11 +246,11 @@ pub trait OperandB: SharedLayout + Copy + LaneCapture + 'static {
     const ROW_MAJOR: bool;
     /// Columns of a box.
     const BOX_COLS: usize;
-    /// Bytes of a load with `needed` columns in bounds.
-    fn load_bytes(needed: u32) -> u32;
+    /// Bytes of a load of which `in_bounds` columns are in bounds.
+    fn load_bytes(in_bounds: u32) -> u32;
 
     /// Starts to load the tiles, from (k, column) on.
-    fn load<const N: usize>(self, load: TmaLoad<'_, Self::Box, N>);
+    fn load<const CLUSTER: usize>(self, load: TmaLoad<'_, Self::Box, CLUSTER>);
 
     /// Loads a warp's pairs of `mma` fragments, adjacent along N, from (k, column) on. They are all
     /// in one tile, or each is in one.
@@ -288,12 +287,12 @@ impl<T: Element, const K: usize, const COLS: usize, const TILES: usize> OperandB
     const BOX_COLS: usize = COLS;
 
     #[inline(always)]
-    fn load_bytes(needed: u32) -> u32 {
-        boxes(needed, COLS, TILES) * Self::Box::BOX_BYTES
+    fn load_bytes(in_bounds: u32) -> u32 {
+        boxes(in_bounds, COLS, TILES) * Self::Box::BOX_BYTES
     }
 
     #[inline(always)]
-    fn load<const N: usize>(self, load: TmaLoad<'_, Self::Box, N>) {
+    fn load<const CLUSTER: usize>(self, load: TmaLoad<'_, Self::Box, CLUSTER>) {
         load_boxes(self, load, COLS, |first, tile| first.offset(0, tile * COLS as u32));
     }
 
@@ -335,12 +334,12 @@ impl<T: Element, const K: usize, const WIDTH: usize, const TILES: usize> Operand
     const BOX_COLS: usize = WIDTH;
 
     #[inline(always)]
-    fn load_bytes(needed: u32) -> u32 {
-        boxes(needed, WIDTH, TILES) * Self::Box::BOX_BYTES
+    fn load_bytes(in_bounds: u32) -> u32 {
+        boxes(in_bounds, WIDTH, TILES) * Self::Box::BOX_BYTES
     }
 
     #[inline(always)]
-    fn load<const N: usize>(self, load: TmaLoad<'_, Self::Box, N>) {
+    fn load<const CLUSTER: usize>(self, load: TmaLoad<'_, Self::Box, CLUSTER>) {
         load_boxes(self, load, WIDTH, |first, tile| first.offset(0, tile * WIDTH as u32));
     }
 
@@ -383,10 +382,10 @@ impl<
     }
 }
 
-/// The number of boxes with some of the `needed` rows of A (columns of B); each box has `box_len`.
+/// The number of boxes that have rows of A (columns of B) in bounds; each box has `box_len`.
 #[inline(always)]
-fn boxes(needed: u32, box_len: usize, tiles: usize) -> u32 {
-    needed.div_ceil(box_len as u32).min(tiles as u32)
+fn boxes(in_bounds: u32, box_len: usize, tiles: usize) -> u32 {
+    in_bounds.div_ceil(box_len as u32).min(tiles as u32)
 }
 
 /// Starts to load the boxes that are in bounds. `at` computes a box's place from that of the first
@@ -398,23 +397,23 @@ fn load_boxes<
     const ROWS: usize,
     const COLS: usize,
     const TILES: usize,
-    const N: usize,
+    const CLUSTER: usize,
 >(
     tiles: SharedRing<SharedTile<T, ROWS, COLS, Swizzle128, O>, TILES>,
-    load: TmaLoad<'_, SharedTile<T, ROWS, COLS, Swizzle128, O>, N>,
+    load: TmaLoad<'_, SharedTile<T, ROWS, COLS, Swizzle128, O>, CLUSTER>,
     box_len: usize,
     at: impl Fn(MatrixCoord, u32) -> MatrixCoord,
 ) {
-    let TmaLoad { lane, map, barrier, multicast, needed, .. } = load;
-    let count = boxes(needed, box_len, TILES) as usize;
+    let TmaLoad { lane, map, barrier, multicast, in_bounds, .. } = load;
+    let count = boxes(in_bounds, box_len, TILES) as usize;
     let at = |tile: usize| {
         let MatrixCoord { row, col } = at(load.at, tile as u32);
         let (along, across) = if O::ROW_MAJOR { (col, row) } else { (row, col) };
         [along as i32, across as i32, load.batch as i32]
     };
     match multicast {
-        Some(multicast) if N > 1 => {
-            for first in (0..TILES).step_by(N) {
+        Some(multicast) if CLUSTER > 1 => {
+            for first in (0..TILES).step_by(CLUSTER) {
                 let tile = first + multicast.rank;
                 if tile < count {
                     tiles.part(tile).load_tma(

@@ -15,10 +15,24 @@ use ptx_matrix::prelude::*;
 /// Rows of one `wgmma`: `m64`.
 pub const WGMMA_M: usize = 64;
 
-/// An epilogue that stores D by TMA, through staging tiles `Tile` of `ROWS` x `COLS`.
+/// The epilogue with TMA store: D = f(alpha A x B + beta C + bias), through staging tiles `Tile` in
+/// shared memory (CUTLASS's `CollectiveEpilogue`).
 ///
-/// If it does more than scale, epilogue sub-tiles of `EPI_N` columns pass through shared memory.
-/// If TMA cannot write D, threads store it. With split-K, threads store the partial accumulators.
+/// | case | path |
+/// | --- | --- |
+/// | D = alpha A x B | scaled in registers; staging tiles; TMA store |
+/// | beta != 0, a bias, an activation | sub-tiles of `EPI_N` columns; staging tiles; TMA store |
+/// | split-K in two launches | sub-tiles; threads store the partial accumulators, unscaled |
+///
+/// A sub-tile has accumulators in shared memory, from which threads compute elements of D. If TMA
+/// cannot write D, threads store it in place of the TMA store.
+///
+/// With beta = 0, C is not read. With alpha = 0, accumulators are still multiplied by it: a NaN
+/// among them stays a NaN. The host's `Gemm` launches no such kernel for alpha = 0: it computes
+/// D = f(beta C + bias) without A and B.
+///
+/// An epilogue of your own can pass its results to this one, in place of accumulators. Then alpha,
+/// beta, the bias and the activation apply to these results.
 pub struct TmaStore<'k, Tile, const EPI_N: usize>
 where
     Tile: BoxTile<Element: Output>,
@@ -46,8 +60,8 @@ where
         self.args.matrix_d(batch as usize, self.m as usize, self.n as usize)
     }
 
-    /// Computes the epilogue of a sub-tile of accumulators in shared memory; its first element is
-    /// at `at` of D.
+    /// Applies the epilogue to a sub-tile of accumulators in shared memory; its first element is at
+    /// `at` of D.
     ///
     /// Threads store partial accumulators with split-K, or elements of D. If TMA stores D, `set`
     /// gets each element with its place in the tile, and the function returns true. A thread
@@ -56,7 +70,7 @@ where
     /// Sizes, places, the batch and the activation are opaque to the compiler here, so that it
     /// computes nothing in advance: registers are short in the mainloop.
     #[inline(always)]
-    pub fn finish<const BATCH: usize>(
+    pub fn apply_subtile<const BATCH: usize>(
         &self,
         block: &Block<'_>,
         threads: impl Threads,
@@ -92,7 +106,7 @@ where
             (Some(_), None) => {}
             (None, _) => set(place.0, place.1, element),
         };
-        epilogue.finish::<BATCH, _, _, _>(threads, subtile, (top, left), (rows, cols), put);
+        epilogue.apply::<BATCH, _, _, _>(threads, subtile, (top, left), (rows, cols), put);
         stores_by_tma
     }
 
@@ -188,6 +202,8 @@ where
             };
             return store_by_threads(group, staging, accumulators, self.args.scalars.alpha, to);
         }
+        // The first half of the staging memory has the sub-tile of accumulators. The tiles of the
+        // second half get elements of D.
         let subtile =
             staging.reuse::<SharedRing<SharedTile<O::Acc, WGMMA_M, EPI_N, S, L>, 2>>().part(0);
         let (half, half_cols) = (TILES / 2, TILES / 2 * COLS);
@@ -212,11 +228,11 @@ where
             // More accumulators leave fewer registers.
             let block = group.block();
             let by_tma = if const { M64_TILES * N <= 264 } {
-                self.finish::<4>(block, group, subtile, tile, to, set)
+                self.apply_subtile::<4>(block, group, subtile, tile, to, set)
             } else if const { M64_TILES * N <= 288 } {
-                self.finish::<2>(block, group, subtile, tile, to, set)
+                self.apply_subtile::<2>(block, group, subtile, tile, to, set)
             } else {
-                self.finish::<1>(block, group, subtile, tile, to, set)
+                self.apply_subtile::<1>(block, group, subtile, tile, to, set)
             };
             let filled = done + EPI_N;
             if by_tma && (filled == half_cols || col as usize + EPI_N == N) {
