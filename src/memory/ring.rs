@@ -5,7 +5,12 @@ use crate::machine::check;
 use crate::scope::Warp;
 use core::marker::PhantomData;
 
-/// `N` parts of shared memory, indexed at run time: the stages of a pipeline.
+/// `N` equal parts of shared memory, indexed at run time: the stages of a pipeline, or an array.
+///
+/// | use | access |
+/// | --- | --- |
+/// | the stages of a pipeline, used in turn | [`stage`](Self::stage), by [`RingIndex`] |
+/// | an array: TMA boxes, sub-tiles, a tile for each warp | [`part`](Self::part), by a number |
 ///
 /// It is one handle, and computes the address of a part. An array `[P; N]` is an array of handles
 /// instead. A GPU indexes registers by constants alone, so that an array indexed at run time goes

@@ -32,7 +32,9 @@ impl BarrierMemory {
     /// Initialises the barrier, for `count` arrivals in each phase, and waits until all warps see
     /// it (`mbarrier.init`, `fence.mbarrier_init`, `fence.proxy.async`, `bar.sync`).
     ///
-    /// `count` is from 1 to `2^20 - 1`. All warps of the block call it, once. Needs sm_90.
+    /// These fences and the block sync also make it visible to copies. Other blocks of a cluster
+    /// may use it after a cluster sync. `count` is from 1 to `2^20 - 1`. All warps of the block
+    /// call it, once. Needs sm_90.
     #[inline(always)]
     #[track_caller]
     pub fn init(self, block: &Block<'_>, count: u32) -> Barrier
@@ -46,7 +48,12 @@ impl BarrierMemory {
 }
 
 impl<const N: usize> SharedRing<BarrierMemory, N> {
-    /// Initialises `N` barriers, for `count` arrivals in each phase: as [`BarrierMemory::init`].
+    /// Initialises `N` barriers, for `count` arrivals in each phase, and waits until all warps see
+    /// them.
+    ///
+    /// It contains the fences and the block sync that make them visible, as [`BarrierMemory::init`]
+    /// does. Other blocks of a cluster may use them after a cluster sync. All warps of the block
+    /// call it, once.
     #[inline(always)]
     #[track_caller]
     pub fn init(self, block: &Block<'_>, count: u32) -> BarrierRing<N>
