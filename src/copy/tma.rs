@@ -193,9 +193,8 @@ impl<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order>
     ///
     /// `from` has the place and the options of the copy. Each copy completes
     /// [`BULK_BYTES`](Self::BULK_BYTES) or [`BOX_BYTES`](Self::BOX_BYTES) on the barrier. The
-    /// barrier's phase ends when all bytes have come that it was told to
-    /// [expect](Barrier::arrive_expecting). A warp that has waited for the phase may read the tile.
-    /// Until then nobody may touch it.
+    /// barrier's phase ends when all [expected](Barrier::arrive_expecting) bytes have come. A warp
+    /// that has waited for the phase may read the tile. Until then nobody may touch it.
     ///
     /// The simulator lets copies land as late as that allows. It reports early accesses, a missing
     /// fence between stores and copies, and bytes that the phase does not expect.

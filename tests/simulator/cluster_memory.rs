@@ -48,7 +48,7 @@ fn send(
             warp.sync();
         }
         warp.elect(|lane| if how == 1 { full.arrive_having_read(lane) } else { full.arrive(lane) });
-        // <- told
+        // <- signalled
     } else {
         if how == 3 {
             full.wait(warp, Phase::FIRST)

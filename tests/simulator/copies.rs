@@ -205,7 +205,7 @@ fn report_names_the_copy_and_the_remedy() {
     assert!(error.contains("\n   = the copy is started at tests/simulator/copies.rs:"), "{error}");
     assert!(
         error.contains(
-            "\n   = help: wait for the barrier that the copy tells; if it tells \
+            "\n   = help: wait for the barrier that the copy signals; if it signals \
         none, the warp that started it must commit it and wait"
         ),
         "{error}"

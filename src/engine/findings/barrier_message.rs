@@ -33,7 +33,7 @@ pub(super) fn barrier(misuse: BarrierMisuse, names: Namer) -> String {
     match misuse {
         BarrierMisuse::Uninitialised => "is used, and nothing has initialised it".into(),
         BarrierMisuse::Unfenced => {
-            "is to be told by a copy, and no fence lies behind its initialisation".into()
+            "is to be signalled by a copy, and no fence lies behind its initialisation".into()
         }
         BarrierMisuse::InitialisedAgain => "is initialised, and is one already".into(),
         BarrierMisuse::ArrivalOfAnother { address } => {
@@ -48,7 +48,7 @@ pub(super) fn barrier(misuse: BarrierMisuse, names: Namer) -> String {
         }
         BarrierMisuse::TooManyBytes { bytes } => format!("cannot wait for {bytes} bytes"),
         BarrierMisuse::UnexpectedBytes { bytes } => {
-            format!("is told of {bytes} bytes more than its phase expects")
+            format!("gets {bytes} bytes more than its phase expects")
         }
         BarrierMisuse::PhaseMissed { behind } => {
             format!("is waited for too late: it is {behind} {} further", phases(behind))

@@ -90,7 +90,7 @@ pub enum Cause {
         /// The start of the copy.
         copy: Option<Actor>,
         /// The mbarrier that the copy signals, and its phase at that time.
-        told: Option<(u32, u32)>,
+        signals: Option<(u32, u32)>,
     },
 }
 
@@ -172,16 +172,16 @@ impl Cause {
 
     /// Whether warps wait for its barrier. Then a wait without end may be its consequence.
     pub(super) fn is_of_barrier(&self) -> bool {
-        !matches!(self, Cause::Handover { told: None, .. })
+        !matches!(self, Cause::Handover { signals: None, .. })
     }
 
     /// Whether the arrival by which the readers release the memory is unknown.
     pub(super) fn lacks_release(&self) -> bool {
         match self {
             Cause::RunsAhead { wait: None, release: None, .. } => true,
-            Cause::Handover { mistake: Mistake::NotReleased { release: None }, told, .. } => {
-                told.is_some()
-            }
+            Cause::Handover {
+                mistake: Mistake::NotReleased { release: None }, signals, ..
+            } => signals.is_some(),
             _ => false,
         }
     }
@@ -202,15 +202,15 @@ impl Cause {
             Cause::Handover {
                 mistake: Mistake::NotWaited { .. } | Mistake::WaitedForOver { .. },
                 copy,
-                told,
+                signals,
                 ..
-            } => Some((copy, told)),
+            } => Some((copy, signals)),
             _ => None,
         };
         match self {
             // No reader waits for the phase that is to end.
             Cause::RunsAhead { barrier, .. } => {
-                early_read.is_some_and(|(_, told)| told.is_some_and(|(told, _)| told == *barrier))
+                early_read.is_some_and(|(_, signals)| signals.is_some_and(|(of, _)| of == *barrier))
             }
             // A phase that ends too early lets the copies of the next round start too early.
             Cause::Bytes { .. } => matches!(other, Cause::Count { .. }),

@@ -28,7 +28,7 @@ pub(super) fn title(f: &mut fmt::Formatter<'_>, cause: &Cause, names: Namer) -> 
             )?;
             match &copies[..] {
                 [(place, bytes)] => write!(f, "the copy started at {place} brings {bytes}"),
-                _ => write!(f, "the copies that tell it bring {}", brought(copies)),
+                _ => write!(f, "the copies that signal it bring {}", brought(copies)),
             }
         }
         Cause::Bytes { barrier, phase, expected, copies, .. } => {
@@ -38,8 +38,8 @@ pub(super) fn title(f: &mut fmt::Formatter<'_>, cause: &Cause, names: Namer) -> 
                 names.barrier(*barrier)
             )?;
             match brought(copies) {
-                0 => f.write_str("no copy tells it of any"),
-                brought => write!(f, "the copies that tell it bring {brought}"),
+                0 => f.write_str("no copy signals it"),
+                brought => write!(f, "the copies that signal it bring {brought}"),
             }
         }
         Cause::RunsAhead { barrier, phase, first, wait: Some((of, waited, _)), .. } => {
@@ -95,23 +95,23 @@ pub(super) fn title(f: &mut fmt::Formatter<'_>, cause: &Cause, names: Namer) -> 
             if *of == 1 { "" } else { "s" },
             arrivals.len()
         ),
-        Cause::Handover { mistake, address, read, told, .. } => {
+        Cause::Handover { mistake, address, read, signals, .. } => {
             let memory = names.at(*address);
             match mistake {
                 Mistake::NotWaited { instead: Some((waited, _)), .. } => {
                     write!(f, "{memory} is read before the copy to it has come: ")?;
-                    let tells =
-                        told.map_or_else(|| "no barrier".into(), |(of, _)| names.barrier(of));
+                    let signalled =
+                        signals.map_or_else(|| "no barrier".into(), |(of, _)| names.barrier(of));
                     write!(
                         f,
-                        "{} has waited for {}, and the copy tells {tells}",
+                        "{} has waited for {}, and the copy signals {signalled}",
                         who(read),
                         names.barrier(*waited)
                     )
                 }
                 Mistake::NotWaited { .. } => {
                     write!(f, "{memory} is read before the copy to it has come: ")?;
-                    match told {
+                    match signals {
                         Some((barrier, number)) => {
                             write!(
                                 f,
@@ -227,7 +227,7 @@ pub(super) fn notes(f: &mut fmt::Formatter<'_>, cause: &Cause, names: Namer) -> 
                 arrival.place
             )
         }),
-        Cause::Handover { mistake, address, read, copy, told } => {
+        Cause::Handover { mistake, address, read, copy, signals } => {
             let memory = names.at(*address);
             if !matches!(mistake, Mistake::NotWaited { .. }) {
                 write!(f, "\n   = {} reads {memory} at {}", who(read), read.place)?;
@@ -262,10 +262,10 @@ pub(super) fn notes(f: &mut fmt::Formatter<'_>, cause: &Cause, names: Namer) -> 
                     wait.place
                 )?;
             }
-            match (copy, told) {
+            match (copy, signals) {
                 (Some(copy), Some((barrier, number))) => write!(
                     f,
-                    "\n   = the copy started at {}, by {}, tells {} of {}",
+                    "\n   = the copy started at {}, by {}, signals {} of {}",
                     copy.place,
                     who(copy),
                     phase(*number),
@@ -327,16 +327,16 @@ pub(super) fn help(cause: &Cause, names: Namer) -> String {
             names.barrier(*barrier),
             arrivals.len()
         ),
-        Cause::Handover { mistake, told, read, copy, .. } => match mistake {
+        Cause::Handover { mistake, signals, read, copy, .. } => match mistake {
             Mistake::NotWaited { instead: Some((waited, _)), .. } => {
-                let tells = told.map_or_else(String::new, |(of, _)| names.barrier(of));
+                let signalled = signals.map_or_else(String::new, |(of, _)| names.barrier(of));
                 format!(
-                    "let the copy tell {}, or start it to the stage of {tells}; or wait for \
-                     {tells}",
+                    "let the copy signal {}, or start it to the stage of {signalled}; or wait for \
+                     {signalled}",
                     names.barrier(*waited)
                 )
             }
-            Mistake::NotWaited { .. } => match told {
+            Mistake::NotWaited { .. } => match signals {
                 Some((barrier, number)) => {
                     format!(
                         "wait for {} of {} before the read",

@@ -29,7 +29,7 @@ impl Misuse {
             }
             Misuse::SharedUnwritten { .. } => {
                 "write it before the read; if another warp, a lane or a copy writes it, wait for \
-                 that: at a `sync`, or for the barrier that it tells"
+                 that: at a `sync`, or for the barrier that it signals"
                     .into()
             }
             Misuse::GlobalUnwritten { .. } => {
@@ -41,9 +41,9 @@ impl Misuse {
                     .into()
             }
             Misuse::Race { other: Agent::WarpOfPeer { .. }, .. } => {
-                "put a `sync` of the cluster between the two; or let one tell the other by a \
+                "put a `sync` of the cluster between the two; or let one signal the other by a \
                  barrier: by `arrive` of the peer's, and `wait_for_cluster` (`arrive_having_read` \
-                 and `wait` tell nothing of what was written)"
+                 and `wait` order no writes of another block)"
                     .into()
             }
             Misuse::Race { same_closure: true, .. } => {
@@ -92,11 +92,11 @@ impl Misuse {
             }
             Misuse::PeerEnded { .. } => {
                 "a block's shared memory ends with it: put a `sync` of the cluster before the \
-                 block ends, or let it wait for a barrier that it is told by"
+                 block ends, or let it wait for a barrier that the other signals"
                     .into()
             }
             Misuse::BarrierOfAnother { .. } => {
-                "tell a barrier of the block that the copy goes to".into()
+                "signal a barrier of the block that the copy goes to".into()
             }
             Misuse::WrongSwizzle { .. } => {
                 "take the tile that the tensor map is of, and its `matrix_a` or `matrix_b`: the \
@@ -127,9 +127,9 @@ impl Misuse {
                 "put a `sync` of the warpgroup between the two".into()
             }
             Misuse::CopyInFlight { .. } => {
-                "wait for the barrier that the copy tells; if it tells none, the warp that started \
-                 it must commit it and wait for its \
-                 group, and others put a `sync` behind that"
+                "wait for the barrier that the copy signals; if it signals none, the warp that \
+                 started it must commit it and wait for its group, and others put a `sync` behind \
+                 that"
                     .into()
             }
             Misuse::CopyMisaligned { bytes, .. } => {
@@ -226,8 +226,8 @@ impl Misuse {
                     .into()
             }
             Misuse::BulkUnfinished => {
-                "wait for the barrier that a copy tells; commit a copy to global memory, and wait \
-                 for it by `BulkGroup::wait_read`"
+                "wait for the barrier that a copy signals; commit a copy to global memory, and \
+                 wait for it by `BulkGroup::wait_read`"
                     .into()
             }
             Misuse::Barrier { misuse, .. } => barrier_help(*misuse).into(),

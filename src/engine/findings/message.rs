@@ -217,7 +217,7 @@ impl Misuse {
             Misuse::BarrierOfAnother { to, barrier } => {
                 write!(
                     f,
-                    "a copy to the block of rank {to} that is to tell a barrier of the block of \
+                    "a copy to the block of rank {to} that is to signal a barrier of the block of \
                      rank {barrier}"
                 )
             }

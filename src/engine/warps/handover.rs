@@ -510,7 +510,7 @@ impl Conflict {
             address: address_of(self.rank, self.address),
             read: cluster_actor(cluster, read),
             copy: Some(cluster_actor(cluster, self.copy)),
-            told: self.signals.map(|(barrier, phase)| (address_of(self.rank, barrier), phase)),
+            signals: self.signals.map(|(barrier, phase)| (address_of(self.rank, barrier), phase)),
         }
     }
 }
@@ -730,7 +730,7 @@ pub(crate) fn of_unwritten(rank: usize, address: u32, read: Access) -> Option<Ca
             address: address_of(rank, address),
             read: cluster_actor(cluster, read),
             copy: None,
-            told: None,
+            signals: None,
         };
         is_for_nothing
             .then(|| barriers.get(barrier).map(|barrier| barrier.history.first_cause(cause)))

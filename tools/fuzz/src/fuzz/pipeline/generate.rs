@@ -349,8 +349,9 @@ impl Maker<'_> {
         };
         // The accumulators are stored by one of the four warps, which arrives for all, or each warp
         // arrives.
-        let tellers = if uses == Use::Multiply && self.random.bool() { 1 } else { consumers.len() };
-        let consumers = if uses == Use::Multiply && tellers == 1 {
+        let arriving =
+            if uses == Use::Multiply && self.random.bool() { 1 } else { consumers.len() };
+        let consumers = if uses == Use::Multiply && arriving == 1 {
             let mut all = consumers;
             self.random.shuffle(&mut all);
             all
@@ -369,11 +370,11 @@ impl Maker<'_> {
             Fill::Lanes => self.count(1, true),
         };
         let mut released =
-            self.count(tellers * ranks.len(), !multicast && !peers && uses == Use::Read);
+            self.count(arriving * ranks.len(), !multicast && !peers && uses == Use::Read);
         if (multicast || peers) && released.times == 1 && self.random.bool() {
             released.by = Arrives::HavingRead;
         }
-        let own_released = self.count(tellers, uses == Use::Read);
+        let own_released = self.count(arriving, uses == Use::Read);
         let full = self.take_barriers(committed.class, stages)?;
         let empty = self.take_barriers(released.class, stages)?;
         let own_empty = match leader {

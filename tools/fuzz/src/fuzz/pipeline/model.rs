@@ -439,7 +439,7 @@ impl<'p> Model<'p> {
         let of = &self.barriers[index];
         let phase = of.phase;
         if of.completions.last().is_some_and(|&event| !self.has_happened(agent / 2, event)) {
-            self.doubts.insert("a copy that may tell the phase before");
+            self.doubts.insert("a copy that may signal the phase before");
         }
         let order = self.before(agent / 2);
         self.flying.push(Copy {

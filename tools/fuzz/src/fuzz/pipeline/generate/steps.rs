@@ -258,10 +258,10 @@ impl Maker<'_> {
             (None, _) => all,
         };
         let barrier = channel.empty[round % channel.stages];
-        let mut tellers = channel.consumers.clone();
+        let mut arriving = channel.consumers.clone();
         let arrivals =
             ARRIVALS[channel.released.class] / times / if by == Arrives::Each { 32 } else { 1 };
-        tellers.truncate(arrivals as usize / channel.ranks.len());
+        arriving.truncate(arrivals as usize / channel.ranks.len());
         for (rank, &warp) in channel
             .ranks
             .iter()
@@ -274,7 +274,7 @@ impl Maker<'_> {
                 }
                 Use::Multiply => self.put(rank, warp, at, Step::WaitWgmmas { newest }),
             }
-            if tellers.contains(&warp) {
+            if arriving.contains(&warp) {
                 self.put(rank, warp, at, Step::Arrive { barrier, ranks, times, by });
                 if channel.leader.is_some_and(|leader| leader != rank) {
                     let Count { times, by, .. } = channel.own_released;
