@@ -38,27 +38,36 @@ pub struct WgmmaForm {
 macro_rules! records {
     ($forms:ident $($d:ident [$(($a:ident $b:ident))*] $k:literal $option:ident $columns:ident
         $per:tt $behind:ident $selectors:tt $version:literal;)*) => {$($({
-        let mut add = |n, ptx| $forms.push(WgmmaForm {
-            ptx,
+        let family = WgmmaForm {
+            ptx: "",
             family: crate::wgmma_ptx!($selectors "N" $d $a $b $k $option),
             elements: [stringify!($d), stringify!($a), stringify!($b)],
-            n,
+            n: 8,
             k: $k,
-            d: n / 8 * $per,
+            d: $per,
             negates: stringify!($behind) != "nothing",
             transposes: stringify!($behind) == "transpose",
             selectors: $selectors,
             ptx_version: stringify!($version),
-        });
-        crate::wgmma_columns! { $columns $per => records (add $d $a $b $k $option $selectors) }
+        };
+        crate::wgmma_columns! {
+            $columns $per => records ($forms family $d $a $b $k $option $selectors)
+        }
     })*)*};
     (
         @form $n:literal $registers:tt (
-            $add:ident $d:ident $a:ident $b:ident $k:literal $option:ident $selectors:tt
+            $forms:ident $family:ident $d:ident $a:ident $b:ident $k:literal $option:ident
+                $selectors:tt
         )
     ) => {
-        $add($n, crate::wgmma_ptx!($selectors $n $d $a $b $k $option));
+        add(&mut $forms, &$family, $n, crate::wgmma_ptx!($selectors $n $d $a $b $k $option));
     };
+}
+
+/// Adds a family's form with `n` columns. Inlined 1074 times, it took seconds to compile.
+#[inline(never)]
+fn add(forms: &mut Vec<WgmmaForm>, family: &WgmmaForm, n: usize, ptx: &'static str) {
+    forms.push(WgmmaForm { ptx, n, d: n / family.n * family.d, ..*family });
 }
 
 /// All forms, row by row of the tables.
