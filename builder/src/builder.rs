@@ -32,9 +32,8 @@ use crate::watch;
 /// ```
 pub struct Builder {
     manifest_dir: PathBuf,
-    archs: Vec<Arch>,
-    /// The caller named the targets, so each must have a kernel.
-    archs_named: bool,
+    /// The targets that the caller named.
+    archs: Option<Vec<Arch>>,
     target_dir: Option<PathBuf>,
     out_dir: Option<PathBuf>,
     features: Vec<String>,
@@ -63,13 +62,19 @@ pub struct Artifact {
 }
 
 impl Builder {
-    /// Creates a build of the crate whose manifest is in `manifest_dir`. Its targets are those of
-    /// [`Arch::ALL`] that the crate has kernels for.
+    /// Creates a build of the crate whose manifest is in `manifest_dir`, for the targets that the
+    /// manifest names:
+    ///
+    /// ```toml
+    /// [package.metadata.ptx-matrix]
+    /// targets = ["sm_80", "sm_90a"]
+    /// ```
+    ///
+    /// If it names none, the targets are those of [`Arch::ALL`] that the crate has kernels for.
     pub fn new(manifest_dir: impl Into<PathBuf>) -> Self {
         Self {
             manifest_dir: manifest_dir.into(),
-            archs: Arch::ALL.to_vec(),
-            archs_named: false,
+            archs: None,
             target_dir: None,
             out_dir: None,
             features: Vec::new(),
@@ -89,13 +94,7 @@ impl Builder {
     /// Sets the targets; duplicates count once. The crate must have a kernel for each.
     #[must_use]
     pub fn archs(mut self, archs: impl IntoIterator<Item = Arch>) -> Self {
-        self.archs.clear();
-        self.archs_named = true;
-        for arch in archs {
-            if !self.archs.contains(&arch) {
-                self.archs.push(arch);
-            }
-        }
+        self.archs = Some(archs.into_iter().collect());
         self
     }
 
@@ -280,11 +279,12 @@ impl Builder {
             progress: &*self.progress,
         };
 
+        let targets = self.targets_of(&package);
         let mut sources = BTreeSet::new();
         let artifacts = thread::scope(|scope| {
             let mut running = Vec::new();
             // The newest target has the most kernels: the longest job starts first.
-            for (index, &arch) in self.archs.iter().rev().enumerate() {
+            for (index, &arch) in targets.archs.iter().rev().enumerate() {
                 let bitcode = kernel_crate::compile(&request, arch)?;
                 sources.extend(bitcode.sources.iter().cloned());
                 // One set of warnings is enough, and on older targets much of a crate is unused.
@@ -303,7 +303,7 @@ impl Builder {
         });
         let artifacts = artifacts.map_err(|error| self.with_places(error, &request, target))?;
         optimiser.forget_others(&scratch)?;
-        let artifacts = self.with_kernels(&package.name, artifacts)?;
+        let artifacts = targets.with_kernels(&package.name, artifacts, &self.progress)?;
         if self.deny_local_memory {
             refuse_local_memory(&artifacts)?;
         }
@@ -334,20 +334,24 @@ impl Builder {
         }
     }
 
-    /// Keeps the targets that have kernels. A target that the caller named must have one.
-    fn with_kernels(&self, package: &str, built: Vec<Option<Artifact>>) -> Result<Vec<Artifact>> {
-        let missing: Vec<_> =
-            self.archs.iter().zip(&built).filter(|(_, built)| built.is_none()).collect();
-        let names: Vec<_> = missing.iter().map(|(arch, _)| arch.name()).collect();
-        let names = names.join(", ");
-        ensure!(
-            missing.is_empty() || !self.archs_named && missing.len() < built.len(),
-            "{package} has no kernel for {names}"
-        );
-        if !missing.is_empty() {
-            (self.progress)(&format!("{package} has no kernel for {names}"));
+    /// Returns the targets that [`build`](Self::build) compiles for. The crate may have no kernel
+    /// for some of them, unless the caller or the manifest names them.
+    ///
+    /// # Errors
+    /// There is no manifest, or it is wrong.
+    pub fn targets(&self) -> Result<Vec<Arch>> {
+        Ok(self.targets_of(&package::read(&package::absolute(&self.manifest_dir)?)?).archs)
+    }
+
+    fn targets_of(&self, package: &Package) -> Targets {
+        let named = self.archs.as_ref().or(package.targets.as_ref());
+        let mut archs = Vec::new();
+        for &arch in named.map_or(&Arch::ALL[..], Vec::as_slice) {
+            if !archs.contains(&arch) {
+                archs.push(arch);
+            }
         }
-        Ok(built.into_iter().flatten().collect())
+        Targets { archs, named: named.is_some() }
     }
 
     fn find_toolchain(&self, project: &Path) -> Result<Toolchain> {
@@ -357,6 +361,36 @@ impl Builder {
         } else {
             Ok(Toolchain::find(project, &store)?)
         }
+    }
+}
+
+/// The targets of a build.
+struct Targets {
+    archs: Vec<Arch>,
+    /// The caller or the manifest named them, so each must have a kernel.
+    named: bool,
+}
+
+impl Targets {
+    /// Keeps the targets that have kernels.
+    fn with_kernels(
+        &self,
+        package: &str,
+        built: Vec<Option<Artifact>>,
+        progress: &dyn Fn(&str),
+    ) -> Result<Vec<Artifact>> {
+        let missing: Vec<_> =
+            self.archs.iter().zip(&built).filter(|(_, built)| built.is_none()).collect();
+        let names: Vec<_> = missing.iter().map(|(arch, _)| arch.name()).collect();
+        let names = names.join(", ");
+        ensure!(
+            missing.is_empty() || !self.named && missing.len() < built.len(),
+            "{package} has no kernel for {names}"
+        );
+        if !missing.is_empty() {
+            progress(&format!("{package} has no kernel for {names}"));
+        }
+        Ok(built.into_iter().flatten().collect())
     }
 }
 

@@ -5,9 +5,10 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 use serde::Deserialize;
 
+use crate::arch::Arch;
 use crate::process;
 
 /// A kernel crate.
@@ -23,6 +24,8 @@ pub struct Package {
     pub target_directory: PathBuf,
     /// The workspace's folder.
     pub workspace_root: PathBuf,
+    /// The targets that the manifest names, if it does.
+    pub targets: Option<Vec<Arch>>,
 }
 
 #[derive(Deserialize)]
@@ -37,6 +40,21 @@ struct MetadataPackage {
     name: String,
     manifest_path: PathBuf,
     targets: Vec<MetadataTarget>,
+    /// The manifest's `[package.metadata]`.
+    metadata: Option<Tables>,
+}
+
+#[derive(Deserialize)]
+struct Tables {
+    #[serde(rename = "ptx-matrix")]
+    ptx_matrix: Option<serde_json::Value>,
+}
+
+/// The table `[package.metadata.ptx-matrix]` of a kernel crate's manifest.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Settings {
+    targets: Option<Vec<Arch>>,
 }
 
 #[derive(Deserialize)]
@@ -57,13 +75,27 @@ pub fn read(folder: &Path) -> Result<Package> {
         .with_context(|| format!("{} is not the manifest of a package", manifest.display()))?;
     let Metadata { target_directory, workspace_root, .. } = metadata;
     let library = package.library();
+    let targets = targets(package.metadata)
+        .with_context(|| format!("[package.metadata.ptx-matrix] of {}", manifest.display()))?;
     Ok(Package {
         name: package.name,
         library,
         folder: folder.to_owned(),
         target_directory,
         workspace_root,
+        targets,
     })
+}
+
+/// Returns the targets that a manifest names, if it does.
+fn targets(metadata: Option<Tables>) -> Result<Option<Vec<Arch>>> {
+    let Some(settings) = metadata.and_then(|tables| tables.ptx_matrix) else { return Ok(None) };
+    let Settings { targets } = serde_json::from_value(settings)?;
+    ensure!(
+        targets.as_deref() != Some(&[]),
+        "`targets` is empty: name targets, such as \"sm_90a\", or remove the line"
+    );
+    Ok(targets)
 }
 
 /// Returns the library names of all packages that the one in `folder` may be built with, by package
@@ -166,6 +198,27 @@ mod tests {
         assert_eq!(problem(said, Path::new("/k")), expected);
         let manifest = "error: failed to parse manifest at `/k/Cargo.toml`";
         assert_eq!(problem(manifest, Path::new("/k")), "/k holds no package that cargo can read");
+    }
+
+    #[test]
+    fn manifest_may_name_targets() {
+        let of = |text: &str| {
+            targets(serde_json::from_str(text).unwrap()).map_err(|error| format!("{error:#}"))
+        };
+        let named = r#"{"ptx-matrix":{"targets":["sm_80","sm_90a"]},"docs":{"rs":1}}"#;
+        assert_eq!(of(named), Ok(Some(vec![Arch::SM_80, Arch::SM_90A])));
+        for none in ["null", "{}", r#"{"ptx-matrix":{}}"#] {
+            assert_eq!(of(none), Ok(None), "{none}");
+        }
+        for (wrong, says) in [
+            (r#"{"ptx-matrix":{"targets":["sm_91"]}}"#, "`sm_91` is not a supported target"),
+            (r#"{"ptx-matrix":{"target":["sm_90"]}}"#, "unknown field `target`"),
+            (r#"{"ptx-matrix":{"targets":"sm_90"}}"#, "expected a sequence"),
+            (r#"{"ptx-matrix":{"targets":[]}}"#, "`targets` is empty: name targets"),
+        ] {
+            let said = of(wrong).unwrap_err();
+            assert!(said.contains(says), "{said}");
+        }
     }
 
     #[test]

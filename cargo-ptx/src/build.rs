@@ -25,8 +25,8 @@ pub struct Arguments {
     #[arg(short = 'F', long, value_delimiter = ',', help_heading = "Package selection")]
     features: Vec<String>,
 
-    /// A target, such as sm_90a; may be repeated (default: all targets that the crate has kernels
-    /// for)
+    /// A target, such as sm_90a; may be repeated (default: the `targets` in the crate's manifest,
+    /// or else all that it has kernels for)
     #[arg(long = "arch", value_name = "TARGET", help_heading = "Compilation")]
     archs: Vec<Arch>,
     /// Add source lines to PTX and machine code, for profilers
@@ -45,9 +45,13 @@ pub struct Arguments {
 }
 
 const HELP: &str = "Examples:
-  cargo ptx build                  the kernels for all their targets
+  cargo ptx build                  the kernels for the crate's targets
   cargo ptx build --arch sm_90a    for Hopper alone
   cargo ptx build -p kernels --kernels-of ptx-matrix-gemm --deny-local-memory
+
+Manifest of the kernel crate:
+  [package.metadata.ptx-matrix]
+  targets = [\"sm_80\", \"sm_90a\"]
 
 Environment:
   CARGO_TARGET_DIR  cargo's target folder, which has the output

@@ -69,18 +69,16 @@ impl Template {
     }
 
     fn filled(self, text: &str, name: &str) -> String {
-        let (archs, purpose) = match self {
-            Self::Tile => (
-                "[Arch::SM_80, Arch::SM_90A]",
-                "A matrix product by `ldmatrix` and `mma.sync`, for GPUs from sm_80 on.",
-            ),
-            Self::Wgmma => (
-                "[Arch::SM_90A]",
-                "A matrix product by TMA, `mbarrier` and `wgmma`, for Hopper (sm_90a).",
-            ),
+        let (target, purpose) = match self {
+            Self::Tile => {
+                ("sm_80", "A matrix product by `ldmatrix` and `mma.sync`, for GPUs from sm_80 on.")
+            }
+            Self::Wgmma => {
+                ("sm_90a", "A matrix product by TMA, `mbarrier` and `wgmma`, for Hopper (sm_90a).")
+            }
         };
         let text = text.replace("{{name}}", name).replace("{{version}}", requirement());
-        text.replace("{{archs}}", archs).replace("{{purpose}}", purpose)
+        text.replace("{{target}}", target).replace("{{purpose}}", purpose)
     }
 }
 

@@ -9,7 +9,7 @@ pub struct Arguments {
     /// The kernel crates to build (default: all)
     #[arg(value_enum, value_name = "KERNELS")]
     kernels: Vec<Kernels>,
-    /// A target to build for, such as sm_90a; may be repeated (default: every target)
+    /// A target to build for, such as sm_90a; may be repeated (default: every target of the crate)
     #[arg(long = "arch", value_name = "TARGET")]
     archs: Vec<Arch>,
     /// Add source lines to PTX and cubin, for profilers
@@ -31,7 +31,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     let named = !kernels.is_empty();
     let kernels = if named { kernels } else { &Kernels::ALL[..] };
     for kernels in kernels {
-        let all = kernels.archs();
+        let all = kernels.builder().targets()?;
         // Without named crates, a crate that has no kernels for a given target is left out.
         let asked: Vec<Arch> =
             archs.iter().copied().filter(|arch| named || all.contains(arch)).collect();

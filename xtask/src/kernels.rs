@@ -1,7 +1,7 @@
 //! The kernel crates, and how each is built.
 
 use clap::ValueEnum;
-use ptx_matrix_build::{Arch, Builder};
+use ptx_matrix_build::Builder;
 
 /// A kernel crate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -36,23 +36,11 @@ impl Kernels {
         }
     }
 
-    /// The targets that the crate has kernels for.
-    pub fn archs(self) -> Vec<Arch> {
-        match self {
-            Self::Attention => vec![Arch::SM_90A],
-            _ => Arch::ALL.to_vec(),
-        }
-    }
-
     /// The build that every command uses: into target/ptx. Local memory is an error, except in the
     /// fuzz kernels.
     pub fn builder(self) -> Builder {
-        let builder = Builder::new(crate::root().join(self.folder())).target_dir(crate::target());
-        let builder = builder.deny_local_memory(self != Self::Fuzz);
-        match self {
-            Self::Attention => builder.archs(self.archs()),
-            // The builder's own targets: some crates have no kernels for the oldest.
-            _ => builder,
-        }
+        Builder::new(crate::root().join(self.folder()))
+            .target_dir(crate::target())
+            .deny_local_memory(self != Self::Fuzz)
     }
 }

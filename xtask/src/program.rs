@@ -74,11 +74,13 @@ impl Program {
 
     /// Builds the kernels for the target, except of crates that have none for it.
     fn build_kernels(self, target: Arch) -> Result<()> {
-        let has_target = |kernels: &&Kernels| kernels.archs().contains(&target);
-        self.kernels
-            .iter()
-            .filter(has_target)
-            .try_for_each(|kernels| kernels.builder().archs([target]).build().map(drop))
+        for kernels in self.kernels {
+            let builder = kernels.builder();
+            if builder.targets()?.contains(&target) {
+                builder.archs([target]).build()?;
+            }
+        }
+        Ok(())
     }
 
     /// Builds the program, and runs it without kernels, with the arguments `first` before others.

@@ -1,7 +1,6 @@
 use crate::kernels::Kernels;
 use crate::process::{cargo, status};
 use anyhow::{Result, ensure};
-use ptx_matrix_build::Arch;
 use ptx_matrix_output::{errln, outln};
 use std::path::Path;
 use std::process::{Command, ExitCode};
@@ -117,14 +116,7 @@ fn build_kernels() -> Result<()> {
         errln!("{step}");
     };
     for kernels in Kernels::ALL {
-        let builder = kernels.builder().progress(progress.clone());
-        // sm_90a has all kernels of the random programs, and sm_80 some of them.
-        let builder = if kernels == Kernels::Fuzz {
-            builder.archs([Arch::SM_80, Arch::SM_90A])
-        } else {
-            builder
-        };
-        builder.build()?;
+        kernels.builder().progress(progress.clone()).build()?;
     }
     let warnings = warnings.load(Ordering::Relaxed);
     ensure!(warnings == 0, "{warnings} warnings in the kernels' build for the device");
