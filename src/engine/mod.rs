@@ -59,8 +59,9 @@ pub(crate) mod warps;
 pub(crate) mod wgmma;
 
 pub use findings::{
-    Actor, Agent, Awaited, BarrierMisuse, BarrierState, Cause, ClusterMisuse, EndedWarp, Finding,
-    Memory, Mistake, Misuse, Place, Report, SimError, WaitingWarp,
+    Actor, Agent, Awaited, BarrierMisuse, BarrierPhase, BarrierState, BarrierUse, Cause,
+    ClusterMisuse, EarlyEnd, EndedWarp, Finding, Memory, Mistake, Misuse, PhaseUse, Place, Report,
+    SimError, WaitingWarp,
 };
 #[doc(hidden)]
 pub use findings::{NameByte, SharedField, SharedName, name_fields};

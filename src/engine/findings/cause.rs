@@ -19,6 +19,42 @@ pub struct Actor {
     pub place: Place,
 }
 
+/// An mbarrier and one of its phases.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BarrierPhase {
+    /// The barrier's address.
+    pub barrier: u32,
+    /// The phase, counted from 0; `u32::MAX` is the one before the first.
+    pub phase: u32,
+}
+
+/// An arrival at an mbarrier, or a wait for it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BarrierUse {
+    /// The barrier's address.
+    pub barrier: u32,
+    /// The author.
+    pub by: Actor,
+}
+
+/// An arrival in a phase of an mbarrier, or a wait for the phase.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PhaseUse {
+    /// The phase, counted from 0.
+    pub phase: u32,
+    /// The author.
+    pub by: Actor,
+}
+
+/// A phase of an mbarrier that ends too early.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct EarlyEnd {
+    /// The phase, counted from 0.
+    pub phase: u32,
+    /// The barrier and the phase of the copies to the stage, which are not over.
+    pub copies: BarrierPhase,
+}
+
 /// The mistake behind a misuse. A finding with a cause is reported at the mistake's line.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Cause {
@@ -45,11 +81,11 @@ pub enum Cause {
         phase: u32,
         /// The warp's first arrival in that phase.
         first: Actor,
-        /// The barrier, the phase and the wait between the two arrivals, if there is one. That
-        /// phase was over before.
-        wait: Option<(u32, u32, Actor)>,
-        /// The barrier by which the readers release the stage, and an arrival there, if known.
-        release: Option<(u32, Actor)>,
+        /// The wait between the two arrivals, if there is one, and its phase. That phase was over
+        /// before.
+        wait: Option<(BarrierPhase, Actor)>,
+        /// An arrival by which a reader releases the stage, if known.
+        release: Option<BarrierUse>,
     },
     /// A phase of an mbarrier ends before a warp has waited for the phase before it.
     PhaseOverrun {
@@ -75,9 +111,8 @@ pub enum Cause {
         made: Actor,
         /// Each warp's last arrival.
         arrivals: Vec<Actor>,
-        /// The phase that ended too early, and the barrier and the phase of the copies to that
-        /// stage, which are not over. `None` if the number of warps shows the mistake.
-        early: Option<(u32, (u32, u32))>,
+        /// The phase that ended too early. `None` if the number of warps shows the mistake.
+        early: Option<EarlyEnd>,
     },
     /// Shared memory is read before its copy has landed, or refilled before it was read.
     Handover {
@@ -90,7 +125,7 @@ pub enum Cause {
         /// The start of the copy.
         copy: Option<Actor>,
         /// The mbarrier that the copy signals, and its phase at that time.
-        signals: Option<(u32, u32)>,
+        signals: Option<BarrierPhase>,
     },
 }
 
@@ -99,10 +134,10 @@ pub enum Cause {
 pub enum Mistake {
     /// The reader did not wait for the copy.
     NotWaited {
-        /// The last phase of the copy's barrier that it waited for.
-        last: Option<(u32, Actor)>,
-        /// Another barrier that it waited for, which a copy started at the same line signals.
-        instead: Option<(u32, Actor)>,
+        /// Its last wait for the copy's barrier.
+        last: Option<PhaseUse>,
+        /// Its wait for another barrier, which a copy started at the same line signals.
+        instead: Option<BarrierUse>,
     },
     /// The reader waits for a phase that was over before.
     WaitedForOver {
@@ -124,8 +159,8 @@ pub enum Mistake {
     },
     /// The copying warp did not wait for any operation of the reader after its read.
     NotReleased {
-        /// The barrier of the reader's arrival after its read, and the arrival, if there is one.
-        release: Option<(u32, Actor)>,
+        /// The reader's arrival after its read, if there is one.
+        release: Option<BarrierUse>,
     },
     /// The copying warp waits for a phase that was over before.
     RefilledBehindOver {
@@ -156,7 +191,7 @@ impl Cause {
     pub(super) fn blamed(&self) -> Option<&Actor> {
         match self {
             Cause::Bytes { expected_by, .. } => expected_by.as_ref(),
-            Cause::RunsAhead { wait, .. } => wait.as_ref().map(|(.., wait)| wait),
+            Cause::RunsAhead { wait, .. } => wait.as_ref().map(|(_, wait)| wait),
             Cause::Count { made, .. } => Some(made),
             Cause::PhaseOverrun { wait, .. } => Some(wait),
             Cause::Handover { mistake, read, copy, .. } => match mistake {
@@ -187,7 +222,7 @@ impl Cause {
     }
 
     /// Sets the arrival by which the readers release the memory.
-    pub(super) fn set_release(&mut self, to: (u32, Actor)) {
+    pub(super) fn set_release(&mut self, to: BarrierUse) {
         if let Cause::RunsAhead { release, .. }
         | Cause::Handover { mistake: Mistake::NotReleased { release }, .. } = self
         {
@@ -209,9 +244,8 @@ impl Cause {
         };
         match self {
             // No reader waits for the phase that is to end.
-            Cause::RunsAhead { barrier, .. } => {
-                early_read.is_some_and(|(_, signals)| signals.is_some_and(|(of, _)| of == *barrier))
-            }
+            Cause::RunsAhead { barrier, .. } => early_read
+                .is_some_and(|(_, signals)| signals.is_some_and(|of| of.barrier == *barrier)),
             // A phase that ends too early lets the copies of the next round start too early.
             Cause::Bytes { .. } => matches!(other, Cause::Count { .. }),
             Cause::PhaseOverrun { .. } => !matches!(other, Cause::PhaseOverrun { .. }),
@@ -227,11 +261,11 @@ impl Cause {
                 let is_of_early_release = matches!(
                     (mistake, other),
                     (
-                        Mistake::NotReleased { release: Some((_, release)) },
+                        Mistake::NotReleased { release: Some(release) },
                         Cause::Handover {
                             mistake: Mistake::ReleasedEarly { release: early, .. }, ..
                         },
-                    ) if release.place == early.place
+                    ) if release.by.place == early.place
                 );
                 is_of_early_read || is_of_early_release
             }

@@ -1,7 +1,7 @@
 //! Report text about causes.
 
 use super::barrier_message::{phase, phases};
-use super::cause::{Actor, Cause, Mistake};
+use super::cause::{Actor, BarrierUse, Cause, EarlyEnd, Mistake, PhaseUse};
 use super::names::Namer;
 use super::notes::of;
 use std::fmt;
@@ -42,12 +42,12 @@ pub(super) fn title(f: &mut fmt::Formatter<'_>, cause: &Cause, names: Namer) -> 
                 brought => write!(f, "the copies that signal it bring {brought}"),
             }
         }
-        Cause::RunsAhead { barrier, phase, first, wait: Some((of, waited, _)), .. } => {
-            let (barrier, of) = (names.barrier(*barrier), names.barrier(*of));
+        Cause::RunsAhead { barrier, phase, first, wait: Some((waited, _)), .. } => {
+            let (barrier, of) = (names.barrier(*barrier), names.barrier(waited.barrier));
             write!(
                 f,
                 "a wait for a phase that is over already: {} of {of}; ",
-                self::phase(*waited)
+                self::phase(waited.phase)
             )?;
             write!(
                 f,
@@ -58,10 +58,10 @@ pub(super) fn title(f: &mut fmt::Formatter<'_>, cause: &Cause, names: Namer) -> 
         Cause::RunsAhead { barrier, phase, first, wait: None, release } => {
             let (barrier, who) = (names.barrier(*barrier), who(first));
             match release {
-                Some((of, _)) => write!(
+                Some(release) => write!(
                     f,
                     "the stage of {barrier} is refilled without a wait for {}: ",
-                    names.barrier(*of)
+                    names.barrier(release.barrier)
                 )?,
                 None => write!(
                     f,
@@ -78,14 +78,14 @@ pub(super) fn title(f: &mut fmt::Formatter<'_>, cause: &Cause, names: Namer) -> 
             who(wait),
             phase(*waited)
         ),
-        Cause::Count { barrier, of, early: Some((ended, (copies, running))), .. } => write!(
+        Cause::Count { barrier, of, early: Some(EarlyEnd { phase: ended, copies }), .. } => write!(
             f,
             "{} is initialised for {of} arrival{}, which is too few: its {} ends before {} of {}",
             names.barrier(*barrier),
             if *of == 1 { "" } else { "s" },
             phase(*ended),
-            phase(*running),
-            names.barrier(*copies)
+            phase(copies.phase),
+            names.barrier(copies.barrier)
         ),
         Cause::Count { barrier, of, arrivals, .. } => write!(
             f,
@@ -98,26 +98,26 @@ pub(super) fn title(f: &mut fmt::Formatter<'_>, cause: &Cause, names: Namer) -> 
         Cause::Handover { mistake, address, read, signals, .. } => {
             let memory = names.at(*address);
             match mistake {
-                Mistake::NotWaited { instead: Some((waited, _)), .. } => {
+                Mistake::NotWaited { instead: Some(waited), .. } => {
                     write!(f, "{memory} is read before the copy to it has come: ")?;
                     let signalled =
-                        signals.map_or_else(|| "no barrier".into(), |(of, _)| names.barrier(of));
+                        signals.map_or_else(|| "no barrier".into(), |of| names.barrier(of.barrier));
                     write!(
                         f,
                         "{} has waited for {}, and the copy signals {signalled}",
                         who(read),
-                        names.barrier(*waited)
+                        names.barrier(waited.barrier)
                     )
                 }
                 Mistake::NotWaited { .. } => {
                     write!(f, "{memory} is read before the copy to it has come: ")?;
                     match signals {
-                        Some((barrier, number)) => {
+                        Some(of) => {
                             write!(
                                 f,
                                 "no wait for {} of {} is before",
-                                phase(*number),
-                                names.barrier(*barrier)
+                                phase(of.phase),
+                                names.barrier(of.barrier)
                             )
                         }
                         None => f.write_str("no wait for it is before"),
@@ -148,9 +148,11 @@ pub(super) fn title(f: &mut fmt::Formatter<'_>, cause: &Cause, names: Namer) -> 
                 Mistake::NotReleased { release } => {
                     write!(f, "{memory} is refilled while {} may still read it: ", who(read))?;
                     match release {
-                        Some((barrier, _)) => {
-                            write!(f, "no wait for {} is before the copy", names.barrier(*barrier))
-                        }
+                        Some(release) => write!(
+                            f,
+                            "no wait for {} is before the copy",
+                            names.barrier(release.barrier)
+                        ),
                         None => f.write_str("no wait for its release is before the copy"),
                     }
                 }
@@ -201,13 +203,13 @@ pub(super) fn notes(f: &mut fmt::Formatter<'_>, cause: &Cause, names: Namer) -> 
             arrival.place
         ),
         Cause::RunsAhead { barrier, phase, first, release, .. } => {
-            if let Some((of, release)) = release {
+            if let Some(BarrierUse { barrier, by }) = release {
                 write!(
                     f,
                     "\n   = {} releases it at {}, by its arrival at {}",
-                    who(release),
-                    release.place,
-                    names.barrier(*of)
+                    who(by),
+                    by.place,
+                    names.barrier(*barrier)
                 )?;
             }
             let barrier = names.barrier(*barrier);
@@ -232,12 +234,12 @@ pub(super) fn notes(f: &mut fmt::Formatter<'_>, cause: &Cause, names: Namer) -> 
             if !matches!(mistake, Mistake::NotWaited { .. }) {
                 write!(f, "\n   = {} reads {memory} at {}", who(read), read.place)?;
             }
-            if let Mistake::NotReleased { release: Some((barrier, release)) } = mistake {
-                let (place, barrier) = (&release.place, names.barrier(*barrier));
+            if let Mistake::NotReleased { release: Some(BarrierUse { barrier, by }) } = mistake {
+                let (place, barrier) = (&by.place, names.barrier(*barrier));
                 write!(
                     f,
                     "\n   = {} releases it at {place}, by its arrival at {barrier}",
-                    who(release)
+                    who(by)
                 )?;
             }
             if let Mistake::ReaderNotCounted { wait, barrier, .. } = mistake {
@@ -249,27 +251,27 @@ pub(super) fn notes(f: &mut fmt::Formatter<'_>, cause: &Cause, names: Namer) -> 
                     wait.place
                 )?;
             }
-            if let Mistake::NotWaited { instead: Some((waited, wait)), .. } = mistake {
-                let barrier = names.barrier(*waited);
-                write!(f, "\n   = {} waits for {barrier} at {}", who(wait), wait.place)?;
+            if let Mistake::NotWaited { instead: Some(BarrierUse { barrier, by }), .. } = mistake {
+                let barrier = names.barrier(*barrier);
+                write!(f, "\n   = {} waits for {barrier} at {}", who(by), by.place)?;
             }
-            if let Mistake::NotWaited { last: Some((waited, wait)), .. } = mistake {
+            if let Mistake::NotWaited { last: Some(PhaseUse { phase: waited, by }), .. } = mistake {
                 write!(
                     f,
                     "\n   = {} waited last for {}, at {}",
-                    who(wait),
+                    who(by),
                     phase(*waited),
-                    wait.place
+                    by.place
                 )?;
             }
             match (copy, signals) {
-                (Some(copy), Some((barrier, number))) => write!(
+                (Some(copy), Some(of)) => write!(
                     f,
                     "\n   = the copy started at {}, by {}, signals {} of {}",
                     copy.place,
                     who(copy),
-                    phase(*number),
-                    names.barrier(*barrier)
+                    phase(of.phase),
+                    names.barrier(of.barrier)
                 ),
                 (Some(copy), None) => {
                     write!(f, "\n   = the copy is started at {}, by {}", copy.place, who(copy))
@@ -297,15 +299,15 @@ pub(super) fn help(cause: &Cause, names: Namer) -> String {
                  with its part beyond the tensor"
             ),
         },
-        Cause::RunsAhead { wait: Some((of, ..)), .. } => format!(
+        Cause::RunsAhead { wait: Some((of, _)), .. } => format!(
             "wait for the phase of {} in which the readers of this fill arrive: one more for each \
              time round the ring",
-            names.barrier(*of)
+            names.barrier(of.barrier)
         ),
-        Cause::RunsAhead { release: Some((of, _)), .. } => format!(
+        Cause::RunsAhead { release: Some(release), .. } => format!(
             "wait for {} before the arrival for the next copy, for the phase in which the readers \
              arrive",
-            names.barrier(*of)
+            names.barrier(release.barrier)
         ),
         Cause::PhaseOverrun { barrier, .. } => format!(
             "let each warp arrive at {} once for each phase, and only behind the wait for the \
@@ -328,20 +330,20 @@ pub(super) fn help(cause: &Cause, names: Namer) -> String {
             arrivals.len()
         ),
         Cause::Handover { mistake, signals, read, copy, .. } => match mistake {
-            Mistake::NotWaited { instead: Some((waited, _)), .. } => {
-                let signalled = signals.map_or_else(String::new, |(of, _)| names.barrier(of));
+            Mistake::NotWaited { instead: Some(waited), .. } => {
+                let signalled = signals.map_or_else(String::new, |of| names.barrier(of.barrier));
                 format!(
                     "let the copy signal {}, or start it to the stage of {signalled}; or wait for \
                      {signalled}",
-                    names.barrier(*waited)
+                    names.barrier(waited.barrier)
                 )
             }
             Mistake::NotWaited { .. } => match signals {
-                Some((barrier, number)) => {
+                Some(of) => {
                     format!(
                         "wait for {} of {} before the read",
-                        phase(*number),
-                        names.barrier(*barrier)
+                        phase(of.phase),
+                        names.barrier(of.barrier)
                     )
                 }
                 None => "wait for the copy before the read".into(),
@@ -360,10 +362,10 @@ pub(super) fn help(cause: &Cause, names: Namer) -> String {
                 "arrive behind the last read; where a `wgmma` reads, behind the wait for its group"
                     .into()
             }
-            Mistake::NotReleased { release: Some((barrier, _)) } => {
+            Mistake::NotReleased { release: Some(release) } => {
                 format!(
                     "wait for {} before the copy, for the phase in which the readers arrive",
-                    names.barrier(*barrier)
+                    names.barrier(release.barrier)
                 )
             }
             Mistake::NotReleased { release: None }

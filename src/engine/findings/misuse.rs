@@ -1,6 +1,6 @@
 //! All misuses that the simulator reports.
 
-use super::cause::Actor;
+use super::cause::{Actor, PhaseUse};
 use super::names::{Namer, RANK_SHIFT};
 use crate::engine::warps::divergence::WaitingLanes;
 use crate::lane::Grid;
@@ -125,8 +125,8 @@ pub struct BarrierState {
     pub address: u32,
     /// The initialisation.
     pub made: Option<Actor>,
-    /// The last arrival of each warp, with its phase.
-    pub arrivals: Vec<(u32, Actor)>,
+    /// The last arrival of each warp.
+    pub arrivals: Vec<PhaseUse>,
     /// Whether a wait for it has ended.
     pub had_wait: bool,
 }

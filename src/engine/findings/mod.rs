@@ -23,7 +23,7 @@ mod notes;
 mod report;
 mod sparse;
 
-pub use cause::{Actor, Cause, Mistake};
+pub use cause::{Actor, BarrierPhase, BarrierUse, Cause, EarlyEnd, Mistake, PhaseUse};
 pub use error::{Finding, SimError};
 pub(crate) use misuse::address_of;
 pub use misuse::{
@@ -247,7 +247,7 @@ impl Findings {
             if is_it {
                 self.explain(open.index, |cause| {
                     if let Some(cause) = cause {
-                        cause.set_release((barrier, by.clone()));
+                        cause.set_release(BarrierUse { barrier, by: by.clone() });
                     }
                 });
             }

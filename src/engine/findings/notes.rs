@@ -1,6 +1,7 @@
 //! The layout of a printed finding: title, source line, notes.
 
 use super::barrier_message::{phase, phase_lacks};
+use super::cause::PhaseUse;
 use super::cause_message;
 use super::error::Finding;
 use super::misuse::{Awaited, BarrierState, EndedWarp, Misuse, WaitingWarp};
@@ -230,13 +231,15 @@ fn arrivals(
     if let Some(made) = &barrier.made {
         write!(f, "\n   = {name} is initialised at {}", made.place)?;
     }
-    let Some(last) = barrier.arrivals.iter().map(|(of, _)| of.wrapping_add(1)).max() else {
+    let Some(last) = barrier.arrivals.iter().map(|of| of.phase.wrapping_add(1)).max() else {
         return write!(f, "\n   = nobody has ever arrived at {name}");
     };
     let last = last.wrapping_sub(1);
-    let in_last = barrier.arrivals.iter().filter(|(of, _)| *of == last);
+    let in_last = barrier.arrivals.iter().filter(|of| of.phase == last);
     let who: Vec<String> = in_last
-        .map(|(_, who)| format!("warp {}{} at {}", who.warp, of(who.block), who.place))
+        .map(|PhaseUse { by: who, .. }| {
+            format!("warp {}{} at {}", who.warp, of(who.block), who.place)
+        })
         .collect();
     if last == current {
         write!(f, "\n   = in {} arrived {}", phase(last), listed(&who))

@@ -4,7 +4,7 @@
 //! barrier. A copy from shared memory reaches global memory when its lane waits for its group, or
 //! when the block ends.
 
-use crate::engine::findings::Misuse;
+use crate::engine::findings::{BarrierPhase, Misuse};
 use crate::engine::memory::copies;
 use crate::engine::memory::global::{ElementOf, check_fenced, land_copy, land_reduction};
 use crate::engine::memory::order::executing;
@@ -52,6 +52,12 @@ struct Load {
     reduction: Option<Reduction>,
     proxy: Proxy,
     started: Access,
+}
+
+impl Load {
+    fn signals(&self) -> BarrierPhase {
+        BarrierPhase { barrier: self.barrier, phase: self.phase }
+    }
 }
 
 /// The destination blocks of a copy.
@@ -114,13 +120,13 @@ impl Store {
 impl BulkCopies {
     /// The mbarrier and its phase for the copy that this access started and that is in flight to
     /// this address.
-    pub(crate) fn signaled_by(&self, started: &Access, address: u32) -> Option<(u32, u32)> {
+    pub(crate) fn signaled_by(&self, started: &Access, address: u32) -> Option<BarrierPhase> {
         let is_it = |load: &&Load| {
             let of = (load.started.agent, load.started.tick, load.started.location);
             let to = load.to..load.to + load.bytes.len() as u32;
             of == (started.agent, started.tick, started.location) && to.contains(&address)
         };
-        self.loads.values().flatten().find(is_it).map(|load| (load.barrier, load.phase))
+        self.loads.values().flatten().find(is_it).map(Load::signals)
     }
 
     /// The copy in flight to an element, if there is one.
@@ -267,7 +273,7 @@ fn start_load_to(block: &BlockState, target: &BlockState, mut load: Load) -> Res
     }
     match load.reduction {
         None => {
-            let signaled = (load.barrier, load.phase);
+            let signaled = load.signals();
             target.shared.start_copy(started, to, bytes, Some(signaled))?;
             handover::explain_reads(target, to..to + bytes as u32, started, signaled);
         }
@@ -615,7 +621,7 @@ pub(crate) fn wait(site: Site, form: &'static str, newest: usize, read: bool) {
 pub(crate) fn end(block: &BlockState) {
     let BulkCopies { loads, stores, .. } = block.bulk.take();
     for load in loads.values().flatten() {
-        let cause = handover::not_expected(block, &load.started, (load.barrier, load.phase));
+        let cause = handover::not_expected(block, &load.started, load.signals());
         block.findings.note_caused(load.started, Misuse::BulkUnfinished, cause);
     }
     let unread = stores.iter().filter(|store| !store.read);

@@ -1,6 +1,6 @@
 //! The shared memory of a block, and the accesses to each of its bytes.
 
-use crate::engine::findings::{Cause, Findings, Memory, Misuse};
+use crate::engine::findings::{BarrierPhase, Cause, Findings, Memory, Misuse};
 use crate::engine::memory::bytes::{BarrierBytes, Known, KnownBytes};
 use crate::engine::memory::order::{Order, Space};
 use crate::engine::memory::race::Access;
@@ -283,7 +283,7 @@ impl SharedMemory {
         by: Access,
         address: u32,
         range: Range<usize>,
-        signals: Option<(u32, u32)>,
+        signals: Option<BarrierPhase>,
         in_flight: impl Fn(&Known) -> Option<Access>,
     ) -> bool {
         let start = range.start;
@@ -331,7 +331,7 @@ impl SharedMemory {
         by: Access,
         address: u32,
         bytes: usize,
-        signals: Option<(u32, u32)>,
+        signals: Option<BarrierPhase>,
     ) -> Result<(), Misuse> {
         let range = self.range("copy", address, bytes)?;
         let free = self.check_free("copy", by, address, range.clone(), signals, |known| {

@@ -27,9 +27,9 @@ fn distance(cluster: &ClusterState, progress: &[Progress], waits: &WaitingWarp) 
             let barriers = cluster.blocks[rank].barriers.borrow();
             let arrived =
                 barriers.get(local).into_iter().flat_map(|barrier| barrier.history.arrivals());
-            let mut arrived = arrived.filter(|(of, _)| *of != phase);
+            let mut arrived = arrived.filter(|of| of.phase != phase);
             let waits = |agent: usize| !matches!(progress.get(agent), Some(Progress::Ended) | None);
-            if arrived.any(|(_, by)| waits(by.agent)) { 5 } else { 3 }
+            if arrived.any(|of| waits(of.by.agent)) { 5 } else { 3 }
         }
     }
 }

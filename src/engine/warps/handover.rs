@@ -5,7 +5,10 @@
 //! are searched only after a misuse was found, since the line to correct is rarely the line of the
 //! misuse.
 
-use crate::engine::findings::{Actor, Cause, Mistake, Place, RANK_SHIFT, address_of};
+use crate::engine::findings::{
+    Actor, BarrierPhase, BarrierUse, Cause, EarlyEnd, Mistake, PhaseUse, Place, RANK_SHIFT,
+    address_of,
+};
 use crate::engine::memory::order::{Order, is_warp_group, warps_of_group};
 use crate::engine::memory::race::{Access, Lanes};
 use crate::engine::warps::block::{BlockState, ClusterState};
@@ -34,12 +37,20 @@ pub(crate) struct BarrierHistory {
     is_signaled_by_peers: bool,
     /// The start of the last copy.
     last_copy: Option<Access>,
-    /// The phase and the access of each warp's last arrival.
-    arrivals: Vec<(u32, Access)>,
+    /// Each warp's last arrival.
+    arrivals: Vec<Arrived>,
     /// Each warp's last wait.
     waits: Vec<Waited>,
     /// The first mistake found with this barrier. Later errors there follow from it.
     explained: RefCell<Option<Cause>>,
+}
+
+/// An arrival.
+#[derive(Clone, Copy)]
+pub(super) struct Arrived {
+    pub(super) by: Access,
+    /// The phase.
+    pub(super) phase: u32,
 }
 
 /// A wait that has ended.
@@ -53,6 +64,13 @@ struct Waited {
     /// Whether the warp released the memory after this wait, to the warp that started the last
     /// copy.
     is_released: bool,
+}
+
+impl Waited {
+    /// The wait, for a report.
+    fn described(self, cluster: &ClusterState) -> PhaseUse {
+        PhaseUse { phase: self.phase, by: cluster_actor(cluster, self.by) }
+    }
 }
 
 impl BarrierHistory {
@@ -73,9 +91,10 @@ impl BarrierHistory {
     }
 
     pub(super) fn note_arrival(&mut self, by: Access, phase: u32) {
-        match self.arrivals.iter_mut().find(|(_, of)| of.agent == by.agent) {
-            Some(last) => *last = (phase, by),
-            None => self.arrivals.push((phase, by)),
+        let arrived = Arrived { by, phase };
+        match self.arrivals.iter_mut().find(|last| last.by.agent == by.agent) {
+            Some(last) => *last = arrived,
+            None => self.arrivals.push(arrived),
         }
     }
 
@@ -126,8 +145,8 @@ impl BarrierHistory {
         self.copies.clear();
     }
 
-    /// The phase and the access of each warp's last arrival.
-    pub(super) fn arrivals(&self) -> impl Iterator<Item = (u32, Access)> + '_ {
+    /// Each warp's last arrival.
+    pub(super) fn arrivals(&self) -> impl Iterator<Item = Arrived> + '_ {
         self.arrivals.iter().copied()
     }
 
@@ -161,13 +180,13 @@ impl BarrierHistory {
     ///
     /// Returned if that phase expected no bytes: the copy was meant for it.
     fn phase_that_expected_nothing(&self, copy: &Access, phase: u32) -> Option<Access> {
-        let ended = |(of, by): &(u32, Access)| {
+        let ended = |Arrived { by, phase: of }: &Arrived| {
             by.agent == copy.agent && of.wrapping_add(1) == phase && by.tick + 1 == copy.tick
         };
-        let arrival = self.arrivals.iter().copied().find(ended);
+        let arrival = self.arrivals.iter().find(|arrived| ended(arrived));
         arrival
             .filter(|_| phase > 0 && self.expected == 0 && self.expected_before == 0)
-            .map(|(_, by)| by)
+            .map(|arrived| arrived.by)
     }
 
     /// Whether a wait has ended.
@@ -191,7 +210,7 @@ pub(crate) struct Conflict {
     /// The start of the copy.
     pub(crate) copy: Access,
     /// The mbarrier that the copy signals, and its phase at that time.
-    pub(crate) signals: Option<(u32, u32)>,
+    pub(crate) signals: Option<BarrierPhase>,
 }
 
 impl Conflict {
@@ -201,11 +220,10 @@ impl Conflict {
     /// `wgmma` it is unknown.
     pub(crate) fn of_read(mut self, read_at: Option<u32>, is_wgmma: bool) -> Option<Cause> {
         try_with_cluster(|cluster| {
-            let (barrier, phase) = self.signals.or_else(|| self.find_signaled(cluster))?;
-            self.signals = Some((barrier, phase));
-            if let Some(cause) =
-                not_expected(&cluster.blocks[self.rank], &self.copy, (barrier, phase))
-            {
+            let signals = self.signals.or_else(|| self.find_signaled(cluster))?;
+            self.signals = Some(signals);
+            let BarrierPhase { barrier, phase } = signals;
+            if let Some(cause) = not_expected(&cluster.blocks[self.rank], &self.copy, signals) {
                 return with_history(cluster, self.rank, barrier, |history| {
                     history.first_cause(cause)
                 });
@@ -242,7 +260,7 @@ impl Conflict {
     /// The mistake of a reader that has never waited for the copy's barrier. It may have waited for
     /// another barrier that a copy of the same line signals.
     fn of_no_wait(&self, cluster: &ClusterState) -> Mistake {
-        let signaled = self.signals.map(|(barrier, _)| barrier);
+        let signaled = self.signals.map(|of| of.barrier);
         let instead = cluster.blocks[self.rank].barriers.try_borrow().ok().and_then(|barriers| {
             let waits = barriers.iter().filter(|(at, _)| Some(*at) != signaled).filter_map(
                 |(at, Barrier { history, .. })| {
@@ -253,15 +271,17 @@ impl Conflict {
             );
             waits.max_by_key(|(_, wait)| wait.tick)
         });
-        let instead =
-            instead.map(|(at, wait)| (address_of(self.rank, at), cluster_actor(cluster, wait)));
+        let instead = instead.map(|(at, wait)| BarrierUse {
+            barrier: address_of(self.rank, at),
+            by: cluster_actor(cluster, wait),
+        });
         Mistake::NotWaited { last: None, instead }
     }
 
     /// The mistake that explains a read of unwritten memory, which this copy fills later.
     fn of_unwritten(self) -> Option<Cause> {
         try_with_cluster(|cluster| {
-            let (barrier, _) = self.signals?;
+            let barrier = self.signals?.barrier;
             let wait = with_history(cluster, self.rank, barrier, |history| {
                 history.wait_of(self.read.agent)
             })?;
@@ -272,10 +292,9 @@ impl Conflict {
                     waited: wait.phase,
                     again: wait.again,
                 },
-                Some(wait) => Mistake::NotWaited {
-                    last: Some((wait.phase, cluster_actor(cluster, wait.by))),
-                    instead: None,
-                },
+                Some(wait) => {
+                    Mistake::NotWaited { last: Some(wait.described(cluster)), instead: None }
+                }
                 None => self.of_no_wait(cluster),
             };
             self.explained(cluster, barrier, mistake)
@@ -290,13 +309,13 @@ impl Conflict {
         read_at: Option<u32>,
         is_wgmma: bool,
     ) -> Mistake {
-        let barrier = self.signals.map_or(0, |(barrier, _)| address_of(self.rank, barrier));
+        let barrier = self.signals.map_or(0, |of| address_of(self.rank, of.barrier));
         let read_since = read_at.is_some_and(|tick| tick >= wait.by.tick);
         let behind_wait =
             |arrival: &Access| arrival.tick >= wait.by.tick && arrival.tick < self.read.tick;
         let latest = self.wait_for_it(cluster);
         let is_of_it =
-            |release: &Release| latest.is_some_and(|(_, barrier, _)| barrier == release.barrier);
+            |release: &Release| latest.is_some_and(|wait| wait.barrier == release.barrier);
         // Prefers the release that the copying warp waited for right before the copy.
         let behind = self.releases(cluster).filter(|release| behind_wait(&release.by));
         let release = behind.min_by_key(|release| (!is_of_it(release), !release.is_waited_for));
@@ -313,10 +332,7 @@ impl Conflict {
                 waited: wait.phase,
                 again: wait.again,
             },
-            _ => Mistake::NotWaited {
-                last: Some((wait.phase, cluster_actor(cluster, wait.by))),
-                instead: None,
-            },
+            _ => Mistake::NotWaited { last: Some(wait.described(cluster)), instead: None },
         }
     }
 
@@ -324,7 +340,7 @@ impl Conflict {
     pub(crate) fn of_copy(self) -> Option<Cause> {
         try_with_cluster(|cluster| {
             let readers = self.readers(cluster);
-            let Some((barrier, phase)) = self.signals else {
+            let Some(BarrierPhase { barrier, phase }) = self.signals else {
                 // Copies by `cp.async` signal no barrier when they start.
                 let mistake = self.of_release(cluster, None)?;
                 return Some(self.cause(cluster, mistake));
@@ -356,9 +372,8 @@ impl Conflict {
     /// landed.
     pub(crate) fn of_second_copy(self) -> Option<Cause> {
         try_with_cluster(|cluster| {
-            let (barrier, _) = self.signals?;
-            let (wait, of, _) = self.wait_for_it(cluster)?;
-            too_few(cluster, split(of), wait.phase, (self.rank, barrier))
+            let copies = address_of(self.rank, self.signals?.barrier);
+            too_few(cluster, self.wait_for_it(cluster)?.awaited(), copies)
         })
     }
 
@@ -373,7 +388,7 @@ impl Conflict {
         let latest = self.wait_for_it(cluster);
         let early = |release: &Release| {
             let behind_wait = wait.is_none_or(|wait| release.by.tick >= wait.by.tick);
-            let is_of_it = latest.is_some_and(|(_, barrier, _)| barrier == release.barrier);
+            let is_of_it = latest.is_some_and(|wait| wait.barrier == release.barrier);
             let is_waited_for = is_of_it && release.is_waited_for;
             is_waited_for && behind_wait && (is_wgmma || release.by.tick < self.read.tick)
         };
@@ -387,8 +402,8 @@ impl Conflict {
         }
         // The copying warp waits for a barrier of the readers, but for the wrong phase; or the
         // phase completed without this reader.
-        let fills = self.signals.map(|(_, phase)| phase);
-        if let Some((wait, barrier, (of, made))) = latest {
+        let fills = self.signals.map(|of| of.phase);
+        if let Some(ReleaseWait { wait, barrier, count: of, made }) = latest {
             let (waited, actor) = (wait.phase, cluster_actor(cluster, wait.by));
             let is_behind = fills.is_some_and(|fills| waited.wrapping_add(1) < fills);
             return Some(if wait.again || is_behind {
@@ -406,25 +421,23 @@ impl Conflict {
         let behind =
             self.releases(cluster).filter(|release| is_wgmma || release.by.tick >= self.read.tick);
         let release = behind.min_by_key(|release| release.by.tick);
-        let release = release.map(|release| (release.barrier, cluster_actor(cluster, release.by)));
+        let release = release.map(|release| BarrierUse {
+            barrier: release.barrier,
+            by: cluster_actor(cluster, release.by),
+        });
         (self.signals.is_some() || release.is_some()).then_some(Mistake::NotReleased { release })
     }
 
     /// The copying warp's wait right before the copy. At most one arrival lies between the two, the
     /// one that may expect the copy's bytes.
-    fn wait_for_it(&self, cluster: &ClusterState) -> Option<(Waited, u32, (u32, Option<Access>))> {
+    fn wait_for_it(&self, cluster: &ClusterState) -> Option<ReleaseWait> {
         self.latest_wait(cluster, self.copy.tick.saturating_sub(1))
     }
 
-    /// The copying warp's last wait, since a tick, for a barrier at which others arrive. Returns
-    /// also the barrier and the arrivals that its phases need.
-    fn latest_wait(
-        &self,
-        cluster: &ClusterState,
-        from: u32,
-    ) -> Option<(Waited, u32, (u32, Option<Access>))> {
-        let signaled = self.signals.map(|(barrier, _)| (self.rank, barrier));
-        let mut latest: Option<(Waited, u32, (u32, Option<Access>))> = None;
+    /// The copying warp's last wait, since a tick, for a barrier at which others arrive.
+    fn latest_wait(&self, cluster: &ClusterState, from: u32) -> Option<ReleaseWait> {
+        let signaled = self.signals.map(|of| (self.rank, of.barrier));
+        let mut latest: Option<ReleaseWait> = None;
         for block in &cluster.blocks {
             let Ok(barriers) = block.barriers.try_borrow() else { continue };
             for (address, barrier) in
@@ -432,18 +445,19 @@ impl Conflict {
             {
                 let history = &barrier.history;
                 let is_of_others =
-                    history.arrivals.iter().any(|(_, by)| by.agent != self.copy.agent);
+                    history.arrivals().any(|arrived| arrived.by.agent != self.copy.agent);
                 let wait = history
                     .wait_of(self.copy.agent)
                     .filter(|wait| is_of_others && wait.by.tick >= from);
                 if let Some(wait) = wait
-                    && latest.is_none_or(|(other, ..)| other.by.tick <= wait.by.tick)
+                    && latest.is_none_or(|other| other.wait.by.tick <= wait.by.tick)
                 {
-                    latest = Some((
+                    latest = Some(ReleaseWait {
                         wait,
-                        address_of(block.rank, address),
-                        (barrier.count(), history.made),
-                    ));
+                        barrier: address_of(block.rank, address),
+                        count: barrier.count(),
+                        made: history.made,
+                    });
                 }
             }
         }
@@ -463,7 +477,7 @@ impl Conflict {
     /// The readers' last arrivals at barriers other than the copy's.
     fn releases(&self, cluster: &ClusterState) -> impl Iterator<Item = Release> {
         let readers = self.readers(cluster);
-        let signaled = self.signals.map(|(barrier, _)| (self.rank, barrier));
+        let signaled = self.signals.map(|of| (self.rank, of.barrier));
         let mut releases = Vec::new();
         for block in &cluster.blocks {
             let Ok(barriers) = block.barriers.try_borrow() else { continue };
@@ -472,8 +486,8 @@ impl Conflict {
             {
                 let wait = barrier.history.wait_of(self.copy.agent).filter(|wait| !wait.again);
                 let of_readers =
-                    barrier.history.arrivals().filter(|(_, by)| readers.contains(&by.agent));
-                releases.extend(of_readers.map(|(phase, by)| Release {
+                    barrier.history.arrivals().filter(|of| readers.contains(&of.by.agent));
+                releases.extend(of_readers.map(|Arrived { by, phase }| Release {
                     by,
                     barrier: address_of(block.rank, address),
                     is_waited_for: wait.is_some_and(|wait| wait.phase == phase),
@@ -484,7 +498,7 @@ impl Conflict {
     }
 
     /// The barrier that the copy signals, and its phase when the copy started.
-    fn find_signaled(&self, cluster: &ClusterState) -> Option<(u32, u32)> {
+    fn find_signaled(&self, cluster: &ClusterState) -> Option<BarrierPhase> {
         cluster.blocks[self.rank].bulk.try_borrow().ok()?.signaled_by(&self.copy, self.address)
     }
 
@@ -510,7 +524,9 @@ impl Conflict {
             address: address_of(self.rank, self.address),
             read: cluster_actor(cluster, read),
             copy: Some(cluster_actor(cluster, self.copy)),
-            signals: self.signals.map(|(barrier, phase)| (address_of(self.rank, barrier), phase)),
+            signals: self
+                .signals
+                .map(|of| BarrierPhase { barrier: address_of(self.rank, of.barrier), ..of }),
         }
     }
 }
@@ -519,16 +535,16 @@ impl Conflict {
 pub(crate) fn not_expected(
     block: &BlockState,
     copy: &Access,
-    signaled: (u32, u32),
+    signaled: BarrierPhase,
 ) -> Option<Cause> {
     let barriers = block.barriers.try_borrow().ok()?;
-    let history = &barriers.get(signaled.0)?.history;
-    let arrival = history.phase_that_expected_nothing(copy, signaled.1)?;
+    let history = &barriers.get(signaled.barrier)?.history;
+    let arrival = history.phase_that_expected_nothing(copy, signaled.phase)?;
     let of_line = |(location, _): &&(&Location<'_>, i64)| *location == copy.location;
     let bytes = history.copies.iter().find(of_line).map_or(0, |(_, bytes)| *bytes);
     Some(Cause::Bytes {
-        barrier: address_of(block.rank, signaled.0),
-        phase: signaled.1 - 1,
+        barrier: address_of(block.rank, signaled.barrier),
+        phase: signaled.phase - 1,
         expected: 0,
         expected_by: Some(block.findings.actor(arrival)),
         copies: Vec::from([(copy.location.into(), bytes)]),
@@ -549,21 +565,19 @@ pub(super) fn runs_ahead(
     let barriers = cluster.blocks[rank].barriers.borrow();
     let barrier = barriers.get(address)?;
     let (history, phase) = (&barrier.history, barrier.phase());
-    let (_, first) =
-        history.arrivals.iter().copied().find(|&(of, by)| by.agent == agent && of == phase)?;
+    let is_first = |of: &Arrived| of.by.agent == agent && of.phase == phase;
+    let first = history.arrivals().find(is_first)?.by;
     history.last_copy.filter(|copy| copy.agent == agent)?;
     drop(barriers);
     // After the first arrival, or after the copy that belongs to it.
-    let conflict =
-        Conflict { rank, address, read: first, copy: first, signals: Some((address, phase)) };
+    let signals = Some(BarrierPhase { barrier: address, phase });
+    let conflict = Conflict { rank, address, read: first, copy: first, signals };
     let wait = match conflict.latest_wait(cluster, first.tick) {
         // It has waited for the right phase: that phase may have ended too early.
-        Some((wait, of, _)) if !wait.again && wait.phase.wrapping_add(1) > phase => {
-            let (rank, address) = split(of);
-            let copies = (conflict.rank, conflict.address);
-            return too_few(cluster, (rank, address), wait.phase, copies);
+        Some(latest) if !latest.wait.again && latest.wait.phase.wrapping_add(1) > phase => {
+            return too_few(cluster, latest.awaited(), address_of(rank, address));
         }
-        wait => wait.map(|(wait, of, _)| (of, wait.phase, cluster_actor(cluster, wait.by))),
+        latest => latest.map(|latest| (latest.awaited(), cluster_actor(cluster, latest.wait.by))),
     };
     Some(Cause::RunsAhead {
         barrier: address_of(rank, address),
@@ -580,7 +594,7 @@ pub(crate) fn explain_reads(
     block: &BlockState,
     addresses: Range<u32>,
     copy: Access,
-    signaled: (u32, u32),
+    signaled: BarrierPhase,
 ) {
     let (rank, signals) = (block.rank, Some(signaled));
     block.findings.explain_reads(rank, addresses, |address, read| {
@@ -627,10 +641,10 @@ pub(super) fn overrun(
     // A warp that has waited for the phase already is itself behind.
     let is_first =
         barrier.history.wait_of(agent).is_none_or(|wait| wait.phase.wrapping_add(1) == waited);
-    let (_, arrival) = barrier
+    let arrival = barrier
         .history
         .arrivals()
-        .find(|(phase, by)| *phase == last && by.agent != agent)
+        .find(|of| of.phase == last && of.by.agent != agent)
         .filter(|_| is_first)?;
     let (warp, block) = cluster.blocks[0].findings.warp(agent);
     Some(Cause::PhaseOverrun {
@@ -638,7 +652,7 @@ pub(super) fn overrun(
         waited,
         wait: Actor { block, warp, lane: None, place },
         behind,
-        arrival: cluster_actor(cluster, arrival),
+        arrival: cluster_actor(cluster, arrival.by),
     })
 }
 
@@ -653,7 +667,7 @@ pub(super) fn wrong_count(cluster: &ClusterState, rank: usize, address: u32) -> 
     let barrier = barriers.get(address)?;
     let (history, of) = (&barrier.history, barrier.count());
     let made = history.made.filter(|_| history.arrivals.len() > of as usize)?;
-    let arrivals = history.arrivals.iter().map(|&(_, by)| cluster_actor(cluster, by)).collect();
+    let arrivals = history.arrivals().map(|of| cluster_actor(cluster, of.by)).collect();
     Some(Cause::Count {
         barrier: address_of(rank, address),
         of,
@@ -663,29 +677,25 @@ pub(super) fn wrong_count(cluster: &ClusterState, rank: usize, address: u32) -> 
     })
 }
 
-/// The mistake of a barrier whose count is too small, after a wait for its `phase`. More warps
-/// arrive at it. Or its phase ended before the copies to the stage that it guards have landed:
-/// these signal `copies`. Its arrivals came from readers that have waited for copies to their own
-/// blocks, so readers of another block are missing.
-fn too_few(
-    cluster: &ClusterState,
-    (rank, address): (usize, u32),
-    phase: u32,
-    (of_copies, copies): (usize, u32),
-) -> Option<Cause> {
+/// The mistake of a barrier whose count is too small, after a wait for the phase `ended`. More
+/// warps arrive at it. Or that phase ended before the copies to the stage that it guards have
+/// landed: these signal the barrier `copies`. Its arrivals came from readers that have waited for
+/// copies to their own blocks, so readers of another block are missing.
+fn too_few(cluster: &ClusterState, ended: BarrierPhase, copies: u32) -> Option<Cause> {
+    let ((rank, address), (of_copies, in_block)) = (split(ended.barrier), split(copies));
     if let Some(cause) = wrong_count(cluster, rank, address) {
         return Some(cause);
     }
     let barriers = cluster.blocks[rank].barriers.borrow();
     let barrier = barriers.get(address)?;
     let made = barrier.history.made?;
-    let running = cluster.blocks[of_copies].barriers.borrow().get(copies)?.phase();
+    let running = cluster.blocks[of_copies].barriers.borrow().get(in_block)?.phase();
     let arrivals: Vec<Access> =
-        barrier.history.arrivals().filter(|(of, _)| *of == phase).map(|(_, by)| by).collect();
+        barrier.history.arrivals().filter(|of| of.phase == ended.phase).map(|of| of.by).collect();
     let waited = |by: &Access| {
         let (block, _) = cluster.warp(by.agent);
         let barriers = block.barriers.borrow();
-        let wait = barriers.get(copies).and_then(|barrier| barrier.history.wait_of(by.agent));
+        let wait = barriers.get(in_block).and_then(|barrier| barrier.history.wait_of(by.agent));
         wait.is_some_and(|wait| wait.phase == running)
     };
     if arrivals.is_empty() || !arrivals.iter().all(waited) {
@@ -696,8 +706,30 @@ fn too_few(
         of: barrier.count(),
         made: cluster_actor(cluster, made),
         arrivals: arrivals.into_iter().map(|by| cluster_actor(cluster, by)).collect(),
-        early: Some((phase, (address_of(of_copies, copies), running))),
+        early: Some(EarlyEnd {
+            phase: ended.phase,
+            copies: BarrierPhase { barrier: copies, phase: running },
+        }),
     })
+}
+
+/// The copying warp's wait for a barrier at which others arrive.
+#[derive(Clone, Copy)]
+struct ReleaseWait {
+    wait: Waited,
+    /// The barrier's address, with the rank of its block.
+    barrier: u32,
+    /// The barrier's count: arrivals of a phase.
+    count: u32,
+    /// The barrier's initialisation.
+    made: Option<Access>,
+}
+
+impl ReleaseWait {
+    /// The awaited phase.
+    fn awaited(self) -> BarrierPhase {
+        BarrierPhase { barrier: self.barrier, phase: self.wait.phase }
+    }
 }
 
 /// An arrival by which a reader releases memory.
@@ -738,14 +770,15 @@ pub(crate) fn of_unwritten(rank: usize, address: u32, read: Access) -> Option<Ca
     })
 }
 
-/// For the asynchronous agent of a barrier: the last copy that landed, and the barrier and phase
-/// that it signalled.
-pub(crate) fn landed(rank: usize, by: &Access) -> Option<(Access, (u32, u32))> {
+/// For the asynchronous agent of a barrier: the last copy that landed, and the phase that it
+/// signalled.
+pub(crate) fn landed(rank: usize, by: &Access) -> Option<(Access, BarrierPhase)> {
     try_with_cluster(|cluster| {
         let barriers = cluster.blocks[rank].barriers.try_borrow().ok()?;
         let (address, barrier) = barriers.iter().find(|(_, barrier)| barrier.is_agent(by.agent))?;
         let copy = barrier.history.last_copy?;
-        Some((Access { location: by.location, ..copy }, (address, by.tick.wrapping_sub(1))))
+        let signaled = BarrierPhase { barrier: address, phase: by.tick.wrapping_sub(1) };
+        Some((Access { location: by.location, ..copy }, signaled))
     })
 }
 

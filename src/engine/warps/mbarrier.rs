@@ -1,6 +1,6 @@
 //! mbarriers: arrivals, expected bytes and waits for phases.
 
-use crate::engine::findings::{Awaited, BarrierMisuse, BarrierState, Misuse};
+use crate::engine::findings::{Awaited, BarrierMisuse, BarrierState, Misuse, PhaseUse};
 pub(crate) use crate::engine::memory::copies::{arrive_when_copied, hold_until_copied};
 pub(crate) use crate::engine::memory::order::Space;
 use crate::engine::memory::order::{Known, agents_of_barrier, executing};
@@ -9,7 +9,7 @@ use crate::engine::memory::race::{Access, Lanes};
 use crate::engine::record::note_lane;
 use crate::engine::warps::block::{BlockState, Waiting, WarpOfBlock};
 use crate::engine::warps::context::{current_lane, fail, with_block, with_cluster};
-use crate::engine::warps::handover::{self, BarrierHistory};
+use crate::engine::warps::handover::{self, Arrived, BarrierHistory};
 use crate::engine::warps::lanes::{Pause, pause};
 use crate::engine::warps::polling::note_access;
 use crate::lane::Site;
@@ -302,8 +302,11 @@ impl Barrier {
 
 /// The arrivals at a barrier, for reports.
 pub(crate) fn barrier_state(block: &BlockState, address: u32, barrier: &Barrier) -> BarrierState {
-    let arrivals =
-        barrier.history.arrivals().map(|(phase, by)| (phase, block.findings.actor(by))).collect();
+    let arrivals = barrier
+        .history
+        .arrivals()
+        .map(|Arrived { by, phase }| PhaseUse { phase, by: block.findings.actor(by) })
+        .collect();
     let made = barrier.history.made().map(|by| block.findings.actor(by));
     BarrierState { address, made, arrivals, had_wait: barrier.history.had_wait() }
 }
