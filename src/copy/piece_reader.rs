@@ -113,13 +113,22 @@ pub struct UnalignedReader<
 > {
     matrix: GlobalMatrix<'k, Tile::Element, O>,
     along: Along,
-    /// The row and the column at which the next tile starts, modulo 2^64.
-    at: (usize, usize),
+    /// The start of the next tile.
+    at: Start,
     /// The address of that element, modulo 2^64.
     start: Source<Tile::Element>,
     /// The distance of a thread's first piece from there, in elements.
     from: PerLane<u32>,
     _piece: PhantomData<fn() -> (Tile, P)>,
+}
+
+/// The place in the matrix at which a tile starts, modulo 2^64.
+#[derive(Clone, Copy)]
+struct Start {
+    /// The row; the column if column-major.
+    line: usize,
+    /// The element of the line.
+    element: usize,
 }
 
 /// The pieces of a thread that [`UnalignedReader::fetch`] has loaded.
@@ -138,15 +147,13 @@ impl<'k, Tile: ReadTile, P: Piece, const COPIES: usize, O: Order>
         );
         elements
     };
-    /// The rows of the matrix that a tile has, and the elements of each.
-    const LINES: (usize, usize) =
-        if O::ROW_MAJOR { Tile::SIZE } else { (Tile::SIZE.1, Tile::SIZE.0) };
+    /// The rows of the matrix that a tile has; the columns if column-major.
+    const LINES: usize = if O::ROW_MAJOR { Tile::SIZE.rows } else { Tile::SIZE.cols };
+    /// Pieces of a line.
     const PER_LINE: usize = {
-        assert!(
-            Self::LINES.1.is_multiple_of(Self::EACH),
-            "pieces do not make whole lines of the tile"
-        );
-        Self::LINES.1 / Self::EACH
+        let length = if O::ROW_MAJOR { Tile::SIZE.cols } else { Tile::SIZE.rows };
+        assert!(length.is_multiple_of(Self::EACH), "pieces do not make whole lines of the tile");
+        length / Self::EACH
     };
 
     /// Makes the reader of the tiles from (row, col) of the matrix on.
@@ -163,34 +170,36 @@ impl<'k, Tile: ReadTile, P: Piece, const COPIES: usize, O: Order>
         let site = Site::here();
         let count = threads.count();
         assert!(
-            count * COPIES == Self::LINES.0 * Self::PER_LINE,
+            count * COPIES == Self::LINES * Self::PER_LINE,
             "the threads' pieces make one tile"
         );
         assert!(count.is_multiple_of(Self::PER_LINE), "the threads move whole lines at a time");
-        let at = if O::ROW_MAJOR { at } else { (at.1, at.0) };
+        let (line, element) = if O::ROW_MAJOR { at } else { (at.1, at.0) };
         let start = matrix.elements().start();
         check!(
-            matrix.lines_start_at_multiples_of(size_of::<P>()) && at.1.is_multiple_of(Self::EACH),
+            matrix.lines_start_at_multiples_of(size_of::<P>())
+                && element.is_multiple_of(Self::EACH),
             site,
             CopyMisaligned {
                 name: matrix.elements().name(),
-                index: at.0.saturating_mul(matrix.stride()).saturating_add(at.1),
+                index: line.saturating_mul(matrix.stride()).saturating_add(element),
                 bytes: size_of::<P>()
             }
         );
         // Distances within a tile are 32-bit.
-        let limit = u32::MAX as usize / (2 * Self::LINES.0);
+        let limit = u32::MAX as usize / (2 * Self::LINES);
         check!(
             matrix.stride() <= limit,
             site,
             StrideTooLarge { name: matrix.elements().name(), stride: matrix.stride(), limit }
         );
         let start =
-            Source(start.wrapping_add(at.0.wrapping_mul(matrix.stride()).wrapping_add(at.1)));
+            Source(start.wrapping_add(line.wrapping_mul(matrix.stride()).wrapping_add(element)));
         let from = threads.each_thread(|_, rank| {
             let (line, along) = Self::place(count, rank, 0);
             line as u32 * matrix.stride() as u32 + along as u32
         });
+        let at = Start { line, element };
         UnalignedReader { matrix, along, at, start, from, _piece: PhantomData }
     }
 
@@ -207,15 +216,15 @@ impl<'k, Tile: ReadTile, P: Piece, const COPIES: usize, O: Order>
     #[inline(always)]
     pub fn advance(&mut self, tiles: isize) {
         let along_rows = self.along == Along::Rows;
-        let size = if along_rows { Tile::SIZE.0 } else { Tile::SIZE.1 };
+        let size = if along_rows { Tile::SIZE.rows } else { Tile::SIZE.cols };
         let elements = tiles.wrapping_mul(size as isize);
         if along_rows == O::ROW_MAJOR {
-            self.at.0 = self.at.0.wrapping_add_signed(elements);
+            self.at.line = self.at.line.wrapping_add_signed(elements);
             self.start = Source(
                 self.start.0.wrapping_offset(elements.wrapping_mul(self.matrix.stride() as isize)),
             );
         } else {
-            self.at.1 = self.at.1.wrapping_add_signed(elements);
+            self.at.element = self.at.element.wrapping_add_signed(elements);
             self.start = Source(self.start.0.wrapping_offset(elements));
         }
     }
@@ -237,7 +246,7 @@ impl<'k, Tile: ReadTile, P: Piece, const COPIES: usize, O: Order>
     ) -> PerLane<T> {
         let count = threads.count();
         let (lines, length) = self.matrix.lines();
-        let there = (lines.saturating_sub(self.at.0), length.saturating_sub(self.at.1));
+        let there = (lines.saturating_sub(self.at.line), length.saturating_sub(self.at.element));
         let (from, stride) = (&self.from, self.matrix.stride() as u32);
         let each = COPIES.div_ceil(parts);
         threads.each_thread(|lane, rank| {

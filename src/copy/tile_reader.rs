@@ -5,7 +5,7 @@
 use crate::element::Element;
 use crate::lane::{Capturable, Lane, PerLane, Site, array};
 use crate::machine::{self, check};
-use crate::memory::{GlobalMatrix, Order, SharedTile, Swizzle};
+use crate::memory::{GlobalMatrix, Order, SharedTile, Swizzle, TileSize};
 use crate::scope::Threads;
 use crate::target::{AtLeast, BuiltFor};
 use core::marker::PhantomData;
@@ -100,7 +100,7 @@ pub trait ReadTile: crate::lane::Sealed + crate::lane::LaneCapture + Copy {
     /// The tile's order, which is that of the matrix.
     type Order: Order;
     /// The tile's rows and columns.
-    const SIZE: (usize, usize);
+    const SIZE: TileSize;
     /// The rows after which the tile's swizzle repeats.
     #[doc(hidden)]
     const REPEATS: usize;
@@ -134,7 +134,7 @@ impl<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order> Rea
 {
     type Element = T;
     type Order = O;
-    const SIZE: (usize, usize) = (ROWS, COLS);
+    const SIZE: TileSize = TileSize { rows: ROWS, cols: COLS };
     const REPEATS: usize = Self::PERIOD;
 
     #[inline(always)]
@@ -192,15 +192,16 @@ impl<T> Source<T> {
 
 impl<'k, Tile: ReadTile, const COPIES: usize> TileReader<'k, Tile, COPIES> {
     const PER_CHUNK: usize = CHUNK / size_of::<Tile::Element>();
-    /// The tile's rows, and the elements of each.
-    const LINES: (usize, usize) =
-        if Tile::Order::ROW_MAJOR { Tile::SIZE } else { (Tile::SIZE.1, Tile::SIZE.0) };
-    const PER_LINE: usize = Self::LINES.1 / Self::PER_CHUNK;
+    /// The tile's rows; its columns if column-major.
+    const LINES: usize = if Tile::Order::ROW_MAJOR { Tile::SIZE.rows } else { Tile::SIZE.cols };
+    /// Chunks of a line.
+    const PER_LINE: usize =
+        if Tile::Order::ROW_MAJOR { Tile::SIZE.cols } else { Tile::SIZE.rows } / Self::PER_CHUNK;
 
     /// Whether rows outside the matrix are not read, but become zero. Otherwise a copy reads
     /// another row in the place of each, which needs fewer instructions. Of a tile of few rows most
     /// may be outside, and all blocks would read the same few rows from the cache.
-    const LEAVES_OUT: bool = Self::LINES.0 <= 16;
+    const LEAVES_OUT: bool = Self::LINES <= 16;
 
     /// Makes the reader of the tiles from (row, col) of the matrix on.
     ///
@@ -219,7 +220,7 @@ impl<'k, Tile: ReadTile, const COPIES: usize> TileReader<'k, Tile, COPIES> {
     {
         let site = Site::here();
         assert!(
-            threads.count() * COPIES == Self::LINES.0 * Self::PER_LINE,
+            threads.count() * COPIES == Self::LINES * Self::PER_LINE,
             "the threads' copies, 16 bytes each, make one tile"
         );
         assert!(
@@ -251,13 +252,17 @@ impl<'k, Tile: ReadTile, const COPIES: usize> TileReader<'k, Tile, COPIES> {
             site,
             MatrixOutOfBounds {
                 name: matrix.elements().name(),
-                size: if Tile::Order::ROW_MAJOR { (lines, padded) } else { (padded, lines) },
+                size: if Tile::Order::ROW_MAJOR {
+                    TileSize { rows: lines, cols: padded }
+                } else {
+                    TileSize { rows: padded, cols: lines }
+                },
                 stride: matrix.stride(),
                 len: matrix.elements().len()
             }
         );
         // Distances within a tile, in elements, and the bytes of a row are 32-bit.
-        let limit = u32::MAX as usize / (2 * Self::LINES.0).max(size_of::<Tile::Element>());
+        let limit = u32::MAX as usize / (2 * Self::LINES).max(size_of::<Tile::Element>());
         check!(
             matrix.stride() <= limit,
             site,
@@ -279,7 +284,7 @@ impl<'k, Tile: ReadTile, const COPIES: usize> TileReader<'k, Tile, COPIES> {
         // The tile's rows that are in the matrix. In place of the others the copies read its first
         // 2^n rows, in turn. If they all read the last row, all blocks would wait for that row at
         // the cache.
-        let there = (last_line - first_line).min(Self::LINES.0 - 1) as u32 + 1;
+        let there = (last_line - first_line).min(Self::LINES - 1) as u32 + 1;
         let again = (1 << there.ilog2()) - 1;
         let from = threads.each_thread(|_, rank| {
             array(|copy| {
@@ -328,7 +333,7 @@ impl<'k, Tile: ReadTile, const COPIES: usize> TileReader<'k, Tile, COPIES> {
     /// The size of a tile along the direction.
     #[inline(always)]
     fn size(&self) -> u32 {
-        (if self.along == Along::Rows { Tile::SIZE.0 } else { Tile::SIZE.1 }) as u32
+        (if self.along == Along::Rows { Tile::SIZE.rows } else { Tile::SIZE.cols }) as u32
     }
 
     /// The address of the next tile.

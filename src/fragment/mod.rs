@@ -34,6 +34,7 @@ mod row;
 mod scales;
 mod shape;
 mod sparse;
+mod tile;
 
 pub use arrangement::{Arrangement, Packed};
 pub use kept::Kept;
@@ -47,6 +48,7 @@ pub use shape::{
     Shape,
 };
 pub use sparse::{RoleSparseA, SparseWidth};
+pub use tile::{SwizzleBits, TileSize};
 
 use crate::element::Element;
 use crate::element::Width;

@@ -3,6 +3,7 @@
 use crate::element::{Moved, Sent};
 #[cfg(not(target_arch = "nvptx64"))]
 use crate::engine::{self, peer};
+use crate::fragment::SwizzleBits;
 use crate::lane::Site;
 #[cfg(target_arch = "nvptx64")]
 use crate::raw;
@@ -115,7 +116,7 @@ fn loaded<V: Pod>(load: impl FnOnce(&mut [u8])) -> V {
 /// Checks the swizzle of a tile's element that a lane is about to read. `address` and `plain` are
 /// its addresses with and without the swizzle.
 #[inline(always)]
-pub(crate) fn check_swizzle(site: Site, address: u32, plain: u32, swizzle: (u32, u32)) {
+pub(crate) fn check_swizzle(site: Site, address: u32, plain: u32, swizzle: SwizzleBits) {
     #[cfg(target_arch = "nvptx64")]
     let _ = (site, address, plain, swizzle);
     #[cfg(not(target_arch = "nvptx64"))]
@@ -124,7 +125,7 @@ pub(crate) fn check_swizzle(site: Site, address: u32, plain: u32, swizzle: (u32,
 
 /// Records a tile's element at which a row of `ldmatrix` may start.
 #[inline(always)]
-pub(crate) fn note_row(address: u32, plain: u32, swizzle: (u32, u32)) {
+pub(crate) fn note_row(address: u32, plain: u32, swizzle: SwizzleBits) {
     #[cfg(target_arch = "nvptx64")]
     let _ = (address, plain, swizzle);
     #[cfg(not(target_arch = "nvptx64"))]

@@ -51,12 +51,19 @@ impl Coordinate for (usize, usize) {
             site,
             TileOutOfBounds {
                 at: self,
-                size: (W::ROWS, W::COLS),
-                tile: (W::TILE_ROWS, W::TILE_COLS)
+                size: crate::fragment::TileSize { rows: W::ROWS, cols: W::COLS },
+                tile: crate::fragment::TileSize { rows: W::TILE_ROWS, cols: W::TILE_COLS }
             }
         );
         let aligned = row.is_multiple_of(W::ROW_STEP) && col.is_multiple_of(W::COL_STEP);
-        check!(aligned, site, TileMisaligned { at: self, step: (W::ROW_STEP, W::COL_STEP) });
+        check!(
+            aligned,
+            site,
+            TileMisaligned {
+                at: self,
+                step: crate::fragment::TileSize { rows: W::ROW_STEP, cols: W::COL_STEP }
+            }
+        );
         self
     }
 }

@@ -1,6 +1,6 @@
 //! Copies of a tile to a matrix in global memory, by threads.
 
-use super::{Order, RowAddr, SharedTile, Swizzle};
+use super::{Order, RowAddr, SharedTile, Swizzle, TileSize};
 use crate::element::{Element, Moved, Width};
 use crate::lane::{Site, mapped};
 use crate::memory::GlobalMatrixMut;
@@ -32,7 +32,8 @@ impl<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order>
         let each_has_pieces =
             |elements: usize| (ROWS * COLS).is_multiple_of(elements * TOGETHER * threads.count());
         let (top, left) = at;
-        if !matrix.has(at, (ROWS, COLS)) || !each_has_pieces(1) && !matrix.has_pieces(at, chunk) {
+        let size = TileSize { rows: ROWS, cols: COLS };
+        if !matrix.has(at, size) || !each_has_pieces(1) && !matrix.has_pieces(at, chunk) {
             Self::share_out(threads, |lane, row, col| {
                 // A coordinate that overflows is outside the matrix.
                 let inside = |first: usize, further: usize, side| {

@@ -3,7 +3,7 @@
 use crate::element::Element;
 use crate::lane::{Capturable, Lane, Site};
 use crate::machine::check;
-use crate::memory::{Global, GlobalMut, Order, RowMajor};
+use crate::memory::{Global, GlobalMut, Order, RowMajor, TileSize};
 use bytemuck::Pod;
 use core::marker::PhantomData;
 
@@ -123,7 +123,10 @@ macro_rules! matrix {
                         && extent.fits(elements.len()),
                     Site::here(),
                     MatrixOutOfBounds {
-                        name: elements.name(), size: (rows, cols), stride, len: elements.len()
+                        name: elements.name(),
+                        size: TileSize { rows, cols },
+                        stride,
+                        len: elements.len()
                     }
                 );
                 $matrix { elements, extent }
@@ -170,7 +173,9 @@ macro_rules! matrix {
                     inside,
                     Site::here(),
                     TileOutOfBounds {
-                        at: (row, col), size: (1, 1), tile: (self.rows(), self.cols())
+                        at: (row, col),
+                        size: TileSize { rows: 1, cols: 1 },
+                        tile: TileSize { rows: self.rows(), cols: self.cols() }
                     }
                 );
                 self.extent.index(row, col)
@@ -203,9 +208,9 @@ impl<T: Element, O: Order> GlobalMatrix<'_, T, O> {
 impl<T: Element, O: Order> GlobalMatrixMut<'_, T, O> {
     /// Whether a window is in the matrix.
     #[inline(always)]
-    pub(crate) fn has(self, at: (usize, usize), size: (usize, usize)) -> bool {
+    pub(crate) fn has(self, at: (usize, usize), size: TileSize) -> bool {
         let inside = |at: usize, size: usize, side: usize| size <= side && at <= side - size;
-        inside(at.0, size.0, self.rows()) && inside(at.1, size.1, self.cols())
+        inside(at.0, size.rows, self.rows()) && inside(at.1, size.cols, self.cols())
     }
 
     /// Whether a window that starts there consists of aligned pieces of `piece` elements.
@@ -233,7 +238,11 @@ impl<T: Element, O: Order> GlobalMatrixMut<'_, T, O> {
         check!(
             inside,
             site,
-            TileOutOfBounds { at: (row, col), size: (1, 1), tile: (self.rows(), self.cols()) }
+            TileOutOfBounds {
+                at: (row, col),
+                size: TileSize { rows: 1, cols: 1 },
+                tile: TileSize { rows: self.rows(), cols: self.cols() }
+            }
         );
         self.elements.set_at(self.extent.index(row, col), value, site);
     }

@@ -8,6 +8,7 @@
 //! | [`SharedRing`] | `N` equal parts, indexed at run time: the stages of a pipeline |
 //! | [`Swizzle128`], [`Swizzle64`], [`Swizzle32`] | permutations that avoid bank conflicts |
 //! | [`Unswizzled`] | no permutation |
+//! | [`TileSize`], [`SwizzleBits`] | a size and a swizzle as numbers |
 //! | [`At`] | coordinates that the compiler checks |
 //! | [`macro@SharedLayout`] | derive: a struct of parts of shared memory |
 //! | [`PeerTile`], [`PeerRing`] | shared memory of another block of the cluster (DSMEM) |
@@ -48,7 +49,7 @@ mod ring;
 mod swizzle;
 mod tile;
 
-pub use crate::fragment::{ColMajor, Order, RowAddr, RowMajor};
+pub use crate::fragment::{ColMajor, Order, RowAddr, RowMajor, SwizzleBits, TileSize};
 pub use crate::target::{MAX_SHARED_BYTES, MAX_STATIC_BYTES};
 pub(crate) use coordinate::check_known;
 pub use coordinate::{At, Coordinate, Window};

@@ -1,7 +1,7 @@
 use super::swizzle::swizzled_in_line;
 use super::{
-    Coordinate, MAX_SHARED_BYTES, Order, RowAddr, RowMajor, Swizzle, Unswizzled, Window,
-    check_known,
+    Coordinate, MAX_SHARED_BYTES, Order, RowAddr, RowMajor, Swizzle, SwizzleBits, Unswizzled,
+    Window, check_known,
 };
 use crate::element::{Element, Moved, Width};
 use crate::lane::{Lane, LaneCapture, Site, array, mapped};
@@ -114,6 +114,8 @@ impl<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order>
         (ROWS * COLS * T::Width::BYTES).next_multiple_of(S::SPAN)
     };
 
+    const SWIZZLE_BITS: SwizzleBits = SwizzleBits { bits: S::BITS, base: S::BASE };
+
     /// The rows (columns if `ColMajor`) after which the swizzle repeats: elements this far apart
     /// have a constant distance in bytes.
     pub(crate) const PERIOD: usize = {
@@ -192,7 +194,7 @@ impl<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order>
     #[inline(always)]
     pub(crate) unsafe fn row_unchecked(self, row: usize, col: usize) -> RowAddr {
         let address = self.element(row, col);
-        note_row(address, self.plain(row, col), (S::BITS, S::BASE));
+        note_row(address, self.plain(row, col), Self::SWIZZLE_BITS);
         // SAFETY: in bounds and aligned, as the caller guarantees; a swizzle moves chunks of 16
         // bytes whole.
         unsafe { RowAddr::from_address(address) }
@@ -264,7 +266,7 @@ impl<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order>
         site: Site,
     ) -> <T::Width as Width>::Register {
         let address = self.element(row, col);
-        check_swizzle(site, address, self.plain(row, col), (S::BITS, S::BASE));
+        check_swizzle(site, address, self.plain(row, col), Self::SWIZZLE_BITS);
         // SAFETY: in bounds and aligned, as the caller guarantees.
         unsafe { Moved::load_shared(site, address) }
     }
@@ -274,7 +276,7 @@ impl<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order>
     #[inline(always)]
     pub(crate) unsafe fn load(self, _: Lane<'_>, row: usize, col: usize, site: Site) -> T {
         let address = self.element(row, col);
-        check_swizzle(site, address, self.plain(row, col), (S::BITS, S::BASE));
+        check_swizzle(site, address, self.plain(row, col), Self::SWIZZLE_BITS);
         // SAFETY: in bounds, as the caller guarantees; aligned, as the tile is.
         T::from_bits(unsafe { Moved::load_shared(site, address) })
     }

@@ -81,7 +81,7 @@ fn kept<T: Element<Width: SparseWidth> + PartialEq>(
     let first = chunk * T::Width::CHUNK;
     let parts = parts_with::<T::Width>(|col| value(first + col) != T::zeroed());
     let Some(kept) = Kept::at_least(parts) else {
-        check!(false, site, NotSparse { row, cols: (first, first + T::Width::CHUNK - 1), parts });
+        check!(false, site, NotSparse { row, cols: first..=first + T::Width::CHUNK - 1, parts });
         return Kept::half(0);
     };
     kept

@@ -6,6 +6,7 @@ use crate::element::Element;
 use crate::engine::findings::allowed;
 use crate::fragment::SparseWidth;
 use crate::lane::LANES;
+use core::ops::RangeInclusive;
 use std::fmt;
 use std::string::ToString;
 use std::vec;
@@ -43,8 +44,10 @@ pub struct Compressed<T> {
 pub enum CompressError {
     /// The element count is not rows x columns, or the columns are no multiple of a chunk.
     Size {
-        /// Rows and columns.
-        size: (usize, usize),
+        /// The number of rows.
+        rows: usize,
+        /// The number of columns.
+        cols: usize,
         /// The number of elements given.
         len: usize,
         /// Columns of a chunk.
@@ -54,8 +57,8 @@ pub enum CompressError {
     NotSparse {
         /// The row.
         row: usize,
-        /// The first and the last column of the chunk.
-        cols: (usize, usize),
+        /// The columns of the chunk.
+        cols: RangeInclusive<usize>,
         /// The nonzero columns.
         found: Vec<usize>,
     },
@@ -66,18 +69,20 @@ impl std::error::Error for CompressError {}
 impl fmt::Display for CompressError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            CompressError::Size { size: (rows, cols), len, chunk } => write!(
+            CompressError::Size { rows, cols, len, chunk } => write!(
                 f,
                 "a matrix of {rows} x {cols} in {len} elements: there must be rows x columns of \
                  them, and the columns a multiple of {chunk}"
             ),
-            CompressError::NotSparse { row, cols: (first, last), found } => {
+            CompressError::NotSparse { row, cols, found } => {
                 let found: Vec<_> = found.iter().map(usize::to_string).collect();
                 write!(
                     f,
-                    "row {row}, columns {first} to {last}: columns {} are not zero; {}",
+                    "row {row}, columns {} to {}: columns {} are not zero; {}",
+                    cols.start(),
+                    cols.end(),
                     found.join(", "),
-                    allowed(last - first + 1)
+                    allowed(cols.clone().count())
                 )
             }
         }
@@ -93,7 +98,7 @@ impl<T: Element<Width: SparseWidth> + PartialEq> Compressed<T> {
     pub fn of(dense: &[T], rows: usize, cols: usize) -> Result<Self, CompressError> {
         let (chunk, len) = (T::Width::CHUNK, dense.len());
         if rows.checked_mul(cols) != Some(len) || !cols.is_multiple_of(chunk) {
-            return Err(CompressError::Size { size: (rows, cols), len, chunk });
+            return Err(CompressError::Size { rows, cols, len, chunk });
         }
         let (mut values, mut kept) = (Vec::with_capacity(len / 2), Vec::with_capacity(len / chunk));
         for (index, elements) in dense.chunks(chunk).enumerate() {
@@ -106,7 +111,7 @@ impl<T: Element<Width: SparseWidth> + PartialEq> Compressed<T> {
                     .collect();
                 return Err(CompressError::NotSparse {
                     row,
-                    cols: (first, first + chunk - 1),
+                    cols: first..=first + chunk - 1,
                     found,
                 });
             };

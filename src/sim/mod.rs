@@ -41,7 +41,7 @@ pub use crate::engine::{
     Actor, Agent, Awaited, BarrierMisuse, BarrierPhase, BarrierState, BarrierUse, BytesMoved,
     Cause, ClusterMisuse, EarlyEnd, EndedWarp, Executed, Finding, Memory, Mistake, Misuse,
     PhaseUse, Place, Profile, Report, SHARED_BASE, SharedSite, SimError, Trace, TraceEvent,
-    WaitingLanes, WaitingWarp, WarpOfBlock, mark_unwritten,
+    Uncovered, WaitingLanes, WaitingWarp, WarpOfBlock, mark_unwritten,
 };
 #[doc(hidden)]
 pub use crate::engine::{MmaArithmetic, NameByte, SharedField, SharedName, name_fields};

@@ -11,6 +11,7 @@ use ptx_matrix::{
     mma_element, mma_kind, mma_sparse_forms, mma_sparse_named, mma_sparse_ordered_forms,
     mma_sparse_scaled_forms, mma_sparse_scaled_named, raw,
 };
+use std::ops::RangeInclusive;
 
 /// Any bits for the registers of A or B, different for each register.
 fn registers<const N: usize>(salt: u32, lane: usize) -> [u32; N] {
@@ -148,11 +149,12 @@ mma_sparse_scaled_forms!(same_scaled);
 
 /// Asserts that the finding is about this code in the metadata of lane 9 (rows 2 and 10).
 #[track_caller]
-fn assert_code(error: &SimError, code: u8, row: usize, cols: (usize, usize), why: &str) {
-    let Misuse::Metadata { code: found, row: of, cols: at, why: because, .. } = error.misuse else {
+fn assert_code(error: &SimError, code: u8, row: usize, cols: RangeInclusive<usize>, why: &str) {
+    let Misuse::Metadata { code: found, row: of, cols: at, why: because, .. } = &error.misuse
+    else {
         panic!("{error}")
     };
-    assert_eq!((found, of, at), (code, row, cols), "{error}");
+    assert_eq!((*found, *of, at), (code, row, &cols), "{error}");
     assert!(because.contains(why), "{error}");
 }
 
@@ -181,7 +183,7 @@ fn duplicate_metadata_index_is_an_error() {
             let error = halves::simulate(1, ordered, 0x4444_4444 & !0xf00 | u32::from(code) << 8)
                 .unwrap_err();
             assert_at(&error, marker, (0, 0, 0), 0, Some(9));
-            assert_code(&error, code, 2, (8, 11), "one part twice");
+            assert_code(&error, code, 2, 8..=11, "one part twice");
         }
     }
 }
@@ -194,7 +196,7 @@ fn metadata_out_of_order_is_an_error_if_ordered() {
             &halves::simulate(1, 1, word).unwrap_err(),
             code,
             10,
-            (8, 11),
+            8..=11,
             "the later part first",
         );
         halves::simulate(1, 0, word).check();
@@ -233,7 +235,7 @@ fn invalid_tf32_metadata_is_an_error() {
     }
     let error = pairs::simulate(1).unwrap_err();
     assert_at(&error, "pairs", (0, 0, 0), 0, Some(9));
-    assert_code(&error, 0b1001, 10, (8, 9), "one of two tf32");
+    assert_code(&error, 0b1001, 10, 8..=9, "one of two tf32");
 }
 
 #[test]
@@ -254,7 +256,7 @@ fn different_selectors_in_a_warp_are_an_error() {
         block.warp().each(|lane| if lane.id() < 16 { multiply::<0>() } else { multiply::<1>() });
     }
     let error = differ::simulate(1).unwrap_err();
-    assert!(matches!(error.misuse, Misuse::SelectorsDiffer { selectors: (0, 1), .. }), "{error}");
+    assert!(matches!(error.misuse, Misuse::SelectorsDiffer { first: 0, other: 1, .. }), "{error}");
 }
 
 /// After the finding, an invalid code has the same effect as on hardware.

@@ -1,10 +1,20 @@
 //! Coordinates in shared tiles that are known only at run time.
 
 use crate::assert_at;
+use ptx_matrix::memory::TileSize;
 use ptx_matrix::prelude::*;
 use ptx_matrix::sim::Misuse;
 
 type Tile = SharedTile<bf16, 20, 24>;
+
+/// The size of [`Tile`].
+const TILE: TileSize = TileSize { rows: 20, cols: 24 };
+
+/// The size of a fragment.
+const FRAGMENT: TileSize = TileSize { rows: 16, cols: 16 };
+
+/// The size of a matrix row.
+const ROW: TileSize = TileSize { rows: 1, cols: 8 };
 
 #[kernel(threads = 32)]
 fn fragment(block: &Block, #[shared] tile: Tile, row: usize, col: usize) {
@@ -17,7 +27,7 @@ fn fragment(block: &Block, #[shared] tile: Tile, row: usize, col: usize) {
 fn fragment_out_of_range_is_an_error() {
     for at in [(5, 0), (0, 16), (usize::MAX, 0), (0, usize::MAX - 7)] {
         let error = fragment::simulate(1, at.0, at.1).unwrap_err();
-        assert_eq!(error.misuse, Misuse::TileOutOfBounds { at, size: (16, 16), tile: (20, 24) });
+        assert_eq!(error.misuse, Misuse::TileOutOfBounds { at, size: FRAGMENT, tile: TILE });
         assert_at(&error, "load", (0, 0, 0), 0, None);
     }
 }
@@ -25,7 +35,7 @@ fn fragment_out_of_range_is_an_error() {
 #[test]
 fn misaligned_fragment_is_an_error() {
     let error = fragment::simulate(1, 4, 4).unwrap_err();
-    assert_eq!(error.misuse, Misuse::TileMisaligned { at: (4, 4), step: (1, 8) });
+    assert_eq!(error.misuse, Misuse::TileMisaligned { at: (4, 4), step: ROW });
     assert_at(&error, "load", (0, 0, 0), 0, None);
 }
 
@@ -47,7 +57,7 @@ fn store_matrix(block: &Block, #[shared] tile: Tile, row: usize, col: usize) {
 
 #[test]
 fn fragment_stored_out_of_range_is_an_error() {
-    let misuse = Misuse::TileOutOfBounds { at: (5, 8), size: (16, 16), tile: (20, 24) };
+    let misuse = Misuse::TileOutOfBounds { at: (5, 8), size: FRAGMENT, tile: TILE };
     let error = store::simulate(1, 5, 8).unwrap_err();
     assert_eq!(error.misuse, misuse);
     assert_at(&error, "store", (0, 0, 0), 0, None);
@@ -67,17 +77,14 @@ fn row_of_each_lane(block: &Block, #[shared] tile: Tile, first_row: usize, col: 
 #[test]
 fn row_out_of_range_is_an_error() {
     let error = row_of_each_lane::simulate(1, 15, 16).unwrap_err();
-    assert_eq!(
-        error.misuse,
-        Misuse::TileOutOfBounds { at: (20, 16), size: (1, 8), tile: (20, 24) }
-    );
+    assert_eq!(error.misuse, Misuse::TileOutOfBounds { at: (20, 16), size: ROW, tile: TILE });
     assert_at(&error, "row", (0, 0, 0), 0, Some(5));
 }
 
 #[test]
 fn misaligned_row_is_an_error() {
     let error = row_of_each_lane::simulate(1, 0, 12).unwrap_err();
-    assert_eq!(error.misuse, Misuse::TileMisaligned { at: (0, 12), step: (1, 8) });
+    assert_eq!(error.misuse, Misuse::TileMisaligned { at: (0, 12), step: ROW });
     assert_at(&error, "row", (0, 0, 0), 0, Some(0));
 }
 
@@ -98,10 +105,18 @@ fn column(
 
 #[test]
 fn col_major_tile_is_aligned_by_rows() {
+    let column_of_matrix = TileSize { rows: 8, cols: 1 };
     let error = column::simulate(1, 4, 0).unwrap_err();
-    assert_eq!(error.misuse, Misuse::TileMisaligned { at: (4, 0), step: (8, 1) });
+    assert_eq!(error.misuse, Misuse::TileMisaligned { at: (4, 0), step: column_of_matrix });
     let error = column::simulate(1, 16, 3).unwrap_err();
-    assert_eq!(error.misuse, Misuse::TileOutOfBounds { at: (16, 3), size: (8, 1), tile: (24, 3) });
+    assert_eq!(
+        error.misuse,
+        Misuse::TileOutOfBounds {
+            at: (16, 3),
+            size: column_of_matrix,
+            tile: TileSize { rows: 24, cols: 3 }
+        }
+    );
     assert_at(&error, "column", (0, 0, 0), 0, Some(0));
     column::simulate(1, 16, 2).unwrap();
 }
@@ -120,7 +135,8 @@ fn single_elements(
 
 #[test]
 fn element_out_of_range_is_an_error() {
-    let misuse = |at| Misuse::TileOutOfBounds { at, size: (1, 1), tile: (20, 24) };
+    let misuse =
+        |at| Misuse::TileOutOfBounds { at, size: TileSize { rows: 1, cols: 1 }, tile: TILE };
     let error = single_elements::simulate(1, 20, 0, 0).unwrap_err();
     assert_eq!(error.misuse, misuse((20, 0)));
     assert_at(&error, "set", (0, 0, 0), 0, None);

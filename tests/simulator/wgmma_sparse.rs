@@ -121,7 +121,7 @@ fn duplicate_metadata_index_is_an_error_with_its_row() {
         panic!("a code")
     };
     assert_eq!(form, "wgmma.mma_async.sp.sync.aligned.m64n16k32.f32.bf16.bf16");
-    assert_eq!((code, row, cols), (0b0101, 2 * 16 + 3, (24, 27)));
+    assert_eq!((code, row, cols), (0b0101, 2 * 16 + 3, 24..=27));
 }
 
 /// A function, so that all selectors have the same line.

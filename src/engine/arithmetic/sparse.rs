@@ -159,7 +159,7 @@ pub(crate) fn check_codes<W: SparseWidth>(
         let Some(why) = fault::<W>(kept, is_ordered) else { continue };
         let (row, chunk) = (index / chunks, index % chunks);
         let lane = W::METADATA.owner(row, first_chunk + chunk).0;
-        let cols = (chunk * W::CHUNK, (chunk + 1) * W::CHUNK - 1);
+        let cols = chunk * W::CHUNK..=(chunk + 1) * W::CHUNK - 1;
         let misuse = Misuse::Metadata { form, code: kept.code(), row: first_row + row, cols, why };
         with_block(|block| {
             block.findings.note(block.access_by(Lanes::together(lane), site), misuse)

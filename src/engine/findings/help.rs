@@ -4,6 +4,7 @@ use super::barrier_message::barrier_help;
 use super::message::wait_in_circle;
 use super::misuse::{Agent, Awaited, ClusterMisuse, Memory, Misuse, WaitingWarp};
 use super::names::Namer;
+use crate::fragment::TileSize;
 use std::format;
 use std::string::String;
 
@@ -21,9 +22,9 @@ impl Misuse {
             Misuse::StrideTooLarge { .. } => {
                 "distances within a tile are counted in 32 bits: take tiles of fewer lines".into()
             }
-            Misuse::TileMisaligned { step, .. } => {
-                format!("a matrix row has 16 bytes: the coordinate must be a multiple of {step:?}")
-            }
+            Misuse::TileMisaligned { step: TileSize { rows, cols }, .. } => format!(
+                "a matrix row has 16 bytes: the coordinate must be a multiple of ({rows}, {cols})"
+            ),
             Misuse::RowMisaligned { .. } => {
                 "`ldmatrix` and `stmatrix` take addresses that are multiples of 16".into()
             }
@@ -182,10 +183,10 @@ impl Misuse {
             Misuse::SelectorsDiffer { .. } => {
                 "the selector is part of the instruction: give all lanes the same".into()
             }
-            Misuse::NotSparse { cols: (first, last), .. } => {
+            Misuse::NotSparse { cols, .. } => {
                 format!(
                     "{}; `Compressed::of` compresses, and checks, on the host",
-                    crate::engine::findings::allowed(last - first + 1)
+                    crate::engine::findings::allowed(cols.clone().count())
                 )
             }
             Misuse::Endless { .. } => "if it does end, give the simulator more patience".into(),

@@ -4,6 +4,7 @@ use super::barrier_message::{barrier, phase_lacks};
 use super::misuse::{Awaited, BarrierState, ClusterMisuse, Misuse, WaitingWarp};
 use super::names::Namer;
 use super::notes::{of, warps};
+use crate::fragment::{SwizzleBits, TileSize};
 use std::fmt;
 use std::format;
 use std::string::String;
@@ -22,11 +23,13 @@ impl Misuse {
             Misuse::GlobalOutOfBounds { access, name, index, len } => {
                 write!(f, "{access} out of bounds: element {index} of `{name}`, which has {len}")
             }
-            Misuse::MatrixOutOfBounds { name, size: (rows, cols), stride, len } => write!(
-                f,
-                "out of bounds: a matrix of {rows} x {cols} at a stride of {stride} in `{name}`, \
+            Misuse::MatrixOutOfBounds { name, size: TileSize { rows, cols }, stride, len } => {
+                write!(
+                    f,
+                    "out of bounds: a matrix of {rows} x {cols} at a stride of {stride} in `{name}`, \
                  which has {len} elements"
-            ),
+                )
+            }
             Misuse::StrideTooLarge { name, stride, limit } => {
                 write!(
                     f,
@@ -34,13 +37,17 @@ impl Misuse {
                      {limit}"
                 )
             }
-            Misuse::TileOutOfBounds { at, size: (1, 1), tile } => {
-                write!(f, "out of bounds: element {at:?} of a tile of {} x {}", tile.0, tile.1)
+            Misuse::TileOutOfBounds { at, size: TileSize { rows: 1, cols: 1 }, tile } => {
+                write!(
+                    f,
+                    "out of bounds: element {at:?} of a tile of {} x {}",
+                    tile.rows, tile.cols
+                )
             }
             Misuse::TileOutOfBounds { at, size, tile } => write!(
                 f,
                 "out of bounds: {} x {} elements at {at:?} reach beyond a tile of {} x {}",
-                size.0, size.1, tile.0, tile.1
+                size.rows, size.cols, tile.rows, tile.cols
             ),
             Misuse::RingOutOfBounds { index, len } => {
                 write!(f, "out of bounds: part {index} of a ring of {len}")
@@ -255,27 +262,28 @@ impl Misuse {
                      wait for what does not happen?"
                 )
             }
-            Misuse::Metadata { form, code, row, cols: (first, last), why } => {
+            Misuse::Metadata { form, code, row, cols, why } => {
                 write!(
                     f,
-                    "metadata: {code:#06b} for row {row}, columns {first} to {last} of A, in \
-                     `{form}`: {why}"
+                    "metadata: {code:#06b} for row {row}, columns {} to {} of A, in `{form}`: {why}",
+                    cols.start(),
+                    cols.end()
                 )
             }
             Misuse::Absent { form, gpu, needs } => {
                 write!(f, "`{form}` needs {needs}, and {gpu} is simulated")
             }
-            Misuse::SelectorsDiffer { form, selectors: (one, other) } => {
+            Misuse::SelectorsDiffer { form, first, other } => {
                 write!(
                     f,
                     "divergence: the lanes of a warp come to `{form}` with different selectors, \
-                     {one} and {other}"
+                     {first} and {other}"
                 )
             }
             Misuse::WrongTileSwizzle { address, read, written, .. } => {
                 let read = match *read {
-                    (0, _) => swizzle(0),
-                    (bits, 4) => swizzle(bits),
+                    SwizzleBits { bits: 0, .. } => swizzle(0),
+                    SwizzleBits { bits, base: 4 } => swizzle(bits),
                     _ => "a swizzle that no copy has".into(),
                 };
                 write!(
@@ -336,12 +344,14 @@ impl Misuse {
                 )
             }
             Misuse::WgmmaUnfinished => f.write_str("the block ends while a `wgmma` is in flight"),
-            Misuse::NotSparse { row, cols: (first, last), parts } => {
+            Misuse::NotSparse { row, cols, parts } => {
                 let parts = parts.count_ones();
                 write!(
                     f,
-                    "not sparse: row {row}, columns {first} to {last}: of the four parts, {parts} \
-                     are not zero"
+                    "not sparse: row {row}, columns {} to {}: of the four parts, {parts} are not \
+                     zero",
+                    cols.start(),
+                    cols.end()
                 )
             }
             Misuse::Polling { memory } => {

@@ -3,8 +3,10 @@
 use super::cause::{Actor, PhaseUse};
 use super::names::{Namer, RANK_SHIFT};
 use crate::engine::warps::divergence::WaitingLanes;
+use crate::fragment::{SwizzleBits, TileSize};
 use crate::lane::Grid;
 use crate::target::{Arch, Needs};
+use core::ops::RangeInclusive;
 use core::panic::Location;
 use std::boxed::Box;
 use std::fmt;
@@ -103,6 +105,15 @@ impl fmt::Display for Agent {
             Agent::OtherBlock(block) => write!(f, "block {block}"),
         }
     }
+}
+
+/// The part of a tensor that no box covers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Uncovered {
+    /// The dimension; 0 is the innermost.
+    pub dimension: usize,
+    /// The end of the covered part: a coordinate along the dimension, in elements.
+    pub end: i64,
 }
 
 /// A warp that waits for an event that does not happen.
@@ -262,7 +273,7 @@ pub enum Misuse {
         /// The kernel's parameter.
         name: &'static str,
         /// Rows and columns of the matrix.
-        size: (usize, usize),
+        size: TileSize,
         /// The row or column stride, in elements.
         stride: usize,
         /// Number of elements of the slice.
@@ -279,19 +290,19 @@ pub enum Misuse {
     },
     /// A coordinate beyond a tile.
     TileOutOfBounds {
-        /// The first row and column.
+        /// The coordinate: the first row and column.
         at: (usize, usize),
         /// Rows and columns of the accessed part.
-        size: (usize, usize),
+        size: TileSize,
         /// Rows and columns of the tile.
-        tile: (usize, usize),
+        tile: TileSize,
     },
     /// A coordinate that is not the start of a matrix row.
     TileMisaligned {
-        /// The first row and column.
+        /// The coordinate: the first row and column.
         at: (usize, usize),
-        /// Their required alignment.
-        step: (usize, usize),
+        /// The row and the column must be multiples of these.
+        step: TileSize,
     },
     /// An index beyond a ring of tiles or barriers.
     RingOutOfBounds {
@@ -406,9 +417,8 @@ pub enum Misuse {
         size: Vec<u32>,
         /// The sizes of the tensor.
         tensor: Vec<u64>,
-        /// The dimension that inside boxes do not cover, and the end of the covered part. `None`
-        /// if all boxes lie outside.
-        uncovered: Option<(usize, i64)>,
+        /// The part of the tensor that inside boxes do not cover. `None` if all boxes lie outside.
+        uncovered: Option<Uncovered>,
     },
     /// Warps wait for events that do not happen.
     Deadlock {
@@ -613,8 +623,8 @@ pub enum Misuse {
         code: u8,
         /// The row of A.
         row: usize,
-        /// The first and the last column of the chunk.
-        cols: (usize, usize),
+        /// The columns of the chunk.
+        cols: RangeInclusive<usize>,
         /// The reason why it is invalid.
         why: &'static str,
     },
@@ -632,8 +642,10 @@ pub enum Misuse {
     SelectorsDiffer {
         /// The instruction, as in PTX.
         form: &'static str,
-        /// The first lane's selector, and a different one.
-        selectors: (u32, u32),
+        /// The first lane's selector.
+        first: u32,
+        /// A different one of another lane.
+        other: u32,
     },
     /// The swizzle of a `wgmma` operand differs from that of the tensor copy that wrote it.
     WrongSwizzle {
@@ -652,8 +664,8 @@ pub enum Misuse {
     WrongTileSwizzle {
         /// The address of the element.
         address: u32,
-        /// The address bits that the tile's swizzle XORs, and the lowest of them.
-        read: (u32, u32),
+        /// The swizzle of the tile.
+        read: SwizzleBits,
         /// The swizzle of the copy: 0 for none, 1, 2 and 3 for 32, 64 and 128 bytes.
         written: u32,
         /// The line that started the copy.
@@ -730,8 +742,8 @@ pub enum Misuse {
     NotSparse {
         /// The row.
         row: usize,
-        /// The first and the last column of the chunk.
-        cols: (usize, usize),
+        /// The columns of the chunk.
+        cols: RangeInclusive<usize>,
         /// The nonzero parts of the chunk, as a bit mask.
         parts: usize,
     },

@@ -28,7 +28,7 @@ pub use error::{Finding, SimError};
 pub(crate) use misuse::address_of;
 pub use misuse::{
     Agent, Awaited, BarrierMisuse, BarrierState, ClusterMisuse, EndedWarp, Memory, Misuse, Place,
-    WaitingWarp,
+    Uncovered, WaitingWarp,
 };
 
 pub use names::{NameByte, SharedField, SharedName, name_fields};
@@ -40,6 +40,7 @@ use crate::engine::memory::{
     order::{is_asynchronous, is_warp_group, rank_of_asynchronous},
     race::{Access, Lanes},
 };
+use crate::fragment::SwizzleBits;
 use crate::lane::Grid;
 use std::boxed::Box;
 use std::cell::{Cell, RefCell};
@@ -304,8 +305,11 @@ impl Misuse {
     /// error if two different values are written, or if the read value depends on the simulator's
     /// order of lanes within a closure.
     fn is_tolerated(&self) -> bool {
-        if matches!(self, Misuse::BoxOutside { .. } | Misuse::WrongTileSwizzle { read: (0, _), .. })
-        {
+        if matches!(
+            self,
+            Misuse::BoxOutside { .. }
+                | Misuse::WrongTileSwizzle { read: SwizzleBits { bits: 0, .. }, .. }
+        ) {
             return true;
         }
         let Misuse::Race { access, other_access, other, same_closure, .. } = self else {

@@ -4,7 +4,7 @@ use super::barrier_message::{phase, phase_lacks};
 use super::cause::PhaseUse;
 use super::cause_message;
 use super::error::Finding;
-use super::misuse::{Awaited, BarrierState, EndedWarp, Misuse, WaitingWarp};
+use super::misuse::{Awaited, BarrierState, EndedWarp, Misuse, Uncovered, WaitingWarp};
 use super::names::Namer;
 use crate::engine::warps::divergence::{WaitingLanes, lanes};
 use crate::lane::Grid;
@@ -117,7 +117,7 @@ impl Finding {
                 write!(f, "\n   = the warp comes to one at {other}")?;
             }
             Misuse::BoxOutside { uncovered, .. } => match uncovered {
-                Some((dimension, end)) => write!(
+                Some(Uncovered { dimension, end }) => write!(
                     f,
                     "\n   = the boxes inside of the tensor leave out dimension {dimension} from \
                      coordinate {end} on"

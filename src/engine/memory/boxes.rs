@@ -10,7 +10,11 @@
 //!   tensor;
 //! - with two coordinates exchanged, the box would cover elements that no other box covers.
 
-use crate::engine::{findings::Misuse, memory::race::Access, warps::block::BlockState};
+use crate::engine::{
+    findings::{Misuse, Uncovered},
+    memory::race::Access,
+    warps::block::BlockState,
+};
 use crate::isa::{TensorAccess, TensorEncoding};
 use crate::lane::Grid;
 use core::panic::Location;
@@ -128,10 +132,10 @@ impl OfMap {
         }
     }
 
-    /// The reason why an outside box is a mistake: the dimension, and the end of its covered part.
+    /// The reason why an outside box is a mistake: the uncovered part of the tensor.
     ///
     /// `Some(None)` if no box lies inside. `None` if the box is padding.
-    fn mistake(&self, outside: &Outside, box_sizes: &[u32]) -> Option<Option<(usize, i64)>> {
+    fn mistake(&self, outside: &Outside, box_sizes: &[u32]) -> Option<Option<Uncovered>> {
         if self.covered[0].is_empty() {
             return Some(None);
         }
@@ -143,7 +147,7 @@ impl OfMap {
         let gap = |dimension: usize| {
             let (from, to) = self.covered[dimension][0];
             let end = if from > 0 { 0 } else { to };
-            (end < size(dimension)).then_some((dimension, end))
+            (end < size(dimension)).then_some(Uncovered { dimension, end })
         };
         let rank = self.map.rank;
         let along =

@@ -93,6 +93,15 @@ impl Known {
     }
 }
 
+/// The unwritten bytes of a read.
+#[derive(Clone, Copy)]
+pub(crate) struct UnwrittenBytes {
+    /// The first one.
+    pub(crate) first: usize,
+    /// Their number.
+    pub(crate) bytes: usize,
+}
+
 pub(crate) struct KnownBytes {
     /// The index into `known` for each byte. All zeros at first, which use no memory.
     of_byte: Vec<u32>,
@@ -116,13 +125,12 @@ impl KnownBytes {
         })
     }
 
-    /// The first unwritten byte of these, and the number of unwritten bytes.
-    pub(crate) fn unwritten(&self, range: Range<usize>) -> Option<(usize, usize)> {
+    /// The unwritten bytes of these.
+    pub(crate) fn unwritten(&self, range: Range<usize>) -> Option<UnwrittenBytes> {
         let (mut first, mut found) = (range.start, None);
         for row in self.of_byte[range].chunk_by(|one, other| one == other) {
             if !self.known[row[0] as usize].0.is_written() {
-                let (_, bytes) = found.get_or_insert((first, 0));
-                *bytes += row.len();
+                found.get_or_insert(UnwrittenBytes { first, bytes: 0 }).bytes += row.len();
             }
             first += row.len();
         }

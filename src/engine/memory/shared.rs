@@ -1,7 +1,7 @@
 //! The shared memory of a block, and the accesses to each of its bytes.
 
 use crate::engine::findings::{BarrierPhase, Cause, Findings, Memory, Misuse};
-use crate::engine::memory::bytes::{BarrierBytes, Known, KnownBytes};
+use crate::engine::memory::bytes::{BarrierBytes, Known, KnownBytes, UnwrittenBytes};
 use crate::engine::memory::order::{Order, Space};
 use crate::engine::memory::race::Access;
 use crate::engine::memory::reduction::Reduction;
@@ -12,6 +12,7 @@ use crate::engine::warps::handover::{self, Conflict};
 use crate::engine::warps::mbarrier;
 use crate::engine::warps::polling::{note_access, note_read};
 use crate::engine::wgmma;
+use crate::fragment::SwizzleBits;
 use crate::lane::Site;
 use core::panic::Location;
 use std::cell::RefCell;
@@ -36,8 +37,7 @@ pub(crate) struct InTile {
     pub(crate) address: u32,
     /// Its address in the same tile without a swizzle.
     pub(crate) plain: u32,
-    /// The address bits that the swizzle XORs, and the lowest of them.
-    pub(crate) swizzle: (u32, u32),
+    pub(crate) swizzle: SwizzleBits,
 }
 
 /// The tile element at which a row of `ldmatrix` starts.
@@ -49,13 +49,21 @@ enum Row {
     Several,
 }
 
+/// A tensor copy that has written shared memory.
+struct SwizzledCopy {
+    /// Its destination.
+    to: Range<usize>,
+    /// Its swizzle: 0 for none, 1, 2 and 3 for 32, 64 and 128 bytes.
+    swizzle: u32,
+    location: &'static Location<'static>,
+}
+
 pub(crate) struct SharedMemory {
     bytes: RefCell<Vec<u8>>,
     known: RefCell<KnownBytes>,
     /// Source ranges that bulk copies in flight still read.
     sources: RefCell<Vec<(Range<usize>, Access)>>,
-    /// Destinations of tensor copies, with their swizzle and the line of the copy.
-    swizzled: RefCell<Vec<(Range<usize>, u32, &'static Location<'static>)>>,
+    swizzled: RefCell<Vec<SwizzledCopy>>,
     /// The tile elements whose rows `ldmatrix` reads, for each chunk of 16 bytes.
     rows: RefCell<Vec<Row>>,
     /// The rank of the block.
@@ -102,8 +110,8 @@ impl SharedMemory {
     ) {
         if let Ok(range) = self.range("copy", address, bytes) {
             let mut swizzled = self.swizzled.borrow_mut();
-            swizzled.retain(|(of, ..)| of.end <= range.start || range.end <= of.start);
-            swizzled.push((range, swizzle, location));
+            swizzled.retain(|copy| copy.to.end <= range.start || range.end <= copy.to.start);
+            swizzled.push(SwizzledCopy { to: range, swizzle, location });
         }
     }
 
@@ -112,10 +120,12 @@ impl SharedMemory {
     pub(crate) fn swizzle_of(&self, address: u32) -> Option<(u32, &'static Location<'static>)> {
         let byte = self.range("read", address, 1).ok()?;
         let swizzled = self.swizzled.borrow();
-        let (_, swizzle, location) = swizzled.iter().find(|(of, ..)| of.contains(&byte.start))?;
+        let copy = swizzled.iter().find(|copy| copy.to.contains(&byte.start))?;
         let known = self.known.borrow();
         let written = known.of(byte).next().and_then(|(_, known)| known.history.last_write());
-        written.filter(|write| write.location == *location).map(|_| (*swizzle, *location))
+        written
+            .filter(|write| write.location == copy.location)
+            .map(|_| (copy.swizzle, copy.location))
     }
 
     /// Reports a tile's element that a tensor copy has written with another swizzle.
@@ -131,15 +141,13 @@ impl SharedMemory {
         else {
             return;
         };
-        let is_wrong = |(range, code, _): &&(Range<usize>, u32, &'static Location<'static>)| {
+        let is_wrong = |SwizzledCopy { to, swizzle, .. }: &SwizzledCopy| {
             // A box starts at a whole pattern, so its offsets are swizzled as addresses are.
-            let offset = of.start.wrapping_sub(range.start);
-            let swizzled = offset ^ (offset >> 7 & ((1 << code) - 1)) << 4;
-            range.contains(&of.start)
-                && range.contains(&is.start)
-                && range.start + swizzled != is.start
+            let offset = of.start.wrapping_sub(to.start);
+            let swizzled = offset ^ (offset >> 7 & ((1 << swizzle) - 1)) << 4;
+            to.contains(&of.start) && to.contains(&is.start) && to.start + swizzled != is.start
         };
-        if !self.swizzled.borrow().iter().any(|of| is_wrong(&of)) {
+        if !self.swizzled.borrow().iter().any(is_wrong) {
             return;
         }
         if let Some((written, location)) = self.swizzle_of(address) {
@@ -444,14 +452,14 @@ impl SharedMemory {
         into: &mut [u8],
     ) -> Result<(), Misuse> {
         let whole = self.range("copy", address, into.len())?;
-        let mut unwritten: Option<(usize, usize)> = None;
+        let mut unwritten: Option<UnwrittenBytes> = None;
         for part in parts {
             let range = whole.start + part.start..whole.start + part.end;
             let address = address + part.start as u32;
             self.check_fenced(by, address, range.clone());
-            if let Some((first, bytes)) = self.note_read(by, by, address, range.clone()) {
-                let (_, before) = unwritten.get_or_insert((first, 0));
-                *before += bytes;
+            if let Some(of_part) = self.note_read(by, by, address, range.clone()) {
+                let first = UnwrittenBytes { bytes: 0, ..of_part };
+                unwritten.get_or_insert(first).bytes += of_part.bytes;
             }
             self.sources.borrow_mut().push((range, by));
         }
@@ -614,15 +622,15 @@ impl SharedMemory {
         Ok(())
     }
 
-    /// Records a read that `by` starts and that is over when `reading` is. Returns the first
-    /// unwritten byte and the number of unwritten bytes.
+    /// Records a read that `by` starts and that is over when `reading` is. Returns its unwritten
+    /// bytes.
     fn note_read(
         &self,
         by: Access,
         reading: Access,
         address: u32,
         range: Range<usize>,
-    ) -> Option<(usize, usize)> {
+    ) -> Option<UnwrittenBytes> {
         let free = self.check_in_flight("read", by, address, range.clone());
         let mut unwritten = false;
         self.known.borrow_mut().change(
@@ -663,9 +671,9 @@ impl SharedMemory {
         if unwritten { self.known.borrow().unwritten(range) } else { None }
     }
 
-    /// Reports a read of unwritten bytes: the first one, and their number.
-    fn note_unwritten(&self, by: Access, unwritten: Option<(usize, usize)>) {
-        if let Some((first, bytes)) = unwritten {
+    /// Reports a read of unwritten bytes.
+    fn note_unwritten(&self, by: Access, unwritten: Option<UnwrittenBytes>) {
+        if let Some(UnwrittenBytes { first, bytes }) = unwritten {
             let address = SHARED_BASE + first as u32;
             let misuse = Misuse::SharedUnwritten { address, bytes };
             match handover::of_unwritten(self.rank, address, by) {

@@ -77,7 +77,7 @@ impl Operands {
         let selectors = || self.lanes.iter().filter_map(|words| words.last().copied());
         let first = selectors().next().unwrap_or_default();
         if let Some(other) = selectors().find(|&other| other != first) {
-            fail(site, Misuse::SelectorsDiffer { form, selectors: (first, other) });
+            fail(site, Misuse::SelectorsDiffer { form, first, other });
         }
         first as usize
     }
