@@ -62,7 +62,8 @@ macro_rules! multiply_sparse {
         $acc:ident: $of_acc:ty, $a:ident: $of_a:ty, $b:ident: $of_b:ty, $metadata:ident
     ) => {{
         fn simulated(
-            at: (Site, &'static str),
+            site: Site,
+            form: &'static str,
             selector: usize,
             acc: &mut $of_acc,
             a: &$of_a,
@@ -70,10 +71,10 @@ macro_rules! multiply_sparse {
             metadata: &PerLane<u32>,
         ) {
             crate::engine::multiply_sparse::<_, _, _, _, $q, $order>(
-                at, selector, acc, a, b, metadata,
+                site, form, selector, acc, a, b, metadata,
             );
         }
-        simulated(($site, $form), $selector as usize, $acc, $a, $b, &$metadata);
+        simulated($site, $form, $selector as usize, $acc, $a, $b, &$metadata);
     }};
 }
 
@@ -124,7 +125,8 @@ macro_rules! multiply_scaled {
         ($b:ident: $of_b:ty, $scales_b:ident: $of_scales_b:ty)) => {{
         use crate::fragment::Selected;
         fn simulated(
-            (site, form): (Site, &'static str),
+            site: Site,
+            form: &'static str,
             acc: &mut $of_acc,
             a: (&$of_a, &$of_scales_a, Selected),
             b: (&$of_b, &$of_scales_b, Selected),
@@ -133,7 +135,7 @@ macro_rules! multiply_scaled {
         }
         let select_a = Selected { byte: $byte_a.into(), thread: $thread_a.into() };
         let select_b = Selected { byte: $byte_b.into(), thread: $thread_b.into() };
-        simulated(($site, $form), $acc, ($a, $scales_a, select_a), ($b, $scales_b, select_b));
+        simulated($site, $form, $acc, ($a, $scales_a, select_a), ($b, $scales_b, select_b));
     }};
     ($name:ident [$byte_a:ident $thread_a:ident $byte_b:ident $thread_b:ident] $form:expr,
         $site:ident, $acc:ident: $of_acc:ty,
@@ -141,17 +143,19 @@ macro_rules! multiply_scaled {
         ($b:ident: $of_b:ty, $scales_b:ident: $of_scales_b:ty)) => {{
         use crate::fragment::Selected;
         fn simulated(
-            at: (Site, &'static str),
+            site: Site,
+            form: &'static str,
             acc: &mut $of_acc,
             a: (&$of_a, &PerLane<u32>, &$of_scales_a, Selected),
             b: (&$of_b, &$of_scales_b, Selected),
         ) {
-            crate::engine::multiply_sparse_scaled(at, acc, a, b);
+            crate::engine::multiply_sparse_scaled(site, form, acc, a, b);
         }
         let select_a = Selected { byte: $byte_a.into(), thread: $thread_a.into() };
         let select_b = Selected { byte: $byte_b.into(), thread: $thread_b.into() };
         simulated(
-            ($site, $form),
+            $site,
+            $form,
             $acc,
             ($a, &$metadata, $scales_a, select_a),
             ($b, $scales_b, select_b),

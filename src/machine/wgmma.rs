@@ -139,11 +139,19 @@ macro_rules! multiply_shared {
     ([$($raw:tt)*] $form:expr, $site:ident, $d:ident, ($a:ident, $trans_a:expr),
         ($b:ident, $trans_b:expr),
         [$($metadata:ident)?] $selector:expr, $adds:ident, $negates:ident) => {{
-        let a = crate::engine::wgmma::A::Shared { descriptor: $a, transposed: $trans_a };
-        let kept = crate::machine::wgmma::metadata([$($metadata)?]);
-        crate::machine::wgmma::simulated(
-            $site, $d, ($form, a), ($b, $trans_b), (kept, $selector), ($adds, $negates)
-        )
+        use crate::engine::wgmma::{self, Operands, Operation};
+        let operation = Operation {
+            form: $form,
+            b: $b,
+            transposes_b: $trans_b,
+            accumulates: $adds,
+            negates_a: $negates,
+            negates_b: false,
+            selector: $selector,
+        };
+        let a = wgmma::A::Shared { descriptor: $a, transposed: $trans_a };
+        let metadata = crate::machine::wgmma::metadata([$($metadata)?]);
+        wgmma::multiply($site, Operands { operation, a, metadata }, $d)
     }};
 }
 
@@ -152,11 +160,19 @@ macro_rules! multiply_shared {
 macro_rules! multiply_registers {
     ([$($raw:tt)*] $form:expr, $site:ident, $d:ident, $a:ident, ($b:ident, $trans_b:expr),
         [$($metadata:ident)?] $selector:expr, $adds:ident, $negates:ident) => {{
-        let a = crate::engine::wgmma::A::Registers($a);
-        let kept = crate::machine::wgmma::metadata([$($metadata)?]);
-        crate::machine::wgmma::simulated(
-            $site, $d, ($form, a), ($b, $trans_b), (kept, $selector), ($adds, $negates)
-        )
+        use crate::engine::wgmma::{self, Operands, Operation};
+        let operation = Operation {
+            form: $form,
+            b: $b,
+            transposes_b: $trans_b,
+            accumulates: $adds,
+            negates_a: $negates,
+            negates_b: false,
+            selector: $selector,
+        };
+        let a = wgmma::A::Registers($a);
+        let metadata = crate::machine::wgmma::metadata([$($metadata)?]);
+        wgmma::multiply($site, Operands { operation, a, metadata }, $d)
     }};
 }
 
@@ -167,27 +183,4 @@ pub(crate) use {multiply_registers, multiply_shared};
 #[cfg(not(target_arch = "nvptx64"))]
 pub(crate) fn metadata<const N: usize>(words: [PerLane<u32>; N]) -> PerLane<u32> {
     words.first().copied().unwrap_or(PerLane::splat(0))
-}
-
-/// Starts a `wgmma` in the simulator. Arguments: A; B and whether it is transposed; the metadata of
-/// a sparse A with its selector; whether it accumulates; whether A is negated, which subtracts the
-/// products.
-#[cfg(not(target_arch = "nvptx64"))]
-pub(crate) fn simulated<R: Registers<Register = u32>>(
-    site: Site,
-    d: PerLane<R>,
-    (form, a): (engine::Form, engine::A<PerLane<[u32; 4]>>),
-    (b, transposes_b): (u64, bool),
-    (metadata, selector): (PerLane<u32>, u32),
-    (accumulates, negates): (bool, bool),
-) -> PerLane<R> {
-    let operation = engine::Operation {
-        form,
-        b,
-        transposes_b,
-        accumulates,
-        negates: (negates, false),
-        selector,
-    };
-    engine::multiply(site, engine::Operands { operation, a, metadata }, d)
 }

@@ -40,13 +40,15 @@ macro_rules! body {
 #[cfg(not(target_arch = "nvptx64"))]
 macro_rules! body {
     ([$($form:tt)*] [$d:ident $b:ident $scale_d:ident] $registers:tt $a_text:tt $sparse_text:tt
-        $behind:tt [$a:expr, $metadata:expr] [$transposes_b:tt $negates:tt $selector:expr]) => {{
+        $behind:tt [$a:expr, $metadata:expr]
+        [$transposes_b:tt ($negates_a:tt, $negates_b:tt) $selector:expr]) => {{
         let operation = sim::Operation {
             form: body!(@form $($form)*),
             b: $b,
             transposes_b: $transposes_b,
             accumulates: $scale_d,
-            negates: $negates,
+            negates_a: $negates_a,
+            negates_b: $negates_b,
             selector: $selector,
         };
         sim::multiply_in_lane(Site::here(), operation, $d, $a, $metadata)

@@ -4,14 +4,21 @@
 
 use crate::target::Arch;
 
+/// The smallest exponent of the largest term of a sum. A smaller exponent is replaced by it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Floor {
+    /// For accumulators of f32.
+    pub(super) f32: i32,
+    /// For accumulators of f16.
+    pub(super) f16: i32,
+}
+
 /// The parameters of a fused sum of products and C.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Fused {
     /// Fraction bits that a term keeps, relative to the largest term.
     pub(super) fraction_bits: i32,
-    /// The smallest exponent of the largest term, for accumulators of f32 and of f16. A smaller
-    /// exponent is replaced by it.
-    pub(super) floor: (i32, i32),
+    pub(super) floor: Floor,
     /// Bytes of a row of A whose products form one sum. Further products are added by further
     /// sums, each of which is rounded.
     pub(super) row_bytes: usize,
@@ -47,15 +54,15 @@ pub(super) struct TensorCores {
 }
 
 /// No floor: smaller than the exponent of any sum.
-const NO_FLOOR: (i32, i32) = (-1000, -1000);
+const NO_FLOOR: Floor = Floor { f32: -1000, f16: -1000 };
 
 /// The published model (MMA-Sim, arXiv 2511.10909) gives a zero C this exponent.
-const PUBLISHED_FLOOR: (i32, i32) = (-126, -126);
+const PUBLISHED_FLOOR: Floor = Floor { f32: -126, f16: -126 };
 
 /// One sum for rows of any length.
 const WHOLE_ROW: usize = usize::MAX;
 
-const fn fused(fraction_bits: i32, floor: (i32, i32), row_bytes: usize) -> Fused {
+const fn fused(fraction_bits: i32, floor: Floor, row_bytes: usize) -> Fused {
     Fused { fraction_bits, floor, row_bytes, f32_bits: 23 }
 }
 
@@ -82,8 +89,11 @@ const ADA: TensorCores =
     TensorCores { fp8: Fp8::Fused(Fused { f32_bits: 13, ..fused(13, NO_FLOOR, 16) }), ..AMPERE };
 
 /// Verified on an H200.
-const HOPPER: TensorCores =
-    TensorCores { floats: fused(25, (-133, -21), WHOLE_ROW), fp8: Fp8::InF16, quad: Quad::InF32 };
+const HOPPER: TensorCores = TensorCores {
+    floats: fused(25, Floor { f32: -133, f16: -21 }, WHOLE_ROW),
+    fp8: Fp8::InF16,
+    quad: Quad::InF32,
+};
 
 /// Published. The arithmetic of fp8 in f16 is from ptxas's machine code.
 const BLACKWELL: TensorCores =

@@ -24,7 +24,7 @@ use std::vec::Vec;
 impl Fused {
     /// The smallest exponent to which the terms of a sum in `C` are aligned.
     fn least<C: AccumulatorFloat>(self) -> i32 {
-        if C::FRACTION == f32::FRACTION { self.floor.0 } else { self.floor.1 }
+        if C::FRACTION == f32::FRACTION { self.floor.f32 } else { self.floor.f16 }
     }
 
     /// `sum * 2^exponent`, rounded like the tensor cores do.

@@ -39,7 +39,8 @@ impl MetadataOrder for AnyOrder {
 
 /// `acc += a x b` with the option `O`, by an instruction of this form at `site`.
 pub(crate) fn multiply_sparse<S, A, B, C, O, Order>(
-    (site, form): (Site, &'static str),
+    site: Site,
+    form: &'static str,
     selector: usize,
     acc: &mut Accumulator<S, C>,
     a: &FragmentSparseA<S, A>,
@@ -59,7 +60,7 @@ pub(crate) fn multiply_sparse<S, A, B, C, O, Order>(
     check_operands(site, &[Operand::of(a), Operand::of(b), Operand::of(acc)]);
     let chunks = S::K / A::Width::CHUNK;
     let kept = codes::<A::Width>(selector * chunks..(selector + 1) * chunks, metadata);
-    check_codes::<A::Width>((site, form, Order::ORDERED), 0, selector * chunks, &kept);
+    check_codes::<A::Width>(site, form, Order::ORDERED, 0, selector * chunks, &kept);
     let d = sparse_mma::<A, B, C, O>(
         simulated_gpu(),
         (&a.matrix(), &kept),
@@ -97,7 +98,8 @@ where
 /// The same with block scaling. A metadata register has the metadata of one matrix. The published
 /// arithmetic is that of a dense A.
 pub(crate) fn multiply_sparse_scaled<S, A, B, K>(
-    (site, form): (Site, &'static str),
+    site: Site,
+    form: &'static str,
     acc: &mut Accumulator<S, f32>,
     (a, metadata, scales_a, select_a): (
         &FragmentSparseA<S, A>,
@@ -119,7 +121,7 @@ pub(crate) fn multiply_sparse_scaled<S, A, B, K>(
     check_operands(site, &[Operand::of(a), Operand::of(b), Operand::of(acc)]);
     let chunks = S::K / A::Width::CHUNK;
     let kept = codes::<A::Width>(0..chunks, metadata);
-    check_codes::<A::Width>((site, form, Ordered::ORDERED), 0, 0, &kept);
+    check_codes::<A::Width>(site, form, Ordered::ORDERED, 0, 0, &kept);
     let (a, b, c) = (a.matrix(), b.matrix(), acc.matrix());
     let (scales_a, scales_b) = (scales_a.matrix(select_a), scales_b.matrix(select_b));
     let columns = columns(&b, S::N);
@@ -149,7 +151,9 @@ pub(crate) fn codes<W: SparseWidth>(chunks: Range<usize>, metadata: &PerLane<u32
 
 /// Reports an invalid code in 16 rows from `first_row` on.
 pub(crate) fn check_codes<W: SparseWidth>(
-    (site, form, is_ordered): (Site, &'static str, bool),
+    site: Site,
+    form: &'static str,
+    is_ordered: bool,
     first_row: usize,
     first_chunk: usize,
     kept: &[Kept],

@@ -26,8 +26,8 @@ impl Misuse {
             Misuse::MatrixOutOfBounds { name, size: TileSize { rows, cols }, stride, len } => {
                 write!(
                     f,
-                    "out of bounds: a matrix of {rows} x {cols} at a stride of {stride} in `{name}`, \
-                 which has {len} elements"
+                    "out of bounds: a matrix of {rows} x {cols} at a stride of {stride} in \
+                     `{name}`, which has {len} elements"
                 )
             }
             Misuse::StrideTooLarge { name, stride, limit } => {
@@ -265,7 +265,8 @@ impl Misuse {
             Misuse::Metadata { form, code, row, cols, why } => {
                 write!(
                     f,
-                    "metadata: {code:#06b} for row {row}, columns {} to {} of A, in `{form}`: {why}",
+                    "metadata: {code:#06b} for row {row}, columns {} to {} of A, in \
+                     `{form}`: {why}",
                     cols.start(),
                     cols.end()
                 )

@@ -97,8 +97,10 @@ pub(crate) struct Names {
     name_byte: NameByte,
     /// Bytes of shared memory of each block.
     bytes: usize,
-    /// The first block of the cluster, and the number of blocks along each dimension.
-    cluster: (Grid, Grid),
+    /// The first block of the cluster.
+    first: Grid,
+    /// The number of the cluster's blocks along each dimension.
+    cluster: Grid,
 }
 
 /// Equal for all names, so that findings compare without them.
@@ -110,7 +112,7 @@ impl PartialEq for Names {
 
 impl Names {
     pub(crate) fn new(name_byte: NameByte, bytes: u32, first: Grid, cluster: Grid) -> Self {
-        Names { name_byte, bytes: bytes as usize, cluster: (first, cluster) }
+        Names { name_byte, bytes: bytes as usize, first, cluster }
     }
 
     /// The name of the byte at an address, for a report about a block. `None` if there is no such
@@ -121,8 +123,7 @@ impl Names {
         let mut name = SharedName::default();
         (self.name_byte)(offset.filter(|&offset| offset < self.bytes)?, &mut name);
         let text = name.text()?;
-        let of_rank =
-            |rank: u32| blocks(self.cluster.0, self.cluster.1).get(rank as usize).copied();
+        let of_rank = |rank: u32| blocks(self.first, self.cluster).get(rank as usize).copied();
         match rank.checked_sub(1).and_then(of_rank).filter(|&block| Some(block) != seen_from) {
             Some(block) => Some(format!("`{text}` of block {block}")),
             None => Some(format!("`{text}`")),

@@ -17,6 +17,7 @@ use crate::engine::{
 };
 use crate::isa::{TensorAccess, TensorEncoding};
 use crate::lane::Grid;
+use core::ops::Range;
 use core::panic::Location;
 use std::vec::Vec;
 
@@ -30,7 +31,7 @@ struct OfMap {
     loads: bool,
     /// The coordinates covered by boxes inside the tensor: for each dimension, disjoint ranges in
     /// order.
-    covered: [Vec<(i64, i64)>; 5],
+    covered: [Vec<Range<i64>>; 5],
     /// The first outside box of each set of coordinates.
     outside: Vec<Outside>,
 }
@@ -63,8 +64,9 @@ impl Boxes {
         let spans = coordinates
             .iter()
             .zip(box_sizes)
-            .map(|(&at, size)| (i64::from(at), i64::from(at) + i64::from(size)));
-        let is_outside = |(span, &size): ((i64, i64), &u64)| span.0 >= size as i64 || span.1 <= 0;
+            .map(|(&at, size)| i64::from(at)..i64::from(at) + i64::from(size));
+        let is_outside =
+            |(span, &size): (Range<i64>, &u64)| span.start >= size as i64 || span.end <= 0;
         if spans.clone().zip(&map.sizes).any(is_outside) {
             let outside = || Outside {
                 coordinates: coordinates.iter().map(|&at| at.into()).collect(),
@@ -145,8 +147,8 @@ impl OfMap {
             at >= size(dimension) || at + i64::from(box_sizes[dimension]) <= 0
         };
         let gap = |dimension: usize| {
-            let (from, to) = self.covered[dimension][0];
-            let end = if from > 0 { 0 } else { to };
+            let first = &self.covered[dimension][0];
+            let end = if first.start > 0 { 0 } else { first.end };
             (end < size(dimension)).then_some(Uncovered { dimension, end })
         };
         let rank = self.map.rank;
@@ -156,7 +158,7 @@ impl OfMap {
         let is_missed = |dimension: usize, at: i64| {
             let (from, to) =
                 (at.max(0), (at + i64::from(box_sizes[dimension])).min(size(dimension)));
-            !self.covered[dimension].iter().any(|&(start, end)| start <= from && to <= end)
+            !self.covered[dimension].iter().any(|span| span.start <= from && to <= span.end)
         };
         let exchanged = || {
             let pairs =
@@ -177,19 +179,19 @@ impl OfMap {
 }
 
 /// Adds a range to disjoint ranges in order.
-fn cover(spans: &mut Vec<(i64, i64)>, (mut from, mut to): (i64, i64)) {
-    if spans.iter().any(|&(start, end)| start <= from && to <= end) {
+fn cover(spans: &mut Vec<Range<i64>>, mut added: Range<i64>) {
+    if spans.iter().any(|span| span.start <= added.start && added.end <= span.end) {
         return;
     }
-    spans.retain(|&(start, end)| {
-        let touches = start <= to && from <= end;
+    spans.retain(|span| {
+        let touches = span.start <= added.end && added.start <= span.end;
         if touches {
-            (from, to) = (from.min(start), to.max(end));
+            added = added.start.min(span.start)..added.end.max(span.end);
         }
         !touches
     });
-    let at = spans.partition_point(|&(start, _)| start < from);
-    spans.insert(at, (from, to));
+    let at = spans.partition_point(|span| span.start < added.start);
+    spans.insert(at, added);
 }
 
 #[cfg(test)]
@@ -199,11 +201,9 @@ mod tests {
     #[test]
     fn spans_that_touch_become_one() {
         let mut spans = Vec::new();
-        [(8, 12), (0, 4), (20, 24), (4, 8), (5, 6)]
-            .into_iter()
-            .for_each(|span| cover(&mut spans, span));
-        assert_eq!(spans, [(0, 12), (20, 24)]);
-        cover(&mut spans, (12, 21));
-        assert_eq!(spans, [(0, 24)]);
+        [8..12, 0..4, 20..24, 4..8, 5..6].into_iter().for_each(|span| cover(&mut spans, span));
+        assert_eq!(spans, [0..12, 20..24]);
+        cover(&mut spans, 12..21);
+        assert_eq!(spans, [Range { start: 0, end: 24 }]);
     }
 }

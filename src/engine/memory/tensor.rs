@@ -97,8 +97,7 @@ impl Lines {
         if first % 16 != 0 {
             fail(site, Misuse::BoxStart { bytes: first });
         }
-        let (inner, _) = map.copied();
-        Lines { map, start: at[0], inner, places }
+        Lines { map, start: at[0], inner: map.copied().inner, places }
     }
 
     /// Records the box for the warnings after all blocks have run.

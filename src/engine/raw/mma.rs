@@ -156,8 +156,7 @@ where
     let selector = operands.selector(site, form);
     let (a, b, mut acc) = (operands.fragment(), operands.fragment(), operands.fragment());
     let metadata = operands.word();
-    let at = (site, form);
-    multiply_sparse::<S, A, B, C, O, Order>(at, selector, &mut acc, &a, &b, &metadata);
+    multiply_sparse::<S, A, B, C, O, Order>(site, form, selector, &mut acc, &a, &b, &metadata);
     by_lane(&acc)
 }
 
@@ -182,12 +181,7 @@ where
     let (of_a, of_b) =
         (ScaleA::from_registers(operands.word()), ScaleB::from_registers(operands.word()));
     let a = (&a, &metadata, &of_a, selectors.scales_a);
-    multiply_sparse_scaled::<S, A, B, K>(
-        (site, form),
-        &mut acc,
-        a,
-        (&b, &of_b, selectors.scales_b),
-    );
+    multiply_sparse_scaled::<S, A, B, K>(site, form, &mut acc, a, (&b, &of_b, selectors.scales_b));
     by_lane(&acc)
 }
 

@@ -82,7 +82,7 @@ fn left<T: Element>(layout: Layout, shared: Words<'_>, warps: &[Operands]) -> Ve
                 }
             }
         }
-        if warp.operation.negates.0 {
+        if warp.operation.negates_a {
             negate(&mut elements[start..]);
         }
     }
@@ -98,7 +98,7 @@ fn right<T: Element>(shared: Words<'_>, operation: &Operation, k: usize) -> Vec<
             elements.push(element(shared, &b, col, k));
         }
     }
-    if operation.negates.1 {
+    if operation.negates_b {
         negate(&mut elements);
     }
     elements

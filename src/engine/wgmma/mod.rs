@@ -64,7 +64,8 @@ pub(crate) struct Operation {
     pub(crate) transposes_b: bool,
     /// Whether it adds to D; otherwise D is overwritten.
     pub(crate) accumulates: bool,
-    pub(crate) negates: (bool, bool),
+    pub(crate) negates_a: bool,
+    pub(crate) negates_b: bool,
     /// Sparse A: the selector of the matrix among those in a metadata register. Dense A: 0.
     pub(crate) selector: u32,
 }
@@ -110,6 +111,14 @@ enum C {
     Result(u32),
 }
 
+/// The last `wgmma` of a warp.
+#[derive(Clone, Copy)]
+struct Last {
+    /// Number of groups that the warp had committed before this one's.
+    group: u32,
+    by: Access,
+}
+
 /// The `wgmma`s of a warp.
 #[derive(Default)]
 struct Warp {
@@ -124,8 +133,7 @@ struct Warp {
     landed: HashMap<u32, (u32, Columns)>,
     /// Results that are in registers now.
     settled: VecDeque<Columns>,
-    /// The group and the access of the last `wgmma`.
-    last: Option<(u32, Access)>,
+    last: Option<Last>,
 }
 
 /// The warpgroups of a block.
@@ -422,8 +430,8 @@ pub(crate) fn check_stored(block: &BlockState, site: Site, bytes: &[u8]) {
 /// Ends the block: no `wgmma` may be in flight.
 pub(crate) fn end(block: &BlockState) {
     for warp in &block.wgmma.borrow().warps {
-        if let Some((_, started)) = warp.last.filter(|(group, _)| *group >= warp.awaited) {
-            block.findings.note(started, Misuse::WgmmaUnfinished);
+        if let Some(last) = warp.last.filter(|last| last.group >= warp.awaited) {
+            block.findings.note(last.by, Misuse::WgmmaUnfinished);
         }
     }
 }

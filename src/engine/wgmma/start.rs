@@ -4,7 +4,7 @@
 use super::descriptor::Descriptor;
 use super::land::ROWS;
 use super::marks::{Columns, columns, mark, of_columns};
-use super::{A, C, Multiplication, Operands, Operation, WARPS};
+use super::{A, C, Last, Multiplication, Operands, Operation, WARPS};
 use crate::engine::{
     arithmetic::{check_codes, codes},
     findings::Misuse,
@@ -33,7 +33,7 @@ pub(super) fn check_metadata<S: Shape, W: SparseWidth>(site: Site, operands: &Op
     let chunks = operands.chunks(S::K / W::CHUNK);
     let kept = codes::<W>(chunks.clone(), &operands.metadata);
     let first_row = with_block(|block| block.running() % WARPS * ROWS);
-    check_codes::<W>((site, operands.operation.form.ptx, false), first_row, chunks.start, &kept);
+    check_codes::<W>(site, operands.operation.form.ptx, false, first_row, chunks.start, &kept);
 }
 
 /// Starts a `wgmma.mma_async` of the running warp. Returns the registers in flight, which hold
@@ -95,7 +95,7 @@ fn start(site: Site, operands: Operands, held: Columns) -> Columns {
         }
         warp.started += 1;
         let (number, group) = (warp.started, warp.committed);
-        warp.last = Some((group, by));
+        warp.last = Some(Last { group, by });
         warp.in_flight.push(Multiplication { number, group, registers, c, operands, started: by });
         block.is_multiplying.set(true);
         Ok(number)

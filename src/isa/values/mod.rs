@@ -18,7 +18,7 @@ mod wgmma_text;
 
 pub use selectors::Selectors;
 pub use tensor_encoding::{TensorAccess, TensorEncoding};
-pub use tensor_error::TensorMapError;
+pub use tensor_error::{BoxLines, TensorMapError};
 pub use text::{IMAGE_BYTES, Operand};
 pub(crate) use wgmma_form::FILLED;
 pub use wgmma_form::{WgmmaForm, all as all_wgmma};

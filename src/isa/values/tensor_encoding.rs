@@ -1,6 +1,6 @@
 //! The contents of a tensor map.
 
-use super::TensorMapError;
+use super::{BoxLines, TensorMapError};
 use crate::isa::TensorMapWords;
 
 /// A tensor map before its encoding: the arguments of the driver's `cuTensorMapEncodeTiled` or
@@ -53,13 +53,16 @@ pub enum TensorAccess {
 }
 
 impl TensorEncoding {
-    /// The shape of the copied tile: elements of a row, and rows.
-    pub(crate) fn copied(&self) -> (usize, usize) {
+    /// The lines of the copied tile.
+    pub(crate) fn copied(&self) -> BoxLines {
         match self.access {
-            TensorAccess::Tiled { .. } => {
-                (self.of_box(0), (1..self.rank).map(|dimension| self.of_box(dimension)).product())
+            TensorAccess::Tiled { .. } => BoxLines {
+                inner: self.of_box(0),
+                lines: (1..self.rank).map(|dimension| self.of_box(dimension)).product(),
+            },
+            TensorAccess::Im2col { channels, pixels, .. } => {
+                BoxLines { inner: channels as usize, lines: pixels as usize }
             }
-            TensorAccess::Im2col { channels, pixels, .. } => (channels as usize, pixels as usize),
         }
     }
 

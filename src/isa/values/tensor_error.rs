@@ -3,6 +3,15 @@
 use std::boxed::Box;
 use std::fmt;
 
+/// The lines of a box or of a tile: its rows, or its columns if it is column-major.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BoxLines {
+    /// Elements of a line.
+    pub inner: usize,
+    /// The number of lines.
+    pub lines: usize,
+}
+
 /// The reason why a tensor map is invalid. Dimension 0 is the contiguous one.
 #[derive(Debug)]
 #[non_exhaustive]
@@ -42,10 +51,10 @@ pub enum TensorMapError {
     },
     /// The box differs from the tile.
     NotTheTile {
-        /// Elements of a row of the box, and rows.
-        of_box: (u64, u64),
-        /// Elements of a row of the tile, and rows.
-        of_tile: (u64, u64),
+        /// The lines of the box.
+        of_box: BoxLines,
+        /// The lines of the tile.
+        of_tile: BoxLines,
     },
     /// A coordinate of a corner of the bounding box does not fit its bits.
     Corner {
@@ -164,7 +173,7 @@ impl fmt::Display for TensorMapError {
             TensorMapError::NotTheTile { of_box, of_tile } => write!(
                 f,
                 "a box has {} lines of {} elements, and the tile {} of {}",
-                of_box.1, of_box.0, of_tile.1, of_tile.0
+                of_box.lines, of_box.inner, of_tile.lines, of_tile.inner
             ),
             TensorMapError::Corner { which, dimension, value, rank, limit } => write!(
                 f,

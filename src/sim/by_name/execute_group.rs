@@ -54,7 +54,8 @@ fn once(block: &Block, index: u32, selector: u32, metadata: Global<u32>) {
         b: 0,
         transposes_b: false,
         accumulates: true,
-        negates: (false, false),
+        negates_a: false,
+        negates_b: false,
         selector,
     };
     let a = A::Registers(PerLane::splat([0; 4]));

@@ -36,7 +36,8 @@ impl WgmmaForm {
             b,
             transposes_b: options.transposes_b,
             accumulates: adds,
-            negates: (options.negates_a, options.negates_b),
+            negates_a: options.negates_a,
+            negates_b: options.negates_b,
             selector: options.selector,
         };
         let mut output = vec![0; memory.output_bytes()];

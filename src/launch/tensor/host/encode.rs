@@ -2,7 +2,7 @@
 
 use super::place::{TensorPlace, each};
 use crate::copy::{BoxTile, Tiled};
-use crate::isa::{TensorAccess, TensorMapError, TensorMapWords};
+use crate::isa::{BoxLines, TensorAccess, TensorMapError, TensorMapWords};
 use crate::launch::Device;
 use core::marker::PhantomData;
 
@@ -144,9 +144,8 @@ impl<Tile: BoxTile, const RANK: usize> Tensor<Tile, RANK> {
         let access =
             TensorAccess::Tiled { box_sizes: each(&self.boxes, 1).map(|size| size as u32) };
         let encoding = self.place.encoding(buffer, &each(&self.steps, 1), Tile::SWIZZLE, access)?;
-        let (inner, lines) = encoding.copied();
-        let (of_box, of_tile) =
-            ((inner as u64, lines as u64), (Tile::INNER as u64, Tile::LINES as u64));
+        let of_box = encoding.copied();
+        let of_tile = BoxLines { inner: Tile::INNER, lines: Tile::LINES };
         if of_box != of_tile {
             return Err(TensorMapError::NotTheTile { of_box, of_tile });
         }
