@@ -1,7 +1,7 @@
 //! All misuses that the simulator reports.
 
 use super::cause::{Actor, PhaseUse};
-use super::names::{Namer, RANK_SHIFT};
+use super::names::Namer;
 use crate::engine::warps::divergence::WaitingLanes;
 use crate::fragment::{SwizzleBits, TileSize};
 use crate::lane::Grid;
@@ -777,35 +777,4 @@ pub enum Misuse {
         /// The reason.
         message: String,
     },
-}
-
-impl Misuse {
-    /// The same misuse for shared memory of block `rank`, reported by a warp of block `actor`.
-    ///
-    /// Addresses of another block become `.shared::cluster` addresses, which include the rank.
-    #[must_use]
-    pub(crate) fn in_memory_of(mut self, rank: usize, actor: usize) -> Self {
-        let address = match &mut self {
-            Misuse::RowMisaligned { address }
-            | Misuse::SharedOutOfBounds { address, .. }
-            | Misuse::SharedUnwritten { address, .. }
-            | Misuse::Race { memory: Memory::Shared { address }, .. }
-            | Misuse::CopyInFlight { address, .. }
-            | Misuse::CopySourceInFlight { address, .. }
-            | Misuse::BarrierMemory { address, .. }
-            | Misuse::ProxyFence { memory: Memory::Shared { address }, .. }
-            | Misuse::Barrier { address, .. }
-            | Misuse::SharedMisaligned { address, .. } => address,
-            _ => return self,
-        };
-        if rank != actor {
-            *address = address_of(rank, *address);
-        }
-        self
-    }
-}
-
-/// The `.shared::cluster` address of a place in the block of this rank.
-pub(crate) fn address_of(rank: usize, address: u32) -> u32 {
-    if address >> RANK_SHIFT == 0 { (rank as u32 + 1) << RANK_SHIFT | address } else { address }
 }

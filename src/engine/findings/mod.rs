@@ -25,14 +25,13 @@ mod sparse;
 
 pub use cause::{Actor, BarrierPhase, BarrierUse, Cause, EarlyEnd, Mistake, PhaseUse};
 pub use error::{Finding, SimError};
-pub(crate) use misuse::address_of;
 pub use misuse::{
     Agent, Awaited, BarrierMisuse, BarrierState, ClusterMisuse, EndedWarp, Memory, Misuse, Place,
     Uncovered, WaitingWarp,
 };
 
 pub use names::{NameByte, SharedField, SharedName, name_fields};
-pub(crate) use names::{Names, RANK_SHIFT};
+pub(crate) use names::{Names, RANK_SHIFT, address_of};
 pub use report::Report;
 pub(crate) use sparse::allowed;
 

@@ -3,6 +3,7 @@
 //! [`SharedLayout`] knows the places of its parts. `#[kernel]` passes the simulator one function
 //! that names a byte of the kernel's shared memory. The simulator calls it only to print a report.
 
+use super::misuse::{Memory, Misuse};
 use crate::engine::{SHARED_BASE, warps::block::blocks};
 use crate::lane::Grid;
 use std::format;
@@ -134,6 +135,37 @@ impl Names {
 /// The position of the rank in a `.shared::cluster` address. The memory of rank 0 starts at `1 <<
 /// RANK_SHIFT`; lower addresses are the executing block's own.
 pub(crate) const RANK_SHIFT: u32 = 24;
+
+/// The `.shared::cluster` address of a place in the block of this rank.
+pub(crate) fn address_of(rank: usize, address: u32) -> u32 {
+    if address >> RANK_SHIFT == 0 { (rank as u32 + 1) << RANK_SHIFT | address } else { address }
+}
+
+impl Misuse {
+    /// The same misuse for shared memory of block `rank`, reported by a warp of block `actor`.
+    ///
+    /// Addresses of another block become `.shared::cluster` addresses, which include the rank.
+    #[must_use]
+    pub(crate) fn in_memory_of(mut self, rank: usize, actor: usize) -> Self {
+        let address = match &mut self {
+            Misuse::RowMisaligned { address }
+            | Misuse::SharedOutOfBounds { address, .. }
+            | Misuse::SharedUnwritten { address, .. }
+            | Misuse::Race { memory: Memory::Shared { address }, .. }
+            | Misuse::CopyInFlight { address, .. }
+            | Misuse::CopySourceInFlight { address, .. }
+            | Misuse::BarrierMemory { address, .. }
+            | Misuse::ProxyFence { memory: Memory::Shared { address }, .. }
+            | Misuse::Barrier { address, .. }
+            | Misuse::SharedMisaligned { address, .. } => address,
+            _ => return self,
+        };
+        if rank != actor {
+            *address = address_of(rank, *address);
+        }
+        self
+    }
+}
 
 /// The names for a report; none if a misuse is printed alone.
 #[derive(Clone, Copy)]
