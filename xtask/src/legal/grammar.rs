@@ -254,9 +254,21 @@ type Words<'a> = &'a dyn Fn(&str) -> bool;
 /// Whether a form belongs to an entry of [`LEFT_OUT`].
 type Rule = fn(Words<'_>) -> bool;
 
-/// Forms that ptxas accepts and the grammar of PTX does not have, with the reason.
-const LEFT_OUT: &[(&str, Rule)] =
-    &[("bit operations are for b1 alone", |has| has("popc") && !has("b1"))];
+/// Forms that ptxas accepts and the grammar of PTX does not have, with the reason. With 8-bit
+/// floats, ptxas 13.5 accepts any kind.
+const LEFT_OUT: &[(&str, Rule)] = &[
+    ("bit operations are for b1 alone", |has| has("popc") && !has("b1")),
+    ("these kinds belong to tcgen05", |has| {
+        has("kind::f16") || has("kind::tf32") || has("kind::i8")
+    }),
+    ("these kinds have block scaling", |has| {
+        (has("kind::mxf8f6f4") || has("kind::mxf4") || has("kind::mxf4nvf4")) && !has("block_scale")
+    }),
+    ("a dense kind::f8f6f4 has k32", |has| has("kind::f8f6f4") && has("m16n8k16")),
+    ("sparse 8-bit floats accumulate in f16 with kind::f8f6f4 alone", |has| {
+        has("m16n8k64") && (has("e4m3") || has("e5m2")) && has("f16") && !has("kind::f8f6f4")
+    }),
+];
 
 #[cfg(test)]
 mod tests {
@@ -290,6 +302,22 @@ mod tests {
                 assert!(fewer(row), "{} is not asked about", family.form(row));
                 assert_eq!(left_out(&family.form(row)), None, "{}", family.form(row));
             }
+        }
+    }
+
+    #[test]
+    fn forms_outside_of_the_grammar_are_left_out() {
+        for (form, reason) in [
+            ("mma.sync.aligned.m16n8k32.row.col.kind::tf32.f32.e4m3.e4m3.f32", "tcgen05"),
+            ("mma.sync.aligned.m16n8k32.row.col.kind::mxf4.f32.e4m3.e4m3.f32", "block scaling"),
+            ("mma.sync.aligned.m16n8k16.row.col.kind::f8f6f4.f32.e4m3.e4m3.f32", "k32"),
+            (
+                "mma.sp::ordered_metadata.sync.aligned.m16n8k64.row.col.f16.e4m3.e5m2.f16",
+                "kind::f8f6f4 alone",
+            ),
+        ] {
+            let why = left_out(form).unwrap_or_default();
+            assert!(why.contains(reason), "{form}: {why}");
         }
     }
 
