@@ -91,7 +91,11 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
 pub fn print(artifact: &Artifact) {
     let Artifact { arch, ptx, manifest, .. } = artifact;
     let Manifest { package, ptx_version, kernels, .. } = manifest;
-    outln!("{package} for {arch}: PTX {ptx_version}, {} kernels, {}", kernels.len(), ptx.display());
+    let count = match kernels.len() {
+        1 => "1 kernel".to_owned(),
+        count => format!("{count} kernels"),
+    };
+    outln!("{package} for {arch}: PTX {ptx_version}, {count}, {}", ptx.display());
     let row = |cells: [&str; 5]| {
         let [kernel, registers, fixed, dynamic, local] = cells;
         outln!("  {kernel:<32} {registers:>9} {fixed:>14} {dynamic:>15} {local:>6}");

@@ -75,8 +75,9 @@ const AFTER_HELP: &str = "Examples:
 
 Exit codes:
   0    the command did its work
-  1    a test failed, or a tool is missing
+  1    `doctor`: a tool is missing
   2    wrong options, or an error that stopped the command
+  101  `test`: a test failed
   141  the reader of standard output went away, as `| head` does";
 
 fn main() -> ExitCode {

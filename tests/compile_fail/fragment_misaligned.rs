@@ -4,8 +4,7 @@ use ptx_matrix::prelude::*;
 fn load(block: &Block, #[shared] tile: SharedTile<bf16, 16, 24>) {
     let warp = block.warp();
     FragmentA::<M16N8K16, bf16>::load(warp, &tile, At::<0, 4>);
-    //~? ERROR misaligned: in a row-major tile a matrix starts at a column that is a multiple of 16
-    //~> bytes
+    //~? ERROR misaligned: in a row-major tile, a matrix starts at a multiple of 16 bytes of a row
     //~| fragment_misaligned.rs:6
 }
 

@@ -4,7 +4,8 @@
 
 use ptx_matrix::prelude::*;
 
-/// The part of D that a block computes.
+/// The part of D that a block computes: one `mma` of 16x8x16 at a time. Larger tiles take more
+/// fragments.
 pub const TILE_M: usize = 16;
 pub const TILE_N: usize = 8;
 /// The columns of A that are in shared memory at a time.

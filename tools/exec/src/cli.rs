@@ -152,8 +152,8 @@ fn on_gpu<I: Instruction>(
 #[cfg(not(feature = "gpu"))]
 fn on_gpu<I: Instruction>(_: u32, _: &I, _: &I::Options, _: &[u8]) -> Result<(String, Vec<u8>)> {
     bail!(
-        "this program was compiled without its feature `gpu`: install it with `--features gpu`, or \
-         give --on sim"
+        "this program was compiled without its feature `gpu`: install it again with it (in a \
+         checkout: cargo install --locked --path cargo-ptx --features gpu), or give --on sim"
     )
 }
 
