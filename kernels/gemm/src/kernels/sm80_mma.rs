@@ -10,9 +10,7 @@
 
 use crate::parts::mma::{Acc, AccumulatorFragment, SelectSwizzle, Stage, TileA, TileB};
 use crate::parts::source::{Groups as _, Source};
-use crate::parts::{
-    AsyncArgs, EpilogueArgs, GroupCursor, Groups, MmaOp, Number, Output, ProblemShape,
-};
+use crate::parts::{AsyncArgs, EpilogueArgs, GroupCursor, Groups, MmaOp, Output, ProblemShape};
 use ptx_matrix::copy::Along;
 use ptx_matrix::fragment::Shape;
 use ptx_matrix::memory::{GlobalMatrixMut, RingIndex};
@@ -342,7 +340,7 @@ fn tile<
         let result = results.part(warp.index());
         for (i, row) in accumulators.iter().enumerate() {
             for (j, accumulator) in row.as_flattened().iter().enumerate() {
-                let scaled = accumulator.map(warp, |_, _, acc| acc.times(epilogue.alpha));
+                let scaled = accumulator.map(warp, |_, _, acc| epilogue.scaled(acc));
                 <C::Op as MmaOp>::Output::narrow_all(warp, &scaled).store(
                     warp,
                     &result,

@@ -7,8 +7,8 @@
 use super::sm90_wgmma::{Accumulators, Config, EpilogueStore, Shared, gemm};
 use crate::parts::tma::{WGMMA_M, store_by_threads, store_columns, subtile_coord};
 use crate::parts::{
-    Epilogue, EpilogueArgs, GroupedTiles, MatrixCoord, Number, Output, TmaArgs, TmaOperands,
-    Unroll, WorkTile,
+    Epilogue, EpilogueArgs, GroupedTiles, MatrixCoord, Output, TmaArgs, TmaOperands, Unroll,
+    WorkTile,
 };
 use ptx_matrix::copy::BoxTile;
 use ptx_matrix::element::Bits32;
@@ -99,15 +99,14 @@ where
         if self.args.only_scales() {
             if const { N > 2 * TILES * COLS } {
                 let to = || (matrix(), (opaque(at.row) as usize, opaque(at.col) as usize));
-                return store_by_threads(group, staging, accumulators, self.args.scalars.alpha, to);
+                return store_by_threads(group, staging, accumulators, self.args.scalars, to);
             }
             // All staging tiles are written, then copied, without a loop: this is faster and takes
             // no more registers.
             accumulators.each_ref().map_each(
                 #[inline(always)]
                 |m64, accumulator| {
-                    let scaled =
-                        accumulator.map(group, |_, _, acc| acc.times(self.args.scalars.alpha));
+                    let scaled = accumulator.map(group, |_, _, acc| self.args.scalars.scaled(acc));
                     let elements = O::narrow_group(group, &scaled);
                     for col in (0..N).step_by(TILES * COLS) {
                         for index in 0..TILES {

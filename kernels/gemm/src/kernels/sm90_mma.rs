@@ -11,8 +11,8 @@
 use crate::parts::TmaArgs;
 use crate::parts::mma::{Acc, AccumulatorFragment, F64Paired};
 use crate::parts::{
-    MatrixCoord, MmaOp, Multicast, Number, OperandA, OperandB, Output, ProblemShape, TileShape,
-    TmaLoad, TmaOperands, TmaStore, WorkTile,
+    MatrixCoord, MmaOp, Multicast, OperandA, OperandB, Output, ProblemShape, TileShape, TmaLoad,
+    TmaOperands, TmaStore, WorkTile,
 };
 use core::marker::PhantomData;
 use ptx_matrix::fragment::{Order, Shape};
@@ -432,7 +432,7 @@ where
                     wait_for_stores::<1>(warp);
                     for col in (0..COLS).step_by(mma_n) {
                         let scaled = row[(first + col) / mma_n]
-                            .map(warp, |_, _, acc| acc.times(self.args.scalars.alpha));
+                            .map(warp, |_, _, acc| self.args.scalars.scaled(acc));
                         <C::Op as MmaOp>::Output::narrow_all(warp, &scaled).store(
                             warp,
                             &staging.part(index),

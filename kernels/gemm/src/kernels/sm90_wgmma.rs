@@ -418,8 +418,7 @@ where
             accumulators.each_ref().map_each(
                 #[inline(always)]
                 |m64, accumulator| {
-                    let scaled =
-                        accumulator.map(group, |_, _, acc| acc.times(self.args.scalars.alpha));
+                    let scaled = accumulator.map(group, |_, _, acc| self.args.scalars.scaled(acc));
                     let elements = O::narrow_group(group, &scaled);
                     // Each round fills up to `TILES` staging tiles, of `COLS` columns each.
                     for col in (0..N).step_by(TILES * COLS) {

@@ -52,10 +52,8 @@ fn reduce<D: Output>(block: &Block, of: &Partials<'_, D>) {
             }
         }
         // Without splits, alpha is ignored: NaN times zero would be NaN.
-        let scaled =
-            total.map(
-                |total| if of.splits == 0 { D::Acc::ZERO } else { total.times(of.epilogue.alpha) },
-            );
+        let scaled = total
+            .map(|total| if of.splits == 0 { D::Acc::ZERO } else { of.epilogue.scaled(total) });
         let (places, is_inside) =
             (core::array::from_fn(|i| (row, col(i))), core::array::from_fn(|i| col(i) < n));
         let elements = of.epilogue.apply_scaled(places, is_inside, scaled);

@@ -20,6 +20,14 @@ pub struct EpilogueScalars<S: Number> {
     pub activation: u32,
 }
 
+impl<S: Number> EpilogueScalars<S> {
+    /// Returns alpha times an accumulator.
+    #[inline(always)]
+    pub fn scaled(&self, accumulator: S) -> S {
+        accumulator.times(self.alpha)
+    }
+}
+
 /// The epilogue's memory and scalars: D = f(alpha A x B + beta C + bias).
 #[derive(Clone, Copy, KernelArgs)]
 pub struct EpilogueArgs<'k, O: Output> {
@@ -106,6 +114,12 @@ pub struct Epilogue<'k, D: Output, L = RowMajor> {
 }
 
 impl<D: Output, L: Order> Epilogue<'_, D, L> {
+    /// Returns alpha times an accumulator.
+    #[inline(always)]
+    pub fn scaled(&self, accumulator: D::Acc) -> D::Acc {
+        accumulator.times(self.alpha)
+    }
+
     /// Whether D is alpha times the accumulators.
     #[inline(always)]
     pub fn only_scales(&self) -> bool {
@@ -152,7 +166,7 @@ impl<D: Output, L: Order> Epilogue<'_, D, L> {
             all[i] = (row, col);
             is_inside[i] = row < rows && col < cols;
             inside[i] = is_inside[i].then_some((row, col));
-            accumulators[i] = accumulators[i].times(self.alpha);
+            accumulators[i] = self.scaled(accumulators[i]);
         }
         let mut elements = self.apply_scaled(all, is_inside, accumulators);
         for i in 0..N {

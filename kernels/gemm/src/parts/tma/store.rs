@@ -1,8 +1,8 @@
 //! The epilogue by TMA: staging tiles in shared memory, and TMA stores that overlap the next tile.
 
 use super::unroll::Unroll;
-use crate::parts::epilogue::EpilogueArgs;
-use crate::parts::number::{Activation, Number, Output};
+use crate::parts::epilogue::{EpilogueArgs, EpilogueScalars};
+use crate::parts::number::{Activation, Output};
 use crate::parts::scheduler::{MatrixCoord, WorkTile};
 use core::ops::Range;
 use ptx_matrix::copy::BoxTile;
@@ -200,7 +200,7 @@ where
                     (opaque(at.row) as usize, opaque(at.col) as usize),
                 )
             };
-            return store_by_threads(group, staging, accumulators, self.args.scalars.alpha, to);
+            return store_by_threads(group, staging, accumulators, self.args.scalars, to);
         }
         // The first half of the staging memory has the sub-tile of accumulators. The tiles of the
         // second half get elements of D.
@@ -297,7 +297,7 @@ pub fn store_by_threads<
     group: WarpGroup<'_>,
     staging: SharedRing<SharedTile<O, WGMMA_M, COLS, S, L>, TILES>,
     accumulators: &[GroupAccumulator<N, O::Acc>; M64_TILES],
-    alpha: O::Acc,
+    scalars: EpilogueScalars<O::Acc>,
     to: impl Fn() -> (GlobalMatrixMut<'k, O, L>, (usize, usize)),
 ) where
     O: Output<Acc: Element<Width = Bits32>>,
@@ -312,7 +312,7 @@ pub fn store_by_threads<
     let elements = accumulators.each_ref().map_each(
         #[inline(always)]
         |_, accumulator| {
-            O::narrow_group(group, &accumulator.map(group, |_, _, acc| acc.times(alpha)))
+            O::narrow_group(group, &accumulator.map(group, |_, _, acc| scalars.scaled(acc)))
         },
     );
     let staged = staging.part(0);
