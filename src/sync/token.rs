@@ -34,8 +34,8 @@ impl Barrier {
     /// Tests whether a phase is over, without blocking (`mbarrier.test_wait.parity`, PTX ISA
     /// 9.7.13.15.16). [`BarrierToken::wait`] uses the answer.
     ///
-    /// CUTLASS calls it `try_wait`, and the token `ConsumerToken`. PTX's `mbarrier.try_wait`, which
-    /// may suspend the thread, is [`try_wait`](Self::try_wait).
+    /// CUTLASS calls it `test_wait`, and the token `ConsumerToken`. PTX's `mbarrier.try_wait`,
+    /// which may suspend the thread, is [`try_wait`](Self::try_wait).
     ///
     /// The warp may work between the two, and so hides the latency of the test. Needs sm_90.
     ///

@@ -1,20 +1,20 @@
-//! The rooms of `src/`: imports run in one direction, and few lines outside the seam depend on the
-//! compilation target.
+//! The folders of `src/`: imports run in one direction, and few lines outside the seam depend on
+//! the compilation target.
 //!
 //! The test reads paths, in `use` items and inline. It does not see a call of a method that a
-//! higher room adds to a type of a lower room.
+//! higher folder adds to a type of a lower folder.
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The rooms, lowest first. A room imports from earlier rooms.
-const ROOMS: [&str; 16] = [
+/// The folders, lowest first. A folder imports from earlier folders.
+const FOLDERS: [&str; 16] = [
     "lane", "target", "element", "fragment", "isa", "engine", "raw", "machine", "math", "scope",
     "memory", "sync", "copy", "mma", "launch", "sim",
 ];
 
-/// The rooms that select between the GPU's and the CPU's version of an instruction, and the
+/// The folders that select between the GPU's and the CPU's version of an instruction, and the
 /// simulator.
 const SEAM: [&str; 4] = ["machine", "raw", "engine", "sim"];
 
@@ -24,20 +24,20 @@ const LIMIT: usize = 60;
 /// The origin of a name at the crate's root.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum From {
-    Room(usize),
+    Folder(usize),
     /// Another crate.
     Elsewhere,
 }
 
-/// An import from another room.
+/// An import from another folder.
 #[derive(Debug, PartialEq, Eq)]
 struct Import {
     line: usize,
-    room: usize,
+    folder: usize,
 }
 
-fn room(name: &str) -> Option<usize> {
-    ROOMS.iter().position(|room| *room == name)
+fn folder(name: &str) -> Option<usize> {
+    FOLDERS.iter().position(|folder| *folder == name)
 }
 
 /// The text with comments, strings and `#[cfg(test)]` modules blanked, line by line.
@@ -132,7 +132,7 @@ fn root_names(lib: &str, files: &BTreeMap<PathBuf, String>) -> BTreeMap<String, 
     for item in code(lib).split(';') {
         let Some((_, tree)) = item.rsplit_once("pub use ") else { continue };
         for path in paths(tree) {
-            let from = room(&path[0]).map_or(From::Elsewhere, From::Room);
+            let from = folder(&path[0]).map_or(From::Elsewhere, From::Folder);
             names.insert(path.last().unwrap().clone(), from);
         }
     }
@@ -140,14 +140,14 @@ fn root_names(lib: &str, files: &BTreeMap<PathBuf, String>) -> BTreeMap<String, 
         for (at, _) in text.match_indices("#[macro_export]") {
             let (_, name) = text[at..].split_once("macro_rules! ").unwrap();
             let name = name.split([' ', '{']).next().unwrap().to_owned();
-            names.insert(name, From::Room(room_of(path).unwrap()));
+            names.insert(name, From::Folder(folder_of(path).unwrap()));
         }
     }
     names
 }
 
-fn room_of(path: &Path) -> Option<usize> {
-    room(path.iter().next()?.to_str()?)
+fn folder_of(path: &Path) -> Option<usize> {
+    folder(path.iter().next()?.to_str()?)
 }
 
 /// The number of `super`s from a file to the crate's root.
@@ -193,9 +193,9 @@ fn imports(path: &Path, code: &str, names: &BTreeMap<String, From>) -> Vec<Impor
             }
             let line = code[..at].matches('\n').count() + 1;
             for of in paths(rest) {
-                let from = room(&of[0]).map(From::Room).or(names.get(&of[0]).copied());
+                let from = folder(&of[0]).map(From::Folder).or(names.get(&of[0]).copied());
                 match from {
-                    Some(From::Room(room)) => found.push(Import { line, room }),
+                    Some(From::Folder(folder)) => found.push(Import { line, folder }),
                     Some(From::Elsewhere) => {}
                     // What exported macros name.
                     None if of[0] == "__private" => {}
@@ -242,9 +242,9 @@ fn every_file_is_in_a_layer() {
         let is_known = if loose {
             path.ends_with("lib.rs") || path.ends_with("prelude.rs")
         } else {
-            room_of(path).is_some()
+            folder_of(path).is_some()
         };
-        assert!(is_known, "src/{}: not in a room of `ROOMS`", path.display());
+        assert!(is_known, "src/{}: not in a folder of `FOLDERS`", path.display());
     }
 }
 
@@ -254,12 +254,12 @@ fn imports_run_downwards() {
     let names = root_names(&files[Path::new("lib.rs")], &files);
     let mut upward = Vec::new();
     for (path, text) in &files {
-        let Some(own) = room_of(path) else { continue };
-        for Import { line, room } in imports(path, &code(text), &names) {
-            if room > own {
-                let (own, room) = (ROOMS[own], ROOMS[room]);
+        let Some(own) = folder_of(path) else { continue };
+        for Import { line, folder } in imports(path, &code(text), &names) {
+            if folder > own {
+                let (own, folder) = (FOLDERS[own], FOLDERS[folder]);
                 upward.push(format!(
-                    "src/{}:{line}: `{own}` imports `{room}`, which is above it",
+                    "src/{}:{line}: `{own}` imports `{folder}`, which is above it",
                     path.display()
                 ));
             }
@@ -273,7 +273,7 @@ fn few_cfg_device_lines_are_outside_the_seam() {
     let mut lines = Vec::new();
     for (path, text) in files() {
         let is_outside =
-            path.iter().next().is_none_or(|room| SEAM.iter().all(|seam| room != *seam));
+            path.iter().next().is_none_or(|folder| SEAM.iter().all(|seam| folder != *seam));
         for (number, line) in text.lines().enumerate().filter(|_| is_outside) {
             if line.contains("target_arch = \"nvptx64\"") {
                 lines.push(format!("src/{}:{}", path.display(), number + 1));
@@ -297,7 +297,7 @@ fn planted_names() -> BTreeMap<String, From> {
 
 fn planted(path: &str, text: &str) -> Vec<(usize, &'static str)> {
     let imports = imports(Path::new(path), &code(text), &planted_names());
-    imports.into_iter().map(|import| (import.line, ROOMS[import.room])).collect()
+    imports.into_iter().map(|import| (import.line, FOLDERS[import.folder])).collect()
 }
 
 #[test]

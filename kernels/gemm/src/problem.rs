@@ -11,9 +11,9 @@ use super::{Choice, GemmDevice, GemmError, Layout, Order, Plan, Refusal, Tuned, 
 
 /// The largest dimension: kernels count in 32 bits, and the driver takes grids up to this.
 const LONGEST: usize = i32::MAX as usize;
-/// The longest leading dimension of A and B: kernels count the elements of 256 lines in 32 bits.
+/// The longest leading dimension of A and B: kernels count the elements of 256 rows in 32 bits.
 pub(crate) const LARGEST_STRIDE: usize = u32::MAX as usize / 512;
-/// The largest batch, which is a dimension of the grid.
+/// The largest batch: in some kernels it is a dimension of the grid.
 pub(crate) const LARGEST_BATCH: usize = 65_535;
 
 /// A GEMM problem: D = f(alpha A x B + beta C + bias), with the layouts of the matrices.
@@ -114,8 +114,7 @@ impl<T: Multiply<O>, O: Output> Gemm<T, O> {
     }
 
     /// Sets the number of GEMMs of a batch. They have the same shape, and their matrices are
-    /// [`batch_stride`](Layout::batch_stride) apart. One launch computes them all, with the batch
-    /// as a dimension of the grid.
+    /// [`batch_stride`](Layout::batch_stride) apart. One launch computes them all.
     pub fn batches(self, count: usize) -> Self {
         Self { batches: count, ..self }
     }

@@ -116,7 +116,8 @@ pub fn gemm<
     let (first, step) = (block.index().x / CLUSTER as u32, block.grid().x / CLUSTER as u32);
     let mut state = PipelineState::FIRST;
 
-    // Producer: warp 0 loads. Warps 1 to 3 only give up registers, and join the last sync.
+    // Producer: warp 0 loads. Warps 1 to 3 only give up registers, and join the cluster's last
+    // sync.
     if group.index() == 0 {
         if CONSUMERS > 1 {
             group.give_registers::<PRODUCER_REGISTERS>();
@@ -133,8 +134,8 @@ pub fn gemm<
                     let (tiles_a, tiles_b) = stages.stage(state.index());
                     let barrier = full.stage(state.index());
                     let k = tile.k_start + k_tile * tile_k;
-                    // TMA fills out-of-bounds boxes with zeros, in a tile's first `STAGES` steps:
-                    // once per stage. Later steps skip them: that is slower than a copy.
+                    // TMA fills a box out of bounds with zeros, which takes longer than a copy. So
+                    // such boxes are loaded in a tile's first `STAGES` steps only. The zeros stay.
                     let loads_all =
                         k_tile < STAGES as u32 || tile.rows >= tile_m && tile.cols >= tile_n;
                     empty.stage(state.index()).wait(warp, state.prev_phase());
@@ -246,8 +247,8 @@ pub trait Mainloop<A, B> {
     /// Whether 8-bit floats use fast accumulation: in the tensor cores, with 13 bits of fraction.
     const FAST_ACCUMULATION: bool;
 
-    /// Accumulates `k_tiles` stages, from zero. `k_tiles` is 0 only in cluster split-K, for a block
-    /// without a share of a short K. Its accumulators stay zero.
+    /// Accumulates `k_tiles` stages, from zero. With 0 the accumulators stay zero: in cluster
+    /// split-K, for a block without a share of a short K.
     fn run<const STAGES: usize, const CLUSTER: usize>(
         consumer: &mut Consumer<'_, A, B, STAGES, CLUSTER>,
         k_tiles: u32,
@@ -278,7 +279,8 @@ where
         consumer: &mut Consumer<'_, A, B, STAGES, CLUSTER>,
         k_tiles: u32,
     ) -> Self::Accumulators {
-        // A thread has M64_TILES * N / 2 accumulators. Up to 132 leave room to poll a stage early.
+        // A thread has M64_TILES * N / 2 accumulators. Up to 132 leave registers to test
+        // the next stage's full barrier in advance.
         let early = const { M64_TILES * N <= 264 };
         let group = consumer.group;
         let mut accumulators = <[_; M64_TILES]>::from_each(
@@ -286,13 +288,15 @@ where
             |_| GroupAccumulator::<N, T>::zero().begin(group),
         );
         let mut previous = consumer.state;
-        let mut token = early.then(|| consumer.try_wait(consumer.state));
+        let mut token = early.then(|| consumer.test_wait(consumer.state));
         for k_tile in 0..k_tiles {
             match token {
                 Some(token) => _ = token.wait(group.warp()),
                 None => consumer.wait(),
             }
             let index = consumer.state.index();
+            // One `shfl.sync` keeps the index uniform: `wgmma` takes descriptors from such
+            // registers.
             let (a, b) =
                 consumer.stages.stage(if early { index.uniform(group.warp()) } else { index });
             let (rows_a, tile_b) = (consumer.rows_a, consumer.tile_b);
@@ -308,7 +312,7 @@ where
                         }
                     });
                     if m64 == 0 {
-                        token = early.then(|| consumer.try_wait(consumer.state.next()));
+                        token = early.then(|| consumer.test_wait(consumer.state.next()));
                         accumulator.wait::<1>(group);
                         // Only the newest group is in flight: release the previous stage.
                         if k_tile > 0 {
@@ -344,14 +348,16 @@ impl<A: SharedLayout, B: SharedLayout, const STAGES: usize, const CLUSTER: usize
         self.full.stage(self.state.index()).wait(self.group.warp(), self.state.phase());
     }
 
-    /// Polls once whether the tiles of a stage have landed: CUTLASS's `consumer_try_wait`. It is
-    /// [`Barrier::begin_wait`], PTX `mbarrier.test_wait`; the token's `wait` blocks.
+    /// Tests once whether the tiles of a stage have landed, by PTX `mbarrier.test_wait`: CUTLASS's
+    /// `consumer_test_wait`. The token's `wait` blocks.
     #[inline(always)]
-    pub fn try_wait(&self, state: PipelineState<STAGES>) -> BarrierToken {
+    pub fn test_wait(&self, state: PipelineState<STAGES>) -> BarrierToken {
         self.full.stage(state.index()).begin_wait(self.group.warp(), state.phase())
     }
 
-    /// Releases a stage in all blocks: by an elected lane, or by lane 0, in fewer registers.
+    /// Releases a stage in all blocks. Warp 0 does it: a `wgmma` that has ended for one warp has
+    /// read the tiles for the warpgroup. An elected lane arrives, or lane 0: with early tests, that
+    /// takes fewer registers.
     #[inline(always)]
     pub fn release(&self, state: PipelineState<STAGES>, by_lane_0: bool) {
         let (empty, is_first) = (self.empty, self.group.warp_rank() == 0);

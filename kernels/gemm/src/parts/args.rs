@@ -17,7 +17,8 @@ pub struct ProblemShape {
     pub k: u32,
     /// GEMMs of the batch.
     pub batches: u32,
-    /// K of each split but the last, a multiple of the tile's K. Without split-K, at least `k`.
+    /// K of each split but the last, a multiple of the tile's K; not 0. Without split-K, at least
+    /// `k`. With `k` = 0 there is no tile, and D keeps its values.
     pub k_per_split: u32,
     /// Whether the blocks of a cluster have tiles adjacent along N; else along M.
     pub cluster_along_n: bool,
