@@ -443,8 +443,8 @@ fn deadlock(
     }
 }
 
-/// Whether the warps wait for each other from the start: for the first phases of several mbarriers,
-/// of which none has had an arrival, bytes of a copy or a wait that ended.
+/// Whether the warps wait for each other from the start. They wait for the first phases of several
+/// mbarriers. None of these has had an arrival, bytes of a copy, or a wait that ended.
 pub(super) fn wait_in_circle(waiting: &[WaitingWarp], barriers: &[BarrierState]) -> bool {
     let is_first =
         |of: &WaitingWarp| matches!(of.awaited, Awaited::Barrier { phase: 0, bytes: 0, .. });

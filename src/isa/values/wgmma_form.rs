@@ -64,7 +64,7 @@ macro_rules! records {
     };
 }
 
-/// Adds a family's form with `n` columns. Inlined 1074 times, it took seconds to compile.
+/// Adds a family's form with `n` columns. It is called 1074 times, so it is not inlined.
 #[inline(never)]
 fn add(forms: &mut Vec<WgmmaForm>, family: &WgmmaForm, n: usize, ptx: &'static str) {
     forms.push(WgmmaForm { ptx, n, d: n / family.n * family.d, ..*family });
