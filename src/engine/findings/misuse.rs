@@ -74,7 +74,7 @@ impl Memory {
 pub enum Agent {
     /// Another lane of the same warp.
     LaneOfWarp(usize),
-    /// The same warp as a whole: `ldmatrix`, `stmatrix`.
+    /// All lanes of the same warp, in one instruction such as `stmatrix`.
     SameWarp,
     /// Another warp of the same block.
     WarpOfBlock(usize),
@@ -97,7 +97,7 @@ impl fmt::Display for Agent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Agent::LaneOfWarp(lane) => write!(f, "lane {lane} of the same warp"),
-            Agent::SameWarp => write!(f, "the same warp, all lanes together,"),
+            Agent::SameWarp => write!(f, "all lanes of the same warp"),
             Agent::WarpOfBlock(warp) => write!(f, "warp {warp}"),
             Agent::WarpOfPeer { block, warp } => write!(f, "warp {warp} of block {block}"),
             Agent::Asynchronous => f.write_str("an asynchronous copy"),

@@ -120,7 +120,7 @@ impl Store {
 impl BulkCopies {
     /// The mbarrier and its phase for the copy that this access started and that is in flight to
     /// this address.
-    pub(crate) fn signaled_by(&self, started: &Access, address: u32) -> Option<BarrierPhase> {
+    pub(crate) fn signalled_by(&self, started: &Access, address: u32) -> Option<BarrierPhase> {
         let is_it = |load: &&Load| {
             let of = (load.started.agent, load.started.tick, load.started.location);
             let to = load.to..load.to + load.bytes.len() as u32;
@@ -273,9 +273,9 @@ fn start_load_to(block: &BlockState, target: &BlockState, mut load: Load) -> Res
     }
     match load.reduction {
         None => {
-            let signaled = load.signals();
-            target.shared.start_copy(started, to, bytes, Some(signaled))?;
-            handover::explain_reads(target, to..to + bytes as u32, started, signaled);
+            let signalled = load.signals();
+            target.shared.start_copy(started, to, bytes, Some(signalled))?;
+            handover::explain_reads(target, to..to + bytes as u32, started, signalled);
         }
         Some(_) => target.shared.start_reduction(started, to, bytes)?,
     }

@@ -648,7 +648,7 @@ impl SharedMemory {
                 if let Some((other, earlier)) = write.or_else(reduction).filter(|_| free) {
                     let address = address + (byte - range.start) as u32;
                     let cause =
-                        handover::landed(self.rank, &earlier).and_then(|(copy, signaled)| {
+                        handover::landed(self.rank, &earlier).and_then(|(copy, signalled)| {
                             let reads = known
                                 .history
                                 .reads()
@@ -660,7 +660,7 @@ impl SharedMemory {
                                 address,
                                 read: by,
                                 copy,
-                                signals: Some(signaled),
+                                signals: Some(signalled),
                             };
                             conflict.of_read(read_at, is_group)
                         });

@@ -34,7 +34,7 @@ pub(crate) struct BarrierHistory {
     /// Bytes of these copies that are still in flight.
     in_flight: i64,
     /// Whether a copy from another block has ever signalled this barrier.
-    is_signaled_by_peers: bool,
+    is_signalled_by_peers: bool,
     /// The start of the last copy.
     last_copy: Option<Access>,
     /// Each warp's last arrival.
@@ -112,7 +112,7 @@ impl BarrierHistory {
     pub(super) fn note_copy(&mut self, by: Access, bytes: i64, is_of_peer: bool, order: &Order) {
         self.note_bytes(by.location, bytes);
         self.in_flight += bytes;
-        self.is_signaled_by_peers |= is_of_peer;
+        self.is_signalled_by_peers |= is_of_peer;
         self.last_copy = Some(by);
         for wait in &mut self.waits {
             let is_own = wait.by.agent == by.agent;
@@ -150,8 +150,8 @@ impl BarrierHistory {
         self.arrivals.iter().copied()
     }
 
-    pub(super) fn is_signaled_by_peers(&self) -> bool {
-        self.is_signaled_by_peers
+    pub(super) fn is_signalled_by_peers(&self) -> bool {
+        self.is_signalled_by_peers
     }
 
     /// The cause "the bytes of the current phase differ from the expected bytes".
@@ -220,7 +220,7 @@ impl Conflict {
     /// `wgmma` it is unknown.
     pub(crate) fn of_read(mut self, read_at: Option<u32>, is_wgmma: bool) -> Option<Cause> {
         try_with_cluster(|cluster| {
-            let signals = self.signals.or_else(|| self.find_signaled(cluster))?;
+            let signals = self.signals.or_else(|| self.find_signalled(cluster))?;
             self.signals = Some(signals);
             let BarrierPhase { barrier, phase } = signals;
             if let Some(cause) = not_expected(&cluster.blocks[self.rank], &self.copy, signals) {
@@ -260,9 +260,9 @@ impl Conflict {
     /// The mistake of a reader that has never waited for the copy's barrier. It may have waited for
     /// another barrier that a copy of the same line signals.
     fn of_no_wait(&self, cluster: &ClusterState) -> Mistake {
-        let signaled = self.signals.map(|of| of.barrier);
+        let signalled = self.signals.map(|of| of.barrier);
         let instead = cluster.blocks[self.rank].barriers.try_borrow().ok().and_then(|barriers| {
-            let waits = barriers.iter().filter(|(at, _)| Some(*at) != signaled).filter_map(
+            let waits = barriers.iter().filter(|(at, _)| Some(*at) != signalled).filter_map(
                 |(at, Barrier { history, .. })| {
                     let wait = history.wait_of(self.read.agent)?;
                     let copy = history.last_copy?;
@@ -436,12 +436,12 @@ impl Conflict {
 
     /// The copying warp's last wait, since a tick, for a barrier at which others arrive.
     fn latest_wait(&self, cluster: &ClusterState, from: u32) -> Option<ReleaseWait> {
-        let signaled = self.signals.map(|of| (self.rank, of.barrier));
+        let signalled = self.signals.map(|of| (self.rank, of.barrier));
         let mut latest: Option<ReleaseWait> = None;
         for block in &cluster.blocks {
             let Ok(barriers) = block.barriers.try_borrow() else { continue };
             for (address, barrier) in
-                barriers.iter().filter(|(address, _)| Some((block.rank, *address)) != signaled)
+                barriers.iter().filter(|(address, _)| Some((block.rank, *address)) != signalled)
             {
                 let history = &barrier.history;
                 let is_of_others =
@@ -477,12 +477,12 @@ impl Conflict {
     /// The readers' last arrivals at barriers other than the copy's.
     fn releases(&self, cluster: &ClusterState) -> impl Iterator<Item = Release> {
         let readers = self.readers(cluster);
-        let signaled = self.signals.map(|of| (self.rank, of.barrier));
+        let signalled = self.signals.map(|of| (self.rank, of.barrier));
         let mut releases = Vec::new();
         for block in &cluster.blocks {
             let Ok(barriers) = block.barriers.try_borrow() else { continue };
             for (address, barrier) in
-                barriers.iter().filter(|(address, _)| Some((block.rank, *address)) != signaled)
+                barriers.iter().filter(|(address, _)| Some((block.rank, *address)) != signalled)
             {
                 let wait = barrier.history.wait_of(self.copy.agent).filter(|wait| !wait.again);
                 let of_readers =
@@ -498,8 +498,8 @@ impl Conflict {
     }
 
     /// The barrier that the copy signals, and its phase when the copy started.
-    fn find_signaled(&self, cluster: &ClusterState) -> Option<BarrierPhase> {
-        cluster.blocks[self.rank].bulk.try_borrow().ok()?.signaled_by(&self.copy, self.address)
+    fn find_signalled(&self, cluster: &ClusterState) -> Option<BarrierPhase> {
+        cluster.blocks[self.rank].bulk.try_borrow().ok()?.signalled_by(&self.copy, self.address)
     }
 
     /// The first mistake found with this barrier.
@@ -535,16 +535,16 @@ impl Conflict {
 pub(crate) fn not_expected(
     block: &BlockState,
     copy: &Access,
-    signaled: BarrierPhase,
+    signalled: BarrierPhase,
 ) -> Option<Cause> {
     let barriers = block.barriers.try_borrow().ok()?;
-    let history = &barriers.get(signaled.barrier)?.history;
-    let arrival = history.phase_that_expected_nothing(copy, signaled.phase)?;
+    let history = &barriers.get(signalled.barrier)?.history;
+    let arrival = history.phase_that_expected_nothing(copy, signalled.phase)?;
     let of_line = |(location, _): &&(&Location<'_>, i64)| *location == copy.location;
     let bytes = history.copies.iter().find(of_line).map_or(0, |(_, bytes)| *bytes);
     Some(Cause::Bytes {
-        barrier: address_of(block.rank, signaled.barrier),
-        phase: signaled.phase - 1,
+        barrier: address_of(block.rank, signalled.barrier),
+        phase: signalled.phase - 1,
         expected: 0,
         expected_by: Some(block.findings.actor(arrival)),
         copies: Vec::from([(copy.location.into(), bytes)]),
@@ -594,9 +594,9 @@ pub(crate) fn explain_reads(
     block: &BlockState,
     addresses: Range<u32>,
     copy: Access,
-    signaled: BarrierPhase,
+    signalled: BarrierPhase,
 ) {
-    let (rank, signals) = (block.rank, Some(signaled));
+    let (rank, signals) = (block.rank, Some(signalled));
     block.findings.explain_reads(rank, addresses, |address, read| {
         Conflict { rank, address, read, copy, signals }.of_unwritten()
     });
@@ -777,8 +777,8 @@ pub(crate) fn landed(rank: usize, by: &Access) -> Option<(Access, BarrierPhase)>
         let barriers = cluster.blocks[rank].barriers.try_borrow().ok()?;
         let (address, barrier) = barriers.iter().find(|(_, barrier)| barrier.is_agent(by.agent))?;
         let copy = barrier.history.last_copy?;
-        let signaled = BarrierPhase { barrier: address, phase: by.tick.wrapping_sub(1) };
-        Some((Access { location: by.location, ..copy }, signaled))
+        let signalled = BarrierPhase { barrier: address, phase: by.tick.wrapping_sub(1) };
+        Some((Access { location: by.location, ..copy }, signalled))
     })
 }
 

@@ -291,7 +291,7 @@ impl Barrier {
 
     /// Whether only bytes are missing that no copy will bring.
     pub(super) fn lacks_bytes_only(&self) -> bool {
-        self.pending == 0 && self.bytes > 0 && !self.history.is_signaled_by_peers()
+        self.pending == 0 && self.bytes > 0 && !self.history.is_signalled_by_peers()
     }
 
     /// Whether asynchronous operations that signal this barrier count as this agent's.

@@ -102,9 +102,28 @@ fn find_among<F>(
         }
         nearest.push(ptx(&form));
     }
-    nearest.sort_by_key(|form| core::cmp::Reverse((form.contains(name), in_common(form, name))));
+    nearest.sort_by_key(|form| {
+        let similarity = (form.contains(name), words_in_common(form, name), in_common(form, name));
+        core::cmp::Reverse(similarity)
+    });
     nearest.truncate(NEAREST);
     Err(UnknownForm { name: name.into(), nearest })
+}
+
+/// The qualifiers that are in both names in the same order: the longest common subsequence.
+fn words_in_common(one: &str, other: &str) -> usize {
+    let words = |name| str::split(name, ['.', '_', ':']);
+    let mut lengths = std::vec![0; words(other).count() + 1];
+    for word in words(one) {
+        let mut diagonal = 0;
+        for (index, candidate) in words(other).enumerate() {
+            let above = lengths[index + 1];
+            lengths[index + 1] =
+                if word == candidate { diagonal + 1 } else { above.max(lengths[index]) };
+            diagonal = above;
+        }
+    }
+    lengths[words(other).count()]
 }
 
 /// The length of the common prefix plus that of the common suffix.
@@ -139,6 +158,11 @@ mod tests {
         let meant = "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32";
         assert_eq!(nearest("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16")[0], meant);
         assert_eq!(nearest("mma.sync.aligned.m16n8k16.f32.bf16.bf16.f32")[0], meant);
+        assert_eq!(nearest("mma.m16n8k16.f32.bf16.bf16.f32")[0], meant);
+        assert_eq!(
+            nearest("ldmatrix.x4.trans.b16")[0],
+            "ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16"
+        );
         assert_eq!(nearest("movmatrix")[0], "movmatrix.sync.aligned.m8n8.trans.b16");
         let found =
             find_any("wgmma.mma_async.sync.aligned.m64n24k32.s32.s8.s8.satfinit").unwrap_err();

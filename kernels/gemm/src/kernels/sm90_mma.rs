@@ -12,7 +12,7 @@ use crate::parts::TmaArgs;
 use crate::parts::mma::{Acc, AccumulatorFragment, F64Paired};
 use crate::parts::{
     MatrixCoord, MmaOp, Multicast, OperandA, OperandB, Output, ProblemShape, TileShape, TmaLoad,
-    TmaOperands, TmaStore, WorkTile,
+    TmaOperands, TmaStore, WHOLE_TILE, WorkTile,
 };
 use core::marker::PhantomData;
 use ptx_matrix::fragment::{Order, Shape};
@@ -265,9 +265,9 @@ impl<C: Config, const STAGES: usize> Producer<'_, C, STAGES> {
             warp.elect(|lane| {
                 barrier.arrive_expecting(
                     lane,
-                    C::A::load_bytes(u32::MAX) + C::B::load_bytes(u32::MAX),
+                    C::A::load_bytes(WHOLE_TILE) + C::B::load_bytes(WHOLE_TILE),
                 );
-                let (in_bounds, multicast) = (u32::MAX, None::<Multicast<1>>);
+                let (in_bounds, multicast) = (WHOLE_TILE, None::<Multicast<1>>);
                 let (at, batch) = (MatrixCoord { row: tile.row, col: k }, tile.batch);
                 tiles_a.load(TmaLoad { lane, map: a, at, batch, in_bounds, barrier, multicast });
                 let (at, batch) = (MatrixCoord { row: k, col: tile.col }, tile.batch_of_b());

@@ -15,7 +15,8 @@
 use crate::parts::tma::{WGMMA_M, wait_for_stores};
 use crate::parts::{
     MatrixCoord, Multicast, Multiplied, Number, OperandA, OperandB, Output, TileRow, TileScheduler,
-    TileShape, TileWalk, TmaLoad, TmaOperands, TmaStore, Unroll, WgmmaA, WgmmaB, WorkTile,
+    TileShape, TileWalk, TmaLoad, TmaOperands, TmaStore, Unroll, WHOLE_TILE, WgmmaA, WgmmaB,
+    WorkTile,
 };
 use core::marker::PhantomData;
 use ptx_matrix::element::Bits32;
@@ -164,7 +165,7 @@ pub fn gemm<
                         };
                         // Two copies of the code: whole tiles then take the fewest instructions.
                         if loads_all {
-                            load(u32::MAX, u32::MAX)
+                            load(WHOLE_TILE, WHOLE_TILE)
                         } else {
                             load(tile.rows, tile.cols)
                         }
@@ -184,13 +185,14 @@ pub fn gemm<
     if CONSUMERS > 1 {
         group.take_registers::<CONSUMER_REGISTERS>();
     }
-    let consumer = group.index() - 1;
-    let staging = shared.staging.part(consumer);
-    let empty: [_; CLUSTER] = core::array::from_fn(|rank| empty.of(cluster.peer(rank)));
+    let consumer_index = group.index() - 1;
+    let staging = shared.staging.part(consumer_index);
     let (rows, cols) = (C::Mainloop::ROWS, C::Mainloop::COLS);
-    let (index_m, index_n) = if cols == C::TILE.n { (consumer, 0) } else { (0, consumer) };
+    let along_m = cols == C::TILE.n;
+    let (index_m, index_n) = if along_m { (consumer_index, 0) } else { (0, consumer_index) };
     let (rows_a, tile_b) = (C::A::subtile(index_m, rows), index_n);
-    let mut consumer = Consumer { group, rows_a, tile_b, stages, full, empty, state };
+    let peers_empty: [_; CLUSTER] = core::array::from_fn(|peer| empty.of(cluster.peer(peer)));
+    let mut consumer = Consumer { group, rows_a, tile_b, stages, full, empty: peers_empty, state };
     let mut index = first;
     while scheduler.advance_to(group.warp(), index) {
         let tile = scheduler.work_tile(index, rank as u32);
@@ -383,8 +385,8 @@ impl<A: SharedLayout, B: SharedLayout, const STAGES: usize, const CLUSTER: usize
 /// copies them to staging tiles. Warp 0 of the consumer stores these by TMA, while the next tile is
 /// multiplied.
 ///
-/// [`TmaStore::store_rare`] has the other cases: beta != 0, a bias, an activation, split-K in two
-/// launches, and a D that TMA cannot store.
+/// [`TmaStore::store_general`] has the other cases: beta != 0, a bias, an activation, split-K in
+/// two launches, and a D that TMA cannot store.
 impl<
     O,
     S,
@@ -442,6 +444,6 @@ where
             );
             return;
         }
-        self.store_rare(group, staging, tile, at, accumulators);
+        self.store_general(group, staging, tile, at, accumulators);
     }
 }

@@ -15,7 +15,7 @@ use super::sm90_wgmma::{
 use crate::parts::tma::{WGMMA_M, wait_for_stores};
 use crate::parts::{
     MatrixCoord, Multicast, Number, OperandA, OperandB, Output, ProblemShape, TmaArgs, TmaLoad,
-    TmaOperands, TmaStore, WgmmaA,
+    TmaOperands, TmaStore, WHOLE_TILE, WgmmaA,
 };
 use ptx_matrix::copy::BoxTile;
 use ptx_matrix::element::Bits32;
@@ -119,7 +119,7 @@ pub fn gemm_split_k<
                 let k = tile.k_start + k_tile * C::TILE.k as u32;
                 // Out-of-bounds boxes are zeroed once per stage, as in `sm90_wgmma`.
                 let (rows, cols) = if k_tile - first < STAGES as u32 {
-                    (u32::MAX, u32::MAX)
+                    (WHOLE_TILE, WHOLE_TILE)
                 } else {
                     (tile.rows, tile.cols)
                 };

@@ -28,7 +28,7 @@ pub use mma::MmaOp;
 pub use number::{Activation, Number, Output};
 pub use scheduler::{
     Group, GroupCursor, GroupedTiles, Groups, MatrixCoord, TileScheduler, TileShape, TileWalk,
-    WorkTile,
+    WHOLE_TILE, WorkTile,
 };
 #[cfg(not(target_arch = "nvptx64"))]
 pub use {args::AsyncArgsHost, epilogue::EpilogueArgsHost};

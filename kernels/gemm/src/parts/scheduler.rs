@@ -33,6 +33,9 @@ impl MatrixCoord {
     }
 }
 
+/// As [`WorkTile::rows`] or [`WorkTile::cols`]: all of the tile's count as in bounds.
+pub const WHOLE_TILE: u32 = u32::MAX;
+
 /// A tile of D, or the part of its work that one split of K has.
 #[derive(Clone, Copy)]
 pub struct WorkTile {
@@ -88,16 +91,16 @@ impl WorkTile {
 
 /// Tiles of D that consecutive blocks take along M before they go on along N (rasterization).
 /// Together they read few columns of B, which stay in the L2 cache.
-pub const SWIZZLE_M: u32 = 8;
+pub const RASTER_M: u32 = 8;
 
 impl ProblemShape {
     /// Returns (tile row, tile column) of tile `index` of `tiles_m` x `tiles_n`, in groups of
-    /// `swizzle_m` along M.
+    /// `raster_m` along M.
     #[inline(always)]
-    pub fn raster(index: u32, swizzle_m: u32, tiles_m: u32, tiles_n: u32) -> (u32, u32) {
-        let first = index / (swizzle_m * tiles_n) * swizzle_m;
-        let height = (tiles_m - first).min(swizzle_m);
-        let index = index % (swizzle_m * tiles_n);
+    pub fn raster(index: u32, raster_m: u32, tiles_m: u32, tiles_n: u32) -> (u32, u32) {
+        let first = index / (raster_m * tiles_n) * raster_m;
+        let height = (tiles_m - first).min(raster_m);
+        let index = index % (raster_m * tiles_n);
         (first + index % height, index / height)
     }
 
@@ -106,8 +109,8 @@ impl ProblemShape {
     pub fn work_tile(self, tile: TileShape, cluster: u32, index: u32, rank: u32) -> WorkTile {
         let (tiles_m, tiles_n) = self.cluster_tiles(tile, cluster);
         let partial = index / (tiles_m * tiles_n);
-        let swizzle_m = if self.cluster_along_n { SWIZZLE_M } else { SWIZZLE_M / cluster };
-        let (row, col) = Self::raster(index % (tiles_m * tiles_n), swizzle_m, tiles_m, tiles_n);
+        let raster_m = if self.cluster_along_n { RASTER_M } else { RASTER_M / cluster };
+        let (row, col) = Self::raster(index % (tiles_m * tiles_n), raster_m, tiles_m, tiles_n);
         let (row, col) = if self.cluster_along_n {
             (row, col * cluster + rank)
         } else {
@@ -319,13 +322,13 @@ impl TileWalk for GroupedWalk<'_> {
         // As `raster`. `max(1)` and `clamp` remove the panic of a division by zero, which would be
         // an exit from the loop around `wgmma`.
         let index = index - tiles_before;
-        let first = index / (SWIZZLE_M * tiles_n).max(1) * SWIZZLE_M;
-        let height = (tiles_m - first).clamp(1, SWIZZLE_M);
-        let index = index % (SWIZZLE_M * tiles_n).max(1);
+        let first = index / (RASTER_M * tiles_n).max(1) * RASTER_M;
+        let height = (tiles_m - first).clamp(1, RASTER_M);
+        let index = index % (RASTER_M * tiles_n).max(1);
         let (row, col) = (first + index % height, index / height);
         let (row, col) = (group.first + row * self.tile.m as u32, col * self.tile.n as u32);
         // Rows after the group's end belong to another group: loading them takes no longer.
-        let (rows, cols) = (u32::MAX, u32::MAX);
+        let (rows, cols) = (WHOLE_TILE, WHOLE_TILE);
         let group = Some(group);
         WorkTile {
             batch: 0,

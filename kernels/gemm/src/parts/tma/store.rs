@@ -166,7 +166,7 @@ where
     /// The accumulators go through shared memory, in a loop that is not unrolled. Handled in
     /// registers, these cases would cost the common case time and registers.
     #[inline(always)]
-    pub fn store_rare<const TILES: usize, const N: usize, const M64_TILES: usize>(
+    pub fn store_general<const TILES: usize, const N: usize, const M64_TILES: usize>(
         &self,
         group: WarpGroup<'_>,
         staging: SharedRing<SharedTile<O, WGMMA_M, COLS, S, L>, TILES>,
