@@ -2,7 +2,7 @@
 
 use bytemuck::Pod;
 use ptx_matrix::isa::{TensorEncoding, TensorMapError, TensorMapWords};
-use ptx_matrix::launch::{Device, Launch, ParamValue};
+use ptx_matrix::launch::{Device, Launch};
 
 use crate::buffer::DeviceBuffer;
 use crate::code::Code;
@@ -173,7 +173,7 @@ fn with_request<R>(
         }
     })?;
     module.check_kernel(launch.kernel)?;
-    let params: Vec<&[u8]> = launch.params.iter().map(ParamValue::bytes).collect();
+    let params: Vec<&[u8]> = launch.params.iter().collect();
     let request = LaunchRequest {
         kernel: name,
         grid: [launch.grid.x, launch.grid.y, launch.grid.z],

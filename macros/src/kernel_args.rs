@@ -112,12 +112,12 @@ fn plain(item: &DeriveInput, fields: &Fields, krate: &TokenStream) -> Result<Tok
 
             #[cfg(not(target_arch = "nvptx64"))]
             fn values(bound: Self::In<'_>, into: &mut #krate::__private::Params) {
-                let mut fields = #krate::__private::Fields::new(::core::mem::size_of::<Self>());
-                #(
-                    let offset = ::core::mem::offset_of!(Self, #members);
-                    fields.put_data::<#types>(offset, bound.#members);
-                )*
-                into.push(fields.value());
+                into.push_struct(::core::mem::size_of::<Self>(), |fields| {
+                    #(
+                        let offset = ::core::mem::offset_of!(Self, #members);
+                        fields.put_data::<#types>(offset, bound.#members);
+                    )*
+                });
             }
         }
     })
@@ -249,14 +249,12 @@ fn with_memory(
                 #[cfg(not(target_arch = "nvptx64"))]
                 fn values(bound: Self::In<'_>, into: &mut #krate::__private::Params) {
                     let bytes = ::core::mem::size_of::<Stored #stored_arguments>();
-                    let mut fields = #krate::__private::Fields::new(bytes);
-                    #(
-                        fields.put::<#stored>(
-                            ::core::mem::offset_of!(Stored #stored_arguments, #names),
-                            bound.#names,
-                        );
-                    )*
-                    into.push(fields.value());
+                    into.push_struct(bytes, |fields| {
+                        #(
+                            let offset = ::core::mem::offset_of!(Stored #stored_arguments, #names);
+                            fields.put::<#stored>(offset, bound.#names);
+                        )*
+                    });
                 }
             }
 

@@ -5,7 +5,7 @@
 
 use super::{Dependent, KernelParam, TypeName};
 #[cfg(not(target_arch = "nvptx64"))]
-use super::{Device, ParamValue, Params};
+use super::{Device, Params};
 use crate::copy::{BoxTile, TensorMap, TensorMapMut, TensorMode};
 use crate::element::{Element, bf16, f16};
 use crate::isa::TensorMapWords;
@@ -154,7 +154,7 @@ unsafe impl KernelParam for bool {
             host
         }
         fn values(bound: Self::In<'_>, into: &mut Params) {
-            into.push(ParamValue::new(u8::from(bound)));
+            into.push(u8::from(bound));
         }
     }
 }
@@ -193,11 +193,11 @@ unsafe impl<T: KernelData, const N: usize> KernelParam for [T; N] {
             host
         }
         fn values(bound: Self::In<'_>, into: &mut Params) {
-            let mut fields = Fields::new(size_of::<[T; N]>());
-            for (index, element) in bound.into_iter().enumerate() {
-                fields.put::<T>(index * size_of::<T>(), element);
-            }
-            into.push(fields.value());
+            into.push_struct(size_of::<[T; N]>(), |elements| {
+                for (index, element) in bound.into_iter().enumerate() {
+                    elements.put::<T>(index * size_of::<T>(), element);
+                }
+            });
         }
     }
 }
@@ -228,9 +228,7 @@ unsafe impl<T: KernelData> KernelParam for &T {
             host
         }
         fn values(bound: Self::In<'_>, into: &mut Params) {
-            let mut fields = Fields::new(size_of::<T>());
-            fields.put_data(0, *bound);
-            into.push(fields.value());
+            into.push_struct(size_of::<T>(), |data| data.put_data(0, *bound));
         }
     }
 }
@@ -294,41 +292,4 @@ pub const fn any_early(fields: &[(bool, bool)]) -> bool {
         "if some of a struct's memory is `Dependent`, all of it must be"
     );
     dependent
-}
-
-/// The bytes of a struct, assembled field by field, so that padding is zeros.
-#[cfg(not(target_arch = "nvptx64"))]
-#[doc(hidden)]
-pub struct Fields {
-    value: ParamValue,
-    of_field: Params,
-}
-
-#[cfg(not(target_arch = "nvptx64"))]
-impl Fields {
-    /// Starts with `bytes` bytes, all zero.
-    pub fn new(bytes: usize) -> Self {
-        Fields { value: ParamValue::zeros(bytes), of_field: Params::new() }
-    }
-
-    /// Writes a field of plain data at its offset.
-    pub fn put_data<T: KernelData>(&mut self, offset: usize, value: T) {
-        self.put::<T>(offset, value);
-    }
-
-    /// Writes a field at its offset.
-    pub fn put<P: KernelField>(&mut self, offset: usize, bound: P::In<'_>) {
-        P::values(bound, &mut self.of_field);
-        let mut rest = &mut self.value.bytes_mut()[offset..];
-        for part in self.of_field.drain(..) {
-            let (into, behind) = rest.split_at_mut(part.bytes().len());
-            into.copy_from_slice(part.bytes());
-            rest = behind;
-        }
-    }
-
-    /// Returns the parameter.
-    pub fn value(self) -> ParamValue {
-        self.value
-    }
 }

@@ -1,4 +1,4 @@
-use super::{Grid, KernelInfo, ParamValue};
+use super::{Grid, KernelInfo, Params};
 use crate::isa::{TensorEncoding, TensorMapError, TensorMapWords};
 use crate::scope::Block;
 use bytemuck::Pod;
@@ -12,7 +12,7 @@ pub struct Launch<'a> {
     /// The number of blocks.
     pub grid: Grid,
     /// The parameters of the PTX entry, for a GPU.
-    pub params: &'a [ParamValue],
+    pub params: &'a Params,
     /// The kernel's function with its arguments, for the simulator. Each warp of each block calls
     /// it, and blocks run in parallel.
     pub body: &'a (dyn Fn(&Block<'_>) + Sync),

@@ -45,15 +45,15 @@ mod error;
 
 pub use crate::element::TypeName;
 pub use crate::lane::Grid;
-#[cfg(not(target_arch = "nvptx64"))]
-#[doc(hidden)]
-pub use args::Fields;
 pub use args::{ByValue, KernelData, KernelField};
 #[doc(hidden)]
 pub use args::{StoredSlice, any_early};
 pub use dependent::{Dependent, PrecedingEnded, asks, begin_dependent, end_dependent};
 #[doc(hidden)]
 pub use fingerprint::{Text, fingerprint, fingerprint_len, type_name};
+#[cfg(not(target_arch = "nvptx64"))]
+#[doc(hidden)]
+pub use param::FieldBytes;
 pub use param::KernelParam;
 #[doc(hidden)]
 pub use param::ParamInfo;
@@ -61,7 +61,7 @@ pub use param::ParamInfo;
 pub use {
     device::{Device, KernelBody, Launch},
     error::LaunchError,
-    param::{ParamValue, Params},
+    param::Params,
     tensor::{EncodedMap, EncodedMapMut, Im2colTensor, Tensor},
 };
 

@@ -6,7 +6,11 @@ use crate::element::{Element, bf16, f16};
 use crate::machine::host_items;
 use crate::memory::{Global, GlobalMut};
 #[cfg(not(target_arch = "nvptx64"))]
-use {super::Device, bytemuck::Pod, std::vec::Vec};
+use {
+    super::{Device, KernelData, KernelField},
+    bytemuck::Pod,
+    std::vec::Vec,
+};
 
 /// A type of kernel parameter.
 ///
@@ -121,45 +125,88 @@ pub(super) const fn check_bytes(params: &[ParamInfo]) {
     );
 }
 
-/// The bytes of one parameter of a PTX entry.
+/// The parameters of a PTX entry, in order: their bytes.
 #[cfg(not(target_arch = "nvptx64"))]
-#[derive(Debug, Clone)]
-pub struct ParamValue {
-    bytes: [u8; 128],
-    len: usize,
-    /// The bytes, if they are more than 128.
-    long: Vec<u8>,
+#[derive(Debug, Clone, Default)]
+pub struct Params {
+    bytes: Vec<u8>,
+    /// The end of each parameter in `bytes`.
+    ends: Vec<usize>,
+    /// Within a struct: the place of the next bytes.
+    next: Option<usize>,
 }
 
 #[cfg(not(target_arch = "nvptx64"))]
-impl ParamValue {
-    /// Makes the parameter from `value`, of at most 128 bytes.
-    pub fn new(value: impl Pod) -> Self {
+impl Params {
+    /// No parameters.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Appends a parameter; within a struct, the next bytes of a field.
+    pub fn push(&mut self, value: impl Pod) {
         let value = bytemuck::bytes_of(&value);
-        let mut bytes = [0; 128];
-        bytes[..value.len()].copy_from_slice(value);
-        ParamValue { bytes, len: value.len(), long: Vec::new() }
+        match &mut self.next {
+            Some(at) => {
+                self.bytes[*at..][..value.len()].copy_from_slice(value);
+                *at += value.len();
+            }
+            None => {
+                self.bytes.extend_from_slice(value);
+                self.ends.push(self.bytes.len());
+            }
+        }
     }
 
-    /// Makes a parameter of `len` zero bytes.
-    pub(super) fn zeros(len: usize) -> Self {
-        let long = if len > 128 { std::vec![0; len] } else { Vec::new() };
-        ParamValue { bytes: [0; 128], len, long }
+    /// Appends a struct of `size` bytes, as one parameter or as a field of another struct. `put`
+    /// writes its fields. Padding is zeros.
+    pub fn push_struct(&mut self, size: usize, put: impl FnOnce(&mut FieldBytes<'_>)) {
+        let outer = self.next;
+        let start = outer.unwrap_or(self.bytes.len());
+        if outer.is_none() {
+            self.bytes.resize(start + size, 0);
+        }
+        put(&mut FieldBytes { params: self, start });
+        self.next = outer.map(|start| start + size);
+        if outer.is_none() {
+            self.ends.push(self.bytes.len());
+        }
     }
 
-    pub(super) fn bytes_mut(&mut self) -> &mut [u8] {
-        if self.len > 128 { &mut self.long } else { &mut self.bytes[..self.len] }
+    /// The last `len` bytes that were appended.
+    pub(super) fn last(&self, len: usize) -> &[u8] {
+        let end = self.next.unwrap_or(self.bytes.len());
+        &self.bytes[end - len..end]
     }
 
-    /// The bytes of the parameter.
-    pub fn bytes(&self) -> &[u8] {
-        if self.len > 128 { &self.long } else { &self.bytes[..self.len] }
+    /// The bytes of each parameter.
+    pub fn iter(&self) -> impl Iterator<Item = &[u8]> {
+        let starts = core::iter::once(0).chain(self.ends.iter().copied());
+        starts.zip(&self.ends).map(|(start, end)| &self.bytes[start..*end])
     }
 }
 
-/// The parameters of a PTX entry, in order.
+/// The bytes of a struct in [`Params`], written field by field.
 #[cfg(not(target_arch = "nvptx64"))]
-pub type Params = Vec<ParamValue>;
+#[doc(hidden)]
+pub struct FieldBytes<'a> {
+    params: &'a mut Params,
+    start: usize,
+}
+
+#[cfg(not(target_arch = "nvptx64"))]
+impl FieldBytes<'_> {
+    /// Writes a field at its offset.
+    pub fn put<P: KernelField>(&mut self, offset: usize, bound: P::In<'_>) {
+        self.params.next = Some(self.start + offset);
+        P::values(bound, self.params);
+    }
+
+    /// Writes a field of plain data at its offset.
+    pub fn put_data<T: KernelData>(&mut self, offset: usize, value: T) {
+        self.put::<T>(offset, value);
+    }
+}
 
 /// Numbers are passed by value.
 macro_rules! scalars {
@@ -185,7 +232,7 @@ macro_rules! scalars {
                     host
                 }
                 fn values(bound: Self::In<'_>, into: &mut Params) {
-                    into.push(ParamValue::new(bound));
+                    into.push(bound);
                 }
             }
         }
@@ -228,8 +275,8 @@ macro_rules! slices {
                 $bind(device, host, name)
             }
             fn values(bound: $slice<'_, T>, into: &mut Params) {
-                into.push(ParamValue::new(bound.as_ptr() as u64));
-                into.push(ParamValue::new(bound.len() as u64));
+                into.push(bound.as_ptr() as u64);
+                into.push(bound.len() as u64);
             }
         }
     };

@@ -54,8 +54,9 @@ fn plain_data_is_passed_by_value() {
 fn bytes<P: KernelParam>(bound: P::In<'_>) -> Vec<u8> {
     let mut params = Params::new();
     P::values(bound, &mut params);
+    let params: Vec<&[u8]> = params.iter().collect();
     assert_eq!((params.len(), P::PTX_PARAMS), (1, 1), "a struct is one parameter");
-    params[0].bytes().to_vec()
+    params[0].to_vec()
 }
 
 #[test]

@@ -52,7 +52,7 @@ fn too_large_grid_of_clusters_is_an_error() {
 /// A kernel description that `#[kernel]` does not generate.
 #[test]
 fn rejects_kernels_that_no_gpu_runs() {
-    use ptx_matrix::launch::{Device, KernelInfo, Launch};
+    use ptx_matrix::launch::{Device, KernelInfo, Launch, Params};
     let body = |_: &Block| {};
     let launch = |change: fn(&mut KernelInfo)| -> Result<_, String> {
         let kernel = Box::leak(Box::new(nothing::INFO));
@@ -60,7 +60,7 @@ fn rejects_kernels_that_no_gpu_runs() {
         let launch = Launch {
             kernel,
             grid: 1.into(),
-            params: &[],
+            params: &Params::new(),
             body: &body,
             id: Default::default(),
             name_byte: |_, _| {},

@@ -31,6 +31,10 @@ pub struct Plan<T, O: Output = T> {
     pub(super) transposed: bool,
     /// None where nothing is multiplied.
     pub(super) candidate: Option<Candidate>,
+    /// The direction in which the blocks of a cluster have adjacent tiles.
+    pub(super) cluster_along: ClusterAlong,
+    pub(super) workspace_len: usize,
+    pub(super) repack_workspace_len: usize,
 }
 
 /// The device and the buffers of a GEMM.
@@ -146,14 +150,12 @@ impl<T: Multiply<O>, O: Output> Plan<T, O> {
     /// The number of accumulators of workspace (`f32`; for f64, `f64`; for s8, `i32`); 0 without
     /// split-K.
     pub fn workspace_len(&self) -> usize {
-        let workload = self.gemm.workload(0);
-        self.candidate.map_or(0, |candidate| workload.workspace(candidate.k_splits))
+        self.workspace_len
     }
 
     /// The number of elements of repacked A and B; 0 without repacking.
     pub fn repack_workspace_len(&self) -> usize {
-        self.candidate
-            .map_or(0, |candidate| self.gemm.repack_len(candidate.kernel, candidate.repacked))
+        self.repack_workspace_len
     }
 
     /// Checks the buffers and runs the GEMM: at once, or, on a device that is a stream, in stream
@@ -311,9 +313,7 @@ impl<T: Multiply<O>, O: Output> Plan<T, O> {
             k: k as u32,
             batches: batches as u32,
             k_per_split: k.div_ceil(splits).next_multiple_of(step) as u32,
-            cluster_along_n: self.candidate.is_some_and(|candidate| {
-                self.gemm.workload(sms).cluster_along(candidate) == ClusterAlong::N
-            }),
+            cluster_along_n: self.cluster_along == ClusterAlong::N,
         };
         GemmLaunch {
             shape,

@@ -2,7 +2,7 @@
 
 use std::marker::PhantomData;
 
-use crate::kernels::{Activation, Kernel, Multiply, Number, Output};
+use crate::kernels::{Activation, ClusterAlong, Kernel, Multiply, Number, Output};
 
 use super::layout::{Matrices, Operand, Repacked};
 use super::plan::CHUNK;
@@ -283,7 +283,18 @@ impl<T: Multiply<O>, O: Output> Gemm<T, O> {
     pub fn plan<D: GemmDevice>(&self, device: &D) -> Result<Plan<T, O>, GemmError<D::Error>> {
         self.check()?;
         let candidate = if self.multiplies() { Some(self.select(device)?) } else { None };
-        Ok(Plan { gemm: self.row_major(), transposed: self.d.order == Order::ColMajor, candidate })
+        let gemm = self.row_major();
+        let workload = gemm.workload(device.multiprocessors());
+        Ok(Plan {
+            transposed: self.d.order == Order::ColMajor,
+            candidate,
+            cluster_along: candidate
+                .map_or(ClusterAlong::M, |candidate| workload.cluster_along(candidate)),
+            workspace_len: candidate.map_or(0, |candidate| workload.workspace(candidate.k_splits)),
+            repack_workspace_len: candidate
+                .map_or(0, |candidate| gemm.repack_len(candidate.kernel, candidate.repacked)),
+            gemm,
+        })
     }
 
     /// Every candidate on a device: each kernel, with each useful number of splits of K, and each
