@@ -1,10 +1,9 @@
 //! The properties of a device that a GEMM needs.
 
-use bytemuck::Pod;
 use ptx_matrix::launch::{Device, KernelInfo};
-use ptx_matrix::sim::{SimError, Simulator};
+use ptx_matrix::sim::Simulator;
 
-use ptx_matrix_host::{DeviceBuffer, DeviceLimits, GpuDevice, GpuError, InStream};
+use ptx_matrix_host::{DeviceLimits, GpuDevice, InStream};
 
 /// A device that runs GEMMs.
 pub trait GemmDevice: Device {
@@ -14,9 +13,6 @@ pub trait GemmDevice: Device {
     /// Whether the device has a kernel, and enough shared memory for it. PTX for an older GPU
     /// leaves out kernels that need a newer one.
     fn has(&self, kernel: &KernelInfo) -> bool;
-
-    /// Makes an empty buffer for an unused parameter. It takes no memory and does not synchronize.
-    fn empty<T: Pod>(&self) -> Result<Self::Owned<T>, Self::Error>;
 }
 
 /// The simulator stands in for an H200: it selects the kernel that an H200 would run.
@@ -27,10 +23,6 @@ impl GemmDevice for Simulator {
 
     fn has(&self, _: &KernelInfo) -> bool {
         true
-    }
-
-    fn empty<T: Pod>(&self) -> Result<Vec<T>, SimError> {
-        Ok(Vec::new())
     }
 }
 
@@ -46,10 +38,6 @@ impl GemmDevice for GpuDevice {
     fn has(&self, kernel: &KernelInfo) -> bool {
         fits(&self.gpu().info().limits, kernel) && self.has_kernel(kernel.name)
     }
-
-    fn empty<T: Pod>(&self) -> Result<DeviceBuffer<T>, GpuError> {
-        self.gpu().uninitialized(0)
-    }
 }
 
 impl GemmDevice for InStream<'_> {
@@ -59,9 +47,5 @@ impl GemmDevice for InStream<'_> {
 
     fn has(&self, kernel: &KernelInfo) -> bool {
         fits(&self.stream().info().limits, kernel) && self.has_kernel(kernel.name)
-    }
-
-    fn empty<T: Pod>(&self) -> Result<DeviceBuffer<T>, GpuError> {
-        self.stream().uninitialized(0)
     }
 }

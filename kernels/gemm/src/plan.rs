@@ -1,7 +1,5 @@
 //! A checked GEMM with its kernel, and its launches.
 
-use std::borrow::{Borrow, BorrowMut};
-
 use crate::kernels::repack::Repack;
 use crate::kernels::{Buffers, ClusterAlong, GemmLaunch, Kernel, Multiply, Number, Output};
 use crate::parts::{MatrixArgs, ProblemShape};
@@ -10,7 +8,7 @@ use ptx_matrix::launch::Device;
 
 use super::layout::{Matrices, Operand};
 use super::select::Candidate;
-use super::slices::OnSlices;
+use super::slices::{Launched, Launches, OnSlices, Slice};
 use super::{Choice, Gemm, GemmDevice, GemmError, Refusal};
 
 /// Bytes of one vectorized copy, where rows or columns are aligned to it and can be read whole.
@@ -174,34 +172,51 @@ impl<T: Multiply<O>, O: Output> Plan<T, O> {
         }
         let Operands { device, a, b, c, bias, ends, d, workspace, repack_workspace } = operands;
         let (a, b) = if self.transposed { (b, a) } else { (a, b) };
-        let none = device.empty::<O>().map_err(GemmError::Device)?;
-        let no_ends = device.empty::<u32>().map_err(GemmError::Device)?;
-        let mut no_d = device.empty::<O>().map_err(GemmError::Device)?;
-        let mut no_partials = device.empty::<O::Acc>().map_err(GemmError::Device)?;
-        let mut no_repacked = device.empty::<T>().map_err(GemmError::Device)?;
-        let partials = match workspace {
-            Some(workspace) if self.workspace_len() > 0 => workspace,
-            _ => no_partials.borrow_mut(),
-        };
-        let on = OnSlices(device);
-        let (mut d, mut partials, mut no_d) =
-            (on.write(d), on.write(partials), on.write(no_d.borrow_mut()));
-        let mut repacked_to =
-            on.write(repack_workspace.unwrap_or_else(|| no_repacked.borrow_mut()));
-        let (a, b, bias) = (on.read(a), on.read(b), on.read(bias.unwrap_or(none.borrow())));
-        let group_ends = &on.read(ends.unwrap_or(no_ends.borrow()));
+        let launches = Launches::new(device);
+        let d = launches.write(d);
         let c = match c {
-            Some(C::Apart(c)) => on.read(c),
+            Some(C::Apart(c)) => launches.read(c),
             // SAFETY: in all kernels, the threads that store a tile of D read the elements of C
             // there first. The same thread stores, or a TMA store follows a sync of these threads.
             // D is borrowed mutably, and nothing else is in its memory.
             Some(C::D) => unsafe { d.in_place() },
-            None => on.read(none.borrow()),
+            None => Slice::empty(),
         };
-        let (c, bias) = (&c, &bias);
-        let mut launch = self.launch(device.multiprocessors());
-        let mut reports = Vec::new();
-        if let Some(Candidate { kernel, repacked, .. }) = self.candidate {
+        let buffers = Buffers {
+            a: launches.read(a),
+            b: launches.read(b),
+            c,
+            bias: bias.map_or_else(Slice::empty, |bias| launches.read(bias)),
+            group_ends: ends.map_or_else(Slice::empty, |ends| launches.read(ends)),
+            d,
+            partials: match workspace {
+                Some(workspace) if self.workspace_len > 0 => launches.write(workspace),
+                _ => Slice::empty(),
+            },
+        };
+        let repacked =
+            repack_workspace.map_or_else(Slice::empty, |workspace| launches.write(workspace));
+        let launch = self.launch(device.multiprocessors());
+        // SAFETY: all slices are of these launches.
+        let on = unsafe { launches.on() };
+        let launched = self.launch_all(&on, buffers, repacked, launch);
+        Ok(launches.finish(launched)?)
+    }
+
+    /// Launches the repacking, the GEMM and the reduction of split-K, as far as they are needed.
+    fn launch_all<'b>(
+        &self,
+        on: &OnSlices<'b>,
+        buffers: Buffers<'b, T, O>,
+        mut repacked_to: Slice<'b, T>,
+        mut launch: GemmLaunch<O::Acc>,
+    ) -> Launched {
+        let gemm = &self.gemm;
+        let Some(Candidate { kernel, repacked, .. }) = self.candidate else {
+            launch.splits = 0;
+            return T::reduce(on, &mut { buffers }, &launch);
+        };
+        if !repacked.is_none() {
             let (as_they_lie, operands) = (gemm.matrices(), gemm.operands(kernel, repacked));
             let [of_a, of_b] = Operand::BOTH.map(|of| match repacked.has(of) {
                 true => {
@@ -209,28 +224,18 @@ impl<T: Multiply<O>, O: Output> Plan<T, O> {
                 }
                 false => Repack::default(),
             });
-            if !repacked.is_none() {
-                reports.push(
-                    T::repack(&on, (&a, of_a), (&b, of_b), &mut repacked_to)
-                        .map_err(GemmError::Device)?,
-                );
-            }
-            let (a, b) = (
-                if repacked.has(Operand::A) { &repacked_to } else { &a },
-                if repacked.has(Operand::B) { &repacked_to } else { &b },
-            );
-            let (d, no_d, partials) = (&mut d, &mut no_d, &mut partials);
-            let buffers = Buffers { a, b, c, bias, group_ends, d, no_d, partials };
-            reports.push(T::launch(&on, kernel, buffers, &launch)?);
-        } else {
-            launch.splits = 0;
+            T::repack(on, (&buffers.a, of_a), (&buffers.b, of_b), &mut repacked_to)?;
         }
-        if launch.splits != 1 {
-            let (d, no_d, partials) = (&mut d, &mut no_d, &mut partials);
-            let buffers = Buffers { a: &a, b: &b, c, bias, group_ends, d, no_d, partials };
-            reports.push(T::reduce(&on, buffers, &launch).map_err(GemmError::Device)?);
+        let mut buffers = Buffers {
+            a: if repacked.has(Operand::A) { repacked_to.read() } else { buffers.a },
+            b: if repacked.has(Operand::B) { repacked_to.read() } else { buffers.b },
+            ..buffers
+        };
+        T::launch(on, kernel, &mut buffers, &launch)?;
+        if launch.splits > 1 {
+            T::reduce(on, &mut buffers, &launch)?;
         }
-        Ok(reports)
+        Ok(())
     }
 
     fn check<D: GemmDevice>(&self, operands: &Operands<'_, D, T, O>) -> Result<(), Refusal> {

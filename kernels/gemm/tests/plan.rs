@@ -53,10 +53,6 @@ impl GemmDevice for Idle {
     fn has(&self, kernel: &KernelInfo) -> bool {
         kernel.name != "sm80_bf16_nn_128x256x64" && !kernel.name.starts_with("sm90_")
     }
-
-    fn empty<T: Pod>(&self) -> Result<Vec<T>, Infallible> {
-        Ok(Vec::new())
-    }
 }
 
 fn elements<T: Pod>(len: usize) -> Vec<T> {

@@ -4,7 +4,7 @@ use ptx_matrix::element::{Element, F8E4M3, F8E5M2, bf16, f16};
 use ptx_matrix::sim::Simulator;
 use ptx_matrix_gemm::Order;
 use ptx_matrix_gemm::kernels::{
-    Activation, Buffers, ClusterAlong, GemmLaunch, Kernel, LaunchError, Multiply, Number, Output,
+    Activation, Buffers, ClusterAlong, GemmLaunch, Kernel, Launches, Multiply, Number, Output,
 };
 use ptx_matrix_gemm::parts::{MatrixArgs, ProblemShape};
 use ptx_matrix_reference::integer_product;
@@ -238,28 +238,25 @@ fn check_orders<T: Multiply<O> + Integral, O: Output + Integral>(
     };
     let device = Simulator::new(0).schedules(case.schedules).strict();
     let mut run = |add: bool| {
-        let c = if beta == 0 { &[] } else { &c.elements[..] };
-        let (a, b) = (&a.elements[..], &b.elements[..]);
-        let (group_ends, no_d) = (groups.unwrap_or(&[]), &mut [][..]);
-        let buffers = Buffers {
-            a,
-            b,
-            c,
-            bias: &bias[..],
-            group_ends,
-            d: &mut d[..],
-            no_d,
-            partials: &mut partials[..],
+        let launches = Launches::new(&device);
+        let mut buffers = Buffers {
+            a: launches.read(&a.elements[..]),
+            b: launches.read(&b.elements[..]),
+            c: launches.read(if beta == 0 { &[] } else { &c.elements[..] }),
+            bias: launches.read(&bias[..]),
+            group_ends: launches.read(groups.unwrap_or(&[])),
+            d: launches.write(&mut d[..]),
+            partials: launches.write(&mut partials[..]),
         };
-        let done = if add {
-            T::reduce(&device, buffers, &launch).map_err(LaunchError::Device)
+        // SAFETY: all slices are of these launches.
+        let on = unsafe { launches.on() };
+        let launched = if add {
+            T::reduce(&on, &mut buffers, &launch)
         } else {
-            T::launch(&device, kernel, buffers, &launch)
+            T::launch(&on, kernel, &mut buffers, &launch)
         };
-        match done {
-            Ok(_) => {}
-            Err(LaunchError::Device(error)) => panic!("{}: {m}x{n}x{k}: {error}", kernel.name),
-            Err(LaunchError::TensorMap(error)) => panic!("{}: {m}x{n}x{k}: {error}", kernel.name),
+        if let Err(error) = launches.finish(launched) {
+            panic!("{}: {m}x{n}x{k}: {error}", kernel.name);
         }
     };
     run(false);

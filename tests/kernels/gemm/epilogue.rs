@@ -3,7 +3,9 @@
 use super::case::{Case, PLAIN, check, check_kernels, each_element_type};
 use ptx_matrix::element::{F8E4M3, F8E5M2, bf16, f16};
 use ptx_matrix::sim::Simulator;
-use ptx_matrix_gemm::kernels::{Activation, Buffers, GemmLaunch, Kernel, Multiply, Number};
+use ptx_matrix_gemm::kernels::{
+    Activation, Buffers, GemmLaunch, Kernel, Launches, Multiply, Number, Slice,
+};
 use ptx_matrix_gemm::parts::{MatrixArgs, ProblemShape};
 
 #[test]
@@ -91,12 +93,21 @@ fn kernel_activation_equals_activate() {
             tma_store: true,
             sms: 1,
         };
-        let (c, bias, group_ends) = (&[][..], &[][..], &[][..]);
-        let (d_buffer, no_d, partials) = (&mut d[..], &mut [][..], &mut [][..]);
-        let buffers =
-            Buffers { a: &a[..], b: &b[..], c, bias, group_ends, d: d_buffer, no_d, partials };
-        <f32 as Multiply<f32>>::launch(&Simulator::new(0).strict(), kernel, buffers, &launch)
-            .unwrap();
+        let device = Simulator::new(0).strict();
+        let launches = Launches::new(&device);
+        let mut buffers = Buffers {
+            a: launches.read(&a[..]),
+            b: launches.read(&b[..]),
+            c: Slice::empty(),
+            bias: Slice::empty(),
+            group_ends: Slice::empty(),
+            d: launches.write(&mut d[..]),
+            partials: Slice::empty(),
+        };
+        // SAFETY: all slices are of these launches.
+        let on = unsafe { launches.on() };
+        let launched = <f32 as Multiply<f32>>::launch(&on, kernel, &mut buffers, &launch);
+        launches.finish(launched).unwrap();
         assert_eq!((d[0], d[7]), (1.5f32.activate(activation), (-0.75f32).activate(activation)));
     }
 }

@@ -6,7 +6,7 @@
 #[cfg(not(target_arch = "nvptx64"))]
 use super::host;
 #[cfg(not(target_arch = "nvptx64"))]
-use super::host::{Buffers, GemmLaunch, Kernel, LaunchError, Multiply, Table};
+use super::host::{Buffers, GemmLaunch, Kernel, Multiply, Table};
 use super::repack::*;
 #[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90"))]
 use super::sm90_mma::*;
@@ -18,10 +18,12 @@ use super::*;
 use crate::parts::mma::*;
 use crate::parts::source::*;
 use crate::parts::*;
+#[cfg(not(target_arch = "nvptx64"))]
+use crate::slices::{Failed, Launched, OnSlices, Slice};
 use ptx_matrix::copy::{TileReader, UnalignedReader};
 use ptx_matrix::fragment::Shape;
 #[cfg(not(target_arch = "nvptx64"))]
-use ptx_matrix::launch::Device;
+use ptx_matrix::launch::LaunchError;
 use ptx_matrix::prelude::*;
 
 elements! {

@@ -11,12 +11,11 @@ use crate::parts::{
     Activation, AsyncArgsHost, EpilogueArgsHost, EpilogueScalars, MatrixArgs, OperandA, OperandB,
     Output, ProblemShape, TileShape, TmaArgsHost,
 };
+use crate::slices::{Failed, Launched, OnSlices, Slice};
 use ptx_matrix::copy::BoxTile;
 use ptx_matrix::element::Element;
 use ptx_matrix::fragment::Order as TileOrder;
-use ptx_matrix::launch::{Device, KernelInfo, Tensor};
-
-pub use ptx_matrix::launch::LaunchError;
+use ptx_matrix::launch::{KernelInfo, LaunchError, Tensor};
 
 /// A table of kernels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -337,33 +336,31 @@ impl<S: Copy> GemmLaunch<S> {
 }
 
 /// The buffers of a launch. Unused buffers are empty.
-#[allow(missing_debug_implementations, reason = "buffers of any device")]
-pub struct Buffers<'a, D: Device, I: Element, O: Output> {
+#[allow(missing_debug_implementations, reason = "it may be memory of a GPU")]
+pub struct Buffers<'b, I: Element, O: Output> {
     /// A.
-    pub a: &'a D::Buffer<I>,
+    pub a: Slice<'b, I>,
     /// B.
-    pub b: &'a D::Buffer<I>,
+    pub b: Slice<'b, I>,
     /// C.
-    pub c: &'a D::Buffer<O>,
+    pub c: Slice<'b, O>,
     /// The bias.
-    pub bias: &'a D::Buffer<O>,
+    pub bias: Slice<'b, O>,
     /// The ends of the groups of a grouped GEMM.
-    pub group_ends: &'a D::Buffer<u32>,
+    pub group_ends: Slice<'b, u32>,
     /// D.
-    pub d: &'a mut D::Buffer<O>,
-    /// A buffer without elements, for D where TMA stores it.
-    pub no_d: &'a mut D::Buffer<O>,
+    pub d: Slice<'b, O>,
     /// The accumulators of each split.
-    pub partials: &'a mut D::Buffer<O::Acc>,
+    pub partials: Slice<'b, O::Acc>,
 }
 
 /// The epilogue's arguments.
-fn epilogue<'a, D: Device, O: Output>(
-    (c, bias): (&'a D::Buffer<O>, &'a D::Buffer<O>),
-    d: &'a mut D::Buffer<O>,
-    partials: &'a mut D::Buffer<O::Acc>,
+fn epilogue<'a, 'b, O: Output>(
+    (c, bias): (&'a Slice<'b, O>, &'a Slice<'b, O>),
+    d: &'a mut Slice<'b, O>,
+    partials: &'a mut Slice<'b, O::Acc>,
     launch: &GemmLaunch<O::Acc>,
-) -> EpilogueArgsHost<'a, O, D> {
+) -> EpilogueArgsHost<'a, O, OnSlices<'b>> {
     let GemmLaunch { d: d_layout, alpha, beta, bias_per_row, activation, .. } = *launch;
     let scalars = EpilogueScalars {
         alpha,
@@ -384,40 +381,40 @@ pub trait Multiply<O: Output>: Element {
     const GROUPED: &'static [Kernel] = &[];
 
     /// Launches a kernel of [`KERNELS`](Self::KERNELS), or of [`GROUPED`](Self::GROUPED).
-    fn launch<D: Device>(
-        device: &D,
+    fn launch<'b>(
+        device: &OnSlices<'b>,
         kernel: &Kernel,
-        buffers: Buffers<'_, D, Self, O>,
+        buffers: &mut Buffers<'b, Self, O>,
         launch: &GemmLaunch<O::Acc>,
-    ) -> Result<D::Report, LaunchError<D::Error>>;
+    ) -> Launched;
 
     /// Launches the repacking of the matrices A and the matrices B.
-    fn repack<D: Device>(
-        device: &D,
-        a: (&D::Buffer<Self>, Repack),
-        b: (&D::Buffer<Self>, Repack),
-        to: &mut D::Buffer<Self>,
-    ) -> Result<D::Report, D::Error>;
+    fn repack<'b>(
+        device: &OnSlices<'b>,
+        a: (&Slice<'b, Self>, Repack),
+        b: (&Slice<'b, Self>, Repack),
+        to: &mut Slice<'b, Self>,
+    ) -> Launched;
 
     /// Launches the reduction of split-K. With zero splits, it computes the epilogue alone: D
     /// without A x B.
-    fn reduce<D: Device>(
-        device: &D,
-        buffers: Buffers<'_, D, Self, O>,
+    fn reduce<'b>(
+        device: &OnSlices<'b>,
+        buffers: &mut Buffers<'b, Self, O>,
         launch: &GemmLaunch<O::Acc>,
-    ) -> Result<D::Report, D::Error>;
+    ) -> Launched;
 }
 
 /// A table's kernels for some elements.
 pub trait Table<I: Element, O: Output> {
     const KERNELS: &'static [Kernel];
 
-    fn launch<D: Device>(
-        device: &D,
+    fn launch<'b>(
+        device: &OnSlices<'b>,
         index: usize,
-        buffers: Buffers<'_, D, I, O>,
+        buffers: &mut Buffers<'b, I, O>,
         launch: &GemmLaunch<O::Acc>,
-    ) -> Result<D::Report, LaunchError<D::Error>>;
+    ) -> Launched;
 }
 
 pub enum Sm80Mma {}
@@ -435,27 +432,29 @@ pub trait TmaKernel {
     type Tile: BoxTile<Element: Output>;
     const KERNEL: Kernel;
 
-    fn launch<D: Device>(
-        device: &D,
+    fn launch<'b>(
+        device: &OnSlices<'b>,
         grid: u32,
-        args: TmaArgsHost<'_, Self::A, Self::B, Self::Tile, D>,
-    ) -> Result<D::Report, D::Error>;
+        args: TmaArgsHost<'_, Self::A, Self::B, Self::Tile, OnSlices<'b>>,
+    ) -> Result<(), Failed>;
 }
 
 /// Launches a kernel with TMA, or returns why the driver refuses a tensor map.
-pub fn launch_tma<K, I, O, D>(
-    device: &D,
-    buffers: Buffers<'_, D, I, O>,
+pub fn launch_tma<'b, K, I, O>(
+    device: &OnSlices<'b>,
+    buffers: &mut Buffers<'b, I, O>,
     launch: &GemmLaunch<O::Acc>,
-) -> Result<D::Report, LaunchError<D::Error>>
+) -> Launched
 where
     K: TmaKernel<A: OperandA<Element = I>, B: OperandB<Element = I>, Tile: BoxTile<Element = O>>,
     I: Element,
     O: Output,
-    D: Device,
 {
     let kernel = K::KERNEL;
-    let Buffers { a, b, c, bias, group_ends, d, no_d, partials } = buffers;
+    let Buffers { a, b, c, bias, group_ends, d, partials } = buffers;
+    let (a, b, c, bias, group_ends) = (&*a, &*b, &*c, &*bias, &*group_ends);
+    // D where TMA stores it.
+    let mut no_d = Slice::empty();
     let ProblemShape { m, n, batches, .. } = launch.shape;
     // Each group has its own B. The groups' rows are one A.
     let (blocks, matrices_b) = match launch.groups {
@@ -483,7 +482,7 @@ where
                     .map_mut(device, d)
                     .map_err(LaunchError::TensorMap)?,
             ),
-            no_d,
+            &mut no_d,
         ),
         false => (None, d),
     };
@@ -508,20 +507,20 @@ pub const fn f64_kernel<L: TileOrder>(rate: f64, info: &'static KernelInfo) -> K
 pub trait AsyncKernel<I: Element, O: Output> {
     const KERNEL: Kernel;
 
-    fn launch<D: Device>(
-        device: &D,
+    fn launch<'b>(
+        device: &OnSlices<'b>,
         grid: (u32, u32, u32),
-        args: AsyncArgsHost<'_, I, O, D>,
-    ) -> Result<D::Report, D::Error>;
+        args: AsyncArgsHost<'_, I, O, OnSlices<'b>>,
+    ) -> Result<(), Failed>;
 }
 
 /// Launches a kernel whose threads load the tiles.
-pub fn launch_by_threads<K: AsyncKernel<I, O>, I: Element, O: Output, D: Device>(
-    device: &D,
-    buffers: Buffers<'_, D, I, O>,
+pub fn launch_by_threads<'b, K: AsyncKernel<I, O>, I: Element, O: Output>(
+    device: &OnSlices<'b>,
+    buffers: &mut Buffers<'b, I, O>,
     launch: &GemmLaunch<O::Acc>,
-) -> Result<D::Report, LaunchError<D::Error>> {
-    let Buffers { a, b, c, bias, group_ends, d, partials, .. } = buffers;
+) -> Launched {
+    let Buffers { a, b, c, bias, group_ends, d, partials } = buffers;
     let GemmLaunch { shape, splits, groups, a: a_layout, b: b_layout, .. } = *launch;
     let grid = match groups {
         0 => (K::KERNEL.tiles(shape.m, shape.n, ClusterAlong::M), shape.batches, splits),
@@ -533,10 +532,10 @@ pub fn launch_by_threads<K: AsyncKernel<I, O>, I: Element, O: Output, D: Device>
 }
 
 /// The grid and the arguments of a reduction of split-K.
-pub fn reduce_args<'a, D: Device, I: Element, O: Output>(
-    buffers: Buffers<'a, D, I, O>,
+pub fn reduce_args<'a, 'b, I: Element, O: Output>(
+    buffers: &'a mut Buffers<'b, I, O>,
     launch: &GemmLaunch<O::Acc>,
-) -> ((u32, u32), ReduceArgsHost<'a, O, D>) {
+) -> ((u32, u32), ReduceArgsHost<'a, O, OnSlices<'b>>) {
     let Buffers { c, bias, d, partials, .. } = buffers;
     let GemmLaunch { shape, splits, .. } = *launch;
     let grid = (shape.m * shape.n.div_ceil(REDUCED_COLS as u32), shape.batches);

@@ -34,6 +34,8 @@ pub mod split_k_reduce;
 
 pub use crate::parts::{Activation, Number, Output};
 #[cfg(not(target_arch = "nvptx64"))]
-pub use host::{Buffers, ClusterAlong, GemmLaunch, Kernel, Multiply, OperandOrders};
-#[cfg(not(target_arch = "nvptx64"))]
-pub use ptx_matrix::launch::LaunchError;
+pub use {
+    crate::slices::{Failed, Launched, Launches, OnSlices, Slice},
+    host::{Buffers, ClusterAlong, GemmLaunch, Kernel, Multiply, OperandOrders},
+    ptx_matrix::launch::LaunchError,
+};

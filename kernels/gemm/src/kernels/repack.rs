@@ -6,7 +6,7 @@ use ptx_matrix::memory::{GlobalMatrix, GlobalMatrixMut};
 use ptx_matrix::prelude::*;
 
 #[cfg(not(target_arch = "nvptx64"))]
-use ptx_matrix::launch::Device;
+use crate::slices::{OnSlices, Slice};
 
 /// Lines of a block's tile, and elements of each.
 const SIDE: usize = 64;
@@ -181,11 +181,11 @@ pub fn repack_operands<T: Element>(block: &Block, #[shared] tile: Tile<T>, args:
 
 /// Returns the grid and the arguments of a repacking.
 #[cfg(not(target_arch = "nvptx64"))]
-pub fn repack_args<'a, T: Element, D: Device>(
-    (a, of_a): (&'a D::Buffer<T>, Repack),
-    (b, of_b): (&'a D::Buffer<T>, Repack),
-    to: &'a mut D::Buffer<T>,
-) -> ((u32, u32), RepackArgsHost<'a, T, D>) {
+pub fn repack_args<'a, 'b, T: Element>(
+    (a, of_a): (&'a Slice<'b, T>, Repack),
+    (b, of_b): (&'a Slice<'b, T>, Repack),
+    to: &'a mut Slice<'b, T>,
+) -> ((u32, u32), RepackArgsHost<'a, T, OnSlices<'b>>) {
     let (tiles_of_a, tiles_of_b) = (of_a.tiles(), of_b.tiles());
     let grid = (tiles_of_a + tiles_of_b, of_a.count.max(of_b.count));
     (grid, RepackArgsHost { a, b, to, of_a, of_b, tiles_of_a })

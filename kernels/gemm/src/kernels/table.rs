@@ -90,15 +90,15 @@ macro_rules! host_table {
             const KERNELS: &'static [Kernel] =
                 &host::numbered([$(<$name as $kernel>::KERNEL),*]);
 
-            fn launch<D: Device>(
-                device: &D,
+            fn launch<'b>(
+                device: &OnSlices<'b>,
                 index: usize,
-                buffers: Buffers<'_, D, $input, $output>,
+                buffers: &mut Buffers<'b, $input, $output>,
                 launch: &GemmLaunch<<$output as Output>::Acc>,
-            ) -> Result<D::Report, LaunchError<D::Error>> {
+            ) -> Launched {
                 let mut rows = 0..;
                 $(if rows.next() == Some(index) {
-                    return host::$launch::<$name, $input, $output, D>(device, buffers, launch);
+                    return host::$launch::<$name, $input, $output>(device, buffers, launch);
                 })*
                 unreachable!("the table has no kernel {index}")
             }
@@ -116,11 +116,11 @@ macro_rules! tma_kernel {
             type Tile = $tile;
             const KERNEL: Kernel = $kernel;
 
-            fn launch<D: Device>(
-                device: &D,
+            fn launch<'b>(
+                device: &OnSlices<'b>,
                 grid: u32,
-                args: TmaArgsHost<'_, Self::A, Self::B, Self::Tile, D>,
-            ) -> Result<D::Report, D::Error> {
+                args: TmaArgsHost<'_, Self::A, Self::B, Self::Tile, OnSlices<'b>>,
+            ) -> Result<(), Failed> {
                 $name::launch(device, grid, args)
             }
         }
@@ -248,11 +248,11 @@ macro_rules! sm80_mma {
                 const KERNEL: Kernel = host::async_kernel::<$name, $m, $n, $k>(
                     host::TableId::$table, $rate, &$name::INFO);
 
-                fn launch<D: Device>(
-                    device: &D,
+                fn launch<'b>(
+                    device: &OnSlices<'b>,
                     grid: (u32, u32, u32),
-                    args: AsyncArgsHost<'_, $input, $output, D>,
-                ) -> Result<D::Report, D::Error> {
+                    args: AsyncArgsHost<'_, $input, $output, OnSlices<'b>>,
+                ) -> Result<(), Failed> {
                     $name::launch(device, grid, args)
                 }
             }
@@ -285,12 +285,12 @@ macro_rules! elements {
                 &host::joined::<{ host::count(TABLES) }>(TABLES)
             };)?
 
-            fn launch<D: Device>(
-                device: &D,
+            fn launch<'b>(
+                device: &OnSlices<'b>,
                 kernel: &Kernel,
-                buffers: Buffers<'_, D, $input, $output>,
+                buffers: &mut Buffers<'b, $input, $output>,
                 launch: &GemmLaunch<<$output as Output>::Acc>,
-            ) -> Result<D::Report, LaunchError<D::Error>> {
+            ) -> Launched {
                 match kernel.table {
                     $(host::TableId::$table => {
                         host::$table::launch(device, kernel.index, buffers, launch)
@@ -303,23 +303,23 @@ macro_rules! elements {
                 }
             }
 
-            fn repack<D: Device>(
-                device: &D,
-                a: (&D::Buffer<Self>, Repack),
-                b: (&D::Buffer<Self>, Repack),
-                to: &mut D::Buffer<Self>,
-            ) -> Result<D::Report, D::Error> {
+            fn repack<'b>(
+                device: &OnSlices<'b>,
+                a: (&Slice<'b, Self>, Repack),
+                b: (&Slice<'b, Self>, Repack),
+                to: &mut Slice<'b, Self>,
+            ) -> Launched {
                 let (grid, args) = repack_args(a, b, to);
-                $repack::launch(device, grid, args)
+                $repack::launch(device, grid, args).map_err(LaunchError::Device)
             }
 
-            fn reduce<D: Device>(
-                device: &D,
-                buffers: Buffers<'_, D, $input, $output>,
+            fn reduce<'b>(
+                device: &OnSlices<'b>,
+                buffers: &mut Buffers<'b, $input, $output>,
                 launch: &GemmLaunch<<$output as Output>::Acc>,
-            ) -> Result<D::Report, D::Error> {
+            ) -> Launched {
                 let (grid, args) = host::reduce_args(buffers, launch);
-                $reduce::launch(device, grid, args)
+                $reduce::launch(device, grid, args).map_err(LaunchError::Device)
             }
         }
     )*};
