@@ -201,7 +201,7 @@ mod guides {
 #[doc(hidden)]
 pub mod __private {
     #[cfg(not(target_arch = "nvptx64"))]
-    pub use crate::engine::Binding;
+    pub use crate::engine::{Binding, LaunchId};
     pub use crate::lane::Grid;
     pub use crate::launch::*;
     pub use crate::memory::SharedLayout;

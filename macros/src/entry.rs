@@ -141,6 +141,27 @@ pub fn host(kernel: &Kernel) -> TokenStream {
                 let #names =
                     <#types as #krate::__private::KernelParam>::bind(device, #names, #texts);
             )*
+            let mut result = ::core::option::Option::None;
+            // SAFETY: the parameters are this kernel's. Their buffers stay borrowed until this
+            // returns.
+            let mut launch = |launch: #krate::__private::Launch<'_>| {
+                result = ::core::option::Option::Some(unsafe { device.launch(launch) });
+            };
+            let grid = ::core::convert::Into::into(grid);
+            Self::with_launch(grid, binding.launch(), #(#names,)* &mut launch);
+            result.expect("it was launched")
+        }
+
+        /// Calls `launch` with the kernel and its parameters. It is not generic over the device, so
+        /// it is compiled once.
+        #[cfg(not(target_arch = "nvptx64"))]
+        #[allow(clippy::too_many_arguments)]
+        fn with_launch(
+            grid: #krate::__private::Grid,
+            id: #krate::__private::LaunchId,
+            #(#names: <#types as #krate::__private::KernelParam>::In<'_>,)*
+            launch: &mut dyn ::core::ops::FnMut(#krate::__private::Launch<'_>),
+        ) {
             #[allow(unused_mut)]
             let mut params = #krate::__private::Params::new();
             #(<#types as #krate::__private::KernelParam>::values(#names, &mut params);)*
@@ -149,20 +170,17 @@ pub fn host(kernel: &Kernel) -> TokenStream {
                 #krate::__private::KernelBody::new(move |block: &#krate::__private::Block<'_>| {
                     #block
                     #parts
-                    #call(block, #(#arguments),*)
+                    #call(block, #(#arguments),*);
                 })
             };
-            let launch = #krate::__private::Launch {
+            launch(#krate::__private::Launch {
                 kernel: &Self::INFO,
-                grid: ::core::convert::Into::into(grid),
+                grid,
                 params: &params,
                 body: &|block| body.run(block),
-                id: binding.launch(),
+                id,
                 name_byte: #name_byte,
-            };
-            // SAFETY: the parameters are this kernel's. Their buffers stay borrowed until this
-            // returns.
-            unsafe { device.launch(launch) }
+            });
         }
 
         /// Runs the kernel on the simulator. The kernel's arguments follow the grid, with buffers
