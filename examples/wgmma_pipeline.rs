@@ -26,7 +26,7 @@ fn multiply(
     d: GlobalMut<f32>,
     k: u32,
 ) {
-    // Setup: a phase of `full` ends after 1 arrival and its bytes; of `empty`, after 4: one a warp.
+    // Setup: a phase of `full` ends after 1 arrival and its bytes; of `empty`, after 4, one a warp.
     let (full, empty) = (full.init(block, 1), empty.init(block, 4));
     let (group, warp) = (block.warp_group(), block.warp());
     let mut state = PipelineState::FIRST; // Stage 0 and its phase; `next` moves on.

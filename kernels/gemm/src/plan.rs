@@ -196,7 +196,7 @@ impl<T: Multiply<O>, O: Output> Plan<T, O> {
         };
         let repacked =
             repack_workspace.map_or_else(Slice::empty, |workspace| launches.write(workspace));
-        let launch = self.launch(device.multiprocessors());
+        let launch = self.launch_arguments(device.multiprocessors());
         // SAFETY: all slices are of these launches.
         let on = unsafe { launches.on() };
         let launched = self.launch_all(&on, buffers, repacked, launch);
@@ -296,7 +296,8 @@ impl<T: Multiply<O>, O: Output> Plan<T, O> {
         at_least("the workspace for repacking", given, self.repack_workspace_len())
     }
 
-    fn launch(&self, sms: u32) -> GemmLaunch<O::Acc> {
+    /// The sizes, layouts and scalars of all launches.
+    fn launch_arguments(&self, sms: u32) -> GemmLaunch<O::Acc> {
         let Gemm { m, n, k, batches, groups, alpha, beta, bias_per_row, activation, .. } =
             self.gemm;
         let splits = self.candidate.map_or(1, |candidate| candidate.k_splits);

@@ -1,7 +1,8 @@
 //! Launches on a device of any type, with buffers as slices of its memory.
 //!
-//! So this crate compiles the launches of all kernels once, and no program compiles them for its
-//! device. Two slices can alias, unlike two references to a buffer: so C can be D.
+//! Launches go through a `dyn AnyDevice`, so they are not generic over the device. This crate
+//! compiles the launches of all kernels once, and programs compile none. Two slices can alias,
+//! unlike two references to a buffer: so C can be D.
 
 use std::cell::{Cell, RefCell};
 use std::marker::PhantomData;
@@ -49,7 +50,7 @@ impl<'b, D: Device> Launches<'b, D> {
     /// The device for launch functions.
     ///
     /// # Safety
-    /// These `Launches` made all slices that are launched with, or they are empty.
+    /// Every [`Slice`] that is launched with comes from these `Launches`, or is empty.
     pub unsafe fn on(&self) -> OnSlices<'_> {
         OnSlices(self)
     }

@@ -11,15 +11,18 @@ type TileB = SharedRing<SharedTile<bf16, 64, 256, Swizzle128, ColMajor>, 1>;
 type TileD = SharedTile<bf16, 64, 64, Swizzle128>;
 type Staging = SharedRing<TileD, 2>;
 
-struct Swiglu<'k>(TmaStore<'k, TileD, 32>);
+/// The operand tiles, the mainloop and the tile shape.
+struct SwigluConfig;
 
-impl Config for Swiglu<'static> {
+impl Config for SwigluConfig {
     type A = TileA;
     type B = TileB;
     type Mainloop = Accumulate<1, 256, f32>;
     type Staging = Staging;
     const TILE: TileShape = TileShape { m: 128, n: 256, k: 64 };
 }
+
+struct Swiglu<'k>(TmaStore<'k, TileD, 32>);
 
 impl EpilogueStore<Staging, [GroupAccumulator<256, f32>; 1]> for Swiglu<'_> {
     #[inline(always)]
@@ -32,6 +35,7 @@ impl EpilogueStore<Staging, [GroupAccumulator<256, f32>; 1]> for Swiglu<'_> {
         [accumulator]: &[GroupAccumulator<256, f32>; 1],
     ) {
         let (gate, up) = (accumulator.columns::<128>(0), accumulator.columns::<128>(128));
+        // From column 0 of `gate` on.
         let gated = gate.zip(group, 0, &up, |gate, up| gate.activate(Activation::Silu) * up);
         self.0.store(group, staging, tile, MatrixCoord { col: at.col / 2, ..at }, &[gated]);
     }
@@ -49,7 +53,7 @@ pub fn swiglu(
 ) {
     let shared = Shared { stages, staging, full, empty };
     let (operands, shape, store) = args.split();
-    sm90_wgmma::gemm::<Swiglu, _, _, _, _>(block, shared, operands, shape, |ended| {
+    sm90_wgmma::gemm::<SwigluConfig, _, _, _, _>(block, shared, operands, shape, |ended| {
         let store = store(ended);
         Swiglu(TmaStore { n: shape.n / 2, ..store })
     });

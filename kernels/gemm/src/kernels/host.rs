@@ -1,4 +1,4 @@
-//! The kernels as the host knows them: descriptions, and launches by index.
+//! The kernels as the host knows them: descriptions, and the arguments of launches.
 
 use super::repack::Repack;
 use super::sm90_mma::{self, F64Gemm, F64TilesA, F64TilesB};
@@ -49,7 +49,8 @@ pub struct Kernel {
     /// Alignment in bytes of the rows of A and B (columns, if column-major).
     pub alignment: usize,
     /// Whether persistent blocks load A and B by TMA, and store D by TMA where a tensor map can
-    /// describe it. In a batch, each GEMM then needs its own A and B.
+    /// describe it. The maps of a batch have a stride between matrices: with an A or B for the
+    /// whole batch (stride 0), `Gemm::plan` selects another kernel.
     pub uses_tma: bool,
     /// Whether it computes Dᵀ = BᵀAᵀ. The other fields describe D, A and B.
     pub swaps_ab: bool,

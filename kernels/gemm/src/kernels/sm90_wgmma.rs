@@ -29,7 +29,8 @@ use ptx_matrix::mma::{
 use ptx_matrix::prelude::*;
 use ptx_matrix::sync::{BarrierRing, BarrierToken, PeerBarrierRing};
 
-/// Registers per thread of a producer and of a consumer: 168 on average with two consumers.
+/// Registers per thread of a producer and of a consumer: 168 on average with two consumers. With
+/// one consumer, each thread gets enough at the launch.
 pub const PRODUCER_REGISTERS: u32 = 24;
 pub const CONSUMER_REGISTERS: u32 = 240;
 /// K-slices of a stage: 128 bytes along K, of which one `wgmma` takes 32.
@@ -54,8 +55,8 @@ pub type Accumulators<C> =
 
 /// The shared memory of a block: operand tiles, staging tiles of each consumer, barriers.
 ///
-/// A `SharedRing<T, N>` is `N` of `T`. The stages of a pipeline are one: `stage(index)` is the
-/// current stage. Arrays of tiles, such as `staging`, are others: `part(i)` is tile `i`.
+/// A `SharedRing<T, N>` is an array of `N` of `T` in shared memory: a ring of pipeline stages, from
+/// which `stage(index)` takes one, or a plain array, such as `staging`, with `part(i)`.
 pub struct Shared<C: Config, const STAGES: usize, const CONSUMERS: usize> {
     pub stages: SharedRing<(C::A, C::B), STAGES>,
     pub staging: SharedRing<C::Staging, CONSUMERS>,
@@ -102,8 +103,7 @@ pub fn gemm<
     }
     let full = shared.full.init(block, 1);
     let empty = shared.empty.init(block, (CLUSTER * CONSUMERS) as u32);
-    let cluster = block.cluster();
-    let rank = cluster.rank();
+    let (cluster, rank) = (block.cluster(), block.cluster().rank());
     if CLUSTER > 1 {
         // Remote arrivals need initialised barriers and running blocks.
         cluster.sync();
@@ -111,11 +111,10 @@ pub fn gemm<
     // Memory that the preceding kernels wrote is read only after this wait (PDL).
     let ended = block.wait_for_preceding_kernels();
     let ((a, b), epilogue) = (operands.get(ended), epilogue(ended));
-    let stages = shared.stages;
-    // A static tile scheduler: a cluster computes the tiles `first`, `first + step`, and so on.
+    let (stages, mut state) = (shared.stages, PipelineState::FIRST);
+    // A static tile scheduler. `index` counts cluster tiles: a tile for each block of a cluster.
     let mut scheduler = scheduler.begin(C::TILE, CLUSTER as u32, ended);
     let (first, step) = (block.index().x / CLUSTER as u32, block.grid().x / CLUSTER as u32);
-    let mut state = PipelineState::FIRST;
 
     // Producer: warp 0 loads. Warps 1 to 3 only give up registers, and join the cluster's last
     // sync.
@@ -135,10 +134,11 @@ pub fn gemm<
                     let (tiles_a, tiles_b) = stages.stage(state.index());
                     let barrier = full.stage(state.index());
                     let k = tile.k_start + k_tile * tile_k;
-                    // TMA fills a box out of bounds with zeros, which takes longer than a copy. So
-                    // such boxes are loaded in a tile's first `STAGES` steps only. The zeros stay.
+                    // TMA zeroes boxes wholly out of bounds, which takes longer than a copy. Only a
+                    // tile's first `STAGES` steps load them, once into each stage: the zeros stay.
                     let loads_all =
                         k_tile < STAGES as u32 || tile.rows >= tile_m && tile.cols >= tile_n;
+                    // Until the consumers have released it; at once in the ring's first round.
                     empty.stage(state.index()).wait(warp, state.prev_phase());
                     warp.elect(|lane| {
                         let load = |rows, cols| {
@@ -190,7 +190,7 @@ pub fn gemm<
     let (rows, cols) = (C::Mainloop::ROWS, C::Mainloop::COLS);
     let along_m = cols == C::TILE.n;
     let (index_m, index_n) = if along_m { (consumer_index, 0) } else { (0, consumer_index) };
-    let (rows_a, tile_b) = (C::A::subtile(index_m, rows), index_n);
+    let (rows_a, tile_b) = (C::A::consumer_tile(index_m, rows), index_n);
     let peers_empty: [_; CLUSTER] = core::array::from_fn(|peer| empty.of(cluster.peer(peer)));
     let mut consumer = Consumer { group, rows_a, tile_b, stages, full, empty: peers_empty, state };
     let mut index = first;
@@ -215,7 +215,7 @@ const fn check<C: Config>(consumers: usize) {
     let (rows, cols) = (C::Mainloop::ROWS, C::Mainloop::COLS);
     assert!(
         cols == n && m == consumers * rows || m == rows && n == consumers * cols,
-        "the consumers' sub-tiles are the tile: they are adjacent along M, or along N"
+        "the consumers' tiles are the block's tile: they are adjacent along M, or along N"
     );
     assert!(
         cols == n || !C::B::ROW_MAJOR && C::B::BOX_COLS == cols,
@@ -234,7 +234,8 @@ pub struct Consumer<'k, A, B, const STAGES: usize, const CLUSTER: usize> {
     pub tile_b: usize,
     pub stages: SharedRing<(A, B), STAGES>,
     pub full: BarrierRing<STAGES>,
-    /// The empty barriers of all blocks of the cluster: each of them loads some of the tiles.
+    /// The empty barriers to arrive on. With multicast: of all blocks of the cluster, as each
+    /// loads some of the tiles. In cluster split-K: of this block.
     pub empty: [PeerBarrierRing<STAGES>; CLUSTER],
     /// The next stage.
     pub state: PipelineState<STAGES>,
@@ -297,11 +298,12 @@ where
                 None => consumer.wait(),
             }
             let index = consumer.state.index();
-            // One `shfl.sync` keeps the index uniform: `wgmma` takes descriptors from such
-            // registers.
+            // All lanes have the same index, but ptxas cannot know. After a `shfl.sync` it is in a
+            // uniform register, from which `wgmma` takes descriptors.
             let (a, b) =
                 consumer.stages.stage(if early { index.uniform(group.warp()) } else { index });
             let (rows_a, tile_b) = (consumer.rows_a, consumer.tile_b);
+            // `map_each` is an unrolled loop, which keeps the accumulators in registers.
             accumulators.each_mut().map_each(
                 #[inline(always)]
                 |m64, accumulator| {
@@ -316,7 +318,7 @@ where
                     if m64 == 0 {
                         token = early.then(|| consumer.test_wait(consumer.state.next()));
                         accumulator.wait::<1>(group);
-                        // Only the newest group is in flight: release the previous stage.
+                        // All groups but the newest have ended, also of other accumulators.
                         if k_tile > 0 {
                             consumer.release(previous, early);
                         }
@@ -326,12 +328,11 @@ where
             previous = consumer.state;
             consumer.state = consumer.state.next();
         }
-        // Waits for all `wgmma` groups.
         let accumulators = accumulators.map_each(
             #[inline(always)]
             |_, accumulator| accumulator.finish(group),
         );
-        // With `k_tiles` = 0 the block loads nothing, so nobody waits for this release.
+        // With `k_tiles` = 0 (cluster split-K only) no producer waits for this release.
         consumer.release(previous, early);
         accumulators
     }
@@ -357,9 +358,9 @@ impl<A: SharedLayout, B: SharedLayout, const STAGES: usize, const CLUSTER: usize
         self.full.stage(state.index()).begin_wait(self.group.warp(), state.phase())
     }
 
-    /// Releases a stage in all blocks. Warp 0 does it: a `wgmma` that has ended for one warp has
-    /// read the tiles for the warpgroup. An elected lane arrives, or lane 0: with early tests, that
-    /// takes fewer registers.
+    /// Releases a stage: one lane of the warpgroup's warp 0 arrives, without a `sync`. The four
+    /// warps execute a `wgmma` as one, so it has read the tiles for all. The arrival orders
+    /// reads only. With early tests, lane 0 takes fewer registers than an elected one.
     #[inline(always)]
     pub fn release(&self, state: PipelineState<STAGES>, by_lane_0: bool) {
         let (empty, is_first) = (self.empty, self.group.warp_rank() == 0);
@@ -421,8 +422,8 @@ where
         accumulators: &[GroupAccumulator<N, O::Acc>; M64_TILES],
     ) {
         const { assert!(N.is_multiple_of(COLS), "staging tiles do not go beyond the tile") }
-        // beta is 0 here: C is not read. alpha = 0 is no special case: 0 x NaN is NaN.
         if self.args.only_scales() && self.map.is_some() {
+            // beta is 0: C is not read. `Gemm::plan` launches no GEMM kernel for alpha = 0.
             accumulators.each_ref().map_each(
                 #[inline(always)]
                 |m64, accumulator| {

@@ -160,7 +160,7 @@ pub fn gemm_split_k<
     group.take_registers::<CONSUMER_REGISTERS>();
     let index = group.index() - 1;
     let empty = [empty.of(cluster.peer(rank))];
-    let rows_a = C::A::subtile(index, WGMMA_M);
+    let rows_a = C::A::consumer_tile(index, WGMMA_M);
     let mut consumer = Consumer { group, rows_a, tile_b: 0, stages, full, empty, state };
     let [accumulator] = C::Mainloop::run(&mut consumer, end - first);
 

@@ -100,8 +100,8 @@ pub trait WgmmaA: OperandA<Element: Multiplicand> {
     /// Whether the instruction transposes A.
     type Trans: Transposition;
 
-    /// The first row of sub-tile `index` of A, with `rows` rows each.
-    fn subtile(index: usize, rows: usize) -> TileRow;
+    /// The first row of A of consumer `index`, whose tile has `rows` rows.
+    fn consumer_tile(index: usize, rows: usize) -> TileRow;
 
     /// The `m64` sub-tile and k-slice as a `wgmma` A descriptor. Sub-tiles count from `first`.
     fn descriptor(
@@ -148,7 +148,7 @@ impl<T: Multiplicand, const ROWS: usize, const K: usize, const TILES: usize> Wgm
     type Trans = NoTrans;
 
     #[inline(always)]
-    fn subtile(index: usize, rows: usize) -> TileRow {
+    fn consumer_tile(index: usize, rows: usize) -> TileRow {
         if rows.is_multiple_of(ROWS) {
             TileRow { tile: index * (rows / ROWS), row: 0 }
         } else {
@@ -221,7 +221,7 @@ impl<T: Multiplicand<Width = Bits16>, const WIDTH: usize, const K: usize, const 
     type Trans = Trans;
 
     #[inline(always)]
-    fn subtile(index: usize, rows: usize) -> TileRow {
+    fn consumer_tile(index: usize, rows: usize) -> TileRow {
         TileRow { tile: index * (rows / WIDTH), row: 0 }
     }
 
