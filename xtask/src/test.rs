@@ -1,9 +1,9 @@
 use crate::kernels::Kernels;
 use crate::process::{cargo, status};
-use anyhow::{Result, ensure};
+use anyhow::{Context, Result, ensure};
 use ptx_matrix_output::{errln, outln};
 use std::path::Path;
-use std::process::{Command, ExitCode};
+use std::process::{Command, ExitCode, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
@@ -75,7 +75,15 @@ const STEPS: [Step; 4] = [
 /// Runs rustfmt, which leaves long strings, macros and comments alone, and checks the lines'
 /// length.
 fn check_formatting() -> Result<()> {
-    run_cargo(&["fmt", "--all", "--", "--check"])?;
+    let mut format = cargo();
+    format.args(["fmt", "--all", "--", "--check"]).stdout(Stdio::inherit());
+    let output = format.output().context("cannot run `cargo fmt`")?;
+    // For each crate, a stable rustfmt says that it leaves the options for comments alone.
+    String::from_utf8_lossy(&output.stderr)
+        .lines()
+        .filter(|line| !line.starts_with("Warning: can't set `"))
+        .for_each(|line| errln!("{line}"));
+    ensure!(output.status.success(), "run `cargo fmt --all`");
     let mut long = Vec::new();
     find_long_lines(crate::root(), &mut long)?;
     ensure!(long.is_empty(), "these lines have more than {COLUMNS} columns:\n{}", long.join("\n"));
