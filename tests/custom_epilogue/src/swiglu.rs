@@ -22,7 +22,7 @@ impl Config for SwigluConfig {
     const TILE: TileShape = TileShape { m: 128, n: 256, k: 64 };
 }
 
-struct Swiglu<'k>(TmaStore<'k, TileD, 32>);
+struct Swiglu<'k>(TmaStore<'k, TileD, 32>); // Epilogue sub-tiles of 32 columns.
 
 impl EpilogueStore<Staging, [GroupAccumulator<256, f32>; 1]> for Swiglu<'_> {
     #[inline(always)]

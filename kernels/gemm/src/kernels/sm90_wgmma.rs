@@ -105,7 +105,7 @@ pub fn gemm<
     let empty = shared.empty.init(block, (CLUSTER * CONSUMERS) as u32);
     let (cluster, rank) = (block.cluster(), block.cluster().rank());
     if CLUSTER > 1 {
-        // Remote arrivals need initialised barriers and running blocks.
+        // `init` syncs the block. Other blocks of the cluster arrive on these barriers too.
         cluster.sync();
     }
     // Memory that the preceding kernels wrote is read only after this wait (PDL).
@@ -114,7 +114,7 @@ pub fn gemm<
     let (stages, mut state) = (shared.stages, PipelineState::FIRST);
     // A static tile scheduler. `index` counts cluster tiles: a tile for each block of a cluster.
     let mut scheduler = scheduler.begin(C::TILE, CLUSTER as u32, ended);
-    let (first, step) = (block.index().x / CLUSTER as u32, block.grid().x / CLUSTER as u32);
+    let (mut index, step) = (block.index().x / CLUSTER as u32, block.grid().x / CLUSTER as u32);
 
     // Producer: warp 0 loads. Warps 1 to 3 only give up registers, and join the cluster's last
     // sync.
@@ -127,15 +127,15 @@ pub fn gemm<
             let multicast = Multicast::<CLUSTER> { rank, blocks: cluster.all() };
             let multicast_a = scheduler.cluster_along_n().then_some(multicast);
             let multicast_b = (!scheduler.cluster_along_n()).then_some(multicast);
-            let mut index = first;
             while scheduler.advance_to(warp, index) {
                 let tile = scheduler.work_tile(index, rank as u32);
                 for k_tile in 0..tile.k_tiles(C::TILE.k) {
                     let (tiles_a, tiles_b) = stages.stage(state.index());
                     let barrier = full.stage(state.index());
                     let k = tile.k_start + k_tile * tile_k;
-                    // TMA zeroes boxes wholly out of bounds, which takes longer than a copy. Only a
-                    // tile's first `STAGES` steps load them, once into each stage: the zeros stay.
+                    // At the edge of D, TMA fills boxes wholly outside with zeros, slower than a
+                    // copy. Only a tile's first `STAGES` steps load them, once into each stage.
+                    // Later ones find the zeros. `tile.rows` x `tile.cols` are inside.
                     let loads_all =
                         k_tile < STAGES as u32 || tile.rows >= tile_m && tile.cols >= tile_n;
                     // Until the consumers have released it; at once in the ring's first round.
@@ -193,7 +193,6 @@ pub fn gemm<
     let (rows_a, tile_b) = (C::A::consumer_tile(index_m, rows), index_n);
     let peers_empty: [_; CLUSTER] = core::array::from_fn(|peer| empty.of(cluster.peer(peer)));
     let mut consumer = Consumer { group, rows_a, tile_b, stages, full, empty: peers_empty, state };
-    let mut index = first;
     while scheduler.advance_to(group.warp(), index) {
         let tile = scheduler.work_tile(index, rank as u32);
         let at = tile.origin().offset((index_m * rows) as u32, (index_n * cols) as u32);
@@ -259,7 +258,7 @@ pub trait Mainloop<A, B> {
 }
 
 /// `M64_TILES` x `m64nNk*`, accumulated by `wgmma` along all of K: see
-/// [`Mainloop::FAST_ACCUMULATION`].
+/// [`Mainloop::FAST_ACCUMULATION`]. The bounds say that PTX has this `wgmma`, and unroll arrays.
 pub struct Accumulate<const M64_TILES: usize, const N: usize, T>(PhantomData<T>);
 
 impl<A, B, T, const M64_TILES: usize, const N: usize> Mainloop<A, B> for Accumulate<M64_TILES, N, T>
@@ -358,9 +357,9 @@ impl<A: SharedLayout, B: SharedLayout, const STAGES: usize, const CLUSTER: usize
         self.full.stage(state.index()).begin_wait(self.group.warp(), state.phase())
     }
 
-    /// Releases a stage: one lane of the warpgroup's warp 0 arrives, without a `sync`. The four
-    /// warps execute a `wgmma` as one, so it has read the tiles for all. The arrival orders
-    /// reads only. With early tests, lane 0 takes fewer registers than an elected one.
+    /// Releases a stage: one lane of the warpgroup's warp 0 arrives. A `wgmma` ends for the four
+    /// warps as one, so no `sync` is needed. The arrival says that tiles were read; it publishes no
+    /// writes. With early tests, lane 0 takes fewer registers than an elected one.
     #[inline(always)]
     pub fn release(&self, state: PipelineState<STAGES>, by_lane_0: bool) {
         let (empty, is_first) = (self.empty, self.group.warp_rank() == 0);
@@ -432,7 +431,8 @@ where
                     // Each round fills up to `TILES` staging tiles, of `COLS` columns each.
                     for col in (0..N).step_by(TILES * COLS) {
                         let count = TILES.min((N - col) / COLS);
-                        // Until the previous stores have read the staging tiles.
+                        // The lane that started the previous stores waits until they have read the
+                        // staging tiles; then a sync of the warpgroup.
                         wait_for_stores(group);
                         for index in 0..count {
                             elements.store(group, &staging.part(index), col + index * COLS);
