@@ -56,14 +56,23 @@ impl Layout {
     /// The row-major offset of each lane's first element, and the relative offsets of the other
     /// elements. Lane and element use disjoint bits of an offset.
     pub(crate) fn places(self) -> ([usize; LANES], Vec<usize>) {
-        let place = |lane: usize, index: usize| {
-            let (row, col) = self.position(lane, index);
-            row * self.cols() + col
-        };
-        (
-            core::array::from_fn(|lane| place(lane, 0)),
-            (0..self.elements()).map(|index| place(0, index)).collect(),
-        )
+        let cols = self.cols();
+        let place = |(row, col): (usize, usize)| row * cols + col;
+        let (mut of_lanes, mut of_elements) = ([0; LANES], vec![0; self.elements()]);
+        add_bits(&mut of_lanes, |lane| place(self.position(lane, 0)));
+        add_bits(&mut of_elements, |index| place(self.position(0, index)));
+        (of_lanes, of_elements)
+    }
+}
+
+/// Fills a table, whose first element is 0, with the sum of the values of each index's bits.
+fn add_bits(table: &mut [usize], value: impl Fn(usize) -> usize) {
+    let mut bit = 1;
+    while bit < table.len() {
+        let value = value(bit);
+        let (known, next) = table.split_at_mut(bit);
+        next.iter_mut().zip(known).for_each(|(next, known)| *next = *known + value);
+        bit *= 2;
     }
 }
 
@@ -81,5 +90,30 @@ impl<R: Role, K: ScaledKind> Scales<R, K> {
             }
         }
         scales
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::element::{bf16, u4};
+    use crate::fragment::{Accumulator, FragmentA, FragmentB, M8N8K16, M16N8K16, M16N8K64};
+
+    #[test]
+    fn places_are_those_of_the_layout() {
+        for layout in [
+            FragmentA::<M16N8K16, bf16>::LAYOUT,
+            FragmentB::<M16N8K64, u4>::LAYOUT,
+            Accumulator::<M16N8K16, f32>::LAYOUT,
+            Accumulator::<M8N8K16, i32>::LAYOUT,
+        ] {
+            let (of_lanes, of_elements) = layout.places();
+            assert_eq!(of_elements.len(), layout.elements());
+            for (lane, first) in of_lanes.into_iter().enumerate() {
+                for (index, further) in of_elements.iter().enumerate() {
+                    let (row, col) = layout.position(lane, index);
+                    assert_eq!(first + further, row * layout.cols() + col, "{layout}");
+                }
+            }
+        }
     }
 }
