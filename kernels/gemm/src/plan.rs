@@ -197,7 +197,8 @@ impl<T: Multiply<O>, O: Output> Plan<T, O> {
         let repacked =
             repack_workspace.map_or_else(Slice::empty, |workspace| launches.write(workspace));
         let launch = self.launch_arguments(device.multiprocessors());
-        // SAFETY: all slices are of these launches.
+        // SAFETY: all slices are of these launches. Kernels write D, the partial accumulators and
+        // the repacked operands, which are from `write`.
         let on = unsafe { launches.on() };
         let launched = self.launch_all(&on, buffers, repacked, launch);
         Ok(launches.finish(launched)?)

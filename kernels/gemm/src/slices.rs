@@ -50,7 +50,8 @@ impl<'b, D: Device> Launches<'b, D> {
     /// The device for launch functions.
     ///
     /// # Safety
-    /// Every [`Slice`] that is launched with comes from these `Launches`, or is empty.
+    /// Every [`Slice`] that is launched with comes from these `Launches`, or is empty. Kernels write
+    /// only slices from [`write`](Self::write).
     pub unsafe fn on(&self) -> OnSlices<'_> {
         OnSlices(self)
     }
@@ -122,7 +123,7 @@ impl<T> Slice<'_, T> {
         Slice { start, len: 0, in_place: false, _buffer: PhantomData }
     }
 
-    /// The same slice, for launches that read it.
+    /// The same slice, for launches that only read it.
     pub fn read(&self) -> Slice<'_, T> {
         Slice { ..*self }
     }
@@ -204,7 +205,7 @@ mod tests {
         let mut d = launches.write(&mut elements[..]);
         // SAFETY: the simulator checks it.
         let c = unsafe { d.in_place() };
-        // SAFETY: both slices are of these launches.
+        // SAFETY: both slices are of these launches, and `d` is from `write`.
         let on = unsafe { launches.on() };
         let launched = increment::launch(&on, 1, &c, &mut d, shift);
         let reports = launches.finish(launched.map_err(LaunchError::Device));

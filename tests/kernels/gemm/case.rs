@@ -248,7 +248,7 @@ fn check_orders<T: Multiply<O> + Integral, O: Output + Integral>(
             d: launches.write(&mut d[..]),
             partials: launches.write(&mut partials[..]),
         };
-        // SAFETY: all slices are of these launches.
+        // SAFETY: all slices are of these launches; kernels write `d` and `partials`.
         let on = unsafe { launches.on() };
         let launched = if add {
             T::reduce(&on, &mut buffers, &launch)

@@ -104,7 +104,7 @@ fn kernel_activation_equals_activate() {
             d: launches.write(&mut d[..]),
             partials: Slice::empty(),
         };
-        // SAFETY: all slices are of these launches.
+        // SAFETY: all slices are of these launches; kernels write `d` and `partials`.
         let on = unsafe { launches.on() };
         let launched = <f32 as Multiply<f32>>::launch(&on, kernel, &mut buffers, &launch);
         launches.finish(launched).unwrap();
