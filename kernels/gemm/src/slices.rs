@@ -50,8 +50,8 @@ impl<'b, D: Device> Launches<'b, D> {
     /// The device for launch functions.
     ///
     /// # Safety
-    /// Every [`Slice`] that is launched with comes from these `Launches`, or is empty. Kernels write
-    /// only slices from [`write`](Self::write).
+    /// Every [`Slice`] that is launched with comes from these `Launches`, or is empty. Kernels
+    /// write only slices from [`write`](Self::write).
     pub unsafe fn on(&self) -> OnSlices<'_> {
         OnSlices(self)
     }

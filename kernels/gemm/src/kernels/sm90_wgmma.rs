@@ -331,7 +331,7 @@ where
             #[inline(always)]
             |_, accumulator| accumulator.finish(group),
         );
-        // With `k_tiles` = 0 (cluster split-K only) no producer waits for this release.
+        // `finish` has waited. With `k_tiles` = 0 (cluster split-K: one tile) nobody needs this.
         consumer.release(previous, early);
         accumulators
     }
