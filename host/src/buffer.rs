@@ -49,11 +49,11 @@ impl<T: Pod> DeviceBuffer<T> {
     /// Allocates memory with arbitrary contents.
     pub(crate) fn uninitialized(stream: &Stream, len: usize) -> Result<Self, GpuError> {
         const { assert!(size_of::<T>() > 0, "a buffer's elements need a size of at least 1 byte") };
+        stream.context().enter()?;
         // No device has `usize::MAX` bytes, so an overflow becomes the driver's "out of memory".
         let size = len.saturating_mul(size_of::<T>());
         let mut address = 0;
         if size > 0 {
-            stream.context().enter()?;
             // SAFETY: the function sets the address behind its pointer.
             unsafe { cuMemAlloc_v2(&raw mut address, size) }.during("allocating device memory")?;
         }

@@ -126,7 +126,7 @@ unsafe impl<P: KernelParam<Head = *const TensorMapWords, Tail = ()>> KernelParam
             match bound {
                 Some(map) => {
                     P::values(map, into);
-                    let has_address = !into.last(128).starts_with(&[0; 8]);
+                    let has_address = !into.last(size_of::<TensorMapWords>()).starts_with(&[0; 8]);
                     assert!(has_address, "a tensor map starts with the tensor's address");
                 }
                 None => into.push([0u64; 16]),

@@ -110,7 +110,7 @@ fn find_among<F>(
     Err(UnknownForm { name: name.into(), nearest })
 }
 
-/// The qualifiers that are in both names in the same order: the longest common subsequence.
+/// The number of qualifiers in both names in the same order: their longest common subsequence.
 fn words_in_common(one: &str, other: &str) -> usize {
     let words = |name| str::split(name, ['.', '_', ':']);
     let mut lengths = std::vec![0; words(other).count() + 1];
