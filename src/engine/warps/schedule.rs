@@ -33,10 +33,24 @@ use std::vec::Vec;
 /// them. Only pages that are touched use memory.
 const STACK_BYTES: usize = 16 << 20;
 
+std::thread_local! {
+    /// The stacks of ended warps, for the next ones. A new stack costs the system far more time.
+    static STACKS: RefCell<Vec<DefaultStack>> = const { RefCell::new(Vec::new()) };
+}
+
 /// A simulated warp. It yields when it waits.
 struct WarpCoroutine {
     warp: Coroutine<(), Waiting, ()>,
     stack: StackOf,
+}
+
+impl WarpCoroutine {
+    /// Unwinds a warp that has not ended, or keeps the stack of one that has.
+    fn end(self) {
+        if self.warp.done() {
+            STACKS.with_borrow_mut(|stacks| stacks.push(self.warp.into_stack()));
+        }
+    }
 }
 
 /// The state of a warp.
@@ -112,8 +126,10 @@ pub(crate) fn run(job: &Job<'_>, first: Grid, seed: u64, patience: u64, recorded
     let mut warps: Vec<WarpCoroutine> = warps
         .map(|(state, warp)| {
             let body = job.body;
-            let stack = DefaultStack::new(STACK_BYTES)
-                .expect("address space for the stacks of a block's warps");
+            let stack = STACKS.with_borrow_mut(Vec::pop).unwrap_or_else(|| {
+                DefaultStack::new(STACK_BYTES)
+                    .expect("address space for the stacks of a block's warps")
+            });
             let of = StackOf::warp(&stack);
             // SAFETY: the borrowed values (the launch's body, the block's state) outlive `warps`.
             let warp = unsafe {
@@ -138,7 +154,9 @@ pub(crate) fn run(job: &Job<'_>, first: Grid, seed: u64, patience: u64, recorded
         let Stopped { misuse, place, warp, .. } = &**stopped;
         deadlock::cause(&cluster, misuse, rank, *warp, place.as_ref())
     });
-    in_block(&cluster, rank, || unwind(ended_by, || drop(warps)));
+    in_block(&cluster, rank, || {
+        unwind(ended_by, || warps.into_iter().for_each(WarpCoroutine::end));
+    });
     let cluster = Rc::into_inner(cluster).expect("the warps have let go of it");
     let findings = Rc::clone(&cluster.blocks[0].findings);
     if let Err(stopped) = ran {
