@@ -230,7 +230,13 @@ impl Builder {
         let sysroot = sysroot::find_or_build(&sysroots, &toolchain, &self.progress)?;
         let kernels = work.join("kernels");
         // The targets share cargo's folder: each target's library replaces the one before it there.
-        let _lock = FolderLock::acquire(&kernels, "build-lock", &self.progress)?;
+        let _lock =
+            FolderLock::acquire(&kernels, "build-lock", &self.progress).with_context(|| {
+                format!(
+                    "cannot write to {}; $CARGO_TARGET_DIR names another target folder",
+                    target_dir.display()
+                )
+            })?;
         let request = Request {
             toolchain: &toolchain,
             manifest_dir: &manifest_dir,
