@@ -114,7 +114,7 @@ pub fn expand(
     Ok(quote! {
         #built
         // Inlined into its entry. On the host it is compiled once, with its own crate's options.
-        #[cfg_attr(target_arch = "nvptx64", inline(always))]
+        #[cfg_attr(target_arch = "nvptx64", inline)]
         // A kernel may have any number of parameters.
         #[allow(clippy::too_many_arguments)]
         #function

@@ -70,7 +70,7 @@ fn plain(item: &DeriveInput, fields: &Fields, krate: &TokenStream) -> Result<Tok
         unsafe impl #of_impl #krate::__private::KernelField for #name #arguments #bounds {
             type Stored = Self;
 
-            #[inline(always)]
+            #[inline]
             unsafe fn load<'ptx_matrix>(
                 stored: &'static Self,
                 _: &'static str,
@@ -89,7 +89,7 @@ fn plain(item: &DeriveInput, fields: &Fields, krate: &TokenStream) -> Result<Tok
             const IS_MEMORY: bool = false;
             const TYPE: #krate::__private::TypeName = #type_name;
 
-            #[inline(always)]
+            #[inline]
             unsafe fn enter<'ptx_matrix>(
                 head: Self::Head,
                 _: (),
@@ -190,7 +190,7 @@ fn with_memory(
             }
 
             impl #stored_impl ::core::clone::Clone for Stored #stored_arguments #stored_bounds {
-                #[inline(always)]
+                #[inline]
                 fn clone(&self) -> Self {
                     *self
                 }
@@ -214,7 +214,7 @@ fn with_memory(
                 ]);
                 const TYPE: #krate::__private::TypeName = #type_name;
 
-                #[inline(always)]
+                #[inline]
                 unsafe fn enter<'ptx_matrix>(
                     head: Self::Head,
                     _: (),
@@ -262,7 +262,7 @@ fn with_memory(
             unsafe impl #of_impl #krate::__private::KernelField for #name #arguments #bounds {
                 type Stored = Stored #stored_arguments;
 
-                #[inline(always)]
+                #[inline]
                 unsafe fn load<'ptx_matrix>(
                     stored: &'static Self::Stored,
                     name: &'static str,

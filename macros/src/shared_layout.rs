@@ -40,7 +40,7 @@ pub fn expand(item: TokenStream) -> Result<TokenStream> {
             const BYTES: usize = <#types as #krate::__private::SharedLayout>::BYTES;
             const ALIGN: usize = <#types as #krate::__private::SharedLayout>::ALIGN;
 
-            #[inline(always)]
+            #[inline]
             unsafe fn at(address: u32) -> Self {
                 // SAFETY: the caller upholds the requirements; the parts lie as in a tuple of them.
                 let #pattern = unsafe { <#types as #krate::__private::SharedLayout>::at(address) };

@@ -87,7 +87,7 @@ impl<'k, T: Element> Global<'k, T> {
     /// sum::simulate(1, &a, &mut d).check();
     /// assert_eq!(d[5], (0..40).map(|row| (row * 32 + 5) as f32).sum::<f32>());
     /// ```
-    #[inline(always)]
+    #[inline]
     pub fn bulk(self, index: usize) -> TmaSource<TmaElements<Self>> {
         TmaSource::new(TmaElements { slice: self, index })
     }
@@ -97,7 +97,7 @@ impl<'k, T: Element> GlobalMut<'k, T> {
     /// The elements from `index` on, as the destination of TMA copies
     /// (`cp.async.bulk.global.shared::cta`): see [`SharedTile::store_tma`] and
     /// [`SharedTile::reduce_tma`].
-    #[inline(always)]
+    #[inline]
     pub fn bulk(self, index: usize) -> TmaDestination<TmaElements<Self>> {
         TmaDestination::new(TmaElements { slice: self, index })
     }
@@ -108,7 +108,7 @@ impl<Slice> Sealed for TmaElements<Slice> {}
 impl<T: Element, const ROWS: usize, const COLS: usize, O: Order>
     LoadTma<SharedTile<T, ROWS, COLS, Unswizzled, O>> for TmaElements<Global<'_, T>>
 {
-    #[inline(always)]
+    #[inline]
     #[track_caller]
     unsafe fn load(self, to: u32, barrier: u32, mask: Option<u16>, policy: Option<CachePolicy>) {
         let TmaElements { slice, index } = self;
@@ -150,7 +150,7 @@ impl<T: Element, const ROWS: usize, const COLS: usize, O: Order>
 impl<T: Element, const ROWS: usize, const COLS: usize, O: Order>
     StoreTma<T, SharedTile<T, ROWS, COLS, Unswizzled, O>> for TmaElements<GlobalMut<'_, T>>
 {
-    #[inline(always)]
+    #[inline]
     #[track_caller]
     unsafe fn store(self, from: u32, policy: Option<CachePolicy>) {
         let TmaElements { slice, index } = self;
@@ -179,7 +179,7 @@ impl<T: Element, const ROWS: usize, const COLS: usize, O: Order>
         }
     }
 
-    #[inline(always)]
+    #[inline]
     #[track_caller]
     unsafe fn reduce<R: Reduction<T>>(self, from: u32, policy: Option<CachePolicy>) {
         let TmaElements { slice, index } = self;
@@ -218,7 +218,7 @@ impl<T: Element> TmaSource<TmaElements<Global<'_, T>>> {
     /// warm_up::simulate(1, &[0.0; 32]).check();
     /// assert!(warm_up::simulate(1, &[0.0; 31]).is_err()); // The prefetch exceeds the slice.
     /// ```
-    #[inline(always)]
+    #[inline]
     #[track_caller]
     pub fn prefetch(self, lane: Lane<'_>, count: usize)
     where
@@ -243,7 +243,7 @@ impl<T: Element> TmaSource<TmaElements<Global<'_, T>>> {
 
 /// Returns the bytes of `count` elements from `index` on. Checks that they are in the slice, and
 /// that start and size are multiples of 16 bytes.
-#[inline(always)]
+#[inline]
 fn check_prefetch<T: Element>(site: Site, slice: Global<'_, T>, index: usize, count: usize) -> u32 {
     check_slice::<T>(site, slice.name(), (slice.len(), slice.alignment()), index, count);
     let bytes = count * size_of::<T>();
@@ -253,7 +253,7 @@ fn check_prefetch<T: Element>(site: Site, slice: Global<'_, T>, index: usize, co
 
 /// Checks that `count` elements from `index` on are in a slice of `len`, and start at a multiple of
 /// 16 bytes. A buffer starts aligned; a slice that skips elements may not.
-#[inline(always)]
+#[inline]
 fn check_slice<T: Element>(
     site: Site,
     name: &'static str,
@@ -319,7 +319,7 @@ pub enum BulkGroup {}
 impl BulkGroup {
     /// Makes a group of the copies that the lane has started since its last commit
     /// (`cp.async.bulk.commit_group`).
-    #[inline(always)]
+    #[inline]
     #[track_caller]
     pub fn commit<'l>(lane: Lane<'l>)
     where
@@ -332,7 +332,7 @@ impl BulkGroup {
     /// Waits until at most the lane's `N` newest groups are in flight (`cp.async.bulk.wait_group`).
     ///
     /// The lane then sees the writes of the completed groups to global memory.
-    #[inline(always)]
+    #[inline]
     #[track_caller]
     pub fn wait<'l, const N: u32>(lane: Lane<'l>)
     where
@@ -346,7 +346,7 @@ impl BulkGroup {
     /// (`cp.async.bulk.wait_group.read`).
     ///
     /// The tiles of the completed groups may then be overwritten.
-    #[inline(always)]
+    #[inline]
     #[track_caller]
     pub fn wait_read<'l, const N: u32>(lane: Lane<'l>)
     where
@@ -365,7 +365,7 @@ impl<'b> Warp<'b> {
     /// that stored executes it, before the `sync` or the barrier that hands the tile to the copying
     /// warp. The simulator does not count a fence of the copying warp for the stores of other
     /// warps. The fence does not synchronise lanes or warps. Needs sm_90.
-    #[inline(always)]
+    #[inline]
     #[track_caller]
     pub fn fence_for_bulk(self)
     where
@@ -379,7 +379,7 @@ impl<'b> Warp<'b> {
     ///
     /// It belongs between ordinary stores to elements and a bulk copy that replaces, reduces or
     /// reads them. The writes of a kernel that was launched before need no fence. Needs sm_90.
-    #[inline(always)]
+    #[inline]
     #[track_caller]
     pub fn fence_global_for_bulk(self)
     where

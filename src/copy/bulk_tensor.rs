@@ -61,7 +61,7 @@ macro_rules! ranks {
     ($($rank:literal $dims:literal;)*) => {$(
         impl Sealed for [i32; $rank] {}
         impl TmaCoord for [i32; $rank] {
-            #[inline(always)]
+            #[inline]
             #[track_caller]
             unsafe fn load(self, to: u32, map: *const u8, barrier: u32) {
                 // `.shared::cluster` is in PTX since 8.0, `.shared::cta` since 8.6, which targets
@@ -83,7 +83,7 @@ macro_rules! ranks {
                 unsafe { load(to, map, self, barrier) }
             }
 
-            #[inline(always)]
+            #[inline]
             #[track_caller]
             unsafe fn load_to(self, to: u32, map: *const u8, barrier: u32, mask: u16) {
                 let load = pastey::paste!(raw::[<
@@ -94,7 +94,7 @@ macro_rules! ranks {
                 unsafe { load(to, map, self, barrier, mask) }
             }
 
-            #[inline(always)]
+            #[inline]
             #[track_caller]
             unsafe fn load_cached(self, to: u32, map: *const u8, barrier: u32, policy: u64) {
                 let load = pastey::paste!(raw::[<
@@ -105,7 +105,7 @@ macro_rules! ranks {
                 unsafe { load(to, map, self, barrier, policy) }
             }
 
-            #[inline(always)]
+            #[inline]
             #[track_caller]
             unsafe fn load_to_cached(
                 self, to: u32, map: *const u8, barrier: u32, mask: u16, policy: u64
@@ -119,7 +119,7 @@ macro_rules! ranks {
                 unsafe { load(to, map, self, barrier, mask, policy) }
             }
 
-            #[inline(always)]
+            #[inline]
             #[track_caller]
             unsafe fn store_cached(self, map: *const u8, from: u32, policy: u64) {
                 let store = pastey::paste!(raw::[<
@@ -129,7 +129,7 @@ macro_rules! ranks {
                 unsafe { store(map, self, from, policy) }
             }
 
-            #[inline(always)]
+            #[inline]
             #[track_caller]
             unsafe fn store(self, map: *const u8, from: u32) {
                 // SAFETY: the caller upholds the conditions.
@@ -140,7 +140,7 @@ macro_rules! ranks {
                 }
             }
 
-            #[inline(always)]
+            #[inline]
             #[track_caller]
             unsafe fn prefetch(self, map: *const u8) {
                 // SAFETY: the caller upholds the conditions.
@@ -151,14 +151,14 @@ macro_rules! ranks {
                 }
             }
 
-            #[inline(always)]
+            #[inline]
             #[track_caller]
             unsafe fn reduce(self, map: *const u8, from: u32, operation: Operation) {
                 ranks!(@reduce $dims self map from operation () _tile_bulk_group:
                     Add add, Min min, Max max, Inc inc, Dec dec, And and, Or or, Xor xor);
             }
 
-            #[inline(always)]
+            #[inline]
             #[track_caller]
             unsafe fn prefetch_cached(self, map: *const u8, policy: u64) {
                 let prefetch = pastey::paste!(raw::[<
@@ -168,7 +168,7 @@ macro_rules! ranks {
                 unsafe { prefetch(map, self, policy) }
             }
 
-            #[inline(always)]
+            #[inline]
             #[track_caller]
             unsafe fn reduce_cached(
                 self, map: *const u8, from: u32, operation: Operation, policy: u64
@@ -233,7 +233,7 @@ where
     /// illegal instruction.
     ///
     /// See [`TensorMap`] for an example.
-    #[inline(always)]
+    #[inline]
     pub fn at(self, at: [i32; RANK]) -> TmaSource<TmaBox<Self, RANK>> {
         TmaSource::new(TmaBox { map: self, at })
     }
@@ -250,7 +250,7 @@ where
     /// of 16 bytes. No coordinate is negative. On an H200 any other store is an illegal
     /// instruction. The copy is in flight until the lane has waited for its group: see
     /// [`BulkGroup`](crate::copy::BulkGroup).
-    #[inline(always)]
+    #[inline]
     pub fn at(self, at: [i32; RANK]) -> TmaDestination<TmaBox<Self, RANK>> {
         TmaDestination::new(TmaBox { map: self, at })
     }
@@ -262,7 +262,7 @@ impl<Tile: BoxTile, const RANK: usize> LoadTma<Tile> for TmaBox<TensorMap<'_, Ti
 where
     [i32; RANK]: TmaCoord,
 {
-    #[inline(always)]
+    #[inline]
     #[track_caller]
     unsafe fn load(self, to: u32, barrier: u32, mask: Option<u16>, policy: Option<CachePolicy>) {
         let (map, at) = (self.map.as_ptr(), self.at);
@@ -286,7 +286,7 @@ impl<T: Element, Tile: BoxTile, const RANK: usize> StoreTma<T, Tile>
 where
     [i32; RANK]: TmaCoord,
 {
-    #[inline(always)]
+    #[inline]
     #[track_caller]
     unsafe fn store(self, from: u32, policy: Option<CachePolicy>) {
         let (map, at) = (self.map.as_ptr(), self.at);
@@ -299,7 +299,7 @@ where
         }
     }
 
-    #[inline(always)]
+    #[inline]
     #[track_caller]
     unsafe fn reduce<R: Reduction<T>>(self, from: u32, policy: Option<CachePolicy>) {
         let (map, at) = (self.map.as_ptr(), self.at);
@@ -319,7 +319,7 @@ where
 {
     /// Loads the box into the L2 cache (`cp.async.bulk.prefetch.tensor.L2.global.tile`). Needs
     /// sm_90.
-    #[inline(always)]
+    #[inline]
     #[track_caller]
     pub fn prefetch(self, lane: Lane<'_>)
     where

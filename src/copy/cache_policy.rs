@@ -78,7 +78,7 @@ pub enum RestPriority {
 
 impl CachePolicy {
     /// The bytes are evicted first (`L2::evict_first`): for data that is needed once.
-    #[inline(always)]
+    #[inline]
     pub fn evict_first() -> Self
     where
         Self: BuiltFor<AtLeast<90>>,
@@ -87,7 +87,7 @@ impl CachePolicy {
     }
 
     /// The bytes are evicted last (`L2::evict_last`): for data that other blocks need too.
-    #[inline(always)]
+    #[inline]
     pub fn evict_last() -> Self
     where
         Self: BuiltFor<AtLeast<90>>,
@@ -96,7 +96,7 @@ impl CachePolicy {
     }
 
     /// The priority of a copy without a policy (`L2::evict_normal`).
-    #[inline(always)]
+    #[inline]
     pub fn evict_normal() -> Self
     where
         Self: BuiltFor<AtLeast<90>>,
@@ -105,7 +105,7 @@ impl CachePolicy {
     }
 
     /// The bytes keep the priority that they had (`L2::evict_unchanged`).
-    #[inline(always)]
+    #[inline]
     pub fn evict_unchanged() -> Self
     where
         Self: BuiltFor<AtLeast<90>>,
@@ -131,7 +131,7 @@ impl CachePolicy {
     ///
     /// warm_up::simulate(1, &[0.0; 1024]).check();
     /// ```
-    #[inline(always)]
+    #[inline]
     pub fn of_part<const PERCENT: u32>(priority: Priority, rest: RestPriority) -> Self
     where
         Self: BuiltFor<AtLeast<90>>,
@@ -177,7 +177,7 @@ impl CachePolicy {
     }
 
     /// The policy's bits, for the functions of `raw`.
-    #[inline(always)]
+    #[inline]
     pub const fn bits(self) -> u64 {
         self.bits
     }

@@ -89,7 +89,7 @@ macro_rules! forms {
         impl<Target> CpAsyncForm for CpAsync<$bytes, Target> {
             const PTX: &'static str = $ptx;
 
-            #[inline(always)]
+            #[inline]
             unsafe fn issue(site: Site, to: u32, from: *const u8, some: Option<u32>) {
                 // SAFETY: the caller upholds the conditions.
                 unsafe { machine::$copy(site, to, from, some) }
@@ -129,7 +129,7 @@ where
     /// contiguous dimension.
     ///
     /// `at` and the element's address are multiples of `BYTES`.
-    #[inline(always)]
+    #[inline]
     #[track_caller]
     pub fn copy<
         C: Coordinate,
@@ -155,7 +155,7 @@ where
     /// zero.
     ///
     /// With `count` 0 nothing is read, and `index` is ignored.
-    #[inline(always)]
+    #[inline]
     #[track_caller]
     pub fn copy_some<
         C: Coordinate,
@@ -184,7 +184,7 @@ where
 
     /// # Safety
     /// (row, col) is the start of a chunk in the tile.
-    #[inline(always)]
+    #[inline]
     pub(crate) unsafe fn start<
         T: Element,
         const ROWS: usize,
@@ -234,7 +234,7 @@ where
 
     /// Makes a group of the copies that each lane has started since its last commit
     /// (`cp.async.commit_group`). A group may be empty.
-    #[inline(always)]
+    #[inline]
     #[track_caller]
     pub fn commit(warp: Warp<'_>)
     where
@@ -246,7 +246,7 @@ where
 
     /// Waits until at most the `N` newest groups of each lane are in flight
     /// (`cp.async.wait_group`).
-    #[inline(always)]
+    #[inline]
     #[track_caller]
     pub fn wait<const N: u32>(warp: Warp<'_>)
     where
@@ -272,7 +272,7 @@ impl<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order>
     /// `source(row, col)` is the index in `from` of the element for (row, col). It is called for
     /// the first element of each 16 bytes, and the others are adjacent. The element's address is a
     /// multiple of 16. See [`CpAsync`] for when the tile may be read. Needs sm_80.
-    #[inline(always)]
+    #[inline]
     #[track_caller]
     pub fn copy_async(
         self,
@@ -303,7 +303,7 @@ impl<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order>
     ///
     /// `source(row, col)` is the index of the first element of 16 bytes, and how many elements to
     /// copy. The rest of the 16 bytes becomes zero. Needs sm_80.
-    #[inline(always)]
+    #[inline]
     #[track_caller]
     pub fn copy_async_some(
         self,
@@ -323,7 +323,7 @@ impl<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order>
 
     /// Calls `visit(row, col)` once for the start of each 16-byte chunk. Neighbouring threads get
     /// neighbouring chunks.
-    #[inline(always)]
+    #[inline]
     fn share_out_chunks(threads: impl Threads, visit: impl Fn(usize, usize) + LaneCapture) {
         let count = threads.count();
         let per_line = if O::ROW_MAJOR { COLS } else { ROWS } / Self::PER_CHUNK;

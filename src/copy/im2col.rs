@@ -98,12 +98,12 @@ macro_rules! ranks {
         impl Im2colAt for [i32; $rank] {
             type Spatial<T: Copy> = [T; $spatial];
 
-            #[inline(always)]
+            #[inline]
             fn spatial<T: Copy>(number: impl FnMut(usize) -> T) -> [T; $spatial] {
                 core::array::from_fn(number)
             }
 
-            #[inline(always)]
+            #[inline]
             #[track_caller]
             unsafe fn load(self, to: u32, map: *const u8, barrier: u32, offsets: [u16; $spatial]) {
                 // The choice of form: as for boxes (`bulk_tensor.rs`).
@@ -123,7 +123,7 @@ macro_rules! ranks {
                 unsafe { load(to, map, self, barrier, offsets) }
             }
 
-            #[inline(always)]
+            #[inline]
             #[track_caller]
             unsafe fn load_to(
                 self, to: u32, map: *const u8, barrier: u32, offsets: [u16; $spatial], mask: u16
@@ -136,7 +136,7 @@ macro_rules! ranks {
                 unsafe { load(to, map, self, barrier, offsets, mask) }
             }
 
-            #[inline(always)]
+            #[inline]
             #[track_caller]
             unsafe fn load_cached(
                 self, to: u32, map: *const u8, barrier: u32, offsets: [u16; $spatial], policy: u64
@@ -149,7 +149,7 @@ macro_rules! ranks {
                 unsafe { load(to, map, self, barrier, offsets, policy) }
             }
 
-            #[inline(always)]
+            #[inline]
             #[track_caller]
             unsafe fn load_to_cached(
                 self,
@@ -169,7 +169,7 @@ macro_rules! ranks {
                 unsafe { load(to, map, self, barrier, offsets, mask, policy) }
             }
 
-            #[inline(always)]
+            #[inline]
             #[track_caller]
             unsafe fn store(self, map: *const u8, from: u32) {
                 let store = pastey::paste!(raw::[<
@@ -179,7 +179,7 @@ macro_rules! ranks {
                 unsafe { store(map, self, from) }
             }
 
-            #[inline(always)]
+            #[inline]
             #[track_caller]
             unsafe fn store_cached(self, map: *const u8, from: u32, policy: u64) {
                 let store = pastey::paste!(raw::[<
@@ -190,7 +190,7 @@ macro_rules! ranks {
                 unsafe { store(map, self, from, policy) }
             }
 
-            #[inline(always)]
+            #[inline]
             #[track_caller]
             unsafe fn prefetch(self, map: *const u8, offsets: [u16; $spatial]) {
                 // SAFETY: the caller upholds the conditions.
@@ -201,14 +201,14 @@ macro_rules! ranks {
                 }
             }
 
-            #[inline(always)]
+            #[inline]
             #[track_caller]
             unsafe fn reduce(self, map: *const u8, from: u32, operation: Operation) {
                 ranks!(@reduce $dims self map from operation () _im2col_no_offs_bulk_group:
                     Add add, Min min, Max max, Inc inc, Dec dec, And and, Or or, Xor xor);
             }
 
-            #[inline(always)]
+            #[inline]
             #[track_caller]
             unsafe fn prefetch_cached(self, map: *const u8, offsets: [u16; $spatial], policy: u64) {
                 let prefetch = pastey::paste!(raw::[<
@@ -218,7 +218,7 @@ macro_rules! ranks {
                 unsafe { prefetch(map, self, offsets, policy) }
             }
 
-            #[inline(always)]
+            #[inline]
             #[track_caller]
             unsafe fn reduce_cached(
                 self, map: *const u8, from: u32, operation: Operation, policy: u64
@@ -269,7 +269,7 @@ impl<Tile, const RANK: usize> Clone for TmaPixels<'_, Tile, RANK>
 where
     [i32; RANK]: Im2colAt,
 {
-    #[inline(always)]
+    #[inline]
     fn clone(&self) -> Self {
         *self
     }
@@ -340,7 +340,7 @@ where
     /// assert_eq!(d[3 * 8 + 7], (2.0 + 3.0) + (6.0 + 7.0));
     /// # Ok::<(), TensorMapError>(())
     /// ```
-    #[inline(always)]
+    #[inline]
     pub fn at(
         self,
         at: [i32; RANK],
@@ -396,7 +396,7 @@ where
     /// assert_eq!(first_channels[15..], [6, 0, 7, 0, 8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
     /// # Ok::<(), TensorMapError>(())
     /// ```
-    #[inline(always)]
+    #[inline]
     pub fn at(self, at: [i32; RANK]) -> TmaDestination<TmaBox<Self, RANK>> {
         TmaDestination::new(TmaBox { map: self, at })
     }
@@ -406,7 +406,7 @@ impl<Tile: BoxTile, const RANK: usize> LoadTma<Tile> for TmaPixels<'_, Tile, RAN
 where
     [i32; RANK]: Im2colAt,
 {
-    #[inline(always)]
+    #[inline]
     #[track_caller]
     unsafe fn load(self, to: u32, barrier: u32, mask: Option<u16>, policy: Option<CachePolicy>) {
         let (map, at, offsets) = (self.map.as_ptr(), self.at, self.offsets);
@@ -430,7 +430,7 @@ impl<T: Element, Tile: BoxTile, const RANK: usize> StoreTma<T, Tile>
 where
     [i32; RANK]: Im2colAt,
 {
-    #[inline(always)]
+    #[inline]
     #[track_caller]
     unsafe fn store(self, from: u32, policy: Option<CachePolicy>) {
         let (map, at) = (self.map.as_ptr(), self.at);
@@ -443,7 +443,7 @@ where
         }
     }
 
-    #[inline(always)]
+    #[inline]
     #[track_caller]
     unsafe fn reduce<R: Reduction<T>>(self, from: u32, policy: Option<CachePolicy>) {
         let (map, at) = (self.map.as_ptr(), self.at);
@@ -463,7 +463,7 @@ where
 {
     /// Loads the pixels into the L2 cache (`cp.async.bulk.prefetch.tensor.L2.global.im2col`). Needs
     /// sm_90.
-    #[inline(always)]
+    #[inline]
     #[track_caller]
     pub fn prefetch(self, lane: Lane<'_>)
     where

@@ -59,7 +59,7 @@ impl<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order>
     /// rotate::simulate(4, &a, &mut d).check();
     /// assert_eq!((d[0], d[32], d[127]), (96.0, 0.0, 95.0));
     /// ```
-    #[inline(always)]
+    #[inline]
     #[track_caller]
     pub fn send<C: Coordinate, const N: usize>(
         self,
@@ -150,7 +150,7 @@ impl<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order>
     /// digits::simulate(2, &a, &mut d).check();
     /// assert_eq!(d, [7, 7, 7, 7, 6, 6, 6, 6, 6, 6]);
     /// ```
-    #[inline(always)]
+    #[inline]
     #[track_caller]
     pub fn reduce<C: Coordinate, R: SharedReduction<T>>(
         self,

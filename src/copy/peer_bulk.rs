@@ -53,7 +53,7 @@ impl<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order>
     /// round::simulate(4, &mut d).check();
     /// assert_eq!((d[0], d[33]), (300, 1));
     /// ```
-    #[inline(always)]
+    #[inline]
     #[track_caller]
     pub fn copy_bulk_to(self, lane: Lane<'_>, peer: Peer, to: Self, barrier: Barrier)
     where
@@ -134,7 +134,7 @@ impl<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order>
     ///     core::array::from_fn(|col| (0..4).map(|rank| (rank * 32 + col) as u32).sum::<u32>())
     /// );
     /// ```
-    #[inline(always)]
+    #[inline]
     #[track_caller]
     pub fn reduce_bulk_to<R: SharedReduction<T>>(
         self,

@@ -34,7 +34,7 @@ impl crate::lane::Sealed for u128 {}
 macro_rules! pieces {
     ($($piece:ident)*) => {$(
         impl Piece for $piece {
-            #[inline(always)]
+            #[inline]
             fn from_bits(bits: u128) -> Self {
                 bits as $piece
             }
@@ -46,7 +46,7 @@ pieces!(u8 u16 u32 u64 u128);
 macro_rules! async_pieces {
     ($($piece:ident $copy:ident;)*) => {$(
         impl AsyncPiece for $piece {
-            #[inline(always)]
+            #[inline]
             unsafe fn start_copy(site: Site, to: u32, from: *const u8, some: u32) {
                 // SAFETY: the caller upholds the conditions.
                 unsafe { machine::$copy(site, to, from, Some(some)) }
@@ -159,7 +159,7 @@ impl<'k, Tile: ReadTile, P: Piece, const COPIES: usize, O: Order>
     /// Makes the reader of the tiles from (row, col) of the matrix on.
     ///
     /// All `threads` share the work: `COPIES` pieces each.
-    #[inline(always)]
+    #[inline]
     #[track_caller]
     pub fn new(
         threads: impl Threads,
@@ -204,7 +204,7 @@ impl<'k, Tile: ReadTile, P: Piece, const COPIES: usize, O: Order>
     }
 
     /// The row of the tile, and the column, of a thread's piece.
-    #[inline(always)]
+    #[inline]
     fn place(threads: usize, rank: usize, copy: usize) -> (usize, usize) {
         (
             rank / Self::PER_LINE + copy * (threads / Self::PER_LINE),
@@ -213,7 +213,7 @@ impl<'k, Tile: ReadTile, P: Piece, const COPIES: usize, O: Order>
     }
 
     /// Advances by `tiles` tiles; a negative number goes back.
-    #[inline(always)]
+    #[inline]
     pub fn advance(&mut self, tiles: isize) {
         let along_rows = self.along == Along::Rows;
         let size = if along_rows { Tile::SIZE.rows } else { Tile::SIZE.cols };
@@ -236,7 +236,7 @@ impl<'k, Tile: ReadTile, P: Piece, const COPIES: usize, O: Order>
     /// - `place`: its row and column in the tile;
     /// - `distance`: its distance in the matrix from the tile's start, in elements;
     /// - `some`: how many of its elements are in the matrix.
-    #[inline(always)]
+    #[inline]
     fn share_out<T>(
         &self,
         threads: impl Threads,
@@ -278,7 +278,7 @@ impl<'k, Tile: ReadTile, P: Piece, const COPIES: usize, O: Order>
     }
 
     /// Loads the pieces of the next tile that are in part `part` of `parts`.
-    #[inline(always)]
+    #[inline]
     #[track_caller]
     pub fn fetch(&self, threads: impl Threads, part: usize, parts: usize) -> Fetched<P, COPIES> {
         let (site, start) = (Site::here(), self.start);
@@ -310,7 +310,7 @@ impl<'k, Tile: ReadTile, P: Piece, const COPIES: usize, O: Order>
     }
 
     /// Stores the pieces that [`fetch`](Self::fetch) has loaded, of the same part of the same tile.
-    #[inline(always)]
+    #[inline]
     #[track_caller]
     pub fn put(
         &self,
@@ -342,7 +342,7 @@ impl<Tile: ReadTile, P: AsyncPiece, const COPIES: usize, O: Order>
     /// Starts to copy the pieces of the next tile that are in part `part` of `parts` (`cp.async`).
     ///
     /// See [`CpAsync`](crate::copy::CpAsync) for when they may be read. Needs sm_80.
-    #[inline(always)]
+    #[inline]
     #[track_caller]
     pub fn copy(&self, threads: impl Threads, to: &Tile, part: usize, parts: usize)
     where
@@ -369,13 +369,13 @@ impl<Tile: ReadTile, P: AsyncPiece, const COPIES: usize, O: Order>
 }
 
 /// The offset in the tile of the element at this row and column of the matrix.
-#[inline(always)]
+#[inline]
 fn offset<Tile: ReadTile, O: Order>((line, along): (usize, usize)) -> u32 {
     if O::ROW_MAJOR { Tile::offset_of(line, along) } else { Tile::offset_of(along, line) }
 }
 
 /// An element's bits.
-#[inline(always)]
+#[inline]
 fn bits<T: Element>(element: T) -> u128 {
     let mut bits = 0;
     bytemuck::bytes_of_mut(&mut bits)[..size_of::<T>()]
@@ -387,7 +387,7 @@ fn bits<T: Element>(element: T) -> u128 {
 ///
 /// # Safety
 /// They are elements of the matrix, and the address is a multiple of the value's size.
-#[inline(always)]
+#[inline]
 unsafe fn load<V: Pod, T: Element, O: Order>(
     from: *const T,
     count: usize,

@@ -83,7 +83,7 @@ macro_rules! reductions {
         }
         $(
             impl Reduction<$element> for $name {
-                #[inline(always)]
+                #[inline]
                 #[track_caller]
                 unsafe fn reduce(to: *mut u8, from: u32, bytes: u32) {
                     // SAFETY: the caller upholds the conditions.
@@ -94,7 +94,7 @@ macro_rules! reductions {
                     }
                 }
 
-                #[inline(always)]
+                #[inline]
                 #[track_caller]
                 unsafe fn reduce_cached(to: *mut u8, from: u32, bytes: u32, policy: u64) {
                     let reduce = pastey::paste!(raw::[<
@@ -108,7 +108,7 @@ macro_rules! reductions {
         )*
         $(
             impl SharedReduction<$shared> for $name {
-                #[inline(always)]
+                #[inline]
                 #[track_caller]
                 unsafe fn reduce_shared(to: u32, from: u32, bytes: u32, barrier: u32) {
                     let reduce = pastey::paste!(raw::[<
@@ -119,7 +119,7 @@ macro_rules! reductions {
                     unsafe { reduce(to, from, bytes, barrier) }
                 }
 
-                #[inline(always)]
+                #[inline]
                 #[track_caller]
                 unsafe fn reduce_by(to: u32, value: $shared, barrier: u32) {
                     let reduce = pastey::paste!(raw::[<

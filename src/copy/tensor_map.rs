@@ -160,7 +160,7 @@ pub struct TensorMapMut<'k, Tile, const RANK: usize, Mode = Tiled> {
 macro_rules! maps {
     ($($map:ident $is_mut:literal;)*) => {$(
         impl<Tile, const RANK: usize, Mode> Clone for $map<'_, Tile, RANK, Mode> {
-            #[inline(always)]
+            #[inline]
             fn clone(&self) -> Self {
                 *self
             }
@@ -174,7 +174,7 @@ macro_rules! maps {
             ///
             /// # Safety
             /// It points to a map that stays there for `'k`.
-            #[inline(always)]
+            #[inline]
             pub(crate) unsafe fn from_ptr(map: *const TensorMapWords) -> Self {
                 // SAFETY: the caller upholds the conditions.
                 let map = unsafe { MapRef::at(map) };
@@ -198,14 +198,14 @@ macro_rules! maps {
             }
 
             /// The address of the map, for the functions of `raw`.
-            #[inline(always)]
+            #[inline]
             pub fn as_ptr(&self) -> *const u8 {
                 self.map.as_ptr()
             }
 
             /// Prefetches the map itself (`prefetch.tensormap`, PTX ISA 9.7.9.20), before the first
             /// copy needs it.
-            #[inline(always)]
+            #[inline]
             #[track_caller]
             pub fn prefetch(&self, lane: Lane<'_>)
             where

@@ -137,12 +137,12 @@ impl<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order> Rea
     const SIZE: TileSize = TileSize { rows: ROWS, cols: COLS };
     const REPEATS: usize = Self::PERIOD;
 
-    #[inline(always)]
+    #[inline]
     fn offset_of(row: usize, col: usize) -> u32 {
         Self::offset(row, col)
     }
 
-    #[inline(always)]
+    #[inline]
     fn start(self) -> u32 {
         self.address()
     }
@@ -165,7 +165,7 @@ impl<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order> Rea
 pub(crate) struct Source<T>(pub(crate) *const T);
 
 impl<T> Clone for Source<T> {
-    #[inline(always)]
+    #[inline]
     fn clone(&self) -> Self {
         *self
     }
@@ -178,13 +178,13 @@ unsafe impl<T> Capturable for Source<T> {}
 impl<T> Source<T> {
     /// The address `count` times `pitch` elements after this one. It is computed at each use. The
     /// compiler would otherwise keep it in two registers, and its increment in two more.
-    #[inline(always)]
+    #[inline]
     fn further(self, count: u32, pitch: u32) -> Self {
         Source(machine::further(self.0, count, pitch))
     }
 
     /// The address of the element `index` elements after this one.
-    #[inline(always)]
+    #[inline]
     pub(crate) fn element(self, index: u32) -> *const T {
         machine::element(self.0, index)
     }
@@ -207,7 +207,7 @@ impl<'k, Tile: ReadTile, const COPIES: usize> TileReader<'k, Tile, COPIES> {
     ///
     /// All `threads` share the work: `COPIES` copies each. The rows of the matrix (columns if
     /// column-major) start at multiples of 16 bytes, and so does the tile within them.
-    #[inline(always)]
+    #[inline]
     #[track_caller]
     pub fn new(
         threads: impl Threads,
@@ -316,7 +316,7 @@ impl<'k, Tile: ReadTile, const COPIES: usize> TileReader<'k, Tile, COPIES> {
     }
 
     /// The row and the column of a thread's copy, in the tile.
-    #[inline(always)]
+    #[inline]
     fn chunk(threads: usize, rank: usize, copy: usize) -> (usize, usize) {
         (
             rank / Self::PER_LINE + copy * (threads / Self::PER_LINE),
@@ -325,26 +325,26 @@ impl<'k, Tile: ReadTile, const COPIES: usize> TileReader<'k, Tile, COPIES> {
     }
 
     /// Advances by `tiles` tiles; a negative number goes back.
-    #[inline(always)]
+    #[inline]
     pub fn advance(&mut self, tiles: isize) {
         self.at = self.at.wrapping_add((tiles as u32).wrapping_mul(self.size()));
     }
 
     /// The size of a tile along the direction.
-    #[inline(always)]
+    #[inline]
     fn size(&self) -> u32 {
         (if self.along == Along::Rows { Tile::SIZE.rows } else { Tile::SIZE.cols }) as u32
     }
 
     /// The address of the next tile.
-    #[inline(always)]
+    #[inline]
     fn next(&self) -> Source<Tile::Element> {
         let across_lines = (self.along == Along::Rows) == Tile::Order::ROW_MAJOR;
         self.start.further(self.at, if across_lines { self.matrix.stride() as u32 } else { 1 })
     }
 
     /// Starts to copy the next tile. See [`CpAsync`](crate::copy::CpAsync) for when it may be read.
-    #[inline(always)]
+    #[inline]
     #[track_caller]
     pub fn copy(&self, threads: impl Threads, to: &Tile)
     where
@@ -372,7 +372,7 @@ impl<'k, Tile: ReadTile, const COPIES: usize> TileReader<'k, Tile, COPIES> {
     /// matrix along the direction.
     ///
     /// Kernels use it to interleave the copies with the computation.
-    #[inline(always)]
+    #[inline]
     #[track_caller]
     pub fn copy_part(&self, threads: impl Threads, to: &Tile, part: usize, parts: usize)
     where
@@ -399,7 +399,7 @@ impl<'k, Tile: ReadTile, const COPIES: usize> TileReader<'k, Tile, COPIES> {
     ///
     /// # Safety
     /// These elements are in the matrix.
-    #[inline(always)]
+    #[inline]
     unsafe fn start(
         &self,
         lane: Lane<'_>,

@@ -101,7 +101,7 @@ impl<P> TmaSource<P> {
     /// assert_eq!(d, [128.0; 2]);
     /// # Ok::<(), TensorMapError>(())
     /// ```
-    #[inline(always)]
+    #[inline]
     pub fn multicast(self, blocks: Blocks) -> TmaSource<P, Blocks> {
         TmaSource { place: self.place, policy: self.policy, multicast: blocks }
     }
@@ -109,7 +109,7 @@ impl<P> TmaSource<P> {
 
 impl<P, M> TmaSource<P, M> {
     /// Adds a policy for the L2 cache (`.L2::cache_hint`).
-    #[inline(always)]
+    #[inline]
     pub fn cached(self, policy: CachePolicy) -> Self {
         TmaSource { policy: Some(policy), ..self }
     }
@@ -121,7 +121,7 @@ impl<P> TmaDestination<P> {
     }
 
     /// Adds a policy for the L2 cache (`.L2::cache_hint`).
-    #[inline(always)]
+    #[inline]
     pub fn cached(self, policy: CachePolicy) -> Self {
         TmaDestination { policy: Some(policy), ..self }
     }
@@ -135,7 +135,7 @@ pub trait Multicast: Sealed + Copy {
 
 impl Sealed for () {}
 impl Multicast for () {
-    #[inline(always)]
+    #[inline]
     fn mask(self) -> Option<u16> {
         None
     }
@@ -143,7 +143,7 @@ impl Multicast for () {
 
 impl Sealed for Blocks {}
 impl Multicast for Blocks {
-    #[inline(always)]
+    #[inline]
     fn mask(self) -> Option<u16> {
         Some(Blocks::mask(self))
     }
@@ -201,7 +201,7 @@ impl<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order>
     ///
     /// [`Global::bulk`](crate::memory::Global::bulk) and [`TensorMap`](crate::copy::TensorMap) have
     /// examples.
-    #[inline(always)]
+    #[inline]
     #[track_caller]
     pub fn load_tma<P: LoadTma<Self>, M: Multicast>(
         self,
@@ -226,7 +226,7 @@ impl<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order>
     ///
     /// The store is in flight until the lane has waited for its group: see
     /// [`BulkGroup`](crate::copy::BulkGroup).
-    #[inline(always)]
+    #[inline]
     #[track_caller]
     pub fn store_tma<P: StoreTma<T, Self>>(self, lane: Lane<'_>, to: TmaDestination<P>)
     where
@@ -297,7 +297,7 @@ impl<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order>
     /// assert_eq!(d, [6.5; 5 * 20]);
     /// # Ok::<(), TensorMapError>(())
     /// ```
-    #[inline(always)]
+    #[inline]
     #[track_caller]
     pub fn reduce_tma<R: Reduction<T>, P: StoreTma<T, Self>>(
         self,

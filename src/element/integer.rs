@@ -29,7 +29,7 @@ macro_rules! integers {
             ///
             /// # Panics
             /// If the value is less than `MIN` or greater than `MAX`.
-            #[inline(always)]
+            #[inline]
             pub const fn new(value: $held) -> Self {
                 assert!(
                     Self::saturating(value as i32).0 == value,
@@ -39,25 +39,25 @@ macro_rules! integers {
             }
 
             /// The value.
-            #[inline(always)]
+            #[inline]
             pub const fn get(self) -> $held {
                 Self::from_bits(self.to_bits()).0
             }
 
             /// Makes the integer of these bits, the lowest of the byte. The others are dropped.
-            #[inline(always)]
+            #[inline]
             pub const fn from_bits($bits: u8) -> Self {
                 Self($extended)
             }
 
             /// The bits, the lowest of the byte. The others are zero.
-            #[inline(always)]
+            #[inline]
             pub const fn to_bits(self) -> u8 {
                 self.0 as u8 & (Self::MAX.0 as u8).wrapping_sub(Self::MIN.0 as u8)
             }
 
             /// Makes the nearest integer to a value.
-            #[inline(always)]
+            #[inline]
             pub const fn saturating(value: i32) -> Self {
                 Self(if value < $least {
                     $least
@@ -71,7 +71,7 @@ macro_rules! integers {
 
         // Compares values, not bytes: the other bits of a byte from memory are arbitrary.
         impl PartialEq for $name {
-            #[inline(always)]
+            #[inline]
             fn eq(&self, other: &Self) -> bool {
                 self.get() == other.get()
             }
@@ -79,20 +79,20 @@ macro_rules! integers {
         impl Eq for $name {}
 
         impl PartialOrd for $name {
-            #[inline(always)]
+            #[inline]
             fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
                 Some(self.cmp(other))
             }
         }
         impl Ord for $name {
-            #[inline(always)]
+            #[inline]
             fn cmp(&self, other: &Self) -> Ordering {
                 self.get().cmp(&other.get())
             }
         }
 
         impl Hash for $name {
-            #[inline(always)]
+            #[inline]
             fn hash<H: Hasher>(&self, state: &mut H) {
                 self.get().hash(state);
             }
@@ -105,7 +105,7 @@ macro_rules! integers {
         }
 
         impl From<$name> for i32 {
-            #[inline(always)]
+            #[inline]
             fn from(value: $name) -> i32 {
                 value.get() as i32
             }
@@ -115,7 +115,7 @@ macro_rules! integers {
             /// The value that is out of range.
             type Error = i32;
 
-            #[inline(always)]
+            #[inline]
             fn try_from(value: i32) -> Result<Self, i32> {
                 if ($least..=$greatest).contains(&value) {
                     Ok(Self(value as $held))
@@ -157,14 +157,14 @@ integers! {
 }
 
 impl From<bool> for b1 {
-    #[inline(always)]
+    #[inline]
     fn from(value: bool) -> b1 {
         b1(value as u8)
     }
 }
 
 impl From<b1> for bool {
-    #[inline(always)]
+    #[inline]
     fn from(value: b1) -> bool {
         value.to_bits() == 1
     }

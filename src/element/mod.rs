@@ -56,13 +56,13 @@ pub trait Element: Sealed + Pod + LaneCapture + Send + Sync {
     const TENSOR_DATA_TYPE: u32;
 
     /// The element's bits.
-    #[inline(always)]
+    #[inline]
     fn to_bits(self) -> <Self::Width as Width>::Bits {
         bytemuck::must_cast(self)
     }
 
     /// Makes the element of these bits.
-    #[inline(always)]
+    #[inline]
     fn from_bits(bits: <Self::Width as Width>::Bits) -> Self {
         bytemuck::must_cast(bits)
     }
@@ -79,7 +79,7 @@ pub trait Element: Sealed + Pod + LaneCapture + Send + Sync {
     ///
     /// # Panics
     /// If a register holds fewer elements.
-    #[inline(always)]
+    #[inline]
     fn pack(elements: impl AsRef<[Self]>) -> <Self::Width as Width>::Register {
         let elements = elements.as_ref();
         assert!(
@@ -95,7 +95,7 @@ pub trait Element: Sealed + Pod + LaneCapture + Send + Sync {
     }
 
     /// Unpacks the element at `slot` of a fragment register. Slot 0 is the lowest bits.
-    #[inline(always)]
+    #[inline]
     fn unpack(register: <Self::Width as Width>::Register, slot: usize) -> Self {
         Self::from_bits(Self::Width::unpack(register, slot))
     }

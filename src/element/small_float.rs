@@ -59,13 +59,13 @@ impl ue4m3 {
     }
 
     /// Makes the value of these bits. Bit 7 is dropped.
-    #[inline(always)]
+    #[inline]
     pub const fn from_bits(bits: u8) -> Self {
         Self(bits & 0x7f)
     }
 
     /// The value's bits.
-    #[inline(always)]
+    #[inline]
     pub const fn to_bits(self) -> u8 {
         self.0 & 0x7f
     }
@@ -105,21 +105,21 @@ unsafe impl<T: Copy + 'static> Pod for InByte<T> {}
 
 impl InByte<e2m1> {
     /// Converts a register of four elements from bits 0 to 3 of each byte to bits 2 to 5.
-    #[inline(always)]
+    #[inline]
     pub const fn from_low_bits(register: u32) -> u32 {
         (register & 0x0f0f_0f0f) << 2
     }
 }
 
 impl From<e2m1> for InByte<e2m1> {
-    #[inline(always)]
+    #[inline]
     fn from(value: e2m1) -> Self {
         InByte((value.to_bits() & 0xf) << 2, core::marker::PhantomData)
     }
 }
 
 impl From<InByte<e2m1>> for e2m1 {
-    #[inline(always)]
+    #[inline]
     fn from(value: InByte<e2m1>) -> e2m1 {
         e2m1::from_bits(value.0 >> 2 & 0xf)
     }

@@ -33,7 +33,7 @@ impl tf32 {
     /// Rounds to nearest, ties away from zero, like `cvt.rna.tf32.f32` (PTX ISA 9.7.9.21).
     ///
     /// Values beyond the largest one become infinity.
-    #[inline(always)]
+    #[inline]
     pub const fn from_f32(value: f32) -> Self {
         let bits = value.to_bits();
         // NaN keeps its upper bits, and becomes quiet.
@@ -42,19 +42,19 @@ impl tf32 {
     }
 
     /// Converts to `f32`, exactly.
-    #[inline(always)]
+    #[inline]
     pub const fn to_f32(self) -> f32 {
         self.0
     }
 
     /// Makes the value of these 32 bits. The lowest 13 are dropped.
-    #[inline(always)]
+    #[inline]
     pub const fn from_bits(bits: u32) -> Self {
         tf32(f32::from_bits(bits >> DROPPED << DROPPED))
     }
 
     /// The value's 32 bits.
-    #[inline(always)]
+    #[inline]
     pub const fn to_bits(self) -> u32 {
         self.0.to_bits()
     }

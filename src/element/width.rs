@@ -40,12 +40,12 @@ macro_rules! widths {
             type Register = $register;
             const BITS: usize = $wide;
 
-            #[inline(always)]
+            #[inline]
             fn unpack(register: $register, slot: usize) -> $bits {
                 (register >> (slot * $wide)) as $bits & (<$bits>::MAX >> (<$bits>::BITS - $wide))
             }
 
-            #[inline(always)]
+            #[inline]
             fn pack(register: &mut $register, slot: usize, bits: $bits) {
                 let shift = slot * $wide;
                 let mask = (<$bits>::MAX >> (<$bits>::BITS - $wide)) as $register;

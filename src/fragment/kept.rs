@@ -21,21 +21,21 @@ pub struct Kept(u8);
 impl Kept {
     /// Keeps the parts `first` and `second`, if `first < second < 4`. Every form accepts such a
     /// code.
-    #[inline(always)]
+    #[inline]
     pub const fn parts(first: usize, second: usize) -> Option<Self> {
         if first < second && second < 4 { Some(Kept((first | second << 2) as u8)) } else { None }
     }
 
     /// Keeps the first half of the chunk, or the second if `which` is not 0. For tf32, a half is
     /// one of two elements.
-    #[inline(always)]
+    #[inline]
     pub const fn half(which: usize) -> Self {
         if which == 0 { Kept(0b0100) } else { Kept(0b1110) }
     }
 
     /// Keeps the parts whose bit is set. If fewer than two are set, it keeps the first others too.
     /// `None` if more than two bits are set.
-    #[inline(always)]
+    #[inline]
     pub(crate) const fn at_least(parts: usize) -> Option<Self> {
         // Four bits for each of the 16 sets, the empty set's in the lowest. Zero marks a set with
         // more than two parts.
@@ -62,31 +62,31 @@ impl Kept {
     }
 
     /// Makes the code of these four bits, unchecked: the parts may be in any order, or equal.
-    #[inline(always)]
+    #[inline]
     pub const fn from_code(code: u8) -> Self {
         Kept(code & 0xf)
     }
 
     /// The four bits.
-    #[inline(always)]
+    #[inline]
     pub const fn code(self) -> u8 {
         self.0
     }
 
     /// The first part.
-    #[inline(always)]
+    #[inline]
     pub const fn first(self) -> usize {
         (self.0 & 3) as usize
     }
 
     /// The second part.
-    #[inline(always)]
+    #[inline]
     pub const fn second(self) -> usize {
         (self.0 >> 2) as usize
     }
 
     /// The column of the kept element `index`, in a chunk of elements of width `W`.
-    #[inline(always)]
+    #[inline]
     pub const fn column<W: SparseWidth>(self, index: usize) -> usize {
         if W::CHUNK < 4 {
             return self.first() / 2;

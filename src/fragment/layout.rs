@@ -121,7 +121,7 @@ impl Layout {
     }
 
     /// The (row, column) of element `index` of `lane`.
-    #[inline(always)]
+    #[inline]
     pub const fn position(self, lane: usize, index: usize) -> (usize, usize) {
         let (mut row, mut col) = (0, 0);
         let mut bit = 0;
@@ -138,7 +138,7 @@ impl Layout {
     }
 
     /// The (lane, index) that holds the element at (row, column).
-    #[inline(always)]
+    #[inline]
     pub const fn owner(self, row: usize, col: usize) -> (usize, usize) {
         let (mut lane, mut index) = (0, 0);
         let mut bit = 0;

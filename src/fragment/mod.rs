@@ -105,7 +105,7 @@ pub type FragmentB<S, T> = Fragment<RoleB, S, T>;
 pub type Accumulator<S, T> = Fragment<RoleC, S, T>;
 
 impl<R: Role, S: FragmentShape<R, T::Width>, T: Element> Clone for Fragment<R, S, T> {
-    #[inline(always)]
+    #[inline]
     fn clone(&self) -> Self {
         *self
     }
@@ -128,26 +128,26 @@ impl<R: Role, S: FragmentShape<R, T::Width>, T: Element> Fragment<R, S, T> {
     pub const COLS: usize = S::LAYOUT.cols();
 
     /// The (row, column) of element `index` of `lane`.
-    #[inline(always)]
+    #[inline]
     pub const fn position(lane: usize, index: usize) -> (usize, usize) {
         S::LAYOUT.position(lane, index)
     }
 
     /// The (lane, index) that holds the element at (row, column).
-    #[inline(always)]
+    #[inline]
     pub const fn owner(row: usize, col: usize) -> (usize, usize) {
         S::LAYOUT.owner(row, col)
     }
 
     /// Makes the matrix of zeros.
-    #[inline(always)]
+    #[inline]
     pub fn zero() -> Self {
         bytemuck::Zeroable::zeroed()
     }
 
     /// Returns element `index` of the lane: the one at [`position`](Self::position)`(lane.id(),
     /// index)`.
-    #[inline(always)]
+    #[inline]
     #[track_caller]
     pub fn get(&self, lane: Lane<'_>, index: usize) -> T {
         assert!(
@@ -159,27 +159,27 @@ impl<R: Role, S: FragmentShape<R, T::Width>, T: Element> Fragment<R, S, T> {
     }
 
     /// The registers, in the form that the instructions take.
-    #[inline(always)]
+    #[inline]
     pub fn registers(&self) -> PerLane<S::Registers> {
         self.registers
     }
 
     /// Makes a fragment of its registers.
-    #[inline(always)]
+    #[inline]
     pub const fn from_registers(registers: PerLane<S::Registers>) -> Self {
         Fragment { registers, _element: PhantomData }
     }
 }
 
 /// Returns element `index` of a lane's registers.
-#[inline(always)]
+#[inline]
 pub(crate) fn take<T: Element>(registers: &[<T::Width as Width>::Register], index: usize) -> T {
     let per_register = T::Width::PER_REGISTER;
     T::from_bits(T::Width::unpack(registers[index / per_register], index % per_register))
 }
 
 /// Writes element `index` of a lane's registers.
-#[inline(always)]
+#[inline]
 pub(crate) fn put<T: Element>(
     registers: &mut [<T::Width as Width>::Register],
     index: usize,

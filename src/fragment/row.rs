@@ -14,13 +14,13 @@ impl RowAddr {
     /// # Safety
     /// The 16 bytes from `address` belong to the block's shared memory, and `address` is a multiple
     /// of 16. The simulator checks both.
-    #[inline(always)]
+    #[inline]
     pub const unsafe fn from_address(address: u32) -> Self {
         RowAddr(address)
     }
 
     /// The address in the `.shared` window.
-    #[inline(always)]
+    #[inline]
     pub const fn address(self) -> u32 {
         self.0
     }

@@ -67,7 +67,7 @@ pub type ScaleA<K> = Scales<RoleA, K>;
 pub type ScaleB<K> = Scales<RoleB, K>;
 
 impl<R, K> Clone for Scales<R, K> {
-    #[inline(always)]
+    #[inline]
     fn clone(&self) -> Self {
         *self
     }
@@ -86,13 +86,13 @@ impl<R: Role, K: ScaledKind> Scales<R, K> {
     }
 
     /// The registers, in the form that the instruction takes.
-    #[inline(always)]
+    #[inline]
     pub fn registers(&self) -> PerLane<u32> {
         self.register
     }
 
     /// Makes scales of their registers.
-    #[inline(always)]
+    #[inline]
     pub const fn from_registers(register: PerLane<u32>) -> Self {
         Scales { register, _kind: PhantomData }
     }

@@ -14,11 +14,11 @@ pub(super) type Number = ();
 pub(super) type Line = ();
 
 /// The caller's line.
-#[inline(always)]
+#[inline]
 pub(super) fn caller() -> Line {}
 
 impl<T> PerLane<T> {
-    #[inline(always)]
+    #[inline]
     pub(super) const fn splat_stored(value: T) -> Self
     where
         T: Copy,
@@ -27,7 +27,7 @@ impl<T> PerLane<T> {
     }
 
     /// Applies a function, the same in every lane, to each lane's value.
-    #[inline(always)]
+    #[inline]
     pub(crate) fn map<U>(self, value: impl Fn(T) -> U) -> PerLane<U>
     where
         T: Copy,
@@ -36,7 +36,7 @@ impl<T> PerLane<T> {
     }
 
     /// Applies a function, the same in every lane, to each lane's values.
-    #[inline(always)]
+    #[inline]
     pub(crate) fn zip<U, R>(self, other: PerLane<U>, value: impl Fn(T, U) -> R) -> PerLane<R>
     where
         T: Copy,
@@ -45,7 +45,7 @@ impl<T> PerLane<T> {
         PerLane(value(self.0, other.0))
     }
 
-    #[inline(always)]
+    #[inline]
     pub(crate) fn lane_ref(&self, lane: Lane<'_>) -> &T {
         let _ = lane;
         &self.0
@@ -54,29 +54,29 @@ impl<T> PerLane<T> {
 
 /// Access to the executing lane's own value, the operand of an instruction.
 impl<T> PerLane<T> {
-    #[inline(always)]
+    #[inline]
     pub(crate) fn from_own(value: T) -> Self {
         PerLane(value)
     }
 
-    #[inline(always)]
+    #[inline]
     pub(crate) fn own(self) -> T {
         self.0
     }
 
-    #[inline(always)]
+    #[inline]
     pub(crate) fn own_mut(&mut self) -> &mut T {
         &mut self.0
     }
 }
 
 impl Lane<'_> {
-    #[inline(always)]
+    #[inline]
     pub(crate) fn current() -> Self {
         Lane { number: (), _closure: PhantomData }
     }
 
-    #[inline(always)]
+    #[inline]
     pub(super) fn number(self) -> usize {
         // SAFETY: it reads a special register. A `Lane` exists only in a lane closure.
         unsafe { core::arch::nvptx::_thread_idx_x() as u32 as usize % LANES }
@@ -84,13 +84,13 @@ impl Lane<'_> {
 }
 
 /// `[element(0), element(1), ..]`.
-#[inline(always)]
+#[inline]
 pub(crate) fn array<T, const N: usize>(element: impl Fn(usize) -> T) -> [T; N] {
     core::array::from_fn(element)
 }
 
 /// `[value(array[0]), value(array[1]), ..]`.
-#[inline(always)]
+#[inline]
 pub(crate) fn mapped<T: Copy, U, const N: usize>(array: [T; N], value: impl Fn(T) -> U) -> [U; N] {
     array.map(value)
 }

@@ -48,7 +48,7 @@ impl From<(u32, u32, u32)> for Grid {
 }
 
 impl From<[u32; 3]> for Grid {
-    #[inline(always)]
+    #[inline]
     fn from([x, y, z]: [u32; 3]) -> Self {
         Grid { x, y, z }
     }

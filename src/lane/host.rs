@@ -14,14 +14,14 @@ pub(super) type Number = usize;
 pub(super) type Line = &'static Location<'static>;
 
 /// The caller's line.
-#[inline(always)]
+#[inline]
 #[track_caller]
 pub(super) fn caller() -> Line {
     Location::caller()
 }
 
 impl<T> PerLane<T> {
-    #[inline(always)]
+    #[inline]
     pub(super) const fn splat_stored(value: T) -> Self
     where
         T: Copy,
@@ -30,7 +30,7 @@ impl<T> PerLane<T> {
     }
 
     /// Applies a function, the same in every lane, to each lane's value.
-    #[inline(always)]
+    #[inline]
     pub(crate) fn map<U>(self, value: impl Fn(T) -> U) -> PerLane<U>
     where
         T: Copy,
@@ -39,7 +39,7 @@ impl<T> PerLane<T> {
     }
 
     /// Applies a function, the same in every lane, to each lane's values.
-    #[inline(always)]
+    #[inline]
     pub(crate) fn zip<U, R>(self, other: PerLane<U>, value: impl Fn(T, U) -> R) -> PerLane<R>
     where
         T: Copy,
@@ -48,7 +48,7 @@ impl<T> PerLane<T> {
         PerLane(core::array::from_fn(|lane| value(self.0[lane], other.0[lane])))
     }
 
-    #[inline(always)]
+    #[inline]
     pub(crate) fn lane_ref(&self, lane: Lane<'_>) -> &T {
         &self.0[lane.id()]
     }
@@ -74,7 +74,7 @@ impl Lane<'_> {
         Lane { number, _closure: PhantomData }
     }
 
-    #[inline(always)]
+    #[inline]
     pub(super) fn number(self) -> usize {
         self.number
     }
@@ -85,13 +85,13 @@ impl Lane<'_> {
 // have an eighth less to compile.
 
 /// `[element(0), element(1), ..]`.
-#[inline(always)]
+#[inline]
 pub(crate) fn array<T, const N: usize>(element: impl Fn(usize) -> T) -> [T; N] {
     simulated(&element)
 }
 
 /// `[value(array[0]), value(array[1]), ..]`.
-#[inline(always)]
+#[inline]
 pub(crate) fn mapped<T: Copy, U, const N: usize>(array: [T; N], value: impl Fn(T) -> U) -> [U; N] {
     simulated(&|index: usize| value(array[index]))
 }

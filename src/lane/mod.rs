@@ -74,7 +74,7 @@ pub struct PerLane<T>(Stored<T>);
 
 impl<T> PerLane<T> {
     /// The same value in every lane.
-    #[inline(always)]
+    #[inline]
     pub const fn splat(value: T) -> Self
     where
         T: Copy,
@@ -96,13 +96,13 @@ pub struct Lane<'w> {
 
 impl Lane<'_> {
     /// The lane's number in its warp, `0..32`.
-    #[inline(always)]
+    #[inline]
     pub fn id(self) -> usize {
         self.number()
     }
 
     /// Returns this lane's value.
-    #[inline(always)]
+    #[inline]
     pub fn get<T: Copy>(self, values: &PerLane<T>) -> T {
         *values.lane_ref(self)
     }

@@ -11,7 +11,7 @@ pub struct Site {
 
 impl Site {
     /// The line of the call of the enclosing `#[track_caller]` function.
-    #[inline(always)]
+    #[inline]
     #[track_caller]
     pub(crate) fn here() -> Self {
         Site { location: caller() }

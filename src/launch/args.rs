@@ -59,7 +59,7 @@ macro_rules! stored_as_it_is {
         unsafe impl<$($generics)*> KernelField for $data {
             type Stored = Self;
 
-            #[inline(always)]
+            #[inline]
             unsafe fn load<'k>(stored: &'static Self, _: &'static str) -> Self::In<'k> {
                 *stored
             }
@@ -87,7 +87,7 @@ macro_rules! memory {
         unsafe impl<$($generics)*> KernelField for $field {
             type Stored = $stored;
 
-            #[inline(always)]
+            #[inline]
             unsafe fn load<'k>($from: &'static Self::Stored, name: &'static str) -> Self::In<'k> {
                 // SAFETY: the caller upholds the conditions.
                 unsafe { <Self as KernelParam>::enter($head, $tail, name) }
@@ -111,7 +111,7 @@ memory! {
 unsafe impl<P: KernelField> KernelField for Dependent<P> {
     type Stored = P::Stored;
 
-    #[inline(always)]
+    #[inline]
     unsafe fn load<'k>(stored: &'static P::Stored, name: &'static str) -> Self::In<'k> {
         // SAFETY: the caller upholds the conditions.
         Dependent::new(unsafe { P::load(stored, name) })
@@ -139,7 +139,7 @@ unsafe impl KernelParam for bool {
     const IS_MEMORY: bool = false;
     const TYPE: TypeName = TypeName::Text("bool");
 
-    #[inline(always)]
+    #[inline]
     unsafe fn enter<'k>(head: u8, _: (), _: &'static str) -> Self::In<'k> {
         head != 0
     }
@@ -178,7 +178,7 @@ unsafe impl<T: KernelData, const N: usize> KernelParam for [T; N] {
         TypeName::Text("]"),
     ]);
 
-    #[inline(always)]
+    #[inline]
     unsafe fn enter<'k>(head: &'static [T; N], _: (), _: &'static str) -> Self::In<'k> {
         *head
     }
@@ -213,7 +213,7 @@ unsafe impl<T: KernelData> KernelParam for &T {
     const IS_MEMORY: bool = false;
     const TYPE: TypeName = TypeName::Parts(&[TypeName::Text("&"), T::TYPE]);
 
-    #[inline(always)]
+    #[inline]
     unsafe fn enter<'k>(head: &'static T, _: (), _: &'static str) -> Self::In<'k> {
         head
     }
@@ -237,7 +237,7 @@ unsafe impl<T: KernelData> KernelParam for &T {
 unsafe impl<T: KernelData> KernelField for &T {
     type Stored = T;
 
-    #[inline(always)]
+    #[inline]
     unsafe fn load<'k>(stored: &'static T, _: &'static str) -> Self::In<'k> {
         stored
     }

@@ -64,13 +64,13 @@ pub struct PrecedingEnded<'b> {
 }
 
 impl<P> Dependent<P> {
-    #[inline(always)]
+    #[inline]
     pub(super) fn new(memory: P) -> Self {
         Dependent(memory)
     }
 
     /// Returns the memory.
-    #[inline(always)]
+    #[inline]
     pub fn get(self, _: PrecedingEnded<'_>) -> P {
         self.0
     }
@@ -80,7 +80,7 @@ impl<'k, Tile: BoxTile, const RANK: usize, Mode: TensorMode>
     Dependent<TensorMap<'k, Tile, RANK, Mode>>
 {
     /// As [`TensorMap::prefetch`]. The map itself is a parameter, which no preceding kernel writes.
-    #[inline(always)]
+    #[inline]
     #[track_caller]
     pub fn prefetch(&self, lane: Lane<'_>)
     where
@@ -96,7 +96,7 @@ impl Block<'_> {
     ///
     /// Each thread that touches memory calls it. On a GPU older than sm_90 and in the simulator, a
     /// kernel starts after the preceding ones anyway.
-    #[inline(always)]
+    #[inline]
     pub fn wait_for_preceding_kernels(&self) -> PrecedingEnded<'_> {
         dependent::wait();
         PrecedingEnded { _block: PhantomData }
@@ -113,7 +113,7 @@ unsafe impl<P: KernelParam> KernelParam for Dependent<P> {
     const TYPE: TypeName =
         TypeName::Parts(&[TypeName::Text("Dependent<"), P::TYPE, TypeName::Text(">")]);
 
-    #[inline(always)]
+    #[inline]
     unsafe fn enter<'k>(head: Self::Head, tail: Self::Tail, name: &'static str) -> Self::In<'k> {
         // SAFETY: the caller upholds the conditions.
         Dependent(unsafe { P::enter(head, tail, name) })
@@ -166,7 +166,7 @@ pub const fn asks(kernel: &KernelInfo, parameters: &[ParamInfo]) -> bool {
 /// the dependent kernel then starts when this one has ended. The prologue also waits for the
 /// preceding kernels, unless the kernel does that itself.
 #[doc(hidden)]
-#[inline(always)]
+#[inline]
 pub fn begin_dependent(kernel: &KernelInfo, asks: bool) {
     if kernel.min_blocks == 1 {
         dependent::launch();
@@ -179,7 +179,7 @@ pub fn begin_dependent(kernel: &KernelInfo, asks: bool) {
 /// The epilogue of such a kernel: waits for the preceding kernels. A kernel that waits for this one
 /// to end has then waited for those too.
 #[doc(hidden)]
-#[inline(always)]
+#[inline]
 pub fn end_dependent(asks: bool) {
     if asks {
         dependent::wait();

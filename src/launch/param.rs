@@ -219,7 +219,7 @@ macro_rules! scalars {
             const IS_MEMORY: bool = false;
             const TYPE: TypeName = TypeName::Text(stringify!($scalar));
 
-            #[inline(always)]
+            #[inline]
             unsafe fn enter<'k>(head: $scalar, _: (), _: &'static str) -> Self::In<'k> {
                 head
             }
@@ -256,7 +256,7 @@ macro_rules! slices {
                     TypeName::Text(">"),
                 ]);
 
-            #[inline(always)]
+            #[inline]
             unsafe fn enter<'k>(start: *mut T, len: usize, name: &'static str) -> $slice<'k, T> {
                 // SAFETY: the caller guarantees that they are those of a buffer that the launch
                 // borrows.

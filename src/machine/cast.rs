@@ -10,7 +10,7 @@ use bytemuck::Pod;
 ///
 /// # Safety
 /// The types have the same size.
-#[inline(always)]
+#[inline]
 pub(crate) const unsafe fn cast<A: Pod, B: Pod>(value: A) -> B {
     #[repr(C)]
     union Bytes<A: Copy, B: Copy> {

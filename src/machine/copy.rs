@@ -14,7 +14,7 @@ macro_rules! copies {
         /// # Safety
         /// Both addresses are aligned. The destination is in shared memory. The `some` source bytes
         /// (or all) are readable, and no thread writes them.
-        #[inline(always)]
+        #[inline]
         pub(crate) unsafe fn $name(site: Site, to: u32, from: *const u8, some: Option<u32>) {
             #[cfg(target_arch = "nvptx64")]
             // SAFETY: guaranteed by the caller.
@@ -46,7 +46,7 @@ copies! {
 }
 
 /// Commits a group of the copies that each lane has started.
-#[inline(always)]
+#[inline]
 pub(crate) fn commit_copies(site: Site) {
     #[cfg(target_arch = "nvptx64")]
     {
@@ -58,7 +58,7 @@ pub(crate) fn commit_copies(site: Site) {
 }
 
 /// Waits until at most the `N` newest groups of each lane are in flight.
-#[inline(always)]
+#[inline]
 pub(crate) fn wait_for_copies<const N: u32>(site: Site) {
     #[cfg(target_arch = "nvptx64")]
     {
@@ -73,7 +73,7 @@ pub(crate) fn wait_for_copies<const N: u32>(site: Site) {
 ///
 /// `asm!` keeps the computation here. Otherwise the compiler would keep the address in two
 /// registers across the loop, and its increment in two more.
-#[inline(always)]
+#[inline]
 pub(crate) fn further<T>(start: *const T, count: u32, pitch: u32) -> *const T {
     #[cfg(target_arch = "nvptx64")]
     return {
@@ -94,7 +94,7 @@ pub(crate) fn further<T>(start: *const T, count: u32, pitch: u32) -> *const T {
 }
 
 /// The address of an element after `start`.
-#[inline(always)]
+#[inline]
 pub(crate) fn element<T>(start: *const T, index: u32) -> *const T {
     #[cfg(target_arch = "nvptx64")]
     return {

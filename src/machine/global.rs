@@ -25,7 +25,7 @@ pub(crate) struct RawSlice<T> {
 }
 
 impl<T> Clone for RawSlice<T> {
-    #[inline(always)]
+    #[inline]
     fn clone(&self) -> Self {
         *self
     }
@@ -34,7 +34,7 @@ impl<T> Copy for RawSlice<T> {}
 
 impl<T> RawSlice<T> {
     /// The slice of `len` elements at `start`, for the kernel parameter `name`.
-    #[inline(always)]
+    #[inline]
     pub(crate) fn new(start: *mut T, len: usize, name: &'static str) -> Self {
         #[cfg(target_arch = "nvptx64")]
         let _ = name;
@@ -53,7 +53,7 @@ impl<T> RawSlice<T> {
     }
 
     /// The address of its first element.
-    #[inline(always)]
+    #[inline]
     pub(crate) fn start(self) -> *mut T {
         #[cfg(not(target_arch = "nvptx64"))]
         self.launch.check(self.name);
@@ -61,13 +61,13 @@ impl<T> RawSlice<T> {
     }
 
     /// Number of elements.
-    #[inline(always)]
+    #[inline]
     pub(crate) const fn len(self) -> usize {
         self.len
     }
 
     /// The kernel's parameter, for reports; empty on the device.
-    #[inline(always)]
+    #[inline]
     pub(crate) const fn name(self) -> &'static str {
         #[cfg(target_arch = "nvptx64")]
         return "";
@@ -76,7 +76,7 @@ impl<T> RawSlice<T> {
     }
 
     /// The slice without its first `count` elements.
-    #[inline(always)]
+    #[inline]
     pub(crate) fn skip(self, count: usize, site: Site) -> Self {
         let RawSlice { start, len, .. } = self;
         check!(
@@ -99,7 +99,7 @@ impl<T> RawSlice<T> {
     ///
     /// A buffer on a GPU starts at a multiple of 256. The simulator counts from the start of the
     /// slice, independent of the host's address.
-    #[inline(always)]
+    #[inline]
     pub(crate) fn alignment(self) -> usize {
         #[cfg(target_arch = "nvptx64")]
         return self.start.addr();
@@ -109,7 +109,7 @@ impl<T> RawSlice<T> {
 
     /// The start address, for accesses by other means. From here on the simulator associates this
     /// address with the slice.
-    #[inline(always)]
+    #[inline]
     pub(crate) fn as_ptr(self, is_mut: bool) -> *mut T {
         #[cfg(target_arch = "nvptx64")]
         let _ = is_mut;
@@ -147,7 +147,7 @@ impl<T: Element> RawSlice<T> {
         ElementOf { name: self.name, index }
     }
 
-    #[inline(always)]
+    #[inline]
     fn element(self, index: usize, access: &'static str, site: Site) -> *mut T {
         #[cfg(target_arch = "nvptx64")]
         let _ = access;
@@ -163,7 +163,7 @@ impl<T: Element> RawSlice<T> {
     }
 
     /// Reports to the simulator that elements of the slice are read.
-    #[inline(always)]
+    #[inline]
     pub(crate) fn note_read(self, site: Site, index: usize, count: usize) {
         #[cfg(target_arch = "nvptx64")]
         let _ = (site, index, count);
@@ -175,7 +175,7 @@ impl<T: Element> RawSlice<T> {
     }
 
     /// The same for the elements at an address.
-    #[inline(always)]
+    #[inline]
     pub(crate) fn note_read_at(self, site: Site, from: *const T, count: usize) {
         #[cfg(target_arch = "nvptx64")]
         let _ = (site, from, count);
@@ -184,7 +184,7 @@ impl<T: Element> RawSlice<T> {
     }
 
     /// Reads element `index`. No thread writes it.
-    #[inline(always)]
+    #[inline]
     pub(crate) fn get(self, index: usize, site: Site) -> T {
         let element = self.element(index, "read", site);
         #[cfg(not(target_arch = "nvptx64"))]
@@ -204,7 +204,7 @@ impl<T: Element> RawSlice<T> {
     ///
     /// # Safety
     /// `index` is less than `len()`.
-    #[inline(always)]
+    #[inline]
     pub(crate) unsafe fn get_unchecked(self, index: usize, site: Site) -> T {
         #[cfg(target_arch = "nvptx64")]
         // SAFETY: guaranteed by the caller.
@@ -217,7 +217,7 @@ impl<T: Element> RawSlice<T> {
     }
 
     /// Reads element `index`. Threads may write it.
-    #[inline(always)]
+    #[inline]
     pub(crate) fn get_written(self, index: usize, site: Site) -> T {
         let element = self.element(index, "read", site);
         #[cfg(target_arch = "nvptx64")]
@@ -231,7 +231,7 @@ impl<T: Element> RawSlice<T> {
     }
 
     #[cfg(not(target_arch = "nvptx64"))]
-    #[inline(always)]
+    #[inline]
     fn read_written(self, element: *mut T, index: usize, site: Site) -> T {
         // SAFETY: an element of the slice, which no thread writes before the block has ended.
         let mut value = unsafe { element.read() };
@@ -241,7 +241,7 @@ impl<T: Element> RawSlice<T> {
     }
 
     /// Writes element `index`.
-    #[inline(always)]
+    #[inline]
     pub(crate) fn set(self, index: usize, value: T, site: Site) {
         let element = self.element(index, "write", site);
         #[cfg(target_arch = "nvptx64")]
@@ -265,7 +265,7 @@ impl<T: Element> RawSlice<T> {
     ///
     /// # Safety
     /// `index` is less than `len()`.
-    #[inline(always)]
+    #[inline]
     pub(crate) unsafe fn set_unchecked(self, index: usize, value: T, site: Site) {
         #[cfg(target_arch = "nvptx64")]
         // SAFETY: guaranteed by the caller.
@@ -281,7 +281,7 @@ impl<T: Element> RawSlice<T> {
     ///
     /// # Safety
     /// They are elements of the slice, and aligned.
-    #[inline(always)]
+    #[inline]
     pub(crate) unsafe fn store_piece<P: Pod>(self, first: usize, piece: P, site: Site) {
         #[cfg(target_arch = "nvptx64")]
         // SAFETY: guaranteed by the caller.
@@ -299,7 +299,7 @@ impl<T: Element> RawSlice<T> {
     ///
     /// # Safety
     /// They are elements of the slice, and the address is a multiple of the value's size.
-    #[inline(always)]
+    #[inline]
     pub(crate) unsafe fn load_piece<V: Pod>(self, from: *const T, count: usize, site: Site) -> V {
         #[cfg(target_arch = "nvptx64")]
         // SAFETY: guaranteed by the caller; no thread writes them.

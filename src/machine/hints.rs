@@ -4,7 +4,7 @@
 ///
 /// A loop that depends on it is not fully unrolled, which for a tile would mean hundreds of copies.
 /// Values that depend on it are not hoisted out of a surrounding loop into registers.
-#[inline(always)]
+#[inline]
 pub(crate) fn opaque(number: usize) -> usize {
     #[cfg(target_arch = "nvptx64")]
     return {
@@ -30,7 +30,7 @@ pub(crate) fn opaque(number: usize) -> usize {
 ///
 /// # Safety
 /// All lanes of the warp are converged, and have the same number.
-#[inline(always)]
+#[inline]
 pub(crate) unsafe fn uniform(number: u32) -> u32 {
     #[cfg(target_arch = "nvptx64")]
     return {
@@ -56,7 +56,7 @@ pub(crate) unsafe fn uniform(number: u32) -> u32 {
 /// # Safety
 /// All lanes of the warp are converged.
 #[cfg(target_arch = "nvptx64")]
-#[inline(always)]
+#[inline]
 pub(crate) unsafe fn all(so: bool) -> bool {
     let all: u32;
     // SAFETY: guaranteed by the caller.
@@ -71,7 +71,7 @@ pub(crate) unsafe fn all(so: bool) -> bool {
 }
 
 /// Returns the number. The compiler neither hoists it out of a loop into a register, nor splits it.
-#[inline(always)]
+#[inline]
 pub(crate) fn fixed(number: u32) -> u32 {
     #[cfg(target_arch = "nvptx64")]
     return {
@@ -90,7 +90,7 @@ pub(crate) fn fixed(number: u32) -> u32 {
 
 /// On the CPU, the number limited to `most`. On the GPU, the number: a larger one is found to be
 /// outside of a slice too.
-#[inline(always)]
+#[inline]
 pub(crate) fn clamped(number: usize, most: usize) -> usize {
     #[cfg(target_arch = "nvptx64")]
     return {

@@ -22,7 +22,7 @@ impl MapRef {
     ///
     /// # Safety
     /// It is a valid map, and stays there.
-    #[inline(always)]
+    #[inline]
     pub(crate) unsafe fn at(words: *const TensorMapWords) -> Self {
         #[cfg(target_arch = "nvptx64")]
         return MapRef { words };
@@ -43,7 +43,7 @@ impl MapRef {
     }
 
     /// The address of the map.
-    #[inline(always)]
+    #[inline]
     pub(crate) fn as_ptr(&self) -> *const u8 {
         #[cfg(target_arch = "nvptx64")]
         return self.words.cast();

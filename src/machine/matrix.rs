@@ -17,7 +17,7 @@ macro_rules! loads {
         ///
         /// # Safety
         /// The warp is converged, and the GPU has the form.
-        #[inline(always)]
+        #[inline]
         pub(crate) unsafe fn $name(
             site: Site, rows: PerLane<RowAddr>
         ) -> PerLane<[u32; [$(stringify!($r)),+].len()]> {
@@ -41,7 +41,7 @@ macro_rules! stores {
         ///
         /// # Safety
         /// The warp is converged, and the GPU has the form.
-        #[inline(always)]
+        #[inline]
         pub(crate) unsafe fn $name(
             site: Site,
             rows: PerLane<RowAddr>,
@@ -64,7 +64,7 @@ crate::stmatrix_forms!(stores);
 ///
 /// # Safety
 /// The warp is converged.
-#[inline(always)]
+#[inline]
 pub(crate) unsafe fn movmatrix_sync_aligned_m8n8_trans_b16(
     site: Site,
     matrix: PerLane<u32>,

@@ -11,7 +11,7 @@ use crate::{lane::PerLane, machine::all, raw};
 ///
 /// # Safety
 /// The address is that of memory for a barrier.
-#[inline(always)]
+#[inline]
 pub(crate) unsafe fn init(site: Site, address: u32, count: u32) {
     #[cfg(target_arch = "nvptx64")]
     // SAFETY: guaranteed by the caller.
@@ -27,7 +27,7 @@ pub(crate) unsafe fn init(site: Site, address: u32, count: u32) {
 ///
 /// # Safety
 /// It is a barrier that is no longer used.
-#[inline(always)]
+#[inline]
 pub(crate) unsafe fn invalidate(site: Site, address: u32) {
     #[cfg(target_arch = "nvptx64")]
     // SAFETY: guaranteed by the caller.
@@ -47,7 +47,7 @@ macro_rules! looks {
         ///
         /// # Safety
         /// The address is that of a barrier.
-        #[inline(always)]
+        #[inline]
         pub(crate) unsafe fn $name(
             site: Site, address: u32, phase: u32, $($operand: u32)?
         ) -> bool {
@@ -84,7 +84,7 @@ macro_rules! waits {
         ///
         /// # Safety
         /// The address is that of a barrier, and the warp is converged.
-        #[inline(always)]
+        #[inline]
         pub(crate) unsafe fn $name(
             warp: BlockRef<'_>, site: Site, address: u32, phase: u32, $($operand: u32)?
         ) {
@@ -121,7 +121,7 @@ waits! {
 /// The lanes vote. Otherwise ptxas assumes that some lanes may poll again while others continue.
 /// Then it makes the warp yield at each start of the surrounding loop, which takes about 60 cycles.
 #[cfg(target_arch = "nvptx64")]
-#[inline(always)]
+#[inline]
 fn until(is_so: impl Fn() -> bool) {
     // SAFETY: warp-scope code is not under lane-dependent control flow.
     while !unsafe { all(is_so()) } {}
@@ -134,7 +134,7 @@ macro_rules! waits_behind {
         ///
         /// # Safety
         /// The address is that of a barrier.
-        #[inline(always)]
+        #[inline]
         pub(crate) unsafe fn $name(site: Site, address: u32, state: u64) {
             #[cfg(target_arch = "nvptx64")]
             {
@@ -166,7 +166,7 @@ impl LookAhead {
     ///
     /// # Safety
     /// The address is that of a barrier.
-    #[inline(always)]
+    #[inline]
     pub(crate) unsafe fn at(site: Site, address: u32, phase: u32) -> Self {
         #[cfg(target_arch = "nvptx64")]
         return {
@@ -193,7 +193,7 @@ impl LookAhead {
     ///
     /// # Safety
     /// The warp is converged.
-    #[inline(always)]
+    #[inline]
     pub(crate) unsafe fn is_over(self) -> bool {
         #[cfg(target_arch = "nvptx64")]
         // SAFETY: guaranteed by the caller.

@@ -26,7 +26,7 @@ impl<'k> BlockRef<'k> {
     /// # Safety
     /// The kernel was launched with blocks of `threads` threads in one dimension, a multiple of 32.
     /// All threads of the block call this.
-    #[inline(always)]
+    #[inline]
     pub(crate) unsafe fn enter(threads: usize) -> Self {
         #[cfg(target_arch = "nvptx64")]
         {
@@ -52,7 +52,7 @@ impl<'k> BlockRef<'k> {
     }
 
     /// `%ctaid`.
-    #[inline(always)]
+    #[inline]
     pub(crate) fn index(self) -> Grid {
         #[cfg(target_arch = "nvptx64")]
         return raw::index::block().into();
@@ -61,7 +61,7 @@ impl<'k> BlockRef<'k> {
     }
 
     /// `%nctaid`.
-    #[inline(always)]
+    #[inline]
     pub(crate) fn grid(self) -> Grid {
         #[cfg(target_arch = "nvptx64")]
         return raw::index::grid().into();
@@ -70,7 +70,7 @@ impl<'k> BlockRef<'k> {
     }
 
     /// Number of threads of the block.
-    #[inline(always)]
+    #[inline]
     pub(crate) fn threads(self) -> usize {
         #[cfg(target_arch = "nvptx64")]
         return self.threads;
@@ -79,7 +79,7 @@ impl<'k> BlockRef<'k> {
     }
 
     /// The warp's index in the block.
-    #[inline(always)]
+    #[inline]
     pub(crate) fn warp(self) -> usize {
         #[cfg(target_arch = "nvptx64")]
         // SAFETY: the quotient is the same in all lanes of a warp.
@@ -92,7 +92,7 @@ impl<'k> BlockRef<'k> {
     ///
     /// # Safety
     /// The warp is converged, and its block has `warps` warps.
-    #[inline(always)]
+    #[inline]
     pub(crate) unsafe fn uniform_warp(self, warps: usize) -> u32 {
         let index = self.warp() as u32;
         #[cfg(target_arch = "nvptx64")]
@@ -110,7 +110,7 @@ impl<'k> BlockRef<'k> {
     }
 
     /// Number of blocks of the cluster.
-    #[inline(always)]
+    #[inline]
     pub(crate) fn blocks_of_cluster(self) -> usize {
         #[cfg(target_arch = "nvptx64")]
         return raw::index::cluster_size() as usize;
@@ -122,7 +122,7 @@ impl<'k> BlockRef<'k> {
     ///
     /// # Safety
     /// The warp is converged.
-    #[inline(always)]
+    #[inline]
     pub(crate) unsafe fn sync(self, site: Site) {
         #[cfg(target_arch = "nvptx64")]
         // SAFETY: guaranteed by the caller.
@@ -138,7 +138,7 @@ impl<'k> BlockRef<'k> {
     ///
     /// # Safety
     /// The warp is converged, and no other threads use the barrier.
-    #[inline(always)]
+    #[inline]
     pub(crate) unsafe fn sync_named(self, site: Site, barrier: u32, threads: u32) {
         #[cfg(target_arch = "nvptx64")]
         // SAFETY: guaranteed by the caller.
@@ -154,7 +154,7 @@ impl<'k> BlockRef<'k> {
     ///
     /// # Safety
     /// All lanes execute it.
-    #[inline(always)]
+    #[inline]
     pub(crate) unsafe fn sync_warp(self, site: Site) {
         #[cfg(target_arch = "nvptx64")]
         // SAFETY: guaranteed by the caller.
@@ -170,7 +170,7 @@ impl<'k> BlockRef<'k> {
     }
 
     /// Runs the closure in each lane.
-    #[inline(always)]
+    #[inline]
     #[track_caller]
     pub(crate) fn each<T>(self, value: impl Fn(Lane<'_>) -> T + LaneCapture) -> PerLane<T> {
         #[cfg(target_arch = "nvptx64")]
@@ -183,7 +183,7 @@ impl<'k> BlockRef<'k> {
     }
 
     /// Runs the closure in each lane, with a mutable reference to that lane's value.
-    #[inline(always)]
+    #[inline]
     #[track_caller]
     pub(crate) fn update<T: LaneCapture>(
         self,
@@ -205,7 +205,7 @@ impl<'k> BlockRef<'k> {
     ///
     /// # Safety
     /// The warp is converged.
-    #[inline(always)]
+    #[inline]
     #[track_caller]
     pub(crate) unsafe fn elect(self, work: impl Fn(Lane<'_>) + LaneCapture) {
         #[cfg(target_arch = "nvptx64")]
@@ -229,7 +229,7 @@ impl<'k> BlockRef<'k> {
     ///
     /// # Safety
     /// The warpgroup is converged.
-    #[inline(always)]
+    #[inline]
     pub(crate) unsafe fn give_registers<const COUNT: u32>(self, site: Site) {
         #[cfg(target_arch = "nvptx64")]
         // SAFETY: guaranteed by the caller.
@@ -245,7 +245,7 @@ impl<'k> BlockRef<'k> {
     ///
     /// # Safety
     /// The warpgroup is converged.
-    #[inline(always)]
+    #[inline]
     pub(crate) unsafe fn take_registers<const COUNT: u32>(self, site: Site) {
         #[cfg(target_arch = "nvptx64")]
         // SAFETY: guaranteed by the caller.
@@ -261,7 +261,7 @@ impl<'k> BlockRef<'k> {
     ///
     /// # Safety
     /// The warp is converged, and waits before it arrives again.
-    #[inline(always)]
+    #[inline]
     pub(crate) unsafe fn arrive_at_cluster(self, site: Site) {
         #[cfg(target_arch = "nvptx64")]
         // SAFETY: guaranteed by the caller.
@@ -277,7 +277,7 @@ impl<'k> BlockRef<'k> {
     ///
     /// # Safety
     /// As for [`arrive_at_cluster`](Self::arrive_at_cluster).
-    #[inline(always)]
+    #[inline]
     pub(crate) unsafe fn arrive_at_cluster_relaxed(self, site: Site) {
         #[cfg(target_arch = "nvptx64")]
         // SAFETY: guaranteed by the caller.
@@ -293,7 +293,7 @@ impl<'k> BlockRef<'k> {
     ///
     /// # Safety
     /// The warp is converged, and has arrived.
-    #[inline(always)]
+    #[inline]
     pub(crate) unsafe fn wait_for_cluster(self, site: Site) {
         #[cfg(target_arch = "nvptx64")]
         // SAFETY: guaranteed by the caller.

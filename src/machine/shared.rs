@@ -14,7 +14,7 @@ use bytemuck::Pod;
 macro_rules! moved {
     ($($value:ty as $moved:ty, $named:ident;)*) => {$(
         impl Moved for $value {
-            #[inline(always)]
+            #[inline]
             unsafe fn load_shared(site: Site, address: u32) -> $value {
                 #[cfg(target_arch = "nvptx64")]
                 // SAFETY: guaranteed by the caller.
@@ -26,7 +26,7 @@ macro_rules! moved {
                 loaded(|bytes| engine::load_shared(site, address, bytes))
             }
 
-            #[inline(always)]
+            #[inline]
             unsafe fn store_shared(self, site: Site, address: u32) {
                 #[cfg(target_arch = "nvptx64")]
                 // SAFETY: guaranteed by the caller.
@@ -38,7 +38,7 @@ macro_rules! moved {
                 engine::store_shared(site, address, bytemuck::bytes_of(&self));
             }
 
-            #[inline(always)]
+            #[inline]
             unsafe fn load_cluster(site: Site, address: u32) -> $value {
                 #[cfg(target_arch = "nvptx64")]
                 // SAFETY: guaranteed by the caller.
@@ -61,19 +61,19 @@ moved! {
 }
 
 impl Moved for u128 {
-    #[inline(always)]
+    #[inline]
     unsafe fn load_shared(site: Site, address: u32) -> u128 {
         // SAFETY: guaranteed by the caller.
         bytemuck::must_cast(unsafe { <[u32; 4]>::load_shared(site, address) })
     }
 
-    #[inline(always)]
+    #[inline]
     unsafe fn store_shared(self, site: Site, address: u32) {
         // SAFETY: guaranteed by the caller.
         unsafe { bytemuck::must_cast::<u128, [u32; 4]>(self).store_shared(site, address) }
     }
 
-    #[inline(always)]
+    #[inline]
     unsafe fn load_cluster(site: Site, address: u32) -> u128 {
         // SAFETY: guaranteed by the caller.
         bytemuck::must_cast(unsafe { <[u32; 4]>::load_cluster(site, address) })
@@ -83,7 +83,7 @@ impl Moved for u128 {
 macro_rules! sent {
     ($($value:ty as $moved:ty, $named:ident;)*) => {$(
         impl Sent for $value {
-            #[inline(always)]
+            #[inline]
             unsafe fn store_cluster(self, site: Site, address: u32) {
                 #[cfg(target_arch = "nvptx64")]
                 // SAFETY: guaranteed by the caller.
@@ -106,7 +106,7 @@ sent! {
 
 /// Reads a value by a function that fills its bytes.
 #[cfg(not(target_arch = "nvptx64"))]
-#[inline(always)]
+#[inline]
 fn loaded<V: Pod>(load: impl FnOnce(&mut [u8])) -> V {
     let mut value = V::zeroed();
     load(bytemuck::bytes_of_mut(&mut value));
@@ -115,7 +115,7 @@ fn loaded<V: Pod>(load: impl FnOnce(&mut [u8])) -> V {
 
 /// Checks the swizzle of a tile's element that a lane is about to read. `address` and `plain` are
 /// its addresses with and without the swizzle.
-#[inline(always)]
+#[inline]
 pub(crate) fn check_swizzle(site: Site, address: u32, plain: u32, swizzle: SwizzleBits) {
     #[cfg(target_arch = "nvptx64")]
     let _ = (site, address, plain, swizzle);
@@ -124,7 +124,7 @@ pub(crate) fn check_swizzle(site: Site, address: u32, plain: u32, swizzle: Swizz
 }
 
 /// Records a tile's element at which a row of `ldmatrix` may start.
-#[inline(always)]
+#[inline]
 pub(crate) fn note_row(address: u32, plain: u32, swizzle: SwizzleBits) {
     #[cfg(target_arch = "nvptx64")]
     let _ = (address, plain, swizzle);
@@ -136,7 +136,7 @@ pub(crate) fn note_row(address: u32, plain: u32, swizzle: SwizzleBits) {
 ///
 /// # Safety
 /// The address is that of two such values in shared memory, aligned to 16 bytes.
-#[inline(always)]
+#[inline]
 pub(crate) unsafe fn load_shared_pair<V: Pod>(site: Site, address: u32) -> [V; 2] {
     #[cfg(target_arch = "nvptx64")]
     // SAFETY: guaranteed by the caller.

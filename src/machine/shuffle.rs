@@ -17,7 +17,7 @@ macro_rules! shuffles {
         ///
         /// # Safety
         /// The warp is converged.
-        #[inline(always)]
+        #[inline]
         pub(crate) unsafe fn $name<T: Pod>(
             site: Site, values: &PerLane<T>, operand: u32
         ) -> PerLane<T> {
@@ -45,7 +45,7 @@ shuffles! {
 ///
 /// # Safety
 /// The warp is converged.
-#[inline(always)]
+#[inline]
 pub(crate) unsafe fn shuffle<T: Pod>(
     site: Site,
     values: &PerLane<T>,
@@ -66,7 +66,7 @@ pub(crate) unsafe fn shuffle<T: Pod>(
 
 /// The value for each lane, register by register.
 #[cfg(target_arch = "nvptx64")]
-#[inline(always)]
+#[inline]
 fn passed<T: Pod>(values: &PerLane<T>, of_register: impl Fn(u32) -> u32) -> PerLane<T> {
     let mut value = values.own();
     for register in bytemuck::must_cast_slice_mut::<T, u32>(core::slice::from_mut(&mut value)) {

@@ -65,7 +65,7 @@ pub trait FloatMath: Copy + crate::lane::Sealed {
 macro_rules! methods {
     ($float:ident $math:path: $($method:ident($($argument:ident: $of:ty),*);)*) => {
         impl FloatMath for $float {$(
-            #[inline(always)]
+            #[inline]
             fn $method(self, $($argument: $of),*) -> $float {
                 #[cfg(target_arch = "nvptx64")]
                 {

@@ -49,7 +49,7 @@ macro_rules! functions {
         $(#[$doc])*
         ///
         #[doc = concat!("PTX: `", $ptx, "`, from sm_75 on.")]
-        #[inline(always)]
+        #[inline]
         #[track_caller]
         pub fn $name(x: f32) -> f32 {
             raw::$raw(x)
@@ -102,7 +102,7 @@ functions! {
 /// let x = 1.0 + f32::EPSILON * 2048.0;
 /// assert_eq!(fma(x, x, -1.0) - 2.0 * (x - 1.0), 2.0f32.powi(-24));
 /// ```
-#[inline(always)]
+#[inline]
 pub fn fma(a: f32, b: f32, c: f32) -> f32 {
     machine::fma(a, b, c)
 }
@@ -112,7 +112,7 @@ macro_rules! pairs {
         $(#[$doc])*
         ///
         #[doc = concat!("PTX: `", $ptx, "`, from sm_", $least, " on.")]
-        #[inline(always)]
+        #[inline]
         #[track_caller]
         pub fn $name([low, high]: [$element; 2]) -> [$element; 2]
         where

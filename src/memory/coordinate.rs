@@ -40,7 +40,7 @@ impl Sealed for (usize, usize) {}
 impl Coordinate for (usize, usize) {
     const KNOWN: Option<(usize, usize)> = None;
 
-    #[inline(always)]
+    #[inline]
     fn resolve<W: Window>(self, site: Site) -> (usize, usize) {
         let (row, col) = self;
         let inside = row <= const { W::TILE_ROWS.saturating_sub(W::ROWS) }
@@ -76,7 +76,7 @@ impl<const ROW: usize, const COL: usize> Sealed for At<ROW, COL> {}
 impl<const ROW: usize, const COL: usize> Coordinate for At<ROW, COL> {
     const KNOWN: Option<(usize, usize)> = Some((ROW, COL));
 
-    #[inline(always)]
+    #[inline]
     fn resolve<W: Window>(self, _: Site) -> (usize, usize) {
         const { check_known::<Self, W>() };
         (ROW, COL)

@@ -23,7 +23,7 @@ impl<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order>
     ///
     /// A store has 16 bytes if the destination's alignment allows it. Otherwise it has one element,
     /// or two if they have 16 bits and are aligned. Elements outside the matrix are not stored.
-    #[inline(always)]
+    #[inline]
     #[track_caller]
     pub fn copy_to(self, threads: impl Threads, matrix: GlobalMatrixMut<T, O>, at: (usize, usize)) {
         let site = Site::here();
@@ -100,7 +100,7 @@ impl<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order>
 
     /// # Safety
     /// (row, col) is the start of 16 bytes of the tile.
-    #[inline(always)]
+    #[inline]
     unsafe fn load_chunk(self, row: usize, col: usize, site: Site) -> Chunk {
         let address = self.element(row, col);
         // SAFETY: in bounds, as the caller guarantees; a swizzle moves chunks of 16 bytes whole.

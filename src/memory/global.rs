@@ -46,7 +46,7 @@ pub struct GlobalMut<'k, T> {
 macro_rules! handle {
     ($($handle:ident $is_mut:literal),*) => {$(
         impl<T> Clone for $handle<'_, T> {
-            #[inline(always)]
+            #[inline]
             fn clone(&self) -> Self {
                 *self
             }
@@ -62,26 +62,26 @@ macro_rules! handle {
             /// # Safety
             /// The elements are valid for `'k`, in memory that the kernel's threads reach. Nobody
             /// else writes them meanwhile, and for `GlobalMut` nobody else reads them.
-            #[inline(always)]
+            #[inline]
             #[doc(hidden)]
             pub unsafe fn new(start: *mut T, len: usize, name: &'static str) -> Self {
                 $handle { slice: RawSlice::new(start, len, name), _kernel: PhantomData }
             }
 
             /// The number of elements.
-            #[inline(always)]
+            #[inline]
             pub const fn len(self) -> usize {
                 self.slice.len()
             }
 
             /// The kernel parameter's name, for reports; empty on the device.
-            #[inline(always)]
+            #[inline]
             pub(crate) const fn name(self) -> &'static str {
                 self.slice.name()
             }
 
             /// Whether the slice has no elements.
-            #[inline(always)]
+            #[inline]
             pub const fn is_empty(self) -> bool {
                 self.slice.len() == 0
             }
@@ -90,7 +90,7 @@ macro_rules! handle {
             ///
             /// If the slice is shorter, the kernel stops. Reports count from the first remaining
             /// element.
-            #[inline(always)]
+            #[inline]
             #[track_caller]
             pub fn skip(self, count: usize) -> Self {
                 $handle { slice: self.slice.skip(count, Site::here()), _kernel: PhantomData }
@@ -99,7 +99,7 @@ macro_rules! handle {
             /// An address with the alignment of the slice's start. A buffer on a GPU starts at a
             /// multiple of 256. The simulator counts from the start of its slice, so that the
             /// host's alignment has no effect.
-            #[inline(always)]
+            #[inline]
             pub(crate) fn alignment(self) -> usize {
                 self.slice.alignment()
             }
@@ -109,7 +109,7 @@ macro_rules! handle {
             /// The simulator does not see accesses through this pointer, for example by `core`'s
             /// atomics. It may lose such a write: a block's own writes reach memory later, and may
             /// overwrite it.
-            #[inline(always)]
+            #[inline]
             pub fn as_ptr(self) -> *mut T {
                 self.slice.as_ptr($is_mut)
             }
@@ -128,26 +128,26 @@ impl<T: Element> Global<'_, T> {
     }
 
     /// The address of the first element.
-    #[inline(always)]
+    #[inline]
     pub(crate) fn start(self) -> *const T {
         self.slice.start()
     }
 
     /// Reports a read of `count` elements from `index` on to the simulator.
-    #[inline(always)]
+    #[inline]
     pub(crate) fn note_read(self, site: Site, index: usize, count: usize) {
         self.slice.note_read(site, index, count);
     }
 
     /// Reads element `index`. Beyond the slice, the kernel stops.
-    #[inline(always)]
+    #[inline]
     #[track_caller]
     pub fn get(self, index: usize) -> T {
         self.get_at(index, Site::here())
     }
 
     /// Like [`get`](Self::get), for the source line `site`.
-    #[inline(always)]
+    #[inline]
     pub(crate) fn get_at(self, index: usize, site: Site) -> T {
         self.slice.get(index, site)
     }
@@ -156,7 +156,7 @@ impl<T: Element> Global<'_, T> {
     ///
     /// # Safety
     /// `index` is less than `len()`.
-    #[inline(always)]
+    #[inline]
     #[track_caller]
     pub unsafe fn get_unchecked(self, index: usize) -> T {
         // SAFETY: the caller upholds the conditions.
@@ -164,7 +164,7 @@ impl<T: Element> Global<'_, T> {
     }
 
     /// The slice's representation in `machine`.
-    #[inline(always)]
+    #[inline]
     pub(crate) fn raw(self) -> RawSlice<T> {
         self.slice
     }
@@ -174,7 +174,7 @@ impl<T: Element> GlobalMut<'_, T> {
     /// Reads element `index`. Beyond the slice, the kernel stops.
     ///
     /// Other lanes may write it at the same time, so that it is read in a lane closure.
-    #[inline(always)]
+    #[inline]
     #[track_caller]
     pub fn get(self, lane: Lane<'_>, index: usize) -> T {
         let _ = lane;
@@ -182,13 +182,13 @@ impl<T: Element> GlobalMut<'_, T> {
     }
 
     /// Writes element `index`. Beyond the slice, the kernel stops.
-    #[inline(always)]
+    #[inline]
     #[track_caller]
     pub fn set(self, index: usize, value: T) {
         self.set_at(index, value, Site::here());
     }
 
-    #[inline(always)]
+    #[inline]
     pub(crate) fn set_at(self, index: usize, value: T, site: Site) {
         self.slice.set(index, value, site);
     }
@@ -197,7 +197,7 @@ impl<T: Element> GlobalMut<'_, T> {
     ///
     /// # Safety
     /// `index` is less than `len()`.
-    #[inline(always)]
+    #[inline]
     #[track_caller]
     pub unsafe fn set_unchecked(self, index: usize, value: T) {
         // SAFETY: the caller upholds the conditions.
@@ -205,7 +205,7 @@ impl<T: Element> GlobalMut<'_, T> {
     }
 
     /// The slice's representation in `machine`.
-    #[inline(always)]
+    #[inline]
     pub(crate) fn raw(self) -> RawSlice<T> {
         self.slice
     }

@@ -62,7 +62,7 @@ struct Extent<O> {
 }
 
 impl<O> Clone for Extent<O> {
-    #[inline(always)]
+    #[inline]
     fn clone(&self) -> Self {
         *self
     }
@@ -71,13 +71,13 @@ impl<O> Copy for Extent<O> {}
 
 impl<O: Order> Extent<O> {
     /// The rows and the elements of each; if column-major, the columns and the elements of each.
-    #[inline(always)]
+    #[inline]
     const fn lines(self) -> (usize, usize) {
         let (rows, cols) = (self.rows as usize, self.cols as usize);
         if O::ROW_MAJOR { (rows, cols) } else { (cols, rows) }
     }
 
-    #[inline(always)]
+    #[inline]
     fn fits(self, len: usize) -> bool {
         let (lines, length) = self.lines();
         lines == 0
@@ -87,7 +87,7 @@ impl<O: Order> Extent<O> {
     }
 
     /// The index of an element, which is in bounds.
-    #[inline(always)]
+    #[inline]
     const fn index(self, row: usize, col: usize) -> usize {
         if O::ROW_MAJOR { row * self.stride + col } else { col * self.stride + row }
     }
@@ -96,7 +96,7 @@ impl<O: Order> Extent<O> {
 macro_rules! matrix {
     ($($matrix:ident $slice:ident;)*) => {$(
         impl<T, O> Clone for $matrix<'_, T, O> {
-            #[inline(always)]
+            #[inline]
             fn clone(&self) -> Self {
                 *self
             }
@@ -111,7 +111,7 @@ macro_rules! matrix {
             /// dimension of `stride` elements.
             ///
             /// If it does not fit the slice, the kernel stops.
-            #[inline(always)]
+            #[inline]
             #[track_caller]
             pub fn new(elements: $slice<'k, T>, rows: usize, cols: usize, stride: usize) -> Self {
                 let extent = Extent {
@@ -133,39 +133,39 @@ macro_rules! matrix {
             }
 
             /// The number of rows.
-            #[inline(always)]
+            #[inline]
             pub const fn rows(self) -> usize {
                 self.extent.rows as usize
             }
 
             /// The number of columns.
-            #[inline(always)]
+            #[inline]
             pub const fn cols(self) -> usize {
                 self.extent.cols as usize
             }
 
             /// The leading dimension: elements from one row to the next (column if `ColMajor`).
-            #[inline(always)]
+            #[inline]
             pub const fn stride(self) -> usize {
                 self.extent.stride
             }
 
             /// Whether the rows (columns if `ColMajor`) start at addresses that are multiples of
             /// `bytes`.
-            #[inline(always)]
+            #[inline]
             pub fn lines_start_at_multiples_of(self, bytes: usize) -> bool {
                 self.elements.alignment().is_multiple_of(bytes)
                     && (self.stride() * size_of::<T>()).is_multiple_of(bytes)
             }
 
             /// The slice that contains the matrix.
-            #[inline(always)]
+            #[inline]
             pub const fn elements(self) -> $slice<'k, T> {
                 self.elements
             }
 
             /// The index of (row, col) in the slice. Outside the matrix, the kernel stops.
-            #[inline(always)]
+            #[inline]
             #[track_caller]
             fn index(self, row: usize, col: usize) -> usize {
                 let inside = row < self.rows() && col < self.cols();
@@ -190,13 +190,13 @@ matrix! {
 
 impl<T: Element, O: Order> GlobalMatrix<'_, T, O> {
     /// The rows and the elements of each; if column-major, the columns and the elements of each.
-    #[inline(always)]
+    #[inline]
     pub(crate) const fn lines(self) -> (usize, usize) {
         self.extent.lines()
     }
 
     /// Reads the element (row, col). Outside the matrix, the kernel stops.
-    #[inline(always)]
+    #[inline]
     #[track_caller]
     pub fn get(self, row: usize, col: usize) -> T {
         let index = self.index(row, col);
@@ -207,14 +207,14 @@ impl<T: Element, O: Order> GlobalMatrix<'_, T, O> {
 
 impl<T: Element, O: Order> GlobalMatrixMut<'_, T, O> {
     /// Whether a window is in the matrix.
-    #[inline(always)]
+    #[inline]
     pub(crate) fn has(self, at: (usize, usize), size: TileSize) -> bool {
         let inside = |at: usize, size: usize, side: usize| size <= side && at <= side - size;
         inside(at.0, size.rows, self.rows()) && inside(at.1, size.cols, self.cols())
     }
 
     /// Whether a window that starts there consists of aligned pieces of `piece` elements.
-    #[inline(always)]
+    #[inline]
     pub(crate) fn has_pieces(self, at: (usize, usize), piece: usize) -> bool {
         let along = if O::ROW_MAJOR { at.1 } else { at.0 };
         along.is_multiple_of(piece) && self.lines_start_at_multiples_of(piece * size_of::<T>())
@@ -224,7 +224,7 @@ impl<T: Element, O: Order> GlobalMatrixMut<'_, T, O> {
     ///
     /// # Safety
     /// They are elements of the matrix, and aligned.
-    #[inline(always)]
+    #[inline]
     pub(crate) unsafe fn store_piece<P: Pod>(self, row: usize, col: usize, piece: P, site: Site) {
         let first = self.extent.index(row, col);
         // SAFETY: in bounds and aligned, as the caller guarantees.
@@ -232,7 +232,7 @@ impl<T: Element, O: Order> GlobalMatrixMut<'_, T, O> {
     }
 
     /// Like [`set`](Self::set), for the source line `site`.
-    #[inline(always)]
+    #[inline]
     pub(crate) fn set_at(self, row: usize, col: usize, value: T, site: Site) {
         let inside = row < self.rows() && col < self.cols();
         check!(
@@ -249,14 +249,14 @@ impl<T: Element, O: Order> GlobalMatrixMut<'_, T, O> {
 
     /// Reads the element (row, col). Other lanes may write it at the same time, so that it is read
     /// in a lane closure.
-    #[inline(always)]
+    #[inline]
     #[track_caller]
     pub fn get(self, lane: Lane<'_>, row: usize, col: usize) -> T {
         self.elements.get(lane, self.index(row, col))
     }
 
     /// Writes the element (row, col). Outside the matrix, the kernel stops.
-    #[inline(always)]
+    #[inline]
     #[track_caller]
     pub fn set(self, row: usize, col: usize, value: T) {
         let index = self.index(row, col);

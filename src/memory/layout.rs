@@ -71,7 +71,7 @@ unsafe impl<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Ord
     const BYTES: usize = Self::TILE_BYTES;
     const ALIGN: usize = S::ALIGN;
 
-    #[inline(always)]
+    #[inline]
     unsafe fn at(address: u32) -> Self {
         // SAFETY: the caller upholds the conditions.
         unsafe { SharedTile::from_address(address) }
@@ -95,7 +95,7 @@ unsafe impl<P: SharedLayout, const N: usize> SharedLayout for [P; N] {
     const BYTES: usize = if N == 0 { 0 } else { align_up(P::BYTES, P::ALIGN) * (N - 1) + P::BYTES };
     const ALIGN: usize = P::ALIGN;
 
-    #[inline(always)]
+    #[inline]
     unsafe fn at(address: u32) -> Self {
         // SAFETY: part `i` starts at a multiple of the stride, within this array's bytes.
         core::array::from_fn(|i| unsafe {
@@ -115,7 +115,7 @@ unsafe impl SharedLayout for () {
     const BYTES: usize = 0;
     const ALIGN: usize = 1;
 
-    #[inline(always)]
+    #[inline]
     unsafe fn at(_: u32) -> Self {}
 }
 
@@ -137,7 +137,7 @@ macro_rules! tuples {
                 align
             };
 
-            #[inline(always)]
+            #[inline]
             #[allow(
                 unused_assignments,
                 unused_mut,

@@ -38,7 +38,7 @@ pub struct PeerTile<T, const ROWS: usize, const COLS: usize, S, O> {
 }
 
 impl<T, const ROWS: usize, const COLS: usize, S, O> Clone for PeerTile<T, ROWS, COLS, S, O> {
-    #[inline(always)]
+    #[inline]
     fn clone(&self) -> Self {
         *self
     }
@@ -52,7 +52,7 @@ impl<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order>
     /// sm_90.
     ///
     /// See [`Cluster`](crate::scope::Cluster) for an example.
-    #[inline(always)]
+    #[inline]
     #[track_caller]
     pub fn of(self, peer: Peer) -> PeerTile<T, ROWS, COLS, S, O>
     where
@@ -68,7 +68,7 @@ impl<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order> OfP
 {
     type Peer = PeerTile<T, ROWS, COLS, S, O>;
 
-    #[inline(always)]
+    #[inline]
     unsafe fn at_peer(address: u32) -> Self::Peer {
         // SAFETY: the caller upholds the conditions; `PeerTile` alone uses the address.
         PeerTile { tile: unsafe { SharedTile::from_address(address) } }
@@ -79,7 +79,7 @@ impl<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order>
     PeerTile<T, ROWS, COLS, S, O>
 {
     /// Writes one element (`st.shared::cluster`).
-    #[inline(always)]
+    #[inline]
     #[track_caller]
     pub fn set<C: Coordinate>(self, lane: Lane<'_>, at: C, value: T) {
         const { check_known::<C, Single<SharedTile<T, ROWS, COLS, S, O>>>() };
@@ -91,7 +91,7 @@ impl<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order>
     }
 
     /// Reads one element (`ld.shared::cluster`).
-    #[inline(always)]
+    #[inline]
     #[track_caller]
     pub fn get<C: Coordinate>(self, lane: Lane<'_>, at: C) -> T {
         const { check_known::<C, Single<SharedTile<T, ROWS, COLS, S, O>>>() };
@@ -102,7 +102,7 @@ impl<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order>
         T::from_bits(unsafe { Moved::load_cluster(site, address) })
     }
 
-    #[inline(always)]
+    #[inline]
     pub(crate) fn element<C: Coordinate>(self, at: C, site: Site) -> u32 {
         let (row, col) = at.resolve::<Single<SharedTile<T, ROWS, COLS, S, O>>>(site);
         self.tile.address() + SharedTile::<T, ROWS, COLS, S, O>::offset(row, col)
@@ -116,7 +116,7 @@ pub struct PeerRing<P, const N: usize> {
 }
 
 impl<P, const N: usize> Clone for PeerRing<P, N> {
-    #[inline(always)]
+    #[inline]
     fn clone(&self) -> Self {
         *self
     }
@@ -125,7 +125,7 @@ impl<P, const N: usize> Copy for PeerRing<P, N> {}
 
 impl<P: OfPeer, const N: usize> SharedRing<P, N> {
     /// The ring at the same place in another block of the cluster (`mapa`). Needs sm_90.
-    #[inline(always)]
+    #[inline]
     #[track_caller]
     pub fn of(self, peer: Peer) -> PeerRing<P, N>
     where
@@ -137,14 +137,14 @@ impl<P: OfPeer, const N: usize> SharedRing<P, N> {
 
 impl<P: OfPeer, const N: usize> PeerRing<P, N> {
     /// The part of the stage `index`.
-    #[inline(always)]
+    #[inline]
     pub fn stage(self, index: RingIndex<N>) -> P::Peer {
         // SAFETY: an index is less than `N`.
         unsafe { P::at_peer(self.address + index.get() as u32 * SharedRing::<P, N>::STRIDE) }
     }
 
     /// Part `index`, less than `N`; otherwise the kernel stops.
-    #[inline(always)]
+    #[inline]
     #[track_caller]
     pub fn part(self, index: usize) -> P::Peer {
         check!(index < N, Site::here(), RingOutOfBounds { index, len: N });

@@ -44,7 +44,7 @@ pub struct SharedRing<P, const N: usize> {
 }
 
 impl<P, const N: usize> Clone for SharedRing<P, N> {
-    #[inline(always)]
+    #[inline]
     fn clone(&self) -> Self {
         *self
     }
@@ -56,7 +56,7 @@ unsafe impl<P: SharedLayout, const N: usize> SharedLayout for SharedRing<P, N> {
     const BYTES: usize = <[P; N]>::BYTES;
     const ALIGN: usize = P::ALIGN;
 
-    #[inline(always)]
+    #[inline]
     unsafe fn at(address: u32) -> Self {
         SharedRing { address, _parts: PhantomData }
     }
@@ -85,14 +85,14 @@ impl<const N: usize> RingIndex<N> {
     };
 
     /// The next part; after the last part comes part 0.
-    #[inline(always)]
+    #[inline]
     #[must_use]
     pub const fn next(self) -> Self {
         if self.0 as usize == N - 1 { Self::FIRST } else { RingIndex(self.0 + 1) }
     }
 
     /// The preceding part; before part 0 comes the last.
-    #[inline(always)]
+    #[inline]
     #[must_use]
     pub const fn before(self) -> Self {
         if self.0 == 0 { RingIndex(N as u32 - 1) } else { RingIndex(self.0 - 1) }
@@ -100,14 +100,14 @@ impl<const N: usize> RingIndex<N> {
 
     /// The same index, marked for ptxas as equal in all lanes: see [`Warp::uniform`]. Descriptors
     /// of `wgmma` should be made of such an index.
-    #[inline(always)]
+    #[inline]
     #[must_use]
     pub fn uniform(self, warp: Warp<'_>) -> Self {
         RingIndex(warp.uniform(self.0))
     }
 
     /// The index as a number.
-    #[inline(always)]
+    #[inline]
     pub const fn get(self) -> usize {
         self.0 as usize
     }
@@ -115,7 +115,7 @@ impl<const N: usize> RingIndex<N> {
 
 impl<P: SharedLayout, const N: usize> SharedRing<P, N> {
     /// The address of part 0 in the `.shared` window.
-    #[inline(always)]
+    #[inline]
     pub const fn address(self) -> u32 {
         self.address
     }
@@ -124,7 +124,7 @@ impl<P: SharedLayout, const N: usize> SharedRing<P, N> {
     pub(crate) const STRIDE: u32 = align_up(P::BYTES, P::ALIGN) as u32;
 
     /// The part of the stage `index`.
-    #[inline(always)]
+    #[inline]
     pub fn stage(self, index: RingIndex<N>) -> P {
         // SAFETY: an index is less than `N`, so that the part is within this ring's bytes, at a
         // multiple of the stride.
@@ -136,7 +136,7 @@ impl<P: SharedLayout, const N: usize> SharedRing<P, N> {
     /// The ring's contents must no longer be needed. The simulator reports threads that still read
     /// the ring, and copies that still write it. It does not report a read of the old contents as
     /// elements of the new parts.
-    #[inline(always)]
+    #[inline]
     pub fn reuse<Q: SharedLayout>(self) -> Q {
         const {
             assert!(Q::BYTES <= Self::BYTES, "the new parts need more bytes than the ring has");
@@ -150,7 +150,7 @@ impl<P: SharedLayout, const N: usize> SharedRing<P, N> {
     }
 
     /// Part `index`, less than `N`; otherwise the kernel stops.
-    #[inline(always)]
+    #[inline]
     #[track_caller]
     pub fn part(self, index: usize) -> P {
         check!(index < N, Site::here(), RingOutOfBounds { index, len: N });

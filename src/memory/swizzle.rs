@@ -24,7 +24,7 @@ pub trait Swizzle: Sealed + Copy + 'static {
 }
 
 /// The XOR mask of the offsets in row `line`.
-#[inline(always)]
+#[inline]
 const fn mask<S: Swizzle>(line: u32) -> u32 {
     (line & ((1 << S::BITS) - 1)) << S::BASE
 }
@@ -34,7 +34,7 @@ const fn mask<S: Swizzle>(line: u32) -> u32 {
 /// TMA's swizzle XORs the chunk's number with the number of its 128-byte line: a function of the
 /// address alone. In rows of several times 128 bytes (which TMA does not write as one box) that
 /// number would repeat too soon. The row's number takes its place there.
-#[inline(always)]
+#[inline]
 pub(crate) const fn swizzled<S: Swizzle>(offset: u32, pitch: u32) -> u32 {
     let line = if pitch.is_multiple_of(128) { offset / pitch } else { offset / 128 };
     offset ^ mask::<S>(line)
@@ -44,7 +44,7 @@ pub(crate) const fn swizzled<S: Swizzle>(offset: u32, pitch: u32) -> u32 {
 ///
 /// If rows have a multiple of 128 bytes, only `along` is XORed. A constant term of either then
 /// remains an addition for the compiler, which an XOR over the bits of both would hide.
-#[inline(always)]
+#[inline]
 pub(crate) const fn swizzled_in_line<S: Swizzle>(line: u32, along: u32, pitch: u32) -> u32 {
     if pitch.is_multiple_of(128) {
         line * pitch + (along ^ mask::<S>(line))

@@ -54,7 +54,7 @@ pub struct SharedTile<T, const ROWS: usize, const COLS: usize, S = Unswizzled, O
 type Elements<T, S, O> = PhantomData<fn() -> (T, S, O)>;
 
 impl<T, const ROWS: usize, const COLS: usize, S, O> Clone for SharedTile<T, ROWS, COLS, S, O> {
-    #[inline(always)]
+    #[inline]
     fn clone(&self) -> Self {
         *self
     }
@@ -137,19 +137,19 @@ impl<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order>
     ///
     /// # Safety
     /// As for [`SharedLayout::at`](super::SharedLayout::at).
-    #[inline(always)]
+    #[inline]
     pub const unsafe fn from_address(address: u32) -> Self {
         SharedTile { address, _type: PhantomData }
     }
 
     /// The tile's address in the `.shared` window.
-    #[inline(always)]
+    #[inline]
     pub const fn address(self) -> u32 {
         self.address
     }
 
     /// The offset of element (row, col) from the tile's start, in bytes, after the swizzle.
-    #[inline(always)]
+    #[inline]
     pub const fn offset(row: usize, col: usize) -> u32 {
         let (line, along) =
             if O::ROW_MAJOR { (row as u32, col as u32) } else { (col as u32, row as u32) };
@@ -161,13 +161,13 @@ impl<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order>
     }
 
     /// The address of element (row, col) in the same tile without a swizzle.
-    #[inline(always)]
+    #[inline]
     const fn plain(self, row: usize, col: usize) -> u32 {
         let (line, along) = if O::ROW_MAJOR { (row, col) } else { (col, row) };
         self.address + ((line * Self::PITCH + along) * T::Width::BYTES) as u32
     }
 
-    #[inline(always)]
+    #[inline]
     pub(super) const fn element(self, row: usize, col: usize) -> u32 {
         self.address + Self::offset(row, col)
     }
@@ -177,7 +177,7 @@ impl<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order>
     ///
     /// The coordinate along the contiguous dimension is a multiple of 16 bytes (8 elements of 16
     /// bits). A misaligned coordinate, or one out of bounds, stops the kernel.
-    #[inline(always)]
+    #[inline]
     #[track_caller]
     pub fn row<C: Coordinate>(self, at: C) -> RowAddr {
         const { check_known::<C, MatrixRow<Self>>() };
@@ -191,7 +191,7 @@ impl<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order>
     /// # Safety
     /// They are in the tile, and the coordinate along the contiguous dimension is a multiple of 16
     /// bytes.
-    #[inline(always)]
+    #[inline]
     pub(crate) unsafe fn row_unchecked(self, row: usize, col: usize) -> RowAddr {
         let address = self.element(row, col);
         note_row(address, self.plain(row, col), Self::SWIZZLE_BITS);
@@ -201,7 +201,7 @@ impl<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order>
     }
 
     /// Writes one element.
-    #[inline(always)]
+    #[inline]
     #[track_caller]
     pub fn set<C: Coordinate>(self, at: C, value: T) {
         const { check_known::<C, Single<Self>>() };
@@ -214,7 +214,7 @@ impl<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order>
     /// Reads one element.
     ///
     /// Other lanes may write shared memory at the same time, so that it is read in a lane closure.
-    #[inline(always)]
+    #[inline]
     #[track_caller]
     pub fn get<C: Coordinate>(self, lane: Lane<'_>, at: C) -> T {
         const { check_known::<C, Single<Self>>() };
@@ -226,7 +226,7 @@ impl<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order>
 
     /// # Safety
     /// (row, col) is an element of the tile.
-    #[inline(always)]
+    #[inline]
     pub(crate) unsafe fn store(self, row: usize, col: usize, value: T, site: Site) {
         let address = self.element(row, col);
         // SAFETY: in bounds, as the caller guarantees; aligned, as the tile is.
@@ -239,7 +239,7 @@ impl<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order>
     /// # Safety
     /// Its elements are in the tile, and the coordinate along the contiguous dimension is a
     /// multiple of the register's size.
-    #[inline(always)]
+    #[inline]
     pub(crate) unsafe fn store_register(
         self,
         row: usize,
@@ -257,7 +257,7 @@ impl<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order>
     ///
     /// # Safety
     /// As for `store_register`.
-    #[inline(always)]
+    #[inline]
     pub(crate) unsafe fn load_register(
         self,
         _: Lane<'_>,
@@ -273,7 +273,7 @@ impl<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order>
 
     /// # Safety
     /// (row, col) is an element of the tile.
-    #[inline(always)]
+    #[inline]
     pub(crate) unsafe fn load(self, _: Lane<'_>, row: usize, col: usize, site: Site) -> T {
         let address = self.element(row, col);
         check_swizzle(site, address, self.plain(row, col), Self::SWIZZLE_BITS);
@@ -285,7 +285,7 @@ impl<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order>
     ///
     /// # Safety
     /// The 16 bytes are two such elements of the tile.
-    #[inline(always)]
+    #[inline]
     pub(crate) unsafe fn load_pair(self, _: Lane<'_>, pair: RowAddr, site: Site) -> [T; 2] {
         // SAFETY: as the caller guarantees; aligned, as `RowAddr` is.
         unsafe { load_shared_pair(site, pair.address()) }
@@ -293,7 +293,7 @@ impl<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order>
 
     /// Calls `visit(lane, row, col)` once for every element, each in one of the threads.
     /// Neighbouring threads get neighbouring elements.
-    #[inline(always)]
+    #[inline]
     pub(super) fn share_out(
         threads: impl Threads,
         visit: impl Fn(Lane<'_>, usize, usize) + LaneCapture,
@@ -314,7 +314,7 @@ impl<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order>
 
     /// Writes `value(row, col)` to every element. The threads of a warp or of the block share the
     /// work.
-    #[inline(always)]
+    #[inline]
     #[track_caller]
     pub fn fill(self, threads: impl Threads, value: impl Fn(usize, usize) -> T + LaneCapture) {
         let site = Site::here();
@@ -326,7 +326,7 @@ impl<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order>
 
     /// Calls `read(row, col, value)` for every element. The threads of a warp or of the block share
     /// the work.
-    #[inline(always)]
+    #[inline]
     #[track_caller]
     pub fn for_each(self, threads: impl Threads, read: impl Fn(usize, usize, T) + LaneCapture) {
         let site = Site::here();
@@ -360,7 +360,7 @@ impl<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order>
     /// squares::simulate(1, &mut d).check();
     /// assert_eq!(d[500], 250_000);
     /// ```
-    #[inline(always)]
+    #[inline]
     #[track_caller]
     pub fn for_each_together<const N: usize>(
         self,
@@ -380,7 +380,7 @@ impl<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order>
 
     /// Like `share_out`, with `N` places of a thread at a time, each the start of `piece` adjacent
     /// elements. The pieces of each thread must be a multiple of `N`.
-    #[inline(always)]
+    #[inline]
     pub(super) fn share_out_together<const N: usize>(
         threads: impl Threads,
         piece: usize,

@@ -49,7 +49,7 @@ where
     ///     multiply::simulate(1, &vec![bf16::ONE; 256], &b, &mut d).unwrap_err().to_string();
     /// assert!(report.starts_with("error: not sparse: row 0, columns 0 to 3: "), "{report}");
     /// ```
-    #[inline(always)]
+    #[inline]
     #[track_caller]
     pub fn compress(
         warp: Warp<'_>,
@@ -69,7 +69,7 @@ where
 }
 
 /// Selects the elements of a chunk to keep.
-#[inline(always)]
+#[inline]
 fn kept<T: Element<Width: SparseWidth> + PartialEq>(
     site: Site,
     row: usize,
@@ -88,7 +88,7 @@ fn kept<T: Element<Width: SparseWidth> + PartialEq>(
 }
 
 /// The parts of a chunk with a nonzero element: one bit each.
-#[inline(always)]
+#[inline]
 pub(super) fn parts_with<W: SparseWidth>(is_there: impl Fn(usize) -> bool) -> usize {
     let mut parts = 0;
     for col in 0..W::CHUNK {

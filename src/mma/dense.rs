@@ -173,7 +173,7 @@ macro_rules! implementations {
             type Needs = ptx::$needs;
             const PTX: &'static str = crate::mma_ptx!($q $shape $la $lb $d $a $b $c);
 
-            #[inline(always)]
+            #[inline]
             unsafe fn issue(site: Site, a: &Self::A, b: &Self::B, c: &Self::C) -> Self::D {
                 multiply! { $name Self::PTX, [$shape $a $q], site,
                     (a: FragmentA<$s, $of_a>, b: FragmentB<$s, $of_b>, c: Accumulator<$s, ptx::$c>)
@@ -203,7 +203,7 @@ where
     type Needs = <Mma<M16N8K8, f64, f64, f64, O, Target> as MmaForm>::Needs;
     const PTX: &'static str = <Mma<M16N8K8, f64, f64, f64, O, Target> as MmaForm>::PTX;
 
-    #[inline(always)]
+    #[inline]
     unsafe fn issue(site: Site, a: &Self::A, b: &Self::B, c: &Self::C) -> Self::D {
         let a = FragmentA::from_registers(a.registers());
         let b = FragmentB::from_registers(b.registers());
@@ -226,7 +226,7 @@ where
     Self: MmaForm<A = FragmentA<S, A>, B = FragmentB<S, B>, C = Accumulator<S, C>>,
 {
     /// Computes `acc += a x b`.
-    #[inline(always)]
+    #[inline]
     #[track_caller]
     pub fn accumulate(
         _: Warp<'_>,
@@ -242,7 +242,7 @@ where
     }
 
     /// Computes `a x b + c`, also for forms whose D has another type than C.
-    #[inline(always)]
+    #[inline]
     #[track_caller]
     pub fn multiply(
         _: Warp<'_>,

@@ -9,7 +9,7 @@ use crate::target::BuiltFor;
 
 impl<R: Role, S: FragmentShape<R, T::Width>, T: Element> Fragment<R, S, T> {
     /// Makes the matrix with the elements `value(row, col)`.
-    #[inline(always)]
+    #[inline]
     #[track_caller]
     pub fn from_fn(warp: Warp<'_>, value: impl Fn(usize, usize) -> T + LaneCapture) -> Self {
         Self::from_registers(warp.each(|lane| {
@@ -23,7 +23,7 @@ impl<R: Role, S: FragmentShape<R, T::Width>, T: Element> Fragment<R, S, T> {
     }
 
     /// Calls `read(row, col, value)` for every element, in the lane that holds it.
-    #[inline(always)]
+    #[inline]
     #[track_caller]
     pub fn for_each(&self, warp: Warp<'_>, read: impl Fn(usize, usize, T) + LaneCapture) {
         let registers = &self.registers;
@@ -39,7 +39,7 @@ impl<R: Role, S: FragmentShape<R, T::Width>, T: Element> Fragment<R, S, T> {
     /// Makes a matrix of the same shape and role with the elements `value(row, col, old)`.
     ///
     /// The element type may change: for example from `f32` accumulators to `bf16`, before a store.
-    #[inline(always)]
+    #[inline]
     #[track_caller]
     pub fn map<U: Element>(
         &self,
@@ -74,7 +74,7 @@ where
     S: FragmentShape<RoleC, Bits32> + FragmentShape<RoleC, Bits16>,
 {
     /// Rounds the accumulators to 16 bits.
-    #[inline(always)]
+    #[inline]
     pub fn round<U: Rounded>(&self, _: Warp<'_>) -> Accumulator<S, U>
     where
         Self: BuiltFor<U::Needs>,

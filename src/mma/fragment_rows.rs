@@ -27,7 +27,7 @@ impl<S: FragmentShape<RoleC, T::Width>, T: Element> Accumulator<S, T> {
     /// Folds each lane's own elements of each row with `fold`, starting from the lane's `start`.
     ///
     /// [`RowParts::combine`] combines the lanes of a row.
-    #[inline(always)]
+    #[inline]
     #[track_caller]
     pub fn fold_rows<P: Copy + LaneCapture>(
         &self,
@@ -49,7 +49,7 @@ impl<S: FragmentShape<RoleC, T::Width>, T: Element> Accumulator<S, T> {
 
     /// Makes the matrix with the elements `value(element, of_row)`. `of_row` is the row's value in
     /// `rows`.
-    #[inline(always)]
+    #[inline]
     #[track_caller]
     pub fn map_rows<V: Copy + LaneCapture, U: Element>(
         &self,
@@ -128,7 +128,7 @@ impl<T: Element<Width = Bits16>> FragmentA<M16N8K16, T> {
     /// let of_product = |row, col| (0..16).map(|k| at(&a, row, k) * at(&b, k, col)).sum::<f32>();
     /// assert_eq!(d[3 * 16 + 9], (0..16).map(|k| of_product(3, k) * at(&c, k, 9)).sum::<f32>());
     /// ```
-    #[inline(always)]
+    #[inline]
     pub fn beside(left: &Accumulator<M16N8K16, T>, right: &Accumulator<M16N8K16, T>) -> Self {
         Fragment::from_registers(left.registers.zip(right.registers, |[a, b], [c, d]| [a, b, c, d]))
     }

@@ -65,7 +65,7 @@ impl<R: Role, F: FragmentShape<R, T::Width>, T: Element> Fragment<R, F, T> {
     /// Along the tile's contiguous side, `at` is a multiple of 16 bytes.
     ///
     /// [`M8N8K4Quad`]: crate::fragment::M8N8K4Quad
-    #[inline(always)]
+    #[inline]
     #[track_caller]
     pub fn load_run<
         const N: usize,
@@ -98,7 +98,7 @@ impl<R: Role, F: FragmentShape<R, T::Width>, T: Element> Fragment<R, F, T> {
     /// Loads `N` pairs of adjacent fragments of a tile, with one `ldmatrix` for each pair.
     ///
     /// A pair has at most four registers. All else is as for [`load_run`](Self::load_run).
-    #[inline(always)]
+    #[inline]
     #[track_caller]
     pub fn load_pairs<
         const N: usize,
@@ -137,7 +137,7 @@ impl<R: Role, F: FragmentShape<R, T::Width>, T: Element> Fragment<R, F, T> {
 
     /// The offset in a run of the matrix row whose address `lane` gives, if one `ldmatrix` loads
     /// `fragments` fragments.
-    #[inline(always)]
+    #[inline]
     pub(super) fn place<O: Order>(lane: Lane<'_>, fragments: usize) -> (usize, usize) {
         // Eight lanes for each matrix. With fewer than four matrices, the other lanes repeat these
         // addresses: sm_75 requires a valid address in every lane.
@@ -161,7 +161,7 @@ impl<R: Role, F: FragmentShape<R, T::Width>, T: Element> Fragment<R, F, T> {
     ///
     /// # Safety
     /// The fragment's window at (row, col) is in the tile.
-    #[inline(always)]
+    #[inline]
     unsafe fn gather<const ROWS: usize, const COLS: usize, S: Swizzle, O: Order>(
         warp: Warp<'_>,
         tile: SharedTile<T, ROWS, COLS, S, O>,
@@ -191,7 +191,7 @@ impl<R: Role, F: FragmentShape<R, T::Width>, T: Element> Fragment<R, F, T> {
     /// # Safety
     /// As for `gather`. In addition, the window starts at a multiple of 16 bytes along the tile's
     /// contiguous side.
-    #[inline(always)]
+    #[inline]
     unsafe fn gather_pairs<const ROWS: usize, const COLS: usize, S: Swizzle, O: Order>(
         warp: Warp<'_>,
         tile: SharedTile<T, ROWS, COLS, S, O>,
@@ -243,7 +243,7 @@ impl<R: Role, F: FragmentShape<R, T::Width>, T: Element> Fragment<R, F, T> {
 ///
 /// # Safety
 /// All rows are in the tile, and start at multiples of 16 bytes.
-#[inline(always)]
+#[inline]
 unsafe fn run_rows<
     const N: usize,
     T: Element,
@@ -292,7 +292,7 @@ unsafe fn run_rows<
     })
 }
 /// Loads one fragment's registers with one `ldmatrix`. Each lane gives the address of a row.
-#[inline(always)]
+#[inline]
 fn load_matrices<R: Registers>(
     warp: Warp<'_>,
     rows: PerLane<RowAddr>,
@@ -311,7 +311,7 @@ fn load_matrices<R: Registers>(
 }
 
 /// Loads the registers of two fragments with one `ldmatrix`.
-#[inline(always)]
+#[inline]
 fn load_pair<R: Registers>(
     warp: Warp<'_>,
     rows: PerLane<RowAddr>,
@@ -329,7 +329,7 @@ fn load_pair<R: Registers>(
     }
 }
 
-#[inline(always)]
+#[inline]
 fn load<N: Count>(
     warp: Warp<'_>,
     rows: PerLane<RowAddr>,

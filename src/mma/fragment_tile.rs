@@ -42,7 +42,7 @@ pub struct FragmentRows<Frag, O> {
 }
 
 impl<Frag, O> Clone for FragmentRows<Frag, O> {
-    #[inline(always)]
+    #[inline]
     fn clone(&self) -> Self {
         *self
     }
@@ -77,7 +77,7 @@ where
     ///
     /// `at` is a `(row, col)`, or an [`At`](crate::memory::At), checked at compile time. Along the
     /// tile's contiguous side it is a multiple of 8.
-    #[inline(always)]
+    #[inline]
     #[track_caller]
     pub fn load<C: Coordinate, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order>(
         warp: Warp<'_>,
@@ -92,7 +92,7 @@ where
     /// sm_90.
     ///
     /// `at` is as for [`load`](Self::load).
-    #[inline(always)]
+    #[inline]
     #[track_caller]
     pub fn store_matrix<C: Coordinate, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order>(
         &self,
@@ -110,7 +110,7 @@ where
     /// [`store_rows`](Self::store_rows), outside of a mainloop.
     ///
     /// `at` is as for [`load`](Self::load).
-    #[inline(always)]
+    #[inline]
     #[track_caller]
     pub fn rows<C: Coordinate, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order>(
         warp: Warp<'_>,
@@ -131,7 +131,7 @@ where
     }
 
     /// Loads the fragment from the addresses of [`rows`](Self::rows), with one `ldmatrix`.
-    #[inline(always)]
+    #[inline]
     #[track_caller]
     pub fn load_rows<O: Order>(warp: Warp<'_>, from: FragmentRows<Self, O>) -> Self {
         let site = Site::here();
@@ -146,7 +146,7 @@ where
 
     /// Stores the fragment to the addresses of [`rows`](Self::rows), with one `stmatrix`. Needs
     /// sm_90.
-    #[inline(always)]
+    #[inline]
     #[track_caller]
     pub fn store_rows<O: Order>(&self, warp: Warp<'_>, to: FragmentRows<Self, O>)
     where
@@ -181,7 +181,7 @@ impl<R: Role, F: FragmentShape<R, T::Width>, T: Element> Fragment<R, F, T> {
     ///
     /// One store moves a whole register if its elements are neighbours in the tile. Otherwise each
     /// element has a store of its own. `at` is as for `load`.
-    #[inline(always)]
+    #[inline]
     #[track_caller]
     pub fn store<C: Coordinate, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order>(
         &self,
@@ -219,7 +219,7 @@ impl<R: Role, F: FragmentShape<R, T::Width>, T: Element> Fragment<R, F, T> {
     ///
     /// One load fills a whole register if its elements are neighbours in the tile. Otherwise each
     /// element has a load of its own. `at` is as for `load`.
-    #[inline(always)]
+    #[inline]
     #[track_caller]
     pub fn load_elements<
         C: Coordinate,

@@ -75,7 +75,7 @@ macro_rules! forms {
         impl LdMatrixForms for $count {
             const PTX: [&'static str; 2] = [$plain_ptx, $trans_ptx];
 
-            #[inline(always)]
+            #[inline]
             unsafe fn issue(
                 site: Site, transposed: bool, rows: PerLane<RowAddr>
             ) -> PerLane<[u32; $matrices]> {
@@ -111,7 +111,7 @@ impl<N: Count, Tr: Transposition, Target> LdMatrix<N, Tr, B16, Target> {
     ///
     /// Lanes 0 to 7 give the rows of the first matrix, lanes 8 to 15 those of the second, and so
     /// on. The addresses of the remaining lanes are not read, but must be valid: sm_75 requires it.
-    #[inline(always)]
+    #[inline]
     #[track_caller]
     pub fn load(warp: Warp<'_>, rows: PerLane<RowAddr>) -> PerLane<N::Registers>
     where
@@ -120,7 +120,7 @@ impl<N: Count, Tr: Transposition, Target> LdMatrix<N, Tr, B16, Target> {
         Self::load_at(warp, rows, Site::here())
     }
 
-    #[inline(always)]
+    #[inline]
     pub(crate) fn load_at(
         _: Warp<'_>,
         rows: PerLane<RowAddr>,
@@ -216,7 +216,7 @@ macro_rules! byte_forms {
             const PTX: &'static str = $ptx;
             const ARRANGEMENT: Arrangement = $($arrangement)+;
 
-            #[inline(always)]
+            #[inline]
             unsafe fn issue(site: Site, rows: PerLane<RowAddr>) -> PerLane<Self::Registers> {
                 // SAFETY: the caller upholds the same contract.
                 unsafe { matrix::$raw(site, rows) }
@@ -236,7 +236,7 @@ macro_rules! byte_loads {
             ///
             /// The first eight or sixteen lanes give the rows of the first matrix, and so on. The
             /// addresses of the remaining lanes are not read.
-            #[inline(always)]
+            #[inline]
             #[track_caller]
             pub fn load(
                 _: Warp<'_>, rows: PerLane<RowAddr>

@@ -27,7 +27,7 @@ pub struct Metadata<W: SparseWidth> {
 }
 
 impl<W: SparseWidth> Clone for Metadata<W> {
-    #[inline(always)]
+    #[inline]
     fn clone(&self) -> Self {
         *self
     }
@@ -46,19 +46,19 @@ impl<W: SparseWidth> Metadata<W> {
     pub const COLS: usize = Self::CHUNKS * W::CHUNK;
 
     /// The (row, chunk) of code `index` of `lane`. A code has four bits, and code 0 is the lowest.
-    #[inline(always)]
+    #[inline]
     pub const fn position(lane: usize, index: usize) -> (usize, usize) {
         W::METADATA.position(lane, index)
     }
 
     /// The (lane, index) of a chunk's code.
-    #[inline(always)]
+    #[inline]
     pub const fn owner(row: usize, chunk: usize) -> (usize, usize) {
         W::METADATA.owner(row, chunk)
     }
 
     /// Makes the metadata with the codes `kept(row, chunk)`.
-    #[inline(always)]
+    #[inline]
     #[track_caller]
     pub fn from_fn(warp: Warp<'_>, kept: impl Fn(usize, usize) -> Kept + LaneCapture) -> Self {
         Self::from_words(warp.each(|lane| {
@@ -71,7 +71,7 @@ impl<W: SparseWidth> Metadata<W> {
 
     /// Loads block `index` of [`Compressed::metadata`](crate::mma::Compressed::metadata): 32
     /// consecutive words, one for each lane.
-    #[inline(always)]
+    #[inline]
     #[track_caller]
     pub fn load(warp: Warp<'_>, words: Global<u32>, index: usize) -> Self {
         let site = Site::here();
@@ -83,13 +83,13 @@ impl<W: SparseWidth> Metadata<W> {
     }
 
     /// Makes metadata of its registers.
-    #[inline(always)]
+    #[inline]
     pub const fn from_words(words: PerLane<u32>) -> Self {
         Metadata { words, _width: PhantomData }
     }
 
     /// The registers, in the form that the instructions take.
-    #[inline(always)]
+    #[inline]
     pub fn words(&self) -> PerLane<u32> {
         self.words
     }

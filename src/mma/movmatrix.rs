@@ -34,7 +34,7 @@ impl<Target> MovMatrix<Trans, B16, Target> {
     pub const PTX: &'static str = "movmatrix.sync.aligned.m8n8.trans.b16";
 
     /// Transposes the matrix.
-    #[inline(always)]
+    #[inline]
     #[track_caller]
     pub fn transpose(_: Warp<'_>, matrix: PerLane<u32>) -> PerLane<u32>
     where

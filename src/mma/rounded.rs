@@ -17,7 +17,7 @@ pub trait Rounded: Element<Width = Bits16> {
     fn round_pair(low: f32, high: f32) -> u32;
 
     /// Rounds to the nearest value.
-    #[inline(always)]
+    #[inline]
     fn round(value: f32) -> Self
     where
         Self: BuiltFor<Self::Needs>,
@@ -34,12 +34,12 @@ macro_rules! rounded {
         impl Rounded for $element {
             type Needs = AtLeast<$least>;
 
-            #[inline(always)]
+            #[inline]
             fn round_pair(low: f32, high: f32) -> u32 {
                 $pair(low, high)
             }
 
-            #[inline(always)]
+            #[inline]
             fn widen(self) -> f32 {
                 $widen(self.to_bits())
             }

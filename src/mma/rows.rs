@@ -42,26 +42,26 @@ pub struct RowValues<T>(pub(crate) PerLane<[T; 2]>);
 pub struct RowParts<T>(pub(crate) PerLane<[T; 2]>);
 
 /// Which of the lane's two rows holds element `index`.
-#[inline(always)]
+#[inline]
 pub(crate) const fn row_of(index: usize) -> usize {
     index / 2 % 2
 }
 
 /// The first of the two rows of a thread of a warp or of a warpgroup. The other is 8 rows further.
-#[inline(always)]
+#[inline]
 const fn first_row(thread: usize) -> usize {
     thread / 32 * 16 + thread % 32 / 4
 }
 
 impl<T: Copy + LaneCapture> RowParts<T> {
     /// The same value for each row, in each lane: the start of a fold.
-    #[inline(always)]
+    #[inline]
     pub const fn splat(value: T) -> Self {
         RowParts(PerLane::splat([value; 2]))
     }
 
     /// Replaces each part by `change(part, value)`, with the row's value.
-    #[inline(always)]
+    #[inline]
     #[track_caller]
     pub fn zip<U: Copy + LaneCapture, R: Copy>(
         &self,
@@ -76,7 +76,7 @@ impl<T: Copy + LaneCapture> RowParts<T> {
     /// pairs.
     ///
     /// All four lanes have the same result if `both(x, y)` equals `both(y, x)`.
-    #[inline(always)]
+    #[inline]
     #[track_caller]
     pub fn combine(&self, warp: Warp<'_>, both: impl Fn(T, T) -> T + LaneCapture) -> RowValues<T>
     where
@@ -93,13 +93,13 @@ impl<T: Copy + LaneCapture> RowParts<T> {
 
 impl<T: Copy + LaneCapture> RowValues<T> {
     /// The same value for each row.
-    #[inline(always)]
+    #[inline]
     pub const fn splat(value: T) -> Self {
         RowValues(PerLane::splat([value; 2]))
     }
 
     /// Makes the values `value(row)` for the rows of a warp's accumulator, or of a warpgroup's.
-    #[inline(always)]
+    #[inline]
     #[track_caller]
     pub fn from_fn(threads: impl Threads, value: impl Fn(usize) -> T + LaneCapture) -> Self {
         RowValues(threads.each_thread(|_, thread| {
@@ -109,7 +109,7 @@ impl<T: Copy + LaneCapture> RowValues<T> {
     }
 
     /// Replaces each value by `change(value)`.
-    #[inline(always)]
+    #[inline]
     #[track_caller]
     pub fn map<R: Copy>(
         &self,
@@ -121,7 +121,7 @@ impl<T: Copy + LaneCapture> RowValues<T> {
     }
 
     /// Replaces each value by `change(value, other)`, with the same row's value of `others`.
-    #[inline(always)]
+    #[inline]
     #[track_caller]
     pub fn zip<U: Copy + LaneCapture, R: Copy>(
         &self,
@@ -134,7 +134,7 @@ impl<T: Copy + LaneCapture> RowValues<T> {
 
     /// Calls `read(row, value)` for each row of a warp's accumulator, or of a warpgroup's, in one
     /// of the row's four lanes.
-    #[inline(always)]
+    #[inline]
     #[track_caller]
     pub fn for_each(&self, threads: impl Threads, read: impl Fn(usize, T) + LaneCapture) {
         let values = &self.0;
@@ -148,7 +148,7 @@ impl<T: Copy + LaneCapture> RowValues<T> {
     }
 }
 
-#[inline(always)]
+#[inline]
 #[track_caller]
 fn zipped<T: Copy + LaneCapture, U: Copy + LaneCapture, R>(
     warp: Warp<'_>,

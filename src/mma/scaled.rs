@@ -135,7 +135,7 @@ impl<R: Role, K: ScaledKind> Scales<R, K> {
     ///
     /// `set` is one that a [`Select`] can select. `line` is a row of A or a column of B. `block`
     /// counts the blocks along K.
-    #[inline(always)]
+    #[inline]
     #[track_caller]
     pub fn from_fn(
         warp: Warp<'_>,
@@ -215,7 +215,7 @@ macro_rules! implementations {
                 $s, $a, $b, $kind, Select<BYTE_A, THREAD_A>, Select<BYTE_B, THREAD_B>, Target
             >
         {
-            #[inline(always)]
+            #[inline]
             unsafe fn issue(
                 site: Site,
                 acc: &mut Self::C,
@@ -247,7 +247,7 @@ where
     Self: MmaScaledForm<A = FragmentA<S, A>, B = FragmentB<S, B>, C = Accumulator<S, f32>>,
 {
     /// Computes `acc += (a x its scales) x (b x its scales)`.
-    #[inline(always)]
+    #[inline]
     #[track_caller]
     pub fn accumulate(
         _: Warp<'_>,

@@ -221,7 +221,7 @@ macro_rules! implementations {
             const SELECTORS: u32 = $selectors;
             const PTX: &'static str = crate::mma_sparse_ptx!($order $q $shape $d $a $b $c);
 
-            #[inline(always)]
+            #[inline]
             unsafe fn issue<const SELECTOR: u32>(
                 site: Site,
                 acc: &mut Self::C,
@@ -257,7 +257,7 @@ where
     ///
     /// `SELECTOR` selects the matrix in the metadata register: `a` has its columns from `SELECTOR *
     /// S::K` on.
-    #[inline(always)]
+    #[inline]
     #[track_caller]
     pub fn accumulate<const SELECTOR: u32>(
         _: Warp<'_>,

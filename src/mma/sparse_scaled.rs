@@ -153,7 +153,7 @@ macro_rules! implementations {
                 $s, $a, $b, $kind, Select<BYTE_A, THREAD_A>, Select<BYTE_B, THREAD_B>, Target
             >
         {
-            #[inline(always)]
+            #[inline]
             unsafe fn issue(
                 site: Site,
                 acc: &mut Self::C,
@@ -184,7 +184,7 @@ where
         + MmaSparseScaledForm<C = Accumulator<S, f32>>,
 {
     /// Computes `acc += (a x its scales) x (b x its scales)`.
-    #[inline(always)]
+    #[inline]
     #[track_caller]
     pub fn accumulate(
         _: Warp<'_>,

@@ -69,7 +69,7 @@ macro_rules! forms {
         impl StMatrixForms for $count {
             const PTX: [&'static str; 2] = [$plain_ptx, $trans_ptx];
 
-            #[inline(always)]
+            #[inline]
             unsafe fn issue(
                 site: Site,
                 transposed: bool,
@@ -112,7 +112,7 @@ impl<N: Count, Tr: Transposition, Target> StMatrix<N, Tr, B16, Target> {
     ///
     /// Lanes 0 to 7 give the rows of the first matrix, lanes 8 to 15 those of the second, and so
     /// on. Nothing is written at the addresses of the remaining lanes.
-    #[inline(always)]
+    #[inline]
     #[track_caller]
     pub fn store(warp: Warp<'_>, rows: PerLane<RowAddr>, registers: PerLane<N::Registers>)
     where
@@ -121,7 +121,7 @@ impl<N: Count, Tr: Transposition, Target> StMatrix<N, Tr, B16, Target> {
         Self::store_at(warp, rows, registers, Site::here());
     }
 
-    #[inline(always)]
+    #[inline]
     pub(crate) fn store_at(
         _: Warp<'_>,
         rows: PerLane<RowAddr>,
@@ -202,7 +202,7 @@ macro_rules! byte_forms {
             type Registers = [u32; [$(stringify!($r)),+].len()];
             const PTX: &'static str = $ptx;
 
-            #[inline(always)]
+            #[inline]
             unsafe fn issue(
                 site: Site, rows: PerLane<RowAddr>, registers: PerLane<Self::Registers>
             ) {
@@ -222,7 +222,7 @@ where
     ///
     /// Lanes 0 to 7 give the rows of the first matrix, lanes 8 to 15 those of the second, and so
     /// on. Nothing is written at the addresses of the remaining lanes.
-    #[inline(always)]
+    #[inline]
     #[track_caller]
     pub fn store(
         _: Warp<'_>,

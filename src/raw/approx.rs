@@ -10,7 +10,7 @@ use core::arch::asm;
 macro_rules! forms {
     ($($name:ident $ptx:literal $register:ident |$x:ident| $simulated:expr;)*) => {$(
         #[doc = concat!("`", $ptx, " d, a;`")]
-        #[inline(always)]
+        #[inline]
         #[track_caller]
         pub fn $name(a: $register) -> $register {
             #[cfg(target_arch = "nvptx64")]

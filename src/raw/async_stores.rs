@@ -27,7 +27,7 @@ macro_rules! stores {
         /// `to` is an address in the `.shared::cluster` window, a multiple of the value's size.
         /// Until a wait for the barrier's phase, nobody else accesses the value's bytes there.
         /// `barrier` is the address of an mbarrier in the same block. That block runs until then.
-        #[inline(always)]
+        #[inline]
         #[track_caller]
         pub unsafe fn $name(to: u32, value: $value, barrier: u32) {
             #[cfg(target_arch = "nvptx64")]
@@ -95,7 +95,7 @@ macro_rules! reductions {
         /// # Safety
         /// As for [`st_async_weak_shared_cluster_mbarrier_complete_tx_bytes_b32`]. But others may
         /// reduce the same element.
-        #[inline(always)]
+        #[inline]
         #[track_caller]
         pub unsafe fn $name(to: u32, value: $value, barrier: u32) {
             #[cfg(target_arch = "nvptx64")]

@@ -15,7 +15,7 @@ use core::arch::asm;
 /// sum of values that are equal in all threads, ptxas keeps only its lower half. It keeps all of an
 /// address that is complemented twice. The complements cost no instruction.
 #[cfg(target_arch = "nvptx64")]
-#[inline(always)]
+#[inline]
 pub(super) fn whole<T>(address: *const T) -> *const T {
     let whole;
     // SAFETY: it touches no memory.
@@ -41,7 +41,7 @@ pub(super) fn whole<T>(address: *const T) -> *const T {
 ///
 /// `barrier` is the address of an mbarrier. `to` and `barrier` may be addresses in the
 /// `.shared::cluster` window, both in one block. That block runs until then.
-#[inline(always)]
+#[inline]
 #[track_caller]
 pub unsafe fn cp_async_bulk_shared_cluster_global_mbarrier_complete_tx_bytes(
     to: u32,
@@ -75,7 +75,7 @@ pub unsafe fn cp_async_bulk_shared_cluster_global_mbarrier_complete_tx_bytes(
 ///
 /// - `to` points to `bytes` valid bytes of global memory, and nobody else accesses them.
 /// - Nobody writes the `bytes` bytes of the block's shared memory at `from`.
-#[inline(always)]
+#[inline]
 #[track_caller]
 pub unsafe fn cp_async_bulk_global_shared_cta_bulk_group(to: *mut u8, from: u32, bytes: u32) {
     #[cfg(target_arch = "nvptx64")]
@@ -135,7 +135,7 @@ macro_rules! reductions {
         /// # Safety
         /// As for [`cp_async_bulk_global_shared_cta_bulk_group`]. But others may reduce the same
         /// elements. A policy was made by `createpolicy`.
-        #[inline(always)]
+        #[inline]
         #[track_caller]
         #[allow(non_snake_case, reason = "PTX's name")]
         pub unsafe fn $name(to: *mut u8, from: u32, bytes: u32, $($policy: u64)?) {
@@ -178,7 +178,7 @@ reductions! {
 /// # Safety
 /// `from` points to `bytes` valid bytes of global memory. The address and `bytes` are multiples of
 /// 16.
-#[inline(always)]
+#[inline]
 #[track_caller]
 #[allow(non_snake_case, reason = "PTX's name")]
 pub unsafe fn cp_async_bulk_prefetch_L2_global(from: *const u8, bytes: u32) {
@@ -199,7 +199,7 @@ pub unsafe fn cp_async_bulk_prefetch_L2_global(from: *const u8, bytes: u32) {
 /// group.
 ///
 /// PTX: `cp.async.bulk.commit_group;`
-#[inline(always)]
+#[inline]
 #[track_caller]
 pub fn cp_async_bulk_commit_group() {
     #[cfg(target_arch = "nvptx64")]
@@ -215,7 +215,7 @@ pub fn cp_async_bulk_commit_group() {
 macro_rules! waits {
     ($($name:ident $ptx:literal $read:literal, $doc:literal;)*) => {$(
         #[doc = concat!("`", $ptx, " N;`: ", $doc)]
-        #[inline(always)]
+        #[inline]
         #[track_caller]
         pub fn $name<const N: u32>() {
             #[cfg(target_arch = "nvptx64")]

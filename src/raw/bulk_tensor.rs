@@ -83,7 +83,7 @@ macro_rules! rank {
         ///
         /// With `.shared::cluster`, `to` and `barrier` may be addresses in its window, both in one
         /// block. That block runs until then.
-        #[inline(always)]
+        #[inline]
         #[track_caller]
         pub unsafe fn $name(to: u32, map: *const u8, at: [i32; $rank], barrier: u32) {
             #[cfg(target_arch = "nvptx64")]
@@ -118,7 +118,7 @@ macro_rules! rank {
         /// - The tensor is valid.
         /// - Nobody writes the box's bytes of shared memory.
         /// - Nobody accesses the box in global memory, except for other reductions.
-        #[inline(always)]
+        #[inline]
         #[track_caller]
         pub unsafe fn $name(map: *const u8, at: [i32; $rank], from: u32) {
             #[cfg(target_arch = "nvptx64")]
@@ -145,7 +145,7 @@ macro_rules! rank {
         /// # Safety
         /// `map` points to a tensor map of this rank, in a kernel's parameters, in constant or in
         /// global memory. The tensor is valid.
-        #[inline(always)]
+        #[inline]
         #[track_caller]
         #[allow(non_snake_case, reason = "PTX's name")]
         pub unsafe fn $name(map: *const u8, at: [i32; $rank]) {
@@ -178,7 +178,7 @@ rank!(5 "5d" "{a}, {b}, {c}, {d}, {e}": a 0 b 1 c 2 d 3 e 4);
 ///
 /// # Safety
 /// `map` points to a tensor map, in a kernel's parameters, in constant or in global memory.
-#[inline(always)]
+#[inline]
 #[track_caller]
 pub unsafe fn prefetch_tensormap(map: *const u8) {
     #[cfg(target_arch = "nvptx64")]

@@ -17,7 +17,7 @@ macro_rules! policies {
         /// Makes an L2 cache policy for all bytes of an access.
         ///
         #[doc = concat!("`createpolicy.fractional.L2::", $priority, ".b64 policy, 1.0;`: ", $doc)]
-        #[inline(always)]
+        #[inline]
         #[allow(non_snake_case, reason = "PTX's name")]
         pub fn $name() -> u64 {
             #[cfg(target_arch = "nvptx64")]
@@ -63,7 +63,7 @@ macro_rules! policies_of_parts {
         ///
         /// # Safety
         /// `fraction` is greater than 0 and at most 1.
-        #[inline(always)]
+        #[inline]
         #[allow(non_snake_case, reason = "PTX's name")]
         pub unsafe fn $name(fraction: f32) -> u64 {
             #[cfg(target_arch = "nvptx64")]
@@ -113,7 +113,7 @@ policies_of_parts! {
 /// As for [the copy][copy] without a policy. `policy` was made by `createpolicy`.
 ///
 /// [copy]: super::cp_async_bulk_shared_cluster_global_mbarrier_complete_tx_bytes
-#[inline(always)]
+#[inline]
 #[track_caller]
 #[allow(non_snake_case, reason = "PTX's name")]
 pub unsafe fn cp_async_bulk_shared_cluster_global_mbarrier_complete_tx_bytes_L2_cache_hint(
@@ -153,7 +153,7 @@ pub unsafe fn cp_async_bulk_shared_cluster_global_mbarrier_complete_tx_bytes_L2_
 /// As for [the copy][copy] without a policy. `policy` was made by `createpolicy`.
 ///
 /// [copy]: super::cp_async_bulk_shared_cluster_global_mbarrier_complete_tx_bytes_multicast_cluster
-#[inline(always)]
+#[inline]
 #[track_caller]
 #[allow(non_snake_case, reason = "PTX's name")]
 #[rustfmt::skip] // The line of `fn` has no room for the name.
@@ -192,7 +192,7 @@ pub unsafe fn
 /// # Safety
 /// As for [`cp_async_bulk_prefetch_L2_global`](super::cp_async_bulk_prefetch_L2_global). `policy`
 /// was made by `createpolicy`.
-#[inline(always)]
+#[inline]
 #[track_caller]
 #[allow(non_snake_case, reason = "PTX's name")]
 pub unsafe fn cp_async_bulk_prefetch_L2_global_L2_cache_hint(
@@ -223,7 +223,7 @@ pub unsafe fn cp_async_bulk_prefetch_L2_global_L2_cache_hint(
 /// As for [the copy][copy] without a policy. `policy` was made by `createpolicy`.
 ///
 /// [copy]: super::cp_async_bulk_global_shared_cta_bulk_group
-#[inline(always)]
+#[inline]
 #[track_caller]
 #[allow(non_snake_case, reason = "PTX's name")]
 pub unsafe fn cp_async_bulk_global_shared_cta_bulk_group_L2_cache_hint(
@@ -317,7 +317,7 @@ macro_rules! rank {
         ///
         /// # Safety
         /// As for the same form without a policy. `policy` was made by `createpolicy`.
-        #[inline(always)]
+        #[inline]
         #[track_caller]
         #[allow(non_snake_case, reason = "PTX's name")]
         pub unsafe fn $name(map: *const u8, at: [i32; $rank], policy: u64) {
@@ -345,7 +345,7 @@ macro_rules! rank {
         ///
         /// # Safety
         /// As for the same form without a policy. `policy` was made by `createpolicy`.
-        #[inline(always)]
+        #[inline]
         #[track_caller]
         #[allow(non_snake_case, reason = "PTX's name")]
         pub unsafe fn $name(
@@ -389,7 +389,7 @@ macro_rules! rank {
         ///
         /// # Safety
         /// As for the same form without a policy. `policy` was made by `createpolicy`.
-        #[inline(always)]
+        #[inline]
         #[track_caller]
         #[allow(non_snake_case, reason = "PTX's name")]
         pub unsafe fn $name(map: *const u8, at: [i32; $rank], from: u32, policy: u64) {

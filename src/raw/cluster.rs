@@ -27,7 +27,7 @@ macro_rules! barriers {
         ///
         /// # Safety
         #[doc = $safety]
-        #[inline(always)]
+        #[inline]
         #[track_caller]
         pub unsafe fn $name() {
             #[cfg(target_arch = "nvptx64")]
@@ -95,7 +95,7 @@ macro_rules! addresses {
         ///
         /// # Safety
         /// `rank` is the rank of a block of the cluster.
-        #[inline(always)]
+        #[inline]
         #[track_caller]
         pub unsafe fn $map(address: $address, rank: u32) -> $address {
             #[cfg(target_arch = "nvptx64")]
@@ -124,7 +124,7 @@ macro_rules! addresses {
         ///
         /// # Safety
         /// `address` is in the `.shared::cluster` window.
-        #[inline(always)]
+        #[inline]
         #[track_caller]
         pub unsafe fn $rank(address: $address) -> u32 {
             #[cfg(target_arch = "nvptx64")]
@@ -161,7 +161,7 @@ macro_rules! memory {
         /// # Safety
         /// `address` is the address of a readable, aligned value of this width, in shared memory of
         /// a running block of the cluster.
-        #[inline(always)]
+        #[inline]
         #[track_caller]
         pub unsafe fn $load(address: u32) -> $value {
             #[cfg(target_arch = "nvptx64")]
@@ -186,7 +186,7 @@ macro_rules! memory {
         /// # Safety
         /// `address` is the address of a writable, aligned value of this width, in shared memory of
         /// a running block of the cluster.
-        #[inline(always)]
+        #[inline]
         #[track_caller]
         pub unsafe fn $store(address: u32, value: $value) {
             #[cfg(target_arch = "nvptx64")]
@@ -215,7 +215,7 @@ memory! {
 /// # Safety
 /// `address` is the address of 16 readable bytes, 16-byte aligned, in shared memory of a running
 /// block of the cluster.
-#[inline(always)]
+#[inline]
 #[track_caller]
 pub unsafe fn ld_shared_cluster_v4_b32(address: u32) -> [u32; 4] {
     #[cfg(target_arch = "nvptx64")]
@@ -241,7 +241,7 @@ pub unsafe fn ld_shared_cluster_v4_b32(address: u32) -> [u32; 4] {
 /// # Safety
 /// `address` is the address of 16 writable bytes, 16-byte aligned, in shared memory of a running
 /// block of the cluster.
-#[inline(always)]
+#[inline]
 #[track_caller]
 pub unsafe fn st_shared_cluster_v4_b32(address: u32, [r0, r1, r2, r3]: [u32; 4]) {
     #[cfg(target_arch = "nvptx64")]
@@ -261,7 +261,7 @@ pub unsafe fn st_shared_cluster_v4_b32(address: u32, [r0, r1, r2, r3]: [u32; 4])
 ///
 /// PTX: `griddepcontrol.wait;`. Without prerequisite grids it returns at once. The simulator starts
 /// a launch after all earlier ones have ended.
-#[inline(always)]
+#[inline]
 #[track_caller]
 pub fn griddepcontrol_wait() {
     #[cfg(target_arch = "nvptx64")]
@@ -276,7 +276,7 @@ pub fn griddepcontrol_wait() {
 /// Signals that, for this block, dependent grids may start (programmatic dependent launch).
 ///
 /// PTX: `griddepcontrol.launch_dependents;`
-#[inline(always)]
+#[inline]
 #[track_caller]
 pub fn griddepcontrol_launch_dependents() {
     #[cfg(target_arch = "nvptx64")]

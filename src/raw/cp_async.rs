@@ -21,7 +21,7 @@ macro_rules! forms {
         )]
         /// else accesses, and as many bytes of global memory at `from` are valid. Both addresses
         /// are multiples of that size.
-        #[inline(always)]
+        #[inline]
         #[track_caller]
         pub unsafe fn $copy(to: u32, from: *const u8) {
             #[cfg(target_arch = "nvptx64")]
@@ -47,7 +47,7 @@ macro_rules! forms {
         ///
         /// # Safety
         /// As above. But only `some` bytes of global memory must be valid.
-        #[inline(always)]
+        #[inline]
         #[track_caller]
         pub unsafe fn $copy_some(to: u32, from: *const u8, some: u32) {
             #[cfg(target_arch = "nvptx64")]
@@ -75,7 +75,7 @@ forms! {
 /// Closes the thread's current group: all its copies since the last group.
 ///
 /// PTX: `cp.async.commit_group;`
-#[inline(always)]
+#[inline]
 #[track_caller]
 pub fn cp_async_commit_group() {
     #[cfg(target_arch = "nvptx64")]
@@ -90,7 +90,7 @@ pub fn cp_async_commit_group() {
 /// Waits until at most the thread's `N` newest groups are in flight.
 ///
 /// PTX: `cp.async.wait_group N;`
-#[inline(always)]
+#[inline]
 #[track_caller]
 pub fn cp_async_wait_group<const N: u32>() {
     #[cfg(target_arch = "nvptx64")]

@@ -12,7 +12,7 @@ macro_rules! forms {
         /// Rounds two `f32` to a pair of 16-bit numbers in one register.
         ///
         #[doc = concat!("`", $ptx, " pair, high, low;`")]
-        #[inline(always)]
+        #[inline]
         pub fn $name(low: f32, high: f32) -> u32 {
             #[cfg(target_arch = "nvptx64")]
             return {
@@ -42,7 +42,7 @@ forms! {
 }
 
 /// Converts an f16 to `f32`, exactly: `cvt.f32.f16 wide, half;`.
-#[inline(always)]
+#[inline]
 pub fn cvt_f32_f16(half: u16) -> f32 {
     #[cfg(target_arch = "nvptx64")]
     return {
@@ -59,7 +59,7 @@ pub fn cvt_f32_f16(half: u16) -> f32 {
 }
 
 /// Rounds an `f32` to f16: `cvt.rn.f16.f32 half, wide;`.
-#[inline(always)]
+#[inline]
 pub fn cvt_rn_f16_f32(wide: f32) -> u16 {
     #[cfg(target_arch = "nvptx64")]
     return {

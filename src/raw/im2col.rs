@@ -138,7 +138,7 @@ macro_rules! rank {
         ///
         /// With a mask, this holds in each block whose bit is set. These blocks belong to the
         /// cluster and run until then.
-        #[inline(always)]
+        #[inline]
         #[track_caller]
         #[allow(non_snake_case, reason = "PTX's name")]
         #[allow(clippy::too_many_arguments, reason = "PTX's")]
@@ -195,7 +195,7 @@ macro_rules! rank {
         /// - The tensor is valid.
         /// - Nobody writes the pixels' bytes of shared memory.
         /// - Nobody accesses the pixels in global memory, except for other reductions.
-        #[inline(always)]
+        #[inline]
         #[track_caller]
         #[allow(non_snake_case, reason = "PTX's name")]
         pub unsafe fn $name(map: *const u8, at: [i32; $rank], from: u32, $($policy: u64)?) {
@@ -229,7 +229,7 @@ macro_rules! rank {
         /// `map` points to a tensor map of this rank and of im2col mode, in a kernel's parameters,
         /// in constant or in global memory. The tensor is valid. A policy was made by
         /// `createpolicy`.
-        #[inline(always)]
+        #[inline]
         #[track_caller]
         #[allow(non_snake_case, reason = "PTX's name")]
         pub unsafe fn $name(

@@ -14,7 +14,7 @@ use core::arch::nvptx;
 /// # Safety
 /// The value differs between lanes. Call this in a lane closure. Elsewhere, the caller ensures that
 /// code that depends on the value takes no lane to a collective without the others of its warp.
-#[inline(always)]
+#[inline]
 #[track_caller]
 pub unsafe fn thread() -> u32 {
     #[cfg(target_arch = "nvptx64")]
@@ -25,7 +25,7 @@ pub unsafe fn thread() -> u32 {
 }
 
 /// The block's coordinates in the grid (`%ctaid.{x,y,z}`).
-#[inline(always)]
+#[inline]
 pub fn block() -> [u32; 3] {
     #[cfg(target_arch = "nvptx64")]
     // SAFETY: it reads special registers.
@@ -37,7 +37,7 @@ pub fn block() -> [u32; 3] {
 }
 
 /// The grid's size in blocks (`%nctaid.{x,y,z}`).
-#[inline(always)]
+#[inline]
 pub fn grid() -> [u32; 3] {
     #[cfg(target_arch = "nvptx64")]
     // SAFETY: it reads special registers.
@@ -53,7 +53,7 @@ pub fn grid() -> [u32; 3] {
 macro_rules! cluster {
     ($($name:ident $register:literal $simulated:ident;)*) => {$(
         #[doc = concat!("`%", $register, ".{x,y,z}`.")]
-        #[inline(always)]
+        #[inline]
         pub fn $name() -> [u32; 3] {
             #[cfg(target_arch = "nvptx64")]
             return {
@@ -87,7 +87,7 @@ cluster! {
 macro_rules! ranks {
     ($($name:ident $register:literal;)*) => {$(
         #[doc = concat!("`%", $register, "`.")]
-        #[inline(always)]
+        #[inline]
         pub fn $name() -> u32 {
             #[cfg(target_arch = "nvptx64")]
             return {
@@ -112,7 +112,7 @@ ranks! {
 }
 
 /// Whether the kernel was launched with clusters (`%is_explicit_cluster`).
-#[inline(always)]
+#[inline]
 pub fn is_explicit_cluster() -> bool {
     #[cfg(target_arch = "nvptx64")]
     return {
@@ -136,7 +136,7 @@ pub fn is_explicit_cluster() -> bool {
 ///
 /// # Safety
 /// As for [`thread`].
-#[inline(always)]
+#[inline]
 #[track_caller]
 pub unsafe fn clock() -> u64 {
     #[cfg(target_arch = "nvptx64")]

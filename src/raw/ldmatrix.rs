@@ -18,7 +18,7 @@ macro_rules! functions {
         /// All lanes of the warp execute it, converged. In every lane whose address the form reads
         /// (on sm_75: in every lane), `address` is the address of 16 readable bytes in shared
         /// memory, 16-byte aligned.
-        #[inline(always)]
+        #[inline]
         #[track_caller]
         pub unsafe fn $name(address: u32) -> [u32; functions!(@count $($r)+)] {
             #[cfg(target_arch = "nvptx64")]

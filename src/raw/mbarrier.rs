@@ -27,7 +27,7 @@ macro_rules! plain {
         ///
         /// # Safety
         #[doc = $safety]
-        #[inline(always)]
+        #[inline]
         #[track_caller]
         pub unsafe fn $name(address: u32, $($operand: u32)*) {
             #[cfg(target_arch = "nvptx64")]
@@ -78,7 +78,7 @@ macro_rules! arrivals {
         ///
         /// # Safety
         /// `address` is the address of a barrier.
-        #[inline(always)]
+        #[inline]
         #[track_caller]
         pub unsafe fn $name(address: u32, $($operand: u32)*) -> u64 {
             #[cfg(target_arch = "nvptx64")]
@@ -135,7 +135,7 @@ macro_rules! waits {
         ///
         /// # Safety
         /// `address` is the address of a barrier.
-        #[inline(always)]
+        #[inline]
         #[track_caller]
         pub unsafe fn $name(address: u32, $phase: $type $(, $hint: u32)?) -> bool {
             #[cfg(target_arch = "nvptx64")]
@@ -201,7 +201,7 @@ waits! {
 /// Returns the number of pending arrivals before the arrival that returned `state`.
 ///
 /// PTX: `mbarrier.pending_count.b64 count, state;`
-#[inline(always)]
+#[inline]
 pub fn mbarrier_pending_count_b64(state: u64) -> u32 {
     #[cfg(target_arch = "nvptx64")]
     return {
@@ -221,7 +221,7 @@ pub fn mbarrier_pending_count_b64(state: u64) -> u32 {
 macro_rules! fences {
     ($($name:ident $ptx:literal $simulated:ident($($of:expr)?), $doc:literal;)*) => {$(
         #[doc = concat!("`", $ptx, ";`: ", $doc)]
-        #[inline(always)]
+        #[inline]
         #[track_caller]
         pub fn $name() {
             #[cfg(target_arch = "nvptx64")]
@@ -254,7 +254,7 @@ fences! {
 ///
 /// # Safety
 /// All lanes of the warp execute it.
-#[inline(always)]
+#[inline]
 #[track_caller]
 pub unsafe fn elect_sync() -> bool {
     #[cfg(target_arch = "nvptx64")]

@@ -24,7 +24,7 @@ macro_rules! forms {
         /// # Safety
         /// `address` is the address, in the `.shared::cluster` window, of a barrier of a running
         /// block of the cluster.
-        #[inline(always)]
+        #[inline]
         #[track_caller]
         pub unsafe fn $name(address: u32, $($operand: u32)*) {
             #[cfg(target_arch = "nvptx64")]

@@ -13,7 +13,7 @@ macro_rules! forms {
         ///
         /// # Safety
         /// `address` is the address of a readable, aligned value of this width in shared memory.
-        #[inline(always)]
+        #[inline]
         #[track_caller]
         pub unsafe fn $load(address: u32) -> $value {
             #[cfg(target_arch = "nvptx64")]
@@ -37,7 +37,7 @@ macro_rules! forms {
         ///
         /// # Safety
         /// `address` is the address of a writable, aligned value of this width in shared memory.
-        #[inline(always)]
+        #[inline]
         #[track_caller]
         pub unsafe fn $store(address: u32, value: $value) {
             #[cfg(target_arch = "nvptx64")]
@@ -64,7 +64,7 @@ forms! {
 ///
 /// # Safety
 /// `address` is the address of 16 readable bytes in shared memory, 16-byte aligned.
-#[inline(always)]
+#[inline]
 #[track_caller]
 pub unsafe fn ld_shared_v4_b32(address: u32) -> [u32; 4] {
     #[cfg(target_arch = "nvptx64")]
@@ -87,7 +87,7 @@ pub unsafe fn ld_shared_v4_b32(address: u32) -> [u32; 4] {
 ///
 /// # Safety
 /// `address` is the address of 16 readable bytes in shared memory, 16-byte aligned.
-#[inline(always)]
+#[inline]
 #[track_caller]
 pub unsafe fn ld_shared_v2_b64(address: u32) -> [u64; 2] {
     #[cfg(target_arch = "nvptx64")]
@@ -109,7 +109,7 @@ pub unsafe fn ld_shared_v2_b64(address: u32) -> [u64; 2] {
 ///
 /// # Safety
 /// `address` is the address of 16 writable bytes in shared memory, 16-byte aligned.
-#[inline(always)]
+#[inline]
 #[track_caller]
 pub unsafe fn st_shared_v4_b32(address: u32, [r0, r1, r2, r3]: [u32; 4]) {
     #[cfg(target_arch = "nvptx64")]

@@ -86,7 +86,7 @@ macro_rules! functions {
         ///
         /// # Safety
         /// All lanes of the warp execute it, converged.
-        #[inline(always)]
+        #[inline]
         #[track_caller]
         pub unsafe fn $name(
             [$($a),+]: [$word; functions!(@count $($a)+)],

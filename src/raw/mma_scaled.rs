@@ -32,7 +32,7 @@ macro_rules! functions {
         /// # Safety
         /// All lanes of the warp execute it, converged. The selectors exist: see
         /// [`Select`](crate::mma::Select).
-        #[inline(always)]
+        #[inline]
         #[track_caller]
         pub unsafe fn $name<
             const BYTE_A: u16,

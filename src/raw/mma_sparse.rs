@@ -51,7 +51,7 @@ macro_rules! functions {
         ///
         /// # Safety
         /// All lanes of the warp execute it, converged.
-        #[inline(always)]
+        #[inline]
         #[track_caller]
         pub unsafe fn $name<const SELECTOR: u32>(
             [$($a),+]: [u32; functions!(@count $($a)+)],

@@ -9,7 +9,7 @@ use core::arch::asm;
 ///
 /// # Safety
 /// All lanes of the warp execute it, converged.
-#[inline(always)]
+#[inline]
 #[track_caller]
 pub unsafe fn movmatrix_sync_aligned_m8n8_trans_b16(a: u32) -> u32 {
     #[cfg(target_arch = "nvptx64")]

@@ -26,7 +26,7 @@ use {super::bulk::whole, core::arch::asm};
 /// run until then.
 ///
 /// [copy]: super::cp_async_bulk_shared_cluster_global_mbarrier_complete_tx_bytes
-#[inline(always)]
+#[inline]
 #[track_caller]
 pub unsafe fn cp_async_bulk_shared_cluster_global_mbarrier_complete_tx_bytes_multicast_cluster(
     to: u32,
@@ -66,7 +66,7 @@ pub unsafe fn cp_async_bulk_shared_cluster_global_mbarrier_complete_tx_bytes_mul
 /// - Nobody writes the `bytes` bytes of the executing block's shared memory at `from`.
 ///
 /// `barrier` is the address of an mbarrier in the block of `to`. That block runs until then.
-#[inline(always)]
+#[inline]
 #[track_caller]
 pub unsafe fn cp_async_bulk_shared_cluster_shared_cta_mbarrier_complete_tx_bytes(
     to: u32,
@@ -117,7 +117,7 @@ macro_rules! reductions {
         /// # Safety
         /// As for [`cp_async_bulk_shared_cluster_shared_cta_mbarrier_complete_tx_bytes`]. But
         /// others may reduce the same elements.
-        #[inline(always)]
+        #[inline]
         #[track_caller]
         pub unsafe fn $name(to: u32, from: u32, bytes: u32, barrier: u32) {
             #[cfg(target_arch = "nvptx64")]
@@ -168,7 +168,7 @@ macro_rules! ranks {
         /// # Safety
         /// As for the load of this rank without a mask, in each of these blocks. They belong to the
         /// cluster, and run until then.
-        #[inline(always)]
+        #[inline]
         #[track_caller]
         pub unsafe fn $name(to: u32, map: *const u8, at: [i32; $rank], barrier: u32, mask: u16) {
             #[cfg(target_arch = "nvptx64")]

@@ -20,7 +20,7 @@ const fn check(count: u32) {
 /// All lanes of the four warps of a warpgroup execute it, converged. They have at least `COUNT`
 /// registers. The kernel was compiled with a bound on its registers or on its launch. Between two
 /// `setmaxnreg` of a warpgroup, its warps synchronize.
-#[inline(always)]
+#[inline]
 #[track_caller]
 pub unsafe fn setmaxnreg_dec_sync_aligned_u32<const COUNT: u32>() {
     const { check(COUNT) };
@@ -40,7 +40,7 @@ pub unsafe fn setmaxnreg_dec_sync_aligned_u32<const COUNT: u32>() {
 ///
 /// # Safety
 /// As above, except that they have at most `COUNT` registers.
-#[inline(always)]
+#[inline]
 #[track_caller]
 pub unsafe fn setmaxnreg_inc_sync_aligned_u32<const COUNT: u32>() {
     const { check(COUNT) };

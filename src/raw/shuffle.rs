@@ -20,7 +20,7 @@ macro_rules! shuffles {
         ///
         /// # Safety
         /// All lanes of the warp execute it, converged.
-        #[inline(always)]
+        #[inline]
         #[track_caller]
         pub unsafe fn $name(a: u32, b: u32, c: u32) -> u32 {
             #[cfg(target_arch = "nvptx64")]
@@ -55,7 +55,7 @@ macro_rules! shuffles {
         ///
         /// # Safety
         /// All lanes of the warp execute it, converged.
-        #[inline(always)]
+        #[inline]
         #[track_caller]
         pub unsafe fn $with_predicate(a: u32, b: u32, c: u32) -> (u32, bool) {
             #[cfg(target_arch = "nvptx64")]

@@ -17,7 +17,7 @@ macro_rules! functions {
         /// # Safety
         /// All lanes of the warp execute it, converged. In every lane whose address the form reads,
         /// `address` is the address of 16 writable bytes in shared memory, 16-byte aligned.
-        #[inline(always)]
+        #[inline]
         #[track_caller]
         pub unsafe fn $name(address: u32, [$($r),+]: [u32; functions!(@count $($r)+)]) {
             #[cfg(target_arch = "nvptx64")]

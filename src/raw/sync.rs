@@ -9,7 +9,7 @@ use core::arch::asm;
 ///
 /// # Safety
 /// All threads of the block execute it, each warp converged.
-#[inline(always)]
+#[inline]
 #[track_caller]
 pub unsafe fn bar_sync() {
     #[cfg(target_arch = "nvptx64")]
@@ -28,7 +28,7 @@ pub unsafe fn bar_sync() {
 /// # Safety
 /// `barrier` is from 1 to 15. Exactly `threads` threads execute it with these operands, each warp
 /// converged.
-#[inline(always)]
+#[inline]
 #[track_caller]
 pub unsafe fn bar_sync_threads(barrier: u32, threads: u32) {
     #[cfg(target_arch = "nvptx64")]
@@ -47,7 +47,7 @@ pub unsafe fn bar_sync_threads(barrier: u32, threads: u32) {
 ///
 /// # Safety
 /// All lanes of the warp execute it.
-#[inline(always)]
+#[inline]
 #[track_caller]
 pub unsafe fn bar_warp_sync() {
     #[cfg(target_arch = "nvptx64")]
@@ -60,7 +60,7 @@ pub unsafe fn bar_warp_sync() {
 }
 
 /// Stops the whole grid, and the launch reports it: `trap;` (PTX ISA 9.7.19).
-#[inline(always)]
+#[inline]
 #[track_caller]
 pub fn trap() -> ! {
     #[cfg(target_arch = "nvptx64")]

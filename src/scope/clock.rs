@@ -29,7 +29,7 @@ impl Lane<'_> {
     /// time::simulate(1, &mut cycles, &mut d).unwrap();
     /// assert!(cycles.iter().all(|&cycles| cycles > 0));
     /// ```
-    #[inline(always)]
+    #[inline]
     #[track_caller]
     pub fn clock(self) -> u64 {
         // SAFETY: a `Lane` exists only in a lane closure.

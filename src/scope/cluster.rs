@@ -23,7 +23,7 @@ pub struct ClusterBlock<'k, const N: usize> {
 impl<'k, const N: usize> Deref for ClusterBlock<'k, N> {
     type Target = Block<'k>;
 
-    #[inline(always)]
+    #[inline]
     fn deref(&self) -> &Block<'k> {
         &self.block
     }
@@ -34,7 +34,7 @@ impl<'k, const N: usize> ClusterBlock<'k, N> {
     ///
     /// # Safety
     /// As for [`Block::enter`]. The kernel is launched in clusters of `N`.
-    #[inline(always)]
+    #[inline]
     #[doc(hidden)]
     pub unsafe fn enter(threads: usize) -> Self
     where
@@ -64,7 +64,7 @@ impl<'k, const N: usize> ClusterBlock<'k, N> {
     }
 
     /// The block's cluster.
-    #[inline(always)]
+    #[inline]
     pub fn cluster(&self) -> Cluster<'_, N>
     where
         Self: BuiltFor<AtLeast<90>>,
@@ -75,12 +75,12 @@ impl<'k, const N: usize> ClusterBlock<'k, N> {
 
 impl<const N: usize> Sealed for &ClusterBlock<'_, N> {}
 impl<const N: usize> Threads for &ClusterBlock<'_, N> {
-    #[inline(always)]
+    #[inline]
     fn count(self) -> usize {
         (&self.block).count()
     }
 
-    #[inline(always)]
+    #[inline]
     #[track_caller]
     fn each_thread<T>(self, value: impl Fn(Lane<'_>, usize) -> T + LaneCapture) -> PerLane<T> {
         (&self.block).each_thread(value)
@@ -130,7 +130,7 @@ pub struct Cluster<'b, const N: usize> {
 }
 
 impl<const N: usize> Clone for Cluster<'_, N> {
-    #[inline(always)]
+    #[inline]
     fn clone(&self) -> Self {
         *self
     }
@@ -150,7 +150,7 @@ impl<'b, const N: usize> Cluster<'b, N> {
     pub const SIZE: usize = N;
 
     /// The block's rank in the cluster (`%cluster_ctarank`): less than `N`, x fastest.
-    #[inline(always)]
+    #[inline]
     pub fn rank(self) -> usize {
         let rank = raw::index::cluster_rank() as usize;
         // SAFETY: the kernel was launched in clusters of `N`.
@@ -159,33 +159,33 @@ impl<'b, const N: usize> Cluster<'b, N> {
     }
 
     /// The block's index in the cluster along each dimension (`%cluster_ctaid`).
-    #[inline(always)]
+    #[inline]
     pub fn block_index(self) -> Grid {
         raw::index::block_in_cluster().into()
     }
 
     /// The cluster's index in the grid of clusters (`%clusterid`).
-    #[inline(always)]
+    #[inline]
     pub fn index(self) -> Grid {
         raw::index::cluster().into()
     }
 
     /// The blocks of the cluster, as a value that lane closures may capture.
-    #[inline(always)]
+    #[inline]
     pub fn peers(self) -> Peers<N> {
         Peers::new()
     }
 
     /// The block of this rank, which may be the executing block. A rank of `N` or more stops the
     /// kernel.
-    #[inline(always)]
+    #[inline]
     #[track_caller]
     pub fn peer(self, rank: usize) -> Peer {
         self.peers().get(rank)
     }
 
     /// All blocks of the cluster, for a multicast.
-    #[inline(always)]
+    #[inline]
     pub fn all(self) -> Blocks {
         self.peers().all()
     }
@@ -196,7 +196,7 @@ impl<'b, const N: usize> Cluster<'b, N> {
     /// Each warp then sees the earlier writes of all the others. All warps that still run must call
     /// it, equally often. The simulator reports a warp that waits elsewhere; on a GPU the others
     /// wait for ever.
-    #[inline(always)]
+    #[inline]
     #[track_caller]
     pub fn sync(self) {
         self.wait(self.arrive());
@@ -231,7 +231,7 @@ impl<'b, const N: usize> Cluster<'b, N> {
     /// exchange::simulate(2, &mut d).check();
     /// assert_eq!(d, [10, 0, 7, 7]);
     /// ```
-    #[inline(always)]
+    #[inline]
     #[track_caller]
     pub fn arrive(self) -> ClusterArrival<'b, N> {
         // SAFETY: cluster scope is not under lane-dependent control flow. The warp waits before it
@@ -245,7 +245,7 @@ impl<'b, const N: usize> Cluster<'b, N> {
     ///
     /// It does not wait until the writes have reached memory. Warps that have waited only know that
     /// the blocks run, and that their barriers are initialised.
-    #[inline(always)]
+    #[inline]
     #[track_caller]
     pub fn arrive_relaxed(self) -> ClusterArrival<'b, N> {
         // SAFETY: as above.
@@ -255,7 +255,7 @@ impl<'b, const N: usize> Cluster<'b, N> {
 
     /// Waits until all warps of the cluster's blocks have arrived or ended
     /// (`barrier.cluster.wait.acquire.aligned`).
-    #[inline(always)]
+    #[inline]
     #[track_caller]
     pub fn wait(self, arrival: ClusterArrival<'b, N>) {
         let _ = arrival;
@@ -264,7 +264,7 @@ impl<'b, const N: usize> Cluster<'b, N> {
     }
 
     /// The executing block.
-    #[inline(always)]
+    #[inline]
     pub fn block(self) -> &'b Block<'b> {
         self.block
     }

@@ -74,7 +74,7 @@ impl<'k> Block<'k> {
     /// # Safety
     /// The kernel was launched with blocks of `threads` threads in one dimension, a multiple of 32,
     /// and all threads of the block call this.
-    #[inline(always)]
+    #[inline]
     #[doc(hidden)]
     pub unsafe fn enter(threads: usize) -> Self {
         // SAFETY: the caller upholds the conditions.
@@ -87,31 +87,31 @@ impl<'k> Block<'k> {
     }
 
     /// The block's index in the grid (`%ctaid`).
-    #[inline(always)]
+    #[inline]
     pub fn index(&self) -> Grid {
         self.at.index()
     }
 
     /// The number of blocks in the grid along each dimension (`%nctaid`).
-    #[inline(always)]
+    #[inline]
     pub fn grid(&self) -> Grid {
         self.at.grid()
     }
 
     /// Threads in the block, from `#[kernel(threads = ..)]`.
-    #[inline(always)]
+    #[inline]
     pub fn threads(&self) -> usize {
         self.at.threads()
     }
 
     /// Warps in the block.
-    #[inline(always)]
+    #[inline]
     pub fn warps(&self) -> usize {
         self.threads() / LANES
     }
 
     /// The executing warp.
-    #[inline(always)]
+    #[inline]
     pub fn warp(&self) -> Warp<'_> {
         Warp { block: self }
     }
@@ -120,7 +120,7 @@ impl<'k> Block<'k> {
     ///
     /// The compiler computes nothing from the result before this point. Use it for rarely needed
     /// values in a loop that has no register to spare.
-    #[inline(always)]
+    #[inline]
     pub fn opaque(&self, number: u32) -> u32 {
         fixed(number)
     }
@@ -130,7 +130,7 @@ impl<'k> Block<'k> {
     /// Each warp then sees the earlier writes of all the others. All warps of the block must call
     /// it, equally often. The simulator reports a warp that does not; on a GPU the others wait for
     /// ever.
-    #[inline(always)]
+    #[inline]
     #[track_caller]
     pub fn sync(&self) {
         // SAFETY: block scope is not under lane-dependent control flow, so each warp is converged.
@@ -140,13 +140,13 @@ impl<'k> Block<'k> {
 
 impl<'b> Warp<'b> {
     /// The warp's index in its block.
-    #[inline(always)]
+    #[inline]
     pub fn index(self) -> usize {
         self.block.at.warp()
     }
 
     /// The warp's block.
-    #[inline(always)]
+    #[inline]
     pub fn block(self) -> &'b Block<'b> {
         self.block
     }
@@ -155,7 +155,7 @@ impl<'b> Warp<'b> {
     ///
     /// The closure may branch on lane-dependent values. It cannot call a collective (see
     /// [`LaneCapture`]).
-    #[inline(always)]
+    #[inline]
     #[track_caller]
     pub fn each<T>(self, value: impl Fn(Lane<'_>) -> T + LaneCapture) -> PerLane<T> {
         self.block.at.each(value)
@@ -165,7 +165,7 @@ impl<'b> Warp<'b> {
     ///
     /// The closure receives the value as if it had captured it, so that its type must be
     /// [`LaneCapture`].
-    #[inline(always)]
+    #[inline]
     #[track_caller]
     pub fn update<T: LaneCapture>(
         self,
@@ -180,7 +180,7 @@ impl<'b> Warp<'b> {
     /// The hardware elects the same lane each time, which need not be lane 0. In the simulator the
     /// seed determines it. Earlier writes of the other lanes are visible to the elected lane only
     /// after a [`sync`](Self::sync).
-    #[inline(always)]
+    #[inline]
     #[track_caller]
     pub fn elect(self, work: impl Fn(Lane<'_>) + LaneCapture)
     where
@@ -195,7 +195,7 @@ impl<'b> Warp<'b> {
     /// ptxas does not know this of a value that was read from memory. It keeps values derived from
     /// the result in uniform registers, and branches on them for the whole warp. The operands of
     /// `wgmma` need that.
-    #[inline(always)]
+    #[inline]
     pub fn uniform(self, number: u32) -> u32 {
         // SAFETY: warp scope is not under lane-dependent control flow, and a value that is no
         // `PerLane` is the same in all lanes.
@@ -204,7 +204,7 @@ impl<'b> Warp<'b> {
 
     /// Synchronises the lanes (`bar.warp.sync`, PTX ISA 9.7.13.2). Each lane then sees the earlier
     /// writes of all the others.
-    #[inline(always)]
+    #[inline]
     #[track_caller]
     pub fn sync(self) {
         // SAFETY: warp scope is not under lane-dependent control flow.
@@ -224,12 +224,12 @@ pub trait Threads: Sealed + Copy {
 
 impl Sealed for Warp<'_> {}
 impl Threads for Warp<'_> {
-    #[inline(always)]
+    #[inline]
     fn count(self) -> usize {
         LANES
     }
 
-    #[inline(always)]
+    #[inline]
     #[track_caller]
     fn each_thread<T>(self, value: impl Fn(Lane<'_>, usize) -> T + LaneCapture) -> PerLane<T> {
         self.each(|lane| value(lane, lane.id()))
@@ -238,12 +238,12 @@ impl Threads for Warp<'_> {
 
 impl Sealed for &Block<'_> {}
 impl Threads for &Block<'_> {
-    #[inline(always)]
+    #[inline]
     fn count(self) -> usize {
         self.threads()
     }
 
-    #[inline(always)]
+    #[inline]
     #[track_caller]
     fn each_thread<T>(self, value: impl Fn(Lane<'_>, usize) -> T + LaneCapture) -> PerLane<T> {
         let first = self.warp().index() * LANES;

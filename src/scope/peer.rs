@@ -25,7 +25,7 @@ impl<const N: usize> Peers<N> {
     }
 
     /// The block of this rank. A rank of `N` or more stops the kernel.
-    #[inline(always)]
+    #[inline]
     #[track_caller]
     pub fn get(self, rank: usize) -> Peer {
         check!(rank < N, Site::here(), ClusterRank { rank, blocks: N });
@@ -33,13 +33,13 @@ impl<const N: usize> Peers<N> {
     }
 
     /// The blocks in the order of their ranks.
-    #[inline(always)]
+    #[inline]
     pub fn iter(self) -> impl Iterator<Item = Peer> {
         (0..N as u32).map(|rank| Peer { rank })
     }
 
     /// All blocks, for a multicast.
-    #[inline(always)]
+    #[inline]
     pub const fn all(self) -> Blocks {
         Blocks::of_mask(((1u32 << N) - 1) as u16)
     }
@@ -47,19 +47,19 @@ impl<const N: usize> Peers<N> {
 
 impl Peer {
     /// The block's rank.
-    #[inline(always)]
+    #[inline]
     pub const fn rank(self) -> usize {
         self.rank as usize
     }
 
     /// A set of this block alone, for a multicast.
-    #[inline(always)]
+    #[inline]
     pub const fn alone(self) -> Blocks {
         Blocks::of_mask(1 << self.rank)
     }
 
     /// The `.shared::cluster` address of the same place in this block's shared memory (`mapa`).
-    #[inline(always)]
+    #[inline]
     #[track_caller]
     pub(crate) fn map(self, address: u32) -> u32 {
         // SAFETY: the rank is that of a block of the cluster, since only the cluster makes one.
@@ -83,14 +83,14 @@ impl Blocks {
     }
 
     /// Adds a block to the set.
-    #[inline(always)]
+    #[inline]
     #[must_use]
     pub const fn and(self, peer: Peer) -> Self {
         Blocks { mask: self.mask | 1 << peer.rank() }
     }
 
     /// A bit for each block; bit 0 is rank 0.
-    #[inline(always)]
+    #[inline]
     pub const fn mask(self) -> u16 {
         self.mask
     }

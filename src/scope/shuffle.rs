@@ -35,7 +35,7 @@ impl Warp<'_> {
     ///
     /// # Panics
     /// If `mask` is more than 31.
-    #[inline(always)]
+    #[inline]
     #[track_caller]
     pub fn shuffle_xor<T: Pod>(self, values: &PerLane<T>, mask: u32) -> PerLane<T> {
         const { assert_registers::<T>() }
@@ -73,7 +73,7 @@ impl Warp<'_> {
     ///
     /// # Panics
     /// If `by` is more than 31.
-    #[inline(always)]
+    #[inline]
     #[track_caller]
     pub fn shuffle_up<T: Pod>(self, values: &PerLane<T>, by: u32) -> PerLane<T> {
         const { assert_registers::<T>() }
@@ -87,7 +87,7 @@ impl Warp<'_> {
     ///
     /// # Panics
     /// If `by` is more than 31.
-    #[inline(always)]
+    #[inline]
     #[track_caller]
     pub fn shuffle_down<T: Pod>(self, values: &PerLane<T>, by: u32) -> PerLane<T> {
         const { assert_registers::<T>() }
@@ -115,7 +115,7 @@ impl Warp<'_> {
     /// reverse::simulate(1, &a, &mut d).check();
     /// assert_eq!((d[0], d[30]), (31.0, 1.0));
     /// ```
-    #[inline(always)]
+    #[inline]
     #[track_caller]
     pub fn shuffle<T: Pod>(self, values: &PerLane<T>, from: &PerLane<u32>) -> PerLane<T> {
         const { assert_registers::<T>() }

@@ -82,7 +82,7 @@ impl Block<'_> {
     /// # Panics
     /// If the block's threads are no multiple of 128, and the executing warp is one of the last,
     /// incomplete group.
-    #[inline(always)]
+    #[inline]
     #[track_caller]
     pub fn warp_group(&self) -> WarpGroup<'_> {
         let warp = self.warp();
@@ -102,26 +102,26 @@ impl Block<'_> {
 
 impl<'b> WarpGroup<'b> {
     /// The warpgroup's index in its block.
-    #[inline(always)]
+    #[inline]
     pub fn index(self) -> usize {
         (self.warp_index / 4) as usize
     }
 
     /// The executing warp.
-    #[inline(always)]
+    #[inline]
     pub fn warp(self) -> Warp<'b> {
         self.warp
     }
 
     /// The executing warp's index in the warpgroup: it holds rows `16 * rank` to `16 * rank + 15`
     /// of A and D of a `wgmma`.
-    #[inline(always)]
+    #[inline]
     pub fn warp_rank(self) -> usize {
         (self.warp_index % 4) as usize
     }
 
     /// The warpgroup's block.
-    #[inline(always)]
+    #[inline]
     pub fn block(self) -> &'b Block<'b> {
         self.warp.block()
     }
@@ -155,7 +155,7 @@ impl<'b> WarpGroup<'b> {
     ///
     /// share::simulate(1).check();
     /// ```
-    #[inline(always)]
+    #[inline]
     #[track_caller]
     pub fn give_registers<const COUNT: u32>(self)
     where
@@ -168,7 +168,7 @@ impl<'b> WarpGroup<'b> {
 
     /// Waits until the block has enough free registers, and then gives each thread `COUNT`
     /// (`setmaxnreg.inc`). The conditions are those of [`give_registers`](Self::give_registers).
-    #[inline(always)]
+    #[inline]
     #[track_caller]
     pub fn take_registers<const COUNT: u32>(self)
     where
@@ -182,7 +182,7 @@ impl<'b> WarpGroup<'b> {
     ///
     /// Each warp then sees the earlier writes of the others. Each warpgroup of a block has its own
     /// barrier.
-    #[inline(always)]
+    #[inline]
     #[track_caller]
     pub fn sync(self) {
         // Barrier 0 is the block's.
@@ -195,12 +195,12 @@ impl<'b> WarpGroup<'b> {
 
 impl Sealed for WarpGroup<'_> {}
 impl Threads for WarpGroup<'_> {
-    #[inline(always)]
+    #[inline]
     fn count(self) -> usize {
         THREADS
     }
 
-    #[inline(always)]
+    #[inline]
     #[track_caller]
     fn each_thread<T>(self, value: impl Fn(Lane<'_>, usize) -> T + LaneCapture) -> PerLane<T> {
         let first = self.warp_rank() * LANES;

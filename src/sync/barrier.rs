@@ -20,7 +20,7 @@ unsafe impl SharedLayout for BarrierMemory {
     const BYTES: usize = 8;
     const ALIGN: usize = 8;
 
-    #[inline(always)]
+    #[inline]
     unsafe fn at(address: u32) -> Self {
         BarrierMemory { address }
     }
@@ -35,7 +35,7 @@ impl BarrierMemory {
     /// These fences and the block sync also make it visible to copies. Other blocks of a cluster
     /// may use it after a cluster sync. `count` is from 1 to `2^20 - 1`. All warps of the block
     /// call it, once. Needs sm_90.
-    #[inline(always)]
+    #[inline]
     #[track_caller]
     pub fn init(self, block: &Block<'_>, count: u32) -> Barrier
     where
@@ -54,7 +54,7 @@ impl<const N: usize> SharedRing<BarrierMemory, N> {
     /// It contains the fences and the block sync that make them visible, as [`BarrierMemory::init`]
     /// does. Other blocks of a cluster may use them after a cluster sync. All warps of the block
     /// call it, once.
-    #[inline(always)]
+    #[inline]
     #[track_caller]
     pub fn init(self, block: &Block<'_>, count: u32) -> BarrierRing<N>
     where
@@ -65,7 +65,7 @@ impl<const N: usize> SharedRing<BarrierMemory, N> {
     }
 }
 
-#[inline(always)]
+#[inline]
 #[track_caller]
 fn init(
     block: &Block<'_>,
@@ -163,7 +163,7 @@ pub struct Arrival {
 
 impl Arrival {
     /// The arrivals that the phase still needed before this one (`mbarrier.pending_count`).
-    #[inline(always)]
+    #[inline]
     pub fn pending(self) -> u32 {
         raw::mbarrier_pending_count_b64(self.state)
     }
@@ -183,14 +183,14 @@ impl Phase {
     pub const BEFORE_FIRST: Self = Phase(u32::MAX);
 
     /// The following phase.
-    #[inline(always)]
+    #[inline]
     #[must_use]
     pub const fn next(self) -> Self {
         Phase(self.0.wrapping_add(1))
     }
 
     /// The parity of the phase's number, by which alone the hardware distinguishes phases.
-    #[inline(always)]
+    #[inline]
     pub const fn parity(self) -> u32 {
         self.0 & 1
     }
@@ -200,7 +200,7 @@ impl Phase {
 macro_rules! arrivals {
     ($($(#[$doc:meta])* $name:ident($($operand:ident)*) $raw:ident;)*) => {$(
         $(#[$doc])*
-        #[inline(always)]
+        #[inline]
         #[track_caller]
         pub fn $name(self, lane: Lane<'_>, $($operand: u32)*) -> Arrival
         where
@@ -217,7 +217,7 @@ macro_rules! arrivals {
 macro_rules! looks {
     ($($(#[$doc:meta])* $name:ident($($operand:ident)?);)*) => {$(
         $(#[$doc])*
-        #[inline(always)]
+        #[inline]
         #[track_caller]
         pub fn $name(self, lane: Lane<'_>, phase: Phase, $($operand: u32)?) -> bool
         where
@@ -252,7 +252,7 @@ impl Barrier {
     /// Expects `bytes` more bytes in the phase (`mbarrier.expect_tx`).
     ///
     /// A phase expects at most `2^20 - 1` bytes.
-    #[inline(always)]
+    #[inline]
     #[track_caller]
     pub fn expect(self, lane: Lane<'_>, bytes: u32)
     where
@@ -265,7 +265,7 @@ impl Barrier {
 
     /// Completes `bytes` of the expected bytes (`mbarrier.complete_tx`), as a copy does when it
     /// lands.
-    #[inline(always)]
+    #[inline]
     #[track_caller]
     pub fn complete(self, lane: Lane<'_>, bytes: u32)
     where
@@ -327,7 +327,7 @@ impl Barrier {
     /// sums::simulate(1, &a, &mut d).check();
     /// assert_eq!(d[9], (1152..1280).sum::<u32>());
     /// ```
-    #[inline(always)]
+    #[inline]
     #[track_caller]
     pub fn arrive_when_copied(self, lane: Lane<'_>)
     where
@@ -344,7 +344,7 @@ impl Barrier {
     /// The phase cannot end before that, whatever else arrives. It must not be over when this
     /// executes: a later arrival of the same lane in the phase ensures it. The rest is as for
     /// [`arrive_when_copied`](Self::arrive_when_copied).
-    #[inline(always)]
+    #[inline]
     #[track_caller]
     pub fn hold_until_copied(self, lane: Lane<'_>)
     where
@@ -363,7 +363,7 @@ impl Barrier {
     /// done. For its writes, use [`wait_for_cluster`](Self::wait_for_cluster).
     ///
     /// `phase` is the current phase, or the preceding one: a barrier cannot distinguish more.
-    #[inline(always)]
+    #[inline]
     #[track_caller]
     pub fn wait(self, warp: Warp<'_>, phase: Phase) -> Phase
     where
@@ -380,7 +380,7 @@ impl Barrier {
     /// Such blocks arrive by [`PeerBarrier::arrive`](crate::sync::PeerBarrier::arrive).
     /// [`wait`](Self::wait) is enough for tiles that only copies write, and that other blocks only
     /// read.
-    #[inline(always)]
+    #[inline]
     #[track_caller]
     pub fn wait_for_cluster(self, warp: Warp<'_>, phase: Phase) -> Phase
     where
@@ -430,7 +430,7 @@ impl Barrier {
     /// collatz::simulate(1, &mut d).check();
     /// assert_eq!(d[26], 111); // Lane 26 computed it for 27.
     /// ```
-    #[inline(always)]
+    #[inline]
     #[track_caller]
     pub fn wait_with_hint(self, warp: Warp<'_>, phase: Phase, nanoseconds: u32) -> Phase
     where
@@ -452,7 +452,7 @@ impl Barrier {
     /// Like [`wait_for_cluster`](Self::wait_for_cluster), with the hint of
     /// [`wait_with_hint`](Self::wait_with_hint) (`mbarrier.try_wait.parity.acquire.cluster`). Needs
     /// sm_90.
-    #[inline(always)]
+    #[inline]
     #[track_caller]
     pub fn wait_for_cluster_with_hint(self, warp: Warp<'_>, phase: Phase, nanoseconds: u32) -> Phase
     where
@@ -472,7 +472,7 @@ impl Barrier {
     }
 
     /// Each lane waits until the phase of its own arrival is over (`mbarrier.try_wait` in a loop).
-    #[inline(always)]
+    #[inline]
     #[track_caller]
     pub fn wait_behind(self, warp: Warp<'_>, arrivals: &PerLane<Arrival>)
     where
@@ -488,7 +488,7 @@ impl Barrier {
 
     /// Like [`wait_behind`](Self::wait_behind); the lane also sees the writes that other blocks of
     /// the cluster made before they arrived (`mbarrier.try_wait.acquire.cluster`). Needs sm_90.
-    #[inline(always)]
+    #[inline]
     #[track_caller]
     pub fn wait_behind_for_cluster(self, warp: Warp<'_>, arrivals: &PerLane<Arrival>)
     where
@@ -565,7 +565,7 @@ impl Barrier {
     /// `mbarrier.inval`).
     ///
     /// All warps of the block call it, when they no longer need the barrier.
-    #[inline(always)]
+    #[inline]
     #[track_caller]
     pub fn invalidate(self, block: &Block<'_>) -> BarrierMemory
     where
@@ -576,13 +576,13 @@ impl Barrier {
     }
 
     /// The barrier's address in the `.shared` window.
-    #[inline(always)]
+    #[inline]
     pub const fn address(self) -> u32 {
         self.address
     }
 }
 
-#[inline(always)]
+#[inline]
 #[track_caller]
 pub(super) fn invalidate(
     block: &Block<'_>,

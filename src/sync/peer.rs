@@ -52,7 +52,7 @@ impl Barrier {
     /// hand_over::simulate(2, &mut d).check();
     /// assert_eq!(d, [42]);
     /// ```
-    #[inline(always)]
+    #[inline]
     #[track_caller]
     pub fn of(self, peer: Peer) -> PeerBarrier
     where
@@ -66,7 +66,7 @@ impl Barrier {
 macro_rules! arrivals {
     ($($(#[$doc:meta])* $name:ident($($operand:ident)*) $raw:ident;)*) => {$(
         $(#[$doc])*
-        #[inline(always)]
+        #[inline]
         #[track_caller]
         pub fn $name(self, lane: Lane<'_>, $($operand: u32)*) {
             let _ = lane;
@@ -162,7 +162,7 @@ impl PeerBarrier {
     }
 
     /// The barrier's address in the `.shared::cluster` window.
-    #[inline(always)]
+    #[inline]
     pub const fn address(self) -> u32 {
         self.address
     }
@@ -176,7 +176,7 @@ pub struct PeerBarrierRing<const N: usize> {
 
 impl<const N: usize> BarrierRing<N> {
     /// The barriers at the same place in another block of the cluster (`mapa`). Needs sm_90.
-    #[inline(always)]
+    #[inline]
     #[track_caller]
     pub fn of(self, peer: Peer) -> PeerBarrierRing<N>
     where
@@ -188,7 +188,7 @@ impl<const N: usize> BarrierRing<N> {
 
 impl<const N: usize> PeerBarrierRing<N> {
     /// The barrier of the stage `index`.
-    #[inline(always)]
+    #[inline]
     pub fn stage(self, index: RingIndex<N>) -> PeerBarrier {
         PeerBarrier {
             address: self.address + index.get() as u32 * SharedRing::<BarrierMemory, N>::STRIDE,
@@ -196,7 +196,7 @@ impl<const N: usize> PeerBarrierRing<N> {
     }
 
     /// Barrier `index`, less than `N`; otherwise the kernel stops.
-    #[inline(always)]
+    #[inline]
     #[track_caller]
     pub fn part(self, index: usize) -> PeerBarrier {
         check!(index < N, Site::here(), RingOutOfBounds { index, len: N });

@@ -53,26 +53,26 @@ pub struct BarrierRing<const N: usize> {
 
 impl<const N: usize> BarrierRing<N> {
     /// Takes the barriers that `init` has made in this memory.
-    #[inline(always)]
+    #[inline]
     pub(super) const fn of_memory(memory: SharedRing<BarrierMemory, N>) -> Self {
         BarrierRing { memory }
     }
 
     /// The barrier of the stage `index`.
-    #[inline(always)]
+    #[inline]
     pub fn stage(self, index: RingIndex<N>) -> Barrier {
         Barrier { address: self.memory.stage(index).address }
     }
 
     /// Barrier `index`, less than `N`; otherwise the kernel stops.
-    #[inline(always)]
+    #[inline]
     #[track_caller]
     pub fn part(self, index: usize) -> Barrier {
         Barrier { address: self.memory.part(index).address }
     }
 
     /// Invalidates the barriers and returns their memory: as [`Barrier::invalidate`]. Needs sm_90.
-    #[inline(always)]
+    #[inline]
     #[track_caller]
     pub fn invalidate(self, block: &Block<'_>) -> SharedRing<BarrierMemory, N>
     where
@@ -107,7 +107,7 @@ impl<const N: usize> PipelineState<N> {
     pub const FIRST: Self = PipelineState { index: RingIndex::FIRST, phase: Phase::FIRST };
 
     /// The next stage. After the last stage comes stage 0, with the next phase.
-    #[inline(always)]
+    #[inline]
     #[must_use]
     pub const fn next(self) -> Self {
         let index = self.index.next();
@@ -116,19 +116,19 @@ impl<const N: usize> PipelineState<N> {
     }
 
     /// The index of the stage.
-    #[inline(always)]
+    #[inline]
     pub const fn index(self) -> RingIndex<N> {
         self.index
     }
 
     /// The phase of this round: the consumer waits for it on the full barrier.
-    #[inline(always)]
+    #[inline]
     pub const fn phase(self) -> Phase {
         self.phase
     }
 
     /// The phase of the previous round: the producer waits for it on the empty barrier.
-    #[inline(always)]
+    #[inline]
     pub const fn prev_phase(self) -> Phase {
         Phase(self.phase.0.wrapping_sub(1))
     }

@@ -80,7 +80,7 @@ impl Barrier {
     /// sums::simulate(1, &mut d).check();
     /// assert_eq!((d[0], d[127]), (31, 30));
     /// ```
-    #[inline(always)]
+    #[inline]
     #[track_caller]
     pub fn begin_wait(self, warp: Warp<'_>, phase: Phase) -> BarrierToken
     where
@@ -97,7 +97,7 @@ impl BarrierToken {
     /// Waits until the phase is over, unless the test has already found it over.
     ///
     /// Visibility and result are those of [`Barrier::wait`].
-    #[inline(always)]
+    #[inline]
     #[track_caller]
     pub fn wait(self, warp: Warp<'_>) -> Phase
     where

@@ -19,7 +19,7 @@ fn at(profile: &Profile, marker: &str) -> SharedSite {
 }
 
 /// Loads and stores the matrices at each place in a tile.
-#[inline(always)]
+#[inline]
 fn matrices<const COLS: usize, S: Swizzle>(block: &Block, tile: SharedTile<bf16, 32, COLS, S>) {
     let warp = block.warp();
     tile.fill(warp, |_, _| bf16::ONE);

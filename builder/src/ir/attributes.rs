@@ -1,4 +1,5 @@
-//! Edits function attributes: sets launch bounds on kernels, and removes the target.
+//! Edits function attributes: sets launch bounds on kernels, removes the target, and asks for
+//! inlining.
 
 use anyhow::{Context, Result};
 
@@ -80,6 +81,17 @@ pub fn without_target(group: &str) -> String {
     kept
 }
 
+/// An attribute group whose functions are inlined into every caller, except for
+/// `#[inline(never)]`.
+///
+/// A call on a GPU passes values through memory that each thread has for itself, and a value behind
+/// a reference stays there. So kernel sources need no `#[inline(always)]`. LLVM does not inline a
+/// function into itself.
+pub fn inlined(group: &str) -> String {
+    let decided = ["noinline", "alwaysinline", "optnone"].iter().any(|word| group.contains(word));
+    if decided { group.to_owned() } else { group.replacen("{ ", "{ alwaysinline ", 1) }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -132,5 +144,17 @@ mod tests {
             r#"attributes #1 = { convergent "no-builtins" }"#
         );
         assert_eq!(without_target("attributes #2 = { nounwind }"), "attributes #2 = { nounwind }");
+    }
+
+    #[test]
+    fn inlines_all_but_what_the_source_forbids() {
+        let group = |words: &str| format!("attributes #3 = {{ {words} }}");
+        assert_eq!(
+            inlined(&group("convergent nounwind")),
+            group("alwaysinline convergent nounwind")
+        );
+        for decided in ["cold noinline nounwind", "alwaysinline nounwind"] {
+            assert_eq!(inlined(&group(decided)), group(decided));
+        }
     }
 }

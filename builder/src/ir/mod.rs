@@ -97,7 +97,7 @@ pub fn prepare(ir: &str, crates: &KeptCrates, unknown_calls: UnknownCalls) -> Re
             // code.
             continue;
         } else if line.starts_with("attributes #") {
-            text.push_str(&attributes::without_target(line));
+            text.push_str(&attributes::inlined(&attributes::without_target(line)));
         } else if let Some(unit) = line_info::directives_only(line) {
             text.push_str(&unit);
         } else if let Some(marker) = &marker
@@ -148,7 +148,7 @@ attributes #0 = { convergent nounwind "target-cpu"="sm_90a" }
             prepare(MODULE, &KeptCrates::default(), UnknownCalls::MarkConvergent).unwrap();
         assert!(text.contains(r#"(i32 %a, i32 %b) convergent"#), "{text}");
         assert!(text.contains(r#"#0 "nvvm.maxntid"="128,1,1" "nvvm.minctasm"="2" {"#), "{text}");
-        assert!(text.contains("attributes #0 = { convergent nounwind }"), "{text}");
+        assert!(text.contains("attributes #0 = { alwaysinline convergent nounwind }"), "{text}");
         let names: Vec<_> =
             kernels.iter().map(|k| (k.name.as_str(), k.metadata.is_some())).collect();
         assert_eq!(names, [("tile", true), ("raw", false)]);

@@ -69,7 +69,7 @@ where
     /// P x V of one tile is issued after Q x K^T of the next, so the softmax of the next tile
     /// overlaps P x V. The two consumers alternate (pingpong): while one uses the tensor cores, the
     /// other computes its softmax, which takes about as long.
-    #[inline(always)]
+    #[inline]
     pub fn attend<const FEATURES: usize>(&self, steps: u32, o: TensorMapMut<'_, Queries<T>, 3>)
     where
         M64<FEATURES>: WgmmaColumns<Bits32> + WgmmaColumns<Bits16>,
@@ -110,7 +110,7 @@ where
     }
 
     /// Handles the first tile of keys.
-    #[inline(always)]
+    #[inline]
     fn begin<const FEATURES: usize>(&self, state: &mut State<T, FEATURES>)
     where
         M64<FEATURES>: WgmmaColumns<Bits32>,
@@ -127,7 +127,7 @@ where
 
     /// Handles the next tile of keys, and the values of the tile before. `MASKED`: some queries may
     /// not see some of the keys.
-    #[inline(always)]
+    #[inline]
     fn step<const FEATURES: usize, const MASKED: bool>(
         &self,
         state: &mut State<T, FEATURES>,
@@ -162,13 +162,13 @@ where
     }
 
     /// The consumer's first query.
-    #[inline(always)]
+    #[inline]
     fn first_query(&self) -> u32 {
         self.half.first + self.half.index as u32 * 64
     }
 
     /// Waits for a tile of keys and issues Q x K^T.
-    #[inline(always)]
+    #[inline]
     fn start_scores(&self, pipeline: PipelineState<STAGES>) -> InFlight<KEYS, f32> {
         let Consumer { group, tiles, half, .. } = *self;
         tiles.keys_full.stage(pipeline.index()).wait(group.warp(), pipeline.phase());
@@ -191,7 +191,7 @@ where
     }
 
     /// Waits for a tile of values and issues P x V.
-    #[inline(always)]
+    #[inline]
     fn start_values<const FEATURES: usize>(
         &self,
         acc: GroupAccumulator<FEATURES, f32>,
@@ -219,7 +219,7 @@ where
     }
 
     /// Masks the scores of tile `step`: `HIDDEN` where a query does not see a key.
-    #[inline(always)]
+    #[inline]
     fn seen(&self, scores: Scores, step: u32) -> Scores {
         let (sight, query, key) = (self.sight, self.first_query(), step * KEYS as u32);
         scores.map(self.group, |row, col, score| {
@@ -228,20 +228,20 @@ where
     }
 
     /// Waits until it is this consumer's turn on the tensor cores. The first consumer begins.
-    #[inline(always)]
+    #[inline]
     fn wait_order(&self, order: PipelineState<1>) {
         let phase = if self.half.index == 0 { order.prev_phase() } else { order.phase() };
         self.tiles.order_barriers.part(self.half.index).wait(self.group.warp(), phase);
     }
 
     /// Passes the tensor cores to the other consumer.
-    #[inline(always)]
+    #[inline]
     fn pass_order(&self) {
         self.arrive_on(self.tiles.order_barriers.part(1 - self.half.index));
     }
 
     /// Arrives on a barrier, once for this consumer: it has read a stage, for example.
-    #[inline(always)]
+    #[inline]
     fn arrive_on(&self, barrier: Barrier) {
         if self.group.warp_rank() == 0 {
             self.group.warp().elect(|lane| _ = barrier.arrive(lane));
@@ -249,7 +249,7 @@ where
     }
 
     /// Stores rows of O by TMA, through the shared memory of its queries.
-    #[inline(always)]
+    #[inline]
     fn store<const FEATURES: usize>(
         &self,
         output: &GroupAccumulator<FEATURES, T>,

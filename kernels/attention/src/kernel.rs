@@ -41,13 +41,13 @@ pub struct Sight {
 
 impl Sight {
     /// Whether a query sees a key.
-    #[inline(always)]
+    #[inline]
     pub fn is_seen(self, query: u32, key: u32) -> bool {
         key < self.keys && (!self.causal || key + self.queries <= query + self.keys)
     }
 
     /// The number of keys, from the first, that the queries before `end` see at most.
-    #[inline(always)]
+    #[inline]
     pub fn seen_before(self, end: u32) -> u32 {
         let end = end.min(self.queries);
         if self.causal {

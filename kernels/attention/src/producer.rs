@@ -39,7 +39,7 @@ pub struct Maps<'k, T: Element> {
 }
 
 /// Loads the queries from (query, head) on, and then `steps` tiles of keys and values of the head.
-#[inline(always)]
+#[inline]
 pub fn load<T: Element, const PARTS: usize>(
     warp: Warp<'_>,
     tiles: &Tiles<T, PARTS>,

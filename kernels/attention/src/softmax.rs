@@ -20,7 +20,7 @@ pub struct Softmax {
 
 impl Softmax {
     /// The state before any score.
-    #[inline(always)]
+    #[inline]
     pub fn new() -> Self {
         Softmax { row_max: RowValues::splat(HIDDEN), row_sum: RowParts::splat(0.0) }
     }
@@ -29,7 +29,7 @@ impl Softmax {
     /// relative to the new maximum, and the scales of earlier results.
     ///
     /// Only if `MASKED`, a score may be `HIDDEN`; its power is zero.
-    #[inline(always)]
+    #[inline]
     pub fn add<const N: usize, const MASKED: bool>(
         &mut self,
         group: WarpGroup<'_>,
@@ -64,7 +64,7 @@ impl Softmax {
 
     /// The scales that normalize P x V: zero for a row that sees no key. With an infinite or NaN
     /// score, the scale is NaN.
-    #[inline(always)]
+    #[inline]
     pub fn finish(&self, warp: Warp<'_>) -> RowValues<f32> {
         let row_sum = self.row_sum.combine(warp, |sum, other| sum + other);
         self.row_max.zip(

@@ -39,11 +39,11 @@ trait Operand {
 }
 
 impl Operand for f32 {
-    #[inline(always)]
+    #[inline]
     fn from_register(register: u32) -> Self {
         f32::from_bits(register)
     }
-    #[inline(always)]
+    #[inline]
     fn register(self) -> u32 {
         self.to_bits()
     }
@@ -52,11 +52,11 @@ impl Operand for f32 {
 macro_rules! pairs {
     ($($element:ident)*) => {$(
         impl Operand for [$element; 2] {
-            #[inline(always)]
+            #[inline]
             fn from_register(register: u32) -> Self {
                 [$element::from_bits(register as u16), $element::from_bits((register >> 16) as u16)]
             }
-            #[inline(always)]
+            #[inline]
             fn register(self) -> u32 {
                 u32::from(self[0].to_bits()) | u32::from(self[1].to_bits()) << 16
             }

@@ -44,14 +44,14 @@ pub trait Outcome {
 macro_rules! integers {
     ($($integer:ident $unsigned:ident)*) => {$(
         impl Operand for $integer {
-            #[inline(always)]
+            #[inline]
             fn from_words([low, high]: [u64; OPERAND_WORDS]) -> Self {
                 (u128::from(low) | u128::from(high) << 64) as Self
             }
         }
 
         impl Outcome for $integer {
-            #[inline(always)]
+            #[inline]
             fn words(self) -> [u64; RESULT_WORDS] {
                 let bits = self as $unsigned as u128;
                 [bits as u64, (bits >> 64) as u64, 0]
@@ -64,14 +64,14 @@ integers! { i8 u8 i16 u16 i32 u32 i64 u64 i128 u128 u8 u8 u16 u16 u32 u32 u64 u6
 macro_rules! floats {
     ($($float:ident $bits:ident $flag:ident)*) => {$(
         impl Operand for $float {
-            #[inline(always)]
+            #[inline]
             fn from_words(words: [u64; OPERAND_WORDS]) -> Self {
                 $float::from_bits($bits::from_words(words))
             }
         }
 
         impl Outcome for $float {
-            #[inline(always)]
+            #[inline]
             fn words(self) -> [u64; RESULT_WORDS] {
                 [self.to_bits().into(), 0, $flag]
             }
@@ -81,21 +81,21 @@ macro_rules! floats {
 floats! { f32 u32 SINGLE f64 u64 DOUBLE }
 
 impl Outcome for bool {
-    #[inline(always)]
+    #[inline]
     fn words(self) -> [u64; RESULT_WORDS] {
         [self.into(), 0, 0]
     }
 }
 
 impl Outcome for Ordering {
-    #[inline(always)]
+    #[inline]
     fn words(self) -> [u64; RESULT_WORDS] {
         (self as i8).words()
     }
 }
 
 impl<T: Outcome> Outcome for Option<T> {
-    #[inline(always)]
+    #[inline]
     fn words(self) -> [u64; RESULT_WORDS] {
         self.map_or([0; RESULT_WORDS], |value| {
             let [low, high, _] = value.words();
@@ -105,7 +105,7 @@ impl<T: Outcome> Outcome for Option<T> {
 }
 
 impl<T: Outcome> Outcome for (T, bool) {
-    #[inline(always)]
+    #[inline]
     fn words(self) -> [u64; RESULT_WORDS] {
         let (value, overflowed) = self;
         let [low, high, _] = value.words();
@@ -114,7 +114,7 @@ impl<T: Outcome> Outcome for (T, bool) {
 }
 
 /// The result of one operation.
-#[inline(always)]
+#[inline]
 fn evaluate<T, R: Outcome>(operation: impl FnOnce(T, T, T) -> R, [a, b, c]: [T; 3]) -> [u64; 3] {
     operation(a, b, c).words()
 }
@@ -129,7 +129,7 @@ macro_rules! operations {
             "The result of the operation `number` of [`", stringify!([<$type:upper>]), "`]."
         )]
         // On the CPU, the kernel and the reference share one copy: it is compiled once.
-        #[cfg_attr(target_arch = "nvptx64", inline(always))]
+        #[cfg_attr(target_arch = "nvptx64", inline)]
         #[cfg_attr(not(target_arch = "nvptx64"), inline(never))]
         pub fn [<$type _result>](
             number: u32,

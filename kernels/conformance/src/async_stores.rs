@@ -15,7 +15,7 @@ pub const ELEMENTS: usize = 8 * 64;
 
 /// Each block sends its matrix to the block `by` further in its cluster, `N` elements at a time.
 /// The receiver writes it out.
-#[inline(always)]
+#[inline]
 fn send<const N: usize>(
     block: &ClusterBlock<4>,
     (tile, full): (Tile, BarrierMemory),
@@ -117,7 +117,7 @@ pub fn cluster_send_b64(
 pub const REDUCED: usize = 4 * 32;
 
 /// The `count` blocks before each of four blocks reduce into its tile. It writes the tile out.
-#[inline(always)]
+#[inline]
 fn reduce<T: Element, R: reduction::SharedReduction<T> + LaneCapture>(
     block: &ClusterBlock<4>,
     (reduced, full): (SharedTile<T, 4, 32>, BarrierMemory),

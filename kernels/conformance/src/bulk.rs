@@ -97,7 +97,7 @@ pub const REDUCED: usize = 8 * 32;
 
 /// Reduces elements of the output, from `to` on, by those of the source, optionally with a cache
 /// policy.
-#[inline(always)]
+#[inline]
 fn reduce<T: Element, R: reduction::Reduction<T> + LaneCapture>(
     block: &Block,
     tile: SharedTile<T, 8, 32>,

@@ -40,7 +40,7 @@ pub type Copied = SharedTile<u16, 16, 64, Swizzle128>;
 pub type CopiedLine = SharedTile<u16, 1, 64, Unswizzled128>;
 
 /// Copies the box at the first coordinates to the coordinates after them.
-#[inline(always)]
+#[inline]
 fn copy<const ROWS: usize, S: TensorSwizzle, const RANK: usize>(
     block: &Block,
     tile: SharedTile<u16, ROWS, 64, S>,

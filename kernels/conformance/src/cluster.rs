@@ -42,7 +42,7 @@ pub const EXCHANGED: usize = 64;
 
 /// Each of four blocks fills tiles, and writes marks to the next block. Then it reads the tiles of
 /// the block after that.
-#[inline(always)]
+#[inline]
 fn exchange<T: Element>(
     block: &ClusterBlock<4>,
     (tile, marks): (SharedTile<T, 2, 32>, SharedTile<u32, 2, 32, Swizzle128>),
@@ -361,7 +361,7 @@ pub fn cluster_send(
 pub const REDUCED: usize = 8 * 32;
 
 /// The `count` blocks before each of four blocks reduce into its tile. It writes the tile out.
-#[inline(always)]
+#[inline]
 fn reduce<T: Element, R: reduction::SharedReduction<T> + LaneCapture>(
     block: &ClusterBlock<4>,
     ((own, reduced), full): ((SharedTile<T, 8, 32>, SharedTile<T, 8, 32>), BarrierMemory),
@@ -499,7 +499,7 @@ pub type BothLine = SharedTile<u16, 1, 64, Unswizzled128>;
 
 /// Each of two blocks multicasts the box at its own coordinates to both, the second with a cache
 /// policy. Each writes out both boxes.
-#[inline(always)]
+#[inline]
 fn multicast_boxes<const ROWS: usize, S: TensorSwizzle, const RANK: usize>(
     block: &ClusterBlock<2>,
     boxes: SharedRing<SharedTile<u16, ROWS, 64, S>, 2>,

@@ -10,7 +10,7 @@ pub type Tile = SharedTile<u16, 32, 64, Swizzle128>;
 
 /// Each lane copies `BYTES` bytes of the source to the tile: from chunk `from[lane]` to chunk
 /// `to[lane]`, with `counts[lane]` elements.
-#[inline(always)]
+#[inline]
 fn copy<const BYTES: usize, Target: Supports<AtLeast<80>>>(
     block: &Block,
     tile: Tile,

@@ -16,7 +16,7 @@ pub const AT: (usize, usize) = (8, 24);
 type Both<S> = (SharedTile<u16, ROWS, COLS, S, RowMajor>, SharedTile<u16, ROWS, COLS, S, ColMajor>);
 
 /// Writes a fragment's elements row by row, from `start` on. Returns the next free index.
-#[inline(always)]
+#[inline]
 fn write<R: Role, S: FragmentShape<R, Bits16>>(
     warp: Warp,
     fragment: &Fragment<R, S, u16>,
@@ -30,7 +30,7 @@ fn write<R: Role, S: FragmentShape<R, Bits16>>(
 }
 
 /// Loads A and B of both shapes from both tiles, by `ldmatrix`.
-#[inline(always)]
+#[inline]
 fn load<S: Swizzle>(
     block: &Block,
     (by_row, by_col): Both<S>,
@@ -53,7 +53,7 @@ fn load<S: Swizzle>(
 }
 
 /// Stores a 16x16 fragment to both tiles, by element or by `stmatrix`; then writes both tiles out.
-#[inline(always)]
+#[inline]
 fn store<S: Swizzle>(
     block: &Block,
     (by_row, by_col): Both<S>,

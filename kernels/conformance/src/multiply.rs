@@ -14,7 +14,7 @@ use ptx_matrix::{
 };
 
 /// The body of a kernel. (A shared function, so that the compiler checks it once.)
-#[inline(always)]
+#[inline]
 fn multiply<S, A: Element, B: Element, C: Element, D: Element, Q>(
     block: &Block<'_>,
     a: Global<'_, A>,

@@ -16,7 +16,7 @@ use ptx_matrix::{
 };
 
 /// Loads the block's operands: A, of which half the columns are stored, its metadata, B and C.
-#[inline(always)]
+#[inline]
 #[allow(clippy::type_complexity, reason = "what the instruction takes")]
 fn load<S, A: Element<Width: SparseWidth>, B: Element, C: Element>(
     block: &Block<'_>,
@@ -38,7 +38,7 @@ where
 }
 
 /// Stores a result, after the given number of others.
-#[inline(always)]
+#[inline]
 fn store<S: Shape + FragmentShape<RoleC, C::Width>, C: Element>(
     block: &Block<'_>,
     result: &Accumulator<S, C>,

@@ -29,7 +29,7 @@ pub fn multiply_tile(
 }
 
 /// D = A x B: 64x64x64, row-major; each of four warps computes 32x32.
-#[inline(always)]
+#[inline]
 fn product_64<S: Swizzle, Target: Supports<AtLeast<80>>>(
     block: &Block,
     tile_a: SharedTile<bf16, 64, 64, S>,

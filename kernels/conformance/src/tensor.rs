@@ -18,7 +18,7 @@ pub type Line = SharedTile<u32, 1, 96, Unswizzled128>;
 
 /// Loads the box at the first coordinates, writes its elements to the output, row by row, and
 /// stores it at the coordinates after those.
-#[inline(always)]
+#[inline]
 fn copy<
     T: Element,
     const ROWS: usize,
@@ -92,7 +92,7 @@ copies! {
 }
 
 /// Reduces the box at these coordinates by the source's elements.
-#[inline(always)]
+#[inline]
 fn reduce<
     T: Element,
     R,

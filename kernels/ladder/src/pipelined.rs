@@ -33,7 +33,7 @@ pub fn pipelined_bf16(
 }
 
 /// The GEMM, for tiles of any swizzle.
-#[inline(always)]
+#[inline]
 pub(super) fn gemm<SA: Swizzle, SB: Swizzle>(
     block: &Block,
     stages: SharedRing<(TileA<SA>, TileB<SB>), STAGES>,

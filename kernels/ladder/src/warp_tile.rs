@@ -21,13 +21,13 @@ fn place(warp: Warp<'_>) -> (usize, usize) {
 }
 
 impl Accumulators {
-    #[inline(always)]
+    #[inline]
     pub fn zero() -> Self {
         Accumulators(Zeroable::zeroed())
     }
 
     /// Accumulates the warp tile over one k-tile.
-    #[inline(always)]
+    #[inline]
     pub fn multiply<SA: Swizzle, SB: Swizzle>(
         &mut self,
         warp: Warp<'_>,
@@ -49,7 +49,7 @@ impl Accumulators {
     }
 
     /// Stores the accumulators to D, which has `n` columns; the block's tile starts at (top, left).
-    #[inline(always)]
+    #[inline]
     pub fn store(&self, warp: Warp<'_>, d: GlobalMut<bf16>, n: usize, (top, left): (usize, usize)) {
         let (down, right) = place(warp);
         for (i, acc_row) in self.0.iter().enumerate() {

@@ -68,7 +68,7 @@ ceilings! {
 }
 
 /// `acc[i][j] += a[i] x b[j]`.
-#[inline(always)]
+#[inline]
 fn multiply<S, T: Element, C: Element, Target: Supports<AtLeast<80>>>(
     warp: Warp<'_>,
     acc: &mut [[Accumulator<S, C>; 8]; 4],

@@ -27,7 +27,7 @@ pub const CLOCKS: usize = 2 * WARPS;
 /// Runs `work` twice in each warp of the block; the first run loads the instruction cache. `clocks`
 /// gets the start and end of the second run, for each warp. `work` gets the number, within the
 /// block, of the warp's first lane.
-#[inline(always)]
+#[inline]
 fn time(block: &Block, clocks: GlobalMut<u64>, mut work: impl FnMut(Warp<'_>, usize)) {
     let warp = block.warp();
     let index = warp.index();

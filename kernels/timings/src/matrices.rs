@@ -133,7 +133,7 @@ timed_loads!(loads);
 /// Fills each lane's row, `stride` bytes after the previous lane's, as part of a matrix of
 /// addresses. So the first register that `ldmatrix` returns to a lane is the address from which the
 /// lane has loaded.
-#[inline(always)]
+#[inline]
 fn point_to_themselves(warp: Warp<'_>, rows: Rows, stride: u32, trans: bool) {
     rows.fill(warp, |_, _| 0);
     warp.sync();

@@ -57,7 +57,7 @@ mma_forms!(kernels);
 /// hoisted, and done once. On a GPU with it, the operands need not change, and changing them would
 /// take longer than the instruction. There all instructions have the same A, as in a row of a GEMM.
 /// (Not for f64 `m16n8k4`, for which ptxas 13.5 fails then.)
-#[inline(always)]
+#[inline]
 fn multiply<S, A: Element, B: Element, C: Element, D: Element, Q, const CHAINS: usize>(
     block: &Block<'_>,
     clocks: GlobalMut<'_, u64>,
@@ -120,7 +120,7 @@ fn multiply<S, A: Element, B: Element, C: Element, D: Element, Q, const CHAINS: 
 type RegisterOf<T> = <<T as Element>::Width as Width>::Register;
 
 /// Changes the registers of a fragment by a number that only the host knows.
-#[inline(always)]
+#[inline]
 fn changed<R: Role, S, T>(warp: Warp<'_>, fragment: Fragment<R, S, T>, by: u32) -> Fragment<R, S, T>
 where
     S: FragmentShape<R, T::Width>,
@@ -139,7 +139,7 @@ where
 
 /// The first registers of a result, as the next accumulator: the result itself, if the two have one
 /// type.
-#[inline(always)]
+#[inline]
 fn reinterpret<S, D: Element, C: Element>(
     warp: Warp<'_>,
     result: &Accumulator<S, D>,

@@ -35,7 +35,7 @@ macro_rules! maps {
                 TypeName::Text(">"),
             ]);
 
-            #[inline(always)]
+            #[inline]
             unsafe fn enter<'k>(head: Self::Head, _: (), _: &'static str) -> Self::In<'k> {
                 // SAFETY: the caller upholds the conditions.
                 unsafe { $map::from_ptr(head) }
@@ -108,7 +108,7 @@ unsafe impl<P: KernelParam<Head = *const TensorMapWords, Tail = ()>> KernelParam
     const TYPE: TypeName =
         TypeName::Parts(&[TypeName::Text("Option<"), P::TYPE, TypeName::Text(">")]);
 
-    #[inline(always)]
+    #[inline]
     unsafe fn enter<'k>(head: Self::Head, _: (), name: &'static str) -> Self::In<'k> {
         // SAFETY: the caller guarantees that it points to the parameter's bytes, which do not
         // change. They are a map if the first eight are not zero.

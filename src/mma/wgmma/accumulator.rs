@@ -73,7 +73,7 @@ impl<const N: usize, T: Element> Clone for GroupAccumulator<N, T>
 where
     M64<N>: WgmmaColumns<T::Width>,
 {
-    #[inline(always)]
+    #[inline]
     fn clone(&self) -> Self {
         *self
     }
@@ -97,27 +97,27 @@ where
     pub const ELEMENTS: usize = N / 2;
 
     /// The (row, column) of element `index` of a thread of the warpgroup, from 0 to 127.
-    #[inline(always)]
+    #[inline]
     pub const fn position(thread: usize, index: usize) -> (usize, usize) {
         let (row, col) = Accumulator::<M16N8K16, T>::position(thread % LANES, index % IN_PART);
         (16 * (thread / LANES) + row, 8 * (index / IN_PART) + col)
     }
 
     /// The (thread, index) that holds the element at (row, column).
-    #[inline(always)]
+    #[inline]
     pub const fn owner(row: usize, col: usize) -> (usize, usize) {
         let (lane, index) = Accumulator::<M16N8K16, T>::owner(row % 16, col % 8);
         (LANES * (row / 16) + lane, IN_PART * (col / 8) + index)
     }
 
     /// Makes the matrix of zeros.
-    #[inline(always)]
+    #[inline]
     pub fn zero() -> Self {
         bytemuck::Zeroable::zeroed()
     }
 
     /// Makes the matrix with the elements `value(row, col)`.
-    #[inline(always)]
+    #[inline]
     #[track_caller]
     pub fn from_fn(group: WarpGroup<'_>, value: impl Fn(usize, usize) -> T + LaneCapture) -> Self {
         let registers = group.each_thread(|_, thread| {
@@ -132,7 +132,7 @@ where
     }
 
     /// Calls `read(row, col, value)` for every element, in the lane that holds it.
-    #[inline(always)]
+    #[inline]
     #[track_caller]
     pub fn for_each(&self, group: WarpGroup<'_>, read: impl Fn(usize, usize, T) + LaneCapture) {
         let registers = &self.registers;
@@ -146,7 +146,7 @@ where
     }
 
     /// Replaces each element by `value(row, col, element)`.
-    #[inline(always)]
+    #[inline]
     #[track_caller]
     pub fn map(
         &self,
@@ -189,7 +189,7 @@ where
     ///
     /// # Panics
     /// If the columns are not in the matrix, or `first` is no multiple of 8.
-    #[inline(always)]
+    #[inline]
     #[track_caller]
     pub fn zip<const COLS: usize>(
         &self,
@@ -224,7 +224,7 @@ where
     /// Copies the columns from `first` on, as many as the result has.
     ///
     /// `first` is a multiple of 8, and the columns are in the matrix.
-    #[inline(always)]
+    #[inline]
     #[track_caller]
     pub fn columns<const COLS: usize>(&self, first: usize) -> GroupAccumulator<COLS, T>
     where
@@ -282,7 +282,7 @@ where
     ///
     /// # Panics
     /// If the columns are not in the matrix, or `first` is no multiple of 8.
-    #[inline(always)]
+    #[inline]
     #[track_caller]
     pub fn store<const COLS: usize, S: Swizzle, O: Order>(
         &self,
@@ -342,7 +342,7 @@ where
     }
 
     /// `COUNT` registers of each lane, from register `at` on.
-    #[inline(always)]
+    #[inline]
     fn taken<const COUNT: usize>(&self, at: usize) -> PerLane<[u32; COUNT]> {
         self.registers.map(|registers| array(|index| registers.as_ref()[at + index]))
     }
@@ -350,7 +350,7 @@ where
     /// The fragment of columns `8 * index` to `8 * index + 7` in the 16 rows of the executing warp.
     ///
     /// It is an accumulator of `mma`, for example for a store with `stmatrix`.
-    #[inline(always)]
+    #[inline]
     #[track_caller]
     pub fn part(&self, index: usize) -> Accumulator<M16N8K16, T> {
         assert!(index < N / 8, "an accumulator has a part for each 8 columns");
@@ -366,7 +366,7 @@ where
     }
 
     /// The registers, in the form that the raw functions take.
-    #[inline(always)]
+    #[inline]
     pub fn registers(&self) -> PerLane<RegistersOf<N, T>> {
         self.registers
     }
@@ -377,7 +377,7 @@ where
     M64<N>: WgmmaColumns<Bits32> + WgmmaColumns<Bits16>,
 {
     /// Rounds the accumulators to 16 bits.
-    #[inline(always)]
+    #[inline]
     pub fn round<U: Rounded>(&self, _: WarpGroup<'_>) -> GroupAccumulator<N, U>
     where
         Self: BuiltFor<U::Needs>,
@@ -404,7 +404,7 @@ unsafe impl<const N: usize, T: Element> bytemuck::Zeroable for GroupAccumulator<
 
 /// Stores a warp's matrices to a tile of this order. Each lane gives the address of a row or
 /// column.
-#[inline(always)]
+#[inline]
 fn store_matrices<N: Count, O: Order>(
     warp: Warp<'_>,
     lines: PerLane<RowAddr>,
@@ -420,12 +420,12 @@ fn store_matrices<N: Count, O: Order>(
 
 /// Reinterprets 32-bit registers as those of the elements' width. All accumulators have 32-bit
 /// registers.
-#[inline(always)]
+#[inline]
 pub(super) fn cast<T: Element>(registers: &[u32]) -> &[<T::Width as Width>::Register] {
     bytemuck::must_cast_slice(registers)
 }
 
-#[inline(always)]
+#[inline]
 pub(super) fn cast_mut<T: Element>(registers: &mut [u32]) -> &mut [<T::Width as Width>::Register] {
     bytemuck::must_cast_slice_mut(registers)
 }

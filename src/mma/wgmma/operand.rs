@@ -55,14 +55,14 @@ impl SparsityA for SparseA {
 }
 
 impl<T, X> Clone for MatrixA<T, X> {
-    #[inline(always)]
+    #[inline]
     fn clone(&self) -> Self {
         *self
     }
 }
 impl<T, X> Copy for MatrixA<T, X> {}
 impl<const N: usize, T, X, F> Clone for MatrixB<N, T, X, F> {
-    #[inline(always)]
+    #[inline]
     fn clone(&self) -> Self {
         *self
     }
@@ -71,12 +71,12 @@ impl<const N: usize, T, X, F> Copy for MatrixB<N, T, X, F> {}
 
 impl<T, X> MatrixA<T, X> {
     /// The descriptor, in the form that the raw functions take.
-    #[inline(always)]
+    #[inline]
     pub const fn descriptor(self) -> u64 {
         self.descriptor
     }
 
-    #[inline(always)]
+    #[inline]
     const fn new(descriptor: u64) -> Self {
         MatrixA { descriptor, _type: PhantomData }
     }
@@ -84,12 +84,12 @@ impl<T, X> MatrixA<T, X> {
 
 impl<const N: usize, T, X, F> MatrixB<N, T, X, F> {
     /// The descriptor, in the form that the raw functions take.
-    #[inline(always)]
+    #[inline]
     pub const fn descriptor(self) -> u64 {
         self.descriptor
     }
 
-    #[inline(always)]
+    #[inline]
     const fn new(descriptor: u64) -> Self {
         MatrixB { descriptor, _type: PhantomData, _sparsity: PhantomData }
     }
@@ -163,7 +163,7 @@ const fn check_step<S: Swizzle, F: SparsityA>() {
 ///
 /// A swizzle pattern has eight lines. Patterns follow each other at a stride of eight lines.
 /// Patterns that are adjacent along a line are `leading` bytes apart.
-#[inline(always)]
+#[inline]
 pub(crate) const fn descriptor<S: Swizzle>(address: u32, offset: u32, leading: usize) -> u64 {
     let pattern = ((8 * width::<S>() as u64) >> 4) << 32 | (4 - S::BITS as u64) << 62;
     // The low 18 bits of an address are the offset in the block's shared memory. Above them is the
@@ -234,7 +234,7 @@ impl<
 /// The byte offset of an element in a tile, before the swizzle.
 ///
 /// The swizzle leaves the first line of a pattern unchanged.
-#[inline(always)]
+#[inline]
 const fn place<T, S: Swizzle>(line: usize, along: usize) -> u32 {
     (line * width::<S>() + along * size_of::<T>()) as u32
 }
@@ -254,7 +254,7 @@ impl<T: Multiplicand, const ROWS: usize, const COLS: usize, S: PatternSwizzle>
     /// `row` is a multiple of 8, and `k` a multiple of K. A row of the tile has as many bytes as
     /// its swizzle. For a [`WgmmaSparse`](crate::mma::WgmmaSparse), these are the kept elements of
     /// twice the K.
-    #[inline(always)]
+    #[inline]
     #[track_caller]
     pub fn matrix_a<C: Coordinate>(self, at: C) -> MatrixA<T::As, NoTrans> {
         const { check_line::<T, S>(COLS) };
@@ -269,7 +269,7 @@ impl<T: Multiplicand, const ROWS: usize, const COLS: usize, S: PatternSwizzle>
     /// For a [`WgmmaSparse`](crate::mma::WgmmaSparse) it has 32 rows. Elements have 16 bits, and
     /// `k` is a multiple of 8. A row of the tile has as many bytes as its swizzle. If that is less
     /// than `N` columns, use [`SharedRing::matrix_b`].
-    #[inline(always)]
+    #[inline]
     #[track_caller]
     pub fn matrix_b<const N: usize, F: SparsityA, C: Coordinate>(
         self,
@@ -294,7 +294,7 @@ impl<T: Multiplicand, const ROWS: usize, const COLS: usize, S: PatternSwizzle>
     /// Elements have 16 bits. `k` is a multiple of 8. A column of the tile has as many bytes as its
     /// swizzle, so the swizzle is [`Swizzle128`]. For other swizzles, [`SharedRing::matrix_a`]
     /// takes several tiles.
-    #[inline(always)]
+    #[inline]
     #[track_caller]
     pub fn matrix_a<C: Coordinate>(self, at: C) -> MatrixA<T::As, Trans>
     where
@@ -318,7 +318,7 @@ impl<T: Multiplicand, const ROWS: usize, const COLS: usize, S: PatternSwizzle>
     /// `col` is a multiple of 8, and `k` a multiple of K. A column of the tile has as many bytes as
     /// its swizzle. For a [`WgmmaSparse`](crate::mma::WgmmaSparse), each column has 64 bytes and K
     /// is twice as large.
-    #[inline(always)]
+    #[inline]
     #[track_caller]
     pub fn matrix_b<const N: usize, F: SparsityA, C: Coordinate>(
         self,
@@ -347,7 +347,7 @@ impl<T: Multiplicand, const ROWS: usize, const COLS: usize, S: PatternSwizzle, c
 {
     /// The A operand, K-major, like [`SharedTile::matrix_a`]. The rows of each tile follow those of
     /// the tile before.
-    #[inline(always)]
+    #[inline]
     #[track_caller]
     pub fn matrix_a<C: Coordinate>(self, at: C) -> MatrixA<T::As, NoTrans> {
         const { check_line::<T, S>(COLS) };
@@ -395,7 +395,7 @@ impl<T: Multiplicand, const ROWS: usize, const COLS: usize, S: PatternSwizzle, c
     /// multiply::simulate(1, &mut d).check();
     /// assert_eq!((d[3 * 32 + 15], d[3 * 32 + 16]), (192.0, 384.0));
     /// ```
-    #[inline(always)]
+    #[inline]
     #[track_caller]
     pub fn matrix_b<const N: usize, F: SparsityA, C: Coordinate>(
         self,
@@ -421,7 +421,7 @@ impl<
 {
     /// The B operand, N-major, like [`SharedTile::matrix_b`]. The columns of each tile follow those
     /// of the tile before.
-    #[inline(always)]
+    #[inline]
     #[track_caller]
     pub fn matrix_b<const N: usize, F: SparsityA, C: Coordinate>(
         self,
@@ -452,7 +452,7 @@ impl<
 {
     /// The A operand, M-major, like [`SharedTile::matrix_a`]. The rows of each tile follow those of
     /// the tile before.
-    #[inline(always)]
+    #[inline]
     #[track_caller]
     pub fn matrix_a<C: Coordinate>(self, at: C) -> MatrixA<T::As, Trans> {
         const { check_line::<T, S>(ROWS) };

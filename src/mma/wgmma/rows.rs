@@ -36,7 +36,7 @@ where
     /// largest::simulate(1, &a, &mut d).check();
     /// assert_eq!(d[37], a[37 * 24..38 * 24].iter().copied().fold(0.0, f32::max));
     /// ```
-    #[inline(always)]
+    #[inline]
     #[track_caller]
     pub fn fold_rows<P: Copy + LaneCapture>(
         &self,
@@ -56,7 +56,7 @@ where
     }
 
     /// Replaces each element by `value(element, of_row)`. `of_row` is the row's value in `rows`.
-    #[inline(always)]
+    #[inline]
     #[track_caller]
     pub fn map_rows<V: Copy + LaneCapture>(
         &self,
@@ -91,7 +91,7 @@ where
     ///
     /// # Panics
     /// If the columns are not in the matrix.
-    #[inline(always)]
+    #[inline]
     #[track_caller]
     pub fn operand_a(&self, index: usize) -> FragmentA<M16N8K16, T> {
         assert!(index < N / 16, "the operand has 16 columns of the matrix");

@@ -57,7 +57,7 @@ pub struct SharedAccumulator<const N: usize, T> {
 }
 
 impl<const N: usize, T> Clone for SharedAccumulator<N, T> {
-    #[inline(always)]
+    #[inline]
     fn clone(&self) -> Self {
         *self
     }
@@ -74,7 +74,7 @@ pub struct PeerAccumulator<const N: usize, T> {
 }
 
 impl<const N: usize, T> Clone for PeerAccumulator<N, T> {
-    #[inline(always)]
+    #[inline]
     fn clone(&self) -> Self {
         *self
     }
@@ -87,7 +87,7 @@ unsafe impl<const N: usize, T: Element<Width = Bits32>> SharedLayout for SharedA
     const BYTES: usize = THREADS * (N / 2) * size_of::<u32>();
     const ALIGN: usize = CHUNK * size_of::<u32>();
 
-    #[inline(always)]
+    #[inline]
     unsafe fn at(address: u32) -> Self {
         SharedAccumulator { address, _element: PhantomData }
     }
@@ -96,7 +96,7 @@ unsafe impl<const N: usize, T: Element<Width = Bits32>> SharedLayout for SharedA
 impl<const N: usize, T: Element<Width = Bits32>> OfPeer for SharedAccumulator<N, T> {
     type Peer = PeerAccumulator<N, T>;
 
-    #[inline(always)]
+    #[inline]
     unsafe fn at_peer(address: u32) -> Self::Peer {
         PeerAccumulator { memory: SharedAccumulator { address, _element: PhantomData } }
     }
@@ -108,7 +108,7 @@ where
 {
     /// Stores an accumulator (`st.shared.v4.b32`). Readers need a synchronisation before they load
     /// it.
-    #[inline(always)]
+    #[inline]
     #[track_caller]
     pub fn put(self, group: WarpGroup<'_>, accumulator: &GroupAccumulator<N, T>) {
         let registers = &accumulator.registers;
@@ -125,7 +125,7 @@ where
     }
 
     /// Loads the stored accumulator (`ld.shared.v4.b32`).
-    #[inline(always)]
+    #[inline]
     #[track_caller]
     pub fn get(self, group: WarpGroup<'_>) -> GroupAccumulator<N, T> {
         let site = Site::here();
@@ -135,7 +135,7 @@ where
 
     /// Maps to the same memory of another block of the cluster (`mapa`, PTX ISA 9.7.9.23). Needs
     /// sm_90.
-    #[inline(always)]
+    #[inline]
     #[track_caller]
     pub fn of(self, peer: Peer) -> PeerAccumulator<N, T>
     where
@@ -145,7 +145,7 @@ where
         unsafe { Self::at_peer(peer.map(self.address)) }
     }
 
-    #[inline(always)]
+    #[inline]
     #[track_caller]
     fn read(
         self,
@@ -163,7 +163,7 @@ where
     }
 
     /// The address of chunk `index` of a thread.
-    #[inline(always)]
+    #[inline]
     fn chunk(self, index: usize, thread: usize) -> u32 {
         self.address + ((index * THREADS + thread) * CHUNK * size_of::<u32>()) as u32
     }
@@ -174,7 +174,7 @@ where
     M64<N>: WgmmaColumns<Bits32>,
 {
     /// Loads the accumulator from the other block (`ld.shared::cluster.v4.b32`).
-    #[inline(always)]
+    #[inline]
     #[track_caller]
     pub fn get(self, group: WarpGroup<'_>) -> GroupAccumulator<N, T> {
         let site = Site::here();

@@ -25,7 +25,7 @@ impl Config for SwigluConfig {
 struct Swiglu<'k>(TmaStore<'k, TileD, 32>); // Epilogue sub-tiles of 32 columns.
 
 impl EpilogueStore<Staging, [GroupAccumulator<256, f32>; 1]> for Swiglu<'_> {
-    #[inline(always)]
+    #[inline]
     fn store(
         &self,
         group: WarpGroup<'_>,

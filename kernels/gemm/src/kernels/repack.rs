@@ -27,7 +27,7 @@ struct Layouts<'k, T> {
 }
 
 /// Repacks tile `index` of a matrix.
-#[inline(always)]
+#[inline]
 fn repack<T: Element>(block: &Block, tile: Tile<T>, layouts: &Layouts<'_, T>, index: usize) {
     let Layouts { from, to, transposes } = *layouts;
     let tiles_per_line = to.cols().div_ceil(SIDE);
@@ -76,7 +76,7 @@ fn repack<T: Element>(block: &Block, tile: Tile<T>, layouts: &Layouts<'_, T>, in
 type Held<T> = PerLane<[[T; ELEMENTS_EACH]; LINES_EACH]>;
 
 /// Calls `visit(lane, line, index, element)` for each element that a lane holds.
-#[inline(always)]
+#[inline]
 fn each<T: Element>(
     warp: Warp<'_>,
     held: &Held<T>,

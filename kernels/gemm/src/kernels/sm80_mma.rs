@@ -70,7 +70,7 @@ struct Problem<'k, P: MmaOp, A, B> {
 ///
 /// `IN_FLIGHT` is `STAGES` - 2; a warp computes `I` x `J` pairs of fragments. The eleven generic
 /// parameters are sizes of types, and Rust cannot compute one from another there.
-#[inline(always)]
+#[inline]
 pub fn gemm<
     C: Config<M, N, K>,
     const M: usize,
@@ -115,7 +115,7 @@ pub fn gemm<
 
 /// Computes a tile of a grouped GEMM. There are at least as many blocks as tiles. The generic
 /// parameters are those of [`gemm`].
-#[inline(always)]
+#[inline]
 pub fn grouped_gemm<
     C: Config<M, N, K>,
     const M: usize,
@@ -163,7 +163,7 @@ pub fn grouped_gemm<
 }
 
 /// Computes one tile of D. The generic parameters are those of [`gemm`].
-#[inline(always)]
+#[inline]
 #[allow(clippy::type_complexity, reason = "the matrices that a source reads are its own types")]
 fn tile<
     'k,

@@ -18,7 +18,7 @@ use ptx_matrix::mma::{GroupAccumulator, M64, WgmmaColumns};
 use ptx_matrix::prelude::*;
 
 /// Computes a grouped GEMM, with the arguments of the table's kernels.
-#[inline(always)]
+#[inline]
 pub fn grouped<
     C,
     Tile,
@@ -77,7 +77,7 @@ where
         Unroll<&'a GroupAccumulator<N, O::Acc>, M64_TILES>,
     for<'a> [&'a GroupAccumulator<N, O>; M64_TILES]: Unroll<&'a GroupAccumulator<N, O>, M64_TILES>,
 {
-    #[inline(always)]
+    #[inline]
     fn store(
         &self,
         group: WarpGroup<'_>,
@@ -104,7 +104,7 @@ where
             // All staging tiles are written, then copied, without a loop: this is faster and takes
             // no more registers.
             accumulators.each_ref().map_each(
-                #[inline(always)]
+                #[inline]
                 |m64, accumulator| {
                     let scaled = accumulator.map(group, |_, _, acc| self.args.scalars.scaled(acc));
                     let elements = O::narrow_group(group, &scaled);

@@ -112,7 +112,7 @@ pub struct Shared<C: Config, const STAGES: usize, const WARPS: usize> {
 
 /// Computes all tiles of a block. The six generic parameters are needed because Rust has no arrays
 /// whose length is a trait's constant.
-#[inline(always)]
+#[inline]
 pub fn gemm<
     C: Config,
     E: WarpStore<C, I, J>,
@@ -188,7 +188,7 @@ struct Pipeline<C: Config, const STAGES: usize> {
 }
 
 impl<C: Config, const STAGES: usize> Clone for Pipeline<C, STAGES> {
-    #[inline(always)]
+    #[inline]
     fn clone(&self) -> Self {
         *self
     }
@@ -205,7 +205,7 @@ struct Tiles<C> {
 }
 
 impl<C> Clone for Tiles<C> {
-    #[inline(always)]
+    #[inline]
     fn clone(&self) -> Self {
         *self
     }
@@ -213,7 +213,7 @@ impl<C> Clone for Tiles<C> {
 impl<C> Copy for Tiles<C> {}
 
 impl<C: Config> Tiles<C> {
-    #[inline(always)]
+    #[inline]
     fn of_block(shape: ProblemShape, block: &Block<'_>) -> Self {
         // A constant: the cluster has one block, so its direction has no effect.
         let shape = ProblemShape { cluster_along_n: false, ..shape };
@@ -221,7 +221,7 @@ impl<C: Config> Tiles<C> {
         Tiles { shape, next, end, step, _config: PhantomData }
     }
 
-    #[inline(always)]
+    #[inline]
     fn next(&mut self) -> Option<WorkTile> {
         if self.next >= self.end {
             return None;
@@ -252,7 +252,7 @@ struct Producer<'k, C: Config, const STAGES: usize> {
 impl<C: Config, const STAGES: usize> Producer<'_, C, STAGES> {
     /// Counts the next k-tile. If this warp loads it, waits until the stage is empty, and issues
     /// the loads.
-    #[inline(always)]
+    #[inline]
     fn fill(&mut self, warp: Warp<'_>) {
         let Some(tile) = self.rest.or_else(|| self.tiles.next()) else { return };
         let (state, k) = (self.state, tile.k_start);
@@ -301,7 +301,7 @@ impl<C: Config, const STAGES: usize> Consumer<'_, C, STAGES> {
     /// is loaded too. The wait for the next stage comes one row before its loads, so that the
     /// multiplication hides it. `produce` is called in the middle of each k-tile, when most warps
     /// have released the previous stage.
-    #[inline(always)]
+    #[inline]
     fn mainloop<const I: usize, const J: usize>(
         &mut self,
         k_tiles: u32,
@@ -328,7 +328,7 @@ impl<C: Config, const STAGES: usize> Consumer<'_, C, STAGES> {
         let (mut before, mut next_tiles) = (self.state, tiles);
         let mut a = load_a(tiles, 0, 0);
         let mut b: [[<C::Op as MmaOp>::B; PAIR]; J] = core::array::from_fn(
-            #[inline(always)]
+            #[inline]
             |j| load_b(tiles, j, 0),
         );
         for k_tile in 0..k_tiles {
@@ -373,14 +373,14 @@ impl<C: Config, const STAGES: usize> Consumer<'_, C, STAGES> {
     }
 
     /// Waits for the next stage, and returns its tiles.
-    #[inline(always)]
+    #[inline]
     fn wait(&self) -> (C::A, C::B) {
         self.pipeline.full.stage(self.state.index()).wait(self.warp, self.state.phase());
         self.pipeline.stages.stage(self.state.index())
     }
 
     /// Releases a stage to its producer.
-    #[inline(always)]
+    #[inline]
     fn release(&self, state: PipelineState<STAGES>) {
         let empty = self.pipeline.empty.stage(state.index());
         self.warp.sync();
@@ -404,7 +404,7 @@ where
     >,
 {
     /// One staging tile is filled while the other is stored.
-    #[inline(always)]
+    #[inline]
     fn store(
         &self,
         warp: Warp<'_>,
@@ -488,7 +488,7 @@ where
 }
 
 /// Waits until all of the warp's TMA stores but the newest `BUT` have read their staging tiles.
-#[inline(always)]
+#[inline]
 fn wait_for_stores<const BUT: u32>(warp: Warp<'_>) {
     warp.elect(|lane| BulkGroup::wait_read::<BUT>(lane));
     warp.sync();

@@ -31,7 +31,7 @@ where
     const COLS: usize = N;
     const FAST_ACCUMULATION: bool = false;
 
-    #[inline(always)]
+    #[inline]
     fn run<const STAGES: usize, const CLUSTER: usize>(
         consumer: &mut Consumer<'_, A, B, STAGES, CLUSTER>,
         k_tiles: u32,

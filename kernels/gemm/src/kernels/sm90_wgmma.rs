@@ -81,7 +81,7 @@ pub trait EpilogueStore<Staging, Accumulators> {
 }
 
 /// Computes all tiles of a block.
-#[inline(always)]
+#[inline]
 pub fn gemm<
     C: Config,
     E: EpilogueStore<C::Staging, Accumulators<C>>,
@@ -276,7 +276,7 @@ where
     const COLS: usize = N;
     const FAST_ACCUMULATION: bool = size_of::<A::Element>() == 1 && T::IS_FLOAT;
 
-    #[inline(always)]
+    #[inline]
     fn run<const STAGES: usize, const CLUSTER: usize>(
         consumer: &mut Consumer<'_, A, B, STAGES, CLUSTER>,
         k_tiles: u32,
@@ -286,7 +286,7 @@ where
         let early = const { M64_TILES * N <= 264 };
         let group = consumer.group;
         let mut accumulators = <[_; M64_TILES]>::from_each(
-            #[inline(always)]
+            #[inline]
             |_| GroupAccumulator::<N, T>::zero().begin(group),
         );
         let mut previous = consumer.state;
@@ -304,7 +304,7 @@ where
             let (rows_a, tile_b) = (consumer.rows_a, consumer.tile_b);
             // `map_each` is an unrolled loop, which keeps the accumulators in registers.
             accumulators.each_mut().map_each(
-                #[inline(always)]
+                #[inline]
                 |m64, accumulator| {
                     Op::<N, A, B, T>::issue(group, accumulator, |issue| {
                         for k_slice in 0..K_SLICES {
@@ -328,7 +328,7 @@ where
             consumer.state = consumer.state.next();
         }
         let accumulators = accumulators.map_each(
-            #[inline(always)]
+            #[inline]
             |_, accumulator| accumulator.finish(group),
         );
         // `finish` has waited. With `k_tiles` = 0 (cluster split-K: one tile) nobody needs this.
@@ -345,14 +345,14 @@ impl<A: SharedLayout, B: SharedLayout, const STAGES: usize, const CLUSTER: usize
     Consumer<'_, A, B, STAGES, CLUSTER>
 {
     /// Waits until the tiles of the next stage have landed.
-    #[inline(always)]
+    #[inline]
     pub fn wait(&self) {
         self.full.stage(self.state.index()).wait(self.group.warp(), self.state.phase());
     }
 
     /// Tests once whether the tiles of a stage have landed, by PTX `mbarrier.test_wait`: CUTLASS's
     /// `consumer_test_wait`. The token's `wait` blocks.
-    #[inline(always)]
+    #[inline]
     pub fn test_wait(&self, state: PipelineState<STAGES>) -> BarrierToken {
         self.full.stage(state.index()).begin_wait(self.group.warp(), state.phase())
     }
@@ -360,7 +360,7 @@ impl<A: SharedLayout, B: SharedLayout, const STAGES: usize, const CLUSTER: usize
     /// Releases a stage: one lane of the warpgroup's warp 0 arrives. A `wgmma` ends for the four
     /// warps as one, so no `sync` is needed. The arrival says that tiles were read; it publishes no
     /// writes. With early tests, lane 0 takes fewer registers than an elected one.
-    #[inline(always)]
+    #[inline]
     pub fn release(&self, state: PipelineState<STAGES>, by_lane_0: bool) {
         let (empty, is_first) = (self.empty, self.group.warp_rank() == 0);
         let arrive = |lane: Lane<'_>| {
@@ -411,7 +411,7 @@ where
         Unroll<&'a GroupAccumulator<N, O::Acc>, M64_TILES>,
     for<'a> [&'a GroupAccumulator<N, O>; M64_TILES]: Unroll<&'a GroupAccumulator<N, O>, M64_TILES>,
 {
-    #[inline(always)]
+    #[inline]
     fn store(
         &self,
         group: WarpGroup<'_>,
@@ -424,7 +424,7 @@ where
         if self.args.only_scales() && self.map.is_some() {
             // beta is 0: C is not read. `Gemm::plan` launches no GEMM kernel for alpha = 0.
             accumulators.each_ref().map_each(
-                #[inline(always)]
+                #[inline]
                 |m64, accumulator| {
                     let scaled = accumulator.map(group, |_, _, acc| self.args.scalars.scaled(acc));
                     let elements = O::narrow_group(group, &scaled);

@@ -24,7 +24,7 @@ use ptx_matrix::mma::{GroupAccumulator, M64, SharedAccumulator, WgmmaColumns};
 use ptx_matrix::prelude::*;
 
 /// [`gemm_split_k`] with the arguments and the epilogue of the table's kernels.
-#[inline(always)]
+#[inline]
 pub fn run<
     C,
     Tile,
@@ -60,7 +60,7 @@ pub fn run<
 /// The mainloop of `C` accumulates 64 x `N`; a block reduces and stores `REDUCE_N` columns of it:
 /// `N` divided by the cluster size. The five constants are sizes of types, and Rust cannot compute
 /// one from another there.
-#[inline(always)]
+#[inline]
 pub fn gemm_split_k<
     C,
     T: Number + Element<Width = Bits32>,

@@ -31,7 +31,7 @@ struct Partials<'k, D: Output> {
 }
 
 /// Reduces this block's elements of a row.
-#[inline(always)]
+#[inline]
 fn reduce<D: Output>(block: &Block, of: &Partials<'_, D>) {
     let (m, n, batch) = (of.d.rows(), of.d.cols(), block.index().y as usize);
     let across = n.div_ceil(REDUCED_COLS) as u32;

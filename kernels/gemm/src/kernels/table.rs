@@ -27,7 +27,7 @@ pub type TilesB<C> = <C as Config>::B;
 
 /// [`gemm`] with the arguments and the epilogue of the table's kernels.
 #[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
-#[inline(always)]
+#[inline]
 pub fn run_gemm<
     C,
     Tile,

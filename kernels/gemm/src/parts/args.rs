@@ -40,7 +40,7 @@ pub struct MatrixArgs {
 
 impl MatrixArgs {
     /// The first element of a matrix of the batch.
-    #[inline(always)]
+    #[inline]
     pub fn start(&self, batch: usize) -> usize {
         self.offset + batch * self.batch_stride
     }

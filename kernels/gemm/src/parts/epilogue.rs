@@ -22,7 +22,7 @@ pub struct EpilogueScalars<S: Number> {
 
 impl<S: Number> EpilogueScalars<S> {
     /// Returns alpha times an accumulator.
-    #[inline(always)]
+    #[inline]
     pub fn scaled(&self, accumulator: S) -> S {
         accumulator.times(self.alpha)
     }
@@ -48,7 +48,7 @@ pub struct EpilogueArgs<'k, O: Output> {
 
 impl<'k, O: Output> EpilogueArgs<'k, O> {
     /// Moves the layout's offset into C and D, for a kernel with one matrix.
-    #[inline(always)]
+    #[inline]
     pub fn without_offset(self) -> Self {
         let MatrixArgs { offset, .. } = self.d_layout;
         let d_layout = MatrixArgs { offset: 0, batch_stride: 0, ..self.d_layout };
@@ -57,7 +57,7 @@ impl<'k, O: Output> EpilogueArgs<'k, O> {
     }
 
     /// The epilogue for one matrix of the batch, of `rows` x `cols`.
-    #[inline(always)]
+    #[inline]
     pub fn epilogue<L: Order>(&self, batch: usize, rows: usize, cols: usize) -> Epilogue<'k, O, L> {
         let (layout, scalars) = (self.d_layout, self.scalars);
         let c =
@@ -73,7 +73,7 @@ impl<'k, O: Output> EpilogueArgs<'k, O> {
     }
 
     /// One matrix D of the batch, of `rows` x `cols`.
-    #[inline(always)]
+    #[inline]
     pub fn matrix_d<L: Order>(
         &self,
         batch: usize,
@@ -86,7 +86,7 @@ impl<'k, O: Output> EpilogueArgs<'k, O> {
 
     /// Whether D is alpha times the accumulators: no C (beta is 0), no bias, no activation, and no
     /// partial accumulators of split-K. It is the common path of the epilogues.
-    #[inline(always)]
+    #[inline]
     pub fn only_scales(&self) -> bool {
         self.partials.is_empty()
             && self.scalars.beta == O::Acc::ZERO
@@ -115,13 +115,13 @@ pub struct Epilogue<'k, D: Output, L = RowMajor> {
 
 impl<D: Output, L: Order> Epilogue<'_, D, L> {
     /// Returns alpha times an accumulator.
-    #[inline(always)]
+    #[inline]
     pub fn scaled(&self, accumulator: D::Acc) -> D::Acc {
         accumulator.times(self.alpha)
     }
 
     /// Whether D is alpha times the accumulators.
-    #[inline(always)]
+    #[inline]
     pub fn only_scales(&self) -> bool {
         self.c.is_none() && self.bias.is_empty() && self.activation == Activation::Identity
     }
@@ -132,7 +132,7 @@ impl<D: Output, L: Order> Epilogue<'_, D, L> {
     /// Calls `put(place, to, element)` with each element's place in the tile, and its place in D.
     /// Elements out of D's bounds are zero, and their `to` is `None`. A thread handles `BATCH`
     /// elements at a time.
-    #[inline(always)]
+    #[inline]
     #[track_caller]
     pub fn apply<const BATCH: usize, const ROWS: usize, const COLS: usize, S: Swizzle>(
         &self,
@@ -152,7 +152,7 @@ impl<D: Output, L: Order> Epilogue<'_, D, L> {
 
     /// Applies the epilogue to the accumulators at some places of a tile: returns their places in
     /// D, and D's elements. It is generic over no tile's shape.
-    #[inline(always)]
+    #[inline]
     fn apply_at<const N: usize>(
         &self,
         places: [(usize, usize); N],
@@ -179,7 +179,7 @@ impl<D: Output, L: Order> Epilogue<'_, D, L> {
 
     /// Applies the rest of the epilogue to accumulators that are already multiplied by alpha.
     /// Elements out of bounds have no C and no bias. The branches are taken once for all of them.
-    #[inline(always)]
+    #[inline]
     pub fn apply_scaled<const N: usize>(
         &self,
         places: [(usize, usize); N],

@@ -87,7 +87,7 @@ where
     type KMajorSwizzle = <I::Width as Swizzled>::KMajorSwizzle;
     type MnMajorSwizzle = <I::Width as Swizzled>::MnMajorSwizzle;
 
-    #[inline(always)]
+    #[inline]
     fn load_a<const N: usize, const ROWS: usize, const COLS: usize, W: Swizzle, O: Order>(
         warp: Warp<'_>,
         tile: &SharedTile<I, ROWS, COLS, W, O>,
@@ -96,7 +96,7 @@ where
         as_multiplied(FragmentA::<S, I>::load_run(warp, tile, at))
     }
 
-    #[inline(always)]
+    #[inline]
     fn load_b<const N: usize, const ROWS: usize, const COLS: usize, W: Swizzle, O: Order>(
         warp: Warp<'_>,
         tile: &SharedTile<I, ROWS, COLS, W, O>,
@@ -105,7 +105,7 @@ where
         FragmentB::<S, I>::load_pairs(warp, tile, at).map(as_multiplied)
     }
 
-    #[inline(always)]
+    #[inline]
     fn multiply(
         warp: Warp<'_>,
         accumulator: &mut AccumulatorFragment<Self>,
@@ -117,7 +117,7 @@ where
 }
 
 /// Reinterprets fragments as the element type that the instruction takes; the bits stay the same.
-#[inline(always)]
+#[inline]
 fn as_multiplied<R: Role, S, I: Element, E: Element<Width = I::Width>, const N: usize>(
     fragments: [Fragment<R, S, I>; N],
 ) -> [Fragment<R, S, E>; N]

@@ -54,7 +54,7 @@ pub enum Activation {
 
 impl Activation {
     /// Decodes the activation of a kernel parameter.
-    #[inline(always)]
+    #[inline]
     pub const fn of(number: u32) -> Self {
         match number {
             1 => Self::Relu,
@@ -70,17 +70,17 @@ impl Number for i32 {
     const ZERO: Self = 0;
     const ONE: Self = 1;
 
-    #[inline(always)]
+    #[inline]
     fn plus(self, scale: i32, other: i32) -> i32 {
         self.wrapping_add(scale.wrapping_mul(other))
     }
 
-    #[inline(always)]
+    #[inline]
     fn times(self, scale: i32) -> i32 {
         self.wrapping_mul(scale)
     }
 
-    #[inline(always)]
+    #[inline]
     fn activate(self, activation: Activation) -> i32 {
         if activation == Activation::Relu && self < 0 { 0 } else { self }
     }
@@ -91,17 +91,17 @@ impl Number for f32 {
     const ZERO: Self = 0.0;
     const ONE: Self = 1.0;
 
-    #[inline(always)]
+    #[inline]
     fn plus(self, scale: f32, other: f32) -> f32 {
         self + scale * other
     }
 
-    #[inline(always)]
+    #[inline]
     fn times(self, scale: f32) -> f32 {
         self * scale
     }
 
-    #[inline(always)]
+    #[inline]
     fn activate(self, activation: Activation) -> f32 {
         activate_f32(self, activation)
     }
@@ -112,17 +112,17 @@ impl Number for f64 {
     const ZERO: Self = 0.0;
     const ONE: Self = 1.0;
 
-    #[inline(always)]
+    #[inline]
     fn plus(self, scale: f64, other: f64) -> f64 {
         self + scale * other
     }
 
-    #[inline(always)]
+    #[inline]
     fn times(self, scale: f64) -> f64 {
         self * scale
     }
 
-    #[inline(always)]
+    #[inline]
     fn activate(self, activation: Activation) -> f64 {
         activate_f64(self, activation)
     }
@@ -133,7 +133,7 @@ const GELU: f64 = 1.595_769_121_605_731;
 const GELU_CUBIC: f64 = 0.044715;
 
 /// In f32, e^x and the reciprocal come from the special function unit.
-#[inline(always)]
+#[inline]
 fn activate_f32(x: f32, activation: Activation) -> f32 {
     let exponent = match activation {
         Activation::Identity => return x,
@@ -149,7 +149,7 @@ fn activate_f32(x: f32, activation: Activation) -> f32 {
 
 /// e^x = 2^high 2^low, where `high` is x log2(e) in f32, and `low` the rest of it: rounding the
 /// exponent alone would cost up to 6 bits.
-#[inline(always)]
+#[inline]
 fn exp_f32(x: f32) -> f32 {
     const LOG2_E: f32 = core::f32::consts::LOG2_E;
     /// What is missing from it.
@@ -165,7 +165,7 @@ fn exp_f32(x: f32) -> f32 {
     fma(power, low * core::f32::consts::LN_2, power)
 }
 
-#[inline(always)]
+#[inline]
 fn activate_f64(x: f64, activation: Activation) -> f64 {
     let exponent = match activation {
         Activation::Identity => return x,
@@ -183,7 +183,7 @@ fn activate_f64(x: f64, activation: Activation) -> f64 {
 ///
 /// The special function unit has no f64, and a library function would be a call, which costs the
 /// registers of the accumulators. `add` and `mul` have the same bits on the simulator.
-#[inline(always)]
+#[inline]
 fn exp_f64(x: f64) -> f64 {
     /// Adding this and subtracting it rounds to the nearest integer.
     const ROUND: f64 = 1.5 * (1u64 << 52) as f64;
@@ -251,17 +251,17 @@ pub trait Output: Element {
 impl<T: Number> Output for T {
     type Acc = T;
 
-    #[inline(always)]
+    #[inline]
     fn widen(self) -> T {
         self
     }
 
-    #[inline(always)]
+    #[inline]
     fn narrow(acc: T) -> T {
         acc
     }
 
-    #[inline(always)]
+    #[inline]
     fn narrow_all<S>(_: Warp<'_>, accumulator: &Accumulator<S, T>) -> Accumulator<S, T>
     where
         S: FragmentShape<RoleC, T::Width>,
@@ -269,7 +269,7 @@ impl<T: Number> Output for T {
         *accumulator
     }
 
-    #[inline(always)]
+    #[inline]
     fn narrow_group<const N: usize>(
         _: WarpGroup<'_>,
         accumulator: &GroupAccumulator<N, T>,
@@ -284,17 +284,17 @@ impl<T: Number> Output for T {
 impl Output for f16 {
     type Acc = f32;
 
-    #[inline(always)]
+    #[inline]
     fn widen(self) -> f32 {
         Rounded::widen(self)
     }
 
-    #[inline(always)]
+    #[inline]
     fn narrow(acc: f32) -> f16 {
         Rounded::round(acc)
     }
 
-    #[inline(always)]
+    #[inline]
     fn narrow_all<S>(warp: Warp<'_>, accumulator: &Accumulator<S, f32>) -> Accumulator<S, f16>
     where
         S: FragmentShape<RoleC, Bits16> + FragmentShape<RoleC, Bits32>,
@@ -302,7 +302,7 @@ impl Output for f16 {
         accumulator.round(warp)
     }
 
-    #[inline(always)]
+    #[inline]
     fn narrow_group<const N: usize>(
         group: WarpGroup<'_>,
         accumulator: &GroupAccumulator<N, f32>,
@@ -318,17 +318,17 @@ impl Output for f16 {
 impl Output for bf16 {
     type Acc = f32;
 
-    #[inline(always)]
+    #[inline]
     fn widen(self) -> f32 {
         Rounded::widen(self)
     }
 
-    #[inline(always)]
+    #[inline]
     fn narrow(acc: f32) -> bf16 {
         Rounded::round(acc)
     }
 
-    #[inline(always)]
+    #[inline]
     fn narrow_all<S>(warp: Warp<'_>, accumulator: &Accumulator<S, f32>) -> Accumulator<S, bf16>
     where
         S: FragmentShape<RoleC, Bits16> + FragmentShape<RoleC, Bits32>,
@@ -336,7 +336,7 @@ impl Output for bf16 {
         accumulator.round(warp)
     }
 
-    #[inline(always)]
+    #[inline]
     fn narrow_group<const N: usize>(
         group: WarpGroup<'_>,
         accumulator: &GroupAccumulator<N, f32>,

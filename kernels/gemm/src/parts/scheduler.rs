@@ -27,7 +27,7 @@ pub struct MatrixCoord {
 
 impl MatrixCoord {
     /// The element `rows` and `cols` further.
-    #[inline(always)]
+    #[inline]
     pub fn offset(self, rows: u32, cols: u32) -> Self {
         MatrixCoord { row: self.row + rows, col: self.col + cols }
     }
@@ -61,25 +61,25 @@ pub struct WorkTile {
 
 impl WorkTile {
     /// Its first element in D.
-    #[inline(always)]
+    #[inline]
     pub fn origin(&self) -> MatrixCoord {
         MatrixCoord { row: self.row, col: self.col }
     }
 
     /// The matrix B that it takes: its group's, or its batch's.
-    #[inline(always)]
+    #[inline]
     pub fn batch_of_b(&self) -> u32 {
         self.group.map_or(self.batch, |group| group.index)
     }
 
     /// K-tiles (pipeline stages) of length `tile_k`.
-    #[inline(always)]
+    #[inline]
     pub fn k_tiles(&self, tile_k: usize) -> u32 {
         self.k_len.div_ceil(tile_k as u32)
     }
 
     /// The rest of the tile after `k` elements of K, or none at its end.
-    #[inline(always)]
+    #[inline]
     pub fn after(self, k: u32) -> Option<Self> {
         (self.k_len > k).then(|| WorkTile {
             k_start: self.k_start + k,
@@ -96,7 +96,7 @@ pub const RASTER_M: u32 = 8;
 impl ProblemShape {
     /// Returns (tile row, tile column) of tile `index` of `tiles_m` x `tiles_n`, in groups of
     /// `raster_m` along M.
-    #[inline(always)]
+    #[inline]
     pub fn raster(index: u32, raster_m: u32, tiles_m: u32, tiles_n: u32) -> (u32, u32) {
         let first = index / (raster_m * tiles_n) * raster_m;
         let height = (tiles_m - first).min(raster_m);
@@ -105,7 +105,7 @@ impl ProblemShape {
     }
 
     /// Returns the tile of the block with this rank in cluster tile `index`.
-    #[inline(always)]
+    #[inline]
     pub fn work_tile(self, tile: TileShape, cluster: u32, index: u32, rank: u32) -> WorkTile {
         let (tiles_m, tiles_n) = self.cluster_tiles(tile, cluster);
         let partial = index / (tiles_m * tiles_n);
@@ -125,14 +125,14 @@ impl ProblemShape {
     }
 
     /// The number of cluster tiles, of all GEMMs of the batch and all splits.
-    #[inline(always)]
+    #[inline]
     pub fn count(self, tile: TileShape, cluster: u32) -> u32 {
         let (tiles_m, tiles_n) = self.cluster_tiles(tile, cluster);
         tiles_m * tiles_n * self.batches * self.k.div_ceil(self.k_per_split)
     }
 
     /// The cluster tiles of D along M and along N.
-    #[inline(always)]
+    #[inline]
     fn cluster_tiles(self, tile: TileShape, cluster: u32) -> (u32, u32) {
         let (m, n) = (tile.m as u32, tile.n as u32);
         let (m, n) = if self.cluster_along_n { (m, cluster * n) } else { (cluster * m, n) };
@@ -171,7 +171,7 @@ struct AllTiles {
 }
 
 impl TileScheduler for ProblemShape {
-    #[inline(always)]
+    #[inline]
     fn begin(self, tile: TileShape, cluster: u32, _: PrecedingEnded<'_>) -> impl TileWalk {
         // This tells the compiler that single blocks are not adjacent along N.
         let shape = ProblemShape { cluster_along_n: cluster > 1 && self.cluster_along_n, ..self };
@@ -180,17 +180,17 @@ impl TileScheduler for ProblemShape {
 }
 
 impl TileWalk for AllTiles {
-    #[inline(always)]
+    #[inline]
     fn cluster_along_n(&self) -> bool {
         self.shape.cluster_along_n
     }
 
-    #[inline(always)]
+    #[inline]
     fn advance_to(&mut self, _: Warp<'_>, index: u32) -> bool {
         index < self.count
     }
 
-    #[inline(always)]
+    #[inline]
     fn work_tile(&self, index: u32, rank: u32) -> WorkTile {
         self.shape.work_tile(self.tile, self.cluster, index, rank)
     }
@@ -237,7 +237,7 @@ impl Groups<'_> {
     ///
     /// An end less than its predecessor counts as its predecessor. An end beyond the matrix counts
     /// as the end of the matrix. So groups never overlap, whatever the ends are.
-    #[inline(always)]
+    #[inline]
     pub fn find(
         &self,
         warp: Warp<'_>,
@@ -283,14 +283,14 @@ struct GroupedWalk<'k> {
 
 impl GroupedWalk<'_> {
     /// Tiles of a group of `rows` rows, along M and along N.
-    #[inline(always)]
+    #[inline]
     fn counts(&self, rows: u32) -> (u32, u32) {
         (rows.div_ceil(self.tile.m as u32), self.shape.n.div_ceil(self.tile.n as u32))
     }
 }
 
 impl TileScheduler for GroupedTiles<'_> {
-    #[inline(always)]
+    #[inline]
     fn begin(self, tile: TileShape, cluster: u32, ended: PrecedingEnded<'_>) -> impl TileWalk {
         assert!(cluster == 1, "the tiles of groups are for single blocks");
         let groups = Groups { ends: self.ends.get(ended), rows: self.shape.m };
@@ -299,12 +299,12 @@ impl TileScheduler for GroupedTiles<'_> {
 }
 
 impl TileWalk for GroupedWalk<'_> {
-    #[inline(always)]
+    #[inline]
     fn cluster_along_n(&self) -> bool {
         false
     }
 
-    #[inline(always)]
+    #[inline]
     fn advance_to(&mut self, warp: Warp<'_>, index: u32) -> bool {
         let tiles = |rows| {
             let (tiles_m, tiles_n) = self.counts(rows);
@@ -315,7 +315,7 @@ impl TileWalk for GroupedWalk<'_> {
         true
     }
 
-    #[inline(always)]
+    #[inline]
     fn work_tile(&self, index: u32, _: u32) -> WorkTile {
         let GroupCursor { group, tiles_before } = self.cursor;
         let (tiles_m, tiles_n) = self.counts(group.end - group.first);

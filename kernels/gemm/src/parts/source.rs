@@ -60,10 +60,10 @@ pub trait Groups {
 pub struct Held;
 
 impl Groups for Held {
-    #[inline(always)]
+    #[inline]
     fn commit(_: Warp<'_>) {}
 
-    #[inline(always)]
+    #[inline]
     fn wait<const N: u32>(_: Warp<'_>) {}
 }
 
@@ -77,7 +77,7 @@ impl<'k, Tile: ReadTile, P: Piece, const COPIES: usize> Source<'k, Tile>
     const ALIGNMENT: usize = size_of::<P>();
     const ROW_MAJOR: Option<bool> = Some(Tile::Order::ROW_MAJOR);
 
-    #[inline(always)]
+    #[inline]
     fn matrix(
         _: bool,
         elements: Global<'k, Tile::Element>,
@@ -88,27 +88,27 @@ impl<'k, Tile: ReadTile, P: Piece, const COPIES: usize> Source<'k, Tile>
         GlobalMatrix::new(elements, rows, cols, stride)
     }
 
-    #[inline(always)]
+    #[inline]
     fn new(block: &Block, matrix: Self::Matrix, at: (usize, usize), along: Along) -> Self {
         UnalignedReader::new(block, matrix, at, along)
     }
 
-    #[inline(always)]
+    #[inline]
     fn advance(&mut self, tiles: isize) {
         UnalignedReader::advance(self, tiles);
     }
 
-    #[inline(always)]
+    #[inline]
     fn fill(&self, block: &Block, tile: &Tile) {
         UnalignedReader::put(self, block, tile, &UnalignedReader::fetch(self, block, 0, 1), 0, 1);
     }
 
-    #[inline(always)]
+    #[inline]
     fn fetch(&self, block: &Block, _: &Tile, part: usize, parts: usize) -> Self::Held {
         UnalignedReader::fetch(self, block, part, parts)
     }
 
-    #[inline(always)]
+    #[inline]
     fn put(&self, block: &Block, tile: &Tile, held: &Self::Held, part: usize, parts: usize) {
         UnalignedReader::put(self, block, tile, held, part, parts);
     }
@@ -123,12 +123,12 @@ mod asynchronous {
     pub struct Copied;
 
     impl Groups for Copied {
-        #[inline(always)]
+        #[inline]
         fn commit(warp: Warp<'_>) {
             CpAsync::<16>::commit(warp);
         }
 
-        #[inline(always)]
+        #[inline]
         fn wait<const N: u32>(warp: Warp<'_>) {
             CpAsync::<16>::wait::<N>(warp);
         }
@@ -142,7 +142,7 @@ mod asynchronous {
         const ALIGNMENT: usize = 16;
         const ROW_MAJOR: Option<bool> = Some(Tile::Order::ROW_MAJOR);
 
-        #[inline(always)]
+        #[inline]
         fn matrix(
             _: bool,
             elements: Global<'k, Tile::Element>,
@@ -153,27 +153,27 @@ mod asynchronous {
             GlobalMatrix::new(elements, rows, cols, stride)
         }
 
-        #[inline(always)]
+        #[inline]
         fn new(block: &Block, matrix: Self::Matrix, at: (usize, usize), along: Along) -> Self {
             TileReader::new(block, matrix, at, along)
         }
 
-        #[inline(always)]
+        #[inline]
         fn advance(&mut self, tiles: isize) {
             TileReader::advance(self, tiles);
         }
 
-        #[inline(always)]
+        #[inline]
         fn fill(&self, block: &Block, tile: &Tile) {
             self.copy(block, tile);
         }
 
-        #[inline(always)]
+        #[inline]
         fn fetch(&self, block: &Block, tile: &Tile, part: usize, parts: usize) {
             self.copy_part(block, tile, part, parts);
         }
 
-        #[inline(always)]
+        #[inline]
         fn put(&self, _: &Block, _: &Tile, (): &(), _: usize, _: usize) {}
     }
 
@@ -189,7 +189,7 @@ mod asynchronous {
     impl<'k, T: Element> InAnyOrder<'k, T> {
         /// Makes the matrix of `rows` x `cols` at the start of a k-split, with leading dimension
         /// `stride`.
-        #[inline(always)]
+        #[inline]
         #[track_caller]
         fn new(
             row_major: bool,
@@ -223,7 +223,7 @@ mod asynchronous {
         const ALIGNMENT: usize = size_of::<Tile::Element>();
         const ROW_MAJOR: Option<bool> = None;
 
-        #[inline(always)]
+        #[inline]
         fn matrix(
             row_major: bool,
             elements: Global<'k, Tile::Element>,
@@ -234,7 +234,7 @@ mod asynchronous {
             InAnyOrder::new(row_major, elements, rows, cols, stride)
         }
 
-        #[inline(always)]
+        #[inline]
         fn new(block: &Block, matrix: Self::Matrix, at: (usize, usize), along: Along) -> Self {
             match matrix {
                 InAnyOrder::Rows(matrix) => {
@@ -246,7 +246,7 @@ mod asynchronous {
             }
         }
 
-        #[inline(always)]
+        #[inline]
         fn advance(&mut self, tiles: isize) {
             match self {
                 Self::Rows(reader) => reader.advance(tiles),
@@ -254,12 +254,12 @@ mod asynchronous {
             }
         }
 
-        #[inline(always)]
+        #[inline]
         fn fill(&self, block: &Block, tile: &Tile) {
             self.fetch(block, tile, 0, 1);
         }
 
-        #[inline(always)]
+        #[inline]
         fn fetch(&self, block: &Block, tile: &Tile, part: usize, parts: usize) {
             match self {
                 Self::Rows(reader) => reader.copy(block, tile, part, parts),
@@ -267,7 +267,7 @@ mod asynchronous {
             }
         }
 
-        #[inline(always)]
+        #[inline]
         fn put(&self, _: &Block, _: &Tile, (): &(), _: usize, _: usize) {}
     }
 
@@ -295,7 +295,7 @@ mod asynchronous {
         const ALIGNMENT: usize = size_of::<Tile::Element>();
         const ROW_MAJOR: Option<bool> = None;
 
-        #[inline(always)]
+        #[inline]
         fn matrix(
             row_major: bool,
             elements: Global<'k, Tile::Element>,
@@ -306,7 +306,7 @@ mod asynchronous {
             InAnyOrder::new(row_major, elements, rows, cols, stride)
         }
 
-        #[inline(always)]
+        #[inline]
         fn new(block: &Block, matrix: Self::Matrix, at: (usize, usize), along: Along) -> Self {
             if let Some(matrix) = Tile::Order::select(matrix)
                 && matrix.lines_start_at_multiples_of(size_of::<u32>())
@@ -323,7 +323,7 @@ mod asynchronous {
             }
         }
 
-        #[inline(always)]
+        #[inline]
         fn advance(&mut self, tiles: isize) {
             match self {
                 Self::Words(reader) => reader.advance(tiles),
@@ -332,12 +332,12 @@ mod asynchronous {
             }
         }
 
-        #[inline(always)]
+        #[inline]
         fn fill(&self, block: &Block, tile: &Tile) {
             self.put(block, tile, &self.fetch(block, tile, 0, 1), 0, 1);
         }
 
-        #[inline(always)]
+        #[inline]
         fn fetch(&self, block: &Block, tile: &Tile, part: usize, parts: usize) -> Self::Held {
             match self {
                 Self::Words(reader) => {
@@ -349,7 +349,7 @@ mod asynchronous {
             }
         }
 
-        #[inline(always)]
+        #[inline]
         fn put(&self, block: &Block, tile: &Tile, held: &Self::Held, part: usize, parts: usize) {
             match self {
                 Self::Words(_) => {}
@@ -365,13 +365,13 @@ mod asynchronous {
         fn select<T: Element>(matrix: InAnyOrder<'_, T>) -> Option<GlobalMatrix<'_, T, Self>>;
     }
     impl Select for RowMajor {
-        #[inline(always)]
+        #[inline]
         fn select<T: Element>(matrix: InAnyOrder<'_, T>) -> Option<GlobalMatrix<'_, T, Self>> {
             if let InAnyOrder::Rows(matrix) = matrix { Some(matrix) } else { None }
         }
     }
     impl Select for ColMajor {
-        #[inline(always)]
+        #[inline]
         fn select<T: Element>(matrix: InAnyOrder<'_, T>) -> Option<GlobalMatrix<'_, T, Self>> {
             if let InAnyOrder::Cols(matrix) = matrix { Some(matrix) } else { None }
         }

@@ -132,20 +132,20 @@ pub mod form {
 }
 
 /// The value for a seed and an index.
-#[inline(always)]
+#[inline]
 pub fn value(seed: u32, index: usize) -> u32 {
     let mixed = (seed ^ 0x85eb_ca6b).wrapping_add(index as u32).wrapping_mul(0x9e37_79b1);
     (mixed ^ mixed >> 15).wrapping_mul(0x2c1b_3c6d)
 }
 
 /// An element of an operand, so small that every sum is exact.
-#[inline(always)]
+#[inline]
 pub fn exact_operand(seed: u32, index: usize) -> u32 {
     value(seed, index) >> 13 & 3
 }
 
 /// Mixes a word that was read into the word of a thread.
-#[inline(always)]
+#[inline]
 pub fn take_in(known: u32, read: u32) -> u32 {
     known.rotate_left(7).wrapping_mul(5).wrapping_add(read)
 }
@@ -168,7 +168,7 @@ pub struct Arguments<'k> {
 struct Barriers([BarrierRing<BARRIERS>; 4]);
 
 impl Barriers {
-    #[inline(always)]
+    #[inline]
     fn init(
         block: &Block<'_>,
         [ones, twos, fours, many]: [SharedRing<BarrierMemory, BARRIERS>; 4],
@@ -181,7 +181,7 @@ impl Barriers {
         ])
     }
 
-    #[inline(always)]
+    #[inline]
     fn get(self, index: usize) -> Barrier {
         // An array with a run-time index would be in local memory.
         let Barriers([ones, twos, fours, many]) = self;
@@ -206,7 +206,7 @@ struct Accumulators {
 }
 
 impl Accumulators {
-    #[inline(always)]
+    #[inline]
     fn zero(group: WarpGroup<'_>) -> Self {
         Accumulators::of(group, GroupAccumulator::zero())
     }
@@ -217,12 +217,12 @@ impl Accumulators {
     }
 
     #[cfg(target_arch = "nvptx64")]
-    #[inline(always)]
+    #[inline]
     fn of(_: WarpGroup<'_>, acc: GroupAccumulator<N, f32>) -> Self {
         Accumulators { acc }
     }
 
-    #[inline(always)]
+    #[inline]
     fn multiply(&mut self, group: WarpGroup<'_>, a: A, b: B) {
         #[cfg(not(target_arch = "nvptx64"))]
         issue(group, &mut self.acc, a, b);
@@ -245,11 +245,11 @@ impl Accumulators {
     }
 
     #[cfg(target_arch = "nvptx64")]
-    #[inline(always)]
+    #[inline]
     fn wait(&mut self, _: WarpGroup<'_>, _: usize) {}
 
     /// The accumulators so far, and the same for further `wgmma`s.
-    #[inline(always)]
+    #[inline]
     fn take(self, group: WarpGroup<'_>, newest: usize) -> (GroupAccumulator<N, f32>, Self) {
         #[cfg(not(target_arch = "nvptx64"))]
         let acc = match newest {
@@ -263,7 +263,7 @@ impl Accumulators {
 }
 
 /// Issues a `wgmma` as one group.
-#[inline(always)]
+#[inline]
 fn issue(group: WarpGroup<'_>, acc: &mut InFlight<N, f32>, a: A, b: B) {
     Wgmma::<N, bf16, bf16, f32>::issue(group, acc, |issue| {
         issue.accumulate(a.matrix_a((0, 0)), b.matrix_b((0, 0)));
@@ -471,13 +471,13 @@ pub fn run<const BLOCKS: usize>(
 }
 
 /// The phase of an operand: 0 is the phase before the first, 1 the first.
-#[inline(always)]
+#[inline]
 fn phase(number: u32) -> Phase {
     (0..number).fold(Phase::BEFORE_FIRST, |phase, _| phase.next())
 }
 
 /// Each lane fills a column.
-#[inline(always)]
+#[inline]
 fn fill<const ROWS: usize, S: Swizzle>(
     warp: Warp<'_>,
     tile: SharedTile<u32, ROWS, COLS, S>,
@@ -491,7 +491,7 @@ fn fill<const ROWS: usize, S: Swizzle>(
 }
 
 /// Each lane reads a row, so it depends on every lane that filled a column.
-#[inline(always)]
+#[inline]
 fn read<const ROWS: usize, S: Swizzle>(
     warp: Warp<'_>,
     tile: SharedTile<u32, ROWS, COLS, S>,

@@ -86,7 +86,7 @@ pub mod operand {
 }
 
 /// The value for a seed and an index. A small seed is the value itself, so that values repeat.
-#[inline(always)]
+#[inline]
 pub fn value(salt: u32, seed: u32, index: usize) -> u16 {
     if seed < 8 {
         return seed as u16;
@@ -98,19 +98,19 @@ pub fn value(salt: u32, seed: u32, index: usize) -> u16 {
 }
 
 /// Mixes a word that was read into the word of a thread.
-#[inline(always)]
+#[inline]
 pub fn take_in(known: u32, read: u32) -> u32 {
     known.rotate_left(7).wrapping_mul(5).wrapping_add(read)
 }
 
 /// An operand of a multiplication, so small that the product is exact.
-#[inline(always)]
+#[inline]
 pub fn exact_operand(value: u16) -> u16 {
     value & 7
 }
 
 /// The two of four columns of a chunk that a sparse operand keeps.
-#[inline(always)]
+#[inline]
 pub fn kept(salt: u32, seed: u32, row: usize, chunk: usize) -> (usize, usize) {
     match value(salt, seed, row * 16 + chunk) % 6 {
         0 => (0, 1),
@@ -131,17 +131,17 @@ struct Places {
 }
 
 impl Places {
-    #[inline(always)]
+    #[inline]
     fn of(self, lane: Lane<'_>, all: usize) -> usize {
         (self.first + lane.id() * self.stride) % all
     }
 
-    #[inline(always)]
+    #[inline]
     fn has(self, lane: Lane<'_>) -> bool {
         self.mask >> lane.id() & 1 == 1
     }
 
-    #[inline(always)]
+    #[inline]
     fn rows(self, warp: Warp<'_>, tile: Tile) -> PerLane<RowAddr> {
         warp.each(|lane| {
             let chunk = self.of(lane, CHUNKS);
@@ -285,12 +285,12 @@ pub fn run(
 }
 
 /// The index in the source of a tile's element.
-#[inline(always)]
+#[inline]
 fn from(seed: u32, row: usize, col: usize) -> usize {
     (row * COLS + col + seed as usize * 8) % ELEMENTS
 }
 
-#[inline(always)]
+#[inline]
 fn load(
     warp: Warp<'_>,
     rows: PerLane<RowAddr>,
@@ -325,7 +325,7 @@ fn store_bytes(warp: Warp<'_>, rows: PerLane<RowAddr>, count: usize, seed: u32, 
     }
 }
 
-#[inline(always)]
+#[inline]
 fn take_registers<R: Registers<Register = u32>>(
     warp: Warp<'_>,
     registers: &PerLane<R>,
@@ -338,7 +338,7 @@ fn take_registers<R: Registers<Register = u32>>(
     });
 }
 
-#[inline(always)]
+#[inline]
 fn store(warp: Warp<'_>, rows: PerLane<RowAddr>, count: usize, form: usize, seed: u32, salt: u32) {
     match (count, form) {
         (1, 0) => StMatrix::<X1, NoTrans, B16>::store(warp, rows, registers(warp, seed, salt)),
@@ -352,7 +352,7 @@ fn store(warp: Warp<'_>, rows: PerLane<RowAddr>, count: usize, form: usize, seed
 
 /// The registers of the matrices to store. Element (row, col) of matrix i is `value(salt, seed, i *
 /// 64 + row * 8 + col)`.
-#[inline(always)]
+#[inline]
 fn registers<R: Registers<Register = u32>>(warp: Warp<'_>, seed: u32, salt: u32) -> PerLane<R> {
     warp.each(|lane| {
         let mut registers = R::zeroed();
@@ -367,7 +367,7 @@ fn registers<R: Registers<Register = u32>>(warp: Warp<'_>, seed: u32, salt: u32)
 
 /// Multiplies columns of `a` and `b` into `d`: 16 columns of `a` from `first / 4 * 16` on, 8
 /// columns of `b` from `first % 4 * 8` on, and 8 columns of `d` from `form / 2 * 8` on.
-#[inline(always)]
+#[inline]
 fn multiply(warp: Warp<'_>, a: Tile, b: Tile, d: Tile, first: usize, form: usize) {
     let exact = |_, _, value| bf16::from_f32(exact_operand(value).into());
     let a = FragmentA::<M16N8K16, u16>::load(warp, &a, (0, first / 4 % 2 * 16)).map(warp, exact);
@@ -386,7 +386,7 @@ fn multiply(warp: Warp<'_>, a: Tile, b: Tile, d: Tile, first: usize, form: usize
 /// Multiplies a sparse A with B into columns of `d`, from `form / 4 * 8` on. The kept elements of A
 /// are the 8 columns of `a` from `first / 4 * 8` on. B is the 8 columns of `b` from `first % 4 * 8`
 /// on. The selector is `form % 4`.
-#[inline(always)]
+#[inline]
 fn multiply_sparse(
     warp: Warp<'_>,
     a: Tile,
@@ -415,7 +415,7 @@ fn multiply_sparse(
 }
 
 /// Copies chunk `chunk + shift` of the source to chunk `chunk` of the tile.
-#[inline(always)]
+#[inline]
 fn copy(
     lane: Lane<'_>,
     tile: Tile,

@@ -40,7 +40,7 @@ pub struct TmaOperands<'k, A: OperandA, B: OperandB> {
 
 impl<'k, A: OperandA, B: OperandB> TmaOperands<'k, A, B> {
     /// Prefetches both tensor maps.
-    #[inline(always)]
+    #[inline]
     pub fn prefetch(&self, warp: Warp<'_>) {
         warp.elect(|lane| {
             self.a.prefetch(lane);
@@ -49,7 +49,7 @@ impl<'k, A: OperandA, B: OperandB> TmaOperands<'k, A, B> {
     }
 
     /// Returns the maps, after the preceding kernels have ended (PDL).
-    #[inline(always)]
+    #[inline]
     pub fn get(
         self,
         ended: PrecedingEnded<'_>,
@@ -61,7 +61,7 @@ impl<'k, A: OperandA, B: OperandB> TmaOperands<'k, A, B> {
 impl<'k, A: OperandA, B: OperandB, Tile: BoxTile<Element: Output>> TmaArgs<'k, A, B, Tile> {
     /// Splits the arguments into operands, sizes and the epilogue. Epilogue
     /// sub-tiles have `EPI_N` columns.
-    #[inline(always)]
+    #[inline]
     #[allow(clippy::type_complexity, reason = "a closure, of what it makes")]
     pub fn split<const EPI_N: usize>(
         self,

@@ -121,17 +121,17 @@ impl<T: Element, const ROWS: usize, const K: usize, const TILES: usize> OperandA
     const ROW_MAJOR: bool = true;
     const BOX_ROWS: usize = ROWS;
 
-    #[inline(always)]
+    #[inline]
     fn load_bytes(in_bounds: u32) -> u32 {
         boxes(in_bounds, ROWS, TILES) * Self::Box::BOX_BYTES
     }
 
-    #[inline(always)]
+    #[inline]
     fn load<const CLUSTER: usize>(self, load: TmaLoad<'_, Self::Box, CLUSTER>) {
         load_boxes(self, load, ROWS, |first, tile| first.offset(tile * ROWS as u32, 0));
     }
 
-    #[inline(always)]
+    #[inline]
     fn fragments<P: MmaOp<Input = T>, const I: usize>(
         self,
         warp: Warp<'_>,
@@ -147,7 +147,7 @@ impl<T: Multiplicand, const ROWS: usize, const K: usize, const TILES: usize> Wgm
 {
     type Trans = NoTrans;
 
-    #[inline(always)]
+    #[inline]
     fn consumer_tile(index: usize, rows: usize) -> TileRow {
         if rows.is_multiple_of(ROWS) {
             TileRow { tile: index * (rows / ROWS), row: 0 }
@@ -156,7 +156,7 @@ impl<T: Multiplicand, const ROWS: usize, const K: usize, const TILES: usize> Wgm
         }
     }
 
-    #[inline(always)]
+    #[inline]
     fn descriptor(
         self,
         TileRow { tile, row }: TileRow,
@@ -183,17 +183,17 @@ impl<T: Element, const WIDTH: usize, const K: usize, const TILES: usize> Operand
     const ROW_MAJOR: bool = false;
     const BOX_ROWS: usize = WIDTH;
 
-    #[inline(always)]
+    #[inline]
     fn load_bytes(in_bounds: u32) -> u32 {
         boxes(in_bounds, WIDTH, TILES) * Self::Box::BOX_BYTES
     }
 
-    #[inline(always)]
+    #[inline]
     fn load<const CLUSTER: usize>(self, load: TmaLoad<'_, Self::Box, CLUSTER>) {
         load_boxes(self, load, WIDTH, |first, tile| first.offset(tile * WIDTH as u32, 0));
     }
 
-    #[inline(always)]
+    #[inline]
     fn fragments<P: MmaOp<Input = T>, const I: usize>(
         self,
         warp: Warp<'_>,
@@ -205,7 +205,7 @@ impl<T: Element, const WIDTH: usize, const K: usize, const TILES: usize> Operand
             return P::load_a(warp, &self.part(row / WIDTH), (row % WIDTH, k));
         }
         core::array::from_fn(
-            #[inline(always)]
+            #[inline]
             |i| {
                 let row = row + i * P::Shape::M;
                 let [a] = P::load_a(warp, &self.part(row / WIDTH), (row % WIDTH, k));
@@ -220,12 +220,12 @@ impl<T: Multiplicand<Width = Bits16>, const WIDTH: usize, const K: usize, const 
 {
     type Trans = Trans;
 
-    #[inline(always)]
+    #[inline]
     fn consumer_tile(index: usize, rows: usize) -> TileRow {
         TileRow { tile: index * (rows / WIDTH), row: 0 }
     }
 
-    #[inline(always)]
+    #[inline]
     fn descriptor(
         self,
         TileRow { tile, .. }: TileRow,
@@ -286,17 +286,17 @@ impl<T: Element, const K: usize, const COLS: usize, const TILES: usize> OperandB
     const ROW_MAJOR: bool = false;
     const BOX_COLS: usize = COLS;
 
-    #[inline(always)]
+    #[inline]
     fn load_bytes(in_bounds: u32) -> u32 {
         boxes(in_bounds, COLS, TILES) * Self::Box::BOX_BYTES
     }
 
-    #[inline(always)]
+    #[inline]
     fn load<const CLUSTER: usize>(self, load: TmaLoad<'_, Self::Box, CLUSTER>) {
         load_boxes(self, load, COLS, |first, tile| first.offset(0, tile * COLS as u32));
     }
 
-    #[inline(always)]
+    #[inline]
     fn fragments<P: MmaOp<Input = T>, const J: usize>(
         self,
         warp: Warp<'_>,
@@ -312,7 +312,7 @@ impl<T: Multiplicand, const N: usize, const K: usize, const COLS: usize, const T
 {
     type Trans = NoTrans;
 
-    #[inline(always)]
+    #[inline]
     fn descriptor(self, tile: usize, col: usize, k_slice: usize) -> MatrixB<N, T::As, NoTrans> {
         let k = k_slice * (K_SLICE_BYTES / size_of::<T>());
         // Within one tile, as for A.
@@ -333,17 +333,17 @@ impl<T: Element, const K: usize, const WIDTH: usize, const TILES: usize> Operand
     const ROW_MAJOR: bool = true;
     const BOX_COLS: usize = WIDTH;
 
-    #[inline(always)]
+    #[inline]
     fn load_bytes(in_bounds: u32) -> u32 {
         boxes(in_bounds, WIDTH, TILES) * Self::Box::BOX_BYTES
     }
 
-    #[inline(always)]
+    #[inline]
     fn load<const CLUSTER: usize>(self, load: TmaLoad<'_, Self::Box, CLUSTER>) {
         load_boxes(self, load, WIDTH, |first, tile| first.offset(0, tile * WIDTH as u32));
     }
 
-    #[inline(always)]
+    #[inline]
     fn fragments<P: MmaOp<Input = T>, const J: usize>(
         self,
         warp: Warp<'_>,
@@ -355,7 +355,7 @@ impl<T: Element, const K: usize, const WIDTH: usize, const TILES: usize> Operand
             return P::load_b(warp, &self.part(col / WIDTH), (k, col % WIDTH));
         }
         core::array::from_fn(
-            #[inline(always)]
+            #[inline]
             |j| {
                 let col = col + j * 2 * P::Shape::N;
                 let [pair] = P::load_b(warp, &self.part(col / WIDTH), (k, col % WIDTH));
@@ -375,7 +375,7 @@ impl<
 {
     type Trans = Trans;
 
-    #[inline(always)]
+    #[inline]
     fn descriptor(self, tile: usize, col: usize, k_slice: usize) -> MatrixB<N, T::As, Trans> {
         assert!(tile == 0 && col == 0, "one descriptor has all columns of MN-major tiles");
         self.matrix_b((k_slice * (K_SLICE_BYTES / size_of::<T>()), 0))
@@ -383,14 +383,14 @@ impl<
 }
 
 /// The number of boxes that have rows of A (columns of B) in bounds; each box has `box_len`.
-#[inline(always)]
+#[inline]
 fn boxes(in_bounds: u32, box_len: usize, tiles: usize) -> u32 {
     in_bounds.div_ceil(box_len as u32).min(tiles as u32)
 }
 
 /// Starts to load the boxes that are in bounds. `at` computes a box's place from that of the first
 /// box and the index.
-#[inline(always)]
+#[inline]
 fn load_boxes<
     T: Element,
     O: Order,

@@ -55,7 +55,7 @@ where
     L: Order,
 {
     /// One D of the batch, which threads store.
-    #[inline(always)]
+    #[inline]
     pub fn matrix(&self, batch: u32) -> GlobalMatrixMut<'_, O, L> {
         self.args.matrix_d(batch as usize, self.m as usize, self.n as usize)
     }
@@ -69,7 +69,7 @@ where
     ///
     /// Sizes, places, the batch and the activation are opaque to the compiler here, so that it
     /// computes nothing in advance: registers are short in the mainloop.
-    #[inline(always)]
+    #[inline]
     pub fn apply_subtile<const BATCH: usize>(
         &self,
         block: &Block<'_>,
@@ -112,7 +112,7 @@ where
 
     /// Starts TMA stores of staging tiles: the first to `to` in D, the others adjacent along N. The
     /// caller has put a proxy fence and a sync after the writes to the tiles.
-    #[inline(always)]
+    #[inline]
     pub fn store_tiles<const TILES: usize>(
         &self,
         warp: Warp<'_>,
@@ -144,7 +144,7 @@ where
     L: Order,
 {
     /// [`store_tiles`](Self::store_tiles) for staging tiles that a warpgroup has written.
-    #[inline(always)]
+    #[inline]
     pub fn store_group<const TILES: usize>(
         &self,
         group: WarpGroup<'_>,
@@ -165,7 +165,7 @@ where
     ///
     /// The accumulators go through shared memory, in a loop that is not unrolled. Handled in
     /// registers, these cases would cost the common case time and registers.
-    #[inline(always)]
+    #[inline]
     pub fn store_general<const TILES: usize, const N: usize, const M64_TILES: usize>(
         &self,
         group: WarpGroup<'_>,
@@ -247,7 +247,7 @@ where
 }
 
 /// Returns the first element of column `next`, counted through all `m64` sub-tiles of `N` columns.
-#[inline(always)]
+#[inline]
 pub fn subtile_coord<const N: usize, const M64_TILES: usize>(next: u32) -> MatrixCoord {
     if M64_TILES == 1 {
         MatrixCoord { row: 0, col: next }
@@ -258,7 +258,7 @@ pub fn subtile_coord<const N: usize, const M64_TILES: usize>(next: u32) -> Matri
 
 /// Calls `store` with the accumulator that contains column `next`, counted as in [`subtile_coord`],
 /// and with the first of its `COLS` columns.
-#[inline(always)]
+#[inline]
 pub fn store_columns<T: Element, const N: usize, const M64_TILES: usize, const COLS: usize>(
     group: WarpGroup<'_>,
     accumulators: &[GroupAccumulator<N, T>; M64_TILES],
@@ -269,7 +269,7 @@ pub fn store_columns<T: Element, const N: usize, const M64_TILES: usize, const C
     for<'a> [&'a GroupAccumulator<N, T>; M64_TILES]: Unroll<&'a GroupAccumulator<N, T>, M64_TILES>,
 {
     accumulators.each_ref().map_each(
-        #[inline(always)]
+        #[inline]
         |m64, accumulator| {
             for col in (0..N).step_by(COLS) {
                 // Opaque to the compiler, so that it does not replace the constant `col` by `next`.
@@ -283,7 +283,7 @@ pub fn store_columns<T: Element, const N: usize, const M64_TILES: usize, const C
 
 /// Stores alpha times the accumulators by threads, through a staging tile. `to` returns the matrix,
 /// and the place of the first element in it.
-#[inline(always)]
+#[inline]
 pub fn store_by_threads<
     'k,
     O,
@@ -310,7 +310,7 @@ pub fn store_by_threads<
     for<'a> [&'a GroupAccumulator<N, O>; M64_TILES]: Unroll<&'a GroupAccumulator<N, O>, M64_TILES>,
 {
     let elements = accumulators.each_ref().map_each(
-        #[inline(always)]
+        #[inline]
         |_, accumulator| {
             O::narrow_group(group, &accumulator.map(group, |_, _, acc| scalars.scaled(acc)))
         },
@@ -331,7 +331,7 @@ pub fn store_by_threads<
 }
 
 /// Waits until the warpgroup's TMA stores have read their staging tiles.
-#[inline(always)]
+#[inline]
 pub fn wait_for_stores(group: WarpGroup<'_>) {
     if group.warp_rank() == 0 {
         group.warp().elect(|lane| BulkGroup::wait_read::<0>(lane));

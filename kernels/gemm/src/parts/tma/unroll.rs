@@ -12,12 +12,12 @@ pub trait Unroll<T, const COUNT: usize>: Sized {
 }
 
 impl<T> Unroll<T, 1> for [T; 1] {
-    #[inline(always)]
+    #[inline]
     fn from_each(mut of: impl FnMut(usize) -> T) -> Self {
         [of(0)]
     }
 
-    #[inline(always)]
+    #[inline]
     fn map_each<R>(self, mut of: impl FnMut(usize, T) -> R) -> [R; 1] {
         let [first] = self;
         [of(0, first)]
@@ -25,12 +25,12 @@ impl<T> Unroll<T, 1> for [T; 1] {
 }
 
 impl<T> Unroll<T, 2> for [T; 2] {
-    #[inline(always)]
+    #[inline]
     fn from_each(mut of: impl FnMut(usize) -> T) -> Self {
         [of(0), of(1)]
     }
 
-    #[inline(always)]
+    #[inline]
     fn map_each<R>(self, mut of: impl FnMut(usize, T) -> R) -> [R; 2] {
         let [first, second] = self;
         [of(0, first), of(1, second)]
@@ -38,12 +38,12 @@ impl<T> Unroll<T, 2> for [T; 2] {
 }
 
 impl<T> Unroll<T, 3> for [T; 3] {
-    #[inline(always)]
+    #[inline]
     fn from_each(mut of: impl FnMut(usize) -> T) -> Self {
         [of(0), of(1), of(2)]
     }
 
-    #[inline(always)]
+    #[inline]
     fn map_each<R>(self, mut of: impl FnMut(usize, T) -> R) -> [R; 3] {
         let [first, second, third] = self;
         [of(0, first), of(1, second), of(2, third)]

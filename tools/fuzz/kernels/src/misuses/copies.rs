@@ -7,13 +7,13 @@ use ptx_matrix::prelude::*;
 type Tile = SharedTile<u32, 8, 8>;
 
 /// Starts to copy a tile.
-#[inline(always)]
+#[inline]
 fn start(threads: impl Threads, tile: Tile, a: Global<u32>, first: usize) {
     tile.copy_async(threads, a, |row, col| first + row * 8 + col);
 }
 
 /// Stores a tile to `d`. Each lane reads elements that other lanes have copied.
-#[inline(always)]
+#[inline]
 fn read(warp: Warp<'_>, tile: Tile, d: GlobalMut<u32>) {
     warp.each(|lane| {
         let other = 31 - lane.id();

@@ -29,7 +29,7 @@ fn rows(warp: Warp<'_>, tile: Matrix) -> PerLane<RowAddr> {
 }
 
 /// Loads the tile, and stores each lane's registers to `d`.
-#[inline(always)]
+#[inline]
 fn load(warp: Warp<'_>, tile: Matrix, d: GlobalMut<u32>) {
     let registers = LdMatrix::<X4, NoTrans, B16>::load(warp, rows(warp, tile));
     leave(
@@ -40,7 +40,7 @@ fn load(warp: Warp<'_>, tile: Matrix, d: GlobalMut<u32>) {
 }
 
 /// Stores a number of each lane to the lane's own element.
-#[inline(always)]
+#[inline]
 fn leave(warp: Warp<'_>, d: GlobalMut<u32>, numbers: PerLane<u32>) {
     let first = warp.index() * LANES;
     warp.each(|lane| d.set(first + lane.id(), lane.get(&numbers)));
