@@ -151,6 +151,9 @@ fn functions() -> Vec<Function> {
         }
         let line = line.strip_prefix("pub ").unwrap_or_default();
         let Some(name) = line.trim_start_matches("unsafe ").strip_prefix("fn ") else { continue };
+        if name.starts_with('$') {
+            continue; // In a `macro_rules!`, which makes functions.
+        }
         let end = name.find(['(', '<']).expect("parameters");
         // The text in angle brackets may span several lines.
         let parameters = if name[end..].starts_with('<') {

@@ -10,6 +10,7 @@ mod kernel;
 mod kernel_args;
 mod manifest;
 mod place;
+mod registers;
 mod shared_layout;
 mod signature;
 mod sources;
@@ -40,4 +41,16 @@ pub fn shared_layout(item: TokenStream) -> TokenStream {
 #[proc_macro_derive(KernelArgs, attributes(ptx_matrix))]
 pub fn kernel_args(item: TokenStream) -> TokenStream {
     kernel_args::expand(item.into()).unwrap_or_else(|error| error.into_compile_error()).into()
+}
+
+/// Calls a macro with names for the registers of a `wgmma`'s D, and their text for `asm!`.
+///
+/// The first two arguments are N, and the registers for each 8 columns: `registers! { 8 4 body x }`
+/// is `body! { [d0 d1 d2 d3] "{0}, {1}, {2}, {3}" x }`.
+///
+/// A `macro_rules!` would copy the list at each of its steps, for 2148 functions.
+#[doc(hidden)]
+#[proc_macro]
+pub fn registers(arguments: TokenStream) -> TokenStream {
+    registers::expand(arguments.into()).unwrap_or_else(|error| error.into_compile_error()).into()
 }

@@ -59,55 +59,22 @@ macro_rules! wgmma_sparse_forms {
     };
 }
 
-/// Calls a macro for each N of a row of the table: `$with! { @form N [d0 d1 ..] $arguments }`. The
-/// list has names for the registers of D.
+/// Calls a macro for each N of a row of the table: `$with! { @form N $arguments }`.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! wgmma_columns {
-    (eights $per:tt => $with:ident $arguments:tt) => {
-        $crate::wgmma_columns! { @names $per $with $arguments [
+    (eights => $with:ident $arguments:tt) => {
+        $crate::wgmma_columns! { $with $arguments
             8 16 24 32 40 48 56 64 72 80 88 96 104 112 120 128
             136 144 152 160 168 176 184 192 200 208 216 224 232 240 248 256
-        ] }
-    };
-    (sixteens $per:tt => $with:ident $arguments:tt) => {
-        $crate::wgmma_columns! { @names $per $with $arguments [
-            8 16 24 32 _ 48 _ 64 _ 80 _ 96 _ 112 _ 128
-            _ 144 _ 160 _ 176 _ 192 _ 208 _ 224 _ 240 _ 256
-        ] }
-    };
-    (@names $per:tt $with:ident $arguments:tt $columns:tt) => {
-        $crate::wgmma_columns! { @$per $with $arguments [] $columns
-            d0 d1 d2 d3 d4 d5 d6 d7 d8 d9 d10 d11 d12 d13 d14 d15
-            d16 d17 d18 d19 d20 d21 d22 d23 d24 d25 d26 d27 d28 d29 d30 d31
-            d32 d33 d34 d35 d36 d37 d38 d39 d40 d41 d42 d43 d44 d45 d46 d47
-            d48 d49 d50 d51 d52 d53 d54 d55 d56 d57 d58 d59 d60 d61 d62 d63
-            d64 d65 d66 d67 d68 d69 d70 d71 d72 d73 d74 d75 d76 d77 d78 d79
-            d80 d81 d82 d83 d84 d85 d86 d87 d88 d89 d90 d91 d92 d93 d94 d95
-            d96 d97 d98 d99 d100 d101 d102 d103 d104 d105 d106 d107 d108 d109 d110 d111
-            d112 d113 d114 d115 d116 d117 d118 d119 d120 d121 d122 d123 d124 d125 d126 d127
         }
     };
-    (
-        @2 $with:ident $arguments:tt [$($d:ident)*] [$n:tt $($columns:tt)*] $d0:ident $d1:ident
-            $($rest:ident)*
-    ) => {
-        $crate::wgmma_columns! { @form $n $with $arguments [$($d)* $d0 $d1] }
-        $crate::wgmma_columns! { @2 $with $arguments [$($d)* $d0 $d1] [$($columns)*] $($rest)* }
-    };
-    (
-        @4 $with:ident $arguments:tt [$($d:ident)*] [$n:tt $($columns:tt)*] $d0:ident $d1:ident
-            $d2:ident $d3:ident $($rest:ident)*
-    ) => {
-        $crate::wgmma_columns! { @form $n $with $arguments [$($d)* $d0 $d1 $d2 $d3] }
-        $crate::wgmma_columns! {
-            @4 $with $arguments [$($d)* $d0 $d1 $d2 $d3] [$($columns)*] $($rest)*
+    (sixteens => $with:ident $arguments:tt) => {
+        $crate::wgmma_columns! { $with $arguments
+            8 16 24 32 48 64 80 96 112 128 144 160 176 192 208 224 240 256
         }
     };
-    (@$per:tt $with:ident $arguments:tt $d:tt [] $($rest:ident)*) => {};
-    // No form has this many columns.
-    (@form _ $with:ident $arguments:tt $d:tt) => {};
-    (@form $n:tt $with:ident $arguments:tt $d:tt) => { $with! { @form $n $d $arguments } };
+    ($with:ident $arguments:tt $($n:tt)*) => { $($with! { @form $n $arguments })* };
 }
 
 /// A form as in PTX.

@@ -12,7 +12,7 @@ use crate::lane::{PerLane, Site};
 ///
 /// # Safety
 /// The warpgroup is converged.
-#[inline(always)]
+#[inline]
 pub(crate) unsafe fn wait_for<const NEWEST: u32>(site: Site, block: BlockRef<'_>) {
     #[cfg(all(target_arch = "nvptx64", target_feature = "sm_90a"))]
     // SAFETY: guaranteed by the caller.
@@ -26,7 +26,7 @@ pub(crate) unsafe fn wait_for<const NEWEST: u32>(site: Site, block: BlockRef<'_>
 }
 
 /// The accumulator registers after the last wait: no `wgmma` writes them any more.
-#[inline(always)]
+#[inline]
 pub(crate) fn settled<R: Registers<Register = u32>>(
     site: Site,
     registers: PerLane<R>,
@@ -49,7 +49,7 @@ pub(crate) fn settled<R: Registers<Register = u32>>(
 }
 
 /// Checks in the simulator that no `wgmma` in flight writes the registers.
-#[inline(always)]
+#[inline]
 pub(crate) fn check_finished<R: Registers<Register = u32>>(site: Site, registers: &PerLane<R>) {
     #[cfg(target_arch = "nvptx64")]
     let _ = (site, registers);
@@ -61,7 +61,7 @@ pub(crate) fn check_finished<R: Registers<Register = u32>>(site: Site, registers
 ///
 /// # Safety
 /// The warpgroup is converged.
-#[inline(always)]
+#[inline]
 pub(crate) unsafe fn fence(site: Site) {
     #[cfg(all(target_arch = "nvptx64", target_feature = "sm_90a"))]
     // SAFETY: guaranteed by the caller.
@@ -78,7 +78,7 @@ pub(crate) unsafe fn fence(site: Site) {
 ///
 /// # Safety
 /// The warpgroup is converged.
-#[inline(always)]
+#[inline]
 pub(crate) unsafe fn commit(site: Site) {
     #[cfg(all(target_arch = "nvptx64", target_feature = "sm_90a"))]
     // SAFETY: guaranteed by the caller.
@@ -104,83 +104,215 @@ impl Form {
     }
 }
 
-/// A `wgmma` with A in shared memory: the function of `raw`, and the arguments for the simulator.
-#[cfg(target_arch = "nvptx64")]
-#[allow(unused_macros, reason = "an older GPU has no `wgmma`")]
-macro_rules! multiply_shared {
-    ([$($raw:tt)*] $form:expr, $site:ident, $d:ident, ($a:ident, $trans_a:expr),
-        ($b:ident, $trans_b:expr),
-        [$($metadata:ident)?] $selector:expr, $adds:ident, $negates:ident) => {{
-        let _ = $site;
-        // SAFETY: guaranteed by the caller.
-        PerLane::from_own(unsafe {
-            crate::raw::$($raw)*($d.own(), $a, $b, $($metadata.own(),)? $adds)
-        })
-    }};
-}
-
-/// A `wgmma` with A in registers.
-#[cfg(target_arch = "nvptx64")]
-#[allow(unused_macros, reason = "an older GPU has no `wgmma`")]
-macro_rules! multiply_registers {
-    ([$($raw:tt)*] $form:expr, $site:ident, $d:ident, $a:ident, ($b:ident, $trans_b:expr),
-        [$($metadata:ident)?] $selector:expr, $adds:ident, $negates:ident) => {{
-        let _ = $site;
-        // SAFETY: guaranteed by the caller.
-        PerLane::from_own(unsafe {
-            crate::raw::$($raw)*($d.own(), $a.own(), $b, $($metadata.own(),)? $adds)
-        })
-    }};
+/// The simulation of a `wgmma`. On a GPU it does nothing: the instructions override it.
+#[cfg(not(target_arch = "nvptx64"))]
+pub(crate) struct Simulation {
+    site: Site,
+    operation: engine::Operation,
+    metadata: PerLane<u32>,
 }
 
 #[cfg(not(target_arch = "nvptx64"))]
-#[allow(unused_macros, reason = "an older GPU has no `wgmma`")]
-macro_rules! multiply_shared {
-    ([$($raw:tt)*] $form:expr, $site:ident, $d:ident, ($a:ident, $trans_a:expr),
-        ($b:ident, $trans_b:expr),
-        [$($metadata:ident)?] $selector:expr, $adds:ident, $negates:ident) => {{
-        use crate::engine::wgmma::{self, Operands, Operation};
-        let operation = Operation {
-            form: $form,
-            b: $b,
-            transposes_b: $trans_b,
-            accumulates: $adds,
-            negates_a: $negates,
+impl Simulation {
+    /// With a dense A. B is a descriptor, and whether it is transposed.
+    pub(crate) fn dense(
+        site: Site,
+        form: Form,
+        (b, transposes_b): (u64, bool),
+        accumulates: bool,
+        negates_a: bool,
+    ) -> Self {
+        let operation = engine::Operation {
+            form,
+            b,
+            transposes_b,
+            accumulates,
+            negates_a,
             negates_b: false,
-            selector: $selector,
+            selector: 0,
         };
-        let a = wgmma::A::Shared { descriptor: $a, transposed: $trans_a };
-        let metadata = crate::machine::wgmma::metadata([$($metadata)?]);
-        wgmma::multiply($site, Operands { operation, a, metadata }, $d)
-    }};
+        Self { site, operation, metadata: PerLane::splat(0) }
+    }
+
+    /// The same with a sparse A.
+    pub(crate) fn sparse(self, metadata: PerLane<u32>, selector: u32) -> Self {
+        Self { metadata, operation: engine::Operation { selector, ..self.operation }, ..self }
+    }
+
+    pub(crate) fn with_a_in_shared_memory<R: Registers<Register = u32>>(
+        self,
+        d: PerLane<R>,
+        descriptor: u64,
+        transposed: bool,
+    ) -> PerLane<R> {
+        self.multiply(d, engine::A::Shared { descriptor, transposed })
+    }
+
+    pub(crate) fn with_a_in_registers<R: Registers<Register = u32>>(
+        self,
+        d: PerLane<R>,
+        a: PerLane<[u32; 4]>,
+    ) -> PerLane<R> {
+        self.multiply(d, engine::A::Registers(a))
+    }
+
+    fn multiply<R: Registers<Register = u32>>(
+        self,
+        d: PerLane<R>,
+        a: engine::A<PerLane<[u32; 4]>>,
+    ) -> PerLane<R> {
+        let Self { site, operation, metadata } = self;
+        engine::multiply(site, engine::Operands { operation, a, metadata }, d)
+    }
 }
 
-#[cfg(not(target_arch = "nvptx64"))]
+#[cfg(target_arch = "nvptx64")]
+pub(crate) struct Simulation;
+
+#[cfg(target_arch = "nvptx64")]
+impl Simulation {
+    pub(crate) fn dense(_: Site, _: Form, _: (u64, bool), _: bool, _: bool) -> Self {
+        Simulation
+    }
+
+    pub(crate) fn sparse(self, _: PerLane<u32>, _: u32) -> Self {
+        self
+    }
+
+    pub(crate) fn with_a_in_shared_memory<R>(self, d: PerLane<R>, _: u64, _: bool) -> PerLane<R> {
+        d
+    }
+
+    pub(crate) fn with_a_in_registers<R>(self, d: PerLane<R>, _: PerLane<[u32; 4]>) -> PerLane<R> {
+        d
+    }
+}
+
+/// The functions of `raw` for a form with a dense A, in its `impl`.
+#[cfg(target_arch = "nvptx64")]
 #[allow(unused_macros, reason = "an older GPU has no `wgmma`")]
-macro_rules! multiply_registers {
-    ([$($raw:tt)*] $form:expr, $site:ident, $d:ident, $a:ident, ($b:ident, $trans_b:expr),
-        [$($metadata:ident)?] $selector:expr, $adds:ident, $negates:ident) => {{
-        use crate::engine::wgmma::{self, Operands, Operation};
-        let operation = Operation {
-            form: $form,
-            b: $b,
-            transposes_b: $trans_b,
-            accumulates: $adds,
-            negates_a: $negates,
-            negates_b: false,
-            selector: $selector,
-        };
-        let a = wgmma::A::Registers($a);
-        let metadata = crate::machine::wgmma::metadata([$($metadata)?]);
-        wgmma::multiply($site, Operands { operation, a, metadata }, $d)
-    }};
+macro_rules! dense_instructions {
+    ($form:tt $immediates:ident) => {
+        dense_instructions! { @name $form ($immediates) }
+    };
+    (@name ($($form:tt)*) $immediates:tt) => {
+        crate::wgmma_named! { 0 $($form)* => dense_instructions $immediates }
+    };
+    (@named $name:ident (nothing)) => { pastey::paste! {
+        dense_instructions! { @one [<$name _ss>] [<$name _rs>] [] [] }
+    } };
+    (@named $name:ident (negate)) => { pastey::paste! {
+        dense_instructions! {
+            @one [<$name _ss>] [<$name _rs>] [::<NEGATE, false>] [::<NEGATE, false>]
+        }
+    } };
+    (@named $name:ident (transpose)) => { pastey::paste! {
+        dense_instructions! {
+            @one [<$name _ss>] [<$name _rs>] [::<NEGATE, false, TRANS_A, TRANS_B>]
+                [::<NEGATE, false, TRANS_B>]
+        }
+    } };
+    (@one $ss:ident $rs:ident [$($shared:tt)*] [$($registers:tt)*]) => {
+        #[inline]
+        unsafe fn shared<const NEGATE: bool, const TRANS_A: bool, const TRANS_B: bool>(
+            _: crate::lane::Site,
+            d: crate::lane::PerLane<Self::Registers>,
+            a: u64,
+            b: u64,
+            adds: bool,
+        ) -> crate::lane::PerLane<Self::Registers> {
+            // SAFETY: guaranteed by the caller.
+            crate::lane::PerLane::from_own(unsafe {
+                crate::raw::$ss $($shared)*(d.own(), a, b, adds)
+            })
+        }
+
+        #[inline]
+        unsafe fn registers<const NEGATE: bool, const TRANS_B: bool>(
+            _: crate::lane::Site,
+            d: crate::lane::PerLane<Self::Registers>,
+            a: crate::lane::PerLane<[u32; 4]>,
+            b: u64,
+            adds: bool,
+        ) -> crate::lane::PerLane<Self::Registers> {
+            // SAFETY: guaranteed by the caller.
+            crate::lane::PerLane::from_own(unsafe {
+                crate::raw::$rs $($registers)*(d.own(), a.own(), b, adds)
+            })
+        }
+    };
+}
+
+/// The functions of `raw` for a form with a sparse A, in its `impl`.
+#[cfg(target_arch = "nvptx64")]
+#[allow(unused_macros, reason = "an older GPU has no `wgmma`")]
+macro_rules! sparse_instructions {
+    ($selectors:tt $form:tt $immediates:ident) => {
+        sparse_instructions! { @name $selectors $form ($immediates) }
+    };
+    (@name $selectors:tt ($($form:tt)*) $immediates:tt) => {
+        crate::wgmma_named! { $selectors $($form)* => sparse_instructions $immediates }
+    };
+    (@named $name:ident (nothing)) => { pastey::paste! {
+        sparse_instructions! { @one [<$name _ss>] [<$name _rs>] [] [] }
+    } };
+    (@named $name:ident (negate)) => { pastey::paste! {
+        sparse_instructions! {
+            @one [<$name _ss>] [<$name _rs>] [NEGATE, false] [NEGATE, false]
+        }
+    } };
+    (@named $name:ident (transpose)) => { pastey::paste! {
+        sparse_instructions! {
+            @one [<$name _ss>] [<$name _rs>] [NEGATE, false, TRANS_A, TRANS_B]
+                [NEGATE, false, TRANS_B]
+        }
+    } };
+    (@one $ss:ident $rs:ident [$($shared:tt)*] [$($registers:tt)*]) => {
+        #[inline]
+        unsafe fn shared<
+            const SELECTOR: u32, const NEGATE: bool, const TRANS_A: bool, const TRANS_B: bool
+        >(
+            _: crate::lane::Site,
+            d: crate::lane::PerLane<Self::Registers>,
+            a: u64,
+            b: u64,
+            metadata: crate::lane::PerLane<u32>,
+            adds: bool,
+        ) -> crate::lane::PerLane<Self::Registers> {
+            // SAFETY: guaranteed by the caller.
+            crate::lane::PerLane::from_own(unsafe {
+                crate::raw::$ss::<SELECTOR, $($shared)*>(d.own(), a, b, metadata.own(), adds)
+            })
+        }
+
+        #[inline]
+        unsafe fn registers<const SELECTOR: u32, const NEGATE: bool, const TRANS_B: bool>(
+            _: crate::lane::Site,
+            d: crate::lane::PerLane<Self::Registers>,
+            a: crate::lane::PerLane<[u32; 4]>,
+            b: u64,
+            metadata: crate::lane::PerLane<u32>,
+            adds: bool,
+        ) -> crate::lane::PerLane<Self::Registers> {
+            // SAFETY: guaranteed by the caller.
+            crate::lane::PerLane::from_own(unsafe {
+                crate::raw::$rs::<SELECTOR, $($registers)*>(
+                    d.own(), a.own(), b, metadata.own(), adds,
+                )
+            })
+        }
+    };
+}
+
+/// The simulator needs no functions besides the form's description.
+#[cfg(not(target_arch = "nvptx64"))]
+macro_rules! dense_instructions {
+    ($form:tt $immediates:ident) => {};
+}
+#[cfg(not(target_arch = "nvptx64"))]
+macro_rules! sparse_instructions {
+    ($selectors:tt $form:tt $immediates:ident) => {};
 }
 
 #[allow(unused_imports, reason = "as above")]
-pub(crate) use {multiply_registers, multiply_shared};
-
-/// The metadata of a sparse A; zeros for a dense A.
-#[cfg(not(target_arch = "nvptx64"))]
-pub(crate) fn metadata<const N: usize>(words: [PerLane<u32>; N]) -> PerLane<u32> {
-    words.first().copied().unwrap_or(PerLane::splat(0))
-}
+pub(crate) use {dense_instructions, sparse_instructions};

@@ -6,143 +6,83 @@ use crate::{engine::wgmma as sim, lane::Site};
 #[cfg(target_arch = "nvptx64")]
 use core::arch::asm;
 
-/// The body of a function: the instruction.
+/// The body of a function: the instruction. The first arguments are names for D's registers, and
+/// their text, as `asm!` operands by position.
 #[cfg(target_arch = "nvptx64")]
-macro_rules! body {
-    ([$($form:tt)*] [$d:ident $b:ident $scale_d:ident] [$first:ident $($r:ident)*]
-        [$a_text:literal $($a_operand:tt)*] [$sparse_text:literal $($sparse_operand:tt)*]
-        [$behind:literal $($immediate:tt)*] $simulated:tt $options:tt) => {{
-        let [mut $first, $(mut $r),*] = $d;
+macro_rules! instruction {
+    ([$($register:ident)*] $registers:literal $ptx:expr, [$d:ident $b:ident $scale_d:ident]
+        ([$($a:tt)*] $a_text:literal) ([$($metadata:tt)*] $metadata_text:literal)
+        ([$($immediates:tt)*] $immediates_text:literal)) => {{
+        let [$(mut $register),*] = $d;
         // SAFETY: the caller upholds the function's contract.
         unsafe {
             asm!(
                 concat!(
-                    "{{.reg .pred p; setp.ne.b32 p, {scale_d}, 0; ", crate::wgmma_ptx!($($form)*),
-                    " {{{",
-                    stringify!($first), "}", $(", {", stringify!($r), "}",)* "}}, ", $a_text,
-                    ", {b}", $sparse_text, ", p", $behind, ";}}"
+                    "{{.reg .pred p; setp.ne.b32 p, {scale_d}, 0; ", $ptx, " {{", $registers,
+                    "}}, ", $a_text, ", {b}", $metadata_text, ", p", $immediates_text, ";}}"
                 ),
-                $first = inout(reg32) $first,
-                $($r = inout(reg32) $r,)*
-                $($a_operand)*
+                $(inout(reg32) $register,)*
+                $($a)*
                 b = in(reg64) $b,
-                $($sparse_operand)*
+                $($metadata)*
                 scale_d = in(reg32) $scale_d as u32,
-                $($immediate)*
+                $($immediates)*
                 options(nostack)
             );
         }
-        [$first, $($r),*]
+        [$($register),*]
     }};
-}
-
-/// The body of a function: the simulation of one lane's part.
-#[cfg(not(target_arch = "nvptx64"))]
-macro_rules! body {
-    ([$($form:tt)*] [$d:ident $b:ident $scale_d:ident] $registers:tt $a_text:tt $sparse_text:tt
-        $behind:tt [$a:expr, $metadata:expr]
-        [$transposes_b:tt ($negates_a:tt, $negates_b:tt) $selector:expr]) => {{
-        let operation = sim::Operation {
-            form: body!(@form $($form)*),
-            b: $b,
-            transposes_b: $transposes_b,
-            accumulates: $scale_d,
-            negates_a: $negates_a,
-            negates_b: $negates_b,
-            selector: $selector,
-        };
-        sim::multiply_in_lane(Site::here(), operation, $d, $a, $metadata)
-    }};
-    (@form $selectors:tt $n:tt $d:ident $a:ident $b:ident $k:tt $option:ident) => {
-        const {
-            sim::Form::of(
-                crate::wgmma_ptx!($selectors "N" $d $a $b $k $option),
-                crate::wgmma_ptx!($selectors $n $d $a $b $k $option),
-                $n,
-            )
-        }
-    };
 }
 
 /// The functions of each form: with A in shared memory (`_ss`), and in registers (`_rs`).
+///
+/// A row of the table becomes lists that its functions share, one for each aspect. A list has
+/// everything about its aspect: parameters, operands of `asm!` and their text, and the simulator's
+/// expressions.
 macro_rules! functions {
     ($($d:ident [$(($a:ident $b:ident))*] $k:literal $option:ident $columns:ident $per:tt
-        $behind:ident $selectors:tt $version:literal;)*) => {$($(
-        crate::wgmma_columns! {
-            $columns $per => functions ($d $a $b $k $option $per $behind $selectors)
-        }
+        $immediates:ident $selectors:tt $version:literal;)*) => {$($(
+        functions! { @$immediates $selectors $columns $per [$d $a $b $k $option] }
     )*)*};
-    (
-        @form $n:literal $r:tt (
-            $d:ident $a:ident $b:ident $k:literal $option:ident $per:tt $behind:ident $selectors:tt
-        )
-    ) => {
-        crate::wgmma_named! {
-            $selectors $n $d $a $b $k $option
-                => functions ($behind $selectors $r $n $d $a $b $k $option $per)
-        }
-    };
 
-    // The immediates after the operands.
-    (@named $name:ident (nothing $($form:tt)*)) => {
-        pastey::paste! { functions! {
-            @function [<$name _ss>] [] [] "" [(false false) false false] @ss $($form)*
-        } }
-        pastey::paste! { functions! {
-            @function [<$name _rs>] [] [] "" [(false false) false false] @rs $($form)*
-        } }
+    // The immediates after the operands, for A in shared memory and in registers.
+    (@nothing $($row:tt)*) => {
+        functions! { @sparsity
+            ([] ([] "") [false false false false])
+            ([] ([] "") [false false false false])
+            $($row)* }
     };
-    (@named $name:ident (negate $($form:tt)*)) => {
-        pastey::paste! { functions! { @function [<$name _ss>]
-            [const NEGATE_A: bool, const NEGATE_B: bool]
-            [na = const sign(NEGATE_A), nb = const sign(NEGATE_B),]
-            ", {na}, {nb}" [(NEGATE_A NEGATE_B) false false] @ss $($form)* } }
-        pastey::paste! { functions! { @function [<$name _rs>]
-            [const NEGATE_A: bool, const NEGATE_B: bool]
-            [na = const sign(NEGATE_A), nb = const sign(NEGATE_B),]
-            ", {na}, {nb}" [(NEGATE_A NEGATE_B) false false] @rs $($form)* } }
+    (@negate $($row:tt)*) => {
+        functions! { @sparsity
+            ([const NEGATE_A: bool, const NEGATE_B: bool]
+                ([na = const sign(NEGATE_A), nb = const sign(NEGATE_B),] ", {na}, {nb}")
+                [NEGATE_A NEGATE_B false false])
+            ([const NEGATE_A: bool, const NEGATE_B: bool]
+                ([na = const sign(NEGATE_A), nb = const sign(NEGATE_B),] ", {na}, {nb}")
+                [NEGATE_A NEGATE_B false false])
+            $($row)* }
     };
-    (@named $name:ident (transpose $($form:tt)*)) => {
-        pastey::paste! { functions! { @function [<$name _ss>]
-            [const NEGATE_A: bool, const NEGATE_B: bool, const TRANS_A: bool, const TRANS_B: bool]
-            [
-                na = const sign(NEGATE_A), nb = const sign(NEGATE_B), ta = const TRANS_A as i32,
-                tb = const TRANS_B as i32,
-            ]
-            ", {na}, {nb}, {ta}, {tb}" [(NEGATE_A NEGATE_B) TRANS_A TRANS_B] @ss $($form)* } }
-        pastey::paste! { functions! { @function [<$name _rs>]
-            [const NEGATE_A: bool, const NEGATE_B: bool, const TRANS_B: bool]
-            [na = const sign(NEGATE_A), nb = const sign(NEGATE_B), tb = const TRANS_B as i32,]
-            ", {na}, {nb}, {tb}" [(NEGATE_A NEGATE_B) false TRANS_B] @rs $($form)* } }
+    (@transpose $($row:tt)*) => {
+        functions! { @sparsity
+            ([const NEGATE_A: bool, const NEGATE_B: bool, const TRANS_A: bool, const TRANS_B: bool]
+                ([na = const sign(NEGATE_A), nb = const sign(NEGATE_B), ta = const TRANS_A as i32,
+                    tb = const TRANS_B as i32,] ", {na}, {nb}, {ta}, {tb}")
+                [NEGATE_A NEGATE_B TRANS_A TRANS_B])
+            ([const NEGATE_A: bool, const NEGATE_B: bool, const TRANS_B: bool]
+                ([na = const sign(NEGATE_A), nb = const sign(NEGATE_B), tb = const TRANS_B as i32,]
+                    ", {na}, {nb}, {tb}")
+                [NEGATE_A NEGATE_B false TRANS_B])
+            $($row)* }
     };
-
-    // A's location.
-    (
-        @function $name:ident $generics:tt $immediate:tt $behind:literal $flags:tt @ss $selectors:tt
-            $($form:tt)*
-    ) => {
-        functions! { @sparsity $selectors $name $generics [a: u64] [a = in(reg64) a,] "{a}"
-            $immediate $behind $flags
-            [sim::A::Shared { descriptor: a, transposed: functions!(@trans_a $flags) }]
-            "a-desc" $($form)* }
-    };
-    (
-        @function $name:ident $generics:tt $immediate:tt $behind:literal $flags:tt @rs $selectors:tt
-            $($form:tt)*
-    ) => {
-        functions! { @sparsity $selectors $name $generics [[a0, a1, a2, a3]: [u32; 4]]
-            [a0 = in(reg32) a0, a1 = in(reg32) a1, a2 = in(reg32) a2, a3 = in(reg32) a3,]
-            "{{{a0}, {a1}, {a2}, {a3}}}"
-            $immediate $behind $flags [sim::A::Registers([a0, a1, a2, a3])] "{a..}" $($form)* }
-    };
-    (@trans_a [$negated:tt $trans_a:tt $trans_b:tt]) => { $trans_a };
 
     // A's sparsity.
-    (@sparsity 0 $name:ident $generics:tt $($form:tt)*) => {
-        functions! { @one [0 0] $name $generics [] [] [] "" "" [0] $($form)* }
+    (@sparsity $shared:tt $registers:tt 0 $columns:ident $($row:tt)*) => {
+        crate::wgmma_columns! { $columns =>
+            functions ($shared $registers ([] [] [] ([] "") "" [0, 0]) 0 $($row)*) }
     };
-    (@sparsity $selectors:tt $name:ident [$($generics:tt)*] $($form:tt)*) => {
-        functions! { @one [$selectors SELECTOR] $name [const SELECTOR: u32, $($generics)*]
+    (@sparsity $shared:tt $registers:tt $selectors:tt $columns:ident $($row:tt)*) => {
+        crate::wgmma_columns! { $columns => functions ($shared $registers (
+            [const SELECTOR: u32,]
             [
                 const {
                     assert!(
@@ -150,24 +90,57 @@ macro_rules! functions {
                         concat!("the selector of this form is below ", $selectors)
                     )
                 };
-            ] [metadata: u32,]
-            [metadata = in(reg32) metadata, selector = const SELECTOR,]
-            ", {metadata}, {selector}" ", metadata, selector" [metadata]
-            $($form)* }
+            ]
+            [metadata: u32,]
+            (
+                [metadata = in(reg32) metadata, selector = const SELECTOR,]
+                ", {metadata}, {selector}"
+            )
+            ", metadata, selector"
+            [metadata, SELECTOR]
+        ) $selectors $($row)*) }
     };
 
-    (@one [$selectors:tt $selector:expr] $name:ident [$($generics:tt)*] [$($check:tt)*]
-        [$($sparse_parameter:tt)*] [$($sparse_operand:tt)*] $sparse_text:literal $sparse_doc:literal
-        [$metadata:expr] [$($a_parameter:tt)*] [$($a_operand:tt)*] $a_text:literal
-        [$($immediate:tt)*] $behind:literal [($negate_a:tt $negate_b:tt) $trans_a:tt $trans_b:tt]
-        [$a_simulated:expr] $a_doc:literal [$first:ident $($r:ident)*] $n:literal $d:ident $a:ident
-        $b:ident $k:literal $option:ident $per:tt) => {
+    (@form $n:literal ($shared:tt $registers:tt $sparsity:tt $selectors:tt $per:tt $form:tt)) => {
+        functions! { @name $selectors $n $form ($shared $registers $sparsity $selectors $per) }
+    };
+    (@name $selectors:tt $n:literal [$($form:tt)*] $lists:tt) => {
+        crate::wgmma_named! { $selectors $n $($form)* => functions ($n [$($form)*] $lists) }
+    };
+    (@named $name:ident (
+        $n:literal $form:tt ($shared:tt $registers:tt $sparsity:tt $selectors:tt $per:tt)
+    )) => { pastey::paste! {
+        functions! { @function [<$name _ss>] $selectors $n $per $form $shared $sparsity (
+            [a: u64] ([a = in(reg64) a,] "{a}") "a-desc"
+            [sim::A::Shared { descriptor: a, transposed: functions!(@trans_a $shared) }]
+        ) }
+        functions! { @function [<$name _rs>] $selectors $n $per $form $registers $sparsity (
+            [[a0, a1, a2, a3]: [u32; 4]]
+            (
+                [a0 = in(reg32) a0, a1 = in(reg32) a1, a2 = in(reg32) a2, a3 = in(reg32) a3,]
+                "{{{a0}, {a1}, {a2}, {a3}}}"
+            )
+            "{a..}"
+            [sim::A::Registers([a0, a1, a2, a3])]
+        ) }
+    } };
+    (@trans_a ($generics:tt $text:tt [$negate_a:tt $negate_b:tt $trans_a:tt $trans_b:tt])) => {
+        $trans_a
+    };
+
+    (@function $name:ident $selectors:tt $n:literal $per:tt
+        [$d:ident $a:ident $b:ident $k:literal $option:ident]
+        ([$($generics:tt)*] $immediates:tt [$negate_a:tt $negate_b:tt $trans_a:tt $trans_b:tt])
+        ([$($selector:tt)*] [$($check:tt)*] [$($metadata_parameter:tt)*] $metadata:tt
+            $metadata_doc:literal [$metadata_simulated:expr, $selector_simulated:expr])
+        ([$($a_parameter:tt)*] $a_operand:tt $a_doc:literal [$a_simulated:expr])
+    ) => {
         /// Multiplies A and B, and accumulates, asynchronously: D = A x B + D, or D = A x B if
         /// `scale_d` is false.
         ///
         #[doc = concat!(
             "`", crate::wgmma_ptx!($selectors $n $d $a $b $k $option), " {d..}, ", $a_doc,
-            ", b-desc", $sparse_doc, ", scale-d ..;`: sm_90a."
+            ", b-desc", $metadata_doc, ", scale-d ..;`: sm_90a."
         )]
         ///
         /// # Safety
@@ -177,19 +150,40 @@ macro_rules! functions {
         ///
         /// Until a wait for the group, nobody reads or writes the returned registers or A's
         /// registers. After the wait, pass the returned registers through [`wgmma_registers`].
-        #[inline(always)]
+        #[inline]
         #[track_caller]
-        pub unsafe fn $name<$($generics)*>(
+        pub unsafe fn $name<$($selector)* $($generics)*>(
             d: [u32; $n / 8 * $per],
             $($a_parameter)*,
             b: u64,
-            $($sparse_parameter)*
+            $($metadata_parameter)*
             scale_d: bool,
         ) -> [u32; $n / 8 * $per] {
             $($check)*
-            body! { [$selectors $n $d $a $b $k $option] [d b scale_d] [$first $($r)*]
-                [$a_text $($a_operand)*] [$sparse_text $($sparse_operand)*] [$behind $($immediate)*]
-                [$a_simulated, $metadata] [$trans_b ($negate_a, $negate_b) $selector] }
+            #[cfg(target_arch = "nvptx64")]
+            return ptx_matrix_macros::registers! { $n $per instruction
+                crate::wgmma_ptx!($selectors $n $d $a $b $k $option), [d b scale_d] $a_operand
+                $metadata $immediates };
+            #[cfg(not(target_arch = "nvptx64"))]
+            return sim::multiply_in_lane(
+                Site::here(),
+                sim::Operation {
+                    form: const { sim::Form::of(
+                        crate::wgmma_ptx!($selectors "N" $d $a $b $k $option),
+                        crate::wgmma_ptx!($selectors $n $d $a $b $k $option),
+                        $n,
+                    ) },
+                    b,
+                    transposes_b: $trans_b,
+                    accumulates: scale_d,
+                    negates_a: $negate_a,
+                    negates_b: $negate_b,
+                    selector: $selector_simulated,
+                },
+                d,
+                $a_simulated,
+                $metadata_simulated,
+            );
         }
     };
 }
@@ -210,7 +204,7 @@ const fn sign(negated: bool) -> i32 {
 ///
 /// # Safety
 /// All lanes of the four warps of a warpgroup execute it, converged.
-#[inline(always)]
+#[inline]
 #[track_caller]
 pub unsafe fn wgmma_fence_sync_aligned() {
     #[cfg(target_arch = "nvptx64")]
@@ -228,7 +222,7 @@ pub unsafe fn wgmma_fence_sync_aligned() {
 ///
 /// # Safety
 /// All lanes of the four warps of a warpgroup execute it, converged.
-#[inline(always)]
+#[inline]
 #[track_caller]
 pub unsafe fn wgmma_commit_group_sync_aligned() {
     #[cfg(target_arch = "nvptx64")]
@@ -246,7 +240,7 @@ pub unsafe fn wgmma_commit_group_sync_aligned() {
 ///
 /// # Safety
 /// All lanes of the four warps of a warpgroup execute it, converged.
-#[inline(always)]
+#[inline]
 #[track_caller]
 pub unsafe fn wgmma_wait_group_sync_aligned<const N: u32>() {
     #[cfg(target_arch = "nvptx64")]
@@ -263,7 +257,7 @@ pub unsafe fn wgmma_wait_group_sync_aligned<const N: u32>() {
 /// The compiler assumes that the registers of a `wgmma.mma_async` are complete. This keeps it from
 /// moving code that uses them before this point, or code that computes them past it. In the
 /// simulator, the results reach the registers here, after their wait.
-#[inline(always)]
+#[inline]
 #[track_caller]
 pub fn wgmma_registers<const COUNT: usize>(registers: [u32; COUNT]) -> [u32; COUNT] {
     #[cfg(target_arch = "nvptx64")]

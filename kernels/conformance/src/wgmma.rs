@@ -75,9 +75,9 @@ macro_rules! kernel {
 macro_rules! kernels {
     ($($d:ident [$(($a:ident $b:ident))*] $k:literal $option:ident $columns:ident $per:tt
         $behind:ident 0 $version:literal;)*) => {$($(
-        wgmma_columns! { $columns $per => kernels ($d $a $b $k $option) }
+        wgmma_columns! { $columns => kernels ($d $a $b $k $option) }
     )*)*};
-    (@form $n:tt $r:tt $form:tt) => { wgmma_with_kernel! { $n $form => kernels } };
+    (@form $n:tt $form:tt) => { wgmma_with_kernel! { $n $form => kernels } };
     (@kernel $n:tt ($d:ident $a:ident $b:ident $k:literal $option:ident)) => {
         wgmma_named! { 0 $n $d $a $b $k $option =>
             kernels ($n $d $a $b $option [32 / size_of::<wgmma_stored!($a)>()]) }

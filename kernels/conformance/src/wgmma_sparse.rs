@@ -80,9 +80,9 @@ macro_rules! kernel {
 macro_rules! kernels {
     ($($d:ident [$(($a:ident $b:ident))*] $k:literal $option:ident $columns:ident $per:tt
         $behind:ident $selectors:tt $version:literal;)*) => {$($(
-        wgmma_columns! { $columns $per => kernels ($d $a $b $k $option $selectors) }
+        wgmma_columns! { $columns => kernels ($d $a $b $k $option $selectors) }
     )*)*};
-    (@form $n:tt $r:tt $form:tt) => { wgmma_sparse_with_kernel! { $n $form => kernels } };
+    (@form $n:tt $form:tt) => { wgmma_sparse_with_kernel! { $n $form => kernels } };
     (@kernel $n:tt ($d:ident $a:ident $b:ident $k:literal $option:ident $selectors:tt)) => {
         wgmma_named! { $selectors $n $d $a $b $k $option =>
             kernels ($selectors $n $d $a $b $option) }

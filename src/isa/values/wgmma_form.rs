@@ -51,11 +51,11 @@ macro_rules! records {
             ptx_version: stringify!($version),
         };
         crate::wgmma_columns! {
-            $columns $per => records ($forms family $d $a $b $k $option $selectors)
+            $columns => records ($forms family $d $a $b $k $option $selectors)
         }
     })*)*};
     (
-        @form $n:literal $registers:tt (
+        @form $n:literal (
             $forms:ident $family:ident $d:ident $a:ident $b:ident $k:literal $option:ident
                 $selectors:tt
         )

@@ -14,7 +14,7 @@ use crate::element::Element;
 use crate::fragment::{FragmentA, FragmentShape, Registers, RoleA, Shape};
 use crate::isa::Plain;
 use crate::lane::{PerLane, Sealed, Site};
-use crate::machine::wgmma::{Form, check_finished, commit, fence, settled, wait_for};
+use crate::machine::wgmma::{Form, Simulation, check_finished, commit, fence, settled, wait_for};
 use crate::mma::Transposition;
 use crate::scope::WarpGroup;
 use crate::target::{BuildTarget, BuiltFor, OnlyArch, Supports};
@@ -120,27 +120,39 @@ pub trait WgmmaForm: Sealed {
     #[doc(hidden)]
     const SIMULATED: Form;
 
+    /// The instruction with A in shared memory. The default is its simulation.
+    ///
     /// # Safety
     /// As for the raw functions.
     #[doc(hidden)]
+    #[inline]
     unsafe fn shared<const NEGATE: bool, const TRANS_A: bool, const TRANS_B: bool>(
         site: Site,
         d: PerLane<Self::Registers>,
         a: u64,
         b: u64,
         adds: bool,
-    ) -> PerLane<Self::Registers>;
+    ) -> PerLane<Self::Registers> {
+        let simulation = Simulation::dense(site, Self::SIMULATED, (b, TRANS_B), adds, NEGATE);
+        simulation.with_a_in_shared_memory(d, a, TRANS_A)
+    }
 
+    /// The instruction with A in registers. The default is its simulation.
+    ///
     /// # Safety
     /// As for the raw functions.
     #[doc(hidden)]
+    #[inline]
     unsafe fn registers<const NEGATE: bool, const TRANS_B: bool>(
         site: Site,
         d: PerLane<Self::Registers>,
         a: PerLane<[u32; 4]>,
         b: u64,
         adds: bool,
-    ) -> PerLane<Self::Registers>;
+    ) -> PerLane<Self::Registers> {
+        let simulation = Simulation::dense(site, Self::SIMULATED, (b, TRANS_B), adds, NEGATE);
+        simulation.with_a_in_registers(d, a)
+    }
 }
 
 /// A form of [`Wgmma`] or [`WgmmaSparse`] that can subtract the product: one of floating-point
@@ -175,7 +187,7 @@ where
     ///
     /// Otherwise the compiler may move parts of it past the following `wgmma`s, where it needs
     /// registers in addition to theirs.
-    #[inline(always)]
+    #[inline]
     pub fn settled(self, _: WarpGroup<'_>) -> Self
     where
         Self: BuiltFor<OnlyArch<90>>,
@@ -184,7 +196,7 @@ where
     }
 
     /// Hands the accumulators to `wgmma`.
-    #[inline(always)]
+    #[inline]
     pub fn begin(self, _: WarpGroup<'_>) -> InFlight<N, T>
     where
         Self: BuiltFor<OnlyArch<90>>,
@@ -201,7 +213,7 @@ where
     ///
     /// The older groups have then read their tiles. Once the producer is notified, it can fill
     /// these tiles again.
-    #[inline(always)]
+    #[inline]
     #[track_caller]
     pub fn wait<const NEWEST: u32>(&mut self, group: WarpGroup<'_>)
     where
@@ -212,7 +224,7 @@ where
     }
 
     /// Waits for all groups (`wgmma.wait_group 0`), and returns the accumulators.
-    #[inline(always)]
+    #[inline]
     #[track_caller]
     pub fn finish(self, group: WarpGroup<'_>) -> GroupAccumulator<N, T>
     where
@@ -270,7 +282,7 @@ where
     /// let sum: usize = (0..16).map(|k| (5 + k) * (k * 2 % 3)).sum();
     /// assert_eq!(d[5 * 8 + 2], sum as f32 - (5 + 2) as f32 * 0.5);
     /// ```
-    #[inline(always)]
+    #[inline]
     #[track_caller]
     pub fn finish_behind<const NEWEST: u32>(self, group: WarpGroup<'_>) -> GroupAccumulator<N, T>
     where
@@ -296,7 +308,7 @@ where
     ///
     /// The group is complete after [`InFlight::finish`], or after a [`wait`](InFlight::wait) that
     /// leaves at most the later groups in flight.
-    #[inline(always)]
+    #[inline]
     #[track_caller]
     pub fn issue(
         group: WarpGroup<'_>,
@@ -310,7 +322,7 @@ where
 }
 
 /// Makes one group of all `wgmma`s that `work` issues.
-#[inline(always)]
+#[inline]
 fn in_group(site: Site, _: WarpGroup<'_>, work: impl FnOnce()) {
     // SAFETY: at warpgroup scope the warps are converged.
     unsafe { fence(site) };
@@ -336,7 +348,7 @@ where
     Wgmma<N, A, B, D, O, Target>: WgmmaForm<Registers = RegistersOf<N, D>>,
 {
     /// Issues D = A x B + D.
-    #[inline(always)]
+    #[inline]
     #[track_caller]
     pub fn accumulate<X: Transposition, Y: Transposition>(
         &mut self,
@@ -347,7 +359,7 @@ where
     }
 
     /// Issues D = A x B. The previous value of D is ignored.
-    #[inline(always)]
+    #[inline]
     #[track_caller]
     pub fn multiply<X: Transposition, Y: Transposition>(
         &mut self,
@@ -358,7 +370,7 @@ where
     }
 
     /// Issues D = D - A x B.
-    #[inline(always)]
+    #[inline]
     #[track_caller]
     pub fn subtract<X: Transposition, Y: Transposition>(
         &mut self,
@@ -370,7 +382,7 @@ where
         self.shared::<X, Y, true>(Site::here(), a, b, true);
     }
 
-    #[inline(always)]
+    #[inline]
     fn shared<X: Transposition, Y: Transposition, const NEGATE: bool>(
         &mut self,
         site: Site,
@@ -423,7 +435,7 @@ where
     /// Between the issue and the wait, avoid code that can panic in some lanes only, such as a
     /// bounds check. ptxas would insert a wait there. The builder refuses such a kernel and names
     /// the place.
-    #[inline(always)]
+    #[inline]
     #[track_caller]
     pub fn accumulate_registers<Y: Transposition>(
         &mut self,
@@ -434,7 +446,7 @@ where
     }
 
     /// Issues D = A x B. The previous value of D is ignored.
-    #[inline(always)]
+    #[inline]
     #[track_caller]
     pub fn multiply_registers<Y: Transposition>(
         &mut self,
@@ -445,7 +457,7 @@ where
     }
 
     /// Issues D = D - A x B.
-    #[inline(always)]
+    #[inline]
     #[track_caller]
     pub fn subtract_registers<Y: Transposition>(
         &mut self,
@@ -457,7 +469,7 @@ where
         self.registers::<Y, true>(Site::here(), a, b, true);
     }
 
-    #[inline(always)]
+    #[inline]
     fn registers<Y: Transposition, const NEGATE: bool>(
         &mut self,
         site: Site,

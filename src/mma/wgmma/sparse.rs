@@ -6,7 +6,7 @@ use crate::element::Element;
 use crate::fragment::{FragmentShape, FragmentSparseA, Registers, RoleSparseA, Shape, SparseWidth};
 use crate::isa::Plain;
 use crate::lane::{PerLane, Sealed, Site};
-use crate::machine::wgmma::Form;
+use crate::machine::wgmma::{Form, Simulation};
 use crate::mma::{Among, Metadata, Selector, Transposition};
 use crate::scope::WarpGroup;
 use crate::target::{BuildTarget, OnlyArch, Supports};
@@ -115,9 +115,12 @@ pub trait WgmmaSparseForm: Sealed {
     #[doc(hidden)]
     const SIMULATED: Form;
 
+    /// The instruction with A in shared memory. The default is its simulation.
+    ///
     /// # Safety
     /// As for the raw functions.
     #[doc(hidden)]
+    #[inline]
     unsafe fn shared<
         const SELECTOR: u32,
         const NEGATE: bool,
@@ -130,11 +133,17 @@ pub trait WgmmaSparseForm: Sealed {
         b: u64,
         metadata: PerLane<u32>,
         adds: bool,
-    ) -> PerLane<Self::Registers>;
+    ) -> PerLane<Self::Registers> {
+        let simulation = Simulation::dense(site, Self::SIMULATED, (b, TRANS_B), adds, NEGATE);
+        simulation.sparse(metadata, SELECTOR).with_a_in_shared_memory(d, a, TRANS_A)
+    }
 
+    /// The instruction with A in registers. The default is its simulation.
+    ///
     /// # Safety
     /// As for the raw functions.
     #[doc(hidden)]
+    #[inline]
     unsafe fn registers<const SELECTOR: u32, const NEGATE: bool, const TRANS_B: bool>(
         site: Site,
         d: PerLane<Self::Registers>,
@@ -142,7 +151,10 @@ pub trait WgmmaSparseForm: Sealed {
         b: u64,
         metadata: PerLane<u32>,
         adds: bool,
-    ) -> PerLane<Self::Registers>;
+    ) -> PerLane<Self::Registers> {
+        let simulation = Simulation::dense(site, Self::SIMULATED, (b, TRANS_B), adds, NEGATE);
+        simulation.sparse(metadata, SELECTOR).with_a_in_registers(d, a)
+    }
 }
 
 impl<const N: usize, A, B, D, O, Target> WgmmaSparse<N, A, B, D, O, Target>
@@ -153,7 +165,7 @@ where
     Self: WgmmaSparseForm<Registers = RegistersOf<N, D>>,
 {
     /// Issues the `wgmma`s of `work` as one group, like [`Wgmma::issue`](crate::mma::Wgmma::issue).
-    #[inline(always)]
+    #[inline]
     #[track_caller]
     pub fn issue(
         group: WarpGroup<'_>,
@@ -191,7 +203,7 @@ where
     WgmmaSparse<N, A, B, D, O, Target>: WgmmaSparseForm<Registers = RegistersOf<N, D>>,
 {
     /// Issues D = A x B + D.
-    #[inline(always)]
+    #[inline]
     #[track_caller]
     pub fn accumulate<const SELECTOR: u32>(
         &mut self,
@@ -205,7 +217,7 @@ where
     }
 
     /// Issues D = A x B. The previous value of D is ignored.
-    #[inline(always)]
+    #[inline]
     #[track_caller]
     pub fn multiply<const SELECTOR: u32>(
         &mut self,
@@ -219,7 +231,7 @@ where
     }
 
     /// Issues D = D - A x B.
-    #[inline(always)]
+    #[inline]
     #[track_caller]
     pub fn subtract<const SELECTOR: u32>(
         &mut self,
@@ -233,7 +245,7 @@ where
         self.shared::<SELECTOR, _, _, true>(Site::here(), a, b, metadata, true);
     }
 
-    #[inline(always)]
+    #[inline]
     fn shared<const SELECTOR: u32, X: Transposition, Y: Transposition, const NEGATE: bool>(
         &mut self,
         site: Site,
@@ -290,7 +302,7 @@ where
         >,
 {
     /// Issues D = A x B + D. Each warp has the kept elements of its 16 rows of A in registers.
-    #[inline(always)]
+    #[inline]
     #[track_caller]
     pub fn accumulate_registers<const SELECTOR: u32>(
         &mut self,
@@ -304,7 +316,7 @@ where
     }
 
     /// Issues D = A x B. The previous value of D is ignored.
-    #[inline(always)]
+    #[inline]
     #[track_caller]
     pub fn multiply_registers<const SELECTOR: u32>(
         &mut self,
@@ -318,7 +330,7 @@ where
     }
 
     /// Issues D = D - A x B.
-    #[inline(always)]
+    #[inline]
     #[track_caller]
     pub fn subtract_registers<const SELECTOR: u32>(
         &mut self,
@@ -332,7 +344,7 @@ where
         self.registers::<SELECTOR, _, true>(Site::here(), a, b, metadata, true);
     }
 
-    #[inline(always)]
+    #[inline]
     fn registers<const SELECTOR: u32, Y: Transposition, const NEGATE: bool>(
         &mut self,
         site: Site,

@@ -63,9 +63,9 @@ pub fn checks<D: Device + 'static>() -> Vec<Check<D>> {
     macro_rules! of_each_kernel {
         ($($d:ident [$(($a:ident $b:ident))*] $k:literal $option:ident $columns:ident $per:tt
             $behind:ident 0 $version:literal;)*) => {$($(
-            wgmma_columns! { $columns $per => of_each_kernel ($d $a $b $k $option) }
+            wgmma_columns! { $columns => of_each_kernel ($d $a $b $k $option) }
         )*)*};
-        (@form $n:tt $r:tt $form:tt) => { wgmma_with_kernel! { $n $form => of_each_kernel } };
+        (@form $n:tt $form:tt) => { wgmma_with_kernel! { $n $form => of_each_kernel } };
         (@kernel $n:tt ($d:ident $a:ident $b:ident $k:literal $option:ident)) => {
             wgmma_named! { 0 $n $d $a $b $k $option => of_each_kernel ($n $d $a $b $k $option) }
         };

@@ -32,9 +32,9 @@ pub fn checks<D: Device + 'static>() -> Vec<Check<D>> {
     macro_rules! of_each_kernel {
         ($($d:ident [$(($a:ident $b:ident))*] $k:literal $option:ident $columns:ident $per:tt
             $behind:ident $selectors:tt $version:literal;)*) => {$($(
-            wgmma_columns! { $columns $per => of_each_kernel ($d $a $b $k $option $selectors) }
+            wgmma_columns! { $columns => of_each_kernel ($d $a $b $k $option $selectors) }
         )*)*};
-        (@form $n:tt $r:tt $form:tt) => {
+        (@form $n:tt $form:tt) => {
             wgmma_sparse_with_kernel! { $n $form => of_each_kernel }
         };
         (@kernel $n:tt ($d:ident $a:ident $b:ident $k:literal $option:ident $selectors:tt)) => {
