@@ -104,7 +104,7 @@ impl Form {
     }
 }
 
-/// The simulation of a `wgmma`. On a GPU it does nothing: the instructions override it.
+/// The simulation of a `wgmma`. A GPU has the instructions instead.
 #[cfg(not(target_arch = "nvptx64"))]
 pub(crate) struct Simulation {
     site: Site,
@@ -179,12 +179,12 @@ impl Simulation {
         self
     }
 
-    pub(crate) fn with_a_in_shared_memory<R>(self, d: PerLane<R>, _: u64, _: bool) -> PerLane<R> {
-        d
+    pub(crate) fn with_a_in_shared_memory<R>(self, _: PerLane<R>, _: u64, _: bool) -> PerLane<R> {
+        unreachable!("`dense_instructions` and `sparse_instructions` override it")
     }
 
-    pub(crate) fn with_a_in_registers<R>(self, d: PerLane<R>, _: PerLane<[u32; 4]>) -> PerLane<R> {
-        d
+    pub(crate) fn with_a_in_registers<R>(self, _: PerLane<R>, _: PerLane<[u32; 4]>) -> PerLane<R> {
+        unreachable!("`dense_instructions` and `sparse_instructions` override it")
     }
 }
 
