@@ -114,8 +114,8 @@ pub(crate) struct Simulation {
 
 #[cfg(not(target_arch = "nvptx64"))]
 impl Simulation {
-    /// With a dense A. B is a descriptor, and whether it is transposed.
-    pub(crate) fn dense(
+    /// For a dense A. B is a descriptor, and whether it is transposed.
+    pub(crate) fn new(
         site: Site,
         form: Form,
         (b, transposes_b): (u64, bool),
@@ -166,12 +166,13 @@ impl Simulation {
     }
 }
 
+/// No form uses it on a GPU.
 #[cfg(target_arch = "nvptx64")]
 pub(crate) struct Simulation;
 
 #[cfg(target_arch = "nvptx64")]
 impl Simulation {
-    pub(crate) fn dense(_: Site, _: Form, _: (u64, bool), _: bool, _: bool) -> Self {
+    pub(crate) fn new(_: Site, _: Form, _: (u64, bool), _: bool, _: bool) -> Self {
         Simulation
     }
 
@@ -192,11 +193,8 @@ impl Simulation {
 #[cfg(target_arch = "nvptx64")]
 #[allow(unused_macros, reason = "an older GPU has no `wgmma`")]
 macro_rules! dense_instructions {
-    ($form:tt $immediates:ident) => {
-        dense_instructions! { @name $form ($immediates) }
-    };
-    (@name ($($form:tt)*) $immediates:tt) => {
-        crate::wgmma_named! { 0 $($form)* => dense_instructions $immediates }
+    (($($form:tt)*) $immediates:ident) => {
+        crate::wgmma_named! { 0 $($form)* => dense_instructions ($immediates) }
     };
     (@named $name:ident (nothing)) => { pastey::paste! {
         dense_instructions! { @one [<$name _ss>] [<$name _rs>] [] [] }
@@ -247,11 +245,8 @@ macro_rules! dense_instructions {
 #[cfg(target_arch = "nvptx64")]
 #[allow(unused_macros, reason = "an older GPU has no `wgmma`")]
 macro_rules! sparse_instructions {
-    ($selectors:tt $form:tt $immediates:ident) => {
-        sparse_instructions! { @name $selectors $form ($immediates) }
-    };
-    (@name $selectors:tt ($($form:tt)*) $immediates:tt) => {
-        crate::wgmma_named! { $selectors $($form)* => sparse_instructions $immediates }
+    ($selectors:literal ($($form:tt)*) $immediates:ident) => {
+        crate::wgmma_named! { $selectors $($form)* => sparse_instructions ($immediates) }
     };
     (@named $name:ident (nothing)) => { pastey::paste! {
         sparse_instructions! { @one [<$name _ss>] [<$name _rs>] [] [] }

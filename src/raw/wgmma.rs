@@ -101,11 +101,11 @@ macro_rules! functions {
         ) $selectors $($row)*) }
     };
 
-    (@form $n:literal ($shared:tt $registers:tt $sparsity:tt $selectors:tt $per:tt $form:tt)) => {
-        functions! { @name $selectors $n $form ($shared $registers $sparsity $selectors $per) }
-    };
-    (@name $selectors:tt $n:literal [$($form:tt)*] $lists:tt) => {
-        crate::wgmma_named! { $selectors $n $($form)* => functions ($n [$($form)*] $lists) }
+    (@form $n:literal (
+        $shared:tt $registers:tt $sparsity:tt $selectors:tt $per:tt [$($form:tt)*]
+    )) => {
+        crate::wgmma_named! { $selectors $n $($form)* =>
+            functions ($n [$($form)*] ($shared $registers $sparsity $selectors $per)) }
     };
     (@named $name:ident (
         $n:literal $form:tt ($shared:tt $registers:tt $sparsity:tt $selectors:tt $per:tt)

@@ -84,9 +84,8 @@ pub fn without_target(group: &str) -> String {
 /// An attribute group whose functions are inlined into every caller, except for
 /// `#[inline(never)]`.
 ///
-/// A call on a GPU passes values through memory that each thread has for itself, and a value behind
-/// a reference stays there. So kernel sources need no `#[inline(always)]`. LLVM does not inline a
-/// function into itself.
+/// A call on a GPU passes values through local memory, and a value behind a reference stays there.
+/// So kernel sources need no `#[inline(always)]`. LLVM does not inline recursive calls.
 pub fn inlined(group: &str) -> String {
     let decided = ["noinline", "alwaysinline", "optnone"].iter().any(|word| group.contains(word));
     if decided { group.to_owned() } else { group.replacen("{ ", "{ alwaysinline ", 1) }

@@ -34,7 +34,7 @@ use std::vec::Vec;
 const STACK_BYTES: usize = 16 << 20;
 
 std::thread_local! {
-    /// The stacks of ended warps, for the next ones. A new stack costs the system far more time.
+    /// The stacks of ended warps, for the next ones. Each page of a new stack costs a page fault.
     static STACKS: RefCell<Vec<DefaultStack>> = const { RefCell::new(Vec::new()) };
 }
 

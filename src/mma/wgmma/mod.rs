@@ -133,7 +133,7 @@ pub trait WgmmaForm: Sealed {
         b: u64,
         adds: bool,
     ) -> PerLane<Self::Registers> {
-        let simulation = Simulation::dense(site, Self::SIMULATED, (b, TRANS_B), adds, NEGATE);
+        let simulation = Simulation::new(site, Self::SIMULATED, (b, TRANS_B), adds, NEGATE);
         simulation.with_a_in_shared_memory(d, a, TRANS_A)
     }
 
@@ -150,7 +150,7 @@ pub trait WgmmaForm: Sealed {
         b: u64,
         adds: bool,
     ) -> PerLane<Self::Registers> {
-        let simulation = Simulation::dense(site, Self::SIMULATED, (b, TRANS_B), adds, NEGATE);
+        let simulation = Simulation::new(site, Self::SIMULATED, (b, TRANS_B), adds, NEGATE);
         simulation.with_a_in_registers(d, a)
     }
 }

@@ -134,7 +134,7 @@ pub trait WgmmaSparseForm: Sealed {
         metadata: PerLane<u32>,
         adds: bool,
     ) -> PerLane<Self::Registers> {
-        let simulation = Simulation::dense(site, Self::SIMULATED, (b, TRANS_B), adds, NEGATE);
+        let simulation = Simulation::new(site, Self::SIMULATED, (b, TRANS_B), adds, NEGATE);
         simulation.sparse(metadata, SELECTOR).with_a_in_shared_memory(d, a, TRANS_A)
     }
 
@@ -152,7 +152,7 @@ pub trait WgmmaSparseForm: Sealed {
         metadata: PerLane<u32>,
         adds: bool,
     ) -> PerLane<Self::Registers> {
-        let simulation = Simulation::dense(site, Self::SIMULATED, (b, TRANS_B), adds, NEGATE);
+        let simulation = Simulation::new(site, Self::SIMULATED, (b, TRANS_B), adds, NEGATE);
         simulation.sparse(metadata, SELECTOR).with_a_in_registers(d, a)
     }
 }
