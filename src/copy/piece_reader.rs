@@ -249,6 +249,8 @@ impl<'k, Tile: ReadTile, P: Piece, const COPIES: usize, O: Order>
         let there = (lines.saturating_sub(self.at.line), length.saturating_sub(self.at.element));
         let (from, stride) = (&self.from, self.matrix.stride() as u32);
         let each = COPIES.div_ceil(parts);
+        // Without this, the compiler peels passes off a loop over the parts.
+        let parts_are_equal = COPIES.is_multiple_of(parts);
         threads.each_thread(|lane, rank| {
             let mut result = initial();
             // `fixed` stops the compiler from hoisting every piece's address out of the main loop,
@@ -257,7 +259,7 @@ impl<'k, Tile: ReadTile, P: Piece, const COPIES: usize, O: Order>
             let pass = fixed((count / Self::PER_LINE) as u32 * stride);
             for index in 0..COPIES {
                 let copy = part * each + index;
-                if index < each && copy < COPIES {
+                if index < each && (parts_are_equal || copy < COPIES) {
                     let (line, along) = Self::place(count, rank, copy);
                     let some = if line < there.0 {
                         there.1.saturating_sub(along).min(Self::EACH)
@@ -322,11 +324,12 @@ impl<'k, Tile: ReadTile, P: Piece, const COPIES: usize, O: Order>
     ) {
         let (site, count, tile) = (Site::here(), threads.count(), *to);
         let each = COPIES.div_ceil(parts);
+        let parts_are_equal = COPIES.is_multiple_of(parts);
         threads.each_thread(|lane, rank| {
             let rank = fixed(rank as u32) as usize;
             for (index, &piece) in fetched.lane_ref(lane).iter().enumerate() {
                 let copy = part * each + index;
-                if index < each && copy < COPIES {
+                if index < each && (parts_are_equal || copy < COPIES) {
                     let to = tile.start() + offset::<Tile, O>(Self::place(count, rank, copy));
                     // SAFETY: the piece is in the tile.
                     unsafe { piece.store_shared(site, to) };

@@ -205,6 +205,10 @@ fn tile<
             "the warps compute the block's tile"
         );
         assert!(
+            C::SourceA::<'k>::FILL_PARTS == C::SourceB::<'k>::FILL_PARTS,
+            "the prologue fills the same parts of A and B together"
+        );
+        assert!(
             K.is_multiple_of(2 * <C::Op as MmaOp>::Shape::K),
             "k-slices alternate between two sets of fragments"
         );
@@ -229,17 +233,27 @@ fn tile<
         read_a.advance(steps as isize - 1);
         read_b.advance(steps as isize - 1);
     }
-    for step in 0..STAGES - 1 {
-        if step < steps as usize {
-            let (tile_a, tile_b) = stages.part(step);
-            read_a.fill(block, &tile_a);
-            read_b.fill(block, &tile_b);
-            let next = if last_first && step == 0 { 1 - steps as isize } else { 1 };
+    // A condition on the step alone would have the compiler copy the loop's body for the first one.
+    let back_after = if last_first { 0 } else { usize::MAX };
+    let filled = (steps as usize).min(STAGES - 1);
+    let parts = C::SourceA::<'k>::FILL_PARTS;
+    for load in 0..filled * parts {
+        let (step, part) = (load / parts, load % parts);
+        let (tile_a, tile_b) = stages.part(step);
+        let held_a = read_a.fill(block, &tile_a, part);
+        let held_b = read_b.fill(block, &tile_b, part);
+        read_a.put(block, &tile_a, &held_a, part, parts);
+        read_b.put(block, &tile_b, &held_b, part, parts);
+        if part == parts - 1 {
+            let next = if step == back_after { 1 - steps as isize } else { 1 };
             read_a.advance(next);
             read_b.advance(next);
+            Copies::<C, M, N, K>::commit(warp);
         }
-        // Commit also where nothing is left: the newest groups are then empty, and the waits stay
-        // the same.
+    }
+    // Commit also where nothing is left: the newest groups are then empty, and the waits stay the
+    // same.
+    for _ in filled..STAGES - 1 {
         Copies::<C, M, N, K>::commit(warp);
     }
 

@@ -19,6 +19,8 @@ pub trait Source<'k, Tile: ReadTile>: Sized {
     const ALIGNMENT: usize;
     /// The matrix's order where it must be the tiles' order; none where it is a runtime argument.
     const ROW_MAJOR: Option<bool>;
+    /// The parts of a tile in [`fill`](Self::fill).
+    const FILL_PARTS: usize;
 
     /// Makes the matrix of `rows` x `cols` at the start of a k-split, with leading dimension
     /// `stride`.
@@ -37,14 +39,23 @@ pub trait Source<'k, Tile: ReadTile>: Sized {
     /// Advances by a number of tiles, or goes back.
     fn advance(&mut self, tiles: isize);
 
-    /// Starts to load the next tile. It may be the matrix's last, and partial.
-    fn fill(&self, block: &Block, tile: &Tile);
+    /// Starts to load a part of the next tile. The tile may be the matrix's last, and partial.
+    #[inline]
+    fn fill(&self, block: &Block, tile: &Tile, part: usize) -> Self::Held {
+        self.fetch(block, tile, part, Self::FILL_PARTS)
+    }
 
     /// Starts to load part `part` of `parts` of the next tile, which must be whole along K.
     fn fetch(&self, block: &Block, tile: &Tile, part: usize, parts: usize) -> Self::Held;
 
     /// Stores the held elements of that part.
     fn put(&self, block: &Block, tile: &Tile, held: &Self::Held, part: usize, parts: usize);
+}
+
+/// The parts of a tile that has so many pieces for each thread. A part has at most 32, which are in
+/// flight together.
+const fn fill_parts(pieces: usize) -> usize {
+    pieces.div_ceil(32)
 }
 
 /// Groups of loads in flight.
@@ -76,6 +87,7 @@ impl<'k, Tile: ReadTile, P: Piece, const COPIES: usize> Source<'k, Tile>
     type Groups = Held;
     const ALIGNMENT: usize = size_of::<P>();
     const ROW_MAJOR: Option<bool> = Some(Tile::Order::ROW_MAJOR);
+    const FILL_PARTS: usize = fill_parts(COPIES);
 
     #[inline]
     fn matrix(
@@ -96,11 +108,6 @@ impl<'k, Tile: ReadTile, P: Piece, const COPIES: usize> Source<'k, Tile>
     #[inline]
     fn advance(&mut self, tiles: isize) {
         UnalignedReader::advance(self, tiles);
-    }
-
-    #[inline]
-    fn fill(&self, block: &Block, tile: &Tile) {
-        UnalignedReader::put(self, block, tile, &UnalignedReader::fetch(self, block, 0, 1), 0, 1);
     }
 
     #[inline]
@@ -141,6 +148,7 @@ mod asynchronous {
         type Groups = Copied;
         const ALIGNMENT: usize = 16;
         const ROW_MAJOR: Option<bool> = Some(Tile::Order::ROW_MAJOR);
+        const FILL_PARTS: usize = 1;
 
         #[inline]
         fn matrix(
@@ -164,7 +172,7 @@ mod asynchronous {
         }
 
         #[inline]
-        fn fill(&self, block: &Block, tile: &Tile) {
+        fn fill(&self, block: &Block, tile: &Tile, _: usize) {
             self.copy(block, tile);
         }
 
@@ -222,6 +230,7 @@ mod asynchronous {
         type Groups = Copied;
         const ALIGNMENT: usize = size_of::<Tile::Element>();
         const ROW_MAJOR: Option<bool> = None;
+        const FILL_PARTS: usize = fill_parts(COPIES);
 
         #[inline]
         fn matrix(
@@ -252,11 +261,6 @@ mod asynchronous {
                 Self::Rows(reader) => reader.advance(tiles),
                 Self::Cols(reader) => reader.advance(tiles),
             }
-        }
-
-        #[inline]
-        fn fill(&self, block: &Block, tile: &Tile) {
-            self.fetch(block, tile, 0, 1);
         }
 
         #[inline]
@@ -294,6 +298,7 @@ mod asynchronous {
         type Groups = Copied;
         const ALIGNMENT: usize = size_of::<Tile::Element>();
         const ROW_MAJOR: Option<bool> = None;
+        const FILL_PARTS: usize = fill_parts(COPIES);
 
         #[inline]
         fn matrix(
@@ -330,11 +335,6 @@ mod asynchronous {
                 Self::Rows(reader) => reader.advance(tiles),
                 Self::Cols(reader) => reader.advance(tiles),
             }
-        }
-
-        #[inline]
-        fn fill(&self, block: &Block, tile: &Tile) {
-            self.put(block, tile, &self.fetch(block, tile, 0, 1), 0, 1);
         }
 
         #[inline]
