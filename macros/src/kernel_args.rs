@@ -319,8 +319,8 @@ fn docs(attributes: &[Attribute]) -> Vec<&Attribute> {
 
 fn without_default(parameter: &mut GenericParam) {
     match parameter {
-        GenericParam::Type(of) => (of.eq_token, of.default) = (None, None),
-        GenericParam::Const(of) => (of.eq_token, of.default) = (None, None),
+        GenericParam::Type(of) => of.default = None,
+        GenericParam::Const(of) => of.default = None,
         GenericParam::Lifetime(_) => {}
     }
 }

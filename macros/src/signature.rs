@@ -6,7 +6,7 @@ use quote::{ToTokens, format_ident, quote};
 use syn::ext::IdentExt;
 use syn::{
     Attribute, Error, FnArg, GenericParam, Ident, ItemFn, Meta, Pat, PatType, Result, ReturnType,
-    Signature, Type,
+    Safety, Signature, Type,
 };
 
 /// A parameter after the block.
@@ -70,7 +70,7 @@ fn check_qualifiers(signature: &Signature) -> Result<()> {
         let message = "a kernel cannot be `async`: it waits with barriers and groups, and a \
                        launch waits for it";
         (qualifier.to_token_stream(), message)
-    } else if let Some(qualifier) = &signature.unsafety {
+    } else if let Safety::Unsafe(qualifier) = &signature.safety {
         let message = "a kernel is launched by safe code, so it cannot be an `unsafe fn`: write \
             `unsafe` blocks in it";
         (qualifier.to_token_stream(), message)
@@ -103,8 +103,10 @@ fn check_generics(signature: &Signature, has_instances: bool) -> Result<()> {
     }
     for parameter in &generics.params {
         let default = match parameter {
-            GenericParam::Type(of) => of.default.as_ref().map(ToTokens::to_token_stream),
-            GenericParam::Const(of) => of.default.as_ref().map(ToTokens::to_token_stream),
+            GenericParam::Type(of) => of.default.as_ref().map(|(_, ty)| ty.to_token_stream()),
+            GenericParam::Const(of) => {
+                of.default.as_ref().map(|(_, value)| value.to_token_stream())
+            }
             GenericParam::Lifetime(_) => None,
         };
         if let Some(default) = default {

@@ -201,7 +201,7 @@ fn traits(generics: &Generics, of: &GenericParam) -> Vec<Path> {
     });
     let bounds = of.bounds.iter().chain(behind.flatten());
     let paths = bounds.filter_map(|bound| match bound {
-        TypeParamBound::Trait(bound) if matches!(bound.modifier, syn::TraitBoundModifier::None) => {
+        TypeParamBound::Trait(bound) if bound.maybe.is_none() => {
             Some(without_items(bound.path.clone()))
         }
         _ => None,
