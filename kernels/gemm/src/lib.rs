@@ -22,6 +22,11 @@
 //! assert!(d.iter().all(|&element| element.to_f32() == 13.0));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
+//!
+//! # Feature
+//!
+//! `planner` (default): [`Gemm`], and its kernels. A crate with only a kernel of its own from
+//! [`parts`] leaves it out, and builds in a fraction of the time.
 
 #![cfg_attr(target_arch = "nvptx64", no_std)]
 // A build for an older GPU leaves out kernels, and the items that only they use.
@@ -30,22 +35,22 @@
 pub mod kernels;
 pub mod parts;
 
-#[cfg(not(target_arch = "nvptx64"))]
+#[cfg(all(feature = "planner", not(target_arch = "nvptx64")))]
 mod device;
-#[cfg(not(target_arch = "nvptx64"))]
+#[cfg(all(feature = "planner", not(target_arch = "nvptx64")))]
 mod error;
-#[cfg(not(target_arch = "nvptx64"))]
+#[cfg(all(feature = "planner", not(target_arch = "nvptx64")))]
 mod layout;
-#[cfg(not(target_arch = "nvptx64"))]
+#[cfg(all(feature = "planner", not(target_arch = "nvptx64")))]
 mod plan;
-#[cfg(not(target_arch = "nvptx64"))]
+#[cfg(all(feature = "planner", not(target_arch = "nvptx64")))]
 mod problem;
-#[cfg(not(target_arch = "nvptx64"))]
+#[cfg(all(feature = "planner", not(target_arch = "nvptx64")))]
 mod select;
-#[cfg(not(target_arch = "nvptx64"))]
+#[cfg(all(feature = "planner", not(target_arch = "nvptx64")))]
 mod slices;
 
-#[cfg(not(target_arch = "nvptx64"))]
+#[cfg(all(feature = "planner", not(target_arch = "nvptx64")))]
 pub use {
     device::GemmDevice,
     error::{GemmError, Refusal},

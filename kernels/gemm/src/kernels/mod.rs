@@ -12,12 +12,15 @@
 //! | [`split_k_reduce`] | the second launch of split-K |
 //! | [`repack`] | repacks A and B into another layout first |
 
+#[cfg(feature = "planner")]
 #[macro_use]
 mod table;
 
+#[cfg(feature = "planner")]
 pub mod configs;
-#[cfg(not(target_arch = "nvptx64"))]
+#[cfg(all(feature = "planner", not(target_arch = "nvptx64")))]
 mod host;
+#[cfg(feature = "planner")]
 pub mod repack;
 pub mod sm80_mma;
 #[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
@@ -30,10 +33,11 @@ pub mod sm90_promotion;
 pub mod sm90_wgmma;
 #[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
 pub mod sm90_wgmma_split_k;
+#[cfg(feature = "planner")]
 pub mod split_k_reduce;
 
 pub use crate::parts::{Activation, Number, Output};
-#[cfg(not(target_arch = "nvptx64"))]
+#[cfg(all(feature = "planner", not(target_arch = "nvptx64")))]
 pub use {
     crate::slices::{Failed, Launched, Launches, OnSlices, Slice},
     host::{Buffers, ClusterAlong, GemmLaunch, Kernel, Multiply, OperandOrders},
