@@ -39,7 +39,8 @@ pub trait Source<'k, Tile: ReadTile>: Sized {
     /// Advances by a number of tiles, or goes back.
     fn advance(&mut self, tiles: isize);
 
-    /// Starts to load a part of the next tile. The tile may be the matrix's last, and partial.
+    /// Starts to load a part of the next tile. The tile may be the matrix's last, and partial. The
+    /// default is for a source whose [`fetch`](Self::fetch) also takes partial tiles.
     #[inline]
     fn fill(&self, block: &Block, tile: &Tile, part: usize) -> Self::Held {
         self.fetch(block, tile, part, Self::FILL_PARTS)
