@@ -68,18 +68,15 @@ impl Codegen<'_> {
         let module = Module::read(&prepared.text);
         refuse_mutable_statics(&module, &prepared.kernels)?;
         let groups = module.groups(&prepared.kernels);
-        let optimised =
-            groups.par_iter().map(|kernels| self.optimiser.optimised(&module.unit(kernels)));
-        let (mut files, mut refusals) = (Vec::with_capacity(groups.len()), Vec::new());
-        for result in optimised.collect::<Result<Vec<_>>>()? {
-            match result {
-                Ok(file) => files.push(file),
-                Err(refusal) => refusals.push(refusal),
-            }
-        }
+        let optimised = groups
+            .par_iter()
+            .map(|kernels| self.optimiser.optimised(&module.unit(kernels)))
+            .collect::<Result<Vec<_>>>()?;
+        let refusals = self.optimiser.refusals(&optimised, |at| module.unit(&groups[at]))?;
         if !refusals.is_empty() {
             return Err(Refused { arch: self.arch, refusals }.into());
         }
+        let files: Vec<PathBuf> = optimised.into_iter().map(|one| one.file).collect();
         let all = self.scratch.join("optimised.bc");
         process::stdout(self.toolchain.llvm_link().command().args(&files).arg("-o").arg(&all))?;
         self.optimiser.keep_for(&self.scratch, &files)?;

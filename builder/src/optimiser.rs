@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::{Context, Result};
+use rayon::prelude::*;
 
 use crate::flags;
 use crate::ir::{Unit, copies, operations, place};
@@ -32,6 +33,10 @@ const LIST: &str = "kernels.txt";
 /// with the checks.
 pub const CHECKED: &str = "copies 1, operations 1, statics 1";
 
+/// The number of units whose checks read one text. A process for each would take as long as the
+/// optimisation of a small kernel.
+const CHECKED_TOGETHER: usize = 64;
+
 /// The passes before and after the numbering of collectives in `refusal`.
 ///
 /// `sroa` moves the functions' memory to registers before they are inlined many times. No other
@@ -40,6 +45,15 @@ pub const CHECKED: &str = "copies 1, operations 1, statics 1";
 /// their values.
 const PASSES: [&str; 2] = ["internalize,function(sroa),inline", "default<O3>"];
 
+/// The optimised kernels of a unit.
+pub struct Optimised {
+    kernels: Vec<String>,
+    /// The name of its files, without an extension.
+    name: String,
+    /// The module.
+    pub file: PathBuf,
+}
+
 /// Optimised kernels, in a folder.
 pub struct Optimiser<'a> {
     toolchain: &'a Toolchain,
@@ -47,7 +61,7 @@ pub struct Optimiser<'a> {
     folder: PathBuf,
     /// The kernel crate's folder.
     crate_folder: PathBuf,
-    /// A lock for each kernel: the first holder makes the file, and the next ones find it.
+    /// A lock for each unit: the first holder makes or checks the file, and the next ones find it.
     locks: Mutex<HashMap<String, Arc<Mutex<()>>>>,
 }
 
@@ -77,8 +91,8 @@ impl<'a> Optimiser<'a> {
         ]
     }
 
-    /// Returns the file of the unit's optimised kernels, or the reason why they are refused.
-    pub fn optimised(&self, unit: &Unit) -> Result<Result<PathBuf, Refusal>> {
+    /// Optimises the unit's kernels, unless that was done before.
+    pub fn optimised(&self, unit: &Unit) -> Result<Optimised> {
         let arguments = self.arguments();
         let opt = self.toolchain.opt();
         let version = opt.version().to_string();
@@ -94,42 +108,106 @@ impl<'a> Optimiser<'a> {
             .take(NAME_LENGTH)
             .collect();
         let name = format!("{kernel}-{}", &fingerprint[..32]);
-
-        let lock = self
-            .locks
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .entry(name.clone())
-            .or_default()
-            .clone();
+        let [file, input, unfinished] =
+            ["bc", "ll", "part"].map(|extension| self.folder.join(format!("{name}.{extension}")));
+        let lock = self.lock(&name);
         let _guard = lock.lock().unwrap_or_else(PoisonError::into_inner);
-        let [optimised, input, unfinished, checked] = ["bc", "ll", "part", "checked"]
-            .map(|extension| self.folder.join(format!("{name}.{extension}")));
-        if !optimised.is_file() {
+        if !file.is_file() {
             std::fs::write(&input, &unit.text)
                 .with_context(|| format!("cannot write {}", input.display()))?;
             let mut opt = opt.command();
             opt.args(arguments)
                 .arg(format!("-internalize-public-api-list={}", unit.kernels.join(",")));
             process::stdout(opt.arg(&input).arg("-o").arg(&unfinished))?;
-            std::fs::rename(&unfinished, &optimised)
+            std::fs::rename(&unfinished, &file)
                 .with_context(|| format!("cannot rename {}", unfinished.display()))?;
         }
-        if !self.plain && !std::fs::read_to_string(&checked).is_ok_and(|by| by == CHECKED) {
-            if let Some(refusal) = self.refusal(unit, &optimised)? {
-                return Ok(Err(refusal));
-            }
-            std::fs::write(&checked, CHECKED)
-                .with_context(|| format!("cannot write {}", checked.display()))?;
+        Ok(Optimised { kernels: unit.kernels.clone(), name, file })
+    }
+
+    /// Checks optimised kernels, and returns those that are refused. `unit` returns the unit of the
+    /// kernels with this index, before the optimisation.
+    pub fn refusals(
+        &self,
+        all: &[Optimised],
+        unit: impl Fn(usize) -> Unit + Sync,
+    ) -> Result<Vec<Refusal>> {
+        if self.plain {
+            return Ok(Vec::new());
         }
-        Ok(Ok(optimised))
+        all.par_chunks(CHECKED_TOGETHER).try_for_each(|some| self.check_together(some))?;
+        let refusals = all.par_iter().enumerate().map(|(at, one)| {
+            // Another target may be checking it.
+            let lock = self.lock(&one.name);
+            let _guard = lock.lock().unwrap_or_else(PoisonError::into_inner);
+            if self.is_checked(one) {
+                return Ok(None);
+            }
+            let refusal = self.refusal(&unit(at), &one.file)?;
+            if refusal.is_none() {
+                self.mark_checked(one)?;
+            }
+            Ok(refusal)
+        });
+        Ok(refusals.collect::<Result<Vec<_>>>()?.into_iter().flatten().collect())
+    }
+
+    /// Marks the kernels in which the checks find nothing. The others need a closer look, at each
+    /// unit alone. Leaves out units that another target is checking.
+    fn check_together(&self, all: &[Optimised]) -> Result<()> {
+        let locks: Vec<_> = all.iter().map(|one| (one, self.lock(&one.name))).collect();
+        let held: Vec<_> = locks
+            .iter()
+            .filter_map(|(one, lock)| Some((*one, lock.try_lock().ok()?)))
+            .filter(|(one, _)| !self.is_checked(one))
+            .collect();
+        if held.is_empty() {
+            return Ok(());
+        }
+        let text = self.text(held.iter().map(|(one, _)| one.file.as_path()))?;
+        let suspects: HashSet<&str> = operations::with_inexact(&text)
+            .chain(copies::with_any(&text, copies::Known::ByText))
+            .collect();
+        let kernels: HashSet<&str> =
+            held.iter().flat_map(|(one, _)| &one.kernels).map(String::as_str).collect();
+        // A function that is not inlined belongs to any of the kernels.
+        if suspects.is_subset(&kernels) {
+            for (one, _) in &held {
+                if !one.kernels.iter().any(|kernel| suspects.contains(kernel.as_str())) {
+                    self.mark_checked(one)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The text of the modules in these files.
+    fn text<'f>(&self, files: impl Iterator<Item = &'f Path>) -> Result<String> {
+        process::stdout(self.toolchain.llvm_link().command().args(["-S", "-o", "-"]).args(files))
+    }
+
+    fn mark(&self, one: &Optimised) -> PathBuf {
+        self.folder.join(format!("{}.checked", one.name))
+    }
+
+    fn is_checked(&self, one: &Optimised) -> bool {
+        std::fs::read_to_string(self.mark(one)).is_ok_and(|by| by == CHECKED)
+    }
+
+    fn mark_checked(&self, one: &Optimised) -> Result<()> {
+        let mark = self.mark(one);
+        std::fs::write(&mark, CHECKED).with_context(|| format!("cannot write {}", mark.display()))
+    }
+
+    fn lock(&self, name: &str) -> Arc<Mutex<()>> {
+        let mut locks = self.locks.lock().unwrap_or_else(PoisonError::into_inner);
+        locks.entry(name.to_owned()).or_default().clone()
     }
 
     /// Checks for code that a GPU would compute differently from the source. Returns the reason to
     /// refuse it.
     fn refusal(&self, unit: &Unit, optimised: &Path) -> Result<Option<Refusal>> {
-        let mut link = self.toolchain.llvm_link().command();
-        let text = process::stdout(link.args(["-S", "-o", "-"]).arg(optimised))?;
+        let text = self.text([optimised].into_iter())?;
         let refused = |reason: String, module: &str, line: &str| {
             let place = place::of(module, line, &self.crate_folder);
             Ok(Some(Refusal { kernels: unit.kernels.clone(), reason, place }))
@@ -142,7 +220,7 @@ impl<'a> Optimiser<'a> {
             );
             return refused(reason, &text, inexact.line);
         }
-        if copies::first(&text, copies::Known::ByText).is_none() {
+        if copies::with_any(&text, copies::Known::ByText).next().is_none() {
             return Ok(None);
         }
         // Two equal collectives may be separate in the source. So this repeats the passes with a

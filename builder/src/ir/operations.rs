@@ -38,6 +38,16 @@ pub struct Inexact<'a> {
 
 /// Returns the first such operation in the optimised kernels.
 pub fn first_inexact(module: &str) -> Option<Inexact<'_>> {
+    all_inexact(module).next().map(|(_, inexact)| inexact)
+}
+
+/// Returns the functions with such an operation.
+pub fn with_inexact(module: &str) -> impl Iterator<Item = &str> {
+    all_inexact(module).map(|(function, _)| function)
+}
+
+/// Returns the first such operation of each function.
+fn all_inexact(module: &str) -> impl Iterator<Item = (&str, Inexact<'_>)> {
     // This decides most modules.
     let is_candidate = |line: &str| {
         line.contains("@llvm.")
@@ -45,11 +55,12 @@ pub fn first_inexact(module: &str) -> Option<Inexact<'_>> {
             || line.contains("fp128")
             || line.contains(" frem ")
     };
-    module.lines().any(|line| line.starts_with(' ') && is_candidate(line)).then_some(())?;
-    function::all(module).find_map(|function| {
+    let may_have = module.lines().any(|line| line.starts_with(' ') && is_candidate(line));
+    may_have.then(|| function::all(module)).into_iter().flatten().filter_map(|function| {
         let mut instructions = function.blocks.into_iter().flat_map(|block| block.instructions);
         instructions.find_map(|instruction| {
-            Some(Inexact { what: inexact(&instruction)?, line: instruction.line })
+            let what = inexact(&instruction)?;
+            Some((function.name, Inexact { what, line: instruction.line }))
         })
     })
 }
