@@ -157,9 +157,9 @@ fn mutable_statics_of_every_kind_are_refused() {
 
 #[test]
 fn too_much_shared_memory_for_the_target_is_refused() {
-    let error = format!("{:#}", build(Arch::SM_75, &["large"]).unwrap_err());
-    let expected = "kernel `large` has 196608 bytes of shared memory; a block on a GPU of sm_75 \
-        has at most 65536: use smaller tiles or fewer stages, or name a newer `target` in \
+    let error = format!("{:#}", build(Arch::SM_80, &["large"]).unwrap_err());
+    let expected = "kernel `large` has 196608 bytes of shared memory; a block on a GPU of sm_80 \
+        has at most 166912: use smaller tiles or fewer stages, or name a newer `target` in \
         `#[kernel]`";
     assert!(error.contains(expected), "{error}");
 }
