@@ -52,6 +52,8 @@ fn works(crates: &Path, template: &str, target_arch: &str, instruction: &str) {
     let said = succeeded(&cargo_ptx(folder.path(), &new).output().unwrap());
     assert!(said.contains("cargo test"), "{said}");
     let demo = folder.path().join("demo");
+    // The versions that this repository tests, so that a new release of some crate breaks nothing.
+    fs::copy(Path::new(checkout()).join("Cargo.lock"), demo.join("Cargo.lock")).unwrap();
     succeeded(&cargo(&demo, &["fmt", "--check", "--all"]).output().unwrap());
 
     let said = succeeded(&in_workspace(cargo(&demo, &["test", PROFILE[0], PROFILE[1]])));
