@@ -17,14 +17,13 @@ pub struct Arguments {
 }
 
 const AFTER_HELP: &str = "Steps:
-  formatting, lints, documentation, tests
+  formatting, lints, documentation, tests, examples, examples in the documentation
   kernels for every target
   conformance on the simulator
   a hundred schedules of each kernel
   packages: the crates as cargo publishes them, and the workspaces of `cargo ptx new` with them
-  examples, and examples in the documentation
 
-The first four run one after another, beside the others.
+The steps of the first line run one after another, beside the others.
 
 Examples:
   cargo xtask test                     everything
@@ -41,20 +40,16 @@ type Step = (&'static str, fn() -> Result<()>);
 
 /// These steps run one after another, on a second thread beside [`STEPS`].
 ///
-/// The kernels' build takes half as long as `STEPS`. The simulated runs and the examples follow it,
-/// at a time when the tests have been compiled. So each core has work all the time.
-const BESIDE: [Step; 6] = [
+/// The simulated runs follow the kernels' build, at a time when the tests have been compiled. Both
+/// threads take about as long, so each core has work all the time.
+const BESIDE: [Step; 4] = [
     ("kernels for every target", build_kernels),
     ("conformance on the simulator", || simulate(&[])),
     ("a hundred schedules of each kernel", || simulate(&["--rounds", "1", "--schedules", "100"])),
     ("packages", test_packages),
-    ("examples", run_examples),
-    ("examples in the documentation", || {
-        run_cargo(&["test", "--doc", "--workspace", "--all-features", "--no-fail-fast"])
-    }),
 ];
 
-const STEPS: [Step; 4] = [
+const STEPS: [Step; 6] = [
     ("formatting", check_formatting),
     ("lints", || {
         let arguments = [
@@ -70,6 +65,10 @@ const STEPS: [Step; 4] = [
     }),
     ("documentation", document),
     ("tests", crate::test_programs::run),
+    ("examples", run_examples),
+    ("examples in the documentation", || {
+        run_cargo(&["test", "--doc", "--workspace", "--all-features", "--no-fail-fast"])
+    }),
 ];
 
 /// Runs rustfmt, which leaves long strings, macros and comments alone, and checks the lines'
