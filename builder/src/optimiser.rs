@@ -33,8 +33,7 @@ const LIST: &str = "kernels.txt";
 /// with the checks.
 pub const CHECKED: &str = "copies 1, operations 1, statics 1";
 
-/// The number of units whose checks read one text. A process for each would take as long as the
-/// optimisation of a small kernel.
+/// The number of units whose checks read one text, from one process.
 const CHECKED_TOGETHER: usize = 64;
 
 /// The passes before and after the numbering of collectives in `refusal`.
@@ -170,15 +169,15 @@ impl<'a> Optimiser<'a> {
             .collect();
         let kernels: HashSet<&str> =
             held.iter().flat_map(|(one, _)| &one.kernels).map(String::as_str).collect();
-        // A function that is not inlined belongs to any of the kernels.
-        if suspects.is_subset(&kernels) {
-            for (one, _) in &held {
-                if !one.kernels.iter().any(|kernel| suspects.contains(kernel.as_str())) {
-                    self.mark_checked(one)?;
-                }
-            }
+        // The kernels that call another function are not known.
+        if !suspects.is_subset(&kernels) {
+            return Ok(());
         }
-        Ok(())
+        let is_suspect =
+            |one: &Optimised| one.kernels.iter().any(|name| suspects.contains(name.as_str()));
+        held.iter()
+            .filter(|(one, _)| !is_suspect(one))
+            .try_for_each(|(one, _)| self.mark_checked(one))
     }
 
     /// The text of the modules in these files.
@@ -220,7 +219,7 @@ impl<'a> Optimiser<'a> {
             );
             return refused(reason, &text, inexact.line);
         }
-        if copies::with_any(&text, copies::Known::ByText).next().is_none() {
+        if copies::first(&text, copies::Known::ByText).is_none() {
             return Ok(None);
         }
         // Two equal collectives may be separate in the source. So this repeats the passes with a

@@ -41,7 +41,7 @@ type Step = (&'static str, fn() -> Result<()>);
 /// These steps run one after another, on a second thread beside [`STEPS`].
 ///
 /// The simulated runs follow the kernels' build, at a time when the tests have been compiled. Both
-/// threads take about as long, so each core has work all the time.
+/// threads take about as long.
 const BESIDE: [Step; 4] = [
     ("kernels for every target", build_kernels),
     ("conformance on the simulator", || simulate(&[])),
