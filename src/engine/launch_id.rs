@@ -27,7 +27,6 @@ impl LaunchId {
     }
 
     /// Stops the kernel if the thread does not belong to this launch.
-    #[inline(always)]
     #[track_caller]
     pub(crate) fn check(self, handle: &str) {
         if self != CURRENT.get() {

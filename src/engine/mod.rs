@@ -79,10 +79,10 @@ pub(crate) use job::Job;
 #[doc(hidden)]
 pub use launch_id::{Binding, LaunchId};
 pub(crate) use memory::{
-    ElementOf, InTile, Slice, bulk, check_swizzle, commit_copies, load_matrices, load_shared,
-    note_row, note_slice, peer, read_constant, read_global, start_copy, store_matrices,
-    store_shared, tensor, transpose_matrix, wait_for_copies, write_global,
+    ElementOf, InTile, Slice, bulk, check_swizzle, commit_copies, load_constant, load_matrices,
+    load_shared, note_row, note_slice, peer, read_constant, read_global, start_copy,
+    store_matrices, store_shared, tensor, transpose_matrix, wait_for_copies, write_global,
 };
-pub(crate) use record::{Traffic, note_collective, note_element, note_lane};
+pub(crate) use record::{note_collective, note_lane};
 pub(crate) use shuffle::Mode;
-pub(crate) use warps::{cluster, each_lane, fail, mbarrier, note_access, registers, taken_in_turn};
+pub(crate) use warps::{cluster, each_lane, fail, mbarrier, registers, taken_in_turn};

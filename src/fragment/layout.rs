@@ -2,11 +2,11 @@
 
 /// One bit of an element's coordinate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Bit {
+pub(crate) enum Bit {
     /// Bit `.0` of the row.
-    Row(u32),
+    Row(u8),
     /// Bit `.0` of the column.
-    Col(u32),
+    Col(u8),
 }
 
 /// The layout of a fragment: a map from (lane, index) to (row, column).
@@ -72,8 +72,8 @@ impl Layout {
         let mut bit = 0;
         while 1 << bit < count {
             let neighbours = match self.index[bit] {
-                Bit::Row(of) => !in_rows && of == bit as u32,
-                Bit::Col(of) => in_rows && of == bit as u32,
+                Bit::Row(of) => !in_rows && of == bit as u8,
+                Bit::Col(of) => in_rows && of == bit as u8,
             };
             if !neighbours {
                 return false;
@@ -103,11 +103,11 @@ impl Layout {
     /// Lane `l` then holds register `l % 4` of row `l / 4`, or, without `in_rows`, of column `l /
     /// 4`.
     pub(crate) const fn is_of_matrices(self, count: usize, in_rows: bool) -> bool {
-        let within = count.ilog2();
+        let within = count.ilog2() as u8;
         let mut bit = 0;
         while bit < self.lane.len() {
             let (along, to) =
-                if bit < 2 { (true, within + bit as u32) } else { (false, bit as u32 - 2) };
+                if bit < 2 { (true, within + bit as u8) } else { (false, bit as u8 - 2) };
             let held = match self.lane[bit] {
                 Bit::Row(of) => along != in_rows && of == to,
                 Bit::Col(of) => along == in_rows && of == to,
@@ -121,7 +121,7 @@ impl Layout {
     }
 
     /// The (row, column) of element `index` of `lane`.
-    #[inline]
+    #[cfg_attr(target_arch = "nvptx64", inline)]
     pub const fn position(self, lane: usize, index: usize) -> (usize, usize) {
         let (mut row, mut col) = (0, 0);
         let mut bit = 0;
@@ -138,7 +138,7 @@ impl Layout {
     }
 
     /// The (lane, index) that holds the element at (row, column).
-    #[inline]
+    #[cfg_attr(target_arch = "nvptx64", inline)]
     pub const fn owner(self, row: usize, col: usize) -> (usize, usize) {
         let (mut lane, mut index) = (0, 0);
         let mut bit = 0;

@@ -38,7 +38,8 @@ mod tile;
 
 pub use arrangement::{Arrangement, Packed};
 pub use kept::Kept;
-pub use layout::{Bit, Layout};
+pub(crate) use layout::Bit;
+pub use layout::Layout;
 pub use order::{ColMajor, Order, RowMajor};
 pub use row::RowAddr;
 pub use scales::{Mxf4, Mxf4Nvf4, Mxf8f6f4, ScaleA, ScaleB, ScaledKind, Scales, Selected};

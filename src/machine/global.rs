@@ -2,7 +2,7 @@
 
 use crate::element::Element;
 #[cfg(not(target_arch = "nvptx64"))]
-use crate::engine::{self, ElementOf, LaunchId, Slice, Traffic};
+use crate::engine::{self, ElementOf, LaunchId, Slice};
 use crate::lane::Site;
 use crate::machine::check;
 use bytemuck::Pod;
@@ -192,9 +192,8 @@ impl<T: Element> RawSlice<T> {
             if self.in_place {
                 return self.read_written(element, index, site);
             }
-            engine::note_access(site);
-            engine::note_element(site, Traffic::GlobalRead, element.addr(), size_of::<T>());
-            self.note_read(site, index, 1);
+            let start = element.addr();
+            engine::load_constant(site, start..start + size_of::<T>(), self.of(index));
         }
         // SAFETY: an element of the slice, which no thread writes.
         unsafe { element.read() }
@@ -252,7 +251,6 @@ impl<T: Element> RawSlice<T> {
         }
         #[cfg(not(target_arch = "nvptx64"))]
         {
-            engine::note_access(site);
             // SAFETY: an element of the slice, which no thread writes before the block has ended.
             let before = unsafe { element.read() };
             let (before, value) = (bytemuck::bytes_of(&before), bytemuck::bytes_of(&value));
@@ -309,12 +307,11 @@ impl<T: Element> RawSlice<T> {
         };
         #[cfg(not(target_arch = "nvptx64"))]
         {
-            self.note_read_at(site, from, count);
+            let start = from.addr();
+            let first = self.of(start.wrapping_sub(self.start.addr()) / size_of::<T>());
+            engine::load_constant(site, start..start + count * size_of::<T>(), first);
             // SAFETY: guaranteed by the caller.
-            let value = unsafe { from.cast::<V>().read_unaligned() };
-            engine::note_access(site);
-            engine::note_element(site, Traffic::GlobalRead, from.addr(), size_of::<V>());
-            value
+            unsafe { from.cast::<V>().read_unaligned() }
         }
     }
 }

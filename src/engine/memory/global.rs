@@ -15,7 +15,11 @@ use crate::engine::{
         unwritten,
     },
     record::{Traffic, note_element},
-    warps::{block::BlockState, context::with_block, polling::note_read},
+    warps::{
+        block::BlockState,
+        context::with_block,
+        polling::{note_access, note_read},
+    },
     wgmma,
 };
 use crate::lane::{Grid, Site};
@@ -279,7 +283,14 @@ pub(crate) fn read_by_copy(site: Site, address: usize, element: ElementOf, bytes
     });
 }
 
-/// Reads elements of a slice that no thread writes, from `first` on, in the running lane or warp.
+/// Reads a value of a slice that no thread writes, in the running lane or warp.
+pub(crate) fn load_constant(site: Site, addresses: Range<usize>, first: ElementOf) {
+    note_access(site);
+    note_element(site, Traffic::GlobalRead, addresses.start, addresses.len());
+    read_constant(site, addresses, first);
+}
+
+/// The same for elements that are copied, from `first` on.
 pub(crate) fn read_constant(site: Site, addresses: Range<usize>, first: ElementOf) {
     if unwritten::is_known() && !std::thread::panicking() {
         with_block(|block| check_written(block, block.access(site), addresses, first));
@@ -309,6 +320,7 @@ pub(crate) fn write_global(
     if std::thread::panicking() {
         return;
     }
+    note_access(site);
     note_element(site, Traffic::GlobalWrite, address, bytes.len());
     with_block(|block| {
         wgmma::check_stored(block, site, bytes);

@@ -8,7 +8,7 @@ use crate::engine::{
     wgmma,
 };
 use crate::fragment::{Arrangement, Registers, RowAddr};
-use crate::lane::{LANES, PerLane, Site};
+use crate::lane::{PerLane, Site};
 
 /// The rows of a matrix.
 type Matrix = [[u8; 16]; 16];
@@ -23,9 +23,15 @@ fn aligned(row: RowAddr) -> Result<u32, Misuse> {
     }
 }
 
-/// Checks the rows of lanes that an instruction with fewer than four matrices does not use. Every
-/// `RowAddr` must be valid, and sm_75 requires it here.
-fn check_spare_rows(site: Site, rows: &PerLane<RowAddr>, used: usize) {
+/// Checks the rows of a tile, of which the first `used` are read. With fewer than four matrices the
+/// other lanes' rows are not, but every `RowAddr` must be valid, and sm_75 requires it here.
+fn check_rows(site: Site, rows: &PerLane<RowAddr>, used: usize) {
+    with_block(|block| {
+        for (lane, row) in rows.array().iter().enumerate().take(used) {
+            let by = || block.access_by(Lanes::together(lane), site);
+            block.shared.check_row(by, row.address());
+        }
+    });
     for (lane, &row) in rows.array().iter().enumerate().skip(used) {
         let checked = aligned(row).and_then(|address| {
             with_block(|block| block.shared.check("read", address, RowAddr::BYTES as usize))
@@ -34,39 +40,37 @@ fn check_spare_rows(site: Site, rows: &PerLane<RowAddr>, used: usize) {
     }
 }
 
-/// Writes a matrix to registers, from `first` on.
-fn to_registers<R: Registers<Register = u32>>(
+/// Writes a matrix to registers, of which each lane has `count`, from the lane's register `first`
+/// on.
+fn to_registers(
     matrix: &Matrix,
     arrangement: Arrangement,
     first: usize,
-    registers: &mut [R; LANES],
+    registers: &mut [u32],
+    count: usize,
 ) {
-    for (lane, registers) in registers.iter_mut().enumerate() {
+    for (lane, registers) in registers.chunks_exact_mut(count).enumerate() {
         for register in 0..arrangement.registers() {
-            registers.as_mut()[first + register] =
-                u32::from_le_bytes(core::array::from_fn(|byte| {
-                    let (row, col) = arrangement.position(lane, register, byte);
-                    matrix[row][col]
-                }));
+            registers[first + register] = u32::from_le_bytes(core::array::from_fn(|byte| {
+                let (row, col) = arrangement.position(lane, register, byte);
+                matrix[row][col]
+            }));
         }
     }
 }
 
-/// The matrix in the registers from `first` on.
-fn from_registers<R: Registers<Register = u32>>(
-    registers: &[R; LANES],
+/// The matrix in each lane's register `register` of `count`.
+fn from_registers(
+    registers: &[u32],
     arrangement: Arrangement,
-    first: usize,
+    register: usize,
+    count: usize,
 ) -> Matrix {
     let mut matrix = Matrix::default();
-    for (lane, registers) in registers.iter().enumerate() {
-        for register in 0..arrangement.registers() {
-            for (byte, value) in
-                registers.as_ref()[first + register].to_le_bytes().into_iter().enumerate()
-            {
-                let (row, col) = arrangement.position(lane, register, byte);
-                matrix[row][col] = value;
-            }
+    for (lane, registers) in registers.chunks_exact(count).enumerate() {
+        for (byte, value) in registers[register].to_le_bytes().into_iter().enumerate() {
+            let (row, col) = arrangement.position(lane, 0, byte);
+            matrix[row][col] = value;
         }
     }
     matrix
@@ -82,21 +86,14 @@ pub(crate) fn load_matrices<R: Registers<Register = u32>>(
 ) -> PerLane<R> {
     let registers = load_read_matrices::<R>(site, form, rows, arrangement);
     if !std::thread::panicking() {
-        let used = rows_read::<R>(arrangement);
-        with_block(|block| {
-            for (lane, row) in rows.array().iter().enumerate().take(used) {
-                let by = || block.access_by(Lanes::together(lane), site);
-                block.shared.check_row(by, row.address());
-            }
-        });
-        check_spare_rows(site, rows, used);
+        check_rows(site, rows, rows_read(R::COUNT, arrangement));
     }
     registers
 }
 
-/// Number of rows that a form reads for these registers.
-fn rows_read<R: Registers>(arrangement: Arrangement) -> usize {
-    R::COUNT / arrangement.registers() * arrangement.rows()
+/// Number of rows that a form reads for `count` registers.
+fn rows_read(count: usize, arrangement: Arrangement) -> usize {
+    count / arrangement.registers() * arrangement.rows()
 }
 
 /// `ldmatrix` from raw addresses. Unused addresses may have any value, as on sm_80 and later.
@@ -106,13 +103,25 @@ pub(crate) fn load_read_matrices<R: Registers<Register = u32>>(
     rows: &PerLane<RowAddr>,
     arrangement: Arrangement,
 ) -> PerLane<R> {
-    if std::thread::panicking() {
-        return PerLane::splat(R::zeroed());
+    let mut registers = PerLane::splat(R::zeroed());
+    if !std::thread::panicking() {
+        let words = bytemuck::cast_slice_mut(registers.array_mut());
+        load_words(site, form, rows, arrangement, words, R::COUNT);
     }
-    let used = rows_read::<R>(arrangement);
-    note_rows(site, form, Traffic::SharedRead, &rows.array()[..used]);
-    let mut registers = [R::zeroed(); LANES];
-    for (index, first) in (0..R::COUNT).step_by(arrangement.registers()).enumerate() {
+    registers
+}
+
+/// The same for any number of registers, so that it is compiled once. Each lane has `count`.
+fn load_words(
+    site: Site,
+    form: &'static str,
+    rows: &PerLane<RowAddr>,
+    arrangement: Arrangement,
+    registers: &mut [u32],
+    count: usize,
+) {
+    note_rows(site, form, Traffic::SharedRead, &rows.array()[..rows_read(count, arrangement)]);
+    for (index, first) in (0..count).step_by(arrangement.registers()).enumerate() {
         let mut matrix = Matrix::default();
         for (line, row) in matrix.iter_mut().take(arrangement.rows()).enumerate() {
             let lane = index * arrangement.rows() + line;
@@ -124,11 +133,11 @@ pub(crate) fn load_read_matrices<R: Registers<Register = u32>>(
             loaded.unwrap_or_else(|misuse| fail_in_lane(site, Some(lane), misuse));
             *row = arrangement.unpacked(*row);
         }
-        to_registers(&matrix, arrangement, first, &mut registers);
+        to_registers(&matrix, arrangement, first, registers, count);
     }
-    PerLane::from_array(registers)
 }
 
+/// `stmatrix`.
 pub(crate) fn store_matrices<R: Registers<Register = u32>>(
     site: Site,
     form: &'static str,
@@ -136,9 +145,21 @@ pub(crate) fn store_matrices<R: Registers<Register = u32>>(
     registers: &PerLane<R>,
     arrangement: Arrangement,
 ) {
-    if std::thread::panicking() {
-        return;
+    if !std::thread::panicking() {
+        let words = bytemuck::cast_slice(registers.array());
+        store_words(site, form, rows, arrangement, words, R::COUNT);
     }
+}
+
+/// The same for any number of registers, so that it is compiled once. Each lane has `count`.
+fn store_words(
+    site: Site,
+    form: &'static str,
+    rows: &PerLane<RowAddr>,
+    arrangement: Arrangement,
+    registers: &[u32],
+    count: usize,
+) {
     // A matrix is one register, and its elements are stored as they are.
     assert!(
         matches!(
@@ -147,10 +168,10 @@ pub(crate) fn store_matrices<R: Registers<Register = u32>>(
         ),
         "`store_matrices` does not know {arrangement:?}, of `{form}`"
     );
-    note_rows(site, form, Traffic::SharedWrite, &rows.array()[..R::COUNT * arrangement.rows()]);
-    with_block(|block| wgmma::check_stored(block, site, bytemuck::cast_slice(registers.array())));
-    for index in 0..R::COUNT {
-        let matrix = from_registers(registers.array(), arrangement, index);
+    note_rows(site, form, Traffic::SharedWrite, &rows.array()[..count * arrangement.rows()]);
+    with_block(|block| wgmma::check_stored(block, site, bytemuck::cast_slice(registers)));
+    for index in 0..count {
+        let matrix = from_registers(registers, arrangement, index, count);
         for (line, row) in matrix.iter().take(arrangement.rows()).enumerate() {
             let lane = index * arrangement.rows() + line;
             let stored = aligned(rows.array()[lane]).and_then(|address| {
@@ -163,10 +184,10 @@ pub(crate) fn store_matrices<R: Registers<Register = u32>>(
     }
 }
 
+/// `movmatrix`.
 pub(crate) fn transpose_matrix(registers: &PerLane<u32>) -> PerLane<u32> {
-    let matrix =
-        from_registers(&registers.array().map(|register| [register]), Arrangement::Rows, 0);
-    let mut transposed = [[0]; LANES];
-    to_registers(&matrix, Arrangement::Columns, 0, &mut transposed);
-    PerLane::from_array(transposed.map(|[register]| register))
+    let matrix = from_registers(registers.array(), Arrangement::Rows, 0, 1);
+    let mut transposed = PerLane::splat(0);
+    to_registers(&matrix, Arrangement::Columns, 0, transposed.array_mut(), 1);
+    transposed
 }

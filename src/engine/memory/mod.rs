@@ -31,7 +31,7 @@ pub(crate) mod tensor;
 pub(crate) mod unwritten;
 
 pub(crate) use copies::{commit_copies, start_copy, wait_for_copies};
-pub(crate) use global::{ElementOf, read_constant, read_global, write_global};
+pub(crate) use global::{ElementOf, load_constant, read_constant, read_global, write_global};
 pub(crate) use matrix::{load_matrices, store_matrices, transpose_matrix};
 pub use shared::SHARED_BASE;
 pub(crate) use shared::{InTile, check_swizzle, load_shared, note_row, store_shared};

@@ -32,4 +32,3 @@ pub use block::WarpOfBlock;
 pub(crate) use context::fail;
 pub use divergence::WaitingLanes;
 pub(crate) use lanes::{each_lane, taken_in_turn};
-pub(crate) use polling::note_access;

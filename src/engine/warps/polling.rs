@@ -60,14 +60,12 @@ pub(crate) fn note_read(site: Site, address: usize, value: &[u8], memory: impl F
 }
 
 /// Records another kind of access by the running lane.
-#[inline]
 pub(crate) fn note_access(site: Site) {
     forget_reads();
     spend(site);
 }
 
 /// Spends one of the warp's accesses in this turn.
-#[inline]
 pub(crate) fn spend(site: Site) {
     let (patience, left) = TURN.get();
     if left == 0 && !std::thread::panicking() {
@@ -77,7 +75,6 @@ pub(crate) fn spend(site: Site) {
 }
 
 /// Ends the sequence of reads: the lane does something else, or another lane runs.
-#[inline]
 pub(crate) fn forget_reads() {
     READS.set(NONE);
 }

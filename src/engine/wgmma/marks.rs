@@ -47,20 +47,31 @@ impl Mark {
     }
 }
 
+/// The registers of all lanes.
 pub(super) fn columns<R: Registers<Register = u32>>(registers: &PerLane<R>) -> Columns {
-    (0..R::COUNT)
-        .map(|register| registers.array().each_ref().map(|of| of.as_ref()[register]))
-        .collect()
+    columns_of(bytemuck::cast_slice(registers.array()))
 }
 
+/// The reverse of [`columns`].
 pub(super) fn of_columns<R: Registers<Register = u32>>(columns: &[Column]) -> PerLane<R> {
-    PerLane::from_array(std::array::from_fn(|lane| {
-        let mut registers = R::zeroed();
-        registers
-            .as_mut()
-            .iter_mut()
-            .zip(columns)
-            .for_each(|(register, column)| *register = column[lane]);
-        registers
-    }))
+    let mut registers = PerLane::splat(R::zeroed());
+    fill(bytemuck::cast_slice_mut(registers.array_mut()), columns);
+    registers
+}
+
+// These are not generic, so that they are compiled once, and optimised for unoptimised kernels too.
+
+/// The words of each lane follow those of the one before.
+fn columns_of(words: &[u32]) -> Columns {
+    let count = words.len() / LANES;
+    let column = |register: usize| std::array::from_fn(|lane| words[lane * count + register]);
+    (0..count).map(column).collect()
+}
+
+fn fill(words: &mut [u32], columns: &[Column]) {
+    for (lane, words) in words.chunks_exact_mut(columns.len()).enumerate() {
+        for (word, column) in words.iter_mut().zip(columns) {
+            *word = column[lane];
+        }
+    }
 }

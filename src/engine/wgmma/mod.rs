@@ -341,12 +341,17 @@ pub(crate) fn settle<R: Registers<Register = u32>>(
     registers: PerLane<R>,
 ) -> PerLane<R> {
     if std::thread::panicking() {
-        return registers;
+        registers
+    } else {
+        of_columns(&settle_columns(site, columns(&registers)))
     }
+}
+
+/// The same for any number of registers, so that it is compiled once.
+fn settle_columns(site: Site, mut held: Columns) -> Columns {
     with_block(|block| {
         let mut groups = block.wgmma.borrow_mut();
         let warp = groups.warp(block.running());
-        let mut held = columns(&registers);
         let numbers =
             warp.in_flight.iter().map(|flying| (flying.number, flying.registers, flying.started));
         let landed = warp
@@ -354,7 +359,7 @@ pub(crate) fn settle<R: Registers<Register = u32>>(
             .iter()
             .map(|(number, (_, d))| (*number, d.len(), block.access_by(Lanes::Each, site)));
         let known: Vec<(u32, usize, Access)> =
-            numbers.chain(landed).filter(|(_, of, _)| *of == R::COUNT).collect();
+            numbers.chain(landed).filter(|(_, of, _)| *of == held.len()).collect();
         let marks = |number: u32| {
             let is_mark = |(register, column): (usize, &Column)| {
                 (0..LANES).any(|lane| column[lane] == mark(number, register, lane))
@@ -363,7 +368,7 @@ pub(crate) fn settle<R: Registers<Register = u32>>(
         };
         let Some((number, _, started)) = known.into_iter().find(|(number, ..)| marks(*number))
         else {
-            return registers;
+            return held;
         };
         if !is_all_marks(&held, number) {
             let place = started.location.into();
@@ -375,10 +380,10 @@ pub(crate) fn settle<R: Registers<Register = u32>>(
         let is_there = warp.landed.get(&number).is_some_and(|(group, _)| *group < warp.awaited);
         if is_there && let Some((_, d)) = warp.landed.remove(&number) {
             for (register, column) in held.iter_mut().enumerate() {
-                for lane in (0..LANES).filter(|&lane| {
-                    registers.array()[lane].as_ref()[register] == mark(number, register, lane)
-                }) {
-                    column[lane] = d[register][lane];
+                for lane in 0..LANES {
+                    if column[lane] == mark(number, register, lane) {
+                        column[lane] = d[register][lane];
+                    }
                 }
             }
             if warp.settled.len() == REMEMBERED {
@@ -386,24 +391,26 @@ pub(crate) fn settle<R: Registers<Register = u32>>(
             }
             warp.settled.push_back(held.clone());
         }
-        of_columns(&held)
+        held
     })
 }
 
 /// Reports accumulators that are read before the warp has waited for them.
 pub(crate) fn check_finished<R: Registers<Register = u32>>(site: Site, registers: &PerLane<R>) {
-    if std::thread::panicking() {
-        return;
+    if !std::thread::panicking() {
+        check_columns_finished(site, &columns(registers));
     }
+}
+
+fn check_columns_finished(site: Site, held: &[Column]) {
     with_block(|block| {
         let mut groups = block.wgmma.borrow_mut();
         let warp = groups.warp(block.running());
         let by = block.access_by(Lanes::Each, site);
-        let held = columns(registers);
-        warp.check_unmarked(block, by, &held);
+        warp.check_unmarked(block, by, held);
         // Another warp's wait has completed it, but this warp still has to wait.
         let not_awaited = |(number, (group, d)): &(&u32, &(u32, Columns))| {
-            *group >= warp.awaited && d.len() == held.len() && is_all_marks(&held, **number)
+            *group >= warp.awaited && d.len() == held.len() && is_all_marks(held, **number)
         };
         if warp.landed.iter().any(|landed| not_awaited(&landed)) {
             block.findings.note(
