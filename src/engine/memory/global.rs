@@ -290,7 +290,7 @@ pub(crate) fn load_constant(site: Site, addresses: Range<usize>, first: ElementO
     read_constant(site, addresses, first);
 }
 
-/// The same for elements that are copied, from `first` on.
+/// Reads elements of a slice that no thread writes, by a copy, from `first` on.
 pub(crate) fn read_constant(site: Site, addresses: Range<usize>, first: ElementOf) {
     if unwritten::is_known() && !std::thread::panicking() {
         with_block(|block| check_written(block, block.access(site), addresses, first));

@@ -23,8 +23,8 @@ fn aligned(row: RowAddr) -> Result<u32, Misuse> {
     }
 }
 
-/// Checks the rows of a tile, of which the first `used` are read. With fewer than four matrices the
-/// other lanes' rows are not, but every `RowAddr` must be valid, and sm_75 requires it here.
+/// Checks the rows of a tile. `ldmatrix` reads the first `used` of them. The others must be valid
+/// too: sm_75 requires it.
 fn check_rows(site: Site, rows: &PerLane<RowAddr>, used: usize) {
     with_block(|block| {
         for (lane, row) in rows.array().iter().enumerate().take(used) {
@@ -40,8 +40,7 @@ fn check_rows(site: Site, rows: &PerLane<RowAddr>, used: usize) {
     }
 }
 
-/// Writes a matrix to registers, of which each lane has `count`, from the lane's register `first`
-/// on.
+/// Writes a matrix to each lane's registers from `first` on. A lane has `count` of `registers`.
 fn to_registers(
     matrix: &Matrix,
     arrangement: Arrangement,
@@ -59,7 +58,7 @@ fn to_registers(
     }
 }
 
-/// The matrix in each lane's register `register` of `count`.
+/// The matrix of one register: each lane's `register`. A lane has `count` of `registers`.
 fn from_registers(
     registers: &[u32],
     arrangement: Arrangement,
@@ -111,7 +110,8 @@ pub(crate) fn load_read_matrices<R: Registers<Register = u32>>(
     registers
 }
 
-/// The same for any number of registers, so that it is compiled once. Each lane has `count`.
+/// The same for any number of registers, so that it is compiled once. A lane has `count` of
+/// `registers`.
 fn load_words(
     site: Site,
     form: &'static str,
@@ -151,7 +151,8 @@ pub(crate) fn store_matrices<R: Registers<Register = u32>>(
     }
 }
 
-/// The same for any number of registers, so that it is compiled once. Each lane has `count`.
+/// The same for any number of registers, so that it is compiled once. A lane has `count` of
+/// `registers`.
 fn store_words(
     site: Site,
     form: &'static str,

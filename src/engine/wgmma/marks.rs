@@ -47,7 +47,7 @@ impl Mark {
     }
 }
 
-/// The registers of all lanes.
+/// The registers of all lanes, by register.
 pub(super) fn columns<R: Registers<Register = u32>>(registers: &PerLane<R>) -> Columns {
     columns_of(bytemuck::cast_slice(registers.array()))
 }
@@ -59,15 +59,16 @@ pub(super) fn of_columns<R: Registers<Register = u32>>(columns: &[Column]) -> Pe
     registers
 }
 
-// These are not generic, so that they are compiled once, and optimised for unoptimised kernels too.
+// These are not generic, so that they are compiled once, and with this crate's optimisation.
 
-/// The words of each lane follow those of the one before.
+/// The columns of the words, which are lane by lane.
 fn columns_of(words: &[u32]) -> Columns {
     let count = words.len() / LANES;
     let column = |register: usize| std::array::from_fn(|lane| words[lane * count + register]);
     (0..count).map(column).collect()
 }
 
+/// The reverse of [`columns_of`].
 fn fill(words: &mut [u32], columns: &[Column]) {
     for (lane, words) in words.chunks_exact_mut(columns.len()).enumerate() {
         for (word, column) in words.iter_mut().zip(columns) {

@@ -402,6 +402,7 @@ pub(crate) fn check_finished<R: Registers<Register = u32>>(site: Site, registers
     }
 }
 
+/// The same for any number of registers, so that it is compiled once.
 fn check_columns_finished(site: Site, held: &[Column]) {
     with_block(|block| {
         let mut groups = block.wgmma.borrow_mut();
