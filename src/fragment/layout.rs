@@ -129,7 +129,7 @@ impl Layout {
             let value =
                 if bit < self.lane.len() { lane >> bit } else { index >> (bit - self.lane.len()) };
             match self.bit(bit) {
-                // `<<` would check the distance on the CPU, and take twice as long.
+                // `<<` would check the distance on the CPU.
                 Bit::Row(to) => row |= (value & 1).wrapping_shl(to as u32),
                 Bit::Col(to) => col |= (value & 1).wrapping_shl(to as u32),
             }

@@ -147,6 +147,12 @@ impl<T: Element> RawSlice<T> {
         ElementOf { name: self.name, index }
     }
 
+    /// The index of the element at an address.
+    #[cfg(not(target_arch = "nvptx64"))]
+    fn index_of(self, element: *const T) -> usize {
+        element.addr().wrapping_sub(self.start.addr()) / size_of::<T>()
+    }
+
     #[inline]
     fn element(self, index: usize, access: &'static str, site: Site) -> *mut T {
         #[cfg(target_arch = "nvptx64")]
@@ -180,7 +186,7 @@ impl<T: Element> RawSlice<T> {
         #[cfg(target_arch = "nvptx64")]
         let _ = (site, from, count);
         #[cfg(not(target_arch = "nvptx64"))]
-        self.note_read(site, from.addr().wrapping_sub(self.start.addr()) / size_of::<T>(), count);
+        self.note_read(site, self.index_of(from), count);
     }
 
     /// Reads element `index`. No thread writes it.
@@ -307,8 +313,7 @@ impl<T: Element> RawSlice<T> {
         };
         #[cfg(not(target_arch = "nvptx64"))]
         {
-            let start = from.addr();
-            let first = self.of(start.wrapping_sub(self.start.addr()) / size_of::<T>());
+            let (start, first) = (from.addr(), self.of(self.index_of(from)));
             engine::load_constant(site, start..start + count * size_of::<T>(), first);
             // SAFETY: guaranteed by the caller.
             unsafe { from.cast::<V>().read_unaligned() }

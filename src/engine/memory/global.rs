@@ -283,14 +283,14 @@ pub(crate) fn read_by_copy(site: Site, address: usize, element: ElementOf, bytes
     });
 }
 
-/// Reads a value of a slice that no thread writes, in the running lane or warp.
+/// Records that the running lane or warp loads a value of a slice that no thread writes.
 pub(crate) fn load_constant(site: Site, addresses: Range<usize>, first: ElementOf) {
     note_access(site);
     note_element(site, Traffic::GlobalRead, addresses.start, addresses.len());
     read_constant(site, addresses, first);
 }
 
-/// Reads elements of a slice that no thread writes, by a copy, from `first` on.
+/// The same for a copy, of the elements from `first` on.
 pub(crate) fn read_constant(site: Site, addresses: Range<usize>, first: ElementOf) {
     if unwritten::is_known() && !std::thread::panicking() {
         with_block(|block| check_written(block, block.access(site), addresses, first));
