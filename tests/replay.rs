@@ -3,7 +3,7 @@
 
 use ptx_matrix::forms;
 use ptx_matrix::sim::{Arch, Simulator};
-use ptx_matrix_conformance::all;
+use ptx_matrix_conformance::Checked;
 use ptx_matrix_conformance::record::Recording;
 use std::collections::HashSet;
 use std::fs;
@@ -41,7 +41,7 @@ fn every_check_has_a_hardware_recording() {
     let recorded: HashSet<&str> =
         RECORDINGS.iter().flat_map(|(_, recording)| recording.recorded()).collect();
     let checks =
-        all::<Simulator>(Arch::SM_90).into_iter().filter(|check| check.needs.are_met_by("sm_90a"));
+        Simulator::checks(Arch::SM_90).into_iter().filter(|check| check.needs.are_met_by("sm_90a"));
     let missing: Vec<String> =
         checks.map(|check| check.name).filter(|name| !recorded.contains(name.as_str())).collect();
     let how = "cargo xtask conformance --on gpu --filter PART --record FILE";
@@ -65,7 +65,7 @@ fn every_form_of_wgmma_was_executed_by_its_name() {
 #[test]
 fn every_form_has_checks_of_its_own() {
     let checks: Vec<String> =
-        all::<Simulator>(Arch::SM_90).into_iter().map(|check| check.name).collect();
+        Simulator::checks(Arch::SM_90).into_iter().map(|check| check.name).collect();
     for form in forms::all() {
         let kinds: Vec<_> = checks
             .iter()

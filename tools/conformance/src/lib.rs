@@ -13,7 +13,7 @@ mod run;
 mod trials;
 
 pub use by_name::{ByName, Digests, FormCheck, all as all_by_name};
-pub use checks::{Check, all};
+pub use checks::{Check, Checked};
 pub use run::{
     Options, Outcome, Selected, Status, Summary, UnknownFilter, run, run_in_parallel, select,
 };

@@ -2,10 +2,9 @@
 
 use super::Buffers;
 use super::by_name::Digests;
-use super::checks::all;
+use super::checks::Checked;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use ptx_matrix::launch::Device;
 use ptx_matrix::sim::Arch;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -44,8 +43,8 @@ impl Recording {
     /// Repeats the recorded launches on a device, and compares the device and the reference with
     /// the record. Forms that were executed by name are repeated on the simulator. Returns the
     /// differences.
-    pub fn replay<D: Device + Sync + 'static>(&self, device: &D) -> Vec<String> {
-        let checks = all::<D>(Arch::SM_90);
+    pub fn replay<D: Checked + Sync>(&self, device: &D) -> Vec<String> {
+        let checks = D::checks(Arch::SM_90);
         let by_name: HashMap<&str, _> =
             checks.iter().map(|check| (check.name.as_str(), check)).collect();
         let differences = |Record { check: name, inputs, output }: &Record| {

@@ -1,7 +1,7 @@
 //! Runs checks on a device.
 
 use super::by_name::{self, ByName, Digests, FormCheck};
-use super::checks::{Check, all};
+use super::checks::{Check, Checked};
 use super::data::Rng;
 use super::record::Record;
 use indicatif::{ProgressBar, ProgressStyle};
@@ -139,9 +139,9 @@ pub struct Selected<D: Device> {
 }
 
 /// The checks that the options select.
-pub fn select<D: Device + 'static>(options: &Options) -> Result<Selected<D>, UnknownFilter> {
+pub fn select<D: Checked>(options: &Options) -> Result<Selected<D>, UnknownFilter> {
     let (mut checks, mut forms) =
-        (all::<D>(options.gpu.unwrap_or_default()), by_name::all().collect::<Vec<FormCheck>>());
+        (D::checks(options.gpu.unwrap_or_default()), by_name::all().collect::<Vec<FormCheck>>());
     if let Some(filter) = &options.filter {
         let names =
             checks.iter().map(|check| check.name.clone()).chain(forms.iter().map(FormCheck::name));
@@ -170,7 +170,7 @@ pub fn select<D: Device + 'static>(options: &Options) -> Result<Selected<D>, Unk
 const BATCH: usize = 64;
 
 /// Runs the selected checks, one after another.
-pub fn run<D: Device + ByName + Sync + 'static>(
+pub fn run<D: Checked + ByName + Sync>(
     device: &D,
     options: &Options,
 ) -> Result<Summary, UnknownFilter> {
@@ -180,7 +180,7 @@ pub fn run<D: Device + ByName + Sync + 'static>(
 }
 
 /// Runs the selected checks in parallel, on a device that allows it, such as the simulator.
-pub fn run_in_parallel<D: Device + ByName + Sync + 'static>(
+pub fn run_in_parallel<D: Checked + ByName + Sync>(
     device: &D,
     options: &Options,
 ) -> Result<Summary, UnknownFilter> {
@@ -192,7 +192,7 @@ pub fn run_in_parallel<D: Device + ByName + Sync + 'static>(
 /// The outcome of each check in order, and its records.
 type Ended = (Vec<Outcome>, Vec<Vec<Record>>);
 
-fn run_all<D: Device + ByName + Sync + 'static>(
+fn run_all<D: Checked + ByName + Sync>(
     device: &D,
     options: &Options,
     run: impl FnOnce(&[Check<D>], &ProgressBar) -> Ended,

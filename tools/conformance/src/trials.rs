@@ -1,7 +1,7 @@
 //! Compares many random results of a device with the simulator's arithmetic.
 
 use super::Buffers;
-use super::checks::Check;
+use super::checks::{Check, Checked};
 use super::data::Rng;
 use super::run::{Options, UnknownFilter, select};
 use indicatif::{ProgressBar, ProgressStyle};
@@ -48,7 +48,7 @@ impl fmt::Display for Trials {
 
 /// Runs the checks whose arithmetic the simulator knows without their kernel. Each runs enough
 /// rounds for at least `cases` output elements, which are compared with that arithmetic.
-pub fn trials<D: Device + 'static>(
+pub fn trials<D: Checked>(
     device: &D,
     options: &Options,
     cases: u64,

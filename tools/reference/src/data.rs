@@ -102,6 +102,11 @@ pub fn accumulators<T: Element>(rng: &mut Rng, len: usize, kind: Kind) -> Vec<T>
     (0..len).map(|_| T::draw(rng, kind, Place::Accumulator)).collect()
 }
 
+/// Draws scales.
+pub fn scales<S: Scale>(rng: &mut Rng, len: usize, kind: Kind) -> Vec<S> {
+    (0..len).map(|_| S::draw(rng, kind)).collect()
+}
+
 /// A floating-point element. From the top, its code has the sign, the exponent, and the fraction,
 /// which ends at bit 0.
 pub trait Float: bytemuck::Pod {

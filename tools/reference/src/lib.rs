@@ -23,21 +23,37 @@ use ptx_matrix::mma::{AndPopc, F8F6F4, Plain, Rm, Rn, Rp, Rz, SatFinite, Widen, 
 use ptx_matrix::sim::{Arch, Quad, WarpGroupFp8};
 use tensor_core::{chain, f8f6f4, fp8, quad, sum_of_floats, wgmma_fp8};
 
+/// Computes an element of D from a row of A, a column of B, and what it is added to.
+pub type Dot<'f, A, B, C, D> = &'f dyn Fn(&[A], &[B], C) -> D;
+
 /// D = A x B + C for row-major matrices. `dot(row of A, column of B, element of C)` computes an
 /// element.
 pub fn multiply<A, B: Copy, C: Copy, D>(
     (m, n, k): (usize, usize, usize),
     (a, b, c): (&[A], &[B], &[C]),
-    dot: impl Fn(&[A], &[B], C) -> D,
+    dot: Dot<'_, A, B, C, D>,
 ) -> Vec<D> {
+    assert_eq!(b.len(), k * n, "the elements of B");
+    let columns = columns(b, n);
     let mut d = Vec::with_capacity(m * n);
     for row in 0..m {
-        for col in 0..n {
-            let column: Vec<B> = (0..k).map(|i| b[i * n + col]).collect();
-            d.push(dot(&a[row * k..(row + 1) * k], &column, c[row * n + col]));
+        for (col, column) in columns.iter().enumerate() {
+            d.push(dot(&a[row * k..(row + 1) * k], column, c[row * n + col]));
         }
     }
     d
+}
+
+// Separate functions, generic over the element alone, because there are hundreds of forms.
+
+/// The columns of a row-major matrix with `n` columns.
+pub fn columns<T: Copy>(matrix: &[T], n: usize) -> Vec<Vec<T>> {
+    (0..n).map(|col| matrix.iter().skip(col).step_by(n).copied().collect()).collect()
+}
+
+/// The elements of a column in these rows.
+fn picked<T: Copy>(column: &[T], rows: &[usize]) -> Vec<T> {
+    rows.iter().map(|&row| column[row]).collect()
 }
 
 /// An element of A. Its products with elements of B are added to elements of C, with the option `O`
@@ -102,7 +118,15 @@ dots! {
 }
 
 fn integer_sum<A: Element, B: Element>(a: &[A], b: &[B], c: i64) -> i64 {
-    a.iter().zip(b).map(|(a, b)| a.to_integer() * b.to_integer()).sum::<i64>() + c
+    sum_of_products(&integers(a), &integers(b)) + c
+}
+
+fn integers<T: Element>(elements: &[T]) -> Vec<i64> {
+    elements.iter().map(|element| element.to_integer()).collect()
+}
+
+fn sum_of_products(a: &[i64], b: &[i64]) -> i64 {
+    a.iter().zip(b).map(|(a, b)| a * b).sum()
 }
 
 /// Computes an element of D in integers: the result of any arithmetic in which nothing rounds.

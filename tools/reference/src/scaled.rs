@@ -1,5 +1,6 @@
 //! Block scaling, as published for sm_120 (MMA-Sim, arXiv 2511.10909).
 
+use super::columns;
 use super::number::{Rounding, exponent, round, sum_of_cut};
 use super::tensor_core::{BLACKWELL_KINDS, Sum};
 use crate::data::Float;
@@ -77,14 +78,15 @@ pub fn scaled<A: ScaledOperand<B, K>, B: Float, K>(
         (m * scales, n * scales),
         "as many scales to each row of A as to each column of B"
     );
-    let column = |col: usize| (0..k).map(|i| b[i * n + col]).collect::<Vec<B>>();
-    let scales_of_column =
-        |col: usize| (0..scales).map(|i| scales_b[i * n + col]).collect::<Vec<_>>();
-    let element = |row: usize, col: usize| {
+    let (columns, scales_of_columns) = (columns(b, n), columns(scales_b, n));
+    let mut d = Vec::with_capacity(m * n);
+    for row in 0..m {
         let a = (&a[row * k..][..k], &scales_a[row * scales..][..scales]);
-        A::dot(a, (&column(col), &scales_of_column(col)), c[row * n + col])
-    };
-    (0..m * n).map(|i| element(i / n, i % n)).collect()
+        for col in 0..n {
+            d.push(A::dot(a, (&columns[col], &scales_of_columns[col]), c[row * n + col]));
+        }
+    }
+    d
 }
 
 /// One sum of all products; each product is scaled.

@@ -1,6 +1,8 @@
 //! Multiplication with a sparse A, from the definition in PTX ISA 9.7.14.6.1, and the lanes in
 //! which the hardware looks for the metadata.
 
+use super::{Dot, columns, picked};
+
 /// The sparsity pattern of a matrix, by the width of its elements.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Granularity {
@@ -104,8 +106,9 @@ pub fn multiply_sparse<A, B: Copy, D>(
     (a, b): (&[A], &[B]),
     granularity: Granularity,
     metadata: (&[u32], usize),
-    dot: impl Fn(&[A], &[B], (usize, usize)) -> D,
+    dot: Dot<'_, A, B, (usize, usize), D>,
 ) -> Vec<D> {
+    let columns = columns(b, n);
     let mut d = Vec::with_capacity(m * n);
     for row in 0..m {
         let rows_of_b = granularity.rows_of_b(metadata, row, k);
@@ -115,8 +118,8 @@ pub fn multiply_sparse<A, B: Copy, D>(
             "{granularity:?} keeps another part of a row of {k} than half: extend \
              `multiply_sparse` (tools/reference/src/sparse.rs), and what draws A"
         );
-        for col in 0..n {
-            let of_b: Vec<B> = rows_of_b.iter().map(|row| b[row * n + col]).collect();
+        for (col, column) in columns.iter().enumerate() {
+            let of_b = picked(column, &rows_of_b);
             d.push(dot(&a[row * k / 2..(row + 1) * k / 2], &of_b, (row, col)));
         }
     }

@@ -29,7 +29,8 @@ use super::data::Rng;
 use bytemuck::Pod;
 use ptx_matrix::forms::Needs;
 use ptx_matrix::launch::Device;
-use ptx_matrix::sim::Arch;
+use ptx_matrix::sim::{Arch, Simulator};
+use ptx_matrix_host::GpuDevice;
 use std::borrow::{Borrow, BorrowMut};
 use std::iter::zip;
 
@@ -106,8 +107,27 @@ pub type Reference = Box<dyn Fn(&Buffers) -> Vec<u8> + Send + Sync>;
 pub type RunOn<D> =
     Box<dyn Fn(&D, &Buffers) -> Result<Vec<u8>, <D as Device>::Error> + Send + Sync>;
 
-/// All checks, with the arithmetic of a GPU.
-pub fn all<D: Device + 'static>(gpu: Arch) -> Vec<Check<D>> {
+/// A device that runs the checks.
+pub trait Checked: Device + Sized + 'static {
+    /// All checks, with the arithmetic of a GPU.
+    fn checks(gpu: Arch) -> Vec<Check<Self>>;
+}
+
+// For two devices only, so that the checks are compiled once, in this crate.
+
+impl Checked for Simulator {
+    fn checks(gpu: Arch) -> Vec<Check<Self>> {
+        all(gpu)
+    }
+}
+
+impl Checked for GpuDevice {
+    fn checks(gpu: Arch) -> Vec<Check<Self>> {
+        all(gpu)
+    }
+}
+
+fn all<D: Device + 'static>(gpu: Arch) -> Vec<Check<D>> {
     let families = [
         matrices::checks(),
         multiply::checks(gpu),
@@ -140,10 +160,24 @@ fn with_output<D: Device + 'static, T: Pod>(
     len: usize,
     launch: impl FnOnce(&mut D::Buffer<T>) -> Result<D::Report, D::Error>,
 ) -> Result<Vec<u8>, D::Error> {
-    let poison: Vec<T> = super::elements(&vec![0xff; len * size_of::<T>()]);
-    let mut out = device.upload(&poison)?;
+    let mut out = poisoned::<D, T>(device, len)?;
     launch(out.borrow_mut())?;
-    Ok(super::bytes(&device.download(out.borrow())?))
+    download::<D, T>(device, out.borrow())
+}
+
+// Separate functions, because there are hundreds of launches.
+
+/// A buffer of `len` elements whose bytes are ones.
+fn poisoned<D: Device + 'static, T: Pod>(device: &D, len: usize) -> Result<D::Owned<T>, D::Error> {
+    upload::<D, T>(device, &vec![0xff; len * size_of::<T>()])
+}
+
+/// Copies a buffer from the device.
+fn download<D: Device + 'static, T: Pod>(
+    device: &D,
+    buffer: &D::Buffer<T>,
+) -> Result<Vec<u8>, D::Error> {
+    Ok(super::bytes(&device.download(buffer)?))
 }
 
 /// Copies a buffer to the device.

@@ -18,6 +18,7 @@ use ptx_matrix::{
 use ptx_matrix_conformance_kernels::multiply as kernels;
 use rand::RngExt;
 use std::borrow::Borrow;
+use std::ops::Range;
 
 type Launch<D, A, B, C, R> = fn(
     &D,
@@ -61,18 +62,17 @@ pub fn checks<D: Device + 'static>(gpu: Arch) -> Vec<Check<D>> {
         )*)*};
         (@named $kernel:ident ([$($ptx:tt)*] $needs:ident [$s:ty] [$a:ty] [$b:ty] [$c:ty]
             [$o:ty])) => {
-            checks.extend(<$a>::KINDS.iter().map(|&kind| {
-                let needs = <ptx::$needs as Requirement>::NEEDS;
-                multiply::<D, $s, $a, $b, $c, $o>(
+            for &kind in <$a>::KINDS {
+                checks.push(multiply::<D, $s, $a, $b, $c, $o>(
                     gpu,
                     mma_ptx!($($ptx)*),
-                    needs,
+                    <ptx::$needs as Requirement>::NEEDS,
                     kind,
                     |d, blocks, a, b, c, out| {
                         kernels::$kernel::launch(d, blocks, a, b, c, out)
                     },
-                )
-            }));
+                ));
+            }
         };
     }
     mma_forms!(of_each_form);
@@ -88,18 +88,17 @@ pub fn checks<D: Device + 'static>(gpu: Arch) -> Vec<Check<D>> {
         )*)*};
         (@named $kernel:ident ($vec:literal [$ptx:expr] $needs:ident [$s:ty] [$a:ty] [$b:ty]
             [$kind:ty])) => {
-            checks.extend(<$a>::KINDS.iter().map(|&kind| {
-                let needs = <ptx::$needs as Requirement>::NEEDS;
-                multiply_scaled::<D, $s, $a, $b, $kind>(
+            for &kind in <$a>::KINDS {
+                checks.push(multiply_scaled::<D, $s, $a, $b, $kind>(
                     $ptx,
                     $vec,
-                    needs,
+                    <ptx::$needs as Requirement>::NEEDS,
                     kind,
                     |d, blocks, a, b, c, scales_a, scales_b, out| {
                         kernels::$kernel::launch(d, blocks, a, b, c, scales_a, scales_b, out)
                     },
-                )
-            }));
+                ));
+            }
         };
     }
     mma_scaled_forms!(of_each_scaled_form);
@@ -187,8 +186,8 @@ fn reference<A: Operand<B, C, O>, B: Element, C: Element, O>(
         let dot = |a: &[A], b: &[B], c| {
             if is_exact { reference::exact(a, b, c) } else { A::dot(gpu, a, b, c) }
         };
-        each_multiplication::<A, B, C, _>(size, inputs, |a, b, c| {
-            reference::multiply((size.m, size.n, size.k), (a, b, c), dot)
+        each_multiplication::<A, B, C, _>(size, inputs, &|a, b, c| {
+            reference::multiply((size.m, size.n, size.k), (a, b, c), &dot)
         })
     })
 }
@@ -200,26 +199,38 @@ where
     C: Element,
 {
     Box::new(move |inputs| {
-        each_multiplication::<A, B, C, _>(size, inputs, |a, b, c| {
+        each_multiplication::<A, B, C, _>(size, inputs, &|a, b, c| {
             A::multiply(gpu, a, b, c, size.n, size.k)
         })
     })
 }
 
+/// Computes D from A, B and C.
+type Matmul<'f, A, B, C, D> = &'f dyn Fn(&[A], &[B], &[C]) -> Vec<D>;
+
 /// Computes D for all multiplications of an instruction; `matmul` computes one of them.
 fn each_multiplication<A: Element, B: Element, C: Element, D: Element>(
     Size { m, n, k, count }: Size,
     inputs: &Buffers,
-    matmul: impl Fn(&[A], &[B], &[C]) -> Vec<D>,
+    matmul: Matmul<'_, A, B, C, D>,
 ) -> Vec<u8> {
     let (a, b, c) =
         (elements::<A>(&inputs[0]), elements::<B>(&inputs[1]), elements::<C>(&inputs[2]));
-    let each = (0..count).flat_map(|which| {
-        let columns: Vec<B> =
-            b.chunks(n * count).flat_map(|row| &row[which * n..][..n]).copied().collect();
-        matmul(&a[which * m * k..][..m * k], &columns, &c[which * m * n..][..m * n])
-    });
-    bytes(&each.collect::<Vec<D>>())
+    let mut each = Vec::with_capacity(c.len());
+    for which in 0..count {
+        let columns = columns(&b, n * count, which * n..(which + 1) * n);
+        each.extend(matmul(&a[which * m * k..][..m * k], &columns, &c[which * m * n..][..m * n]));
+    }
+    bytes(&each)
+}
+
+/// The columns `some` of a row-major matrix with `all` columns.
+fn columns<T: Copy>(matrix: &[T], all: usize, some: Range<usize>) -> Vec<T> {
+    let mut columns = Vec::with_capacity(matrix.len() / all * some.len());
+    for row in matrix.chunks(all) {
+        columns.extend_from_slice(&row[some.clone()]);
+    }
+    columns
 }
 
 /// Input: A, B and C, row by row, and the scales of A and B, row by row.
@@ -236,59 +247,78 @@ where
     A: Element + ScaledOperand<B, K, Scale: Scale>,
     B: Element + data::Float,
 {
-    let (m, n, k) = (S::M, S::N, S::K);
+    let size = Scaled { m: S::M, n: S::N, k: S::K, scales };
     Check {
         name: format!("{ptx}, {}", kind.name()),
         needs,
         rounds: rounds(needs),
         element: size_of::<f32>(),
-        inputs: Box::new(move |rng| {
-            let (a, b) =
-                (data::operands::<A>(rng, m * k, kind), data::operands::<B>(rng, k * n, kind));
-            let c = data::accumulators::<f32>(rng, m * n, kind);
-            let mut draw = |len: usize| {
-                bytes(&(0..len).map(|_| A::Scale::draw(rng, kind)).collect::<Vec<A::Scale>>())
-            };
-            let (scales_a, scales_b) = (draw(m * scales), draw(n * scales));
-            vec![bytes(&a), bytes(&b), bytes(&c), scales_a, scales_b]
-        }),
-        run: Box::new(move |device, inputs| {
-            let (a, b) = (upload::<D, A>(device, &inputs[0])?, upload::<D, B>(device, &inputs[1])?);
-            let c = upload::<D, f32>(device, &inputs[2])?;
-            let [scales_a, scales_b] =
-                [3, 4].map(|input| upload::<D, A::Scale>(device, &inputs[input]));
-            let (scales_a, scales_b) = (scales_a?, scales_b?);
-            let blocks = inputs[0].len() / (m * k * size_of::<A>());
-            with_output(device, blocks * m * n, |out| {
-                let (scales_a, scales_b) = (scales_a.borrow(), scales_b.borrow());
-                launch(
-                    device,
-                    blocks as u32,
-                    a.borrow(),
-                    b.borrow(),
-                    c.borrow(),
-                    scales_a,
-                    scales_b,
-                    out,
-                )
-            })
-        }),
-        reference: Box::new(move |inputs| {
-            let (a, b, c) =
-                (elements::<A>(&inputs[0]), elements::<B>(&inputs[1]), elements::<f32>(&inputs[2]));
-            let (scales_a, scales_b) =
-                (elements::<A::Scale>(&inputs[3]), elements::<A::Scale>(&inputs[4]));
-            let d = match kind {
-                Kind::Integers => {
-                    reference::multiply((m, n, k), (&a, &b, &c), reference::exact::<A, B, f32, f32>)
-                }
-                _ => reference::scaled((m, n, k), (&a, &scales_a), (&b, &scales_b), &c),
-            };
-            bytes(&d)
-        }),
+        inputs: scaled_inputs::<A, B, A::Scale>(size, kind),
+        run: run_scaled::<D, A, B, A::Scale>(size, launch),
+        reference: scaled_reference::<A, B, K>(size, kind),
         arithmetic: None,
         labels: None,
     }
+}
+
+/// M, N and K of a multiplication with block scaling, and the number of scales of each row of A and
+/// column of B.
+#[derive(Clone, Copy)]
+struct Scaled {
+    m: usize,
+    n: usize,
+    k: usize,
+    scales: usize,
+}
+
+fn scaled_inputs<A: Element, B: Element, S: Scale>(
+    Scaled { m, n, k, scales }: Scaled,
+    kind: Kind,
+) -> Inputs {
+    Box::new(move |rng| {
+        let (a, b) = (data::operands::<A>(rng, m * k, kind), data::operands::<B>(rng, k * n, kind));
+        let c = data::accumulators::<f32>(rng, m * n, kind);
+        let (scales_a, scales_b) =
+            (data::scales::<S>(rng, m * scales, kind), data::scales::<S>(rng, n * scales, kind));
+        vec![bytes(&a), bytes(&b), bytes(&c), bytes(&scales_a), bytes(&scales_b)]
+    })
+}
+
+fn run_scaled<D: Device + 'static, A: Element, B: Element, S: Scale>(
+    Scaled { m, n, k, .. }: Scaled,
+    launch: LaunchScaled<D, A, B, S>,
+) -> RunOn<D> {
+    Box::new(move |device, inputs| {
+        let (a, b) = (upload::<D, A>(device, &inputs[0])?, upload::<D, B>(device, &inputs[1])?);
+        let c = upload::<D, f32>(device, &inputs[2])?;
+        let (scales_a, scales_b) =
+            (upload::<D, S>(device, &inputs[3])?, upload::<D, S>(device, &inputs[4])?);
+        let blocks = inputs[0].len() / (m * k * size_of::<A>());
+        with_output(device, blocks * m * n, |out| {
+            let (scales_a, scales_b) = (scales_a.borrow(), scales_b.borrow());
+            let (a, b, c) = (a.borrow(), b.borrow(), c.borrow());
+            launch(device, blocks as u32, a, b, c, scales_a, scales_b, out)
+        })
+    })
+}
+
+fn scaled_reference<A, B, K>(Scaled { m, n, k, .. }: Scaled, kind: Kind) -> Reference
+where
+    A: Element + ScaledOperand<B, K>,
+    B: Element + data::Float,
+{
+    Box::new(move |inputs| {
+        let (a, b, c) =
+            (elements::<A>(&inputs[0]), elements::<B>(&inputs[1]), elements::<f32>(&inputs[2]));
+        let (scales_a, scales_b) =
+            (elements::<A::Scale>(&inputs[3]), elements::<A::Scale>(&inputs[4]));
+        bytes(&match kind {
+            Kind::Integers => {
+                reference::multiply((m, n, k), (&a, &b, &c), &reference::exact::<A, B, f32, f32>)
+            }
+            _ => reference::scaled((m, n, k), (&a, &scales_a), (&b, &scales_b), &c),
+        })
+    })
 }
 
 /// tf32 operands in registers whose low 13 bits are not zero. The instruction must ignore these

@@ -2,7 +2,7 @@
 
 use super::{Check, Inputs, Reference, RunOn, upload, with_output};
 use crate::data::{self, Element, Kind, Rng, Scale};
-use crate::reference::{self, Granularity, Operand, ScaledOperand};
+use crate::reference::{self, Dot, Granularity, Operand, ScaledOperand};
 use crate::{Buffers, bytes, elements};
 use ptx_matrix::element::Width;
 use ptx_matrix::forms::{Needs, ptx};
@@ -55,7 +55,7 @@ pub fn checks<D: Device + 'static>(gpu: Arch) -> Vec<Check<D>> {
         )*)*};
         (@named $kernel:ident ($selectors:literal $order:ident [$s:ty] [$a:ty] [$b:ty] [$c:ty]
             [$q:ty] [$of:ty])) => {
-            checks.extend(<$a as Element>::KINDS.iter().map(|&kind| {
+            for &kind in <$a as Element>::KINDS {
                 type Form = MmaSparse<$s, $a, $b, $c, $q, $of>;
                 let form = Sparse {
                     ptx: Form::PTX,
@@ -63,15 +63,15 @@ pub fn checks<D: Device + 'static>(gpu: Arch) -> Vec<Check<D>> {
                     selectors: $selectors,
                     ordered: stringify!($order) == "ordered",
                 };
-                multiply::<D, $s, $a, $b, $c, $q>(
+                checks.push(multiply::<D, $s, $a, $b, $c, $q>(
                     gpu,
                     form,
                     kind,
                     |device, blocks, a, metadata, b, c, out| {
                         kernels::$kernel::launch(device, blocks, a, metadata, b, c, out)
                     },
-                )
-            }));
+                ));
+            }
         };
     }
     mma_sparse_forms!(of_each_form any);
@@ -89,20 +89,19 @@ pub fn checks<D: Device + 'static>(gpu: Arch) -> Vec<Check<D>> {
         )*)*};
         (@named $kernel:ident ($vec:literal [$ptx:expr] $needs:ident [$s:ty] [$a:ty] [$b:ty]
             [$kind:ty])) => {
-            checks.extend(<$a as Element>::KINDS.iter().map(|&kind| {
-                let needs = <ptx::$needs as Requirement>::NEEDS;
-                multiply_scaled::<D, $s, $a, $b, $kind>(
+            for &kind in <$a as Element>::KINDS {
+                checks.push(multiply_scaled::<D, $s, $a, $b, $kind>(
                     $ptx,
                     $vec,
-                    needs,
+                    <ptx::$needs as Requirement>::NEEDS,
                     kind,
                     |d, blocks, a, metadata, b, c, scales_a, scales_b, out| {
                         kernels::$kernel::launch(
                             d, blocks, a, metadata, b, c, scales_a, scales_b, out,
                         )
                     },
-                )
-            }));
+                ));
+            }
         };
     }
     mma_sparse_scaled_forms!(of_each_scaled_form);
@@ -208,7 +207,7 @@ fn reference<A: Operand<B, C, O, D = C>, B: Element, C: Element, O>(
         let dot = |a: &[A], b: &[B], c| {
             if is_exact { reference::exact(a, b, c) } else { A::dot(gpu, a, b, c) }
         };
-        each_selector::<A, B, C>(size, inputs, dot)
+        each_selector::<A, B, C>(size, inputs, &dot)
     })
 }
 
@@ -219,7 +218,7 @@ where
     C: Element,
 {
     Box::new(move |inputs| {
-        each_selector::<A, B, C>(size, inputs, |a, b, c| {
+        each_selector::<A, B, C>(size, inputs, &|a, b, c| {
             A::multiply(gpu, a, b, &[c], 1, a.len()).remove(0)
         })
     })
@@ -229,15 +228,17 @@ where
 fn each_selector<A: Element, B: Element, C: Element>(
     Size { m, n, k, granularity, selectors }: Size,
     inputs: &Buffers,
-    dot: impl Fn(&[A], &[B], C) -> C,
+    dot: Dot<'_, A, B, C, C>,
 ) -> Vec<u8> {
     let (a, words) = (elements::<A>(&inputs[0]), elements::<u32>(&inputs[1]));
     let (b, c) = (elements::<B>(&inputs[2]), elements::<C>(&inputs[3]));
     let element = |a: &[A], b: &[B], (row, col): (usize, usize)| dot(a, b, c[row * n + col]);
-    let result = |selector| {
-        reference::multiply_sparse((m, n, k), (&a, &b), granularity, (&words, selector), element)
-    };
-    bytes(&(0..selectors).flat_map(result).collect::<Vec<C>>())
+    let mut d = Vec::with_capacity(selectors * m * n);
+    for selector in 0..selectors {
+        let metadata = (&words[..], selector);
+        d.extend(reference::multiply_sparse((m, n, k), (&a, &b), granularity, metadata, &element));
+    }
+    bytes(&d)
 }
 
 /// Input: the kept elements of A, the metadata, B and C, row by row, and the scales of A and B, row
@@ -255,76 +256,88 @@ where
     A: Element + ScaledOperand<B, K, Scale: Scale> + ptx_matrix::element::Element,
     B: Element + data::Float,
 {
-    let (m, n, k) = (S::M, S::N, S::K);
     let granularity = Granularity::of(A::Width::BITS);
+    let size = Scaled { m: S::M, n: S::N, k: S::K, granularity, scales };
     Check {
         name: format!("{ptx}, {}", kind.name()),
         needs,
         rounds: 8,
         element: size_of::<f32>(),
-        inputs: Box::new(move |rng| {
-            let a = data::operands::<A>(rng, m * k / 2, kind);
-            let metadata: Vec<u32> = (0..32).map(|_| word(rng, granularity.codes(true))).collect();
-            let (b, c) = (
-                data::operands::<B>(rng, k * n, kind),
-                data::accumulators::<f32>(rng, m * n, kind),
-            );
-            let mut draw = |len: usize| {
-                bytes(&(0..len).map(|_| A::Scale::draw(rng, kind)).collect::<Vec<A::Scale>>())
-            };
-            let (scales_a, scales_b) = (draw(m * scales), draw(n * scales));
-            vec![bytes(&a), bytes(&metadata), bytes(&b), bytes(&c), scales_a, scales_b]
-        }),
-        run: Box::new(move |device, inputs| {
-            let a = upload::<D, A>(device, &inputs[0])?;
-            let metadata = upload::<D, u32>(device, &inputs[1])?;
-            let (b, c) =
-                (upload::<D, B>(device, &inputs[2])?, upload::<D, f32>(device, &inputs[3])?);
-            let scales_a = upload::<D, A::Scale>(device, &inputs[4])?;
-            let scales_b = upload::<D, A::Scale>(device, &inputs[5])?;
-            let blocks = inputs[1].len() / size_of::<[u32; 32]>();
-            with_output(device, blocks * m * n, |out| {
-                let (a, metadata, b, c) = (a.borrow(), metadata.borrow(), b.borrow(), c.borrow());
-                launch(
-                    device,
-                    blocks as u32,
-                    a,
-                    metadata,
-                    b,
-                    c,
-                    scales_a.borrow(),
-                    scales_b.borrow(),
-                    out,
-                )
-            })
-        }),
-        reference: Box::new(move |inputs| {
-            let (a, words) = (elements::<A>(&inputs[0]), elements::<u32>(&inputs[1]));
-            let (b, c) = (elements::<B>(&inputs[2]), elements::<f32>(&inputs[3]));
-            let (scales_a, scales_b) =
-                (elements::<A::Scale>(&inputs[4]), elements::<A::Scale>(&inputs[5]));
-            let element = |a: &[A], b: &[B], (row, col): (usize, usize)| {
-                let of_col: Vec<A::Scale> = (0..scales).map(|i| scales_b[i * n + col]).collect();
-                match kind {
-                    Kind::Integers => reference::exact(a, b, c[row * n + col]),
-                    _ => A::dot(
-                        (a, &scales_a[row * scales..][..scales]),
-                        (b, &of_col),
-                        c[row * n + col],
-                    ),
-                }
-            };
-            bytes(&reference::multiply_sparse(
-                (m, n, k),
-                (&a, &b),
-                granularity,
-                (&words, 0),
-                element,
-            ))
-        }),
+        inputs: scaled_inputs::<A, B, A::Scale>(size, kind),
+        run: run_scaled::<D, A, B, A::Scale>(size, launch),
+        reference: scaled_reference::<A, B, K>(size, kind),
         arithmetic: None,
         labels: None,
     }
+}
+
+/// The sizes of a multiplication with block scaling, and the number of scales of each row of A and
+/// column of B.
+#[derive(Clone, Copy)]
+struct Scaled {
+    m: usize,
+    n: usize,
+    k: usize,
+    granularity: Granularity,
+    scales: usize,
+}
+
+fn scaled_inputs<A: Element, B: Element, S: Scale>(
+    Scaled { m, n, k, granularity, scales }: Scaled,
+    kind: Kind,
+) -> Inputs {
+    Box::new(move |rng| {
+        let a = data::operands::<A>(rng, m * k / 2, kind);
+        let metadata: Vec<u32> = (0..32).map(|_| word(rng, granularity.codes(true))).collect();
+        let (b, c) =
+            (data::operands::<B>(rng, k * n, kind), data::accumulators::<f32>(rng, m * n, kind));
+        let (scales_a, scales_b) =
+            (data::scales::<S>(rng, m * scales, kind), data::scales::<S>(rng, n * scales, kind));
+        vec![bytes(&a), bytes(&metadata), bytes(&b), bytes(&c), bytes(&scales_a), bytes(&scales_b)]
+    })
+}
+
+fn run_scaled<D: Device + 'static, A: Element, B: Element, S: Scale>(
+    Scaled { m, n, .. }: Scaled,
+    launch: LaunchScaled<D, A, B, S>,
+) -> RunOn<D> {
+    Box::new(move |device, inputs| {
+        let a = upload::<D, A>(device, &inputs[0])?;
+        let metadata = upload::<D, u32>(device, &inputs[1])?;
+        let (b, c) = (upload::<D, B>(device, &inputs[2])?, upload::<D, f32>(device, &inputs[3])?);
+        let (scales_a, scales_b) =
+            (upload::<D, S>(device, &inputs[4])?, upload::<D, S>(device, &inputs[5])?);
+        let blocks = inputs[1].len() / size_of::<[u32; 32]>();
+        with_output(device, blocks * m * n, |out| {
+            let (a, metadata, b, c) = (a.borrow(), metadata.borrow(), b.borrow(), c.borrow());
+            let (scales_a, scales_b) = (scales_a.borrow(), scales_b.borrow());
+            launch(device, blocks as u32, a, metadata, b, c, scales_a, scales_b, out)
+        })
+    })
+}
+
+fn scaled_reference<A, B, K>(size: Scaled, kind: Kind) -> Reference
+where
+    A: Element + ScaledOperand<B, K>,
+    B: Element + data::Float,
+{
+    let Scaled { m, n, k, granularity, scales } = size;
+    Box::new(move |inputs| {
+        let (a, words) = (elements::<A>(&inputs[0]), elements::<u32>(&inputs[1]));
+        let (b, c) = (elements::<B>(&inputs[2]), elements::<f32>(&inputs[3]));
+        let (scales_a, scales_b) =
+            (elements::<A::Scale>(&inputs[4]), elements::<A::Scale>(&inputs[5]));
+        let scales_of_columns = reference::columns(&scales_b, n);
+        let element = |a: &[A], b: &[B], (row, col): (usize, usize)| match kind {
+            Kind::Integers => reference::exact(a, b, c[row * n + col]),
+            _ => {
+                let of_row = &scales_a[row * scales..][..scales];
+                A::dot((a, of_row), (b, &scales_of_columns[col]), c[row * n + col])
+            }
+        };
+        let metadata = (&words[..], 0);
+        bytes(&reference::multiply_sparse((m, n, k), (&a, &b), granularity, metadata, &element))
+    })
 }
 
 /// Draws metadata with random codes.

@@ -128,7 +128,7 @@ pub(super) fn gemm_by_16(
             _ => <bf16 as Operand<bf16, f32, Plain>>::dot(gpu, a, b, c),
         })
     };
-    reference::multiply((m, n, a.len() / m), (a, b, &vec![0.0; m * n]), dot)
+    reference::multiply((m, n, a.len() / m), (a, b, &vec![0.0; m * n]), &dot)
 }
 
 /// Input: the matrix, row by row.

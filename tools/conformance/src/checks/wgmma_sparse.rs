@@ -167,25 +167,30 @@ fn of_both<A: Element, B: Element, R: Element>(
         let (a, b) = (prepare(elements::<A>(&inputs[0])), elements::<B>(&inputs[2]));
         let words = elements::<u32>(&inputs[1]);
         let onto = |acc: &[R], first: usize, selector: usize| -> Vec<R> {
-            let warps = (0..64 / ROWS).flat_map(|warp| {
+            let mut sums = Vec::with_capacity(64 * n);
+            for warp in 0..64 / ROWS {
                 let (a, words) =
                     (&a[(first + warp * ROWS) * k / 2..], &words[(first / ROWS + warp) * LANES..]);
                 let acc = &acc[warp * ROWS * n..];
                 let element =
                     |a: &[A], b: &[B], (row, col): (usize, usize)| dot(a, b, acc[row * n + col]);
-                reference::multiply_sparse(
+                let metadata = (words, selector);
+                let of_warp = reference::multiply_sparse(
                     (ROWS, n, k),
                     (a, &b),
                     granularity,
-                    (words, selector),
-                    element,
-                )
-            });
-            warps.collect()
+                    metadata,
+                    &element,
+                );
+                sums.extend(of_warp);
+            }
+            sums
         };
         let zeros = vec![R::from_integer(0); 64 * n];
-        let results =
-            (0..selectors).flat_map(|selector| onto(&onto(&zeros, 0, selector), 64, selector));
-        bytes(&results.collect::<Vec<R>>())
+        let mut results = Vec::with_capacity(selectors * 64 * n);
+        for selector in 0..selectors {
+            results.extend(onto(&onto(&zeros, 0, selector), 64, selector));
+        }
+        bytes(&results)
     })
 }
