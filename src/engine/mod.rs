@@ -71,10 +71,7 @@ pub use warps::{WaitingLanes, WarpOfBlock};
 
 #[doc(hidden)]
 pub use arithmetic::MmaArithmetic;
-pub(crate) use arithmetic::{
-    MetadataOrder, ScaledMmaArithmetic, multiply, multiply_scaled, multiply_sparse,
-    multiply_sparse_scaled,
-};
+pub(crate) use arithmetic::{MetadataOrder, MmaDescription, MmaOperands, ScaledMmaArithmetic};
 pub(crate) use job::Job;
 #[doc(hidden)]
 pub use launch_id::{Binding, LaunchId};

@@ -1,13 +1,14 @@
 //! `mma` and `mma.sp`: the bodies of the functions that `mma/` generates from its tables.
 //!
-//! On the host, each form calls a function without generic parameters. It is compiled here and not
-//! in each crate with kernels.
+//! On the host, each form calls a function without generic parameters, with a static description of
+//! the form. Both are compiled here and not in each crate with kernels. The macros take the form's
+//! types in brackets.
 
-/// `d = a x b + c`: the function of `raw`, the form's name, its arithmetic, and the operands.
+/// `d = a x b + c`: the function of `raw`, the form's name, its types, and the operands.
 #[cfg(target_arch = "nvptx64")]
 macro_rules! multiply {
     (
-        $name:ident $form:expr, $arithmetic:tt, $site:ident,
+        $name:ident $form:expr, $types:tt, $site:ident,
         ($a:ident: $of_a:ty, $b:ident: $of_b:ty, $c:ident: $of_c:ty) -> $of_d:ty
     ) => {{
         let _ = $site;
@@ -22,23 +23,25 @@ macro_rules! multiply {
 #[cfg(not(target_arch = "nvptx64"))]
 macro_rules! multiply {
     (
-        $name:ident $form:expr, [$($arithmetic:tt)*], $site:ident,
+        $name:ident $form:expr, [$($types:tt)*], $site:ident,
         ($a:ident: $of_a:ty, $b:ident: $of_b:ty, $c:ident: $of_c:ty) -> $of_d:ty
     ) => {{
+        use crate::engine::{MmaDescription, MmaOperands};
         fn simulated(site: Site, form: &'static str, a: &$of_a, b: &$of_b, c: &$of_c) -> $of_d {
-            crate::engine::multiply::<
-                _, _, _, _, _, crate::isa::mma_arithmetic!($($arithmetic)*)
-            >(site, form, a, b, c)
+            static FORM: MmaDescription = MmaDescription::dense::<$($types)*>();
+            let operands = MmaOperands::new(a.words(), b.words(), c.words());
+            <$of_d>::from_words(&FORM.execute(site, form, &operands))
         }
         simulated($site, $form, $a, $b, $c)
     }};
 }
 
-/// `acc += a x b` with a sparse A: the function of `raw` with its selector.
+/// `acc += a x b` with a sparse A: the function of `raw` with its selector, the form's name, its
+/// types, and the operands.
 #[cfg(target_arch = "nvptx64")]
 macro_rules! multiply_sparse {
     (
-        $name:ident $selector:ident $form:expr, [$q:ty, $order:ty], $site:ident,
+        $name:ident $selector:ident $form:expr, $types:tt, $site:ident,
         $acc:ident: $of_acc:ty, $a:ident: $of_a:ty, $b:ident: $of_b:ty, $metadata:ident
     ) => {{
         let _ = $site;
@@ -58,31 +61,37 @@ macro_rules! multiply_sparse {
 #[cfg(not(target_arch = "nvptx64"))]
 macro_rules! multiply_sparse {
     (
-        $name:ident $selector:ident $form:expr, [$q:ty, $order:ty], $site:ident,
+        $name:ident $selector:ident $form:expr, [$($types:tt)*], $site:ident,
         $acc:ident: $of_acc:ty, $a:ident: $of_a:ty, $b:ident: $of_b:ty, $metadata:ident
     ) => {{
+        use crate::{engine::{MmaDescription, MmaOperands}, isa::Selectors};
         fn simulated(
             site: Site,
             form: &'static str,
-            selector: usize,
+            selector: u32,
             acc: &mut $of_acc,
             a: &$of_a,
             b: &$of_b,
-            metadata: &PerLane<u32>,
+            metadata: PerLane<u32>,
         ) {
-            crate::engine::multiply_sparse::<_, _, _, _, $q, $order>(
-                site, form, selector, acc, a, b, metadata,
-            );
+            static FORM: MmaDescription = MmaDescription::sparse::<$($types)*>();
+            let operands = MmaOperands {
+                metadata,
+                selectors: Selectors { metadata: selector, ..Selectors::default() },
+                ..MmaOperands::new(a.words(), b.words(), acc.words())
+            };
+            let d = FORM.execute(site, form, &operands);
+            *acc = <$of_acc>::from_words(&d);
         }
-        simulated($site, $form, $selector as usize, $acc, $a, $b, &$metadata);
+        simulated($site, $form, $selector, $acc, $a, $b, $metadata);
     }};
 }
 
-/// `acc += (a x its scales) x (b x its scales)`: the function of `raw` with its selectors. For a
-/// sparse A, also its metadata.
+/// `acc += (a x its scales) x (b x its scales)`: the function of `raw` with its selectors, the
+/// form's name, its types, and the operands. For a sparse A, also its metadata.
 #[cfg(target_arch = "nvptx64")]
 macro_rules! multiply_scaled {
-    ($name:ident [$($selector:ident)*] $form:expr, $site:ident, $acc:ident: $of_acc:ty,
+    ($name:ident [$($selector:ident)*] $form:expr, $types:tt, $site:ident, $acc:ident: $of_acc:ty,
         ($a:ident: $of_a:ty, $scales_a:ident: $of_scales_a:ty),
         ($b:ident: $of_b:ty, $scales_b:ident: $of_scales_b:ty)) => {{
         let _ = $site;
@@ -98,7 +107,7 @@ macro_rules! multiply_scaled {
         };
         *$acc = <$of_acc>::from_registers(crate::lane::PerLane::from_own(d));
     }};
-    ($name:ident [$($selector:ident)*] $form:expr, $site:ident, $acc:ident: $of_acc:ty,
+    ($name:ident [$($selector:ident)*] $form:expr, $types:tt, $site:ident, $acc:ident: $of_acc:ty,
         ($a:ident: $of_a:ty, $metadata:ident, $scales_a:ident: $of_scales_a:ty),
         ($b:ident: $of_b:ty, $scales_b:ident: $of_scales_b:ty)) => {{
         let _ = $site;
@@ -119,46 +128,58 @@ macro_rules! multiply_scaled {
 
 #[cfg(not(target_arch = "nvptx64"))]
 macro_rules! multiply_scaled {
-    ($name:ident [$byte_a:ident $thread_a:ident $byte_b:ident $thread_b:ident] $form:expr,
+    ($name:ident $selectors:tt $form:expr, $types:tt, $site:ident, $acc:ident: $of_acc:ty,
+        ($a:ident: $of_a:ty, $scales_a:ident: $of_scales_a:ty), $operand_b:tt) => {
+        multiply_scaled! {
+            @simulated scaled crate::lane::PerLane::splat(0), $selectors $form, $types, $site,
+            $acc: $of_acc, ($a: $of_a, $scales_a: $of_scales_a), $operand_b
+        }
+    };
+    ($name:ident $selectors:tt $form:expr, $types:tt, $site:ident, $acc:ident: $of_acc:ty,
+        ($a:ident: $of_a:ty, $metadata:ident, $scales_a:ident: $of_scales_a:ty),
+        $operand_b:tt) => {
+        multiply_scaled! {
+            @simulated sparse_scaled $metadata, $selectors $form, $types, $site,
+            $acc: $of_acc, ($a: $of_a, $scales_a: $of_scales_a), $operand_b
+        }
+    };
+    (@simulated $kind:ident $metadata:expr,
+        [$byte_a:ident $thread_a:ident $byte_b:ident $thread_b:ident] $form:expr, [$($types:tt)*],
         $site:ident, $acc:ident: $of_acc:ty,
         ($a:ident: $of_a:ty, $scales_a:ident: $of_scales_a:ty),
         ($b:ident: $of_b:ty, $scales_b:ident: $of_scales_b:ty)) => {{
-        use crate::fragment::Selected;
+        use crate::{
+            engine::{MmaDescription, MmaOperands},
+            fragment::Selected,
+            isa::Selectors,
+            lane::PerLane,
+        };
         fn simulated(
             site: Site,
             form: &'static str,
             acc: &mut $of_acc,
-            a: (&$of_a, &$of_scales_a, Selected),
-            b: (&$of_b, &$of_scales_b, Selected),
+            (a, metadata, scales_a): (&$of_a, PerLane<u32>, &$of_scales_a),
+            (b, scales_b): (&$of_b, &$of_scales_b),
+            selectors: Selectors,
         ) {
-            *acc = crate::engine::multiply_scaled(site, form, a, b, acc);
+            static FORM: MmaDescription = MmaDescription::$kind::<$($types)*>();
+            let operands = MmaOperands {
+                metadata,
+                scales_a: scales_a.registers(),
+                scales_b: scales_b.registers(),
+                selectors,
+                ..MmaOperands::new(a.words(), b.words(), acc.words())
+            };
+            let d = FORM.execute(site, form, &operands);
+            *acc = <$of_acc>::from_words(&d);
         }
-        let select_a = Selected { byte: $byte_a.into(), thread: $thread_a.into() };
-        let select_b = Selected { byte: $byte_b.into(), thread: $thread_b.into() };
-        simulated($site, $form, $acc, ($a, $scales_a, select_a), ($b, $scales_b, select_b));
-    }};
-    ($name:ident [$byte_a:ident $thread_a:ident $byte_b:ident $thread_b:ident] $form:expr,
-        $site:ident, $acc:ident: $of_acc:ty,
-        ($a:ident: $of_a:ty, $metadata:ident, $scales_a:ident: $of_scales_a:ty),
-        ($b:ident: $of_b:ty, $scales_b:ident: $of_scales_b:ty)) => {{
-        use crate::fragment::Selected;
-        fn simulated(
-            site: Site,
-            form: &'static str,
-            acc: &mut $of_acc,
-            a: (&$of_a, &PerLane<u32>, &$of_scales_a, Selected),
-            b: (&$of_b, &$of_scales_b, Selected),
-        ) {
-            crate::engine::multiply_sparse_scaled(site, form, acc, a, b);
-        }
-        let select_a = Selected { byte: $byte_a.into(), thread: $thread_a.into() };
-        let select_b = Selected { byte: $byte_b.into(), thread: $thread_b.into() };
+        let selectors = Selectors {
+            metadata: 0,
+            scales_a: Selected { byte: $byte_a.into(), thread: $thread_a.into() },
+            scales_b: Selected { byte: $byte_b.into(), thread: $thread_b.into() },
+        };
         simulated(
-            $site,
-            $form,
-            $acc,
-            ($a, &$metadata, $scales_a, select_a),
-            ($b, $scales_b, select_b),
+            $site, $form, $acc, ($a, $metadata, $scales_a), ($b, $scales_b), selectors,
         );
     }};
 }

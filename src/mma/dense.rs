@@ -175,7 +175,9 @@ macro_rules! implementations {
 
             #[inline]
             unsafe fn issue(site: Site, a: &Self::A, b: &Self::B, c: &Self::C) -> Self::D {
-                multiply! { $name Self::PTX, [$shape $a $q], site,
+                multiply! { $name Self::PTX,
+                    [$s, $of_a, $of_b, ptx::$c, ptx::$d,
+                        crate::isa::mma_arithmetic!($shape $a $q)], site,
                     (a: FragmentA<$s, $of_a>, b: FragmentB<$s, $of_b>, c: Accumulator<$s, ptx::$c>)
                     -> Accumulator<$s, ptx::$d> }
             }

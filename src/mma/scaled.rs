@@ -225,7 +225,7 @@ macro_rules! implementations {
                 scales_b: &ScaleB<$kind>,
             ) {
                 multiply_scaled! { $name [BYTE_A THREAD_A BYTE_B THREAD_B] <Self as
-                    MmaScaledForm>::PTX, site, acc: Accumulator<$s, f32>,
+                    MmaScaledForm>::PTX, [$s, $a, $b, $kind], site, acc: Accumulator<$s, f32>,
                     (a: FragmentA<$s, $a>, scales_a: ScaleA<$kind>),
                     (b: FragmentB<$s, $b>, scales_b: ScaleB<$kind>) }
             }

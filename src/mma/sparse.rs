@@ -229,7 +229,8 @@ macro_rules! implementations {
                 b: &Self::B,
                 metadata: PerLane<u32>,
             ) {
-                multiply_sparse! { $name SELECTOR Self::PTX, [ptx::$q, ptx::$order], site,
+                multiply_sparse! { $name SELECTOR Self::PTX,
+                    [ptx::$shape, $of_a, $of_b, ptx::$c, ptx::$q, ptx::$order], site,
                     acc: Accumulator<ptx::$shape, ptx::$c>,
                     a: FragmentSparseA<ptx::$shape, $of_a>, b: FragmentB<ptx::$shape, $of_b>,
                     metadata }

@@ -161,7 +161,7 @@ macro_rules! implementations {
                 (b, scales_b): (&Self::B, &ScaleB<$kind>),
             ) {
                 multiply_scaled! { $name [BYTE_A THREAD_A BYTE_B THREAD_B] <Self as
-                    MmaSparseScaledForm>::PTX, site,
+                    MmaSparseScaledForm>::PTX, [$s, $a, $b, $kind], site,
                     acc: Accumulator<$s, f32>,
                     (a: FragmentSparseA<$s, $a>, metadata, scales_a: ScaleA<$kind>),
                     (b: FragmentB<$s, $b>, scales_b: ScaleB<$kind>) }

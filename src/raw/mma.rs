@@ -114,19 +114,20 @@ macro_rules! functions {
             };
             #[cfg(not(target_arch = "nvptx64"))]
             return {
-                use crate::isa::ptx;
-                crate::engine::raw::multiply_registers::<
+                use crate::{engine::{MmaDescription, raw}, isa::ptx};
+                static FORM: MmaDescription = MmaDescription::dense::<
                     crate::mma_shape!($shape $la $lb $of_a),
                     crate::mma_element!($q $of_a),
                     crate::mma_element!($q $of_b),
                     ptx::$of_c,
                     ptx::$of_d,
                     crate::isa::mma_arithmetic!($shape $of_a $q),
-                >(
+                >();
+                raw::multiply(
                     crate::mma_ptx!($q $shape $la $lb $of_d $of_a $of_b $of_c),
-                    [$($a),+],
-                    [$($b),+],
-                    [$($c),+],
+                    &FORM,
+                    crate::isa::Selectors::default(),
+                    &[raw::words(&[$($a),+]), raw::words(&[$($b),+]), raw::words(&[$($c),+])],
                 )
             };
         }

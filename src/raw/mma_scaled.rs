@@ -74,22 +74,25 @@ macro_rules! functions {
             };
             #[cfg(not(target_arch = "nvptx64"))]
             return {
-                let select_a = crate::fragment::Selected {
-                    byte: BYTE_A.into(), thread: THREAD_A.into()
-                };
-                let select_b = crate::fragment::Selected {
-                    byte: BYTE_B.into(), thread: THREAD_B.into()
-                };
-                crate::engine::raw::multiply_scaled_registers::<
+                use crate::{engine::{MmaDescription, raw}, fragment::Selected, isa::Selectors};
+                static FORM: MmaDescription = MmaDescription::scaled::<
                     crate::isa::ptx::$shape,
                     crate::mma_element!($kind $a),
                     crate::mma_element!($kind $b),
                     crate::mma_kind!($kind $vec $scale),
-                >(
+                >();
+                raw::multiply(
                     crate::mma_scaled_ptx!($shape $kind $vec $scale $a $b),
-                    ([a0, a1, a2, a3], scales_a, select_a),
-                    ([b0, b1], scales_b, select_b),
-                    [c0, c1, c2, c3],
+                    &FORM,
+                    Selectors {
+                        metadata: 0,
+                        scales_a: Selected { byte: BYTE_A.into(), thread: THREAD_A.into() },
+                        scales_b: Selected { byte: BYTE_B.into(), thread: THREAD_B.into() },
+                    },
+                    &[
+                        &[a0, a1, a2, a3], &[b0, b1], &[c0, c1, c2, c3], &[scales_a],
+                        &[scales_b],
+                    ],
                 )
             };
         }

@@ -88,12 +88,17 @@ macro_rules! functions {
             };
             #[cfg(not(target_arch = "nvptx64"))]
             return {
-                use crate::isa::ptx;
-                let form = crate::mma_sparse_ptx!($order $q $shape $of_d $of_a $of_b $of_c);
-                crate::engine::raw::multiply_sparse_registers::<
+                use crate::{engine::{MmaDescription, raw}, isa::{Selectors, ptx}};
+                static FORM: MmaDescription = MmaDescription::sparse::<
                     ptx::$shape, crate::mma_element!($q $of_a), crate::mma_element!($q $of_b),
                     ptx::$of_c, ptx::$q, ptx::$order,
-                >(form, SELECTOR, [$($a),+], [$($b),+], [$($c),+], metadata)
+                >();
+                raw::multiply(
+                    crate::mma_sparse_ptx!($order $q $shape $of_d $of_a $of_b $of_c),
+                    &FORM,
+                    Selectors { metadata: SELECTOR, ..Selectors::default() },
+                    &[&[$($a),+], &[$($b),+], &[$($c),+], &[metadata]],
+                )
             };
         }
     };

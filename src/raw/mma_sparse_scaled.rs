@@ -79,22 +79,25 @@ macro_rules! functions {
             };
             #[cfg(not(target_arch = "nvptx64"))]
             return {
-                let select_a = crate::fragment::Selected {
-                    byte: BYTE_A.into(), thread: THREAD_A.into()
-                };
-                let select_b = crate::fragment::Selected {
-                    byte: BYTE_B.into(), thread: THREAD_B.into()
-                };
-                crate::engine::raw::multiply_sparse_scaled_registers::<
+                use crate::{engine::{MmaDescription, raw}, fragment::Selected, isa::Selectors};
+                static FORM: MmaDescription = MmaDescription::sparse_scaled::<
                     crate::isa::ptx::$shape,
                     crate::mma_element!($kind $a),
                     crate::mma_element!($kind $b),
                     crate::mma_kind!($kind $vec $scale),
-                >(
+                >();
+                raw::multiply(
                     crate::mma_sparse_scaled_ptx!($shape $kind $vec $scale $a $b),
-                    ([a0, a1, a2, a3], metadata, scales_a, select_a),
-                    ([b0, b1, b2, b3], scales_b, select_b),
-                    [c0, c1, c2, c3],
+                    &FORM,
+                    Selectors {
+                        metadata: 0,
+                        scales_a: Selected { byte: BYTE_A.into(), thread: THREAD_A.into() },
+                        scales_b: Selected { byte: BYTE_B.into(), thread: THREAD_B.into() },
+                    },
+                    &[
+                        &[a0, a1, a2, a3], &[b0, b1, b2, b3], &[c0, c1, c2, c3], &[metadata],
+                        &[scales_a], &[scales_b],
+                    ],
                 )
             };
         }

@@ -1,32 +1,13 @@
-//! Conversions between whole matrices and fragments or scales.
+//! Conversions between whole matrices and registers.
 
 use crate::element::{Element, Width};
-use crate::fragment::{
-    Fragment, FragmentShape, Layout, Role, ScaledKind, Scales, Selected, put, take,
-};
-use crate::lane::{LANES, PerLane};
+use crate::fragment::{Layout, Role, ScaledKind, Scales, Selected, put, take};
+use crate::lane::LANES;
 use std::vec;
 use std::vec::Vec;
 
-impl<R: Role, S: FragmentShape<R, T::Width>, T: Element> Fragment<R, S, T> {
-    pub(crate) fn matrix(&self) -> Vec<T> {
-        gathered(S::LAYOUT, bytemuck::must_cast_slice(self.registers.array()))
-    }
-
-    pub(crate) fn from_matrix(matrix: &[T]) -> Self {
-        let mut of_lanes: [S::Registers; LANES] = bytemuck::Zeroable::zeroed();
-        scatter(S::LAYOUT, matrix, bytemuck::must_cast_slice_mut(&mut of_lanes));
-        Self::from_registers(PerLane::from_array(of_lanes))
-    }
-
-    /// The registers of all lanes as words, lane by lane.
-    pub(crate) fn words(&self) -> &[u32] {
-        bytemuck::must_cast_slice(self.registers.array())
-    }
-}
-
 /// A register that holds elements of type `T`.
-type Register<T> = <<T as Element>::Width as Width>::Register;
+pub(super) type Register<T> = <<T as Element>::Width as Width>::Register;
 
 /// The matrix in the registers of all lanes. Not generic over shapes, so that it is compiled once
 /// for each element type.

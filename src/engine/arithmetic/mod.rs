@@ -8,7 +8,7 @@
 //! | `emulated.rs` | fp8 and `m8n8k4`, which some GPUs emulate |
 //! | `scaled.rs` | block scaling |
 //! | `integer.rs`, `chain.rs` | integers and bits; f64 |
-//! | `matrix.rs` | matrices and fragments |
+//! | `matrix.rs` | matrices and registers |
 //! | `operands.rs` | registers that are used with a wrong layout |
 //!
 //! `machine/` and `raw` call it for `mma`, and `wgmma/` for `wgmma`.
@@ -26,10 +26,9 @@ mod scaled;
 mod sparse;
 
 pub(crate) use matrix::{gathered, scatter};
-pub(crate) use multiply::{multiply, multiply_scaled};
+pub(crate) use multiply::{MmaDescription, MmaOperands, Words};
 pub(crate) use scaled::ScaledMmaArithmetic;
-pub(crate) use sparse::{MetadataOrder, multiply_sparse, multiply_sparse_scaled};
-pub(crate) use sparse::{check_codes, codes, sparse_mma};
+pub(crate) use sparse::{MetadataOrder, check_codes, codes, sparse_mma};
 
 use crate::target::Arch;
 use std::vec::Vec;
@@ -54,9 +53,10 @@ fn each_element<A: Copy, B: Copy, C: Copy, D>(
 ) -> Vec<D> {
     let columns = columns(b, n);
     let mut d = Vec::with_capacity(c.len());
-    for (a, c) in a.chunks(k).zip(c.chunks(n)) {
-        for (b, &c) in columns.iter().zip(c) {
-            d.push(element(a, b, c));
+    for row in 0..c.len() / n {
+        let (a, c) = (&a[row * k..][..k], &c[row * n..][..n]);
+        for col in 0..n {
+            d.push(element(a, &columns[col], c[col]));
         }
     }
     d

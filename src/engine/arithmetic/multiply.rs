@@ -1,57 +1,269 @@
-//! `mma` of a warp, on all 32 lanes at once.
+//! `mma` and `mma.sp` of a warp, on all 32 lanes at once.
+//!
+//! There are hundreds of forms. A [`MmaDescription`] describes one by values. Only its `compute` is
+//! generic, over the element types. So little is compiled for each form.
 
 use crate::element::Element;
 use crate::engine::{
     arithmetic::{
         MmaArithmetic, ScaledMmaArithmetic,
-        operands::{Operand, check_operands, remember_result},
+        matrix::{Register, gathered, scatter},
+        operands::{Matrix, Operand, check_operands, remember_result},
     },
     record::note_collective,
     warps::context::simulated_gpu,
 };
 use crate::fragment::{
-    Accumulator, FragmentA, FragmentB, FragmentShape, RoleA, RoleB, RoleC, ScaleA, ScaleB,
-    ScaledKind, Selected, Shape,
+    Fragment, FragmentShape, Layout, Role, RoleA, RoleB, RoleC, ScaleA, ScaleB, ScaledKind, Shape,
 };
-use crate::lane::Site;
-use core::ops::Range;
+use crate::isa::Selectors;
+use crate::lane::{LANES, PerLane, Site};
+use bytemuck::Zeroable;
+use core::ops::{Deref, DerefMut, Range};
+use std::vec;
 use std::vec::Vec;
 
-/// `a x b + c` with the option `O`, by an instruction at `site`.
-pub(crate) fn multiply<S, A, B, C, D, O>(
-    site: Site,
-    form: &'static str,
-    a: &FragmentA<S, A>,
-    b: &FragmentB<S, B>,
-    c: &Accumulator<S, C>,
-) -> Accumulator<S, D>
+/// A form of `mma` or `mma.sp`.
+pub(crate) struct MmaDescription {
+    pub(crate) a: RegisterMatrix,
+    pub(crate) b: RegisterMatrix,
+    pub(crate) c: RegisterMatrix,
+    pub(crate) d: RegisterMatrix,
+    pub(super) size: Size,
+    /// The properties of a form with a sparse A.
+    pub(crate) sparsity: Option<Sparsity>,
+    /// Whether it has block scaling.
+    pub(crate) is_scaled: bool,
+    pub(super) compute: Compute,
+}
+
+/// Computes D's registers. The site and the form's name are for findings.
+pub(super) type Compute = fn(&MmaDescription, Site, &'static str, &MmaOperands<'_>) -> Words;
+
+/// M, N and K, and the number of multiplications of one instruction: see [`Shape`].
+#[derive(Clone, Copy)]
+pub(super) struct Size {
+    pub(super) m: usize,
+    pub(super) n: usize,
+    pub(super) k: usize,
+    pub(super) count: usize,
+}
+
+/// The metadata that a form with a sparse A takes.
+#[derive(Clone, Copy)]
+pub(crate) struct Sparsity {
+    /// Whether its codes name the parts of a chunk in ascending order.
+    pub(super) is_ordered: bool,
+}
+
+/// A matrix in registers: its role and elements, and where the elements are.
+#[derive(Clone, Copy)]
+pub(crate) struct RegisterMatrix {
+    matrix: Matrix,
+    layout: Layout,
+    /// Words of a lane.
+    pub(crate) words: usize,
+}
+
+/// The operands of all lanes, lane by lane. Those that a form lacks are zeros.
+pub(crate) struct MmaOperands<'a> {
+    pub(crate) a: &'a [u32],
+    pub(crate) b: &'a [u32],
+    pub(crate) c: &'a [u32],
+    pub(crate) metadata: PerLane<u32>,
+    pub(crate) scales_a: PerLane<u32>,
+    pub(crate) scales_b: PerLane<u32>,
+    pub(crate) selectors: Selectors,
+}
+
+impl<'a> MmaOperands<'a> {
+    /// A, B and C alone.
+    pub(crate) fn new(a: &'a [u32], b: &'a [u32], c: &'a [u32]) -> Self {
+        let (none, selectors) = (PerLane::splat(0), Selectors::default());
+        MmaOperands { a, b, c, metadata: none, scales_a: none, scales_b: none, selectors }
+    }
+}
+
+/// The registers of all lanes as words, lane by lane, aligned for registers of 64 bits.
+pub(crate) struct Words(Vec<u64>);
+
+impl Words {
+    /// Zeros.
+    pub(crate) fn new(per_lane: usize) -> Self {
+        Words(vec![0; LANES * per_lane / 2])
+    }
+}
+
+impl Deref for Words {
+    type Target = [u32];
+
+    fn deref(&self) -> &[u32] {
+        bytemuck::must_cast_slice(&self.0)
+    }
+}
+
+impl DerefMut for Words {
+    fn deref_mut(&mut self) -> &mut [u32] {
+        bytemuck::must_cast_slice_mut(&mut self.0)
+    }
+}
+
+impl Size {
+    const fn of<S: Shape>() -> Self {
+        Size { m: S::M, n: S::N, k: S::K, count: S::COUNT }
+    }
+}
+
+impl RegisterMatrix {
+    const fn of<R: Role, S: FragmentShape<R, T::Width>, T: Element>() -> Self {
+        let words = size_of::<S::Registers>() / size_of::<u32>();
+        RegisterMatrix { matrix: Matrix::of::<R, T>(), layout: S::LAYOUT, words }
+    }
+
+    /// The matrix in the registers of all lanes.
+    pub(super) fn gather<T: Element>(self, words: &[u32]) -> Vec<T> {
+        gathered::<T>(self.layout, bytemuck::cast_slice(words))
+    }
+
+    /// The registers of all lanes with this matrix.
+    pub(super) fn scatter<T: Element>(self, matrix: &[T]) -> Words {
+        let mut words = Words::new(self.words);
+        scatter(self.layout, matrix, bytemuck::cast_slice_mut::<_, Register<T>>(&mut words));
+        words
+    }
+
+    fn operand(self, words: &[u32]) -> Operand<'_> {
+        Operand { matrix: self.matrix, words }
+    }
+}
+
+impl<R: Role, S: FragmentShape<R, T::Width>, T: Element> Fragment<R, S, T> {
+    /// The registers of all lanes as words, lane by lane.
+    pub(crate) fn words(&self) -> &[u32] {
+        bytemuck::must_cast_slice(self.registers.array())
+    }
+
+    pub(crate) fn from_words(words: &[u32]) -> Self {
+        let mut of_lanes: [S::Registers; LANES] = Zeroable::zeroed();
+        bytemuck::must_cast_slice_mut::<_, u32>(&mut of_lanes).copy_from_slice(words);
+        Self::from_registers(PerLane::from_array(of_lanes))
+    }
+}
+
+/// The form of these matrices, computed by `compute`.
+pub(super) const fn described<R: Role, S, A, B, C, D>(compute: Compute) -> MmaDescription
 where
     S: Shape
-        + FragmentShape<RoleA, A::Width>
+        + FragmentShape<R, A::Width>
         + FragmentShape<RoleB, B::Width>
         + FragmentShape<RoleC, C::Width>
         + FragmentShape<RoleC, D::Width>,
+    A: Element,
+    B: Element,
+    C: Element,
+    D: Element,
+{
+    MmaDescription {
+        a: RegisterMatrix::of::<R, S, A>(),
+        b: RegisterMatrix::of::<RoleB, S, B>(),
+        c: RegisterMatrix::of::<RoleC, S, C>(),
+        d: RegisterMatrix::of::<RoleC, S, D>(),
+        size: Size::of::<S>(),
+        sparsity: None,
+        is_scaled: false,
+        compute,
+    }
+}
+
+impl MmaDescription {
+    /// D = A x B + C with the option `O`.
+    pub(crate) const fn dense<S, A, B, C, D, O>() -> Self
+    where
+        S: Shape
+            + FragmentShape<RoleA, A::Width>
+            + FragmentShape<RoleB, B::Width>
+            + FragmentShape<RoleC, C::Width>
+            + FragmentShape<RoleC, D::Width>,
+        A: Element + MmaArithmetic<B, C, O, D = D>,
+        B: Element,
+        C: Element,
+        D: Element,
+    {
+        let compute = if S::COUNT == 1 { dense::<A, B, C, D, O> } else { several::<A, B, C, D, O> };
+        described::<RoleA, S, A, B, C, D>(compute)
+    }
+
+    /// D = A x B + C with block scaling.
+    pub(crate) const fn scaled<S, A, B, K>() -> Self
+    where
+        S: Shape
+            + FragmentShape<RoleA, A::Width>
+            + FragmentShape<RoleB, B::Width>
+            + FragmentShape<RoleC, <f32 as Element>::Width>,
+        A: Element + ScaledMmaArithmetic<B, K, Scale = K::Scale>,
+        B: Element,
+        K: ScaledKind,
+    {
+        let form = described::<RoleA, S, A, B, f32, f32>(scaled::<A, B, K>);
+        MmaDescription { is_scaled: true, ..form }
+    }
+
+    /// Executes the form of this name at `site`. Returns D's registers.
+    pub(crate) fn execute(
+        &self,
+        site: Site,
+        form: &'static str,
+        operands: &MmaOperands<'_>,
+    ) -> Words {
+        note_collective(site, form);
+        let matrices =
+            [self.a.operand(operands.a), self.b.operand(operands.b), self.c.operand(operands.c)];
+        check_operands(site, &matrices);
+        let d = (self.compute)(self, site, form, operands);
+        remember_result(site, &self.d.operand(&d));
+        d
+    }
+}
+
+fn dense<A, B, C, D, O>(
+    form: &MmaDescription,
+    _: Site,
+    _: &'static str,
+    operands: &MmaOperands<'_>,
+) -> Words
+where
     A: Element + MmaArithmetic<B, C, O, D = D>,
     B: Element,
     C: Element,
     D: Element,
 {
-    note_collective(site, form);
-    check_operands(site, &[Operand::of(a), Operand::of(b), Operand::of(c)]);
-    let (gpu, a, b, c) = (simulated_gpu(), a.matrix(), b.matrix(), c.matrix());
-    let d = if const { S::COUNT == 1 } {
-        A::multiply(gpu, &a, &b, &c, S::N, S::K)
-    } else {
-        let mut d = Vec::with_capacity(c.len());
-        for (which, (a, c)) in a.chunks(S::M * S::K).zip(c.chunks(S::M * S::N)).enumerate() {
-            let b = columns(&b, S::N * S::COUNT, which * S::N..(which + 1) * S::N);
-            d.extend(A::multiply(gpu, a, &b, c, S::N, S::K));
-        }
-        d
-    };
-    let d = Accumulator::from_matrix(&d);
-    remember_result(site, &Operand::of(&d));
-    d
+    let (a, b) = (form.a.gather::<A>(operands.a), form.b.gather::<B>(operands.b));
+    let c = form.c.gather::<C>(operands.c);
+    form.d.scatter(&A::multiply(simulated_gpu(), &a, &b, &c, form.size.n, form.size.k))
+}
+
+/// Several multiplications by one instruction.
+fn several<A, B, C, D, O>(
+    form: &MmaDescription,
+    _: Site,
+    _: &'static str,
+    operands: &MmaOperands<'_>,
+) -> Words
+where
+    A: Element + MmaArithmetic<B, C, O, D = D>,
+    B: Element,
+    C: Element,
+    D: Element,
+{
+    let Size { m, n, k, count } = form.size;
+    let (a, b) = (form.a.gather::<A>(operands.a), form.b.gather::<B>(operands.b));
+    let c = form.c.gather::<C>(operands.c);
+    let mut d = Vec::with_capacity(c.len());
+    for (which, (a, c)) in a.chunks(m * k).zip(c.chunks(m * n)).enumerate() {
+        let b = columns(&b, n * count, which * n..(which + 1) * n);
+        d.extend(A::multiply(simulated_gpu(), a, &b, c, n, k));
+    }
+    form.d.scatter(&d)
 }
 
 /// The columns `some` of a matrix with `all` columns.
@@ -63,28 +275,31 @@ fn columns<T: Copy>(matrix: &[T], all: usize, some: Range<usize>) -> Vec<T> {
     columns
 }
 
-/// `a x b + c` with block scaling, by an instruction at `site`.
-pub(crate) fn multiply_scaled<S, A, B, K>(
-    site: Site,
-    form: &'static str,
-    (a, scales_a, select_a): (&FragmentA<S, A>, &ScaleA<K>, Selected),
-    (b, scales_b, select_b): (&FragmentB<S, B>, &ScaleB<K>, Selected),
-    c: &Accumulator<S, f32>,
-) -> Accumulator<S, f32>
+fn scaled<A, B, K>(
+    form: &MmaDescription,
+    _: Site,
+    _: &'static str,
+    operands: &MmaOperands<'_>,
+) -> Words
 where
-    S: Shape
-        + FragmentShape<RoleA, A::Width>
-        + FragmentShape<RoleB, B::Width>
-        + FragmentShape<RoleC, <f32 as Element>::Width>,
     A: Element + ScaledMmaArithmetic<B, K, Scale = K::Scale>,
     B: Element,
     K: ScaledKind,
 {
-    note_collective(site, form);
-    check_operands(site, &[Operand::of(a), Operand::of(b), Operand::of(c)]);
-    let (scales_a, scales_b) = (scales_a.matrix(select_a), scales_b.matrix(select_b));
-    let d = A::multiply(&a.matrix(), &b.matrix(), &c.matrix(), &scales_a, &scales_b, S::N, S::K);
-    let d = Accumulator::from_matrix(&d);
-    remember_result(site, &Operand::of(&d));
-    d
+    let (a, b) = (form.a.gather::<A>(operands.a), form.b.gather::<B>(operands.b));
+    let c = form.c.gather::<f32>(operands.c);
+    let (scales_a, scales_b) = operands.scales::<K>();
+    form.d.scatter(&A::multiply(&a, &b, &c, &scales_a, &scales_b, form.size.n, form.size.k))
+}
+
+impl MmaOperands<'_> {
+    /// The selected scales of A and B.
+    pub(super) fn scales<K: ScaledKind>(&self) -> (Vec<K::Scale>, Vec<K::Scale>) {
+        let Selectors { scales_a, scales_b, .. } = self.selectors;
+        let (of_a, of_b) = (
+            ScaleA::<K>::from_registers(self.scales_a),
+            ScaleB::<K>::from_registers(self.scales_b),
+        );
+        (of_a.matrix(scales_a), of_b.matrix(scales_b))
+    }
 }

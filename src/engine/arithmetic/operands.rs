@@ -6,7 +6,7 @@
 
 use crate::element::Element;
 use crate::engine::{findings::Misuse, memory::race::Lanes, warps::context::with_block};
-use crate::fragment::{Fragment, FragmentShape, Role};
+use crate::fragment::Role;
 use crate::lane::{LANES, Site};
 use core::panic::Location;
 use rustc_hash::FxHashMap;
@@ -54,7 +54,7 @@ impl Column {
 
 /// The matrix in some registers.
 #[derive(Debug, Clone, Copy)]
-struct Matrix {
+pub(super) struct Matrix {
     role: char,
     element: &'static str,
 }
@@ -80,7 +80,7 @@ struct WarpResults {
 pub(crate) struct MmaResults(Vec<WarpResults>);
 
 impl Matrix {
-    fn of<R: Role, T: Element>() -> Self {
+    pub(super) const fn of<R: Role, T: Element>() -> Self {
         Matrix { role: R::NAME, element: T::NAME }
     }
 
@@ -139,17 +139,11 @@ impl WarpResults {
 
 /// An operand or the result of an `mma`: its registers in all lanes, as words.
 pub(crate) struct Operand<'a> {
-    matrix: Matrix,
-    words: &'a [u32],
+    pub(super) matrix: Matrix,
+    pub(super) words: &'a [u32],
 }
 
-impl<'a> Operand<'a> {
-    pub(crate) fn of<R: Role, S: FragmentShape<R, T::Width>, T: Element>(
-        fragment: &'a Fragment<R, S, T>,
-    ) -> Self {
-        Operand { matrix: Matrix::of::<R, T>(), words: fragment.words() }
-    }
-
+impl Operand<'_> {
     /// Its registers, of which each is in all lanes.
     fn columns(&self) -> Vec<Column> {
         let mut columns = vec![[0; LANES]; self.words.len() / LANES];

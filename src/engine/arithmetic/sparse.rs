@@ -8,16 +8,14 @@ use crate::element::{Element, Width};
 use crate::engine::{
     arithmetic::{
         MmaArithmetic, ScaledMmaArithmetic,
-        operands::{Operand, check_operands, remember_result},
+        multiply::{MmaDescription, MmaOperands, Size, Sparsity, Words, described},
     },
     findings::Misuse,
     memory::race::Lanes,
-    record::note_collective,
     warps::context::{simulated_gpu, with_block},
 };
 use crate::fragment::{
-    Accumulator, FragmentB, FragmentShape, FragmentSparseA, Kept, RoleB, RoleC, RoleSparseA,
-    ScaleA, ScaleB, ScaledKind, Selected, Shape, SparseWidth,
+    FragmentShape, Kept, RoleB, RoleC, RoleSparseA, ScaledKind, Shape, SparseWidth,
 };
 use crate::isa::{AnyOrder, Ordered};
 use crate::lane::{PerLane, Site};
@@ -37,40 +35,72 @@ impl MetadataOrder for AnyOrder {
     const ORDERED: bool = false;
 }
 
-/// `acc += a x b` with the option `O`, by an instruction of this form at `site`.
-pub(crate) fn multiply_sparse<S, A, B, C, O, Order>(
+impl MmaDescription {
+    /// D = A x B + C with a sparse A and the option `O`. C and D have the same elements.
+    pub(crate) const fn sparse<S, A, B, C, O, Order>() -> Self
+    where
+        S: Shape
+            + FragmentShape<RoleSparseA, A::Width>
+            + FragmentShape<RoleB, B::Width>
+            + FragmentShape<RoleC, C::Width>,
+        A: Element<Width: SparseWidth> + MmaArithmetic<B, C, O, D = C>,
+        B: Element<Width = A::Width>,
+        C: Element,
+        Order: MetadataOrder,
+    {
+        let form = described::<RoleSparseA, S, A, B, C, C>(sparse::<A, B, C, O>);
+        let sparsity = Some(Sparsity { is_ordered: Order::ORDERED });
+        MmaDescription { sparsity, ..form }
+    }
+
+    /// D = A x B + C with a sparse A and block scaling.
+    pub(crate) const fn sparse_scaled<S, A, B, K>() -> Self
+    where
+        S: Shape
+            + FragmentShape<RoleSparseA, A::Width>
+            + FragmentShape<RoleB, B::Width>
+            + FragmentShape<RoleC, <f32 as Element>::Width>,
+        A: Element<Width: SparseWidth> + ScaledMmaArithmetic<B, K, Scale = K::Scale>,
+        B: Element<Width = A::Width>,
+        K: ScaledKind,
+    {
+        let form = described::<RoleSparseA, S, A, B, f32, f32>(sparse_scaled::<A, B, K>);
+        let sparsity = Some(Sparsity { is_ordered: true });
+        MmaDescription { sparsity, is_scaled: true, ..form }
+    }
+
+    /// The codes of A, which are checked.
+    fn kept<W: SparseWidth>(
+        &self,
+        site: Site,
+        form: &'static str,
+        operands: &MmaOperands<'_>,
+    ) -> Vec<Kept> {
+        let chunks = self.size.k / W::CHUNK;
+        let first = operands.selectors.metadata as usize * chunks;
+        let kept = codes::<W>(first..first + chunks, &operands.metadata);
+        let is_ordered = self.sparsity.is_some_and(|of| of.is_ordered);
+        check_codes::<W>(site, form, is_ordered, 0, first, &kept);
+        kept
+    }
+}
+
+fn sparse<A, B, C, O>(
+    form: &MmaDescription,
     site: Site,
-    form: &'static str,
-    selector: usize,
-    acc: &mut Accumulator<S, C>,
-    a: &FragmentSparseA<S, A>,
-    b: &FragmentB<S, B>,
-    metadata: &PerLane<u32>,
-) where
-    S: Shape
-        + FragmentShape<RoleSparseA, A::Width>
-        + FragmentShape<RoleB, B::Width>
-        + FragmentShape<RoleC, C::Width>,
+    name: &'static str,
+    operands: &MmaOperands<'_>,
+) -> Words
+where
     A: Element<Width: SparseWidth> + MmaArithmetic<B, C, O, D = C>,
     B: Element<Width = A::Width>,
     C: Element,
-    Order: MetadataOrder,
 {
-    note_collective(site, form);
-    check_operands(site, &[Operand::of(a), Operand::of(b), Operand::of(acc)]);
-    let chunks = S::K / A::Width::CHUNK;
-    let kept = codes::<A::Width>(selector * chunks..(selector + 1) * chunks, metadata);
-    check_codes::<A::Width>(site, form, Order::ORDERED, 0, selector * chunks, &kept);
-    let d = sparse_mma::<A, B, C, O>(
-        simulated_gpu(),
-        (&a.matrix(), &kept),
-        &b.matrix(),
-        &acc.matrix(),
-        S::N,
-        S::K,
-    );
-    *acc = Accumulator::from_matrix(&d);
-    remember_result(site, &Operand::of(acc));
+    let kept = form.kept::<A::Width>(site, name, operands);
+    let (a, b) = (form.a.gather::<A>(operands.a), form.b.gather::<B>(operands.b));
+    let c = form.c.gather::<C>(operands.c);
+    let Size { n, k, .. } = form.size;
+    form.d.scatter(&sparse_mma::<A, B, C, O>(simulated_gpu(), (&a, &kept), &b, &c, n, k))
 }
 
 /// A x B + C with `n` columns. A has only its stored elements; its uncompressed rows have `k`.
@@ -89,53 +119,43 @@ where
 {
     let columns = columns(b, n);
     let mut d = Vec::with_capacity(c.len());
-    for ((a, kept), c) in a.chunks(k / 2).zip(kept.chunks(k / A::Width::CHUNK)).zip(c.chunks(n)) {
-        d.extend(A::multiply(gpu, a, &picked(&columns, kept), c, n, k / 2));
+    let (row_of_a, row_of_kept) = (k / 2, k / A::Width::CHUNK);
+    for row in 0..c.len() / n {
+        let b = picked(&columns, &kept[row * row_of_kept..][..row_of_kept]);
+        let (a, c) = (&a[row * row_of_a..][..row_of_a], &c[row * n..][..n]);
+        d.extend(A::multiply(gpu, a, &b, c, n, row_of_a));
     }
     d
 }
 
-/// The same with block scaling. A metadata register has the metadata of one matrix. The published
-/// arithmetic is that of a dense A.
-pub(crate) fn multiply_sparse_scaled<S, A, B, K>(
+/// With block scaling, a metadata register has the metadata of one matrix. The published arithmetic
+/// is that of a dense A.
+fn sparse_scaled<A, B, K>(
+    form: &MmaDescription,
     site: Site,
-    form: &'static str,
-    acc: &mut Accumulator<S, f32>,
-    (a, metadata, scales_a, select_a): (
-        &FragmentSparseA<S, A>,
-        &PerLane<u32>,
-        &ScaleA<K>,
-        Selected,
-    ),
-    (b, scales_b, select_b): (&FragmentB<S, B>, &ScaleB<K>, Selected),
-) where
-    S: Shape
-        + FragmentShape<RoleSparseA, A::Width>
-        + FragmentShape<RoleB, B::Width>
-        + FragmentShape<RoleC, <f32 as Element>::Width>,
+    name: &'static str,
+    operands: &MmaOperands<'_>,
+) -> Words
+where
     A: Element<Width: SparseWidth> + ScaledMmaArithmetic<B, K, Scale = K::Scale>,
     B: Element<Width = A::Width>,
     K: ScaledKind,
 {
-    note_collective(site, form);
-    check_operands(site, &[Operand::of(a), Operand::of(b), Operand::of(acc)]);
-    let chunks = S::K / A::Width::CHUNK;
-    let kept = codes::<A::Width>(0..chunks, metadata);
-    check_codes::<A::Width>(site, form, Ordered::ORDERED, 0, 0, &kept);
-    let (a, b, c) = (a.matrix(), b.matrix(), acc.matrix());
-    let (scales_a, scales_b) = (scales_a.matrix(select_a), scales_b.matrix(select_b));
-    let columns = columns(&b, S::N);
-    let rows = a
-        .chunks(S::K / 2)
-        .zip(kept.chunks(chunks))
-        .zip(c.chunks(S::N))
-        .zip(scales_a.chunks(K::SCALES));
+    let kept = form.kept::<A::Width>(site, name, operands);
+    let (a, b) = (form.a.gather::<A>(operands.a), form.b.gather::<B>(operands.b));
+    let c = form.c.gather::<f32>(operands.c);
+    let (scales_a, scales_b) = operands.scales::<K>();
+    let Size { n, k, .. } = form.size;
+    let columns = columns(&b, n);
     let mut d = Vec::with_capacity(c.len());
-    for (((a, kept), c), scales_a) in rows {
-        d.extend(A::multiply(a, &picked(&columns, kept), c, scales_a, &scales_b, S::N, S::K / 2));
+    let (row_of_a, row_of_kept) = (k / 2, k / A::Width::CHUNK);
+    for row in 0..c.len() / n {
+        let b = picked(&columns, &kept[row * row_of_kept..][..row_of_kept]);
+        let (a, c) = (&a[row * row_of_a..][..row_of_a], &c[row * n..][..n]);
+        let scales_a = &scales_a[row * K::SCALES..][..K::SCALES];
+        d.extend(A::multiply(a, &b, c, scales_a, &scales_b, n, row_of_a));
     }
-    *acc = Accumulator::from_matrix(&d);
-    remember_result(site, &Operand::of(acc));
+    form.d.scatter(&d)
 }
 
 /// The codes of these chunks of 16 rows, row by row.

@@ -4,10 +4,7 @@
 
 mod mma;
 
-pub(crate) use mma::{
-    Execute, dense, in_lane, multiply_registers, multiply_scaled_registers,
-    multiply_sparse_registers, multiply_sparse_scaled_registers, scaled, sparse, sparse_scaled,
-};
+pub(crate) use mma::{in_lane, multiply, words};
 
 use crate::engine::{
     Mode,

@@ -131,7 +131,7 @@ fn once(
 /// Executes a form in a lane, with that lane's operands.
 fn execute(form: &'static Form, selectors: Selectors, image: u32, words: &[u32]) -> Vec<u32> {
     if let Some(typed) = typed::find(form.ptx) {
-        return raw::in_lane(form.ptx, typed.execute, selectors, words.to_vec());
+        return raw::in_lane(form.ptx, typed.description, selectors, words.to_vec());
     }
     let arrangement = form.arrangement.expect("what is not `mma` moves matrices");
     match (form.family, form.a.max(form.d)) {

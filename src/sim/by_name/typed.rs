@@ -2,7 +2,7 @@
 
 use super::held::MatrixForm;
 use crate::element::{Bits32, Element};
-use crate::engine::{MetadataOrder, MmaArithmetic, ScaledMmaArithmetic, raw};
+use crate::engine::{MetadataOrder, MmaArithmetic, MmaDescription, ScaledMmaArithmetic};
 use crate::fragment::{FragmentShape, RoleA, RoleB, RoleC, RoleSparseA, Shape, SparseWidth};
 use crate::isa::{mma_arithmetic, ptx};
 use crate::mma::ScaledKind;
@@ -11,8 +11,8 @@ use crate::mma::ScaledKind;
 pub(crate) struct Typed {
     /// The instruction, as in PTX.
     pub(crate) ptx: &'static str,
-    /// Executes the form.
-    pub(crate) execute: raw::Execute,
+    /// What the simulator executes.
+    pub(crate) description: &'static MmaDescription,
     /// Its matrices.
     pub(crate) matrices: &'static [MatrixForm],
 }
@@ -31,7 +31,7 @@ where
 {
     Typed {
         ptx,
-        execute: raw::dense::<S, A, B, C, D, O>,
+        description: const { &MmaDescription::dense::<S, A, B, C, D, O>() },
         matrices: const {
             &[
                 MatrixForm::fragment::<S, RoleA, A>("A"),
@@ -55,7 +55,7 @@ where
 {
     Typed {
         ptx,
-        execute: raw::scaled::<S, A, B, K>,
+        description: const { &MmaDescription::scaled::<S, A, B, K>() },
         matrices: const {
             &[
                 MatrixForm::fragment::<S, RoleA, A>("A"),
@@ -82,7 +82,7 @@ where
 {
     Typed {
         ptx,
-        execute: raw::sparse::<S, A, B, C, O, Order>,
+        description: const { &MmaDescription::sparse::<S, A, B, C, O, Order>() },
         matrices: const {
             &[
                 MatrixForm::fragment::<S, RoleSparseA, A>("A"),
@@ -107,7 +107,7 @@ where
 {
     Typed {
         ptx,
-        execute: raw::sparse_scaled::<S, A, B, K>,
+        description: const { &MmaDescription::sparse_scaled::<S, A, B, K>() },
         matrices: const {
             &[
                 MatrixForm::fragment::<S, RoleSparseA, A>("A"),
