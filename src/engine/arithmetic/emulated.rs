@@ -5,13 +5,13 @@
 
 use super::architecture::{Fp8, Fused, Quad as QuadOf, TensorCores};
 use super::format::{AccumulatorFloat, Float, Number};
-use super::fused::fused_sum;
 use super::{MmaArithmetic, each_element};
 use crate::isa::{Plain, Quad, Widen};
 use crate::target::Arch;
 use core::ops::Add;
 use float8::{F8E4M3, F8E5M2};
 use half::f16;
+use std::vec;
 use std::vec::Vec;
 
 /// The numbers as f16, reordered: the K indices with k mod 4 in {0, 1} come first, then the others.
@@ -32,16 +32,14 @@ fn halves_in_f16<T: Float>(matrix: &[T], k: usize, line: usize) -> Vec<Number> {
 /// Sums the first half of the products from zero, then adds the other half. Then adds C with an
 /// ordinary addition, outside the tensor cores.
 fn sums_of_halves<C: AccumulatorFloat + Add<Output = C>>(
-    matrices: (&[Number], &[Number], &[C]),
+    (a, b, c): (&[Number], &[Number], &[C]),
     n: usize,
     k: usize,
     fused: Fused,
 ) -> Vec<C> {
-    each_element(matrices, n, k, |a, b, c| {
-        let ((a, more_a), (b, more_b)) = (a.split_at(k / 2), b.split_at(k / 2));
-        let sum = |a, b, onto| fused_sum(a, b, 2 * <f16 as Float>::FRACTION, onto, fused);
-        canonical(sum(more_a, more_b, sum(a, b, C::zeroed())) + c)
-    })
+    let (zeros, fraction) = (vec![C::zeroed(); c.len()], 2 * <f16 as Float>::FRACTION);
+    let sums = fused.sums_by_steps((a, b, &zeros), n, k, fraction, k / 2);
+    sums.into_iter().zip(c).map(|(sum, &c)| canonical(sum + c)).collect()
 }
 
 /// fp8. For some GPUs ptxas generates two f16 instructions and an addition: one instruction for k

@@ -44,7 +44,7 @@ impl Fused {
     }
 
     /// The sums over `step` columns of A at a time. Products have `fraction` fraction bits.
-    fn sums_by_steps<C: AccumulatorFloat>(
+    pub(super) fn sums_by_steps<C: AccumulatorFloat>(
         self,
         (a, b, c): (&[Number], &[Number], &[C]),
         n: usize,
@@ -270,7 +270,7 @@ fn finite_sum<C: AccumulatorFloat>(
 
 /// One element of D: the fused sum of all `a[k] * b[k]` and `c`. Products have `fraction` fraction
 /// bits.
-pub(super) fn fused_sum<C: AccumulatorFloat>(
+fn fused_sum<C: AccumulatorFloat>(
     a: &[Number],
     b: &[Number],
     fraction: i32,

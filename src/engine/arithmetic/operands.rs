@@ -31,25 +31,30 @@ struct Column {
 
 impl Column {
     fn new(words: [u32; LANES]) -> Self {
-        let mut sum = 0_u64;
-        for word in words {
-            sum = (sum ^ u64::from(word)).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29);
-        }
-        Self { sum, words }
+        Self { sum: sum(words.into_iter()), words }
     }
 
     /// Whether enough words differ to identify the register.
     fn is_telling(&self) -> bool {
-        let mut words = self.words;
-        words.sort_unstable();
-        let mut before = 0;
-        let mut different = 0;
-        for word in words {
-            different += usize::from(word != before);
-            before = word;
+        let (mut seen, mut different) = ([0; TELLING], 0);
+        for word in self.words {
+            if word != 0 && !seen.contains(&word) {
+                seen[different] = word;
+                different += 1;
+                if different == TELLING {
+                    return true;
+                }
+            }
         }
-        different >= TELLING
+        false
     }
+}
+
+/// A hash of a register's words.
+fn sum(words: impl Iterator<Item = u32>) -> u64 {
+    words.fold(0, |sum, word| {
+        (sum ^ u64::from(word)).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29)
+    })
 }
 
 /// The matrix in some registers.
@@ -107,12 +112,13 @@ impl MmaResults {
 
 impl WarpResults {
     /// The last result that has one of these registers and must not be used as `operand`.
-    fn taken_wrongly(&self, operand: &Matrix, columns: &[Column]) -> Option<&MmaResult> {
-        if !columns.iter().any(|column| self.sums.contains_key(&column.sum)) {
+    fn taken_wrongly(&self, operand: &Operand<'_>) -> Option<&MmaResult> {
+        if !operand.sums().any(|sum| self.sums.contains_key(&sum)) {
             return None;
         }
+        let columns = operand.columns();
         self.results.iter().rev().find(|result| {
-            !result.matrix.may_be(operand)
+            !result.matrix.may_be(&operand.matrix)
                 && columns.iter().any(|column| result.columns.contains(column))
         })
     }
@@ -144,6 +150,12 @@ pub(crate) struct Operand<'a> {
 }
 
 impl Operand<'_> {
+    /// The hash of each register.
+    fn sums(&self) -> impl Iterator<Item = u64> {
+        let registers = self.words.len() / LANES;
+        (0..registers).map(move |first| sum(self.words[first..].iter().step_by(registers).copied()))
+    }
+
     /// Its registers, of which each is in all lanes.
     fn columns(&self) -> Vec<Column> {
         let mut columns = vec![[0; LANES]; self.words.len() / LANES];
@@ -162,13 +174,10 @@ pub(crate) fn check_operands(site: Site, operands: &[Operand<'_>]) {
         return;
     }
     for operand in operands {
-        let columns = operand.columns();
         with_block(|block| {
             let mut results = block.results.borrow_mut();
             let Matrix { role, element } = operand.matrix;
-            if let Some(taken) =
-                results.of(block.running()).taken_wrongly(&operand.matrix, &columns)
-            {
+            if let Some(taken) = results.of(block.running()).taken_wrongly(operand) {
                 let (result, place) = (taken.matrix.element, taken.location.into());
                 let misuse = Misuse::WrongOperand { role, element, result, place };
                 block.findings.note(block.access_by(Lanes::Each, site), misuse);

@@ -111,7 +111,10 @@ pub(crate) struct KnownBytes {
 
 impl KnownBytes {
     pub(crate) fn new(size: usize) -> Self {
-        KnownBytes { of_byte: vec![0; size], known: vec![(Known::default(), size)] }
+        // Most records have 16 bytes or more. Memory that is reserved and not used costs nothing.
+        let mut known = Vec::with_capacity(1 + size / 16);
+        known.push((Known::default(), size));
+        KnownBytes { of_byte: vec![0; size], known }
     }
 
     /// The records of these bytes, in order: for each run of equal records, its first byte and the

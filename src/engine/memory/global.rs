@@ -26,6 +26,7 @@ use crate::lane::{Grid, Site};
 use rustc_hash::FxHashMap;
 use std::boxed::Box;
 use std::cell::RefMut;
+use std::collections::hash_map::Entry;
 use std::ops::Range;
 use std::vec::Vec;
 
@@ -123,12 +124,31 @@ impl Accessed {
 /// The accesses of all blocks of a launch so far.
 #[derive(Default)]
 pub(crate) struct LaunchAccesses {
-    elements: FxHashMap<usize, History>,
+    elements: FxHashMap<usize, OfElement>,
     /// Reductions, for the elements with any.
     reductions: FxHashMap<usize, History>,
     /// The blocks of each cluster that has run. Accesses here have the cluster's index as the
     /// agent, and the block's rank as the tick.
     clusters: Vec<Vec<Grid>>,
+}
+
+/// The accesses to an element. Most elements are written by one cluster and read by none. Such an
+/// element has no history.
+enum OfElement {
+    Written(Access),
+    Accessed(Box<History>),
+}
+
+impl OfElement {
+    fn history(&mut self) -> &mut History {
+        if let OfElement::Written(write) = *self {
+            *self = OfElement::Accessed(Box::new(History::of_write(write)));
+        }
+        match self {
+            OfElement::Accessed(history) => history,
+            OfElement::Written(_) => unreachable!("it has a history now"),
+        }
+    }
 }
 
 impl LaunchAccesses {
@@ -152,14 +172,40 @@ impl LaunchAccesses {
         // Clusters are not ordered with each other.
         let none = Order::default();
         self.clusters.push(blocks.to_vec());
+        // Races within a cluster are known already, so the whole cluster counts as one agent here.
+        let as_a_block = |by: Access| {
+            let tick = (by.agent / warps) as u32;
+            Access {
+                agent,
+                by: Lanes::Each,
+                closure: 0,
+                before: 0,
+                epoch: 0,
+                warp_epoch: 0,
+                tick,
+                ..by
+            }
+        };
         // Sorted, so that the order is the same in each run.
         let mut accesses = accesses.accessed;
         accesses.sort_by_cached_key(|(address, _)| *address);
         unwritten::wrote(accesses.iter().filter_map(|(address, Accessed { value, .. })| {
             Some((*address, value.as_ref()?.bytes()))
         }));
+        self.elements.reserve(accesses.len());
         for (address, Accessed { element, history, value, reductions, .. }) in accesses {
-            let known = self.elements.entry(address).or_default();
+            let known = match self.elements.entry(address) {
+                Entry::Occupied(known) => known.into_mut().history(),
+                Entry::Vacant(first) => match history.only_write() {
+                    Some(write) if reductions.is_none() => {
+                        first.insert(OfElement::Written(as_a_block(write)));
+                        // SAFETY: guaranteed by the caller.
+                        unsafe { write_to(address, value) };
+                        continue;
+                    }
+                    _ => first.insert(OfElement::Accessed(Box::default())).history(),
+                },
+            };
             let mut none_known = History::default();
             let known_reductions = match &reductions {
                 Some(_) => self.reductions.entry(address).or_default(),
@@ -167,21 +213,6 @@ impl LaunchAccesses {
             };
             let Reductions { history: reductions, values: reduced } =
                 reductions.map(|of| *of).unwrap_or_default();
-            // Races within a cluster are known already, so the whole cluster counts as one agent
-            // here.
-            let as_a_block = |by: Access| {
-                let tick = (by.agent / warps) as u32;
-                Access {
-                    agent,
-                    by: Lanes::Each,
-                    closure: 0,
-                    before: 0,
-                    epoch: 0,
-                    warp_epoch: 0,
-                    tick,
-                    ..by
-                }
-            };
             // Reads first: the block's own write would replace the write with which they race.
             let mut races = Vec::new();
             for reduction in reductions.reads() {
@@ -230,11 +261,8 @@ impl LaunchAccesses {
                 };
                 found.add(finding(race, by));
             }
-            if let Some(value) = value {
-                let to = std::ptr::with_exposed_provenance_mut::<u8>(address);
-                // SAFETY: guaranteed by the caller.
-                unsafe { to.copy_from_nonoverlapping(value.bytes().as_ptr(), value.bytes().len()) };
-            }
+            // SAFETY: guaranteed by the caller.
+            unsafe { write_to(address, value) };
             for (reduction, value) in reduced {
                 let to = std::ptr::with_exposed_provenance_mut::<u8>(address);
                 // SAFETY: guaranteed by the caller.
@@ -242,6 +270,18 @@ impl LaunchAccesses {
                 reduction.apply(memory, value.bytes());
             }
         }
+    }
+}
+
+/// Writes a value, if there is one, to memory.
+///
+/// # Safety
+/// The value is that of an element at this address, which nothing else uses meanwhile.
+unsafe fn write_to(address: usize, value: Option<Value>) {
+    if let Some(value) = value {
+        let to = std::ptr::with_exposed_provenance_mut::<u8>(address);
+        // SAFETY: guaranteed by the caller.
+        unsafe { to.copy_from_nonoverlapping(value.bytes().as_ptr(), value.bytes().len()) };
     }
 }
 

@@ -146,6 +146,16 @@ pub(crate) struct History {
 }
 
 impl History {
+    /// A history of this write alone.
+    pub(crate) fn of_write(write: Access) -> Self {
+        History { write: Some(write), ..History::default() }
+    }
+
+    /// The last write, if there are no reads.
+    pub(crate) fn only_write(&self) -> Option<Access> {
+        self.write.filter(|_| self.reads().next().is_none())
+    }
+
     pub(crate) fn is_written(&self) -> bool {
         self.write.is_some()
     }

@@ -27,7 +27,7 @@ use std::vec::Vec;
 /// alignment of a tile is 1024.
 pub const SHARED_BASE: u32 = 1024;
 
-/// Bytes of a row of `ldmatrix`.
+/// Bytes of a row of `ldmatrix`, and of a chunk that the swizzles keep together.
 const ROW: usize = 16;
 
 /// A tile's element in shared memory.
@@ -113,6 +113,11 @@ impl SharedMemory {
             swizzled.retain(|copy| copy.to.end <= range.start || range.end <= copy.to.start);
             swizzled.push(SwizzledCopy { to: range, swizzle, location });
         }
+    }
+
+    /// Whether some tensor copy had another swizzle.
+    pub(crate) fn has_other_swizzle(&self, swizzle: u32) -> bool {
+        self.swizzled.borrow().iter().any(|copy| copy.swizzle != swizzle)
     }
 
     /// The swizzle of the tensor copy that wrote a byte, and the line of the copy. `None` after a
@@ -490,7 +495,8 @@ impl SharedMemory {
         );
     }
 
-    /// Starts a read of these bytes by a `wgmma` of the warp. It is over when `reading` is.
+    /// Starts a read of these bytes, chunks of 16, by a `wgmma` of the warp. It is over when
+    /// `reading` is.
     pub(crate) fn start_group_read(
         &self,
         by: Access,
@@ -498,13 +504,44 @@ impl SharedMemory {
         address: u32,
         bytes: usize,
     ) -> Result<(), Misuse> {
-        let range = self.range("read", address, bytes)?;
-        self.check_fenced(by, address, range.clone());
-        // The warp that starts it must know the writes. But the later operations of that warp do
-        // not end the read.
-        let unwritten = self.note_read(by, reading, address, range);
-        self.note_unwritten(by, unwritten);
+        // Without a finding, the chunks are one.
+        if let Ok(range) = self.range("read", address, bytes)
+            && self.is_readable(&by, range.clone())
+        {
+            self.known.borrow_mut().change(
+                range,
+                |_, _| true,
+                |_, known| {
+                    known.history.read(reading, &self.order);
+                },
+            );
+            return Ok(());
+        }
+        for chunk in (address..).step_by(ROW).take(bytes / ROW) {
+            let range = self.range("read", chunk, ROW)?;
+            self.check_fenced(by, chunk, range.clone());
+            // The warp that starts it must know the writes. But the later operations of that warp
+            // do not end the read.
+            let unwritten = self.note_read(by, reading, chunk, range);
+            self.note_unwritten(by, unwritten);
+        }
         Ok(())
+    }
+
+    /// Whether a read of these bytes through the async proxy has no finding.
+    fn is_readable(&self, by: &Access, range: Range<usize>) -> bool {
+        self.known.borrow().of(range).all(|(_, known)| {
+            let write = known.history.last_write();
+            known.is_written()
+                && known.live_barrier().is_none()
+                && known.copying.is_none()
+                && known.reducing().is_none()
+                && known.unseen_reduction(by, &self.order).is_none()
+                && write.is_none_or(|write| {
+                    write.is_seen_by(by, &self.order)
+                        && self.order.is_fenced(Space::Shared, by, &write)
+                })
+        })
     }
 
     /// The current word at an address that is known to be in bounds.

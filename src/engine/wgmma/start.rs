@@ -16,6 +16,9 @@ use crate::fragment::{Registers, Shape, SparseWidth};
 use crate::lane::{PerLane, Site};
 use std::vec::Vec;
 
+/// The bytes of a chunk, whose elements the swizzles keep together.
+const CHUNK_BYTES: u32 = 16;
+
 /// The descriptor of a matrix in shared memory.
 fn described(
     site: Site,
@@ -78,8 +81,9 @@ fn start(site: Site, operands: Operands, held: Columns) -> Columns {
             tick: warp.committed + 1,
             ..by
         };
-        for chunk in chunks {
-            block.shared.start_group_read(by, reading, chunk, 16)?;
+        for adjacent in chunks.chunk_by(|chunk, next| chunk + CHUNK_BYTES == *next) {
+            let bytes = adjacent.len() * CHUNK_BYTES as usize;
+            block.shared.start_group_read(by, reading, adjacent[0], bytes)?;
         }
         let c = warp.take_registers(block, by, held);
         if let A::Registers(registers) = &operands.a {
@@ -115,8 +119,11 @@ fn check_swizzle(
     chunks: &[u32],
 ) {
     with_block(|block| {
-        let mut written = chunks.iter().filter_map(|&chunk| block.shared.swizzle_of(chunk));
         let read = matrix.swizzle();
+        if !block.shared.has_other_swizzle(read) {
+            return;
+        }
+        let mut written = chunks.iter().filter_map(|&chunk| block.shared.swizzle_of(chunk));
         if let Some((written, location)) = written.find(|(written, _)| *written != read) {
             let misuse =
                 Misuse::WrongSwizzle { form, operand, read, written, place: location.into() };
