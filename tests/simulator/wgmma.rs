@@ -1,5 +1,6 @@
 //! `wgmma` and its misuses, each with its correction.
 
+use ptx_matrix::copy::CpAsync;
 use ptx_matrix::mma::{DenseA, GroupAccumulator, Wgmma};
 use ptx_matrix::prelude::*;
 use ptx_matrix::raw;
@@ -94,6 +95,45 @@ fn wgmma_on_tiles_still_being_filled_is_a_race() {
         error.findings().iter().any(|finding| matches!(finding.misuse, Misuse::Race { .. })),
         "{error}"
     );
+}
+
+/// B is one run of adjacent chunks. A warp starts a copy to the first one, and writes the last one
+/// without a `sync`.
+#[kernel(threads = 128, target = "sm_90a")]
+fn copied_and_written(
+    block: &Block,
+    #[shared] tile_a: SharedTile<bf16, 64, 16, Swizzle32>,
+    #[shared] tile_b: SharedTile<bf16, 16, 8, Swizzle32, ColMajor>,
+    b: Global<bf16>,
+) {
+    let group = block.warp_group();
+    tile_a.fill(group, |_, _| bf16::ONE);
+    tile_b.fill(group, |_, _| bf16::ONE);
+    group.warp().fence_for_bulk();
+    group.sync();
+    let rank = group.warp_rank();
+    group.warp().each(|lane| {
+        if (rank, lane.id()) == (0, 0) {
+            CpAsync::<16>::copy(lane, &tile_b, (0, 0), b, 0);
+            tile_b.set((8, 7), bf16::ZERO);
+        }
+    });
+    let mut acc = GroupAccumulator::<8, f32>::zero().begin(group);
+    Wgmma::<8, bf16, bf16, f32>::issue(group, &mut acc, |issue| {
+        issue.multiply(tile_a.matrix_a((0, 0)), tile_b.matrix_b((0, 0)));
+    });
+    let _ = acc.finish(group);
+}
+
+#[test]
+fn copy_in_flight_hides_no_race_in_the_same_tile() {
+    let b = vec![bf16::ONE; 8];
+    let error = copied_and_written::simulate(1, &b).unwrap_err();
+    let finds = |misuse: fn(&Misuse) -> bool| {
+        assert!(error.findings().iter().any(|finding| misuse(&finding.misuse)), "{error}");
+    };
+    finds(|misuse| matches!(misuse, Misuse::CopyInFlight { access: "read", .. }));
+    finds(|misuse| matches!(misuse, Misuse::Race { access: "read", .. }));
 }
 
 #[test]
