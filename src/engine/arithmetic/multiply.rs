@@ -121,7 +121,7 @@ impl RegisterMatrix {
     }
 
     /// The matrix in the registers of all lanes.
-    pub(super) fn gather<T: Element>(self, words: &[u32]) -> Vec<T> {
+    fn gather<T: Element>(self, words: &[u32]) -> Vec<T> {
         gathered::<T>(self.layout, bytemuck::cast_slice(words))
     }
 
@@ -208,6 +208,14 @@ impl MmaDescription {
         MmaDescription { is_scaled: true, ..form }
     }
 
+    /// A, B and C.
+    pub(super) fn matrices<A: Element, B: Element, C: Element>(
+        &self,
+        operands: &MmaOperands<'_>,
+    ) -> (Vec<A>, Vec<B>, Vec<C>) {
+        (self.a.gather(operands.a), self.b.gather(operands.b), self.c.gather(operands.c))
+    }
+
     /// Executes the form of this name at `site`. Returns D's registers.
     pub(crate) fn execute(
         &self,
@@ -237,8 +245,7 @@ where
     C: Element,
     D: Element,
 {
-    let (a, b) = (form.a.gather::<A>(operands.a), form.b.gather::<B>(operands.b));
-    let c = form.c.gather::<C>(operands.c);
+    let (a, b, c) = form.matrices::<A, B, C>(operands);
     form.d.scatter(&A::multiply(simulated_gpu(), &a, &b, &c, form.size.n, form.size.k))
 }
 
@@ -256,8 +263,7 @@ where
     D: Element,
 {
     let Size { m, n, k, count } = form.size;
-    let (a, b) = (form.a.gather::<A>(operands.a), form.b.gather::<B>(operands.b));
-    let c = form.c.gather::<C>(operands.c);
+    let (a, b, c) = form.matrices::<A, B, C>(operands);
     let mut d = Vec::with_capacity(c.len());
     for (which, (a, c)) in a.chunks(m * k).zip(c.chunks(m * n)).enumerate() {
         let b = columns(&b, n * count, which * n..(which + 1) * n);
@@ -286,8 +292,7 @@ where
     B: Element,
     K: ScaledKind,
 {
-    let (a, b) = (form.a.gather::<A>(operands.a), form.b.gather::<B>(operands.b));
-    let c = form.c.gather::<f32>(operands.c);
+    let (a, b, c) = form.matrices::<A, B, f32>(operands);
     let (scales_a, scales_b) = operands.scales::<K>();
     form.d.scatter(&A::multiply(&a, &b, &c, &scales_a, &scales_b, form.size.n, form.size.k))
 }

@@ -97,8 +97,7 @@ where
     C: Element,
 {
     let kept = form.kept::<A::Width>(site, name, operands);
-    let (a, b) = (form.a.gather::<A>(operands.a), form.b.gather::<B>(operands.b));
-    let c = form.c.gather::<C>(operands.c);
+    let (a, b, c) = form.matrices::<A, B, C>(operands);
     let Size { n, k, .. } = form.size;
     form.d.scatter(&sparse_mma::<A, B, C, O>(simulated_gpu(), (&a, &kept), &b, &c, n, k))
 }
@@ -142,8 +141,7 @@ where
     K: ScaledKind,
 {
     let kept = form.kept::<A::Width>(site, name, operands);
-    let (a, b) = (form.a.gather::<A>(operands.a), form.b.gather::<B>(operands.b));
-    let c = form.c.gather::<f32>(operands.c);
+    let (a, b, c) = form.matrices::<A, B, f32>(operands);
     let (scales_a, scales_b) = operands.scales::<K>();
     let Size { n, k, .. } = form.size;
     let columns = columns(&b, n);

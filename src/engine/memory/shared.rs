@@ -28,7 +28,7 @@ use std::vec::Vec;
 pub const SHARED_BASE: u32 = 1024;
 
 /// Bytes of a row of `ldmatrix`, and of a chunk that the swizzles keep together.
-const ROW: usize = 16;
+pub(crate) const CHUNK_BYTES: usize = 16;
 
 /// A tile's element in shared memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -166,9 +166,9 @@ impl SharedMemory {
         let Ok(range) = self.range("read", at.address, 1) else { return };
         let mut rows = self.rows.borrow_mut();
         if rows.is_empty() {
-            rows.resize(self.bytes.borrow().len().div_ceil(ROW), Row::Unknown);
+            rows.resize(self.bytes.borrow().len().div_ceil(CHUNK_BYTES), Row::Unknown);
         }
-        let row = &mut rows[range.start / ROW];
+        let row = &mut rows[range.start / CHUNK_BYTES];
         *row = match *row {
             Row::Unknown => Row::Of(at),
             Row::Of(other) if other == at => Row::Of(at),
@@ -179,7 +179,7 @@ impl SharedMemory {
     /// Reports a row of `ldmatrix` that a tensor copy has written with another swizzle.
     pub(crate) fn check_row(&self, by: impl FnOnce() -> Access, address: u32) {
         let Ok(range) = self.range("read", address, 1) else { return };
-        let row = self.rows.borrow().get(range.start / ROW).copied();
+        let row = self.rows.borrow().get(range.start / CHUNK_BYTES).copied();
         if let Some(Row::Of(at)) = row {
             self.check_swizzle(by, at);
         }
@@ -517,8 +517,8 @@ impl SharedMemory {
             );
             return Ok(());
         }
-        for chunk in (address..).step_by(ROW).take(bytes / ROW) {
-            let range = self.range("read", chunk, ROW)?;
+        for chunk in (address..).step_by(CHUNK_BYTES).take(bytes / CHUNK_BYTES) {
+            let range = self.range("read", chunk, CHUNK_BYTES)?;
             self.check_fenced(by, chunk, range.clone());
             // The warp that starts it must know the writes. But the later operations of that warp
             // do not end the read.
@@ -537,7 +537,7 @@ impl SharedMemory {
                 && known.copying.is_none()
                 && known.reducing().is_none()
                 && known.unseen_reduction(by, &self.order).is_none()
-                && write.is_none_or(|write| {
+                && write.is_some_and(|write| {
                     write.is_seen_by(by, &self.order)
                         && self.order.is_fenced(Space::Shared, by, &write)
                 })

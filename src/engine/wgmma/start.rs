@@ -8,16 +8,16 @@ use super::{A, C, Last, Multiplication, Operands, Operation, WARPS};
 use crate::engine::{
     arithmetic::{check_codes, codes},
     findings::Misuse,
-    memory::race::{Access, Lanes},
+    memory::{
+        race::{Access, Lanes},
+        shared::CHUNK_BYTES,
+    },
     record::note_collective,
     warps::context::{fail, with_block},
 };
 use crate::fragment::{Registers, Shape, SparseWidth};
 use crate::lane::{PerLane, Site};
 use std::vec::Vec;
-
-/// The bytes of a chunk, whose elements the swizzles keep together.
-const CHUNK_BYTES: u32 = 16;
 
 /// The descriptor of a matrix in shared memory.
 fn described(
@@ -81,8 +81,8 @@ fn start(site: Site, operands: Operands, held: Columns) -> Columns {
             tick: warp.committed + 1,
             ..by
         };
-        for adjacent in chunks.chunk_by(|chunk, next| chunk + CHUNK_BYTES == *next) {
-            let bytes = adjacent.len() * CHUNK_BYTES as usize;
+        for adjacent in chunks.chunk_by(|chunk, next| chunk + CHUNK_BYTES as u32 == *next) {
+            let bytes = adjacent.len() * CHUNK_BYTES;
             block.shared.start_group_read(by, reading, adjacent[0], bytes)?;
         }
         let c = warp.take_registers(block, by, held);
