@@ -10,12 +10,12 @@ mod kernel;
 mod kernel_args;
 mod manifest;
 mod place;
-mod registers;
 mod shared_layout;
 mod signature;
 mod sources;
 mod substitute;
 mod tokens;
+mod wgmma;
 
 use proc_macro::TokenStream;
 
@@ -43,14 +43,15 @@ pub fn kernel_args(item: TokenStream) -> TokenStream {
     kernel_args::expand(item.into()).unwrap_or_else(|error| error.into_compile_error()).into()
 }
 
-/// Calls a macro with names for the registers of a `wgmma`'s D, and their text for `asm!`.
+/// Calls `function!` for each form of a row of the tables of `wgmma.mma_async`.
 ///
-/// The first two arguments are N, and the registers for each 8 columns: `registers! { 8 4 body x }`
-/// is `body! { [d0 d1 d2 d3] "{0}, {1}, {2}, {3}" x }`.
+/// The arguments are the values of N, and the row:
+/// `[8 16] (f16 [(f16 f16)] 16 plain 2 transpose 0)`.
 ///
-/// A `macro_rules!` would copy the list at each of its steps, for 2148 functions.
+/// A `macro_rules!` would copy the lists of registers and operands at each of its steps, for 2148
+/// functions.
 #[doc(hidden)]
 #[proc_macro]
-pub fn registers(arguments: TokenStream) -> TokenStream {
-    registers::expand(arguments.into()).unwrap_or_else(|error| error.into_compile_error()).into()
+pub fn wgmma_functions(row: TokenStream) -> TokenStream {
+    wgmma::functions(row.into()).unwrap_or_else(|error| error.into_compile_error()).into()
 }

@@ -59,21 +59,23 @@ macro_rules! wgmma_sparse_forms {
     };
 }
 
-/// Calls a macro for each N of a row of the table: `$with! { @form N $arguments }`.
+/// Calls a macro for each N of a row of the table: `$with! { @form N $arguments }`. With brackets
+/// around its name, calls it once for all: `$with! { [N N ..] $arguments }`.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! wgmma_columns {
-    (eights => $with:ident $arguments:tt) => {
+    (eights => $with:tt $arguments:tt) => {
         $crate::wgmma_columns! { $with $arguments
             8 16 24 32 40 48 56 64 72 80 88 96 104 112 120 128
             136 144 152 160 168 176 184 192 200 208 216 224 232 240 248 256
         }
     };
-    (sixteens => $with:ident $arguments:tt) => {
+    (sixteens => $with:tt $arguments:tt) => {
         $crate::wgmma_columns! { $with $arguments
             8 16 24 32 48 64 80 96 112 128 144 160 176 192 208 224 240 256
         }
     };
+    ([$with:ident] $arguments:tt $($n:tt)*) => { $with! { [$($n)*] $arguments } };
     ($with:ident $arguments:tt $($n:tt)*) => { $($with! { @form $n $arguments })* };
 }
 
