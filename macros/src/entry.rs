@@ -3,7 +3,7 @@
 use crate::kernel::Kernel;
 use crate::signature::Parameter;
 use proc_macro2::TokenStream;
-use quote::{format_ident, quote};
+use quote::{ToTokens, format_ident, quote};
 use syn::ext::IdentExt;
 use syn::{Pat, Type};
 
@@ -11,8 +11,8 @@ use syn::{Pat, Type};
 /// parameters.
 fn shared_parts(kernel: &Kernel, address: TokenStream) -> TokenStream {
     let (krate, shared) = (kernel.krate, kernel.shared());
-    let names = kernel.parameters.iter().filter(|p| p.shared).map(|p| &p.name);
-    let pattern = names.rev().fold(quote!(()), |rest, name| quote!((#name, #rest)));
+    let names: Vec<_> = kernel.parameters.iter().filter(|p| p.shared).map(|p| &p.name).collect();
+    let pattern = nested(&names);
     quote! {
         // SAFETY: the kernel's shared memory has the size and alignment that `INFO` says.
         #[allow(clippy::let_unit_value)]
@@ -119,6 +119,8 @@ pub fn host(kernel: &Kernel) -> TokenStream {
     let Kernel { krate, call, parameters, .. } = kernel;
     let (names, types): (Vec<_>, Vec<_>) = kernel.given().map(|p| (&p.name, &p.ty)).unzip();
     let texts: Vec<_> = kernel.given().map(Parameter::text).collect();
+    let values = nested(&names);
+    let params = nested(&types);
     let parts = shared_parts(kernel, quote!(#krate::__private::SHARED_BASE));
     let arguments = parameters.iter().map(|p| &p.name);
     let shared = parameters.iter().filter(|p| p.shared);
@@ -136,51 +138,29 @@ pub fn host(kernel: &Kernel) -> TokenStream {
             grid: impl ::core::convert::Into<#krate::__private::Grid>,
             #(#names: <#types as #krate::__private::KernelParam>::Host<'h, PtxMatrixDevice>,)*
         ) -> ::core::result::Result<PtxMatrixDevice::Report, PtxMatrixDevice::Error> {
-            let binding = #krate::__private::Binding::begin();
-            #(
-                let #names =
-                    <#types as #krate::__private::KernelParam>::bind(device, #names, #texts);
-            )*
-            let mut result = ::core::option::Option::None;
-            // SAFETY: the parameters are this kernel's. Their buffers stay borrowed until this
-            // returns.
-            let mut launch = |launch: #krate::__private::Launch<'_>| {
-                result = ::core::option::Option::Some(unsafe { device.launch(launch) });
+            let kernel = #krate::__private::KernelEntry::<#params> {
+                info: &Self::INFO,
+                names: &[#(#texts),*],
+                run: Self::run,
+                name_byte: #name_byte,
             };
-            let grid = ::core::convert::Into::into(grid);
-            Self::with_launch(grid, binding.launch(), #(#names,)* &mut launch);
-            result.expect("it was launched")
+            // SAFETY: `run` calls this kernel with its own parameters.
+            unsafe {
+                #krate::__private::launch(
+                    &kernel, device, ::core::convert::Into::into(grid), #values,
+                )
+            }
         }
 
-        /// Calls `launch` with the kernel and its parameters. It is not generic over the device, so
-        /// it is compiled once.
+        /// Runs the kernel in a simulated block.
         #[cfg(not(target_arch = "nvptx64"))]
-        #[allow(clippy::too_many_arguments)]
-        fn with_launch(
-            grid: #krate::__private::Grid,
-            id: #krate::__private::LaunchId,
-            #(#names: <#types as #krate::__private::KernelParam>::In<'_>,)*
-            launch: &mut dyn ::core::ops::FnMut(#krate::__private::Launch<'_>),
+        fn run(
+            block: &#krate::__private::Block<'_>,
+            #values: <#params as #krate::__private::KernelParams>::In<'_>,
         ) {
-            #[allow(unused_mut)]
-            let mut params = #krate::__private::Params::new();
-            #(<#types as #krate::__private::KernelParam>::values(#names, &mut params);)*
-            // SAFETY: it calls the kernel with its own parameters.
-            let body = unsafe {
-                #krate::__private::KernelBody::new(move |block: &#krate::__private::Block<'_>| {
-                    #block
-                    #parts
-                    #call(block, #(#arguments),*);
-                })
-            };
-            launch(#krate::__private::Launch {
-                kernel: &Self::INFO,
-                grid,
-                params: &params,
-                body: &|block| body.run(block),
-                id,
-                name_byte: #name_byte,
-            });
+            #block
+            #parts
+            #call(block, #(#arguments),*);
         }
 
         /// Runs the kernel on the simulator. The kernel's arguments follow the grid, with buffers
@@ -199,4 +179,9 @@ pub fn host(kernel: &Kernel) -> TokenStream {
             Self::launch(&#krate::__private::Simulator::default(), grid, #(#names),*)
         }
     }
+}
+
+/// Nested pairs: `(a, (b, ()))`.
+pub fn nested(items: &[impl ToTokens]) -> TokenStream {
+    items.iter().rev().fold(quote!(()), |rest, item| quote!((#item, #rest)))
 }

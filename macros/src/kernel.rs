@@ -178,12 +178,8 @@ impl Kernel<'_> {
 
     /// The type of its shared memory: a nested pair, whose parts lie one after the other.
     pub fn shared(&self) -> TokenStream {
-        let types = self
-            .parameters
-            .iter()
-            .filter(|parameter| parameter.shared)
-            .map(|parameter| &parameter.ty);
-        types.rev().fold(quote!(()), |rest, ty| quote!((#ty, #rest)))
+        let shared = self.parameters.iter().filter(|parameter| parameter.shared);
+        entry::nested(&shared.map(|parameter| &parameter.ty).collect::<Vec<_>>())
     }
 
     /// Whether the kernel uses programmatic dependent launch (PDL).

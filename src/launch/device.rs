@@ -24,31 +24,6 @@ pub struct Launch<'a> {
     pub name_byte: crate::engine::NameByte,
 }
 
-/// A kernel's function with its arguments, as `Sync`, so that blocks run in parallel.
-///
-/// The scopes that it calls the kernel with are not `Sync`. Its handles belong to one launch, and
-/// refuse accesses by others.
-#[doc(hidden)]
-pub struct KernelBody<F>(F);
-
-// SAFETY: by the contract of `new`, the simulator alone calls it from several threads, and the
-// calls only read the captured values.
-unsafe impl<F> Sync for KernelBody<F> {}
-
-impl<F: Fn(&Block<'_>)> KernelBody<F> {
-    /// # Safety
-    /// The closure captures a kernel's parameters, and only calls the kernel with copies of them. A
-    /// device runs it only in blocks of its launch.
-    pub unsafe fn new(body: F) -> Self {
-        KernelBody(body)
-    }
-
-    /// Runs the kernel in a block.
-    pub fn run(&self, block: &Block<'_>) {
-        (self.0)(block);
-    }
-}
-
 /// A device that runs kernels: the simulator, or a GPU with the kernels' PTX loaded.
 ///
 /// # Safety

@@ -42,6 +42,8 @@ mod tensor;
 mod device;
 #[cfg(not(target_arch = "nvptx64"))]
 mod error;
+#[cfg(not(target_arch = "nvptx64"))]
+mod run;
 
 pub use crate::element::TypeName;
 pub use crate::lane::Grid;
@@ -51,18 +53,21 @@ pub use args::{StoredSlice, any_early};
 pub use dependent::{Dependent, PrecedingEnded, asks, begin_dependent, end_dependent};
 #[doc(hidden)]
 pub use fingerprint::{Text, fingerprint, fingerprint_len, type_name};
-#[cfg(not(target_arch = "nvptx64"))]
-#[doc(hidden)]
-pub use param::FieldBytes;
 pub use param::KernelParam;
 #[doc(hidden)]
 pub use param::ParamInfo;
 #[cfg(not(target_arch = "nvptx64"))]
 pub use {
-    device::{Device, KernelBody, Launch},
+    device::{Device, Launch},
     error::LaunchError,
     param::Params,
     tensor::{EncodedMap, EncodedMapMut, Im2colTensor, Tensor},
+};
+#[cfg(not(target_arch = "nvptx64"))]
+#[doc(hidden)]
+pub use {
+    param::FieldBytes,
+    run::{KernelEntry, KernelParams, launch},
 };
 
 use crate::memory::{MAX_SHARED_BYTES, MAX_STATIC_BYTES, SharedLayout};
