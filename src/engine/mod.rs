@@ -71,7 +71,7 @@ pub use warps::{WaitingLanes, WarpOfBlock};
 
 #[doc(hidden)]
 pub use arithmetic::MmaArithmetic;
-pub(crate) use arithmetic::{MetadataOrder, MmaDescription, MmaOperands, ScaledMmaArithmetic};
+pub(crate) use arithmetic::{MetadataOrder, MmaDescription, ScaledMmaArithmetic};
 pub(crate) use job::Job;
 #[doc(hidden)]
 pub use launch_id::{Binding, LaunchId};

@@ -32,11 +32,11 @@ pub trait SparseWidth: Width {
     /// A register holds the codes of 16 rows of 16 chunks.
     const METADATA: Layout;
 
-    /// The element that the kept element `index` of a chunk is multiplied with. `rows` are the
-    /// chunk's rows of B.
+    /// The element that the kept element `index` of a chunk is multiplied with. `row` gives the
+    /// elements of the chunk's rows of B.
     #[doc(hidden)]
-    fn pick(rows: &[Self::Bits], kept: Kept, index: usize) -> Self::Bits {
-        rows[kept.column::<Self>(index)]
+    fn pick(row: impl Fn(usize) -> Self::Bits, kept: Kept, index: usize) -> Self::Bits {
+        row(kept.column::<Self>(index))
     }
 }
 
@@ -79,8 +79,8 @@ widths! {
     Bits32 2 [C2 C3 R0 R1 R2] [C0 C1 R3] {
         /// The two halves that the code names. A code that is invalid for tf32 names halves of two
         /// elements.
-        fn pick(rows: &[u32], kept: Kept, _: usize) -> u32 {
-            let half = |part: usize| rows[part / 2] >> (part % 2 * 16) & 0xffff;
+        fn pick(row: impl Fn(usize) -> u32, kept: Kept, _: usize) -> u32 {
+            let half = |part: usize| row(part / 2) >> (part % 2 * 16) & 0xffff;
             half(kept.first()) | half(kept.second()) << 16
         }
     };

@@ -26,11 +26,10 @@ macro_rules! multiply {
         $name:ident $form:expr, [$($types:tt)*], $site:ident,
         ($a:ident: $of_a:ty, $b:ident: $of_b:ty, $c:ident: $of_c:ty) -> $of_d:ty
     ) => {{
-        use crate::engine::{MmaDescription, MmaOperands};
+        use crate::engine::MmaDescription;
         fn simulated(site: Site, form: &'static str, a: &$of_a, b: &$of_b, c: &$of_c) -> $of_d {
             static FORM: MmaDescription = MmaDescription::dense::<$($types)*>();
-            let operands = MmaOperands::new(a.words(), b.words(), c.words());
-            <$of_d>::from_words(&FORM.execute(site, form, &operands))
+            <$of_d>::from_words(&FORM.multiply(site, form, [a.words(), b.words(), c.words()]))
         }
         simulated($site, $form, $a, $b, $c)
     }};
@@ -64,7 +63,7 @@ macro_rules! multiply_sparse {
         $name:ident $selector:ident $form:expr, [$($types:tt)*], $site:ident,
         $acc:ident: $of_acc:ty, $a:ident: $of_a:ty, $b:ident: $of_b:ty, $metadata:ident
     ) => {{
-        use crate::{engine::{MmaDescription, MmaOperands}, isa::Selectors};
+        use crate::engine::MmaDescription;
         fn simulated(
             site: Site,
             form: &'static str,
@@ -75,12 +74,8 @@ macro_rules! multiply_sparse {
             metadata: PerLane<u32>,
         ) {
             static FORM: MmaDescription = MmaDescription::sparse::<$($types)*>();
-            let operands = MmaOperands {
-                metadata,
-                selectors: Selectors { metadata: selector, ..Selectors::default() },
-                ..MmaOperands::new(a.words(), b.words(), acc.words())
-            };
-            let d = FORM.execute(site, form, &operands);
+            let matrices = [a.words(), b.words(), acc.words()];
+            let d = FORM.multiply_sparse(site, form, matrices, metadata, selector);
             *acc = <$of_acc>::from_words(&d);
         }
         simulated($site, $form, $selector, $acc, $a, $b, $metadata);
@@ -149,10 +144,7 @@ macro_rules! multiply_scaled {
         ($a:ident: $of_a:ty, $scales_a:ident: $of_scales_a:ty),
         ($b:ident: $of_b:ty, $scales_b:ident: $of_scales_b:ty)) => {{
         use crate::{
-            engine::{MmaDescription, MmaOperands},
-            fragment::Selected,
-            isa::Selectors,
-            lane::PerLane,
+            engine::MmaDescription, fragment::Selected, isa::Selectors, lane::PerLane,
         };
         fn simulated(
             site: Site,
@@ -163,14 +155,9 @@ macro_rules! multiply_scaled {
             selectors: Selectors,
         ) {
             static FORM: MmaDescription = MmaDescription::$kind::<$($types)*>();
-            let operands = MmaOperands {
-                metadata,
-                scales_a: scales_a.registers(),
-                scales_b: scales_b.registers(),
-                selectors,
-                ..MmaOperands::new(a.words(), b.words(), acc.words())
-            };
-            let d = FORM.execute(site, form, &operands);
+            let matrices = [a.words(), b.words(), acc.words()];
+            let of_lanes = [metadata, scales_a.registers(), scales_b.registers()];
+            let d = FORM.multiply_scaled(site, form, matrices, of_lanes, selectors);
             *acc = <$of_acc>::from_words(&d);
         }
         let selectors = Selectors {

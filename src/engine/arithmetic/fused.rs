@@ -58,10 +58,10 @@ impl Fused {
         let mut sums = c.to_vec();
         for first in (0..k).step_by(step) {
             let columns = first..k.min(first + step);
-            let a: Vec<Number> =
-                a.chunks(k).flat_map(|row| &row[columns.clone()]).copied().collect();
+            let mut of_a = Vec::with_capacity(a.len() / k * columns.len());
+            a.chunks(k).for_each(|row| of_a.extend_from_slice(&row[columns.clone()]));
             let b = &b[columns.start * n..columns.end * n];
-            sums = fused_sums((&a, b, &sums), n, columns.len(), fraction, self);
+            sums = fused_sums((&of_a, b, &sums), n, columns.len(), fraction, self);
         }
         sums
     }
@@ -140,8 +140,9 @@ fn fused_sums<C: AccumulatorFloat>(
     fraction: i32,
     fused: Fused,
 ) -> Vec<C> {
-    let addends: Option<Vec<Operand>> = c.iter().map(|c| Operand::finite(c.number())).collect();
-    match (Operand::all_finite(a), Operand::all_finite(b), addends) {
+    let numbers = |matrix: &[Number]| Operand::all_finite(matrix.iter().copied());
+    let addends = Operand::all_finite(c.iter().map(|c| c.number()));
+    match (numbers(a), numbers(b), addends) {
         (Some(a), Some(b), Some(addends)) => whole_sums((&a, &b, &addends), n, k, fraction, fused)
             .unwrap_or_else(|| {
                 each_element((&a, &b, &addends), n, k, |a, b, c| {
@@ -174,8 +175,12 @@ impl Operand {
         }
     }
 
-    fn all_finite(numbers: &[Number]) -> Option<Vec<Self>> {
-        numbers.iter().map(|&number| Self::finite(number)).collect()
+    fn all_finite(numbers: impl ExactSizeIterator<Item = Number>) -> Option<Vec<Self>> {
+        let mut all = Vec::with_capacity(numbers.len());
+        for number in numbers {
+            all.push(Self::finite(number)?);
+        }
+        Some(all)
     }
 }
 

@@ -9,51 +9,71 @@ use std::vec::Vec;
 /// A register that holds elements of type `T`.
 pub(super) type Register<T> = <<T as Element>::Width as Width>::Register;
 
+/// Elements of the largest layout that a lane holds: 256 columns of bits.
+const MAX_ELEMENTS: usize = 128;
+
+/// The offsets of a layout's elements in a row-major matrix. Lane and element use disjoint bits of
+/// an offset, so an offset is a sum.
+pub(crate) struct Offsets {
+    /// Elements of the matrix.
+    len: usize,
+    /// Columns of the matrix.
+    pub(crate) cols: usize,
+    /// Elements of a lane.
+    pub(crate) elements: usize,
+    /// The offset of each lane's first element.
+    of_lanes: [u16; LANES],
+    /// The offsets of a lane's elements from its first one.
+    of_elements: [u16; MAX_ELEMENTS],
+}
+
+impl Offsets {
+    pub(crate) const fn new(layout: Layout) -> Self {
+        let (cols, elements) = (layout.cols(), layout.elements());
+        let (mut of_lanes, mut of_elements) = ([0; LANES], [0; MAX_ELEMENTS]);
+        let mut lane = 0;
+        while lane < LANES {
+            let (row, col) = layout.position(lane, 0);
+            of_lanes[lane] = (row * cols + col) as u16;
+            lane += 1;
+        }
+        let mut index = 0;
+        while index < elements {
+            let (row, col) = layout.position(0, index);
+            of_elements[index] = (row * cols + col) as u16;
+            index += 1;
+        }
+        Offsets { len: layout.rows() * cols, cols, elements, of_lanes, of_elements }
+    }
+
+    /// The offsets of each lane's elements.
+    fn of_lanes(&self) -> impl Iterator<Item = impl Iterator<Item = usize>> {
+        let of_elements = &self.of_elements[..self.elements];
+        self.of_lanes.iter().map(move |&first| {
+            of_elements.iter().map(move |&further| usize::from(first) + usize::from(further))
+        })
+    }
+}
+
 /// The matrix in the registers of all lanes. Not generic over shapes, so that it is compiled once
 /// for each element type.
-pub(crate) fn gathered<T: Element>(layout: Layout, registers: &[Register<T>]) -> Vec<T> {
-    let mut matrix = vec![T::zeroed(); layout.rows() * layout.cols()];
-    let (of_lanes, of_elements) = layout.places();
-    for (registers, first) in registers.chunks(registers.len() / LANES).zip(of_lanes) {
-        for (index, further) in of_elements.iter().enumerate() {
-            matrix[first + further] = take::<T>(registers, index);
+pub(crate) fn gathered<T: Element>(offsets: &Offsets, registers: &[Register<T>]) -> Vec<T> {
+    let mut matrix = vec![T::zeroed(); offsets.len];
+    for (registers, offsets) in registers.chunks(registers.len() / LANES).zip(offsets.of_lanes()) {
+        for (index, place) in offsets.enumerate() {
+            matrix[place] = take::<T>(registers, index);
         }
     }
     matrix
 }
 
 /// Writes a matrix to the registers of all lanes.
-pub(crate) fn scatter<T: Element>(layout: Layout, matrix: &[T], registers: &mut [Register<T>]) {
-    let (places, of_elements) = layout.places();
+pub(crate) fn scatter<T: Element>(offsets: &Offsets, matrix: &[T], registers: &mut [Register<T>]) {
     let per_lane = registers.len() / LANES;
-    for (registers, first) in registers.chunks_mut(per_lane).zip(places) {
-        for (index, further) in of_elements.iter().enumerate() {
-            put::<T>(registers, index, matrix[first + further]);
+    for (registers, offsets) in registers.chunks_mut(per_lane).zip(offsets.of_lanes()) {
+        for (index, place) in offsets.enumerate() {
+            put::<T>(registers, index, matrix[place]);
         }
-    }
-}
-
-impl Layout {
-    /// The row-major offset of each lane's first element, and the relative offsets of the other
-    /// elements. Lane and element use disjoint bits of an offset.
-    pub(crate) fn places(self) -> ([usize; LANES], Vec<usize>) {
-        let cols = self.cols();
-        let place = |(row, col): (usize, usize)| row * cols + col;
-        let (mut of_lanes, mut of_elements) = ([0; LANES], vec![0; self.elements()]);
-        add_bits(&mut of_lanes, |lane| place(self.position(lane, 0)));
-        add_bits(&mut of_elements, |index| place(self.position(0, index)));
-        (of_lanes, of_elements)
-    }
-}
-
-/// Fills a table, whose first element is 0, with the sum of the values of each index's bits.
-fn add_bits(table: &mut [usize], value: impl Fn(usize) -> usize) {
-    let mut bit = 1;
-    while bit < table.len() {
-        let value = value(bit);
-        let (known, next) = table.split_at_mut(bit);
-        next.iter_mut().zip(known).for_each(|(next, known)| *next = *known + value);
-        bit *= 2;
     }
 }
 
@@ -76,6 +96,7 @@ impl<R: Role, K: ScaledKind> Scales<R, K> {
 
 #[cfg(test)]
 mod tests {
+    use super::Offsets;
     use crate::element::{bf16, u4};
     use crate::fragment::{Accumulator, FragmentA, FragmentB, M8N8K16, M16N8K16, M16N8K64};
 
@@ -87,12 +108,12 @@ mod tests {
             Accumulator::<M16N8K16, f32>::LAYOUT,
             Accumulator::<M8N8K16, i32>::LAYOUT,
         ] {
-            let (of_lanes, of_elements) = layout.places();
-            assert_eq!(of_elements.len(), layout.elements());
-            for (lane, first) in of_lanes.into_iter().enumerate() {
-                for (index, further) in of_elements.iter().enumerate() {
+            let offsets = Offsets::new(layout);
+            assert_eq!(offsets.elements, layout.elements());
+            for (lane, offsets) in offsets.of_lanes().enumerate() {
+                for (index, place) in offsets.enumerate() {
                     let (row, col) = layout.position(lane, index);
-                    assert_eq!(first + further, row * layout.cols() + col, "{layout}");
+                    assert_eq!(place, row * layout.cols() + col, "{layout}");
                 }
             }
         }

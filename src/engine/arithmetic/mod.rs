@@ -25,7 +25,7 @@ pub(crate) mod operands;
 mod scaled;
 mod sparse;
 
-pub(crate) use matrix::{gathered, scatter};
+pub(crate) use matrix::{Offsets, gathered, scatter};
 pub(crate) use multiply::{MmaDescription, MmaOperands, Words};
 pub(crate) use scaled::ScaledMmaArithmetic;
 pub(crate) use sparse::{MetadataOrder, check_codes, codes, sparse_mma};

@@ -7,14 +7,14 @@ use crate::element::Element;
 use crate::engine::{
     arithmetic::{
         MmaArithmetic, ScaledMmaArithmetic,
-        matrix::{Register, gathered, scatter},
+        matrix::{Offsets, Register, gathered, scatter},
         operands::{Matrix, Operand, check_operands, remember_result},
     },
     record::note_collective,
     warps::context::simulated_gpu,
 };
 use crate::fragment::{
-    Fragment, FragmentShape, Layout, Role, RoleA, RoleB, RoleC, ScaleA, ScaleB, ScaledKind, Shape,
+    Fragment, FragmentShape, Role, RoleA, RoleB, RoleC, ScaleA, ScaleB, ScaledKind, Shape,
 };
 use crate::isa::Selectors;
 use crate::lane::{LANES, PerLane, Site};
@@ -60,7 +60,7 @@ pub(crate) struct Sparsity {
 #[derive(Clone, Copy)]
 pub(crate) struct RegisterMatrix {
     matrix: Matrix,
-    layout: Layout,
+    offsets: &'static Offsets,
     /// Words of a lane.
     pub(crate) words: usize,
 }
@@ -117,18 +117,19 @@ impl Size {
 impl RegisterMatrix {
     const fn of<R: Role, S: FragmentShape<R, T::Width>, T: Element>() -> Self {
         let words = size_of::<S::Registers>() / size_of::<u32>();
-        RegisterMatrix { matrix: Matrix::of::<R, T>(), layout: S::LAYOUT, words }
+        let offsets = const { &Offsets::new(S::LAYOUT) };
+        RegisterMatrix { matrix: Matrix::of::<R, T>(), offsets, words }
     }
 
     /// The matrix in the registers of all lanes.
     fn gather<T: Element>(self, words: &[u32]) -> Vec<T> {
-        gathered::<T>(self.layout, bytemuck::cast_slice(words))
+        gathered::<T>(self.offsets, bytemuck::cast_slice(words))
     }
 
     /// The registers of all lanes with this matrix.
     pub(super) fn scatter<T: Element>(self, matrix: &[T]) -> Words {
         let mut words = Words::new(self.words);
-        scatter(self.layout, matrix, bytemuck::cast_slice_mut::<_, Register<T>>(&mut words));
+        scatter(self.offsets, matrix, bytemuck::cast_slice_mut::<_, Register<T>>(&mut words));
         words
     }
 
@@ -214,6 +215,39 @@ impl MmaDescription {
         operands: &MmaOperands<'_>,
     ) -> (Vec<A>, Vec<B>, Vec<C>) {
         (self.a.gather(operands.a), self.b.gather(operands.b), self.c.gather(operands.c))
+    }
+
+    /// Executes the form of this name at `site`, with A, B and C. Returns D's registers.
+    pub(crate) fn multiply(&self, site: Site, form: &'static str, [a, b, c]: [&[u32]; 3]) -> Words {
+        self.execute(site, form, &MmaOperands::new(a, b, c))
+    }
+
+    /// The same with a sparse A: its metadata and their selector.
+    pub(crate) fn multiply_sparse(
+        &self,
+        site: Site,
+        form: &'static str,
+        [a, b, c]: [&[u32]; 3],
+        metadata: PerLane<u32>,
+        selector: u32,
+    ) -> Words {
+        let selectors = Selectors { metadata: selector, ..Selectors::default() };
+        let operands = MmaOperands { metadata, selectors, ..MmaOperands::new(a, b, c) };
+        self.execute(site, form, &operands)
+    }
+
+    /// The same with block scaling: the metadata (zeros for a dense A), and the scales of A and B.
+    pub(crate) fn multiply_scaled(
+        &self,
+        site: Site,
+        form: &'static str,
+        [a, b, c]: [&[u32]; 3],
+        [metadata, scales_a, scales_b]: [PerLane<u32>; 3],
+        selectors: Selectors,
+    ) -> Words {
+        let operands =
+            MmaOperands { metadata, scales_a, scales_b, selectors, ..MmaOperands::new(a, b, c) };
+        self.execute(site, form, &operands)
     }
 
     /// Executes the form of this name at `site`. Returns D's registers.

@@ -29,14 +29,19 @@ pub(crate) trait ScaledMmaArithmetic<B, K>: Sized {
 /// The numbers of a row or column, and their scales.
 type Scaled<'s> = (&'s [Number], &'s [Number]);
 
-/// Computes each element of D by `element(row of A, column of B, element of C)`, with scales.
+/// Computes an element of D from a row of A, a column of B and an element of C. The last argument
+/// is a number of fraction bits, which the elements' types determine.
+type Sum = fn(Scaled<'_>, Scaled<'_>, f32, i32) -> f32;
+
+/// Computes D, which has `n` columns, with `k` columns of A. Not generic over the elements, so that
+/// it is compiled once.
 fn each_scaled(
     (a, scales_a): Scaled<'_>,
     (b, scales_b): Scaled<'_>,
     c: &[f32],
     n: usize,
     k: usize,
-    element: impl Fn(Scaled<'_>, Scaled<'_>, f32) -> f32,
+    (sum, fraction): (Sum, i32),
 ) -> Vec<f32> {
     let rows = a.len() / k;
     let (per_row, per_column) = (scales_a.len() / rows, scales_b.len() / n);
@@ -46,7 +51,7 @@ fn each_scaled(
         let (row, col) = (index / n, index % n);
         let scales =
             (&scales_a[row * per_row..][..per_row], &scales_b[col * per_column..][..per_column]);
-        element((a, scales.0), (b, scales.1), c[index])
+        sum((a, scales.0), (b, scales.1), c[index], fraction)
     })
 }
 
@@ -81,9 +86,9 @@ macro_rules! bytes {
             ) -> Vec<f32> {
                 let (a, b) = (numbers(a), numbers(b));
                 let (scales_a, scales_b) = (powers(scales_a), powers(scales_b));
-                each_scaled((&a, &scales_a), (&b, &scales_b), c, n, k, |a, b, c| {
-                    scaled_sum(a, b, c, <$a as Float>::FRACTION + <$b as Float>::FRACTION)
-                })
+                let sum: (Sum, _) =
+                    (scaled_sum, <$a as Float>::FRACTION + <$b as Float>::FRACTION);
+                each_scaled((&a, &scales_a), (&b, &scales_b), c, n, k, sum)
             }
         }
     )*)*};
@@ -179,9 +184,8 @@ macro_rules! groups {
             ) -> Vec<f32> {
                 let (a, b) = (numbers(a), numbers(b));
                 let (scales_a, scales_b) = ($to_numbers(scales_a), $to_numbers(scales_b));
-                each_scaled((&a, &scales_a), (&b, &scales_b), c, n, k, |a, b, c| {
-                    sum_of_groups(a, b, c, $fraction)
-                })
+                let sum: (Sum, _) = (sum_of_groups, $fraction);
+                each_scaled((&a, &scales_a), (&b, &scales_b), c, n, k, sum)
             }
         }
     )*};

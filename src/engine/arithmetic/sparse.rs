@@ -4,7 +4,7 @@
 //! dense A with as many columns as are stored. This holds for all codes, also for invalid ones,
 //! which are a finding.
 
-use crate::element::{Element, Width};
+use crate::element::Element;
 use crate::engine::{
     arithmetic::{
         MmaArithmetic, ScaledMmaArithmetic,
@@ -116,13 +116,12 @@ where
     B: Element<Width = A::Width>,
     C: Element,
 {
-    let columns = columns(b, n);
     let mut d = Vec::with_capacity(c.len());
     let (row_of_a, row_of_kept) = (k / 2, k / A::Width::CHUNK);
     for row in 0..c.len() / n {
-        let b = picked(&columns, &kept[row * row_of_kept..][..row_of_kept]);
+        let b = picked(b, n, &kept[row * row_of_kept..][..row_of_kept]);
         let (a, c) = (&a[row * row_of_a..][..row_of_a], &c[row * n..][..n]);
-        d.extend(A::multiply(gpu, a, &b, c, n, row_of_a));
+        d.extend_from_slice(&A::multiply(gpu, a, &b, c, n, row_of_a));
     }
     d
 }
@@ -144,14 +143,13 @@ where
     let (a, b, c) = form.matrices::<A, B, f32>(operands);
     let (scales_a, scales_b) = operands.scales::<K>();
     let Size { n, k, .. } = form.size;
-    let columns = columns(&b, n);
     let mut d = Vec::with_capacity(c.len());
     let (row_of_a, row_of_kept) = (k / 2, k / A::Width::CHUNK);
     for row in 0..c.len() / n {
-        let b = picked(&columns, &kept[row * row_of_kept..][..row_of_kept]);
+        let b = picked(&b, n, &kept[row * row_of_kept..][..row_of_kept]);
         let (a, c) = (&a[row * row_of_a..][..row_of_a], &c[row * n..][..n]);
         let scales_a = &scales_a[row * K::SCALES..][..K::SCALES];
-        d.extend(A::multiply(a, &b, c, scales_a, &scales_b, n, row_of_a));
+        d.extend_from_slice(&A::multiply(a, &b, c, scales_a, &scales_b, n, row_of_a));
     }
     form.d.scatter(&d)
 }
@@ -203,24 +201,15 @@ fn fault<W: SparseWidth>(kept: Kept, ordered: bool) -> Option<&'static str> {
     }
 }
 
-/// The bits of an element of B.
-type BitsOf<B> = <<B as Element>::Width as Width>::Bits;
-
-/// The columns of B, which has `n` columns.
-fn columns<B: Element>(b: &[B], n: usize) -> Vec<Vec<BitsOf<B>>> {
-    (0..n).map(|col| b[col..].iter().step_by(n).map(|b| b.to_bits()).collect()).collect()
-}
-
-/// The elements of B that are multiplied with the stored elements of a row of A, column by column.
-fn picked<B: Element<Width: SparseWidth>>(columns: &[Vec<BitsOf<B>>], kept: &[Kept]) -> Vec<B> {
-    let chunk = B::Width::CHUNK;
-    let mut picked = Vec::with_capacity(kept.len() * B::Width::KEPT * columns.len());
-    for (index, &kept) in kept.iter().enumerate() {
+/// The rows of B, of `n` elements, that are multiplied with the stored elements of a row of A.
+fn picked<B: Element<Width: SparseWidth>>(b: &[B], n: usize, kept: &[Kept]) -> Vec<B> {
+    let mut picked = Vec::with_capacity(kept.len() * B::Width::KEPT * n);
+    for (chunk, &kept) in b.chunks(B::Width::CHUNK * n).zip(kept) {
         for which in 0..B::Width::KEPT {
-            let of = |column: &Vec<_>| {
-                B::from_bits(B::Width::pick(&column[index * chunk..][..chunk], kept, which))
-            };
-            picked.extend(columns.iter().map(of));
+            for col in 0..n {
+                let element = |row: usize| chunk[row * n + col].to_bits();
+                picked.push(B::from_bits(B::Width::pick(element, kept, which)));
+            }
         }
     }
     picked

@@ -4,8 +4,8 @@ use super::descriptor::Descriptor;
 use super::marks::Columns;
 use super::{A, Operands, Operation};
 use crate::element::{Element, Width};
-use crate::engine::arithmetic::{MmaArithmetic, codes, gathered, scatter, sparse_mma};
-use crate::fragment::{FragmentShape, Kept, Layout, RoleA, RoleC, RoleSparseA, Shape, SparseWidth};
+use crate::engine::arithmetic::{MmaArithmetic, Offsets, codes, gathered, scatter, sparse_mma};
+use crate::fragment::{FragmentShape, Kept, RoleA, RoleC, RoleSparseA, Shape, SparseWidth};
 use crate::lane::LANES;
 use crate::target::Arch;
 use std::vec;
@@ -33,10 +33,11 @@ where
     D: Element,
 {
     let (operation, n) = (&warps[0].operation, warps[0].operation.form.n);
-    let layout = <S as FragmentShape<RoleC, D::Width>>::LAYOUT;
-    let a = left::<Left>(<S as FragmentShape<RoleA, Left::Width>>::LAYOUT, shared, warps);
-    let (b, c) = (right::<Right>(shared, operation, S::K), accumulators(layout, operation, c));
-    registers(layout, &Left::multiply(Arch::SM_90, &a, &b, &c, n, S::K), n)
+    let of_d = const { &Offsets::new(<S as FragmentShape<RoleC, D::Width>>::LAYOUT) };
+    let of_a = const { &Offsets::new(<S as FragmentShape<RoleA, Left::Width>>::LAYOUT) };
+    let a = left::<Left>(of_a, shared, warps);
+    let (b, c) = (right::<Right>(shared, operation, S::K), accumulators(of_d, operation, c));
+    registers(of_d, &Left::multiply(Arch::SM_90, &a, &b, &c, n, S::K), n)
 }
 
 pub(super) fn land_sparse<S, Left, Right, D, O>(
@@ -51,32 +52,33 @@ where
     D: Element,
 {
     let (operation, n) = (&warps[0].operation, warps[0].operation.form.n);
-    let layout = <S as FragmentShape<RoleC, D::Width>>::LAYOUT;
-    let a = left::<Left>(<S as FragmentShape<RoleSparseA, Left::Width>>::LAYOUT, shared, warps);
+    let of_d = const { &Offsets::new(<S as FragmentShape<RoleC, D::Width>>::LAYOUT) };
+    let of_a = const { &Offsets::new(<S as FragmentShape<RoleSparseA, Left::Width>>::LAYOUT) };
+    let a = left::<Left>(of_a, shared, warps);
     let chunks = S::K / Left::Width::CHUNK;
     let mut kept: Vec<Kept> = Vec::new();
     for warp in warps {
         kept.extend_from_slice(&codes::<Left::Width>(warp.chunks(chunks), &warp.metadata));
     }
-    let (b, c) = (right::<Right>(shared, operation, S::K), accumulators(layout, operation, c));
+    let (b, c) = (right::<Right>(shared, operation, S::K), accumulators(of_d, operation, c));
     let d = sparse_mma::<Left, Right, D, O>(Arch::SM_90, (&a, &kept), &b, &c, n, S::K);
-    registers(layout, &d, n)
+    registers(of_d, &d, n)
 }
 
-/// The elements of A, of which each warp's part has this layout; for a sparse A, the stored ones.
-fn left<T: Element>(layout: Layout, shared: Words<'_>, warps: &[Operands]) -> Vec<T> {
-    let mut elements = Vec::with_capacity(warps.len() * ROWS * layout.cols());
+/// The elements of A; for a sparse A, the stored ones. The offsets are those of a warp's part.
+fn left<T: Element>(offsets: &Offsets, shared: Words<'_>, warps: &[Operands]) -> Vec<T> {
+    let mut elements = Vec::with_capacity(warps.len() * ROWS * offsets.cols);
     for (rank, warp) in warps.iter().enumerate() {
         let start = elements.len();
         match &warp.a {
             A::Registers(registers) => {
                 let registers = bytemuck::cast_slice(registers.array());
-                elements.extend_from_slice(&gathered::<T>(layout, registers));
+                elements.extend_from_slice(&gathered::<T>(offsets, registers));
             }
             A::Shared { descriptor, transposed } => {
                 let a = read(*descriptor, *transposed);
                 for row in 0..ROWS {
-                    for k in 0..layout.cols() {
+                    for k in 0..offsets.cols {
                         elements.push(element(shared, &a, rank * ROWS + row, k));
                     }
                 }
@@ -104,19 +106,19 @@ fn right<T: Element>(shared: Words<'_>, operation: &Operation, k: usize) -> Vec<
     elements
 }
 
-/// The accumulators, of which 8 columns have this layout: zeros, if the instruction does not
-/// accumulate.
-fn accumulators<D: Element>(layout: Layout, operation: &Operation, c: &[Columns]) -> Vec<D> {
+/// The accumulators: zeros, if the instruction does not accumulate. The offsets are those of 8
+/// columns.
+fn accumulators<D: Element>(offsets: &Offsets, operation: &Operation, c: &[Columns]) -> Vec<D> {
     let n = operation.form.n;
     let mut accumulators = vec![D::zeroed(); c.len() * ROWS * n];
     if operation.accumulates {
         for (warp, c) in c.iter().enumerate() {
-            for (piece, columns) in c.chunks(registers_of::<D>(layout)).enumerate() {
+            for (piece, columns) in c.chunks(registers_of::<D>(offsets)).enumerate() {
                 let mut words = Vec::with_capacity(LANES * columns.len());
                 for lane in 0..LANES {
                     words.extend(columns.iter().map(|column| column[lane]));
                 }
-                let matrix = gathered::<D>(layout, bytemuck::cast_slice(&words));
+                let matrix = gathered::<D>(offsets, bytemuck::cast_slice(&words));
                 for (row, of) in matrix.chunks(8).enumerate() {
                     accumulators[(warp * ROWS + row) * n + piece * 8..][..8].copy_from_slice(of);
                 }
@@ -126,19 +128,19 @@ fn accumulators<D: Element>(layout: Layout, operation: &Operation, c: &[Columns]
     accumulators
 }
 
-/// The registers of D, which has `n` columns, of which 8 have this layout.
-fn registers<D: Element>(layout: Layout, d: &[D], n: usize) -> Vec<Columns> {
-    let count = registers_of::<D>(layout);
+/// The registers of D, which has `n` columns. The offsets are those of 8 columns.
+fn registers<D: Element>(offsets: &Offsets, d: &[D], n: usize) -> Vec<Columns> {
+    let count = registers_of::<D>(offsets);
     let (mut warps, mut matrix) = (Vec::new(), Vec::new());
     for d in d.chunks(ROWS * n) {
-        let mut columns = Columns::new();
+        let mut columns = Columns::with_capacity(n / 8 * count);
         for piece in 0..n / 8 {
             matrix.clear();
             for row in d.chunks(n) {
                 matrix.extend_from_slice(&row[piece * 8..][..8]);
             }
             let mut words = vec![0; LANES * count];
-            scatter(layout, &matrix, bytemuck::cast_slice_mut(&mut words));
+            scatter(offsets, &matrix, bytemuck::cast_slice_mut(&mut words));
             for register in 0..count {
                 columns.push(core::array::from_fn(|lane| words[lane * count + register]));
             }
@@ -154,8 +156,8 @@ fn read(word: u64, transposed: bool) -> Descriptor {
 }
 
 /// Registers for 8 columns of D: 2 or 4.
-fn registers_of<D: Element>(layout: Layout) -> usize {
-    layout.elements() / D::Width::PER_REGISTER
+fn registers_of<D: Element>(offsets: &Offsets) -> usize {
+    offsets.elements / D::Width::PER_REGISTER
 }
 
 /// The element (`line`, `k`) of a matrix in shared memory.
