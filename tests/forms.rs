@@ -3,6 +3,9 @@
 //! ptxas, and not from this crate or from documents. `cargo xtask legal` makes the list again. For
 //! `mma` that has not been tried yet.
 
+mod instructions;
+
+use instructions::only_instructions;
 use ptx_matrix::forms::{self, Form, Nature, Selectors};
 use ptx_matrix_build::Toolchain;
 use std::collections::{BTreeMap, BTreeSet};
@@ -91,15 +94,22 @@ fn tables_equal_the_list() {
     assert_eq!(seen.len(), 384);
 }
 
+/// Forms that ptxas assembles together.
+struct Job<'a> {
+    target: String,
+    version: &'a str,
+    forms: Vec<&'a Form>,
+    /// Whether it assembles their whole kernels, not only the instructions.
+    whole: bool,
+}
+
 /// Assembles forms for a target with ptxas.
-fn assemble(
-    toolchain: &Toolchain,
-    target: &str,
-    version: &str,
-    forms: &[&Form],
-) -> Result<(), String> {
-    let mut text = format!(".version {version}\n.target {target}\n.address_size 64\n");
-    forms.iter().for_each(|form| text.push_str(&form.kernel(&form.name(), &Selectors::default())));
+fn assemble(toolchain: &Toolchain, job: &Job) -> Result<(), String> {
+    let Job { target, version, forms, whole } = job;
+    let kernels: Vec<String> =
+        forms.iter().map(|form| form.kernel(&form.name(), &Selectors::default())).collect();
+    let kernels = if *whole { kernels.concat() } else { only_instructions(&kernels) };
+    let text = format!(".version {version}\n.target {target}\n.address_size 64\n{kernels}");
     let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("forms-{target}-{version}.ptx"));
     fs::write(&file, text).unwrap();
     toolchain
@@ -107,18 +117,18 @@ fn assemble(
         .map_err(|error| format!("{} forms for {target}:\n{error}", forms.len()))
 }
 
-/// Assembles every form for each of its targets, and with its first PTX version.
+/// Assembles every form for each of its targets, and its kernel with its first PTX version.
 #[test]
 fn ptxas_assembles_every_form_for_each_of_its_targets() {
     let project = Path::new(ROOT).join("kernels");
     let toolchain =
         Toolchain::find_or_fetch(&project, &Toolchain::store().unwrap(), &|_| {}).unwrap();
     let legal = legal();
-    let mut jobs: Vec<(String, String, Vec<&Form>)> = Vec::new();
+    let mut jobs: Vec<Job> = Vec::new();
     for target in all_targets(&legal) {
         let forms: Vec<&Form> =
             forms::all().filter(|form| form.needs.are_met_by(&target)).collect();
-        jobs.push((target, String::from("9.5"), forms));
+        jobs.push(Job { target, version: "9.5", forms, whole: false });
     }
     let mut by_version: BTreeMap<(&str, &str), Vec<&Form>> = BTreeMap::new();
     for form in forms::all() {
@@ -134,18 +144,17 @@ fn ptxas_assembles_every_form_for_each_of_its_targets() {
         };
         by_version.entry((target, form.ptx_version)).or_default().push(form);
     }
-    jobs.extend(
-        by_version
-            .into_iter()
-            .map(|((target, version), forms)| (target.into(), version.into(), forms)),
-    );
+    jobs.extend(by_version.into_iter().map(|((target, version), forms)| Job {
+        target: target.into(),
+        version,
+        forms,
+        whole: true,
+    }));
     let jobs = std::sync::Mutex::new(jobs.into_iter());
     let failures: Vec<String> = thread::scope(|scope| {
         let work = || {
             let next = || jobs.lock().unwrap().next();
-            let run = |(target, version, forms): (String, String, Vec<&Form>)| {
-                assemble(&toolchain, &target, &version, &forms).err()
-            };
+            let run = |job: Job| assemble(&toolchain, &job).err();
             std::iter::from_fn(next).filter_map(run).collect::<Vec<String>>()
         };
         let threads: Vec<_> = (0..thread::available_parallelism().map_or(1, usize::from))
@@ -154,4 +163,11 @@ fn ptxas_assembles_every_form_for_each_of_its_targets() {
         threads.into_iter().flat_map(|thread| thread.join().unwrap()).collect()
     });
     assert!(failures.is_empty(), "{}", failures.join("\n"));
+
+    // ptxas refuses a form elsewhere, also without the rest of its kernel.
+    for (form, elsewhere) in [("mma.sync.aligned.m16n8k16", "sm_75"), ("stmatrix", "sm_89")] {
+        let forms = forms::all().filter(|of| of.ptx.starts_with(form)).take(1).collect();
+        let job = Job { target: elsewhere.into(), version: "9.5", forms, whole: false };
+        assert!(assemble(&toolchain, &job).is_err(), "{form} for {elsewhere}");
+    }
 }
