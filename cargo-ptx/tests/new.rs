@@ -26,6 +26,18 @@ fn target() -> PathBuf {
     Path::new(env!("CARGO_TARGET_TMPDIR")).join("cargo-ptx")
 }
 
+/// Lets the templates use the dependencies of kernels that this repository's own builds compile.
+fn share_dependencies_of_kernels() {
+    let own = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap().join("ptx-matrix/kernels");
+    let shared = target().join("ptx-matrix/kernels");
+    fs::create_dir_all(&own).unwrap();
+    fs::create_dir_all(shared.parent().unwrap()).unwrap();
+    #[cfg(unix)]
+    if !shared.exists() {
+        std::os::unix::fs::symlink(own, shared).unwrap();
+    }
+}
+
 fn checkout() -> &'static str {
     concat!(env!("CARGO_MANIFEST_DIR"), "/..")
 }
@@ -121,6 +133,7 @@ fn workspaces_test_build_and_run_with_the_packages() {
     // A stable path, so that a second run compiles nothing again.
     let packages = target().join("unpacked");
     package(&packages);
+    share_dependencies_of_kernels();
     // One after another: cargo locks the target folder, which they share.
     works(&packages, "tile", "sm_80", "mma.sync.aligned.m16n8k16");
     works(&packages, "wgmma", "sm_90a", "wgmma.mma_async");
