@@ -1,6 +1,7 @@
 //! `wgmma` with a sparse A, and its additional misuses.
 
 use ptx_matrix::element::Bits16;
+use ptx_matrix::forms::{self, WgmmaMatrices, WgmmaOptions};
 use ptx_matrix::fragment::FragmentSparseA;
 use ptx_matrix::mma::{
     Among, Compressed, GroupAccumulator, IssueSparse, Metadata, Plain, Selector, SelectorsBelow,
@@ -8,8 +9,8 @@ use ptx_matrix::mma::{
 };
 use ptx_matrix::prelude::*;
 use ptx_matrix::raw;
-use ptx_matrix::sim::{Agent, Misuse};
-use ptx_matrix::target::BuildTarget;
+use ptx_matrix::sim::{Agent, Misuse, Simulator};
+use ptx_matrix::target::{Arch, BuildTarget};
 
 type TileA = SharedTile<bf16, 64, 32, Swizzle64>;
 type TileB = SharedTile<bf16, 64, 16, Swizzle128, ColMajor>;
@@ -221,4 +222,48 @@ fn accumulator_in_flight_as_metadata_is_an_error() {
         found.iter().any(|of| matches!(of, Misuse::AccumulatorInFlight { access: "read", .. })),
         "{found:?}"
     );
+}
+
+const BY_NAME: &str = "wgmma.mma_async.sp.sync.aligned.m64n8k32.f32.bf16.bf16";
+
+/// The finding for a word of metadata in thread 37, in an execution by name. That is lane 5 of warp
+/// 1, which holds chunks of row 1.
+fn found_by_name(selector: u32, word: u32) -> Option<Misuse> {
+    let form = forms::all_wgmma().find(|form| form.ptx == BY_NAME).unwrap();
+    let options = WgmmaOptions { selector, ..WgmmaOptions::default() };
+    let memory = form.memory(&options);
+    let mut metadata = vec![0x4444_4444; 128];
+    metadata[37] = word;
+    let (a, b, c) = (vec![0x3f80; 64 * 16], vec![0x4000; 32 * 8], vec![0; 64 * 8]);
+    let input = memory.encode(&WgmmaMatrices { a, b, c, metadata });
+    let execution = Simulator::default().execute_group(&form, &options, true, &input).unwrap();
+    assert_eq!(execution.output, form.simulate(&options, true, &input));
+    execution.found.map(|error| {
+        assert!(error.to_string().contains("warp 1"), "{error}");
+        error.misuse.clone()
+    })
+}
+
+#[test]
+fn other_gpus_have_no_wgmma_by_name() {
+    let form = forms::all_wgmma().find(|form| form.ptx == BY_NAME).unwrap();
+    let options = WgmmaOptions::default();
+    let input = vec![0; form.memory(&options).input_bytes()];
+    let on = |gpu| Simulator::default().gpu(gpu).execute_group(&form, &options, true, &input);
+    assert!(on(Arch::SM_90).is_ok());
+    for gpu in [Arch::SM_89, Arch::SM_100, Arch::SM_120] {
+        let expected = format!("error: `{BY_NAME}` needs sm_90a, and {gpu} is simulated\n");
+        assert!(on(gpu).unwrap_err().to_string().starts_with(&expected));
+    }
+}
+
+#[test]
+fn invalid_metadata_is_found_in_an_execution_by_name() {
+    assert_eq!(found_by_name(0, 0x4444_4444), None);
+    let found = found_by_name(0, 0x4444_444f);
+    let Some(Misuse::Metadata { form: BY_NAME, code: 0b1111, row: 17, .. }) = found else {
+        panic!("{found:?}")
+    };
+    // Lanes 4 i and 4 i + 1 have the metadata of selector 0, the others that of selector 1.
+    assert_eq!(found_by_name(1, 0x4444_444f), None);
 }
