@@ -41,11 +41,12 @@ fn ptxas_assembles_every_form_from_its_version_on_and_for_no_other_gpu() {
             let kernel = |form: &WgmmaForm| {
                 form.kernel(&format!("whole_{}", form.name()), &last_options(form, in_registers))
             };
-            let kernels: Vec<String> = of_version.clone().map(kernel).collect();
+            let kernels: Vec<_> = of_version.clone().map(|form| (form.ptx, kernel(form))).collect();
             // These differ in the vectors that load and store D.
             let whole: String =
                 of_version.filter(|form| matches!(form.n, 24 | 256)).map(kernel).collect();
-            let kernels = only_instructions(&kernels) + &whole;
+            // ptxas takes three times as long for four in each kernel.
+            let kernels = only_instructions(&kernels, 1) + &whole;
             assemble(&toolchain, version, &format!("{version}-{in_registers}"), &kernels).unwrap();
         }
     }
@@ -56,6 +57,11 @@ fn ptxas_assembles_every_form_from_its_version_on_and_for_no_other_gpu() {
                 .unwrap_err();
         assert!(refused.contains(version), "{refused}");
     }
+    // ptxas refuses a wrong N, also without the rest of the kernel.
+    let kernel = forms[0].kernel("kernel", &WgmmaOptions::default()).replace("m64n8k", "m64n9k");
+    let wrong = forms[0].ptx.replace("m64n8k", "m64n9k");
+    let refused = assemble(&toolchain, "9.0", "wrong", &only_instructions(&[(&wrong, kernel)], 1));
+    assert!(refused.unwrap_err().contains("error"));
     let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join("wgmma-elsewhere.ptx");
     for target in ["sm_90", "sm_100a", "sm_120a"] {
         for form in [&forms[0], &forms[forms.len() - 1]] {
