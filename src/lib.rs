@@ -200,8 +200,6 @@ mod guides {
 /// The paths that the code of the macros uses.
 #[doc(hidden)]
 pub mod __private {
-    #[cfg(not(target_arch = "nvptx64"))]
-    pub use crate::engine::{Binding, LaunchId};
     pub use crate::lane::Grid;
     pub use crate::launch::*;
     pub use crate::memory::SharedLayout;

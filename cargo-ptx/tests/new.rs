@@ -33,8 +33,14 @@ fn share_dependencies_of_kernels() {
     fs::create_dir_all(&own).unwrap();
     fs::create_dir_all(shared.parent().unwrap()).unwrap();
     #[cfg(unix)]
-    if !shared.exists() {
-        std::os::unix::fs::symlink(own, shared).unwrap();
+    if fs::read_link(&shared).ok().as_ref() != Some(&own) {
+        // A link of another checkout, which was copied.
+        if shared.is_symlink() {
+            fs::remove_file(&shared).unwrap();
+        }
+        if !shared.exists() {
+            std::os::unix::fs::symlink(own, shared).unwrap();
+        }
     }
 }
 

@@ -141,10 +141,10 @@ pub fn host(kernel: &Kernel) -> TokenStream {
             let kernel = #krate::__private::KernelEntry::<#params> {
                 info: &Self::INFO,
                 names: &[#(#texts),*],
-                run: Self::run,
+                run: Self::ptx_matrix_run,
                 name_byte: #name_byte,
             };
-            // SAFETY: `run` calls this kernel with its own parameters.
+            // SAFETY: `INFO`, the function and the types of the parameters are this kernel's.
             unsafe {
                 #krate::__private::launch(
                     &kernel, device, ::core::convert::Into::into(grid), #values,
@@ -153,8 +153,11 @@ pub fn host(kernel: &Kernel) -> TokenStream {
         }
 
         /// Runs the kernel in a simulated block.
+        ///
+        /// # Safety
+        /// The block is of a launch of this kernel.
         #[cfg(not(target_arch = "nvptx64"))]
-        fn run(
+        unsafe fn ptx_matrix_run(
             block: &#krate::__private::Block<'_>,
             #values: <#params as #krate::__private::KernelParams>::In<'_>,
         ) {

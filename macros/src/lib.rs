@@ -43,7 +43,8 @@ pub fn kernel_args(item: TokenStream) -> TokenStream {
     kernel_args::expand(item.into()).unwrap_or_else(|error| error.into_compile_error()).into()
 }
 
-/// Calls `function!` for each form of a row of the tables of `wgmma.mma_async`.
+/// Calls `function!` for each form of a row of the tables of `wgmma.mma_async`, and for each place
+/// of A.
 ///
 /// The arguments are the values of N, and the row:
 /// `[8 16] (f16 [(f16 f16)] 16 plain 2 transpose 0)`.

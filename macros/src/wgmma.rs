@@ -3,7 +3,7 @@
 use proc_macro2::TokenStream;
 use std::fmt::Display;
 use syn::parse::{Parse, ParseStream};
-use syn::{Ident, LitInt, Result, bracketed, parenthesized};
+use syn::{Error, Ident, LitInt, Result, bracketed, parenthesized};
 
 /// Forms that differ only in the elements of A and B and in N: a row of the tables in
 /// `src/isa/wgmma.rs`.
@@ -109,7 +109,8 @@ pub fn functions(row: TokenStream) -> Result<TokenStream> {
     for (a, b) in &row.elements {
         for &n in &row.columns {
             for (suffix, operand) in &PLACES_OF_A {
-                calls += &row.call(&row.ptx(a, b, "N"), &row.ptx(a, b, n), n, suffix, operand);
+                let (family, ptx) = (row.ptx(a, b, "N")?, row.ptx(a, b, n)?);
+                calls += &row.call(&family, &ptx, n, suffix, operand)?;
             }
         }
     }
@@ -118,35 +119,38 @@ pub fn functions(row: TokenStream) -> Result<TokenStream> {
 
 impl Row {
     /// The instruction, as in PTX.
-    fn ptx(&self, a: &Ident, b: &Ident, n: impl Display) -> String {
+    fn ptx(&self, a: &Ident, b: &Ident, n: impl Display) -> Result<String> {
         let Self { d, k, option, selectors, .. } = self;
         let sparse = if *selectors > 0 { ".sp" } else { "" };
         let option = match option.to_string().as_str() {
-            "plain" => String::new(),
-            option => format!(".{}", option.replace('_', ".")),
+            "plain" => "",
+            "satfinite" => ".satfinite",
+            "and_popc" => ".and.popc",
+            _ => return Err(Error::new_spanned(option, "expected an option of `wgmma`")),
         };
-        format!("wgmma.mma_async{sparse}.sync.aligned.m64n{n}k{k}.{d}.{a}.{b}{option}")
+        Ok(format!("wgmma.mma_async{sparse}.sync.aligned.m64n{n}k{k}.{d}.{a}.{b}{option}"))
     }
 
-    fn immediates(&self, suffix: &str) -> Vec<Immediate> {
-        match self.immediates.to_string().as_str() {
+    fn immediates(&self, suffix: &str) -> Result<Vec<Immediate>> {
+        Ok(match self.immediates.to_string().as_str() {
             "nothing" => vec![],
             "negate" => vec![NEGATE_A, NEGATE_B],
             // A in registers is never transposed.
-            _ if suffix == "rs" => vec![NEGATE_A, NEGATE_B, TRANS_B],
-            _ => vec![NEGATE_A, NEGATE_B, TRANS_A, TRANS_B],
-        }
+            "transpose" if suffix == "rs" => vec![NEGATE_A, NEGATE_B, TRANS_B],
+            "transpose" => vec![NEGATE_A, NEGATE_B, TRANS_A, TRANS_B],
+            _ => return Err(Error::new_spanned(&self.immediates, "expected immediates")),
+        })
     }
 
     /// The call for one function.
-    fn call(&self, family: &str, ptx: &str, n: usize, suffix: &str, a: &Operand) -> String {
+    fn call(&self, family: &str, ptx: &str, n: usize, suffix: &str, a: &Operand) -> Result<String> {
         let (name, selectors) = (ptx.replace('.', "_"), self.selectors);
         let words = n / 8 * self.per_8_columns;
         let registers: String = (0..words).map(|index| format!("d{index} ")).collect();
         let d: Vec<String> = (0..words).map(|index| format!("{{{index}}}")).collect();
         let d = d.join(", ");
         let metadata = if selectors > 0 { METADATA } else { NO_METADATA };
-        let immediates = self.immediates(suffix);
+        let immediates = self.immediates(suffix)?;
         let mut generics = String::from(if selectors > 0 { "const SELECTOR: u32, " } else { "" });
         let (mut operands, mut template) = (String::new(), String::new());
         for (parameter, name, value) in &immediates {
@@ -170,7 +174,7 @@ impl Row {
         );
         let doc =
             format!("`{ptx} {{d..}}, {}, b-desc{}, scale-d ..;`: sm_90a.", a.doc, metadata.doc);
-        format!(
+        Ok(format!(
             "function! {{ {name}_{suffix} {doc:?} [{generics}] {words} [{registers}]
                 [{}, b: u64, {} scale_d: bool]
                 {template:?}
@@ -180,7 +184,7 @@ impl Row {
                     {simulated_a}]
             }}",
             a.parameter, metadata.parameter, a.operands, metadata.operands,
-        )
+        ))
     }
 }
 
@@ -220,6 +224,12 @@ mod tests {
 
     #[test]
     fn refuses_other_rows() {
-        assert!(functions(quote!([8] f16)).is_err());
+        for row in [
+            quote!(f16),
+            quote!((f16 [(f16 f16)] 16 rounded 2 transpose 0)),
+            quote!((f16 [(f16 f16)] 16 plain 2 inverted 0)),
+        ] {
+            assert!(functions(quote!([8] #row)).is_err());
+        }
     }
 }

@@ -1,6 +1,6 @@
 //! Kernel launches: parameters, kernel descriptions, devices and tensor maps.
 //!
-//! [`kernel`](macro@crate::kernel) makes a module for each kernel. Its `launch` takes any `Device`:
+//! [`kernel`](macro@crate::kernel) makes a type for each kernel. Its `launch` takes any `Device`:
 //! the simulator of this crate, or a GPU of the crate `ptx-matrix-host`. Its `simulate` is the
 //! short form for tests.
 //!

@@ -1,4 +1,4 @@
-//! What the launch functions of `#[kernel]` share.
+//! The launch of a kernel, which the launch functions of `#[kernel]` call.
 
 use super::{Device, KernelInfo, KernelParam, Launch, Params};
 use crate::engine::{Binding, NameByte};
@@ -56,8 +56,8 @@ pub struct KernelEntry<P: KernelParams> {
     pub info: &'static KernelInfo,
     /// The names of its parameters.
     pub names: &'static [&'static str],
-    /// Runs it in a block, as each warp does.
-    pub run: fn(&Block<'_>, P::In<'_>),
+    /// Runs it in a block, as each warp does. The block is of a launch of this kernel.
+    pub run: unsafe fn(&Block<'_>, P::In<'_>),
     /// Names a byte of its shared memory, for the simulator's reports.
     pub name_byte: NameByte,
 }
@@ -65,7 +65,8 @@ pub struct KernelEntry<P: KernelParams> {
 /// Launches a kernel on a device, with the host's arguments.
 ///
 /// # Safety
-/// `info` describes the kernel that `run` calls with its own parameters.
+/// `P` are the parameters of the kernel that `info` describes. `run` only calls that kernel, with
+/// copies of them.
 pub unsafe fn launch<'h, P: KernelParams, D: Device + 'h>(
     kernel: &KernelEntry<P>,
     device: &D,
@@ -81,8 +82,7 @@ pub unsafe fn launch<'h, P: KernelParams, D: Device + 'h>(
     result.expect("it was launched")
 }
 
-/// Calls `launch` with a kernel and its parameters. It is not generic over the device, so it is
-/// compiled once.
+/// Calls `launch` with a kernel and its parameters. It is compiled once for all devices.
 fn with_launch<P: KernelParams>(
     kernel: &KernelEntry<P>,
     binding: &Binding,
@@ -92,7 +92,8 @@ fn with_launch<P: KernelParams>(
 ) {
     let mut params = Params::new();
     P::values(bound, &mut params);
-    let body = Body(|block: &Block<'_>| (kernel.run)(block, bound));
+    // SAFETY: by the contract of `Device::launch`, the block is of this launch.
+    let body = Body(|block: &Block<'_>| unsafe { (kernel.run)(block, bound) });
     launch(Launch {
         kernel: kernel.info,
         grid,
@@ -109,8 +110,8 @@ fn with_launch<P: KernelParams>(
 /// refuse accesses by others.
 struct Body<F>(F);
 
-// SAFETY: a device runs it only in blocks of its launch, so that the simulator alone calls it from
-// several threads. The calls only read the captured parameters: they pass copies to the kernel.
+// SAFETY: by `Device`'s contract it runs only in blocks of its launch, which only the simulator
+// has. Its threads only read the captured parameters: they pass copies to the kernel.
 unsafe impl<F> Sync for Body<F> {}
 
 impl<F: Fn(&Block<'_>)> Body<F> {

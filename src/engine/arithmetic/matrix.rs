@@ -9,7 +9,7 @@ use std::vec::Vec;
 /// A register that holds elements of type `T`.
 pub(super) type Register<T> = <<T as Element>::Width as Width>::Register;
 
-/// Elements of the largest layout that a lane holds: 256 columns of bits.
+/// The most elements that a lane holds: A of M16N8K256, in bits.
 const MAX_ELEMENTS: usize = 128;
 
 /// The offsets of a layout's elements in a row-major matrix. Lane and element use disjoint bits of
@@ -47,7 +47,7 @@ impl Offsets {
     }
 
     /// The offsets of each lane's elements.
-    fn of_lanes(&self) -> impl Iterator<Item = impl Iterator<Item = usize>> {
+    fn by_lane(&self) -> impl Iterator<Item = impl Iterator<Item = usize>> {
         let of_elements = &self.of_elements[..self.elements];
         self.of_lanes.iter().map(move |&first| {
             of_elements.iter().map(move |&further| usize::from(first) + usize::from(further))
@@ -59,7 +59,7 @@ impl Offsets {
 /// for each element type.
 pub(crate) fn gathered<T: Element>(offsets: &Offsets, registers: &[Register<T>]) -> Vec<T> {
     let mut matrix = vec![T::zeroed(); offsets.len];
-    for (registers, offsets) in registers.chunks(registers.len() / LANES).zip(offsets.of_lanes()) {
+    for (registers, offsets) in registers.chunks(registers.len() / LANES).zip(offsets.by_lane()) {
         for (index, place) in offsets.enumerate() {
             matrix[place] = take::<T>(registers, index);
         }
@@ -70,7 +70,7 @@ pub(crate) fn gathered<T: Element>(offsets: &Offsets, registers: &[Register<T>])
 /// Writes a matrix to the registers of all lanes.
 pub(crate) fn scatter<T: Element>(offsets: &Offsets, matrix: &[T], registers: &mut [Register<T>]) {
     let per_lane = registers.len() / LANES;
-    for (registers, offsets) in registers.chunks_mut(per_lane).zip(offsets.of_lanes()) {
+    for (registers, offsets) in registers.chunks_mut(per_lane).zip(offsets.by_lane()) {
         for (index, place) in offsets.enumerate() {
             put::<T>(registers, index, matrix[place]);
         }
@@ -110,7 +110,7 @@ mod tests {
         ] {
             let offsets = Offsets::new(layout);
             assert_eq!(offsets.elements, layout.elements());
-            for (lane, offsets) in offsets.of_lanes().enumerate() {
+            for (lane, offsets) in offsets.by_lane().enumerate() {
                 for (index, place) in offsets.enumerate() {
                     let (row, col) = layout.position(lane, index);
                     assert_eq!(place, row * layout.cols() + col, "{layout}");
