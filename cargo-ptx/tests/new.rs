@@ -34,7 +34,7 @@ fn share_dependencies_of_kernels() {
     fs::create_dir_all(shared.parent().unwrap()).unwrap();
     #[cfg(unix)]
     if fs::read_link(&shared).ok().as_ref() != Some(&own) {
-        // A link of another checkout, which was copied.
+        // In a copied checkout, the link is to the original's folder.
         if shared.is_symlink() {
             fs::remove_file(&shared).unwrap();
         }

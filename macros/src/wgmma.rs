@@ -118,7 +118,8 @@ pub fn functions(row: TokenStream) -> Result<TokenStream> {
 }
 
 impl Row {
-    /// The instruction, as in PTX.
+    /// The instruction, as `wgmma_ptx!` writes it. `Form::of` refuses another text, and the typed
+    /// layer calls the functions by the name that follows from it.
     fn ptx(&self, a: &Ident, b: &Ident, n: impl Display) -> Result<String> {
         let Self { d, k, option, selectors, .. } = self;
         let sparse = if *selectors > 0 { ".sp" } else { "" };
