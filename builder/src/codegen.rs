@@ -11,6 +11,7 @@ use rayon::prelude::*;
 use crate::arch::Arch;
 use crate::ir::{self, KeptCrates, Kernel, Module, Prepared, UnknownCalls, arithmetic};
 use crate::kernel_crate::Bitcode;
+use crate::newer::without_newer;
 use crate::optimiser::{CHECKED, Optimiser};
 use crate::process;
 use crate::refusal::{Refusal, Refused};
@@ -90,7 +91,8 @@ impl Codegen<'_> {
                 |refusal| Refused { arch: self.arch, refusals: vec![refusal] }.into(),
             ));
         }
-        Ok(merge_traps(&String::from_utf8_lossy(&output.stdout)))
+        let ptx = merge_traps(&String::from_utf8_lossy(&output.stdout));
+        Ok(without_newer(&ptx, self.arch))
     }
 
     /// Returns the arguments of opt and llc, and the names of the edits and checks. The PTX depends
@@ -102,7 +104,7 @@ impl Codegen<'_> {
             .arguments()
             .into_iter()
             .chain(arguments)
-            .chain(["merge_traps", CHECKED].map(String::from))
+            .chain(["merge_traps", "without_newer", CHECKED].map(String::from))
             .collect()
     }
 

@@ -52,6 +52,7 @@ mod ir;
 mod kernel_crate;
 mod lock;
 mod manifest;
+mod newer;
 mod optimiser;
 mod package;
 mod process;
