@@ -145,6 +145,12 @@ impl<T: Multiply<O>, O: Output> Plan<T, O> {
         self.candidate.map(Candidate::choice)
     }
 
+    /// The direction in which the tiles of a cluster are adjacent, in the GEMM with a row-major D.
+    /// The blocks of a cluster share the tile of one operand, by multicast.
+    pub fn cluster_along(&self) -> ClusterAlong {
+        self.cluster_along
+    }
+
     /// The number of accumulators of workspace (`f32`; for f64, `f64`; for s8, `i32`); 0 without
     /// split-K.
     pub fn workspace_len(&self) -> usize {

@@ -7,8 +7,6 @@
 
 mod choice;
 mod cost_model;
-#[cfg(test)]
-mod tests;
 mod tuned;
 
 pub use choice::{Choice, ParseChoiceError};

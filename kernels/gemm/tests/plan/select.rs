@@ -1,51 +1,38 @@
 //! Which kernels are selected for an H100 or H200: 132 SMs.
 
-use super::*;
-use crate::Order;
-use crate::kernels::{ClusterAlong, Multiply};
 use ptx_matrix::element::bf16;
+use ptx_matrix::sim::Simulator;
+use ptx_matrix_gemm::kernels::{ClusterAlong, Kernel, Multiply};
+use ptx_matrix_gemm::{Choice, Gemm, Layout, Order, Plan};
+use std::collections::BTreeSet;
 
 const KERNELS: &[Kernel] = <bf16 as Multiply<bf16>>::KERNELS;
-
-fn workload(m: usize, n: usize, k: usize) -> Workload {
-    let element_bytes = ElementBytes { operand: 2, output: 2, accumulator: 4 };
-    Workload {
-        m,
-        n,
-        k,
-        batches: 1,
-        element_bytes,
-        mma_rate: 1024.0,
-        sms: 132,
-        can_split_k: true,
-        starts_with_lines: LINES,
-        elements: PerOperand { a: (m * k) as f64, b: (k * n) as f64 },
-        tma_stores_d: true,
-    }
-}
 
 fn named(name: &str) -> &'static Kernel {
     KERNELS.iter().find(|kernel| kernel.name == name).expect("a kernel of the list")
 }
 
-/// A kernel, with A and B not repacked.
-fn alone(kernel: &'static Kernel) -> Candidate {
-    Candidate { kernel, k_splits: 1, repacked: Repacked::None }
+fn planned(gemm: &Gemm<bf16>) -> Plan<bf16> {
+    gemm.plan(&Simulator::default()).unwrap()
 }
 
-/// The best candidate for row-major A and B.
-fn best(workload: Workload, workspace: usize) -> String {
-    let row_major = |kernel: &&Kernel| kernel.takes(Order::RowMajor, Order::RowMajor);
-    let kernels = KERNELS.iter().filter(row_major);
-    workload.best(kernels.map(alone), workspace).unwrap().choice().to_string()
+/// The selected kernel, with the splits of K.
+fn best(gemm: &Gemm<bf16>) -> String {
+    planned(gemm).choice().unwrap().to_string()
 }
 
+/// The same for row-major A and B.
 fn chosen(m: usize, n: usize, k: usize, workspace: usize) -> String {
-    best(workload(m, n, k), workspace)
+    best(&Gemm::new(m, n, k).workspace_up_to(workspace))
 }
 
-const LINES: PerOperand<bool> = PerOperand { a: true, b: true };
-const NO_LINES: PerOperand<bool> = PerOperand { a: false, b: false };
+/// The direction of a kernel's clusters.
+fn along(gemm: Gemm<bf16>, name: &str) -> ClusterAlong {
+    planned(&gemm.choose(Choice::new(name, 1))).cluster_along()
+}
+
+/// Elements of a cache line: 128 bytes of bf16.
+const LINE: usize = 64;
 
 #[test]
 fn large_gemms_take_large_tiles() {
@@ -89,9 +76,8 @@ fn few_tiles_take_cluster_split_k() {
 #[test]
 fn operands_that_tma_cannot_load_are_repacked() {
     let chosen = |side: usize, row_major_b: bool| {
-        let gemm = crate::Gemm::<bf16>::new(side, side, side).repack_workspace(usize::MAX);
-        let gemm = if row_major_b { gemm } else { gemm.b(crate::Layout::col_major(side)) };
-        gemm.plan(&ptx_matrix::sim::Simulator::default()).unwrap().choice().unwrap().to_string()
+        let gemm = Gemm::<bf16>::new(side, side, side).repack_workspace(usize::MAX);
+        best(&if row_major_b { gemm } else { gemm.b(Layout::col_major(side)) })
     };
     assert_eq!(chosen(8191, true), "sm90_bf16_nn_128x256x64+a+b");
     assert_eq!(chosen(8191, false), "sm90_bf16_nn_128x256x64+a+b");
@@ -112,36 +98,37 @@ fn tiles_are_small_enough_to_fill_the_device() {
 
 #[test]
 fn clusters_multicast_misaligned_operands() {
-    let chosen =
-        |m, n, k, lines| best(Workload { starts_with_lines: lines, ..workload(m, n, k) }, 0);
-    assert_eq!(chosen(4104, 4104, 4104, NO_LINES), "sm90_bf16_nn_176x192x64_swap_c2");
-    // A little more than sixteen tiles of 128 rows, in one wave.
-    assert_eq!(chosen(2056, 2056, 2056, NO_LINES), "sm90_bf16_nn_176x192x64_swap_c2");
-    assert_eq!(chosen(1032, 4104, 2056, NO_LINES), "sm90_bf16_nn_176x192x64_swap_c2");
-    assert_eq!(chosen(600, 6000, 6000, NO_LINES), "sm90_bf16_nn_176x192x64_swap_c2");
-    assert_eq!(chosen(2200, 2200, 2200, NO_LINES), "sm90_bf16_nn_160x256x64_swap_c2");
-    assert_eq!(chosen(2300, 2048, 2200, NO_LINES), "sm90_bf16_nn_192x192x64_swap_c2");
-    assert_eq!(chosen(1000, 3000, 5000, NO_LINES), "sm90_bf16_nn_128x192x64_c2");
-    assert_eq!(chosen(5000, 1200, 3000, NO_LINES), "sm90_bf16_nn_200x128x64_swap_c2");
-    assert_eq!(chosen(2000, 6000, 1000, NO_LINES), "sm90_bf16_nn_128x256x64_c2");
-    assert_eq!(
-        chosen(777, 4000, 2048, PerOperand { a: true, b: false }),
-        "sm90_bf16_nn_200x128x64_swap_c2"
-    );
+    for (m, n, k, kernel) in [
+        (4104, 4104, 4104, "sm90_bf16_nn_176x192x64_swap_c2"),
+        // A little more than sixteen tiles of 128 rows, in one wave.
+        (2056, 2056, 2056, "sm90_bf16_nn_176x192x64_swap_c2"),
+        (1032, 4104, 2056, "sm90_bf16_nn_176x192x64_swap_c2"),
+        (600, 6000, 6000, "sm90_bf16_nn_176x192x64_swap_c2"),
+        (2200, 2200, 2200, "sm90_bf16_nn_160x256x64_swap_c2"),
+        (1000, 3000, 5000, "sm90_bf16_nn_128x192x64_c2"),
+        (5000, 1200, 3000, "sm90_bf16_nn_200x128x64_swap_c2"),
+        (2000, 6000, 1000, "sm90_bf16_nn_128x256x64_c2"),
+        // A has whole lines.
+        (777, 4000, 2048, "sm90_bf16_nn_200x128x64_swap_c2"),
+    ] {
+        assert_eq!(chosen(m, n, k, 0), kernel, "{m} x {n} x {k}");
+    }
+    let gemm = Gemm::new(2300, 2048, 2200).b(Layout::row_major(2056));
+    assert_eq!(best(&gemm), "sm90_bf16_nn_192x192x64_swap_c2");
 }
 
 /// Clusters along N compute one more column of tiles here, in the same wave, and multicast the
 /// operand that takes longer to load.
 #[test]
 fn clusters_multicast_the_slower_operand() {
-    let kernel = named("sm90_bf16_nn_224x128x64_swap_c2");
-    let tiles = [ClusterAlong::N, ClusterAlong::M].map(|along| kernel.tiles(1336, 2672, along));
+    let (name, (m, n, k)) = ("sm90_bf16_nn_224x128x64_swap_c2", (1336, 2672, 4008));
+    let tiles = [ClusterAlong::N, ClusterAlong::M]
+        .map(|along| named(name).tiles(m as u32, n as u32, along));
     assert_eq!(tiles, [132, 126]);
-    let along = |starts_with_lines| {
-        let workload = Workload { starts_with_lines, ..workload(1336, 2672, 4008) };
-        workload.cluster_along(alone(kernel))
-    };
-    assert_eq!((along(NO_LINES), along(LINES)), (ClusterAlong::N, ClusterAlong::M));
+    let gemm = Gemm::new(m, n, k);
+    let lines = |length: usize| Layout::row_major(length.next_multiple_of(LINE));
+    let with_lines = gemm.clone().a(lines(k)).b(lines(n));
+    assert_eq!((along(gemm, name), along(with_lines, name)), (ClusterAlong::N, ClusterAlong::M));
 }
 
 /// Clusters of four hold all tiles of a column, if they fit one wave; else clusters of two.
@@ -158,7 +145,7 @@ fn clusters_of_four_take_one_wave() {
 /// Likewise with few columns. Otherwise the longer side of the tile is.
 #[test]
 fn clusters_multicast_rows_that_few_load() {
-    let along = |name, m, n| workload(m, n, 8192).cluster_along(alone(named(name)));
+    let along = |name, m, n| along(Gemm::new(m, n, 8192), name);
     for (name, few_rows, few_cols) in
         [("sm90_bf16_nn_144x128x64_swap_c2", 257, 256), ("sm90_bf16_nn_80x64x64_swap_c2", 129, 128)]
     {
@@ -189,7 +176,15 @@ fn small_m_selects_low_tiles_and_split_k() {
 /// With a short K the epilogue takes longest: large tiles of persistent blocks are fastest.
 #[test]
 fn short_k_selects_large_persistent_tiles() {
-    let chosen = |m, n, k, batches| best(Workload { batches, ..workload(m, n, k) }, 0);
+    let chosen = |m: usize, n: usize, k: usize, batches: usize| {
+        let lines = k.next_multiple_of(LINE);
+        let gemm = Gemm::new(m, n, k)
+            .batches(batches)
+            .a(Layout::row_major(lines).batch_stride(m * lines))
+            .b(Layout::row_major(n).batch_stride(k * n))
+            .d(Layout::row_major(n).batch_stride(m * n));
+        best(&gemm)
+    };
     for (m, n, k, batches) in [
         (2048, 2048, 128, 64),
         (1024, 1024, 64, 64),
@@ -209,10 +204,7 @@ fn short_k_selects_large_persistent_tiles() {
 /// Also where a cache line holds several rows of B, which `cp.async` loads slowly.
 #[test]
 fn few_columns_take_narrow_tiles() {
-    let narrow = |m, n| {
-        let starts_with_lines = PerOperand { a: true, b: n % 64 == 0 };
-        best(Workload { starts_with_lines, ..workload(m, n, 4096) }, usize::MAX)
-    };
+    let narrow = |m, n| chosen(m, n, 4096, usize::MAX);
     for (m, n) in [(4096, 32), (4096, 64), (4096, 128), (16384, 64)] {
         assert_eq!(narrow(m, n), "sm90_bf16_nn_64x64x64", "{n} columns");
     }
@@ -226,19 +218,26 @@ fn no_split_k_where_tiles_fill_the_device() {
     assert!(!chosen(4096, 4096, 65536, usize::MAX).contains('/'));
 }
 
+/// With every kernel that takes row-major matrices.
 #[test]
 fn no_split_is_empty() {
+    let device = Simulator::default();
+    let mut tried = BTreeSet::new();
     for k in 1..2000 {
-        let workload = workload(1, 1, k);
-        for kernel in KERNELS {
-            for splits in workload.k_splits(kernel) {
-                let k_per_split = workload.k_per_split(kernel, splits);
-                assert!(
-                    (splits - 1) * k_per_split < k && splits * k_per_split >= k,
-                    "{k} in {splits} splits of {k_per_split}"
-                );
-                assert!(k_per_split.is_multiple_of(kernel.tile.k));
+        let lines = |length: usize| Layout::row_major(length.next_multiple_of(LINE));
+        let gemm = Gemm::<bf16>::new(1, 1, k).a(lines(k)).b(lines(1)).d(lines(1));
+        for choice in gemm.choices(&device) {
+            // Splits have whole steps of K.
+            let (kernel, splits) = (named(&choice.kernel), choice.k_splits);
+            let k_per_split = k.div_ceil(splits).next_multiple_of(kernel.tile.k);
+            assert_eq!(k.div_ceil(k_per_split), splits, "K = {k}, {choice}");
+            if k % 293 == 0 {
+                let plan = gemm.clone().choose(choice).plan(&device);
+                assert!(plan.is_ok(), "K = {k}: {}", plan.unwrap_err());
             }
+            tried.insert(kernel.name);
         }
     }
+    let row_major = |kernel: &&Kernel| kernel.takes(Order::RowMajor, Order::RowMajor);
+    assert_eq!(tried, KERNELS.iter().filter(row_major).map(|kernel| kernel.name).collect());
 }

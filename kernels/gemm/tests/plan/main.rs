@@ -1,5 +1,9 @@
 //! GEMMs through the public interface, on the simulator; and refusals before any launch.
 
+mod choice;
+mod select;
+mod slices;
+
 use std::convert::Infallible;
 
 use bytemuck::Pod;
