@@ -46,6 +46,20 @@
 //! [`Simulator::profiled`] returns instruction counts, bytes moved and the bank conflicts of each
 //! source line. [`Simulator::traced`] returns a trace of each warp's instructions.
 
+/// Defines a description of forms, which leads to their arithmetic.
+///
+/// A static is compiled with this crate in any case: once for all kernels, and optimised. Unit
+/// tests use few of the descriptions, so there it is a constant.
+macro_rules! description {
+    ($name:ident: $type:ty = $description:expr) => {
+        #[cfg(not(test))]
+        static $name: $type = $description;
+        #[cfg(test)]
+        const $name: $type = $description;
+    };
+}
+pub(crate) use description;
+
 pub(crate) mod arithmetic;
 pub(crate) mod findings;
 mod job;

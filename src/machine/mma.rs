@@ -26,9 +26,9 @@ macro_rules! multiply {
         $name:ident $form:expr, [$($types:tt)*], $site:ident,
         ($a:ident: $of_a:ty, $b:ident: $of_b:ty, $c:ident: $of_c:ty) -> $of_d:ty
     ) => {{
-        use crate::engine::MmaDescription;
+        use crate::engine::{MmaDescription, description};
         fn simulated(site: Site, form: &'static str, a: &$of_a, b: &$of_b, c: &$of_c) -> $of_d {
-            static FORM: MmaDescription = MmaDescription::dense::<$($types)*>();
+            description!(FORM: MmaDescription = MmaDescription::dense::<$($types)*>());
             <$of_d>::from_words(&FORM.multiply(site, form, [a.words(), b.words(), c.words()]))
         }
         simulated($site, $form, $a, $b, $c)
@@ -63,7 +63,7 @@ macro_rules! multiply_sparse {
         $name:ident $selector:ident $form:expr, [$($types:tt)*], $site:ident,
         $acc:ident: $of_acc:ty, $a:ident: $of_a:ty, $b:ident: $of_b:ty, $metadata:ident
     ) => {{
-        use crate::engine::MmaDescription;
+        use crate::engine::{MmaDescription, description};
         fn simulated(
             site: Site,
             form: &'static str,
@@ -73,7 +73,7 @@ macro_rules! multiply_sparse {
             b: &$of_b,
             metadata: PerLane<u32>,
         ) {
-            static FORM: MmaDescription = MmaDescription::sparse::<$($types)*>();
+            description!(FORM: MmaDescription = MmaDescription::sparse::<$($types)*>());
             let matrices = [a.words(), b.words(), acc.words()];
             let d = FORM.multiply_sparse(site, form, matrices, metadata, selector);
             *acc = <$of_acc>::from_words(&d);
@@ -144,7 +144,8 @@ macro_rules! multiply_scaled {
         ($a:ident: $of_a:ty, $scales_a:ident: $of_scales_a:ty),
         ($b:ident: $of_b:ty, $scales_b:ident: $of_scales_b:ty)) => {{
         use crate::{
-            engine::MmaDescription, fragment::Selected, isa::Selectors, lane::PerLane,
+            engine::{MmaDescription, description}, fragment::Selected, isa::Selectors,
+            lane::PerLane,
         };
         fn simulated(
             site: Site,
@@ -154,7 +155,7 @@ macro_rules! multiply_scaled {
             (b, scales_b): (&$of_b, &$of_scales_b),
             selectors: Selectors,
         ) {
-            static FORM: MmaDescription = MmaDescription::$kind::<$($types)*>();
+            description!(FORM: MmaDescription = MmaDescription::$kind::<$($types)*>());
             let matrices = [a.words(), b.words(), acc.words()];
             let of_lanes = [metadata, scales_a.registers(), scales_b.registers()];
             let d = FORM.multiply_scaled(site, form, matrices, of_lanes, selectors);

@@ -114,15 +114,15 @@ macro_rules! functions {
             };
             #[cfg(not(target_arch = "nvptx64"))]
             return {
-                use crate::{engine::{MmaDescription, raw}, isa::ptx};
-                static FORM: MmaDescription = MmaDescription::dense::<
+                use crate::{engine::{MmaDescription, description, raw}, isa::ptx};
+                description!(FORM: MmaDescription = MmaDescription::dense::<
                     crate::mma_shape!($shape $la $lb $of_a),
                     crate::mma_element!($q $of_a),
                     crate::mma_element!($q $of_b),
                     ptx::$of_c,
                     ptx::$of_d,
                     crate::isa::mma_arithmetic!($shape $of_a $q),
-                >();
+                >());
                 raw::multiply(
                     crate::mma_ptx!($q $shape $la $lb $of_d $of_a $of_b $of_c),
                     &FORM,

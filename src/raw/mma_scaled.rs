@@ -74,13 +74,14 @@ macro_rules! functions {
             };
             #[cfg(not(target_arch = "nvptx64"))]
             return {
-                use crate::{engine::{MmaDescription, raw}, fragment::Selected, isa::Selectors};
-                static FORM: MmaDescription = MmaDescription::scaled::<
+                use crate::engine::{MmaDescription, description, raw};
+                use crate::{fragment::Selected, isa::Selectors};
+                description!(FORM: MmaDescription = MmaDescription::scaled::<
                     crate::isa::ptx::$shape,
                     crate::mma_element!($kind $a),
                     crate::mma_element!($kind $b),
                     crate::mma_kind!($kind $vec $scale),
-                >();
+                >());
                 raw::multiply(
                     crate::mma_scaled_ptx!($shape $kind $vec $scale $a $b),
                     &FORM,

@@ -88,11 +88,11 @@ macro_rules! functions {
             };
             #[cfg(not(target_arch = "nvptx64"))]
             return {
-                use crate::{engine::{MmaDescription, raw}, isa::{Selectors, ptx}};
-                static FORM: MmaDescription = MmaDescription::sparse::<
+                use crate::{engine::{MmaDescription, description, raw}, isa::{Selectors, ptx}};
+                description!(FORM: MmaDescription = MmaDescription::sparse::<
                     ptx::$shape, crate::mma_element!($q $of_a), crate::mma_element!($q $of_b),
                     ptx::$of_c, ptx::$q, ptx::$order,
-                >();
+                >());
                 raw::multiply(
                     crate::mma_sparse_ptx!($order $q $shape $of_d $of_a $of_b $of_c),
                     &FORM,

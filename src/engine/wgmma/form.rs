@@ -115,14 +115,14 @@ impl Family {
 macro_rules! families {
     ([$name:ident $of:ident] $($d:ident [$(($a:ident $b:ident))*] $k:literal $option:ident
         $columns:ident $per:tt $behind:ident $selectors:tt $version:literal;)*) => {
-        static $name: [Family; [$($(stringify!($a $b)),*),*].len()] = [$($(
+        description!($name: [Family; [$($(stringify!($a $b)),*),*].len()] = [$($(
             Family::$of::<
                 wgmma_shape!($selectors $a), ptx::$a, ptx::$b, ptx::$d,
                 wgmma_arithmetic!($a $option)
             >(
                 wgmma_ptx!($selectors "N" $d $a $b $k $option),
             )
-        ),*),*];
+        ),*),*]);
     };
 }
 wgmma_forms!(families[DENSE dense]);
