@@ -1,5 +1,7 @@
 //! Layouts: which lane holds which element of a matrix.
 
+use crate::lane::LANES;
+
 /// One bit of an element's coordinate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Bit {
@@ -22,15 +24,64 @@ pub(crate) enum Bit {
 /// assert_eq!(layout.owner(9, 3), (5, 3));
 /// assert_eq!(layout.to_string(), "(T32,V4) -> (16,8)");
 /// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Layout {
     lane: [Bit; 5],
     index: &'static [Bit],
+    coordinates: &'static Coordinates,
+}
+
+/// The coordinates of a layout, for the simulator, which asks for those of every element. On the
+/// device the bits are constants, from which the compiler computes the coordinates.
+///
+/// Lane and index set different bits of a coordinate, so it is the bitwise OR of their two entries.
+#[derive(PartialEq, Eq)]
+pub(super) struct Coordinates {
+    of_lanes: [(u8, u8); LANES],
+    of_elements: [(u8, u8); Layout::MAX_ELEMENTS],
+}
+
+impl Coordinates {
+    pub(super) const fn new(lane: &[Bit], index: &[Bit]) -> Self {
+        let (mut of_lanes, mut of_elements) = ([(0, 0); LANES], [(0, 0); Layout::MAX_ELEMENTS]);
+        let mut number = 0;
+        while number < LANES {
+            of_lanes[number] = place(lane, number);
+            number += 1;
+        }
+        number = 0;
+        while number < 1 << index.len() {
+            of_elements[number] = place(index, number);
+            number += 1;
+        }
+        Coordinates { of_lanes, of_elements }
+    }
+}
+
+/// The part of (row, column) that these bits of a lane or an index set.
+const fn place(bits: &[Bit], number: usize) -> (u8, u8) {
+    let (mut row, mut col, mut bit) = (0, 0, 0);
+    while bit < bits.len() {
+        let value = (number >> bit & 1) as u8;
+        match bits[bit] {
+            Bit::Row(to) => row |= value << to,
+            Bit::Col(to) => col |= value << to,
+        }
+        bit += 1;
+    }
+    (row, col)
 }
 
 impl Layout {
-    pub(super) const fn new(lane: [Bit; 5], index: &'static [Bit]) -> Self {
-        Layout { lane, index }
+    /// The most elements that a lane holds: A of M16N8K256, in bits.
+    pub(crate) const MAX_ELEMENTS: usize = 128;
+
+    pub(super) const fn new(
+        lane: [Bit; 5],
+        index: &'static [Bit],
+        coordinates: &'static Coordinates,
+    ) -> Self {
+        Layout { lane, index, coordinates }
     }
 
     /// Elements that each lane holds.
@@ -121,7 +172,16 @@ impl Layout {
     }
 
     /// The (row, column) of element `index` of `lane`.
-    #[cfg_attr(target_arch = "nvptx64", inline)]
+    #[cfg(not(target_arch = "nvptx64"))]
+    pub const fn position(self, lane: usize, index: usize) -> (usize, usize) {
+        let (row, col) = self.coordinates.of_lanes[lane % LANES];
+        let (down, right) = self.coordinates.of_elements[index % self.elements()];
+        ((row | down) as usize, (col | right) as usize)
+    }
+
+    /// The (row, column) of element `index` of `lane`.
+    #[cfg(target_arch = "nvptx64")]
+    #[inline]
     pub const fn position(self, lane: usize, index: usize) -> (usize, usize) {
         let (mut row, mut col) = (0, 0);
         let mut bit = 0;
@@ -159,6 +219,13 @@ impl Layout {
     }
 }
 
+impl core::fmt::Debug for Layout {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        let Layout { lane, index, .. } = self;
+        f.debug_struct("Layout").field("lane", lane).field("index", index).finish()
+    }
+}
+
 /// Formats in CuTe's notation: `(T32,V4) -> (16,8)`, 32 threads of 4 values to 16 rows of 8
 /// columns.
 impl core::fmt::Display for Layout {
@@ -189,6 +256,18 @@ pub(super) mod bits {
     pub const C7: Bit = Bit::Col(7);
 }
 
+/// A layout of these bits.
+macro_rules! layout {
+    ([$($lane:expr),*] [$($index:expr),*]) => {
+        Layout::new(
+            [$($lane),*],
+            &[$($index),*],
+            &const { Coordinates::new(&[$($lane),*], &[$($index),*]) },
+        )
+    };
+}
+pub(super) use layout;
+
 /// Defines the layouts, one row each: shape, role, width, registers, then the coordinate bits of
 /// the lane's bits and of the index's bits. Lowest bits come first, and `R3` is bit 3 of the row.
 macro_rules! layouts {
@@ -200,7 +279,7 @@ macro_rules! layouts {
     ) => {$(
         impl FragmentShape<$role, $width> for $shape {
             type Registers = [<$width as Width>::Register; $registers];
-            const LAYOUT: Layout = Layout::new([$($lane),*], &[$($index),*]);
+            const LAYOUT: Layout = layout!([$($lane),*] [$($index),*]);
         }
     )*
         /// All layouts, each with the number of elements in its registers.

@@ -1,7 +1,7 @@
 //! The layout of every fragment (PTX ISA 9.7.14.5.2 to .9).
 
 use super::layout::bits::*;
-use super::layout::{Layout, layouts};
+use super::layout::{Coordinates, Layout, layout, layouts};
 use super::shape::*;
 use super::{ColMajor, Order, RowMajor};
 use crate::element::{Bits1, Bits4, Bits8, Bits16, Bits32, Bits64, Width};
@@ -86,13 +86,13 @@ macro_rules! quad_layouts {
         $(
             impl<$($orders: Order),*> FragmentShape<$role, $width> for M8N8K4Quad<$a, $b> {
                 type Registers = [<$width as Width>::Register; $registers];
-                const LAYOUT: Layout = Layout::new([$($lane),*], &[$($index),*]);
+                const LAYOUT: Layout = layout!([$($lane),*] [$($index),*]);
             }
         )*
         #[cfg(test)]
         const QUADS: &[(&str, Layout, usize)] = &[$((
             concat!($name, " ", stringify!($role), " ", stringify!($width)),
-            Layout::new([$($lane),*], &[$($index),*]),
+            layout!([$($lane),*] [$($index),*]),
             $registers * <$width as Width>::PER_REGISTER,
         )),*];
     };

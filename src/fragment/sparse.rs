@@ -2,7 +2,7 @@
 
 use super::Kept;
 use super::layout::bits::*;
-use super::layout::{Layout, layouts};
+use super::layout::{Coordinates, Layout, layout, layouts};
 use super::shape::*;
 use crate::element::{Bits4, Bits8, Bits16, Bits32, Width};
 use crate::lane::Sealed;
@@ -70,7 +70,7 @@ macro_rules! widths {
     ) => {$(
         impl SparseWidth for $width {
             const CHUNK: usize = $chunk;
-            const METADATA: Layout = Layout::new([$($lane),*], &[$($index),*]);
+            const METADATA: Layout = layout!([$($lane),*] [$($index),*]);
             $($($pick)*)?
         }
     )*};

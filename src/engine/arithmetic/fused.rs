@@ -219,7 +219,11 @@ fn whole_sums<C: AccumulatorFloat>(
     // Only the total of A's and B's fraction bits matters.
     let (Some(of_a), Some(of_b)) = (Places::of(a, 0), Places::of(b, fraction)) else {
         // Beyond the end of K all elements are zero.
-        return Some(c.iter().map(|&c| finite_sum(&[], &[], fraction, c, fused)).collect());
+        let sum = |c: &Operand| match c.significand {
+            0 => fused.round(0, 0),
+            _ => finite_sum(&[], &[], fraction, *c, fused),
+        };
+        return Some(c.iter().map(sum).collect());
     };
     let products =
         Places { lowest: of_a.lowest + of_b.lowest, highest: of_a.highest + of_b.highest };
@@ -232,11 +236,14 @@ fn whole_sums<C: AccumulatorFloat>(
         operands.iter().map(|of| shifted(of.significand, of.exponent - lowest) as f64).collect()
     };
     let (a, b) = (whole(a, of_a.lowest), whole(b, of_b.lowest + fraction));
+    // Beyond the ends of M and N all elements are zero.
+    let filled = |row: &[f64]| Some(1 + row.iter().rposition(|b| *b != 0.0)?);
+    let cols = b.chunks(n).filter_map(filled).max().unwrap_or_default();
     let mut d = Vec::with_capacity(c.len());
     for (a, c) in a.chunks(k).zip(c.chunks(n)) {
         let mut sums = vec![0.0; n];
-        for (a, b) in a.iter().zip(b.chunks(n)) {
-            sums.iter_mut().zip(b).for_each(|(sum, b)| *sum += a * b);
+        for (a, b) in a.iter().zip(b.chunks(n)).filter(|(a, _)| **a != 0.0) {
+            sums.iter_mut().zip(&b[..cols]).for_each(|(sum, b)| *sum += a * b);
         }
         d.extend(sums.into_iter().zip(c).map(|(sum, c)| {
             let c = shifted(c.significand, c.exponent - C::FRACTION - unit);

@@ -9,9 +9,6 @@ use std::vec::Vec;
 /// A register that holds elements of type `T`.
 pub(super) type Register<T> = <<T as Element>::Width as Width>::Register;
 
-/// The most elements that a lane holds: A of M16N8K256, in bits.
-const MAX_ELEMENTS: usize = 128;
-
 /// The offsets of a layout's elements in a row-major matrix. Lane and element use disjoint bits of
 /// an offset, so an offset is a sum.
 pub(crate) struct Offsets {
@@ -24,13 +21,13 @@ pub(crate) struct Offsets {
     /// The offset of each lane's first element.
     of_lanes: [u16; LANES],
     /// The offsets of a lane's elements from its first one.
-    of_elements: [u16; MAX_ELEMENTS],
+    of_elements: [u16; Layout::MAX_ELEMENTS],
 }
 
 impl Offsets {
     pub(crate) const fn new(layout: Layout) -> Self {
         let (cols, elements) = (layout.cols(), layout.elements());
-        let (mut of_lanes, mut of_elements) = ([0; LANES], [0; MAX_ELEMENTS]);
+        let (mut of_lanes, mut of_elements) = ([0; LANES], [0; Layout::MAX_ELEMENTS]);
         let mut lane = 0;
         while lane < LANES {
             let (row, col) = layout.position(lane, 0);
