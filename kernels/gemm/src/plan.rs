@@ -146,7 +146,21 @@ impl<T: Multiply<O>, O: Output> Plan<T, O> {
     }
 
     /// The direction in which the tiles of a cluster are adjacent, in the GEMM with a row-major D.
-    /// The blocks of a cluster share the tile of one operand, by multicast.
+    /// The blocks of a cluster share the tile of one operand, by multicast. It does not matter for
+    /// a kernel without clusters.
+    ///
+    /// ```
+    /// use ptx_matrix::{element::bf16, sim::Simulator};
+    /// use ptx_matrix_gemm::{Choice, Gemm, kernels::ClusterAlong};
+    ///
+    /// // With few columns, few clusters load each row of A: so A is multicast.
+    /// let gemm = Gemm::<bf16>::new(8192, 128, 8192);
+    /// let plan = gemm
+    ///     .choose(Choice::new("sm90_bf16_nn_80x64x64_swap_c2", 1))
+    ///     .plan(&Simulator::default())?;
+    /// assert_eq!(plan.cluster_along(), ClusterAlong::N);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn cluster_along(&self) -> ClusterAlong {
         self.cluster_along
     }
