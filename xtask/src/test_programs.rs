@@ -130,4 +130,37 @@ mod tests {
         );
         assert!(programs("no message").is_err());
     }
+
+    /// Cargo does not run the unit tests of a library with `test = false`, and does not say so.
+    #[test]
+    fn libraries_whose_unit_tests_do_not_run_have_none() {
+        let listed =
+            cargo().args(["metadata", "--no-deps", "--format-version=1"]).output().unwrap();
+        let metadata: serde_json::Value = serde_json::from_slice(&listed.stdout).unwrap();
+        let packages = metadata["packages"].as_array().unwrap();
+        let targets = packages.iter().flat_map(|package| package["targets"].as_array().unwrap());
+        let is_left_out =
+            |target: &&serde_json::Value| target["kind"][0] == "lib" && target["test"] == false;
+        let mut folders: Vec<PathBuf> = targets
+            .filter(is_left_out)
+            .map(|target| Path::new(target["src_path"].as_str().unwrap()).parent().unwrap().into())
+            .collect();
+        assert!(folders.len() > 5, "{folders:?}");
+        while let Some(folder) = folders.pop() {
+            for entry in std::fs::read_dir(folder).unwrap() {
+                let path = entry.unwrap().path();
+                if path.is_dir() {
+                    folders.push(path);
+                } else if path.extension().is_some_and(|extension| extension == "rs") {
+                    let text = std::fs::read_to_string(&path).unwrap();
+                    let has_test = text.lines().any(|line| line.trim() == "#[test]");
+                    assert!(
+                        !has_test,
+                        "{}: remove `test = false` from its manifest",
+                        path.display()
+                    );
+                }
+            }
+        }
+    }
 }
