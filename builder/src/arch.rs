@@ -94,6 +94,16 @@ impl Arch {
         older.chain([self])
     }
 
+    /// Returns the oldest target for which LLVM generates the same PTX, if the code needs nothing
+    /// that only some targets have. Below PTX 8.3, LLVM ends panics, and the branches that cannot
+    /// be taken, in another way.
+    pub(crate) fn oldest_alike(self) -> Self {
+        const PANICS: PtxVersion = PtxVersion { major: 8, minor: 3 };
+        let is_alike =
+            |other: &Self| (other.ptx_version() < PANICS) == (self.ptx_version() < PANICS);
+        Self::supported().find(is_alike).unwrap_or(self)
+    }
+
     /// Returns the lowest PTX version of a build for this target.
     #[must_use]
     pub const fn ptx_version(self) -> PtxVersion {
@@ -200,6 +210,12 @@ mod tests {
     fn constants_have_their_own_names() {
         let names = Arch::ALL.map(Arch::name);
         assert_eq!(names, ["sm_75", "sm_80", "sm_89", "sm_90a", "sm_100a", "sm_120a"]);
+    }
+
+    #[test]
+    fn targets_alike_have_one_oldest() {
+        let oldest: Vec<_> = Arch::ALL.iter().map(|arch| arch.oldest_alike().name()).collect();
+        assert_eq!(oldest, ["sm_75", "sm_75", "sm_75", "sm_75", "sm_100a", "sm_100a"]);
     }
 
     #[test]

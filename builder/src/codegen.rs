@@ -3,18 +3,21 @@
 
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use anyhow::{Context, Result, anyhow, ensure};
 use rayon::prelude::*;
 
 use crate::arch::Arch;
-use crate::ir::{self, KeptCrates, Kernel, Module, Prepared, UnknownCalls, arithmetic};
+use crate::ir::portable::is_portable;
+use crate::ir::{
+    self, KeptCrates, Kernel, Module, Placeholders, Prepared, Unit, UnknownCalls, arithmetic,
+};
 use crate::kernel_crate::Bitcode;
 use crate::newer::without_newer;
-use crate::optimiser::{CHECKED, Optimiser};
+use crate::optimiser::{CHECKED, Optimised, Optimiser};
 use crate::process;
 use crate::refusal::{Refusal, Refused};
+use crate::stamp;
 use crate::toolchain::Toolchain;
 use crate::traps::merge_traps;
 
@@ -68,53 +71,117 @@ impl Codegen<'_> {
     pub fn generate(&self, prepared: &Prepared) -> Result<String> {
         let module = Module::read(&prepared.text);
         refuse_mutable_statics(&module, &prepared.kernels)?;
+        // Line information has numbers, which must be those of one module.
+        let is_one = prepared.text.contains("!DICompileUnit(");
+        let placeholders = if is_one { Placeholders::None } else { Placeholders::ForNamesAndAsm };
+        let compile = |kernels: &Vec<&Kernel>| {
+            let unit = module.unit(kernels, placeholders);
+            let optimised = self.optimiser.optimised(&unit)?;
+            if let Some(refusal) = self.optimiser.refusal(&unit, &optimised)? {
+                return Ok(Err(refusal));
+            }
+            let ptx = if is_one { String::new() } else { self.ptx_of(&unit, &optimised)? };
+            Ok(Ok((optimised, ptx)))
+        };
         let groups = module.groups(&prepared.kernels);
-        let optimised = groups
-            .par_iter()
-            .map(|kernels| self.optimiser.optimised(&module.unit(kernels)))
-            .collect::<Result<Vec<_>>>()?;
-        let refusals = self.optimiser.refusals(&optimised, |at| module.unit(&groups[at]))?;
+        let compiled = groups.par_iter().map(compile).collect::<Result<Vec<_>>>()?;
+        let (mut optimised, mut ptx, mut refusals) = (Vec::new(), Vec::new(), Vec::new());
+        for one in compiled {
+            match one {
+                Err(refusal) => refusals.push(refusal),
+                Ok((module, text)) => {
+                    optimised.push(module);
+                    ptx.push(text);
+                }
+            }
+        }
         if !refusals.is_empty() {
             return Err(Refused { arch: self.arch, refusals }.into());
         }
-        let files: Vec<PathBuf> = optimised.into_iter().map(|one| one.file).collect();
-        let all = self.scratch.join("optimised.bc");
-        process::stdout(self.toolchain.llvm_link().command().args(&files).arg("-o").arg(&all))?;
-        self.optimiser.keep_for(&self.scratch, &files)?;
-        let mut llc = self.llc();
-        let output = process::output(llc.arg(&all).args(["-o", "-"]))?;
-        if !output.status.success() {
-            let said = String::from_utf8_lossy(&output.stderr);
-            let command = process::shown(&llc);
-            return Err(cannot_lower(&said, &prepared.kernels).map_or_else(
-                || anyhow!("{command} failed ({}):\n{}", output.status, said.trim_end()),
-                |refusal| Refused { arch: self.arch, refusals: vec![refusal] }.into(),
-            ));
+        self.optimiser.keep_for(&self.scratch, &optimised)?;
+        let ptx = if is_one {
+            self.ptx_of_all(prepared, &optimised)?
+        } else {
+            ptx.iter().fold(self.head(), |all, ptx| all + body(ptx))
+        };
+        Ok(without_newer(&merge_traps(&ptx), self.arch))
+    }
+
+    /// Generates the PTX of a unit, unless that was done before for a unit with the same module, or
+    /// for a target with the same code.
+    fn ptx_of(&self, unit: &Unit, optimised: &Optimised) -> Result<String> {
+        let arch = match is_portable(&optimised.text) {
+            true => self.arch.oldest_alike(),
+            false => self.arch,
+        };
+        let arguments = stamp::of(llc_arguments(arch).iter().map(String::as_bytes));
+        let name = format!("{}.{arch}-{}.ptx", optimised.name, &arguments[..8]);
+        let ptx = self.optimiser.make(&name, |unfinished| {
+            self.llc(arch, &optimised.file, unfinished, &unit.kernels, |said| unit.named(said))
+        })?;
+        Ok(unit.in_ptx(&read(&ptx)?))
+    }
+
+    /// The lines before the code.
+    fn head(&self) -> String {
+        let (version, arch) = (self.arch.ptx_version(), self.arch);
+        format!(".version {version}\n.target {arch}{ADDRESS_SIZE}")
+    }
+
+    /// Links all units, and generates their PTX.
+    fn ptx_of_all(&self, prepared: &Prepared, optimised: &[Optimised]) -> Result<String> {
+        let [linked, ptx] = ["optimised.bc", "optimised.ptx"].map(|name| self.scratch.join(name));
+        let mut link = self.toolchain.llvm_link().command();
+        process::stdout(link.args(optimised.iter().map(|one| &one.file)).arg("-o").arg(&linked))?;
+        let kernels: Vec<_> = prepared.kernels.iter().map(|kernel| kernel.name.clone()).collect();
+        self.llc(self.arch, &linked, &ptx, &kernels, |said| said)?;
+        read(&ptx)
+    }
+
+    fn llc(
+        &self,
+        arch: Arch,
+        module: &Path,
+        ptx: &Path,
+        kernels: &[String],
+        named: impl Fn(String) -> String,
+    ) -> Result<()> {
+        let mut llc = self.toolchain.llc().command();
+        let output = process::output(llc.args(llc_arguments(arch)).arg(module).arg("-o").arg(ptx))?;
+        if output.status.success() {
+            return Ok(());
         }
-        let ptx = merge_traps(&String::from_utf8_lossy(&output.stdout));
-        Ok(without_newer(&ptx, self.arch))
+        let said = named(String::from_utf8_lossy(&output.stderr).into_owned());
+        let command = process::shown(&llc);
+        Err(cannot_lower(&said, kernels).map_or_else(
+            || anyhow!("{command} failed ({}):\n{}", output.status, said.trim_end()),
+            |refusal| Refused { arch: self.arch, refusals: vec![refusal] }.into(),
+        ))
     }
 
     /// Returns the arguments of opt and llc, and the names of the edits and checks. The PTX depends
     /// only on these, the IR and the tools' versions.
     pub fn arguments(&self) -> Vec<String> {
-        let llc = self.llc();
-        let arguments = llc.get_args().map(|word| word.to_string_lossy().into_owned());
         self.optimiser
             .arguments()
             .into_iter()
-            .chain(arguments)
+            .chain(llc_arguments(self.arch))
             .chain(["merge_traps", "without_newer", CHECKED].map(String::from))
             .collect()
     }
+}
 
-    fn llc(&self) -> Command {
-        let mut llc = self.toolchain.llc().command();
-        llc.arg("-O3")
-            .arg(format!("-mcpu={}", self.arch))
-            .arg(format!("-mattr={}", self.arch.ptx_version().llvm_feature()));
-        llc
-    }
+fn llc_arguments(arch: Arch) -> [String; 3] {
+    let version = arch.ptx_version().llvm_feature();
+    ["-O3".into(), format!("-mcpu={arch}"), format!("-mattr={version}")]
+}
+
+/// The last line of the head of PTX.
+const ADDRESS_SIZE: &str = "\n.address_size 64\n";
+
+/// Returns the PTX after its head.
+fn body(ptx: &str) -> &str {
+    ptx.split_once(ADDRESS_SIZE).map_or(ptx, |(_, body)| body)
 }
 
 /// Refuses mutable statics in crates with `#[kernel]`s. Their types keep lane-dependent values
@@ -144,7 +211,7 @@ fn refuse_mutable_statics(module: &Module<'_>, kernels: &[Kernel]) -> Result<()>
 }
 
 /// Explains llc's message about an operation that it cannot lower, without its stack trace.
-fn cannot_lower(said: &str, kernels: &[Kernel]) -> Option<Refusal> {
+fn cannot_lower(said: &str, kernels: &[String]) -> Option<Refusal> {
     let error = said
         .lines()
         .find_map(|line| line.split_once("LLVM ERROR: ").map(|(_, error)| error.trim()))?;
@@ -153,7 +220,7 @@ fn cannot_lower(said: &str, kernels: &[Kernel]) -> Option<Refusal> {
             line.split_once("In function: ").or_else(|| line.split_once("on function '@"))?;
         Some(function.trim_end_matches('\'').trim().to_owned())
     });
-    let kernel = rest.filter(|function| kernels.iter().any(|kernel| kernel.name == *function));
+    let kernel = rest.filter(|function| kernels.contains(function));
     let operation =
         match error.split_once("Cannot select: ").and_then(|(_, node)| node.split_once(" = ")) {
             Some((result, node)) => {
@@ -167,14 +234,17 @@ fn cannot_lower(said: &str, kernels: &[Kernel]) -> Option<Refusal> {
         .rsplit_once(", ")
         .filter(|(_, place)| place.contains(".rs:"))
         .map(|(_, place)| place.to_owned());
-    let all = || kernels.iter().map(|kernel| kernel.name.clone()).collect();
     Some(Refusal {
-        kernels: kernel.map_or_else(all, |kernel| vec![kernel]),
+        kernels: kernel.map_or_else(|| kernels.to_vec(), |kernel| vec![kernel]),
         reason: format!(
             "LLVM has no PTX for {operation}; compute it with a function in plain Rust"
         ),
         place,
     })
+}
+
+fn read(path: &Path) -> Result<String> {
+    std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))
 }
 
 fn write(path: &Path, bytes: &[u8]) -> Result<()> {
@@ -187,11 +257,7 @@ mod tests {
 
     #[test]
     fn of_llcs_abort_the_operation_and_the_kernel_are_told() {
-        let kernels = ["power", "other"].map(|name| Kernel {
-            name: name.into(),
-            metadata: None,
-            fingerprint: None,
-        });
+        let kernels = ["power", "other"].map(String::from);
         let said = "LLVM ERROR: Cannot select: 0x55: f32 = fpow 0x56, 0x57\n  0x56: f32 = \
                     load\nIn function: power\n\
                     PLEASE submit a bug report\nStack dump:\n0.\tProgram arguments: llc\n";

@@ -10,9 +10,9 @@
 //! cargo rustc, for each target   unoptimised bitcode of the kernels and of all they use
 //! llvm-link                      with what the compiler calls of its own accord
 //! marked here                    convergent asm and calls, launch bounds, shared memory
-//! opt, for each kernel           the same for all targets where its code is
+//! opt, for each kernel           once for kernels and targets that differ only in asm
 //! checked here                   that no collective was copied, nor is anything inexact
-//! llvm-link, llc                 PTX
+//! llc, for each kernel           PTX, once where it is the same
 //! ptxas                          cubin, and what each kernel takes: the manifest
 //! ```
 //!

@@ -1,11 +1,10 @@
-//! Optimises each kernel once, for all targets and builds that share it.
+//! Optimises each module once, for all kernels, targets and builds that share it.
 
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::{Context, Result};
-use rayon::prelude::*;
 
 use crate::flags;
 use crate::ir::{Unit, copies, operations, place};
@@ -33,9 +32,6 @@ const LIST: &str = "kernels.txt";
 /// with the checks.
 pub const CHECKED: &str = "copies 1, operations 1, statics 1";
 
-/// The number of units whose checks read one text, from one process.
-const CHECKED_TOGETHER: usize = 64;
-
 /// The passes before and after the numbering of collectives in `refusal`.
 ///
 /// `sroa` moves the functions' memory to registers before they are inlined many times. No other
@@ -44,13 +40,17 @@ const CHECKED_TOGETHER: usize = 64;
 /// their values.
 const PASSES: [&str; 2] = ["internalize,function(sroa),inline", "default<O3>"];
 
-/// The optimised kernels of a unit.
+/// A unit's optimised kernels.
 pub struct Optimised {
-    kernels: Vec<String>,
-    /// The name of its files, without an extension.
-    name: String,
-    /// The module.
+    /// The module, with the unit's placeholders. Units that differ only in what fills these share
+    /// it. It is bitcode: text would lose the order of uses, and the code of loops depends on it.
     pub file: PathBuf,
+    /// The same as text.
+    pub text: String,
+    /// The name of the module's files, without an extension.
+    pub name: String,
+    /// The name of the unit's own files.
+    own: String,
 }
 
 /// Optimised kernels, in a folder.
@@ -95,107 +95,59 @@ impl<'a> Optimiser<'a> {
         let arguments = self.arguments();
         let opt = self.toolchain.opt();
         let version = opt.version().to_string();
-        let inputs = [version.as_str(), unit.text.as_str()]
-            .into_iter()
-            .chain(arguments.iter().map(String::as_str));
-        let fingerprint = stamp::of(inputs.map(str::as_bytes));
-        let kernel: String = unit
-            .kernels
-            .first()
-            .into_iter()
-            .flat_map(|name| name.chars())
-            .take(NAME_LENGTH)
-            .collect();
-        let name = format!("{kernel}-{}", &fingerprint[..32]);
-        let [file, input, unfinished] =
-            ["bc", "ll", "part"].map(|extension| self.folder.join(format!("{name}.{extension}")));
-        let lock = self.lock(&name);
-        let _guard = lock.lock().unwrap_or_else(PoisonError::into_inner);
-        if !file.is_file() {
+        let inputs =
+            [&version, &unit.text].into_iter().chain(&arguments).map(|input| input.as_bytes());
+        let name = stamp::of(inputs)[..32].to_owned();
+        let text = self.folder.join(format!("{name}.opt.ll"));
+        let file = self.make(&format!("{name}.bc"), |unfinished| {
+            let input = self.folder.join(format!("{name}.ll"));
             std::fs::write(&input, &unit.text)
                 .with_context(|| format!("cannot write {}", input.display()))?;
             let mut opt = opt.command();
             opt.args(arguments)
-                .arg(format!("-internalize-public-api-list={}", unit.kernels.join(",")));
-            process::stdout(opt.arg(&input).arg("-o").arg(&unfinished))?;
+                .arg(format!("-internalize-public-api-list={}", unit.names.join(",")));
+            process::stdout(opt.arg(&input).arg("-o").arg(unfinished))?;
+            let mut link = self.toolchain.llvm_link().command();
+            process::stdout(link.arg("-S").arg(unfinished).arg("-o").arg(&text))?;
+            Ok(())
+        })?;
+        let text = std::fs::read_to_string(&text)
+            .with_context(|| format!("cannot read {}", text.display()))?;
+        // Kernels of the same module differ in their asm, which is checked too.
+        let own = stamp::of(unit.fillings().chain([name.as_str()]).map(str::as_bytes));
+        let kernel = unit.kernels.first().map_or("", String::as_str);
+        let kernel: String = kernel.chars().take(NAME_LENGTH).collect();
+        Ok(Optimised { file, text, name, own: format!("{kernel}-{}", &own[..32]) })
+    }
+
+    /// Makes a file in the folder, unless it is there. Another target may need the same file at the
+    /// same time.
+    pub fn make(&self, name: &str, make: impl FnOnce(&Path) -> Result<()>) -> Result<PathBuf> {
+        let lock = self.lock(name);
+        let _guard = lock.lock().unwrap_or_else(PoisonError::into_inner);
+        let file = self.folder.join(name);
+        if !file.is_file() {
+            let unfinished = self.folder.join(format!("{name}.part"));
+            make(&unfinished)?;
             std::fs::rename(&unfinished, &file)
                 .with_context(|| format!("cannot rename {}", unfinished.display()))?;
         }
-        Ok(Optimised { kernels: unit.kernels.clone(), name, file })
+        Ok(file)
     }
 
-    /// Checks optimised kernels, and returns those that are refused. `unit` returns the unit of the
-    /// kernels with this index, before the optimisation.
-    pub fn refusals(
-        &self,
-        all: &[Optimised],
-        unit: impl Fn(usize) -> Unit + Sync,
-    ) -> Result<Vec<Refusal>> {
-        if self.plain {
-            return Ok(Vec::new());
+    /// Checks the optimised kernels, unless that was done before. Returns the reason to refuse
+    /// them.
+    pub fn refusal(&self, unit: &Unit, optimised: &Optimised) -> Result<Option<Refusal>> {
+        let mark = self.folder.join(format!("{}.checked", optimised.own));
+        if self.plain || std::fs::read_to_string(&mark).is_ok_and(|by| by == CHECKED) {
+            return Ok(None);
         }
-        all.par_chunks(CHECKED_TOGETHER).try_for_each(|some| self.check_together(some))?;
-        let refusals = all.par_iter().enumerate().map(|(at, one)| {
-            // Another target may be checking it.
-            let lock = self.lock(&one.name);
-            let _guard = lock.lock().unwrap_or_else(PoisonError::into_inner);
-            if self.is_checked(one) {
-                return Ok(None);
-            }
-            let refusal = self.refusal(&unit(at), &one.file)?;
-            if refusal.is_none() {
-                self.mark_checked(one)?;
-            }
-            Ok(refusal)
-        });
-        Ok(refusals.collect::<Result<Vec<_>>>()?.into_iter().flatten().collect())
-    }
-
-    /// Marks the kernels in which the checks find nothing. The others need a closer look, at each
-    /// unit alone. Leaves out units that another target is checking.
-    fn check_together(&self, all: &[Optimised]) -> Result<()> {
-        let locks: Vec<_> = all.iter().map(|one| (one, self.lock(&one.name))).collect();
-        let held: Vec<_> = locks
-            .iter()
-            .filter_map(|(one, lock)| Some((*one, lock.try_lock().ok()?)))
-            .filter(|(one, _)| !self.is_checked(one))
-            .collect();
-        if held.is_empty() {
-            return Ok(());
+        let refusal = self.check(unit, optimised)?;
+        if refusal.is_none() {
+            std::fs::write(&mark, CHECKED)
+                .with_context(|| format!("cannot write {}", mark.display()))?;
         }
-        let text = self.text(held.iter().map(|(one, _)| one.file.as_path()))?;
-        let suspects: HashSet<&str> = operations::with_inexact(&text)
-            .chain(copies::with_any(&text, copies::Known::ByText))
-            .collect();
-        let kernels: HashSet<&str> =
-            held.iter().flat_map(|(one, _)| &one.kernels).map(String::as_str).collect();
-        // The kernels that call another function are not known.
-        if !suspects.is_subset(&kernels) {
-            return Ok(());
-        }
-        let is_suspect =
-            |one: &Optimised| one.kernels.iter().any(|name| suspects.contains(name.as_str()));
-        held.iter()
-            .filter(|(one, _)| !is_suspect(one))
-            .try_for_each(|(one, _)| self.mark_checked(one))
-    }
-
-    /// The text of the modules in these files.
-    fn text<'f>(&self, files: impl Iterator<Item = &'f Path>) -> Result<String> {
-        process::stdout(self.toolchain.llvm_link().command().args(["-S", "-o", "-"]).args(files))
-    }
-
-    fn mark(&self, one: &Optimised) -> PathBuf {
-        self.folder.join(format!("{}.checked", one.name))
-    }
-
-    fn is_checked(&self, one: &Optimised) -> bool {
-        std::fs::read_to_string(self.mark(one)).is_ok_and(|by| by == CHECKED)
-    }
-
-    fn mark_checked(&self, one: &Optimised) -> Result<()> {
-        let mark = self.mark(one);
-        std::fs::write(&mark, CHECKED).with_context(|| format!("cannot write {}", mark.display()))
+        Ok(refusal)
     }
 
     fn lock(&self, name: &str) -> Arc<Mutex<()>> {
@@ -203,10 +155,9 @@ impl<'a> Optimiser<'a> {
         locks.entry(name.to_owned()).or_default().clone()
     }
 
-    /// Checks for code that a GPU would compute differently from the source. Returns the reason to
-    /// refuse it.
-    fn refusal(&self, unit: &Unit, optimised: &Path) -> Result<Option<Refusal>> {
-        let text = self.text([optimised].into_iter())?;
+    /// Looks for code that a GPU would compute differently from the source.
+    fn check(&self, unit: &Unit, optimised: &Optimised) -> Result<Option<Refusal>> {
+        let text = unit.in_ir(&optimised.text);
         let refused = |reason: String, module: &str, line: &str| {
             let place = place::of(module, line, &self.crate_folder);
             Ok(Some(Refusal { kernels: unit.kernels.clone(), reason, place }))
@@ -225,8 +176,8 @@ impl<'a> Optimiser<'a> {
         // Two equal collectives may be separate in the source. So this repeats the passes with a
         // number on each collective. The numbers come after inlining, which may make copies.
         let [first, then] = PASSES;
-        let file = optimised.with_extension("numbered");
-        let inlined = self.opt_to_text(first, &unit.text, &file, &unit.kernels)?;
+        let file = self.folder.join(format!("{}.numbered", optimised.own));
+        let inlined = self.opt_to_text(first, &unit.in_ir(&unit.text), &file, &unit.kernels)?;
         let numbered = self.opt_to_text(then, &copies::numbered(&inlined), &file, &unit.kernels)?;
         match copies::first(&numbered, copies::Known::ByNumber) {
             None => Ok(None),
@@ -260,11 +211,12 @@ impl<'a> Optimiser<'a> {
         process::stdout(opt.arg("-S").arg(input).args(["-o", "-"]))
     }
 
-    /// Notes in a target's folder the files of its kernels.
-    pub fn keep_for(&self, target: &Path, files: &[PathBuf]) -> Result<()> {
-        let names = files.iter().filter_map(|file| file.file_stem()?.to_str());
+    /// Notes in a target's folder the files of its kernels: in each line, the names of a kernel's
+    /// own file, and of the files that it shares, without extensions.
+    pub fn keep_for(&self, target: &Path, kernels: &[Optimised]) -> Result<()> {
         let list = target.join(LIST);
-        std::fs::write(&list, names.collect::<Vec<_>>().join("\n"))
+        let lines = kernels.iter().map(|Optimised { own, name, .. }| format!("{own} {name}\n"));
+        std::fs::write(&list, lines.collect::<String>())
             .with_context(|| format!("cannot write {}", list.display()))
     }
 
@@ -282,14 +234,12 @@ impl<'a> Optimiser<'a> {
         let lists = entries(targets)?
             .into_iter()
             .filter_map(|target| std::fs::read_to_string(target.join(LIST)).ok());
-        let kept: HashSet<String> =
-            lists.flat_map(|list| list.lines().map(str::to_owned).collect::<Vec<_>>()).collect();
+        let kept: HashSet<String> = lists
+            .flat_map(|list| list.split_whitespace().map(str::to_owned).collect::<Vec<_>>())
+            .collect();
         for file in entries(&self.folder)? {
-            if file
-                .file_stem()
-                .and_then(|name| name.to_str())
-                .is_some_and(|name| !kept.contains(name))
-            {
+            let name = file.file_name().and_then(|name| name.to_str()?.split('.').next());
+            if name.is_some_and(|name| !kept.contains(name)) {
                 std::fs::remove_file(&file)
                     .with_context(|| format!("cannot remove {}", file.display()))?;
             }

@@ -140,18 +140,87 @@ fn what_is_up_to_date_is_not_made_again() {
 
 #[test]
 fn kernel_is_optimised_once_for_all_targets_where_it_is_same() {
-    let kept = common::target_dir().join("ptx-matrix/ptx/fixture-kernels/kernels");
+    let scratch = common::target_dir().join("ptx-matrix/ptx/fixture-kernels");
+    let kept = scratch.join("kernels");
     std::fs::create_dir_all(&kept).unwrap();
-    let of_another_build = kept.join("small_tile-0123.bc");
-    std::fs::write(&of_another_build, "what nobody needs any more").unwrap();
+    let of_another_build =
+        ["small_tile-0123.checked", "0123.bc", "0123.sm_80-4567.ptx"].map(|name| kept.join(name));
+    for file in &of_another_build {
+        std::fs::write(file, "what nobody needs any more").unwrap();
+    }
     build([Arch::SM_80, Arch::SM_86, Arch::SM_90A]);
-    assert!(!of_another_build.exists());
-    let files: Vec<_> =
-        std::fs::read_dir(&kept).unwrap().map(|file| file.unwrap().file_name()).collect();
-    let of =
-        |start: &str| files.iter().filter(|name| name.to_string_lossy().starts_with(start)).count();
-    // Each kernel has three files: opt's input, opt's output, and the mark of the checks.
-    assert_eq!((of("small_tile-"), of("ldmatrix_between_branches-")), (3, 3), "{files:?}");
+    assert_eq!(of_another_build.map(|file| file.exists()), [false; 3]);
+
+    // A target's list has a line for each kernel: the names of its own and of its shared files.
+    let names = |arch: Arch, kernel: &str| {
+        let list = std::fs::read_to_string(scratch.join(arch.name()).join("kernels.txt")).unwrap();
+        let line = list.lines().find(|line| line.starts_with(&format!("{kernel}-")));
+        let (own, shared) =
+            line.unwrap_or_else(|| panic!("{kernel} in {list}")).split_once(' ').unwrap();
+        [own, shared].map(str::to_owned)
+    };
+    let files: Vec<_> = std::fs::read_dir(&kept)
+        .unwrap()
+        .map(|file| file.unwrap().file_name().into_string().unwrap())
+        .collect();
+    for kernel in ["small_tile", "ldmatrix_between_branches"] {
+        let [own, shared] = names(Arch::SM_80, kernel);
+        assert_eq!([own.clone(), shared.clone()], names(Arch::SM_90A, kernel));
+        let count = |start: String, end: &str| {
+            files.iter().filter(|file| file.starts_with(&start) && file.ends_with(end)).count()
+        };
+        // opt's input and output, and the text that was checked.
+        for part in ["ll", "bc", "opt.ll"] {
+            assert_eq!(count(format!("{shared}.{part}"), ""), 1, "{files:?}");
+        }
+        // LLVM's code is the same for all these targets.
+        for (arch, files_of_arch) in [(Arch::SM_75, 1), (Arch::SM_80, 0), (Arch::SM_90A, 0)] {
+            assert_eq!(count(format!("{shared}.{arch}-"), ".ptx"), files_of_arch, "{files:?}");
+        }
+        assert_eq!(count(own, ".checked"), 1, "{files:?}");
+    }
+}
+
+/// Both have the same module, with other fillings, and one PTX has both.
+#[test]
+fn kernels_that_differ_only_in_asm_are_compiled_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let target = folder.path().join("target");
+    let build = |line_info| {
+        let build = common::fixture(folder.path()).target_dir(&target).archs([Arch::SM_80]);
+        build.features(["twins"]).line_info(line_info).build().unwrap().pop().unwrap()
+    };
+    let artifact = build(false);
+    let list = target.join("ptx-matrix/ptx/fixture-kernels/sm_80/kernels.txt");
+    let list = std::fs::read_to_string(list).unwrap();
+    let shared = |kernel: &str| {
+        let line = list.lines().find(|line| line.starts_with(&format!("{kernel}-")));
+        line.unwrap_or_else(|| panic!("{kernel} in {list}")).split_once(' ').unwrap().1
+    };
+    assert_eq!(shared("twin_min"), shared("twin_max"));
+    assert_ne!(shared("twin_min"), shared("small_tile"));
+
+    let text = |artifact: &Artifact| std::fs::read_to_string(&artifact.ptx).unwrap();
+    let entries = ["twin_min", "twin_max"].map(|kernel| common::entry(&artifact, kernel));
+    for (entry, own, other) in [(0, "min.u32 %r", "max"), (1, "max.u32 %r", "min")] {
+        let entry = &entries[entry];
+        assert!(entry.contains(own) && !entry.contains(other), "{entry}");
+    }
+    let swapped =
+        |text: &str| text.replace("min", "m__").replace("max", "min").replace("m__", "max");
+    assert_eq!(entries[0].replace("77", "88"), swapped(&entries[1]));
+    for placeholder in ["ptx_matrix_kernel_", "ptx_matrix_asm_"] {
+        assert!(!text(&artifact).contains(placeholder), "{}", text(&artifact));
+    }
+
+    // Line information does not change the code.
+    let with_lines = build(true);
+    assert!(text(&with_lines).contains("twins.rs"), "{}", text(&with_lines));
+    for kernel in ["twin_min", "twin_max"] {
+        let [without, with] =
+            [&artifact, &with_lines].map(|artifact| self::kernel(artifact, kernel));
+        assert_eq!((without.registers, without.stack), (with.registers, with.stack));
+    }
 }
 
 #[test]

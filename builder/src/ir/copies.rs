@@ -38,19 +38,9 @@ pub struct Copied<'a> {
 
 /// Returns the module's first collective whose copies may split the lanes of a warp.
 pub fn first(module: &str, known: Known) -> Option<Copied<'_>> {
-    all(module, known).next()
-}
-
-/// Returns the functions with such a collective.
-pub fn with_any(module: &str, known: Known) -> impl Iterator<Item = &str> {
-    all(module, known).map(|copied| copied.function)
-}
-
-/// Returns the first such collective of each function.
-fn all(module: &str, known: Known) -> impl Iterator<Item = Copied<'_>> {
     let functions: Vec<Function<'_>> = function::all(module).collect();
     let collective = with_collectives(&functions);
-    functions.into_iter().filter_map(move |function| in_function(&function, known, &collective))
+    functions.iter().find_map(|function| in_function(function, known, &collective))
 }
 
 fn in_function<'a>(

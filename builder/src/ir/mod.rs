@@ -1,6 +1,7 @@
 //! Edits the LLVM IR, as text, between rustc and the optimiser.
 
 pub mod arithmetic;
+mod asm;
 mod attributes;
 mod call;
 mod convergent;
@@ -14,6 +15,7 @@ mod names;
 pub mod operations;
 mod parameters;
 pub mod place;
+pub mod portable;
 mod references;
 mod scan;
 mod shared;
@@ -28,7 +30,7 @@ use convergent::Marker;
 pub use metadata::KernelMetadata;
 pub use names::KeptCrates;
 pub use shared::STATIC_SHARED_LIMIT;
-pub use unit::{Module, Unit};
+pub use unit::{Module, Placeholders, Unit};
 
 /// A module that is ready for the optimiser, and its kernels.
 #[derive(Debug)]

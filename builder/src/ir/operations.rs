@@ -38,16 +38,6 @@ pub struct Inexact<'a> {
 
 /// Returns the first such operation in the optimised kernels.
 pub fn first_inexact(module: &str) -> Option<Inexact<'_>> {
-    all_inexact(module).next().map(|(_, inexact)| inexact)
-}
-
-/// Returns the functions with such an operation.
-pub fn with_inexact(module: &str) -> impl Iterator<Item = &str> {
-    all_inexact(module).map(|(function, _)| function)
-}
-
-/// Returns the first such operation of each function.
-fn all_inexact(module: &str) -> impl Iterator<Item = (&str, Inexact<'_>)> {
     // This decides most modules.
     let is_candidate = |line: &str| {
         line.contains("@llvm.")
@@ -55,13 +45,15 @@ fn all_inexact(module: &str) -> impl Iterator<Item = (&str, Inexact<'_>)> {
             || line.contains("fp128")
             || line.contains(" frem ")
     };
-    let may_have = module.lines().any(|line| line.starts_with(' ') && is_candidate(line));
-    may_have.then(|| function::all(module)).into_iter().flatten().filter_map(|function| {
-        let mut instructions = function.blocks.into_iter().flat_map(|block| block.instructions);
-        instructions.find_map(|instruction| {
-            let what = inexact(&instruction)?;
-            Some((function.name, Inexact { what, line: instruction.line }))
-        })
+    if !module.lines().any(|line| line.starts_with(' ') && is_candidate(line)) {
+        return None;
+    }
+    let mut instructions = function::all(module)
+        .flat_map(|function| function.blocks)
+        .flat_map(|block| block.instructions);
+    instructions.find_map(|instruction| {
+        let what = inexact(&instruction)?;
+        Some(Inexact { what, line: instruction.line })
     })
 }
 

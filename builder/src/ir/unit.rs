@@ -1,11 +1,13 @@
 //! Splits a module into its kernels.
 //!
 //! A kernel's unit is a module with the kernel and everything that it calls and reads. Its names
-//! and numbers depend on nothing else. So a unit is the same on every target with the same code,
-//! until the kernel changes, and is optimised once.
+//! and numbers depend on nothing else, and placeholders are in the place of the kernel's name and
+//! of asm. So a unit is the same for every target with the same code, and for kernels that differ
+//! only in their asm. It is compiled once.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 
+use super::asm::Asm;
 use super::references::{self, Symbol};
 use super::{Kernel, attributes, shared, statics};
 
@@ -14,8 +16,43 @@ use super::{Kernel, attributes, shared, statics};
 pub struct Unit {
     /// Its kernels.
     pub kernels: Vec<String>,
-    /// The module.
+    /// The module, with placeholders.
     pub text: String,
+    /// The names of the kernels in the text.
+    pub names: Vec<String>,
+    asm: Asm,
+}
+
+/// What a unit's text has in the place of kernels' names and of asm.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Placeholders {
+    ForNamesAndAsm,
+    None,
+}
+
+impl Unit {
+    /// What goes into the places of the placeholders.
+    pub fn fillings(&self) -> impl Iterator<Item = &str> {
+        self.kernels.iter().chain(self.asm.texts()).map(String::as_str)
+    }
+
+    /// Fills the placeholders of IR that was made from the text.
+    pub fn in_ir(&self, ir: &str) -> String {
+        self.named(self.asm.in_ir(ir))
+    }
+
+    /// Fills the placeholders of PTX that was made from the text.
+    pub fn in_ptx(&self, ptx: &str) -> String {
+        self.named(self.asm.in_ptx(ptx))
+    }
+
+    /// Puts the kernels' names back.
+    pub fn named(&self, mut text: String) -> String {
+        for (placeholder, name) in self.names.iter().zip(&self.kernels) {
+            text = text.replace(placeholder, name);
+        }
+        text
+    }
 }
 
 /// A module, by its definitions.
@@ -124,7 +161,7 @@ impl<'a> Module<'a> {
 
     fn reached_from<'m>(&'m self, kernel: &Kernel) -> impl Iterator<Item = &'m Definition<'a>> {
         let mut unit = Writer::new(self);
-        unit.refer_to_kernel(kernel);
+        unit.refer_to_kernel(kernel, &kernel.name);
         std::iter::from_fn(move || {
             let definition = unit.to_be_written.pop_front()?;
             unit.write(definition.text);
@@ -133,16 +170,24 @@ impl<'a> Module<'a> {
     }
 
     /// Returns the module of these kernels.
-    pub fn unit(&self, kernels: &[&Kernel]) -> Unit {
+    pub fn unit(&self, kernels: &[&Kernel], placeholders: Placeholders) -> Unit {
+        let kernel_names = kernels.iter().map(|kernel| kernel.name.clone()).collect::<Vec<_>>();
+        let names = match placeholders {
+            Placeholders::None => kernel_names.clone(),
+            Placeholders::ForNamesAndAsm => {
+                (0..kernels.len()).map(|at| format!("ptx_matrix_kernel_{at}_")).collect()
+            }
+        };
         let mut unit = Writer::new(self);
+        unit.suffix = names.first().map_or_else(String::new, |name| format!(".{name}"));
+        unit.asm = Some(Asm::default()).filter(|_| placeholders == Placeholders::ForNamesAndAsm);
         for text in &self.frame {
             unit.write(text);
         }
-        for kernel in kernels {
+        for (kernel, name) in kernels.iter().zip(&names) {
             let metadata = kernel.metadata.as_ref();
-            unit.text
-                .extend(metadata.and_then(|metadata| shared::declaration(&kernel.name, metadata)));
-            unit.refer_to_kernel(kernel);
+            unit.text.extend(metadata.and_then(|metadata| shared::declaration(name, metadata)));
+            unit.refer_to_kernel(kernel, name);
         }
         for text in &self.named_metadata {
             unit.write(text);
@@ -150,20 +195,18 @@ impl<'a> Module<'a> {
         while let Some(definition) = unit.to_be_written.pop_front() {
             unit.write(definition.text);
         }
-        Unit {
-            kernels: kernels.iter().map(|kernel| kernel.name.clone()).collect(),
-            text: unit.text,
-        }
+        let asm = unit.asm.unwrap_or_default();
+        Unit { kernels: kernel_names, text: unit.text, names, asm }
     }
 }
 
-/// The name in units of a private function or constant, whose own name depends on its compilation.
-/// It keeps the path, without types.
+/// The stem of the name in units of a defined function or constant. The whole program is known, so
+/// no other module refers to it by its own name, which depends on its compilation. The stem is the
+/// path, without types.
 fn called(name: &str, definition: &str) -> Option<String> {
-    let linkage = definition
-        .strip_prefix("define ")
-        .or_else(|| definition.split_once(" = ").map(|(_, rest)| rest))?;
-    if !linkage.starts_with("internal ") && !linkage.starts_with("private ") {
+    let defines = definition.starts_with("define ")
+        || definition.starts_with('@') && !definition.contains(" = external ");
+    if !defines {
         return None;
     }
     let name = name.trim_matches('"');
@@ -172,7 +215,11 @@ fn called(name: &str, definition: &str) -> Option<String> {
     let digits = name.len() - name.trim_end_matches(|c: char| c.is_ascii_digit()).len();
     let demangled = (0..=digits)
         .find_map(|taken| rustc_demangle::try_demangle(&name[..name.len() - taken]).ok());
-    let Some(demangled) = demangled else { return Some("local".to_owned()) };
+    let Some(demangled) = demangled else {
+        let first = definition.lines().next().unwrap_or_default();
+        let is_own = [" internal ", " private "].iter().any(|word| first.contains(word));
+        return Some(if is_own { "local" } else { name }.to_owned());
+    };
     let (mut path, mut depth) = (String::new(), 0_usize);
     for character in format!("{demangled:#}").chars() {
         match character {
@@ -191,21 +238,51 @@ struct Writer<'m, 'a> {
     module: &'m Module<'a>,
     text: String,
     names: HashMap<Symbol<'a>, String>,
+    /// The end of the names of functions and constants. It keeps them apart from those of other
+    /// units in the same PTX.
+    suffix: String,
+    /// The asm, if it gets placeholders.
+    asm: Option<Asm>,
     to_be_written: VecDeque<&'m Definition<'a>>,
 }
 
 impl<'m, 'a> Writer<'m, 'a> {
     fn new(module: &'m Module<'a>) -> Self {
-        Self { module, text: String::new(), names: HashMap::new(), to_be_written: VecDeque::new() }
+        Self {
+            module,
+            text: String::new(),
+            names: HashMap::new(),
+            suffix: String::new(),
+            asm: None,
+            to_be_written: VecDeque::new(),
+        }
     }
 
-    fn refer_to_kernel(&mut self, kernel: &Kernel) {
+    fn refer_to_kernel(&mut self, kernel: &Kernel, name: &str) {
         if let Some(&symbol) = self.module.kernels.get(kernel.name.as_str()) {
-            self.refer_to(symbol);
+            self.names.insert(symbol, name.to_owned());
+            self.to_be_written.extend(self.module.definitions.get(&symbol));
         }
     }
 
     fn write(&mut self, text: &'a str) {
+        if self.asm.is_none() {
+            return self.write_named(text);
+        }
+        for line in text.split_inclusive('\n') {
+            let asm = self.asm.as_mut().filter(|_| line.starts_with(' '));
+            match asm.and_then(|asm| asm.placeholder(line)) {
+                None => self.write_named(line),
+                Some((place, placeholder)) => {
+                    self.write_named(&line[..place.start]);
+                    self.text.push_str(&placeholder);
+                    self.write_named(&line[place.end..]);
+                }
+            }
+        }
+    }
+
+    fn write_named(&mut self, text: &'a str) {
         let mut written = 0;
         for (place, symbol) in references::of(text) {
             self.text.push_str(&text[written..place.start]);
@@ -226,7 +303,7 @@ impl<'m, 'a> Writer<'m, 'a> {
             Symbol::Attributes(_) | Symbol::Metadata(_) => number.to_string(),
             Symbol::Value(name) => {
                 match definition.and_then(|definition| definition.called.as_ref()) {
-                    Some(called) => format!("{called}.{number}"),
+                    Some(called) => format!("{called}.{number}{}", self.suffix),
                     None => name.to_owned(),
                 }
             }
@@ -278,7 +355,8 @@ attributes #{number} = {{ nounwind }}
         let prepared =
             prepare(module, &KeptCrates::default(), UnknownCalls::MarkConvergent).unwrap();
         let module = Module::read(&prepared.text);
-        module.groups(&prepared.kernels).iter().map(|kernels| module.unit(kernels)).collect()
+        let units = module.groups(&prepared.kernels);
+        units.iter().map(|kernels| module.unit(kernels, Placeholders::None)).collect()
     }
 
     #[test]
