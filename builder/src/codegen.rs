@@ -8,13 +8,13 @@ use anyhow::{Context, Result, anyhow, ensure};
 use rayon::prelude::*;
 
 use crate::arch::Arch;
-use crate::ir::portable::is_portable;
+use crate::ir::asm::PLACEHOLDERS;
 use crate::ir::{
     self, KeptCrates, Kernel, Module, Placeholders, Prepared, Unit, UnknownCalls, arithmetic,
 };
 use crate::kernel_crate::Bitcode;
 use crate::newer::without_newer;
-use crate::optimiser::{CHECKED, Optimised, Optimiser};
+use crate::optimiser::{CHECKED, Optimised, Optimiser, PORTABLE, read};
 use crate::process;
 use crate::refusal::{Refusal, Refused};
 use crate::stamp;
@@ -71,24 +71,25 @@ impl Codegen<'_> {
     pub fn generate(&self, prepared: &Prepared) -> Result<String> {
         let module = Module::read(&prepared.text);
         refuse_mutable_statics(&module, &prepared.kernels)?;
-        // Line information has numbers, which must be those of one module.
+        // `.loc` directives have numbers of files, which one run of llc must assign.
         let is_one = prepared.text.contains("!DICompileUnit(");
         let placeholders = if is_one { Placeholders::None } else { Placeholders::ForNamesAndAsm };
         let compile = |kernels: &Vec<&Kernel>| {
             let unit = module.unit(kernels, placeholders);
-            let optimised = self.optimiser.optimised(&unit)?;
-            if let Some(refusal) = self.optimiser.refusal(&unit, &optimised)? {
-                return Ok(Err(refusal));
+            match self.compiled(&unit, is_one) {
+                Ok(compiled) => Ok(Ok(compiled)),
+                Err(error) => match error.downcast::<Refused>() {
+                    Ok(refused) => Ok(Err(refused.refusals)),
+                    Err(error) => Err(error.context(unit.kernels.join(", "))),
+                },
             }
-            let ptx = if is_one { String::new() } else { self.ptx_of(&unit, &optimised)? };
-            Ok(Ok((optimised, ptx)))
         };
         let groups = module.groups(&prepared.kernels);
         let compiled = groups.par_iter().map(compile).collect::<Result<Vec<_>>>()?;
         let (mut optimised, mut ptx, mut refusals) = (Vec::new(), Vec::new(), Vec::new());
         for one in compiled {
             match one {
-                Err(refusal) => refusals.push(refusal),
+                Err(refused) => refusals.extend(refused),
                 Ok((module, text)) => {
                     optimised.push(module);
                     ptx.push(text);
@@ -107,10 +108,20 @@ impl Codegen<'_> {
         Ok(without_newer(&merge_traps(&ptx), self.arch))
     }
 
+    /// Optimises and checks a unit, and generates its PTX, if that is not for all units at once.
+    fn compiled(&self, unit: &Unit, is_one: bool) -> Result<(Optimised, String)> {
+        let optimised = self.optimiser.optimised(unit)?;
+        if let Some(refusal) = self.optimiser.refusal(unit, &optimised)? {
+            return Err(Refused { arch: self.arch, refusals: vec![refusal] }.into());
+        }
+        let ptx = if is_one { String::new() } else { self.ptx_of(unit, &optimised)? };
+        Ok((optimised, ptx))
+    }
+
     /// Generates the PTX of a unit, unless that was done before for a unit with the same module, or
     /// for a target with the same code.
     fn ptx_of(&self, unit: &Unit, optimised: &Optimised) -> Result<String> {
-        let arch = match is_portable(&optimised.text) {
+        let arch = match self.optimiser.is_portable(optimised)? {
             true => self.arch.oldest_alike(),
             false => self.arch,
         };
@@ -119,7 +130,7 @@ impl Codegen<'_> {
         let ptx = self.optimiser.make(&name, |unfinished| {
             self.llc(arch, &optimised.file, unfinished, &unit.kernels, |said| unit.named(said))
         })?;
-        Ok(unit.in_ptx(&read(&ptx)?))
+        unit.in_ptx(&read(&ptx)?)
     }
 
     /// The lines before the code.
@@ -166,7 +177,9 @@ impl Codegen<'_> {
             .arguments()
             .into_iter()
             .chain(llc_arguments(self.arch))
-            .chain(["merge_traps", "without_newer", CHECKED].map(String::from))
+            .chain(
+                ["merge_traps", "without_newer", PLACEHOLDERS, PORTABLE, CHECKED].map(String::from),
+            )
             .collect()
     }
 }
@@ -241,10 +254,6 @@ fn cannot_lower(said: &str, kernels: &[String]) -> Option<Refusal> {
         ),
         place,
     })
-}
-
-fn read(path: &Path) -> Result<String> {
-    std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))
 }
 
 fn write(path: &Path, bytes: &[u8]) -> Result<()> {

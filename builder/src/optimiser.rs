@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use anyhow::{Context, Result};
 
 use crate::flags;
-use crate::ir::{Unit, copies, operations, place};
+use crate::ir::{Unit, copies, operations, place, portable};
 use crate::process;
 use crate::refusal::Refusal;
 use crate::stamp;
@@ -32,6 +32,10 @@ const LIST: &str = "kernels.txt";
 /// with the checks.
 pub const CHECKED: &str = "copies 1, operations 1, statics 1";
 
+/// The extension of the file that says whether a module is portable. Its number is the version of
+/// the rule: change it with the rule.
+pub const PORTABLE: &str = "portable-1";
+
 /// The passes before and after the numbering of collectives in `refusal`.
 ///
 /// `sroa` moves the functions' memory to registers before they are inlined many times. No other
@@ -45,8 +49,8 @@ pub struct Optimised {
     /// The module, with the unit's placeholders. Units that differ only in what fills these share
     /// it. It is bitcode: text would lose the order of uses, and the code of loops depends on it.
     pub file: PathBuf,
-    /// The same as text.
-    pub text: String,
+    /// The file of the same module as text.
+    text: PathBuf,
     /// The name of the module's files, without an extension.
     pub name: String,
     /// The name of the unit's own files.
@@ -98,7 +102,6 @@ impl<'a> Optimiser<'a> {
         let inputs =
             [&version, &unit.text].into_iter().chain(&arguments).map(|input| input.as_bytes());
         let name = stamp::of(inputs)[..32].to_owned();
-        let text = self.folder.join(format!("{name}.opt.ll"));
         let file = self.make(&format!("{name}.bc"), |unfinished| {
             let input = self.folder.join(format!("{name}.ll"));
             std::fs::write(&input, &unit.text)
@@ -107,17 +110,28 @@ impl<'a> Optimiser<'a> {
             opt.args(arguments)
                 .arg(format!("-internalize-public-api-list={}", unit.names.join(",")));
             process::stdout(opt.arg(&input).arg("-o").arg(unfinished))?;
-            let mut link = self.toolchain.llvm_link().command();
-            process::stdout(link.arg("-S").arg(unfinished).arg("-o").arg(&text))?;
             Ok(())
         })?;
-        let text = std::fs::read_to_string(&text)
-            .with_context(|| format!("cannot read {}", text.display()))?;
+        let text = self.make(&format!("{name}.opt.ll"), |unfinished| {
+            let mut link = self.toolchain.llvm_link().command();
+            process::stdout(link.arg("-S").arg(&file).arg("-o").arg(unfinished))?;
+            Ok(())
+        })?;
         // Kernels of the same module differ in their asm, which is checked too.
-        let own = stamp::of(unit.fillings().chain([name.as_str()]).map(str::as_bytes));
+        let own = stamp::of(unit.replacements().chain([name.as_str()]).map(str::as_bytes));
         let kernel = unit.kernels.first().map_or("", String::as_str);
         let kernel: String = kernel.chars().take(NAME_LENGTH).collect();
         Ok(Optimised { file, text, name, own: format!("{kernel}-{}", &own[..32]) })
+    }
+
+    /// Whether LLVM's code for the module is the same for all targets that are alike.
+    pub fn is_portable(&self, optimised: &Optimised) -> Result<bool> {
+        let answer = self.make(&format!("{}.{PORTABLE}", optimised.name), |unfinished| {
+            let answer = portable::is_portable(&read(&optimised.text)?);
+            std::fs::write(unfinished, answer.to_string())
+                .with_context(|| format!("cannot write {}", unfinished.display()))
+        })?;
+        Ok(read(&answer)? == "true")
     }
 
     /// Makes a file in the folder, unless it is there. Another target may need the same file at the
@@ -138,6 +152,9 @@ impl<'a> Optimiser<'a> {
     /// Checks the optimised kernels, unless that was done before. Returns the reason to refuse
     /// them.
     pub fn refusal(&self, unit: &Unit, optimised: &Optimised) -> Result<Option<Refusal>> {
+        // Another target may be checking them.
+        let lock = self.lock(&optimised.own);
+        let _guard = lock.lock().unwrap_or_else(PoisonError::into_inner);
         let mark = self.folder.join(format!("{}.checked", optimised.own));
         if self.plain || std::fs::read_to_string(&mark).is_ok_and(|by| by == CHECKED) {
             return Ok(None);
@@ -157,7 +174,7 @@ impl<'a> Optimiser<'a> {
 
     /// Looks for code that a GPU would compute differently from the source.
     fn check(&self, unit: &Unit, optimised: &Optimised) -> Result<Option<Refusal>> {
-        let text = unit.in_ir(&optimised.text);
+        let text = unit.in_ir(&read(&optimised.text)?);
         let refused = |reason: String, module: &str, line: &str| {
             let place = place::of(module, line, &self.crate_folder);
             Ok(Some(Refusal { kernels: unit.kernels.clone(), reason, place }))
@@ -246,4 +263,9 @@ impl<'a> Optimiser<'a> {
         }
         Ok(())
     }
+}
+
+/// Reads a text.
+pub fn read(path: &Path) -> Result<String> {
+    std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))
 }

@@ -7,13 +7,18 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
+use anyhow::{Context, Result, ensure};
+
 use super::scan;
+
+/// The version of the placeholders, for stamps. Change it with their form.
+pub const PLACEHOLDERS: &str = "placeholders 1";
 
 /// The start of a placeholder, before its number.
 const WORD: &str = "ptx_matrix_asm_";
 
-/// The end of the number, and of each operand, in a placeholder. No operand contains it.
-const END: char = '|';
+/// The end of the number, and of each operand, in a placeholder. PTX has no such character.
+const END: char = '^';
 
 /// The asm of a module, by the numbers of the placeholders.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -68,13 +73,17 @@ impl Asm {
     }
 
     /// Puts the asm back into PTX, with its operands.
-    pub fn in_ptx(&self, ptx: &str) -> String {
+    pub fn in_ptx(&self, ptx: &str) -> Result<String> {
         let mut filled = String::with_capacity(2 * ptx.len());
         for line in ptx.split_inclusive('\n') {
-            let Some((text, operands)) = self.of(line.trim()) else {
+            if !line.contains(WORD) {
                 filled.push_str(line);
                 continue;
-            };
+            }
+            let (text, operands) =
+                self.of(line.trim()).with_context(|| format!("LLVM changed {line}"))?;
+            let count = [text.matches('$').count(), operands.matches(END).count()];
+            ensure!(count[0] == count[1], "LLVM changed the operands of `{text}`: {line}");
             filled.push('\t');
             let mut parts = text.split('$');
             filled.push_str(parts.next().unwrap_or_default());
@@ -84,7 +93,7 @@ impl Asm {
             }
             filled.push('\n');
         }
-        filled
+        Ok(filled)
     }
 
     /// The asm of a placeholder, and the operands in the placeholder.
@@ -96,8 +105,8 @@ impl Asm {
     }
 }
 
-/// The numbers of the operands in an asm's text. `None` if the text has another use of `$`, or what
-/// LLVM's cost model or a placeholder might take for something else.
+/// The numbers of the operands in an asm's text. `None` if the text has another use of `$`, an
+/// escape, the end of a placeholder's operand, or `.pragma`, which LLVM's cost model counts.
 fn operands(text: &str) -> Option<Vec<&str>> {
     if text.contains(['\\', END]) || text.contains(".pragma") {
         return None;
@@ -137,7 +146,7 @@ mod tests {
             Some(placeholder)
         };
         let of_bf16 = placeholder("{.reg .pred p; mma.bf16 ${0}, {${1}}, p; @p bar ${2};}");
-        assert_eq!(of_bf16.as_deref(), Some("\".ptx_matrix_asm_0|${0}|${1}|${2}|;a;@;.\""));
+        assert_eq!(of_bf16.as_deref(), Some("\".ptx_matrix_asm_0^${0}^${1}^${2}^;a;@;.\""));
         assert_eq!(of_bf16, placeholder("{.reg .b16 qq; mma.f16 ${0}, {${1}}, 5; @!q bra ${2};}"));
         for other in [
             "{.reg .pred p; mma.bf16 ${0}, {${1}}, p; bar ${2};}",
@@ -146,7 +155,7 @@ mod tests {
         ] {
             assert_ne!(of_bf16, placeholder(other), "{other}");
         }
-        for kept in ["a $$", "a ${0:x}", "a $0", "a\\0Ab", "a | b", "{.pragma \\22x\\22;}"] {
+        for kept in ["a $$", "a ${0:x}", "a $0", "a\\0Ab", "a ^ b", "{.pragma \\22x\\22;}"] {
             assert_eq!(placeholder(kept), None, "{kept}");
         }
     }
@@ -162,12 +171,15 @@ mod tests {
             format!("{}{placeholder}{}", &line[..range.start], &line[range.end..])
         });
         assert_eq!(asm.in_ir(&with.collect::<String>()), lines.concat());
-        let ptx = "\t// begin inline asm\n\t.ptx_matrix_asm_1|%r1|-5|%rd2|;a;.\n\t// end inline \
-                   asm\n\taptx_matrix_asm_0|%r7|%r1|;.\n\taptx_matrix_asm_2|;.\n\tret;\n";
+        let ptx = "\t// begin inline asm\n\t.ptx_matrix_asm_1^%r1^-5^%rd2^;a;.\n\t// end inline \
+                   asm\n\taptx_matrix_asm_0^%r7^%r1^;.\n\taptx_matrix_asm_2^;.\n\tret;\n";
         assert_eq!(
-            asm.in_ptx(ptx),
+            asm.in_ptx(ptx).unwrap(),
             "\t// begin inline asm\n\t{ .reg .b32 t; add %r1, -5, x[%rd2]; }\n\t// end inline \
              asm\n\tmov.b32 %r7, %r1;\n\tbar 0;\n\tret;\n"
         );
+        for changed in ["\taptx_matrix_asm_0^%r7^;.\n", "\taptx_matrix_asm_9^;.\n"] {
+            assert!(asm.in_ptx(changed).is_err(), "{changed}");
+        }
     }
 }

@@ -1,7 +1,7 @@
 //! Edits the LLVM IR, as text, between rustc and the optimiser.
 
 pub mod arithmetic;
-mod asm;
+pub mod asm;
 mod attributes;
 mod call;
 mod convergent;

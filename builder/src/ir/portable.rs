@@ -4,7 +4,7 @@ use super::call::{self, Callee};
 use super::function::{self, Instruction};
 
 /// Intrinsics with the same PTX for all these targets: the starts of their names.
-const PORTABLE: [&str; 26] = [
+const PORTABLE: [&str; 31] = [
     "llvm.abs.",
     "llvm.assume",
     "llvm.bitreverse.",
@@ -17,7 +17,12 @@ const PORTABLE: [&str; 26] = [
     "llvm.fshl.",
     "llvm.fshr.",
     "llvm.lifetime.",
-    "llvm.nvvm.read.ptx.sreg.",
+    "llvm.nvvm.read.ptx.sreg.ctaid.",
+    "llvm.nvvm.read.ptx.sreg.laneid",
+    "llvm.nvvm.read.ptx.sreg.nctaid.",
+    "llvm.nvvm.read.ptx.sreg.ntid.",
+    "llvm.nvvm.read.ptx.sreg.tid.",
+    "llvm.nvvm.read.ptx.sreg.warpsize",
     "llvm.sadd.",
     "llvm.scmp.",
     "llvm.smax.",
@@ -37,12 +42,12 @@ const PORTABLE: [&str; 26] = [
 /// [alike](crate::arch::Arch::oldest_alike). Asm does not matter, because it is not LLVM's.
 ///
 /// Newer targets have more instructions for small floats, vectors and atomics, and more attributes
-/// of kernels. Of what this does not know, it says no.
+/// of kernels. Unknown intrinsics and attributes count as not portable.
 pub fn is_portable(module: &str) -> bool {
     let mut attributes = module.lines().filter(|line| !line.starts_with(' '));
     let has_portable_attributes = attributes.all(|line| {
         line.match_indices("\"nvvm.").all(|(at, _)| {
-            ["maxntid\"", "minctasm\"", "grid_constant\""]
+            ["maxntid\"", "minctasm\"", "maxnreg\"", "grid_constant\""]
                 .iter()
                 .any(|name| line[at + "\"nvvm.".len()..].starts_with(name))
         })
@@ -57,7 +62,10 @@ pub fn is_portable(module: &str) -> bool {
 fn is_portable_instruction(instruction: &Instruction<'_>) -> bool {
     let callee = match instruction.opcode {
         "atomicrmw" | "cmpxchg" | "fence" => return false,
-        "call" => call::read(instruction.line).ok().flatten().map(|call| call.callee),
+        "call" => match call::read(instruction.line) {
+            Ok(Some(call)) => Some(call.callee),
+            _ => return false,
+        },
         _ => None,
     };
     let is_known = |name: &str| {
@@ -94,6 +102,7 @@ mod tests {
             "%b = load <{ ptr, [2 x i8] }>, ptr %a, align 8",
             "%b = fmul float %x, %y, !half !3",
             "%b = call i32 @llvm.umax.i32(i32 %x, i32 7)",
+            "%b = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()",
             "%b = call <2 x half> asm \"add.rn.f16x2 $0, $1, $1;\", \"=r,r\"(<2 x half> %x)",
             "call void @other(ptr %a)",
             "%b = getelementptr inbounds %half, ptr %a, i64 3",
@@ -113,6 +122,7 @@ mod tests {
             "%b = atomicrmw add ptr %a, i32 1 monotonic",
             "%b = load atomic i32, ptr %a acquire, align 4",
             "fence seq_cst",
+            "%b = call i32 @llvm.nvvm.read.ptx.sreg.cluster.ctarank()",
             "%b = call float @llvm.minimum.f32(float %x, float %y)",
             "%b = call float @llvm.fma.v2f32(<2 x float> %x, <2 x float> %y, <2 x float> %z)",
             "call void @other(half %x)",

@@ -8,6 +8,8 @@
 use std::collections::{BTreeMap, HashMap, VecDeque};
 
 use super::asm::Asm;
+use anyhow::Result;
+
 use super::references::{self, Symbol};
 use super::{Kernel, attributes, shared, statics};
 
@@ -23,7 +25,7 @@ pub struct Unit {
     asm: Asm,
 }
 
-/// What a unit's text has in the place of kernels' names and of asm.
+/// The placeholders in a unit's text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Placeholders {
     ForNamesAndAsm,
@@ -31,8 +33,8 @@ pub enum Placeholders {
 }
 
 impl Unit {
-    /// What goes into the places of the placeholders.
-    pub fn fillings(&self) -> impl Iterator<Item = &str> {
+    /// The texts in the places of the placeholders: the kernels' names, then the asm.
+    pub fn replacements(&self) -> impl Iterator<Item = &str> {
         self.kernels.iter().chain(self.asm.texts()).map(String::as_str)
     }
 
@@ -42,8 +44,8 @@ impl Unit {
     }
 
     /// Fills the placeholders of PTX that was made from the text.
-    pub fn in_ptx(&self, ptx: &str) -> String {
-        self.named(self.asm.in_ptx(ptx))
+    pub fn in_ptx(&self, ptx: &str) -> Result<String> {
+        Ok(self.named(self.asm.in_ptx(ptx)?))
     }
 
     /// Puts the kernels' names back.
