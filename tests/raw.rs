@@ -37,7 +37,7 @@ const TARGETS: [(&str, &str); 7] = [
 
 /// The lowest target of functions, by the start of their names; the first matching row counts.
 /// Functions of a form in a table are not listed: the table has their target.
-const NEEDS: [(&str, &str); 51] = [
+const NEEDS: [(&str, &str); 52] = [
     ("bar_", "sm_75"),
     ("barrier_cluster_", "sm_90"),
     ("index::block_in_cluster", "sm_90"),
@@ -54,6 +54,7 @@ const NEEDS: [(&str, &str); 51] = [
     ("cvt_f32_f16", "sm_75"),
     ("cvt_rn_f16_f32", "sm_75"),
     ("cvt_rn_", "sm_80"),
+    ("mov_f32_bf16", "sm_75"),
     ("ex2_approx_ftz_bf16x2", "sm_90"),
     ("tanh_approx_bf16x2", "sm_90"),
     ("cos_approx_", "sm_75"),

@@ -47,6 +47,6 @@ macro_rules! rounded {
     )*};
 }
 rounded! {
-    bf16 80 crate::raw::cvt_rn_bf16x2_f32, |bits| f32::from_bits(u32::from(bits) << 16);
+    bf16 80 crate::raw::cvt_rn_bf16x2_f32, crate::raw::mov_f32_bf16;
     f16 75 crate::machine::f16_pair, crate::raw::cvt_f32_f16;
 }

@@ -58,6 +58,25 @@ pub fn cvt_f32_f16(half: u16) -> f32 {
     f16::from_bits(half).to_f32()
 }
 
+/// Converts a bf16 to `f32`, exactly: `mov.b32 wide, {0, half};`.
+///
+/// As asm, it differs from [`cvt_f32_f16`] only in the text, so kernels of both are compiled once.
+#[inline]
+pub fn mov_f32_bf16(half: u16) -> f32 {
+    #[cfg(target_arch = "nvptx64")]
+    return {
+        let wide;
+        // SAFETY: the instruction only computes.
+        unsafe {
+            asm!("mov.b32 {wide}, {{0, {half}}};", wide = lateout(reg32) wide,
+                half = in(reg16) half, options(pure, nomem, nostack));
+        }
+        wide
+    };
+    #[cfg(not(target_arch = "nvptx64"))]
+    bf16::from_bits(half).to_f32()
+}
+
 /// Rounds an `f32` to f16: `cvt.rn.f16.f32 half, wide;`.
 #[inline]
 pub fn cvt_rn_f16_f32(wide: f32) -> u16 {

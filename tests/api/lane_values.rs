@@ -58,7 +58,7 @@ const SAFE: &[(&str, Why, &[&str])] = &[
     (
         "cvt.rs",
         Why::Computes,
-        &["cvt_rn_bf16x2_f32", "cvt_rn_f16x2_f32", "cvt_f32_f16", "cvt_rn_f16_f32"],
+        &["cvt_rn_bf16x2_f32", "cvt_rn_f16x2_f32", "cvt_f32_f16", "mov_f32_bf16", "cvt_rn_f16_f32"],
     ),
     (
         "index.rs",
