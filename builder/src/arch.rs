@@ -95,8 +95,8 @@ impl Arch {
     }
 
     /// Returns the oldest target for which LLVM generates the same PTX, if the code needs nothing
-    /// that only some targets have. Below PTX 8.3, LLVM ends panics, and the branches that cannot
-    /// be taken, in another way.
+    /// that only some targets have. Below PTX 8.3, LLVM writes `trap; exit;` for unreachable code,
+    /// and keeps the branches to it. From 8.3 on, it writes `trap;` for panics alone.
     pub(crate) fn oldest_alike(self) -> Self {
         const PANICS: PtxVersion = PtxVersion { major: 8, minor: 3 };
         let is_alike =

@@ -11,10 +11,11 @@ use crate::arch::Arch;
 use crate::ir::asm::PLACEHOLDERS;
 use crate::ir::{
     self, KeptCrates, Kernel, Module, Placeholders, Prepared, Unit, UnknownCalls, arithmetic,
+    portable,
 };
 use crate::kernel_crate::Bitcode;
 use crate::newer::without_newer;
-use crate::optimiser::{CHECKED, Optimised, Optimiser, PORTABLE, read};
+use crate::optimiser::{CHECKED, Optimised, Optimiser, read};
 use crate::process;
 use crate::refusal::{Refusal, Refused};
 use crate::stamp;
@@ -178,7 +179,8 @@ impl Codegen<'_> {
             .into_iter()
             .chain(llc_arguments(self.arch))
             .chain(
-                ["merge_traps", "without_newer", PLACEHOLDERS, PORTABLE, CHECKED].map(String::from),
+                ["merge_traps", "without_newer", PLACEHOLDERS, portable::VERSION, CHECKED]
+                    .map(String::from),
             )
             .collect()
     }

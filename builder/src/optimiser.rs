@@ -32,10 +32,6 @@ const LIST: &str = "kernels.txt";
 /// with the checks.
 pub const CHECKED: &str = "copies 1, operations 1, statics 1";
 
-/// The extension of the file that says whether a module is portable. Its number is the version of
-/// the rule: change it with the rule.
-pub const PORTABLE: &str = "portable-1";
-
 /// The passes before and after the numbering of collectives in `refusal`.
 ///
 /// `sroa` moves the functions' memory to registers before they are inlined many times. No other
@@ -126,11 +122,12 @@ impl<'a> Optimiser<'a> {
 
     /// Whether LLVM's code for the module is the same for all targets that are alike.
     pub fn is_portable(&self, optimised: &Optimised) -> Result<bool> {
-        let answer = self.make(&format!("{}.{PORTABLE}", optimised.name), |unfinished| {
-            let answer = portable::is_portable(&read(&optimised.text)?);
-            std::fs::write(unfinished, answer.to_string())
-                .with_context(|| format!("cannot write {}", unfinished.display()))
-        })?;
+        let answer =
+            self.make(&format!("{}.{}", optimised.name, portable::VERSION), |unfinished| {
+                let answer = portable::is_portable(&read(&optimised.text)?);
+                std::fs::write(unfinished, answer.to_string())
+                    .with_context(|| format!("cannot write {}", unfinished.display()))
+            })?;
         Ok(read(&answer)? == "true")
     }
 

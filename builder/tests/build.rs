@@ -2,6 +2,7 @@
 
 mod common;
 
+use std::path::Path;
 use std::sync::{Arc, Mutex};
 
 use ptx_matrix_build::{Arch, Artifact, CompileError, KernelManifest};
@@ -138,6 +139,15 @@ fn what_is_up_to_date_is_not_made_again() {
     assert_eq!(steps().0, 0);
 }
 
+/// The names of a kernel's own files, and of those that it shares, from a target's list.
+fn names_of_files(scratch: &Path, arch: Arch, kernel: &str) -> [String; 2] {
+    let list = std::fs::read_to_string(scratch.join(arch.name()).join("kernels.txt")).unwrap();
+    let line = list.lines().find(|line| line.starts_with(&format!("{kernel}-")));
+    let line = line.unwrap_or_else(|| panic!("{kernel} in {list}"));
+    let (own, shared) = line.split_once(' ').unwrap();
+    [own, shared].map(str::to_owned)
+}
+
 #[test]
 fn kernel_is_optimised_once_for_all_targets_where_it_is_same() {
     let scratch = common::target_dir().join("ptx-matrix/ptx/fixture-kernels");
@@ -151,21 +161,13 @@ fn kernel_is_optimised_once_for_all_targets_where_it_is_same() {
     build([Arch::SM_80, Arch::SM_86, Arch::SM_90A]);
     assert_eq!(of_another_build.map(|file| file.exists()), [false; 3]);
 
-    // A target's list has a line for each kernel: the names of its own and of its shared files.
-    let names = |arch: Arch, kernel: &str| {
-        let list = std::fs::read_to_string(scratch.join(arch.name()).join("kernels.txt")).unwrap();
-        let line = list.lines().find(|line| line.starts_with(&format!("{kernel}-")));
-        let (own, shared) =
-            line.unwrap_or_else(|| panic!("{kernel} in {list}")).split_once(' ').unwrap();
-        [own, shared].map(str::to_owned)
-    };
     let files: Vec<_> = std::fs::read_dir(&kept)
         .unwrap()
         .map(|file| file.unwrap().file_name().into_string().unwrap())
         .collect();
     for kernel in ["small_tile", "ldmatrix_between_branches"] {
-        let [own, shared] = names(Arch::SM_80, kernel);
-        assert_eq!([own.clone(), shared.clone()], names(Arch::SM_90A, kernel));
+        let [own, shared] = names_of_files(&scratch, Arch::SM_80, kernel);
+        assert_eq!([own.clone(), shared.clone()], names_of_files(&scratch, Arch::SM_90A, kernel));
         let count = |start: String, end: &str| {
             files.iter().filter(|file| file.starts_with(&start) && file.ends_with(end)).count()
         };
@@ -181,7 +183,7 @@ fn kernel_is_optimised_once_for_all_targets_where_it_is_same() {
     }
 }
 
-/// Both have the same module, with other fillings, and one PTX has both.
+/// Both have the same module, with other names and asm. One PTX has both.
 #[test]
 fn kernels_that_differ_only_in_asm_are_compiled_once() {
     let folder = tempfile::tempdir().unwrap();
@@ -191,11 +193,10 @@ fn kernels_that_differ_only_in_asm_are_compiled_once() {
         build.features(["twins"]).line_info(line_info).build().unwrap().pop().unwrap()
     };
     let artifact = build(false);
-    let list = target.join("ptx-matrix/ptx/fixture-kernels/sm_80/kernels.txt");
-    let list = std::fs::read_to_string(list).unwrap();
-    let shared = |kernel: &str| {
-        let line = list.lines().find(|line| line.starts_with(&format!("{kernel}-")));
-        line.unwrap_or_else(|| panic!("{kernel} in {list}")).split_once(' ').unwrap().1
+    let scratch = target.join("ptx-matrix/ptx/fixture-kernels");
+    let shared = |kernel| {
+        let [_, shared] = names_of_files(&scratch, Arch::SM_80, kernel);
+        shared
     };
     assert_eq!(shared("twin_min"), shared("twin_max"));
     assert_ne!(shared("twin_min"), shared("small_tile"));

@@ -1,5 +1,5 @@
 //! Conversions: `cvt` (PTX ISA 9.7.9.21), from pairs of `f32` to pairs of 16-bit numbers (sm_80,
-//! PTX 7.0), and back.
+//! PTX 7.0), and back; `mov` from bf16 to `f32` (all targets).
 
 #[cfg(target_arch = "nvptx64")]
 use core::arch::asm;

@@ -2,7 +2,7 @@
 //!
 //! LLVM does not read the text of asm. It counts the instructions, and inserts the operands. So
 //! kernels that differ only in their asm, such as `wgmma` of bf16 and of f16, are one text with
-//! placeholders, which is compiled once. [`Asm`] puts the asm back, into IR or into PTX.
+//! placeholders, which is compiled once. Then the asm returns: see [`Asm`].
 
 use std::collections::HashMap;
 use std::ops::Range;

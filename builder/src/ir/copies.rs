@@ -28,8 +28,6 @@ pub enum Known {
 /// A collective whose copies may split the lanes of a warp.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Copied<'a> {
-    /// The function that contains it.
-    pub function: &'a str,
     /// The text of its asm, or the name of the called function.
     pub what: &'a str,
     /// One of the copies.
@@ -82,7 +80,7 @@ fn in_function<'a>(
             .find(|(one, other)| flow.are_apart(one.0, other.0) && part(one.0, other.0));
         pair.map(|(one, _)| one.1.line)
     })?;
-    Some(Copied { function: function.name, what: name_of(line), line })
+    Some(Copied { what: name_of(line), line })
 }
 
 fn pairs<T>(all: &[T]) -> impl Iterator<Item = (&T, &T)> {
@@ -228,7 +226,7 @@ mod tests {
         ] {
             let module = both_arms(&format!("{LANE}{condition}"), BARRIER);
             let found = first(&module, Known::ByText).unwrap_or_else(|| panic!("{condition}"));
-            assert_eq!((found.function, found.what), ("k", "bar.sync 0;"));
+            assert_eq!(found.what, "bar.sync 0;");
         }
     }
 

@@ -3,8 +3,11 @@
 use super::call::{self, Callee};
 use super::function::{self, Instruction};
 
+/// The version of the rule, for stamps and file names. Change it with the rule.
+pub const VERSION: &str = "portable-1";
+
 /// Intrinsics with the same PTX for all these targets: the starts of their names.
-const PORTABLE: [&str; 31] = [
+const INTRINSICS: [&str; 31] = [
     "llvm.abs.",
     "llvm.assume",
     "llvm.bitreverse.",
@@ -69,7 +72,7 @@ fn is_portable_instruction(instruction: &Instruction<'_>) -> bool {
         _ => None,
     };
     let is_known = |name: &str| {
-        !name.starts_with("llvm.") || PORTABLE.iter().any(|start| name.starts_with(start))
+        !name.starts_with("llvm.") || INTRINSICS.iter().any(|start| name.starts_with(start))
     };
     match callee {
         Some(Callee::Asm) => return true,
