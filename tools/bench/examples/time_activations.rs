@@ -27,6 +27,9 @@ struct Arguments {
     /// Terms of each sum. The shorter, the more the epilogue counts.
     #[arg(long, default_value_t = 4096)]
     k: usize,
+    /// Adds C and a bias.
+    #[arg(long)]
+    c_and_bias: bool,
     /// Launches of a round.
     #[arg(long, default_value_t = 50)]
     launches: u32,
@@ -36,7 +39,7 @@ struct Arguments {
 }
 
 fn main() -> anyhow::Result<()> {
-    let Arguments { m, n, k, launches, ptx } = Arguments::parse();
+    let Arguments { m, n, k, c_and_bias, launches, ptx } = Arguments::parse();
     ensure!(launches > 0, "--launches must be at least 1");
     let gpu = Gpu::open(0)?;
     let kernels = BuiltCode::best(gpu.info(), &ptx, "ptx-matrix-gemm")?;
@@ -49,15 +52,22 @@ fn main() -> anyhow::Result<()> {
     let values = |len: usize| (0..len).map(value).collect::<Vec<bf16>>();
     let (a, b) = (queue.upload(&values(m * k))?, queue.upload(&values(k * n))?);
     let mut d = queue.upload(&vec![bf16::ZERO; m * n])?;
+    let (c, bias) = match c_and_bias {
+        true => (queue.upload(&values(m * n))?, queue.upload(&values(n))?),
+        false => (queue.upload(&[])?, queue.upload(&[])?),
+    };
 
     let activations = [Activation::Identity, Activation::Relu, Activation::Gelu, Activation::Silu];
     let mut times = [const { Vec::<Duration>::new() }; 4];
     for round in 0..10 {
         for (activation, times) in activations.into_iter().zip(&mut times) {
-            let plan = Gemm::<bf16>::new(m, n, k).activation(activation).plan(&queue)?;
+            let gemm = Gemm::<bf16>::new(m, n, k).activation(activation);
+            let gemm = if c_and_bias { gemm.beta(0.5) } else { gemm };
+            let plan = gemm.plan(&queue)?;
             let start = stream.record()?;
             for _ in 0..launches {
-                plan.run(Operands::new(&queue, &a, &b, &mut d))?;
+                let operands = Operands::new(&queue, &a, &b, &mut d);
+                plan.run(if c_and_bias { operands.c(&c).bias(&bias) } else { operands })?;
             }
             let elapsed = stream.record()?.since(&start)? / launches;
             // The first round warms up.
