@@ -9,6 +9,7 @@ use std::collections::HashMap;
 use std::fmt::{self, Write};
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::{LazyLock, Mutex, PoisonError};
 
 use anyhow::{Context, Result, anyhow};
 use object::{Object, ObjectSymbol, SymbolKind};
@@ -69,11 +70,28 @@ impl Toolchain {
     ///
     /// If `$PTXAS` is set, ptxas comes from there alone. Otherwise the search order is the `PATH`,
     /// a CUDA toolkit, `store`.
+    ///
+    /// A search runs a dozen programs to learn their versions. The process keeps what it has found.
     pub fn find(project: &Path, store: &Path) -> Result<Self, Incomplete> {
+        static FOUND: LazyLock<Mutex<HashMap<[PathBuf; 2], Toolchain>>> =
+            LazyLock::new(Mutex::default);
         // The found programs run in other folders, so their paths must be absolute.
-        let store = std::path::absolute(store).unwrap_or_else(|_| store.to_owned());
-        let rust = rust::find(project, &store);
-        let cuda = cuda::find(&store);
+        let absolute = |path: &Path| std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+        let folders = [project, store].map(absolute);
+        let mut all = FOUND.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(found) = all.get(&folders) {
+            return Ok(found.clone());
+        }
+        let [project, store] = &folders;
+        let found = Self::search(project, store)?;
+        all.insert(folders, found.clone());
+        Ok(found)
+    }
+
+    /// Searches the machine, as [`Toolchain::find`] says.
+    fn search(project: &Path, store: &Path) -> Result<Self, Incomplete> {
+        let rust = rust::find(project, store);
+        let cuda = cuda::find(store);
         match (rust, cuda) {
             (Ok((rust, llvm)), Ok(cuda)) => Ok(Self { rust, llvm, cuda }),
             (rust, cuda) => {
