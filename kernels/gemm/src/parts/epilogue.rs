@@ -179,6 +179,8 @@ impl<D: Output, L: Order> Epilogue<'_, D, L> {
 
     /// Applies the rest of the epilogue to accumulators that are already multiplied by alpha.
     /// Elements out of bounds have no C and no bias. The branches are taken once for all of them.
+    ///
+    /// The loads of C and of the bias come before the first use of one, so that they overlap.
     #[inline]
     pub fn apply_scaled<const N: usize>(
         &self,
@@ -186,22 +188,31 @@ impl<D: Output, L: Order> Epilogue<'_, D, L> {
         is_inside: [bool; N],
         mut accumulators: [D::Acc; N],
     ) -> [D; N] {
-        if let Some(c) = self.c {
-            let c: [D::Acc; N] = core::array::from_fn(|i| {
-                let (row, col) = places[i];
-                if is_inside[i] { c.get(row, col).widen() } else { D::Acc::ZERO }
-            });
-            for i in 0..N {
-                accumulators[i] = accumulators[i].plus(self.beta, c[i]);
+        let (has_c, has_bias) = (self.c.is_some(), !self.bias.is_empty());
+        if has_c || has_bias {
+            let (mut c, mut bias) = ([D::zeroed(); N], [D::zeroed(); N]);
+            if let Some(matrix) = self.c {
+                for i in 0..N {
+                    if is_inside[i] {
+                        c[i] = matrix.get(places[i].0, places[i].1);
+                    }
+                }
             }
-        }
-        if !self.bias.is_empty() {
-            let bias: [D::Acc; N] = core::array::from_fn(|i| {
-                let index = if self.bias_per_row { places[i].0 } else { places[i].1 };
-                if is_inside[i] { self.bias.get(index).widen() } else { D::Acc::ZERO }
-            });
+            if has_bias {
+                for i in 0..N {
+                    if is_inside[i] {
+                        let (row, col) = places[i];
+                        bias[i] = self.bias.get(if self.bias_per_row { row } else { col });
+                    }
+                }
+            }
             for i in 0..N {
-                accumulators[i] = accumulators[i].plus(D::Acc::ONE, bias[i]);
+                if has_c {
+                    accumulators[i] = accumulators[i].plus(self.beta, c[i].widen());
+                }
+                if has_bias {
+                    accumulators[i] = accumulators[i].plus(D::Acc::ONE, bias[i].widen());
+                }
             }
         }
         match self.activation {
