@@ -1,75 +1,86 @@
 //! In the simulator, each raw function of `mma` returns the same as the typed instruction, for any
 //! bits, NaNs included.
 
+use bytemuck::Pod;
 use ptx_matrix::element::{InByte, e2m1, e3m2, ue4m3};
 use ptx_matrix::forms::ptx;
-use ptx_matrix::fragment::{M16N8K64, Mxf4, Mxf4Nvf4, Mxf8f6f4, ScaleA, ScaleB, Shape};
+use ptx_matrix::fragment::{M16N8K64, Mxf4, Mxf4Nvf4, Mxf8f6f4, ScaleA, ScaleB};
 use ptx_matrix::mma::{MmaScaled, Select};
 use ptx_matrix::prelude::*;
 use ptx_matrix::{mma_element, mma_forms, mma_named, mma_shape, raw};
 
-fn random<T: Element>(random: &mut fastrand::Rng, len: usize) -> Vec<T> {
-    let bytes: Vec<u8> = (0..len * size_of::<T>()).map(|_| random.u8(..)).collect();
-    bytemuck::pod_collect_to_vec(&bytes)
+/// Any bits, different in each lane.
+pub fn any_bits<R: Pod>(warp: Warp, seed: u64) -> PerLane<R> {
+    warp.each(|lane| {
+        let mut source = fastrand::Rng::with_seed(seed * 32 + lane.id() as u64);
+        let mut registers = R::zeroed();
+        bytemuck::bytes_of_mut(&mut registers).fill_with(|| source.u8(..));
+        registers
+    })
 }
 
-fn bits<T: Element>(elements: &[T]) -> &[u8] {
-    bytemuck::cast_slice(elements)
+/// Asserts that the two results of a form have the same bits, which are not those of every lane.
+pub fn assert_same<R: Pod + Sync>(warp: Warp, form: &str, typed: &PerLane<R>, raw: &PerLane<R>) {
+    let hashes = warp.each(|lane| {
+        let (typed, raw) = (lane.get(typed), lane.get(raw));
+        assert_eq!(bytemuck::bytes_of(&typed), bytemuck::bytes_of(&raw), "{form}");
+        let bytes = bytemuck::bytes_of(&typed).iter();
+        bytes.fold(0_u32, |hash, byte| (hash ^ u32::from(*byte)).wrapping_mul(0x9e37_79b1))
+    });
+    let neighbours = warp.shuffle_xor(&hashes, 1);
+    let mut differences = warp.each(|lane| lane.get(&hashes) ^ lane.get(&neighbours));
+    for mask in [2, 4, 8, 16] {
+        let others = warp.shuffle_xor(&differences, mask);
+        differences = warp.each(|lane| lane.get(&differences) | lane.get(&others));
+    }
+    warp.each(|lane| assert!(lane.get(&differences) != 0, "{form}: all lanes have one result"));
 }
 
-/// For each form, a kernel that runs the typed instruction and the raw one, and a test that
-/// compares their results.
+/// A function that runs the typed instruction and the raw one of each form, and compares their
+/// results.
 macro_rules! same {
     ($($shape:ident $la:ident $lb:ident $q:ident $d:ident [$(($a:ident $b:ident))*] $c:ident
-        $width:ident $registers:tt $needs:ident $version:literal $nature:ident;)*) => {$($(
-        mma_named! { $q $shape $la $lb $d $a $b $c => same (
-            [mma_shape!($shape $la $lb $a)] [mma_element!($q $a)] [mma_element!($q $b)] [ptx::$c]
-            [ptx::$d] [ptx::$q]) }
-    )*)*};
-    (@named $name:ident ([$s:ty] [$a:ty] [$b:ty] [$c:ty] [$d:ty] [$q:ty])) => {
-        #[test]
-        fn $name() {
-            #[kernel(threads = 32)]
-            fn both(
-                block: &Block,
-                a: Global<$a>,
-                b: Global<$b>,
-                c: Global<$c>,
-                typed: GlobalMut<$d>,
-                raw: GlobalMut<$d>,
-            ) {
-                let warp = block.warp();
-                let n = FragmentB::<$s, $b>::COLS;
-                let a = FragmentA::<$s, $a>::from_fn(warp, |row, k| a.get(row * <$s>::K + k));
-                let b = FragmentB::<$s, $b>::from_fn(warp, |k, col| b.get(k * n + col));
-                let c = Accumulator::<$s, $c>::from_fn(warp, |row, col| c.get(row * <$s>::N + col));
-                let acc = Mma::<$s, $a, $b, $c, $q>::multiply(warp, &a, &b, &c);
-                acc.for_each(warp, |row, col, value| typed.set(row * <$s>::N + col, value));
-                let (a, b, c) = (a.registers(), b.registers(), c.registers());
-                let sum = warp.each(|lane| {
-                    let (a, b, c) = (lane.get(&a), lane.get(&b), lane.get(&c));
-                    // SAFETY: All lanes reach this.
-                    unsafe { raw::$name(a, b, c) }
-                });
-                let sum = Accumulator::<$s, $d>::from_registers(sum);
-                sum.for_each(warp, |row, col, value| raw.set(row * <$s>::N + col, value));
-            }
-
-            let mut source = fastrand::Rng::with_seed(1);
-            let (m, n, k) = (FragmentA::<$s, $a>::ROWS, FragmentB::<$s, $b>::COLS, <$s>::K);
-            for _ in 0..4 {
-                let (a, b) = (random::<$a>(&mut source, m * k), random::<$b>(&mut source, k * n));
-                let c = random::<$c>(&mut source, m * <$s>::N);
-                let zero = <$d as Zeroable>::zeroed();
-                let (mut typed, mut raw) = (vec![zero; m * <$s>::N], vec![zero; m * <$s>::N]);
-                both::simulate(1, &a, &b, &c, &mut typed, &mut raw).check();
-                assert_eq!(bits(&typed), bits(&raw));
-                assert!(bits(&typed).iter().any(|&byte| byte != 0));
-            }
-        }
+        $width:ident $registers:tt $needs:ident $version:literal $nature:ident;)*) => {
+        fn every_form(warp: Warp, seed: u64) {$($(
+            mma_named! { $q $shape $la $lb $d $a $b $c => same (warp seed
+                [mma_shape!($shape $la $lb $a)] [mma_element!($q $a)] [mma_element!($q $b)]
+                [ptx::$c] [ptx::$q]
+            ) }
+        )*)*}
     };
+    (@named $name:ident
+        ($warp:ident $seed:ident [$s:ty] [$a:ty] [$b:ty] [$c:ty] [$q:ty])) => {{
+        fn form(warp: Warp, seed: u64) {
+            let (a, b, c) =
+                (any_bits(warp, seed), any_bits(warp, seed + 1), any_bits(warp, seed + 2));
+            let typed = Mma::<$s, $a, $b, $c, $q>::multiply(
+                warp,
+                &FragmentA::from_registers(a),
+                &FragmentB::from_registers(b),
+                &Accumulator::from_registers(c),
+            );
+            // SAFETY: All lanes reach this.
+            let raw = warp.each(|lane| unsafe {
+                raw::$name(lane.get(&a), lane.get(&b), lane.get(&c))
+            });
+            assert_same(warp, stringify!($name), &typed.registers(), &raw);
+        }
+        form($warp, $seed);
+    }};
 }
 mma_forms!(same);
+
+#[kernel(threads = 32)]
+fn every_form_from(block: &Block, seed: u64) {
+    every_form(block.warp(), seed);
+}
+
+#[test]
+fn every_form_is_the_typed_one() {
+    for round in 0..4 {
+        every_form_from::simulate(1, 3 * round).check();
+    }
+}
 
 /// One form of each kind of block scaling, each with its own selectors.
 macro_rules! same_scaled {

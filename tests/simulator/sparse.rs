@@ -1,6 +1,7 @@
 //! Sparse `mma`: each raw form returns the same as the typed one, and invalid metadata is found.
 
 use crate::assert_at;
+use crate::raw_mma::{any_bits, assert_same};
 use ptx_matrix::element::Bits16;
 use ptx_matrix::forms::ptx;
 use ptx_matrix::fragment::{FragmentSparseA, Kept, ScaleA, ScaleB};
@@ -13,139 +14,111 @@ use ptx_matrix::{
 };
 use std::ops::RangeInclusive;
 
-/// Any bits for the registers of A or B, different for each register.
-fn registers<const N: usize>(salt: u32, lane: usize) -> [u32; N] {
-    core::array::from_fn(|i| {
-        (salt * 4096 + lane as u32 * 16 + i as u32 + 1).wrapping_mul(0x9e37_79b9).rotate_left(13)
-    })
-}
-
 /// Metadata with ordered codes, for tf32 or for other types.
 fn word(lane: usize, tf32: bool) -> u32 {
     let codes: [u32; 6] = if tf32 { [4, 14, 4, 4, 14, 14] } else { [4, 8, 12, 9, 13, 14] };
     (0..8).fold(0, |word, i| word << 4 | codes[(lane * 5 + i * 7 + lane * i) % 6])
 }
 
+/// Runs the typed instruction and the raw one of each form, and compares their results.
 macro_rules! same {
-    ([$order:ident] $($shape:ident $q:ident $d:ident [$(($a:ident $b:ident))*] $c:ident
-        $registers:tt $selectors:tt $needs:ident $version:literal $nature:ident;)*) => {$($(
-        mma_sparse_named! { $order $q $shape $d $a $b $c => same (
-            $selectors [ptx::$shape] [mma_element!($q $a)] [mma_element!($q $b)]
-            [ptx::$c] [ptx::$q] [ptx::$order]
-        ) }
-    )*)*};
-    (@named $name:ident (1 $($types:tt)*)) => { same! { @test $name 0 $($types)* } };
-    (@named $name:ident (2 $($types:tt)*)) => { same! { @test $name 1 $($types)* } };
-    (@named $name:ident (4 $($types:tt)*)) => { same! { @test $name 2 $($types)* } };
-    (@test $name:ident $selector:literal [$s:ty] [$a:ty] [$b:ty] [$c:ty] [$q:ty] [$order:ty]) => {
-        #[test]
-        fn $name() {
-            #[kernel(threads = 32)]
-            fn both(block: &Block, typed: GlobalMut<$c>, raw: GlobalMut<$c>) {
-                let warp = block.warp();
-                let a = FragmentSparseA::<$s, $a>::from_registers(
-                    warp.each(|lane| registers(1, lane.id())),
-                );
-                let b = FragmentB::<$s, $b>::from_registers(
-                    warp.each(|lane| registers(2, lane.id())),
-                );
-                let metadata =
-                    Metadata::from_words(warp.each(|lane| word(lane.id(), <$a>::NAME == "tf32")));
-                let c = Accumulator::<$s, $c>::from_registers(
-                    warp.each(|lane| registers(3, lane.id())),
-                );
-                let mut acc = c;
-                MmaSparse::<$s, $a, $b, $c, $q, $order>::accumulate::<$selector>(
-                    warp, &mut acc, &a, &b, &metadata,
-                );
-                acc.for_each(warp, |row, col, value| typed.set(row * 8 + col, value));
-                let (a, b, c, metadata) =
-                    (a.registers(), b.registers(), c.registers(), metadata.words());
-                let acc = warp.each(|lane| {
-                    // SAFETY: All lanes reach this.
-                    unsafe {
-                        raw::$name::<$selector>(
-                            lane.get(&a),
-                            lane.get(&b),
-                            lane.get(&c),
-                            lane.get(&metadata),
-                        )
-                    }
-                });
-                Accumulator::<$s, $c>::from_registers(acc)
-                    .for_each(warp, |row, col, value| raw.set(row * 8 + col, value));
-            }
-            let (mut typed, mut raw) =
-                ([<$c as Zeroable>::zeroed(); 128], [<$c as Zeroable>::zeroed(); 128]);
-            both::simulate(1, &mut typed, &mut raw).check();
-            let bits = |of: [$c; 128]| of.map(|value| value.to_bits());
-            assert_eq!(bits(typed), bits(raw));
-            assert!(bits(typed).iter().any(|bits| *bits != typed[0].to_bits()));
-        }
+    ([$order:ident $forms:ident] $($shape:ident $q:ident $d:ident [$(($a:ident $b:ident))*]
+        $c:ident $registers:tt $selectors:tt $needs:ident $version:literal $nature:ident;)*) => {
+        fn $forms(warp: Warp) {$($(
+            mma_sparse_named! { $order $q $shape $d $a $b $c => same (
+                $selectors warp [ptx::$shape] [mma_element!($q $a)] [mma_element!($q $b)]
+                [ptx::$c] [ptx::$q] [ptx::$order]
+            ) }
+        )*)*}
     };
+    (@named $name:ident (1 $($types:tt)*)) => { same! { @form $name 0 $($types)* } };
+    (@named $name:ident (2 $($types:tt)*)) => { same! { @form $name 1 $($types)* } };
+    (@named $name:ident (4 $($types:tt)*)) => { same! { @form $name 2 $($types)* } };
+    (@form $name:ident $selector:literal $warp:ident
+        [$s:ty] [$a:ty] [$b:ty] [$c:ty] [$q:ty] [$order:ty]) => {{
+        fn form(warp: Warp) {
+            let (a, b, c) = (any_bits(warp, 1), any_bits(warp, 2), any_bits(warp, 3));
+            let words = warp.each(|lane| word(lane.id(), <$a>::NAME == "tf32"));
+            let mut typed = Accumulator::from_registers(c);
+            MmaSparse::<$s, $a, $b, $c, $q, $order>::accumulate::<$selector>(
+                warp,
+                &mut typed,
+                &FragmentSparseA::from_registers(a),
+                &FragmentB::from_registers(b),
+                &Metadata::from_words(words),
+            );
+            // SAFETY: All lanes reach this.
+            let raw = warp.each(|lane| unsafe {
+                raw::$name::<$selector>(
+                    lane.get(&a), lane.get(&b), lane.get(&c), lane.get(&words),
+                )
+            });
+            assert_same(warp, stringify!($name), &typed.registers(), &raw);
+        }
+        form($warp);
+    }};
 }
-mma_sparse_forms!(same any);
-mma_sparse_forms!(same ordered);
-mma_sparse_ordered_forms!(same ordered);
+mma_sparse_forms!(same any forms_with_any_metadata);
+mma_sparse_forms!(same ordered forms_with_ordered_metadata);
+mma_sparse_ordered_forms!(same ordered forms_only_with_ordered_metadata);
 
 macro_rules! same_scaled {
     ($($shape:ident $kind:ident $vec:literal $scale:ident [$(($a:ident $b:ident))*] $needs:ident
-        $version:literal;)*) => {$($(
-        mma_sparse_scaled_named! { $shape $kind $vec $scale $a $b => same_scaled (
-            [ptx::$shape] [mma_element!($kind $a)] [mma_element!($kind $b)]
-            [mma_kind!($kind $vec $scale)]
-        ) }
-    )*)*};
-    (@named $name:ident ([$s:ty] [$a:ty] [$b:ty] [$kind:ty])) => {
-        #[test]
-        fn $name() {
-            #[kernel(threads = 32)]
-            fn both(block: &Block, typed: GlobalMut<f32>, raw: GlobalMut<f32>) {
-                let warp = block.warp();
-                let a = FragmentSparseA::<$s, $a>::from_registers(
-                    warp.each(|lane| registers(1, lane.id())),
-                );
-                let b = FragmentB::<$s, $b>::from_registers(
-                    warp.each(|lane| registers(2, lane.id())),
-                );
-                let metadata = Metadata::from_words(warp.each(|lane| word(lane.id(), false)));
-                let scales_a = ScaleA::<$kind>::from_registers(
-                    warp.each(|lane| registers::<1>(3, lane.id())[0] & 0x7f7f_7f7f),
-                );
-                let scales_b = ScaleB::<$kind>::from_registers(
-                    warp.each(|lane| registers::<1>(4, lane.id())[0] & 0x7f7f_7f7f),
-                );
-                let mut acc = Accumulator::<$s, f32>::zero();
-                type Form = MmaSparseScaled<$s, $a, $b, $kind, Select<0, 1>, Select<0, 2>>;
-                Form::accumulate(warp, &mut acc, (&a, &metadata, &scales_a), (&b, &scales_b));
-                acc.for_each(warp, |row, col, value| typed.set(row * 8 + col, value));
-                let (a, b, metadata) = (a.registers(), b.registers(), metadata.words());
-                let (scales_a, scales_b) = (scales_a.registers(), scales_b.registers());
-                let acc = warp.each(|lane| {
-                    let (a, b, metadata) = (lane.get(&a), lane.get(&b), lane.get(&metadata));
-                    // SAFETY: All lanes reach this.
-                    unsafe {
-                        raw::$name::<0, 1, 0, 2>(
-                            a,
-                            b,
-                            [0; 4],
-                            metadata,
-                            lane.get(&scales_a),
-                            lane.get(&scales_b),
-                        )
-                    }
-                });
-                Accumulator::<$s, f32>::from_registers(acc)
-                    .for_each(warp, |row, col, value| raw.set(row * 8 + col, value));
-            }
-            let (mut typed, mut raw) = ([0.0; 128], [0.0; 128]);
-            both::simulate(1, &mut typed, &mut raw).check();
-            assert_eq!(typed.map(f32::to_bits), raw.map(f32::to_bits));
-            assert!(typed.iter().any(|value| value.to_bits() != typed[0].to_bits()));
-        }
+        $version:literal;)*) => {
+        fn scaled_forms(warp: Warp) {$($(
+            mma_sparse_scaled_named! { $shape $kind $vec $scale $a $b => same_scaled (
+                warp [ptx::$shape] [mma_element!($kind $a)] [mma_element!($kind $b)]
+                [mma_kind!($kind $vec $scale)]
+            ) }
+        )*)*}
     };
+    (@named $name:ident ($warp:ident [$s:ty] [$a:ty] [$b:ty] [$kind:ty])) => {{
+        fn form(warp: Warp) {
+            let (a, b) = (any_bits(warp, 1), any_bits(warp, 2));
+            let words = warp.each(|lane| word(lane.id(), false));
+            // No scale is NaN.
+            let [scales_a, scales_b] = [3, 4].map(|seed| {
+                let any: PerLane<u32> = any_bits(warp, seed);
+                warp.each(|lane| lane.get(&any) & 0x7f7f_7f7f)
+            });
+            let mut typed = Accumulator::<$s, f32>::zero();
+            MmaSparseScaled::<$s, $a, $b, $kind, Select<0, 1>, Select<0, 2>>::accumulate(
+                warp,
+                &mut typed,
+                (
+                    &FragmentSparseA::from_registers(a),
+                    &Metadata::from_words(words),
+                    &ScaleA::from_registers(scales_a),
+                ),
+                (&FragmentB::from_registers(b), &ScaleB::from_registers(scales_b)),
+            );
+            // SAFETY: All lanes reach this.
+            let raw = warp.each(|lane| unsafe {
+                raw::$name::<0, 1, 0, 2>(
+                    lane.get(&a), lane.get(&b), [0; 4], lane.get(&words),
+                    lane.get(&scales_a), lane.get(&scales_b),
+                )
+            });
+            assert_same(warp, stringify!($name), &typed.registers(), &raw);
+        }
+        form($warp);
+    }};
 }
 mma_sparse_scaled_forms!(same_scaled);
+
+#[kernel(threads = 32)]
+fn every_form(block: &Block) {
+    let warp = block.warp();
+    forms_with_any_metadata(warp);
+    forms_with_ordered_metadata(warp);
+    forms_only_with_ordered_metadata(warp);
+    scaled_forms(warp);
+}
+
+#[test]
+fn every_raw_form_is_the_typed_one() {
+    every_form::simulate(1).check();
+}
 
 /// Asserts that the finding is about this code in the metadata of lane 9 (rows 2 and 10).
 #[track_caller]
