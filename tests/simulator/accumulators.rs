@@ -110,3 +110,36 @@ fn exchange_between_warpgroups_needs_a_sync() {
         );
     }
 }
+
+/// For each type of tile, a test that loads 24 of its columns, adds one, and stores them.
+macro_rules! columns_in_place {
+    ($($test:ident $tile:ty, $element:ty, $cols:literal;)*) => {$(
+        #[test]
+        fn $test() {
+            #[kernel(threads = 128, target = "sm_90")]
+            fn add(block: &Block, #[shared] tile: $tile, d: GlobalMut<$element>) {
+                let group = block.warp_group();
+                tile.fill(group, |row, col| (row * $cols + col) as $element);
+                group.sync();
+                let loaded = GroupAccumulator::<24, $element>::load(group, &tile, 8);
+                let more = loaded.map(group, |_, _, element| element + 1);
+                group.warp().sync();
+                more.store_columns(group, &tile, 8);
+                group.sync();
+                tile.for_each(group, |row, col, value| d.set(row * $cols + col, value));
+            }
+            let mut d = [0; 64 * $cols];
+            add::simulate(1, &mut d).check();
+            for (i, element) in d.into_iter().enumerate() {
+                let more = usize::from((8..32).contains(&(i % $cols)));
+                assert_eq!(usize::from(element as u16), i + more, "element {i}");
+            }
+        }
+    )*};
+}
+columns_in_place! {
+    columns_of_16_bits SharedTile<u16, 64, 40>, u16, 40;
+    columns_of_16_bits_column_major SharedTile<u16, 64, 40, Swizzle128, ColMajor>, u16, 40;
+    columns_of_32_bits SharedTile<u32, 64, 32, Swizzle128>, u32, 32;
+    columns_of_32_bits_column_major SharedTile<u32, 64, 40, Swizzle128, ColMajor>, u32, 40;
+}

@@ -2,14 +2,12 @@
 
 use crate::element::{Bits16, Bits32, Element, Width};
 use crate::fragment::{
-    Accumulator, Fragment, FragmentShape, M16N8K16, Registers, RoleC, RowAddr, put, take,
+    Accumulator, Fragment, FragmentShape, M16N8K16, Registers, RoleC, put, take,
 };
-use crate::lane::{LANES, LaneCapture, PerLane, Sealed, Site, array};
-use crate::machine::fixed;
-use crate::memory::{Order, SharedTile, Swizzle};
-use crate::mma::{B16, Count, NoTrans, Rounded, StMatrix, Trans, X2, X4};
-use crate::scope::{Threads, Warp, WarpGroup};
-use crate::target::{AtLeast, BuiltFor};
+use crate::lane::{LANES, LaneCapture, PerLane, Sealed};
+use crate::mma::Rounded;
+use crate::scope::{Threads, WarpGroup};
+use crate::target::BuiltFor;
 
 /// The shape of a `wgmma` accumulator: 64 rows and `N` columns.
 #[derive(Debug, Clone, Copy)]
@@ -86,7 +84,7 @@ where
 }
 
 /// Elements of a lane in 8 columns.
-const IN_PART: usize = 4;
+pub(super) const IN_PART: usize = 4;
 
 impl<const N: usize, T: Element> GroupAccumulator<N, T>
 where
@@ -167,8 +165,8 @@ where
 
     /// Replaces the elements of the columns from `first` on by `value(element, other)`.
     ///
-    /// `other` has the replaced columns, at most `N`. `first` is a multiple of 8, and the columns
-    /// are in the matrix.
+    /// `other` has the replaced columns, at most `N`, as elements of any type. `first` is a
+    /// multiple of 8, and the columns are in the matrix.
     ///
     /// ```
     /// use ptx_matrix::{mma::GroupAccumulator, prelude::*};
@@ -191,15 +189,15 @@ where
     /// If the columns are not in the matrix, or `first` is no multiple of 8.
     #[inline]
     #[track_caller]
-    pub fn zip<const COLS: usize>(
+    pub fn zip<const COLS: usize, U: Element>(
         &self,
         group: WarpGroup<'_>,
         first: usize,
-        other: &GroupAccumulator<COLS, T>,
-        value: impl Fn(T, T) -> T + LaneCapture,
+        other: &GroupAccumulator<COLS, U>,
+        value: impl Fn(T, U) -> T + LaneCapture,
     ) -> Self
     where
-        M64<COLS>: WgmmaColumns<T::Width>,
+        M64<COLS>: WgmmaColumns<U::Width>,
     {
         const { assert!(COLS <= N, "columns of the matrix are replaced") };
         assert!(
@@ -214,7 +212,7 @@ where
                 let registers = cast_mut::<T>(registers.as_mut());
                 let at = first / 2 + index;
                 let (element, other) =
-                    (take::<T>(registers, at), take::<T>(cast::<T>(others.as_ref()), index));
+                    (take::<T>(registers, at), take::<U>(cast::<U>(others.as_ref()), index));
                 put::<T>(registers, at, value(element, other));
             }
         });
@@ -243,108 +241,6 @@ where
             some
         });
         GroupAccumulator { registers }
-    }
-
-    /// Stores the columns from `first` on to a tile, as many as the tile has. Each warp stores its
-    /// 16 rows. Needs sm_90.
-    ///
-    /// | elements | columns | instruction |
-    /// | --- | --- | --- |
-    /// | 16 bits | 16 at a time | `stmatrix.x4` |
-    /// | 16 bits | the last 8, if 16 does not divide them | `stmatrix.x2` |
-    /// | others | | ordinary stores |
-    ///
-    /// For a column-major tile, `stmatrix` has `.trans`. `first` is a multiple of 8, and the
-    /// columns are in the matrix.
-    ///
-    /// ```
-    /// use ptx_matrix::{mma::GroupAccumulator, prelude::*};
-    ///
-    /// #[kernel(threads = 128, target = "sm_90")]
-    /// fn store(
-    ///     block: &Block,
-    ///     #[shared] tile: SharedTile<f16, 64, 32, Swizzle64>,
-    ///     d: GlobalMut<f16>,
-    /// ) {
-    ///     let group = block.warp_group();
-    ///     let numbers =
-    ///         GroupAccumulator::<64, f32>::from_fn(group, |row, col| (row * 64 + col) as f32)
-    ///             .round::<f16>(group);
-    ///     numbers.store(group, &tile, 16);
-    ///     group.sync();
-    ///     tile.for_each(group, |row, col, value| d.set(row * 32 + col, value));
-    /// }
-    ///
-    /// let mut d = [f16::ZERO; 64 * 32];
-    /// store::simulate(1, &mut d).check();
-    /// assert_eq!(d[17 * 32 + 5].to_f32(), (17 * 64 + 21) as f32);
-    /// ```
-    ///
-    /// # Panics
-    /// If the columns are not in the matrix, or `first` is no multiple of 8.
-    #[inline]
-    #[track_caller]
-    pub fn store<const COLS: usize, S: Swizzle, O: Order>(
-        &self,
-        group: WarpGroup<'_>,
-        tile: &SharedTile<T, 64, COLS, S, O>,
-        first: usize,
-    ) where
-        Self: BuiltFor<AtLeast<90>>,
-    {
-        const { assert!(COLS.is_multiple_of(8) && COLS <= N, "multiples of 8 columns are stored") };
-        assert!(
-            first.is_multiple_of(8) && first <= N - COLS,
-            "columns of the matrix from a multiple of 8 on"
-        );
-        let (warp, top, site) = (group.warp(), 16 * group.warp_rank(), Site::here());
-        // In a loop, the addresses of the stores must not occupy registers during the next
-        // mainloop. `fixed` keeps the compiler from computing them ahead. SAFETY: this is the
-        // tile's own address.
-        let tile = &unsafe { SharedTile::<T, 64, COLS, S, O>::from_address(fixed(tile.address())) };
-        if const { size_of::<T>() != 2 } {
-            let registers = &self.registers;
-            warp.each(|lane| {
-                let registers = lane.get(registers);
-                for part in 0..COLS / 8 {
-                    let id = fixed(lane.id() as u32) as usize;
-                    for index in part * IN_PART..(part + 1) * IN_PART {
-                        let (row, col) = Self::position(id, index);
-                        let element = take::<T>(cast::<T>(registers.as_ref()), first / 2 + index);
-                        // SAFETY: the element is in the warp's 16 rows and in the tile's columns.
-                        unsafe { tile.store(top + row, col, element, site) };
-                    }
-                }
-            });
-            return;
-        }
-        for right in (0..COLS).step_by(16) {
-            let is_last_half = COLS - right == 8;
-            let rows = warp.each(|lane| {
-                let id = fixed(lane.id() as u32) as usize % if is_last_half { 16 } else { 32 };
-                let (row, col) = if O::ROW_MAJOR {
-                    (id % 16, id / 16 * 8)
-                } else {
-                    (id / 8 % 2 * 8, id / 16 * 8 + id % 8)
-                };
-                // SAFETY: the rows and columns are in the tile: 16 of each, or 8 columns. Each
-                // address is that of a whole chunk of 16 bytes.
-                unsafe { tile.row_unchecked(top + row, right + col) }
-            });
-            // In 8 columns, a lane has two registers: one of rows 0 to 7, one of rows 8 to 15.
-            let at = (first + right) / 4;
-            if is_last_half {
-                store_matrices::<X2, O>(warp, rows, self.taken(at), site);
-            } else {
-                store_matrices::<X4, O>(warp, rows, self.taken(at), site);
-            }
-        }
-    }
-
-    /// `COUNT` registers of each lane, from register `at` on.
-    #[inline]
-    fn taken<const COUNT: usize>(&self, at: usize) -> PerLane<[u32; COUNT]> {
-        self.registers.map(|registers| array(|index| registers.as_ref()[at + index]))
     }
 
     /// The fragment of columns `8 * index` to `8 * index + 7` in the 16 rows of the executing warp.
@@ -400,22 +296,6 @@ where
 unsafe impl<const N: usize, T: Element> bytemuck::Zeroable for GroupAccumulator<N, T> where
     M64<N>: WgmmaColumns<T::Width>
 {
-}
-
-/// Stores a warp's matrices to a tile of this order. Each lane gives the address of a row or
-/// column.
-#[inline]
-fn store_matrices<N: Count, O: Order>(
-    warp: Warp<'_>,
-    lines: PerLane<RowAddr>,
-    registers: PerLane<N::Registers>,
-    site: Site,
-) {
-    if O::ROW_MAJOR {
-        StMatrix::<N, NoTrans, B16>::store_at(warp, lines, registers, site);
-    } else {
-        StMatrix::<N, Trans, B16>::store_at(warp, lines, registers, site);
-    }
 }
 
 /// Reinterprets 32-bit registers as those of the elements' width. All accumulators have 32-bit

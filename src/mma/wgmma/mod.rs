@@ -1,6 +1,7 @@
 //! `wgmma`: asynchronous matrix multiply-accumulate by a warpgroup (PTX ISA 9.7.15).
 
 mod accumulator;
+mod accumulator_tile;
 #[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
 mod forms;
 mod operand;

@@ -520,7 +520,7 @@ mod sm90a {
              staging 11 x 8 Swizzle128, epi_n 8, 1.695]
                 t t sm90_bf16_nn_176x192x64_swap_c2, n t sm90_bf16_nt_176x192x64_swap_c2;
             [128 x 224 x 64 in 64 x 112, 4 stages, 2 x Accumulate<1, 224, f32>, cluster 2,
-             staging 8 x 16 Swizzle128, epi_n 32, 1.69]
+             staging 8 x 16 Swizzle128, epi_n 16, 1.69]
                 t t sm90_bf16_nn_224x128x64_swap_c2, n t sm90_bf16_nt_224x128x64_swap_c2;
             [128 x 200 x 64 in 64 x 40, 5 stages, 2 x Accumulate<1, 200, f32>, cluster 2,
              staging 2 x 40 Swizzle128, epi_n 8, 1.675]
@@ -529,7 +529,7 @@ mod sm90a {
              staging 8 x 16 Swizzle128, epi_n 16, 1.665]
                 n t sm90_bf16_nt_176x128x64_swap_c2;
             [128 x 160 x 64 in 64 x 80, 5 stages, 2 x Accumulate<1, 160, f32>, cluster 2,
-             staging 8 x 16 Swizzle128, epi_n 32, 1.644]
+             staging 8 x 16 Swizzle128, epi_n 16, 1.644]
                 t t sm90_bf16_nn_160x128x64_swap_c2, n t sm90_bf16_nt_160x128x64_swap_c2;
             [128 x 144 x 64 in 64 x 72, 5 stages, 2 x Accumulate<1, 144, f32>, cluster 2,
              staging 8 x 16 Swizzle128, epi_n 16, 1.61]
@@ -567,7 +567,7 @@ mod sm90a {
              staging 11 x 8 Swizzle128, epi_n 8, 1.695]
                 t t sm90_f16_nn_176x192x64_swap_c2, n t sm90_f16_nt_176x192x64_swap_c2;
             [128 x 224 x 64 in 64 x 112, 4 stages, 2 x Accumulate<1, 224, f32>, cluster 2,
-             staging 8 x 16 Swizzle128, epi_n 32, 1.69]
+             staging 8 x 16 Swizzle128, epi_n 16, 1.69]
                 t t sm90_f16_nn_224x128x64_swap_c2, n t sm90_f16_nt_224x128x64_swap_c2;
             [128 x 200 x 64 in 64 x 40, 5 stages, 2 x Accumulate<1, 200, f32>, cluster 2,
              staging 2 x 40 Swizzle128, epi_n 8, 1.675]
@@ -576,7 +576,7 @@ mod sm90a {
              staging 8 x 16 Swizzle128, epi_n 16, 1.665]
                 n t sm90_f16_nt_176x128x64_swap_c2;
             [128 x 160 x 64 in 64 x 80, 5 stages, 2 x Accumulate<1, 160, f32>, cluster 2,
-             staging 8 x 16 Swizzle128, epi_n 32, 1.644]
+             staging 8 x 16 Swizzle128, epi_n 16, 1.644]
                 t t sm90_f16_nn_160x128x64_swap_c2, n t sm90_f16_nt_160x128x64_swap_c2;
             [128 x 144 x 64 in 64 x 72, 5 stages, 2 x Accumulate<1, 144, f32>, cluster 2,
              staging 8 x 16 Swizzle128, epi_n 16, 1.61]

@@ -406,10 +406,10 @@ where
     S: TensorSwizzle,
     L: Order,
     M64<N>: WgmmaColumns<Bits32> + WgmmaColumns<O::Width>,
+    M64<EPI_N>: WgmmaColumns<Bits32> + WgmmaColumns<O::Width>,
     M16N8K16: FragmentShape<RoleC, O::Width>,
     for<'a> [&'a GroupAccumulator<N, O::Acc>; M64_TILES]:
         Unroll<&'a GroupAccumulator<N, O::Acc>, M64_TILES>,
-    for<'a> [&'a GroupAccumulator<N, O>; M64_TILES]: Unroll<&'a GroupAccumulator<N, O>, M64_TILES>,
 {
     #[inline]
     fn store(

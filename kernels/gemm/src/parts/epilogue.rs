@@ -2,8 +2,11 @@
 
 use super::args::MatrixArgs;
 use super::number::{Activation, Number, Output};
-use ptx_matrix::fragment::Order;
+use super::scheduler::MatrixCoord;
+use ptx_matrix::element::Bits32;
+use ptx_matrix::fragment::{FragmentShape, Order, RoleC};
 use ptx_matrix::memory::{GlobalMatrix, GlobalMatrixMut, Swizzle};
+use ptx_matrix::mma::{GroupAccumulator, M64, WgmmaColumns};
 use ptx_matrix::prelude::*;
 
 /// The epilogue's scalars.
@@ -148,6 +151,51 @@ impl<D: Output, L: Order> Epilogue<'_, D, L> {
                 put(places[i], to[i], elements[i]);
             }
         });
+    }
+
+    /// Applies the epilogue to accumulators of `wgmma`, whose first element is at `at` of D. If
+    /// there is a C, `c` returns its elements there.
+    #[inline]
+    pub fn apply_group<const N: usize>(
+        &self,
+        group: WarpGroup<'_>,
+        accumulators: GroupAccumulator<N, D::Acc>,
+        c: impl FnOnce(GlobalMatrix<'_, D, L>) -> GroupAccumulator<N, D>,
+        at: MatrixCoord,
+        (rows, cols): (u32, u32),
+    ) -> GroupAccumulator<N, D>
+    where
+        D::Acc: Element<Width = Bits32>,
+        M64<N>: WgmmaColumns<Bits32> + WgmmaColumns<D::Width>,
+        M16N8K16: FragmentShape<RoleC, D::Width>,
+    {
+        let mut sum = accumulators.map(group, |_, _, acc| self.scaled(acc));
+        if let Some(matrix) = self.c {
+            sum = sum.zip(group, 0, &c(matrix), |sum, c| sum.plus(self.beta, c.widen()));
+        }
+        if !self.bias.is_empty() {
+            // Beyond the end, the last element stands for others. Without branches, the compiler
+            // loads each element once.
+            let bias = |index: u32, len: u32| self.bias.get(index.min(len - 1) as usize).widen();
+            let plus = |sum: D::Acc, bias| sum.plus(D::Acc::ONE, bias);
+            sum = if self.bias_per_row {
+                sum.map(group, |row, _, sum| plus(sum, bias(at.row + row as u32, rows)))
+            } else {
+                sum.map(group, |_, col, sum| plus(sum, bias(at.col + col as u32, cols)))
+            };
+        }
+        // Opaque to the compiler, which would make a jump table, and spill registers for it.
+        let is = |of: Activation| group.block().opaque((self.activation == of).into()) != 0;
+        if is(Activation::Relu) {
+            sum = sum.map(group, |_, _, sum| sum.activate(Activation::Relu));
+        }
+        if is(Activation::Gelu) {
+            sum = sum.map(group, |_, _, sum| sum.activate(Activation::Gelu));
+        }
+        if is(Activation::Silu) {
+            sum = sum.map(group, |_, _, sum| sum.activate(Activation::Silu));
+        }
+        D::narrow_group(group, &sum)
     }
 
     /// Applies the epilogue to the accumulators at some places of a tile: returns their places in

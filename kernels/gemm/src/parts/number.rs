@@ -143,8 +143,10 @@ fn activate_f32(x: f32, activation: Activation) -> f32 {
         Activation::Silu => x,
     };
     let sum = 1.0 + exp_f32(-exponent);
-    // Far below zero the product would be minus infinity times zero.
-    if sum == f32::INFINITY { -0.0 } else { x * rcp_approx_ftz(sum) }
+    // A selection, not a branch, which would cost an epilogue registers.
+    let product = x * rcp_approx_ftz(sum);
+    // Far below zero the product is minus infinity times zero.
+    if sum == f32::INFINITY { -0.0 } else { product }
 }
 
 /// e^x = 2^high 2^low, where `high` is x log2(e) in f32, and `low` the rest of it: rounding the
@@ -157,12 +159,10 @@ fn exp_f32(x: f32) -> f32 {
 
     let high = x * LOG2_E;
     let power = ex2_approx_ftz(high);
-    // Zero or infinity: the rest of an infinite exponent would be NaN.
-    if high.abs() >= 128.0 {
-        return power;
-    }
     let low = fma(x, LOG2_E_REST, fma(x, LOG2_E, -high));
-    fma(power, low * core::f32::consts::LN_2, power)
+    let precise = fma(power, low * core::f32::consts::LN_2, power);
+    // Zero or infinity: the rest of an infinite exponent is NaN.
+    if high.abs() >= 128.0 { power } else { precise }
 }
 
 #[inline]

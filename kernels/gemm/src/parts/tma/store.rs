@@ -1,14 +1,14 @@
 //! The epilogue by TMA: staging tiles in shared memory, and TMA stores that overlap the next tile.
 
 use super::unroll::Unroll;
-use crate::parts::epilogue::{EpilogueArgs, EpilogueScalars};
+use crate::parts::epilogue::{Epilogue, EpilogueArgs, EpilogueScalars};
 use crate::parts::number::{Activation, Output};
 use crate::parts::scheduler::{MatrixCoord, WorkTile};
 use core::ops::Range;
-use ptx_matrix::copy::BoxTile;
+use ptx_matrix::copy::{BoxTile, CpAsync};
 use ptx_matrix::element::Bits32;
 use ptx_matrix::fragment::{FragmentShape, Order, RoleC};
-use ptx_matrix::memory::{GlobalMatrixMut, TensorSwizzle};
+use ptx_matrix::memory::{GlobalMatrix, GlobalMatrixMut, TensorSwizzle};
 use ptx_matrix::mma::{GroupAccumulator, M64, WgmmaColumns};
 use ptx_matrix::prelude::*;
 
@@ -21,11 +21,11 @@ pub const WGMMA_M: usize = 64;
 /// | case | path |
 /// | --- | --- |
 /// | D = alpha A x B | scaled in registers; staging tiles; TMA store |
-/// | beta != 0, a bias, an activation | sub-tiles of `EPI_N` columns; staging tiles; TMA store |
+/// | beta, a bias, an activation | C in staging tiles; sub-tiles of `EPI_N` columns; TMA store |
 /// | split-K in two launches | sub-tiles; threads store the partial accumulators, unscaled |
 ///
-/// A sub-tile has accumulators in shared memory, from which threads compute elements of D. If TMA
-/// cannot write D, threads store it in place of the TMA store.
+/// After `wgmma`, the sub-tiles are in registers. After `mma`, and with split-K, they are in shared
+/// memory. If TMA cannot write D, threads store it in place of the TMA store.
 ///
 /// With beta = 0, C is not read. With alpha = 0, accumulators are still multiplied by it: a NaN
 /// among them stays a NaN. The host's `Gemm` launches no such kernel for alpha = 0: it computes
@@ -60,15 +60,50 @@ where
         self.args.matrix_d(batch as usize, self.m as usize, self.n as usize)
     }
 
+    /// The epilogue of the tile's matrix, and the matrix's size.
+    ///
+    /// Sizes, the batch and the activation are opaque to the compiler here, so that it computes
+    /// nothing in advance: registers are short in the mainloop.
+    #[inline]
+    fn epilogue(&self, block: &Block<'_>, tile: &WorkTile) -> (Epilogue<'_, O, L>, (u32, u32)) {
+        let opaque = |number| block.opaque(number);
+        let (rows, cols) = (self.m as usize, self.n as usize);
+        let mut epilogue = self.args.epilogue::<L>(opaque(tile.batch) as usize, rows, cols);
+        epilogue.bias_per_row = opaque(epilogue.bias_per_row.into()) != 0;
+        epilogue.activation = Activation::of(opaque(epilogue.activation as u32));
+        (epilogue, (opaque(self.m), opaque(self.n)))
+    }
+
+    /// Stores the partial accumulators of split-K in a sub-tile; its first element is at `at` of D.
+    #[inline]
+    fn store_partials<const SUB_ROWS: usize>(
+        &self,
+        block: &Block<'_>,
+        threads: impl Threads,
+        subtile: SharedTile<O::Acc, SUB_ROWS, EPI_N, S, L>,
+        tile: &WorkTile,
+        at: MatrixCoord,
+    ) {
+        let opaque = |number| block.opaque(number);
+        let (rows, cols) = (opaque(self.m) as usize, opaque(self.n) as usize);
+        let (top, left) = (opaque(at.row) as usize, opaque(at.col) as usize);
+        let partial = opaque(tile.partial) as usize;
+        let ld = if L::ROW_MAJOR { cols } else { rows };
+        let to = self.args.partials.skip(partial * rows * cols);
+        let to = GlobalMatrixMut::<_, L>::new(to, rows, cols, ld);
+        subtile.for_each(threads, |row, col, acc| {
+            if top + row < rows && left + col < cols {
+                to.set(top + row, left + col, acc);
+            }
+        });
+    }
+
     /// Applies the epilogue to a sub-tile of accumulators in shared memory; its first element is at
     /// `at` of D.
     ///
     /// Threads store partial accumulators with split-K, or elements of D. If TMA stores D, `set`
     /// gets each element with its place in the tile, and the function returns true. A thread
     /// handles `BATCH` elements at a time.
-    ///
-    /// Sizes, places, the batch and the activation are opaque to the compiler here, so that it
-    /// computes nothing in advance: registers are short in the mainloop.
     #[inline]
     pub fn apply_subtile<const BATCH: usize>(
         &self,
@@ -79,34 +114,20 @@ where
         at: MatrixCoord,
         set: impl Fn(usize, usize, O) + LaneCapture,
     ) -> bool {
-        let opaque = |number| block.opaque(number);
-        let (rows, cols) = (opaque(self.m) as usize, opaque(self.n) as usize);
-        let (top, left) = (opaque(at.row) as usize, opaque(at.col) as usize);
         if !self.args.partials.is_empty() {
-            let partial = opaque(tile.partial) as usize;
-            let ld = if L::ROW_MAJOR { cols } else { rows };
-            let to = self.args.partials.skip(partial * rows * cols);
-            let to = GlobalMatrixMut::<_, L>::new(to, rows, cols, ld);
-            subtile.for_each(threads, |row, col, acc| {
-                if top + row < rows && left + col < cols {
-                    to.set(top + row, left + col, acc);
-                }
-            });
+            self.store_partials(block, threads, subtile, tile, at);
             return false;
         }
-        let batch = opaque(tile.batch);
-        let (all_rows, all_cols) = (self.m as usize, self.n as usize);
-        let mut epilogue = self.args.epilogue::<L>(batch as usize, all_rows, all_cols);
-        epilogue.bias_per_row = opaque(epilogue.bias_per_row.into()) != 0;
-        epilogue.activation = Activation::of(opaque(epilogue.activation as u32));
+        let (epilogue, (rows, cols)) = self.epilogue(block, tile);
+        let at = (block.opaque(at.row) as usize, block.opaque(at.col) as usize);
         let stores_by_tma = self.map.is_some();
-        let d = (!stores_by_tma).then(|| self.matrix(batch));
+        let d = (!stores_by_tma).then(|| self.matrix(block.opaque(tile.batch)));
         let put = |place: (usize, usize), to: Option<(usize, usize)>, element| match (d, to) {
             (Some(d), Some((row, col))) => d.set(row, col, element),
             (Some(_), None) => {}
             (None, _) => set(place.0, place.1, element),
         };
-        epilogue.apply::<BATCH, _, _, _>(threads, subtile, (top, left), (rows, cols), put);
+        epilogue.apply::<BATCH, _, _, _>(threads, subtile, at, (rows as usize, cols as usize), put);
         stores_by_tma
     }
 
@@ -163,8 +184,8 @@ where
     /// Stores accumulators with an epilogue that does more than scale, or to a D that TMA cannot
     /// write.
     ///
-    /// The accumulators go through shared memory, in a loop that is not unrolled. Handled in
-    /// registers, these cases would cost the common case time and registers.
+    /// Sub-tiles of the accumulators are handled in a loop that is not unrolled. Handled all at
+    /// once, these cases would cost the common case time and registers.
     #[inline]
     pub fn store_general<const TILES: usize, const N: usize, const M64_TILES: usize>(
         &self,
@@ -174,76 +195,131 @@ where
         at: MatrixCoord,
         accumulators: &[GroupAccumulator<N, O::Acc>; M64_TILES],
     ) where
-        M64<N>: WgmmaColumns<Bits32> + WgmmaColumns<O::Width>,
+        M64<N>: WgmmaColumns<Bits32>,
+        M64<EPI_N>: WgmmaColumns<Bits32> + WgmmaColumns<O::Width>,
         M16N8K16: FragmentShape<RoleC, O::Width>,
         for<'a> [&'a GroupAccumulator<N, O::Acc>; M64_TILES]:
             Unroll<&'a GroupAccumulator<N, O::Acc>, M64_TILES>,
-        for<'a> [&'a GroupAccumulator<N, O>; M64_TILES]:
-            Unroll<&'a GroupAccumulator<N, O>, M64_TILES>,
     {
         const {
-            assert!(N.is_multiple_of(EPI_N), "epilogue sub-tiles do not go beyond the tile");
             assert!(
-                (TILES / 2 * COLS).is_multiple_of(EPI_N),
-                "half of the staging tiles have whole sub-tiles"
+                N.is_multiple_of(EPI_N) && COLS.is_multiple_of(EPI_N),
+                "tiles and staging tiles have whole epilogue sub-tiles"
             );
             assert!(
                 EPI_N * size_of::<O::Acc>() <= 128,
                 "a row of an epilogue sub-tile has at most 128 bytes of accumulators"
             );
         }
-        let opaque = |number| group.block().opaque(number);
-        if self.args.only_scales() {
-            let to = || {
-                (
-                    self.matrix(opaque(tile.batch)),
-                    (opaque(at.row) as usize, opaque(at.col) as usize),
-                )
-            };
-            return store_by_threads(group, staging, accumulators, self.args.scalars, to);
-        }
-        // The first half of the staging memory has the sub-tile of accumulators. The tiles of the
-        // second half get elements of D.
-        let subtile =
-            staging.reuse::<SharedRing<SharedTile<O::Acc, WGMMA_M, EPI_N, S, L>, 2>>().part(0);
-        let (half, half_cols) = (TILES / 2, TILES / 2 * COLS);
-        let mut next = opaque(0);
+        let block = group.block();
+        let mut next = block.opaque(0);
         while next < (M64_TILES * N) as u32 {
             let MatrixCoord { row, col } = subtile_coord::<N, M64_TILES>(next);
-            let done = col as usize % half_cols;
+            let to = at.offset(row, col);
+            let mut subtile = GroupAccumulator::<EPI_N, O::Acc>::zero();
+            store_columns::<_, N, M64_TILES, EPI_N>(group, accumulators, next, |of, col| {
+                subtile = of.columns(col)
+            });
+            next += EPI_N as u32;
+            if !self.args.partials.is_empty() {
+                let shared = staging.reuse::<SharedTile<O::Acc, WGMMA_M, EPI_N, S, L>>();
+                subtile.store_columns(group, &shared, 0);
+                group.sync();
+                self.store_partials(block, group, shared, tile, to);
+                group.sync();
+                continue;
+            }
+            let (epilogue, size) = self.epilogue(block, tile);
+            let place = MatrixCoord { row: block.opaque(to.row), col: block.opaque(to.col) };
+            // The staging tiles are filled with C, if it is aligned, then with D in its place.
+            let done = col as usize % (TILES * COLS);
+            let is_aligned = |c: GlobalMatrix<'_, O, L>| c.lines_start_at_multiples_of(16);
             if done == 0 {
                 wait_for_stores(group);
+                if let Some(c) = epilogue.c.filter(|c| is_aligned(*c)) {
+                    load_c(group, staging, TILES.min((N - col as usize) / COLS), c, place);
+                }
             }
-            store_columns::<_, N, M64_TILES, EPI_N>(
-                group,
-                accumulators,
-                next,
-                |accumulator, col| accumulator.store(group, &subtile, col),
-            );
-            group.sync();
-            let to = at.offset(row, col);
-            let set = |row, col, element| {
-                staging.part(half + (done + col) / COLS).set((row, (done + col) % COLS), element)
+            let (staged, first) = (staging.part(done / COLS), done % COLS);
+            let c = |c: GlobalMatrix<'_, O, L>| {
+                if is_aligned(c) {
+                    let c = GroupAccumulator::<EPI_N, O>::load(group, &staged, first);
+                    // The lanes of a warp hold elements of each other's rows.
+                    group.warp().sync();
+                    return c;
+                }
+                GroupAccumulator::from_fn(group, |row, col| {
+                    let place = place.offset(row as u32, col as u32);
+                    let (row, col) = (place.row as usize, place.col as usize);
+                    if row < c.rows() && col < c.cols() { c.get(row, col) } else { O::zeroed() }
+                })
             };
-            // More accumulators leave fewer registers.
-            let block = group.block();
-            let by_tma = if const { M64_TILES * N <= 264 } {
-                self.apply_subtile::<4>(block, group, subtile, tile, to, set)
-            } else if const { M64_TILES * N <= 288 } {
-                self.apply_subtile::<2>(block, group, subtile, tile, to, set)
-            } else {
-                self.apply_subtile::<1>(block, group, subtile, tile, to, set)
-            };
+            epilogue
+                .apply_group(group, subtile, c, place, size)
+                .store_columns(group, &staged, first);
             let filled = done + EPI_N;
-            if by_tma && (filled == half_cols || col as usize + EPI_N == N) {
+            if filled == TILES * COLS || col as usize + EPI_N == N {
                 let to = MatrixCoord { col: to.col - done as u32, ..to };
-                self.store_group(group, staging, half..half + filled / COLS, to, tile.batch);
-            } else {
-                group.sync();
+                if self.map.is_some() {
+                    self.store_group(group, staging, 0..filled / COLS, to, tile.batch);
+                } else {
+                    group.sync();
+                    let matrix = self.matrix(block.opaque(tile.batch));
+                    // The bounds are opaque to the compiler, which would unroll the loop.
+                    for index in 0..block.opaque((filled / COLS) as u32) {
+                        let to = to.offset(0, index * COLS as u32);
+                        let staged = staging.part(block.opaque(index) as usize);
+                        staged.copy_to(group, matrix, (to.row as usize, to.col as usize));
+                    }
+                    group.sync();
+                }
             }
-            next += EPI_N as u32;
         }
     }
+}
+
+/// Loads elements of C, from `at` on, to the first `tiles` staging tiles, which are adjacent along
+/// N. The warpgroup's threads have them afterwards. Elements beyond C are zero.
+///
+/// C's rows (columns if column-major) start at multiples of 16 bytes, and so does `at` in them.
+#[inline]
+fn load_c<O, S, L, const COLS: usize, const TILES: usize>(
+    group: WarpGroup<'_>,
+    staging: SharedRing<SharedTile<O, WGMMA_M, COLS, S, L>, TILES>,
+    tiles: usize,
+    c: GlobalMatrix<'_, O, L>,
+    at: MatrixCoord,
+) where
+    O: Output,
+    S: TensorSwizzle,
+    L: Order,
+{
+    let (rows, cols, stride) = (c.rows(), c.cols(), c.stride());
+    let chunk = 16 / size_of::<O>();
+    let per_line = if L::ROW_MAJOR { COLS } else { WGMMA_M } / chunk;
+    let (per_tile, threads) = (WGMMA_M * COLS / chunk, group.count());
+    // Opaque to the compiler, which would unroll the loop: registers are short.
+    let end = group.block().opaque((tiles * per_tile) as u32);
+    group.each_thread(|lane, rank| {
+        let mut next = rank as u32;
+        while next < end {
+            let index = next as usize;
+            let (line, along) = (index % per_tile / per_line, index % per_line * chunk);
+            let (row, col) = if L::ROW_MAJOR { (line, along) } else { (along, line) };
+            let tile = index / per_tile;
+            let at = at.offset(row as u32, (tile * COLS + col) as u32);
+            let (of_c, to) = ((at.row as usize, at.col as usize), (row, col));
+            let ((line, along), (lines, length)) =
+                if L::ROW_MAJOR { (of_c, (rows, cols)) } else { ((of_c.1, of_c.0), (cols, rows)) };
+            let count = if line < lines { length.saturating_sub(along).min(chunk) } else { 0 };
+            let (tile, from) = (staging.part(tile), line * stride + along);
+            CpAsync::<16>::copy_some(lane, &tile, to, c.elements(), from, count);
+            next += threads as u32;
+        }
+    });
+    CpAsync::<16>::commit(group.warp());
+    CpAsync::<16>::wait::<0>(group.warp());
+    group.sync();
 }
 
 /// Returns the first element of column `next`, counted through all `m64` sub-tiles of `N` columns.
@@ -263,7 +339,7 @@ pub fn store_columns<T: Element, const N: usize, const M64_TILES: usize, const C
     group: WarpGroup<'_>,
     accumulators: &[GroupAccumulator<N, T>; M64_TILES],
     next: u32,
-    store: impl Fn(&GroupAccumulator<N, T>, usize),
+    mut store: impl FnMut(&GroupAccumulator<N, T>, usize),
 ) where
     M64<N>: WgmmaColumns<T::Width>,
     for<'a> [&'a GroupAccumulator<N, T>; M64_TILES]: Unroll<&'a GroupAccumulator<N, T>, M64_TILES>,
