@@ -233,7 +233,10 @@ where
             let place = MatrixCoord { row: block.opaque(to.row), col: block.opaque(to.col) };
             // The staging tiles are filled with C, if it is aligned, then with D in its place.
             let done = col as usize % (TILES * COLS);
-            let is_aligned = |c: GlobalMatrix<'_, O, L>| c.lines_start_at_multiples_of(16);
+            let along = if L::ROW_MAJOR { place.col } else { place.row } as usize;
+            let is_aligned = |c: GlobalMatrix<'_, O, L>| {
+                (along * size_of::<O>()).is_multiple_of(16) && c.lines_start_at_multiples_of(16)
+            };
             if done == 0 {
                 wait_for_stores(group);
                 if let Some(c) = epilogue.c.filter(|c| is_aligned(*c)) {
