@@ -143,7 +143,6 @@ fn activate_f32(x: f32, activation: Activation) -> f32 {
         Activation::Silu => x,
     };
     let sum = 1.0 + exp_f32(-exponent);
-    // A selection, not a branch, which would cost an epilogue registers.
     let product = x * rcp_approx_ftz(sum);
     // Far below zero the product is minus infinity times zero.
     if sum == f32::INFINITY { -0.0 } else { product }
