@@ -182,13 +182,15 @@ macro_rules! maps {
             }
 
             #[cfg(not(target_arch = "nvptx64"))]
-            /// Takes a map that the host has made of a slice.
+            /// Takes a map that the host has made of a slice. If `in_place`, the simulator orders
+            /// its reads with the writes of the launch.
             pub(crate) fn of(
-                words: TensorMapWords, slice: (&'static str, *mut Tile::Element, usize)
+                words: TensorMapWords,
+                slice: (&'static str, *mut Tile::Element, usize),
+                in_place: bool,
             ) -> Self {
-                $map {
-                    map: MapRef::of(words, slice, $is_mut), _kernel: PhantomData, _tile: PhantomData
-                }
+                let map = MapRef::of(words, slice, $is_mut || in_place);
+                $map { map, _kernel: PhantomData, _tile: PhantomData }
             }
 
             #[cfg(not(target_arch = "nvptx64"))]

@@ -55,8 +55,8 @@ pub unsafe trait Device {
     /// Like [`slice`](Self::slice), for a buffer that the kernel writes.
     fn slice_mut<T: Pod>(&self, buffer: &mut Self::Buffer<T>) -> (*mut T, usize);
 
-    /// Whether a kernel that reads this buffer as a [`Global`](crate::memory::Global) also writes
-    /// the same memory, through a [`GlobalMut`](crate::memory::GlobalMut). Only `unsafe` code can
+    /// Whether a kernel that reads this buffer as a [`Global`](crate::memory::Global) or a
+    /// [`TensorMap`](crate::copy::TensorMap) also writes the same memory. Only `unsafe` code can
     /// create such a buffer. The simulator then checks that each element is read before it is
     /// written.
     #[doc(hidden)]

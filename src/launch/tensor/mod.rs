@@ -46,8 +46,9 @@ macro_rules! maps {
                 fn bind<'h, D: Device + 'h>(
                     device: &D, host: Self::Host<'h, D>, name: &'static str
                 ) -> Self::In<'h> {
+                    let in_place = device.is_in_place(&*host.buffer);
                     let (start, len) = device.$slice(host.buffer);
-                    $map::of(host.words, (name, start, len))
+                    $map::of(host.words, (name, start, len), in_place)
                 }
                 fn values(bound: Self::In<'_>, into: &mut Params) {
                     into.push(bound.words().0);
