@@ -186,7 +186,14 @@ impl Phase {
     #[inline]
     #[must_use]
     pub const fn next(self) -> Self {
-        Phase(self.0.wrapping_add(1))
+        self.after(1)
+    }
+
+    /// The phase that comes `phases` later.
+    #[inline]
+    #[must_use]
+    pub const fn after(self, phases: u32) -> Self {
+        Phase(self.0.wrapping_add(phases))
     }
 
     /// The parity of the phase's number, by which alone the hardware distinguishes phases.

@@ -45,9 +45,8 @@ fn swiglu_is_silu_of_one_half_times_the_other() {
         k_per_split: k32,
         cluster_along_n: false,
     };
-    let group_ends = &[][..];
-    let args =
-        TmaArgsHost { a: &map_a, b: &map_b, d: Some(map_d.by_ref()), group_ends, epilogue, shape };
+    let (a_map, b_map, d_map, group_ends) = (&map_a, &map_b, Some(map_d.by_ref()), &[][..]);
+    let args = TmaArgsHost { a: a_map, b: b_map, c: None, d: d_map, group_ends, epilogue, shape };
     // Two blocks, with two tiles each.
     custom::swiglu::launch(&device, 2, args).unwrap();
 

@@ -275,61 +275,61 @@ mod sm90a {
         Sm90Wgmma by gemm into RowMajor:
         bf16 => bf16 {
             [128 x 256 x 64 in 128 x 256, 4 stages, 2 x Accumulate<1, 256, f32>, cluster 1,
-             staging 2 x 64 Swizzle128, epi_n 32, 1.715]
+             staging 2 x 64 Swizzle128, epi_n 64, 1.715]
                 n n sm90_bf16_nn_128x256x64, n t sm90_bf16_nt_128x256x64;
             [128 x 256 x 64 in 64 x 128, 4 stages, 2 x Accumulate<1, 256, f32>, cluster 2,
              staging 2 x 64 Swizzle128, epi_n 32, 1.715]
                 n n sm90_bf16_nn_128x256x64_c2, n t sm90_bf16_nt_128x256x64_c2;
             [128 x 256 x 64 in 128 x 256, 4 stages, 2 x Accumulate<1, 256, f32>, cluster 1,
-             staging 2 x 64 Swizzle128, epi_n 32, 1.7]
+             staging 2 x 64 Swizzle128, epi_n 64, 1.7]
                 t n sm90_bf16_tn_128x256x64, t t sm90_bf16_tt_128x256x64;
             [128 x 192 x 64 in 64 x 96, 4 stages, 2 x Accumulate<1, 192, f32>, cluster 2,
-             staging 2 x 64 Swizzle128, epi_n 32, 1.66]
+             staging 2 x 64 Swizzle128, epi_n 64, 1.66]
                 n n sm90_bf16_nn_128x192x64_c2, n t sm90_bf16_nt_128x192x64_c2,
                 t n sm90_bf16_tn_128x192x64_c2, t t sm90_bf16_tt_128x192x64_c2;
             [128 x 160 x 64 in 64 x 80, 4 stages, 2 x Accumulate<1, 160, f32>, cluster 2,
              staging 4 x 32 Swizzle64, epi_n 32, 1.56]
                 n n sm90_bf16_nn_128x160x64_c2;
             [128 x 128 x 64 in 64 x 64, 6 stages, 2 x Accumulate<1, 128, f32>, cluster 2,
-             staging 2 x 64 Swizzle128, epi_n 32, 1.6]
+             staging 2 x 64 Swizzle128, epi_n 64, 1.6]
                 n n sm90_bf16_nn_128x128x64_c2, n t sm90_bf16_nt_128x128x64_c2,
                 t n sm90_bf16_tn_128x128x64_c2, t t sm90_bf16_tt_128x128x64_c2;
             [64 x 128 x 64 in 32 x 64, 8 stages, 1 x Accumulate<1, 128, f32>, cluster 2,
-             staging 2 x 64 Swizzle128, epi_n 32, 1.35]
+             staging 2 x 64 Swizzle128, epi_n 64, 1.35]
                 n n sm90_bf16_nn_64x128x64_c2, n t sm90_bf16_nt_64x128x64_c2,
                 t n sm90_bf16_tn_64x128x64_c2, t t sm90_bf16_tt_64x128x64_c2;
             [64 x 64 x 64 in 32 x 32, 12 stages, 1 x Accumulate<1, 64, f32>, cluster 1,
-             staging 2 x 64 Swizzle128, epi_n 32, 0.7]
+             staging 2 x 64 Swizzle128, epi_n 64, 0.7]
                 n n sm90_bf16_nn_64x64x64, n t sm90_bf16_nt_64x64x64,
                 t n sm90_bf16_tn_64x64x64, t t sm90_bf16_tt_64x64x64;
         }
         f16 => f16 {
             [128 x 256 x 64 in 128 x 256, 4 stages, 2 x Accumulate<1, 256, f32>, cluster 1,
-             staging 2 x 64 Swizzle128, epi_n 32, 1.715]
+             staging 2 x 64 Swizzle128, epi_n 64, 1.715]
                 n n sm90_f16_nn_128x256x64, n t sm90_f16_nt_128x256x64;
             [128 x 256 x 64 in 64 x 128, 4 stages, 2 x Accumulate<1, 256, f32>, cluster 2,
              staging 2 x 64 Swizzle128, epi_n 32, 1.715]
                 n n sm90_f16_nn_128x256x64_c2, n t sm90_f16_nt_128x256x64_c2;
             [128 x 256 x 64 in 128 x 256, 4 stages, 2 x Accumulate<1, 256, f32>, cluster 1,
-             staging 2 x 64 Swizzle128, epi_n 32, 1.7]
+             staging 2 x 64 Swizzle128, epi_n 64, 1.7]
                 t n sm90_f16_tn_128x256x64, t t sm90_f16_tt_128x256x64;
             [128 x 192 x 64 in 64 x 96, 4 stages, 2 x Accumulate<1, 192, f32>, cluster 2,
-             staging 2 x 64 Swizzle128, epi_n 32, 1.66]
+             staging 2 x 64 Swizzle128, epi_n 64, 1.66]
                 n n sm90_f16_nn_128x192x64_c2, n t sm90_f16_nt_128x192x64_c2,
                 t n sm90_f16_tn_128x192x64_c2, t t sm90_f16_tt_128x192x64_c2;
             [128 x 160 x 64 in 64 x 80, 4 stages, 2 x Accumulate<1, 160, f32>, cluster 2,
              staging 4 x 32 Swizzle64, epi_n 32, 1.56]
                 n n sm90_f16_nn_128x160x64_c2;
             [128 x 128 x 64 in 64 x 64, 6 stages, 2 x Accumulate<1, 128, f32>, cluster 2,
-             staging 2 x 64 Swizzle128, epi_n 32, 1.6]
+             staging 2 x 64 Swizzle128, epi_n 64, 1.6]
                 n n sm90_f16_nn_128x128x64_c2, n t sm90_f16_nt_128x128x64_c2,
                 t n sm90_f16_tn_128x128x64_c2, t t sm90_f16_tt_128x128x64_c2;
             [64 x 128 x 64 in 32 x 64, 8 stages, 1 x Accumulate<1, 128, f32>, cluster 2,
-             staging 2 x 64 Swizzle128, epi_n 32, 1.35]
+             staging 2 x 64 Swizzle128, epi_n 64, 1.35]
                 n n sm90_f16_nn_64x128x64_c2, n t sm90_f16_nt_64x128x64_c2,
                 t n sm90_f16_tn_64x128x64_c2, t t sm90_f16_tt_64x128x64_c2;
             [64 x 64 x 64 in 32 x 32, 12 stages, 1 x Accumulate<1, 64, f32>, cluster 1,
-             staging 2 x 64 Swizzle128, epi_n 32, 0.7]
+             staging 2 x 64 Swizzle128, epi_n 64, 0.7]
                 n n sm90_f16_nn_64x64x64, n t sm90_f16_nt_64x64x64,
                 t n sm90_f16_tn_64x64x64, t t sm90_f16_tt_64x64x64;
         }
@@ -401,7 +401,7 @@ mod sm90a {
         }
         F8E4M3 => bf16 {
             [128 x 256 x 128 in 64 x 128, 4 stages, 2 x Promote<256, 128, f32>, cluster 2,
-             staging 2 x 64 Swizzle128, epi_n 32, 3.2]
+             staging 2 x 64 Swizzle128, epi_n 16, 3.2]
                 n t sm90_e4m3_bf16_nt_128x256x128_c2;
             [128 x 192 x 128 in 64 x 96, 4 stages, 2 x Promote<192, 192, f32>, cluster 2,
              staging 2 x 64 Swizzle128, epi_n 32, 3.07]
@@ -416,18 +416,18 @@ mod sm90a {
              staging 2 x 64 Swizzle128, epi_n 32, 3.6]
                 n t sm90_e4m3_bf16_nt_128x256x128_c2_fast;
             [128 x 192 x 128 in 64 x 96, 4 stages, 2 x Accumulate<1, 192, f32>, cluster 2,
-             staging 2 x 64 Swizzle128, epi_n 32, 3.45]
+             staging 2 x 64 Swizzle128, epi_n 64, 3.45]
                 n t sm90_e4m3_bf16_nt_128x192x128_c2_fast;
             [128 x 128 x 128 in 64 x 64, 6 stages, 2 x Accumulate<1, 128, f32>, cluster 2,
-             staging 2 x 64 Swizzle128, epi_n 32, 3.2]
+             staging 2 x 64 Swizzle128, epi_n 64, 3.2]
                 n t sm90_e4m3_bf16_nt_128x128x128_c2_fast;
             [64 x 64 x 128 in 32 x 32, 12 stages, 1 x Accumulate<1, 64, f32>, cluster 1,
-             staging 2 x 64 Swizzle128, epi_n 32, 1.3]
+             staging 2 x 64 Swizzle128, epi_n 64, 1.3]
                 n t sm90_e4m3_bf16_nt_64x64x128_fast;
         }
         F8E4M3 => f16 {
             [128 x 256 x 128 in 64 x 128, 4 stages, 2 x Promote<256, 128, f32>, cluster 2,
-             staging 2 x 64 Swizzle128, epi_n 32, 3.2]
+             staging 2 x 64 Swizzle128, epi_n 16, 3.2]
                 n t sm90_e4m3_f16_nt_128x256x128_c2;
             [128 x 192 x 128 in 64 x 96, 4 stages, 2 x Promote<192, 192, f32>, cluster 2,
              staging 2 x 64 Swizzle128, epi_n 32, 3.07]
@@ -442,18 +442,18 @@ mod sm90a {
              staging 2 x 64 Swizzle128, epi_n 32, 3.6]
                 n t sm90_e4m3_f16_nt_128x256x128_c2_fast;
             [128 x 192 x 128 in 64 x 96, 4 stages, 2 x Accumulate<1, 192, f32>, cluster 2,
-             staging 2 x 64 Swizzle128, epi_n 32, 3.45]
+             staging 2 x 64 Swizzle128, epi_n 64, 3.45]
                 n t sm90_e4m3_f16_nt_128x192x128_c2_fast;
             [128 x 128 x 128 in 64 x 64, 6 stages, 2 x Accumulate<1, 128, f32>, cluster 2,
-             staging 2 x 64 Swizzle128, epi_n 32, 3.2]
+             staging 2 x 64 Swizzle128, epi_n 64, 3.2]
                 n t sm90_e4m3_f16_nt_128x128x128_c2_fast;
             [64 x 64 x 128 in 32 x 32, 12 stages, 1 x Accumulate<1, 64, f32>, cluster 1,
-             staging 2 x 64 Swizzle128, epi_n 32, 1.3]
+             staging 2 x 64 Swizzle128, epi_n 64, 1.3]
                 n t sm90_e4m3_f16_nt_64x64x128_fast;
         }
         F8E5M2 => bf16 {
             [128 x 256 x 128 in 64 x 128, 4 stages, 2 x Promote<256, 128, f32>, cluster 2,
-             staging 2 x 64 Swizzle128, epi_n 32, 3.2]
+             staging 2 x 64 Swizzle128, epi_n 16, 3.2]
                 n t sm90_e5m2_bf16_nt_128x256x128_c2;
             [128 x 192 x 128 in 64 x 96, 4 stages, 2 x Promote<192, 192, f32>, cluster 2,
              staging 2 x 64 Swizzle128, epi_n 32, 3.07]
@@ -468,18 +468,18 @@ mod sm90a {
              staging 2 x 64 Swizzle128, epi_n 32, 3.6]
                 n t sm90_e5m2_bf16_nt_128x256x128_c2_fast;
             [128 x 192 x 128 in 64 x 96, 4 stages, 2 x Accumulate<1, 192, f32>, cluster 2,
-             staging 2 x 64 Swizzle128, epi_n 32, 3.45]
+             staging 2 x 64 Swizzle128, epi_n 64, 3.45]
                 n t sm90_e5m2_bf16_nt_128x192x128_c2_fast;
             [128 x 128 x 128 in 64 x 64, 6 stages, 2 x Accumulate<1, 128, f32>, cluster 2,
-             staging 2 x 64 Swizzle128, epi_n 32, 3.2]
+             staging 2 x 64 Swizzle128, epi_n 64, 3.2]
                 n t sm90_e5m2_bf16_nt_128x128x128_c2_fast;
             [64 x 64 x 128 in 32 x 32, 12 stages, 1 x Accumulate<1, 64, f32>, cluster 1,
-             staging 2 x 64 Swizzle128, epi_n 32, 1.3]
+             staging 2 x 64 Swizzle128, epi_n 64, 1.3]
                 n t sm90_e5m2_bf16_nt_64x64x128_fast;
         }
         F8E5M2 => f16 {
             [128 x 256 x 128 in 64 x 128, 4 stages, 2 x Promote<256, 128, f32>, cluster 2,
-             staging 2 x 64 Swizzle128, epi_n 32, 3.2]
+             staging 2 x 64 Swizzle128, epi_n 16, 3.2]
                 n t sm90_e5m2_f16_nt_128x256x128_c2;
             [128 x 192 x 128 in 64 x 96, 4 stages, 2 x Promote<192, 192, f32>, cluster 2,
              staging 2 x 64 Swizzle128, epi_n 32, 3.07]
@@ -494,13 +494,13 @@ mod sm90a {
              staging 2 x 64 Swizzle128, epi_n 32, 3.6]
                 n t sm90_e5m2_f16_nt_128x256x128_c2_fast;
             [128 x 192 x 128 in 64 x 96, 4 stages, 2 x Accumulate<1, 192, f32>, cluster 2,
-             staging 2 x 64 Swizzle128, epi_n 32, 3.45]
+             staging 2 x 64 Swizzle128, epi_n 64, 3.45]
                 n t sm90_e5m2_f16_nt_128x192x128_c2_fast;
             [128 x 128 x 128 in 64 x 64, 6 stages, 2 x Accumulate<1, 128, f32>, cluster 2,
-             staging 2 x 64 Swizzle128, epi_n 32, 3.2]
+             staging 2 x 64 Swizzle128, epi_n 64, 3.2]
                 n t sm90_e5m2_f16_nt_128x128x128_c2_fast;
             [64 x 64 x 128 in 32 x 32, 12 stages, 1 x Accumulate<1, 64, f32>, cluster 1,
-             staging 2 x 64 Swizzle128, epi_n 32, 1.3]
+             staging 2 x 64 Swizzle128, epi_n 64, 1.3]
                 n t sm90_e5m2_f16_nt_64x64x128_fast;
         }
     }
@@ -610,7 +610,7 @@ mod sm90a {
         Sm90SplitK by split_k into RowMajor:
         bf16 => bf16 {
             [128 x 128 x 64 in 32 x 64, 6 stages, 2 x Accumulate<1, 128, f32>, cluster 2,
-             staging 2 x 64 Swizzle128, epi_n 32, reduce 64, 1.6]
+             staging 2 x 64 Swizzle128, epi_n 64, reduce 64, 1.6]
                 n n sm90_bf16_nn_128x128x64_split2, n t sm90_bf16_nt_128x128x64_split2;
             [128 x 128 x 64 in 32 x 64, 6 stages, 2 x Accumulate<1, 128, f32>, cluster 4,
              staging 4 x 32 Swizzle64, epi_n 32, reduce 32, 1.6]
@@ -621,7 +621,7 @@ mod sm90a {
         }
         f16 => f16 {
             [128 x 128 x 64 in 32 x 64, 6 stages, 2 x Accumulate<1, 128, f32>, cluster 2,
-             staging 2 x 64 Swizzle128, epi_n 32, reduce 64, 1.6]
+             staging 2 x 64 Swizzle128, epi_n 64, reduce 64, 1.6]
                 n n sm90_f16_nn_128x128x64_split2, n t sm90_f16_nt_128x128x64_split2;
             [128 x 128 x 64 in 32 x 64, 6 stages, 2 x Accumulate<1, 128, f32>, cluster 4,
              staging 4 x 32 Swizzle64, epi_n 32, reduce 32, 1.6]

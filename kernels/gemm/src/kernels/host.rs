@@ -8,8 +8,8 @@ use crate::layout::{Operand, Order};
 use crate::parts::mma::{TileA, TileB};
 use crate::parts::source::Source;
 use crate::parts::{
-    Activation, AsyncArgsHost, EpilogueArgsHost, EpilogueScalars, MatrixArgs, OperandA, OperandB,
-    Output, ProblemShape, TileShape, TmaArgsHost,
+    Activation, AsyncArgsHost, EpilogueArgsHost, EpilogueScalars, MatrixArgs, Number, OperandA,
+    OperandB, Output, ProblemShape, TileShape, TmaArgsHost,
 };
 use crate::slices::{Failed, Launched, OnSlices, Slice};
 use ptx_matrix::copy::BoxTile;
@@ -475,18 +475,14 @@ where
         .tensor(launch.b, k, n, matrices_b, K::B::ROW_MAJOR)
         .map(device, b)
         .map_err(LaunchError::TensorMap)?;
+    let tensor_d = launch.tensor(launch.d, m, n, batches, !kernel.swaps_ab);
     let (mut map, d) = match launch.tma_store && launch.groups == 0 {
-        true => (
-            Some(
-                launch
-                    .tensor(launch.d, m, n, batches, !kernel.swaps_ab)
-                    .map_mut(device, d)
-                    .map_err(LaunchError::TensorMap)?,
-            ),
-            &mut no_d,
-        ),
+        true => (Some(tensor_d.map_mut(device, d).map_err(LaunchError::TensorMap)?), &mut no_d),
         false => (None, d),
     };
+    // If TMA cannot load C, threads do.
+    let reads_c = map.is_some() && launch.splits == 1 && launch.beta != O::Acc::ZERO;
+    let map_c = reads_c.then(|| tensor_d.map(device, c).ok()).flatten();
     // With cluster split-K, a cluster computes one tile, and is not persistent.
     let grid = match kernel.blocks_per_tile {
         1 => blocks.min(kernel.at_once(launch.sms)),
@@ -494,7 +490,8 @@ where
     };
     let epilogue = epilogue((c, bias), d, partials, launch);
     let d = map.as_mut().map(|map| map.by_ref());
-    let args = TmaArgsHost { a: &a, b: &b, d, group_ends, epilogue, shape: launch.shape };
+    let (a, b, c) = (&a, &b, map_c.as_ref());
+    let args = TmaArgsHost { a, b, c, d, group_ends, epilogue, shape: launch.shape };
     K::launch(device, grid, args).map_err(LaunchError::Device)
 }
 

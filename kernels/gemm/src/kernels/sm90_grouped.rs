@@ -4,11 +4,11 @@
 //! group. The rest of the kernel is [`sm90_wgmma`](super::sm90_wgmma), with [`GroupedTiles`] as the
 //! tile scheduler.
 
-use super::sm90_wgmma::{Accumulators, Config, EpilogueStore, Shared, gemm};
+use super::sm90_wgmma::{Accumulators, Config, Shared, gemm};
 use crate::parts::tma::{WGMMA_M, store_by_threads, store_columns, subtile_coord};
 use crate::parts::{
-    Epilogue, EpilogueArgs, GroupedTiles, MatrixCoord, Output, TmaArgs, TmaOperands, Unroll,
-    WorkTile,
+    Epilogue, EpilogueArgs, EpilogueStore, GroupedTiles, MatrixCoord, Output, Staging, TmaArgs,
+    TmaOperands, Unroll, WorkTile,
 };
 use ptx_matrix::copy::BoxTile;
 use ptx_matrix::element::Bits32;
@@ -81,7 +81,7 @@ where
     fn store(
         &self,
         group: WarpGroup<'_>,
-        staging: SharedRing<SharedTile<O, WGMMA_M, COLS, S>, TILES>,
+        staging: &mut Staging<SharedRing<SharedTile<O, WGMMA_M, COLS, S>, TILES>>,
         tile: &WorkTile,
         at: MatrixCoord,
         accumulators: &[GroupAccumulator<N, O::Acc>; M64_TILES],
@@ -92,6 +92,7 @@ where
                 "staging tiles do not go beyond the tile"
             )
         };
+        let staging = staging.tiles;
         let opaque = |number| group.block().opaque(number);
         let rows = tile.group.expect("a grouped GEMM's tile has a group").end;
         let (all_rows, cols) = (self.m, self.n);

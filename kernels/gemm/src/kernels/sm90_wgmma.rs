@@ -14,9 +14,9 @@
 
 use crate::parts::tma::{WGMMA_M, wait_for_stores};
 use crate::parts::{
-    MatrixCoord, Multicast, Multiplied, Number, OperandA, OperandB, Output, TileRow, TileScheduler,
-    TileShape, TileWalk, TmaLoad, TmaOperands, TmaStore, Unroll, WHOLE_TILE, WgmmaA, WgmmaB,
-    WorkTile,
+    EpilogueStore, MatrixCoord, Multicast, Multiplied, Number, OperandA, OperandB, Output, Staging,
+    TileRow, TileScheduler, TileShape, TileWalk, TmaLoad, TmaOperands, TmaStore, Unroll,
+    WHOLE_TILE, WgmmaA, WgmmaB, WorkTile,
 };
 use core::marker::PhantomData;
 use ptx_matrix::element::Bits32;
@@ -64,20 +64,8 @@ pub struct Shared<C: Config, const STAGES: usize, const CONSUMERS: usize> {
     pub full: SharedRing<BarrierMemory, STAGES>,
     /// Phase completes when the consumers have released the stage.
     pub empty: SharedRing<BarrierMemory, STAGES>,
-}
-
-/// The epilogue: transforms accumulators and stores them. See [`TmaStore`].
-pub trait EpilogueStore<Staging, Accumulators> {
-    /// Stores one consumer's accumulators; their first element is at `at` of D. All its threads
-    /// call it. It waits until earlier TMA stores have read `staging`.
-    fn store(
-        &self,
-        group: WarpGroup<'_>,
-        staging: Staging,
-        tile: &WorkTile,
-        at: MatrixCoord,
-        accumulators: &Accumulators,
-    );
+    /// Phase completes when C is in the consumer's staging tiles.
+    pub c_full: SharedRing<BarrierMemory, CONSUMERS>,
 }
 
 /// Computes all tiles of a block.
@@ -103,6 +91,7 @@ pub fn gemm<
     }
     let full = shared.full.init(block, 1);
     let empty = shared.empty.init(block, (CLUSTER * CONSUMERS) as u32);
+    let c_full = shared.c_full.init(block, 1);
     let (cluster, rank) = (block.cluster(), block.cluster().rank());
     if CLUSTER > 1 {
         // `init` syncs the block. Other blocks of the cluster arrive on these barriers too.
@@ -186,7 +175,8 @@ pub fn gemm<
         group.take_registers::<CONSUMER_REGISTERS>();
     }
     let consumer_index = group.index() - 1;
-    let staging = shared.staging.part(consumer_index);
+    let tiles = shared.staging.part(consumer_index);
+    let mut staging = Staging::new(tiles, c_full.part(consumer_index));
     let (rows, cols) = (C::Mainloop::ROWS, C::Mainloop::COLS);
     let along_m = cols == C::TILE.n;
     let (index_m, index_n) = if along_m { (consumer_index, 0) } else { (0, consumer_index) };
@@ -196,8 +186,9 @@ pub fn gemm<
     while scheduler.advance_to(group.warp(), index) {
         let tile = scheduler.work_tile(index, rank as u32);
         let at = tile.origin().offset((index_m * rows) as u32, (index_n * cols) as u32);
+        epilogue.begin(group, &mut staging, &tile, at);
         let accumulators = C::Mainloop::run(&mut consumer, tile.k_tiles(C::TILE.k));
-        epilogue.store(group, staging, &tile, at, &accumulators);
+        epilogue.store(group, &mut staging, &tile, at, &accumulators);
         index += step;
     }
     // The warpgroup again: to keep `group` until here costs a register.
@@ -382,8 +373,7 @@ impl<A: SharedLayout, B: SharedLayout, const STAGES: usize, const CLUSTER: usize
 
 // Epilogue
 /// The common path is D = alpha A x B. It scales and rounds the accumulators in registers, and
-/// copies them to staging tiles. Warp 0 of the consumer stores these by TMA, while the next tile is
-/// multiplied.
+/// copies them to staging tiles. Warp 0 stores these by TMA, while the next tile is multiplied.
 ///
 /// [`TmaStore::store_general`] has the other cases: beta != 0, a bias, an activation, split-K in
 /// two launches, and a D that TMA cannot store.
@@ -412,39 +402,49 @@ where
         Unroll<&'a GroupAccumulator<N, O::Acc>, M64_TILES>,
 {
     #[inline]
+    fn begin(
+        &self,
+        group: WarpGroup<'_>,
+        staging: &mut Staging<SharedRing<SharedTile<O, WGMMA_M, COLS, S, L>, TILES>>,
+        tile: &WorkTile,
+        at: MatrixCoord,
+    ) {
+        self.begin_c::<TILES, N, M64_TILES>(group, staging, tile, at);
+    }
+
+    #[inline]
     fn store(
         &self,
         group: WarpGroup<'_>,
-        staging: SharedRing<SharedTile<O, WGMMA_M, COLS, S, L>, TILES>,
+        staging: &mut Staging<SharedRing<SharedTile<O, WGMMA_M, COLS, S, L>, TILES>>,
         tile: &WorkTile,
         at: MatrixCoord,
         accumulators: &[GroupAccumulator<N, O::Acc>; M64_TILES],
     ) {
-        const { assert!(N.is_multiple_of(COLS), "staging tiles do not go beyond the tile") }
-        if self.args.only_scales() && self.map.is_some() {
-            // beta is 0: C is not read. `Gemm::plan` launches no GEMM kernel for alpha = 0.
-            accumulators.each_ref().map_each(
-                #[inline]
-                |m64, accumulator| {
-                    let scaled = accumulator.map(group, |_, _, acc| self.args.scalars.scaled(acc));
-                    let elements = O::narrow_group(group, &scaled);
-                    // Each round fills up to `TILES` staging tiles, of `COLS` columns each.
-                    for col in (0..N).step_by(TILES * COLS) {
-                        let count = TILES.min((N - col) / COLS);
-                        // The lane that started the previous stores waits until they have read the
-                        // staging tiles; then a sync of the warpgroup.
-                        wait_for_stores(group);
-                        for index in 0..count {
-                            elements.store(group, &staging.part(index), col + index * COLS);
-                        }
-                        let to = at.offset((m64 * WGMMA_M) as u32, col as u32);
-                        // A proxy fence, a sync of the warpgroup, and one bulk group of stores.
-                        self.store_group(group, staging, 0..count, to, tile.batch);
-                    }
-                },
-            );
-            return;
+        let first_load =
+            staging.count_loads(const { (M64_TILES * N.div_ceil(TILES * COLS)) as u32 });
+        if !self.args.only_scales() || self.map.is_none() || self.c.is_some() {
+            return self.store_general(group, staging, first_load, tile, at, accumulators);
         }
-        self.store_general(group, staging, tile, at, accumulators);
+        // beta is 0: C is not read. `Gemm::plan` launches no GEMM kernel for alpha = 0.
+        accumulators.each_ref().map_each(
+            #[inline]
+            |m64, accumulator| {
+                let scaled = accumulator.map(group, |_, _, acc| self.args.scalars.scaled(acc));
+                let elements = O::narrow_group(group, &scaled);
+                // Each round fills up to `TILES` staging tiles, of `COLS` columns each.
+                for col in (0..N).step_by(TILES * COLS) {
+                    let count = TILES.min((N - col) / COLS);
+                    // The lane of the previous stores waits until they have read the tiles.
+                    wait_for_stores(group);
+                    for index in 0..count {
+                        elements.store(group, &staging.tiles.part(index), col + index * COLS);
+                    }
+                    let to = at.offset((m64 * WGMMA_M) as u32, col as u32);
+                    // A proxy fence, a sync of the warpgroup, and one bulk group of stores.
+                    self.store_group(group, staging.tiles, 0..count, to, tile.batch);
+                }
+            },
+        );
     }
 }

@@ -10,12 +10,12 @@
 //! So no partial accumulators go through global memory, and there is no second launch.
 
 use super::sm90_wgmma::{
-    CONSUMER_REGISTERS, Config, Consumer, EpilogueStore, Mainloop, PRODUCER_REGISTERS, Shared,
+    CONSUMER_REGISTERS, Config, Consumer, Mainloop, PRODUCER_REGISTERS, Shared,
 };
 use crate::parts::tma::{WGMMA_M, wait_for_stores};
 use crate::parts::{
-    MatrixCoord, Multicast, Number, OperandA, OperandB, Output, ProblemShape, TmaArgs, TmaLoad,
-    TmaOperands, TmaStore, WHOLE_TILE, WgmmaA,
+    EpilogueStore, MatrixCoord, Multicast, Number, OperandA, OperandB, Output, ProblemShape,
+    Staging, TmaArgs, TmaLoad, TmaOperands, TmaStore, WHOLE_TILE, WgmmaA,
 };
 use ptx_matrix::copy::BoxTile;
 use ptx_matrix::element::Bits32;
@@ -97,6 +97,7 @@ pub fn gemm_split_k<
     }
     let full = shared.full.init(block, 1);
     let empty = shared.empty.init(block, CONSUMERS as u32);
+    let c_full = shared.c_full.init(block, 1);
     let cluster = block.cluster();
     let rank = cluster.rank();
     // Memory that the preceding kernels wrote is read only after this wait (PDL).
@@ -162,6 +163,9 @@ pub fn gemm_split_k<
     let empty = [empty.of(cluster.peer(rank))];
     let rows_a = C::A::consumer_tile(index, WGMMA_M);
     let mut consumer = Consumer { group, rows_a, tile_b: 0, stages, full, empty, state };
+    let at = tile.origin().offset((index * WGMMA_M) as u32, (rank * REDUCE_N) as u32);
+    let mut staging = Staging::new(shared.staging.part(index), c_full.part(index));
+    epilogue.begin(group, &mut staging, &tile, at);
     let [accumulator] = C::Mainloop::run(&mut consumer, end - first);
 
     // Reduction: the sync shows that all consumers have read the stages.
@@ -182,9 +186,8 @@ pub fn gemm_split_k<
     let read = cluster.arrive();
 
     // Epilogue
-    let at = tile.origin().offset((index * WGMMA_M) as u32, (rank * REDUCE_N) as u32);
     let accumulators = [reduced.expect("a cluster has a block")];
-    epilogue.store(group, shared.staging.part(index), &tile, at, &accumulators);
+    epilogue.store(group, &mut staging, &tile, at, &accumulators);
     wait_for_stores(group);
     cluster.wait(read);
 }

@@ -2,8 +2,8 @@
 
 #[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
 use {
-    super::sm90_wgmma::{Accumulators, Config, EpilogueStore, Shared, gemm},
-    crate::parts::{Output, TmaArgs, TmaStore},
+    super::sm90_wgmma::{Accumulators, Config, Shared, gemm},
+    crate::parts::{EpilogueStore, Output, TmaArgs, TmaStore},
     ptx_matrix::copy::BoxTile,
     ptx_matrix::prelude::*,
 };
@@ -166,10 +166,11 @@ macro_rules! sm90_kernel {
             #[shared] staging: SharedRing<<$name as sm90_wgmma::Config>::Staging, $consumers>,
             #[shared] full: SharedRing<BarrierMemory, $stages>,
             #[shared] empty: SharedRing<BarrierMemory, $stages>,
+            #[shared] c_full: SharedRing<BarrierMemory, $consumers>,
             args: TmaArgs<TilesA<$name>, TilesB<$name>,
                 SharedTile<$output, 64, $cols, $swizzle, $order_d>>,
         ) {
-            let shared = sm90_wgmma::Shared { stages, staging, full, empty };
+            let shared = sm90_wgmma::Shared { stages, staging, full, empty, c_full };
             $run::<$name, _, $epi_n, $($reduce_n, _,)? _, _, _>(block, shared, args);
         }
 

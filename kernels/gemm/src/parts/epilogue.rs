@@ -62,17 +62,35 @@ impl<'k, O: Output> EpilogueArgs<'k, O> {
     /// The epilogue for one matrix of the batch, of `rows` x `cols`.
     #[inline]
     pub fn epilogue<L: Order>(&self, batch: usize, rows: usize, cols: usize) -> Epilogue<'k, O, L> {
-        let (layout, scalars) = (self.d_layout, self.scalars);
-        let c =
-            || GlobalMatrix::new(self.c.skip(layout.start(batch)), rows, cols, layout.ld as usize);
+        let scalars = self.scalars;
         Epilogue {
-            c: (scalars.beta != O::Acc::ZERO).then(c),
+            c: self.matrix_c(batch, rows, cols),
             bias: self.bias,
             bias_per_row: scalars.bias_per_row != 0,
             alpha: scalars.alpha,
             beta: scalars.beta,
             activation: Activation::of(scalars.activation),
         }
+    }
+
+    /// Whether the epilogue reads C: not with beta = 0, and not for partial accumulators.
+    #[inline]
+    pub fn reads_c(&self) -> bool {
+        self.scalars.beta != O::Acc::ZERO && self.partials.is_empty()
+    }
+
+    /// One matrix C of the batch, of `rows` x `cols`; none with beta = 0.
+    #[inline]
+    pub fn matrix_c<L: Order>(
+        &self,
+        batch: usize,
+        rows: usize,
+        cols: usize,
+    ) -> Option<GlobalMatrix<'k, O, L>> {
+        let layout = self.d_layout;
+        (self.scalars.beta != O::Acc::ZERO).then(|| {
+            GlobalMatrix::new(self.c.skip(layout.start(batch)), rows, cols, layout.ld as usize)
+        })
     }
 
     /// One matrix D of the batch, of `rows` x `cols`.
@@ -88,13 +106,76 @@ impl<'k, O: Output> EpilogueArgs<'k, O> {
     }
 
     /// Whether D is alpha times the accumulators: no C (beta is 0), no bias, no activation, and no
-    /// partial accumulators of split-K. It is the common path of the epilogues.
+    /// partial accumulators of split-K.
     #[inline]
     pub fn only_scales(&self) -> bool {
         self.partials.is_empty()
             && self.scalars.beta == O::Acc::ZERO
             && self.bias.is_empty()
             && Activation::of(self.scalars.activation) == Activation::Identity
+    }
+
+    /// The bias of a part of D, of `rows` x `cols`, whose first element is at `at`; none without a
+    /// bias. It is loaded here, and [`apply_group`](Self::apply_group) needs it later.
+    #[inline]
+    pub fn group_bias<const N: usize>(
+        &self,
+        group: WarpGroup<'_>,
+        at: MatrixCoord,
+        (rows, cols): (u32, u32),
+    ) -> Option<GroupAccumulator<N, O>>
+    where
+        M64<N>: WgmmaColumns<O::Width>,
+        M16N8K16: FragmentShape<RoleC, O::Width>,
+    {
+        if self.bias.is_empty() {
+            return None;
+        }
+        // Beyond the end, the last element stands for others. Without branches, the compiler loads
+        // each element once.
+        let bias = |index: u32, len: u32| self.bias.get(index.min(len - 1) as usize);
+        Some(if group.block().opaque(self.scalars.bias_per_row) != 0 {
+            GroupAccumulator::from_fn(group, |row, _| bias(at.row + row as u32, rows))
+        } else {
+            GroupAccumulator::from_fn(group, |_, col| bias(at.col + col as u32, cols))
+        })
+    }
+
+    /// Applies the epilogue to accumulators of `wgmma`, with the elements of C and of the bias for
+    /// them.
+    #[inline]
+    pub fn apply_group<const N: usize>(
+        &self,
+        group: WarpGroup<'_>,
+        accumulators: GroupAccumulator<N, O::Acc>,
+        c: Option<GroupAccumulator<N, O>>,
+        bias: Option<GroupAccumulator<N, O>>,
+    ) -> GroupAccumulator<N, O>
+    where
+        O::Acc: Element<Width = Bits32>,
+        M64<N>: WgmmaColumns<Bits32> + WgmmaColumns<O::Width>,
+        M16N8K16: FragmentShape<RoleC, O::Width>,
+    {
+        let scalars = self.scalars;
+        let mut sum = accumulators.map(group, |_, _, acc| scalars.scaled(acc));
+        if let Some(c) = c {
+            sum = sum.zip(group, 0, &c, |sum, c| sum.plus(scalars.beta, c.widen()));
+        }
+        if let Some(bias) = bias {
+            sum = sum.zip(group, 0, &bias, |sum, bias| sum.plus(O::Acc::ONE, bias.widen()));
+        }
+        // Opaque to the compiler, which would make a jump table, and spill registers for it.
+        let is = |of: Activation| group.block().opaque(scalars.activation) == of as u32;
+        if is(Activation::Relu) {
+            sum = sum.map(group, |_, _, sum| sum.activate(Activation::Relu));
+        }
+        if is(Activation::Gelu) {
+            sum = sum.map(group, |_, _, sum| sum.activate(Activation::Gelu));
+        }
+        if is(Activation::Silu) {
+            sum = sum.map(group, |_, _, sum| sum.activate(Activation::Silu));
+        }
+        O::narrow_group(group, &sum)
     }
 }
 
@@ -151,51 +232,6 @@ impl<D: Output, L: Order> Epilogue<'_, D, L> {
                 put(places[i], to[i], elements[i]);
             }
         });
-    }
-
-    /// Applies the epilogue to accumulators of `wgmma`, whose first element is at `at` of D. If
-    /// there is a C, `c` returns its elements there.
-    #[inline]
-    pub fn apply_group<const N: usize>(
-        &self,
-        group: WarpGroup<'_>,
-        accumulators: GroupAccumulator<N, D::Acc>,
-        c: impl FnOnce(GlobalMatrix<'_, D, L>) -> GroupAccumulator<N, D>,
-        at: MatrixCoord,
-        (rows, cols): (u32, u32),
-    ) -> GroupAccumulator<N, D>
-    where
-        D::Acc: Element<Width = Bits32>,
-        M64<N>: WgmmaColumns<Bits32> + WgmmaColumns<D::Width>,
-        M16N8K16: FragmentShape<RoleC, D::Width>,
-    {
-        let mut sum = accumulators.map(group, |_, _, acc| self.scaled(acc));
-        if let Some(matrix) = self.c {
-            sum = sum.zip(group, 0, &c(matrix), |sum, c| sum.plus(self.beta, c.widen()));
-        }
-        if !self.bias.is_empty() {
-            // Beyond the end, the last element stands for others. Without branches, the compiler
-            // loads each element once.
-            let bias = |index: u32, len: u32| self.bias.get(index.min(len - 1) as usize).widen();
-            let plus = |sum: D::Acc, bias| sum.plus(D::Acc::ONE, bias);
-            sum = if self.bias_per_row {
-                sum.map(group, |row, _, sum| plus(sum, bias(at.row + row as u32, rows)))
-            } else {
-                sum.map(group, |_, col, sum| plus(sum, bias(at.col + col as u32, cols)))
-            };
-        }
-        // Opaque to the compiler, which would make a jump table, and spill registers for it.
-        let is = |of: Activation| group.block().opaque((self.activation == of).into()) != 0;
-        if is(Activation::Relu) {
-            sum = sum.map(group, |_, _, sum| sum.activate(Activation::Relu));
-        }
-        if is(Activation::Gelu) {
-            sum = sum.map(group, |_, _, sum| sum.activate(Activation::Gelu));
-        }
-        if is(Activation::Silu) {
-            sum = sum.map(group, |_, _, sum| sum.activate(Activation::Silu));
-        }
-        D::narrow_group(group, &sum)
     }
 
     /// Applies the epilogue to the accumulators at some places of a tile: returns their places in

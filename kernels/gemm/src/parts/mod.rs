@@ -9,9 +9,9 @@
 //! | [`TmaArgs`], [`AsyncArgs`], [`ProblemShape`] | kernel arguments |
 //!
 //! [`sm90_wgmma`](crate::kernels::sm90_wgmma) joins them to a GEMM. A kernel with its own epilogue
-//! implements [`EpilogueStore`](crate::kernels::sm90_wgmma::EpilogueStore). If it passes its
-//! results to a [`TmaStore`], alpha, beta, the bias and the activation apply to these results. So a
-//! SwiGLU with alpha is D = alpha silu(A x G) * (A x U): alpha comes after silu.
+//! implements [`EpilogueStore`]. If it passes its results to a [`TmaStore`], alpha, beta, the bias
+//! and the activation apply to these results. So a SwiGLU with alpha is D = alpha silu(A x G) * (A
+//! x U): alpha comes after silu.
 
 pub mod args;
 pub mod epilogue;

@@ -19,6 +19,9 @@ where
     pub a: Dependent<TensorMap<'k, A::Box, 3>>,
     /// B.
     pub b: Dependent<TensorMap<'k, B::Box, 3>>,
+    /// C, if TMA can load it; otherwise threads do, from the epilogue's arguments. None with beta
+    /// = 0, and for partial accumulators.
+    pub c: Dependent<Option<TensorMap<'k, Tile, 3>>>,
     /// D, if TMA stores can write it; otherwise threads store it.
     pub d: Dependent<Option<TensorMapMut<'k, Tile, 3>>>,
     /// One row past the last of each group, in a grouped GEMM.
@@ -70,12 +73,10 @@ impl<'k, A: OperandA, B: OperandB, Tile: BoxTile<Element: Output>> TmaArgs<'k, A
         ProblemShape,
         impl FnOnce(PrecedingEnded<'_>) -> TmaStore<'k, Tile, EPI_N>,
     ) {
-        let TmaArgs { a, b, d, epilogue, shape, .. } = self;
-        let store = move |ended: PrecedingEnded<'_>| TmaStore {
-            map: d.get(ended),
-            args: epilogue.get(ended),
-            m: shape.m,
-            n: shape.n,
+        let TmaArgs { a, b, c, d, epilogue, shape, .. } = self;
+        let store = move |ended: PrecedingEnded<'_>| {
+            let (c, map, args) = (c.get(ended), d.get(ended), epilogue.get(ended));
+            TmaStore { c, map, args, m: shape.m, n: shape.n }
         };
         (TmaOperands { a, b }, shape, store)
     }

@@ -2,6 +2,7 @@
 
 mod args;
 mod operand;
+mod staging;
 mod store;
 mod unroll;
 
@@ -9,6 +10,7 @@ mod unroll;
 pub use args::TmaArgsHost;
 pub use args::{TmaArgs, TmaOperands};
 pub use operand::{Multicast, Multiplied, OperandA, OperandB, TileRow, TmaLoad, WgmmaA, WgmmaB};
+pub use staging::{EpilogueStore, Staging};
 pub use store::{
     TmaStore, WGMMA_M, store_by_threads, store_columns, subtile_coord, wait_for_stores,
 };

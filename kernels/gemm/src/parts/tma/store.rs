@@ -1,14 +1,15 @@
 //! The epilogue by TMA: staging tiles in shared memory, and TMA stores that overlap the next tile.
 
+use super::staging::Staging;
 use super::unroll::Unroll;
 use crate::parts::epilogue::{Epilogue, EpilogueArgs, EpilogueScalars};
 use crate::parts::number::{Activation, Output};
 use crate::parts::scheduler::{MatrixCoord, WorkTile};
 use core::ops::Range;
-use ptx_matrix::copy::{BoxTile, CpAsync};
+use ptx_matrix::copy::BoxTile;
 use ptx_matrix::element::Bits32;
 use ptx_matrix::fragment::{FragmentShape, Order, RoleC};
-use ptx_matrix::memory::{GlobalMatrix, GlobalMatrixMut, TensorSwizzle};
+use ptx_matrix::memory::{GlobalMatrixMut, TensorSwizzle};
 use ptx_matrix::mma::{GroupAccumulator, M64, WgmmaColumns};
 use ptx_matrix::prelude::*;
 
@@ -21,11 +22,15 @@ pub const WGMMA_M: usize = 64;
 /// | case | path |
 /// | --- | --- |
 /// | D = alpha A x B | scaled in registers; staging tiles; TMA store |
-/// | beta, a bias, an activation | C in staging tiles; sub-tiles of `EPI_N` columns; TMA store |
+/// | beta, a bias, an activation | TMA loads C; sub-tiles of `EPI_N` columns; TMA store |
 /// | split-K in two launches | sub-tiles; threads store the partial accumulators, unscaled |
 ///
 /// After `wgmma`, the sub-tiles are in registers. After `mma`, and with split-K, they are in shared
-/// memory. If TMA cannot write D, threads store it in place of the TMA store.
+/// memory. If TMA cannot write D, threads store it in place of the TMA store, and load C.
+///
+/// After `wgmma`, C comes into the staging tiles, in rounds that fill them. The first round is
+/// loaded while the tile is multiplied, and the rest of C then goes into the L2 cache. D replaces C
+/// in the tiles.
 ///
 /// With beta = 0, C is not read. With alpha = 0, accumulators are still multiplied by it: a NaN
 /// among them stays a NaN. The host's `Gemm` launches no such kernel for alpha = 0: it computes
@@ -39,6 +44,8 @@ where
 {
     /// D of all GEMMs of the batch, if TMA can write it.
     pub map: Option<TensorMapMut<'k, Tile, 3>>,
+    /// C of all GEMMs of the batch, if the epilogue reads it and TMA can load it.
+    pub c: Option<TensorMap<'k, Tile, 3>>,
     /// The epilogue's arguments.
     pub args: EpilogueArgs<'k, Tile::Element>,
     /// Rows of D.
@@ -145,12 +152,8 @@ where
         let Some(map) = self.map else { return };
         warp.elect(|lane| {
             for index in which.clone() {
-                let row = to.row;
-                let col = to.col + ((index - which.start) * COLS) as u32;
-                let (along, across) = if L::ROW_MAJOR { (col, row) } else { (row, col) };
-                staging
-                    .part(index)
-                    .store_tma(lane, map.at([along as i32, across as i32, batch as i32]));
+                let to = to.offset(0, ((index - which.start) * COLS) as u32);
+                staging.part(index).store_tma(lane, map.at(coordinates::<L>(to, batch)));
             }
             BulkGroup::commit(lane);
         });
@@ -164,6 +167,61 @@ where
     S: TensorSwizzle,
     L: Order,
 {
+    /// Starts to load C before the tile is multiplied: a round into the staging tiles, and the rest
+    /// into the L2 cache. The first element of C is at `at`.
+    #[inline]
+    pub fn begin_c<const TILES: usize, const N: usize, const M64_TILES: usize>(
+        &self,
+        group: WarpGroup<'_>,
+        staging: &mut Staging<SharedRing<SharedTile<O, WGMMA_M, COLS, S, L>, TILES>>,
+        tile: &WorkTile,
+        at: MatrixCoord,
+    ) {
+        const { assert!(N.is_multiple_of(COLS), "staging tiles do not go beyond the tile") }
+        let Some(c) = self.c else { return };
+        self.load_c(group, staging, TILES.min(N / COLS), tile, at);
+        if const { TILES * COLS < M64_TILES * N } && group.warp_rank() == 0 {
+            // Opaque to the compiler, which would unroll the loop.
+            let first = group.block().opaque((TILES * COLS).min(N) as u32);
+            group.warp().elect(|lane| {
+                let mut next = first;
+                while next < (M64_TILES * N) as u32 {
+                    let MatrixCoord { row, col } = subtile_coord::<N, M64_TILES>(next);
+                    c.at(coordinates::<L>(at.offset(row, col), tile.batch)).prefetch(lane);
+                    next += COLS as u32;
+                }
+            });
+        }
+    }
+
+    /// Starts to load C from `at` on into `count` staging tiles, adjacent along N, when earlier TMA
+    /// stores have read them.
+    #[inline]
+    fn load_c<const TILES: usize>(
+        &self,
+        group: WarpGroup<'_>,
+        staging: &mut Staging<SharedRing<SharedTile<O, WGMMA_M, COLS, S, L>, TILES>>,
+        count: usize,
+        tile: &WorkTile,
+        at: MatrixCoord,
+    ) {
+        let Some(c) = self.c else { return };
+        let (tiles, full) = (staging.tiles, staging.begin_load());
+        if group.warp_rank() == 0 {
+            // Opaque to the compiler, which would unroll the loop.
+            let count = group.block().opaque(count as u32);
+            group.warp().elect(|lane| {
+                BulkGroup::wait_read::<0>(lane);
+                let bytes = SharedTile::<O, WGMMA_M, COLS, S, L>::BOX_BYTES;
+                full.arrive_expecting(lane, count * bytes);
+                for index in 0..count {
+                    let from = coordinates::<L>(at.offset(0, index * COLS as u32), tile.batch);
+                    tiles.part(index as usize).load_tma(lane, c.at(from), full);
+                }
+            });
+        }
+    }
+
     /// [`store_tiles`](Self::store_tiles) for staging tiles that a warpgroup has written.
     #[inline]
     pub fn store_group<const TILES: usize>(
@@ -181,16 +239,77 @@ where
         }
     }
 
+    /// Stores the first `count` staging tiles, which a warpgroup has written: to `to` in D,
+    /// adjacent along N. If TMA cannot, the threads do.
+    #[inline]
+    fn store_round<const TILES: usize>(
+        &self,
+        group: WarpGroup<'_>,
+        staging: SharedRing<SharedTile<O, WGMMA_M, COLS, S, L>, TILES>,
+        count: usize,
+        to: MatrixCoord,
+        batch: u32,
+    ) {
+        if self.map.is_some() {
+            return self.store_group(group, staging, 0..count, to, batch);
+        }
+        group.sync();
+        let opaque = |number| group.block().opaque(number);
+        let matrix = self.matrix(opaque(batch));
+        // The bounds are opaque to the compiler, which would unroll the loop.
+        for index in 0..opaque(count as u32) {
+            let to = to.offset(0, index * COLS as u32);
+            let staged = staging.part(opaque(index) as usize);
+            staged.copy_to(group, matrix, (to.row as usize, to.col as usize));
+        }
+        group.sync();
+    }
+
+    /// Waits until the staging tiles are free, or until TMA has loaded C into them. If TMA cannot,
+    /// the threads load C from `at` on into `count` tiles, adjacent along N.
+    #[inline]
+    fn wait_for_tiles<const TILES: usize>(
+        &self,
+        group: WarpGroup<'_>,
+        staging: &mut Staging<SharedRing<SharedTile<O, WGMMA_M, COLS, S, L>, TILES>>,
+        phase: Phase,
+        count: usize,
+        tile: &WorkTile,
+        at: MatrixCoord,
+    ) {
+        if self.c.is_some() {
+            return staging.wait(group, phase);
+        }
+        wait_for_stores(group);
+        let opaque = |number| group.block().opaque(number);
+        let (rows, cols) = (opaque(self.m) as usize, opaque(self.n) as usize);
+        if let Some(c) = self.args.matrix_c::<L>(opaque(tile.batch) as usize, rows, cols) {
+            // The bounds are opaque to the compiler, which would unroll the loop.
+            for index in 0..opaque(count as u32) {
+                let (top, left) = (at.row as usize, (at.col + index * COLS as u32) as usize);
+                staging.tiles.part(opaque(index) as usize).fill(group, |row, col| {
+                    let (row, col) = (top + row, left + col);
+                    if row < rows && col < cols { c.get(row, col) } else { O::zeroed() }
+                });
+            }
+            group.sync();
+        }
+    }
+
     /// Stores accumulators with an epilogue that does more than scale, or to a D that TMA cannot
     /// write.
     ///
     /// Sub-tiles of the accumulators are handled in a loop that is not unrolled. Handled all at
     /// once, these cases would cost the common case time and registers.
+    ///
+    /// In each round, C fills the staging tiles, then D in its place. `first_load` is the phase of
+    /// the first round.
     #[inline]
     pub fn store_general<const TILES: usize, const N: usize, const M64_TILES: usize>(
         &self,
         group: WarpGroup<'_>,
-        staging: SharedRing<SharedTile<O, WGMMA_M, COLS, S, L>, TILES>,
+        staging: &mut Staging<SharedRing<SharedTile<O, WGMMA_M, COLS, S, L>, TILES>>,
+        first_load: Phase,
         tile: &WorkTile,
         at: MatrixCoord,
         accumulators: &[GroupAccumulator<N, O::Acc>; M64_TILES],
@@ -206,123 +325,70 @@ where
                 N.is_multiple_of(EPI_N) && COLS.is_multiple_of(EPI_N),
                 "tiles and staging tiles have whole epilogue sub-tiles"
             );
-            assert!(
-                EPI_N * size_of::<O::Acc>() <= 128,
-                "a row of an epilogue sub-tile has at most 128 bytes of accumulators"
-            );
         }
         let block = group.block();
-        let mut next = block.opaque(0);
+        let opaque = |number| block.opaque(number);
+        let tiles = staging.tiles;
+        let rounds = const { N.div_ceil(TILES * COLS) as u32 };
+        if self.c.is_some() && !staging.is_loading() {
+            self.load_c(group, staging, TILES.min(N / COLS), tile, at);
+        }
+        let mut next = opaque(0);
         while next < (M64_TILES * N) as u32 {
             let MatrixCoord { row, col } = subtile_coord::<N, M64_TILES>(next);
             let to = at.offset(row, col);
+            let place = MatrixCoord { row: opaque(to.row), col: opaque(to.col) };
+            // Before the first use of accumulators, so that the loads end in the meantime.
+            let size = (opaque(self.m), opaque(self.n));
+            let bias = self.args.group_bias::<EPI_N>(group, place, size);
             let mut subtile = GroupAccumulator::<EPI_N, O::Acc>::zero();
             store_columns::<_, N, M64_TILES, EPI_N>(group, accumulators, next, |of, col| {
+                // With a sync, ptxas branches. Without, it moves all registers, with predicates.
+                group.warp().sync();
                 subtile = of.columns(col)
             });
             next += EPI_N as u32;
             if !self.args.partials.is_empty() {
-                let shared = staging.reuse::<SharedTile<O::Acc, WGMMA_M, EPI_N, S, L>>();
+                let shared = tiles.reuse::<SharedTile<O::Acc, WGMMA_M, EPI_N, S, L>>();
                 subtile.store_columns(group, &shared, 0);
                 group.sync();
                 self.store_partials(block, group, shared, tile, to);
                 group.sync();
                 continue;
             }
-            let (epilogue, size) = self.epilogue(block, tile);
-            let place = MatrixCoord { row: block.opaque(to.row), col: block.opaque(to.col) };
-            // The staging tiles are filled with C, if it is aligned, then with D in its place.
             let done = col as usize % (TILES * COLS);
-            let along = if L::ROW_MAJOR { place.col } else { place.row } as usize;
-            let is_aligned = |c: GlobalMatrix<'_, O, L>| {
-                (along * size_of::<O>()).is_multiple_of(16) && c.lines_start_at_multiples_of(16)
-            };
             if done == 0 {
-                wait_for_stores(group);
-                if let Some(c) = epilogue.c.filter(|c| is_aligned(*c)) {
-                    load_c(group, staging, TILES.min((N - col as usize) / COLS), c, place);
-                }
+                let count = TILES.min((N - col as usize) / COLS);
+                let round = row / WGMMA_M as u32 * rounds + col / (TILES * COLS) as u32;
+                self.wait_for_tiles(group, staging, first_load.after(round), count, tile, to);
             }
-            let (staged, first) = (staging.part(done / COLS), done % COLS);
-            let c = |c: GlobalMatrix<'_, O, L>| {
-                if is_aligned(c) {
-                    let c = GroupAccumulator::<EPI_N, O>::load(group, &staged, first);
-                    // The lanes of a warp hold elements of each other's rows.
-                    group.warp().sync();
-                    return c;
-                }
-                GroupAccumulator::from_fn(group, |row, col| {
-                    let place = place.offset(row as u32, col as u32);
-                    let (row, col) = (place.row as usize, place.col as usize);
-                    if row < c.rows() && col < c.cols() { c.get(row, col) } else { O::zeroed() }
-                })
-            };
-            epilogue
-                .apply_group(group, subtile, c, place, size)
-                .store_columns(group, &staged, first);
+            let (staged, first) = (tiles.part(done / COLS), done % COLS);
+            let c = self.args.reads_c().then(|| {
+                let c = GroupAccumulator::<EPI_N, O>::load(group, &staged, first);
+                // The lanes of a warp hold elements of each other's rows.
+                group.warp().sync();
+                c
+            });
+            self.args.apply_group(group, subtile, c, bias).store_columns(group, &staged, first);
             let filled = done + EPI_N;
             if filled == TILES * COLS || col as usize + EPI_N == N {
                 let to = MatrixCoord { col: to.col - done as u32, ..to };
-                if self.map.is_some() {
-                    self.store_group(group, staging, 0..filled / COLS, to, tile.batch);
-                } else {
-                    group.sync();
-                    let matrix = self.matrix(block.opaque(tile.batch));
-                    // The bounds are opaque to the compiler, which would unroll the loop.
-                    for index in 0..block.opaque((filled / COLS) as u32) {
-                        let to = to.offset(0, index * COLS as u32);
-                        let staged = staging.part(block.opaque(index) as usize);
-                        staged.copy_to(group, matrix, (to.row as usize, to.col as usize));
-                    }
-                    group.sync();
+                self.store_round(group, tiles, filled / COLS, to, tile.batch);
+                if next < (M64_TILES * N) as u32 {
+                    let MatrixCoord { row, col } = subtile_coord::<N, M64_TILES>(next);
+                    let count = TILES.min((N - col as usize) / COLS);
+                    self.load_c(group, staging, count, tile, at.offset(row, col));
                 }
             }
         }
     }
 }
 
-/// Loads elements of C, from `at` on, to the first `tiles` staging tiles, which are adjacent along
-/// N. The warpgroup's threads have them afterwards. Elements beyond C are zero.
-///
-/// C's rows (columns if column-major) start at multiples of 16 bytes, and so does `at` in them.
+/// The coordinates of a box in a tensor of rows or columns, by the place of its first element.
 #[inline]
-fn load_c<O, S, L, const COLS: usize, const TILES: usize>(
-    group: WarpGroup<'_>,
-    staging: SharedRing<SharedTile<O, WGMMA_M, COLS, S, L>, TILES>,
-    tiles: usize,
-    c: GlobalMatrix<'_, O, L>,
-    at: MatrixCoord,
-) where
-    O: Output,
-    S: TensorSwizzle,
-    L: Order,
-{
-    let (rows, cols, stride) = (c.rows(), c.cols(), c.stride());
-    let chunk = 16 / size_of::<O>();
-    let per_line = if L::ROW_MAJOR { COLS } else { WGMMA_M } / chunk;
-    let (per_tile, threads) = (WGMMA_M * COLS / chunk, group.count());
-    // Opaque to the compiler, which would unroll the loop: registers are short.
-    let end = group.block().opaque((tiles * per_tile) as u32);
-    group.each_thread(|lane, rank| {
-        let mut next = rank as u32;
-        while next < end {
-            let index = next as usize;
-            let (line, along) = (index % per_tile / per_line, index % per_line * chunk);
-            let (row, col) = if L::ROW_MAJOR { (line, along) } else { (along, line) };
-            let tile = index / per_tile;
-            let at = at.offset(row as u32, (tile * COLS + col) as u32);
-            let (of_c, to) = ((at.row as usize, at.col as usize), (row, col));
-            let ((line, along), (lines, length)) =
-                if L::ROW_MAJOR { (of_c, (rows, cols)) } else { ((of_c.1, of_c.0), (cols, rows)) };
-            let count = if line < lines { length.saturating_sub(along).min(chunk) } else { 0 };
-            let (tile, from) = (staging.part(tile), line * stride + along);
-            CpAsync::<16>::copy_some(lane, &tile, to, c.elements(), from, count);
-            next += threads as u32;
-        }
-    });
-    CpAsync::<16>::commit(group.warp());
-    CpAsync::<16>::wait::<0>(group.warp());
-    group.sync();
+fn coordinates<L: Order>(at: MatrixCoord, batch: u32) -> [i32; 3] {
+    let (along, across) = if L::ROW_MAJOR { (at.col, at.row) } else { (at.row, at.col) };
+    [along as i32, across as i32, batch as i32]
 }
 
 /// Returns the first element of column `next`, counted through all `m64` sub-tiles of `N` columns.
