@@ -154,7 +154,8 @@ where
     /// Like [`copy`](Self::copy), for the first `count` elements; the rest of the `BYTES` becomes
     /// zero.
     ///
-    /// With `count` 0 nothing is read, and `index` is ignored.
+    /// With `count` 0 nothing is read, and `index` is ignored. Otherwise memcheck (CUDA 13.0) takes
+    /// all `BYTES` for read, and reports those beyond an allocation. The hardware makes them zero.
     #[inline]
     #[track_caller]
     pub fn copy_some<
