@@ -9,7 +9,7 @@ use anyhow::ensure;
 use clap::Parser;
 use half::bf16;
 use ptx_matrix::launch::Device;
-use ptx_matrix_gemm::{Activation, Gemm, Operands};
+use ptx_matrix_gemm::{Activation, Gemm, Layout, Operands};
 use ptx_matrix_host::{BuiltCode, Gpu, GpuDevice};
 use ptx_matrix_output::outln;
 use std::path::PathBuf;
@@ -27,6 +27,9 @@ struct Arguments {
     /// Terms of each sum. The shorter, the more the epilogue counts.
     #[arg(long, default_value_t = 4096)]
     k: usize,
+    /// Multiplies this many equal groups of rows, each by a B of its own. 0: an ordinary GEMM.
+    #[arg(long, default_value_t = 0)]
+    groups: usize,
     /// Adds C and a bias.
     #[arg(long)]
     c_and_bias: bool,
@@ -43,7 +46,7 @@ struct Arguments {
 }
 
 fn main() -> anyhow::Result<()> {
-    let Arguments { m, n, k, c_and_bias, plain, launches, ptx } = Arguments::parse();
+    let Arguments { m, n, k, groups, c_and_bias, plain, launches, ptx } = Arguments::parse();
     ensure!(launches > 0, "--launches must be at least 1");
     let gpu = Gpu::open(0)?;
     let kernels = BuiltCode::best(gpu.info(), &ptx, "ptx-matrix-gemm")?;
@@ -54,10 +57,13 @@ fn main() -> anyhow::Result<()> {
     let value =
         |i: usize| bf16::from_f32((i.wrapping_mul(0x9E37_79B9) >> 16 & 255) as f32 / 128.0 - 1.0);
     let values = |len: usize| (0..len).map(value).collect::<Vec<bf16>>();
-    let (a, b) = (queue.upload(&values(m * k))?, queue.upload(&values(k * n))?);
+    let of_b = groups.max(1);
+    let (a, b) = (queue.upload(&values(m * k))?, queue.upload(&values(of_b * k * n))?);
+    let ends: Vec<u32> = (1..=groups).map(|group| (m * group / groups) as u32).collect();
+    let ends = queue.upload(&ends)?;
     let mut d = queue.upload(&vec![bf16::ZERO; m * n])?;
     let (c, bias) = match c_and_bias {
-        true => (queue.upload(&values(m * n))?, queue.upload(&values(n))?),
+        true => (queue.upload(&values(m * n))?, queue.upload(&values(of_b * n))?),
         false => (queue.upload(&[])?, queue.upload(&[])?),
     };
 
@@ -68,10 +74,16 @@ fn main() -> anyhow::Result<()> {
         for (&activation, times) in activations.iter().zip(&mut times) {
             let gemm = Gemm::<bf16>::new(m, n, k).activation(activation);
             let gemm = if c_and_bias { gemm.beta(0.5) } else { gemm };
+            let gemm = if groups > 0 {
+                gemm.groups(groups).b(Layout::row_major(n).batch_stride(k * n))
+            } else {
+                gemm
+            };
             let plan = gemm.plan(&queue)?;
             let start = stream.record()?;
             for _ in 0..launches {
                 let operands = Operands::new(&queue, &a, &b, &mut d);
+                let operands = if groups > 0 { operands.group_ends(&ends) } else { operands };
                 plan.run(if c_and_bias { operands.c(&c).bias(&bias) } else { operands })?;
             }
             let elapsed = stream.record()?.since(&start)? / launches;
