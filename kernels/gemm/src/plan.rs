@@ -196,9 +196,10 @@ impl<T: Multiply<O>, O: Output> Plan<T, O> {
         let d = launches.write(d);
         let c = match c {
             Some(C::Apart(c)) => launches.read(c),
-            // SAFETY: in all kernels, the threads that store a tile of D read the elements of C
-            // there first. The same thread stores, or a TMA store follows a sync of these threads.
-            // D is borrowed mutably, and nothing else is in its memory.
+            // SAFETY: in all kernels, the elements of C in a tile of D are read before the tile is
+            // stored: by the thread that stores, by threads that a sync comes after, or by TMA
+            // loads that these threads have waited for. D is borrowed mutably, and nothing else is
+            // in its memory.
             Some(C::D) => unsafe { d.in_place() },
             None => Slice::empty(),
         };
