@@ -80,7 +80,7 @@ fn sm90_gemm_multiplies_its_stages_in_one_wgmma_group() {
         // The loop for C, bias and activation has one sub-tile of 64 columns.
         assert_eq!(count("stmatrix.sync.aligned.m8n8.x4.shared.b16"), 16 + 4, "{kernel}");
         assert_eq!(count("ldmatrix.sync.aligned.m8n8.x4.shared.b16"), 4, "{kernel}");
-        // C comes by TMA: before the mainloop and in the loop. A round has up to two tiles.
+        // Before the mainloop, a loop brings the rest of C into the L2 cache.
         assert_eq!(count("cp.async.bulk.prefetch.tensor.3d.L2.global.tile"), 1, "{kernel}");
         let usage = artifact.manifest.kernel(kernel).unwrap();
         assert_eq!((usage.registers, usage.stack, usage.spill_loads), (168, 0, 0), "{kernel}");

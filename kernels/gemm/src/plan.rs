@@ -196,10 +196,9 @@ impl<T: Multiply<O>, O: Output> Plan<T, O> {
         let d = launches.write(d);
         let c = match c {
             Some(C::Apart(c)) => launches.read(c),
-            // SAFETY: in all kernels, the elements of C in a tile of D are read before the tile is
-            // stored: by the thread that stores, by threads that a sync comes after, or by TMA
-            // loads that these threads have waited for. D is borrowed mutably, and nothing else is
-            // in its memory.
+            // SAFETY: all kernels read the elements of C in a tile of D before they store the tile.
+            // The same thread stores, or a sync comes between. For a TMA load, the threads wait. D
+            // is borrowed mutably, and nothing else is in its memory.
             Some(C::D) => unsafe { d.in_place() },
             None => Slice::empty(),
         };

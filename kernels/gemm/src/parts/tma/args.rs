@@ -20,7 +20,7 @@ where
     /// B.
     pub b: Dependent<TensorMap<'k, B::Box, 3>>,
     /// C, if TMA can load it; otherwise threads do, from the epilogue's arguments. None with beta
-    /// = 0, and for partial accumulators.
+    /// = 0, for partial accumulators, and where threads store D: these need the staging tiles.
     pub c: Dependent<Option<TensorMap<'k, Tile, 3>>>,
     /// D, if TMA stores can write it; otherwise threads store it.
     pub d: Dependent<Option<TensorMapMut<'k, Tile, 3>>>,

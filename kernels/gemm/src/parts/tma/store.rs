@@ -44,7 +44,7 @@ where
 {
     /// D of all GEMMs of the batch, if TMA can write it.
     pub map: Option<TensorMapMut<'k, Tile, 3>>,
-    /// C of all GEMMs of the batch, if the epilogue reads it and TMA can load it.
+    /// C of all GEMMs of the batch, if the epilogue reads it, and TMA can load it and store D.
     pub c: Option<TensorMap<'k, Tile, 3>>,
     /// The epilogue's arguments.
     pub args: EpilogueArgs<'k, Tile::Element>,
