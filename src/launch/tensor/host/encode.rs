@@ -50,6 +50,7 @@ pub struct Tensor<Tile, const RANK: usize> {
     place: TensorPlace<RANK>,
     boxes: [usize; RANK],
     steps: [usize; RANK],
+    overlaps: bool,
     _tile: PhantomData<fn() -> Tile>,
 }
 
@@ -62,7 +63,8 @@ impl<Tile: BoxTile, const RANK: usize> Tensor<Tile, RANK> {
             1 => Tile::LINES,
             _ => 1,
         });
-        Tensor { place: TensorPlace::dense(sizes), boxes, steps: [1; RANK], _tile: PhantomData }
+        let place = TensorPlace::dense(sizes);
+        Tensor { place, boxes, steps: [1; RANK], overlaps: false, _tile: PhantomData }
     }
 
     /// Sets the element of the buffer at which the tensor starts, at a multiple of 16 bytes.
@@ -98,6 +100,49 @@ impl<Tile: BoxTile, const RANK: usize> Tensor<Tile, RANK> {
         Tensor { steps, ..self }
     }
 
+    /// Permits different coordinates to be the same element, in a map for a kernel to
+    /// [store](Self::map_mut) to. Of two values stored to an element, the hardware keeps either.
+    ///
+    /// ```
+    /// use ptx_matrix::{isa::TensorMapError, launch::Tensor, prelude::*, sim::Simulator};
+    ///
+    /// type Tile = SharedTile<f32, 4, 8, Swizzle32>;
+    ///
+    /// /// Stores the first `rows` rows of a tile of ones, without the rows behind them: TMA cuts
+    /// /// the tile off at the end of a matrix.
+    /// #[kernel(threads = 32, target = "sm_90")]
+    /// fn store(
+    ///     block: &Block,
+    ///     #[shared] tile: Tile,
+    ///     d: TensorMapMut<Tile, 3>,
+    ///     end: i32,
+    ///     rows: i32,
+    /// ) {
+    ///     let warp = block.warp();
+    ///     tile.fill(warp, |_, _| 1.0);
+    ///     warp.fence_for_bulk();
+    ///     warp.sync();
+    ///     warp.elect(|lane| {
+    ///         tile.store_tma(lane, d.at([0, 4 - rows, end - 4]));
+    ///         BulkGroup::commit(lane);
+    ///         BulkGroup::wait_read::<0>(lane);
+    ///     });
+    /// }
+    ///
+    /// // In 10 rows, 7 matrices of 4 rows: one from each row on.
+    /// let (device, mut d) = (Simulator::default(), [0.0; 80]);
+    /// let matrices = Tensor::<Tile, 3>::new([8, 4, 7]).strides([1, 8, 8]).overlapping();
+    /// let mut map = matrices.map_mut(&device, &mut d[..])?;
+    /// store::launch(&device, 1, map.by_ref(), 6, 3).check();
+    /// let rows: Vec<f32> = d.chunks(8).map(|row| row[0]).collect();
+    /// assert_eq!(rows, [0.0, 0.0, 0.0, 1.0, 1.0, 1.0, 0.0, 0.0, 0.0, 0.0]);
+    /// # Ok::<(), TensorMapError>(())
+    /// ```
+    #[must_use]
+    pub fn overlapping(self) -> Self {
+        Tensor { overlaps: true, ..self }
+    }
+
     /// Makes the map, for a kernel to load from.
     ///
     /// # Errors
@@ -113,9 +158,10 @@ impl<Tile: BoxTile, const RANK: usize> Tensor<Tile, RANK> {
 
     /// Makes the map, for a kernel to store to.
     ///
-    /// Different coordinates are different elements: a stride is at least the extent of the
-    /// dimensions with smaller strides. Dimension 0 has a multiple of 16 bytes. If it had not, an
-    /// H200 would also overwrite the bytes after it, to the end of the last 16.
+    /// Different coordinates are different elements, unless [`overlapping`](Self::overlapping)
+    /// permits others: a stride is at least the extent of the dimensions with smaller strides.
+    /// Dimension 0 has a multiple of 16 bytes. If it had not, an H200 would also overwrite the
+    /// bytes after it, to the end of the last 16.
     ///
     /// # Errors
     /// As for [`map`](Self::map).
@@ -124,7 +170,10 @@ impl<Tile: BoxTile, const RANK: usize> Tensor<Tile, RANK> {
         device: &D,
         buffer: &'b mut D::Buffer<Tile::Element>,
     ) -> Result<EncodedMapMut<'b, D, Tile, RANK>, TensorMapError> {
-        self.place.check_written::<Tile::Element>()?;
+        self.place.check_written_lines::<Tile::Element>()?;
+        if !self.overlaps {
+            self.place.check_apart()?;
+        }
         let (start, len) = device.slice_mut(buffer);
         Ok(EncodedMapMut::new(self.encode(device, start, len)?, buffer))
     }

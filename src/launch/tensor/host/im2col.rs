@@ -138,7 +138,8 @@ impl<Tile: BoxTile, const RANK: usize> Im2colTensor<Tile, RANK> {
         device: &D,
         buffer: &'b mut D::Buffer<Tile::Element>,
     ) -> Result<EncodedMapMut<'b, D, Tile, RANK, Im2col>, TensorMapError> {
-        self.place.check_written::<Tile::Element>()?;
+        self.place.check_written_lines::<Tile::Element>()?;
+        self.place.check_apart()?;
         let (start, len) = device.slice_mut(buffer);
         Ok(EncodedMapMut::new(self.encode(device, start, len, is_within_the_images)?, buffer))
     }
