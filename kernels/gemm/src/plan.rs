@@ -196,10 +196,7 @@ impl<T: Multiply<O>, O: Output> Plan<T, O> {
         let d = launches.write(d);
         let c = match c {
             Some(C::Apart(c)) => launches.read(c),
-            // SAFETY: all kernels read the elements of C in a tile of D before they store the tile.
-            // The same thread stores, or a sync comes between. For a TMA load, the threads wait. D
-            // is borrowed mutably, and nothing else is in its memory.
-            Some(C::D) => unsafe { d.in_place() },
+            Some(C::D) => d.in_place(),
             None => Slice::empty(),
         };
         let buffers = Buffers {
@@ -218,7 +215,9 @@ impl<T: Multiply<O>, O: Output> Plan<T, O> {
             repack_workspace.map_or_else(Slice::empty, |workspace| launches.write(workspace));
         let launch = self.launch_arguments(device.multiprocessors());
         // SAFETY: all slices are of these launches. Kernels write D, the partial accumulators and
-        // the repacked operands, which are from `write`.
+        // the repacked operands, which are from `write`. They read the elements of C in a tile of D
+        // before they store the tile: the same thread stores, or a sync comes between, and for a
+        // TMA load the threads wait. They store each element of D by TMA or by threads.
         let on = unsafe { launches.on() };
         let launched = self.launch_all(&on, buffers, repacked, launch);
         Ok(launches.finish(launched)?)

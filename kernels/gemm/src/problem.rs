@@ -357,7 +357,7 @@ impl<T: Multiply<O>, O: Output> Gemm<T, O> {
     /// Whether there is a tensor map of D.
     pub(super) fn tma_stores_d(&self, d: Matrices) -> bool {
         let elements = CHUNK / size_of::<O>();
-        self.groups.is_none() && self.n.is_multiple_of(elements) && d.are_aligned(elements)
+        self.n.is_multiple_of(elements) && d.are_aligned(elements)
     }
 
     /// A and B as a kernel reads them: in their own layout, or repacked. A repacked A

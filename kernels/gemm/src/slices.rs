@@ -51,7 +51,8 @@ impl<'b, D: Device> Launches<'b, D> {
     ///
     /// # Safety
     /// Every [`Slice`] that is launched with comes from these `Launches`, or is empty. Kernels
-    /// write only slices from [`write`](Self::write).
+    /// write only slices from [`write`](Self::write). With a second slice [in
+    /// place](Slice::in_place), a launch writes each element once, after its reads.
     pub unsafe fn on(&self) -> OnSlices<'_> {
         OnSlices(self)
     }
@@ -128,12 +129,9 @@ impl<T> Slice<'_, T> {
         Slice { ..*self }
     }
 
-    /// A second slice of the same memory, for a launch that reads and writes it.
-    ///
-    /// # Safety
-    /// The launch reads each element before it writes it, and the simulator must check that.
-    /// Nothing else uses the memory in the meantime.
-    pub unsafe fn in_place(&self) -> Self {
+    /// A second slice of the same memory, for a launch that reads and writes it, or writes it
+    /// through a tensor map and by threads. The simulator checks their order.
+    pub fn in_place(&self) -> Self {
         Slice { in_place: true, ..*self }
     }
 }

@@ -69,6 +69,15 @@ fn each_group_uses_its_bias() {
     check_groups(Case { bias_per_row: true, activation: Activation::Relu, ..case }, one_of_each);
 }
 
+/// Threads store a D that no tensor map can describe.
+#[test]
+fn unaligned_d_of_groups() {
+    let case = Case { size: (80, 37, 72), groups: Some(&[3, 70]), unaligned_d: true, ..PLAIN };
+    let with_tma = |kernel: &&Kernel| kernel.uses_tma;
+    check_groups(Case { alpha: 2, ..case }, with_tma);
+    check_groups(Case { beta: 2, bias: true, padding: 8, start: 8, ..case }, with_tma);
+}
+
 /// An end before the previous one counts as that one. An end after the matrix counts as its end.
 #[test]
 fn invalid_group_ends_do_not_overlap() {

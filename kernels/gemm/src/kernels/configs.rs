@@ -680,12 +680,12 @@ mod sm90a {
         }
         F8E4M3 => bf16 {
             [128 x 256 x 128 in 128 x 256, 4 stages, 2 x Promote<256, 128, f32>, cluster 1,
-             staging 2 x 64 Swizzle128, epi_n 32, 3.2]
+             staging 2 x 64 Swizzle128, epi_n 16, 3.2]
                 n t sm90_e4m3_bf16_nt_128x256x128_grouped;
         }
         F8E5M2 => bf16 {
             [128 x 256 x 128 in 128 x 256, 4 stages, 2 x Promote<256, 128, f32>, cluster 1,
-             staging 2 x 64 Swizzle128, epi_n 32, 3.2]
+             staging 2 x 64 Swizzle128, epi_n 16, 3.2]
                 n t sm90_e5m2_bf16_nt_128x256x128_grouped;
         }
     }

@@ -1,6 +1,7 @@
 //! The kernels as the host knows them: descriptions, and the arguments of launches.
 
 use super::repack::Repack;
+use super::sm90_grouped::GROUPED_ROWS;
 use super::sm90_mma::{self, F64Gemm, F64TilesA, F64TilesB};
 use super::split_k_reduce::{REDUCED_COLS, ReduceArgsHost};
 use super::{sm80_mma, sm90_wgmma};
@@ -454,8 +455,6 @@ where
     let kernel = K::KERNEL;
     let Buffers { a, b, c, bias, group_ends, d, partials } = buffers;
     let (a, b, c, bias, group_ends) = (&*a, &*b, &*c, &*bias, &*group_ends);
-    // D where TMA stores it.
-    let mut no_d = Slice::empty();
     let ProblemShape { m, n, batches, .. } = launch.shape;
     // Each group has its own B. The groups' rows are one A.
     let (blocks, matrices_b) = match launch.groups {
@@ -475,10 +474,21 @@ where
         .tensor(launch.b, k, n, matrices_b, K::B::ROW_MAJOR)
         .map(device, b)
         .map_err(LaunchError::TensorMap)?;
-    let tensor_d = launch.tensor(launch.d, m, n, batches, !kernel.swaps_ab);
-    let (mut map, d) = match launch.tma_store && launch.groups == 0 {
-        true => (Some(tensor_d.map_mut(device, d).map_err(LaunchError::TensorMap)?), &mut no_d),
-        false => (None, d),
+    let tensor_d = match launch.groups {
+        0 => launch.tensor(launch.d, m, n, batches, !kernel.swaps_ab),
+        // Rows from each row of D on: see `sm90_grouped`.
+        _ => {
+            let from_each_row = MatrixArgs { batch_stride: launch.d.ld as usize, ..launch.d };
+            let count = m.saturating_sub(GROUPED_ROWS - 1);
+            launch.tensor(from_each_row, GROUPED_ROWS, n, count, true).overlapping()
+        }
+    };
+    let stores_by_tma = launch.tma_store && (launch.groups == 0 || m >= GROUPED_ROWS);
+    // Kernels store each element of D once: by TMA, or by threads.
+    let mut d_by_threads = d.in_place();
+    let mut map = match stores_by_tma {
+        true => Some(tensor_d.map_mut(device, d).map_err(LaunchError::TensorMap)?),
+        false => None,
     };
     // If TMA cannot load C, threads do.
     let reads_c = map.is_some() && launch.splits == 1 && launch.beta != O::Acc::ZERO;
@@ -488,7 +498,7 @@ where
         1 => blocks.min(kernel.at_once(launch.sms)),
         blocks_per_tile => blocks.saturating_mul(blocks_per_tile),
     };
-    let epilogue = epilogue((c, bias), d, partials, launch);
+    let epilogue = epilogue((c, bias), &mut d_by_threads, partials, launch);
     let d = map.as_mut().map(|map| map.by_ref());
     let (a, b, c) = (&a, &b, map_c.as_ref());
     let args = TmaArgsHost { a, b, c, d, group_ends, epilogue, shape: launch.shape };

@@ -1,21 +1,24 @@
-//! The epilogue of a grouped GEMM on `wgmma`: threads store D.
+//! The epilogue of a grouped GEMM on `wgmma`.
 //!
-//! A group's last tile can be partial, and a TMA store would overwrite the first rows of the next
-//! group. The rest of the kernel is [`sm90_wgmma`](super::sm90_wgmma), with [`GroupedTiles`] as the
-//! tile scheduler.
+//! A group's last tile can be partial, and must not overwrite the first rows of the next group. So
+//! the tensor maps of C and D have a matrix for each row of D: 64 rows from this row on. The
+//! matrices overlap. A consumer's tile is stored to the matrix that ends with the tile, or with the
+//! group, and TMA cuts the tile off there.
+//!
+//! The rest of the kernel is [`sm90_wgmma`](super::sm90_wgmma), with [`GroupedTiles`] as the tile
+//! scheduler.
 
-use super::sm90_wgmma::{Accumulators, Config, Shared, gemm};
-use crate::parts::tma::{WGMMA_M, store_by_threads, store_columns, subtile_coord};
+use super::sm90_wgmma::{Accumulators, Config, Mainloop, Shared, gemm};
+use crate::parts::tma::WGMMA_M;
 use crate::parts::{
-    Epilogue, EpilogueArgs, EpilogueStore, GroupedTiles, MatrixCoord, Output, Staging, TmaArgs,
-    TmaOperands, Unroll, WorkTile,
+    EpilogueArgs, EpilogueStore, GroupedTiles, MatrixArgs, MatrixCoord, Output, Staging, TmaArgs,
+    TmaStore, WorkTile,
 };
 use ptx_matrix::copy::BoxTile;
-use ptx_matrix::element::Bits32;
-use ptx_matrix::fragment::{FragmentShape, RoleC};
-use ptx_matrix::memory::TensorSwizzle;
-use ptx_matrix::mma::{GroupAccumulator, M64, WgmmaColumns};
 use ptx_matrix::prelude::*;
+
+/// Rows of the matrices in the tensor maps of C and D, and of a consumer's tile.
+pub const GROUPED_ROWS: u32 = WGMMA_M as u32;
 
 /// Computes a grouped GEMM, with the arguments of the table's kernels.
 #[inline]
@@ -33,132 +36,90 @@ pub fn grouped<
 ) where
     C: Config,
     Tile: BoxTile<Element: Output>,
-    for<'k> GroupedStore<'k, Tile::Element, EPI_N>: EpilogueStore<C::Staging, Accumulators<C>>,
+    for<'k> TmaStore<'k, Tile, EPI_N>: EpilogueStore<C::Staging, Accumulators<C>>,
 {
-    let TmaArgs { a, b, group_ends, epilogue, shape, .. } = args;
-    let tiles = GroupedTiles { shape, ends: group_ends };
-    gemm(block, shared, TmaOperands { a, b }, tiles, |ended| GroupedStore::<_, EPI_N> {
-        args: epilogue.get(ended).without_offset(),
-        m: shape.m as usize,
-        n: shape.n as usize,
-    });
+    const { assert!(C::Mainloop::ROWS == WGMMA_M, "a consumer has the rows of one matrix") }
+    let ends = args.group_ends;
+    let (operands, shape, store) = args.split::<EPI_N>();
+    let tiles = GroupedTiles { shape, ends };
+    gemm(block, shared, operands, tiles, |ended| GroupedStore(store(ended)));
 }
 
-/// Stores the rows of a group. If the epilogue does more than scale, sub-tiles of `EPI_N` columns
-/// pass through shared memory.
-pub struct GroupedStore<'k, O: Output, const EPI_N: usize> {
-    /// The memory and the scalars. A bias per column has N elements for each group.
-    pub args: EpilogueArgs<'k, O>,
-    /// Rows of D, of all groups.
-    pub m: usize,
-    /// Columns of D.
-    pub n: usize,
+/// Stores the rows of a group. In the epilogue of all groups, a bias per column has N elements for
+/// each group.
+pub struct GroupedStore<'k, Tile: BoxTile<Element: Output>, const EPI_N: usize>(
+    pub TmaStore<'k, Tile, EPI_N>,
+);
+
+impl<'k, Tile: BoxTile<Element: Output>, const EPI_N: usize> GroupedStore<'k, Tile, EPI_N> {
+    /// Calls `run` for a consumer's tile, whose first element is at `at` of D, if it has rows of
+    /// the group: with its epilogue, and with the tile and its place in the matrix that it is
+    /// stored to.
+    ///
+    /// No matrix ends before row 64. There, and without tensor maps, the matrix is all of D up to
+    /// the group's end, and threads store the tile.
+    #[inline]
+    fn with_rows_of_group(
+        &self,
+        block: &Block<'_>,
+        tile: &WorkTile,
+        at: MatrixCoord,
+        run: impl FnOnce(&TmaStore<'k, Tile, EPI_N>, &WorkTile, MatrixCoord),
+    ) {
+        let TmaStore { map, c, args, m, n } = self.0;
+        let end = tile.group.expect("a grouped GEMM's tile has a group").end.min(m);
+        if at.row >= end {
+            return;
+        }
+        let stop = end.min(at.row + GROUPED_ROWS);
+        let by_tma = map.is_some() && stop >= GROUPED_ROWS;
+        let (first, m) = if by_tma { (stop - GROUPED_ROWS, GROUPED_ROWS) } else { (0, end) };
+        let bias_from = match args.scalars.bias_per_row {
+            0 => block.opaque(tile.batch_of_b()) as usize * n as usize,
+            _ => first as usize,
+        };
+        let bias = if args.bias.is_empty() { args.bias } else { args.bias.skip(bias_from) };
+        let d_layout = MatrixArgs { batch_stride: args.d_layout.ld as usize, ..args.d_layout };
+        let args = EpilogueArgs { bias, d_layout, ..args };
+        let (map, c) = (map.filter(|_| by_tma), c.filter(|_| by_tma));
+        run(
+            &TmaStore { map, c, args, m, n },
+            &WorkTile { batch: first, ..*tile },
+            MatrixCoord { row: at.row - first, ..at },
+        );
+    }
 }
 
-impl<
-    O,
-    S,
-    const COLS: usize,
-    const TILES: usize,
-    const EPI_N: usize,
-    const N: usize,
-    const M64_TILES: usize,
->
-    EpilogueStore<
-        SharedRing<SharedTile<O, WGMMA_M, COLS, S>, TILES>,
-        [GroupAccumulator<N, O::Acc>; M64_TILES],
-    > for GroupedStore<'_, O, EPI_N>
+impl<Tile, Tiles, Accumulators, const EPI_N: usize> EpilogueStore<Tiles, Accumulators>
+    for GroupedStore<'_, Tile, EPI_N>
 where
-    O: Output<Acc: Element<Width = Bits32>>,
-    S: TensorSwizzle,
-    M64<N>: WgmmaColumns<Bits32> + WgmmaColumns<O::Width>,
-    M16N8K16: FragmentShape<RoleC, O::Width>,
-    for<'a> [&'a GroupAccumulator<N, O::Acc>; M64_TILES]:
-        Unroll<&'a GroupAccumulator<N, O::Acc>, M64_TILES>,
-    for<'a> [&'a GroupAccumulator<N, O>; M64_TILES]: Unroll<&'a GroupAccumulator<N, O>, M64_TILES>,
+    Tile: BoxTile<Element: Output>,
+    for<'k> TmaStore<'k, Tile, EPI_N>: EpilogueStore<Tiles, Accumulators>,
 {
+    #[inline]
+    fn begin(
+        &self,
+        group: WarpGroup<'_>,
+        staging: &mut Staging<Tiles>,
+        tile: &WorkTile,
+        at: MatrixCoord,
+    ) {
+        self.with_rows_of_group(group.block(), tile, at, |store, tile, at| {
+            store.begin(group, staging, tile, at)
+        });
+    }
+
     #[inline]
     fn store(
         &self,
         group: WarpGroup<'_>,
-        staging: &mut Staging<SharedRing<SharedTile<O, WGMMA_M, COLS, S>, TILES>>,
+        staging: &mut Staging<Tiles>,
         tile: &WorkTile,
         at: MatrixCoord,
-        accumulators: &[GroupAccumulator<N, O::Acc>; M64_TILES],
+        accumulators: &Accumulators,
     ) {
-        const {
-            assert!(
-                N.is_multiple_of(TILES * COLS) && N.is_multiple_of(EPI_N),
-                "staging tiles do not go beyond the tile"
-            )
-        };
-        let staging = staging.tiles;
-        let opaque = |number| group.block().opaque(number);
-        let rows = tile.group.expect("a grouped GEMM's tile has a group").end;
-        let (all_rows, cols) = (self.m, self.n);
-        let matrix = || self.args.matrix_d::<RowMajor>(0, (rows as usize).min(all_rows), cols);
-        if self.args.only_scales() {
-            if const { N > 2 * TILES * COLS } {
-                let to = || (matrix(), (opaque(at.row) as usize, opaque(at.col) as usize));
-                return store_by_threads(group, staging, accumulators, self.args.scalars, to);
-            }
-            // All staging tiles are written, then copied, without a loop: this is faster and takes
-            // no more registers.
-            accumulators.each_ref().map_each(
-                #[inline]
-                |m64, accumulator| {
-                    let scaled = accumulator.map(group, |_, _, acc| self.args.scalars.scaled(acc));
-                    let elements = O::narrow_group(group, &scaled);
-                    for col in (0..N).step_by(TILES * COLS) {
-                        for index in 0..TILES {
-                            elements.store(group, &staging.part(index), col + index * COLS);
-                        }
-                        group.sync();
-                        for index in 0..TILES {
-                            let to = (
-                                at.row as usize + m64 * WGMMA_M,
-                                at.col as usize + col + index * COLS,
-                            );
-                            staging.part(index).copy_to(group, matrix(), to);
-                        }
-                        group.sync();
-                    }
-                },
-            );
-            return;
-        }
-        let subtile =
-            staging.reuse::<SharedRing<SharedTile<O::Acc, WGMMA_M, EPI_N, S>, 2>>().part(0);
-        let mut next = opaque(0);
-        while next < (M64_TILES * N) as u32 {
-            store_columns::<_, N, M64_TILES, EPI_N>(
-                group,
-                accumulators,
-                next,
-                |accumulator, col| accumulator.store(group, &subtile, col),
-            );
-            group.sync();
-            let d = matrix();
-            let MatrixCoord { row, col } = subtile_coord::<N, M64_TILES>(next);
-            let (row, col) = (opaque(at.row + row) as usize, opaque(at.col + col) as usize);
-            let epilogue: Epilogue<'_, O> = self.args.epilogue(0, all_rows, cols);
-            let index = opaque(tile.batch_of_b()) as usize;
-            let is_per_column = !epilogue.bias.is_empty() && !epilogue.bias_per_row;
-            let bias = if is_per_column { epilogue.bias.skip(index * cols) } else { epilogue.bias };
-            let epilogue = Epilogue { bias, ..epilogue };
-            epilogue.apply::<4, _, _, _>(
-                group,
-                subtile,
-                (row, col),
-                (d.rows(), d.cols()),
-                |_, to, element| {
-                    if let Some((row, col)) = to {
-                        d.set(row, col, element);
-                    }
-                },
-            );
-            group.sync();
-            next += EPI_N as u32;
-        }
+        self.with_rows_of_group(group.block(), tile, at, |store, tile, at| {
+            store.store(group, staging, tile, at, accumulators)
+        });
     }
 }

@@ -421,8 +421,8 @@ where
         at: MatrixCoord,
         accumulators: &[GroupAccumulator<N, O::Acc>; M64_TILES],
     ) {
-        let first_load =
-            staging.count_loads(const { (M64_TILES * N.div_ceil(TILES * COLS)) as u32 });
+        let rounds = const { (M64_TILES * N.div_ceil(TILES * COLS)) as u32 };
+        let first_load = staging.count_loads(if self.c.is_some() { rounds } else { 0 });
         if !self.args.only_scales() || self.map.is_none() || self.c.is_some() {
             return self.store_general(group, staging, first_load, tile, at, accumulators);
         }

@@ -38,7 +38,7 @@ pub struct EpilogueArgs<'k, O: Output> {
     pub c: Global<'k, O>,
     /// An element for each column of D, or for each row. Empty for no bias.
     pub bias: Global<'k, O>,
-    /// D, where no TMA store writes it.
+    /// D, for threads that store it.
     pub d: GlobalMut<'k, O>,
     /// The accumulators of each split of K, as M x N matrices without gaps. Empty without split-K;
     /// else they replace D.
@@ -50,15 +50,6 @@ pub struct EpilogueArgs<'k, O: Output> {
 }
 
 impl<'k, O: Output> EpilogueArgs<'k, O> {
-    /// Moves the layout's offset into C and D, for a kernel with one matrix.
-    #[inline]
-    pub fn without_offset(self) -> Self {
-        let MatrixArgs { offset, .. } = self.d_layout;
-        let d_layout = MatrixArgs { offset: 0, batch_stride: 0, ..self.d_layout };
-        let c = if self.scalars.beta != O::Acc::ZERO { self.c.skip(offset) } else { self.c };
-        Self { c, d: self.d.skip(offset), d_layout, ..self }
-    }
-
     /// The epilogue for one matrix of the batch, of `rows` x `cols`.
     #[inline]
     pub fn epilogue<L: Order>(&self, batch: usize, rows: usize, cols: usize) -> Epilogue<'k, O, L> {

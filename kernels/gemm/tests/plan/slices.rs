@@ -21,9 +21,9 @@ fn increment_in_place(shift: u32) -> Result<Vec<u32>, String> {
     let (device, mut elements) = (Simulator::default().strict(), (0..64).collect::<Vec<u32>>());
     let launches = Launches::new(&device);
     let mut d = launches.write(&mut elements[..]);
-    // SAFETY: the simulator checks it.
-    let c = unsafe { d.in_place() };
-    // SAFETY: both slices are of these launches, and `d` is from `write`.
+    let c = d.in_place();
+    // SAFETY: both slices are of these launches, and `d` is from `write`. The simulator checks the
+    // order.
     let on = unsafe { launches.on() };
     let launched = increment::launch(&on, 1, &c, &mut d, shift);
     let reports = launches.finish(launched.map_err(LaunchError::Device));
@@ -79,9 +79,9 @@ fn increment_tiles_in_place(shift: u32) -> Result<Vec<u32>, String> {
     let (device, mut elements) = (Simulator::default().strict(), (0..256).collect::<Vec<u32>>());
     let launches = Launches::new(&device);
     let mut d = launches.write(&mut elements[..]);
-    // SAFETY: the simulator checks it.
-    let c = unsafe { d.in_place() };
-    // SAFETY: both slices are of these launches, and `d` is from `write`.
+    let c = d.in_place();
+    // SAFETY: both slices are of these launches, and `d` is from `write`. The simulator checks the
+    // order.
     let on = unsafe { launches.on() };
     let tensor = Tensor::<Tile, 2>::new([32, 8]);
     let map = tensor.map(&on, &c).unwrap();

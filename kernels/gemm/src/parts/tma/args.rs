@@ -20,7 +20,8 @@ where
     /// B.
     pub b: Dependent<TensorMap<'k, B::Box, 3>>,
     /// C, if TMA can load it; otherwise threads do, from the epilogue's arguments. None with beta
-    /// = 0, for partial accumulators, and where threads store D: these need the staging tiles.
+    /// = 0, for partial accumulators, and where threads store D: these need the staging tiles. In
+    /// a grouped GEMM, C and D are [overlapping matrices](crate::kernels::sm90_grouped).
     pub c: Dependent<Option<TensorMap<'k, Tile, 3>>>,
     /// D, if TMA stores can write it; otherwise threads store it.
     pub d: Dependent<Option<TensorMapMut<'k, Tile, 3>>>,

@@ -11,7 +11,5 @@ pub use args::TmaArgsHost;
 pub use args::{TmaArgs, TmaOperands};
 pub use operand::{Multicast, Multiplied, OperandA, OperandB, TileRow, TmaLoad, WgmmaA, WgmmaB};
 pub use staging::{EpilogueStore, Staging};
-pub use store::{
-    TmaStore, WGMMA_M, store_by_threads, store_columns, subtile_coord, wait_for_stores,
-};
+pub use store::{TmaStore, WGMMA_M, wait_for_stores};
 pub use unroll::Unroll;

@@ -2,7 +2,7 @@
 
 use super::staging::Staging;
 use super::unroll::Unroll;
-use crate::parts::epilogue::{Epilogue, EpilogueArgs, EpilogueScalars};
+use crate::parts::epilogue::{Epilogue, EpilogueArgs};
 use crate::parts::number::{Activation, Output};
 use crate::parts::scheduler::{MatrixCoord, WorkTile};
 use core::ops::Range;
@@ -262,6 +262,8 @@ where
             let staged = staging.part(opaque(index) as usize);
             staged.copy_to(group, matrix, (to.row as usize, to.col as usize));
         }
+        // TMA may load the C of another tile next.
+        group.warp().fence_for_bulk();
         group.sync();
     }
 
@@ -393,7 +395,7 @@ fn coordinates<L: Order>(at: MatrixCoord, batch: u32) -> [i32; 3] {
 
 /// Returns the first element of column `next`, counted through all `m64` sub-tiles of `N` columns.
 #[inline]
-pub fn subtile_coord<const N: usize, const M64_TILES: usize>(next: u32) -> MatrixCoord {
+fn subtile_coord<const N: usize, const M64_TILES: usize>(next: u32) -> MatrixCoord {
     if M64_TILES == 1 {
         MatrixCoord { row: 0, col: next }
     } else {
@@ -404,7 +406,7 @@ pub fn subtile_coord<const N: usize, const M64_TILES: usize>(next: u32) -> Matri
 /// Calls `store` with the accumulator that contains column `next`, counted as in [`subtile_coord`],
 /// and with the first of its `COLS` columns.
 #[inline]
-pub fn store_columns<T: Element, const N: usize, const M64_TILES: usize, const COLS: usize>(
+fn store_columns<T: Element, const N: usize, const M64_TILES: usize, const COLS: usize>(
     group: WarpGroup<'_>,
     accumulators: &[GroupAccumulator<N, T>; M64_TILES],
     next: u32,
@@ -424,55 +426,6 @@ pub fn store_columns<T: Element, const N: usize, const M64_TILES: usize, const C
             }
         },
     );
-}
-
-/// Stores alpha times the accumulators by threads, through a staging tile. `to` returns the matrix,
-/// and the place of the first element in it.
-#[inline]
-pub fn store_by_threads<
-    'k,
-    O,
-    S,
-    L,
-    const COLS: usize,
-    const N: usize,
-    const M64_TILES: usize,
-    const TILES: usize,
->(
-    group: WarpGroup<'_>,
-    staging: SharedRing<SharedTile<O, WGMMA_M, COLS, S, L>, TILES>,
-    accumulators: &[GroupAccumulator<N, O::Acc>; M64_TILES],
-    scalars: EpilogueScalars<O::Acc>,
-    to: impl Fn() -> (GlobalMatrixMut<'k, O, L>, (usize, usize)),
-) where
-    O: Output<Acc: Element<Width = Bits32>>,
-    S: TensorSwizzle,
-    L: Order,
-    M64<N>: WgmmaColumns<Bits32> + WgmmaColumns<O::Width>,
-    M16N8K16: FragmentShape<RoleC, O::Width>,
-    for<'a> [&'a GroupAccumulator<N, O::Acc>; M64_TILES]:
-        Unroll<&'a GroupAccumulator<N, O::Acc>, M64_TILES>,
-    for<'a> [&'a GroupAccumulator<N, O>; M64_TILES]: Unroll<&'a GroupAccumulator<N, O>, M64_TILES>,
-{
-    let elements = accumulators.each_ref().map_each(
-        #[inline]
-        |_, accumulator| {
-            O::narrow_group(group, &accumulator.map(group, |_, _, acc| scalars.scaled(acc)))
-        },
-    );
-    let staged = staging.part(0);
-    let mut next = group.block().opaque(0);
-    while next < (M64_TILES * N) as u32 {
-        store_columns::<_, N, M64_TILES, COLS>(group, &elements, next, |elements, col| {
-            elements.store(group, &staged, col)
-        });
-        group.sync();
-        let (matrix, (row, col)) = to();
-        let MatrixCoord { row: down, col: right } = subtile_coord::<N, M64_TILES>(next);
-        staged.copy_to(group, matrix, (row + down as usize, col + right as usize));
-        group.sync();
-        next += COLS as u32;
-    }
 }
 
 /// Waits until the warpgroup's TMA stores have read their staging tiles.
