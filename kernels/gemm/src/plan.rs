@@ -216,8 +216,8 @@ impl<T: Multiply<O>, O: Output> Plan<T, O> {
         let launch = self.launch_arguments(device.multiprocessors());
         // SAFETY: all slices are of these launches. Kernels write D, the partial accumulators and
         // the repacked operands, which are from `write`. They read the elements of C in a tile of D
-        // before they store the tile: the same thread stores, or a sync comes between, and for a
-        // TMA load the threads wait. They store each element of D by TMA or by threads.
+        // before they store the tile. The same thread stores, or a sync comes between. For a TMA
+        // load, the threads wait. They store each element of D by TMA or by threads.
         let on = unsafe { launches.on() };
         let launched = self.launch_all(&on, buffers, repacked, launch);
         Ok(launches.finish(launched)?)

@@ -486,10 +486,8 @@ where
     let stores_by_tma = launch.tma_store && (launch.groups == 0 || m >= GROUPED_ROWS);
     // Kernels store each element of D once: by TMA, or by threads.
     let mut d_by_threads = d.in_place();
-    let mut map = match stores_by_tma {
-        true => Some(tensor_d.map_mut(device, d).map_err(LaunchError::TensorMap)?),
-        false => None,
-    };
+    let map = stores_by_tma.then(|| tensor_d.map_mut(device, d)).transpose();
+    let mut map = map.map_err(LaunchError::TensorMap)?;
     // If TMA cannot load C, threads do.
     let reads_c = map.is_some() && launch.splits == 1 && launch.beta != O::Acc::ZERO;
     let map_c = reads_c.then(|| tensor_d.map(device, c).ok()).flatten();

@@ -52,9 +52,9 @@ pub struct GroupedStore<'k, Tile: BoxTile<Element: Output>, const EPI_N: usize>(
 );
 
 impl<'k, Tile: BoxTile<Element: Output>, const EPI_N: usize> GroupedStore<'k, Tile, EPI_N> {
-    /// Calls `run` for a consumer's tile, whose first element is at `at` of D, if it has rows of
-    /// the group: with its epilogue, and with the tile and its place in the matrix that it is
-    /// stored to.
+    /// Calls `run` for a consumer's tile if it has rows of the group; its first element is at `at`
+    /// of D. `run` gets the epilogue for the matrix that the tile is stored to, the tile, and its
+    /// place in this matrix.
     ///
     /// No matrix ends before row 64. There, and without tensor maps, the matrix is all of D up to
     /// the group's end, and threads store the tile.
