@@ -114,7 +114,30 @@ impl<T: Multiply<O>, O: Output> Gemm<T, O> {
     }
 
     /// Sets the number of GEMMs of a batch. They have the same shape, and their matrices are
-    /// [`batch_stride`](Layout::batch_stride) apart. One launch computes them all.
+    /// [`batch_stride`](Layout::batch_stride) apart; 0 is one matrix for all. One launch computes
+    /// them all.
+    ///
+    /// A batch with one B is computed as one GEMM of all rows if A and D are row-major, their
+    /// matrices lie one behind the other, and the bias is per column. Likewise in columns, with a
+    /// column-major B and D, one A, and a [bias per row](Self::bias_per_row).
+    ///
+    /// ```
+    /// use ptx_matrix::{launch::Device, sim::Simulator};
+    /// use ptx_matrix_gemm::{Gemm, Layout, Operands};
+    ///
+    /// // 3 x 20 rows, and one B.
+    /// let device = Simulator::default();
+    /// let (a, b) = (device.upload(&[1.0f32; 3 * 20 * 24])?, device.upload(&[0.5f32; 24 * 16])?);
+    /// let mut d = device.upload(&[0.0f32; 3 * 20 * 16])?;
+    /// let plan = Gemm::<f32>::new(20, 16, 24)
+    ///     .batches(3)
+    ///     .a(Layout::row_major(24).batch_stride(20 * 24))
+    ///     .d(Layout::row_major(16).batch_stride(20 * 16))
+    ///     .plan(&device)?;
+    /// plan.run(Operands::new(&device, &a, &b, &mut d))?;
+    /// assert_eq!(d, [12.0; 3 * 20 * 16]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn batches(self, count: usize) -> Self {
         Self { batches: count, ..self }
     }
@@ -326,9 +349,10 @@ impl<T: Multiply<O>, O: Output> Gemm<T, O> {
             .map_or((self.m, self.batches), |groups| (self.m.div_ceil(groups.max(1)), groups))
     }
 
-    /// The same GEMM with a row-major D: a column-major D is computed as Dᵀ = BᵀAᵀ.
+    /// The same GEMM as kernels compute it: with a row-major D, and as one GEMM if it can be. A
+    /// column-major D is computed as Dᵀ = BᵀAᵀ.
     pub(super) fn row_major(&self) -> Self {
-        match self.d.order {
+        let row_major = match self.d.order {
             Order::RowMajor => self.clone(),
             Order::ColMajor => Self {
                 m: self.n,
@@ -339,7 +363,23 @@ impl<T: Multiply<O>, O: Output> Gemm<T, O> {
                 bias_per_row: !self.bias_per_row,
                 ..self.clone()
             },
-        }
+        };
+        row_major.joined()
+    }
+
+    /// As one GEMM of all rows, if it is a batch with one B whose matrices A, and D, lie one behind
+    /// the other.
+    fn joined(self) -> Self {
+        let Self { m, n, batches, a, b, d, bias_per_row, .. } = self;
+        let rows = m.saturating_mul(batches);
+        let one_behind_the_other =
+            |of: Layout| of.is_row_major() && of.batch_stride == m.saturating_mul(of.stride);
+        let joins = batches > 1
+            && b.batch_stride == 0
+            && [a, d].into_iter().all(one_behind_the_other)
+            && !bias_per_row
+            && rows.saturating_mul(n.div_ceil(64)) <= LONGEST;
+        if joins { Self { m: rows, batches: 1, ..self } } else { self }
     }
 
     /// A, B and D.
@@ -403,7 +443,7 @@ impl<T: Multiply<O>, O: Output> Gemm<T, O> {
         at_most("the batch", self.batches, LARGEST_BATCH)?;
         self.check_groups()?;
         at_most("the number of groups", self.groups.unwrap_or(0), LARGEST_BATCH)?;
-        let (m, n) = (self.row_major().m, self.row_major().n);
+        let Self { m, n, .. } = self.row_major();
         at_most("M x N / 64, the number of blocks,", m * n.div_ceil(64), LONGEST)?;
         let of_floats = !matches!(self.activation, Activation::Identity | Activation::Relu);
         if of_floats && !O::Acc::IS_FLOAT {

@@ -30,6 +30,12 @@ struct Arguments {
     /// Multiplies this many equal groups of rows, each by a B of its own. 0: an ordinary GEMM.
     #[arg(long, default_value_t = 0)]
     groups: usize,
+    /// Multiplies this many GEMMs in one launch, contiguous in memory.
+    #[arg(long, default_value_t = 1, conflicts_with = "groups")]
+    batches: usize,
+    /// The operand that all GEMMs of the batch share.
+    #[arg(long, default_value = "none", value_parser = ["none", "a", "b"])]
+    shared: String,
     /// Adds C and a bias.
     #[arg(long)]
     c_and_bias: bool,
@@ -46,7 +52,8 @@ struct Arguments {
 }
 
 fn main() -> anyhow::Result<()> {
-    let Arguments { m, n, k, groups, c_and_bias, plain, launches, ptx } = Arguments::parse();
+    let Arguments { m, n, k, groups, batches, shared, c_and_bias, plain, launches, ptx } =
+        Arguments::parse();
     ensure!(launches > 0, "--launches must be at least 1");
     let gpu = Gpu::open(0)?;
     let kernels = BuiltCode::best(gpu.info(), &ptx, "ptx-matrix-gemm")?;
@@ -57,13 +64,15 @@ fn main() -> anyhow::Result<()> {
     let value =
         |i: usize| bf16::from_f32((i.wrapping_mul(0x9E37_79B9) >> 16 & 255) as f32 / 128.0 - 1.0);
     let values = |len: usize| (0..len).map(value).collect::<Vec<bf16>>();
-    let of_b = groups.max(1);
-    let (a, b) = (queue.upload(&values(m * k))?, queue.upload(&values(of_b * k * n))?);
+    let of_b = groups.max(batches);
+    let (a, b) = (queue.upload(&values(batches * m * k))?, queue.upload(&values(of_b * k * n))?);
+    let [stride_a, stride_b] =
+        [("a", m * k), ("b", k * n)].map(|(operand, len)| if shared == operand { 0 } else { len });
     let ends: Vec<u32> = (1..=groups).map(|group| (m * group / groups) as u32).collect();
     let ends = queue.upload(&ends)?;
-    let mut d = queue.upload(&vec![bf16::ZERO; m * n])?;
+    let mut d = queue.upload(&vec![bf16::ZERO; batches * m * n])?;
     let (c, bias) = match c_and_bias {
-        true => (queue.upload(&values(m * n))?, queue.upload(&values(of_b * n))?),
+        true => (queue.upload(&values(batches * m * n))?, queue.upload(&values(of_b * n))?),
         false => (queue.upload(&[])?, queue.upload(&[])?),
     };
 
@@ -74,11 +83,11 @@ fn main() -> anyhow::Result<()> {
         for (&activation, times) in activations.iter().zip(&mut times) {
             let gemm = Gemm::<bf16>::new(m, n, k).activation(activation);
             let gemm = if c_and_bias { gemm.beta(0.5) } else { gemm };
-            let gemm = if groups > 0 {
-                gemm.groups(groups).b(Layout::row_major(n).batch_stride(k * n))
-            } else {
-                gemm
-            };
+            let gemm = gemm
+                .a(Layout::row_major(k).batch_stride(stride_a))
+                .b(Layout::row_major(n).batch_stride(stride_b))
+                .d(Layout::row_major(n).batch_stride(m * n));
+            let gemm = if groups > 0 { gemm.groups(groups) } else { gemm.batches(batches) };
             let plan = gemm.plan(&queue)?;
             let start = stream.record()?;
             for _ in 0..launches {

@@ -50,8 +50,7 @@ pub struct Kernel {
     /// Alignment in bytes of the rows of A and B (columns, if column-major).
     pub alignment: usize,
     /// Whether persistent blocks load A and B by TMA, and store D by TMA where a tensor map can
-    /// describe it. The maps of a batch have a stride between matrices: with an A or B for the
-    /// whole batch (stride 0), `Gemm::plan` selects another kernel.
+    /// describe it.
     pub uses_tma: bool,
     /// Whether it computes Dᵀ = BᵀAᵀ. The other fields describe D, A and B.
     pub swaps_ab: bool,

@@ -350,9 +350,9 @@ impl Workload {
         let computation = waves * (mma.max(loads) + cluster_reduction) + between_tiles + stores;
 
         // Global memory. As floats: the largest matrices have more bytes than `usize` counts.
-        let [m, n, whole_k] = [self.m, self.n, self.k].map(|side| side as f64);
-        let all_bytes = self.batches as f64
-            * ((m + n) * whole_k * operand_bytes as f64 + m * n * output_bytes as f64);
+        let [m, n, batches] = [self.m, self.n, self.batches].map(|side| side as f64);
+        let all_bytes = (self.elements.a + self.elements.b) * operand_bytes as f64
+            + batches * m * n * output_bytes as f64;
         let outside = (self.out_of_bounds(kernel, along, false) - OUT_OF_BOUNDS_FREE).max(0.0);
         let memory = all_bytes / (MEMORY_BYTES * sms) * (1.0 + outside * OUT_OF_BOUNDS_IN_MEMORY);
 

@@ -123,11 +123,9 @@ impl<T: Multiply<O>, O: Output> Gemm<T, O> {
             let operands = row_major.operands(kernel, repacked);
             let as_they_lie = row_major.operands(kernel, Repacked::None);
             let fits = |of: Operand, matrix: Matrices| {
-                let mapped = !kernel.uses_tma || matrix.are_different();
                 let whole = matrix.have_whole_pieces(piece::<T>(kernel));
                 // Repacked in another order, the leading dimension is the number of rows.
                 kernel.takes_operand(of, matrix.layout.order)
-                    && mapped
                     && whole
                     && matrix.are_aligned(kernel.alignment / size_of::<T>())
                     && matrix.layout.stride <= LARGEST_STRIDE

@@ -273,8 +273,73 @@ fn wgmma_where_tma_is_legal() {
     let ends_within_16_bytes =
         Gemm::new(2048, 2047, 2048).b(Layout::row_major(2048)).d(Layout::row_major(2048));
     assert_eq!(kernel(&ends_within_16_bytes), "sm90_bf16_nn_128x256x64");
-    // One B for all GEMMs of the batch.
-    assert_eq!(kernel(&gemm.batches(2).a(a).d(d)), "sm80_bf16_nn_128x256x64");
+    // One A for all GEMMs of the batch.
+    assert_eq!(kernel(&gemm.batches(2).b(b).d(d)), "sm90_bf16_nn_128x256x64");
+}
+
+/// A batch whose GEMMs share A or B equals separate GEMMs.
+#[test]
+fn batches_share_an_operand() {
+    let (m, n, k, batches) = (70, 48, 136, 3);
+    let device = Simulator::default().strict();
+    let value = |i: usize| bf16::from_f32((i * i % 23) as f32 / 7.0 - 1.5);
+    let a: Vec<bf16> = (0..batches * m * k).map(value).collect();
+    let b: Vec<bf16> = (0..batches * k * n).map(|i| value(i + 5)).collect();
+    let (of_a, of_b, of_d) = (Layout::row_major(k), Layout::col_major(k), Layout::row_major(n));
+    let (each_a, each_b) = (of_a.batch_stride(m * k), of_b.batch_stride(k * n));
+    for kernel in [
+        "sm90_bf16_nt_64x64x64",
+        "sm90_bf16_nt_128x128x64_c2",
+        "sm90_bf16_nt_128x128x64_split2",
+        "sm90_bf16_nt_80x64x64_swap_c2",
+        "sm80_bf16_nt_64x64x64",
+    ] {
+        // One behind the other, matrices D of one B are computed as one GEMM.
+        for (a_layout, b_layout, gap) in
+            [(of_a, each_b, 0), (each_a, of_b, 8), (each_a, of_b, 0), (of_a, of_b, 0)]
+        {
+            let distance = m * n + gap;
+            let (mut together, mut one_by_one) =
+                (elements(batches * distance), elements(batches * distance));
+            let gemm = Gemm::<bf16>::new(m, n, k).choose(Choice::new(kernel, 1));
+            let batch = gemm.clone().batches(batches).a(a_layout).b(b_layout);
+            let plan = batch.d(of_d.batch_stride(distance)).plan(&device).unwrap();
+            plan.run(Operands::new(&device, &a, &b, &mut together)).unwrap();
+            for index in 0..batches {
+                let of = |layout: Layout| layout.starting_at(index * layout.batch());
+                let gemm = gemm.clone().a(of(a_layout)).b(of(b_layout));
+                let plan = gemm.d(of_d.starting_at(index * distance)).plan(&device).unwrap();
+                plan.run(Operands::new(&device, &a, &b, &mut one_by_one)).unwrap();
+            }
+            assert_eq!(together, one_by_one, "{kernel}, {a_layout:?} x {b_layout:?}, gap {gap}");
+        }
+    }
+}
+
+/// Many GEMMs of few rows with one B take large tiles, as one GEMM of all rows does.
+#[test]
+fn batch_with_one_b_is_one_gemm() {
+    let device = Simulator::default();
+    let choice = |gemm: &Gemm<bf16>| gemm.plan(&device).unwrap().choice();
+    let of = |stride: usize, batch: usize| Layout::row_major(stride).batch_stride(batch);
+    let rows = Gemm::<bf16>::new(2048, 1024, 512);
+    let batch = Gemm::<bf16>::new(16, 1024, 512).batches(128).a(of(512, 16 * 512));
+    let joined = batch.clone().d(of(1024, 16 * 1024));
+    assert_eq!(choice(&joined), choice(&rows));
+    let transposed = Gemm::<bf16>::new(1024, 16, 512)
+        .batches(128)
+        .a(Layout::col_major(1024))
+        .b(Layout::col_major(512).batch_stride(16 * 512))
+        .d(Layout::col_major(1024).batch_stride(16 * 1024))
+        .bias_per_row();
+    assert_eq!(choice(&transposed), choice(&rows));
+    // A bias for each row of D is the same in all GEMMs, and gaps belong to no GEMM.
+    for apart in [joined.clone().bias_per_row(), batch.d(of(1024, 17 * 1024))] {
+        assert_ne!(choice(&apart), choice(&rows));
+    }
+    // As one GEMM it would have too many rows.
+    let many = Gemm::<bf16>::new(1 << 16, 64, 512).batches(1 << 15).a(of(512, 512 << 16));
+    assert!(many.d(of(64, 64 << 16)).plan(&device).is_ok());
 }
 
 /// Every useful repacking, for one kernel of each family: each element size, each order, also in a
