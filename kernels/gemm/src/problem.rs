@@ -34,9 +34,9 @@ pub(crate) const LARGEST_BATCH: usize = 65_535;
 /// # Kernels
 /// On sm_90a, `wgmma` computes a GEMM if the rows of A and B (columns, if column-major) start at
 /// multiples of 16 bytes. In a batch, each matrix must. bf16 and f16 take A and B in any order.
-/// tf32, s8, and e4m3 and e5m2 into 16 bits take a row-major A and a column-major B. With other
-/// orders they need [repacking](Self::repack_workspace). On sm_90 and later, f64 with A and B in
-/// the same order takes `mma.sync` with TMA loads. All other GEMMs take `mma.sync` with `cp.async`.
+/// tf32, s8, e4m3 and e5m2 take a row-major A and a column-major B; with other orders they need
+/// [repacking](Self::repack_workspace). On sm_90 and later, f64 with A and B in the same order
+/// takes `mma.sync` with TMA loads. All other GEMMs take `mma.sync` with `cp.async`.
 ///
 /// # Semantics
 /// By default, the matrices are row-major and dense, alpha is 1, there is no C, and f
@@ -212,7 +212,7 @@ impl<T: Multiply<O>, O: Output> Gemm<T, O> {
     /// accumulate with 13 bits of fraction and truncate the rest (`docs/NUMERICS.md`). Without it,
     /// partial accumulators of 128 elements of K are promoted to `f32`. cuBLAS has the same option
     /// under the same name (`use_fast_accum` in PyTorch). It has no effect on other elements, on
-    /// grouped GEMMs, and on `mma.sync` kernels.
+    /// grouped GEMMs, and on `mma.sync` kernels, which keep all bits.
     ///
     /// ```
     /// use ptx_matrix::{element::{F8E4M3, bf16}, launch::Device, sim::Simulator};

@@ -72,6 +72,8 @@ pub enum Type {
     E4m3F16,
     /// A and B in e4m3, D in f32.
     E4m3F32,
+    /// A and B in e4m3, D in f32; fast accumulation.
+    E4m3F32Fast,
     /// A and B in e5m2, D in bf16.
     E5m2,
     /// A and B in e5m2, D in bf16; fast accumulation: accumulators with 13 bits of fraction.
@@ -80,6 +82,8 @@ pub enum Type {
     E5m2F16,
     /// A and B in e5m2, D in f32.
     E5m2F32,
+    /// A and B in e5m2, D in f32; fast accumulation.
+    E5m2F32Fast,
 }
 
 impl Type {
@@ -91,14 +95,16 @@ impl Type {
             Type::Tf32 => Element::Tf32,
             Type::F64 => Element::F64,
             Type::S8 => Element::S8,
-            Type::E4m3 | Type::E4m3Fast | Type::E4m3F16 | Type::E4m3F32 => Element::E4m3,
-            Type::E5m2 | Type::E5m2Fast | Type::E5m2F16 | Type::E5m2F32 => Element::E5m2,
+            Type::E4m3 | Type::E4m3Fast | Type::E4m3F16 => Element::E4m3,
+            Type::E4m3F32 | Type::E4m3F32Fast => Element::E4m3,
+            Type::E5m2 | Type::E5m2Fast | Type::E5m2F16 => Element::E5m2,
+            Type::E5m2F32 | Type::E5m2F32Fast => Element::E5m2,
         }
     }
 
     /// Whether the type allows fast accumulation, without promotion to f32.
     pub fn is_fast(self) -> bool {
-        matches!(self, Type::E4m3Fast | Type::E5m2Fast)
+        matches!(self, Type::E4m3Fast | Type::E5m2Fast | Type::E4m3F32Fast | Type::E5m2F32Fast)
     }
 
     /// The element type of D.
@@ -106,9 +112,8 @@ impl Type {
         match self {
             Type::Bf16 | Type::E4m3 | Type::E4m3Fast | Type::E5m2 | Type::E5m2Fast => Element::Bf16,
             Type::F16 | Type::E4m3F16 | Type::E5m2F16 => Element::F16,
-            Type::Bf16F32 | Type::F16F32 | Type::Tf32 | Type::E4m3F32 | Type::E5m2F32 => {
-                Element::F32
-            }
+            Type::Bf16F32 | Type::F16F32 | Type::Tf32 => Element::F32,
+            Type::E4m3F32 | Type::E4m3F32Fast | Type::E5m2F32 | Type::E5m2F32Fast => Element::F32,
             Type::F64 => Element::F64,
             Type::S8 => Element::S32,
         }

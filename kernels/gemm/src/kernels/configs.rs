@@ -41,11 +41,11 @@ elements! {
     F8E4M3 => bf16: 1024.0 per cycle, repack_e4m3, split_k_reduce_bf16,
         [Sm80Mma Sm90Wgmma Sm90SplitK], grouped [Sm80Grouped Sm90Grouped];
     F8E4M3 => f16: 1024.0 per cycle, repack_e4m3, split_k_reduce_f16, [Sm80Mma Sm90Wgmma];
-    F8E4M3 => f32: 1024.0 per cycle, repack_e4m3, split_k_reduce_f32, [Sm80Mma];
+    F8E4M3 => f32: 1024.0 per cycle, repack_e4m3, split_k_reduce_f32, [Sm80Mma Sm90Wgmma];
     F8E5M2 => bf16: 1024.0 per cycle, repack_e5m2, split_k_reduce_bf16,
         [Sm80Mma Sm90Wgmma], grouped [Sm80Grouped Sm90Grouped];
     F8E5M2 => f16: 1024.0 per cycle, repack_e5m2, split_k_reduce_f16, [Sm80Mma Sm90Wgmma];
-    F8E5M2 => f32: 1024.0 per cycle, repack_e5m2, split_k_reduce_f32, [Sm80Mma];
+    F8E5M2 => f32: 1024.0 per cycle, repack_e5m2, split_k_reduce_f32, [Sm80Mma Sm90Wgmma];
 }
 
 // Kernels on `mma.sync`. Kernels that share a configuration follow it, each with the orders of its
@@ -451,6 +451,32 @@ mod sm90a {
              staging 2 x 64 Swizzle128, epi_n 64, 1.3]
                 n t sm90_e4m3_f16_nt_64x64x128_fast;
         }
+        F8E4M3 => f32 {
+            [128 x 256 x 128 in 64 x 128, 4 stages, 2 x Promote<256, 128, f32>, cluster 2,
+             staging 2 x 32 Swizzle128, epi_n 8, 3.2]
+                n t sm90_e4m3_f32_nt_128x256x128_c2;
+            [128 x 192 x 128 in 64 x 96, 4 stages, 2 x Promote<192, 192, f32>, cluster 2,
+             staging 2 x 32 Swizzle128, epi_n 16, 3.07]
+                n t sm90_e4m3_f32_nt_128x192x128_c2;
+            [128 x 128 x 128 in 64 x 64, 6 stages, 2 x Promote<128, 128, f32>, cluster 2,
+             staging 2 x 32 Swizzle128, epi_n 32, 2.9]
+                n t sm90_e4m3_f32_nt_128x128x128_c2;
+            [64 x 64 x 128 in 32 x 32, 12 stages, 1 x Promote<64, 64, f32>, cluster 1,
+             staging 2 x 32 Swizzle128, epi_n 32, 1.1]
+                n t sm90_e4m3_f32_nt_64x64x128;
+            [128 x 256 x 128 in 64 x 128, 4 stages, 2 x Accumulate<1, 256, f32>, cluster 2,
+             staging 2 x 32 Swizzle128, epi_n 32, 3.6]
+                n t sm90_e4m3_f32_nt_128x256x128_c2_fast;
+            [128 x 192 x 128 in 64 x 96, 4 stages, 2 x Accumulate<1, 192, f32>, cluster 2,
+             staging 2 x 32 Swizzle128, epi_n 32, 3.45]
+                n t sm90_e4m3_f32_nt_128x192x128_c2_fast;
+            [128 x 128 x 128 in 64 x 64, 6 stages, 2 x Accumulate<1, 128, f32>, cluster 2,
+             staging 2 x 32 Swizzle128, epi_n 32, 3.2]
+                n t sm90_e4m3_f32_nt_128x128x128_c2_fast;
+            [64 x 64 x 128 in 32 x 32, 12 stages, 1 x Accumulate<1, 64, f32>, cluster 1,
+             staging 2 x 32 Swizzle128, epi_n 32, 1.3]
+                n t sm90_e4m3_f32_nt_64x64x128_fast;
+        }
         F8E5M2 => bf16 {
             [128 x 256 x 128 in 64 x 128, 4 stages, 2 x Promote<256, 128, f32>, cluster 2,
              staging 2 x 64 Swizzle128, epi_n 16, 3.2]
@@ -502,6 +528,32 @@ mod sm90a {
             [64 x 64 x 128 in 32 x 32, 12 stages, 1 x Accumulate<1, 64, f32>, cluster 1,
              staging 2 x 64 Swizzle128, epi_n 64, 1.3]
                 n t sm90_e5m2_f16_nt_64x64x128_fast;
+        }
+        F8E5M2 => f32 {
+            [128 x 256 x 128 in 64 x 128, 4 stages, 2 x Promote<256, 128, f32>, cluster 2,
+             staging 2 x 32 Swizzle128, epi_n 8, 3.2]
+                n t sm90_e5m2_f32_nt_128x256x128_c2;
+            [128 x 192 x 128 in 64 x 96, 4 stages, 2 x Promote<192, 192, f32>, cluster 2,
+             staging 2 x 32 Swizzle128, epi_n 16, 3.07]
+                n t sm90_e5m2_f32_nt_128x192x128_c2;
+            [128 x 128 x 128 in 64 x 64, 6 stages, 2 x Promote<128, 128, f32>, cluster 2,
+             staging 2 x 32 Swizzle128, epi_n 32, 2.9]
+                n t sm90_e5m2_f32_nt_128x128x128_c2;
+            [64 x 64 x 128 in 32 x 32, 12 stages, 1 x Promote<64, 64, f32>, cluster 1,
+             staging 2 x 32 Swizzle128, epi_n 32, 1.1]
+                n t sm90_e5m2_f32_nt_64x64x128;
+            [128 x 256 x 128 in 64 x 128, 4 stages, 2 x Accumulate<1, 256, f32>, cluster 2,
+             staging 2 x 32 Swizzle128, epi_n 32, 3.6]
+                n t sm90_e5m2_f32_nt_128x256x128_c2_fast;
+            [128 x 192 x 128 in 64 x 96, 4 stages, 2 x Accumulate<1, 192, f32>, cluster 2,
+             staging 2 x 32 Swizzle128, epi_n 32, 3.45]
+                n t sm90_e5m2_f32_nt_128x192x128_c2_fast;
+            [128 x 128 x 128 in 64 x 64, 6 stages, 2 x Accumulate<1, 128, f32>, cluster 2,
+             staging 2 x 32 Swizzle128, epi_n 32, 3.2]
+                n t sm90_e5m2_f32_nt_128x128x128_c2_fast;
+            [64 x 64 x 128 in 32 x 32, 12 stages, 1 x Accumulate<1, 64, f32>, cluster 1,
+             staging 2 x 32 Swizzle128, epi_n 32, 1.3]
+                n t sm90_e5m2_f32_nt_64x64x128_fast;
         }
     }
 

@@ -242,6 +242,18 @@ fn fast_accumulation_is_opt_in() {
         |gemm: Gemm<F8E4M3, bf16>| gemm.tuned(&tuned).plan(&device).unwrap().choice().unwrap();
     assert_eq!(chosen(fast.clone()), by_name);
     assert_eq!(chosen(gemm), Choice::new("sm90_e4m3_bf16_nt_64x64x128", 1));
+    // Into f32 likewise.
+    let into_f32 = Gemm::<F8E4M3, f32>::new(side, side, k).b(Layout::col_major(k));
+    for (gemm, kernel, sum) in [
+        (into_f32.clone(), "sm90_e4m3_f32_nt_64x64x128", promoted),
+        (into_f32.fast_accumulation(), "sm90_e4m3_f32_nt_64x64x128_fast", truncated),
+    ] {
+        let plan = gemm.plan(&device).unwrap();
+        assert_eq!(plan.choice().unwrap().kernel, kernel);
+        let mut d = vec![0.0; side * side];
+        plan.run(Operands::new(&device, &lines, &lines, &mut d)).unwrap();
+        assert!(d.iter().all(|&element| element == sum), "{kernel}: {}", d[0]);
+    }
     // The tensor cores lose no bits of these elements.
     let of_halves = Gemm::<bf16>::new(side, side, k);
     let kernel = |gemm: &Gemm<bf16>| gemm.plan(&device).unwrap().choice();

@@ -67,10 +67,10 @@ macro_rules! by_type {
             Type::S8 => $($call).+::<i8, i32>($($argument),*),
             Type::E4m3 | Type::E4m3Fast => $($call).+::<F8E4M3, bf16>($($argument),*),
             Type::E4m3F16 => $($call).+::<F8E4M3, f16>($($argument),*),
-            Type::E4m3F32 => $($call).+::<F8E4M3, f32>($($argument),*),
+            Type::E4m3F32 | Type::E4m3F32Fast => $($call).+::<F8E4M3, f32>($($argument),*),
             Type::E5m2 | Type::E5m2Fast => $($call).+::<F8E5M2, bf16>($($argument),*),
             Type::E5m2F16 => $($call).+::<F8E5M2, f16>($($argument),*),
-            Type::E5m2F32 => $($call).+::<F8E5M2, f32>($($argument),*),
+            Type::E5m2F32 | Type::E5m2F32Fast => $($call).+::<F8E5M2, f32>($($argument),*),
         }
     };
 }

@@ -55,16 +55,7 @@ impl Contestant for Naive<'_> {
             Type::Tf32 => launch!(naive_f32_f32 f32, f32),
             Type::F64 => launch!(naive_f64_f64 f64, f64),
             Type::S8 => launch!(naive_s8_s32 i8, i32),
-            Type::E4m3
-            | Type::E4m3Fast
-            | Type::E4m3F16
-            | Type::E4m3F32
-            | Type::E5m2
-            | Type::E5m2Fast
-            | Type::E5m2F16
-            | Type::E5m2F32 => {
-                bail!("no naive kernel for {}", problem.ty)
-            }
+            ty => bail!("no naive kernel for {ty}"),
         }
         Ok(())
     }
