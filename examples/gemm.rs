@@ -25,6 +25,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         println!("{m}x{n}x{k} by {choice}");
     }
     plan.run(Operands::new(&device, &on_a, &on_b, &mut d).bias(&on_bias))?;
+    let d = device.download(&d)?;
 
     let reference = |row: usize, col: usize| {
         let sum: f64 = (0..k).map(|i| a[row * k + i].to_f64() * b[col * k + i].to_f64()).sum();

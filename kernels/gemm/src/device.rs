@@ -3,6 +3,7 @@
 use ptx_matrix::launch::{Device, KernelInfo};
 use ptx_matrix::sim::Simulator;
 
+#[cfg(feature = "host")]
 use ptx_matrix_host::{DeviceLimits, GpuDevice, InStream};
 
 /// A device that runs GEMMs.
@@ -15,7 +16,8 @@ pub trait GemmDevice: Device {
     fn has(&self, kernel: &KernelInfo) -> bool;
 }
 
-/// The simulator stands in for an H200: it selects the kernel that an H200 would run.
+/// The simulator stands in for an H200: it selects the kernel that an H200 would run. A simulator
+/// of an older GPU gets the same kernel, and refuses to run it if the GPU lacks its instructions.
 impl GemmDevice for Simulator {
     fn multiprocessors(&self) -> u32 {
         132
@@ -26,10 +28,12 @@ impl GemmDevice for Simulator {
     }
 }
 
+#[cfg(feature = "host")]
 fn fits(limits: &DeviceLimits, kernel: &KernelInfo) -> bool {
     kernel.shared_bytes <= limits.shared_bytes
 }
 
+#[cfg(feature = "host")]
 impl GemmDevice for GpuDevice {
     fn multiprocessors(&self) -> u32 {
         self.gpu().info().multiprocessors
@@ -40,6 +44,7 @@ impl GemmDevice for GpuDevice {
     }
 }
 
+#[cfg(feature = "host")]
 impl GemmDevice for InStream<'_> {
     fn multiprocessors(&self) -> u32 {
         self.stream().info().multiprocessors

@@ -63,7 +63,7 @@ pub enum Refusal {
         given: usize,
     },
     /// A buffer is too short.
-    #[error("{what} has {given} elements; the GEMM needs {needed}{}", why(.what))]
+    #[error("{what} has {given} elements; the GEMM needs {needed}{}", why(.padding))]
     TooShort {
         /// The buffer.
         what: &'static str,
@@ -71,6 +71,8 @@ pub enum Refusal {
         given: usize,
         /// The elements that it must have.
         needed: usize,
+        /// How many of these lie behind the matrix.
+        padding: usize,
     },
     /// GEMMs of a batch would write the same elements.
     #[error("the batch stride of D is {given}: matrices of {needed} elements each would overlap")]
@@ -148,11 +150,12 @@ pub enum Refusal {
     },
 }
 
-fn why(what: &str) -> &'static str {
-    if what == "A" || what == "B" {
-        " (rows of A and B are read in pieces of 16 bytes, the last one too)"
-    } else {
-        ""
+fn why(padding: &usize) -> String {
+    match padding {
+        0 => String::new(),
+        padding => format!(
+            ", {padding} of them behind the last row or column, which is read in whole 16 bytes"
+        ),
     }
 }
 

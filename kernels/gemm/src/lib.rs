@@ -23,10 +23,12 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! # Feature
+//! # Features
 //!
-//! `planner` (default): [`Gemm`], and its kernels. A crate with only a kernel of its own from
-//! [`parts`] leaves it out, and builds in a fraction of the time.
+//! - `planner` (default): [`Gemm`], and its kernels. A crate with only a kernel of its own from
+//!   [`parts`] leaves it out, and builds in a fraction of the time.
+//! - `host`: [`Gemm`] on `GpuDevice`, and in its streams. The guide, under "GEMM", has the manifest
+//!   and the build script of such a program.
 
 #![cfg_attr(target_arch = "nvptx64", no_std)]
 // A build for an older GPU leaves out kernels, and the items that only they use.

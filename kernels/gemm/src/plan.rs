@@ -259,20 +259,26 @@ impl<T: Multiply<O>, O: Output> Plan<T, O> {
     }
 
     fn check<D: GemmDevice>(&self, operands: &Operands<'_, D, T, O>) -> Result<(), Refusal> {
-        let at_least = |what, given, needed| {
-            if given < needed { Err(Refusal::TooShort { what, given, needed }) } else { Ok(()) }
+        let at_least_with = |what, given, (needed, padding)| {
+            if given < needed {
+                Err(Refusal::TooShort { what, given, needed, padding })
+            } else {
+                Ok(())
+            }
         };
+        let at_least = |what, given, needed| at_least_with(what, given, (needed, 0));
         let Operands { device, a, b, c, bias, ends, d, workspace, repack_workspace } = operands;
         let gemm = &self.gemm;
         let [of_a, of_b, of_d] = gemm.matrices();
         if let Some(Candidate { kernel, repacked, .. }) = self.candidate {
             let needed = |of: Operand, matrix: Matrices| {
-                matrix.extent(if repacked.has(of) { 1 } else { piece::<T>(kernel) })
+                let needed = matrix.extent(if repacked.has(of) { 1 } else { piece::<T>(kernel) });
+                (needed, needed - matrix.extent(1))
             };
             let needed = [needed(Operand::A, of_a), needed(Operand::B, of_b)];
             let [of_a, of_b] = if self.transposed { [needed[1], needed[0]] } else { needed };
-            at_least("A", device.slice(*a).1, of_a)?;
-            at_least("B", device.slice(*b).1, of_b)?;
+            at_least_with("A", device.slice(*a).1, of_a)?;
+            at_least_with("B", device.slice(*b).1, of_b)?;
         }
         at_least("D", device.slice(&**d).1, of_d.extent(1))?;
         match (c, gemm.beta) {

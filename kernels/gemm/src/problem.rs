@@ -36,7 +36,8 @@ pub(crate) const LARGEST_BATCH: usize = 65_535;
 /// multiples of 16 bytes. In a batch, each matrix must. bf16 and f16 take A and B in any order.
 /// tf32, s8, e4m3 and e5m2 take a row-major A and a column-major B; with other orders they need
 /// [repacking](Self::repack_workspace). On sm_90 and later, f64 with A and B in the same order
-/// takes `mma.sync` with TMA loads. All other GEMMs take `mma.sync` with `cp.async`.
+/// takes `mma.sync` with TMA loads. All other GEMMs take `mma.sync`, with `cp.async` where the
+/// elements are aligned to 4 bytes, and with ordinary loads elsewhere and on sm_75.
 ///
 /// # Semantics
 /// By default, the matrices are row-major and dense, alpha is 1, there is no C, and f

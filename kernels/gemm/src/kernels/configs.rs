@@ -55,7 +55,8 @@ elements! {
 //  throughput as a multiple of `mma.sync`'s]
 //     order of A, order of B, name, ..;
 //
-// Kernels for "sm_90" also serve sm_100a and sm_120a, which have no `wgmma`.
+// Kernels for "sm_90" also serve sm_100a, and those with at most 99 KiB of shared memory sm_120a:
+// these have no `wgmma`.
 sm80_mma! {
     Sm80Mma by gemm:
     bf16 => bf16 {

@@ -203,6 +203,7 @@ pub fn gemm<
 const fn check<C: Config>(consumers: usize) {
     let TileShape { m, n, k } = C::TILE;
     let (rows, cols) = (C::Mainloop::ROWS, C::Mainloop::COLS);
+    assert!(consumers <= 2, "three consumers would wait forever for their registers");
     assert!(
         cols == n && m == consumers * rows || m == rows && n == consumers * cols,
         "the consumers' tiles are the block's tile: they are adjacent along M, or along N"

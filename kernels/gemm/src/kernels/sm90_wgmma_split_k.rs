@@ -82,6 +82,7 @@ pub fn gemm_split_k<
     M64<REDUCE_N>: WgmmaColumns<Bits32>,
 {
     const {
+        assert!(CONSUMERS == 2, "the registers are those of two consumers");
         assert!(
             C::TILE.m == CONSUMERS * WGMMA_M && C::TILE.n == N && N == CLUSTER * REDUCE_N,
             "consumers have all columns, and blocks reduce as many each"

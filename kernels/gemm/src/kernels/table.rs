@@ -60,7 +60,7 @@ macro_rules! order {
 }
 
 /// The type of the operand tiles of one stage: of A with M x K elements, or of B with K x N.
-/// K-major tiles come in boxes of so many rows of A, or columns of B.
+/// K-major tiles are loaded in boxes of `$box` rows of A, or columns of B.
 macro_rules! operand_tiles {
     (a n $input:ident $m:literal $k:literal $box:tt) => {
         SharedRing<SharedTile<$input, $box, $k, Swizzle128>, { boxes($m, $box) }>

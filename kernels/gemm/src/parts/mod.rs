@@ -6,6 +6,8 @@
 //! | [`TileScheduler`] | the order of the tiles of D, and their assignment to blocks |
 //! | [`Epilogue`], [`EpilogueArgs`] | D = f(alpha A x B + beta C + bias) |
 //! | [`TmaStore`] | staging tiles and TMA stores of D |
+//! | [`EpilogueStore`], [`Staging`] | an epilogue of your own for accumulators of `wgmma` |
+//! | [`MmaOp`], [`Source`](source::Source) | an instruction `mma.sync`, and loads without TMA |
 //! | [`TmaArgs`], [`AsyncArgs`], [`ProblemShape`] | kernel arguments |
 //!
 //! [`sm90_wgmma`](crate::kernels::sm90_wgmma) joins them to a GEMM. A kernel with its own epilogue

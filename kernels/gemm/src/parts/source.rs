@@ -53,7 +53,7 @@ pub trait Source<'k, Tile: ReadTile>: Sized {
     fn put(&self, block: &Block, tile: &Tile, held: &Self::Held, part: usize, parts: usize);
 }
 
-/// The parts of a tile that has so many pieces for each thread. A part has at most 32, which are in
+/// The parts in which a tile is loaded with `pieces` loads for each thread. At most 32 are in
 /// flight together.
 const fn fill_parts(pieces: usize) -> usize {
     pieces.div_ceil(32)

@@ -11,6 +11,7 @@
 //! tiles are as wide as a row of the swizzle pattern: `WIDTH` elements are 128 bytes. Elements out
 //! of the matrix's bounds are zero.
 
+use super::WGMMA_M;
 use crate::parts::mma::MmaOp;
 use crate::parts::scheduler::MatrixCoord;
 use ptx_matrix::copy::BoxTile;
@@ -25,9 +26,6 @@ const SWIZZLE_BYTES: usize = 128;
 
 /// Bytes along K of one `wgmma`: one k-slice.
 const K_SLICE_BYTES: usize = 32;
-
-/// Rows of A of one `wgmma`: an `m64` sub-tile.
-const WGMMA_M: usize = 64;
 
 /// The element type that the tensor cores take: tf32 for `f32`.
 pub type Multiplied<T> = <T as Multiplicand>::As;
