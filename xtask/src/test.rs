@@ -61,7 +61,9 @@ const STEPS: [Step; 6] = [
             "--",
             "-Dwarnings",
         ];
-        run_cargo(&arguments)
+        run_cargo(&arguments)?;
+        // As users get it: in the workspace, other crates switch its feature `host` on.
+        run_cargo(&["clippy", "--package", "ptx-matrix-gemm", "--quiet", "--", "-Dwarnings"])
     }),
     ("documentation", document),
     ("tests", crate::test_programs::run),
