@@ -3,9 +3,6 @@
 use ptx_matrix::launch::{Device, KernelInfo};
 use ptx_matrix::sim::Simulator;
 
-#[cfg(feature = "host")]
-use ptx_matrix_host::{DeviceLimits, GpuDevice, InStream};
-
 /// A device that runs GEMMs.
 pub trait GemmDevice: Device {
     /// The number of SMs, for which the grid is sized.
@@ -25,32 +22,5 @@ impl GemmDevice for Simulator {
 
     fn has(&self, _: &KernelInfo) -> bool {
         true
-    }
-}
-
-#[cfg(feature = "host")]
-fn fits(limits: &DeviceLimits, kernel: &KernelInfo) -> bool {
-    kernel.shared_bytes <= limits.shared_bytes
-}
-
-#[cfg(feature = "host")]
-impl GemmDevice for GpuDevice {
-    fn multiprocessors(&self) -> u32 {
-        self.gpu().info().multiprocessors
-    }
-
-    fn has(&self, kernel: &KernelInfo) -> bool {
-        fits(&self.gpu().info().limits, kernel) && self.has_kernel(kernel.name)
-    }
-}
-
-#[cfg(feature = "host")]
-impl GemmDevice for InStream<'_> {
-    fn multiprocessors(&self) -> u32 {
-        self.stream().info().multiprocessors
-    }
-
-    fn has(&self, kernel: &KernelInfo) -> bool {
-        fits(&self.stream().info().limits, kernel) && self.has_kernel(kernel.name)
     }
 }

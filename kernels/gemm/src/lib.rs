@@ -41,6 +41,8 @@ pub mod parts;
 mod device;
 #[cfg(all(feature = "planner", not(target_arch = "nvptx64")))]
 mod error;
+#[cfg(all(feature = "host", not(target_arch = "nvptx64")))]
+mod gpu;
 #[cfg(all(feature = "planner", not(target_arch = "nvptx64")))]
 mod layout;
 #[cfg(all(feature = "planner", not(target_arch = "nvptx64")))]

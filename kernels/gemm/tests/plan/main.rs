@@ -5,6 +5,8 @@ mod select;
 mod slices;
 
 use std::convert::Infallible;
+use std::fs;
+use std::path::{Path, PathBuf};
 
 use bytemuck::Pod;
 use ptx_matrix::element::{F8E4M3, F8E5M2, bf16, f16};
@@ -73,6 +75,23 @@ fn refused_buffers(gemm: &Gemm<bf16>, [a, b, d]: [usize; 3]) -> String {
     let (a, b, mut d) = (elements(a), elements(b), elements(d));
     let outcome = gemm.plan(&Idle).unwrap().run(Operands::new(&Idle, &a, &b, &mut d));
     outcome.unwrap_err().to_string()
+}
+
+/// Other crates of the workspace switch the feature `host` on. So a compiler sees this crate
+/// without it only elsewhere, and this reads the sources.
+#[test]
+fn only_gpu_rs_needs_the_gpu_runtime() {
+    fn files(folder: &Path) -> Vec<PathBuf> {
+        let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+        entries.flat_map(|path| if path.is_dir() { files(&path) } else { vec![path] }).collect()
+    }
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let needs_it = |file: &PathBuf| {
+        let text = fs::read_to_string(file).unwrap();
+        text.contains("ptx_matrix_host") || text.contains("crate::gpu")
+    };
+    let needing: Vec<PathBuf> = files(&source).into_iter().filter(needs_it).collect();
+    assert_eq!(needing, [source.join("gpu.rs")]);
 }
 
 #[test]
