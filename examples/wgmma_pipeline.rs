@@ -68,7 +68,7 @@ fn main() {
     let value = |i: usize| bf16::from_f32((i % 5) as f32 - 2.0);
     let values = |len: usize| (0..len).map(value).collect::<Vec<bf16>>();
     let (a, b) = (values(M * K), values(K * N));
-    let (mut d, device) = (vec![0.0; M * N], Simulator::new(0)); // On a GPU: upload.
+    let (mut d, device) = (vec![0.0; M * N], Simulator::new(0)); // On a GPU: `GpuDevice`, `upload`.
     let map_a = Tensor::<TileA, 2>::new([K, M]).map(&device, &a[..]).unwrap();
     let map_b = Tensor::<TileB, 2>::new([K, N]).map(&device, &b[..]).unwrap();
     multiply::launch(&device, 1, &map_a, &map_b, &mut d[..], K as u32).check();

@@ -34,7 +34,7 @@ pub(crate) const LARGEST_BATCH: usize = 65_535;
 /// # Kernels
 /// On sm_90a, `wgmma` computes a GEMM if the rows of A and B (columns, if column-major) start at
 /// multiples of 16 bytes. In a batch, each matrix must. bf16 and f16 take A and B in any order.
-/// tf32, s8, e4m3 and e5m2 take a row-major A and a column-major B; with other orders they need
+/// tf32, s8, e4m3 and e5m2 take a row-major A and a column-major B. With other orders they need
 /// [repacking](Self::repack_workspace). On sm_90 and later, f64 with A and B in the same order
 /// takes `mma.sync` with TMA loads. All other GEMMs take `mma.sync`, with `cp.async` where the
 /// elements are aligned to 4 bytes, and with ordinary loads elsewhere and on sm_75.
@@ -373,11 +373,11 @@ impl<T: Multiply<O>, O: Output> Gemm<T, O> {
     fn joined(self) -> Self {
         let Self { m, n, batches, a, b, d, bias_per_row, .. } = self;
         let rows = m.saturating_mul(batches);
-        let one_behind_the_other =
+        let is_contiguous =
             |of: Layout| of.is_row_major() && of.batch_stride == m.saturating_mul(of.stride);
         let joins = batches > 1
             && b.batch_stride == 0
-            && [a, d].into_iter().all(one_behind_the_other)
+            && [a, d].into_iter().all(is_contiguous)
             && !bias_per_row
             && rows.saturating_mul(n.div_ceil(64)) <= LONGEST;
         if joins { Self { m: rows, batches: 1, ..self } } else { self }

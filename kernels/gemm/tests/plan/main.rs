@@ -368,6 +368,16 @@ fn batch_with_one_b_is_one_gemm() {
     for apart in [joined.clone().bias_per_row(), batch.d(of(1024, 17 * 1024))] {
         assert_ne!(choice(&apart), choice(&rows));
     }
+    // The single rows of a batch may overlap in A.
+    let a: Vec<bf16> = (0..64 + 8).map(|i| bf16::from_f32(f32::from(i >= 64))).collect();
+    let (b, mut d) = (vec![bf16::ONE; 64 * 8], elements::<bf16>(2 * 8));
+    let overlapping = Gemm::<bf16>::new(1, 8, 64).batches(2).a(of(8, 8)).d(of(8, 8));
+    let plan = overlapping.plan(&device).unwrap();
+    plan.run(Operands::new(&device, &a, &b, &mut d)).unwrap();
+    assert_eq!(
+        d.iter().map(|element| element.to_f32()).collect::<Vec<_>>(),
+        [[0.0; 8], [8.0; 8]].concat()
+    );
     // As one GEMM it would have too many rows.
     let many = Gemm::<bf16>::new(1 << 16, 64, 512).batches(1 << 15).a(of(512, 512 << 16));
     assert!(many.d(of(64, 64 << 16)).plan(&device).is_ok());
