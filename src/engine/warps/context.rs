@@ -122,6 +122,13 @@ pub(crate) fn fail(site: Site, misuse: Misuse) -> ! {
 
 /// Ends the run with a misuse that a collective found in a lane's operand.
 pub(crate) fn fail_in_lane(site: Site, lane: Option<usize>, misuse: Misuse) -> ! {
+    // A pointer, because rustc follows the calls of each function that it may inline. Every
+    // instruction can come here, and the way on goes through all messages.
+    static END: fn(Site, Option<usize>, Misuse) -> ! = end;
+    END(site, lane, misuse)
+}
+
+fn end(site: Site, lane: Option<usize>, misuse: Misuse) -> ! {
     if cfg!(panic = "abort") || std::thread::panicking() {
         tell_what_ended_the_run();
         _ = writeln!(std::io::stderr(), "error: {misuse}\n  --> {}", site.location);
