@@ -6,7 +6,7 @@ use crate::copy::reduction::Reduction;
 use crate::element::Element;
 use crate::lane::{Lane, Sealed};
 use crate::memory::{Order, SharedTile, Swizzle};
-use crate::scope::Blocks;
+use crate::scope::ClusterMask;
 use crate::sync::Barrier;
 use crate::target::{AtLeast, BuiltFor};
 
@@ -102,7 +102,7 @@ impl<P> TmaSource<P> {
     /// # Ok::<(), TensorMapError>(())
     /// ```
     #[inline]
-    pub fn multicast(self, blocks: Blocks) -> TmaSource<P, Blocks> {
+    pub fn multicast(self, blocks: ClusterMask) -> TmaSource<P, ClusterMask> {
         TmaSource { place: self.place, policy: self.policy, multicast: blocks }
     }
 }
@@ -127,7 +127,7 @@ impl<P> TmaDestination<P> {
     }
 }
 
-/// The blocks that a load writes to: its own, `()`, or several of a cluster, [`Blocks`].
+/// The blocks that a load writes to: its own, `()`, or several of a cluster, [`ClusterMask`].
 pub trait Multicast: Sealed + Copy {
     #[doc(hidden)]
     fn mask(self) -> Option<u16>;
@@ -141,11 +141,11 @@ impl Multicast for () {
     }
 }
 
-impl Sealed for Blocks {}
-impl Multicast for Blocks {
+impl Sealed for ClusterMask {}
+impl Multicast for ClusterMask {
     #[inline]
     fn mask(self) -> Option<u16> {
-        Some(Blocks::mask(self))
+        Some(ClusterMask::mask(self))
     }
 }
 

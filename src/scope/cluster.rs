@@ -1,7 +1,7 @@
 //! Cluster scope: blocks that run at the same time and access each other's shared memory (DSMEM,
 //! PTX ISA 2.2.3).
 
-use super::{Blocks, Peer, Peers};
+use super::{ClusterMask, Peer, Peers};
 use crate::lane::Grid;
 use crate::lane::Sealed;
 use crate::lane::Site;
@@ -186,7 +186,7 @@ impl<'b, const N: usize> Cluster<'b, N> {
 
     /// All blocks of the cluster, for a multicast.
     #[inline]
-    pub fn all(self) -> Blocks {
+    pub fn all(self) -> ClusterMask {
         self.peers().all()
     }
 

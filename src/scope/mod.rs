@@ -9,7 +9,7 @@
 //! | [`Warp`] | 32 lanes; [`Warp::each`] runs a lane closure, [`Warp::elect`] runs it in one lane |
 //! | [`WarpGroup`] | four warps, which execute `wgmma` together |
 //! | [`ClusterBlock`], [`Cluster`] | a block of a cluster, and the cluster: ranks and barriers |
-//! | [`Peer`], [`Peers`], [`Blocks`] | blocks of a cluster by rank; a set of them for multicast |
+//! | [`Peer`], [`Peers`], [`ClusterMask`] | blocks of a cluster by rank; a set for multicast |
 //! | [`Threads`] | threads that divide work: of a warp, a warpgroup or a block |
 //!
 //! Values that differ from lane to lane, and lane closures, are in [`lane`](crate::lane).
@@ -39,7 +39,7 @@ pub(crate) mod shuffle;
 mod warp_group;
 
 pub use cluster::{Cluster, ClusterArrival, ClusterBlock};
-pub use peer::{Blocks, Peer, Peers};
+pub use peer::{ClusterMask, Peer, Peers};
 pub use warp_group::WarpGroup;
 
 use crate::lane::Grid;

@@ -40,8 +40,8 @@ impl<const N: usize> Peers<N> {
 
     /// All blocks, for a multicast.
     #[inline]
-    pub const fn all(self) -> Blocks {
-        Blocks::of_mask(((1u32 << N) - 1) as u16)
+    pub const fn all(self) -> ClusterMask {
+        ClusterMask::of_mask(((1u32 << N) - 1) as u16)
     }
 }
 
@@ -54,8 +54,8 @@ impl Peer {
 
     /// A set of this block alone, for a multicast.
     #[inline]
-    pub const fn alone(self) -> Blocks {
-        Blocks::of_mask(1 << self.rank)
+    pub const fn alone(self) -> ClusterMask {
+        ClusterMask::of_mask(1 << self.rank)
     }
 
     /// The `.shared::cluster` address of the same place in this block's shared memory (`mapa`).
@@ -72,21 +72,21 @@ impl Peer {
 /// [`Cluster::all`](crate::scope::Cluster::all) makes the whole set; [`Peer::alone`] and
 /// [`and`](Self::and) make others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Blocks {
+pub struct ClusterMask {
     /// A bit for each block.
     mask: u16,
 }
 
-impl Blocks {
+impl ClusterMask {
     pub(crate) const fn of_mask(mask: u16) -> Self {
-        Blocks { mask }
+        ClusterMask { mask }
     }
 
     /// Adds a block to the set.
     #[inline]
     #[must_use]
     pub const fn and(self, peer: Peer) -> Self {
-        Blocks { mask: self.mask | 1 << peer.rank() }
+        ClusterMask { mask: self.mask | 1 << peer.rank() }
     }
 
     /// A bit for each block; bit 0 is rank 0.

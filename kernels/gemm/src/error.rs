@@ -34,10 +34,10 @@ impl<E> From<LaunchError<E>> for GemmError<E> {
 #[non_exhaustive]
 pub enum Refusal {
     /// A dimension is too large.
-    #[error("{side} is {given}, more than the {limit} that kernels count to")]
+    #[error("{dimension} is {given}, more than the {limit} that kernels count to")]
     TooLarge {
         /// The dimension.
-        side: &'static str,
+        dimension: &'static str,
         /// Its size.
         given: usize,
         /// The largest size.
@@ -63,10 +63,10 @@ pub enum Refusal {
         given: usize,
     },
     /// A buffer is too short.
-    #[error("{what} has {given} elements; the GEMM needs {needed}{}", why(.padding))]
+    #[error("{buffer} has {given} elements; the GEMM needs {needed}{}", why(.padding))]
     TooShort {
         /// The buffer.
-        what: &'static str,
+        buffer: &'static str,
         /// Its elements.
         given: usize,
         /// The elements that it must have.
@@ -116,7 +116,7 @@ pub enum Refusal {
     },
     /// No kernel has this name, or it does not support this GEMM.
     #[error(
-        "no kernel `{name}` computes {what} on this device{}; those that do: {}",
+        "no kernel `{name}` computes {gemm} on this device{}; those that do: {}",
         known_or_not(*is_known),
         list(at_hand)
     )]
@@ -126,15 +126,18 @@ pub enum Refusal {
         /// Whether this version has a kernel of this name for these elements.
         is_known: bool,
         /// The elements and orders.
-        what: String,
+        gemm: String,
         /// The kernels that support it.
         at_hand: Vec<String>,
     },
-    /// No kernel of the loaded PTX computes this GEMM.
-    #[error("no kernel of the PTX that the device has loaded computes {what}")]
+    /// No kernel of the device computes this GEMM.
+    #[error(
+        "the device has no kernel for {gemm}: a GPU has those of its loaded PTX, and a simulator \
+         those for its GPU"
+    )]
     NoKernel {
         /// The elements and orders.
-        what: String,
+        gemm: String,
     },
     /// The kernel cannot split K in this way.
     #[error("{kernel} cannot split a K of {k} in {k_splits}: {reason}")]

@@ -208,10 +208,10 @@ impl Matrices {
     /// Whether all rows (or columns) of all matrices start at multiples of `elements`.
     pub(super) fn are_aligned(self, elements: usize) -> bool {
         let Layout { stride, start, batch_stride, .. } = self.layout;
-        let one_behind_the_other =
+        let lines_are_aligned =
             self.layout.lines(self.size).0 <= 1 || stride.is_multiple_of(elements);
-        let beside_each_other = self.count <= 1 || batch_stride.is_multiple_of(elements);
-        one_behind_the_other && beside_each_other && start.is_multiple_of(elements)
+        let matrices_are_aligned = self.count <= 1 || batch_stride.is_multiple_of(elements);
+        lines_are_aligned && matrices_are_aligned && start.is_multiple_of(elements)
     }
 
     /// Whether each line can be read in whole pieces of `elements`: its length is a multiple of

@@ -259,14 +259,14 @@ impl<T: Multiply<O>, O: Output> Plan<T, O> {
     }
 
     fn check<D: GemmDevice>(&self, operands: &Operands<'_, D, T, O>) -> Result<(), Refusal> {
-        let at_least_with = |what, given, (needed, padding)| {
+        let at_least_with = |buffer, given, (needed, padding)| {
             if given < needed {
-                Err(Refusal::TooShort { what, given, needed, padding })
+                Err(Refusal::TooShort { buffer, given, needed, padding })
             } else {
                 Ok(())
             }
         };
-        let at_least = |what, given, needed| at_least_with(what, given, (needed, 0));
+        let at_least = |buffer, given, needed| at_least_with(buffer, given, (needed, 0));
         let Operands { device, a, b, c, bias, ends, d, workspace, repack_workspace } = operands;
         let gemm = &self.gemm;
         let [of_a, of_b, of_d] = gemm.matrices();

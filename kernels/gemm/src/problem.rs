@@ -35,9 +35,9 @@ pub(crate) const LARGEST_BATCH: usize = 65_535;
 /// On sm_90a, `wgmma` computes a GEMM if the rows of A and B (columns, if column-major) start at
 /// multiples of 16 bytes. In a batch, each matrix must. bf16 and f16 take A and B in any order.
 /// tf32, s8, e4m3 and e5m2 take a row-major A and a column-major B. With other orders they need
-/// [repacking](Self::repack_workspace). On sm_90 and later, f64 with A and B in the same order
-/// takes `mma.sync` with TMA loads. All other GEMMs take `mma.sync`, with `cp.async` where the
-/// elements are aligned to 4 bytes, and with ordinary loads elsewhere and on sm_75.
+/// [repacking](Self::repack_workspace_up_to). On sm_90 and later, f64 with A and B in the same
+/// order takes `mma.sync` with TMA loads. All other GEMMs take `mma.sync`, with `cp.async` where
+/// the elements are aligned to 4 bytes, and with ordinary loads elsewhere and on sm_75.
 ///
 /// # Semantics
 /// By default, the matrices are row-major and dense, alpha is 1, there is no C, and f
@@ -155,9 +155,9 @@ impl<T: Multiply<O>, O: Output> Gemm<T, O> {
     /// [bias](super::Operands::bias) per column is separate for each group.
     ///
     /// sm_90a uses `wgmma` if the rows or columns of A and B start at multiples of 16 bytes, and B
-    /// is column-major (any order for bf16 and f16), or with [repacking](Self::repack_workspace).
-    /// Otherwise, and on other GPUs from sm_80 on (e4m3 and e5m2: sm_89), a slow `mma.sync` kernel
-    /// for unaligned rows is used.
+    /// is column-major (any order for bf16 and f16), or with
+    /// [repacking](Self::repack_workspace_up_to). Otherwise, and on other GPUs from sm_80 on
+    /// (e4m3 and e5m2: sm_89), a slow `mma.sync` kernel for unaligned rows is used.
     ///
     /// ```
     /// use ptx_matrix::{element::bf16, launch::Device, sim::Simulator};
@@ -254,7 +254,7 @@ impl<T: Multiply<O>, O: Output> Gemm<T, O> {
     /// // Rows of 301 and of 201 elements.
     /// let (m, n, k) = (300, 201, 301);
     /// let device = Simulator::default();
-    /// let plan = Gemm::<bf16>::new(m, n, k).repack_workspace(1 << 20).plan(&device)?;
+    /// let plan = Gemm::<bf16>::new(m, n, k).repack_workspace_up_to(1 << 20).plan(&device)?;
     /// assert_eq!(plan.choice().unwrap().repacked, Repacked::Both);
     /// assert_eq!(plan.repack_workspace_len(), 300 * 320 + 301 * 256);
     ///
@@ -266,13 +266,14 @@ impl<T: Multiply<O>, O: Output> Gemm<T, O> {
     /// assert_eq!(d[m * n - 1], bf16::from_f32(301.0));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn repack_workspace(self, elements: usize) -> Self {
+    pub fn repack_workspace_up_to(self, elements: usize) -> Self {
         Self { repack_workspace: elements, ..self }
     }
 
     /// Fixes the kernel, the splits of K and the repacked operands. The limits of
-    /// [`workspace_up_to`](Self::workspace_up_to) and [`repack_workspace`](Self::repack_workspace)
-    /// do not apply: the caller provides the workspaces that this choice needs.
+    /// [`workspace_up_to`](Self::workspace_up_to) and
+    /// [`repack_workspace_up_to`](Self::repack_workspace_up_to) do not apply: the caller
+    /// provides the workspaces that this choice needs.
     pub fn choose(self, choice: Choice) -> Self {
         Self { choice: Some(choice), ..self }
     }
@@ -307,7 +308,7 @@ impl<T: Multiply<O>, O: Output> Gemm<T, O> {
     pub fn plan<D: GemmDevice>(&self, device: &D) -> Result<Plan<T, O>, GemmError<D::Error>> {
         self.check()?;
         let candidate = if self.multiplies() { Some(self.select(device)?) } else { None };
-        let gemm = self.row_major();
+        let gemm = self.canonical();
         let workload = gemm.workload(device.multiprocessors());
         Ok(Plan {
             transposed: self.d.order == Order::ColMajor,
@@ -345,15 +346,15 @@ impl<T: Multiply<O>, O: Output> Gemm<T, O> {
 
     /// The rows of one GEMM, and the number of GEMMs. Groups count as a batch of their average
     /// size.
-    pub(super) fn like_a_batch(&self) -> (usize, usize) {
+    pub(super) fn rows_and_batches(&self) -> (usize, usize) {
         self.groups
             .map_or((self.m, self.batches), |groups| (self.m.div_ceil(groups.max(1)), groups))
     }
 
     /// The same GEMM as kernels compute it: with a row-major D, and as one GEMM if it can be. A
     /// column-major D is computed as Dᵀ = BᵀAᵀ.
-    pub(super) fn row_major(&self) -> Self {
-        let row_major = match self.d.order {
+    pub(super) fn canonical(&self) -> Self {
+        let with_row_major_d = match self.d.order {
             Order::RowMajor => self.clone(),
             Order::ColMajor => Self {
                 m: self.n,
@@ -365,7 +366,7 @@ impl<T: Multiply<O>, O: Output> Gemm<T, O> {
                 ..self.clone()
             },
         };
-        row_major.joined()
+        with_row_major_d.joined()
     }
 
     /// As one GEMM of all rows, if it is a batch with one B whose matrices A, and D, lie one behind
@@ -429,14 +430,14 @@ impl<T: Multiply<O>, O: Output> Gemm<T, O> {
     }
 
     /// Elements and orders, for messages.
-    pub(super) fn what(&self) -> String {
+    pub(super) fn elements_and_orders(&self) -> String {
         let [a, b, d] = self.matrices().map(|matrix| matrix.layout.order);
         format!("{} x {} {} into {} D", a, b, Self::name(), d)
     }
 
     fn check(&self) -> Result<(), Refusal> {
-        let at_most = |side, given, limit| {
-            if given > limit { Err(Refusal::TooLarge { side, given, limit }) } else { Ok(()) }
+        let at_most = |dimension, given, limit| {
+            if given > limit { Err(Refusal::TooLarge { dimension, given, limit }) } else { Ok(()) }
         };
         at_most("M", self.m, LONGEST)?;
         at_most("N", self.n, LONGEST)?;
@@ -444,7 +445,7 @@ impl<T: Multiply<O>, O: Output> Gemm<T, O> {
         at_most("the batch", self.batches, LARGEST_BATCH)?;
         self.check_groups()?;
         at_most("the number of groups", self.groups.unwrap_or(0), LARGEST_BATCH)?;
-        let Self { m, n, .. } = self.row_major();
+        let Self { m, n, .. } = self.canonical();
         at_most("M x N / 64, the number of blocks,", m * n.div_ceil(64), LONGEST)?;
         let of_floats = !matches!(self.activation, Activation::Identity | Activation::Relu);
         if of_floats && !O::Acc::IS_FLOAT {
@@ -467,27 +468,23 @@ impl<T: Multiply<O>, O: Output> Gemm<T, O> {
                 at_most("the leading dimension of D", stride, u32::MAX as usize)?;
                 continue;
             }
-            let side = if matrix == "A" {
+            let dimension = if matrix == "A" {
                 "the leading dimension of A"
             } else {
                 "the leading dimension of B"
             };
-            at_most(side, stride, LARGEST_STRIDE)?;
+            at_most(dimension, stride, LARGEST_STRIDE)?;
         }
         let (lines, length) = self.d.lines((self.m, self.n));
         let Layout { stride, batch_stride, .. } = self.d;
-        let one_behind_the_other =
-            lines.saturating_sub(1).saturating_mul(stride).saturating_add(length);
+        // From a matrix's first element to its last.
+        let extent = lines.saturating_sub(1).saturating_mul(stride).saturating_add(length);
         let interleaved =
             self.batches.saturating_sub(1).saturating_mul(batch_stride).saturating_add(length)
                 <= stride;
-        let disjoint =
-            batch_stride >= one_behind_the_other || batch_stride >= length && interleaved;
+        let disjoint = batch_stride >= extent || batch_stride >= length && interleaved;
         if self.batches > 1 && !disjoint {
-            return Err(Refusal::BatchOverlaps {
-                given: batch_stride,
-                needed: one_behind_the_other,
-            });
+            return Err(Refusal::BatchOverlaps { given: batch_stride, needed: extent });
         }
         Ok(())
     }

@@ -142,7 +142,7 @@ fn col_major_epilogue_and_empty_gemms_in_place() {
     in_place(&gemm.clone().alpha(0.0), None, value, operand);
     in_place(&Gemm::<bf16>::new(40, 48, 0).beta(3.0), None, value, operand);
     // Odd leading dimensions, repacked.
-    let odd = Gemm::<bf16>::new(41, 49, 83).beta(2.0).repack_workspace(usize::MAX);
+    let odd = Gemm::<bf16>::new(41, 49, 83).beta(2.0).repack_workspace_up_to(usize::MAX);
     assert!(odd.plan(&Simulator::default()).unwrap().repack_workspace_len() > 0);
     in_place(&odd, None, value, operand);
 }

@@ -45,7 +45,7 @@ fn swiglu(by: C) {
     let map_c = (by == C::ByTma).then(|| tensor_d.map(&device, &c[..]).unwrap());
     // Alpha applies after silu.
     let (alpha, beta) = (0.5, if by == C::None { 0.0 } else { 2.0 });
-    let scalars = EpilogueScalars { alpha, beta, bias_per_row: 0, activation: 0 };
+    let scalars = EpilogueScalars::new(alpha, beta);
     let epilogue = EpilogueArgsHost {
         c: &c[..],
         bias: &[][..],

@@ -53,7 +53,7 @@ fn gemm<T: Multiply<O>, O: Output<Acc: TrialElement>>(trial: &Trial) -> Gemm<T, 
     let up_to = |may: bool| if may { usize::MAX } else { 0 };
     let gemm = gemm
         .workspace_up_to(up_to(trial.may_split))
-        .repack_workspace(up_to(trial.may_copy))
+        .repack_workspace_up_to(up_to(trial.may_copy))
         .activation(trial.activation);
     let gemm = if trial.fast { gemm.fast_accumulation() } else { gemm };
     let gemm = if let Some(ends) = &trial.ends { gemm.groups(ends.len()) } else { gemm };

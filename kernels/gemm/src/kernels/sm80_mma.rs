@@ -9,7 +9,7 @@
 //! part of the newest stage.
 
 use crate::parts::mma::{Acc, AccumulatorFragment, SelectSwizzle, Stage, TileA, TileB};
-use crate::parts::source::{Groups as _, Source};
+use crate::parts::source::{CopyGroups as _, Source};
 use crate::parts::{AsyncArgs, EpilogueArgs, GroupCursor, Groups, MmaOp, Output, ProblemShape};
 use ptx_matrix::copy::Along;
 use ptx_matrix::fragment::Shape;
@@ -248,13 +248,13 @@ fn tile<
             let next = if step == back_after { 1 - steps as isize } else { 1 };
             read_a.advance(next);
             read_b.advance(next);
-            Copies::<C, M, N, K>::commit(warp);
+            CopyGroups::<C, M, N, K>::commit(warp);
         }
     }
     // Commit also where nothing is left: the newest groups are then empty, and the waits stay the
     // same.
     for _ in filled..STAGES - 1 {
-        Copies::<C, M, N, K>::commit(warp);
+        CopyGroups::<C, M, N, K>::commit(warp);
     }
 
     // The warp's place in the block's tile.
@@ -269,7 +269,7 @@ fn tile<
 
     let mut accumulators: [[[AccumulatorFragment<C::Op>; PAIR]; J]; I] = Zeroable::zeroed();
     let mut stage = RingIndex::FIRST;
-    Copies::<C, M, N, K>::wait::<IN_FLIGHT>(warp);
+    CopyGroups::<C, M, N, K>::wait::<IN_FLIGHT>(warp);
     block.sync();
     let mut fragments: Fragments<C::Op, I, J> = (load_a(stage, 0), load_b(stage, 0));
     let slices = K / mma_k;
@@ -283,7 +283,7 @@ fn tile<
         > 32;
     let load_row = if is_large { I - 1 } else { I / 4 };
     // Elements that a thread holds in the meantime take registers.
-    let fetch_row = if size_of::<Held<C, M, N, K>>() == 0 { I / 2 } else { I - 1 };
+    let fetch_row = if size_of::<InRegisters<C, M, N, K>>() == 0 { I / 2 } else { I - 1 };
     for step in 0..steps {
         let free = stages.stage(stage.before());
         for slice in 0..slices {
@@ -291,7 +291,7 @@ fn tile<
                 // After the wait and the sync, the tiles of the next k-tile have landed from all
                 // threads. All warps have loaded the last slice of this one: its stage is
                 // filled next.
-                Copies::<C, M, N, K>::wait::<IN_FLIGHT>(warp);
+                CopyGroups::<C, M, N, K>::wait::<IN_FLIGHT>(warp);
                 block.sync();
                 // After the last k-tile, the stage is loaded once more, and not used.
                 stage = if step + 1 < steps { stage.next() } else { stage };
@@ -330,7 +330,7 @@ fn tile<
                 read_b.put(block, &free.1, held_b, slice, load_parts);
             }
             if slice == slices - 2 {
-                Copies::<C, M, N, K>::commit(warp);
+                CopyGroups::<C, M, N, K>::commit(warp);
                 read_a.advance(1);
                 read_b.advance(1);
             }
@@ -338,7 +338,7 @@ fn tile<
         }
     }
 
-    Copies::<C, M, N, K>::wait::<0>(warp);
+    CopyGroups::<C, M, N, K>::wait::<0>(warp);
     block.sync();
     let at = (top + down, left + right);
     // Computed here and not before the mainloop, where registers are short.
@@ -395,22 +395,22 @@ fn tile<
 }
 
 /// The copy groups of A; those of B are the same.
-type Copies<C, const M: usize, const N: usize, const K: usize> =
+type CopyGroups<C, const M: usize, const N: usize, const K: usize> =
     <<C as Config<M, N, K>>::SourceA<'static> as Source<
         'static,
         TileA<<C as Config<M, N, K>>::Op, <C as Config<M, N, K>>::OrderA, M, K>,
-    >>::Groups;
+    >>::CopyGroups;
 
 /// The elements that a thread holds of loads through registers.
-type Held<C, const M: usize, const N: usize, const K: usize> = (
+type InRegisters<C, const M: usize, const N: usize, const K: usize> = (
     <<C as Config<M, N, K>>::SourceA<'static> as Source<
         'static,
         TileA<<C as Config<M, N, K>>::Op, <C as Config<M, N, K>>::OrderA, M, K>,
-    >>::Held,
+    >>::InRegisters,
     <<C as Config<M, N, K>>::SourceB<'static> as Source<
         'static,
         TileB<<C as Config<M, N, K>>::Op, <C as Config<M, N, K>>::OrderB, K, N>,
-    >>::Held,
+    >>::InRegisters,
 );
 
 /// Rows of D that consecutive blocks cover along M before they go on along N (rasterization): about

@@ -24,6 +24,11 @@ pub struct EpilogueScalars<S: Number> {
 }
 
 impl<S: Number> EpilogueScalars<S> {
+    /// The scales, without an activation; a bias has an element for each column.
+    pub const fn new(alpha: S, beta: S) -> Self {
+        EpilogueScalars { alpha, beta, bias_per_row: 0, activation: 0 }
+    }
+
     /// Returns alpha times an accumulator.
     #[inline]
     pub fn scaled(&self, accumulator: S) -> S {

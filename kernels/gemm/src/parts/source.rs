@@ -12,9 +12,9 @@ pub trait Source<'k, Tile: ReadTile>: Sized {
     /// The matrix.
     type Matrix: Copy;
     /// The elements that a thread holds while a tile is in flight.
-    type Held;
-    /// The groups of loads in flight, to wait for.
-    type Groups: Groups;
+    type InRegisters;
+    /// The copy groups, to wait for.
+    type CopyGroups: CopyGroups;
     /// The alignment of the matrix's rows or columns, in bytes.
     const ALIGNMENT: usize;
     /// The matrix's order where it must be the tiles' order; none where it is a runtime argument.
@@ -42,15 +42,15 @@ pub trait Source<'k, Tile: ReadTile>: Sized {
     /// Starts to load a part of the next tile. The tile may be the matrix's last, and partial. The
     /// default is for a source whose [`fetch`](Self::fetch) also takes partial tiles.
     #[inline]
-    fn fill(&self, block: &Block, tile: &Tile, part: usize) -> Self::Held {
+    fn fill(&self, block: &Block, tile: &Tile, part: usize) -> Self::InRegisters {
         self.fetch(block, tile, part, Self::FILL_PARTS)
     }
 
     /// Starts to load part `part` of `parts` of the next tile, which must be whole along K.
-    fn fetch(&self, block: &Block, tile: &Tile, part: usize, parts: usize) -> Self::Held;
+    fn fetch(&self, block: &Block, tile: &Tile, part: usize, parts: usize) -> Self::InRegisters;
 
     /// Stores the held elements of that part.
-    fn put(&self, block: &Block, tile: &Tile, held: &Self::Held, part: usize, parts: usize);
+    fn put(&self, block: &Block, tile: &Tile, held: &Self::InRegisters, part: usize, parts: usize);
 }
 
 /// The parts in which a tile is loaded with `pieces` loads for each thread. At most 32 are in
@@ -59,8 +59,8 @@ const fn fill_parts(pieces: usize) -> usize {
     pieces.div_ceil(32)
 }
 
-/// Groups of loads in flight.
-pub trait Groups {
+/// Groups of loads in flight: those of `cp.async`, or none.
+pub trait CopyGroups {
     /// Commits the loads since the last commit as a group.
     fn commit(warp: Warp<'_>);
 
@@ -68,10 +68,10 @@ pub trait Groups {
     fn wait<const N: u32>(warp: Warp<'_>);
 }
 
-/// Threads hold all loads in flight: there is nothing to wait for.
-pub struct Held;
+/// No groups: loads in flight are in registers, and nothing waits for them.
+pub struct NoCopyGroups;
 
-impl Groups for Held {
+impl CopyGroups for NoCopyGroups {
     #[inline]
     fn commit(_: Warp<'_>) {}
 
@@ -84,8 +84,8 @@ impl<'k, Tile: ReadTile, P: Piece, const COPIES: usize> Source<'k, Tile>
     for UnalignedReader<'k, Tile, P, COPIES>
 {
     type Matrix = GlobalMatrix<'k, Tile::Element, Tile::Order>;
-    type Held = Fetched<P, COPIES>;
-    type Groups = Held;
+    type InRegisters = Fetched<P, COPIES>;
+    type CopyGroups = NoCopyGroups;
     const ALIGNMENT: usize = size_of::<P>();
     const ROW_MAJOR: Option<bool> = Some(Tile::Order::ROW_MAJOR);
     const FILL_PARTS: usize = fill_parts(COPIES);
@@ -112,12 +112,12 @@ impl<'k, Tile: ReadTile, P: Piece, const COPIES: usize> Source<'k, Tile>
     }
 
     #[inline]
-    fn fetch(&self, block: &Block, _: &Tile, part: usize, parts: usize) -> Self::Held {
+    fn fetch(&self, block: &Block, _: &Tile, part: usize, parts: usize) -> Self::InRegisters {
         UnalignedReader::fetch(self, block, part, parts)
     }
 
     #[inline]
-    fn put(&self, block: &Block, tile: &Tile, held: &Self::Held, part: usize, parts: usize) {
+    fn put(&self, block: &Block, tile: &Tile, held: &Self::InRegisters, part: usize, parts: usize) {
         UnalignedReader::put(self, block, tile, held, part, parts);
     }
 }
@@ -128,9 +128,9 @@ mod asynchronous {
     use super::*;
 
     /// Loads in flight are `cp.async` groups.
-    pub struct Copied;
+    pub struct CpAsyncGroups;
 
-    impl Groups for Copied {
+    impl CopyGroups for CpAsyncGroups {
         #[inline]
         fn commit(warp: Warp<'_>) {
             CpAsync::<16>::commit(warp);
@@ -145,8 +145,8 @@ mod asynchronous {
     /// Rows or columns that start at multiples of 16 bytes.
     impl<'k, Tile: ReadTile, const COUNT: usize> Source<'k, Tile> for TileReader<'k, Tile, COUNT> {
         type Matrix = GlobalMatrix<'k, Tile::Element, Tile::Order>;
-        type Held = ();
-        type Groups = Copied;
+        type InRegisters = ();
+        type CopyGroups = CpAsyncGroups;
         const ALIGNMENT: usize = 16;
         const ROW_MAJOR: Option<bool> = Some(Tile::Order::ROW_MAJOR);
         const FILL_PARTS: usize = 1;
@@ -227,8 +227,8 @@ mod asynchronous {
         for Words<'k, Tile, P, COPIES>
     {
         type Matrix = InAnyOrder<'k, Tile::Element>;
-        type Held = ();
-        type Groups = Copied;
+        type InRegisters = ();
+        type CopyGroups = CpAsyncGroups;
         const ALIGNMENT: usize = size_of::<Tile::Element>();
         const ROW_MAJOR: Option<bool> = None;
         const FILL_PARTS: usize = fill_parts(COPIES);
@@ -295,8 +295,8 @@ mod asynchronous {
         P: Piece,
     {
         type Matrix = InAnyOrder<'k, Tile::Element>;
-        type Held = Fetched<P, COPIES>;
-        type Groups = Copied;
+        type InRegisters = Fetched<P, COPIES>;
+        type CopyGroups = CpAsyncGroups;
         const ALIGNMENT: usize = size_of::<Tile::Element>();
         const ROW_MAJOR: Option<bool> = None;
         const FILL_PARTS: usize = fill_parts(COPIES);
@@ -339,7 +339,13 @@ mod asynchronous {
         }
 
         #[inline]
-        fn fetch(&self, block: &Block, tile: &Tile, part: usize, parts: usize) -> Self::Held {
+        fn fetch(
+            &self,
+            block: &Block,
+            tile: &Tile,
+            part: usize,
+            parts: usize,
+        ) -> Self::InRegisters {
             match self {
                 Self::Words(reader) => {
                     reader.copy(block, tile, part, parts);
@@ -351,7 +357,14 @@ mod asynchronous {
         }
 
         #[inline]
-        fn put(&self, block: &Block, tile: &Tile, held: &Self::Held, part: usize, parts: usize) {
+        fn put(
+            &self,
+            block: &Block,
+            tile: &Tile,
+            held: &Self::InRegisters,
+            part: usize,
+            parts: usize,
+        ) {
             match self {
                 Self::Words(_) => {}
                 Self::Rows(reader) => reader.put(block, tile, held, part, parts),

@@ -19,7 +19,7 @@ pub struct Choice {
     #[serde(alias = "parts")]
     pub k_splits: usize,
     /// The operands that are repacked first: see
-    /// [`Gemm::repack_workspace`](crate::Gemm::repack_workspace).
+    /// [`Gemm::repack_workspace_up_to`](crate::Gemm::repack_workspace_up_to).
     #[serde(default, skip_serializing_if = "Repacked::is_none", alias = "copied")]
     pub repacked: Repacked,
 }

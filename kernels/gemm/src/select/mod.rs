@@ -76,14 +76,14 @@ impl Workload {
 impl<T: Multiply<O>, O: Output> Gemm<T, O> {
     /// This GEMM as the cost model sees it.
     pub(crate) fn workload(&self, sms: u32) -> Workload {
-        let row_major = self.row_major();
-        let [a, b, d] = row_major.matrices();
+        let gemm = self.canonical();
+        let [a, b, d] = gemm.matrices();
         let operands = PerOperand { a, b };
-        let (m, batches) = row_major.like_a_batch();
+        let (m, batches) = gemm.rows_and_batches();
         Workload {
             m,
-            n: row_major.n,
-            k: row_major.k,
+            n: gemm.n,
+            k: gemm.k,
             batches,
             element_bytes: ElementBytes {
                 operand: size_of::<T>(),
@@ -92,7 +92,7 @@ impl<T: Multiply<O>, O: Output> Gemm<T, O> {
             },
             mma_rate: T::PRODUCTS,
             sms,
-            can_split_k: row_major.groups.is_none(),
+            can_split_k: gemm.groups.is_none(),
             starts_with_lines: PerOperand::of(|of| {
                 operands.get(of).are_aligned(CACHE_LINE / size_of::<T>())
             }),
@@ -100,7 +100,7 @@ impl<T: Multiply<O>, O: Output> Gemm<T, O> {
                 let Matrices { size: (rows, cols), .. } = operands.get(of);
                 operands.get(of).different() as f64 * rows as f64 * cols as f64
             }),
-            tma_stores_d: row_major.tma_stores_d(d),
+            tma_stores_d: gemm.tma_stores_d(d),
         }
     }
 
@@ -111,7 +111,7 @@ impl<T: Multiply<O>, O: Output> Gemm<T, O> {
         device: &D,
         repack_workspace: usize,
     ) -> impl Iterator<Item = Candidate> {
-        let row_major = self.row_major();
+        let gemm = self.canonical();
         let all = if self.groups.is_some() { T::GROUPED } else { T::KERNELS };
         let fast = self.fast_accumulation;
         let usable =
@@ -120,8 +120,8 @@ impl<T: Multiply<O>, O: Output> Gemm<T, O> {
             Repacked::ALL.map(|repacked| Candidate { kernel, k_splits: 1, repacked })
         });
         candidates.filter(move |&Candidate { kernel, repacked, .. }| {
-            let operands = row_major.operands(kernel, repacked);
-            let as_they_lie = row_major.operands(kernel, Repacked::None);
+            let operands = gemm.operands(kernel, repacked);
+            let as_they_lie = gemm.operands(kernel, Repacked::None);
             let fits = |of: Operand, matrix: Matrices| {
                 let whole = matrix.have_whole_pieces(piece::<T>(kernel));
                 // Repacked in another order, the leading dimension is the number of rows.
@@ -138,7 +138,7 @@ impl<T: Multiply<O>, O: Output> Gemm<T, O> {
             Operand::BOTH
                 .iter()
                 .all(|&of| fits(of, operands[of as usize]) && (!repacked.has(of) || gains(of)))
-                && row_major.repack_len(kernel, repacked) <= repack_workspace
+                && gemm.repack_len(kernel, repacked) <= repack_workspace
         })
     }
 
@@ -148,7 +148,7 @@ impl<T: Multiply<O>, O: Output> Gemm<T, O> {
         let Some(choice) = &self.choice else {
             let candidates = self.candidates(device, self.repack_workspace);
             let best = workload.best(candidates, self.workspace);
-            return best.ok_or_else(|| Refusal::NoKernel { what: self.what() });
+            return best.ok_or_else(|| Refusal::NoKernel { gemm: self.elements_and_orders() });
         };
         let Choice { kernel: name, k_splits, repacked } = choice;
         let (k_splits, repacked) = (*k_splits, *repacked);
@@ -158,7 +158,7 @@ impl<T: Multiply<O>, O: Output> Gemm<T, O> {
         let Candidate { kernel, .. } = found.ok_or_else(|| Refusal::NoSuchKernel {
             name: Choice { k_splits: 1, ..choice.clone() }.to_string(),
             is_known: T::KERNELS.iter().chain(T::GROUPED).any(|kernel| kernel.name == name),
-            what: self.what(),
+            gemm: self.elements_and_orders(),
             at_hand: self
                 .candidates(device, self.repack_workspace)
                 .map(|candidate| candidate.choice().to_string())

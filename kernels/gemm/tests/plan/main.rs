@@ -183,10 +183,10 @@ fn vectors_need_no_padding() {
             for copies in [0, 1 << 12] {
                 let row = Gemm::<T, f32>::new(1, 3, k)
                     .b(Layout::col_major(wide))
-                    .repack_workspace(copies);
+                    .repack_workspace_up_to(copies);
                 let col = Gemm::<T, f32>::new(3, 1, k)
                     .a(Layout::row_major(wide))
-                    .repack_workspace(copies);
+                    .repack_workspace_up_to(copies);
                 for (gemm, a, b) in
                     [(row, &vector, &matrix), (col.b(Layout::col_major(k)), &matrix, &vector)]
                 {
@@ -414,7 +414,7 @@ fn products_of_copies() {
                 .b(of_b)
                 .d(of_d)
                 .batches(batches)
-                .repack_workspace(usize::MAX);
+                .repack_workspace_up_to(usize::MAX);
             let mut choices = gemm.choices(&device);
             // A family shares the reasons to repack: sm80 or sm90, and the order.
             let family = |choice: &Choice| {
@@ -488,25 +488,25 @@ fn repacks_what_needs_it_within_workspace() {
     };
     // Whole lines of the cache, in the order that the kernel takes.
     let whole =
-        Gemm::<bf16>::new(64, 64, 128).b(Layout::col_major(128)).repack_workspace(usize::MAX);
+        Gemm::<bf16>::new(64, 64, 128).b(Layout::col_major(128)).repack_workspace_up_to(usize::MAX);
     assert_eq!(choices(&whole), Vec::<String>::new());
     // A with an odd leading dimension: 64 x 128, and 128 x 129 of B if it is repacked too.
     let odd = Gemm::<bf16>::new(64, 128, 129).a(Layout::row_major(129)).b(Layout::col_major(136));
-    assert!(choices(&odd.clone().repack_workspace(64 * 192 - 1)).is_empty());
-    let with_a = choices(&odd.clone().repack_workspace(64 * 192));
+    assert!(choices(&odd.clone().repack_workspace_up_to(64 * 192 - 1)).is_empty());
+    let with_a = choices(&odd.clone().repack_workspace_up_to(64 * 192));
     assert!(
         with_a.contains(&"sm90_bf16_nt_128x256x64+a".to_owned())
             && !with_a.contains(&"sm90_bf16_nt_128x256x64+a+b".to_owned())
     );
     assert!(
-        choices(&odd.clone().repack_workspace(192 * 192))
+        choices(&odd.clone().repack_workspace_up_to(192 * 192))
             .contains(&"sm90_bf16_nt_128x256x64+a+b".to_owned())
     );
 
     // Lines of a transposed copy would be too far apart.
     let long = Gemm::<i8, i32>::new(16, 16, 10_000_000)
         .a(Layout::col_major(16))
-        .repack_workspace(usize::MAX);
+        .repack_workspace_up_to(usize::MAX);
     let choices = long.choices(&device);
     assert!(
         !choices.is_empty() && choices.iter().all(|choice| choice.repacked.is_none()),
@@ -643,7 +643,7 @@ fn grouped_gemms_have_their_own_kernels() {
     // Unaligned or MN-major operands are repacked.
     let copied = |gemm: Gemm<i8, i32>| {
         gemm.groups(8)
-            .repack_workspace(usize::MAX)
+            .repack_workspace_up_to(usize::MAX)
             .plan(&Simulator::default())
             .unwrap()
             .choice()
@@ -767,8 +767,9 @@ fn largest_dimensions_do_not_overflow() {
     for (m, n, k) in
         [(longest, 1, longest), (1, longest, longest), (longest, 64, longest), (1, 1, longest)]
     {
-        let gemm =
-            Gemm::<f64>::new(m, n, k).workspace_up_to(usize::MAX).repack_workspace(usize::MAX);
+        let gemm = Gemm::<f64>::new(m, n, k)
+            .workspace_up_to(usize::MAX)
+            .repack_workspace_up_to(usize::MAX);
         let gemm = gemm.a(Layout::col_major(m)).b(Layout::row_major(n));
         let refused = gemm.plan(&Idle).map(|plan| plan.workspace_len());
         assert!(gemm.choices(&Idle).is_empty() == refused.is_err(), "{m}x{n}x{k}: {refused:?}");

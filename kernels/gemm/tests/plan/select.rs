@@ -76,7 +76,7 @@ fn few_tiles_take_cluster_split_k() {
 #[test]
 fn operands_that_tma_cannot_load_are_repacked() {
     let chosen = |side: usize, row_major_b: bool| {
-        let gemm = Gemm::<bf16>::new(side, side, side).repack_workspace(usize::MAX);
+        let gemm = Gemm::<bf16>::new(side, side, side).repack_workspace_up_to(usize::MAX);
         best(&if row_major_b { gemm } else { gemm.b(Layout::col_major(side)) })
     };
     assert_eq!(chosen(8191, true), "sm90_bf16_nn_128x256x64+a+b");

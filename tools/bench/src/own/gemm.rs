@@ -121,7 +121,7 @@ impl<'a> OwnGemm<'a> {
         let (a, b) = (layout(problem.layout.a(), m, k), layout(problem.layout.b(), k, n));
         let gemm = Gemm::new(m, n, k).a(a.batch_stride(m * k)).b(b.batch_stride(k * n));
         let gemm = gemm.d(Layout::row_major(n).batch_stride(m * n));
-        let gemm = gemm.workspace_up_to(usize::MAX).repack_workspace(usize::MAX);
+        let gemm = gemm.workspace_up_to(usize::MAX).repack_workspace_up_to(usize::MAX);
         let gemm = if problem.ty.is_fast() { gemm.fast_accumulation() } else { gemm };
         let gemm = match problem.gemms {
             Gemms::One => gemm,

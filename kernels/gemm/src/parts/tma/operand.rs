@@ -19,7 +19,7 @@ use ptx_matrix::element::Bits16;
 use ptx_matrix::fragment::{Order, Shape};
 use ptx_matrix::mma::{MatrixA, MatrixB, Multiplicand, NoTrans, Trans, Transposition};
 use ptx_matrix::prelude::*;
-use ptx_matrix::scope::Blocks;
+use ptx_matrix::scope::ClusterMask;
 
 /// Bytes of a row of the swizzle pattern.
 const SWIZZLE_BYTES: usize = 128;
@@ -37,7 +37,7 @@ pub struct Multicast<const CLUSTER: usize> {
     /// The rank of this block.
     pub rank: usize,
     /// All blocks of the cluster.
-    pub blocks: Blocks,
+    pub blocks: ClusterMask,
 }
 
 /// A TMA load of operand tiles.
