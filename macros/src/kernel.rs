@@ -278,6 +278,7 @@ impl Kernel<'_> {
         }
         let (name_text, shared, dependent) =
             (name.unraw().to_string(), self.shared(), self.is_dependent());
+        let targets = self.bounds.targets();
         let place = Span::mixed_site().located_at(name.span());
         let krate = at(place, krate);
         Ok(quote_spanned! {place=>
@@ -287,6 +288,7 @@ impl Kernel<'_> {
                 max_registers: #max_registers,
                 cluster: [#(#cluster),*],
                 dependent: #dependent,
+                targets: &[#(#targets),*],
             })
         })
     }

@@ -71,6 +71,8 @@ pub use {
 };
 
 use crate::memory::{MAX_SHARED_BYTES, MAX_STATIC_BYTES, SharedLayout};
+#[cfg(not(target_arch = "nvptx64"))]
+use crate::target::Arch;
 
 /// The compile-time description of a kernel.
 #[derive(Debug, Clone, Copy)]
@@ -92,6 +94,9 @@ pub struct KernelInfo {
     /// Whether the kernel itself waits for the preceding kernels, so that its blocks may start
     /// before those have ended (PDL).
     pub dependent: bool,
+    /// The targets that `#[kernel(target = ..)]` names; empty for all. See
+    /// [`is_for`](Self::is_for).
+    pub targets: &'static [&'static str],
     /// The kernel's fingerprint: parameters, launch bounds, shared memory, and a hash of the
     /// crate's sources.
     ///
@@ -123,6 +128,8 @@ pub struct Bounds {
     pub cluster: [u32; 3],
     /// Whether blocks start before the preceding kernels have ended (PDL).
     pub dependent: bool,
+    /// The targets; empty for all.
+    pub targets: &'static [&'static str],
 }
 
 impl Bounds {
@@ -147,7 +154,8 @@ impl KernelInfo {
     #[doc(hidden)]
     pub const fn new<S: SharedLayout>(name: &'static str, bounds: Bounds) -> Self {
         bounds.check();
-        let Bounds { threads, min_blocks, max_registers, cluster: [x, y, z], dependent } = bounds;
+        let Bounds { threads, min_blocks, max_registers, cluster, dependent, targets } = bounds;
+        let [x, y, z] = cluster;
         assert!(
             S::BYTES <= MAX_SHARED_BYTES,
             "the kernel's shared memory is more than any GPU has for a block: 227 KiB"
@@ -161,6 +169,7 @@ impl KernelInfo {
             shared_align: S::ALIGN as u32,
             cluster: Grid { x, y, z },
             dependent,
+            targets,
             #[cfg(not(target_arch = "nvptx64"))]
             fingerprint: "",
         }
@@ -174,6 +183,33 @@ impl KernelInfo {
         text: &'static Text<CAPACITY>,
     ) -> Self {
         KernelInfo { fingerprint: text.as_str(), ..self }
+    }
+
+    /// Whether builds for a GPU contain the kernel: whether the GPU has one of its
+    /// [`targets`](Self::targets).
+    ///
+    /// ```
+    /// use ptx_matrix::{prelude::*, sim::Arch};
+    ///
+    /// #[kernel(threads = 32, target = "sm_90")]
+    /// fn since_hopper(block: &Block) {}
+    ///
+    /// #[kernel(threads = 32, target = "sm_90a")]
+    /// fn on_hopper(block: &Block) {}
+    ///
+    /// let on = |gpu: Arch| [since_hopper::INFO.is_for(gpu), on_hopper::INFO.is_for(gpu)];
+    /// assert_eq!(on(Arch::SM_80), [false, false]);
+    /// assert_eq!(on(Arch::SM_90), [true, true]);
+    /// assert_eq!(on(Arch::SM_100), [true, false]);
+    /// ```
+    #[cfg(not(target_arch = "nvptx64"))]
+    pub fn is_for(&self, gpu: Arch) -> bool {
+        let has = |target: &&str| {
+            let digits = target.trim_start_matches("sm_").trim_end_matches('a');
+            let only = target.ends_with('a');
+            digits.parse().is_ok_and(|sm: u32| gpu.sm() == sm || gpu.sm() > sm && !only)
+        };
+        self.targets.is_empty() || self.targets.iter().any(has)
     }
 
     /// The dynamic shared memory of a launch, in bytes: all of the kernel's, if it is more than

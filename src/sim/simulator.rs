@@ -110,7 +110,9 @@ impl Simulator {
         }
     }
 
-    /// Simulates one GPU: the bits of its tensor cores, and only its instructions.
+    /// Simulates one GPU: the bits of its tensor cores, and only its instructions. A launch needs
+    /// what it needs there: a kernel of the GPU's [targets](KernelInfo::targets), and a block
+    /// whose shared memory the GPU has.
     ///
     /// Without it, the simulator has the instructions of every GPU. Results are Hopper's. For forms
     /// that Hopper lacks, they are Blackwell's.
@@ -259,6 +261,12 @@ impl Simulator {
         ran
     }
 
+    /// Whether the simulated GPU can run the kernel: it has the kernel's target, and enough shared
+    /// memory for a block. Without [`gpu`](Self::gpu), every kernel runs.
+    pub fn can_run(&self, kernel: &KernelInfo) -> bool {
+        self.gpu.is_none_or(|gpu| lacking(gpu, kernel).is_none())
+    }
+
     /// The simulated GPU, if one is named.
     pub(super) const fn named_gpu(&self) -> Option<Arch> {
         self.gpu
@@ -310,10 +318,8 @@ impl Simulator {
                 cluster.blocks()
             ));
         }
-        if let Some(gpu) = self.gpu.filter(|gpu| cluster.blocks() > 1 && gpu.sm() < 90) {
-            return Err(format!(
-                "a cluster of {cluster}: clusters need sm_90, and {gpu} is simulated"
-            ));
+        if let Some(lacking) = self.gpu.and_then(|gpu| lacking(gpu, kernel)) {
+            return Err(lacking);
         }
         if !cluster.divides(grid) {
             return Err(format!(
@@ -322,6 +328,25 @@ impl Simulator {
             ));
         }
         Ok(())
+    }
+}
+
+/// Why a GPU cannot run a kernel, or `None` if it can.
+fn lacking(gpu: Arch, kernel: &KernelInfo) -> Option<String> {
+    let KernelInfo { shared_bytes, cluster, targets, .. } = *kernel;
+    let most = gpu.max_shared_bytes();
+    if !kernel.is_for(gpu) {
+        let targets = targets.join(" or ");
+        Some(format!("a kernel for {targets}: no build for {gpu}, which is simulated, contains it"))
+    } else if shared_bytes as usize > most {
+        Some(format!(
+            "a block with {shared_bytes} bytes of shared memory: {gpu}, which is simulated, has \
+             at most {most}"
+        ))
+    } else if cluster.blocks() > 1 && gpu.sm() < 90 {
+        Some(format!("a cluster of {cluster}: clusters need sm_90, and {gpu} is simulated"))
+    } else {
+        None
     }
 }
 

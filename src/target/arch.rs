@@ -1,6 +1,6 @@
 //! GPU architectures as values: the GPU whose results the simulator returns.
 
-use super::Needs;
+use super::{MAX_SHARED_BYTES, Needs};
 use core::fmt;
 use core::str::FromStr;
 use std::string::String;
@@ -82,6 +82,18 @@ impl Arch {
     /// The GPU of a compute capability times ten, if the simulator has its arithmetic.
     pub fn of(sm: u32) -> Option<Self> {
         Self::ALL.iter().copied().find(|arch| arch.sm == sm)
+    }
+
+    /// The most shared memory of a block, in bytes.
+    pub const fn max_shared_bytes(self) -> usize {
+        let kib = match self.sm {
+            70 => 96,
+            75 => 64,
+            80 | 87 => 163,
+            86 | 89 | 120 | 121 => 99,
+            _ => return MAX_SHARED_BYTES,
+        };
+        kib * 1024
     }
 
     /// The ptxas target with all instructions of the GPU, such as `sm_89` or `sm_90a`.

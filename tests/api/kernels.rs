@@ -77,11 +77,13 @@ fn kernel_info_has_the_bounds_and_the_memory() {
         shared_align,
         cluster,
         dependent,
+        targets,
         fingerprint,
     } = described::INFO;
     assert_eq!((name, threads, min_blocks, max_registers), ("described", 1024, 2, 32));
     assert_eq!((shared_bytes, shared_align, cluster.blocks()), (48, 16, 1));
     assert!(!dependent);
+    assert_eq!(targets, ["sm_90"]);
     let start = "shared=48 aligned to 16; threads=1024; crate=";
     assert!(
         fingerprint.starts_with(start),

@@ -1,7 +1,7 @@
 //! Launches that every GPU rejects.
 
 use ptx_matrix::prelude::*;
-use ptx_matrix::sim::{Misuse, SimError};
+use ptx_matrix::sim::{Arch, Misuse, SimError, Simulator};
 
 #[track_caller]
 fn message(error: &SimError) -> &str {
@@ -92,4 +92,69 @@ fn all_shared_memory(_: &Block, #[shared] _tile: SharedTile<u8, { 227 * 64 }, 16
 #[test]
 fn block_with_all_shared_memory_runs() {
     all_shared_memory::simulate(1).unwrap();
+}
+
+#[kernel(threads = 32, cluster = 2)]
+fn pair(_: &Block) {}
+
+#[kernel(threads = 32, target = "sm_90")]
+fn since_hopper(_: &Block) {}
+
+#[kernel(threads = 32, target = "sm_90a or sm_120a")]
+fn on_hopper_or_geforce(_: &Block) {}
+
+/// What a named GPU lacks.
+#[test]
+fn simulated_gpu_has_the_kernel_and_its_memory() {
+    fn check(
+        kernel: &ptx_matrix::launch::KernelInfo,
+        launch: impl Fn(&Simulator) -> Result<ptx_matrix::sim::Report, SimError>,
+        refusing: &[(Arch, &str)],
+    ) {
+        for &gpu in Arch::ALL {
+            let simulator = Simulator::default().gpu(gpu);
+            let launched = launch(&simulator);
+            assert_eq!(simulator.can_run(kernel), launched.is_ok(), "{gpu}");
+            match refusing.iter().find(|(refuses, _)| *refuses == gpu) {
+                Some((_, part)) => {
+                    let error = launched.unwrap_err();
+                    assert!(message(&error).contains(part), "{gpu}: {error}");
+                }
+                None => drop(launched.unwrap()),
+            }
+        }
+        assert!(Simulator::default().can_run(kernel));
+        launch(&Simulator::default()).unwrap();
+    }
+    let older = [Arch::SM_70, Arch::SM_75, Arch::SM_80, Arch::SM_86, Arch::SM_87, Arch::SM_89];
+    let memory = |gpu| match gpu {
+        Arch::SM_70 => (gpu, "sm_70, which is simulated, has at most 98304"),
+        Arch::SM_75 => (gpu, "sm_75, which is simulated, has at most 65536"),
+        Arch::SM_80 | Arch::SM_87 => (gpu, "which is simulated, has at most 166912"),
+        _ => (gpu, "which is simulated, has at most 101376"),
+    };
+    let small = [&older[..], &[Arch::SM_120, Arch::SM_121]].concat();
+    check(
+        &all_shared_memory::INFO,
+        |simulator| all_shared_memory::launch(simulator, 1),
+        &small.into_iter().map(memory).collect::<Vec<_>>(),
+    );
+    check(
+        &pair::INFO,
+        |simulator| pair::launch(simulator, 2),
+        &older.map(|gpu| (gpu, "a cluster of (2, 1, 1): clusters need sm_90")),
+    );
+    check(
+        &since_hopper::INFO,
+        |simulator| since_hopper::launch(simulator, 1),
+        &older.map(|gpu| (gpu, "a kernel for sm_90: no build for sm_")),
+    );
+    let others = [&older[..], &[Arch::SM_100, Arch::SM_103, Arch::SM_110, Arch::SM_121]].concat();
+    let refusing: Vec<_> =
+        others.into_iter().map(|gpu| (gpu, "a kernel for sm_90a or sm_120a: no build")).collect();
+    check(
+        &on_hopper_or_geforce::INFO,
+        |simulator| on_hopper_or_geforce::launch(simulator, 1),
+        &refusing,
+    );
 }

@@ -14,13 +14,13 @@ pub trait GemmDevice: Device {
 }
 
 /// The simulator stands in for an H200: it selects the kernel that an H200 would run. A simulator
-/// of an older GPU gets the same kernel, and refuses to run it if the GPU lacks its instructions.
+/// of [another GPU](Simulator::gpu) selects among the kernels that this GPU can run.
 impl GemmDevice for Simulator {
     fn multiprocessors(&self) -> u32 {
         132
     }
 
-    fn has(&self, _: &KernelInfo) -> bool {
-        true
+    fn has(&self, kernel: &KernelInfo) -> bool {
+        self.can_run(kernel)
     }
 }

@@ -27,6 +27,7 @@ impl Traffic {
             (Traffic::GlobalRead, 2) => "ld.global.b16",
             (Traffic::GlobalRead, 4) => "ld.global.b32",
             (Traffic::GlobalRead, 8) => "ld.global.b64",
+            (Traffic::GlobalRead, 16) => "ld.global.v2.b64",
             (Traffic::GlobalWrite, 1) => "st.global.b8",
             (Traffic::GlobalWrite, 2) => "st.global.b16",
             (Traffic::GlobalWrite, 4) => "st.global.b32",

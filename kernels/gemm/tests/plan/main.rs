@@ -12,7 +12,7 @@ use bytemuck::Pod;
 use ptx_matrix::element::{F8E4M3, F8E5M2, bf16, f16};
 use ptx_matrix::isa::{TensorEncoding, TensorMapError, TensorMapWords};
 use ptx_matrix::launch::{Device, KernelInfo, Launch};
-use ptx_matrix::sim::Simulator;
+use ptx_matrix::sim::{Arch, Simulator};
 use ptx_matrix_gemm::{Choice, Gemm, GemmDevice, Layout, Multiply, Operands, Order, Output, Tuned};
 
 /// A device that must not launch anything.
@@ -309,6 +309,33 @@ fn wgmma_where_tma_is_legal() {
 }
 
 /// A batch whose GEMMs share A or B equals separate GEMMs.
+/// A simulated GPU plans with its own kernels, and they run there.
+#[test]
+fn simulated_gpus_have_their_own_kernels() {
+    let planned = |gpu: Arch| {
+        let device = Simulator::default().gpu(gpu);
+        let large = Gemm::<f16>::new(4096, 4096, 4096).plan(&device).unwrap();
+        let plan = Gemm::<f16>::new(128, 128, 512).plan(&device).unwrap();
+        let (a, b) = (vec![f16::ONE; 128 * 512], vec![f16::ONE; 512 * 128]);
+        let mut d = elements::<f16>(128 * 128);
+        plan.run(Operands::new(&device, &a, &b, &mut d)).unwrap();
+        assert!(d.iter().all(|d| d.to_f32() == 512.0), "{gpu}");
+        large.choice().unwrap().kernel
+    };
+    assert!(planned(Arch::SM_90).starts_with("sm90_f16_nn_"));
+    for gpu in [Arch::SM_80, Arch::SM_86, Arch::SM_89, Arch::SM_100, Arch::SM_120] {
+        assert!(planned(gpu).starts_with("sm80_f16_nn_"), "{gpu}: {}", planned(gpu));
+    }
+    assert!(planned(Arch::SM_75).starts_with("sm75_f16_nn_"), "{}", planned(Arch::SM_75));
+    let refused =
+        Gemm::<F8E4M3, bf16>::new(64, 64, 64).plan(&Simulator::default().gpu(Arch::SM_80));
+    assert_eq!(
+        refused.unwrap_err().to_string(),
+        "the device has no kernel for row-major x row-major e4m3-bf16 into row-major D: a GPU has \
+         those of its loaded PTX, and a simulator those for its GPU"
+    );
+}
+
 #[test]
 fn batches_share_an_operand() {
     let (m, n, k, batches) = (70, 48, 136, 3);
