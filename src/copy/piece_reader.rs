@@ -3,7 +3,7 @@
 //!
 //! Comments speak of row-major matrices; for column-major ones, swap rows and columns.
 
-use super::tile_reader::{Along, ReadTile, Source};
+use super::tile_reader::{Along, ReadTile, Source, check_threads};
 use crate::element::{Element, Moved};
 use crate::lane::{LaneCapture, PerLane, Site};
 use crate::machine::{self, check, fixed};
@@ -119,6 +119,8 @@ pub struct UnalignedReader<
     start: Source<Tile::Element>,
     /// The distance of a thread's first piece from there, in elements.
     from: PerLane<u32>,
+    /// The number of threads.
+    threads: usize,
     _piece: PhantomData<fn() -> (Tile, P)>,
 }
 
@@ -200,7 +202,7 @@ impl<'k, Tile: ReadTile, P: Piece, const COPIES: usize, O: Order>
             line as u32 * matrix.stride() as u32 + along as u32
         });
         let at = Start { line, element };
-        UnalignedReader { matrix, along, at, start, from, _piece: PhantomData }
+        UnalignedReader { matrix, along, at, start, from, threads: count, _piece: PhantomData }
     }
 
     /// The row of the tile, and the column, of a thread's piece.
@@ -229,6 +231,15 @@ impl<'k, Tile: ReadTile, P: Piece, const COPIES: usize, O: Order>
         }
     }
 
+    /// Checks the threads and the part, which the caller gives again. With the threads that made
+    /// the reader, every piece of a part is in the tile.
+    #[inline]
+    #[track_caller]
+    fn check(&self, threads: impl Threads, part: usize, parts: usize) {
+        check_threads(threads, self.threads);
+        assert!(part < parts, "the parts of a tile count from 0 to `parts` - 1");
+    }
+
     /// Calls `visit(result, index, place, distance, some)` for each piece of part `part` of the
     /// next tile:
     ///
@@ -237,6 +248,7 @@ impl<'k, Tile: ReadTile, P: Piece, const COPIES: usize, O: Order>
     /// - `distance`: its distance in the matrix from the tile's start, in elements;
     /// - `some`: how many of its elements are in the matrix.
     #[inline]
+    #[track_caller]
     fn share_out<T>(
         &self,
         threads: impl Threads,
@@ -244,6 +256,7 @@ impl<'k, Tile: ReadTile, P: Piece, const COPIES: usize, O: Order>
         initial: impl Fn() -> T + LaneCapture,
         visit: impl Fn(&mut T, usize, (usize, usize), u32, usize) + LaneCapture,
     ) -> PerLane<T> {
+        self.check(threads, part, parts);
         let count = threads.count();
         let (lines, length) = self.matrix.lines();
         let there = (lines.saturating_sub(self.at.line), length.saturating_sub(self.at.element));
@@ -279,7 +292,8 @@ impl<'k, Tile: ReadTile, P: Piece, const COPIES: usize, O: Order>
         })
     }
 
-    /// Loads the pieces of the next tile that are in part `part` of `parts`.
+    /// Loads the pieces of the next tile that are in part `part` of `parts`, from 0 on. `threads`
+    /// are those that [`new`](Self::new) got.
     #[inline]
     #[track_caller]
     pub fn fetch(&self, threads: impl Threads, part: usize, parts: usize) -> Fetched<P, COPIES> {
@@ -312,6 +326,7 @@ impl<'k, Tile: ReadTile, P: Piece, const COPIES: usize, O: Order>
     }
 
     /// Stores the pieces that [`fetch`](Self::fetch) has loaded, of the same part of the same tile.
+    /// `threads` are those that [`new`](Self::new) got.
     #[inline]
     #[track_caller]
     pub fn put(
@@ -322,6 +337,7 @@ impl<'k, Tile: ReadTile, P: Piece, const COPIES: usize, O: Order>
         part: usize,
         parts: usize,
     ) {
+        self.check(threads, part, parts);
         let (site, count, tile) = (Site::here(), threads.count(), *to);
         let each = COPIES.div_ceil(parts);
         let parts_are_equal = COPIES.is_multiple_of(parts);
@@ -331,7 +347,7 @@ impl<'k, Tile: ReadTile, P: Piece, const COPIES: usize, O: Order>
                 let copy = part * each + index;
                 if index < each && (parts_are_equal || copy < COPIES) {
                     let to = tile.start() + offset::<Tile, O>(Self::place(count, rank, copy));
-                    // SAFETY: the piece is in the tile.
+                    // SAFETY: the piece is in the tile, by `check`.
                     unsafe { piece.store_shared(site, to) };
                 }
             }
@@ -342,7 +358,8 @@ impl<'k, Tile: ReadTile, P: Piece, const COPIES: usize, O: Order>
 impl<Tile: ReadTile, P: AsyncPiece, const COPIES: usize, O: Order>
     UnalignedReader<'_, Tile, P, COPIES, O>
 {
-    /// Starts to copy the pieces of the next tile that are in part `part` of `parts` (`cp.async`).
+    /// Starts to copy the pieces of the next tile that are in part `part` of `parts`, from 0 on
+    /// (`cp.async`). `threads` are those that [`new`](UnalignedReader::new) got.
     ///
     /// See [`CpAsync`](crate::copy::CpAsync) for when they may be read. Needs sm_80.
     #[inline]

@@ -90,7 +90,17 @@ pub struct TileReader<'k, Tile: ReadTile, const COPIES: usize> {
     from: PerLane<[u32; COPIES]>,
     /// The destination of the first copy, in bytes from the tile's start.
     to: PerLane<u32>,
+    /// The number of threads.
+    threads: usize,
     _tile: PhantomData<fn() -> Tile>,
+}
+
+/// Checks that as many threads use a reader as made it. Each then has the rank for which the reader
+/// computed its addresses.
+#[inline]
+#[track_caller]
+pub(super) fn check_threads(threads: impl Threads, made_by: usize) {
+    assert!(threads.count() == made_by, "the threads that use a reader are those that made it");
 }
 
 /// A shared tile that a [`TileReader`] can fill.
@@ -312,7 +322,7 @@ impl<'k, Tile: ReadTile, const COPIES: usize> TileReader<'k, Tile, COPIES> {
         let end = if lines == 0 || length == 0 { 0 } else { end as u32 };
         // A matrix has less than 2^32 rows: a larger coordinate is outside it.
         let at = at.min(u32::MAX as usize) as u32;
-        TileReader { matrix, along, at, end, start, from, to, _tile: PhantomData }
+        TileReader { matrix, along, at, end, start, from, to, threads: count, _tile: PhantomData }
     }
 
     /// The row and the column of a thread's copy, in the tile.
@@ -343,13 +353,15 @@ impl<'k, Tile: ReadTile, const COPIES: usize> TileReader<'k, Tile, COPIES> {
         self.start.further(self.at, if across_lines { self.matrix.stride() as u32 } else { 1 })
     }
 
-    /// Starts to copy the next tile. See [`CpAsync`](crate::copy::CpAsync) for when it may be read.
+    /// Starts to copy the next tile. `threads` are those that [`new`](Self::new) got. See
+    /// [`CpAsync`](crate::copy::CpAsync) for when it may be read.
     #[inline]
     #[track_caller]
     pub fn copy(&self, threads: impl Threads, to: &Tile)
     where
         Self: BuiltFor<AtLeast<80>>,
     {
+        check_threads(threads, self.threads);
         let (site, count) = (Site::here(), threads.count());
         // Elements of the tile along the direction that are in the matrix.
         let there = self.end.saturating_sub(self.at) as usize;
@@ -368,8 +380,8 @@ impl<'k, Tile: ReadTile, const COPIES: usize> TileReader<'k, Tile, COPIES> {
         });
     }
 
-    /// Starts the copies of part `part` of `parts` of the next tile, if the whole tile is in the
-    /// matrix along the direction.
+    /// Starts the copies of part `part` of `parts` of the next tile, from 0 on, if the whole tile
+    /// is in the matrix along the direction. `threads` are those that [`new`](Self::new) got.
     ///
     /// Kernels use it to interleave the copies with the computation.
     #[inline]
@@ -378,6 +390,7 @@ impl<'k, Tile: ReadTile, const COPIES: usize> TileReader<'k, Tile, COPIES> {
     where
         Self: BuiltFor<AtLeast<80>>,
     {
+        check_threads(threads, self.threads);
         let (site, count) = (Site::here(), threads.count());
         if self.end < self.size() || self.at > self.end - self.size() {
             return;
@@ -425,8 +438,8 @@ impl<'k, Tile: ReadTile, const COPIES: usize> TileReader<'k, Tile, COPIES> {
         };
         let to = tile.start() + lane.get(&self.to) + pass;
         #[cfg(target_arch = "nvptx64")]
-        // SAFETY: a chunk of the tile, and elements of the matrix, as the caller guarantees;
-        // aligned, as checked when the reader was made.
+        // SAFETY: a chunk of the tile, since `threads` made the reader; elements of the matrix, as
+        // the caller guarantees; aligned, as checked when the reader was made.
         unsafe {
             let _ = (rank, site);
             match some {

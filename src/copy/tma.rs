@@ -213,9 +213,9 @@ impl<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order>
     {
         let _ = lane;
         // SAFETY: in each block of the mask, the tile is aligned as its swizzle needs, and the
-        // barrier was initialised. The mask names blocks of the cluster. Whether these run, and
-        // whether a thread touches the tile meanwhile, concerns values and not memory safety; the
-        // simulator checks it.
+        // barrier was initialised. The mask names blocks of the cluster. Whether a thread touches
+        // the tile meanwhile concerns values. The simulator checks that, and that the blocks run
+        // until the load has ended (docs/SOUNDNESS.md).
         unsafe {
             from.place.load(self.address(), barrier.address(), from.multicast.mask(), from.policy)
         }

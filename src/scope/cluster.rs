@@ -234,8 +234,8 @@ impl<'b, const N: usize> Cluster<'b, N> {
     #[inline]
     #[track_caller]
     pub fn arrive(self) -> ClusterArrival<'b, N> {
-        // SAFETY: cluster scope is not under lane-dependent control flow. The warp waits before it
-        // arrives again.
+        // SAFETY: cluster scope is not under lane-dependent control flow. The simulator reports a
+        // warp that arrives again before it has waited; on a GPU, it may wait for ever.
         unsafe { self.block.at.arrive_at_cluster(Site::here()) };
         ClusterArrival { _cluster: PhantomData }
     }

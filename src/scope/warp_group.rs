@@ -161,8 +161,9 @@ impl<'b> WarpGroup<'b> {
     where
         Self: BuiltFor<ArchSpecific<90>>,
     {
-        // SAFETY: warpgroup scope is converged. The number of registers concerns ptxas alone, which
-        // refuses or ignores a wrong one.
+        // SAFETY: the warp is converged. The simulator reports a warpgroup whose warps do not all
+        // execute this; on a GPU it may wait for ever. The number of registers concerns ptxas
+        // alone, which refuses or ignores a wrong one.
         unsafe { self.block().at.give_registers::<COUNT>(Site::here()) }
     }
 

@@ -1,7 +1,7 @@
 //! Accesses to the memory of asynchronous copies before the copies have landed.
 
 use crate::{assert_at, line_of};
-use ptx_matrix::copy::{Along, CpAsync, TileReader};
+use ptx_matrix::copy::{Along, CpAsync, TileReader, UnalignedReader};
 use ptx_matrix::memory::GlobalMatrix;
 use ptx_matrix::prelude::*;
 use ptx_matrix::sim::{Misuse, Place, SimError, Simulator};
@@ -231,4 +231,69 @@ fn too_large_row_stride_is_an_error() {
     let error = one_row::simulate(1, &[1; 64], most + 2).unwrap_err();
     assert!(matches!(error.misuse, Misuse::StrideTooLarge { .. }), "{error}");
     assert_at(&error, "reader", (0, 0, 0), 0, None);
+}
+
+type Half = SharedTile<u32, 8, 32>;
+
+/// A reader for a block of 256 threads, or for one warp, and then the other threads. `how` selects
+/// the call; 0 to 2 are right.
+#[kernel(threads = 256, target = "sm_80")]
+fn other_threads(block: &Block, #[shared] tile: Half, a: Global<u32>, how: usize) {
+    let (warp, a) = (block.warp(), GlobalMatrix::new(a, 8, 32, 32));
+    let aligned =
+        |block: &Block| UnalignedReader::<Half, u32, 1>::new(block, a, (0, 0), Along::Cols);
+    match how {
+        0 => aligned(block).copy(block, &tile, 0, 1),
+        1 => {
+            let reader = aligned(block);
+            reader.put(block, &tile, &reader.fetch(block, 0, 1), 0, 1);
+        }
+        2 if warp.index() == 0 => {
+            let reader = UnalignedReader::<Half, u32, 8>::new(warp, a, (0, 0), Along::Cols);
+            for part in 0..3 {
+                reader.put(warp, &tile, &reader.fetch(warp, part, 3), part, 3);
+            }
+        }
+        2 => {}
+        3 => drop(aligned(block).fetch(warp, 0, 1)), // <- 3
+        4 => aligned(block).copy(warp, &tile, 0, 1), // <- 4
+        5 => {
+            let reader = UnalignedReader::<Half, u32, 8>::new(warp, a, (0, 0), Along::Cols);
+            reader.put(block, &tile, &reader.fetch(warp, 0, 1), 0, 1); // <- 5
+        }
+        6 => {
+            let reader = UnalignedReader::<Half, u32, 8>::new(warp, a, (0, 0), Along::Cols);
+            reader.put(warp, &tile, &reader.fetch(warp, 0, 1), 1, 1); // <- 6
+        }
+        7 => {
+            let reader = TileReader::<Half, 2>::new(warp, a, (0, 0), Along::Cols);
+            reader.copy(block, &tile); // <- 7
+        }
+        _ => {
+            let reader = TileReader::<Half, 2>::new(warp, a, (0, 0), Along::Cols);
+            reader.copy_part(block, &tile, 0, 1); // <- 8
+        }
+    }
+    CpAsync::<4>::commit(warp);
+    CpAsync::<4>::wait::<0>(warp);
+}
+
+#[test]
+fn reader_is_used_by_the_threads_that_made_it() {
+    let a = [1; 8 * 32];
+    for how in 0..3 {
+        other_threads::simulate(1, &a, how).unwrap();
+    }
+    for how in 3..9 {
+        let error = other_threads::simulate(1, &a, how).unwrap_err();
+        let Misuse::Panic { message, .. } = &error.misuse else { panic!("{error}") };
+        let expected = if how == 6 {
+            "the parts of a tile count from 0 to `parts` - 1"
+        } else {
+            "the threads that use a reader are those that made it"
+        };
+        assert!(message.contains(expected), "{how}: {error}");
+        let Place { file, line, .. } = error.place.clone().unwrap();
+        assert_eq!((file, line), line_of(&how.to_string()));
+    }
 }
