@@ -35,11 +35,17 @@
 //! The build uses an installed toolchain, or fetches one into the user's cache folder: see
 //! [`Toolchain`].
 //!
-//! A kernel crate is `no_std`, without `alloc`, and needs a panic handler. `#[kernel]` writes a
-//! static with the kernel's threads, shared memory and register limits, and the build reads it. The
-//! build also compiles `extern "ptx-kernel"` functions without such a static.
+//! A kernel crate is `no_std`, without `alloc`. `ptx-matrix` has its panic handler; a crate without
+//! `ptx-matrix` writes one. `#[kernel]` writes a static with the kernel's threads, shared memory
+//! and register limits, and the build reads it. The build also compiles `extern "ptx-kernel"`
+//! functions without such a static.
 
 #![warn(missing_docs)]
+
+/// The example of the README, as a test.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
 
 mod arch;
 mod archive;

@@ -130,6 +130,9 @@ fn package(folder: &Path) {
             let text = fs::read_to_string(folder.join(&stem).join(licence)).unwrap();
             assert!(text.lines().count() > 10, "{name}: {licence}");
         }
+        // The page of the package in a registry.
+        let readme = fs::read_to_string(folder.join(&stem).join("README.md")).unwrap();
+        assert!(readme.starts_with(&format!("# {name}\n")), "{name}: README.md");
     }
 }
 

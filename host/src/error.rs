@@ -1,4 +1,4 @@
-//! All errors of this crate. Each is one line that says how to fix it.
+//! All errors of this crate: what was wrong, where, and the remedy if there is one.
 
 use std::io;
 use std::path::PathBuf;
@@ -24,7 +24,7 @@ pub enum GpuError {
     #[error("the NVIDIA driver does not start: {0}")]
     DriverStart(#[source] DriverError),
     /// There is no device with this number.
-    #[error("there is no device {index}: this machine has {count}")]
+    #[error("there is no device {index}: this machine has {count}, counted from 0")]
     NoSuchDevice {
         /// The requested number.
         index: u32,
@@ -32,7 +32,11 @@ pub enum GpuError {
         count: u32,
     },
     /// None of the available architectures runs on the device.
-    #[error("none of the available architectures runs on {device}: {}", list(at_hand))]
+    #[error(
+        "none of the targets of this PTX runs on {device}: {}; build it for the device's own \
+         target, or for an older one",
+        list(at_hand)
+    )]
     NoArch {
         /// The device.
         device: String,

@@ -267,8 +267,8 @@ impl<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order>
     /// The elements of one copy.
     const PER_CHUNK: usize = CHUNK / size_of::<T>();
 
-    /// Starts to copy a whole tile, 16 bytes at a time. The threads of a warp or of the block share
-    /// the work.
+    /// Starts to copy a whole tile, 16 bytes at a time. The `threads` share the work: those of a
+    /// warp, a warpgroup or the block.
     ///
     /// `source(row, col)` is the index in `from` of the element for (row, col). It is called for
     /// the first element of each 16 bytes, and the others are adjacent. The element's address is a

@@ -18,8 +18,8 @@ const TOGETHER: usize = 4;
 impl<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order>
     SharedTile<T, ROWS, COLS, S, O>
 {
-    /// Copies the tile to `at`, a (row, column) of a matrix in global memory. The threads of a warp
-    /// or of the block share the work.
+    /// Copies the tile to `at`, a (row, column) of a matrix in global memory. The `threads` share
+    /// the work: those of a warp, a warpgroup or the block.
     ///
     /// A store has 16 bytes if the destination's alignment allows it. Otherwise it has one element,
     /// or two if they have 16 bits and are aligned. Elements outside the matrix are not stored.

@@ -44,7 +44,7 @@ pub struct GlobalMut<'k, T> {
 }
 
 macro_rules! handle {
-    ($($handle:ident $is_mut:literal),*) => {$(
+    ($($handle:ident $is_mut:literal $pointer:tt),*) => {$(
         impl<T> Clone for $handle<'_, T> {
             #[inline]
             fn clone(&self) -> Self {
@@ -110,13 +110,13 @@ macro_rules! handle {
             /// atomics. It may lose such a write: a block's own writes reach memory later, and may
             /// overwrite it.
             #[inline]
-            pub fn as_ptr(self) -> *mut T {
+            pub fn as_ptr(self) -> *$pointer T {
                 self.slice.as_ptr($is_mut)
             }
         }
     )*};
 }
-handle!(Global false, GlobalMut true);
+handle!(Global false const, GlobalMut true mut);
 
 impl<T: Element> Global<'_, T> {
     /// Sets whether the simulator orders the slice's reads with the writes of the launch: see

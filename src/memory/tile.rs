@@ -312,8 +312,8 @@ impl<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order>
         });
     }
 
-    /// Writes `value(row, col)` to every element. The threads of a warp or of the block share the
-    /// work.
+    /// Writes `value(row, col)` to every element. The `threads` share the work: those of a warp, a
+    /// warpgroup or the block.
     #[inline]
     #[track_caller]
     pub fn fill(self, threads: impl Threads, value: impl Fn(usize, usize) -> T + LaneCapture) {
@@ -324,8 +324,8 @@ impl<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order>
         });
     }
 
-    /// Calls `read(row, col, value)` for every element. The threads of a warp or of the block share
-    /// the work.
+    /// Calls `read(row, col, value)` for every element. The `threads` share the work: those of a
+    /// warp, a warpgroup or the block.
     #[inline]
     #[track_caller]
     pub fn for_each(self, threads: impl Threads, read: impl Fn(usize, usize, T) + LaneCapture) {

@@ -253,7 +253,7 @@ impl Barrier {
         arrive_drop_times(count) mbarrier_arrive_drop_shared_cta_b64_count;
         /// Expects `bytes` more bytes in the phase, arrives once, and lowers the arrival count of
         /// the following phases by one (`mbarrier.arrive_drop.expect_tx`).
-        leave_expecting(bytes) mbarrier_arrive_drop_expect_tx_shared_cta_b64;
+        arrive_drop_expecting(bytes) mbarrier_arrive_drop_expect_tx_shared_cta_b64;
     }
 
     /// Expects `bytes` more bytes in the phase (`mbarrier.expect_tx`).

@@ -4,11 +4,11 @@ use fastrand::Rng;
 use half::{bf16, f16};
 use ptx_matrix::launch::Device;
 use ptx_matrix::sim::Simulator;
-use ptx_matrix_attention::{Attended, Attention};
+use ptx_matrix_attention::{Attention, AttentionElement};
 use std::error::Error;
 
 /// An element type with its tolerance, for weighted sums of numbers up to one.
-trait Near: Attended {
+trait Near: AttentionElement {
     fn near(number: f32) -> Self;
     fn number(self) -> f64;
     const TOLERANCE: f64;

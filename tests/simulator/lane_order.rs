@@ -253,6 +253,9 @@ fn read_before_the_lockstep_write_is_an_error() {
         else {
             panic!("{error}")
         };
+        let text = error.to_string();
+        assert!(text.contains("in the same lane closure; lanes in step read after it"), "{text}");
+        assert!(!text.contains("shared address"), "{text}");
         assert_at(&error, "half of the sums", (0, 0, 0), 0, error.lane);
         let mut d = [0];
         sum_by_halves::launch(&device, 1, &mut d, 1).check();

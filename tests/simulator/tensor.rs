@@ -215,10 +215,10 @@ fn raw_box(
         unsafe {
             match how {
                 0 => load_2d(to, map, [0; 2], barrier),
-                1 => load_2d(to, e.as_ptr().cast_const().cast(), [0; 2], barrier),
+                1 => load_2d(to, e.as_ptr().cast(), [0; 2], barrier),
                 2 => load_3d(to, map, [0; 3], barrier),
                 3 => load_2d(to + 512, map, [0; 2], barrier),
-                4 => raw::prefetch_tensormap(e.as_ptr().cast_const().cast()),
+                4 => raw::prefetch_tensormap(e.as_ptr().cast()),
                 5 => {
                     raw::cp_async_bulk_tensor_2d_global_shared_cta_tile_bulk_group(map, [0; 2], to)
                 }

@@ -12,7 +12,7 @@ pub const TILE_N: usize = 8;
 pub const TILE_K: usize = 16;
 
 /// D = A x B by one warp for each tile: row-major, bf16 into f32. The sizes are multiples of the
-/// tile's. The grid has N / 8 x M / 16 blocks.
+/// tile's: see [`grid`].
 #[kernel(threads = 32, target = "sm_80")]
 pub fn multiply(
     block: &Block,
@@ -46,6 +46,22 @@ pub fn multiply(
     });
 }
 
+/// The grid for these sizes: a block for each tile of D.
+///
+/// # Panics
+/// A size is not a multiple of the tile's.
+#[cfg(not(target_arch = "nvptx64"))]
+pub fn grid(m: usize, n: usize, k: usize) -> (u32, u32) {
+    for (name, size, tile) in [("m", m, TILE_M), ("n", n, TILE_N), ("k", k, TILE_K)] {
+        assert!(
+            size.is_multiple_of(tile),
+            "{name} is {size}, and this kernel takes multiples of {tile}; for any size, use \
+             the crate `ptx-matrix-gemm`"
+        );
+    }
+    ((n / TILE_N) as u32, (m / TILE_M) as u32)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -57,7 +73,7 @@ mod tests {
         let a: Vec<bf16> = (0..m * k).map(value).collect();
         let b: Vec<bf16> = (0..k * n).map(value).collect();
         let mut d = vec![0.0; m * n];
-        let grid = ((n / TILE_N) as u32, (m / TILE_M) as u32);
+        let grid = grid(m, n, k);
         multiply::simulate(grid, &a, &b, &mut d, n as u32, k as u32).check();
         for (i, &value) in d.iter().enumerate() {
             let (row, col) = (i / n, i % n);

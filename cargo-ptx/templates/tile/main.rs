@@ -1,6 +1,5 @@
 //! Multiplies two matrices on the GPU, and checks the result.
 
-use kernels::{TILE_M, TILE_N};
 use ptx_matrix::{element::bf16, launch::Device};
 use ptx_matrix_host::{BuiltCode, Gpu, GpuDevice};
 use std::{error::Error, process::ExitCode};
@@ -30,7 +29,7 @@ fn run() -> Result<(), Box<dyn Error>> {
     let b: Vec<bf16> = (0..k * n).map(value).collect();
     let (on_gpu_a, on_gpu_b) = (device.upload(&a)?, device.upload(&b)?);
     let mut d = device.upload(&vec![0.0f32; m * n])?;
-    let grid = ((n / TILE_N) as u32, (m / TILE_M) as u32);
+    let grid = kernels::grid(m, n, k);
     let report = kernels::multiply::launch(
         &device, grid, &on_gpu_a, &on_gpu_b, &mut d, n as u32, k as u32,
     )?;

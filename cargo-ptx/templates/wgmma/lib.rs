@@ -17,7 +17,7 @@ pub type TileA = SharedTile<bf16, TILE_M, TILE_K, Swizzle128>;
 pub type TileB = SharedTile<bf16, TILE_K, TILE_N, Swizzle128, ColMajor>;
 
 /// D = A x B: row-major A and D, column-major B, bf16 into f32. The sizes are multiples of the
-/// tile's. The grid has N / 64 x M / 64 blocks.
+/// tile's: see [`grid`].
 ///
 /// ```text
 ///   warpgroup 0, producer:  wait empty[s] -> TMA loads into stage s, which complete full[s]
@@ -81,6 +81,22 @@ pub fn multiply(
     }
 }
 
+/// The grid for these sizes: a block for each tile of D.
+///
+/// # Panics
+/// A size is not a multiple of the tile's.
+#[cfg(not(target_arch = "nvptx64"))]
+pub fn grid(m: usize, n: usize, k: usize) -> (u32, u32) {
+    for (name, size, tile) in [("m", m, TILE_M), ("n", n, TILE_N), ("k", k, TILE_K)] {
+        assert!(
+            size.is_multiple_of(tile),
+            "{name} is {size}, and this kernel takes multiples of {tile}; for any size, use \
+             the crate `ptx-matrix-gemm`"
+        );
+    }
+    ((n / TILE_N) as u32, (m / TILE_M) as u32)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -103,7 +119,7 @@ mod tests {
         let map_b = Tensor::<TileB, 2>::new([k, n])
             .map(&device, &on_device_b)
             .unwrap();
-        let grid = ((n / TILE_N) as u32, (m / TILE_M) as u32);
+        let grid = grid(m, n, k);
         multiply::launch(&device, grid, &map_a, &map_b, &mut d, n as u32, k as u32).check();
         for (i, value) in device.download(&d).unwrap().into_iter().enumerate() {
             let (row, col) = (i / n, i % n);

@@ -1,6 +1,6 @@
 //! Multiplies two matrices on a Hopper GPU, and checks the result.
 
-use kernels::{TILE_M, TILE_N, TileA, TileB};
+use kernels::{TileA, TileB};
 use ptx_matrix::element::bf16;
 use ptx_matrix::launch::{Device, Tensor};
 use ptx_matrix_host::{BuiltCode, Gpu, GpuDevice};
@@ -34,7 +34,7 @@ fn run() -> Result<(), Box<dyn Error>> {
     // The contiguous dimension comes first: both are K-major.
     let map_a = Tensor::<TileA, 2>::new([k, m]).map(&device, &on_gpu_a)?;
     let map_b = Tensor::<TileB, 2>::new([k, n]).map(&device, &on_gpu_b)?;
-    let grid = ((n / TILE_N) as u32, (m / TILE_M) as u32);
+    let grid = kernels::grid(m, n, k);
     let report =
         kernels::multiply::launch(&device, grid, &map_a, &map_b, &mut d, n as u32, k as u32)?;
 

@@ -1,9 +1,9 @@
 //! The consumer: a warpgroup with 64 queries. For each tile of keys and values: scores S = Q x K^T,
 //! powers P of the scores (online softmax), O += P x V.
 
-use crate::kernel::{KEYS, Queries, SLICE, STAGES, Sight};
+use crate::kernel::{KEYS, Mask, Queries, SLICE, STAGES};
 use crate::producer::Tiles;
-use crate::softmax::{HIDDEN, Softmax};
+use crate::softmax::{MASKED_SCORE, Softmax};
 use ptx_matrix::element::{Bits16, Bits32};
 use ptx_matrix::target::BuiltFor;
 
@@ -14,7 +14,7 @@ use ptx_matrix::prelude::*;
 
 /// The queries of a consumer.
 #[derive(Clone, Copy)]
-pub struct Half {
+pub struct ConsumerTile {
     /// The consumer's index in the block: 0 or 1.
     pub index: usize,
     /// The block's first query.
@@ -30,9 +30,9 @@ pub struct Consumer<'k, T: Element, const PARTS: usize> {
     /// The block's tiles and barriers.
     pub tiles: Tiles<T, PARTS>,
     /// Its queries.
-    pub half: Half,
+    pub tile: ConsumerTile,
     /// The mask.
-    pub sight: Sight,
+    pub mask: Mask,
     /// The scale of the scores, times log2(e): powers are of two.
     pub scale_log2: f32,
 }
@@ -80,7 +80,7 @@ where
             >,
     {
         const { assert!(FEATURES == PARTS * SLICE, "tiles have all features") }
-        let Consumer { group, tiles, sight, .. } = *self;
+        let Consumer { group, tiles, mask, .. } = *self;
         let first = self.first_query();
         let mut state = State::<T, FEATURES> {
             softmax: Softmax::new(),
@@ -93,7 +93,7 @@ where
         if steps > 0 {
             self.begin(&mut state);
             // Unmasked tiles first: no branch interrupts the softmax while the tensor cores work.
-            let whole = (sight.seen_before(first + 1) / KEYS as u32).min(steps);
+            let whole = (mask.visible_before(first + 1) / KEYS as u32).min(steps);
             for step in 1..whole {
                 self.step::<FEATURES, false>(&mut state, step);
             }
@@ -164,15 +164,15 @@ where
     /// The consumer's first query.
     #[inline]
     fn first_query(&self) -> u32 {
-        self.half.first + self.half.index as u32 * 64
+        self.tile.first + self.tile.index as u32 * 64
     }
 
     /// Waits for a tile of keys and issues Q x K^T.
     #[inline]
     fn start_scores(&self, pipeline: PipelineState<STAGES>) -> InFlight<KEYS, f32> {
-        let Consumer { group, tiles, half, .. } = *self;
+        let Consumer { group, tiles, tile, .. } = *self;
         tiles.keys_full.stage(pipeline.index()).wait(group.warp(), pipeline.phase());
-        let (queries, keys) = (tiles.queries.part(half.index), tiles.keys.stage(pipeline.index()));
+        let (queries, keys) = (tiles.queries.part(tile.index), tiles.keys.stage(pipeline.index()));
         let mut scores = Scores::zero().begin(group);
         Wgmma::<KEYS, T, T, f32>::issue(group, &mut scores, |issue| {
             for part in 0..PARTS {
@@ -218,26 +218,26 @@ where
         acc
     }
 
-    /// Masks the scores of tile `step`: `HIDDEN` where a query does not see a key.
+    /// Masks the scores of tile `step`: `MASKED_SCORE` where a query does not see a key.
     #[inline]
     fn seen(&self, scores: Scores, step: u32) -> Scores {
-        let (sight, query, key) = (self.sight, self.first_query(), step * KEYS as u32);
+        let (mask, query, key) = (self.mask, self.first_query(), step * KEYS as u32);
         scores.map(self.group, |row, col, score| {
-            if sight.is_seen(query + row as u32, key + col as u32) { score } else { HIDDEN }
+            if mask.is_visible(query + row as u32, key + col as u32) { score } else { MASKED_SCORE }
         })
     }
 
     /// Waits until it is this consumer's turn on the tensor cores. The first consumer begins.
     #[inline]
     fn wait_order(&self, order: PipelineState<1>) {
-        let phase = if self.half.index == 0 { order.prev_phase() } else { order.phase() };
-        self.tiles.order_barriers.part(self.half.index).wait(self.group.warp(), phase);
+        let phase = if self.tile.index == 0 { order.prev_phase() } else { order.phase() };
+        self.tiles.order_barriers.part(self.tile.index).wait(self.group.warp(), phase);
     }
 
     /// Passes the tensor cores to the other consumer.
     #[inline]
     fn pass_order(&self) {
-        self.arrive_on(self.tiles.order_barriers.part(1 - self.half.index));
+        self.arrive_on(self.tiles.order_barriers.part(1 - self.tile.index));
     }
 
     /// Arrives on a barrier, once for this consumer: it has read a stage, for example.
@@ -257,8 +257,8 @@ where
     ) where
         M64<FEATURES>: WgmmaColumns<Bits16>,
     {
-        let Consumer { group, tiles, half, .. } = *self;
-        let (tiles_o, first) = (tiles.queries.part(half.index), self.first_query());
+        let Consumer { group, tiles, tile, .. } = *self;
+        let (tiles_o, first) = (tiles.queries.part(tile.index), self.first_query());
         for part in 0..PARTS {
             output.store(group, &tiles_o.part(part), part * SLICE);
         }
@@ -267,7 +267,7 @@ where
         if group.warp_rank() == 0 {
             group.warp().elect(|lane| {
                 for part in 0..PARTS {
-                    let at = [(part * SLICE) as i32, first as i32, half.head as i32];
+                    let at = [(part * SLICE) as i32, first as i32, tile.head as i32];
                     tiles_o.part(part).store_tma(lane, o.at(at));
                 }
                 BulkGroup::commit(lane);

@@ -1,6 +1,6 @@
 //! The kernel and its launch.
 
-use crate::consumer::{Consumer, Half};
+use crate::consumer::{Consumer, ConsumerTile};
 use crate::producer::{Maps, Tiles, load};
 use pastey::paste;
 #[cfg(not(target_arch = "nvptx64"))]
@@ -8,7 +8,7 @@ use ptx_matrix::launch::Tensor;
 use ptx_matrix::prelude::*;
 
 #[cfg(not(target_arch = "nvptx64"))]
-pub use crate::error::AttentionError;
+use crate::error::AttentionError;
 #[cfg(not(target_arch = "nvptx64"))]
 use {core::f32::consts::LOG2_E, ptx_matrix::launch::Device};
 
@@ -30,7 +30,7 @@ pub type Values<T> = SharedTile<T, KEYS, SLICE, Swizzle128>;
 
 /// The mask: the sizes of the problem, and the keys that a query sees.
 #[derive(Clone, Copy)]
-pub struct Sight {
+pub struct Mask {
     /// Queries of a head.
     pub queries: u32,
     /// Keys of a head.
@@ -39,16 +39,16 @@ pub struct Sight {
     pub causal: bool,
 }
 
-impl Sight {
+impl Mask {
     /// Whether a query sees a key.
     #[inline]
-    pub fn is_seen(self, query: u32, key: u32) -> bool {
+    pub fn is_visible(self, query: u32, key: u32) -> bool {
         key < self.keys && (!self.causal || key + self.queries <= query + self.keys)
     }
 
     /// The number of keys, from the first, that the queries before `end` see at most.
     #[inline]
-    pub fn seen_before(self, end: u32) -> u32 {
+    pub fn visible_before(self, end: u32) -> u32 {
         let end = end.min(self.queries);
         if self.causal {
             (end + self.keys).saturating_sub(self.queries).min(self.keys)
@@ -103,12 +103,12 @@ macro_rules! kernels {
                 values_empty: values_empty.init(block, 2),
                 order_barriers: order_barriers.init(block, 1),
             };
-            let sight = Sight { queries: query_count, keys: key_count, causal: causal != 0 };
+            let mask = Mask { queries: query_count, keys: key_count, causal: causal != 0 };
             let blocks = query_count.div_ceil(QUERIES as u32);
             let (head, before) = (block.index().x / blocks, block.index().x % blocks);
             // The queries with most keys come first, so that none of them ends last.
             let first = (blocks - 1 - before) * QUERIES as u32;
-            let steps = sight.seen_before(first + QUERIES as u32).div_ceil(KEYS as u32);
+            let steps = mask.visible_before(first + QUERIES as u32).div_ceil(KEYS as u32);
             let group = block.warp_group();
             if group.index() == 0 {
                 group.give_registers::<24>();
@@ -124,13 +124,13 @@ macro_rules! kernels {
                 return;
             }
             group.take_registers::<240>();
-            let half = Half { index: group.index() - 1, first, head };
-            Consumer { group, tiles, half, sight, scale_log2 }.attend::<$features>(steps, o);
+            let tile = ConsumerTile { index: group.index() - 1, first, head };
+            Consumer { group, tiles, tile, mask, scale_log2 }.attend::<$features>(steps, o);
         }
         )*
 
         #[cfg(not(target_arch = "nvptx64"))]
-        impl Attended for $element {
+        impl AttentionElement for $element {
             const FEATURES: &'static [usize] = &[$($features),*];
 
             fn launch<D: Device>(
@@ -174,7 +174,7 @@ kernels! {
 
 /// Element types that have kernels.
 #[cfg(not(target_arch = "nvptx64"))]
-pub trait Attended: Element {
+pub trait AttentionElement: Element {
     /// The numbers of features that have kernels.
     const FEATURES: &'static [usize];
 
@@ -250,7 +250,7 @@ impl Attention {
     /// - More than 2^31 - 128 queries or keys, or 2^31 blocks or more of 128 queries.
     /// - A buffer with fewer elements than [`lens`](Self::lens).
     /// - The device's own.
-    pub fn run<T: Attended, D: Device>(
+    pub fn run<T: AttentionElement, D: Device>(
         &self,
         device: &D,
         q: &D::Buffer<T>,

@@ -26,4 +26,9 @@ mod producer;
 mod softmax;
 
 #[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
-pub use kernel::*;
+pub use kernel::{attention_bf16_64, attention_bf16_128, attention_f16_64, attention_f16_128};
+#[cfg(not(target_arch = "nvptx64"))]
+pub use {
+    error::AttentionError,
+    kernel::{Attention, AttentionElement},
+};

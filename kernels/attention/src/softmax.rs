@@ -8,7 +8,7 @@ use ptx_matrix::prelude::*;
 
 /// The score of a masked key: the least finite number, which times zero is zero. Its weight is
 /// zero.
-pub const HIDDEN: f32 = f32::MIN;
+pub const MASKED_SCORE: f32 = f32::MIN;
 
 /// The state of the rows so far.
 pub struct Softmax {
@@ -22,13 +22,13 @@ impl Softmax {
     /// The state before any score.
     #[inline]
     pub fn new() -> Self {
-        Softmax { row_max: RowValues::splat(HIDDEN), row_sum: RowParts::splat(0.0) }
+        Softmax { row_max: RowValues::splat(MASKED_SCORE), row_sum: RowParts::splat(0.0) }
     }
 
     /// Adds a tile of scores, which `scale_log2` converts to exponents of two. Returns the powers
     /// relative to the new maximum, and the scales of earlier results.
     ///
-    /// Only if `MASKED`, a score may be `HIDDEN`; its power is zero.
+    /// Only if `MASKED`, a score may be `MASKED_SCORE`; its power is zero.
     #[inline]
     pub fn add<const N: usize, const MASKED: bool>(
         &mut self,
@@ -40,10 +40,11 @@ impl Softmax {
         M64<N>: WgmmaColumns<Bits32>,
     {
         let warp = group.warp();
-        let own = scores.fold_rows(group, &RowParts::splat(HIDDEN), f32::max);
+        let own = scores.fold_rows(group, &RowParts::splat(MASKED_SCORE), f32::max);
         let row_max = own.combine(warp, f32::max).zip(warp, &self.row_max, f32::max);
         // A row that sees no key yet has no maximum to subtract.
-        let offset = |row_max: f32| if row_max == HIDDEN { 0.0 } else { row_max * scale_log2 };
+        let offset =
+            |row_max: f32| if row_max == MASKED_SCORE { 0.0 } else { row_max * scale_log2 };
         let offsets = row_max.map(warp, offset);
         let scales = self
             .row_max
@@ -51,7 +52,7 @@ impl Softmax {
         let powers = scores.map_rows(group, &offsets, |score, offset| {
             let power = ex2_approx_ftz(fma(score, scale_log2, -offset));
             // Exactly zero: with a small `scale_log2`, the power of the least number is not small.
-            if MASKED && score == HIDDEN { 0.0 } else { power }
+            if MASKED && score == MASKED_SCORE { 0.0 } else { power }
         });
         let before = self.row_sum.zip(warp, &scales, |sum, scale| sum * scale);
         // The power of a score of negative infinity is zero: such a score is added as well, times
@@ -67,10 +68,8 @@ impl Softmax {
     #[inline]
     pub fn finish(&self, warp: Warp<'_>) -> RowValues<f32> {
         let row_sum = self.row_sum.combine(warp, |sum, other| sum + other);
-        self.row_max.zip(
-            warp,
-            &row_sum,
-            |row_max, sum| if row_max == HIDDEN { 0.0 * sum } else { 1.0 / sum },
-        )
+        self.row_max.zip(warp, &row_sum, |row_max, sum| {
+            if row_max == MASKED_SCORE { 0.0 * sum } else { 1.0 / sum }
+        })
     }
 }

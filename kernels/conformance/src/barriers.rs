@@ -17,7 +17,7 @@ pub enum Step {
     Leave,
     /// [`Barrier::arrive_drop_times`].
     LeaveTimes,
-    /// [`Barrier::leave_expecting`].
+    /// [`Barrier::arrive_drop_expecting`].
     LeaveExpecting,
     /// [`Barrier::expect`].
     Expect,
@@ -63,7 +63,7 @@ pub fn barrier_script(
                 2 => barrier.arrive_expecting(lane, operand).pending(),
                 3 => barrier.arrive_drop(lane).pending(),
                 4 => barrier.arrive_drop_times(lane, operand).pending(),
-                5 => barrier.leave_expecting(lane, operand).pending(),
+                5 => barrier.arrive_drop_expecting(lane, operand).pending(),
                 6 => {
                     barrier.expect(lane, operand);
                     NO_ARRIVAL

@@ -192,7 +192,7 @@ pub fn cluster_barrier_script(
                         10 => peer.arrive_expecting(lane, operand),
                         11 => peer.arrive_drop(lane),
                         12 => peer.arrive_drop_times(lane, operand),
-                        _ => peer.leave_expecting(lane, operand),
+                        _ => peer.arrive_drop_expecting(lane, operand),
                     }
                 }
             });

@@ -34,6 +34,11 @@
 // A build for an older GPU leaves out kernels, and the items that only they use.
 #![cfg_attr(target_arch = "nvptx64", allow(unused))]
 
+/// The example of the README, as a test.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
+
 pub mod kernels;
 pub mod parts;
 

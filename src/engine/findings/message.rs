@@ -76,8 +76,9 @@ impl Misuse {
             }
             Misuse::Race { access: "write", memory, other, same_closure: true, .. } => write!(
                 f,
-                "race: write of {memory}, which {other} read before in the same lane closure, and \
-                 in step reads behind it"
+                "race: write of {}, which {other} read before in the same lane closure; lanes in \
+                 step read after it",
+                memory.named(names)
             ),
             Misuse::Race { access, memory, other, same_closure: true, .. } => {
                 let memory = memory.named(names);

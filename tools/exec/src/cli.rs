@@ -82,7 +82,7 @@ Examples:
   PROGRAM exec $form --example --out in.json     an input file to edit
   PROGRAM exec $form --in in.json                the result on standard output
   PROGRAM exec $form --in in.json --gpu sm_80    by the arithmetic of an A100
-  PROGRAM exec $form --in in.json --on gpu
+  PROGRAM exec $form --in in.json --on gpu       needs the feature `gpu`
   PROGRAM exec wgmma.mma_async.sync.aligned.m64n64k16.f32.bf16.bf16 --example --a-in-registers
 
 Exit codes:
