@@ -178,7 +178,8 @@ where
         const { check_known::<C, Chunk<BYTES, SharedTile<T, ROWS, COLS, S, O>>>() };
         let _ = lane;
         let site = Site::here();
-        let (row, col) = at.resolve::<Chunk<BYTES, SharedTile<T, ROWS, COLS, S, O>>>(site);
+        let (row, col) =
+            at.resolve::<Chunk<BYTES, SharedTile<T, ROWS, COLS, S, O>>>(tile.address(), site);
         // SAFETY: the window is in the tile, as resolved.
         unsafe { Self::start(*tile, row, col, from, index, count, site) }
     }

@@ -75,7 +75,10 @@ impl<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order>
             bytes
         };
         let _ = lane;
-        let (row, col) = at.resolve::<Along<N, SharedTile<T, ROWS, COLS, S, O>>>(Site::here());
+        let (row, col) = at.resolve::<Along<N, SharedTile<T, ROWS, COLS, S, O>>>(
+            self.tile.address(),
+            Site::here(),
+        );
         let to = self.tile.address() + SharedTile::<T, ROWS, COLS, S, O>::offset(row, col);
         let word = |index: usize| {
             bytemuck::pod_read_unaligned::<u32>(&bytemuck::bytes_of(&values)[4 * index..][..4])

@@ -32,8 +32,8 @@ pub trait Coordinate: Sealed + Copy {
     const KNOWN: Option<(usize, usize)>;
 
     /// Returns the coordinate as numbers, after a check that the window is in the tile and aligned.
-    /// `site` is the access's source line.
-    fn resolve<W: Window>(self, site: Site) -> (usize, usize);
+    /// `tile` is the tile's address, and `site` the access's source line.
+    fn resolve<W: Window>(self, tile: u32, site: Site) -> (usize, usize);
 }
 
 impl Sealed for (usize, usize) {}
@@ -41,7 +41,8 @@ impl Coordinate for (usize, usize) {
     const KNOWN: Option<(usize, usize)> = None;
 
     #[inline]
-    fn resolve<W: Window>(self, site: Site) -> (usize, usize) {
+    fn resolve<W: Window>(self, tile: u32, site: Site) -> (usize, usize) {
+        let _ = tile;
         let (row, col) = self;
         let inside = row <= const { W::TILE_ROWS.saturating_sub(W::ROWS) }
             && col <= const { W::TILE_COLS.saturating_sub(W::COLS) }
@@ -50,6 +51,7 @@ impl Coordinate for (usize, usize) {
             inside,
             site,
             TileOutOfBounds {
+                memory: crate::engine::Memory::Shared { address: tile },
                 at: self,
                 size: crate::fragment::TileSize { rows: W::ROWS, cols: W::COLS },
                 tile: crate::fragment::TileSize { rows: W::TILE_ROWS, cols: W::TILE_COLS }
@@ -60,6 +62,7 @@ impl Coordinate for (usize, usize) {
             aligned,
             site,
             TileMisaligned {
+                address: tile,
                 at: self,
                 step: crate::fragment::TileSize { rows: W::ROW_STEP, cols: W::COL_STEP }
             }
@@ -77,7 +80,7 @@ impl<const ROW: usize, const COL: usize> Coordinate for At<ROW, COL> {
     const KNOWN: Option<(usize, usize)> = Some((ROW, COL));
 
     #[inline]
-    fn resolve<W: Window>(self, _: Site) -> (usize, usize) {
+    fn resolve<W: Window>(self, _: u32, _: Site) -> (usize, usize) {
         const { check_known::<Self, W>() };
         (ROW, COL)
     }

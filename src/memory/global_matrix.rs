@@ -173,6 +173,7 @@ macro_rules! matrix {
                     inside,
                     Site::here(),
                     TileOutOfBounds {
+                        memory: crate::engine::Memory::Global { name: self.elements.name(), index: 0 },
                         at: (row, col),
                         size: TileSize { rows: 1, cols: 1 },
                         tile: TileSize { rows: self.rows(), cols: self.cols() }
@@ -239,6 +240,7 @@ impl<T: Element, O: Order> GlobalMatrixMut<'_, T, O> {
             inside,
             site,
             TileOutOfBounds {
+                memory: crate::engine::Memory::Global { name: self.elements.name(), index: 0 },
                 at: (row, col),
                 size: TileSize { rows: 1, cols: 1 },
                 tile: TileSize { rows: self.rows(), cols: self.cols() }

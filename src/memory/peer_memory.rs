@@ -104,7 +104,8 @@ impl<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order>
 
     #[inline]
     pub(crate) fn element<C: Coordinate>(self, at: C, site: Site) -> u32 {
-        let (row, col) = at.resolve::<Single<SharedTile<T, ROWS, COLS, S, O>>>(site);
+        let (row, col) =
+            at.resolve::<Single<SharedTile<T, ROWS, COLS, S, O>>>(self.tile.address(), site);
         self.tile.address() + SharedTile::<T, ROWS, COLS, S, O>::offset(row, col)
     }
 }
@@ -147,7 +148,7 @@ impl<P: OfPeer, const N: usize> PeerRing<P, N> {
     #[inline]
     #[track_caller]
     pub fn part(self, index: usize) -> P::Peer {
-        check!(index < N, Site::here(), RingOutOfBounds { index, len: N });
+        check!(index < N, Site::here(), RingOutOfBounds { address: self.address, index, len: N });
         // SAFETY: as above.
         unsafe { P::at_peer(self.address + index as u32 * SharedRing::<P, N>::STRIDE) }
     }

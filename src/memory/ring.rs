@@ -153,7 +153,7 @@ impl<P: SharedLayout, const N: usize> SharedRing<P, N> {
     #[inline]
     #[track_caller]
     pub fn part(self, index: usize) -> P {
-        check!(index < N, Site::here(), RingOutOfBounds { index, len: N });
+        check!(index < N, Site::here(), RingOutOfBounds { address: self.address, index, len: N });
         // SAFETY: within this ring's bytes, at a multiple of the stride.
         unsafe { P::at(self.address + index as u32 * Self::STRIDE) }
     }

@@ -181,7 +181,7 @@ impl<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order>
     #[track_caller]
     pub fn row<C: Coordinate>(self, at: C) -> RowAddr {
         const { check_known::<C, MatrixRow<Self>>() };
-        let (row, col) = at.resolve::<MatrixRow<Self>>(Site::here());
+        let (row, col) = at.resolve::<MatrixRow<Self>>(self.address(), Site::here());
         // SAFETY: in bounds and aligned, as resolved.
         unsafe { self.row_unchecked(row, col) }
     }
@@ -206,7 +206,7 @@ impl<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order>
     pub fn set<C: Coordinate>(self, at: C, value: T) {
         const { check_known::<C, Single<Self>>() };
         let site = Site::here();
-        let (row, col) = at.resolve::<Single<Self>>(site);
+        let (row, col) = at.resolve::<Single<Self>>(self.address(), site);
         // SAFETY: in bounds, as resolved.
         unsafe { self.store(row, col, value, site) }
     }
@@ -219,7 +219,7 @@ impl<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order>
     pub fn get<C: Coordinate>(self, lane: Lane<'_>, at: C) -> T {
         const { check_known::<C, Single<Self>>() };
         let site = Site::here();
-        let (row, col) = at.resolve::<Single<Self>>(site);
+        let (row, col) = at.resolve::<Single<Self>>(self.address(), site);
         // SAFETY: in bounds, as resolved.
         unsafe { self.load(lane, row, col, site) }
     }

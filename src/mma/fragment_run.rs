@@ -80,7 +80,8 @@ impl<R: Role, F: FragmentShape<R, T::Width>, T: Element> Fragment<R, F, T> {
         at: C,
     ) -> [Self; N] {
         let site = Site::here();
-        let (row, col) = at.resolve::<RunIn<N, 1, Self, SharedTile<T, ROWS, COLS, S, O>>>(site);
+        let (row, col) =
+            at.resolve::<RunIn<N, 1, Self, SharedTile<T, ROWS, COLS, S, O>>>(tile.address(), site);
         if !Self::by_matrix::<O>() {
             let place = |index| (row + index * Self::STEP.0, col + index * Self::STEP.1);
             // SAFETY: the fragment is in the window, and the window is in the tile.
@@ -113,7 +114,8 @@ impl<R: Role, F: FragmentShape<R, T::Width>, T: Element> Fragment<R, F, T> {
         at: C,
     ) -> [[Self; 2]; N] {
         let site = Site::here();
-        let (row, col) = at.resolve::<RunIn<N, 2, Self, SharedTile<T, ROWS, COLS, S, O>>>(site);
+        let (row, col) =
+            at.resolve::<RunIn<N, 2, Self, SharedTile<T, ROWS, COLS, S, O>>>(tile.address(), site);
         if !Self::by_matrix::<O>() {
             let place = |index| (row + index * Self::STEP.0, col + index * Self::STEP.1);
             return array(|pair| {

@@ -119,7 +119,8 @@ where
     ) -> FragmentRows<Self, O> {
         const { check_known::<C, In<Self, SharedTile<T, ROWS, COLS, S, O>>>() };
         const { check_8x8::<R>(F::LAYOUT) };
-        let (row, col) = at.resolve::<In<Self, SharedTile<T, ROWS, COLS, S, O>>>(Site::here());
+        let (row, col) =
+            at.resolve::<In<Self, SharedTile<T, ROWS, COLS, S, O>>>(tile.address(), Site::here());
         let tile = *tile;
         let rows = warp.each(|lane| {
             let (down, right) = Self::place::<O>(lane, 1);
@@ -191,7 +192,8 @@ impl<R: Role, F: FragmentShape<R, T::Width>, T: Element> Fragment<R, F, T> {
     ) {
         const { check_known::<C, In<Self, SharedTile<T, ROWS, COLS, S, O>>>() };
         let site = Site::here();
-        let (row, col) = at.resolve::<In<Self, SharedTile<T, ROWS, COLS, S, O>>>(site);
+        let (row, col) =
+            at.resolve::<In<Self, SharedTile<T, ROWS, COLS, S, O>>>(tile.address(), site);
         let (tile, registers) = (*tile, &self.registers);
         warp.each(|lane| {
             let registers = lane.get(registers);
@@ -234,7 +236,8 @@ impl<R: Role, F: FragmentShape<R, T::Width>, T: Element> Fragment<R, F, T> {
     ) -> Self {
         const { check_known::<C, In<Self, SharedTile<T, ROWS, COLS, S, O>>>() };
         let site = Site::here();
-        let (row, col) = at.resolve::<In<Self, SharedTile<T, ROWS, COLS, S, O>>>(site);
+        let (row, col) =
+            at.resolve::<In<Self, SharedTile<T, ROWS, COLS, S, O>>>(tile.address(), site);
         let tile = *tile;
         Self::from_registers(warp.each(|lane| {
             let mut registers: F::Registers = bytemuck::Zeroable::zeroed();

@@ -199,7 +199,7 @@ impl<const N: usize> PeerBarrierRing<N> {
     #[inline]
     #[track_caller]
     pub fn part(self, index: usize) -> PeerBarrier {
-        check!(index < N, Site::here(), RingOutOfBounds { index, len: N });
+        check!(index < N, Site::here(), RingOutOfBounds { address: self.address, index, len: N });
         PeerBarrier {
             address: self.address + index as u32 * SharedRing::<BarrierMemory, N>::STRIDE,
         }

@@ -186,5 +186,5 @@ fn beyond_the_ring(
 fn stage_beyond_a_peers_ring_is_an_error() {
     beyond_the_ring::simulate(2, 1).check();
     let error = beyond_the_ring::simulate(2, 2).unwrap_err();
-    assert!(matches!(error.misuse, Misuse::RingOutOfBounds { index: 2, len: 2 }), "{error}");
+    assert!(matches!(error.misuse, Misuse::RingOutOfBounds { index: 2, len: 2, .. }), "{error}");
 }

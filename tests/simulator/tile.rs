@@ -1,9 +1,9 @@
 //! Coordinates in shared tiles that are known only at run time.
 
 use crate::assert_at;
-use ptx_matrix::memory::TileSize;
+use ptx_matrix::memory::{GlobalMatrix, TileSize};
 use ptx_matrix::prelude::*;
-use ptx_matrix::sim::Misuse;
+use ptx_matrix::sim::{Memory, Misuse, SHARED_BASE};
 
 type Tile = SharedTile<bf16, 20, 24>;
 
@@ -16,6 +16,16 @@ const FRAGMENT: TileSize = TileSize { rows: 16, cols: 16 };
 /// The size of a matrix row.
 const ROW: TileSize = TileSize { rows: 1, cols: 8 };
 
+/// An access beyond the only [`Tile`] of a kernel.
+fn out_of_bounds(at: (usize, usize), size: TileSize) -> Misuse {
+    let memory = Memory::Shared { address: SHARED_BASE };
+    Misuse::TileOutOfBounds { memory, at, size, tile: TILE }
+}
+
+fn misaligned(at: (usize, usize), step: TileSize) -> Misuse {
+    Misuse::TileMisaligned { address: SHARED_BASE, at, step }
+}
+
 #[kernel(threads = 32)]
 fn fragment(block: &Block, #[shared] tile: Tile, row: usize, col: usize) {
     let warp = block.warp();
@@ -27,7 +37,7 @@ fn fragment(block: &Block, #[shared] tile: Tile, row: usize, col: usize) {
 fn fragment_out_of_range_is_an_error() {
     for at in [(5, 0), (0, 16), (usize::MAX, 0), (0, usize::MAX - 7)] {
         let error = fragment::simulate(1, at.0, at.1).unwrap_err();
-        assert_eq!(error.misuse, Misuse::TileOutOfBounds { at, size: FRAGMENT, tile: TILE });
+        assert_eq!(error.misuse, out_of_bounds(at, FRAGMENT));
         assert_at(&error, "load", (0, 0, 0), 0, None);
     }
 }
@@ -35,7 +45,7 @@ fn fragment_out_of_range_is_an_error() {
 #[test]
 fn misaligned_fragment_is_an_error() {
     let error = fragment::simulate(1, 4, 4).unwrap_err();
-    assert_eq!(error.misuse, Misuse::TileMisaligned { at: (4, 4), step: ROW });
+    assert_eq!(error.misuse, misaligned((4, 4), ROW));
     assert_at(&error, "load", (0, 0, 0), 0, None);
 }
 
@@ -57,7 +67,7 @@ fn store_matrix(block: &Block, #[shared] tile: Tile, row: usize, col: usize) {
 
 #[test]
 fn fragment_stored_out_of_range_is_an_error() {
-    let misuse = Misuse::TileOutOfBounds { at: (5, 8), size: FRAGMENT, tile: TILE };
+    let misuse = out_of_bounds((5, 8), FRAGMENT);
     let error = store::simulate(1, 5, 8).unwrap_err();
     assert_eq!(error.misuse, misuse);
     assert_at(&error, "store", (0, 0, 0), 0, None);
@@ -77,14 +87,14 @@ fn row_of_each_lane(block: &Block, #[shared] tile: Tile, first_row: usize, col: 
 #[test]
 fn row_out_of_range_is_an_error() {
     let error = row_of_each_lane::simulate(1, 15, 16).unwrap_err();
-    assert_eq!(error.misuse, Misuse::TileOutOfBounds { at: (20, 16), size: ROW, tile: TILE });
+    assert_eq!(error.misuse, out_of_bounds((20, 16), ROW));
     assert_at(&error, "row", (0, 0, 0), 0, Some(5));
 }
 
 #[test]
 fn misaligned_row_is_an_error() {
     let error = row_of_each_lane::simulate(1, 0, 12).unwrap_err();
-    assert_eq!(error.misuse, Misuse::TileMisaligned { at: (0, 12), step: ROW });
+    assert_eq!(error.misuse, misaligned((0, 12), ROW));
     assert_at(&error, "row", (0, 0, 0), 0, Some(0));
 }
 
@@ -107,11 +117,12 @@ fn column(
 fn col_major_tile_is_aligned_by_rows() {
     let column_of_matrix = TileSize { rows: 8, cols: 1 };
     let error = column::simulate(1, 4, 0).unwrap_err();
-    assert_eq!(error.misuse, Misuse::TileMisaligned { at: (4, 0), step: column_of_matrix });
+    assert_eq!(error.misuse, misaligned((4, 0), column_of_matrix));
     let error = column::simulate(1, 16, 3).unwrap_err();
     assert_eq!(
         error.misuse,
         Misuse::TileOutOfBounds {
+            memory: Memory::Shared { address: SHARED_BASE },
             at: (16, 3),
             size: column_of_matrix,
             tile: TileSize { rows: 24, cols: 3 }
@@ -135,8 +146,7 @@ fn single_elements(
 
 #[test]
 fn element_out_of_range_is_an_error() {
-    let misuse =
-        |at| Misuse::TileOutOfBounds { at, size: TileSize { rows: 1, cols: 1 }, tile: TILE };
+    let misuse = |at| out_of_bounds(at, TileSize { rows: 1, cols: 1 });
     let error = single_elements::simulate(1, 20, 0, 0).unwrap_err();
     assert_eq!(error.misuse, misuse((20, 0)));
     assert_at(&error, "set", (0, 0, 0), 0, None);
@@ -144,4 +154,38 @@ fn element_out_of_range_is_an_error() {
     assert_eq!(error.misuse, misuse((19, 24)));
     assert_at(&error, "get", (0, 0, 0), 0, Some(0));
     single_elements::simulate(1, 19, 23, 23).unwrap();
+}
+
+#[kernel(threads = 32)]
+fn named(
+    block: &Block,
+    #[shared] _first: Tile,
+    #[shared] stages: SharedRing<(Tile, Tile), 2>,
+    a: Global<f32>,
+    how: usize,
+) {
+    let a = GlobalMatrix::<f32>::new(a, 4, 5, 5);
+    match how {
+        0 => stages.part(1).1.set((20, 3), bf16::ONE),
+        1 => _ = FragmentA::<M16N8K16, bf16>::load(block.warp(), &stages.part(0).0, (8, 0)),
+        2 => _ = block.warp().each(|_| stages.part(0).1.row((0, 4))),
+        3 => _ = stages.part(2),
+        _ => _ = a.get(3, 5),
+    }
+}
+
+#[test]
+fn report_names_the_tile_the_ring_and_the_matrix() {
+    let expected = [
+        "out of bounds: element (20, 3) of `stages[1].1`, a tile of 20 x 24",
+        "out of bounds: 16 x 16 elements at (8, 0) of `stages[0].0`, a tile of 20 x 24",
+        "misaligned: no matrix row starts at (0, 4) of `stages[0].1`",
+        "out of bounds: part 2 of `stages`, a ring of 2",
+        "out of bounds: element (3, 5) of `a`, a matrix of 4 x 5",
+    ];
+    for (how, title) in expected.into_iter().enumerate() {
+        let error = named::simulate(1, &[0.0; 20], how).unwrap_err().to_string();
+        assert!(error.starts_with(&format!("error: {title}\n")), "{error}");
+        assert!(error.contains("\n   = help: "), "{error}");
+    }
 }

@@ -22,6 +22,18 @@ impl Misuse {
             Misuse::StrideTooLarge { .. } => {
                 "distances within a tile are counted in 32 bits: take tiles of fewer lines".into()
             }
+            Misuse::TileOutOfBounds { memory: Memory::Shared { .. }, .. } => {
+                "a coordinate is (row, column), counted from (0, 0); all that is accessed from \
+                 there on must be in the tile"
+                    .into()
+            }
+            Misuse::TileOutOfBounds { memory: Memory::Global { .. }, .. } => {
+                "compare the row and the column with the matrix's before the access".into()
+            }
+            Misuse::RingOutOfBounds { len, .. } => format!(
+                "parts count from 0 to {}; `PipelineState` counts the stages of a ring in turn",
+                len - 1
+            ),
             Misuse::TileMisaligned { step: TileSize { rows, cols }, .. } => format!(
                 "a matrix row has 16 bytes: the coordinate must be a multiple of ({rows}, {cols})"
             ),

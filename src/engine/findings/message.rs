@@ -1,7 +1,7 @@
 //! The first line of each report: the title.
 
 use super::barrier_message::{barrier, phase_lacks};
-use super::misuse::{Awaited, BarrierState, ClusterMisuse, Misuse, WaitingWarp};
+use super::misuse::{Awaited, BarrierState, ClusterMisuse, Memory, Misuse, WaitingWarp};
 use super::names::Namer;
 use super::notes::{of, warps};
 use crate::fragment::{SwizzleBits, TileSize};
@@ -37,23 +37,29 @@ impl Misuse {
                      {limit}"
                 )
             }
-            Misuse::TileOutOfBounds { at, size: TileSize { rows: 1, cols: 1 }, tile } => {
+            Misuse::TileOutOfBounds { memory, at, size, tile } => {
+                let (memory, kind) = match memory {
+                    Memory::Shared { address } => (names.tile(*address), "tile"),
+                    Memory::Global { name, .. } => (format!("`{name}`"), "matrix"),
+                };
+                f.write_str("out of bounds: ")?;
+                match size {
+                    TileSize { rows: 1, cols: 1 } => write!(f, "element {at:?} of {memory}")?,
+                    TileSize { rows, cols } => {
+                        write!(f, "{rows} x {cols} elements at {at:?} of {memory}")?;
+                    }
+                }
+                write!(f, ", a {kind} of {} x {}", tile.rows, tile.cols)
+            }
+            Misuse::RingOutOfBounds { address, index, len } => {
                 write!(
                     f,
-                    "out of bounds: element {at:?} of a tile of {} x {}",
-                    tile.rows, tile.cols
+                    "out of bounds: part {index} of {}, a ring of {len}",
+                    names.ring(*address)
                 )
             }
-            Misuse::TileOutOfBounds { at, size, tile } => write!(
-                f,
-                "out of bounds: {} x {} elements at {at:?} reach beyond a tile of {} x {}",
-                size.rows, size.cols, tile.rows, tile.cols
-            ),
-            Misuse::RingOutOfBounds { index, len } => {
-                write!(f, "out of bounds: part {index} of a ring of {len}")
-            }
-            Misuse::TileMisaligned { at, .. } => {
-                write!(f, "misaligned: no matrix row starts at {at:?} of the tile")
+            Misuse::TileMisaligned { address, at, .. } => {
+                write!(f, "misaligned: no matrix row starts at {at:?} of {}", names.tile(*address))
             }
             Misuse::RowMisaligned { address } => {
                 write!(f, "misaligned: the matrix row at {}", names.at(*address))

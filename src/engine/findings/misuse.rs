@@ -288,8 +288,10 @@ pub enum Misuse {
         /// The largest valid stride.
         limit: usize,
     },
-    /// A coordinate beyond a tile.
+    /// A coordinate beyond a tile, or beyond a matrix in global memory.
     TileOutOfBounds {
+        /// The start of the tile, or of the matrix's slice.
+        memory: Memory,
         /// The coordinate: the first row and column.
         at: (usize, usize),
         /// Rows and columns of the accessed part.
@@ -299,6 +301,8 @@ pub enum Misuse {
     },
     /// A coordinate that is not the start of a matrix row.
     TileMisaligned {
+        /// The tile's address.
+        address: u32,
         /// The coordinate: the first row and column.
         at: (usize, usize),
         /// The row and the column must be multiples of these.
@@ -306,6 +310,8 @@ pub enum Misuse {
     },
     /// An index beyond a ring of tiles or barriers.
     RingOutOfBounds {
+        /// The ring's address.
+        address: u32,
         /// The index.
         index: usize,
         /// Number of members of the ring.

@@ -41,9 +41,23 @@ impl SharedName {
         self.within = format!(" byte {index}");
     }
 
-    fn text(self) -> Option<String> {
-        (!self.path.is_empty()).then(|| self.path + &self.within)
+    fn text(mut self, extent: Extent) -> Option<String> {
+        match extent {
+            Extent::Byte => self.path.push_str(&self.within),
+            Extent::Tile => {}
+            // The last index is that of the ring's first member.
+            Extent::Ring => self.path.truncate(self.path.rfind('[').unwrap_or(self.path.len())),
+        }
+        (!self.path.is_empty()).then_some(self.path)
     }
+}
+
+/// What starts at an address.
+#[derive(Clone, Copy)]
+enum Extent {
+    Byte,
+    Tile,
+    Ring,
 }
 
 /// Names the byte at this offset in some shared memory.
@@ -119,11 +133,16 @@ impl Names {
     /// The name of the byte at an address, for a report about a block. `None` if there is no such
     /// byte.
     fn name(&self, address: u32, seen_from: Option<Grid>) -> Option<String> {
+        self.name_of(address, seen_from, Extent::Byte)
+    }
+
+    /// The same for what starts at the address.
+    fn name_of(&self, address: u32, seen_from: Option<Grid>, of: Extent) -> Option<String> {
         let (rank, local) = (address >> RANK_SHIFT, address & ((1 << RANK_SHIFT) - 1));
         let offset = local.checked_sub(SHARED_BASE).map(|offset| offset as usize);
         let mut name = SharedName::default();
         (self.name_byte)(offset.filter(|&offset| offset < self.bytes)?, &mut name);
-        let text = name.text()?;
+        let text = name.text(of)?;
         let of_rank = |rank: u32| blocks(self.first, self.cluster).get(rank as usize).copied();
         match rank.checked_sub(1).and_then(of_rank).filter(|&block| Some(block) != seen_from) {
             Some(block) => Some(format!("`{text}` of block {block}")),
@@ -181,6 +200,18 @@ impl Namer {
     pub(super) fn at(&self, address: u32) -> String {
         let name = self.names.and_then(|names| names.name(address, self.block));
         name.unwrap_or_else(|| format!("shared address {address:#x}"))
+    }
+
+    /// The tile at an address.
+    pub(super) fn tile(&self, address: u32) -> String {
+        let name = self.names.and_then(|names| names.name_of(address, self.block, Extent::Tile));
+        name.unwrap_or_else(|| format!("the tile at shared address {address:#x}"))
+    }
+
+    /// The ring at an address.
+    pub(super) fn ring(&self, address: u32) -> String {
+        let name = self.names.and_then(|names| names.name_of(address, self.block, Extent::Ring));
+        name.unwrap_or_else(|| format!("the ring at shared address {address:#x}"))
     }
 
     /// The mbarrier at an address.

@@ -259,7 +259,8 @@ impl<T: Multiplicand, const ROWS: usize, const COLS: usize, S: PatternSwizzle>
     pub fn matrix_a<C: Coordinate>(self, at: C) -> MatrixA<T::As, NoTrans> {
         const { check_line::<T, S>(COLS) };
         const { check_known::<C, AlongK<T, DenseA, 1, ROWS, COLS, 64, true>>() };
-        let (row, k) = at.resolve::<AlongK<T, DenseA, 1, ROWS, COLS, 64, true>>(Site::here());
+        let (row, k) =
+            at.resolve::<AlongK<T, DenseA, 1, ROWS, COLS, 64, true>>(self.address(), Site::here());
         MatrixA::new(descriptor::<S>(self.address(), place::<T, S>(row, k), 16))
     }
 
@@ -280,7 +281,7 @@ impl<T: Multiplicand, const ROWS: usize, const COLS: usize, S: PatternSwizzle>
     {
         const { check_line::<T, S>(COLS) };
         const { check_known::<C, AcrossK<T, F, ROWS, COLS, N, true>>() };
-        let (k, _) = at.resolve::<AcrossK<T, F, ROWS, COLS, N, true>>(Site::here());
+        let (k, _) = at.resolve::<AcrossK<T, F, ROWS, COLS, N, true>>(self.address(), Site::here());
         MatrixB::new(descriptor::<S>(self.address(), place::<T, S>(k, 0), 16))
     }
 }
@@ -302,7 +303,8 @@ impl<T: Multiplicand, const ROWS: usize, const COLS: usize, S: PatternSwizzle>
     {
         const { check_line::<T, S>(ROWS) };
         const { check_known::<C, AcrossK<T, DenseA, COLS, ROWS, 64, false>>() };
-        let (_, k) = at.resolve::<AcrossK<T, DenseA, COLS, ROWS, 64, false>>(Site::here());
+        let (_, k) =
+            at.resolve::<AcrossK<T, DenseA, COLS, ROWS, 64, false>>(self.address(), Site::here());
         MatrixA::new(descriptor::<S>(self.address(), place::<T, S>(k, 0), 16))
     }
 
@@ -327,7 +329,8 @@ impl<T: Multiplicand, const ROWS: usize, const COLS: usize, S: PatternSwizzle>
         const { check_line::<T, S>(ROWS) };
         const { check_step::<S, F>() };
         const { check_known::<C, AlongK<T, F, 1, COLS, ROWS, N, false>>() };
-        let (k, col) = at.resolve::<AlongK<T, F, 1, COLS, ROWS, N, false>>(Site::here());
+        let (k, col) =
+            at.resolve::<AlongK<T, F, 1, COLS, ROWS, N, false>>(self.address(), Site::here());
         MatrixB::new(descriptor::<S>(self.address(), place::<T, S>(col, k), 16))
     }
 }
@@ -353,7 +356,10 @@ impl<T: Multiplicand, const ROWS: usize, const COLS: usize, S: PatternSwizzle, c
         const { check_line::<T, S>(COLS) };
         const { check_patterns(ROWS) };
         const { check_known::<C, AlongK<T, DenseA, TILES, ROWS, COLS, 64, true>>() };
-        let (row, k) = at.resolve::<AlongK<T, DenseA, TILES, ROWS, COLS, 64, true>>(Site::here());
+        let (row, k) = at.resolve::<AlongK<T, DenseA, TILES, ROWS, COLS, 64, true>>(
+            self.address(),
+            Site::here(),
+        );
         MatrixA::new(descriptor::<S>(self.address(), place::<T, S>(row, k), 16))
     }
 }
@@ -405,7 +411,8 @@ impl<T: Multiplicand, const ROWS: usize, const COLS: usize, S: PatternSwizzle, c
         const { check_step::<S, F>() };
         const { check_patterns(COLS) };
         const { check_known::<C, AlongK<T, F, TILES, COLS, ROWS, N, false>>() };
-        let (k, col) = at.resolve::<AlongK<T, F, TILES, COLS, ROWS, N, false>>(Site::here());
+        let (k, col) =
+            at.resolve::<AlongK<T, F, TILES, COLS, ROWS, N, false>>(self.address(), Site::here());
         MatrixB::new(descriptor::<S>(self.address(), place::<T, S>(col, k), 16))
     }
 }
@@ -435,7 +442,8 @@ impl<
             )
         };
         const { check_known::<C, AcrossK<T, F, ROWS, COLS, COLS, true>>() };
-        let (k, _) = at.resolve::<AcrossK<T, F, ROWS, COLS, COLS, true>>(Site::here());
+        let (k, _) =
+            at.resolve::<AcrossK<T, F, ROWS, COLS, COLS, true>>(self.address(), Site::here());
         let leading = SharedTile::<T, ROWS, COLS, S, RowMajor>::BYTES;
         MatrixB::new(descriptor::<S>(self.address(), place::<T, S>(k, 0), leading))
     }
@@ -461,7 +469,8 @@ impl<
             assert!(64 <= TILES * ROWS, "out of range: the last row lies beyond the tiles' rows")
         };
         const { check_known::<C, AcrossK<T, DenseA, COLS, ROWS, ROWS, false>>() };
-        let (_, k) = at.resolve::<AcrossK<T, DenseA, COLS, ROWS, ROWS, false>>(Site::here());
+        let (_, k) =
+            at.resolve::<AcrossK<T, DenseA, COLS, ROWS, ROWS, false>>(self.address(), Site::here());
         let leading = SharedTile::<T, ROWS, COLS, S, ColMajor>::BYTES;
         MatrixA::new(descriptor::<S>(self.address(), place::<T, S>(k, 0), leading))
     }
