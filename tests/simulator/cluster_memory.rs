@@ -100,8 +100,8 @@ fn access_before_the_peer_started_is_an_error() {
         assert!(error.findings().iter().all(|finding| is_expected(&finding.misuse)), "{error}");
     }
     let text = send::simulate(2, &mut [0; 32], 5).unwrap_err().to_string();
-    let first = "error: write in shared memory of block (1, 0, 0), of which nothing says that it \
-        runs yet\n";
+    let first = "error: write in shared memory of block (1, 0, 0), which may not have \
+                 started yet\n";
     assert!(text.starts_with(first), "{text}");
 }
 

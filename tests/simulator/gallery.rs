@@ -10,7 +10,7 @@ use std::path::Path;
 // gallery: scope
 type Row = SharedTile<f32, 1, 32>;
 
-/// Block 0 multiplies a row by scales, of which block 1 brings the second half.
+/// Block 0 multiplies a row by scales, of which block 1 sends the second half.
 #[kernel(threads = 32, cluster = 2, target = "sm_90")]
 fn scaled(
     block: &ClusterBlock<2>,

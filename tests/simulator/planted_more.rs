@@ -491,7 +491,7 @@ titles! {
     multicast_too_few_arrivals: run_multicast, TooFewArrivals,
         "`empty[0]` is initialised for 1 arrival, ";
     multicast_missing_first_sync: run_multicast, MissingFirstSync,
-        "copy in shared memory of block (1, 0, 0), of which nothing says that it runs yet\n";
+        "copy in shared memory of block (1, 0, 0), which may not have started yet\n";
     multicast_missing_last_sync: run_multicast, MissingLastSync,
         "arrival in shared memory of block (0, 0, 0), which may have ended before\n";
     swizzles_unswizzled: run_swizzles, NoSwizzle,

@@ -35,7 +35,7 @@ pub(super) fn barrier(misuse: BarrierMisuse, names: Namer) -> String {
         BarrierMisuse::Unfenced => {
             "is to be signalled by a copy, and no fence lies behind its initialisation".into()
         }
-        BarrierMisuse::InitialisedAgain => "is initialised, and is one already".into(),
+        BarrierMisuse::InitialisedAgain => "is initialised again while it is in use".into(),
         BarrierMisuse::ArrivalOfAnother { address } => {
             format!(
                 "is waited for with the state of an arrival at another, {}",
@@ -84,7 +84,7 @@ pub(super) fn barrier_help(misuse: BarrierMisuse) -> &'static str {
         }
         BarrierMisuse::TooManyBytes { .. } => "a phase has at most 1048575 bytes",
         BarrierMisuse::UnexpectedBytes { .. } => {
-            "expect as many bytes as the copies of the phase bring"
+            "expect as many bytes as the copies of the phase complete"
         }
         BarrierMisuse::PhaseMissed { .. } => {
             "a phase must not end before all have waited for the one before: let them arrive at \

@@ -27,8 +27,8 @@ pub(super) fn title(f: &mut fmt::Formatter<'_>, cause: &Cause, names: Namer) -> 
                 names.barrier(*barrier)
             )?;
             match &copies[..] {
-                [(place, bytes)] => write!(f, "the copy started at {place} brings {bytes}"),
-                _ => write!(f, "the copies that signal it bring {}", brought(copies)),
+                [(place, bytes)] => write!(f, "the copy started at {place} completes {bytes}"),
+                _ => write!(f, "the copies that signal it complete {}", brought(copies)),
             }
         }
         Cause::Bytes { barrier, phase, expected, copies, .. } => {
@@ -39,7 +39,7 @@ pub(super) fn title(f: &mut fmt::Formatter<'_>, cause: &Cause, names: Namer) -> 
             )?;
             match brought(copies) {
                 0 => f.write_str("no copy signals it"),
-                brought => write!(f, "the copies that signal it bring {brought}"),
+                brought => write!(f, "the copies that signal it complete {brought}"),
             }
         }
         Cause::RunsAhead { barrier, phase, first, wait: Some((waited, _)), .. } => {
@@ -191,7 +191,7 @@ pub(super) fn notes(f: &mut fmt::Formatter<'_>, cause: &Cause, names: Namer) -> 
                 return Ok(());
             }
             copies.iter().try_for_each(|(place, bytes)| {
-                write!(f, "\n   = the copy started at {place} brings {bytes}")
+                write!(f, "\n   = the copy started at {place} completes {bytes}")
             })
         }
         Cause::PhaseOverrun { barrier, waited, behind, arrival, .. } => write!(
@@ -295,7 +295,7 @@ pub(super) fn help(cause: &Cause, names: Namer) -> String {
         Cause::Bytes { copies, .. } => match brought(copies) {
             0 => "start the copies that it waits for, or expect no bytes".into(),
             bytes => format!(
-                "expect {bytes}, as many as the copies of the phase bring: a box counts whole, \
+                "expect {bytes}, as many as the copies of the phase complete: a box counts whole, \
                  with its part beyond the tensor"
             ),
         },

@@ -279,7 +279,7 @@ fn awaited_help(awaited: Awaited, names: Namer) -> String {
             "all four warps of a warpgroup must come to its collectives equally often".into()
         }
         Awaited::Barrier { arrivals: 0, bytes: 1.., .. } => {
-            "start copies that bring all bytes that the phase expects, or expect fewer".into()
+            "start copies that complete all bytes that the phase expects, or expect fewer".into()
         }
         Awaited::Barrier { address, of, bytes: ..=-1, .. } => format!(
             "let each phase of {} get {of} arrivals, and expect the bytes of its copies by \

@@ -160,7 +160,9 @@ impl Misuse {
                      {element}"
                 )
             }
-            Misuse::NoTensorMap => f.write_str("what is to be a tensor map is none"),
+            Misuse::NoTensorMap => {
+                f.write_str("the address given as a tensor map is not that of one")
+            }
             Misuse::TensorRank { map, instruction } => {
                 write!(
                     f,
@@ -221,8 +223,7 @@ impl Misuse {
             Misuse::PeerNotStarted { access, block } => {
                 write!(
                     f,
-                    "{access} in shared memory of block {block}, of which nothing says that it \
-                     runs yet"
+                    "{access} in shared memory of block {block}, which may not have started yet"
                 )
             }
             Misuse::PeerEnded { access, block } => {
