@@ -173,7 +173,10 @@ macro_rules! matrix {
                     inside,
                     Site::here(),
                     TileOutOfBounds {
-                        memory: crate::engine::Memory::Global { name: self.elements.name(), index: 0 },
+                        memory: crate::engine::Memory::Global {
+                            name: self.elements.name(),
+                            index: 0
+                        },
                         at: (row, col),
                         size: TileSize { rows: 1, cols: 1 },
                         tile: TileSize { rows: self.rows(), cols: self.cols() }

@@ -147,7 +147,8 @@ impl PeerBarrier {
         /// Expects `bytes` more bytes in the phase, arrives once, and lowers the arrival count of
         /// the following phases by one
         /// (`mbarrier.arrive_drop.expect_tx.release.cluster.shared::cluster`).
-        arrive_drop_expecting(bytes) mbarrier_arrive_drop_expect_tx_release_cluster_shared_cluster_b64;
+        arrive_drop_expecting(bytes)
+            mbarrier_arrive_drop_expect_tx_release_cluster_shared_cluster_b64;
         /// Arrives once, for a lane that has only read (`mbarrier.arrive.shared::cluster`).
         ///
         /// It says that the earlier reads of the lane, and those that it knows of, are done: the
