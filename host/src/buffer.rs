@@ -96,7 +96,7 @@ impl<T: Pod> DeviceBuffer<T> {
 
     /// Copies the elements to the host. Waits for all earlier work in the stream, and for the copy.
     pub fn download(&self) -> Result<Vec<T>, GpuError> {
-        self.stream().context().enter()?;
+        self.stream().begin()?;
         let mut data = bytemuck::zeroed_vec(self.len());
         let bytes: &mut [u8] = bytemuck::cast_slice_mut::<T, u8>(&mut data);
         if !bytes.is_empty() {
@@ -128,7 +128,7 @@ impl<T: Pod> DeviceBuffer<T> {
             data.len(),
             self.len()
         );
-        self.stream().context().enter()?;
+        self.stream().begin()?;
         let bytes: &[u8] = bytemuck::cast_slice(data);
         if !bytes.is_empty() {
             // SAFETY: both have that many bytes, and both exist until the stream has been waited
@@ -159,15 +159,15 @@ impl<T: Pod> DeviceBuffer<T> {
             self.len()
         );
         other.assert_in(self.stream());
-        self.stream().context().enter()?;
+        self.stream().begin()?;
         if !self.is_empty() {
-            // SAFETY: both have that many bytes and belong to the stream. Neither is freed before
-            // the copy.
+            // SAFETY: both have that many elements and belong to the stream. Neither is freed
+            // before the copy.
             unsafe {
                 cuMemcpyDtoDAsync_v2(
                     self.address(),
                     other.address(),
-                    self.size(),
+                    self.len() * size_of::<T>(),
                     self.stream().as_raw(),
                 )
             }
@@ -179,7 +179,7 @@ impl<T: Pod> DeviceBuffer<T> {
     /// Enqueues a fill of every byte, for example to reveal elements that a kernel leaves
     /// unwritten. Does not wait for it.
     pub fn fill(&mut self, byte: u8) -> Result<(), GpuError> {
-        self.stream().context().enter()?;
+        self.stream().begin()?;
         if !self.is_empty() {
             // SAFETY: the memory has that many bytes and belongs to the stream. It is not freed
             // before the fill.

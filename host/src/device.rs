@@ -144,6 +144,12 @@ fn has_kernel(modules: &[Module], name: &str) -> bool {
 /// The device address as a host pointer, which the host must not dereference.
 fn address<T: Pod>(stream: &Stream, buffer: &DeviceBuffer<T>) -> *mut T {
     buffer.assert_in(stream);
+    // After a swap of two views by `cast_mut`, the memory may be another buffer's.
+    let (address, align) = (buffer.address(), align_of::<T>());
+    assert!(
+        address.is_multiple_of(align as u64),
+        "the buffer's address {address:#x} is not aligned to the {align} bytes of its elements"
+    );
     std::ptr::without_provenance_mut(buffer.address() as usize)
 }
 

@@ -31,6 +31,13 @@ pub enum GpuError {
         /// The number of devices.
         count: u32,
     },
+    /// Other code records the stream into a CUDA graph. The graph would keep the addresses of
+    /// buffers and kernels, which may be gone when it runs.
+    #[error(
+        "a CUDA graph records the stream, and would keep the addresses of buffers that may be \
+         freed before it runs: end the capture first"
+    )]
+    Captured,
     /// None of the available architectures runs on the device.
     #[error(
         "none of the targets of this PTX runs on {device}: {}; build it for the device's own \

@@ -38,7 +38,7 @@ unsafe impl Sync for Event {}
 
 impl Event {
     pub(crate) fn record(stream: &Stream) -> Result<Self, GpuError> {
-        stream.context().enter()?;
+        stream.begin()?;
         let mut raw = ptr::null_mut();
         let timed = 0;
         // SAFETY: the function sets the handle behind its pointer.

@@ -68,7 +68,7 @@ impl Gpu {
     ///
     /// `raw` must be a `CUstream` (null is the default stream). It must exist as long as `owner`,
     /// or, if that needs no drop, until every clone, buffer and event of the result has been
-    /// dropped. Until then, nobody may capture it into a graph.
+    /// dropped. While a graph records it, launches and copies return [`GpuError::Captured`].
     ///
     /// # Errors
     /// The stream does not belong to this device's primary context.

@@ -7,8 +7,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use bytemuck::Pod;
 use cust::sys::{
-    CUstream, cuStreamCreateWithPriority, cuStreamDestroy_v2, cuStreamSynchronize,
-    cuStreamWaitEvent,
+    CUstream, CUstreamCaptureStatus, cuStreamCreateWithPriority, cuStreamDestroy_v2,
+    cuStreamIsCapturing, cuStreamSynchronize, cuStreamWaitEvent,
 };
 
 use crate::buffer::DeviceBuffer;
@@ -108,7 +108,7 @@ impl Stream {
 
     /// Makes all later work in this stream wait for an event, of this stream or another.
     pub fn wait_for(&self, event: &Event) -> Result<(), GpuError> {
-        self.context().enter()?;
+        self.begin()?;
         // SAFETY: stream and event exist as long as their handles; the driver keeps the event as
         // long as it needs it.
         unsafe { cuStreamWaitEvent(self.as_raw(), event.as_raw(), 0) }
@@ -205,6 +205,24 @@ impl Stream {
     /// Those of the driver.
     pub fn enter(&self) -> Result<(), GpuError> {
         self.context().enter()
+    }
+
+    /// Makes the context current, before the stream gets work.
+    ///
+    /// # Errors
+    /// Other code records the stream into a graph, which keeps the addresses of kernels and
+    /// buffers. Safe code may free these before the graph runs.
+    pub(crate) fn begin(&self) -> Result<(), GpuError> {
+        self.enter()?;
+        let mut status = CUstreamCaptureStatus::CU_STREAM_CAPTURE_STATUS_NONE;
+        // SAFETY: the stream exists as long as this handle, and the function sets the status.
+        unsafe { cuStreamIsCapturing(self.as_raw(), &raw mut status) }
+            .during("asking whether a graph records the stream")?;
+        if status == CUstreamCaptureStatus::CU_STREAM_CAPTURE_STATUS_NONE {
+            Ok(())
+        } else {
+            Err(GpuError::Captured)
+        }
     }
 
     /// Returns whether both are the same stream of the driver.

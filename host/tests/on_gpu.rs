@@ -439,6 +439,19 @@ fn buffer_is_cast_to_another_element_type() {
     assert_eq!(bytes.download().unwrap(), [1; 8]);
 }
 
+/// A view is a `&mut` buffer, so safe code can swap two of them.
+#[test]
+#[ignore = "needs a GPU"]
+fn swapped_views_copy_whole_elements() {
+    let gpu = gpu();
+    let mut pairs = gpu.upload(&[[1_u8, 2]]).unwrap();
+    let mut bytes = gpu.upload(&[7_u8; 3]).unwrap();
+    std::mem::swap(pairs.cast_mut::<u8>(), &mut bytes);
+    assert_eq!(pairs.len(), 1);
+    pairs.copy_from(&gpu.upload(&[[3_u8, 4]]).unwrap()).unwrap();
+    assert_eq!(pairs.cast_ref::<u8>().download().unwrap(), [3, 4, 7]);
+}
+
 #[test]
 #[ignore = "needs a GPU"]
 fn driver_encodes_tensor_map() {

@@ -6,10 +6,10 @@ mod stand_in;
 
 use std::sync::Arc;
 
-use cudarc::driver::CudaContext;
+use cudarc::driver::{CudaContext, sys};
 use cust::memory::CopyDestination;
 use ptx_matrix::prelude::*;
-use ptx_matrix_host::{DeviceBuffer, Gpu, GpuDevice};
+use ptx_matrix_host::{DeviceBuffer, Gpu, GpuDevice, GpuError};
 
 #[test]
 fn ignored_tests_pass_on_the_stand_in() {
@@ -125,4 +125,22 @@ fn memory_of_another_owner_is_not_converted() {
     let ours = ours.unwrap().into_cust().unwrap_err();
     let ours = ours.into_cudarc(&context.default_stream()).unwrap_err();
     assert_eq!(ours.into_owner::<DeviceBuffer<f32>>().unwrap().len(), 100);
+}
+
+/// A graph would run after its buffers have been freed.
+#[test]
+#[ignore = "needs a GPU"]
+fn stream_that_a_graph_records_gets_no_work() {
+    let device = device();
+    let theirs = CudaContext::new(0).unwrap().new_stream().unwrap();
+    let stream = device.gpu().stream_from_cudarc(&theirs).unwrap();
+    let mut ours = stream.upload(&[1.0_f32; 100]).unwrap();
+    theirs.begin_capture(sys::CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_RELAXED).unwrap();
+    let refused = scale::launch(&device.in_stream(&stream), 1, &mut ours, 2.0).unwrap_err();
+    assert!(matches!(refused, GpuError::Captured), "{refused}");
+    assert!(matches!(ours.fill(0), Err(GpuError::Captured)));
+    assert!(matches!(stream.record(), Err(GpuError::Captured)));
+    assert!(theirs.end_capture(sys::CUgraphInstantiate_flags(0)).is_ok());
+    scale::launch(&device.in_stream(&stream), 1, &mut ours, 2.0).unwrap();
+    assert_eq!(ours.download().unwrap(), [2.0; 100]);
 }

@@ -3,7 +3,7 @@
 use crate::copy::reduction::SharedReduction;
 use crate::element::Element;
 use crate::lane::Lane;
-use crate::memory::{Order, SharedTile, Swizzle};
+use crate::memory::{Order, SharedLayout, SharedTile, Swizzle};
 use crate::raw;
 use crate::scope::Peer;
 use crate::sync::Barrier;
@@ -154,5 +154,19 @@ impl<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order>
 
     /// The bytes that [`copy_bulk_to`](Self::copy_bulk_to) and
     /// [`reduce_bulk_to`](Self::reduce_bulk_to) complete on the barrier.
-    pub const COPIED_BYTES: u32 = (ROWS * COLS * size_of::<T>()) as u32;
+    pub const COPIED_BYTES: u32 = <Self as SharedLayout>::BYTES as u32;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::memory::Swizzle128;
+
+    /// A swizzle moves the last elements into the padding.
+    #[test]
+    fn copy_has_the_padding_of_the_tile() {
+        type Padded = SharedTile<u32, 3, 12, Swizzle128>;
+        assert!(Padded::offset(2, 8) >= 3 * 12 * 4);
+        assert!(Padded::offset(2, 8) + 16 <= Padded::COPIED_BYTES);
+    }
 }

@@ -320,8 +320,8 @@ impl<'k, Tile: ReadTile, const COPIES: usize> TileReader<'k, Tile, COPIES> {
             if along == Along::Rows { (at.0, matrix.rows()) } else { (at.1, matrix.cols()) };
         // A matrix without rows has no other row to read.
         let end = if lines == 0 || length == 0 { 0 } else { end as u32 };
-        // A matrix has less than 2^32 rows: a larger coordinate is outside it.
-        let at = at.min(u32::MAX as usize) as u32;
+        // A matrix has less than 2^32 rows: a larger coordinate is outside it, and stays aligned.
+        let at = at.min(u32::MAX as usize / Self::PER_CHUNK * Self::PER_CHUNK) as u32;
         TileReader { matrix, along, at, end, start, from, to, threads: count, _tile: PhantomData }
     }
 

@@ -26,10 +26,11 @@ impl LaunchId {
         CURRENT.replace(self)
     }
 
-    /// Stops the kernel if the thread does not belong to this launch.
+    /// Stops the kernel if the thread does not belong to this launch, or there is none: outside of
+    /// launches, a handle may have the address of a buffer on a GPU.
     #[track_caller]
     pub(crate) fn check(self, handle: &str) {
-        if self != CURRENT.get() {
+        if self != CURRENT.get() || self == LaunchId(0) {
             refuse(handle);
         }
     }

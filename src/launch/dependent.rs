@@ -10,6 +10,7 @@ use crate::lane::Lane;
 use crate::machine::{dependent, host_items};
 use crate::scope::Block;
 use crate::target::{AtLeast, BuiltFor};
+use core::fmt;
 use core::marker::PhantomData;
 
 /// A memory parameter of a dependent kernel (PDL), which it touches only after the preceding
@@ -53,8 +54,21 @@ use core::marker::PhantomData;
 /// #[kernel(threads = 32, dependent = true)]
 /// fn copy(block: &Block, a: Global<f32>, d: Dependent<GlobalMut<f32>>) {}
 /// ```
-#[derive(Debug, Clone, Copy)]
 pub struct Dependent<P>(P);
+
+// By hand: derived, these would call the implementation of `P`, which could touch the memory early.
+impl<P: Copy> Clone for Dependent<P> {
+    #[inline]
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+impl<P: Copy> Copy for Dependent<P> {}
+impl<P> fmt::Debug for Dependent<P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Dependent(..)")
+    }
+}
 
 /// Proof that the preceding kernels in the stream have ended, and that their writes are visible:
 /// from [`Block::wait_for_preceding_kernels`].

@@ -87,16 +87,3 @@ pub(crate) fn fixed(number: u32) -> u32 {
     #[cfg(not(target_arch = "nvptx64"))]
     number
 }
-
-/// On the CPU, the number limited to `most`. On the GPU, the number: a larger one is found to be
-/// outside of a slice too.
-#[inline]
-pub(crate) fn clamped(number: usize, most: usize) -> usize {
-    #[cfg(target_arch = "nvptx64")]
-    return {
-        let _ = most;
-        number
-    };
-    #[cfg(not(target_arch = "nvptx64"))]
-    number.min(most)
-}

@@ -45,7 +45,7 @@ pub(crate) use copy::{commit_copies, copy_4, copy_8, copy_16, element, further, 
 pub(crate) use global::RawSlice;
 #[cfg(target_arch = "nvptx64")]
 pub(crate) use hints::all;
-pub(crate) use hints::{clamped, fixed, opaque, uniform};
+pub(crate) use hints::{fixed, opaque, uniform};
 pub(crate) use map_ref::MapRef;
 pub(crate) use math::fma;
 pub use names::SharedName;

@@ -1,8 +1,7 @@
 //! The metadata of sparse matrices: the positions of the kept elements.
 
 use crate::fragment::{Kept, SparseWidth};
-use crate::lane::{LaneCapture, PerLane, Site};
-use crate::machine;
+use crate::lane::{LANES, LaneCapture, PerLane, Site};
 use crate::memory::Global;
 use crate::scope::Warp;
 use core::marker::PhantomData;
@@ -76,10 +75,8 @@ impl<W: SparseWidth> Metadata<W> {
     pub fn load(warp: Warp<'_>, words: Global<u32>, index: usize) -> Self {
         let site = Site::here();
         // An index whose address would overflow stays out of bounds.
-        let index = machine::clamped(index, usize::MAX / crate::lane::LANES - 1);
-        Self::from_words(
-            warp.each(|lane| words.get_at(index * crate::lane::LANES + lane.id(), site)),
-        )
+        let first = index.saturating_mul(LANES);
+        Self::from_words(warp.each(|lane| words.get_at(first.saturating_add(lane.id()), site)))
     }
 
     /// Makes metadata of its registers.

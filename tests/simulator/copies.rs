@@ -233,6 +233,24 @@ fn too_large_row_stride_is_an_error() {
     assert_at(&error, "reader", (0, 0, 0), 0, None);
 }
 
+/// Starts at a column beyond all 32-bit numbers, and advances from there.
+#[kernel(threads = 32, target = "sm_80")]
+fn far_column(block: &Block, #[shared] tile: Half, a: Global<u32>) {
+    let a = GlobalMatrix::new(a, 8, 32, 32);
+    let mut reader = TileReader::<Half, 2>::new(block.warp(), a, (0, 1 << 32), Along::Cols);
+    for _ in 0..3 {
+        reader.copy(block.warp(), &tile);
+        reader.advance(1);
+        CpAsync::<16>::commit(block.warp());
+        CpAsync::<16>::wait::<0>(block.warp());
+    }
+}
+
+#[test]
+fn column_beyond_32_bits_stays_aligned() {
+    far_column::simulate(1, &[1; 8 * 32]).check();
+}
+
 type Half = SharedTile<u32, 8, 32>;
 
 /// A reader for a block of 256 threads, or for one warp, and then the other threads. `how` selects

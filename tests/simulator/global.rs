@@ -2,7 +2,7 @@
 
 use crate::assert_at;
 use ptx_matrix::prelude::*;
-use ptx_matrix::sim::Misuse;
+use ptx_matrix::sim::{Misuse, Simulator};
 
 #[kernel(threads = 64)]
 fn copy(block: &Block, a: Global<u32>, d: GlobalMut<u32>) {
@@ -103,6 +103,17 @@ fn lend_to_a_thread(block: &Block, d: GlobalMut<u32>) {
 #[test]
 fn another_thread_must_not_use_a_slice() {
     lend_to_a_thread::simulate(1, &mut [0; 32]).unwrap();
+}
+
+/// The address of a buffer on a GPU would be none of the host's.
+#[test]
+fn slice_outside_of_launches_must_not_be_used() {
+    use ptx_matrix::launch::KernelParam;
+
+    let bound = <Global<f32> as KernelParam>::bind(&Simulator::default(), &[1.0; 4][..], "a");
+    let used = std::panic::catch_unwind(|| bound.get(0));
+    let panic = *used.unwrap_err().downcast::<String>().unwrap();
+    assert!(panic.contains("is used outside of its launch"), "{panic}");
 }
 
 #[kernel(threads = 32)]

@@ -225,6 +225,34 @@ fn late_as_a_whole(block: &Block, args: Dependent<Scale>, d: Dependent<GlobalMut
     block.warp().each(|lane| d.set(lane.id(), args.factors.get(lane.id() % 2) * args.line.factor));
 }
 
+/// Writes when it is cloned.
+#[derive(Copy, KernelArgs)]
+struct Eager<'k> {
+    d: GlobalMut<'k, u32>,
+}
+
+#[allow(clippy::non_canonical_clone_impl, reason = "the misuse under test")]
+impl Clone for Eager<'_> {
+    fn clone(&self) -> Self {
+        self.d.set(0, 1);
+        *self
+    }
+}
+
+#[kernel(threads = 32, dependent = true)]
+fn clones_before_the_wait(block: &Block, args: Dependent<Eager>) {
+    #[allow(clippy::clone_on_copy, reason = "as above")]
+    let _ = args.clone();
+    block.wait_for_preceding_kernels();
+}
+
+#[test]
+fn clone_of_dependent_memory_does_not_touch_it() {
+    let mut d = [7];
+    clones_before_the_wait::simulate(1, EagerHost { d: &mut d[..] }).unwrap();
+    assert_eq!(d, [7]);
+}
+
 #[test]
 fn struct_may_hold_dependent_memory() {
     let mut d = [0.0; 32];

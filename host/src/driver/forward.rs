@@ -122,6 +122,7 @@ forward! { (a, b)
     cuStreamGetCtx
     cuStreamGetFlags
     cuStreamGetPriority
+    cuStreamIsCapturing
     cuSurfObjectCreate
     cuSurfObjectGetResourceDesc
     cuTexObjectGetResourceDesc

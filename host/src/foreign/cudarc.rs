@@ -36,7 +36,8 @@ fn mark<T>(slice: &mut CudaSlice<T>) -> u64 {
 
 impl Gpu {
     /// Wraps a stream of `cudarc`, and keeps it. Kernels of both run in it in the order of their
-    /// launches. Do not capture the stream into a graph while buffers of the result exist.
+    /// launches. While a graph records the stream, this crate puts no work into it:
+    /// [`GpuError::Captured`].
     ///
     /// # Errors
     /// The stream does not belong to this device's primary context.

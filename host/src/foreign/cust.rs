@@ -19,7 +19,7 @@ impl Gpu {
     /// # Errors
     /// The stream does not belong to this device's primary context.
     pub fn stream_from_cust(&self, stream: &Arc<CustStream>) -> Result<Stream, GpuError> {
-        // SAFETY: the owner keeps the stream, and `cust` has no capture.
+        // SAFETY: the owner keeps the stream.
         unsafe { self.stream_from_raw(stream.as_inner().cast(), Arc::clone(stream)) }
     }
 }

@@ -49,7 +49,7 @@ pub(crate) unsafe fn enqueue(
         "a module on device {there} cannot run in a stream of device {here}: load it on device \
          {here}"
     );
-    stream.context().enter()?;
+    stream.begin()?;
     let kernel = module.kernel(request.kernel)?;
     check(request, kernel.entry, kernel.resources(), &stream.context().info().limits)?;
     if kernel.resources().static_shared_bytes + request.dynamic_shared_bytes > SHARED_BYTES_UNASKED

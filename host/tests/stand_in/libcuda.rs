@@ -36,6 +36,8 @@ static ALLOCATIONS: Mutex<Option<HashMap<u64, Layout>>> = Mutex::new(None);
 static STREAMS: Mutex<BTreeMap<usize, Vec<Work>>> = Mutex::new(BTreeMap::new());
 static EVENTS: Mutex<BTreeMap<usize, usize>> = Mutex::new(BTreeMap::new());
 static HANDLES: AtomicUsize = AtomicUsize::new(0x100);
+/// The stream that a graph records, or 0.
+static CAPTURED: AtomicUsize = AtomicUsize::new(0);
 
 /// Pending work of a stream, and the memory that it touches.
 struct Work {
@@ -153,6 +155,23 @@ driver! {
         SUCCESS
     }
     fn cuStreamSynchronize(stream: usize) { need_context!(); finish(stream) }
+    fn cuStreamIsCapturing(stream: usize, status: *mut c_uint) {
+        need_context!();
+        *status = (CAPTURED.load(SeqCst) == stream && stream != 0).into();
+        SUCCESS
+    }
+    fn cuStreamBeginCapture_v2(stream: usize, _mode: c_uint) {
+        need_context!();
+        CAPTURED.store(stream, SeqCst);
+        SUCCESS
+    }
+    // Its graphs are empty.
+    fn cuStreamEndCapture(_stream: usize, graph: *mut usize) {
+        need_context!();
+        CAPTURED.store(0, SeqCst);
+        *graph = 0;
+        SUCCESS
+    }
     fn cuStreamDestroy_v2(stream: usize) { need_context!(); finish(stream) }
     // An event that was never recorded has happened.
     fn cuStreamWaitEvent(_stream: usize, event: usize, _flags: c_uint) {

@@ -435,6 +435,7 @@ impl<
         at: C,
     ) -> MatrixB<N, T::As, Trans, F> {
         const { check_line::<T, S>(COLS) };
+        const { check_patterns(ROWS) };
         const {
             assert!(
                 N <= TILES * COLS,
@@ -464,6 +465,7 @@ impl<
     #[track_caller]
     pub fn matrix_a<C: Coordinate>(self, at: C) -> MatrixA<T::As, Trans> {
         const { check_line::<T, S>(ROWS) };
+        const { check_patterns(COLS) };
         const {
             // A has 64 rows.
             assert!(64 <= TILES * ROWS, "out of range: the last row lies beyond the tiles' rows")
