@@ -1,7 +1,6 @@
 //! Compares the tables of forms with `forms/legal.csv`, which lists the forms that ptxas 13.5
 //! accepts, for 26 targets and every PTX version. The list comes from 1.7 million questions to
-//! ptxas, and not from this crate or from documents. `cargo xtask legal` makes the list again. For
-//! `mma` that has not been tried yet.
+//! ptxas, and not from this crate or from documents. `cargo xtask legal` makes the list again.
 
 mod instructions;
 

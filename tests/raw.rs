@@ -9,7 +9,7 @@
 //! The functions of `wgmma` are an exception, because ptxas accepts none of these instructions in a
 //! function. The list of `wgmma.mma_async` is compared with the table of forms, and `wgmma.rs`
 //! assembles each of these. The instructions that order `wgmma`s are in each kernel in which
-//! `ptx.rs` counts them.
+//! `ptx/` counts them.
 
 mod compiled;
 

@@ -91,7 +91,8 @@ impl Builder {
         }
     }
 
-    /// Sets the targets; duplicates count once. The crate must have a kernel for each.
+    /// Sets the targets; duplicates count once. The crate must have a kernel for each. Without it,
+    /// a build for the targets in the crate's manifest deletes what earlier builds made for others.
     #[must_use]
     pub fn archs(mut self, archs: impl IntoIterator<Item = Arch>) -> Self {
         self.archs = Some(archs.into_iter().collect());
@@ -308,6 +309,11 @@ impl Builder {
             joined.collect::<Result<Vec<_>>>()
         });
         let artifacts = artifacts.map_err(|error| self.with_places(error, &request, target))?;
+        // Nothing stays of a target that the manifest no longer names.
+        if self.archs.is_none() && package.targets.is_some() {
+            let mut others = Arch::supported().filter(|arch| !targets.archs.contains(arch));
+            others.try_for_each(|arch| target(arch).forget())?;
+        }
         optimiser.forget_others(&scratch)?;
         let artifacts = targets.with_kernels(&package.name, artifacts, &self.progress)?;
         if self.deny_local_memory {

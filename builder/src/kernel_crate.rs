@@ -70,8 +70,9 @@ pub fn compile(request: &Request<'_>, arch: Arch) -> Result<Bitcode> {
     let archive = std::fs::read(&library).with_context(|| format!("cannot read {library}"))?;
     let (kernels, builtins) =
         split(&archive).with_context(|| format!("unexpected contents of {library}"))?;
-    let dep_info =
-        std::fs::read_to_string(Path::new(&library).with_extension("d")).unwrap_or_default();
+    let dep_info = Path::new(&library).with_extension("d");
+    let dep_info = std::fs::read_to_string(&dep_info)
+        .with_context(|| format!("cannot read {}, the list of sources", dep_info.display()))?;
     let sources = watch::sources(&dep_info, request.manifest_dir);
     Ok(Bitcode { kernels, builtins, sources, warnings: stderr })
 }

@@ -1,6 +1,7 @@
 //! One target's part of a build: from the kernel crate's bitcode to the output files.
 
 use std::path::PathBuf;
+use std::sync::OnceLock;
 
 use anyhow::{Context, Result, ensure};
 
@@ -49,10 +50,10 @@ impl Target<'_> {
         let artifact = |manifest| {
             Some(Artifact { arch, ptx: job.ptx.clone(), cubin: job.cubin.clone(), manifest })
         };
-        // llvm-link's output depends only on these inputs. If they are unchanged, it need not run.
-        // If they differ, its output may still be the same.
-        let linked =
-            Stamp { path: self.file("linked"), inputs: self.inputs(&codegen, bitcode.parts()) };
+        // The prepared module depends only on these inputs and on this program. If they are
+        // unchanged, llvm-link need not run. If they differ, the module may still be the same.
+        let parts = bitcode.parts().chain([program().as_bytes()]);
+        let linked = Stamp { path: self.file("linked"), inputs: self.inputs(&codegen, parts) };
         let files = [job.ptx.as_path(), &job.cubin, &manifest_path];
         let kept =
             |stamp: &Stamp| stamp.kept(files).then(|| Manifest::read(&manifest_path)).flatten();
@@ -64,6 +65,7 @@ impl Target<'_> {
             codegen.prepare(bitcode).with_context(|| format!("{package} for {arch}"))?;
         refuse_shared_memory(&mut prepared.kernels, arch, self.progress)?;
         if prepared.kernels.is_empty() {
+            self.forget()?;
             return Ok(None);
         }
         std::fs::create_dir_all(&self.out_dir)
@@ -124,6 +126,14 @@ impl Target<'_> {
         self.out_dir.join(format!("{}.{extension}", self.package))
     }
 
+    /// Removes what an earlier build made for the target. A program would load it, and the launch
+    /// would fail, because it was built from other sources.
+    pub fn forget(&self) -> Result<()> {
+        ["linked", "stamp", "json", "cubin", "ptx"]
+            .into_iter()
+            .try_for_each(|extension| stamp::remove(&self.file(extension)))
+    }
+
     /// The fingerprint of the given bitcode and of all options that affect the output.
     fn inputs<'p>(
         &self,
@@ -134,11 +144,22 @@ impl Target<'_> {
         let own = env!("CARGO_PKG_VERSION");
         let crates: Vec<&str> = self.kept.0.iter().map(String::as_str).collect();
         let crates = crates.join(" ");
-        let settings = format!("{own} {rustc} {llvm} {ptxas} {} {crates}", self.line_info);
+        let settings =
+            format!("{own} {rustc} {llvm} {ptxas} {} {} {crates}", self.line_info, self.unmarked);
         let arguments = codegen.arguments().join("\0");
         let parts: Vec<&[u8]> = parts.into_iter().collect();
         stamp::of([settings.as_bytes(), arguments.as_bytes()].into_iter().chain(parts))
     }
+}
+
+/// The fingerprint of the running program: of the passes that prepare a module, whose versions
+/// nothing else tells apart. Empty if the program cannot be read.
+fn program() -> &'static str {
+    static HASH: OnceLock<String> = OnceLock::new();
+    HASH.get_or_init(|| {
+        let program = std::env::current_exe().and_then(std::fs::read);
+        program.map_or_else(|_| String::new(), |bytes| stamp::of([bytes.as_slice()]))
+    })
 }
 
 /// Refuses kernels with more shared memory than a block on a GPU of the target can have.

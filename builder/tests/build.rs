@@ -5,7 +5,7 @@ mod common;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
-use ptx_matrix_build::{Arch, Artifact, CompileError, KernelManifest};
+use ptx_matrix_build::{Arch, Artifact, Builder, CompileError, KernelManifest};
 
 fn build(archs: impl IntoIterator<Item = Arch>) -> (tempfile::TempDir, Vec<Artifact>) {
     let folder = tempfile::tempdir().unwrap();
@@ -61,6 +61,39 @@ fn unwritable_folder_is_named_and_gets_nothing() {
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1, "{error}");
     }
     assert_eq!(std::fs::read_to_string(file).unwrap(), "mine");
+}
+
+#[test]
+fn nothing_stays_of_a_target_that_is_no_longer_built() {
+    let folder = tempfile::tempdir().unwrap();
+    let (crate_folder, out) = (folder.path().join("kernels"), folder.path().join("out"));
+    std::fs::create_dir_all(crate_folder.join("src")).unwrap();
+    let source = r#"#![no_std]
+#[panic_handler]
+fn panic(_: &core::panic::PanicInfo) -> ! { loop {} }
+/// # Safety
+/// The pointer is valid.
+#[unsafe(no_mangle)]
+pub unsafe extern "ptx-kernel" fn put(out: *mut u32) { unsafe { *out = 1 } }
+"#;
+    std::fs::write(crate_folder.join("src/lib.rs"), source).unwrap();
+    let build = |targets: &str| {
+        let manifest = format!(
+            "[package]\nname = \"of-targets\"\nversion = \"0.1.0\"\nedition = \"2024\"\n[workspace]\n\
+             [package.metadata.ptx-matrix]\ntargets = [{targets}]\n"
+        );
+        std::fs::write(crate_folder.join("Cargo.toml"), manifest).unwrap();
+        Builder::new(&crate_folder).target_dir(common::target_dir()).out_dir(&out)
+    };
+    let files = |target: &str| out.join(target).read_dir().map_or(0, Iterator::count);
+    build(r#""sm_80", "sm_89""#).build().unwrap();
+    assert!(files("sm_80") > 0 && files("sm_89") > 0);
+    // Targets of the caller are additional.
+    build(r#""sm_80""#).archs([Arch::SM_75]).build().unwrap();
+    assert!(files("sm_75") > 0 && files("sm_80") > 0 && files("sm_89") > 0);
+    build(r#""sm_80""#).build().unwrap();
+    assert_eq!((files("sm_75"), files("sm_89")), (0, 0));
+    assert!(files("sm_80") > 0);
 }
 
 #[test]

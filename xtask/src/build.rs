@@ -1,5 +1,5 @@
 use crate::kernels::Kernels;
-use anyhow::Result;
+use anyhow::{Result, ensure};
 use ptx_matrix_build::Arch;
 use std::process::ExitCode;
 
@@ -30,6 +30,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     let Arguments { kernels, archs, line_info } = arguments;
     let named = !kernels.is_empty();
     let kernels = if named { kernels } else { &Kernels::ALL[..] };
+    let mut built = 0;
     for kernels in kernels {
         let all = kernels.builder().targets()?;
         // Without named crates, a crate that has no kernels for a given target is left out.
@@ -42,7 +43,16 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         let builder = if asked.is_empty() { builder } else { builder.archs(asked) };
         for artifact in builder.build()? {
             cargo_ptx::build::print(&artifact);
+            built += 1;
         }
     }
+    let names: Vec<String> = archs.iter().map(Arch::to_string).collect();
+    ensure!(
+        built > 0,
+        "no crate has {} among its targets: name a crate, and it is built for any target, as in \
+         `cargo xtask build gemm --arch {}`",
+        names.join(" or "),
+        names.join(" --arch ")
+    );
     Ok(ExitCode::SUCCESS)
 }

@@ -52,8 +52,9 @@ enum Command {
     Trials(program::Arguments),
     /// Run every check that needs no GPU, as CI does
     ///
-    /// The steps: formatting, lints, documentation, tests, the kernels built for every target, the
-    /// conformance run on the simulator, and the examples in the documentation.
+    /// The steps: formatting, lints, documentation, tests, examples, the examples in the
+    /// documentation, the kernels built for every target, the conformance run on the simulator, a
+    /// hundred schedules of each kernel, and the packages.
     Test(test::Arguments),
     /// Compile and assemble the kernels into target/ptx/TARGET/
     ///

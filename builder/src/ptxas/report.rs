@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 
 use super::in_flight::{first_check, first_touch};
 use crate::arch::PtxVersion;
@@ -51,14 +51,16 @@ pub fn read(output: &str, ptx: &str) -> Result<Report> {
         if line.contains("bytes stack frame") {
             // A function that the kernel calls has a line of its own. Its spills count as the
             // kernel's.
-            usage.stack = usage.stack.max(number_before(line, "bytes stack frame"));
-            usage.spill_stores += number_before(line, "bytes spill stores");
-            usage.spill_loads += number_before(line, "bytes spill loads");
+            usage.stack = usage.stack.max(known(line, "bytes stack frame")?);
+            usage.spill_stores += known(line, "bytes spill stores")?;
+            usage.spill_loads += known(line, "bytes spill loads")?;
         } else if line.contains("Used ") {
-            usage.registers = number_before(line, "registers");
-            usage.barriers = number_before(line, "barriers");
-            usage.shared = number_before(line, "bytes smem");
-            usage.stack = usage.stack.max(number_before(line, "bytes cumulative stack size"));
+            // ptxas leaves out the others where they are 0.
+            let or_0 = |what| number_before(line, what).unwrap_or(0);
+            usage.registers = known(line, "registers")?;
+            usage.barriers = or_0("barriers");
+            usage.shared = or_0("bytes smem");
+            usage.stack = usage.stack.max(or_0("bytes cumulative stack size"));
         }
     }
     if !fatal.is_empty() {
@@ -103,9 +105,17 @@ fn remark_code(line: &str) -> Option<u32> {
     rest.split_once(')')?.0.parse().ok()
 }
 
-fn number_before(line: &str, what: &str) -> u32 {
-    let before = line.split_once(what).map_or("", |(before, _)| before);
-    before.split_whitespace().next_back().and_then(|number| number.parse().ok()).unwrap_or(0)
+fn number_before(line: &str, what: &str) -> Option<u32> {
+    let (before, _) = line.split_once(what)?;
+    before.split_whitespace().next_back()?.parse().ok()
+}
+
+/// A number that every report has. Without it, a kernel that spills would pass as one that does
+/// not.
+fn known(line: &str, what: &str) -> Result<u32> {
+    number_before(line, what).with_context(|| {
+        format!("ptxas reports no `{what}` here, as the versions that were tested do: {line}")
+    })
 }
 
 /// Returns the PTX version to raise to, if a too low version is the only error.
@@ -171,6 +181,14 @@ ptxas info    : Used 14 registers, used 0 barriers
         let copy = Usage { registers: 14, ..Usage::default() };
         let usage = BTreeMap::from([("gemm".to_owned(), gemm), ("copy".to_owned(), copy)]);
         assert_eq!(report, Report { usage, remarks: Vec::new() });
+    }
+
+    #[test]
+    fn report_in_other_words_is_an_error() {
+        for word in ["bytes spill stores", "bytes spill loads", "registers"] {
+            let error = read(&OUTPUT.replace(word, "things"), "").unwrap_err().to_string();
+            assert!(error.starts_with(&format!("ptxas reports no `{word}` here")), "{error}");
+        }
     }
 
     #[test]

@@ -279,7 +279,10 @@ impl fmt::Display for Incomplete {
             for reason in &self.rust {
                 writeln!(message, "  - {reason}")?;
             }
-            writeln!(message, "  To get one: rustup component add rust-src llvm-tools")?;
+            writeln!(
+                message,
+                "  To get one: rustup update stable; rustup component add rust-src llvm-tools"
+            )?;
             writeln!(
                 message,
                 "  or, on Debian: apt-get install rustc-web rust-web-src cargo-web llvm-22"
@@ -303,7 +306,11 @@ impl fmt::Display for Incomplete {
                 "  To get one: install a CUDA toolkit, or set $PTXAS to a ptxas, or run"
             )?;
             let packages = fetch::CUDA_PACKAGES.map(|package| format!("'{package}'"));
-            writeln!(message, "  pip install --no-deps {}", packages.join(" "))?;
+            writeln!(
+                message,
+                "  pip install --no-deps {}; $PTXAS is then the `ptxas` below nvidia/ there",
+                packages.join(" ")
+            )?;
         }
         f.write_str(message.trim_end())
     }

@@ -56,8 +56,7 @@ fn candidates(
     store: &Path,
 ) -> impl Iterator<Item = Result<(PathBuf, Origin), String>> {
     let outer = std::env::var("RUSTUP_TOOLCHAIN").ok();
-    // In order: the project's, the one of the outer cargo, and the one that error messages
-    // recommend.
+    // In order: the project's, the one of the outer cargo, and nightly.
     let rustup = [Some(None), outer.map(Some), Some(Some("nightly".to_owned()))];
     let rustup = rustup
         .into_iter()

@@ -5,7 +5,7 @@
 //! number that only the host knows (it is zero). So the compiler can neither remove an instruction
 //! nor move its operands out of the loop.
 //!
-//! The kernels are built for sm_90a only, whose forms are in the table of forms.
+//! The forms that are timed are those of sm_90a. The ceilings of `mma.sync` are from sm_80 on.
 
 #![no_std]
 // A build for an older GPU leaves out kernels, and the items that only they use.

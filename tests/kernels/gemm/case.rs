@@ -325,9 +325,9 @@ macro_rules! check_kernels {
     };
     ($input:ident $output:ident, $selects:expr, $case:expr, $splits:expr) => {
         let selects: fn(&&Kernel) -> bool = $selects;
-        for kernel in <$input as Multiply<$output>>::KERNELS.iter().filter(selects) {
-            check::<$input, $output>(kernel, $case, $splits);
-        }
+        let mut selected = <$input as Multiply<$output>>::KERNELS.iter().filter(selects).peekable();
+        assert!(selected.peek().is_some(), "no kernel is selected");
+        selected.for_each(|kernel| check::<$input, $output>(kernel, $case, $splits));
     };
 }
 pub(crate) use check_kernels;

@@ -207,7 +207,7 @@ fn bench(arguments: &Arguments) -> Result<bool> {
     let names = own.iter().map(|one| full_name(&**one)).filter(|name| !name.contains(['+', '/']));
     ensure!(
         !chosen.is_empty(),
-        "no contestant is called so; there are, many of them with copies too (+a, +b, +a+b) and \
+        "no contestant is called so; there are, many of them with repacking too (+a, +b, +a+b) and \
          with split-K (/2 and more): {}",
         names.collect::<Vec<_>>().join(", ")
     );
@@ -231,7 +231,17 @@ fn bench(arguments: &Arguments) -> Result<bool> {
     outln!("copy within memory: {:.2} TB/s, read and written", ceilings.copy / 1e12);
 
     let mut tuned = match &arguments.tune {
-        Some(file) if file.exists() => Tuned::load(file)?,
+        Some(file) if file.exists() => {
+            let tuned = Tuned::load(file)?;
+            ensure!(
+                tuned.device == info.name,
+                "{} is of {}, and this is {}: name another file",
+                file.display(),
+                tuned.device,
+                info.name
+            );
+            tuned
+        }
         _ => Tuned { device: info.name.clone(), gemms: Vec::new() },
     };
     let problems = arguments.problems();

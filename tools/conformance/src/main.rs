@@ -74,10 +74,11 @@ struct Arguments {
         help_heading = "Output"
     )]
     record_bytes: usize,
-    /// Compare COUNT random cases of each form of mma and wgmma with the simulator instead
+    /// Compare COUNT random cases of each form with the simulator instead
     ///
-    /// A case is an element of the output. COUNT applies to each kind of data of each form. Needs
-    /// a GPU. --report then writes the number of cases of each check.
+    /// For forms of mma and wgmma, and for special functions. A case is an element of the output.
+    /// COUNT applies to each kind of data of each form. Needs a GPU. --report then writes the
+    /// number of cases of each check.
     #[arg(
         long,
         value_name = "COUNT",
@@ -174,8 +175,8 @@ fn conformance(arguments: &Arguments) -> Result<bool> {
         let checks = select::<Simulator>(&options)?.checks;
         if arguments.cases.is_some() && checks.iter().all(|check| check.arithmetic.is_none()) {
             bail!(
-                "--cases is for forms of `mma` and `wgmma` whose arithmetic is known: the filter \
-                 selects none"
+                "--cases is for forms of `mma` and `wgmma` whose arithmetic is known, and for \
+                 special functions: the filter selects none"
             );
         }
         if let Some(gpu) = &gpu {

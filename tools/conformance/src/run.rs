@@ -43,6 +43,14 @@ pub struct UnknownFilter {
     names: String,
 }
 
+impl UnknownFilter {
+    /// The error of a filter that contains none of these names.
+    pub(crate) fn among(names: impl Iterator<Item = String>, options: &Options) -> Self {
+        let names = names.map(|name| format!("  {name}\n")).collect();
+        UnknownFilter { filter: options.filter.clone().unwrap_or_default(), names }
+    }
+}
+
 /// The outcome of a check.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -145,11 +153,11 @@ pub fn select<D: Checked>(options: &Options) -> Result<Selected<D>, UnknownFilte
     if let Some(filter) = &options.filter {
         let names =
             checks.iter().map(|check| check.name.clone()).chain(forms.iter().map(FormCheck::name));
-        let names = names.map(|name| format!("  {name}\n")).collect();
+        let unknown = UnknownFilter::among(names, options);
         checks.retain(|check| check.name.contains(filter));
         forms.retain(|check| check.name().contains(filter));
         if checks.is_empty() && forms.is_empty() {
-            return Err(UnknownFilter { filter: filter.clone(), names });
+            return Err(unknown);
         }
     }
     if options.one_kind {
@@ -162,6 +170,12 @@ pub fn select<D: Checked>(options: &Options) -> Result<Selected<D>, UnknownFilte
         };
         let mut seen = HashSet::new();
         checks.retain(|check| form(check).is_none_or(|form| seen.insert(form)));
+        if checks.is_empty() {
+            let mut with_kernels = D::checks(options.gpu.unwrap_or_default());
+            with_kernels.retain(|check| !check.is_of_lanes_alone());
+            let names = with_kernels.into_iter().map(|check| check.name);
+            return Err(UnknownFilter::among(names, options));
+        }
     }
     Ok(Selected { checks, forms })
 }

@@ -53,7 +53,13 @@ pub fn trials<D: Checked>(
     options: &Options,
     cases: u64,
 ) -> Result<Trials, UnknownFilter> {
-    Ok(trials_of(device, select::<D>(options)?.checks, options, cases))
+    let checks = select::<D>(options)?.checks;
+    if checks.iter().all(|check| check.arithmetic.is_none()) {
+        let mut known = D::checks(options.gpu.unwrap_or_default());
+        known.retain(|check| check.arithmetic.is_some());
+        return Err(UnknownFilter::among(known.into_iter().map(|check| check.name), options));
+    }
+    Ok(trials_of(device, checks, options, cases))
 }
 
 fn trials_of<D: Device + 'static>(

@@ -75,6 +75,14 @@ fn timings(arguments: &Arguments) -> Result<()> {
         arguments.filter.as_deref().unwrap_or_default()
     );
     let gpu = Gpu::open(arguments.device).context("measuring needs a GPU")?;
+    let capability = gpu.info().capability;
+    ensure!(
+        (capability.major, capability.minor) == (9, 0),
+        "the timed kernels are for {TARGET}, and {} has the compute capability {}.{}",
+        gpu.info().name,
+        capability.major,
+        capability.minor
+    );
     if arguments.kernels.is_validating() {
         return arguments.kernels.print_target(&gpu);
     }

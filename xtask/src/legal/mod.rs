@@ -35,9 +35,6 @@ pub struct Arguments {
     /// The ptxas to ask (default: the project's own)
     #[arg(long, value_name = "PATH")]
     ptxas: Option<PathBuf>,
-    /// Continue an interrupted run of the same ptxas (this is the default)
-    #[arg(long, conflicts_with = "fresh")]
-    resume: bool,
     /// Discard the answers of earlier runs
     #[arg(long)]
     fresh: bool,
