@@ -79,8 +79,8 @@ pub unsafe extern "ptx-kernel" fn put(out: *mut u32) { unsafe { *out = 1 } }
     std::fs::write(crate_folder.join("src/lib.rs"), source).unwrap();
     let build = |targets: &str| {
         let manifest = format!(
-            "[package]\nname = \"of-targets\"\nversion = \"0.1.0\"\nedition = \"2024\"\n[workspace]\n\
-             [package.metadata.ptx-matrix]\ntargets = [{targets}]\n"
+            "[package]\nname = \"of-targets\"\nversion = \"0.1.0\"\nedition = \"2024\"\n\
+             [workspace]\n[package.metadata.ptx-matrix]\ntargets = [{targets}]\n"
         );
         std::fs::write(crate_folder.join("Cargo.toml"), manifest).unwrap();
         Builder::new(&crate_folder).target_dir(common::target_dir()).out_dir(&out)

@@ -1,6 +1,6 @@
 //! Epilogues.
 
-use super::case::{Case, PLAIN, check, check_kernels, each_element_type};
+use super::case::{Case, PLAIN, check, check_kernels_there, each_element_type};
 use ptx_matrix::element::{F8E4M3, F8E5M2, bf16, f16};
 use ptx_matrix::sim::Simulator;
 use ptx_matrix_gemm::kernels::{
@@ -22,11 +22,11 @@ fn factors_c_bias_and_relu() {
         let of_rows = kernel.name.contains("nn_64x64x");
         of_rows || kernel.orders.is_none()
     }
-    each_element_type!(check_kernels, of_rows_or_any, case);
+    each_element_type!(check_kernels_there, of_rows_or_any, case);
     let case = Case { bias_per_row: true, activation: Activation::Identity, ..case };
-    each_element_type!(check_kernels, |kernel| kernel.name.contains("nt_64x64x"), case);
+    each_element_type!(check_kernels_there, |kernel| kernel.name.contains("nt_64x64x"), case);
     each_element_type!(
-        check_kernels,
+        check_kernels_there,
         |kernel| ["_nt_128x256x", "_nt_128x64x"].iter().any(|part| kernel.name.contains(part)),
         Case { size: (70, 66, 40), ..case }
     );

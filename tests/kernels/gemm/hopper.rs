@@ -1,6 +1,6 @@
 //! GEMMs on `wgmma`: blocks with several tiles, and all epilogues.
 
-use super::case::{Case, PLAIN, check, check_kernels};
+use super::case::{Case, PLAIN, check, check_kernels, check_kernels_there};
 use ptx_matrix::element::{F8E4M3, bf16, f16};
 use ptx_matrix_gemm::kernels::{Activation, Kernel, Multiply};
 use ptx_matrix_gemm::parts::TileShape;

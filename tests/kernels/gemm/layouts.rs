@@ -1,35 +1,37 @@
 //! Sizes and layouts of matrices.
 
-use super::case::{Case, PLAIN, check, check_kernels, each_element_type, is_small};
+use super::case::{
+    Case, PLAIN, check, check_kernels, check_kernels_there, each_element_type, is_small,
+};
 use ptx_matrix::element::{F8E4M3, F8E5M2, bf16, f16};
 use ptx_matrix_gemm::kernels::{Kernel, Multiply};
 
 #[test]
 fn whole_tiles() {
-    each_element_type!(check_kernels, is_small, Case { size: (64, 64, 256), ..PLAIN });
+    each_element_type!(check_kernels_there, is_small, Case { size: (64, 64, 256), ..PLAIN });
 }
 
 #[test]
 fn few_steps() {
     for k in [1, 33, 130] {
-        each_element_type!(check_kernels, is_small, Case { size: (8, 24, k), ..PLAIN });
+        each_element_type!(check_kernels_there, is_small, Case { size: (8, 24, k), ..PLAIN });
     }
 }
 
 #[test]
 fn odd_sizes() {
     each_element_type!(
-        check_kernels,
+        check_kernels_there,
         is_small,
         Case { size: (67, 70, 141), padding: 16, start: 16, ..PLAIN }
     );
-    each_element_type!(check_kernels, is_small, Case { size: (1, 3, 5), ..PLAIN });
+    each_element_type!(check_kernels_there, is_small, Case { size: (1, 3, 5), ..PLAIN });
 }
 
 #[test]
 fn large_tiles() {
     each_element_type!(
-        check_kernels,
+        check_kernels_there,
         |kernel| !is_small(kernel),
         Case { size: (130, 40, 200), ..PLAIN }
     );
@@ -40,16 +42,16 @@ fn large_tiles() {
 fn unaligned_matrices() {
     for (padding, start) in [(1, 3), (2, 2), (4, 8)] {
         let case = Case { size: (29, 37, 75), padding, start, ..PLAIN };
-        each_element_type!(check_kernels, |kernel| kernel.orders.is_none(), case);
+        each_element_type!(check_kernels_there, |kernel| kernel.orders.is_none(), case);
     }
     let several = Case { size: (131, 20, 72), padding: 1, batches: 2, beta: 1, ..PLAIN };
-    each_element_type!(check_kernels, |kernel| kernel.orders.is_none(), several);
+    each_element_type!(check_kernels_there, |kernel| kernel.orders.is_none(), several);
 }
 
 #[test]
 fn batches() {
     each_element_type!(
-        check_kernels,
+        check_kernels_there,
         is_small,
         Case { size: (20, 70, 40), batches: 3, padding: 16, start: 32, ..PLAIN }
     );
@@ -71,7 +73,7 @@ fn correct_in_100_schedules() {
 #[ignore = "takes minutes: cargo test -p ptx-matrix-tests --test kernels -- --ignored"]
 fn every_kernel_in_a_hundred_schedules() {
     each_element_type!(
-        check_kernels,
+        check_kernels_there,
         |_| true,
         Case { size: (20, 30, 260), bias: true, schedules: 100, ..PLAIN }
     );

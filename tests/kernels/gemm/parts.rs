@@ -1,16 +1,18 @@
 //! Split-K GEMMs.
 
-use super::case::{Case, PLAIN, check, check_kernels, each_element_type, is_small};
+use super::case::{
+    Case, PLAIN, check, check_kernels, check_kernels_there, each_element_type, is_small,
+};
 use ptx_matrix::element::{F8E4M3, F8E5M2, bf16, f16};
 use ptx_matrix_gemm::kernels::{Activation, Kernel, Multiply};
 
 #[test]
 fn parts_are_added() {
     let case = Case { size: (17, 40, 300), ..PLAIN };
-    each_element_type!(check_kernels, is_small, case, 2);
+    each_element_type!(check_kernels_there, is_small, case, 2);
     let case =
         Case { alpha: -2, beta: 1, bias: true, activation: Activation::Relu, batches: 2, ..case };
-    each_element_type!(check_kernels, |kernel| kernel.name.contains("nt_64x64x"), case, 2);
+    each_element_type!(check_kernels_there, |kernel| kernel.name.contains("nt_64x64x"), case, 2);
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! f64 GEMMs on `mma.sync` with TMA: blocks with several tiles, and all epilogues.
 
-use super::case::{Case, PLAIN, check, check_kernels};
+use super::case::{Case, PLAIN, check, check_kernels, check_kernels_there};
 use ptx_matrix_gemm::kernels::{Activation, Kernel, Multiply};
 
 /// One of these kernels is a swap-AB kernel.
