@@ -72,7 +72,7 @@ pub use {
 
 use crate::memory::{MAX_SHARED_BYTES, MAX_STATIC_BYTES, SharedLayout};
 #[cfg(not(target_arch = "nvptx64"))]
-use crate::target::Arch;
+use crate::target::{Arch, Needs};
 
 /// The compile-time description of a kernel.
 #[derive(Debug, Clone, Copy)]
@@ -207,7 +207,8 @@ impl KernelInfo {
         let has = |target: &&str| {
             let digits = target.trim_start_matches("sm_").trim_end_matches('a');
             let only = target.ends_with('a');
-            digits.parse().is_ok_and(|sm: u32| gpu.sm() == sm || gpu.sm() > sm && !only)
+            let needs = |sm| Needs { sm, specific: only, arch: only, only };
+            digits.parse().is_ok_and(|sm| gpu.has(needs(sm)))
         };
         self.targets.is_empty() || self.targets.iter().any(has)
     }
