@@ -31,8 +31,8 @@ impl Misuse {
                 "compare the row and the column with the matrix's before the access".into()
             }
             Misuse::RingOutOfBounds { len, .. } => format!(
-                "parts count from 0 and are less than {len}; `PipelineState` counts the stages of a \
-                 ring in turn"
+                "parts count from 0 and are less than {len}; `PipelineState` counts the stages of \
+                 a ring in turn"
             ),
             Misuse::TileMisaligned { step: TileSize { rows, cols }, .. } => format!(
                 "a matrix row has 16 bytes: the coordinate must be a multiple of ({rows}, {cols})"
