@@ -57,7 +57,7 @@ impl Job<'_> {
                 _ => bail!(
                     "ptxas refuses the PTX for {}:\n{}",
                     self.arch,
-                    report::with_source(&said, &text)
+                    report::errors(&said, &text)
                 ),
             }
         }

@@ -61,6 +61,8 @@ fn recipe() -> [Vec<String>; 2] {
                 "--crate-name=compiler_builtins",
                 "--cfg=feature=\"compiler-builtins\"",
                 "--cfg=feature=\"mem\"",
+                // Since 1.98. Without it, no function has the name by which LLVM calls it.
+                "--cfg=feature=\"unmangled-names\"",
             ],
         ),
     ]

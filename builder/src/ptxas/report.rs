@@ -128,23 +128,37 @@ pub fn needed_version(output: &str) -> Option<PtxVersion> {
     needs.collect::<Option<Vec<_>>>()?.into_iter().max()
 }
 
-/// Adds to the output each line of PTX that it refers to.
-pub fn with_source(output: &str, ptx: &str) -> String {
-    let mut shown = String::new();
-    for line in output.lines() {
-        shown.push_str(line);
-        shown.push('\n');
+/// Returns the errors of a failed run, each with the line of PTX or the kernel that it is about.
+pub fn errors(output: &str, ptx: &str) -> String {
+    let mut shown = Vec::new();
+    for line in output.lines().filter(|line| !line.contains("info    :")) {
+        shown.push(line.to_owned());
         let number = line
             .split_once(", line ")
             .and_then(|(_, rest)| rest.split(';').next()?.trim().parse::<usize>().ok());
         if let Some(number) = number
             && let Some(source) = ptx.lines().nth(number.wrapping_sub(1))
         {
-            shown.push_str(&format!("  {number:>6} | {}\n", source.trim()));
+            shown.push(format!("  {number:>6} | {}", source.trim()));
         }
+        shown.extend(unresolved(line, ptx));
     }
-    shown.truncate(shown.trim_end().len());
-    shown
+    shown.join("\n").trim_end().to_owned()
+}
+
+/// Explains ptxas's error about a function that is declared, but not defined.
+fn unresolved(line: &str, ptx: &str) -> Option<String> {
+    let (_, rest) = line.split_once("Unresolved extern function '")?;
+    let (function, _) = rest.split_once('\'')?;
+    let mut lines = ptx.lines();
+    let call = lines.position(|line| {
+        let words: Vec<_> = line.split([' ', '\t', ',', ';']).collect();
+        words.iter().any(|word| word.starts_with("call")) && words.contains(&function)
+    })?;
+    let before = ptx.lines().take(call).collect::<Vec<_>>();
+    let entry = before.iter().rev().find_map(|line| line.split_once(".entry "))?;
+    let kernel = entry.1.trim_end_matches('(').trim();
+    Some(format!("kernel `{kernel}` calls `{function}`, which is in none of the crates"))
 }
 
 #[cfg(test)]
@@ -242,15 +256,23 @@ ptxas info    : Used 14 registers, used 0 barriers
     }
 
     #[test]
-    fn shows_the_line_that_an_error_is_about() {
-        let shown = with_source(
-            "ptxas a.ptx, line 2; error   : Unknown symbol\nptxas fatal   : aborted\n",
+    fn errors_name_the_line_or_the_kernel_that_they_are_about() {
+        let shown = errors(
+            "ptxas a.ptx, line 1; info    : Advisory: other words\n\
+             ptxas a.ptx, line 2; error   : Unknown symbol\nptxas fatal   : aborted\n",
             "one\n\ttwo;\nthree\n",
         );
         assert_eq!(
             shown,
             "ptxas a.ptx, line 2; error   : Unknown symbol\n       2 | two;\nptxas fatal   : \
              aborted"
+        );
+        let fatal = "ptxas fatal   : Unresolved extern function 'powf'\n";
+        let ptx = ".extern .func (.param .b32 r) powf\n.visible .entry first(\n)\n\
+                   .visible .entry second(\n)\n\tcall.uni (retval0), powf, (param0);\n";
+        assert_eq!(
+            errors(fatal, ptx),
+            format!("{fatal}kernel `second` calls `powf`, which is in none of the crates")
         );
     }
 }
