@@ -1,5 +1,4 @@
-use crate::kernels::Kernels;
-use crate::program::Program;
+use crate::program::{Program, build_kernels};
 use crate::{BENCH, CONFORMANCE, EXEC, MISUSES, TIMINGS, TRIALS};
 use anyhow::{Context, Result};
 use ptx_matrix_output::outln;
@@ -97,21 +96,18 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     let folder = arguments.folder.clone().unwrap_or_else(|| crate::target().join("bundle"));
     let programs: Vec<PathBuf> =
         PROGRAMS.iter().map(|(program, ..)| program.build()).collect::<Result<_>>()?;
-    let mut artifacts = Vec::new();
-    for kernels in Kernels::ALL {
-        artifacts.extend(kernels.builder().build()?);
-    }
+    let kernels = build_kernels([])?;
 
     // The programs would also run kernels that an earlier bundle left there.
     if folder.join("ptx").exists() {
         fs::remove_dir_all(folder.join("ptx"))?;
     }
-    for artifact in &artifacts {
-        let target = folder.join("ptx").join(artifact.arch.name());
-        fs::create_dir_all(&target).with_context(|| format!("cannot make {}", target.display()))?;
-        for file in [&artifact.ptx, &artifact.cubin] {
-            copy(file, &target.join(file.file_name().expect("a file")))?;
-        }
+    for file in &kernels {
+        // Its place below target/ptx: the target and the name.
+        let to = folder.join("ptx").join(file.strip_prefix(crate::target().join("ptx"))?);
+        let target = to.parent().expect("it is in a folder");
+        fs::create_dir_all(target).with_context(|| format!("cannot make {}", target.display()))?;
+        copy(file, &to)?;
     }
     for (built, (program, script, text)) in programs.iter().zip(PROGRAMS) {
         copy(built, &folder.join(program.name))?;

@@ -1,7 +1,6 @@
-use crate::kernels::Kernels;
 use crate::process::{cargo, exit_code, status};
+use crate::program::build_kernels;
 use anyhow::Result;
-use ptx_matrix_build::Arch;
 use std::process::ExitCode;
 
 #[derive(Debug, clap::Args)]
@@ -11,7 +10,7 @@ pub struct Arguments {
     ///
     /// For example: cargo xtask fuzz --build sm_90a --gpu target/ptx --seconds 60
     #[arg(long, value_name = "TARGET")]
-    build: Option<Arch>,
+    build: Option<String>,
     /// The program's own options: see `cargo xtask fuzz --help`
     #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
     arguments: Vec<String>,
@@ -19,7 +18,7 @@ pub struct Arguments {
 
 pub fn run(Arguments { build, arguments }: &Arguments) -> Result<ExitCode> {
     if let Some(arch) = build {
-        Kernels::Fuzz.builder().archs([*arch]).build()?;
+        build_kernels(["fuzz", "--arch", arch])?;
     }
     let run =
         ["run", "--quiet", "--release", "--package", "ptx-matrix-fuzz", "--bin", "fuzz", "--"];

@@ -1,11 +1,8 @@
 //! The project's commands: `cargo xtask --help`.
 
-mod build;
 mod bundle;
 mod docs;
 mod fuzz;
-mod kernels;
-mod legal;
 mod process;
 mod program;
 mod sanitize;
@@ -13,9 +10,7 @@ mod test;
 mod test_programs;
 
 use anyhow::Result;
-use cargo_ptx::doctor;
 use clap::Parser;
-use kernels::Kernels;
 use program::{Profile, Program};
 use ptx_matrix_output::errln;
 use std::ffi::OsString;
@@ -60,7 +55,7 @@ enum Command {
     ///
     /// Writes PTX and cubin of each kernel crate. Prints a manifest: registers, shared memory
     /// (static and dynamic) and local memory of each kernel, memory in bytes.
-    Build(build::Arguments),
+    Build(program::Arguments),
     /// Make a folder that runs on a GPU machine without Rust
     ///
     /// The folder holds programs, PTX, cubins and one script for each program: conformance, bench,
@@ -82,7 +77,7 @@ enum Command {
     ///
     /// Asks ptxas about every combination of qualifiers of the matrix instructions. Fails if its
     /// answers differ from the list.
-    Legal(legal::Arguments),
+    Legal(program::Arguments),
     /// Draw which lane holds which element of an instruction's matrices
     Layout(program::Arguments),
     /// Test the simulator with random programs whose misuses are known
@@ -102,8 +97,7 @@ enum Command {
     #[command(after_help = docs::HELP)]
     Docs,
     /// Show which toolchain was found, and how to get missing tools
-    #[command(after_help = doctor::help("cargo xtask"))]
-    Doctor(doctor::Arguments),
+    Doctor(program::Arguments),
 }
 
 /// The text below the list of commands.
@@ -126,32 +120,39 @@ Exit codes:
   2    wrong options, or an error that stopped the command
   141  the reader of standard output went away, as `| head` does";
 
+/// The build of the kernels, and the report on the toolchain.
+const BUILD: Program = Program {
+    name: "build_kernels",
+    package: "ptx-matrix-build-kernels",
+    kernels: &[],
+    profile: Profile::Dev,
+};
 /// The conformance run.
 const CONFORMANCE: Program = Program {
     name: "conformance",
     package: "ptx-matrix-conformance",
-    kernels: &[Kernels::Conformance, Kernels::Attention],
+    kernels: &["conformance", "attention"],
     profile: Profile::Dev,
 };
 /// The GEMM benchmark against cuBLAS.
 const BENCH: Program = Program {
     name: "bench",
     package: "ptx-matrix-bench",
-    kernels: &[Kernels::Gemm, Kernels::Ladder, Kernels::Timings],
+    kernels: &["gemm", "ladder", "timings"],
     profile: Profile::Release,
 };
 /// Latency and throughput of the instructions.
 const TIMINGS: Program = Program {
     name: "timings",
     package: "ptx-matrix-timings",
-    kernels: &[Kernels::Timings],
+    kernels: &["timings"],
     profile: Profile::Release,
 };
 /// Random GEMMs.
 const TRIALS: Program = Program {
     name: "trials",
     package: "ptx-matrix-trials",
-    kernels: &[Kernels::Gemm],
+    kernels: &["gemm"],
     profile: Profile::Release,
 };
 /// One instruction, executed once.
@@ -164,7 +165,7 @@ const FORMS: Program =
 const MISUSES: Program = Program {
     name: "misuses",
     package: "ptx-matrix-fuzz",
-    kernels: &[Kernels::Fuzz],
+    kernels: &["fuzz"],
     profile: Profile::Release,
 };
 
@@ -185,7 +186,7 @@ fn run(command: Command) -> Result<ExitCode> {
         Command::Timings(arguments) => TIMINGS.run(&arguments),
         Command::Trials(arguments) => TRIALS.run(&arguments),
         Command::Test(arguments) => test::run(&arguments),
-        Command::Build(arguments) => build::run(&arguments),
+        Command::Build(arguments) => BUILD.run_alone(&["build".into()], &arguments),
         Command::Bundle(arguments) => bundle::run(&arguments),
         Command::Coverage(arguments) => {
             let mut all = vec![OsString::from("coverage")];
@@ -195,12 +196,12 @@ fn run(command: Command) -> Result<ExitCode> {
             FORMS.run_alone(&all, &arguments)
         }
         Command::Exec(arguments) => EXEC.run_alone(&[], &arguments),
-        Command::Legal(arguments) => legal::run(&arguments),
+        Command::Legal(arguments) => FORMS.run_alone(&["legal".into()], &arguments),
         Command::Layout(arguments) => FORMS.run_alone(&["layout".into()], &arguments),
         Command::Fuzz(arguments) => fuzz::run(&arguments),
         Command::Sanitize(arguments) => sanitize::run(&arguments),
         Command::Docs => docs::run(),
-        Command::Doctor(arguments) => doctor::run(&arguments, root(), "cargo xtask"),
+        Command::Doctor(arguments) => BUILD.run_alone(&["doctor".into()], &arguments),
     }
 }
 

@@ -1,9 +1,7 @@
 //! The programs of `tools/`: build one, ask it whether it can run here, run it with its kernels.
 
-use crate::kernels::Kernels;
 use crate::process::{cargo, exit_code, status};
 use anyhow::{Context, Result, ensure};
-use ptx_matrix_build::Arch;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::{Command, ExitCode, Stdio};
@@ -23,13 +21,25 @@ impl Arguments {
     }
 }
 
+/// The targets of the kernels, as the builder names them: a test compares.
+const TARGETS: [&str; 6] = ["sm_75", "sm_80", "sm_89", "sm_90a", "sm_100a", "sm_120a"];
+
+/// Runs `cargo xtask build`, and returns the paths of the PTX and the machine code.
+pub fn build_kernels<'a>(arguments: impl IntoIterator<Item = &'a str>) -> Result<Vec<PathBuf>> {
+    let mut build = Command::new(crate::BUILD.build()?);
+    build.args(["build", "--paths"]).args(arguments).stderr(Stdio::inherit());
+    let output = build.output().context("cannot run the build of the kernels")?;
+    ensure!(output.status.success(), "the kernels do not build");
+    Ok(String::from_utf8(output.stdout)?.lines().map(PathBuf::from).collect())
+}
+
 /// A program of a package in `tools/`.
 #[derive(Clone, Copy)]
 pub struct Program {
     pub name: &'static str,
     pub package: &'static str,
-    /// The kernels that it launches.
-    pub kernels: &'static [Kernels],
+    /// The crates of the kernels that it launches, in the words of `cargo xtask build`.
+    pub kernels: &'static [&'static str],
     pub profile: Profile,
 }
 
@@ -52,9 +62,8 @@ impl Program {
         }
         // The kernels build for minutes. A wrong option, or a machine without a GPU, is answered
         // before that.
-        let targets: Vec<_> = Arch::ALL.iter().map(Arch::to_string).collect();
         let validated = Command::new(&program)
-            .args(["--validate", &targets.join(",")])
+            .args(["--validate", &TARGETS.join(",")])
             .args(arguments)
             .stderr(Stdio::inherit())
             .output()
@@ -65,22 +74,12 @@ impl Program {
         // The simulator needs no kernels, and names no target.
         let target = String::from_utf8(validated.stdout)?;
         if !target.is_empty() {
-            self.build_kernels(target.trim().parse()?)?;
+            let first = ["--listed", "--arch", target.trim()];
+            build_kernels(first.iter().chain(self.kernels).copied())?;
         }
         let mut command = Command::new(program);
         command.arg("--ptx").arg(crate::target().join("ptx")).args(arguments);
         Ok(exit_code(status(&mut command)?))
-    }
-
-    /// Builds the kernels for the target, except of crates that have none for it.
-    fn build_kernels(self, target: Arch) -> Result<()> {
-        for kernels in self.kernels {
-            let builder = kernels.builder();
-            if builder.targets()?.contains(&target) {
-                builder.archs([target]).build()?;
-            }
-        }
-        Ok(())
     }
 
     /// Builds the program, and runs it without kernels, with the arguments `first` before others.
@@ -112,5 +111,16 @@ impl Program {
         build.args(["build", "--quiet", "--bin", name]).args(arguments);
         ensure!(status(&mut build)?.success(), "the program `{name}` does not compile");
         Ok(crate::target().join(folder).join(name))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ptx_matrix_build::Arch;
+
+    #[test]
+    fn targets_are_those_of_the_builder() {
+        assert_eq!(TARGETS, Arch::ALL.map(Arch::name));
     }
 }

@@ -1,7 +1,6 @@
-use crate::kernels::Kernels;
 use crate::process::{exit_code, status};
+use crate::program::build_kernels;
 use anyhow::Result;
-use ptx_matrix_build::Arch;
 use std::path::PathBuf;
 use std::process::{Command, ExitCode};
 
@@ -10,7 +9,7 @@ use std::process::{Command, ExitCode};
 pub struct Arguments {
     /// The target to build the kernels for: that of the machine's GPU
     #[arg(long, value_name = "TARGET", default_value = "sm_90a")]
-    arch: Arch,
+    arch: String,
     /// Write the record to FILE, as JSON (default: target/sanitizer.json)
     #[arg(long, value_name = "FILE")]
     record: Option<PathBuf>,
@@ -37,7 +36,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     if !validated.success() {
         return Ok(exit_code(validated));
     }
-    Kernels::Fuzz.builder().archs([arguments.arch]).build()?;
+    build_kernels(["fuzz", "--arch", &arguments.arch])?;
     let record = arguments.record.clone().unwrap_or_else(|| crate::target().join("sanitizer.json"));
     let mut sanitize = Command::new(program);
     sanitize

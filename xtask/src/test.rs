@@ -1,11 +1,9 @@
-use crate::kernels::Kernels;
 use crate::process::{cargo, status};
+use crate::program;
 use anyhow::{Context, Result, ensure};
 use ptx_matrix_output::{errln, outln};
 use std::path::Path;
 use std::process::{Command, ExitCode, Stdio};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
 #[derive(Debug, clap::Args)]
@@ -113,21 +111,7 @@ fn find_long_lines(folder: &Path, long: &mut Vec<String>) -> Result<()> {
 /// Builds the kernels for every target. A warning of rustc fails the step, because clippy does not
 /// see the code that only the device build compiles.
 fn build_kernels() -> Result<()> {
-    let warnings = Arc::new(AtomicUsize::new(0));
-    let counter = warnings.clone();
-    let progress = move |step: &str| {
-        counter.fetch_add(
-            step.lines().filter(|line| line.starts_with("warning: ")).count(),
-            Ordering::Relaxed,
-        );
-        errln!("{step}");
-    };
-    for kernels in Kernels::ALL {
-        kernels.builder().progress(progress.clone()).build()?;
-    }
-    let warnings = warnings.load(Ordering::Relaxed);
-    ensure!(warnings == 0, "{warnings} warnings in the kernels' build for the device");
-    Ok(())
+    program::build_kernels(["--deny-warnings"]).map(|_| ())
 }
 
 /// Runs the conformance checks on the simulator in strict mode: warnings fail it too.

@@ -36,7 +36,7 @@ impl Kernels {
         }
     }
 
-    /// The build that every command uses: into target/ptx. Local memory is an error, except in the
+    /// The build, into target/ptx. Local memory is an error, except in the
     /// fuzz kernels.
     pub fn builder(self) -> Builder {
         Builder::new(crate::root().join(self.folder()))

@@ -1,13 +1,15 @@
-//! `tests/forms/legal.csv`, and the differences between two such lists.
+//! `tests/forms/legal.csv`, the list of the forms that ptxas accepts, and the differences between
+//! two such lists.
 
 use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
-/// A row of the list. `docs/ARCHITECTURE.md` describes the columns.
+/// A row of the list: a form that ptxas accepts for some targets. `docs/ARCHITECTURE.md` describes
+/// the columns.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Row {
+pub struct LegalForm {
     pub family: String,
     pub form: String,
     pub shape: String,
@@ -30,7 +32,7 @@ pub struct Row {
     pub sparse_selectors: String,
 }
 
-impl Row {
+impl LegalForm {
     pub fn targets(&self) -> BTreeSet<&str> {
         self.targets.split_whitespace().collect()
     }
@@ -40,7 +42,7 @@ fn file() -> PathBuf {
     crate::root().join("tests/forms/legal.csv")
 }
 
-pub fn read() -> Result<Vec<Row>> {
+pub fn read() -> Result<Vec<LegalForm>> {
     let file = file();
     let mut reader =
         csv::Reader::from_path(&file).with_context(|| format!("cannot read {}", file.display()))?;
@@ -50,7 +52,7 @@ pub fn read() -> Result<Vec<Row>> {
         .collect()
 }
 
-pub fn write(rows: &[Row]) -> Result<()> {
+pub fn write(rows: &[LegalForm]) -> Result<()> {
     let file = file();
     let mut writer = csv::WriterBuilder::new().from_writer(Vec::new());
     rows.iter().try_for_each(|row| writer.serialize(row))?;
@@ -62,9 +64,9 @@ pub fn write(rows: &[Row]) -> Result<()> {
 ///
 /// Only `targets` are compared. The least PTX version of a form depends on all its targets. So it
 /// is compared only if `targets` has every target that one of the lists names for the form.
-pub fn differences(old: &[Row], new: &[Row], targets: &BTreeSet<&str>) -> Vec<String> {
-    let by_form = |rows| -> BTreeMap<String, Row> {
-        let rows: &[Row] = rows;
+pub fn differences(old: &[LegalForm], new: &[LegalForm], targets: &BTreeSet<&str>) -> Vec<String> {
+    let by_form = |rows| -> BTreeMap<String, LegalForm> {
+        let rows: &[LegalForm] = rows;
         let here =
             rows.iter().filter(|row| row.targets().iter().any(|target| targets.contains(target)));
         here.map(|row| (row.form.clone(), row.clone())).collect()
@@ -82,9 +84,9 @@ pub fn differences(old: &[Row], new: &[Row], targets: &BTreeSet<&str>) -> Vec<St
     lines
 }
 
-fn changes(old: &Row, new: &Row, targets: &BTreeSet<&str>) -> Vec<String> {
+fn changes(old: &LegalForm, new: &LegalForm, targets: &BTreeSet<&str>) -> Vec<String> {
     let form = &old.form;
-    let of = |row: &Row| -> BTreeSet<String> {
+    let of = |row: &LegalForm| -> BTreeSet<String> {
         row.targets().intersection(targets).map(|&target| target.to_owned()).collect()
     };
     let (before, now) = (of(old), of(new));
@@ -100,10 +102,10 @@ fn changes(old: &Row, new: &Row, targets: &BTreeSet<&str>) -> Vec<String> {
         say("new", format!("on {}", only(&now, &before)));
     }
     let whole = [old, new].iter().all(|row| row.targets().is_subset(targets));
-    let registers = |row: &Row| {
+    let registers = |row: &LegalForm| {
         format!("{:?}", [row.a_regs, row.b_regs, row.c_regs, row.d_regs].map(|r| r.unwrap_or(0)))
     };
-    let described = |row: &Row| {
+    let described = |row: &LegalForm| {
         [&row.family, &row.shape, &row.a, &row.b, &row.c, &row.d].map(String::as_str).join(" ")
     };
     let mut compare = |name: &str, old: &str, new: &str| {
@@ -139,7 +141,7 @@ mod tests {
     #[test]
     fn each_kind_of_difference_is_named() {
         let old = read().unwrap();
-        let targets: BTreeSet<&str> = old.iter().flat_map(Row::targets).collect();
+        let targets: BTreeSet<&str> = old.iter().flat_map(LegalForm::targets).collect();
         assert_eq!(differences(&old, &old, &targets), [""; 0]);
         let mut new = old.clone();
         let gone = new.remove(0);

@@ -1,8 +1,10 @@
-//! `cargo xtask coverage` and `cargo xtask layout`. They are apart from `xtask`, so that `xtask`
+//! `cargo xtask coverage`, `layout` and `legal`. They are apart from `xtask`, so that `xtask`
 //! compiles without the simulator.
 
 mod coverage;
 mod layout;
+mod legal;
+mod legal_forms;
 
 use anyhow::Result;
 use clap::Parser;
@@ -22,6 +24,11 @@ enum Command {
     Coverage(coverage::Arguments),
     /// Draw which lane holds which element of an instruction's matrices
     Layout(layout::Arguments),
+    /// Compare the forms that ptxas accepts with `tests/forms/legal.csv`
+    ///
+    /// Asks ptxas about every combination of qualifiers of the matrix instructions. Fails if its
+    /// answers differ from the list.
+    Legal(legal::Arguments),
 }
 
 fn main() -> ExitCode {
@@ -38,6 +45,7 @@ fn run(command: &Command) -> Result<ExitCode> {
     match command {
         Command::Coverage(arguments) => coverage::run(arguments),
         Command::Layout(arguments) => layout::run(arguments),
+        Command::Legal(arguments) => legal::run(arguments),
     }
 }
 

@@ -7,7 +7,6 @@ mod site;
 use crate::process::{cargo, status};
 use anyhow::{Context, Result, ensure};
 use pages::Pages;
-use ptx_matrix_build::Toolchain;
 use ptx_matrix_output::{errln, outln};
 use std::fmt::Write;
 use std::fs;
@@ -89,7 +88,11 @@ fn mdbook() -> Result<PathBuf> {
     if version.is_ok_and(|version| version.stdout.starts_with(series.as_bytes())) {
         return Ok("mdbook".into());
     }
-    let folder = Toolchain::store()?.with_file_name(format!("mdbook-{MDBOOK}"));
+    // The folder of fetched tools, as for the builder's: `.cargo/config.toml` sets the variable.
+    let cache = std::env::var_os("PTX_MATRIX_CACHE")
+        .filter(|named| !named.is_empty())
+        .map_or_else(|| crate::target().join("ptx-matrix"), PathBuf::from);
+    let folder = cache.join(format!("mdbook-{MDBOOK}"));
     let program = folder.join("bin/mdbook");
     if !program.is_file() {
         errln!("docs: compiles mdBook {MDBOOK} into {} (once, minutes)", folder.display());

@@ -118,7 +118,8 @@ fn unpack(text: &str) -> Result<Vec<u8>> {
 mod tests {
     use super::*;
     use crate::coverage::table::Hardware;
-    use crate::coverage::{MachineCode, group_rows, legal};
+    use crate::coverage::{MachineCode, group_rows};
+    use crate::legal_forms;
 
     /// Each check of a form that the GPU has is recorded. Floating-point forms have at least ten
     /// million cases.
@@ -126,9 +127,9 @@ mod tests {
     fn every_form_that_the_gpu_has_was_run_on_it() {
         let simulated = elements_of_one_byte();
         let cases = Cases::recorded(&simulated).unwrap();
-        for row in legal::list().unwrap() {
+        for row in legal_forms::read().unwrap() {
             let count = cases.of(&row.form);
-            assert_eq!(count.is_some(), row.targets.contains(TARGET), "{}", row.form);
+            assert_eq!(count.is_some(), row.targets().contains(TARGET), "{}", row.form);
             let is_float = row.form.starts_with("mma") && !row.form.contains(".s32.");
             assert!(
                 !is_float || count.is_none_or(|count| count >= 10_000_000),
@@ -210,7 +211,7 @@ mod tests {
             .map(|line| line.split('|').nth(4).unwrap().trim().parse::<usize>().unwrap())
             .sum();
         let of_mma =
-            legal::list().unwrap().iter().filter(|row| row.form.starts_with("mma")).count();
+            legal_forms::read().unwrap().iter().filter(|row| row.form.starts_with("mma")).count();
         assert_eq!(forms, of_mma);
     }
 

@@ -1,11 +1,11 @@
 //! `cargo xtask coverage`: how each legal form was tested.
 
 mod hardware;
-mod legal;
 mod machine_code;
 mod simulated;
 mod table;
 
+use crate::legal_forms::{self, LegalForm};
 use anyhow::{Result, ensure};
 use clap::ValueEnum;
 use ptx_matrix::forms::{self, Form, WgmmaForm};
@@ -15,7 +15,6 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use hardware::Cases;
-use legal::Legal;
 use machine_code::MachineCode;
 use simulated::Simulated;
 use table::{Hardware, Row};
@@ -64,8 +63,8 @@ Exit codes:
 
 pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     let filter = arguments.filter.as_deref().unwrap_or_default();
-    let legal: Vec<Legal> =
-        legal::list()?.into_iter().filter(|row| row.form.contains(filter)).collect();
+    let legal: Vec<LegalForm> =
+        legal_forms::read()?.into_iter().filter(|row| row.form.contains(filter)).collect();
     let ours: Vec<&Form> = forms::all().filter(|form| form.ptx.contains(filter)).collect();
     let groups: Vec<WgmmaForm> =
         forms::all_wgmma().filter(|form| form.ptx.contains(filter)).collect();
@@ -82,8 +81,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         Simulated::default()
     };
     let cases = Cases::recorded(&simulated)?;
-    let mut targets: BTreeSet<&str> =
-        legal.iter().flat_map(|row| &row.targets).map(String::as_str).collect();
+    let mut targets: BTreeSet<&str> = legal.iter().flat_map(LegalForm::targets).collect();
     targets.extend((!groups.is_empty()).then_some(hardware::TARGET));
     let machine_code = MachineCode::of(&ours, &groups, &targets)?;
 
@@ -105,7 +103,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
 
 /// A row for each form of the list, and for each form of the crate that the list lacks.
 fn rows(
-    legal: &[Legal],
+    legal: &[LegalForm],
     ours: &[&Form],
     simulated: &Simulated,
     cases: &Cases,
@@ -116,7 +114,7 @@ fn rows(
         .iter()
         .filter(|form| !listed.contains(form.ptx))
         .map(|form| (form.ptx, Default::default()));
-    let all = legal.iter().map(|row| (row.form.as_str(), row.targets.clone())).chain(unlisted);
+    let all = legal.iter().map(|row| (row.form.as_str(), row.targets())).chain(unlisted);
     all.map(|(form, targets)| Row {
         form: form.to_owned(),
         listed: listed.contains(form),
@@ -129,7 +127,7 @@ fn rows(
         },
         on: targets
             .iter()
-            .map(|target| (target.clone(), machine_code.outcome(form, target)))
+            .map(|target| ((*target).to_owned(), machine_code.outcome(form, target)))
             .collect(),
     })
     .collect()

@@ -277,7 +277,7 @@ mod tests {
 
     #[test]
     fn each_row_of_the_list_is_a_candidate_that_is_asked_about() {
-        let list = crate::legal::list::read().unwrap();
+        let list = crate::legal_forms::read().unwrap();
         assert!(list.len() >= 384);
         for name in FAMILIES {
             let family = Family::named(name).unwrap();

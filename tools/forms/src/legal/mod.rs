@@ -4,14 +4,13 @@
 mod grammar;
 mod instruction;
 mod journal;
-pub mod list;
 mod ptxas;
 mod search;
 
+use crate::legal_forms::{self, LegalForm};
 use anyhow::{Context, Result, ensure};
 use grammar::FAMILIES;
 use journal::Journal;
-use list::Row;
 use ptx_matrix_build::Toolchain;
 use ptx_matrix_output::{errln, outln};
 use ptxas::Ptxas;
@@ -77,11 +76,12 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     errln!("ptxas {}, {} targets, PTX up to {}", ptxas.release(), targets.len(), ptxas.newest());
     let search = Search { ptxas: &ptxas, journal: &journal, toolchain: &toolchain, jobs, targets };
 
-    let old = list::read()?;
-    let mut new: Vec<Row> = Vec::new();
+    let old = legal_forms::read()?;
+    let mut new: Vec<LegalForm> = Vec::new();
     let mut asked = BTreeSet::new();
     for family in FAMILIES {
-        let known: Vec<Row> = old.iter().filter(|row| row.family == family).cloned().collect();
+        let known: Vec<LegalForm> =
+            old.iter().filter(|row| row.family == family).cloned().collect();
         if arguments.family.is_empty() || arguments.family.iter().any(|name| name == family) {
             asked.insert(family);
             new.extend(in_order(&known, search.family(family, &known)?));
@@ -89,18 +89,18 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
             new.extend(known);
         }
     }
-    let of = |rows: &[Row]| -> Vec<Row> {
+    let of = |rows: &[LegalForm]| -> Vec<LegalForm> {
         rows.iter().filter(|row| asked.contains(row.family.as_str())).cloned().collect()
     };
     let mut compared: BTreeSet<&str> = search.targets.iter().map(String::as_str).collect();
     if arguments.arch.is_empty() {
         // This ptxas may have dropped targets of the list: their forms are gone, and reported.
-        compared.extend(old.iter().flat_map(Row::targets));
+        compared.extend(old.iter().flat_map(LegalForm::targets));
     }
-    let differences = list::differences(&of(&old), &of(&new), &compared);
+    let differences = legal_forms::differences(&of(&old), &of(&new), &compared);
     differences.iter().for_each(|difference| outln!("{difference}"));
     for target in &search.targets {
-        let count = |rows: &[Row]| {
+        let count = |rows: &[LegalForm]| {
             of(rows).iter().filter(|row| row.targets().contains(target.as_str())).count()
         };
         let (before, now) = (count(&old), count(&new));
@@ -114,7 +114,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         differences.len()
     );
     if arguments.write {
-        list::write(&new)?;
+        legal_forms::write(&new)?;
         return Ok(ExitCode::SUCCESS);
     }
     Ok(if differences.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
@@ -137,7 +137,7 @@ fn targets(ptxas: &Ptxas, asked: &[String]) -> Result<Vec<String>> {
 
 /// Sorts rows, and the targets of each, into the order of the list; new ones come last. So a
 /// rewritten list differs only where an answer does.
-fn in_order(known: &[Row], mut rows: Vec<Row>) -> Vec<Row> {
+fn in_order(known: &[LegalForm], mut rows: Vec<LegalForm>) -> Vec<LegalForm> {
     let order: Vec<&str> = known.iter().flat_map(|row| row.targets.split(' ')).collect();
     let place =
         |target: &&str| order.iter().position(|other| other == target).unwrap_or(usize::MAX);

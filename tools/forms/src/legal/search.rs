@@ -3,8 +3,8 @@
 use super::grammar::{Candidate, Family, Role, left_out};
 use super::instruction::Instruction;
 use super::journal::{Journal, hash};
-use super::list::Row;
 use super::ptxas::{Answer, Ptxas};
+use crate::legal_forms::LegalForm;
 use anyhow::{Context, Result, ensure};
 use indicatif::{ProgressBar, ProgressStyle};
 use ptx_matrix_build::Toolchain;
@@ -54,7 +54,7 @@ struct Found {
 impl Search<'_> {
     /// The rows of a family. Each form of `known` is asked about for every target, even if the
     /// first stage refuses it.
-    pub fn family(&self, name: &'static str, known: &[Row]) -> Result<Vec<Row>> {
+    pub fn family(&self, name: &'static str, known: &[LegalForm]) -> Result<Vec<LegalForm>> {
         let mut family = Family::named(name).context("the list of families has no such family")?;
         self.keep_known_words(&mut family)?;
         let candidates = self.candidates(&family, known)?;
@@ -123,7 +123,7 @@ impl Search<'_> {
     fn candidates(
         &self,
         family: &Family,
-        known: &[Row],
+        known: &[LegalForm],
     ) -> Result<BTreeMap<Candidate, Instruction>> {
         let mut found = BTreeMap::new();
         let mut seen = BTreeSet::new();
@@ -547,7 +547,7 @@ fn row(
     min_ptx: String,
     selectors: &[usize],
     opcodes: &[String],
-) -> Row {
+) -> LegalForm {
     let Found { instruction, candidate, targets } = form;
     let word = |role| family.word(candidate, role).unwrap_or_default().to_owned();
     let element = |role, operand: usize| match family.name {
@@ -566,7 +566,7 @@ fn row(
             (true, [one]) => ("native", (*one).clone()),
             (true, _) => ("emulated", summary(opcodes)),
         };
-    Row {
+    LegalForm {
         family: family.name.to_owned(),
         form: instruction.form.clone(),
         shape: word(Role::Shape),
