@@ -286,7 +286,7 @@ impl Attention {
         if !heads.is_multiple_of(key_heads) {
             return Err(AttentionError::Heads { heads, key_heads });
         }
-        if !(scale > 0.0 && scale.is_finite()) {
+        if !(scale > 0.0 && (scale * LOG2_E).is_finite()) {
             return Err(AttentionError::Scale { given: scale });
         }
         let blocks = queries.div_ceil(QUERIES).saturating_mul(heads);

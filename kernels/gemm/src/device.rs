@@ -11,6 +11,9 @@ pub trait GemmDevice: Device {
     /// Whether the device has a kernel, and enough shared memory for it. PTX for an older GPU
     /// leaves out kernels that need a newer one.
     fn has(&self, kernel: &KernelInfo) -> bool;
+
+    /// How many bytes behind a multiple of 16 a kernel on this device sees an address.
+    fn beyond_16_bytes(&self, address: *const u8) -> usize;
 }
 
 /// The simulator stands in for an H200: it selects the kernel that an H200 would run. A simulator
@@ -22,5 +25,10 @@ impl GemmDevice for Simulator {
 
     fn has(&self, kernel: &KernelInfo) -> bool {
         self.can_run(kernel)
+    }
+
+    /// 0: simulated memory starts at a multiple of 16 bytes for each buffer.
+    fn beyond_16_bytes(&self, _: *const u8) -> usize {
+        0
     }
 }

@@ -116,7 +116,8 @@ pub enum Refusal {
     },
     /// No kernel has this name, or it does not support this GEMM.
     #[error(
-        "no kernel `{name}` computes {gemm} on this device{}; those that do: {}",
+        "no kernel `{name}` computes {gemm} with these leading dimensions and offsets on this \
+         device{}; those that do: {}",
         known_or_not(*is_known),
         list(at_hand)
     )]
@@ -132,12 +133,29 @@ pub enum Refusal {
     },
     /// No kernel of the device computes this GEMM.
     #[error(
-        "the device has no kernel for {gemm}: a GPU has those of its loaded PTX, and a simulator \
-         those for its GPU"
+        "the device has no kernel for {gemm} with these leading dimensions and offsets{}: a GPU \
+         has those of its loaded PTX, and a simulator those for its GPU",
+        unless_repacked(*repack_len)
     )]
     NoKernel {
         /// The elements and orders.
         gemm: String,
+        /// The elements that a kernel repacks, if one can compute the GEMM so.
+        repack_len: Option<usize>,
+    },
+    /// A buffer starts at an address that the kernel cannot read from.
+    #[error(
+        "{buffer} starts at address {address:#x}, and the selected kernel reads multiples of \
+         {alignment} bytes: let the buffer start at such an address before the matrix, and say \
+         where the matrix starts, with `Layout::starting_at`"
+    )]
+    Misaligned {
+        /// The buffer.
+        buffer: &'static str,
+        /// Its address.
+        address: usize,
+        /// What the address must be a multiple of, in bytes.
+        alignment: usize,
     },
     /// The kernel cannot split K in this way.
     #[error("{kernel} cannot split a K of {k} in {k_splits}: {reason}")]
@@ -160,6 +178,12 @@ fn why(padding: &usize) -> String {
             ", {padding} of them behind the last row or column, which is read in whole 16 bytes"
         ),
     }
+}
+
+fn unless_repacked(repack_len: Option<usize>) -> String {
+    repack_len.map_or_else(String::new, |elements| {
+        format!(", except for repacked operands: `repack_workspace_up_to({elements})` allows them")
+    })
 }
 
 /// Explains names of removed and renamed kernels, which [`Tuned`](crate::Tuned) files may have.

@@ -17,6 +17,10 @@ impl GemmDevice for GpuDevice {
     fn has(&self, kernel: &KernelInfo) -> bool {
         fits(&self.gpu().info().limits, kernel) && self.has_kernel(kernel.name)
     }
+
+    fn beyond_16_bytes(&self, address: *const u8) -> usize {
+        address.addr() % 16
+    }
 }
 
 impl GemmDevice for InStream<'_> {
@@ -26,5 +30,9 @@ impl GemmDevice for InStream<'_> {
 
     fn has(&self, kernel: &KernelInfo) -> bool {
         fits(&self.stream().info().limits, kernel) && self.has_kernel(kernel.name)
+    }
+
+    fn beyond_16_bytes(&self, address: *const u8) -> usize {
+        address.addr() % 16
     }
 }

@@ -271,6 +271,19 @@ impl<T: Multiply<O>, O: Output> Plan<T, O> {
         let gemm = &self.gemm;
         let [of_a, of_b, of_d] = gemm.matrices();
         if let Some(Candidate { kernel, repacked, .. }) = self.candidate {
+            let buffers = match self.transposed {
+                false => [("A", *a, Operand::A), ("B", *b, Operand::B)],
+                true => [("A", *a, Operand::B), ("B", *b, Operand::A)],
+            };
+            for (buffer, matrix, of) in buffers {
+                let alignment = if repacked.has(of) { size_of::<T>() } else { kernel.alignment };
+                check_alignment(*device, buffer, device.slice(matrix).0, alignment)?;
+            }
+            if let Some(workspace) = repack_workspace {
+                let start = device.slice(&**workspace).0;
+                let alignment = if repacked.is_none() { size_of::<T>() } else { 16 };
+                check_alignment(*device, "the workspace for repacking", start, alignment)?;
+            }
             let needed = |of: Operand, matrix: Matrices| {
                 let needed = matrix.extent(if repacked.has(of) { 1 } else { piece::<T>(kernel) });
                 (needed, needed - matrix.extent(1))
@@ -361,6 +374,19 @@ impl<T: Multiply<O>, O: Output> Plan<T, O> {
             tma_store,
             sms,
         }
+    }
+}
+
+/// Refuses a buffer whose address is not a multiple of `alignment` bytes.
+fn check_alignment<D: GemmDevice, T>(
+    device: &D,
+    buffer: &'static str,
+    start: *mut T,
+    alignment: usize,
+) -> Result<(), Refusal> {
+    match device.beyond_16_bytes(start.cast()).is_multiple_of(alignment) {
+        true => Ok(()),
+        false => Err(Refusal::Misaligned { buffer, address: start.addr(), alignment }),
     }
 }
 

@@ -9,10 +9,15 @@ use super::plan::CHUNK;
 use super::select::{CACHE_LINE, Candidate};
 use super::{Choice, GemmDevice, GemmError, Layout, Order, Plan, Refusal, Tuned, TunedGemm};
 
-/// The largest dimension: kernels count in 32 bits, and the driver takes grids up to this.
-const LONGEST: usize = i32::MAX as usize;
-/// The longest leading dimension of A and B: kernels count the elements of 256 rows in 32 bits.
-pub(crate) const LARGEST_STRIDE: usize = u32::MAX as usize / 512;
+/// The largest dimension. Kernels count in 32 bits, also the tiles of 16 x 64 in 2048 rows of D.
+const LONGEST: usize = (1 << 31) - 64;
+/// The most blocks in a grid.
+const MOST_BLOCKS: usize = i32::MAX as usize;
+/// The longest leading dimension of any matrix: kernels get it in 32 bits.
+const LARGEST_STRIDE: usize = u32::MAX as usize;
+/// The longest leading dimension of A and B without TMA: kernels count the elements of 256 rows in
+/// 32 bits.
+pub(crate) const LARGEST_STRIDE_WITHOUT_TMA: usize = u32::MAX as usize / 512;
 /// The largest batch: in some kernels it is a dimension of the grid.
 pub(crate) const LARGEST_BATCH: usize = 65_535;
 
@@ -37,7 +42,8 @@ pub(crate) const LARGEST_BATCH: usize = 65_535;
 /// tf32, s8, e4m3 and e5m2 take a row-major A and a column-major B. With other orders they need
 /// [repacking](Self::repack_workspace_up_to). On sm_90 and later, f64 with A and B in the same
 /// order takes `mma.sync` with TMA loads. All other GEMMs take `mma.sync`, with `cp.async` where
-/// the elements are aligned to 4 bytes, and with ordinary loads elsewhere and on sm_75.
+/// the elements are aligned to 4 bytes, and with ordinary loads elsewhere and on sm_75. There, rows
+/// that start elsewhere than at multiples of 16 bytes need repacking.
 ///
 /// # Semantics
 /// By default, the matrices are row-major and dense, alpha is 1, there is no C, and f
@@ -69,6 +75,8 @@ pub struct Gemm<T, O: Output = T> {
     pub(super) workspace: usize,
     pub(super) repack_workspace: usize,
     pub(super) choice: Option<Choice>,
+    /// A measured choice, for the case that there is no other.
+    pub(super) tuned: Option<Choice>,
     element: PhantomData<T>,
 }
 
@@ -92,13 +100,15 @@ impl<T: Multiply<O>, O: Output> Gemm<T, O> {
             workspace: 0,
             repack_workspace: 0,
             choice: None,
+            tuned: None,
             element: PhantomData,
         }
     }
 
-    /// Sets the layout of A. Any leading dimension and offset is legal. It is fastest if the rows
-    /// (the columns, if column-major) start at multiples of 16 bytes. They are then read in pieces
-    /// of 16 bytes, and the buffer must contain the last piece whole.
+    /// Sets the layout of A. Any offset is legal, and any leading dimension up to 8388607; kernels
+    /// with TMA take one up to 4294967295. It is fastest if the rows (the columns, if
+    /// column-major) start at multiples of 16 bytes. They are then read in pieces of 16 bytes, and
+    /// the buffer must contain the last piece whole.
     pub fn a(self, layout: Layout) -> Self {
         Self { a: layout, ..self }
     }
@@ -108,8 +118,8 @@ impl<T: Multiply<O>, O: Output> Gemm<T, O> {
         Self { b: layout, ..self }
     }
 
-    /// Sets the layout of D and C. Any leading dimension is legal; stores are fastest if rows or
-    /// columns start at multiples of 16 bytes.
+    /// Sets the layout of D and C. Any leading dimension up to 4294967295 is legal; stores are
+    /// fastest if rows or columns start at multiples of 16 bytes.
     pub fn d(self, layout: Layout) -> Self {
         Self { d: layout, ..self }
     }
@@ -278,14 +288,18 @@ impl<T: Multiply<O>, O: Output> Gemm<T, O> {
         Self { choice: Some(choice), ..self }
     }
 
-    /// Uses the fastest measured choice for this GEMM, if there is one. Grouped GEMMs are not
-    /// tuned.
+    /// Uses the fastest measured choice for this GEMM, if there is one. A choice by
+    /// [`choose`](Self::choose) comes first. Grouped GEMMs are not tuned.
+    ///
+    /// What was measured were dense matrices, and a row-major D. If the kernel cannot compute this
+    /// GEMM, because of its leading dimensions for instance, [`plan`](Self::plan) selects one as
+    /// without a measurement.
     pub fn tuned(self, tuned: &Tuned) -> Self {
         if self.groups.is_some() {
             return self;
         }
         let choice = tuned.find(&self.tuned_gemm(Choice::default())).cloned();
-        Self { choice: choice.or(self.choice), ..self }
+        Self { tuned: choice, ..self }
     }
 
     /// This GEMM with a choice, as an entry of [`Tuned`].
@@ -310,11 +324,16 @@ impl<T: Multiply<O>, O: Output> Gemm<T, O> {
         let candidate = if self.multiplies() { Some(self.select(device)?) } else { None };
         let gemm = self.canonical();
         let workload = gemm.workload(device.multiprocessors());
+        let cluster_along =
+            candidate.map_or(ClusterAlong::M, |candidate| workload.cluster_along(candidate));
+        if let Some(candidate) = candidate {
+            let dimension = "the number of blocks, counted through batch and splits of K,";
+            at_most(dimension, workload.blocks(candidate, cluster_along), MOST_BLOCKS)?;
+        }
         Ok(Plan {
             transposed: self.d.order == Order::ColMajor,
             candidate,
-            cluster_along: candidate
-                .map_or(ClusterAlong::M, |candidate| workload.cluster_along(candidate)),
+            cluster_along,
             workspace_len: candidate.map_or(0, |candidate| workload.workspace(candidate.k_splits)),
             repack_workspace_len: candidate
                 .map_or(0, |candidate| gemm.repack_len(candidate.kernel, candidate.repacked)),
@@ -324,9 +343,9 @@ impl<T: Multiply<O>, O: Output> Gemm<T, O> {
 
     /// Every candidate on a device: each kernel, with each useful number of splits of K, and each
     /// useful repacking that fits the repacking workspace. Empty where [`plan`](Self::plan) refuses
-    /// the GEMM.
+    /// the GEMM, or nothing is multiplied.
     pub fn choices<D: GemmDevice>(&self, device: &D) -> Vec<Choice> {
-        if self.check().is_err() {
+        if self.check().is_err() || !self.multiplies() {
             return Vec::new();
         }
         let workload = self.workload(device.multiprocessors());
@@ -370,15 +389,16 @@ impl<T: Multiply<O>, O: Output> Gemm<T, O> {
     }
 
     /// As one GEMM of all rows, if it is a batch with one B whose matrices A, and D, lie one behind
-    /// the other.
+    /// the other. Single rows of A may overlap in a batch, but not in one matrix.
     fn joined(self) -> Self {
-        let Self { m, n, batches, a, b, d, bias_per_row, .. } = self;
+        let Self { m, n, k, batches, a, b, d, bias_per_row, .. } = self;
         let rows = m.saturating_mul(batches);
         let is_contiguous =
             |of: Layout| of.is_row_major() && of.batch_stride == m.saturating_mul(of.stride);
         let joins = batches > 1
             && b.batch_stride == 0
             && [a, d].into_iter().all(is_contiguous)
+            && a.stride >= k
             && !bias_per_row
             && rows.saturating_mul(n.div_ceil(64)) <= LONGEST;
         if joins { Self { m: rows, batches: 1, ..self } } else { self }
@@ -436,9 +456,6 @@ impl<T: Multiply<O>, O: Output> Gemm<T, O> {
     }
 
     fn check(&self) -> Result<(), Refusal> {
-        let at_most = |dimension, given, limit| {
-            if given > limit { Err(Refusal::TooLarge { dimension, given, limit }) } else { Ok(()) }
-        };
         at_most("M", self.m, LONGEST)?;
         at_most("N", self.n, LONGEST)?;
         at_most("K", self.k, LONGEST)?;
@@ -464,16 +481,7 @@ impl<T: Multiply<O>, O: Output> Gemm<T, O> {
                     given: stride,
                 });
             }
-            if matrix == "D" {
-                at_most("the leading dimension of D", stride, u32::MAX as usize)?;
-                continue;
-            }
-            let dimension = if matrix == "A" {
-                "the leading dimension of A"
-            } else {
-                "the leading dimension of B"
-            };
-            at_most(dimension, stride, LARGEST_STRIDE)?;
+            at_most(leading_dimension(matrix), layout.stride_of((rows, cols)), LARGEST_STRIDE)?;
         }
         let (lines, length) = self.d.lines((self.m, self.n));
         let Layout { stride, batch_stride, .. } = self.d;
@@ -514,5 +522,19 @@ impl<T: Multiply<O>, O: Output> Gemm<T, O> {
             Some(&(_, reason)) => Err(Refusal::Groups { reason }),
             None => Ok(()),
         }
+    }
+}
+
+/// Refuses a dimension that is too large.
+pub(crate) fn at_most(dimension: &'static str, given: usize, limit: usize) -> Result<(), Refusal> {
+    if given > limit { Err(Refusal::TooLarge { dimension, given, limit }) } else { Ok(()) }
+}
+
+/// The leading dimension of a matrix, for messages.
+pub(crate) fn leading_dimension(matrix: &str) -> &'static str {
+    match matrix {
+        "A" => "the leading dimension of A",
+        "B" => "the leading dimension of B",
+        _ => "the leading dimension of D",
     }
 }

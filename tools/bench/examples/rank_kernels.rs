@@ -278,6 +278,7 @@ fn measure(arguments: &Arguments) -> anyhow::Result<Vec<Time>> {
     run.of::<F8E4M3, f32>("e4m3_f32", &["nt"], F8E4M3::from_f32)?;
     run.of::<F8E5M2, bf16>("e5m2_bf16", &["nt"], F8E5M2::from_f32)?;
     run.of::<F8E5M2, f16>("e5m2_f16", &["nt"], F8E5M2::from_f32)?;
+    run.of::<F8E5M2, f32>("e5m2_f32", &["nt"], F8E5M2::from_f32)?;
     if let Some(file) = &arguments.out {
         let mut writer = csv::Writer::from_path(file)
             .with_context(|| format!("cannot write {}", file.display()))?;

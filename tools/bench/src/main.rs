@@ -79,10 +79,16 @@ struct Arguments {
     /// by the kernel that the cost model selects.
     #[arg(long = "config", value_name = "NAME", help_heading = "Contestants")]
     configs: Vec<String>,
-    /// Measure every configuration, and write the fastest for each shape to FILE
+    /// Measure every kernel, and write the fastest for each shape to FILE
     ///
+    /// With 1, 2, 3, 4, 6, 8, 12, 16 and 24 splits of K, and with the cost model's own choice.
     /// `Tuned::load` of ptx-matrix-gemm reads this file. Entries for other shapes stay in it.
-    #[arg(long, value_name = "FILE", conflicts_with = "configs", help_heading = "Contestants")]
+    #[arg(
+        long,
+        value_name = "FILE",
+        conflicts_with_all = ["configs", "groups"],
+        help_heading = "Contestants"
+    )]
     tune: Option<PathBuf>,
     /// How often each contestant is timed. The contestants alternate
     #[arg(
@@ -117,8 +123,8 @@ const EXAMPLES: &str = "Examples:
   bench --size 4096                                    bf16, A and B row-major
   bench --size 2048 --size 4096 --type f16 --type s8 --layout nt
   bench --shape 16x8192x8192 --config naive --rounds 21 --out skinny
-  bench --shape 16x8192x8192 --config 16x128/          one kernel with every split of K
-  bench --shape 16x8192x8192 --tune h200.json          every configuration; keeps the fastest
+  bench --shape 16x8192x8192 --config nn_16x128x64     one kernel, with each number of splits of K
+  bench --shape 16x8192x8192 --tune h200.json          every kernel; keeps the fastest
   bench --shape 8192x4096x4096 --layout nt --groups 8  grouped GEMM, as in a mixture of experts
   bench --shape 2048x2048x128 --layout nt --batches 64 batched GEMM, such as the scores of 64 heads
 
@@ -257,8 +263,11 @@ fn bench(arguments: &Arguments) -> Result<bool> {
         }
         let measured = bench.measure(problem, &contestants).with_context(|| problem.to_string())?;
         all.extend(rows(problem, &measured, &ceilings, REFERENCE));
-        if let (Some(file), Some(fastest)) = (&arguments.tune, fastest(problem, &measured)) {
-            tuned.insert(fastest);
+        if let Some(file) = &arguments.tune {
+            tuned.insert(
+                fastest(&device, problem, &measured)
+                    .with_context(|| format!("{problem}: no kernel computed it rightly"))?,
+            );
             tuned.save(file)?;
         }
         // Written after each problem: an interrupted run keeps its results.

@@ -79,10 +79,13 @@ where
     let mut gemm = gemm::<T, O>(trial);
     if let Some(index) = trial.choice {
         let choices: Vec<Choice> = gemm.choices(device);
-        if choices.is_empty() {
+        // There is nothing to choose where nothing is multiplied.
+        if choices.is_empty() && trial.alpha != 0.0 {
             return Err("no kernel does it".to_owned());
         }
-        gemm = gemm.choose(choices[index % choices.len()].clone());
+        if let Some(choice) = choices.get(index % choices.len().max(1)) {
+            gemm = gemm.choose(choice.clone());
+        }
     }
     let plan = gemm.plan(device).map_err(|error| error.to_string())?;
     let of = plan.choice().map_or_else(|| "no kernel".to_owned(), |choice| choice.to_string());

@@ -16,6 +16,7 @@ use crate::slices::{Failed, Launched, OnSlices, Slice};
 use ptx_matrix::copy::BoxTile;
 use ptx_matrix::element::Element;
 use ptx_matrix::fragment::Order as TileOrder;
+use ptx_matrix::isa::TensorMapError;
 use ptx_matrix::launch::{KernelInfo, LaunchError, Tensor};
 
 /// A table of kernels.
@@ -485,8 +486,12 @@ where
     let stores_by_tma = launch.tma_store && (launch.groups == 0 || m >= GROUPED_ROWS);
     // Kernels store each element of D once: by TMA, or by threads.
     let mut d_by_threads = d.in_place();
-    let map = stores_by_tma.then(|| tensor_d.map_mut(device, d)).transpose();
-    let mut map = map.map_err(LaunchError::TensorMap)?;
+    let mut map = match stores_by_tma.then(|| tensor_d.map_mut(device, d)) {
+        // TMA cannot store from this address on. Threads can.
+        None | Some(Err(TensorMapError::Start { .. })) => None,
+        Some(Ok(map)) => Some(map),
+        Some(Err(error)) => return Err(LaunchError::TensorMap(error)),
+    };
     // If TMA cannot load C, threads do.
     let reads_c = map.is_some() && launch.splits == 1 && launch.beta != O::Acc::ZERO;
     let map_c = reads_c.then(|| tensor_d.map(device, c).ok()).flatten();

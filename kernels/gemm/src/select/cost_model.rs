@@ -205,6 +205,15 @@ impl Workload {
         }
     }
 
+    /// The blocks of a candidate's launch, without those that a persistent kernel saves.
+    pub(crate) fn blocks(&self, candidate: Candidate, along: ClusterAlong) -> usize {
+        let Candidate { kernel, k_splits, .. } = candidate;
+        let tiles = kernel.tiles(self.m as u32, self.n as u32, along) as usize;
+        [self.batches, k_splits, kernel.blocks_per_tile as usize]
+            .into_iter()
+            .fold(tiles, usize::saturating_mul)
+    }
+
     /// The expected cost of a candidate.
     pub(crate) fn cost(&self, candidate: Candidate, along: ClusterAlong) -> Cost {
         let Candidate { kernel, repacked, .. } = candidate;

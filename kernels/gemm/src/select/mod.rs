@@ -16,7 +16,7 @@ pub use tuned::{Tuned, TunedError, TunedGemm};
 use crate::kernels::{Kernel, Multiply, Output};
 use crate::layout::{Matrices, Operand, Repacked};
 use crate::plan::piece;
-use crate::problem::{LARGEST_BATCH, LARGEST_STRIDE};
+use crate::problem::{LARGEST_BATCH, LARGEST_STRIDE_WITHOUT_TMA, at_most, leading_dimension};
 use crate::{Gemm, GemmDevice, Refusal};
 use cost_model::{ElementBytes, PerOperand};
 
@@ -128,28 +128,65 @@ impl<T: Multiply<O>, O: Output> Gemm<T, O> {
                 kernel.takes_operand(of, matrix.layout.order)
                     && whole
                     && matrix.are_aligned(kernel.alignment / size_of::<T>())
-                    && matrix.layout.stride <= LARGEST_STRIDE
+            };
+            // What is repacked is read, and written, without TMA.
+            let is_short = |of: Operand| {
+                kernel.uses_tma && !repacked.has(of)
+                    || [as_they_lie, operands].iter().all(|operands| {
+                        let Matrices { layout, size, .. } = operands[of as usize];
+                        layout.stride_of(size) <= LARGEST_STRIDE_WITHOUT_TMA
+                    })
             };
             let gains = |of: Operand| {
                 let matrix = as_they_lie[of as usize];
                 kernel.orders.is_some()
                     && !(fits(of, matrix) && matrix.are_aligned(CACHE_LINE / size_of::<T>()))
             };
-            Operand::BOTH
-                .iter()
-                .all(|&of| fits(of, operands[of as usize]) && (!repacked.has(of) || gains(of)))
-                && gemm.repack_len(kernel, repacked) <= repack_workspace
+            Operand::BOTH.iter().all(|&of| {
+                fits(of, operands[of as usize]) && is_short(of) && (!repacked.has(of) || gains(of))
+            }) && gemm.repack_len(kernel, repacked) <= repack_workspace
         })
     }
 
-    /// The user's choice, or the best candidate.
+    /// The user's choice, the measured one, or the best candidate.
     pub(crate) fn select<D: GemmDevice>(&self, device: &D) -> Result<Candidate, Refusal> {
         let workload = self.workload(device.multiprocessors());
-        let Some(choice) = &self.choice else {
-            let candidates = self.candidates(device, self.repack_workspace);
-            let best = workload.best(candidates, self.workspace);
-            return best.ok_or_else(|| Refusal::NoKernel { gemm: self.elements_and_orders() });
-        };
+        if let Some(choice) = &self.choice {
+            return self.chosen(choice, device, &workload);
+        }
+        if let Some(tuned) = &self.tuned {
+            match self.chosen(tuned, device, &workload) {
+                // The measured GEMM had other leading dimensions, or another order of D.
+                Err(Refusal::NoSuchKernel { is_known: true, .. }) => {}
+                chosen => return chosen,
+            }
+        }
+        let candidates = self.candidates(device, self.repack_workspace);
+        workload.best(candidates, self.workspace).map_or_else(
+            || {
+                let any = workload.best(self.candidates(device, usize::MAX), self.workspace);
+                let repack_len = any.map(|candidate| {
+                    self.canonical().repack_len(candidate.kernel, candidate.repacked)
+                });
+                if repack_len.is_none() {
+                    for matrix in self.matrices().into_iter().take(2) {
+                        let given = matrix.layout.stride_of(matrix.size);
+                        at_most(leading_dimension(matrix.name), given, LARGEST_STRIDE_WITHOUT_TMA)?;
+                    }
+                }
+                Err(Refusal::NoKernel { gemm: self.elements_and_orders(), repack_len })
+            },
+            Ok,
+        )
+    }
+
+    /// The candidate of a choice.
+    fn chosen<D: GemmDevice>(
+        &self,
+        choice: &Choice,
+        device: &D,
+        workload: &Workload,
+    ) -> Result<Candidate, Refusal> {
         let Choice { kernel: name, k_splits, repacked } = choice;
         let (k_splits, repacked) = (*k_splits, *repacked);
         let found = self

@@ -55,6 +55,10 @@ impl GemmDevice for Idle {
         132
     }
 
+    fn beyond_16_bytes(&self, address: *const u8) -> usize {
+        address.addr() % 16
+    }
+
     /// Has the kernels of PTX for sm_80.
     fn has(&self, kernel: &KernelInfo) -> bool {
         kernel.name != "sm80_bf16_nn_128x256x64" && !kernel.name.starts_with("sm90_")
@@ -112,7 +116,11 @@ fn rejects_layouts_with_remedy() {
         ),
         (
             Gemm::new(1, 1, 1 << 31),
-            "K is 2147483648, more than the 2147483647 that kernels count to",
+            "K is 2147483648, more than the 2147483584 that kernels count to",
+        ),
+        (
+            Gemm::new(2, 8, 10_000_000),
+            "the leading dimension of A is 10000000, more than the 8388607 that kernels count to",
         ),
     ];
     for (gemm, message) in cases {
@@ -308,7 +316,6 @@ fn wgmma_where_tma_is_legal() {
     assert_eq!(kernel(&gemm.batches(2).b(b).d(d)), "sm90_bf16_nn_128x256x64");
 }
 
-/// A batch whose GEMMs share A or B equals separate GEMMs.
 /// A simulated GPU plans with its own kernels, and they run there.
 #[test]
 fn simulated_gpus_have_their_own_kernels() {
@@ -331,11 +338,29 @@ fn simulated_gpus_have_their_own_kernels() {
         Gemm::<F8E4M3, bf16>::new(64, 64, 64).plan(&Simulator::default().gpu(Arch::SM_80));
     assert_eq!(
         refused.unwrap_err().to_string(),
-        "the device has no kernel for row-major x row-major e4m3-bf16 into row-major D: a GPU has \
-         those of its loaded PTX, and a simulator those for its GPU"
+        "the device has no kernel for row-major x row-major e4m3-bf16 into row-major D with these \
+         leading dimensions and offsets: a GPU has those of its loaded PTX, and a simulator those \
+         for its GPU"
     );
+    // Rows that start anywhere need repacking there.
+    let turing = Simulator::default().gpu(Arch::SM_75);
+    let unaligned = Gemm::<f16>::new(20, 24, 33);
+    assert_eq!(
+        unaligned.plan(&turing).unwrap_err().to_string(),
+        "the device has no kernel for row-major x row-major f16 into row-major D with these \
+         leading dimensions and offsets, except for repacked operands: \
+         `repack_workspace_up_to(3392)` allows them: a GPU has those of its loaded PTX, and a \
+         simulator those for its GPU"
+    );
+    let plan = unaligned.repack_workspace_up_to(3392).plan(&turing).unwrap();
+    let (a, b) = (vec![f16::ONE; 20 * 33], vec![f16::ONE; 33 * 24]);
+    let (mut d, mut workspace) = (elements::<f16>(20 * 24), elements::<f16>(3392));
+    let operands = Operands::new(&turing, &a, &b, &mut d).repack_workspace(&mut workspace);
+    plan.run(operands).unwrap();
+    assert!(d.iter().all(|d| d.to_f32() == 33.0));
 }
 
+/// A batch whose GEMMs share A or B equals separate GEMMs.
 #[test]
 fn batches_share_an_operand() {
     let (m, n, k, batches) = (70, 48, 136, 3);
@@ -395,16 +420,18 @@ fn batch_with_one_b_is_one_gemm() {
     for apart in [joined.clone().bias_per_row(), batch.d(of(1024, 17 * 1024))] {
         assert_ne!(choice(&apart), choice(&rows));
     }
-    // The single rows of a batch may overlap in A.
+    // The single rows of a batch may overlap in A, on any GPU.
     let a: Vec<bf16> = (0..64 + 8).map(|i| bf16::from_f32(f32::from(i >= 64))).collect();
-    let (b, mut d) = (vec![bf16::ONE; 64 * 8], elements::<bf16>(2 * 8));
+    let b = vec![bf16::ONE; 64 * 8];
     let overlapping = Gemm::<bf16>::new(1, 8, 64).batches(2).a(of(8, 8)).d(of(8, 8));
-    let plan = overlapping.plan(&device).unwrap();
-    plan.run(Operands::new(&device, &a, &b, &mut d)).unwrap();
-    assert_eq!(
-        d.iter().map(|element| element.to_f32()).collect::<Vec<_>>(),
-        [[0.0; 8], [8.0; 8]].concat()
-    );
+    for device in [Simulator::default(), Simulator::default().gpu(Arch::SM_80)] {
+        let (plan, mut d) = (overlapping.plan(&device).unwrap(), elements::<bf16>(2 * 8));
+        plan.run(Operands::new(&device, &a, &b, &mut d)).unwrap();
+        assert_eq!(
+            d.iter().map(|element| element.to_f32()).collect::<Vec<_>>(),
+            [[0.0; 8], [8.0; 8]].concat()
+        );
+    }
     // As one GEMM it would have too many rows.
     let many = Gemm::<bf16>::new(1 << 16, 64, 512).batches(1 << 15).a(of(512, 512 << 16));
     assert!(many.d(of(64, 64 << 16)).plan(&device).is_ok());
@@ -492,9 +519,9 @@ fn tuned_file_with_removed_kernel_is_explained() {
         let gemm = Gemm::<bf16>::new(64, 64, 64).tuned(&tuned);
         let error = gemm.plan(&Simulator::default()).unwrap_err().to_string();
         let start = format!(
-            "no kernel `{removed}` computes row-major x row-major bf16 into row-major D on this \
-             device (this version has no kernel of this name for these elements: choose another, \
-             or tune again); those that do: "
+            "no kernel `{removed}` computes row-major x row-major bf16 into row-major D with these \
+             leading dimensions and offsets on this device (this version has no kernel of this \
+             name for these elements: choose another, or tune again); those that do: "
         );
         assert!(error.starts_with(&start), "{error}");
         assert!(error.contains("sm90_bf16_nn_128x256x64_c2"), "{error}");
@@ -692,7 +719,8 @@ fn rejects_unsuitable_named_kernel() {
     assert_eq!(
         refusal(&named("sm80_bf16_nn_128x256x64", 1)),
         "no kernel `sm80_bf16_nn_128x256x64` computes row-major x row-major bf16 into row-major D \
-         on this device; those that do: sm80_bf16_nn_16x64x64, sm80_bf16_nn_16x128x64, \
+         with these leading dimensions and offsets on this device; those that do: \
+         sm80_bf16_nn_16x64x64, sm80_bf16_nn_16x128x64, \
          sm80_bf16_nn_64x128x64, sm80_bf16_nn_64x64x128, sm80_bf16_nn_64x64x64, \
          sm80_bf16_unaligned_128x128x32"
     );
@@ -734,6 +762,91 @@ fn empty_k_leaves_scaled_c() {
     assert_eq!(plan.choice(), None);
     plan.run(Operands::new(&device, &a, &b, &mut d).c(&c)).unwrap();
     assert!(d.iter().all(|&element| element == f16::from_f32(6.0)));
+}
+
+/// Where nothing is multiplied there is nothing to choose.
+#[test]
+fn empty_k_has_no_choices() {
+    assert_eq!(Gemm::<bf16>::new(16, 16, 0).choices(&Simulator::default()), []);
+    assert_eq!(Gemm::<bf16>::new(16, 16, 8).alpha(0.0).choices(&Simulator::default()), []);
+}
+
+/// A measured kernel may be unable to compute a GEMM of the same size in other layouts.
+#[test]
+fn tuned_choice_is_left_where_it_does_not_fit() {
+    let device = Simulator::default();
+    let gemm = Gemm::<bf16>::new(128, 256, 512);
+    let choice = Choice::new("sm90_bf16_nn_128x256x64", 1);
+    let mut tuned = Tuned::default();
+    tuned.insert(gemm.tuned_gemm(choice.clone()));
+    let planned = |gemm: &Gemm<bf16>| gemm.plan(&device).unwrap().choice();
+    assert_eq!(planned(&gemm.clone().tuned(&tuned)), Some(choice));
+    for other in [gemm.clone().a(Layout::row_major(513)), gemm.clone().d(Layout::col_major(128))] {
+        assert_eq!(planned(&other.clone().tuned(&tuned)), planned(&other));
+    }
+    // The caller's own choice comes first.
+    let own = Choice::new("sm80_bf16_nn_64x64x64", 2);
+    assert_eq!(planned(&gemm.choose(own.clone()).tuned(&tuned)), Some(own));
+}
+
+/// Kernels with TMA take longer leading dimensions than the others.
+#[test]
+fn long_leading_dimensions() {
+    let device = Simulator::default();
+    let stride = 8_400_000;
+    let gemm = Gemm::<bf16>::new(2, 8, 64).a(Layout::row_major(stride));
+    let plan = gemm.plan(&device).unwrap();
+    assert!(plan.choice().unwrap().kernel.starts_with("sm90_"), "{:?}", plan.choice());
+    let (mut a, b, mut d) = (elements(stride + 64), vec![bf16::ONE; 64 * 8], elements(2 * 8));
+    a[stride..].fill(bf16::ONE);
+    plan.run(Operands::new(&device, &a, &b, &mut d)).unwrap();
+    let d: Vec<f32> = d.into_iter().map(bf16::to_f32).collect();
+    assert_eq!(d, [[0.0; 8], [64.0; 8]].concat());
+    // The leading dimension of a single row does not matter.
+    let row = Gemm::<bf16>::new(1, 8, 64);
+    assert_eq!(
+        refusal(&gemm),
+        "the leading dimension of A is 8400000, more than the 8388607 that kernels count to"
+    );
+    assert!(row.a(Layout::row_major(stride)).plan(&Idle).is_ok());
+}
+
+/// The driver takes no more blocks, and kernels count them in 32 bits.
+#[test]
+fn too_many_blocks_are_refused() {
+    let gemm = Gemm::<bf16>::new(1, 1, 1 << 21)
+        .b(Layout::row_major(8))
+        .batches(32_768)
+        .d(Layout::row_major(1).batch_stride(1))
+        .choose(Choice::new("sm90_bf16_nn_80x128x64_swap_c4", 32_768));
+    assert_eq!(
+        gemm.plan(&Simulator::default()).unwrap_err().to_string(),
+        "the number of blocks, counted through batch and splits of K, is 4294967296, more than the \
+         2147483647 that kernels count to"
+    );
+}
+
+/// A GPU's kernel would stop at such an address, and the simulator has none.
+#[test]
+fn buffers_at_odd_addresses_are_refused_with_remedy() {
+    let gemm = Gemm::<bf16>::new(64, 64, 64);
+    let (all, mut d) = (elements::<bf16>(64 * 64 + 8), elements::<bf16>(64 * 64));
+    let aligned = all.iter().position(|element| (&raw const *element).addr() % 16 == 0).unwrap();
+    let whole = &all[aligned..][..64 * 64];
+    let odd = &all[(aligned + 1) % 8..][..64 * 64];
+    let plan = gemm.plan(&Idle).unwrap();
+    for (a, b, buffer) in [(odd, whole, "A"), (whole, odd, "B")] {
+        let refused = plan.run(Operands::new(&Idle, a, b, &mut d)).unwrap_err().to_string();
+        assert_eq!(
+            refused,
+            format!(
+                "{buffer} starts at address {:p}, and the selected kernel reads multiples of 16 \
+                 bytes: let the buffer start at such an address before the matrix, and say where \
+                 the matrix starts, with `Layout::starting_at`",
+                odd.as_ptr()
+            )
+        );
+    }
 }
 
 #[test]
@@ -790,7 +903,7 @@ fn c_and_beta_are_given_together() {
 /// The largest dimensions, and products of them, are refused or planned: no number wraps around.
 #[test]
 fn largest_dimensions_do_not_overflow() {
-    let longest = i32::MAX as usize;
+    let longest = (1 << 31) - 64;
     for (m, n, k) in
         [(longest, 1, longest), (1, longest, longest), (longest, 64, longest), (1, 1, longest)]
     {
@@ -805,7 +918,7 @@ fn largest_dimensions_do_not_overflow() {
     assert_eq!(huge.choices(&Idle), []);
     assert_eq!(
         refusal(&huge),
-        "M is 18446744073709551615, more than the 2147483647 that kernels count to"
+        "M is 18446744073709551615, more than the 2147483584 that kernels count to"
     );
     let far = Layout::row_major(8).starting_at(usize::MAX).batch_stride(usize::MAX);
     let gemm = Gemm::<bf16>::new(8, 8, 8);

@@ -11,12 +11,12 @@ use ptx_matrix::element::{F8E4M3, F8E5M2};
 
 use crate::{Contestant, Gemms, Operands, Problem, Shape, Type};
 use ptx_matrix_gemm::{
-    self, Choice, Gemm, Kernel, Layout, Multiply, Order, Output, Plan, Repacked,
+    self, Choice, Gemm, Kernel, Layout, Multiply, Order, Output, Plan, Repacked, TunedGemm,
 };
 use ptx_matrix_host::{DeviceBuffer, GpuDevice, Stream};
 
 /// The splits of K that configurations can name.
-const PARTS: [usize; 9] = [1, 2, 3, 4, 6, 8, 12, 16, 24];
+const SPLITS: [usize; 9] = [1, 2, 3, 4, 6, 8, 12, 16, 24];
 
 /// The name of these contestants.
 pub(super) const NAME: &str = "gemm";
@@ -79,13 +79,41 @@ fn kernels<T: Multiply<O>, O: Output>() -> &'static [Kernel] {
     T::KERNELS
 }
 
-fn element<T: Multiply<O>, O: Output>() -> String {
-    Gemm::<T, O>::name()
+fn gemm<T: Multiply<O>, O: Output>(problem: &Problem) -> Gemm<T, O> {
+    let Shape { m, n, k } = problem.shape;
+    let layout = |order, rows, cols| match order {
+        Order::RowMajor => Layout::row_major(cols),
+        Order::ColMajor => Layout::col_major(rows),
+    };
+    let (a, b) = (layout(problem.layout.a(), m, k), layout(problem.layout.b(), k, n));
+    let gemm = Gemm::new(m, n, k).a(a.batch_stride(m * k)).b(b.batch_stride(k * n));
+    let gemm = gemm.d(Layout::row_major(n).batch_stride(m * n));
+    let gemm = gemm.workspace_up_to(usize::MAX).repack_workspace_up_to(usize::MAX);
+    let gemm = if problem.ty.is_fast() { gemm.fast_accumulation() } else { gemm };
+    match problem.gemms {
+        Gemms::One => gemm,
+        Gemms::Batch(count) => gemm.batches(count),
+        Gemms::Groups(count) => gemm.groups(count),
+    }
 }
 
-/// The name of a type in [`Tuned`](ptx_matrix_gemm::Tuned).
-pub(super) fn name(ty: Type) -> String {
-    by_type!(ty, element())
+/// The problem with a choice, as [`Tuned`](ptx_matrix_gemm::Tuned) stores it. Without one, it is
+/// that of the cost model.
+pub(super) fn tuned(
+    device: &GpuDevice,
+    problem: &Problem,
+    choice: Option<Choice>,
+) -> Option<TunedGemm> {
+    fn of<T: Multiply<O>, O: Output>(
+        device: &GpuDevice,
+        problem: &Problem,
+        choice: Option<Choice>,
+    ) -> Option<TunedGemm> {
+        let gemm = gemm::<T, O>(problem);
+        let by_rule = || gemm.plan(device).ok()?.choice();
+        Some(gemm.tuned_gemm(choice.or_else(by_rule)?))
+    }
+    by_type!(problem.ty, of(device, problem, choice))
 }
 
 impl<'a> OwnGemm<'a> {
@@ -107,27 +135,13 @@ impl<'a> OwnGemm<'a> {
                     repacked,
                 })
             };
-            PARTS.into_iter().flat_map(with_copies)
+            SPLITS.into_iter().flat_map(with_copies)
         });
         [None].into_iter().chain(choices.map(Some)).map(with).collect()
     }
 
     fn gemm<T: Multiply<O>, O: Output>(&self, problem: &Problem) -> Gemm<T, O> {
-        let Shape { m, n, k } = problem.shape;
-        let layout = |order, rows, cols| match order {
-            Order::RowMajor => Layout::row_major(cols),
-            Order::ColMajor => Layout::col_major(rows),
-        };
-        let (a, b) = (layout(problem.layout.a(), m, k), layout(problem.layout.b(), k, n));
-        let gemm = Gemm::new(m, n, k).a(a.batch_stride(m * k)).b(b.batch_stride(k * n));
-        let gemm = gemm.d(Layout::row_major(n).batch_stride(m * n));
-        let gemm = gemm.workspace_up_to(usize::MAX).repack_workspace_up_to(usize::MAX);
-        let gemm = if problem.ty.is_fast() { gemm.fast_accumulation() } else { gemm };
-        let gemm = match problem.gemms {
-            Gemms::One => gemm,
-            Gemms::Batch(count) => gemm.batches(count),
-            Gemms::Groups(count) => gemm.groups(count),
-        };
+        let gemm = gemm(problem);
         match &self.choice {
             Some(choice) => gemm.choose(choice.clone()),
             None => gemm,

@@ -7,8 +7,8 @@ mod naive;
 use self::gemm::OwnGemm;
 use self::ladder::Step;
 use self::naive::Naive;
-use super::{Contestant, Gemms, Measured, Outcome, Problem, Shape};
-use ptx_matrix_gemm::{Choice, TunedGemm};
+use super::{Contestant, Gemms, Measured, Outcome, Problem};
+use ptx_matrix_gemm::TunedGemm;
 use ptx_matrix_host::GpuDevice;
 
 /// All contestants of this project, in every configuration. A new kind of kernel is a file in this
@@ -22,27 +22,15 @@ pub fn own(device: &GpuDevice) -> Vec<Box<dyn Contestant + '_>> {
 
 /// The fastest right configuration of a GEMM, as [`Tuned`](ptx_matrix_gemm::Tuned) stores it;
 /// `None` for a grouped GEMM.
-pub fn fastest(problem: &Problem, measured: &[Measured]) -> Option<TunedGemm> {
-    let batches = match problem.gemms {
-        Gemms::One => 1,
-        Gemms::Batch(count) => count,
-        Gemms::Groups(_) => return None,
-    };
+pub fn fastest(device: &GpuDevice, problem: &Problem, measured: &[Measured]) -> Option<TunedGemm> {
+    if let Gemms::Groups(_) = problem.gemms {
+        return None;
+    }
     let timed =
         measured.iter().filter(|one| one.contestant == gemm::NAME && one.outcome == Outcome::Right);
-    let choices = timed.filter_map(|one| Some((one.micros?.median, one.config.parse().ok()?)));
-    let named = choices.filter(|(_, choice): &(f64, Choice)| choice.kernel != gemm::BY_RULE);
-    let (_, choice) = named.min_by(|one, other| one.0.total_cmp(&other.0))?;
-    let Shape { m, n, k } = problem.shape;
-    Some(TunedGemm {
-        element: gemm::name(problem.ty),
-        a: problem.layout.a(),
-        b: problem.layout.b(),
-        m,
-        n,
-        k,
-        batches,
-        fast: problem.ty.is_fast(),
-        choice,
-    })
+    let (_, config) = timed
+        .filter_map(|one| Some((one.micros?.median, &one.config)))
+        .min_by(|one, other| one.0.total_cmp(&other.0))?;
+    let choice = (config != gemm::BY_RULE).then(|| config.parse()).transpose().ok()?;
+    gemm::tuned(device, problem, choice)
 }
