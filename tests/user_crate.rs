@@ -39,7 +39,7 @@ fn builds_for_gpu_with_needed_instructions() {
     assert_eq!(artifact.manifest.kernel("loop").unwrap().static_shared, 16);
     let ptx = std::fs::read_to_string(&artifact.ptx).unwrap();
     let fingerprint = "\n// kernel loop: param in=Global<u8>; param final=GlobalMut<u8>; shared=16 \
-        aligned to 16; threads=32; crate=user-kernels; sources=";
+        aligned to 16; threads=32; module=user_kernels; crate=user-kernels; sources=";
     assert!(ptx.contains(fingerprint), "{}", &ptx[ptx.len() - 2000..]);
 }
 

@@ -83,15 +83,12 @@ impl<T: Pod> DeviceBuffer<T> {
     /// the stream.
     ///
     /// # Errors
-    /// The buffer itself, if its memory has no owner of this type.
+    /// The buffer itself, if its memory has no owner of this type, or a graph records the stream.
     pub fn into_owner<O: Any>(mut self) -> Result<O, Self> {
-        match self.memory.owner.take() {
-            Some(owner) => {
-                self.stream().wait_to_free();
-                Ok(owner)
-            }
-            None => Err(self),
+        if !self.memory.owner.is::<O>() || self.stream().wait_to_free().is_err() {
+            return Err(self);
         }
+        self.memory.owner.take().ok_or(self)
     }
 
     /// Copies the elements to the host. Waits for all earlier work in the stream, and for the copy.
@@ -311,17 +308,22 @@ impl<T> DeviceBuffer<T> {
 
 impl Drop for Memory {
     fn drop(&mut self) {
-        match self.owner {
-            // An empty buffer has no memory.
-            Owner::Driver if self.size > 0 => {
-                // Work in the stream may still use the memory.
-                self.stream.wait_to_free();
-                // SAFETY: this crate allocated the memory, and nothing uses it any more.
-                let _ = unsafe { cuMemFree_v2(self.address) };
-            }
-            // The owner is dropped next.
-            Owner::Kept(_) => self.stream.wait_to_free(),
-            Owner::Driver | Owner::Elsewhere => {}
+        // An empty buffer of this crate has no memory.
+        let is_freed = match self.owner {
+            Owner::Driver => self.size > 0,
+            Owner::Kept(_) => true,
+            Owner::Elsewhere => false,
+        };
+        if !is_freed {
+            return;
         }
+        // Work in the stream may still use the memory. If nobody can wait for it, the memory stays.
+        if self.stream.wait_to_free().is_err() {
+            std::mem::forget(std::mem::replace(&mut self.owner, Owner::Elsewhere));
+        } else if matches!(self.owner, Owner::Driver) {
+            // SAFETY: this crate allocated the memory, and nothing uses it any more.
+            let _ = unsafe { cuMemFree_v2(self.address) };
+        }
+        // A kept owner is dropped next.
     }
 }

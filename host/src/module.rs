@@ -195,9 +195,12 @@ impl Drop for Module {
     fn drop(&mut self) {
         self.context.enter_to_free();
         // SAFETY: the context is entered. Kernels of the module may still run in some stream.
-        let _ = unsafe { cuCtxSynchronize() };
-        // SAFETY: the module is loaded. `Kernel` borrows it, so nothing uses it any more.
-        let _ = unsafe { cuModuleUnload(self.raw) };
+        let waited = unsafe { cuCtxSynchronize() }.during("waiting for the GPU");
+        // While a graph records a stream, nobody can wait. The module then stays loaded.
+        if waited.is_ok() {
+            // SAFETY: the module is loaded. `Kernel` borrows it, so nothing uses it any more.
+            let _ = unsafe { cuModuleUnload(self.raw) };
+        }
     }
 }
 

@@ -92,8 +92,9 @@ impl Stream {
     /// A kernel failed: the error names the kernel. A failure breaks the whole context, and the
     /// driver does not name the kernel. If several streams have work, the error may show in another
     /// stream than the kernel's.
+    /// While a graph records the stream, nobody can wait: [`GpuError::Captured`].
     pub fn synchronize(&self) -> Result<(), GpuError> {
-        self.context().enter()?;
+        self.begin()?;
         // SAFETY: the stream exists as long as this handle.
         let waited = unsafe { cuStreamSynchronize(self.as_raw()) }.during("waiting for the stream");
         waited.map_err(|source| self.failure(source))?;
@@ -138,7 +139,8 @@ impl Stream {
     /// Makes a buffer of this stream from memory that other code allocated. Copies nothing.
     ///
     /// Dropping the buffer waits for all earlier work in the stream, and then drops `owner`. An
-    /// owner that needs no drop, such as `()` or an address, is not waited for.
+    /// owner that needs no drop, such as `()` or an address, is not waited for. While a graph
+    /// records the stream, nobody can wait, and `owner` is leaked.
     /// [`DeviceBuffer::into_owner`] returns the owner.
     ///
     /// # Safety
@@ -214,15 +216,16 @@ impl Stream {
     /// buffers. Safe code may free these before the graph runs.
     pub(crate) fn begin(&self) -> Result<(), GpuError> {
         self.enter()?;
+        if self.is_captured()? { Err(GpuError::Captured) } else { Ok(()) }
+    }
+
+    /// Whether other code records the stream into a graph. The context is current.
+    fn is_captured(&self) -> Result<bool, DriverError> {
         let mut status = CUstreamCaptureStatus::CU_STREAM_CAPTURE_STATUS_NONE;
         // SAFETY: the stream exists as long as this handle, and the function sets the status.
         unsafe { cuStreamIsCapturing(self.as_raw(), &raw mut status) }
             .during("asking whether a graph records the stream")?;
-        if status == CUstreamCaptureStatus::CU_STREAM_CAPTURE_STATUS_NONE {
-            Ok(())
-        } else {
-            Err(GpuError::Captured)
-        }
+        Ok(status != CUstreamCaptureStatus::CU_STREAM_CAPTURE_STATUS_NONE)
     }
 
     /// Returns whether both are the same stream of the driver.
@@ -268,11 +271,21 @@ impl Stream {
         GpuError::Kernel(Box::new(failure))
     }
 
-    /// Waits before memory is freed. If that fails, the context is lost, and the memory with it.
-    pub(crate) fn wait_to_free(&self) {
+    /// Waits before memory is freed.
+    ///
+    /// # Errors
+    /// A graph records the stream, so that nobody can wait for its earlier work. If the wait fails
+    /// for another reason, the context is lost, and the memory with it: that is no error here.
+    pub(crate) fn wait_to_free(&self) -> Result<(), GpuError> {
         self.context().enter_to_free();
+        let is_captured = || self.is_captured().unwrap_or(false);
+        // A wait would break the recording.
+        if is_captured() {
+            return Err(GpuError::Captured);
+        }
         // SAFETY: the stream exists as long as this handle.
-        let _ = unsafe { cuStreamSynchronize(self.as_raw()) };
+        let waited = unsafe { cuStreamSynchronize(self.as_raw()) }.during("waiting for the stream");
+        if waited.is_err() && is_captured() { Err(GpuError::Captured) } else { Ok(()) }
     }
 
     fn unwaited(&self) -> std::sync::MutexGuard<'_, Vec<Launched>> {

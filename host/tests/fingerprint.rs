@@ -90,7 +90,7 @@ fn ptx_and_program_have_equal_fingerprints() {
         param _b=Dependent<Option<TensorMapMut<SharedTile<u8, 16, 32, Swizzle32, ColMajor>, 5, \
         Im2col>>>; param gr??e=u16; \
         shared=1024 aligned to 1024; threads=32; cluster=2x1x1; dependent=true; \
-        crate=fingerprint-kernels; sources=";
+        module=fingerprint_kernels; crate=fingerprint-kernels; sources=";
     assert!(
         kernels::same::INFO.fingerprint.starts_with(expected),
         "{}",
@@ -100,7 +100,8 @@ fn ptx_and_program_have_equal_fingerprints() {
         assert_eq!(of(info.name), Some(info.fingerprint));
     }
     let expected = "param _args=SameArgs {d: GlobalMut<f32>, is_added: bool, terms: [f64 x 2]} \
-        of 40 bytes aligned to 8; shared=0 aligned to 1; threads=64; crate=";
+        of 40 bytes aligned to 8; shared=0 aligned to 1; threads=64; module=fingerprint_kernels; \
+        crate=";
     let own = kernels::same_64::INFO.fingerprint;
     assert!(own.starts_with(expected), "{own}");
     // A struct of the same size with another order of fields.
@@ -214,6 +215,11 @@ fn different_kernel_of_equal_sources_is_refused_with_the_difference() {
             "it takes 2 parameters in the PTX (`u64`, `usize`) and 1",
         ),
     ];
+    // Two modules have a kernel of this name, for two targets.
+    let elsewhere = refusal(kernels::for_host::elsewhere::launch(&device, 1));
+    let difference = "its module is fingerprint_kernels::for_gpu in the PTX and \
+                      fingerprint_kernels::for_host in this program";
+    assert!(elsewhere.contains(difference), "{elsewhere}");
     for (refused, difference) in others {
         assert!(refused.contains(&format!("{difference} in this program")), "{refused}");
     }

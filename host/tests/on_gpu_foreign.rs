@@ -9,7 +9,7 @@ use std::sync::Arc;
 use cudarc::driver::{CudaContext, sys};
 use cust::memory::CopyDestination;
 use ptx_matrix::prelude::*;
-use ptx_matrix_host::{DeviceBuffer, Gpu, GpuDevice, GpuError};
+use ptx_matrix_host::{DeviceBuffer, ForeignError, Gpu, GpuDevice, GpuError};
 
 #[test]
 fn ignored_tests_pass_on_the_stand_in() {
@@ -127,6 +127,15 @@ fn memory_of_another_owner_is_not_converted() {
     assert_eq!(ours.into_owner::<DeviceBuffer<f32>>().unwrap().len(), 100);
 }
 
+/// Another thread would wait for its own default stream.
+#[test]
+#[ignore = "needs a GPU"]
+fn default_stream_of_each_thread_is_refused() {
+    let (gpu, context) = (Gpu::open(0).unwrap(), CudaContext::new(0).unwrap());
+    let refused = gpu.stream_from_cudarc(&context.per_thread_stream()).unwrap_err();
+    assert!(matches!(refused, GpuError::Foreign(ForeignError::PerThread)), "{refused}");
+}
+
 /// A graph would run after its buffers have been freed.
 #[test]
 #[ignore = "needs a GPU"]
@@ -140,6 +149,13 @@ fn stream_that_a_graph_records_gets_no_work() {
     assert!(matches!(refused, GpuError::Captured), "{refused}");
     assert!(matches!(ours.fill(0), Err(GpuError::Captured)));
     assert!(matches!(stream.record(), Err(GpuError::Captured)));
+    assert!(matches!(stream.synchronize(), Err(GpuError::Captured)));
+    // Nobody can wait for earlier work now, so that its memory is not freed.
+    let owner = Arc::new(());
+    // SAFETY: `ours` outlives the buffer, and nothing writes the memory meanwhile.
+    let borrowed = unsafe { stream.buffer_from_raw::<f32>(ours.address(), 100, owner.clone()) };
+    drop(borrowed.unwrap().into_owner::<Arc<()>>().unwrap_err());
+    assert_eq!(Arc::strong_count(&owner), 2);
     assert!(theirs.end_capture(sys::CUgraphInstantiate_flags(0)).is_ok());
     scale::launch(&device.in_stream(&stream), 1, &mut ours, 2.0).unwrap();
     assert_eq!(ours.download().unwrap(), [2.0; 100]);

@@ -2,8 +2,8 @@
 
 use crate::kernel::Kernel;
 use crate::signature::Parameter;
-use proc_macro2::TokenStream;
-use quote::{ToTokens, format_ident, quote};
+use proc_macro2::{Ident, Span, TokenStream};
+use quote::{ToTokens, quote};
 use syn::ext::IdentExt;
 use syn::{Pat, Type};
 
@@ -73,7 +73,11 @@ pub fn device(kernel: &Kernel) -> TokenStream {
     let texts: Vec<_> = kernel.given().map(Parameter::text).collect();
     let (heads, tails): (Vec<_>, Vec<_>) = names
         .iter()
-        .map(|name| (format_ident!("{name}_head"), format_ident!("{name}_tail")))
+        .map(|name| {
+            // The kernel cannot name them: a parameter `a_tail` is another variable.
+            let own = |part| Ident::new(&format!("{}_{part}", name.unraw()), Span::mixed_site());
+            (own("head"), own("tail"))
+        })
         .unzip();
     let arguments = parameters.iter().map(|p| &p.name);
     let begin = kernel
@@ -88,7 +92,7 @@ pub fn device(kernel: &Kernel) -> TokenStream {
 
         // The builder writes it into the PTX.
         #[unsafe(export_name = #fingerprint)]
-        static FINGERPRINT: [u8; #name::FINGERPRINT.bytes.len()] = #name::FINGERPRINT.bytes;
+        static FINGERPRINT: [u8; #name::FINGERPRINT.bytes().len()] = #name::FINGERPRINT.bytes();
 
         #[unsafe(export_name = #entry)]
         #[allow(improper_ctypes_definitions)]

@@ -234,8 +234,14 @@ impl Kernel<'_> {
                 #blocks
 
                 const FINGERPRINT: #krate::__private::Text<
-                    { #krate::__private::fingerprint_len(#name::PARAMS, #sources) }
-                > = #krate::__private::fingerprint(&Self::BOUNDS, Self::PARAMS, #sources);
+                    {
+                        #krate::__private::fingerprint_len(
+                            #name::PARAMS, ::core::module_path!(), #sources,
+                        )
+                    }
+                > = #krate::__private::fingerprint(
+                    &Self::BOUNDS, Self::PARAMS, ::core::module_path!(), #sources,
+                );
 
                 /// The kernel's description.
                 #[cfg(target_arch = "nvptx64")]
@@ -269,13 +275,16 @@ impl Kernel<'_> {
             let message = "say how many threads a block has: `#[kernel(threads = 128)]`";
             return Err(Error::new(Span::call_site(), message));
         };
-        let or_zero = |of: &Option<Expr>| of.as_ref().map_or(quote!(0), |of| quote!((#of) as u32));
+        // `as u32` would drop bits of a longer number.
+        let number = |of: &Expr| quote!((#of) as i128);
+        let or_zero = |of: &Option<Expr>| of.as_ref().map_or(quote!(0), number);
         let (min_blocks, max_registers) =
             (or_zero(&self.bounds.min_blocks), or_zero(&self.bounds.max_registers));
         let mut cluster = [quote!(1), quote!(1), quote!(1)];
         for (dimension, of) in cluster.iter_mut().zip(self.bounds.cluster.iter().flatten()) {
-            *dimension = quote!((#of) as u32);
+            *dimension = number(of);
         }
+        let threads = number(threads);
         let (name_text, shared, dependent) =
             (name.unraw().to_string(), self.shared(), self.is_dependent());
         let targets = self.bounds.targets();
@@ -283,7 +292,7 @@ impl Kernel<'_> {
         let krate = at(place, krate);
         Ok(quote_spanned! {place=>
             #krate::__private::KernelInfo::new::<#shared>(#name_text, #krate::__private::Bounds {
-                threads: (#threads) as u32,
+                threads: #threads,
                 min_blocks: #min_blocks,
                 max_registers: #max_registers,
                 cluster: [#(#cluster),*],

@@ -112,6 +112,8 @@ fn plain(item: &DeriveInput, fields: &Fields, krate: &TokenStream) -> Result<Tok
 
             #[cfg(not(target_arch = "nvptx64"))]
             fn values(bound: Self::In<'_>, into: &mut #krate::__private::Params) {
+                // Another macro may have added fields since: they would stay unwritten.
+                let Self { #(#members: _,)* } = bound;
                 into.push_struct(::core::mem::size_of::<Self>(), |fields| {
                     #(
                         let offset = ::core::mem::offset_of!(Self, #members);

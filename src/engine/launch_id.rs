@@ -12,13 +12,17 @@ use std::sync::atomic::{AtomicU64, Ordering};
 pub struct LaunchId(u64);
 
 std::thread_local! {
-    /// The launch whose arguments this thread binds, or whose block it simulates.
+    /// The launch whose arguments this thread passes on, or whose block it simulates.
     static CURRENT: Cell<LaunchId> = const { Cell::new(LaunchId(0)) };
+    /// The launch whose arguments this thread binds. A kernel binds none: the buffer might not
+    /// exist until the kernel's end.
+    static BINDING: Cell<LaunchId> = const { Cell::new(LaunchId(0)) };
 }
 
 impl LaunchId {
-    pub(crate) fn current() -> Self {
-        CURRENT.get()
+    /// The launch that new handles belong to; none outside of a launch function.
+    pub(crate) fn of_new_handles() -> Self {
+        BINDING.get()
     }
 
     /// Makes this launch the thread's, and returns the one before.
@@ -45,10 +49,12 @@ fn refuse(handle: &str) -> ! {
     );
 }
 
-/// Binds the arguments of a launch. The handles that this thread makes meanwhile are the launch's.
+/// Binds the arguments of a launch. The handles that this thread makes until
+/// [`bound`](Self::bound) are the launch's.
 pub struct Binding {
     launch: LaunchId,
     previous: LaunchId,
+    previously_bound: LaunchId,
 }
 
 impl Binding {
@@ -56,7 +62,12 @@ impl Binding {
     pub fn begin() -> Self {
         static LAUNCHES: AtomicU64 = AtomicU64::new(1);
         let launch = LaunchId(LAUNCHES.fetch_add(1, Ordering::Relaxed));
-        Binding { launch, previous: launch.replace() }
+        Binding { launch, previous: launch.replace(), previously_bound: BINDING.replace(launch) }
+    }
+
+    /// Ends the binding. This thread may use the handles until it drops the value.
+    pub fn bound(&self) {
+        BINDING.set(self.previously_bound);
     }
 
     /// The launch.
@@ -67,6 +78,7 @@ impl Binding {
 
 impl Drop for Binding {
     fn drop(&mut self) {
+        self.bound();
         self.previous.replace();
     }
 }

@@ -26,11 +26,13 @@ impl<P: KernelParam> Named<P> {
 const MAX_NAME: usize = 4096;
 
 /// Makes the fingerprint of a kernel: fields such as `param a=Global<f16>` and `threads=32`,
-/// separated by `; `. `sources` is the part that `#[kernel]` computes from the crate's sources.
+/// separated by `; `. `sources` is the part that `#[kernel]` computes from the crate's sources. The
+/// module tells kernels of the same name apart, which may be built for different targets.
 #[doc(hidden)]
 pub const fn fingerprint<const CAPACITY: usize>(
     kernel: &KernelInfo,
     params: &[ParamInfo],
+    module: &str,
     sources: &str,
 ) -> Text<CAPACITY> {
     let mut text = Text::new();
@@ -61,15 +63,17 @@ pub const fn fingerprint<const CAPACITY: usize>(
     if kernel.dependent {
         text.push("; dependent=true");
     }
+    text.push("; module=");
+    text.push_ascii(module);
     text.push(sources);
     text.push(concat!("; ptx-matrix=", env!("CARGO_PKG_VERSION")));
     text
 }
 
-/// The capacity for that text: the parameters and `sources`, and 160 bytes for the rest.
+/// The capacity for that text: the parameters, `module` and `sources`, and 170 bytes for the rest.
 #[doc(hidden)]
-pub const fn fingerprint_len(params: &[ParamInfo], sources: &str) -> usize {
-    let (mut len, mut index) = (sources.len() + 160, 0);
+pub const fn fingerprint_len(params: &[ParamInfo], module: &str, sources: &str) -> usize {
+    let (mut len, mut index) = (module.len() + sources.len() + 170, 0);
     while index < params.len() {
         len += params[index].name.len() + params[index].type_name.len() + "param =; ".len();
         index += 1;
@@ -83,7 +87,7 @@ pub const fn fingerprint_len(params: &[ParamInfo], sources: &str) -> usize {
 #[derive(Clone, Copy)]
 pub struct Text<const CAPACITY: usize> {
     /// The text, followed by zeros.
-    pub bytes: [u8; CAPACITY],
+    bytes: [u8; CAPACITY],
     len: usize,
 }
 
@@ -108,6 +112,17 @@ impl<const CAPACITY: usize> Text<CAPACITY> {
         self.len += len;
     }
 
+    /// Appends a path of Rust's modules. PTX is ASCII: other bytes become `?`.
+    const fn push_ascii(&mut self, path: &str) {
+        let mut index = 0;
+        while index < path.len() {
+            let byte = path.as_bytes()[index];
+            self.bytes[self.len] = if byte.is_ascii() { byte } else { b'?' };
+            self.len += 1;
+            index += 1;
+        }
+    }
+
     const fn number(&mut self, number: usize) {
         if number >= 10 {
             self.number(number / 10);
@@ -128,6 +143,11 @@ impl<const CAPACITY: usize> Text<CAPACITY> {
                 }
             }
         }
+    }
+
+    /// Returns the text, followed by zeros.
+    pub const fn bytes(&self) -> [u8; CAPACITY] {
+        self.bytes
     }
 
     /// Returns the text.

@@ -115,17 +115,18 @@ pub struct KernelInfo {
     pub fingerprint: &'static str,
 }
 
-/// The launch bounds that `#[kernel]` was given; 0 for the ones that it was not.
+/// The launch bounds that `#[kernel]` was given; 0 for the ones that it was not. They are long
+/// enough for any integer.
 #[doc(hidden)]
 pub struct Bounds {
     /// Threads in a block.
-    pub threads: u32,
+    pub threads: i128,
     /// Blocks that must fit an SM together.
-    pub min_blocks: u32,
+    pub min_blocks: i128,
     /// The most registers of a thread.
-    pub max_registers: u32,
+    pub max_registers: i128,
     /// Blocks of a cluster along each dimension.
-    pub cluster: [u32; 3],
+    pub cluster: [i128; 3],
     /// Whether blocks start before the preceding kernels have ended (PDL).
     pub dependent: bool,
     /// The targets; empty for all.
@@ -137,13 +138,19 @@ impl Bounds {
     const fn check(&self) {
         let [x, y, z] = self.cluster;
         assert!(
-            self.threads > 0 && self.threads <= 1024 && self.threads.is_multiple_of(32),
+            self.threads > 0 && self.threads <= 1024 && self.threads % 32 == 0,
             "a block has whole warps: `threads` must be a multiple of 32 from 32 to 1024"
         );
-        assert!(self.min_blocks <= 32, "`min_blocks` must be from 1 to 32 blocks");
-        assert!(self.max_registers <= 255, "`max_registers` must be from 1 to 255 registers");
+        assert!(
+            0 <= self.min_blocks && self.min_blocks <= 32,
+            "`min_blocks` must be from 1 to 32 blocks"
+        );
+        assert!(
+            0 <= self.max_registers && self.max_registers <= 255,
+            "`max_registers` must be from 1 to 255 registers"
+        );
         assert!(x > 0 && y > 0 && z > 0, "a cluster needs at least one block along each dimension");
-        let blocks = (x as u64).saturating_mul(y as u64).saturating_mul(z as u64);
+        let blocks = x.saturating_mul(y).saturating_mul(z);
         assert!(blocks <= 8, "a cluster has at most 8 blocks");
     }
 }
@@ -162,12 +169,12 @@ impl KernelInfo {
         );
         KernelInfo {
             name,
-            threads,
-            min_blocks,
-            max_registers,
+            threads: threads as u32,
+            min_blocks: min_blocks as u32,
+            max_registers: max_registers as u32,
             shared_bytes: S::BYTES as u32,
             shared_align: S::ALIGN as u32,
-            cluster: Grid { x, y, z },
+            cluster: Grid { x: x as u32, y: y as u32, z: z as u32 },
             dependent,
             targets,
             #[cfg(not(target_arch = "nvptx64"))]

@@ -75,6 +75,7 @@ pub unsafe fn launch<'h, P: KernelParams, D: Device + 'h>(
 ) -> Result<D::Report, D::Error> {
     let binding = Binding::begin();
     let bound = P::bind(device, host, kernel.names);
+    binding.bound();
     let mut result = None;
     // SAFETY: the parameters are this kernel's. Their buffers stay borrowed until this returns.
     let mut launch = |launch: Launch<'_>| result = Some(unsafe { device.launch(launch) });

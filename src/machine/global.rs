@@ -48,7 +48,7 @@ impl<T> RawSlice<T> {
             #[cfg(not(target_arch = "nvptx64"))]
             in_place: false,
             #[cfg(not(target_arch = "nvptx64"))]
-            launch: LaunchId::current(),
+            launch: LaunchId::of_new_handles(),
         }
     }
 

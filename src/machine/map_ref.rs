@@ -39,7 +39,7 @@ impl MapRef {
     ) -> Self {
         let (name, start, len) = slice;
         let slice = Slice { name, address: start.addr(), len, element: size_of::<T>(), is_mut };
-        MapRef { words, slice, launch: LaunchId::current() }
+        MapRef { words, slice, launch: LaunchId::of_new_handles() }
     }
 
     /// The address of the map.

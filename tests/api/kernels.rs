@@ -84,7 +84,7 @@ fn kernel_info_has_the_bounds_and_the_memory() {
     assert_eq!((shared_bytes, shared_align, cluster.blocks()), (48, 16, 1));
     assert!(!dependent);
     assert_eq!(targets, ["sm_90"]);
-    let start = "shared=48 aligned to 16; threads=1024; crate=";
+    let start = "shared=48 aligned to 16; threads=1024; module=api::kernels; crate=";
     assert!(
         fingerprint.starts_with(start),
         "how a kernel is tuned is no part of it: {fingerprint}"

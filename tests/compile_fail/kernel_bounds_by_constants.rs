@@ -30,6 +30,13 @@ impl Config for Wide {
 ))]
 fn bounded<C: Config>(_: &Block) {}
 
+const LONG: u64 = (1 << 32) + 32;
+
+#[kernel(threads = LONG)]
+//~^ ERROR evaluation panicked: a block has whole warps: `threads` must be a multiple of 32 from 32
+//~> to 1024
+fn long(_: &Block) {}
+
 const TARGET: &str = "sm_90";
 
 #[kernel(threads = 32, target = TARGET)]

@@ -117,6 +117,26 @@ fn slice_outside_of_launches_must_not_be_used() {
 }
 
 #[kernel(threads = 32)]
+fn bind_within(block: &Block, d: GlobalMut<u32>) {
+    use ptx_matrix::launch::KernelParam;
+
+    let mut local = vec![0; 32];
+    let bound =
+        <GlobalMut<u32> as KernelParam>::bind(&Simulator::default(), &mut local[..], "local");
+    // The write would come at the block's end.
+    block.warp().each(|lane| bound.set(lane.id(), 7));
+    drop(local);
+    d.set(0, 1);
+}
+
+/// A buffer that a kernel binds may be freed before the kernel's end.
+#[test]
+fn slice_that_a_kernel_binds_must_not_be_used() {
+    let error = bind_within::simulate(1, &mut [0]).unwrap_err().to_string();
+    assert!(error.contains("`local` is a parameter of a kernel, and is used outside"), "{error}");
+}
+
+#[kernel(threads = 32)]
 fn lend_to_a_kernel(block: &Block, d: GlobalMut<u32>) {
     use std::sync::Mutex;
 

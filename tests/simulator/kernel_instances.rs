@@ -83,7 +83,7 @@ fn each_instance_is_a_kernel_of_its_own() {
     assert_eq!(of(alone), ("fill_alone", 64, 1, 512));
     assert_eq!((alone.max_registers, large.max_registers), (128, 0));
     let start = "param value=Global<f64>; param d=GlobalMut<f64>; shared=1024 aligned to 16; \
-        threads=128; cluster=2x1x1; crate=";
+        threads=128; cluster=2x1x1; module=simulator::kernel_instances; crate=";
     assert!(fill_large::INFO.fingerprint.starts_with(start), "{}", fill_large::INFO.fingerprint);
 
     let mut d = [0.0; 256];

@@ -52,11 +52,13 @@ impl Stream {
     /// the buffer's work, once it is dropped. [`DeviceBuffer::into_cudarc`] returns the slice.
     ///
     /// # Errors
-    /// The slice does not belong to this device's primary context. It is then freed.
+    /// The slice does not belong to this device's primary context, or a graph records one of the
+    /// streams. The slice is then freed.
     pub fn buffer_from_cudarc<T: Pod>(
         &self,
         mut slice: CudaSlice<T>,
     ) -> Result<DeviceBuffer<T>, GpuError> {
+        self.begin()?;
         let theirs = wrap(self.context(), slice.stream())?;
         let (address, len) = (mark(&mut slice), slice.len());
         if !self.is(&theirs) {
@@ -95,7 +97,8 @@ impl<T: Pod> DeviceBuffer<T> {
     ///
     /// # Errors
     /// The buffer itself. Another library owns its memory, it is empty and was not `cudarc`'s,
-    /// `stream` belongs to another context, or the GPU has failed.
+    /// `stream` belongs to another context, a graph records one of the streams, or the GPU has
+    /// failed.
     pub fn into_cudarc(mut self, stream: &Arc<CudaStream>) -> Result<CudaSlice<T>, Self> {
         let is_theirs = self.owner().is::<CudaSlice<T>>();
         if !is_theirs && (!matches!(self.owner(), Owner::Driver) || self.is_empty()) {
@@ -128,6 +131,7 @@ impl<T: Pod> DeviceBuffer<T> {
     /// Moves the buffer to a stream of `cudarc`.
     fn move_to_cudarc(&mut self, stream: &Arc<CudaStream>) -> Result<(), GpuError> {
         let theirs = wrap(self.stream().context(), stream)?;
+        theirs.begin()?;
         self.move_to(&theirs)
     }
 }

@@ -108,6 +108,12 @@ pub enum ForeignError {
         /// The number of the stream's device.
         stream: u32,
     },
+    /// The stream is another one in each thread.
+    #[error(
+        "this handle is the default stream of each thread, so that other threads would not wait \
+         for its work: create a stream"
+    )]
+    PerThread,
     /// The stream does not belong to the device's primary context.
     #[error(
         "the stream does not belong to the primary context of device {device}: create it in that \
@@ -155,6 +161,9 @@ pub(crate) fn check_memory<T>(
     Ok(size)
 }
 
+/// The driver's handle of the calling thread's default stream.
+const CU_STREAM_PER_THREAD: usize = 2;
+
 /// Checks that a stream belongs to this context.
 ///
 /// # Safety
@@ -163,6 +172,9 @@ pub(crate) unsafe fn check_stream(
     context: &SharedContext,
     raw: *mut c_void,
 ) -> Result<(), GpuError> {
+    if raw.addr() == CU_STREAM_PER_THREAD {
+        return Err(ForeignError::PerThread.into());
+    }
     let (ours, mut theirs) = (current(context)?, ptr::null_mut());
     // SAFETY: the stream exists, and the function sets the handle behind its pointer.
     unsafe { cuStreamGetCtx(raw.cast(), &raw mut theirs) }

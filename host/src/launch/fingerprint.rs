@@ -59,11 +59,12 @@ fn sources(ptx: &Fields, program: &Fields) -> Vec<String> {
 
 /// The launch properties besides the parameters: key, description, and the value that a fingerprint
 /// without the key implies.
-const LAUNCH: [(&str, &str, &str); 5] = [
+const LAUNCH: [(&str, &str, &str); 6] = [
     ("shared", "its bytes of shared memory are", "unknown"),
     ("threads", "its threads are", "unknown"),
     ("cluster", "its clusters are", "1x1x1"),
     ("dependent", "`dependent` is", "false"),
+    ("module", "its module is", "unknown"),
     ("ptx-matrix", "the version of ptx-matrix is", "unknown"),
 ];
 

@@ -29,8 +29,10 @@ pub(crate) unsafe fn run(
     let start = stream.record()?;
     // SAFETY: the caller upholds the requirements.
     unsafe { enqueue(stream, module, request) }?;
-    let end = stream.record().and_then(|end| stream.synchronize().map(|()| end))?;
-    Ok(LaunchReport { elapsed: end.since(&start)? })
+    let end = stream.record();
+    // The caller may free the kernel's memory, also after an error.
+    stream.synchronize()?;
+    Ok(LaunchReport { elapsed: end?.since(&start)? })
 }
 
 /// Checks a launch and enqueues it in the stream.

@@ -112,6 +112,22 @@ pub fn paired(_: &Block) {}
 #[cfg_attr(not(target_arch = "nvptx64"), kernel(threads = 32, dependent = true))]
 pub fn ahead(_: &Block, _d: GlobalMut<u32>) {}
 
+#[cfg(target_arch = "nvptx64")]
+pub mod for_gpu {
+    use ptx_matrix::prelude::*;
+
+    #[kernel(threads = 32)]
+    pub fn elsewhere(_: &Block) {}
+}
+
+#[cfg(not(target_arch = "nvptx64"))]
+pub mod for_host {
+    use ptx_matrix::prelude::*;
+
+    #[kernel(threads = 32)]
+    pub fn elsewhere(_: &Block) {}
+}
+
 #[kernel(threads = 32, dependent = true)]
 pub fn late(_: &Block, _d: Late) {}
 
