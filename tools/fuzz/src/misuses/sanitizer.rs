@@ -2,7 +2,7 @@
 
 use super::cases::{CASES, Case};
 use super::recording::Said;
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::path::PathBuf;
@@ -104,6 +104,13 @@ impl Sanitizer {
             sleep(Duration::from_millis(50));
         };
         let text = fs::read_to_string(&log)?;
+        // Each tool ends with a summary. Without one, no messages do not mean that there are none.
+        ensure!(
+            hangs || text.contains(" SUMMARY: "),
+            "{} did not check the kernels: see {}",
+            self.program.display(),
+            log.display()
+        );
         let said = cases.iter().map(|case| {
             let mut messages = messages(&text, case.name);
             if hangs {
