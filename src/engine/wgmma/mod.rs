@@ -165,9 +165,7 @@ impl WarpGroups {
         bytes: &[u8],
     ) -> Option<Access> {
         let warp = self.warps.get(warp)?;
-        let words = bytes
-            .chunks_exact(4)
-            .map(|word| u32::from_le_bytes(word.try_into().expect("four bytes")));
+        let words = bytes.as_chunks().0.iter().map(|&word| u32::from_le_bytes(word));
         words.filter_map(marked).find_map(|of| {
             let here = lane.is_none_or(|lane| of.lane == lane);
             warp.in_flight

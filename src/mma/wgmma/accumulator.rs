@@ -281,10 +281,9 @@ where
         let registers = self.registers.map(|registers| {
             let mut rounded: <M64<N> as WgmmaColumns<Bits16>>::Registers =
                 bytemuck::Zeroable::zeroed();
-            for (pair, elements) in
-                rounded.as_mut().iter_mut().zip(registers.as_ref().chunks_exact(2))
-            {
-                *pair = U::round_pair(f32::from_bits(elements[0]), f32::from_bits(elements[1]));
+            let (pairs, _) = registers.as_ref().as_chunks();
+            for (pair, &[low, high]) in rounded.as_mut().iter_mut().zip(pairs) {
+                *pair = U::round_pair(f32::from_bits(low), f32::from_bits(high));
             }
             rounded
         });

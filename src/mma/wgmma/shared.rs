@@ -2,7 +2,7 @@
 
 use super::accumulator::{GroupAccumulator, M64, RegistersOf, WgmmaColumns};
 use crate::element::{Bits32, Element, Moved};
-use crate::lane::{LaneCapture, Site, array};
+use crate::lane::{LaneCapture, Site};
 use crate::memory::SharedLayout;
 use crate::scope::{Threads, WarpGroup};
 use crate::target::{AtLeast, BuiltFor};
@@ -115,9 +115,9 @@ where
         let site = Site::here();
         group.each_thread(|lane, thread| {
             let registers = lane.get(registers);
-            for (index, chunk) in registers.as_ref().chunks_exact(CHUNK).enumerate() {
+            let (chunks, _) = registers.as_ref().as_chunks::<CHUNK>();
+            for (index, &chunk) in chunks.iter().enumerate() {
                 let address = self.chunk(index, thread);
-                let chunk: [u32; CHUNK] = array(|i| chunk[i]);
                 // SAFETY: the chunk belongs to this thread and is in the memory's bytes.
                 unsafe { chunk.store_shared(site, address) };
             }
@@ -154,8 +154,9 @@ where
     ) -> GroupAccumulator<N, T> {
         let registers = group.each_thread(|_, thread| {
             let mut registers: RegistersOf<N, T> = bytemuck::Zeroable::zeroed();
-            for (index, to) in registers.as_mut().chunks_exact_mut(CHUNK).enumerate() {
-                to.copy_from_slice(&load(self.chunk(index, thread)));
+            let (chunks, _) = registers.as_mut().as_chunks_mut();
+            for (index, to) in chunks.iter_mut().enumerate() {
+                *to = load(self.chunk(index, thread));
             }
             registers
         });

@@ -49,7 +49,8 @@ impl Simulator {
         selectors.check(form).unwrap_or_else(|why| panic!("{why}"));
         assert_eq!(input.len(), form.input_bytes(), "bytes of the input");
         let index = isa::all().position(|of| of == form).expect("the form is in the list");
-        let words: Vec<u32> = input.chunks_exact(4).map(bytemuck::pod_read_unaligned).collect();
+        let words: Vec<u32> =
+            input.as_chunks().0.iter().map(|&word| u32::from_ne_bytes(word)).collect();
         // One word more, which shows whether the kernel reached its end.
         let mut results = vec![0; form.output_bytes() / 4 + 1];
         let Selectors { metadata, scales_a, scales_b } = *selectors;

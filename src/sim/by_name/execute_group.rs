@@ -36,7 +36,8 @@ impl Simulator {
         }
         let index = isa::all_wgmma().position(|of| of == *form).expect("the form is in the list");
         let metadata = &input[form.memory(options).metadata(0)..];
-        let words: Vec<u32> = metadata.chunks_exact(4).map(bytemuck::pod_read_unaligned).collect();
+        let words: Vec<u32> =
+            metadata.as_chunks().0.iter().map(|&word| u32::from_ne_bytes(word)).collect();
         let found = once::launch(self, 1, index as u32, options.selector, &words).err();
         Ok(Execution { output, found })
     }

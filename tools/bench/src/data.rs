@@ -103,8 +103,8 @@ mod tests {
     #[test]
     fn tf32_has_ten_bits_after_the_point() {
         let bytes = normal(Element::Tf32, 100, 0);
-        for value in bytes.chunks_exact(4) {
-            assert_eq!(u32::from_le_bytes(value.try_into().unwrap()) & 0x1fff, 0);
+        for &value in bytes.as_chunks().0 {
+            assert_eq!(u32::from_le_bytes(value) & 0x1fff, 0);
         }
     }
 }
