@@ -182,7 +182,7 @@ impl<'a> Module<'a> {
         };
         let mut unit = Writer::new(self);
         unit.suffix = names.first().map_or_else(String::new, |name| format!(".{name}"));
-        unit.asm = Some(Asm::default()).filter(|_| placeholders == Placeholders::ForNamesAndAsm);
+        unit.asm = (placeholders == Placeholders::ForNamesAndAsm).then(Asm::default);
         for text in &self.frame {
             unit.write(text);
         }

@@ -140,7 +140,7 @@ fn as_it_is<A>(a: Vec<A>) -> Vec<A> {
 /// Negates each element by flipping its highest bit.
 fn negated<A: Memory>(a: Vec<A>) -> Vec<A> {
     let mut memory = A::to_memory(&a);
-    for element in memory.chunks_exact_mut(size_of::<A>()) {
+    for element in memory.chunks_mut(size_of::<A>()) {
         element[size_of::<A>() - 1] ^= 0x80;
     }
     A::from_memory(&memory)
