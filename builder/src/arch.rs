@@ -71,6 +71,11 @@ impl Arch {
     pub const ALL: [Self; 6] =
         [Self::SM_75, Self::SM_80, Self::SM_89, Self::SM_90A, Self::SM_100A, Self::SM_120A];
 
+    /// Whether it has instructions that newer targets lack, such as `wgmma` of sm_90a.
+    pub(crate) fn is_specific(self) -> bool {
+        self.name().ends_with('a')
+    }
+
     /// Returns every supported target.
     pub fn supported() -> impl Iterator<Item = Self> {
         TABLE.iter().map(Self)

@@ -290,13 +290,17 @@ impl Builder {
         let mut sources = BTreeSet::new();
         let artifacts = thread::scope(|scope| {
             let mut running = Vec::new();
+            let mut shown = BTreeSet::new();
             // The newest target has the most kernels: the longest job starts first.
-            for (index, &arch) in targets.archs.iter().rev().enumerate() {
+            for &arch in targets.archs.iter().rev() {
                 let bitcode = kernel_crate::compile(&request, arch)?;
                 sources.extend(bitcode.sources.iter().cloned());
-                // One set of warnings is enough, and on older targets much of a crate is unused.
-                if index == 0 && !bitcode.warnings.trim().is_empty() {
-                    (self.progress)(bitcode.warnings.trim_end());
+                // Older targets compile a part of this code, in which much may be unused. But a
+                // target like sm_90a has code of its own.
+                let warnings = bitcode.warnings.trim_end();
+                let is_asked = shown.is_empty() || arch.is_specific();
+                if shown.insert(warnings.to_owned()) && is_asked && !warnings.is_empty() {
+                    (self.progress)(warnings);
                 }
                 // This runs while cargo, which handles one target at a time, compiles for the next.
                 let target = target(arch);

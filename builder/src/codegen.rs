@@ -161,7 +161,7 @@ impl Codegen<'_> {
         let mut llc = self.toolchain.llc().command();
         let output = process::output(llc.args(llc_arguments(arch)).arg(module).arg("-o").arg(ptx))?;
         if output.status.success() {
-            return Ok(());
+            return process::refuse_ignored(&String::from_utf8_lossy(&output.stderr));
         }
         let said = named(String::from_utf8_lossy(&output.stderr).into_owned());
         let command = process::shown(&llc);

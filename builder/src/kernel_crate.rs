@@ -65,6 +65,7 @@ pub fn compile(request: &Request<'_>, arch: Arch) -> Result<Bitcode> {
     if !output.status.success() {
         return Err(CompileError { arch, stderr }.into());
     }
+    process::refuse_ignored(&stderr)?;
     let library = static_library(&String::from_utf8_lossy(&output.stdout))
         .context("cargo reported no static library for the kernel crate")?;
     let archive = std::fs::read(&library).with_context(|| format!("cannot read {library}"))?;

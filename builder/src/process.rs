@@ -53,6 +53,21 @@ pub fn output(command: &mut Command) -> Result<Output> {
     command.output().with_context(|| format!("cannot run {}", command.get_program().display()))
 }
 
+/// Refuses the messages of a successful compiler that ignored an option: a pass or a feature that
+/// it does not know.
+pub fn refuse_ignored(stderr: &str) -> Result<()> {
+    let ignored = stderr
+        .lines()
+        .find(|line| line.contains("unknown and will be ignored") || line.contains("(ignoring "));
+    match ignored {
+        Some(line) => bail!(
+            "this compiler ignores an option that the builder needs: {}; use a tested version",
+            line.trim()
+        ),
+        None => Ok(()),
+    }
+}
+
 /// Runs a command to its end and returns its standard output. If the command fails, the error
 /// contains its standard error.
 pub fn stdout(command: &mut Command) -> Result<String> {
@@ -65,6 +80,7 @@ pub fn stdout(command: &mut Command) -> Result<String> {
             String::from_utf8_lossy(&output.stderr).trim_end()
         );
     }
+    refuse_ignored(&String::from_utf8_lossy(&output.stderr))?;
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 

@@ -4,8 +4,8 @@
 //! with 13.5). All warps then keep the register count that the block started with, and ptxas spills
 //! the rest.
 
-/// The end of a panic, as LLVM writes it.
-const TRAP: &str = "\ttrap; exit;";
+/// The end of a panic, as LLVM writes it below PTX 8.3, and from there on.
+const TRAPS: [&str; 2] = ["\ttrap; exit;", "\ttrap;"];
 
 /// The label of a kernel's one trap.
 const LABEL: &str = "$L__ptx_matrix_trap";
@@ -18,9 +18,12 @@ pub fn merge_traps(ptx: &str) -> String {
     // A function in LLVM's output ends with a brace at the start of a line.
     while let Some(end) = rest.find("\n}") {
         let (function, behind) = rest.split_at(end);
-        if function.contains("setmaxnreg") && function.contains(TRAP) {
-            merged.push_str(&function.replace(TRAP, &format!("\tbra {LABEL};")));
-            merged.push_str(&format!("\n{LABEL}:\n{TRAP}"));
+        let is_trap = |line: &&str| TRAPS.contains(line);
+        if function.contains("setmaxnreg") && function.lines().any(|line| is_trap(&line)) {
+            let branch = format!("\tbra {LABEL};");
+            let lines = function.lines().map(|line| if is_trap(&line) { &branch } else { line });
+            merged.push_str(&lines.collect::<Vec<_>>().join("\n"));
+            merged.push_str(&format!("\n{LABEL}:\n{}", TRAPS[0]));
         } else {
             merged.push_str(function);
         }
@@ -50,6 +53,15 @@ mod tests {
             merge_traps(&format!("{PLAIN}{two}{PLAIN}")),
             format!("{PLAIN}{}{PLAIN}", kernel(one))
         );
+    }
+
+    #[test]
+    fn traps_of_newer_ptx_are_merged_too() {
+        let kernel = ".entry k()\n{\n\tsetmaxnreg.inc.sync.aligned.u32 232;\n\
+                      $L_1:\n\ttrap;\n$L_2:\n\ttrap;\n}\n";
+        let merged = merge_traps(kernel);
+        assert_eq!(merged.matches("\ttrap;").count(), 1, "{merged}");
+        assert_eq!(merged.matches("bra $L__ptx_matrix_trap;").count(), 2, "{merged}");
     }
 
     #[test]

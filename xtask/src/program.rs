@@ -56,6 +56,7 @@ impl Program {
     /// Builds the program and its kernels, and runs it.
     pub fn run(self, all: &Arguments) -> Result<ExitCode> {
         let (asks_for_help, arguments) = (all.ask_for_help(), &all.arguments);
+        let has_kernels = arguments.iter().any(|one| one == "--ptx" || one.starts_with("--ptx="));
         let program = self.build()?;
         if asks_for_help {
             return Ok(exit_code(status(Command::new(program).args(arguments))?));
@@ -73,12 +74,15 @@ impl Program {
         }
         // The simulator needs no kernels, and names no target.
         let target = String::from_utf8(validated.stdout)?;
-        if !target.is_empty() {
+        if !target.is_empty() && !has_kernels {
             let first = ["--listed", "--arch", target.trim()];
             build_kernels(first.iter().chain(self.kernels).copied())?;
         }
         let mut command = Command::new(program);
-        command.arg("--ptx").arg(crate::target().join("ptx")).args(arguments);
+        if !has_kernels {
+            command.arg("--ptx").arg(crate::target().join("ptx"));
+        }
+        command.args(arguments);
         Ok(exit_code(status(&mut command)?))
     }
 

@@ -51,10 +51,10 @@ fn in_function<'a>(
         for instruction in &block.instructions {
             let Some(what) = collective_of(instruction, collective) else { continue };
             let key = match known {
-                Known::ByText => Some(what),
-                Known::ByNumber => instruction.metadata(SITE),
+                Known::ByText => what,
+                // A pass that makes a call anew may lose the number. Then the text decides.
+                Known::ByNumber => instruction.metadata(SITE).unwrap_or(what),
             };
-            let Some(key) = key else { continue };
             let of_key = places.entry(key).or_default();
             // Within a block, each copy follows the one before it.
             if of_key.last().is_none_or(|(last, _)| *last != at) {

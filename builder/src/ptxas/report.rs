@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 
 use super::in_flight::{first_check, first_touch};
 use crate::arch::PtxVersion;
@@ -34,27 +34,33 @@ pub fn read(output: &str, ptx: &str) -> Result<Report> {
     let mut report = Report::default();
     let mut fatal = Vec::new();
     let mut kernel = None;
+    // What each kernel's report has so far: its stack, and its registers.
+    let mut seen: BTreeMap<String, [bool; 2]> = BTreeMap::new();
     for line in output.lines() {
-        if remark_code(line).is_some_and(|code| FATAL_REMARKS.contains(&code)) {
+        // A remark without a number could be any.
+        let is_fatal = |code| FATAL_REMARKS.contains(&code);
+        if remark_code(line).map_or(line.contains("Potential Performance Loss"), is_fatal) {
             fatal.push(with_place(line, ptx));
         } else if remark_code(line).is_some() || line.starts_with("ptxas warning") {
             report.remarks.push(unknown_stack(line).unwrap_or_else(|| line.to_owned()));
         }
         if let Some((_, rest)) = line.split_once("Compiling entry function '") {
             kernel = rest.split_once('\'').map(|(name, _)| name.to_owned());
+            seen.extend(kernel.clone().map(|name| (name, [false; 2])));
             continue;
         }
-        let Some(usage) = kernel.as_ref().map(|name| report.usage.entry(name.clone()).or_default())
-        else {
-            continue;
-        };
+        let Some(name) = &kernel else { continue };
+        let usage = report.usage.entry(name.clone()).or_default();
+        let [has_stack, has_registers] = seen.entry(name.clone()).or_default();
         if line.contains("bytes stack frame") {
+            *has_stack = true;
             // A function that the kernel calls has a line of its own. Its spills count as the
             // kernel's.
             usage.stack = usage.stack.max(known(line, "bytes stack frame")?);
             usage.spill_stores += known(line, "bytes spill stores")?;
             usage.spill_loads += known(line, "bytes spill loads")?;
         } else if line.contains("Used ") {
+            *has_registers = true;
             // ptxas leaves out the others where they are 0.
             let or_0 = |what| number_before(line, what).unwrap_or(0);
             usage.registers = known(line, "registers")?;
@@ -62,6 +68,13 @@ pub fn read(output: &str, ptx: &str) -> Result<Report> {
             usage.shared = or_0("bytes smem");
             usage.stack = usage.stack.max(or_0("bytes cumulative stack size"));
         }
+    }
+    for (name, [has_stack, has_registers]) in seen {
+        let lacking = if has_stack { "Used .. registers" } else { "bytes stack frame" };
+        ensure!(
+            has_stack && has_registers,
+            "ptxas reports no `{lacking}` of kernel `{name}`, as the versions that were tested do"
+        );
     }
     if !fatal.is_empty() {
         bail!("the compiled kernels would be slow:\n{}", fatal.join("\n"));
@@ -203,6 +216,12 @@ ptxas info    : Used 14 registers, used 0 barriers
             let error = read(&OUTPUT.replace(word, "things"), "").unwrap_err().to_string();
             assert!(error.starts_with(&format!("ptxas reports no `{word}` here")), "{error}");
         }
+        for word in ["bytes stack frame", "Used "] {
+            let error = read(&OUTPUT.replace(word, "things"), "").unwrap_err().to_string();
+            assert!(error.starts_with(&format!("ptxas reports no `{word}")), "{error}");
+        }
+        let remark = "ptxas info    : Potential Performance Loss: wgmma is serialized\n";
+        assert!(read(&format!("{remark}{OUTPUT}"), "").is_err());
     }
 
     #[test]

@@ -88,7 +88,7 @@ fn candidates(private: Option<&Path>, store: &Path) -> Vec<(PathBuf, Origin)> {
     let usual = [ptxas("/usr/local/cuda/bin".into())].into_iter().filter(|path| path.is_file());
 
     let mut found: Vec<_> =
-        on_path.chain(named).chain(usual).map(|path| (path, Origin::CudaToolkit)).collect();
+        named.chain(on_path).chain(usual).map(|path| (path, Origin::CudaToolkit)).collect();
     found.extend(private.map(|folder| (folder.join("ptxas"), Origin::Private(store.to_owned()))));
     found
 }

@@ -11,7 +11,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{LazyLock, Mutex, PoisonError};
 
-use anyhow::{Context, Result, anyhow};
+use anyhow::{Context, Result, anyhow, ensure};
 use object::{Object, ObjectSymbol, SymbolKind};
 
 use crate::cache;
@@ -68,8 +68,8 @@ impl Toolchain {
     /// 2. the system's packages;
     /// 3. earlier downloads in `store`.
     ///
-    /// If `$PTXAS` is set, ptxas comes from there alone. Otherwise the search order is the `PATH`,
-    /// a CUDA toolkit, `store`.
+    /// If `$PTXAS` is set, ptxas comes from there alone. Otherwise the search order is the toolkit
+    /// that `$CUDA_HOME` or `$CUDA_PATH` names, the `PATH`, the usual place of a toolkit, `store`.
     ///
     /// A search runs a dozen programs to learn their versions. The process keeps what it has found.
     pub fn find(project: &Path, store: &Path) -> Result<Self, Incomplete> {
@@ -235,7 +235,11 @@ impl Toolchain {
 fn disassemble(nvdisasm: &Tool, options: &[&str], cubin: &Path) -> Result<HashMap<String, String>> {
     let text = process::stdout(nvdisasm.command().arg("-c").args(options).arg(cubin))?;
     let sections = text.split("\n.text.").skip(1).filter_map(|section| section.split_once(":\n"));
-    Ok(sections.map(|(name, code)| (name.to_owned(), code.to_owned())).collect())
+    let code: HashMap<_, _> =
+        sections.map(|(name, code)| (name.to_owned(), code.to_owned())).collect();
+    let shown = nvdisasm.path().display();
+    ensure!(!code.is_empty(), "{shown} shows no function of {}", cubin.display());
+    Ok(code)
 }
 
 impl fmt::Display for Toolchain {

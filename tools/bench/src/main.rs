@@ -174,17 +174,18 @@ impl Arguments {
     }
 
     fn selects(&self, contestant: &dyn Contestant, all: &[Box<dyn Contestant + '_>]) -> bool {
-        let own_name = full_name(contestant);
-        let is_called = |contestant: &dyn Contestant, name: &str| {
-            [contestant.config(), contestant.name(), full_name(contestant).as_str()].contains(&name)
-        };
-        let is_meant = |name: &String| {
-            let is_one = all.iter().any(|one| is_called(&**one, name));
-            if is_one { is_called(contestant, name) } else { own_name.contains(name.as_str()) }
-        };
         let unnamed = self.configs.is_empty() && (contestant.by_default() || self.tune.is_some());
-        unnamed || self.configs.iter().any(is_meant)
+        unnamed || self.configs.iter().any(|name| is_meant(name, contestant, all))
     }
+}
+
+/// Whether the name selects a contestant, one of all.
+fn is_meant(name: &str, contestant: &dyn Contestant, all: &[Box<dyn Contestant + '_>]) -> bool {
+    let is_called = |contestant: &dyn Contestant| {
+        [contestant.config(), contestant.name(), full_name(contestant).as_str()].contains(&name)
+    };
+    let is_one = all.iter().any(|one| is_called(&**one));
+    if is_one { is_called(contestant) } else { full_name(contestant).contains(name) }
 }
 
 /// A contestant's name and configuration.
@@ -210,11 +211,14 @@ fn bench(arguments: &Arguments) -> Result<bool> {
     let own = own(&device);
     let chosen: Vec<&dyn Contestant> =
         own.iter().map(|one| &**one).filter(|one| arguments.selects(*one, &own)).collect();
+    let has = |name: &&String| own.iter().any(|one| is_meant(name, &**one, &own));
+    let unknown = arguments.configs.iter().find(|name| !has(name));
     let names = own.iter().map(|one| full_name(&**one)).filter(|name| !name.contains(['+', '/']));
     ensure!(
-        !chosen.is_empty(),
-        "no contestant is called so; there are, many of them with repacking too (+a, +b, +a+b) and \
-         with split-K (/2 and more): {}",
+        unknown.is_none(),
+        "no contestant is called `{}`; there are, many of them with repacking too (+a, +b, +a+b) \
+         and with split-K (/2 and more): {}",
+        unknown.map_or("", String::as_str),
         names.collect::<Vec<_>>().join(", ")
     );
     let contestants: Vec<&dyn Contestant> =
@@ -285,6 +289,10 @@ fn bench(arguments: &Arguments) -> Result<bool> {
         fs::write(&file, svg).with_context(|| format!("cannot write {}", file.display()))?;
         outln!("{}", file.display());
     }
+    ensure!(
+        all.iter().any(|row| row.contestant != REFERENCE),
+        "none of the contestants computes these GEMMs on this GPU"
+    );
     let wrong = all.iter().filter(|row| !row.is_right()).count();
     outln!("bench: {} measured, {wrong} failed", all.len() - wrong);
     Ok(wrong == 0)

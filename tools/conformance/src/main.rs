@@ -1,7 +1,7 @@
 //! The conformance run. `cargo xtask conformance` starts it; a bundle takes it to machines that
 //! have a driver and no Rust.
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 use clap::{Parser, ValueEnum};
 use ptx_matrix::sim::{Arch, Simulator};
 use ptx_matrix_conformance::record::Recording;
@@ -212,6 +212,7 @@ fn conformance(arguments: &Arguments) -> Result<bool> {
                     write(file, &serde_json::to_string_pretty(&report)?)?;
                 }
                 outln!("{trials}");
+                ensure!(!trials.cases.is_empty(), NOTHING_RAN);
                 return Ok(trials.mismatches.is_empty());
             }
             let summary = run(&device, &options)?;
@@ -232,8 +233,12 @@ fn conformance(arguments: &Arguments) -> Result<bool> {
         write(file, &serde_json::to_string_pretty(&summary)?)?;
     }
     outln!("{summary}");
+    ensure!(summary.passed() + summary.failed() > 0, NOTHING_RAN);
     Ok(summary.failed() == 0)
 }
+
+const NOTHING_RAN: &str = "every check was skipped: the GPU lacks these instructions, or the \
+                           folder of kernels has none for it";
 
 fn write(file: &Path, text: &str) -> Result<()> {
     fs::write(file, format!("{text}\n")).with_context(|| format!("cannot write {}", file.display()))

@@ -4,7 +4,7 @@
 use ptx_matrix_output::{errln, outln};
 use std::process::ExitCode;
 
-use anyhow::Result;
+use anyhow::{Result, ensure};
 use clap::{Parser, ValueEnum};
 use indicatif::ProgressBar;
 use ptx_matrix::sim::Simulator;
@@ -30,7 +30,12 @@ struct Arguments {
     #[arg(long, default_value_t = 0, help_heading = "GEMMs")]
     seed: u64,
     /// The number of GEMMs, one for each seed
-    #[arg(long, default_value_t = 3000, help_heading = "GEMMs")]
+    #[arg(
+        long,
+        default_value_t = 3000,
+        value_parser = clap::value_parser!(u64).range(1..),
+        help_heading = "GEMMs"
+    )]
     count: u64,
     /// The largest size of M, N and K
     #[arg(
@@ -74,6 +79,8 @@ fn main() -> ExitCode {
 }
 
 fn trials(arguments: &Arguments) -> Result<u64> {
+    let Arguments { seed, count, .. } = *arguments;
+    ensure!(seed.checked_add(count).is_some(), "seed {seed} is too large for {count} GEMMs");
     match arguments.on {
         On::Sim if arguments.kernels.is_validating() => Ok(0),
         On::Sim => Ok(run(&Simulator::new(arguments.seed).strict(), arguments)),

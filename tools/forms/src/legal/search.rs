@@ -354,12 +354,13 @@ impl Search<'_> {
         let code =
             self.toolchain.disassemble(&cubin)?.context("there is no `nvdisasm` beside ptxas")?;
         let _ = std::fs::remove_file(cubin);
-        let of = |&number: &usize| -> Vec<String> {
-            code.get(&kernel_name(number))
-                .map_or_else(Vec::new, |code| opcodes(code).map(str::to_owned).collect())
+        let of = |&number: &usize| -> Result<(usize, Vec<String>)> {
+            let name = kernel_name(number);
+            let code =
+                code.get(&name).with_context(|| format!("nvdisasm shows no kernel `{name}`"))?;
+            Ok((number, opcodes(code).map(str::to_owned).collect()))
         };
-        let all: Vec<(usize, Vec<String>)> =
-            numbers.iter().map(|number| (*number, of(number))).collect();
+        let all = numbers.iter().map(of).collect::<Result<Vec<_>>>()?;
         let lines: Vec<String> = all.iter().map(|(_, opcodes)| opcodes.join(" ")).collect();
         self.journal.put(question, &lines.join(";"))?;
         Ok(all)

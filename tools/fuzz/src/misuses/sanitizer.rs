@@ -47,7 +47,7 @@ pub struct Sanitizer {
     pub logs: PathBuf,
 }
 
-/// The time limit of a run. A barrier that a warp does not reach may hang.
+/// The time limit of a run, for each of its cases. A barrier that a warp does not reach may hang.
 const LIMIT: Duration = Duration::from_secs(15);
 
 impl Sanitizer {
@@ -91,12 +91,13 @@ impl Sanitizer {
             command.arg("--mended");
         }
         let mut running = command.stdout(file.try_clone()?).stderr(file).spawn()?;
+        let limit = LIMIT * cases.len() as u32;
         let start = Instant::now();
         let hangs = loop {
             if running.try_wait()?.is_some() {
                 break false;
             }
-            if start.elapsed() > LIMIT {
+            if start.elapsed() > limit {
                 running.kill()?;
                 running.wait()?;
                 break true;
@@ -105,6 +106,13 @@ impl Sanitizer {
         };
         let text = fs::read_to_string(&log)?;
         // Each tool ends with a summary. Without one, no messages do not mean that there are none.
+        ensure!(
+            !hangs || cases.len() == 1 && !mended,
+            "{} has not finished after {} s: see {}",
+            self.program.display(),
+            limit.as_secs(),
+            log.display()
+        );
         ensure!(
             hangs || text.contains(" SUMMARY: "),
             "{} did not check the kernels: see {}",
