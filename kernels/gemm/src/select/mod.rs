@@ -162,22 +162,27 @@ impl<T: Multiply<O>, O: Output> Gemm<T, O> {
             }
         }
         let candidates = self.candidates(device, self.repack_workspace);
-        workload.best(candidates, self.workspace).map_or_else(
-            || {
-                let any = workload.best(self.candidates(device, usize::MAX), self.workspace);
-                let repack_len = any.map(|candidate| {
-                    self.canonical().repack_len(candidate.kernel, candidate.repacked)
-                });
-                if repack_len.is_none() {
-                    for matrix in self.matrices().into_iter().take(2) {
-                        let given = matrix.layout.stride_of(matrix.size);
-                        at_most(leading_dimension(matrix.name), given, LARGEST_STRIDE_WITHOUT_TMA)?;
-                    }
-                }
-                Err(Refusal::NoKernel { gemm: self.elements_and_orders(), repack_len })
-            },
-            Ok,
-        )
+        match workload.best(candidates, self.workspace) {
+            Some(best) => Ok(best),
+            None => Err(self.no_kernel(device, &workload)),
+        }
+    }
+
+    /// Says why no kernel computes this GEMM: with repacking one may, or a leading dimension is too
+    /// long.
+    fn no_kernel<D: GemmDevice>(&self, device: &D, workload: &Workload) -> Refusal {
+        let repacking = workload.best(self.candidates(device, usize::MAX), self.workspace);
+        let repack_len = repacking
+            .map(|candidate| self.canonical().repack_len(candidate.kernel, candidate.repacked));
+        let [a, b, _] = self.matrices();
+        let short = |matrix: Matrices| {
+            let given = matrix.layout.stride_of(matrix.size);
+            at_most(leading_dimension(matrix.name), given, LARGEST_STRIDE_WITHOUT_TMA)
+        };
+        match short(a).and_then(|()| short(b)) {
+            Err(too_long) if repack_len.is_none() => too_long,
+            _ => Refusal::NoKernel { gemm: self.elements_and_orders(), repack_len },
+        }
     }
 
     /// The candidate of a choice.
