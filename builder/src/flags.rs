@@ -18,7 +18,7 @@ pub const TARGET: &str = "nvptx64-nvidia-cuda";
 ///   that indexes.
 /// - Inlining in rustc: everything gets inlined anyway. rustc inlines once for all types, LLVM once
 ///   for each kernel.
-pub fn cured() -> impl Iterator<Item = String> {
+pub fn convergence_safe() -> impl Iterator<Item = String> {
     let convergence = ["-Zmir-enable-passes=-JumpThreading", "-Cno-prepopulate-passes"];
     let inlining = ["-Zinline-mir-threshold=1000", "-Zinline-mir-hint-threshold=1000"];
     common().chain(convergence.into_iter().chain(inlining).map(str::to_owned))
@@ -61,7 +61,8 @@ fn is_target_modifier(mut rustc: Command, option: &str) -> Result<bool> {
 
 /// Returns the flags of a kernel crate and its dependencies.
 pub fn kernel_crate(sysroot: &Path, arch: Arch, plain: bool, line_info: bool) -> Vec<String> {
-    let compile: Vec<String> = if plain { common().collect() } else { cured().collect() };
+    let compile: Vec<String> =
+        if plain { common().collect() } else { convergence_safe().collect() };
     let own = [
         format!("--sysroot={}", sysroot.display()),
         format!("-Ctarget-cpu={arch}"),

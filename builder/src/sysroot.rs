@@ -79,7 +79,7 @@ fn common_arguments() -> impl Iterator<Item = String> {
     own.into_iter()
         .map(str::to_owned)
         .chain([format!("--target={}", flags::TARGET)])
-        .chain(flags::cured())
+        .chain(flags::convergence_safe())
 }
 
 fn build(sysroot: &Path, toolchain: &Toolchain, recipe: &[Vec<String>]) -> Result<()> {

@@ -48,13 +48,13 @@ fn branches_before(artifact: &Artifact, kernel: &str, instruction: &str) -> bool
 
 #[test]
 fn every_instruction_stays_single_and_unconditional() {
-    let (_folder, cured) = compile(false);
+    let (_folder, safe) = compile(false);
     for (kernel, instruction) in COPIED {
-        assert_eq!(count(&cured, kernel, instruction), 1, "{}", common::entry(&cured, kernel));
+        assert_eq!(count(&safe, kernel, instruction), 1, "{}", common::entry(&safe, kernel));
     }
     let pure = "pure_mma_before_a_branch";
-    assert_eq!(count(&cured, pure, "mma.sync"), 1);
-    assert!(!branches_before(&cured, pure, "mma.sync"), "{}", common::entry(&cured, pure));
+    assert_eq!(count(&safe, pure, "mma.sync"), 1);
+    assert!(!branches_before(&safe, pure, "mma.sync"), "{}", common::entry(&safe, pure));
 }
 
 /// Without the builder's marks and flags, most of the kernels are wrong. A compiler may happen to
@@ -110,8 +110,8 @@ fn copies_are_refused_with_kernel_and_line() {
 /// Loop unrolling may copy a collective even if each warp reaches only one of the copies.
 #[test]
 fn copies_that_no_warp_parts_for_are_let_through() {
-    let (_folder, cured) = compile(false);
-    let copies = |kernel| count(&cured, kernel, "bar.warp.sync");
+    let (_folder, safe) = compile(false);
+    let copies = |kernel| count(&safe, kernel, "bar.warp.sync");
     let copied =
         ["part_of_the_warp", "part_by_argument", "part_by_memory", "part_by_sum"].map(copies);
     assert!(copied.iter().any(|&copies| copies > 1), "nothing is copied any more: {copied:?}");

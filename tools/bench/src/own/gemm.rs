@@ -21,7 +21,7 @@ const SPLITS: [usize; 9] = [1, 2, 3, 4, 6, 8, 12, 16, 24];
 /// The name of these contestants.
 pub(super) const NAME: &str = "gemm";
 /// The configuration of the kernel that the cost model selects.
-pub(super) const BY_RULE: &str = "auto";
+pub(super) const AUTO: &str = "auto";
 
 /// A contestant: one kernel, or the kernel that the cost model selects.
 pub(super) struct OwnGemm<'a> {
@@ -110,8 +110,8 @@ pub(super) fn tuned(
         choice: Option<Choice>,
     ) -> Option<TunedGemm> {
         let gemm = gemm::<T, O>(problem);
-        let by_rule = || gemm.plan(device).ok()?.choice();
-        Some(gemm.tuned_gemm(choice.or_else(by_rule)?))
+        let by_cost_model = || gemm.plan(device).ok()?.choice();
+        Some(gemm.tuned_gemm(choice.or_else(by_cost_model)?))
     }
     by_type!(problem.ty, of(device, problem, choice))
 }
@@ -121,7 +121,7 @@ impl<'a> OwnGemm<'a> {
     pub(super) fn all(device: &'a GpuDevice) -> Vec<Self> {
         let scratch = Rc::<Scratch>::default();
         let with = |choice: Option<Choice>| {
-            let config = choice.as_ref().map_or_else(|| BY_RULE.to_owned(), Choice::to_string);
+            let config = choice.as_ref().map_or_else(|| AUTO.to_owned(), Choice::to_string);
             Self { device, choice, config, planned: RefCell::default(), scratch: scratch.clone() }
         };
         // Types with fast accumulation use kernels of the same elements.

@@ -31,6 +31,6 @@ pub fn fastest(device: &GpuDevice, problem: &Problem, measured: &[Measured]) -> 
     let (_, config) = timed
         .filter_map(|one| Some((one.micros?.median, &one.config)))
         .min_by(|one, other| one.0.total_cmp(&other.0))?;
-    let choice = (config != gemm::BY_RULE).then(|| config.parse()).transpose().ok()?;
+    let choice = (config != gemm::AUTO).then(|| config.parse()).transpose().ok()?;
     gemm::tuned(device, problem, choice)
 }

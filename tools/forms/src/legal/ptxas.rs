@@ -90,9 +90,13 @@ impl Ptxas {
         Ok(known)
     }
 
-    /// The verdict on each line.
+    /// The answer for each line.
     pub fn ask(&self, lines: &[String], target: &str, version: &str) -> Result<Vec<Answer>> {
-        Ok(self.messages(lines, target, version)?.iter().map(|messages| judge(messages)).collect())
+        Ok(self
+            .messages(lines, target, version)?
+            .iter()
+            .map(|messages| classify(messages))
+            .collect())
     }
 
     /// The errors of each line.
@@ -242,7 +246,7 @@ fn message(line: &str) -> Option<(usize, &str, &str)> {
 }
 
 /// The verdict from the errors of a line: the worst one.
-fn judge(messages: &[String]) -> Answer {
+fn classify(messages: &[String]) -> Answer {
     let one = |message: &String| {
         if message.contains(".target") {
             Answer::OtherTarget
@@ -272,7 +276,8 @@ ptxas fatal   : Ptx assembly aborted due to errors\n";
     #[test]
     fn worst_error_of_line_decides_and_syntax_error_ends_answers() {
         let read = read(SAID, 6, 20).unwrap();
-        let answers: Vec<Answer> = read.messages.iter().map(|messages| judge(messages)).collect();
+        let answers: Vec<Answer> =
+            read.messages.iter().map(|messages| classify(messages)).collect();
         let expected = [
             Answer::Accepted,
             Answer::OtherTarget,
