@@ -299,7 +299,7 @@ impl Builder {
                 // target like sm_90a has code of its own.
                 let warnings = bitcode.warnings.trim_end();
                 let is_asked = shown.is_empty() || arch.is_specific();
-                if shown.insert(warnings.to_owned()) && is_asked && !warnings.is_empty() {
+                if is_asked && shown.insert(warnings.to_owned()) && !warnings.is_empty() {
                     (self.progress)(warnings);
                 }
                 // This runs while cargo, which handles one target at a time, compiles for the next.

@@ -95,6 +95,16 @@ mod tests {
     use super::*;
 
     #[test]
+    fn ignored_options_are_errors() {
+        let of_rustc = "warning: MIR pass `JumpThreading` is unknown and will be ignored\n";
+        let of_llc = "'+ptx99' is not a recognized feature for this target (ignoring feature)\n";
+        for said in [of_rustc, of_llc] {
+            assert!(refuse_ignored(said).unwrap_err().to_string().contains(said.trim()));
+        }
+        assert!(refuse_ignored("warning: unused variable: `x`\n").is_ok());
+    }
+
+    #[test]
     fn drops_the_outer_toolchain_and_keeps_the_users_places() {
         for dropped in [
             "CARGO",

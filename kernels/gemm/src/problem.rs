@@ -291,9 +291,9 @@ impl<T: Multiply<O>, O: Output> Gemm<T, O> {
     /// Uses the fastest measured choice for this GEMM, if there is one. A choice by
     /// [`choose`](Self::choose) comes first. Grouped GEMMs are not tuned.
     ///
-    /// What was measured were dense matrices, and a row-major D. If the kernel cannot compute this
-    /// GEMM, because of its leading dimensions for instance, [`plan`](Self::plan) selects one as
-    /// without a measurement.
+    /// Measurements are of dense matrices, with a row-major D. If the measured kernel cannot
+    /// compute this GEMM, because of its leading dimensions for instance, [`plan`](Self::plan)
+    /// selects another, as without a measurement.
     pub fn tuned(self, tuned: &Tuned) -> Self {
         if self.groups.is_some() {
             return self;

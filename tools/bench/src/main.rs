@@ -268,10 +268,10 @@ fn bench(arguments: &Arguments) -> Result<bool> {
         let measured = bench.measure(problem, &contestants).with_context(|| problem.to_string())?;
         all.extend(rows(problem, &measured, &ceilings, REFERENCE));
         if let Some(file) = &arguments.tune {
-            tuned.insert(
-                fastest(&device, problem, &measured)
-                    .with_context(|| format!("{problem}: no kernel computed it rightly"))?,
-            );
+            match fastest(&device, problem, &measured) {
+                Some(fastest) => tuned.insert(fastest),
+                None => progress.suspend(|| errln!("{problem}: left out, no kernel was right")),
+            }
             tuned.save(file)?;
         }
         // Written after each problem: an interrupted run keeps its results.

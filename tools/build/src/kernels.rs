@@ -36,8 +36,7 @@ impl Kernels {
         }
     }
 
-    /// The build, into target/ptx. Local memory is an error, except in the
-    /// fuzz kernels.
+    /// The build, into target/ptx. Local memory is an error, except in the fuzz kernels.
     pub fn builder(self) -> Builder {
         Builder::new(crate::root().join(self.folder()))
             .target_dir(crate::target())

@@ -43,8 +43,11 @@ fn root() -> &'static Path {
         .expect("this package is in a folder of the workspace")
 }
 
-/// Cargo's target folder.
+/// Cargo's target folder, as an absolute path: `--paths` prints what is below it.
 fn target() -> PathBuf {
     let named = std::env::var_os("CARGO_TARGET_DIR").filter(|named| !named.is_empty());
-    named.map_or_else(|| root().join("target"), PathBuf::from)
+    named.map_or_else(
+        || root().join("target"),
+        |named| std::path::absolute(&named).unwrap_or_else(|_| named.into()),
+    )
 }
