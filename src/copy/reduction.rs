@@ -12,10 +12,13 @@ use crate::raw;
 ///
 /// | | elements |
 /// | --- | --- |
-/// | [`Add`] | `u32`, `i32`, `u64`, `f16`, `bf16`, `f32` (subnormal numbers become zeros), `f64` |
+/// | [`Add`] | `u32`, `i32`, `u64`, `f16`, `bf16`, `f32`, `f64` |
 /// | [`Min`], [`Max`] | `u32`, `i32`, `u64`, `i64`, `f16`, `bf16` |
 /// | [`Inc`], [`Dec`] | `u32` |
 /// | [`And`], [`Or`], [`Xor`] | `u32`, `i32`, `u64`, `i64` |
+///
+/// Subnormal numbers are not flushed to zero, also in `f32`, unlike by `red.global.add.f32`. If one
+/// of two operands of `Min` or `Max` is a NaN, the result is the other one.
 #[diagnostic::on_unimplemented(
     message = "a bulk copy cannot reduce `{T}` by `{Self}`",
     note = "the table of `ptx_matrix::copy::reduction::Reduction` says which elements have which \

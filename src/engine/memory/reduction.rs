@@ -38,10 +38,12 @@ impl Kind {
     }
 }
 
-/// Flushes subnormal numbers to zeros of the same sign.
-fn flushed(value: f32) -> f32 {
-    if value.is_subnormal() { 0f32.copysign(value) } else { value }
-}
+/// Every NaN that a reduction computes, in a type of up to 32 bits: all bits are 1, except for the
+/// sign.
+const NAN_F16: u16 = 0x7fff;
+const NAN_F32: u32 = 0x7fff_ffff;
+/// The sum of infinities of both signs.
+const NAN_F64: u64 = 0xfff8 << 48;
 
 impl Reduction {
     /// The operation on integers, as unsigned numbers. Min and max order them by `compare`.
@@ -83,9 +85,9 @@ impl Reduction {
         }
     }
 
-    /// The operation on numbers that `f64` represents. Its sums are exact enough to be rounded
-    /// again.
-    fn on_floats(self, memory: f64, value: f64) -> f64 {
+    /// The operation on numbers of 16 bits. The sums have 24 bits, and so may be rounded again: 2p
+    /// + 2 bits suffice for a precision of p, and f16 has 11.
+    fn on_floats(self, memory: f32, value: f32) -> f32 {
         match self.operation {
             Operation::Add => memory + value,
             // Of a NaN (of either sign) and a number, the result is the number. -0 is less than 0.
@@ -123,18 +125,30 @@ impl Reduction {
             Kind::s32 => self.on_bits(old, value, |a, b| (a as i32).cmp(&(b as i32))),
             Kind::s64 => self.on_bits(old, value, |a, b| (a as i64).cmp(&(b as i64))),
             Kind::f16 => {
-                let [old, value] = [old, value].map(|bits| f16::from_bits(bits as u16).to_f64());
-                u64::from(f16::from_f64(self.on_floats(old, value)).to_bits())
+                let [old, value] = [old, value].map(|bits| f16::from_bits(bits as u16).to_f32());
+                let new = f16::from_f32(self.on_floats(old, value));
+                u64::from(if new.is_nan() { NAN_F16 } else { new.to_bits() })
             }
             Kind::bf16 => {
-                let [old, value] = [old, value].map(|bits| bf16::from_bits(bits as u16).to_f64());
-                u64::from(bf16::from_f64(self.on_floats(old, value)).to_bits())
+                let [old, value] = [old, value].map(|bits| bf16::from_bits(bits as u16).to_f32());
+                let new = bf16::from_f32(self.on_floats(old, value));
+                u64::from(if new.is_nan() { NAN_F16 } else { new.to_bits() })
             }
+            // Unlike `red.global.add.f32`, it keeps subnormal numbers.
             Kind::f32 => {
-                let [old, value] = [old, value].map(|bits| flushed(f32::from_bits(bits as u32)));
-                u64::from(flushed(old + value).to_bits())
+                let [old, value] = [old, value].map(|bits| f32::from_bits(bits as u32));
+                let new = old + value;
+                u64::from(if new.is_nan() { NAN_F32 } else { new.to_bits() })
             }
-            Kind::f64 => (f64::from_bits(old) + f64::from_bits(value)).to_bits(),
+            // An operand that is a NaN stays as it is, even a signalling one.
+            Kind::f64 => match [value, old].into_iter().find(|&bits| f64::from_bits(bits).is_nan())
+            {
+                Some(nan) => nan,
+                None => {
+                    let new = f64::from_bits(old) + f64::from_bits(value);
+                    if new.is_nan() { NAN_F64 } else { new.to_bits() }
+                }
+            },
         };
         let bytes = memory.len();
         memory.copy_from_slice(&new.to_le_bytes()[..bytes]);
@@ -206,6 +220,8 @@ mod tests {
             f16::from_le_bytes(reduced(operation, Kind::f16, memory, value)).to_f32()
         };
         assert_eq!(f16s(Operation::Add, 2048.0, 1.0), 2048.0, "to the nearest, ties to even");
+        let [half, least] = [f32::powi(2.0, -11), f32::powi(2.0, -24)];
+        assert_eq!(f16s(Operation::Add, 1.0, half + least * 8.0), 1.0 + 2.0 * half, "above a tie");
         assert_eq!(
             f16s(Operation::Add, f32::powi(2.0, -24), f32::powi(2.0, -24)),
             f32::powi(2.0, -23),
@@ -239,6 +255,35 @@ mod tests {
             ))
         };
         assert_eq!(f32s(1.5, 2.25), 3.75);
-        assert_eq!(f32s(1e-40, -1e-40 * 3.0).to_bits(), 0.0f32.to_bits(), "subnormals are flushed");
+        assert_eq!(f32s(1e-40, -3e-40), 1e-40 - 3e-40, "subnormal numbers are no zeros");
+        assert_eq!(f32s(f32::MIN_POSITIVE, -f32::from_bits(1)).to_bits(), 0x7f_ffff);
+    }
+
+    /// As on an H200.
+    #[test]
+    fn results_that_are_nans() {
+        let (inf, nan) = (f32::INFINITY, f32::NAN);
+        for [memory, value] in [[inf, -inf], [nan, 1.0], [1.0, -nan], [nan, nan]] {
+            let add = |kind, memory: &[u8], value: &[u8]| {
+                let mut memory = memory.to_vec();
+                Reduction { operation: Operation::Add, kind }.apply(&mut memory, value);
+                memory
+            };
+            let sum = add(Kind::f32, &memory.to_le_bytes(), &value.to_le_bytes());
+            assert_eq!(sum, 0x7fff_ffffu32.to_le_bytes(), "{memory} {value}");
+            let halves = [memory, value].map(|value| f16::from_f32(value).to_le_bytes());
+            assert_eq!(add(Kind::f16, &halves[0], &halves[1]), [0xff, 0x7f], "{memory} {value}");
+            let halves = [memory, value].map(|value| bf16::from_f32(value).to_le_bytes());
+            assert_eq!(add(Kind::bf16, &halves[0], &halves[1]), [0xff, 0x7f], "{memory} {value}");
+        }
+        let f64s = |memory: u64, value: u64| {
+            let (memory, value) = (memory.to_le_bytes(), value.to_le_bytes());
+            u64::from_le_bytes(reduced(Operation::Add, Kind::f64, memory, value))
+        };
+        let [one, inf] = [1.0, f64::INFINITY].map(f64::to_bits);
+        let [quiet, signalling] = [0xfff8_0000_0000_0005, 0x7ff0_0000_0000_0001];
+        assert_eq!(f64s(quiet, quiet + 2), quiet + 2);
+        assert_eq!([f64s(signalling, one), f64s(one, signalling)], [signalling; 2]);
+        assert_eq!(f64s(inf, inf | 1 << 63), 0xfff8 << 48);
     }
 }

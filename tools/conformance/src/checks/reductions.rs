@@ -11,6 +11,7 @@ use ptx_matrix_conformance_kernels::bulk::{self as kernels, REDUCED};
 use ptx_matrix_conformance_kernels::{async_stores, cluster};
 use rand::RngExt;
 use std::borrow::{Borrow, BorrowMut};
+use std::cmp::Ordering;
 use std::iter::zip;
 
 /// Elements of the output.
@@ -133,11 +134,90 @@ fn integer(rng: &mut Rng) -> u64 {
     }
 }
 
-/// Draws numbers whose sums are normal and get rounded. The result for subnormals and NaNs is not
-/// specified for all reductions.
-fn float(rng: &mut Rng) -> f64 {
-    let magnitude = rng.random_range(1.0..2.0) * 2f64.powi(rng.random_range(-3..4));
-    if rng.random() { magnitude } else { -magnitude }
+/// Draws the bits of a floating-point number. One in four is a zero or a subnormal number, one in
+/// four an infinity or a NaN, quiet or signalling. The others have near exponents.
+fn float(rng: &mut Rng, exponent_bits: u32, fraction_bits: u32) -> u64 {
+    let largest = (1 << exponent_bits) - 1;
+    let exponent = match rng.random_range(0..4) {
+        0 => 0,
+        1 => largest,
+        _ => largest / 2 - rng.random_range(0..4),
+    };
+    let fraction = match rng.random_range(0..4) {
+        0 => 0,
+        1 => 1,
+        _ => rng.random_range(0..1 << fraction_bits),
+    };
+    u64::from(rng.random::<bool>()) << (exponent_bits + fraction_bits)
+        | exponent << fraction_bits
+        | fraction
+}
+
+fn any_f16(rng: &mut Rng) -> f16 {
+    f16::from_bits(float(rng, 5, 10) as u16)
+}
+
+fn any_bf16(rng: &mut Rng) -> bf16 {
+    bf16::from_bits(float(rng, 8, 7) as u16)
+}
+
+/// The sum, or the NaN that all other NaNs become. An f32 is precise enough to be rounded again.
+/// (`f16::from_f64` ignores the last 32 bits.)
+fn sum_f16(m: f16, v: f16) -> f16 {
+    let sum = f16::from_f32(m.to_f32() + v.to_f32());
+    if sum.is_nan() { f16::from_bits(0x7fff) } else { sum }
+}
+
+fn sum_bf16(m: bf16, v: bf16) -> bf16 {
+    let sum = bf16::from_f32(m.to_f32() + v.to_f32());
+    if sum.is_nan() { bf16::from_bits(0x7fff) } else { sum }
+}
+
+fn sum_f32(m: f32, v: f32) -> f32 {
+    let sum = m + v;
+    if sum.is_nan() { f32::from_bits(0x7fff_ffff) } else { sum }
+}
+
+/// The sum. An operand that is a NaN stays as it is.
+fn sum_f64(m: f64, v: f64) -> f64 {
+    match (m.is_nan(), v.is_nan()) {
+        (_, true) => v,
+        (true, _) => m,
+        _ if m.is_infinite() && m == -v => f64::from_bits(0xfff8 << 48),
+        _ => m + v,
+    }
+}
+
+/// The minimum or maximum, `wanted` being the order of value and memory that takes the value. A
+/// number replaces a NaN.
+fn extreme_f16(m: f16, v: f16, wanted: Ordering) -> f16 {
+    match (m.is_nan(), v.is_nan()) {
+        (true, true) => f16::from_bits(0x7fff),
+        (false, true) => m,
+        (true, false) => v,
+        _ => {
+            if v.total_cmp(&m) == wanted {
+                v
+            } else {
+                m
+            }
+        }
+    }
+}
+
+fn extreme_bf16(m: bf16, v: bf16, wanted: Ordering) -> bf16 {
+    match (m.is_nan(), v.is_nan()) {
+        (true, true) => bf16::from_bits(0x7fff),
+        (false, true) => m,
+        (true, false) => v,
+        _ => {
+            if v.total_cmp(&m) == wanted {
+                v
+            } else {
+                m
+            }
+        }
+    }
 }
 
 /// The checks of reductions. A row has the form, its kernels without and with a cache policy, the
@@ -213,28 +293,28 @@ pub fn checks<D: Device + 'static>() -> Vec<Check<D>> {
         "add.s32" bulk_add_s32 bulk_add_s32_cached i32: |rng| integer(rng) as i32,
             |m, v| m.wrapping_add(v);
         "add.u64" bulk_add_u64 bulk_add_u64_cached u64: integer, |m, v| m.wrapping_add(v);
-        "add.noftz.f16" bulk_add_f16 bulk_add_f16_cached f16: |rng| f16::from_f64(float(rng)),
-            |m, v| f16::from_f64(m.to_f64() + v.to_f64());
-        "add.noftz.bf16" bulk_add_bf16 bulk_add_bf16_cached bf16: |rng| bf16::from_f64(float(rng)),
-            |m, v| bf16::from_f64(m.to_f64() + v.to_f64());
-        "add.f32" bulk_add_f32 bulk_add_f32_cached f32: |rng| float(rng) as f32, |m, v| m + v;
-        "add.f64" bulk_add_f64 bulk_add_f64_cached f64: float, |m, v| m + v;
+        "add.noftz.f16" bulk_add_f16 bulk_add_f16_cached f16: any_f16, |m, v| sum_f16(m, v);
+        "add.noftz.bf16" bulk_add_bf16 bulk_add_bf16_cached bf16: any_bf16, |m, v| sum_bf16(m, v);
+        "add.f32" bulk_add_f32 bulk_add_f32_cached f32:
+            |rng| f32::from_bits(float(rng, 8, 23) as u32), |m, v| sum_f32(m, v);
+        "add.f64" bulk_add_f64 bulk_add_f64_cached f64: |rng| f64::from_bits(float(rng, 11, 52)),
+            |m, v| sum_f64(m, v);
         "min.u32" bulk_min_u32 bulk_min_u32_cached u32: |rng| integer(rng) as u32, |m, v| m.min(v);
         "min.s32" bulk_min_s32 bulk_min_s32_cached i32: |rng| integer(rng) as i32, |m, v| m.min(v);
         "min.u64" bulk_min_u64 bulk_min_u64_cached u64: integer, |m, v| m.min(v);
         "min.s64" bulk_min_s64 bulk_min_s64_cached i64: |rng| integer(rng) as i64, |m, v| m.min(v);
-        "min.f16" bulk_min_f16 bulk_min_f16_cached f16: |rng| f16::from_f64(float(rng)),
-            |m, v| if v < m { v } else { m };
-        "min.bf16" bulk_min_bf16 bulk_min_bf16_cached bf16: |rng| bf16::from_f64(float(rng)),
-            |m, v| if v < m { v } else { m };
+        "min.f16" bulk_min_f16 bulk_min_f16_cached f16: any_f16,
+            |m, v| extreme_f16(m, v, Ordering::Less);
+        "min.bf16" bulk_min_bf16 bulk_min_bf16_cached bf16: any_bf16,
+            |m, v| extreme_bf16(m, v, Ordering::Less);
         "max.u32" bulk_max_u32 bulk_max_u32_cached u32: |rng| integer(rng) as u32, |m, v| m.max(v);
         "max.s32" bulk_max_s32 bulk_max_s32_cached i32: |rng| integer(rng) as i32, |m, v| m.max(v);
         "max.u64" bulk_max_u64 bulk_max_u64_cached u64: integer, |m, v| m.max(v);
         "max.s64" bulk_max_s64 bulk_max_s64_cached i64: |rng| integer(rng) as i64, |m, v| m.max(v);
-        "max.f16" bulk_max_f16 bulk_max_f16_cached f16: |rng| f16::from_f64(float(rng)),
-            |m, v| if v > m { v } else { m };
-        "max.bf16" bulk_max_bf16 bulk_max_bf16_cached bf16: |rng| bf16::from_f64(float(rng)),
-            |m, v| if v > m { v } else { m };
+        "max.f16" bulk_max_f16 bulk_max_f16_cached f16: any_f16,
+            |m, v| extreme_f16(m, v, Ordering::Greater);
+        "max.bf16" bulk_max_bf16 bulk_max_bf16_cached bf16: any_bf16,
+            |m, v| extreme_bf16(m, v, Ordering::Greater);
         "inc.u32" bulk_inc_u32 bulk_inc_u32_cached u32: |rng| integer(rng) as u32,
             |m, v| if m >= v { 0 } else { m + 1 };
         "dec.u32" bulk_dec_u32 bulk_dec_u32_cached u32: |rng| integer(rng) as u32,
