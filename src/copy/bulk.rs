@@ -363,8 +363,8 @@ impl<'b> Warp<'b> {
     ///
     /// It belongs between ordinary stores to a tile and a bulk copy from or to that tile. Each warp
     /// that stored executes it, before the `sync` or the barrier that hands the tile to the copying
-    /// warp. The simulator does not count a fence of the copying warp for the stores of other
-    /// warps. The fence does not synchronise lanes or warps. Needs sm_90.
+    /// warp; or the copying warp executes it behind that. The fence does not synchronise lanes or
+    /// warps. Needs sm_90.
     #[inline]
     #[track_caller]
     pub fn fence_for_bulk(self)

@@ -2,6 +2,7 @@
 
 use crate::{assert_at, line_of};
 use ptx_matrix::prelude::*;
+use ptx_matrix::raw;
 use ptx_matrix::sim::{Misuse, SimError, Simulator};
 
 /// The waiting warps with their lines, and the warps that have ended.
@@ -81,5 +82,44 @@ fn panic_wins_over_waiting_warps() {
         let error = fail_while_others_wait::launch(&Simulator::new(seed), 1).unwrap_err();
         assert_eq!(error.misuse, Misuse::Panic { message: "warp 1 fails".into() });
         assert_at(&error, "fails", (0, 0, 0), 1, None);
+    }
+}
+
+/// The first warps come to a named barrier with some operands, the others with others.
+#[kernel(threads = 128)]
+fn come_to_named(block: &Block, warps: u32, first: [u32; 2], others: [u32; 2]) {
+    let warp = block.warp();
+    let is_first = warp.index() < warps as usize;
+    warp.each(|_| {
+        let [barrier, threads] = if is_first { first } else { others };
+        if threads > 0 {
+            // SAFETY: the simulator checks the operands.
+            unsafe { raw::bar_sync_threads(barrier, threads) }; // <- named
+        }
+    });
+}
+
+#[test]
+fn named_barriers_have_a_number_and_whole_warps_and_one_count() {
+    let run = |seed, warps, first, others| {
+        come_to_named::launch(&Simulator::new(seed), 1, warps, first, others)
+    };
+    run(0, 2, [1, 64], [15, 64]).unwrap();
+    run(0, 4, [1, 128], [0, 0]).unwrap();
+    for [barrier, threads] in [[16, 128], [0, 128], [1, 33], [u32::MAX, 32]] {
+        let error = run(0, 4, [barrier, threads], [0, 0]).unwrap_err();
+        assert_eq!(error.misuse, Misuse::NamedBarrier { barrier, threads, others: None });
+        assert_eq!(error.place.as_ref().unwrap().line, line_of("named").1);
+        assert!(error.to_string().contains("has a number from 1 to 15"), "{error}");
+    }
+    // The first warp completes its barrier, or comes to that of the others.
+    let errors = (0..16).filter_map(|seed| run(seed, 1, [1, 32], [1, 96]).err());
+    let errors: Vec<SimError> = errors.collect();
+    assert!(!errors.is_empty());
+    for error in errors {
+        let (barrier, threads, others) = (1, 32, Some(96));
+        assert_eq!(error.misuse, Misuse::NamedBarrier { barrier, threads, others });
+        let text = error.to_string();
+        assert!(text.contains("for 32 threads, while others wait there for 96"), "{text}");
     }
 }

@@ -516,3 +516,44 @@ fn block_that_ends_before_its_copy_is_read_is_an_error() {
         assert_elected_at(&error, "unfinished", FIRST, 0);
     }
 }
+
+/// Block 0 writes to block 1, and arrives there. Without a release, block 1 may end before the
+/// write comes.
+#[kernel(threads = 32, cluster = 2, target = "sm_90")]
+fn write_and_arrive(
+    block: &ClusterBlock<2>,
+    #[shared] row: Row,
+    #[shared] full: BarrierMemory,
+    releases: bool,
+) {
+    let (warp, cluster) = (block.warp(), block.cluster());
+    let full = full.init(block, 1);
+    cluster.sync();
+    if cluster.rank() == 1 {
+        full.wait_for_cluster(warp, Phase::FIRST);
+        return;
+    }
+    let (row, full) = (row.of(cluster.peer(1)), full.of(cluster.peer(1)));
+    warp.elect(|lane| {
+        row.set(lane, (0, 3), 9); // <- written to the peer
+        if releases {
+            full.arrive(lane);
+        } else {
+            full.arrive_having_read(lane);
+        }
+    });
+}
+
+#[test]
+fn later_arrival_does_not_hide_a_write_that_the_peer_does_not_know_of() {
+    for seed in 0..8 {
+        let run = |releases| {
+            let report = write_and_arrive::launch(&Simulator::new(seed), 2, releases);
+            report.and_then(|report| report.check())
+        };
+        run(true).unwrap();
+        let error = run(false).unwrap_err();
+        assert_eq!(error.misuse, Misuse::PeerEnded { access: "write", block: SECOND });
+        assert_elected_at(&error, "written to the peer", FIRST, 0);
+    }
+}

@@ -327,3 +327,39 @@ fn elect_and_barrier_order_lanes() {
         assert_eq!(race(&error), (true, Agent::LaneOfWarp(0)));
     }
 }
+
+/// Two closures with others between. The numbers of closures are small and come again. With
+/// `rewrites`, one of those between writes the same values.
+#[kernel(threads = 32)]
+fn closures_between(
+    block: &Block,
+    row: GlobalMut<u32>,
+    d: GlobalMut<u32>,
+    between: u32,
+    rewrites: bool,
+) {
+    let warp = block.warp();
+    warp.each(|lane| row.set(lane.id(), lane.id() as u32));
+    for closure in 0..between {
+        warp.each(|lane| {
+            if rewrites && closure + 3 == between {
+                row.set(lane.id(), lane.id() as u32);
+            }
+        });
+    }
+    warp.each(|lane| d.set(lane.id(), row.get(lane, (lane.id() + 31) % 32)));
+}
+
+#[test]
+fn other_closures_are_not_taken_for_the_same_one() {
+    let cases = [0, 253, 254, 255, 509].into_iter().flat_map(|of| [(of, false), (of, true)]);
+    for (between, rewrites) in cases {
+        let (mut row, mut d) = ([0; 32], [0; 32]);
+        let report = closures_between::simulate(1, &mut row, &mut d, between, rewrites).unwrap();
+        let warned = report.warnings.iter().map(|warning| &warning.misuse);
+        for misuse in warned {
+            assert!(matches!(misuse, Misuse::Race { same_closure: false, .. }), "{between}");
+        }
+        assert_eq!(d, core::array::from_fn(|lane| (lane as u32 + 31) % 32));
+    }
+}

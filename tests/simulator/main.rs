@@ -3,6 +3,7 @@
 
 mod accumulators;
 mod async_stores;
+mod asynchronous;
 mod bank_conflicts;
 mod barrier;
 mod barrier_memory;
@@ -46,6 +47,7 @@ mod raw_rows;
 mod registers;
 mod same_value;
 mod sparse;
+mod stores_in_flight;
 mod tensor;
 mod tile;
 mod trace;

@@ -4,6 +4,7 @@
 use crate::{assert_at, assert_elected_at};
 use ptx_matrix::lane::Grid;
 use ptx_matrix::prelude::*;
+use ptx_matrix::raw;
 use ptx_matrix::sim::{Agent, BarrierMisuse, Misuse, Simulator};
 
 type Row = SharedTile<u32, 1, 32>;
@@ -187,4 +188,115 @@ fn stage_beyond_a_peers_ring_is_an_error() {
     beyond_the_ring::simulate(2, 1).check();
     let error = beyond_the_ring::simulate(2, 2).unwrap_err();
     assert!(matches!(error.misuse, Misuse::RingOutOfBounds { index: 2, len: 2, .. }), "{error}");
+}
+
+/// Warp 2 tests a barrier again and again, while the others meet `rounds` times before they arrive.
+/// Without `arrives` they do not.
+#[kernel(threads = 96, target = "sm_90")]
+fn test_beside_others(
+    block: &Block,
+    #[shared] full: BarrierMemory,
+    rounds: u32,
+    arrives: bool,
+    d: GlobalMut<u32>,
+) {
+    let full = full.init(block, 2);
+    let warp = block.warp();
+    if warp.index() < 2 {
+        for _ in 0..rounds {
+            // SAFETY: both warps come here equally often.
+            warp.each(|_| unsafe { raw::bar_sync_threads(1, 64) });
+        }
+        if arrives {
+            warp.elect(|lane| {
+                full.arrive(lane);
+            });
+        }
+    } else {
+        warp.each(|lane| {
+            while !full.is_over(lane, Phase::FIRST) {} // <- tested
+            d.set(lane.id(), 1);
+        });
+    }
+}
+
+#[test]
+fn tests_are_not_in_vain_while_other_warps_run() {
+    for seed in 0..4 {
+        let run = |rounds, arrives| {
+            let mut d = [0; 32];
+            test_beside_others::launch(&Simulator::new(seed), 1, rounds, arrives, &mut d).map(|_| d)
+        };
+        assert_eq!(run(3000, true).unwrap(), [1; 32]);
+        let error = run(100, false).unwrap_err();
+        assert!(matches!(error.misuse, Misuse::PollingBarrier { .. }), "{error}");
+    }
+}
+
+/// All lanes expect bytes: more than a barrier, and a 32-bit number, can count.
+#[kernel(threads = 32, target = "sm_90")]
+fn expect_far_too_much(block: &Block, #[shared] full: BarrierMemory, bytes: u32) {
+    let full = full.init(block, 1);
+    // SAFETY: the simulator checks the bytes.
+    unsafe { raw::mbarrier_expect_tx_relaxed_cta_shared_cta_b64(full.address(), bytes) };
+}
+
+#[test]
+fn too_many_bytes_of_all_lanes_are_an_error() {
+    for bytes in [1 << 15, 1 << 27, u32::MAX] {
+        let error = expect_far_too_much::simulate(1, bytes).unwrap_err();
+        let Misuse::Barrier { misuse, .. } = error.misuse else { panic!("{error}") };
+        assert!(matches!(misuse, BarrierMisuse::TooManyBytes { .. }), "{error}");
+    }
+}
+
+/// A warp of block 0 tests a barrier, while two warps of block 1 wait for each other at barriers of
+/// their block, again and again, before they arrive.
+#[kernel(threads = 64, cluster = 2, target = "sm_90")]
+fn test_beside_a_peer(
+    block: &ClusterBlock<2>,
+    #[shared] full: BarrierMemory,
+    #[shared] turns: [BarrierMemory; 2],
+    rounds: u32,
+    d: GlobalMut<u32>,
+) {
+    let full = full.init(block, 1);
+    let turns = turns.map(|turn| turn.init(block, 1));
+    let (warp, cluster) = (block.warp(), block.cluster());
+    cluster.sync();
+    if cluster.rank() == 1 {
+        let me = warp.index();
+        let mut phase = Phase::FIRST;
+        for _ in 0..rounds {
+            if me == 1 {
+                turns[0].wait(warp, phase);
+            }
+            warp.elect(|lane| {
+                turns[me].arrive(lane);
+            });
+            if me == 0 {
+                turns[1].wait(warp, phase);
+            }
+            phase = phase.next();
+        }
+        if me == 0 {
+            let full = full.of(cluster.peer(0));
+            warp.elect(|lane| full.arrive(lane));
+        }
+    } else if warp.index() == 0 {
+        warp.each(|lane| {
+            while !full.is_over(lane, Phase::FIRST) {}
+            d.set(lane.id(), 1);
+        });
+    }
+    cluster.sync();
+}
+
+#[test]
+fn tests_are_not_in_vain_while_a_peers_warps_run() {
+    for seed in 0..4 {
+        let mut d = [0; 32];
+        test_beside_a_peer::launch(&Simulator::new(seed), 2, 3000, &mut d).check();
+        assert_eq!(d, [1; 32]);
+    }
 }

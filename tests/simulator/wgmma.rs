@@ -231,6 +231,75 @@ fn registers_need_a_fence() {
     ));
 }
 
+type Columns32 = SharedTile<bf16, 16, 32, Swizzle32, ColMajor>;
+
+/// Two `wgmma`s with A in registers, which change between them, or of different shapes. `fences`
+/// says whether a fence is between them.
+#[kernel(threads = 128, target = "sm_90a")]
+fn multiply_twice(
+    block: &Block,
+    #[shared] tile_b: Columns32,
+    how: u32,
+    fences: bool,
+    d: GlobalMut<f32>,
+) {
+    use raw::{
+        wgmma_mma_async_sync_aligned_m64n32k8_f32_tf32_tf32_rs as of_tf32,
+        wgmma_mma_async_sync_aligned_m64n32k16_f32_bf16_bf16_rs as of_bf16,
+    };
+    let group = block.warp_group();
+    tile_b.fill(group, |_, _| bf16::ZERO);
+    group.warp().fence_for_bulk();
+    group.sync();
+    let b = tile_b.matrix_b::<32, DenseA, _>((0, 0)).descriptor();
+    let first = group.warp_rank() * 32;
+    group.warp().each(|lane| {
+        let a = [0x3f80_3f80; 4];
+        let changed = [0x4000_4000 + lane.id() as u32; 4];
+        // SAFETY: all lanes of the warpgroup come here together. The simulator checks the fences.
+        let acc = unsafe {
+            raw::wgmma_fence_sync_aligned();
+            let mut acc = of_bf16::<false, false, false>([0; 16], a, b, true);
+            if how == 3 {
+                acc = of_bf16::<false, false, false>(acc, changed, b, true);
+            }
+            if how != 2 {
+                raw::wgmma_commit_group_sync_aligned();
+                raw::wgmma_wait_group_sync_aligned::<0>();
+                acc = raw::wgmma_registers(acc);
+            }
+            if fences {
+                raw::wgmma_fence_sync_aligned();
+            }
+            acc = match how {
+                0 | 3 => of_bf16::<false, false, false>(acc, a, b, true),
+                1 => of_bf16::<false, false, false>(acc, changed, b, true),
+                _ => of_tf32::<false, false>(acc, a, b, true),
+            };
+            raw::wgmma_commit_group_sync_aligned();
+            raw::wgmma_wait_group_sync_aligned::<0>();
+            raw::wgmma_registers(acc)
+        };
+        d.set(first + lane.id(), f32::from_bits(acc[0]));
+    });
+}
+
+#[test]
+fn changed_registers_and_other_shapes_need_a_fence_between() {
+    let run = |how, fences| {
+        let report = multiply_twice::simulate(1, how, fences, &mut [0.0; 128]);
+        report.and_then(|report| report.check())
+    };
+    run(0, false).unwrap();
+    // Two fragments of A take turns.
+    run(3, false).unwrap();
+    for how in [1, 2] {
+        let error = run(how, false).unwrap_err();
+        assert!(matches!(error.misuse, Misuse::WgmmaUnfenced { .. }), "{how}: {error}");
+        run(how, true).unwrap();
+    }
+}
+
 #[test]
 fn read_of_an_accumulator_in_flight_is_an_error() {
     assert!(matches!(run_raw(2), Err(Misuse::AccumulatorInFlight { access: "read", .. })));

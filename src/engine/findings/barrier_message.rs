@@ -44,7 +44,7 @@ pub(super) fn barrier(misuse: BarrierMisuse, names: Namer) -> String {
         }
         BarrierMisuse::Count { count } => format!("cannot count {count} arrivals"),
         BarrierMisuse::TooManyArrivals { of } => {
-            format!("gets more arrivals in a phase than the {of} that it was initialised for")
+            format!("gets more arrivals in a phase than its count, which is {of}")
         }
         BarrierMisuse::TooManyBytes { bytes } => format!("cannot wait for {bytes} bytes"),
         BarrierMisuse::UnexpectedBytes { bytes } => {

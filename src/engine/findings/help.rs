@@ -49,8 +49,9 @@ impl Misuse {
                 "write it before: on the host, or in an earlier launch".into()
             }
             Misuse::Race { other: Agent::WarpOfBlock(_), .. } => {
-                "put a `sync` of the block between the two; or, with an mbarrier between them, a \
-                 `sync` of the warp before its arrival"
+                "put a `sync` of the block between the two (of the warpgroup, if only its warps \
+                 come there); or, with an mbarrier between them, a `sync` of the warp before its \
+                 arrival"
                     .into()
             }
             Misuse::Race { other: Agent::WarpOfPeer { .. }, .. } => {
@@ -122,6 +123,15 @@ impl Misuse {
                     .into()
             }
             Misuse::MatrixDescriptor { .. } => "a `SharedTile` makes descriptors".into(),
+            Misuse::NamedBarrier { others: None, .. } => {
+                "a named barrier has a number from 1 to 15, and whole warps: a multiple of 32 \
+                 threads; number 0 is that of `sync`, and `WarpGroup::sync` has 1 and the \
+                 warpgroup's number"
+                    .into()
+            }
+            Misuse::NamedBarrier { others: Some(_), .. } => {
+                "give all warps of a barrier the same number of threads, or another barrier".into()
+            }
             Misuse::WgmmaUnfenced { .. } => "put `wgmma.fence` between the two".into(),
             Misuse::AccumulatorInFlight { .. } | Misuse::WgmmaUnfinished => {
                 "commit the `wgmma`, wait for its group, and use the registers behind that".into()
@@ -148,7 +158,7 @@ impl Misuse {
             Misuse::CopyMisaligned { bytes, .. } => {
                 format!(
                     "the address must be a multiple of {bytes} bytes, and so must the distance \
-                     between rows of the matrix"
+                     between rows of the matrix; `UnalignedReader` copies other rows"
                 )
             }
             Misuse::BulkMisaligned { .. } => {

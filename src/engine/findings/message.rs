@@ -382,6 +382,16 @@ impl Misuse {
             Misuse::PollingBarrier { .. } => {
                 f.write_str("deadlock: a barrier is tested again and again")
             }
+            Misuse::NamedBarrier { barrier, threads, others: Some(others) } => {
+                write!(
+                    f,
+                    "a warp comes to named barrier {barrier} for {threads} threads, while others \
+                     wait there for {others}"
+                )
+            }
+            Misuse::NamedBarrier { barrier, threads, others: None } => {
+                write!(f, "there is no named barrier {barrier} for {threads} threads")
+            }
             Misuse::Trap => f.write_str("the kernel trapped"),
             Misuse::Panic { message } => write!(f, "the kernel panicked: {message}"),
             Misuse::Launch { message } => f.write_str(message),

@@ -448,7 +448,7 @@ pub enum Misuse {
     },
     /// Global memory is accessed while a bulk copy to it is in flight.
     StoreInFlight {
-        /// `read` or `write`.
+        /// `read`, `write` or `reduction`.
         access: &'static str,
         /// The kernel's parameter.
         name: &'static str,
@@ -686,8 +686,8 @@ pub enum Misuse {
         /// The reason why it is invalid.
         why: &'static str,
     },
-    /// A `wgmma` uses registers without a fence since the last wait, and they are not the result of
-    /// that wait.
+    /// A `wgmma` uses registers without a fence since the last wait. They are A's, and changed, or
+    /// not the result of a `wgmma` of the same shape.
     WgmmaUnfenced {
         /// The instruction, as in PTX.
         form: &'static str,
@@ -764,6 +764,15 @@ pub enum Misuse {
         awaited: Awaited,
         /// The arrivals at the barrier.
         barrier: Box<BarrierState>,
+    },
+    /// A named barrier with operands that PTX does not allow, or that differ between its warps.
+    NamedBarrier {
+        /// The barrier's number.
+        barrier: u32,
+        /// The number of threads, as this warp gives it.
+        threads: u32,
+        /// The number of threads for which other warps wait there.
+        others: Option<u32>,
     },
     /// The kernel executed `trap`.
     Trap,

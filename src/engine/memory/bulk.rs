@@ -6,7 +6,7 @@
 
 use crate::engine::findings::{BarrierPhase, Misuse};
 use crate::engine::memory::copies;
-use crate::engine::memory::global::{ElementOf, check_fenced, land_copy, land_reduction};
+use crate::engine::memory::global::{self, ElementOf, land_copy, land_reduction};
 use crate::engine::memory::order::executing;
 use crate::engine::memory::peer::{self, Visit};
 use crate::engine::memory::race::{Access, Lanes};
@@ -73,6 +73,8 @@ pub(crate) enum Blocks {
 
 /// A copy from shared memory that is still in flight to global memory.
 struct Store {
+    /// Its number among those of the cluster.
+    number: u32,
     /// The parts of shared memory that it reads.
     from: Vec<Range<u32>>,
     /// Whether shared memory has been read.
@@ -80,38 +82,28 @@ struct Store {
     /// The reduction, if the copy reduces elements instead of writing them.
     reduction: Option<Reduction>,
     elements: Vec<Element>,
-    /// The address range of its elements.
-    within: Range<usize>,
     lane: usize,
     /// The number of the lane's group that it belongs to.
     group: usize,
     started: Access,
 }
 
-/// An element of global memory, before and after the copy.
+/// An element of global memory, and its value after the copy.
 struct Element {
     address: usize,
     of: ElementOf,
-    before: [u8; 8],
-    after: [u8; 8],
+    bytes: [u8; 8],
     size: usize,
 }
 
 impl Store {
-    fn touches(&self, addresses: &Range<usize>) -> bool {
-        let overlaps = |of: Range<usize>| of.start < addresses.end && addresses.start < of.end;
-        overlaps(self.within.clone())
-            && self.elements.iter().any(|of| overlaps(of.address..of.address + of.size))
-    }
-
     /// Writes its bytes to global memory.
     fn land(&self, block: &BlockState, by: Access) {
-        for Element { address, of, before, after, size } in &self.elements {
+        for Element { address, of, bytes, size } in &self.elements {
+            let bytes = &bytes[..*size];
             match self.reduction {
-                None => land_copy(block, by, *address, *of, &before[..*size], &after[..*size]),
-                Some(reduction) => {
-                    land_reduction(block, by, *address, *of, reduction, &after[..*size])
-                }
+                None => land_copy(block, by, *address, *of, bytes),
+                Some(reduction) => land_reduction(block, by, *address, *of, reduction, bytes),
             }
         }
     }
@@ -127,11 +119,6 @@ impl BulkCopies {
             of == (started.agent, started.tick, started.location) && to.contains(&address)
         };
         self.loads.values().flatten().find(is_it).map(Load::signals)
-    }
-
-    /// The copy in flight to an element, if there is one.
-    pub(crate) fn on_its_way_to(&self, addresses: &Range<usize>) -> Option<Access> {
-        self.stores.iter().find(|store| store.touches(addresses)).map(|store| store.started)
     }
 }
 
@@ -185,7 +172,9 @@ pub(crate) unsafe fn read_global(site: Site, from: *const u8, unit: usize, into:
                 index: (address - slice.address) / slice.element,
             };
             // One finding for each copy is enough.
-            let _ = elements.clone().any(|address| check_fenced(block, by, address, of(address)));
+            let _ = elements
+                .clone()
+                .any(|address| global::check_fenced(block, by, address, of(address)));
         });
     }
     // SAFETY: guaranteed by the caller.
@@ -516,36 +505,29 @@ pub(crate) unsafe fn start_store<'d>(
     }
     let elements = elements.zip(std::iter::repeat(slice)).map(|((element, bytes), slice)| {
         let slice = slice.expect("elements are a slice's");
-        let (mut before, mut after, size) = ([0; 8], [0; 8], bytes.len());
+        let (mut value, size) = ([0; 8], bytes.len());
         let of =
             ElementOf { name: slice.name, index: (element.addr() - slice.address) / slice.element };
-        // SAFETY: it lies in the slice, which no thread writes before the block has ended.
-        unsafe { element.copy_to_nonoverlapping(before.as_mut_ptr(), size) };
-        after[..size].copy_from_slice(bytes);
+        value[..size].copy_from_slice(bytes);
         // Exposed, since the block's writes go there after its end.
-        Element { address: element.expose_provenance(), of, before, after, size }
+        Element { address: element.expose_provenance(), of, bytes: value, size }
     });
     let elements: Vec<Element> = elements.collect();
     with_block(|block| {
         let started = block.access(site);
-        // One finding for each copy is enough.
-        let _ = elements
-            .iter()
-            .any(|element| check_fenced(block, started, element.address, element.of));
-        let first = elements.iter().map(|element| element.address).min().unwrap_or(0);
-        let within =
-            first..elements.iter().map(|element| element.address + element.size).max().unwrap_or(0);
+        let places = elements.iter().map(|element| (element.address, element.of));
+        let number = global::start_store(block, started, reduction.is_some(), places);
         let lane = started.lane().expect("a lane starts a copy");
         let from =
             parts.iter().map(|part| from + part.start as u32..from + part.end as u32).collect();
         let mut bulk = block.bulk.borrow_mut();
         let group = bulk.groups.get(&(block.running(), lane)).copied().unwrap_or(0);
         bulk.stores.push(Store {
+            number,
             from,
             read: false,
             reduction,
             elements,
-            within,
             lane,
             group,
             started,
@@ -612,12 +594,14 @@ pub(crate) fn wait(site: Site, form: &'static str, newest: usize, read: bool) {
         };
         for store in finished {
             store.land(block, block.access_by(Lanes::one(store.lane), site));
+            let mut global = block.global.borrow_mut();
+            store.elements.iter().for_each(|of| global.end_store(store.number, of.address));
         }
     });
 }
 
-/// Ends the block. Copies to global memory land. Copies that still use its shared memory are a
-/// misuse.
+/// Ends the block. Copies to global memory land, but no other block of the cluster can know that.
+/// Copies that still use its shared memory are a misuse.
 pub(crate) fn end(block: &BlockState) {
     let BulkCopies { loads, stores, .. } = block.bulk.take();
     for load in loads.values().flatten() {

@@ -25,7 +25,6 @@ use crate::engine::{
 use crate::lane::{Grid, Site};
 use rustc_hash::FxHashMap;
 use std::boxed::Box;
-use std::cell::RefMut;
 use std::collections::hash_map::Entry;
 use std::ops::Range;
 use std::vec::Vec;
@@ -49,6 +48,8 @@ pub(crate) struct GlobalAccesses {
     /// The index into `accessed` for each address.
     indices: FxHashMap<usize, u32>,
     accessed: Vec<(usize, Accessed)>,
+    /// The start of each bulk copy to global memory, and whether it is a reduction.
+    stores: Vec<(Access, bool)>,
 }
 
 struct Accessed {
@@ -58,6 +59,8 @@ struct Accessed {
     value: Option<Value>,
     /// Whether a bulk copy wrote it.
     by_copy: bool,
+    /// The numbers of the bulk copies that are on their way to it, in [`GlobalAccesses::stores`].
+    in_flight: Vec<u32>,
     /// Only few elements have reductions.
     reductions: Option<Box<Reductions>>,
 }
@@ -95,11 +98,15 @@ impl GlobalAccesses {
         let next = self.accessed.len() as u32;
         let index = *self.indices.entry(address).or_insert(next);
         if index == next {
-            let history = History::default();
-            self.accessed.push((
-                address,
-                Accessed { element, history, value: None, by_copy: false, reductions: None },
-            ));
+            let accessed = Accessed {
+                element,
+                history: History::default(),
+                value: None,
+                by_copy: false,
+                in_flight: Vec::new(),
+                reductions: None,
+            };
+            self.accessed.push((address, accessed));
         }
         &mut self.accessed[index as usize].1
     }
@@ -107,12 +114,33 @@ impl GlobalAccesses {
     fn get(&self, address: usize) -> Option<&Accessed> {
         Some(&self.accessed[*self.indices.get(&address)? as usize].1)
     }
+
+    /// The starts of the copies on their way to an element, and whether they are reductions.
+    fn on_their_way_to(&self, address: usize) -> impl Iterator<Item = (Access, bool)> {
+        let numbers = self.get(address).into_iter().flat_map(|accessed| &accessed.in_flight);
+        numbers.map(|&number| self.stores[number as usize])
+    }
+
+    /// The copy of this number to this element has landed, and its lane knows it.
+    pub(crate) fn end_store(&mut self, number: u32, address: usize) {
+        if let Some(&index) = self.indices.get(&address) {
+            self.accessed[index as usize].1.in_flight.retain(|&of| of != number);
+        }
+    }
 }
 
 impl Accessed {
     /// The block's reductions since its last write.
     fn reduced(&self) -> &[(Reduction, Value)] {
         self.reductions.as_ref().map_or(&[], |reductions| &reductions.values)
+    }
+
+    /// Replaces the value, and with it all reductions.
+    fn set(&mut self, bytes: &[u8]) {
+        self.value = Some(Value::new(bytes));
+        if let Some(reductions) = &mut self.reductions {
+            reductions.values.clear();
+        }
     }
 
     /// A reduction that is not ordered with this access.
@@ -301,7 +329,7 @@ pub(crate) fn read_global(site: Site, address: usize, element: ElementOf, bytes:
 pub(crate) fn read_by_copy(site: Site, address: usize, element: ElementOf, bytes: &mut [u8]) {
     with_block(|block| {
         let by = block.access(site);
-        check_on_its_way("read", block, by, address..address + bytes.len(), element);
+        check_on_its_way("read", block, by, address, element);
         let mut global = block.global.borrow_mut();
         let accessed = global.accessed(address, element);
         if let Some(earlier) = accessed.history.read(by, &block.order) {
@@ -365,9 +393,70 @@ pub(crate) fn write_global(
     with_block(|block| {
         wgmma::check_stored(block, site, bytes);
         let by = block.access(site);
-        check_on_its_way("write", block, by, address..address + bytes.len(), element);
-        land_write(block, by, address, element, before, bytes).by_copy = false;
+        check_on_its_way("write", block, by, address, element);
+        let mut global = block.global.borrow_mut();
+        let accessed = global.accessed(address, element);
+        // After a reduction, every write counts as a change.
+        let changes = !accessed.reduced().is_empty()
+            || bytes != accessed.value.as_ref().map_or(before, Value::bytes);
+        if let Some((earlier, wrote)) = accessed.history.write(by, changes, &block.order) {
+            let accesses = ("write", read_or_write(wrote));
+            block.findings.note(by, race(block, accesses, element.into(), by, earlier));
+        }
+        if let Some(earlier) = accessed.reduction_beside(&by, &block.order) {
+            let accesses = ("write", "reduction");
+            block.findings.note(by, race(block, accesses, element.into(), by, earlier));
+        }
+        accessed.set(bytes);
+        accessed.by_copy = false;
     });
+}
+
+/// Starts a bulk copy to these elements, or a reduction of them. Reports accesses that are not
+/// ordered before it, and other copies in flight. One finding of each kind is enough. Returns the
+/// copy's number.
+///
+/// Until [`GlobalAccesses::end_store`], [`check_on_its_way`] reports accesses. So [`land_copy`] and
+/// [`land_reduction`] have nothing to report.
+pub(crate) fn start_store(
+    block: &BlockState,
+    started: Access,
+    reduces: bool,
+    elements: impl Iterator<Item = (usize, ElementOf)> + Clone,
+) -> u32 {
+    let _ =
+        elements.clone().any(|(address, element)| check_fenced(block, started, address, element));
+    let access = if reduces { "reduction" } else { "write" };
+    let mut global = block.global.borrow_mut();
+    let number = global.stores.len() as u32;
+    global.stores.push((started, reduces));
+    let (mut is_raced, mut is_beside_copy) = (false, false);
+    for (address, element) in elements {
+        if !is_beside_copy {
+            let mut others = global.on_their_way_to(address);
+            let other = others.find(|(_, other_reduces)| !(reduces && *other_reduces));
+            if let Some((other, _)) = other {
+                is_beside_copy = true;
+                block.findings.note(started, store_in_flight(access, element, other));
+            }
+        }
+        let accessed = global.accessed(address, element);
+        accessed.in_flight.push(number);
+        if is_raced {
+            continue;
+        }
+        let beside = accessed.history.beside(&started, &block.order);
+        let beside = beside.map(|(earlier, wrote)| (earlier, read_or_write(wrote))).or_else(|| {
+            let reduction = accessed.reduction_beside(&started, &block.order).filter(|_| !reduces);
+            Some((reduction?, "reduction"))
+        });
+        if let Some((earlier, other_access)) = beside {
+            is_raced = true;
+            let accesses = (access, other_access);
+            block.findings.note(started, race(block, accesses, element.into(), started, earlier));
+        }
+    }
+    number
 }
 
 /// Writes an element by a bulk copy that lands.
@@ -376,38 +465,13 @@ pub(crate) fn land_copy(
     by: Access,
     address: usize,
     element: ElementOf,
-    before: &[u8],
     bytes: &[u8],
 ) {
-    land_write(block, by, address, element, before, bytes).by_copy = true;
-}
-
-fn land_write<'b>(
-    block: &'b BlockState,
-    by: Access,
-    address: usize,
-    element: ElementOf,
-    before: &[u8],
-    bytes: &[u8],
-) -> RefMut<'b, Accessed> {
-    let mut accessed =
-        RefMut::map(block.global.borrow_mut(), |global| global.accessed(address, element));
-    // After a reduction, every write counts as a change.
-    let changes = !accessed.reduced().is_empty()
-        || bytes != accessed.value.as_ref().map_or(before, Value::bytes);
-    if let Some((earlier, wrote)) = accessed.history.write(by, changes, &block.order) {
-        block
-            .findings
-            .note(by, race(block, ("write", read_or_write(wrote)), element.into(), by, earlier));
-    }
-    if let Some(earlier) = accessed.reduction_beside(&by, &block.order) {
-        block.findings.note(by, race(block, ("write", "reduction"), element.into(), by, earlier));
-    }
-    accessed.value = Some(Value::new(bytes));
-    if let Some(reductions) = &mut accessed.reductions {
-        reductions.values.clear();
-    }
-    accessed
+    let mut global = block.global.borrow_mut();
+    let accessed = global.accessed(address, element);
+    accessed.history.write(by, true, &block.order);
+    accessed.set(bytes);
+    accessed.by_copy = true;
 }
 
 /// Reduces an element by a value, for a bulk copy that lands.
@@ -421,12 +485,6 @@ pub(crate) fn land_reduction(
 ) {
     let mut global = block.global.borrow_mut();
     let accessed = global.accessed(address, element);
-    if let Some((earlier, wrote)) = accessed.history.beside(&by, &block.order) {
-        block.findings.note(
-            by,
-            race(block, ("reduction", read_or_write(wrote)), element.into(), by, earlier),
-        );
-    }
     let reductions = accessed.reductions.get_or_insert_default();
     reductions.history.read(by, &block.order);
     match &mut accessed.value {
@@ -467,14 +525,18 @@ fn check_on_its_way(
     access: &'static str,
     block: &BlockState,
     by: Access,
-    addresses: Range<usize>,
+    address: usize,
     of: ElementOf,
 ) {
-    if let Some(started) = block.bulk.borrow().on_its_way_to(&addresses) {
-        let ElementOf { name, index } = of;
-        let place = started.location.into();
-        block.findings.note(by, Misuse::StoreInFlight { access, name, index, place });
+    if let Some((started, _)) = block.global.borrow().on_their_way_to(address).next() {
+        block.findings.note(by, store_in_flight(access, of, started));
     }
+}
+
+/// An access to an element with a copy in flight.
+fn store_in_flight(access: &'static str, of: ElementOf, started: Access) -> Misuse {
+    let ElementOf { name, index } = of;
+    Misuse::StoreInFlight { access, name, index, place: started.location.into() }
 }
 
 /// The race of an access with an earlier one of another thread in the cluster.
@@ -486,6 +548,7 @@ fn race(
     earlier: Access,
 ) -> Misuse {
     let (other_place, other) = (earlier.location.into(), block.findings.agent(by, earlier));
-    let same_closure = by.shows_order(&earlier, (access == "write", other_access == "write"));
+    let are_writes = (access == "write", other_access == "write");
+    let same_closure = by.shows_order(&earlier, are_writes, &block.order);
     Misuse::Race { access, memory, other_access, other_place, other, same_closure }
 }

@@ -180,6 +180,12 @@ impl Known {
 struct WarpOrder {
     /// The current tick.
     tick: u32,
+    /// The first tick since the numbers of lane closures began anew.
+    renumbered: u32,
+    /// The ticks that the warp's last `sync`, and the block's, ended. Only until the order is
+    /// partial.
+    synced: u32,
+    block_synced: u32,
     /// The knowledge that all lanes share.
     common: Known,
     /// The additional knowledge of single lanes since the warp's last `sync`.
@@ -225,8 +231,22 @@ impl Order {
     }
 
     /// From now on, some warps may be ordered and others not.
+    ///
+    /// Until now, all that a lane knows of others came by `sync`s.
     pub(crate) fn make_partial(&self) {
-        self.is_partial.set(true);
+        if self.is_partial.replace(true) {
+            return;
+        }
+        let mut warps = self.warps.borrow_mut();
+        let mut of_block = Ticks::default();
+        warps
+            .iter()
+            .enumerate()
+            .for_each(|(warp, order)| of_block.pass(warp, 0..LANES, order.block_synced));
+        for (warp, order) in warps.iter_mut().enumerate() {
+            order.common.seen = of_block.clone();
+            order.common.seen.pass(warp, 0..LANES, order.synced);
+        }
     }
 
     /// Whether some warps may be ordered and others not.
@@ -237,6 +257,18 @@ impl Order {
     /// The tick of an access that a warp makes now.
     pub(crate) fn tick(&self, warp: usize) -> u32 {
         self.warps.borrow()[warp].tick
+    }
+
+    /// The warp's lane closures get numbers from the lowest one on, again.
+    pub(crate) fn renumber_closures(&self, warp: usize) {
+        let order = &mut self.warps.borrow_mut()[warp];
+        order.tick += 1;
+        order.renumbered = order.tick;
+    }
+
+    /// Whether the lane closure of an access in this tick was numbered as the warp's current one.
+    pub(crate) fn has_numbers_of_now(&self, warp: usize, tick: u32) -> bool {
+        self.warps.borrow().get(warp).is_none_or(|order| tick >= order.renumbered)
     }
 
     /// Whether the author of the later access, made now, knows the earlier access.
@@ -351,9 +383,13 @@ impl Order {
         self.acquire(warp, lanes, &known);
     }
 
-    /// Synchronises the lanes of a warp. (If only `sync`s order warps, their counts suffice.)
+    /// Synchronises the lanes of a warp.
     pub(crate) fn sync_warp(&self, warp: usize) {
         if !self.is_partial() {
+            if let Some(order) = self.warps.borrow_mut().get_mut(warp) {
+                order.synced = order.tick;
+                order.tick += 1;
+            }
             return;
         }
         let known = self.release(warp, 0..LANES);
@@ -366,7 +402,11 @@ impl Order {
     pub(crate) fn sync_block(&self, warps: Range<usize>) {
         if self.is_partial() {
             self.sync_warps(&Vec::from_iter(warps));
+            return;
         }
+        warps.clone().for_each(|warp| self.sync_warp(warp));
+        let mut order = self.warps.borrow_mut();
+        warps.for_each(|warp| order[warp].block_synced = order[warp].synced);
     }
 
     /// Synchronises these warps.

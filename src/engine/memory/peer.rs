@@ -19,8 +19,9 @@ use std::collections::BTreeMap;
 
 /// Other blocks' accesses and copies to a block's memory.
 ///
-/// For each lane or asynchronous agent, the last visit, and the access to report. Byte counts are
-/// kept separately for each mbarrier, identified by its agent.
+/// For each lane or asynchronous agent, the last visit, and the access to report. Writes are kept
+/// separately: to know of a later arrival is not to know of them. So are byte counts, for each
+/// mbarrier, identified by its agent.
 #[derive(Default)]
 pub(crate) struct Visits(BTreeMap<(usize, usize, usize), (Access, Visit, Access)>);
 
@@ -77,7 +78,8 @@ pub(crate) fn visit(block: &BlockState, peer: &BlockState, by: Access, visit: Vi
         block.findings.note(by, Misuse::PeerEnded { access, block: of });
     } else if !matches!(visit, Visit::Bytes | Visit::Copy) {
         let lane = by.lane().unwrap_or(crate::lane::LANES);
-        peer.visits.borrow_mut().0.insert((by.agent, lane, 0), (by, visit, by));
+        let kind = usize::from(visit == Visit::Write);
+        peer.visits.borrow_mut().0.insert((by.agent, lane, kind), (by, visit, by));
     }
 }
 

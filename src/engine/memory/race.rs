@@ -9,7 +9,7 @@
 //! - between the blocks of a cluster, only the orders recorded in [`Order`];
 //! - between other blocks, none.
 
-use crate::engine::memory::order::Order;
+use crate::engine::memory::order::{Order, is_asynchronous};
 use core::panic::Location;
 use std::vec::Vec;
 
@@ -87,10 +87,13 @@ impl Access {
         &self,
         other: &Access,
         (is_write, other_is_write): (bool, bool),
+        order: &Order,
     ) -> bool {
+        let is_in_closure =
+            other.is_in_closure_of(self) && order.has_numbers_of_now(other.agent, other.tick);
         match (is_write, other_is_write) {
-            (false, true) => other.is_in_closure_of(self),
-            (true, false) => other.is_in_closure_of(self) && other.before > self.before,
+            (false, true) => is_in_closure,
+            (true, false) => is_in_closure && other.before > self.before,
             _ => false,
         }
     }
@@ -98,7 +101,9 @@ impl Access {
     /// Whether the two accesses happen in this order, or are made by one thread, in every schedule.
     fn is_before(&self, later: &Access, order: &Order) -> bool {
         if self.agent != later.agent {
-            let synced = self.epoch < later.epoch && order.shares_syncs(self.agent, later.agent);
+            let synced = self.epoch < later.epoch
+                && !is_asynchronous(later.agent)
+                && order.shares_syncs(self.agent, later.agent);
             return synced || order.knows(later, self);
         }
         let synced = self.epoch < later.epoch || self.warp_epoch < later.warp_epoch;
@@ -189,6 +194,7 @@ impl History {
         // A lane that writes its own value again does not undo the earlier change.
         let before =
             self.write.filter(|earlier| (earlier.agent, earlier.by) == (access.agent, access.by));
+        let before = before.filter(|earlier| order.has_numbers_of_now(earlier.agent, earlier.tick));
         let unchanged = before.map_or(NO_CLOSURE, |earlier| earlier.closure);
         self.write = Some(Access {
             by,
@@ -200,13 +206,20 @@ impl History {
         let raced_read = self.reads().find(|earlier| {
             (changes || earlier.agent != access.agent) && !earlier.is_over_before(&access, order)
         });
-        self.further.retain(|earlier| !earlier.is_over_before(&access, order));
+        if is_asynchronous(access.agent) {
+            // Reads before the copy's start were compared with the start, and reads behind it are
+            // findings. A warp that knows of the copy's end need not know them.
+            self.reads = [None; 3];
+            self.further.clear();
+        } else {
+            self.further.retain(|earlier| !earlier.is_over_before(&access, order));
+        }
         raced_write.map(|earlier| (earlier, true)).or(raced_read.map(|earlier| (earlier, false)))
     }
 
     /// An earlier access that is not ordered before this exclusive one, and whether it was a write.
     pub(crate) fn beside(&self, access: &Access, order: &Order) -> Option<(Access, bool)> {
-        let write = self.write.filter(|earlier| !earlier.is_seen_by(access, order));
+        let write = self.write.filter(|earlier| !earlier.is_before(access, order));
         let read = || self.reads().find(|earlier| !earlier.is_over_before(access, order));
         write.map(|earlier| (earlier, true)).or_else(|| Some((read()?, false)))
     }
@@ -230,6 +243,27 @@ impl History {
             None => {}
         }
         self.unseen_write(&access, order)
+    }
+
+    /// Forgets the reads before an operation that later accesses are ordered after, or race with.
+    pub(crate) fn forget_reads_before(&mut self, start: &Access, order: &Order) {
+        for read in &mut self.reads {
+            read.take_if(|read| read.is_over_before(start, order));
+        }
+        self.further.retain(|read| !read.is_over_before(start, order));
+    }
+
+    /// Records the end of a copy's read, in place of its start.
+    pub(crate) fn finish_read(&mut self, started: &Access, access: Access, order: &Order) {
+        let is_start = |read: &Access| {
+            let of = |by: &Access| (by.agent, by.by, by.tick, by.location);
+            of(read) == of(started)
+        };
+        for read in &mut self.reads {
+            read.take_if(|read| is_start(read));
+        }
+        self.further.retain(|read| !is_start(read));
+        self.read(access, order);
     }
 
     /// An earlier write that races with a read.
@@ -382,7 +416,10 @@ mod tests {
         let write = |lane, closure| Access { closure, ..by(Lanes::One(lane), 0) };
         let raced = |history: &History, lane, closure| {
             let read = write(lane, closure);
-            history.clone().was_read(read).map(|earlier| read.shows_order(&earlier, (false, true)))
+            history
+                .clone()
+                .was_read(read)
+                .map(|earlier| read.shows_order(&earlier, (false, true), &Order::default()))
         };
         let mut history = History::default();
         history.written(write(3, 7), true);
@@ -406,7 +443,10 @@ mod tests {
             history.was_read(at(0, read));
             let write = at(4, write);
             let (earlier, wrote) = history.written(write, true).unwrap();
-            assert_eq!((wrote, write.shows_order(&earlier, (true, false))), (false, shows));
+            assert_eq!(
+                (wrote, write.shows_order(&earlier, (true, false), &Order::default())),
+                (false, shows)
+            );
         }
     }
 

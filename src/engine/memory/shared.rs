@@ -416,6 +416,8 @@ impl SharedMemory {
                         (address + (byte - start) as u32, if wrote { "write" } else { "read" });
                     self.note(by, self.race("reduction", address, other, by, earlier), None);
                 }
+                // A later access knows the end of the reduction.
+                known.history.forget_reads_before(&by, &self.order);
                 known.start_reduction(by);
             },
         );
@@ -462,6 +464,12 @@ impl SharedMemory {
             let range = whole.start + part.start..whole.start + part.end;
             let address = address + part.start as u32;
             self.check_fenced(by, address, range.clone());
+            // A later write knows the end of the copy.
+            self.known.borrow_mut().change(
+                range.clone(),
+                |_, _| true,
+                |_, known| known.history.forget_reads_before(&by, &self.order),
+            );
             if let Some(of_part) = self.note_read(by, by, address, range.clone()) {
                 let first = UnwrittenBytes { bytes: 0, ..of_part };
                 unwritten.get_or_insert(first).bytes += of_part.bytes;
@@ -489,9 +497,7 @@ impl SharedMemory {
         self.known.borrow_mut().change(
             range,
             |_, _| true,
-            |_, known| {
-                known.history.read(by, &self.order);
-            },
+            |_, known| known.history.finish_read(started, by, &self.order),
         );
     }
 
@@ -733,7 +739,8 @@ impl SharedMemory {
         earlier: Access,
     ) -> Misuse {
         let (other_place, other) = (earlier.location.into(), self.findings.agent(by, earlier));
-        let same_closure = by.shows_order(&earlier, (access == "write", other_access == "write"));
+        let are_writes = (access == "write", other_access == "write");
+        let same_closure = by.shows_order(&earlier, are_writes, &self.order);
         let memory = Memory::Shared { address };
         Misuse::Race { access, memory, other_access, other_place, other, same_closure }
     }

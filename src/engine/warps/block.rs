@@ -18,7 +18,7 @@ use crate::engine::{
     record::{Recorded, Recorder, note_sync},
     warps::{
         cluster::ClusterBarrier,
-        context::current_lane,
+        context::{current_lane, fail},
         mbarrier::{Barriers, PhaseWait},
         registers::RegisterPool,
         stack,
@@ -33,6 +33,9 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::vec;
 use std::vec::Vec;
+
+/// The number of named barriers that a block has, with that of `sync`, which is number 0.
+const NAMED_BARRIERS: usize = 16;
 
 /// The state that the warps of a block share.
 pub(crate) struct BlockState {
@@ -68,6 +71,8 @@ pub(crate) struct BlockState {
     closures: RefCell<Vec<u8>>,
     /// Accesses of the running lane in its section; the count saturates.
     accesses: Cell<u8>,
+    /// The threads for which warps wait at each named barrier; 0 if none waits.
+    named: Cell<[u32; NAMED_BARRIERS]>,
     /// Whether a lane was found to exceed local memory. This is reported once.
     is_deep: Cell<bool>,
     /// Number of reads of the clock.
@@ -151,7 +156,10 @@ impl BlockState {
     /// collective.
     pub(crate) fn begin_closure(&self) {
         let closure = &mut self.closures.borrow_mut()[self.running.get()];
-        *closure = closure.checked_add(1).unwrap_or(NO_CLOSURE + 1);
+        *closure = closure.checked_add(1).unwrap_or_else(|| {
+            self.order.renumber_closures(self.agent());
+            NO_CLOSURE + 1
+        });
     }
 
     /// Begins a lane's part of a section.
@@ -179,8 +187,28 @@ impl BlockState {
         self.order.sync_block(self.agent_of(0)..self.agent_of(self.warps()));
     }
 
+    /// Checks the operands of a named barrier, to which a warp comes.
+    fn come_to_named(&self, barrier: u32, threads: u32) -> Result<(), Misuse> {
+        let mut named = self.named.get();
+        let misuse = |others| Misuse::NamedBarrier { barrier, threads, others };
+        let of_barrier = named.get_mut(barrier as usize).filter(|_| barrier > 0);
+        let waiting = of_barrier.ok_or(misuse(None))?;
+        if threads == 0 || !threads.is_multiple_of(LANES as u32) {
+            return Err(misuse(None));
+        }
+        if *waiting != 0 && *waiting != threads {
+            return Err(misuse(Some(*waiting)));
+        }
+        *waiting = threads;
+        self.named.set(named);
+        Ok(())
+    }
+
     /// These warps have reached their named barrier.
-    pub(crate) fn pass_named(&self, warps: &[usize]) {
+    pub(crate) fn pass_named(&self, barrier: u32, warps: &[usize]) {
+        let mut named = self.named.get();
+        named[barrier as usize] = 0;
+        self.named.set(named);
         let agents: Vec<usize> = warps.iter().map(|&warp| self.agent_of(warp)).collect();
         self.order.sync_warps(&agents);
         warps.iter().for_each(|&warp| self.warp_epochs.borrow_mut()[warp] += 1);
@@ -233,6 +261,7 @@ impl ClusterState {
             warp_epochs: RefCell::new(vec![0; warps]),
             closures: RefCell::new(vec![NO_CLOSURE; warps]),
             accesses: Cell::new(0),
+            named: Cell::default(),
             is_deep: Cell::new(false),
             clock: Cell::new(0),
             elected: elected(index, seed, warps),
@@ -351,6 +380,8 @@ impl WarpOfBlock<'_> {
     /// Waits until this many threads of the block wait at this named barrier.
     pub(crate) fn sync_named(self, site: Site, barrier: u32, threads: u32) {
         if !std::thread::panicking() {
+            let come = self.state.come_to_named(barrier, threads);
+            come.unwrap_or_else(|misuse| fail(site, misuse));
             self.state.order.make_partial();
             note_sync(site);
             self.yielder.suspend(Waiting::Named { barrier, threads, location: site.location });

@@ -24,8 +24,12 @@ pub(crate) const BYTES: usize = 8;
 /// The largest count of arrivals, and the largest transaction count in bytes, of a phase.
 const MOST: u32 = (1 << 20) - 1;
 
-/// Consecutive tests without success before a loop counts as endless.
+/// Consecutive tests without success before a loop counts as endless, if no warp does anything else
+/// meanwhile.
 const VAIN_TESTS: u64 = 1 << 16;
+
+/// The same if other warps run, but nothing happens at a barrier: seconds of tests.
+const VAIN_TESTS_BESIDE_OTHERS: u64 = 1 << 21;
 
 /// The mbarriers of a block, by address.
 pub(crate) struct Barriers {
@@ -33,9 +37,29 @@ pub(crate) struct Barriers {
     /// Number of mbarriers that the block has initialised.
     made: usize,
     /// Tests since the last event at a barrier, and waits that gave up.
-    vain_tests: u64,
+    vain_tests: VainTests,
     /// Determines the waits that give up at once.
     random: fastrand::Rng,
+}
+
+/// Tests without success, and waits that gave up.
+#[derive(Clone, Copy, Default)]
+struct VainTests {
+    /// Since the last event at a barrier.
+    all: u64,
+    /// Since then, and since a warp did anything else than test.
+    alone: u64,
+}
+
+impl VainTests {
+    /// Whether the loops around the tests count as endless.
+    fn are_endless(self) -> bool {
+        self.alone > VAIN_TESTS || self.all > VAIN_TESTS_BESIDE_OTHERS
+    }
+
+    fn plus(self, more: u64) -> Self {
+        VainTests { all: self.all + more, alone: self.alone + more }
+    }
 }
 
 /// An mbarrier.
@@ -198,7 +222,7 @@ impl Barrier {
     fn count_arrival(&mut self, by: Access, arrival: Arrival) -> Result<u64, BarrierMisuse> {
         let Arrival { count, expect, drop, .. } = arrival;
         let lanes = executing(current_lane()).len() as u32;
-        let arrivals = count * lanes;
+        let arrivals = count.saturating_mul(lanes);
         // Before the bytes: the phase must stay as it is if other warps run on.
         if arrivals > self.pending {
             return Err(BarrierMisuse::TooManyArrivals { of: self.count });
@@ -206,7 +230,7 @@ impl Barrier {
         let state = u64::from(self.phase & state::PHASES)
             | u64::from(self.pending) << state::PENDING
             | self.which;
-        self.expect(by, expect * lanes)?;
+        self.expect(by, expect.saturating_mul(lanes))?;
         let phase = self.phase;
         if drop {
             let of = self.count;
@@ -314,7 +338,7 @@ pub(crate) fn barrier_state(block: &BlockState, address: u32, barrier: &Barrier)
 impl Barriers {
     /// No barriers yet.
     pub(crate) fn new(random: fastrand::Rng) -> Self {
-        Barriers { live: BTreeMap::new(), made: 0, vain_tests: 0, random }
+        Barriers { live: BTreeMap::new(), made: 0, vain_tests: VainTests::default(), random }
     }
 
     pub(crate) fn get(&self, address: u32) -> Option<&Barrier> {
@@ -331,10 +355,14 @@ impl Barriers {
         self.live.get(&wait.address).is_none_or(|barrier| barrier.is_over(wait.phase) != Ok(false))
     }
 
-    /// Whether the wait may give up now. After `VAIN_TESTS` vain tests it may not: the loop around
-    /// it counts as endless.
+    /// Whether the wait may give up now. It may not if the loop around it counts as endless.
     pub(crate) fn may_give_up(&self, wait: &PhaseWait) -> bool {
-        wait.gives_up && self.vain_tests < VAIN_TESTS
+        wait.gives_up && !self.vain_tests.plus(1).are_endless()
+    }
+
+    /// A warp of the cluster has done something else than test barriers.
+    pub(crate) fn note_progress(&mut self) {
+        self.vain_tests.alone = 0;
     }
 }
 
@@ -387,7 +415,7 @@ fn use_barrier<R>(
 ) -> Result<R, Misuse> {
     block.shared.use_barrier(by, address)?;
     let mut barriers = block.barriers.borrow_mut();
-    barriers.vain_tests = 0;
+    barriers.vain_tests = VainTests::default();
     let barrier = barriers.live.get_mut(&address).ok_or(BarrierMisuse::Uninitialised);
     barrier.and_then(work).map_err(|misuse| Misuse::Barrier { address, misuse })
 }
@@ -487,17 +515,20 @@ pub(crate) fn arrive_at_peer(site: Site, form: &'static str, address: u32, arriv
     explain_refills(site, address);
 }
 
+/// The bytes of the running lane, or those of each lane together. Too many for a barrier stay so.
+fn of_all_lanes(bytes: u32) -> u32 {
+    bytes.saturating_mul(executing(current_lane()).len() as u32)
+}
+
 /// `mbarrier.expect_tx`.
 pub(crate) fn expect_bytes(site: Site, form: &'static str, address: u32, bytes: u32) {
-    at_barrier(site, address, form, |_, by, barrier| {
-        barrier.expect(by, bytes * executing(current_lane()).len() as u32)
-    });
+    at_barrier(site, address, form, |_, by, barrier| barrier.expect(by, of_all_lanes(bytes)));
 }
 
 /// `mbarrier.complete_tx`.
 pub(crate) fn complete_bytes(site: Site, form: &'static str, address: u32, bytes: u32) {
     at_barrier(site, address, form, |_, by, barrier| {
-        let bytes = bytes * executing(current_lane()).len() as u32;
+        let bytes = of_all_lanes(bytes);
         barrier.history.note_bytes(by.location, bytes.into());
         barrier.receive(bytes)
     });
@@ -505,13 +536,13 @@ pub(crate) fn complete_bytes(site: Site, form: &'static str, address: u32, bytes
 
 /// `mbarrier.expect_tx` at the barrier of a `.shared::cluster` address.
 pub(crate) fn expect_bytes_at_peer(site: Site, form: &'static str, address: u32, bytes: u32) {
-    let bytes = bytes * executing(current_lane()).len() as u32;
+    let bytes = of_all_lanes(bytes);
     count_bytes_at_peer(site, form, address, |by, barrier| barrier.expect(by, bytes));
 }
 
 /// `mbarrier.complete_tx` at the barrier of a `.shared::cluster` address.
 pub(crate) fn complete_bytes_at_peer(site: Site, form: &'static str, address: u32, bytes: u32) {
-    let bytes = bytes * executing(current_lane()).len() as u32;
+    let bytes = of_all_lanes(bytes);
     count_bytes_at_peer(site, form, address, |by, barrier| {
         barrier.history.note_bytes(by.location, bytes.into());
         barrier.receive(bytes)
@@ -619,7 +650,7 @@ fn look_in_vain(site: Site, form: &'static str, wait: PhaseWait, scope: Scope, m
     let vain = with_block(|block| block.barriers.borrow().vain_tests);
     let over = look(site, form, wait, scope);
     if !over {
-        with_block(|block| block.barriers.borrow_mut().vain_tests = vain + more);
+        with_block(|block| block.barriers.borrow_mut().vain_tests = vain.plus(more));
     }
     over
 }
@@ -663,7 +694,7 @@ pub(crate) fn test_in_lane(
     let wait = PhaseWait { address, phase, location: site.location, gives_up: true };
     let over = look_in_vain(site, form, wait, scope, 1);
     if !over {
-        if with_block(|block| block.barriers.borrow().vain_tests) > VAIN_TESTS {
+        if with_block(|block| block.barriers.borrow().vain_tests).are_endless() {
             fail(site, with_block(|block| polling(block, address)));
         }
         pause(site, form, Pause::Test(address));
@@ -712,7 +743,7 @@ pub(crate) fn receive_copy(
     land: impl FnOnce(Access),
 ) -> Result<(), Misuse> {
     let mut barriers = block.barriers.borrow_mut();
-    barriers.vain_tests = 0;
+    barriers.vain_tests = VainTests::default();
     let misuse = |misuse| Misuse::Barrier { address, misuse };
     let barrier = barriers.live.get_mut(&address).ok_or(misuse(BarrierMisuse::Uninitialised))?;
     land(barrier.release_asynchronously(proxy, started));
@@ -754,7 +785,7 @@ pub(crate) fn receive_arrival(
     land: impl FnOnce(Access),
 ) -> Result<Access, Misuse> {
     let mut barriers = block.barriers.borrow_mut();
-    barriers.vain_tests = 0;
+    barriers.vain_tests = VainTests::default();
     let misuse = |misuse| Misuse::Barrier { address, misuse };
     let barrier = barriers.live.get_mut(&address).ok_or(misuse(BarrierMisuse::Uninitialised))?;
     let by = barrier.release_asynchronously(Proxy::Generic, started);

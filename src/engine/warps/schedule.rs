@@ -84,6 +84,16 @@ impl Progress {
         }
     }
 
+    /// Whether the warp tests mbarriers, perhaps again and again. (A wait that does not give up
+    /// ends with its phase.)
+    fn polls(&self) -> bool {
+        match self {
+            Progress::Waiting(Waiting::Scheduler(tested)) => !tested.is_empty(),
+            Progress::Waiting(Waiting::Phases(waits)) => waits.iter().any(|wait| wait.gives_up),
+            _ => false,
+        }
+    }
+
     /// Whether the warp can run because its wait may give up.
     fn may_give_up(&self, state: &BlockState) -> bool {
         let Progress::Waiting(Waiting::Phases(waits)) = self else { return false };
@@ -92,8 +102,8 @@ impl Progress {
     }
 }
 
-/// The warps of a block that wait at a named barrier that is complete, if there is one.
-fn met(progress: &[Progress]) -> Option<Vec<usize>> {
+/// A named barrier of a block that is complete, if there is one, and the warps that wait there.
+fn met(progress: &[Progress]) -> Option<(u32, Vec<usize>)> {
     let named = |progress: &Progress| match progress {
         Progress::Waiting(Waiting::Named { barrier, threads, .. }) => Some((*barrier, *threads)),
         _ => None,
@@ -101,7 +111,7 @@ fn met(progress: &[Progress]) -> Option<Vec<usize>> {
     progress.iter().filter_map(named).find_map(|at| {
         let warps: Vec<usize> =
             (0..progress.len()).filter(|&warp| named(&progress[warp]) == Some(at)).collect();
-        (warps.len() * LANES == at.1 as usize).then_some(warps)
+        (warps.len() * LANES == at.1 as usize).then_some((at.0, warps))
     })
 }
 
@@ -275,6 +285,9 @@ fn take_turns(
                 continue;
             }
         };
+        if !progress[agent].polls() {
+            cluster.blocks.iter().for_each(|block| block.barriers.borrow_mut().note_progress());
+        }
         let of_block = state.agent_of(0)..state.agent_of(state.warps());
         let in_block = &mut progress[of_block];
         if matches!(in_block[warp], Progress::Ended) {
@@ -286,8 +299,8 @@ fn take_turns(
         {
             state.pass_sync();
             in_block.fill_with(|| Progress::READY);
-        } else if let Some(warps) = met(in_block) {
-            state.pass_named(&warps);
+        } else if let Some((barrier, warps)) = met(in_block) {
+            state.pass_named(barrier, &warps);
             warps.into_iter().for_each(|warp| in_block[warp] = Progress::READY);
         }
     }

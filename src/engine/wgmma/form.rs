@@ -54,6 +54,11 @@ impl Form {
         };
         Self { ptx, n, family }
     }
+
+    /// N and K.
+    pub(super) fn shape(&self) -> (usize, usize) {
+        (self.n, self.family.k)
+    }
 }
 
 const fn find(families: &'static [Family], ptx: &str) -> Option<&'static Family> {

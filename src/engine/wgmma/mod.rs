@@ -53,7 +53,7 @@ use std::vec::Vec;
 /// Warps of a warpgroup.
 pub(crate) const WARPS: usize = 4;
 
-/// Results in registers that are remembered for each warp.
+/// Results, and fragments of A, that are remembered for each warp.
 const REMEMBERED: usize = 16;
 
 /// The operands of a `wgmma.mma_async` except its registers, A, and A's metadata.
@@ -101,6 +101,8 @@ struct Multiplication {
     registers: usize,
     c: C,
     operands: Operands,
+    /// The warp's fences before it.
+    fences: u32,
     started: Access,
 }
 
@@ -110,6 +112,19 @@ enum C {
     /// The result of the `wgmma` of this number.
     Result(u32),
 }
+
+/// The result of a `wgmma`.
+struct Landed {
+    /// The group of the `wgmma`.
+    group: u32,
+    shape: Shape,
+    /// The warp's fences before it.
+    fences: u32,
+    d: Columns,
+}
+
+/// N and K of a `wgmma`.
+type Shape = (usize, usize);
 
 /// The last `wgmma` of a warp.
 #[derive(Clone, Copy)]
@@ -122,17 +137,21 @@ struct Last {
 /// The `wgmma`s of a warp.
 #[derive(Default)]
 struct Warp {
-    /// Whether a `wgmma.fence` follows the last wait.
+    /// Number of `wgmma.fence`s.
+    fences: u32,
+    /// Whether one of them follows the last wait.
     is_fenced: bool,
     started: u32,
     committed: u32,
     /// Number of groups that it has waited for.
     awaited: u32,
     in_flight: Vec<Multiplication>,
-    /// Results that are available: by the number of the `wgmma`, with its group.
-    landed: HashMap<u32, (u32, Columns)>,
-    /// Results that are in registers now.
-    settled: VecDeque<Columns>,
+    /// Results that are available: by the number of the `wgmma`.
+    landed: HashMap<u32, Landed>,
+    /// Results that are in registers now, and the shapes of their `wgmma`s.
+    settled: VecDeque<(Columns, Shape)>,
+    /// A's registers in earlier `wgmma`s.
+    fragments_a: VecDeque<PerLane<[u32; 4]>>,
     last: Option<Last>,
 }
 
@@ -177,6 +196,31 @@ impl WarpGroups {
 }
 
 impl Warp {
+    /// Whether a `wgmma.fence` is missing before a `wgmma` of these registers (PTX ISA 9.7.15.7.1).
+    ///
+    /// Accumulators need none if they are still those of a `wgmma` of the same shape. Behind a
+    /// wait, A's registers need one if no earlier `wgmma` had these values.
+    fn lacks_fence(&self, shape: Shape, c: &C, a: &A<PerLane<[u32; 4]>>) -> bool {
+        let changed_a = |a: &PerLane<[u32; 4]>| {
+            self.fragments_a.iter().all(|earlier| earlier.array() != a.array())
+        };
+        let of_accumulators = match c {
+            C::Result(number) => {
+                let flying = self.in_flight.iter().find(|flying| flying.number == *number);
+                let flying = flying.map(|of| (of.operands.operation.form.shape(), of.fences));
+                let landed = self.landed.get(number).map(|of| (of.shape, of.fences));
+                let is_beside = |(of_shape, fences)| of_shape != shape && fences == self.fences;
+                flying.or(landed).is_some_and(is_beside)
+            }
+            C::Columns(of) => {
+                let is_same =
+                    |(held, of_shape): &(Columns, Shape)| held == of && *of_shape == shape;
+                !self.is_fenced && !self.settled.iter().any(is_same)
+            }
+        };
+        of_accumulators || matches!(a, A::Registers(a) if !self.is_fenced && changed_a(a))
+    }
+
     /// Takes registers as the accumulators of a new `wgmma`. Returns its accumulator input.
     fn take_registers(&self, block: &BlockState, by: Access, held: Columns) -> C {
         let newest = self.in_flight.iter().rev().find(|flying| {
@@ -188,8 +232,8 @@ impl Warp {
             _ => {
                 self.check_unmarked(block, by, &held);
                 // Another warp's wait has completed it, but this warp still has to wait.
-                let is_it = |(number, (_, d)): &(&u32, &(u32, Columns))| {
-                    d.len() == held.len() && is_all_marks(&held, **number)
+                let is_it = |(number, landed): &(&u32, &Landed)| {
+                    landed.d.len() == held.len() && is_all_marks(&held, **number)
                 };
                 match self.landed.iter().find(is_it) {
                     Some((&number, _)) => C::Result(number),
@@ -224,7 +268,12 @@ fn is_all_marks(held: &[Column], number: u32) -> bool {
 pub(crate) fn fence(site: Site) {
     if !std::thread::panicking() {
         note_collective(site, "wgmma.fence.sync.aligned");
-        with_block(|block| block.wgmma.borrow_mut().warp(block.running()).is_fenced = true);
+        with_block(|block| {
+            let mut groups = block.wgmma.borrow_mut();
+            let warp = groups.warp(block.running());
+            warp.is_fenced = true;
+            warp.fences += 1;
+        });
     }
 }
 
@@ -281,21 +330,22 @@ fn complete(block: &BlockState, group: usize, groups: u32) -> Result<(), Misuse>
         let (mut numbers, mut warps, mut c) = (Vec::new(), Vec::new(), Vec::new());
         for (rank, of_warp) in ended.iter_mut().enumerate() {
             let Some(of_warp) = of_warp.next() else { continue };
-            numbers.push((of_warp.number, of_warp.group));
+            numbers.push((of_warp.number, of_warp.group, of_warp.fences));
             warps.push(of_warp.operands);
             let landed = &mut all.warp(group * WARPS + rank).landed;
             c.push(match of_warp.c {
                 C::Columns(columns) => columns,
                 // It has ended before this one.
                 C::Result(before) => {
-                    landed.remove(&before).map(|(_, columns)| columns).unwrap_or_default()
+                    landed.remove(&before).map(|landed| landed.d).unwrap_or_default()
                 }
             });
         }
         let Some(Operands { operation: Operation { form, .. }, .. }) = warps.first() else { break };
         let d = (form.family.land)(&|address| block.shared.peek(address), &warps, &c);
-        for (rank, ((number, of_group), d)) in numbers.into_iter().zip(d).enumerate() {
-            all.warp(group * WARPS + rank).landed.insert(number, (of_group, d));
+        for (rank, ((number, of_group, fences), d)) in numbers.into_iter().zip(d).enumerate() {
+            let landed = Landed { group: of_group, shape: form.shape(), fences, d };
+            all.warp(group * WARPS + rank).landed.insert(number, landed);
         }
     }
     block.is_multiplying.set(all.warps.iter().any(|warp| !warp.in_flight.is_empty()));
@@ -355,7 +405,7 @@ fn settle_columns(site: Site, mut held: Columns) -> Columns {
         let landed = warp
             .landed
             .iter()
-            .map(|(number, (_, d))| (*number, d.len(), block.access_by(Lanes::Each, site)));
+            .map(|(number, of)| (*number, of.d.len(), block.access_by(Lanes::Each, site)));
         let known: Vec<(u32, usize, Access)> =
             numbers.chain(landed).filter(|(_, of, _)| *of == held.len()).collect();
         let marks = |number: u32| {
@@ -375,8 +425,8 @@ fn settle_columns(site: Site, mut held: Columns) -> Columns {
                 Misuse::AccumulatorInFlight { access: "write", place },
             );
         }
-        let is_there = warp.landed.get(&number).is_some_and(|(group, _)| *group < warp.awaited);
-        if is_there && let Some((_, d)) = warp.landed.remove(&number) {
+        let is_there = warp.landed.get(&number).is_some_and(|of| of.group < warp.awaited);
+        if is_there && let Some(Landed { shape, d, .. }) = warp.landed.remove(&number) {
             for (register, column) in held.iter_mut().enumerate() {
                 for lane in 0..LANES {
                     if column[lane] == mark(number, register, lane) {
@@ -387,7 +437,7 @@ fn settle_columns(site: Site, mut held: Columns) -> Columns {
             if warp.settled.len() == REMEMBERED {
                 warp.settled.pop_front();
             }
-            warp.settled.push_back(held.clone());
+            warp.settled.push_back((held.clone(), shape));
         }
         held
     })
@@ -408,7 +458,7 @@ fn check_columns_finished(site: Site, held: &[Column]) {
         let by = block.access_by(Lanes::Each, site);
         warp.check_unmarked(block, by, held);
         // Another warp's wait has completed it, but this warp still has to wait.
-        let not_awaited = |(number, (group, d)): &(&u32, &(u32, Columns))| {
+        let not_awaited = |(number, Landed { group, d, .. }): &(&u32, &Landed)| {
             *group >= warp.awaited && d.len() == held.len() && is_all_marks(held, **number)
         };
         if warp.landed.iter().any(|landed| not_awaited(&landed)) {

@@ -4,7 +4,7 @@
 use super::descriptor::Descriptor;
 use super::land::ROWS;
 use super::marks::{Columns, columns, mark, of_columns};
-use super::{A, C, Last, Multiplication, Operands, Operation, WARPS};
+use super::{A, Last, Multiplication, Operands, Operation, REMEMBERED, WARPS};
 use crate::engine::{
     arithmetic::{check_codes, codes},
     findings::Misuse,
@@ -90,17 +90,18 @@ fn start(site: Site, operands: Operands, held: Columns) -> Columns {
             warp.check_unmarked(block, by, &columns(registers));
         }
         warp.check_unmarked(block, by, &[*operands.metadata.array()]);
-        let is_settled = match &c {
-            C::Result(_) => true,
-            C::Columns(of) => warp.settled.contains(of),
-        };
-        if !warp.is_fenced && !is_settled {
+        if warp.lacks_fence(form.shape(), &c, &operands.a) {
             block.findings.note(by, Misuse::WgmmaUnfenced { form: form.ptx });
         }
+        if let A::Registers(registers) = &operands.a {
+            warp.fragments_a.truncate(REMEMBERED - 1);
+            warp.fragments_a.push_front(*registers);
+        }
         warp.started += 1;
-        let (number, group) = (warp.started, warp.committed);
+        let (number, group, fences) = (warp.started, warp.committed, warp.fences);
         warp.last = Some(Last { group, by });
-        warp.in_flight.push(Multiplication { number, group, registers, c, operands, started: by });
+        let started = Multiplication { number, group, registers, c, operands, fences, started: by };
+        warp.in_flight.push(started);
         block.is_multiplying.set(true);
         Ok(number)
     });
