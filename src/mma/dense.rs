@@ -114,6 +114,8 @@ use core::marker::PhantomData;
 /// [`AndPopc`]: crate::isa::AndPopc
 pub struct Mma<S, A, B, C, O = Plain, Target = BuildTarget>(PhantomData<(S, A, B, C, O, Target)>);
 
+impl<S, A, B, C, O, Target> Sealed for Mma<S, A, B, C, O, Target> {}
+
 /// A form of `mma` that exists: see the table at [`Mma`].
 #[diagnostic::on_unimplemented(
     message = "there is no form `{Self}`",
@@ -164,7 +166,6 @@ macro_rules! implementations {
         [$q:ident $shape:ident $la:ident $lb:ident $d:ident $a:ident $b:ident $c:ident]
         $needs:ident [$s:ty] [$of_a:ty] [$of_b:ty]
     )) => {
-        impl<Target> Sealed for Mma<$s, $of_a, $of_b, ptx::$c, ptx::$q, Target> {}
         impl<Target> MmaForm for Mma<$s, $of_a, $of_b, ptx::$c, ptx::$q, Target> {
             type A = FragmentA<$s, $of_a>;
             type B = FragmentB<$s, $of_b>;
@@ -187,7 +188,6 @@ macro_rules! implementations {
 
 crate::mma_forms!(implementations);
 
-impl<O, Target> Sealed for Mma<M16N8K8Pairs, f64, f64, f64, O, Target> {}
 /// The instruction of [`M16N8K8`]. Its registers hold the elements in another order.
 impl<O, Target> MmaForm for Mma<M16N8K8Pairs, f64, f64, f64, O, Target>
 where

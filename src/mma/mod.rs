@@ -93,6 +93,6 @@ pub(crate) use stmatrix::StMatrixForms;
 pub use stmatrix::{StMatrix, StMatrixBytes};
 pub use wgmma::{
     DenseA, GroupAccumulator, InFlight, Issue, IssueSparse, M64, MatrixA, MatrixB, Multiplicand,
-    PatternSwizzle, PeerAccumulator, SharedAccumulator, SparseA, SparsityA, Subtracts, Wgmma,
-    WgmmaColumns, WgmmaForm, WgmmaSparse, WgmmaSparseForm,
+    PatternSwizzle, PeerAccumulator, SharedAccumulator, SparseA, SparsityA, Subtracts,
+    Transposable, Wgmma, WgmmaColumns, WgmmaForm, WgmmaSparse, WgmmaSparseForm,
 };

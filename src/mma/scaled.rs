@@ -85,6 +85,11 @@ pub struct MmaScaled<
     Target = BuildTarget,
 >(PhantomData<(S, A, B, K, SelectA, SelectB, Target)>);
 
+impl<S, A, B, K, SelectA, SelectB, Target> Sealed
+    for MmaScaled<S, A, B, K, SelectA, SelectB, Target>
+{
+}
+
 /// Selects a set of scales in a register: the bytes from `BYTE` on, in the lanes `THREAD` of each
 /// four.
 ///
@@ -198,8 +203,6 @@ macro_rules! implementations {
         ) }
     )*)*};
     (@named $name:ident ($ptx:tt $needs:ident [$s:ty] [$a:ty] [$b:ty] [$kind:ty])) => {
-        impl<SelectA, SelectB, Target> Sealed
-            for MmaScaled<$s, $a, $b, $kind, SelectA, SelectB, Target> {}
         impl<SelectA, SelectB, Target> MmaScaledForm
             for MmaScaled<$s, $a, $b, $kind, SelectA, SelectB, Target>
         {

@@ -122,6 +122,8 @@ pub struct MmaSparse<S, A, B, C, O = Plain, Order = Ordered, Target = BuildTarge
     PhantomData<(S, A, B, C, O, Order, Target)>,
 );
 
+impl<S, A, B, C, O, Order, Target> Sealed for MmaSparse<S, A, B, C, O, Order, Target> {}
+
 /// The sparsity selector `WHICH`.
 #[derive(Debug, Clone, Copy)]
 pub struct Selector<const WHICH: u32>;
@@ -208,8 +210,6 @@ macro_rules! implementations {
         $order:ident $q:ident $shape:ident $d:ident $a:ident $b:ident $c:ident $selectors:literal
             $needs:ident [$of_a:ty] [$of_b:ty]
     )) => {
-        impl<Target> Sealed
-            for MmaSparse<ptx::$shape, $of_a, $of_b, ptx::$c, ptx::$q, ptx::$order, Target> {}
         impl<Target> MmaSparseForm
             for MmaSparse<ptx::$shape, $of_a, $of_b, ptx::$c, ptx::$q, ptx::$order, Target>
         {

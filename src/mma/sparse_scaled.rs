@@ -89,6 +89,11 @@ pub struct MmaSparseScaled<
     Target = BuildTarget,
 >(PhantomData<(S, A, B, K, SelectA, SelectB, Target)>);
 
+impl<S, A, B, K, SelectA, SelectB, Target> Sealed
+    for MmaSparseScaled<S, A, B, K, SelectA, SelectB, Target>
+{
+}
+
 /// A form of `mma.sp` with block scaling that exists: see the table at [`MmaSparseScaled`].
 #[diagnostic::on_unimplemented(
     message = "there is no form `{Self}`",
@@ -136,8 +141,6 @@ macro_rules! implementations {
         ) }
     )*)*};
     (@named $name:ident ([$($ptx:tt)*] $needs:ident [$s:ty] [$a:ty] [$b:ty] [$kind:ty])) => {
-        impl<SelectA, SelectB, Target> Sealed
-            for MmaSparseScaled<$s, $a, $b, $kind, SelectA, SelectB, Target> {}
         impl<SelectA, SelectB, Target> MmaSparseScaledForm
             for MmaSparseScaled<$s, $a, $b, $kind, SelectA, SelectB, Target>
         {

@@ -89,7 +89,9 @@ impl Supports<ArchOnly<120>> for Sm121a {}
     message = "this instruction needs a GPU that is `{R}`; this build is for `{Self}`",
     label = "not available on `{Self}`",
     note = "give the kernel `#[kernel(.., target = \"sm_..\")]`, which leaves it out of builds \
-            for older GPUs, or build for a newer one"
+            for older GPUs, or build for a newer one: `AtLeast<90>` is `target = \"sm_90\"`, \
+            `OnlyArch<90>` is `target = \"sm_90a\"`, `ArchSpecific<90>` is both sm_90a and newer \
+            targets of one architecture"
 )]
 pub trait Supports<R>: Target {}
 

@@ -10,10 +10,8 @@ fn multiply(block: &Block, #[shared] a: TileA, #[shared] b: TileB) {
     let mut acc = GroupAccumulator::<32, f32>::zero().begin(group);
     Wgmma::<32, bf16, bf16, f32>::issue(group, &mut acc, |issue| {
         issue.accumulate(a.matrix_a((0, 0)), b.matrix_b((0, 0)));
-        //~^ ERROR the method `matrix_a` exists for struct
-        //~> `ptx_matrix::memory::SharedTile<ptx_matrix::element::bf16, 64, 64>`, but its trait
-        //~> bounds were not
-        //~| `Unswizzled: PatternSwizzle`
+        //~^ ERROR `wgmma` takes no tiles with the swizzle `Unswizzled`
+        //~| it takes `Swizzle32`, `Swizzle64` and `Swizzle128`, of lines of as many bytes
     });
     acc.finish(group);
 }

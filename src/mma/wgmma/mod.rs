@@ -22,7 +22,9 @@ use crate::target::{BuildTarget, BuiltFor, OnlyArch, Supports};
 use accumulator::RegistersOf;
 pub use accumulator::{GroupAccumulator, M64, WgmmaColumns};
 use core::marker::PhantomData;
-pub use operand::{DenseA, MatrixA, MatrixB, Multiplicand, PatternSwizzle, SparseA, SparsityA};
+pub use operand::{
+    DenseA, MatrixA, MatrixB, Multiplicand, PatternSwizzle, SparseA, SparsityA, Transposable,
+};
 #[allow(unused_imports, reason = "kernels by a form's name are the host's")]
 pub(crate) use operand::{descriptor, width};
 pub use shared::{PeerAccumulator, SharedAccumulator};

@@ -134,6 +134,16 @@ impl PatternSwizzle for Swizzle32 {}
 impl PatternSwizzle for Swizzle64 {}
 impl PatternSwizzle for Swizzle128 {}
 
+/// An element type whose operands `wgmma` also takes MN-major: A column-major, B row-major.
+#[diagnostic::on_unimplemented(
+    message = "`wgmma` takes operands of `{Self}` K-major only",
+    label = "MN-major operands have elements of 16 bits",
+    note = "let A be `RowMajor` and B `ColMajor`"
+)]
+pub trait Transposable: Multiplicand<Width = Bits16> {}
+impl Transposable for f16 {}
+impl Transposable for bf16 {}
+
 /// Bytes of A along K for each instruction, for all element types.
 const STEP: usize = 32;
 
@@ -239,7 +249,7 @@ const fn place<T, S: Swizzle>(line: usize, along: usize) -> u32 {
     (line * width::<S>() + along * size_of::<T>()) as u32
 }
 
-impl<T: Multiplicand, const ROWS: usize, const COLS: usize, S: PatternSwizzle>
+impl<T: Multiplicand, const ROWS: usize, const COLS: usize, S: Swizzle>
     SharedTile<T, ROWS, COLS, S, RowMajor>
 {
     /// The A operand of a [`Wgmma`](crate::mma::Wgmma), K-major: 64 rows from (row, k) on, with 32
@@ -256,7 +266,10 @@ impl<T: Multiplicand, const ROWS: usize, const COLS: usize, S: PatternSwizzle>
     /// twice the K.
     #[inline]
     #[track_caller]
-    pub fn matrix_a<C: Coordinate>(self, at: C) -> MatrixA<T::As, NoTrans> {
+    pub fn matrix_a<C: Coordinate>(self, at: C) -> MatrixA<T::As, NoTrans>
+    where
+        S: PatternSwizzle,
+    {
         const { check_line::<T, S>(COLS) };
         const { check_known::<C, AlongK<T, DenseA, 1, ROWS, COLS, 64, true>>() };
         let (row, k) =
@@ -277,7 +290,8 @@ impl<T: Multiplicand, const ROWS: usize, const COLS: usize, S: PatternSwizzle>
         at: C,
     ) -> MatrixB<N, T::As, Trans, F>
     where
-        T: Element<Width = Bits16>,
+        T: Transposable,
+        S: PatternSwizzle,
     {
         const { check_line::<T, S>(COLS) };
         const { check_known::<C, AcrossK<T, F, ROWS, COLS, N, true>>() };
@@ -286,7 +300,7 @@ impl<T: Multiplicand, const ROWS: usize, const COLS: usize, S: PatternSwizzle>
     }
 }
 
-impl<T: Multiplicand, const ROWS: usize, const COLS: usize, S: PatternSwizzle>
+impl<T: Multiplicand, const ROWS: usize, const COLS: usize, S: Swizzle>
     SharedTile<T, ROWS, COLS, S, ColMajor>
 {
     /// The A operand of a [`Wgmma`](crate::mma::Wgmma), M-major: 64 rows of the 16 columns from (0,
@@ -299,7 +313,8 @@ impl<T: Multiplicand, const ROWS: usize, const COLS: usize, S: PatternSwizzle>
     #[track_caller]
     pub fn matrix_a<C: Coordinate>(self, at: C) -> MatrixA<T::As, Trans>
     where
-        T: Element<Width = Bits16>,
+        T: Transposable,
+        S: PatternSwizzle,
     {
         const { check_line::<T, S>(ROWS) };
         const { check_known::<C, AcrossK<T, DenseA, COLS, ROWS, 64, false>>() };
@@ -325,7 +340,10 @@ impl<T: Multiplicand, const ROWS: usize, const COLS: usize, S: PatternSwizzle>
     pub fn matrix_b<const N: usize, F: SparsityA, C: Coordinate>(
         self,
         at: C,
-    ) -> MatrixB<N, T::As, NoTrans, F> {
+    ) -> MatrixB<N, T::As, NoTrans, F>
+    where
+        S: PatternSwizzle,
+    {
         const { check_line::<T, S>(ROWS) };
         const { check_step::<S, F>() };
         const { check_known::<C, AlongK<T, F, 1, COLS, ROWS, N, false>>() };

@@ -15,9 +15,10 @@ use super::WGMMA_M;
 use crate::parts::mma::MmaOp;
 use crate::parts::scheduler::MatrixCoord;
 use ptx_matrix::copy::BoxTile;
-use ptx_matrix::element::Bits16;
 use ptx_matrix::fragment::{Order, Shape};
-use ptx_matrix::mma::{MatrixA, MatrixB, Multiplicand, NoTrans, Trans, Transposition};
+use ptx_matrix::mma::{
+    MatrixA, MatrixB, Multiplicand, NoTrans, Trans, Transposable, Transposition,
+};
 use ptx_matrix::prelude::*;
 use ptx_matrix::scope::ClusterMask;
 
@@ -213,7 +214,7 @@ impl<T: Element, const WIDTH: usize, const K: usize, const TILES: usize> Operand
     }
 }
 
-impl<T: Multiplicand<Width = Bits16>, const WIDTH: usize, const K: usize, const TILES: usize> WgmmaA
+impl<T: Transposable, const WIDTH: usize, const K: usize, const TILES: usize> WgmmaA
     for SharedRing<SharedTile<T, WIDTH, K, Swizzle128, ColMajor>, TILES>
 {
     type Trans = Trans;
@@ -363,13 +364,8 @@ impl<T: Element, const K: usize, const WIDTH: usize, const TILES: usize> Operand
     }
 }
 
-impl<
-    T: Multiplicand<Width = Bits16>,
-    const N: usize,
-    const K: usize,
-    const WIDTH: usize,
-    const TILES: usize,
-> WgmmaB<N> for SharedRing<SharedTile<T, K, WIDTH, Swizzle128>, TILES>
+impl<T: Transposable, const N: usize, const K: usize, const WIDTH: usize, const TILES: usize>
+    WgmmaB<N> for SharedRing<SharedTile<T, K, WIDTH, Swizzle128>, TILES>
 {
     type Trans = Trans;
 
