@@ -92,6 +92,10 @@ impl<T: Pod> DeviceBuffer<T> {
     }
 
     /// Copies the elements to the host. Waits for all earlier work in the stream, and for the copy.
+    ///
+    /// # Errors
+    /// A kernel before it failed: the error names the kernel. Or a graph records the stream
+    /// ([`GpuError::Captured`]).
     pub fn download(&self) -> Result<Vec<T>, GpuError> {
         self.stream().begin()?;
         let mut data = bytemuck::zeroed_vec(self.len());
@@ -118,6 +122,10 @@ impl<T: Pod> DeviceBuffer<T> {
     ///
     /// # Panics
     /// `data` has another length than the buffer.
+    ///
+    /// # Errors
+    /// A kernel before it failed: the error names the kernel. Or a graph records the stream
+    /// ([`GpuError::Captured`]).
     pub fn write(&mut self, data: &[T]) -> Result<(), GpuError> {
         assert!(
             data.len() == self.len(),
@@ -148,6 +156,9 @@ impl<T: Pod> DeviceBuffer<T> {
     ///
     /// # Panics
     /// The buffers differ in length, or `other` belongs to another stream.
+    ///
+    /// # Errors
+    /// A graph records the stream ([`GpuError::Captured`]), or an earlier kernel failed.
     pub fn copy_from(&mut self, other: &DeviceBuffer<T>) -> Result<(), GpuError> {
         assert!(
             other.len() == self.len(),
@@ -175,6 +186,9 @@ impl<T: Pod> DeviceBuffer<T> {
 
     /// Enqueues a fill of every byte, for example to reveal elements that a kernel leaves
     /// unwritten. Does not wait for it.
+    ///
+    /// # Errors
+    /// A graph records the stream ([`GpuError::Captured`]), or an earlier kernel failed.
     pub fn fill(&mut self, byte: u8) -> Result<(), GpuError> {
         self.stream().begin()?;
         if !self.is_empty() {
@@ -191,6 +205,9 @@ impl<T: Pod> DeviceBuffer<T> {
     ///
     /// # Panics
     /// `stream` belongs to another device.
+    ///
+    /// # Errors
+    /// A graph records one of the streams ([`GpuError::Captured`]), or an earlier kernel failed.
     pub fn move_to(&mut self, stream: &Stream) -> Result<(), GpuError> {
         let (here, there) = (self.device(), stream.device());
         assert!(

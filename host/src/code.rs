@@ -66,6 +66,9 @@ impl BuiltCode {
     /// let device = GpuDevice::new(gpu, &kernels)?;
     /// # Ok::<(), ptx_matrix_host::GpuError>(())
     /// ```
+    ///
+    /// # Errors
+    /// The folder cannot be read, has no kernels of this crate, or none for this GPU.
     pub fn best(device: &DeviceInfo, folder: &Path, kernel_crate: &str) -> Result<Self, GpuError> {
         let file = format!("{kernel_crate}.ptx");
         let entries = fs::read_dir(folder).map_err(unreadable(folder))?;

@@ -1,5 +1,6 @@
 //! All errors of this crate: what was wrong, where, and the remedy if there is one.
 
+use std::fmt;
 use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -14,7 +15,7 @@ use crate::launch::{KernelFailure, LaunchError};
 use crate::ptx::PtxError;
 
 /// The reason why an operation on a GPU failed.
-#[derive(Clone, Debug, Error)]
+#[derive(Clone, Error)]
 #[non_exhaustive]
 pub enum GpuError {
     /// This machine has no NVIDIA driver.
@@ -139,6 +140,13 @@ pub enum GpuError {
     /// Another driver call failed.
     #[error(transparent)]
     Driver(#[from] DriverError),
+}
+
+/// The text, for `unwrap` and for the result of `main`.
+impl fmt::Debug for GpuError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
 }
 
 /// Formats a list as `a, b, c`, or `none`.

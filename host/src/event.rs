@@ -64,6 +64,9 @@ impl Event {
     /// clock.
     ///
     /// The clock ticks about every half microsecond. The time is zero if this event happened first.
+    ///
+    /// # Errors
+    /// A kernel before one of them failed: the error names the kernel.
     pub fn since(&self, earlier: &Event) -> Result<Duration, GpuError> {
         earlier.synchronize()?;
         self.synchronize()?;

@@ -26,11 +26,17 @@ pub struct Gpu {
 
 impl Gpu {
     /// Lists the GPUs of this machine.
+    ///
+    /// # Errors
+    /// There is no driver, or it does not start.
     pub fn list() -> Result<Vec<DeviceInfo>, GpuError> {
         (0..start_driver()?).map(|index| Ok(DeviceInfo::of(index, device(index)?)?)).collect()
     }
 
     /// Opens the GPU with this number.
+    ///
+    /// # Errors
+    /// There is no driver, it does not start, or there is no GPU of this number.
     pub fn open(index: u32) -> Result<Self, GpuError> {
         let count = start_driver()?;
         if index >= count {
@@ -55,6 +61,9 @@ impl Gpu {
     }
 
     /// Creates another stream.
+    ///
+    /// # Errors
+    /// Those of the driver; or an earlier kernel failed ([`GpuError::Lost`]).
     pub fn new_stream(&self) -> Result<Stream, GpuError> {
         Stream::new(&self.context)
     }
@@ -82,23 +91,36 @@ impl Gpu {
     }
 
     /// Copies a slice into GPU memory.
+    ///
+    /// # Errors
+    /// The GPU has too little free memory, or an earlier kernel failed.
     pub fn upload<T: Pod>(&self, data: &[T]) -> Result<DeviceBuffer<T>, GpuError> {
         self.stream.upload(data)
     }
 
     /// Allocates GPU memory for `len` elements, and sets every byte to `byte`.
+    ///
+    /// # Errors
+    /// The GPU has too little free memory, or an earlier kernel failed.
     pub fn filled<T: Pod>(&self, len: usize, byte: u8) -> Result<DeviceBuffer<T>, GpuError> {
         self.stream.filled(len, byte)
     }
 
     /// Allocates GPU memory for `len` elements with arbitrary contents, for a kernel that writes
     /// before it reads.
+    ///
+    /// # Errors
+    /// The GPU has too little free memory, or an earlier kernel failed.
     pub fn uninitialized<T: Pod>(&self, len: usize) -> Result<DeviceBuffer<T>, GpuError> {
         self.stream.uninitialized(len)
     }
 
     /// Loads kernels: a PTX text, which the driver compiles for this GPU, or
     /// [`BuiltCode`](crate::BuiltCode).
+    ///
+    /// # Errors
+    /// The text is no PTX, or is for other GPUs; or the driver does not compile it: the error has
+    /// the compiler's output.
     pub fn load<'a>(&self, kernels: impl Into<Code<'a>>) -> Result<Module, GpuError> {
         Module::load(&self.context, kernels.into(), true)
     }
@@ -118,6 +140,10 @@ impl Gpu {
     /// Each parameter must have the meaning that the kernel expects. A pointer must be the address
     /// of memory of this GPU, of the size that the kernel expects. That memory must stay valid
     /// until this function returns. The number and sizes of the parameters are checked.
+    ///
+    /// # Errors
+    /// The module has no such kernel, the launch does not fit the kernel or the GPU
+    /// ([`LaunchError`](crate::LaunchError)), or the kernel failed: the error names it.
     pub unsafe fn launch(
         &self,
         module: &Module,

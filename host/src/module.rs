@@ -128,6 +128,9 @@ impl Module {
     }
 
     /// Returns a kernel's resource usage, from the driver's compiler.
+    ///
+    /// # Errors
+    /// The module has no such kernel, or an earlier kernel failed.
     pub fn resources(&self, kernel: &str) -> Result<KernelResources, GpuError> {
         self.context.enter()?;
         Ok(*self.kernel(kernel)?.resources())

@@ -103,11 +103,17 @@ impl Stream {
     }
 
     /// Enqueues an event, which happens when all work before it has ended.
+    ///
+    /// # Errors
+    /// A graph records the stream ([`GpuError::Captured`]), or an earlier kernel failed.
     pub fn record(&self) -> Result<Event, GpuError> {
         Event::record(self)
     }
 
     /// Makes all later work in this stream wait for an event, of this stream or another.
+    ///
+    /// # Errors
+    /// A graph records the stream ([`GpuError::Captured`]), or an earlier kernel failed.
     pub fn wait_for(&self, event: &Event) -> Result<(), GpuError> {
         self.begin()?;
         // SAFETY: stream and event exist as long as their handles; the driver keeps the event as
@@ -118,11 +124,18 @@ impl Stream {
     }
 
     /// Copies a slice into a new buffer of this stream. Waits for the copy.
+    ///
+    /// # Errors
+    /// The GPU has too little free memory, a graph records the stream ([`GpuError::Captured`]), or
+    /// an earlier kernel failed.
     pub fn upload<T: Pod>(&self, data: &[T]) -> Result<DeviceBuffer<T>, GpuError> {
         DeviceBuffer::from_slice(self, data)
     }
 
     /// Allocates a buffer of `len` elements in this stream, and sets every byte to `byte`.
+    ///
+    /// # Errors
+    /// Those of [`upload`](Self::upload).
     pub fn filled<T: Pod>(&self, len: usize, byte: u8) -> Result<DeviceBuffer<T>, GpuError> {
         let mut buffer = DeviceBuffer::uninitialized(self, len)?;
         buffer.fill(byte)?;
@@ -132,6 +145,9 @@ impl Stream {
     /// Allocates a buffer of `len` elements in this stream, with arbitrary values.
     ///
     /// This is safe because of `T: Pod`: all bit patterns in the GPU's memory are values of `T`.
+    ///
+    /// # Errors
+    /// Those of [`upload`](Self::upload).
     pub fn uninitialized<T: Pod>(&self, len: usize) -> Result<DeviceBuffer<T>, GpuError> {
         DeviceBuffer::uninitialized(self, len)
     }
@@ -176,6 +192,11 @@ impl Stream {
     /// memory must stay valid, and only work that is ordered after the kernel may touch it. A
     /// [`DeviceBuffer`] of this stream is such memory. The number and sizes of the parameters are
     /// checked.
+    ///
+    /// # Errors
+    /// The module has no such kernel, the launch does not fit the kernel or the GPU
+    /// ([`LaunchError`](crate::LaunchError)), a graph records the stream ([`GpuError::Captured`]),
+    /// or an earlier kernel failed.
     pub unsafe fn launch(
         &self,
         module: &Module,

@@ -6,12 +6,21 @@ use core::fmt;
 use crate::isa::TensorMapError;
 
 /// The reason why a kernel that takes tensor maps was not launched, or failed.
-#[derive(Debug)]
 pub enum LaunchError<E> {
     /// The device's error.
     Device(E),
     /// A tensor map cannot be made.
     TensorMap(TensorMapError),
+}
+
+/// The text, for `unwrap` and for the result of `main`.
+impl<E: fmt::Debug> fmt::Debug for LaunchError<E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            LaunchError::Device(error) => fmt::Debug::fmt(error, f),
+            LaunchError::TensorMap(error) => fmt::Debug::fmt(error, f),
+        }
+    }
 }
 
 impl<E> From<TensorMapError> for LaunchError<E> {

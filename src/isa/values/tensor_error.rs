@@ -13,7 +13,6 @@ pub struct BoxLines {
 }
 
 /// The reason why a tensor map is invalid. Dimension 0 is the contiguous one.
-#[derive(Debug)]
 #[non_exhaustive]
 pub enum TensorMapError {
     /// An invalid size along a dimension.
@@ -127,6 +126,13 @@ pub enum TensorMapError {
 }
 
 impl std::error::Error for TensorMapError {}
+
+/// The text, for `unwrap` and for the result of `main`.
+impl fmt::Debug for TensorMapError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
 
 impl fmt::Display for TensorMapError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
