@@ -1,5 +1,6 @@
 //! The errors of a GEMM: each says what was wrong, where, and the remedy.
 
+use std::fmt;
 use thiserror::Error;
 
 use crate::kernels::LaunchError;
@@ -7,7 +8,7 @@ use crate::kernels::LaunchError;
 use super::{Activation, Order};
 
 /// The reason why a GEMM was not computed.
-#[derive(Clone, Debug, PartialEq, Error)]
+#[derive(Clone, PartialEq, Error)]
 pub enum GemmError<E> {
     /// The request is inconsistent, or no kernel supports it. Nothing was launched.
     #[error(transparent)]
@@ -18,6 +19,17 @@ pub enum GemmError<E> {
     /// The driver cannot make a tensor map of a matrix.
     #[error("no tensor map of a matrix: {0}")]
     TensorMap(String),
+}
+
+/// The text, for `unwrap` and for the result of `main`.
+impl<E: fmt::Debug> fmt::Debug for GemmError<E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            GemmError::Refused(refusal) => fmt::Display::fmt(refusal, f),
+            GemmError::Device(error) => fmt::Debug::fmt(error, f),
+            GemmError::TensorMap(reason) => write!(f, "no tensor map of a matrix: {reason}"),
+        }
+    }
 }
 
 impl<E> From<LaunchError<E>> for GemmError<E> {
@@ -130,6 +142,17 @@ pub enum Refusal {
         gemm: String,
         /// The kernels that support it.
         at_hand: Vec<String>,
+    },
+    /// The device has no kernel for these elements at all.
+    #[error(
+        "the device has no kernel for {elements}: there are kernels from {oldest} on; a GPU has \
+         those of its loaded PTX, and a simulator those for its GPU"
+    )]
+    NoKernelForElements {
+        /// The elements.
+        elements: String,
+        /// The oldest target that has kernels for them.
+        oldest: &'static str,
     },
     /// No kernel of the device computes this GEMM.
     #[error(

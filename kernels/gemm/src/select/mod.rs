@@ -171,6 +171,13 @@ impl<T: Multiply<O>, O: Output> Gemm<T, O> {
     /// Says why no kernel computes this GEMM: with repacking one may, or a leading dimension is too
     /// long.
     fn no_kernel<D: GemmDevice>(&self, device: &D, workload: &Workload) -> Refusal {
+        let all = if self.groups.is_some() { T::GROUPED } else { T::KERNELS };
+        if !all.iter().any(|kernel| device.has(kernel.info)) {
+            let targets = all.iter().flat_map(|kernel| kernel.info.targets).copied();
+            // `sm_90` is before `sm_90a` and `sm_100a`.
+            let oldest = targets.min_by_key(|target| (target.len(), *target)).unwrap_or("sm_75");
+            return Refusal::NoKernelForElements { elements: Self::name(), oldest };
+        }
         let repacking = workload.best(self.candidates(device, usize::MAX), self.workspace);
         let repack_len = repacking
             .map(|candidate| self.canonical().repack_len(candidate.kernel, candidate.repacked));
