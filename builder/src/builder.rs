@@ -240,6 +240,7 @@ impl Builder {
             })?;
         let request = Request {
             toolchain: &toolchain,
+            package: &package.name,
             manifest_dir: &manifest_dir,
             target_dir: &kernels,
             sysroot: &sysroot,
@@ -264,8 +265,8 @@ impl Builder {
             for named in &self.kernels_of {
                 let Some(library) = libraries.get(named) else {
                     bail!(
-                        "`kernels_of` names `{named}`, which is not a dependency of `{}`: add it \
-                         there, or leave the name out",
+                        "the kernels of `{named}` are asked for, which is not a dependency of \
+                         `{}`: add it there, or leave the name out",
                         package.name
                     );
                 };
@@ -401,7 +402,8 @@ impl Targets {
         let names = names.join(", ");
         ensure!(
             missing.is_empty() || !self.named && missing.len() < built.len(),
-            "{package} has no kernel for {names}"
+            "{package} has no kernel for {names}: leave these targets out, or write a kernel \
+             whose `target` they have"
         );
         if !missing.is_empty() {
             progress(&format!("{package} has no kernel for {names}"));
@@ -422,7 +424,8 @@ fn refuse_local_memory(artifacts: &[Artifact]) -> Result<()> {
             let why = if spilled {
                 "its registers spill; keep fewer values in registers, or allow more registers"
             } else {
-                "an array is in local memory; index it with constants only"
+                "an array is in local memory, of the kernel or of a function that it calls; index \
+                 it with constants only"
             };
             format!(
                 "kernel `{name}` for {arch} has {stack} bytes of stack, at {registers} registers: \

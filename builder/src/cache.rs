@@ -31,7 +31,7 @@ fn chosen(variable: impl Fn(&str) -> Option<OsString>, home: Option<PathBuf>) ->
 /// Adds the remedy to an error about a file in the folder.
 pub fn unwritable(folder: &Path) -> String {
     format!(
-        "cannot write to {}; ${VARIABLE} names another folder for fetched tools",
+        "cannot write to {}: let ${VARIABLE} name a folder for fetched tools that can be written",
         folder.display()
     )
 }

@@ -16,18 +16,37 @@ use crate::watch;
 
 /// Error: rustc refused the kernel crate.
 #[derive(Debug, thiserror::Error)]
-#[error("the kernel crate does not compile for {arch}:\n{stderr}")]
+#[error("`{package}` does not compile for {arch}:\n{}", shortened(stderr))]
 pub struct CompileError {
+    /// The kernel crate.
+    pub package: String,
     /// The target of the failed compilation.
     pub arch: Arch,
     /// The output of cargo and rustc.
     pub stderr: String,
 }
 
+/// A dependency that needs the standard library has thousands of errors.
+fn shortened(errors: &str) -> String {
+    const FIRST: usize = 200;
+    const LAST: usize = 10;
+    let lines: Vec<&str> = errors.lines().collect();
+    let left_out = lines.len().saturating_sub(FIRST + LAST);
+    if left_out == 0 {
+        return errors.to_owned();
+    }
+    let (first, last) = (lines[..FIRST].join("\n"), lines[lines.len() - LAST..].join("\n"));
+    format!(
+        "{first}\n\n[{left_out} lines are left out]\n\n{last}\nA kernel crate and its dependencies \
+         compile without the standard library (`no_std`)."
+    )
+}
+
 /// The options of a kernel crate's compilation.
 #[derive(Clone, Copy)]
 pub struct Request<'a> {
     pub toolchain: &'a Toolchain,
+    pub package: &'a str,
     pub manifest_dir: &'a Path,
     pub target_dir: &'a Path,
     pub sysroot: &'a Path,
@@ -63,7 +82,7 @@ pub fn compile(request: &Request<'_>, arch: Arch) -> Result<Bitcode> {
     let output = process::output(&mut cargo(request, arch, permissions))?;
     let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
     if !output.status.success() {
-        return Err(CompileError { arch, stderr }.into());
+        return Err(CompileError { package: request.package.to_owned(), arch, stderr }.into());
     }
     process::refuse_ignored(&stderr)?;
     let library = static_library(&String::from_utf8_lossy(&output.stdout))

@@ -90,7 +90,8 @@ pub fn read(folder: &Path) -> Result<Package> {
 /// Returns the targets that a manifest names, if it does.
 fn targets(metadata: Option<Tables>) -> Result<Option<Vec<Arch>>> {
     let Some(settings) = metadata.and_then(|tables| tables.ptx_matrix) else { return Ok(None) };
-    let Settings { targets } = serde_json::from_value(settings)?;
+    let Settings { targets } = serde_json::from_value(settings)
+        .context("write `targets` as a list of targets, such as [\"sm_80\", \"sm_90a\"]")?;
     ensure!(
         targets.as_deref() != Some(&[]),
         "`targets` is empty: name targets, such as \"sm_90a\", or remove the line"

@@ -145,10 +145,12 @@ impl Package {
             let mut all = self.dependencies.iter();
             all.any(|of| of.name == name && of.kind.is_none() && of.target.is_none())
         };
+        self.has_library() && depends_on("ptx-matrix") && !depends_on("ptx-matrix-host")
+    }
+
+    fn has_library(&self) -> bool {
         let is_library = |target: &Target| target.kind.iter().any(|kind| kind.ends_with("lib"));
         self.targets.iter().any(is_library)
-            && depends_on("ptx-matrix")
-            && !depends_on("ptx-matrix-host")
     }
 }
 
@@ -169,14 +171,21 @@ fn choose<'a>(
     name: Option<&str>,
     here: &Path,
 ) -> Result<Vec<&'a Package>> {
+    let kernel_crates: Vec<_> =
+        packages.iter().filter(|package| package.is_kernel_crate()).collect();
     if let Some(name) = name {
         let names = packages.iter().map(|package| &*package.name).collect::<Vec<_>>().join(", ");
         let found = packages.iter().find(|package| package.name == name);
         let none = || format!("no package `{name}` in the workspace; it has {names}");
-        return Ok(vec![found.with_context(none)?]);
+        let package = found.with_context(none)?;
+        let kernel_crates: Vec<_> = kernel_crates.iter().map(|package| &*package.name).collect();
+        ensure!(
+            package.has_library(),
+            "`{name}` has no library, so it is no kernel crate; the kernel crates are: {}",
+            kernel_crates.join(", ")
+        );
+        return Ok(vec![package]);
     }
-    let kernel_crates: Vec<_> =
-        packages.iter().filter(|package| package.is_kernel_crate()).collect();
     let own: Vec<_> =
         kernel_crates.iter().copied().filter(|package| package.manifest_path == here).collect();
     let chosen = if own.is_empty() { kernel_crates } else { own };

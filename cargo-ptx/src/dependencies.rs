@@ -15,6 +15,10 @@ const CRATES: [(&str, &str); 4] = [
     ("ptx-matrix-macros", "macros"),
 ];
 
+/// Crates that a workspace may use besides, and their folders in a checkout.
+const MORE_CRATES: [(&str, &str); 2] =
+    [("ptx-matrix-gemm", "kernels/gemm"), ("ptx-matrix-attention", "kernels/attention")];
+
 /// The version in a manifest's `[dependencies]`, such as `0.1`.
 pub fn requirement() -> &'static str {
     VERSION.rsplit_once('.').map_or(VERSION, |(compatible, _)| compatible)
@@ -71,6 +75,14 @@ impl Folder {
             // Debug escapes quotes and backslashes as TOML does.
             section += &format!("{name} = {{ path = {:?} }}\n", folder.display().to_string());
         }
+        // Cargo warns of a patch of a crate that the workspace does not use.
+        for (name, folder) in MORE_CRATES {
+            let places = [self.path.join(folder), self.path.join(format!("{name}-{VERSION}"))];
+            if let Some(found) = places.iter().find(|place| holds(place, name)) {
+                let found = found.display().to_string();
+                section += &format!("# To depend on it:\n# {name} = {{ path = {found:?} }}\n");
+            }
+        }
         section
     }
 }
@@ -96,6 +108,7 @@ mod tests {
         let checkout = Folder::of_this_program().unwrap();
         assert_eq!(checkout.crates.len(), 3);
         assert!(checkout.patch().contains("\nptx-matrix-host = { path = \""));
+        assert!(checkout.patch().contains("\n# ptx-matrix-gemm = { path = \""));
 
         let folder = tempfile::tempdir().unwrap();
         let error = Folder::read(folder.path()).unwrap_err().to_string();

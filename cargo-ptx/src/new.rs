@@ -166,7 +166,7 @@ fn check_name(name: &str) -> Result<()> {
     } else if KEYWORDS.split_whitespace().any(|keyword| keyword == name) {
         "it is a keyword of Rust".to_owned()
     } else if TAKEN.contains(&name) || name.starts_with("ptx-matrix") {
-        "another crate or folder of the workspace has it".to_owned()
+        "another crate or folder of the workspace has it, or a crate of Rust".to_owned()
     } else {
         return Ok(());
     };
@@ -188,8 +188,11 @@ enum Resolved {
 impl Unfinished {
     fn beside(folder: &Path, name: &str) -> Result<Self> {
         let unfinished = folder.with_file_name(format!(".{name}.{}", std::process::id()));
-        fs::create_dir(&unfinished)
-            .with_context(|| format!("cannot create a folder in {}", parent(folder).display()))?;
+        fs::create_dir(&unfinished).with_context(|| {
+            let parent = parent(folder);
+            let missing = if parent.exists() { "" } else { ", which does not exist: create it" };
+            format!("cannot create a folder in {}{missing}", parent.display())
+        })?;
         Ok(Self(unfinished))
     }
 

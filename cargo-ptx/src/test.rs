@@ -17,6 +17,7 @@ const HELP: &str = "Examples:
 
 Exit codes:
   0    every test passed
+  1    cargo refuses an argument
   101  a test failed or does not compile, as cargo says it";
 
 pub fn run(arguments: &Arguments) -> Result<ExitCode> {

@@ -20,7 +20,12 @@ pub fn draw(form: &str, matrix: Option<&str>) -> Result<()> {
         let names =
             matrices.iter().map(|matrix| matrix.name.clone()).collect::<Vec<_>>().join(", ");
         matrices.retain(|matrix| matrix.name.eq_ignore_ascii_case(name));
-        let none = || format!("this form has no matrix `{name}`; it has {names}");
+        let in_memory = if form.ptx().starts_with("wgmma") {
+            " in registers; operands in shared memory are not drawn"
+        } else {
+            ""
+        };
+        let none = || format!("this form has no matrix `{name}`; it has {names}{in_memory}");
         matrices.first().with_context(none)?;
     }
     outln!("{}", form.ptx());

@@ -1,10 +1,10 @@
 //! The options of the commands `exec`, and what they do.
 
 use crate::{GroupOptions, Instruction, State, example};
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use clap::ValueEnum;
 use ptx_matrix::forms::{AnyForm, find_any};
-use ptx_matrix::sim::{Arch, Simulator};
+use ptx_matrix::sim::{Arch, Misuse, Simulator};
 use ptx_matrix_output::{errln, outln};
 use std::io::{Read, stdin};
 use std::path::{Path, PathBuf};
@@ -112,6 +112,9 @@ fn run_form<I: Instruction>(form: &I, arguments: &Arguments) -> Result<()> {
     }
     let from =
         arguments.input.as_ref().map_or("standard input".into(), |file| file.display().to_string());
+    if arguments.device != 0 && matches!(arguments.on, On::Sim) {
+        bail!("--device names a GPU, and the simulator has none: give --on gpu, or leave it out");
+    }
     let text = read(arguments.input.as_deref()).with_context(|| format!("cannot read {from}"))?;
     let state = State::parse(&text).with_context(|| from.clone())?;
     let (options, input) = state.encode(form).context(from)?;
@@ -123,7 +126,11 @@ fn run_form<I: Instruction>(form: &I, arguments: &Arguments) -> Result<()> {
     let (on, results) = match arguments.on {
         On::Sim => {
             let gpu = arguments.gpu.unwrap_or_else(|| Arch::default_for(form.about().needs));
-            let execution = form.on_simulator(&Simulator::default().gpu(gpu), &options, &input)?;
+            let execution = form.on_simulator(&Simulator::default().gpu(gpu), &options, &input);
+            let execution = execution.map_err(|error| match &error.misuse {
+                absent @ Misuse::Absent { .. } => anyhow!("{absent}: give --gpu one that has it"),
+                _ => anyhow!("{}", error.to_string().trim_start_matches("error: ")),
+            })?;
             if let Some(found) = execution.found {
                 errln!(
                     "PTX does not define what this does; there are results all the same:\n{found}"

@@ -91,7 +91,8 @@ impl State {
         let mut json = serde_json::Deserializer::from_str(text);
         let state = serde_path_to_error::deserialize(&mut json).map_err(|error| {
             let place = match error.path().to_string() {
-                path if path == "." => "the file".to_owned(),
+                // At the end of a broken text, the place is unknown.
+                path if path == "." || path == "?" => "the file".to_owned(),
                 path => format!("`{path}`"),
             };
             Problem::Json { place, reason: error.into_inner().to_string() }

@@ -56,11 +56,9 @@ fn program_executes_its_example_and_names_files_in_errors() {
         String::from_utf8(wrong.stderr).unwrap()
     };
     let lacking = error_of(&["--gpu", "sm_75"]);
-    assert!(
-        lacking
-            .starts_with(&format!("error: error: `{FP16}` needs sm_80, and sm_75 is simulated\n")),
-        "{lacking}"
-    );
+    let expected = "needs sm_80, and sm_75 is simulated: give --gpu one that has it\n";
+    assert_eq!(lacking, format!("error: `{FP16}` {expected}"));
+    assert!(error_of(&["--device", "3"]).contains("the simulator has none"));
     assert!(
         error_of(&["--gpu", "sm_60"])
             .contains("the simulator knows no GPU `sm_60`; it knows sm_70, sm_75, sm_80")
