@@ -230,6 +230,9 @@ impl Attention {
     ///
     /// # NaN and infinity
     /// - A query with an infinite or NaN score, among those of the keys that it sees, becomes NaN.
+    /// - A query whose largest score, times the scale and log2(e), is beyond 2^28 can become
+    ///   infinite or zero in f16. Beyond 2^31 it can become NaN in bf16. The rounding error of that
+    ///   product is an error of the weights' exponents.
     /// - A key that a query does not see has no effect on it, whatever the key is. Its weight is
     ///   zero.
     /// - A finite value of such a key has no effect either.
