@@ -399,6 +399,8 @@ impl<T: Multiply<O>, O: Output> Gemm<T, O> {
             && b.batch_stride == 0
             && [a, d].into_iter().all(is_contiguous)
             && a.stride >= k
+            // Between single rows it is only a batch stride, which may be larger.
+            && a.stride.max(d.stride) <= LARGEST_STRIDE
             && !bias_per_row
             && rows.saturating_mul(n.div_ceil(64)) <= LONGEST;
         if joins { Self { m: rows, batches: 1, ..self } } else { self }

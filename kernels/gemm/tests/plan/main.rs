@@ -419,6 +419,13 @@ fn batch_with_one_b_is_one_gemm() {
     for apart in [joined.clone().bias_per_row(), batch.d(of(1024, 17 * 1024))] {
         assert_ne!(choice(&apart), choice(&rows));
     }
+    // A distance between single rows that no leading dimension may have.
+    let single = |distance: usize| {
+        let batch = Gemm::<bf16>::new(1, 1024, 512).batches(2048);
+        choice(&batch.a(of(distance, distance)).d(of(1024, 1024)))
+    };
+    assert_eq!(single(512), choice(&rows));
+    assert_ne!(single((1 << 32) + 64), choice(&rows));
     // The single rows of a batch may overlap in A, on any GPU.
     let a: Vec<bf16> = (0..64 + 8).map(|i| bf16::from_f32(f32::from(i >= 64))).collect();
     let b = vec![bf16::ONE; 64 * 8];
