@@ -17,8 +17,8 @@ use crate::raw;
 /// | [`Inc`], [`Dec`] | `u32` |
 /// | [`And`], [`Or`], [`Xor`] | `u32`, `i32`, `u64`, `i64` |
 ///
-/// Subnormal numbers are not flushed to zero, also in `f32`, unlike by `red.global.add.f32`. If one
-/// of two operands of `Min` or `Max` is a NaN, the result is the other one.
+/// Subnormal numbers are not flushed to zero, also in `f32`. If one of two operands of `Min` or
+/// `Max` is a NaN, the result is the other one.
 #[diagnostic::on_unimplemented(
     message = "a bulk copy cannot reduce `{T}` by `{Self}`",
     note = "the table of `ptx_matrix::copy::reduction::Reduction` says which elements have which \

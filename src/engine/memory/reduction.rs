@@ -134,7 +134,6 @@ impl Reduction {
                 let new = bf16::from_f32(self.on_floats(old, value));
                 u64::from(if new.is_nan() { NAN_F16 } else { new.to_bits() })
             }
-            // Unlike `red.global.add.f32`, it keeps subnormal numbers.
             Kind::f32 => {
                 let [old, value] = [old, value].map(|bits| f32::from_bits(bits as u32));
                 let new = old + value;

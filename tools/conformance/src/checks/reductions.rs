@@ -161,16 +161,14 @@ fn any_bf16(rng: &mut Rng) -> bf16 {
     bf16::from_bits(float(rng, 8, 7) as u16)
 }
 
-/// The sum, or the NaN that all other NaNs become. An f32 is precise enough to be rounded again.
-/// (`f16::from_f64` ignores the last 32 bits.)
-fn sum_f16(m: f16, v: f16) -> f16 {
-    let sum = f16::from_f32(m.to_f32() + v.to_f32());
-    if sum.is_nan() { f16::from_bits(0x7fff) } else { sum }
+/// A number rounded to f16, or the NaN that all NaNs become. An f32 is precise enough for a sum of
+/// two f16 to be rounded again. (`f16::from_f64` ignores the last 32 bits.)
+fn rounded_f16(value: f32) -> f16 {
+    if value.is_nan() { f16::from_bits(0x7fff) } else { f16::from_f32(value) }
 }
 
-fn sum_bf16(m: bf16, v: bf16) -> bf16 {
-    let sum = bf16::from_f32(m.to_f32() + v.to_f32());
-    if sum.is_nan() { bf16::from_bits(0x7fff) } else { sum }
+fn rounded_bf16(value: f32) -> bf16 {
+    if value.is_nan() { bf16::from_bits(0x7fff) } else { bf16::from_f32(value) }
 }
 
 fn sum_f32(m: f32, v: f32) -> f32 {
@@ -190,34 +188,8 @@ fn sum_f64(m: f64, v: f64) -> f64 {
 
 /// The minimum or maximum, `wanted` being the order of value and memory that takes the value. A
 /// number replaces a NaN.
-fn extreme_f16(m: f16, v: f16, wanted: Ordering) -> f16 {
-    match (m.is_nan(), v.is_nan()) {
-        (true, true) => f16::from_bits(0x7fff),
-        (false, true) => m,
-        (true, false) => v,
-        _ => {
-            if v.total_cmp(&m) == wanted {
-                v
-            } else {
-                m
-            }
-        }
-    }
-}
-
-fn extreme_bf16(m: bf16, v: bf16, wanted: Ordering) -> bf16 {
-    match (m.is_nan(), v.is_nan()) {
-        (true, true) => bf16::from_bits(0x7fff),
-        (false, true) => m,
-        (true, false) => v,
-        _ => {
-            if v.total_cmp(&m) == wanted {
-                v
-            } else {
-                m
-            }
-        }
-    }
+fn extreme(m: f32, v: f32, wanted: Ordering) -> f32 {
+    if m.is_nan() || !v.is_nan() && v.total_cmp(&m) == wanted { v } else { m }
 }
 
 /// The checks of reductions. A row has the form, its kernels without and with a cache policy, the
@@ -293,8 +265,10 @@ pub fn checks<D: Device + 'static>() -> Vec<Check<D>> {
         "add.s32" bulk_add_s32 bulk_add_s32_cached i32: |rng| integer(rng) as i32,
             |m, v| m.wrapping_add(v);
         "add.u64" bulk_add_u64 bulk_add_u64_cached u64: integer, |m, v| m.wrapping_add(v);
-        "add.noftz.f16" bulk_add_f16 bulk_add_f16_cached f16: any_f16, |m, v| sum_f16(m, v);
-        "add.noftz.bf16" bulk_add_bf16 bulk_add_bf16_cached bf16: any_bf16, |m, v| sum_bf16(m, v);
+        "add.noftz.f16" bulk_add_f16 bulk_add_f16_cached f16: any_f16,
+            |m, v| rounded_f16(m.to_f32() + v.to_f32());
+        "add.noftz.bf16" bulk_add_bf16 bulk_add_bf16_cached bf16: any_bf16,
+            |m, v| rounded_bf16(m.to_f32() + v.to_f32());
         "add.f32" bulk_add_f32 bulk_add_f32_cached f32:
             |rng| f32::from_bits(float(rng, 8, 23) as u32), |m, v| sum_f32(m, v);
         "add.f64" bulk_add_f64 bulk_add_f64_cached f64: |rng| f64::from_bits(float(rng, 11, 52)),
@@ -304,17 +278,17 @@ pub fn checks<D: Device + 'static>() -> Vec<Check<D>> {
         "min.u64" bulk_min_u64 bulk_min_u64_cached u64: integer, |m, v| m.min(v);
         "min.s64" bulk_min_s64 bulk_min_s64_cached i64: |rng| integer(rng) as i64, |m, v| m.min(v);
         "min.f16" bulk_min_f16 bulk_min_f16_cached f16: any_f16,
-            |m, v| extreme_f16(m, v, Ordering::Less);
+            |m, v| rounded_f16(extreme(m.to_f32(), v.to_f32(), Ordering::Less));
         "min.bf16" bulk_min_bf16 bulk_min_bf16_cached bf16: any_bf16,
-            |m, v| extreme_bf16(m, v, Ordering::Less);
+            |m, v| rounded_bf16(extreme(m.to_f32(), v.to_f32(), Ordering::Less));
         "max.u32" bulk_max_u32 bulk_max_u32_cached u32: |rng| integer(rng) as u32, |m, v| m.max(v);
         "max.s32" bulk_max_s32 bulk_max_s32_cached i32: |rng| integer(rng) as i32, |m, v| m.max(v);
         "max.u64" bulk_max_u64 bulk_max_u64_cached u64: integer, |m, v| m.max(v);
         "max.s64" bulk_max_s64 bulk_max_s64_cached i64: |rng| integer(rng) as i64, |m, v| m.max(v);
         "max.f16" bulk_max_f16 bulk_max_f16_cached f16: any_f16,
-            |m, v| extreme_f16(m, v, Ordering::Greater);
+            |m, v| rounded_f16(extreme(m.to_f32(), v.to_f32(), Ordering::Greater));
         "max.bf16" bulk_max_bf16 bulk_max_bf16_cached bf16: any_bf16,
-            |m, v| extreme_bf16(m, v, Ordering::Greater);
+            |m, v| rounded_bf16(extreme(m.to_f32(), v.to_f32(), Ordering::Greater));
         "inc.u32" bulk_inc_u32 bulk_inc_u32_cached u32: |rng| integer(rng) as u32,
             |m, v| if m >= v { 0 } else { m + 1 };
         "dec.u32" bulk_dec_u32 bulk_dec_u32_cached u32: |rng| integer(rng) as u32,
