@@ -11,7 +11,7 @@ use crate::engine::warps::block::{BlockState, Waiting, WarpOfBlock};
 use crate::engine::warps::context::{current_lane, fail, with_block, with_cluster};
 use crate::engine::warps::handover::{self, Arrived, BarrierHistory};
 use crate::engine::warps::lanes::{Pause, pause};
-use crate::engine::warps::polling::note_access;
+use crate::engine::warps::polling::{VainTests, note_access};
 use crate::lane::Site;
 use core::panic::Location;
 use std::boxed::Box;
@@ -24,13 +24,6 @@ pub(crate) const BYTES: usize = 8;
 /// The largest count of arrivals, and the largest transaction count in bytes, of a phase.
 const MOST: u32 = (1 << 20) - 1;
 
-/// Consecutive tests without success before a loop counts as endless, if no warp does anything else
-/// meanwhile.
-const VAIN_TESTS: u64 = 1 << 16;
-
-/// The same if other warps run, but nothing happens at a barrier: seconds of tests.
-const VAIN_TESTS_BESIDE_OTHERS: u64 = 1 << 21;
-
 /// The mbarriers of a block, by address.
 pub(crate) struct Barriers {
     live: BTreeMap<u32, Barrier>,
@@ -40,26 +33,6 @@ pub(crate) struct Barriers {
     vain_tests: VainTests,
     /// Determines the waits that give up at once.
     random: fastrand::Rng,
-}
-
-/// Tests without success, and waits that gave up.
-#[derive(Clone, Copy, Default)]
-struct VainTests {
-    /// Since the last event at a barrier.
-    all: u64,
-    /// Since then, and since a warp did anything else than test.
-    alone: u64,
-}
-
-impl VainTests {
-    /// Whether the loops around the tests count as endless.
-    fn are_endless(self) -> bool {
-        self.alone > VAIN_TESTS || self.all > VAIN_TESTS_BESIDE_OTHERS
-    }
-
-    fn plus(self, more: u64) -> Self {
-        VainTests { all: self.all + more, alone: self.alone + more }
-    }
 }
 
 /// An mbarrier.
@@ -362,7 +335,7 @@ impl Barriers {
 
     /// A warp of the cluster has done something else than test barriers.
     pub(crate) fn note_progress(&mut self) {
-        self.vain_tests.alone = 0;
+        self.vain_tests.note_progress();
     }
 }
 

@@ -1,4 +1,4 @@
-//! Lanes that poll memory, and loops without end.
+//! Lanes that poll memory or mbarriers, and loops without end.
 //!
 //! A warp runs until it waits at a barrier or ends. No other warp of its block runs meanwhile. So a
 //! lane that only reads the same element again and again waits for a value that no warp will write.
@@ -14,6 +14,38 @@ pub(crate) const PATIENCE: u64 = 1 << 28;
 
 /// Consecutive reads of the same value that count as polling: seconds of them.
 const MANY: u64 = 1 << 25;
+
+/// Consecutive tests of mbarriers without success that count as endless, if no warp does anything
+/// else meanwhile.
+const VAIN_TESTS: u64 = 1 << 16;
+
+/// The same if other warps run, but nothing happens at a barrier.
+const VAIN_TESTS_BESIDE_OTHERS: u64 = 1 << 21;
+
+/// Tests of a block's mbarriers without success, and waits that gave up.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct VainTests {
+    /// Since the last event at a barrier.
+    all: u64,
+    /// Since then, and since a warp did anything else than test.
+    alone: u64,
+}
+
+impl VainTests {
+    /// Whether the loops around the tests count as endless.
+    pub(crate) fn are_endless(self) -> bool {
+        self.alone > VAIN_TESTS || self.all > VAIN_TESTS_BESIDE_OTHERS
+    }
+
+    pub(crate) fn plus(self, more: u64) -> Self {
+        VainTests { all: self.all + more, alone: self.alone + more }
+    }
+
+    /// A warp has done something else than test barriers.
+    pub(crate) fn note_progress(&mut self) {
+        self.alone = 0;
+    }
+}
 
 /// Consecutive reads of one element that returned one value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

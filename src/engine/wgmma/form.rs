@@ -39,6 +39,9 @@ pub struct Form {
     pub(crate) family: &'static Family,
 }
 
+/// N and K of a form. M is 64.
+pub(super) type FormShape = (usize, usize);
+
 impl PartialEq for Form {
     fn eq(&self, other: &Self) -> bool {
         self.ptx == other.ptx
@@ -55,8 +58,7 @@ impl Form {
         Self { ptx, n, family }
     }
 
-    /// N and K.
-    pub(super) fn shape(&self) -> (usize, usize) {
+    pub(super) fn shape(&self) -> FormShape {
         (self.n, self.family.k)
     }
 }

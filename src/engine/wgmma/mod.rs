@@ -39,6 +39,7 @@ use crate::engine::{
 use crate::fragment::Registers;
 use crate::lane::{LANES, PerLane, Site};
 pub use form::Form;
+use form::FormShape;
 pub(crate) use lane::{
     commit_in_lane, fence_in_lane, multiply_in_lane, settle_in_lane, wait_in_lane,
 };
@@ -117,14 +118,11 @@ enum C {
 struct Landed {
     /// The group of the `wgmma`.
     group: u32,
-    shape: Shape,
+    shape: FormShape,
     /// The warp's fences before it.
     fences: u32,
     d: Columns,
 }
-
-/// N and K of a `wgmma`.
-type Shape = (usize, usize);
 
 /// The last `wgmma` of a warp.
 #[derive(Clone, Copy)]
@@ -149,7 +147,7 @@ struct Warp {
     /// Results that are available: by the number of the `wgmma`.
     landed: HashMap<u32, Landed>,
     /// Results that are in registers now, and the shapes of their `wgmma`s.
-    settled: VecDeque<(Columns, Shape)>,
+    settled: VecDeque<(Columns, FormShape)>,
     /// A's registers in earlier `wgmma`s.
     fragments_a: VecDeque<PerLane<[u32; 4]>>,
     last: Option<Last>,
@@ -200,7 +198,7 @@ impl Warp {
     ///
     /// Accumulators need none if they are still those of a `wgmma` of the same shape. Behind a
     /// wait, A's registers need one if no earlier `wgmma` had these values.
-    fn lacks_fence(&self, shape: Shape, c: &C, a: &A<PerLane<[u32; 4]>>) -> bool {
+    fn lacks_fence(&self, shape: FormShape, c: &C, a: &A<PerLane<[u32; 4]>>) -> bool {
         let changed_a = |a: &PerLane<[u32; 4]>| {
             self.fragments_a.iter().all(|earlier| earlier.array() != a.array())
         };
@@ -214,7 +212,7 @@ impl Warp {
             }
             C::Columns(of) => {
                 let is_same =
-                    |(held, of_shape): &(Columns, Shape)| held == of && *of_shape == shape;
+                    |(held, of_shape): &(Columns, FormShape)| held == of && *of_shape == shape;
                 !self.is_fenced && !self.settled.iter().any(is_same)
             }
         };
