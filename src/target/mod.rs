@@ -90,8 +90,8 @@ impl Supports<ArchOnly<120>> for Sm121a {}
     label = "not available on `{Self}`",
     note = "give the kernel `#[kernel(.., target = \"sm_..\")]`, which leaves it out of builds \
             for older GPUs, or build for a newer one: `AtLeast<90>` is `target = \"sm_90\"`, \
-            `OnlyArch<90>` is `target = \"sm_90a\"`, `ArchSpecific<90>` is both sm_90a and newer \
-            targets of one architecture"
+            `OnlyArch<90>` is `target = \"sm_90a\"`, `ArchSpecific<90>` is sm_90a or a newer \
+            target of one architecture"
 )]
 pub trait Supports<R>: Target {}
 
