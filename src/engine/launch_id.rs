@@ -65,9 +65,15 @@ impl Binding {
         Binding { launch, previous: launch.replace(), previously_bound: BINDING.replace(launch) }
     }
 
-    /// Ends the binding. This thread may use the handles until it drops the value.
+    /// Ends the binding. This thread may use the handles until it [leaves](Self::leave) the launch.
     pub fn bound(&self) {
         BINDING.set(self.previously_bound);
+    }
+
+    /// Leaves the launch: only its blocks use the handles now. While this thread waits for them, it
+    /// may run jobs of others, in a block of another launch.
+    pub fn leave(&self) {
+        self.previous.replace();
     }
 
     /// The launch.
@@ -79,6 +85,6 @@ impl Binding {
 impl Drop for Binding {
     fn drop(&mut self) {
         self.bound();
-        self.previous.replace();
+        self.leave();
     }
 }

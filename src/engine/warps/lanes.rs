@@ -206,6 +206,16 @@ fn wait_in_lanes(
     paused.into_iter().filter_map(step).collect()
 }
 
+/// The yielder of the lane outside. It is the thread's again when the runner stops, also by a
+/// panic: then the runner's stack is freed.
+struct OuterYielder(LaneYielder);
+
+impl Drop for OuterYielder {
+    fn drop(&mut self) {
+        YIELDER.set(self.0);
+    }
+}
+
 /// Runs a runner until a lane waits or all have ended.
 fn resume(
     mut runner: Runner,
@@ -213,6 +223,7 @@ fn resume(
     results: Registers,
 ) -> Option<(Runner, Pause)> {
     let stack_outside = stack::run_on(runner.stack);
+    let _outer = OuterYielder(YIELDER.get());
     let resumed = runner.lanes.resume(results);
     stack::run_on(stack_outside);
     set_lane(outside);
@@ -321,10 +332,7 @@ fn arrive(
     let Some(lane) = current_lane() else { fail(site, Misuse::RawAtWarpScope { form }) };
     let at = CollectiveAt::new(form, site);
     let arrival = Arrival { lane, at, site, operands, execute };
-    let yielder = YIELDER.get();
-    // SAFETY: a lane is running. `enter` stored its runner's yielder when the lane began or was
-    // resumed.
-    let yielder = unsafe { &*yielder };
+    let yielder = running(site, form);
     let results = yielder.suspend(Pause::Collective(arrival));
     enter(lane, yielder);
     Some(results)
@@ -333,8 +341,18 @@ fn arrive(
 /// Suspends the running lane until its warp's next turn, or until its phase is over.
 pub(crate) fn pause(site: Site, form: &'static str, pause: Pause) {
     let Some(lane) = current_lane() else { fail(site, Misuse::RawAtWarpScope { form }) };
-    // SAFETY: as in `arrive`.
-    let yielder = unsafe { &*YIELDER.get() };
+    let yielder = running(site, form);
     yielder.suspend(pause);
     enter(lane, yielder);
+}
+
+/// The yielder of the running lane. A kernel that has caught a lane's panic has none.
+fn running<'a>(site: Site, form: &'static str) -> &'a Yielder<Registers, Pause> {
+    let yielder = YIELDER.get();
+    if yielder.is_null() {
+        fail(site, Misuse::RawAtWarpScope { form });
+    }
+    // SAFETY: `enter` stored its runner's yielder when the lane began or was resumed. `resume`
+    // replaces it when the runner stops. The caller uses it while its lane runs.
+    unsafe { &*yielder }
 }
