@@ -44,6 +44,14 @@ fn name_byte(krate: &TokenStream, fields: impl Iterator<Item = TokenStream>) -> 
     quote!(|offset, name| #krate::__private::name_fields(offset, name, &[#(#fields),*]))
 }
 
+/// Refuses a function that needs `unsafe` to be called, such as another one of the kernel's name:
+/// the call itself is in an unsafe function, and needs no word.
+fn is_safe(kernel: &Kernel) -> TokenStream {
+    let Kernel { call, parameters, .. } = kernel;
+    let types = parameters.iter().map(|_| quote!(_));
+    quote!(let _: fn(_, #(#types),*) = #call;)
+}
+
 /// Generates the PTX entry, and the statics that the builder reads.
 pub fn device(kernel: &Kernel) -> TokenStream {
     let Kernel { krate, name, call, parameters, .. } = kernel;
@@ -85,6 +93,7 @@ pub fn device(kernel: &Kernel) -> TokenStream {
         .then(|| quote!(#krate::__private::begin_dependent(&#name::INFO, #name::ASKS);));
     let end = kernel.is_dependent().then(|| quote!(#krate::__private::end_dependent(#name::ASKS);));
     let block = kernel.block();
+    let is_safe = is_safe(kernel);
     quote! {
         #[unsafe(export_name = #metadata)]
         static METADATA: [u32; #krate::__private::metadata_words(#name::PARAMS)] =
@@ -112,6 +121,7 @@ pub fn device(kernel: &Kernel) -> TokenStream {
                 };
             )*
             #parts
+            #is_safe
             #call(&block, #(#arguments),*);
             #end
         }
@@ -132,6 +142,7 @@ pub fn host(kernel: &Kernel) -> TokenStream {
     let of_cluster = kernel.block();
     let block =
         kernel.bounds.cluster.as_ref().map(|_| quote!(let block = &#of_cluster::simulated(block);));
+    let is_safe = is_safe(kernel);
     quote! {
         /// Launches the kernel on a device. The kernel's arguments follow the grid, with buffers by
         /// reference.
@@ -167,6 +178,7 @@ pub fn host(kernel: &Kernel) -> TokenStream {
         ) {
             #block
             #parts
+            #is_safe
             #call(block, #(#arguments),*);
         }
 

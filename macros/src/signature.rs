@@ -161,6 +161,14 @@ fn check_attributes(attributes: &[Attribute]) -> Result<()> {
                 "the PTX entry has the kernel's name already: remove this attribute"
             }
             "inline" => "a kernel is inlined into its entry: remove this attribute",
+            "target_feature" => {
+                "a kernel's features are those of its target, `#[kernel(.., target = \"sm_90\")]`: \
+                 remove this attribute"
+            }
+            "test" | "bench" => {
+                "a kernel is no test: write a test that calls the kernel's `simulate`, and remove \
+                 this attribute"
+            }
             _ => continue,
         };
         return Err(Error::new_spanned(attribute, message));
