@@ -302,6 +302,12 @@ where
     #[inline]
     #[track_caller]
     unsafe fn reduce<R: Reduction<T>>(self, from: u32, policy: Option<CachePolicy>) {
+        const {
+            assert!(
+                R::OPERATION.is_of_tensors(T::TENSOR_DATA_TYPE),
+                "a tensor map of `i64` has no `And`, `Or` and `Xor`: take one of `u64`"
+            )
+        };
         let (map, at) = (self.map.as_ptr(), self.at);
         // SAFETY: as for a load; the reduction exists for the element type.
         unsafe {

@@ -17,6 +17,8 @@ use crate::raw;
 /// | [`Inc`], [`Dec`] | `u32` |
 /// | [`And`], [`Or`], [`Xor`] | `u32`, `i32`, `u64`, `i64` |
 ///
+/// Through a tensor map, `i64` has only [`Min`] and [`Max`].
+///
 /// Subnormal numbers are not flushed to zero, also in `f32`. If one of two operands of `Min` or
 /// `Max` is a NaN, the result is the other one.
 #[diagnostic::on_unimplemented(

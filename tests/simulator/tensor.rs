@@ -292,6 +292,40 @@ fn rejects_raw_reduction_of_16_bit_integers() {
     assert_elected_at(&error, "of what has no sum", (0, 0, 0), 0);
 }
 
+#[kernel(threads = 32, target = "sm_90")]
+fn raw_minimum(
+    block: &Block,
+    #[shared] tile: SharedTile<f32, 8, 32, Swizzle128>,
+    d: TensorMapMut<SharedTile<f32, 8, 32, Swizzle128>, 2>,
+) {
+    let warp = block.warp();
+    tile.fill(warp, |_, _| 3.0);
+    warp.fence_for_bulk();
+    warp.sync();
+    warp.elect(|_| {
+        let (map, from) = (d.as_ptr(), tile.address());
+        // SAFETY: None. This is the bug under test.
+        unsafe {
+            raw::cp_reduce_async_bulk_tensor_2d_global_shared_cta_min_tile_bulk_group(
+                // <- of what has no minimum
+                map, [0; 2], from,
+            );
+        }
+    });
+}
+
+/// On an H200 it is an illegal instruction.
+#[test]
+fn rejects_raw_minimum_of_floats() {
+    let (device, mut d) = (Simulator::default(), [5.0; 256]);
+    let mut map = Tensor::<SharedTile<f32, 8, 32, Swizzle128>, 2>::new([32, 8])
+        .map_mut(&device, &mut d[..])
+        .unwrap();
+    let error = raw_minimum::launch(&device, 1, map.by_ref()).unwrap_err();
+    assert_eq!(error.misuse, Misuse::TensorReduction);
+    assert_elected_at(&error, "of what has no minimum", (0, 0, 0), 0);
+}
+
 /// Two blocks write boxes that overlap. `reduce` says how many of them reduce.
 #[kernel(threads = 32, target = "sm_90")]
 fn overlapping(block: &Block, #[shared] tile: Tile, d: TensorMapMut<Tile, 2>, reduce: u32) {

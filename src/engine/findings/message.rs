@@ -201,7 +201,7 @@ impl Misuse {
                 )
             }
             Misuse::TensorReduction => {
-                f.write_str("a reduction of a tensor whose elements have none")
+                f.write_str("a reduction that a tensor of these elements does not have")
             }
             Misuse::BulkUnfinished => {
                 f.write_str("the block ends while a copy to or from its shared memory is in flight")

@@ -524,7 +524,7 @@ pub enum Misuse {
         /// The coordinate.
         coordinate: i64,
     },
-    /// A reduction of a tensor whose element type has none.
+    /// A reduction that the tensor's element type does not have.
     TensorReduction,
     /// The block ends while a bulk copy uses its shared memory.
     BulkUnfinished,

@@ -262,8 +262,10 @@ pub(crate) unsafe fn store(
     }
     target.check_aligned(site, from);
     target.note(site, at, false);
-    let reduction =
-        operation.map(|operation| Reduction { operation, kind: kind(site, target.map.data_type) });
+    let reduction = operation.map(|operation| Reduction {
+        operation,
+        kind: kind(site, target.map.data_type, operation),
+    });
     let lines: Vec<Line> = target.inside().collect();
     let parts = target.parts(&lines);
     let swizzled = bulk::read_shared(site, form, from, target.bytes(), &parts);
@@ -285,7 +287,10 @@ pub(crate) unsafe fn store(
 }
 
 /// The operand type of a reduction, from the driver's data type.
-fn kind(site: Site, data_type: u32) -> Kind {
+fn kind(site: Site, data_type: u32, operation: Operation) -> Kind {
+    if !operation.is_of_tensors(data_type) {
+        fail(site, Misuse::TensorReduction);
+    }
     match data_type {
         2 => Kind::u32,
         3 => Kind::s32,
