@@ -169,6 +169,7 @@ impl<'k, Tile: ReadTile, P: Piece, const COPIES: usize, O: Order>
         at: (usize, usize),
         along: Along,
     ) -> Self {
+        const { assert!(COPIES <= Self::LINES * Self::PER_LINE, "a tile has fewer pieces") };
         let site = Site::here();
         let count = threads.count();
         assert!(

@@ -228,6 +228,7 @@ impl<'k, Tile: ReadTile, const COPIES: usize> TileReader<'k, Tile, COPIES> {
     where
         Self: BuiltFor<AtLeast<80>>,
     {
+        const { assert!(COPIES <= Self::LINES * Self::PER_LINE, "a tile has fewer copies") };
         let site = Site::here();
         assert!(
             threads.count() * COPIES == Self::LINES * Self::PER_LINE,

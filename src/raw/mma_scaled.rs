@@ -46,6 +46,17 @@ macro_rules! functions {
             scales_a: u32,
             scales_b: u32,
         ) -> [u32; 4] {
+            const {
+                assert!(
+                    BYTE_A.is_multiple_of($vec)
+                        && BYTE_B.is_multiple_of($vec)
+                        && BYTE_A < 4
+                        && BYTE_B < 4,
+                    "a selector's byte is below 4, and a multiple of the number of scales"
+                );
+                assert!(THREAD_A < 2, "the selector's thread is 0 or 1 for the scales of A");
+                assert!(THREAD_B < 4, "the selector's thread is below 4 for the scales of B");
+            };
             #[cfg(target_arch = "nvptx64")]
             return {
                 let (d0, d1, d2, d3);
