@@ -304,3 +304,52 @@ fn write_of_all_lanes_races_with_the_copy_of_one() {
     });
     assert!(races);
 }
+
+/// Block 0 reduces `d`, waits and arrives at block 1, which reads `d`. `releases` says whether the
+/// arrival publishes writes.
+#[kernel(threads = 32, cluster = 2, target = "sm_90")]
+fn read_behind_a_reduction(
+    block: &ClusterBlock<2>,
+    #[shared] (tile, full): (Tile, BarrierMemory),
+    d: GlobalMut<u32>,
+    e: GlobalMut<u32>,
+    releases: bool,
+) {
+    let (warp, cluster) = (block.warp(), block.cluster());
+    let full = full.init(block, 1);
+    tile.fill(warp, |_, _| 7);
+    warp.fence_for_bulk();
+    cluster.sync();
+    if cluster.rank() == 0 {
+        let full = full.of(cluster.peer(1));
+        warp.elect(|lane| {
+            tile.reduce_tma(lane, reduction::Add, d.bulk(0));
+            BulkGroup::commit(lane);
+            BulkGroup::wait::<0>(lane);
+            if releases {
+                full.arrive(lane);
+            } else {
+                full.arrive_having_read(lane);
+            }
+        });
+    } else {
+        full.wait_for_cluster(warp, Phase::FIRST);
+        warp.each(|lane| e.set(lane.id(), d.get(lane, lane.id())));
+    }
+    cluster.sync();
+}
+
+#[test]
+fn an_arrival_that_releases_no_writes_publishes_no_reduction() {
+    let run = |seed, releases| {
+        let (mut d, mut e) = ([5; 128], [0; 32]);
+        let device = Simulator::new(seed);
+        read_behind_a_reduction::launch(&device, 2, &mut d, &mut e, releases)?.check()?;
+        Ok::<_, SimError>(e)
+    };
+    for seed in 0..4 {
+        assert_eq!(run(seed, true).unwrap(), [12; 32]);
+        let error = run(seed, false).unwrap_err();
+        assert!(matches!(error.misuse, Misuse::Race { .. }), "{error}");
+    }
+}

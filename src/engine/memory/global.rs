@@ -143,9 +143,10 @@ impl Accessed {
         }
     }
 
-    /// A reduction that is not ordered with this access.
+    /// A reduction that is not ordered before this access. It writes: that it is over, as for a
+    /// read, does not suffice.
     fn reduction_beside(&self, by: &Access, order: &Order) -> Option<Access> {
-        Some(self.reductions.as_ref()?.history.beside(by, order)?.0)
+        self.reductions.as_ref()?.history.reads().find(|earlier| !earlier.is_before(by, order))
     }
 }
 

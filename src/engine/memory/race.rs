@@ -99,7 +99,7 @@ impl Access {
     }
 
     /// Whether the two accesses happen in this order, or are made by one thread, in every schedule.
-    fn is_before(&self, later: &Access, order: &Order) -> bool {
+    pub(crate) fn is_before(&self, later: &Access, order: &Order) -> bool {
         if self.agent != later.agent {
             let synced = self.epoch < later.epoch
                 && !is_asynchronous(later.agent)

@@ -46,7 +46,7 @@ pub(crate) use lane::{
 pub(crate) use marks::Columns;
 use marks::{Column, columns, mark, marked, of_columns};
 pub(crate) use start::multiply;
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::collections::VecDeque;
 use std::ops::Range;
 use std::vec::Vec;
@@ -145,7 +145,7 @@ struct Warp {
     awaited: u32,
     in_flight: Vec<Multiplication>,
     /// Results that are available: by the number of the `wgmma`.
-    landed: HashMap<u32, Landed>,
+    landed: BTreeMap<u32, Landed>,
     /// Results that are in registers now, and the shapes of their `wgmma`s.
     settled: VecDeque<(Columns, FormShape)>,
     /// A's registers in earlier `wgmma`s.
