@@ -11,20 +11,30 @@ use std::vec::Vec;
 pub struct UnknownForm {
     /// The name.
     pub name: String,
-    /// The forms with the most similar names.
+    /// The forms with the most similar names. Empty, if the name has nothing in common with any.
     pub nearest: Vec<&'static str>,
 }
 
 impl core::error::Error for UnknownForm {}
 impl fmt::Display for UnknownForm {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "there is no form `{}`; the nearest are:", self.name)?;
+        write!(f, "there is no form `{}`; ", self.name)?;
+        if self.nearest.is_empty() {
+            return f.write_str(
+                "names begin with `mma`, `ldmatrix`, `stmatrix`, `movmatrix` or `wgmma`, \
+                 such as `ldmatrix.sync.aligned.m8n8.x4.shared.b16`",
+            );
+        }
+        f.write_str("the nearest are:")?;
         self.nearest.iter().try_for_each(|form| write!(f, "\n  {form}"))
     }
 }
 
 /// Number of similar names in the error.
 const NEAREST: usize = 4;
+
+/// A name is similar that has a qualifier in common, or as many letters at its start and end.
+const LETTERS_IN_COMMON: usize = 4;
 
 /// A form of a warp or of a warpgroup.
 // A variant `Warp` would make the compiler's messages name the type `Warp` by its path.
@@ -102,6 +112,9 @@ fn find_among<F>(
         }
         nearest.push(ptx(&form));
     }
+    nearest.retain(|form| {
+        words_in_common(form, name) > 0 || in_common(form, name) >= LETTERS_IN_COMMON
+    });
     nearest.sort_by_key(|form| {
         let similarity = (form.contains(name), words_in_common(form, name), in_common(form, name));
         core::cmp::Reverse(similarity)
@@ -153,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn name_that_is_nearly_right_is_mended() {
+    fn nearly_right_names_get_the_right_ones() {
         let nearest = |name| find(name).unwrap_err().nearest;
         let meant = "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32";
         assert_eq!(nearest("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16")[0], meant);
@@ -167,11 +180,18 @@ mod tests {
         let found =
             find_any("wgmma.mma_async.sync.aligned.m64n24k32.s32.s8.s8.satfinit").unwrap_err();
         assert_eq!(found.nearest[0], "wgmma.mma_async.sync.aligned.m64n24k32.s32.s8.s8.satfinite");
-        let message = find("nonsense").unwrap_err().to_string();
+        let message = find("ldmatirx").unwrap_err().to_string();
         assert!(
-            message.starts_with("there is no form `nonsense`; the nearest are:\n  "),
+            message.starts_with("there is no form `ldmatirx`; the nearest are:\n  ldmatrix."),
             "{message}"
         );
         assert_eq!(message.lines().count(), 1 + NEAREST);
+        let message = find("nonsense").unwrap_err().to_string();
+        assert_eq!(message.lines().count(), 1, "{message}");
+        assert!(
+            find("ldmatrix.sync.aligned.m8n8.x4.shared.b16").is_ok()
+                && message.contains("`ldmatrix.sync.aligned.m8n8.x4.shared.b16`"),
+            "{message}"
+        );
     }
 }

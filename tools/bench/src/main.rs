@@ -265,6 +265,12 @@ fn bench(arguments: &Arguments) -> Result<bool> {
             progress
                 .suspend(|| errln!("{problem}: cuBLAS does not support it, so there is no ratio"));
         }
+        for name in &arguments.configs {
+            let mut meant = own.iter().filter(|one| is_meant(name, &***one, &own));
+            if !meant.any(|one| one.supports(problem)) {
+                progress.suspend(|| errln!("{problem}: `{name}` does not support it on this GPU"));
+            }
+        }
         let measured = bench.measure(problem, &contestants).with_context(|| problem.to_string())?;
         all.extend(rows(problem, &measured, &ceilings, REFERENCE));
         if let Some(file) = &arguments.tune {
