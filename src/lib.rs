@@ -200,6 +200,9 @@ mod guides {
 /// The paths that the code of the macros uses.
 #[doc(hidden)]
 pub mod __private {
+    // By this path, no `extern crate self as core` misleads the macros.
+    pub use ::core;
+
     pub use crate::lane::Grid;
     pub use crate::launch::*;
     pub use crate::memory::SharedLayout;

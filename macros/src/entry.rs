@@ -44,22 +44,28 @@ fn name_byte(krate: &TokenStream, fields: impl Iterator<Item = TokenStream>) -> 
     quote!(|offset, name| #krate::__private::name_fields(offset, name, &[#(#fields),*]))
 }
 
+/// The kernel's function, as `ptx_matrix_kernel`, before a parameter of the same name hides it.
+///
 /// Refuses a function that needs `unsafe` to be called, such as another one of the kernel's name:
 /// the call itself is in an unsafe function, and needs no word.
-fn is_safe(kernel: &Kernel) -> TokenStream {
+fn function(kernel: &Kernel) -> TokenStream {
     let Kernel { call, parameters, .. } = kernel;
     let types = parameters.iter().map(|_| quote!(_));
-    quote!(let _: fn(_, #(#types),*) = #call;)
+    quote! {
+        let ptx_matrix_kernel = #call;
+        let _: fn(_, #(#types),*) = ptx_matrix_kernel;
+    }
 }
 
 /// Generates the PTX entry, and the statics that the builder reads.
 pub fn device(kernel: &Kernel) -> TokenStream {
-    let Kernel { krate, name, call, parameters, .. } = kernel;
+    let Kernel { krate, name, parameters, .. } = kernel;
     let name_text = name.unraw().to_string();
     // The name includes the module path. So two kernels of one name both reach the builder, which
     // reports their places.
+    let core = quote!(#krate::__private::core);
     let exported =
-        |start: &str| quote!(::core::concat!(#start, ::core::module_path!(), "::", #name_text));
+        |start: &str| quote!(#core::concat!(#start, #core::module_path!(), "::", #name_text));
     let [entry, metadata, fingerprint] =
         ["", "__ptx_matrix_kernel_", "__ptx_matrix_signature_"].map(exported);
     let symbol = format!("mov.u32 {{0}}, __ptx_matrix_shared_{name_text};");
@@ -69,7 +75,9 @@ pub fn device(kernel: &Kernel) -> TokenStream {
             let address: u32;
             // SAFETY: the address of a variable in shared memory, which the builder declares.
             unsafe {
-                ::core::arch::asm!(#symbol, lateout(reg32) address, options(pure, nomem, nostack))
+                #core::arch::asm!(
+                    #symbol, lateout(reg32) address, options(pure, nomem, nostack)
+                )
             };
             address
         })
@@ -93,7 +101,7 @@ pub fn device(kernel: &Kernel) -> TokenStream {
         .then(|| quote!(#krate::__private::begin_dependent(&#name::INFO, #name::ASKS);));
     let end = kernel.is_dependent().then(|| quote!(#krate::__private::end_dependent(#name::ASKS);));
     let block = kernel.block();
-    let is_safe = is_safe(kernel);
+    let function = function(kernel);
     quote! {
         #[unsafe(export_name = #metadata)]
         static METADATA: [u32; #krate::__private::metadata_words(#name::PARAMS)] =
@@ -112,8 +120,9 @@ pub fn device(kernel: &Kernel) -> TokenStream {
             )*
         ) {
             #begin
+            #function
             // SAFETY: a launch checks the block's size, and provides the parameters.
-            let block = unsafe { #block::enter(#name::INFO.threads as usize) };
+            let ptx_matrix_block = unsafe { #block::enter(#name::INFO.threads as usize) };
             #(
                 // SAFETY: as above.
                 let #names = unsafe {
@@ -121,8 +130,7 @@ pub fn device(kernel: &Kernel) -> TokenStream {
                 };
             )*
             #parts
-            #is_safe
-            #call(&block, #(#arguments),*);
+            ptx_matrix_kernel(&ptx_matrix_block, #(#arguments),*);
             #end
         }
     }
@@ -130,7 +138,7 @@ pub fn device(kernel: &Kernel) -> TokenStream {
 
 /// Generates the launch functions.
 pub fn host(kernel: &Kernel) -> TokenStream {
-    let Kernel { krate, call, parameters, .. } = kernel;
+    let Kernel { krate, parameters, .. } = kernel;
     let (names, types): (Vec<_>, Vec<_>) = kernel.given().map(|p| (&p.name, &p.ty)).unzip();
     let texts: Vec<_> = kernel.given().map(Parameter::text).collect();
     let values = nested(&names);
@@ -140,9 +148,13 @@ pub fn host(kernel: &Kernel) -> TokenStream {
     let shared = parameters.iter().filter(|p| p.shared);
     let name_byte = name_byte(krate, shared.map(|p| shared_field(krate, &p.pattern, &p.ty)));
     let of_cluster = kernel.block();
-    let block =
-        kernel.bounds.cluster.as_ref().map(|_| quote!(let block = &#of_cluster::simulated(block);));
-    let is_safe = is_safe(kernel);
+    let block = kernel
+        .bounds
+        .cluster
+        .as_ref()
+        .map(|_| quote!(let ptx_matrix_block = &#of_cluster::simulated(ptx_matrix_block);));
+    let function = function(kernel);
+    let core = quote!(#krate::__private::core);
     quote! {
         /// Launches the kernel on a device. The kernel's arguments follow the grid, with buffers by
         /// reference.
@@ -150,9 +162,9 @@ pub fn host(kernel: &Kernel) -> TokenStream {
         #[allow(clippy::too_many_arguments)]
         pub fn launch<'h, PtxMatrixDevice: #krate::__private::Device + 'h>(
             device: &PtxMatrixDevice,
-            grid: impl ::core::convert::Into<#krate::__private::Grid>,
+            grid: impl #core::convert::Into<#krate::__private::Grid>,
             #(#names: <#types as #krate::__private::KernelParam>::Host<'h, PtxMatrixDevice>,)*
-        ) -> ::core::result::Result<PtxMatrixDevice::Report, PtxMatrixDevice::Error> {
+        ) -> #core::result::Result<PtxMatrixDevice::Report, PtxMatrixDevice::Error> {
             let kernel = #krate::__private::KernelEntry::<#params> {
                 info: &Self::INFO,
                 names: &[#(#texts),*],
@@ -162,7 +174,7 @@ pub fn host(kernel: &Kernel) -> TokenStream {
             // SAFETY: `INFO`, the function and the types of the parameters are this kernel's.
             unsafe {
                 #krate::__private::launch(
-                    &kernel, device, ::core::convert::Into::into(grid), #values,
+                    &kernel, device, #core::convert::Into::into(grid), #values,
                 )
             }
         }
@@ -173,13 +185,14 @@ pub fn host(kernel: &Kernel) -> TokenStream {
         /// The block is of a launch of this kernel.
         #[cfg(not(target_arch = "nvptx64"))]
         unsafe fn ptx_matrix_run(
-            block: &#krate::__private::Block<'_>,
-            #values: <#params as #krate::__private::KernelParams>::In<'_>,
+            ptx_matrix_block: &#krate::__private::Block<'_>,
+            ptx_matrix_values: <#params as #krate::__private::KernelParams>::In<'_>,
         ) {
+            #function
             #block
+            let #values = ptx_matrix_values;
             #parts
-            #is_safe
-            #call(block, #(#arguments),*);
+            ptx_matrix_kernel(ptx_matrix_block, #(#arguments),*);
         }
 
         /// Runs the kernel on the simulator. The kernel's arguments follow the grid, with buffers
@@ -187,14 +200,14 @@ pub fn host(kernel: &Kernel) -> TokenStream {
         #[cfg(not(target_arch = "nvptx64"))]
         #[allow(clippy::too_many_arguments)]
         pub fn simulate<'h>(
-            grid: impl ::core::convert::Into<#krate::__private::Grid>,
+            grid: impl #core::convert::Into<#krate::__private::Grid>,
             #(
                 #names: <#types as #krate::__private::KernelParam>::Host<
                     'h,
                     #krate::__private::Simulator,
                 >,
             )*
-        ) -> ::core::result::Result<#krate::__private::Report, #krate::__private::SimError> {
+        ) -> #core::result::Result<#krate::__private::Report, #krate::__private::SimError> {
             Self::launch(&#krate::__private::Simulator::default(), grid, #(#names),*)
         }
     }

@@ -61,6 +61,7 @@ pub fn table(function: &Ident, kernels: &[Kernel], depend: bool) -> TokenStream 
 
 fn by_index(kernel: &Kernel, instances: &[&Ident], text: &str) -> TokenStream {
     let krate = kernel.krate;
+    let core = quote!(#krate::__private::core);
     let (names, types): (Vec<_>, Vec<_>) = kernel.given().map(|p| (&p.name, &p.ty)).unzip();
     let count = instances.len();
     let arms = instances
@@ -77,12 +78,12 @@ fn by_index(kernel: &Kernel, instances: &[&Ident], text: &str) -> TokenStream {
         pub fn launch<'h, PtxMatrixDevice: #krate::__private::Device + 'h>(
             instance: usize,
             device: &PtxMatrixDevice,
-            grid: impl ::core::convert::Into<#krate::__private::Grid>,
+            grid: impl #core::convert::Into<#krate::__private::Grid>,
             #(#names: <#types as #krate::__private::KernelParam>::Host<'h, PtxMatrixDevice>,)*
-        ) -> ::core::result::Result<PtxMatrixDevice::Report, PtxMatrixDevice::Error> {
+        ) -> #core::result::Result<PtxMatrixDevice::Report, PtxMatrixDevice::Error> {
             match instance {
                 #(#arms)*
-                _ => ::core::panic!(#message, instance),
+                _ => #core::panic!(#message, instance),
             }
         }
 
@@ -93,14 +94,14 @@ fn by_index(kernel: &Kernel, instances: &[&Ident], text: &str) -> TokenStream {
         #[allow(clippy::too_many_arguments)]
         pub fn simulate<'h>(
             instance: usize,
-            grid: impl ::core::convert::Into<#krate::__private::Grid>,
+            grid: impl #core::convert::Into<#krate::__private::Grid>,
             #(
                 #names: <#types as #krate::__private::KernelParam>::Host<
                     'h,
                     #krate::__private::Simulator,
                 >,
             )*
-        ) -> ::core::result::Result<#krate::__private::Report, #krate::__private::SimError> {
+        ) -> #core::result::Result<#krate::__private::Report, #krate::__private::SimError> {
             Self::launch(instance, &#krate::__private::Simulator::default(), grid, #(#names),*)
         }
     }

@@ -109,8 +109,10 @@ pub fn expand(
     let kernels = kernels.iter().map(Kernel::tokens).collect::<Result<Vec<_>>>()?;
     // These make cargo compile the crate again when a source changes, even one of another target.
     let watched: Vec<&str> = new_files.iter().filter_map(|file| file.to_str()).collect();
-    let watched = (!watched.is_empty())
-        .then(|| quote!(const _: &[&[u8]] = &[#(::core::include_bytes!(#watched)),*];));
+    let watched = (!watched.is_empty()).then(|| {
+        let include_bytes = quote!(#krate::__private::core::include_bytes!);
+        quote!(const _: &[&[u8]] = &[#(#include_bytes(#watched)),*];)
+    });
     Ok(quote! {
         #built
         // Inlined into its entry. On the host it is compiled once, with its own crate's options.
@@ -236,11 +238,11 @@ impl Kernel<'_> {
                 const FINGERPRINT: #krate::__private::Text<
                     {
                         #krate::__private::fingerprint_len(
-                            #name::PARAMS, ::core::module_path!(), #sources,
+                            #name::PARAMS, #krate::__private::core::module_path!(), #sources,
                         )
                     }
                 > = #krate::__private::fingerprint(
-                    &Self::BOUNDS, Self::PARAMS, ::core::module_path!(), #sources,
+                    &Self::BOUNDS, Self::PARAMS, #krate::__private::core::module_path!(), #sources,
                 );
 
                 /// The kernel's description.

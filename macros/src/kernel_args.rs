@@ -48,6 +48,7 @@ pub fn expand(item: TokenStream) -> Result<TokenStream> {
 fn plain(item: &DeriveInput, fields: &Fields, krate: &TokenStream) -> Result<TokenStream> {
     check_repr(item)?;
     let name = &item.ident;
+    let core = quote!(#krate::__private::core);
     let (members, types): (Vec<Member>, Vec<&Type>) = fields.iter().enumerate().map(member).unzip();
     let texts = members.iter().map(text);
     let type_name = type_name(name, texts, types.iter(), &quote!(Self), krate);
@@ -84,8 +85,8 @@ fn plain(item: &DeriveInput, fields: &Fields, krate: &TokenStream) -> Result<Tok
             type In<'ptx_matrix> = Self;
             type Head = &'static Self;
             type Tail = ();
-            const BY_VALUE: ::core::option::Option<#krate::__private::ByValue> =
-                ::core::option::Option::Some(#krate::__private::ByValue::of::<Self>());
+            const BY_VALUE: #core::option::Option<#krate::__private::ByValue> =
+                #core::option::Option::Some(#krate::__private::ByValue::of::<Self>());
             const IS_MEMORY: bool = false;
             const TYPE: #krate::__private::TypeName = #type_name;
 
@@ -114,9 +115,9 @@ fn plain(item: &DeriveInput, fields: &Fields, krate: &TokenStream) -> Result<Tok
             fn values(bound: Self::In<'_>, into: &mut #krate::__private::Params) {
                 // Another macro may have added fields since: they would stay unwritten.
                 let Self { #(#members: _,)* } = bound;
-                into.push_struct(::core::mem::size_of::<Self>(), |fields| {
+                into.push_struct(#core::mem::size_of::<Self>(), |fields| {
                     #(
-                        let offset = ::core::mem::offset_of!(Self, #members);
+                        let offset = #core::mem::offset_of!(Self, #members);
                         fields.put_data::<#types>(offset, bound.#members);
                     )*
                 });
@@ -137,6 +138,7 @@ fn with_memory(
         return Err(Error::new_spanned(&item.ident, message));
     };
     let (name, visibility) = (&item.ident, &item.vis);
+    let core = quote!(#krate::__private::core);
     let fields: Vec<&Field> = named.named.iter().collect();
     let names: Vec<&Ident> = fields.iter().filter_map(|field| field.ident.as_ref()).collect();
     let texts: Vec<String> = names.iter().map(|name| name.unraw().to_string()).collect();
@@ -161,8 +163,8 @@ fn with_memory(
         .collect();
     let (stored_impl, stored_arguments, _) = of_stored.split_for_impl();
     let stored_bounds = with_static(quote!(#bounds), lifetime);
-    let type_name =
-        type_name(name, texts.iter().cloned(), &stored, &quote!(Stored #stored_arguments), krate);
+    let layout = quote!(PtxMatrixStored #stored_arguments);
+    let type_name = type_name(name, texts.iter().cloned(), &stored, &layout, krate);
 
     let host = format_ident!("{name}Host");
     let host_doc = format!(
@@ -187,28 +189,28 @@ fn with_memory(
         const _: () = {
             /// The struct's layout in the `.param` space.
             #[repr(C)]
-            pub struct Stored #stored_impl #stored_bounds {
+            pub struct PtxMatrixStored #stored_impl #stored_bounds {
                 #(#names: <#stored as #krate::__private::KernelField>::Stored,)*
             }
 
-            impl #stored_impl ::core::clone::Clone for Stored #stored_arguments #stored_bounds {
+            impl #stored_impl #core::clone::Clone for #layout #stored_bounds {
                 #[inline]
                 fn clone(&self) -> Self {
                     *self
                 }
             }
 
-            impl #stored_impl ::core::marker::Copy for Stored #stored_arguments #stored_bounds {}
+            impl #stored_impl #core::marker::Copy for #layout #stored_bounds {}
 
-            // SAFETY: one parameter: `Stored`. The builder makes `Head` point to it. `values`
-            // writes each field at its offset.
+            // SAFETY: one parameter: `PtxMatrixStored`. The builder makes `Head` point to it.
+            // `values` writes each field at its offset.
             unsafe impl #of_impl #param for #name #arguments #bounds {
                 type In<'ptx_matrix> = #name #in_kernel;
-                type Head = &'static Stored #stored_arguments;
+                type Head = &'static #layout;
                 type Tail = ();
-                const BY_VALUE: ::core::option::Option<#krate::__private::ByValue> =
-                    ::core::option::Option::Some(
-                        #krate::__private::ByValue::of::<Stored #stored_arguments>(),
+                const BY_VALUE: #core::option::Option<#krate::__private::ByValue> =
+                    #core::option::Option::Some(
+                        #krate::__private::ByValue::of::<#layout>(),
                     );
                 const IS_MEMORY: bool = false #(|| <#stored as #param>::IS_MEMORY)*;
                 const IS_EARLY: bool = #krate::__private::any_early(&[
@@ -250,19 +252,19 @@ fn with_memory(
 
                 #[cfg(not(target_arch = "nvptx64"))]
                 fn values(bound: Self::In<'_>, into: &mut #krate::__private::Params) {
-                    let bytes = ::core::mem::size_of::<Stored #stored_arguments>();
+                    let bytes = #core::mem::size_of::<#layout>();
                     into.push_struct(bytes, |fields| {
                         #(
-                            let offset = ::core::mem::offset_of!(Stored #stored_arguments, #names);
+                            let offset = #core::mem::offset_of!(#layout, #names);
                             fields.put::<#stored>(offset, bound.#names);
                         )*
                     });
                 }
             }
 
-            // SAFETY: `values` appends the bytes of `Stored`.
+            // SAFETY: `values` appends the bytes of `PtxMatrixStored`.
             unsafe impl #of_impl #krate::__private::KernelField for #name #arguments #bounds {
-                type Stored = Stored #stored_arguments;
+                type Stored = #layout;
 
                 #[inline]
                 unsafe fn load<'ptx_matrix>(
@@ -286,6 +288,7 @@ fn type_name<T: ToTokens>(
     krate: &TokenStream,
 ) -> TokenStream {
     let of = quote!(#krate::__private::TypeName);
+    let core = quote!(#krate::__private::core);
     let parts = fields.zip(types).enumerate().map(|(index, (field, ty))| {
         let start = format!("{}{}: ", if index == 0 { "" } else { ", " }, ascii(&field));
         quote!(#of::Text(#start), <#ty as #krate::__private::KernelParam>::TYPE)
@@ -296,9 +299,9 @@ fn type_name<T: ToTokens>(
             #of::Text(#start),
             #(#parts,)*
             #of::Text("} of "),
-            #of::Number(::core::mem::size_of::<#stored>()),
+            #of::Number(#core::mem::size_of::<#stored>()),
             #of::Text(" bytes aligned to "),
-            #of::Number(::core::mem::align_of::<#stored>()),
+            #of::Number(#core::mem::align_of::<#stored>()),
         ])
     }
 }

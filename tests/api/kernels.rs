@@ -47,6 +47,25 @@ fn kernel_in_function_sees_local_items() {
 }
 
 #[kernel(threads = 32)]
+fn block(a: &Block, block: GlobalMut<u32>) {
+    block.set(0, a.warp().index() as u32 + 7);
+}
+
+#[kernel(threads = 32)]
+fn put(_: &Block, put: u32, entry: GlobalMut<u32>) {
+    entry.set(0, put);
+}
+
+#[test]
+fn parameters_may_have_the_names_of_kernel_and_block() {
+    let mut d = [0];
+    block::simulate(1, &mut d).unwrap();
+    assert_eq!(d, [7]);
+    put::simulate(1, 9, &mut d).unwrap();
+    assert_eq!(d, [9]);
+}
+
+#[kernel(threads = 32)]
 fn called_by_a_kernel(_: &Block, d: GlobalMut<u32>, value: u32) {
     d.set(0, value);
 }
