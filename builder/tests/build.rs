@@ -292,6 +292,16 @@ fn sums_that_are_read_in_flight_are_refused_with_the_place() {
 }
 
 #[test]
+fn registers_of_a_that_are_overwritten_in_flight_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let hasty = common::fixture(folder.path()).archs([Arch::SM_90A]).features(["overwritten"]);
+    let error = format!("{:#}", hasty.build().unwrap_err());
+    assert!(error.contains("would compute wrong results"), "{error}");
+    assert!(error.contains("kernel `hasty`"), "{error}");
+    assert!(error.contains("of its A, in flight"), "{error}");
+}
+
+#[test]
 fn compile_error_is_rustcs_own() {
     let folder = tempfile::tempdir().unwrap();
     let error = common::fixture(folder.path())

@@ -128,8 +128,8 @@ fn simulated<T, const N: usize>(element: &dyn Element<T>) -> [T; N] {
 ///
 /// A `static` is not captured. The builder refuses kernels that use a mutable `static`.
 #[diagnostic::on_unimplemented(
-    message = "a lane closure must not capture a `Cell`, a raw pointer, a warp, a block or a \
-               cluster",
+    message = "a lane closure must not capture a `Cell`, a raw pointer, a warp, a warpgroup, a \
+               block or a cluster",
     label = "this lane closure captures one of them, or uses a type that contains one",
     note = "a lane closure runs once per lane: collectives (`sync`, `load`, `accumulate`, ...) \
             belong outside of it, and a value leaves it only as its result, a `PerLane`",

@@ -117,6 +117,42 @@ pub struct Mma<S, A, B, C, O = Plain, Target = BuildTarget>(PhantomData<(S, A, B
 impl<S, A, B, C, O, Target> Sealed for Mma<S, A, B, C, O, Target> {}
 
 /// A form of `mma` that exists: see the table at [`Mma`].
+///
+/// A function that is generic over the elements has the form as a bound, with its fragments:
+///
+/// ```
+/// use ptx_matrix::element::Bits16;
+/// use ptx_matrix::mma::MmaForm;
+/// use ptx_matrix::prelude::*;
+/// use ptx_matrix::target::AtLeast;
+///
+/// #[kernel(threads = 32, target = "sm_80", instances(product_f16 = <f16>, product_bf16 = <bf16>))]
+/// fn product<T: Element<Width = Bits16>>(
+///     block: &Block,
+///     a: Global<T>,
+///     b: Global<T>,
+///     d: GlobalMut<f32>,
+/// ) where
+///     Mma<M16N8K16, T, T, f32>: MmaForm<
+///             A = FragmentA<M16N8K16, T>,
+///             B = FragmentB<M16N8K16, T>,
+///             C = Accumulator<M16N8K16, f32>,
+///             D = Accumulator<M16N8K16, f32>,
+///             Needs = AtLeast<80>,
+///         >,
+/// {
+///     let warp = block.warp();
+///     let a = FragmentA::<M16N8K16, T>::from_fn(warp, |row, k| a.get(row * 16 + k));
+///     let b = FragmentB::<M16N8K16, T>::from_fn(warp, |k, col| b.get(k * 8 + col));
+///     let mut acc = Accumulator::zero();
+///     Mma::<M16N8K16, T, T, f32>::accumulate(warp, &mut acc, &a, &b);
+///     acc.for_each(warp, |row, col, value| d.set(row * 8 + col, value));
+/// }
+///
+/// let mut d = [0.0; 128];
+/// product_bf16::simulate(1, &[bf16::ONE; 256], &[bf16::ONE; 128], &mut d).check();
+/// assert_eq!(d, [16.0; 128]);
+/// ```
 #[diagnostic::on_unimplemented(
     message = "there is no form `{Self}`",
     note = "`Mma<Shape, A, B, C>` exists for f16 x f16 into f32 or f16 and bf16 x bf16 into f32 \

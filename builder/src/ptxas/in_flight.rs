@@ -118,16 +118,33 @@ impl fmt::Display for Place {
     }
 }
 
+/// Finds the first instruction of each kernel that touches registers in flight.
+pub fn first_touches(ptx: &str) -> impl Iterator<Item = (&str, Touch)> {
+    kernels(ptx).filter_map(|(name, body)| Some((name, body.first_touch()?)))
+}
+
 /// Finds the kernel's first instruction that touches registers in flight.
 pub fn first_touch(ptx: &str, kernel: &str) -> Option<Touch> {
-    let body = Body::of(ptx, kernel)?;
-    body.multiplications().filter_map(|at| body.touch(at)).min_by_key(|touch| touch.by.line)
+    kernels(ptx).find(|(name, _)| *name == kernel)?.1.first_touch()
 }
 
 /// Finds the kernel's first check with a `wgmma` in flight.
 pub fn first_check(ptx: &str, kernel: &str) -> Option<Check> {
-    let body = Body::of(ptx, kernel)?;
+    let (_, body) = kernels(ptx).find(|(name, _)| *name == kernel)?;
     body.multiplications().filter_map(|at| body.check(at)).min_by_key(|check| check.by.line)
+}
+
+/// The names and the lines of the kernels.
+fn kernels(ptx: &str) -> impl Iterator<Item = (&str, Body<'_>)> {
+    let mut lines = ptx.lines().enumerate();
+    std::iter::from_fn(move || {
+        let (first, name) = lines.find_map(|(at, line)| {
+            let (_, rest) = line.split_once(".entry ")?;
+            Some((at, rest.split_once('(')?.0))
+        })?;
+        let body = lines.by_ref().map(|(_, line)| line).take_while(|line| *line != "}");
+        Some((name, Body::new(ptx, first + 1, body.map(str::trim).collect())))
+    })
 }
 
 /// The lines of a kernel. Each has one instruction, or a few from one asm statement.
@@ -140,15 +157,15 @@ struct Body<'p> {
 }
 
 impl<'p> Body<'p> {
-    fn of(ptx: &'p str, kernel: &str) -> Option<Self> {
-        let entry = format!(".entry {kernel}(");
-        let first = ptx.lines().position(|line| line.contains(&entry))?;
-        let lines: Vec<&str> =
-            ptx.lines().skip(first).take_while(|line| *line != "}").map(str::trim).collect();
+    fn new(ptx: &'p str, first: usize, lines: Vec<&'p str>) -> Self {
         let label =
             |(at, line): (usize, &&'p str)| Some((without_comment(line).strip_suffix(':')?, at));
         let labels = lines.iter().enumerate().filter_map(label).collect();
-        Some(Self { ptx, first, lines, labels })
+        Self { ptx, first, lines, labels }
+    }
+
+    fn first_touch(&self) -> Option<Touch> {
+        self.multiplications().filter_map(|at| self.touch(at)).min_by_key(|touch| touch.by.line)
     }
 
     /// The indices of the lines with a `wgmma`.

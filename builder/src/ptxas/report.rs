@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use anyhow::{Context, Result, bail, ensure};
 
-use super::in_flight::{first_check, first_touch};
+use super::in_flight::{first_check, first_touch, first_touches};
 use crate::arch::PtxVersion;
 
 /// ptxas's report about a module.
@@ -30,6 +30,9 @@ pub struct Usage {
 /// Reads the output of a successful run on this PTX. A remark about serialised instructions or
 /// injected waits is an error. The error names the `wgmma` whose registers are touched, and the
 /// place.
+///
+/// In some loops, such as those with a `break`, ptxas remarks nothing and overwrites the registers.
+/// So a kernel that touches registers in flight is an error in any case.
 pub fn read(output: &str, ptx: &str) -> Result<Report> {
     let mut report = Report::default();
     let mut fatal = Vec::new();
@@ -78,6 +81,11 @@ pub fn read(output: &str, ptx: &str) -> Result<Report> {
     }
     if !fatal.is_empty() {
         bail!("the compiled kernels would be slow:\n{}", fatal.join("\n"));
+    }
+    let touches: Vec<String> =
+        first_touches(ptx).map(|(kernel, touch)| format!("kernel `{kernel}`:\n{touch}")).collect();
+    if !touches.is_empty() {
+        bail!("the compiled kernels would compute wrong results:\n{}", touches.join("\n"));
     }
     Ok(report)
 }
