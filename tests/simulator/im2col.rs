@@ -271,7 +271,7 @@ fn raw_copies(
                 _ => raw::cp_async_bulk_tensor_4d_global_shared_cta_im2col_no_offs_bulk_group(
                     of_images,
                     [0; 4],
-                    tile + 128,
+                    tile + 64,
                 ),
             }
         }
@@ -297,7 +297,7 @@ fn raw_copies_with_the_wrong_map() {
     assert_eq!(misuse(4), Misuse::BoxBefore { dimension: 3, coordinate: -1 });
     assert_eq!(
         misuse(5),
-        Misuse::SharedMisaligned { access: "copy", address: SHARED_BASE + 128, bytes: 256 }
+        Misuse::SharedMisaligned { access: "copy", address: SHARED_BASE + 64, bytes: 128 }
     );
 }
 

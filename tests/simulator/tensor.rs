@@ -217,7 +217,7 @@ fn raw_box(
                 0 => load_2d(to, map, [0; 2], barrier),
                 1 => load_2d(to, e.as_ptr().cast(), [0; 2], barrier),
                 2 => load_3d(to, map, [0; 3], barrier),
-                3 => load_2d(to + 512, map, [0; 2], barrier),
+                3 => load_2d(to + 64, map, [0; 2], barrier),
                 4 => raw::prefetch_tensormap(e.as_ptr().cast()),
                 5 => {
                     raw::cp_async_bulk_tensor_2d_global_shared_cta_tile_bulk_group(map, [0; 2], to)
@@ -245,7 +245,7 @@ fn invalid_raw_box_copy_is_an_error() {
     assert_eq!(misuse(2), Misuse::TensorRank { map: 2, instruction: 3 });
     assert_eq!(
         misuse(3),
-        Misuse::SharedMisaligned { access: "copy", address: SHARED_BASE + 512, bytes: 1024 }
+        Misuse::SharedMisaligned { access: "copy", address: SHARED_BASE + 64, bytes: 128 }
     );
     assert_eq!(misuse(4), Misuse::NoTensorMap);
     assert_eq!(misuse(6), Misuse::BoxStart { bytes: -12 });
@@ -256,6 +256,52 @@ fn invalid_raw_box_copy_is_an_error() {
         Misuse::SharedUnwritten { address: SHARED_BASE, bytes: 1024 }
     );
     assert_eq!(error.findings()[1].misuse, Misuse::CopyFromNowhere { bytes: 128 });
+}
+
+/// Copies a box to row 3 of a tile of the same pattern, and from row 5 back.
+#[kernel(threads = 32, target = "sm_90")]
+fn box_within_a_tile(
+    block: &Block,
+    #[shared] tile: SharedTile<u32, 16, 32, Swizzle128>,
+    #[shared] full: BarrierMemory,
+    a: TensorMap<Tile, 2>,
+    d: TensorMapMut<Tile, 2>,
+    e: GlobalMut<u32>,
+) {
+    let (full, warp) = (full.init(block, 1), block.warp());
+    warp.elect(|lane| {
+        full.arrive_expecting(lane, Tile::BOX_BYTES);
+        // SAFETY: eight rows from row 3 on are in the tile.
+        unsafe { load_2d(tile.address() + 3 * 128, a.as_ptr(), [0; 2], full.address()) }
+    });
+    full.wait(warp, Phase::FIRST);
+    warp.each(|lane| {
+        let col = lane.id();
+        (0..8).for_each(|row| e.set(row * 32 + col, tile.get(lane, (3 + row, col))));
+        (0..8).for_each(|row| tile.set((5 + row, col), (row * 32 + col) as u32));
+    });
+    warp.fence_for_bulk();
+    warp.sync();
+    warp.elect(|lane| {
+        let from = tile.address() + 5 * 128;
+        // SAFETY: eight rows from row 5 on are in the tile.
+        unsafe {
+            raw::cp_async_bulk_tensor_2d_global_shared_cta_tile_bulk_group(d.as_ptr(), [0; 2], from)
+        }
+        BulkGroup::commit(lane);
+        BulkGroup::wait::<0>(lane);
+    });
+}
+
+/// An H200 gives these places too: bits 7 to 9 of the address choose a row's pattern.
+#[test]
+fn swizzle_of_a_copy_goes_by_the_address() {
+    let (device, a, mut d, mut e) = (Simulator::default(), numbers(), [0; 256], [0; 256]);
+    let from = Tensor::<Tile, 2>::new([32, 8]).map(&device, &a[..]).unwrap();
+    let mut to = Tensor::<Tile, 2>::new([32, 8]).map_mut(&device, &mut d[..]).unwrap();
+    box_within_a_tile::launch(&device, 1, &from, to.by_ref(), &mut e).unwrap().check().unwrap();
+    assert_eq!(e, a);
+    assert_eq!(d, core::array::from_fn(|i| i as u32));
 }
 
 /// A raw reduction of an element type that has none.
@@ -471,6 +517,9 @@ fn overlapping_mutable_tensor_is_refused() {
     assert_eq!(error([16, 2, 3], [1, 48, 32]), None);
     assert!(error([16, 2, 3], [1, 40, 32]).unwrap().ends_with("they must be at least 80 apart"));
     assert_eq!(error([16, 4, 2], [1, 32, 16]), None);
+    // Sizes that no tensor map has are refused before elements are compared.
+    let text = error([32, usize::MAX, usize::MAX], [1, usize::MAX, usize::MAX]).unwrap();
+    assert!(text.contains("dimension 1"), "{text}");
     // The same for images.
     let (device, mut d) = (Simulator::default(), vec![0; 4096]);
     let images = Im2colTensor::<SharedTile<u32, 16, 8, Unswizzled128>, 4>::new([8, 2, 3, 3])

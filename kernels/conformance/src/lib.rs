@@ -35,6 +35,8 @@ pub mod im2col;
 #[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90"))]
 pub mod tensor;
 #[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90"))]
+pub mod tensor_part;
+#[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90"))]
 pub mod wgmma;
 #[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90"))]
 pub mod wgmma_sparse;

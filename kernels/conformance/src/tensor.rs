@@ -1,5 +1,6 @@
 //! TMA copies of boxes, for each rank and swizzle: load, read, store.
 
+pub use crate::tensor_part::tensor_2d_from_row_3;
 use ptx_matrix::copy::{BoxTile, TmaCoord, reduction};
 use ptx_matrix::fragment::Order;
 use ptx_matrix::memory::{TensorSwizzle, Unswizzled128};
@@ -129,6 +130,9 @@ fn reduce<
 /// As `Of32`, with other elements.
 pub type Reduced<T> = SharedTile<T, 24, 8, Swizzle32>;
 
+/// As `Reduced`, of 64-bit elements.
+pub type Reduced64<T> = SharedTile<T, 24, 4, Swizzle32>;
+
 /// Makes reduction kernels, from names, reductions, tiles and ranks.
 macro_rules! reductions {
     ($($name:ident $reduction:ident $tile:ty, $rank:literal;)*) => {$(
@@ -160,4 +164,13 @@ reductions! {
     tensor_and And Of32, 2;
     tensor_or Or Of32, 2;
     tensor_xor Xor Of32, 2;
+    tensor_add_u64 Add Reduced64<u64>, 2;
+    tensor_min_u64 Min Reduced64<u64>, 2;
+    tensor_max_u64 Max Reduced64<u64>, 2;
+    tensor_min_s64 Min Reduced64<i64>, 2;
+    tensor_max_s64 Max Reduced64<i64>, 2;
+    tensor_and_b64 And Reduced64<u64>, 2;
+    tensor_or_b64 Or Reduced64<u64>, 2;
+    tensor_xor_b64 Xor Reduced64<u64>, 2;
+    tensor_add_f64 Add Reduced64<f64>, 2;
 }

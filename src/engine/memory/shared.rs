@@ -147,10 +147,9 @@ impl SharedMemory {
             return;
         };
         let is_wrong = |SwizzledCopy { to, swizzle, .. }: &SwizzledCopy| {
-            // A box starts at a whole pattern, so its offsets are swizzled as addresses are.
-            let offset = of.start.wrapping_sub(to.start);
-            let swizzled = offset ^ (offset >> 7 & ((1 << swizzle) - 1)) << 4;
-            to.contains(&of.start) && to.contains(&is.start) && to.start + swizzled != is.start
+            // Shared memory starts at a whole pattern.
+            let swizzled = of.start ^ (of.start >> 7 & ((1 << swizzle) - 1)) << 4;
+            to.contains(&of.start) && to.contains(&is.start) && swizzled != is.start
         };
         if !self.swizzled.borrow().iter().any(is_wrong) {
             return;

@@ -23,6 +23,9 @@ use std::vec::Vec;
 /// Bytes that a swizzle moves as a unit.
 const CHUNK: usize = 16;
 
+/// Required alignment of a tile in shared memory, in bytes, with or without a swizzle.
+const ALIGNMENT: u32 = 128;
+
 /// The position of a copy in a tensor.
 #[derive(Clone, Copy)]
 pub(crate) struct At<'a> {
@@ -117,15 +120,10 @@ impl Lines {
         self.inner * self.places.len() * self.map.element_bytes
     }
 
-    /// Required alignment of the tile in shared memory, in bytes.
-    fn alignment(&self) -> usize {
-        128 << self.map.swizzle
-    }
-
-    /// The swizzled place of a byte of the tile: its offset from the tile's start, which is
-    /// aligned. `offset` is the place without a swizzle.
-    fn swizzled(&self, offset: usize) -> usize {
-        offset ^ (offset >> 7 & ((1 << self.map.swizzle) - 1)) << 4
+    /// The swizzled place of a byte of the tile at this address: its offset from the tile's start.
+    /// `offset` is the place without a swizzle. The pattern goes by the bits of the address.
+    fn swizzled(&self, tile: u32, offset: usize) -> usize {
+        offset ^ ((tile as usize + offset) >> 7 & ((1 << self.map.swizzle) - 1)) << 4
     }
 
     /// The parts of the rows inside the tensor.
@@ -154,14 +152,15 @@ impl Lines {
 
     /// The places of these rows in shared memory, relative to the tile's start. Adjacent parts are
     /// merged.
-    fn parts(&self, lines: &[Line]) -> Vec<Range<usize>> {
+    fn parts(&self, tile: u32, lines: &[Line]) -> Vec<Range<usize>> {
         let of_line = |line: &Line| {
             let end = line.offset + line.bytes;
             (line.offset..end).step_by(CHUNK).map(move |first| first..end.min(first + CHUNK))
         };
         let mut parts: Vec<Range<usize>> = lines.iter().flat_map(of_line).collect();
         parts.iter_mut().for_each(|part| {
-            *part = self.swizzled(part.start)..self.swizzled(part.start) + part.len()
+            let start = self.swizzled(tile, part.start);
+            *part = start..start + part.len();
         });
         parts.sort_unstable_by_key(|part| part.start);
         parts.dedup_by(|next, part| {
@@ -171,14 +170,12 @@ impl Lines {
         });
         parts
     }
+}
 
-    fn check_aligned(&self, site: Site, address: u32) {
-        if !(address as usize).is_multiple_of(self.alignment()) {
-            fail(
-                site,
-                Misuse::SharedMisaligned { access: "copy", address, bytes: self.alignment() },
-            );
-        }
+fn check_aligned(site: Site, tile: u32) {
+    if !tile.is_multiple_of(ALIGNMENT) {
+        let bytes = ALIGNMENT as usize;
+        fail(site, Misuse::SharedMisaligned { access: "copy", address: tile, bytes });
     }
 }
 
@@ -218,7 +215,7 @@ pub(crate) unsafe fn load(
     }
     // SAFETY: guaranteed by the caller.
     let source = unsafe { Lines::new(site, map, at) };
-    source.check_aligned(site, to);
+    check_aligned(site, to);
     source.note(site, at, true);
     let mut lines = vec![0; source.bytes()];
     for Line { offset, from, bytes } in source.inside() {
@@ -226,7 +223,7 @@ pub(crate) unsafe fn load(
         unsafe { bulk::read_global(site, from, 1, &mut lines[offset..offset + bytes]) };
     }
     let mut data = vec![0; lines.len()];
-    lines.iter().enumerate().for_each(|(offset, &byte)| data[source.swizzled(offset)] = byte);
+    (lines.iter().enumerate()).for_each(|(offset, &byte)| data[source.swizzled(to, offset)] = byte);
     with_cluster(|cluster, block| {
         let Ok((target, address)) = peer::resolve(cluster, block, to) else { return };
         let mask = match blocks {
@@ -260,17 +257,17 @@ pub(crate) unsafe fn store(
     if let Some(dimension) = at.coordinates.iter().position(|&coordinate| coordinate < 0) {
         fail(site, Misuse::BoxBefore { dimension, coordinate: at.coordinates[dimension].into() });
     }
-    target.check_aligned(site, from);
+    check_aligned(site, from);
     target.note(site, at, false);
     let reduction = operation.map(|operation| Reduction {
         operation,
         kind: kind(site, target.map.data_type, operation),
     });
     let lines: Vec<Line> = target.inside().collect();
-    let parts = target.parts(&lines);
+    let parts = target.parts(from, &lines);
     let swizzled = bulk::read_shared(site, form, from, target.bytes(), &parts);
     let data: Vec<u8> =
-        (0..swizzled.len()).map(|offset| swizzled[target.swizzled(offset)]).collect();
+        (0..swizzled.len()).map(|offset| swizzled[target.swizzled(from, offset)]).collect();
     let Some(first) = lines.first() else {
         // SAFETY: there are no elements.
         unsafe { bulk::start_store(site, from, &parts, None, std::iter::empty(), reduction) };

@@ -170,12 +170,13 @@ impl<Tile: BoxTile, const RANK: usize> Tensor<Tile, RANK> {
         device: &D,
         buffer: &'b mut D::Buffer<Tile::Element>,
     ) -> Result<EncodedMapMut<'b, D, Tile, RANK>, TensorMapError> {
+        let (start, len) = device.slice_mut(buffer);
+        let words = self.encode(device, start, len)?;
         self.place.check_written_lines::<Tile::Element>()?;
         if !self.overlaps {
             self.place.check_apart()?;
         }
-        let (start, len) = device.slice_mut(buffer);
-        Ok(EncodedMapMut::new(self.encode(device, start, len)?, buffer))
+        Ok(EncodedMapMut::new(words, buffer))
     }
 
     fn encode<D: Device>(

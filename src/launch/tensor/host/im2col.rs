@@ -138,10 +138,11 @@ impl<Tile: BoxTile, const RANK: usize> Im2colTensor<Tile, RANK> {
         device: &D,
         buffer: &'b mut D::Buffer<Tile::Element>,
     ) -> Result<EncodedMapMut<'b, D, Tile, RANK, Im2col>, TensorMapError> {
+        let (start, len) = device.slice_mut(buffer);
+        let words = self.encode(device, start, len, is_within_the_images)?;
         self.place.check_written_lines::<Tile::Element>()?;
         self.place.check_apart()?;
-        let (start, len) = device.slice_mut(buffer);
-        Ok(EncodedMapMut::new(self.encode(device, start, len, is_within_the_images)?, buffer))
+        Ok(EncodedMapMut::new(words, buffer))
     }
 
     fn encode<D: Device>(

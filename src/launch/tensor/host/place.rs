@@ -97,7 +97,7 @@ impl<const RANK: usize> TensorPlace<RANK> {
     }
 
     /// Checks that no two coordinates are the same element: of two values stored there, the
-    /// hardware keeps either.
+    /// hardware keeps either. The sizes and strides are those of an [`encoding`](Self::encoding).
     pub fn check_apart(&self) -> Result<(), TensorMapError> {
         // Dimensions of size 1 do not count. The others, in the order of their strides: each stride
         // is at least the extent of all before it.

@@ -9,7 +9,7 @@ use ptx_matrix::forms::Needs;
 use ptx_matrix::isa::TensorMapError;
 use ptx_matrix::launch::{Device, EncodedMap, EncodedMapMut, Tensor};
 use ptx_matrix_conformance_kernels::tensor::{
-    self as kernels, Line, Of32, Of64, Of128, Plain, Reduced,
+    self as kernels, Line, Of32, Of64, Of128, Plain, Reduced, Reduced64,
 };
 use rand::RngExt;
 use std::borrow::{Borrow, BorrowMut};
@@ -285,6 +285,11 @@ pub(super) fn number(rng: &mut Rng) -> u32 {
     if rng.random() { rng.random_range(0..4) } else { rng.random() }
 }
 
+/// As `number`, of 64 bits.
+fn long(rng: &mut Rng) -> u64 {
+    u64::from(number(rng)) << 32 | u64::from(number(rng))
+}
+
 /// The checks of copies. A row has the name, the kernel, the tile, the rank, the box's sizes and
 /// traversal strides, and whether the tile is row-major.
 macro_rules! copies {
@@ -320,6 +325,8 @@ pub fn checks<D: Device + 'static>() -> Vec<Check<D>> {
             [1, 1], false;
         "cp.async.bulk.tensor.2d, swizzle of 128 bytes" tensor_2d_swizzle_128 Of128, 2 [64, 24],
             [1, 1], true;
+        "cp.async.bulk.tensor.2d, swizzle of 128 bytes, from row 3 of a tile" tensor_2d_from_row_3
+            Of128, 2 [64, 24], [1, 1], true;
         "cp.async.bulk.tensor.2d, every third line" tensor_2d Plain, 2 [40, 24], [1, 3], true;
         "cp.async.bulk.tensor.3d" tensor_3d Of128, 3 [64, 6, 4], [1, 1, 1], true;
         "cp.async.bulk.tensor.4d" tensor_4d Of64, 4 [32, 4, 2, 3], [1, 1, 1, 1], false;
@@ -351,6 +358,24 @@ pub fn checks<D: Device + 'static>() -> Vec<Check<D>> {
         "cp.reduce.async.bulk.tensor.2d, and" tensor_and Of32, 2 [8, 24], number, |m, v| m & v;
         "cp.reduce.async.bulk.tensor.2d, or" tensor_or Of32, 2 [8, 24], number, |m, v| m | v;
         "cp.reduce.async.bulk.tensor.2d, xor" tensor_xor Of32, 2 [8, 24], number, |m, v| m ^ v;
+        "cp.reduce.async.bulk.tensor.2d, add u64" tensor_add_u64 Reduced64<u64>, 2 [4, 24], long,
+            |m, v| m.wrapping_add(v);
+        "cp.reduce.async.bulk.tensor.2d, min u64" tensor_min_u64 Reduced64<u64>, 2 [4, 24], long,
+            |m, v| m.min(v);
+        "cp.reduce.async.bulk.tensor.2d, max u64" tensor_max_u64 Reduced64<u64>, 2 [4, 24], long,
+            |m, v| m.max(v);
+        "cp.reduce.async.bulk.tensor.2d, min s64" tensor_min_s64 Reduced64<i64>, 2 [4, 24],
+            |rng| long(rng) as i64, |m, v| m.min(v);
+        "cp.reduce.async.bulk.tensor.2d, max s64" tensor_max_s64 Reduced64<i64>, 2 [4, 24],
+            |rng| long(rng) as i64, |m, v| m.max(v);
+        "cp.reduce.async.bulk.tensor.2d, and b64" tensor_and_b64 Reduced64<u64>, 2 [4, 24], long,
+            |m, v| m & v;
+        "cp.reduce.async.bulk.tensor.2d, or b64" tensor_or_b64 Reduced64<u64>, 2 [4, 24], long,
+            |m, v| m | v;
+        "cp.reduce.async.bulk.tensor.2d, xor b64" tensor_xor_b64 Reduced64<u64>, 2 [4, 24], long,
+            |m, v| m ^ v;
+        "cp.reduce.async.bulk.tensor.2d, add f64" tensor_add_f64 Reduced64<f64>, 2 [4, 24],
+            |rng| rng.random_range(1.0..2.0), |m, v| m + v;
     };
     copies.into_iter().chain(reductions).collect()
 }
