@@ -94,7 +94,7 @@ impl From<ue4m3> for f32 {
 /// assert_eq!(six.to_bits(), 0b00_0111_00);
 /// assert_eq!(e2m1::from(six).to_f32(), 6.0);
 /// ```
-#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, Default, Debug)]
 #[repr(transparent)]
 pub struct InByte<T>(u8, core::marker::PhantomData<T>);
 
@@ -108,6 +108,15 @@ impl InByte<e2m1> {
     #[inline]
     pub const fn from_low_bits(register: u32) -> u32 {
         (register & 0x0f0f_0f0f) << 2
+    }
+}
+
+/// Compares the elements: zeros of both signs are equal, and the other bits of the bytes are
+/// ignored.
+impl PartialEq for InByte<e2m1> {
+    #[inline]
+    fn eq(&self, other: &Self) -> bool {
+        e2m1::from(*self) == e2m1::from(*other)
     }
 }
 

@@ -169,7 +169,7 @@ impl<T: Element<Width: SparseWidth> + PartialEq> Compressed<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::element::{f16, s4, tf32};
+    use crate::element::{F8E4M3, InByte, bf16, e2m1, e2m3, f16, s4, tf32};
 
     /// A random matrix whose nonzero elements `live` selects.
     fn random<T: Element>(rows: usize, cols: usize, value: impl Fn(u8) -> T) -> Vec<T>
@@ -224,6 +224,19 @@ mod tests {
         check(f16::from);
         check(|value| value);
         check(|value| s4::new(value as i8 - 8));
+    }
+
+    #[test]
+    fn zeros_of_either_sign_are_dropped() {
+        fn check<T: Element<Width: SparseWidth> + PartialEq>(convert: impl Fn(f32) -> T) {
+            let dense = [-0.0, 1.0, -0.0, 0.0].map(convert);
+            let compressed = Compressed::of(&dense, 1, 4).unwrap();
+            assert!(compressed.values().contains(&dense[1]));
+        }
+        check(bf16::from_f32);
+        check(F8E4M3::from_f32);
+        check(e2m3::from_f32);
+        check(|value| InByte::from(e2m1::from_f32(value)));
     }
 
     #[test]
