@@ -233,6 +233,64 @@ fn tests_are_not_in_vain_while_other_warps_run() {
     }
 }
 
+/// Each lane tests a barrier, and goes on after `times` tests in vain.
+#[kernel(threads = 256)]
+fn test_at_most(block: &Block, #[shared] full: BarrierMemory, times: u32, d: GlobalMut<u32>) {
+    let full = full.init(block, 1);
+    let index = block.warp().index();
+    block.warp().each(|lane| {
+        let tests = (0..times).take_while(|_| !full.is_over(lane, Phase::FIRST)).count();
+        d.set(index * 32 + lane.id(), tests as u32);
+    });
+}
+
+#[test]
+fn loop_that_stops_testing_is_no_deadlock() {
+    let mut d = [0; 256];
+    test_at_most::simulate(1, 1000, &mut d).unwrap();
+    assert_eq!(d, [1000; 256]);
+}
+
+/// All lanes of block 0 test a barrier. Meanwhile the two warps of block 1 pass a token `rounds`
+/// times. They test too.
+#[kernel(threads = 64, cluster = 2, target = "sm_90")]
+fn test_beside_another_block(
+    block: &ClusterBlock<2>,
+    #[shared] full: BarrierMemory,
+    #[shared] tokens: SharedRing<BarrierMemory, 2>,
+    rounds: u32,
+) {
+    let (full, tokens) = (full.init(block, 1), tokens.init(block, 1));
+    let (warp, cluster, index) = (block.warp(), block.cluster(), block.warp().index());
+    let there = full.of(cluster.peer(0));
+    cluster.sync();
+    if cluster.rank() == 0 {
+        warp.each(|lane| while !full.is_over(lane, Phase::FIRST) {});
+    } else {
+        warp.elect(|lane| {
+            for round in 0..rounds {
+                let phase = Phase::FIRST.after(round);
+                if index == 1 {
+                    while !tokens.part(0).is_over(lane, phase) {}
+                }
+                let _ = tokens.part(index).arrive(lane);
+                if index == 0 {
+                    while !tokens.part(1).is_over(lane, phase) {}
+                }
+            }
+            if index == 0 {
+                there.arrive(lane);
+            }
+        });
+    }
+    cluster.sync();
+}
+
+#[test]
+fn tests_are_not_in_vain_while_another_block_works() {
+    test_beside_another_block::simulate(2, 3000).unwrap();
+}
+
 /// All lanes expect bytes: more than a barrier, and a 32-bit number, can count.
 #[kernel(threads = 32, target = "sm_90")]
 fn expect_far_too_much(block: &Block, #[shared] full: BarrierMemory, bytes: u32) {

@@ -20,6 +20,7 @@ use crate::engine::{
         cluster::ClusterBarrier,
         context::{current_lane, fail},
         mbarrier::{Barriers, PhaseWait},
+        polling::VainTurns,
         registers::RegisterPool,
         stack,
     },
@@ -223,6 +224,8 @@ pub(crate) struct ClusterState {
     pub(crate) boxes: RefCell<Boxes>,
     /// Number of blocks along each dimension.
     pub(crate) shape: Grid,
+    /// The turns of warps that only test barriers.
+    pub(crate) vain_turns: Cell<VainTurns>,
 }
 
 impl ClusterState {
@@ -275,7 +278,18 @@ impl ClusterState {
         };
         let blocks: Vec<BlockState> = indices.into_iter().enumerate().map(block).collect();
         let barrier = RefCell::new(ClusterBarrier::new(blocks.len() * warps));
-        ClusterState { blocks, barrier, boxes: RefCell::default(), shape }
+        ClusterState {
+            blocks,
+            barrier,
+            boxes: RefCell::default(),
+            shape,
+            vain_turns: Cell::default(),
+        }
+    }
+
+    /// Whether the loops in which warps test barriers count as endless.
+    pub(crate) fn polls_endlessly(&self) -> bool {
+        self.vain_turns.get().are_endless(self.blocks.len() * self.blocks[0].warps())
     }
 
     /// The block and the warp of an agent.

@@ -11,7 +11,7 @@ use crate::engine::warps::block::{BlockState, Waiting, WarpOfBlock};
 use crate::engine::warps::context::{current_lane, fail, with_block, with_cluster};
 use crate::engine::warps::handover::{self, Arrived, BarrierHistory};
 use crate::engine::warps::lanes::{Pause, pause};
-use crate::engine::warps::polling::{VainTests, note_access};
+use crate::engine::warps::polling::note_access;
 use crate::lane::Site;
 use core::panic::Location;
 use std::boxed::Box;
@@ -29,8 +29,8 @@ pub(crate) struct Barriers {
     live: BTreeMap<u32, Barrier>,
     /// Number of mbarriers that the block has initialised.
     made: usize,
-    /// Tests since the last event at a barrier, and waits that gave up.
-    vain_tests: VainTests,
+    /// Changes of a phase so far: arrivals, expected bytes and landed bytes.
+    events: u64,
     /// Determines the waits that give up at once.
     random: fastrand::Rng,
 }
@@ -276,6 +276,11 @@ impl Barrier {
         }
     }
 
+    /// The current phase, and its missing arrivals and bytes.
+    fn missing(&self) -> (u32, u32, i64) {
+        (self.phase, self.pending, self.bytes)
+    }
+
     /// The current phase.
     pub(super) fn phase(&self) -> u32 {
         self.phase
@@ -311,7 +316,7 @@ pub(crate) fn barrier_state(block: &BlockState, address: u32, barrier: &Barrier)
 impl Barriers {
     /// No barriers yet.
     pub(crate) fn new(random: fastrand::Rng) -> Self {
-        Barriers { live: BTreeMap::new(), made: 0, vain_tests: VainTests::default(), random }
+        Barriers { live: BTreeMap::new(), made: 0, events: 0, random }
     }
 
     pub(crate) fn get(&self, address: u32) -> Option<&Barrier> {
@@ -328,14 +333,9 @@ impl Barriers {
         self.live.get(&wait.address).is_none_or(|barrier| barrier.is_over(wait.phase) != Ok(false))
     }
 
-    /// Whether the wait may give up now. It may not if the loop around it counts as endless.
-    pub(crate) fn may_give_up(&self, wait: &PhaseWait) -> bool {
-        wait.gives_up && !self.vain_tests.plus(1).are_endless()
-    }
-
-    /// A warp of the cluster has done something else than test barriers.
-    pub(crate) fn note_progress(&mut self) {
-        self.vain_tests.note_progress();
+    /// Changes of a phase so far.
+    pub(crate) fn events(&self) -> u64 {
+        self.events
     }
 }
 
@@ -387,10 +387,17 @@ fn use_barrier<R>(
     work: impl FnOnce(&mut Barrier) -> Result<R, BarrierMisuse>,
 ) -> Result<R, Misuse> {
     block.shared.use_barrier(by, address)?;
-    let mut barriers = block.barriers.borrow_mut();
-    barriers.vain_tests = VainTests::default();
-    let barrier = barriers.live.get_mut(&address).ok_or(BarrierMisuse::Uninitialised);
-    barrier.and_then(work).map_err(|misuse| Misuse::Barrier { address, misuse })
+    let Barriers { live, events, .. } = &mut *block.barriers.borrow_mut();
+    let done = match live.get_mut(&address) {
+        Some(barrier) => {
+            let before = barrier.missing();
+            let done = work(barrier);
+            *events += u64::from(barrier.missing() != before);
+            done
+        }
+        None => Err(BarrierMisuse::Uninitialised),
+    };
+    done.map_err(|misuse| Misuse::Barrier { address, misuse })
 }
 
 /// `mbarrier.init`.
@@ -616,18 +623,6 @@ pub(crate) fn wait(
     }
 }
 
-/// Tests a phase. If it is not over, the count of vain tests grows by `more`.
-///
-/// The test itself does not reset this count; every other event at a barrier does.
-fn look_in_vain(site: Site, form: &'static str, wait: PhaseWait, scope: Scope, more: u64) -> bool {
-    let vain = with_block(|block| block.barriers.borrow().vain_tests);
-    let over = look(site, form, wait, scope);
-    if !over {
-        with_block(|block| block.barriers.borrow_mut().vain_tests = vain.plus(more));
-    }
-    over
-}
-
 /// In a lane closure: waits for a phase for a limited time, and returns whether it is over
 /// (`mbarrier.try_wait`).
 ///
@@ -642,14 +637,14 @@ pub(crate) fn wait_in_lane(
     scope: Scope,
 ) -> bool {
     let wait = PhaseWait { address, phase, location: site.location, gives_up: true };
-    if std::thread::panicking() || look_in_vain(site, form, wait, scope, 0) {
+    if std::thread::panicking() || look(site, form, wait, scope) {
         return true;
     }
     if with_block(|block| block.barriers.borrow_mut().random.bool()) {
         return false;
     }
     pause(site, form, Pause::Phase(wait));
-    std::thread::panicking() || look_in_vain(site, form, wait, scope, 1)
+    std::thread::panicking() || look(site, form, wait, scope)
 }
 
 /// In a lane closure: whether a phase is over (`mbarrier.test_wait`). If not, other lanes and warps
@@ -665,9 +660,9 @@ pub(crate) fn test_in_lane(
         return true;
     }
     let wait = PhaseWait { address, phase, location: site.location, gives_up: true };
-    let over = look_in_vain(site, form, wait, scope, 1);
+    let over = look(site, form, wait, scope);
     if !over {
-        if with_block(|block| block.barriers.borrow().vain_tests).are_endless() {
+        if with_cluster(|cluster, _| cluster.polls_endlessly()) {
             fail(site, with_block(|block| polling(block, address)));
         }
         pause(site, form, Pause::Test(address));
@@ -716,7 +711,7 @@ pub(crate) fn receive_copy(
     land: impl FnOnce(Access),
 ) -> Result<(), Misuse> {
     let mut barriers = block.barriers.borrow_mut();
-    barriers.vain_tests = VainTests::default();
+    barriers.events += 1;
     let misuse = |misuse| Misuse::Barrier { address, misuse };
     let barrier = barriers.live.get_mut(&address).ok_or(misuse(BarrierMisuse::Uninitialised))?;
     land(barrier.release_asynchronously(proxy, started));
@@ -758,7 +753,7 @@ pub(crate) fn receive_arrival(
     land: impl FnOnce(Access),
 ) -> Result<Access, Misuse> {
     let mut barriers = block.barriers.borrow_mut();
-    barriers.vain_tests = VainTests::default();
+    barriers.events += 1;
     let misuse = |misuse| Misuse::Barrier { address, misuse };
     let barrier = barriers.live.get_mut(&address).ok_or(misuse(BarrierMisuse::Uninitialised))?;
     let by = barrier.release_asynchronously(Proxy::Generic, started);

@@ -15,35 +15,41 @@ pub(crate) const PATIENCE: u64 = 1 << 28;
 /// Consecutive reads of the same value that count as polling: seconds of them.
 const MANY: u64 = 1 << 25;
 
-/// Consecutive tests of mbarriers without success that count as endless, if no warp does anything
-/// else meanwhile.
-const VAIN_TESTS: u64 = 1 << 16;
+/// Consecutive turns of a warp that tests mbarriers without success that count as endless, if no
+/// warp of the cluster does anything else meanwhile. Fewer warps than [`FEW_WARPS`] have as many
+/// turns as these together.
+const VAIN_TURNS: u64 = 1 << 12;
 
-/// The same if other warps run, but nothing happens at a barrier.
-const VAIN_TESTS_BESIDE_OTHERS: u64 = 1 << 21;
+/// The same if other warps run, but nothing happens at a barrier of the cluster.
+const VAIN_TURNS_BESIDE_OTHERS: u64 = 1 << 16;
 
-/// Tests of a block's mbarriers without success, and waits that gave up.
+const FEW_WARPS: usize = 16;
+
+/// Turns of a cluster's warps that ended in tests of mbarriers.
 #[derive(Clone, Copy, Default)]
-pub(crate) struct VainTests {
-    /// Since the last event at a barrier.
+pub(crate) struct VainTurns {
+    /// The events at the cluster's barriers so far.
+    events: u64,
+    /// Turns since the last event.
     all: u64,
-    /// Since then, and since a warp did anything else than test.
+    /// Turns since then, and since a warp did anything else than test.
     alone: u64,
 }
 
-impl VainTests {
-    /// Whether the loops around the tests count as endless.
-    pub(crate) fn are_endless(self) -> bool {
-        self.alone > VAIN_TESTS || self.all > VAIN_TESTS_BESIDE_OTHERS
+impl VainTurns {
+    /// Whether the loops around the tests of the cluster's warps count as endless.
+    pub(crate) fn are_endless(self, warps: usize) -> bool {
+        let warps = warps.max(FEW_WARPS) as u64;
+        self.alone > VAIN_TURNS * warps || self.all > VAIN_TURNS_BESIDE_OTHERS * warps
     }
 
-    pub(crate) fn plus(self, more: u64) -> Self {
-        VainTests { all: self.all + more, alone: self.alone + more }
-    }
-
-    /// A warp has done something else than test barriers.
-    pub(crate) fn note_progress(&mut self) {
-        self.alone = 0;
+    /// The count with one more turn. It `polls` if it ended in a test.
+    pub(crate) fn and(self, polls: bool, events: u64) -> Self {
+        match self {
+            _ if events != self.events => VainTurns { events, ..Self::default() },
+            VainTurns { all, .. } if !polls => VainTurns { events, all, alone: 0 },
+            VainTurns { all, alone, .. } => VainTurns { events, all: all + 1, alone: alone + 1 },
+        }
     }
 }
 
@@ -129,6 +135,20 @@ mod tests {
         assert_eq!(reads.and(5, 1).times, 1);
         assert_eq!(reads.and(4, 2).times, 1);
         assert_eq!(reads.and(4, 2).and(4, 1).times, 1);
+    }
+
+    #[test]
+    fn turns_are_vain_until_something_happens() {
+        let after = |polls: bool, turns: u64| {
+            (0..turns).fold(VainTurns::default(), |so_far, _| so_far.and(polls, 0))
+        };
+        let most = VAIN_TURNS * FEW_WARPS as u64;
+        assert!(!after(true, most).are_endless(1));
+        let endless = after(true, most + 1);
+        assert!(endless.are_endless(FEW_WARPS) && !endless.are_endless(FEW_WARPS + 1));
+        assert!(!endless.and(false, 0).are_endless(1));
+        assert!(!endless.and(true, 1).are_endless(1));
+        assert!(!after(false, most + 1).are_endless(1));
     }
 
     #[test]

@@ -98,7 +98,7 @@ impl Progress {
     fn may_give_up(&self, state: &BlockState) -> bool {
         let Progress::Waiting(Waiting::Phases(waits)) = self else { return false };
         let barriers = state.barriers.borrow();
-        waits.iter().any(|wait| barriers.may_give_up(wait) && !barriers.is_settled(wait))
+        waits.iter().any(|wait| wait.gives_up && !barriers.is_settled(wait))
     }
 }
 
@@ -236,10 +236,11 @@ fn take_turns(
                 Ok(false) => {}
                 Err(stopped) => return Err(ended_by.unwrap_or(stopped)),
             }
-            ready.extend(
-                (0..warps.len())
-                    .filter(|&agent| progress[agent].may_give_up(cluster.warp(agent).0)),
-            );
+            // If a loop around such waits counts as endless, none gives up: a deadlock.
+            let may_give_up = |&agent: &usize| progress[agent].may_give_up(cluster.warp(agent).0);
+            if !cluster.polls_endlessly() {
+                ready.extend((0..warps.len()).filter(may_give_up));
+            }
         }
         let Some(&agent) = random.choice(&ready) else {
             let have_ended = progress.iter().all(|progress| matches!(progress, Progress::Ended));
@@ -285,9 +286,8 @@ fn take_turns(
                 continue;
             }
         };
-        if !progress[agent].polls() {
-            cluster.blocks.iter().for_each(|block| block.barriers.borrow_mut().note_progress());
-        }
+        let events = cluster.blocks.iter().map(|block| block.barriers.borrow().events()).sum();
+        cluster.vain_turns.set(cluster.vain_turns.get().and(progress[agent].polls(), events));
         let of_block = state.agent_of(0)..state.agent_of(state.warps());
         let in_block = &mut progress[of_block];
         if matches!(in_block[warp], Progress::Ended) {
