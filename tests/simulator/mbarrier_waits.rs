@@ -291,6 +291,52 @@ fn tests_are_not_in_vain_while_another_block_works() {
     test_beside_another_block::simulate(2, 3000).unwrap();
 }
 
+/// Warp 0 copies a row twice. Lane 3 waits until warp 1 has read the first one, and lane 0 copies.
+#[kernel(threads = 64, target = "sm_90")]
+fn wait_by_another_lane(
+    block: &Block,
+    #[shared] row: Row,
+    #[shared] (full, empty): (BarrierMemory, BarrierMemory),
+    a: Global<u32>,
+    d: GlobalMut<u32>,
+    syncs: bool,
+) {
+    let (warp, full, empty) = (block.warp(), full.init(block, 1), empty.init(block, 1));
+    for round in 0..2 {
+        let phase = Phase::FIRST.after(round);
+        if warp.index() == 0 {
+            if round == 1 {
+                full.wait(warp, Phase::FIRST);
+                warp.each(|lane| while lane.id() == 3 && !empty.is_over(lane, Phase::FIRST) {});
+                if syncs {
+                    warp.sync();
+                }
+            }
+            warp.each(|lane| {
+                if lane.id() == 0 {
+                    full.arrive_expecting(lane, Row::BULK_BYTES);
+                    row.load_tma(lane, a.bulk(0), full);
+                }
+            });
+        } else {
+            full.wait(warp, phase);
+            warp.each(|lane| d.set(lane.id(), row.get(lane, (0, lane.id()))));
+            warp.sync();
+            warp.elect(|lane| {
+                empty.arrive(lane);
+            });
+        }
+    }
+}
+
+#[test]
+fn copy_by_a_lane_that_has_not_waited_is_named() {
+    wait_by_another_lane::simulate(1, &[1; 32], &mut [0; 32], true).check();
+    let run = wait_by_another_lane::simulate(1, &[1; 32], &mut [0; 32], false);
+    let error = run.unwrap_err().to_string();
+    assert!(error.contains("no wait for `empty` is before the copy"), "{error}");
+}
+
 /// All lanes expect bytes: more than a barrier, and a 32-bit number, can count.
 #[kernel(threads = 32, target = "sm_90")]
 fn expect_far_too_much(block: &Block, #[shared] full: BarrierMemory, bytes: u32) {

@@ -36,6 +36,8 @@ enum Plant {
     TooFewBytes,
     /// Consumers release a stage before they read it.
     EarlyRelease,
+    /// A lane releases a stage for its warp, and no `sync` orders the reads of the others before.
+    ReleaseWithoutSync,
     /// `empty` has a count of three arrivals, for two consumers.
     TooManyArrivals,
     /// `empty` has a count of one arrival.
@@ -124,7 +126,9 @@ fn pipeline(
                 column.fold(lane.get(&acc), u32::wrapping_add)
             });
             if !is(EarlyRelease) && !is(MissingRelease) {
-                warp.sync();
+                if !is(ReleaseWithoutSync) {
+                    warp.sync();
+                }
                 warp.elect(|lane| _ = empty.arrive(lane)); // <- release
             }
         }
@@ -433,6 +437,7 @@ planted! {
     too_many_bytes: run, TooManyBytes;
     too_few_bytes: run, TooFewBytes;
     early_release: run, EarlyRelease;
+    release_without_sync: run, ReleaseWithoutSync;
     too_many_arrivals: run, TooManyArrivals;
     too_few_arrivals: run, TooFewArrivals;
     missing_release: run, MissingRelease;

@@ -157,6 +157,14 @@ pub enum Mistake {
         /// The barrier of the arrival.
         barrier: u32,
     },
+    /// A lane of the reading warp releases the memory, and is not ordered after the reads of the
+    /// other lanes.
+    ReleasedWithoutSync {
+        /// The arrival.
+        release: Actor,
+        /// The barrier of the arrival.
+        barrier: u32,
+    },
     /// The copying warp did not wait for any operation of the reader after its read.
     NotReleased {
         /// The reader's arrival after its read, if there is one.
@@ -197,7 +205,8 @@ impl Cause {
             Cause::Handover { mistake, read, copy, .. } => match mistake {
                 Mistake::NotWaited { .. } => Some(read),
                 Mistake::WaitedForOver { wait, .. } => Some(wait),
-                Mistake::ReleasedEarly { release, .. } => Some(release),
+                Mistake::ReleasedEarly { release, .. }
+                | Mistake::ReleasedWithoutSync { release, .. } => Some(release),
                 Mistake::NotReleased { .. } => copy.as_ref(),
                 Mistake::RefilledBehindOver { wait, .. } => Some(wait),
                 Mistake::ReaderNotCounted { made, .. } => Some(made),

@@ -145,6 +145,13 @@ pub(super) fn title(f: &mut fmt::Formatter<'_>, cause: &Cause, names: Namer) -> 
                     who(read),
                     names.barrier(*barrier)
                 ),
+                Mistake::ReleasedWithoutSync { barrier, .. } => write!(
+                    f,
+                    "{memory} is released too early: {} arrives at {} with no `sync` of the warp \
+                     behind its reads",
+                    who(read),
+                    names.barrier(*barrier)
+                ),
                 Mistake::NotReleased { release } => {
                     write!(f, "{memory} is refilled while {} may still read it: ", who(read))?;
                     match release {
@@ -360,6 +367,11 @@ pub(super) fn help(cause: &Cause, names: Namer) -> String {
             }
             Mistake::ReleasedEarly { .. } => {
                 "arrive behind the last read; where a `wgmma` reads, behind the wait for its group"
+                    .into()
+            }
+            Mistake::ReleasedWithoutSync { .. } => {
+                "put a `sync` of the warp before the arrival, which covers the reads of its own \
+                 lane only"
                     .into()
             }
             Mistake::NotReleased { release: Some(release) } => {

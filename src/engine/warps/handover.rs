@@ -400,6 +400,21 @@ impl Conflict {
                 barrier: release.barrier,
             });
         }
+        // The reading warp arrives behind its read, and yet is not ordered: another lane of it
+        // arrives, or another lane of the copying warp has waited.
+        let behind = |release: &Release| {
+            let is_of_it = latest.is_some_and(|wait| wait.barrier == release.barrier);
+            is_of_it && release.is_waited_for && !is_wgmma && release.by.tick >= self.read.tick
+        };
+        if let Some(Release { by, barrier, .. }) = self.releases(cluster).find(behind) {
+            let order = &cluster.blocks[self.rank].order;
+            let release = cluster_actor(cluster, by);
+            return Some(if self.read.is_before(&by, order) {
+                Mistake::NotReleased { release: Some(BarrierUse { barrier, by: release }) }
+            } else {
+                Mistake::ReleasedWithoutSync { release, barrier }
+            });
+        }
         // The copying warp waits for a barrier of the readers, but for the wrong phase; or the
         // phase completed without this reader.
         let fills = self.signals.map(|of| of.phase);
