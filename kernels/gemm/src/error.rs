@@ -145,14 +145,16 @@ pub enum Refusal {
     },
     /// The device has no kernel for these elements at all.
     #[error(
-        "the device has no kernel for {elements}: there are kernels from {oldest} on; a GPU has \
-         those of its loaded PTX, and a simulator those for its GPU"
+        "the device has no kernel for {elements}: there are kernels for {}; a GPU has those of its \
+         loaded PTX, and a simulator those for its GPU",
+        targets.join(", ")
     )]
     NoKernelForElements {
         /// The elements.
         elements: String,
-        /// The oldest target that has kernels for them.
-        oldest: &'static str,
+        /// The targets that have kernels for them, from old to new. Those for `sm_89` also run on
+        /// newer GPUs, those for `sm_90a` do not.
+        targets: Vec<&'static str>,
     },
     /// No kernel of the device computes this GEMM.
     #[error(

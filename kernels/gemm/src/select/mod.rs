@@ -19,6 +19,7 @@ use crate::plan::piece;
 use crate::problem::{LARGEST_BATCH, LARGEST_STRIDE_WITHOUT_TMA, at_most, leading_dimension};
 use crate::{Gemm, GemmDevice, Refusal};
 use cost_model::{ElementBytes, PerOperand};
+use std::collections::BTreeSet;
 
 /// A kernel, the operands that are repacked for it, and its splits of K.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -174,9 +175,11 @@ impl<T: Multiply<O>, O: Output> Gemm<T, O> {
         let all = if self.groups.is_some() { T::GROUPED } else { T::KERNELS };
         if !all.iter().any(|kernel| device.has(kernel.info)) {
             let targets = all.iter().flat_map(|kernel| kernel.info.targets).copied();
-            // `sm_90` is before `sm_90a` and `sm_100a`.
-            let oldest = targets.min_by_key(|target| (target.len(), *target)).unwrap_or("sm_75");
-            return Refusal::NoKernelForElements { elements: Self::name(), oldest };
+            // `sm_90a` is before `sm_100`.
+            let number = |of: &str| of.trim_end_matches('a').len();
+            let targets: BTreeSet<_> = targets.map(|of| (number(of), of)).collect();
+            let targets = targets.into_iter().map(|(_, of)| of).collect();
+            return Refusal::NoKernelForElements { elements: Self::name(), targets };
         }
         let repacking = workload.best(self.candidates(device, usize::MAX), self.workspace);
         let repack_len = repacking

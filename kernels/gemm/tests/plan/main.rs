@@ -338,8 +338,8 @@ fn simulated_gpus_have_their_own_kernels() {
         Gemm::<F8E4M3, bf16>::new(64, 64, 64).plan(&Simulator::default().gpu(Arch::SM_80));
     assert_eq!(
         refused.unwrap_err().to_string(),
-        "the device has no kernel for e4m3-bf16: there are kernels from sm_89 on; a GPU has those \
-         of its loaded PTX, and a simulator those for its GPU"
+        "the device has no kernel for e4m3-bf16: there are kernels for sm_89, sm_90, sm_90a; a \
+         GPU has those of its loaded PTX, and a simulator those for its GPU"
     );
     // Rows that start anywhere need repacking there.
     let turing = Simulator::default().gpu(Arch::SM_75);
