@@ -1,6 +1,7 @@
 //! `st.async` and `red.async`: their results are there for those who have waited, and for nobody
 //! else.
 
+use crate::assert_elected_at;
 use ptx_matrix::copy::reduction;
 use ptx_matrix::prelude::*;
 use ptx_matrix::raw;
@@ -190,6 +191,10 @@ fn count(
         // No proxy fence is needed, because the reductions are stores of the generic proxy.
         row.fill(warp, |_, _| 5);
     }
+    if how >= 4 {
+        // For the bulk copy behind the reductions.
+        warp.fence_for_bulk();
+    }
     if cluster.rank() == 0 {
         warp.elect(|lane| {
             full.arrive_expecting(lane, 64 * 4);
@@ -209,7 +214,19 @@ fn count(
         if how != 3 {
             full.wait(warp, Phase::FIRST);
         }
-        row.for_each(warp, |_, col, value| d.set(col, value));
+        if how == 5 {
+            warp.fence_for_bulk();
+            warp.sync();
+        }
+        if how >= 4 {
+            warp.elect(|lane| {
+                row.store_tma(lane, d.bulk(0)); // <- stores the reduced row
+                BulkGroup::commit(lane);
+                BulkGroup::wait::<0>(lane);
+            });
+        } else {
+            row.for_each(warp, |_, col, value| d.set(col, value));
+        }
         if how == 3 {
             full.wait(warp, Phase::FIRST);
         }
@@ -218,9 +235,21 @@ fn count(
 
 #[test]
 fn reductions_of_the_same_element_do_not_race() {
-    let mut d = [0; 64];
-    count::launch(&Simulator::new(0).schedules(64), 3, &mut d, 0).check();
-    assert_eq!(d, core::array::from_fn(|col| if col < 16 { 21 + 2 * col as u32 } else { 5 }));
+    for how in [0, 5] {
+        let mut d = [0; 64];
+        count::launch(&Simulator::new(0).schedules(64), 3, &mut d, how).check();
+        assert_eq!(d, core::array::from_fn(|col| if col < 16 { 21 + 2 * col as u32 } else { 5 }));
+    }
+}
+
+#[test]
+fn async_proxy_read_of_reduced_elements_needs_a_fence() {
+    for seed in 0..16 {
+        let error = count::launch(&Simulator::new(seed), 3, &mut [0; 64][..], 4)
+            .expect_err("no fence is behind the reductions");
+        assert!(matches!(error.misuse, Misuse::ProxyFence { .. }), "{error}");
+        assert_elected_at(&error, "stores the reduced row", (0, 0, 0), 0);
+    }
 }
 
 #[test]

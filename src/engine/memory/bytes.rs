@@ -3,7 +3,7 @@
 //! Bytes that were always accessed together share one record. It is stored once and checked once
 //! for all of them.
 
-use crate::engine::memory::order::Order;
+use crate::engine::memory::order::{Order, Space};
 use crate::engine::memory::race::{Access, History};
 use core::panic::Location;
 use std::boxed::Box;
@@ -79,9 +79,22 @@ impl Known {
         landed.read(by, order);
     }
 
+    /// The reductions that have landed since the last write.
+    fn landed_reductions(&self) -> impl Iterator<Item = Access> + '_ {
+        self.reductions.iter().flat_map(|reductions| reductions.landed.reads())
+    }
+
     /// A landed reduction that is not ordered before this access.
     pub(crate) fn unseen_reduction(&self, by: &Access, order: &Order) -> Option<Access> {
-        self.reductions.as_ref()?.landed.reads().find(|landed| !landed.is_seen_by(by, order))
+        self.landed_reductions().find(|landed| !landed.is_seen_by(by, order))
+    }
+
+    /// A write or reduction that is ordered before this access of the async proxy, without a proxy
+    /// fence in between.
+    pub(crate) fn unfenced(&self, by: &Access, order: &Order) -> Option<Access> {
+        self.history.last_write().into_iter().chain(self.landed_reductions()).find(|earlier| {
+            earlier.is_seen_by(by, order) && !order.is_fenced(Space::Shared, by, earlier)
+        })
     }
 
     /// Forgets the landed reductions, because the bytes are overwritten.

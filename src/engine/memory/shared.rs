@@ -536,16 +536,13 @@ impl SharedMemory {
     /// Whether a read of these bytes through the async proxy has no finding.
     fn is_readable(&self, by: &Access, range: Range<usize>) -> bool {
         self.known.borrow().of(range).all(|(_, known)| {
-            let write = known.history.last_write();
             known.is_written()
                 && known.live_barrier().is_none()
                 && known.copying.is_none()
                 && known.reducing().is_none()
                 && known.unseen_reduction(by, &self.order).is_none()
-                && write.is_some_and(|write| {
-                    write.is_seen_by(by, &self.order)
-                        && self.order.is_fenced(Space::Shared, by, &write)
-                })
+                && known.history.unseen_write(by, &self.order).is_none()
+                && known.unfenced(by, &self.order).is_none()
         })
     }
 
@@ -555,19 +552,15 @@ impl SharedMemory {
         u32::from_le_bytes(self.bytes.borrow()[start..start + 4].try_into().expect("four bytes"))
     }
 
-    /// Reports bytes that an ordinary store wrote without a proxy fence. A destination of a copy in
-    /// flight is a finding of its own.
+    /// Reports bytes that an ordinary store or a `red.async` wrote without a proxy fence. A
+    /// destination of a copy in flight is a finding of its own.
     fn check_fenced(&self, by: Access, address: u32, range: Range<usize>) {
         let start = range.start;
         for (byte, known) in
             self.known.borrow().of(range).filter(|(_, known)| known.copying.is_none())
         {
-            let unfenced = known
-                .history
-                .last_write()
-                .filter(|write| !self.order.is_fenced(Space::Shared, &by, write));
             // If the two accesses are not ordered, the race is the finding.
-            if let Some(write) = unfenced.filter(|write| write.is_seen_by(&by, &self.order)) {
+            if let Some(write) = known.unfenced(&by, &self.order) {
                 let memory = Memory::Shared { address: address + (byte - start) as u32 };
                 self.note(by, Misuse::ProxyFence { memory, place: write.location.into() }, None);
                 return;
