@@ -571,7 +571,8 @@ impl Barrier {
     /// Invalidates the barrier and returns its memory, for another barrier (`bar.sync`,
     /// `mbarrier.inval`).
     ///
-    /// All warps of the block call it, when they no longer need the barrier.
+    /// All warps of the block call it, when they no longer need the barrier, and after the phases
+    /// that copies signal. A copy in flight would signal the next barrier at this address.
     #[inline]
     #[track_caller]
     pub fn invalidate(self, block: &Block<'_>) -> BarrierMemory

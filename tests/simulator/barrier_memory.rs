@@ -1,7 +1,7 @@
 //! The bytes of a live mbarrier: only mbarrier instructions may access them. A state belongs to the
 //! barrier that returned it.
 
-use crate::line_of;
+use crate::{assert_at, line_of};
 use ptx_matrix::copy::CpAsync;
 use ptx_matrix::mma::{B16, LdMatrix, NoTrans, X1};
 use ptx_matrix::prelude::*;
@@ -349,6 +349,56 @@ fn barrier_init_without_invalidate_is_an_error() {
             panic!("{error}")
         };
         in_each_round::launch(&Simulator::new(seed), 1, 1).unwrap().check().unwrap();
+    }
+}
+
+/// A barrier that a copy signals is invalidated. With `waits`, its phase is over before. Otherwise
+/// the copy would signal the barrier that is initialised there next. `by_lanes` selects `cp.async`
+/// instead of a bulk copy.
+#[kernel(threads = 32, target = "sm_90")]
+fn ended_in_flight(
+    block: &Block,
+    #[shared] tile: Tile,
+    #[shared] full: BarrierMemory,
+    a: Global<u32>,
+    waits: u32,
+    by_lanes: u32,
+) {
+    let warp = block.warp();
+    let barrier = full.init(block, if by_lanes == 1 { 32 } else { 1 });
+    if by_lanes == 1 {
+        tile.copy_async(warp, a, |row, col| row * 8 + col);
+        warp.each(|lane| barrier.arrive_when_copied(lane)); // <- arrives later
+    } else {
+        warp.elect(|lane| {
+            barrier.arrive_expecting(lane, Tile::BULK_BYTES);
+            tile.load_tma(lane, a.bulk(0), barrier); // <- signals later
+        });
+    }
+    if waits == 1 {
+        barrier.wait(warp, Phase::FIRST);
+    }
+    let next = barrier.invalidate(block).init(block, 1); // <- ends in flight
+    warp.elect(|lane| {
+        next.arrive_expecting(lane, if waits == 1 { 0 } else { Tile::BULK_BYTES });
+    });
+    next.wait(warp, Phase::FIRST);
+}
+
+#[test]
+fn barrier_with_a_copy_in_flight_must_not_be_invalidated() {
+    let a = [1; 32];
+    for (by_lanes, marker) in [(0, "signals later"), (1, "arrives later")] {
+        for seed in 0..16 {
+            let run =
+                |waits| ended_in_flight::launch(&Simulator::new(seed), 1, &a, waits, by_lanes);
+            run(1).check();
+            let error = run(0).expect_err("nothing waits for the copy");
+            let Misuse::BarrierInFlight { place, .. } = &error.misuse else { panic!("{error}") };
+            assert_eq!((place.file.clone(), place.line), line_of(marker), "{error}");
+            assert_at(&error, "ends in flight", (0, 0, 0), 0, Some(0));
+            assert!(error.to_string().contains("`full` is invalidated while a copy"), "{error}");
+        }
     }
 }
 

@@ -155,3 +155,29 @@ fn one_copy_arrives_at_two_mbarriers() {
         assert!((0..256).all(|i| d[i] == a[i % 128]));
     }
 }
+
+/// Lanes arrive behind copies that are over, or behind none, and the barrier ends.
+#[kernel(threads = 32)]
+fn invalidate_behind_copies(
+    block: &Block,
+    #[shared] row: Row,
+    #[shared] full: BarrierMemory,
+    a: Global<u32>,
+    copies: bool,
+) {
+    let (warp, full) = (block.warp(), full.init(block, 32));
+    if copies {
+        row.copy_async(warp, a, |_, col| col);
+        CpAsync::<16>::commit(warp);
+        CpAsync::<16>::wait::<0>(warp);
+    }
+    warp.each(|lane| full.arrive_when_copied(lane));
+    full.invalidate(block);
+}
+
+#[test]
+fn arrival_behind_copies_that_are_over_does_not_outlive_its_barrier() {
+    for copies in [true, false] {
+        invalidate_behind_copies::simulate(1, &[1; 128], copies).check();
+    }
+}

@@ -220,6 +220,9 @@ impl Misuse {
                  a `sync` or a barrier behind that"
                     .into()
             }
+            Misuse::BarrierInFlight { .. } => {
+                "wait for the phase that the copy signals before `invalidate`".into()
+            }
             Misuse::ProxyFence { memory: Memory::Global { .. }, .. } => {
                 "put `fence_global_for_bulk` of the warp behind the store, before the `sync` or \
                  the barrier that the copy is behind"

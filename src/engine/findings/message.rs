@@ -142,6 +142,13 @@ impl Misuse {
                 names.at(*address),
                 of(*block)
             ),
+            Misuse::BarrierInFlight { address, warp, block, .. } => write!(
+                f,
+                "{} is invalidated while a copy that signals it, started by warp {warp}{}, is in \
+                 flight",
+                names.barrier(*address),
+                of(*block)
+            ),
             Misuse::StoreInFlight { access, name, index, .. } => {
                 write!(f, "{access} of element {index} of `{name}` while a copy to it is in flight")
             }

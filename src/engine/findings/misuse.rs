@@ -446,6 +446,18 @@ pub enum Misuse {
         /// Its block, if the cluster has several.
         block: Option<Grid>,
     },
+    /// An mbarrier is invalidated while a copy that signals it is in flight.
+    BarrierInFlight {
+        /// The mbarrier's address.
+        address: u32,
+        /// The line that started the copy. For `cp.async`: the line of the arrival that waits for
+        /// it.
+        place: Place,
+        /// The warp that started it.
+        warp: usize,
+        /// Its block, if the cluster has several.
+        block: Option<Grid>,
+    },
     /// Global memory is accessed while a bulk copy to it is in flight.
     StoreInFlight {
         /// `read`, `write` or `reduction`.

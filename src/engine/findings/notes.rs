@@ -104,6 +104,9 @@ impl Finding {
             | Misuse::WrongTileSwizzle { place, .. } => {
                 write!(f, "\n   = the copy is started at {place}")?
             }
+            Misuse::BarrierInFlight { place, .. } => {
+                write!(f, "\n   = the copy, or the arrival that waits for it, is at {place}")?
+            }
             Misuse::AccumulatorInFlight { place, .. } => {
                 write!(f, "\n   = the `wgmma` is at {place}")?
             }

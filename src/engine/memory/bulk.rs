@@ -110,6 +110,11 @@ impl Store {
 }
 
 impl BulkCopies {
+    /// The start of a copy in flight that signals the mbarrier at this address.
+    pub(crate) fn signals(&self, barrier: u32) -> Option<Access> {
+        Some(self.loads.get(&barrier)?.first()?.started)
+    }
+
     /// The mbarrier and its phase for the copy that this access started and that is in flight to
     /// this address.
     pub(crate) fn signalled_by(&self, started: &Access, address: u32) -> Option<BarrierPhase> {

@@ -207,6 +207,17 @@ pub(crate) fn arrivals_at(block: &BlockState, barrier: u32) -> Vec<(usize, usize
     arrivals.collect()
 }
 
+/// An arrival at an mbarrier that waits for copies in flight.
+pub(crate) fn arrival_at(block: &BlockState, barrier: u32) -> Option<Access> {
+    block.copies.borrow().iter().find_map(|copies| {
+        let waits = |arrival: &&CopiesArrival| {
+            let is_for = |copy: &Copy| arrival.is_for(copy.lane, copy.number);
+            arrival.barrier == barrier && copies.in_flight.iter().any(is_for)
+        };
+        copies.arrivals.iter().find(waits).map(|arrival| arrival.at)
+    })
+}
+
 /// Lands the copies of an arrival, and arrives.
 pub(crate) fn land_arrival(
     block: &BlockState,

@@ -1,6 +1,7 @@
 //! mbarriers: arrivals, expected bytes and waits for phases.
 
 use crate::engine::findings::{Awaited, BarrierMisuse, BarrierState, Misuse, PhaseUse};
+use crate::engine::memory::copies::arrival_at;
 pub(crate) use crate::engine::memory::copies::{arrive_when_copied, hold_until_copied};
 pub(crate) use crate::engine::memory::order::Space;
 use crate::engine::memory::order::{Known, agents_of_barrier, executing};
@@ -449,11 +450,21 @@ pub(crate) fn invalidate(site: Site, form: &'static str, address: u32) {
     at_barrier(site, address, form, |_, _, _| Ok(()));
     if !std::thread::panicking() {
         let done = with_block(|block| {
+            check_unsignalled(block, address)?;
             block.barriers.borrow_mut().live.remove(&address);
             block.shared.end_barrier(block.access(site), address)
         });
         done.unwrap_or_else(|misuse| fail(site, misuse));
     }
+}
+
+/// Checks that no operation in flight is going to signal an mbarrier, which ends.
+fn check_unsignalled(block: &BlockState, address: u32) -> Result<(), Misuse> {
+    let bulk = block.bulk.borrow().signals(address);
+    let Some(started) = bulk.or_else(|| arrival_at(block, address)) else { return Ok(()) };
+    let (warp, of_block) = block.findings.warp(started.agent);
+    let place = started.location.into();
+    Err(Misuse::BarrierInFlight { address, place, warp, block: of_block })
 }
 
 /// `mbarrier.arrive` and its variants. Returns the state before the arrival.
