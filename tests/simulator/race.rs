@@ -62,6 +62,53 @@ fn read_of_another_warps_write_needs_a_sync() {
     }
 }
 
+/// Lane 1 of warp 0 reads an element, then lane 1 of warp 1, and then lane 0 of warp 0 writes it.
+/// The arrivals are by another lane, and so order none of these.
+#[kernel(threads = 64, target = "sm_90")]
+fn read_by_two_warps(
+    block: &Block,
+    #[shared] tile: Tile,
+    #[shared] turns: SharedRing<BarrierMemory, 2>,
+    own_warp: u32,
+    other_warp: u32,
+) {
+    let (warp, turns) = (block.warp(), turns.init(block, 1));
+    let (index, reads) = (warp.index(), [own_warp, other_warp][warp.index()] == 1);
+    tile.fill(block, |_, _| 0);
+    block.sync();
+    if index == 1 {
+        turns.part(0).wait(warp, Phase::FIRST);
+    }
+    warp.each(|lane| match lane.id() {
+        1 if reads => drop(tile.get(lane, (0, 0))),
+        2 => drop(turns.part(index).arrive(lane)),
+        _ => {}
+    });
+    if index == 0 {
+        turns.part(1).wait(warp, Phase::FIRST);
+        warp.each(|lane| {
+            if lane.id() == 0 {
+                // Both bytes change.
+                tile.set((0, 0), 0x101);
+            }
+        });
+    }
+}
+
+#[test]
+fn warning_does_not_hide_a_race_with_another_warp() {
+    for seed in 0..20 {
+        let run = |own, other| read_by_two_warps::launch(&Simulator::new(seed), 1, own, other);
+        assert!(run(1, 0).unwrap().check().is_err(), "a warning");
+        for own in [0, 1] {
+            let error = run(own, 1).expect_err("nothing orders warps 0 and 1");
+            let Misuse::Race { other: Agent::WarpOfBlock(_), .. } = error.misuse else {
+                panic!("{error}")
+            };
+        }
+    }
+}
+
 #[kernel(threads = 64)]
 fn write_the_same(block: &Block, #[shared] tile: Tile, distance: usize) {
     let row = block.warp().index() * distance;

@@ -65,6 +65,46 @@ fn copies_of_one_lane_are_not_ordered_until_a_wait() {
     assert_eq!(run(5).unwrap(), [8; 128], "reductions come in any order");
 }
 
+/// Lanes of warp 0 read the first element that one of them stores, which is only a warning. Warp 1
+/// reads the last one.
+#[kernel(threads = 64, target = "sm_90")]
+fn store_behind_reads(block: &Block, #[shared] tile: Tile, d: GlobalMut<u32>, others: u32) {
+    let (warp, index) = (block.warp(), block.warp().index());
+    tile.fill(block, |_, _| 1);
+    warp.fence_for_bulk();
+    block.sync();
+    if index == 1 {
+        warp.each(|lane| {
+            if others == 1 {
+                d.get(lane, 127);
+            }
+        });
+        return;
+    }
+    warp.each(|lane| {
+        d.get(lane, 0);
+    });
+    warp.elect(|lane| {
+        tile.store_tma(lane, d.bulk(0));
+        BulkGroup::commit(lane);
+        BulkGroup::wait::<0>(lane);
+    });
+}
+
+#[test]
+fn warning_does_not_hide_an_error_in_a_later_element() {
+    for seed in 0..16 {
+        let run =
+            |others| store_behind_reads::launch(&Simulator::new(seed), 1, &mut [5; 128], others);
+        assert!(run(0).unwrap().check().is_err(), "a warning");
+        let error = run(1).expect_err("nothing orders warps 0 and 1");
+        assert!(
+            matches!(error.misuse, Misuse::Race { .. } | Misuse::StoreInFlight { .. }),
+            "{error}"
+        );
+    }
+}
+
 /// Warp 0 starts a copy. Behind a `sync`, warp 1 starts another. `full` selects the wait before.
 #[kernel(threads = 64, target = "sm_90")]
 fn store_by_two(block: &Block, #[shared] tiles: [Tile; 2], d: GlobalMut<u32>, full: u32) {

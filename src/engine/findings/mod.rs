@@ -303,7 +303,7 @@ impl Misuse {
     /// lockstep, so the result is determined; compute-sanitizer warns of such races too. It is an
     /// error if two different values are written, or if the read value depends on the simulator's
     /// order of lanes within a closure.
-    fn is_tolerated(&self) -> bool {
+    pub(crate) fn is_tolerated(&self) -> bool {
         if matches!(
             self,
             Misuse::BoxOutside { .. }

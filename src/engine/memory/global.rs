@@ -146,7 +146,8 @@ impl Accessed {
     /// A reduction that is not ordered before this access. It writes: that it is over, as for a
     /// read, does not suffice.
     fn reduction_beside(&self, by: &Access, order: &Order) -> Option<Access> {
-        self.reductions.as_ref()?.history.reads().find(|earlier| !earlier.is_before(by, order))
+        let reductions = self.reductions.as_ref()?.history.reads();
+        by.worst_race(reductions.filter(|earlier| !earlier.is_before(by, order)), order)
     }
 }
 
@@ -414,7 +415,7 @@ pub(crate) fn write_global(
 }
 
 /// Starts a bulk copy to these elements, or a reduction of them. Reports accesses that are not
-/// ordered before it, and other copies in flight. One finding of each kind is enough. Returns the
+/// ordered before it, and other copies in flight. One error of each kind is enough. Returns the
 /// copy's number.
 ///
 /// Until [`GlobalAccesses::end_store`], [`check_on_its_way`] reports accesses. So [`land_copy`] and
@@ -447,14 +448,18 @@ pub(crate) fn start_store(
             continue;
         }
         let beside = accessed.history.beside(&started, &block.order);
-        let beside = beside.map(|(earlier, wrote)| (earlier, read_or_write(wrote))).or_else(|| {
-            let reduction = accessed.reduction_beside(&started, &block.order).filter(|_| !reduces);
-            Some((reduction?, "reduction"))
-        });
-        if let Some((earlier, other_access)) = beside {
-            is_raced = true;
+        let beside = beside.map(|(earlier, wrote)| (earlier, read_or_write(wrote)));
+        let reduction = accessed.reduction_beside(&started, &block.order).filter(|_| !reduces);
+        let reduction = reduction.map(|earlier| (earlier, "reduction"));
+        for (earlier, other_access) in beside.into_iter().chain(reduction) {
+            if is_raced {
+                break;
+            }
             let accesses = (access, other_access);
-            block.findings.note(started, race(block, accesses, element.into(), started, earlier));
+            let race = race(block, accesses, element.into(), started, earlier);
+            // An error may follow a warning.
+            is_raced = !race.is_tolerated();
+            block.findings.note(started, race);
         }
     }
     number

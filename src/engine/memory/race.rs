@@ -98,6 +98,19 @@ impl Access {
         }
     }
 
+    /// The worst of the races of this access with earlier reads or reductions. Races within a warp
+    /// may be only warnings, which must not hide errors.
+    pub(crate) fn worst_race(
+        &self,
+        earlier: impl Iterator<Item = Access>,
+        order: &Order,
+    ) -> Option<Access> {
+        let is_mild = |earlier: &Access| {
+            earlier.agent == self.agent && !self.shows_order(earlier, (true, false), order)
+        };
+        earlier.min_by_key(is_mild)
+    }
+
     /// Whether the two accesses happen in this order, or are made by one thread, in every schedule.
     pub(crate) fn is_before(&self, later: &Access, order: &Order) -> bool {
         if self.agent != later.agent {
@@ -203,9 +216,10 @@ impl History {
         });
         // A read by another warp may happen before or after. The finding must not depend on the
         // schedule.
-        let raced_read = self.reads().find(|earlier| {
+        let raced_reads = self.reads().filter(|earlier| {
             (changes || earlier.agent != access.agent) && !earlier.is_over_before(&access, order)
         });
+        let raced_read = access.worst_race(raced_reads, order);
         if is_asynchronous(access.agent) {
             // Reads before the copy's start were compared with the start, and reads behind it are
             // findings. A warp that knows of the copy's end need not know them.
@@ -220,8 +234,14 @@ impl History {
     /// An earlier access that is not ordered before this exclusive one, and whether it was a write.
     pub(crate) fn beside(&self, access: &Access, order: &Order) -> Option<(Access, bool)> {
         let write = self.write.filter(|earlier| !earlier.is_before(access, order));
-        let read = || self.reads().find(|earlier| !earlier.is_over_before(access, order));
-        write.map(|earlier| (earlier, true)).or_else(|| Some((read()?, false)))
+        if let Some(write) = write.filter(|earlier| earlier.agent != access.agent) {
+            return Some((write, true));
+        }
+        let reads = self.reads().filter(|earlier| !earlier.is_over_before(access, order));
+        let read = access.worst_race(reads, order);
+        // The write is by the same warp, so a race with it may be only a warning.
+        let is_worse = |read: &Access| write.is_none() || read.agent != access.agent;
+        read.filter(is_worse).map(|read| (read, false)).or(write.map(|write| (write, true)))
     }
 
     /// Records a read. Returns an earlier write that it races with.

@@ -677,10 +677,12 @@ impl SharedMemory {
                 }
                 unwritten |= !known.is_written();
                 known.history.read(reading, &self.order);
-                let write =
-                    known.history.unseen_write(&by, &self.order).map(|earlier| ("write", earlier));
-                let reduction = || Some(("reduction", known.unseen_reduction(&by, &self.order)?));
-                if let Some((other, earlier)) = write.or_else(reduction).filter(|_| free) {
+                // A race with a reduction is always an error, and one with a write by the same warp
+                // may be a warning.
+                let reduction =
+                    known.unseen_reduction(&by, &self.order).map(|earlier| ("reduction", earlier));
+                let write = || Some(("write", known.history.unseen_write(&by, &self.order)?));
+                if let Some((other, earlier)) = reduction.or_else(write).filter(|_| free) {
                     let address = address + (byte - range.start) as u32;
                     let cause =
                         handover::landed(self.rank, &earlier).and_then(|(copy, signalled)| {
