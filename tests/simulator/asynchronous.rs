@@ -61,6 +61,80 @@ fn read_of_a_wgmma_does_not_hide_the_read_of_another_warp() {
     }
 }
 
+/// Warp 0 writes tiles and releases them. Warp 1 copies one to another, or reduces the other by it.
+/// Warp 2 waits for the end of that only, and adds one to both. `how` selects a mistake.
+#[kernel(threads = 96, cluster = 2, target = "sm_90")]
+fn change_behind_a_copy(
+    block: &ClusterBlock<2>,
+    #[shared] [from, to, unused]: [Tile; 3],
+    #[shared] (ready, done): (BarrierMemory, BarrierMemory),
+    d: GlobalMut<u32>,
+    reduces: bool,
+    how: u32,
+) {
+    let (ready, done) = (ready.init(block, 1), done.init(block, 1));
+    let (warp, cluster) = (block.warp(), block.cluster());
+    let (rank, own) = (cluster.rank(), cluster.peer(cluster.rank()));
+    match warp.index() {
+        0 => {
+            for (tile, value) in [(from, 10), (to, 20), (unused, 30)] {
+                tile.fill(warp, |_, _| value);
+            }
+            warp.fence_for_bulk();
+            warp.sync();
+            warp.elect(|lane| {
+                ready.arrive(lane);
+            });
+            if how == 3 {
+                done.wait(warp, Phase::FIRST);
+                from.fill(warp, |_, _| 40);
+            }
+        }
+        1 => {
+            if how != 1 {
+                ready.wait(warp, Phase::FIRST);
+            }
+            warp.elect(|lane| match how {
+                // Warp 2 waits for a copy of another tile.
+                4 => to.copy_bulk_to(lane, own, unused, done),
+                _ if reduces => from.reduce_bulk_to(lane, reduction::Add, own, to, done),
+                _ => from.copy_bulk_to(lane, own, to, done),
+            });
+        }
+        _ => {
+            warp.elect(|lane| {
+                done.arrive_expecting(lane, Tile::COPIED_BYTES);
+            });
+            if how != 2 {
+                done.wait(warp, Phase::FIRST);
+            }
+            warp.each(|lane| {
+                for (number, tile) in [from, to].into_iter().enumerate() {
+                    let value = tile.get(lane, (0, lane.id())) + 1;
+                    tile.set((0, lane.id()), value);
+                    d.set((2 * rank + number) * 32 + lane.id(), value);
+                }
+            });
+        }
+    }
+    cluster.sync();
+}
+
+#[test]
+fn wait_for_a_copy_covers_the_write_before_it() {
+    for (seed, reduces) in (0..16).flat_map(|seed| [(seed, false), (seed, true)]) {
+        let mut d = [0; 128];
+        let mut run =
+            |how| change_behind_a_copy::launch(&Simulator::new(seed), 2, &mut d, reduces, how);
+        for how in 1..=4 {
+            assert!(run(how).is_err(), "seed {seed}, mistake {how}");
+        }
+        run(0).check();
+        let to = if reduces { 31 } else { 11 };
+        assert_eq!(d, core::array::from_fn(|i| if i / 32 % 2 == 0 { 11 } else { to }));
+    }
+}
+
 /// Warp 0 reads a tile and releases it. Warp 1 refills it. Warp 2 waits for the copy, and changes
 /// the tile in place.
 #[kernel(threads = 96, target = "sm_90")]

@@ -77,6 +77,7 @@ impl Known {
             in_flight.swap_remove(index);
         }
         landed.read(by, order);
+        self.history.finish_operation(started, by);
     }
 
     /// The reductions that have landed since the last write.

@@ -230,6 +230,13 @@ impl Order {
         })
     }
 
+    /// Whether both agents are known to be of one block.
+    pub(crate) fn are_of_one_block(&self, one: usize, other: usize) -> bool {
+        self.block_warps.is_none_or(|warps| {
+            !is_asynchronous(one) && !is_asynchronous(other) && one / warps == other / warps
+        })
+    }
+
     /// From now on, some warps may be ordered and others not.
     ///
     /// Until now, all that a lane knows of others came by `sync`s.

@@ -128,6 +128,12 @@ impl Access {
         synced || same_thread || order.knows(later, self)
     }
 
+    /// Whether this is the recorded start of the operation `started`.
+    fn is_start_of(&self, started: &Access) -> bool {
+        let of = |by: &Access| (by.agent, by.by, by.tick, by.location);
+        of(self) == of(started)
+    }
+
     /// Whether this read is over before the later access, in every schedule.
     fn is_over_before(&self, later: &Access, order: &Order) -> bool {
         self.is_before(later, order) || order.knows_over(later, self)
@@ -161,6 +167,10 @@ pub(crate) struct History {
     reads: [Option<Access>; 3],
     /// Further reads. A write may be ordered after the reads of one warp and not of another.
     further: Vec<Access>,
+    /// Asynchronous operations on the written value. The write is ordered before the start of
+    /// each. So an access after the end of one is ordered after the write, too. Those in
+    /// flight have their starts here, others their ends, one for each agent.
+    operations: Vec<Access>,
 }
 
 impl History {
@@ -196,7 +206,9 @@ impl History {
         changes: bool,
         order: &Order,
     ) -> Option<(Access, bool)> {
-        let unordered = self.write.filter(|earlier| !earlier.is_overwritten_by(&access, order));
+        let unordered = self.write.filter(|earlier| {
+            !earlier.is_overwritten_by(&access, order) && !self.is_after_operation(&access, order)
+        });
         let raced_write = unordered.filter(|earlier| changes || earlier.agent != access.agent);
         let by = match (unordered, access.by) {
             // Several lanes have written it: the next access of one of them is not ordered after
@@ -209,6 +221,7 @@ impl History {
             self.write.filter(|earlier| (earlier.agent, earlier.by) == (access.agent, access.by));
         let before = before.filter(|earlier| order.has_numbers_of_now(earlier.agent, earlier.tick));
         let unchanged = before.map_or(NO_CLOSURE, |earlier| earlier.closure);
+        self.operations.clear();
         self.write = Some(Access {
             by,
             closure: if changes { access.closure } else { unchanged },
@@ -233,7 +246,9 @@ impl History {
 
     /// An earlier access that is not ordered before this exclusive one, and whether it was a write.
     pub(crate) fn beside(&self, access: &Access, order: &Order) -> Option<(Access, bool)> {
-        let write = self.write.filter(|earlier| !earlier.is_before(access, order));
+        let write = self.write.filter(|earlier| {
+            !earlier.is_before(access, order) && !self.is_after_operation(access, order)
+        });
         if let Some(write) = write.filter(|earlier| earlier.agent != access.agent) {
             return Some((write, true));
         }
@@ -265,30 +280,57 @@ impl History {
         self.unseen_write(&access, order)
     }
 
-    /// Forgets the reads before an operation that later accesses are ordered after, or race with.
-    pub(crate) fn forget_reads_before(&mut self, start: &Access, order: &Order) {
+    /// Records the start of an asynchronous operation.
+    ///
+    /// A later write is ordered after its end, or is a finding. So it need not be compared with the
+    /// reads before the start, nor, after the end, with the write.
+    pub(crate) fn start_operation(&mut self, start: &Access, order: &Order) {
         for read in &mut self.reads {
             read.take_if(|read| read.is_over_before(start, order));
         }
         self.further.retain(|read| !read.is_over_before(start, order));
+        let is_ordered = self.write.is_some_and(|write| {
+            write.is_before(start, order) || self.is_after_operation(start, order)
+        });
+        if is_ordered {
+            self.operations.push(*start);
+        }
+    }
+
+    /// Records the end of an asynchronous operation, in place of its start.
+    pub(crate) fn finish_operation(&mut self, started: &Access, end: Access) {
+        let is_start = |start: &Access| start.is_start_of(started);
+        let Some(index) = self.operations.iter().position(is_start) else { return };
+        self.operations.swap_remove(index);
+        // A thread that knows a later end of the same agent knows this one.
+        let is_known = self.operations.iter().any(|other| other.agent == end.agent);
+        if is_asynchronous(end.agent) && !is_known {
+            self.operations.push(end);
+        }
+    }
+
+    /// Whether the access is ordered after an asynchronous operation on the written value. Between
+    /// blocks of a cluster that does not suffice: the scope of the wait could be too narrow.
+    fn is_after_operation(&self, access: &Access, order: &Order) -> bool {
+        self.write.is_some_and(|write| order.are_of_one_block(write.agent, access.agent))
+            && self.operations.iter().any(|operation| operation.is_before(access, order))
     }
 
     /// Records the end of a copy's read, in place of its start.
     pub(crate) fn finish_read(&mut self, started: &Access, access: Access, order: &Order) {
-        let is_start = |read: &Access| {
-            let of = |by: &Access| (by.agent, by.by, by.tick, by.location);
-            of(read) == of(started)
-        };
         for read in &mut self.reads {
-            read.take_if(|read| is_start(read));
+            read.take_if(|read| read.is_start_of(started));
         }
-        self.further.retain(|read| !is_start(read));
+        self.further.retain(|read| !read.is_start_of(started));
         self.read(access, order);
+        self.finish_operation(started, access);
     }
 
     /// An earlier write that races with a read.
     pub(crate) fn unseen_write(&self, read: &Access, order: &Order) -> Option<Access> {
-        self.write.filter(|earlier| !earlier.is_seen_by(read, order))
+        self.write.filter(|earlier| {
+            !earlier.is_seen_by(read, order) && !self.is_after_operation(read, order)
+        })
     }
 }
 

@@ -415,8 +415,7 @@ impl SharedMemory {
                         (address + (byte - start) as u32, if wrote { "write" } else { "read" });
                     self.note(by, self.race("reduction", address, other, by, earlier), None);
                 }
-                // A later access knows the end of the reduction.
-                known.history.forget_reads_before(&by, &self.order);
+                known.history.start_operation(&by, &self.order);
                 known.start_reduction(by);
             },
         );
@@ -463,11 +462,10 @@ impl SharedMemory {
             let range = whole.start + part.start..whole.start + part.end;
             let address = address + part.start as u32;
             self.check_fenced(by, address, range.clone());
-            // A later write knows the end of the copy.
             self.known.borrow_mut().change(
                 range.clone(),
                 |_, _| true,
-                |_, known| known.history.forget_reads_before(&by, &self.order),
+                |_, known| known.history.start_operation(&by, &self.order),
             );
             if let Some(of_part) = self.note_read(by, by, address, range.clone()) {
                 let first = UnwrittenBytes { bytes: 0, ..of_part };
