@@ -135,6 +135,74 @@ fn wait_for_a_copy_covers_the_write_before_it() {
     }
 }
 
+/// A warp writes a tile, and one lane stores it. Behind the wait for the store, that lane changes
+/// an element of another lane.
+#[kernel(threads = 32, target = "sm_90")]
+fn change_behind_a_store(block: &Block, #[shared] tile: Tile, d: GlobalMut<u32>, syncs: bool) {
+    let warp = block.warp();
+    tile.fill(warp, |_, _| 10);
+    warp.fence_for_bulk();
+    if syncs {
+        warp.sync();
+    }
+    warp.each(|lane| {
+        if lane.id() == 0 {
+            tile.store_tma(lane, d.bulk(0));
+            BulkGroup::commit(lane);
+            BulkGroup::wait_read::<0>(lane);
+            tile.set((0, 5), 20);
+        }
+    });
+}
+
+#[test]
+fn copy_by_one_lane_does_not_order_the_writes_of_others() {
+    let run = |syncs| {
+        let mut d = [0; 128];
+        change_behind_a_store::simulate(1, &mut d, syncs)?.check().map(|_| d)
+    };
+    assert_eq!(run(true).unwrap(), [10; 128]);
+    assert!(matches!(run(false).unwrap_err().misuse, Misuse::Race { .. }));
+}
+
+/// Block 0 copies a row to block 1, from `offset` bytes behind its start.
+#[kernel(threads = 32, cluster = 2, target = "sm_90")]
+fn copy_from_an_offset(
+    block: &ClusterBlock<2>,
+    #[shared] [from, to]: [Tile; 2],
+    #[shared] full: BarrierMemory,
+    offset: u32,
+) {
+    let (warp, cluster, full) = (block.warp(), block.cluster(), full.init(block, 1));
+    from.fill(warp, |_, col| col as u32);
+    warp.fence_for_bulk();
+    cluster.sync();
+    if cluster.rank() == 0 {
+        // SAFETY: only offset 0 is right.
+        warp.elect(|_| unsafe {
+            raw::cp_async_bulk_shared_cluster_shared_cta_mbarrier_complete_tx_bytes(
+                raw::mapa_shared_cluster_u32(to.address(), 1),
+                from.address() + offset,
+                128,
+                raw::mapa_shared_cluster_u32(full.address(), 1),
+            );
+        });
+    } else {
+        warp.elect(|lane| {
+            full.arrive_expecting(lane, 128);
+        });
+        full.wait_for_cluster(warp, Phase::FIRST);
+    }
+    cluster.sync();
+}
+
+#[test]
+fn source_of_a_copy_between_blocks_is_aligned() {
+    copy_from_an_offset::simulate(2, 16).check();
+    let misuse = copy_from_an_offset::simulate(2, 4).unwrap_err().misuse.clone();
+    assert!(matches!(misuse, Misuse::SharedMisaligned { access: "copy", bytes: 16, .. }));
+}
+
 /// Warp 0 reads a tile and releases it. Warp 1 refills it. Warp 2 waits for the copy, and changes
 /// the tile in place.
 #[kernel(threads = 96, target = "sm_90")]

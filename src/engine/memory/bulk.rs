@@ -21,7 +21,7 @@ use crate::engine::warps::polling::note_access;
 use crate::engine::wgmma;
 use crate::lane::Site;
 use std::boxed::Box;
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ops::Range;
 use std::vec;
 use std::vec::Vec;
@@ -34,9 +34,26 @@ const UNIT: usize = 16;
 pub(crate) struct BulkCopies {
     /// By the address of the mbarrier that they signal.
     loads: BTreeMap<u32, Vec<Load>>,
-    stores: Vec<Store>,
-    /// The number of groups that each lane has committed, by warp and lane.
-    groups: HashMap<(usize, usize), usize>,
+    /// By warp and lane.
+    stores: BTreeMap<(usize, usize), LaneStores>,
+}
+
+/// A lane's copies to global memory.
+#[derive(Default)]
+struct LaneStores {
+    /// Number of groups that the lane has committed.
+    groups: usize,
+    /// The copies in flight, in the order of their start.
+    in_flight: VecDeque<Store>,
+    /// Number of these that have read shared memory: the first ones.
+    read: usize,
+}
+
+impl LaneStores {
+    /// Number of the copies in flight that belong to groups before the `newest` ones.
+    fn before(&self, newest: usize) -> usize {
+        self.in_flight.partition_point(|store| store.group + newest < self.groups)
+    }
 }
 
 /// A copy to shared memory in flight. A multicast is one `Load` for each block.
@@ -77,12 +94,9 @@ struct Store {
     number: u32,
     /// The parts of shared memory that it reads.
     from: Vec<Range<u32>>,
-    /// Whether shared memory has been read.
-    read: bool,
     /// The reduction, if the copy reduces elements instead of writing them.
     reduction: Option<Reduction>,
     elements: Vec<Element>,
-    lane: usize,
     /// The number of the lane's group that it belongs to.
     group: usize,
     started: Access,
@@ -127,21 +141,27 @@ impl BulkCopies {
     }
 }
 
-/// The lane that starts a copy of this size. Checks that the address and the size are aligned, and
-/// that a single lane executes it.
-fn starting(site: Site, form: &'static str, shared: u32, bytes: u32) -> Option<usize> {
+/// Checks the start of a copy: the address and the size are aligned, and a single lane executes it.
+/// Returns whether it starts: it does not while a failed run is unwound.
+pub(crate) fn starts(site: Site, form: &'static str, shared: u32, bytes: usize) -> bool {
     if std::thread::panicking() {
-        return None;
+        return false;
     }
     note_access(site);
-    let Some(lane) = current_lane() else { fail(site, Misuse::RawAtWarpScope { form }) };
+    if current_lane().is_none() {
+        fail(site, Misuse::RawAtWarpScope { form });
+    }
+    check_aligned(site, shared);
+    if !bytes.is_multiple_of(UNIT) {
+        fail(site, Misuse::BulkSize { bytes: bytes as u32 });
+    }
+    true
+}
+
+fn check_aligned(site: Site, shared: u32) {
     if !(shared as usize).is_multiple_of(UNIT) {
         fail(site, Misuse::SharedMisaligned { access: "copy", address: shared, bytes: UNIT });
     }
-    if !(bytes as usize).is_multiple_of(UNIT) {
-        fail(site, Misuse::BulkSize { bytes });
-    }
-    Some(lane)
 }
 
 /// The slice that a bulk copy reads or writes, and the first element. The address is a multiple of
@@ -176,10 +196,7 @@ pub(crate) unsafe fn read_global(site: Site, from: *const u8, unit: usize, into:
                 name: slice.name,
                 index: (address - slice.address) / slice.element,
             };
-            // One finding for each copy is enough.
-            let _ = elements
-                .clone()
-                .any(|address| global::check_fenced(block, by, address, of(address)));
+            global::check_fenced(block, by, elements.map(|address| (address, of(address))));
         });
     }
     // SAFETY: guaranteed by the caller.
@@ -199,7 +216,7 @@ pub(crate) unsafe fn load(
     barrier: u32,
     blocks: Blocks,
 ) {
-    if starting(site, form, to, bytes).is_none() {
+    if !starts(site, form, to, bytes as usize) {
         return;
     }
     let mut data = vec![0; bytes as usize];
@@ -208,7 +225,7 @@ pub(crate) unsafe fn load(
     start_load(site, form, to, data, barrier, blocks);
 }
 
-/// Starts a copy of these bytes to shared memory.
+/// Starts a copy of these bytes to shared memory, behind [`starts`].
 pub(crate) fn start_load(
     site: Site,
     form: &'static str,
@@ -217,9 +234,6 @@ pub(crate) fn start_load(
     barrier: u32,
     blocks: Blocks,
 ) {
-    if starting(site, form, to, data.len() as u32).is_none() {
-        return;
-    }
     note_copy(site, form, to, data.len());
     let started = with_cluster(|cluster, block| {
         let started = block.access(site);
@@ -304,9 +318,10 @@ pub(crate) fn send(
     barrier: u32,
     reduction: Option<Reduction>,
 ) {
-    if starting(site, form, to, bytes).is_none() {
+    if !starts(site, form, to, bytes as usize) {
         return;
     }
+    check_aligned(site, from);
     let data = read_shared(site, form, from, bytes as usize, &whole(bytes as usize));
     let sent = with_cluster(|cluster, block| {
         let (target, to, barrier) = resolve_both(cluster, block, to, barrier)?;
@@ -442,7 +457,7 @@ pub(crate) unsafe fn store(
     bytes: u32,
     reduction: Option<Reduction>,
 ) {
-    if starting(site, form, from, bytes).is_none() {
+    if !starts(site, form, from, bytes as usize) {
         return;
     }
     let (slice, _) = find_aligned(site, to, UNIT, bytes as usize, true);
@@ -468,8 +483,8 @@ fn whole(bytes: usize) -> Vec<Range<usize>> {
     std::iter::once(0..bytes).collect()
 }
 
-/// Reads shared memory at the start of a copy. Only the bytes of `parts` must be written: the
-/// others are not copied.
+/// Reads shared memory at the start of a copy, behind [`starts`]. Only the bytes of `parts` must be
+/// written: the others are not copied.
 pub(crate) fn read_shared(
     site: Site,
     form: &'static str,
@@ -477,7 +492,6 @@ pub(crate) fn read_shared(
     bytes: usize,
     parts: &[Range<usize>],
 ) -> Vec<u8> {
-    starting(site, form, from, bytes as u32);
     note_copy(site, form, from, bytes);
     let mut data = vec![0; bytes];
     let taken = with_block(|block| {
@@ -526,17 +540,9 @@ pub(crate) unsafe fn start_store<'d>(
         let from =
             parts.iter().map(|part| from + part.start as u32..from + part.end as u32).collect();
         let mut bulk = block.bulk.borrow_mut();
-        let group = bulk.groups.get(&(block.running(), lane)).copied().unwrap_or(0);
-        bulk.stores.push(Store {
-            number,
-            from,
-            read: false,
-            reduction,
-            elements,
-            lane,
-            group,
-            started,
-        });
+        let of_lane = bulk.stores.entry((block.running(), lane)).or_default();
+        let group = of_lane.groups;
+        of_lane.in_flight.push_back(Store { number, from, reduction, elements, group, started });
     });
 }
 
@@ -545,7 +551,7 @@ pub(crate) unsafe fn start_store<'d>(
 /// # Safety
 /// As `load`.
 pub(crate) unsafe fn prefetch(site: Site, form: &'static str, from: *const u8, bytes: u32) {
-    if starting(site, form, 0, bytes).is_some() {
+    if starts(site, form, 0, bytes as usize) {
         note_lane(site, form);
         find_aligned(site, from, UNIT, bytes as usize, false);
     }
@@ -561,7 +567,7 @@ pub(crate) fn commit(site: Site) {
     with_block(|block| {
         let mut bulk = block.bulk.borrow_mut();
         executing(current_lane())
-            .for_each(|lane| *bulk.groups.entry((block.running(), lane)).or_default() += 1);
+            .for_each(|lane| bulk.stores.entry((block.running(), lane)).or_default().groups += 1);
     });
 }
 
@@ -575,30 +581,29 @@ pub(crate) fn wait(site: Site, form: &'static str, newest: usize, read: bool) {
     }
     note_lane(site, form);
     with_block(|block| {
-        let warp = block.running();
-        let finished: Vec<Store> = {
-            let BulkCopies { stores, groups, .. } = &mut *block.bulk.borrow_mut();
-            let waited_for = |store: &Store| {
-                let group = groups.get(&(warp, store.lane)).copied().unwrap_or(0);
-                let mine = store.started.agent == block.agent()
-                    && executing(current_lane()).contains(&store.lane);
-                mine && store.group + newest < group
-            };
-            for store in stores.iter_mut().filter(|store| waited_for(store) && !store.read) {
-                store.read = true;
-                let by = block.access_by(Lanes::one(store.lane), site);
+        let mut finished: Vec<(Access, Store)> = Vec::new();
+        let mut bulk = block.bulk.borrow_mut();
+        for lane in executing(current_lane()) {
+            let Some(of_lane) = bulk.stores.get_mut(&(block.running(), lane)) else { continue };
+            let waited_for = of_lane.before(newest);
+            if waited_for == 0 {
+                continue;
+            }
+            let by = block.access_by(Lanes::one(lane), site);
+            for store in of_lane.in_flight.range(of_lane.read.min(waited_for)..waited_for) {
                 store.from.iter().for_each(|part| {
                     block.shared.finish_bulk_read(by, &store.started, part.clone())
                 });
             }
-            if read {
-                Vec::new()
-            } else {
-                stores.extract_if(.., |store| waited_for(store)).collect()
+            of_lane.read = of_lane.read.max(waited_for);
+            if !read {
+                of_lane.read -= waited_for;
+                finished.extend(of_lane.in_flight.drain(..waited_for).map(|store| (by, store)));
             }
-        };
-        for store in finished {
-            store.land(block, block.access_by(Lanes::one(store.lane), site));
+        }
+        finished.sort_unstable_by_key(|(_, store)| store.number);
+        for (by, store) in finished {
+            store.land(block, by);
             let mut global = block.global.borrow_mut();
             store.elements.iter().for_each(|of| global.end_store(store.number, of.address));
         }
@@ -613,7 +618,14 @@ pub(crate) fn end(block: &BlockState) {
         let cause = handover::not_expected(block, &load.started, load.signals());
         block.findings.note_caused(load.started, Misuse::BulkUnfinished, cause);
     }
-    let unread = stores.iter().filter(|store| !store.read);
-    unread.for_each(|store| block.findings.note(store.started, Misuse::BulkUnfinished));
-    stores.iter().for_each(|store| store.land(block, store.started));
+    let mut in_flight = Vec::new();
+    for LaneStores { in_flight: of_lane, read, .. } in stores.into_values() {
+        in_flight
+            .extend(of_lane.into_iter().enumerate().map(|(index, store)| (index < read, store)));
+    }
+    in_flight.sort_unstable_by_key(|(_, store)| store.number);
+    for (_, store) in in_flight.iter().filter(|(is_read, _)| !is_read) {
+        block.findings.note(store.started, Misuse::BulkUnfinished);
+    }
+    in_flight.iter().for_each(|(_, store)| store.land(block, store.started));
 }

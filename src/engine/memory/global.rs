@@ -25,6 +25,7 @@ use crate::engine::{
 use crate::lane::{Grid, Site};
 use rustc_hash::FxHashMap;
 use std::boxed::Box;
+use std::collections::VecDeque;
 use std::collections::hash_map::Entry;
 use std::ops::Range;
 use std::vec::Vec;
@@ -59,8 +60,9 @@ struct Accessed {
     value: Option<Value>,
     /// Whether a bulk copy wrote it.
     by_copy: bool,
-    /// The numbers of the bulk copies that are on their way to it, in [`GlobalAccesses::stores`].
-    in_flight: Vec<u32>,
+    /// The numbers of the bulk copies in flight to it, in [`GlobalAccesses::stores`]: reductions
+    /// behind other copies.
+    in_flight: VecDeque<u32>,
     /// Only few elements have reductions.
     reductions: Option<Box<Reductions>>,
 }
@@ -68,7 +70,7 @@ struct Accessed {
 /// The reductions of an element by one block.
 #[derive(Default)]
 struct Reductions {
-    /// Recorded as reads: they race with all accesses except each other.
+    /// As the reads of a history, which do not race with each other.
     history: History,
     /// The block's reductions of an element that it did not write.
     values: Vec<(Reduction, Value)>,
@@ -95,6 +97,17 @@ impl Value {
 
 impl GlobalAccesses {
     fn accessed(&mut self, address: usize, element: ElementOf) -> &mut Accessed {
+        self.with_conflict(address, element, false).0
+    }
+
+    /// An element, and the start of a copy in flight to it that an access conflicts with. `reduces`
+    /// says whether the access is a reduction: reductions do not conflict with each other.
+    fn with_conflict(
+        &mut self,
+        address: usize,
+        element: ElementOf,
+        reduces: bool,
+    ) -> (&mut Accessed, Option<Access>) {
         let next = self.accessed.len() as u32;
         let index = *self.indices.entry(address).or_insert(next);
         if index == next {
@@ -103,28 +116,27 @@ impl GlobalAccesses {
                 history: History::default(),
                 value: None,
                 by_copy: false,
-                in_flight: Vec::new(),
+                in_flight: VecDeque::new(),
                 reductions: None,
             };
             self.accessed.push((address, accessed));
         }
-        &mut self.accessed[index as usize].1
+        let accessed = &mut self.accessed[index as usize].1;
+        let first = accessed.in_flight.front().map(|&number| self.stores[number as usize]);
+        let conflict = first.filter(|(_, other_reduces)| !(reduces && *other_reduces));
+        (accessed, conflict.map(|(started, _)| started))
     }
 
     fn get(&self, address: usize) -> Option<&Accessed> {
         Some(&self.accessed[*self.indices.get(&address)? as usize].1)
     }
 
-    /// The starts of the copies on their way to an element, and whether they are reductions.
-    fn on_their_way_to(&self, address: usize) -> impl Iterator<Item = (Access, bool)> {
-        let numbers = self.get(address).into_iter().flat_map(|accessed| &accessed.in_flight);
-        numbers.map(|&number| self.stores[number as usize])
-    }
-
     /// The copy of this number to this element has landed, and its lane knows it.
     pub(crate) fn end_store(&mut self, number: u32, address: usize) {
-        if let Some(&index) = self.indices.get(&address) {
-            self.accessed[index as usize].1.in_flight.retain(|&of| of != number);
+        let Some(&index) = self.indices.get(&address) else { return };
+        let in_flight = &mut self.accessed[index as usize].1.in_flight;
+        if let Some(index) = in_flight.iter().position(|&of| of == number) {
+            in_flight.remove(index);
         }
     }
 }
@@ -331,9 +343,11 @@ pub(crate) fn read_global(site: Site, address: usize, element: ElementOf, bytes:
 pub(crate) fn read_by_copy(site: Site, address: usize, element: ElementOf, bytes: &mut [u8]) {
     with_block(|block| {
         let by = block.access(site);
-        check_on_its_way("read", block, by, address, element);
         let mut global = block.global.borrow_mut();
-        let accessed = global.accessed(address, element);
+        let (accessed, copy) = global.with_conflict(address, element, false);
+        if let Some(copy) = copy {
+            block.findings.note(by, store_in_flight("read", element, copy));
+        }
         if let Some(earlier) = accessed.history.read(by, &block.order) {
             block.findings.note(by, race(block, ("read", "write"), element.into(), by, earlier));
         }
@@ -395,9 +409,11 @@ pub(crate) fn write_global(
     with_block(|block| {
         wgmma::check_stored(block, site, bytes);
         let by = block.access(site);
-        check_on_its_way("write", block, by, address, element);
         let mut global = block.global.borrow_mut();
-        let accessed = global.accessed(address, element);
+        let (accessed, copy) = global.with_conflict(address, element, false);
+        if let Some(copy) = copy {
+            block.findings.note(by, store_in_flight("write", element, copy));
+        }
         // After a reduction, every write counts as a change.
         let changes = !accessed.reduced().is_empty()
             || bytes != accessed.value.as_ref().map_or(before, Value::bytes);
@@ -418,32 +434,30 @@ pub(crate) fn write_global(
 /// ordered before it, and other copies in flight. One error of each kind is enough. Returns the
 /// copy's number.
 ///
-/// Until [`GlobalAccesses::end_store`], [`check_on_its_way`] reports accesses. So [`land_copy`] and
-/// [`land_reduction`] have nothing to report.
+/// Until [`GlobalAccesses::end_store`], accesses are reported as conflicts with a copy in flight.
+/// So [`land_copy`] and [`land_reduction`] have nothing to report.
 pub(crate) fn start_store(
     block: &BlockState,
     started: Access,
     reduces: bool,
     elements: impl Iterator<Item = (usize, ElementOf)> + Clone,
 ) -> u32 {
-    let _ =
-        elements.clone().any(|(address, element)| check_fenced(block, started, address, element));
+    check_fenced(block, started, elements.clone());
     let access = if reduces { "reduction" } else { "write" };
     let mut global = block.global.borrow_mut();
     let number = global.stores.len() as u32;
     global.stores.push((started, reduces));
     let (mut is_raced, mut is_beside_copy) = (false, false);
     for (address, element) in elements {
-        if !is_beside_copy {
-            let mut others = global.on_their_way_to(address);
-            let other = others.find(|(_, other_reduces)| !(reduces && *other_reduces));
-            if let Some((other, _)) = other {
-                is_beside_copy = true;
-                block.findings.note(started, store_in_flight(access, element, other));
-            }
+        let (accessed, other) = global.with_conflict(address, element, reduces);
+        if let Some(other) = other.filter(|_| !is_beside_copy) {
+            is_beside_copy = true;
+            block.findings.note(started, store_in_flight(access, element, other));
         }
-        let accessed = global.accessed(address, element);
-        accessed.in_flight.push(number);
+        match reduces {
+            true => accessed.in_flight.push_back(number),
+            false => accessed.in_flight.push_front(number),
+        }
         if is_raced {
             continue;
         }
@@ -502,41 +516,29 @@ pub(crate) fn land_reduction(
     }
 }
 
-/// Reports an element that an ordinary store wrote without a proxy fence before a bulk copy.
-/// Returns whether it is one.
+/// Reports the first of a bulk copy's elements that an ordinary store wrote without a proxy fence
+/// before the copy.
 pub(crate) fn check_fenced(
     block: &BlockState,
     by: Access,
-    address: usize,
-    element: ElementOf,
-) -> bool {
+    elements: impl Iterator<Item = (usize, ElementOf)>,
+) {
     let global = block.global.borrow();
-    let stored = global.get(address).filter(|accessed| !accessed.by_copy);
-    let unfenced = stored.and_then(|accessed| accessed.history.last_write()).filter(|write| {
-        !block.order.is_fenced(Space::Global, &by, write) && write.is_seen_by(&by, &block.order)
-    });
-    if let Some(write) = unfenced {
+    let unfenced = |address: usize| {
+        let stored = global.get(address).filter(|accessed| !accessed.by_copy)?;
+        stored.history.last_write().filter(|write| {
+            !block.order.is_fenced(Space::Global, &by, write) && write.is_seen_by(&by, &block.order)
+        })
+    };
+    let mut found = elements.filter_map(|(address, element)| Some((element, unfenced(address)?)));
+    if let Some((element, write)) = found.next() {
         let (memory, place) = (element.into(), write.location.into());
         block.findings.note(by, Misuse::ProxyFence { memory, place });
     }
-    unfenced.is_some()
 }
 
 fn read_or_write(wrote: bool) -> &'static str {
     if wrote { "write" } else { "read" }
-}
-
-/// Reports an access to an element with a copy in flight.
-fn check_on_its_way(
-    access: &'static str,
-    block: &BlockState,
-    by: Access,
-    address: usize,
-    of: ElementOf,
-) {
-    if let Some((started, _)) = block.global.borrow().on_their_way_to(address).next() {
-        block.findings.note(by, store_in_flight(access, of, started));
-    }
 }
 
 /// An access to an element with a copy in flight.

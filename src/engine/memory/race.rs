@@ -128,12 +128,6 @@ impl Access {
         synced || same_thread || order.knows(later, self)
     }
 
-    /// Whether this is the recorded start of the operation `started`.
-    fn is_start_of(&self, started: &Access) -> bool {
-        let of = |by: &Access| (by.agent, by.by, by.tick, by.location);
-        of(self) == of(started)
-    }
-
     /// Whether this read is over before the later access, in every schedule.
     fn is_over_before(&self, later: &Access, order: &Order) -> bool {
         self.is_before(later, order) || order.knows_over(later, self)
@@ -167,9 +161,9 @@ pub(crate) struct History {
     reads: [Option<Access>; 3],
     /// Further reads. A write may be ordered after the reads of one warp and not of another.
     further: Vec<Access>,
-    /// Asynchronous operations on the written value. The write is ordered before the start of
-    /// each. So an access after the end of one is ordered after the write, too. Those in
-    /// flight have their starts here, others their ends, one for each agent.
+    /// The starts and ends of asynchronous operations on the written value, the first of each
+    /// author. The write is ordered before these starts. So an access after one of the ends is
+    /// ordered after the write, too.
     operations: Vec<Access>,
 }
 
@@ -292,21 +286,22 @@ impl History {
         let is_ordered = self.write.is_some_and(|write| {
             write.is_before(start, order) || self.is_after_operation(start, order)
         });
-        if is_ordered {
+        if is_ordered && !self.has_operation_of(start) {
             self.operations.push(*start);
         }
     }
 
-    /// Records the end of an asynchronous operation, in place of its start.
+    /// Records the end of an asynchronous operation.
     pub(crate) fn finish_operation(&mut self, started: &Access, end: Access) {
-        let is_start = |start: &Access| start.is_start_of(started);
-        let Some(index) = self.operations.iter().position(is_start) else { return };
-        self.operations.swap_remove(index);
-        // A thread that knows a later end of the same agent knows this one.
-        let is_known = self.operations.iter().any(|other| other.agent == end.agent);
-        if is_asynchronous(end.agent) && !is_known {
+        if self.has_operation_of(started) && !self.has_operation_of(&end) {
             self.operations.push(end);
         }
+    }
+
+    /// Whether an operation has this author. A thread that knows a later access of the same author
+    /// knows that one.
+    fn has_operation_of(&self, by: &Access) -> bool {
+        self.operations.iter().any(|other| (other.agent, other.by) == (by.agent, by.by))
     }
 
     /// Whether the access is ordered after an asynchronous operation on the written value. Between
@@ -318,10 +313,14 @@ impl History {
 
     /// Records the end of a copy's read, in place of its start.
     pub(crate) fn finish_read(&mut self, started: &Access, access: Access, order: &Order) {
+        let is_start = |read: &Access| {
+            let of = |by: &Access| (by.agent, by.by, by.tick, by.location);
+            of(read) == of(started)
+        };
         for read in &mut self.reads {
-            read.take_if(|read| read.is_start_of(started));
+            read.take_if(|read| is_start(read));
         }
-        self.further.retain(|read| !read.is_start_of(started));
+        self.further.retain(|read| !is_start(read));
         self.read(access, order);
         self.finish_operation(started, access);
     }

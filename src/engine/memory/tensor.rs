@@ -234,7 +234,9 @@ pub(crate) unsafe fn load(
             block.shared.note_swizzle(address, data.len(), source.map.swizzle, site.location);
         }
     });
-    bulk::start_load(site, form, to, data, barrier, blocks);
+    if bulk::starts(site, form, to, data.len()) {
+        bulk::start_load(site, form, to, data, barrier, blocks);
+    }
 }
 
 /// `cp.async.bulk.tensor` or `cp.reduce.async.bulk.tensor` from shared to global memory.
@@ -265,6 +267,9 @@ pub(crate) unsafe fn store(
     });
     let lines: Vec<Line> = target.inside().collect();
     let parts = target.parts(from, &lines);
+    if !bulk::starts(site, form, from, target.bytes()) {
+        return;
+    }
     let swizzled = bulk::read_shared(site, form, from, target.bytes(), &parts);
     let data: Vec<u8> =
         (0..swizzled.len()).map(|offset| swizzled[target.swizzled(from, offset)]).collect();
