@@ -85,6 +85,26 @@ fn panic_wins_over_waiting_warps() {
     }
 }
 
+/// Lane 9 of each warp comes to a named barrier with other operands.
+#[kernel(threads = 64)]
+fn differ_in_a_lane(block: &Block, most: [u32; 2], of_lane: [u32; 2]) {
+    block.warp().each(|lane| {
+        let [barrier, threads] = if lane.id() == 9 { of_lane } else { most };
+        // SAFETY: the simulator checks the operands.
+        unsafe { raw::bar_sync_threads(barrier, threads) }; // <- differ
+    });
+}
+
+#[test]
+fn lanes_of_a_warp_come_to_a_named_barrier_with_equal_operands() {
+    differ_in_a_lane::simulate(1, [1, 64], [1, 64]).unwrap();
+    for of_lane in [[2, 64], [1, 32]] {
+        let error = differ_in_a_lane::simulate(1, [1, 64], of_lane).unwrap_err();
+        assert_eq!(error.misuse, Misuse::OperandsDiffer { form: "bar.sync" });
+        assert_eq!(error.place.as_ref().unwrap().line, line_of("differ").1);
+    }
+}
+
 /// The first warps come to a named barrier with some operands, the others with others.
 #[kernel(threads = 128)]
 fn come_to_named(block: &Block, warps: u32, first: [u32; 2], others: [u32; 2]) {

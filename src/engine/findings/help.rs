@@ -205,6 +205,7 @@ impl Misuse {
             Misuse::SelectorsDiffer { .. } => {
                 "the selector is part of the instruction: give all lanes the same".into()
             }
+            Misuse::OperandsDiffer { .. } => "give all lanes of the warp the same operands".into(),
             Misuse::NotSparse { cols, .. } => {
                 format!(
                     "{}; `Compressed::of` compresses, and checks, on the host",

@@ -96,9 +96,13 @@ pub(crate) fn sync_block() {
 /// `bar.sync` of a named barrier, for a part of the block's threads.
 #[track_caller]
 pub(crate) fn sync_named(barrier: u32, threads: u32) {
-    collective(Site::here(), "bar.sync", (), move |warp, site, nothing| {
+    let form = "bar.sync";
+    collective(Site::here(), form, (barrier, threads), move |warp, site, operands| {
+        if operands.array().iter().any(|&of_lane| of_lane != (barrier, threads)) {
+            fail(site, Misuse::OperandsDiffer { form });
+        }
         warp.sync_named(site, barrier, threads);
-        nothing
+        PerLane::splat(())
     });
 }
 
