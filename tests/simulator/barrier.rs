@@ -130,7 +130,9 @@ fn named_barriers_have_a_number_and_whole_warps_and_one_count() {
         let error = run(0, 4, [barrier, threads], [0, 0]).unwrap_err();
         assert_eq!(error.misuse, Misuse::NamedBarrier { barrier, threads, others: None });
         assert_eq!(error.place.as_ref().unwrap().line, line_of("named").1);
-        assert!(error.to_string().contains("has a number from 1 to 15"), "{error}");
+        let text = error.to_string();
+        let wrong = if barrier == 1 { "is for 33 threads" } else { "there is no named barrier" };
+        assert!(text.contains(wrong) && text.contains("has a number from 1 to 15"), "{text}");
     }
     // The first warp completes its barrier, or comes to that of the others.
     let errors = (0..16).filter_map(|seed| run(seed, 1, [1, 32], [1, 96]).err());

@@ -396,8 +396,15 @@ impl Misuse {
                      wait there for {others}"
                 )
             }
-            Misuse::NamedBarrier { barrier, threads, others: None } => {
-                write!(f, "there is no named barrier {barrier} for {threads} threads")
+            Misuse::NamedBarrier { barrier: barrier @ 1..=15, threads, others: None } => {
+                write!(
+                    f,
+                    "named barrier {barrier} is for {threads} threads, which is no positive \
+                     multiple of 32"
+                )
+            }
+            Misuse::NamedBarrier { barrier, others: None, .. } => {
+                write!(f, "there is no named barrier {barrier}")
             }
             Misuse::Trap => f.write_str("the kernel trapped"),
             Misuse::Panic { message } => write!(f, "the kernel panicked: {message}"),

@@ -777,7 +777,9 @@ pub enum Misuse {
         /// The arrivals at the barrier.
         barrier: Box<BarrierState>,
     },
-    /// A named barrier with operands that PTX does not allow, or that differ between its warps.
+    /// A named barrier with a number other than 1 to 15, with a number of threads other than a
+    /// positive multiple of 32, or with numbers of threads that differ between its warps. (Number 0
+    /// is the barrier of `sync`.)
     NamedBarrier {
         /// The barrier's number.
         barrier: u32,

@@ -39,8 +39,8 @@ pub(crate) enum BarrierBytes {
 struct Reductions {
     /// The starts of the reductions in flight.
     in_flight: Vec<Access>,
-    /// Reductions that have landed since the last write. Recorded as reads: they race with all
-    /// accesses except each other.
+    /// Reductions that have landed since the last write: as the reads of a history, which do not
+    /// race with each other.
     landed: History,
 }
 
