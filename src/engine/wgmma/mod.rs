@@ -197,7 +197,8 @@ impl Warp {
     /// Whether a `wgmma.fence` is missing before a `wgmma` of these registers (PTX ISA 9.7.15.7.1).
     ///
     /// Accumulators need none if they are still those of a `wgmma` of the same shape. Behind a
-    /// wait, A's registers need one if no earlier `wgmma` had these values.
+    /// wait, A's registers need one if no earlier `wgmma` had these values. (Nothing shows when
+    /// registers are written. So values from before the last fence are reported, too.)
     fn lacks_fence(&self, shape: FormShape, c: &C, a: &A<PerLane<[u32; 4]>>) -> bool {
         let changed_a = |a: &PerLane<[u32; 4]>| {
             self.fragments_a.iter().all(|earlier| earlier.array() != a.array())
