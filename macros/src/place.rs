@@ -18,10 +18,16 @@ pub fn block_around(file: &Path, line: usize) -> Option<&'static str> {
     let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
     *known.entry((file.to_owned(), line)).or_insert_with(|| {
         let source = fs::read_to_string(file).ok()?;
-        let before: usize =
-            source.split_inclusive('\n').take(line.checked_sub(1)?).map(str::len).sum();
-        innermost(&source[..before])
+        around_line(&source, line)
     })
+}
+
+/// The kind of item around a line of a source.
+fn around_line(source: &str, line: usize) -> Option<&'static str> {
+    let before = source.split_inclusive('\n').take(line.checked_sub(1)?).map(str::len).sum();
+    let (before, rest) = source.split_at(before);
+    // An example in a doc comment is a program of its own.
+    if rest.trim_start().starts_with("//") { None } else { innermost(before) }
 }
 
 /// The kind of item around the end of a source.
@@ -73,6 +79,12 @@ mod tests {
             Some("impl")
         );
         assert_eq!(innermost("pub(crate) unsafe trait T { const N: [u8; 2];"), Some("trait"));
+    }
+
+    #[test]
+    fn example_in_doc_comment_is_in_no_impl() {
+        let source = "impl A {\n    /// #[kernel]\n    #[kernel]\n}\n";
+        assert_eq!([2, 3].map(|line| around_line(source, line)), [None, Some("impl")]);
     }
 
     #[test]
