@@ -39,8 +39,8 @@ pub mod guide {}
 
 pub use crate::engine::{
     Actor, Agent, Awaited, BarrierMisuse, BarrierPhase, BarrierState, BarrierUse, BytesMoved,
-    Cause, ClusterMisuse, EarlyEnd, EndedWarp, Executed, Finding, Memory, Mistake, Misuse,
-    PhaseUse, Place, Profile, Report, SHARED_BASE, SharedSite, SimError, Trace, TraceEvent,
+    Cause, ClusterMisuse, CopyGroup, EarlyEnd, EndedWarp, Executed, Finding, Memory, Mistake,
+    Misuse, PhaseUse, Place, Profile, Report, SHARED_BASE, SharedSite, SimError, Trace, TraceEvent,
     Uncovered, WaitingLanes, WaitingWarp, WarpOfBlock, mark_unwritten,
 };
 #[doc(hidden)]

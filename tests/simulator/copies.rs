@@ -203,13 +203,8 @@ fn report_names_the_copy_and_the_remedy() {
         is in flight";
     assert!(error.starts_with(headline), "{error}");
     assert!(error.contains("\n   = the copy is started at tests/simulator/copies.rs:"), "{error}");
-    assert!(
-        error.contains(
-            "\n   = help: wait for the barrier that the copy signals; if it signals \
-        none, the warp that started it must commit it and wait"
-        ),
-        "{error}"
-    );
+    let help = "\n   = help: wait until at most 0 groups are in flight (`wait::<0>`)";
+    assert!(error.contains(help), "{error}");
 }
 
 type Row = SharedTile<u64, 1, 64>;
@@ -313,5 +308,39 @@ fn reader_is_used_by_the_threads_that_made_it() {
         assert!(message.contains(expected), "{how}: {error}");
         let Place { file, line, .. } = error.place.clone().unwrap();
         assert_eq!((file, line), line_of(&how.to_string()));
+    }
+}
+
+/// Two groups of copies, and a read of both tiles. `how` selects what is missing.
+#[kernel(threads = 32, target = "sm_80")]
+fn read_too_early(block: &Block, #[shared] tiles: [Tile; 2], a: Global<u32>, how: u32) {
+    let warp = block.warp();
+    for tile in tiles {
+        tile.copy_async(warp, a, |row, col| row * 8 + col);
+        if how != 0 {
+            CpAsync::<16>::commit(warp);
+        }
+    }
+    match how {
+        0 => CpAsync::<16>::wait::<0>(warp),
+        1 => {}
+        2 => CpAsync::<16>::wait::<1>(warp),
+        _ => CpAsync::<16>::wait::<0>(warp),
+    }
+    warp.sync();
+    tiles.iter().for_each(|tile| tile.for_each(warp, |_, _, _| ()));
+}
+
+#[test]
+fn help_says_what_a_copy_lacks() {
+    let run = |how| read_too_early::simulate(1, &[1; 64], how);
+    run(3).check();
+    for (how, help) in [
+        (0, "help: commit the copy and wait for its group"),
+        (1, "help: wait until at most 1 group is in flight (`wait::<1>`)"),
+        (2, "help: wait until at most 0 groups are in flight (`wait::<0>`)"),
+    ] {
+        let report = run(how).unwrap_err().to_string();
+        assert!(report.contains(help), "{how}: {report}");
     }
 }

@@ -2,7 +2,7 @@
 
 use super::barrier_message::barrier_help;
 use super::message::wait_in_circle;
-use super::misuse::{Agent, Awaited, ClusterMisuse, Memory, Misuse, WaitingWarp};
+use super::misuse::{Agent, Awaited, ClusterMisuse, CopyGroup, Memory, Misuse, WaitingWarp};
 use super::names::Namer;
 use crate::fragment::TileSize;
 use std::format;
@@ -149,12 +149,19 @@ impl Misuse {
             Misuse::RegistersUnsynced { .. } => {
                 "put a `sync` of the warpgroup between the two".into()
             }
-            Misuse::CopyInFlight { .. } => {
-                "wait for the barrier that the copy signals; if it signals none, the warp that \
-                 started it must commit it and wait for its group, and others put a `sync` behind \
-                 that"
+            Misuse::CopyInFlight { group: Some(CopyGroup::Uncommitted), .. } => {
+                "commit the copy and wait for its group (`cp.async.commit_group`, \
+                 `cp.async.wait_group`), and let other warps put a `sync` behind that"
                     .into()
             }
+            Misuse::CopyInFlight { group: Some(CopyGroup::Committed { newer }), .. } => {
+                format!(
+                    "wait until at most {newer} group{} in flight (`wait::<{newer}>`), and let \
+                     other warps put a `sync` behind that",
+                    if *newer == 1 { " is" } else { "s are" }
+                )
+            }
+            Misuse::CopyInFlight { .. } => "wait for the barrier that the copy signals".into(),
             Misuse::CopyMisaligned { bytes, .. } => {
                 format!(
                     "the address must be a multiple of {bytes} bytes, and so must the distance \

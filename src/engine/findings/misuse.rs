@@ -116,6 +116,18 @@ pub struct Uncovered {
     pub end: i64,
 }
 
+/// The commit group of a `cp.async` in flight.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CopyGroup {
+    /// It is not committed.
+    Uncommitted,
+    /// It is committed.
+    Committed {
+        /// The groups that its lane has committed since.
+        newer: usize,
+    },
+}
+
 /// A warp that waits for an event that does not happen.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WaitingWarp {
@@ -393,6 +405,8 @@ pub enum Misuse {
         warp: usize,
         /// Its block, if the cluster has several.
         block: Option<Grid>,
+        /// Its group, if it is a `cp.async` that no mbarrier waits for.
+        group: Option<CopyGroup>,
     },
     /// An asynchronous copy from an address that is not a multiple of its size.
     CopyMisaligned {

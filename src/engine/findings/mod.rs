@@ -26,8 +26,8 @@ mod sparse;
 pub use cause::{Actor, BarrierPhase, BarrierUse, Cause, EarlyEnd, Mistake, PhaseUse};
 pub use error::{Finding, SimError};
 pub use misuse::{
-    Agent, Awaited, BarrierMisuse, BarrierState, ClusterMisuse, EndedWarp, Memory, Misuse, Place,
-    Uncovered, WaitingWarp,
+    Agent, Awaited, BarrierMisuse, BarrierState, ClusterMisuse, CopyGroup, EndedWarp, Memory,
+    Misuse, Place, Uncovered, WaitingWarp,
 };
 
 pub use names::{NameByte, SharedField, SharedName, name_fields};

@@ -3,12 +3,12 @@
 //! A copy lands as late as possible: when its warp waits for it, or when no warp can run and one
 //! waits for an mbarrier that the copy signals. An earlier read sees the old contents.
 
-use crate::engine::findings::Misuse;
+use crate::engine::findings::{CopyGroup, Misuse};
 use crate::engine::memory::order::{Known, executing};
 use crate::engine::memory::race::{Access, Lanes};
 use crate::engine::record::{note_copy, note_lane};
 use crate::engine::warps::block::BlockState;
-use crate::engine::warps::context::{current_lane, fail, with_block};
+use crate::engine::warps::context::{current_lane, fail, try_with_cluster, with_block};
 use crate::engine::warps::mbarrier;
 use crate::engine::warps::polling::note_access;
 use crate::lane::LANES;
@@ -215,6 +215,22 @@ pub(crate) fn arrival_at(block: &BlockState, barrier: u32) -> Option<Access> {
             arrival.barrier == barrier && copies.in_flight.iter().any(is_for)
         };
         copies.arrivals.iter().find(waits).map(|arrival| arrival.at)
+    })
+}
+
+/// The group of a copy in flight to this address of a block, if no arrival waits for the copy.
+pub(crate) fn group_of(rank: usize, address: u32) -> Option<CopyGroup> {
+    let group = |copies: &WarpCopies| {
+        let is_to = |copy: &&Copy| (copy.to..copy.to + copy.bytes.len() as u32).contains(&address);
+        let copy = copies.in_flight.iter().find(is_to)?;
+        if copies.arrivals.iter().any(|arrival| arrival.is_for(copy.lane, copy.number)) {
+            return None;
+        }
+        let newer = copies.groups[copy.lane].checked_sub(copy.group + 1);
+        Some(newer.map_or(CopyGroup::Uncommitted, |newer| CopyGroup::Committed { newer }))
+    };
+    try_with_cluster(|cluster| {
+        cluster.blocks[rank].copies.try_borrow().ok()?.iter().find_map(group)
     })
 }
 

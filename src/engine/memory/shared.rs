@@ -2,6 +2,7 @@
 
 use crate::engine::findings::{BarrierPhase, Cause, Findings, Memory, Misuse};
 use crate::engine::memory::bytes::{BarrierBytes, Known, KnownBytes, UnwrittenBytes};
+use crate::engine::memory::copies;
 use crate::engine::memory::order::{Order, Space};
 use crate::engine::memory::race::Access;
 use crate::engine::memory::reduction::Reduction;
@@ -324,7 +325,9 @@ impl SharedMemory {
                     }
                     _ => None,
                 };
-                self.note(by, Misuse::CopyInFlight { access, address, place, warp, block }, cause);
+                let group = copies::group_of(self.rank, address);
+                let misuse = Misuse::CopyInFlight { access, address, place, warp, block, group };
+                self.note(by, misuse, cause);
                 return false;
             }
         }
