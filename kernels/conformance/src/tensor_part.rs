@@ -12,8 +12,8 @@ use raw::cp_async_bulk_tensor_2d_shared_cta_global_tile_mbarrier_complete_tx_byt
 /// A tile that has an [`Of128`] from row 3 on.
 pub type Around = SharedTile<u16, 32, 64, Swizzle128>;
 
-/// As `tensor_2d_swizzle_128`, but the box is in a tile from row 3 on: at a multiple of 128 bytes,
-/// which the swizzle's pattern is not.
+/// As `tensor_2d_swizzle_128`, but the box is in a tile from row 3 on. Its address is a multiple of
+/// 128 bytes, and not of the 1024 bytes after which the swizzle's pattern repeats.
 #[kernel(threads = 64, target = "sm_90")]
 pub fn tensor_2d_from_row_3(
     block: &Block,

@@ -791,9 +791,10 @@ pub enum Misuse {
         /// The arrivals at the barrier.
         barrier: Box<BarrierState>,
     },
-    /// A named barrier with a number other than 1 to 15, with a number of threads other than a
-    /// positive multiple of 32, or with numbers of threads that differ between its warps. (Number 0
-    /// is the barrier of `sync`.)
+    /// A named barrier with a wrong number or a wrong number of threads.
+    ///
+    /// Its number is from 1 to 15; number 0 is the barrier of `sync`. Its threads are a positive
+    /// multiple of 32, and the same for all its warps.
     NamedBarrier {
         /// The barrier's number.
         barrier: u32,
