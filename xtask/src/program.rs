@@ -122,9 +122,35 @@ impl Program {
 mod tests {
     use super::*;
     use ptx_matrix_build::Arch;
+    use std::collections::BTreeSet;
 
     #[test]
     fn targets_are_those_of_the_builder() {
         assert_eq!(TARGETS, Arch::ALL.map(Arch::name));
+    }
+
+    /// Cargo compiles a package again if its dependencies have other features. The builder takes
+    /// half a minute.
+    #[test]
+    fn builder_is_compiled_once() {
+        let packages = |arguments: &[&str]| -> BTreeSet<String> {
+            let mut tree = cargo();
+            tree.args(["tree", "--prefix", "none", "--format", "{p} {f}"]).args(arguments);
+            let output = tree.output().unwrap();
+            assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+            let lines = String::from_utf8(output.stdout).unwrap();
+            lines.lines().map(|line| line.trim_end_matches(" (*)").to_owned()).collect()
+        };
+        let names = |packages: &BTreeSet<String>| -> BTreeSet<String> {
+            packages.iter().filter_map(|line| Some(line.split_once(' ')?.0.to_owned())).collect()
+        };
+        let of_tests = packages(&["--workspace", "--all-features"]);
+        let of_build = packages(&["--package", crate::BUILD.package]);
+        let parts = names(&packages(&["--package", "ptx-matrix-build", "--edges", "normal,build"]));
+        assert!(parts.len() > 10, "{parts:?}");
+        for line in of_build.difference(&of_tests) {
+            let name = line.split(' ').next().unwrap();
+            assert!(!parts.contains(name), "the tests have other features than `{line}`");
+        }
     }
 }
