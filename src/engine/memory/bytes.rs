@@ -11,16 +11,18 @@ use std::ops::Range;
 use std::vec;
 use std::vec::Vec;
 
-/// The record of some bytes.
+/// The record of some bytes. `repr(C)`: each access reads the first fields, which are in one line
+/// of the cache.
 #[derive(Clone, Default)]
+#[repr(C)]
 pub(crate) struct Known {
-    pub(crate) history: History,
-    /// The start of the copy to them that is in flight.
-    pub(crate) copying: Option<Access>,
     /// Their part in an mbarrier, until an ordinary write after its end.
     pub(crate) barrier: BarrierBytes,
     /// Only few bytes have reductions.
     reductions: Option<Box<Reductions>>,
+    /// The start of the copy to them that is in flight.
+    pub(crate) copying: Option<Access>,
+    pub(crate) history: History,
 }
 
 /// Whether bytes belong to an mbarrier. Only mbarrier instructions may access such bytes.

@@ -11,6 +11,7 @@
 
 use crate::engine::memory::order::{Order, is_asynchronous};
 use core::panic::Location;
+use std::boxed::Box;
 use std::vec::Vec;
 
 /// An access: its author, its position relative to barriers, and its source line.
@@ -159,8 +160,15 @@ pub(crate) struct History {
     /// For each thread that writes, one of these reads belongs to another thread. If only `sync`s
     /// order warps, more reads would reveal no more races.
     reads: [Option<Access>; 3],
+    /// Behind a pointer: a block has thousands of histories, and many have nothing further.
+    further: Option<Box<Further>>,
+}
+
+/// What a history needs only if other operations than `sync`s order warps.
+#[derive(Clone, Default)]
+struct Further {
     /// Further reads. A write may be ordered after the reads of one warp and not of another.
-    further: Vec<Access>,
+    reads: Vec<Access>,
     /// The starts and ends of asynchronous operations on the written value, the first of each
     /// author. The write is ordered before these starts. So an access after one of the ends is
     /// ordered after the write, too.
@@ -187,7 +195,19 @@ impl History {
     }
 
     pub(crate) fn reads(&self) -> impl Iterator<Item = Access> + '_ {
-        self.reads.into_iter().flatten().chain(self.further.iter().copied())
+        let further = self.further.iter().flat_map(|further| further.reads.iter().copied());
+        self.reads.into_iter().flatten().chain(further)
+    }
+
+    fn operations(&self) -> &[Access] {
+        self.further.as_ref().map_or(&[], |further| &further.operations)
+    }
+
+    /// Forgets further reads unless this holds.
+    fn retain_further(&mut self, is_kept: impl Fn(&Access) -> bool) {
+        if let Some(further) = &mut self.further {
+            further.reads.retain(is_kept);
+        }
     }
 
     /// Records a write. Returns an earlier access that it races with, and whether that was a write.
@@ -215,7 +235,9 @@ impl History {
             self.write.filter(|earlier| (earlier.agent, earlier.by) == (access.agent, access.by));
         let before = before.filter(|earlier| order.has_numbers_of_now(earlier.agent, earlier.tick));
         let unchanged = before.map_or(NO_CLOSURE, |earlier| earlier.closure);
-        self.operations.clear();
+        if let Some(further) = &mut self.further {
+            further.operations.clear();
+        }
         self.write = Some(Access {
             by,
             closure: if changes { access.closure } else { unchanged },
@@ -231,9 +253,9 @@ impl History {
             // Reads before the copy's start were compared with the start, and reads behind it are
             // findings. A warp that knows of the copy's end need not know them.
             self.reads = [None; 3];
-            self.further.clear();
+            self.retain_further(|_| false);
         } else {
-            self.further.retain(|earlier| !earlier.is_over_before(&access, order));
+            self.retain_further(|earlier| !earlier.is_over_before(&access, order));
         }
         raced_write.map(|earlier| (earlier, true)).or(raced_read.map(|earlier| (earlier, false)))
     }
@@ -266,8 +288,9 @@ impl History {
         match slot {
             Some(slot) => *slot = Some(access),
             None if order.is_partial() => {
-                self.further.retain(|known| !known.is_before(&access, order));
-                self.further.push(access);
+                let reads = &mut self.further.get_or_insert_default().reads;
+                reads.retain(|known| !known.is_before(&access, order));
+                reads.push(access);
             }
             None => {}
         }
@@ -282,33 +305,33 @@ impl History {
         for read in &mut self.reads {
             read.take_if(|read| read.is_over_before(start, order));
         }
-        self.further.retain(|read| !read.is_over_before(start, order));
+        self.retain_further(|read| !read.is_over_before(start, order));
         let is_ordered = self.write.is_some_and(|write| {
             write.is_before(start, order) || self.is_after_operation(start, order)
         });
         if is_ordered && !self.has_operation_of(start) {
-            self.operations.push(*start);
+            self.further.get_or_insert_default().operations.push(*start);
         }
     }
 
     /// Records the end of an asynchronous operation.
     pub(crate) fn finish_operation(&mut self, started: &Access, end: Access) {
         if self.has_operation_of(started) && !self.has_operation_of(&end) {
-            self.operations.push(end);
+            self.further.get_or_insert_default().operations.push(end);
         }
     }
 
     /// Whether an operation has this author. A thread that knows a later access of the same author
     /// knows that one.
     fn has_operation_of(&self, by: &Access) -> bool {
-        self.operations.iter().any(|other| (other.agent, other.by) == (by.agent, by.by))
+        self.operations().iter().any(|other| (other.agent, other.by) == (by.agent, by.by))
     }
 
     /// Whether the access is ordered after an asynchronous operation on the written value. Between
     /// blocks of a cluster that does not suffice: the scope of the wait could be too narrow.
     fn is_after_operation(&self, access: &Access, order: &Order) -> bool {
         self.write.is_some_and(|write| order.are_of_one_block(write.agent, access.agent))
-            && self.operations.iter().any(|operation| operation.is_before(access, order))
+            && self.operations().iter().any(|operation| operation.is_before(access, order))
     }
 
     /// Records the end of a copy's read, in place of its start.
@@ -320,7 +343,7 @@ impl History {
         for read in &mut self.reads {
             read.take_if(|read| is_start(read));
         }
-        self.further.retain(|read| !is_start(read));
+        self.retain_further(|read| !is_start(read));
         self.read(access, order);
         self.finish_operation(started, access);
     }
