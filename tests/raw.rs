@@ -37,7 +37,7 @@ const TARGETS: [(&str, &str); 7] = [
 
 /// The lowest target of functions, by the start of their names; the first matching row counts.
 /// Functions of a form in a table are not listed: the table has their target.
-const NEEDS: [(&str, &str); 52] = [
+const NEEDS: [(&str, &str); 61] = [
     ("bar_", "sm_75"),
     ("barrier_cluster_", "sm_90"),
     ("index::block_in_cluster", "sm_90"),
@@ -65,6 +65,15 @@ const NEEDS: [(&str, &str); 52] = [
     ("sin_approx_", "sm_75"),
     ("sqrt_approx_", "sm_75"),
     ("tanh_approx_", "sm_75"),
+    ("add_rn_bf16x2", "sm_90"),
+    ("sub_rn_bf16x2", "sm_90"),
+    ("mul_rn_bf16x2", "sm_90"),
+    ("fma_rn_bf16x2", "sm_80"),
+    ("add_rn_f16x2", "sm_75"),
+    ("sub_rn_f16x2", "sm_75"),
+    ("mul_rn_f16x2", "sm_75"),
+    ("fma_rn_f16x2", "sm_75"),
+    ("prmt_b32", "sm_75"),
     ("elect_sync", "sm_90"),
     ("fence_", "sm_90"),
     ("getctarank_", "sm_90"),

@@ -86,6 +86,21 @@ const SAFE: &[(&str, Why, &[&str])] = &[
             "fence_proxy_async_global",
         ],
     ),
+    (
+        "pairs.rs",
+        Why::Computes,
+        &[
+            "add_rn_f16x2",
+            "sub_rn_f16x2",
+            "mul_rn_f16x2",
+            "fma_rn_f16x2",
+            "add_rn_bf16x2",
+            "sub_rn_bf16x2",
+            "mul_rn_bf16x2",
+            "fma_rn_bf16x2",
+            "prmt_b32",
+        ],
+    ),
     ("sync.rs", Why::ReturnsNothing, &["trap"]),
     ("wgmma.rs", Why::Computes, &["wgmma_registers"]),
 ];

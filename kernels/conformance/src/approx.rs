@@ -33,7 +33,7 @@ macro_rules! special_functions {
 }
 
 /// An operand in a register.
-trait Operand {
+pub(crate) trait Operand {
     fn from_register(register: u32) -> Self;
     fn register(self) -> u32;
 }

@@ -15,6 +15,7 @@ pub mod fragments;
 pub mod matrices;
 pub mod multiply;
 pub mod multiply_sparse;
+pub mod pairs;
 pub mod products;
 pub mod shared_memory;
 pub mod shuffles;

@@ -1,4 +1,4 @@
-//! The arithmetic of `mma` and `wgmma`, on whole matrices.
+//! The arithmetic of `mma` and `wgmma`, on whole matrices, and of pairs of 16-bit floats.
 //!
 //! | file | contents |
 //! | --- | --- |
@@ -10,8 +10,9 @@
 //! | `integer.rs`, `chain.rs` | integers and bits; f64 |
 //! | `matrix.rs` | matrices and registers |
 //! | `operands.rs` | registers that are used with a wrong layout |
+//! | `pairs.rs` | pairs of 16-bit floats, and `prmt` |
 //!
-//! `machine/` and `raw` call it for `mma`, and `wgmma/` for `wgmma`.
+//! `machine/` and `raw` call it, and `wgmma/` for `wgmma`.
 
 mod architecture;
 mod chain;
@@ -22,6 +23,7 @@ mod integer;
 mod matrix;
 mod multiply;
 pub(crate) mod operands;
+pub(crate) mod pairs;
 mod scaled;
 mod sparse;
 

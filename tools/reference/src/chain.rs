@@ -46,6 +46,11 @@ fn fused_multiply_add<F: Float>(a: F, b: F, c: F, rounding: Rounding) -> Option<
     Some(F::from_code(rounded.code() & (sign - 1) | if negative { sign } else { 0 }))
 }
 
+/// `a * b + c` of 16-bit floats, rounded once. Each NaN is `0x7fff`.
+pub fn fused<F: Float>(a: F, b: F, c: F) -> F {
+    fused_multiply_add(a, b, c, Rounding::Nearest).unwrap_or(F::from_code(0x7fff))
+}
+
 /// The same in f32. All NaNs count as the same NaN.
 fn step(a: f32, b: f32, c: f32) -> f32 {
     fused_multiply_add(a, b, c, Rounding::Nearest).unwrap_or(f32::from_code(f32::NAN_CODE))

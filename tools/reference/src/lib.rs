@@ -10,6 +10,7 @@ mod scaled;
 mod sparse;
 mod tensor_core;
 
+pub use chain::fused;
 pub use integers::integer_product;
 pub use matrices::Matrices;
 pub use scaled::{ScaledOperand, scaled};

@@ -85,8 +85,8 @@ pub enum Rounding {
 pub fn round<C: Float>(value: &Exact, rounding: Rounding) -> C {
     const {
         assert!(
-            matches!((C::EXPONENT, C::FRACTION), (5, 10) | (8, 23) | (11, 52)),
-            "`round` knows f16, f32 and f64, where an infinity is next to the largest number"
+            matches!((C::EXPONENT, C::FRACTION), (5, 10) | (8, 7) | (8, 23) | (11, 52)),
+            "`round` knows f16, bf16, f32 and f64: an infinity is next to the largest number"
         );
     }
     let Exact { integer, place } = value;

@@ -14,6 +14,7 @@ mod im2col;
 mod matrices;
 mod multiply;
 mod multiply_sparse;
+mod pairs;
 mod products;
 mod reductions;
 mod shuffles;
@@ -145,6 +146,7 @@ fn all<D: Device + 'static>(gpu: Arch) -> Vec<Check<D>> {
         clusters::checks(),
         async_stores::checks(),
         approx::checks(),
+        pairs::checks(),
         arithmetic::checks(),
         attention::checks(),
         cached::checks(),
