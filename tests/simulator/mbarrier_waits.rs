@@ -354,6 +354,27 @@ fn too_many_bytes_of_all_lanes_are_an_error() {
     }
 }
 
+/// All lanes load a row; one of them has expected it.
+#[kernel(threads = 32, target = "sm_90")]
+fn load_in_each_lane(
+    block: &Block,
+    #[shared] row: Row,
+    #[shared] full: BarrierMemory,
+    a: Global<u32>,
+) {
+    let full = full.init(block, 1);
+    let warp = block.warp();
+    warp.elect(|lane| _ = full.arrive_expecting(lane, 128));
+    warp.each(|lane| row.load_tma(lane, a.bulk(0), full));
+    full.wait(warp, Phase::FIRST);
+}
+
+#[test]
+fn copy_of_all_lanes_is_named() {
+    let error = load_in_each_lane::simulate(1, &[1; 32]).unwrap_err().to_string();
+    assert!(error.contains("help: let one lane start the copy, `warp.elect"), "{error}");
+}
+
 /// A warp of block 0 tests a barrier, while two warps of block 1 wait for each other at barriers of
 /// their block, again and again, before they arrive.
 #[kernel(threads = 64, cluster = 2, target = "sm_90")]

@@ -84,11 +84,13 @@ pub(super) fn barrier_help(misuse: BarrierMisuse) -> &'static str {
         }
         BarrierMisuse::TooManyBytes { .. } => "a phase has at most 1048575 bytes",
         BarrierMisuse::UnexpectedBytes { .. } => {
-            "expect as many bytes as the copies of the phase complete"
+            "expect as many bytes as the copies of the phase complete; one lane starts a copy \
+             (`Warp::elect`)"
         }
         BarrierMisuse::PhaseMissed { .. } => {
             "a phase must not end before all have waited for the one before: let them arrive at \
-             another barrier, and wait for that"
+             another barrier, and wait for that; and phases count on from tile to tile, so a \
+             `PipelineState` must not start again"
         }
         BarrierMisuse::PhaseAhead { .. } => {
             "wait for each phase in turn: a GPU tells only odd phases from even ones, so it takes \

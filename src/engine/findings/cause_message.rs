@@ -4,6 +4,7 @@ use super::barrier_message::{phase, phases};
 use super::cause::{Actor, BarrierUse, Cause, EarlyEnd, Mistake, PhaseUse};
 use super::names::Namer;
 use super::notes::of;
+use crate::lane::LANES;
 use std::fmt;
 use std::format;
 use std::string::String;
@@ -299,7 +300,12 @@ pub(super) fn help(cause: &Cause, names: Namer) -> String {
                  before it"
             )
         }
-        Cause::Bytes { copies, .. } => match brought(copies) {
+        Cause::Bytes { expected, copies, .. } => match brought(copies) {
+            bytes if *expected > 0 && bytes == LANES as i64 * expected => {
+                "let one lane start the copy, `warp.elect(|lane| ..)`: a copy that all 32 start \
+                 counts 32 times"
+                    .into()
+            }
             0 => "start the copies that it waits for, or expect no bytes".into(),
             bytes => format!(
                 "expect {bytes}, as many as the copies of the phase complete: a box counts whole, \

@@ -35,7 +35,8 @@ impl Misuse {
                  a ring in turn"
             ),
             Misuse::TileMisaligned { step: TileSize { rows, cols }, .. } => format!(
-                "a matrix row has 16 bytes: the coordinate must be a multiple of ({rows}, {cols})"
+                "the coordinate must be a multiple of ({rows}, {cols}): a matrix row has 16 bytes, \
+                 and `wgmma` takes 32 bytes along K"
             ),
             Misuse::RowMisaligned { .. } => {
                 "`ldmatrix` and `stmatrix` take addresses that are multiples of 16".into()
@@ -151,13 +152,18 @@ impl Misuse {
             }
             Misuse::CopyInFlight { group: Some(CopyGroup::Uncommitted), .. } => {
                 "commit the copy and wait for its group (`cp.async.commit_group`, \
-                 `cp.async.wait_group`), and let other warps put a `sync` behind that"
+                 `cp.async.wait_group`), and let other warps put a `sync` behind that; an mbarrier \
+                 waits for it after `arrive_when_copied`, not after `arrive`"
                     .into()
             }
             Misuse::CopyInFlight { group: Some(CopyGroup::Committed { newer }), .. } => {
+                let earlier = match newer {
+                    0 => "",
+                    _ => " behind the last commit, or for fewer before it",
+                };
                 format!(
-                    "wait until at most {newer} group{} in flight (`wait::<{newer}>`), and let \
-                     other warps put a `sync` behind that",
+                    "wait until at most {newer} group{} in flight (`wait::<{newer}>`){earlier}, \
+                     and let other warps put a `sync` behind that",
                     if *newer == 1 { " is" } else { "s are" }
                 )
             }
