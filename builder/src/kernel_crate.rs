@@ -30,16 +30,17 @@ pub struct CompileError {
 fn shortened(errors: &str) -> String {
     const FIRST: usize = 200;
     const LAST: usize = 10;
-    const NO_STD: &str =
-        "\nA kernel crate and its dependencies compile without the standard library (`no_std`).";
+    const NO_STD: &str = "\nA kernel crate and its dependencies compile without the standard \
+                          library: put `#![cfg_attr(target_arch = \"nvptx64\", no_std)]` at the \
+                          top of the crate.";
     let lines: Vec<&str> = errors.lines().collect();
     let left_out = lines.len().saturating_sub(FIRST + LAST);
-    if left_out == 0 {
-        return errors.to_owned();
-    }
-    let (first, last) = (lines[..FIRST].join("\n"), lines[lines.len() - LAST..].join("\n"));
     let needs_std = errors.contains("can't find crate for `std`");
     let why = if needs_std { NO_STD } else { "" };
+    if left_out == 0 {
+        return format!("{}{why}", errors.trim_end());
+    }
+    let (first, last) = (lines[..FIRST].join("\n"), lines[lines.len() - LAST..].join("\n"));
     format!("{first}\n\n[{left_out} lines are left out]\n\n{last}{why}")
 }
 

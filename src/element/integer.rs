@@ -128,7 +128,7 @@ macro_rules! integers {
 }
 
 integers! {
-    /// A signed 4-bit integer, -8 to 7 (`.s4`). A register holds eight.
+    /// A signed 4-bit integer, -8 to 7 (`.s4`). A register holds eight; in memory, each has a byte.
     ///
     /// ```
     /// use ptx_matrix::element::s4;
@@ -138,7 +138,8 @@ integers! {
     /// assert!(s4::try_from(8).is_err());
     /// ```
     s4 i8 -8 7 |bits| (bits << 4) as i8 >> 4;
-    /// An unsigned 4-bit integer, 0 to 15 (`.u4`). A register holds eight.
+    /// An unsigned 4-bit integer, 0 to 15 (`.u4`). A register holds eight; in memory, each has a
+    /// byte.
     ///
     /// ```
     /// use ptx_matrix::element::u4;

@@ -89,9 +89,11 @@ impl Supports<ArchOnly<120>> for Sm121a {}
     message = "this instruction needs a GPU that is `{R}`; this build is for `{Self}`",
     label = "not available on `{Self}`",
     note = "give the kernel `#[kernel(.., target = \"sm_..\")]`, which leaves it out of builds \
-            for older GPUs, or build for a newer one: `AtLeast<90>` is `target = \"sm_90\"`, \
-            `OnlyArch<90>` is `target = \"sm_90a\"`, `ArchSpecific<90>` is sm_90a or a newer \
-            target of one architecture"
+            for older GPUs (a function that it calls needs \
+            `#[cfg(any(not(target_arch = \"nvptx64\"), target_feature = \"sm_..\"))]`), or build \
+            for a newer one: `AtLeast<90>` is `target = \"sm_90\"`, `OnlyArch<90>` is \
+            `target = \"sm_90a\"`, `ArchSpecific<90>` is sm_90a or a newer target of one \
+            architecture"
 )]
 pub trait Supports<R>: Target {}
 
