@@ -126,6 +126,13 @@ struct Package {
 #[derive(Deserialize)]
 struct Target {
     kind: Vec<String>,
+    src_path: PathBuf,
+}
+
+impl Target {
+    fn is_library(&self) -> bool {
+        self.kind.iter().any(|kind| kind.ends_with("lib"))
+    }
 }
 
 #[derive(Deserialize)]
@@ -149,9 +156,29 @@ impl Package {
     }
 
     fn has_library(&self) -> bool {
-        let is_library = |target: &Target| target.kind.iter().any(|kind| kind.ends_with("lib"));
-        self.targets.iter().any(is_library)
+        self.targets.iter().any(Target::is_library)
     }
+
+    /// Whether the library's text has a kernel, or says that it compiles for a GPU. A library
+    /// without either is for the host. (Macros of other crates can make kernels, too.)
+    fn is_for_gpus(&self) -> bool {
+        let library = self.targets.iter().find(|target| target.is_library());
+        library.is_some_and(|library| {
+            let is_no_std = mentions(&library.src_path, "no_std");
+            is_no_std || library.src_path.parent().is_some_and(|src| mentions(src, "kernel("))
+        })
+    }
+}
+
+/// Whether a file, or a Rust file in a folder, contains a text.
+fn mentions(path: &Path, text: &str) -> bool {
+    if let Ok(entries) = std::fs::read_dir(path) {
+        return entries.flatten().map(|entry| entry.path()).any(|inner| {
+            let is_rust = inner.extension().is_some_and(|extension| extension == "rs");
+            (is_rust || inner.is_dir()) && mentions(&inner, text)
+        });
+    }
+    std::fs::read_to_string(path).is_ok_and(|contents| contents.contains(text))
 }
 
 /// The folders of the kernel crates to build.
@@ -160,7 +187,8 @@ fn kernel_crates(arguments: &Arguments) -> Result<Vec<PathBuf>> {
     let metadata = cargo(&["metadata", "--no-deps", "--format-version", "1"], manifest_path)?;
     let Metadata { packages } = serde_json::from_str(&metadata).context("cargo metadata")?;
     let here = cargo(&["locate-project", "--message-format", "plain"], manifest_path)?;
-    let chosen = choose(&packages, arguments.package.as_deref(), Path::new(here.trim()))?;
+    let name = arguments.package.as_deref();
+    let chosen = choose(&packages, name, Path::new(here.trim()), Package::is_for_gpus)?;
     Ok(chosen.into_iter().filter_map(|of| Some(of.manifest_path.parent()?.to_owned())).collect())
 }
 
@@ -170,9 +198,10 @@ fn choose<'a>(
     packages: &'a [Package],
     name: Option<&str>,
     here: &Path,
+    is_for_gpus: impl Fn(&Package) -> bool,
 ) -> Result<Vec<&'a Package>> {
-    let kernel_crates: Vec<_> =
-        packages.iter().filter(|package| package.is_kernel_crate()).collect();
+    let is_kernel_crate = |package: &&Package| package.is_kernel_crate() && is_for_gpus(package);
+    let kernel_crates: Vec<_> = packages.iter().filter(is_kernel_crate).collect();
     if let Some(name) = name {
         let names = packages.iter().map(|package| &*package.name).collect::<Vec<_>>().join(", ");
         let found = packages.iter().find(|package| package.name == name);
@@ -191,8 +220,8 @@ fn choose<'a>(
     let chosen = if own.is_empty() { kernel_crates } else { own };
     ensure!(
         !chosen.is_empty(),
-        "{} has no kernel crate: a library that depends on `ptx-matrix`; `cargo ptx new` creates \
-         one",
+        "{} has no kernel crate: a library with `#[kernel]`s that depends on `ptx-matrix`; \
+         `cargo ptx new` creates one",
         here.display()
     );
     Ok(chosen)
@@ -221,7 +250,8 @@ mod tests {
         let package = |name: &str, kind: &str, dependencies: &str| {
             let text = format!(
                 r#"{{"name":"{name}","manifest_path":"/w/{name}/Cargo.toml",
-                "targets":[{{"kind":["{kind}"]}}],"dependencies":[{dependencies}]}}"#
+                "targets":[{{"kind":["{kind}"],"src_path":"/w/{name}/src/lib.rs"}}],
+                "dependencies":[{dependencies}]}}"#
             );
             serde_json::from_str::<Package>(&text).unwrap()
         };
@@ -237,17 +267,44 @@ mod tests {
             package("tested", "lib", &on("ptx-matrix", "\"dev\"", "null")),
             package("kernels", "lib", &kernel),
             package("gemm", "lib", &with_planner),
+            package("helper", "lib", &kernel),
         ];
+        let is_for_gpus = |package: &Package| package.name != "helper";
         let names = |name, here: &str| -> Vec<&str> {
-            let chosen = choose(&packages, name, Path::new(here)).unwrap();
+            let chosen = choose(&packages, name, Path::new(here), is_for_gpus).unwrap();
             chosen.iter().map(|package| &*package.name).collect()
         };
         assert_eq!(names(None, "/w/program/Cargo.toml"), ["kernels", "gemm"]);
         assert_eq!(names(None, "/w/gemm/Cargo.toml"), ["gemm"]);
         assert_eq!(names(Some("tested"), "/w/gemm/Cargo.toml"), ["tested"]);
-        let none = choose(&packages, Some("other"), Path::new("/w")).err().unwrap().to_string();
+        let refused = |packages: &[Package], name: Option<&str>| {
+            choose(packages, name, Path::new("/w"), is_for_gpus).err().unwrap().to_string()
+        };
+        let none = refused(&packages[..], Some("other"));
         assert!(none.contains("no package `other`") && none.contains("gemm"), "{none}");
-        let none = choose(&packages[..3], None, Path::new("/w")).err().unwrap().to_string();
+        let none = refused(&packages[..3], None);
         assert!(none.contains("/w has no kernel crate"), "{none}");
+    }
+
+    #[test]
+    fn libraries_for_the_host_have_neither_kernels_nor_no_std() {
+        let folder = tempfile::tempdir().unwrap();
+        let src = folder.path().join("src");
+        std::fs::create_dir_all(src.join("inner")).unwrap();
+        let library = src.join("lib.rs");
+        let package = Package {
+            name: "some".into(),
+            manifest_path: folder.path().join("Cargo.toml"),
+            targets: vec![Target { kind: vec!["lib".into()], src_path: library.clone() }],
+            dependencies: vec![],
+        };
+        std::fs::write(&library, "mod inner;").unwrap();
+        std::fs::write(src.join("inner/mod.rs"), "pub struct Settings;").unwrap();
+        assert!(!package.is_for_gpus());
+        std::fs::write(src.join("inner/mod.rs"), "#[kernel(threads = 32)]").unwrap();
+        assert!(package.is_for_gpus(), "its author has forgotten `no_std`");
+        std::fs::remove_file(src.join("inner/mod.rs")).unwrap();
+        std::fs::write(&library, "#![no_std]\nother::kernels!();").unwrap();
+        assert!(package.is_for_gpus());
     }
 }

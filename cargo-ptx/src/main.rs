@@ -23,7 +23,8 @@ enum Command {
     New(new::Arguments),
     /// Compile kernels to PTX and machine code
     ///
-    /// A kernel crate is a library that depends on `ptx-matrix`. Its kernels become PTX and machine
+    /// A kernel crate is a library that depends on `ptx-matrix` and has kernels. (A library without
+    /// `kernel(..)` and `no_std` in its text is for the host.) Its kernels become PTX and machine
     /// code in target/ptx/TARGET/, with a manifest. The command prints registers, shared memory
     /// and local memory of each kernel. Missing tools are fetched once, for all projects.
     Build(build::Arguments),
