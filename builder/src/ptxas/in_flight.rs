@@ -60,19 +60,27 @@ impl fmt::Display for Touch {
             "  `{}` ({wgmma}) has {register}, register {index} of {role}, in flight",
             wgmma.name()
         )?;
+        // A comment is all that `wgmma_registers` leaves in the PTX.
+        let is_comment = by.text.starts_with("/*");
+        let user = if is_comment {
+            "the code that takes the results".into()
+        } else {
+            format!("`{}`", by.text)
+        };
+        let remedy = match self.role {
+            Role::A => {
+                "load A after the wait; or, in a loop, do two steps in each iteration, each with \
+                 its own registers for A"
+            }
+            Role::Accumulators => {
+                "use the accumulators after the wait; or, in a loop that alternates two of them, \
+                 do two steps in each iteration, each with its own"
+            }
+        };
         write!(
             f,
-            "  when `{}` ({by}) accesses it, with no wait for that group in between",
-            by.text
-        )?;
-        if matches!(self.role, Role::A) {
-            write!(
-                f,
-                ":\n  load A after the wait; or, in a loop, do two steps in each iteration, each \
-                 with its own registers for A"
-            )?;
-        }
-        Ok(())
+            "  when {user} ({by}) accesses it, with no wait for that group in between:\n  {remedy}"
+        )
     }
 }
 

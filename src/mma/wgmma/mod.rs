@@ -248,6 +248,9 @@ where
     /// The type does not exclude that one of the newest groups adds to these accumulators. The
     /// simulator reports it. On a GPU, the values are then undefined.
     ///
+    /// A loop that alternates two accumulators does two steps in each iteration, each with its own.
+    /// With one step, the registers in flight would be copied, and the builder refuses the kernel.
+    ///
     /// ```
     /// use ptx_matrix::{mma::{GroupAccumulator, Wgmma}, prelude::*};
     ///
