@@ -40,9 +40,10 @@
 //! ## Arithmetic of pairs
 //!
 //! A register has two f16 or bf16, and one instruction computes with both. The operators of `half`
-//! convert each number to f32 and back. [`fma_f16x2`], [`add_f16x2`] and the like round each result
-//! once, to the nearest; NaN is `0x7fff`. [`round_bf16x2`] and [`round_f16x2`] round two f32.
-//! [`permute_bytes`] moves bytes. Together they dequantise 4-bit weights:
+//! convert each number to f32 and back. The functions [`fma_f16x2`], [`add_f16x2`] and the like
+//! round each result once, to the nearest; NaN is `0x7fff`. Two f32 become a pair by
+//! [`round_bf16x2`] or [`round_f16x2`]. Bytes move by [`permute_bytes`]. Together they dequantise
+//! 4-bit weights:
 //!
 //! ```
 //! use ptx_matrix::math::{mul_f16x2, permute_bytes, sub_f16x2};
