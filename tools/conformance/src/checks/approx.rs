@@ -1,7 +1,7 @@
 //! Approximate special functions. Only hardware defines their last bits. So the reference is the
 //! simulator's model, which was compared with an H100 for every argument (`tests/approx.rs`).
 
-use super::{Check, upload, with_output};
+use super::{Check, RunOn, upload, with_output};
 use crate::{bytes, data::Rng, elements};
 use ptx_matrix::forms::Needs;
 use ptx_matrix::launch::Device;
@@ -10,7 +10,8 @@ use ptx_matrix_conformance_kernels::special_functions;
 use rand::RngExt;
 use std::borrow::Borrow;
 
-type Launch<D> = fn(
+/// Launches a kernel on operands in registers: the device, the blocks, the operands, the results.
+pub(super) type Launch<D> = fn(
     &D,
     u32,
     &<D as Device>::Buffer<u32>,
@@ -28,8 +29,17 @@ pub(super) fn checks<D: Device + 'static>() -> Vec<Check<D>> {
     special_functions!(checks)
 }
 
-fn least(target: &str) -> Needs {
-    Needs::at_least(if target == "sm_90" { 90 } else { 75 })
+pub(super) fn least(target: &str) -> Needs {
+    Needs::at_least(target["sm_".len()..].parse().expect("a number"))
+}
+
+/// Runs a kernel with this number of operands in each lane.
+pub(super) fn run<D: Device + 'static>(launch: Launch<D>, operands: usize) -> RunOn<D> {
+    Box::new(move |device, inputs| {
+        let x = upload::<D, u32>(device, &inputs[0])?;
+        let count = inputs[0].len() / (4 * operands);
+        with_output::<D, u32>(device, count, |d| launch(device, (count / 32) as u32, x.borrow(), d))
+    })
 }
 
 /// Arguments in a round.
@@ -85,13 +95,7 @@ fn check<D: Device + 'static>(ptx: &'static str, needs: Needs, launch: Launch<D>
         inputs: Box::new(|rng| {
             vec![bytes(&(0..ARGUMENTS).map(|_| draw(rng)).collect::<Vec<u32>>())]
         }),
-        run: Box::new(move |device, inputs| {
-            let x = upload::<D, u32>(device, &inputs[0])?;
-            let count = inputs[0].len() / 4;
-            with_output::<D, u32>(device, count, |d| {
-                launch(device, (count / 32) as u32, x.borrow(), d)
-            })
-        }),
+        run: run(launch, 1),
         reference: Box::new(reference),
         arithmetic: Some(Box::new(reference)),
         labels: None,

@@ -1,6 +1,7 @@
 //! Arithmetic of pairs of 16-bit floats, and `prmt`.
 
-use super::{Check, Reference, upload, with_output};
+use super::approx::{Launch, least, run};
+use super::{Check, Reference};
 use crate::{bytes, data::Rng, elements};
 use half::{bf16, f16};
 use ptx_matrix::forms::Needs;
@@ -10,14 +11,6 @@ use ptx_matrix_conformance_kernels::pairs as kernels;
 use ptx_matrix_reference::data::{Element, Float, operands};
 use ptx_matrix_reference::fused;
 use rand::RngExt;
-use std::borrow::Borrow;
-
-type Launch<D> = fn(
-    &D,
-    u32,
-    &<D as Device>::Buffer<u32>,
-    &mut <D as Device>::Buffer<u32>,
-) -> Result<<D as Device>::Report, <D as Device>::Error>;
 
 /// An operation on the halves of three registers.
 enum Operation {
@@ -85,10 +78,6 @@ pub(super) fn checks<D: Device + 'static>() -> Vec<Check<D>> {
     checks
 }
 
-fn least(target: &str) -> Needs {
-    Needs::at_least(target["sm_".len()..].parse().expect("a number"))
-}
-
 /// Draws three registers: any bits, or numbers of some kinds.
 fn draw<F: Element + Float>(rng: &mut Rng) -> [u32; 3] {
     if rng.random_range(0..4) == 0 {
@@ -125,13 +114,7 @@ fn check<D: Device + 'static>(
         inputs: Box::new(move |rng| {
             vec![bytes(&(0..LANES).flat_map(|_| draw(rng)).collect::<Vec<u32>>())]
         }),
-        run: Box::new(move |device, inputs| {
-            let x = upload::<D, u32>(device, &inputs[0])?;
-            let count = inputs[0].len() / 12;
-            with_output::<D, u32>(device, count, |d| {
-                launch(device, (count / 32) as u32, x.borrow(), d)
-            })
-        }),
+        run: run(launch, 3),
         reference: by_lane(of),
         arithmetic: Some(by_lane(move |registers| kernels::value(ptx, registers))),
         labels: None,
