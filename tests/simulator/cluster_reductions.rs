@@ -221,3 +221,66 @@ fn copies_and_reductions_alternate() {
     again::launch(&Simulator::new(0).schedules(32), 2, &mut d).check();
     assert_eq!(d, core::array::from_fn(|i| if i < 32 { (i as u32).max(5) } else { i as u32 % 32 }));
 }
+
+/// Warp 0 of block 0 waits for a reduction, and copies the result. Warp 1 waits for the copy only,
+/// and overwrites the result. `how` selects a mistake.
+#[kernel(threads = 64, cluster = 2, target = "sm_90")]
+fn hand_on(
+    block: &ClusterBlock<2>,
+    #[shared] (own, sums): (Row, Row),
+    #[shared] fulls: SharedRing<BarrierMemory, 2>,
+    d: GlobalMut<u32>,
+    how: u32,
+) {
+    let fulls = fulls.init(block, 1);
+    let (warp, cluster) = (block.warp(), block.cluster());
+    if warp.index() == 0 {
+        own.fill(warp, |_, col| col as u32);
+        sums.fill(warp, |_, _| 5);
+        warp.fence_for_bulk();
+        warp.elect(|lane| {
+            for part in 0..2 {
+                fulls.part(part).arrive_expecting(lane, Row::COPIED_BYTES);
+            }
+        });
+    }
+    cluster.sync();
+    let first = cluster.peer(0);
+    match (cluster.rank(), warp.index()) {
+        (1, 0) => warp.elect(|lane| {
+            own.reduce_bulk_to(lane, reduction::Add, first, sums, fulls.part(0));
+        }),
+        (0, 0) => {
+            if how != 1 {
+                fulls.part(0).wait(warp, Phase::FIRST);
+            }
+            warp.elect(|lane| sums.copy_bulk_to(lane, first, own, fulls.part(1)));
+        }
+        (0, 1) => {
+            if how != 2 {
+                fulls.part(1).wait(warp, Phase::FIRST);
+            }
+            sums.fill(warp, |_, _| 0);
+            own.for_each(warp, |_, col, sum| d.set(col, sum));
+        }
+        _ => {}
+    }
+    if warp.index() == 0 && cluster.rank() == 0 {
+        fulls.part(0).wait(warp, Phase::FIRST);
+    }
+    cluster.sync();
+}
+
+#[test]
+fn wait_for_a_copy_covers_the_reductions_before_it() {
+    let mut d = [0; 32];
+    hand_on::launch(&Simulator::new(0).schedules(64), 2, &mut d, 0).check();
+    assert_eq!(d, core::array::from_fn(|col| 5 + col as u32));
+    for (how, accesses) in [(1, &["copy", "read"][..]), (2, &["write", "copy", "read"])] {
+        for seed in 0..16 {
+            let run = hand_on::launch(&Simulator::new(seed), 2, &mut [0; 32], how);
+            let error = run.expect_err("something is wrong");
+            assert!(is_too_early(&error, accesses), "{how}: {error}");
+        }
+    }
+}

@@ -44,6 +44,9 @@ struct Reductions {
     /// Reductions that have landed since the last write: as the reads of a history, which do not
     /// race with each other.
     landed: History,
+    /// Operations that started after all these reductions: the starting thread, and the start or
+    /// the end. An access after one of them is ordered after the reductions, too.
+    behind: Vec<(usize, Access)>,
 }
 
 impl Known {
@@ -72,14 +75,43 @@ impl Known {
 
     /// Records that the reduction `started` has landed, by this asynchronous agent.
     pub(crate) fn land_reduction(&mut self, started: &Access, by: Access, order: &Order) {
-        let Reductions { in_flight, landed } = &mut **self.reductions.get_or_insert_default();
+        let Reductions { in_flight, landed, behind } =
+            &mut **self.reductions.get_or_insert_default();
         let is_it =
             |of: &Access| (of.agent, of.by, of.tick) == (started.agent, started.by, started.tick);
         if let Some(index) = in_flight.iter().position(is_it) {
             in_flight.swap_remove(index);
         }
         landed.read(by, order);
+        behind.clear();
         self.history.finish_operation(started, by);
+    }
+
+    /// Records the start of an asynchronous operation.
+    pub(crate) fn start_operation(&mut self, start: &Access, order: &Order) {
+        self.history.start_operation(start, order);
+        if self.unseen_reduction(start, order).is_none() {
+            self.put_behind_reductions(start.agent, *start);
+        }
+    }
+
+    /// Records the end of a copy's read.
+    pub(crate) fn finish_read(&mut self, started: &Access, end: Access, order: &Order) {
+        self.history.finish_read(started, end, order);
+        let is_start = |(_, start): &(usize, Access)| start.is_by_author_of(started);
+        if self.reductions.as_ref().is_some_and(|of| of.behind.iter().any(is_start)) {
+            self.put_behind_reductions(started.agent, end);
+        }
+    }
+
+    /// Records an access of an operation that this thread has started after all landed reductions.
+    /// A thread that knows a later access of the same author knows the first one.
+    fn put_behind_reductions(&mut self, starter: usize, operation: Access) {
+        if let Some(Reductions { behind, .. }) = self.reductions.as_deref_mut()
+            && !behind.iter().any(|(_, other)| other.is_by_author_of(&operation))
+        {
+            behind.push((starter, operation));
+        }
     }
 
     /// The reductions that have landed since the last write.
@@ -89,7 +121,13 @@ impl Known {
 
     /// A landed reduction that is not ordered before this access.
     pub(crate) fn unseen_reduction(&self, by: &Access, order: &Order) -> Option<Access> {
-        self.landed_reductions().find(|landed| !landed.is_seen_by(by, order))
+        let is_behind = |(starter, operation): &(usize, Access)| {
+            order.are_of_one_block(*starter, by.agent) && operation.is_before(by, order)
+        };
+        let reductions = self.reductions.as_ref()?;
+        let mut landed = reductions.landed.reads();
+        let unseen = landed.find(|landed| !landed.is_seen_by(by, order));
+        unseen.filter(|_| !reductions.behind.iter().any(is_behind))
     }
 
     /// A write or reduction that is ordered before this access of the async proxy, without a proxy
@@ -104,6 +142,7 @@ impl Known {
     pub(crate) fn forget_reductions(&mut self) {
         if let Some(reductions) = &mut self.reductions {
             reductions.landed = History::default();
+            reductions.behind.clear();
             self.reductions.take_if(|reductions| reductions.in_flight.is_empty());
         }
     }

@@ -69,6 +69,11 @@ impl Access {
         }
     }
 
+    /// Whether the same thread, warp or asynchronous agent makes the two accesses.
+    pub(crate) fn is_by_author_of(&self, other: &Access) -> bool {
+        (self.agent, self.by) == (other.agent, other.by)
+    }
+
     /// Whether two lanes of a warp make the two accesses in the same section of one lane closure.
     fn is_in_closure_of(&self, other: &Access) -> bool {
         let lanes =
@@ -324,7 +329,7 @@ impl History {
     /// Whether an operation has this author. A thread that knows a later access of the same author
     /// knows that one.
     fn has_operation_of(&self, by: &Access) -> bool {
-        self.operations().iter().any(|other| (other.agent, other.by) == (by.agent, by.by))
+        self.operations().iter().any(|other| other.is_by_author_of(by))
     }
 
     /// Whether the access is ordered after an asynchronous operation on the written value. Between

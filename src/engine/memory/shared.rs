@@ -418,7 +418,7 @@ impl SharedMemory {
                         (address + (byte - start) as u32, if wrote { "write" } else { "read" });
                     self.note(by, self.race("reduction", address, other, by, earlier), None);
                 }
-                known.history.start_operation(&by, &self.order);
+                known.start_operation(&by, &self.order);
                 known.start_reduction(by);
             },
         );
@@ -468,7 +468,7 @@ impl SharedMemory {
             self.known.borrow_mut().change(
                 range.clone(),
                 |_, _| true,
-                |_, known| known.history.start_operation(&by, &self.order),
+                |_, known| known.start_operation(&by, &self.order),
             );
             if let Some(of_part) = self.note_read(by, by, address, range.clone()) {
                 let first = UnwrittenBytes { bytes: 0, ..of_part };
@@ -497,7 +497,7 @@ impl SharedMemory {
         self.known.borrow_mut().change(
             range,
             |_, _| true,
-            |_, known| known.history.finish_read(started, by, &self.order),
+            |_, known| known.finish_read(started, by, &self.order),
         );
     }
 
