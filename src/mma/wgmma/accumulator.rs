@@ -143,22 +143,46 @@ where
         });
     }
 
-    /// Replaces each element by `value(row, col, element)`.
+    /// Makes the matrix with the elements `value(row, col, element)`.
+    ///
+    /// The element type may change, for example from sums of `s8` products to scaled numbers:
+    ///
+    /// ```
+    /// use ptx_matrix::{mma::GroupAccumulator, prelude::*};
+    ///
+    /// #[kernel(threads = 128, target = "sm_80")]
+    /// fn dequantize(block: &Block, scales: Global<f32>, d: GlobalMut<f32>) {
+    ///     let group = block.warp_group();
+    ///     let sums = GroupAccumulator::<8, i32>::from_fn(group, |row, col| (row * col) as i32);
+    ///     let scaled = sums.map(group, |_, col, sum| sum as f32 * scales.get(col));
+    ///     scaled.for_each(group, |row, col, value| d.set(row * 8 + col, value));
+    /// }
+    ///
+    /// let scales = [0.5, 1.0, 1.5, 2.0, 2.5, 3.0, 3.5, 4.0];
+    /// let mut d = [0.0; 64 * 8];
+    /// dequantize::simulate(1, &scales, &mut d).check();
+    /// assert_eq!(d[33 * 8 + 5], 33.0 * 5.0 * 3.0);
+    /// ```
     #[inline]
     #[track_caller]
-    pub fn map(
+    pub fn map<U: Element>(
         &self,
         group: WarpGroup<'_>,
-        value: impl Fn(usize, usize, T) -> T + LaneCapture,
-    ) -> Self {
-        let mut registers = self.registers;
-        let first = group.warp_rank() * LANES;
-        group.warp().update(&mut registers, |lane, registers| {
+        value: impl Fn(usize, usize, T) -> U + LaneCapture,
+    ) -> GroupAccumulator<N, U>
+    where
+        M64<N>: WgmmaColumns<U::Width>,
+    {
+        let (old, first) = (&self.registers, group.warp_rank() * LANES);
+        let registers = group.warp().each(|lane| {
+            let old = lane.get(old);
+            let mut new: RegistersOf<N, U> = bytemuck::Zeroable::zeroed();
             for index in 0..Self::ELEMENTS {
                 let (row, col) = Self::position(first + lane.id(), index);
-                let element = take::<T>(cast::<T>(registers.as_ref()), index);
-                put::<T>(cast_mut::<T>(registers.as_mut()), index, value(row, col, element));
+                let element = take::<T>(cast::<T>(old.as_ref()), index);
+                put::<U>(cast_mut::<U>(new.as_mut()), index, value(row, col, element));
             }
+            new
         });
         GroupAccumulator { registers }
     }

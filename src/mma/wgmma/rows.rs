@@ -55,26 +55,29 @@ where
         }))
     }
 
-    /// Replaces each element by `value(element, of_row)`. `of_row` is the row's value in `rows`.
+    /// Makes the matrix with the elements `value(element, of_row)`. `of_row` is the row's value in
+    /// `rows`.
     #[inline]
     #[track_caller]
-    pub fn map_rows<V: Copy + LaneCapture>(
+    pub fn map_rows<V: Copy + LaneCapture, U: Element>(
         &self,
         group: WarpGroup<'_>,
         rows: &RowValues<V>,
-        value: impl Fn(T, V) -> T + LaneCapture,
-    ) -> Self {
-        let (mut registers, rows) = (self.registers, &rows.0);
-        group.warp().update(&mut registers, |lane, registers| {
-            let rows = lane.get(rows);
+        value: impl Fn(T, V) -> U + LaneCapture,
+    ) -> GroupAccumulator<N, U>
+    where
+        M64<N>: WgmmaColumns<U::Width>,
+    {
+        let (old, rows) = (&self.registers, &rows.0);
+        let registers = group.warp().each(|lane| {
+            let (old, rows) = (lane.get(old), lane.get(rows));
+            let mut new: RegistersOf<N, U> = bytemuck::Zeroable::zeroed();
             for index in 0..Self::ELEMENTS {
-                let element = take::<T>(cast::<T>(registers.as_ref()), index);
-                put::<T>(
-                    cast_mut::<T>(registers.as_mut()),
-                    index,
-                    value(element, rows[row_of(index)]),
-                );
+                let element = take::<T>(cast::<T>(old.as_ref()), index);
+                let value = value(element, rows[row_of(index)]);
+                put::<U>(cast_mut::<U>(new.as_mut()), index, value);
             }
+            new
         });
         GroupAccumulator { registers }
     }
