@@ -125,11 +125,19 @@ fn writes_of_two_warps_race() {
 }
 
 /// A pipeline bug: the tile is filled again while another warp may still read it.
+///
+/// `sync` is 0 for a `sync` after each fill, 1 for one after each read, too, and 2 for one before
+/// each fill only.
 #[kernel(threads = 64)]
 fn fill_again(block: &Block, #[shared] tile: SharedTile<u16, 16, 16>, sync: u32) {
     for _ in 0..2 {
+        if sync == 2 {
+            block.sync();
+        }
         tile.fill(block, |_, _| 1); // <- filled again
-        block.sync();
+        if sync < 2 {
+            block.sync(); // <- synced
+        }
         FragmentA::<M16N8K16, u16>::load(block.warp(), &tile, At::<0, 0>); // <- loaded
         if sync == 1 {
             block.sync();
@@ -143,7 +151,11 @@ fn write_during_another_warps_read_is_a_race() {
         fill_again::launch(&Simulator::new(seed), 1, 1).unwrap();
         let error = fill_again::launch(&Simulator::new(seed), 1, 0).unwrap_err();
         // The seed decides which of the two comes first.
-        let Misuse::Race { access, other, memory, .. } = &error.misuse else { panic!("{error}") };
+        let Misuse::Race { access, other, memory, synced, .. } = &error.misuse else {
+            panic!("{error}")
+        };
+        let line = synced.expect("the `sync` between the lines comes before both").get();
+        assert_eq!(line, line_of("synced").1);
         let (accesses, here, there) = match *access {
             "write" => (("write", "read"), "filled again", "loaded"),
             _ => (("read", "write"), "loaded", "filled again"),
@@ -151,6 +163,9 @@ fn write_during_another_warps_read_is_a_race() {
         assert_race(&error, accesses, memory.clone(), there);
         let Agent::WarpOfBlock(other) = *other else { panic!("{error}") };
         assert_at(&error, here, (0, 0, 0), 1 - other, error.lane);
+
+        let error = fill_again::launch(&Simulator::new(seed), 1, 2).unwrap_err();
+        assert!(matches!(error.misuse, Misuse::Race { synced: None, .. }), "{error}");
     }
 }
 

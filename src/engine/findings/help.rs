@@ -49,6 +49,12 @@ impl Misuse {
             Misuse::GlobalUnwritten { .. } => {
                 "write it before: on the host, or in an earlier launch".into()
             }
+            Misuse::Race { other: Agent::WarpOfBlock(_), synced: Some(_), .. } => {
+                "put a `sync` of the block between the two, in a loop also at the end of a round \
+                 (of the warpgroup, if only its warps come there); or, with an mbarrier between \
+                 them, a `sync` of the warp before its arrival"
+                    .into()
+            }
             Misuse::Race { other: Agent::WarpOfBlock(_), .. } => {
                 "put a `sync` of the block between the two (of the warpgroup, if only its warps \
                  come there); or, with an mbarrier between them, a `sync` of the warp before its \

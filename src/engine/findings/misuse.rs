@@ -10,6 +10,7 @@ use core::ops::RangeInclusive;
 use core::panic::Location;
 use std::boxed::Box;
 use std::fmt;
+use std::num::NonZero;
 use std::string::String;
 use std::vec::Vec;
 
@@ -378,6 +379,9 @@ pub enum Misuse {
         /// wrote earlier in the same closure. True also for a value that another lane writes
         /// later, if it had written it earlier in lockstep.
         same_closure: bool,
+        /// The line of the last `sync` of the block before both accesses, if it is between their
+        /// lines: the access above it belongs to a later round of a loop.
+        synced: Option<NonZero<u32>>,
     },
     /// Bytes of a live mbarrier are accessed by an instruction that is not one of its own.
     BarrierMemory {

@@ -90,8 +90,11 @@ impl Finding {
     /// Writes the notes of the misuse.
     fn notes(&self, f: &mut fmt::Formatter<'_>, names: Namer) -> fmt::Result {
         match &self.misuse {
-            Misuse::Race { other_access, other_place, other, .. } => {
+            Misuse::Race { other_access, other_place, other, synced, .. } => {
                 write!(f, "\n   = the {other_access} by {other} is at {other_place}")?;
+                if let Some(line) = synced {
+                    write!(f, "\n   = the `sync` in line {line} comes before both")?;
+                }
             }
             Misuse::BarrierMemory { place, .. } => {
                 write!(f, "\n   = the mbarrier is initialised at {place}")?

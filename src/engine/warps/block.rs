@@ -180,7 +180,8 @@ impl BlockState {
     }
 
     /// All warps of the block have reached a `sync`.
-    pub(crate) fn pass_sync(&self) {
+    pub(crate) fn pass_sync(&self, location: &'static Location<'static>) {
+        self.shared.pass_sync(location);
         self.epoch.update(|epoch| epoch + 1);
         if let Some(recorder) = &self.recorder {
             recorder.borrow_mut().pass_barrier();

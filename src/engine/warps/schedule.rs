@@ -293,11 +293,12 @@ fn take_turns(
         if matches!(in_block[warp], Progress::Ended) {
             cluster.barrier.borrow_mut().leave(agent);
             end_warp(state, in_block.iter().all(|progress| matches!(progress, Progress::Ended)));
-        } else if in_block
-            .iter()
-            .all(|progress| matches!(progress, Progress::Waiting(Waiting::Sync(_))))
+        } else if let Progress::Waiting(Waiting::Sync(location)) = in_block[warp]
+            && in_block
+                .iter()
+                .all(|progress| matches!(progress, Progress::Waiting(Waiting::Sync(_))))
         {
-            state.pass_sync();
+            state.pass_sync(location);
             in_block.fill_with(|| Progress::READY);
         } else if let Some((barrier, warps)) = met(in_block) {
             state.pass_named(barrier, &warps);
