@@ -234,10 +234,12 @@ where
         self.tiles.order_barriers.part(self.tile.index).wait(self.group.warp(), phase);
     }
 
-    /// Passes the tensor cores to the other consumer.
+    /// Passes the tensor cores to the other consumer. Each warp arrives: a phase must not end
+    /// before all four warps have waited for the phase before.
     #[inline]
     fn pass_order(&self) {
-        self.arrive_on(self.tiles.order_barriers.part(1 - self.tile.index));
+        let barrier = self.tiles.order_barriers.part(1 - self.tile.index);
+        self.group.warp().elect(|lane| _ = barrier.arrive(lane));
     }
 
     /// Arrives on a barrier, once for this consumer: it has read a stage, for example.

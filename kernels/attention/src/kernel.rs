@@ -101,7 +101,7 @@ macro_rules! kernels {
                 values,
                 values_full: values_full.init(block, 1),
                 values_empty: values_empty.init(block, 2),
-                order_barriers: order_barriers.init(block, 1),
+                order_barriers: order_barriers.init(block, 4),
             };
             let mask = Mask { queries: query_count, keys: key_count, causal: causal != 0 };
             let blocks = query_count.div_ceil(QUERIES as u32);
