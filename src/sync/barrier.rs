@@ -104,8 +104,9 @@ fn init(
 ///
 /// - a deadlock, with the arrivals and bytes that each phase lacks;
 /// - arrivals and bytes that no phase needs;
-/// - a phase that ends before all have waited for the preceding one;
-/// - a wait for a phase before it begins;
+/// - a phase that ends before all have waited for the preceding one, or would in another schedule;
+/// - a wait for a phase before it begins, likewise;
+/// - bytes that are expected when the phase may be over;
 /// - accesses that no arrival orders.
 ///
 /// ```

@@ -34,6 +34,7 @@ mod message;
 mod nested;
 mod operands;
 mod panic;
+mod phase_order;
 mod planted;
 mod planted_more;
 mod polling;

@@ -50,6 +50,12 @@ pub(super) fn barrier(misuse: BarrierMisuse, names: Namer) -> String {
         BarrierMisuse::UnexpectedBytes { bytes } => {
             format!("gets {bytes} bytes more than its phase expects")
         }
+        BarrierMisuse::MayBeEarly => {
+            "may still be in the phase before: nothing orders this after that phase's end".into()
+        }
+        BarrierMisuse::ExpectedLate { bytes } => {
+            format!("may be in the next phase when it is to expect {bytes} bytes more")
+        }
         BarrierMisuse::PhaseMissed { behind } => {
             format!("is waited for too late: it is {behind} {} further", phases(behind))
         }
@@ -86,6 +92,14 @@ pub(super) fn barrier_help(misuse: BarrierMisuse) -> &'static str {
         BarrierMisuse::UnexpectedBytes { .. } => {
             "expect as many bytes as the copies of the phase complete; one lane starts a copy \
              (`Warp::elect`)"
+        }
+        BarrierMisuse::MayBeEarly => {
+            "wait for the phase before, or for an operation of a warp that has waited for it; a \
+             barrier that several warps use counts an arrival of each"
+        }
+        BarrierMisuse::ExpectedLate { .. } => {
+            "expect the bytes before the last arrival of the phase: `arrive_expecting` those of \
+             all copies; or initialise the barrier for an arrival of each thread that expects bytes"
         }
         BarrierMisuse::PhaseMissed { .. } => {
             "a phase must not end before all have waited for the one before: let them arrive at \

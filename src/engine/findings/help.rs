@@ -235,6 +235,11 @@ impl Misuse {
             Misuse::Polling { .. } => {
                 "what another warp or lane writes is seen behind a `sync`: wait there".into()
             }
+            Misuse::PhaseMayEnd { .. } => {
+                "arrive at the barrier of the stage that was read; or first wait for an operation \
+                 that the other warp does after its wait"
+                    .into()
+            }
             Misuse::CopySourceInFlight { .. } | Misuse::StoreInFlight { .. } => {
                 "the lane that started the copy must commit it and wait for its group; others need \
                  a `sync` or a barrier behind that"

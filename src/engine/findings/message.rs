@@ -136,6 +136,14 @@ impl Misuse {
                      tensor {tensor:?}, innermost dimension first"
                 )
             }
+            Misuse::PhaseMayEnd { address, wait } => write!(
+                f,
+                "a phase of {} may end before warp {}{} has waited for the one before: nothing \
+                 orders that wait before this arrival",
+                names.barrier(*address),
+                wait.warp,
+                of(wait.block)
+            ),
             Misuse::CopySourceInFlight { address, warp, block, .. } => write!(
                 f,
                 "write of {} while a copy from it, started by warp {warp}{}, is in flight",

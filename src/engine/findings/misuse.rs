@@ -244,6 +244,15 @@ pub enum BarrierMisuse {
         /// The number of extra bytes.
         bytes: i64,
     },
+    /// Nothing orders a wait, expected bytes or a copy after the end of the phase before its own.
+    /// In another schedule it belongs to that phase.
+    MayBeEarly,
+    /// Bytes are expected, and no operation that the phase needs is ordered after that. So the
+    /// phase may be over before.
+    ExpectedLate {
+        /// The bytes.
+        bytes: u32,
+    },
     /// A wait for a phase when later phases are over too. A GPU only knows the parity of the phase,
     /// so it might wait forever.
     PhaseMissed {
@@ -452,6 +461,15 @@ pub enum Misuse {
         ended: Vec<EndedWarp>,
         /// The mbarriers that they wait for.
         barriers: Vec<BarrierState>,
+    },
+    /// A phase of an mbarrier ends, and a warp's wait for the phase before is not ordered before
+    /// that. In another schedule the wait comes too late. A GPU tells only odd phases from even
+    /// ones, so it might wait forever.
+    PhaseMayEnd {
+        /// The barrier's address.
+        address: u32,
+        /// The wait.
+        wait: Actor,
     },
     /// Shared memory is written while a bulk copy from it may still read it.
     CopySourceInFlight {

@@ -61,6 +61,8 @@ pub(crate) struct Findings {
     found: RefCell<Found>,
     /// Findings whose cause a later operation may show.
     open: RefCell<Vec<Open>>,
+    /// Misuses that only another schedule shows. Without other errors, these are errors.
+    suspected: RefCell<Found>,
     /// Whether the cluster runs on only to show causes. Further findings would be consequences.
     is_derailed: Cell<bool>,
 }
@@ -115,9 +117,17 @@ impl Findings {
         seed: u64,
         names: Names,
     ) -> Self {
-        let (found, open) = (RefCell::default(), RefCell::default());
-        let is_derailed = Cell::new(false);
-        Findings { kernel, blocks, warps, seed, names, found, open, is_derailed }
+        Findings {
+            kernel,
+            blocks,
+            warps,
+            seed,
+            names,
+            found: RefCell::default(),
+            open: RefCell::default(),
+            suspected: RefCell::default(),
+            is_derailed: Cell::new(false),
+        }
     }
 
     /// The kernel's name.
@@ -145,9 +155,21 @@ impl Findings {
 
     /// Records a misuse by an access. Returns whether it is a new error.
     fn note_new(&self, by: Access, misuse: Misuse, cause: Option<Cause>) -> bool {
+        self.add_to_found(self.finding_of(by, misuse, cause))
+    }
+
+    /// Records a misuse that only another schedule shows. Another error may be its cause, so it
+    /// counts only without others.
+    pub(crate) fn note_suspected(&self, by: Access, misuse: Misuse) {
+        let finding = self.finding_of(by, misuse, None);
+        self.suspected.borrow_mut().add(finding);
+    }
+
+    fn finding_of(&self, by: Access, misuse: Misuse, cause: Option<Cause>) -> Finding {
         let (place, lane) = (Some(by.location.into()), by.lane());
         let warp = (!is_asynchronous(by.agent)).then(|| by.agent % self.warps);
-        self.add(misuse, cause, place, self.rank(by), warp, lane.filter(|_| warp.is_some()))
+        let lane = lane.filter(|_| warp.is_some());
+        self.finding(misuse, cause, place, self.rank(by), warp, lane)
     }
 
     /// The rank of the block of an access.
@@ -181,14 +203,30 @@ impl Findings {
         warp: Option<usize>,
         lane: Option<usize>,
     ) -> bool {
-        if self.is_derailed.get() {
-            return false;
-        }
+        self.add_to_found(self.finding(misuse, cause, place, rank, warp, lane))
+    }
+
+    fn finding(
+        &self,
+        misuse: Misuse,
+        cause: Option<Cause>,
+        place: Option<Place>,
+        rank: usize,
+        warp: Option<usize>,
+        lane: Option<usize>,
+    ) -> Finding {
         let (kernel, block, seed, names) =
             (self.kernel, Some(self.blocks[rank]), self.seed, Some(self.names));
         let cause = cause.map(Box::new);
         let mut finding = Finding { misuse, cause, kernel, place, block, warp, lane, seed, names };
         finding.blame();
+        finding
+    }
+
+    fn add_to_found(&self, finding: Finding) -> bool {
+        if self.is_derailed.get() {
+            return false;
+        }
         let lacks_release = finding.cause.as_ref().is_some_and(|cause| cause.lacks_release());
         let is_new = self.found.borrow_mut().add(finding);
         if is_new && lacks_release {
@@ -291,6 +329,9 @@ impl Findings {
     pub(crate) fn take(&self) -> Found {
         let mut found = Found::default();
         found.append(self.found.take());
+        if found.errors.is_empty() {
+            found.append(self.suspected.take());
+        }
         found
     }
 }

@@ -173,6 +173,7 @@ impl Misuse {
             | Misuse::Race { memory: Memory::Shared { address }, .. }
             | Misuse::CopyInFlight { address, .. }
             | Misuse::CopySourceInFlight { address, .. }
+            | Misuse::PhaseMayEnd { address, .. }
             | Misuse::BarrierInFlight { address, .. }
             | Misuse::BarrierMemory { address, .. }
             | Misuse::ProxyFence { memory: Memory::Shared { address }, .. }

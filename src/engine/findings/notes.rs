@@ -99,6 +99,7 @@ impl Finding {
             Misuse::BarrierMemory { place, .. } => {
                 write!(f, "\n   = the mbarrier is initialised at {place}")?
             }
+            Misuse::PhaseMayEnd { wait, .. } => write!(f, "\n   = the wait is at {}", wait.place)?,
             Misuse::ProxyFence { place, .. } => write!(f, "\n   = the store is at {place}")?,
             Misuse::CopyInFlight { place, .. }
             | Misuse::CopySourceInFlight { place, .. }

@@ -95,8 +95,23 @@ pub(crate) struct Known {
     over: Ticks,
     /// Ticks that precede a fence, for each [`Space`].
     fenced: [Ticks; 3],
+    /// For each warp, a tick that some lane of it has reached in every schedule. This orders no
+    /// accesses to memory.
+    come: Vec<u32>,
     /// The blocks of the cluster that are known to run, one bit each.
     started: u16,
+}
+
+/// Joins the ticks of several agents.
+fn join_ticks(own: &mut Vec<u32>, other: &[u32]) {
+    own.resize(own.len().max(other.len()), 0);
+    own.iter_mut().zip(other).for_each(|(own, other)| *own = (*own).max(*other));
+}
+
+/// Records that an agent has reached this tick.
+fn pass_tick(ticks: &mut Vec<u32>, agent: usize, tick: u32) {
+    ticks.resize(ticks.len().max(agent + 1), 0);
+    ticks[agent] = ticks[agent].max(tick);
 }
 
 impl Ticks {
@@ -104,16 +119,11 @@ impl Ticks {
         if self.warps.len() < other.warps.len() {
             self.warps.resize(other.warps.len(), [0; LANES]);
         }
-        if self.asynchronous.len() < other.asynchronous.len() {
-            self.asynchronous.resize(other.asynchronous.len(), 0);
-        }
         for (own, other) in self.warps.as_flattened_mut().iter_mut().zip(other.warps.as_flattened())
         {
             *own = (*own).max(*other);
         }
-        for (own, other) in self.asynchronous.iter_mut().zip(&other.asynchronous) {
-            *own = (*own).max(*other);
-        }
+        join_ticks(&mut self.asynchronous, &other.asynchronous);
     }
 
     fn pass(&mut self, warp: usize, lanes: Range<usize>, tick: u32) {
@@ -144,6 +154,7 @@ impl Known {
     pub(crate) fn join(&mut self, other: &Known) {
         self.seen.join(&other.seen);
         self.over.join(&other.over);
+        join_ticks(&mut self.come, &other.come);
         self.started |= other.started;
         self.fenced.iter_mut().zip(&other.fenced).for_each(|(own, other)| own.join(other));
     }
@@ -154,24 +165,22 @@ impl Known {
         let mut over = self.over.clone();
         over.join(&self.seen);
         let seen = Ticks { warps: Vec::new(), asynchronous: self.seen.asynchronous.clone() };
-        Known { seen, over, fenced: Default::default(), started: self.started }
+        let come = self.come.clone();
+        Known { seen, over, fenced: Default::default(), come, started: self.started }
     }
 
-    /// The knowledge that a relaxed arrival passes on: that its block runs, and fenced
-    /// initialisations of mbarriers.
+    /// The knowledge that a relaxed arrival passes on: the progress of warps, that its block runs,
+    /// and fenced initialisations of mbarriers.
     pub(crate) fn relaxed(mut self) -> Known {
         let made = std::mem::take(&mut self.fenced[Space::Barriers as usize]);
-        let mut known = Known { started: self.started, ..Known::default() };
+        let mut known = Known { started: self.started, come: self.come, ..Known::default() };
         known.fenced[Space::Barriers as usize] = made;
         known
     }
 
     /// Records that an asynchronous agent has reached this tick.
     pub(crate) fn pass_asynchronously(&mut self, agent: usize, tick: u32) {
-        let number = agent - ASYNCHRONOUS;
-        let seen = &mut self.seen.asynchronous;
-        seen.resize(seen.len().max(number + 1), 0);
-        seen[number] = seen[number].max(tick);
+        pass_tick(&mut self.seen.asynchronous, agent - ASYNCHRONOUS, tick);
     }
 }
 
@@ -250,7 +259,9 @@ impl Order {
             .iter()
             .enumerate()
             .for_each(|(warp, order)| of_block.pass(warp, 0..LANES, order.block_synced));
+        let come: Vec<u32> = warps.iter().map(|order| order.block_synced).collect();
         for (warp, order) in warps.iter_mut().enumerate() {
+            order.common.come = come.clone();
             order.common.seen = of_block.clone();
             order.common.seen.pass(warp, 0..LANES, order.synced);
         }
@@ -359,8 +370,42 @@ impl Order {
             .filter(|(lane, _)| lanes.contains(lane))
             .for_each(|(_, own)| known.join(own));
         known.seen.pass(warp, lanes, order.tick);
+        pass_tick(&mut known.come, warp, order.tick);
         order.tick += 1;
         known
+    }
+
+    /// Returns the progress of warps that a warp knows, with its own, for others to acquire. Orders
+    /// no accesses to memory. Ends the tick.
+    pub(crate) fn release_progress(&self, warp: usize) -> Known {
+        let order = &mut self.warps.borrow_mut()[warp];
+        let mut come = order.common.come.clone();
+        order.own.iter().for_each(|(_, own)| join_ticks(&mut come, &own.come));
+        pass_tick(&mut come, warp, order.tick);
+        order.tick += 1;
+        Known { come, ..Known::default() }
+    }
+
+    /// Lets a warp know the current progress of these.
+    pub(crate) fn acquire_progress(&self, warp: usize, of: Range<usize>) {
+        let mut warps = self.warps.borrow_mut();
+        for other in of {
+            let tick = warps[other].tick;
+            pass_tick(&mut warps[warp].common.come, other, tick);
+        }
+    }
+
+    /// Whether the warp of the earlier operation has reached it in every schedule in which the
+    /// later one happens, which is made now.
+    pub(crate) fn has_come(&self, later: &Access, earlier: &Access) -> bool {
+        let warps = self.warps.borrow();
+        let Some(warp) = warps.get(later.agent) else { return true };
+        let has = |known: &Known| {
+            known.come.get(earlier.agent).is_some_and(|&known| known >= earlier.tick)
+        };
+        later.agent == earlier.agent
+            || has(&warp.common)
+            || warp.own.iter().any(|(_, known)| has(known))
     }
 
     /// Adds knowledge that others released to these lanes of a warp.

@@ -4,7 +4,7 @@ use crate::engine::findings::{Awaited, BarrierMisuse, BarrierState, Misuse, Phas
 use crate::engine::memory::copies::arrival_at;
 pub(crate) use crate::engine::memory::copies::{arrive_when_copied, hold_until_copied};
 pub(crate) use crate::engine::memory::order::Space;
-use crate::engine::memory::order::{Known, agents_of_barrier, executing};
+use crate::engine::memory::order::{Known, Order, agents_of_barrier, executing};
 use crate::engine::memory::peer::{self, Visit};
 use crate::engine::memory::race::{Access, Lanes};
 use crate::engine::record::note_lane;
@@ -12,6 +12,7 @@ use crate::engine::warps::block::{BlockState, Waiting, WarpOfBlock};
 use crate::engine::warps::context::{current_lane, fail, with_block, with_cluster};
 use crate::engine::warps::handover::{self, Arrived, BarrierHistory};
 use crate::engine::warps::lanes::{Pause, pause};
+use crate::engine::warps::phase_order::{Needed, PhaseOrder};
 use crate::engine::warps::polling::note_access;
 use crate::lane::Site;
 use core::panic::Location;
@@ -61,6 +62,8 @@ pub(crate) struct Barrier {
     agents: [usize; 2],
     /// The barrier's identity: the upper fields of [`state`], from `ADDRESS` on.
     which: u64,
+    /// Finds operations that another schedule would put into another phase.
+    order: PhaseOrder,
     /// For reports.
     pub(super) history: BarrierHistory,
 }
@@ -173,14 +176,29 @@ impl Barrier {
         }
     }
 
-    fn expect(&mut self, by: Access, bytes: u32) -> Result<(), BarrierMisuse> {
+    fn expect(&mut self, by: Access, bytes: u32, order: &Order) -> Result<(), BarrierMisuse> {
         self.history.note_expected(by, bytes);
+        self.order.expect(by, bytes, order);
         self.bytes += i64::from(bytes);
         if self.bytes > i64::from(MOST) {
             Err(BarrierMisuse::TooManyBytes { bytes: self.bytes })
         } else {
             Ok(())
         }
+    }
+
+    /// Counts bytes that a warp completes by an instruction.
+    fn complete(&mut self, by: Access, bytes: u32, order: &Order) -> Result<(), BarrierMisuse> {
+        self.history.note_bytes(by.location, bytes.into());
+        self.need(by, Needed::Bytes(bytes.into()), order);
+        self.receive(bytes)
+    }
+
+    /// Records an operation of a warp that the current phase needs, other than an arrival that
+    /// releases its accesses. Who waits for the phase knows that the warp has reached it.
+    fn need(&mut self, by: Access, needed: Needed, order: &Order) {
+        self.order.need(by, needed, order);
+        self.released.join(&order.release_progress(by.agent));
     }
 
     /// Counts bytes that have landed.
@@ -193,7 +211,12 @@ impl Barrier {
     }
 
     /// Counts the arrival of each executing lane. Returns the state before it.
-    fn count_arrival(&mut self, by: Access, arrival: Arrival) -> Result<u64, BarrierMisuse> {
+    fn count_arrival(
+        &mut self,
+        by: Access,
+        arrival: Arrival,
+        order: &Order,
+    ) -> Result<u64, BarrierMisuse> {
         let Arrival { count, expect, drop, .. } = arrival;
         let lanes = executing(current_lane()).len() as u32;
         let arrivals = count.saturating_mul(lanes);
@@ -204,7 +227,8 @@ impl Barrier {
         let state = u64::from(self.phase & state::PHASES)
             | u64::from(self.pending) << state::PENDING
             | self.which;
-        self.expect(by, expect.saturating_mul(lanes))?;
+        self.expect(by, expect.saturating_mul(lanes), order)?;
+        self.order.need(by, Needed::Arrival, order);
         let phase = self.phase;
         if drop {
             let of = self.count;
@@ -236,6 +260,7 @@ impl Barrier {
             return Err(BarrierMisuse::UnexpectedBytes { bytes: unexpected });
         }
         if self.bytes == 0 {
+            self.order.end_phase();
             self.history.end_phase();
             self.phase = self.phase.wrapping_add(1);
             self.pending = self.count;
@@ -394,6 +419,7 @@ fn use_barrier<R>(
             let before = barrier.missing();
             let done = work(barrier);
             *events += u64::from(barrier.missing() != before);
+            barrier.order.report(&block.findings, address);
             done
         }
         None => Err(BarrierMisuse::Uninitialised),
@@ -437,6 +463,7 @@ pub(crate) fn init(site: Site, form: &'static str, address: u32, count: u32) {
             is_fenced: false,
             agents,
             which,
+            order: PhaseOrder::default(),
             history: BarrierHistory::new(block.access(site)),
         };
         barriers.live.insert(address, barrier);
@@ -472,7 +499,7 @@ pub(crate) fn arrive(site: Site, form: &'static str, address: u32, arrival: Arri
     let state = at_barrier(site, address, form, |block, by, barrier| {
         let released = block.order.release(block.agent(), executing(current_lane()));
         barrier.released.join(&released);
-        barrier.count_arrival(by, arrival)
+        barrier.count_arrival(by, arrival, &block.order)
     });
     explain_refills(site, address);
     state
@@ -501,7 +528,7 @@ pub(crate) fn arrive_at_peer(site: Site, form: &'static str, address: u32, arriv
             Scope::Block => barrier.released.join(&released.without_writes()),
             Scope::Cluster => barrier.released_by_peers.join(&released),
         }
-        barrier.count_arrival(by, arrival).map(drop)
+        barrier.count_arrival(by, arrival, &own.order).map(drop)
     });
     explain_refills(site, address);
 }
@@ -513,30 +540,29 @@ fn of_all_lanes(bytes: u32) -> u32 {
 
 /// `mbarrier.expect_tx`.
 pub(crate) fn expect_bytes(site: Site, form: &'static str, address: u32, bytes: u32) {
-    at_barrier(site, address, form, |_, by, barrier| barrier.expect(by, of_all_lanes(bytes)));
+    at_barrier(site, address, form, |block, by, barrier| {
+        barrier.expect(by, of_all_lanes(bytes), &block.order)
+    });
 }
 
 /// `mbarrier.complete_tx`.
 pub(crate) fn complete_bytes(site: Site, form: &'static str, address: u32, bytes: u32) {
-    at_barrier(site, address, form, |_, by, barrier| {
-        let bytes = of_all_lanes(bytes);
-        barrier.history.note_bytes(by.location, bytes.into());
-        barrier.receive(bytes)
+    at_barrier(site, address, form, |block, by, barrier| {
+        barrier.complete(by, of_all_lanes(bytes), &block.order)
     });
 }
 
 /// `mbarrier.expect_tx` at the barrier of a `.shared::cluster` address.
 pub(crate) fn expect_bytes_at_peer(site: Site, form: &'static str, address: u32, bytes: u32) {
     let bytes = of_all_lanes(bytes);
-    count_bytes_at_peer(site, form, address, |by, barrier| barrier.expect(by, bytes));
+    count_bytes_at_peer(site, form, address, |by, barrier, order| barrier.expect(by, bytes, order));
 }
 
 /// `mbarrier.complete_tx` at the barrier of a `.shared::cluster` address.
 pub(crate) fn complete_bytes_at_peer(site: Site, form: &'static str, address: u32, bytes: u32) {
     let bytes = of_all_lanes(bytes);
-    count_bytes_at_peer(site, form, address, |by, barrier| {
-        barrier.history.note_bytes(by.location, bytes.into());
-        barrier.receive(bytes)
+    count_bytes_at_peer(site, form, address, |by, barrier, order| {
+        barrier.complete(by, bytes, order)
     });
 }
 
@@ -548,7 +574,7 @@ fn count_bytes_at_peer(
     site: Site,
     form: &'static str,
     address: u32,
-    count: impl FnOnce(Access, &mut Barrier) -> Result<(), BarrierMisuse>,
+    count: impl FnOnce(Access, &mut Barrier, &Order) -> Result<(), BarrierMisuse>,
 ) {
     if std::thread::panicking() {
         return;
@@ -564,7 +590,7 @@ fn count_bytes_at_peer(
                     barrier.release_asynchronously(Proxy::Async, site.location),
                 );
             }
-            count(by, barrier)
+            count(by, barrier, &own.order)
         })
     });
     counted.unwrap_or_else(|misuse| fail(site, misuse));
@@ -581,6 +607,7 @@ fn look(site: Site, form: &'static str, wait: PhaseWait, scope: Scope) -> bool {
                 Phase::Parity(_) | Phase::Of(_) => barrier.phase.wrapping_sub(1),
             };
             barrier.history.note_wait(by, number);
+            barrier.order.wait(by, &block.order);
             let lanes = executing(current_lane());
             block.order.acquire(block.agent(), lanes.clone(), &barrier.over);
             if block.blocks > 1 {
@@ -709,6 +736,7 @@ pub(crate) fn phase_for_copy(
     }
     let is_of_peer = block.findings.rank(by) != block.rank;
     barrier.history.note_copy(by, bytes as i64, is_of_peer, &block.order);
+    barrier.need(by, Needed::Bytes(bytes as i64), &block.order);
     Ok(barrier.phase)
 }
 
@@ -727,7 +755,9 @@ pub(crate) fn receive_copy(
     let barrier = barriers.live.get_mut(&address).ok_or(misuse(BarrierMisuse::Uninitialised))?;
     land(barrier.release_asynchronously(proxy, started));
     barrier.history.note_landed(bytes.into());
-    barrier.receive(bytes).map_err(misuse)
+    let received = barrier.receive(bytes).map_err(misuse);
+    barrier.order.report(&block.findings, address);
+    received
 }
 
 /// `cp.async.mbarrier.arrive`: the barrier receives an arrival when the copies have landed.
@@ -742,6 +772,7 @@ pub(crate) fn arrive_later(
 ) -> Result<(), Misuse> {
     use_barrier(block, by, address, |barrier| {
         barrier.history.note_arrival(by, barrier.phase);
+        barrier.need(by, Needed::LaterArrival, &block.order);
         if is_counted {
             return Ok(());
         }
@@ -773,6 +804,7 @@ pub(crate) fn receive_arrival(
         .for_each(|earlier| barrier.released.pass_asynchronously(earlier.agent, earlier.tick));
     land(by);
     barrier.arrive(1).map_err(misuse)?;
+    barrier.order.report(&block.findings, address);
     Ok(by)
 }
 

@@ -8,6 +8,7 @@
 //! | `block.rs` | the state of a block and of a cluster |
 //! | `cluster.rs`, `mbarrier.rs`, `registers.rs` | `barrier.cluster`, mbarriers, `setmaxnreg` |
 //! | `divergence.rs` | lanes that diverge |
+//! | `phase_order.rs` | phases of mbarriers that another schedule would end too early |
 //! | `deadlock.rs`, `polling.rs` | waits without end, loops without end |
 //! | `handover.rs` | the mistake behind a misuse of memory that mbarriers guard |
 //! | `stack.rs` | stack overflow |
@@ -23,6 +24,7 @@ pub(crate) mod divergence;
 pub(crate) mod handover;
 pub(crate) mod lanes;
 pub(crate) mod mbarrier;
+mod phase_order;
 pub(crate) mod polling;
 pub(crate) mod registers;
 pub(crate) mod schedule;

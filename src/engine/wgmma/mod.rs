@@ -311,6 +311,9 @@ pub(crate) fn wait(warp: WarpOfBlock<'_>, site: Site, newest: usize) {
         let mut known = Known::default();
         known.pass_asynchronously(block.asynchronous(group), groups);
         block.order.acquire(block.agent(), 0..LANES, &known);
+        // The four warps have committed these groups.
+        let first = block.agent_of(group * WARPS);
+        block.order.acquire_progress(block.agent(), first..first + WARPS);
     });
 }
 

@@ -1,0 +1,185 @@
+//! Finds operations on an mbarrier that another schedule would put into another phase.
+//!
+//! - A wait for a phase must be ordered after the end of the phase before: a GPU tells only odd
+//!   phases from even ones, and takes a phase that has not begun for over. The same holds for
+//!   expected bytes and for copies. (Arrivals may count in the phase before if others then count in
+//!   theirs: a reader may release its stage to several blocks in turn.)
+//! - A wait for a phase must be ordered before the end of the next one, which a GPU takes for the
+//!   phase before. So an operation that the next phase needs must be ordered after the wait.
+//! - Bytes must be expected before their phase ends. So an operation that the phase needs must be
+//!   ordered after `expect_tx`.
+//!
+//! Here "ordered" means progress in every schedule, not visible writes: see
+//! [`Order::has_come`].
+
+use crate::engine::findings::{BarrierMisuse, Findings, Misuse};
+use crate::engine::memory::order::Order;
+use crate::engine::memory::race::Access;
+use std::vec::Vec;
+
+/// The operations on an mbarrier in its current phase and in the two before.
+#[derive(Default)]
+pub(super) struct PhaseOrder {
+    /// The current phase.
+    current: Phase,
+    /// Operations that expected bytes of the current phase.
+    expected: Vec<Expected>,
+    /// The phase before the current one.
+    last: Phase,
+    /// The phase before that.
+    before_last: Phase,
+    /// The operations that another schedule would put into another phase.
+    unordered: Vec<Unordered>,
+}
+
+/// The operations on a phase.
+#[derive(Default)]
+struct Phase {
+    /// Each warp's last arrival.
+    arrivals: Vec<Access>,
+    /// Whether the phase needs copies, too.
+    needs_copies: bool,
+    /// Each warp's last wait for it.
+    waits: Vec<Ordered>,
+}
+
+/// An operation, and whether the current phase needs an operation that is ordered after it.
+struct Ordered {
+    by: Access,
+    is_before_end: bool,
+}
+
+/// An operation that expected bytes.
+struct Expected {
+    operation: Ordered,
+    bytes: u32,
+    /// The bytes that the phase would have without this operation, and without all those that are
+    /// ordered after it; relative to the expected bytes.
+    lacking: i64,
+}
+
+/// An operation that is not ordered relative to the end of a phase.
+enum Unordered {
+    /// An operation, and the end of the phase before its own.
+    Early { by: Access },
+    /// A wait, and the end of the next phase by this last arrival.
+    Wait { by: Access, arrival: Access },
+    /// An operation that expected bytes, and the end of their phase.
+    Expected { by: Access, bytes: u32 },
+}
+
+/// An operation that the current phase needs.
+#[derive(Clone, Copy)]
+pub(super) enum Needed {
+    Arrival,
+    /// An arrival when the warp's copies have landed.
+    LaterArrival,
+    /// Bytes that a copy completes.
+    Bytes(i64),
+}
+
+impl Phase {
+    /// Whether the author of an operation that is made now knows that the phase is over: by a wait
+    /// for it, or because all arrivals come before.
+    fn is_over_before(&self, by: &Access, order: &Order) -> bool {
+        self.waits.iter().any(|wait| order.has_come(by, &wait.by))
+            || !self.needs_copies && self.arrivals.iter().all(|other| order.has_come(by, other))
+    }
+}
+
+/// Puts an operation in the place of an earlier one of the same warp.
+fn replace<T>(all: &mut Vec<T>, with: T, by: impl Fn(&T) -> &Access) {
+    all.retain(|other| by(other).agent != by(&with).agent);
+    all.push(with);
+}
+
+impl PhaseOrder {
+    /// Records a wait for the phase before the current one.
+    pub(super) fn wait(&mut self, by: Access, order: &Order) {
+        if !self.before_last.is_over_before(&by, order) {
+            self.unordered.push(Unordered::Early { by });
+        }
+        replace(&mut self.last.waits, Ordered { by, is_before_end: false }, |wait| &wait.by);
+    }
+
+    /// Records that the current phase expects further bytes.
+    pub(super) fn expect(&mut self, by: Access, bytes: u32, order: &Order) {
+        if bytes == 0 {
+            return;
+        }
+        self.begin(by, order);
+        for of in self.expected_before(by, order) {
+            of.lacking -= i64::from(bytes);
+        }
+        let operation = Ordered { by, is_before_end: false };
+        self.expected.push(Expected { operation, bytes, lacking: -i64::from(bytes) });
+    }
+
+    /// Records the arrival, or the start of the copy, of a warp.
+    pub(super) fn need(&mut self, by: Access, needed: Needed, order: &Order) {
+        if matches!(needed, Needed::Bytes(_)) {
+            self.begin(by, order);
+        }
+        for wait in &mut self.last.waits {
+            wait.is_before_end = wait.is_before_end || order.has_come(&by, &wait.by);
+        }
+        for of in self.expected_before(by, order) {
+            match needed {
+                Needed::Arrival | Needed::LaterArrival => of.operation.is_before_end = true,
+                Needed::Bytes(bytes) => of.lacking += bytes,
+            }
+        }
+        match needed {
+            Needed::Arrival => replace(&mut self.current.arrivals, by, |by| by),
+            Needed::LaterArrival | Needed::Bytes(_) => self.current.needs_copies = true,
+        }
+    }
+
+    /// Checks an operation in the current phase.
+    fn begin(&mut self, by: Access, order: &Order) {
+        if !self.last.is_over_before(&by, order) {
+            self.unordered.push(Unordered::Early { by });
+        }
+    }
+
+    fn expected_before(
+        &mut self,
+        by: Access,
+        order: &Order,
+    ) -> impl Iterator<Item = &mut Expected> {
+        self.expected.iter_mut().filter(move |of| order.has_come(&by, &of.operation.by))
+    }
+
+    /// Ends the current phase.
+    pub(super) fn end_phase(&mut self) {
+        let (ended, expected) = (std::mem::take(&mut self.current), self.expected.drain(..));
+        let late = expected.filter(|of| !of.operation.is_before_end && of.lacking == 0);
+        self.unordered
+            .extend(late.map(|of| Unordered::Expected { by: of.operation.by, bytes: of.bytes }));
+        if let Some(&arrival) = ended.arrivals.last() {
+            let waits = self.last.waits.iter().filter(|wait| !wait.is_before_end);
+            self.unordered.extend(waits.map(|wait| Unordered::Wait { by: wait.by, arrival }));
+        }
+        self.before_last = std::mem::replace(&mut self.last, ended);
+    }
+
+    /// Reports the operations that another schedule would put into another phase, for the barrier
+    /// at this address.
+    pub(super) fn report(&mut self, findings: &Findings, address: u32) {
+        for unordered in self.unordered.drain(..) {
+            let misuse = |misuse| Misuse::Barrier { address, misuse };
+            match unordered {
+                Unordered::Early { by } => {
+                    findings.note_suspected(by, misuse(BarrierMisuse::MayBeEarly));
+                }
+                Unordered::Expected { by, bytes } => {
+                    findings.note_suspected(by, misuse(BarrierMisuse::ExpectedLate { bytes }));
+                }
+                Unordered::Wait { by, arrival } => {
+                    let wait = findings.actor(by);
+                    findings.note_suspected(arrival, Misuse::PhaseMayEnd { address, wait });
+                }
+            }
+        }
+    }
+}
