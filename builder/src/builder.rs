@@ -417,20 +417,13 @@ fn refuse_local_memory(artifacts: &[Artifact]) -> Result<()> {
         artifact.manifest.kernels.iter().map(|kernel| (artifact.arch, kernel))
     });
     let local: Vec<_> = kernels
-        .filter(|(_, kernel)| kernel.stack + kernel.spill_stores + kernel.spill_loads > 0)
-        .map(|(arch, kernel)| {
-            let KernelManifest { name, stack, spill_stores, spill_loads, registers, .. } = kernel;
-            let spilled = spill_stores + spill_loads > 0;
-            let why = if spilled {
-                "its registers spill; keep fewer values in registers, or allow more registers"
-            } else {
-                "an array is in local memory, of the kernel or of a function that it calls; index \
-                 it with constants only"
-            };
-            format!(
+        .filter_map(|(arch, kernel)| {
+            let KernelManifest { name, stack, registers, .. } = kernel;
+            let why = kernel.why_local_memory()?;
+            Some(format!(
                 "kernel `{name}` for {arch} has {stack} bytes of stack, at {registers} registers: \
                  {why}"
-            )
+            ))
         })
         .collect();
     ensure!(

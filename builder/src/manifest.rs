@@ -67,6 +67,22 @@ pub struct KernelManifest {
     pub spill_loads: u32,
 }
 
+impl KernelManifest {
+    /// The cause of local memory, and the remedy. `None` for a kernel without local memory.
+    pub fn why_local_memory(&self) -> Option<&'static str> {
+        if self.spill_stores + self.spill_loads > 0 {
+            Some("its registers spill; keep fewer values in registers, or allow more registers")
+        } else if self.stack > 0 {
+            Some(
+                "an array is in local memory, of the kernel or of a function that it calls; index \
+                 it with constants only, and call a closure for each element in place of a loop",
+            )
+        } else {
+            None
+        }
+    }
+}
+
 impl Manifest {
     /// Returns the kernel of this name.
     #[must_use]

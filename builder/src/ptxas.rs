@@ -72,6 +72,15 @@ impl Job<'_> {
             ptxas.arg("-lineinfo");
         }
         let output = process::output(ptxas.arg(&self.ptx).arg("-o").arg(&self.cubin))?;
+        // A failed ptxas has a code, and says why.
+        if output.status.code().is_none() {
+            let (arch, ptx, status) = (self.arch, self.ptx.display(), output.status);
+            bail!(
+                "ptxas crashed for {arch} ({status}), which is its own fault; the PTX is {ptx}. If \
+                 a loop leaves a `wgmma` in flight from one iteration to the next, end the \
+                 iteration with a wait for all groups. Else leave out kernels until it passes"
+            );
+        }
         let said = [output.stdout, output.stderr]
             .map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
             .concat();
@@ -96,5 +105,25 @@ mod tests {
         let ptx = "//\n\n.version 7.8\n.target sm_89\n// .version 7.8\n";
         let raised = with_version(ptx, "8.4".parse().unwrap());
         assert_eq!(raised, "//\n\n.version 8.4\n.target sm_89\n// .version 7.8\n");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn crash_is_told_from_a_refusal() {
+        use crate::toolchain::Origin;
+        use std::os::unix::fs::PermissionsExt;
+
+        let folder = tempfile::tempdir().unwrap();
+        let program = folder.path().join("ptxas");
+        let script = "#!/bin/sh\n[ \"$1\" = --version ] && echo V13.0.0 || kill -SEGV $$\n";
+        std::fs::write(&program, script).unwrap();
+        std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
+        let ptxas = Tool::probe(program, Origin::System, "--version", "V").unwrap();
+        let [ptx, cubin] = ["a.ptx", "a.cubin"].map(|name| folder.path().join(name));
+        let arch: Arch = "sm_90a".parse().unwrap();
+        let job = Job { ptxas: &ptxas, arch, ptx: ptx.clone(), cubin, line_info: false };
+        let error = job.assemble(".version 8.0\n".into()).err().unwrap().to_string();
+        assert!(error.starts_with("ptxas crashed for sm_90a (signal: 11"), "{error}");
+        assert!(error.contains(ptx.to_str().unwrap()) && ptx.is_file(), "{error}");
     }
 }

@@ -107,6 +107,11 @@ pub fn print(artifact: &Artifact) {
         let [registers, fixed, dynamic, local] = numbers.each_ref().map(String::as_str);
         row([name, registers, fixed, dynamic, local]);
     }
+    for kernel in kernels {
+        if let Some(why) = kernel.why_local_memory() {
+            outln!("note: kernel `{}` uses local memory, which is slow: {why}", kernel.name);
+        }
+    }
 }
 
 /// What `cargo metadata` says of a workspace.

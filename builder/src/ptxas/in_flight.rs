@@ -70,11 +70,12 @@ impl fmt::Display for Touch {
         let remedy = match self.role {
             Role::A => {
                 "load A after the wait; or, in a loop, do two steps in each iteration, each with \
-                 its own registers for A"
+                 its own registers for A, or end the iteration with a wait for all groups"
             }
             Role::Accumulators => {
                 "use the accumulators after the wait; or, in a loop that alternates two of them, \
-                 do two steps in each iteration, each with its own"
+                 do two steps in each iteration, each with its own, or end the iteration with a \
+                 wait for all groups"
             }
         };
         write!(
@@ -96,7 +97,8 @@ impl fmt::Display for Check {
         write!(
             f,
             "  if lanes may take the branch differently, as in a bounds check, move it before the \
-             `wgmma`, or after the wait"
+             `wgmma`, or after the wait; or load without a panic: `if i < a.len() {{ a.get(i) }} \
+             else {{ 0 }}`"
         )
     }
 }

@@ -114,9 +114,14 @@ fn with_place(line: &str, ptx: &str) -> String {
     let touch = first_touch(ptx, &kernel).map(|touch| touch.to_string());
     match touch.or_else(|| first_check(ptx, &kernel).map(|check| check.to_string())) {
         Some(why) => format!("{remark}\n{why}"),
-        None => remark,
+        None => format!("{remark}\n  {WITHOUT_PLACE}"),
     }
 }
+
+/// The remedy if no instruction touches registers in flight: ptxas moves some there itself.
+const WITHOUT_PLACE: &str = "make all accumulators, zeros too, before the first `wgmma` that stays \
+                             in flight, or let the first k-slice `multiply` in place of \
+                             `accumulate`; end each iteration of a loop with a wait for all groups";
 
 /// The remarks that `wgmma` was serialised or a wait injected: the intended overlap is lost.
 const FATAL_REMARKS: std::ops::RangeInclusive<u32> = 7510..=7519;
@@ -246,12 +251,9 @@ ptxas info    : Used 14 registers, used 0 barriers
             non wgmma instructions reading accumulator registers of  a wgmma between start and \
             end of the pipeline stage in the \
             function 'reader' in line 0\n";
-        assert!(
-            read(read_in_flight, "")
-                .unwrap_err()
-                .to_string()
-                .contains("kernel `reader`: ptxas info    : (C7514)")
-        );
+        let refused = read(read_in_flight, "").unwrap_err().to_string();
+        assert!(refused.contains("kernel `reader`: ptxas info    : (C7514)"), "{refused}");
+        assert!(refused.contains("make all accumulators, zeros too, before"), "{refused}");
         assert!(with("C7508").unwrap().remarks[0].contains("(C7508)"));
         assert_eq!(with("C7520").unwrap().usage.len(), 2);
     }
