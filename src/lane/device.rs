@@ -104,7 +104,8 @@ pub(crate) fn mapped<T: Copy, U, const N: usize>(array: [T; N], value: impl Fn(T
     message = "a lane closure must not capture `{Self}`",
     label = "this lane closure captures `{Self}`",
     note = "a lane closure runs once per lane: collectives (`sync`, `load`, `accumulate`, ...) \
-            belong outside of it, and a value leaves it only as its result, a `PerLane`"
+            belong outside of it, and a value leaves it only as its result, a `PerLane`",
+    note = "compute before the closure what it needs of a warp or a block, such as `warp.index()`"
 )]
 pub unsafe auto trait LaneCapture {}
 

@@ -133,6 +133,7 @@ fn simulated<T, const N: usize>(element: &dyn Element<T>) -> [T; N] {
     label = "this lane closure captures one of them, or uses a type that contains one",
     note = "a lane closure runs once per lane: collectives (`sync`, `load`, `accumulate`, ...) \
             belong outside of it, and a value leaves it only as its result, a `PerLane`",
+    note = "compute before the closure what it needs of a warp or a block, such as `warp.index()`",
     note = "all that it captures must be `Sync`; a build for a GPU names the type that it refuses"
 )]
 pub trait LaneCapture: Sync {}

@@ -70,6 +70,10 @@ impl<W: SparseWidth> Metadata<W> {
 
     /// Loads block `index` of [`Compressed::metadata`](crate::mma::Compressed::metadata): 32
     /// consecutive words, one for each lane.
+    ///
+    /// Its bounds check may branch to a panic, which no `wgmma` in flight permits. There, load the
+    /// words by `Metadata::from_words(warp.each(|lane| { let i = 32 * index + lane.id(); if i <
+    /// words.len() { words.get(i) } else { 0 } }))`.
     #[inline]
     #[track_caller]
     pub fn load(warp: Warp<'_>, words: Global<u32>, index: usize) -> Self {

@@ -338,7 +338,8 @@ pub(super) fn help(cause: &Cause, names: Namer) -> String {
             names.barrier(*barrier)
         ),
         Cause::Count { barrier, arrivals, .. } => format!(
-            "initialise {} for the arrivals of all {} warps, or let one of them arrive for all",
+            "initialise {} for at least {} arrivals, one of each warp that arrives; or let one of \
+             them arrive for all",
             names.barrier(*barrier),
             arrivals.len()
         ),

@@ -35,8 +35,8 @@ impl Misuse {
                  a ring in turn"
             ),
             Misuse::TileMisaligned { step: TileSize { rows, cols }, .. } => format!(
-                "the coordinate must be a multiple of ({rows}, {cols}): a matrix row has 16 bytes, \
-                 and `wgmma` takes 32 bytes along K"
+                "the coordinate must be a multiple of ({rows}, {cols}): a matrix row has 16 bytes \
+                 (an operand of `wgmma`: 32 bytes along K)"
             ),
             Misuse::RowMisaligned { .. } => {
                 "`ldmatrix` and `stmatrix` take addresses that are multiples of 16".into()
@@ -162,16 +162,30 @@ impl Misuse {
                  waits for it after `arrive_when_copied`, not after `arrive`"
                     .into()
             }
-            Misuse::CopyInFlight { group: Some(CopyGroup::Committed { newer }), .. } => {
+            Misuse::CopyInFlight {
+                access, group: Some(CopyGroup::Committed { newer }), ..
+            } => {
                 let earlier = match newer {
                     0 => "",
                     _ => " behind the last commit, or for fewer before it",
                 };
+                let refill = match *access {
+                    "read" => {
+                        "; if the copy is for a later step, start it behind a `sync` after \
+                               this read"
+                    }
+                    _ => "",
+                };
                 format!(
                     "wait until at most {newer} group{} in flight (`wait::<{newer}>`){earlier}, \
-                     and let other warps put a `sync` behind that",
+                     and let other warps put a `sync` behind that{refill}",
                     if *newer == 1 { " is" } else { "s are" }
                 )
+            }
+            Misuse::CopyInFlight { access: "copy", .. } => {
+                "two copies in flight must not fill one place: start them to different parts, \
+                 stages or blocks; or wait for the barrier that the first one signals"
+                    .into()
             }
             Misuse::CopyInFlight { .. } => "wait for the barrier that the copy signals".into(),
             Misuse::CopyMisaligned { bytes, .. } => {

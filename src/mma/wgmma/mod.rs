@@ -173,6 +173,10 @@ pub trait Subtracts: Sealed {}
 /// [`wait`](Self::wait) for the group that read them, and release the stage. Several accumulators
 /// can be in flight. [`finish_behind`](Self::finish_behind) returns the older ones while the newer
 /// ones continue.
+///
+/// On a GPU, ptxas ends the overlap, and so the builder refuses the kernel, if this stands between
+/// a `wgmma` and its wait: a bounds check that may branch to a panic (load by `if i < a.len()`), or
+/// other accumulators that are made there (make zeros before).
 #[must_use = "what is in flight is to be waited for, by `finish`"]
 pub struct InFlight<const N: usize, T: Element>
 where
@@ -248,8 +252,10 @@ where
     /// The type does not exclude that one of the newest groups adds to these accumulators. The
     /// simulator reports it. On a GPU, the values are then undefined.
     ///
-    /// A loop that alternates two accumulators does two steps in each iteration, each with its own.
-    /// With one step, the registers in flight would be copied, and the builder refuses the kernel.
+    /// A loop that alternates two accumulators does two steps in each iteration, each with its own,
+    /// and waits for both before the next iteration. With one step, or with a group in flight from
+    /// one iteration to the next, ptxas may copy the registers in flight, and the builder refuses
+    /// the kernel.
     ///
     /// ```
     /// use ptx_matrix::{mma::{GroupAccumulator, Wgmma}, prelude::*};
