@@ -317,10 +317,22 @@ impl<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order>
     #[inline]
     #[track_caller]
     pub fn fill(self, threads: impl Threads, value: impl Fn(usize, usize) -> T + LaneCapture) {
+        self.fill_with_lane(threads, |_, row, col| value(row, col));
+    }
+
+    /// Writes `value(lane, row, col)` to every element. The lane may read another tile, for
+    /// example. The `threads` share the work.
+    #[inline]
+    #[track_caller]
+    pub fn fill_with_lane(
+        self,
+        threads: impl Threads,
+        value: impl Fn(Lane<'_>, usize, usize) -> T + LaneCapture,
+    ) {
         let site = Site::here();
         // SAFETY: every (row, col) is an element of the tile.
-        Self::share_out(threads, |_, row, col| unsafe {
-            self.store(row, col, value(row, col), site)
+        Self::share_out(threads, |lane, row, col| unsafe {
+            self.store(row, col, value(lane, row, col), site)
         });
     }
 
@@ -329,10 +341,21 @@ impl<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order>
     #[inline]
     #[track_caller]
     pub fn for_each(self, threads: impl Threads, read: impl Fn(usize, usize, T) + LaneCapture) {
+        self.for_each_with_lane(threads, |_, row, col, value| read(row, col, value));
+    }
+
+    /// Calls `read(lane, row, col, value)` for every element. The `threads` share the work.
+    #[inline]
+    #[track_caller]
+    pub fn for_each_with_lane(
+        self,
+        threads: impl Threads,
+        read: impl Fn(Lane<'_>, usize, usize, T) + LaneCapture,
+    ) {
         let site = Site::here();
         // SAFETY: every (row, col) is an element of the tile.
         Self::share_out(threads, |lane, row, col| {
-            read(row, col, unsafe { self.load(lane, row, col, site) })
+            read(lane, row, col, unsafe { self.load(lane, row, col, site) })
         });
     }
 

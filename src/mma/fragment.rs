@@ -3,7 +3,7 @@
 use super::Rounded;
 use crate::element::{Bits16, Bits32, Element};
 use crate::fragment::{Accumulator, Fragment, FragmentShape, Role, RoleC, put, take};
-use crate::lane::LaneCapture;
+use crate::lane::{Lane, LaneCapture};
 use crate::scope::Warp;
 use crate::target::BuiltFor;
 
@@ -12,11 +12,22 @@ impl<R: Role, S: FragmentShape<R, T::Width>, T: Element> Fragment<R, S, T> {
     #[inline]
     #[track_caller]
     pub fn from_fn(warp: Warp<'_>, value: impl Fn(usize, usize) -> T + LaneCapture) -> Self {
+        Self::from_fn_with_lane(warp, |_, row, col| value(row, col))
+    }
+
+    /// Makes the matrix with the elements `value(lane, row, col)`, in the lane that holds each. The
+    /// lane may read shared memory, for example.
+    #[inline]
+    #[track_caller]
+    pub fn from_fn_with_lane(
+        warp: Warp<'_>,
+        value: impl Fn(Lane<'_>, usize, usize) -> T + LaneCapture,
+    ) -> Self {
         Self::from_registers(warp.each(|lane| {
             let mut registers: S::Registers = bytemuck::Zeroable::zeroed();
             for index in 0..S::LAYOUT.elements() {
                 let (row, col) = S::LAYOUT.position(lane.id(), index);
-                put::<T>(registers.as_mut(), index, value(row, col));
+                put::<T>(registers.as_mut(), index, value(lane, row, col));
             }
             registers
         }))
@@ -26,12 +37,23 @@ impl<R: Role, S: FragmentShape<R, T::Width>, T: Element> Fragment<R, S, T> {
     #[inline]
     #[track_caller]
     pub fn for_each(&self, warp: Warp<'_>, read: impl Fn(usize, usize, T) + LaneCapture) {
+        self.for_each_with_lane(warp, |_, row, col, value| read(row, col, value));
+    }
+
+    /// Calls `read(lane, row, col, value)` for every element, in the lane that holds it.
+    #[inline]
+    #[track_caller]
+    pub fn for_each_with_lane(
+        &self,
+        warp: Warp<'_>,
+        read: impl Fn(Lane<'_>, usize, usize, T) + LaneCapture,
+    ) {
         let registers = &self.registers;
         warp.each(|lane| {
             let registers = lane.get(registers);
             for index in 0..S::LAYOUT.elements() {
                 let (row, col) = S::LAYOUT.position(lane.id(), index);
-                read(row, col, take::<T>(registers.as_ref(), index));
+                read(lane, row, col, take::<T>(registers.as_ref(), index));
             }
         });
     }
@@ -49,6 +71,21 @@ impl<R: Role, S: FragmentShape<R, T::Width>, T: Element> Fragment<R, S, T> {
     where
         S: FragmentShape<R, U::Width>,
     {
+        self.map_with_lane(warp, |_, row, col, old| value(row, col, old))
+    }
+
+    /// Makes a matrix of the same shape and role with the elements `value(lane, row, col, old)`, in
+    /// the lane that holds each.
+    #[inline]
+    #[track_caller]
+    pub fn map_with_lane<U: Element>(
+        &self,
+        warp: Warp<'_>,
+        value: impl Fn(Lane<'_>, usize, usize, T) -> U + LaneCapture,
+    ) -> Fragment<R, S, U>
+    where
+        S: FragmentShape<R, U::Width>,
+    {
         const {
             assert!(
                 <S as FragmentShape<R, T::Width>>::LAYOUT.elements()
@@ -62,7 +99,8 @@ impl<R: Role, S: FragmentShape<R, T::Width>, T: Element> Fragment<R, S, T> {
                 bytemuck::Zeroable::zeroed();
             for index in 0..Self::LAYOUT.elements() {
                 let (row, col) = Self::LAYOUT.position(lane.id(), index);
-                put::<U>(new.as_mut(), index, value(row, col, take::<T>(old.as_ref(), index)));
+                let element = take::<T>(old.as_ref(), index);
+                put::<U>(new.as_mut(), index, value(lane, row, col, element));
             }
             new
         }))

@@ -5,7 +5,7 @@
 //! elements ([`RowParts`]), and then the four lanes exchange their results with `shfl.sync`
 //! ([`RowValues`]).
 
-use crate::lane::{LaneCapture, PerLane};
+use crate::lane::{Lane, LaneCapture, PerLane};
 use crate::scope::{Threads, Warp};
 use bytemuck::Pod;
 
@@ -102,9 +102,41 @@ impl<T: Copy + LaneCapture> RowValues<T> {
     #[inline]
     #[track_caller]
     pub fn from_fn(threads: impl Threads, value: impl Fn(usize) -> T + LaneCapture) -> Self {
-        RowValues(threads.each_thread(|_, thread| {
+        Self::from_fn_with_lane(threads, |_, row| value(row))
+    }
+
+    /// Makes the values `value(lane, row)` for the rows of a warp's accumulator, or of a
+    /// warpgroup's, in each lane that holds elements of the row.
+    ///
+    /// ```
+    /// use ptx_matrix::{mma::RowValues, prelude::*};
+    ///
+    /// /// 16 x 8 numbers, each row multiplied by its scale in shared memory.
+    /// #[kernel(threads = 32)]
+    /// fn scale(block: &Block, #[shared] scales: SharedTile<f32, 1, 16>, d: GlobalMut<f32>) {
+    ///     let warp = block.warp();
+    ///     scales.fill(warp, |_, row| row as f32);
+    ///     warp.sync();
+    ///     let of_rows =
+    ///         RowValues::from_fn_with_lane(warp, |lane, row| scales.get(lane, (0, row)));
+    ///     Accumulator::<M16N8K8, f32>::from_fn(warp, |_, col| col as f32)
+    ///         .map_rows(warp, &of_rows, |number, scale| number * scale)
+    ///         .for_each(warp, |row, col, number| d.set(row * 8 + col, number));
+    /// }
+    ///
+    /// let mut d = [0.0; 128];
+    /// scale::simulate(1, &mut d).check();
+    /// assert_eq!(d[9 * 8 + 5], 45.0);
+    /// ```
+    #[inline]
+    #[track_caller]
+    pub fn from_fn_with_lane(
+        threads: impl Threads,
+        value: impl Fn(Lane<'_>, usize) -> T + LaneCapture,
+    ) -> Self {
+        RowValues(threads.each_thread(|lane, thread| {
             let row = first_row(thread);
-            [value(row), value(row + 8)]
+            [value(lane, row), value(lane, row + 8)]
         }))
     }
 
@@ -137,12 +169,24 @@ impl<T: Copy + LaneCapture> RowValues<T> {
     #[inline]
     #[track_caller]
     pub fn for_each(&self, threads: impl Threads, read: impl Fn(usize, T) + LaneCapture) {
+        self.for_each_with_lane(threads, |_, row, value| read(row, value));
+    }
+
+    /// Calls `read(lane, row, value)` for each row of a warp's accumulator, or of a warpgroup's, in
+    /// one of the row's four lanes.
+    #[inline]
+    #[track_caller]
+    pub fn for_each_with_lane(
+        &self,
+        threads: impl Threads,
+        read: impl Fn(Lane<'_>, usize, T) + LaneCapture,
+    ) {
         let values = &self.0;
         threads.each_thread(|lane, thread| {
             if thread.is_multiple_of(4) {
                 let ([first, second], row) = (lane.get(values), first_row(thread));
-                read(row, first);
-                read(row + 8, second);
+                read(lane, row, first);
+                read(lane, row + 8, second);
             }
         });
     }

@@ -12,3 +12,4 @@ mod root_names;
 mod runs;
 mod shared_layout;
 mod soundness_page;
+mod with_lane;

@@ -4,7 +4,7 @@ use crate::element::{Bits16, Bits32, Element, Width};
 use crate::fragment::{
     Accumulator, Fragment, FragmentShape, M16N8K16, Registers, RoleC, put, take,
 };
-use crate::lane::{LANES, LaneCapture, PerLane, Sealed};
+use crate::lane::{LANES, Lane, LaneCapture, PerLane, Sealed};
 use crate::mma::Rounded;
 use crate::scope::{Threads, WarpGroup};
 use crate::target::BuiltFor;
@@ -118,11 +118,22 @@ where
     #[inline]
     #[track_caller]
     pub fn from_fn(group: WarpGroup<'_>, value: impl Fn(usize, usize) -> T + LaneCapture) -> Self {
-        let registers = group.each_thread(|_, thread| {
+        Self::from_fn_with_lane(group, |_, row, col| value(row, col))
+    }
+
+    /// Makes the matrix with the elements `value(lane, row, col)`, in the lane that holds each. The
+    /// lane may read shared memory, for example.
+    #[inline]
+    #[track_caller]
+    pub fn from_fn_with_lane(
+        group: WarpGroup<'_>,
+        value: impl Fn(Lane<'_>, usize, usize) -> T + LaneCapture,
+    ) -> Self {
+        let registers = group.each_thread(|lane, thread| {
             let mut registers: RegistersOf<N, T> = bytemuck::Zeroable::zeroed();
             for index in 0..Self::ELEMENTS {
                 let (row, col) = Self::position(thread, index);
-                put::<T>(cast_mut::<T>(registers.as_mut()), index, value(row, col));
+                put::<T>(cast_mut::<T>(registers.as_mut()), index, value(lane, row, col));
             }
             registers
         });
@@ -133,12 +144,23 @@ where
     #[inline]
     #[track_caller]
     pub fn for_each(&self, group: WarpGroup<'_>, read: impl Fn(usize, usize, T) + LaneCapture) {
+        self.for_each_with_lane(group, |_, row, col, value| read(row, col, value));
+    }
+
+    /// Calls `read(lane, row, col, value)` for every element, in the lane that holds it.
+    #[inline]
+    #[track_caller]
+    pub fn for_each_with_lane(
+        &self,
+        group: WarpGroup<'_>,
+        read: impl Fn(Lane<'_>, usize, usize, T) + LaneCapture,
+    ) {
         let registers = &self.registers;
         group.each_thread(|lane, thread| {
             let registers = lane.get(registers);
             for index in 0..Self::ELEMENTS {
                 let (row, col) = Self::position(thread, index);
-                read(row, col, take::<T>(cast::<T>(registers.as_ref()), index));
+                read(lane, row, col, take::<T>(cast::<T>(registers.as_ref()), index));
             }
         });
     }
@@ -173,6 +195,21 @@ where
     where
         M64<N>: WgmmaColumns<U::Width>,
     {
+        self.map_with_lane(group, |_, row, col, element| value(row, col, element))
+    }
+
+    /// Makes the matrix with the elements `value(lane, row, col, element)`, in the lane that holds
+    /// each.
+    #[inline]
+    #[track_caller]
+    pub fn map_with_lane<U: Element>(
+        &self,
+        group: WarpGroup<'_>,
+        value: impl Fn(Lane<'_>, usize, usize, T) -> U + LaneCapture,
+    ) -> GroupAccumulator<N, U>
+    where
+        M64<N>: WgmmaColumns<U::Width>,
+    {
         let (old, first) = (&self.registers, group.warp_rank() * LANES);
         let registers = group.warp().each(|lane| {
             let old = lane.get(old);
@@ -180,7 +217,7 @@ where
             for index in 0..Self::ELEMENTS {
                 let (row, col) = Self::position(first + lane.id(), index);
                 let element = take::<T>(cast::<T>(old.as_ref()), index);
-                put::<U>(cast_mut::<U>(new.as_mut()), index, value(row, col, element));
+                put::<U>(cast_mut::<U>(new.as_mut()), index, value(lane, row, col, element));
             }
             new
         });
