@@ -35,13 +35,26 @@ impl<S: FragmentShape<RoleC, T::Width>, T: Element> Accumulator<S, T> {
         start: &RowParts<P>,
         fold: impl Fn(P, T) -> P + LaneCapture,
     ) -> RowParts<P> {
+        self.fold_rows_with_col(warp, start, |part, _, element| fold(part, element))
+    }
+
+    /// The same by `fold(part, col, element)`, which gets the element's column, too.
+    #[inline]
+    #[track_caller]
+    pub fn fold_rows_with_col<P: Copy + LaneCapture>(
+        &self,
+        warp: Warp<'_>,
+        start: &RowParts<P>,
+        fold: impl Fn(P, usize, T) -> P + LaneCapture,
+    ) -> RowParts<P> {
         let () = Self::HAS_ROWS_OF_FOUR_LANES;
         let (registers, start) = (&self.registers, &start.0);
         RowParts(warp.each(|lane| {
             let (registers, mut parts) = (lane.get(registers), lane.get(start));
             for index in 0..S::LAYOUT.elements() {
                 let part = &mut parts[row_of(index)];
-                *part = fold(*part, take::<T>(registers.as_ref(), index));
+                let (_, col) = S::LAYOUT.position(lane.id(), index);
+                *part = fold(*part, col, take::<T>(registers.as_ref(), index));
             }
             parts
         }))

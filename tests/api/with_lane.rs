@@ -48,6 +48,15 @@ fn through_group(
     of_rows.for_each_with_lane(group, |lane, row, value| {
         assert_eq!(rows.get(lane, (0, row)), value);
     });
+    let registers = doubled.registers();
+    let doubled = GroupAccumulator::<16, f32>::from_registers(registers);
+    let first = group.warp_rank() * 32;
+    group.warp().each(|lane| {
+        for index in 0..GroupAccumulator::<16, f32>::ELEMENTS {
+            let (row, col) = GroupAccumulator::<16, f32>::position(first + lane.id(), index);
+            assert_eq!(doubled.get(lane, index), 2.0 * from.get(lane, (row, col)));
+        }
+    });
     doubled
         .map_rows(group, &of_rows, |number, row| number + row)
         .for_each_with_lane(group, |_, row, col, number| to.set((row, col), number));

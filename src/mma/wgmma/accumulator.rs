@@ -322,10 +322,25 @@ where
         }))
     }
 
+    /// Returns element `index` of the lane: the one at
+    /// [`position`](Self::position)`(thread, index)`, for the lane's number in the warpgroup.
+    #[inline]
+    #[track_caller]
+    pub fn get(&self, lane: Lane<'_>, index: usize) -> T {
+        assert!(index < Self::ELEMENTS, "a lane of this accumulator holds N / 2 elements");
+        take::<T>(cast::<T>(self.registers.lane_ref(lane).as_ref()), index)
+    }
+
     /// The registers, in the form that the raw functions take.
     #[inline]
     pub fn registers(&self) -> PerLane<RegistersOf<N, T>> {
         self.registers
+    }
+
+    /// Makes an accumulator of its registers.
+    #[inline]
+    pub const fn from_registers(registers: PerLane<RegistersOf<N, T>>) -> Self {
+        GroupAccumulator { registers }
     }
 }
 

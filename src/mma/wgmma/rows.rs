@@ -44,12 +44,50 @@ where
         start: &RowParts<P>,
         fold: impl Fn(P, T) -> P + LaneCapture,
     ) -> RowParts<P> {
+        self.fold_rows_with_col(group, start, |part, _, element| fold(part, element))
+    }
+
+    /// The same by `fold(part, col, element)`, which gets the element's column, too.
+    ///
+    /// ```
+    /// use ptx_matrix::{mma::{GroupAccumulator, RowParts}, prelude::*};
+    ///
+    /// /// The column of the largest element of each row of 64 x 24.
+    /// #[kernel(threads = 128, target = "sm_80")]
+    /// fn column_of_largest(block: &Block, a: Global<f32>, d: GlobalMut<u32>) {
+    ///     let group = block.warp_group();
+    ///     let numbers =
+    ///         GroupAccumulator::<24, f32>::from_fn(group, |row, col| a.get(row * 24 + col));
+    ///     // An element's bits, which are in the order of positive numbers, and its column.
+    ///     let start = RowParts::splat(0_u64);
+    ///     let parts = numbers.fold_rows_with_col(group, &start, |largest, col, number| {
+    ///         largest.max(u64::from(number.to_bits()) << 32 | col as u64)
+    ///     });
+    ///     let largest = parts.combine(group.warp(), u64::max);
+    ///     largest.for_each(group, |row, largest| d.set(row, largest as u32));
+    /// }
+    ///
+    /// let a: Vec<f32> = (0..64 * 24).map(|i| (i * 7 % 1537) as f32).collect();
+    /// let mut d = [0; 64];
+    /// column_of_largest::simulate(1, &a, &mut d).check();
+    /// let row = &a[37 * 24..38 * 24];
+    /// assert!(row.iter().all(|number| *number <= row[d[37] as usize]));
+    /// ```
+    #[inline]
+    #[track_caller]
+    pub fn fold_rows_with_col<P: Copy + LaneCapture>(
+        &self,
+        group: WarpGroup<'_>,
+        start: &RowParts<P>,
+        fold: impl Fn(P, usize, T) -> P + LaneCapture,
+    ) -> RowParts<P> {
         let (registers, start) = (&self.registers, &start.0);
         RowParts(group.warp().each(|lane| {
             let (registers, mut parts) = (lane.get(registers), lane.get(start));
             for index in 0..Self::ELEMENTS {
                 let part = &mut parts[row_of(index)];
-                *part = fold(*part, take::<T>(cast::<T>(registers.as_ref()), index));
+                let (_, col) = Self::position(lane.id(), index);
+                *part = fold(*part, col, take::<T>(cast::<T>(registers.as_ref()), index));
             }
             parts
         }))
