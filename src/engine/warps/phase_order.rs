@@ -1,9 +1,9 @@
 //! Finds operations on an mbarrier that another schedule would put into another phase.
 //!
-//! - A wait for a phase must be ordered after the end of the phase before: a GPU tells only odd
+//! - A wait for a phase must be ordered after the end of the phase before. A GPU tells only odd
 //!   phases from even ones, and takes a phase that has not begun for over. The same holds for
 //!   expected bytes and for copies. (Arrivals may count in the phase before if others then count in
-//!   theirs: a reader may release its stage to several blocks in turn.)
+//!   theirs. So a reader may release its stage to several blocks in turn.)
 //! - A wait for a phase must be ordered before the end of the next one, which a GPU takes for the
 //!   phase before. So an operation that the next phase needs must be ordered after the wait.
 //! - Bytes must be expected before their phase ends. So an operation that the phase needs must be

@@ -174,9 +174,9 @@ pub trait Subtracts: Sealed {}
 /// can be in flight. [`finish_behind`](Self::finish_behind) returns the older ones while the newer
 /// ones continue.
 ///
-/// On a GPU, ptxas ends the overlap, and so the builder refuses the kernel, if this stands between
-/// a `wgmma` and its wait: a bounds check that may branch to a panic (load by `if i < a.len()`), or
-/// other accumulators that are made there (make zeros before).
+/// The builder refuses a kernel in which ptxas ends the overlap. Two things between a `wgmma` and
+/// its wait do that. One is a bounds check that may branch to a panic: load by `if i < a.len()`.
+/// The other is making further accumulators: make zeros before.
 #[must_use = "what is in flight is to be waited for, by `finish`"]
 pub struct InFlight<const N: usize, T: Element>
 where
