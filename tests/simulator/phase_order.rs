@@ -9,7 +9,7 @@ use ptx_matrix::sim::{BarrierMisuse, Misuse, SimError, Simulator};
 type Row = SharedTile<u32, 2, 32>;
 const BYTES: u32 = Row::BULK_BYTES;
 
-/// Runs the kernel with several seeds. Each must end with one finding.
+/// Runs the kernel with several seeds. Each must find an error.
 fn find(run: impl Fn(Simulator) -> Result<ptx_matrix::sim::Report, SimError>) -> Vec<SimError> {
     (0..16).map(|seed| run(Simulator::new(seed)).expect_err("something is wrong")).collect()
 }

@@ -49,17 +49,14 @@ impl Misuse {
             Misuse::GlobalUnwritten { .. } => {
                 "write it before: on the host, or in an earlier launch".into()
             }
-            Misuse::Race { other: Agent::WarpOfBlock(_), synced: Some(_), .. } => {
-                "put a `sync` of the block between the two, in a loop also at the end of a round \
-                 (of the warpgroup, if only its warps come there); or, with an mbarrier between \
-                 them, a `sync` of the warp before its arrival"
-                    .into()
-            }
-            Misuse::Race { other: Agent::WarpOfBlock(_), .. } => {
-                "put a `sync` of the block between the two (of the warpgroup, if only its warps \
-                 come there); or, with an mbarrier between them, a `sync` of the warp before its \
-                 arrival"
-                    .into()
+            Misuse::Race { other: Agent::WarpOfBlock(_), synced, .. } => {
+                let in_loop =
+                    if synced.is_some() { ", in a loop also at the end of a round" } else { "" };
+                format!(
+                    "put a `sync` of the block between the two{in_loop} (of the warpgroup, if only \
+                     its warps come there); or, with an mbarrier between them, a `sync` of the \
+                     warp before its arrival"
+                )
             }
             Misuse::Race { other: Agent::WarpOfPeer { .. }, .. } => {
                 "put a `sync` of the cluster between the two; or let one signal the other by a \
@@ -169,13 +166,10 @@ impl Misuse {
                     0 => "",
                     _ => " behind the last commit, or for fewer before it",
                 };
-                let refill = match *access {
-                    "read" => {
-                        "; if the copy is for a later step, start it behind a `sync` after \
-                               this read"
-                    }
-                    _ => "",
-                };
+                let is_read = *access == "read";
+                let refill = "; if the copy is for a later step, start it behind a `sync` after \
+                              this read";
+                let refill = if is_read { refill } else { "" };
                 format!(
                     "wait until at most {newer} group{} in flight (`wait::<{newer}>`){earlier}, \
                      and let other warps put a `sync` behind that{refill}",

@@ -155,7 +155,7 @@ impl Findings {
 
     /// Records a misuse by an access. Returns whether it is a new error.
     fn note_new(&self, by: Access, misuse: Misuse, cause: Option<Cause>) -> bool {
-        self.add_to_found(self.finding_of(by, misuse, cause))
+        self.add(self.finding_of(by, misuse, cause))
     }
 
     /// Records a misuse that only another schedule shows. Another error may be its cause, so it
@@ -192,21 +192,8 @@ impl Findings {
         is_warp_group(by.agent, self.blocks.len())
     }
 
-    /// Adds a finding in the block of this rank unless an equal one is known. Returns whether it is
-    /// a new error.
-    pub(crate) fn add(
-        &self,
-        misuse: Misuse,
-        cause: Option<Cause>,
-        place: Option<Place>,
-        rank: usize,
-        warp: Option<usize>,
-        lane: Option<usize>,
-    ) -> bool {
-        self.add_to_found(self.finding(misuse, cause, place, rank, warp, lane))
-    }
-
-    fn finding(
+    /// Makes a finding in the block of this rank.
+    pub(crate) fn finding(
         &self,
         misuse: Misuse,
         cause: Option<Cause>,
@@ -223,7 +210,8 @@ impl Findings {
         finding
     }
 
-    fn add_to_found(&self, finding: Finding) -> bool {
+    /// Adds a finding unless an equal one is known. Returns whether it is a new error.
+    pub(crate) fn add(&self, finding: Finding) -> bool {
         if self.is_derailed.get() {
             return false;
         }

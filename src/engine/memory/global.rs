@@ -559,6 +559,6 @@ fn race(
     let (other_place, other) = (earlier.location.into(), block.findings.agent(by, earlier));
     let are_writes = (access == "write", other_access == "write");
     let same_closure = by.shows_order(&earlier, are_writes, &block.order);
-    let synced = block.shared.sync_between(&by, &earlier);
+    let synced = block.order.sync_between(&by, &earlier);
     Misuse::Race { access, memory, other_access, other_place, other, same_closure, synced }
 }

@@ -15,7 +15,9 @@
 
 use crate::engine::memory::race::{Access, Lanes};
 use crate::lane::LANES;
+use core::panic::Location;
 use std::cell::{Cell, RefCell};
+use std::num::NonZero;
 use std::ops::Range;
 use std::vec::Vec;
 
@@ -97,7 +99,7 @@ pub(crate) struct Known {
     fenced: [Ticks; 3],
     /// For each warp, a tick that some lane of it has reached in every schedule. This orders no
     /// accesses to memory.
-    come: Vec<u32>,
+    progress: Vec<u32>,
     /// The blocks of the cluster that are known to run, one bit each.
     started: u16,
 }
@@ -154,7 +156,7 @@ impl Known {
     pub(crate) fn join(&mut self, other: &Known) {
         self.seen.join(&other.seen);
         self.over.join(&other.over);
-        join_ticks(&mut self.come, &other.come);
+        join_ticks(&mut self.progress, &other.progress);
         self.started |= other.started;
         self.fenced.iter_mut().zip(&other.fenced).for_each(|(own, other)| own.join(other));
     }
@@ -165,15 +167,16 @@ impl Known {
         let mut over = self.over.clone();
         over.join(&self.seen);
         let seen = Ticks { warps: Vec::new(), asynchronous: self.seen.asynchronous.clone() };
-        let come = self.come.clone();
-        Known { seen, over, fenced: Default::default(), come, started: self.started }
+        let progress = self.progress.clone();
+        Known { seen, over, fenced: Default::default(), progress, started: self.started }
     }
 
     /// The knowledge that a relaxed arrival passes on: the progress of warps, that its block runs,
     /// and fenced initialisations of mbarriers.
     pub(crate) fn relaxed(mut self) -> Known {
         let made = std::mem::take(&mut self.fenced[Space::Barriers as usize]);
-        let mut known = Known { started: self.started, come: self.come, ..Known::default() };
+        let mut known =
+            Known { started: self.started, progress: self.progress, ..Known::default() };
         known.fenced[Space::Barriers as usize] = made;
         known
     }
@@ -195,6 +198,8 @@ struct WarpOrder {
     /// partial.
     synced: u32,
     block_synced: u32,
+    /// The line of the block's last `sync`.
+    synced_at: Option<&'static Location<'static>>,
     /// The knowledge that all lanes share.
     common: Known,
     /// The additional knowledge of single lanes since the warp's last `sync`.
@@ -259,9 +264,9 @@ impl Order {
             .iter()
             .enumerate()
             .for_each(|(warp, order)| of_block.pass(warp, 0..LANES, order.block_synced));
-        let come: Vec<u32> = warps.iter().map(|order| order.block_synced).collect();
+        let progress: Vec<u32> = warps.iter().map(|order| order.block_synced).collect();
         for (warp, order) in warps.iter_mut().enumerate() {
-            order.common.come = come.clone();
+            order.common.progress = progress.clone();
             order.common.seen = of_block.clone();
             order.common.seen.pass(warp, 0..LANES, order.synced);
         }
@@ -370,7 +375,7 @@ impl Order {
             .filter(|(lane, _)| lanes.contains(lane))
             .for_each(|(_, own)| known.join(own));
         known.seen.pass(warp, lanes, order.tick);
-        pass_tick(&mut known.come, warp, order.tick);
+        pass_tick(&mut known.progress, warp, order.tick);
         order.tick += 1;
         known
     }
@@ -379,19 +384,20 @@ impl Order {
     /// no accesses to memory. Ends the tick.
     pub(crate) fn release_progress(&self, warp: usize) -> Known {
         let order = &mut self.warps.borrow_mut()[warp];
-        let mut come = order.common.come.clone();
-        order.own.iter().for_each(|(_, own)| join_ticks(&mut come, &own.come));
-        pass_tick(&mut come, warp, order.tick);
+        let mut progress = order.common.progress.clone();
+        order.own.iter().for_each(|(_, own)| join_ticks(&mut progress, &own.progress));
+        pass_tick(&mut progress, warp, order.tick);
         order.tick += 1;
-        Known { come, ..Known::default() }
+        Known { progress, ..Known::default() }
     }
 
-    /// Lets a warp know the current progress of these.
+    /// Lets a warp know the current progress of these. It may include more than the operation that
+    /// the warp waited for, so that some mistakes stay unfound.
     pub(crate) fn acquire_progress(&self, warp: usize, of: Range<usize>) {
         let mut warps = self.warps.borrow_mut();
         for other in of {
             let tick = warps[other].tick;
-            pass_tick(&mut warps[warp].common.come, other, tick);
+            pass_tick(&mut warps[warp].common.progress, other, tick);
         }
     }
 
@@ -401,7 +407,7 @@ impl Order {
         let warps = self.warps.borrow();
         let Some(warp) = warps.get(later.agent) else { return true };
         let has = |known: &Known| {
-            known.come.get(earlier.agent).is_some_and(|&known| known >= earlier.tick)
+            known.progress.get(earlier.agent).is_some_and(|&known| known >= earlier.tick)
         };
         later.agent == earlier.agent
             || has(&warp.common)
@@ -450,15 +456,33 @@ impl Order {
         order.own.clear();
     }
 
-    /// Synchronises all warps of a block.
-    pub(crate) fn sync_block(&self, warps: Range<usize>) {
+    /// Synchronises all warps of a block, at this line.
+    pub(crate) fn sync_block(&self, warps: Range<usize>, at: &'static Location<'static>) {
         if self.is_partial() {
-            self.sync_warps(&Vec::from_iter(warps));
-            return;
+            self.sync_warps(&Vec::from_iter(warps.clone()));
+        } else {
+            warps.clone().for_each(|warp| self.sync_warp(warp));
         }
-        warps.clone().for_each(|warp| self.sync_warp(warp));
-        let mut order = self.warps.borrow_mut();
-        warps.for_each(|warp| order[warp].block_synced = order[warp].synced);
+        for order in &mut self.warps.borrow_mut()[warps] {
+            order.block_synced = order.synced;
+            order.synced_at = Some(at);
+        }
+    }
+
+    /// The line of the last `sync` of the block before two accesses of different warps, if it is
+    /// between their lines.
+    pub(crate) fn sync_between(&self, one: &Access, other: &Access) -> Option<NonZero<u32>> {
+        let sync = self.warps.borrow().get(one.agent)?.synced_at?;
+        let [first, last] = match [one.location, other.location] {
+            [one, other] if one.line() < other.line() => [one, other],
+            [one, other] => [other, one],
+        };
+        let is_between = first.line() < sync.line() && sync.line() < last.line();
+        let are_in_file = [first, last].iter().all(|access| access.file() == sync.file());
+        let are_of_warps = one.agent != other.agent
+            && one.epoch == other.epoch
+            && self.are_of_one_block(one.agent, other.agent);
+        NonZero::new(sync.line()).filter(|_| is_between && are_in_file && are_of_warps)
     }
 
     /// Synchronises these warps.
@@ -481,7 +505,6 @@ pub(crate) fn executing(lane: Option<usize>) -> Range<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use core::panic::Location;
 
     /// Two warps with a barrier.
     fn partial() -> Order {
@@ -564,7 +587,7 @@ mod tests {
     fn who_knows_of_a_write_can_fence_it_too() {
         let order = partial();
         let write = access(&order, 0, Lanes::One(0));
-        order.sync_block(0..2);
+        order.sync_block(0..2, Location::caller());
         let reader = access(&order, 1, Lanes::One(0));
         assert!(order.knows(&reader, &write) && !order.is_fenced(Space::Shared, &reader, &write));
         order.fence(1, 0..1, &[Space::Shared]);
@@ -592,7 +615,7 @@ mod tests {
     }
 
     #[test]
-    fn relaxed_arrival_tells_of_fenced_barriers_only() {
+    fn relaxed_arrival_tells_of_progress_and_fenced_barriers_only() {
         let order = Order::new(2, 1);
         let made = access(&order, 0, Lanes::One(0));
         order.fence(0, 0..1, &[Space::Barriers]);
@@ -601,5 +624,21 @@ mod tests {
         let user = access(&order, 1, Lanes::One(3));
         assert!(order.is_fenced(Space::Barriers, &user, &made) && order.knows_started(&user, 0));
         assert!(!order.knows(&user, &made) && !order.knows_over(&user, &made));
+        let later = access(&order, 0, Lanes::Each);
+        assert!(order.has_come(&user, &made) && !order.has_come(&user, &later));
+    }
+
+    #[test]
+    fn progress_is_no_knowledge_of_memory() {
+        let order = partial();
+        let write = access(&order, 0, Lanes::Each);
+        let released = order.release_progress(0);
+        let later = access(&order, 0, Lanes::Each);
+        order.acquire(1, 3..4, &released);
+        let reader = access(&order, 1, Lanes::One(3));
+        assert!(order.has_come(&reader, &write) && !order.knows(&reader, &write));
+        assert!(!order.has_come(&reader, &later));
+        order.acquire_progress(1, 0..1);
+        assert!(order.has_come(&reader, &later));
     }
 }

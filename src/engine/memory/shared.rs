@@ -16,8 +16,7 @@ use crate::engine::wgmma;
 use crate::fragment::SwizzleBits;
 use crate::lane::Site;
 use core::panic::Location;
-use std::cell::{Cell, RefCell};
-use std::num::NonZero;
+use std::cell::RefCell;
 use std::ops::Range;
 use std::rc::Rc;
 use std::vec;
@@ -68,8 +67,6 @@ pub(crate) struct SharedMemory {
     swizzled: RefCell<Vec<SwizzledCopy>>,
     /// The tile elements whose rows `ldmatrix` reads, for each chunk of 16 bytes.
     rows: RefCell<Vec<Row>>,
-    /// The last `sync` that all warps have passed.
-    last_sync: Cell<Option<&'static Location<'static>>>,
     /// The rank of the block.
     rank: usize,
     findings: Rc<Findings>,
@@ -85,7 +82,6 @@ impl SharedMemory {
             sources: RefCell::default(),
             swizzled: RefCell::default(),
             rows: RefCell::default(),
-            last_sync: Cell::default(),
             rank,
             findings,
             order,
@@ -728,27 +724,6 @@ impl SharedMemory {
         }
     }
 
-    /// Records that all warps of the block have passed a `sync`.
-    pub(crate) fn pass_sync(&self, location: &'static Location<'static>) {
-        self.last_sync.set(Some(location));
-    }
-
-    /// The line of the last `sync` of the block before two accesses of different warps, if it is
-    /// between their lines.
-    pub(crate) fn sync_between(&self, one: &Access, other: &Access) -> Option<NonZero<u32>> {
-        let sync = self.last_sync.get()?;
-        let [first, last] = match (one.location, other.location) {
-            (one, other) if one.line() < other.line() => [one, other],
-            (one, other) => [other, one],
-        };
-        let is_between = first.line() < sync.line() && sync.line() < last.line();
-        let are_in_file = [first, last].iter().all(|access| access.file() == sync.file());
-        let are_of_warps =
-            one.epoch == other.epoch && self.order.are_of_one_block(one.agent, other.agent);
-        let is_known = is_between && are_in_file && are_of_warps && one.agent != other.agent;
-        NonZero::new(sync.line()).filter(|_| is_known)
-    }
-
     /// The race of an access with an earlier one by another thread.
     fn race(
         &self,
@@ -762,7 +737,7 @@ impl SharedMemory {
         let are_writes = (access == "write", other_access == "write");
         let same_closure = by.shows_order(&earlier, are_writes, &self.order);
         let memory = Memory::Shared { address };
-        let synced = self.sync_between(&by, &earlier);
+        let synced = self.order.sync_between(&by, &earlier);
         Misuse::Race { access, memory, other_access, other_place, other, same_closure, synced }
     }
 }

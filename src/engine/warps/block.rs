@@ -181,12 +181,11 @@ impl BlockState {
 
     /// All warps of the block have reached a `sync`.
     pub(crate) fn pass_sync(&self, location: &'static Location<'static>) {
-        self.shared.pass_sync(location);
         self.epoch.update(|epoch| epoch + 1);
         if let Some(recorder) = &self.recorder {
             recorder.borrow_mut().pass_barrier();
         }
-        self.order.sync_block(self.agent_of(0)..self.agent_of(self.warps()));
+        self.order.sync_block(self.agent_of(0)..self.agent_of(self.warps()), location);
     }
 
     /// Checks the operands of a named barrier, to which a warp comes.

@@ -144,7 +144,7 @@ fn note_end(block: &BlockState, misuse: Misuse, place: Option<Place>, lane: Opti
     let (rank, warp) = (block.rank, Some(block.running()));
     let cause =
         try_with_cluster(|cluster| deadlock::cause(cluster, &misuse, rank, warp, place.as_ref()));
-    block.findings.add(misuse, cause, place, rank, warp, lane);
+    block.findings.add(block.findings.finding(misuse, cause, place, rank, warp, lane));
 }
 
 /// Unwinds the remaining warps of a run that `ended_by` has ended.

@@ -53,8 +53,8 @@ struct Ordered {
 struct Expected {
     operation: Ordered,
     bytes: u32,
-    /// The bytes that the phase would have without this operation, and without all those that are
-    /// ordered after it; relative to the expected bytes.
+    /// The bytes that the phase would still lack without this operation and without all those that
+    /// are ordered after it.
     lacking: i64,
 }
 

@@ -171,7 +171,7 @@ pub(crate) fn run(job: &Job<'_>, first: Grid, seed: u64, patience: u64, recorded
     let findings = Rc::clone(&cluster.blocks[0].findings);
     if let Err(stopped) = ran {
         let Stopped { misuse, place, rank, warp, lane } = *stopped;
-        findings.add(misuse, cause, place, rank, warp, lane);
+        findings.add(findings.finding(misuse, cause, place, rank, warp, lane));
     }
     let (accesses, boxes) = (cluster.blocks[0].global.take(), cluster.boxes.take());
     let recorders = cluster.blocks.into_iter().filter_map(|block| {
