@@ -8,7 +8,7 @@
 //! | `block.rs` | the state of a block and of a cluster |
 //! | `cluster.rs`, `mbarrier.rs`, `registers.rs` | `barrier.cluster`, mbarriers, `setmaxnreg` |
 //! | `divergence.rs` | lanes that diverge |
-//! | `phase_order.rs` | operations on mbarriers that another schedule would put into another phase |
+//! | `phase_order.rs` | operations on mbarriers that may belong to another phase |
 //! | `deadlock.rs`, `polling.rs` | waits without end, loops without end |
 //! | `handover.rs` | the mistake behind a misuse of memory that mbarriers guard |
 //! | `stack.rs` | stack overflow |
