@@ -17,9 +17,9 @@ pub struct Arguments {
 const AFTER_HELP: &str = "Steps:
   formatting, lints, documentation, tests, examples, examples in the documentation
   kernels for every target
+  packages: the crates as cargo publishes them, and the workspaces of `cargo ptx new` with them
   conformance on the simulator
   a hundred schedules of each kernel
-  packages: the crates as cargo publishes them, and the workspaces of `cargo ptx new` with them
 
 The steps of the first line run one after another, beside the others.
 
@@ -38,13 +38,13 @@ type Step = (&'static str, fn() -> Result<()>);
 
 /// These steps run one after another, on a second thread beside [`STEPS`].
 ///
-/// The simulated runs follow the kernels' build, at a time when the tests have been compiled. Both
-/// threads take about as long.
+/// The others follow the kernels' build, at a time when the tests have been compiled. Both threads
+/// take about as long. The simulated runs come last: they keep all cores busy to their end.
 const BESIDE: [Step; 4] = [
     ("kernels for every target", build_kernels),
+    ("packages", test_packages),
     ("conformance on the simulator", || simulate(&[])),
     ("a hundred schedules of each kernel", || simulate(&["--rounds", "1", "--schedules", "100"])),
-    ("packages", test_packages),
 ];
 
 const STEPS: [Step; 6] = [

@@ -5,6 +5,7 @@ use crate::process::{cargo, status, with_target};
 use anyhow::{Context, Result, ensure};
 use ptx_matrix_output::{out, outln};
 use serde::Deserialize;
+use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -34,8 +35,8 @@ struct Profile {
     test: bool,
 }
 
-/// Compiles the test programs, and runs one more at a time than there are cores: some wait until
-/// another build ends.
+/// Compiles the test programs, and runs two at a time for each core: many wait until another build
+/// ends.
 pub fn run() -> Result<()> {
     let arguments = ["test", "--workspace", "--all-features"];
     ensure!(status(cargo().args(arguments).arg("--no-run"))?.success(), "the tests do not compile");
@@ -46,12 +47,12 @@ pub fn run() -> Result<()> {
         .stderr(Stdio::inherit())
         .output()?;
     ensure!(listed.status.success(), "cargo does not say which test programs there are");
-    let programs = programs(&String::from_utf8(listed.stdout)?)?;
+    let programs = from_both_ends(programs(&String::from_utf8(listed.stdout)?)?);
     ensure!(!programs.is_empty(), "cargo says that there are no test programs");
 
     let (next, failed) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
     thread::scope(|scope| {
-        for _ in 0..=thread::available_parallelism().map_or(1, usize::from) {
+        for _ in 0..2 * thread::available_parallelism().map_or(1, usize::from) {
             scope.spawn(|| {
                 while let Some(program) = programs.get(next.fetch_add(1, Ordering::Relaxed)) {
                     if !passes(program).unwrap_or_else(|error| {
@@ -85,6 +86,20 @@ fn programs(messages: &str) -> Result<Vec<Program>> {
         }
     }
     Ok(programs)
+}
+
+/// The programs in another order: the first, the last, the second, the second last, ...
+///
+/// Programs of one package are neighbours in cargo's order. Those of some packages build kernels,
+/// one program at a time; those of others simulate kernels, and keep the cores busy meanwhile.
+fn from_both_ends<T>(programs: Vec<T>) -> Vec<T> {
+    let mut programs = VecDeque::from(programs);
+    let mut ordered = Vec::with_capacity(programs.len());
+    while let Some(first) = programs.pop_front() {
+        ordered.push(first);
+        ordered.extend(programs.pop_back());
+    }
+    ordered
 }
 
 /// Runs a program, and prints its output in one piece.
@@ -130,6 +145,12 @@ mod tests {
             ("exec", Path::new("/p"))
         );
         assert!(programs("no message").is_err());
+    }
+
+    #[test]
+    fn each_program_is_in_the_order_once() {
+        assert_eq!(from_both_ends(vec![1, 2, 3, 4, 5]), [1, 5, 2, 4, 3]);
+        assert_eq!(from_both_ends(vec![1, 2]), [1, 2]);
     }
 
     /// Cargo does not run the unit tests of a library with `test = false`, and does not say so.
