@@ -1,10 +1,12 @@
-//! Reductions at the destination of a bulk copy (`cp.reduce.async.bulk`, `red.async`).
+//! Reductions: at the destination of a bulk copy (`cp.reduce.async.bulk`, `red.async`), and of an
+//! element in global memory by one lane (`red`).
 
 use crate::element::{Element, bf16, f16};
 #[doc(hidden)]
 pub use crate::isa::Operation;
 use crate::lane::Sealed;
 use crate::raw;
+use crate::target::AtLeast;
 
 /// A reduction of elements in global memory: `element = op(element, tile's element)`.
 ///
@@ -64,19 +66,45 @@ pub trait SharedReduction<T: Element>: Sealed + Copy {
     unsafe fn reduce_by(to: u32, value: T, barrier: u32);
 }
 
+/// A reduction of an element in global memory by a lane's value, for
+/// [`GlobalMut::reduce`](crate::memory::GlobalMut::reduce).
+///
+/// | | elements |
+/// | --- | --- |
+/// | [`Add`] | `u32`, `i32`, `u64`, `i64`, `f32`, `f64`, `f16`, and on sm_90 `bf16` |
+/// | [`Min`], [`Max`] | `u32`, `i32`, `u64`, `i64` |
+/// | [`Inc`], [`Dec`] | `u32` |
+/// | [`And`], [`Or`], [`Xor`] | `u32`, `i32`, `u64`, `i64` |
+#[diagnostic::on_unimplemented(
+    message = "an atomic reduction of `{T}` by `{Self}` does not exist",
+    note = "the table of `ptx_matrix::copy::reduction::AtomicReduction` says which elements have \
+            which reductions"
+)]
+pub trait AtomicReduction<T: Element>: Operates {
+    /// The GPUs that have it.
+    #[doc(hidden)]
+    type Needs;
+    /// # Safety
+    /// As for the raw function.
+    #[doc(hidden)]
+    unsafe fn reduce_element(to: *mut T, value: T);
+}
+
 /// The operation of a reduction, for any element type.
 pub trait Operates: Sealed + Copy {
     #[doc(hidden)]
     const OPERATION: Operation;
 }
 
-/// For each operation: its name in PTX, and the suffix of its raw function for each element type,
-/// in global and in shared memory.
+/// For each operation: its name in PTX, and the suffix of its raw function for each element type:
+/// for bulk copies to global memory, in shared memory, and for atomic reductions in global memory.
+/// The last have the lowest GPU, too.
 macro_rules! reductions {
     (
         $(
             $(#[$doc:meta])* $name:ident $ptx:ident: [$($element:ty = $kind:ident),*]
-                [$($shared:ty = $shared_kind:ident),*];
+                [$($shared:ty = $shared_kind:ident),*]
+                [$($atomic:ty = $atomic_kind:ident $sm:literal),*];
         )*
     ) => {$(
         $(#[$doc])*
@@ -136,29 +164,50 @@ macro_rules! reductions {
                 }
             }
         )*
+        $(
+            impl AtomicReduction<$atomic> for $name {
+                type Needs = AtLeast<$sm>;
+
+                #[inline]
+                #[track_caller]
+                unsafe fn reduce_element(to: *mut $atomic, value: $atomic) {
+                    let reduce =
+                        pastey::paste!(raw::[<red_relaxed_gpu_global_ $ptx _ $atomic_kind>]);
+                    // SAFETY: the caller upholds the conditions.
+                    unsafe { reduce(to.cast(), value.to_bits()) }
+                }
+            }
+        )*
     )*};
 }
 
 reductions! {
     /// The sum; integers wrap.
     Add add: [u32 = u32, i32 = s32, u64 = u64, f32 = f32, f64 = f64, f16 = f16, bf16 = bf16]
-        [u32 = u32, i32 = s32, u64 = u64, i64 = u64]; // Modulo 2^64 a sign makes no difference.
+        [u32 = u32, i32 = s32, u64 = u64, i64 = u64] // Modulo 2^64 a sign makes no difference.
+        [
+            u32 = u32 75, i32 = s32 75, u64 = u64 75, i64 = u64 75, f32 = f32 75, f64 = f64 75,
+            f16 = f16 75, bf16 = bf16 90
+        ];
     /// The minimum.
     Min min: [
         u32 = u32, i32 = s32, u64 = u64, i64 = s64, f16 = f16, bf16 = bf16
-    ] [u32 = u32, i32 = s32];
+    ] [u32 = u32, i32 = s32] [u32 = u32 75, i32 = s32 75, u64 = u64 75, i64 = s64 75];
     /// The maximum.
     Max max: [
         u32 = u32, i32 = s32, u64 = u64, i64 = s64, f16 = f16, bf16 = bf16
-    ] [u32 = u32, i32 = s32];
-    /// `element + 1`, or 0 if the element is at least the tile's element.
-    Inc inc: [u32 = u32] [u32 = u32];
-    /// `element - 1`, or the tile's element if the element is 0 or greater than that.
-    Dec dec: [u32 = u32] [u32 = u32];
+    ] [u32 = u32, i32 = s32] [u32 = u32 75, i32 = s32 75, u64 = u64 75, i64 = s64 75];
+    /// `element + 1`, or 0 if the element is at least the value.
+    Inc inc: [u32 = u32] [u32 = u32] [u32 = u32 75];
+    /// `element - 1`, or the value if the element is 0 or greater than that.
+    Dec dec: [u32 = u32] [u32 = u32] [u32 = u32 75];
     /// Bitwise AND.
-    And and: [u32 = b32, i32 = b32, u64 = b64, i64 = b64] [u32 = b32, i32 = b32];
+    And and: [u32 = b32, i32 = b32, u64 = b64, i64 = b64] [u32 = b32, i32 = b32]
+        [u32 = b32 75, i32 = b32 75, u64 = b64 75, i64 = b64 75];
     /// Bitwise OR.
-    Or or: [u32 = b32, i32 = b32, u64 = b64, i64 = b64] [u32 = b32, i32 = b32];
+    Or or: [u32 = b32, i32 = b32, u64 = b64, i64 = b64] [u32 = b32, i32 = b32]
+        [u32 = b32 75, i32 = b32 75, u64 = b64 75, i64 = b64 75];
     /// Bitwise XOR.
-    Xor xor: [u32 = b32, i32 = b32, u64 = b64, i64 = b64] [u32 = b32, i32 = b32];
+    Xor xor: [u32 = b32, i32 = b32, u64 = b64, i64 = b64] [u32 = b32, i32 = b32]
+        [u32 = b32 75, i32 = b32 75, u64 = b64 75, i64 = b64 75];
 }

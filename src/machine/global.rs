@@ -281,6 +281,13 @@ impl<T: Element> RawSlice<T> {
         self.set(index, value, site);
     }
 
+    /// The address of element `index`, for an atomic reduction.
+    #[inline]
+    pub(crate) fn to_reduce(self, index: usize, site: Site) -> *mut T {
+        let _ = self.as_ptr(true);
+        self.element(index, "reduction", site)
+    }
+
     /// Writes the bytes of `piece` to consecutive elements from `first` on.
     ///
     /// # Safety

@@ -167,7 +167,7 @@ macro_rules! matrix {
             /// The index of (row, col) in the slice. Outside the matrix, the kernel stops.
             #[inline]
             #[track_caller]
-            fn index(self, row: usize, col: usize) -> usize {
+            pub(crate) fn index(self, row: usize, col: usize) -> usize {
                 let inside = row < self.rows() && col < self.cols();
                 check!(
                     inside,

@@ -4,6 +4,7 @@
 mod accumulators;
 mod async_stores;
 mod asynchronous;
+mod atomic_reductions;
 mod bank_conflicts;
 mod barrier;
 mod barrier_memory;

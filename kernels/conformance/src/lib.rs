@@ -9,6 +9,7 @@
 
 pub mod approx;
 pub mod arithmetic;
+pub mod atomic_reductions;
 pub mod barriers;
 pub mod copies;
 pub mod fragments;

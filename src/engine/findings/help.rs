@@ -82,7 +82,8 @@ impl Misuse {
                 "put a `sync` of the warp between the two".into()
             }
             Misuse::Race { other: Agent::OtherBlock(_), .. } => {
-                "blocks run in any order: what one writes, no other may touch in the same launch"
+                "blocks run in any order: what one writes, no other may touch in the same launch; \
+                 to add to one element, all call `GlobalMut::reduce`"
                     .into()
             }
             Misuse::Race { other: Agent::WarpGroup, .. } => {

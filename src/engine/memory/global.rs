@@ -155,6 +155,28 @@ impl Accessed {
         }
     }
 
+    /// Reduces the element at `address` by a value.
+    fn reduce(
+        &mut self,
+        block: &BlockState,
+        by: Access,
+        address: usize,
+        reduction: Reduction,
+        by_value: &[u8],
+    ) {
+        let reductions = self.reductions.get_or_insert_default();
+        reductions.history.read(by, &block.order);
+        match &mut self.value {
+            Some(Value { bytes, len }) => {
+                reduction.apply(&mut bytes[..usize::from(*len)], by_value);
+            }
+            None => {
+                check_written(block, by, address..address + by_value.len(), self.element);
+                reductions.values.push((reduction, Value::new(by_value)));
+            }
+        }
+    }
+
     /// A reduction that is not ordered before this access. It writes: that it is over, as for a
     /// read, does not suffice.
     fn reduction_beside(&self, by: &Access, order: &Order) -> Option<Access> {
@@ -431,6 +453,30 @@ pub(crate) fn write_global(
     });
 }
 
+/// Reduces an element by a value of the running lane.
+pub(crate) fn reduce(
+    site: Site,
+    address: usize,
+    element: ElementOf,
+    reduction: Reduction,
+    value: &[u8],
+) {
+    with_block(|block| {
+        wgmma::check_stored(block, site, value);
+        let by = block.access(site);
+        let mut global = block.global.borrow_mut();
+        let (accessed, copy) = global.with_conflict(address, element, true);
+        if let Some(copy) = copy {
+            block.findings.note(by, store_in_flight("reduction", element, copy));
+        }
+        if let Some((earlier, wrote)) = accessed.history.beside(&by, &block.order) {
+            let accesses = ("reduction", read_or_write(wrote));
+            block.findings.note(by, race(block, accesses, element.into(), by, earlier));
+        }
+        accessed.reduce(block, by, address, reduction, value);
+    });
+}
+
 /// Starts a bulk copy to these elements, or a reduction of them. Reports accesses that are not
 /// ordered before it, and other copies in flight. One error of each kind is enough. Returns the
 /// copy's number.
@@ -505,16 +551,7 @@ pub(crate) fn land_reduction(
     by_value: &[u8],
 ) {
     let mut global = block.global.borrow_mut();
-    let accessed = global.accessed(address, element);
-    let reductions = accessed.reductions.get_or_insert_default();
-    reductions.history.read(by, &block.order);
-    match &mut accessed.value {
-        Some(Value { bytes, len }) => reduction.apply(&mut bytes[..usize::from(*len)], by_value),
-        None => {
-            check_written(block, by, address..address + by_value.len(), element);
-            reductions.values.push((reduction, Value::new(by_value)));
-        }
-    }
+    global.accessed(address, element).reduce(block, by, address, reduction, by_value);
 }
 
 /// Reports the first of a bulk copy's elements that an ordinary store wrote without a proxy fence

@@ -17,6 +17,8 @@ pub(crate) enum Kind {
     f16,
     bf16,
     f32,
+    /// f32 with subnormal operands and results as zeros.
+    f32_ftz,
     f64,
 }
 
@@ -32,7 +34,7 @@ impl Kind {
     pub(crate) const fn bytes(self) -> usize {
         match self {
             Kind::f16 | Kind::bf16 => 2,
-            Kind::u32 | Kind::s32 | Kind::b32 | Kind::f32 => 4,
+            Kind::u32 | Kind::s32 | Kind::b32 | Kind::f32 | Kind::f32_ftz => 4,
             Kind::u64 | Kind::s64 | Kind::b64 | Kind::f64 => 8,
         }
     }
@@ -137,6 +139,14 @@ impl Reduction {
             Kind::f32 => {
                 let [old, value] = [old, value].map(|bits| f32::from_bits(bits as u32));
                 let new = old + value;
+                u64::from(if new.is_nan() { NAN_F32 } else { new.to_bits() })
+            }
+            Kind::f32_ftz => {
+                let flushed = |value: f32| {
+                    if value.is_subnormal() { 0.0f32.copysign(value) } else { value }
+                };
+                let [old, value] = [old, value].map(|bits| flushed(f32::from_bits(bits as u32)));
+                let new = flushed(old + value);
                 u64::from(if new.is_nan() { NAN_F32 } else { new.to_bits() })
             }
             // An operand that is a NaN stays as it is, even a signalling one.

@@ -10,22 +10,52 @@ use crate::engine::{
     Mode,
     findings::Misuse,
     memory::{
-        copies, matrix,
+        ElementOf, Slice, copies, global, matrix,
+        reduction::{Kind, Reduction},
         shared::{load_shared, store_shared},
         slices,
     },
-    record::note_collective,
+    record::{note_collective, note_reduction},
     warps::{
         block::BlockState,
         context::{current_lane, fail, with_block, with_cluster},
         divergence::BAR_WARP_SYNC,
         lanes::collective,
-        polling::spend,
+        polling::{note_access, spend},
     },
 };
 use crate::fragment::{Arrangement, Registers, RowAddr};
 use crate::lane::{Grid, LANES, PerLane, Site};
 use bytemuck::Pod;
+
+/// `red` of global memory, by the running lane.
+pub(crate) fn reduce_global(
+    site: Site,
+    form: &'static str,
+    to: *mut u8,
+    reduction: Reduction,
+    value: &[u8],
+) {
+    if std::thread::panicking() {
+        return;
+    }
+    note_access(site);
+    if current_lane().is_none() {
+        fail(site, Misuse::RawAtWarpScope { form });
+    }
+    let (slice, index) = slices::find_for_copy(site, to, value.len(), value.len(), true);
+    let Slice { name, element, .. } = slice;
+    if element != value.len() {
+        fail(site, Misuse::ReductionWidth { name, element, bytes: value.len() });
+    }
+    note_reduction(site, form, to.addr(), value.len());
+    // Unlike a bulk copy, `red` flushes subnormal numbers to zero in f32.
+    let kind = if reduction.kind == Kind::f32 { Kind::f32_ftz } else { reduction.kind };
+    let reduction = Reduction { kind, ..reduction };
+    // Exposed, since the block's writes go there after its end.
+    let address = to.expose_provenance();
+    global::reduce(site, address, ElementOf { name, index }, reduction, value);
+}
 
 /// `ldmatrix`.
 #[track_caller]

@@ -209,6 +209,14 @@ pub(crate) fn note_element(site: Site, traffic: Traffic, address: usize, bytes: 
     }
 }
 
+/// Records that a lane reduces an element of global memory.
+#[inline]
+pub(crate) fn note_reduction(site: Site, form: &'static str, address: usize, bytes: usize) {
+    if RECORDING.get() {
+        access(site, form, Traffic::GlobalWrite, address, bytes);
+    }
+}
+
 /// Records that a lane starts a copy of `bytes` bytes from global memory.
 #[inline]
 pub(crate) fn note_copy(site: Site, form: &'static str, to: u32, bytes: usize) {

@@ -1,4 +1,5 @@
-//! Reductions by bulk copies, in global memory and in shared memory of other blocks.
+//! Reductions by bulk copies, in global memory and in shared memory of other blocks; atomic
+//! reductions in global memory.
 
 use super::{Check, upload, with_output};
 use crate::data::Rng;
@@ -8,7 +9,7 @@ use half::{bf16, f16};
 use ptx_matrix::forms::Needs;
 use ptx_matrix::launch::Device;
 use ptx_matrix_conformance_kernels::bulk::{self as kernels, REDUCED};
-use ptx_matrix_conformance_kernels::{async_stores, cluster};
+use ptx_matrix_conformance_kernels::{async_stores, atomic_reductions, cluster};
 use rand::RngExt;
 use std::borrow::{Borrow, BorrowMut};
 use std::cmp::Ordering;
@@ -27,14 +28,15 @@ type Launch<D, T> = fn(
 /// Input: the source; the output before the reduction; the offset of the reduction in the output, a
 /// multiple of 16 bytes.
 fn reduction<D: Device + 'static, T: Pod>(
-    form: &str,
+    name: &str,
+    needs: Needs,
     draw: fn(&mut Rng) -> T,
     reduce: fn(T, T) -> T,
     launch: Launch<D, T>,
 ) -> Check<D> {
     Check {
-        name: format!("cp.reduce.async.bulk.global.shared::cta.bulk_group.{form}"),
-        needs: Needs::at_least(90),
+        name: name.into(),
+        needs,
         arithmetic: None,
         labels: None,
         rounds: 8,
@@ -171,6 +173,11 @@ fn rounded_bf16(value: f32) -> bf16 {
     if value.is_nan() { bf16::from_bits(0x7fff) } else { bf16::from_f32(value) }
 }
 
+/// A subnormal number becomes a zero of its sign.
+fn flushed(value: f32) -> f32 {
+    if value.is_subnormal() { 0.0f32.copysign(value) } else { value }
+}
+
 fn sum_f32(m: f32, v: f32) -> f32 {
     let sum = m + v;
     if sum.is_nan() { f32::from_bits(0x7fff_ffff) } else { sum }
@@ -199,11 +206,28 @@ macro_rules! reductions {
         |$m:ident, $v:ident| $reduced:expr;)*) => {
         vec![$(
             reduction::<$device, $element>(
-                $form, $draw, |$m, $v| $reduced,
+                concat!("cp.reduce.async.bulk.global.shared::cta.bulk_group.", $form),
+                Needs::at_least(90), $draw, |$m, $v| $reduced,
                 |d, s, t, o| kernels::$kernel::launch(d, 1, s, t, o)),
             reduction::<$device, $element>(
-                concat!("L2::cache_hint.", $form), $draw, |$m, $v| $reduced,
+                concat!("cp.reduce.async.bulk.global.shared::cta.bulk_group.L2::cache_hint.",
+                    $form),
+                Needs::at_least(90), $draw, |$m, $v| $reduced,
                 |d, s, t, o| kernels::$cached::launch(d, 1, s, t, o)),
+        )*]
+    };
+}
+
+/// The checks of atomic reductions. A row has the form, its kernel, the element type, the oldest
+/// GPU, a generator, and the reduction of `m` by `v`.
+macro_rules! atomic_reductions {
+    ($device:ident; $($form:literal $kernel:ident $element:ty, $sm:literal: $draw:expr,
+        |$m:ident, $v:ident| $reduced:expr;)*) => {
+        vec![$(
+            reduction::<$device, $element>(
+                concat!("red.relaxed.gpu.global.", $form), Needs::at_least($sm), $draw,
+                |$m, $v| $reduced,
+                |d, s, t, o| atomic_reductions::$kernel::launch(d, 1, s, t, o)),
         )*]
     };
 }
@@ -300,6 +324,37 @@ pub fn checks<D: Device + 'static>() -> Vec<Check<D>> {
         "xor.b32" bulk_xor_b32 bulk_xor_b32_cached u32: |rng| integer(rng) as u32, |m, v| m ^ v;
         "xor.b64" bulk_xor_b64 bulk_xor_b64_cached u64: integer, |m, v| m ^ v;
     };
+    let atomic = atomic_reductions! { D;
+        "add.u32" red_add_u32 u32, 75: |rng| integer(rng) as u32, |m, v| m.wrapping_add(v);
+        "add.s32" red_add_s32 i32, 75: |rng| integer(rng) as i32, |m, v| m.wrapping_add(v);
+        "add.u64" red_add_u64 u64, 75: integer, |m, v| m.wrapping_add(v);
+        "add.f32" red_add_f32 f32, 75: |rng| f32::from_bits(float(rng, 8, 23) as u32),
+            |m, v| flushed(sum_f32(flushed(m), flushed(v)));
+        "add.f64" red_add_f64 f64, 75: |rng| f64::from_bits(float(rng, 11, 52)),
+            |m, v| sum_f64(m, v);
+        "add.noftz.f16" red_add_f16 f16, 75: any_f16,
+            |m, v| rounded_f16(m.to_f32() + v.to_f32());
+        "add.noftz.bf16" red_add_bf16 bf16, 90: any_bf16,
+            |m, v| rounded_bf16(m.to_f32() + v.to_f32());
+        "min.u32" red_min_u32 u32, 75: |rng| integer(rng) as u32, |m, v| m.min(v);
+        "min.s32" red_min_s32 i32, 75: |rng| integer(rng) as i32, |m, v| m.min(v);
+        "min.u64" red_min_u64 u64, 75: integer, |m, v| m.min(v);
+        "min.s64" red_min_s64 i64, 75: |rng| integer(rng) as i64, |m, v| m.min(v);
+        "max.u32" red_max_u32 u32, 75: |rng| integer(rng) as u32, |m, v| m.max(v);
+        "max.s32" red_max_s32 i32, 75: |rng| integer(rng) as i32, |m, v| m.max(v);
+        "max.u64" red_max_u64 u64, 75: integer, |m, v| m.max(v);
+        "max.s64" red_max_s64 i64, 75: |rng| integer(rng) as i64, |m, v| m.max(v);
+        "inc.u32" red_inc_u32 u32, 75: |rng| integer(rng) as u32,
+            |m, v| if m >= v { 0 } else { m + 1 };
+        "dec.u32" red_dec_u32 u32, 75: |rng| integer(rng) as u32,
+            |m, v| if m == 0 || m > v { v } else { m - 1 };
+        "and.b32" red_and_b32 u32, 75: |rng| integer(rng) as u32, |m, v| m & v;
+        "and.b64" red_and_b64 u64, 75: integer, |m, v| m & v;
+        "or.b32" red_or_b32 u32, 75: |rng| integer(rng) as u32, |m, v| m | v;
+        "or.b64" red_or_b64 u64, 75: integer, |m, v| m | v;
+        "xor.b32" red_xor_b32 u32, 75: |rng| integer(rng) as u32, |m, v| m ^ v;
+        "xor.b64" red_xor_b64 u64, 75: integer, |m, v| m ^ v;
+    };
     let of_s64 = in_cluster::<D, u64>(
         "red.async.relaxed.cluster.shared::cluster.mbarrier::complete_tx::bytes.add.s64",
         32,
@@ -310,5 +365,5 @@ pub fn checks<D: Device + 'static>() -> Vec<Check<D>> {
             async_stores::cluster_reduce_add_s64::launch(device, grid, by, before, out)
         },
     );
-    in_global.into_iter().chain(in_clusters).chain([of_s64]).collect()
+    in_global.into_iter().chain(in_clusters).chain([of_s64]).chain(atomic).collect()
 }

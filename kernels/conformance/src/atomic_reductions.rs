@@ -1,0 +1,68 @@
+//! `red`: atomic reductions of elements in global memory.
+
+use ptx_matrix::copy::reduction::{self, AtomicReduction};
+use ptx_matrix::prelude::*;
+use ptx_matrix::target::{BuildTarget, Supports};
+
+/// Elements that a launch reduces.
+pub const REDUCED: usize = 8 * 32;
+
+/// Reduces elements of the output, from `to` on, by those of the source.
+#[inline]
+fn reduce<T: Element, R: AtomicReduction<T> + LaneCapture>(
+    block: &Block,
+    reduction: R,
+    source: Global<T>,
+    to: u32,
+    out: GlobalMut<T>,
+) where
+    BuildTarget: Supports<R::Needs>,
+{
+    block.warp().each(|lane| {
+        for i in (lane.id()..REDUCED).step_by(32) {
+            out.reduce(lane, reduction, to as usize + i, source.get(i));
+        }
+    });
+}
+
+/// Makes the kernels: names, elements, reductions, and GPUs.
+macro_rules! reductions {
+    ($($name:ident $element:ty, $reduction:ident $target:literal;)*) => {$(
+        /// Reduces elements of the output, from `to` on, by those of the source.
+        #[kernel(threads = 32, target = $target)]
+        pub fn $name(
+            block: &Block,
+            source: Global<$element>,
+            to: u32,
+            out: GlobalMut<$element>,
+        ) {
+            reduce(block, reduction::$reduction, source, to, out);
+        }
+    )*};
+}
+
+reductions! {
+    red_add_u32 u32, Add "sm_75";
+    red_add_s32 i32, Add "sm_75";
+    red_add_u64 u64, Add "sm_75";
+    red_add_f32 f32, Add "sm_75";
+    red_add_f64 f64, Add "sm_75";
+    red_add_f16 f16, Add "sm_75";
+    red_add_bf16 bf16, Add "sm_90";
+    red_min_u32 u32, Min "sm_75";
+    red_min_s32 i32, Min "sm_75";
+    red_min_u64 u64, Min "sm_75";
+    red_min_s64 i64, Min "sm_75";
+    red_max_u32 u32, Max "sm_75";
+    red_max_s32 i32, Max "sm_75";
+    red_max_u64 u64, Max "sm_75";
+    red_max_s64 i64, Max "sm_75";
+    red_inc_u32 u32, Inc "sm_75";
+    red_dec_u32 u32, Dec "sm_75";
+    red_and_b32 u32, And "sm_75";
+    red_and_b64 u64, And "sm_75";
+    red_or_b32 u32, Or "sm_75";
+    red_or_b64 u64, Or "sm_75";
+    red_xor_b32 u32, Xor "sm_75";
+    red_xor_b64 u64, Xor "sm_75";
+}

@@ -1,0 +1,70 @@
+//! Atomic reductions of elements in global memory (`red`).
+
+use super::reduction::AtomicReduction;
+use crate::element::Element;
+use crate::lane::{Lane, Site};
+use crate::memory::{GlobalMatrixMut, GlobalMut, Order};
+use crate::target::{BuildTarget, Supports};
+
+impl<T: Element> GlobalMut<'_, T> {
+    /// Reduces element `index` by a value, atomically: `element = op(element, value)`. Beyond the
+    /// slice, the kernel stops.
+    ///
+    /// Lanes of all blocks may reduce an element at the same time. Other accesses need an order: in
+    /// the same block a `sync`, in other blocks another launch. The GPU applies the values as they
+    /// arrive, so a sum of floating-point numbers may differ from run to run in its last bits. The
+    /// simulator applies those of a block together, in the order of the blocks.
+    ///
+    /// In `f32`, subnormal operands and results become zero.
+    ///
+    /// PTX: `red.relaxed.gpu.global` (ISA 9.7.13.6), from sm_75 on.
+    /// [`AtomicReduction`] has the operations and elements.
+    ///
+    /// ```
+    /// use ptx_matrix::copy::reduction::Add;
+    /// use ptx_matrix::prelude::*;
+    ///
+    /// /// Counts the numbers by their last decimal digit. A warp of any block counts 32 of them.
+    /// #[kernel(threads = 64)]
+    /// fn digits(block: &Block, numbers: Global<u32>, counts: GlobalMut<u32>) {
+    ///     let first = block.index().x as usize * 64 + block.warp().index() * 32;
+    ///     block.warp().each(|lane| {
+    ///         let digit = numbers.get(first + lane.id()) % 10;
+    ///         counts.reduce(lane, Add, digit as usize, 1);
+    ///     });
+    /// }
+    ///
+    /// let (numbers, mut counts) = ((0..256).collect::<Vec<u32>>(), [0; 10]);
+    /// digits::simulate(4, &numbers, &mut counts).unwrap();
+    /// assert_eq!(counts, [26, 26, 26, 26, 26, 26, 25, 25, 25, 25]);
+    /// ```
+    #[inline]
+    #[track_caller]
+    pub fn reduce<R: AtomicReduction<T>>(self, lane: Lane<'_>, reduction: R, index: usize, value: T)
+    where
+        BuildTarget: Supports<R::Needs>,
+    {
+        let _ = (lane, reduction);
+        // SAFETY: an element of the slice, for which this reduction exists. Other accesses at the
+        // same time are races, which return wrong numbers.
+        unsafe { R::reduce_element(self.raw().to_reduce(index, Site::here()), value) }
+    }
+}
+
+impl<T: Element, O: Order> GlobalMatrixMut<'_, T, O> {
+    /// Reduces the element (row, col) by a value, atomically: see [`GlobalMut::reduce`]. Outside
+    /// the matrix, the kernel stops.
+    #[inline]
+    #[track_caller]
+    pub fn reduce<R: AtomicReduction<T>>(
+        self,
+        lane: Lane<'_>,
+        reduction: R,
+        (row, col): (usize, usize),
+        value: T,
+    ) where
+        BuildTarget: Supports<R::Needs>,
+    {
+        self.elements().reduce(lane, reduction, self.index(row, col), value);
+    }
+}

@@ -1,0 +1,64 @@
+//! Atomic reductions of an element of global memory by a register: `red` (PTX ISA 9.7.13.6). PTX
+//! 6.0; 7.8 for bf16.
+
+#[cfg(not(target_arch = "nvptx64"))]
+use crate::engine::{bulk as sim, raw::reduce_global};
+#[cfg(not(target_arch = "nvptx64"))]
+use crate::lane::Site;
+#[cfg(target_arch = "nvptx64")]
+use core::arch::asm;
+
+/// Reductions: the operation and its element types. A type has its name, `.noftz` where PTX
+/// requires that, the type of its bits, and their register class.
+macro_rules! reductions {
+    ($($operation:ident $simulated:ident: $($kind:ident $noftz:literal $bits:ident $class:ident),*;
+    )*) => {$($(
+        pastey::paste! { reductions! { @one
+            [<red_relaxed_gpu_global_ $operation _ $kind>]
+            (concat!(
+                "red.relaxed.gpu.global.", stringify!($operation), $noftz, ".", stringify!($kind)
+            ))
+            $simulated $kind $bits $class } }
+    )*)*};
+    (@one $name:ident ($ptx:expr) $simulated:ident $kind:ident $bits:ident $class:ident) => {
+        /// Reduces an element of global memory, atomically for all threads of the GPU.
+        ///
+        #[doc = concat!(
+            "`", $ptx, " [to], value;`: the element at `to` becomes this of itself and of the \
+             value."
+        )]
+        ///
+        /// # Safety
+        /// `to` points to an aligned, valid element of global memory. Meanwhile, others access it
+        /// only by atomic instructions.
+        #[inline]
+        #[track_caller]
+        pub unsafe fn $name(to: *mut u8, value: $bits) {
+            #[cfg(target_arch = "nvptx64")]
+            // SAFETY: the caller upholds the function's contract.
+            unsafe {
+                asm!(concat!($ptx, " [{to}], {value};"),
+                    to = in(reg64) to, value = in($class) value, options(nostack));
+            }
+            #[cfg(not(target_arch = "nvptx64"))]
+            {
+                let reduction = sim::Reduction {
+                    operation: sim::Operation::$simulated, kind: sim::Kind::$kind
+                };
+                reduce_global(Site::here(), $ptx, to, reduction, bytemuck::bytes_of(&value));
+            }
+        }
+    };
+}
+
+reductions! {
+    add Add: u32 "" u32 reg32, s32 "" u32 reg32, u64 "" u64 reg64, f32 "" u32 reg32,
+        f64 "" u64 reg64, f16 ".noftz" u16 reg16, bf16 ".noftz" u16 reg16;
+    min Min: u32 "" u32 reg32, s32 "" u32 reg32, u64 "" u64 reg64, s64 "" u64 reg64;
+    max Max: u32 "" u32 reg32, s32 "" u32 reg32, u64 "" u64 reg64, s64 "" u64 reg64;
+    inc Inc: u32 "" u32 reg32;
+    dec Dec: u32 "" u32 reg32;
+    and And: b32 "" u32 reg32, b64 "" u64 reg64;
+    or Or: b32 "" u32 reg32, b64 "" u64 reg64;
+    xor Xor: b32 "" u32 reg32, b64 "" u64 reg64;
+}
