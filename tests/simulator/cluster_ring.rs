@@ -6,6 +6,7 @@ use ptx_matrix::memory::Unswizzled128;
 use ptx_matrix::prelude::*;
 use ptx_matrix::sim;
 use ptx_matrix::sim::{Misuse, SimError, Simulator};
+use std::ops::Range;
 
 type Half = SharedTile<u32, 4, 32, Unswizzled128>;
 type Own = SharedTile<u32, 8, 32, Swizzle128>;
@@ -18,6 +19,8 @@ const NO_FIRST_SYNC: u32 = 1;
 const NO_LAST_SYNC: u32 = 2;
 const OWN_CONSUMERS_ONLY: u32 = 3;
 const TOO_FEW_BYTES: u32 = 4;
+/// A count of 1, 2 or 3 arrivals in place of 4.
+const TOO_SMALL_COUNT: Range<u32> = 5..8;
 
 /// Sums over the rows of the products of A and B, for each column. The blocks of a pair share A;
 /// each has its own B. One consumer takes rows `0..4` of each step, another rows `4..8`.
@@ -34,7 +37,11 @@ fn multiply(
 ) {
     let (warp, cluster) = (block.warp(), block.cluster());
     // Two consumers of each block read each stage.
-    let readers = if how == OWN_CONSUMERS_ONLY { 2 } else { 4 };
+    let readers = match how {
+        OWN_CONSUMERS_ONLY => 2,
+        _ if TOO_SMALL_COUNT.contains(&how) => how - 4,
+        _ => 4,
+    };
     let (full, empty) = (full.init(block, 1), empty.init(block, readers));
     if how != NO_FIRST_SYNC {
         cluster.sync();
@@ -189,5 +196,18 @@ fn barrier_that_expects_too_few_bytes_is_an_error() {
             matches!(misuse, Misuse::Barrier { .. } | Misuse::CopyInFlight { .. })
         };
         assert!(found.iter().any(is_it), "{found:?}");
+    }
+}
+
+/// The report begins with the barrier whose phases end before all readers have released a stage,
+/// and not with the copies and arrivals that then come too early.
+#[test]
+fn too_small_count_is_named_before_its_consequences() {
+    for (how, seed) in TOO_SMALL_COUNT.flat_map(|how| (0..64).map(move |seed| (how, seed))) {
+        let report = run(Simulator::new(seed), 7, how).unwrap_err().to_string();
+        let (first, _) = report.split_once('\n').unwrap();
+        let counts = ["is initialised for", "which is for"];
+        let names_it = first.contains("`empty[") && counts.iter().any(|text| first.contains(text));
+        assert!(names_it, "{how}, seed {seed}: {report}");
     }
 }

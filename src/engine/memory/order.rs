@@ -17,6 +17,7 @@ use crate::engine::memory::race::{Access, Lanes};
 use crate::lane::LANES;
 use core::panic::Location;
 use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
 use std::num::NonZero;
 use std::ops::Range;
 use std::vec::Vec;
@@ -187,6 +188,9 @@ impl Known {
     }
 }
 
+/// Ticks that are remembered for [`Order::releases`]: more than a warp starts copies after a wait.
+const MOST_OF_PROGRESS: usize = 256;
+
 /// The knowledge of the lanes of one warp.
 #[derive(Default)]
 struct WarpOrder {
@@ -194,6 +198,8 @@ struct WarpOrder {
     tick: u32,
     /// The first tick since the numbers of lane closures began anew.
     renumbered: u32,
+    /// The last ticks that ended without a release of accesses.
+    of_progress: VecDeque<u32>,
     /// The ticks that the warp's last `sync`, and the block's, ended. Only until the order is
     /// partial.
     synced: u32,
@@ -387,8 +393,21 @@ impl Order {
         let mut progress = order.common.progress.clone();
         order.own.iter().for_each(|(_, own)| join_ticks(&mut progress, &own.progress));
         pass_tick(&mut progress, warp, order.tick);
+        if order.of_progress.len() == MOST_OF_PROGRESS {
+            order.of_progress.pop_front();
+        }
+        order.of_progress.push_back(order.tick);
         order.tick += 1;
         Known { progress, ..Known::default() }
+    }
+
+    /// How many of these ticks of a warp ended with a release of its accesses.
+    pub(crate) fn releases(&self, warp: usize, ticks: Range<u32>) -> usize {
+        let warps = self.warps.borrow();
+        let of_progress = warps.get(warp).map_or(0, |order| {
+            order.of_progress.iter().filter(|tick| ticks.contains(tick)).count()
+        });
+        ticks.len() - of_progress
     }
 
     /// Lets a warp know the current progress of these. It may include more than the operation that

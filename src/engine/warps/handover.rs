@@ -37,6 +37,8 @@ pub(crate) struct BarrierHistory {
     is_signalled_by_peers: bool,
     /// The start of the last copy.
     last_copy: Option<Access>,
+    /// The warps that have started copies.
+    copiers: Vec<usize>,
     /// Each warp's last arrival.
     arrivals: Vec<Arrived>,
     /// Each warp's last wait.
@@ -114,6 +116,9 @@ impl BarrierHistory {
         self.in_flight += bytes;
         self.is_signalled_by_peers |= is_of_peer;
         self.last_copy = Some(by);
+        if !self.copiers.contains(&by.agent) {
+            self.copiers.push(by.agent);
+        }
         for wait in &mut self.waits {
             let is_own = wait.by.agent == by.agent;
             wait.is_released = is_own || order.knows_some_lane(&by, wait.by.agent, wait.by.tick);
@@ -446,11 +451,17 @@ impl Conflict {
     /// The copying warp's wait right before the copy. At most one arrival lies between the two, the
     /// one that may expect the copy's bytes.
     fn wait_for_it(&self, cluster: &ClusterState) -> Option<ReleaseWait> {
-        self.latest_wait(cluster, self.copy.tick.saturating_sub(1))
+        let Access { agent, tick, .. } = self.copy;
+        let order = &cluster.blocks[self.rank].order;
+        self.latest_wait(cluster, |wait| wait >= tick || order.releases(agent, wait..tick) <= 1)
     }
 
-    /// The copying warp's last wait, since a tick, for a barrier at which others arrive.
-    fn latest_wait(&self, cluster: &ClusterState, from: u32) -> Option<ReleaseWait> {
+    /// The copying warp's last wait, in one of these ticks, for a barrier at which others arrive.
+    fn latest_wait(
+        &self,
+        cluster: &ClusterState,
+        is_meant: impl Fn(u32) -> bool,
+    ) -> Option<ReleaseWait> {
         let signalled = self.signals.map(|of| (self.rank, of.barrier));
         let mut latest: Option<ReleaseWait> = None;
         for block in &cluster.blocks {
@@ -463,7 +474,7 @@ impl Conflict {
                     history.arrivals().any(|arrived| arrived.by.agent != self.copy.agent);
                 let wait = history
                     .wait_of(self.copy.agent)
-                    .filter(|wait| is_of_others && wait.by.tick >= from);
+                    .filter(|wait| is_of_others && is_meant(wait.by.tick));
                 if let Some(wait) = wait
                     && latest.is_none_or(|other| other.wait.by.tick <= wait.by.tick)
                 {
@@ -582,12 +593,14 @@ pub(super) fn runs_ahead(
     let (history, phase) = (&barrier.history, barrier.phase());
     let is_first = |of: &Arrived| of.by.agent == agent && of.phase == phase;
     let first = history.arrivals().find(is_first)?.by;
-    history.last_copy.filter(|copy| copy.agent == agent)?;
+    if !history.copiers.contains(&agent) {
+        return None;
+    }
     drop(barriers);
     // After the first arrival, or after the copy that belongs to it.
     let signals = Some(BarrierPhase { barrier: address, phase });
     let conflict = Conflict { rank, address, read: first, copy: first, signals };
-    let wait = match conflict.latest_wait(cluster, first.tick) {
+    let wait = match conflict.latest_wait(cluster, |wait| wait >= first.tick) {
         // It has waited for the right phase: that phase may have ended too early.
         Some(latest) if !latest.wait.again && latest.wait.phase.wrapping_add(1) > phase => {
             return too_few(cluster, latest.awaited(), address_of(rank, address));
