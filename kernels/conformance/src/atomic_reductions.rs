@@ -66,3 +66,26 @@ reductions! {
     red_xor_b32 u32, Xor "sm_75";
     red_xor_b64 u64, Xor "sm_75";
 }
+
+/// Elements that all blocks reduce.
+pub const SHARED: usize = 5;
+
+/// Each thread of each block reduces one of a few elements of each output by its value.
+#[kernel(threads = 64)]
+pub fn red_by_all_blocks(
+    block: &Block,
+    values: Global<u32>,
+    sums: GlobalMut<u32>,
+    largest: GlobalMut<i32>,
+    of_floats: GlobalMut<f32>,
+) {
+    let first = block.index().x as usize * 64 + block.warp().index() * 32;
+    block.warp().each(|lane| {
+        let value = values.get(first + lane.id());
+        let element = value as usize % SHARED;
+        sums.reduce(lane, reduction::Add, element, value);
+        largest.reduce(lane, reduction::Max, element, value as i32);
+        // Each sum is a whole number that f32 represents, in any order.
+        of_floats.reduce(lane, reduction::Add, element, (value % 1024) as f32);
+    });
+}

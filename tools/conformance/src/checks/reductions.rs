@@ -66,6 +66,56 @@ fn reduction<D: Device + 'static, T: Pod>(
     }
 }
 
+/// Input: the values of the threads of all blocks, which reduce a few elements in any order.
+fn by_all_blocks<D: Device + 'static>() -> Check<D> {
+    use atomic_reductions::SHARED;
+    const LAUNCHED: u32 = 96;
+    Check {
+        name: "red.relaxed.gpu.global of a few elements by all blocks".into(),
+        needs: Needs::at_least(75),
+        arithmetic: None,
+        labels: None,
+        rounds: 4,
+        element: 4,
+        inputs: Box::new(|rng| {
+            let values: Vec<u32> = (0..LAUNCHED * 64).map(|_| rng.random()).collect();
+            vec![bytes(&values)]
+        }),
+        run: Box::new(|device, inputs| {
+            let values = upload::<D, u32>(device, &inputs[0])?;
+            let mut sums = device.upload(&[1u32; SHARED])?;
+            let mut largest = device.upload(&[i32::MIN; SHARED])?;
+            let mut of_floats = device.upload(&[0.0f32; SHARED])?;
+            let outputs = (sums.borrow_mut(), largest.borrow_mut(), of_floats.borrow_mut());
+            atomic_reductions::red_by_all_blocks::launch(
+                device,
+                LAUNCHED,
+                values.borrow(),
+                outputs.0,
+                outputs.1,
+                outputs.2,
+            )?;
+            let outputs = [
+                bytes(&device.download(sums.borrow())?),
+                bytes(&device.download(largest.borrow())?),
+                bytes(&device.download(of_floats.borrow())?),
+            ];
+            Ok(outputs.concat())
+        }),
+        reference: Box::new(|inputs| {
+            let (mut sums, mut largest) = ([1u32; SHARED], [i32::MIN; SHARED]);
+            let mut of_floats = [0.0f32; SHARED];
+            for value in elements::<u32>(&inputs[0]) {
+                let element = value as usize % SHARED;
+                sums[element] = sums[element].wrapping_add(value);
+                largest[element] = largest[element].max(value as i32);
+                of_floats[element] += (value % 1024) as f32;
+            }
+            [bytes(&sums), bytes(&largest), bytes(&of_floats)].concat()
+        }),
+    }
+}
+
 type ClusterLaunch<D, T> = for<'d> fn(
     &'d D,
     u32,
@@ -365,5 +415,11 @@ pub fn checks<D: Device + 'static>() -> Vec<Check<D>> {
             async_stores::cluster_reduce_add_s64::launch(device, grid, by, before, out)
         },
     );
-    in_global.into_iter().chain(in_clusters).chain([of_s64]).chain(atomic).collect()
+    in_global
+        .into_iter()
+        .chain(in_clusters)
+        .chain([of_s64])
+        .chain(atomic)
+        .chain([by_all_blocks()])
+        .collect()
 }
