@@ -10,12 +10,16 @@ impl<T: Element> GlobalMut<'_, T> {
     /// Reduces element `index` by a value, atomically: `element = op(element, value)`. Beyond the
     /// slice, the kernel stops.
     ///
-    /// Lanes of all blocks may reduce an element at the same time. Other accesses need an order: in
-    /// the same block a `sync`, in other blocks another launch. The GPU applies the values as they
-    /// arrive, so a sum of floating-point numbers may differ from run to run in its last bits. The
-    /// simulator applies those of a block together, in the order of the blocks.
+    /// Lanes of all blocks may reduce an element at the same time, by the same operation. Other
+    /// accesses need an order: a `sync` of the block or of the cluster, or another launch. There is
+    /// no result: to use the sum of all blocks, launch a second kernel.
     ///
-    /// In `f32`, subnormal operands and results become zero.
+    /// The GPU applies the values as they arrive, so a sum of floating-point numbers may differ
+    /// from run to run in its last bits. The simulator applies those of a block together, in the
+    /// order of the blocks.
+    ///
+    /// In `f32`, subnormal operands and results become zero. There is no maximum of floating-point
+    /// numbers: for those that are not negative, reduce their bits as `u32`.
     ///
     /// PTX: `red.relaxed.gpu.global` (ISA 9.7.13.6), from sm_75 on.
     /// [`AtomicReduction`] has the operations and elements.

@@ -94,6 +94,58 @@ fn accesses_of_another_block_race() {
     raced(2, 1, "write", "write");
 }
 
+/// Of each block, warp 0 adds to an element, and warp 1 takes the maximum, with `sync`s between.
+#[kernel(threads = 64)]
+fn add_and_maximise(block: &Block, d: GlobalMut<u32>, syncs: bool, block_of_max: u32) {
+    let warp = block.warp();
+    let index = block.index().x;
+    if warp.index() == 0 && (index != block_of_max || syncs) {
+        warp.each(|lane| d.reduce(lane, Add, 0, 1)); // <- adds
+    }
+    if syncs {
+        block.sync();
+    }
+    if warp.index() == 1 && index == block_of_max {
+        warp.each(|lane| d.reduce(lane, Max, 0, 20)); // <- maximum
+    }
+}
+
+/// 32 and then 20, or 20 and then 32 more: the result depends on the order.
+#[test]
+fn reductions_by_different_operations_need_an_order() {
+    let mut d = [0];
+    add_and_maximise::simulate(1, &mut d, true, 0).unwrap();
+    assert_eq!(d, [32]);
+    let raced = |blocks, syncs| {
+        let error = add_and_maximise::simulate(blocks, &mut [0], syncs, 0).unwrap_err();
+        let Misuse::Race { access: "reduction", other_access: "reduction", .. } = error.misuse
+        else {
+            panic!("{error}");
+        };
+        error.to_string()
+    };
+    let report = raced(2, false);
+    assert!(report.contains("by the same operation"), "{report}");
+    raced(2, true);
+}
+
+#[test]
+fn reductions_by_different_operations_race_in_a_block() {
+    #[kernel(threads = 64)]
+    fn both(block: &Block, d: GlobalMut<u32>) {
+        let warp = block.warp();
+        let is_first = warp.index() == 0;
+        warp.each(|lane| match is_first {
+            true => d.reduce(lane, Add, 0, 1),
+            false => d.reduce(lane, Max, 0, 20),
+        });
+    }
+    let error = both::simulate(1, &mut [0]).unwrap_err();
+    let Misuse::Race { access: "reduction", other_access: "reduction", .. } = error.misuse else {
+        panic!("{error}");
+    };
+}
+
 /// Subnormal operands and results become zero in f32, and in no other type.
 #[test]
 fn subnormal_numbers_become_zero() {
@@ -200,21 +252,22 @@ fn raw_reductions_are_checked() {
     assert_eq!(error(4, "outside"), Misuse::CopyFromNowhere { bytes: 4 });
 }
 
-/// A reduction beside a bulk copy in flight to the element, or beside a reduction by a bulk copy.
+/// A reduction beside a bulk copy in flight to the element; beside a reduction by a bulk copy, of
+/// the same operation or another.
 #[test]
 fn bulk_copy_in_flight_is_no_reduction() {
     type Tile = SharedTile<u32, 1, 4>;
 
     #[kernel(threads = 32, target = "sm_90")]
-    fn both(block: &Block, #[shared] tile: Tile, d: GlobalMut<u32>, copies: u32) {
+    fn in_flight(block: &Block, #[shared] tile: Tile, d: GlobalMut<u32>, how: u32) {
         let warp = block.warp();
         tile.fill(warp, |_, col| col as u32);
         warp.fence_for_bulk();
         warp.elect(|lane| {
-            if copies == 1 {
-                tile.store_tma(lane, d.bulk(0));
-            } else {
-                tile.reduce_tma(lane, Add, d.bulk(0));
+            match how {
+                0 => tile.reduce_tma(lane, Add, d.bulk(0)),
+                1 => tile.reduce_tma(lane, Max, d.bulk(0)),
+                _ => tile.store_tma(lane, d.bulk(0)),
             }
             BulkGroup::commit(lane);
             d.reduce(lane, Add, 2, 100); // <- in flight
@@ -222,12 +275,14 @@ fn bulk_copy_in_flight_is_no_reduction() {
         });
     }
     let mut d = [1000; 4];
-    both::simulate(2, &mut d, 0).unwrap();
+    in_flight::simulate(2, &mut d, 0).unwrap();
     assert_eq!(d, [1000, 1002, 1204, 1006]);
-    let error = both::simulate(1, &mut d, 1).unwrap_err();
-    let Misuse::StoreInFlight { access: "reduction", name: "d", index: 2, .. } = error.misuse
-    else {
-        panic!("{error}");
-    };
-    assert_elected_at(&error, "in flight", (0, 0, 0), 0);
+    for how in [1, 2] {
+        let error = in_flight::simulate(1, &mut d, how).unwrap_err();
+        let Misuse::StoreInFlight { access: "reduction", name: "d", index: 2, .. } = error.misuse
+        else {
+            panic!("{error}");
+        };
+        assert_elected_at(&error, "in flight", (0, 0, 0), 0);
+    }
 }

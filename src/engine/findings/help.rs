@@ -81,10 +81,19 @@ impl Misuse {
             Misuse::Race { other: Agent::LaneOfWarp(_) | Agent::SameWarp, .. } => {
                 "put a `sync` of the warp between the two".into()
             }
-            Misuse::Race { other: Agent::OtherBlock(_), .. } => {
-                "blocks run in any order: what one writes, no other may touch in the same launch; \
-                 to add to one element, all call `GlobalMut::reduce`"
-                    .into()
+            Misuse::Race { access, other_access, other: Agent::OtherBlock(_), .. } => {
+                let remedy = match (*access == "reduction", *other_access == "reduction") {
+                    (false, false) => {
+                        "what one writes, no other may touch in the same launch; to add to one \
+                         element, all `reduce` it"
+                    }
+                    (true, true) => {
+                        "in one launch, all reduce an element by the same operation, since the \
+                         result of several depends on their order"
+                    }
+                    _ => "read and write in another launch what blocks reduce",
+                };
+                format!("blocks run in any order: {remedy}")
             }
             Misuse::Race { other: Agent::WarpGroup, .. } => {
                 "if the write is to come first, put a `sync` of the block between the two; if it \

@@ -535,7 +535,7 @@ pub(crate) unsafe fn start_store<'d>(
     with_block(|block| {
         let started = block.access(site);
         let places = elements.iter().map(|element| (element.address, element.of));
-        let number = global::start_store(block, started, reduction.is_some(), places);
+        let number = global::start_store(block, started, reduction.map(Reduction::class), places);
         let lane = started.lane().expect("a lane starts a copy");
         let from =
             parts.iter().map(|part| from + part.start as u32..from + part.end as u32).collect();

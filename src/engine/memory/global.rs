@@ -11,7 +11,7 @@ use crate::engine::{
     memory::{
         order::{Order, Space},
         race::{Access, History, Lanes},
-        reduction::Reduction,
+        reduction::{Class, Reduction},
         unwritten,
     },
     record::{Traffic, note_element},
@@ -49,8 +49,8 @@ pub(crate) struct GlobalAccesses {
     /// The index into `accessed` for each address.
     indices: FxHashMap<usize, u32>,
     accessed: Vec<(usize, Accessed)>,
-    /// The start of each bulk copy to global memory, and whether it is a reduction.
-    stores: Vec<(Access, bool)>,
+    /// The start of each bulk copy to global memory, and the class of a reduction.
+    stores: Vec<(Access, Option<Class>)>,
 }
 
 struct Accessed {
@@ -60,18 +60,37 @@ struct Accessed {
     value: Option<Value>,
     /// Whether a bulk copy wrote it.
     by_copy: bool,
-    /// The numbers of the bulk copies in flight to it, in [`GlobalAccesses::stores`]: reductions
-    /// behind other copies.
+    /// The numbers of the bulk copies in flight to it, in [`GlobalAccesses::stores`].
     in_flight: VecDeque<u32>,
     /// Only few elements have reductions.
     reductions: Option<Box<Reductions>>,
 }
 
+/// The reductions of an element by their class. Those of a class do not race with each other, like
+/// the reads of a history.
+#[derive(Default)]
+struct ByClass(Vec<(Class, History)>);
+
+impl ByClass {
+    fn of(&mut self, class: Class) -> &mut History {
+        let index = self.0.iter().position(|(of, _)| *of == class).unwrap_or_else(|| {
+            self.0.push((class, History::default()));
+            self.0.len() - 1
+        });
+        &mut self.0[index].1
+    }
+
+    /// All, but for those of a class.
+    fn without(&self, class: Option<Class>) -> impl Iterator<Item = &History> {
+        let other = move |(of, _): &&(Class, History)| Some(*of) != class;
+        self.0.iter().filter(other).map(|(_, history)| history)
+    }
+}
+
 /// The reductions of an element by one block.
 #[derive(Default)]
 struct Reductions {
-    /// As the reads of a history, which do not race with each other.
-    history: History,
+    histories: ByClass,
     /// The block's reductions of an element that it did not write.
     values: Vec<(Reduction, Value)>,
 }
@@ -97,16 +116,16 @@ impl Value {
 
 impl GlobalAccesses {
     fn accessed(&mut self, address: usize, element: ElementOf) -> &mut Accessed {
-        self.with_conflict(address, element, false).0
+        self.with_conflict(address, element, None).0
     }
 
-    /// An element, and the start of a copy in flight to it that an access conflicts with. `reduces`
-    /// says whether the access is a reduction: reductions do not conflict with each other.
+    /// An element, and the start of a copy in flight to it that an access conflicts with.
+    /// Reductions of one class do not conflict with each other.
     fn with_conflict(
         &mut self,
         address: usize,
         element: ElementOf,
-        reduces: bool,
+        reduces: Option<Class>,
     ) -> (&mut Accessed, Option<Access>) {
         let next = self.accessed.len() as u32;
         let index = *self.indices.entry(address).or_insert(next);
@@ -122,8 +141,8 @@ impl GlobalAccesses {
             self.accessed.push((address, accessed));
         }
         let accessed = &mut self.accessed[index as usize].1;
-        let first = accessed.in_flight.front().map(|&number| self.stores[number as usize]);
-        let conflict = first.filter(|(_, other_reduces)| !(reduces && *other_reduces));
+        let mut in_flight = accessed.in_flight.iter().map(|&number| self.stores[number as usize]);
+        let conflict = in_flight.find(|(_, other)| reduces.is_none() || *other != reduces);
         (accessed, conflict.map(|(started, _)| started))
     }
 
@@ -165,7 +184,7 @@ impl Accessed {
         by_value: &[u8],
     ) {
         let reductions = self.reductions.get_or_insert_default();
-        reductions.history.read(by, &block.order);
+        reductions.histories.of(reduction.class()).read(by, &block.order);
         match &mut self.value {
             Some(Value { bytes, len }) => {
                 reduction.apply(&mut bytes[..usize::from(*len)], by_value);
@@ -177,10 +196,11 @@ impl Accessed {
         }
     }
 
-    /// A reduction that is not ordered before this access. It writes: that it is over, as for a
-    /// read, does not suffice.
-    fn reduction_beside(&self, by: &Access, order: &Order) -> Option<Access> {
-        let reductions = self.reductions.as_ref()?.history.reads();
+    /// A reduction of another class that is not ordered before this access. It writes: that it is
+    /// over, as for a read, does not suffice.
+    fn reduction_beside(&self, by: &Access, class: Option<Class>, order: &Order) -> Option<Access> {
+        let others = self.reductions.as_ref()?.histories.without(class);
+        let reductions = others.flat_map(History::reads);
         by.worst_race(reductions.filter(|earlier| !earlier.is_before(by, order)), order)
     }
 }
@@ -190,7 +210,7 @@ impl Accessed {
 pub(crate) struct LaunchAccesses {
     elements: FxHashMap<usize, OfElement>,
     /// Reductions, for the elements with any.
-    reductions: FxHashMap<usize, History>,
+    reductions: FxHashMap<usize, ByClass>,
     /// The blocks of each cluster that has run. Accesses here have the cluster's index as the
     /// agent, and the block's rank as the tick.
     clusters: Vec<Vec<Grid>>,
@@ -270,20 +290,33 @@ impl LaunchAccesses {
                     _ => first.insert(OfElement::Accessed(Box::default())).history(),
                 },
             };
-            let mut none_known = History::default();
+            let mut none_known = ByClass::default();
             let known_reductions = match &reductions {
                 Some(_) => self.reductions.entry(address).or_default(),
                 None => self.reductions.get_mut(&address).unwrap_or(&mut none_known),
             };
-            let Reductions { history: reductions, values: reduced } =
+            let Reductions { histories, values: reduced } =
                 reductions.map(|of| *of).unwrap_or_default();
+            let reductions: Vec<(Class, Access)> = histories
+                .0
+                .iter()
+                .flat_map(|(class, history)| history.reads().map(move |by| (*class, by)))
+                .collect();
+            let reduction_beside = |known: &ByClass, by: &Access, class| {
+                known.without(class).find_map(|history| history.beside(by, &none))
+            };
             // Reads first: the block's own write would replace the write with which they race.
             let mut races = Vec::new();
-            for reduction in reductions.reads() {
-                let earlier = known.beside(&as_a_block(reduction), &none);
+            for &(class, reduction) in &reductions {
+                let by = as_a_block(reduction);
+                let earlier = known.beside(&by, &none);
                 races.extend(earlier.map(|(earlier, wrote)| {
                     (("reduction", read_or_write(wrote)), reduction, earlier)
                 }));
+                let earlier = reduction_beside(known_reductions, &by, Some(class));
+                races.extend(
+                    earlier.map(|(earlier, _)| (("reduction", "reduction"), reduction, earlier)),
+                );
             }
             for read in history.reads() {
                 let by = as_a_block(read);
@@ -291,8 +324,7 @@ impl LaunchAccesses {
                     known.read(by, &none).map(|earlier| (("read", "write"), read, earlier)),
                 );
                 races.extend(
-                    known_reductions
-                        .beside(&by, &none)
+                    reduction_beside(known_reductions, &by, None)
                         .map(|(earlier, _)| (("read", "reduction"), read, earlier)),
                 );
             }
@@ -305,12 +337,12 @@ impl LaunchAccesses {
                     earlier
                         .map(|(earlier, wrote)| (("write", read_or_write(wrote)), write, earlier)),
                 );
-                let earlier = known_reductions.beside(&by, &none);
+                let earlier = reduction_beside(known_reductions, &by, None);
                 write_races
                     .extend(earlier.map(|(earlier, _)| (("write", "reduction"), write, earlier)));
             }
-            for reduction in reductions.reads() {
-                known_reductions.read(as_a_block(reduction), &none);
+            for (class, reduction) in reductions {
+                known_reductions.of(class).read(as_a_block(reduction), &none);
             }
             for ((access, other_access), by, earlier) in write_races.into_iter().chain(races) {
                 let other = Agent::OtherBlock(self.clusters[earlier.agent][earlier.tick as usize]);
@@ -367,14 +399,14 @@ pub(crate) fn read_by_copy(site: Site, address: usize, element: ElementOf, bytes
     with_block(|block| {
         let by = block.access(site);
         let mut global = block.global.borrow_mut();
-        let (accessed, copy) = global.with_conflict(address, element, false);
+        let (accessed, copy) = global.with_conflict(address, element, None);
         if let Some(copy) = copy {
             block.findings.note(by, store_in_flight("read", element, copy));
         }
         if let Some(earlier) = accessed.history.read(by, &block.order) {
             block.findings.note(by, race(block, ("read", "write"), element.into(), by, earlier));
         }
-        if let Some(earlier) = accessed.reduction_beside(&by, &block.order) {
+        if let Some(earlier) = accessed.reduction_beside(&by, None, &block.order) {
             block
                 .findings
                 .note(by, race(block, ("read", "reduction"), element.into(), by, earlier));
@@ -433,7 +465,7 @@ pub(crate) fn write_global(
         wgmma::check_stored(block, site, bytes);
         let by = block.access(site);
         let mut global = block.global.borrow_mut();
-        let (accessed, copy) = global.with_conflict(address, element, false);
+        let (accessed, copy) = global.with_conflict(address, element, None);
         if let Some(copy) = copy {
             block.findings.note(by, store_in_flight("write", element, copy));
         }
@@ -444,7 +476,7 @@ pub(crate) fn write_global(
             let accesses = ("write", read_or_write(wrote));
             block.findings.note(by, race(block, accesses, element.into(), by, earlier));
         }
-        if let Some(earlier) = accessed.reduction_beside(&by, &block.order) {
+        if let Some(earlier) = accessed.reduction_beside(&by, None, &block.order) {
             let accesses = ("write", "reduction");
             block.findings.note(by, race(block, accesses, element.into(), by, earlier));
         }
@@ -465,13 +497,18 @@ pub(crate) fn reduce(
         wgmma::check_stored(block, site, value);
         let by = block.access(site);
         let mut global = block.global.borrow_mut();
-        let (accessed, copy) = global.with_conflict(address, element, true);
+        let class = Some(reduction.class());
+        let (accessed, copy) = global.with_conflict(address, element, class);
         if let Some(copy) = copy {
             block.findings.note(by, store_in_flight("reduction", element, copy));
         }
-        if let Some((earlier, wrote)) = accessed.history.beside(&by, &block.order) {
-            let accesses = ("reduction", read_or_write(wrote));
-            block.findings.note(by, race(block, accesses, element.into(), by, earlier));
+        let beside = accessed.history.beside(&by, &block.order);
+        let beside = beside.map(|(earlier, wrote)| (earlier, read_or_write(wrote)));
+        let reduction_beside = accessed.reduction_beside(&by, class, &block.order);
+        let reduction_beside = reduction_beside.map(|earlier| (earlier, "reduction"));
+        if let Some((earlier, other)) = beside.or(reduction_beside) {
+            let race = race(block, ("reduction", other), element.into(), by, earlier);
+            block.findings.note(by, race);
         }
         accessed.reduce(block, by, address, reduction, value);
     });
@@ -486,11 +523,11 @@ pub(crate) fn reduce(
 pub(crate) fn start_store(
     block: &BlockState,
     started: Access,
-    reduces: bool,
+    reduces: Option<Class>,
     elements: impl Iterator<Item = (usize, ElementOf)> + Clone,
 ) -> u32 {
     check_fenced(block, started, elements.clone());
-    let access = if reduces { "reduction" } else { "write" };
+    let access = if reduces.is_some() { "reduction" } else { "write" };
     let mut global = block.global.borrow_mut();
     let number = global.stores.len() as u32;
     global.stores.push((started, reduces));
@@ -501,16 +538,13 @@ pub(crate) fn start_store(
             is_beside_copy = true;
             block.findings.note(started, store_in_flight(access, element, other));
         }
-        match reduces {
-            true => accessed.in_flight.push_back(number),
-            false => accessed.in_flight.push_front(number),
-        }
+        accessed.in_flight.push_back(number);
         if is_raced {
             continue;
         }
         let beside = accessed.history.beside(&started, &block.order);
         let beside = beside.map(|(earlier, wrote)| (earlier, read_or_write(wrote)));
-        let reduction = accessed.reduction_beside(&started, &block.order).filter(|_| !reduces);
+        let reduction = accessed.reduction_beside(&started, reduces, &block.order);
         let reduction = reduction.map(|earlier| (earlier, "reduction"));
         for (earlier, other_access) in beside.into_iter().chain(reduction) {
             if is_raced {

@@ -29,6 +29,22 @@ pub(crate) struct Reduction {
     pub(crate) kind: Kind,
 }
 
+/// Reductions of one class give the same result in any order, but for the rounding of sums.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Class(Reduction);
+
+impl Reduction {
+    pub(crate) fn class(self) -> Class {
+        let kind = match (self.operation, self.kind) {
+            (_, Kind::f32_ftz) => Kind::f32,
+            (Operation::Add, Kind::s32) => Kind::u32,
+            (Operation::Add, Kind::s64) => Kind::u64,
+            (_, kind) => kind,
+        };
+        Class(Reduction { kind, ..self })
+    }
+}
+
 impl Kind {
     /// Bytes of an element.
     pub(crate) const fn bytes(self) -> usize {
