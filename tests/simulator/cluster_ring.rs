@@ -21,6 +21,7 @@ const OWN_CONSUMERS_ONLY: u32 = 3;
 const TOO_FEW_BYTES: u32 = 4;
 /// A count of 1, 2 or 3 arrivals in place of 4.
 const TOO_SMALL_COUNT: Range<u32> = 5..8;
+const NOTHING_EXPECTED: u32 = 8;
 
 /// Sums over the rows of the products of A and B, for each column. The blocks of a pair share A;
 /// each has its own B. One consumer takes rows `0..4` of each step, another rows `4..8`.
@@ -56,7 +57,10 @@ fn multiply(
             let ((own, halves), full) = (stages.stage(state.index()), full.stage(state.index()));
             empty.stage(state.index()).wait(warp, state.prev_phase());
             warp.elect(|lane| {
-                full.arrive_expecting(lane, expected);
+                match how {
+                    NOTHING_EXPECTED => full.arrive(lane),
+                    _ => full.arrive_expecting(lane, expected),
+                };
                 halves.part(rank).load_tma(
                     lane,
                     a.at([0, step * 8 + rank as i32 * 4]).multicast(all),
@@ -209,5 +213,18 @@ fn too_small_count_is_named_before_its_consequences() {
         let counts = ["is initialised for", "which is for"];
         let names_it = first.contains("`empty[") && counts.iter().any(|text| first.contains(text));
         assert!(names_it, "{how}, seed {seed}: {report}");
+    }
+}
+
+/// The report begins with the phases that end before their copies, of either block, and not with
+/// the stages that are then read and refilled too early.
+#[test]
+fn phase_that_expects_nothing_is_named_before_its_consequences() {
+    for seed in 0..64 {
+        let report = run(Simulator::new(seed), 7, NOTHING_EXPECTED).unwrap_err().to_string();
+        let (first, _) = report.split_once('\n').unwrap();
+        let names_it =
+            first.starts_with("error: phase ") && first.contains("ended with 0 bytes expected");
+        assert!(names_it, "seed {seed}: {report}");
     }
 }

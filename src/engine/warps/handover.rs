@@ -181,12 +181,26 @@ impl BarrierHistory {
         self.explained.borrow_mut().get_or_insert(cause).clone()
     }
 
-    /// The arrival that ended the phase before `phase` right before the copy started.
+    /// The arrival that ended the phase before `phase`: right before the copy started, or by a warp
+    /// of the barrier's block, if the copy is of another one.
     ///
     /// Returned if that phase expected no bytes: the copy was meant for it.
-    fn phase_that_expected_nothing(&self, copy: &Access, phase: u32) -> Option<Access> {
+    fn phase_that_expected_nothing(
+        &self,
+        copy: &Access,
+        phase: u32,
+        order: &Order,
+    ) -> Option<Access> {
+        let right_before = |by: &Access| {
+            by.tick < copy.tick && order.releases(copy.agent, by.tick..copy.tick) == 1
+        };
         let ended = |Arrived { by, phase: of }: &Arrived| {
-            by.agent == copy.agent && of.wrapping_add(1) == phase && by.tick + 1 == copy.tick
+            let is_meant = match by.agent == copy.agent {
+                true => right_before(by),
+                // The copy is of another block, whose warps do not arrive.
+                false => self.is_signalled_by_peers,
+            };
+            of.wrapping_add(1) == phase && is_meant
         };
         let arrival = self.arrivals.iter().find(|arrived| ended(arrived));
         arrival
@@ -228,10 +242,8 @@ impl Conflict {
             let signals = self.signals.or_else(|| self.find_signalled(cluster))?;
             self.signals = Some(signals);
             let BarrierPhase { barrier, phase } = signals;
-            if let Some(cause) = not_expected(&cluster.blocks[self.rank], &self.copy, signals) {
-                return with_history(cluster, self.rank, barrier, |history| {
-                    history.first_cause(cause)
-                });
+            if let Some(cause) = self.not_expected(cluster, signals) {
+                return Some(cause);
             }
             let (wait, of_others) = with_history(cluster, self.rank, barrier, |history| {
                 let before = |wait: &&Waited| phase > 0 && wait.phase == phase - 1;
@@ -260,6 +272,13 @@ impl Conflict {
             };
             self.explained(cluster, barrier, mistake)
         })
+    }
+
+    /// The first mistake found with the signalled barrier, if its previous phase should have
+    /// expected the copy.
+    fn not_expected(&self, cluster: &ClusterState, signals: BarrierPhase) -> Option<Cause> {
+        let cause = not_expected(&cluster.blocks[self.rank], &self.copy, signals)?;
+        with_history(cluster, self.rank, signals.barrier, |history| history.first_cause(cause))
     }
 
     /// The mistake of a reader that has never waited for the copy's barrier. It may have waited for
@@ -350,6 +369,9 @@ impl Conflict {
                 let mistake = self.of_release(cluster, None)?;
                 return Some(self.cause(cluster, mistake));
             };
+            if let Some(cause) = self.not_expected(cluster, BarrierPhase { barrier, phase }) {
+                return Some(cause);
+            }
             let waits = with_history(cluster, self.rank, barrier, |history| {
                 readers
                     .iter()
@@ -565,7 +587,7 @@ pub(crate) fn not_expected(
 ) -> Option<Cause> {
     let barriers = block.barriers.try_borrow().ok()?;
     let history = &barriers.get(signalled.barrier)?.history;
-    let arrival = history.phase_that_expected_nothing(copy, signalled.phase)?;
+    let arrival = history.phase_that_expected_nothing(copy, signalled.phase, &block.order)?;
     let of_line = |(location, _): &&(&Location<'_>, i64)| *location == copy.location;
     let bytes = history.copies.iter().find(of_line).map_or(0, |(_, bytes)| *bytes);
     Some(Cause::Bytes {
