@@ -250,6 +250,11 @@ impl Misuse {
                 )
             }
             Misuse::Endless { .. } => "if it does end, give the simulator more patience".into(),
+            Misuse::Polling { memory: Memory::Global { .. } } => {
+                "what another block writes is seen in another launch; what another warp or lane \
+                 writes, behind a `sync`: wait there"
+                    .into()
+            }
             Misuse::Polling { .. } => {
                 "what another warp or lane writes is seen behind a `sync`: wait there".into()
             }

@@ -379,10 +379,14 @@ impl Misuse {
                 )
             }
             Misuse::Polling { memory } => {
+                let who = match memory {
+                    Memory::Global { .. } => "no other thread of the block",
+                    Memory::Shared { .. } => "nobody",
+                };
                 let memory = memory.named(names);
                 write!(
                     f,
-                    "deadlock: {memory} is read again and again, and nobody can write it meanwhile"
+                    "deadlock: {memory} is read again and again, and {who} can write it meanwhile"
                 )
             }
             Misuse::PollingBarrier {
