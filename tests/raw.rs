@@ -37,7 +37,7 @@ const TARGETS: [(&str, &str); 7] = [
 
 /// The lowest target of functions, by the start of their names; the first matching row counts.
 /// Functions of a form in a table are not listed: the table has their target.
-const NEEDS: [(&str, &str); 63] = [
+const NEEDS: [(&str, &str); 65] = [
     ("bar_", "sm_75"),
     ("barrier_cluster_", "sm_90"),
     ("index::block_in_cluster", "sm_90"),
@@ -95,6 +95,8 @@ const NEEDS: [(&str, &str); 63] = [
     ("prefetch_tensormap", "sm_90"),
     ("setmaxnreg_", "sm_90a"),
     ("red_async_", "sm_90"),
+    ("red_relaxed_cta_shared_add_bf16", "sm_90"),
+    ("red_relaxed_cta_shared_", "sm_75"),
     ("red_relaxed_gpu_global_add_bf16", "sm_90"),
     ("red_relaxed_gpu_global_", "sm_75"),
     ("shfl_sync_", "sm_75"),

@@ -1,9 +1,11 @@
-//! Atomic reductions of elements in global memory (`red`).
+//! Atomic reductions of elements by single lanes (`red`).
 
 use super::reduction::AtomicReduction;
 use crate::element::Element;
 use crate::lane::{Lane, Site};
-use crate::memory::{GlobalMatrixMut, GlobalMut, Order};
+use crate::memory::{
+    Coordinate, GlobalMatrixMut, GlobalMut, Order, SharedTile, Single, Swizzle, check_known,
+};
 use crate::target::{BuildTarget, Supports};
 
 impl<T: Element> GlobalMut<'_, T> {
@@ -51,7 +53,7 @@ impl<T: Element> GlobalMut<'_, T> {
         let _ = (lane, reduction);
         // SAFETY: an element of the slice, for which this reduction exists. Other accesses at the
         // same time are races, which return wrong numbers.
-        unsafe { R::reduce_element(self.raw().to_reduce(index, Site::here()), value) }
+        unsafe { R::reduce_in_global(self.raw().to_reduce(index, Site::here()), value) }
     }
 }
 
@@ -70,5 +72,71 @@ impl<T: Element, O: Order> GlobalMatrixMut<'_, T, O> {
         BuildTarget: Supports<R::Needs>,
     {
         self.elements().reduce(lane, reduction, self.index(row, col), value);
+    }
+}
+
+impl<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order>
+    SharedTile<T, ROWS, COLS, S, O>
+{
+    /// Reduces an element by a value, atomically: `element = op(element, value)`.
+    ///
+    /// Lanes and warps of the block may reduce an element at the same time, by the same operation.
+    /// Other accesses need an order, such as a `sync` of the block; and bulk copies and `wgmma`,
+    /// which use the elements later, a
+    /// [`fence_for_bulk`](crate::scope::Warp::fence_for_bulk). There is no result.
+    ///
+    /// Subnormal numbers are not flushed to zero.
+    ///
+    /// PTX: `red.relaxed.cta.shared` (ISA 9.7.13.6), from sm_75 on. [`AtomicReduction`] has the
+    /// operations and elements.
+    ///
+    /// ```
+    /// use ptx_matrix::copy::reduction::Add;
+    /// use ptx_matrix::prelude::*;
+    ///
+    /// /// Counts bytes: each block in its shared memory, and then all blocks in global memory.
+    /// #[kernel(threads = 128)]
+    /// fn histogram(
+    ///     block: &Block,
+    ///     #[shared] counts: SharedTile<u32, 1, 256>,
+    ///     bytes: Global<u8>,
+    ///     of_all: GlobalMut<u32>,
+    /// ) {
+    ///     counts.fill(block, |_, _| 0);
+    ///     block.sync();
+    ///     let (first, all) = (block.index().x as usize * 128, block.grid().x as usize * 128);
+    ///     block.each_thread(|lane, rank| {
+    ///         for i in (first + rank..bytes.len()).step_by(all) {
+    ///             counts.reduce(lane, Add, (0, bytes.get(i) as usize), 1);
+    ///         }
+    ///     });
+    ///     block.sync();
+    ///     block.each_thread(|lane, rank| {
+    ///         for byte in [rank, 128 + rank] {
+    ///             of_all.reduce(lane, Add, byte, counts.get(lane, (0, byte)));
+    ///         }
+    ///     });
+    /// }
+    ///
+    /// let (bytes, mut counts) = (vec![7u8; 1000], [0; 256]);
+    /// histogram::simulate(2, &bytes, &mut counts).unwrap();
+    /// assert_eq!((counts[7], counts[8]), (1000, 0));
+    /// ```
+    #[inline]
+    #[track_caller]
+    pub fn reduce<C: Coordinate, R: AtomicReduction<T>>(
+        self,
+        lane: Lane<'_>,
+        reduction: R,
+        at: C,
+        value: T,
+    ) where
+        BuildTarget: Supports<R::Needs>,
+    {
+        const { check_known::<C, Single<Self>>() };
+        let _ = (lane, reduction);
+        let (row, col) = at.resolve::<Single<Self>>(self.address(), Site::here());
+        // SAFETY: an element of the tile, for which this reduction exists.
+        unsafe { R::reduce_in_shared(self.element(row, col), value) }
     }
 }

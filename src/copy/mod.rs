@@ -12,7 +12,7 @@
 //! | [`Im2col`] | the mode of tensor maps for convolutions | sm_90 |
 //! | [`CachePolicy`] | how long the L2 cache keeps the bytes | sm_90 |
 //! | [`reduction`] | bulk copies that reduce at the destination: add, min, max and others | sm_90 |
-//! | | reductions by single lanes: [`GlobalMut::reduce`] | sm_75 |
+//! | | reductions by single lanes: [`GlobalMut::reduce`], [`SharedTile::reduce`] | sm_75 |
 //! | [`BulkGroup`] | waits for stores that a lane started | sm_90 |
 //!
 //! A load completes its bytes on a [barrier](crate::sync), and a warp waits for the barrier's
@@ -52,6 +52,7 @@
 //!
 //! [`GlobalMut::reduce`]: crate::memory::GlobalMut::reduce
 //! [`SharedTile::load_tma`]: crate::memory::SharedTile::load_tma
+//! [`SharedTile::reduce`]: crate::memory::SharedTile::reduce
 //! [`SharedTile::reduce_tma`]: crate::memory::SharedTile::reduce_tma
 
 mod atomic;

@@ -1,5 +1,5 @@
 //! Reductions: at the destination of a bulk copy (`cp.reduce.async.bulk`, `red.async`), and of an
-//! element in global memory by one lane (`red`).
+//! element by one lane (`red`).
 
 use crate::element::{Element, bf16, f16};
 #[doc(hidden)]
@@ -66,8 +66,9 @@ pub trait SharedReduction<T: Element>: Sealed + Copy {
     unsafe fn reduce_by(to: u32, value: T, barrier: u32);
 }
 
-/// A reduction of an element in global memory by a lane's value, for
-/// [`GlobalMut::reduce`](crate::memory::GlobalMut::reduce).
+/// A reduction of an element by a lane's value: in global memory for
+/// [`GlobalMut::reduce`](crate::memory::GlobalMut::reduce), in the block's shared memory for
+/// [`SharedTile::reduce`](crate::memory::SharedTile::reduce).
 ///
 /// | | elements |
 /// | --- | --- |
@@ -87,7 +88,11 @@ pub trait AtomicReduction<T: Element>: Operates {
     /// # Safety
     /// As for the raw function.
     #[doc(hidden)]
-    unsafe fn reduce_element(to: *mut T, value: T);
+    unsafe fn reduce_in_global(to: *mut T, value: T);
+    /// # Safety
+    /// As for the raw function.
+    #[doc(hidden)]
+    unsafe fn reduce_in_shared(to: u32, value: T);
 }
 
 /// The operation of a reduction, for any element type.
@@ -97,8 +102,8 @@ pub trait Operates: Sealed + Copy {
 }
 
 /// For each operation: its name in PTX, and the suffix of its raw function for each element type:
-/// for bulk copies to global memory, in shared memory, and for atomic reductions in global memory.
-/// The last have the lowest GPU, too.
+/// for bulk copies to global memory, in shared memory, and for reductions by one lane. The last
+/// have the lowest GPU, too.
 macro_rules! reductions {
     (
         $(
@@ -170,11 +175,20 @@ macro_rules! reductions {
 
                 #[inline]
                 #[track_caller]
-                unsafe fn reduce_element(to: *mut $atomic, value: $atomic) {
+                unsafe fn reduce_in_global(to: *mut $atomic, value: $atomic) {
                     let reduce =
                         pastey::paste!(raw::[<red_relaxed_gpu_global_ $ptx _ $atomic_kind>]);
                     // SAFETY: the caller upholds the conditions.
                     unsafe { reduce(to.cast(), value.to_bits()) }
+                }
+
+                #[inline]
+                #[track_caller]
+                unsafe fn reduce_in_shared(to: u32, value: $atomic) {
+                    let reduce =
+                        pastey::paste!(raw::[<red_relaxed_cta_shared_ $ptx _ $atomic_kind>]);
+                    // SAFETY: the caller upholds the conditions.
+                    unsafe { reduce(to, value.to_bits()) }
                 }
             }
         )*

@@ -168,7 +168,7 @@ impl<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order>
     }
 
     #[inline]
-    pub(super) const fn element(self, row: usize, col: usize) -> u32 {
+    pub(crate) const fn element(self, row: usize, col: usize) -> u32 {
         self.address + Self::offset(row, col)
     }
 

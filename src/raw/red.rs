@@ -1,8 +1,8 @@
-//! Atomic reductions of an element of global memory by a register: `red` (PTX ISA 9.7.13.6). PTX
-//! 6.0; 7.8 for bf16.
+//! Atomic reductions of an element of memory by a register: `red` (PTX ISA 9.7.13.6). PTX 6.0; 7.8
+//! for bf16.
 
 #[cfg(not(target_arch = "nvptx64"))]
-use crate::engine::{bulk as sim, raw::reduce_global};
+use crate::engine::{bulk as sim, raw as engine};
 #[cfg(not(target_arch = "nvptx64"))]
 use crate::lane::Site;
 #[cfg(target_arch = "nvptx64")]
@@ -18,10 +18,21 @@ macro_rules! reductions {
             (concat!(
                 "red.relaxed.gpu.global.", stringify!($operation), $noftz, ".", stringify!($kind)
             ))
+            "global memory, atomically for all threads of the GPU" *mut u8, reg64, reduce_global,
+            $simulated $kind $bits $class } }
+        pastey::paste! { reductions! { @one
+            [<red_relaxed_cta_shared_ $operation _ $kind>]
+            (concat!(
+                "red.relaxed.cta.shared.", stringify!($operation), $noftz, ".", stringify!($kind)
+            ))
+            "the block's shared memory, atomically for its threads" u32, reg32, reduce_shared,
             $simulated $kind $bits $class } }
     )*)*};
-    (@one $name:ident ($ptx:expr) $simulated:ident $kind:ident $bits:ident $class:ident) => {
-        /// Reduces an element of global memory, atomically for all threads of the GPU.
+    (
+        @one $name:ident ($ptx:expr) $memory:literal $address:ty, $of_address:ident,
+        $reduce:ident, $simulated:ident $kind:ident $bits:ident $class:ident
+    ) => {
+        #[doc = concat!("Reduces an element of ", $memory, ".")]
         ///
         #[doc = concat!(
             "`", $ptx, " [to], value;`: the element at `to` becomes this of itself and of the \
@@ -29,23 +40,23 @@ macro_rules! reductions {
         )]
         ///
         /// # Safety
-        /// `to` points to an aligned, valid element of global memory. Meanwhile, others access it
-        /// only by atomic instructions.
+        /// `to` is the address of an aligned, valid element there. Meanwhile, others access it only
+        /// by atomic instructions.
         #[inline]
         #[track_caller]
-        pub unsafe fn $name(to: *mut u8, value: $bits) {
+        pub unsafe fn $name(to: $address, value: $bits) {
             #[cfg(target_arch = "nvptx64")]
             // SAFETY: the caller upholds the function's contract.
             unsafe {
                 asm!(concat!($ptx, " [{to}], {value};"),
-                    to = in(reg64) to, value = in($class) value, options(nostack));
+                    to = in($of_address) to, value = in($class) value, options(nostack));
             }
             #[cfg(not(target_arch = "nvptx64"))]
             {
                 let reduction = sim::Reduction {
                     operation: sim::Operation::$simulated, kind: sim::Kind::$kind
                 };
-                reduce_global(Site::here(), $ptx, to, reduction, bytemuck::bytes_of(&value));
+                engine::$reduce(Site::here(), $ptx, to, reduction, bytemuck::bytes_of(&value));
             }
         }
     };

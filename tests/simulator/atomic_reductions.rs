@@ -1,12 +1,12 @@
-//! Atomic reductions of elements in global memory: the accesses that may run at the same time, and
-//! those that may not.
+//! Atomic reductions of elements in global and in shared memory: the accesses that may run at the
+//! same time, and those that may not.
 
 use crate::{assert_at, assert_elected_at, line_of};
 use ptx_matrix::copy::reduction::{Add, Inc, Max};
 use ptx_matrix::memory::GlobalMatrixMut;
 use ptx_matrix::prelude::*;
 use ptx_matrix::raw;
-use ptx_matrix::sim::{Memory, Misuse, SimError, mark_unwritten};
+use ptx_matrix::sim::{Finding, Memory, Misuse, SimError, mark_unwritten};
 
 /// All lanes of two warps add to `sums`, whose first element has the mistake `how`.
 #[kernel(threads = 64)]
@@ -285,4 +285,95 @@ fn bulk_copy_in_flight_is_no_reduction() {
         };
         assert_elected_at(&error, "in flight", (0, 0, 0), 0);
     }
+}
+
+/// Counts in shared memory, with the mistake `how`.
+#[kernel(threads = 64)]
+fn count(block: &Block, #[shared] counts: SharedTile<u32, 1, 4>, d: GlobalMut<u32>, how: u32) {
+    let first = block.warp().index() * 32;
+    if how != 1 {
+        counts.fill(block, |_, _| 0); // <- filled
+    }
+    if how != 2 {
+        block.sync();
+    }
+    block.warp().each(|lane| {
+        let rank = first + lane.id();
+        match how == 3 && first > 0 {
+            true => counts.reduce(lane, Max, (0, rank % 4), 9), // <- largest
+            false => counts.reduce(lane, Add, (0, rank % 4), 1), // <- counted
+        }
+    });
+    if how != 4 {
+        block.sync();
+    }
+    if first == 32 {
+        block.warp().each(|lane| {
+            if lane.id() < 4 {
+                d.set(lane.id(), counts.get(lane, (0, lane.id()))); // <- read
+            }
+        });
+    }
+}
+
+#[test]
+fn shared_element_is_reduced_by_all_lanes() {
+    let mut d = [0; 4];
+    count::simulate(1, &mut d, 0).unwrap().check().unwrap();
+    assert_eq!(d, [16; 4]);
+    let error = count::simulate(1, &mut d, 1).unwrap_err();
+    assert!(matches!(error.misuse, Misuse::SharedUnwritten { bytes: 4, .. }), "{error}");
+}
+
+#[test]
+fn unordered_access_of_a_reduced_shared_element_races() {
+    for (how, marks) in
+        [(2, ["filled", "counted"]), (3, ["largest", "counted"]), (4, ["counted", "read"])]
+    {
+        let mut expected = marks.map(|mark| line_of(mark).1);
+        expected.sort_unstable();
+        let error = count::simulate(1, &mut [0; 4], how).unwrap_err();
+        let is_it = |finding: &Finding| {
+            let Misuse::Race { other_place, .. } = &finding.misuse else { return false };
+            let mut found = [finding.place.as_ref().expect("a place").line, other_place.line];
+            found.sort_unstable();
+            found == expected
+        };
+        assert!(error.findings().iter().any(is_it), "{how}: {error}");
+    }
+}
+
+/// A reduction beside a copy in flight to the element, and one whose bytes a bulk copy then reads.
+#[test]
+fn reduced_shared_element_and_bulk_copies() {
+    type Tile = SharedTile<f32, 1, 4>;
+
+    #[kernel(threads = 32, target = "sm_90")]
+    fn stored(block: &Block, #[shared] tile: Tile, d: GlobalMut<f32>, how: u32) {
+        let warp = block.warp();
+        tile.fill(warp, |_, col| col as f32);
+        warp.sync();
+        warp.each(|lane| tile.reduce(lane, Add, (0, lane.id() % 4), 0.5));
+        if how != 1 {
+            warp.fence_for_bulk();
+        }
+        warp.sync();
+        warp.elect(|lane| {
+            tile.store_tma(lane, d.bulk(0)); // <- stored
+            BulkGroup::commit(lane);
+            if how == 2 {
+                tile.reduce(lane, Add, (0, 1), 1.0); // <- again
+            }
+            BulkGroup::wait_read::<0>(lane);
+        });
+    }
+    let mut d = [0.0; 4];
+    stored::simulate(1, &mut d, 0).unwrap().check().unwrap();
+    assert_eq!(d, [4.0, 5.0, 6.0, 7.0]);
+    let error = stored::simulate(1, &mut d, 1).unwrap_err();
+    assert!(matches!(error.misuse, Misuse::ProxyFence { .. }), "{error}");
+    assert_elected_at(&error, "stored", (0, 0, 0), 0);
+    let error = stored::simulate(1, &mut d, 2).unwrap_err();
+    assert!(matches!(error.misuse, Misuse::CopySourceInFlight { .. }), "{error}");
+    assert_elected_at(&error, "again", (0, 0, 0), 0);
 }

@@ -285,7 +285,7 @@ fn start_load_to(block: &BlockState, target: &BlockState, mut load: Load) -> Res
             target.shared.start_copy(started, to, bytes, Some(signalled))?;
             handover::explain_reads(target, to..to + bytes as u32, started, signalled);
         }
-        Some(_) => target.shared.start_reduction(started, to, bytes)?,
+        Some(of) => target.shared.start_reduction(started, to, bytes, of.class())?,
     }
     target.bulk.borrow_mut().loads.entry(load.barrier).or_default().push(load);
     Ok(())

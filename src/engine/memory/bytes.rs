@@ -5,6 +5,7 @@
 
 use crate::engine::memory::order::{Order, Space};
 use crate::engine::memory::race::{Access, History};
+use crate::engine::memory::reduction::{ByClass, Class};
 use core::panic::Location;
 use std::boxed::Box;
 use std::ops::Range;
@@ -36,14 +37,13 @@ pub(crate) enum BarrierBytes {
     Ended,
 }
 
-/// The reductions of some bytes by bulk copies.
+/// The reductions of some bytes.
 #[derive(Clone, Default)]
 struct Reductions {
     /// The starts of the reductions in flight.
-    in_flight: Vec<Access>,
-    /// Reductions that have landed since the last write: as the reads of a history, which do not
-    /// race with each other.
-    landed: History,
+    in_flight: Vec<(Class, Access)>,
+    /// Reductions that have landed since the last write.
+    landed: ByClass,
     /// Operations that started after all these reductions: the starting thread, and the start or
     /// the end. An access after one of them is ordered after the reductions, too.
     behind: Vec<(usize, Access)>,
@@ -63,34 +63,47 @@ impl Known {
         }
     }
 
-    /// The start of a reduction in flight.
-    pub(crate) fn reducing(&self) -> Option<Access> {
-        self.reductions.as_ref()?.in_flight.first().copied()
+    /// The start of a reduction in flight that is not of this class.
+    pub(crate) fn reducing(&self, class: Option<Class>) -> Option<Access> {
+        let in_flight = &self.reductions.as_ref()?.in_flight;
+        in_flight.iter().find(|(of, _)| Some(*of) != class).map(|(_, started)| *started)
     }
 
     /// Records the start of a reduction.
-    pub(crate) fn start_reduction(&mut self, started: Access) {
-        self.reductions.get_or_insert_default().in_flight.push(started);
+    pub(crate) fn start_reduction(&mut self, class: Class, started: Access) {
+        self.reductions.get_or_insert_default().in_flight.push((class, started));
     }
 
     /// Records that the reduction `started` has landed, by this asynchronous agent.
-    pub(crate) fn land_reduction(&mut self, started: &Access, by: Access, order: &Order) {
-        let Reductions { in_flight, landed, behind } =
-            &mut **self.reductions.get_or_insert_default();
-        let is_it =
-            |of: &Access| (of.agent, of.by, of.tick) == (started.agent, started.by, started.tick);
+    pub(crate) fn land_reduction(
+        &mut self,
+        class: Class,
+        started: &Access,
+        by: Access,
+        order: &Order,
+    ) {
+        let in_flight = &mut self.reductions.get_or_insert_default().in_flight;
+        let is_it = |(_, of): &(Class, Access)| {
+            (of.agent, of.by, of.tick) == (started.agent, started.by, started.tick)
+        };
         if let Some(index) = in_flight.iter().position(is_it) {
             in_flight.swap_remove(index);
         }
-        landed.read(by, order);
-        behind.clear();
+        self.reduce(class, by, order);
         self.history.finish_operation(started, by);
+    }
+
+    /// Records a reduction.
+    pub(crate) fn reduce(&mut self, class: Class, by: Access, order: &Order) {
+        let Reductions { landed, behind, .. } = &mut **self.reductions.get_or_insert_default();
+        landed.of(class).read(by, order);
+        behind.clear();
     }
 
     /// Records the start of an asynchronous operation.
     pub(crate) fn start_operation(&mut self, start: &Access, order: &Order) {
         self.history.start_operation(start, order);
-        if self.unseen_reduction(start, order).is_none() {
+        if self.unseen_reduction(start, None, order).is_none() {
             self.put_behind_reductions(start.agent, *start);
         }
     }
@@ -116,16 +129,21 @@ impl Known {
 
     /// The reductions that have landed since the last write.
     fn landed_reductions(&self) -> impl Iterator<Item = Access> + '_ {
-        self.reductions.iter().flat_map(|reductions| reductions.landed.reads())
+        self.reductions.iter().flat_map(|of| of.landed.all()).map(|(_, by)| by)
     }
 
-    /// A landed reduction that is not ordered before this access.
-    pub(crate) fn unseen_reduction(&self, by: &Access, order: &Order) -> Option<Access> {
+    /// A landed reduction, not of this class, that is not ordered before this access.
+    pub(crate) fn unseen_reduction(
+        &self,
+        by: &Access,
+        class: Option<Class>,
+        order: &Order,
+    ) -> Option<Access> {
         let is_behind = |(starter, operation): &(usize, Access)| {
             order.are_of_one_block(*starter, by.agent) && operation.is_before(by, order)
         };
         let reductions = self.reductions.as_ref()?;
-        let mut landed = reductions.landed.reads();
+        let mut landed = reductions.landed.without(class).flat_map(History::reads);
         let unseen = landed.find(|landed| !landed.is_seen_by(by, order));
         unseen.filter(|_| !reductions.behind.iter().any(is_behind))
     }
@@ -141,7 +159,7 @@ impl Known {
     /// Forgets the landed reductions, because the bytes are overwritten.
     pub(crate) fn forget_reductions(&mut self) {
         if let Some(reductions) = &mut self.reductions {
-            reductions.landed = History::default();
+            reductions.landed = ByClass::default();
             reductions.behind.clear();
             self.reductions.take_if(|reductions| reductions.in_flight.is_empty());
         }

@@ -11,7 +11,7 @@ use crate::engine::{
     memory::{
         order::{Order, Space},
         race::{Access, History, Lanes},
-        reduction::{Class, Reduction},
+        reduction::{ByClass, Class, Reduction},
         unwritten,
     },
     record::{Traffic, note_element},
@@ -64,27 +64,6 @@ struct Accessed {
     in_flight: VecDeque<u32>,
     /// Only few elements have reductions.
     reductions: Option<Box<Reductions>>,
-}
-
-/// The reductions of an element by their class. Those of a class do not race with each other, like
-/// the reads of a history.
-#[derive(Default)]
-struct ByClass(Vec<(Class, History)>);
-
-impl ByClass {
-    fn of(&mut self, class: Class) -> &mut History {
-        let index = self.0.iter().position(|(of, _)| *of == class).unwrap_or_else(|| {
-            self.0.push((class, History::default()));
-            self.0.len() - 1
-        });
-        &mut self.0[index].1
-    }
-
-    /// All, but for those of a class.
-    fn without(&self, class: Option<Class>) -> impl Iterator<Item = &History> {
-        let other = move |(of, _): &&(Class, History)| Some(*of) != class;
-        self.0.iter().filter(other).map(|(_, history)| history)
-    }
 }
 
 /// The reductions of an element by one block.
@@ -297,11 +276,7 @@ impl LaunchAccesses {
             };
             let Reductions { histories, values: reduced } =
                 reductions.map(|of| *of).unwrap_or_default();
-            let reductions: Vec<(Class, Access)> = histories
-                .0
-                .iter()
-                .flat_map(|(class, history)| history.reads().map(move |by| (*class, by)))
-                .collect();
+            let reductions: Vec<(Class, Access)> = histories.all().collect();
             let reduction_beside = |known: &ByClass, by: &Access, class| {
                 known.without(class).find_map(|history| history.beside(by, &none))
             };

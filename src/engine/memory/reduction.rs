@@ -1,8 +1,10 @@
 //! The arithmetic of reductions of a memory element by a value.
 
+use crate::engine::memory::race::{Access, History};
 pub(crate) use crate::isa::Operation;
 use core::cmp::Ordering;
 use half::{bf16, f16};
+use std::vec::Vec;
 
 /// The type of the operands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,6 +22,8 @@ pub(crate) enum Kind {
     /// f32 with subnormal operands and results as zeros.
     f32_ftz,
     f64,
+    /// f64 in which a NaN becomes a quiet one, the element's before the value's.
+    f64_quiet,
 }
 
 /// A reduction.
@@ -33,10 +37,37 @@ pub(crate) struct Reduction {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Class(Reduction);
 
+/// The reductions of an element by their class. Those of a class do not race with each other, like
+/// the reads of a history.
+#[derive(Clone, Default)]
+pub(crate) struct ByClass(Vec<(Class, History)>);
+
+impl ByClass {
+    pub(crate) fn of(&mut self, class: Class) -> &mut History {
+        let index = self.0.iter().position(|(of, _)| *of == class).unwrap_or_else(|| {
+            self.0.push((class, History::default()));
+            self.0.len() - 1
+        });
+        &mut self.0[index].1
+    }
+
+    /// Each reduction.
+    pub(crate) fn all(&self) -> impl Iterator<Item = (Class, Access)> + '_ {
+        self.0.iter().flat_map(|(class, history)| history.reads().map(|by| (*class, by)))
+    }
+
+    /// The histories of all, but for those of a class.
+    pub(crate) fn without(&self, class: Option<Class>) -> impl Iterator<Item = &History> {
+        let other = move |(of, _): &&(Class, History)| Some(*of) != class;
+        self.0.iter().filter(other).map(|(_, history)| history)
+    }
+}
+
 impl Reduction {
     pub(crate) fn class(self) -> Class {
         let kind = match (self.operation, self.kind) {
             (_, Kind::f32_ftz) => Kind::f32,
+            (_, Kind::f64_quiet) => Kind::f64,
             (Operation::Add, Kind::s32) => Kind::u32,
             (Operation::Add, Kind::s64) => Kind::u64,
             (_, kind) => kind,
@@ -51,7 +82,7 @@ impl Kind {
         match self {
             Kind::f16 | Kind::bf16 => 2,
             Kind::u32 | Kind::s32 | Kind::b32 | Kind::f32 | Kind::f32_ftz => 4,
-            Kind::u64 | Kind::s64 | Kind::b64 | Kind::f64 => 8,
+            Kind::u64 | Kind::s64 | Kind::b64 | Kind::f64 | Kind::f64_quiet => 8,
         }
     }
 }
@@ -62,6 +93,8 @@ const NAN_F16: u16 = 0x7fff;
 const NAN_F32: u32 = 0x7fff_ffff;
 /// The sum of infinities of both signs.
 const NAN_F64: u64 = 0xfff8 << 48;
+/// The bit of a quiet NaN.
+const QUIET_F64: u64 = 1 << 51;
 
 impl Reduction {
     /// The operation on integers, as unsigned numbers. Min and max order them by `compare`.
@@ -166,14 +199,19 @@ impl Reduction {
                 u64::from(if new.is_nan() { NAN_F32 } else { new.to_bits() })
             }
             // An operand that is a NaN stays as it is, even a signalling one.
-            Kind::f64 => match [value, old].into_iter().find(|&bits| f64::from_bits(bits).is_nan())
-            {
-                Some(nan) => nan,
-                None => {
-                    let new = f64::from_bits(old) + f64::from_bits(value);
-                    if new.is_nan() { NAN_F64 } else { new.to_bits() }
+            Kind::f64 | Kind::f64_quiet => {
+                let (operands, quiet) = match self.kind {
+                    Kind::f64_quiet => ([old, value], QUIET_F64),
+                    _ => ([value, old], 0),
+                };
+                match operands.into_iter().find(|&bits| f64::from_bits(bits).is_nan()) {
+                    Some(nan) => nan | quiet,
+                    None => {
+                        let new = f64::from_bits(old) + f64::from_bits(value);
+                        if new.is_nan() { NAN_F64 } else { new.to_bits() }
+                    }
                 }
-            },
+            }
         };
         let bytes = memory.len();
         memory.copy_from_slice(&new.to_le_bytes()[..bytes]);

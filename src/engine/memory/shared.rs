@@ -5,7 +5,7 @@ use crate::engine::memory::bytes::{BarrierBytes, Known, KnownBytes, UnwrittenByt
 use crate::engine::memory::copies;
 use crate::engine::memory::order::{Order, Space};
 use crate::engine::memory::race::Access;
-use crate::engine::memory::reduction::Reduction;
+use crate::engine::memory::reduction::{Class, Reduction};
 use crate::engine::record::Traffic;
 use crate::engine::record::note_element;
 use crate::engine::warps::context::{fail, try_with_block, with_block};
@@ -242,7 +242,7 @@ impl SharedMemory {
             if known.live_barrier().is_some() {
                 return;
             }
-            let reduced = known.unseen_reduction(&by, &self.order);
+            let reduced = known.unseen_reduction(&by, None, &self.order);
             if let Some(earlier) = reduced.filter(|_| report) {
                 let address = address + (byte - start) as u32;
                 self.note(by, self.race("write", address, "reduction", by, earlier), None);
@@ -284,7 +284,7 @@ impl SharedMemory {
         range: Range<usize>,
     ) -> bool {
         self.check_free(access, by, address, range, None, |known| {
-            known.copying.or_else(|| known.reducing())
+            known.copying.or_else(|| known.reducing(None))
         })
     }
 
@@ -350,7 +350,7 @@ impl SharedMemory {
     ) -> Result<(), Misuse> {
         let range = self.range("copy", address, bytes)?;
         let free = self.check_free("copy", by, address, range.clone(), signals, |known| {
-            known.copying.or_else(|| known.reducing())
+            known.copying.or_else(|| known.reducing(None))
         });
         self.set_copying(range.clone(), Some(by));
         let cause = |address, read| {
@@ -394,32 +394,73 @@ impl SharedMemory {
         self.bytes.borrow_mut()[range].copy_from_slice(from);
     }
 
-    /// Starts a bulk copy that reduces these bytes. Other reductions may be in flight.
+    /// Starts a bulk copy that reduces these bytes. Other reductions of the class may be in flight.
     pub(crate) fn start_reduction(
         &self,
         by: Access,
         address: u32,
         bytes: usize,
+        class: Class,
+    ) -> Result<(), Misuse> {
+        self.note_reduction(by, address, bytes, class, |known| {
+            known.start_operation(&by, &self.order);
+            known.start_reduction(class, by);
+        })
+    }
+
+    /// Reduces an element by a lane's value.
+    pub(crate) fn reduce(
+        &self,
+        by: Access,
+        address: u32,
+        reduction: Reduction,
+        value: &[u8],
+    ) -> Result<(), Misuse> {
+        let range = self.range("reduction", address, value.len())?;
+        let class = reduction.class();
+        self.note_reduction(by, address, value.len(), class, |known| {
+            known.reduce(class, by, &self.order);
+        })?;
+        reduction.apply(&mut self.bytes.borrow_mut()[range], value);
+        Ok(())
+    }
+
+    /// Reports the accesses with which a reduction of these bytes conflicts, and records it by
+    /// `record`.
+    fn note_reduction(
+        &self,
+        by: Access,
+        address: u32,
+        bytes: usize,
+        class: Class,
+        record: impl Fn(&mut Known),
     ) -> Result<(), Misuse> {
         let range = self.range("reduction", address, bytes)?;
         self.check_sources(by, address, &range);
-        let free =
-            self.check_free("reduction", by, address, range.clone(), None, |known| known.copying);
+        let free = self.check_free("reduction", by, address, range.clone(), None, |known| {
+            known.copying.or_else(|| known.reducing(Some(class)))
+        });
         let (mut unwritten, start) = (false, range.start);
         self.known.borrow_mut().change(
             range,
             |_, _| true,
             |byte, known| {
+                if known.live_barrier().is_some() {
+                    return;
+                }
                 unwritten |= !known.is_written();
-                if let Some((earlier, wrote)) =
-                    known.history.beside(&by, &self.order).filter(|_| free)
-                {
-                    let (address, other) =
-                        (address + (byte - start) as u32, if wrote { "write" } else { "read" });
+                let beside = known.history.beside(&by, &self.order);
+                let beside =
+                    beside.map(|(earlier, wrote)| (earlier, if wrote { "write" } else { "read" }));
+                let reduction = || {
+                    let earlier = known.unseen_reduction(&by, Some(class), &self.order)?;
+                    Some((earlier, "reduction"))
+                };
+                if let Some((earlier, other)) = beside.or_else(reduction).filter(|_| free) {
+                    let address = address + (byte - start) as u32;
                     self.note(by, self.race("reduction", address, other, by, earlier), None);
                 }
-                known.start_operation(&by, &self.order);
-                known.start_reduction(by);
+                record(known);
             },
         );
         if unwritten {
@@ -443,7 +484,7 @@ impl SharedMemory {
         self.known.borrow_mut().change(
             range.clone(),
             |_, _| true,
-            |_, known| known.land_reduction(started, by, &self.order),
+            |_, known| known.land_reduction(reduction.class(), started, by, &self.order),
         );
         let (mut bytes, size) = (self.bytes.borrow_mut(), reduction.kind.bytes());
         for (memory, value) in bytes[range].chunks_mut(size).zip(values.chunks(size)) {
@@ -540,8 +581,8 @@ impl SharedMemory {
             known.is_written()
                 && known.live_barrier().is_none()
                 && known.copying.is_none()
-                && known.reducing().is_none()
-                && known.unseen_reduction(by, &self.order).is_none()
+                && known.reducing(None).is_none()
+                && known.unseen_reduction(by, None, &self.order).is_none()
                 && known.history.unseen_write(by, &self.order).is_none()
                 && known.unfenced(by, &self.order).is_none()
         })
@@ -680,8 +721,9 @@ impl SharedMemory {
                 known.history.read(reading, &self.order);
                 // A race with a reduction is always an error, and one with a write by the same warp
                 // may be a warning.
-                let reduction =
-                    known.unseen_reduction(&by, &self.order).map(|earlier| ("reduction", earlier));
+                let reduction = known
+                    .unseen_reduction(&by, None, &self.order)
+                    .map(|earlier| ("reduction", earlier));
                 let write = || Some(("write", known.history.unseen_write(&by, &self.order)?));
                 if let Some((other, earlier)) = reduction.or_else(write).filter(|_| free) {
                     let address = address + (byte - range.start) as u32;

@@ -15,7 +15,7 @@ use crate::engine::{
         shared::{load_shared, store_shared},
         slices,
     },
-    record::{note_collective, note_reduction},
+    record::{Traffic, note_collective, note_reduction},
     warps::{
         block::BlockState,
         context::{current_lane, fail, with_block, with_cluster},
@@ -23,6 +23,7 @@ use crate::engine::{
         lanes::collective,
         polling::{note_access, spend},
     },
+    wgmma,
 };
 use crate::fragment::{Arrangement, Registers, RowAddr};
 use crate::lane::{Grid, LANES, PerLane, Site};
@@ -48,13 +49,43 @@ pub(crate) fn reduce_global(
     if element != value.len() {
         fail(site, Misuse::ReductionWidth { name, element, bytes: value.len() });
     }
-    note_reduction(site, form, to.addr(), value.len());
+    note_reduction(site, form, Traffic::GlobalWrite, to.addr(), value.len());
     // Unlike a bulk copy, `red` flushes subnormal numbers to zero in f32.
     let kind = if reduction.kind == Kind::f32 { Kind::f32_ftz } else { reduction.kind };
     let reduction = Reduction { kind, ..reduction };
     // Exposed, since the block's writes go there after its end.
     let address = to.expose_provenance();
     global::reduce(site, address, ElementOf { name, index }, reduction, value);
+}
+
+/// `red` of the block's shared memory, by the running lane.
+pub(crate) fn reduce_shared(
+    site: Site,
+    form: &'static str,
+    to: u32,
+    reduction: Reduction,
+    value: &[u8],
+) {
+    if std::thread::panicking() {
+        return;
+    }
+    note_access(site);
+    if current_lane().is_none() {
+        fail(site, Misuse::RawAtWarpScope { form });
+    }
+    let bytes = value.len();
+    if !(to as usize).is_multiple_of(bytes) {
+        fail(site, Misuse::SharedMisaligned { access: "reduction", address: to, bytes });
+    }
+    note_reduction(site, form, Traffic::SharedWrite, to as usize, bytes);
+    // In shared memory, an f64 is added like in registers, which makes a NaN quiet.
+    let kind = if reduction.kind == Kind::f64 { Kind::f64_quiet } else { reduction.kind };
+    let reduction = Reduction { kind, ..reduction };
+    let reduced = with_block(|block| {
+        wgmma::check_stored(block, site, value);
+        block.shared.reduce(block.access(site), to, reduction, value)
+    });
+    reduced.unwrap_or_else(|misuse| fail(site, misuse));
 }
 
 /// `ldmatrix`.

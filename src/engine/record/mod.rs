@@ -209,11 +209,17 @@ pub(crate) fn note_element(site: Site, traffic: Traffic, address: usize, bytes: 
     }
 }
 
-/// Records that a lane reduces an element of global memory.
+/// Records that a lane reduces an element.
 #[inline]
-pub(crate) fn note_reduction(site: Site, form: &'static str, address: usize, bytes: usize) {
+pub(crate) fn note_reduction(
+    site: Site,
+    form: &'static str,
+    traffic: Traffic,
+    address: usize,
+    bytes: usize,
+) {
     if RECORDING.get() {
-        access(site, form, Traffic::GlobalWrite, address, bytes);
+        access(site, form, traffic, address, bytes);
     }
 }
 

@@ -243,6 +243,11 @@ fn sum_f64(m: f64, v: f64) -> f64 {
     }
 }
 
+/// A NaN becomes quiet.
+fn quiet(value: f64) -> f64 {
+    if value.is_nan() { f64::from_bits(value.to_bits() | 1 << 51) } else { value }
+}
+
 /// The minimum or maximum, `wanted` being the order of value and memory that takes the value. A
 /// number replaces a NaN.
 fn extreme(m: f32, v: f32, wanted: Ordering) -> f32 {
@@ -268,18 +273,24 @@ macro_rules! reductions {
     };
 }
 
-/// The checks of atomic reductions. A row has the form, its kernel, the element type, the oldest
-/// GPU, a generator, and the reduction of `m` by `v`.
+/// The checks of atomic reductions, in global and in shared memory. A row has the form, its
+/// kernels, the element type, the oldest GPU, a generator, and the reduction of `m` by `v`; and, if
+/// it differs, the one in shared memory.
 macro_rules! atomic_reductions {
-    ($device:ident; $($form:literal $kernel:ident $element:ty, $sm:literal: $draw:expr,
-        |$m:ident, $v:ident| $reduced:expr;)*) => {
+    ($device:ident; $($form:literal $kernel:ident $shared:ident $element:ty, $sm:literal:
+        $draw:expr, |$m:ident, $v:ident| $reduced:expr $(, shared $of_shared:expr)?;)*) => {
         vec![$(
             reduction::<$device, $element>(
                 concat!("red.relaxed.gpu.global.", $form), Needs::at_least($sm), $draw,
                 |$m, $v| $reduced,
                 |d, s, t, o| atomic_reductions::$kernel::launch(d, 1, s, t, o)),
+            reduction::<$device, $element>(
+                concat!("red.relaxed.cta.shared.", $form), Needs::at_least($sm), $draw,
+                |$m, $v| atomic_reductions!(@first $($of_shared,)? $reduced),
+                |d, s, t, o| atomic_reductions::$shared::launch(d, 1, s, t, o)),
         )*]
     };
+    (@first $first:expr $(, $other:expr)*) => { $first };
 }
 
 /// The same within clusters. A row has the form, its kernels (for a bulk copy and for registers)
@@ -375,35 +386,44 @@ pub fn checks<D: Device + 'static>() -> Vec<Check<D>> {
         "xor.b64" bulk_xor_b64 bulk_xor_b64_cached u64: integer, |m, v| m ^ v;
     };
     let atomic = atomic_reductions! { D;
-        "add.u32" red_add_u32 u32, 75: |rng| integer(rng) as u32, |m, v| m.wrapping_add(v);
-        "add.s32" red_add_s32 i32, 75: |rng| integer(rng) as i32, |m, v| m.wrapping_add(v);
-        "add.u64" red_add_u64 u64, 75: integer, |m, v| m.wrapping_add(v);
-        "add.f32" red_add_f32 f32, 75: |rng| f32::from_bits(float(rng, 8, 23) as u32),
-            |m, v| flushed(sum_f32(flushed(m), flushed(v)));
-        "add.f64" red_add_f64 f64, 75: |rng| f64::from_bits(float(rng, 11, 52)),
-            |m, v| sum_f64(m, v);
-        "add.noftz.f16" red_add_f16 f16, 75: any_f16,
+        "add.u32" red_add_u32 red_shared_add_u32 u32, 75:
+            |rng| integer(rng) as u32, |m, v| m.wrapping_add(v);
+        "add.s32" red_add_s32 red_shared_add_s32 i32, 75:
+            |rng| integer(rng) as i32, |m, v| m.wrapping_add(v);
+        "add.u64" red_add_u64 red_shared_add_u64 u64, 75: integer, |m, v| m.wrapping_add(v);
+        "add.f32" red_add_f32 red_shared_add_f32 f32, 75:
+            |rng| f32::from_bits(float(rng, 8, 23) as u32),
+            |m, v| flushed(sum_f32(flushed(m), flushed(v))), shared sum_f32(m, v);
+        "add.f64" red_add_f64 red_shared_add_f64 f64, 75: |rng| f64::from_bits(float(rng, 11, 52)),
+            |m, v| sum_f64(m, v), shared quiet(sum_f64(v, m));
+        "add.noftz.f16" red_add_f16 red_shared_add_f16 f16, 75: any_f16,
             |m, v| rounded_f16(m.to_f32() + v.to_f32());
-        "add.noftz.bf16" red_add_bf16 bf16, 90: any_bf16,
+        "add.noftz.bf16" red_add_bf16 red_shared_add_bf16 bf16, 90: any_bf16,
             |m, v| rounded_bf16(m.to_f32() + v.to_f32());
-        "min.u32" red_min_u32 u32, 75: |rng| integer(rng) as u32, |m, v| m.min(v);
-        "min.s32" red_min_s32 i32, 75: |rng| integer(rng) as i32, |m, v| m.min(v);
-        "min.u64" red_min_u64 u64, 75: integer, |m, v| m.min(v);
-        "min.s64" red_min_s64 i64, 75: |rng| integer(rng) as i64, |m, v| m.min(v);
-        "max.u32" red_max_u32 u32, 75: |rng| integer(rng) as u32, |m, v| m.max(v);
-        "max.s32" red_max_s32 i32, 75: |rng| integer(rng) as i32, |m, v| m.max(v);
-        "max.u64" red_max_u64 u64, 75: integer, |m, v| m.max(v);
-        "max.s64" red_max_s64 i64, 75: |rng| integer(rng) as i64, |m, v| m.max(v);
-        "inc.u32" red_inc_u32 u32, 75: |rng| integer(rng) as u32,
+        "min.u32" red_min_u32 red_shared_min_u32 u32, 75:
+            |rng| integer(rng) as u32, |m, v| m.min(v);
+        "min.s32" red_min_s32 red_shared_min_s32 i32, 75:
+            |rng| integer(rng) as i32, |m, v| m.min(v);
+        "min.u64" red_min_u64 red_shared_min_u64 u64, 75: integer, |m, v| m.min(v);
+        "min.s64" red_min_s64 red_shared_min_s64 i64, 75:
+            |rng| integer(rng) as i64, |m, v| m.min(v);
+        "max.u32" red_max_u32 red_shared_max_u32 u32, 75:
+            |rng| integer(rng) as u32, |m, v| m.max(v);
+        "max.s32" red_max_s32 red_shared_max_s32 i32, 75:
+            |rng| integer(rng) as i32, |m, v| m.max(v);
+        "max.u64" red_max_u64 red_shared_max_u64 u64, 75: integer, |m, v| m.max(v);
+        "max.s64" red_max_s64 red_shared_max_s64 i64, 75:
+            |rng| integer(rng) as i64, |m, v| m.max(v);
+        "inc.u32" red_inc_u32 red_shared_inc_u32 u32, 75: |rng| integer(rng) as u32,
             |m, v| if m >= v { 0 } else { m + 1 };
-        "dec.u32" red_dec_u32 u32, 75: |rng| integer(rng) as u32,
+        "dec.u32" red_dec_u32 red_shared_dec_u32 u32, 75: |rng| integer(rng) as u32,
             |m, v| if m == 0 || m > v { v } else { m - 1 };
-        "and.b32" red_and_b32 u32, 75: |rng| integer(rng) as u32, |m, v| m & v;
-        "and.b64" red_and_b64 u64, 75: integer, |m, v| m & v;
-        "or.b32" red_or_b32 u32, 75: |rng| integer(rng) as u32, |m, v| m | v;
-        "or.b64" red_or_b64 u64, 75: integer, |m, v| m | v;
-        "xor.b32" red_xor_b32 u32, 75: |rng| integer(rng) as u32, |m, v| m ^ v;
-        "xor.b64" red_xor_b64 u64, 75: integer, |m, v| m ^ v;
+        "and.b32" red_and_b32 red_shared_and_b32 u32, 75: |rng| integer(rng) as u32, |m, v| m & v;
+        "and.b64" red_and_b64 red_shared_and_b64 u64, 75: integer, |m, v| m & v;
+        "or.b32" red_or_b32 red_shared_or_b32 u32, 75: |rng| integer(rng) as u32, |m, v| m | v;
+        "or.b64" red_or_b64 red_shared_or_b64 u64, 75: integer, |m, v| m | v;
+        "xor.b32" red_xor_b32 red_shared_xor_b32 u32, 75: |rng| integer(rng) as u32, |m, v| m ^ v;
+        "xor.b64" red_xor_b64 red_shared_xor_b64 u64, 75: integer, |m, v| m ^ v;
     };
     let of_s64 = in_cluster::<D, u64>(
         "red.async.relaxed.cluster.shared::cluster.mbarrier::complete_tx::bytes.add.s64",
