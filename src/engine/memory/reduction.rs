@@ -33,7 +33,8 @@ pub(crate) struct Reduction {
     pub(crate) kind: Kind,
 }
 
-/// Reductions of one class give the same result in any order, but for the rounding of sums.
+/// Reductions of one class give the same result in any order, but for the rounding of sums, and for
+/// `inc` and `dec` with different values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Class(Reduction);
 
