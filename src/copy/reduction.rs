@@ -101,9 +101,9 @@ pub trait Operates: Sealed + Copy {
     const OPERATION: Operation;
 }
 
-/// For each operation: its name in PTX, and the suffix of its raw function for each element type:
-/// for bulk copies to global memory, in shared memory, and for reductions by one lane. The last
-/// have the lowest GPU, too.
+/// For each operation: its name in PTX, and three lists of element types with the suffix of the raw
+/// function. They are for bulk copies to global memory, for shared memory of other blocks, and for
+/// single lanes. The last list has the lowest GPU, too.
 macro_rules! reductions {
     (
         $(

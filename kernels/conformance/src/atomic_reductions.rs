@@ -25,7 +25,7 @@ fn reduce<T: Element, R: AtomicReduction<T> + LaneCapture>(
     });
 }
 
-/// The same in shared memory, of which two lanes reduce adjacent elements.
+/// The same in shared memory. Elements of 16 bits share a word with that of another lane.
 #[inline]
 fn reduce_shared<T: Element, R: AtomicReduction<T> + LaneCapture>(
     block: &Block,
