@@ -29,6 +29,18 @@ use crate::fragment::{Arrangement, Registers, RowAddr};
 use crate::lane::{Grid, LANES, PerLane, Site};
 use bytemuck::Pod;
 
+/// Whether an instruction of one lane begins: not in a destructor that runs because the run failed.
+fn begins_in_lane(site: Site, form: &'static str) -> bool {
+    if std::thread::panicking() {
+        return false;
+    }
+    note_access(site);
+    if current_lane().is_none() {
+        fail(site, Misuse::RawAtWarpScope { form });
+    }
+    true
+}
+
 /// `red` of global memory, by the running lane.
 pub(crate) fn reduce_global(
     site: Site,
@@ -37,12 +49,8 @@ pub(crate) fn reduce_global(
     reduction: Reduction,
     value: &[u8],
 ) {
-    if std::thread::panicking() {
+    if !begins_in_lane(site, form) {
         return;
-    }
-    note_access(site);
-    if current_lane().is_none() {
-        fail(site, Misuse::RawAtWarpScope { form });
     }
     let (slice, index) = slices::find_for_copy(site, to, value.len(), value.len(), true);
     let Slice { name, element, .. } = slice;
@@ -66,12 +74,8 @@ pub(crate) fn reduce_shared(
     reduction: Reduction,
     value: &[u8],
 ) {
-    if std::thread::panicking() {
+    if !begins_in_lane(site, form) {
         return;
-    }
-    note_access(site);
-    if current_lane().is_none() {
-        fail(site, Misuse::RawAtWarpScope { form });
     }
     let bytes = value.len();
     if !(to as usize).is_multiple_of(bytes) {
