@@ -91,7 +91,7 @@ pub(crate) use job::Job;
 pub use launch_id::{Binding, LaunchId};
 pub(crate) use memory::{
     ElementOf, InTile, Slice, bulk, check_swizzle, commit_copies, load_constant, load_matrices,
-    load_shared, note_row, note_slice, peer, read_constant, read_global, start_copy,
+    load_shared, note_row, note_slice, note_written, peer, read_constant, read_global, start_copy,
     store_matrices, store_shared, tensor, transpose_matrix, wait_for_copies, write_global,
 };
 pub(crate) use record::{note_collective, note_lane};

@@ -52,5 +52,5 @@ pub use names::SharedName;
 pub(crate) use names::{SharedField, name_fields};
 pub(crate) use round::f16_pair;
 pub(crate) use scope::BlockRef;
-pub(crate) use shared::{check_swizzle, load_shared_pair, note_row};
+pub(crate) use shared::{check_swizzle, load_shared_pair, note_row, note_written};
 pub(crate) use shuffle::{shuffle, shuffle_down, shuffle_up, shuffle_xor};

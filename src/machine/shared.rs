@@ -123,7 +123,16 @@ pub(crate) fn check_swizzle(site: Site, address: u32, plain: u32, swizzle: Swizz
     engine::check_swizzle(site, engine::InTile { address, plain, swizzle });
 }
 
-/// Records a tile's element at which a row of `ldmatrix` may start.
+/// Records that a lane is about to write a tile's element.
+#[inline]
+pub(crate) fn note_written(site: Site, address: u32, plain: u32, swizzle: SwizzleBits) {
+    #[cfg(target_arch = "nvptx64")]
+    let _ = (site, address, plain, swizzle);
+    #[cfg(not(target_arch = "nvptx64"))]
+    engine::note_written(site, engine::InTile { address, plain, swizzle });
+}
+
+/// Records a tile's element at which a row of `ldmatrix` or `stmatrix` may start.
 #[inline]
 pub(crate) fn note_row(address: u32, plain: u32, swizzle: SwizzleBits) {
     #[cfg(target_arch = "nvptx64")]

@@ -5,7 +5,7 @@ use super::{
 };
 use crate::element::{Element, Moved, Width};
 use crate::lane::{Lane, LaneCapture, Site, array, mapped};
-use crate::machine::{check_swizzle, load_shared_pair, note_row, opaque};
+use crate::machine::{check_swizzle, load_shared_pair, note_row, note_written, opaque};
 use crate::scope::Threads;
 use core::marker::PhantomData;
 
@@ -229,6 +229,7 @@ impl<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order>
     #[inline]
     pub(crate) unsafe fn store(self, row: usize, col: usize, value: T, site: Site) {
         let address = self.element(row, col);
+        note_written(site, address, self.plain(row, col), Self::SWIZZLE_BITS);
         // SAFETY: in bounds, as the caller guarantees; aligned, as the tile is.
         unsafe { value.to_bits().store_shared(site, address) }
     }
@@ -248,6 +249,7 @@ impl<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order>
         site: Site,
     ) {
         let address = self.element(row, col);
+        note_written(site, address, self.plain(row, col), Self::SWIZZLE_BITS);
         // SAFETY: in bounds and aligned, as the caller guarantees.
         unsafe { register.store_shared(site, address) }
     }

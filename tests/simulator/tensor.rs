@@ -293,6 +293,65 @@ fn box_within_a_tile(
     });
 }
 
+/// Writes a tile by the view of a type, or by the tile's own type, and stores it.
+#[kernel(threads = 32, target = "sm_90")]
+fn staged(block: &Block, #[shared] tiles: SharedRing<Tile, 1>, d: TensorMapMut<Tile, 2>, by: u32) {
+    type Rows64 = SharedTile<u32, 16, 16, Swizzle64>;
+    type Halves = SharedTile<f16, 16, 32, Swizzle64>;
+    let (warp, tile) = (block.warp(), tiles.stage(PipelineState::FIRST.index()));
+    match by {
+        0 => tiles.reuse::<SharedTile<u32, 8, 32>>().fill(warp, |_, col| col as u32),
+        1 | 3 => tiles.reuse::<Rows64>().fill(warp, |_, col| col as u32), // <- 64 bytes
+        _ => tile.fill(warp, |_, col| col as u32),
+    }
+    warp.sync();
+    if by == 2 {
+        let elements = Accumulator::<M16N8K16, f16>::zero();
+        elements.store_matrix(warp, &tiles.reuse::<Halves>(), (0, 0)); // <- matrices
+    }
+    if by == 3 {
+        tile.fill(warp, |_, col| col as u32);
+    }
+    warp.fence_for_bulk();
+    warp.sync();
+    warp.elect(|lane| {
+        tile.store_tma(lane, d.at([0, 0])); // <- staged store
+        BulkGroup::commit(lane);
+        BulkGroup::wait::<0>(lane);
+    });
+}
+
+#[test]
+fn store_of_a_tile_that_was_written_with_another_swizzle() {
+    let run = |by| {
+        let mut d = [0; 256];
+        let mut to =
+            Tensor::<Tile, 2>::new([32, 8]).map_mut(&Simulator::new(0), &mut d[..]).unwrap();
+        staged::launch(&Simulator::new(0), 1, to.by_ref(), by)
+    };
+    assert!(run(3).unwrap().warnings.is_empty(), "it is written again");
+    assert!(run(4).unwrap().warnings.is_empty());
+    // A kernel may apply the swizzle itself.
+    let report = run(0).unwrap();
+    let [warning] = &report.warnings[..] else { panic!("{:?}", report.warnings) };
+    let title = "wrong swizzle: the copy reads `tiles[0] row 1, column 7` with a 128-byte swizzle, \
+                 and a tile with no swizzle wrote it\n";
+    assert!(warning.to_string().contains(title), "{warning}");
+    for (by, marker, place) in [
+        (1, "64 bytes", "`tiles[0] row 4, column 19`"),
+        (2, "matrices", "`tiles[0] row 4, column 16`"),
+    ] {
+        let error = run(by).unwrap_err();
+        let finding = &error.findings()[0];
+        let Misuse::WrongStoredSwizzle { read: 3, place: written, .. } = &finding.misuse else {
+            panic!("{error}")
+        };
+        assert_place(written, marker);
+        assert_place(finding.place.as_ref().unwrap(), "staged store");
+        assert!(error.to_string().contains(place), "{error}");
+    }
+}
+
 /// An H200 gives these places too: bits 7 to 9 of the address choose a row's pattern.
 #[test]
 fn swizzle_of_a_copy_goes_by_the_address() {

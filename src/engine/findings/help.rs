@@ -136,6 +136,10 @@ impl Misuse {
                  tile's"
                     .into()
             }
+            Misuse::WrongStoredSwizzle { .. } => {
+                "write it by the tile that the tensor map is of: the swizzle of both is the tile's"
+                    .into()
+            }
             Misuse::MatrixDescriptor { .. } => "a `SharedTile` makes descriptors".into(),
             Misuse::NamedBarrier { others: None, .. } => {
                 "a named barrier has a number from 1 to 15, and whole warps: a multiple of 32 \

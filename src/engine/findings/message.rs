@@ -305,17 +305,21 @@ impl Misuse {
                 )
             }
             Misuse::WrongTileSwizzle { address, read, written, .. } => {
-                let read = match *read {
-                    SwizzleBits { bits: 0, .. } => swizzle(0),
-                    SwizzleBits { bits, base: 4 } => swizzle(bits),
-                    _ => "a swizzle that no copy has".into(),
-                };
                 write!(
                     f,
-                    "wrong swizzle: {} is read by a tile with {read}, and the copy wrote it with \
-                     {}",
+                    "wrong swizzle: {} is read by a tile with {}, and the copy wrote it with {}",
                     names.at(*address),
+                    of_tile(*read),
                     swizzle(*written)
+                )
+            }
+            Misuse::WrongStoredSwizzle { address, written, read, .. } => {
+                write!(
+                    f,
+                    "wrong swizzle: the copy reads {} with {}, and a tile with {} wrote it",
+                    names.at(*address),
+                    swizzle(*read),
+                    of_tile(*written)
                 )
             }
             Misuse::WrongSwizzle { form, operand, read, written, .. } => {
@@ -428,6 +432,15 @@ impl Misuse {
 /// The name of a tensor map's swizzle.
 fn swizzle(code: u32) -> String {
     if code == 0 { "no swizzle".into() } else { format!("a {}-byte swizzle", 16 << code) }
+}
+
+/// The name of a tile's swizzle.
+fn of_tile(swizzle: SwizzleBits) -> String {
+    match swizzle {
+        SwizzleBits { bits: 0, .. } => self::swizzle(0),
+        SwizzleBits { bits, base: 4 } => self::swizzle(bits),
+        _ => "a swizzle that no copy has".into(),
+    }
 }
 
 /// Writes the title of a deadlock. It names the event if all warps wait for the same kind.

@@ -725,6 +725,18 @@ pub enum Misuse {
         /// The line that started the copy.
         place: Place,
     },
+    /// A tensor copy reads a tile with another swizzle than that of the tile by which it was
+    /// written.
+    WrongStoredSwizzle {
+        /// The address of the element.
+        address: u32,
+        /// The swizzle of the tile.
+        written: SwizzleBits,
+        /// The swizzle of the copy: 0 for none, 1, 2 and 3 for 32, 64 and 128 bytes.
+        read: u32,
+        /// The line of the store.
+        place: Place,
+    },
     /// An invalid matrix descriptor of a `wgmma`.
     MatrixDescriptor {
         /// The instruction, as in PTX.

@@ -327,16 +327,17 @@ impl Findings {
 impl Misuse {
     /// Whether the misuse is only a warning.
     ///
-    /// Warnings are outside boxes, most races within a warp, and swizzled tiles that are read
-    /// without a swizzle: a kernel may apply the swizzle itself. Today's GPUs mostly run a warp in
-    /// lockstep, so the result is determined; compute-sanitizer warns of such races too. It is an
-    /// error if two different values are written, or if the read value depends on the simulator's
-    /// order of lanes within a closure.
+    /// Warnings are outside boxes, most races within a warp, and swizzled tiles that are read or
+    /// written without a swizzle: a kernel may apply the swizzle itself. Today's GPUs mostly run a
+    /// warp in lockstep, so the result is determined; compute-sanitizer warns of such races
+    /// too. It is an error if two different values are written, or if the read value depends on
+    /// the simulator's order of lanes within a closure.
     pub(crate) fn is_tolerated(&self) -> bool {
         if matches!(
             self,
             Misuse::BoxOutside { .. }
                 | Misuse::WrongTileSwizzle { read: SwizzleBits { bits: 0, .. }, .. }
+                | Misuse::WrongStoredSwizzle { written: SwizzleBits { bits: 0, .. }, .. }
         ) {
             return true;
         }

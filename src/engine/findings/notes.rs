@@ -100,7 +100,9 @@ impl Finding {
                 write!(f, "\n   = the mbarrier is initialised at {place}")?
             }
             Misuse::PhaseMayEnd { wait, .. } => write!(f, "\n   = the wait is at {}", wait.place)?,
-            Misuse::ProxyFence { place, .. } => write!(f, "\n   = the store is at {place}")?,
+            Misuse::ProxyFence { place, .. } | Misuse::WrongStoredSwizzle { place, .. } => {
+                write!(f, "\n   = the store is at {place}")?
+            }
             Misuse::CopyInFlight { place, .. }
             | Misuse::CopySourceInFlight { place, .. }
             | Misuse::StoreInFlight { place, .. }

@@ -177,6 +177,7 @@ fn store_words(
             let lane = index * arrangement.rows() + line;
             let stored = aligned(rows.array()[lane]).and_then(|address| {
                 with_block(|block| {
+                    block.shared.note_written_row(address, site.location);
                     block.shared.store(block.access_by(Lanes::together(lane), site), address, row)
                 })
             });

@@ -2,7 +2,7 @@
 //!
 //! | file | contents |
 //! | --- | --- |
-//! | `shared.rs`, `bytes.rs` | shared memory of a block, and the records of each byte |
+//! | `shared/`, `bytes.rs` | shared memory of a block, and the records of each byte |
 //! | `global.rs`, `slices.rs`, `unwritten.rs` | global memory, slices, unwritten buffers |
 //! | `order.rs`, `race.rs` | the happens-before order, and data races |
 //! | `copies.rs`, `bulk.rs` | `cp.async`; bulk copies |
@@ -34,6 +34,6 @@ pub(crate) use copies::{commit_copies, start_copy, wait_for_copies};
 pub(crate) use global::{ElementOf, load_constant, read_constant, read_global, write_global};
 pub(crate) use matrix::{load_matrices, store_matrices, transpose_matrix};
 pub use shared::SHARED_BASE;
-pub(crate) use shared::{InTile, check_swizzle, load_shared, note_row, store_shared};
+pub(crate) use shared::{InTile, check_swizzle, load_shared, note_row, note_written, store_shared};
 pub(crate) use slices::{Slice, note_slice};
 pub use unwritten::mark_unwritten;

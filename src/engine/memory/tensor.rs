@@ -11,7 +11,7 @@ use crate::engine::{
         peer, slices,
     },
     record::note_lane,
-    warps::context::{fail, with_cluster},
+    warps::context::{fail, with_block, with_cluster},
 };
 use crate::isa::{TensorAccess, TensorEncoding, TensorMapWords};
 use crate::lane::Site;
@@ -271,6 +271,12 @@ pub(crate) unsafe fn store(
         return;
     }
     let swizzled = bulk::read_shared(site, form, from, target.bytes(), &parts);
+    with_block(|block| {
+        for part in &parts {
+            let (by, address) = (block.access(site), from + part.start as u32);
+            block.shared.check_stored_swizzle(by, address, part.len(), target.map.swizzle);
+        }
+    });
     let data: Vec<u8> =
         (0..swizzled.len()).map(|offset| swizzled[target.swizzled(from, offset)]).collect();
     let Some(first) = lines.first() else {

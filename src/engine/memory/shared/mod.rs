@@ -1,5 +1,7 @@
 //! The shared memory of a block, and the accesses to each of its bytes.
 
+mod swizzle;
+
 use crate::engine::findings::{BarrierPhase, Cause, Findings, Memory, Misuse};
 use crate::engine::memory::bytes::{BarrierBytes, Known, KnownBytes, UnwrittenBytes};
 use crate::engine::memory::copies;
@@ -8,19 +10,19 @@ use crate::engine::memory::race::Access;
 use crate::engine::memory::reduction::{Class, Reduction};
 use crate::engine::record::Traffic;
 use crate::engine::record::note_element;
-use crate::engine::warps::context::{fail, try_with_block, with_block};
+use crate::engine::warps::context::{fail, with_block};
 use crate::engine::warps::handover::{self, Conflict};
 use crate::engine::warps::mbarrier;
 use crate::engine::warps::polling::{note_access, note_read};
 use crate::engine::wgmma;
-use crate::fragment::SwizzleBits;
 use crate::lane::Site;
-use core::panic::Location;
 use std::cell::RefCell;
 use std::ops::Range;
 use std::rc::Rc;
 use std::vec;
 use std::vec::Vec;
+use swizzle::Swizzles;
+pub(crate) use swizzle::{InTile, check_swizzle, note_row, note_written};
 
 /// The first address of a block's shared memory in the `.shared` window.
 ///
@@ -31,42 +33,12 @@ pub const SHARED_BASE: u32 = 1024;
 /// Bytes of a row of `ldmatrix`, and of a chunk that the swizzles keep together.
 pub(crate) const CHUNK_BYTES: usize = 16;
 
-/// A tile's element in shared memory.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct InTile {
-    /// Its address.
-    pub(crate) address: u32,
-    /// Its address in the same tile without a swizzle.
-    pub(crate) plain: u32,
-    pub(crate) swizzle: SwizzleBits,
-}
-
-/// The tile element at which a row of `ldmatrix` starts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Row {
-    Unknown,
-    Of(InTile),
-    /// Tiles of different swizzles have rows there.
-    Several,
-}
-
-/// A tensor copy that has written shared memory.
-struct SwizzledCopy {
-    /// Its destination.
-    to: Range<usize>,
-    /// Its swizzle: 0 for none, 1, 2 and 3 for 32, 64 and 128 bytes.
-    swizzle: u32,
-    location: &'static Location<'static>,
-}
-
 pub(crate) struct SharedMemory {
     bytes: RefCell<Vec<u8>>,
     known: RefCell<KnownBytes>,
     /// Source ranges that bulk copies in flight still read.
     sources: RefCell<Vec<(Range<usize>, Access)>>,
-    swizzled: RefCell<Vec<SwizzledCopy>>,
-    /// The tile elements whose rows `ldmatrix` reads, for each chunk of 16 bytes.
-    rows: RefCell<Vec<Row>>,
+    swizzles: Swizzles,
     /// The rank of the block.
     rank: usize,
     findings: Rc<Findings>,
@@ -80,8 +52,7 @@ impl SharedMemory {
             bytes: RefCell::new(vec![0xa5; size]),
             known: RefCell::new(KnownBytes::new(size)),
             sources: RefCell::default(),
-            swizzled: RefCell::default(),
-            rows: RefCell::default(),
+            swizzles: Swizzles::default(),
             rank,
             findings,
             order,
@@ -99,90 +70,6 @@ impl SharedMemory {
         let start = address.checked_sub(SHARED_BASE).map(|start| start as usize);
         let range = start.filter(|start| start + bytes <= size).map(|start| start..start + bytes);
         range.ok_or(Misuse::SharedOutOfBounds { access, address, bytes, size })
-    }
-
-    /// Records that a tensor copy writes these bytes with this swizzle (`CUtensorMapSwizzle`).
-    pub(crate) fn note_swizzle(
-        &self,
-        address: u32,
-        bytes: usize,
-        swizzle: u32,
-        location: &'static Location<'static>,
-    ) {
-        if let Ok(range) = self.range("copy", address, bytes) {
-            let mut swizzled = self.swizzled.borrow_mut();
-            swizzled.retain(|copy| copy.to.end <= range.start || range.end <= copy.to.start);
-            swizzled.push(SwizzledCopy { to: range, swizzle, location });
-        }
-    }
-
-    /// Whether some tensor copy had another swizzle.
-    pub(crate) fn has_other_swizzle(&self, swizzle: u32) -> bool {
-        self.swizzled.borrow().iter().any(|copy| copy.swizzle != swizzle)
-    }
-
-    /// The swizzle of the tensor copy that wrote a byte, and the line of the copy. `None` after a
-    /// later write.
-    pub(crate) fn swizzle_of(&self, address: u32) -> Option<(u32, &'static Location<'static>)> {
-        let byte = self.range("read", address, 1).ok()?;
-        let swizzled = self.swizzled.borrow();
-        let copy = swizzled.iter().find(|copy| copy.to.contains(&byte.start))?;
-        let known = self.known.borrow();
-        let written = known.of(byte).next().and_then(|(_, known)| known.history.last_write());
-        written
-            .filter(|write| write.location == copy.location)
-            .map(|_| (copy.swizzle, copy.location))
-    }
-
-    /// Reports a tile's element that a tensor copy has written with another swizzle.
-    ///
-    /// The copy must have put another element there than the tile says: where both swizzles agree,
-    /// there is nothing to report.
-    pub(crate) fn check_swizzle(&self, by: impl FnOnce() -> Access, at: InTile) {
-        if self.swizzled.borrow().is_empty() {
-            return;
-        }
-        let InTile { address, plain, swizzle: read } = at;
-        let (Ok(of), Ok(is)) = (self.range("read", plain, 1), self.range("read", address, 1))
-        else {
-            return;
-        };
-        let is_wrong = |SwizzledCopy { to, swizzle, .. }: &SwizzledCopy| {
-            // Shared memory starts at a whole pattern.
-            let swizzled = of.start ^ (of.start >> 7 & ((1 << swizzle) - 1)) << 4;
-            to.contains(&of.start) && to.contains(&is.start) && swizzled != is.start
-        };
-        if !self.swizzled.borrow().iter().any(is_wrong) {
-            return;
-        }
-        if let Some((written, location)) = self.swizzle_of(address) {
-            let place = location.into();
-            self.note(by(), Misuse::WrongTileSwizzle { address, read, written, place }, None);
-        }
-    }
-
-    /// Records a tile's element at which a row of `ldmatrix` may start.
-    pub(crate) fn note_row(&self, at: InTile) {
-        let Ok(range) = self.range("read", at.address, 1) else { return };
-        let mut rows = self.rows.borrow_mut();
-        if rows.is_empty() {
-            rows.resize(self.bytes.borrow().len().div_ceil(CHUNK_BYTES), Row::Unknown);
-        }
-        let row = &mut rows[range.start / CHUNK_BYTES];
-        *row = match *row {
-            Row::Unknown => Row::Of(at),
-            Row::Of(other) if other == at => Row::Of(at),
-            Row::Of(_) | Row::Several => Row::Several,
-        };
-    }
-
-    /// Reports a row of `ldmatrix` that a tensor copy has written with another swizzle.
-    pub(crate) fn check_row(&self, by: impl FnOnce() -> Access, address: u32) {
-        let Ok(range) = self.range("read", address, 1) else { return };
-        let row = self.rows.borrow().get(range.start / CHUNK_BYTES).copied();
-        if let Some(Row::Of(at)) = row {
-            self.check_swizzle(by, at);
-        }
     }
 
     /// Checks that an access is in bounds.
@@ -799,20 +686,6 @@ pub(crate) fn store_shared(site: Site, address: u32, from: &[u8]) {
         block.shared.store(block.access(site), address, from)
     });
     stored.unwrap_or_else(|misuse| fail(site, misuse));
-}
-
-/// A lane is about to read this element of a tile.
-pub(crate) fn check_swizzle(site: Site, at: InTile) {
-    if !std::thread::panicking() {
-        with_block(|block| block.shared.check_swizzle(|| block.access(site), at));
-    }
-}
-
-/// A lane computes the address of a row, for `ldmatrix` or `stmatrix`, of this element of a tile.
-pub(crate) fn note_row(at: InTile) {
-    if !std::thread::panicking() {
-        try_with_block(|block| block.shared.note_row(at));
-    }
 }
 
 /// A load of one lane.
