@@ -1,6 +1,7 @@
 //! The data flow of a GEMM with clusters. Each block loads half of the shared operand to both
 //! blocks, through a ring of stages. The readers of a stage arrive at the producers of both blocks.
 
+use crate::line_of;
 use ptx_matrix::launch::Tensor;
 use ptx_matrix::memory::Unswizzled128;
 use ptx_matrix::prelude::*;
@@ -22,6 +23,7 @@ const TOO_FEW_BYTES: u32 = 4;
 /// A count of 1, 2 or 3 arrivals in place of 4.
 const TOO_SMALL_COUNT: Range<u32> = 5..8;
 const NOTHING_EXPECTED: u32 = 8;
+const ARRIVES_TWICE: u32 = 9;
 
 /// Sums over the rows of the products of A and B, for each column. The blocks of a pair share A;
 /// each has its own B. One consumer takes rows `0..4` of each step, another rows `4..8`.
@@ -91,7 +93,11 @@ fn multiply(
             } else {
                 warp.each(|lane| {
                     if lane.id() < 2 {
-                        empty.of(peers.get(lane.id())).arrive_having_read(lane);
+                        let empty = empty.of(peers.get(lane.id()));
+                        empty.arrive_having_read(lane);
+                        if how == ARRIVES_TWICE && consumer == 0 {
+                            empty.arrive_having_read(lane); // <- cluster ring: again
+                        }
                     }
                 });
             }
@@ -226,5 +232,23 @@ fn phase_that_expects_nothing_is_named_before_its_consequences() {
         let names_it =
             first.starts_with("error: phase ") && first.contains("ended with 0 bytes expected");
         assert!(names_it, "seed {seed}: {report}");
+    }
+}
+
+/// The report begins with the second arrival of a warp in a phase, and not with the copies that
+/// then come too early.
+#[test]
+fn arrival_that_comes_twice_is_named_before_its_consequences() {
+    for seed in 0..64 {
+        let report = run(Simulator::new(seed), 7, ARRIVES_TWICE).unwrap_err().to_string();
+        let (first, rest) = report.split_once('\n').unwrap();
+        assert!(first.starts_with("error: `empty["), "seed {seed}: {report}");
+        assert!(
+            first.contains("gets too many arrivals: warp 1 of block")
+                && first.contains(" arrives twice in phase "),
+            "seed {seed}: {report}"
+        );
+        let (file, line) = line_of("cluster ring: again");
+        assert!(rest.starts_with(&format!("  --> {file}:{line}:")), "seed {seed}: {report}");
     }
 }

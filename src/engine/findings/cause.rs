@@ -100,6 +100,20 @@ pub enum Cause {
         /// An arrival in the last phase.
         arrival: Actor,
     },
+    /// A lane arrives more than once in a phase of an mbarrier. So the phase ends before others
+    /// arrive.
+    ArrivedTwice {
+        /// The barrier's address.
+        barrier: u32,
+        /// The phase.
+        phase: u32,
+        /// The barrier's count: arrivals of a phase.
+        of: u32,
+        /// The first of the two arrivals.
+        first: Actor,
+        /// The second one.
+        again: Actor,
+    },
     /// More warps arrive at an mbarrier than its count allows in a phase. Or a phase ends before
     /// all readers of a stage have arrived.
     Count {
@@ -201,6 +215,7 @@ impl Cause {
             Cause::Bytes { expected_by, .. } => expected_by.as_ref(),
             Cause::RunsAhead { wait, .. } => wait.as_ref().map(|(_, wait)| wait),
             Cause::Count { made, .. } => Some(made),
+            Cause::ArrivedTwice { again, .. } => Some(again),
             Cause::PhaseOverrun { wait, .. } => Some(wait),
             Cause::Handover { mistake, read, copy, .. } => match mistake {
                 Mistake::NotWaited { .. } => Some(read),
@@ -256,8 +271,12 @@ impl Cause {
             Cause::RunsAhead { barrier, .. } => early_read
                 .is_some_and(|(_, signals)| signals.is_some_and(|of| of.barrier == *barrier)),
             // A phase that ends too early lets the copies of the next round start too early.
-            Cause::Bytes { .. } => matches!(other, Cause::Count { .. }),
+            Cause::Bytes { .. } => {
+                matches!(other, Cause::Count { .. } | Cause::ArrivedTwice { .. })
+            }
             Cause::PhaseOverrun { .. } => !matches!(other, Cause::PhaseOverrun { .. }),
+            // A reader that does not wait releases the stage again and again.
+            Cause::ArrivedTwice { .. } => early_read.is_some(),
             Cause::Handover {
                 mistake: Mistake::NotWaited { .. } | Mistake::WaitedForOver { .. },
                 ..

@@ -79,6 +79,13 @@ pub(super) fn title(f: &mut fmt::Formatter<'_>, cause: &Cause, names: Namer) -> 
             who(wait),
             phase(*waited)
         ),
+        Cause::ArrivedTwice { barrier, phase: ended, again, .. } => write!(
+            f,
+            "{} gets too many arrivals: {} arrives twice in {}",
+            names.barrier(*barrier),
+            who(again),
+            phase(*ended)
+        ),
         Cause::Count { barrier, of, early: Some(EarlyEnd { phase: ended, copies }), .. } => write!(
             f,
             "{} is initialised for {of} arrival{}, which is too few: its {} ends before {} of {}",
@@ -228,6 +235,10 @@ pub(super) fn notes(f: &mut fmt::Formatter<'_>, cause: &Cause, names: Namer) -> 
                 first.place
             )
         }
+        Cause::ArrivedTwice { of, first, .. } => {
+            write!(f, "\n   = it arrives at {}, too", first.place)?;
+            write!(f, "\n   = the phase ends by {of} arrivals, so others are missing")
+        }
         Cause::Count { barrier, arrivals, .. } => arrivals.iter().try_for_each(|arrival| {
             write!(
                 f,
@@ -322,7 +333,7 @@ pub(super) fn help(cause: &Cause, names: Namer) -> String {
              arrive",
             names.barrier(release.barrier)
         ),
-        Cause::PhaseOverrun { barrier, .. } => format!(
+        Cause::PhaseOverrun { barrier, .. } | Cause::ArrivedTwice { barrier, .. } => format!(
             "let each warp arrive at {} once for each phase, and only behind the wait for the \
              phase before",
             names.barrier(*barrier)

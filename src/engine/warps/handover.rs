@@ -1,222 +1,22 @@
 //! Finds the mistake that explains a misuse of memory guarded by mbarriers.
 //!
 //! A copy fills the memory, an mbarrier hands it over, and readers release it. Each mbarrier
-//! records its last arrivals and waits. These records do not decide whether a run is wrong. They
-//! are searched only after a misuse was found, since the line to correct is rarely the line of the
-//! misuse.
+//! records its last arrivals and waits ([`BarrierHistory`]). These records do not decide whether a
+//! run is wrong. They are searched only after a misuse was found, since the line to correct is
+//! rarely the line of the misuse.
 
 use crate::engine::findings::{
-    Actor, BarrierPhase, BarrierUse, Cause, EarlyEnd, Mistake, PhaseUse, Place, RANK_SHIFT,
-    address_of,
+    Actor, BarrierPhase, BarrierUse, Cause, EarlyEnd, Mistake, Place, RANK_SHIFT, address_of,
 };
-use crate::engine::memory::order::{Order, is_warp_group, warps_of_group};
+use crate::engine::memory::order::{is_warp_group, warps_of_group};
 use crate::engine::memory::race::{Access, Lanes};
+use crate::engine::warps::barrier_history::{Arrived, BarrierHistory, Waited};
 use crate::engine::warps::block::{BlockState, ClusterState};
 use crate::engine::warps::context::try_with_cluster;
 use crate::engine::warps::mbarrier::Barrier;
 use core::panic::Location;
-use std::cell::RefCell;
 use std::ops::Range;
 use std::vec::Vec;
-
-/// The operations on an mbarrier, and their authors.
-#[derive(Default)]
-pub(crate) struct BarrierHistory {
-    /// The initialisation.
-    made: Option<Access>,
-    /// Bytes that the current phase expects, and the last access that set them.
-    expected: i64,
-    expected_by: Option<Access>,
-    /// Bytes that the previous phase expected.
-    expected_before: i64,
-    /// Bytes of the copies that signal the current phase, by the source line of the copy.
-    copies: Vec<(&'static Location<'static>, i64)>,
-    /// Bytes of these copies that are still in flight.
-    in_flight: i64,
-    /// Whether a copy from another block has ever signalled this barrier.
-    is_signalled_by_peers: bool,
-    /// The start of the last copy.
-    last_copy: Option<Access>,
-    /// The warps that have started copies.
-    copiers: Vec<usize>,
-    /// Each warp's last arrival.
-    arrivals: Vec<Arrived>,
-    /// Each warp's last wait.
-    waits: Vec<Waited>,
-    /// The first mistake found with this barrier. Later errors there follow from it.
-    explained: RefCell<Option<Cause>>,
-}
-
-/// An arrival.
-#[derive(Clone, Copy)]
-pub(super) struct Arrived {
-    pub(super) by: Access,
-    /// The phase.
-    pub(super) phase: u32,
-}
-
-/// A wait that has ended.
-#[derive(Clone, Copy)]
-struct Waited {
-    by: Access,
-    /// The phase; `u32::MAX` is the one before the first.
-    phase: u32,
-    /// Whether the warp had waited for this phase before.
-    again: bool,
-    /// Whether the warp released the memory after this wait, to the warp that started the last
-    /// copy.
-    is_released: bool,
-}
-
-impl Waited {
-    /// The wait, for a report.
-    fn described(self, cluster: &ClusterState) -> PhaseUse {
-        PhaseUse { phase: self.phase, by: cluster_actor(cluster, self.by) }
-    }
-}
-
-impl BarrierHistory {
-    pub(super) fn new(made: Access) -> Self {
-        BarrierHistory { made: Some(made), ..BarrierHistory::default() }
-    }
-
-    /// The initialisation.
-    pub(super) fn made(&self) -> Option<Access> {
-        self.made
-    }
-
-    pub(super) fn note_expected(&mut self, by: Access, bytes: u32) {
-        if bytes > 0 {
-            self.expected += i64::from(bytes);
-            self.expected_by = Some(by);
-        }
-    }
-
-    pub(super) fn note_arrival(&mut self, by: Access, phase: u32) {
-        let arrived = Arrived { by, phase };
-        match self.arrivals.iter_mut().find(|last| last.by.agent == by.agent) {
-            Some(last) => *last = arrived,
-            None => self.arrivals.push(arrived),
-        }
-    }
-
-    pub(super) fn note_wait(&mut self, by: Access, phase: u32) {
-        let waited = Waited { by, phase, again: false, is_released: false };
-        match self.waits.iter_mut().find(|last| last.by.agent == by.agent) {
-            // Another lane of the same closure.
-            Some(last) if last.phase == phase && last.by.by != by.by => {}
-            Some(last) => *last = Waited { again: last.phase == phase, ..waited },
-            None => self.waits.push(waited),
-        }
-    }
-
-    /// Records the start of a copy that signals the current phase.
-    pub(super) fn note_copy(&mut self, by: Access, bytes: i64, is_of_peer: bool, order: &Order) {
-        self.note_bytes(by.location, bytes);
-        self.in_flight += bytes;
-        self.is_signalled_by_peers |= is_of_peer;
-        self.last_copy = Some(by);
-        if !self.copiers.contains(&by.agent) {
-            self.copiers.push(by.agent);
-        }
-        for wait in &mut self.waits {
-            let is_own = wait.by.agent == by.agent;
-            wait.is_released = is_own || order.knows_some_lane(&by, wait.by.agent, wait.by.tick);
-        }
-    }
-
-    /// Records that a copy has landed.
-    pub(super) fn note_landed(&mut self, bytes: i64) {
-        self.in_flight -= bytes;
-    }
-
-    /// Adds bytes that signal the current phase, by their source line.
-    pub(super) fn note_bytes(&mut self, location: &'static Location<'static>, bytes: i64) {
-        match self.copies.iter_mut().find(|(of, _)| *of == location) {
-            Some((_, of_line)) => *of_line += bytes,
-            None => self.copies.push((location, bytes)),
-        }
-    }
-
-    /// Bytes of copies in flight that signal the current phase.
-    pub(super) fn in_flight(&self) -> i64 {
-        self.in_flight
-    }
-
-    /// Ends the phase.
-    pub(super) fn end_phase(&mut self) {
-        self.expected_before = self.expected;
-        (self.expected, self.expected_by, self.in_flight) = (0, None, 0);
-        self.copies.clear();
-    }
-
-    /// Each warp's last arrival.
-    pub(super) fn arrivals(&self) -> impl Iterator<Item = Arrived> + '_ {
-        self.arrivals.iter().copied()
-    }
-
-    pub(super) fn is_signalled_by_peers(&self) -> bool {
-        self.is_signalled_by_peers
-    }
-
-    /// The cause "the bytes of the current phase differ from the expected bytes".
-    pub(super) fn wrong_bytes(
-        &self,
-        barrier: u32,
-        phase: u32,
-        actor: impl Fn(Access) -> Actor,
-    ) -> Cause {
-        Cause::Bytes {
-            barrier,
-            phase,
-            expected: self.expected,
-            expected_by: self.expected_by.map(actor),
-            copies: self.copies.iter().map(|&(location, bytes)| (location.into(), bytes)).collect(),
-            has_ended: self.in_flight > 0,
-        }
-    }
-
-    /// The first mistake found with this barrier: `cause`, if there was none before.
-    fn first_cause(&self, cause: Cause) -> Cause {
-        self.explained.borrow_mut().get_or_insert(cause).clone()
-    }
-
-    /// The arrival that ended the phase before `phase`: right before the copy started, or by a warp
-    /// of the barrier's block, if the copy is of another one.
-    ///
-    /// Returned if that phase expected no bytes: the copy was meant for it.
-    fn phase_that_expected_nothing(
-        &self,
-        copy: &Access,
-        phase: u32,
-        order: &Order,
-    ) -> Option<Access> {
-        let right_before = |by: &Access| {
-            by.tick < copy.tick && order.releases(copy.agent, by.tick..copy.tick) == 1
-        };
-        let ended = |Arrived { by, phase: of }: &Arrived| {
-            let is_meant = match by.agent == copy.agent {
-                true => right_before(by),
-                // The copy is of another block, whose warps do not arrive.
-                false => self.is_signalled_by_peers,
-            };
-            of.wrapping_add(1) == phase && is_meant
-        };
-        let arrival = self.arrivals.iter().find(|arrived| ended(arrived));
-        arrival
-            .filter(|_| phase > 0 && self.expected == 0 && self.expected_before == 0)
-            .map(|arrived| arrived.by)
-    }
-
-    /// Whether a wait has ended.
-    pub(super) fn had_wait(&self) -> bool {
-        !self.waits.is_empty()
-    }
-
-    fn wait_of(&self, agent: usize) -> Option<Waited> {
-        self.waits.iter().find(|wait| wait.by.agent == agent).copied()
-    }
-}
 
 /// A read and a copy of the same memory without an order between them.
 #[derive(Clone, Copy)]
@@ -557,9 +357,14 @@ impl Conflict {
     }
 
     fn cause(&self, cluster: &ClusterState, mistake: Mistake) -> Cause {
-        if let Mistake::ReaderNotCounted { barrier, .. } = mistake {
+        if let Mistake::ReaderNotCounted { barrier, waited: phase, .. } = mistake {
             let (rank, local) = split(barrier);
-            if let Some(cause) = wrong_count(cluster, rank, local) {
+            let ended = BarrierPhase { barrier, phase };
+            let twice = || {
+                let barriers = cluster.blocks[rank].barriers.try_borrow().ok()?;
+                arrived_twice(cluster, ended, barriers.get(local)?)
+            };
+            if let Some(cause) = wrong_count(cluster, rank, local).or_else(twice) {
                 return cause;
             }
         }
@@ -751,6 +556,9 @@ fn too_few(cluster: &ClusterState, ended: BarrierPhase, copies: u32) -> Option<C
     if arrivals.is_empty() || !arrivals.iter().all(waited) {
         return None;
     }
+    if let Some(cause) = arrived_twice(cluster, ended, barrier) {
+        return Some(cause);
+    }
     Some(Cause::Count {
         barrier: address_of(rank, address),
         of: barrier.count(),
@@ -760,6 +568,19 @@ fn too_few(cluster: &ClusterState, ended: BarrierPhase, copies: u32) -> Option<C
             phase: ended.phase,
             copies: BarrierPhase { barrier: copies, phase: running },
         }),
+    })
+}
+
+/// The mistake of a lane that arrives more than once in a phase: it ends without others.
+fn arrived_twice(cluster: &ClusterState, ended: BarrierPhase, barrier: &Barrier) -> Option<Cause> {
+    let mut twice = barrier.history.twice.iter();
+    let &(_, [first, again]) = twice.find(|(phase, _)| *phase == ended.phase)?;
+    Some(Cause::ArrivedTwice {
+        barrier: ended.barrier,
+        phase: ended.phase,
+        of: barrier.count(),
+        first: cluster_actor(cluster, first),
+        again: cluster_actor(cluster, again),
     })
 }
 
@@ -832,7 +653,7 @@ pub(crate) fn landed(rank: usize, by: &Access) -> Option<(Access, BarrierPhase)>
     })
 }
 
-fn cluster_actor(cluster: &ClusterState, by: Access) -> Actor {
+pub(super) fn cluster_actor(cluster: &ClusterState, by: Access) -> Actor {
     cluster.blocks[0].findings.actor(by)
 }
 

@@ -10,12 +10,14 @@
 //! | `divergence.rs` | lanes that diverge |
 //! | `phase_order.rs` | operations on mbarriers that may belong to another phase |
 //! | `deadlock.rs`, `polling.rs` | waits without end, loops without end |
+//! | `barrier_history.rs` | the operations on an mbarrier, remembered for reports |
 //! | `handover.rs` | the mistake behind a misuse of memory that mbarriers guard |
 //! | `stack.rs` | stack overflow |
 //!
 //! `sim/` starts the schedule, and `machine/` and `raw` call the other functions, one for each
 //! instruction.
 
+mod barrier_history;
 pub(crate) mod block;
 pub(crate) mod cluster;
 pub(crate) mod context;

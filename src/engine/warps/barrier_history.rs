@@ -1,0 +1,221 @@
+//! The operations on an mbarrier, remembered for reports.
+
+use crate::engine::findings::{Actor, Cause, PhaseUse};
+use crate::engine::memory::order::Order;
+use crate::engine::memory::race::Access;
+use crate::engine::warps::block::ClusterState;
+use crate::engine::warps::handover::cluster_actor;
+use core::panic::Location;
+use std::cell::RefCell;
+use std::collections::VecDeque;
+use std::vec::Vec;
+
+/// Repeated arrivals that a barrier remembers.
+const REMEMBERED: usize = 8;
+
+/// The operations on an mbarrier, and their authors.
+#[derive(Default)]
+pub(super) struct BarrierHistory {
+    /// The initialisation.
+    pub(super) made: Option<Access>,
+    /// Bytes that the current phase expects, and the last access that set them.
+    expected: i64,
+    expected_by: Option<Access>,
+    /// Bytes that the previous phase expected.
+    expected_before: i64,
+    /// Bytes of the copies that signal the current phase, by the source line of the copy.
+    pub(super) copies: Vec<(&'static Location<'static>, i64)>,
+    /// Bytes of these copies that are still in flight.
+    in_flight: i64,
+    /// Whether a copy from another block has ever signalled this barrier.
+    is_signalled_by_peers: bool,
+    /// The start of the last copy.
+    pub(super) last_copy: Option<Access>,
+    /// The warps that have started copies.
+    pub(super) copiers: Vec<usize>,
+    /// Each warp's last arrival.
+    pub(super) arrivals: Vec<Arrived>,
+    /// The last phases in which a lane arrived more than once, and two arrivals of each.
+    pub(super) twice: VecDeque<(u32, [Access; 2])>,
+    /// Each warp's last wait.
+    pub(super) waits: Vec<Waited>,
+    /// The first mistake found with this barrier. Later errors there follow from it.
+    explained: RefCell<Option<Cause>>,
+}
+
+/// An arrival.
+#[derive(Clone, Copy)]
+pub(super) struct Arrived {
+    pub(super) by: Access,
+    /// The phase.
+    pub(super) phase: u32,
+}
+
+/// A wait that has ended.
+#[derive(Clone, Copy)]
+pub(super) struct Waited {
+    pub(super) by: Access,
+    /// The phase; `u32::MAX` is the one before the first.
+    pub(super) phase: u32,
+    /// Whether the warp had waited for this phase before.
+    pub(super) again: bool,
+    /// Whether the warp released the memory after this wait, to the warp that started the last
+    /// copy.
+    pub(super) is_released: bool,
+}
+
+impl Waited {
+    /// The wait, for a report.
+    pub(super) fn described(self, cluster: &ClusterState) -> PhaseUse {
+        PhaseUse { phase: self.phase, by: cluster_actor(cluster, self.by) }
+    }
+}
+
+impl BarrierHistory {
+    pub(super) fn new(made: Access) -> Self {
+        BarrierHistory { made: Some(made), ..BarrierHistory::default() }
+    }
+
+    /// The initialisation.
+    pub(super) fn made(&self) -> Option<Access> {
+        self.made
+    }
+
+    pub(super) fn note_expected(&mut self, by: Access, bytes: u32) {
+        if bytes > 0 {
+            self.expected += i64::from(bytes);
+            self.expected_by = Some(by);
+        }
+    }
+
+    pub(super) fn note_arrival(&mut self, by: Access, phase: u32) {
+        let arrived = Arrived { by, phase };
+        match self.arrivals.iter_mut().find(|last| last.by.agent == by.agent) {
+            Some(last) => {
+                if last.phase == phase && last.by.by == by.by {
+                    self.twice.truncate(REMEMBERED - 1);
+                    self.twice.push_front((phase, [last.by, by]));
+                }
+                *last = arrived;
+            }
+            None => self.arrivals.push(arrived),
+        }
+    }
+
+    pub(super) fn note_wait(&mut self, by: Access, phase: u32) {
+        let waited = Waited { by, phase, again: false, is_released: false };
+        match self.waits.iter_mut().find(|last| last.by.agent == by.agent) {
+            // Another lane of the same closure.
+            Some(last) if last.phase == phase && last.by.by != by.by => {}
+            Some(last) => *last = Waited { again: last.phase == phase, ..waited },
+            None => self.waits.push(waited),
+        }
+    }
+
+    /// Records the start of a copy that signals the current phase.
+    pub(super) fn note_copy(&mut self, by: Access, bytes: i64, is_of_peer: bool, order: &Order) {
+        self.note_bytes(by.location, bytes);
+        self.in_flight += bytes;
+        self.is_signalled_by_peers |= is_of_peer;
+        self.last_copy = Some(by);
+        if !self.copiers.contains(&by.agent) {
+            self.copiers.push(by.agent);
+        }
+        for wait in &mut self.waits {
+            let is_own = wait.by.agent == by.agent;
+            wait.is_released = is_own || order.knows_some_lane(&by, wait.by.agent, wait.by.tick);
+        }
+    }
+
+    /// Records that a copy has landed.
+    pub(super) fn note_landed(&mut self, bytes: i64) {
+        self.in_flight -= bytes;
+    }
+
+    /// Adds bytes that signal the current phase, by their source line.
+    pub(super) fn note_bytes(&mut self, location: &'static Location<'static>, bytes: i64) {
+        match self.copies.iter_mut().find(|(of, _)| *of == location) {
+            Some((_, of_line)) => *of_line += bytes,
+            None => self.copies.push((location, bytes)),
+        }
+    }
+
+    /// Bytes of copies in flight that signal the current phase.
+    pub(super) fn in_flight(&self) -> i64 {
+        self.in_flight
+    }
+
+    /// Ends the phase.
+    pub(super) fn end_phase(&mut self) {
+        self.expected_before = self.expected;
+        (self.expected, self.expected_by, self.in_flight) = (0, None, 0);
+        self.copies.clear();
+    }
+
+    /// Each warp's last arrival.
+    pub(super) fn arrivals(&self) -> impl Iterator<Item = Arrived> + '_ {
+        self.arrivals.iter().copied()
+    }
+
+    pub(super) fn is_signalled_by_peers(&self) -> bool {
+        self.is_signalled_by_peers
+    }
+
+    /// The cause "the bytes of the current phase differ from the expected bytes".
+    pub(super) fn wrong_bytes(
+        &self,
+        barrier: u32,
+        phase: u32,
+        actor: impl Fn(Access) -> Actor,
+    ) -> Cause {
+        Cause::Bytes {
+            barrier,
+            phase,
+            expected: self.expected,
+            expected_by: self.expected_by.map(actor),
+            copies: self.copies.iter().map(|&(location, bytes)| (location.into(), bytes)).collect(),
+            has_ended: self.in_flight > 0,
+        }
+    }
+
+    /// The first mistake found with this barrier: `cause`, if there was none before.
+    pub(super) fn first_cause(&self, cause: Cause) -> Cause {
+        self.explained.borrow_mut().get_or_insert(cause).clone()
+    }
+
+    /// The arrival that ended the phase before `phase`: right before the copy started, or by a warp
+    /// of the barrier's block, if the copy is of another one.
+    ///
+    /// Returned if that phase expected no bytes: the copy was meant for it.
+    pub(super) fn phase_that_expected_nothing(
+        &self,
+        copy: &Access,
+        phase: u32,
+        order: &Order,
+    ) -> Option<Access> {
+        let right_before = |by: &Access| {
+            by.tick < copy.tick && order.releases(copy.agent, by.tick..copy.tick) == 1
+        };
+        let ended = |Arrived { by, phase: of }: &Arrived| {
+            let is_meant = match by.agent == copy.agent {
+                true => right_before(by),
+                // The copy is of another block, whose warps do not arrive.
+                false => self.is_signalled_by_peers,
+            };
+            of.wrapping_add(1) == phase && is_meant
+        };
+        let arrival = self.arrivals.iter().find(|arrived| ended(arrived));
+        arrival
+            .filter(|_| phase > 0 && self.expected == 0 && self.expected_before == 0)
+            .map(|arrived| arrived.by)
+    }
+
+    /// Whether a wait has ended.
+    pub(super) fn had_wait(&self) -> bool {
+        !self.waits.is_empty()
+    }
+
+    pub(super) fn wait_of(&self, agent: usize) -> Option<Waited> {
+        self.waits.iter().find(|wait| wait.by.agent == agent).copied()
+    }
+}
