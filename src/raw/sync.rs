@@ -27,7 +27,8 @@ pub unsafe fn bar_sync() {
 ///
 /// # Safety
 /// `barrier` is from 1 to 15. Exactly `threads` threads execute it with these operands, each warp
-/// converged.
+/// converged. Other warps come to the same barrier only when something else orders them behind
+/// these. (`WarpGroup::sync` has number 1 plus the warpgroup's.)
 #[inline]
 #[track_caller]
 pub unsafe fn bar_sync_threads(barrier: u32, threads: u32) {

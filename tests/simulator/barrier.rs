@@ -134,14 +134,80 @@ fn named_barriers_have_a_number_and_whole_warps_and_one_count() {
         let wrong = if barrier == 1 { "is for 33 threads" } else { "there is no named barrier" };
         assert!(text.contains(wrong) && text.contains("has a number from 1 to 15"), "{text}");
     }
-    // The first warp completes its barrier, or comes to that of the others.
-    let errors = (0..16).filter_map(|seed| run(seed, 1, [1, 32], [1, 96]).err());
-    let errors: Vec<SimError> = errors.collect();
-    assert!(!errors.is_empty());
-    for error in errors {
-        let (barrier, threads, others) = (1, 32, Some(96));
-        assert_eq!(error.misuse, Misuse::NamedBarrier { barrier, threads, others });
+    // The first warp completes its barrier, and the others may be counted there; or it comes to
+    // that of the others.
+    let mut kinds = [0; 2];
+    for seed in 0..16 {
+        let error = run(seed, 1, [1, 32], [1, 96]).unwrap_err();
         let text = error.to_string();
-        assert!(text.contains("for 32 threads, while others wait there for 96"), "{text}");
+        if let Misuse::NamedBarrierShared { barrier: 1, warps, .. } = &error.misuse {
+            assert!(warps[..] == [0] || warps[..] == [1, 2, 3], "{warps:?}");
+            kinds[0] += 1;
+        } else {
+            let (barrier, threads, others) = (1, 32, Some(96));
+            assert_eq!(error.misuse, Misuse::NamedBarrier { barrier, threads, others });
+            assert!(text.contains("for 32 threads, while others wait there for 96"), "{text}");
+            kinds[1] += 1;
+        }
+    }
+    assert!(kinds[0] > 0 && kinds[1] > 0, "{kinds:?}");
+}
+
+/// Two warpgroups, each with its own tile, come to named barriers. With `one`, it is the same
+/// barrier. `between` is what the second group does before: other work, or a wait for the first.
+#[kernel(threads = 256, target = "sm_80")]
+fn share_named(
+    block: &Block,
+    #[shared] rows: SharedRing<SharedTile<u32, 1, 128>, 2>,
+    #[shared] done: BarrierMemory,
+    d: GlobalMut<u32>,
+    one: u32,
+    between: u32,
+) {
+    let done = done.init(block, 128);
+    let (group, warp) = (block.warp_group(), block.warp());
+    let (index, row) = (group.index(), rows.part(group.index()));
+    if index == 1 {
+        match between {
+            0 => (0..60).for_each(|_| group.sync()),
+            1 => _ = done.wait(warp, Phase::FIRST),
+            _ => block.sync(),
+        }
+    }
+    row.fill(group, |_, col| (index * 128 + col) as u32);
+    let number = if one > 0 { 4 } else { 4 + index as u32 };
+    // SAFETY: the number and the count are right, and all lanes of the warp come.
+    warp.each(|_| unsafe { raw::bar_sync_threads(number, 128) }); // <- shared number
+    row.for_each(group, |_, col, value| d.set(index * 128 + 127 - col, value));
+    if index == 0 {
+        match between {
+            1 => _ = warp.each(|lane| done.arrive(lane)),
+            2 => block.sync(),
+            _ => {}
+        }
+    }
+}
+
+/// A barrier counts threads, whichever they are.
+#[test]
+fn named_barrier_of_two_groups_needs_an_order() {
+    let run = |seed, one, between| {
+        let mut d = [0; 256];
+        share_named::launch(&Simulator::new(seed).strict(), 1, &mut d, one, between).map(|_| d)
+    };
+    for seed in 0..16 {
+        run(seed, 0, 0).unwrap();
+        run(seed, 1, 1).unwrap();
+        run(seed, 1, 2).unwrap();
+        let error = run(seed, 1, 0).unwrap_err();
+        let Misuse::NamedBarrierShared { barrier: 4, warps, place } = &error.misuse else {
+            panic!("seed {seed}: {error}")
+        };
+        assert_eq!(warps[..], [0, 1, 2, 3]);
+        assert_eq!(place.line, line_of("shared number").1);
+        let text = error.to_string();
+        let title = "error: named barrier 4 may count a warp too early: warps 0 to 3 passed it, \
+                     and nothing orders this one behind that\n";
+        assert!(text.starts_with(title) && text.contains("a number of its own"), "{text}");
     }
 }

@@ -47,6 +47,7 @@ mod raw_memory;
 mod raw_mma;
 mod raw_rows;
 mod registers;
+mod relay;
 mod same_value;
 mod sparse;
 mod stores_in_flight;

@@ -150,6 +150,11 @@ impl Misuse {
             Misuse::NamedBarrier { others: Some(_), .. } => {
                 "give all warps of a barrier the same number of threads, or another barrier".into()
             }
+            Misuse::NamedBarrierShared { .. } => {
+                "give each group of warps a number of its own (`WarpGroup::sync` has 1 and the \
+                 warpgroup's number), or synchronise the groups in between"
+                    .into()
+            }
             Misuse::WgmmaUnfenced { .. } => "put `wgmma.fence` between the two".into(),
             Misuse::AccumulatorInFlight { .. } | Misuse::WgmmaUnfinished => {
                 "commit the `wgmma`, wait for its group, and use the registers behind that".into()
@@ -265,6 +270,11 @@ impl Misuse {
             Misuse::PhaseMayEnd { .. } => {
                 "arrive at the barrier of the stage that was read; or first wait for an operation \
                  that the other warp does after its wait"
+                    .into()
+            }
+            Misuse::CopySourceInFlight { is_sent: true, .. } => {
+                "wait until a warp that has waited for the phase that the copy signals arrives at \
+                 a barrier of this block, and write behind that"
                     .into()
             }
             Misuse::CopySourceInFlight { .. } | Misuse::StoreInFlight { .. } => {

@@ -422,6 +422,14 @@ impl Misuse {
             Misuse::NamedBarrier { barrier, others: None, .. } => {
                 write!(f, "there is no named barrier {barrier}")
             }
+            Misuse::NamedBarrierShared { barrier, warps, .. } => {
+                write!(
+                    f,
+                    "named barrier {barrier} may count a warp too early: {} passed it, and nothing \
+                     orders this one behind that",
+                    self::warps(warps.iter().map(|&warp| (None, warp)).collect())
+                )
+            }
             Misuse::Trap => f.write_str("the kernel trapped"),
             Misuse::Panic { message } => write!(f, "the kernel panicked: {message}"),
             Misuse::Launch { message } => f.write_str(message),

@@ -481,6 +481,8 @@ pub enum Misuse {
         warp: usize,
         /// Its block, if the cluster has several.
         block: Option<Grid>,
+        /// Whether the copy signals an mbarrier. Otherwise it belongs to a bulk group.
+        is_sent: bool,
     },
     /// An mbarrier is invalidated while a copy that signals it is in flight.
     BarrierInFlight {
@@ -836,6 +838,17 @@ pub enum Misuse {
         threads: u32,
         /// The number of threads for which other warps wait there.
         others: Option<u32>,
+    },
+    /// A warp comes to a named barrier that other warps have passed, and nothing orders it behind
+    /// them. A barrier counts threads, whichever they are: on a GPU the warp may come first, and
+    /// complete the barrier in place of one of these warps.
+    NamedBarrierShared {
+        /// The barrier's number.
+        barrier: u32,
+        /// The warps that have passed it.
+        warps: Vec<usize>,
+        /// The line at which one of them came to it.
+        place: Place,
     },
     /// The kernel executed `trap`.
     Trap,

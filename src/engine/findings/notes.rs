@@ -113,6 +113,9 @@ impl Finding {
             Misuse::BarrierInFlight { place, .. } => {
                 write!(f, "\n   = the copy, or the arrival that waits for it, is at {place}")?
             }
+            Misuse::NamedBarrierShared { place, .. } => {
+                write!(f, "\n   = the others came to it at {place}")?
+            }
             Misuse::AccumulatorInFlight { place, .. } => {
                 write!(f, "\n   = the `wgmma` is at {place}")?
             }

@@ -322,7 +322,7 @@ pub(crate) fn send(
         return;
     }
     check_aligned(site, from);
-    let data = read_shared(site, form, from, bytes as usize, &whole(bytes as usize));
+    let data = read_shared(site, form, from, bytes as usize, &whole(bytes as usize), true);
     let sent = with_cluster(|cluster, block| {
         let (target, to, barrier) = resolve_both(cluster, block, to, barrier)?;
         let (from, started) = (Some((block.rank, from..from + bytes)), block.access(site));
@@ -462,7 +462,7 @@ pub(crate) unsafe fn store(
     }
     let (slice, _) = find_aligned(site, to, UNIT, bytes as usize, true);
     let parts = whole(bytes as usize);
-    let data = read_shared(site, form, from, bytes as usize, &parts);
+    let data = read_shared(site, form, from, bytes as usize, &parts, false);
     let places =
         (0..data.len()).step_by(slice.element).map(|byte| to.wrapping_add(byte).cast_const());
     // SAFETY: guaranteed by the caller: these are elements of the slice.
@@ -491,12 +491,13 @@ pub(crate) fn read_shared(
     from: u32,
     bytes: usize,
     parts: &[Range<usize>],
+    is_sent: bool,
 ) -> Vec<u8> {
     note_copy(site, form, from, bytes);
     let mut data = vec![0; bytes];
     let taken = with_block(|block| {
         block.order.make_partial();
-        block.shared.start_bulk_read(block.access(site), from, parts, &mut data)
+        block.shared.start_bulk_read(block.access(site), from, parts, &mut data, is_sent)
     });
     taken.unwrap_or_else(|misuse| fail(site, misuse));
     data

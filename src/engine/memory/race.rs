@@ -118,6 +118,7 @@ impl Access {
     }
 
     /// Whether the two accesses happen in this order, or are made by one thread, in every schedule.
+    /// The later one is made now.
     pub(crate) fn is_before(&self, later: &Access, order: &Order) -> bool {
         if self.agent != later.agent {
             let synced = self.epoch < later.epoch
@@ -125,13 +126,19 @@ impl Access {
                 && order.shares_syncs(self.agent, later.agent);
             return synced || order.knows(later, self);
         }
+        self.is_before_in_warp(later) || order.knows(later, self)
+    }
+
+    /// The same for two accesses of one warp, by its `sync`s alone, whenever the later one was
+    /// made.
+    pub(crate) fn is_before_in_warp(&self, later: &Access) -> bool {
         let synced = self.epoch < later.epoch || self.warp_epoch < later.warp_epoch;
         let same_thread = match (self.by, later.by) {
             (Lanes::One(lane), Lanes::One(other)) => lane == other,
             (Lanes::Each, Lanes::Each) => true,
             _ => false,
         };
-        synced || same_thread || order.knows(later, self)
+        synced || same_thread
     }
 
     /// Whether this read is over before the later access, in every schedule.
@@ -226,7 +233,9 @@ impl History {
         order: &Order,
     ) -> Option<(Access, bool)> {
         let unordered = self.write.filter(|earlier| {
-            !earlier.is_overwritten_by(&access, order) && !self.is_after_operation(&access, order)
+            !earlier.is_overwritten_by(&access, order)
+                && !self.is_after_operation(&access, order)
+                && !self.is_behind_copy(&access, order)
         });
         let raced_write = unordered.filter(|earlier| changes || earlier.agent != access.agent);
         let by = match (unordered, access.by) {
@@ -336,6 +345,14 @@ impl History {
     /// blocks of a cluster that does not suffice: the scope of the wait could be too narrow.
     fn is_after_operation(&self, access: &Access, order: &Order) -> bool {
         self.write.is_some_and(|write| order.are_of_one_block(write.agent, access.agent))
+            && self.operations().iter().any(|operation| operation.is_before(access, order))
+    }
+
+    /// Whether a copy wrote the value, and an asynchronous operation that started behind it has
+    /// ended before the access. So the copy is over, whatever the scope of the waits in between: a
+    /// write then comes later. (A read may need a wider scope.)
+    fn is_behind_copy(&self, access: &Access, order: &Order) -> bool {
+        self.write.is_some_and(|write| is_asynchronous(write.agent))
             && self.operations().iter().any(|operation| operation.is_before(access, order))
     }
 

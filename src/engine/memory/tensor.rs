@@ -270,7 +270,7 @@ pub(crate) unsafe fn store(
     if !bulk::starts(site, form, from, target.bytes()) {
         return;
     }
-    let swizzled = bulk::read_shared(site, form, from, target.bytes(), &parts);
+    let swizzled = bulk::read_shared(site, form, from, target.bytes(), &parts, false);
     with_block(|block| {
         for part in &parts {
             let (by, address) = (block.access(site), from + part.start as u32);

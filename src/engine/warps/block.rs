@@ -74,6 +74,8 @@ pub(crate) struct BlockState {
     accesses: Cell<u8>,
     /// The threads for which warps wait at each named barrier; 0 if none waits.
     named: Cell<[u32; NAMED_BARRIERS]>,
+    /// The warps that passed each named barrier last, as they came to it.
+    passed: RefCell<[Vec<Access>; NAMED_BARRIERS]>,
     /// Whether a lane was found to exceed local memory. This is reported once.
     is_deep: Cell<bool>,
     /// Number of reads of the clock.
@@ -205,14 +207,38 @@ impl BlockState {
         Ok(())
     }
 
-    /// These warps have reached their named barrier.
-    pub(crate) fn pass_named(&self, barrier: u32, warps: &[usize]) {
+    /// Reports a warp that comes to a named barrier which others have passed, if nothing orders it
+    /// behind them: on a GPU it may come before them, and be counted among them.
+    fn check_passed(&self, by: Access, barrier: u32) {
+        let passed = &self.passed.borrow()[barrier as usize];
+        let is_known = |other: &Access| other.agent == by.agent || self.order.has_come(&by, other);
+        let is_among_them = passed.iter().any(|other| other.agent == by.agent);
+        if let Some(other) = passed.iter().find(|other| !is_among_them && !is_known(other)) {
+            let warps = passed.iter().map(|other| self.findings.warp(other.agent).0).collect();
+            let place = other.location.into();
+            self.findings.note(by, Misuse::NamedBarrierShared { barrier, warps, place });
+        }
+    }
+
+    /// These warps have reached their named barrier, each at this line.
+    pub(crate) fn pass_named(&self, barrier: u32, warps: &[(usize, &'static Location<'static>)]) {
         let mut named = self.named.get();
         named[barrier as usize] = 0;
         self.named.set(named);
-        let agents: Vec<usize> = warps.iter().map(|&warp| self.agent_of(warp)).collect();
+        let agents: Vec<usize> = warps.iter().map(|&(warp, _)| self.agent_of(warp)).collect();
+        let came = warps.iter().zip(&agents).map(|(&(_, location), &agent)| Access {
+            agent,
+            by: Lanes::Each,
+            closure: NO_CLOSURE,
+            before: 0,
+            epoch: self.epoch.get(),
+            warp_epoch: 0,
+            tick: self.order.tick(agent),
+            location,
+        });
+        self.passed.borrow_mut()[barrier as usize] = came.collect();
         self.order.sync_warps(&agents);
-        warps.iter().for_each(|&warp| self.warp_epochs.borrow_mut()[warp] += 1);
+        warps.iter().for_each(|&(warp, _)| self.warp_epochs.borrow_mut()[warp] += 1);
     }
 }
 
@@ -265,6 +291,7 @@ impl ClusterState {
             closures: RefCell::new(vec![NO_CLOSURE; warps]),
             accesses: Cell::new(0),
             named: Cell::default(),
+            passed: RefCell::default(),
             is_deep: Cell::new(false),
             clock: Cell::new(0),
             elected: elected(index, seed, warps),
@@ -397,6 +424,7 @@ impl WarpOfBlock<'_> {
             let come = self.state.come_to_named(barrier, threads);
             come.unwrap_or_else(|misuse| fail(site, misuse));
             self.state.order.make_partial();
+            self.state.check_passed(self.state.access_by(Lanes::Each, site), barrier);
             note_sync(site);
             self.yielder.suspend(Waiting::Named { barrier, threads, location: site.location });
         }

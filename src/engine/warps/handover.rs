@@ -8,7 +8,7 @@
 use crate::engine::findings::{
     Actor, BarrierPhase, BarrierUse, Cause, EarlyEnd, Mistake, Place, RANK_SHIFT, address_of,
 };
-use crate::engine::memory::order::{is_warp_group, warps_of_group};
+use crate::engine::memory::order::{is_asynchronous, is_warp_group, warps_of_group};
 use crate::engine::memory::race::{Access, Lanes};
 use crate::engine::warps::barrier_history::{Arrived, BarrierHistory, Waited};
 use crate::engine::warps::block::{BlockState, ClusterState};
@@ -164,6 +164,9 @@ impl Conflict {
     pub(crate) fn of_copy(self) -> Option<Cause> {
         try_with_cluster(|cluster| {
             let readers = self.readers(cluster);
+            if readers.is_empty() {
+                return None;
+            }
             let Some(BarrierPhase { barrier, phase }) = self.signals else {
                 // Copies by `cp.async` signal no barrier when they start.
                 let mistake = self.of_release(cluster, None)?;
@@ -234,9 +237,8 @@ impl Conflict {
             is_of_it && release.is_waited_for && !is_wgmma && release.by.tick >= self.read.tick
         };
         if let Some(Release { by, barrier, .. }) = self.releases(cluster).find(behind) {
-            let order = &cluster.blocks[self.rank].order;
             let release = cluster_actor(cluster, by);
-            return Some(if self.read.is_before(&by, order) {
+            return Some(if self.read.is_before_in_warp(&by) {
                 Mistake::NotReleased { release: Some(BarrierUse { barrier, by: release }) }
             } else {
                 Mistake::ReleasedWithoutSync { release, barrier }
@@ -312,11 +314,13 @@ impl Conflict {
         latest
     }
 
-    /// The warps that read.
+    /// The warps that read; none for a bulk copy, whose author is not known any more.
     fn readers(&self, cluster: &ClusterState) -> Vec<usize> {
         let blocks = cluster.blocks.len();
         if is_warp_group(self.read.agent, blocks) {
             warps_of_group(self.read.agent, blocks, cluster.blocks[0].warps()).collect()
+        } else if is_asynchronous(self.read.agent) {
+            Vec::new()
         } else {
             Vec::from([self.read.agent])
         }

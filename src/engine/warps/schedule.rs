@@ -17,6 +17,7 @@ use crate::engine::warps::stack::{self, StackOf};
 use crate::engine::wgmma;
 use crate::lane::Grid;
 use crate::lane::LANES;
+use core::panic::Location;
 use corosensei::stack::DefaultStack;
 use corosensei::{Coroutine, CoroutineResult, Yielder};
 use std::any::Any;
@@ -102,15 +103,22 @@ impl Progress {
     }
 }
 
+/// A warp, and the line at which it waits.
+type WaitingAt = (usize, &'static Location<'static>);
+
 /// A named barrier of a block that is complete, if there is one, and the warps that wait there.
-fn met(progress: &[Progress]) -> Option<(u32, Vec<usize>)> {
+fn met(progress: &[Progress]) -> Option<(u32, Vec<WaitingAt>)> {
     let named = |progress: &Progress| match progress {
-        Progress::Waiting(Waiting::Named { barrier, threads, .. }) => Some((*barrier, *threads)),
+        Progress::Waiting(Waiting::Named { barrier, threads, location }) => {
+            Some(((*barrier, *threads), *location))
+        }
         _ => None,
     };
-    progress.iter().filter_map(named).find_map(|at| {
-        let warps: Vec<usize> =
-            (0..progress.len()).filter(|&warp| named(&progress[warp]) == Some(at)).collect();
+    progress.iter().filter_map(named).find_map(|(at, _)| {
+        let waits = |(warp, progress): (usize, &Progress)| {
+            named(progress).filter(|(of, _)| *of == at).map(|(_, location)| (warp, location))
+        };
+        let warps: Vec<WaitingAt> = progress.iter().enumerate().filter_map(waits).collect();
         (warps.len() * LANES == at.1 as usize).then_some((at.0, warps))
     })
 }
@@ -302,7 +310,7 @@ fn take_turns(
             in_block.fill_with(|| Progress::READY);
         } else if let Some((barrier, warps)) = met(in_block) {
             state.pass_named(barrier, &warps);
-            warps.into_iter().for_each(|warp| in_block[warp] = Progress::READY);
+            warps.into_iter().for_each(|(warp, _)| in_block[warp] = Progress::READY);
         }
     }
 }

@@ -33,11 +33,19 @@ pub const SHARED_BASE: u32 = 1024;
 /// Bytes of a row of `ldmatrix`, and of a chunk that the swizzles keep together.
 pub(crate) const CHUNK_BYTES: usize = 16;
 
+/// The source of a bulk copy in flight.
+struct Source {
+    bytes: Range<usize>,
+    started: Access,
+    /// Whether the copy signals an mbarrier. Otherwise it belongs to a bulk group.
+    is_sent: bool,
+}
+
 pub(crate) struct SharedMemory {
     bytes: RefCell<Vec<u8>>,
     known: RefCell<KnownBytes>,
     /// Source ranges that bulk copies in flight still read.
-    sources: RefCell<Vec<(Range<usize>, Access)>>,
+    sources: RefCell<Vec<Source>>,
     swizzles: Swizzles,
     /// The rank of the block.
     rank: usize,
@@ -150,14 +158,16 @@ impl SharedMemory {
 
     /// Reports a write or a reduction of bytes that a bulk copy still reads.
     fn check_sources(&self, by: Access, address: u32, range: &Range<usize>) {
-        let overlaps = |(source, _): &&(Range<usize>, Access)| {
-            source.start < range.end && range.start < source.end
-        };
-        if let Some((source, started)) = self.sources.borrow().iter().find(overlaps) {
+        let overlaps =
+            |Source { bytes, .. }: &&Source| bytes.start < range.end && range.start < bytes.end;
+        if let Some(source) = self.sources.borrow().iter().find(overlaps) {
+            let Source { bytes: source, started, is_sent } = source;
             let address = address + source.start.saturating_sub(range.start) as u32;
             let (place, (warp, block)) =
                 (started.location.into(), self.findings.warp(started.agent));
-            self.note(by, Misuse::CopySourceInFlight { address, place, warp, block }, None);
+            let is_sent = *is_sent;
+            let misuse = Misuse::CopySourceInFlight { address, place, warp, block, is_sent };
+            self.note(by, misuse, None);
         }
     }
 
@@ -379,13 +389,15 @@ impl SharedMemory {
         }
     }
 
-    /// Starts a bulk copy from these bytes, which reads the `parts` of them.
+    /// Starts a bulk copy from these bytes, which reads the `parts` of them. `is_sent`: it signals
+    /// an mbarrier.
     pub(crate) fn start_bulk_read(
         &self,
         by: Access,
         address: u32,
         parts: &[Range<usize>],
         into: &mut [u8],
+        is_sent: bool,
     ) -> Result<(), Misuse> {
         let whole = self.range("copy", address, into.len())?;
         let mut unwritten: Option<UnwrittenBytes> = None;
@@ -402,7 +414,7 @@ impl SharedMemory {
                 let first = UnwrittenBytes { bytes: 0, ..of_part };
                 unwritten.get_or_insert(first).bytes += of_part.bytes;
             }
-            self.sources.borrow_mut().push((range, by));
+            self.sources.borrow_mut().push(Source { bytes: range, started: by, is_sent });
         }
         self.note_unwritten(by, unwritten);
         into.copy_from_slice(&self.bytes.borrow()[whole]);
@@ -416,8 +428,8 @@ impl SharedMemory {
             .range("copy", addresses.start, bytes)
             .expect("the start of the copy was in bounds");
         let mut sources = self.sources.borrow_mut();
-        let is_it = |(of, by): &(Range<usize>, Access)| {
-            *of == range && (by.agent, by.tick) == (started.agent, started.tick)
+        let is_it = |Source { bytes, started: by, .. }: &Source| {
+            *bytes == range && (by.agent, by.tick) == (started.agent, started.tick)
         };
         if let Some(index) = sources.iter().position(is_it) {
             sources.swap_remove(index);

@@ -1,0 +1,207 @@
+//! Copies that other copies forward, and releases: who is behind whom?
+
+use crate::line_of;
+use ptx_matrix::prelude::*;
+use ptx_matrix::sim::{Misuse, SimError, Simulator};
+
+type Row = SharedTile<u32, 1, 128>;
+
+/// Block 0 sends two rows to block 1, which forwards them to block 2. Block 2 tells both when it
+/// has a row. With `waits` of 0, nobody waits for that.
+#[kernel(threads = 32, cluster = 3, target = "sm_90")]
+fn forward(
+    block: &ClusterBlock<3>,
+    #[shared] (rows, slot): (SharedRing<Row, 2>, Row),
+    #[shared] (full, empty): (BarrierMemory, BarrierMemory),
+    a: Global<u32>,
+    d: GlobalMut<u32>,
+    waits: u32,
+) {
+    let (full, empty) = (full.init(block, 1), empty.init(block, 1));
+    let (warp, cluster) = (block.warp(), block.cluster());
+    let rank = cluster.rank();
+    (0..2).for_each(|row| rows.part(row).fill(warp, |_, col| a.get(row * 128 + col)));
+    warp.fence_for_bulk();
+    warp.sync();
+    cluster.sync();
+    let (mut phase, mut free) = (Phase::FIRST, Phase::BEFORE_FIRST);
+    for row in 0..2 {
+        if rank > 0 {
+            warp.elect(|lane| _ = full.arrive_expecting(lane, Row::COPIED_BYTES));
+            phase = full.wait(warp, phase);
+        }
+        if rank < 2 {
+            if waits > 0 {
+                free = empty.wait(warp, free);
+            }
+            let from = if rank == 0 { rows.part(row) } else { slot };
+            let to = cluster.peer(rank + 1);
+            warp.elect(|lane| from.copy_bulk_to(lane, to, slot, full)); // <- forwarded
+        } else {
+            slot.for_each(warp, |_, col, value| d.set(row * 128 + col, value));
+            warp.sync();
+            for peer in 0..2 {
+                let empty = empty.of(cluster.peer(peer));
+                warp.elect(|lane| empty.arrive_having_read(lane));
+            }
+        }
+    }
+    cluster.sync();
+}
+
+/// The second copy to the slot of block 1 is behind the first: that one had landed before block 1
+/// forwarded it, and the forwarded copy has landed.
+#[test]
+fn copy_is_behind_one_that_was_forwarded() {
+    let a: Vec<u32> = (0..256).map(|i| i * 37 % 1009).collect();
+    let run = |seed, waits| {
+        let mut d = vec![0; 256];
+        let report = forward::launch(&Simulator::new(seed).strict(), 3, &a, &mut d, waits);
+        report.map(|_| d)
+    };
+    for seed in 0..32 {
+        assert_eq!(run(seed, 1).unwrap(), a, "seed {seed}");
+        run(seed, 0).unwrap_err();
+    }
+}
+
+/// Block 1 sends its row to block 2. Then block 0 sends another row to block 1: nothing orders the
+/// two, if the cluster's barrier is relaxed.
+#[kernel(threads = 32, cluster = 3, target = "sm_90")]
+fn overwrite(
+    block: &ClusterBlock<3>,
+    #[shared] (row, slot): (Row, Row),
+    #[shared] full: BarrierMemory,
+    relaxed: u32,
+) {
+    let full = full.init(block, 1);
+    let (warp, cluster) = (block.warp(), block.cluster());
+    let rank = cluster.rank();
+    row.fill(warp, |_, col| col as u32);
+    slot.fill(warp, |_, col| col as u32);
+    warp.fence_for_bulk();
+    warp.sync();
+    if rank > 0 {
+        warp.elect(|lane| _ = full.arrive_expecting(lane, Row::COPIED_BYTES));
+    }
+    cluster.sync();
+    if rank == 1 {
+        let to = cluster.peer(2);
+        warp.elect(|lane| slot.copy_bulk_to(lane, to, slot, full)); // <- first sent
+    }
+    if rank == 2 {
+        full.wait(warp, Phase::FIRST);
+    }
+    cluster.wait(if relaxed > 0 { cluster.arrive_relaxed() } else { cluster.arrive() });
+    if rank == 0 {
+        let to = cluster.peer(1);
+        warp.elect(|lane| row.copy_bulk_to(lane, to, slot, full)); // <- sent over it
+    }
+    if rank == 1 {
+        full.wait(warp, Phase::FIRST);
+    }
+    cluster.sync();
+}
+
+#[test]
+fn copy_over_the_source_of_another_copy_is_a_race() {
+    for seed in 0..16 {
+        overwrite::launch(&Simulator::new(seed), 3, 0).unwrap();
+        let error = overwrite::launch(&Simulator::new(seed), 3, 1).unwrap_err();
+        let report = error.to_string();
+        assert!(report.starts_with("error: race: write of `slot row 0, column 0`"), "{report}");
+        let Misuse::Race { other_place, .. } = &error.misuse else { panic!("{report}") };
+        assert_eq!(other_place.line, line_of("first sent").1);
+        assert_eq!(error.place.as_ref().unwrap().line, line_of("sent over it").1);
+    }
+}
+
+/// Block 0 sends a tile to block 1, and writes it again at once.
+#[kernel(threads = 32, cluster = 2, target = "sm_90")]
+fn rewrite(
+    block: &ClusterBlock<2>,
+    #[shared] (row, slot): (Row, Row),
+    #[shared] full: BarrierMemory,
+) {
+    let full = full.init(block, 1);
+    let (warp, cluster) = (block.warp(), block.cluster());
+    row.fill(warp, |_, col| col as u32);
+    warp.fence_for_bulk();
+    warp.sync();
+    if cluster.rank() == 1 {
+        warp.elect(|lane| _ = full.arrive_expecting(lane, Row::COPIED_BYTES));
+    }
+    cluster.sync();
+    if cluster.rank() == 0 {
+        let to = cluster.peer(1);
+        warp.elect(|lane| row.copy_bulk_to(lane, to, slot, full));
+        warp.sync();
+        row.fill(warp, |_, col| col as u32 + 1);
+    } else {
+        full.wait(warp, Phase::FIRST);
+    }
+    cluster.sync();
+}
+
+#[test]
+fn source_of_a_sent_copy_is_free_when_its_receiver_says_so() {
+    let error = rewrite::simulate(2).unwrap_err();
+    assert!(matches!(error.misuse, Misuse::CopySourceInFlight { is_sent: true, .. }), "{error}");
+    let help = "wait until a warp that has waited for the phase that the copy signals arrives at a \
+                barrier of this block";
+    assert!(error.to_string().contains(help), "{error}");
+}
+
+/// One warp fills a tile, another reads it. One of its lanes releases the tile before the others
+/// are synchronised with it. `behind` is what the warp does then: nothing, a `sync`, or a named
+/// barrier.
+#[kernel(threads = 64, target = "sm_90")]
+fn release(
+    block: &Block,
+    #[shared] row: Row,
+    #[shared] (full, empty): (BarrierMemory, BarrierMemory),
+    a: Global<u32>,
+    d: GlobalMut<u32>,
+    behind: u32,
+) {
+    let (full, empty) = (full.init(block, 1), empty.init(block, 1));
+    let warp = block.warp();
+    let (mut phase, mut free) = (Phase::FIRST, Phase::BEFORE_FIRST);
+    for step in 0..3 {
+        if warp.index() == 0 {
+            free = empty.wait(warp, free);
+            warp.elect(|lane| {
+                full.arrive_expecting(lane, Row::BULK_BYTES);
+                row.load_tma(lane, a.bulk(step * 128), full);
+            });
+        } else {
+            phase = full.wait(warp, phase);
+            row.for_each(warp, |_, col, value| d.set(step * 128 + col, value));
+            warp.elect(|lane| _ = empty.arrive(lane)); // <- released without a sync
+            match behind {
+                0 => {}
+                1 => warp.sync(),
+                _ => {
+                    // SAFETY: the number and the count are right, and all lanes of the warp come.
+                    warp.each(|_| unsafe { ptx_matrix::raw::bar_sync_threads(5, 32) });
+                }
+            }
+        }
+    }
+}
+
+/// A `sync` behind the release does not repair it, and the report does not depend on it.
+#[test]
+fn release_without_a_sync_is_named_whatever_follows() {
+    let a = vec![1; 384];
+    for (behind, seed) in (0..3).flat_map(|behind| (0..8).map(move |seed| (behind, seed))) {
+        let mut d = vec![0; 384];
+        let launched = release::launch(&Simulator::new(seed), 1, &a, &mut d, behind);
+        let error: SimError = launched.unwrap_err();
+        let report = error.to_string();
+        let title = "error: `row row 0, column 0` is released too early: warp 1 arrives at `empty` \
+                     with no `sync` of the warp behind its reads\n";
+        assert!(report.starts_with(title), "{behind}, seed {seed}: {report}");
+        assert_eq!(error.place.as_ref().unwrap().line, line_of("released without a sync").1);
+    }
+}
