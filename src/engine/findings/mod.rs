@@ -145,10 +145,16 @@ impl Findings {
         self.note_new(by, misuse, cause);
     }
 
-    /// Records a read of unwritten memory in the block of this rank. The copy that fills it may
-    /// start later.
-    pub(crate) fn note_unwritten(&self, by: Access, misuse: Misuse, rank: usize, address: u32) {
-        if self.note_new(by, misuse, None) {
+    /// Records a read of unwritten memory, at an address in the block of a rank. The copy that
+    /// fills it may start later, and shows whether another cause is the right one.
+    pub(crate) fn note_unwritten(
+        &self,
+        by: Access,
+        misuse: Misuse,
+        cause: Option<Cause>,
+        (rank, address): (usize, u32),
+    ) {
+        if self.note_new(by, misuse, cause) {
             self.open(Lacks::Copy { rank, address, read: by });
         }
     }

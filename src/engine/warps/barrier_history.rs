@@ -37,6 +37,8 @@ pub(super) struct BarrierHistory {
     pub(super) arrivals: Vec<Arrived>,
     /// The last phases in which a lane arrived more than once, and two arrivals of each.
     pub(super) twice: VecDeque<(u32, [Access; 2])>,
+    /// Whether an arrival has lowered the count of later phases (`arrive_drop`).
+    pub(super) is_lowered: bool,
     /// Each warp's last wait.
     pub(super) waits: Vec<Waited>,
     /// The first mistake found with this barrier. Later errors there follow from it.

@@ -150,6 +150,10 @@ impl Conflict {
                     barrier: release.barrier,
                 }
             }
+            // The reader is late: the copying warp did not wait for it.
+            None if !read_since && !wait.again && wait.phase != u32::MAX => {
+                self.of_refill(cluster, wait)
+            }
             None if !read_since => Mistake::WaitedForOver {
                 wait: cluster_actor(cluster, wait.by),
                 barrier,
@@ -525,7 +529,8 @@ pub(super) fn wrong_count(cluster: &ClusterState, rank: usize, address: u32) -> 
     let barriers = cluster.blocks[rank].barriers.borrow();
     let barrier = barriers.get(address)?;
     let (history, of) = (&barrier.history, barrier.count());
-    let made = history.made.filter(|_| history.arrivals.len() > of as usize)?;
+    let is_wrong = history.arrivals.len() > of as usize && !history.is_lowered;
+    let made = history.made.filter(|_| is_wrong)?;
     let arrivals = history.arrivals().map(|of| cluster_actor(cluster, of.by)).collect();
     Some(Cause::Count {
         barrier: address_of(rank, address),

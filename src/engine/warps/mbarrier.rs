@@ -234,6 +234,7 @@ impl Barrier {
         if drop {
             let of = self.count;
             self.count = of.checked_sub(arrivals).ok_or(BarrierMisuse::TooManyArrivals { of })?;
+            self.history.is_lowered = true;
         }
         self.arrive(arrivals)?;
         self.history.note_arrival(by, phase);

@@ -655,13 +655,9 @@ impl SharedMemory {
         if let Some(UnwrittenBytes { first, bytes }) = unwritten {
             let address = SHARED_BASE + first as u32;
             let misuse = Misuse::SharedUnwritten { address, bytes };
-            match handover::of_unwritten(self.rank, address, by) {
-                None => {
-                    let misuse = misuse.in_memory_of(self.rank, self.findings.rank(by));
-                    self.findings.note_unwritten(by, misuse, self.rank, address);
-                }
-                cause => self.note(by, misuse, cause),
-            }
+            let misuse = misuse.in_memory_of(self.rank, self.findings.rank(by));
+            let cause = handover::of_unwritten(self.rank, address, by);
+            self.findings.note_unwritten(by, misuse, cause, (self.rank, address));
         }
     }
 

@@ -1,4 +1,4 @@
-//! Copies that other copies forward, and releases: who is behind whom?
+//! Memory that is handed over: forwarded copies, releases, and readers that are late.
 
 use crate::line_of;
 use ptx_matrix::prelude::*;
@@ -203,5 +203,108 @@ fn release_without_a_sync_is_named_whatever_follows() {
                      with no `sync` of the warp behind its reads\n";
         assert!(report.starts_with(title), "{behind}, seed {seed}: {report}");
         assert_eq!(error.place.as_ref().unwrap().line, line_of("released without a sync").1);
+    }
+}
+
+/// One warp fills the stages of a ring; four warps read each of them. `empty` counts `readers`.
+#[kernel(threads = 160, target = "sm_90")]
+fn readers(
+    block: &Block,
+    #[shared] rows: SharedRing<Row, 2>,
+    #[shared] (full, empty): (SharedRing<BarrierMemory, 2>, SharedRing<BarrierMemory, 2>),
+    a: Global<u32>,
+    d: GlobalMut<u32>,
+    readers: u32,
+) {
+    let full = full.init(block, 1);
+    let empty = empty.init(block, readers); // <- readers counted
+    let warp = block.warp();
+    let mut state = PipelineState::FIRST;
+    for step in 0..6 {
+        let stage = state.index();
+        let (row, full, empty) = (rows.stage(stage), full.stage(stage), empty.stage(stage));
+        if warp.index() == 0 {
+            empty.wait(warp, state.prev_phase());
+            warp.elect(|lane| {
+                full.arrive_expecting(lane, Row::BULK_BYTES);
+                row.load_tma(lane, a.bulk(step * 128), full);
+            });
+        } else {
+            full.wait(warp, state.phase());
+            let col = (warp.index() - 1) * 32;
+            warp.each(|lane| {
+                let col = col + lane.id();
+                d.set(step * 128 + col, row.get(lane, (0, col)));
+            });
+            warp.sync();
+            warp.elect(|lane| _ = empty.arrive(lane));
+        }
+        state = state.next();
+    }
+}
+
+/// The fourth reader is in step, and late: its wait is not the mistake.
+#[test]
+fn late_reader_is_not_blamed() {
+    let a: Vec<u32> = (0..6 * 128).collect();
+    let run = |seed, count| {
+        let mut d = vec![0; a.len()];
+        readers::launch(&Simulator::new(seed).strict(), 1, &a, &mut d, count).map(|_| d)
+    };
+    for seed in 0..32 {
+        assert_eq!(run(seed, 4).unwrap(), a);
+        let error = run(seed, 3).unwrap_err();
+        let report = error.to_string();
+        let first = report.lines().next().unwrap();
+        let counts = ["which is for 3 arrivals", "is initialised for 3 arrivals"];
+        let names_it = first.contains("`empty[") && counts.iter().any(|text| first.contains(text));
+        assert!(names_it, "seed {seed}: {report}");
+        assert_eq!(error.place.as_ref().unwrap().line, line_of("readers counted").1, "{report}");
+    }
+}
+
+/// Two warps read a tile in turn, by two other barriers. Nobody waits for its copy.
+#[kernel(threads = 96, target = "sm_90")]
+fn in_turn(
+    block: &Block,
+    #[shared] row: Row,
+    #[shared] (full, turns): (BarrierMemory, SharedRing<BarrierMemory, 2>),
+    a: Global<u32>,
+    d: GlobalMut<u32>,
+    waits: u32,
+) {
+    let (full, turns, warp) = (full.init(block, 1), turns.init(block, 1), block.warp());
+    if warp.index() == 2 {
+        warp.elect(|lane| {
+            full.arrive_expecting(lane, Row::BULK_BYTES);
+            row.load_tma(lane, a.bulk(0), full);
+        });
+    } else {
+        let first = if warp.index() == 0 { Phase::BEFORE_FIRST } else { Phase::FIRST };
+        let (own, other) = (turns.part(warp.index()), turns.part(1 - warp.index()));
+        own.wait(warp, first);
+        if waits > 0 {
+            full.wait(warp, Phase::FIRST);
+        }
+        let to = warp.index() * 128;
+        row.for_each(warp, |_, col, value| d.set(to + col, value)); // <- read in turn
+        warp.elect(|lane| _ = other.arrive(lane));
+    }
+}
+
+/// The wait for a turn is right. It is not the wait that is missing.
+#[test]
+fn missing_wait_is_named_beside_a_wait_for_another_barrier() {
+    let a: Vec<u32> = (0..128).collect();
+    for seed in 0..32 {
+        let device = Simulator::new(seed);
+        let mut d = [0; 256];
+        in_turn::launch(&device, 1, &a, &mut d, 1).unwrap();
+        let error = in_turn::launch(&device, 1, &a, &mut d, 0).unwrap_err();
+        let report = error.to_string();
+        let title = "error: `row row 0, column 0` is read before the copy to it has come: no wait \
+                     for phase 0 of `full` is before\n";
+        assert!(report.starts_with(title), "seed {seed}: {report}");
+        assert_eq!(error.place.as_ref().unwrap().line, line_of("read in turn").1);
     }
 }
