@@ -308,3 +308,53 @@ fn missing_wait_is_named_beside_a_wait_for_another_barrier() {
         assert_eq!(error.place.as_ref().unwrap().line, line_of("read in turn").1);
     }
 }
+
+/// Block 0 sends rows to block 1 by `st.async`. Block 1 expects their bytes, reads, and releases.
+/// `releases` is the count of the releases in block 0.
+#[kernel(threads = 32, cluster = 2, target = "sm_90")]
+fn send(
+    block: &ClusterBlock<2>,
+    #[shared] row: SharedTile<u32, 1, 32>,
+    #[shared] (full, empty): (BarrierMemory, BarrierMemory),
+    d: GlobalMut<u32>,
+    releases: u32,
+) {
+    let (full, empty) = (full.init(block, 1), empty.init(block, releases));
+    let (warp, cluster) = (block.warp(), block.cluster());
+    cluster.sync();
+    let (mut phase, mut free) = (Phase::FIRST, Phase::BEFORE_FIRST);
+    for step in 0..3 {
+        if cluster.rank() == 0 {
+            free = empty.wait(warp, free); // <- waits for the release
+            let (peer, full) = (row.of(cluster.peer(1)), full.of(cluster.peer(1)));
+            warp.each(|lane| {
+                let col = lane.id();
+                peer.send(lane, (0, col), [step * 32 + col as u32], full);
+            });
+        } else {
+            warp.elect(|lane| _ = full.arrive_expecting(lane, 128));
+            phase = full.wait(warp, phase);
+            row.for_each(warp, |_, col, value| d.set(step as usize * 32 + col, value));
+            warp.sync();
+            let empty = empty.of(cluster.peer(0));
+            warp.elect(|lane| empty.arrive_having_read(lane));
+        }
+    }
+    cluster.sync();
+}
+
+/// The bytes are missing because their sender waits.
+#[test]
+fn deadlock_is_at_the_wait_of_the_sender() {
+    for seed in 0..16 {
+        let mut d = [0; 96];
+        send::launch(&Simulator::new(seed), 2, &mut d, 1).unwrap();
+        assert!(d.iter().zip(0..).all(|(value, expected)| *value == expected));
+        let error = send::launch(&Simulator::new(seed), 2, &mut d, 2).unwrap_err();
+        let report = error.to_string();
+        let title = "error: deadlock: warp 0 of block (0, 0, 0) waits for `empty`, and nothing \
+                     ends its phase 0: 1 of 2 arrivals missing\n";
+        assert!(report.starts_with(title), "seed {seed}: {report}");
+        assert_eq!(error.place.as_ref().unwrap().line, line_of("waits for the release").1);
+    }
+}

@@ -12,29 +12,48 @@ use std::vec::Vec;
 
 /// The distance of a wait from the cause of the deadlock; 0 is nearest.
 fn distance(cluster: &ClusterState, progress: &[Progress], waits: &WaitingWarp) -> usize {
-    let Awaited::Barrier { address, phase, of, arrivals, bytes } = waits.awaited else {
+    let Awaited::Barrier { address, phase, arrivals, bytes, .. } = waits.awaited else {
         return match waits.awaited {
             Awaited::Registers { .. } | Awaited::WarpGroup { .. } => 0,
-            _ => 4,
+            _ => 6,
         };
     };
-    match arrivals {
-        0 if bytes > 0 => 1,
-        _ if arrivals < of => 2,
-        _ => {
-            // A warp that arrived before and waits now arrives again after its own wait.
-            let (rank, local) = memory(cluster, waits, address);
-            let barriers = cluster.blocks[rank].barriers.borrow();
-            let arrived =
-                barriers.get(local).into_iter().flat_map(|barrier| barrier.history.arrivals());
-            let mut arrived = arrived.filter(|of| of.phase != phase);
-            let waits = |agent: usize| !matches!(progress.get(agent), Some(Progress::Ended) | None);
-            if arrived.any(|of| waits(of.by.agent)) { 5 } else { 3 }
-        }
+    let is_waiting = |agent: usize| !matches!(progress.get(agent), Some(Progress::Ended) | None);
+    let (rank, local) = memory(cluster, waits, address);
+    let barriers = cluster.blocks[rank].barriers.borrow();
+    let history = barriers.get(local).map(|barrier| &barrier.history);
+    if arrivals == 0 && bytes > 0 {
+        // If a warp that starts such copies waits, too, they come behind its wait.
+        let is_partly_copied = history.is_some_and(|history| !history.copies.is_empty());
+        let mut copiers = history.into_iter().flat_map(|history| &history.copiers);
+        return match (is_partly_copied, copiers.any(|&agent| is_waiting(agent))) {
+            (true, false) => 1,
+            (false, false) => 2,
+            (true, true) => 4,
+            (false, true) => 5,
+        };
     }
+    if has_some_arrivals(waits) {
+        return 3;
+    }
+    // A warp that arrived before and waits now arrives again after its own wait.
+    let arrived = history.into_iter().flat_map(|history| history.arrivals());
+    let mut arrived = arrived.filter(|of| of.phase != phase);
+    if arrived.any(|of| is_waiting(of.by.agent)) { 7 } else { 5 }
 }
 
-/// The rank of the block, and the address in it, of a barrier that a warp waits for.
+/// Whether a wait is for a phase in which some warps have arrived, and others have not.
+fn has_some_arrivals(waits: &WaitingWarp) -> bool {
+    matches!(waits.awaited, Awaited::Barrier { of, arrivals, .. } if 0 < arrivals && arrivals < of)
+}
+
+/// The rank of the block, and the address in it, of the mbarrier that a warp waits for, if it does.
+fn at_barrier(cluster: &ClusterState, waits: &WaitingWarp) -> Option<(usize, u32)> {
+    let Awaited::Barrier { address, .. } = waits.awaited else { return None };
+    Some(memory(cluster, waits, address))
+}
+
+/// The same for the address of the mbarrier.
 fn memory(cluster: &ClusterState, waits: &WaitingWarp, address: u32) -> (usize, u32) {
     let is_its = |block: &BlockState| Some(block.index) == waits.block;
     let own = cluster.blocks.iter().position(is_its).unwrap_or(0);
@@ -151,15 +170,14 @@ pub(super) fn cause(
                 _ => None,
             }
         }
-        Misuse::Deadlock { waiting, .. } => waiting.iter().find_map(|waits| {
-            let Awaited::Barrier { address, .. } = waits.awaited else { return None };
-            let (rank, local) = memory(cluster, waits, address);
-            let barriers = cluster.blocks[rank].barriers.borrow();
-            barriers
-                .get(local)
-                .is_some_and(|barrier| barrier.lacks_bytes_only())
-                .then_some((rank, local))
-        }),
+        // The nearest wait is the first one.
+        Misuse::Deadlock { waiting, .. } => {
+            let before_arrivals = waiting.iter().take_while(|waits| !has_some_arrivals(waits));
+            before_arrivals.filter_map(|waits| at_barrier(cluster, waits)).find(|&(rank, local)| {
+                let barriers = cluster.blocks[rank].barriers.borrow();
+                barriers.get(local).is_some_and(|barrier| barrier.lacks_bytes_only())
+            })
+        }
         _ => None,
     };
     let (rank, address) = at?;
