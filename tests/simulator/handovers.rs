@@ -358,3 +358,57 @@ fn deadlock_is_at_the_wait_of_the_sender() {
         assert_eq!(error.place.as_ref().unwrap().line, line_of("waits for the release").1);
     }
 }
+
+/// The lanes of one warp arrive, and one of them starts a copy. With `late`, it expects the bytes
+/// behind the arrivals, when the phase is over.
+#[kernel(threads = 64, target = "sm_90")]
+fn expect(
+    block: &Block,
+    #[shared] row: Row,
+    #[shared] (full, empty): (BarrierMemory, BarrierMemory),
+    a: Global<u32>,
+    d: GlobalMut<u32>,
+    late: u32,
+) {
+    let (full, empty) = (full.init(block, 32), empty.init(block, 1));
+    let warp = block.warp();
+    let (mut phase, mut free) = (Phase::FIRST, Phase::BEFORE_FIRST);
+    for step in 0..3 {
+        if warp.index() == 0 {
+            free = empty.wait(warp, free);
+            if late == 0 {
+                warp.elect(|lane| full.expect(lane, Row::BULK_BYTES));
+                warp.sync();
+            }
+            warp.each(|lane| _ = full.arrive(lane)); // <- arrivals of all lanes
+            warp.elect(|lane| {
+                if late > 0 {
+                    full.expect(lane, Row::BULK_BYTES);
+                }
+                row.load_tma(lane, a.bulk(step * 128), full);
+            });
+        } else {
+            phase = full.wait(warp, phase);
+            row.for_each(warp, |_, col, value| d.set(step * 128 + col, value));
+            warp.sync();
+            warp.elect(|lane| _ = empty.arrive(lane));
+        }
+    }
+}
+
+#[test]
+fn bytes_that_are_expected_behind_the_last_arrival() {
+    let a: Vec<u32> = (0..384).collect();
+    for seed in 0..16 {
+        let mut d = vec![0; 384];
+        expect::launch(&Simulator::new(seed), 1, &a, &mut d, 0).unwrap().check().unwrap();
+        assert_eq!(d, a);
+        let error = expect::launch(&Simulator::new(seed), 1, &a, &mut d, 1).unwrap_err();
+        let report = error.to_string();
+        assert!(
+            report.starts_with("error: phase 0 of `full` ended with 0 bytes expected"),
+            "seed {seed}: {report}"
+        );
+        assert_eq!(error.place.as_ref().unwrap().line, line_of("arrivals of all lanes").1);
+    }
+}

@@ -101,6 +101,12 @@ impl Misuse {
                  `sync` or a barrier"
                     .into()
             }
+            Misuse::Race { other: Agent::Asynchronous, .. } => {
+                "a copy is over for a warp that has waited for the phase that it signals, and for \
+                 those whom that warp then tells, by a `sync` or a barrier (between blocks: by \
+                 `arrive` and `wait_for_cluster`)"
+                    .into()
+            }
             Misuse::ClusterBarrier { misuse: ClusterMisuse::ArrivedAgain } => {
                 "wait between the two".into()
             }

@@ -206,10 +206,13 @@ impl BarrierHistory {
             };
             of.wrapping_add(1) == phase && is_meant
         };
-        let arrival = self.arrivals.iter().find(|arrived| ended(arrived));
-        arrival
-            .filter(|_| phase > 0 && self.expected == 0 && self.expected_before == 0)
-            .map(|arrived| arrived.by)
+        // Or the same warp expects them behind its arrival.
+        let is_late = |arrival: &Access| {
+            let behind = |by: &Access| by.agent == arrival.agent && by.tick > arrival.tick;
+            self.expected == 0 || self.expected_by.as_ref().is_some_and(behind)
+        };
+        let arrival = self.arrivals.iter().find(|arrived| ended(arrived)).map(|arrived| arrived.by);
+        arrival.filter(|by| phase > 0 && self.expected_before == 0 && is_late(by))
     }
 
     /// Whether a wait has ended.
