@@ -310,7 +310,7 @@ fn missing_wait_is_named_beside_a_wait_for_another_barrier() {
 }
 
 /// Block 0 sends rows to block 1 by `st.async`. Block 1 expects their bytes, reads, and releases.
-/// `releases` is the count of the releases in block 0.
+/// `releases` is the count of the releases in block 0; with 0, it does not wait for them.
 #[kernel(threads = 32, cluster = 2, target = "sm_90")]
 fn send(
     block: &ClusterBlock<2>,
@@ -319,17 +319,19 @@ fn send(
     d: GlobalMut<u32>,
     releases: u32,
 ) {
-    let (full, empty) = (full.init(block, 1), empty.init(block, releases));
+    let (full, empty) = (full.init(block, 1), empty.init(block, releases.max(1)));
     let (warp, cluster) = (block.warp(), block.cluster());
     cluster.sync();
     let (mut phase, mut free) = (Phase::FIRST, Phase::BEFORE_FIRST);
     for step in 0..3 {
         if cluster.rank() == 0 {
-            free = empty.wait(warp, free); // <- waits for the release
+            if releases > 0 {
+                free = empty.wait(warp, free); // <- waits for the release
+            }
             let (peer, full) = (row.of(cluster.peer(1)), full.of(cluster.peer(1)));
             warp.each(|lane| {
                 let col = lane.id();
-                peer.send(lane, (0, col), [step * 32 + col as u32], full);
+                peer.send(lane, (0, col), [step * 32 + col as u32], full); // <- sent again
             });
         } else {
             warp.elect(|lane| _ = full.arrive_expecting(lane, 128));
@@ -357,6 +359,24 @@ fn deadlock_is_at_the_wait_of_the_sender() {
         assert!(report.starts_with(title), "seed {seed}: {report}");
         assert_eq!(error.place.as_ref().unwrap().line, line_of("waits for the release").1);
     }
+}
+
+/// The remedy is a wait, and not that a phase expects the bytes of all rounds.
+#[test]
+fn copies_of_several_rounds_in_one_phase_are_named() {
+    let mut named = 0;
+    for seed in 0..16 {
+        let error = send::launch(&Simulator::new(seed), 2, &mut [0; 96], 0).unwrap_err();
+        let report = error.to_string();
+        assert!(!report.contains("expect 2") && !report.contains("expect 3"), "{report}");
+        let title = "gets the copies of several rounds: warp 0 of block (0, 0, 0) copies to the \
+                     same place again\n";
+        if report.lines().next().unwrap().ends_with(title.trim_end()) {
+            assert_eq!(error.place.as_ref().unwrap().line, line_of("sent again").1);
+            named += 1;
+        }
+    }
+    assert!(named >= 8, "{named} of 16 reports");
 }
 
 /// The lanes of one warp arrive, and one of them starts a copy. With `late`, it expects the bytes

@@ -100,6 +100,18 @@ pub enum Cause {
         /// An arrival in the last phase.
         arrival: Actor,
     },
+    /// Copies that signal one phase of an mbarrier fill a place twice, and complete more bytes than
+    /// the phase expects: they are of several rounds.
+    FilledTwice {
+        /// The barrier's address.
+        barrier: u32,
+        /// The phase.
+        phase: u32,
+        /// The start of the first of the two copies.
+        first: Actor,
+        /// The start of the second one.
+        again: Actor,
+    },
     /// A lane arrives more than once in a phase of an mbarrier. So the phase ends before others
     /// arrive.
     ArrivedTwice {
@@ -215,7 +227,7 @@ impl Cause {
             Cause::Bytes { expected_by, .. } => expected_by.as_ref(),
             Cause::RunsAhead { wait, .. } => wait.as_ref().map(|(_, wait)| wait),
             Cause::Count { made, .. } => Some(made),
-            Cause::ArrivedTwice { again, .. } => Some(again),
+            Cause::ArrivedTwice { again, .. } | Cause::FilledTwice { again, .. } => Some(again),
             Cause::PhaseOverrun { wait, .. } => Some(wait),
             Cause::Handover { mistake, read, copy, .. } => match mistake {
                 Mistake::NotWaited { .. } => Some(read),
@@ -271,7 +283,7 @@ impl Cause {
             Cause::RunsAhead { barrier, .. } => early_read
                 .is_some_and(|(_, signals)| signals.is_some_and(|of| of.barrier == *barrier)),
             // A phase that ends too early lets the copies of the next round start too early.
-            Cause::Bytes { .. } => {
+            Cause::Bytes { .. } | Cause::FilledTwice { .. } => {
                 matches!(other, Cause::Count { .. } | Cause::ArrivedTwice { .. })
             }
             Cause::PhaseOverrun { .. } => !matches!(other, Cause::PhaseOverrun { .. }),

@@ -79,6 +79,13 @@ pub(super) fn title(f: &mut fmt::Formatter<'_>, cause: &Cause, names: Namer) -> 
             who(wait),
             phase(*waited)
         ),
+        Cause::FilledTwice { barrier, phase: filled, again, .. } => write!(
+            f,
+            "{} of {} gets the copies of several rounds: {} copies to the same place again",
+            phase(*filled),
+            names.barrier(*barrier),
+            who(again)
+        ),
         Cause::ArrivedTwice { barrier, phase: ended, again, .. } => write!(
             f,
             "{} gets too many arrivals: {} arrives twice in {}",
@@ -235,6 +242,9 @@ pub(super) fn notes(f: &mut fmt::Formatter<'_>, cause: &Cause, names: Namer) -> 
                 first.place
             )
         }
+        Cause::FilledTwice { first, .. } => {
+            write!(f, "\n   = the first copy is started at {}", first.place)
+        }
         Cause::ArrivedTwice { of, first, .. } => {
             write!(f, "\n   = it arrives at {}, too", first.place)?;
             write!(f, "\n   = the phase ends by {of} arrivals, so others are missing")
@@ -323,6 +333,11 @@ pub(super) fn help(cause: &Cause, names: Namer) -> String {
                  with its part beyond the tensor"
             ),
         },
+        Cause::FilledTwice { .. } => {
+            "start each copy of a round once, and those of the next round behind a wait for the \
+             readers (`empty`), who arrive when they have read"
+                .into()
+        }
         Cause::RunsAhead { wait: Some((of, _)), .. } => format!(
             "wait for the phase of {} in which the readers of this fill arrive: one more for each \
              time round the ring",

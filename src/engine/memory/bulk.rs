@@ -274,7 +274,9 @@ fn start_load_to(block: &BlockState, target: &BlockState, mut load: Load) -> Res
     block.order.make_partial();
     let (started, to, bytes) = (load.started, load.to, load.bytes.len());
     peer::visit(block, target, started, Visit::Copy);
-    load.phase = mbarrier::phase_for_copy(target, started, load.barrier, load.proxy, bytes)?;
+    // Several reductions of one place may signal a phase.
+    let fills = load.reduction.is_none().then_some(to);
+    load.phase = mbarrier::phase_for_copy(target, started, load.barrier, load.proxy, bytes, fills)?;
     if load.proxy == Proxy::Async {
         let access = if load.reduction.is_some() { "reduction" } else { "copy" };
         target.shared.check_fenced_at(access, started, to, bytes)?;

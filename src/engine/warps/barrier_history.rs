@@ -6,6 +6,7 @@ use crate::engine::memory::race::Access;
 use crate::engine::warps::block::ClusterState;
 use crate::engine::warps::handover::cluster_actor;
 use core::panic::Location;
+use rustc_hash::FxHashMap;
 use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::vec::Vec;
@@ -25,6 +26,9 @@ pub(super) struct BarrierHistory {
     expected_before: i64,
     /// Bytes of the copies that signal the current phase, by the source line of the copy.
     pub(super) copies: Vec<(&'static Location<'static>, i64)>,
+    /// The places that these copies fill, and two copies of one lane to one place.
+    filled: FxHashMap<u32, Access>,
+    filled_again: Option<[Access; 2]>,
     /// Bytes of these copies that are still in flight.
     in_flight: i64,
     /// Whether a copy from another block has ever signalled this barrier.
@@ -114,8 +118,21 @@ impl BarrierHistory {
         }
     }
 
-    /// Records the start of a copy that signals the current phase.
-    pub(super) fn note_copy(&mut self, by: Access, bytes: i64, is_of_peer: bool, order: &Order) {
+    /// Records the start of a copy that signals the current phase: its bytes, and the place that it
+    /// fills, unless it reduces.
+    pub(super) fn note_copy(
+        &mut self,
+        by: Access,
+        (bytes, fills): (i64, Option<u32>),
+        is_of_peer: bool,
+        order: &Order,
+    ) {
+        if let Some(place) = fills
+            && let Some(first) = self.filled.insert(place, by)
+            && first.is_by_author_of(&by)
+        {
+            self.filled_again.get_or_insert([first, by]);
+        }
         self.note_bytes(by.location, bytes);
         self.in_flight += bytes;
         self.is_signalled_by_peers |= is_of_peer;
@@ -152,6 +169,8 @@ impl BarrierHistory {
         self.expected_before = self.expected;
         (self.expected, self.expected_by, self.in_flight) = (0, None, 0);
         self.copies.clear();
+        self.filled.clear();
+        self.filled_again = None;
     }
 
     /// Each warp's last arrival.
@@ -163,13 +182,18 @@ impl BarrierHistory {
         self.is_signalled_by_peers
     }
 
-    /// The cause "the bytes of the current phase differ from the expected bytes".
+    /// The cause "the bytes of the current phase differ from the expected bytes". If there are too
+    /// many, because copies of one phase fill a place twice, that is the cause.
     pub(super) fn wrong_bytes(
         &self,
         barrier: u32,
         phase: u32,
         actor: impl Fn(Access) -> Actor,
     ) -> Cause {
+        let brought: i64 = self.copies.iter().map(|(_, bytes)| bytes).sum();
+        if let Some([first, again]) = self.filled_again.filter(|_| brought > self.expected) {
+            return Cause::FilledTwice { barrier, phase, first: actor(first), again: actor(again) };
+        }
         Cause::Bytes {
             barrier,
             phase,

@@ -727,6 +727,7 @@ pub(crate) fn phase_for_copy(
     address: u32,
     proxy: Proxy,
     bytes: usize,
+    fills: Option<u32>,
 ) -> Result<u32, Misuse> {
     block.shared.use_barrier(by, address)?;
     let mut barriers = block.barriers.borrow_mut();
@@ -737,7 +738,7 @@ pub(crate) fn phase_for_copy(
         return Err(Misuse::Barrier { address, misuse: BarrierMisuse::Unfenced });
     }
     let is_of_peer = block.findings.rank(by) != block.rank;
-    barrier.history.note_copy(by, bytes as i64, is_of_peer, &block.order);
+    barrier.history.note_copy(by, (bytes as i64, fills), is_of_peer, &block.order);
     barrier.need(by, Needed::Bytes(bytes as i64), &block.order);
     Ok(barrier.phase)
 }
