@@ -158,7 +158,8 @@ impl Misuse {
             }
             Misuse::NamedBarrierShared { .. } => {
                 "give each group of warps a number of its own (`WarpGroup::sync` has 1 and the \
-                 warpgroup's number), or synchronise the groups in between"
+                 warpgroup's number), or synchronise the groups in between; if all are one group, \
+                 count all their threads"
                     .into()
             }
             Misuse::WgmmaUnfenced { .. } => "put `wgmma.fence` between the two".into(),

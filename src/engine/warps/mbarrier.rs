@@ -720,7 +720,8 @@ fn polling(block: &BlockState, address: u32) -> Misuse {
     }
 }
 
-/// Registers the start of a copy that signals a barrier. Returns the barrier's current phase.
+/// Registers the start of a copy that signals a barrier, and the place that it fills, unless it
+/// reduces. Returns the barrier's current phase.
 pub(crate) fn phase_for_copy(
     block: &BlockState,
     by: Access,
