@@ -178,6 +178,12 @@ impl BarrierHistory {
         self.arrivals.iter().copied()
     }
 
+    /// The warps that have started copies in earlier phases, and none in this one.
+    pub(super) fn copiers_behind(&self) -> impl Iterator<Item = usize> + '_ {
+        let has_copied = |agent: usize| self.filled.values().any(|by| by.agent == agent);
+        self.copiers.iter().copied().filter(move |&agent| !has_copied(agent))
+    }
+
     pub(super) fn is_signalled_by_peers(&self) -> bool {
         self.is_signalled_by_peers
     }
