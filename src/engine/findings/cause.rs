@@ -101,7 +101,7 @@ pub enum Cause {
         arrival: Actor,
     },
     /// Copies that signal one phase of an mbarrier fill a place twice, and complete more bytes than
-    /// the phase expects: they are of several rounds.
+    /// the phase expects: the same copy twice, or copies of several rounds.
     FilledTwice {
         /// The barrier's address.
         barrier: u32,

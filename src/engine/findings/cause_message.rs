@@ -81,7 +81,7 @@ pub(super) fn title(f: &mut fmt::Formatter<'_>, cause: &Cause, names: Namer) -> 
         ),
         Cause::FilledTwice { barrier, phase: filled, again, .. } => write!(
             f,
-            "{} of {} gets the copies of several rounds: {} copies to the same place again",
+            "{} of {} gets too many bytes: {} copies to the same place again",
             phase(*filled),
             names.barrier(*barrier),
             who(again)

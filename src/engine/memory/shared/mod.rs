@@ -161,11 +161,10 @@ impl SharedMemory {
         let overlaps =
             |Source { bytes, .. }: &&Source| bytes.start < range.end && range.start < bytes.end;
         if let Some(source) = self.sources.borrow().iter().find(overlaps) {
-            let Source { bytes: source, started, is_sent } = source;
+            let &Source { bytes: ref source, started, is_sent } = source;
             let address = address + source.start.saturating_sub(range.start) as u32;
             let (place, (warp, block)) =
                 (started.location.into(), self.findings.warp(started.agent));
-            let is_sent = *is_sent;
             let misuse = Misuse::CopySourceInFlight { address, place, warp, block, is_sent };
             self.note(by, misuse, None);
         }
@@ -259,11 +258,7 @@ impl SharedMemory {
 
     /// Lands a copy, by the wait of the warp that started it.
     pub(crate) fn land(&self, by: Access, address: u32, from: &[u8]) {
-        let range =
-            self.range("copy", address, from.len()).expect("the start of the copy was in bounds");
-        self.set_copying(range.clone(), None);
-        self.note_write(by, address, range.clone(), true, |_, _| true);
-        self.bytes.borrow_mut()[range].copy_from_slice(from);
+        self.land_bytes(by, address, from, true);
     }
 
     /// Checks bytes that the async proxy is about to write. Reports ordinary stores to them without
@@ -282,12 +277,17 @@ impl SharedMemory {
 
     /// Lands a copy that signals an mbarrier.
     pub(crate) fn land_signaling(&self, by: Access, address: u32, from: &[u8]) {
+        // Accesses that are not ordered with its start were found then. Later ones were reported as
+        // accesses to memory with a copy in flight.
+        self.land_bytes(by, address, from, false);
+    }
+
+    /// Lands a copy, and, with `report`, reports its races.
+    fn land_bytes(&self, by: Access, address: u32, from: &[u8], report: bool) {
         let range =
             self.range("copy", address, from.len()).expect("the start of the copy was in bounds");
         self.set_copying(range.clone(), None);
-        // Accesses that are not ordered with its start were found then. Later ones were reported as
-        // accesses to memory with a copy in flight.
-        self.note_write(by, address, range.clone(), false, |_, _| true);
+        self.note_write(by, address, range.clone(), report, |_, _| true);
         self.bytes.borrow_mut()[range].copy_from_slice(from);
     }
 

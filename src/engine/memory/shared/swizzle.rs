@@ -1,4 +1,4 @@
-//! The swizzles with which tiles and tensor copies access shared memory: which differ?
+//! The swizzles of tiles and of tensor copies in shared memory, and accesses for which they differ.
 
 use super::{CHUNK_BYTES, SHARED_BASE, SharedMemory};
 use crate::engine::findings::Misuse;
@@ -21,7 +21,7 @@ pub(crate) struct InTile {
     pub(crate) swizzle: SwizzleBits,
 }
 
-/// The tile element at which a row of `ldmatrix` starts.
+/// The tile element at which a row of `ldmatrix` or `stmatrix` starts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Row {
     Unknown,
@@ -48,6 +48,12 @@ pub(super) struct Swizzles {
     rows: RefCell<Vec<Row>>,
     /// The tile element that was written last, and the line of the store, for each chunk.
     written: RefCell<Vec<Option<(InTile, &'static Location<'static>)>>>,
+}
+
+/// The place to which a tensor copy with this swizzle moves a place. Both are offsets in shared
+/// memory, which starts at a whole pattern.
+fn swizzled(place: usize, swizzle: u32) -> usize {
+    place ^ (place >> 7 & ((1 << swizzle) - 1)) << 4
 }
 
 impl SharedMemory {
@@ -98,8 +104,7 @@ impl SharedMemory {
             return;
         };
         let is_wrong = |SwizzledCopy { to, swizzle, .. }: &SwizzledCopy| {
-            // Shared memory starts at a whole pattern.
-            let swizzled = of.start ^ (of.start >> 7 & ((1 << swizzle) - 1)) << 4;
+            let swizzled = swizzled(of.start, *swizzle);
             to.contains(&of.start) && to.contains(&is.start) && swizzled != is.start
         };
         if !self.swizzles.copies.borrow().iter().any(is_wrong) {
@@ -111,7 +116,7 @@ impl SharedMemory {
         }
     }
 
-    /// Records a tile's element at which a row of `ldmatrix` may start.
+    /// Records a tile's element at which a row of `ldmatrix` or `stmatrix` may start.
     pub(crate) fn note_row(&self, at: InTile) {
         let Ok(range) = self.range("read", at.address, 1) else { return };
         let mut rows = self.swizzles.rows.borrow_mut();
@@ -154,8 +159,8 @@ impl SharedMemory {
         }
     }
 
-    /// Reports the first element among these bytes that a tile of another swizzle has written than
-    /// that with which a tensor copy reads it (`CUtensorMapSwizzle`).
+    /// A tensor copy reads these bytes with the swizzle `read` (`CUtensorMapSwizzle`). Reports the
+    /// first element that was written by a tile of another swizzle.
     pub(crate) fn check_stored_swizzle(&self, by: Access, address: u32, bytes: usize, read: u32) {
         let written = self.swizzles.written.borrow();
         let Ok(range) = self.range("read", address, bytes) else { return };
@@ -165,11 +170,9 @@ impl SharedMemory {
         let known = self.known.borrow();
         let chunks = range.start / CHUNK_BYTES..range.end.div_ceil(CHUNK_BYTES);
         let wrong = written[chunks].iter().flatten().find(|(at, location)| {
-            // Shared memory starts at a whole pattern.
-            let swizzled = at.plain ^ (at.plain >> 7 & ((1 << read) - 1)) << 4;
-            let byte = (at.address - SHARED_BASE) as usize;
+            let [byte, plain] = [at.address, at.plain].map(|at| (at - SHARED_BASE) as usize);
             let last = known.of(byte..byte + 1).find_map(|(_, known)| known.history.last_write());
-            swizzled != at.address && last.is_some_and(|write| write.location == *location)
+            swizzled(plain, read) != byte && last.is_some_and(|write| write.location == *location)
         });
         if let Some(&(InTile { address, swizzle: written, .. }, location)) = wrong {
             let place = location.into();
